@@ -1,0 +1,44 @@
+# A thin front for Meson and the scripts; `make help` lists the targets.
+BUILD ?= build
+PREFIX ?= /usr/local
+
+.PHONY: all help packages demo test lint studio bench evidence install clean format
+
+all: $(BUILD)/build.ninja ## build the library and build/sinew
+	@ninja -C $(BUILD)
+
+$(BUILD)/build.ninja: | packages
+	@meson setup $(BUILD)
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile
+
+packages: ## install missing Debian packages (NO_INSTALL=1 only names them)
+	@scripts/install-packages core
+
+demo: all ## run the main job on the built-in rigs; writes build/demo/index.html
+	@scripts/demo $(BUILD)
+
+test: packages ## build every variant and run all tests and the lint
+	@scripts/test
+
+lint: ## prefixes, direction of includes, format
+	@scripts/lint
+
+studio: all ## the local page
+	@$(BUILD)/sinew studio
+
+bench: all ## named benchmark cases: table, JSON and plot under build/bench
+	@scripts/bench $(BUILD) $(CASES)
+
+evidence: all ## long tables over real data (needs SINEW_DATA)
+	@scripts/evidence $(BUILD)
+
+install: all ## install under PREFIX
+	@meson configure $(BUILD) -Dprefix=$(PREFIX) && meson install -C $(BUILD)
+
+format: ## apply .clang-format
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+clean:
+	rm -rf build build-*

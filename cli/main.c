@@ -1,0 +1,8 @@
+#include <stdio.h>
+
+#include "sinew/sinew.h"
+
+int main(void) {
+    printf("sinew %s\n", sinew_version());
+    return 0;
+}

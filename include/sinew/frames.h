@@ -1,0 +1,40 @@
+/* Point caches: the positions of the artist's vertices, frame after frame. */
+#ifndef SINEW_FRAMES_H
+#define SINEW_FRAMES_H
+
+#include "sinew/mesh.h"
+#include "sinew/rig.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sinew_frames {
+    int vertex_count;
+    int frame_count;
+    double start;     /* seconds */
+    double rate;      /* frames per second */
+    float *positions; /* frame_count rows of 3 * vertex_count */
+} sinew_frames;
+
+SINEW_API sinew_status sinew_frames_read(const char *path, sinew_frames **frames,
+                                         sinew_error *error);
+SINEW_API void sinew_frames_destroy(sinew_frames *frames);
+
+/* Writes frames as they come. The file appears under its name only when `close` succeeds; `abandon`
+ * leaves nothing behind. The format is chosen by the path's ending. */
+typedef struct sinew_frame_writer sinew_frame_writer;
+/* `mesh` gives faces and names to formats that hold them; `frame_count` must be exact. */
+SINEW_API sinew_status sinew_frame_writer_open(const char *path, const sinew_mesh *mesh,
+                                               int frame_count, double start, double rate,
+                                               sinew_frame_writer **writer, sinew_error *error);
+SINEW_API sinew_status sinew_frame_writer_add(sinew_frame_writer *writer, const double *positions,
+                                              sinew_error *error);
+/* Both release the writer. */
+SINEW_API sinew_status sinew_frame_writer_close(sinew_frame_writer *writer, sinew_error *error);
+SINEW_API void sinew_frame_writer_abandon(sinew_frame_writer *writer);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

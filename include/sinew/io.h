@@ -1,0 +1,43 @@
+/* Files in and out. The format is chosen by the path's ending; vertex order and names survive in
+ * both directions. Every failure names the file and the line or element. An output appears under
+ * its name only when it is complete. docs/formats.md says what each format holds. */
+#ifndef SINEW_IO_H
+#define SINEW_IO_H
+
+#include "sinew/curves.h"
+#include "sinew/frames.h"
+#include "sinew/mesh.h"
+#include "sinew/rig.h"
+#include "sinew/tets.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+SINEW_API sinew_status sinew_mesh_read(const char *path, sinew_mesh **mesh, sinew_error *error);
+SINEW_API sinew_status sinew_mesh_write(const char *path, const sinew_mesh *mesh,
+                                        sinew_error *error);
+
+/* A rig from one rig file (.glb), or a neutral followed by folders of .target or .obj files, by
+ * single .target files, and by pose meshes; targets are named after the file's stem. */
+SINEW_API sinew_status sinew_rig_read(int path_count, const char *const *paths, sinew_rig **rig,
+                                      sinew_error *error);
+/* A .glb, or a folder: neutral.obj, targets/NAME.target and rig.json with the rest. */
+SINEW_API sinew_status sinew_rig_write(const char *path, const sinew_rig *rig, sinew_error *error);
+
+SINEW_API sinew_status sinew_curves_read(const char *path, sinew_curves **curves,
+                                         sinew_error *error);
+SINEW_API sinew_status sinew_curves_write(const char *path, const sinew_curves *curves,
+                                          sinew_error *error);
+SINEW_API sinew_status sinew_markers_read(const char *path, sinew_markers **markers,
+                                          sinew_error *error);
+SINEW_API sinew_status sinew_markers_write(const char *path, const sinew_markers *markers,
+                                           sinew_error *error);
+SINEW_API sinew_status sinew_tets_read(const char *path, sinew_tets **tets, sinew_error *error);
+SINEW_API sinew_status sinew_tets_write(const char *path, const sinew_tets *tets,
+                                        sinew_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,32 @@
+/* Where the library's memory comes from.
+ *
+ * Everything the library hands out is released by the object's own destroy function; plain arrays
+ * by sinew_free. Set-up allocates, a frame does not. */
+#ifndef SINEW_MEMORY_H
+#define SINEW_MEMORY_H
+
+#include <stddef.h>
+
+#include "sinew/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* `resize` follows realloc: a NULL block allocates, NULL back means no memory and the block stays.
+ * Must be safe to call from several threads. */
+typedef struct sinew_allocator {
+    void *(*resize)(void *block, size_t bytes, void *user);
+    void (*release)(void *block, void *user);
+    void *user;
+} sinew_allocator;
+
+/* Replace the allocator; NULL restores the C library's. Call before anything else is created. */
+SINEW_API void sinew_set_allocator(const sinew_allocator *allocator);
+
+SINEW_API void sinew_free(void *block);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,71 @@
+/* A polygon mesh as the artist's file has it.
+ *
+ * Vertex and face order are those of the file and are never changed. Faces have any number of
+ * corners; the solvers use `triangles`, a fixed triangulation of them. Vertices that no face uses
+ * are kept. Texture coordinates and normals live on corners, so a seam does not split a vertex. */
+#ifndef SINEW_MESH_H
+#define SINEW_MESH_H
+
+#include <stdbool.h>
+
+#include "sinew/memory.h"
+#include "sinew/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sinew_mesh {
+    char *name; /* file stem, or NULL */
+
+    int vertex_count;
+    double *positions; /* 3 per vertex: x y z */
+
+    int face_count;
+    int *face_start;    /* face_count + 1 offsets into face_vertices */
+    int *face_vertices; /* a vertex per corner */
+
+    /* Each n-gon gives n - 2 triangles, in face order; made by sinew_mesh_triangulate. */
+    int triangle_count;
+    int *triangles;     /* 3 vertices each */
+    int *triangle_face; /* the face each triangle was cut from */
+
+    /* Optional, NULL when absent. An index of -1 marks a corner without one. */
+    int uv_count;
+    double *uvs;    /* 2 each */
+    int *corner_uv; /* per corner */
+    int normal_count;
+    double *normals;    /* 3 each */
+    int *corner_normal; /* per corner */
+
+    /* Named parts (objects or groups of the file): eyes, teeth, skin. NULL face_part: all part 0.
+     */
+    int part_count;
+    char **part_names;
+    int *face_part; /* per face: index into part_names, or -1 */
+} sinew_mesh;
+
+/* A copy of the given polygons, triangulated. Checks ranges and finiteness.
+ * face_start may be NULL: all faces are triangles. */
+SINEW_API sinew_status sinew_mesh_create(int vertex_count, const double *positions, int face_count,
+                                         const int *face_start, const int *face_vertices,
+                                         sinew_mesh **mesh, sinew_error *error);
+SINEW_API sinew_status sinew_mesh_copy(const sinew_mesh *mesh, sinew_mesh **copy,
+                                       sinew_error *error);
+SINEW_API void sinew_mesh_destroy(sinew_mesh *mesh);
+
+/* Rebuild `triangles` from the faces: a quad along its shorter diagonal in the neutral, larger
+ * faces by ear clipping in their best plane. */
+SINEW_API sinew_status sinew_mesh_triangulate(sinew_mesh *mesh, sinew_error *error);
+
+/* Bad input that names the first difference when the two do not have the same faces. */
+SINEW_API sinew_status sinew_mesh_same_topology(const sinew_mesh *a, const sinew_mesh *b,
+                                                sinew_error *error);
+
+/* Length of the diagonal of the axis-aligned box of the given vertices; 0 for none. */
+SINEW_API double sinew_diagonal(int vertex_count, const double *positions);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,31 @@
+/* Progress, cancelling and log lines of long calls.
+ *
+ * Every long call takes a `const sinew_monitor *`, which may be NULL, and polls it once per
+ * iteration. All callbacks may be NULL. They are called from the thread that made the call. */
+#ifndef SINEW_MONITOR_H
+#define SINEW_MONITOR_H
+
+#include <stdbool.h>
+
+#include "sinew/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum sinew_log_level { SINEW_LOG_DEBUG, SINEW_LOG_INFO, SINEW_LOG_WARNING } sinew_log_level;
+
+typedef struct sinew_monitor {
+    /* fraction in [0, 1] of the stage; stage is a short name such as "modes" */
+    void (*progress)(double fraction, const char *stage, void *user);
+    /* true: stop as soon as possible and return SINEW_CANCELLED */
+    bool (*cancelled)(void *user);
+    /* one line without a line feed */
+    void (*log)(sinew_log_level level, const char *line, void *user);
+    void *user;
+} sinew_monitor;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,16 @@
+/* Sinew: physical blendshapes. This header includes every concept of the library. */
+#ifndef SINEW_H
+#define SINEW_H
+
+#include "sinew/curves.h"
+#include "sinew/frames.h"
+#include "sinew/io.h"
+#include "sinew/memory.h"
+#include "sinew/mesh.h"
+#include "sinew/monitor.h"
+#include "sinew/rig.h"
+#include "sinew/status.h"
+#include "sinew/tets.h"
+#include "sinew/threads.h"
+
+#endif

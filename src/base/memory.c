@@ -1,0 +1,100 @@
+#include "base/memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *default_resize(void *block, size_t bytes, void *user) {
+    (void)user;
+    return realloc(block, bytes);
+}
+
+static void default_release(void *block, void *user) {
+    (void)user;
+    free(block);
+}
+
+static const sinew_allocator default_allocator = {default_resize, default_release, NULL};
+static sinew_allocator allocator = {default_resize, default_release, NULL};
+
+void sinew_set_allocator(const sinew_allocator *replacement) {
+    allocator = replacement ? *replacement : default_allocator;
+}
+
+void sinew_free(void *block) {
+    sn_free(block);
+}
+
+void *sn_realloc(void *block, size_t count, size_t size) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes) || bytes > PTRDIFF_MAX) return NULL;
+    return allocator.resize(block, bytes ? bytes : 1, allocator.user);
+}
+
+void *sn_alloc(size_t count, size_t size) {
+    return sn_realloc(NULL, count, size);
+}
+
+void *sn_calloc(size_t count, size_t size) {
+    void *block = sn_realloc(NULL, count, size);
+    if (block) memset(block, 0, count * size);
+    return block;
+}
+
+void sn_free(void *block) {
+    if (block) allocator.release(block, allocator.user);
+}
+
+/* The original pointer is kept in the word before the aligned block. */
+enum { ALIGNMENT = 64 };
+
+void *sn_alloc_aligned(size_t count, size_t size) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) return NULL;
+    if (__builtin_add_overflow(bytes, (size_t)2 * ALIGNMENT, &bytes)) return NULL;
+    char *raw = sn_alloc(bytes, 1);
+    if (!raw) return NULL;
+    uintptr_t start = (uintptr_t)raw + sizeof(void *);
+    char *aligned =
+        raw + (((start + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1)) - (uintptr_t)raw);
+    memcpy(aligned - sizeof(void *), &raw, sizeof(void *));
+    return aligned;
+}
+
+void sn_free_aligned(void *block) {
+    if (!block) return;
+    void *raw;
+    memcpy(&raw, (char *)block - sizeof(void *), sizeof(void *));
+    sn_free(raw);
+}
+
+char *sn_strndup(const char *text, size_t length) {
+    char *copy = sn_alloc(length + 1, 1);
+    if (!copy) return NULL;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    return copy;
+}
+
+char *sn_strdup(const char *text) {
+    return sn_strndup(text, strlen(text));
+}
+
+void *sn_memdup(const void *block, size_t count, size_t size) {
+    void *copy = sn_alloc(count, size);
+    if (copy && count && size) memcpy(copy, block, count * size);
+    return copy;
+}
+
+bool sn_reserve_bytes(void **block, size_t *capacity, size_t needed, size_t size) {
+    if (needed <= *capacity) return true;
+    size_t grown = *capacity < 8 ? 8 : *capacity;
+    while (grown < needed) {
+        if (__builtin_mul_overflow(grown, (size_t)2, &grown)) return false;
+    }
+    void *moved = sn_realloc(*block, grown, size);
+    if (!moved) return false;
+    *block = moved;
+    *capacity = grown;
+    return true;
+}

@@ -1,0 +1,34 @@
+/* Allocation inside the library. Counts are checked against overflow; zero bytes give a valid
+ * block, so that NULL always means "no memory". */
+#ifndef SN_BASE_MEMORY_H
+#define SN_BASE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sinew/memory.h"
+
+void *sn_alloc(size_t count, size_t size);
+/* The same, filled with zero bytes. */
+void *sn_calloc(size_t count, size_t size);
+/* The block stays valid when NULL comes back. */
+void *sn_realloc(void *block, size_t count, size_t size);
+void sn_free(void *block);
+/* 64-byte aligned for vector loads; release with sn_free_aligned. */
+void *sn_alloc_aligned(size_t count, size_t size);
+void sn_free_aligned(void *block);
+
+char *sn_strdup(const char *text);
+char *sn_strndup(const char *text, size_t length);
+void *sn_memdup(const void *block, size_t count, size_t size);
+
+/* SN_NEW(type, n): an array of n; SN_NEW0: zero-filled. */
+#define SN_NEW(type, count)  ((type *)sn_alloc((size_t)(count), sizeof(type)))
+#define SN_NEW0(type, count) ((type *)sn_calloc((size_t)(count), sizeof(type)))
+
+/* Make room for `needed` elements in a growing array: doubles the capacity. False: no memory. */
+bool sn_reserve_bytes(void **block, size_t *capacity, size_t needed, size_t size);
+#define SN_RESERVE(array, capacity, needed)                                                        \
+    sn_reserve_bytes((void **)&(array), &(capacity), (size_t)(needed), sizeof *(array))
+
+#endif

@@ -1,0 +1,22 @@
+#include "base/monitor.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void sn_progress(const sinew_monitor *monitor, double fraction, const char *stage) {
+    if (monitor && monitor->progress) monitor->progress(fraction, stage, monitor->user);
+}
+
+bool sn_cancelled(const sinew_monitor *monitor) {
+    return monitor && monitor->cancelled && monitor->cancelled(monitor->user);
+}
+
+void sn_log(const sinew_monitor *monitor, sinew_log_level level, const char *format, ...) {
+    if (!monitor || !monitor->log) return;
+    char line[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    monitor->log(level, line, monitor->user);
+}

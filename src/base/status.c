@@ -1,0 +1,62 @@
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#ifndef SINEW_VERSION
+#define SINEW_VERSION "0.0.0"
+#endif
+
+static sinew_misuse_handler *misuse_handler;
+static void *misuse_user;
+
+const char *sinew_version(void) {
+    return SINEW_VERSION;
+}
+
+const char *sinew_status_name(sinew_status status) {
+    switch (status) {
+    case SINEW_OK:
+        return "ok";
+    case SINEW_NOT_CONVERGED:
+        return "not converged";
+    case SINEW_CANCELLED:
+        return "cancelled";
+    case SINEW_BAD_INPUT:
+        return "bad input";
+    case SINEW_IO:
+        return "input/output";
+    case SINEW_NO_MEMORY:
+        return "out of memory";
+    case SINEW_UNAVAILABLE:
+        return "unavailable";
+    case SINEW_MISUSE:
+        return "misuse";
+    }
+    return "unknown";
+}
+
+void sinew_set_misuse_handler(sinew_misuse_handler *handler, void *user) {
+    misuse_handler = handler;
+    misuse_user = user;
+}
+
+sinew_status sn_fail(sinew_error *error, sinew_status status, const char *format, ...) {
+    if (error) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(error->message, sizeof error->message, format, arguments);
+        va_end(arguments);
+        error->status = status;
+    }
+    return status;
+}
+
+sinew_status sn_no_memory(sinew_error *error) {
+    return sn_fail(error, SINEW_NO_MEMORY, "out of memory");
+}
+
+sinew_status sn_misuse(sinew_error *error, const char *what, const char *function) {
+    if (misuse_handler) misuse_handler(what, function, misuse_user);
+    return sn_fail(error, SINEW_MISUSE, "%s: broken contract: %s", function, what);
+}

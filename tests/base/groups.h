@@ -1,0 +1,5 @@
+#ifndef TESTS_BASE_GROUPS_H
+#define TESTS_BASE_GROUPS_H
+int test_memory(void);
+int test_files(void);
+#endif

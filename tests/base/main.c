@@ -1,0 +1,9 @@
+/* The base room: status, memory, files, rotations. */
+#include "groups.h"
+
+int main(void) {
+    int failed = 0;
+    failed += test_memory();
+    failed += test_files();
+    return failed != 0;
+}

@@ -1,0 +1,65 @@
+/* What every test file starts with: cmocka, and helpers shared by the rooms' tests. */
+#ifndef SINEW_TESTS_SUPPORT_H
+#define SINEW_TESTS_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sinew/status.h"
+
+/* |a - b| <= tolerance, with both printed when not. */
+#define assert_close(a, b, tolerance)                                                              \
+    do {                                                                                           \
+        double close_a = (a), close_b = (b), close_t = (tolerance);                                \
+        if (!(fabs(close_a - close_b) <= close_t))                                                 \
+            fail_msg("%s = %.17g, %s = %.17g, differ by %.3g > %.3g", #a, close_a, #b, close_b,    \
+                     fabs(close_a - close_b), close_t);                                            \
+    } while (0)
+
+#define assert_below(a, bound)                                                                     \
+    do {                                                                                           \
+        double below_a = (a), below_b = (bound);                                                   \
+        if (!(below_a <= below_b)) fail_msg("%s = %.6g > %.6g", #a, below_a, below_b);             \
+    } while (0)
+
+/* A library call that must succeed; prints its message when it does not. Needs `sinew_error error`
+ * in scope. */
+#define assert_ok(call)                                                                            \
+    do {                                                                                           \
+        sinew_status ok_status = (call);                                                           \
+        if (ok_status != SINEW_OK)                                                                 \
+            fail_msg("%s: %s: %s", #call, sinew_status_name(ok_status), error.message);            \
+    } while (0)
+
+/* Deterministic random numbers, uniform in [-1, 1). */
+static inline double test_random(uint64_t *state) {
+    *state = *state * 6364136223846793005ull + 1442695040888963407ull;
+    return (double)(int64_t)(*state >> 11 << 11) / 9223372036854775808.0;
+}
+
+/* Path of a real data file, "free/his-cow/rest.obj", in SINEW_DATA (default ../shared/data beside
+ * the source tree), or NULL when the folder or file is not there: call `skip_without_data` then.
+ * The string is static and overwritten by the eighth next call. */
+const char *test_data(const char *relative);
+/* Skips the running test, and says so visibly. */
+#define skip_without_data(path)                                                                    \
+    do {                                                                                           \
+        if (!(path)) {                                                                             \
+            print_message("SKIP %s: real data not found (set SINEW_DATA)\n", __func__);            \
+            skip();                                                                                \
+        }                                                                                          \
+    } while (0)
+
+/* A fresh temporary folder, removed when the test process ends. */
+const char *test_folder(void);
+
+#endif
