@@ -2,4 +2,5 @@
 #define TESTS_BASE_GROUPS_H
 int test_memory(void);
 int test_files(void);
+int test_rotation(void);
 #endif

@@ -5,5 +5,6 @@ int main(void) {
     int failed = 0;
     failed += test_memory();
     failed += test_files();
+    failed += test_rotation();
     return failed != 0;
 }
