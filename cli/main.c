@@ -1,8 +1,130 @@
+/* The command: finds the verb, runs it, writes its report, turns its status into an exit code. */
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "sinew/sinew.h"
+#include "base/nearest.h"
+#include "base/threads.h"
+#include "frame.h"
+#include "job/report.h"
+#include "verbs.h"
 
-int main(void) {
-    printf("sinew %s\n", sinew_version());
-    return 0;
+const cli_verb *cli_verb_at(int index) {
+    int count = (int)(sizeof cli_verbs / sizeof *cli_verbs);
+    return index >= 0 && index < count ? cli_verbs[index] : NULL;
+}
+
+const cli_verb *cli_find_verb(const char *name) {
+    for (int i = 0; cli_verb_at(i); i++)
+        if (!strcmp(cli_verb_at(i)->name, name)) return cli_verb_at(i);
+    return NULL;
+}
+
+const char *cli_nearest_verb(const char *name) {
+    const char *names[sizeof cli_verbs / sizeof *cli_verbs];
+    int count = 0;
+    for (; cli_verb_at(count); count++) names[count] = cli_verb_at(count)->name;
+    return sn_nearest_name(name, count, names);
+}
+
+static int exit_code(sinew_status status) {
+    switch (status) {
+    case SINEW_OK:
+        return EXIT_DONE;
+    case SINEW_NOT_CONVERGED:
+        return EXIT_UNFINISHED;
+    case SINEW_CANCELLED:
+        return EXIT_INTERRUPTED;
+    case SINEW_MISUSE:
+        return EXIT_USAGE;
+    case SINEW_BAD_INPUT:
+        return EXIT_BAD_INPUT;
+    case SINEW_IO:
+    case SINEW_NO_MEMORY:
+    case SINEW_UNAVAILABLE:
+        break;
+    }
+    return EXIT_IO;
+}
+
+/* The one line that says what went wrong. */
+static void print_failure(const cli_call *call, sinew_status status) {
+    const char *message = call->error.message;
+    if (status == SINEW_CANCELLED) message = "interrupted, nothing half-written is left";
+    fprintf(stderr, "sinew %s: %s\n", call->verb->name,
+            *message ? message : sinew_status_name(status));
+}
+
+/* The report is written for unconverged runs and failures too: a farm reads it. */
+static sinew_status write_report(cli_call *call, sinew_status status, double seconds) {
+    const char *path = cli_text(call, "--report");
+    if (!path || status == SINEW_MISUSE || status == SINEW_CANCELLED) return status;
+    sn_report_total(call->report, "ms", sn_report_number(1e3 * seconds));
+    json_object_set_new(call->report, "status", json_string(sinew_status_name(status)));
+    if (*call->error.message)
+        json_object_set_new(call->report, "message", json_string(call->error.message));
+    sinew_error error = {0};
+    sinew_status written = sn_report_write(call->report, path, &error);
+    if (written == SINEW_OK || status > SINEW_NOT_CONVERGED) return status;
+    call->error = error;
+    return written;
+}
+
+static int run_verb(const cli_verb *verb, int count, char **words) {
+    cli_call call = {.verb = verb};
+    sinew_monitor monitor;
+    sinew_status status = cli_parse(&call, count, words);
+    if (status == SINEW_OK && cli_given(&call, "--help")) {
+        cli_print_help(stdout, verb);
+        cli_call_free(&call);
+        return EXIT_DONE;
+    }
+    if (status == SINEW_OK) {
+        call.quiet = cli_given(&call, "--quiet");
+        sinew_set_threads(cli_integer(&call, "--threads", 0));
+        call.report = sn_report_new(verb->name);
+        for (int i = 0; i < call.argument_count; i++)
+            sn_report_input(call.report, call.arguments[i]);
+        call.monitor = &monitor;
+        cli_terminal_start(&call, &monitor);
+        double start = sn_now();
+        status = verb->run(&call);
+        status = write_report(&call, status, sn_now() - start);
+        cli_terminal_end();
+    }
+    if (status != SINEW_OK && (status != SINEW_NOT_CONVERGED || *call.error.message))
+        print_failure(&call, status);
+    int code = exit_code(status);
+    cli_call_free(&call);
+    return code;
+}
+
+int main(int count, char **words) {
+    if (count < 2) {
+        cli_print_overview(stderr);
+        return EXIT_USAGE;
+    }
+    const char *name = words[1];
+    if (!strcmp(name, "--help") || !strcmp(name, "-h")) name = "help";
+    if (!strcmp(name, "--version")) {
+        printf("sinew %s\n", sinew_version());
+        return EXIT_DONE;
+    }
+    const cli_verb *verb = cli_find_verb(name);
+    if (!verb) {
+        const char *nearest = cli_nearest_verb(name);
+        if (nearest)
+            fprintf(stderr, "sinew: unknown verb '%s'; did you mean '%s'?\n", name, nearest);
+        else
+            fprintf(stderr, "sinew: unknown verb '%s'; 'sinew help' lists them\n", name);
+        return EXIT_USAGE;
+    }
+    int code = run_verb(verb, count - 2, words + 2);
+    errno = 0;
+    /* A full disk or closed pipe behind standard output must not pass as success. */
+    if (fflush(stdout) != 0 && code == EXIT_DONE) {
+        fprintf(stderr, "sinew %s: standard output cannot be written: %s\n", name, strerror(errno));
+        code = EXIT_IO;
+    }
+    return code;
 }

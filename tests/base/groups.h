@@ -2,5 +2,6 @@
 #define TESTS_BASE_GROUPS_H
 int test_memory(void);
 int test_files(void);
+int test_nearest(void);
 int test_rotation(void);
 #endif

@@ -1,0 +1,47 @@
+/* The parts of the command that verbs do not see: parsing, help, the terminal. */
+#ifndef CLI_FRAME_H
+#define CLI_FRAME_H
+
+#include <stdio.h>
+
+#include "verb.h"
+
+/* Exit codes of the command. */
+enum {
+    EXIT_DONE = 0,
+    EXIT_UNFINISHED = 1, /* not converged, or a check failed */
+    EXIT_USAGE = 2,
+    EXIT_BAD_INPUT = 3,
+    EXIT_IO = 4, /* also: no memory, or something it needs is not available */
+    EXIT_INTERRUPTED = 130
+};
+
+extern const cli_option cli_shared_options[];
+
+const cli_verb *cli_find_verb(const char *name);
+/* Verbs in the order of the list; NULL beyond the end. */
+const cli_verb *cli_verb_at(int index);
+/* The verb nearest in spelling, or NULL when none is near. */
+const char *cli_nearest_verb(const char *name);
+
+struct cli_value {
+    const cli_option *option;
+    const char *text;
+    double number; /* number, integer, or index of the choice */
+};
+
+/* Fills arguments and values of the call. */
+sinew_status cli_parse(cli_call *call, int count, char **words);
+void cli_call_free(cli_call *call);
+
+void cli_print_help(FILE *out, const cli_verb *verb);
+void cli_print_overview(FILE *out);
+/* roff; verb NULL: the page of the command itself. */
+void cli_print_man(FILE *out, const cli_verb *verb);
+
+/* Progress bar, warnings and Ctrl-C. One call at a time. */
+void cli_terminal_start(cli_call *call, sinew_monitor *monitor);
+void cli_terminal_end(void);
+bool cli_interrupted(void);
+
+#endif

@@ -1,0 +1,216 @@
+/* Options of a verb: parsing by its table, and asking for the values. */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/nearest.h"
+#include "base/status.h"
+#include "frame.h"
+
+const cli_option cli_shared_options[] = {
+    {"--report", CLI_TEXT, "FILE.json", "write figures of what was done as JSON", 0, 0, false},
+    {"--threads", CLI_INTEGER, "N",
+     "threads to use; the result does not depend on it (default: one per core)", 1, 4096, false},
+    {"--quiet", CLI_FLAG, NULL, "print errors only", 0, 0, false},
+    {"--help", CLI_FLAG, NULL, "show this page", 0, 0, false},
+    CLI_END,
+};
+
+sinew_status cli_usage(cli_call *call, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(call->error.message, sizeof call->error.message, format, arguments);
+    va_end(arguments);
+    return call->error.status = SINEW_MISUSE;
+}
+
+static const cli_option *find_in(const cli_option *table, const char *name, size_t length) {
+    for (; table && table->name; table++)
+        if (strlen(table->name) == length && !strncmp(table->name, name, length)) return table;
+    return NULL;
+}
+
+static const cli_option *find_option(const cli_verb *verb, const char *name, size_t length) {
+    const cli_option *option = find_in(verb->options, name, length);
+    return option ? option : find_in(cli_shared_options, name, length);
+}
+
+static sinew_status unknown_option(cli_call *call, const char *word, size_t length) {
+    const char *names[128];
+    int count = 0;
+    for (const cli_option *o = call->verb->options; o && o->name && count < 120; o++)
+        names[count++] = o->name;
+    for (const cli_option *o = cli_shared_options; o->name; o++) names[count++] = o->name;
+    char name[128];
+    snprintf(name, sizeof name, "%.*s", (int)(length < 100 ? length : 100), word);
+    const char *nearest = sn_nearest_name(name, count, names);
+    if (nearest) return cli_usage(call, "unknown option '%s'; did you mean '%s'?", name, nearest);
+    return cli_usage(call, "unknown option '%s'; see 'sinew %s --help'", name, call->verb->name);
+}
+
+/* Index of the word among "a|b|c", or -1. */
+static int find_word(const char *words, const char *text) {
+    size_t length = strlen(text);
+    for (int index = 0;; index++) {
+        const char *end = strchr(words, '|');
+        size_t here = end ? (size_t)(end - words) : strlen(words);
+        if (here == length && !strncmp(words, text, length)) return index;
+        if (!end) return -1;
+        words = end + 1;
+    }
+}
+
+static bool parse_number(const char *text, double *number) {
+    char *end;
+    *number = strtod(text, &end);
+    while (isspace((unsigned char)*end)) end++;
+    return end != text && *end == '\0' && isfinite(*number);
+}
+
+static sinew_status read_value(cli_call *call, const cli_option *option, struct cli_value *value) {
+    const char *text = value->text;
+    if (option->kind == CLI_CHOICE) {
+        int index = find_word(option->value, text);
+        if (index < 0)
+            return cli_usage(call, "%s takes one of %s, not '%s'", option->name, option->value,
+                             text);
+        value->number = index;
+    }
+    if (option->kind == CLI_NUMBER || option->kind == CLI_INTEGER) {
+        bool whole = option->kind == CLI_INTEGER;
+        if (!parse_number(text, &value->number) ||
+            (whole && (value->number != floor(value->number) || fabs(value->number) > 2e9)))
+            return cli_usage(call, "%s takes a %snumber, not '%s'", option->name,
+                             whole ? "whole " : "", text);
+        bool limited = option->minimum != 0 || option->maximum != 0;
+        if (limited && (value->number < option->minimum || value->number > option->maximum))
+            return cli_usage(call, "%s must be between %g and %g, not %s", option->name,
+                             option->minimum, option->maximum, text);
+    }
+    return SINEW_OK;
+}
+
+static bool given_before(const cli_call *call, const cli_option *option) {
+    for (int i = 0; i < call->value_count; i++)
+        if (call->values[i].option == option) return true;
+    return false;
+}
+
+sinew_status cli_parse(cli_call *call, int count, char **words) {
+    call->arguments = SN_NEW0(const char *, count + 1);
+    call->values = SN_NEW0(struct cli_value, count + 1);
+    if (!call->arguments || !call->values) return sn_no_memory(&call->error);
+    bool options_ended = false;
+    for (int i = 0; i < count; i++) {
+        char *word = words[i];
+        if (!options_ended && !strcmp(word, "--")) {
+            options_ended = true;
+            continue;
+        }
+        if (!strcmp(word, "-h") && !options_ended) word = (char *)"--help";
+        if (options_ended || strncmp(word, "--", 2) != 0) {
+            call->arguments[call->argument_count++] = word;
+            continue;
+        }
+        const char *equals = strchr(word, '=');
+        size_t length = equals ? (size_t)(equals - word) : strlen(word);
+        const cli_option *option = find_option(call->verb, word, length);
+        if (!option) return unknown_option(call, word, length);
+        if (!option->repeatable && given_before(call, option))
+            return cli_usage(call, "%s is given twice", option->name);
+        struct cli_value *value = &call->values[call->value_count];
+        value->option = option;
+        if (option->kind == CLI_FLAG) {
+            if (equals) return cli_usage(call, "%s takes no value", option->name);
+        } else {
+            if (equals)
+                value->text = equals + 1;
+            else if (i + 1 < count)
+                value->text = words[++i];
+            else
+                return cli_usage(call, "%s needs a value: %s", option->name, option->value);
+            SN_TRY(read_value(call, option, value));
+        }
+        call->value_count++;
+    }
+    /* --help answers however incomplete the rest is. */
+    if (cli_given(call, "--help")) return SINEW_OK;
+    const cli_verb *verb = call->verb;
+    if (call->argument_count < verb->minimum)
+        return cli_usage(call, "needs %s; see 'sinew %s --help'", verb->arguments, verb->name);
+    if (verb->maximum >= 0 && call->argument_count > verb->maximum)
+        return cli_usage(call, "unexpected argument '%s'; see 'sinew %s --help'",
+                         call->arguments[verb->maximum], verb->name);
+    return SINEW_OK;
+}
+
+void cli_call_free(cli_call *call) {
+    sn_free(call->arguments);
+    sn_free(call->values);
+    json_decref(call->report);
+}
+
+static const struct cli_value *value_at(const cli_call *call, const char *option, int index) {
+    const cli_option *known = find_option(call->verb, option, strlen(option));
+    if (!known) {
+        fprintf(stderr, "sinew %s: %s is not in the verb's table\n", call->verb->name, option);
+        exit(EXIT_USAGE);
+    }
+    for (int i = 0; i < call->value_count; i++)
+        if (call->values[i].option == known && index-- == 0) return &call->values[i];
+    return NULL;
+}
+
+bool cli_given(const cli_call *call, const char *option) {
+    return value_at(call, option, 0) != NULL;
+}
+const char *cli_text(const cli_call *call, const char *option) {
+    return cli_text_at(call, option, 0);
+}
+const char *cli_text_at(const cli_call *call, const char *option, int i) {
+    const struct cli_value *value = value_at(call, option, i);
+    return value ? value->text : NULL;
+}
+double cli_number(const cli_call *call, const char *option, double fallback) {
+    const struct cli_value *value = value_at(call, option, 0);
+    return value ? value->number : fallback;
+}
+int cli_integer(const cli_call *call, const char *option, int fallback) {
+    return (int)cli_number(call, option, fallback);
+}
+int cli_choice(const cli_call *call, const char *option, int fallback) {
+    return (int)cli_number(call, option, fallback);
+}
+int cli_count(const cli_call *call, const char *option) {
+    int count = 0;
+    while (value_at(call, option, count)) count++;
+    return count;
+}
+
+sinew_status cli_parse_numbers(cli_call *call, const char *text, const char *what, double **numbers,
+                               int *count) {
+    *numbers = NULL;
+    *count = 0;
+    int capacity = 1;
+    for (const char *c = text; *c; c++) capacity += *c == ',';
+    double *list = SN_NEW(double, capacity);
+    if (!list) return sn_no_memory(&call->error);
+    const char *cursor = text;
+    for (int i = 0; i < capacity; i++) {
+        char *end;
+        list[i] = strtod(cursor, &end);
+        bool last = i + 1 == capacity;
+        if (end == cursor || *end != (last ? '\0' : ',') || !isfinite(list[i])) {
+            sn_free(list);
+            return cli_usage(call, "%s: '%s' is not a list of numbers such as 0,0.5,1", what, text);
+        }
+        cursor = end + 1;
+    }
+    *numbers = list;
+    *count = capacity;
+    return SINEW_OK;
+}

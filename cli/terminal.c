@@ -1,0 +1,108 @@
+/* What the person at the terminal sees while a verb works: a progress bar and warnings on standard
+ * error, and Ctrl-C, which asks the running call to stop through the monitor. A second Ctrl-C ends
+ * the process at once. */
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/threads.h"
+#include "frame.h"
+#include "job/report.h"
+
+enum { BAR_WIDTH = 32 };
+static const double REDRAW_SECONDS = 0.05;
+
+static struct {
+    cli_call *call;
+    bool draws;      /* standard error is a terminal and not --quiet */
+    bool bar_drawn;  /* a bar stands on the current line */
+    double drawn_at; /* seconds */
+} terminal;
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal_number) {
+    interrupted = signal_number;
+}
+
+bool cli_interrupted(void) {
+    return interrupted != 0;
+}
+
+static void clear_bar(void) {
+    if (!terminal.bar_drawn) return;
+    fprintf(stderr, "\r\033[K");
+    terminal.bar_drawn = false;
+}
+
+static void on_progress(double fraction, const char *stage, void *user) {
+    (void)user;
+    if (!terminal.draws) return;
+    double now = sn_now();
+    if (now - terminal.drawn_at < REDRAW_SECONDS) return;
+    terminal.drawn_at = now;
+    fraction = fraction < 0 ? 0 : fraction > 1 ? 1 : fraction;
+    char bar[BAR_WIDTH + 1];
+    int filled = (int)(fraction * BAR_WIDTH);
+    memset(bar, '#', (size_t)filled);
+    memset(bar + filled, '.', (size_t)(BAR_WIDTH - filled));
+    bar[BAR_WIDTH] = '\0';
+    fprintf(stderr, "\r\033[K[%s] %3.0f%% %s", bar, 100 * fraction, stage ? stage : "");
+    fflush(stderr);
+    terminal.bar_drawn = true;
+}
+
+static bool on_cancelled(void *user) {
+    (void)user;
+    return interrupted != 0;
+}
+
+static void warn_line(cli_call *call, const char *line) {
+    sn_report_warning(call->report, line);
+    if (call->quiet) return;
+    clear_bar();
+    fprintf(stderr, "sinew %s: warning: %s\n", call->verb->name, line);
+}
+
+static void on_log(sinew_log_level level, const char *line, void *user) {
+    (void)user;
+    if (level >= SINEW_LOG_WARNING) warn_line(terminal.call, line);
+}
+
+void cli_terminal_start(cli_call *call, sinew_monitor *monitor) {
+    terminal.call = call;
+    terminal.draws = !call->quiet && isatty(STDERR_FILENO);
+    *monitor = (sinew_monitor){on_progress, on_cancelled, on_log, NULL};
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_interrupt;
+    /* Back to the default after the first: a second Ctrl-C always works. */
+    action.sa_flags = (int)SA_RESETHAND;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+void cli_terminal_end(void) {
+    clear_bar();
+}
+
+void cli_say(const cli_call *call, const char *format, ...) {
+    if (call->quiet) return;
+    clear_bar();
+    va_list arguments;
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    putchar('\n');
+}
+
+void cli_warn(cli_call *call, const char *format, ...) {
+    char line[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    warn_line(call, line);
+}

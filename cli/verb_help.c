@@ -1,0 +1,41 @@
+/* sinew help: the list of verbs, the page of one, man pages. */
+#include "frame.h"
+
+static const cli_option options[] = {
+    {"--man", CLI_FLAG, NULL, "print a man page (roff) instead", 0, 0, false},
+    CLI_END,
+};
+
+static sinew_status run(cli_call *call) {
+    const cli_verb *verb = NULL;
+    if (call->argument_count > 0) {
+        const char *name = call->arguments[0];
+        verb = cli_find_verb(name);
+        if (!verb) {
+            const char *nearest = cli_nearest_verb(name);
+            if (nearest)
+                return cli_usage(call, "unknown verb '%s'; did you mean '%s'?", name, nearest);
+            return cli_usage(call, "unknown verb '%s'", name);
+        }
+    }
+    if (cli_given(call, "--man"))
+        cli_print_man(stdout, verb);
+    else if (verb)
+        cli_print_help(stdout, verb);
+    else
+        cli_print_overview(stdout);
+    return SINEW_OK;
+}
+
+const cli_verb verb_help = {
+    .name = "help",
+    .summary = "list the verbs, or show the page of one",
+    .arguments = "[VERB]",
+    .maximum = 1,
+    .options = options,
+    .description = "Without a verb: the list of all. With one: its help page, the same as "
+                   "'sinew VERB --help'.",
+    .example = "sinew help\n"
+               "sinew help blend\n",
+    .run = run,
+};
