@@ -1,0 +1,9 @@
+/* The algebra room: sparse and dense matrices and the solvers on them. */
+#include "groups.h"
+
+int main(void) {
+    int failed = 0;
+    failed += test_sparse();
+    failed += test_cholesky();
+    return failed != 0;
+}

@@ -1,0 +1,188 @@
+#include "matrices.h"
+
+#include "algebra/cholesky.h"
+#include "base/threads.h"
+#include "groups.h"
+
+static const sn_cholesky_kind kinds[] = {SN_CHOLESKY_AUTO, SN_CHOLESKY_SIMPLICIAL};
+
+/* Solves for `count` right-hand sides in both precisions and checks the residuals. */
+static void check_solves(const sn_sparse *matrix, sn_cholesky *factor, int count, double f64,
+                         double f32) {
+    sinew_error error;
+    size_t size = (size_t)matrix->rows * (size_t)count;
+    double *b = test_random_vector(size, 31), *x = malloc((size + 1) * sizeof *x);
+    float *single = malloc((size + 1) * sizeof *single);
+    sn_cholesky_work *work;
+    assert_ok(sn_cholesky_work_create(factor, count, &work, &error));
+    sn_cholesky_solve(factor, work, count, b, x);
+    assert_below(test_residual(matrix, count, x, b), f64);
+    if (count == 1 || count == 3) {
+        assert_ok(sn_cholesky_prepare_f32(factor, &error));
+        for (size_t i = 0; i < size; i++) single[i] = (float)b[i];
+        sn_cholesky_solve_f32(factor, work, count, single, single);
+        double worst = 0, largest = 0;
+        for (size_t i = 0; i < size; i++) {
+            worst = fmax(worst, fabs((double)single[i] - x[i]));
+            largest = fmax(largest, fabs(x[i]));
+        }
+        assert_below(worst, f32 * largest);
+    }
+    memcpy(x, b, size * sizeof *x);
+    sn_cholesky_solve(factor, work, count, x, x);
+    assert_below(test_residual(matrix, count, x, b), f64);
+    sn_cholesky_work_destroy(work);
+    free(b), free(x), free(single);
+}
+
+static void residuals_are_small_on_grids(void **state) {
+    (void)state;
+    sinew_error error;
+    const int shapes[][4] = {{1, 1, 1, 1},  {2, 1, 1, 1},    {40, 30, 1, 1},
+                             {9, 10, 8, 3}, {13, 12, 11, 1}, {5, 4, 3, 3}};
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (int k = 0; k < 2; k++) {
+            sn_sparse *matrix =
+                test_grid_matrix(shapes[s][0], shapes[s][1], shapes[s][2], shapes[s][3], 0.5);
+            sn_cholesky *factor;
+            assert_ok(sn_cholesky_create(matrix, kinds[k], &factor, &error));
+            check_solves(matrix, factor, 1, 1e-12, 1e-5);
+            check_solves(matrix, factor, 3, 1e-12, 1e-5);
+            check_solves(matrix, factor, 7, 1e-12, 1e-5);
+            sn_cholesky_destroy(factor);
+            sn_sparse_destroy(matrix);
+        }
+}
+
+static void residuals_are_small_on_random_patterns(void **state) {
+    (void)state;
+    sinew_error error;
+    for (int size = 1; size < 400; size = size * 3 / 2 + 1)
+        for (double density = 0; density < 9; density += 2.5)
+            for (int k = 0; k < 2; k++) {
+                sn_sparse *matrix = test_random_spd(size, density, (uint64_t)size);
+                sn_cholesky *factor;
+                assert_ok(sn_cholesky_create(matrix, kinds[k], &factor, &error));
+                check_solves(matrix, factor, 1, 1e-11, 1e-3);
+                check_solves(matrix, factor, 3, 1e-11, 1e-3);
+                sn_cholesky_destroy(factor);
+                sn_sparse_destroy(matrix);
+            }
+}
+
+static void new_values_reuse_the_analysis(void **state) {
+    (void)state;
+    sinew_error error;
+    sn_sparse *matrix = test_grid_matrix(12, 11, 10, 1, 0.2);
+    for (int k = 0; k < 2; k++) {
+        sn_cholesky *factor;
+        assert_ok(sn_cholesky_analyze(matrix, kinds[k], &factor, &error));
+        for (int pass = 0; pass < 3; pass++) {
+            for (int j = 0; j < matrix->columns; j++)
+                matrix->value[matrix->start[j]] += 0.1 * (j % 7);
+            assert_ok(sn_cholesky_factor(factor, matrix, &error));
+            check_solves(matrix, factor, 3, 1e-12, 1e-5);
+        }
+        sn_cholesky_destroy(factor);
+    }
+    sn_sparse_destroy(matrix);
+}
+
+static void empty_matrix_factors_and_solves(void **state) {
+    (void)state;
+    sinew_error error;
+    sn_sparse *matrix;
+    assert_ok(sn_sparse_create(0, 0, 0, true, &matrix, &error));
+    sn_cholesky *factor;
+    assert_ok(sn_cholesky_create(matrix, SN_CHOLESKY_AUTO, &factor, &error));
+    check_solves(matrix, factor, 3, 0, 0);
+    assert_int_equal(sn_cholesky_size(factor), 0);
+    sn_cholesky_destroy(factor);
+    sn_sparse_destroy(matrix);
+}
+
+/* One diagonal entry is made negative at a time. */
+static void matrix_that_is_not_positive_definite_is_named_by_column(void **state) {
+    (void)state;
+    sinew_error error;
+    for (int k = 0; k < 2; k++)
+        for (int bad = 0; bad < 600; bad += 57) {
+            sn_sparse *matrix = test_grid_matrix(20, 30, 1, 1, 0.5);
+            sn_cholesky *factor;
+            matrix->value[matrix->start[bad]] = -1;
+            assert_int_equal(sn_cholesky_create(matrix, kinds[k], &factor, &error),
+                             SINEW_BAD_INPUT);
+            assert_null(factor);
+            int column = -1;
+            assert_int_equal(sscanf(strstr(error.message, "column"), "column %d", &column), 1);
+            assert_in_range(column, 0, 599);
+            sn_sparse_destroy(matrix);
+        }
+}
+
+static void failed_factor_can_be_factored_again(void **state) {
+    (void)state;
+    sinew_error error;
+    for (int k = 0; k < 2; k++) {
+        sn_sparse *matrix = test_grid_matrix(10, 10, 9, 1, 0.5);
+        sn_cholesky *factor;
+        assert_ok(sn_cholesky_analyze(matrix, kinds[k], &factor, &error));
+        double kept = matrix->value[matrix->start[100]];
+        matrix->value[matrix->start[100]] = -5;
+        assert_int_equal(sn_cholesky_factor(factor, matrix, &error), SINEW_BAD_INPUT);
+        matrix->value[matrix->start[100]] = NAN;
+        assert_int_equal(sn_cholesky_factor(factor, matrix, &error), SINEW_BAD_INPUT);
+        assert_non_null(strstr(error.message, "(100, 100) is not finite"));
+        matrix->value[matrix->start[100]] = kept;
+        assert_ok(sn_cholesky_factor(factor, matrix, &error));
+        check_solves(matrix, factor, 3, 1e-12, 1e-5);
+        sn_cholesky_destroy(factor);
+        sn_sparse_destroy(matrix);
+    }
+}
+
+static void solves_have_the_same_bits_for_any_threads(void **state) {
+    (void)state;
+    sinew_error error;
+    const int shapes[][4] = {{120, 100, 1, 1}, {16, 15, 14, 1}, {9, 9, 9, 3}};
+    for (int s = 0; s < 3; s++) {
+        sn_sparse *matrix =
+            test_grid_matrix(shapes[s][0], shapes[s][1], shapes[s][2], shapes[s][3], 0.5);
+        size_t size = 3 * (size_t)matrix->rows;
+        double *b = test_random_vector(size, 3), *x[4];
+        float *f[4];
+        for (int t = 0; t < 4; t++) {
+            sinew_set_threads(t + 1);
+            sn_cholesky *factor;
+            sn_cholesky_work *work;
+            assert_ok(sn_cholesky_create(matrix, SN_CHOLESKY_AUTO, &factor, &error));
+            assert_ok(sn_cholesky_prepare_f32(factor, &error));
+            assert_ok(sn_cholesky_work_create(factor, 3, &work, &error));
+            x[t] = malloc(size * sizeof *x[t]), f[t] = malloc(size * sizeof *f[t]);
+            sn_cholesky_solve(factor, work, 3, b, x[t]);
+            for (size_t i = 0; i < size; i++) f[t][i] = (float)b[i];
+            sn_cholesky_solve_f32(factor, work, 3, f[t], f[t]);
+            assert_memory_equal(x[0], x[t], size * sizeof *x[0]);
+            assert_memory_equal(f[0], f[t], size * sizeof *f[0]);
+            sn_cholesky_work_destroy(work);
+            sn_cholesky_destroy(factor);
+        }
+        sinew_set_threads(0);
+        for (int t = 0; t < 4; t++) free(x[t]), free(f[t]);
+        free(b);
+        sn_sparse_destroy(matrix);
+    }
+}
+
+int test_cholesky(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(residuals_are_small_on_grids),
+        cmocka_unit_test(residuals_are_small_on_random_patterns),
+        cmocka_unit_test(new_values_reuse_the_analysis),
+        cmocka_unit_test(empty_matrix_factors_and_solves),
+        cmocka_unit_test(matrix_that_is_not_positive_definite_is_named_by_column),
+        cmocka_unit_test(failed_factor_can_be_factored_again),
+        cmocka_unit_test(solves_have_the_same_bits_for_any_threads),
+    };
+    return cmocka_run_group_tests_name("cholesky", tests, NULL, NULL);
+}
