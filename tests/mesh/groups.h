@@ -1,0 +1,5 @@
+#ifndef TESTS_MESH_GROUPS_H
+#define TESTS_MESH_GROUPS_H
+int test_polygons(void);
+int test_topology(void);
+#endif

@@ -1,0 +1,9 @@
+/* The mesh room: polygons, topology, operators, queries, checks, tetrahedra. */
+#include "groups.h"
+
+int main(void) {
+    int failed = 0;
+    failed += test_polygons();
+    failed += test_topology();
+    return failed != 0;
+}
