@@ -53,6 +53,7 @@ def main():
             "SINEW_COMMAND": str(build / "sinew"),
             "SINEW_SOURCE": str(ROOT),
             "SINEW_BUILD": str(build),
+            "SINEW_CACHE": str(build / "test-cache"),
             "OPENBLAS_CORETYPE": "Haswell",
             "CMOCKA_MESSAGE_OUTPUT": "STDOUT",
             "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",

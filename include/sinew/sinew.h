@@ -2,6 +2,7 @@
 #ifndef SINEW_H
 #define SINEW_H
 
+#include "sinew/cache.h"
 #include "sinew/curves.h"
 #include "sinew/frames.h"
 #include "sinew/io.h"

@@ -1,0 +1,36 @@
+/* Arrays to bytes and back, for what goes into the store.
+ *
+ * Writing collects a failure to allocate and reports it at the end. Reading never goes beyond the
+ * bytes it was given: a count that does not fit makes it fail, and every later read fails too. */
+#ifndef SN_CACHE_PACK_H
+#define SN_CACHE_PACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct sn_pack {
+    char *bytes; /* release with sn_pack_free */
+    size_t size, capacity;
+    bool failed; /* no memory */
+} sn_pack;
+
+void sn_pack_int(sn_pack *pack, int value);
+void sn_pack_double(sn_pack *pack, double value);
+/* `count` elements of `size` bytes; the count is stored too. */
+void sn_pack_array(sn_pack *pack, const void *elements, size_t count, size_t size);
+void sn_pack_free(sn_pack *pack);
+
+typedef struct sn_unpack {
+    const char *bytes;
+    size_t size, at;
+    bool failed; /* beyond the end, wrong element size, or no memory */
+} sn_unpack;
+
+int sn_unpack_int(sn_unpack *unpack);
+double sn_unpack_double(sn_unpack *unpack);
+/* A new array of exactly `count` elements (release with sn_free), or NULL and failed. */
+void *sn_unpack_array(sn_unpack *unpack, size_t count, size_t size);
+/* All bytes read and nothing failed. */
+bool sn_unpack_complete(const sn_unpack *unpack);
+
+#endif

@@ -1,0 +1,70 @@
+#include "support.h"
+
+#include "base/memory.h"
+#include "cache/pack.h"
+#include "groups.h"
+
+static void fill(sn_pack *pack) {
+    double values[3] = {1.5, -2, 1e300};
+    sn_pack_int(pack, 42);
+    sn_pack_array(pack, values, 3, sizeof *values);
+    sn_pack_array(pack, NULL, 0, 4);
+    sn_pack_double(pack, 0.25);
+    assert_false(pack->failed);
+}
+
+static void packed_arrays_come_back(void **state) {
+    (void)state;
+    sn_pack pack = {0};
+    fill(&pack);
+    sn_unpack in = {pack.bytes, pack.size, 0, false};
+    assert_int_equal(sn_unpack_int(&in), 42);
+    double *values = sn_unpack_array(&in, 3, sizeof *values);
+    assert_true(values && values[0] == 1.5 && values[1] == -2 && values[2] == 1e300);
+    int *none = sn_unpack_array(&in, 0, sizeof *none);
+    assert_non_null(none);
+    assert_true(sn_unpack_double(&in) == 0.25);
+    assert_true(sn_unpack_complete(&in));
+    sn_free(values);
+    sn_free(none);
+    sn_pack_free(&pack);
+}
+
+static void every_truncation_fails_cleanly(void **state) {
+    (void)state;
+    sn_pack pack = {0};
+    fill(&pack);
+    for (size_t size = 0; size < pack.size; size++) {
+        char *cut = sn_memdup(pack.bytes, size, 1);
+        sn_unpack in = {cut, size, 0, false};
+        sn_unpack_int(&in);
+        sn_free(sn_unpack_array(&in, 3, sizeof(double)));
+        sn_free(sn_unpack_array(&in, 0, sizeof(int)));
+        sn_unpack_double(&in);
+        assert_false(sn_unpack_complete(&in));
+        sn_free(cut);
+    }
+    sn_pack_free(&pack);
+}
+
+static void a_different_count_or_type_fails(void **state) {
+    (void)state;
+    sn_pack pack = {0};
+    int values[4] = {1, 2, 3, 4};
+    sn_pack_array(&pack, values, 4, sizeof *values);
+    sn_unpack in = {pack.bytes, pack.size, 0, false};
+    assert_null(sn_unpack_array(&in, 5, sizeof *values));
+    assert_true(in.failed);
+    in = (sn_unpack){pack.bytes, pack.size, 0, false};
+    assert_null(sn_unpack_array(&in, 2, sizeof(double)));
+    sn_pack_free(&pack);
+}
+
+int test_pack(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(packed_arrays_come_back),
+        cmocka_unit_test(every_truncation_fails_cleanly),
+        cmocka_unit_test(a_different_count_or_type_fails),
+    };
+    return cmocka_run_group_tests_name("pack", tests, NULL, NULL);
+}
