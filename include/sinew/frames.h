@@ -9,6 +9,9 @@
 extern "C" {
 #endif
 
+/* Frames per second of a file that counts frames without saying how long one lasts (PC2). */
+#define SINEW_FRAMES_DEFAULT_RATE 30.0
+
 typedef struct sinew_frames {
     int vertex_count;
     int frame_count;

@@ -1,0 +1,54 @@
+#include "io/format.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <strings.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+
+const sn_format *const *sn_formats(void) {
+    static const sn_format *const formats[] = {&sn_format_obj, &sn_format_pc2, NULL};
+    return formats;
+}
+
+bool sn_format_has_ending(const sn_format *format, const char *path) {
+    const char *ending = sn_path_ending(path);
+    size_t length = strlen(ending);
+    for (const char *known = format->endings; length && *known;) {
+        size_t known_length = strcspn(known, " ");
+        if (known_length == length && strncasecmp(known, ending, length) == 0) return true;
+        known += known_length;
+        known += strspn(known, " ");
+    }
+    return false;
+}
+
+sinew_status sn_source_open(sn_source *source, const char *path, sinew_error *error) {
+    char *bytes;
+    SN_TRY(sn_file_read(path, &bytes, &source->size, error));
+    source->bytes = bytes;
+    source->name = source->path = path;
+    return SINEW_OK;
+}
+
+void sn_source_close(sn_source *source) {
+    sn_free((char *)source->bytes);
+    source->bytes = NULL;
+}
+
+sinew_status sn_source_fail(const sn_source *source, sinew_error *error, const char *format, ...) {
+    char what[SINEW_MESSAGE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    return sn_fail(error, SINEW_BAD_INPUT, "%s: %s", source->name, what);
+}
+
+sinew_status sn_source_blame(const sn_source *source, sinew_status status, sinew_error *error) {
+    if (status == SINEW_OK || status == SINEW_NO_MEMORY || !error) return status;
+    char what[SINEW_MESSAGE_SIZE];
+    memcpy(what, error->message, sizeof what);
+    return sn_fail(error, status, "%s: %s", source->name, what);
+}

@@ -1,0 +1,70 @@
+/* The table of file formats. A format is one file of this room: it parses a buffer in memory and
+ * builds a buffer in memory, so that it can be tested and fuzzed without files; read.c and write.c
+ * do the rest. To add one: write NAME.c with its `const sn_format`, and list it in format.c. */
+#ifndef SN_IO_FORMAT_H
+#define SN_IO_FORMAT_H
+
+#include "base/status.h"
+#include "io/buffer.h"
+#include "sinew/io.h"
+
+/* A file in memory. bytes[size] is a zero byte. */
+typedef struct sn_source {
+    const char *bytes;
+    size_t size;
+    const char *name; /* in messages */
+    const char *path; /* to find files that belong to it; NULL: there are none */
+} sn_source;
+
+/* What of a mesh survives a trip through the format. Vertex order always does. */
+typedef enum sn_holds {
+    SN_HOLDS_POLYGONS = 1, /* faces of any size; otherwise faces are cut into triangles */
+    SN_HOLDS_UVS = 2,
+    SN_HOLDS_NORMALS = 4,
+    SN_HOLDS_PARTS = 8,
+    SN_HOLDS_DOUBLES = 16 /* positions to the last bit of a double; otherwise float32 */
+} sn_holds;
+
+typedef struct sn_frame_sink sn_frame_sink;
+
+typedef struct sn_format {
+    const char *name;    /* "OBJ" */
+    const char *endings; /* "glb gltf" */
+    unsigned holds;      /* of sn_holds */
+    /* Whether a source with this ending is of this format; NULL: always. */
+    bool (*recognise)(const sn_source *source);
+
+    /* NULL where the format has no such thing. */
+    sinew_status (*read_mesh)(const sn_source *source, sinew_mesh **mesh, sinew_error *error);
+    sinew_status (*write_mesh)(const sinew_mesh *mesh, sn_buffer *out, sinew_error *error);
+    sinew_status (*read_rig)(const sn_source *source, sinew_rig **rig, sinew_error *error);
+    sinew_status (*write_rig)(const sinew_rig *rig, sn_buffer *out, sinew_error *error);
+    sinew_status (*read_curves)(const sn_source *source, sinew_curves **curves, sinew_error *error);
+    sinew_status (*write_curves)(const sinew_curves *curves, sn_buffer *out, sinew_error *error);
+    sinew_status (*read_markers)(const sn_source *source, sinew_markers **markers,
+                                 sinew_error *error);
+    sinew_status (*write_markers)(const sinew_markers *markers, sn_buffer *out, sinew_error *error);
+    sinew_status (*read_tets)(const sn_source *source, sinew_tets **tets, sinew_error *error);
+    sinew_status (*write_tets)(const sinew_tets *tets, sn_buffer *out, sinew_error *error);
+    sinew_status (*read_frames)(const sn_source *source, sinew_frames **frames, sinew_error *error);
+    const sn_frame_sink *write_frames;
+} sn_format;
+
+extern const sn_format sn_format_obj;
+extern const sn_format sn_format_pc2;
+
+/* All of them, ended by NULL. */
+const sn_format *const *sn_formats(void);
+bool sn_format_has_ending(const sn_format *format, const char *path);
+
+/* The file at `path`, named by it in messages. Release with sn_source_close. */
+sinew_status sn_source_open(sn_source *source, const char *path, sinew_error *error);
+void sn_source_close(sn_source *source);
+
+/* "FILE: what", for sources whose elements have no line. */
+sinew_status sn_source_fail(const sn_source *source, sinew_error *error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Puts "FILE: " before the message of a failed library call; passes the status on. */
+sinew_status sn_source_blame(const sn_source *source, sinew_status status, sinew_error *error);
+
+#endif

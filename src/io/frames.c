@@ -1,0 +1,111 @@
+/* Point caches: the object, and the writer that all formats of frames share. */
+#include "io/frames.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+
+sinew_status sn_frames_create(int vertex_count, int frame_count, double start, double rate,
+                              sinew_frames **frames, sinew_error *error) {
+    sinew_frames *f = SN_NEW0(sinew_frames, 1);
+    size_t row = 3 * (size_t)vertex_count, total;
+    if (!f || __builtin_mul_overflow(row, (size_t)frame_count, &total) ||
+        !(f->positions = SN_NEW(float, total))) {
+        sn_free(f);
+        return sn_no_memory(error);
+    }
+    f->vertex_count = vertex_count;
+    f->frame_count = frame_count;
+    f->start = start;
+    f->rate = rate;
+    *frames = f;
+    return SINEW_OK;
+}
+
+void sinew_frames_destroy(sinew_frames *frames) {
+    if (!frames) return;
+    sn_free(frames->positions);
+    sn_free(frames);
+}
+
+static void release(sinew_frame_writer *writer) {
+    if (writer->sink && writer->sink->release) writer->sink->release(writer);
+    sn_output_abandon(&writer->output);
+    sn_free(writer->row);
+    sn_free(writer->path);
+    sn_free(writer);
+}
+
+static const sn_frame_sink *find_sink(const char *path) {
+    for (const sn_format *const *f = sn_formats(); *f; f++)
+        if ((*f)->write_frames && sn_format_has_ending(*f, path)) return (*f)->write_frames;
+    return NULL;
+}
+
+sinew_status sinew_frame_writer_open(const char *path, const sinew_mesh *mesh, int frame_count,
+                                     double start, double rate, sinew_frame_writer **writer,
+                                     sinew_error *error) {
+    SN_REQUIRE(path && mesh && writer && frame_count >= 0, error);
+    SN_REQUIRE(isfinite(start) && isfinite(rate) && rate > 0, error);
+    *writer = NULL;
+    const sn_frame_sink *sink = find_sink(path);
+    if (!sink)
+        return sn_fail(error, SINEW_BAD_INPUT,
+                       "%s: '%s' is not an ending of a file that holds frames", path,
+                       sn_path_ending(path));
+    sinew_frame_writer *w = SN_NEW0(sinew_frame_writer, 1);
+    if (!w) return sn_no_memory(error);
+    w->vertex_count = mesh->vertex_count;
+    w->frame_count = frame_count;
+    w->start = start;
+    w->rate = rate;
+    w->path = sn_strdup(path);
+    w->row = SN_NEW(float, 3 * (size_t)mesh->vertex_count);
+    sinew_status status = w->path && w->row ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK && !sink->many_files) status = sn_output_open(&w->output, path, error);
+    if (status == SINEW_OK) {
+        w->sink = sink;
+        status = sink->open(w, mesh, error);
+    }
+    if (status != SINEW_OK) {
+        release(w);
+        return status;
+    }
+    *writer = w;
+    return SINEW_OK;
+}
+
+sinew_status sinew_frame_writer_add(sinew_frame_writer *writer, const double *positions,
+                                    sinew_error *error) {
+    SN_REQUIRE(writer && positions, error);
+    SN_REQUIRE(writer->added < writer->frame_count, error);
+    for (size_t i = 0; i < 3 * (size_t)writer->vertex_count; i++) {
+        writer->row[i] = (float)positions[i];
+        if (!isfinite(writer->row[i]))
+            return sn_fail(error, SINEW_BAD_INPUT, "%s: frame %d: vertex %zu is not finite",
+                           writer->path, writer->added, i / 3);
+    }
+    SN_TRY(writer->sink->add(writer, positions, error));
+    writer->added++;
+    if (writer->output.stream && ferror(writer->output.stream))
+        return sn_fail(error, SINEW_IO, "%s: cannot be written", writer->path);
+    return SINEW_OK;
+}
+
+sinew_status sinew_frame_writer_close(sinew_frame_writer *writer, sinew_error *error) {
+    SN_REQUIRE(writer, error);
+    sinew_status status = SINEW_OK;
+    if (writer->added != writer->frame_count)
+        status = sn_fail(error, SINEW_MISUSE, "%s: %d of %d frames were given", writer->path,
+                         writer->added, writer->frame_count);
+    if (status == SINEW_OK && writer->sink->close) status = writer->sink->close(writer, error);
+    if (status == SINEW_OK && !writer->sink->many_files)
+        status = sn_output_commit(&writer->output, error);
+    release(writer);
+    return status;
+}
+
+void sinew_frame_writer_abandon(sinew_frame_writer *writer) {
+    if (writer) release(writer);
+}

@@ -1,0 +1,37 @@
+/* How a format takes frames as they come. */
+#ifndef SN_IO_FRAMES_H
+#define SN_IO_FRAMES_H
+
+#include "base/file.h"
+#include "io/format.h"
+
+struct sinew_frame_writer {
+    const sn_frame_sink *sink;
+    char *path;
+    int vertex_count;
+    int frame_count; /* promised */
+    int added;
+    double start; /* seconds */
+    double rate;  /* frames per second */
+    sn_output output;
+    float *row;  /* 3 per vertex: the frame in float32 */
+    void *state; /* of the sink */
+};
+
+struct sn_frame_sink {
+    bool many_files; /* the sink opens its own outputs; otherwise `output` is open */
+    /* Start of the file. */
+    sinew_status (*open)(sinew_frame_writer *writer, const sinew_mesh *mesh, sinew_error *error);
+    /* One frame; `row` holds it in float32 too. */
+    sinew_status (*add)(sinew_frame_writer *writer, const double *positions, sinew_error *error);
+    /* What follows the last frame; NULL: nothing. */
+    sinew_status (*close)(sinew_frame_writer *writer, sinew_error *error);
+    /* Frees `state`, on success and failure; NULL: there is none. */
+    void (*release)(sinew_frame_writer *writer);
+};
+
+/* Frames whose positions are not yet filled in. */
+sinew_status sn_frames_create(int vertex_count, int frame_count, double start, double rate,
+                              sinew_frames **frames, sinew_error *error);
+
+#endif

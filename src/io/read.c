@@ -1,0 +1,84 @@
+/* The public readers: find the format by the path's ending and hand it the bytes. */
+#include <stdio.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "io/format.h"
+
+/* The first format with this ending that `can` read the kind of thing and recognises the file. */
+static const sn_format *find_reader(const sn_source *source, bool (*can)(const sn_format *)) {
+    for (const sn_format *const *f = sn_formats(); *f; f++)
+        if (can(*f) && sn_format_has_ending(*f, source->path) &&
+            (!(*f)->recognise || (*f)->recognise(source)))
+            return *f;
+    return NULL;
+}
+
+static sinew_status refuse(const char *path, const char *kind, bool (*can)(const sn_format *),
+                           sinew_error *error) {
+    char known[256] = "";
+    size_t used = 0;
+    for (const sn_format *const *f = sn_formats(); *f; f++)
+        if (can(*f) && used < sizeof known - 1) {
+            int wrote = snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "",
+                                 (*f)->endings);
+            used += wrote > 0 ? (size_t)wrote : 0;
+        }
+    return sn_fail(error, SINEW_BAD_INPUT, "%s: '%s' is not an ending of a file of %s (%s)", path,
+                   sn_path_ending(path), kind, known);
+}
+
+#define DEFINE_CAN(member)                                                                         \
+    static bool can_##member(const sn_format *format) {                                            \
+        return format->member != NULL;                                                             \
+    }
+DEFINE_CAN(read_mesh)
+DEFINE_CAN(read_curves)
+DEFINE_CAN(read_markers)
+DEFINE_CAN(read_tets)
+DEFINE_CAN(read_frames)
+
+/* Opens the file, finds the format, reads, closes. */
+#define READ(path, member, kind, result, error)                                                    \
+    do {                                                                                           \
+        SN_REQUIRE(path &&result, error);                                                          \
+        *result = NULL;                                                                            \
+        sn_source source;                                                                          \
+        SN_TRY(sn_source_open(&source, path, error));                                              \
+        const sn_format *format = find_reader(&source, can_##member);                              \
+        sinew_status status = format ? format->member(&source, result, error)                      \
+                                     : refuse(path, kind, can_##member, error);                    \
+        sn_source_close(&source);                                                                  \
+        if (status != SINEW_OK) return status;                                                     \
+    } while (0)
+
+sinew_status sinew_mesh_read(const char *path, sinew_mesh **mesh, sinew_error *error) {
+    READ(path, read_mesh, "meshes", mesh, error);
+    if (!(*mesh)->name) (*mesh)->name = sn_path_stem(path);
+    if (!(*mesh)->name) {
+        sinew_mesh_destroy(*mesh);
+        *mesh = NULL;
+        return sn_no_memory(error);
+    }
+    return SINEW_OK;
+}
+
+sinew_status sinew_curves_read(const char *path, sinew_curves **curves, sinew_error *error) {
+    READ(path, read_curves, "weight curves", curves, error);
+    return SINEW_OK;
+}
+
+sinew_status sinew_markers_read(const char *path, sinew_markers **markers, sinew_error *error) {
+    READ(path, read_markers, "markers", markers, error);
+    return SINEW_OK;
+}
+
+sinew_status sinew_tets_read(const char *path, sinew_tets **tets, sinew_error *error) {
+    READ(path, read_tets, "tetrahedra", tets, error);
+    return SINEW_OK;
+}
+
+sinew_status sinew_frames_read(const char *path, sinew_frames **frames, sinew_error *error) {
+    READ(path, read_frames, "frames", frames, error);
+    return SINEW_OK;
+}

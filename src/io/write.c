@@ -1,0 +1,49 @@
+/* The public writers: the format by the path's ending builds the bytes, which then go to the file
+ * in one go. */
+#include <stdio.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "io/format.h"
+
+static sinew_status refuse(const char *path, const char *kind, sinew_error *error) {
+    return sn_fail(error, SINEW_BAD_INPUT, "%s: '%s' is not an ending of a file that holds %s",
+                   path, sn_path_ending(path), kind);
+}
+
+static sinew_status finish(const char *path, sinew_status status, sn_buffer *out,
+                           sinew_error *error) {
+    if (status == SINEW_OK && out->failed) status = sn_no_memory(error);
+    if (status == SINEW_OK) status = sn_file_write(path, out->bytes, out->size, error);
+    sn_buffer_free(out);
+    return status;
+}
+
+#define WRITE(path, member, kind, object, error)                                                   \
+    do {                                                                                           \
+        SN_REQUIRE(path &&object, error);                                                          \
+        for (const sn_format *const *f = sn_formats(); *f; f++) {                                  \
+            if (!(*f)->member || !sn_format_has_ending(*f, path)) continue;                        \
+            sn_buffer out = {0};                                                                   \
+            sinew_status status = (*f)->member(object, &out, error);                               \
+            return finish(path, status, &out, error);                                              \
+        }                                                                                          \
+        return refuse(path, kind, error);                                                          \
+    } while (0)
+
+sinew_status sinew_mesh_write(const char *path, const sinew_mesh *mesh, sinew_error *error) {
+    WRITE(path, write_mesh, "a mesh", mesh, error);
+}
+
+sinew_status sinew_curves_write(const char *path, const sinew_curves *curves, sinew_error *error) {
+    WRITE(path, write_curves, "weight curves", curves, error);
+}
+
+sinew_status sinew_markers_write(const char *path, const sinew_markers *markers,
+                                 sinew_error *error) {
+    WRITE(path, write_markers, "markers", markers, error);
+}
+
+sinew_status sinew_tets_write(const char *path, const sinew_tets *tets, sinew_error *error) {
+    WRITE(path, write_tets, "tetrahedra", tets, error);
+}
