@@ -1,0 +1,10 @@
+/* The io room: numbers in text, and every format in both directions. */
+#include "groups.h"
+
+int main(void) {
+    int failed = 0;
+    failed += test_numbers();
+    failed += test_obj();
+    failed += test_frames();
+    return failed != 0;
+}
