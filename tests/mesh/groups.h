@@ -2,4 +2,5 @@
 #define TESTS_MESH_GROUPS_H
 int test_polygons(void);
 int test_topology(void);
+int test_rotation_strain(void);
 #endif

@@ -5,5 +5,6 @@ int main(void) {
     int failed = 0;
     failed += test_polygons();
     failed += test_topology();
+    failed += test_rotation_strain();
     return failed != 0;
 }

@@ -1,0 +1,674 @@
+/* Rotation–strain coordinates.
+ *
+ * Based on: Huang et al., "Subspace gradient domain mesh deformation" and "Interactive shape
+ * interpolation through controllable dynamic deformation" (2011) for the coordinates and the
+ * reconstruction; Sumner and Popovic (2004) for triangles with a unit normal.
+ * We differ in: unwrapping. A breadth-first walk is led astray by folded elements and spreads the
+ * error; we walk a minimum spanning tree of neighbours, most certain pairs first. And a rotation
+ * vector alone has no continuous branch past one turn, so a second, small rotation q takes what it
+ * cannot express (see unwrap_step). */
+#include "mesh/rotation_strain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "mesh/topology.h"
+
+/* Elements whose thinnest extent is below this part of their largest are widened to it. */
+static const double FLATTEST = 1e-5;
+
+struct sn_rotation_strain_work {
+    sn_cholesky_work *solve;
+    double *forces; /* per element and corner: |e| F g */
+    double *right;  /* 3 per vertex */
+};
+
+static sn_mat3 symmetric(const double *s) {
+    return (sn_mat3){{{s[0], s[3], s[4]}, {s[3], s[1], s[5]}, {s[4], s[5], s[2]}}};
+}
+
+static void store_symmetric(sn_mat3 a, double *s) {
+    s[0] = a.m[0][0], s[1] = a.m[1][1], s[2] = a.m[2][2];
+    s[3] = a.m[0][1], s[4] = a.m[0][2], s[5] = a.m[1][2];
+}
+
+/* ---- structure ---------------------------------------------------------------------------- */
+
+/* The edge matrix D = [x1 - x0, x2 - x0, third] of an element; third is the last edge of a
+ * tetrahedron, or the triangle's unit normal as long as its longer edge. */
+static sn_mat3 edge_matrix(const double *positions, const int *vertices, int corners,
+                           sn_vec3 *normal) {
+    sn_vec3 origin = sn_at(positions, vertices[0]);
+    sn_vec3 a = sn_sub(sn_at(positions, vertices[1]), origin);
+    sn_vec3 b = sn_sub(sn_at(positions, vertices[2]), origin);
+    if (corners == 4) return sn_mat3_columns(a, b, sn_sub(sn_at(positions, vertices[3]), origin));
+    /* Unit vectors first: the product of tiny edges would underflow. */
+    sn_vec3 cross = sn_cross(sn_normalize(a), sn_normalize(b));
+    if (sn_length(cross) > 1e-14) {
+        *normal = sn_normalize(cross);
+    } else { /* collinear: any perpendicular of the longer edge */
+        sn_mat3 u, v;
+        double s[3];
+        sn_svd3(sn_mat3_columns(a, b, sn_v3(0, 0, 0)), &u, s, &v);
+        *normal = sn_mat3_column(u, 2);
+    }
+    double length = fmax(sn_length(a), sn_length(b));
+    return sn_mat3_columns(a, b, sn_scale(length, *normal));
+}
+
+/* Gradients of the hat functions are the rows of D^-1. A flat element has none, so D = U s V^T is
+ * widened to s' >= FLATTEST s_0: F(x) = Dx D'^-1 is still linear in x and determines the corners,
+ * and its value at rest, U (s/s') U^T, is kept as Y. */
+static bool prepare_element(sn_rotation_strain *structure, const double *rest, int e,
+                            double smallest) {
+    int corners = structure->corners;
+    const int *vertices = structure->elements + (size_t)corners * e;
+    sn_vec3 normal = {0, 0, 1};
+    sn_mat3 d = edge_matrix(rest, vertices, corners, &normal), u, v;
+    double s[3], wide[3], product = 1;
+    sn_svd3(d, &u, s, &v);
+    bool flat = false;
+    double floor = fmax(FLATTEST * s[0], smallest);
+    for (int k = 0; k < 3; k++) {
+        wide[k] = fabs(s[k]) >= floor ? s[k] : copysign(floor, s[k]);
+        flat |= wide[k] != s[k];
+        product *= fabs(wide[k]);
+    }
+    double *g = structure->gradients + (size_t)3 * corners * e;
+    sn_vec3 first = {0, 0, 0};
+    for (int corner = 1; corner < corners; corner++) {
+        sn_vec3 row = {0, 0, 0}; /* of V diag(1/s') U^T */
+        for (int k = 0; k < 3; k++)
+            row = sn_add_scaled(row, v.m[corner - 1][k] / wide[k], sn_mat3_column(u, k));
+        if (corners == 3) row = sn_add_scaled(row, -sn_dot(row, normal), normal);
+        sn_put(g, corner, row);
+        first = sn_sub(first, row);
+    }
+    sn_put(g, 0, first);
+    if (corners == 3) {
+        double length = fmax(sn_length(sn_mat3_column(d, 0)), sn_length(sn_mat3_column(d, 1)));
+        structure->weights[e] = 0.5 * product / fmax(length, smallest);
+        sn_put(structure->normals, e, normal);
+    } else {
+        structure->weights[e] = product / 6;
+    }
+    return flat;
+}
+
+static sinew_status find_components(sn_rotation_strain *structure, sinew_error *error) {
+    int n = structure->vertex_count, corners = structure->corners;
+    SN_TRY(sn_components_of(n, structure->element_count, corners, structure->elements,
+                            structure->vertex_component, &structure->component_count, error));
+    structure->component_mass = SN_NEW0(double, structure->component_count);
+    if (!structure->component_mass) return sn_no_memory(error);
+    for (int i = 0; i < n; i++) {
+        double mass = 0;
+        for (int c = structure->corner_start[i]; c < structure->corner_start[i + 1]; c++)
+            mass += structure->weights[structure->vertex_corners[c] / corners] / corners;
+        structure->vertex_mass[i] = mass;
+        if (structure->vertex_component[i] >= 0)
+            structure->component_mass[structure->vertex_component[i]] += mass;
+    }
+    return SINEW_OK;
+}
+
+static sinew_status list_vertex_corners(sn_rotation_strain *structure, sinew_error *error) {
+    int n = structure->vertex_count;
+    size_t total = (size_t)structure->corners * structure->element_count;
+    structure->corner_start = SN_NEW0(int, n + 1);
+    structure->vertex_corners = SN_NEW(int, total);
+    int *fill = SN_NEW(int, n);
+    if (!structure->corner_start || !structure->vertex_corners || !fill) {
+        sn_free(fill);
+        return sn_no_memory(error);
+    }
+    for (size_t c = 0; c < total; c++) structure->corner_start[structure->elements[c] + 1]++;
+    for (int i = 0; i < n; i++) structure->corner_start[i + 1] += structure->corner_start[i];
+    memcpy(fill, structure->corner_start, (size_t)n * sizeof *fill);
+    for (size_t c = 0; c < total; c++)
+        structure->vertex_corners[fill[structure->elements[c]]++] = (int)c;
+    sn_free(fill);
+    return SINEW_OK;
+}
+
+/* A side of an element (a face of a tetrahedron, an edge of a triangle) by its sorted vertices. */
+typedef struct side {
+    int vertices[3];
+    int element;
+} side;
+
+static int compare_sides(const void *a, const void *b) {
+    const side *x = a, *y = b;
+    for (int k = 0; k < 3; k++)
+        if (x->vertices[k] != y->vertices[k]) return x->vertices[k] < y->vertices[k] ? -1 : 1;
+    return (x->element > y->element) - (x->element < y->element);
+}
+
+/* Elements next to each other in the sorted list of sides are neighbours; a side of three or more
+ * elements joins them in a chain. */
+static sinew_status find_neighbours(sn_rotation_strain *structure, sinew_error *error) {
+    int corners = structure->corners, count = structure->element_count;
+    size_t total = (size_t)corners * count;
+    side *sides = SN_NEW(side, total);
+    int *fill = SN_NEW(int, count);
+    structure->neighbour_start = SN_NEW0(int, count + 1);
+    structure->neighbours = SN_NEW(int, 2 * total);
+    if (!sides || !fill || !structure->neighbour_start || !structure->neighbours) {
+        sn_free(sides), sn_free(fill);
+        return sn_no_memory(error);
+    }
+    for (size_t c = 0; c < total; c++) {
+        int e = (int)(c / (size_t)corners), opposite = (int)(c % (size_t)corners), k = 0;
+        side *s = &sides[c];
+        *s = (side){{-1, -1, -1}, e};
+        for (int corner = 0; corner < corners; corner++) {
+            if (corner == opposite) continue;
+            int vertex = structure->elements[(size_t)corners * e + corner], at = k++;
+            for (; at > 0 && s->vertices[at - 1] > vertex; at--)
+                s->vertices[at] = s->vertices[at - 1];
+            s->vertices[at] = vertex;
+        }
+    }
+    qsort(sides, total, sizeof *sides, compare_sides);
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t c = 1; c < total; c++) {
+            if (memcmp(sides[c].vertices, sides[c - 1].vertices, sizeof sides[c].vertices))
+                continue;
+            int a = sides[c - 1].element, b = sides[c].element;
+            if (a == b) continue;
+            if (pass == 0) {
+                structure->neighbour_start[a + 1]++, structure->neighbour_start[b + 1]++;
+            } else {
+                structure->neighbours[fill[a]++] = b, structure->neighbours[fill[b]++] = a;
+            }
+        }
+        if (pass == 0) {
+            for (int e = 0; e < count; e++)
+                structure->neighbour_start[e + 1] += structure->neighbour_start[e];
+            memcpy(fill, structure->neighbour_start, (size_t)count * sizeof *fill);
+        }
+    }
+    sn_free(sides), sn_free(fill);
+    return SINEW_OK;
+}
+
+/* sum_e |e| g_i . g_j. Grounding one vertex of a component by a diagonal entry gives exactly the
+ * solution that is zero there, because every right-hand side sums to zero over a component. */
+static sinew_status factor_laplacian(sn_rotation_strain *structure, sinew_error *error) {
+    int n = structure->vertex_count, corners = structure->corners;
+    sn_triplets triplets;
+    size_t per_element = (size_t)corners * (corners + 1) / 2;
+    SN_TRY(sn_triplets_create(n, n, per_element * structure->element_count + (size_t)n, &triplets,
+                              error));
+    bool room = true;
+    for (int e = 0; e < structure->element_count; e++) {
+        const int *v = structure->elements + (size_t)corners * e;
+        const double *g = structure->gradients + (size_t)3 * corners * e;
+        for (int i = 0; i < corners; i++)
+            for (int j = 0; j <= i; j++) {
+                int row = v[i] > v[j] ? v[i] : v[j], column = v[i] > v[j] ? v[j] : v[i];
+                double value = structure->weights[e] * sn_dot(sn_at(g, i), sn_at(g, j));
+                if (i != j && v[i] == v[j]) value *= 2;
+                room = room && sn_triplets_add(&triplets, row, column, value);
+            }
+    }
+    int grounded = 0;
+    for (int i = 0; i < n; i++) {
+        int component = structure->vertex_component[i];
+        if (component < 0) { /* in no element */
+            room = room && sn_triplets_add(&triplets, i, i, 1);
+        } else if (component == grounded) {
+            double diagonal = 0;
+            for (int c = structure->corner_start[i]; c < structure->corner_start[i + 1]; c++) {
+                int place = structure->vertex_corners[c], e = place / corners;
+                sn_vec3 g = sn_at(structure->gradients, place);
+                diagonal += structure->weights[e] * sn_dot(g, g);
+            }
+            room = room && sn_triplets_add(&triplets, i, i, diagonal);
+            grounded++;
+        }
+    }
+    sn_sparse *matrix = NULL;
+    sinew_status status =
+        room ? sn_sparse_from_triplets(&triplets, true, &matrix, error) : sn_no_memory(error);
+    sn_triplets_free(&triplets);
+    if (status == SINEW_OK)
+        status = sn_cholesky_create(matrix, SN_CHOLESKY_AUTO, &structure->laplacian, error);
+    sn_sparse_destroy(matrix);
+    return status;
+}
+
+static sinew_status prepare(sn_rotation_strain *structure, const double *rest, const int *elements,
+                            sinew_error *error) {
+    size_t n = (size_t)structure->vertex_count, m = (size_t)structure->element_count;
+    size_t corners = (size_t)structure->corners;
+    structure->elements = sn_memdup(elements, corners * m, sizeof *elements);
+    structure->gradients = SN_NEW(double, 3 * corners * m);
+    structure->weights = SN_NEW(double, m);
+    structure->vertex_component = SN_NEW(int, n);
+    structure->vertex_mass = SN_NEW(double, n);
+    if (corners == 3) structure->normals = SN_NEW(double, 3 * m);
+    bool *flat = SN_NEW(bool, m);
+    if (!structure->elements || !structure->gradients || !structure->weights ||
+        !structure->vertex_component || !structure->vertex_mass ||
+        (corners == 3 && !structure->normals) || !flat) {
+        sn_free(flat);
+        return sn_no_memory(error);
+    }
+    double largest = 0;
+    for (size_t k = 0; k < 3 * n; k++) largest = fmax(largest, fabs(rest[k]));
+    double smallest = fmax(1e-12 * largest, 1e-100);
+    bool any_flat = false;
+    for (int e = 0; e < structure->element_count; e++) {
+        flat[e] = prepare_element(structure, rest, e, smallest);
+        any_flat |= flat[e];
+    }
+    if (any_flat) {
+        double *stretch = SN_NEW(double, 6 * m);
+        if (!stretch) {
+            sn_free(flat);
+            return sn_no_memory(error);
+        }
+        for (int e = 0; e < structure->element_count; e++) {
+            sn_mat3 y = sn_mat3_identity(), r;
+            if (flat[e]) sn_polar3(sn_rotation_strain_gradient(structure, rest, e), &r, &y);
+            store_symmetric(y, stretch + (size_t)6 * e);
+        }
+        structure->rest_stretch = stretch;
+    }
+    sn_free(flat);
+    SN_TRY(list_vertex_corners(structure, error));
+    SN_TRY(find_components(structure, error));
+    SN_TRY(find_neighbours(structure, error));
+    return factor_laplacian(structure, error);
+}
+
+sinew_status sn_rotation_strain_create(int vertex_count, const double *rest, int corners,
+                                       int element_count, const int *elements,
+                                       sn_rotation_strain **structure, sinew_error *error) {
+    *structure = NULL;
+    if (corners != 3 && corners != 4) return sn_misuse(error, "corners are 3 or 4", __func__);
+    if (vertex_count < 1 || element_count < 1)
+        return sn_fail(error, SINEW_BAD_INPUT, "shape has no elements");
+    for (size_t c = 0; c < (size_t)corners * element_count; c++)
+        if (elements[c] < 0 || elements[c] >= vertex_count)
+            return sn_fail(error, SINEW_BAD_INPUT, "element %zu refers to vertex %d of %d",
+                           c / (size_t)corners, elements[c], vertex_count);
+    for (size_t k = 0; k < (size_t)3 * vertex_count; k++)
+        if (!isfinite(rest[k]))
+            return sn_fail(error, SINEW_BAD_INPUT, "vertex %zu is not finite", k / 3);
+    sn_rotation_strain *result = SN_NEW0(sn_rotation_strain, 1);
+    if (!result) return sn_no_memory(error);
+    result->vertex_count = vertex_count;
+    result->element_count = element_count;
+    result->corners = corners;
+    sinew_status status = prepare(result, rest, elements, error);
+    if (status != SINEW_OK) {
+        sn_rotation_strain_destroy(result);
+        return status;
+    }
+    *structure = result;
+    return SINEW_OK;
+}
+
+void sn_rotation_strain_destroy(sn_rotation_strain *structure) {
+    if (!structure) return;
+    sn_free(structure->elements);
+    sn_free(structure->gradients);
+    sn_free(structure->weights);
+    sn_free(structure->normals);
+    sn_free(structure->rest_stretch);
+    sn_free(structure->vertex_component);
+    sn_free(structure->vertex_mass);
+    sn_free(structure->component_mass);
+    sn_free(structure->neighbour_start);
+    sn_free(structure->neighbours);
+    sn_free(structure->corner_start);
+    sn_free(structure->vertex_corners);
+    sn_cholesky_destroy(structure->laplacian);
+    sn_free(structure);
+}
+
+/* ---- T ------------------------------------------------------------------------------------ */
+
+static sn_mat3 add_outer(sn_mat3 f, sn_vec3 x, sn_vec3 g) {
+    f.m[0][0] += x.x * g.x, f.m[0][1] += x.x * g.y, f.m[0][2] += x.x * g.z;
+    f.m[1][0] += x.y * g.x, f.m[1][1] += x.y * g.y, f.m[1][2] += x.y * g.z;
+    f.m[2][0] += x.z * g.x, f.m[2][1] += x.z * g.y, f.m[2][2] += x.z * g.z;
+    return f;
+}
+
+/* F = sum_i (x_i - x_0) g_i^T, and n' n^T on triangles. A triangle that the pose makes flat has no
+ * normal: it takes the one that the smallest rotation of its remaining edge gives. */
+sn_mat3 sn_rotation_strain_gradient(const sn_rotation_strain *structure, const double *positions,
+                                    int element) {
+    int corners = structure->corners;
+    const int *v = structure->elements + (size_t)corners * element;
+    const double *g = structure->gradients + (size_t)3 * corners * element;
+    sn_vec3 origin = sn_at(positions, v[0]), edges[3];
+    sn_mat3 f = {{{0}}};
+    for (int k = 1; k < corners; k++) {
+        edges[k - 1] = sn_sub(sn_at(positions, v[k]), origin);
+        f = add_outer(f, edges[k - 1], sn_at(g, k));
+    }
+    if (corners == 3) {
+        sn_vec3 normal = sn_at(structure->normals, element);
+        sn_vec3 cross = sn_cross(sn_normalize(edges[0]), sn_normalize(edges[1]));
+        sn_vec3 posed = sn_normalize(cross);
+        if (sn_length(cross) < 1e-12) {
+            sn_mat3 rotation;
+            sn_polar3(f, &rotation, NULL);
+            posed = sn_mat3_apply(rotation, normal);
+        }
+        f = add_outer(f, posed, normal);
+    }
+    return f;
+}
+
+/* What is known of one active element while its shape is measured. */
+typedef struct measured {
+    sn_mat3 rotation;
+    sn_quat turn;
+    double angle; /* |log R| */
+    bool visited;
+} measured;
+
+/* A pair of neighbours waiting to be walked over: `from` is visited. */
+typedef struct step {
+    double doubt; /* |q_a -+ q_b|^2 of the unit quaternions: grows with the angle between them */
+    int from, to; /* places in the active list; from = -1: an element at rest */
+} step;
+
+typedef struct step_heap {
+    step *steps;
+    size_t count;
+} step_heap;
+
+static bool before(step a, step b) {
+    if (a.doubt != b.doubt) return a.doubt < b.doubt;
+    return a.to != b.to ? a.to < b.to : a.from < b.from;
+}
+
+static void push(step_heap *heap, step item) {
+    size_t i = heap->count++;
+    for (; i > 0 && before(item, heap->steps[(i - 1) / 2]); i = (i - 1) / 2)
+        heap->steps[i] = heap->steps[(i - 1) / 2];
+    heap->steps[i] = item;
+}
+
+static step pop(step_heap *heap) {
+    step top = heap->steps[0], last = heap->steps[--heap->count];
+    size_t i = 0;
+    for (;;) {
+        size_t child = 2 * i + 1;
+        if (child >= heap->count) break;
+        if (child + 1 < heap->count && before(heap->steps[child + 1], heap->steps[child])) child++;
+        if (!before(heap->steps[child], last)) break;
+        heap->steps[i] = heap->steps[child];
+        i = child;
+    }
+    heap->steps[i] = last;
+    return top;
+}
+
+static double doubt_between(sn_quat a, sn_quat b) {
+    double minus = 0, plus = 0;
+    const double x[4] = {a.w, a.x, a.y, a.z}, y[4] = {b.w, b.x, b.y, b.z};
+    for (int k = 0; k < 4; k++) {
+        minus += (x[k] - y[k]) * (x[k] - y[k]);
+        plus += (x[k] + y[k]) * (x[k] + y[k]);
+    }
+    return fmin(minus, plus);
+}
+
+/* From a visited element with vector w_a to its neighbour with rotation R_b:
+ *
+ *   e   = log(exp(w_a)^T R_b)                    what is left to turn, in a's frame
+ *   w_b = w_a + (J^T J + mu I)^-1 J^T e          damped Newton step of exp(w_b) = R_b
+ *   q_b = log(exp(w_b)^T R_b)                    the rest
+ *
+ * with exp(w + d) ~ exp(w) exp(J d), the right Jacobian at w = theta u
+ *   J = I - (1 - cos theta)/theta [u]x + (1 - sin theta/theta) [u]x^2.
+ * J is singular at theta = 2 pi k, where no vector near w_a may reach R_b: damping keeps w_b close
+ * to w_a there, and q_b takes the difference. */
+static void unwrap_step(const double *w_from, sn_mat3 rotation, double *coordinates) {
+    const double mu = 0.5;
+    sn_vec3 w = sn_v3(w_from[0], w_from[1], w_from[2]);
+    sn_vec3 e = sn_rotation_log(sn_mat3_multiply(sn_mat3_transpose(sn_rotation_exp(w)), rotation));
+    double theta = sn_length(w);
+    double a = 0.5 * theta, b = theta * theta / 6; /* limits of the two factors for theta -> 0 */
+    sn_vec3 axis = theta > 0 ? sn_scale(1 / theta, w) : sn_v3(0, 0, 0);
+    if (theta > 1e-4) a = (1 - cos(theta)) / theta, b = 1 - sin(theta) / theta;
+    sn_mat3 cross = sn_mat3_cross(axis);
+    sn_mat3 jacobian = sn_mat3_add(sn_mat3_identity(), sn_mat3_scale(-a, cross));
+    jacobian = sn_mat3_add(jacobian, sn_mat3_scale(b, sn_mat3_multiply(cross, cross)));
+    sn_mat3 normal = sn_mat3_multiply(sn_mat3_transpose(jacobian), jacobian), inverse;
+    for (int k = 0; k < 3; k++) normal.m[k][k] += mu;
+    if (sn_mat3_inverse(normal, &inverse))
+        w = sn_add(w, sn_mat3_apply(inverse, sn_mat3_apply_transposed(jacobian, e)));
+    sn_vec3 q = sn_rotation_log(sn_mat3_multiply(sn_mat3_transpose(sn_rotation_exp(w)), rotation));
+    coordinates[SN_RS_W] = w.x, coordinates[SN_RS_W + 1] = w.y, coordinates[SN_RS_W + 2] = w.z;
+    coordinates[SN_RS_Q] = q.x, coordinates[SN_RS_Q + 1] = q.y, coordinates[SN_RS_Q + 2] = q.z;
+}
+
+typedef struct walk {
+    const sn_rotation_strain *structure;
+    int count;
+    const int *active; /* NULL: all */
+    int *place;        /* element -> place in the active list, or -1; NULL with active == NULL */
+    measured *items;
+    step_heap heap;
+    double *coordinates;
+} walk;
+
+static int element_at(const walk *w, int place) {
+    return w->active ? w->active[place] : place;
+}
+
+/* Offers every unvisited neighbour of a visited element. */
+static void offer_neighbours(walk *w, int place) {
+    int element = element_at(w, place);
+    const sn_rotation_strain *structure = w->structure;
+    for (int k = structure->neighbour_start[element]; k < structure->neighbour_start[element + 1];
+         k++) {
+        int next = structure->neighbours[k];
+        int to = w->place ? w->place[next] : next;
+        if (to < 0 || w->items[to].visited) continue;
+        double doubt = doubt_between(w->items[place].turn, w->items[to].turn);
+        push(&w->heap, (step){doubt, place, to});
+    }
+}
+
+static void spread(walk *w) {
+    static const double at_rest[3] = {0, 0, 0};
+    while (w->heap.count > 0) {
+        step s = pop(&w->heap);
+        if (w->items[s.to].visited) continue;
+        w->items[s.to].visited = true;
+        const double *from =
+            s.from < 0 ? at_rest : w->coordinates + (size_t)SN_RS_SIZE * s.from + SN_RS_W;
+        unwrap_step(from, w->items[s.to].rotation, w->coordinates + (size_t)SN_RS_SIZE * s.to);
+        offer_neighbours(w, s.to);
+    }
+}
+
+typedef struct keyed {
+    double key;
+    int place;
+} keyed;
+
+static int compare_keys(const void *a, const void *b) {
+    const keyed *x = a, *y = b;
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+/* Where elements at rest exist they are the seeds, all visited with w = 0. Pieces that none of them
+ * touches start at their element of smallest rotation. */
+static void unwrap(walk *w, keyed *seeds) {
+    const sn_rotation_strain *structure = w->structure;
+    const sn_quat identity = {1, 0, 0, 0};
+    for (int place = 0; w->place && place < w->count; place++) {
+        int element = w->active[place];
+        for (int k = structure->neighbour_start[element];
+             k < structure->neighbour_start[element + 1]; k++)
+            if (w->place[structure->neighbours[k]] < 0) {
+                push(&w->heap, (step){doubt_between(identity, w->items[place].turn), -1, place});
+                break;
+            }
+    }
+    spread(w);
+    for (int k = 0; k < w->count; k++) seeds[k] = (keyed){w->items[k].angle, k};
+    qsort(seeds, (size_t)w->count, sizeof *seeds, compare_keys);
+    for (int k = 0; k < w->count; k++) {
+        int place = seeds[k].place;
+        if (w->items[place].visited) continue;
+        w->items[place].visited = true;
+        sn_vec3 v = sn_rotation_log(w->items[place].rotation);
+        double *c = w->coordinates + (size_t)SN_RS_SIZE * place;
+        c[SN_RS_W] = v.x, c[SN_RS_W + 1] = v.y, c[SN_RS_W + 2] = v.z;
+        c[SN_RS_Q] = c[SN_RS_Q + 1] = c[SN_RS_Q + 2] = 0;
+        offer_neighbours(w, place);
+        spread(w);
+    }
+}
+
+sinew_status sn_rotation_strain_measure(const sn_rotation_strain *structure,
+                                        const double *positions, int active_count,
+                                        const int *active, double *coordinates,
+                                        sinew_error *error) {
+    if (!active) active_count = structure->element_count;
+    size_t steps = (size_t)active_count + 1;
+    for (int k = 0; k < active_count; k++) {
+        int e = active ? active[k] : k;
+        steps += (size_t)(structure->neighbour_start[e + 1] - structure->neighbour_start[e]);
+    }
+    walk w = {.structure = structure,
+              .count = active_count,
+              .active = active,
+              .coordinates = coordinates};
+    w.items = SN_NEW(measured, active_count);
+    w.heap.steps = SN_NEW(step, steps);
+    keyed *seeds = SN_NEW(keyed, active_count);
+    if (active) w.place = SN_NEW(int, structure->element_count);
+    bool room = w.items && w.heap.steps && seeds && (!active || w.place);
+    if (room) {
+        if (active) {
+            for (int e = 0; e < structure->element_count; e++) w.place[e] = -1;
+            for (int k = 0; k < active_count; k++) w.place[active[k]] = k;
+        }
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+        for (int k = 0; k < active_count; k++) {
+            int e = active ? active[k] : k;
+            measured *item = &w.items[k];
+            sn_mat3 stretch;
+            sn_polar3(sn_rotation_strain_gradient(structure, positions, e), &item->rotation,
+                      &stretch);
+            item->turn = sn_quat_from_mat3(item->rotation);
+            item->angle = sn_length(sn_rotation_log(item->rotation));
+            item->visited = false;
+            double *s = coordinates + (size_t)SN_RS_SIZE * k + SN_RS_S;
+            store_symmetric(stretch, s);
+            for (int j = 0; j < 6; j++)
+                s[j] -= structure->rest_stretch ? structure->rest_stretch[(size_t)6 * e + j]
+                                                : (j < 3 ? 1 : 0);
+        }
+        unwrap(&w, seeds);
+    }
+    sn_free(w.items), sn_free(w.heap.steps), sn_free(seeds), sn_free(w.place);
+    return room ? SINEW_OK : sn_no_memory(error);
+}
+
+void sn_rotation_strain_centres(const sn_rotation_strain *structure, const double *positions,
+                                double *centres) {
+    int components = structure->component_count;
+    for (int k = 0; k < 3 * components; k++) centres[k] = 0;
+    for (int i = 0; i < structure->vertex_count; i++) {
+        int component = structure->vertex_component[i];
+        if (component < 0) continue;
+        double share = structure->vertex_mass[i] / structure->component_mass[component];
+        for (int axis = 0; axis < 3; axis++)
+            centres[3 * component + axis] += share * positions[3 * (size_t)i + axis];
+    }
+}
+
+/* ---- T^-1 --------------------------------------------------------------------------------- */
+
+sinew_status sn_rotation_strain_work_create(const sn_rotation_strain *structure,
+                                            sn_rotation_strain_work **work, sinew_error *error) {
+    *work = NULL;
+    sn_rotation_strain_work *result = SN_NEW0(sn_rotation_strain_work, 1);
+    if (!result) return sn_no_memory(error);
+    result->forces = SN_NEW(double, (size_t)3 * structure->corners * structure->element_count);
+    result->right = SN_NEW(double, (size_t)3 * structure->vertex_count);
+    sinew_status status =
+        result->forces && result->right
+            ? sn_cholesky_work_create(structure->laplacian, 3, &result->solve, error)
+            : sn_no_memory(error);
+    if (status != SINEW_OK) {
+        sn_rotation_strain_work_destroy(result);
+        return status;
+    }
+    *work = result;
+    return SINEW_OK;
+}
+
+void sn_rotation_strain_work_destroy(sn_rotation_strain_work *work) {
+    if (!work) return;
+    sn_cholesky_work_destroy(work->solve);
+    sn_free(work->forces);
+    sn_free(work->right);
+    sn_free(work);
+}
+
+sn_mat3 sn_rotation_strain_compose(const double *c, const double *rest_stretch) {
+    static const double unit[6] = {1, 1, 1, 0, 0, 0};
+    const double *y = rest_stretch ? rest_stretch : unit;
+    double s[6];
+    for (int k = 0; k < 6; k++) s[k] = y[k] + c[SN_RS_S + k];
+    sn_mat3 rotation = sn_rotation_exp(sn_v3(c[0], c[1], c[2]));
+    rotation = sn_mat3_multiply(rotation, sn_rotation_exp(sn_v3(c[3], c[4], c[5])));
+    return sn_mat3_multiply(rotation, symmetric(s));
+}
+
+/* Normal equations of T^-1: row i of the right-hand side is sum over its corners of |e| F_e g_i.
+ * Each corner's part is written by its element and gathered by its vertex, in a fixed order. */
+void sn_rotation_strain_rebuild(const sn_rotation_strain *structure, sn_rotation_strain_work *work,
+                                const double *coordinates, const double *centres,
+                                double *positions) {
+    int n = structure->vertex_count, corners = structure->corners;
+#pragma omp parallel num_threads(sn_threads())
+    {
+#pragma omp for schedule(static)
+        for (int e = 0; e < structure->element_count; e++) {
+            const double *stretch =
+                structure->rest_stretch ? structure->rest_stretch + (size_t)6 * e : NULL;
+            sn_mat3 f = sn_rotation_strain_compose(coordinates + (size_t)SN_RS_SIZE * e, stretch);
+            f = sn_mat3_scale(structure->weights[e], f);
+            for (int k = 0; k < corners; k++) {
+                int corner = corners * e + k;
+                sn_put(work->forces, corner, sn_mat3_apply(f, sn_at(structure->gradients, corner)));
+            }
+        }
+#pragma omp for schedule(static)
+        for (int i = 0; i < n; i++) {
+            sn_vec3 sum = {0, 0, 0};
+            for (int c = structure->corner_start[i]; c < structure->corner_start[i + 1]; c++)
+                sum = sn_add(sum, sn_at(work->forces, structure->vertex_corners[c]));
+            sn_put(work->right, i, sum);
+        }
+    }
+    sn_cholesky_solve(structure->laplacian, work->solve, 3, work->right, work->right);
+
+    double *offsets = work->forces; /* free again; holds at least three doubles per component */
+    sn_rotation_strain_centres(structure, work->right, offsets);
+    for (int k = 0; k < 3 * structure->component_count; k++) offsets[k] = centres[k] - offsets[k];
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+    for (int i = 0; i < n; i++) {
+        int component = structure->vertex_component[i];
+        if (component < 0) continue;
+        sn_put(positions, i, sn_add(sn_at(work->right, i), sn_at(offsets, component)));
+    }
+}

@@ -1,0 +1,81 @@
+/* Rotation–strain coordinates: a shape as the rotation and strain of each of its elements.
+ *
+ *   T    positions -> coordinates      F_e = exp(w_e) exp(q_e) (Y_e + S_e)
+ *   T^-1 coordinates -> positions      argmin_x  sum_e |e| ||F_e(x) - F_e||^2
+ *
+ * Elements are tetrahedra or triangles of a rest shape, F_e the deformation gradient from it (for a
+ * triangle the unit normal goes to the unit normal). w is the rotation vector, unwrapped along
+ * neighbours so that it may exceed half a turn, q the small rotation that w cannot express, S the
+ * symmetric strain. Y_e = I but for elements that are flat at rest. T(rest) = 0. Coordinates of
+ * several shapes may be added, scaled and blended; T^-1 turns any of them into a shape.
+ *
+ * The structure is built once and shared; each thread that rebuilds owns a work. */
+#ifndef SN_MESH_ROTATION_STRAIN_H
+#define SN_MESH_ROTATION_STRAIN_H
+
+#include "algebra/cholesky.h"
+#include "base/rotation.h"
+
+/* Doubles per element: w x y z, q x y z, S xx yy zz xy xz yz. */
+enum { SN_RS_W = 0, SN_RS_Q = 3, SN_RS_S = 6, SN_RS_SIZE = 12 };
+
+typedef struct sn_rotation_strain {
+    int vertex_count;
+    int element_count;
+    int corners;       /* 3: triangles, 4: tetrahedra */
+    int *elements;     /* corners vertices each */
+    double *gradients; /* 3 * corners each: of the corner's hat function; tangential on triangles */
+    double *weights;   /* area or volume; of its widened shape for a flat element */
+    double *normals;   /* triangles: 3 each; NULL for tetrahedra */
+    double *rest_stretch; /* 6 each as S, or NULL when no element is flat */
+
+    int component_count;   /* connected through vertices of elements */
+    int *vertex_component; /* -1: in no element */
+    double *vertex_mass;   /* a corner's share of its elements' weights */
+    double *component_mass;
+
+    int *neighbour_start; /* elements that share a side, element_count + 1 offsets */
+    int *neighbours;
+    int *corner_start; /* per vertex: its corners as element * corners + corner */
+    int *vertex_corners;
+
+    sn_cholesky *laplacian; /* sum |e| g_i.g_j, one vertex of each component grounded */
+} sn_rotation_strain;
+
+typedef struct sn_rotation_strain_work sn_rotation_strain_work;
+
+/* `elements` holds `corners` (3 or 4) vertices each. Vertices that no element uses are allowed;
+ * rebuild leaves them as they are. */
+sinew_status sn_rotation_strain_create(int vertex_count, const double *rest, int corners,
+                                       int element_count, const int *elements,
+                                       sn_rotation_strain **structure, sinew_error *error);
+void sn_rotation_strain_destroy(sn_rotation_strain *structure);
+
+/* Deformation gradient of one element. */
+sn_mat3 sn_rotation_strain_gradient(const sn_rotation_strain *structure, const double *positions,
+                                    int element);
+
+/* T. Coordinates of the listed elements, SN_RS_SIZE each in the list's order; every other element
+ * must stand as at rest. NULL: all elements. Allocates. */
+sinew_status sn_rotation_strain_measure(const sn_rotation_strain *structure,
+                                        const double *positions, int active_count,
+                                        const int *active, double *coordinates, sinew_error *error);
+
+/* Mass-weighted centre of each component: centres[3 * component_count]. */
+void sn_rotation_strain_centres(const sn_rotation_strain *structure, const double *positions,
+                                double *centres);
+
+sinew_status sn_rotation_strain_work_create(const sn_rotation_strain *structure,
+                                            sn_rotation_strain_work **work, sinew_error *error);
+void sn_rotation_strain_work_destroy(sn_rotation_strain_work *work);
+
+/* T^-1, with the centre of each component where it is asked to be. Allocates nothing; the same
+ * bits for any number of threads. */
+void sn_rotation_strain_rebuild(const sn_rotation_strain *structure, sn_rotation_strain_work *work,
+                                const double *coordinates, const double *centres,
+                                double *positions);
+
+/* The target gradient of one element's coordinates: exp(w) exp(q) (Y + S). */
+sn_mat3 sn_rotation_strain_compose(const double *coordinates, const double *rest_stretch);
+
+#endif
