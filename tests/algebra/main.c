@@ -5,5 +5,7 @@ int main(void) {
     int failed = 0;
     failed += test_sparse();
     failed += test_cholesky();
+    failed += test_dense();
+    failed += test_pcg();
     return failed != 0;
 }

@@ -1,0 +1,106 @@
+/* Included by dense.c once for double and once for float: REAL, NAME, BLAS and LAPACK differ. */
+
+void NAME(multiply)(sn_transpose op_a, sn_transpose op_b, int rows, int columns, int inner,
+                    REAL alpha, const REAL *A, const REAL *B, REAL beta, REAL *C) {
+    if (rows == 0 || columns == 0) return;
+    int tiles_down = (rows + TILE - 1) / TILE, tiles_across = (columns + TILE - 1) / TILE;
+    int stride_a = op_a == SN_AS_IS ? rows : inner, stride_b = op_b == SN_AS_IS ? inner : columns;
+    if (stride_a < 1) stride_a = 1;
+    if (stride_b < 1) stride_b = 1;
+    int threads = (double)rows * columns * inner > THREADED_FLOPS ? sn_threads() : 1;
+    sn_library_threads saved = sn_library_threads_cap();
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (int tile = 0; tile < tiles_down * tiles_across; tile++) {
+        int i = tile % tiles_down * TILE, j = tile / tiles_down * TILE;
+        int height = rows - i < TILE ? rows - i : TILE;
+        int width = columns - j < TILE ? columns - j : TILE;
+        BLAS(gemm, CblasColMajor, op_a == SN_AS_IS ? CblasNoTrans : CblasTrans,
+             op_b == SN_AS_IS ? CblasNoTrans : CblasTrans, height, width, inner, alpha,
+             A + (op_a == SN_AS_IS ? (size_t)i : (size_t)i * (size_t)stride_a), stride_a,
+             B + (op_b == SN_AS_IS ? (size_t)j * (size_t)stride_b : (size_t)j), stride_b, beta,
+             C + (size_t)i + (size_t)rows * (size_t)j, rows);
+    }
+    sn_library_threads_restore(saved);
+}
+
+void NAME(apply)(sn_transpose op, int rows, int columns, REAL alpha, const REAL *A, const REAL *x,
+                 REAL beta, REAL *y) {
+    int outputs = op == SN_AS_IS ? rows : columns;
+    /* as is: blocks of rows; transposed: blocks of columns */
+    int block = op == SN_AS_IS ? APPLY_BLOCK : 16;
+    int blocks = (outputs + block - 1) / block;
+    if (rows == 0 || columns == 0) {
+        for (int i = 0; i < outputs; i++) y[i] = beta == 0 ? 0 : beta * y[i];
+        return;
+    }
+    int threads = (double)rows * columns > THREADED_ENTRIES ? sn_threads() : 1;
+    sn_library_threads saved = sn_library_threads_cap();
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (int b = 0; b < blocks; b++) {
+        int from = b * block, count = outputs - from < block ? outputs - from : block;
+        if (op == SN_AS_IS)
+            BLAS(gemv, CblasColMajor, CblasNoTrans, count, columns, alpha, A + from, rows, x, 1,
+                 beta, y + from, 1);
+        else
+            BLAS(gemv, CblasColMajor, CblasTrans, rows, count, alpha,
+                 A + (size_t)from * (size_t)rows, rows, x, 1, beta, y + from, 1);
+    }
+    sn_library_threads_restore(saved);
+}
+
+/* Tiles on and below the diagonal, then mirrored. */
+void NAME(gram)(int rows, int columns, REAL alpha, const REAL *A, REAL beta, REAL *G) {
+    if (columns == 0) return;
+    int tiles = (columns + TILE - 1) / TILE, stride = rows > 0 ? rows : 1;
+    size_t n = (size_t)columns;
+    int threads = (double)columns * columns * rows > THREADED_FLOPS ? sn_threads() : 1;
+    sn_library_threads saved = sn_library_threads_cap();
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (int tile = 0; tile < tiles * tiles; tile++) {
+        int i = tile % tiles * TILE, j = tile / tiles * TILE;
+        if (i < j) continue;
+        int height = columns - i < TILE ? columns - i : TILE;
+        int width = columns - j < TILE ? columns - j : TILE;
+        REAL *target = G + (size_t)i + n * (size_t)j;
+        if (i == j)
+            BLAS(syrk, CblasColMajor, CblasLower, CblasTrans, width, rows, alpha,
+                 A + (size_t)j * (size_t)rows, stride, beta, target, columns);
+        else
+            BLAS(gemm, CblasColMajor, CblasTrans, CblasNoTrans, height, width, rows, alpha,
+                 A + (size_t)i * (size_t)rows, stride, A + (size_t)j * (size_t)rows, stride, beta,
+                 target, columns);
+        for (int c = 0; c < width; c++)
+            for (int r = i == j ? c + 1 : 0; r < height; r++)
+                G[(size_t)(j + c) + n * (size_t)(i + r)] = target[(size_t)r + n * (size_t)c];
+    }
+    sn_library_threads_restore(saved);
+}
+
+sinew_status NAME(cholesky)(int size, REAL *A, sinew_error *error) {
+    if (size == 0) return SINEW_OK;
+    sn_library_threads saved = sn_library_threads_cap();
+    int info = LAPACK(potrf_work)(LAPACK_COL_MAJOR, 'L', size, A, size);
+    sn_library_threads_restore(saved);
+    /* OpenBLAS lets NaN pass: it ends up on the diagonal of its row */
+    for (int i = 0; i < size && info == 0; i++)
+        if (!(A[(size_t)i * ((size_t)size + 1)] < INFINITY)) info = i + 1;
+    if (info > 0)
+        return sn_fail(error, SINEW_BAD_INPUT, "the matrix is not positive definite at column %d",
+                       info - 1);
+    return SINEW_OK;
+}
+
+void NAME(cholesky_solve)(int size, const REAL *L, int count, REAL *b) {
+    if (size == 0 || count == 0) return;
+    sn_library_threads saved = sn_library_threads_cap();
+    if (count == 1) {
+        BLAS(trsv, CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, size, L, size, b, 1);
+        BLAS(trsv, CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, size, L, size, b, 1);
+    } else {
+        BLAS(trsm, CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, size, count, 1,
+             L, size, b, size);
+        BLAS(trsm, CblasColMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, size, count, 1,
+             L, size, b, size);
+    }
+    sn_library_threads_restore(saved);
+}
