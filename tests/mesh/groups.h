@@ -1,5 +1,6 @@
 #ifndef TESTS_MESH_GROUPS_H
 #define TESTS_MESH_GROUPS_H
+int test_operators(void);
 int test_polygons(void);
 int test_topology(void);
 int test_rotation_strain(void);

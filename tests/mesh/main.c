@@ -6,5 +6,6 @@ int main(void) {
     failed += test_polygons();
     failed += test_topology();
     failed += test_rotation_strain();
+    failed += test_operators();
     return failed != 0;
 }
