@@ -18,9 +18,16 @@ typedef struct sinew_curves {
     double *values; /* time_count rows of channel_count */
 } sinew_curves;
 
+/* Names are empty strings, times and values zero, to be filled in. */
 SINEW_API sinew_status sinew_curves_create(int channel_count, int time_count, sinew_curves **curves,
                                            sinew_error *error);
 SINEW_API void sinew_curves_destroy(sinew_curves *curves);
+/* Replaces a channel's name by a copy. */
+SINEW_API sinew_status sinew_curves_set_name(sinew_curves *curves, int channel, const char *name,
+                                             sinew_error *error);
+/* Bad input, naming time and channel, unless times increase, all numbers are finite, and no two
+ * channels share a name. */
+SINEW_API sinew_status sinew_curves_check(const sinew_curves *curves, sinew_error *error);
 /* values[channel_count] at a time. */
 SINEW_API void sinew_curves_sample(const sinew_curves *curves, double time, double *values);
 
@@ -37,6 +44,11 @@ typedef struct sinew_markers {
 SINEW_API sinew_status sinew_markers_create(int marker_count, int time_count,
                                             sinew_markers **markers, sinew_error *error);
 SINEW_API void sinew_markers_destroy(sinew_markers *markers);
+SINEW_API sinew_status sinew_markers_set_name(sinew_markers *markers, int marker, const char *name,
+                                              sinew_error *error);
+/* positions[3 * marker_count] at a time, linear in between, constant outside; a marker missing at
+ * either neighbouring time is missing. */
+SINEW_API void sinew_markers_sample(const sinew_markers *markers, double time, double *positions);
 
 #ifdef __cplusplus
 }
