@@ -4,14 +4,23 @@
  *
  * w are slider weights, a_k the activation of target k, d_k its displacement from the neutral.
  *   plain        a_k = w of its slider
- *   in-between   hat function along its slider, between the neighbouring values `at`
- *   combination  product, lowest or smooth lowest of its driving sliders; d_k is the increment that
- *                is added on top of what the drivers give by themselves
+ *   in-between   hat function along its slider, between the neighbouring values `at`; the plain
+ *                target of that slider is one of the knots. Beyond the last knot the last segment
+ *                goes on (overdrive), so the shape never jumps
+ *   combination  product, lowest or smooth lowest of its driving sliders, off while a driver is at
+ *                or below its rest; d_k is the increment that is added on top of what the drivers
+ *                give by themselves
  *
- * Targets are sparse: only moved vertices are stored. */
+ * This is the delta form. The whole-face form f = sum_k v_k b_k with weights that sum to one is the
+ * same rig: b_0 = f0 with v_0 = 1 - sum a_k, and b_k = f0 + d_k with v_k = a_k. sinew_rig_add_pose
+ * takes a b_k, sinew_rig_shape gives it back, sinew_rig_whole_face_weights converts the weights.
+ *
+ * Targets are sparse: only moved vertices are stored. Names are unique among targets and among
+ * sliders. */
 #ifndef SINEW_RIG_H
 #define SINEW_RIG_H
 
+#include "sinew/curves.h"
 #include "sinew/mesh.h"
 
 #ifdef __cplusplus
@@ -72,37 +81,94 @@ typedef struct sinew_rig {
 
 /* An empty rig that takes ownership of the neutral (also on failure). */
 SINEW_API sinew_status sinew_rig_create(sinew_mesh *neutral, sinew_rig **rig, sinew_error *error);
+SINEW_API sinew_status sinew_rig_copy(const sinew_rig *rig, sinew_rig **copy, sinew_error *error);
 SINEW_API void sinew_rig_destroy(sinew_rig *rig);
 
+/* Limits of a slider that the rig says nothing else about. */
+#define SINEW_SLIDER_MINIMUM 0.0
+#define SINEW_SLIDER_MAXIMUM 1.0
+
 /* Add a plain target and the slider of the same name, limits [0, 1]. From dense positions of the
- * posed mesh (whole-face form); vertices that did not move are dropped. */
+ * posed mesh (whole-face form); vertices that did not move are dropped. The shape comes back to the
+ * bit when its coordinates came from floats (sinew_rig_shape), to one rounding otherwise. */
 SINEW_API sinew_status sinew_rig_add_pose(sinew_rig *rig, const char *name, const double *positions,
                                           sinew_error *error);
-/* The same from sparse displacements (delta form). */
+/* The same from sparse displacements (delta form), vertices in any order. Bad input: a name that is
+ * taken or empty, a vertex out of range or twice, a displacement that is not finite. */
 SINEW_API sinew_status sinew_rig_add_target(sinew_rig *rig, const char *name, int count,
                                             const int *vertices, const double *deltas,
                                             sinew_error *error);
-/* An in-between of an existing slider at value `at` (displacement from the neutral). */
+/* An in-between of an existing slider at value `at` (displacement from the neutral). `at` may not
+ * be the slider's rest or the place of another shape on it. */
 SINEW_API sinew_status sinew_rig_add_inbetween(sinew_rig *rig, const char *name, int slider,
                                                double at, int count, const int *vertices,
                                                const double *deltas, sinew_error *error);
-/* A corrective driven by existing sliders. */
+/* A corrective driven by existing sliders, 1 <= driver_count <= SINEW_MAX_DRIVERS. */
+enum { SINEW_MAX_DRIVERS = 16 };
 SINEW_API sinew_status sinew_rig_add_combination(sinew_rig *rig, const char *name,
                                                  sinew_combine combine, int driver_count,
                                                  const int *drivers, int count, const int *vertices,
                                                  const double *deltas, sinew_error *error);
+/* A named set of vertices, in any order; twice the same vertex counts once. */
+SINEW_API sinew_status sinew_rig_add_region(sinew_rig *rig, const char *name, int count,
+                                            const int *vertices, sinew_error *error);
+
+/* -INFINITY and INFINITY: no limit. Bad input: NaN, minimum > maximum. */
+SINEW_API sinew_status sinew_rig_set_limits(sinew_rig *rig, int slider, double minimum,
+                                            double maximum, sinew_error *error);
+/* A copy of the name; NULL takes the slider out of its group. */
+SINEW_API sinew_status sinew_rig_set_group(sinew_rig *rig, int slider, const char *group,
+                                           sinew_error *error);
+/* Declares two sliders to be the left and right of one another; -1 undoes. */
+SINEW_API sinew_status sinew_rig_set_mirror(sinew_rig *rig, int slider, int mirror,
+                                            sinew_error *error);
+/* Fills groups ("brow", "eyes", "nose", "cheeks", "mouth", "jaw", "tongue", "head") and mirrors
+ * that are not set, from the sliders' names. */
+SINEW_API sinew_status sinew_rig_deduce_from_names(sinew_rig *rig, sinew_error *error);
 
 /* Index of a slider by name: exact first, then case-insensitive, then through the ARKit, ICT and
  * Left/_L aliases; -1 when there is none. */
 SINEW_API int sinew_rig_find_slider(const sinew_rig *rig, const char *name);
 SINEW_API int sinew_rig_find_target(const sinew_rig *rig, const char *name);
 SINEW_API int sinew_rig_find_region(const sinew_rig *rig, const char *name);
+/* Like sinew_rig_find_slider, but a name without a side ("browInnerUp") also finds the left and
+ * right slider of a rig that has the two, and a sided name the only slider of a rig without sides.
+ * Returns how many of `sliders` were filled: 0, 1 or 2. */
+SINEW_API int sinew_rig_match(const sinew_rig *rig, const char *name, int sliders[2]);
+
+/* The rest weights of the neutral. */
+SINEW_API void sinew_rig_rest_weights(const sinew_rig *rig, double *weights);
+/* Sets weights[slider_count] from text such as "smile=0.5,jawOpen=1"; sliders that are not named
+ * keep their value. Bad input names the entry. */
+SINEW_API sinew_status sinew_rig_parse_weights(const sinew_rig *rig, const char *text,
+                                               double *weights, sinew_error *error);
+/* Curves with exactly the rig's sliders as channels, in their order: channels are matched with
+ * sinew_rig_match; a slider without a channel stays at its rest, one with several gets their mean.
+ * `unmatched` (may be NULL): how many channels found no slider. */
+SINEW_API sinew_status sinew_rig_bind_curves(const sinew_rig *rig, const sinew_curves *curves,
+                                             sinew_curves **bound, int *unmatched,
+                                             sinew_error *error);
+
+/* The 52 ARKit names ("browDownLeft" ...); NULL outside 0 <= index < SINEW_ARKIT_COUNT. */
+enum { SINEW_ARKIT_COUNT = 52 };
+SINEW_API const char *sinew_arkit_name(int index);
+
+/* positions[3 * vertex_count] of target k alone at full activation: b_k = f0 + d_k. */
+SINEW_API void sinew_rig_shape(const sinew_rig *rig, int target, double *positions);
+/* whole[1 + target_count] = (1 - sum a, a_1, a_2 ...). The way back is to drop the first. */
+SINEW_API void sinew_rig_whole_face_weights(const sinew_rig *rig, const double *activations,
+                                            double *whole);
+
+/* Sharpness p of the smooth lowest: (mean of u^-p)^(-1/p), between the lowest and the mean. */
+#define SINEW_SMOOTH_LOWEST_POWER 4.0
 
 /* activations[target_count] from weights[slider_count]. */
 SINEW_API void sinew_rig_activations(const sinew_rig *rig, const double *weights,
                                      double *activations);
 
-/* Linear evaluation, built once per rig and shared between threads. */
+/* Linear evaluation, built once per rig (which must outlive it) and shared between threads.
+ * Displacements are kept as floats: a shape is exact to float32 (relative error below 6e-8 of its
+ * displacement), and a weight of zero costs nothing. */
 typedef struct sinew_linear sinew_linear;
 SINEW_API sinew_status sinew_linear_create(const sinew_rig *rig, sinew_linear **linear,
                                            sinew_error *error);

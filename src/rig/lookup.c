@@ -1,0 +1,173 @@
+/* Finding sliders by the many spellings of their names, and what hangs on it: weights given as
+ * text, curves of another rig, groups and symmetric pairs. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "rig/names.h"
+#include "sinew/rig.h"
+
+static int find_parsed(const sinew_rig *rig, const sn_name *wanted, sn_side side) {
+    for (int i = 0; i < rig->slider_count; i++) {
+        sn_name name = sn_name_parse(rig->sliders[i].name);
+        if (name.side == side && strcmp(name.base, wanted->base) == 0) return i;
+    }
+    return -1;
+}
+
+int sinew_rig_find_slider(const sinew_rig *rig, const char *name) {
+    if (!rig || !name) return -1;
+    for (int i = 0; i < rig->slider_count; i++)
+        if (strcmp(rig->sliders[i].name, name) == 0) return i;
+    for (int i = 0; i < rig->slider_count; i++)
+        if (strcasecmp(rig->sliders[i].name, name) == 0) return i;
+    sn_name parsed = sn_name_parse(name);
+    return parsed.base[0] ? find_parsed(rig, &parsed, parsed.side) : -1;
+}
+
+int sinew_rig_find_target(const sinew_rig *rig, const char *name) {
+    if (!rig || !name) return -1;
+    for (int i = 0; i < rig->target_count; i++)
+        if (strcmp(rig->targets[i].name, name) == 0) return i;
+    for (int i = 0; i < rig->target_count; i++)
+        if (strcasecmp(rig->targets[i].name, name) == 0) return i;
+    return -1;
+}
+
+int sinew_rig_find_region(const sinew_rig *rig, const char *name) {
+    if (!rig || !name) return -1;
+    for (int i = 0; i < rig->region_count; i++)
+        if (strcmp(rig->regions[i].name, name) == 0) return i;
+    for (int i = 0; i < rig->region_count; i++)
+        if (strcasecmp(rig->regions[i].name, name) == 0) return i;
+    return -1;
+}
+
+/* jawLeft and jawRight are two directions of one thing, not its two halves: "jaw" means neither. */
+static bool is_direction(const sn_name *name) {
+    static const char *const moved[] = {"jaw", "mouth", "tongue", "head"};
+    for (size_t i = 0; i < sizeof moved / sizeof moved[0]; i++)
+        if (strcmp(name->base, moved[i]) == 0) return true;
+    return false;
+}
+
+int sinew_rig_match(const sinew_rig *rig, const char *name, int sliders[2]) {
+    if (!rig || !name || !sliders) return 0;
+    sliders[0] = sinew_rig_find_slider(rig, name);
+    if (sliders[0] >= 0) return 1;
+    sn_name parsed = sn_name_parse(name);
+    if (!parsed.base[0] || is_direction(&parsed)) return 0;
+    if (parsed.side != SN_SIDE_NONE) {
+        sliders[0] = find_parsed(rig, &parsed, SN_SIDE_NONE);
+        return sliders[0] >= 0;
+    }
+    int left = find_parsed(rig, &parsed, SN_SIDE_LEFT);
+    int right = find_parsed(rig, &parsed, SN_SIDE_RIGHT);
+    if (left < 0 || right < 0) return 0;
+    sliders[0] = left;
+    sliders[1] = right;
+    return 2;
+}
+
+/* One "name=value"; leaves `text` after it. */
+static sinew_status parse_entry(const sinew_rig *rig, const char **text, double *weights,
+                                sinew_error *error) {
+    size_t length = strcspn(*text, ",");
+    const char *equals = memchr(*text, '=', length);
+    int shown = (int)(length < 80 ? length : 80);
+    if (!equals || equals == *text)
+        return sn_fail(error, SINEW_BAD_INPUT, "weight \"%.*s\": expected NAME=VALUE", shown,
+                       *text);
+    char *end;
+    double value = strtod(equals + 1, &end);
+    if (end == equals + 1 || end != *text + length || !isfinite(value))
+        return sn_fail(error, SINEW_BAD_INPUT, "weight \"%.*s\": the value is not a finite number",
+                       shown, *text);
+    const char *start = *text;
+    size_t name_length = (size_t)(equals - start);
+    while (name_length > 0 && *start == ' ') start++, name_length--;
+    while (name_length > 0 && start[name_length - 1] == ' ') name_length--;
+    char *name = sn_strndup(start, name_length);
+    if (!name) return sn_no_memory(error);
+    int sliders[2], count = sinew_rig_match(rig, name, sliders);
+    sn_free(name);
+    if (count == 0)
+        return sn_fail(error, SINEW_BAD_INPUT, "weight \"%.*s\": the rig has no such slider", shown,
+                       *text);
+    for (int i = 0; i < count; i++) weights[sliders[i]] = value;
+    *text += length;
+    return SINEW_OK;
+}
+
+sinew_status sinew_rig_parse_weights(const sinew_rig *rig, const char *text, double *weights,
+                                     sinew_error *error) {
+    SN_REQUIRE(rig && text && weights, error);
+    while (*text) {
+        SN_TRY(parse_entry(rig, &text, weights, error));
+        if (*text == ',') text++;
+    }
+    return SINEW_OK;
+}
+
+/* Adds channel values into their sliders and counts them. */
+static void bind_channel(const sinew_curves *from, int channel, int count, const int *sliders,
+                         sinew_curves *to) {
+    for (int t = 0; t < from->time_count; t++) {
+        double value = from->values[(size_t)t * (size_t)from->channel_count + (size_t)channel];
+        for (int i = 0; i < count; i++)
+            to->values[(size_t)t * (size_t)to->channel_count + (size_t)sliders[i]] += value;
+    }
+}
+
+sinew_status sinew_rig_bind_curves(const sinew_rig *rig, const sinew_curves *curves,
+                                   sinew_curves **bound, int *unmatched, sinew_error *error) {
+    SN_REQUIRE(rig && curves && bound, error);
+    *bound = NULL;
+    sinew_curves *made;
+    SN_TRY(sinew_curves_create(rig->slider_count, curves->time_count, &made, error));
+    int *drivers = SN_NEW0(int, rig->slider_count);
+    sinew_status status = drivers ? SINEW_OK : sn_no_memory(error);
+    for (int i = 0; status == SINEW_OK && i < rig->slider_count; i++)
+        status = sinew_curves_set_name(made, i, rig->sliders[i].name, error);
+    if (status != SINEW_OK) {
+        sn_free(drivers);
+        sinew_curves_destroy(made);
+        return status;
+    }
+    memcpy(made->times, curves->times, sizeof(double) * (size_t)curves->time_count);
+    int missed = 0;
+    for (int c = 0; c < curves->channel_count; c++) {
+        int sliders[2], count = sinew_rig_match(rig, curves->names[c], sliders);
+        missed += count == 0;
+        for (int i = 0; i < count; i++) drivers[sliders[i]]++;
+        bind_channel(curves, c, count, sliders, made);
+    }
+    for (int i = 0; i < rig->slider_count; i++)
+        for (int t = 0; t < made->time_count; t++) {
+            double *value = &made->values[(size_t)t * (size_t)made->channel_count + (size_t)i];
+            if (drivers[i] == 0) *value = rig->sliders[i].rest;
+            if (drivers[i] > 1) *value /= drivers[i];
+        }
+    sn_free(drivers);
+    if (unmatched) *unmatched = missed;
+    *bound = made;
+    return SINEW_OK;
+}
+
+sinew_status sinew_rig_deduce_from_names(sinew_rig *rig, sinew_error *error) {
+    SN_REQUIRE(rig, error);
+    for (int i = 0; i < rig->slider_count; i++) {
+        sinew_slider *slider = &rig->sliders[i];
+        const char *group = slider->group ? NULL : sn_name_group(slider->name);
+        if (group) SN_TRY(sinew_rig_set_group(rig, i, group, error));
+        sn_name name = sn_name_parse(slider->name);
+        if (slider->mirror >= 0 || name.side == SN_SIDE_NONE) continue;
+        int other = find_parsed(rig, &name, sn_side_other(name.side));
+        if (other >= 0 && rig->sliders[other].mirror < 0)
+            SN_TRY(sinew_rig_set_mirror(rig, i, other, error));
+    }
+    return SINEW_OK;
+}

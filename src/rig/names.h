@@ -1,0 +1,31 @@
+/* What a slider's name says: which side it is on, which part of the face, which other spellings
+ * mean the same.
+ *
+ * A name is cut into words at separators and at capitals: "mouthUpperUpLeft", "MouthUpperUp_L",
+ * "mouth-left-upper-up" are {mouth, upper, up} on the left. Two names mean the same when their
+ * words and side do. */
+#ifndef SN_RIG_NAMES_H
+#define SN_RIG_NAMES_H
+
+#include <stdbool.h>
+
+typedef enum sn_side { SN_SIDE_NONE, SN_SIDE_LEFT, SN_SIDE_RIGHT } sn_side;
+
+enum { SN_NAME_SIZE = 128 };
+
+typedef struct sn_name {
+    char base[SN_NAME_SIZE]; /* the words, lower case, without separators and side */
+    sn_side side;
+} sn_name;
+
+/* Longer names are cut: they are then found by their exact spelling only. */
+sn_name sn_name_parse(const char *name);
+static inline sn_side sn_side_other(sn_side side) {
+    return side == SN_SIDE_LEFT    ? SN_SIDE_RIGHT
+           : side == SN_SIDE_RIGHT ? SN_SIDE_LEFT
+                                   : SN_SIDE_NONE;
+}
+/* Part of the face, "mouth", or NULL. */
+const char *sn_name_group(const char *name);
+
+#endif

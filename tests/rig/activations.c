@@ -1,0 +1,170 @@
+#include "support.h"
+
+#include "groups.h"
+#include "rig/activations.h"
+#include "rigs.h"
+
+/* Slider 0: shapes at -1, 0.3, 0.7 and the plain one at 1. Sliders 1 and 2 plain. Combinations of
+ * all three rules. */
+static sinew_rig *curved_rig(void) {
+    sinew_error error = {0};
+    sinew_rig *rig = random_rig(20, 3, 0.5, 5);
+    const int v = 3;
+    const double d[] = {1, 2, 3};
+    const int drivers[] = {2, 0, 1};
+    assert_ok(sinew_rig_add_inbetween(rig, "at.7", 0, 0.7, 1, &v, d, &error));
+    assert_ok(sinew_rig_add_inbetween(rig, "at-1", 0, -1, 1, &v, d, &error));
+    assert_ok(sinew_rig_add_inbetween(rig, "at.3", 0, 0.3, 1, &v, d, &error));
+    assert_ok(sinew_rig_add_combination(rig, "product", SINEW_COMBINE_MULTIPLY, 3, drivers, 1, &v,
+                                        d, &error));
+    assert_ok(sinew_rig_add_combination(rig, "lowest", SINEW_COMBINE_LOWEST, 3, drivers, 1, &v, d,
+                                        &error));
+    assert_ok(sinew_rig_add_combination(rig, "smooth", SINEW_COMBINE_SMOOTH_LOWEST, 3, drivers, 1,
+                                        &v, d, &error));
+    return rig;
+}
+
+enum { AT_1 = 0, AT_07 = 3, AT_M1 = 4, AT_03 = 5, PRODUCT = 6, LOWEST = 7, SMOOTH = 8 };
+
+static void a_plain_target_follows_its_slider_for_every_weight(void **state) {
+    (void)state;
+    sinew_rig *rig = random_rig(20, 1, 0.5, 5);
+    for (double w = -3; w <= 3; w += 0.37) {
+        double a;
+        sinew_rig_activations(rig, &w, &a);
+        assert_true(a == w);
+    }
+    sinew_rig_destroy(rig);
+}
+
+static void inbetweens_are_full_at_their_own_value_alone(void **state) {
+    (void)state;
+    sinew_rig *rig = curved_rig();
+    const struct {
+        double at;
+        int target;
+    } knots[] = {{-1, AT_M1}, {0, -1}, {0.3, AT_03}, {0.7, AT_07}, {1, AT_1}};
+    for (int i = 0; i < 5; i++) {
+        double w[3] = {knots[i].at, 0, 0}, a[9];
+        sinew_rig_activations(rig, w, a);
+        const int all[] = {AT_1, AT_07, AT_M1, AT_03};
+        for (int j = 0; j < 4; j++) assert_close(a[all[j]], all[j] == knots[i].target, 1e-15);
+    }
+    sinew_rig_destroy(rig);
+}
+
+/* Independent of hats: interpolate a table of (value, shape number) pairs. */
+static void inbetweens_interpolate_and_overdrive_goes_on(void **state) {
+    (void)state;
+    sinew_rig *rig = curved_rig();
+    const double at[] = {-1, 0, 0.3, 0.7, 1};
+    const int target[] = {AT_M1, -1, AT_03, AT_07, AT_1};
+    for (double x = -2; x < 2; x += 0.0137) {
+        int s = 0;
+        while (s < 3 && x > at[s + 1]) s++;
+        double t = (x - at[s]) / (at[s + 1] - at[s]), expected[9] = {0};
+        if (target[s] >= 0) expected[target[s]] = 1 - t;
+        if (target[s + 1] >= 0) expected[target[s + 1]] = t;
+        double w[3] = {x, 0, 0}, a[9];
+        sinew_rig_activations(rig, w, a);
+        const int all[] = {AT_1, AT_07, AT_M1, AT_03};
+        for (int j = 0; j < 4; j++) assert_close(a[all[j]], expected[all[j]], 1e-13);
+    }
+    sinew_rig_destroy(rig);
+}
+
+static void combinations_follow_their_rules(void **state) {
+    (void)state;
+    sinew_rig *rig = curved_rig();
+    double w[3] = {0.5, 0.8, 0.6}, a[9];
+    sinew_rig_activations(rig, w, a);
+    assert_close(a[PRODUCT], 0.5 * 0.8 * 0.6, 1e-15);
+    assert_close(a[LOWEST], 0.5, 0);
+    double mean = (pow(0.5, -4) + pow(0.8, -4) + pow(0.6, -4)) / 3;
+    assert_close(a[SMOOTH], pow(mean, -0.25), 1e-14);
+    assert_true(a[SMOOTH] > 0.5 && a[SMOOTH] < 0.8);
+    double ones[3] = {1, 1, 1};
+    sinew_rig_activations(rig, ones, a);
+    for (int k = PRODUCT; k <= SMOOTH; k++) assert_close(a[k], 1, 1e-15);
+    double off[3] = {-0.5, -0.5, 1}; /* two negatives make no corrective */
+    sinew_rig_activations(rig, off, a);
+    for (int k = PRODUCT; k <= SMOOTH; k++) assert_true(a[k] == 0);
+    sinew_rig_destroy(rig);
+}
+
+static void derivatives_match_finite_differences(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_rig *rig = curved_rig();
+    rig->sliders[1].rest = 0.1;
+    sn_activation_plan *plan;
+    assert_ok(sn_activation_plan_create(rig, &plan, &error));
+    uint64_t seed = 11;
+    double derivatives[32];
+    assert_int_equal(plan->derivative_start[9], 6 + 9);
+    for (int trial = 0; trial < 200; trial++) {
+        double w[3];
+        for (int i = 0; i < 3; i++) w[i] = 1.3 * test_random(&seed);
+        sn_activations(plan, w, NULL, derivatives);
+        for (int s = 0; s < 3; s++) {
+            const double h = 1e-6;
+            double up[3] = {w[0], w[1], w[2]}, down[3] = {w[0], w[1], w[2]}, high[9], low[9];
+            up[s] += h;
+            down[s] -= h;
+            sinew_rig_activations(rig, up, high);
+            sinew_rig_activations(rig, down, low);
+            for (int k = 0; k < 9; k++) {
+                const sinew_target *target = &rig->targets[k];
+                double own = 0;
+                if (target->slider == s) own = derivatives[plan->derivative_start[k]];
+                for (int i = 0; i < target->driver_count; i++)
+                    if (target->drivers[i] == s) own = derivatives[plan->derivative_start[k] + i];
+                assert_close(own, (high[k] - low[k]) / (2 * h), 1e-5);
+            }
+        }
+    }
+    sn_activation_plan_destroy(plan);
+    sinew_rig_destroy(rig);
+}
+
+/* From a slider at rest the corrective is about to rise: the solvers need that slope. */
+static void derivatives_at_rest_look_upwards(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_rig *rig = curved_rig();
+    sn_activation_plan *plan;
+    assert_ok(sn_activation_plan_create(rig, &plan, &error));
+    double derivatives[32], high[9];
+    const double h = 1e-7;
+    for (int zeros = 1; zeros <= 3; zeros++) {
+        double w[3], up[3];
+        for (int i = 0; i < 3; i++) w[i] = i < zeros ? 0 : 0.6, up[i] = w[i] + (i < zeros ? h : 0);
+        sn_activations(plan, w, NULL, derivatives);
+        sinew_rig_activations(rig, up, high);
+        for (int k = 0; k < 9; k++) {
+            const sinew_target *target = &rig->targets[k];
+            double rate = 0; /* all sliders at rest rising together */
+            if (target->slider >= 0 && target->slider < zeros)
+                rate = derivatives[plan->derivative_start[k]];
+            for (int i = 0; i < target->driver_count; i++)
+                if (target->drivers[i] < zeros) rate += derivatives[plan->derivative_start[k] + i];
+            double now[9];
+            sinew_rig_activations(rig, w, now);
+            assert_close(rate, (high[k] - now[k]) / h, 1e-5);
+        }
+    }
+    sn_activation_plan_destroy(plan);
+    sinew_rig_destroy(rig);
+}
+
+int test_activations(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_plain_target_follows_its_slider_for_every_weight),
+        cmocka_unit_test(inbetweens_are_full_at_their_own_value_alone),
+        cmocka_unit_test(inbetweens_interpolate_and_overdrive_goes_on),
+        cmocka_unit_test(combinations_follow_their_rules),
+        cmocka_unit_test(derivatives_match_finite_differences),
+        cmocka_unit_test(derivatives_at_rest_look_upwards),
+    };
+    return cmocka_run_group_tests_name("activations", tests, NULL, NULL);
+}

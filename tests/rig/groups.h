@@ -1,0 +1,8 @@
+#ifndef TESTS_RIG_GROUPS_H
+#define TESTS_RIG_GROUPS_H
+int test_rig(void);
+int test_names(void);
+int test_activations(void);
+int test_linear(void);
+int test_curves(void);
+#endif

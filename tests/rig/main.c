@@ -1,0 +1,12 @@
+/* The rig room: sliders, targets, names, evaluation, curves. */
+#include "groups.h"
+
+int main(void) {
+    int failed = 0;
+    failed += test_rig();
+    failed += test_names();
+    failed += test_activations();
+    failed += test_linear();
+    failed += test_curves();
+    return failed != 0;
+}
