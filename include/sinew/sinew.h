@@ -10,6 +10,7 @@
 #include "sinew/mesh.h"
 #include "sinew/monitor.h"
 #include "sinew/rig.h"
+#include "sinew/samples.h"
 #include "sinew/status.h"
 #include "sinew/tets.h"
 #include "sinew/threads.h"

@@ -1,0 +1,28 @@
+/* The makers of the single rigs, and what they share. */
+#ifndef SN_SAMPLES_BUILDERS_H
+#define SN_SAMPLES_BUILDERS_H
+
+#include <stdbool.h>
+
+#include "sinew/samples.h"
+
+static const double SN_PI = 3.14159265358979323846;
+
+static inline double sn_radians(double degrees) {
+    return degrees * (SN_PI / 180);
+}
+
+/* Each makes its rig with about `vertices` vertices. */
+sinew_status sn_sample_bar(int vertices, sinew_rig **rig, sinew_error *error);
+sinew_status sn_sample_arm(int vertices, sinew_rig **rig, sinew_error *error);
+
+/* A closed quad mesh with a name. */
+sinew_status sn_quad_mesh(const char *name, int vertex_count, const double *positions,
+                          int face_count, const int *quads, sinew_mesh **mesh, sinew_error *error);
+
+/* Adds a region of all vertices for which `inside` says so. */
+typedef bool sn_region_test(const double *position, const void *user);
+sinew_status sn_add_region(sinew_rig *rig, const char *name, sn_region_test *inside,
+                           const void *user, sinew_error *error);
+
+#endif

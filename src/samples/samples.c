@@ -1,0 +1,58 @@
+#include "sinew/samples.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "samples/builders.h"
+
+static const struct {
+    const char *name, *summary;
+    sinew_status (*build)(int vertices, sinew_rig **rig, sinew_error *error);
+    int vertices; /* when the caller does not say */
+} samples[] = {
+    {"bar", "rounded bar, bent up to 270 degrees and twisted up to three turns", sn_sample_bar,
+     2000},
+    {"arm", "upper arm, forearm and mitten: elbow and forearm twist", sn_sample_arm, 3000},
+};
+enum { SAMPLE_COUNT = sizeof samples / sizeof *samples };
+
+sinew_sample_options sinew_sample_default_options(void) {
+    return (sinew_sample_options){0};
+}
+
+int sinew_sample_count(void) {
+    return SAMPLE_COUNT;
+}
+const char *sinew_sample_name(int index) {
+    return index >= 0 && index < SAMPLE_COUNT ? samples[index].name : NULL;
+}
+const char *sinew_sample_summary(int index) {
+    return index >= 0 && index < SAMPLE_COUNT ? samples[index].summary : NULL;
+}
+
+/* Index of the sample, or -1 with a message that lists the names. */
+static int find(const char *name, sinew_error *error) {
+    for (int i = 0; i < SAMPLE_COUNT; i++)
+        if (strcmp(samples[i].name, name) == 0) return i;
+    char names[256] = "";
+    for (int i = 0; i < SAMPLE_COUNT; i++) {
+        if (i) strncat(names, ", ", sizeof names - strlen(names) - 1);
+        strncat(names, samples[i].name, sizeof names - strlen(names) - 1);
+    }
+    sn_fail(error, SINEW_BAD_INPUT, "no sample is named '%s'; there are %s", name, names);
+    return -1;
+}
+
+sinew_status sinew_sample_rig(const char *name, const sinew_sample_options *options,
+                              sinew_rig **rig, sinew_error *error) {
+    SN_REQUIRE(name && rig, error);
+    *rig = NULL;
+    int sample = find(name, error);
+    if (sample < 0) return SINEW_BAD_INPUT;
+    int vertices = options && options->vertices ? options->vertices : samples[sample].vertices;
+    if (vertices < SINEW_SAMPLE_MIN_VERTICES || vertices > SINEW_SAMPLE_MAX_VERTICES)
+        return sn_fail(error, SINEW_BAD_INPUT, "%d vertices asked for; samples have %d to %d",
+                       vertices, SINEW_SAMPLE_MIN_VERTICES, SINEW_SAMPLE_MAX_VERTICES);
+    return samples[sample].build(vertices, rig, error);
+}

@@ -1,0 +1,5 @@
+#ifndef TESTS_SAMPLES_GROUPS_H
+#define TESTS_SAMPLES_GROUPS_H
+int test_rules(void);
+int test_limbs(void);
+#endif

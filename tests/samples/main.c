@@ -1,0 +1,9 @@
+/* The samples room: what every rig must hold, and what the single rigs promise. */
+#include "groups.h"
+
+int main(void) {
+    int failed = 0;
+    failed += test_rules();
+    failed += test_limbs();
+    return failed != 0;
+}
