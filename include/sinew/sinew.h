@@ -9,6 +9,7 @@
 #include "sinew/memory.h"
 #include "sinew/mesh.h"
 #include "sinew/monitor.h"
+#include "sinew/render.h"
 #include "sinew/rig.h"
 #include "sinew/samples.h"
 #include "sinew/status.h"

@@ -1,0 +1,164 @@
+/* Frames to ffmpeg's standard input. A socket stands in for the pipe: writing to a program that has
+ * died then gives an error instead of a signal that would end the host. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "sinew/render.h"
+
+extern char **environ;
+
+struct sinew_video {
+    char *path, *temporary;
+    int width, height;
+    int channel; /* -1: closed */
+    pid_t program;
+};
+
+static void release(sinew_video *video) {
+    sn_free(video->path);
+    sn_free(video->temporary);
+    sn_free(video);
+}
+
+static sinew_status start(sinew_video *video, double rate, sinew_error *error) {
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        return sn_fail(error, SINEW_IO, "%s: %s", video->path, strerror(errno));
+    char size[32], rate_text[32];
+    snprintf(size, sizeof size, "%dx%d", video->width, video->height);
+    snprintf(rate_text, sizeof rate_text, "%.6g", rate);
+    const char *arguments[48] = {"ffmpeg",   "-loglevel", "error", "-y",     "-f",
+                                 "rawvideo", "-pix_fmt",  "bgr0",  "-s",     size,
+                                 "-r",       rate_text,   "-i",    "pipe:0", "-an"};
+    int n = 15;
+    if (sn_has_ending(video->path, "gif")) {
+        arguments[n++] = "-vf";
+        arguments[n++] =
+            "split[a][b];[a]palettegen=max_colors=192[p];[b][p]paletteuse=dither=bayer";
+    } else if (sn_has_ending(video->path, "webp")) {
+        arguments[n++] = "-loop", arguments[n++] = "0", arguments[n++] = "-quality";
+        arguments[n++] = "75";
+    } else if (sn_has_ending(video->path, "webm")) {
+        arguments[n++] = "-c:v", arguments[n++] = "libvpx-vp9", arguments[n++] = "-crf";
+        arguments[n++] = "30", arguments[n++] = "-b:v", arguments[n++] = "0";
+    } else {
+        /* 4:2:0 needs even sizes: pad by a pixel where they are odd. */
+        arguments[n++] = "-vf", arguments[n++] = "pad=ceil(iw/2)*2:ceil(ih/2)*2";
+        arguments[n++] = "-c:v", arguments[n++] = "libx264", arguments[n++] = "-pix_fmt";
+        arguments[n++] = "yuv420p", arguments[n++] = "-crf", arguments[n++] = "18";
+        arguments[n++] = "-movflags", arguments[n++] = "+faststart";
+    }
+    arguments[n++] = video->temporary;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, pair[0], 0);
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    int failed =
+        posix_spawnp(&video->program, "ffmpeg", &actions, NULL, (char **)arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(pair[0]);
+    if (failed) {
+        close(pair[1]);
+        return sn_fail(error, SINEW_UNAVAILABLE,
+                       "%s: the program ffmpeg is needed for videos and was not found",
+                       video->path);
+    }
+    video->channel = pair[1];
+    return SINEW_OK;
+}
+
+sinew_status sinew_video_open(const char *path, int width, int height, double rate,
+                              sinew_video **video, sinew_error *error) {
+    SN_REQUIRE(path && video && width > 0 && height > 0, error);
+    *video = NULL;
+    if (!(rate > 0 && rate <= 1000))
+        return sn_fail(error, SINEW_BAD_INPUT, "%s: %g frames a second: allowed is 0 to 1000", path,
+                       rate);
+    const char *ending = sn_path_ending(path);
+    if (strcasecmp(ending, "mp4") && strcasecmp(ending, "webm") && strcasecmp(ending, "gif") &&
+        strcasecmp(ending, "webp"))
+        return sn_fail(error, SINEW_BAD_INPUT,
+                       "%s: videos are written as .mp4, .webm, .gif or .webp", path);
+    /* The folder must be writable before the work begins. */
+    sn_output probe;
+    SN_TRY(sn_output_open(&probe, path, error));
+    sn_output_abandon(&probe);
+    sinew_video *created = SN_NEW0(sinew_video, 1);
+    if (!created) return sn_no_memory(error);
+    size_t room = strlen(path) + 48;
+    created->path = sn_strdup(path);
+    created->temporary = sn_alloc(room, 1);
+    created->width = width;
+    created->height = height;
+    created->channel = -1;
+    if (!created->path || !created->temporary) {
+        release(created);
+        return sn_no_memory(error);
+    }
+    snprintf(created->temporary, room, "%s.%ld.part.%s", path, (long)getpid(), ending);
+    sinew_status status = start(created, rate, error);
+    if (status != SINEW_OK) {
+        release(created);
+        return status;
+    }
+    *video = created;
+    return SINEW_OK;
+}
+
+sinew_status sinew_video_add(sinew_video *video, const sinew_image *image, sinew_error *error) {
+    SN_REQUIRE(video && image, error);
+    SN_REQUIRE(image->width == video->width && image->height == video->height, error);
+    const unsigned char *bytes = image->pixels;
+    size_t left = (size_t)image->width * (size_t)image->height * 4;
+    while (left > 0) {
+        ssize_t sent = send(video->channel, bytes, left, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR) continue;
+        if (sent <= 0)
+            return sn_fail(error, SINEW_IO, "%s: ffmpeg stopped before the last frame",
+                           video->path);
+        bytes += sent;
+        left -= (size_t)sent;
+    }
+    return SINEW_OK;
+}
+
+/* Ends the program and returns its exit status. */
+static int finish(sinew_video *video) {
+    if (video->channel >= 0) close(video->channel);
+    video->channel = -1;
+    int status = 0;
+    while (waitpid(video->program, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+sinew_status sinew_video_close(sinew_video *video, sinew_error *error) {
+    SN_REQUIRE(video, error);
+    sinew_status status = SINEW_OK;
+    int code = finish(video);
+    if (code != 0)
+        status = sn_fail(error, SINEW_IO, "%s: ffmpeg failed (exit status %d)", video->path, code);
+    else if (rename(video->temporary, video->path) != 0)
+        status = sn_fail(error, SINEW_IO, "%s: %s", video->path, strerror(errno));
+    if (status != SINEW_OK) unlink(video->temporary);
+    release(video);
+    return status;
+}
+
+void sinew_video_abandon(sinew_video *video) {
+    if (!video) return;
+    kill(video->program, SIGKILL);
+    finish(video);
+    unlink(video->temporary);
+    release(video);
+}

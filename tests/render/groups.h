@@ -1,0 +1,5 @@
+#ifndef TESTS_RENDER_GROUPS_H
+#define TESTS_RENDER_GROUPS_H
+int test_pictures(void);
+int test_plots(void);
+#endif

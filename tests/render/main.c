@@ -1,0 +1,9 @@
+/* The render room: pictures, videos and plots. */
+#include "groups.h"
+
+int main(void) {
+    int failed = 0;
+    failed += test_pictures();
+    failed += test_plots();
+    return failed != 0;
+}
