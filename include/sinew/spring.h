@@ -1,0 +1,204 @@
+/* Spring blendshapes: shapes between poses as the equilibrium of a spring network.
+ *
+ * Every edge of the mesh (and of the tetrahedra inside it) is a spring. The rest length of each is
+ * blended between the poses, and the shape is where the forces balance:
+ *
+ *   E(x) = sum_q 1/2 k_q (|x_i - x_j| - r_q(w))^2
+ *        + sum_T 1/2 c_v kappa / l^2 (vol_T(x) - v_T(w))^2 / V_T     keeps left from right
+ *        + sum_i 1/2 eps k |x_i - x_rot,i(w)|^2                      weak pull to the rotation
+ * blend
+ *
+ * Lengths do not shrink when parts turn, so bends stay bends; and an equilibrium can lean on
+ * obstacles, be pinned and be pulled.
+ *
+ *   rig -> sinew_spring_create     network, rest lengths of every pose, preconditioner: built once,
+ *                                  constant, shared between threads
+ *       -> sinew_spring_state      positions, history, contacts: one per thread
+ *       -> sinew_spring_solve      weights (+ pins, pulls, obstacles) -> positions and info;
+ *                                  allocates nothing unless contacts outgrow their room
+ *
+ * A frame is solved from the rotation-aware blend of the poses (or from the extrapolated frames
+ * before it, where that leads to the same equilibrium): the answer does not depend on the past.
+ * Only friction has a past. */
+#ifndef SINEW_SPRING_H
+#define SINEW_SPRING_H
+
+#include <stdbool.h>
+
+#include "sinew/monitor.h"
+#include "sinew/obstacle.h"
+#include "sinew/rig.h"
+#include "sinew/tets.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum sinew_spring_kind {
+    SINEW_SPRING_STRUCTURE,    /* edges of the surface's triangles */
+    SINEW_SPRING_BENDING_KIND, /* across an edge, or two edges apart */
+    SINEW_SPRING_INTERNAL,     /* edges of tetrahedra inside */
+    SINEW_SPRING_ANCHOR_KIND,  /* the anchor rectangle and its ties */
+    SINEW_SPRING_TIE,          /* between components, when asked for */
+    SINEW_SPRING_KINDS
+} sinew_spring_kind;
+/* "structure", "bending", "internal", "anchor", "tie" */
+SINEW_API const char *sinew_spring_kind_name(int kind);
+
+typedef enum sinew_spring_bending {
+    SINEW_SPRING_FLAP, /* the two vertices opposite a shared edge */
+    SINEW_SPRING_RING, /* every pair at graph distance exactly 2 */
+    SINEW_SPRING_NO_BENDING
+} sinew_spring_bending;
+
+typedef enum sinew_spring_boundary {
+    SINEW_SPRING_FREE,   /* nothing held; the result is placed on the rotation-aware blend */
+    SINEW_SPRING_STATIC, /* vertices that hardly move between the poses are held */
+    SINEW_SPRING_PINNED, /* marked vertices follow their linear blend, or given positions */
+    SINEW_SPRING_ANCHOR  /* a stiff rectangle inside carries the rigid motion */
+} sinew_spring_boundary;
+
+typedef enum sinew_spring_solver {
+    SINEW_SPRING_DEFAULT,  /* two-level preconditioned Newton-CG */
+    SINEW_SPRING_NEWTON,   /* projected Newton, a factorization per iteration */
+    SINEW_SPRING_PUBLISHED /* plain Newton from the source shape, full steps */
+} sinew_spring_solver;
+
+/* Defaults. */
+#define SINEW_SPRING_KAPPA          1.0
+#define SINEW_SPRING_ANCHOR_KAPPA   100.0
+#define SINEW_SPRING_VOLUME         1.0
+#define SINEW_SPRING_PULL_TO_BLEND  0.01
+#define SINEW_SPRING_TOLERANCE      1e-6
+#define SINEW_SPRING_MAX_ITERATIONS 300
+#define SINEW_SPRING_TIME_LIMIT     60.0
+#define SINEW_SPRING_STATIC_SHARE   0.01
+#define SINEW_SPRING_FRICTION       0.0
+#define SINEW_SPRING_CONTACT_DEPTH  1e-4
+#define SINEW_SPRING_MAX_ROUNDS     40
+
+typedef struct sinew_spring_options {
+    sinew_spring_bending bending;     /* default flap */
+    double kappa[SINEW_SPRING_KINDS]; /* force per relative stretch, > 0; a spring's k is kappa over
+                                         its mean length; default 1, anchor 100 */
+    const double *stiffness_map;      /* per surface vertex, >= 0, or NULL for 1 everywhere */
+
+    bool interior;          /* use tetrahedra inside closed surfaces (default true) */
+    const sinew_tets *tets; /* to use instead of making them; NULL */
+    double tie_distance;    /* > 0: tie components to the largest by springs up to this length, as
+                               a share of the box diagonal; default 0 */
+
+    double volume;        /* c_v >= 0, weight of the signed-volume term; 0 turns it off */
+    double pull_to_blend; /* epsilon >= 0, relative to the mean spring stiffness; 0 turns it off */
+
+    sinew_spring_boundary boundary; /* default free */
+    int pin_count;                  /* pinned: the marked vertices */
+    const int *pins;
+    double static_share;  /* static: share of the largest move under which a vertex is held */
+    const double *anchor; /* 4 x 3 doubles inside the neutral, or NULL: at the centre of mass */
+
+    sinew_spring_solver solver;
+    double tolerance;   /* largest force over sum k r around its vertex; in (0, 1) */
+    int max_iterations; /* Newton steps per frame, >= 1 */
+    double time_limit;  /* seconds per frame, > 0 */
+    bool independent;   /* never start from earlier frames */
+
+    double friction;      /* Coulomb's mu >= 0 against obstacles */
+    double contact_depth; /* allowed penetration as a share of the box diagonal, > 0 */
+    int max_rounds;       /* contact rounds per frame, >= 1 */
+    bool sample_edges;    /* also test points inside edges and triangles against obstacles, so that
+                             thin obstacles are not missed (default true) */
+    bool self_contact;    /* the surface against itself (default false) */
+} sinew_spring_options;
+
+SINEW_API void sinew_spring_options_default(sinew_spring_options *options);
+
+typedef struct sinew_spring sinew_spring;
+typedef struct sinew_spring_state sinew_spring_state;
+
+/* What was built. */
+typedef struct sinew_spring_summary {
+    int vertex_count; /* of the network: surface, interior, anchor */
+    int surface_count;
+    int spring_count;
+    int kind_count[SINEW_SPRING_KINDS];
+    int tet_count;
+    int component_count;
+    int isolated_count;             /* vertices without springs: they follow the linear blend */
+    int fixed_count;                /* held vertices */
+    int pose_inverted;              /* most tets inverted in one pose */
+    sinew_spring_boundary boundary; /* in force: static may fall back to free */
+    char interior[160];             /* "tets", or "none: why" */
+    char note[160];                 /* why a boundary fell back, or "" */
+    double pull_stiffness;          /* epsilon k: force per length of the pull to the blend */
+    double volume_stiffness;        /* c_v kappa / l^2 */
+    double bytes_per_vertex;        /* of structure and one state */
+    double seconds;                 /* to build */
+} sinew_spring_summary;
+
+SINEW_API sinew_status sinew_spring_create(const sinew_rig *rig,
+                                           const sinew_spring_options *options,
+                                           const sinew_monitor *monitor, sinew_spring **spring,
+                                           sinew_error *error);
+SINEW_API void sinew_spring_destroy(sinew_spring *spring);
+SINEW_API const sinew_spring_summary *sinew_spring_describe(const sinew_spring *spring);
+/* CSV of the network: i,j,kind,k and a rest_POSE column per pose. For a combination the column
+ * holds neutral + increment. */
+SINEW_API sinew_status sinew_spring_write_network(const sinew_spring *spring, const char *path,
+                                                  sinew_error *error);
+
+/* A vertex dragged somewhere. */
+typedef struct sinew_spring_pull {
+    int vertex;         /* surface vertex */
+    double position[3]; /* where to */
+    double stiffness;   /* force per length relative to the mean spring stiffness; INFINITY holds
+                           the vertex there */
+} sinew_spring_pull;
+
+typedef struct sinew_spring_frame {
+    const double *weights;       /* per slider */
+    int index;                   /* of the frame in its clip, for the history; -1: no history */
+    const double *pin_positions; /* 3 per pin, or NULL: the linear blend */
+    int pull_count;
+    const sinew_spring_pull *pulls;
+    int obstacle_count;
+    const sinew_obstacle *const *obstacles;
+} sinew_spring_frame;
+
+typedef struct sinew_spring_info {
+    sinew_status status;  /* SINEW_OK, SINEW_NOT_CONVERGED or SINEW_CANCELLED */
+    int iterations;       /* Newton steps */
+    int inner_iterations; /* conjugate-gradient steps */
+    int factorizations;   /* direct solvers */
+    bool extrapolated;    /* started from earlier frames */
+    double residual;      /* largest force over sum k r around its vertex */
+    double energy;        /* all terms */
+    double seconds;
+    int clamped;       /* rest lengths raised to the floor */
+    int inverted;      /* tets whose volume has the wrong sign against the blend */
+    int new_inverted;  /* of these, tets that no pose inverts */
+    int flipped;       /* triangles turned over 90 degrees against the rotation-aware blend */
+    int contacts;      /* held points at the end */
+    int rounds;        /* contact rounds */
+    bool cycled;       /* the active set came back; the best round was kept */
+    double depth;      /* deepest penetration beyond the allowed one, share of the diagonal */
+    double pose_depth; /* deepest allowed depth in use, share of the diagonal */
+    double adhesion;   /* strongest pulling reaction that was left, share of the force scale */
+} sinew_spring_info;
+
+SINEW_API sinew_status sinew_spring_state_create(const sinew_spring *spring,
+                                                 sinew_spring_state **state, sinew_error *error);
+SINEW_API void sinew_spring_state_destroy(sinew_spring_state *state);
+
+/* positions: 3 per surface vertex. Not converged: positions hold the best shape reached. */
+SINEW_API sinew_status sinew_spring_solve(const sinew_spring *spring, sinew_spring_state *state,
+                                          const sinew_spring_frame *frame, double *positions,
+                                          sinew_spring_info *info, const sinew_monitor *monitor,
+                                          sinew_error *error);
+/* All network vertices of the last solved frame, 3 per vertex; valid until the next solve. */
+SINEW_API const double *sinew_spring_network_positions(const sinew_spring_state *state);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,267 @@
+/* Signed distances of primitives and meshes.
+ *
+ * Each primitive is described in its own frame; a rigid motion x -> R x + t carries it, so a query
+ * takes the point back with R^T (x - t), asks, and turns the normal forward. */
+#include "contact/obstacle.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mat3.h"
+#include "base/memory.h"
+#include "base/status.h"
+
+typedef enum obstacle_kind { PLANE, SPHERE, CAPSULE, CYLINDER, BOX, MESH } obstacle_kind;
+
+struct sinew_obstacle {
+    obstacle_kind kind;
+    sn_vec3 a, b; /* centre or segment; plane: point and normal; box: centre and half sides */
+    double radius;
+    sn_mat3 rotation;
+    sn_vec3 translation;
+};
+
+static sn_vec3 vec(const double v[3]) {
+    return sn_v3(v[0], v[1], v[2]);
+}
+
+static bool finite3(sn_vec3 v) {
+    return isfinite(v.x) && isfinite(v.y) && isfinite(v.z);
+}
+
+/* ---- distances in the obstacle's own frame ---- */
+
+/* Any direction, for points that have none (the centre of a sphere, the axis of a capsule). */
+static sn_vec3 across(sn_vec3 axis) {
+    sn_vec3 other = fabs(axis.x) < 0.7 ? sn_v3(1, 0, 0) : sn_v3(0, 1, 0);
+    sn_vec3 n = sn_cross(axis, other);
+    return sn_length(n) > 0 ? sn_normalize(n) : sn_v3(0, 0, 1);
+}
+
+static double distance_capsule(sn_vec3 p, sn_vec3 a, sn_vec3 b, double radius, sn_vec3 *normal) {
+    sn_vec3 axis = sn_sub(b, a);
+    double squared = sn_dot(axis, axis);
+    double t = squared > 0 ? sn_dot(sn_sub(p, a), axis) / squared : 0;
+    t = t < 0 ? 0 : t > 1 ? 1 : t;
+    sn_vec3 away = sn_sub(p, sn_add_scaled(a, t, axis));
+    double length = sn_length(away);
+    *normal = length > 0 ? sn_scale(1 / length, away) : across(sn_normalize(axis));
+    return length - radius;
+}
+
+/* From the two signed distances to the faces of a convex edge: outside both, the rim is nearest;
+ * otherwise the larger one counts. */
+static double distance_cylinder(sn_vec3 p, sn_vec3 a, sn_vec3 b, double radius, sn_vec3 *normal) {
+    sn_vec3 axis = sn_sub(b, a);
+    double length = sn_length(axis);
+    sn_vec3 u = length > 0 ? sn_scale(1 / length, axis) : sn_v3(0, 0, 1);
+    sn_vec3 from = sn_sub(p, sn_lerp(a, b, 0.5));
+    double along = sn_dot(from, u);
+    sn_vec3 radial = sn_add_scaled(from, -along, u);
+    double rho = sn_length(radial);
+    sn_vec3 side = rho > 0 ? sn_scale(1 / rho, radial) : across(u);
+    sn_vec3 end = along < 0 ? sn_scale(-1, u) : u;
+    double to_side = rho - radius, to_end = fabs(along) - 0.5 * length;
+    if (to_side > 0 && to_end > 0) {
+        double d = hypot(to_side, to_end);
+        *normal = sn_add(sn_scale(to_side / d, side), sn_scale(to_end / d, end));
+        return d;
+    }
+    *normal = to_side > to_end ? side : end;
+    return to_side > to_end ? to_side : to_end;
+}
+
+static double distance_box(sn_vec3 p, sn_vec3 centre, sn_vec3 half, sn_vec3 *normal) {
+    sn_vec3 q = sn_sub(p, centre);
+    double offset[3] = {q.x, q.y, q.z}, size[3] = {half.x, half.y, half.z};
+    double out[3] = {0}, squared = 0, nearest = -INFINITY;
+    int face = 0;
+    for (int c = 0; c < 3; c++) {
+        double d = fabs(offset[c]) - size[c];
+        if (d > nearest) nearest = d, face = c;
+        if (d > 0) out[c] = copysign(d, offset[c]), squared += d * d;
+    }
+    if (squared > 0) {
+        double d = sqrt(squared);
+        *normal = sn_v3(out[0] / d, out[1] / d, out[2] / d);
+        return d;
+    }
+    double n[3] = {0};
+    n[face] = copysign(1, offset[face]);
+    *normal = sn_v3(n[0], n[1], n[2]);
+    return nearest;
+}
+
+static double distance_own(const sinew_obstacle *obstacle, sn_vec3 p, sn_vec3 *normal) {
+    switch (obstacle->kind) {
+    case PLANE:
+        *normal = obstacle->b;
+        return sn_dot(sn_sub(p, obstacle->a), obstacle->b);
+    case SPHERE:
+    case CAPSULE:
+        return distance_capsule(p, obstacle->a, obstacle->b, obstacle->radius, normal);
+    case CYLINDER:
+        return distance_cylinder(p, obstacle->a, obstacle->b, obstacle->radius, normal);
+    case BOX:
+        return distance_box(p, obstacle->a, obstacle->b, normal);
+    case MESH:
+        break;
+    }
+    *normal = sn_v3(0, 0, 1);
+    return INFINITY;
+}
+
+double sn_obstacle_query(const sinew_obstacle *obstacle, sn_vec3 point, double reach,
+                         sn_vec3 *normal) {
+    (void)reach;
+    sn_vec3 own =
+        sn_mat3_apply_transposed(obstacle->rotation, sn_sub(point, obstacle->translation));
+    sn_vec3 n;
+    double distance = distance_own(obstacle, own, &n);
+    *normal = sn_mat3_apply(obstacle->rotation, n);
+    return distance;
+}
+
+double sinew_obstacle_distance(const sinew_obstacle *obstacle, const double point[3],
+                               double normal[3]) {
+    sn_vec3 n;
+    double distance = sn_obstacle_query(obstacle, vec(point), INFINITY, &n);
+    if (normal) normal[0] = n.x, normal[1] = n.y, normal[2] = n.z;
+    return distance;
+}
+
+/* ---- making and moving ---- */
+
+static sinew_status create(obstacle_kind kind, sn_vec3 a, sn_vec3 b, double radius,
+                           sinew_obstacle **result, sinew_error *error) {
+    *result = NULL;
+    if (!finite3(a) || !finite3(b) || !isfinite(radius))
+        return sn_fail(error, SINEW_BAD_INPUT, "obstacle has a coordinate that is not finite");
+    sinew_obstacle *obstacle = SN_NEW0(sinew_obstacle, 1);
+    if (!obstacle) return sn_no_memory(error);
+    obstacle->kind = kind;
+    obstacle->a = a, obstacle->b = b, obstacle->radius = radius;
+    obstacle->rotation = sn_mat3_identity();
+    *result = obstacle;
+    return SINEW_OK;
+}
+
+sinew_status sinew_obstacle_create_plane(const double point[3], const double normal[3],
+                                         sinew_obstacle **obstacle, sinew_error *error) {
+    SN_REQUIRE(point && normal && obstacle, error);
+    sn_vec3 n = vec(normal);
+    double length = sn_length(n);
+    if (!(length > 0) || !isfinite(length))
+        return sn_fail(error, SINEW_BAD_INPUT, "plane obstacle needs a normal that is not zero");
+    return create(PLANE, vec(point), sn_scale(1 / length, n), 0, obstacle, error);
+}
+
+static sinew_status check_radius(double radius, sinew_error *error) {
+    if (radius > 0) return SINEW_OK;
+    return sn_fail(error, SINEW_BAD_INPUT, "obstacle radius %g must be above 0", radius);
+}
+
+sinew_status sinew_obstacle_create_sphere(const double centre[3], double radius,
+                                          sinew_obstacle **obstacle, sinew_error *error) {
+    SN_REQUIRE(centre && obstacle, error);
+    SN_TRY(check_radius(radius, error));
+    return create(SPHERE, vec(centre), vec(centre), radius, obstacle, error);
+}
+
+sinew_status sinew_obstacle_create_capsule(const double a[3], const double b[3], double radius,
+                                           sinew_obstacle **obstacle, sinew_error *error) {
+    SN_REQUIRE(a && b && obstacle, error);
+    SN_TRY(check_radius(radius, error));
+    return create(CAPSULE, vec(a), vec(b), radius, obstacle, error);
+}
+
+sinew_status sinew_obstacle_create_cylinder(const double a[3], const double b[3], double radius,
+                                            sinew_obstacle **obstacle, sinew_error *error) {
+    SN_REQUIRE(a && b && obstacle, error);
+    SN_TRY(check_radius(radius, error));
+    if (!(sn_distance(vec(a), vec(b)) > 0))
+        return sn_fail(error, SINEW_BAD_INPUT, "cylinder obstacle has no length");
+    return create(CYLINDER, vec(a), vec(b), radius, obstacle, error);
+}
+
+sinew_status sinew_obstacle_create_box(const double centre[3], const double half[3],
+                                       sinew_obstacle **obstacle, sinew_error *error) {
+    SN_REQUIRE(centre && half && obstacle, error);
+    for (int c = 0; c < 3; c++)
+        if (!(half[c] > 0))
+            return sn_fail(error, SINEW_BAD_INPUT, "box obstacle: half side %g must be above 0",
+                           half[c]);
+    return create(BOX, vec(centre), vec(half), 0, obstacle, error);
+}
+
+sinew_status sinew_obstacle_create_mesh(const sinew_mesh *mesh, sinew_obstacle **obstacle,
+                                        sinew_error *error) {
+    SN_REQUIRE(mesh && obstacle, error);
+    return sn_fail(error, SINEW_UNAVAILABLE, "mesh obstacles are not in this build");
+}
+
+sinew_status sinew_obstacle_parse(const char *text, sinew_obstacle **obstacle, sinew_error *error) {
+    SN_REQUIRE(text && obstacle, error);
+    static const struct {
+        const char *name, *form;
+        int count;
+    } forms[] = {{"plane", "x,y,z,nx,ny,nz", 6},
+                 {"sphere", "x,y,z,r", 4},
+                 {"capsule", "ax,ay,az,bx,by,bz,r", 7},
+                 {"cylinder", "ax,ay,az,bx,by,bz,r", 7},
+                 {"box", "x,y,z,hx,hy,hz", 6}};
+    const char *colon = strchr(text, ':');
+    size_t length = colon ? (size_t)(colon - text) : strlen(text);
+    for (int k = 0; colon && k < (int)(sizeof forms / sizeof *forms); k++) {
+        if (strlen(forms[k].name) != length || strncmp(forms[k].name, text, length) != 0) continue;
+        double v[7] = {0};
+        const char *at = colon + 1;
+        int count = 0;
+        while (count < forms[k].count) {
+            char *end;
+            v[count] = strtod(at, &end);
+            if (end == at) break;
+            count++, at = end;
+            if (count < forms[k].count && *at++ != ',') break;
+        }
+        if (count != forms[k].count || *at)
+            return sn_fail(error, SINEW_BAD_INPUT, "obstacle \"%.100s\": expected %s:%s", text,
+                           forms[k].name, forms[k].form);
+        switch (k) {
+        case 0:
+            return sinew_obstacle_create_plane(v, v + 3, obstacle, error);
+        case 1:
+            return sinew_obstacle_create_sphere(v, v[3], obstacle, error);
+        case 2:
+            return sinew_obstacle_create_capsule(v, v + 3, v[6], obstacle, error);
+        case 3:
+            return sinew_obstacle_create_cylinder(v, v + 3, v[6], obstacle, error);
+        default:
+            return sinew_obstacle_create_box(v, v + 3, obstacle, error);
+        }
+    }
+    return sn_fail(
+        error, SINEW_BAD_INPUT,
+        "obstacle \"%.100s\": expected plane:, sphere:, capsule:, cylinder: or box:", text);
+}
+
+void sinew_obstacle_destroy(sinew_obstacle *obstacle) {
+    if (!obstacle) return;
+    sn_free(obstacle);
+}
+
+void sinew_obstacle_move(sinew_obstacle *obstacle, const double rotation[9],
+                         const double translation[3]) {
+    obstacle->rotation = sn_mat3_identity();
+    obstacle->translation = translation ? vec(translation) : sn_v3(0, 0, 0);
+    if (rotation) memcpy(obstacle->rotation.m, rotation, sizeof obstacle->rotation.m);
+}
+
+sinew_status sinew_obstacle_set_positions(sinew_obstacle *obstacle, const double *positions,
+                                          sinew_error *error) {
+    SN_REQUIRE(obstacle && positions, error);
+    if (obstacle->kind != MESH)
+        return sn_fail(error, SINEW_BAD_INPUT, "only a mesh obstacle has vertices to move");
+    return SINEW_OK;
+}

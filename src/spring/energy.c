@@ -1,0 +1,207 @@
+#include "spring/energy.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/threads.h"
+
+/* Systems under this many springs are not worth waking another thread for. */
+enum { SERIAL_SPRINGS = 4000 };
+
+static int threads_for(const sn_system *system) {
+    return system->spring_count < SERIAL_SPRINGS ? 1 : sn_threads();
+}
+
+static int block_count(const sn_system *system) {
+    return (system->free_count + SN_VERTEX_BLOCK - 1) / SN_VERTEX_BLOCK;
+}
+
+/* ---- storage ---- */
+
+sinew_status sn_linearization_create(const sn_system *system, sn_linearization *lin,
+                                     sinew_error *error) {
+    *lin = (sn_linearization){0};
+    lin->spring = sn_alloc_aligned(4 * (size_t)system->spring_count, sizeof(float));
+    lin->tet = sn_alloc_aligned(12 * (size_t)system->tet_count, sizeof(float));
+    lin->stiffness = sn_alloc_aligned((size_t)system->free_count, sizeof(float));
+    if (lin->spring && lin->tet && lin->stiffness) return SINEW_OK;
+    sn_linearization_free(lin);
+    return sn_no_memory(error);
+}
+
+void sn_linearization_free(sn_linearization *lin) {
+    sn_free_aligned(lin->spring), sn_free_aligned(lin->tet), sn_free_aligned(lin->stiffness);
+    *lin = (sn_linearization){0};
+}
+
+sinew_status sn_scratch_create(const sn_system *system, sn_scratch *scratch, sinew_error *error) {
+    *scratch = (sn_scratch){0};
+    scratch->window = sn_alloc_aligned(SN_PAD * system->window_start[SN_CHUNKS], sizeof(double));
+    scratch->partial =
+        sn_alloc_aligned((size_t)block_count(system) + SN_CHUNKS + 1, sizeof(double));
+    if (scratch->window && scratch->partial) return SINEW_OK;
+    sn_scratch_free(scratch);
+    return sn_no_memory(error);
+}
+
+void sn_scratch_free(sn_scratch *scratch) {
+    sn_free_aligned(scratch->window), sn_free_aligned(scratch->partial);
+    *scratch = (sn_scratch){0};
+}
+
+sinew_status sn_load_create(const sn_system *system, sn_load *load, sinew_error *error) {
+    *load = (sn_load){0};
+    load->rest = sn_alloc_aligned((size_t)system->spring_count, sizeof(double));
+    load->volume = sn_alloc_aligned((size_t)system->tet_count, sizeof(double));
+    load->blend = sn_alloc_aligned(SN_PAD * (size_t)system->count, sizeof(double));
+    if (load->rest && load->volume && load->blend) return SINEW_OK;
+    sn_load_free(load);
+    return sn_no_memory(error);
+}
+
+void sn_load_free(sn_load *load) {
+    sn_free_aligned(load->rest), sn_free_aligned(load->volume), sn_free_aligned(load->blend);
+    *load = (sn_load){0};
+}
+
+/* ---- value and gradient ---- */
+
+double sn_energy(const sn_system *system, const sn_load *load, const double *x, double *gradient,
+                 sn_scratch *scratch) {
+    int blocks = block_count(system), workers = threads_for(system);
+    double *chunk_energy = scratch->partial + blocks;
+#pragma omp parallel num_threads(workers)
+    {
+#pragma omp for schedule(dynamic)
+        for (int c = 0; c < SN_CHUNKS; c++) {
+            double *window = scratch->window + SN_PAD * system->window_start[c];
+            size_t size = system->window_start[c + 1] - system->window_start[c];
+            memset(window, 0, SN_PAD * size * sizeof *window);
+            chunk_energy[c] = sn_springs_energy(system, load->rest, c, x, window) +
+                              sn_volumes_energy(system, load->volume, c, x, window);
+        }
+#pragma omp for schedule(static)
+        for (int b = 0; b < blocks; b++) {
+            int first = b * SN_VERTEX_BLOCK, last = first + SN_VERTEX_BLOCK;
+            if (last > system->free_count) last = system->free_count;
+            memset(gradient + SN_PAD * (size_t)first, 0,
+                   SN_PAD * (size_t)(last - first) * sizeof *gradient);
+            for (int c = 0; c < SN_CHUNKS; c++) {
+                int low = system->window_low[c], high = system->window_high[c];
+                int from = low > first ? low : first, to = high < last ? high : last;
+                const double *window =
+                    scratch->window + SN_PAD * (system->window_start[c] - (size_t)low);
+                for (int v = from; v < to; v++)
+                    *(sn_d4 *)(gradient + SN_PAD * (size_t)v) +=
+                        *(const sn_d4 *)(window + SN_PAD * (size_t)v);
+            }
+            scratch->partial[b] =
+                load->pull > 0 ? sn_pull_energy(system, load, first, last, x, gradient) : 0;
+        }
+    }
+    double energy = 0;
+    for (int k = 0; k < blocks + SN_CHUNKS; k++) energy += scratch->partial[k];
+    return energy + sn_soft_energy(load, x, gradient);
+}
+
+/* ---- Hessian ---- */
+
+void sn_linearize(const sn_system *system, const sn_load *load, const double *x, double negative,
+                  sn_linearization *lin) {
+#pragma omp parallel for num_threads(threads_for(system)) schedule(dynamic)
+    for (int c = 0; c < SN_CHUNKS; c++) {
+        sn_springs_linearize(system, load->rest, c, x, negative, lin->spring);
+        sn_volumes_linearize(system, load->volume, c, x, negative, lin->tet);
+    }
+    sn_pull_linearize(system, load, lin->stiffness);
+}
+
+double sn_hessian_multiply(const sn_system *system, const sn_linearization *lin, const float *p,
+                           float *y, sn_scratch *scratch) {
+    int blocks = block_count(system);
+    float *windows = (float *)scratch->window;
+#pragma omp parallel num_threads(threads_for(system))
+    {
+#pragma omp for schedule(dynamic)
+        for (int c = 0; c < SN_CHUNKS; c++) {
+            float *window = windows + SN_PAD * system->window_start[c];
+            size_t size = system->window_start[c + 1] - system->window_start[c];
+            memset(window, 0, SN_PAD * size * sizeof *window);
+            sn_springs_multiply(system, lin->spring, c, p, window);
+            sn_volumes_multiply(system, lin->tet, c, p, window);
+        }
+#pragma omp for schedule(static)
+        for (int b = 0; b < blocks; b++) {
+            int first = b * SN_VERTEX_BLOCK, last = first + SN_VERTEX_BLOCK;
+            if (last > system->free_count) last = system->free_count;
+            for (int v = first; v < last; v++)
+                *(sn_f4 *)(y + SN_PAD * (size_t)v) =
+                    lin->stiffness[v] * *(const sn_f4 *)(p + SN_PAD * (size_t)v);
+            for (int c = 0; c < SN_CHUNKS; c++) {
+                int low = system->window_low[c], high = system->window_high[c];
+                int from = low > first ? low : first, to = high < last ? high : last;
+                const float *window = windows + SN_PAD * system->window_start[c];
+                for (int v = from; v < to; v++)
+                    *(sn_f4 *)(y + SN_PAD * (size_t)v) +=
+                        *(const sn_f4 *)(window + SN_PAD * (size_t)(v - low));
+            }
+            sn_f4 sum = {0};
+            for (int v = first; v < last; v++) {
+                sn_f4 *yv = (sn_f4 *)(y + SN_PAD * (size_t)v);
+                *yv = __builtin_shufflevector(*yv, (sn_f4){0}, 0, 1, 2, 4);
+                sum += *yv * *(const sn_f4 *)(p + SN_PAD * (size_t)v);
+            }
+            scratch->partial[b] = (double)sum[0] + (double)sum[1] + (double)sum[2];
+        }
+    }
+    double product = 0;
+    for (int b = 0; b < blocks; b++) product += scratch->partial[b];
+    return product;
+}
+
+void sn_hessian_diagonal(const sn_system *system, const sn_linearization *lin, float *blocks) {
+    memset(blocks, 0, 6 * (size_t)system->free_count * sizeof *blocks);
+    sn_springs_diagonal(system, lin->spring, blocks);
+    sn_volumes_diagonal(system, lin->tet, blocks);
+    for (int v = 0; v < system->free_count; v++) {
+        float *block = blocks + 6 * (size_t)v;
+        block[0] += lin->stiffness[v], block[3] += lin->stiffness[v], block[5] += lin->stiffness[v];
+    }
+}
+
+sinew_status sn_hessian_pattern(const sn_system *system, sn_sparse **matrix, sinew_error *error) {
+    size_t nonzeros = 0;
+    for (int a = 0; a < system->free_count; a++)
+        nonzeros += 6 + 9 * (size_t)(system->row_split[a] - system->row_start[a]);
+    if (nonzeros > INT32_MAX)
+        return sn_fail(error, SINEW_BAD_INPUT,
+                       "spring network is too large for a direct solver: use the default one");
+    SN_TRY(sn_sparse_create(3 * system->free_count, 3 * system->free_count, (int)nonzeros, true,
+                            matrix, error));
+    sn_sparse *m = *matrix;
+    int at = 0;
+    for (int a = 0; a < system->free_count; a++)
+        for (int c = 0; c < 3; c++) {
+            m->start[3 * a + c] = at;
+            for (int r = c; r < 3; r++) m->row[at++] = 3 * a + r;
+            for (int s = system->row_start[a]; s < system->row_split[a]; s++)
+                for (int r = 0; r < 3; r++) m->row[at++] = 3 * system->other[s] + r;
+        }
+    m->start[3 * system->free_count] = at;
+    return SINEW_OK;
+}
+
+void sn_hessian_assemble(const sn_system *system, const sn_load *load, const double *x,
+                         double negative, sn_sparse *matrix) {
+    memset(matrix->value, 0, (size_t)sn_sparse_nonzeros(matrix) * sizeof *matrix->value);
+    sn_springs_assemble(system, load->rest, x, negative, matrix);
+    sn_volumes_assemble(system, load->volume, x, negative, matrix);
+    for (int v = 0; v < system->free_count; v++)
+        for (int c = 0; c < 3; c++) *sn_hessian_entry(system, matrix, v, -1, c, c) += load->pull;
+    for (int k = 0; k < load->soft_count; k++)
+        for (int c = 0; c < 3; c++)
+            *sn_hessian_entry(system, matrix, load->soft[k].vertex, -1, c, c) +=
+                load->soft[k].stiffness;
+}

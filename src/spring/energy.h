@@ -1,0 +1,111 @@
+/* The energies of the equilibrium, each in a file of its own with its derivation.
+ *
+ *   energy_spring.c   springs between vertices
+ *   energy_volume.c   signed volumes of tets
+ *   energy_pull.c     weak pull to the blend, soft pulls, constant forces
+ *   energy.c          their sum: value and gradient, linearization, Hessian products, assembly
+ *
+ * Energies and gradients are double. Inside a Newton step the Hessian is applied in single from a
+ * linearization; the outer iteration corrects what that loses. `negative` in [0, 1] says how much
+ * of the directions of negative curvature is kept: 1 is the Hessian itself, 0 its projection, which
+ * is never indefinite. */
+#ifndef SN_SPRING_ENERGY_H
+#define SN_SPRING_ENERGY_H
+
+#include "algebra/sparse.h"
+#include "spring/system.h"
+
+/* Holds a vertex softly at a place, or pushes it. */
+typedef struct sn_soft_pull {
+    int vertex;       /* solver order, free */
+    double stiffness; /* force per length */
+    double target[3];
+    double force[3]; /* constant, added to the pull */
+} sn_soft_pull;
+
+/* What one frame asks for, in solver order. */
+typedef struct sn_load {
+    double *rest;   /* per spring of the system */
+    double *volume; /* per tet of the system */
+    double pull;    /* eps k of the pull to the blend; 0: off */
+    double *blend;  /* SN_PAD per vertex: where that pull goes */
+    int soft_count;
+    const sn_soft_pull *soft;
+} sn_load;
+
+/* The Hessian at one shape, single precision. */
+typedef struct sn_linearization {
+    float *spring;    /* 4 per spring: sqrt(k - c) n, c   with H = c I + (k - c) n n^T */
+    float *tet;       /* 12 per tet: the three edges; lane 3: weight, curvature, 0 */
+    float *stiffness; /* per free vertex: pulls */
+} sn_linearization;
+
+/* Windows and partial sums. */
+typedef struct sn_scratch {
+    double *window;  /* SN_PAD per window vertex; single products use half of it */
+    double *partial; /* per block of vertices, and per chunk */
+} sn_scratch;
+
+sinew_status sn_linearization_create(const sn_system *system, sn_linearization *lin,
+                                     sinew_error *error);
+void sn_linearization_free(sn_linearization *lin);
+sinew_status sn_scratch_create(const sn_system *system, sn_scratch *scratch, sinew_error *error);
+void sn_scratch_free(sn_scratch *scratch);
+sinew_status sn_load_create(const sn_system *system, sn_load *load, sinew_error *error);
+void sn_load_free(sn_load *load);
+
+/* Energy at x (SN_PAD per vertex), and its gradient on the free vertices. */
+double sn_energy(const sn_system *system, const sn_load *load, const double *x, double *gradient,
+                 sn_scratch *scratch);
+
+void sn_linearize(const sn_system *system, const sn_load *load, const double *x, double negative,
+                  sn_linearization *lin);
+/* y = H p on the free vertices; returns p . y. */
+double sn_hessian_multiply(const sn_system *system, const sn_linearization *lin, const float *p,
+                           float *y, sn_scratch *scratch);
+/* Diagonal 3x3 blocks: xx xy xz yy yz zz per free vertex. */
+void sn_hessian_diagonal(const sn_system *system, const sn_linearization *lin, float *blocks);
+
+/* The pattern of the Hessian over free vertices (3 rows each, lower triangle), and its values. */
+sinew_status sn_hessian_pattern(const sn_system *system, sn_sparse **matrix, sinew_error *error);
+void sn_hessian_assemble(const sn_system *system, const sn_load *load, const double *x,
+                         double negative, sn_sparse *matrix);
+/* Where block (row vertex b, column vertex a), a <= b, has its entry (r, c). */
+static inline double *sn_hessian_entry(const sn_system *system, sn_sparse *matrix, int a, int slot,
+                                       int r, int c) {
+    (void)system;
+    /* column 3a + c: diagonal rows c..2, then three rows per neighbour */
+    int at = matrix->start[3 * a + c] + (slot < 0 ? r - c : 3 - c + 3 * slot + r);
+    return matrix->value + at;
+}
+
+/* Parts, called per chunk by energy.c. Windows begin at the chunk's first vertex. */
+double sn_springs_energy(const sn_system *system, const double *rest, int chunk, const double *x,
+                         double *window);
+void sn_springs_linearize(const sn_system *system, const double *rest, int chunk, const double *x,
+                          double negative, float *table);
+void sn_springs_multiply(const sn_system *system, const float *table, int chunk, const float *p,
+                         float *window);
+void sn_springs_diagonal(const sn_system *system, const float *table, float *blocks);
+void sn_springs_assemble(const sn_system *system, const double *rest, const double *x,
+                         double negative, sn_sparse *matrix);
+
+double sn_volumes_energy(const sn_system *system, const double *volume, int chunk, const double *x,
+                         double *window);
+void sn_volumes_linearize(const sn_system *system, const double *volume, int chunk, const double *x,
+                          double negative, float *table);
+void sn_volumes_multiply(const sn_system *system, const float *table, int chunk, const float *p,
+                         float *window);
+void sn_volumes_diagonal(const sn_system *system, const float *table, float *blocks);
+void sn_volumes_assemble(const sn_system *system, const double *volume, const double *x,
+                         double negative, sn_sparse *matrix);
+
+/* Pull to the blend on vertices [first, last). */
+double sn_pull_energy(const sn_system *system, const sn_load *load, int first, int last,
+                      const double *x, double *gradient);
+/* All soft pulls. */
+double sn_soft_energy(const sn_load *load, const double *x, double *gradient);
+/* Both, as a stiffness per free vertex. */
+void sn_pull_linearize(const sn_system *system, const sn_load *load, float *stiffness);
+
+#endif

@@ -1,0 +1,102 @@
+/* The spring network of a rig: which vertices are joined, how stiffly, and how long each spring
+ * wants to be in every pose.
+ *
+ * Vertices are the artist's (surface), then interior points, then the four of an anchor. One
+ * network serves all poses: the same springs, one rest length per pose. Poses are kept as sparse
+ * increments, because a target of a real rig moves a small part of the face:
+ *
+ *   r_q(a) = r_q + sum_t a_t D_tq        a_t: activation of target t (sinew_rig_activations)
+ *
+ * For a plain target or an in-between D_tq is its length minus the neutral's. For a combination it
+ * is the length in the full sculpted pose minus what the blend gives at that pose's weights without
+ * it, so that the sculpted corrective is met exactly at full activation. Signed tet volumes blend
+ * the same way. */
+#ifndef SN_SPRING_NETWORK_H
+#define SN_SPRING_NETWORK_H
+
+#include "sinew/mesh.h"
+#include "sinew/spring.h"
+#include "sinew/tets.h"
+
+/* Sparse difference of a pose to the blend without it. */
+typedef struct sn_increment {
+    int count;
+    int *index; /* increasing */
+    double *value;
+} sn_increment;
+
+typedef struct sn_network {
+    int vertex_count;
+    int surface_count; /* then interior points, then the anchor's vertices */
+    int anchor_first;  /* == vertex_count when there is no anchor */
+
+    int spring_count;
+    int *ends;           /* 2 per spring, first < second; ordered by (first, second) */
+    unsigned char *kind; /* sinew_spring_kind */
+    double *stiffness;   /* k, force per length; set by sn_network_finish */
+    double *rest;        /* length in the neutral */
+    double *mean_rest;   /* mean over the poses, floored */
+
+    int triangle_count;
+    int *triangles; /* 3 per triangle: the surface, for contact and flips */
+
+    int tet_count;
+    int *tets;            /* 4 per tet */
+    double *volume;       /* signed volume in the neutral */
+    double *volume_scale; /* V_T: mean over the poses of |volume|, floored */
+
+    int target_count;
+    sn_increment *rest_increment;   /* per target, over springs */
+    sn_increment *volume_increment; /* per target, over tets */
+
+    double mean_length; /* of all springs in the neutral */
+    double diagonal;    /* of the neutral's box */
+    double rest_floor;  /* shortest rest length a blend may ask for */
+    int *component;     /* per vertex; -1 for a vertex without springs */
+    int component_count;
+
+    /* Sums while poses are added. */
+    int pose_count;
+    double *length_sum, *volume_sum;
+} sn_network;
+
+/* Springs between the vertices of a surface and, when given, inside the tets (whose first
+ * vertices are the surface's). `positions`: the neutral of all vertices. */
+sinew_status sn_network_create(const sinew_mesh *mesh, const sinew_tets *tets,
+                               const double *positions, sinew_spring_bending bending,
+                               int target_count, sn_network **network, sinew_error *error);
+void sn_network_destroy(sn_network *network);
+
+/* Append four anchor vertices, their six springs, and ties to the nearest vertices. `positions`
+ * holds the anchor in the neutral (12 doubles) after the others. Before any pose. */
+sinew_status sn_network_add_anchor(sn_network *network, const double *positions,
+                                   sinew_error *error);
+
+/* Springs between nearby vertices of different components, each component to the largest.
+ * distance: longest tie. Before any pose. */
+sinew_status sn_network_tie_components(sn_network *network, const double *positions,
+                                       double distance, sinew_error *error);
+
+/* Full positions of the pose of target t, and the activations at that pose (target_count;
+ * activations[t] must be 1 and the targets active beside it must have been added before). */
+sinew_status sn_network_add_pose(sn_network *network, int target, const double *positions,
+                                 const double *activations, sinew_error *error);
+
+/* After the last pose: k_q = s_q kappa / mean rest, s_q the mean of the map at both ends.
+ * kappa[SINEW_SPRING_KINDS]; map per surface vertex or NULL (1 everywhere; interior points get 1).
+ */
+sinew_status sn_network_finish(sn_network *network, const double *kappa, const double *map,
+                               sinew_error *error);
+
+/* rest[spring_count] for the activations; returns how many were clamped to the floor. */
+int sn_network_blend_rest(const sn_network *network, const double *activations, double *rest);
+/* volume[tet_count] for the activations. */
+void sn_network_blend_volume(const sn_network *network, const double *activations, double *volume);
+
+/* CSV: i,j,kind,k and one rest_POSE column for the neutral and each target. */
+sinew_status sn_network_write(const sn_network *network, const char *path,
+                              const char *const *target_names, sinew_error *error);
+
+double sn_tet_volume(const double *positions, const int tet[4]);
+
+#endif

@@ -1,0 +1,29 @@
+#include "sinew/spring.h"
+
+const char *sinew_spring_kind_name(int kind) {
+    static const char *const names[SINEW_SPRING_KINDS] = {"structure", "bending", "internal",
+                                                          "anchor", "tie"};
+    return kind >= 0 && kind < SINEW_SPRING_KINDS ? names[kind] : "unknown";
+}
+
+void sinew_spring_options_default(sinew_spring_options *options) {
+    *options = (sinew_spring_options){
+        .bending = SINEW_SPRING_FLAP,
+        .interior = true,
+        .volume = SINEW_SPRING_VOLUME,
+        .pull_to_blend = SINEW_SPRING_PULL_TO_BLEND,
+        .boundary = SINEW_SPRING_FREE,
+        .static_share = SINEW_SPRING_STATIC_SHARE,
+        .solver = SINEW_SPRING_DEFAULT,
+        .tolerance = SINEW_SPRING_TOLERANCE,
+        .max_iterations = SINEW_SPRING_MAX_ITERATIONS,
+        .time_limit = SINEW_SPRING_TIME_LIMIT,
+        .friction = SINEW_SPRING_FRICTION,
+        .contact_depth = SINEW_SPRING_CONTACT_DEPTH,
+        .max_rounds = SINEW_SPRING_MAX_ROUNDS,
+        .sample_edges = true,
+    };
+    for (int kind = 0; kind < SINEW_SPRING_KINDS; kind++)
+        options->kappa[kind] =
+            kind == SINEW_SPRING_ANCHOR_KIND ? SINEW_SPRING_ANCHOR_KAPPA : SINEW_SPRING_KAPPA;
+}

@@ -1,0 +1,5 @@
+#ifndef TESTS_SPRING_GROUPS_H
+#define TESTS_SPRING_GROUPS_H
+int test_network(void);
+int test_energies(void);
+#endif

@@ -1,0 +1,9 @@
+/* The spring room: network, energies, equilibrium, boundaries, interaction. */
+#include "groups.h"
+
+int main(void) {
+    int failed = 0;
+    failed += test_network();
+    failed += test_energies();
+    return failed != 0;
+}
