@@ -12,6 +12,7 @@
 #include "sinew/obstacle.h"
 #include "sinew/render.h"
 #include "sinew/rig.h"
+#include "sinew/rotation.h"
 #include "sinew/samples.h"
 #include "sinew/spring.h"
 #include "sinew/status.h"

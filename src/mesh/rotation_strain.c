@@ -628,9 +628,12 @@ sn_mat3 sn_rotation_strain_compose(const double *c, const double *rest_stretch) 
     const double *y = rest_stretch ? rest_stretch : unit;
     double s[6];
     for (int k = 0; k < 6; k++) s[k] = y[k] + c[SN_RS_S + k];
-    sn_mat3 rotation = sn_rotation_exp(sn_v3(c[0], c[1], c[2]));
-    rotation = sn_mat3_multiply(rotation, sn_rotation_exp(sn_v3(c[3], c[4], c[5])));
-    return sn_mat3_multiply(rotation, symmetric(s));
+    sn_mat3 f = symmetric(s);
+    if (c[3] != 0 || c[4] != 0 || c[5] != 0)
+        f = sn_mat3_multiply(sn_rotation_exp(sn_v3(c[3], c[4], c[5])), f);
+    if (c[0] != 0 || c[1] != 0 || c[2] != 0)
+        f = sn_mat3_multiply(sn_rotation_exp(sn_v3(c[0], c[1], c[2])), f);
+    return f;
 }
 
 /* Normal equations of T^-1: row i of the right-hand side is sum over its corners of |e| F_e g_i.

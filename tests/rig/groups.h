@@ -5,4 +5,5 @@ int test_names(void);
 int test_activations(void);
 int test_linear(void);
 int test_curves(void);
+int test_rotation_blend(void);
 #endif

@@ -8,5 +8,6 @@ int main(void) {
     failed += test_activations();
     failed += test_linear();
     failed += test_curves();
+    failed += test_rotation_blend();
     return failed != 0;
 }

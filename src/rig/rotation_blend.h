@@ -1,0 +1,20 @@
+/* The rotation-aware blend on elements of the caller's choice: for models whose shapes have more
+ * vertices than the artist's mesh, such as a volume inside it. Evaluated as the public one. */
+#ifndef SN_RIG_ROTATION_BLEND_H
+#define SN_RIG_ROTATION_BLEND_H
+
+#include "mesh/rotation_strain.h"
+#include "sinew/rotation.h"
+
+/* `rest` and `poses` have vertex_count vertices each, `elements` has `corners` (3 or 4) vertices
+ * each. poses[k]: the full sculpted pose of target k, which for a combination is the pose with all
+ * its drivers at 1. Everything is copied; the rig, which gives the activations, must outlive the
+ * structure. */
+sinew_status sn_rotation_create_elements(const sinew_rig *rig, int vertex_count, const double *rest,
+                                         int corners, int element_count, const int *elements,
+                                         const double *const *poses, const sinew_monitor *monitor,
+                                         sinew_rotation **rotation, sinew_error *error);
+
+const sn_rotation_strain *sn_rotation_structure(const sinew_rotation *rotation);
+
+#endif
