@@ -38,12 +38,18 @@ typedef struct sinew_markers {
     int time_count;
     double *times;     /* seconds, increasing */
     double *positions; /* time_count rows of 3 * marker_count */
-    char unit[8];      /* "m", "cm", "mm", or "" when the file does not say */
+    char unit[8];      /* "m", "cm", "mm", "in", "ft", or "" when the file does not say */
+    char up;           /* 'x', 'y' or 'z', the axis that points up; 0 when the file does not say */
 } sinew_markers;
 
 SINEW_API sinew_status sinew_markers_create(int marker_count, int time_count,
                                             sinew_markers **markers, sinew_error *error);
 SINEW_API void sinew_markers_destroy(sinew_markers *markers);
+/* Scales to `unit` ("m", "dm", "cm", "mm", "in", "ft"; NULL or "": as it is) and turns the up axis
+ * to `up` (0: as it is) by a quarter turn. Bad input when a unit is asked for and not known; an up
+ * axis that the file did not say is taken to be the one asked for. */
+SINEW_API sinew_status sinew_markers_convert(sinew_markers *markers, const char *unit, char up,
+                                             sinew_error *error);
 SINEW_API sinew_status sinew_markers_set_name(sinew_markers *markers, int marker, const char *name,
                                               sinew_error *error);
 /* positions[3 * marker_count] at a time, linear in between, constant outside; a marker missing at

@@ -18,8 +18,10 @@ SINEW_API sinew_status sinew_mesh_read(const char *path, sinew_mesh **mesh, sine
 SINEW_API sinew_status sinew_mesh_write(const char *path, const sinew_mesh *mesh,
                                         sinew_error *error);
 
-/* A rig from one rig file (.glb), or a neutral followed by folders of .target or .obj files, by
- * single .target files, and by pose meshes; targets are named after the file's stem. */
+/* A rig from one rig file (.glb), or from the folder that sinew_rig_write makes, or from a neutral
+ * followed by folders of .target or mesh files (sorted by name), by single .target files, and by
+ * pose meshes; targets are named after the file's stem. A pose needs the neutral's vertices and
+ * faces, or no faces at all; bad input names the first difference. */
 SINEW_API sinew_status sinew_rig_read(int path_count, const char *const *paths, sinew_rig **rig,
                                       sinew_error *error);
 /* A .glb, or a folder: neutral.obj, targets/NAME.target and rig.json with the rest. */
@@ -36,6 +38,34 @@ SINEW_API sinew_status sinew_markers_write(const char *path, const sinew_markers
 SINEW_API sinew_status sinew_tets_read(const char *path, sinew_tets **tets, sinew_error *error);
 SINEW_API sinew_status sinew_tets_write(const char *path, const sinew_tets *tets,
                                         sinew_error *error);
+
+/* Regions of a JSON file {"name": [vertex, ...], ...}, added to the rig. */
+SINEW_API sinew_status sinew_regions_read(const char *path, sinew_rig *rig, sinew_error *error);
+SINEW_API sinew_status sinew_regions_write(const char *path, const sinew_rig *rig,
+                                           sinew_error *error);
+
+/* A map over the vertices (mask, stiffness) from CSV lines "vertex,value", with or without that
+ * header. Vertices that the file does not name keep what values[vertex_count] held. */
+SINEW_API sinew_status sinew_vertex_values_read(const char *path, int vertex_count, double *values,
+                                                sinew_error *error);
+SINEW_API sinew_status sinew_vertex_values_write(const char *path, int vertex_count,
+                                                 const double *values, sinew_error *error);
+
+/* Where markers sit on the surface, from CSV lines "NAME,vertex" or "NAME,triangle,b0,b1,b2". */
+typedef struct sinew_marker_map {
+    int count;
+    char **names;
+    int *vertices;       /* vertex of each, or -1 where a triangle is given */
+    int *triangles;      /* triangle of each (of sinew_mesh.triangles), or -1 */
+    double *barycentric; /* 3 per marker, sum 1; 1 0 0 for a vertex */
+} sinew_marker_map;
+
+/* Vertices and triangles are checked against the mesh. */
+SINEW_API sinew_status sinew_marker_map_read(const char *path, const sinew_mesh *mesh,
+                                             sinew_marker_map **map, sinew_error *error);
+SINEW_API sinew_status sinew_marker_map_write(const char *path, const sinew_marker_map *map,
+                                              sinew_error *error);
+SINEW_API void sinew_marker_map_destroy(sinew_marker_map *map);
 
 #ifdef __cplusplus
 }

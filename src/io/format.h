@@ -51,7 +51,11 @@ typedef struct sn_format {
 } sn_format;
 
 extern const sn_format sn_format_obj;
+extern const sn_format sn_format_ply;
 extern const sn_format sn_format_pc2;
+extern const sn_format sn_format_curves_csv;
+extern const sn_format sn_format_livelink;
+extern const sn_format sn_format_markers_csv;
 
 /* All of them, ended by NULL. */
 const sn_format *const *sn_formats(void);

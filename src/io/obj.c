@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "io/names.h"
 #include "io/text.h"
 
 /* Everything read so far. */
@@ -35,8 +36,7 @@ typedef struct obj_reader {
 
     /* Two candidate namings of the faces: by object or group, and by material. */
     struct part_names {
-        char **names;
-        size_t count, capacity;
+        sn_names names;
         int *face_part;
         size_t face_capacity;
         int current;
@@ -52,8 +52,7 @@ static void release(obj_reader *r) {
     sn_free(r->corner_vertex), sn_free(r->corner_uv), sn_free(r->corner_normal);
     struct part_names *all[] = {&r->groups, &r->materials};
     for (int k = 0; k < 2; k++) {
-        for (size_t i = 0; i < all[k]->count; i++) sn_free(all[k]->names[i]);
-        sn_free(all[k]->names);
+        sn_names_release(&all[k]->names);
         sn_free(all[k]->face_part);
     }
 }
@@ -129,27 +128,16 @@ static sinew_status read_corner(obj_reader *r) {
     return SINEW_OK;
 }
 
-/* Files repeat few names, and mostly the last ones. */
-static int find_part(const struct part_names *parts) {
-    for (size_t i = parts->count; i-- > 0;)
-        if (sn_text_is(parts->pending, parts->pending_length, parts->names[i])) return (int)i;
-    return -1;
-}
-
 static sinew_status name_face(obj_reader *r, struct part_names *parts) {
     if (parts->changed) {
         parts->changed = false;
         parts->current = -1;
         if (parts->pending_length > 0) {
-            parts->current = find_part(parts);
-            if (parts->current < 0) {
-                if (!SN_RESERVE(parts->names, parts->capacity, parts->count + 1))
-                    return sn_no_memory(r->text.error);
-                char *name = sn_strndup(parts->pending, parts->pending_length);
-                if (!name) return sn_no_memory(r->text.error);
-                parts->current = (int)parts->count;
-                parts->names[parts->count++] = name;
-            }
+            const char *name = parts->pending;
+            size_t length = parts->pending_length;
+            parts->current = sn_names_find(&parts->names, name, length);
+            if (parts->current < 0) parts->current = sn_names_add(&parts->names, name, length);
+            if (parts->current < 0) return sn_no_memory(r->text.error);
             parts->any = true;
         }
     }
@@ -235,10 +223,10 @@ static sinew_status check_ranges(obj_reader *r) {
 }
 
 static void give_parts(struct part_names *parts, sinew_mesh *mesh) {
-    mesh->part_count = (int)parts->count;
-    mesh->part_names = parts->names;
+    mesh->part_count = parts->names.count;
+    mesh->part_names = sn_names_take(&parts->names);
     mesh->face_part = parts->face_part;
-    parts->names = NULL, parts->face_part = NULL, parts->count = 0;
+    parts->face_part = NULL;
 }
 
 static sinew_status build(obj_reader *r, sinew_mesh **mesh, sinew_error *error) {

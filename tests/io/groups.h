@@ -2,5 +2,8 @@
 #define TESTS_IO_GROUPS_H
 int test_numbers(void);
 int test_obj(void);
+int test_ply(void);
 int test_frames(void);
+int test_rigs(void);
+int test_tables(void);
 #endif

@@ -69,6 +69,41 @@ void assert_same_mesh(const sinew_mesh *a, const sinew_mesh *b, unsigned holds) 
     }
 }
 
+void assert_same_rig(const sinew_rig *a, const sinew_rig *b) {
+    assert_int_equal(a->slider_count, b->slider_count);
+    for (int i = 0; i < a->slider_count; i++) {
+        const sinew_slider *s = &a->sliders[i], *t = &b->sliders[i];
+        assert_string_equal(s->name, t->name);
+        assert_true(s->minimum == t->minimum && s->maximum == t->maximum && s->rest == t->rest);
+        assert_int_equal(s->mirror, t->mirror);
+        assert_int_equal(!s->group, !t->group);
+        if (s->group) assert_string_equal(s->group, t->group);
+    }
+    assert_int_equal(a->target_count, b->target_count);
+    for (int i = 0; i < a->target_count; i++) {
+        const sinew_target *s = &a->targets[i], *t = &b->targets[i];
+        assert_string_equal(s->name, t->name);
+        assert_int_equal(s->kind, t->kind);
+        assert_int_equal(s->slider, t->slider);
+        assert_true(s->at == t->at);
+        assert_int_equal(s->driver_count, t->driver_count);
+        if (s->driver_count) {
+            assert_int_equal(s->combine, t->combine);
+            assert_memory_equal(s->drivers, t->drivers, (size_t)s->driver_count * sizeof(int));
+        }
+        assert_int_equal(s->count, t->count);
+        assert_memory_equal(s->vertices, t->vertices, (size_t)s->count * sizeof(int));
+        assert_true(same_float32(s->deltas, t->deltas, 3 * (size_t)s->count));
+    }
+    assert_int_equal(a->region_count, b->region_count);
+    for (int i = 0; i < a->region_count; i++) {
+        assert_string_equal(a->regions[i].name, b->regions[i].name);
+        assert_int_equal(a->regions[i].count, b->regions[i].count);
+        assert_memory_equal(a->regions[i].vertices, b->regions[i].vertices,
+                            (size_t)a->regions[i].count * sizeof(int));
+    }
+}
+
 const char *temporary(const char *name) {
     static char paths[8][512];
     static int next;

@@ -13,6 +13,8 @@ void bytes_source_free(sn_source *source);
 /* Vertices, faces and names are the same; what the format does not hold is not compared.
  * Without SN_HOLDS_DOUBLES positions are compared as float32. */
 void assert_same_mesh(const sinew_mesh *a, const sinew_mesh *b, unsigned holds);
+/* Sliders, targets and regions; displacements as float32. */
+void assert_same_rig(const sinew_rig *a, const sinew_rig *b);
 bool same_float32(const double *a, const double *b, size_t count);
 
 /* Path of a file in the test's temporary folder; static, overwritten by the eighth next call. */

@@ -5,6 +5,9 @@ int main(void) {
     int failed = 0;
     failed += test_numbers();
     failed += test_obj();
+    failed += test_ply();
     failed += test_frames();
+    failed += test_rigs();
+    failed += test_tables();
     return failed != 0;
 }

@@ -1,0 +1,24 @@
+/* A growing list of different names that finds a name in constant time. */
+#ifndef SN_IO_NAMES_H
+#define SN_IO_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct sn_names {
+    char **names;
+    int count;
+    size_t capacity;
+    int *slots; /* open addressing: index of a name + 1, or 0 */
+    size_t slot_count;
+} sn_names;
+
+/* Index of the name, or -1. */
+int sn_names_find(const sn_names *names, const char *name, size_t length);
+/* Index of a copy at the end of the list, also when the name was there; -1: no memory. */
+int sn_names_add(sn_names *names, const char *name, size_t length);
+void sn_names_release(sn_names *names);
+/* The list without the rest; the caller frees it and its names. */
+char **sn_names_take(sn_names *names);
+
+#endif

@@ -1,0 +1,65 @@
+/* Rigs from and to paths: one rig file, a rig folder, or a neutral and what moves it. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "io/format.h"
+#include "io/rig_folder.h"
+
+static const sn_format *find_rig_format(const char *path) {
+    for (const sn_format *const *f = sn_formats(); *f; f++)
+        if ((*f)->read_rig && sn_format_has_ending(*f, path)) return *f;
+    return NULL;
+}
+
+static sinew_status read_first(const char *path, sinew_rig **rig, sinew_error *error) {
+    if (sn_is_folder(path)) return sn_rig_folder_read(path, rig, error);
+    const sn_format *format = find_rig_format(path);
+    if (!format) {
+        sinew_mesh *neutral;
+        SN_TRY(sinew_mesh_read(path, &neutral, error));
+        return sinew_rig_create(neutral, rig, error);
+    }
+    sn_source source;
+    SN_TRY(sn_source_open(&source, path, error));
+    sinew_status status = format->read_rig(&source, rig, error);
+    sn_source_close(&source);
+    if (status == SINEW_OK && !(*rig)->neutral->name &&
+        !((*rig)->neutral->name = sn_path_stem(path))) {
+        sinew_rig_destroy(*rig);
+        *rig = NULL;
+        return sn_no_memory(error);
+    }
+    return status;
+}
+
+sinew_status sinew_rig_read(int path_count, const char *const *paths, sinew_rig **rig,
+                            sinew_error *error) {
+    SN_REQUIRE(path_count >= 1 && paths && rig, error);
+    *rig = NULL;
+    SN_TRY(read_first(paths[0], rig, error));
+    for (int i = 1; i < path_count; i++) {
+        sinew_status status = sn_rig_add_path(*rig, paths[i], error);
+        if (status == SINEW_OK) continue;
+        sinew_rig_destroy(*rig);
+        *rig = NULL;
+        return status;
+    }
+    return SINEW_OK;
+}
+
+sinew_status sinew_rig_write(const char *path, const sinew_rig *rig, sinew_error *error) {
+    SN_REQUIRE(path && rig, error);
+    for (const sn_format *const *f = sn_formats(); *f; f++) {
+        if (!(*f)->write_rig || !sn_format_has_ending(*f, path)) continue;
+        sn_buffer out = {0};
+        sinew_status status = (*f)->write_rig(rig, &out, error);
+        if (status == SINEW_OK && out.failed) status = sn_no_memory(error);
+        if (status == SINEW_OK) status = sn_file_write(path, out.bytes, out.size, error);
+        sn_buffer_free(&out);
+        return status;
+    }
+    if (*sn_path_ending(path) && !sn_is_folder(path))
+        return sn_fail(error, SINEW_BAD_INPUT,
+                       "%s: '%s' is not an ending of a rig file; a rig folder has no ending", path,
+                       sn_path_ending(path));
+    return sn_rig_folder_write(path, rig, error);
+}

@@ -1,0 +1,207 @@
+/* Small files that speak of vertices: maps of values, regions, places of markers. */
+#include <limits.h>
+#include <math.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "io/csv.h"
+#include "io/names.h"
+#include "io/rig_json.h"
+#include "io/vertex_tables.h"
+
+static sinew_status write_buffer(const char *path, sn_buffer *out, sinew_status status,
+                                 sinew_error *error) {
+    if (status == SINEW_OK && out->failed) status = sn_no_memory(error);
+    if (status == SINEW_OK) status = sn_file_write(path, out->bytes, out->size, error);
+    sn_buffer_free(out);
+    return status;
+}
+
+/* A cell that is an index below `count`. */
+static sinew_status read_index(sn_text *text, const char *what, int count, int *index) {
+    double value;
+    SN_TRY(sn_csv_number(text, what, false, &value));
+    if (value != floor(value) || value < 0 || value >= count)
+        return sn_text_fail(text, "%s %g is not one of 0 to %d", what, value, count - 1);
+    *index = (int)value;
+    return SINEW_OK;
+}
+
+/* --- vertex,value ----------------------------------------------------------------------------- */
+
+sinew_status sn_vertex_values_parse(const sn_source *source, int vertex_count, double *values,
+                                    sinew_error *error) {
+    sn_text text = sn_text_open(source, error);
+    for (bool first = true; sn_csv_next_row(&text); first = false) {
+        if (first && (*text.at == 'v' || *text.at == '"')) {
+            sn_text_next_line(&text);
+            continue;
+        }
+        int vertex = 0;
+        SN_TRY(read_index(&text, "vertex", vertex_count, &vertex));
+        SN_TRY(sn_csv_number(&text, "a value", false, &values[vertex]));
+        SN_TRY(sn_csv_row_end(&text));
+    }
+    return SINEW_OK;
+}
+
+sinew_status sinew_vertex_values_read(const char *path, int vertex_count, double *values,
+                                      sinew_error *error) {
+    SN_REQUIRE(path && values && vertex_count >= 0, error);
+    sn_source source;
+    SN_TRY(sn_source_open(&source, path, error));
+    sinew_status status = sn_vertex_values_parse(&source, vertex_count, values, error);
+    sn_source_close(&source);
+    return status;
+}
+
+sinew_status sinew_vertex_values_write(const char *path, int vertex_count, const double *values,
+                                       sinew_error *error) {
+    SN_REQUIRE(path && values && vertex_count >= 0, error);
+    sn_buffer out = {0};
+    sn_buffer_text(&out, "vertex,value\n");
+    for (int v = 0; v < vertex_count; v++) {
+        sn_buffer_integer(&out, v);
+        sn_buffer_numbers(&out, ',', &values[v], 1);
+        sn_buffer_char(&out, '\n');
+    }
+    return write_buffer(path, &out, SINEW_OK, error);
+}
+
+/* --- regions ---------------------------------------------------------------------------------- */
+
+sinew_status sinew_regions_read(const char *path, sinew_rig *rig, sinew_error *error) {
+    SN_REQUIRE(path && rig, error);
+    sn_source source;
+    SN_TRY(sn_source_open(&source, path, error));
+    json_t *root = NULL;
+    sinew_status status = sn_json_parse(source.bytes, source.size, path, &root, error);
+    if (status == SINEW_OK) status = sn_regions_from_json(root, path, rig, error);
+    json_decref(root);
+    sn_source_close(&source);
+    return status;
+}
+
+sinew_status sinew_regions_write(const char *path, const sinew_rig *rig, sinew_error *error) {
+    SN_REQUIRE(path && rig, error);
+    sn_buffer out = {0};
+    json_t *root = sn_regions_to_json(rig);
+    sinew_status status = sn_json_write(root, false, &out, error);
+    json_decref(root);
+    return write_buffer(path, &out, status, error);
+}
+
+/* --- marker places ---------------------------------------------------------------------------- */
+
+void sinew_marker_map_destroy(sinew_marker_map *map) {
+    if (!map) return;
+    for (int i = 0; map->names && i < map->count; i++) sn_free(map->names[i]);
+    sn_free(map->names);
+    sn_free(map->vertices);
+    sn_free(map->triangles);
+    sn_free(map->barycentric);
+    sn_free(map);
+}
+
+enum { BARYCENTRIC_SLACK = 1000 }; /* the three may miss their sum 1 by 1 / this, from rounding */
+
+/* The place after the name: a vertex, or a triangle and three weights. */
+static sinew_status read_place(sn_text *text, const sinew_mesh *mesh, int *vertex, int *triangle,
+                               double *weights) {
+    sn_text whole = *text;
+    double ignored;
+    SN_TRY(sn_csv_number(&whole, "a vertex or triangle", false, &ignored));
+    *vertex = *triangle = -1;
+    weights[0] = 1, weights[1] = weights[2] = 0;
+    if (!sn_csv_more(&whole)) {
+        SN_TRY(read_index(text, "vertex", mesh->vertex_count, vertex));
+        return sn_csv_row_end(text);
+    }
+    SN_TRY(read_index(text, "triangle", mesh->triangle_count, triangle));
+    double sum = 0;
+    for (int k = 0; k < 3; k++) {
+        SN_TRY(sn_csv_number(text, "a barycentric weight", false, &weights[k]));
+        sum += weights[k];
+    }
+    if (fabs(sum - 1) > 1.0 / BARYCENTRIC_SLACK)
+        return sn_text_fail(text, "barycentric weights add up to %g, not 1", sum);
+    for (int k = 0; k < 3; k++) weights[k] /= sum;
+    return sn_csv_row_end(text);
+}
+
+static sinew_status read_places(sn_text *text, const sinew_mesh *mesh, sn_names *names,
+                                sinew_marker_map *map) {
+    size_t vertex_capacity = 0, triangle_capacity = 0, weight_capacity = 0;
+    for (bool first = true; sn_csv_next_row(text); first = false) {
+        const char *cell;
+        sn_text line = *text;
+        size_t length = sn_csv_cell(text, &cell);
+        if (first) {
+            const char *second;
+            size_t second_length = sn_csv_cell(&line, &second);
+            second_length = sn_csv_cell(&line, &second);
+            if (sn_text_is(second, second_length, "vertex") ||
+                sn_text_is(second, second_length, "triangle")) {
+                sn_text_next_line(text);
+                continue;
+            }
+        }
+        if (length == 0) return sn_text_fail(text, "a marker has no name");
+        if (sn_names_find(names, cell, length) >= 0)
+            return sn_text_fail(text, "two markers are named '%.*s'",
+                                (int)(length < 40 ? length : 40), cell);
+        int i = names->count;
+        if (sn_names_add(names, cell, length) < 0 ||
+            !SN_RESERVE(map->vertices, vertex_capacity, i + 1) ||
+            !SN_RESERVE(map->triangles, triangle_capacity, i + 1) ||
+            !SN_RESERVE(map->barycentric, weight_capacity, 3 * ((size_t)i + 1)))
+            return sn_no_memory(text->error);
+        SN_TRY(read_place(text, mesh, &map->vertices[i], &map->triangles[i],
+                          map->barycentric + 3 * (size_t)i));
+    }
+    if (names->count == 0) return sn_text_fail(text, "places no markers");
+    return SINEW_OK;
+}
+
+sinew_status sn_marker_map_parse(const sn_source *source, const sinew_mesh *mesh,
+                                 sinew_marker_map **map, sinew_error *error) {
+    sinew_marker_map *made = SN_NEW0(sinew_marker_map, 1);
+    if (!made) return sn_no_memory(error);
+    sn_text text = sn_text_open(source, error);
+    sn_names names = {0};
+    sinew_status status = read_places(&text, mesh, &names, made);
+    if (status != SINEW_OK) {
+        sn_names_release(&names);
+        sinew_marker_map_destroy(made);
+        return status;
+    }
+    made->count = names.count;
+    made->names = sn_names_take(&names);
+    *map = made;
+    return SINEW_OK;
+}
+
+sinew_status sinew_marker_map_read(const char *path, const sinew_mesh *mesh, sinew_marker_map **map,
+                                   sinew_error *error) {
+    SN_REQUIRE(path && mesh && map, error);
+    *map = NULL;
+    sn_source source;
+    SN_TRY(sn_source_open(&source, path, error));
+    sinew_status status = sn_marker_map_parse(&source, mesh, map, error);
+    sn_source_close(&source);
+    return status;
+}
+
+sinew_status sinew_marker_map_write(const char *path, const sinew_marker_map *map,
+                                    sinew_error *error) {
+    SN_REQUIRE(path && map, error);
+    sn_buffer out = {0};
+    for (int i = 0; i < map->count; i++) {
+        sn_csv_write(&out, map->names[i]);
+        sn_buffer_char(&out, ',');
+        sn_buffer_integer(&out, map->vertices[i] >= 0 ? map->vertices[i] : map->triangles[i]);
+        if (map->vertices[i] < 0) sn_buffer_numbers(&out, ',', map->barycentric + 3 * (size_t)i, 3);
+        sn_buffer_char(&out, '\n');
+    }
+    return write_buffer(path, &out, SINEW_OK, error);
+}
