@@ -10,6 +10,7 @@
 #include "sinew/mesh.h"
 #include "sinew/monitor.h"
 #include "sinew/obstacle.h"
+#include "sinew/query.h"
 #include "sinew/render.h"
 #include "sinew/rig.h"
 #include "sinew/rotation.h"

@@ -1,7 +1,9 @@
 #ifndef TESTS_MESH_GROUPS_H
 #define TESTS_MESH_GROUPS_H
+int test_intersections(void);
 int test_operators(void);
 int test_polygons(void);
+int test_queries(void);
 int test_topology(void);
 int test_rotation_strain(void);
 #endif

@@ -7,5 +7,7 @@ int main(void) {
     failed += test_topology();
     failed += test_rotation_strain();
     failed += test_operators();
+    failed += test_intersections();
+    failed += test_queries();
     return failed != 0;
 }

@@ -1,0 +1,40 @@
+/* Which boxes overlap: the first, coarse half of every "who touches whom" question. */
+#ifndef SN_MESH_BROADPHASE_H
+#define SN_MESH_BROADPHASE_H
+
+#include "base/status.h"
+#include "base/vec3.h"
+
+/* Axis-aligned, closed, in single precision. */
+typedef struct sn_box {
+    float low[3], high[3];
+} sn_box;
+
+/* From coordinates to those of boxes: (p - center) * scale, so that the size and place of a mesh
+ * cost no precision. The map is monotone in each axis: what overlaps before overlaps after. */
+typedef struct sn_box_frame {
+    sn_vec3 center;
+    double scale;
+} sn_box_frame;
+
+/* Maps all given vertices (b may be empty) into [-1, 1]. */
+sn_box_frame sn_box_frame_of(int count_a, const double *a, int count_b, const double *b);
+
+static inline sn_box sn_box_empty(void) {
+    return (sn_box){{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+}
+/* Grows the box to hold the point, rounding outward. `margin` is in frame units (0 for none). */
+void sn_box_include(sn_box *box, const sn_box_frame *frame, sn_vec3 point, double margin);
+
+typedef struct sn_pairs {
+    int count;
+    int *pair; /* 2 each */
+} sn_pairs;
+void sn_pairs_free(sn_pairs *pairs);
+
+/* All pairs (i, j) of overlapping boxes, sorted by i, then j. boxes_b NULL: pairs i < j within a.
+ * Boxes must be finite. */
+sinew_status sn_box_pairs(int count_a, const sn_box *boxes_a, int count_b, const sn_box *boxes_b,
+                          sn_pairs *pairs, sinew_error *error);
+
+#endif

@@ -1,0 +1,261 @@
+/* Based on: exact orientation predicates (Shewchuk 1997); two closed triangles meet exactly when an
+ * edge of one meets the other. */
+#include "mesh/intersection.h"
+
+#include <math.h>
+
+#include "base/memory.h"
+#include "base/monitor.h"
+#include "base/threads.h"
+#include "mesh/predicates.h"
+#include "mesh/topology.h"
+
+/* The two coordinates that are left when axis k is dropped. */
+static void flatten(sn_vec3 p, int axis, double out[2]) {
+    out[0] = axis == 0 ? p.y : p.x;
+    out[1] = axis == 2 ? p.y : p.z;
+}
+
+/* An axis along which the triangle can be looked at without losing its area, or -1. Dropping a
+ * coordinate changes no bit, so that decisions in the plane stay exact. */
+static int open_axis(sn_vec3 a, sn_vec3 b, sn_vec3 c) {
+    sn_vec3 normal = sn_cross(sn_sub(b, a), sn_sub(c, a));
+    double size[3] = {fabs(normal.x), fabs(normal.y), fabs(normal.z)};
+    int first = size[0] >= size[1] && size[0] >= size[2] ? 0 : size[1] >= size[2] ? 1 : 2;
+    for (int k = 0; k < 3; k++) {
+        int axis = (first + k) % 3;
+        double p[2], q[2], r[2];
+        flatten(a, axis, p), flatten(b, axis, q), flatten(c, axis, r);
+        if (sn_orient2d(p, q, r) != 0) return axis;
+    }
+    return -1;
+}
+
+bool sn_triangle_collapsed(sn_vec3 a, sn_vec3 b, sn_vec3 c) {
+    return open_axis(a, b, c) < 0;
+}
+
+static bool inside_flat(const double p[2], double t[3][2]) {
+    int s0 = sn_orient2d(t[0], t[1], p), s1 = sn_orient2d(t[1], t[2], p),
+        s2 = sn_orient2d(t[2], t[0], p);
+    return (s0 >= 0 && s1 >= 0 && s2 >= 0) || (s0 <= 0 && s1 <= 0 && s2 <= 0);
+}
+
+/* r, known to be on the line pq, lies between p and q. */
+static bool between(const double p[2], const double q[2], const double r[2]) {
+    return fmin(p[0], q[0]) <= r[0] && r[0] <= fmax(p[0], q[0]) && fmin(p[1], q[1]) <= r[1] &&
+           r[1] <= fmax(p[1], q[1]);
+}
+
+static bool segments_meet_flat(const double p[2], const double q[2], const double r[2],
+                               const double s[2]) {
+    int a = sn_orient2d(p, q, r), b = sn_orient2d(p, q, s);
+    int c = sn_orient2d(r, s, p), d = sn_orient2d(r, s, q);
+    if (a * b < 0 && c * d < 0) return true;
+    return (a == 0 && between(p, q, r)) || (b == 0 && between(p, q, s)) ||
+           (c == 0 && between(r, s, p)) || (d == 0 && between(r, s, q));
+}
+
+static bool coplanar_segment_meets(sn_vec3 p, sn_vec3 q, sn_vec3 a, sn_vec3 b, sn_vec3 c) {
+    int axis = open_axis(a, b, c);
+    if (axis < 0) return false;
+    double s[2], e[2], t[3][2];
+    flatten(p, axis, s), flatten(q, axis, e);
+    flatten(a, axis, t[0]), flatten(b, axis, t[1]), flatten(c, axis, t[2]);
+    if (inside_flat(s, t) || inside_flat(e, t)) return true;
+    for (int k = 0; k < 3; k++)
+        if (segments_meet_flat(s, e, t[k], t[(k + 1) % 3])) return true;
+    return false;
+}
+
+/* The segment reaches the plane of abc; it meets the triangle when abc lies around the line pq. */
+static bool crossing_segment_meets(sn_vec3 p, sn_vec3 q, sn_vec3 a, sn_vec3 b, sn_vec3 c) {
+    int u = sn_orient3d(p, q, a, b), v = sn_orient3d(p, q, b, c);
+    if (u * v < 0) return false;
+    int w = sn_orient3d(p, q, c, a);
+    return (u >= 0 && v >= 0 && w >= 0) || (u <= 0 && v <= 0 && w <= 0);
+}
+
+bool sn_segment_meets_triangle(sn_vec3 p, sn_vec3 q, sn_vec3 a, sn_vec3 b, sn_vec3 c) {
+    int from = sn_orient3d(a, b, c, p), to = sn_orient3d(a, b, c, q);
+    if (from * to > 0) return false;
+    if (from == 0 && to == 0) return coplanar_segment_meets(p, q, a, b, c);
+    return crossing_segment_meets(p, q, a, b, c);
+}
+
+/* All strictly on one side of the other's plane: the quick way out for most pairs. */
+static bool apart(const sn_vec3 plane[3], const sn_vec3 other[3]) {
+    int first = sn_orient3d(plane[0], plane[1], plane[2], other[0]);
+    return first != 0 && sn_orient3d(plane[0], plane[1], plane[2], other[1]) == first &&
+           sn_orient3d(plane[0], plane[1], plane[2], other[2]) == first;
+}
+
+bool sn_triangles_meet(const sn_vec3 a[3], const sn_vec3 b[3]) {
+    if (apart(a, b) || apart(b, a)) return false;
+    for (int k = 0; k < 3; k++)
+        if (sn_segment_meets_triangle(a[k], a[(k + 1) % 3], b[0], b[1], b[2]) ||
+            sn_segment_meets_triangle(b[k], b[(k + 1) % 3], a[0], a[1], a[2]))
+            return true;
+    return false;
+}
+
+/* a[i] is b[j]; everything else may touch. If they share more than that corner, they share a piece
+ * of the side opposite it in one of the two. */
+static bool meet_beyond_vertex(const sn_vec3 a[3], int i, const sn_vec3 b[3], int j) {
+    return sn_segment_meets_triangle(a[(i + 1) % 3], a[(i + 2) % 3], b[0], b[1], b[2]) ||
+           sn_segment_meets_triangle(b[(j + 1) % 3], b[(j + 2) % 3], a[0], a[1], a[2]);
+}
+
+/* Common edge, opposite corners c and d: only a flat fold shares more. */
+static bool meet_beyond_edge(sn_vec3 p, sn_vec3 q, sn_vec3 c, sn_vec3 d) {
+    if (sn_orient3d(p, q, c, d) != 0) return false;
+    int axis = open_axis(p, q, c);
+    if (axis < 0) return false;
+    double a[2], b[2], left[2], right[2];
+    flatten(p, axis, a), flatten(q, axis, b), flatten(c, axis, left), flatten(d, axis, right);
+    return sn_orient2d(a, b, left) * sn_orient2d(a, b, right) > 0;
+}
+
+/* Triangles of one mesh; `id` names vertices up to coincidence. */
+static bool neighbours_meet(const sn_vec3 a[3], const int *id_a, const sn_vec3 b[3],
+                            const int *id_b) {
+    int shared = 0, in_a[3], in_b[3];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            if (id_a[i] == id_b[j] && shared < 3) in_a[shared] = i, in_b[shared++] = j;
+    if (shared == 0) return sn_triangles_meet(a, b);
+    if (shared == 1) return meet_beyond_vertex(a, in_a[0], b, in_b[0]);
+    if (shared == 2)
+        return meet_beyond_edge(a[in_a[0]], a[in_a[1]], a[3 - in_a[0] - in_a[1]],
+                                b[3 - in_b[0] - in_b[1]]);
+    return false;
+}
+
+static void corners(const double *positions, const int *triangle, sn_vec3 out[3]) {
+    for (int k = 0; k < 3; k++) out[k] = sn_at(positions, triangle[k]);
+}
+
+static sn_box *triangle_boxes(const sn_box_frame *frame, const double *positions,
+                              int triangle_count, const int *triangles) {
+    sn_box *boxes = SN_NEW(sn_box, triangle_count);
+    if (!boxes) return NULL;
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+    for (int t = 0; t < triangle_count; t++) {
+        boxes[t] = sn_box_empty();
+        for (int k = 0; k < 3; k++)
+            sn_box_include(&boxes[t], frame, sn_at(positions, triangles[3 * (size_t)t + k]), 0);
+    }
+    return boxes;
+}
+
+/* Drops the pairs whose mark is 0; keeps the order. */
+static void keep_marked(sn_pairs *pairs, const char *mark) {
+    int kept = 0;
+    for (int i = 0; i < pairs->count; i++)
+        if (mark[i]) {
+            pairs->pair[2 * kept] = pairs->pair[2 * i];
+            pairs->pair[2 * kept + 1] = pairs->pair[2 * i + 1];
+            kept++;
+        }
+    pairs->count = kept;
+}
+
+/* One side of a narrow phase: positions, triangles, and the names of vertices. */
+typedef struct side {
+    const double *positions;
+    const int *triangles;
+    const int *id; /* 3 per triangle, or NULL: nothing is shared */
+    char *collapsed;
+} side;
+
+/* Pairs per block between two polls of the monitor. */
+enum { PAIR_BLOCK = 1 << 18 };
+
+static sinew_status narrow(const side *a, const side *b, const sinew_monitor *monitor,
+                           sn_pairs *pairs, sinew_error *error) {
+    char *mark = SN_NEW(char, pairs->count);
+    if (!mark) return sn_no_memory(error);
+    for (int begin = 0; begin < pairs->count; begin += PAIR_BLOCK) {
+        int end = pairs->count - begin > PAIR_BLOCK ? begin + PAIR_BLOCK : pairs->count;
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+        for (int i = begin; i < end; i++) {
+            int s = pairs->pair[2 * (size_t)i], t = pairs->pair[2 * (size_t)i + 1];
+            mark[i] = 0;
+            if (a->collapsed[s] || b->collapsed[t]) continue;
+            sn_vec3 p[3], q[3];
+            corners(a->positions, a->triangles + 3 * (size_t)s, p);
+            corners(b->positions, b->triangles + 3 * (size_t)t, q);
+            mark[i] = a->id ? neighbours_meet(p, a->id + 3 * (size_t)s, q, b->id + 3 * (size_t)t)
+                            : sn_triangles_meet(p, q);
+        }
+        sn_progress(monitor, (double)end / pairs->count, "intersections");
+        if (sn_cancelled(monitor)) {
+            sn_free(mark);
+            return sn_fail(error, SINEW_CANCELLED, "cancelled");
+        }
+    }
+    keep_marked(pairs, mark);
+    sn_free(mark);
+    return SINEW_OK;
+}
+
+static char *find_collapsed(const double *positions, int triangle_count, const int *triangles) {
+    char *collapsed = SN_NEW(char, triangle_count);
+    if (!collapsed) return NULL;
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+    for (int t = 0; t < triangle_count; t++) {
+        sn_vec3 p[3];
+        corners(positions, triangles + 3 * (size_t)t, p);
+        collapsed[t] = sn_triangle_collapsed(p[0], p[1], p[2]);
+    }
+    return collapsed;
+}
+
+sinew_status sn_self_intersections(int vertex_count, const double *positions, int triangle_count,
+                                   const int *triangles, const sinew_monitor *monitor,
+                                   sn_pairs *pairs, sinew_error *error) {
+    *pairs = (sn_pairs){0};
+    sn_box_frame frame = sn_box_frame_of(vertex_count, positions, 0, NULL);
+    sn_box *boxes = triangle_boxes(&frame, positions, triangle_count, triangles);
+    char *collapsed = find_collapsed(positions, triangle_count, triangles);
+    int *weld = SN_NEW(int, vertex_count), *id = SN_NEW(int, 3 * (size_t)triangle_count), merged;
+    sinew_status status = boxes && collapsed && weld && id ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) status = sn_weld(vertex_count, positions, 0, weld, &merged, error);
+    if (status == SINEW_OK) status = sn_box_pairs(triangle_count, boxes, 0, NULL, pairs, error);
+    if (status == SINEW_OK) {
+        for (size_t c = 0; c < 3 * (size_t)triangle_count; c++) id[c] = weld[triangles[c]];
+        side one = {positions, triangles, id, collapsed};
+        status = narrow(&one, &one, monitor, pairs, error);
+    }
+    sn_free(boxes);
+    sn_free(collapsed);
+    sn_free(weld);
+    sn_free(id);
+    if (status != SINEW_OK) sn_pairs_free(pairs);
+    return status;
+}
+
+sinew_status sn_intersections(int vertex_count_a, const double *positions_a, int triangle_count_a,
+                              const int *triangles_a, int vertex_count_b, const double *positions_b,
+                              int triangle_count_b, const int *triangles_b,
+                              const sinew_monitor *monitor, sn_pairs *pairs, sinew_error *error) {
+    *pairs = (sn_pairs){0};
+    sn_box_frame frame = sn_box_frame_of(vertex_count_a, positions_a, vertex_count_b, positions_b);
+    sn_box *boxes_a = triangle_boxes(&frame, positions_a, triangle_count_a, triangles_a);
+    sn_box *boxes_b = triangle_boxes(&frame, positions_b, triangle_count_b, triangles_b);
+    side a = {positions_a, triangles_a, NULL,
+              find_collapsed(positions_a, triangle_count_a, triangles_a)};
+    side b = {positions_b, triangles_b, NULL,
+              find_collapsed(positions_b, triangle_count_b, triangles_b)};
+    sinew_status status = SINEW_OK;
+    if (!boxes_a || !boxes_b || !a.collapsed || !b.collapsed) status = sn_no_memory(error);
+    if (status == SINEW_OK)
+        status = sn_box_pairs(triangle_count_a, boxes_a, triangle_count_b, boxes_b, pairs, error);
+    if (status == SINEW_OK) status = narrow(&a, &b, monitor, pairs, error);
+    sn_free(boxes_a);
+    sn_free(boxes_b);
+    sn_free(a.collapsed);
+    sn_free(b.collapsed);
+    if (status != SINEW_OK) sn_pairs_free(pairs);
+    return status;
+}
