@@ -1,0 +1,71 @@
+/* A job: a scene made ready to give frames.
+ *
+ *   sinew_scene_read -> sinew_job_create   reads the rig, samples what drives it, builds the model
+ *                    -> sinew_job_frame    the shape of one frame, in any order
+ *                    -> sinew_job_run      a range of frames into the scene's outputs
+ *                    -> sinew_job_report   figures of what was run, as JSON
+ *
+ * A job belongs to one thread at a time. The result of a frame does not depend on which frames were
+ * asked for before it, so a clip can be cut into ranges that run on different machines; models with
+ * a past (force, friction) say so and take the frames before the range by themselves. */
+#ifndef SINEW_JOB_H
+#define SINEW_JOB_H
+
+#include "sinew/monitor.h"
+#include "sinew/rig.h"
+#include "sinew/scene.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Frames per second when the scene does not say. */
+#define SINEW_JOB_FPS 30.0
+/* A clip may have at most this many frames. */
+#define SINEW_JOB_MAX_FRAMES 10000000
+
+typedef struct sinew_job sinew_job;
+
+/* What came of one frame. Fields that a model has no use for are 0. */
+typedef struct sinew_frame_info {
+    double time;         /* seconds */
+    sinew_status status; /* SINEW_OK or SINEW_NOT_CONVERGED */
+    int iterations;
+    double residual; /* of the model's own measure, relative */
+    double energy;
+    double seconds; /* of computing */
+    int inverted;   /* elements turned inside out */
+    int contacts;   /* held points */
+} sinew_frame_info;
+
+SINEW_API sinew_status sinew_job_create(const sinew_scene *scene, const sinew_monitor *monitor,
+                                        sinew_job **job, sinew_error *error);
+SINEW_API void sinew_job_destroy(sinew_job *job);
+
+/* The rig lives as long as the job. */
+SINEW_API const sinew_rig *sinew_job_rig(const sinew_job *job);
+SINEW_API int sinew_job_frame_count(const sinew_job *job);
+/* Seconds of frame 0 <= frame < count. */
+SINEW_API double sinew_job_time(const sinew_job *job, int frame);
+/* Slider weights of a frame after locks, one per slider; NULL for models without weights. */
+SINEW_API const double *sinew_job_weights(const sinew_job *job, int frame);
+
+/* positions[3 * vertex_count] of a frame. SINEW_NOT_CONVERGED: they hold the best shape reached.
+ * info may be NULL. */
+SINEW_API sinew_status sinew_job_frame(sinew_job *job, int frame, double *positions,
+                                       sinew_frame_info *info, const sinew_monitor *monitor,
+                                       sinew_error *error);
+
+/* Frames first..last (inclusive; last -1: the end of the clip) into the scene's outputs. Outputs
+ * appear under their names when all frames are done; a cancelled or failed run leaves none of them.
+ * SINEW_NOT_CONVERGED: all outputs are written, some frame is short of its tolerance. */
+SINEW_API sinew_status sinew_job_run(sinew_job *job, int first, int last,
+                                     const sinew_monitor *monitor, sinew_error *error);
+
+/* The report of the last run as JSON text; release with sinew_free. */
+SINEW_API sinew_status sinew_job_report(const sinew_job *job, char **json, sinew_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

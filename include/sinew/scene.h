@@ -1,0 +1,102 @@
+/* A scene: a whole job in one document. Which rig, which model with which parameters, what drives
+ * it, what stands in the way, where the results go.
+ *
+ *   {"sinew": 1,
+ *    "rig": {"files": ["neutral.obj", "targets/"]},
+ *    "model": "spring", "parameters": {"tolerance": 1e-6},
+ *    "curves": {"file": "clip.csv"},
+ *    "obstacles": [{"shape": "sphere", "center": [0, 1, 0], "radius": 0.3}],
+ *    "outputs": {"frames": ["clip.pc2"]}}
+ *
+ * docs/scene.md describes every key, docs/scene.schema.json is the same for machines. Paths are
+ * relative to the folder of the scene file. A scene in memory is always well-formed: every change
+ * is checked against the schema, and one that does not fit leaves the scene as it was. Whether it
+ * is complete (has a rig, names sliders that exist) shows when a job is made from it.
+ *
+ * Places inside are named by JSON pointers (RFC 6901): "/parameters/tolerance", "/obstacles/0";
+ * "/obstacles/-" appends. What a set replaced is handed back, so undo is a set of the old value. */
+#ifndef SINEW_SCENE_H
+#define SINEW_SCENE_H
+
+#include <stdbool.h>
+
+#include "sinew/memory.h"
+#include "sinew/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The "sinew" key: the version of the format that this library writes, and the newest it reads. */
+#define SINEW_SCENE_VERSION 1
+
+typedef struct sinew_scene sinew_scene;
+
+/* An empty scene. folder: where relative paths start; NULL: the working directory. */
+SINEW_API sinew_status sinew_scene_create(const char *folder, sinew_scene **scene,
+                                          sinew_error *error);
+SINEW_API sinew_status sinew_scene_read(const char *path, sinew_scene **scene, sinew_error *error);
+/* From JSON text; `name` stands for the file in messages. */
+SINEW_API sinew_status sinew_scene_parse(const char *text, const char *name, const char *folder,
+                                         sinew_scene **scene, sinew_error *error);
+SINEW_API sinew_status sinew_scene_copy(const sinew_scene *scene, sinew_scene **copy,
+                                        sinew_error *error);
+SINEW_API void sinew_scene_destroy(sinew_scene *scene);
+
+/* Relative paths are written as they are: keep the file in the scene's folder. */
+SINEW_API sinew_status sinew_scene_write(const char *path, const sinew_scene *scene,
+                                         sinew_error *error);
+/* The scene as JSON text with keys in the order they were set; release with sinew_free. */
+SINEW_API sinew_status sinew_scene_text(const sinew_scene *scene, char **text, sinew_error *error);
+
+/* The value at a pointer as JSON text, or NULL where there is none; release with sinew_free. */
+SINEW_API sinew_status sinew_scene_get(const sinew_scene *scene, const char *pointer, char **json,
+                                       sinew_error *error);
+/* Sets the value; json NULL removes it. Objects on the way are made when missing. before may be
+ * NULL; otherwise it receives the old value as JSON text, or NULL where there was none. */
+SINEW_API sinew_status sinew_scene_set(sinew_scene *scene, const char *pointer, const char *json,
+                                       char **before, sinew_error *error);
+
+/* The JSON schema (draft 2020-12) of scenes, made from the tables that check them; release with
+ * sinew_free. */
+SINEW_API sinew_status sinew_scene_schema(char **json, sinew_error *error);
+
+/* ---- models and their parameters ------------------------------------------------------------- */
+
+typedef enum sinew_parameter_kind {
+    SINEW_PARAMETER_NUMBER,
+    SINEW_PARAMETER_INTEGER,
+    SINEW_PARAMETER_FLAG,
+    SINEW_PARAMETER_CHOICE,
+    SINEW_PARAMETER_TEXT,
+    SINEW_PARAMETER_FILE,   /* a path, relative to the scene */
+    SINEW_PARAMETER_NUMBERS /* a list, such as a value per mode */
+} sinew_parameter_kind;
+
+/* A knob of a model, as it stands under "parameters" in a scene. */
+typedef struct sinew_parameter {
+    const char *name;
+    sinew_parameter_kind kind;
+    double fallback;         /* number, integer, flag (0 or 1), choice (index of the word) */
+    double minimum, maximum; /* of numbers, both inclusive; both 0: no limits */
+    const char *choices;     /* "free|static|pinned|anchor"; NULL for other kinds */
+    const char *unit;        /* "s", "share of the diagonal", or "" */
+    const char *help;        /* one sentence */
+} sinew_parameter;
+
+typedef struct sinew_model {
+    const char *name;
+    const char *summary; /* one line */
+    int parameter_count;
+    const sinew_parameter *parameters;
+} sinew_model;
+
+/* The models of this build. */
+SINEW_API int sinew_model_count(void);
+SINEW_API const sinew_model *sinew_model_at(int index);
+SINEW_API const sinew_model *sinew_model_find(const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

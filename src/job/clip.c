@@ -1,0 +1,268 @@
+#include "job/clip.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/monitor.h"
+#include "base/nearest.h"
+#include "base/status.h"
+#include "sinew/io.h"
+
+/* Frames closer than this share of a frame to the end are the end: 2.0000001 s at 30 fps has 61. */
+static const double FRAME_SLACK = 1e-6;
+
+static void rest_weights(const sinew_rig *rig, double *weights) {
+    for (int i = 0; i < rig->slider_count; i++) weights[i] = rig->sliders[i].rest;
+}
+
+static sinew_status unknown_slider(const sinew_scene *scene, const sinew_rig *rig,
+                                   const char *place, const char *name, sinew_error *error) {
+    const char **names = SN_NEW(const char *, rig->slider_count);
+    if (!names) return sn_no_memory(error);
+    for (int i = 0; i < rig->slider_count; i++) names[i] = rig->sliders[i].name;
+    const char *nearest = sn_nearest_name(name, rig->slider_count, names);
+    sn_free(names);
+    if (nearest)
+        return sn_scene_fail(scene, error, place, "the rig has no slider '%s'; did you mean '%s'?",
+                             name, nearest);
+    return sn_scene_fail(scene, error, place, "the rig has no slider '%s' among its %d", name,
+                         rig->slider_count);
+}
+
+sinew_status sn_scene_weights(const sinew_scene *scene, const sinew_rig *rig, const json_t *map,
+                              const char *place, double *weights, sinew_error *error) {
+    rest_weights(rig, weights);
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)map, name, value) {
+        int slider = sinew_rig_find_slider(rig, name);
+        if (slider < 0) return unknown_slider(scene, rig, place, name, error);
+        weights[slider] = json_number_value(value);
+    }
+    return SINEW_OK;
+}
+
+/* ---- the grid of frames ---------------------------------------------------------------------- */
+
+static sinew_status allocate(sn_clip *clip, int frame_count, int slider_count, sinew_error *error) {
+    clip->frame_count = frame_count;
+    clip->times = SN_NEW(double, frame_count);
+    clip->weights = SN_NEW0(double, (size_t)frame_count *(size_t)slider_count);
+    return clip->times && clip->weights ? SINEW_OK : sn_no_memory(error);
+}
+
+static sinew_status make_grid(const sinew_scene *scene, double from, double to, int slider_count,
+                              sn_clip *clip, sinew_error *error) {
+    const json_t *time = sn_scene_at(scene, "time");
+    const json_t *given_from = json_object_get(time, "from"),
+                 *given_to = json_object_get(time, "to");
+    if (given_from) from = json_number_value(given_from);
+    if (given_to) to = json_number_value(given_to);
+    if (!(to >= from))
+        return sn_scene_fail(scene, error, "time", "ends at %g s, before it starts at %g s", to,
+                             from);
+    double intervals = ceil((to - from) * clip->rate - FRAME_SLACK);
+    if (!(intervals < SINEW_JOB_MAX_FRAMES))
+        return sn_scene_fail(scene, error, "time",
+                             "%g s at %g frames per second are too many frames", to - from,
+                             clip->rate);
+    SN_TRY(allocate(clip, (int)intervals + 1, slider_count, error));
+    for (int k = 0; k < clip->frame_count; k++) clip->times[k] = fmin(from + k / clip->rate, to);
+    return SINEW_OK;
+}
+
+/* ---- curves ---------------------------------------------------------------------------------- */
+
+static sinew_status inline_curves(const sinew_scene *scene, const json_t *given,
+                                  sinew_curves **curves, sinew_error *error) {
+    const json_t *times = json_object_get(given, "times");
+    json_t *values = json_object_get(given, "values");
+    if (!times || !values || json_array_size(times) == 0)
+        return sn_scene_fail(scene, error, "curves", "needs a file, or times and values");
+    int time_count = (int)json_array_size(times), channel = 0;
+    SN_TRY(sinew_curves_create((int)json_object_size(values), time_count, curves, error));
+    sinew_curves *c = *curves;
+    for (int k = 0; k < time_count; k++) {
+        c->times[k] = json_number_value(json_array_get(times, (size_t)k));
+        if (k > 0 && !(c->times[k] > c->times[k - 1]))
+            return sn_scene_fail(scene, error, "curves.times", "element %d does not increase", k);
+    }
+    const char *name;
+    json_t *list;
+    json_object_foreach(values, name, list) {
+        char *copy = sn_strdup(name);
+        if (!copy) return sn_no_memory(error);
+        sn_free(c->names[channel]);
+        c->names[channel] = copy;
+        if (json_array_size(list) != (size_t)time_count)
+            return sn_scene_fail(scene, error, "curves.values", "'%s' has %zu values for %d times",
+                                 name, json_array_size(list), time_count);
+        for (int k = 0; k < time_count; k++)
+            c->values[(size_t)k * (size_t)c->channel_count + (size_t)channel] =
+                json_number_value(json_array_get(list, (size_t)k));
+        channel++;
+    }
+    return SINEW_OK;
+}
+
+/* Channels to sliders; a channel without a slider is named in a warning, none at all is an error.
+ */
+static sinew_status match_channels(const sinew_scene *scene, const sinew_rig *rig,
+                                   const sinew_curves *curves, const sinew_monitor *monitor,
+                                   int *slider_of, sinew_error *error) {
+    int matched = 0;
+    for (int c = 0; c < curves->channel_count; c++) {
+        slider_of[c] = sinew_rig_find_slider(rig, curves->names[c]);
+        if (slider_of[c] >= 0)
+            matched++;
+        else
+            sn_log(monitor, SINEW_LOG_WARNING, "curve '%s' drives no slider of the rig",
+                   curves->names[c]);
+    }
+    if (matched == 0 && curves->channel_count > 0)
+        return unknown_slider(scene, rig, "curves", curves->names[0], error);
+    return SINEW_OK;
+}
+
+static sinew_status sample_curves(const sinew_scene *scene, const sinew_rig *rig,
+                                  const sinew_curves *curves, const sinew_monitor *monitor,
+                                  sn_clip *clip, sinew_error *error) {
+    if (curves->time_count < 1) return sn_scene_fail(scene, error, "curves", "hold no times");
+    SN_TRY(make_grid(scene, curves->times[0], curves->times[curves->time_count - 1],
+                     rig->slider_count, clip, error));
+    int *slider_of = SN_NEW(int, curves->channel_count);
+    double *values = SN_NEW(double, curves->channel_count);
+    sinew_status status = slider_of && values ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) status = match_channels(scene, rig, curves, monitor, slider_of, error);
+    for (int k = 0; status == SINEW_OK && k < clip->frame_count; k++) {
+        double *weights = clip->weights + (size_t)k * (size_t)rig->slider_count;
+        rest_weights(rig, weights);
+        sinew_curves_sample(curves, clip->times[k], values);
+        for (int c = 0; c < curves->channel_count; c++)
+            if (slider_of[c] >= 0) weights[slider_of[c]] = values[c];
+    }
+    sn_free(slider_of);
+    sn_free(values);
+    return status;
+}
+
+static sinew_status clip_of_curves(const sinew_scene *scene, const sinew_rig *rig,
+                                   const json_t *given, const sinew_monitor *monitor, sn_clip *clip,
+                                   sinew_error *error) {
+    sinew_curves *curves = NULL;
+    const char *file = json_string_value(json_object_get(given, "file"));
+    sinew_status status;
+    if (file) {
+        char *path = sn_scene_path(scene, file);
+        status = path ? sinew_curves_read(path, &curves, error) : sn_no_memory(error);
+        sn_free(path);
+    } else {
+        status = inline_curves(scene, given, &curves, error);
+    }
+    if (status == SINEW_OK) status = sample_curves(scene, rig, curves, monitor, clip, error);
+    sinew_curves_destroy(curves);
+    return status;
+}
+
+/* ---- one shape, steps, keys, markers --------------------------------------------------------- */
+
+/* alpha = k / N from the rest to `weights`, or to the first target: "from the first pose to the
+ * second". */
+static sinew_status clip_of_steps(const sinew_scene *scene, const sinew_rig *rig, int steps,
+                                  sn_clip *clip, sinew_error *error) {
+    if (rig->slider_count < 1)
+        return sn_scene_fail(scene, error, "steps", "the rig has no second pose to go to");
+    int n = rig->slider_count;
+    SN_TRY(allocate(clip, steps + 1, n, error));
+    const json_t *map = sn_scene_at(scene, "weights");
+    double *goal = clip->weights + (size_t)steps * (size_t)n;
+    if (map) {
+        SN_TRY(sn_scene_weights(scene, rig, map, "weights", goal, error));
+    } else {
+        rest_weights(rig, goal);
+        goal[0] = 1;
+    }
+    for (int k = 0; k <= steps; k++) {
+        double alpha = (double)k / steps;
+        double *row = clip->weights + (size_t)k * (size_t)n;
+        clip->times[k] = k / clip->rate;
+        for (int i = 0; k < steps && i < n; i++)
+            row[i] = (1 - alpha) * rig->sliders[i].rest + alpha * goal[i];
+    }
+    return SINEW_OK;
+}
+
+static sinew_status clip_of_weights(const sinew_scene *scene, const sinew_rig *rig,
+                                    const json_t *map, sn_clip *clip, sinew_error *error) {
+    if (sn_scene_at(scene, "time"))
+        SN_TRY(make_grid(scene, 0, 0, rig->slider_count, clip, error));
+    else {
+        SN_TRY(allocate(clip, 1, rig->slider_count, error));
+        clip->times[0] = 0;
+    }
+    for (int k = 0; k < clip->frame_count; k++)
+        SN_TRY(sn_scene_weights(scene, rig, map, "weights",
+                                clip->weights + (size_t)k * (size_t)rig->slider_count, error));
+    return SINEW_OK;
+}
+
+static sinew_status clip_of_keys(const sinew_scene *scene, const json_t *keys, sn_clip *clip,
+                                 sinew_error *error) {
+    size_t count = json_array_size(keys);
+    if (count < 1) return sn_scene_fail(scene, error, "keys", "holds no key");
+    double from = 0, to = 0;
+    for (size_t i = 0; i < count; i++) {
+        double time = json_number_value(json_object_get(json_array_get(keys, i), "time"));
+        if (i == 0) from = time;
+        if (i > 0 && !(time > to))
+            return sn_scene_fail(scene, error, "keys", "the time of key %zu does not increase", i);
+        to = time;
+    }
+    SN_TRY(make_grid(scene, from, to, 0, clip, error));
+    sn_free(clip->weights);
+    clip->weights = NULL;
+    return SINEW_OK;
+}
+
+static sinew_status clip_of_markers(const sinew_scene *scene, const json_t *given, sn_clip *clip,
+                                    sinew_error *error) {
+    char *path = sn_scene_path(scene, json_string_value(json_object_get(given, "file")));
+    if (!path) return sn_no_memory(error);
+    sinew_status status = sinew_markers_read(path, &clip->markers, error);
+    sn_free(path);
+    SN_TRY(status);
+    const sinew_markers *markers = clip->markers;
+    if (markers->time_count < 1) return sn_scene_fail(scene, error, "markers", "hold no times");
+    SN_TRY(make_grid(scene, markers->times[0], markers->times[markers->time_count - 1], 0, clip,
+                     error));
+    sn_free(clip->weights);
+    clip->weights = NULL;
+    return SINEW_OK;
+}
+
+sinew_status sn_clip_create(const sinew_scene *scene, const sinew_rig *rig, bool needs_weights,
+                            const sinew_monitor *monitor, sn_clip *clip, sinew_error *error) {
+    memset(clip, 0, sizeof *clip);
+    const json_t *fps = json_object_get(sn_scene_at(scene, "time"), "fps");
+    clip->rate = fps ? json_number_value(fps) : SINEW_JOB_FPS;
+    const json_t *curves = sn_scene_at(scene, "curves"), *steps = sn_scene_at(scene, "steps");
+    const json_t *weights = sn_scene_at(scene, "weights"), *keys = sn_scene_at(scene, "keys");
+    const json_t *markers = sn_scene_at(scene, "markers");
+    if (curves) return clip_of_curves(scene, rig, curves, monitor, clip, error);
+    if (steps) return clip_of_steps(scene, rig, (int)json_integer_value(steps), clip, error);
+    if (markers && !needs_weights) return clip_of_markers(scene, markers, clip, error);
+    if (keys && !needs_weights) return clip_of_keys(scene, keys, clip, error);
+    if (weights) return clip_of_weights(scene, rig, weights, clip, error);
+    return sn_scene_fail(scene, error, "",
+                         needs_weights ? "nothing drives the rig: give weights, curves or steps"
+                                       : "nothing drives the rig: give keys, markers, weights, "
+                                         "curves or steps");
+}
+
+void sn_clip_free(sn_clip *clip) {
+    sn_free(clip->times);
+    sn_free(clip->weights);
+    sinew_markers_destroy(clip->markers);
+    memset(clip, 0, sizeof *clip);
+}

@@ -1,0 +1,65 @@
+/* What a model is to a job: a table of functions. One file per model, src/job/model_NAME.c, listed
+ * in models.c. An adaptor turns the scene into the model's own options, and the model's own info
+ * into the report; it holds no mathematics. */
+#ifndef SN_JOB_MODEL_H
+#define SN_JOB_MODEL_H
+
+#include <jansson.h>
+
+#include "job/scene.h"
+#include "sinew/cache.h"
+#include "sinew/curves.h"
+#include "sinew/job.h"
+
+/* What drives the rig over time, sampled at the frames. */
+typedef struct sn_clip {
+    int frame_count;
+    double rate;            /* frames per second */
+    double *times;          /* seconds, per frame */
+    double *weights;        /* per frame a row of slider weights, after locks; NULL: none given */
+    sinew_markers *markers; /* of the scene's "markers", or NULL */
+} sn_clip;
+
+/* Everything a model is built from; all of it outlives the model. */
+typedef struct sn_model_setup {
+    const sinew_scene *scene; /* parameters, obstacles, pins, pulls, keys: see job/scene.h */
+    const sinew_rig *rig;
+    const sn_clip *clip;
+    sinew_cache *cache; /* may be NULL */
+    json_t *report;     /* add what was built: sizes, notes, "terms" */
+    const sinew_monitor *monitor;
+} sn_model_setup;
+
+typedef struct sn_model_kind {
+    sinew_model about; /* name, summary and parameters, as scenes and studios see them */
+    /* Names of outputs beyond "frames", "report" and "curves", ended by NULL; NULL: none. */
+    const char *const *outputs;
+    /* Keys of the scene it listens to beyond the rig and what drives it, ended by NULL; NULL: none.
+     * Of "obstacles", "pins", "pulls", "keys", "markers"; what it does not use is a warning. */
+    const char *const *uses;
+    /* Poses, keys or markers drive it: the scene need not give weights, curves or steps. */
+    bool needs_no_weights;
+
+    sinew_status (*create)(const sn_model_setup *setup, void **model, sinew_error *error);
+    void (*destroy)(void *model);
+
+    /* positions[3 * vertex_count] of a frame of the clip; frames come in any order. `fields` is
+     * NULL, or this frame's object in the report, to which the model may add. */
+    sinew_status (*frame)(void *model, int frame, double *positions, sinew_frame_info *info,
+                          json_t *fields, const sinew_monitor *monitor, sinew_error *error);
+
+    /* Around a run, for the model's own outputs; may be NULL. `begin` opens them; `end` is called
+     * once for every begin, with complete false when the run was cancelled or failed: the outputs
+     * must then leave nothing behind. */
+    sinew_status (*begin)(void *model, int first, int last, sinew_error *error);
+    sinew_status (*end)(void *model, bool complete, json_t *report, sinew_error *error);
+} sn_model_kind;
+
+extern const sn_model_kind sn_model_linear;
+extern const sn_model_kind sn_model_rotation;
+
+/* NULL when there is none of that name. */
+const sn_model_kind *sn_model_kind_find(const char *name);
+bool sn_model_uses(const sn_model_kind *kind, const char *key);
+
+#endif

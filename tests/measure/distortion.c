@@ -1,0 +1,236 @@
+#include "support.h"
+
+#include "base/memory.h"
+#include "base/rotation.h"
+#include "groups.h"
+#include "sinew/measure.h"
+#include "sinew/samples.h"
+
+static sinew_error error;
+
+/* A cube of 8 vertices and 6 quads, outside counter-clockwise, with one slider that makes it twice
+ * as long in x. */
+static const double cube[24] = {0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0,
+                                0, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1};
+static const int cube_start[7] = {0, 4, 8, 12, 16, 20, 24};
+static const int cube_faces[24] = {0, 3, 2, 1, 4, 5, 6, 7, 0, 1, 5, 4,
+                                   2, 3, 7, 6, 1, 2, 6, 5, 0, 4, 7, 3};
+
+static sinew_rig *cube_rig(void) {
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    assert_ok(sinew_mesh_create(8, cube, 6, cube_start, cube_faces, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    double longer[24];
+    for (int i = 0; i < 24; i++) longer[i] = cube[i] * (i % 3 == 0 ? 2 : 1);
+    assert_ok(sinew_rig_add_pose(rig, "long", longer, &error));
+    return rig;
+}
+
+static sinew_distortion measured(const sinew_rig *rig, const double *weights,
+                                 const double *positions) {
+    sinew_measure *measure;
+    sinew_distortion d;
+    assert_ok(sinew_measure_create(rig, &measure, &error));
+    assert_ok(sinew_measure_frame(measure, weights, positions, true, &d, &error));
+    sinew_measure_destroy(measure);
+    return d;
+}
+
+static void a_turned_pose_has_no_distortion(void **state) {
+    (void)state;
+    sinew_rig *rig = cube_rig();
+    sn_mat3 turn = sn_rotation_exp(sn_v3(0.4, -1.1, 2.2));
+    double positions[24], weight = 1;
+    for (int v = 0; v < 8; v++) {
+        sn_vec3 p = sn_at(cube, v);
+        p.x *= 2;
+        sn_put(positions, v, sn_add(sn_mat3_apply(turn, p), sn_v3(5, 6, 7)));
+    }
+    sinew_distortion d = measured(rig, &weight, positions);
+    assert_below(d.edge.max, 1e-14);
+    assert_below(d.area.max, 1e-14);
+    assert_below(d.dihedral.max, 1e-6);
+    assert_close(d.volume, 0, 1e-13);
+    assert_int_equal(d.flipped, 0);
+    assert_int_equal(d.intersections, 0);
+    sinew_rig_destroy(rig);
+}
+
+static void the_figures_are_those_of_the_formula(void **state) {
+    (void)state;
+    sinew_rig *rig = cube_rig();
+    /* At weight 1/2 the cube should be 1.5 long, with a volume of 1.5: the neutral is not. Of 12
+     * edges, 4 are 1/1.5 of what they should be. */
+    double weight = 0.5;
+    sinew_distortion d = measured(rig, &weight, cube);
+    assert_close(d.edge.mean, 4.0 / 12 * (1 - 1 / 1.5), 1e-14);
+    assert_close(d.edge.max, 1 - 1 / 1.5, 1e-14);
+    assert_close(d.edge.p95, 1 - 1 / 1.5, 1e-14);
+    assert_close(d.area.mean, 8.0 / 12 * (1 - 1 / 1.5), 1e-14);
+    assert_close(d.volume, 1 / 1.5 - 1, 1e-14);
+    assert_close(d.dihedral.max, 0, 1e-9);
+    sinew_rig_destroy(rig);
+}
+
+static void weights_beyond_one_extrapolate(void **state) {
+    (void)state;
+    sinew_rig *rig = cube_rig();
+    double positions[24], weight = 2;
+    for (int i = 0; i < 24; i++) positions[i] = cube[i] * (i % 3 == 0 ? 3 : 1);
+    assert_below(measured(rig, &weight, positions).edge.max, 1e-14);
+    sinew_rig_destroy(rig);
+}
+
+static void a_corner_pushed_through_is_flipped_and_intersects(void **state) {
+    (void)state;
+    sinew_rig *rig = cube_rig();
+    double positions[24], weight = 0;
+    memcpy(positions, cube, sizeof cube);
+    positions[18] = positions[19] = positions[20] = -0.5; /* vertex 6, out beyond vertex 0 */
+    sinew_distortion d = measured(rig, &weight, positions);
+    assert_true(d.intersections > 0);
+    assert_true(d.dihedral.max > 90);
+    assert_true(d.flipped > 0);
+    sinew_rig_destroy(rig);
+}
+
+static void every_sculpted_shape_measures_zero(void **state) {
+    (void)state;
+    /* Two plain targets, an in-between and a combination, all of random displacements. */
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    assert_ok(sinew_mesh_create(8, cube, 6, cube_start, cube_faces, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    int vertices[8] = {0, 1, 2, 3, 4, 5, 6, 7}, drivers[2] = {0, 1};
+    double deltas[4][24];
+    uint64_t seed = 5;
+    for (int k = 0; k < 4; k++)
+        for (int i = 0; i < 24; i++) deltas[k][i] = 0.3 * test_random(&seed);
+    assert_ok(sinew_rig_add_target(rig, "a", 8, vertices, deltas[0], &error));
+    assert_ok(sinew_rig_add_target(rig, "b", 8, vertices, deltas[1], &error));
+    assert_ok(sinew_rig_add_inbetween(rig, "a_half", 0, 0.5, 8, vertices, deltas[2], &error));
+    assert_ok(sinew_rig_add_combination(rig, "ab", SINEW_COMBINE_MULTIPLY, 2, drivers, 8, vertices,
+                                        deltas[3], &error));
+    sinew_linear *linear;
+    assert_ok(sinew_linear_create(rig, &linear, &error));
+    const double corners[][2] = {{0, 0}, {1, 0}, {0.5, 0}, {0, 1}, {1, 1}};
+    for (size_t i = 0; i < sizeof corners / sizeof *corners; i++) {
+        double positions[24];
+        sinew_linear_evaluate(linear, corners[i], positions);
+        sinew_distortion d = measured(rig, corners[i], positions);
+        /* The evaluation keeps displacements in single precision. */
+        assert_below(d.edge.max, 1e-6);
+        assert_below(d.area.max, 1e-6);
+        assert_below(d.dihedral.max, 1e-4);
+        assert_close(d.volume, 0, 1e-6);
+    }
+    sinew_linear_destroy(linear);
+    sinew_rig_destroy(rig);
+}
+
+static void linear_blending_of_a_bent_bar_is_distorted(void **state) {
+    (void)state;
+    sinew_rig *rig;
+    assert_ok(sinew_sample_rig("bar", NULL, &rig, &error));
+    sinew_linear *linear;
+    assert_ok(sinew_linear_create(rig, &linear, &error));
+    int n = rig->neutral->vertex_count;
+    sinew_frames frames = {n, 3, 0, 30, SN_NEW(float, 9 * (size_t)n)};
+    double *positions = SN_NEW(double, 3 * (size_t)n);
+    double *weights = SN_NEW0(double, rig->slider_count);
+    for (int k = 0; k < 3; k++) {
+        weights[0] = 0.5 * k;
+        sinew_linear_evaluate(linear, weights, positions);
+        for (int i = 0; i < 3 * n; i++)
+            frames.positions[(size_t)(3 * n) * (size_t)k + (size_t)i] = (float)positions[i];
+    }
+    sinew_distortion d[3];
+    assert_ok(sinew_measure_frames(rig, &frames, NULL, false, d, NULL, &error));
+    assert_below(d[0].edge.max, 1e-4);
+    assert_true(d[1].edge.mean > 0.02 && d[1].volume < -0.02);
+    assert_below(d[2].edge.max, 1e-4);
+    assert_int_equal(d[1].intersections, -1);
+    sn_free(weights);
+    sn_free(positions);
+    sn_free(frames.positions);
+    sinew_linear_destroy(linear);
+    sinew_rig_destroy(rig);
+}
+
+static void values_that_are_not_finite_are_bad_input_by_vertex(void **state) {
+    (void)state;
+    sinew_rig *rig = cube_rig();
+    sinew_measure *measure;
+    sinew_distortion d;
+    assert_ok(sinew_measure_create(rig, &measure, &error));
+    double positions[24], weight = 0;
+    memcpy(positions, cube, sizeof cube);
+    positions[10] = NAN;
+    assert_int_equal(sinew_measure_frame(measure, &weight, positions, false, &d, &error),
+                     SINEW_BAD_INPUT);
+    assert_string_equal(error.message, "vertex 3 is not finite");
+    sinew_measure_destroy(measure);
+    sinew_rig_destroy(rig);
+}
+
+static void an_open_surface_has_no_volume(void **state) {
+    (void)state;
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    assert_ok(sinew_mesh_create(8, cube, 5, cube_start, cube_faces, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    assert_true(isnan(measured(rig, cube, cube).volume));
+    sinew_rig_destroy(rig);
+    int tets[8] = {0, 1, 2, 4, 0, 2, 1, 4};
+    assert_int_equal(sinew_count_inverted(2, tets, cube), 1);
+}
+
+/* A broken allocator must give "no memory", never a crash or a leak. */
+typedef struct counting {
+    long left;
+} counting;
+
+static void *limited_resize(void *block, size_t bytes, void *user) {
+    counting *c = user;
+    return c->left-- > 0 ? realloc(block, bytes) : NULL;
+}
+static void plain_release(void *block, void *user) {
+    (void)user;
+    free(block);
+}
+
+static void every_failing_allocation_is_reported(void **state) {
+    (void)state;
+    sinew_rig *rig = cube_rig();
+    counting count = {0};
+    sinew_allocator allocator = {limited_resize, plain_release, &count};
+    sinew_set_allocator(&allocator);
+    sinew_status status = SINEW_NO_MEMORY;
+    long limit = 0;
+    for (; status == SINEW_NO_MEMORY && limit < 1000; limit++) {
+        count.left = limit;
+        sinew_measure *measure = NULL;
+        status = sinew_measure_create(rig, &measure, &error);
+        sinew_measure_destroy(measure);
+    }
+    sinew_set_allocator(NULL);
+    assert_int_equal(status, SINEW_OK);
+    assert_true(limit > 10);
+    sinew_rig_destroy(rig);
+}
+
+int test_distortion(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_turned_pose_has_no_distortion),
+        cmocka_unit_test(the_figures_are_those_of_the_formula),
+        cmocka_unit_test(weights_beyond_one_extrapolate),
+        cmocka_unit_test(a_corner_pushed_through_is_flipped_and_intersects),
+        cmocka_unit_test(every_sculpted_shape_measures_zero),
+        cmocka_unit_test(linear_blending_of_a_bent_bar_is_distorted),
+        cmocka_unit_test(values_that_are_not_finite_are_bad_input_by_vertex),
+        cmocka_unit_test(an_open_surface_has_no_volume),
+        cmocka_unit_test(every_failing_allocation_is_reported),
+    };
+    return cmocka_run_group_tests_name("distortion", tests, NULL, NULL);
+}
