@@ -2,12 +2,11 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <string.h>
 #include <suitesparse/cholmod.h>
 
 #include "algebra/library_threads.h"
+#include "algebra/supernodal.h"
 #include "base/memory.h"
-#include "base/threads.h"
 
 /* Below this size minimum degree is as good as nested dissection and much quicker. */
 enum { NESTED_DISSECTION_SIZE = 500 };
@@ -15,14 +14,15 @@ enum { NESTED_DISSECTION_SIZE = 500 };
 struct sn_cholesky {
     int size, nonzeros; /* of the analyzed matrix */
     cholmod_common common;
-    cholmod_factor *factor;
+    cholmod_factor *library;
+    sn_supernodal *pattern;
+    double *values;
+    float *values_f32; /* NULL before the first sn_cholesky_prepare_f32 */
+    int factorizations;
 };
 
 struct sn_cholesky_work {
-    int max_count;
-    cholmod_common common;
-    cholmod_dense *solution, *buffer_a, *buffer_b;
-    double *right;
+    void *x, *scratch; /* of either precision */
 };
 
 /* METIS draws from the C library's random numbers: one analysis at a time, so that orderings do not
@@ -81,16 +81,24 @@ sinew_status sn_cholesky_analyze(const sn_sparse *matrix, sn_cholesky_kind kind,
     cholmod_sparse view = view_of(matrix);
     sn_library_threads saved = sn_library_threads_cap();
     pthread_mutex_lock(&analysis);
-    made->factor = cholmod_analyze(&view, &made->common);
+    made->library = cholmod_analyze(&view, &made->common);
     pthread_mutex_unlock(&analysis);
     sn_library_threads_restore(saved);
-    if (!made->factor || made->common.status < CHOLMOD_OK) {
-        sinew_status status = library_failure(made, error);
-        sn_cholesky_destroy(made);
-        return status;
+    sinew_status status = SINEW_OK;
+    if (!made->library || made->common.status < CHOLMOD_OK)
+        status = library_failure(made, error);
+    else
+        status = sn_supernodal_create(matrix, made->library->Perm, made->library->ColCount,
+                                      &made->pattern, error);
+    if (status == SINEW_OK) {
+        made->values = sn_alloc_aligned(made->pattern->values, sizeof(double));
+        if (!made->values) status = sn_no_memory(error);
     }
-    *factor = made;
-    return SINEW_OK;
+    if (status == SINEW_OK)
+        *factor = made;
+    else
+        sn_cholesky_destroy(made);
+    return status;
 }
 
 static sinew_status check_values(const sn_cholesky *factor, const sn_sparse *matrix,
@@ -106,17 +114,48 @@ static sinew_status check_values(const sn_cholesky *factor, const sn_sparse *mat
     return SINEW_OK;
 }
 
+static sn_factor_column library_column(const void *factor, int column) {
+    const cholmod_factor *library = factor;
+    if (!library->is_super) {
+        int from = ((const int *)library->p)[column];
+        return (sn_factor_column){((const int *)library->nz)[column],
+                                  (const int *)library->i + from,
+                                  (const double *)library->x + from};
+    }
+    /* the supernode that holds the column: the last that starts at or before it */
+    const int *first = library->super, *rows = library->pi, *values = library->px;
+    int low = 0, high = (int)library->nsuper;
+    while (high - low > 1) {
+        int middle = low + (high - low) / 2;
+        if (first[middle] <= column)
+            low = middle;
+        else
+            high = middle;
+    }
+    int offset = column - first[low], height = rows[low + 1] - rows[low];
+    return (sn_factor_column){height - offset, (const int *)library->s + rows[low] + offset,
+                              (const double *)library->x + values[low] +
+                                  (size_t)offset * ((size_t)height + 1)};
+}
+
 sinew_status sn_cholesky_factor(sn_cholesky *factor, const sn_sparse *matrix, sinew_error *error) {
     SN_TRY(check_values(factor, matrix, error));
     if (factor->size == 0) return SINEW_OK;
     cholmod_sparse view = view_of(matrix);
+    cholmod_factor *library = factor->library;
     sn_library_threads saved = sn_library_threads_cap();
-    cholmod_factorize(&view, factor->factor, &factor->common);
+    cholmod_factorize(&view, library, &factor->common);
     sn_library_threads_restore(saved);
     if (factor->common.status < CHOLMOD_OK) return library_failure(factor, error);
-    if (factor->factor->minor < factor->factor->n)
+    if (library->minor < library->n)
         return sn_fail(error, SINEW_BAD_INPUT, "the matrix is not positive definite at column %d",
-                       ((const int *)factor->factor->Perm)[factor->factor->minor]);
+                       ((const int *)library->Perm)[library->minor]);
+    sn_supernodal_load(factor->pattern, library_column, library, factor->values);
+    /* Most systems are factored once: their second copy is given back. Those that are factored
+     * again keep it. */
+    if (factor->factorizations++ == 0)
+        cholmod_change_factor(CHOLMOD_PATTERN, 1, library->is_super, 1, 1, library,
+                              &factor->common);
     return SINEW_OK;
 }
 
@@ -133,8 +172,11 @@ sinew_status sn_cholesky_create(const sn_sparse *matrix, sn_cholesky_kind kind,
 
 void sn_cholesky_destroy(sn_cholesky *factor) {
     if (!factor) return;
-    if (factor->factor) cholmod_free_factor(&factor->factor, &factor->common);
+    if (factor->library) cholmod_free_factor(&factor->library, &factor->common);
     cholmod_finish(&factor->common);
+    sn_supernodal_destroy(factor->pattern);
+    sn_free_aligned(factor->values);
+    sn_free_aligned(factor->values_f32);
     sn_free(factor);
 }
 
@@ -143,19 +185,20 @@ int sn_cholesky_size(const sn_cholesky *factor) {
 }
 
 size_t sn_cholesky_nonzeros(const sn_cholesky *factor) {
-    return factor->factor->is_super ? factor->factor->xsize : factor->factor->nzmax;
+    return factor->pattern->values;
 }
 
 sinew_status sn_cholesky_work_create(const sn_cholesky *factor, int max_count,
                                      sn_cholesky_work **work, sinew_error *error) {
     *work = NULL;
     SN_REQUIRE(max_count >= 1, error);
+    const sn_supernodal *pattern = factor->pattern;
+    size_t sides = max_count < SN_SUPERNODAL_SIDES ? (size_t)max_count : SN_SUPERNODAL_SIDES;
     sn_cholesky_work *made = SN_NEW0(sn_cholesky_work, 1);
     if (!made) return sn_no_memory(error);
-    made->max_count = max_count;
-    start_library(&made->common);
-    made->right = SN_NEW(double, (size_t)factor->size *(size_t)max_count);
-    if (!made->right) {
+    made->x = sn_alloc_aligned((size_t)(pattern->size + pattern->copies), sides * sizeof(double));
+    made->scratch = sn_alloc_aligned(pattern->scratch, sides * sizeof(double));
+    if (!made->x || !made->scratch) {
         sn_cholesky_work_destroy(made);
         return sn_no_memory(error);
     }
@@ -165,53 +208,33 @@ sinew_status sn_cholesky_work_create(const sn_cholesky *factor, int max_count,
 
 void sn_cholesky_work_destroy(sn_cholesky_work *work) {
     if (!work) return;
-    cholmod_free_dense(&work->solution, &work->common);
-    cholmod_free_dense(&work->buffer_a, &work->common);
-    cholmod_free_dense(&work->buffer_b, &work->common);
-    cholmod_finish(&work->common);
-    sn_free(work->right);
+    sn_free_aligned(work->x);
+    sn_free_aligned(work->scratch);
     sn_free(work);
-}
-
-static const double *solve_columns(const sn_cholesky *factor, sn_cholesky_work *work, int count) {
-    size_t n = (size_t)factor->size;
-    cholmod_dense right = {.nrow = n,
-                           .ncol = (size_t)count,
-                           .nzmax = n * (size_t)count,
-                           .d = n,
-                           .x = work->right,
-                           .xtype = CHOLMOD_REAL,
-                           .dtype = CHOLMOD_DOUBLE};
-    sn_library_threads saved = sn_library_threads_cap();
-    cholmod_solve2(CHOLMOD_A, factor->factor, &right, NULL, &work->solution, NULL, &work->buffer_a,
-                   &work->buffer_b, &work->common);
-    sn_library_threads_restore(saved);
-    return work->solution->x;
 }
 
 void sn_cholesky_solve(const sn_cholesky *factor, sn_cholesky_work *work, int count,
                        const double *b, double *x) {
-    size_t n = (size_t)factor->size, c = (size_t)count;
-    if (n == 0) return;
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < c; k++) work->right[k * n + i] = b[i * c + k];
-    const double *solution = solve_columns(factor, work, count);
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < c; k++) x[i * c + k] = solution[k * n + i];
+    for (int k = 0; k < count; k += SN_SUPERNODAL_SIDES) {
+        int sides = count - k < SN_SUPERNODAL_SIDES ? count - k : SN_SUPERNODAL_SIDES;
+        sn_supernodal_solve(factor->pattern, factor->values, sides, count, b + k, x + k, work->x,
+                            work->scratch);
+    }
 }
 
 sinew_status sn_cholesky_prepare_f32(sn_cholesky *factor, sinew_error *error) {
-    (void)factor, (void)error;
+    size_t count = factor->pattern->values;
+    if (!factor->values_f32) factor->values_f32 = sn_alloc_aligned(count, sizeof(float));
+    if (!factor->values_f32) return sn_no_memory(error);
+    for (size_t i = 0; i < count; i++) factor->values_f32[i] = (float)factor->values[i];
     return SINEW_OK;
 }
 
 void sn_cholesky_solve_f32(const sn_cholesky *factor, sn_cholesky_work *work, int count,
                            const float *b, float *x) {
-    size_t n = (size_t)factor->size, c = (size_t)count;
-    if (n == 0) return;
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < c; k++) work->right[k * n + i] = (double)b[i * c + k];
-    const double *solution = solve_columns(factor, work, count);
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < c; k++) x[i * c + k] = (float)solution[k * n + i];
+    for (int k = 0; k < count; k += SN_SUPERNODAL_SIDES) {
+        int sides = count - k < SN_SUPERNODAL_SIDES ? count - k : SN_SUPERNODAL_SIDES;
+        sn_supernodal_solve_f32(factor->pattern, factor->values_f32, sides, count, b + k, x + k,
+                                work->x, work->scratch);
+    }
 }

@@ -2,9 +2,12 @@
  *
  *   sn_cholesky_analyze   ordering and pattern, kept for all matrices of the same pattern
  *   sn_cholesky_factor    numeric; SINEW_BAD_INPUT names the column when not positive definite
- *   sn_cholesky_solve     double, through the solver library
- *   sn_cholesky_solve_f32 single, our own supernodal sweep over an f32 copy of the factor: several
- *                         times faster, relative error about 1e-6
+ *   sn_cholesky_solve     double, our own supernodal sweep (supernodal.h)
+ *   sn_cholesky_solve_f32 single, the same sweep over an f32 copy of the factor: half the bytes,
+ *                         relative error about 1e-6
+ *
+ * CHOLMOD orders and factors. Solves use sn_threads() threads over independent subtrees and have
+ * the same bits for any number of them.
  *
  * Right-hand sides are interleaved: b[k + count * row], k < count, as positions are.
  *
@@ -31,10 +34,10 @@ sinew_status sn_cholesky_create(const sn_sparse *matrix, sn_cholesky_kind kind,
                                 sn_cholesky **factor, sinew_error *error);
 void sn_cholesky_destroy(sn_cholesky *factor);
 int sn_cholesky_size(const sn_cholesky *factor);
-/* Entries of the factor, and the bytes that one solve reads. */
+/* Values that one sweep over the factor reads, padding included; a solve makes two sweeps. */
 size_t sn_cholesky_nonzeros(const sn_cholesky *factor);
 
-/* Workspace for up to `max_count` right-hand sides. */
+/* Workspace for up to `max_count` right-hand sides; any time after the analysis. */
 sinew_status sn_cholesky_work_create(const sn_cholesky *factor, int max_count,
                                      sn_cholesky_work **work, sinew_error *error);
 void sn_cholesky_work_destroy(sn_cholesky_work *work);
@@ -45,8 +48,7 @@ void sn_cholesky_solve(const sn_cholesky *factor, sn_cholesky_work *work, int co
 
 /* Makes the f32 copy of the current numeric factor; call again after each sn_cholesky_factor. */
 sinew_status sn_cholesky_prepare_f32(sn_cholesky *factor, sinew_error *error);
-/* count is 1 or 3. Uses sn_threads() threads over independent subtrees; the same bits for any
- * number of them. x may be b. */
+/* x may be b. */
 void sn_cholesky_solve_f32(const sn_cholesky *factor, sn_cholesky_work *work, int count,
                            const float *b, float *x);
 

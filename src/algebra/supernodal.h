@@ -1,0 +1,90 @@
+/* Triangular solves with a sparse Cholesky factor, by supernodes: L L^T x = b.
+ *
+ * Based on: Ng and Peyton 1993 (supernodes), Ashcraft and Grimes 1989 (relaxed amalgamation),
+ * George, Heath, Liu and Ng 1989 (subtrees as tasks).
+ * We differ in: supernodes merge by a cost model of this sweep; the factor is stored in panels of
+ * four columns, eight rows at a time, in the order in which both sweeps read it; subtrees are cut
+ * independently of the number of threads and write to their ancestors through private copies of
+ * their rows that are added in order, so the bits are the same for any number of threads.
+ *
+ * A supernode is a run of columns with nearly the same rows below it:
+ *
+ *     columns   first .. first + width
+ *     +------+
+ *     |\     |  width x width lower triangle
+ *     | \    |
+ *     +------+
+ *     |      |  `below` further rows, row[] says which
+ *     +------+
+ *
+ * The tree of supernodes is split into subtrees (grouped in tasks that threads share) and a top
+ * that one thread walks. A subtree touches its own columns and, above them, only the rows below
+ * its root: these get private places behind the solution vector.
+ *
+ *     x:  [ n unknowns in factor order | rows of subtree 0 | rows of subtree 1 | ... ] */
+#ifndef SN_ALGEBRA_SUPERNODAL_H
+#define SN_ALGEBRA_SUPERNODAL_H
+
+#include <stddef.h>
+
+#include "algebra/sparse.h"
+
+/* Rows handled at a time, columns of a panel, most right-hand sides of one sweep. */
+enum { SN_SUPERNODAL_LANES = 8, SN_SUPERNODAL_PANEL = 4, SN_SUPERNODAL_SIDES = 4 };
+
+typedef struct sn_supernode {
+    int first, width, below;
+    int rows;      /* its `below` rows start here in row[] */
+    size_t values; /* its panels start here in the value array */
+} sn_supernode;
+
+/* Supernodes listed in member[begin .. end), children before parents. */
+typedef struct sn_supernodal_task {
+    int begin, end;
+    int stride;     /* room for the longest supernode, a multiple of SN_SUPERNODAL_LANES */
+    size_t scratch; /* its place in the scratch array, in units of one right-hand side */
+} sn_supernodal_task;
+
+typedef struct sn_supernodal {
+    int size, count;
+    sn_supernode *node;
+    int *row;         /* places in x: below `size` the unknowns, above the private copies */
+    int *permutation; /* factor order -> caller's order */
+    int *member;
+    int tasks;                /* subtree tasks; task[tasks] is the top */
+    sn_supernodal_task *task; /* tasks + 1 */
+    int copies;               /* private places behind x */
+    int *copy_of;             /* the unknown that each of them stands for */
+    size_t values;            /* length of a value array */
+    size_t scratch;           /* length of the scratch array for one right-hand side */
+    size_t entries;           /* of the factor that the values hold, without padding */
+} sn_supernodal;
+
+/* Pattern of the factor of `matrix` in the order `permutation` (factor order -> matrix order),
+ * which must be a postorder of the elimination tree; column_count has the entries of each column
+ * of L with its diagonal. */
+sinew_status sn_supernodal_create(const sn_sparse *matrix, const int *permutation,
+                                  const int *column_count, sn_supernodal **pattern,
+                                  sinew_error *error);
+void sn_supernodal_destroy(sn_supernodal *pattern);
+
+/* One column of L as the factorization has it: rows increase, the diagonal comes first. */
+typedef struct sn_factor_column {
+    int count;
+    const int *row;
+    const double *value;
+} sn_factor_column;
+typedef sn_factor_column sn_factor_reader(const void *factor, int column);
+
+/* Fills values[pattern->values] from the columns of a factor. */
+void sn_supernodal_load(const sn_supernodal *pattern, sn_factor_reader *column, const void *factor,
+                        double *values);
+/* One sweep for `sides` <= SN_SUPERNODAL_SIDES interleaved right-hand sides. x holds
+ * (size + copies) * sides, scratch pattern->scratch * sides; stride: right-hand sides in the
+ * caller's arrays b and out, which may be the same. */
+void sn_supernodal_solve(const sn_supernodal *pattern, const double *values, int sides, int stride,
+                         const double *b, double *out, double *x, double *scratch);
+void sn_supernodal_solve_f32(const sn_supernodal *pattern, const float *values, int sides,
+                             int stride, const float *b, float *out, float *x, float *scratch);
+
+#endif
