@@ -8,8 +8,15 @@
 #include "base/memory.h"
 #include "base/threads.h"
 
-/* Tiles of C: large enough for full speed of one core, small enough to share among threads. */
-enum { TILE = 192, APPLY_BLOCK = 2048, THREADED_FLOPS = 2000000, THREADED_ENTRIES = 200000 };
+/* Tiles of C: large enough for full speed of one core, small enough to share among threads. They
+ * depend on the shape of C alone. */
+enum {
+    TILE = 192,
+    SKINNY_TILE = 512,
+    APPLY_BLOCK = 2048,
+    THREADED_FLOPS = 2000000,
+    THREADED_ENTRIES = 200000
+};
 
 #define REAL            double
 #define NAME(name)      sn_dense_##name

@@ -3,7 +3,8 @@
 void NAME(multiply)(sn_transpose op_a, sn_transpose op_b, int rows, int columns, int inner,
                     REAL alpha, const REAL *A, const REAL *B, REAL beta, REAL *C) {
     if (rows == 0 || columns == 0) return;
-    int tiles_down = (rows + TILE - 1) / TILE, tiles_across = (columns + TILE - 1) / TILE;
+    int high = columns > 16 ? TILE : rows > 8192 ? SKINNY_TILE : SKINNY_TILE / 16;
+    int tiles_down = (rows + high - 1) / high, tiles_across = (columns + TILE - 1) / TILE;
     int stride_a = op_a == SN_AS_IS ? rows : inner, stride_b = op_b == SN_AS_IS ? inner : columns;
     if (stride_a < 1) stride_a = 1;
     if (stride_b < 1) stride_b = 1;
@@ -11,8 +12,8 @@ void NAME(multiply)(sn_transpose op_a, sn_transpose op_b, int rows, int columns,
     sn_library_threads saved = sn_library_threads_cap();
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
     for (int tile = 0; tile < tiles_down * tiles_across; tile++) {
-        int i = tile % tiles_down * TILE, j = tile / tiles_down * TILE;
-        int height = rows - i < TILE ? rows - i : TILE;
+        int i = tile % tiles_down * high, j = tile / tiles_down * TILE;
+        int height = rows - i < high ? rows - i : high;
         int width = columns - j < TILE ? columns - j : TILE;
         BLAS(gemm, CblasColMajor, op_a == SN_AS_IS ? CblasNoTrans : CblasTrans,
              op_b == SN_AS_IS ? CblasNoTrans : CblasTrans, height, width, inner, alpha,

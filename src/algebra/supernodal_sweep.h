@@ -128,13 +128,10 @@ ALWAYS_INLINE void NAME(run)(const sn_supernodal *pattern, int t, bool down, con
     const sn_supernodal_task *task = &pattern->task[t];
     REAL *local = scratch + task->scratch * (size_t)sides;
     if (down)
-        for (int m = task->end - 1; m >= task->begin; m--)
-            NAME(backward)
-            (pattern, &pattern->node[pattern->member[m]], values, x, local, task->stride, sides);
-    else
-        for (int m = task->begin; m < task->end; m++)
-            NAME(forward)
-            (pattern, &pattern->node[pattern->member[m]], values, x, local, task->stride, sides);
+        for (int m = task->end - 1; m >= task->begin; m--) NAME(backward)
+    (pattern, &pattern->node[pattern->member[m]], values, x, local, task->stride, sides);
+    else for (int m = task->begin; m < task->end; m++) NAME(forward)(
+        pattern, &pattern->node[pattern->member[m]], values, x, local, task->stride, sides);
 }
 
 static void NAME(run_task)(const sn_supernodal *pattern, int t, bool down, const REAL *values,
