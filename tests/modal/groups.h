@@ -1,0 +1,5 @@
+#ifndef TESTS_MODAL_GROUPS_H
+#define TESTS_MODAL_GROUPS_H
+int test_oscillator(void);
+int test_wiggly(void);
+#endif
