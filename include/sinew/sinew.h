@@ -3,6 +3,7 @@
 #define SINEW_H
 
 #include "sinew/cache.h"
+#include "sinew/check.h"
 #include "sinew/curves.h"
 #include "sinew/frames.h"
 #include "sinew/io.h"

@@ -9,5 +9,6 @@ int main(void) {
     failed += test_operators();
     failed += test_intersections();
     failed += test_queries();
+    failed += test_checks();
     return failed != 0;
 }
