@@ -1,0 +1,398 @@
+/* sinew render: pictures and videos of meshes and point caches. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/vec3.h"
+#include "verb.h"
+
+enum { MAX_SHAPES = 64, MAX_VIEWS = 8 };
+
+static const cli_option options[] = {
+    {"--out", CLI_TEXT, "FILE", "picture (.png) or video (.mp4, .webm, .gif, .webp); required", 0,
+     0, false},
+    {"--mesh", CLI_TEXT, "FILE", "faces for point caches, which hold vertices only", 0, 0, false},
+    {"--frame", CLI_TEXT, "LIST",
+     "frames of the caches, from 0, as 12 or 0,12,24; 'all' spreads 12 over the clip (default 0)",
+     0, 0, false},
+    {"--against", CLI_TEXT, "FILE",
+     "mesh or cache to compare with: a heat map of the distance of each vertex", 0, 0, false},
+    {"--heat", CLI_TEXT, "FILE", "heat map from a CSV 'vertex,value'", 0, 0, false},
+    {"--heat-range", CLI_TEXT, "LOW,HIGH", "range of the colours (default: of the values)", 0, 0,
+     false},
+    {"--heat-unit", CLI_TEXT, "TEXT", "unit beside the colour bar", 0, 0, false},
+    {"--obstacle", CLI_TEXT, "FILE", "a mesh shown in grey with every shape", 0, 0, true},
+    {"--views", CLI_TEXT, "LIST", "several azimuths in degrees, a panel each: 0,45,90", 0, 0,
+     false},
+    {"--azimuth", CLI_NUMBER, "DEGREES", "camera around the shape, 0 is the front (default 25)",
+     -3600, 3600, false},
+    {"--elevation", CLI_NUMBER, "DEGREES", "camera above the horizon (default 8)", -90, 90, false},
+    {"--zoom", CLI_NUMBER, "FACTOR", "1 fits the shape (default 1)", 0.01, 100, false},
+    {"--up", CLI_CHOICE, "y|z", "axis that points up (default y)", 0, 0, false},
+    {"--size", CLI_TEXT, "WxH", "pixels (default 1280x720)", 0, 0, false},
+    {"--columns", CLI_INTEGER, "N", "panels in a row (default: as fits)", 1, 64, false},
+    {"--wireframe", CLI_FLAG, NULL, "draw the edges of the faces", 0, 0, false},
+    {"--no-ground", CLI_FLAG, NULL, "no shadow on the floor", 0, 0, false},
+    {"--label", CLI_TEXT, "TEXT", "label of the next shape, in order; '-' for none", 0, 0, true},
+    {"--title", CLI_TEXT, "TEXT", "line above the panels", 0, 0, false},
+    {"--turntable", CLI_NUMBER, "SECONDS", "video of one turn around the shapes", 0.1, 600, false},
+    {"--fps", CLI_NUMBER, "RATE", "frames a second of a video (default: the cache's, or 30)", 0.1,
+     1000, false},
+    CLI_END,
+};
+
+/* One thing to show: a mesh, or a mesh moved by a cache. */
+typedef struct shape {
+    sinew_mesh *mesh;
+    sinew_frames *frames; /* NULL: a still */
+    char *label;
+} shape;
+
+typedef struct stage {
+    shape shapes[MAX_SHAPES];
+    int shape_count;
+    shape reference; /* --against */
+    double *heat;    /* --heat, per vertex */
+    sinew_mesh *obstacles[MAX_SHAPES];
+    int obstacle_count;
+    double views[MAX_VIEWS];
+    int view_count;
+    sinew_render_options picture;
+} stage;
+
+static void free_shape(shape *s) {
+    sinew_mesh_destroy(s->mesh);
+    sinew_frames_destroy(s->frames);
+    sinew_free(s->label);
+}
+
+static void free_stage(stage *s) {
+    for (int i = 0; i < s->shape_count; i++) free_shape(&s->shapes[i]);
+    free_shape(&s->reference);
+    for (int i = 0; i < s->obstacle_count; i++) sinew_mesh_destroy(s->obstacles[i]);
+    sn_free(s->heat);
+}
+
+static bool is_cache(const char *path) {
+    return sn_has_ending(path, "pc2") || sn_has_ending(path, "mdd");
+}
+
+static sinew_status load_shape(cli_call *call, const char *path, shape *s) {
+    const char *faces = cli_text(call, "--mesh");
+    if (is_cache(path)) {
+        if (!faces) return cli_usage(call, "%s holds vertices only: give --mesh FILE", path);
+        SN_TRY(sinew_frames_read(path, &s->frames, &call->error));
+        if (s->frames->frame_count < 1)
+            return sn_fail(&call->error, SINEW_BAD_INPUT, "%s: no frames", path);
+    }
+    if (is_cache(path) || sn_is_folder(path)) {
+        const char *rig_path = sn_is_folder(path) ? path : faces;
+        if (sn_is_folder(rig_path)) {
+            sinew_rig *rig;
+            SN_TRY(sinew_rig_read(1, &rig_path, &rig, &call->error));
+            s->mesh = rig->neutral;
+            rig->neutral = NULL;
+            sinew_rig_destroy(rig);
+        } else
+            SN_TRY(sinew_mesh_read(faces, &s->mesh, &call->error));
+    } else
+        SN_TRY(sinew_mesh_read(path, &s->mesh, &call->error));
+    if (s->frames && s->frames->vertex_count != s->mesh->vertex_count)
+        return sn_fail(&call->error, SINEW_BAD_INPUT, "%s: %d vertices, but %s has %d", path,
+                       s->frames->vertex_count, faces, s->mesh->vertex_count);
+    s->label = sn_path_stem(path);
+    return s->label ? SINEW_OK : sn_no_memory(&call->error);
+}
+
+/* CSV `vertex,value`, one line each, a header allowed. */
+static sinew_status load_heat(cli_call *call, const char *path, int vertex_count, double **heat) {
+    char *text;
+    size_t size;
+    SN_TRY(sn_file_read(path, &text, &size, &call->error));
+    sinew_status status = SINEW_OK;
+    *heat = SN_NEW0(double, vertex_count);
+    if (!*heat) status = sn_no_memory(&call->error);
+    int line = 0;
+    for (char *rest = text, *next; status == SINEW_OK && *rest; rest = next) {
+        next = rest + strcspn(rest, "\n");
+        if (*next) *next++ = '\0';
+        line++;
+        char *end;
+        long vertex = strtol(rest, &end, 10);
+        if (*end != ',') {
+            if (line == 1 || *rest == '#' || !rest[strspn(rest, " \r")]) continue;
+            status = sn_fail(&call->error, SINEW_BAD_INPUT, "%s:%d: expected 'vertex,value'", path,
+                             line);
+        } else if (vertex < 0 || vertex >= vertex_count)
+            status = sn_fail(&call->error, SINEW_BAD_INPUT, "%s:%d: vertex %ld: the mesh has %d",
+                             path, line, vertex, vertex_count);
+        else
+            (*heat)[vertex] = strtod(end + 1, NULL);
+    }
+    sn_free(text);
+    return status;
+}
+
+static sinew_status read_options(cli_call *call, stage *s) {
+    sinew_render_options *o = &s->picture;
+    sinew_render_options_default(o);
+    o->azimuth = cli_number(call, "--azimuth", o->azimuth);
+    o->elevation = cli_number(call, "--elevation", o->elevation);
+    o->zoom = cli_number(call, "--zoom", o->zoom);
+    o->up = cli_choice(call, "--up", 0) == 1 ? 'z' : 'y';
+    o->columns = cli_integer(call, "--columns", 0);
+    o->wireframe = cli_given(call, "--wireframe");
+    o->ground = !cli_given(call, "--no-ground");
+    o->title = cli_text(call, "--title");
+    o->heat_unit = cli_text(call, "--heat-unit");
+    const char *size = cli_text(call, "--size");
+    char tail;
+    if (size && (sscanf(size, "%dx%d%c", &o->width, &o->height, &tail) != 2 || o->width < 1 ||
+                 o->height < 1))
+        return cli_usage(call, "--size %s: expected WIDTHxHEIGHT such as 1920x1080", size);
+    double *numbers;
+    int count;
+    const char *range = cli_text(call, "--heat-range");
+    if (range) {
+        SN_TRY(cli_parse_numbers(call, range, "--heat-range", &numbers, &count));
+        bool right = count == 2 && numbers[0] < numbers[1];
+        if (right) o->heat_low = numbers[0], o->heat_high = numbers[1];
+        sinew_free(numbers);
+        if (!right) return cli_usage(call, "--heat-range %s: expected LOW,HIGH", range);
+    }
+    const char *views = cli_text(call, "--views");
+    s->view_count = 1;
+    if (views) {
+        SN_TRY(cli_parse_numbers(call, views, "--views", &numbers, &count));
+        s->view_count = count < MAX_VIEWS ? count : MAX_VIEWS;
+        for (int i = 0; i < s->view_count; i++) s->views[i] = numbers[i];
+        sinew_free(numbers);
+        if (count > MAX_VIEWS) return cli_usage(call, "--views: at most %d", MAX_VIEWS);
+        o->azimuth = 0;
+    }
+    return SINEW_OK;
+}
+
+static sinew_status load_stage(cli_call *call, stage *s) {
+    SN_TRY(read_options(call, s));
+    if (call->argument_count > MAX_SHAPES)
+        return cli_usage(call, "at most %d shapes in a picture", MAX_SHAPES);
+    for (int i = 0; i < call->argument_count; i++) {
+        s->shape_count++;
+        SN_TRY(load_shape(call, call->arguments[i], &s->shapes[i]));
+        if (i < cli_count(call, "--label")) {
+            const char *label = cli_text_at(call, "--label", i);
+            sinew_free(s->shapes[i].label);
+            s->shapes[i].label = strcmp(label, "-") ? sn_strdup(label) : NULL;
+        } else if (call->argument_count == 1) {
+            sinew_free(s->shapes[i].label);
+            s->shapes[i].label = NULL;
+        }
+    }
+    const char *against = cli_text(call, "--against");
+    if (against) {
+        SN_TRY(load_shape(call, against, &s->reference));
+        for (int i = 0; i < s->shape_count; i++)
+            if (s->shapes[i].mesh->vertex_count != s->reference.mesh->vertex_count)
+                return sn_fail(&call->error, SINEW_BAD_INPUT, "%s: %d vertices, but %s has %d",
+                               against, s->reference.mesh->vertex_count, call->arguments[i],
+                               s->shapes[i].mesh->vertex_count);
+    }
+    const char *heat = cli_text(call, "--heat");
+    if (heat) SN_TRY(load_heat(call, heat, s->shapes[0].mesh->vertex_count, &s->heat));
+    for (int i = 0; i < cli_count(call, "--obstacle") && i < MAX_SHAPES; i++) {
+        SN_TRY(sinew_mesh_read(cli_text_at(call, "--obstacle", i), &s->obstacles[i], &call->error));
+        s->obstacle_count++;
+    }
+    return SINEW_OK;
+}
+
+static int frame_limit(const stage *s) {
+    int most = 1;
+    for (int i = 0; i < s->shape_count; i++)
+        if (s->shapes[i].frames && s->shapes[i].frames->frame_count > most)
+            most = s->shapes[i].frames->frame_count;
+    return most;
+}
+
+/* Positions of a shape at a frame, the last one held. Newly allocated; NULL: no memory. */
+static double *positions_at(const shape *s, int frame) {
+    size_t count = 3 * (size_t)s->mesh->vertex_count;
+    if (!s->frames) return sn_memdup(s->mesh->positions, count, sizeof(double));
+    double *x = SN_NEW(double, count);
+    if (!x) return NULL;
+    if (frame >= s->frames->frame_count) frame = s->frames->frame_count - 1;
+    const float *row = s->frames->positions + (size_t)frame * count;
+    for (size_t i = 0; i < count; i++) x[i] = row[i];
+    return x;
+}
+
+static double *distance_heat(const stage *s, const double *x, int frame) {
+    int n = s->reference.mesh->vertex_count;
+    double *y = positions_at(&s->reference, frame), *heat = SN_NEW(double, n);
+    for (int v = 0; y && heat && v < n; v++) heat[v] = sn_distance(sn_at(x, v), sn_at(y, v));
+    if (!y) sn_free(heat), heat = NULL;
+    sn_free(y);
+    return heat;
+}
+
+/* One image: every shape at every listed frame, from every view. */
+static sinew_status draw(cli_call *call, const stage *s, const int *frames, int frame_count,
+                         double turn, sinew_image **image) {
+    int count = s->shape_count * frame_count * s->view_count;
+    sinew_panel *panels = SN_NEW0(sinew_panel, count);
+    char(*labels)[160] = sn_calloc((size_t)count, sizeof *labels);
+    sinew_status status = panels && labels ? SINEW_OK : sn_no_memory(&call->error);
+    for (int p = 0; status == SINEW_OK && p < count; p++) {
+        int shape_index = p / (frame_count * s->view_count);
+        int frame = frames[p / s->view_count % frame_count], view = p % s->view_count;
+        const shape *one = &s->shapes[shape_index];
+        sinew_panel *panel = &panels[p];
+        panel->mesh = one->mesh;
+        panel->turn = turn + s->views[view];
+        panel->extras = (const sinew_mesh *const *)s->obstacles;
+        panel->extra_count = s->obstacle_count;
+        double *x = positions_at(one, frame), *heat = NULL;
+        panel->positions = x;
+        if (!x) status = sn_no_memory(&call->error);
+        if (s->reference.mesh && x) {
+            heat = distance_heat(s, x, frame);
+            if (!heat) status = sn_no_memory(&call->error);
+        } else if (s->heat && shape_index == 0)
+            heat = sn_memdup(s->heat, (size_t)one->mesh->vertex_count, sizeof(double));
+        panel->heat = heat;
+        if (frame_count > 1)
+            snprintf(labels[p], sizeof labels[p], "%s%sframe %d", one->label ? one->label : "",
+                     one->label ? ", " : "", frame);
+        else if (one->label)
+            snprintf(labels[p], sizeof labels[p], "%s", one->label);
+        panel->label = *labels[p] ? labels[p] : NULL;
+    }
+    if (status == SINEW_OK) status = sinew_render(count, panels, &s->picture, image, &call->error);
+    for (int p = 0; panels && p < count; p++) {
+        sn_free((void *)panels[p].positions);
+        sn_free((void *)panels[p].heat);
+    }
+    sn_free(panels), sn_free(labels);
+    return status;
+}
+
+static sinew_status draw_picture(cli_call *call, const stage *s, const char *out) {
+    int frames[MAX_SHAPES] = {0}, count = 1, limit = frame_limit(s);
+    const char *list = cli_text(call, "--frame");
+    if (list && !strcmp(list, "all")) {
+        count = limit < 12 ? limit : 12;
+        for (int i = 0; i < count; i++)
+            frames[i] = count > 1 ? (int)lrint((double)i * (limit - 1) / (count - 1)) : 0;
+    } else if (list) {
+        double *numbers;
+        SN_TRY(cli_parse_numbers(call, list, "--frame", &numbers, &count));
+        bool right = count <= MAX_SHAPES;
+        for (int i = 0; right && i < count; i++) {
+            right = numbers[i] >= 0 && numbers[i] < limit && numbers[i] == floor(numbers[i]);
+            frames[i] = right ? (int)numbers[i] : 0;
+        }
+        sinew_free(numbers);
+        if (!right)
+            return cli_usage(call, "--frame %s: whole numbers from 0 to %d", list, limit - 1);
+    }
+    sinew_image *image;
+    SN_TRY(draw(call, s, frames, count, 0, &image));
+    sinew_status status = sinew_image_write(out, image, &call->error);
+    sinew_image_destroy(image);
+    return status;
+}
+
+/* The sphere that fits every frame, so that the camera stands still. */
+static sinew_status fit_all(cli_call *call, stage *s) {
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    int limit = frame_limit(s), step = limit / 60 + 1;
+    for (int i = 0; i < s->shape_count; i++)
+        for (int f = 0; f < limit; f += step) {
+            double *x = positions_at(&s->shapes[i], f), center[3], radius;
+            if (!x) return sn_no_memory(&call->error);
+            sinew_panel panel = {.mesh = s->shapes[i].mesh, .positions = x};
+            sinew_render_fit(1, &panel, center, &radius);
+            for (int k = 0; k < 3; k++) {
+                low[k] = fmin(low[k], center[k] - 0.62 * radius);
+                high[k] = fmax(high[k], center[k] + 0.62 * radius);
+            }
+            sn_free(x);
+        }
+    double square = 0;
+    for (int k = 0; k < 3; k++) {
+        s->picture.center[k] = 0.5 * (low[k] + high[k]);
+        square += 0.25 * (high[k] - low[k]) * (high[k] - low[k]);
+    }
+    s->picture.radius = 0.82 * sqrt(square);
+    return SINEW_OK;
+}
+
+static sinew_status draw_video(cli_call *call, stage *s, const char *out) {
+    double rate = 30, turn = cli_number(call, "--turntable", 0);
+    for (int i = 0; i < s->shape_count; i++)
+        if (s->shapes[i].frames && s->shapes[i].frames->rate > 0) rate = s->shapes[i].frames->rate;
+    rate = cli_number(call, "--fps", rate);
+    int count = turn > 0 ? (int)lrint(turn * rate) : frame_limit(s);
+    if (count < 1) count = 1;
+    SN_TRY(fit_all(call, s));
+    sinew_video *video;
+    SN_TRY(sinew_video_open(out, s->picture.width, s->picture.height, rate, &video, &call->error));
+    sinew_status status = SINEW_OK;
+    for (int f = 0; status == SINEW_OK && f < count; f++) {
+        if (call->monitor->cancelled && call->monitor->cancelled(call->monitor->user)) {
+            status = sn_fail(&call->error, SINEW_CANCELLED, "cancelled");
+            break;
+        }
+        sinew_image *image;
+        status = draw(call, s, &f, 1, turn > 0 ? 360.0 * f / count : 0, &image);
+        if (status != SINEW_OK) break;
+        status = sinew_video_add(video, image, &call->error);
+        sinew_image_destroy(image);
+        if (call->monitor->progress)
+            call->monitor->progress((f + 1.0) / count, "render", call->monitor->user);
+    }
+    if (status != SINEW_OK) {
+        sinew_video_abandon(video);
+        return status;
+    }
+    return sinew_video_close(video, &call->error);
+}
+
+static sinew_status run(cli_call *call) {
+    const char *out = cli_text(call, "--out");
+    if (!out) return cli_usage(call, "--out FILE is required");
+    stage *s = SN_NEW0(stage, 1);
+    if (!s) return sn_no_memory(&call->error);
+    sinew_status status = load_stage(call, s);
+    if (status == SINEW_OK)
+        status = sn_has_ending(out, "png") ? draw_picture(call, s, out) : draw_video(call, s, out);
+    free_stage(s);
+    sn_free(s);
+    if (status == SINEW_OK) cli_say(call, "wrote %s", out);
+    return status;
+}
+
+const cli_verb verb_render = {
+    .name = "render",
+    .summary = "draw meshes and point caches as a picture or a video, without a display",
+    .arguments = "SHAPE...",
+    .minimum = 1,
+    .maximum = -1,
+    .options = options,
+    .description =
+        "Each SHAPE is a mesh, a rig folder (its neutral) or a point cache (.pc2, .mdd; its faces "
+        "come from --mesh), and gets a panel of its own. Parts named eye, teeth or tongue are "
+        "shown "
+        "as such.\n\n"
+        "Pictures are drawn on the processor: no display and no graphics driver is needed. Videos "
+        "need the program ffmpeg.",
+    .example = "sinew sample bar --out bar\n"
+               "sinew render bar --out bar.png --views 0,45 --wireframe --size 640x360\n",
+    .run = run,
+};
