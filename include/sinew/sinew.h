@@ -23,5 +23,7 @@
 #include "sinew/status.h"
 #include "sinew/tets.h"
 #include "sinew/threads.h"
+#include "sinew/transfer.h"
+#include "sinew/warp.h"
 
 #endif

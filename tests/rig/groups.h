@@ -6,4 +6,5 @@ int test_activations(void);
 int test_linear(void);
 int test_curves(void);
 int test_rotation_blend(void);
+int test_transfer(void);
 #endif

@@ -9,5 +9,6 @@ int main(void) {
     failed += test_linear();
     failed += test_curves();
     failed += test_rotation_blend();
+    failed += test_transfer();
     return failed != 0;
 }
