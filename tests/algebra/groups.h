@@ -4,4 +4,7 @@ int test_sparse(void);
 int test_cholesky(void);
 int test_dense(void);
 int test_pcg(void);
+int test_low_rank(void);
+int test_eigen(void);
+int test_box_qp(void);
 #endif

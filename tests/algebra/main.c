@@ -7,5 +7,8 @@ int main(void) {
     failed += test_cholesky();
     failed += test_dense();
     failed += test_pcg();
+    failed += test_low_rank();
+    failed += test_eigen();
+    failed += test_box_qp();
     return failed != 0;
 }
