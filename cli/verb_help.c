@@ -3,11 +3,19 @@
 
 static const cli_option options[] = {
     {"--man", CLI_FLAG, NULL, "print a man page (roff) instead", 0, 0, false},
+    {"--schema", CLI_FLAG, NULL, "print the JSON schema of scene files", 0, 0, false},
     CLI_END,
 };
 
 static sinew_status run(cli_call *call) {
     const cli_verb *verb = NULL;
+    if (cli_given(call, "--schema")) {
+        char *schema;
+        sinew_status status = sinew_scene_schema(&schema, &call->error);
+        if (status == SINEW_OK) puts(schema);
+        if (status == SINEW_OK) sinew_free(schema);
+        return status;
+    }
     if (call->argument_count > 0) {
         const char *name = call->arguments[0];
         verb = cli_find_verb(name);

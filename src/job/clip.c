@@ -1,6 +1,7 @@
 #include "job/clip.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -20,14 +21,21 @@ static sinew_status unknown_slider(const sinew_scene *scene, const sinew_rig *ri
                                    const char *place, const char *name, sinew_error *error) {
     const char **names = SN_NEW(const char *, rig->slider_count);
     if (!names) return sn_no_memory(error);
-    for (int i = 0; i < rig->slider_count; i++) names[i] = rig->sliders[i].name;
+    char known[160] = "";
+    for (int i = 0; i < rig->slider_count; i++) {
+        names[i] = rig->sliders[i].name;
+        size_t used = strlen(known);
+        if (used < sizeof known - 64)
+            snprintf(known + used, sizeof known - used, "%s%.40s", i ? ", " : "", names[i]);
+    }
     const char *nearest = sn_nearest_name(name, rig->slider_count, names);
     sn_free(names);
     if (nearest)
         return sn_scene_fail(scene, error, place, "the rig has no slider '%s'; did you mean '%s'?",
                              name, nearest);
-    return sn_scene_fail(scene, error, place, "the rig has no slider '%s' among its %d", name,
-                         rig->slider_count);
+    return sn_scene_fail(scene, error, place, "the rig has no slider '%s'; it has %d: %s%s", name,
+                         rig->slider_count, known,
+                         strlen(known) < sizeof known - 64 ? "" : ", ...");
 }
 
 sinew_status sn_scene_weights(const sinew_scene *scene, const sinew_rig *rig, const json_t *map,

@@ -1,0 +1,24 @@
+/* Any file the library can read, whatever is in it. */
+#ifndef CLI_FILES_H
+#define CLI_FILES_H
+
+#include "verb.h"
+
+/* Exactly one of them is not NULL. */
+typedef struct cli_file {
+    const char *format; /* "OBJ", "folder", ... */
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    sinew_curves *curves;
+    sinew_markers *markers;
+    sinew_frames *frames;
+    sinew_tets *tets;
+} cli_file;
+
+sinew_status cli_file_read(const char *path, cli_file *file, sinew_error *error);
+void cli_file_free(cli_file *file);
+
+/* The path as it stands, from the root; newly allocated, NULL: no memory. */
+char *cli_absolute_path(const char *path);
+
+#endif

@@ -1,0 +1,38 @@
+/* What verbs that run a job share: options to a scene, the run, the summary. */
+#ifndef CLI_JOBS_H
+#define CLI_JOBS_H
+
+#include "verb.h"
+
+/* {"smile": 0.5, ...} of "smile=0.5,jaw=1"; NULL and a usage error when it is no such list. */
+json_t *cli_weights(cli_call *call, const char *option);
+/* "a-b", "a-" or "a" of --frames; 0 and -1 (all) when absent. */
+sinew_status cli_frame_range(cli_call *call, int *first, int *last);
+
+/* An obstacle of the scene from "sphere:x,y,z,r", "part:NAME" or a file; NULL: usage error. */
+json_t *cli_obstacle(cli_call *call, const char *text);
+/* A pin from "SELECT" or "SELECT@FILE", a pull from "VERTEX=x,y,z[:stiffness]". */
+json_t *cli_pin(cli_call *call, const char *text);
+json_t *cli_pull(cli_call *call, const char *text);
+
+/* A path of the command line for the scene: as it is, or from the root when --scene-out puts the
+ * scene into another folder. */
+json_t *cli_path(const cli_call *call, const char *path);
+
+/* Sets parameters[name] of the document from the option, when it was given. The model must have
+ * that parameter: otherwise a usage error. */
+sinew_status cli_parameter(cli_call *call, json_t *document, const char *model, const char *option,
+                           const char *name);
+
+/* Makes the scene (takes the document), runs it over --frames, adds its figures to the report and
+ * says what was done. `saved`, when not NULL, is where the scene itself is kept. */
+sinew_status cli_run_document(cli_call *call, json_t *document, const char *saved);
+sinew_status cli_run_scene(cli_call *call, const sinew_scene *scene);
+
+/* Options that a verb which builds a scene has in its table. */
+#define CLI_SCENE_OPTION                                                                           \
+    { "--scene-out", CLI_TEXT, "FILE", "keep the job as a scene file, for sinew run", 0, 0, false }
+#define CLI_FRAMES_OPTION                                                                          \
+    { "--frames", CLI_TEXT, "A-B", "only frames A to B of the clip, counted from 0", 0, 0, false }
+
+#endif

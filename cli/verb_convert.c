@@ -1,0 +1,131 @@
+/* sinew convert: between any two formats that hold the same kind of thing. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/monitor.h"
+#include "base/status.h"
+#include "files.h"
+#include "io/format.h"
+#include "job/report.h"
+
+static const cli_option options[] = {
+    {"--mesh", CLI_TEXT, "FILE", "faces and names for formats of frames that hold them", 0, 0,
+     false},
+    {"--out", CLI_TEXT, "OUT", "the same as the last argument", 0, 0, false},
+    CLI_END,
+};
+
+static bool holds_mesh_only(const char *path) {
+    bool mesh = false, rig = false;
+    for (const sn_format *const *f = sn_formats(); *f; f++)
+        if (sn_format_has_ending(*f, path)) {
+            mesh |= (*f)->write_mesh != NULL;
+            rig |= (*f)->write_rig != NULL;
+        }
+    return mesh && !rig;
+}
+
+static sinew_status write_frames(cli_call *call, const sinew_frames *frames, const char *out) {
+    sinew_mesh *mesh = NULL;
+    sinew_error *error = &call->error;
+    if (cli_given(call, "--mesh")) {
+        SN_TRY(sinew_mesh_read(cli_text(call, "--mesh"), &mesh, error));
+        if (mesh->vertex_count != frames->vertex_count) {
+            sinew_status status =
+                sn_fail(error, SINEW_BAD_INPUT, "%s: has %d vertices, the frames have %d",
+                        cli_text(call, "--mesh"), mesh->vertex_count, frames->vertex_count);
+            sinew_mesh_destroy(mesh);
+            return status;
+        }
+    }
+    /* Without a mesh the frames are points. */
+    sinew_mesh points = {.vertex_count = frames->vertex_count};
+    size_t stride = 3 * (size_t)frames->vertex_count;
+    double *positions = SN_NEW0(double, stride);
+    points.positions = positions;
+    sinew_frame_writer *writer = NULL;
+    sinew_status status = positions ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK)
+        status =
+            sinew_frame_writer_open(out, mesh ? mesh : &points, frames->frame_count, frames->start,
+                                    frames->rate > 0 ? frames->rate : 30, &writer, error);
+    for (int k = 0; status == SINEW_OK && k < frames->frame_count; k++) {
+        sn_progress(call->monitor, (double)k / frames->frame_count, "frames");
+        if (sn_cancelled(call->monitor)) status = SINEW_CANCELLED;
+        for (size_t i = 0; i < stride; i++)
+            positions[i] = frames->positions[(size_t)k * stride + i];
+        if (status == SINEW_OK) status = sinew_frame_writer_add(writer, positions, error);
+    }
+    if (status == SINEW_OK)
+        status = sinew_frame_writer_close(writer, error);
+    else if (writer)
+        sinew_frame_writer_abandon(writer);
+    sn_free(positions);
+    sinew_mesh_destroy(mesh);
+    return status;
+}
+
+static sinew_status write_rig(cli_call *call, const sinew_rig *rig, const char *out) {
+    if (!holds_mesh_only(out)) return sinew_rig_write(out, rig, &call->error);
+    if (rig->target_count > 0)
+        cli_warn(call, "%s holds a single mesh: the neutral, without %d targets", out,
+                 rig->target_count);
+    return sinew_mesh_write(out, rig->neutral, &call->error);
+}
+
+/* A mesh becomes a rig without targets where the output holds rigs. */
+static sinew_status write_mesh(cli_call *call, sinew_mesh **mesh, const char *out) {
+    if (*sn_path_ending(out)) return sinew_mesh_write(out, *mesh, &call->error);
+    sinew_rig *rig;
+    sinew_mesh *neutral = *mesh;
+    *mesh = NULL; /* the rig's from here on */
+    SN_TRY(sinew_rig_create(neutral, &rig, &call->error));
+    sinew_status status = sinew_rig_write(out, rig, &call->error);
+    sinew_rig_destroy(rig);
+    return status;
+}
+
+static sinew_status convert(cli_call *call, cli_file *file, const char *out) {
+    const sinew_mesh *mesh = file->rig ? file->rig->neutral : file->mesh;
+    if (mesh) sn_report_sizes(call->report, mesh->vertex_count, mesh->triangle_count);
+    if (file->mesh) return write_mesh(call, &file->mesh, out);
+    if (file->rig) return write_rig(call, file->rig, out);
+    if (file->curves) return sinew_curves_write(out, file->curves, &call->error);
+    if (file->markers) return sinew_markers_write(out, file->markers, &call->error);
+    if (file->tets) return sinew_tets_write(out, file->tets, &call->error);
+    return write_frames(call, file->frames, out);
+}
+
+static sinew_status run(cli_call *call) {
+    int inputs = call->argument_count;
+    const char *out = cli_text(call, "--out");
+    if (!out) out = call->arguments[--inputs];
+    if (inputs < 1) return cli_usage(call, "needs IN and OUT; see 'sinew convert --help'");
+    cli_file file = {0};
+    sinew_status status;
+    if (inputs == 1) {
+        status = cli_file_read(call->arguments[0], &file, &call->error);
+    } else {
+        file.format = "rig"; /* a neutral and what moves it */
+        status = sinew_rig_read(inputs, call->arguments, &file.rig, &call->error);
+    }
+    if (status == SINEW_OK) status = convert(call, &file, out);
+    if (status == SINEW_OK) cli_say(call, "wrote %s", out);
+    cli_file_free(&file);
+    return status;
+}
+
+const cli_verb verb_convert = {
+    .name = "convert",
+    .summary = "between any two formats that hold the same kind of thing",
+    .arguments = "IN... OUT",
+    .minimum = 1,
+    .maximum = -1,
+    .options = options,
+    .description =
+        "The formats are chosen by the endings; an OUT without an ending is a rig folder. Several "
+        "inputs are a rig: a neutral followed by folders of targets or by pose meshes. Vertex "
+        "order and names survive. docs/formats.md says what each format holds.",
+    .example = "sinew sample bar --out bar\n"
+               "sinew convert bar/neutral.obj bar.ply\n",
+    .run = run,
+};

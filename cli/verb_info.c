@@ -1,0 +1,136 @@
+/* sinew info: what is in a file. */
+#include <math.h>
+
+#include "files.h"
+#include "job/report.h"
+
+static const cli_option options[] = {CLI_END};
+
+static void box_of(int count, const double *positions, double low[3], double high[3]) {
+    for (int c = 0; c < 3; c++) low[c] = INFINITY, high[c] = -INFINITY;
+    for (int i = 0; i < 3 * count; i++) {
+        low[i % 3] = fmin(low[i % 3], positions[i]);
+        high[i % 3] = fmax(high[i % 3], positions[i]);
+    }
+}
+
+static void say_mesh(const cli_call *call, const sinew_mesh *mesh, json_t *entry) {
+    int quads = 0, larger = 0;
+    for (int f = 0; f < mesh->face_count; f++) {
+        int corners = mesh->face_start[f + 1] - mesh->face_start[f];
+        quads += corners == 4;
+        larger += corners > 4;
+    }
+    double low[3], high[3];
+    box_of(mesh->vertex_count, mesh->positions, low, high);
+    cli_say(call,
+            "  %d vertices, %d faces (%d triangles, %d quads, %d larger), %d triangles in all",
+            mesh->vertex_count, mesh->face_count, mesh->face_count - quads - larger, quads, larger,
+            mesh->triangle_count);
+    if (mesh->vertex_count > 0)
+        cli_say(call, "  box %.6g %.6g %.6g to %.6g %.6g %.6g, diagonal %.6g", low[0], low[1],
+                low[2], high[0], high[1], high[2],
+                sinew_diagonal(mesh->vertex_count, mesh->positions));
+    cli_say(call, "  %d texture coordinates, %d normals, %d parts", mesh->uv_count,
+            mesh->normal_count, mesh->part_count);
+    for (int i = 0; i < mesh->part_count; i++) {
+        int faces = 0;
+        for (int f = 0; f < mesh->face_count; f++)
+            faces += mesh->face_part ? mesh->face_part[f] == i : i == 0;
+        cli_say(call, "    part %s: %d faces", mesh->part_names[i], faces);
+    }
+    json_object_set_new(entry, "vertices", json_integer(mesh->vertex_count));
+    json_object_set_new(entry, "faces", json_integer(mesh->face_count));
+    json_object_set_new(entry, "triangles", json_integer(mesh->triangle_count));
+    json_object_set_new(entry, "parts", json_integer(mesh->part_count));
+    json_object_set_new(entry, "diagonal",
+                        sn_report_number(sinew_diagonal(mesh->vertex_count, mesh->positions)));
+}
+
+static void say_rig(const cli_call *call, const sinew_rig *rig, json_t *entry) {
+    static const char *const kinds[] = {"", "in-between", "combination"};
+    say_mesh(call, rig->neutral, entry);
+    cli_say(call, "  %d sliders, %d targets, %d regions", rig->slider_count, rig->target_count,
+            rig->region_count);
+    json_t *targets = json_array();
+    for (int i = 0; i < rig->target_count; i++) {
+        const sinew_target *t = &rig->targets[i];
+        double largest = 0;
+        for (int k = 0; k < t->count; k++) {
+            const double *d = t->deltas + 3 * (size_t)k;
+            largest = fmax(largest, sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]));
+        }
+        cli_say(call, "    %-28s moves %d vertices by up to %.4g %s", t->name, t->count, largest,
+                kinds[t->kind]);
+        json_array_append_new(targets, json_pack("{s:s, s:i, s:f}", "name", t->name, "moved",
+                                                 t->count, "largest", largest));
+    }
+    json_object_set_new(entry, "sliders", json_integer(rig->slider_count));
+    json_object_set_new(entry, "targets", targets);
+}
+
+static void say_times(const cli_call *call, const char *what, int count, char **names,
+                      int time_count, const double *times, json_t *entry) {
+    double start = time_count ? times[0] : 0, end = time_count ? times[time_count - 1] : 0;
+    cli_say(call, "  %d %s, %d times from %g to %g s", count, what, time_count, start, end);
+    for (int i = 0; i < count; i++) cli_say(call, "    %s", names[i]);
+    json_object_set_new(entry, what, json_integer(count));
+    json_object_set_new(entry, "times", json_integer(time_count));
+}
+
+static void say_file(const cli_call *call, const cli_file *file, json_t *entry) {
+    if (file->mesh) say_mesh(call, file->mesh, entry);
+    if (file->rig) say_rig(call, file->rig, entry);
+    if (file->curves)
+        say_times(call, "curves", file->curves->channel_count, file->curves->names,
+                  file->curves->time_count, file->curves->times, entry);
+    if (file->markers)
+        say_times(call, "markers", file->markers->marker_count, file->markers->names,
+                  file->markers->time_count, file->markers->times, entry);
+    if (file->frames) {
+        const sinew_frames *f = file->frames;
+        cli_say(call, "  %d frames of %d vertices, from %g s at %g a second", f->frame_count,
+                f->vertex_count, f->start, f->rate);
+        json_object_set_new(entry, "frames", json_integer(f->frame_count));
+        json_object_set_new(entry, "vertices", json_integer(f->vertex_count));
+    }
+    if (file->tets) {
+        const sinew_tets *t = file->tets;
+        cli_say(call, "  %d tetrahedra, %d vertices, %d inverted", t->tet_count, t->vertex_count,
+                sinew_count_inverted(t->tet_count, t->tets, t->positions));
+        json_object_set_new(entry, "tets", json_integer(t->tet_count));
+        json_object_set_new(entry, "vertices", json_integer(t->vertex_count));
+    }
+}
+
+static sinew_status run(cli_call *call) {
+    json_t *files = json_array();
+    json_object_set_new(call->report, "files", files);
+    for (int i = 0; i < call->argument_count; i++) {
+        cli_file file;
+        sinew_status status = cli_file_read(call->arguments[i], &file, &call->error);
+        if (status != SINEW_OK) return status;
+        cli_say(call, "%s (%s)", call->arguments[i], file.format);
+        json_t *entry = json_pack("{s:s, s:s}", "file", call->arguments[i], "format", file.format);
+        say_file(call, &file, entry);
+        json_array_append_new(files, entry);
+        const sinew_mesh *mesh = file.rig ? file.rig->neutral : file.mesh;
+        if (mesh) sn_report_sizes(call->report, mesh->vertex_count, mesh->triangle_count);
+        cli_file_free(&file);
+    }
+    return SINEW_OK;
+}
+
+const cli_verb verb_info = {
+    .name = "info",
+    .summary = "what is in a file",
+    .arguments = "FILE...",
+    .minimum = 1,
+    .maximum = -1,
+    .options = options,
+    .description = "Meshes, rigs (files and folders), weight curves, markers, point caches and "
+                   "tetrahedra: their sizes, names and ranges.",
+    .example = "sinew sample bar --out bar\n"
+               "sinew info bar\n",
+    .run = run,
+};

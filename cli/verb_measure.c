@@ -1,0 +1,140 @@
+/* sinew measure: how far frames are from what the poses promise. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "job/report.h"
+#include "verb.h"
+
+static const cli_option options[] = {
+    {"--frames", CLI_TEXT, "CACHE", "the frames to measure", 0, 0, false},
+    {"--curves", CLI_TEXT, "FILE",
+     "slider weights over time (default: frame k of N + 1 is k/N of the way to the second pose)", 0,
+     0, false},
+    {"--intersections", CLI_FLAG, NULL, "also count pairs of triangles that cut each other", 0, 0,
+     false},
+    {"--out", CLI_TEXT, "FILE.csv", "a line of figures per frame", 0, 0, false},
+    CLI_END,
+};
+
+static json_t *spread(const sinew_spread *s) {
+    return json_pack("{s:o, s:o, s:o}", "mean", sn_report_number(s->mean), "p95",
+                     sn_report_number(s->p95), "max", sn_report_number(s->max));
+}
+
+static void report_frames(json_t *report, const sinew_frames *frames, const sinew_distortion *d) {
+    for (int k = 0; k < frames->frame_count; k++) {
+        double time = frames->start + (frames->rate > 0 ? k / frames->rate : 0);
+        sn_report_frame(report,
+                        json_pack("{s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:i, s:i, s:i}", "time",
+                                  sn_report_number(time), "status", "ok", "iterations", 0, "edge",
+                                  spread(&d[k].edge), "area", spread(&d[k].area),
+                                  "dihedral_degrees", spread(&d[k].dihedral), "volume",
+                                  sn_report_number(d[k].volume), "inverted", d[k].flipped,
+                                  "intersections", d[k].intersections, "contacts", 0));
+    }
+}
+
+static sinew_status write_table(const char *path, const sinew_frames *frames,
+                                const sinew_distortion *d, sinew_error *error) {
+    sn_output out;
+    SN_TRY(sn_output_open(&out, path, error));
+    fprintf(out.stream, "frame,edge_mean,edge_p95,edge_max,area_mean,area_p95,area_max,"
+                        "dihedral_mean,dihedral_p95,dihedral_max,volume,flipped,intersections\n");
+    for (int k = 0; k < frames->frame_count; k++) {
+        const sinew_spread *spreads[3] = {&d[k].edge, &d[k].area, &d[k].dihedral};
+        fprintf(out.stream, "%d", k);
+        for (int i = 0; i < 3; i++)
+            fprintf(out.stream, ",%.9g,%.9g,%.9g", spreads[i]->mean, spreads[i]->p95,
+                    spreads[i]->max);
+        if (isfinite(d[k].volume))
+            fprintf(out.stream, ",%.9g", d[k].volume);
+        else
+            fprintf(out.stream, ",");
+        fprintf(out.stream, ",%d,%d\n", d[k].flipped, d[k].intersections);
+    }
+    return sn_output_commit(&out, error);
+}
+
+static void say_spread(const cli_call *call, const char *name, const sinew_spread *s, double scale,
+                       const char *unit) {
+    cli_say(call, "%-9s mean %8.4f%s   95%% below %8.4f%s   max %8.4f%s", name, scale * s->mean,
+            unit, scale * s->p95, unit, scale * s->max, unit);
+}
+
+/* The frame with the largest mean edge distortion stands for the clip. */
+static void say_worst(cli_call *call, const sinew_frames *frames, const sinew_distortion *d) {
+    int worst = 0;
+    double mean = 0;
+    for (int k = 0; k < frames->frame_count; k++) {
+        if (d[k].edge.mean > d[worst].edge.mean) worst = k;
+        mean += d[k].edge.mean / frames->frame_count;
+    }
+    const sinew_distortion *w = &d[worst];
+    cli_say(call, "%d frames, mean edge distortion %.4f%%; worst frame %d:", frames->frame_count,
+            100 * mean, worst);
+    say_spread(call, "edges", &w->edge, 100, "%");
+    say_spread(call, "areas", &w->area, 100, "%");
+    say_spread(call, "dihedral", &w->dihedral, 1, " deg");
+    if (isfinite(w->volume)) cli_say(call, "volume    %+.4f%%", 100 * w->volume);
+    cli_say(call, "flipped triangles %d", w->flipped);
+    if (w->intersections >= 0) cli_say(call, "intersecting pairs %d", w->intersections);
+    sn_report_total(call->report, "edge_mean", sn_report_number(mean));
+    sn_report_total(call->report, "worst_frame", json_integer(worst));
+}
+
+static sinew_status run(cli_call *call) {
+    const char *cache = cli_text(call, "--frames");
+    if (!cache) return cli_usage(call, "needs --frames CACHE");
+    sinew_rig *rig = NULL;
+    sinew_frames *frames = NULL;
+    sinew_curves *curves = NULL;
+    sinew_distortion *distortions = NULL;
+    sinew_error *error = &call->error;
+    sinew_status status = sinew_rig_read(call->argument_count, call->arguments, &rig, error);
+    if (status == SINEW_OK) status = sinew_frames_read(cache, &frames, error);
+    if (status == SINEW_OK && frames->frame_count == 0)
+        status = sn_fail(error, SINEW_BAD_INPUT, "%s: holds no frames", cache);
+    if (status == SINEW_OK && cli_given(call, "--curves"))
+        status = sinew_curves_read(cli_text(call, "--curves"), &curves, error);
+    if (status == SINEW_OK) {
+        sn_report_input(call->report, cache);
+        sn_report_sizes(call->report, rig->neutral->vertex_count, rig->neutral->triangle_count);
+        distortions = SN_NEW0(sinew_distortion, frames->frame_count);
+        status = distortions
+                     ? sinew_measure_frames(rig, frames, curves, cli_given(call, "--intersections"),
+                                            distortions, call->monitor, error)
+                     : sn_no_memory(error);
+    }
+    if (status == SINEW_OK) {
+        report_frames(call->report, frames, distortions);
+        say_worst(call, frames, distortions);
+        if (cli_given(call, "--out"))
+            status = write_table(cli_text(call, "--out"), frames, distortions, error);
+    }
+    sn_free(distortions);
+    sinew_curves_destroy(curves);
+    sinew_frames_destroy(frames);
+    sinew_rig_destroy(rig);
+    return status;
+}
+
+const cli_verb verb_measure = {
+    .name = "measure",
+    .summary = "distortion of frames against their poses",
+    .arguments = "POSES... --frames CACHE",
+    .minimum = 1,
+    .maximum = -1,
+    .options = options,
+    .description =
+        "Compares each frame with the blend of what its poses have: lengths of edges, areas of "
+        "triangles, angles between neighbours, volume. Edge distortion is |l / sum w l_p - 1|, its "
+        "mean, 95th percentile and maximum. POSES are a rig as for 'sinew blend'. Frame k is "
+        "compared at k/N between the first two poses, or at the weights of --curves.",
+    .example = "sinew sample bar --out bar\n"
+               "sinew blend bar --model linear --steps 10 --out linear.pc2\n"
+               "sinew measure bar --frames linear.pc2\n",
+    .run = run,
+};
