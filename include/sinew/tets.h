@@ -1,9 +1,16 @@
-/* A tetrahedral mesh. Where it was made from a surface, the surface's vertices come first, with
- * their indices and coordinates unchanged, and interior points follow. */
+/* Tetrahedral meshes: of the solid inside a closed surface, or of a cage around any surface.
+ *
+ *   sinew_tets_from_surface   for closed, clean surfaces; keeps every vertex and face
+ *   sinew_lattice_create      for everything else: open, messy, crossing itself; the surface is
+ *                             embedded in a cage of regular cells
+ *
+ * A tet mesh made from a surface has the surface's vertices first, with their indices and
+ * coordinates unchanged; interior points follow. */
 #ifndef SINEW_TETS_H
 #define SINEW_TETS_H
 
 #include "sinew/mesh.h"
+#include "sinew/monitor.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,6 +25,37 @@ typedef struct sinew_tets {
 } sinew_tets;
 
 SINEW_API void sinew_tets_destroy(sinew_tets *tets);
+
+/* ---- inside a closed surface ---- */
+
+/* Largest ratio of circumradius to shortest edge asked of inner tets. */
+#define SINEW_TETS_RADIUS_EDGE_DEFAULT 1.6
+/* Holes with at most this many edges are closed for meshing. */
+#define SINEW_TETS_HOLE_EDGES_DEFAULT 64
+#define SINEW_TETS_SECONDS_DEFAULT    120.0
+#define SINEW_TETS_MEGABYTES_DEFAULT  4096
+
+typedef struct sinew_tets_options {
+    bool
+        interior_points; /* true: add points inside for well-shaped tets; false: as few as can be */
+    double radius_edge;  /* >= 1.2, with interior points; smaller is rounder and more tets */
+    double cell_size;    /* edge length inside, in units of the mesh; 0: as the surface asks */
+    int hole_edges;      /* >= 0; closing triangles do not become part of the surface */
+    double seconds;      /* > 0: limit for the mesher */
+    int megabytes;       /* > 0: limit for the mesher */
+    const char *program; /* the mesher's name or path; NULL: "tetgen" */
+} sinew_tets_options;
+SINEW_API sinew_tets_options sinew_tets_options_default(void);
+
+/* Runs the `tetgen` program in a process of its own, under limits, so that nothing it does can harm
+ * the caller. The surface is checked first; SINEW_BAD_INPUT says why it cannot be meshed (open,
+ * non-manifold, crossing itself, degenerate, coincident vertices, not finite, bad index, empty).
+ * SINEW_UNAVAILABLE: there is no tetgen. SINEW_NOT_CONVERGED: it ran out of its limits.
+ * Several closed parts may be apart, nested (an inner part that faces inward is a cavity). */
+SINEW_API sinew_status sinew_tets_from_surface(const sinew_mesh *mesh,
+                                               const sinew_tets_options *options,
+                                               const sinew_monitor *monitor, sinew_tets **tets,
+                                               sinew_error *error);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@ int test_intersections(void);
 int test_operators(void);
 int test_polygons(void);
 int test_queries(void);
+int test_tetrahedra(void);
 int test_topology(void);
 int test_rotation_strain(void);
 #endif

@@ -10,5 +10,6 @@ int main(void) {
     failed += test_intersections();
     failed += test_queries();
     failed += test_checks();
+    failed += test_tetrahedra();
     return failed != 0;
 }

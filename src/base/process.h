@@ -1,0 +1,31 @@
+/* Running another program under limits, so that whatever it does stays outside our process. */
+#ifndef SN_BASE_PROCESS_H
+#define SN_BASE_PROCESS_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+#include "sinew/monitor.h"
+
+/* Full path of a program: as given when it holds a slash, otherwise looked up in PATH. NULL when it
+ * is not there or not executable, or no memory. Release with sn_free. */
+char *sn_find_program(const char *name);
+
+typedef struct sn_process_limits {
+    double seconds;      /* of wall clock and of processor time */
+    size_t memory_bytes; /* of address space; 0: as ours */
+} sn_process_limits;
+
+/* Runs path with the arguments (arguments[0] is its name, ends with NULL), input and output closed,
+ * and waits. *outcome: its exit status, or minus the signal that ended it. A program that exceeds
+ * its time, or is cancelled by the monitor, is killed. */
+sinew_status sn_process_run(const char *path, const char *const *arguments,
+                            const sn_process_limits *limits, const sinew_monitor *monitor,
+                            int *outcome, sinew_error *error);
+
+/* A new private folder under TMPDIR or /tmp; release the name with sn_free. */
+sinew_status sn_temporary_folder(char **folder, sinew_error *error);
+/* Removes a folder and the files in it (not folders in it). */
+void sn_remove_folder(const char *folder);
+
+#endif
