@@ -2,4 +2,5 @@
 #define TESTS_MODAL_GROUPS_H
 int test_oscillator(void);
 int test_wiggly(void);
+int test_modes(void);
 #endif

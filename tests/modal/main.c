@@ -5,5 +5,6 @@ int main(void) {
     int failed = 0;
     failed += test_oscillator();
     failed += test_wiggly();
+    failed += test_modes();
     return failed != 0;
 }

@@ -1,0 +1,57 @@
+#include "modal/field.h"
+
+#include "base/threads.h"
+
+void sn_field_add(const sn_rotation_strain *rs, const double *displacement, double *coordinates) {
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+    for (int e = 0; e < rs->element_count; e++) {
+        const int *v = rs->elements + (size_t)rs->corners * e;
+        const double *g = rs->gradients + (size_t)3 * rs->corners * e;
+        sn_mat3 h = {{{0}}};
+        for (int k = 0; k < rs->corners; k++) {
+            const double *u = displacement + 3 * (size_t)v[k];
+            for (int i = 0; i < 3; i++)
+                for (int j = 0; j < 3; j++) h.m[i][j] += u[i] * g[3 * k + j];
+        }
+        if (rs->normals) {
+            sn_vec3 n = sn_at(rs->normals, e), dn = sn_mat3_apply_transposed(h, n);
+            const double a[3] = {-dn.x, -dn.y, -dn.z}, b[3] = {n.x, n.y, n.z};
+            for (int i = 0; i < 3; i++)
+                for (int j = 0; j < 3; j++) h.m[i][j] += a[i] * b[j];
+        }
+        double *c = coordinates + (size_t)SN_RS_SIZE * e;
+        c[SN_RS_W] += 0.5 * (h.m[2][1] - h.m[1][2]);
+        c[SN_RS_W + 1] += 0.5 * (h.m[0][2] - h.m[2][0]);
+        c[SN_RS_W + 2] += 0.5 * (h.m[1][0] - h.m[0][1]);
+        for (int i = 0; i < 3; i++) c[SN_RS_S + i] += h.m[i][i];
+        c[SN_RS_S + 3] += 0.5 * (h.m[0][1] + h.m[1][0]);
+        c[SN_RS_S + 4] += 0.5 * (h.m[0][2] + h.m[2][0]);
+        c[SN_RS_S + 5] += 0.5 * (h.m[1][2] + h.m[2][1]);
+    }
+}
+
+/* <H, G + dn n^T> with dn = -G^T n is (H - n (H n)^T) : G, so on triangles P = H - n (H n)^T takes
+ * the place of H, and row i of the adjoint is sum |e| P g_i. */
+void sn_field_adjoint(const sn_rotation_strain *rs, const double *coordinates, double *forces) {
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+    for (int i = 0; i < rs->vertex_count; i++) {
+        sn_vec3 sum = {0, 0, 0};
+        for (int k = rs->corner_start[i]; k < rs->corner_start[i + 1]; k++) {
+            int corner = rs->vertex_corners[k], e = corner / rs->corners;
+            const double *c = coordinates + (size_t)SN_RS_SIZE * e;
+            const double *s = c + SN_RS_S;
+            sn_vec3 g = sn_at(rs->gradients, corner);
+            sn_vec3 w = sn_v3(c[0] + c[3], c[1] + c[4], c[2] + c[5]);
+            sn_mat3 h = {{{s[0], s[3] - w.z, s[4] + w.y},
+                          {s[3] + w.z, s[1], s[5] - w.x},
+                          {s[4] - w.y, s[5] + w.x, s[2]}}};
+            sn_vec3 f = sn_mat3_apply(h, g);
+            if (rs->normals) {
+                sn_vec3 n = sn_at(rs->normals, e);
+                f = sn_add_scaled(f, -sn_dot(sn_mat3_apply(h, n), g), n);
+            }
+            sum = sn_add_scaled(sum, rs->weights[e], f);
+        }
+        sn_put(forces, i, sum);
+    }
+}

@@ -1,0 +1,313 @@
+#include "support.h"
+
+#include <stdbool.h>
+
+#include "algebra/dense.h"
+#include "algebra/eigen.h"
+#include "bodies.h"
+#include "groups.h"
+#include "modal/elements.h"
+#include "modal/field.h"
+#include "modal/modes.h"
+
+static const sn_material soft = {2, 0.3, 1.5};
+
+static double energy(const sn_sparse *K, const double *u) {
+    double *Ku = malloc(sizeof(double) * (size_t)K->rows), sum = 0;
+    sn_sparse_multiply(K, 1, u, Ku);
+    for (int i = 0; i < K->rows; i++) sum += 0.5 * u[i] * Ku[i];
+    free(Ku);
+    return sum;
+}
+
+static void rigid_motions_cost_nothing_and_uniform_strain_costs_what_it_should(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_tets *bar = test_bar(5, 2, 3, 2, 0.5, 0.7);
+    sn_rotation_strain *rs = test_structure(bar);
+    sn_sparse *K;
+    assert_ok(sn_tet_stiffness(rs, soft, NULL, &K, &error));
+    double *u = malloc(sizeof(double) * 3 * (size_t)bar->vertex_count);
+    for (int i = 0; i < bar->vertex_count; i++) /* translation and rotation */
+        sn_put(u, i, sn_add(sn_v3(1, 2, 3), sn_cross(sn_v3(0.3, -1, 2), sn_at(bar->positions, i))));
+    assert_below(fabs(energy(K, u)), 1e-12);
+    /* u = (a x, b y, c z): volume (lambda/2 (a+b+c)^2 + mu (a^2 + b^2 + c^2)) */
+    double a = 0.3, b = -0.2, c = 0.5, mu = 2 / 2.6, lambda = 2 * 0.3 / (1.3 * 0.4);
+    for (int i = 0; i < bar->vertex_count; i++) {
+        sn_vec3 p = sn_at(bar->positions, i);
+        sn_put(u, i, sn_v3(a * p.x, b * p.y, c * p.z));
+    }
+    double expected =
+        2 * 0.5 * 0.7 * (lambda / 2 * (a + b + c) * (a + b + c) + mu * (a * a + b * b + c * c));
+    assert_close(energy(K, u), expected, 1e-12);
+    double *mass = malloc(sizeof(double) * 3 * (size_t)bar->vertex_count), total = 0;
+    sn_lumped_mass(rs, soft.density, 1, mass);
+    for (int i = 0; i < bar->vertex_count; i++) total += mass[3 * i];
+    assert_close(total, 1.5 * 2 * 0.5 * 0.7, 1e-12);
+    free(u), free(mass);
+    sn_sparse_destroy(K);
+    sn_rotation_strain_destroy(rs);
+    sinew_tets_destroy(bar);
+}
+
+/* First bending frequency of a clamped bar: the clamped end's rows get a huge diagonal. */
+static double cantilever(int cells_long, int cells_across, double length) {
+    sinew_error error;
+    sinew_tets *bar = test_bar(cells_long, cells_across, cells_across, length, 1, 1);
+    sn_rotation_strain *rs = test_structure(bar);
+    sn_sparse *K;
+    assert_ok(sn_tet_stiffness(rs, (sn_material){1, 0.3, 1}, NULL, &K, &error));
+    double *mass = malloc(sizeof(double) * (size_t)K->rows), values[2];
+    double *vectors = malloc(sizeof(double) * 2 * (size_t)K->rows);
+    sn_lumped_mass(rs, 1, 1, mass);
+    for (int j = 0; j < K->columns; j++)
+        if (bar->positions[3 * (j / 3)] == 0) K->value[K->start[j]] += 1e6;
+    sn_eigen_options options = {.count = 2};
+    assert_ok(sn_eigen_smallest(K, mass, NULL, &options, values, vectors, NULL, NULL, &error));
+    free(mass), free(vectors);
+    sn_sparse_destroy(K);
+    sn_rotation_strain_destroy(rs);
+    sinew_tets_destroy(bar);
+    return sqrt(values[0]);
+}
+
+static void cantilever_is_close_to_beam_theory_and_converges(void **state) {
+    (void)state;
+    const double length = 10;
+    /* Euler-Bernoulli: (1.8751/L)^2 sqrt(E I/(rho A)), I = 1/12 */
+    double beam = pow(1.8751040687 / length, 2) * sqrt(1.0 / 12);
+    double coarse = cantilever(20, 2, length), fine = cantilever(40, 4, length);
+    assert_close(fine / beam, 1, 0.10);
+    assert_true(fabs(fine / beam - 1) < fabs(coarse / beam - 1));
+}
+
+static void modes_solve_their_equation_and_agree_with_a_dense_solver(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_tets *bar = test_bar(4, 2, 2, 2, 0.5, 0.7);
+    sn_rotation_strain *rs = test_structure(bar);
+    int size = 3 * bar->vertex_count, count = 20;
+    sn_sparse *K;
+    assert_ok(sn_tet_stiffness(rs, soft, NULL, &K, &error));
+    double *mass = malloc(sizeof(double) * (size_t)size);
+    sn_lumped_mass(rs, soft.density, 1, mass);
+    sn_modes *modes;
+    assert_ok(sn_modes_create(rs, bar->positions, K, mass, count, NULL, &modes, &error));
+    assert_int_equal(modes->mode_count, count);
+    assert_int_equal(modes->column_count, count + 3);
+
+    double *A = calloc((size_t)size * (size_t)size, sizeof(double));
+    double *B = calloc((size_t)size * (size_t)size, sizeof(double));
+    double *values = malloc(sizeof(double) * (size_t)size);
+    for (int j = 0; j < size; j++) {
+        for (int k = K->start[j]; k < K->start[j + 1]; k++)
+            A[K->row[k] + (size_t)size * (size_t)j] = A[j + (size_t)size * (size_t)K->row[k]] =
+                K->value[k];
+        B[j + (size_t)size * (size_t)j] = mass[j];
+    }
+    assert_ok(sn_dense_eigen_generalized(size, A, B, values, &error));
+    double *Ky = malloc(sizeof(double) * (size_t)size);
+    for (int k = 0; k < count; k++) {
+        const double *y = modes->shapes + (size_t)size * (size_t)k;
+        double value = modes->lambda[k] * modes->lambda[k];
+        assert_close(value, values[6 + k], 1e-8 * values[6 + k]);
+        sn_sparse_multiply(K, 1, y, Ky);
+        double residual = 0, length = 0;
+        for (int i = 0; i < size; i++) {
+            residual += pow(Ky[i] - value * mass[i] * y[i], 2);
+            length += pow(value * mass[i] * y[i], 2);
+        }
+        assert_below(sqrt(residual / length), 1e-8);
+        for (int j = 0; j <= k; j++) {
+            double product = 0;
+            const double *other = modes->shapes + (size_t)size * (size_t)j;
+            for (int i = 0; i < size; i++) product += mass[i] * y[i] * other[i];
+            assert_close(product, j == k, 1e-9);
+        }
+    }
+    free(A), free(B), free(values), free(Ky), free(mass);
+    sn_modes_destroy(modes);
+    sn_sparse_destroy(K);
+    sn_rotation_strain_destroy(rs);
+    sinew_tets_destroy(bar);
+}
+
+/* Two bars far apart, as one body. */
+static sinew_tets *two_bars(void) {
+    sinew_tets *a = test_bar(4, 2, 2, 2, 0.5, 0.7), *b = test_bar(6, 2, 2, 3, 0.5, 0.5), *c;
+    c = test_bar(1, 1, 1, 1, 1, 1);
+    int vertices = a->vertex_count + b->vertex_count, tets = a->tet_count + b->tet_count;
+    sinew_free(c->positions), sinew_free(c->tets);
+    c->vertex_count = vertices, c->tet_count = tets;
+    c->positions = malloc(sizeof(double) * 3 * (size_t)vertices);
+    c->tets = malloc(sizeof(int) * 4 * (size_t)tets);
+    memcpy(c->positions, a->positions, sizeof(double) * 3 * (size_t)a->vertex_count);
+    memcpy(c->tets, a->tets, sizeof(int) * 4 * (size_t)a->tet_count);
+    for (int i = 0; i < b->vertex_count; i++)
+        sn_put(c->positions, a->vertex_count + i, sn_add(sn_at(b->positions, i), sn_v3(0, 5, 0)));
+    for (int i = 0; i < 4 * b->tet_count; i++)
+        c->tets[4 * a->tet_count + i] = a->vertex_count + b->tets[i];
+    sinew_tets_destroy(a), sinew_tets_destroy(b);
+    return c;
+}
+
+static void rigid_modes_of_every_part_are_left_out(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_tets *pair = two_bars();
+    sn_rotation_strain *rs = test_structure(pair);
+    assert_int_equal(rs->component_count, 2);
+    sn_sparse *K;
+    assert_ok(sn_tet_stiffness(rs, soft, NULL, &K, &error));
+    double *mass = malloc(sizeof(double) * (size_t)K->rows);
+    sn_lumped_mass(rs, soft.density, 1, mass);
+    sn_modes *modes;
+    assert_ok(sn_modes_create(rs, pair->positions, K, mass, 10, NULL, &modes, &error));
+    assert_int_equal(modes->mode_count, 10);
+    assert_int_equal(modes->column_count, 16);
+    assert_true(modes->lambda[0] > 1e-3 * modes->lambda[9]);
+    sn_modes_destroy(modes);
+    int most = 3 * pair->vertex_count - 12;
+    assert_int_equal(sn_modes_create(rs, pair->positions, K, mass, most + 1, NULL, &modes, &error),
+                     SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "modes asked for"));
+    free(mass);
+    sn_sparse_destroy(K);
+    sn_rotation_strain_destroy(rs);
+    free(pair->positions), free(pair->tets);
+    pair->positions = NULL, pair->tets = NULL;
+    sinew_tets_destroy(pair);
+}
+
+/* A square plate with free edges, nu = 0.3: w a^2 sqrt(rho h/D) = 13.489, 19.789, 24.432 (Leissa
+ * 1969), on a mesh of nearly equilateral triangles. The first mode is a twist, which hinges resist
+ * too much. */
+static void shell_vibrates_as_a_free_plate(void **state) {
+    (void)state;
+    sinew_error error;
+    enum { N = 20, ROWS = 23, ACROSS = N + 2 };
+    double positions[3 * (ROWS + 1) * ACROSS];
+    int triangles[6 * ROWS * ACROSS], *t = triangles, start[ROWS + 2] = {0};
+    for (int j = 0; j <= ROWS; j++) { /* every other row is shifted by half a cell */
+        int count = j % 2 ? N + 2 : N + 1;
+        start[j + 1] = start[j] + count;
+        for (int i = 0; i < count; i++) {
+            double x = j % 2 ? (i - 0.5) / N : (double)i / N;
+            sn_put(positions, start[j] + i, sn_v3(fmin(fmax(x, 0), 1), (double)j / ROWS, 0));
+        }
+        for (int i = 0; j > 0 && i < N + 1; i++) { /* the longer row is the one of odd number */
+            bool up = j % 2;
+            int *wide = &start[up ? j : j - 1], *narrow = &start[up ? j - 1 : j];
+            int a = *narrow + i, b = *wide + i, c = *wide + i + 1, d = *narrow + i + 1;
+            int first[3] = {a, up ? c : b, up ? b : c}, second[3] = {a, up ? d : c, up ? c : d};
+            memcpy(t, first, sizeof first), t += 3;
+            if (i < N) memcpy(t, second, sizeof second), t += 3;
+        }
+    }
+    int vertices = start[ROWS + 1], count = (int)(t - triangles) / 3;
+    sn_rotation_strain *rs;
+    assert_ok(sn_rotation_strain_create(vertices, positions, 3, count, triangles, &rs, &error));
+    double area = 0;
+    for (int e = 0; e < count; e++) area += rs->weights[e];
+    assert_close(area, 1, 1e-12);
+    const double h = 0.01;
+    sn_sparse *K;
+    assert_ok(sn_shell_stiffness(rs, positions, (sn_material){1, 0.3, 1}, h, NULL, &K, &error));
+    double *mass = malloc(sizeof(double) * (size_t)K->rows);
+    sn_lumped_mass(rs, 1, h, mass);
+    sn_modes *modes;
+    assert_ok(sn_modes_create(rs, positions, K, mass, 4, NULL, &modes, &error));
+    double rigidity = h * h * h / (12 * (1 - 0.09)), unit = sqrt(h / rigidity);
+    const double plate[3] = {13.489, 19.789, 24.432}, within[3] = {0.4, 0.1, 0.1};
+    for (int k = 0; k < 3; k++) assert_close(modes->lambda[k] * unit / plate[k], 1, within[k]);
+    sn_modes_destroy(modes);
+    free(mass);
+    sn_sparse_destroy(K);
+    sn_rotation_strain_destroy(rs);
+}
+
+static void adjoint_is_the_transpose_of_the_field(void **state) {
+    (void)state;
+    uint64_t seed = 8;
+    sinew_error error;
+    sinew_tets *bar = test_bar(3, 2, 2, 2, 0.5, 0.7);
+    for (int corners = 3; corners <= 4; corners++) {
+        sn_rotation_strain *rs;
+        assert_ok(sn_rotation_strain_create(bar->vertex_count, bar->positions, corners,
+                                            bar->tet_count, bar->tets, &rs, &error));
+        int size = 3 * bar->vertex_count, wide = SN_RS_SIZE * rs->element_count;
+        double *u = malloc(sizeof(double) * 2 * (size_t)size), *f = u + size;
+        double *a = calloc(2 * (size_t)wide, sizeof(double)), *b = a + wide;
+        for (int i = 0; i < size; i++) u[i] = test_random(&seed);
+        for (int i = 0; i < wide; i++) b[i] = test_random(&seed);
+        sn_field_add(rs, u, a);
+        sn_field_adjoint(rs, b, f);
+        double left = 0, right = 0;
+        for (int i = 0; i < size; i++) left += u[i] * f[i];
+        for (int e = 0; e < rs->element_count; e++) {
+            const double *p = a + SN_RS_SIZE * e, *q = b + SN_RS_SIZE * e;
+            double sum = 0;
+            for (int k = 0; k < 3; k++) {
+                sum += 2 * p[k] * (q[k] + q[3 + k]) + p[6 + k] * q[6 + k];
+                sum += 2 * p[9 + k] * q[9 + k];
+            }
+            right += rs->weights[e] * sum;
+        }
+        assert_close(left, right, 1e-10 * fabs(right) + 1e-10);
+        free(u), free(a);
+        sn_rotation_strain_destroy(rs);
+    }
+    sinew_tets_destroy(bar);
+}
+
+/* A pose that is a sum of modes and rotations is found exactly. */
+static void projection_recovers_its_own_columns(void **state) {
+    (void)state;
+    sinew_error error;
+    uint64_t seed = 2;
+    sinew_tets *bar = test_bar(4, 2, 2, 2, 0.5, 0.7);
+    sn_rotation_strain *rs = test_structure(bar);
+    sn_sparse *K;
+    assert_ok(sn_tet_stiffness(rs, soft, NULL, &K, &error));
+    double *mass = malloc(sizeof(double) * (size_t)K->rows);
+    sn_lumped_mass(rs, soft.density, 1, mass);
+    sn_modes *modes;
+    assert_ok(sn_modes_create(rs, bar->positions, K, mass, 15, NULL, &modes, &error));
+    double z[18], back[18], *u = malloc(sizeof(double) * (size_t)K->rows);
+    double *coordinates = calloc((size_t)SN_RS_SIZE * (size_t)rs->element_count, sizeof(double));
+    for (int k = 0; k < 18; k++) z[k] = test_random(&seed);
+    sn_modes_displace(modes, z, u);
+    sn_field_add(rs, u, coordinates);
+    sn_modes_project(modes, rs, coordinates, u, back);
+    for (int k = 0; k < 18; k++) assert_close(back[k], z[k], 1e-9);
+
+    /* The same fields as a given basis, mixed: the same space, the same frequencies. */
+    double *fields = malloc(sizeof(double) * 15 * (size_t)K->rows);
+    for (int j = 0; j < 15; j++)
+        for (int i = 0; i < K->rows; i++)
+            fields[i + (size_t)K->rows * (size_t)j] =
+                3 * modes->shapes[i + (size_t)K->rows * (size_t)j] +
+                modes->shapes[i + (size_t)K->rows * (size_t)((j + 4) % 15)];
+    sn_modes *basis;
+    assert_ok(sn_modes_create_basis(rs, bar->positions, K, mass, 15, fields, &basis, &error));
+    for (int k = 0; k < 15; k++)
+        assert_close(basis->lambda[k], modes->lambda[k], 1e-6 * modes->lambda[k]);
+    sn_modes_destroy(basis), sn_modes_destroy(modes);
+    free(fields), free(coordinates), free(u), free(mass);
+    sn_sparse_destroy(K);
+    sn_rotation_strain_destroy(rs);
+    sinew_tets_destroy(bar);
+}
+
+int test_modes(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rigid_motions_cost_nothing_and_uniform_strain_costs_what_it_should),
+        cmocka_unit_test(cantilever_is_close_to_beam_theory_and_converges),
+        cmocka_unit_test(modes_solve_their_equation_and_agree_with_a_dense_solver),
+        cmocka_unit_test(rigid_modes_of_every_part_are_left_out),
+        cmocka_unit_test(shell_vibrates_as_a_free_plate),
+        cmocka_unit_test(adjoint_is_the_transpose_of_the_field),
+        cmocka_unit_test(projection_recovers_its_own_columns),
+    };
+    return cmocka_run_group_tests_name("modes", tests, NULL, NULL);
+}
