@@ -19,6 +19,7 @@
 #include "sinew/rotation.h"
 #include "sinew/samples.h"
 #include "sinew/scene.h"
+#include "sinew/selection.h"
 #include "sinew/spring.h"
 #include "sinew/status.h"
 #include "sinew/tets.h"

@@ -1,0 +1,279 @@
+#include "job/obstacles.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/rotation.h"
+#include "base/status.h"
+#include "sinew/io.h"
+#include "sinew/selection.h"
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+static sinew_status missing(const sinew_scene *scene, const json_t *given, const char *place,
+                            const char *key, sinew_error *error) {
+    return sn_scene_fail(scene, error, place, "a %s needs '%s'",
+                         json_string_value(json_object_get(given, "shape")), key);
+}
+
+static sinew_status need_point(const sinew_scene *scene, const json_t *given, const char *place,
+                               const char *key, double value[3], sinew_error *error) {
+    const json_t *found = json_object_get(given, key);
+    if (!found) return missing(scene, given, place, key, error);
+    sn_json_point(found, value);
+    return SINEW_OK;
+}
+
+static sinew_status need_number(const sinew_scene *scene, const json_t *given, const char *place,
+                                const char *key, double *value, sinew_error *error) {
+    const json_t *found = json_object_get(given, key);
+    if (!found) return missing(scene, given, place, key, error);
+    *value = json_number_value(found);
+    return SINEW_OK;
+}
+
+static void middle_of(int count, const double *positions, double middle[3]) {
+    memset(middle, 0, 3 * sizeof *middle);
+    for (int i = 0; i < 3 * count; i++) middle[i % 3] += positions[i] / count;
+}
+
+static sinew_status make_mesh(const sinew_scene *scene, const json_t *given, const char *place,
+                              sn_scene_obstacle *o, sinew_error *error) {
+    const char *file = json_string_value(json_object_get(given, "file"));
+    if (!file) return sn_scene_fail(scene, error, place, "a mesh needs 'file'");
+    char *path = sn_scene_path(scene, file);
+    sinew_mesh *mesh = NULL;
+    sinew_status status = path ? sinew_mesh_read(path, &mesh, error) : sn_no_memory(error);
+    sn_free(path);
+    if (status == SINEW_OK) {
+        o->vertex_count = mesh->vertex_count;
+        middle_of(mesh->vertex_count, mesh->positions, o->middle);
+        status = sinew_obstacle_create_mesh(mesh, &o->obstacle, error);
+    }
+    sinew_mesh_destroy(mesh);
+    const char *frames = json_string_value(json_object_get(given, "frames"));
+    if (status != SINEW_OK || !frames) return status;
+    path = sn_scene_path(scene, frames);
+    status = path ? sinew_frames_read(path, &o->frames, error) : sn_no_memory(error);
+    sn_free(path);
+    if (status == SINEW_OK && o->frames->vertex_count != o->vertex_count)
+        status = sn_scene_fail(scene, error, place, "its frames have %d vertices, its mesh %d",
+                               o->frames->vertex_count, o->vertex_count);
+    if (status == SINEW_OK && o->frames->frame_count < 1)
+        status = sn_scene_fail(scene, error, place, "its frames are none");
+    return status;
+}
+
+/* The faces of one part as a mesh of its own. */
+static sinew_status part_mesh(const sinew_mesh *mesh, int part, int count, const int *vertices,
+                              sinew_mesh **made, sinew_error *error) {
+    int *index = SN_NEW(int, mesh->vertex_count);
+    double *positions = SN_NEW(double, 3 * (size_t)count);
+    int *start = SN_NEW(int, mesh->face_count + 1);
+    int *corners = SN_NEW(int, mesh->face_start[mesh->face_count]);
+    sinew_status status = SINEW_OK;
+    if (!index || !positions || !start || !corners) status = sn_no_memory(error);
+    if (status == SINEW_OK) {
+        for (int i = 0; i < count; i++) {
+            index[vertices[i]] = i;
+            memcpy(positions + 3 * (size_t)i, mesh->positions + 3 * (size_t)vertices[i],
+                   3 * sizeof *positions);
+        }
+        int faces = 0, used = 0;
+        start[0] = 0;
+        for (int f = 0; f < mesh->face_count; f++) {
+            if ((mesh->face_part ? mesh->face_part[f] : 0) != part) continue;
+            for (int c = mesh->face_start[f]; c < mesh->face_start[f + 1]; c++)
+                corners[used++] = index[mesh->face_vertices[c]];
+            start[++faces] = used;
+        }
+        status = sinew_mesh_create(count, positions, faces, start, corners, made, error);
+    }
+    sn_free(index);
+    sn_free(positions);
+    sn_free(start);
+    sn_free(corners);
+    return status;
+}
+
+static sinew_status make_part(const sinew_scene *scene, const json_t *given, const char *place,
+                              const sinew_rig *rig, sn_scene_obstacle *o, sinew_error *error) {
+    const char *name = json_string_value(json_object_get(given, "name"));
+    if (!name) return sn_scene_fail(scene, error, place, "a part needs 'name'");
+    const sinew_mesh *mesh = rig->neutral;
+    char selection[256];
+    snprintf(selection, sizeof selection, "part:%s", name);
+    SN_TRY(sinew_select(rig, selection, NULL, &o->part_vertices, &o->vertex_count, error));
+    o->part = 0;
+    while (strcmp(mesh->part_names[o->part], name)) o->part++;
+    sinew_mesh *surface;
+    SN_TRY(part_mesh(mesh, o->part, o->vertex_count, o->part_vertices, &surface, error));
+    middle_of(surface->vertex_count, surface->positions, o->middle);
+    sinew_status status = sinew_obstacle_create_mesh(surface, &o->obstacle, error);
+    sinew_mesh_destroy(surface);
+    return status;
+}
+
+static sinew_status make_capsule(const sinew_scene *scene, const json_t *given, const char *place,
+                                 bool flat, sn_scene_obstacle *o, sinew_error *error) {
+    double a[3], b[3], radius = 0;
+    SN_TRY(need_point(scene, given, place, "from", a, error));
+    SN_TRY(need_point(scene, given, place, "to", b, error));
+    SN_TRY(need_number(scene, given, place, "radius", &radius, error));
+    for (int c = 0; c < 3; c++) o->middle[c] = 0.5 * (a[c] + b[c]);
+    return flat ? sinew_obstacle_create_cylinder(a, b, radius, &o->obstacle, error)
+                : sinew_obstacle_create_capsule(a, b, radius, &o->obstacle, error);
+}
+
+static sinew_status make_one(const sinew_scene *scene, const json_t *given, const char *place,
+                             const sinew_rig *rig, sn_scene_obstacle *o, sinew_error *error) {
+    const char *shape = json_string_value(json_object_get(given, "shape"));
+    double p[3], q[3];
+    o->part = -1;
+    o->motion = json_object_get(given, "motion");
+    if (json_array_size(o->motion) == 0) o->motion = NULL;
+    if (!strcmp(shape, "mesh")) return make_mesh(scene, given, place, o, error);
+    if (!strcmp(shape, "part")) return make_part(scene, given, place, rig, o, error);
+    if (!strcmp(shape, "capsule") || !strcmp(shape, "cylinder"))
+        return make_capsule(scene, given, place, !strcmp(shape, "cylinder"), o, error);
+    bool plane = !strcmp(shape, "plane");
+    SN_TRY(need_point(scene, given, place, plane ? "point" : "center", p, error));
+    memcpy(o->middle, p, sizeof p);
+    if (!strcmp(shape, "sphere")) {
+        double radius = 0;
+        SN_TRY(need_number(scene, given, place, "radius", &radius, error));
+        return sinew_obstacle_create_sphere(p, radius, &o->obstacle, error);
+    }
+    SN_TRY(need_point(scene, given, place, plane ? "normal" : "half", q, error));
+    return plane ? sinew_obstacle_create_plane(p, q, &o->obstacle, error)
+                 : sinew_obstacle_create_box(p, q, &o->obstacle, error);
+}
+
+static sinew_status check_motion(const sinew_scene *scene, const json_t *motion, const char *place,
+                                 sinew_error *error) {
+    for (size_t i = 1; i < json_array_size(motion); i++)
+        if (!(json_number_value(json_object_get(json_array_get(motion, i), "time")) >
+              json_number_value(json_object_get(json_array_get(motion, i - 1), "time"))))
+            return sn_scene_fail(scene, error, place, "the time of motion %zu does not increase",
+                                 i);
+    return SINEW_OK;
+}
+
+sinew_status sn_obstacles_create(const sinew_scene *scene, const sinew_rig *rig,
+                                 sn_obstacles *obstacles, sinew_error *error) {
+    memset(obstacles, 0, sizeof *obstacles);
+    json_t *given = (json_t *)sn_scene_at(scene, "obstacles");
+    size_t total = json_array_size(given), index;
+    obstacles->list = SN_NEW0(sn_scene_obstacle, total);
+    obstacles->pointers = SN_NEW0(sinew_obstacle *, total);
+    sinew_status status = obstacles->list && obstacles->pointers ? SINEW_OK : sn_no_memory(error);
+    int largest = 0;
+    json_t *entry;
+    json_array_foreach(given, index, entry) {
+        if (status != SINEW_OK) break;
+        if (json_is_false(json_object_get(entry, "enabled"))) continue;
+        char place[64];
+        snprintf(place, sizeof place, "obstacles[%zu]", index);
+        sn_scene_obstacle *o = &obstacles->list[obstacles->count++];
+        sinew_error why = {SINEW_OK, ""};
+        status = make_one(scene, entry, place, rig, o, &why);
+        if (status == SINEW_OK) status = check_motion(scene, o->motion, place, &why);
+        /* Failures of the scene name their place already; those of shapes and files do not. */
+        if (status != SINEW_OK && strstr(why.message, place))
+            sn_fail(error, status, "%s", why.message);
+        else if (status != SINEW_OK)
+            sn_fail(error, status, "%.90s: %s: %.400s", scene->name, place, why.message);
+        obstacles->pointers[obstacles->count - 1] = o->obstacle;
+        if (o->vertex_count > largest) largest = o->vertex_count;
+    }
+    if (status == SINEW_OK && !(obstacles->positions = SN_NEW(double, 3 * (size_t)largest)))
+        status = sn_no_memory(error);
+    if (status != SINEW_OK) sn_obstacles_free(obstacles);
+    return status;
+}
+
+void sn_obstacles_free(sn_obstacles *obstacles) {
+    for (int i = 0; obstacles->list && i < obstacles->count; i++) {
+        sinew_obstacle_destroy(obstacles->list[i].obstacle);
+        sinew_frames_destroy(obstacles->list[i].frames);
+        sn_free(obstacles->list[i].part_vertices);
+    }
+    sn_free(obstacles->list);
+    sn_free(obstacles->pointers);
+    sn_free(obstacles->positions);
+    memset(obstacles, 0, sizeof *obstacles);
+}
+
+bool sn_obstacles_animated(const sn_obstacles *obstacles) {
+    for (int i = 0; i < obstacles->count; i++)
+        if (obstacles->list[i].motion || obstacles->list[i].frames) return true;
+    return false;
+}
+
+/* ---- motion ---------------------------------------------------------------------------------- */
+
+static sn_vec3 key_vector(const json_t *key, const char *name) {
+    const json_t *value = json_object_get(key, name);
+    double p[3] = {0, 0, 0};
+    if (value) sn_json_point(value, p);
+    return sn_v3(p[0], p[1], p[2]);
+}
+
+/* Displacement and rotation vector (degrees) at a time: linear between keys, still outside. */
+static void motion_at(const json_t *motion, double time, sn_vec3 *move, sn_vec3 *turn) {
+    size_t count = json_array_size(motion), next = 0;
+    while (next < count &&
+           json_number_value(json_object_get(json_array_get(motion, next), "time")) <= time)
+        next++;
+    const json_t *a = json_array_get(motion, next > 0 ? next - 1 : 0);
+    const json_t *b = json_array_get(motion, next < count ? next : count - 1);
+    double start = json_number_value(json_object_get(a, "time"));
+    double end = json_number_value(json_object_get(b, "time"));
+    double t = end > start ? fmin(fmax((time - start) / (end - start), 0), 1) : 0;
+    *move = sn_lerp(key_vector(a, "move"), key_vector(b, "move"), t);
+    *turn = sn_lerp(key_vector(a, "turn"), key_vector(b, "turn"), t);
+}
+
+static void move_rigidly(const sn_scene_obstacle *o, double time) {
+    sn_vec3 move, turn, middle = sn_v3(o->middle[0], o->middle[1], o->middle[2]);
+    motion_at(o->motion, time, &move, &turn);
+    sn_mat3 rotation = sn_rotation_exp(sn_scale(acos(-1.0) / 180, turn));
+    sn_vec3 shift = sn_add(sn_sub(middle, sn_mat3_apply(rotation, middle)), move);
+    double rows[9], translation[3] = {shift.x, shift.y, shift.z};
+    memcpy(rows, rotation.m, sizeof rows);
+    sinew_obstacle_move(o->obstacle, rows, translation);
+}
+
+/* Frames of a mesh, linear in between. */
+static sinew_status follow_frames(const sn_scene_obstacle *o, double time, double *positions,
+                                  sinew_error *error) {
+    const sinew_frames *f = o->frames;
+    double at = fmin(fmax((time - f->start) * f->rate, 0), f->frame_count - 1);
+    int k = (int)at, next = k + 1 < f->frame_count ? k + 1 : k;
+    size_t stride = 3 * (size_t)f->vertex_count;
+    for (size_t i = 0; i < stride; i++)
+        positions[i] = (1 - (at - k)) * f->positions[(size_t)k * stride + i] +
+                       (at - k) * f->positions[(size_t)next * stride + i];
+    return sinew_obstacle_set_positions(o->obstacle, positions, error);
+}
+
+static sinew_status follow_part(const sn_scene_obstacle *o, const double *shape, double *positions,
+                                sinew_error *error) {
+    for (int i = 0; i < o->vertex_count; i++)
+        memcpy(positions + 3 * (size_t)i, shape + 3 * (size_t)o->part_vertices[i],
+               3 * sizeof *positions);
+    return sinew_obstacle_set_positions(o->obstacle, positions, error);
+}
+
+sinew_status sn_obstacles_move(sn_obstacles *obstacles, double time, const double *shape,
+                               sinew_error *error) {
+    for (int i = 0; i < obstacles->count; i++) {
+        const sn_scene_obstacle *o = &obstacles->list[i];
+        if (o->frames) SN_TRY(follow_frames(o, time, obstacles->positions, error));
+        if (o->part >= 0 && shape) SN_TRY(follow_part(o, shape, obstacles->positions, error));
+        if (o->motion) move_rigidly(o, time);
+    }
+    return SINEW_OK;
+}

@@ -1,0 +1,130 @@
+#include "sinew/selection.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/nearest.h"
+#include "base/status.h"
+#include "sinew/io.h"
+
+/* Marks the vertices of "1,5-9". */
+static sinew_status mark_indices(const char *list, int vertex_count, unsigned char *marked,
+                                 sinew_error *error) {
+    const char *cursor = list;
+    for (;;) {
+        char *end;
+        long first = strtol(cursor, &end, 10), last = first;
+        bool good = end != cursor && *cursor != '-' && *cursor != ' ';
+        if (good && *end == '-') {
+            const char *second = end + 1;
+            last = strtol(second, &end, 10);
+            good = end != second && *second != '-';
+        }
+        if (!good || (*end != ',' && *end != '\0'))
+            return sn_fail(error, SINEW_BAD_INPUT, "'v:%.200s' is not a list such as v:1,5-9",
+                           list);
+        if (last < first)
+            return sn_fail(error, SINEW_BAD_INPUT, "'v:%.200s': %ld-%ld runs backwards", list,
+                           first, last);
+        if (last >= vertex_count)
+            return sn_fail(error, SINEW_BAD_INPUT, "'v:%.200s': vertex %ld of %d", list, last,
+                           vertex_count);
+        memset(marked + first, 1, (size_t)(last - first + 1));
+        if (*end == '\0') return SINEW_OK;
+        cursor = end + 1;
+    }
+}
+
+static sinew_status unknown_name(const char *what, const char *name, int count,
+                                 const char *const *names, sinew_error *error) {
+    const char *nearest = sn_nearest_name(name, count, names);
+    if (nearest)
+        return sn_fail(error, SINEW_BAD_INPUT, "the rig has no %s '%s'; did you mean '%s'?", what,
+                       name, nearest);
+    return sn_fail(error, SINEW_BAD_INPUT, "the rig has no %s '%s' among its %d", what, name,
+                   count);
+}
+
+static sinew_status mark_region(const sinew_rig *rig, const char *name, unsigned char *marked,
+                                sinew_error *error) {
+    int index = sinew_rig_find_region(rig, name);
+    if (index >= 0) {
+        const sinew_region *region = &rig->regions[index];
+        for (int i = 0; i < region->count; i++) marked[region->vertices[i]] = 1;
+        return SINEW_OK;
+    }
+    const char **names = SN_NEW(const char *, rig->region_count);
+    if (!names) return sn_no_memory(error);
+    for (int i = 0; i < rig->region_count; i++) names[i] = rig->regions[i].name;
+    sinew_status status = unknown_name("region", name, rig->region_count, names, error);
+    sn_free(names);
+    return status;
+}
+
+static sinew_status mark_part(const sinew_mesh *mesh, const char *name, unsigned char *marked,
+                              sinew_error *error) {
+    int part = 0;
+    while (part < mesh->part_count && strcmp(mesh->part_names[part], name)) part++;
+    if (part == mesh->part_count)
+        return unknown_name("part", name, mesh->part_count, (const char *const *)mesh->part_names,
+                            error);
+    for (int f = 0; f < mesh->face_count; f++) {
+        if ((mesh->face_part ? mesh->face_part[f] : 0) != part) continue;
+        for (int c = mesh->face_start[f]; c < mesh->face_start[f + 1]; c++)
+            marked[mesh->face_vertices[c]] = 1;
+    }
+    return SINEW_OK;
+}
+
+static sinew_status mark_mask(const char *file, const char *folder, int vertex_count,
+                              unsigned char *marked, sinew_error *error) {
+    char *path = folder && *folder && *file != '/' ? sn_path_join(folder, file) : sn_strdup(file);
+    double *values = SN_NEW0(double, vertex_count);
+    sinew_status status = path && values
+                              ? sinew_vertex_values_read(path, vertex_count, values, error)
+                              : sn_no_memory(error);
+    for (int v = 0; status == SINEW_OK && v < vertex_count; v++) marked[v] = values[v] >= 0.5;
+    sn_free(values);
+    sn_free(path);
+    return status;
+}
+
+static sinew_status mark(const sinew_rig *rig, const char *text, const char *folder,
+                         unsigned char *marked, sinew_error *error) {
+    int n = rig->neutral->vertex_count;
+    if (!strncmp(text, "v:", 2)) return mark_indices(text + 2, n, marked, error);
+    if (!strncmp(text, "region:", 7)) return mark_region(rig, text + 7, marked, error);
+    if (!strncmp(text, "part:", 5)) return mark_part(rig->neutral, text + 5, marked, error);
+    if (!strncmp(text, "mask:", 5)) return mark_mask(text + 5, folder, n, marked, error);
+    if (strcmp(text, "all"))
+        return sn_fail(error, SINEW_BAD_INPUT,
+                       "'%.200s' is no selection: v:1,5-9 | region:NAME | part:NAME | mask:FILE | "
+                       "all",
+                       text);
+    memset(marked, 1, (size_t)n);
+    return SINEW_OK;
+}
+
+sinew_status sinew_select(const sinew_rig *rig, const char *text, const char *folder,
+                          int **vertices, int *count, sinew_error *error) {
+    SN_REQUIRE(rig && text && vertices && count, error);
+    *vertices = NULL;
+    *count = 0;
+    int n = rig->neutral->vertex_count, used = 0;
+    unsigned char *marked = SN_NEW0(unsigned char, n);
+    int *list = NULL;
+    sinew_status status = marked ? mark(rig, text, folder, marked, error) : sn_no_memory(error);
+    for (int v = 0; status == SINEW_OK && v < n; v++) used += marked[v];
+    if (status == SINEW_OK && used == 0)
+        status = sn_fail(error, SINEW_BAD_INPUT, "'%.200s' selects no vertex", text);
+    if (status == SINEW_OK && !(list = SN_NEW(int, used))) status = sn_no_memory(error);
+    if (status == SINEW_OK) {
+        for (int v = 0; v < n; v++)
+            if (marked[v]) list[(*count)++] = v;
+        *vertices = list;
+    }
+    sn_free(marked);
+    return status;
+}

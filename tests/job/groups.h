@@ -1,0 +1,7 @@
+#ifndef TESTS_JOB_GROUPS_H
+#define TESTS_JOB_GROUPS_H
+int test_scenes(void);
+int test_jobs(void);
+int test_selections(void);
+int test_obstacles(void);
+#endif

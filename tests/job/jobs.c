@@ -1,0 +1,275 @@
+#include "support.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "groups.h"
+#include "sinew/sinew.h"
+
+static sinew_error error;
+
+static sinew_job *job_of(const char *text) {
+    sinew_scene *scene;
+    sinew_job *job;
+    assert_ok(sinew_scene_parse(text, "s.json", test_folder(), &scene, &error));
+    assert_ok(sinew_job_create(scene, NULL, &job, &error));
+    sinew_scene_destroy(scene);
+    return job;
+}
+
+static const char *refusal(const char *text, sinew_status expected) {
+    sinew_scene *scene;
+    sinew_job *job;
+    assert_ok(sinew_scene_parse(text, "s.json", test_folder(), &scene, &error));
+    assert_int_equal(sinew_job_create(scene, NULL, &job, &error), expected);
+    assert_null(job);
+    sinew_scene_destroy(scene);
+    return error.message;
+}
+
+#define BAR "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\"}, "
+
+static void frames_stand_at_k_over_fps_with_the_last_at_the_end(void **state) {
+    (void)state;
+    /* 0.25 s at 10 a second: 0, 0.1, 0.2 and the end. */
+    sinew_job *job = job_of(BAR "\"time\": {\"fps\": 10}, \"curves\": {\"times\": [1, 1.25], "
+                                "\"values\": {\"bend120\": [0, 1]}}}");
+    assert_int_equal(sinew_job_frame_count(job), 4);
+    const double times[] = {1, 1.1, 1.2, 1.25}, weights[] = {0, 0.4, 0.8, 1};
+    for (int k = 0; k < 4; k++) {
+        assert_close(sinew_job_time(job, k), times[k], 1e-12);
+        assert_close(sinew_job_weights(job, k)[0], weights[k], 1e-12);
+    }
+    sinew_job_destroy(job);
+    /* An end that is a whole number of frames, up to rounding, is not doubled. */
+    job = job_of(BAR "\"time\": {\"fps\": 30}, \"curves\": {\"times\": [0, 2.00000000001], "
+                     "\"values\": {\"bend120\": [0, 1]}}}");
+    assert_int_equal(sinew_job_frame_count(job), 61);
+    sinew_job_destroy(job);
+}
+
+static void steps_go_from_the_first_pose_to_the_second(void **state) {
+    (void)state;
+    sinew_job *job = job_of(BAR "\"steps\": 4}");
+    assert_int_equal(sinew_job_frame_count(job), 5);
+    for (int k = 0; k <= 4; k++) {
+        assert_close(sinew_job_weights(job, k)[0], k / 4.0, 0);
+        assert_close(sinew_job_weights(job, k)[1], 0, 0);
+    }
+    sinew_job_destroy(job);
+    job = job_of(BAR "\"steps\": 2, \"weights\": {\"twist1\": 0.5}}");
+    int twist = sinew_rig_find_slider(sinew_job_rig(job), "twist1");
+    assert_close(sinew_job_weights(job, 1)[twist], 0.25, 0);
+    assert_close(sinew_job_weights(job, 2)[twist], 0.5, 0);
+    sinew_job_destroy(job);
+}
+
+static void incomplete_scenes_say_what_is_missing(void **state) {
+    (void)state;
+    assert_string_equal(refusal("{\"sinew\": 1, \"steps\": 2}", SINEW_BAD_INPUT),
+                        "s.json: rig: needs files, or the name of a sample");
+    assert_string_equal(refusal("{\"sinew\": 1, \"rig\": {\"sample\": \"bar\"}}", SINEW_BAD_INPUT),
+                        "s.json: nothing drives the rig: give weights, curves or steps");
+    assert_non_null(strstr(refusal(BAR "\"weights\": {\"bend12\": 1}}", SINEW_BAD_INPUT),
+                           "weights: the rig has no slider 'bend12'; did you mean 'bend120'?"));
+    assert_non_null(
+        strstr(refusal(BAR "\"curves\": {\"times\": [0, 0], \"values\": {}}}", SINEW_BAD_INPUT),
+               "curves.times: element 1 does not increase"));
+    assert_non_null(
+        strstr(refusal(BAR "\"curves\": {\"times\": [0], \"values\": {\"bend120\": [1, 2]}}}",
+                       SINEW_BAD_INPUT),
+               "'bend120' has 2 values for 1 times"));
+    assert_non_null(strstr(refusal(BAR "\"time\": {\"fps\": 100000, \"to\": 1e9}, "
+                                       "\"weights\": {}}",
+                                   SINEW_BAD_INPUT),
+                           "too many frames"));
+    assert_non_null(strstr(refusal("{\"sinew\": 1, \"rig\": {\"files\": [\"none.obj\"]}, "
+                                   "\"steps\": 1}",
+                                   SINEW_IO),
+                           "none.obj"));
+}
+
+static void any_order_of_frames_gives_the_same_bits(void **state) {
+    (void)state;
+    for (int m = 0; m < 2; m++) {
+        char text[256];
+        snprintf(text, sizeof text, BAR "\"model\": \"%s\", \"steps\": 3}",
+                 m ? "rotation" : "linear");
+        sinew_job *job = job_of(text);
+        size_t size = 3 * (size_t)sinew_job_rig(job)->neutral->vertex_count;
+        double *one = SN_NEW(double, size), *two = SN_NEW(double, size);
+        sinew_frame_info info;
+        assert_ok(sinew_job_frame(job, 2, one, &info, NULL, &error));
+        assert_close(info.time, 2 / 30.0, 1e-15);
+        assert_int_equal(info.status, SINEW_OK);
+        for (int k = 3; k >= 0; k--) {
+            assert_ok(sinew_job_frame(job, k, two, NULL, NULL, &error));
+            if (k == 2) assert_memory_equal(one, two, size * sizeof *one);
+        }
+        assert_int_equal(sinew_job_frame(job, 4, two, NULL, NULL, &error), SINEW_MISUSE);
+        sn_free(one);
+        sn_free(two);
+        sinew_job_destroy(job);
+    }
+}
+
+static char *file_in_folder(const char *name) {
+    return sn_path_join(test_folder(), name);
+}
+
+static bool folder_holds(const char *part) {
+    char **names;
+    int count;
+    bool found = false;
+    assert_ok(sn_folder_list(test_folder(), &names, &count, &error));
+    for (int i = 0; i < count; i++) found |= strstr(names[i], part) != NULL;
+    sn_names_free(names, count);
+    return found;
+}
+
+static void ranges_of_a_clip_make_the_whole_clip(void **state) {
+    (void)state;
+    sinew_job *job = job_of(BAR "\"model\": \"rotation\", \"steps\": 5, "
+                                "\"outputs\": {\"frames\": [\"clip.pc2\"]}}");
+    sinew_frames *whole, *part;
+    char *path = file_in_folder("clip.pc2");
+    assert_ok(sinew_job_run(job, 0, -1, NULL, &error));
+    assert_ok(sinew_frames_read(path, &whole, &error));
+    assert_int_equal(whole->frame_count, 6);
+    size_t row = 3 * (size_t)whole->vertex_count;
+    const int ranges[][2] = {{0, 1}, {2, 4}, {5, 5}};
+    for (int r = 0; r < 3; r++) {
+        assert_ok(sinew_job_run(job, ranges[r][0], ranges[r][1], NULL, &error));
+        assert_ok(sinew_frames_read(path, &part, &error));
+        assert_int_equal(part->frame_count, ranges[r][1] - ranges[r][0] + 1);
+        assert_close(part->start, ranges[r][0] / 30.0, 1e-6);
+        assert_memory_equal(part->positions, whole->positions + (size_t)ranges[r][0] * row,
+                            (size_t)part->frame_count * row * sizeof(float));
+        sinew_frames_destroy(part);
+    }
+    assert_int_equal(sinew_job_run(job, 4, 6, NULL, &error), SINEW_BAD_INPUT);
+    assert_string_equal(error.message, "frames 4-6: the clip has frames 0-5");
+    sinew_frames_destroy(whole);
+    sinew_job_destroy(job);
+    sn_free(path);
+}
+
+static bool cancel_soon(void *user) {
+    return ++*(int *)user > 3;
+}
+
+static void a_cancelled_run_leaves_nothing(void **state) {
+    (void)state;
+    sinew_job *job = job_of(BAR "\"steps\": 9, \"outputs\": {\"frames\": [\"stopped.pc2\"], "
+                                "\"report\": \"stopped.json\", \"curves\": \"stopped.csv\"}}");
+    int polls = 0;
+    sinew_monitor monitor = {.cancelled = cancel_soon, .user = &polls};
+    assert_int_equal(sinew_job_run(job, 0, -1, &monitor, &error), SINEW_CANCELLED);
+    assert_false(folder_holds("stopped"));
+    assert_ok(sinew_job_run(job, 0, -1, NULL, &error)); /* still usable */
+    assert_true(folder_holds("stopped.pc2"));
+    assert_true(folder_holds("stopped.json"));
+    assert_true(folder_holds("stopped.csv"));
+    assert_false(folder_holds(".part"));
+    sinew_job_destroy(job);
+}
+
+static void an_unwritable_output_fails_before_the_first_frame(void **state) {
+    (void)state;
+    sinew_job *job = job_of(BAR "\"steps\": 2, \"outputs\": {\"frames\": [\"early.pc2\", "
+                                "\"/nowhere/at/all.pc2\"]}}");
+    assert_int_equal(sinew_job_run(job, 0, -1, NULL, &error), SINEW_IO);
+    assert_non_null(strstr(error.message, "/nowhere/at/all.pc2"));
+    assert_false(folder_holds("early"));
+    sinew_job_destroy(job);
+}
+
+static void a_single_shape_may_be_a_mesh(void **state) {
+    (void)state;
+    sinew_job *job = job_of(BAR "\"weights\": {\"bend120\": 1}, "
+                                "\"outputs\": {\"frames\": [\"shape.obj\", \"shape.pc2\"]}}");
+    assert_ok(sinew_job_run(job, 0, -1, NULL, &error));
+    char *path = file_in_folder("shape.obj");
+    sinew_mesh *mesh;
+    assert_ok(sinew_mesh_read(path, &mesh, &error));
+    const sinew_rig *rig = sinew_job_rig(job);
+    assert_ok(sinew_mesh_same_topology(rig->neutral, mesh, &error));
+    double *positions = SN_NEW(double, 3 * (size_t)mesh->vertex_count);
+    assert_ok(sinew_job_frame(job, 0, positions, NULL, NULL, &error));
+    for (int i = 0; i < 3 * mesh->vertex_count; i++)
+        assert_true((float)positions[i] == (float)mesh->positions[i]);
+    sn_free(positions);
+    sinew_mesh_destroy(mesh);
+    sn_free(path);
+    sinew_job_destroy(job);
+}
+
+static void the_report_has_the_fixed_fields(void **state) {
+    (void)state;
+    sinew_job *job = job_of(BAR "\"steps\": 2}");
+    assert_ok(sinew_job_run(job, 0, -1, NULL, &error));
+    char *text;
+    assert_ok(sinew_job_report(job, &text, &error));
+    const char *fields[] = {"verb",     "version",  "inputs",     "vertices", "triangles", "frames",
+                            "time",     "status",   "iterations", "residual", "energy",    "ms",
+                            "inverted", "contacts", "totals",     "warnings", "weights"};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        char quoted[32];
+        snprintf(quoted, sizeof quoted, "\"%s\":", fields[i]);
+        if (!strstr(text, quoted)) fail_msg("no %s in the report", quoted);
+    }
+    sinew_free(text);
+    sinew_job_destroy(job);
+}
+
+typedef struct warnings {
+    int count;
+    char last[1024];
+} warnings;
+
+static void remember(sinew_log_level level, const char *line, void *user) {
+    warnings *w = user;
+    if (level < SINEW_LOG_WARNING) return;
+    w->count++;
+    snprintf(w->last, sizeof w->last, "%s", line);
+}
+
+static void surprises_are_warnings(void **state) {
+    (void)state;
+    const char *scenes[][2] = {
+        {BAR "\"weights\": {\"bend120\": 1.5}}", "beyond its limits"},
+        {BAR "\"weights\": {}, \"obstacles\": [{\"shape\": \"box\"}]}", "does not use"},
+        {BAR "\"curves\": {\"times\": [0], \"values\": {\"bend120\": [1], \"other\": [1]}}}",
+         "'other' drives no slider"},
+    };
+    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
+        sinew_scene *scene;
+        sinew_job *job;
+        warnings w = {0, ""};
+        sinew_monitor monitor = {.log = remember, .user = &w};
+        assert_ok(sinew_scene_parse(scenes[i][0], "s.json", NULL, &scene, &error));
+        assert_ok(sinew_job_create(scene, &monitor, &job, &error));
+        assert_int_equal(w.count, 1);
+        assert_non_null(strstr(w.last, scenes[i][1]));
+        sinew_job_destroy(job);
+        sinew_scene_destroy(scene);
+    }
+}
+
+int test_jobs(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames_stand_at_k_over_fps_with_the_last_at_the_end),
+        cmocka_unit_test(steps_go_from_the_first_pose_to_the_second),
+        cmocka_unit_test(incomplete_scenes_say_what_is_missing),
+        cmocka_unit_test(any_order_of_frames_gives_the_same_bits),
+        cmocka_unit_test(ranges_of_a_clip_make_the_whole_clip),
+        cmocka_unit_test(a_cancelled_run_leaves_nothing),
+        cmocka_unit_test(an_unwritable_output_fails_before_the_first_frame),
+        cmocka_unit_test(a_single_shape_may_be_a_mesh),
+        cmocka_unit_test(the_report_has_the_fixed_fields),
+        cmocka_unit_test(surprises_are_warnings),
+    };
+    return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);
+}

@@ -1,0 +1,11 @@
+/* Scenes and their run loop. */
+#include "groups.h"
+
+int main(void) {
+    int failed = 0;
+    failed += test_scenes();
+    failed += test_jobs();
+    failed += test_selections();
+    failed += test_obstacles();
+    return failed != 0;
+}
