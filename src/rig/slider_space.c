@@ -1,0 +1,316 @@
+#include "rig/slider_space.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "algebra/dense.h"
+#include "base/memory.h"
+#include "base/status.h"
+
+/* Vertices whose rows are packed into one dense product: enough to be fast, few enough that local
+ * targets leave most columns out. */
+enum { BLOCK = 512 };
+
+/* --- displacements by vertex ------------------------------------------------------------------
+ */
+
+static bool is_zero(const double *d) {
+    return d[0] == 0 && d[1] == 0 && d[2] == 0;
+}
+
+static sinew_status gather_by_vertex(const sinew_rig *rig, sinew_slider_space *space,
+                                     sinew_error *error) {
+    int n = rig->neutral->vertex_count;
+    size_t total = 0;
+    space->start = SN_NEW0(int, (size_t)n + 1);
+    space->axes = SN_NEW0(unsigned char, n);
+    int *fill = SN_NEW0(int, n);
+    if (!space->start || !space->axes || !fill) {
+        sn_free(fill);
+        return sn_no_memory(error);
+    }
+    for (int k = 0; k < rig->target_count; k++)
+        for (int i = 0; i < rig->targets[k].count; i++) {
+            if (is_zero(rig->targets[k].deltas + 3 * (size_t)i)) continue;
+            space->start[rig->targets[k].vertices[i] + 1]++;
+            total++;
+        }
+    if (total > INT_MAX / 3) {
+        sn_free(fill);
+        return sn_fail(error, SINEW_BAD_INPUT, "the rig moves %zu vertices in all, over the limit",
+                       total);
+    }
+    for (int v = 0; v < n; v++) space->start[v + 1] += space->start[v];
+    space->target = SN_NEW(int, total);
+    space->delta = SN_NEW(double, 3 * total);
+    if (!space->target || !space->delta) {
+        sn_free(fill);
+        return sn_no_memory(error);
+    }
+    for (int k = 0; k < rig->target_count; k++)
+        for (int i = 0; i < rig->targets[k].count; i++) {
+            const double *d = rig->targets[k].deltas + 3 * (size_t)i;
+            if (is_zero(d)) continue;
+            int v = rig->targets[k].vertices[i];
+            int at = space->start[v] + fill[v]++;
+            space->target[at] = k;
+            for (int c = 0; c < 3; c++) {
+                space->delta[3 * (size_t)at + (size_t)c] = d[c];
+                if (d[c] != 0) space->axes[v] |= (unsigned char)(1 << c);
+            }
+        }
+    sn_free(fill);
+    return SINEW_OK;
+}
+
+static void measure(sinew_slider_space *space) {
+    const double *positions = space->rig->neutral->positions;
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    double square = 0;
+    for (int v = 0; v < space->rig->neutral->vertex_count; v++) {
+        if (!space->axes[v]) continue;
+        for (int c = 0; c < 3; c++) {
+            double x = positions[3 * (size_t)v + (size_t)c];
+            if (space->axes[v] >> c & 1) space->moved_count++;
+            if (x < low[c]) low[c] = x;
+            if (x > high[c]) high[c] = x;
+        }
+    }
+    for (int c = 0; space->moved_count > 0 && c < 3; c++)
+        square += (high[c] - low[c]) * (high[c] - low[c]);
+    space->diagonal = sqrt(square);
+
+    double trace = 0;
+    int moving = 0;
+    for (int k = 0; k < space->rig->target_count; k++) {
+        double own = space->gram[(size_t)k * (size_t)space->rig->target_count + (size_t)k];
+        trace += own;
+        moving += own > 0;
+    }
+    space->mean_square = trace > 0 ? trace / moving : 1;
+}
+
+sinew_status sinew_slider_space_create(const sinew_rig *rig, sinew_slider_space **space,
+                                       sinew_error *error) {
+    SN_REQUIRE(rig && space, error);
+    *space = NULL;
+    sinew_slider_space *made = SN_NEW0(sinew_slider_space, 1);
+    if (!made) return sn_no_memory(error);
+    made->rig = rig;
+    size_t m = (size_t)rig->target_count;
+    made->gram = SN_NEW0(double, m *m);
+    sinew_status status = made->gram ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) status = sn_activation_plan_create(rig, &made->plan, error);
+    if (status == SINEW_OK) status = gather_by_vertex(rig, made, error);
+
+    sn_row_pack pack = {0};
+    int *vertices = SN_NEW(int, BLOCK);
+    double *ones = SN_NEW(double, 3 * BLOCK);
+    if (status == SINEW_OK && (!vertices || !ones)) status = sn_no_memory(error);
+    if (status == SINEW_OK) status = sn_row_pack_create(made, &pack, error);
+    for (int i = 0; status == SINEW_OK && i < 3 * BLOCK; i++) ones[i] = 1;
+    for (int v = 0; status == SINEW_OK && v < rig->neutral->vertex_count; v += BLOCK) {
+        sn_picked_rows rows = {0, vertices, ones};
+        for (int i = v; i < v + BLOCK && i < rig->neutral->vertex_count; i++)
+            if (made->axes[i]) vertices[rows.count++] = i;
+        status = sn_add_gram(made, &rows, &pack, made->gram, error);
+    }
+    sn_row_pack_free(&pack);
+    sn_free(vertices);
+    sn_free(ones);
+    if (status != SINEW_OK) {
+        sinew_slider_space_destroy(made);
+        return status;
+    }
+    made->aligned = made->plan->linear && rig->target_count == rig->slider_count;
+    for (int k = 0; k < rig->target_count; k++)
+        if (rig->targets[k].slider != k) made->aligned = false;
+    measure(made);
+    *space = made;
+    return SINEW_OK;
+}
+
+void sinew_slider_space_destroy(sinew_slider_space *space) {
+    if (!space) return;
+    sn_activation_plan_destroy(space->plan);
+    sn_free(space->start);
+    sn_free(space->target);
+    sn_free(space->delta);
+    sn_free(space->gram);
+    sn_free(space->axes);
+    sn_free(space);
+}
+
+int sinew_slider_space_moved(const sinew_slider_space *space) {
+    return space ? space->moved_count : 0;
+}
+
+double sinew_slider_space_diagonal(const sinew_slider_space *space) {
+    return space ? space->diagonal : 0;
+}
+
+/* --- picked rows ------------------------------------------------------------------------------
+ */
+
+sinew_status sn_row_pack_create(const sinew_slider_space *space, sn_row_pack *pack,
+                                sinew_error *error) {
+    *pack = (sn_row_pack){0};
+    pack->columns = SN_NEW(int, space->rig->target_count);
+    pack->place = SN_NEW(int, space->rig->target_count);
+    if (!pack->columns || !pack->place) {
+        sn_row_pack_free(pack);
+        return sn_no_memory(error);
+    }
+    return SINEW_OK;
+}
+
+void sn_row_pack_free(sn_row_pack *pack) {
+    sn_free(pack->rows);
+    sn_free(pack->product);
+    sn_free(pack->columns);
+    sn_free(pack->place);
+    *pack = (sn_row_pack){0};
+}
+
+/* The targets that touch any of the vertices, and where each stands among them. */
+static int union_of_targets(const sinew_slider_space *space, const sn_picked_rows *rows,
+                            sn_row_pack *pack) {
+    int m = space->rig->target_count, count = 0;
+    for (int k = 0; k < m; k++) pack->place[k] = -1;
+    for (int i = 0; i < rows->count; i++) {
+        int v = rows->vertices[i];
+        for (int e = space->start[v]; e < space->start[v + 1]; e++)
+            pack->place[space->target[e]] = 0;
+    }
+    for (int k = 0; k < m; k++)
+        if (pack->place[k] == 0) {
+            pack->place[k] = count;
+            pack->columns[count++] = k;
+        }
+    return count;
+}
+
+/* Rows of one sign, scaled by the square root of their factor, as a dense matrix over the columns
+ * of the union; returns how many. `space` for them is there. */
+static int pack_rows(const sinew_slider_space *space, const sn_picked_rows *rows, double sign,
+                     int row_limit, int columns, sn_row_pack *pack) {
+    int count = 0;
+    memset(pack->rows, 0, sizeof(double) * (size_t)row_limit * (size_t)columns);
+    for (int i = 0; i < rows->count; i++) {
+        int v = rows->vertices[i];
+        for (int c = 0; c < 3; c++) {
+            double factor = sign * rows->factors[3 * (size_t)i + (size_t)c];
+            if (!(factor > 0) || !(space->axes[v] >> c & 1)) continue;
+            double root = sqrt(factor);
+            for (int e = space->start[v]; e < space->start[v + 1]; e++)
+                pack->rows[(size_t)pack->place[space->target[e]] * (size_t)row_limit +
+                           (size_t)count] = root * space->delta[3 * (size_t)e + (size_t)c];
+            count++;
+        }
+    }
+    return count;
+}
+
+static void scatter(const sn_row_pack *pack, int columns, double sign, size_t m, double *matrix) {
+    for (int j = 0; j < columns; j++) {
+        double *to = matrix + (size_t)pack->columns[j] * m;
+        const double *from = pack->product + (size_t)j * (size_t)columns;
+        for (int i = 0; i < columns; i++) to[pack->columns[i]] += sign * from[i];
+    }
+}
+
+sinew_status sn_add_gram(const sinew_slider_space *space, const sn_picked_rows *rows,
+                         sn_row_pack *pack, double *matrix, sinew_error *error) {
+    size_t m = (size_t)space->rig->target_count;
+    int columns = union_of_targets(space, rows, pack);
+    if (columns == 0) return SINEW_OK;
+    for (double sign = 1; sign >= -1; sign -= 2) {
+        int wanted = 0;
+        for (int i = 0; i < rows->count; i++)
+            for (int c = 0; c < 3; c++)
+                wanted += sign * rows->factors[3 * (size_t)i + (size_t)c] > 0 &&
+                          space->axes[rows->vertices[i]] >> c & 1;
+        if (wanted == 0) continue;
+        if (!SN_RESERVE(pack->rows, pack->row_capacity, (size_t)wanted * (size_t)columns) ||
+            !SN_RESERVE(pack->product, pack->product_capacity, (size_t)columns * (size_t)columns))
+            return sn_no_memory(error);
+        pack_rows(space, rows, sign, wanted, columns, pack);
+        sn_dense_gram(wanted, columns, 1, pack->rows, 0, pack->product);
+        scatter(pack, columns, sign, m, matrix);
+    }
+    return SINEW_OK;
+}
+
+void sn_vertex_motion(const sinew_slider_space *space, int vertex, const double *activations,
+                      double motion[3]) {
+    double x = 0, y = 0, z = 0;
+    for (int e = space->start[vertex]; e < space->start[vertex + 1]; e++) {
+        double a = activations[space->target[e]];
+        const double *d = space->delta + 3 * (size_t)e;
+        x += a * d[0];
+        y += a * d[1];
+        z += a * d[2];
+    }
+    motion[0] = x;
+    motion[1] = y;
+    motion[2] = z;
+}
+
+void sn_vertex_pull(const sinew_slider_space *space, int vertex, const double force[3],
+                    double *gradient) {
+    for (int e = space->start[vertex]; e < space->start[vertex + 1]; e++) {
+        const double *d = space->delta + 3 * (size_t)e;
+        gradient[space->target[e]] += force[0] * d[0] + force[1] * d[1] + force[2] * d[2];
+    }
+}
+
+/* --- through the activations ------------------------------------------------------------------
+ *
+ * J = da/dw has one entry in the row of a plain or in-between target, driver_count in that of a
+ * combination. */
+
+typedef struct jacobian_row {
+    int count;
+    const int *sliders;
+    const double *slopes;
+} jacobian_row;
+
+static jacobian_row row_of(const sinew_slider_space *space, const double *derivatives, int k) {
+    const sinew_target *target = &space->rig->targets[k];
+    bool own = target->kind != SINEW_TARGET_COMBINATION;
+    return (jacobian_row){own ? 1 : target->driver_count, own ? &target->slider : target->drivers,
+                          derivatives + space->plan->derivative_start[k]};
+}
+
+void sn_pull_back(const sinew_slider_space *space, const double *derivatives,
+                  const double *y_target, double *y_slider) {
+    memset(y_slider, 0, sizeof(double) * (size_t)space->rig->slider_count);
+    for (int k = 0; k < space->rig->target_count; k++) {
+        jacobian_row row = row_of(space, derivatives, k);
+        for (int i = 0; i < row.count; i++) y_slider[row.sliders[i]] += row.slopes[i] * y_target[k];
+    }
+}
+
+/* Column s of A J, then J^T of it; a slider drives a handful of targets, so most of the work is
+ * adding columns of A. */
+void sn_pull_back_matrix(const sinew_slider_space *space, const double *derivatives,
+                         const double *matrix, double *slider_matrix, double *scratch) {
+    size_t m = (size_t)space->rig->target_count, sliders = (size_t)space->rig->slider_count;
+    if (space->aligned) {
+        memcpy(slider_matrix, matrix, sizeof(double) * m * m);
+        return;
+    }
+    for (size_t s = 0; s < sliders; s++) {
+        memset(scratch, 0, sizeof(double) * m);
+        for (int k = 0; k < (int)m; k++) {
+            jacobian_row row = row_of(space, derivatives, k);
+            for (int i = 0; i < row.count; i++) {
+                if (row.sliders[i] != (int)s || row.slopes[i] == 0) continue;
+                const double *column = matrix + (size_t)k * m;
+                for (size_t j = 0; j < m; j++) scratch[j] += row.slopes[i] * column[j];
+            }
+        }
+        sn_pull_back(space, derivatives, scratch, slider_matrix + s * sliders);
+    }
+}
