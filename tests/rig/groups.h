@@ -5,6 +5,7 @@ int test_names(void);
 int test_activations(void);
 int test_linear(void);
 int test_curves(void);
+int test_lock(void);
 int test_rotation_blend(void);
 int test_transfer(void);
 #endif

@@ -8,6 +8,7 @@ int main(void) {
     failed += test_activations();
     failed += test_linear();
     failed += test_curves();
+    failed += test_lock();
     failed += test_rotation_blend();
     failed += test_transfer();
     return failed != 0;

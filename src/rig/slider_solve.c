@@ -1,0 +1,355 @@
+/* Gauss-Newton over slider weights: at w, with J = da/dw,
+ *
+ *   H = J^T A J + ridge 1,   q = J^T (A da + g) + ridge (w - base),
+ *   step = argmin 1/2 d^T H d + q^T d  within the limits,
+ *
+ * and a line search on the true objective. On a rig of plain targets a(w) = w and the first step is
+ * the answer. */
+#include "rig/slider_solve.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "algebra/box_qp.h"
+#include "algebra/dense.h"
+#include "base/memory.h"
+#include "base/status.h"
+
+struct sn_slider_work {
+    const sinew_slider_space *space;
+    long version; /* of the problem that hessian and factor belong to; -1: none */
+    bool factored;
+    double *hessian, *factor; /* slider_count squared */
+    sn_box_qp *box;
+
+    double *activations, *start, *target_gradient, *target_scratch; /* target_count */
+    double *derivatives;
+    double *gradient, *step, *trial, *lower, *upper; /* slider_count */
+    double *columns, *small;                         /* for fixed sliders, see solve_fixed */
+    int *fixed_list, *kept_list;
+    int fixed_count; /* of kept_list, whose columns are there; -1: none */
+    signed char *sign;
+};
+
+/* Up to so many fixed sliders go through the factor of all; beyond, they are cut out. */
+enum { FEW_FIXED = 16 };
+
+sinew_status sn_slider_work_create(const sinew_slider_space *space, sn_slider_work **work,
+                                   sinew_error *error) {
+    *work = NULL;
+    sn_slider_work *made = SN_NEW0(sn_slider_work, 1);
+    if (!made) return sn_no_memory(error);
+    size_t m = (size_t)space->rig->target_count, s = (size_t)space->rig->slider_count;
+    made->space = space;
+    made->version = -1;
+    made->hessian = SN_NEW0(double, s *s);
+    made->factor = SN_NEW0(double, s *s);
+    made->activations = SN_NEW0(double, m);
+    made->start = SN_NEW0(double, m);
+    made->target_gradient = SN_NEW0(double, m);
+    made->target_scratch = SN_NEW0(double, m);
+    made->derivatives = SN_NEW0(double, space->plan->derivative_start[m]);
+    made->gradient = SN_NEW0(double, s);
+    made->step = SN_NEW0(double, s);
+    made->trial = SN_NEW0(double, s);
+    made->lower = SN_NEW0(double, s);
+    made->upper = SN_NEW0(double, s);
+    made->columns = SN_NEW0(double, s *(FEW_FIXED + 1));
+    made->small = SN_NEW0(double, FEW_FIXED *FEW_FIXED + FEW_FIXED);
+    made->fixed_list = SN_NEW0(int, s);
+    made->kept_list = SN_NEW0(int, s);
+    made->sign = SN_NEW0(signed char, s);
+    bool all = made->hessian && made->factor && made->activations && made->start &&
+               made->target_gradient && made->target_scratch && made->derivatives &&
+               made->gradient && made->step && made->trial && made->lower && made->upper &&
+               made->columns && made->small && made->fixed_list && made->kept_list && made->sign;
+    sinew_status status = all ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) status = sn_box_qp_create((int)s, &made->box, error);
+    if (status != SINEW_OK) {
+        sn_slider_work_destroy(made);
+        return status;
+    }
+    *work = made;
+    return SINEW_OK;
+}
+
+void sn_slider_work_destroy(sn_slider_work *work) {
+    if (!work) return;
+    sn_free(work->hessian);
+    sn_free(work->factor);
+    sn_box_qp_destroy(work->box);
+    sn_free(work->activations);
+    sn_free(work->start);
+    sn_free(work->target_gradient);
+    sn_free(work->target_scratch);
+    sn_free(work->derivatives);
+    sn_free(work->gradient);
+    sn_free(work->step);
+    sn_free(work->trial);
+    sn_free(work->lower);
+    sn_free(work->upper);
+    sn_free(work->columns);
+    sn_free(work->small);
+    sn_free(work->fixed_list);
+    sn_free(work->kept_list);
+    sn_free(work->sign);
+    sn_free(work);
+}
+
+/* --- matrices ---------------------------------------------------------------------------------
+ */
+
+/* H at the weights whose derivatives are in the work. */
+static void build_hessian(sn_slider_work *work, const sn_slider_problem *problem) {
+    size_t s = (size_t)work->space->rig->slider_count;
+    sn_pull_back_matrix(work->space, work->derivatives, problem->matrix, work->hessian,
+                        work->target_scratch);
+    for (size_t i = 0; i < s; i++) work->hessian[i * s + i] += problem->ridge;
+    work->factored = false;
+}
+
+/* The factor of H, with as little added to the diagonal as a singular matrix needs: sliders that
+ * move nothing, or targets that are there twice, then share the answer evenly. */
+static void factor(sn_slider_work *work) {
+    size_t s = (size_t)work->space->rig->slider_count;
+    double trace = 0;
+    for (size_t i = 0; i < s; i++) trace += work->hessian[i * s + i];
+    double unit = trace > 0 ? trace / (double)s : 1;
+    for (double extra = 0; extra < 1; extra = extra == 0 ? 1e-13 : 10 * extra) {
+        memcpy(work->factor, work->hessian, sizeof(double) * s * s);
+        for (size_t i = 0; i < s; i++) work->factor[i * s + i] += extra * unit;
+        if (sn_dense_cholesky((int)s, work->factor, NULL) == SINEW_OK) break;
+    }
+    work->factored = true;
+    work->fixed_count = -1;
+}
+
+/* --- steps ------------------------------------------------------------------------------------
+ */
+
+/* x = 0 where fixed, through the factor of all sliders: with y = -H^-1 q and Z the columns of H^-1
+ * of the fixed ones, x = y - Z Z_E^-1 y_E. Z is kept while the same sliders are fixed, as during a
+ * drag. */
+static void solve_free(sn_slider_work *work, int fixed_count) {
+    int s = work->space->rig->slider_count;
+    for (int i = 0; i < s; i++) work->step[i] = -work->gradient[i];
+    sn_dense_cholesky_solve(s, work->factor, 1, work->step);
+    if (fixed_count == 0) return;
+    bool same = work->fixed_count == fixed_count;
+    for (int e = 0; same && e < fixed_count; e++) same = work->fixed_list[e] == work->kept_list[e];
+    if (!same) {
+        memset(work->columns, 0, sizeof(double) * (size_t)s * (size_t)fixed_count);
+        for (int e = 0; e < fixed_count; e++) {
+            work->columns[(size_t)e * (size_t)s + (size_t)work->fixed_list[e]] = 1;
+            work->kept_list[e] = work->fixed_list[e];
+        }
+        sn_dense_cholesky_solve(s, work->factor, fixed_count, work->columns);
+        for (int e = 0; e < fixed_count; e++)
+            for (int f = 0; f < fixed_count; f++)
+                work->small[f * fixed_count + e] =
+                    work->columns[(size_t)f * (size_t)s + (size_t)work->fixed_list[e]];
+        /* A principal block of a positive definite inverse: it has a factor. */
+        sn_dense_cholesky(fixed_count, work->small, NULL);
+        work->fixed_count = fixed_count;
+    }
+    double y[FEW_FIXED];
+    for (int e = 0; e < fixed_count; e++) y[e] = work->step[work->fixed_list[e]];
+    sn_dense_cholesky_solve(fixed_count, work->small, 1, y);
+    for (int e = 0; e < fixed_count; e++)
+        for (int i = 0; i < s; i++)
+            work->step[i] -= work->columns[(size_t)e * (size_t)s + (size_t)i] * y[e];
+    for (int e = 0; e < fixed_count; e++) work->step[work->fixed_list[e]] = 0;
+}
+
+/* Box of the step: limits, fixed sliders, and with `sign` the side of base a slider may be on. */
+static void step_limits(sn_slider_work *work, const sn_slider_problem *problem,
+                        const double *weights, bool signs) {
+    int s = work->space->rig->slider_count;
+    for (int i = 0; i < s; i++) {
+        double low = problem->lower ? problem->lower[i] - weights[i] : -INFINITY;
+        double high = problem->upper ? problem->upper[i] - weights[i] : INFINITY;
+        double home = problem->base[i] - weights[i];
+        if (signs && work->sign[i] > 0) low = fmax(low, home);
+        if (signs && work->sign[i] < 0) high = fmin(high, home);
+        if (problem->fixed && problem->fixed[i]) low = high = home;
+        work->lower[i] = fmin(low, high);
+        work->upper[i] = high;
+    }
+}
+
+static bool solve_box(sn_slider_work *work, const double *linear) {
+    const sn_box_qp_options options = {.tolerance = 1e-10, .warm = true};
+    return sn_box_qp_solve(work->box, linear, work->lower, work->upper, &options, work->step, NULL,
+                           NULL) == SINEW_OK;
+}
+
+/* With the L1 term: each slider is given a side of base; a slider that ends at base and would gain
+ * by crossing changes its side. Every round lowers the objective, so the rounds end. */
+static bool solve_few(sn_slider_work *work, const sn_slider_problem *problem, double price,
+                      const double *weights) {
+    int s = work->space->rig->slider_count;
+    bool good = true;
+    for (int i = 0; i < s; i++) {
+        double off = weights[i] - problem->base[i];
+        work->sign[i] = off != 0 ? (off > 0 ? 1 : -1) : (work->gradient[i] < 0 ? 1 : -1);
+    }
+    for (int round = 0; round < 20; round++) {
+        step_limits(work, problem, weights, true);
+        for (int i = 0; i < s; i++) work->trial[i] = -work->gradient[i] - price * work->sign[i];
+        good = solve_box(work, work->trial);
+        sn_dense_apply(SN_AS_IS, s, s, 1, work->hessian, work->step, 0, work->trial);
+        int flips = 0;
+        for (int i = 0; i < s; i++) {
+            if (problem->fixed && problem->fixed[i]) continue;
+            double slope = work->trial[i] + work->gradient[i];
+            bool home = weights[i] + work->step[i] == problem->base[i];
+            if (home && work->sign[i] * slope > price * (1 + 1e-9)) {
+                work->sign[i] = (signed char)-work->sign[i];
+                flips++;
+            }
+        }
+        if (flips == 0) break;
+    }
+    return good;
+}
+
+/* The step from `weights`, whose H and gradient are in the work. */
+static bool solve_step(sn_slider_work *work, const sn_slider_problem *problem, double price,
+                       const double *weights) {
+    int s = work->space->rig->slider_count, fixed_count = 0;
+    for (int i = 0; problem->fixed && i < s; i++)
+        if (problem->fixed[i] && fixed_count < s) work->fixed_list[fixed_count++] = i;
+    if (price > 0) return solve_few(work, problem, price, weights);
+    if (!problem->lower && !problem->upper && fixed_count <= FEW_FIXED) {
+        if (!work->factored) factor(work);
+        solve_free(work, fixed_count);
+        return true;
+    }
+    step_limits(work, problem, weights, false);
+    for (int i = 0; i < s; i++) work->trial[i] = -work->gradient[i];
+    return solve_box(work, work->trial);
+}
+
+/* --- the solve --------------------------------------------------------------------------------
+ */
+
+/* Objective at `weights`; leaves da in activations and A da + g in target_gradient. */
+static double objective(sn_slider_work *work, const sn_slider_problem *problem, double price,
+                        const double *weights) {
+    const sinew_rig *rig = work->space->rig;
+    int m = rig->target_count;
+    sn_activations(work->space->plan, weights, work->activations, NULL);
+    for (int k = 0; k < m; k++) work->activations[k] -= work->start[k];
+    sn_dense_apply(SN_AS_IS, m, m, 1, problem->matrix, work->activations, 0, work->target_gradient);
+    double value = 0;
+    for (int k = 0; k < m; k++) {
+        value += work->activations[k] * (0.5 * work->target_gradient[k] + problem->gradient[k]);
+        work->target_gradient[k] += problem->gradient[k];
+    }
+    for (int i = 0; i < rig->slider_count; i++) {
+        double off = weights[i] - problem->base[i];
+        value += 0.5 * problem->ridge * off * off + price * fabs(off);
+    }
+    return value;
+}
+
+/* What silences every slider, as a slope: the largest gradient at base among those that may move.
+ */
+static double price_of(const sn_slider_work *work, const sn_slider_problem *problem) {
+    double largest = 0;
+    for (int i = 0; i < work->space->rig->slider_count; i++)
+        if (!problem->fixed || !problem->fixed[i]) largest = fmax(largest, fabs(work->gradient[i]));
+    return problem->few * largest;
+}
+
+void sn_slider_prepare(sn_slider_work *work, const sn_slider_problem *problem) {
+    if (!work->space->plan->linear || work->version == problem->version) return;
+    /* Any weights do: the Jacobian of plain targets is constant. */
+    sn_activations(work->space->plan, work->step, NULL, work->derivatives);
+    build_hessian(work, problem);
+    if (!problem->lower && !problem->upper) factor(work);
+    sn_box_qp_set_matrix(work->box, work->hessian, NULL);
+    memset(work->step, 0, sizeof(double) * (size_t)work->space->rig->slider_count);
+    work->version = problem->version;
+}
+
+/* Plain targets: one quadratic problem. */
+static sn_slider_solution solve_linear(sn_slider_work *work, const sn_slider_problem *problem,
+                                       double *weights) {
+    int s = work->space->rig->slider_count;
+    sn_slider_prepare(work, problem);
+    sn_pull_back(work->space, work->derivatives, problem->gradient, work->gradient);
+    bool good = solve_step(work, problem, price_of(work, problem), problem->base);
+    sn_slider_solution solution = {.iterations = 1, .converged = good};
+    for (int i = 0; i < s; i++) {
+        weights[i] = problem->base[i] + work->step[i];
+        if (!isfinite(weights[i])) { /* never NaN out */
+            memcpy(weights, problem->base, sizeof(double) * (size_t)s);
+            memset(work->step, 0, sizeof(double) * (size_t)s);
+            solution.converged = false;
+            break;
+        }
+    }
+    return solution;
+}
+
+/* In-betweens and combinations: steps with a line search. At a kink of a(w) the slope upwards may
+ * promise what the way down does not keep; then the Jacobian is taken a little along the step. */
+static sn_slider_solution solve_curved(sn_slider_work *work, const sn_slider_problem *problem,
+                                       double *weights) {
+    const sinew_slider_space *space = work->space;
+    int s = space->rig->slider_count;
+    sn_slider_solution solution = {.residual = INFINITY};
+    double price = 0, value = 0;
+    bool across = false; /* the Jacobian was taken across a kink */
+    memcpy(weights, problem->base, sizeof(double) * (size_t)s);
+    memset(work->step, 0, sizeof(double) * (size_t)s);
+    work->version = -1;
+    while (solution.iterations < problem->iteration_limit) {
+        solution.iterations++;
+        for (int i = 0; i < s; i++)
+            work->trial[i] = weights[i] + (across ? 1e-6 * copysign(1, work->step[i]) : 0);
+        sn_activations(space->plan, work->trial, NULL, work->derivatives);
+        build_hessian(work, problem);
+        value = objective(work, problem, price, weights);
+        sn_pull_back(space, work->derivatives, work->target_gradient, work->gradient);
+        for (int i = 0; i < s; i++)
+            work->gradient[i] += problem->ridge * (weights[i] - problem->base[i]);
+        if (solution.iterations == 1 && problem->few > 0) price = price_of(work, problem);
+        if (sn_box_qp_set_matrix(work->box, work->hessian, NULL) != SINEW_OK) return solution;
+        bool good = solve_step(work, problem, price, weights);
+        double largest = 0, t = 1;
+        for (int i = 0; i < s; i++) largest = fmax(largest, fabs(work->step[i]));
+        if (!good || !isfinite(largest)) return solution;
+        bool lower = false;
+        for (; t > 1e-6 && !lower; t *= 0.5) {
+            for (int i = 0; i < s; i++) work->trial[i] = weights[i] + t * work->step[i];
+            lower = objective(work, problem, price, work->trial) < value;
+            if (lower) break;
+        }
+        if (!lower) {
+            solution.residual = 0;
+            if (across || largest <= problem->tolerance) {
+                solution.converged = true; /* no way down on either side */
+                return solution;
+            }
+            across = true;
+            continue;
+        }
+        memcpy(weights, work->trial, sizeof(double) * (size_t)s);
+        across = false;
+        solution.residual = t * largest;
+        if (solution.residual <= problem->tolerance) {
+            solution.converged = true;
+            return solution;
+        }
+    }
+    return solution;
+}
+
+sn_slider_solution sn_slider_solve(sn_slider_work *work, const sn_slider_problem *problem,
+                                   double *weights) {
+    sn_activations(work->space->plan, problem->base, work->start, NULL);
+    return work->space->plan->linear ? solve_linear(work, problem, weights)
+                                     : solve_curved(work, problem, weights);
+}
