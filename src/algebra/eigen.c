@@ -51,7 +51,7 @@ static void multiply_mass(const lanczos *l, int count, const double *x, double *
         const double *from = x + n * (size_t)c;
         double *to = y + n * (size_t)c;
         if (l->mass) {
-#pragma omp parallel for simd num_threads(n > 20000 ? sn_threads() : 1) schedule(static)
+#pragma omp parallel for num_threads(n > 20000 ? sn_threads() : 1) schedule(static)
             for (size_t i = 0; i < n; i++) to[i] = l->mass[i] * from[i];
         } else {
             sn_sparse_multiply(l->mass_matrix, 1, from, to);

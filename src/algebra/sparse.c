@@ -171,6 +171,7 @@ static inline int first_at_least(const sn_sparse *matrix, int j, int bound) {
  * diagonal come from the stored row, the others from the stored column of the same index. */
 static void multiply_rows(const sn_sparse *matrix, int vectors, const double *restrict x,
                           double *restrict y, int begin, int end) {
+    if (begin == end) return;
     size_t v = (size_t)vectors;
     memset(y + v * (size_t)begin, 0, v * (size_t)(end - begin) * sizeof *y);
     int last_column = matrix->symmetric ? end : matrix->columns;

@@ -7,4 +7,5 @@ int test_pcg(void);
 int test_low_rank(void);
 int test_eigen(void);
 int test_box_qp(void);
+int test_no_memory(void);
 #endif

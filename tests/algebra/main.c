@@ -10,5 +10,6 @@ int main(void) {
     failed += test_low_rank();
     failed += test_eigen();
     failed += test_box_qp();
+    failed += test_no_memory();
     return failed != 0;
 }

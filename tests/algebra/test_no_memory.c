@@ -1,0 +1,130 @@
+/* Every allocation of each set-up fails once: the call reports it and leaves nothing behind. */
+#include "matrices.h"
+
+#include "algebra/box_qp.h"
+#include "algebra/cholesky.h"
+#include "algebra/dense.h"
+#include "algebra/eigen.h"
+#include "algebra/low_rank.h"
+#include "algebra/pcg.h"
+#include "groups.h"
+#include "sinew/memory.h"
+
+static int countdown, living;
+
+static void *resize(void *block, size_t bytes, void *user) {
+    (void)user;
+    if (countdown-- == 0) return NULL;
+    void *moved = realloc(block, bytes);
+    if (moved && !block) __atomic_fetch_add(&living, 1, __ATOMIC_RELAXED);
+    return moved;
+}
+
+static void release(void *block, void *user) {
+    (void)user;
+    __atomic_fetch_sub(&living, 1, __ATOMIC_RELAXED);
+    free(block);
+}
+
+/* Runs `job` with the first, second, ... allocation failing until it succeeds. */
+static void fail_every_allocation(sinew_status (*job)(void)) {
+    const sinew_allocator failing = {resize, release, NULL};
+    sinew_status status = SINEW_NO_MEMORY;
+    for (int n = 0; n < 200 && status == SINEW_NO_MEMORY; n++) {
+        countdown = n;
+        living = 0;
+        sinew_set_allocator(&failing);
+        status = job();
+        sinew_set_allocator(NULL);
+        assert_int_equal(living, 0);
+    }
+    assert_int_equal(status, SINEW_OK);
+}
+
+static sn_sparse *grid, *columns; /* made with the usual allocator */
+
+static sinew_status sparse_job(void) {
+    sinew_error error;
+    sn_triplets t;
+    sn_sparse *matrix = NULL, *transposed = NULL, *gram = NULL, *sum = NULL;
+    sinew_status status = sn_triplets_create(5, 4, 1, &t, &error);
+    for (int e = 0; status == SINEW_OK && e < 20; e++)
+        if (!sn_triplets_add(&t, e % 5, e % 4, e)) status = SINEW_NO_MEMORY;
+    if (status == SINEW_OK) status = sn_sparse_from_triplets(&t, false, &matrix, &error);
+    if (status == SINEW_OK) status = sn_sparse_transpose(matrix, &transposed, &error);
+    if (status == SINEW_OK) status = sn_sparse_gram(matrix, NULL, &gram, &error);
+    if (status == SINEW_OK) status = sn_sparse_combine(1, matrix, 2, matrix, &sum, &error);
+    sn_triplets_free(&t);
+    sn_sparse_destroy(matrix), sn_sparse_destroy(transposed);
+    sn_sparse_destroy(gram), sn_sparse_destroy(sum);
+    return status;
+}
+
+static sinew_status cholesky_job(void) {
+    sinew_error error;
+    sn_cholesky *factor = NULL;
+    sn_cholesky_work *work = NULL;
+    sn_low_rank *update = NULL;
+    sinew_status status = sn_cholesky_create(grid, SN_CHOLESKY_AUTO, &factor, &error);
+    if (status == SINEW_OK) status = sn_cholesky_prepare_f32(factor, &error);
+    if (status == SINEW_OK) status = sn_cholesky_work_create(factor, 3, &work, &error);
+    if (status == SINEW_OK) status = sn_low_rank_create(factor, 4, 1, &update, &error);
+    if (status == SINEW_OK) status = sn_low_rank_set_columns(update, columns, &error);
+    sn_low_rank_destroy(update);
+    sn_cholesky_work_destroy(work);
+    sn_cholesky_destroy(factor);
+    return status;
+}
+
+static sinew_status eigen_job(void) {
+    sinew_error error;
+    static double mass[400], values[6], vectors[400 * 6];
+    for (int i = 0; i < 400; i++) mass[i] = 1;
+    sn_eigen_options options = {.count = 6};
+    return sn_eigen_smallest(grid, mass, NULL, &options, values, vectors, NULL, NULL, &error);
+}
+
+static sinew_status dense_job(void) {
+    sinew_error error;
+    sn_pcg_work *pcg = NULL;
+    sn_pcg_work_f32 *single = NULL;
+    double A[16] = {4, 1, 0, 0, 1, 4, 0, 0, 0, 0, 4, 0, 0, 0, 0, 4}, b[4] = {1, 2, 3, 4}, x[4];
+    double U[16], Vt[16], copy[16];
+    sinew_status status = sn_nonnegative_least_squares(4, 4, A, b, x, NULL, &error);
+    memcpy(copy, A, sizeof A);
+    if (status == SINEW_OK) status = sn_dense_solve(4, copy, 1, b, &error);
+    memcpy(copy, A, sizeof A);
+    if (status == SINEW_OK) status = sn_dense_least_squares(4, 4, copy, 1, b, -1, NULL, &error);
+    memcpy(copy, A, sizeof A);
+    if (status == SINEW_OK) status = sn_dense_eigen(4, copy, x, &error);
+    memcpy(copy, A, sizeof A);
+    if (status == SINEW_OK) status = sn_dense_svd(4, 4, copy, x, U, Vt, &error);
+    if (status == SINEW_OK) status = sn_pcg_work_create(4, &pcg, &error);
+    if (status == SINEW_OK) status = sn_pcg_work_create_f32(4, &single, &error);
+    sn_pcg_work_destroy(pcg);
+    sn_pcg_work_destroy_f32(single);
+    return status;
+}
+
+static void every_failing_allocation_is_reported(void **state) {
+    (void)state;
+    sinew_error error;
+    sn_triplets t;
+    grid = test_grid_matrix(20, 20, 1, 1, 0.1);
+    assert_ok(sn_triplets_create(400, 2, 2, &t, &error));
+    assert_true(sn_triplets_add(&t, 3, 0, 1) && sn_triplets_add(&t, 7, 1, 1));
+    assert_ok(sn_sparse_from_triplets(&t, false, &columns, &error));
+    sn_triplets_free(&t);
+    fail_every_allocation(sparse_job);
+    fail_every_allocation(cholesky_job);
+    fail_every_allocation(eigen_job);
+    fail_every_allocation(dense_job);
+    sn_sparse_destroy(grid), sn_sparse_destroy(columns);
+}
+
+int test_no_memory(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_failing_allocation_is_reported),
+    };
+    return cmocka_run_group_tests_name("no memory", tests, NULL, NULL);
+}
