@@ -1,0 +1,117 @@
+#include "support.h"
+
+#include "command.h"
+#include "groups.h"
+
+static const char triangle[] = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
+
+/* Every verb that reads a mesh gives the same refusal. */
+static void refused_everywhere(const char *words, const char *file) {
+    expect_refusal(3, words, "sinew info %s", file);
+    expect_refusal(3, words, "sinew check %s", file);
+    expect_refusal(3, words, "sinew convert %s out.ply", file);
+    expect_refusal(3, words, "sinew blend %s %s --steps 2 --out out.pc2", file, file);
+    expect_refusal(3, words, "sinew blend good.obj %s --steps 2 --out out.pc2", file);
+    assert_int_equal(files_with("out"), 0);
+}
+
+static void meshes_with_wrong_content_are_named_by_line(void **state) {
+    (void)state;
+    fresh_folder();
+    write_text("good.obj", triangle);
+    write_text("index.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n");
+    refused_everywhere("index.obj:4|9", "index.obj");
+    write_text("zero.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 0 1 2\n");
+    refused_everywhere("zero.obj:4", "zero.obj");
+    write_text("nan.obj", "v 0 0 0\nv 1 nan 0\nv 0 1 0\nf 1 2 3\n");
+    refused_everywhere("nan.obj:2", "nan.obj");
+    write_text("short.obj", "v 0 0 0\nv 1 0\nv 0 1 0\nf 1 2 3\n");
+    refused_everywhere("short.obj:2", "short.obj");
+    write_text("word.obj", "v 0 0 0\nv 1 0 0\nv 0 one 0\nf 1 2 3\n");
+    refused_everywhere("word.obj:3", "word.obj");
+}
+
+static void truncated_and_huge_files_are_refused(void **state) {
+    (void)state;
+    fresh_folder();
+    write_text("good.obj", triangle);
+    write_text("huge.ply", "ply\nformat binary_little_endian 1.0\nelement vertex 4000000000\n"
+                           "property float x\nproperty float y\nproperty float z\nend_header\n");
+    refused_everywhere("huge.ply", "huge.ply");
+    write_text("cut.ply", "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\n"
+                          "property float y\nproperty float z\nend_header\n0 0 0\n1 0 0\n");
+    refused_everywhere("cut.ply", "cut.ply");
+    write_text("header.ply", "ply\nformat ascii 1.0\nelement ver");
+    refused_everywhere("header.ply", "header.ply");
+    expect_code(0, "sinew blend --sample bar --steps 3 --out whole.pc2");
+    expect_code(0, "head -c 5000 whole.pc2 >cut.pc2; head -c 20 whole.pc2 >tiny.pc2");
+    expect_refusal(3, "cut.pc2", "sinew info cut.pc2");
+    expect_refusal(3, "tiny.pc2", "sinew info tiny.pc2");
+    write_bytes("claims.pc2",
+                "POINTCACHE2\0\1\0\0\0\377\377\377\177\0\0\0\0\0\0\200\77\377\377\377\177", 32);
+    expect_refusal(3, "claims.pc2", "sinew info claims.pc2");
+    write_text("unknown.xyz", "1 2 3\n");
+    expect_refusal(3, "unknown.xyz|xyz", "sinew info unknown.xyz");
+    write_text("empty.obj", "");
+    expect_code(0, "sinew info good.obj"); /* the good one still is */
+}
+
+static void poses_of_different_topology_name_the_first_difference(void **state) {
+    (void)state;
+    fresh_folder();
+    write_text("a.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2 4 3\n");
+    write_text("fewer.obj", triangle);
+    write_text("other.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2 4 1\n");
+    expect_refusal(3, "fewer.obj|4 vertices|3", "sinew blend a.obj fewer.obj --steps 2");
+    expect_refusal(3, "other.obj|face 1", "sinew blend a.obj other.obj --steps 2");
+    expect_refusal(1, "problem", "sinew check a.obj other.obj --poses");
+}
+
+static void curves_and_scenes_with_mistakes_are_named(void **state) {
+    (void)state;
+    fresh_folder();
+    write_text("word.csv", "time_s,bend120\n0,0\n0.5,much\n");
+    expect_refusal(3, "word.csv:3", "sinew blend --sample bar --curves word.csv --out out.pc2");
+    write_text("back.csv", "time_s,bend120\n0,0\n1,0.5\n0.5,1\n");
+    expect_refusal(3, "back.csv:4", "sinew blend --sample bar --curves back.csv --out out.pc2");
+    write_text("other.csv", "time_s,nothing\n0,0\n1,0.5\n");
+    expect_code(3, "sinew blend --sample bar --curves other.csv --out out.pc2");
+    write_text("s.json", "{\"sinew\": 1, \"rig\": {\"sampel\": \"bar\"}}");
+    expect_refusal(3, "s.json: rig.sampel: unknown key; did you mean 'sample'?",
+                   "sinew run s.json");
+    write_text("cut.json", "{\"sinew\": 1, ");
+    expect_refusal(3, "cut.json:1", "sinew run cut.json");
+    expect_refusal(3, "no slider 'smile'", "sinew blend --sample bar --weights smile=1");
+    expect_refusal(3, "frames 1-9: the clip has frames 0-2",
+                   "sinew blend --sample bar --steps 2 --frames 1-9 --out out.pc2");
+    expect_refusal(3, "nothing", "sinew blend --sample nothing --steps 2");
+    assert_int_equal(files_with("out"), 0);
+}
+
+static void missing_files_and_unwritable_places_are_exit_4(void **state) {
+    (void)state;
+    fresh_folder();
+    expect_refusal(4, "none.obj", "sinew info none.obj");
+    expect_refusal(4, "none.json", "sinew run none.json");
+    expect_refusal(4, "/nowhere/x.pc2", "sinew blend --sample bar --steps 2 --out /nowhere/x.pc2");
+    expect_refusal(4, "/nowhere/r.json",
+                   "sinew blend --sample bar --steps 2 --out a.pc2 --quiet --report "
+                   "/nowhere/r.json");
+    write_text("good.obj", triangle);
+    expect_refusal(4, "folder.ply", "mkdir folder.ply; sinew convert good.obj folder.ply");
+    /* A disk that is full leaves no partial file. */
+    expect_code(4, "ulimit -f 8; trap '' XFSZ; sinew blend --sample bar --steps 30 --out big.pc2");
+    assert_int_equal(files_with("big"), 0);
+    assert_int_equal(files_with(".part"), 0);
+}
+
+int test_bad_input(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(meshes_with_wrong_content_are_named_by_line),
+        cmocka_unit_test(truncated_and_huge_files_are_refused),
+        cmocka_unit_test(poses_of_different_topology_name_the_first_difference),
+        cmocka_unit_test(curves_and_scenes_with_mistakes_are_named),
+        cmocka_unit_test(missing_files_and_unwritable_places_are_exit_4),
+    };
+    return cmocka_run_group_tests_name("bad_input", tests, NULL, NULL);
+}

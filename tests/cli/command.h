@@ -1,0 +1,30 @@
+/* Running the command as a person would, in a shell. */
+#ifndef TESTS_CLI_COMMAND_H
+#define TESTS_CLI_COMMAND_H
+
+#include <stddef.h>
+
+typedef struct run_result {
+    int code;        /* exit code; 128 + signal when killed */
+    char out[65536]; /* standard output, cut at the end */
+    char err[8192];  /* standard error */
+} run_result;
+
+/* An empty folder for the running test; the earlier one is removed. */
+const char *fresh_folder(void);
+/* Runs a shell command line in the fresh folder; "sinew" is the command under test. The result is
+ * static and overwritten by the next call. */
+const run_result *sh(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Runs it and checks the exit code; shows what it printed when it is another. */
+const run_result *expect_code(int code, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The same, and standard error is one line that contains `words` (several, separated by |). */
+void expect_refusal(int code, const char *words, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+void write_text(const char *name, const char *text);
+void write_bytes(const char *name, const void *bytes, size_t size);
+/* Number of entries of the fresh folder whose name contains the part. */
+int files_with(const char *part);
+
+#endif

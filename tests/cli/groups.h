@@ -1,0 +1,7 @@
+#ifndef TESTS_CLI_GROUPS_H
+#define TESTS_CLI_GROUPS_H
+int test_usage(void);
+int test_bad_input(void);
+int test_runs(void);
+int test_help(void);
+#endif

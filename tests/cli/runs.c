@@ -1,0 +1,135 @@
+#include "support.h"
+
+#include <jansson.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "command.h"
+#include "groups.h"
+
+/* Models that sliders drive and that need nothing else. */
+static const char *const models[] = {"linear", "rotation"};
+enum { MODELS = sizeof models / sizeof *models };
+
+static void any_number_of_threads_gives_the_same_bits(void **state) {
+    (void)state;
+    fresh_folder();
+    for (int m = 0; m < MODELS; m++) {
+        expect_code(0,
+                    "sinew blend --sample arm --model %s --steps 6 --threads 1 --out one.pc2 && "
+                    "sinew blend --sample arm --model %s --steps 6 --threads 2 --out two.pc2",
+                    models[m], models[m]);
+        expect_code(0, "cmp one.pc2 two.pc2");
+    }
+}
+
+static void ranges_joined_are_the_whole(void **state) {
+    (void)state;
+    fresh_folder();
+    for (int m = 0; m < MODELS; m++) {
+        const char *line = "sinew blend --sample bar --model %s --steps 7 %s";
+        char part[256];
+        snprintf(part, sizeof part, line, models[m], "--out all.pc2");
+        expect_code(0, "%s", part);
+        snprintf(part, sizeof part, line, models[m], "--out a.pc2 --frames 0-2");
+        expect_code(0, "%s", part);
+        snprintf(part, sizeof part, line, models[m], "--out b.pc2 --frames 3-");
+        expect_code(0, "%s", part);
+        /* A PC2 header has 32 bytes. */
+        expect_code(0, "{ tail -c +33 a.pc2; tail -c +33 b.pc2; } >joined; "
+                       "tail -c +33 all.pc2 | cmp - joined");
+    }
+}
+
+static void a_scene_does_what_the_verb_did(void **state) {
+    (void)state;
+    fresh_folder();
+    expect_code(0, "mkdir deep && sinew blend --sample bar --model rotation --weights bend120=0.7 "
+                   "--steps 4 --fps 24 --out verb.pc2 --scene-out deep/job.json");
+    expect_code(0, "mv verb.pc2 first.pc2 && sinew run deep/job.json && cmp first.pc2 verb.pc2");
+}
+
+static json_t *report_of(const char *folder, const char *command) {
+    expect_code(0, "%s --report r.json", command);
+    char *path = sn_path_join(folder, "r.json");
+    json_error_t place;
+    json_t *root = json_load_file(path, 0, &place);
+    if (!root) fail_msg("%s", place.text);
+    sn_free(path);
+    return root;
+}
+
+static void reports_of_all_verbs_have_the_fixed_fields(void **state) {
+    (void)state;
+    const char *folder = fresh_folder();
+    expect_code(0, "sinew blend --sample bar --weights bend120=1 --out bent.obj && "
+                   "sinew blend --sample bar --weights bend120=0 --out rest.obj");
+    const char *commands[] = {"sinew info rest.obj", "sinew check rest.obj",
+                              "sinew convert rest.obj rest.ply",
+                              "sinew blend rest.obj bent.obj --steps 3 --out f.pc2",
+                              "sinew measure rest.obj bent.obj --frames f.pc2"};
+    const char *fields[] = {"verb",   "version", "inputs",   "vertices", "triangles",
+                            "frames", "totals",  "warnings", "status"};
+    for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) {
+        json_t *root = report_of(folder, commands[c]);
+        for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+            if (!json_object_get(root, fields[i])) fail_msg("%s: no %s", commands[c], fields[i]);
+        assert_true(json_integer_value(json_object_get(root, "vertices")) > 100);
+        assert_string_equal(json_string_value(json_object_get(root, "status")), "ok");
+        json_decref(root);
+    }
+}
+
+static void measures_say_that_linear_shrinks_and_rotation_does_not(void **state) {
+    (void)state;
+    const char *folder = fresh_folder();
+    expect_code(0, "sinew blend --sample bar --weights bend120=1 --out bent.obj && "
+                   "sinew blend --sample bar --weights bend120=0 --out rest.obj");
+    double mean[2], volume[2];
+    for (int m = 0; m < 2; m++) {
+        expect_code(0, "sinew blend rest.obj bent.obj --model %s --steps 2 --out f.pc2", models[m]);
+        json_t *root = report_of(folder, "sinew measure rest.obj bent.obj --frames f.pc2");
+        json_t *middle = json_array_get(json_object_get(root, "frames"), 1);
+        mean[m] = json_number_value(json_object_get(json_object_get(middle, "edge"), "mean"));
+        volume[m] = json_number_value(json_object_get(middle, "volume"));
+        json_decref(root);
+    }
+    assert_true(mean[0] > 0.03 && volume[0] < -0.03);
+    assert_true(mean[1] < 0.005 && fabs(volume[1]) < 0.01);
+}
+
+static void ctrl_c_in_the_middle_leaves_nothing(void **state) {
+    (void)state;
+    fresh_folder();
+    /* Waits until the output has been begun, then interrupts. */
+    const run_result *r = sh(
+        "sinew blend --sample bar --vertices 20000 --steps 100000 --out long.pc2 --report r.json & "
+        "job=$!; for i in $(seq 200); do ls | grep -q part && break; sleep 0.05; done; "
+        "kill -INT $job; wait $job");
+    assert_int_equal(r->code, 130);
+    assert_non_null(strstr(r->err, "interrupted"));
+    assert_int_equal(files_with(""), 0);
+}
+
+static void conversions_come_back_the_same(void **state) {
+    (void)state;
+    fresh_folder();
+    expect_code(0, "sinew blend --sample arm --weights elbow=0 --out a.obj || "
+                   "sinew blend --sample bar --weights bend120=0.3 --out a.obj");
+    expect_code(0, "sinew convert a.obj b.ply && sinew convert b.ply c.obj && "
+                   "sinew convert c.obj d.ply && cmp b.ply d.ply");
+    expect_code(0, "sinew convert a.obj b.ply rig && sinew info rig");
+}
+
+int test_runs(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
+        cmocka_unit_test(ranges_joined_are_the_whole),
+        cmocka_unit_test(a_scene_does_what_the_verb_did),
+        cmocka_unit_test(reports_of_all_verbs_have_the_fixed_fields),
+        cmocka_unit_test(measures_say_that_linear_shrinks_and_rotation_does_not),
+        cmocka_unit_test(ctrl_c_in_the_middle_leaves_nothing),
+        cmocka_unit_test(conversions_come_back_the_same),
+    };
+    return cmocka_run_group_tests_name("runs", tests, NULL, NULL);
+}

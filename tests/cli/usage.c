@@ -1,0 +1,73 @@
+#include "support.h"
+
+#include <unistd.h>
+
+#include "command.h"
+#include "groups.h"
+
+static void mistakes_in_the_call_are_exit_2_with_a_hint(void **state) {
+    (void)state;
+    fresh_folder();
+    expect_refusal(2, "unknown verb 'blnd'; did you mean 'blend'?", "sinew blnd");
+    expect_refusal(2, "sinew blend: unknown option '--wieghts'; did you mean '--weights'?",
+                   "sinew blend --wieghts a=1");
+    expect_refusal(2, "--steps needs a value: N", "sinew blend --steps");
+    expect_refusal(2, "--steps takes a whole number, not 'x'", "sinew blend --steps x");
+    expect_refusal(2, "--steps takes a whole number, not '1.5'", "sinew blend --steps=1.5");
+    expect_refusal(2, "--steps must be between 1 and", "sinew blend --steps 0");
+    expect_refusal(2, "--fps takes a number, not 'nan'", "sinew blend --fps nan");
+    expect_refusal(2, "--quiet takes no value", "sinew blend --quiet=1");
+    expect_refusal(2, "--steps is given twice", "sinew blend --steps 1 --steps 2");
+    expect_refusal(2, "--boundary takes one of free|static|pinned|anchor",
+                   "sinew blend --boundary loose");
+    expect_refusal(2, "unexpected argument 'b'", "sinew run a b");
+    expect_refusal(2, "needs FILE...", "sinew info");
+    expect_refusal(2, "needs RIG", "sinew blend");
+    expect_refusal(2, "needs --weights, --curves or --steps", "sinew blend --sample bar");
+    expect_refusal(2, "--weights: 'bend' is not NAME=NUMBER",
+                   "sinew blend --sample bar --weights bend");
+    expect_refusal(2, "there is no model 'magic'", "sinew blend --sample bar --model magic");
+    expect_refusal(2, "the model 'linear' has no --obstacle",
+                   "sinew blend --sample bar --steps 1 --obstacle sphere:0,0,0,1");
+    expect_refusal(2, "the model 'linear' has no --tolerance",
+                   "sinew blend --sample bar --steps 1 --tolerance 1e-3");
+    expect_refusal(2, "--frames takes A-B", "sinew blend --sample bar --steps 1 --frames 3-2");
+    assert_int_equal(files_with(""), 0);
+}
+
+static void the_bare_command_lists_its_verbs(void **state) {
+    (void)state;
+    fresh_folder();
+    assert_non_null(strstr(expect_code(2, "sinew")->err, "blend"));
+    assert_non_null(strstr(expect_code(0, "sinew help")->out, "measure"));
+    assert_non_null(strstr(expect_code(0, "sinew --version")->out, "sinew 0."));
+    assert_non_null(
+        strstr(expect_code(0, "sinew blend --help --nonsense || true")->err, "nonsense"));
+}
+
+static void quiet_is_quiet_and_paths_may_look_like_options(void **state) {
+    (void)state;
+    fresh_folder();
+    const run_result *r =
+        expect_code(0, "sinew blend --sample bar --steps 1 --out=--odd.pc2 --quiet");
+    assert_string_equal(r->out, "");
+    assert_string_equal(r->err, "");
+    assert_non_null(strstr(expect_code(0, "sinew info -- --odd.pc2")->out, "2 frames"));
+}
+
+static void a_full_output_device_is_not_success(void **state) {
+    (void)state;
+    fresh_folder();
+    if (access("/dev/full", W_OK) != 0) skip();
+    expect_code(4, "sinew help >/dev/full");
+}
+
+int test_usage(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mistakes_in_the_call_are_exit_2_with_a_hint),
+        cmocka_unit_test(the_bare_command_lists_its_verbs),
+        cmocka_unit_test(quiet_is_quiet_and_paths_may_look_like_options),
+        cmocka_unit_test(a_full_output_device_is_not_success),
+    };
+    return cmocka_run_group_tests_name("usage", tests, NULL, NULL);
+}
