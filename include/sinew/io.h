@@ -6,6 +6,7 @@
 
 #include "sinew/curves.h"
 #include "sinew/frames.h"
+#include "sinew/marker_map.h"
 #include "sinew/mesh.h"
 #include "sinew/rig.h"
 #include "sinew/tets.h"
@@ -51,21 +52,12 @@ SINEW_API sinew_status sinew_vertex_values_read(const char *path, int vertex_cou
 SINEW_API sinew_status sinew_vertex_values_write(const char *path, int vertex_count,
                                                  const double *values, sinew_error *error);
 
-/* Where markers sit on the surface, from CSV lines "NAME,vertex" or "NAME,triangle,b0,b1,b2". */
-typedef struct sinew_marker_map {
-    int count;
-    char **names;
-    int *vertices;       /* vertex of each, or -1 where a triangle is given */
-    int *triangles;      /* triangle of each (of sinew_mesh.triangles), or -1 */
-    double *barycentric; /* 3 per marker, sum 1; 1 0 0 for a vertex */
-} sinew_marker_map;
-
-/* Vertices and triangles are checked against the mesh. */
+/* Where markers sit on the surface, from CSV lines "NAME,vertex" or "NAME,triangle,b0,b1,b2".
+ * Vertices and triangles are checked against the mesh. */
 SINEW_API sinew_status sinew_marker_map_read(const char *path, const sinew_mesh *mesh,
                                              sinew_marker_map **map, sinew_error *error);
 SINEW_API sinew_status sinew_marker_map_write(const char *path, const sinew_marker_map *map,
                                               sinew_error *error);
-SINEW_API void sinew_marker_map_destroy(sinew_marker_map *map);
 
 #ifdef __cplusplus
 }

@@ -93,16 +93,6 @@ sinew_status sinew_regions_write(const char *path, const sinew_rig *rig, sinew_e
 
 /* --- marker places ---------------------------------------------------------------------------- */
 
-void sinew_marker_map_destroy(sinew_marker_map *map) {
-    if (!map) return;
-    for (int i = 0; map->names && i < map->count; i++) sn_free(map->names[i]);
-    sn_free(map->names);
-    sn_free(map->vertices);
-    sn_free(map->triangles);
-    sn_free(map->barycentric);
-    sn_free(map);
-}
-
 enum { BARYCENTRIC_SLACK = 1000 }; /* the three may miss their sum 1 by 1 / this, from rounding */
 
 /* The place after the name: a vertex, or a triangle and three weights. */

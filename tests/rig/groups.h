@@ -8,4 +8,5 @@ int test_curves(void);
 int test_lock(void);
 int test_rotation_blend(void);
 int test_transfer(void);
+int test_fit(void);
 #endif

@@ -11,5 +11,6 @@ int main(void) {
     failed += test_lock();
     failed += test_rotation_blend();
     failed += test_transfer();
+    failed += test_fit();
     return failed != 0;
 }

@@ -1,0 +1,82 @@
+/* Markers in, slider curves out: the static fits that every other use of markers is compared with.
+ *
+ *   min_w  sum_i c_i |d_i - x_i(w)|^2 + l1 s |w|_1 + l2 s |w|^2 + smooth s |w - w_last|^2
+ *          + symmetry s sum_pairs (w_left - w_right)^2,      lower <= w <= upper
+ *
+ * d_i markers, x_i(w) their places on the posed rig, c_i weights, s the mean square motion of the
+ * markers by one slider, so that the knobs mean the same on any rig.
+ *
+ *   SBS   w >= 0, nothing else                       (simple blendshape solve)
+ *   RSBS  w >= 0 with l1 and l2                      (regularised)
+ *   ULS   any w with l2                              (unbounded least squares)
+ *
+ * Rigs with in-betweens and combinations are fitted by Gauss-Newton on their Jacobian. A missing
+ * marker (NaN) counts nothing; one that jumps away from all others is given little weight; a frame
+ * without markers keeps the last weights. */
+#ifndef SINEW_FIT_H
+#define SINEW_FIT_H
+
+#include "sinew/marker_map.h"
+#include "sinew/monitor.h"
+#include "sinew/rig.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum sinew_fit_method { SINEW_FIT_SBS, SINEW_FIT_RSBS, SINEW_FIT_ULS } sinew_fit_method;
+
+#define SINEW_FIT_RSBS_L1 0.002
+#define SINEW_FIT_RSBS_L2 0.005
+#define SINEW_FIT_ULS_L2  0.01
+/* Residuals beyond this many times the median count as outliers. */
+#define SINEW_FIT_OUTLIER 6.0
+enum { SINEW_FIT_ITERATIONS = 20 };
+
+typedef struct sinew_fit_options {
+    double l1, l2;      /* >= 0, dimensionless */
+    double smooth;      /* >= 0: pull to the last frame's weights */
+    double symmetry;    /* >= 0: pull of declared pairs to each other */
+    bool bounded_below; /* w >= the slider's minimum (0 where it has none) */
+    bool bounded_above; /* w <= the slider's maximum */
+    double outlier;     /* > 0; INFINITY trusts every marker */
+    int iterations;     /* of Gauss-Newton and of re-weighting, >= 1 */
+} sinew_fit_options;
+
+SINEW_API sinew_fit_options sinew_fit_options_default(sinew_fit_method method);
+
+typedef struct sinew_fit_info {
+    int seen;     /* markers */
+    int outliers; /* markers whose weight fell below a half */
+    int iterations;
+    double marker_error; /* RMS distance of the seen markers to their places, length units */
+} sinew_fit_info;
+
+/* Owns scratch memory: one per thread. */
+typedef struct sinew_fit sinew_fit;
+
+/* The rig must outlive the fit; the map is copied. */
+SINEW_API sinew_status sinew_fit_create(const sinew_rig *rig, const sinew_marker_map *map,
+                                        const sinew_fit_options *options, sinew_fit **fit,
+                                        sinew_error *error);
+SINEW_API void sinew_fit_destroy(sinew_fit *fit);
+
+/* markers[3 * map->count] in the map's order, NaN where missing; marker_weights (>= 0) may be NULL.
+ * weights[slider_count]: the last frame's in, this frame's out. Allocates nothing. info may be
+ * NULL.
+ */
+SINEW_API sinew_status sinew_fit_frame(sinew_fit *fit, const double *markers,
+                                       const double *marker_weights, double *weights,
+                                       sinew_fit_info *info, sinew_error *error);
+
+/* A whole take, bound by the map's names; curves at the take's times. infos[time_count] may be
+ * NULL.
+ */
+SINEW_API sinew_status sinew_fit_take(sinew_fit *fit, const sinew_markers *markers,
+                                      const sinew_monitor *monitor, sinew_curves **curves,
+                                      sinew_fit_info *infos, sinew_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,69 @@
+/* Where captured markers sit on the surface of a mesh, and how the head's own motion is taken out.
+ */
+#ifndef SINEW_MARKER_MAP_H
+#define SINEW_MARKER_MAP_H
+
+#include "sinew/curves.h"
+#include "sinew/mesh.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sinew_marker_map {
+    int count;
+    char **names;
+    int *vertices;       /* vertex of each, or -1 where a triangle is given */
+    int *triangles;      /* triangle of each (of sinew_mesh.triangles), or -1 */
+    double *barycentric; /* 3 per marker, sum 1; 1 0 0 for a vertex */
+} sinew_marker_map;
+
+/* Names empty, every marker at vertex 0, to be filled in. */
+SINEW_API sinew_status sinew_marker_map_create(int count, sinew_marker_map **map,
+                                               sinew_error *error);
+SINEW_API void sinew_marker_map_destroy(sinew_marker_map *map);
+/* Replaces a marker's name by a copy. */
+SINEW_API sinew_status sinew_marker_map_set_name(sinew_marker_map *map, int marker,
+                                                 const char *name, sinew_error *error);
+/* Bad input that names the marker: out of the mesh's range, weights that do not sum to 1, a name
+ * that stands twice. */
+SINEW_API sinew_status sinew_marker_map_check(const sinew_marker_map *map, const sinew_mesh *mesh,
+                                              sinew_error *error);
+/* points[3 * count] on the mesh posed at positions. */
+SINEW_API void sinew_marker_map_points(const sinew_marker_map *map, const sinew_mesh *mesh,
+                                       const double *positions, double *points);
+/* Each of `count` points (3 coordinates) to the nearest place of the mesh. Bad input names a marker
+ * farther than `reach` (INFINITY: any) from it, or not finite. */
+SINEW_API sinew_status sinew_marker_map_nearest(const sinew_mesh *mesh, int count,
+                                                const char *const *names, const double *points,
+                                                double reach, sinew_marker_map **map,
+                                                sinew_error *error);
+/* index[map->count]: the marker of the take with the map's name (case-insensitive), or -1. Returns
+ * how many were found. */
+SINEW_API int sinew_marker_map_bind(const sinew_marker_map *map, const sinew_markers *markers,
+                                    int *index);
+
+/* A rigid motion: x -> R x + t, rotation row by row. */
+typedef struct sinew_rigid {
+    double rotation[9];
+    double translation[3];
+} sinew_rigid;
+
+/* Share of the points' spread above which a stable marker counts as slipped in that frame. */
+#define SINEW_STABILISE_SLIP 0.05
+
+/* Takes the head's motion out of a take: in each frame the rigid motion that best brings the stable
+ * markers onto reference[3 * stable_count] (their places on the neutral) is applied to all markers,
+ * and its inverse is kept in motion[time_count] (may be NULL) for putting it back. Stable markers
+ * that are missing or slipped are left out; a frame with fewer than three keeps the last motion. */
+SINEW_API sinew_status sinew_markers_stabilise(sinew_markers *markers, int stable_count,
+                                               const int *stable, const double *reference,
+                                               sinew_rigid *motion, int *held_frames,
+                                               sinew_error *error);
+/* positions[3 * count] := R x + t. */
+SINEW_API void sinew_rigid_apply(const sinew_rigid *motion, int count, double *positions);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
