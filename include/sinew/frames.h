@@ -23,14 +23,24 @@ typedef struct sinew_frames {
 SINEW_API sinew_status sinew_frames_read(const char *path, sinew_frames **frames,
                                          sinew_error *error);
 SINEW_API void sinew_frames_destroy(sinew_frames *frames);
+/* Makes the frames fit the mesh: a cache of a file that splits vertices (sinew_mesh.file_vertices)
+ * is brought to the mesh's vertices. Bad input when the counts agree with neither. */
+SINEW_API sinew_status sinew_frames_match(sinew_frames *frames, const sinew_mesh *mesh,
+                                          sinew_error *error);
+
+/* Largest error of a vertex in formats that compress (GLB), over the diagonal of the mesh. */
+#define SINEW_FRAMES_DEFAULT_TOLERANCE 1e-4
 
 /* Writes frames as they come. The file appears under its name only when `close` succeeds; `abandon`
  * leaves nothing behind. The format is chosen by the path's ending. */
 typedef struct sinew_frame_writer sinew_frame_writer;
-/* `mesh` gives faces and names to formats that hold them; `frame_count` must be exact. */
+/* `mesh` gives faces and names to formats that hold them; formats of points alone (PC2, MDD) hold
+ * the vertices of the file the mesh came from. `frame_count` must be exact. */
 SINEW_API sinew_status sinew_frame_writer_open(const char *path, const sinew_mesh *mesh,
                                                int frame_count, double start, double rate,
                                                sinew_frame_writer **writer, sinew_error *error);
+/* Largest error of a vertex, in the mesh's unit of length, >= 0; set before the first frame. */
+SINEW_API void sinew_frame_writer_set_tolerance(sinew_frame_writer *writer, double tolerance);
 SINEW_API sinew_status sinew_frame_writer_add(sinew_frame_writer *writer, const double *positions,
                                               sinew_error *error);
 /* Both release the writer. */

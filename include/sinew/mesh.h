@@ -43,6 +43,12 @@ typedef struct sinew_mesh {
     int part_count;
     char **part_names;
     int *face_part; /* per face: index into part_names, or -1 */
+
+    /* A file that splits vertices at seams (glTF) has more of them than the mesh: the mesh vertex
+     * of each of the file's, in the file's order, so that caches can be written for it. NULL when
+     * the file's vertices are the mesh's. */
+    int file_vertex_count;
+    int *file_vertices;
 } sinew_mesh;
 
 /* A copy of the given polygons, triangulated. Checks ranges and finiteness.

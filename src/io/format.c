@@ -8,13 +8,10 @@
 #include "base/memory.h"
 
 const sn_format *const *sn_formats(void) {
-    static const sn_format *const formats[] = {&sn_format_obj,
-                                               &sn_format_ply,
-                                               &sn_format_pc2,
-                                               &sn_format_livelink,
-                                               &sn_format_curves_csv,
-                                               &sn_format_markers_csv,
-                                               NULL};
+    static const sn_format *const formats[] = {
+        &sn_format_obj,        &sn_format_ply,         &sn_format_glb,
+        &sn_format_gltf,       &sn_format_pc2,         &sn_format_livelink,
+        &sn_format_curves_csv, &sn_format_markers_csv, NULL};
     return formats;
 }
 

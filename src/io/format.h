@@ -52,6 +52,8 @@ typedef struct sn_format {
 
 extern const sn_format sn_format_obj;
 extern const sn_format sn_format_ply;
+extern const sn_format sn_format_glb;
+extern const sn_format sn_format_gltf;
 extern const sn_format sn_format_pc2;
 extern const sn_format sn_format_curves_csv;
 extern const sn_format sn_format_livelink;

@@ -29,10 +29,31 @@ void sinew_frames_destroy(sinew_frames *frames) {
     sn_free(frames);
 }
 
+sinew_status sinew_frames_match(sinew_frames *frames, const sinew_mesh *mesh, sinew_error *error) {
+    SN_REQUIRE(frames && mesh, error);
+    if (frames->vertex_count == mesh->vertex_count) return SINEW_OK;
+    if (!mesh->file_vertices || frames->vertex_count != mesh->file_vertex_count)
+        return sn_fail(error, SINEW_BAD_INPUT, "the frames have %d points, %s has %d vertices",
+                       frames->vertex_count, mesh->name ? mesh->name : "the mesh",
+                       mesh->vertex_count);
+    size_t from = 3 * (size_t)mesh->file_vertex_count, to = 3 * (size_t)mesh->vertex_count;
+    float *positions = sn_alloc((size_t)frames->frame_count, to * sizeof(float));
+    if (!positions) return sn_no_memory(error);
+    for (size_t k = 0; k < (size_t)frames->frame_count; k++)
+        for (int i = mesh->file_vertex_count; i-- > 0;)
+            memcpy(positions + k * to + 3 * (size_t)mesh->file_vertices[i],
+                   frames->positions + k * from + 3 * (size_t)i, 3 * sizeof(float));
+    sn_free(frames->positions);
+    frames->positions = positions;
+    frames->vertex_count = mesh->vertex_count;
+    return SINEW_OK;
+}
+
 static void release(sinew_frame_writer *writer) {
     if (writer->sink && writer->sink->release) writer->sink->release(writer);
     sn_output_abandon(&writer->output);
     sn_free(writer->row);
+    sn_free(writer->points);
     sn_free(writer->path);
     sn_free(writer);
 }
@@ -60,9 +81,15 @@ sinew_status sinew_frame_writer_open(const char *path, const sinew_mesh *mesh, i
     w->frame_count = frame_count;
     w->start = start;
     w->rate = rate;
+    w->tolerance =
+        SINEW_FRAMES_DEFAULT_TOLERANCE * sinew_diagonal(mesh->vertex_count, mesh->positions);
+    bool split = mesh->file_vertices && !sink->has_mesh;
+    w->point_count = split ? mesh->file_vertex_count : mesh->vertex_count;
+    if (split) w->points = sn_memdup(mesh->file_vertices, (size_t)w->point_count, sizeof(int));
     w->path = sn_strdup(path);
-    w->row = SN_NEW(float, 3 * (size_t)mesh->vertex_count);
-    sinew_status status = w->path && w->row ? SINEW_OK : sn_no_memory(error);
+    w->row = SN_NEW(float, 3 * (size_t)w->point_count);
+    bool memory = w->path && w->row && (w->points || !split);
+    sinew_status status = memory ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK && !sink->many_files) status = sn_output_open(&w->output, path, error);
     if (status == SINEW_OK) {
         w->sink = sink;
@@ -76,15 +103,23 @@ sinew_status sinew_frame_writer_open(const char *path, const sinew_mesh *mesh, i
     return SINEW_OK;
 }
 
+void sinew_frame_writer_set_tolerance(sinew_frame_writer *writer, double tolerance) {
+    if (writer && tolerance >= 0) writer->tolerance = tolerance;
+}
+
 sinew_status sinew_frame_writer_add(sinew_frame_writer *writer, const double *positions,
                                     sinew_error *error) {
     SN_REQUIRE(writer && positions, error);
     SN_REQUIRE(writer->added < writer->frame_count, error);
-    for (size_t i = 0; i < 3 * (size_t)writer->vertex_count; i++) {
-        writer->row[i] = (float)positions[i];
-        if (!isfinite(writer->row[i]))
-            return sn_fail(error, SINEW_BAD_INPUT, "%s: frame %d: vertex %zu is not finite",
-                           writer->path, writer->added, i / 3);
+    for (int i = 0; i < writer->point_count; i++) {
+        int vertex = writer->points ? writer->points[i] : i;
+        for (size_t k = 0; k < 3; k++) {
+            float value = (float)positions[3 * (size_t)vertex + k];
+            if (!isfinite(value))
+                return sn_fail(error, SINEW_BAD_INPUT, "%s: frame %d: vertex %d is not finite",
+                               writer->path, writer->added, vertex);
+            writer->row[3 * (size_t)i + k] = value;
+        }
     }
     SN_TRY(writer->sink->add(writer, positions, error));
     writer->added++;

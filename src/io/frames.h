@@ -8,18 +8,22 @@
 struct sinew_frame_writer {
     const sn_frame_sink *sink;
     char *path;
-    int vertex_count;
-    int frame_count; /* promised */
+    int vertex_count; /* of the mesh */
+    int point_count;  /* of `row`: the file's vertices where the mesh was read from split ones */
+    int *points;      /* mesh vertex of each point; NULL: the same */
+    double tolerance; /* of formats that compress */
+    int frame_count;  /* promised */
     int added;
     double start; /* seconds */
     double rate;  /* frames per second */
     sn_output output;
-    float *row;  /* 3 per vertex: the frame in float32 */
+    float *row;  /* 3 per point: the frame in float32 */
     void *state; /* of the sink */
 };
 
 struct sn_frame_sink {
     bool many_files; /* the sink opens its own outputs; otherwise `output` is open */
+    bool has_mesh;   /* the file brings the faces along: points are the mesh's vertices */
     /* Start of the file. */
     sinew_status (*open)(sinew_frame_writer *writer, const sinew_mesh *mesh, sinew_error *error);
     /* One frame; `row` holds it in float32 too. */

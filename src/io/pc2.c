@@ -70,7 +70,7 @@ static sinew_status open_frames(sinew_frame_writer *writer, const sinew_mesh *me
     char header[HEADER_SIZE];
     memcpy(header, signature, sizeof signature);
     sn_store_u32(header + 12, 1, false);
-    sn_store_u32(header + 16, (uint32_t)writer->vertex_count, false);
+    sn_store_u32(header + 16, (uint32_t)writer->point_count, false);
     sn_store_f32(header + 20, (float)(writer->start * writer->rate), false);
     sn_store_f32(header + 24, 1, false);
     sn_store_u32(header + 28, (uint32_t)writer->frame_count, false);
@@ -81,7 +81,7 @@ static sinew_status open_frames(sinew_frame_writer *writer, const sinew_mesh *me
 static sinew_status add_frame(sinew_frame_writer *writer, const double *positions,
                               sinew_error *error) {
     (void)positions, (void)error;
-    size_t count = 3 * (size_t)writer->vertex_count;
+    size_t count = 3 * (size_t)writer->point_count;
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     for (size_t i = 0; i < count; i++) sn_store_f32(&writer->row[i], writer->row[i], false);
 #endif

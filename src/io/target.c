@@ -28,7 +28,9 @@ static sinew_status read_lines(const sn_source *source, int vertex_count, int *l
         line_of[vertex] = text.line;
         double *row = deltas->values + 3 * (size_t)deltas->count;
         for (int k = 0; k < 3; k++) SN_TRY(sn_text_number(&text, "a displacement", &row[k]));
-        deltas->vertices[deltas->count++] = (int)vertex;
+        /* a vertex that stays is not stored */
+        deltas->vertices[deltas->count] = (int)vertex;
+        deltas->count += row[0] != 0 || row[1] != 0 || row[2] != 0;
         SN_TRY(sn_text_line_end(&text));
     }
 }
@@ -37,6 +39,7 @@ static sinew_status read_lines(const sn_source *source, int vertex_count, int *l
 static sinew_status sort_rows(int vertex_count, int *line_of, sn_deltas *deltas,
                               sinew_error *error) {
     bool sorted = true;
+    memset(line_of, 0, (size_t)vertex_count * sizeof(int));
     for (int i = 0; i < deltas->count; i++) {
         if (i > 0 && deltas->vertices[i] < deltas->vertices[i - 1]) sorted = false;
         line_of[deltas->vertices[i]] = i + 1;

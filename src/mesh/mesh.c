@@ -26,6 +26,7 @@ void sinew_mesh_destroy(sinew_mesh *mesh) {
         for (int i = 0; i < mesh->part_count; i++) sn_free(mesh->part_names[i]);
     sn_free(mesh->part_names);
     sn_free(mesh->face_part);
+    sn_free(mesh->file_vertices);
     sn_free(mesh);
 }
 
@@ -108,12 +109,14 @@ static bool copy_fields(const sinew_mesh *mesh, sinew_mesh *made) {
     made->triangle_count = mesh->triangle_count;
     made->uv_count = mesh->uv_count;
     made->normal_count = mesh->normal_count;
+    made->file_vertex_count = mesh->file_vertex_count;
     bool ok = COPY(positions, 3 * (size_t)mesh->vertex_count) &&
               COPY(face_start, (size_t)mesh->face_count + 1) && COPY(face_vertices, corners) &&
               COPY(triangles, 3 * (size_t)mesh->triangle_count) &&
               COPY(triangle_face, mesh->triangle_count) && COPY(uvs, 2 * (size_t)mesh->uv_count) &&
               COPY(corner_uv, corners) && COPY(normals, 3 * (size_t)mesh->normal_count) &&
-              COPY(corner_normal, corners) && COPY(face_part, mesh->face_count);
+              COPY(corner_normal, corners) && COPY(face_part, mesh->face_count) &&
+              COPY(file_vertices, mesh->file_vertex_count);
     if (ok && mesh->name) ok = (made->name = sn_strdup(mesh->name)) != NULL;
     if (ok && mesh->part_names) {
         made->part_names = SN_NEW0(char *, mesh->part_count);

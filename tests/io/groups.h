@@ -6,4 +6,5 @@ int test_ply(void);
 int test_frames(void);
 int test_rigs(void);
 int test_tables(void);
+int test_glb(void);
 #endif

@@ -9,5 +9,6 @@ int main(void) {
     failed += test_frames();
     failed += test_rigs();
     failed += test_tables();
+    failed += test_glb();
     return failed != 0;
 }
