@@ -15,7 +15,7 @@ enum {
     SKINNY_TILE = 512,
     APPLY_BLOCK = 2048,
     THREADED_FLOPS = 2000000,
-    THREADED_ENTRIES = 200000
+    THREADED_ENTRIES = 600000
 };
 
 #define REAL            double

@@ -11,11 +11,12 @@ enum { LANES = SN_SUPERNODAL_LANES, PANEL = SN_SUPERNODAL_PANEL, TRIANGLE = PANE
 
 /* Cost of a supernode in factor entries read: entries + ROW_COST per row (moving it to and from the
  * scratch array, in both sweeps) + NODE_COST. Measured on surface and volume Laplacians. */
-static const double ROW_COST = 14, NODE_COST = 60;
+static const double ROW_COST = 8, NODE_COST = 40;
 /* A subtree is cut further while it holds more than 1 / TASK_SHARE of the work. */
 static const double TASK_SHARE = 12;
-/* Factors below this many values are solved by one thread. */
-enum { THREADED_VALUES = 200000 };
+/* Below this many values times right-hand sides waking a second thread costs more than it brings.
+ */
+enum { THREADED_VALUES = 1500000 };
 
 static size_t round_up(size_t count) {
     return (count + LANES - 1) / LANES * LANES;
@@ -276,16 +277,20 @@ static bool find_tasks(builder *b, sn_supernodal *pattern) {
             }
         }
         filled += b->weight[root];
-        if (r + 1 == subtrees || filled >= total * (tasks + 1) / most_tasks)
+        if (r + 1 == subtrees || filled >= total * (tasks + 1) / most_tasks) {
+            pattern->task[tasks].copies_end = pattern->copies;
             pattern->task[tasks++].end = members;
+        }
     }
     for (int s = 0; s < pattern->count; s++)
         if (b->in_top[s]) pattern->member[members++] = s;
     if (members != pattern->count) return false; /* not a postorder */
     pattern->task[tasks].end = members;
+    pattern->task[tasks].copies_end = pattern->copies;
     pattern->tasks = tasks;
     for (int t = 0; t <= tasks; t++) {
         pattern->task[t].begin = t ? pattern->task[t - 1].end : 0;
+        pattern->task[t].copies_begin = t ? pattern->task[t - 1].copies_end : 0;
         pattern->task[t].stride = (int)round_up((size_t)longest(pattern, &pattern->task[t]) + 1);
         pattern->task[t].scratch = pattern->scratch;
         pattern->scratch += (size_t)pattern->task[t].stride;
@@ -389,7 +394,7 @@ static void load_node(const sn_supernodal *pattern, const sn_supernode *node,
 
 void sn_supernodal_load(const sn_supernodal *pattern, sn_factor_reader *column, const void *factor,
                         double *values) {
-    int threads = pattern->values > THREADED_VALUES ? sn_threads() : 1;
+    int threads = pattern->values > THREADED_VALUES / 4 ? sn_threads() : 1;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
     for (int s = 0; s < pattern->count; s++)
         load_node(pattern, &pattern->node[s], column, factor, values + pattern->node[s].values);

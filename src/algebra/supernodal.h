@@ -41,6 +41,7 @@ typedef struct sn_supernode {
 /* Supernodes listed in member[begin .. end), children before parents. */
 typedef struct sn_supernodal_task {
     int begin, end;
+    int copies_begin, copies_end; /* private places of its subtrees */
     int stride;     /* room for the longest supernode, a multiple of SN_SUPERNODAL_LANES */
     size_t scratch; /* its place in the scratch array, in units of one right-hand side */
 } sn_supernodal_task;

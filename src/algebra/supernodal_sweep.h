@@ -123,72 +123,103 @@ ALWAYS_INLINE void NAME(backward)(const sn_supernodal *pattern, const sn_superno
         for (int q = 0; q < sides; q++) own[i * sides + q] = t[q * stride + i];
 }
 
-ALWAYS_INLINE void NAME(run)(const sn_supernodal *pattern, int t, bool down, const REAL *values,
-                             REAL *x, REAL *scratch, const int sides) {
-    const sn_supernodal_task *task = &pattern->task[t];
-    REAL *local = scratch + task->scratch * (size_t)sides;
-    if (down)
-        for (int m = task->end - 1; m >= task->begin; m--) NAME(backward)
-    (pattern, &pattern->node[pattern->member[m]], values, x, local, task->stride, sides);
-    else for (int m = task->begin; m < task->end; m++) NAME(forward)(
-        pattern, &pattern->node[pattern->member[m]], values, x, local, task->stride, sides);
+/* The caller's arrays and the work arrays of one solve. */
+typedef struct NAME(sweep) {
+    const sn_supernodal *pattern;
+    const REAL *values, *b;
+    REAL *out, *x, *scratch;
+    int stride;
+} NAME(sweep);
+
+/* A task fetches its unknowns from b, and hands them to out when it has been walked both ways: no
+ * other task waits for that. */
+ALWAYS_INLINE void NAME(walk_up)(const NAME(sweep) * s, const sn_supernodal_task *task,
+                                 const int sides) {
+    const sn_supernodal *pattern = s->pattern;
+    REAL *t = s->scratch + task->scratch * (size_t)sides;
+    REAL *copy = s->x + (size_t)pattern->size * (size_t)sides;
+    for (int e = task->copies_begin * sides; e < task->copies_end * sides; e++) copy[e] = 0;
+    for (int m = task->begin; m < task->end; m++) {
+        const sn_supernode *node = &pattern->node[pattern->member[m]];
+        for (int i = node->first; i < node->first + node->width; i++) {
+            const REAL *from = s->b + (size_t)pattern->permutation[i] * (size_t)s->stride;
+            for (int q = 0; q < sides; q++) s->x[(size_t)i * (size_t)sides + (size_t)q] += from[q];
+        }
+        NAME(forward)(pattern, node, s->values, s->x, t, task->stride, sides);
+    }
 }
 
-static void NAME(run_task)(const sn_supernodal *pattern, int t, bool down, const REAL *values,
-                           REAL *x, REAL *scratch, int sides) {
-    switch (sides) {
-    case 1:
-        NAME(run)(pattern, t, down, values, x, scratch, 1);
-        break;
+ALWAYS_INLINE void NAME(walk_down)(const NAME(sweep) * s, const sn_supernodal_task *task,
+                                   const int sides) {
+    const sn_supernodal *pattern = s->pattern;
+    REAL *t = s->scratch + task->scratch * (size_t)sides;
+    for (int e = task->copies_begin; e < task->copies_end; e++)
+        for (int q = 0; q < sides; q++)
+            s->x[(size_t)(pattern->size + e) * (size_t)sides + (size_t)q] =
+                s->x[(size_t)pattern->copy_of[e] * (size_t)sides + (size_t)q];
+    for (int m = task->end - 1; m >= task->begin; m--) {
+        const sn_supernode *node = &pattern->node[pattern->member[m]];
+        NAME(backward)(pattern, node, s->values, s->x, t, task->stride, sides);
+        for (int i = node->first; i < node->first + node->width; i++) {
+            REAL *to = s->out + (size_t)pattern->permutation[i] * (size_t)s->stride;
+            REAL *from = s->x + (size_t)i * (size_t)sides;
+            for (int q = 0; q < sides; q++) to[q] = from[q];
+        }
+    }
+}
+
+static void NAME(run_task)(const NAME(sweep) * s, int t, bool down, int sides) {
+    const sn_supernodal_task *task = &s->pattern->task[t];
+    switch (sides * 2 + down) {
     case 2:
-        NAME(run)(pattern, t, down, values, x, scratch, 2);
+        NAME(walk_up)(s, task, 1);
         break;
     case 3:
-        NAME(run)(pattern, t, down, values, x, scratch, 3);
+        NAME(walk_down)(s, task, 1);
+        break;
+    case 4:
+        NAME(walk_up)(s, task, 2);
+        break;
+    case 5:
+        NAME(walk_down)(s, task, 2);
+        break;
+    case 6:
+        NAME(walk_up)(s, task, 3);
+        break;
+    case 7:
+        NAME(walk_down)(s, task, 3);
+        break;
+    case 8:
+        NAME(walk_up)(s, task, 4);
         break;
     default:
-        NAME(run)(pattern, t, down, values, x, scratch, 4);
+        NAME(walk_down)(s, task, 4);
         break;
     }
 }
 
+/* Everything is read from b before anything is written to out: the top is walked in between. */
 void NAME(sn_supernodal_solve)(const sn_supernodal *pattern, const REAL *values, int sides,
                                int stride, const REAL *b, REAL *out, REAL *x, REAL *scratch) {
-    size_t k = (size_t)sides, n = (size_t)pattern->size;
+    size_t k = (size_t)sides;
     int threads = pattern->values * k > THREADED_VALUES ? sn_threads() : 1;
-    REAL *copy = x + n * k;
+    const NAME(sweep) s = {pattern, values, b, out, x, scratch, stride};
+    memset(x, 0, (size_t)pattern->size * k * sizeof *x);
 #pragma omp parallel num_threads(threads)
     {
-#pragma omp for schedule(static) nowait
-        for (int i = 0; i < pattern->size; i++) {
-            const REAL *from = b + (size_t)pattern->permutation[i] * (size_t)stride;
-            for (size_t q = 0; q < k; q++) x[(size_t)i * k + q] = from[q];
-        }
-#pragma omp for schedule(static)
-        for (int e = 0; e < pattern->copies; e++)
-            for (size_t q = 0; q < k; q++) copy[(size_t)e * k + q] = 0;
 #pragma omp for schedule(dynamic, 1)
-        for (int t = 0; t < pattern->tasks; t++)
-            NAME(run_task)(pattern, t, false, values, x, scratch, sides);
+        for (int t = 0; t < pattern->tasks; t++) NAME(run_task)(&s, t, false, sides);
 #pragma omp single
         {
+            const REAL *copy = x + (size_t)pattern->size * k;
             for (int e = 0; e < pattern->copies; e++)
                 for (size_t q = 0; q < k; q++)
                     x[(size_t)pattern->copy_of[e] * k + q] += copy[(size_t)e * k + q];
-            NAME(run_task)(pattern, pattern->tasks, false, values, x, scratch, sides);
-            NAME(run_task)(pattern, pattern->tasks, true, values, x, scratch, sides);
-            for (int e = 0; e < pattern->copies; e++)
-                for (size_t q = 0; q < k; q++)
-                    copy[(size_t)e * k + q] = x[(size_t)pattern->copy_of[e] * k + q];
+            NAME(run_task)(&s, pattern->tasks, false, sides);
+            NAME(run_task)(&s, pattern->tasks, true, sides);
         }
 #pragma omp for schedule(dynamic, 1)
-        for (int t = 0; t < pattern->tasks; t++)
-            NAME(run_task)(pattern, t, true, values, x, scratch, sides);
-#pragma omp for schedule(static)
-        for (int i = 0; i < pattern->size; i++) {
-            REAL *to = out + (size_t)pattern->permutation[i] * (size_t)stride;
-            for (size_t q = 0; q < k; q++) to[q] = x[(size_t)i * k + q];
-        }
+        for (int t = 0; t < pattern->tasks; t++) NAME(run_task)(&s, t, true, sides);
     }
 }
 

@@ -1,0 +1,254 @@
+/* Benchmark cases of the algebra room: solves, factorizations, eigenpairs, box QP.
+ *
+ * Each line: case, time, the bound measured in the same run, their ratio. Bound of a solve: bytes
+ * of the factor, read twice, over the read bandwidth of an array of that size; of a factorization,
+ * and of dense work: flops over the rate of our own dense product. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <suitesparse/cholmod.h>
+
+#include "algebra/box_qp.h"
+#include "algebra/cholesky.h"
+#include "algebra/dense.h"
+#include "algebra/eigen.h"
+#include "base/threads.h"
+
+static void report(const char *name, double time, double bound) {
+    printf("%-44s %10.3f ms   bound %10.3f ms   ratio %6.2f\n", name, 1e3 * time, 1e3 * bound,
+           time / bound);
+}
+
+/* Bytes per second that all threads together read from an array of this size. */
+static double read_bandwidth(size_t bytes) {
+    size_t count = bytes / sizeof(double) + 64;
+    double *array = malloc(count * sizeof *array), best = INFINITY, sink = 0;
+    for (size_t i = 0; i < count; i++) array[i] = (double)i;
+    for (int round = 0; round < 12; round++) {
+        double begin = sn_now(), sum = 0;
+#pragma omp parallel for simd reduction(+ : sum) num_threads(sn_threads()) schedule(static)
+        for (size_t i = 0; i < count; i++) sum += array[i];
+        best = fmin(best, sn_now() - begin);
+        sink += sum;
+    }
+    free(array);
+    return sink != 0 ? (double)bytes / best : 1;
+}
+
+static double flop_rate(void) {
+    enum { N = 768 };
+    double *A = calloc(N * N, 8), *C = calloc(N * N, 8), best = INFINITY;
+    for (int round = 0; round < 4; round++) {
+        double begin = sn_now();
+        sn_dense_multiply(SN_AS_IS, SN_AS_IS, N, N, N, 1, A, A, 0, C);
+        best = fmin(best, sn_now() - begin);
+    }
+    free(A), free(C);
+    return 2.0 * N * N * N / best;
+}
+
+static void add_edge(sn_triplets *t, int p, int q, int dof, const double *block) {
+    for (int a = 0; a < dof; a++)
+        for (int b = 0; b < dof; b++) {
+            double k = block[a * dof + b];
+            if (a >= b) {
+                sn_triplets_add(t, p * dof + a, p * dof + b, k);
+                sn_triplets_add(t, q * dof + a, q * dof + b, k);
+            }
+            int row = q * dof + a, column = p * dof + b;
+            sn_triplets_add(t, row > column ? row : column, row > column ? column : row, -k);
+        }
+}
+
+static sn_sparse *finish(sn_triplets *t) {
+    sn_sparse *matrix;
+    for (int i = 0; i < t->rows; i++) sn_triplets_add(t, i, i, 1e-3);
+    if (sn_sparse_from_triplets(t, true, &matrix, NULL) != SINEW_OK) exit(1);
+    sn_triplets_free(t);
+    return matrix;
+}
+
+/* Scalar Laplacian of a spring network on a tube: edges, diagonals and flap springs, about 7.5 per
+ * vertex. */
+static sn_sparse *network(int around, int along) {
+    static const int reach[8][2] = {{1, 0}, {0, 1}, {1, 1}, {1, -1},
+                                    {2, 0}, {0, 2}, {2, 1}, {1, 2}};
+    const double one = 1;
+    sn_triplets t;
+    if (sn_triplets_create(around * along, around * along, 64, &t, NULL) != SINEW_OK) exit(1);
+    for (int y = 0; y < along; y++)
+        for (int x = 0; x < around; x++)
+            for (int o = 0; o < 8; o++) {
+                int v = y + reach[o][1], u = (x + reach[o][0]) % around;
+                if (v >= 0 && v < along) add_edge(&t, x + around * y, u + around * v, 1, &one);
+            }
+    return finish(&t);
+}
+
+/* Stiffness of springs along edges and diagonals of a grid, three unknowns per point: the pattern
+ * of six tetrahedra per cell. */
+static sn_sparse *solid(int nx, int ny, int nz) {
+    sn_triplets t;
+    if (sn_triplets_create(3 * nx * ny * nz, 3 * nx * ny * nz, 64, &t, NULL) != SINEW_OK) exit(1);
+    for (int z = 0; z < nz; z++)
+        for (int y = 0; y < ny; y++)
+            for (int x = 0; x < nx; x++)
+                for (int way = 1; way < 8; way++) {
+                    int u = x + (way & 1), v = y + (way >> 1 & 1), w = z + (way >> 2);
+                    if (u >= nx || v >= ny || w >= nz) continue;
+                    double d[3] = {way & 1, way >> 1 & 1, way >> 2}, block[9];
+                    for (int i = 0; i < 9; i++) block[i] = d[i / 3] * d[i % 3] + 0.1 * (i % 4 == 0);
+                    add_edge(&t, x + nx * (y + ny * z), u + nx * (v + ny * w), 3, block);
+                }
+    return finish(&t);
+}
+
+/* CHOLMOD's own three-sided solve of the same system; also returns the flops of the factor. */
+static double library_solve(sn_sparse *m, double *b, double *flops) {
+    cholmod_common common;
+    cholmod_start(&common);
+    common.nmethods = 1;
+    common.method[0].ordering = CHOLMOD_METIS;
+    size_t n = (size_t)m->rows;
+    cholmod_sparse view = {.nrow = n,
+                           .ncol = n,
+                           .nzmax = (size_t)sn_sparse_nonzeros(m),
+                           .p = m->start,
+                           .i = m->row,
+                           .x = m->value,
+                           .stype = -1,
+                           .itype = CHOLMOD_INT,
+                           .xtype = CHOLMOD_REAL,
+                           .sorted = 1,
+                           .packed = 1};
+    cholmod_dense right = {
+        .nrow = n, .ncol = 3, .nzmax = 3 * n, .d = n, .x = b, .xtype = CHOLMOD_REAL};
+    cholmod_factor *factor = cholmod_analyze(&view, &common);
+    cholmod_factorize(&view, factor, &common);
+    cholmod_dense *x = NULL, *y = NULL, *e = NULL;
+    double best = INFINITY;
+    for (int round = 0; round < 10; round++) {
+        double begin = sn_now();
+        cholmod_solve2(CHOLMOD_A, factor, &right, NULL, &x, NULL, &y, &e, &common);
+        best = fmin(best, sn_now() - begin);
+    }
+    *flops = common.fl;
+    cholmod_free_dense(&x, &common);
+    cholmod_free_dense(&y, &common);
+    cholmod_free_dense(&e, &common);
+    cholmod_free_factor(&factor, &common);
+    cholmod_finish(&common);
+    return best;
+}
+
+static void bench_system(const char *name, sn_sparse *matrix) {
+    sn_cholesky *factor;
+    sn_cholesky_work *work;
+    char line[96];
+    double begin = sn_now();
+    if (sn_cholesky_analyze(matrix, SN_CHOLESKY_AUTO, &factor, NULL) != SINEW_OK) exit(1);
+    double analyzed = sn_now() - begin, factored = INFINITY, f32 = INFINITY, f64 = INFINITY;
+    for (int round = 0; round < 3; round++) {
+        begin = sn_now();
+        if (sn_cholesky_factor(factor, matrix, NULL) != SINEW_OK) exit(1);
+        factored = fmin(factored, sn_now() - begin);
+    }
+    if (sn_cholesky_prepare_f32(factor, NULL) != SINEW_OK ||
+        sn_cholesky_work_create(factor, 3, &work, NULL) != SINEW_OK)
+        exit(1);
+    size_t size = 3 * (size_t)matrix->rows;
+    double *b = malloc(size * 8), *x = malloc(size * 8), flops;
+    float *single = malloc(size * 4), *answer = malloc(size * 4);
+    for (size_t i = 0; i < size; i++) b[i] = sin((double)i), single[i] = (float)b[i];
+    for (int round = 0; round < 20; round++) {
+        begin = sn_now();
+        sn_cholesky_solve_f32(factor, work, 3, single, answer);
+        f32 = fmin(f32, sn_now() - begin);
+        begin = sn_now();
+        sn_cholesky_solve(factor, work, 3, b, x);
+        f64 = fmin(f64, sn_now() - begin);
+    }
+    size_t values = sn_cholesky_nonzeros(factor);
+    double bytes = 8.0 * (double)values, library = library_solve(matrix, b, &flops);
+    printf("%s: %d unknowns, %.2f M values, analysis %.1f ms, CHOLMOD's solve %.3f ms\n", name,
+           matrix->rows, 1e-6 * (double)values, 1e3 * analyzed, 1e3 * library);
+    snprintf(line, sizeof line, "  %s: f32 solve, 3 sides", name);
+    report(line, f32, bytes / read_bandwidth(4 * values));
+    snprintf(line, sizeof line, "  %s: f64 solve, 3 sides", name);
+    report(line, f64, 2 * bytes / read_bandwidth(8 * values));
+    snprintf(line, sizeof line, "  %s: factor", name);
+    report(line, factored, flops / flop_rate());
+    free(b), free(x), free(single), free(answer);
+    sn_cholesky_work_destroy(work);
+    sn_cholesky_destroy(factor);
+    sn_sparse_destroy(matrix);
+}
+
+/* Bound: as many sweeps over the factor as blocks of four right-hand sides. */
+static void bench_eigen(const char *name, sn_sparse *K, int count) {
+    size_t n = (size_t)K->columns;
+    double *mass = malloc(n * 8), *values = malloc((size_t)count * 8);
+    double *vectors = malloc(n * (size_t)count * 8);
+    for (size_t i = 0; i < n; i++) mass[i] = 1;
+    sn_eigen_options options = {.count = count};
+    sn_eigen_info info;
+    double begin = sn_now();
+    if (sn_eigen_smallest(K, mass, NULL, &options, values, vectors, NULL, &info, NULL) != SINEW_OK)
+        exit(1);
+    double time = sn_now() - begin;
+    sn_cholesky *factor;
+    if (sn_cholesky_analyze(K, SN_CHOLESKY_AUTO, &factor, NULL) != SINEW_OK) exit(1);
+    double bytes = 8.0 * (double)sn_cholesky_nonzeros(factor);
+    char line[96];
+    snprintf(line, sizeof line, "%s: %d modes, %d solves", name, count, info.solves);
+    report(line, time, info.solves / 4 * 2 * bytes / read_bandwidth((size_t)bytes));
+    sn_cholesky_destroy(factor);
+    sn_sparse_destroy(K);
+    free(mass), free(values), free(vectors);
+}
+
+/* 946 variables, the right-hand side moved a little between solves; bound: reading H once for each
+ * product that a warm solve with one change cannot do without (four). */
+static void bench_box_qp(void) {
+    enum { N = 946, ROWS = 1200 };
+    double *A = malloc(sizeof(double) * N * ROWS), *H = malloc(sizeof(double) * N * N);
+    double g[N], low[N], high[N], x[N], warm_time = 0;
+    for (int i = 0; i < N * ROWS; i++) A[i] = sin(i * 12.9898 + (i % 97) * (i % 89));
+    double begin = sn_now();
+    sn_dense_gram(ROWS, N, 1, A, 0, H);
+    report("gram of 1200 x 946", sn_now() - begin, (double)N * N * ROWS / flop_rate());
+    for (int i = 0; i < N; i++) g[i] = 300 * sin(i * 7.1), low[i] = 0, high[i] = 1;
+    sn_box_qp *qp;
+    sn_box_qp_info info;
+    sn_box_qp_options warm = {.warm = true};
+    if (sn_box_qp_create(N, &qp, NULL) != SINEW_OK) exit(1);
+    if (sn_box_qp_set_matrix(qp, H, NULL) != SINEW_OK) exit(1);
+    begin = sn_now();
+    if (sn_box_qp_solve(qp, g, low, high, NULL, x, &info, NULL) != SINEW_OK) exit(1);
+    printf("box QP 946, cold: %.1f ms, %d iterations, %d factorizations, %d free\n",
+           1e3 * (sn_now() - begin), info.iterations, info.factorizations, info.free_variables);
+    enum { STEPS = 10 };
+    for (int step = 0; step < STEPS; step++) {
+        for (int i = 0; i < N; i++) g[i] += 0.5 * sin(i * 3.3 + step);
+        begin = sn_now();
+        if (sn_box_qp_solve(qp, g, low, high, &warm, x, &info, NULL) != SINEW_OK) exit(1);
+        warm_time += (sn_now() - begin) / STEPS;
+    }
+    report("box QP 946, warm", warm_time, 4 * 8.0 * N * N / read_bandwidth(8 * N * N));
+    sn_box_qp_destroy(qp);
+    free(A), free(H);
+}
+
+int main(int count, char **arguments) {
+    bool large = count > 1 && strcmp(arguments[1], "--large") == 0;
+    printf("threads %d\n", sn_threads());
+    bench_system("network 2k", network(20, 110));
+    bench_system("network 8k", network(40, 212));
+    bench_system("network 18k", network(62, 300));
+    bench_system("solid 15k", solid(16, 16, 20));
+    bench_box_qp();
+    bench_eigen("solid 15k (20k tets)", solid(16, 16, 20), 100);
+    if (large) bench_eigen("solid 59k (100k tets)", solid(24, 24, 34), 100);
+    return 0;
+}
