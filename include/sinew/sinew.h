@@ -3,6 +3,7 @@
 #define SINEW_H
 
 #include "sinew/cache.h"
+#include "sinew/cage.h"
 #include "sinew/check.h"
 #include "sinew/curves.h"
 #include "sinew/fit.h"

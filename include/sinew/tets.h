@@ -1,8 +1,8 @@
 /* Tetrahedral meshes: of the solid inside a closed surface, or of a cage around any surface.
  *
  *   sinew_tets_from_surface   for closed, clean surfaces; keeps every vertex and face
- *   sinew_lattice_create      for everything else: open, messy, crossing itself; the surface is
- *                             embedded in a cage of regular cells
+ *   sinew_cage_create         (cage.h) for everything else: open, messy, crossing itself; the
+ *                             surface is embedded in a cage of regular cells
  *
  * A tet mesh made from a surface has the surface's vertices first, with their indices and
  * coordinates unchanged; interior points follow. */
@@ -56,6 +56,23 @@ SINEW_API sinew_status sinew_tets_from_surface(const sinew_mesh *mesh,
                                                const sinew_tets_options *options,
                                                const sinew_monitor *monitor, sinew_tets **tets,
                                                sinew_error *error);
+
+/* ---- interior points in other poses ---- */
+
+#define SINEW_CARRY_ITERATIONS_DEFAULT 10
+
+/* Where the interior points go when the surface takes another pose: harmonic displacement, then
+ * `iterations` as-rigid-as-possible steps, the surface held. Factored once, used for any number of
+ * poses and from any number of threads; `rest` must outlive it. */
+typedef struct sinew_carry sinew_carry;
+SINEW_API sinew_status sinew_carry_create(const sinew_tets *rest, sinew_carry **carry,
+                                          sinew_error *error);
+SINEW_API void sinew_carry_destroy(sinew_carry *carry);
+/* positions[3 * vertex_count] of all vertices from those of the surface's surface_count; *inverted
+ * (may be NULL): tets without positive volume in the pose. */
+SINEW_API sinew_status sinew_carry_pose(const sinew_carry *carry, const double *surface,
+                                        int iterations, double *positions, int *inverted,
+                                        sinew_error *error);
 
 #ifdef __cplusplus
 }

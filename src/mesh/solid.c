@@ -13,6 +13,7 @@
 #include "mesh/intersection.h"
 #include "mesh/laplacian.h"
 #include "mesh/normals.h"
+#include "mesh/sides.h"
 #include "mesh/topology.h"
 #include "sinew/query.h"
 
@@ -65,28 +66,28 @@ static bool close_ring(const double *positions, int n, const int *ring, int *tri
     return true;
 }
 
-static sinew_status close_holes(sn_solid *solid, int hole_edges, sinew_error *error) {
+sinew_status sn_close_holes(int vertex_count, const double *positions, int hole_edges,
+                            int **triangles, int *triangle_count, sinew_error *error) {
     sn_topology *topology;
     sn_lists loops = {0};
-    SN_TRY(sn_topology_create(solid->vertex_count, solid->triangle_count, solid->triangles,
-                              &topology, error));
+    SN_TRY(sn_topology_create(vertex_count, *triangle_count, *triangles, &topology, error));
     sinew_status status = sn_boundary_loops(topology, &loops, error);
     long long extra = 0;
     for (int i = 0; i < loops.count; i++)
         if (sn_list_size(&loops, i) <= hole_edges) extra += sn_list_size(&loops, i) - 2;
-    if (status == SINEW_OK && extra > INT_MAX / 3 - solid->triangle_count)
+    if (status == SINEW_OK && extra > INT_MAX / 3 - *triangle_count)
         status = sn_fail(error, SINEW_BAD_INPUT, "too many holes");
     if (status == SINEW_OK && extra > 0) {
-        int *grown = sn_realloc(solid->triangles,
-                                3 * ((size_t)solid->triangle_count + (size_t)extra), sizeof(int));
-        if (grown) solid->triangles = grown;
+        int *grown =
+            sn_realloc(*triangles, 3 * ((size_t)*triangle_count + (size_t)extra), sizeof(int));
+        if (grown) *triangles = grown;
         bool ok = grown != NULL;
         for (int i = 0; ok && i < loops.count; i++) {
             int size = sn_list_size(&loops, i);
             if (size > hole_edges) continue;
-            ok = close_ring(solid->positions, size, loops.item + loops.start[i],
-                            solid->triangles + 3 * (size_t)solid->triangle_count);
-            if (ok) solid->triangle_count += size - 2;
+            ok = close_ring(positions, size, loops.item + loops.start[i],
+                            grown + 3 * (size_t)*triangle_count);
+            if (ok) *triangle_count += size - 2;
         }
         if (!ok) status = sn_no_memory(error);
     }
@@ -224,7 +225,8 @@ static sinew_status build(const sinew_mesh *mesh, int hole_edges, const sinew_mo
     SN_TRY(check_numbers(mesh, error));
     solid->triangles = sn_memdup(mesh->triangles, 3 * (size_t)mesh->triangle_count, sizeof(int));
     if (!solid->triangles) return sn_no_memory(error);
-    SN_TRY(close_holes(solid, hole_edges, error));
+    SN_TRY(sn_close_holes(solid->vertex_count, solid->positions, hole_edges, &solid->triangles,
+                          &solid->triangle_count, error));
     sn_topology *topology;
     SN_TRY(sn_topology_create(solid->vertex_count, solid->triangle_count, solid->triangles,
                               &topology, error));
@@ -249,65 +251,11 @@ sinew_status sn_solid_create(const sinew_mesh *mesh, int hole_edges, const sinew
 
 /* ---- verification ---- */
 
-/* A side of a tet: its vertices in increasing order. tet -1 marks the surface. */
-typedef struct side {
-    int v[3], tet;
-} side;
-
-static side make_side(int a, int b, int c, int tet) {
-    if (a > b) {
-        int swap = a;
-        a = b;
-        b = swap;
-    }
-    if (b > c) {
-        int swap = b;
-        b = c;
-        c = swap;
-    }
-    if (a > b) {
-        int swap = a;
-        a = b;
-        b = swap;
-    }
-    return (side){{a, b, c}, tet};
-}
-
-static int compare_corners(const side *a, const side *b) {
-    for (int k = 0; k < 3; k++)
-        if (a->v[k] != b->v[k]) return a->v[k] < b->v[k] ? -1 : 1;
-    return 0;
-}
-
-static int compare_sides(const void *left, const void *right) {
-    const side *a = left, *b = right;
-    int order = compare_corners(a, b);
-    return order ? order : (a->tet > b->tet) - (a->tet < b->tet);
-}
-
-static side *sorted_sides(const sn_solid *solid, const sinew_tets *tets, size_t *count) {
-    *count = 4 * (size_t)tets->tet_count + (size_t)solid->triangle_count;
-    side *sides = SN_NEW(side, *count), *out = sides;
-    if (!sides) return NULL;
-    for (int t = 0; t < solid->triangle_count; t++) {
-        const int *v = solid->triangles + 3 * (size_t)t;
-        *out++ = make_side(v[0], v[1], v[2], -1);
-    }
-    for (int t = 0; t < tets->tet_count; t++) {
-        const int *v = tets->tets + 4 * (size_t)t;
-        for (int k = 0; k < 4; k++)
-            *out++ = make_side(v[(k + 1) % 4], v[(k + 2) % 4], v[(k + 3) % 4], t);
-    }
-    qsort(sides, *count, sizeof *sides, compare_sides);
-    return sides;
-}
-
 /* Joins tets into regions that the surface separates; false when a triangle of the surface is no
  * side of any tet, or the tets do not fit together. */
-static bool find_regions(const side *sides, size_t count, int *region) {
+static bool find_regions(const sn_side *sides, size_t count, int *region) {
     for (size_t i = 0; i < count;) {
-        size_t end = i + 1;
-        while (end < count && compare_corners(&sides[i], &sides[end]) == 0) end++;
+        size_t end = sn_sides_next(sides, count, i);
         bool surface = sides[i].tet < 0;
         size_t tets = end - i - (surface ? 1 : 0);
         if (tets == 0 || tets > 2 || (!surface && tets == 1)) return false;
@@ -366,11 +314,12 @@ static bool keep_solid(const sn_solid *solid, sinew_tets *tets, int *region,
 
 sinew_status sn_solid_verify(const sn_solid *solid, sinew_tets *tets, sinew_error *error) {
     size_t side_count;
-    side *sides = sorted_sides(solid, tets, &side_count);
+    sn_side *sides;
+    SN_TRY(sn_sides_create(tets->tet_count, tets->tets, solid->triangle_count, solid->triangles,
+                           &sides, &side_count, error));
     int *region = SN_NEW(int, tets->tet_count), *largest = SN_NEW(int, tets->tet_count);
     double *volumes = SN_NEW(double, tets->tet_count), *winding = SN_NEW0(double, tets->tet_count);
-    sinew_status status =
-        sides && region && largest && volumes && winding ? SINEW_OK : sn_no_memory(error);
+    sinew_status status = region && largest && volumes && winding ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK) {
         sn_tet_volumes(tets->positions, tets->tet_count, tets->tets, volumes);
         for (int t = 0; t < tets->tet_count; t++) region[t] = t;

@@ -28,4 +28,9 @@ void sn_solid_free(sn_solid *solid);
  * the surface is a side of a tet and that the volumes agree. */
 sinew_status sn_solid_verify(const sn_solid *solid, sinew_tets *tets, sinew_error *error);
 
+/* Appends triangles of least area across every boundary of up to `hole_edges` edges; *triangles is
+ * grown. */
+sinew_status sn_close_holes(int vertex_count, const double *positions, int hole_edges,
+                            int **triangles, int *triangle_count, sinew_error *error);
+
 #endif

@@ -11,5 +11,6 @@ int main(void) {
     failed += test_queries();
     failed += test_checks();
     failed += test_tetrahedra();
+    failed += test_cages();
     return failed != 0;
 }
