@@ -14,6 +14,7 @@ static inline double sn_radians(double degrees) {
 
 /* Each makes its rig with about `vertices` vertices. */
 sinew_status sn_sample_bar(int vertices, sinew_rig **rig, sinew_error *error);
+sinew_status sn_sample_face(int vertices, sinew_rig **rig, sinew_error *error);
 sinew_status sn_sample_arm(int vertices, sinew_rig **rig, sinew_error *error);
 
 /* A closed quad mesh with a name. */
