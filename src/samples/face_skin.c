@@ -20,11 +20,11 @@ enum { COLUMNS = 13, ROWS = 18, EYE = 12, MOUTH = 9, EAR = 12 };
 static const struct {
     double front, cheek, side, back, width, z_front, z_back, z_wide;
 } rows[ROWS] = {
-    {-16.2, -16.0, -15.7, -15.2, 4.9, 1.2, -7.6, -3.2},
-    {-13.6, -13.0, -12.4, -11.4, 4.6, 1.0, -7.2, -3.2},
-    {-11.5, -10.4, -9.2, -8.4, 5.2, 4.8, -7.4, -2.8},
-    {-11.0, -9.1, -6.9, -6.0, 6.2, 8.4, -8.2, -2.2},
-    {-9.6, -7.9, -5.6, -4.4, 6.6, 9.4, -8.9, -2.0},
+    {-16.2, -16.0, -15.7, -15.2, 4.9, 1.0, -7.6, -3.2},
+    {-13.2, -12.4, -11.6, -11.0, 4.6, 0.9, -7.2, -3.2},
+    {-11.4, -9.9, -8.2, -8.0, 5.0, 4.8, -7.4, -2.8},
+    {-11.0, -9.1, -6.8, -6.0, 6.2, 8.8, -8.2, -2.2},
+    {-9.6, -7.9, -5.6, -4.4, 6.6, 9.7, -8.9, -2.0},
     {-8.0, -6.8, -4.6, -3.0, 6.9, 8.9, -9.5, -1.9},
     {-6.4, -5.9, -3.9, -1.9, 7.1, 9.2, -9.9, -1.8},
     {-4.95, -5.1, -3.2, -0.9, 7.2, 9.5, -10.2, -1.8},
@@ -34,17 +34,17 @@ static const struct {
     {-1.3, -1.9, -0.1, 2.3, 7.4, 9.4, -10.5, -1.8},
     {0.3, 0.5, 1.1, 3.1, 7.45, 9.3, -10.5, -1.8},
     {1.8, 2.4, 2.3, 4.0, 7.5, 9.2, -10.5, -1.8},
-    {3.1, 3.8, 3.7, 5.0, 7.6, 9.3, -10.4, -1.8},
-    {5.9, 6.1, 6.0, 6.8, 7.65, 9.2, -10.0, -1.8},
-    {8.9, 8.9, 8.9, 9.1, 6.5, 7.3, -8.3, -1.6},
-    {11.1, 11.1, 11.1, 11.1, 4.3, 3.8, -5.6, -1.2},
+    {3.1, 3.8, 3.7, 5.0, 7.55, 9.3, -10.4, -1.8},
+    {6.2, 6.3, 6.3, 6.8, 7.55, 9.4, -10.1, -1.6},
+    {9.3, 9.3, 9.3, 9.3, 6.6, 8.1, -9.0, -1.2},
+    {11.6, 11.5, 11.4, 11.3, 4.2, 4.8, -6.0, -0.9},
 };
 
 /* Share of the half width at each column; columns 10 and up lie behind the widest place. */
-static const double upper_share[COLUMNS] = {0,    0.11, 0.21, 0.33,  0.46, 0.61, 0.76,
-                                            0.88, 0.97, 1.0,  0.88,  0.52, 0};
-static const double mouth_share[COLUMNS] = {0,    0.14, 0.28, 0.42, 0.55, 0.67, 0.79,
-                                            0.89, 0.97, 1.0,  0.88, 0.52, 0};
+static const double upper_share[COLUMNS] = {0,   0.11,  0.21, 0.33, 0.46, 0.61, 0.76,
+                                            0.9, 0.985, 1.0,  0.97, 0.64, 0};
+static const double mouth_share[COLUMNS] = {0,   0.14,  0.28, 0.42, 0.55, 0.67, 0.79,
+                                            0.9, 0.985, 1.0,  0.97, 0.64, 0};
 static const double row_mouth[ROWS] = {0.6, 0.6, 0.8, 0.9, 1, 1, 1, 0.9, 0.6, 0.4, 0.2};
 
 /* Places where the face leaves the plain head: nose, orbit and brow. */
@@ -52,20 +52,20 @@ static const struct {
     int row, column;
     double x, y, z;
 } features[] = {
-    {7, 0, 0, -5.0, 9.8},       {7, 1, 0.85, -4.95, 9.75},  {7, 2, 1.8, -4.95, 9.3},
-    {7, 3, 3.0, -5.05, 8.55},   {8, 0, 0, -4.4, 10.0},      {8, 1, 0.6, -4.35, 9.9},
-    {8, 2, 1.4, -4.25, 9.55},   {8, 3, 2.35, -4.2, 8.9},    {9, 0, 0, -4.05, 11.4},
-    {9, 1, 0.65, -4.0, 11.0},   {9, 2, 1.5, -3.85, 10.0},   {9, 3, 2.2, -3.55, 9.0},
-    {10, 0, 0, -3.1, 12.4},     {10, 1, 0.8, -3.05, 11.8},  {10, 2, 1.6, -2.95, 10.25},
-    {10, 3, 2.3, -2.8, 9.05},   {11, 0, 0, -1.3, 10.9},     {11, 1, 0.62, -1.35, 10.4},
-    {11, 2, 1.35, -1.4, 9.0},   {11, 3, 2.3, -1.95, 8.7},   {11, 4, 3.4, -2.2, 8.5},
-    {11, 5, 4.7, -1.9, 7.8},    {11, 6, 5.75, -1.1, 6.6},   {12, 0, 0, 0.3, 9.75},
-    {12, 1, 0.6, 0.3, 9.4},     {12, 2, 1.2, 0.1, 8.4},     {12, 6, 6.0, 0.5, 6.1},
-    {13, 0, 0, 1.8, 9.25},      {13, 1, 0.8, 1.85, 9.15},   {13, 2, 1.55, 1.95, 8.8},
-    {13, 3, 2.45, 2.6, 8.6},    {13, 4, 3.6, 2.9, 8.3},     {13, 5, 4.85, 2.75, 7.6},
-    {13, 6, 5.8, 2.1, 6.4},     {14, 0, 0, 3.3, 9.35},      {14, 1, 0.95, 3.4, 9.4},
-    {14, 2, 1.95, 3.7, 9.35},   {14, 3, 2.95, 4.1, 9.1},    {14, 4, 3.95, 4.2, 8.65},
-    {14, 5, 5.1, 3.9, 7.75},    {14, 6, 6.1, 3.3, 6.3},
+    {7, 0, 0, -5.0, 9.8},     {7, 1, 0.85, -4.95, 9.75}, {7, 2, 1.8, -4.95, 9.3},
+    {7, 3, 3.0, -5.05, 8.55}, {8, 0, 0, -4.4, 10.0},     {8, 1, 0.6, -4.35, 9.9},
+    {8, 2, 1.4, -4.25, 9.55}, {8, 3, 2.35, -4.2, 8.9},   {9, 0, 0, -4.05, 11.4},
+    {9, 1, 0.65, -4.0, 11.0}, {9, 2, 1.65, -3.8, 10.2},  {9, 3, 2.2, -3.55, 8.8},
+    {10, 0, 0, -3.1, 12.4},   {10, 1, 0.8, -3.05, 11.8}, {10, 2, 1.75, -2.95, 10.35},
+    {10, 3, 2.3, -2.75, 8.9}, {11, 0, 0, -1.3, 10.9},    {11, 1, 0.62, -1.35, 10.4},
+    {11, 2, 1.35, -1.4, 9.0}, {11, 3, 2.3, -1.95, 8.7},  {11, 4, 3.4, -2.2, 8.5},
+    {11, 5, 4.7, -1.9, 7.8},  {11, 6, 5.75, -1.1, 6.6},  {12, 0, 0, 0.3, 9.75},
+    {12, 1, 0.6, 0.3, 9.4},   {12, 2, 1.2, 0.1, 8.4},    {12, 6, 6.0, 0.5, 6.1},
+    {13, 0, 0, 1.8, 9.25},    {13, 1, 0.8, 1.85, 9.15},  {13, 2, 1.55, 1.95, 8.8},
+    {13, 3, 2.45, 2.6, 8.6},  {13, 4, 3.6, 2.9, 8.3},    {13, 5, 4.85, 2.75, 7.6},
+    {13, 6, 5.8, 2.1, 6.4},   {14, 0, 0, 3.3, 9.35},     {14, 1, 0.95, 3.4, 9.4},
+    {14, 2, 1.95, 3.7, 9.35}, {14, 3, 2.95, 4.1, 9.1},   {14, 4, 3.95, 4.2, 8.65},
+    {14, 5, 5.1, 3.9, 7.75},  {14, 6, 6.1, 3.3, 6.3},
 };
 
 /* How far each row and column goes with the jaw. */
@@ -134,10 +134,12 @@ static void make_grid(sn_cage *cage, grid at) {
     sn_vec3 p[ROWS][COLUMNS];
     double free[ROWS][COLUMNS];
     for (int r = 0; r < ROWS; r++)
-        for (int c = 0; c < COLUMNS; c++) p[r][c] = head_point(r, c), free[r][c] = 1;
+        for (int c = 0; c < COLUMNS; c++) {
+            p[r][c] = head_point(r, c);
+            free[r][c] = r >= 16 ? 0 : r == 15 ? 0.3 : r <= 3 ? 0.3 : 1;
+        }
     for (size_t k = 0; k < sizeof features / sizeof *features; k++) {
-        p[features[k].row][features[k].column] =
-            sn_v3(features[k].x, features[k].y, features[k].z);
+        p[features[k].row][features[k].column] = sn_v3(features[k].x, features[k].y, features[k].z);
         free[features[k].row][features[k].column] = 0.1;
     }
     smooth_grid(p, free);
@@ -178,10 +180,10 @@ static void half_cap(sn_cage *cage, int n, const int *ring, sn_vec3 bulge) {
                 for (int k = 0; k < SN_FACE_CHANNELS; k++) {
                     double sign = k == 0 ? -1 : 1; /* the mirrored side */
                     left[k] = sign * (side[k] - mix(b[k], t[k], v));
-                    values[k] = mix(bottom[k], top[k], v) +
-                                mix(left[k], side[k] - mix(b[k], t[k], v), u);
+                    values[k] =
+                        mix(bottom[k], top[k], v) + mix(left[k], side[k] - mix(b[k], t[k], v), u);
                 }
-                double lift = sqrt(16 * u * (1 - u) * v * (1 - v));
+                double lift = 16 * u * (1 - u) * v * (1 - v);
                 at[j][i] = sn_cage_point(cage, sn_v3(0, 0, 0));
                 double *fresh = sn_cage_values(cage, at[j][i]);
                 for (int k = 0; k < SN_FACE_CHANNELS; k++) fresh[k] = values[k];
@@ -195,69 +197,65 @@ static void half_cap(sn_cage *cage, int n, const int *ring, sn_vec3 bulge) {
                          SN_PART_SKIN);
 }
 
-static sn_vec3 around_eye(const sn_face_shape *shape, double longitude, double latitude,
-                          double radius) {
+static sn_vec3 around_eye(double longitude, double latitude, double radius) {
     double a = sn_radians(longitude), b = sn_radians(latitude);
-    return sn_add_scaled(shape->eye, radius,
-                         sn_v3(sin(a), cos(a) * sin(b), cos(a) * cos(b)));
+    return sn_add_scaled(SN_EYE, radius, sn_v3(sin(a), cos(a) * sin(b), cos(a) * cos(b)));
 }
 
 /* Rims of the lids: from the inner corner along the lower lid, the outer corner, the upper lid. */
 static const double rim_longitude[EYE] = {-55, -43, -23, 2, 27, 47, 59, 47, 26, 0, -25, -44};
-static const double rim_latitude[EYE] = {-7, -15, -21, -23, -20, -11, 1, 13, 24, 28, 25, 12};
+static const double rim_latitude[EYE] = {-7, -14, -19, -21, -18, -9, 2, 12, 20, 23, 20, 9};
 
-/* Rings of the lids: outwards by degrees from the rim (more is further open), radius beyond the
- * eyeball, share of the lid's motion. Upper and lower differ. */
+/* Rings of the lids: degrees from the rim (more is further open), radius beyond the eyeball. Upper
+ * and lower differ. */
 static const struct {
-    double up, down, radius, share, inside;
+    double up, down, radius, inside;
 } lid_rings[] = {
-    {20, 15, 0.42, 0.30, 0}, /* fold */
-    {8, 7, 0.42, 0.75, 0},   /* front of the lid */
-    {1.2, 1.2, 0.34, 1, 0},  /* outer edge of the rim */
-    {0, 0, 0.24, 1, 0},      /* crest of the rim */
-    {1.5, 1.5, 0.14, 1, 0.5}, /* inner edge */
-    {14, 12, 0.15, 0.6, 1},  /* behind the lid */
+    {31, 22, 0.62, 0},     /* above the fold */
+    {20, 14, 0.36, 0},     /* fold */
+    {9, 7, 0.42, 0},       /* front of the lid */
+    {1.2, 1.2, 0.34, 0},   /* outer edge of the rim */
+    {0, 0, 0.24, 0},       /* crest of the rim */
+    {1.5, 1.5, 0.14, 0.5}, /* inner edge */
+    {14, 12, 0.15, 1},     /* behind the lid */
 };
 enum { LID_RINGS = sizeof lid_rings / sizeof *lid_rings };
 
-static void make_eye(const sn_face_shape *shape, sn_cage *cage, grid at) {
+static void make_eye(sn_cage *cage, grid at) {
     int ring[EYE] = {at[12][2], at[11][2], at[11][3], at[11][4], at[11][5], at[11][6],
                      at[12][6], at[13][6], at[13][5], at[13][4], at[13][3], at[13][2]};
     for (int k = 0; k < LID_RINGS + 1; k++) {
         int next[EYE];
         for (int i = 0; i < EYE; i++) {
-            double lower = i > 0 && i < 6, upper = i > 6;
+            double lower = i > 0 && i<6, upper = i> 6;
             double longitude = rim_longitude[i], latitude = rim_latitude[i];
-            double share = 0, inside = 1;
+            double inside = 1;
             sn_vec3 p;
             if (k < LID_RINGS) {
                 double open = upper ? lid_rings[k].up : lower ? -lid_rings[k].down : 0;
-                double aside = 0.45 * (i < 6 || i > 6) * 0;
-                (void)aside;
                 if (i == 0) longitude -= 0.5 * lid_rings[k].down;
                 if (i == 6) longitude += 0.5 * lid_rings[k].up;
                 if (i == 1 || i == 11) longitude -= 0.2 * lid_rings[k].down, open *= 0.8;
                 if (i == 5 || i == 7) longitude += 0.2 * lid_rings[k].up, open *= 0.8;
-                p = around_eye(shape, longitude, latitude + open,
-                               shape->eye_radius + lid_rings[k].radius);
-                share = lid_rings[k].share, inside = lid_rings[k].inside;
+                p = around_eye(longitude, latitude + open, SN_EYE_RADIUS + lid_rings[k].radius);
+                inside = lid_rings[k].inside;
             } else { /* the equator of the socket */
-                sn_vec3 d = sn_sub(around_eye(shape, longitude, latitude, 1), shape->eye);
+                sn_vec3 d = sn_sub(around_eye(longitude, latitude, 1), SN_EYE);
                 d.z = 0;
                 d = sn_normalize(d);
                 d.z = -0.1;
-                p = sn_add_scaled(shape->eye, shape->eye_radius + 0.3, d);
+                p = sn_add_scaled(SN_EYE, SN_EYE_RADIUS + 0.3, d);
             }
             next[i] = sn_cage_point(cage, p);
             double *values = sn_cage_values(cage, next[i]);
-            values[SN_FACE_UPPER_LID] = upper * share;
-            values[SN_FACE_LOWER_LID] = lower * share;
+            values[SN_FACE_LID_RING] = k + 1;
+            values[SN_FACE_LID_SIDE] = upper - lower;
             values[SN_FACE_INSIDE] = inside;
         }
         sn_cage_band(cage, EYE, ring, next, true, SN_PART_SKIN);
         for (int i = 0; i < EYE; i++) ring[i] = next[i];
     }
-    sn_cage_cap(cage, 3, ring, 1, sn_v3(0, 0, -shape->eye_radius - 0.3), SN_PART_SKIN, NULL);
+    sn_cage_cap(cage, 3, ring, 1, sn_v3(0, 0, -SN_EYE_RADIUS - 0.3), SN_PART_SKIN, NULL);
 }
 
 /* Rings of the mouth from bottom centre over the corner to top centre. */
@@ -267,25 +265,25 @@ static const struct {
 } mouth_rings[] = {
     /* border of the red */
     {{0, 0.85, 1.62, 2.28, 2.85, 2.3, 1.6, 0.75, 0},
-     {-7.5, -7.44, -7.2, -6.8, -6.25, -5.95, -5.62, -5.36, -5.5},
+     {-7.5, -7.44, -7.2, -6.76, -6.18, -5.92, -5.62, -5.36, -5.5},
      {9.65, 9.6, 9.3, 8.9, 8.4, 9.0, 9.55, 10.0, 10.05},
      0.7,
      0},
     /* fullest */
     {{0, 0.8, 1.52, 2.16, 2.66, 2.16, 1.5, 0.75, 0},
-     {-7.0, -6.97, -6.82, -6.58, -6.3, -6.15, -6.0, -5.86, -5.92},
+     {-7.0, -6.97, -6.82, -6.55, -6.24, -6.12, -6.0, -5.86, -5.92},
      {10.7, 10.6, 10.2, 9.5, 8.65, 9.5, 10.25, 10.8, 10.85},
      1,
      0},
     /* front of the contact */
     {{0, 0.75, 1.42, 2.0, 2.42, 2.0, 1.42, 0.75, 0},
-     {-6.44, -6.44, -6.42, -6.38, -6.32, -6.31, -6.33, -6.35, -6.35},
+     {-6.42, -6.42, -6.4, -6.36, -6.32, -6.33, -6.36, -6.38, -6.38},
      {10.3, 10.2, 9.85, 9.25, 8.55, 9.25, 9.85, 10.25, 10.35},
      1,
      0.2},
     /* middle of the contact */
     {{0, 0.72, 1.36, 1.92, 2.34, 1.92, 1.36, 0.72, 0},
-     {-6.42, -6.42, -6.4, -6.37, -6.33, -6.33, -6.36, -6.37, -6.38},
+     {-6.36, -6.36, -6.34, -6.31, -6.32, -6.39, -6.42, -6.44, -6.44},
      {9.85, 9.75, 9.4, 8.85, 8.35, 8.85, 9.4, 9.8, 9.9},
      1,
      0.6},
@@ -322,8 +320,8 @@ static void make_mouth(sn_cage *cage, grid at) {
     for (int k = 0; k < MOUTH_RINGS; k++) {
         int next[MOUTH];
         for (int i = 0; i < MOUTH; i++) {
-            next[i] = sn_cage_point(cage, sn_v3(mouth_rings[k].x[i], mouth_rings[k].y[i],
-                                                mouth_rings[k].z[i]));
+            next[i] = sn_cage_point(
+                cage, sn_v3(mouth_rings[k].x[i], mouth_rings[k].y[i], mouth_rings[k].z[i]));
             double *values = sn_cage_values(cage, next[i]);
             values[SN_FACE_JAW] = i < 4 ? 1 : i == 4 ? 0.5 : 0;
             values[SN_FACE_SIDE] = i < 4 ? -1 : i == 4 ? 0 : 1;
@@ -344,9 +342,9 @@ static void make_nostril(sn_cage *cage, grid at) {
     for (int k = 0; k < 2; k++) {
         int next[4];
         for (int i = 0; i < 4; i++) {
-            sn_vec3 p = sn_lerp(sn_cage_at(cage, (int[4]){at[8][1], at[8][2], at[9][2],
-                                                          at[9][1]}[i]),
-                                centre, k ? 0.45 : 0.35);
+            sn_vec3 p =
+                sn_lerp(sn_cage_at(cage, (int[4]){at[8][1], at[8][2], at[9][2], at[9][1]}[i]),
+                        centre, k ? 0.45 : 0.35);
             p.y += k ? 0.75 : -0.02;
             next[i] = sn_cage_point(cage, p);
             sn_cage_values(cage, next[i])[SN_FACE_INSIDE] = k;
@@ -361,17 +359,20 @@ static void make_nostril(sn_cage *cage, grid at) {
 static const struct {
     double scale, out, forward;
 } ear_rings[] = {
-    {0.72, 0.5, 0.0}, {1.0, 1.15, -0.2}, {0.97, 1.5, -0.15}, {0.78, 1.45, 0.0}, {0.6, 0.95, 0.05},
+    {0.5, 0.1, 0.0},   {0.6, 0.6, 0.0},  {1.0, 1.15, -0.15},
+    {0.97, 1.5, -0.1}, {0.78, 1.4, 0.0}, {0.55, 0.85, 0.05},
 };
 enum { EAR_RINGS = sizeof ear_rings / sizeof *ear_rings };
 /* Outline from the front bottom (lobe) backwards and up. */
-static const double ear_back[EAR] = {-0.75, 0.1, 0.75, 1.35, 1.75, 1.8, 1.3, 0.35, -0.5, -0.85, -0.9, -0.9};
-static const double ear_up[EAR] = {-2.5, -3.0, -2.3, -1.0, 0.4, 1.7, 2.65, 2.95, 2.5, 1.2, -0.2, -1.4};
+static const double ear_back[EAR] = {-0.75, 0.1,  0.75, 1.35,  1.75, 1.8,
+                                     1.3,   0.35, -0.5, -0.85, -0.9, -0.9};
+static const double ear_up[EAR] = {-2.5, -3.0, -2.3, -1.0, 0.4,  1.7,
+                                   2.65, 2.95, 2.5,  1.2,  -0.2, -1.4};
 
 static void make_ear(sn_cage *cage, grid at) {
-    int ring[EAR] = {at[8][8],   at[8][9],   at[8][10], at[9][10], at[10][10], at[11][10],
-                     at[12][10], at[12][9],  at[12][8], at[11][8], at[10][8],  at[9][8]};
-    sn_vec3 centre = sn_v3(7.0, -0.6, -1.6);
+    int ring[EAR] = {at[8][8],   at[8][9],  at[8][10], at[9][10], at[10][10], at[11][10],
+                     at[12][10], at[12][9], at[12][8], at[11][8], at[10][8],  at[9][8]};
+    sn_vec3 centre = sn_v3(7.15, -0.5, -2.0);
     sn_vec3 out = sn_normalize(sn_v3(1, 0, 0.28)), up = sn_normalize(sn_v3(0, 1, -0.16));
     sn_vec3 back = sn_cross(up, out);
     out = sn_normalize(sn_cross(back, up));
@@ -382,7 +383,7 @@ static void make_ear(sn_cage *cage, grid at) {
             double stand = smooth((ear_back[i] + 0.9) / 2.7);
             sn_vec3 p = sn_add_scaled(centre, ear_rings[k].scale * ear_back[i], back);
             p = sn_add_scaled(p, ear_rings[k].scale * ear_up[i], up);
-            p = sn_add_scaled(p, ear_rings[k].out * (0.45 + 0.55 * stand), out);
+            p = sn_add_scaled(p, ear_rings[k].out * (0.65 + 0.35 * stand), out);
             p = sn_add_scaled(p, -ear_rings[k].forward, back);
             next[i] = sn_cage_point(cage, p);
         }
@@ -392,12 +393,12 @@ static void make_ear(sn_cage *cage, grid at) {
     sn_cage_cap(cage, 3, ring, 1, sn_scale(-0.35, out), SN_PART_SKIN, NULL);
 }
 
-void sn_face_skin(const sn_face_shape *shape, sn_cage *cage) {
+void sn_face_skin(sn_cage *cage) {
     grid at = {0};
     make_grid(cage, at);
     make_nostril(cage, at);
-    make_eye(shape, cage, at);
+    make_eye(cage, at);
     make_mouth(cage, at);
     make_ear(cage, at);
-    half_cap(cage, 6, at[ROWS - 1], sn_v3(0, 1.7, 0));
+    half_cap(cage, 6, at[ROWS - 1], sn_v3(0, 1.6, 0));
 }
