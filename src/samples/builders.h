@@ -22,7 +22,7 @@ sinew_status sn_quad_mesh(const char *name, int vertex_count, const double *posi
                           int face_count, const int *quads, sinew_mesh **mesh, sinew_error *error);
 
 /* Adds a region of all vertices for which `inside` says so. */
-typedef bool sn_region_test(const double *position, const void *user);
+typedef bool sn_region_test(int vertex, const double *position, const void *user);
 sinew_status sn_add_region(sinew_rig *rig, const char *name, sn_region_test *inside,
                            const void *user, sinew_error *error);
 

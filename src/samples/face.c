@@ -6,15 +6,17 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/threads.h"
 #include "samples/builders.h"
 
 static const double METRES = 0.01; /* per centimetre */
 
-static const char *const part_names[SN_PART_COUNT] = {"skin",       "eyeLeft",    "eyeRight",
-                                                      "teethUpper", "teethLower", "tongue"};
-static const int part_mirror[SN_PART_COUNT] = {SN_PART_SKIN,        SN_PART_EYE_RIGHT,
-                                               SN_PART_EYE_LEFT,    SN_PART_TEETH_UPPER,
-                                               SN_PART_TEETH_LOWER, SN_PART_TONGUE};
+static const char *const part_names[SN_PART_COUNT] = {"skin",        "eyeLeft",     "eyeRight",
+                                                      "teethUpper",  "teethLower",  "tongue",
+                                                      "eyebrowLeft", "eyebrowRight"};
+static const int part_mirror[SN_PART_COUNT] = {
+    SN_PART_SKIN,        SN_PART_EYE_RIGHT, SN_PART_EYE_LEFT,   SN_PART_TEETH_UPPER,
+    SN_PART_TEETH_LOWER, SN_PART_TONGUE,    SN_PART_BROW_RIGHT, SN_PART_BROW_LEFT};
 
 /* ---- the neutral ----------------------------------------------------------------------------- */
 
@@ -40,6 +42,18 @@ static double close_lip(sn_vec3 p, const double *values) {
     return p.y;
 }
 
+/* Distance of the lids from the eyeball by ring: over its front the cage is too coarse to keep it.
+ */
+static sn_vec3 lay_lid(sn_vec3 p, double ring) {
+    static const double beyond[] = {0, 0, 0.40, 0.42, 0.35, 0.25, 0.15, 0.15, 0.30};
+    sn_vec3 d = sn_sub(p, SN_EYE);
+    double radius = sn_length(d);
+    int i = ring < SN_LID_LAST ? (int)ring : SN_LID_LAST - 1;
+    double wanted = SN_EYE_RADIUS + beyond[i] + (ring - i) * (beyond[i + 1] - beyond[i]);
+    double t = fmin(1, ring - SN_LID_FOLD);
+    return sn_add_scaled(SN_EYE, (1 + t * (wanted / radius - 1)), d);
+}
+
 static void finish_left_vertex(sn_face *face, int v) {
     double *values = face->fine.values + (size_t)v * SN_FACE_CHANNELS;
     sn_vec3 p = sn_v3(values[0], values[1], values[2]);
@@ -47,6 +61,8 @@ static void finish_left_vertex(sn_face *face, int v) {
         p = round_eye(p);
     else if (face->part[v] == SN_PART_SKIN && values[SN_FACE_LIP] > 0.3)
         p.y = close_lip(p, values);
+    else if (face->part[v] == SN_PART_SKIN && values[SN_FACE_LID_RING] > SN_LID_FOLD)
+        p = lay_lid(p, values[SN_FACE_LID_RING]);
     values[0] = p.x, values[1] = p.y, values[2] = p.z;
 }
 
@@ -73,6 +89,30 @@ static void find_rims(sn_face *face) {
     }
 }
 
+/* Height of the skin under a brow: mean of the vertices about it, weighted by a Gaussian that is
+ * wider than their distance. */
+static double skin_below(const sn_face *face, sn_vec3 p, double width) {
+    double sum = 0, weights = 1e-30;
+    for (int v = 0; v < face->fine.vertex_count; v++) {
+        const double *values = face->fine.values + (size_t)v * SN_FACE_CHANNELS;
+        double x = (values[0] - p.x) / width, y = (values[1] - p.y) / width, d = x * x + y * y;
+        if (d > 9 || values[2] < 3 || face->part[v] != SN_PART_SKIN) continue;
+        double w = exp(-0.5 * d) * (1 - fmin(1, values[SN_FACE_LID_RING]));
+        sum += w * values[2];
+        weights += w;
+    }
+    return sum / weights;
+}
+
+static void lay_brows(sn_face *face, double width) {
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+    for (int v = 0; v < face->fine.vertex_count; v++) {
+        double *values = face->fine.values + (size_t)v * SN_FACE_CHANNELS;
+        if (face->part[v] == SN_PART_BROW_LEFT)
+            values[2] += skin_below(face, sn_v3(values[0], values[1], 0), width);
+    }
+}
+
 static void face_destroy(sn_face *face) {
     sn_fine_destroy(&face->fine);
     sn_free(face->part);
@@ -87,8 +127,10 @@ static sinew_status face_create(int vertices, sn_face **made, sinew_error *error
     sn_face_skin(&cage);
     sn_face_eyeball(&cage);
     sn_face_mouth_parts(&cage);
+    sn_face_brow(&cage);
     sn_cage_mirror(&cage, part_mirror);
-    sinew_status status = sn_cage_refine(&cage, sn_cage_cells(&cage, vertices), &face->fine, error);
+    int cells = sn_cage_cells(&cage, vertices);
+    sinew_status status = sn_cage_refine(&cage, cells, &face->fine, error);
     sn_cage_destroy(&cage);
     sn_fine *fine = &face->fine;
     if (status == SINEW_OK) {
@@ -106,6 +148,7 @@ static sinew_status face_create(int vertices, sn_face **made, sinew_error *error
         double *values = fine->values + (size_t)v * SN_FACE_CHANNELS;
         if (values[0] >= 0) finish_left_vertex(face, v);
     }
+    lay_brows(face, 0.15 + 0.45 / cells);
     for (int v = 0; v < fine->vertex_count; v++) {
         double *values = fine->values + (size_t)v * SN_FACE_CHANNELS;
         if (values[0] >= 0) continue;
@@ -152,7 +195,7 @@ typedef struct moves {
     double *deltas, *dense; /* dense: 3 per vertex of the whole face, centimetres */
 } moves;
 
-static sn_site site_of(const sn_face *face, int v) {
+sn_site sn_face_site(const sn_face *face, int v) {
     const double *values = face->fine.values + (size_t)v * SN_FACE_CHANNELS;
     return (sn_site){sn_v3(values[0], values[1], values[2]), values, face->part[v]};
 }
@@ -160,7 +203,7 @@ static sn_site site_of(const sn_face *face, int v) {
 /* Displacements of an expression. Those of both sides are evaluated on the left and mirrored. */
 static void evaluate(const sn_face *face, sn_face_move *move, bool symmetric, double *dense) {
     for (int v = 0; v < face->fine.vertex_count; v++) {
-        sn_site site = site_of(face, v);
+        sn_site site = sn_face_site(face, v);
         if (symmetric && site.p.x < 0) continue;
         sn_vec3 d = sn_sub(move(face, &site), site.p);
         if (symmetric && site.p.x == 0) d.x = 0;
@@ -279,6 +322,7 @@ sinew_status sn_sample_face(int vertices, sinew_rig **rig, sinew_error *error) {
     sinew_status status = make_mesh(face, "face", &mesh, error);
     if (status == SINEW_OK) status = sinew_rig_create(mesh, &made, error);
     if (status == SINEW_OK) status = add_targets(face, made, error);
+    if (status == SINEW_OK) status = sn_face_regions(face, made, error);
     face_destroy(face);
     if (status != SINEW_OK)
         sinew_rig_destroy(made);

@@ -11,6 +11,7 @@
 #define SN_SAMPLES_FACE_H
 
 #include "samples/cage.h"
+#include "sinew/rig.h"
 
 /* Values carried by every vertex beside its coordinates. */
 enum {
@@ -33,6 +34,8 @@ typedef enum sn_face_part {
     SN_PART_TEETH_UPPER,
     SN_PART_TEETH_LOWER,
     SN_PART_TONGUE,
+    SN_PART_BROW_LEFT,
+    SN_PART_BROW_RIGHT,
     SN_PART_COUNT
 } sn_face_part;
 
@@ -46,6 +49,8 @@ void sn_face_skin(sn_cage *cage);
 /* The left eyeball, and the left halves of teeth and tongue. */
 void sn_face_eyeball(sn_cage *cage);
 void sn_face_mouth_parts(sn_cage *cage);
+/* The left eyebrow, with z counted from the skin below it. */
+void sn_face_brow(sn_cage *cage);
 
 /* Latitude of a lid's rim over longitude, as seen from the centre of the left eye; radians. */
 enum { SN_RIM_LIMIT = 512 };
@@ -84,6 +89,10 @@ typedef struct sn_expression {
 
 /* All expressions; *count receives their number. */
 const sn_expression *sn_face_expressions(int *count);
+
+/* Adds the named places of the face to its rig. */
+sinew_status sn_face_regions(const sn_face *face, sinew_rig *rig, sinew_error *error);
+sn_site sn_face_site(const sn_face *face, int vertex);
 
 sn_face_move sn_face_half_blink, sn_face_closed_open_jaw, sn_face_smile_with_pucker;
 

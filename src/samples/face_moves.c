@@ -25,6 +25,7 @@ static double bump(sn_vec3 p, double x, double y, double rx, double ry) {
 
 /* The outer skin of the front, away from the lids. */
 static double outer(const sn_site *s) {
+    if (s->part == SN_PART_BROW_LEFT || s->part == SN_PART_BROW_RIGHT) return 1;
     if (s->part != SN_PART_SKIN) return 0;
     double off_lids = 1 - smooth((s->values[SN_FACE_LID_RING] - 0.2) / 1.6);
     return (1 - s->values[SN_FACE_INSIDE]) * off_lids * smooth((s->p.z - 1) / 3);
@@ -69,23 +70,29 @@ static sn_vec3 jaw_open(const sn_face *face, const sn_site *s) {
     return open_jaw(s, JAW_OPEN);
 }
 
-/* The lower lip slides along the upper one: it follows the line on which they meet. */
-static sn_vec3 slide_jaw(const sn_site *s, double x, double z) {
-    double w = s->values[SN_FACE_JAW];
-    sn_vec3 p = moved(s->p, w, x, 0, z);
-    double close = s->part == SN_PART_SKIN ? smooth((s->values[SN_FACE_LIP] - 0.3) / 0.4) : 0;
-    p.y += close * (sn_face_mouth_line(p.x) - sn_face_mouth_line(s->p.x));
-    return p;
+/* 1 on the lips and about them, to carry both lips together. */
+static double lips(const sn_site *s) {
+    double x = s->p.x / 4.6, y = (s->p.y + 6.4) / 2.6, d = sqrt(x * x + y * y);
+    double around = (1 - s->values[SN_FACE_INSIDE]) * (1 - smooth((d - 0.5) / 0.5));
+    double red = s->part == SN_PART_SKIN ? smooth((s->values[SN_FACE_LIP] - 0.25) / 0.45) : 0;
+    return oral(s) * fmax(around, red);
+}
+
+/* Sideways and forwards the lips go half the jaw's way. The teeth part, to pass each other. */
+static sn_vec3 slide_jaw(const sn_site *s, double x, double y_teeth, double z) {
+    double w = s->values[SN_FACE_JAW], l = lips(s);
+    if (s->part != SN_PART_SKIN) return moved(s->p, w, x, y_teeth, z);
+    return moved(s->p, w + l * (0.5 - w), x, 0, z);
 }
 
 static sn_vec3 jaw_forward(const sn_face *face, const sn_site *s) {
     (void)face;
-    return slide_jaw(s, 0, 0.7);
+    return slide_jaw(s, 0, -0.45, 0.7);
 }
 
 static sn_vec3 jaw_left(const sn_face *face, const sn_site *s) {
     (void)face;
-    return slide_jaw(s, 0.8, 0);
+    return slide_jaw(s, 0.8, -0.3, 0);
 }
 
 /* ---- mouth ----------------------------------------------------------------------------------- */
@@ -122,7 +129,7 @@ static sn_vec3 mouth_close(const sn_face *face, const sn_site *s) {
 static sn_vec3 mouth_smile(const sn_face *face, const sn_site *s) {
     (void)face;
     double w = oral(s), l = left(s->p);
-    sn_vec3 p = moved(s->p, w * bump(s->p, CORNER_X, CORNER_Y, 3.0, 2.8), 0.85, 0.85, -0.5);
+    sn_vec3 p = moved(s->p, w * bump(s->p, CORNER_X, CORNER_Y, 3.0, 2.8), 0.8, 0.68, -0.5);
     p = moved(p, l * w * bump(s->p, 0.8, -6.4, 2.6, 2.2), 0.12, -0.05, -0.12);
     return moved(p, outer(s) * bump(s->p, 4.7, -3.9, 2.6, 2.3), 0.12, 0.5, 0.28);
 }
@@ -212,11 +219,8 @@ static sn_vec3 mouth_upper_up(const sn_face *face, const sn_site *s) {
 /* The lips are carried half-way down, together, whatever the jaw does. */
 sn_vec3 sn_face_closed_open_jaw(const sn_face *face, const sn_site *s) {
     (void)face;
-    double x = s->p.x / 4.6, y = (s->p.y + 6.4) / 2.6, d = sqrt(x * x + y * y);
-    double w = oral(s) * (1 - smooth((d - 0.5) / 0.5));
-    if (s->values[SN_FACE_LIP] > 0) w = fmax(w, oral(s) * smooth(s->values[SN_FACE_LIP] / 0.6));
     sn_vec3 carried = sn_add(s->p, sn_v3(0, -1.5, -0.25));
-    return sn_lerp(open_jaw(s, JAW_OPEN), carried, w);
+    return sn_lerp(open_jaw(s, JAW_OPEN), carried, lips(s));
 }
 
 /* A puckered smile keeps its corners closer than the two apart would. */
@@ -317,11 +321,11 @@ static sn_vec3 brow_inner_up(const sn_face *face, const sn_site *s) {
     (void)face;
     double x = fabs(s->p.x);
     sn_vec3 mirrored = sn_v3(x, s->p.y, s->p.z);
-    return moved(s->p, outer(s) * bump(mirrored, 1.3, 3.9, 2.8, 3.2), 0, 1.0, 0.05);
+    return moved(s->p, outer(s) * bump(mirrored, 1.1, 3.9, 3.4, 3.2), 0, 1.0, 0.05);
 }
 static sn_vec3 brow_outer_up(const sn_face *face, const sn_site *s) {
     (void)face;
-    return moved(s->p, outer(s) * bump(s->p, 4.7, 4.2, 2.8, 3.0), 0.05, 1.0, 0);
+    return moved(s->p, outer(s) * bump(s->p, 4.6, 4.2, 3.4, 3.0), 0.05, 1.0, 0);
 }
 static sn_vec3 cheek_puff(const sn_face *face, const sn_site *s) {
     (void)face;

@@ -13,6 +13,11 @@ enum { SIDES = 12 };
 static const double eye_rings[] = {13, 27, 45, 68, 95, 125, 152};
 enum { EYE_RINGS = sizeof eye_rings / sizeof *eye_rings };
 
+static double smooth(double t) {
+    t = fmin(1, fmax(0, t));
+    return t * t * (3 - 2 * t);
+}
+
 static void set_all(sn_cage *cage, int from, int channel, double value) {
     for (int p = from; p < cage->point_count; p++) sn_cage_values(cage, p)[channel] = value;
 }
@@ -39,13 +44,14 @@ static sn_vec3 arch_point(double t, double half_width, double depth, double fron
                  front - depth * pow(x / half_width, 2.4) - (t > 0.8 ? (t - 0.8) * depth : 0));
 }
 
-static void teeth(sn_cage *cage, double edge, double root, double front, double half_width,
-                  double depth, int part) {
+/* `bite`: how much longer the front teeth are than the others. */
+static void teeth(sn_cage *cage, double edge, double root, double bite, double front,
+                  double half_width, double depth, int part) {
     enum { ALONG = 9, AROUND = 6 };
     int ring[ALONG][AROUND];
     double sign = root > edge ? 1 : -1, height = fabs(root - edge);
     /* cross-section: out of the arch, from the biting edge */
-    const double out[AROUND] = {0.0, 0.10, 0.12, -0.42, -0.50, -0.28};
+    const double out[AROUND] = {0.0, 0.08, 0.10, -0.36, -0.38, -0.22};
     const double up[AROUND] = {0.0, 0.35, 1.0, 1.0, 0.45, 0.02};
     for (int i = 0; i < ALONG; i++) {
         double t = (double)i / (ALONG - 1);
@@ -57,6 +63,7 @@ static void teeth(sn_cage *cage, double edge, double root, double front, double 
         for (int k = 0; k < AROUND; k++) {
             sn_vec3 v = sn_add_scaled(p, out[k] * (out[k] < 0 ? thick : 1), normal);
             v.y = edge + sign * height * up[k];
+            if (k == 0 || k == AROUND - 1) v.y -= bite * (1 - smooth(1.8 * t));
             if (i == 0) v.x = 0;
             ring[i][k] = sn_cage_point(cage, v);
             sn_cage_values(cage, ring[i][k])[SN_FACE_LIP] = t; /* place along the arch */
@@ -85,8 +92,8 @@ static void teeth(sn_cage *cage, double edge, double root, double front, double 
 static const struct {
     double z, y, half_width, half_height;
 } tongue_rings[] = {
-    {3.6, -7.9, 1.35, 0.55}, {4.4, -7.55, 1.65, 0.7},  {5.4, -7.35, 1.7, 0.62},
-    {6.4, -7.3, 1.55, 0.48}, {7.2, -7.35, 1.15, 0.34}, {7.7, -7.4, 0.6, 0.2},
+    {3.6, -7.8, 1.15, 0.5},  {4.4, -7.5, 1.3, 0.6},    {5.2, -7.35, 1.25, 0.55},
+    {6.0, -7.3, 1.05, 0.45}, {6.6, -7.35, 0.75, 0.32}, {7.0, -7.4, 0.4, 0.2},
 };
 enum { TONGUE_RINGS = sizeof tongue_rings / sizeof *tongue_rings, TONGUE_HALF = 5 };
 
@@ -105,7 +112,7 @@ static void tongue(sn_cage *cage) {
     for (int k = 0; k + 1 < TONGUE_RINGS; k++)
         sn_cage_band(cage, TONGUE_HALF, ring[k], ring[k + 1], false, SN_PART_TONGUE);
     const int *tip = ring[TONGUE_RINGS - 1], *root = ring[0];
-    int middle = sn_cage_point(cage, sn_v3(0, tongue_rings[TONGUE_RINGS - 1].y, 7.85));
+    int middle = sn_cage_point(cage, sn_v3(0, tongue_rings[TONGUE_RINGS - 1].y, 7.15));
     sn_cage_values(cage, middle)[SN_FACE_LIP] = 1;
     sn_cage_quad(cage, tip[0], tip[1], tip[2], middle, SN_PART_TONGUE);
     sn_cage_quad(cage, middle, tip[2], tip[3], tip[4], SN_PART_TONGUE);
@@ -115,9 +122,42 @@ static void tongue(sn_cage *cage) {
 }
 
 void sn_face_mouth_parts(sn_cage *cage) {
-    teeth(cage, -6.55, -5.35, 8.35, 2.15, 3.2, SN_PART_TEETH_UPPER);
+    teeth(cage, -6.6, -5.1, 0.4, 8.38, 2.3, 3.2, SN_PART_TEETH_UPPER);
     int lower = cage->point_count;
-    teeth(cage, -6.68, -7.75, 8.1, 2.0, 3.0, SN_PART_TEETH_LOWER);
+    teeth(cage, -6.78, -8.0, 0, 7.7, 2.1, 2.7, SN_PART_TEETH_LOWER);
     tongue(cage);
     set_all(cage, lower, SN_FACE_JAW, 1);
+}
+
+/* From the nose outwards: middle of the hairs, half their height. */
+static const struct {
+    double x, y, half_height;
+} brow_stations[] = {
+    {0.95, 3.35, 0.26}, {1.5, 3.53, 0.42}, {2.3, 3.78, 0.44}, {3.2, 3.95, 0.42},
+    {4.1, 3.9, 0.37},   {4.85, 3.64, 0.3}, {5.35, 3.38, 0.2},
+};
+enum { BROW_STATIONS = sizeof brow_stations / sizeof *brow_stations };
+
+void sn_face_brow(sn_cage *cage) {
+    enum { AROUND = 6 };
+    const double up[AROUND] = {-1, -0.7, 0.1, 0.9, 1, 0};
+    const double off[AROUND] = {0.15, 0.32, 0.40, 0.29, 0.15, 0.12};
+    int ring[BROW_STATIONS][AROUND];
+    for (int i = 0; i < BROW_STATIONS; i++)
+        for (int k = 0; k < AROUND; k++)
+            ring[i][k] = sn_cage_point(
+                cage, sn_v3(brow_stations[i].x,
+                            brow_stations[i].y + up[k] * brow_stations[i].half_height, off[k]));
+    for (int i = 0; i + 1 < BROW_STATIONS; i++)
+        for (int k = 0; k < AROUND; k++) {
+            int l = (k + 1) % AROUND;
+            sn_cage_quad(cage, ring[i][k], ring[i + 1][k], ring[i + 1][l], ring[i][l],
+                         SN_PART_BROW_LEFT);
+        }
+    const int *end = ring[BROW_STATIONS - 1];
+    sn_cage_quad(cage, end[0], end[5], end[2], end[1], SN_PART_BROW_LEFT);
+    sn_cage_quad(cage, end[5], end[4], end[3], end[2], SN_PART_BROW_LEFT);
+    end = ring[0];
+    sn_cage_quad(cage, end[1], end[2], end[5], end[0], SN_PART_BROW_LEFT);
+    sn_cage_quad(cage, end[2], end[3], end[4], end[5], SN_PART_BROW_LEFT);
 }

@@ -20,8 +20,8 @@ enum { COLUMNS = 13, ROWS = 18, EYE = 12, MOUTH = 9, EAR = 12 };
 static const struct {
     double front, cheek, side, back, width, z_front, z_back, z_wide;
 } rows[ROWS] = {
-    {-16.2, -16.0, -15.7, -15.2, 4.9, 1.0, -7.6, -3.2},
-    {-13.2, -12.4, -11.6, -11.0, 4.6, 0.9, -7.2, -3.2},
+    {-16.2, -16.0, -15.7, -15.2, 4.7, 1.0, -7.6, -3.2},
+    {-13.2, -12.4, -11.6, -11.0, 4.35, 0.9, -7.2, -3.2},
     {-11.4, -9.9, -8.2, -8.0, 5.0, 4.8, -7.4, -2.8},
     {-11.0, -9.1, -6.8, -6.0, 6.2, 8.8, -8.2, -2.2},
     {-9.6, -7.9, -5.6, -4.4, 6.6, 9.7, -8.9, -2.0},
@@ -35,9 +35,9 @@ static const struct {
     {0.3, 0.5, 1.1, 3.1, 7.45, 9.3, -10.5, -1.8},
     {1.8, 2.4, 2.3, 4.0, 7.5, 9.2, -10.5, -1.8},
     {3.1, 3.8, 3.7, 5.0, 7.55, 9.3, -10.4, -1.8},
-    {6.2, 6.3, 6.3, 6.8, 7.55, 9.4, -10.1, -1.6},
-    {9.3, 9.3, 9.3, 9.3, 6.6, 8.1, -9.0, -1.2},
-    {11.6, 11.5, 11.4, 11.3, 4.2, 4.8, -6.0, -0.9},
+    {6.0, 6.1, 6.1, 6.6, 7.55, 9.4, -10.1, -1.6},
+    {8.9, 8.9, 8.9, 8.9, 6.65, 8.1, -9.0, -1.2},
+    {11.0, 10.95, 10.9, 10.8, 4.3, 4.8, -6.0, -0.9},
 };
 
 /* Share of the half width at each column; columns 10 and up lie behind the widest place. */
@@ -87,7 +87,8 @@ static sn_vec3 head_point(int r, int c) {
     double rest = pow(fmax(0, 1 - pow(share, 2.35)), 1 / 2.35);
     double z_end = c <= 9 ? rows[r].z_front : rows[r].z_back;
     double z = rows[r].z_wide + rest * (z_end - rows[r].z_wide);
-    double y = c <= 5   ? mix(rows[r].front, rows[r].cheek, smooth(c / 5.0))
+    double flat = r >= 2 && r <= 4 ? 1.3 : 0; /* the chin is blunt */
+    double y = c <= 5   ? mix(rows[r].front, rows[r].cheek, smooth((c - flat) / (5 - flat)))
                : c <= 9 ? mix(rows[r].cheek, rows[r].side, (c - 5) / 4.0)
                         : mix(rows[r].side, rows[r].back, (c - 9) / 3.0);
     return sn_v3(x, y, z);
@@ -314,6 +315,8 @@ static const struct {
 };
 enum { MOUTH_RINGS = sizeof mouth_rings / sizeof *mouth_rings };
 
+static const double mouth_jaw[MOUTH] = {1, 1, 0.97, 0.82, 0.5, 0.18, 0.03, 0, 0};
+
 static void make_mouth(sn_cage *cage, grid at) {
     int ring[MOUTH] = {at[5][0], at[5][1], at[5][2], at[5][3], at[6][3],
                        at[7][3], at[7][2], at[7][1], at[7][0]};
@@ -323,7 +326,7 @@ static void make_mouth(sn_cage *cage, grid at) {
             next[i] = sn_cage_point(
                 cage, sn_v3(mouth_rings[k].x[i], mouth_rings[k].y[i], mouth_rings[k].z[i]));
             double *values = sn_cage_values(cage, next[i]);
-            values[SN_FACE_JAW] = i < 4 ? 1 : i == 4 ? 0.5 : 0;
+            values[SN_FACE_JAW] = mouth_jaw[i];
             values[SN_FACE_SIDE] = i < 4 ? -1 : i == 4 ? 0 : 1;
             values[SN_FACE_LIP] = mouth_rings[k].lip;
             values[SN_FACE_INSIDE] = mouth_rings[k].inside;
@@ -355,42 +358,54 @@ static void make_nostril(sn_cage *cage, grid at) {
     sn_cage_quad(cage, ring[0], ring[1], ring[2], ring[3], SN_PART_SKIN);
 }
 
-/* Rings of the ear: (along the head, up) around its middle in its own plane, and out of it. */
+/* Rings of the ear: shares of the hole's width and height; share of the ear's outline, how far
+ * inside it, and how far out of the head. */
 static const struct {
-    double scale, out, forward;
+    double width, height, ear, inset, out;
 } ear_rings[] = {
-    {0.5, 0.1, 0.0},   {0.6, 0.6, 0.0},  {1.0, 1.15, -0.15},
-    {0.97, 1.5, -0.1}, {0.78, 1.4, 0.0}, {0.55, 0.85, 0.05},
+    {0.6, 0.8, 0, 0, 0.08}, {0.28, 0.6, 0.06, 0, 0.35}, {0.05, 0.12, 0.78, 0, 0.7},
+    {0, 0, 1, 0.05, 0.95},  {0, 0, 1, 0, 1.2},          {0, 0, 1, 0.3, 1.3},
+    {0, 0, 1, 0.6, 1.1},    {0, 0, 1, 0.9, 0.65},
 };
 enum { EAR_RINGS = sizeof ear_rings / sizeof *ear_rings };
 /* Outline from the front bottom (lobe) backwards and up. */
-static const double ear_back[EAR] = {-0.75, 0.1,  0.75, 1.35,  1.75, 1.8,
-                                     1.3,   0.35, -0.5, -0.85, -0.9, -0.9};
+static const double ear_back[EAR] = {-0.4, 0.35, 1.1,   1.75,  2.15,  2.2,
+                                     1.7,  0.7,  -0.25, -0.55, -0.55, -0.55};
 static const double ear_up[EAR] = {-2.5, -3.0, -2.3, -1.0, 0.4,  1.7,
                                    2.65, 2.95, 2.5,  1.2,  -0.2, -1.4};
 
 static void make_ear(sn_cage *cage, grid at) {
     int ring[EAR] = {at[8][8],   at[8][9],  at[8][10], at[9][10], at[10][10], at[11][10],
                      at[12][10], at[12][9], at[12][8], at[11][8], at[10][8],  at[9][8]};
-    sn_vec3 centre = sn_v3(7.15, -0.5, -2.0);
+    sn_vec3 centre = sn_v3(0, 0, 0), hole[EAR];
+    for (int i = 0; i < EAR; i++)
+        centre = sn_add_scaled(centre, 1.0 / EAR, sn_cage_at(cage, ring[i]));
+    for (int i = 0; i < EAR; i++) hole[i] = sn_sub(sn_cage_at(cage, ring[i]), centre);
     sn_vec3 out = sn_normalize(sn_v3(1, 0, 0.28)), up = sn_normalize(sn_v3(0, 1, -0.16));
     sn_vec3 back = sn_cross(up, out);
     out = sn_normalize(sn_cross(back, up));
     for (int k = 0; k < EAR_RINGS; k++) {
         int next[EAR];
         for (int i = 0; i < EAR; i++) {
-            /* the rear of the ear stands off the head, the front lies on it */
-            double stand = smooth((ear_back[i] + 0.9) / 2.7);
-            sn_vec3 p = sn_add_scaled(centre, ear_rings[k].scale * ear_back[i], back);
-            p = sn_add_scaled(p, ear_rings[k].scale * ear_up[i], up);
-            p = sn_add_scaled(p, ear_rings[k].out * (0.65 + 0.35 * stand), out);
-            p = sn_add_scaled(p, -ear_rings[k].forward, back);
+            /* the rear of the ear stands further off the head than its front */
+            double stand = 0.8 + 0.2 * smooth((ear_back[i] + 0.9) / 2.7);
+            /* inside is towards the long axis of the ear */
+            sn_vec3 axis = sn_v3(0.75, fmax(-1.5, fmin(1.4, ear_up[i])), 0);
+            sn_vec3 outline = sn_v3(ear_back[i], ear_up[i], 0);
+            outline =
+                sn_add_scaled(outline, ear_rings[k].inset, sn_normalize(sn_sub(axis, outline)));
+            sn_vec3 tall = sn_v3(0, hole[i].y, 0), wide = sn_sub(hole[i], tall);
+            sn_vec3 p = sn_add_scaled(centre, ear_rings[k].width, wide);
+            p = sn_add_scaled(p, ear_rings[k].height, tall);
+            p = sn_add_scaled(p, ear_rings[k].ear * outline.x, back);
+            p = sn_add_scaled(p, ear_rings[k].ear * outline.y, up);
+            p = sn_add_scaled(p, ear_rings[k].out * stand, out);
             next[i] = sn_cage_point(cage, p);
         }
         sn_cage_band(cage, EAR, ring, next, true, SN_PART_SKIN);
         for (int i = 0; i < EAR; i++) ring[i] = next[i];
     }
-    sn_cage_cap(cage, 3, ring, 1, sn_scale(-0.35, out), SN_PART_SKIN, NULL);
+    sn_cage_cap(cage, 3, ring, 1, sn_scale(-0.2, out), SN_PART_SKIN, NULL);
 }
 
 void sn_face_skin(sn_cage *cage) {
