@@ -133,8 +133,8 @@ void sn_face_mouth_parts(sn_cage *cage) {
 static const struct {
     double x, y, half_height;
 } brow_stations[] = {
-    {0.95, 3.35, 0.26}, {1.5, 3.53, 0.42}, {2.3, 3.78, 0.44}, {3.2, 3.95, 0.42},
-    {4.1, 3.9, 0.37},   {4.85, 3.64, 0.3}, {5.35, 3.38, 0.2},
+    {0.95, 3.35, 0.26}, {1.5, 3.53, 0.42},  {2.3, 3.78, 0.44},  {3.2, 3.95, 0.42},
+    {4.1, 3.9, 0.37},   {4.85, 3.64, 0.34}, {5.35, 3.38, 0.26},
 };
 enum { BROW_STATIONS = sizeof brow_stations / sizeof *brow_stations };
 

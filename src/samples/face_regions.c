@@ -59,7 +59,7 @@ static bool ears(const sn_site *s) {
     return is_skin(s) && fabs(s->p.x) > 7.6 && s->p.z < 1;
 }
 static bool neck_rim(const sn_site *s) {
-    return is_skin(s) && s->p.y < -14.5;
+    return is_skin(s) && s->p.y < -15.3;
 }
 
 static const struct {

@@ -69,7 +69,7 @@ static const struct {
 };
 
 /* How far each row and column goes with the jaw. */
-static const double jaw_of_row[ROWS] = {0, 0.06, 0.5, 0.95, 1, 1, 0.55, 0.08};
+static const double jaw_of_row[ROWS] = {0, 0, 0.45, 0.95, 1, 1, 0.55, 0.08};
 static const double jaw_of_column[COLUMNS] = {1, 1, 1, 1, 0.97, 0.88, 0.7, 0.42, 0.15};
 
 static double mix(double a, double b, double t) {
@@ -363,9 +363,14 @@ static void make_nostril(sn_cage *cage, grid at) {
 static const struct {
     double width, height, ear, inset, out;
 } ear_rings[] = {
-    {0.6, 0.8, 0, 0, 0.08}, {0.28, 0.6, 0.06, 0, 0.35}, {0.05, 0.12, 0.78, 0, 0.7},
-    {0, 0, 1, 0.05, 0.95},  {0, 0, 1, 0, 1.2},          {0, 0, 1, 0.3, 1.3},
-    {0, 0, 1, 0.6, 1.1},    {0, 0, 1, 0.9, 0.65},
+    {0.5, 0.76, 0, 0, 0.02},
+    {0.175, 0.23, 0.06, 0, 0.29},
+    {0.24, 0.18, 0.81, 0, 0.705},
+    {0, 0, 1, 0.05, 0.95},
+    {0, 0, 1, 0, 1.2},
+    {0, 0, 1, 0.3, 1.3},
+    {0, 0, 1, 0.6, 1.1},
+    {0, 0, 1, 0.9, 0.65},
 };
 enum { EAR_RINGS = sizeof ear_rings / sizeof *ear_rings };
 /* Outline from the front bottom (lobe) backwards and up. */
