@@ -17,6 +17,7 @@
 #include "sinew/measure.h"
 #include "sinew/memory.h"
 #include "sinew/mesh.h"
+#include "sinew/modal.h"
 #include "sinew/monitor.h"
 #include "sinew/obstacle.h"
 #include "sinew/query.h"

@@ -420,7 +420,9 @@ static double doubt_between(sn_quat a, sn_quat b) {
         minus += (x[k] - y[k]) * (x[k] - y[k]);
         plus += (x[k] + y[k]) * (x[k] + y[k]);
     }
-    return fmin(minus, plus);
+    /* Rounding must not decide between equal pairs: regular meshes have many, and the order of
+     * elements then does, for any size or place of the shape. */
+    return floor(fmin(minus, plus) * 1e12 + 0.5) * 1e-12;
 }
 
 /* From a visited element with vector w_a to its neighbour with rotation R_b:
@@ -591,6 +593,43 @@ void sn_rotation_strain_centres(const sn_rotation_strain *structure, const doubl
         double share = structure->vertex_mass[i] / structure->component_mass[component];
         for (int axis = 0; axis < 3; axis++)
             centres[3 * component + axis] += share * positions[3 * (size_t)i + axis];
+    }
+}
+
+void sn_rotation_strain_turns(const sn_rotation_strain *structure, const double *rest,
+                              const double *rest_centres, const double *pose,
+                              const double *pose_centres, double *turns) {
+    for (int component = 0; component < structure->component_count; component++) {
+        sn_vec3 from = sn_at(rest_centres, component), to = sn_at(pose_centres, component);
+        sn_mat3 covariance = {{{0}}}, rotation;
+        for (int i = 0; i < structure->vertex_count; i++) {
+            if (structure->vertex_component[i] != component) continue;
+            sn_vec3 p = sn_sub(sn_at(rest, i), from), q = sn_sub(sn_at(pose, i), to);
+            covariance = add_outer(covariance, sn_scale(structure->vertex_mass[i], q), p);
+        }
+        sn_polar3(covariance, &rotation, NULL);
+        sn_put(turns, component, sn_rotation_log(rotation));
+    }
+}
+
+void sn_rotation_strain_turn(const sn_rotation_strain *structure, const double *centres,
+                             const double *turns, double sign, double *positions) {
+    int last = -1;
+    bool turned = false;
+    sn_mat3 rotation = sn_mat3_identity();
+    for (int i = 0; i < structure->vertex_count; i++) {
+        int component = structure->vertex_component[i];
+        if (component < 0) continue;
+        if (component != last) { /* vertices of a component mostly follow each other */
+            sn_vec3 w = sn_at(turns, component);
+            turned = w.x != 0 || w.y != 0 || w.z != 0;
+            rotation = sn_rotation_exp(sn_scale(sign, w));
+            last = component;
+        }
+        if (!turned) continue;
+        sn_vec3 centre = sn_at(centres, component);
+        sn_put(positions, i,
+               sn_add(centre, sn_mat3_apply(rotation, sn_sub(sn_at(positions, i), centre))));
     }
 }
 

@@ -65,6 +65,15 @@ sinew_status sn_rotation_strain_measure(const sn_rotation_strain *structure,
 void sn_rotation_strain_centres(const sn_rotation_strain *structure, const double *positions,
                                 double *centres);
 
+/* The best rigid rotation of each component from rest to pose, about its centres, as rotation
+ * vectors: turns[3 * component_count]. */
+void sn_rotation_strain_turns(const sn_rotation_strain *structure, const double *rest,
+                              const double *rest_centres, const double *pose,
+                              const double *pose_centres, double *turns);
+/* Turns each component about its centre by sign * turns. */
+void sn_rotation_strain_turn(const sn_rotation_strain *structure, const double *centres,
+                             const double *turns, double sign, double *positions);
+
 sinew_status sn_rotation_strain_work_create(const sn_rotation_strain *structure,
                                             sn_rotation_strain_work **work, sinew_error *error);
 void sn_rotation_strain_work_destroy(sn_rotation_strain_work *work);

@@ -79,7 +79,6 @@ typedef struct builder {
     /* per component */
     double *pose_centres;
     double *moved_mass;
-    sn_mat3 *covariances;
 } builder;
 
 static void add_delta(const sinew_target *target, double activation, double *pose) {
@@ -126,37 +125,20 @@ static sinew_status take_out_turns(builder *b, blend_target *stored, sinew_error
     stored->turns = SN_NEW0(double, (size_t)3 * rs->component_count);
     if (!stored->turns) return sn_no_memory(error);
     memset(b->moved_mass, 0, (size_t)rs->component_count * sizeof *b->moved_mass);
-    memset(b->covariances, 0, (size_t)rs->component_count * sizeof *b->covariances);
+    for (int i = 0; i < r->vertex_count; i++)
+        if (rs->vertex_component[i] >= 0 && is_moved(b, i))
+            b->moved_mass[rs->vertex_component[i]] += rs->vertex_mass[i];
     sn_rotation_strain_centres(rs, b->pose, b->pose_centres);
-    for (int i = 0; i < r->vertex_count; i++) {
-        int component = rs->vertex_component[i];
-        if (component < 0) continue;
-        double mass = rs->vertex_mass[i];
-        if (is_moved(b, i)) b->moved_mass[component] += mass;
-        sn_vec3 p = sn_sub(sn_at(r->rest, i), sn_at(r->rest_centres, component));
-        sn_vec3 q = sn_sub(sn_at(b->pose, i), sn_at(b->pose_centres, component));
-        q = sn_scale(mass, q);
-        b->covariances[component] =
-            sn_mat3_add(b->covariances[component], (sn_mat3){{{q.x * p.x, q.x * p.y, q.x * p.z},
-                                                              {q.y * p.x, q.y * p.y, q.y * p.z},
-                                                              {q.z * p.x, q.z * p.y, q.z * p.z}}});
-    }
-    for (int c = 0; c < rs->component_count; c++) {
-        sn_mat3 rotation = sn_mat3_identity();
-        if (b->moved_mass[c] > (1 - HELD_SHARE) * rs->component_mass[c])
-            sn_polar3(b->covariances[c], &rotation, NULL);
-        b->covariances[c] = rotation;
-        sn_put(stored->turns, c, sn_rotation_log(rotation));
-    }
-    for (int i = 0; i < r->vertex_count; i++) {
-        int component = rs->vertex_component[i];
-        if (component < 0) continue;
-        sn_vec3 turn = sn_at(stored->turns, component);
-        if (turn.x == 0 && turn.y == 0 && turn.z == 0) continue;
-        sn_vec3 centre = sn_at(b->pose_centres, component);
-        sn_put(b->pose, i,
-               sn_add(centre, sn_mat3_apply_transposed(b->covariances[component],
-                                                       sn_sub(sn_at(b->pose, i), centre))));
+    bool any = false;
+    for (int c = 0; c < rs->component_count; c++)
+        any |= b->moved_mass[c] > (1 - HELD_SHARE) * rs->component_mass[c];
+    if (any) {
+        sn_rotation_strain_turns(rs, r->rest, r->rest_centres, b->pose, b->pose_centres,
+                                 stored->turns);
+        for (int c = 0; c < rs->component_count; c++)
+            if (!(b->moved_mass[c] > (1 - HELD_SHARE) * rs->component_mass[c]))
+                sn_put(stored->turns, c, sn_v3(0, 0, 0));
+        sn_rotation_strain_turn(rs, b->pose_centres, stored->turns, -1, b->pose);
     }
     for (int j = 0; j < r->target_count; j++)
         for (int c = 0; b->activations[j] != 0 && c < 3 * rs->component_count; c++)
@@ -290,13 +272,12 @@ static sinew_status build(sinew_rotation *r, const sinew_rig *rig, const double 
     b.touched = SN_NEW(bool, elements);
     b.pose_centres = SN_NEW(double, (size_t)3 * r->structure->component_count);
     b.moved_mass = SN_NEW(double, r->structure->component_count);
-    b.covariances = SN_NEW(sn_mat3, r->structure->component_count);
     bool room =
         b.pose && b.weights && b.activations && b.dense && b.measured && b.active && b.touched;
     sinew_status status = room ? store_targets(&b, poses, monitor, error) : sn_no_memory(error);
     sn_free(b.pose), sn_free(b.weights), sn_free(b.activations), sn_free(b.dense);
     sn_free(b.measured), sn_free(b.active), sn_free(b.touched);
-    sn_free(b.pose_centres), sn_free(b.moved_mass), sn_free(b.covariances);
+    sn_free(b.pose_centres), sn_free(b.moved_mass);
     if (status == SINEW_OK) find_held_parts(r);
     return status;
 }
@@ -449,29 +430,6 @@ static void blend_coordinates(const sinew_rotation *rotation, const double *acti
     }
 }
 
-/* Turn each part as a whole, about its centre. */
-static void turn_parts(const sinew_rotation *rotation, const sinew_rotation_state *state,
-                       double *positions) {
-    const sn_rotation_strain *rs = rotation->structure;
-    int last = -1;
-    sn_mat3 turn = sn_mat3_identity();
-    bool turned = false;
-    for (int i = 0; i < rotation->vertex_count; i++) {
-        int component = rs->vertex_component[i];
-        if (component < 0) continue;
-        if (component != last) { /* vertices of a part mostly follow each other */
-            sn_vec3 w = sn_at(state->turns, component);
-            turned = w.x != 0 || w.y != 0 || w.z != 0;
-            turn = sn_rotation_exp(w);
-            last = component;
-        }
-        if (!turned) continue;
-        sn_vec3 centre = sn_at(state->centres, component);
-        sn_put(positions, i,
-               sn_add(centre, sn_mat3_apply(turn, sn_sub(sn_at(positions, i), centre))));
-    }
-}
-
 /* Shift each held part so that its held vertices are, on average, where they rest. */
 static void place_held_parts(const sinew_rotation *rotation, double *shifts, double *positions) {
     const sn_rotation_strain *rs = rotation->structure;
@@ -519,6 +477,6 @@ void sinew_rotation_evaluate(const sinew_rotation *rotation, sinew_rotation_stat
         }
     }
     sn_rotation_strain_rebuild(rs, state->work, state->coordinates, state->centres, positions);
-    turn_parts(rotation, state, positions);
+    sn_rotation_strain_turn(rs, state->centres, state->turns, 1, positions);
     place_held_parts(rotation, state->centres, positions);
 }

@@ -1,0 +1,215 @@
+/* Modal dynamics: motion through key poses that swings and settles as matter does.
+ *
+ *   z'' + 2 zeta z' + lambda^2 (z - rest) = 0   for every vibration mode of the body, in closed
+ * form
+ *
+ * The body is the inside of the artist's mesh (tetrahedra), a cage around it when it is open or
+ * messy, or a thin shell. Its vibration modes give independent motions in time. Each mode is read
+ * as a rate of rotation and strain of every element, so that large swings bend instead of shearing:
+ * the rotations are exponentiated and one linear solve puts the shape together. What the modes
+ * cannot express of a key pose is blended in the same coordinates, so key poses are met exactly.
+ *
+ *   set-up    sinew_modal_create          body, factor, modes; may be kept in a cache   once per
+ * mesh sinew_modal_motion_create   key poses read in modes                       once per clip
+ *             sinew_modal_state_create    scratch memory                          once per thread
+ *   solve     sinew_modal_frame           positions at a time, allocates nothing        per frame
+ *   update    sinew_modal_motion_update   knobs: frequency, damping, per-mode control milliseconds
+ *   cleanup   the three destroy functions
+ *
+ * Frames do not depend on each other: any order, any thread, the same bits. A motion must not be
+ * updated while frames of it are computed.
+ *
+ * Two keys move by the closed form above; three and more by wiggly splines, the least force that
+ * leads a damped spring through all its keys. Past the last key the motion rings out. */
+#ifndef SINEW_MODAL_H
+#define SINEW_MODAL_H
+
+#include "sinew/cache.h"
+#include "sinew/mesh.h"
+#include "sinew/monitor.h"
+#include "sinew/tets.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- the body and its modes ---- */
+
+typedef enum sinew_modal_body {
+    SINEW_MODAL_BODY_AUTO, /* tetrahedra inside when the surface is closed and clean, else a cage */
+    SINEW_MODAL_BODY_TETS, /* tetrahedra inside */
+    SINEW_MODAL_BODY_CAGE, /* a lattice of tetrahedra around the surface */
+    SINEW_MODAL_BODY_SHELL, /* the surface itself, of some thickness */
+} sinew_modal_body;
+
+#define SINEW_MODAL_MODES_DEFAULT     80
+#define SINEW_MODAL_YOUNG_DEFAULT     1e5    /* pascal: soft rubber, flesh */
+#define SINEW_MODAL_POISSON_DEFAULT   0.3    /* linear tetrahedra lock when it comes near 1/2 */
+#define SINEW_MODAL_DENSITY_DEFAULT   1000.0 /* kilograms per cubic metre */
+#define SINEW_MODAL_THICKNESS_DEFAULT 0.05
+#define SINEW_MODAL_CELLS_DEFAULT     50
+
+typedef struct sinew_modal_options {
+    int modes; /* >= 1 */
+    sinew_modal_body body;
+    /* With the default units of time only the ratio of parts of different stiffness matters. */
+    double young;     /* > 0, pascal */
+    double poisson;   /* in (-1, 1/2) */
+    double density;   /* > 0, kilograms per cubic metre */
+    double thickness; /* of a shell, > 0, share of the diagonal of its box */
+    int cells;        /* of a cage, 4 to 400: along the diagonal of its box */
+    bool fine_inside; /* tetrahedra: points inside for better modes (default true) */
+    /* Painted stiffness, > 0, per vertex of the mesh (per tet with sinew_modal_create_tets): a
+     * factor on `young`. NULL: 1. */
+    const double *stiffness;
+    /* A basis of one's own instead of vibrations: `basis_count` displacement fields of 3 per vertex
+     * of the mesh, one after the other. */
+    int basis_count;
+    const double *basis;
+    sinew_cache *cache; /* where modes are kept; NULL: nowhere */
+} sinew_modal_options;
+SINEW_API sinew_modal_options sinew_modal_default_options(void);
+
+typedef struct sinew_modal sinew_modal;
+
+SINEW_API sinew_status sinew_modal_create(const sinew_mesh *mesh,
+                                          const sinew_modal_options *options,
+                                          const sinew_monitor *monitor, sinew_modal **modal,
+                                          sinew_error *error);
+/* The body is given; key poses have all its vertices. Flat and inverted tets are bad input. */
+SINEW_API sinew_status sinew_modal_create_tets(const sinew_tets *tets,
+                                               const sinew_modal_options *options,
+                                               const sinew_monitor *monitor, sinew_modal **modal,
+                                               sinew_error *error);
+SINEW_API void sinew_modal_destroy(sinew_modal *modal);
+
+typedef struct sinew_modal_info {
+    sinew_modal_body body; /* what AUTO became */
+    char why[192];         /* why it is not made of tetrahedra inside, or "" */
+    int vertex_count;      /* of a key pose and a frame */
+    int body_vertices;
+    int elements;
+    int components;       /* parts that are not connected */
+    int modes;            /* vibrations; rotations of parts come on top */
+    const double *lambda; /* per mode, radians per second with the material's units; increasing */
+    double residual;      /* worst |K y - lambda^2 M y|, relative */
+    double seconds;       /* spent on modes; 0 when they came from the cache */
+    bool from_cache;
+} sinew_modal_info;
+SINEW_API sinew_modal_info sinew_modal_get_info(const sinew_modal *modal);
+
+/* The rest shape displaced by a mode: positions[3 * vertex_count]. `amount`: the largest
+ * displacement, share of the diagonal. Large amounts bend as frames do. */
+SINEW_API sinew_status sinew_modal_shape(const sinew_modal *modal, int mode, double amount,
+                                         double *positions, sinew_error *error);
+
+/* ---- knobs ---- */
+
+#define SINEW_MODAL_SWINGS_DEFAULT      1.5
+#define SINEW_MODAL_DAMPING_DEFAULT     0.1
+#define SINEW_MODAL_REST_OFFSET_DEFAULT 1.0
+#define SINEW_MODAL_RATE_DEFAULT        30.0
+
+typedef enum sinew_modal_rest {
+    SINEW_MODAL_REST_LINE, /* wiggly splines rest on the line between keys: a held pose is held */
+    SINEW_MODAL_REST_NEXT, /* or on the next key: each pose is a pull that sets in at its key */
+} sinew_modal_rest;
+
+typedef struct sinew_modal_knobs {
+    /* Time. The slowest mode swings `swings` times in a mean key interval, or `frequency` times a
+     * second when that is > 0, or as the material says when `physical`. */
+    double swings;    /* > 0 */
+    double frequency; /* hertz; 0: by swings */
+    bool physical;    /* the mesh is in metres, E and density are real */
+    /* Damping as a ratio of critical: zeta_i = (alpha_mass + alpha_stiffness lambda_i^2)/2 with
+     * alpha_mass = damping lambda_1, alpha_stiffness = damping/lambda_1. Both can be given instead;
+     * negative: from the ratio. */
+    double damping;         /* >= 0 */
+    double alpha_mass;      /* 1/s */
+    double alpha_stiffness; /* s */
+    double rest_offset;     /* two keys: 1 settles into the second, 0 swings about the first */
+    double stiffness;       /* > 0: scale of the whole body, frequencies go with its root */
+    sinew_modal_rest rest;  /* three and more keys */
+    bool wiggly;            /* wiggly spline for two keys, too */
+    double rate; /* frames per second that will be shown: modes of fewer than 6 frames a period
+                    fade, of 3 are still; 0: none fades */
+    double gravity[3]; /* of parts that fly between keys, units of the mesh per s^2 */
+    /* Per mode, `count` of them (further modes as the last); NULL: the default. */
+    int count;
+    const double *gamma; /* [-1, 1], damping times (gamma + 1)/2; default 1 */
+    const double *kappa; /* [-1, 1), lambda^2 times exp(kappa/(1 - |kappa|)); -1: none; default 0 */
+    const double *amplitude; /* of what differs from the straight path; default 1 */
+    const double *fit;       /* 3 each, >= 0: how much the fit for rest_offset < 1 minds the first
+                                velocity, frequency and damping; default 1/2, 1/4, 1/4 */
+} sinew_modal_knobs;
+SINEW_API sinew_modal_knobs sinew_modal_default_knobs(void);
+
+/* Values per mode from a curve over the mode number: a monotone cubic through `point_count` points
+ * (number >= 0, increasing; value), constant outside. */
+SINEW_API sinew_status sinew_modal_curve(int point_count, const double *numbers,
+                                         const double *points, int count, double *values,
+                                         sinew_error *error);
+
+/* ---- motion ---- */
+
+typedef struct sinew_modal_keys {
+    int count;                      /* >= 2 */
+    const double *times;            /* seconds, increasing */
+    const double *const *positions; /* count poses of 3 * vertex_count */
+    /* Optional, with three and more keys or `wiggly`: velocities of the pose, units per second; an
+     * entry may be NULL: free (inside) or at rest (ends). */
+    const double *const *velocities;
+    /* Corrections inside: shapes that the motion passes through without changing its modes. */
+    int inner_count;
+    const double *inner_times; /* increasing, strictly between keys */
+    const double *const *inner_positions;
+} sinew_modal_keys;
+
+typedef struct sinew_modal_motion sinew_modal_motion;
+typedef struct sinew_modal_state sinew_modal_state;
+
+/* knobs may be NULL. The modal must outlive the motion. */
+SINEW_API sinew_status sinew_modal_motion_create(const sinew_modal *modal,
+                                                 const sinew_modal_keys *keys,
+                                                 const sinew_modal_knobs *knobs,
+                                                 const sinew_monitor *monitor,
+                                                 sinew_modal_motion **motion, sinew_error *error);
+SINEW_API void sinew_modal_motion_destroy(sinew_modal_motion *motion);
+SINEW_API sinew_status sinew_modal_motion_update(sinew_modal_motion *motion,
+                                                 const sinew_modal_knobs *knobs,
+                                                 sinew_error *error);
+
+typedef struct sinew_modal_motion_info {
+    int columns;             /* modes, then three rotations per part */
+    const double *frequency; /* hertz, per mode, as set by the knobs */
+    const double *damping;   /* ratio of critical, per mode */
+    const double *captured;  /* per key: share of the pose that the modes express, [0, 1] */
+    double leftover;         /* largest distance from key to body on a vertex, share of diagonal */
+    const int *inverted;     /* per key: tets of the body that the pose turns inside out */
+} sinew_modal_motion_info;
+SINEW_API sinew_modal_motion_info sinew_modal_motion_get_info(const sinew_modal_motion *motion);
+/* weights[columns] of the modes at a time. */
+SINEW_API void sinew_modal_motion_weights(const sinew_modal_motion *motion, double time,
+                                          double *weights);
+
+SINEW_API sinew_status sinew_modal_state_create(const sinew_modal *modal, sinew_modal_state **state,
+                                                sinew_error *error);
+SINEW_API void sinew_modal_state_destroy(sinew_modal_state *state);
+
+/* positions[3 * vertex_count] at a time in seconds; before the first key it is that pose. */
+SINEW_API void sinew_modal_frame(const sinew_modal_motion *motion, sinew_modal_state *state,
+                                 double time, double *positions);
+/* The same, blended with a shape of another motion in rotation and strain: share 0 gives `given`,
+ * 1 the modal frame. Vibration on an existing cache: keys taken from it, mixed with its frames. */
+SINEW_API sinew_status sinew_modal_frame_mixed(const sinew_modal_motion *motion,
+                                               sinew_modal_state *state, double time,
+                                               const double *given, double share, double *positions,
+                                               sinew_error *error);
+/* Elements of the body that are inside out in the last frame of this state. */
+SINEW_API int sinew_modal_inverted(const sinew_modal_motion *motion,
+                                   const sinew_modal_state *state);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

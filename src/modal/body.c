@@ -1,0 +1,255 @@
+#include "modal/body.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/monitor.h"
+
+void sn_body_destroy(sn_body *body) {
+    if (!body) return;
+    sn_free(body->rest);
+    sn_free(body->rest_centres);
+    sn_rotation_strain_destroy(body->rs);
+    sinew_cage_fit_destroy(body->fit);
+    sinew_cage_destroy(body->cage);
+    sinew_mesh_destroy(body->mesh);
+    sinew_carry_destroy(body->carry);
+    sinew_tets_destroy(body->tets);
+    sn_free(body);
+}
+
+static sinew_status set_shape(sn_body *body, int vertex_count, const double *rest, int corners,
+                              int element_count, const int *elements, sinew_error *error) {
+    body->vertex_count = vertex_count;
+    body->rest = sn_memdup(rest, (size_t)3 * vertex_count, sizeof *rest);
+    if (!body->rest) return sn_no_memory(error);
+    SN_TRY(sn_rotation_strain_create(vertex_count, rest, corners, element_count, elements,
+                                     &body->rs, error));
+    body->rest_centres = SN_NEW(double, (size_t)3 * body->rs->component_count);
+    if (!body->rest_centres) return sn_no_memory(error);
+    sn_rotation_strain_centres(body->rs, rest, body->rest_centres);
+    return SINEW_OK;
+}
+
+/* Modes of a body with flat tets are noise, and inverted ones mean that the file is broken. */
+static sinew_status check_tets(const sinew_tets *tets, sinew_error *error) {
+    for (int t = 0; t < tets->tet_count; t++) {
+        const int *v = tets->tets + 4 * (size_t)t;
+        sn_vec3 edges[3];
+        double longest = 0;
+        for (int k = 0; k < 4; k++)
+            if (v[k] < 0 || v[k] >= tets->vertex_count)
+                return sn_fail(error, SINEW_BAD_INPUT, "tet %d refers to vertex %d of %d", t, v[k],
+                               tets->vertex_count);
+        for (int k = 0; k < 3; k++) {
+            edges[k] = sn_sub(sn_at(tets->positions, v[k + 1]), sn_at(tets->positions, v[0]));
+            longest = fmax(longest, sn_length(edges[k]));
+        }
+        double volume = sn_dot(sn_cross(edges[0], edges[1]), edges[2]);
+        if (!(volume > 1e-12 * longest * longest * longest))
+            return sn_fail(error, SINEW_BAD_INPUT, "tet %d is %s at rest", t,
+                           volume < -1e-12 * longest * longest * longest ? "inside out" : "flat");
+    }
+    return SINEW_OK;
+}
+
+static sinew_status fill_tets(sn_body *body, const sinew_tets *tets, sinew_error *error) {
+    if (tets->tet_count < 1 || tets->vertex_count < 4)
+        return sn_fail(error, SINEW_BAD_INPUT, "the body has no tets");
+    for (size_t k = 0; k < (size_t)3 * tets->vertex_count; k++)
+        if (!isfinite(tets->positions[k]))
+            return sn_fail(error, SINEW_BAD_INPUT, "vertex %zu is not finite", k / 3);
+    SN_TRY(check_tets(tets, error));
+    body->kind = SINEW_MODAL_BODY_TETS;
+    return set_shape(body, tets->vertex_count, tets->positions, 4, tets->tet_count, tets->tets,
+                     error);
+}
+
+sinew_status sn_body_create_tets(const sinew_tets *tets, sn_body **body, sinew_error *error) {
+    *body = NULL;
+    sn_body *result = SN_NEW0(sn_body, 1);
+    if (!result) return sn_no_memory(error);
+    result->artist_count = tets->vertex_count;
+    result->diagonal = sinew_diagonal(tets->vertex_count, tets->positions);
+    sinew_status status = fill_tets(result, tets, error);
+    if (status != SINEW_OK) {
+        sn_body_destroy(result);
+        return status;
+    }
+    *body = result;
+    return SINEW_OK;
+}
+
+/* Tetrahedra inside; points inside follow poses as rigidly as they can. */
+static sinew_status fill_inside(sn_body *body, const sinew_mesh *mesh,
+                                const sinew_modal_options *options, const sinew_monitor *monitor,
+                                sinew_error *error) {
+    sinew_tets_options tets_options = sinew_tets_options_default();
+    tets_options.interior_points = options->fine_inside;
+    SN_TRY(sinew_tets_from_surface(mesh, &tets_options, monitor, &body->tets, error));
+    const sinew_tets *tets = body->tets;
+    body->kind = SINEW_MODAL_BODY_TETS;
+    SN_TRY(set_shape(body, tets->vertex_count, tets->positions, 4, tets->tet_count, tets->tets,
+                     error));
+    if (tets->vertex_count == mesh->vertex_count) return SINEW_OK;
+    return sinew_carry_create(tets, &body->carry, error);
+}
+
+static sinew_status fill_cage(sn_body *body, const sinew_mesh *mesh,
+                              const sinew_modal_options *options, const sinew_monitor *monitor,
+                              sinew_error *error) {
+    body->kind = SINEW_MODAL_BODY_CAGE;
+    sinew_cage_options cage_options = sinew_cage_options_default();
+    cage_options.cell = 1.0 / options->cells;
+    SN_TRY(sinew_mesh_copy(mesh, &body->mesh, error));
+    SN_TRY(sinew_cage_create(body->mesh, &cage_options, monitor, &body->cage, error));
+    SN_TRY(sinew_cage_fit_create(body->cage, body->mesh, NULL, &body->fit, error));
+    const sinew_tets *tets = body->cage->tets;
+    return set_shape(body, tets->vertex_count, tets->positions, 4, tets->tet_count, tets->tets,
+                     error);
+}
+
+static sinew_status fill_shell(sn_body *body, const sinew_mesh *mesh, sinew_error *error) {
+    body->kind = SINEW_MODAL_BODY_SHELL;
+    if (mesh->triangle_count < 1) return sn_fail(error, SINEW_BAD_INPUT, "the mesh has no faces");
+    return set_shape(body, mesh->vertex_count, mesh->positions, 3, mesh->triangle_count,
+                     mesh->triangles, error);
+}
+
+static sinew_status fill(sn_body *body, const sinew_mesh *mesh, const sinew_modal_options *options,
+                         const sinew_monitor *monitor, sinew_error *error) {
+    if (options->body == SINEW_MODAL_BODY_SHELL) return fill_shell(body, mesh, error);
+    if (options->body != SINEW_MODAL_BODY_CAGE) {
+        sinew_error reason = {0};
+        sinew_status status = fill_inside(body, mesh, options, monitor, &reason);
+        bool refused = status == SINEW_BAD_INPUT || status == SINEW_UNAVAILABLE ||
+                       status == SINEW_NOT_CONVERGED;
+        if (!refused || options->body == SINEW_MODAL_BODY_TETS) {
+            if (status != SINEW_OK && error) *error = reason;
+            return status;
+        }
+        snprintf(body->why, sizeof body->why, "%.*s", (int)sizeof body->why - 1, reason.message);
+        sn_log(monitor, SINEW_LOG_INFO, "no tetrahedra inside (%s): a cage instead", body->why);
+    }
+    return fill_cage(body, mesh, options, monitor, error);
+}
+
+sinew_status sn_body_create(const sinew_mesh *mesh, const sinew_modal_options *options,
+                            const sinew_monitor *monitor, sn_body **body, sinew_error *error) {
+    *body = NULL;
+    if (mesh->vertex_count < 1 || mesh->triangle_count < 1)
+        return sn_fail(error, SINEW_BAD_INPUT, "the mesh has no faces");
+    sn_body *result = SN_NEW0(sn_body, 1);
+    if (!result) return sn_no_memory(error);
+    result->artist_count = mesh->vertex_count;
+    result->diagonal = sinew_diagonal(mesh->vertex_count, mesh->positions);
+    sinew_status status = fill(result, mesh, options, monitor, error);
+    if (status != SINEW_OK) {
+        sn_body_destroy(result);
+        return status;
+    }
+    *body = result;
+    return SINEW_OK;
+}
+
+/* ---- poses -------------------------------------------------------------------------------- */
+
+sinew_status sn_body_lift(const sn_body *body, const double *artist, const sinew_monitor *monitor,
+                          double *positions, double **leftover, sinew_error *error) {
+    *leftover = NULL;
+    if (body->carry)
+        return sinew_carry_pose(body->carry, artist, SINEW_CARRY_ITERATIONS_DEFAULT, positions,
+                                NULL, error);
+    if (!body->cage) {
+        memcpy(positions, artist, (size_t)3 * body->vertex_count * sizeof *positions);
+        return SINEW_OK;
+    }
+    sinew_cage_pose *pose;
+    SN_TRY(sinew_cage_fit_pose(body->fit, artist, monitor, &pose, error));
+    memcpy(positions, pose->positions, (size_t)3 * body->vertex_count * sizeof *positions);
+    *leftover = sn_memdup(pose->leftover, (size_t)3 * body->artist_count, sizeof **leftover);
+    sinew_cage_pose_destroy(pose);
+    return *leftover ? SINEW_OK : sn_no_memory(error);
+}
+
+void sn_body_drop(const sn_body *body, const double *positions, double *artist) {
+    if (body->cage)
+        sinew_embedding_apply(body->cage->embedding, positions, artist);
+    else
+        memcpy(artist, positions, (size_t)3 * body->artist_count * sizeof *artist);
+}
+
+/* ---- matrices ----------------------------------------------------------------------------- */
+
+/* Painted stiffness per element from that of the artist's vertices. A cage's vertices take the mean
+ * of the vertices in their cells; points that no painted vertex touches, ring by ring, that of
+ * their neighbours. An element has the mean of its corners. */
+static sinew_status element_scales(const sn_body *body, const double *painted, double *scales,
+                                   sinew_error *error) {
+    const sn_rotation_strain *rs = body->rs;
+    int n = body->vertex_count, corners = rs->corners;
+    double *sum = SN_NEW0(double, n), *weight = SN_NEW0(double, n), *next = SN_NEW0(double, 2 * n);
+    if (!sum || !weight || !next) {
+        sn_free(sum), sn_free(weight), sn_free(next);
+        return sn_no_memory(error);
+    }
+    for (int i = 0; i < body->artist_count; i++) {
+        const int *host = body->cage ? body->cage->embedding->corners + (size_t)4 * i : &i;
+        for (int k = 0; k < (body->cage ? 4 : 1); k++)
+            sum[host[k]] += painted[i], weight[host[k]] += 1;
+    }
+    for (int ring = 0, grown = 1; ring < n && grown; ring++) {
+        grown = 0;
+        memset(next, 0, (size_t)2 * n * sizeof *next);
+        for (int e = 0; e < rs->element_count; e++) {
+            const int *v = rs->elements + (size_t)corners * e;
+            for (int a = 0; a < corners; a++)
+                for (int b = 0; b < corners; b++)
+                    if (weight[v[a]] == 0 && weight[v[b]] > 0)
+                        next[2 * v[a]] += sum[v[b]] / weight[v[b]], next[2 * v[a] + 1] += 1;
+        }
+        for (int i = 0; i < n; i++)
+            if (next[2 * i + 1] > 0) sum[i] = next[2 * i], weight[i] = next[2 * i + 1], grown = 1;
+    }
+    for (int e = 0; e < rs->element_count; e++) {
+        const int *v = rs->elements + (size_t)corners * e;
+        scales[e] = 0;
+        for (int a = 0; a < corners; a++)
+            scales[e] += (weight[v[a]] > 0 ? sum[v[a]] / weight[v[a]] : 1) / corners;
+    }
+    sn_free(sum), sn_free(weight), sn_free(next);
+    return SINEW_OK;
+}
+
+sinew_status sn_body_matrices(const sn_body *body, const sinew_modal_options *options,
+                              bool per_element, sn_sparse **stiffness, double **mass,
+                              sinew_error *error) {
+    *stiffness = NULL;
+    const sn_rotation_strain *rs = body->rs;
+    sn_material material = {options->young, options->poisson, options->density};
+    double *scales = SN_NEW(double, rs->element_count);
+    *mass = SN_NEW(double, (size_t)3 * body->vertex_count);
+    sinew_status status = *mass && scales ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) {
+        if (options->stiffness && !per_element)
+            status = element_scales(body, options->stiffness, scales, error);
+        else
+            for (int e = 0; e < rs->element_count; e++)
+                scales[e] = options->stiffness ? options->stiffness[e] : 1;
+    }
+    double thickness =
+        body->kind == SINEW_MODAL_BODY_SHELL ? options->thickness * body->diagonal : 1;
+    if (status == SINEW_OK)
+        status = rs->corners == 4 ? sn_tet_stiffness(rs, material, scales, stiffness, error)
+                                  : sn_shell_stiffness(rs, body->rest, material, thickness, scales,
+                                                       stiffness, error);
+    sn_free(scales);
+    if (status != SINEW_OK) {
+        sn_free(*mass);
+        *mass = NULL;
+        return status;
+    }
+    sn_lumped_mass(rs, options->density, thickness, *mass);
+    return SINEW_OK;
+}

@@ -1,0 +1,316 @@
+/* From key poses and knobs to curves in time.
+ *
+ * Based on: Huang et al., "Interactive shape interpolation through controllable dynamic
+ * deformation" (2011).
+ * We differ in: units (frequencies by swings of the slowest mode in a key interval, damping as a
+ * ratio), the rotation of each part as a whole, which is taken out of a pose before its elements
+ * are read, residuals in rotation and strain, and the fading of modes that frames cannot show. */
+#include "modal/motion.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+
+static const double PI = 3.14159265358979323846;
+
+sinew_modal_knobs sinew_modal_default_knobs(void) {
+    return (sinew_modal_knobs){.swings = SINEW_MODAL_SWINGS_DEFAULT,
+                               .damping = SINEW_MODAL_DAMPING_DEFAULT,
+                               .alpha_mass = -1,
+                               .alpha_stiffness = -1,
+                               .rest_offset = SINEW_MODAL_REST_OFFSET_DEFAULT,
+                               .stiffness = 1,
+                               .rate = SINEW_MODAL_RATE_DEFAULT};
+}
+
+/* ---- curves over the mode number ---------------------------------------------------------- */
+
+/* Monotone cubic (Fritsch and Carlson 1980): no overshoot between points, so that a curve of values
+ * in a range stays in it. */
+sinew_status sinew_modal_curve(int point_count, const double *numbers, const double *points,
+                               int count, double *values, sinew_error *error) {
+    SN_REQUIRE(point_count >= 1 && numbers && points && count >= 0 && values, error);
+    for (int k = 0; k < point_count; k++) {
+        if (!isfinite(numbers[k]) || !isfinite(points[k]) || numbers[k] < 0)
+            return sn_fail(error, SINEW_BAD_INPUT, "point %d of a curve over modes is not usable",
+                           k);
+        if (k > 0 && !(numbers[k] > numbers[k - 1]))
+            return sn_fail(error, SINEW_BAD_INPUT,
+                           "points of a curve over modes must have increasing numbers");
+    }
+    for (int i = 0; i < count; i++) {
+        int k = 0;
+        while (k + 1 < point_count && numbers[k + 1] <= i) k++;
+        if (i <= numbers[0] || k + 1 == point_count) {
+            values[i] = i <= numbers[0] ? points[0] : points[point_count - 1];
+            continue;
+        }
+        double slope[2], h = numbers[k + 1] - numbers[k], own = (points[k + 1] - points[k]) / h;
+        for (int side = 0; side < 2; side++) {
+            int at = k + side;
+            if (at == 0 || at == point_count - 1) {
+                slope[side] = own;
+                continue;
+            }
+            double a = (points[at] - points[at - 1]) / (numbers[at] - numbers[at - 1]);
+            double b = (points[at + 1] - points[at]) / (numbers[at + 1] - numbers[at]);
+            slope[side] = a * b <= 0 ? 0 : 2 * a * b / (a + b);
+        }
+        double x = (i - numbers[k]) / h, y = 1 - x;
+        values[i] = points[k] * y * y * (1 + 2 * x) + points[k + 1] * x * x * (1 + 2 * y) +
+                    h * x * y * (slope[0] * y - slope[1] * x);
+    }
+    return SINEW_OK;
+}
+
+/* ---- knobs -------------------------------------------------------------------------------- */
+
+static sinew_status check_knobs(const sinew_modal_knobs *k, sinew_error *error) {
+    if (!(k->swings > 0) || !isfinite(k->swings))
+        return sn_fail(error, SINEW_BAD_INPUT, "swings must be positive");
+    if (!(k->frequency >= 0) || !isfinite(k->frequency))
+        return sn_fail(error, SINEW_BAD_INPUT, "frequency must not be negative");
+    if (!(k->damping >= 0) || !isfinite(k->damping))
+        return sn_fail(error, SINEW_BAD_INPUT, "damping must not be negative");
+    if (!isfinite(k->alpha_mass) || !isfinite(k->alpha_stiffness))
+        return sn_fail(error, SINEW_BAD_INPUT, "alpha_mass and alpha_stiffness must be finite");
+    if (!(k->rest_offset >= 0 && k->rest_offset <= 1))
+        return sn_fail(error, SINEW_BAD_INPUT, "rest_offset must lie in [0, 1]");
+    if (!(k->stiffness > 0) || !isfinite(k->stiffness))
+        return sn_fail(error, SINEW_BAD_INPUT, "stiffness must be positive");
+    if (!(k->rate >= 0) || !isfinite(k->rate))
+        return sn_fail(error, SINEW_BAD_INPUT, "rate must not be negative");
+    if (k->count < 0 || (!k->count && (k->gamma || k->kappa || k->amplitude || k->fit)))
+        return sn_fail(error, SINEW_BAD_INPUT, "knobs per mode need their count");
+    for (int i = 0; i < k->count; i++) {
+        if (k->gamma && !(k->gamma[i] >= -1 && k->gamma[i] <= 1))
+            return sn_fail(error, SINEW_BAD_INPUT, "gamma of mode %d must lie in [-1, 1]", i);
+        if (k->kappa && !(k->kappa[i] >= -1 && k->kappa[i] < 1))
+            return sn_fail(error, SINEW_BAD_INPUT, "kappa of mode %d must lie in [-1, 1)", i);
+        if (k->amplitude && !isfinite(k->amplitude[i]))
+            return sn_fail(error, SINEW_BAD_INPUT, "amplitude of mode %d is not finite", i);
+        for (int j = 0; k->fit && j < 3; j++)
+            if (!(k->fit[3 * i + j] >= 0) || !isfinite(k->fit[3 * i + j]))
+                return sn_fail(error, SINEW_BAD_INPUT, "fit of mode %d must not be negative", i);
+    }
+    for (int axis = 0; axis < 3; axis++)
+        if (!isfinite(k->gravity[axis]))
+            return sn_fail(error, SINEW_BAD_INPUT, "gravity is not finite");
+    return SINEW_OK;
+}
+
+/* Value of a knob for mode i; the last one given serves all further modes. */
+static double knob(const double *values, int count, int i, double standard) {
+    return values ? values[i < count ? i : count - 1] : standard;
+}
+
+static double largest(const double *values, int count, double standard) {
+    double most = values ? values[0] : standard;
+    for (int i = 1; values && i < count; i++) most = fmax(most, values[i]);
+    return most;
+}
+
+/* lambda and zeta of each track:
+ *   lambda_i = lambda_i/lambda_1 * 2 pi swings/T   (or hertz, or the material's own)
+ *   zeta_i   = (alpha_M + alpha_K lambda_i^2)/2 * (gamma_i + 1)/2, before kappa
+ *   lambda_i^2 *= exp(kappa_i/(1 - |kappa_i|))
+ * Rotations of parts have lambda = 0 and the damping of the mass; they are straight only when every
+ * mode is. Centres move along splines. */
+static void set_tracks(sinew_modal_motion *motion, const sinew_modal_knobs *knobs) {
+    const sn_modes *modes = motion->modal->modes;
+    double interval =
+        (motion->times[motion->key_count - 1] - motion->times[0]) / (motion->key_count - 1);
+    double first = modes->lambda[0];
+    for (int i = 0; i < modes->mode_count && !(first > 0); i++) first = modes->lambda[i];
+    double slowest =
+        knobs->frequency > 0 ? 2 * PI * knobs->frequency : 2 * PI * knobs->swings / interval;
+    double scale = first > 0 ? slowest / first : 0;
+    if (knobs->physical) scale = 1;
+    scale *= sqrt(knobs->stiffness);
+    double reference = scale * first;
+    double alpha_mass = knobs->alpha_mass >= 0 ? knobs->alpha_mass : knobs->damping * reference;
+    double alpha_stiffness = knobs->alpha_stiffness >= 0 ? knobs->alpha_stiffness
+                             : reference > 0             ? knobs->damping / reference
+                                                         : 0;
+    double widest = largest(knobs->gamma, knobs->count, 1);
+    double loudest = largest(knobs->amplitude, knobs->count, 1);
+    int centres = motion->track_count - 3 * motion->modal->body->rs->component_count;
+    for (int i = 0; i < motion->track_count; i++) {
+        sn_track *track = &motion->tracks[i];
+        bool mode = i < modes->mode_count;
+        double lambda = mode ? scale * modes->lambda[i] : 0;
+        double gamma = mode ? knob(knobs->gamma, knobs->count, i, 1) : widest;
+        double kappa = mode ? knob(knobs->kappa, knobs->count, i, 0) : 0;
+        track->zeta = 0.5 * (alpha_mass + alpha_stiffness * lambda * lambda) * 0.5 * (gamma + 1);
+        track->lambda = kappa <= -1 ? 0 : lambda * exp(0.5 * kappa / (1 - fabs(kappa)));
+        track->amplitude = mode ? knob(knobs->amplitude, knobs->count, i, 1) : loudest;
+        if (i >= centres) track->lambda = track->zeta = 0, track->amplitude = 1;
+        double w2 = (track->lambda - track->zeta) * (track->lambda + track->zeta);
+        if (knobs->rate > 0 && w2 > 0) { /* frames a period: none below 3, all from 6 on */
+            double frames = knobs->rate * 2 * PI / sqrt(w2);
+            track->amplitude *= fmin(fmax((frames - 3) / 3, 0), 1);
+        }
+        if (mode) {
+            motion->frequency[i] = track->lambda / (2 * PI);
+            motion->damping[i] = track->lambda > 0 ? track->zeta / track->lambda : 0;
+        }
+    }
+}
+
+/* ---- curves in time ----------------------------------------------------------------------- */
+
+static void solve_tracks(sinew_modal_motion *motion, const sinew_modal_knobs *knobs) {
+    int keys = motion->key_count;
+    bool wiggly = keys > 2 || knobs->wiggly;
+    sn_wiggly_rest rest = knobs->rest == SINEW_MODAL_REST_NEXT ? SN_WIGGLY_NEXT : SN_WIGGLY_LINE;
+    int mode_count = motion->modal->modes->mode_count;
+#pragma omp parallel for num_threads(sn_threads()) schedule(dynamic, 8)
+    for (int i = 0; i < motion->track_count; i++) {
+        sn_track *track = &motion->tracks[i];
+        double *values = motion->values + (size_t)5 * keys * i, *rates = values + keys;
+        for (int k = 0; k < keys; k++) {
+            const sn_pose *key = &motion->keys[k];
+            bool end = k == 0 || k == keys - 1;
+            values[k] = key->tracks[i];
+            rates[k] = key->rates ? key->rates[i] : end ? 0 : NAN;
+        }
+        track->pieces = NULL;
+        if (wiggly) {
+            track->pieces = motion->pieces + (size_t)(keys - 1) * i;
+            sn_wiggly_solve(keys, motion->times, values, rates, track->lambda, track->zeta, rest,
+                            values + 2 * keys, track->pieces);
+            continue;
+        }
+        sn_fit_weights weights = SN_FIT_WEIGHTS;
+        if (knobs->fit && i < mode_count) {
+            const double *own = knobs->fit + 3 * (i < knobs->count ? i : knobs->count - 1);
+            weights = (sn_fit_weights){own[0], own[1], own[2]};
+        }
+        track->oscillator =
+            sn_oscillator_fit(track->lambda, track->zeta, values[0], values[1],
+                              motion->times[1] - motion->times[0], knobs->rest_offset, weights);
+    }
+}
+
+/* The interval of a time, and the share of its later key, held at the ends. */
+static int interval_of(const sinew_modal_motion *motion, double time, double *share) {
+    int k = 0;
+    while (k + 2 < motion->key_count && time >= motion->times[k + 1]) k++;
+    double x = (time - motion->times[k]) / (motion->times[k + 1] - motion->times[k]);
+    *share = fmin(fmax(x, 0), 1);
+    return k;
+}
+
+/* Tracks without inner corrections. Before the first key everything stands still. */
+static void own_tracks(const sinew_modal_motion *motion, double time, double *tracks) {
+    double share;
+    int k = interval_of(motion, time, &share), last = motion->key_count - 1;
+    time = fmax(time, motion->times[0]);
+    const double *from = motion->keys[k].tracks, *to = motion->keys[k + 1].tracks;
+    for (int i = 0; i < motion->track_count; i++) {
+        const sn_track *track = &motion->tracks[i];
+        double straight = (1 - share) * from[i] + share * to[i];
+        double z = track->amplitude == 0 ? straight
+                   : track->pieces ? sn_wiggly_at(motion->key_count, motion->times, track->pieces,
+                                                  track->lambda, track->zeta, time)
+                                   : sn_oscillator_at(&track->oscillator, time - motion->times[0]);
+        tracks[i] = straight + track->amplitude * (z - straight);
+    }
+    int components = motion->modal->body->rs->component_count;
+    int centres = motion->track_count - 3 * components;
+    if (time > motion->times[last]) /* parts stay where the last key puts them */
+        for (int i = centres; i < motion->track_count; i++)
+            tracks[i] = motion->keys[last].tracks[i];
+    const double *g = motion->gravity;
+    if (g[0] == 0 && g[1] == 0 && g[2] == 0) return;
+    /* Free fall between keys: c = line + g (t - a)(t - b)/2. */
+    double a = time - motion->times[k], b = time - motion->times[k + 1];
+    double fall = share < 1 ? 0.5 * a * b : 0;
+    for (int i = 0; i < 3 * components; i++)
+        tracks[centres + i] =
+            (1 - share) * from[centres + i] + share * to[centres + i] + fall * g[i % 3];
+}
+
+/* C1 bump of inner correction i: 1 at its time, 0 with zero slope at the neighbouring keys or
+ * corrections. */
+static double bump(const sinew_modal_motion *motion, int i, double time) {
+    double at = motion->inner_times[i], before = motion->times[0], after = INFINITY;
+    for (int k = 0; k < motion->key_count; k++) {
+        if (motion->times[k] < at) before = fmax(before, motion->times[k]);
+        if (motion->times[k] > at) after = fmin(after, motion->times[k]);
+    }
+    if (i > 0) before = fmax(before, motion->inner_times[i - 1]);
+    if (i + 1 < motion->inner_count) after = fmin(after, motion->inner_times[i + 1]);
+    double x = time < at ? (time - before) / (at - before) : (after - time) / (after - at);
+    x = fmin(fmax(x, 0), 1);
+    return x * x * (3 - 2 * x);
+}
+
+void sn_motion_tracks(const sinew_modal_motion *motion, double time, double *tracks) {
+    own_tracks(motion, time, tracks);
+    for (int i = 0; i < motion->inner_count; i++) {
+        double beta = bump(motion, i, time);
+        const double *offset = motion->inner_offsets + (size_t)motion->track_count * i;
+        for (int k = 0; beta != 0 && k < motion->track_count; k++) tracks[k] += beta * offset[k];
+    }
+}
+
+sn_residual_sum sn_motion_residual(const sinew_modal_motion *motion, double time) {
+    double share;
+    int k = interval_of(motion, time, &share);
+    sn_residual_sum sum = {.count = 0};
+    if (share < 1) sum.poses[sum.count] = &motion->keys[k], sum.weights[sum.count++] = 1 - share;
+    if (share > 0) sum.poses[sum.count] = &motion->keys[k + 1], sum.weights[sum.count++] = share;
+    for (int i = 0; i < motion->inner_count && sum.count < 4; i++) {
+        double beta = bump(motion, i, time);
+        if (beta != 0) sum.poses[sum.count] = &motion->inner[i], sum.weights[sum.count++] = beta;
+    }
+    return sum;
+}
+
+sinew_status sinew_modal_motion_update(sinew_modal_motion *motion, const sinew_modal_knobs *knobs,
+                                       sinew_error *error) {
+    SN_REQUIRE(motion != NULL, error);
+    sinew_modal_knobs standard = sinew_modal_default_knobs();
+    if (!knobs) knobs = &standard;
+    SN_TRY(check_knobs(knobs, error));
+    memcpy(motion->gravity, knobs->gravity, sizeof motion->gravity);
+    set_tracks(motion, knobs);
+    solve_tracks(motion, knobs);
+    for (int i = 0; i < motion->inner_count; i++) {
+        double *offset = motion->inner_offsets + (size_t)motion->track_count * i;
+        own_tracks(motion, motion->inner_times[i], offset);
+        for (int k = 0; k < motion->track_count; k++)
+            offset[k] = motion->inner[i].tracks[k] - offset[k];
+    }
+    return SINEW_OK;
+}
+
+void sinew_modal_motion_weights(const sinew_modal_motion *motion, double time, double *weights) {
+    if (!motion || !weights) return;
+    /* Tracks behind the columns are turns and centres; the info promises columns only. */
+    double share;
+    int k = interval_of(motion, time, &share);
+    const double *from = motion->keys[k].tracks, *to = motion->keys[k + 1].tracks;
+    for (int i = 0; i < motion->column_count; i++) {
+        const sn_track *track = &motion->tracks[i];
+        double at = fmax(time, motion->times[0]), straight = (1 - share) * from[i] + share * to[i];
+        double z = track->pieces ? sn_wiggly_at(motion->key_count, motion->times, track->pieces,
+                                                track->lambda, track->zeta, at)
+                                 : sn_oscillator_at(&track->oscillator, at - motion->times[0]);
+        weights[i] = straight + track->amplitude * (z - straight);
+        for (int j = 0; j < motion->inner_count; j++)
+            weights[i] +=
+                bump(motion, j, time) * motion->inner_offsets[(size_t)motion->track_count * j + i];
+    }
+}
+
+sinew_modal_motion_info sinew_modal_motion_get_info(const sinew_modal_motion *motion) {
+    return (sinew_modal_motion_info){.columns = motion->column_count,
+                                     .frequency = motion->frequency,
+                                     .damping = motion->damping,
+                                     .captured = motion->captured,
+                                     .leftover = motion->leftover,
+                                     .inverted = motion->inverted};
+}

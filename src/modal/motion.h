@@ -1,0 +1,69 @@
+/* Key poses read in modes, and their curves in time. */
+#ifndef SN_MODAL_MOTION_H
+#define SN_MODAL_MOTION_H
+
+#include "modal/body.h"
+#include "modal/modes.h"
+#include "modal/oscillator.h"
+#include "modal/wiggly.h"
+
+struct sinew_modal {
+    sn_body *body;
+    sn_modes *modes;
+    double seconds;
+    bool from_cache;
+};
+
+/* A shape in rotation and strain:
+ *   positions = centres + exp(turns) T^-1(modes * weights + residual), and per vertex a leftover.
+ */
+typedef struct sn_pose {
+    double *tracks;   /* weights of the columns, then turns and centres, 3 per component each */
+    double *residual; /* SN_RS_SIZE per element */
+    double *leftover; /* 3 per artist's vertex, in the frame of its host element; NULL: none yet */
+    double *rates;    /* prescribed d/dt of the tracks; NULL: none */
+    double captured;  /* share of the coordinates that the columns express */
+    int inverted;
+} sn_pose;
+
+/* One number of the pose over time. */
+typedef struct sn_track {
+    double lambda, zeta; /* 1/s */
+    double amplitude;    /* of the difference from the straight path, aliasing faded */
+    sn_oscillator oscillator;
+    sn_wiggly_piece *pieces; /* key_count - 1, or NULL: the oscillator */
+} sn_track;
+
+struct sinew_modal_motion {
+    const sinew_modal *modal;
+    int column_count;
+    int track_count;
+    int key_count;
+    double *times;
+    sn_pose *keys;
+    int inner_count;
+    double *inner_times;
+    sn_pose *inner;        /* tracks absolute, residual and leftover relative to the motion there */
+    double *inner_offsets; /* inner_count x track_count: tracks less the motion's own there */
+
+    sn_track *tracks;
+    sn_wiggly_piece *pieces; /* of all tracks */
+    double *values;          /* scratch of the update: key_count values and velocities */
+    double gravity[3];
+    double *frequency, *damping, *captured; /* what the info shows */
+    int *inverted;
+    double leftover;
+};
+
+/* tracks[track_count] at a time, inner corrections included. */
+void sn_motion_tracks(const sinew_modal_motion *motion, double time, double *tracks);
+
+/* The residual at a time is a sum of at most four poses'; one more may be mixed in. */
+typedef struct sn_residual_sum {
+    int count;
+    const sn_pose *poses[5];
+    double weights[5];
+} sn_residual_sum;
+sn_residual_sum sn_motion_residual(const sinew_modal_motion *motion, double time);
+
+#endif

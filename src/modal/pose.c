@@ -1,0 +1,128 @@
+#include "modal/pose.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "modal/field.h"
+#include "sinew/cage.h"
+
+void sn_pose_free(sn_pose *pose) {
+    sn_free(pose->tracks);
+    sn_free(pose->residual);
+    sn_free(pose->leftover);
+    sn_free(pose->rates);
+    memset(pose, 0, sizeof *pose);
+}
+
+int sn_inverted_elements(const sn_body *body, const double *positions) {
+    const sn_rotation_strain *rs = body->rs;
+    if (rs->corners != 4) return 0;
+    int inverted = 0;
+#pragma omp parallel for num_threads(sn_threads()) schedule(static) reduction(+ : inverted)
+    for (int e = 0; e < rs->element_count; e++) {
+        const int *v = rs->elements + (size_t)4 * e;
+        sn_vec3 o = sn_at(positions, v[0]);
+        sn_vec3 a = sn_sub(sn_at(positions, v[1]), o), b = sn_sub(sn_at(positions, v[2]), o);
+        inverted += !(sn_dot(sn_cross(a, b), sn_sub(sn_at(positions, v[3]), o)) > 0);
+    }
+    return inverted;
+}
+
+/* |w + q|, S in the metric of modal/field.h. */
+static double square(const sn_rotation_strain *rs, const double *coordinates) {
+    double sum = 0;
+    for (int e = 0; e < rs->element_count; e++) {
+        const double *c = coordinates + (size_t)SN_RS_SIZE * e;
+        double own = 0;
+        for (int k = 0; k < 3; k++) {
+            own += 2 * (c[k] + c[3 + k]) * (c[k] + c[3 + k]);
+            own += c[6 + k] * c[6 + k] + 2 * c[9 + k] * c[9 + k];
+        }
+        sum += rs->weights[e] * own;
+    }
+    return sum;
+}
+
+/* Centres and turns come off first, then coordinates; the columns' share goes into the tracks and
+ * the rest stays as residual. */
+static sinew_status read_body(const sinew_modal *modal, double *shape, sn_pose *pose,
+                              sinew_error *error) {
+    const sn_body *body = modal->body;
+    const sn_rotation_strain *rs = body->rs;
+    const sn_modes *modes = modal->modes;
+    double *turns = pose->tracks + modes->column_count;
+    double *centres = turns + 3 * rs->component_count;
+    pose->inverted = sn_inverted_elements(body, shape);
+    sn_rotation_strain_centres(rs, shape, centres);
+    sn_rotation_strain_turns(rs, body->rest, body->rest_centres, shape, centres, turns);
+    sn_rotation_strain_turn(rs, centres, turns, -1, shape);
+    SN_TRY(sn_rotation_strain_measure(rs, shape, 0, NULL, pose->residual, error));
+    double whole = square(rs, pose->residual);
+    sn_modes_project(modes, rs, pose->residual, shape, pose->tracks);
+    for (int k = 0; k < modes->column_count; k++) pose->tracks[k] = -pose->tracks[k];
+    sn_modes_displace(modes, pose->tracks, shape);
+    sn_field_add(rs, shape, pose->residual);
+    for (int k = 0; k < modes->column_count; k++) pose->tracks[k] = -pose->tracks[k];
+    double volume = 0; /* below rounding there is nothing to express */
+    for (int c = 0; c < rs->component_count; c++) volume += rs->component_mass[c];
+    pose->captured = whole > 1e-20 * volume ? fmax(1 - square(rs, pose->residual) / whole, 0) : 1;
+    return SINEW_OK;
+}
+
+sinew_status sn_pose_read(const sinew_modal *modal, const double *positions,
+                          const sinew_monitor *monitor, sn_pose *pose, sinew_error *error) {
+    const sn_body *body = modal->body;
+    memset(pose, 0, sizeof *pose);
+    for (size_t k = 0; k < (size_t)3 * body->artist_count; k++)
+        if (!isfinite(positions[k]))
+            return sn_fail(error, SINEW_BAD_INPUT, "vertex %zu is not finite", k / 3);
+    pose->tracks = SN_NEW(double, sn_track_count(modal));
+    pose->residual = SN_NEW(double, (size_t)SN_RS_SIZE * body->rs->element_count);
+    double *shape = SN_NEW(double, (size_t)3 * body->vertex_count);
+    sinew_status status = pose->tracks && pose->residual && shape ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK)
+        status = sn_body_lift(body, positions, monitor, shape, &pose->leftover, error);
+    if (status == SINEW_OK) status = read_body(modal, shape, pose, error);
+    sn_free(shape);
+    if (status != SINEW_OK) sn_pose_free(pose);
+    return status;
+}
+
+/* ---- leftovers ---------------------------------------------------------------------------- */
+
+/* Rotation of the element that carries a vertex; the identity where the vertex is the body's own.
+ */
+static sn_mat3 host_rotation(const sn_body *body, int vertex, const double *coordinates,
+                             const double *turns) {
+    if (!body->cage) return sn_mat3_identity();
+    int e = body->cage->embedding->tet[vertex];
+    const double *c = coordinates + (size_t)SN_RS_SIZE * e;
+    int component = body->rs->vertex_component[body->rs->elements[(size_t)4 * e]];
+    sn_mat3 turn = sn_rotation_exp(sn_at(turns, component));
+    turn = sn_mat3_multiply(turn, sn_rotation_exp(sn_v3(c[0], c[1], c[2])));
+    return sn_mat3_multiply(turn, sn_rotation_exp(sn_v3(c[3], c[4], c[5])));
+}
+
+void sn_add_leftovers(const sn_body *body, const sn_residual_sum *residual,
+                      const double *coordinates, const double *turns, double *positions) {
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+    for (int i = 0; i < body->artist_count; i++) {
+        sn_vec3 sum = {0, 0, 0};
+        for (int k = 0; k < residual->count; k++)
+            if (residual->poses[k]->leftover)
+                sum = sn_add_scaled(sum, residual->weights[k],
+                                    sn_at(residual->poses[k]->leftover, i));
+        sum = sn_mat3_apply(host_rotation(body, i, coordinates, turns), sum);
+        sn_put(positions, i, sn_add(sn_at(positions, i), sum));
+    }
+}
+
+void sn_correct_leftover(const sn_body *body, const double *wanted, const double *positions,
+                         const double *coordinates, const double *turns, double *leftover) {
+    for (int i = 0; i < body->artist_count; i++) {
+        sn_vec3 miss = sn_sub(sn_at(wanted, i), sn_at(positions, i));
+        miss = sn_mat3_apply_transposed(host_rotation(body, i, coordinates, turns), miss);
+        sn_put(leftover, i, sn_add(sn_at(leftover, i), miss));
+    }
+}

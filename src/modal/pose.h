@@ -1,0 +1,28 @@
+/* A pose of the artist's mesh read in rotation, strain and modes. */
+#ifndef SN_MODAL_POSE_H
+#define SN_MODAL_POSE_H
+
+#include "modal/motion.h"
+
+/* Columns, then turns and centres of the components. */
+static inline int sn_track_count(const sinew_modal *modal) {
+    return modal->modes->column_count + 6 * modal->body->rs->component_count;
+}
+
+/* The leftover is that of the body's own embedding. Allocates; release with sn_pose_free. */
+sinew_status sn_pose_read(const sinew_modal *modal, const double *positions,
+                          const sinew_monitor *monitor, sn_pose *pose, sinew_error *error);
+void sn_pose_free(sn_pose *pose);
+
+/* positions += leftovers of the residual's poses, each turned with its host element. */
+void sn_add_leftovers(const sn_body *body, const sn_residual_sum *residual,
+                      const double *coordinates, const double *turns, double *positions);
+/* leftover := what it takes to go from `positions` to `wanted`, in the frames of the host elements
+ * at those coordinates and turns; added to what is there. */
+void sn_correct_leftover(const sn_body *body, const double *wanted, const double *positions,
+                         const double *coordinates, const double *turns, double *leftover);
+
+/* Tets without positive volume; 0 for shells. */
+int sn_inverted_elements(const sn_body *body, const double *positions);
+
+#endif

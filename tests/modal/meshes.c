@@ -1,0 +1,200 @@
+#include "support.h"
+
+#include <stdbool.h>
+
+#include "base/rotation.h"
+#include "groups.h"
+#include "mesh/topology.h"
+#include "sinew/io.h"
+#include "sinew/modal.h"
+#include "sinew/samples.h"
+
+/* mean |l / (mean of both ends' l) - 1| over edges. */
+static double distortion(const sinew_mesh *mesh, const double *from, const double *to,
+                         const double *between) {
+    sinew_error error;
+    sn_edges edges;
+    double sum = 0;
+    assert_ok(sn_edges_of_triangles(mesh->triangle_count, mesh->triangles, &edges, &error));
+    for (int e = 0; e < edges.count; e++) {
+        int i = edges.vertices[2 * e], j = edges.vertices[2 * e + 1];
+        double mean = 0.5 * (sn_distance(sn_at(from, i), sn_at(from, j)) +
+                             sn_distance(sn_at(to, i), sn_at(to, j)));
+        if (mean > 0) sum += fabs(sn_distance(sn_at(between, i), sn_at(between, j)) / mean - 1);
+    }
+    sum /= edges.count;
+    sn_edges_free(&edges);
+    return sum;
+}
+
+/* Two keys through the model: met to 1e-6 of the diagonal, frames finite, and the distortion of the
+ * straight path at its middle. */
+static double two_keys(const sinew_mesh *mesh, const double *pose, sinew_modal_options options,
+                       sinew_modal_info *about) {
+    sinew_error error;
+    sinew_modal *modal;
+    sinew_modal_state *state;
+    sinew_modal_motion *motion;
+    assert_ok(sinew_modal_create(mesh, &options, NULL, &modal, &error));
+    assert_ok(sinew_modal_state_create(modal, &state, &error));
+    const double times[2] = {0, 1}, straight = -1;
+    const double *poses[2] = {mesh->positions, pose};
+    sinew_modal_keys keys = {.count = 2, .times = times, .positions = poses};
+    assert_ok(sinew_modal_motion_create(modal, &keys, NULL, NULL, &motion, &error));
+    double diagonal = sinew_diagonal(mesh->vertex_count, mesh->positions);
+    double *frame = malloc(sizeof(double) * 3 * (size_t)mesh->vertex_count);
+    for (int k = 0; k < 2; k++) {
+        sinew_modal_frame(motion, state, times[k], frame);
+        for (int i = 0; i < mesh->vertex_count; i++)
+            assert_below(sn_distance(sn_at(frame, i), sn_at(poses[k], i)), 1e-6 * diagonal);
+    }
+    for (int k = 0; k <= 6; k++) {
+        sinew_modal_frame(motion, state, k / 4.0, frame);
+        for (int i = 0; i < 3 * mesh->vertex_count; i++) assert_true(isfinite(frame[i]));
+    }
+    sinew_modal_knobs knobs = sinew_modal_default_knobs();
+    knobs.count = 1, knobs.gamma = knobs.kappa = &straight;
+    assert_ok(sinew_modal_motion_update(motion, &knobs, &error));
+    sinew_modal_frame(motion, state, 0.5, frame);
+    double result = distortion(mesh, mesh->positions, pose, frame);
+    *about = sinew_modal_get_info(modal);
+    free(frame);
+    sinew_modal_motion_destroy(motion);
+    sinew_modal_state_destroy(state);
+    sinew_modal_destroy(modal);
+    return result;
+}
+
+static void dense_pose(const sinew_rig *rig, int target, double *pose) {
+    const sinew_target *t = &rig->targets[target];
+    memcpy(pose, rig->neutral->positions, sizeof(double) * 3 * (size_t)rig->neutral->vertex_count);
+    for (int i = 0; i < 3 * t->count; i++) pose[3 * t->vertices[i / 3] + i % 3] += t->deltas[i];
+}
+
+static void closed_cage_and_shell_bodies_meet_their_keys(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_sample_options size = sinew_sample_default_options();
+    size.vertices = 1000;
+    sinew_rig *rig;
+    assert_ok(sinew_sample_rig("bar", &size, &rig, &error));
+    double *pose = malloc(sizeof(double) * 3 * (size_t)rig->neutral->vertex_count);
+    dense_pose(rig, 0, pose);
+    sinew_modal_options options = sinew_modal_default_options();
+    options.modes = 12, options.cells = 20;
+    const sinew_modal_body bodies[] = {SINEW_MODAL_BODY_AUTO, SINEW_MODAL_BODY_CAGE,
+                                       SINEW_MODAL_BODY_SHELL};
+    const sinew_modal_body expected[] = {SINEW_MODAL_BODY_TETS, SINEW_MODAL_BODY_CAGE,
+                                         SINEW_MODAL_BODY_SHELL};
+    for (int k = 0; k < 3; k++) {
+        sinew_modal_info info;
+        options.body = bodies[k];
+        double linear = 0,
+               *middle = malloc(sizeof(double) * 3 * (size_t)rig->neutral->vertex_count);
+        for (int i = 0; i < 3 * rig->neutral->vertex_count; i++)
+            middle[i] = 0.5 * (rig->neutral->positions[i] + pose[i]);
+        linear = distortion(rig->neutral, rig->neutral->positions, pose, middle);
+        double bent = two_keys(rig->neutral, pose, options, &info);
+        assert_int_equal(info.body, expected[k]);
+        assert_below(bent, 0.25 * linear);
+        free(middle);
+    }
+    free(pose);
+    sinew_rig_destroy(rig);
+}
+
+static void open_meshes_get_a_cage_and_the_reason(void **state) {
+    (void)state;
+    sinew_error error;
+    enum { N = 10 };
+    double positions[3 * (N + 1) * (N + 1) + 3], pose[3 * (N + 1) * (N + 1) + 3];
+    int triangles[6 * N * N], *t = triangles;
+    for (int i = 0; i <= N; i++)
+        for (int j = 0; j <= N; j++) {
+            int at = i * (N + 1) + j;
+            double x = (double)i / N;
+            sn_put(positions, at, sn_v3(x, (double)j / N, 0));
+            sn_put(pose, at, sn_v3(sin(2 * x) / 2, (double)j / N, (1 - cos(2 * x)) / 2));
+            if (i == N || j == N) continue;
+            int quad[6] = {at, at + N + 1, at + N + 2, at, at + N + 2, at + 1};
+            memcpy(t, quad, sizeof quad), t += 6;
+        }
+    int loose = (N + 1) * (N + 1); /* and a vertex in no face */
+    sn_put(positions, loose, sn_v3(0.5, 0.5, 0.1)), sn_put(pose, loose, sn_v3(0.4, 0.5, 0.3));
+    sinew_mesh *mesh;
+    assert_ok(sinew_mesh_create(loose + 1, positions, 2 * N * N, NULL, triangles, &mesh, &error));
+    sinew_modal_options options = sinew_modal_default_options();
+    options.modes = 8, options.cells = 12;
+    sinew_modal_info info;
+    assert_below(two_keys(mesh, pose, options, &info), 0.05);
+    assert_int_equal(info.body, SINEW_MODAL_BODY_CAGE);
+    assert_true(info.why[0] != 0);
+    options.body = SINEW_MODAL_BODY_TETS;
+    sinew_modal *modal;
+    assert_int_equal(sinew_modal_create(mesh, &options, NULL, &modal, &error), SINEW_BAD_INPUT);
+    options.body = SINEW_MODAL_BODY_SHELL;
+    assert_below(two_keys(mesh, pose, options, &info), 0.05);
+    sinew_mesh_destroy(mesh);
+}
+
+/* A rig's own targets as the basis: a pose in their span is captured. */
+static void given_basis_expresses_its_own_poses(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_sample_options size = sinew_sample_default_options();
+    size.vertices = 1000;
+    sinew_rig *rig;
+    assert_ok(sinew_sample_rig("bar", &size, &rig, &error));
+    size_t wide = 3 * (size_t)rig->neutral->vertex_count;
+    double *fields = malloc(sizeof(double) * 3 * wide), *pose = malloc(sizeof(double) * wide);
+    uint64_t seed = 3;
+    for (size_t i = 0; i < wide; i++) {
+        sn_vec3 p = sn_at(rig->neutral->positions, (int)(i / 3));
+        fields[i] = i % 3 == 1 ? p.x * p.x : 0; /* bending, twisting, noise */
+        fields[wide + i] = i % 3 == 1 ? -p.x * p.z : i % 3 == 2 ? p.x * p.y : 0;
+        fields[2 * wide + i] = test_random(&seed);
+        pose[i] = rig->neutral->positions[i] + 0.02 * fields[i] - 0.05 * fields[wide + i];
+    }
+    sinew_modal_options options = sinew_modal_default_options();
+    options.body = SINEW_MODAL_BODY_SHELL;
+    options.basis = fields, options.basis_count = 3;
+    sinew_modal *modal;
+    sinew_modal_motion *motion;
+    assert_ok(sinew_modal_create(rig->neutral, &options, NULL, &modal, &error));
+    const double times[2] = {0, 1}, *poses[2] = {rig->neutral->positions, pose};
+    sinew_modal_keys keys = {.count = 2, .times = times, .positions = poses};
+    assert_ok(sinew_modal_motion_create(modal, &keys, NULL, NULL, &motion, &error));
+    assert_true(sinew_modal_motion_get_info(motion).captured[1] > 0.99);
+    sinew_modal_motion_destroy(motion);
+    sinew_modal_destroy(modal);
+    free(fields), free(pose);
+    sinew_rig_destroy(rig);
+}
+
+static void real_hand_closes_to_a_fist(void **state) {
+    (void)state;
+    sinew_error error;
+    const char *open = test_data("free/aframe-hand/open.obj");
+    skip_without_data(open);
+    sinew_mesh *hand, *fist;
+    assert_ok(sinew_mesh_read(open, &hand, &error));
+    assert_ok(sinew_mesh_read(test_data("free/aframe-hand/fist.obj"), &fist, &error));
+    sinew_modal_options options = sinew_modal_default_options();
+    options.modes = 40;
+    sinew_modal_info info;
+    double mean = two_keys(hand, fist->positions, options, &info);
+    print_message("hand: body %d, %d tets, distortion %.2f%%\n", info.body, info.elements,
+                  100 * mean);
+    assert_below(mean, 0.02);
+    sinew_mesh_destroy(hand), sinew_mesh_destroy(fist);
+}
+
+int test_meshes(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(closed_cage_and_shell_bodies_meet_their_keys),
+        cmocka_unit_test(open_meshes_get_a_cage_and_the_reason),
+        cmocka_unit_test(given_basis_expresses_its_own_poses),
+        cmocka_unit_test(real_hand_closes_to_a_fist),
+    };
+    return cmocka_run_group_tests_name("any mesh in", tests, NULL, NULL);
+}

@@ -1,0 +1,544 @@
+#include "support.h"
+
+#include <stdbool.h>
+
+#include "base/memory.h"
+#include "base/rotation.h"
+#include "bodies.h"
+#include "groups.h"
+#include "sinew/modal.h"
+#include "sinew/threads.h"
+
+static const double LENGTH = 10;
+
+/* A bar, its modes, two or more poses and a state. */
+typedef struct scene {
+    sinew_tets *bar;
+    sinew_modal *modal;
+    sinew_modal_state *state;
+    double *poses[4], *frame;
+    double times[4];
+    int keys;
+    double diagonal;
+} scene;
+
+static scene make_scene(int cells, int across, int modes) {
+    sinew_error error;
+    scene s = {.bar = test_bar(cells, across, across, LENGTH, 1, 0.8), .keys = 2};
+    size_t size = sizeof(double) * 3 * (size_t)s.bar->vertex_count;
+    for (int k = 0; k < 4; k++) {
+        s.poses[k] = malloc(size);
+        memcpy(s.poses[k], s.bar->positions, size);
+        s.times[k] = k;
+    }
+    s.frame = malloc(size);
+    s.diagonal = sinew_diagonal(s.bar->vertex_count, s.bar->positions);
+    sinew_modal_options options = sinew_modal_default_options();
+    options.modes = modes;
+    assert_ok(sinew_modal_create_tets(s.bar, &options, NULL, &s.modal, &error));
+    assert_ok(sinew_modal_state_create(s.modal, &s.state, &error));
+    return s;
+}
+
+static void free_scene(scene *s) {
+    sinew_modal_state_destroy(s->state);
+    sinew_modal_destroy(s->modal);
+    for (int k = 0; k < 4; k++) free(s->poses[k]);
+    free(s->frame);
+    sinew_tets_destroy(s->bar);
+}
+
+static sinew_modal_keys keys_of(const scene *s) {
+    return (sinew_modal_keys){
+        .count = s->keys, .times = s->times, .positions = (const double *const *)s->poses};
+}
+
+static sinew_modal_motion *motion_of(const scene *s, const sinew_modal_knobs *knobs) {
+    sinew_error error;
+    sinew_modal_motion *motion;
+    sinew_modal_keys keys = keys_of(s);
+    assert_ok(sinew_modal_motion_create(s->modal, &keys, knobs, NULL, &motion, &error));
+    return motion;
+}
+
+static double distance(const scene *s, const double *a, const double *b) {
+    double most = 0;
+    for (int i = 0; i < s->bar->vertex_count; i++)
+        most = fmax(most, sn_distance(sn_at(a, i), sn_at(b, i)));
+    return most / s->diagonal;
+}
+
+static void assert_keys_met(scene *s, const sinew_modal_motion *motion) {
+    for (int k = 0; k < s->keys; k++) {
+        sinew_modal_frame(motion, s->state, s->times[k], s->frame);
+        assert_below(distance(s, s->frame, s->poses[k]), 1e-9);
+    }
+}
+
+static void key_poses_are_met_with_any_number_of_modes(void **state) {
+    (void)state;
+    const int modes[] = {1, 8, 60};
+    for (int m = 0; m < 3; m++) {
+        scene s = make_scene(12, 2, modes[m]);
+        test_bend(s.bar, LENGTH, 2, s.poses[1]);
+        sinew_modal_motion *motion = motion_of(&s, NULL);
+        assert_keys_met(&s, motion);
+        sinew_modal_motion_info info = sinew_modal_motion_get_info(motion);
+        assert_close(info.captured[0], 1, 1e-12); /* the rest */
+        if (modes[m] == 60) assert_true(info.captured[1] > 0.9);
+        sinew_modal_motion_destroy(motion);
+        free_scene(&s);
+    }
+}
+
+static void assert_sound(scene *s, const sinew_modal_motion *motion, double tolerance) {
+    double rest, volume;
+    test_flipped(s->bar, s->bar->positions, &rest);
+    for (int k = 0; k <= 20; k++) {
+        sinew_modal_frame(motion, s->state, k / 20.0, s->frame);
+        assert_int_equal(test_flipped(s->bar, s->frame, &volume), 0);
+        assert_int_equal(sinew_modal_inverted(motion, s->state), 0);
+        assert_close(volume / rest, 1, tolerance);
+    }
+}
+
+static void large_bends_and_twists_flip_nothing_and_keep_the_volume(void **state) {
+    (void)state;
+    scene s = make_scene(40, 2, 60);
+    const double straight = -1;
+    sinew_modal_knobs knobs = sinew_modal_default_knobs();
+    for (int pose = 0; pose < 4; pose++) {
+        if (pose == 0) test_bend(s.bar, LENGTH, 1.5 * M_PI, s.poses[1]);
+        if (pose > 0) test_twist(s.bar, LENGTH, pose == 1 ? 1.02 : 3, s.poses[1]);
+        uint64_t seed = 5;
+        for (int i = 0; pose == 3 && i < 3 * s.bar->vertex_count; i++)
+            s.poses[1][i] += 0.01 * test_random(&seed);
+        knobs.count = 1, knobs.gamma = knobs.kappa = &straight;
+        sinew_modal_motion *motion = motion_of(&s, &knobs);
+        assert_sound(&s, motion, 0.05);
+        if (pose < 2) { /* and while swinging */
+            sinew_error error;
+            knobs.gamma = knobs.kappa = NULL;
+            assert_ok(sinew_modal_motion_update(motion, &knobs, &error));
+            assert_sound(&s, motion, 0.1);
+        }
+        assert_keys_met(&s, motion);
+        sinew_modal_motion_destroy(motion);
+    }
+    free_scene(&s);
+}
+
+static void straight_knobs_give_the_straight_path(void **state) {
+    (void)state;
+    sinew_error error;
+    scene s = make_scene(12, 2, 20);
+    test_bend(s.bar, LENGTH, 2, s.poses[1]);
+    const double minus = -1, none = 0;
+    sinew_modal_knobs knobs = sinew_modal_default_knobs();
+    sinew_modal_motion *motion = motion_of(&s, NULL);
+    int columns = sinew_modal_motion_get_info(motion).columns;
+    double *from = malloc(sizeof(double) * 3 * (size_t)columns), *to = from + columns;
+    double *at = to + columns;
+    sinew_modal_motion_weights(motion, 0, from);
+    sinew_modal_motion_weights(motion, 1, to);
+    for (int way = 0; way < 2; way++) {
+        knobs.count = 1;
+        knobs.gamma = knobs.kappa = way ? NULL : &minus;
+        knobs.amplitude = way ? &none : NULL;
+        assert_ok(sinew_modal_motion_update(motion, &knobs, &error));
+        for (int k = 0; k <= 10; k++) {
+            sinew_modal_motion_weights(motion, k / 10.0, at);
+            for (int i = 0; i < columns; i++)
+                assert_close(at[i], from[i] + (to[i] - from[i]) * k / 10, 1e-10);
+        }
+        assert_keys_met(&s, motion);
+    }
+    free(from);
+    sinew_modal_motion_destroy(motion);
+    free_scene(&s);
+}
+
+static void every_knob_leaves_the_keys_exact_and_changes_the_path(void **state) {
+    (void)state;
+    sinew_error error;
+    scene s = make_scene(12, 2, 20);
+    test_bend(s.bar, LENGTH, 2, s.poses[1]);
+    sinew_modal_motion *motion = motion_of(&s, NULL);
+    double *standard = malloc(sizeof(double) * 3 * (size_t)s.bar->vertex_count);
+    sinew_modal_frame(motion, s.state, 0.4, standard);
+    const double half = 0.5, minus = -0.5;
+    for (int knob = 0; knob < 11; knob++) {
+        sinew_modal_knobs knobs = sinew_modal_default_knobs();
+        knobs.count = 1;
+        if (knob == 0) knobs.swings = 3;
+        if (knob == 1) knobs.frequency = 2.2;
+        if (knob == 2) knobs.damping = 0.5;
+        if (knob == 3) knobs.alpha_mass = 4;
+        if (knob == 4) knobs.alpha_stiffness = 0.01;
+        if (knob == 5) knobs.rest_offset = 0.6;
+        if (knob == 6) knobs.stiffness = 4;
+        if (knob == 7) knobs.wiggly = true;
+        if (knob == 8) knobs.gamma = &minus;
+        if (knob == 9) knobs.kappa = &half;
+        if (knob == 10) knobs.amplitude = &half;
+        assert_ok(sinew_modal_motion_update(motion, &knobs, &error));
+        assert_keys_met(&s, motion);
+        sinew_modal_frame(motion, s.state, 0.4, s.frame);
+        assert_true(distance(&s, s.frame, standard) > 1e-5);
+    }
+    free(standard);
+    sinew_modal_motion_destroy(motion);
+    free_scene(&s);
+}
+
+/* Scaling lengths by 1000 and the density by 10: the same motion, 1000 times as large. */
+static void default_units_do_not_depend_on_size_or_density(void **state) {
+    (void)state;
+    sinew_error error;
+    scene a = make_scene(10, 2, 20), b = make_scene(10, 2, 20);
+    for (int i = 0; i < 3 * b.bar->vertex_count; i++) b.bar->positions[i] *= 1000;
+    test_bend(a.bar, LENGTH, 2, a.poses[1]);
+    for (int i = 0; i < 3 * a.bar->vertex_count; i++) {
+        b.poses[0][i] = 1000 * a.poses[0][i];
+        b.poses[1][i] = 1000 * a.poses[1][i];
+    }
+    sinew_modal_destroy(b.modal);
+    sinew_modal_state_destroy(b.state);
+    sinew_modal_options options = sinew_modal_default_options();
+    options.modes = 20, options.density *= 10;
+    assert_ok(sinew_modal_create_tets(b.bar, &options, NULL, &b.modal, &error));
+    assert_ok(sinew_modal_state_create(b.modal, &b.state, &error));
+    sinew_modal_motion *first = motion_of(&a, NULL), *second = motion_of(&b, NULL);
+    for (int k = 0; k <= 8; k++) {
+        sinew_modal_frame(first, a.state, k / 5.0, a.frame);
+        sinew_modal_frame(second, b.state, k / 5.0, b.frame);
+        for (int i = 0; i < 3 * a.bar->vertex_count; i++) b.frame[i] /= 1000;
+        assert_below(distance(&a, a.frame, b.frame), 1e-6);
+    }
+    sinew_modal_motion_destroy(first), sinew_modal_motion_destroy(second);
+    free_scene(&a), free_scene(&b);
+}
+
+static void four_keys_are_met_smoothly_and_rung_out(void **state) {
+    (void)state;
+    scene s = make_scene(12, 2, 20);
+    test_bend(s.bar, LENGTH, 2, s.poses[1]);
+    test_twist(s.bar, LENGTH, 0.4, s.poses[2]);
+    for (int i = 0; i < s.bar->vertex_count; i++) /* moved and turned as a whole, too */
+        sn_put(s.poses[3], i,
+               sn_add(sn_mat3_apply(sn_rotation_exp(sn_v3(0, 1.2, 0)), sn_at(s.poses[1], i)),
+                      sn_v3(3, 0, 1)));
+    s.keys = 4;
+    sinew_modal_motion *motion = motion_of(&s, NULL);
+    assert_keys_met(&s, motion);
+    double *before = malloc(sizeof(double) * 6 * (size_t)s.bar->vertex_count);
+    double *after = before + 3 * s.bar->vertex_count;
+    for (int k = 1; k < 3; k++) { /* no jump in velocity at inner keys but the residual's own */
+        const double h = 1e-4;
+        sinew_modal_frame(motion, s.state, s.times[k] - h, before);
+        sinew_modal_frame(motion, s.state, s.times[k] + h, after);
+        assert_below(distance(&s, before, s.poses[k]), 10 * h);
+        assert_below(distance(&s, after, s.poses[k]), 10 * h);
+    }
+    sinew_modal_frame(motion, s.state, 40, s.frame);
+    assert_below(distance(&s, s.frame, s.poses[3]), 0.02);
+    sinew_modal_frame(motion, s.state, -5, s.frame);
+    assert_below(distance(&s, s.frame, s.poses[0]), 1e-9);
+    free(before);
+    sinew_modal_motion_destroy(motion);
+    free_scene(&s);
+}
+
+static void prescribed_velocities_are_taken(void **state) {
+    (void)state;
+    sinew_error error;
+    scene s = make_scene(12, 2, 30);
+    s.keys = 3;
+    test_bend(s.bar, LENGTH, 0.6, s.poses[1]);
+    double *velocity = malloc(sizeof(double) * 6 * (size_t)s.bar->vertex_count);
+    double *later = velocity + 3 * s.bar->vertex_count;
+    test_bend(s.bar, LENGTH, 0.6 + 1e-5, later);
+    for (int i = 0; i < 3 * s.bar->vertex_count; i++)
+        velocity[i] = 2e5 * (later[i] - s.poses[1][i]); /* bending by 2 radians a second */
+    const double *velocities[3] = {NULL, velocity, NULL};
+    sinew_modal_keys keys = keys_of(&s);
+    keys.velocities = velocities;
+    sinew_modal_knobs knobs = sinew_modal_default_knobs();
+    knobs.rate = 0;
+    sinew_modal_motion *motion;
+    assert_ok(sinew_modal_motion_create(s.modal, &keys, &knobs, NULL, &motion, &error));
+    const double h = 1e-4;
+    sinew_modal_frame(motion, s.state, 1 + h, later);
+    sinew_modal_frame(motion, s.state, 1 - h, s.frame);
+    double miss = 0, whole = 0;
+    for (int i = 0; i < 3 * s.bar->vertex_count; i++) {
+        double v = (later[i] - s.frame[i]) / (2 * h);
+        miss += (v - velocity[i]) * (v - velocity[i]), whole += velocity[i] * velocity[i];
+    }
+    assert_below(sqrt(miss / whole), 0.1); /* what the modes do not express is blended linearly */
+    free(velocity);
+    sinew_modal_motion_destroy(motion);
+    free_scene(&s);
+}
+
+static void inner_keys_are_passed_whatever_the_knobs(void **state) {
+    (void)state;
+    sinew_error error;
+    scene s = make_scene(12, 2, 20);
+    test_bend(s.bar, LENGTH, 2, s.poses[1]);
+    test_twist(s.bar, LENGTH, 0.4, s.poses[2]);
+    test_bend(s.bar, LENGTH, -1, s.poses[3]);
+    const double inner_times[2] = {0.3, 0.7};
+    sinew_modal_keys keys = keys_of(&s);
+    keys.inner_count = 2, keys.inner_times = inner_times;
+    keys.inner_positions = (const double *const *)s.poses + 2;
+    sinew_modal_motion *motion;
+    assert_ok(sinew_modal_motion_create(s.modal, &keys, NULL, NULL, &motion, &error));
+    sinew_modal_knobs knobs = sinew_modal_default_knobs();
+    for (int way = 0; way < 3; way++) {
+        knobs.damping = 0.1 * way, knobs.swings = 1 + way;
+        assert_ok(sinew_modal_motion_update(motion, &knobs, &error));
+        for (int i = 0; i < 2; i++) {
+            sinew_modal_frame(motion, s.state, inner_times[i], s.frame);
+            assert_below(distance(&s, s.frame, s.poses[2 + i]), 1e-9);
+        }
+        assert_keys_met(&s, motion);
+    }
+    sinew_modal_motion_destroy(motion);
+    free_scene(&s);
+}
+
+static void mixing_goes_from_the_given_motion_to_the_modal_one(void **state) {
+    (void)state;
+    sinew_error error;
+    scene s = make_scene(12, 2, 20);
+    test_bend(s.bar, LENGTH, 2, s.poses[1]);
+    test_bend(s.bar, LENGTH, 0.9, s.poses[2]);
+    sinew_modal_motion *motion = motion_of(&s, NULL);
+    double *other = malloc(sizeof(double) * 3 * (size_t)s.bar->vertex_count);
+    assert_ok(sinew_modal_frame_mixed(motion, s.state, 0.4, s.poses[2], 0, s.frame, &error));
+    assert_below(distance(&s, s.frame, s.poses[2]), 1e-9);
+    sinew_modal_frame(motion, s.state, 0.4, other);
+    assert_ok(sinew_modal_frame_mixed(motion, s.state, 0.4, s.poses[2], 1, s.frame, &error));
+    assert_below(distance(&s, s.frame, other), 1e-9);
+    assert_ok(sinew_modal_frame_mixed(motion, s.state, 0.4, s.poses[2], 0.5, s.frame, &error));
+    double volume, rest;
+    test_flipped(s.bar, s.bar->positions, &rest);
+    assert_int_equal(test_flipped(s.bar, s.frame, &volume), 0);
+    assert_close(volume / rest, 1, 0.05);
+    free(other);
+    sinew_modal_motion_destroy(motion);
+    free_scene(&s);
+}
+
+static void falling_parts_follow_a_parabola(void **state) {
+    (void)state;
+    scene s = make_scene(6, 2, 4);
+    for (int i = 0; i < s.bar->vertex_count; i++)
+        sn_put(s.poses[1], i, sn_add(sn_at(s.poses[0], i), sn_v3(1, 0, 0)));
+    sinew_modal_knobs knobs = sinew_modal_default_knobs();
+    knobs.gravity[1] = -9.81;
+    sinew_modal_motion *motion = motion_of(&s, &knobs);
+    for (int k = 0; k <= 10; k++) {
+        double t = k / 10.0, shift[3] = {t, -9.81 / 2 * t * (t - 1), 0};
+        sinew_modal_frame(motion, s.state, t, s.frame);
+        for (int i = 0; i < 3 * s.bar->vertex_count; i++)
+            assert_close(s.frame[i], s.poses[0][i] + shift[i % 3], 1e-9);
+    }
+    sinew_modal_motion_destroy(motion);
+    free_scene(&s);
+}
+
+static void curves_over_modes_pass_their_points_without_overshoot(void **state) {
+    (void)state;
+    sinew_error error;
+    const double numbers[] = {0, 5, 20, 40}, points[] = {1, 1, -0.5, 0.5};
+    double values[60];
+    assert_ok(sinew_modal_curve(4, numbers, points, 60, values, &error));
+    assert_close(values[0], 1, 0);
+    assert_close(values[5], 1, 1e-15);
+    assert_close(values[20], -0.5, 1e-15);
+    assert_close(values[59], 0.5, 0);
+    for (int i = 0; i < 60; i++) assert_true(fabs(values[i] - 0.25) <= 0.75 + 1e-12);
+    for (int i = 1; i <= 20; i++) assert_true(values[i] <= values[i - 1] + 1e-15);
+    const double wrong[] = {0, 0};
+    assert_int_equal(sinew_modal_curve(2, wrong, points, 60, values, &error), SINEW_BAD_INPUT);
+}
+
+static void threads_give_the_same_bits(void **state) {
+    (void)state;
+    double *results[2];
+    for (int threads = 1; threads <= 2; threads++) {
+        sinew_set_threads(threads);
+        scene s = make_scene(20, 2, 30);
+        test_bend(s.bar, LENGTH, 2, s.poses[1]);
+        sinew_modal_motion *motion = motion_of(&s, NULL);
+        sinew_modal_frame(motion, s.state, 0.37, s.frame);
+        results[threads - 1] = s.frame;
+        s.frame = NULL;
+        sinew_modal_motion_destroy(motion);
+        free_scene(&s);
+    }
+    sinew_set_threads(0);
+    assert_memory_equal(results[0], results[1], sizeof(double) * 3 * 21 * 9);
+    free(results[0]), free(results[1]);
+}
+
+static void expect_bad(const scene *s, const sinew_modal_keys *keys, const char *word) {
+    sinew_error error;
+    sinew_modal_motion *motion;
+    assert_int_equal(sinew_modal_motion_create(s->modal, keys, NULL, NULL, &motion, &error),
+                     SINEW_BAD_INPUT);
+    assert_null(motion);
+    if (!strstr(error.message, word)) fail_msg("'%s' lacks '%s'", error.message, word);
+}
+
+static void bad_keys_and_knobs_are_refused_with_a_reason(void **state) {
+    (void)state;
+    sinew_error error;
+    scene s = make_scene(6, 2, 10);
+    sinew_modal_keys keys = keys_of(&s);
+    keys.count = 1, expect_bad(&s, &keys, "two keys"), keys.count = 2;
+    s.times[1] = 0, expect_bad(&s, &keys, "both at");
+    s.times[1] = -1, expect_bad(&s, &keys, "out of order");
+    s.times[1] = NAN, expect_bad(&s, &keys, "not finite");
+    s.times[1] = 1;
+    for (int i = 0; i < s.bar->vertex_count; i++) s.poses[1][3 * i] *= -1;
+    expect_bad(&s, &keys, "mirror");
+    s.poses[1][7] = INFINITY, expect_bad(&s, &keys, "key 1: vertex 2");
+    memcpy(s.poses[1], s.poses[0], sizeof(double) * 3 * (size_t)s.bar->vertex_count);
+    const double outside[1] = {1.5};
+    keys.inner_count = 1, keys.inner_times = outside;
+    keys.inner_positions = (const double *const *)s.poses;
+    expect_bad(&s, &keys, "inner key 0");
+    keys.inner_count = 0;
+    sinew_modal_motion *motion = motion_of(&s, NULL);
+    const double two = 2;
+    for (int way = 0; way < 9; way++) {
+        sinew_modal_knobs knobs = sinew_modal_default_knobs();
+        knobs.count = 1;
+        if (way == 0) knobs.swings = 0;
+        if (way == 1) knobs.damping = -1;
+        if (way == 2) knobs.rest_offset = 2;
+        if (way == 3) knobs.kappa = &two;
+        if (way == 4) knobs.gamma = &two;
+        if (way == 5) knobs.stiffness = NAN;
+        if (way == 6) knobs.frequency = INFINITY;
+        if (way == 7) knobs.gravity[2] = NAN;
+        if (way == 8) knobs.rate = -1;
+        assert_int_equal(sinew_modal_motion_update(motion, &knobs, &error), SINEW_BAD_INPUT);
+    }
+    assert_keys_met(&s, motion); /* a refused knob leaves the motion usable */
+    sinew_modal_motion_destroy(motion);
+    free_scene(&s);
+}
+
+static void bad_bodies_are_refused_with_a_reason(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_modal *modal;
+    sinew_tets *bar = test_bar(3, 1, 1, 3, 1, 1);
+    sinew_modal_options options = sinew_modal_default_options();
+    options.modes = 1000;
+    assert_int_equal(sinew_modal_create_tets(bar, &options, NULL, &modal, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "1000 modes"));
+    for (int way = 0; way < 6; way++) {
+        options = sinew_modal_default_options();
+        options.modes = 5;
+        if (way == 0) options.density = 0;
+        if (way == 1) options.poisson = 0.5;
+        if (way == 2) options.young = -1;
+        if (way == 3) options.modes = 0;
+        if (way == 4) options.thickness = 0;
+        if (way == 5) options.cells = 1;
+        assert_int_equal(sinew_modal_create_tets(bar, &options, NULL, &modal, &error),
+                         SINEW_BAD_INPUT);
+        assert_null(modal);
+    }
+    options = sinew_modal_default_options();
+    options.modes = 5;
+    int swap = bar->tets[1];
+    bar->tets[1] = bar->tets[2], bar->tets[2] = swap;
+    assert_int_equal(sinew_modal_create_tets(bar, &options, NULL, &modal, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "tet 0 is inside out"));
+    bar->tets[1] = bar->tets[3];
+    assert_int_equal(sinew_modal_create_tets(bar, &options, NULL, &modal, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "tet 0 is flat"));
+    sinew_tets_destroy(bar);
+}
+
+static void modes_come_back_from_the_cache_bit_by_bit(void **state) {
+    (void)state;
+    sinew_error error;
+    char folder[256];
+    snprintf(folder, sizeof folder, "%s/modes", test_folder());
+    sinew_cache *cache;
+    assert_ok(sinew_cache_open(folder, 0, &cache, &error));
+    sinew_tets *bar = test_bar(8, 2, 2, LENGTH, 1, 1);
+    sinew_modal_options options = sinew_modal_default_options();
+    options.modes = 12, options.cache = cache;
+    sinew_modal *first, *second, *third;
+    assert_ok(sinew_modal_create_tets(bar, &options, NULL, &first, &error));
+    assert_ok(sinew_modal_create_tets(bar, &options, NULL, &second, &error));
+    options.poisson = 0.2;
+    assert_ok(sinew_modal_create_tets(bar, &options, NULL, &third, &error));
+    assert_false(sinew_modal_get_info(first).from_cache);
+    assert_true(sinew_modal_get_info(second).from_cache);
+    assert_false(sinew_modal_get_info(third).from_cache);
+    double *a = malloc(sizeof(double) * 6 * (size_t)bar->vertex_count), *b;
+    b = a + 3 * bar->vertex_count;
+    for (int mode = 0; mode < 12; mode++) {
+        assert_ok(sinew_modal_shape(first, mode, 0.1, a, &error));
+        assert_ok(sinew_modal_shape(second, mode, 0.1, b, &error));
+        assert_memory_equal(a, b, sizeof(double) * 3 * (size_t)bar->vertex_count);
+    }
+    assert_int_equal(sinew_modal_shape(first, 12, 0.1, a, &error), SINEW_BAD_INPUT);
+    free(a);
+    sinew_modal_destroy(first), sinew_modal_destroy(second), sinew_modal_destroy(third);
+    sinew_tets_destroy(bar);
+    sinew_cache_close(cache);
+}
+
+/* One end painted ten times as stiff: the slowest bending moves to the soft end. */
+static void painted_stiffness_holds_its_end(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_tets *bar = test_bar(20, 2, 2, LENGTH, 1, 1);
+    double *stiffness = malloc(sizeof(double) * (size_t)bar->tet_count);
+    for (int t = 0; t < bar->tet_count; t++) {
+        double x = bar->positions[3 * bar->tets[4 * t]];
+        stiffness[t] = x < LENGTH / 2 ? 100 : 1;
+    }
+    sinew_modal_options options = sinew_modal_default_options();
+    options.modes = 6;
+    sinew_modal *plain, *painted;
+    assert_ok(sinew_modal_create_tets(bar, &options, NULL, &plain, &error));
+    options.stiffness = stiffness;
+    assert_ok(sinew_modal_create_tets(bar, &options, NULL, &painted, &error));
+    assert_true(sinew_modal_get_info(painted).lambda[0] > sinew_modal_get_info(plain).lambda[0]);
+    sinew_modal_destroy(plain), sinew_modal_destroy(painted);
+    free(stiffness);
+    sinew_tets_destroy(bar);
+}
+
+int test_motion(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(key_poses_are_met_with_any_number_of_modes),
+        cmocka_unit_test(large_bends_and_twists_flip_nothing_and_keep_the_volume),
+        cmocka_unit_test(straight_knobs_give_the_straight_path),
+        cmocka_unit_test(every_knob_leaves_the_keys_exact_and_changes_the_path),
+        cmocka_unit_test(default_units_do_not_depend_on_size_or_density),
+        cmocka_unit_test(four_keys_are_met_smoothly_and_rung_out),
+        cmocka_unit_test(prescribed_velocities_are_taken),
+        cmocka_unit_test(inner_keys_are_passed_whatever_the_knobs),
+        cmocka_unit_test(mixing_goes_from_the_given_motion_to_the_modal_one),
+        cmocka_unit_test(falling_parts_follow_a_parabola),
+        cmocka_unit_test(curves_over_modes_pass_their_points_without_overshoot),
+        cmocka_unit_test(threads_give_the_same_bits),
+        cmocka_unit_test(bad_keys_and_knobs_are_refused_with_a_reason),
+        cmocka_unit_test(bad_bodies_are_refused_with_a_reason),
+        cmocka_unit_test(modes_come_back_from_the_cache_bit_by_bit),
+        cmocka_unit_test(painted_stiffness_holds_its_end),
+    };
+    return cmocka_run_group_tests_name("motion", tests, NULL, NULL);
+}
