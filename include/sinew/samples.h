@@ -3,8 +3,6 @@
  *   name     what it is                                  made to show
  *   bar      rounded bar, bent and twisted               large rotations, several turns
  *   arm      upper arm, forearm and mitten               elbow, forearm twist
- *   face     head with eyes, teeth, tongue and brows     the 52 ARKit sliders, lids and lips that
- * close
  *
  * Lengths are metres, y is up, the front looks along +z. Surfaces are quads, outside
  * counter-clockwise. The same name and options give the same bits every time, on any number of

@@ -46,18 +46,29 @@ typedef struct sn_format {
     sinew_status (*write_markers)(const sinew_markers *markers, sn_buffer *out, sinew_error *error);
     sinew_status (*read_tets)(const sn_source *source, sinew_tets **tets, sinew_error *error);
     sinew_status (*write_tets)(const sinew_tets *tets, sn_buffer *out, sinew_error *error);
+    /* The second file of a pair, with the same stem and this ending. */
+    const char *beside_ending;
+    sinew_status (*write_tets_beside)(const sinew_tets *tets, sn_buffer *out, sinew_error *error);
     sinew_status (*read_frames)(const sn_source *source, sinew_frames **frames, sinew_error *error);
     const sn_frame_sink *write_frames;
 } sn_format;
 
 extern const sn_format sn_format_obj;
 extern const sn_format sn_format_ply;
+extern const sn_format sn_format_off;
 extern const sn_format sn_format_glb;
 extern const sn_format sn_format_gltf;
+extern const sn_format sn_format_medit;
+extern const sn_format sn_format_tetgen_node;
+extern const sn_format sn_format_tetgen_ele;
+extern const sn_format sn_format_usda;
 extern const sn_format sn_format_pc2;
+extern const sn_format sn_format_mdd;
 extern const sn_format sn_format_curves_csv;
 extern const sn_format sn_format_livelink;
 extern const sn_format sn_format_markers_csv;
+extern const sn_format sn_format_c3d;
+extern const sn_format sn_format_trc;
 
 /* All of them, ended by NULL. */
 const sn_format *const *sn_formats(void);

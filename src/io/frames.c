@@ -23,6 +23,12 @@ sinew_status sn_frames_create(int vertex_count, int frame_count, double start, d
     return SINEW_OK;
 }
 
+double sn_frames_rate(int count, double length) {
+    if (count < 2 || !(length > 0)) return SINEW_FRAMES_DEFAULT_RATE;
+    double rate = (count - 1) / length, whole = round(rate);
+    return whole > 0 && fabs(rate - whole) < 1e-4 * whole ? whole : rate;
+}
+
 void sinew_frames_destroy(sinew_frames *frames) {
     if (!frames) return;
     sn_free(frames->positions);

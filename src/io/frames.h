@@ -37,5 +37,8 @@ struct sn_frame_sink {
 /* Frames whose positions are not yet filled in. */
 sinew_status sn_frames_create(int vertex_count, int frame_count, double start, double rate,
                               sinew_frames **frames, sinew_error *error);
+/* Frames per second of `count` frames whose first and last lie `length` seconds apart, the nearest
+ * whole number where the times are only rounded; the default rate for a single frame. */
+double sn_frames_rate(int count, double length);
 
 #endif

@@ -271,7 +271,7 @@ static double even_rate(const sinew_curves *curves) {
     double step = (curves->times[n - 1] - curves->times[0]) / (n - 1);
     for (int k = 1; k < n; k++)
         if (fabs(curves->times[k] - curves->times[0] - k * step) > 1e-3 * step) return 0;
-    return 1 / step;
+    return sn_frames_rate(n, curves->times[n - 1] - curves->times[0]);
 }
 
 /* f0 + sum of weights times displacements: weights are of targets here, not of sliders. */

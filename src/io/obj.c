@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "io/names.h"
+#include "io/obj_sequence.h"
 #include "io/text.h"
 
 /* Everything read so far. */
@@ -283,6 +284,12 @@ static void write_face(const sinew_mesh *mesh, int face, sn_buffer *out) {
     sn_buffer_char(out, '\n');
 }
 
+/* A name ends with its line: line feeds become blanks, and a last backslash would join the next. */
+static void write_name(sn_buffer *out, const char *name) {
+    for (const char *c = name; *c; c++)
+        sn_buffer_char(out, *c == '\n' || *c == '\r' || (*c == '\\' && !c[1]) ? ' ' : *c);
+}
+
 static sinew_status write_mesh(const sinew_mesh *mesh, sn_buffer *out, sinew_error *error) {
     (void)error;
     for (int v = 0; v < mesh->vertex_count; v++) {
@@ -305,7 +312,7 @@ static sinew_status write_mesh(const sinew_mesh *mesh, sn_buffer *out, sinew_err
         int part = mesh->part_count == 0 ? -1 : mesh->face_part ? mesh->face_part[f] : 0;
         if (part != current) {
             sn_buffer_text(out, part >= 0 ? "g " : "g");
-            if (part >= 0) sn_buffer_text(out, mesh->part_names[part]);
+            if (part >= 0) write_name(out, mesh->part_names[part]);
             sn_buffer_char(out, '\n');
             current = part;
         }
@@ -321,4 +328,5 @@ const sn_format sn_format_obj = {
         SN_HOLDS_POLYGONS | SN_HOLDS_UVS | SN_HOLDS_NORMALS | SN_HOLDS_PARTS | SN_HOLDS_DOUBLES,
     .read_mesh = read_mesh,
     .write_mesh = write_mesh,
+    .write_frames = &sn_obj_sequence_sink,
 };

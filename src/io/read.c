@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "io/format.h"
+#include "io/obj_sequence.h"
 
 /* The first format with this ending that `can` read the kind of thing and recognises the file. */
 static const sn_format *find_reader(const sn_source *source, bool (*can)(const sn_format *)) {
@@ -79,6 +80,10 @@ sinew_status sinew_tets_read(const char *path, sinew_tets **tets, sinew_error *e
 }
 
 sinew_status sinew_frames_read(const char *path, sinew_frames **frames, sinew_error *error) {
+    if (path && frames && sn_has_ending(path, "obj")) {
+        *frames = NULL;
+        return sn_obj_sequence_read(path, frames, error);
+    }
     READ(path, read_frames, "frames", frames, error);
     return SINEW_OK;
 }

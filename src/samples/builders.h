@@ -14,7 +14,6 @@ static inline double sn_radians(double degrees) {
 
 /* Each makes its rig with about `vertices` vertices. */
 sinew_status sn_sample_bar(int vertices, sinew_rig **rig, sinew_error *error);
-sinew_status sn_sample_face(int vertices, sinew_rig **rig, sinew_error *error);
 sinew_status sn_sample_arm(int vertices, sinew_rig **rig, sinew_error *error);
 
 /* A closed quad mesh with a name. */
@@ -22,7 +21,7 @@ sinew_status sn_quad_mesh(const char *name, int vertex_count, const double *posi
                           int face_count, const int *quads, sinew_mesh **mesh, sinew_error *error);
 
 /* Adds a region of all vertices for which `inside` says so. */
-typedef bool sn_region_test(int vertex, const double *position, const void *user);
+typedef bool sn_region_test(const double *position, const void *user);
 sinew_status sn_add_region(sinew_rig *rig, const char *name, sn_region_test *inside,
                            const void *user, sinew_error *error);
 

@@ -7,4 +7,6 @@ int test_frames(void);
 int test_rigs(void);
 int test_tables(void);
 int test_glb(void);
+int test_meshes(void);
+int test_captures(void);
 #endif

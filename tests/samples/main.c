@@ -5,7 +5,5 @@ int main(void) {
     int failed = 0;
     failed += test_rules();
     failed += test_limbs();
-    failed += test_meshes();
-    failed += test_faces();
     return failed != 0;
 }
