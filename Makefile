@@ -31,8 +31,8 @@ studio: all ## the local page
 bench: all ## named benchmark cases: table, JSON and plot under build/bench
 	@scripts/bench $(BUILD) $(CASES)
 
-evidence: all ## long tables over real data (needs SINEW_DATA)
-	@scripts/evidence $(BUILD)
+evidence: all ## long tables over real data (needs SINEW_DATA); TABLES=words picks some
+	@scripts/evidence $(BUILD) $(TABLES)
 
 install: all ## install under PREFIX
 	@meson configure $(BUILD) -Dprefix=$(PREFIX) && meson install -C $(BUILD)

@@ -68,6 +68,8 @@ def main():
                 continue
             run(f"{folder} {room}", [str(executable)], environment)
     run("lint", [str(ROOT / "scripts" / "lint")])
+    if sys.argv[1:]:
+        run("docs and install", [str(ROOT / "scripts" / "check-docs"), sys.argv[1]])
     for packages in sorted((ROOT / "scripts" / "packages").glob("*.txt")):
         group = packages.stem
         suite = ROOT / "scripts" / f"test-{group}"
