@@ -2,6 +2,7 @@
 #define TESTS_MESH_GROUPS_H
 int test_cages(void);
 int test_checks(void);
+int test_hostile(void);
 int test_intersections(void);
 int test_operators(void);
 int test_polygons(void);

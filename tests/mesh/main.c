@@ -12,5 +12,6 @@ int main(void) {
     failed += test_checks();
     failed += test_tetrahedra();
     failed += test_cages();
+    failed += test_hostile();
     return failed != 0;
 }
