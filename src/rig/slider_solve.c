@@ -26,6 +26,7 @@ struct sn_slider_work {
     double *derivatives;
     double *gradient, *step, *trial, *lower, *upper; /* slider_count */
     double *columns, *small;                         /* for fixed sliders, see solve_fixed */
+    bool *held;                                      /* slider_count */
     int *fixed_list, *kept_list;
     int fixed_count; /* of kept_list, whose columns are there; -1: none */
     signed char *sign;
@@ -58,11 +59,13 @@ sinew_status sn_slider_work_create(const sinew_slider_space *space, sn_slider_wo
     made->small = SN_NEW0(double, FEW_FIXED *FEW_FIXED + FEW_FIXED);
     made->fixed_list = SN_NEW0(int, s);
     made->kept_list = SN_NEW0(int, s);
+    made->held = SN_NEW0(bool, s);
     made->sign = SN_NEW0(signed char, s);
     bool all = made->hessian && made->factor && made->activations && made->start &&
                made->target_gradient && made->target_scratch && made->derivatives &&
                made->gradient && made->step && made->trial && made->lower && made->upper &&
-               made->columns && made->small && made->fixed_list && made->kept_list && made->sign;
+               made->columns && made->small && made->fixed_list && made->kept_list && made->held &&
+               made->sign;
     sinew_status status = all ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK) status = sn_box_qp_create((int)s, &made->box, error);
     if (status != SINEW_OK) {
@@ -92,6 +95,7 @@ void sn_slider_work_destroy(sn_slider_work *work) {
     sn_free(work->small);
     sn_free(work->fixed_list);
     sn_free(work->kept_list);
+    sn_free(work->held);
     sn_free(work->sign);
     sn_free(work);
 }
@@ -108,17 +112,24 @@ static void build_hessian(sn_slider_work *work, const sn_slider_problem *problem
     work->factored = false;
 }
 
-/* The factor of H, with as little added to the diagonal as a singular matrix needs: sliders that
- * move nothing, or targets that are there twice, then share the answer evenly. */
+/* The factor of H. A singular H (sliders that move nothing, targets that are there twice) gets a
+ * little on its diagonal, so that such sliders share the answer evenly. A pivot that rounding alone
+ * could have left counts as singular: its factor would be noise. */
 static void factor(sn_slider_work *work) {
     size_t s = (size_t)work->space->rig->slider_count;
     double trace = 0;
     for (size_t i = 0; i < s; i++) trace += work->hessian[i * s + i];
     double unit = trace > 0 ? trace / (double)s : 1;
-    for (double extra = 0; extra < 1; extra = extra == 0 ? 1e-13 : 10 * extra) {
+    for (double extra = 0; extra < 1; extra = extra == 0 ? 1e-10 : 10 * extra) {
         memcpy(work->factor, work->hessian, sizeof(double) * s * s);
         for (size_t i = 0; i < s; i++) work->factor[i * s + i] += extra * unit;
-        if (sn_dense_cholesky((int)s, work->factor, NULL) == SINEW_OK) break;
+        if (sn_dense_cholesky((int)s, work->factor, NULL) != SINEW_OK) continue;
+        bool clear = true;
+        for (size_t i = 0; i < s; i++) {
+            double pivot = work->factor[i * s + i];
+            if (extra == 0 && !(pivot * pivot > 1e-13 * work->hessian[i * s + i])) clear = false;
+        }
+        if (clear) break;
     }
     work->factored = true;
     work->fixed_count = -1;
@@ -171,7 +182,7 @@ static void step_limits(sn_slider_work *work, const sn_slider_problem *problem,
         double home = problem->base[i] - weights[i];
         if (signs && work->sign[i] > 0) low = fmax(low, home);
         if (signs && work->sign[i] < 0) high = fmin(high, home);
-        if (problem->fixed && problem->fixed[i]) low = high = home;
+        if (problem->fixed && problem->fixed[i]) low = high = 0;
         work->lower[i] = fmin(low, high);
         work->upper[i] = high;
     }
@@ -293,53 +304,85 @@ static sn_slider_solution solve_linear(sn_slider_work *work, const sn_slider_pro
     return solution;
 }
 
-/* In-betweens and combinations: steps with a line search. At a kink of a(w) the slope upwards may
- * promise what the way down does not keep; then the Jacobian is taken a little along the step. */
+/* Sliders that sit on a knot between two shapes, where a(w) has a kink. */
+static void find_kinks(const sn_slider_work *work, const double *weights, bool *at_kink) {
+    const sinew_rig *rig = work->space->rig;
+    const double near = 1e-4;
+    memset(at_kink, 0, sizeof *at_kink * (size_t)rig->slider_count);
+    for (int k = 0; k < rig->target_count; k++) {
+        const sn_hat *hat = &work->space->plan->hats[k];
+        int s = rig->targets[k].slider;
+        if (s < 0) continue;
+        bool between = isfinite(hat->previous) && isfinite(hat->next);
+        if (between && fabs(weights[s] - hat->at) < near) at_kink[s] = true;
+        /* the neutral, when it lies between two shapes */
+        if (isfinite(hat->low_end) && hat->low_end == rig->sliders[s].rest &&
+            fabs(weights[s] - hat->low_end) < near)
+            at_kink[s] = true;
+    }
+}
+
+/* How the Jacobian is taken. At a kink of a(w) the slope upwards may promise what the way down does
+ * not keep: then it is taken a little along the failed step, and if that fails too, sliders that
+ * sit on a knot stay there and the others go on. */
+typedef enum stage { PLAIN, ALONG, HOLDING, STAGES } stage;
+
+static void linearise(sn_slider_work *work, const sn_slider_problem *problem, stage now,
+                      const double *weights) {
+    int s = work->space->rig->slider_count;
+    for (int i = 0; i < s; i++)
+        work->trial[i] = weights[i] + (now == ALONG ? 1e-6 * copysign(1, work->step[i]) : 0);
+    sn_activations(work->space->plan, work->trial, NULL, work->derivatives);
+    build_hessian(work, problem);
+    sn_pull_back(work->space, work->derivatives, work->target_gradient, work->gradient);
+    for (int i = 0; i < s; i++)
+        work->gradient[i] += problem->ridge * (weights[i] - problem->base[i]);
+    find_kinks(work, weights, work->held);
+    for (int i = 0; i < s; i++)
+        work->held[i] = (now == HOLDING && work->held[i]) || (problem->fixed && problem->fixed[i]);
+}
+
+/* In-betweens and combinations: steps with a line search. */
 static sn_slider_solution solve_curved(sn_slider_work *work, const sn_slider_problem *problem,
                                        double *weights) {
-    const sinew_slider_space *space = work->space;
-    int s = space->rig->slider_count;
+    int s = work->space->rig->slider_count;
     sn_slider_solution solution = {.residual = INFINITY};
-    double price = 0, value = 0;
-    bool across = false; /* the Jacobian was taken across a kink */
+    sn_slider_problem local = *problem;
+    local.fixed = work->held;
+    double price = 0;
+    stage now = PLAIN;
     memcpy(weights, problem->base, sizeof(double) * (size_t)s);
     memset(work->step, 0, sizeof(double) * (size_t)s);
     work->version = -1;
     while (solution.iterations < problem->iteration_limit) {
         solution.iterations++;
-        for (int i = 0; i < s; i++)
-            work->trial[i] = weights[i] + (across ? 1e-6 * copysign(1, work->step[i]) : 0);
-        sn_activations(space->plan, work->trial, NULL, work->derivatives);
-        build_hessian(work, problem);
-        value = objective(work, problem, price, weights);
-        sn_pull_back(space, work->derivatives, work->target_gradient, work->gradient);
-        for (int i = 0; i < s; i++)
-            work->gradient[i] += problem->ridge * (weights[i] - problem->base[i]);
-        if (solution.iterations == 1 && problem->few > 0) price = price_of(work, problem);
+        double value = objective(work, problem, price, weights);
+        linearise(work, problem, now, weights);
+        if (solution.iterations == 1 && problem->few > 0) {
+            price = price_of(work, problem);
+            value = objective(work, problem, price, weights);
+        }
         if (sn_box_qp_set_matrix(work->box, work->hessian, NULL) != SINEW_OK) return solution;
-        bool good = solve_step(work, problem, price, weights);
+        bool good = solve_step(work, &local, price, weights);
         double largest = 0, t = 1;
         for (int i = 0; i < s; i++) largest = fmax(largest, fabs(work->step[i]));
         if (!good || !isfinite(largest)) return solution;
         bool lower = false;
-        for (; t > 1e-6 && !lower; t *= 0.5) {
+        for (; t > 1e-6; t *= 0.5) {
             for (int i = 0; i < s; i++) work->trial[i] = weights[i] + t * work->step[i];
             lower = objective(work, problem, price, work->trial) < value;
             if (lower) break;
         }
-        if (!lower) {
-            solution.residual = 0;
-            if (across || largest <= problem->tolerance) {
-                solution.converged = true; /* no way down on either side */
-                return solution;
-            }
-            across = true;
+        if (lower) memcpy(weights, work->trial, sizeof(double) * (size_t)s);
+        double moved = lower ? t * largest : 0;
+        if (moved > 1e-3 * largest && moved > problem->tolerance) {
+            now = PLAIN;
+            solution.residual = moved;
             continue;
         }
-        memcpy(weights, work->trial, sizeof(double) * (size_t)s);
-        across = false;
-        solution.residual = t * largest;
-        if (solution.residual <= problem->tolerance) {
+        /* No way down, or hardly any: try the next stage before believing it. */
+        if (largest <= problem->tolerance || ++now == STAGES) {
+            solution.residual = moved;
             solution.converged = true;
             return solution;
         }

@@ -191,10 +191,10 @@ static int union_of_targets(const sinew_slider_space *space, const sn_picked_row
     return count;
 }
 
-/* Rows of one sign, scaled by the square root of their factor, as a dense matrix over the columns
- * of the union; returns how many. `space` for them is there. */
-static int pack_rows(const sinew_slider_space *space, const sn_picked_rows *rows, double sign,
-                     int row_limit, int columns, sn_row_pack *pack) {
+/* The rows of one sign, scaled by the square root of their factor, as a dense matrix over the
+ * columns of the union. */
+static void pack_rows(const sinew_slider_space *space, const sn_picked_rows *rows, double sign,
+                      int row_limit, int columns, sn_row_pack *pack) {
     int count = 0;
     memset(pack->rows, 0, sizeof(double) * (size_t)row_limit * (size_t)columns);
     for (int i = 0; i < rows->count; i++) {
@@ -209,7 +209,6 @@ static int pack_rows(const sinew_slider_space *space, const sn_picked_rows *rows
             count++;
         }
     }
-    return count;
 }
 
 static void scatter(const sn_row_pack *pack, int columns, double sign, size_t m, double *matrix) {
@@ -220,24 +219,33 @@ static void scatter(const sn_row_pack *pack, int columns, double sign, size_t m,
     }
 }
 
+/* Picked coordinates of one sign that some target moves. */
+static int count_rows(const sinew_slider_space *space, const sn_picked_rows *rows, double sign) {
+    int count = 0;
+    for (int i = 0; i < rows->count; i++)
+        for (int c = 0; c < 3; c++)
+            count += sign * rows->factors[3 * (size_t)i + (size_t)c] > 0 &&
+                     space->axes[rows->vertices[i]] >> c & 1;
+    return count;
+}
+
 sinew_status sn_add_gram(const sinew_slider_space *space, const sn_picked_rows *rows,
                          sn_row_pack *pack, double *matrix, sinew_error *error) {
     size_t m = (size_t)space->rig->target_count;
     int columns = union_of_targets(space, rows, pack);
     if (columns == 0) return SINEW_OK;
-    for (double sign = 1; sign >= -1; sign -= 2) {
-        int wanted = 0;
-        for (int i = 0; i < rows->count; i++)
-            for (int c = 0; c < 3; c++)
-                wanted += sign * rows->factors[3 * (size_t)i + (size_t)c] > 0 &&
-                          space->axes[rows->vertices[i]] >> c & 1;
-        if (wanted == 0) continue;
-        if (!SN_RESERVE(pack->rows, pack->row_capacity, (size_t)wanted * (size_t)columns) ||
-            !SN_RESERVE(pack->product, pack->product_capacity, (size_t)columns * (size_t)columns))
-            return sn_no_memory(error);
-        pack_rows(space, rows, sign, wanted, columns, pack);
-        sn_dense_gram(wanted, columns, 1, pack->rows, 0, pack->product);
-        scatter(pack, columns, sign, m, matrix);
+    const double signs[2] = {1, -1};
+    int counts[2] = {count_rows(space, rows, 1), count_rows(space, rows, -1)};
+    size_t most = (size_t)(counts[0] > counts[1] ? counts[0] : counts[1]);
+    /* Before anything is added, so that a failure leaves the matrix as it was. */
+    if (!SN_RESERVE(pack->rows, pack->row_capacity, most * (size_t)columns) ||
+        !SN_RESERVE(pack->product, pack->product_capacity, (size_t)columns * (size_t)columns))
+        return sn_no_memory(error);
+    for (int i = 0; i < 2; i++) {
+        if (counts[i] == 0) continue;
+        pack_rows(space, rows, signs[i], counts[i], columns, pack);
+        sn_dense_gram(counts[i], columns, 1, pack->rows, 0, pack->product);
+        scatter(pack, columns, signs[i], m, matrix);
     }
     return SINEW_OK;
 }

@@ -9,6 +9,9 @@ int main(void) {
     failed += test_linear();
     failed += test_curves();
     failed += test_lock();
+    failed += test_lock_more();
+    failed += test_manipulate();
+    failed += test_interference();
     failed += test_rotation_blend();
     failed += test_transfer();
     failed += test_fit();
