@@ -14,38 +14,12 @@
 #include "algebra/dense.h"
 #include "algebra/eigen.h"
 #include "base/threads.h"
+#include "bench.h"
 
-static void report(const char *name, double time, double bound) {
-    printf("%-44s %10.3f ms   bound %10.3f ms   ratio %6.2f\n", name, 1e3 * time, 1e3 * bound,
-           time / bound);
-}
+static bench *table;
 
-/* Bytes per second that all threads together read from an array of this size. */
-static double read_bandwidth(size_t bytes) {
-    size_t count = bytes / sizeof(double) + 64;
-    double *array = malloc(count * sizeof *array), best = INFINITY, sink = 0;
-    for (size_t i = 0; i < count; i++) array[i] = (double)i;
-    for (int round = 0; round < 12; round++) {
-        double begin = sn_now(), sum = 0;
-#pragma omp parallel for simd reduction(+ : sum) num_threads(sn_threads()) schedule(static)
-        for (size_t i = 0; i < count; i++) sum += array[i];
-        best = fmin(best, sn_now() - begin);
-        sink += sum;
-    }
-    free(array);
-    return sink != 0 ? (double)bytes / best : 1;
-}
-
-static double flop_rate(void) {
-    enum { N = 768 };
-    double *A = calloc(N * N, 8), *C = calloc(N * N, 8), best = INFINITY;
-    for (int round = 0; round < 4; round++) {
-        double begin = sn_now();
-        sn_dense_multiply(SN_AS_IS, SN_AS_IS, N, N, N, 1, A, A, 0, C);
-        best = fmin(best, sn_now() - begin);
-    }
-    free(A), free(C);
-    return 2.0 * N * N * N / best;
+static void report(const char *name, double time, double bound, const char *limit) {
+    bench_report(table, name, time, bound, limit);
 }
 
 static void add_edge(sn_triplets *t, int p, int q, int dof, const double *block) {
@@ -142,7 +116,7 @@ static double library_solve(sn_sparse *m, double *b, double *flops) {
     return best;
 }
 
-static void bench_system(const char *name, sn_sparse *matrix) {
+static void run_system(sn_sparse *matrix) {
     sn_cholesky *factor;
     sn_cholesky_work *work;
     char line[96];
@@ -171,14 +145,15 @@ static void bench_system(const char *name, sn_sparse *matrix) {
     }
     size_t values = sn_cholesky_nonzeros(factor);
     double bytes = 8.0 * (double)values, library = library_solve(matrix, b, &flops);
-    printf("%s: %d unknowns, %.2f M values, analysis %.1f ms, CHOLMOD's solve %.3f ms\n", name,
-           matrix->rows, 1e-6 * (double)values, 1e3 * analyzed, 1e3 * library);
-    snprintf(line, sizeof line, "  %s: f32 solve, 3 sides", name);
-    report(line, f32, bytes / read_bandwidth(4 * values));
-    snprintf(line, sizeof line, "  %s: f64 solve, 3 sides", name);
-    report(line, f64, 2 * bytes / read_bandwidth(8 * values));
-    snprintf(line, sizeof line, "  %s: factor", name);
-    report(line, factored, flops / flop_rate());
+    snprintf(line, sizeof line, "read %.1f MB twice", 4e-6 * (double)values);
+    report("f32 solve, 3 sides", f32, bytes / bench_read_bandwidth(table, 0.5 * bytes), line);
+    snprintf(line, sizeof line, "read %.1f MB twice", 8e-6 * (double)values);
+    report("f64 solve, 3 sides", f64, 2 * bytes / bench_read_bandwidth(table, bytes), line);
+    report("CHOLMOD's solve, 3 sides", library, 2 * bytes / bench_read_bandwidth(table, bytes),
+           line);
+    snprintf(line, sizeof line, "%.2f Gflop", 1e-9 * flops);
+    report("factor", factored, flops / bench_flops_double(table), line);
+    report("analysis", analyzed, 0, NULL);
     free(b), free(x), free(single), free(answer);
     sn_cholesky_work_destroy(work);
     sn_cholesky_destroy(factor);
@@ -186,7 +161,7 @@ static void bench_system(const char *name, sn_sparse *matrix) {
 }
 
 /* Bound: as many sweeps over the factor as blocks of four right-hand sides. */
-static void bench_eigen(const char *name, sn_sparse *K, int count) {
+static void run_eigen(sn_sparse *K, int count) {
     size_t n = (size_t)K->columns;
     double *mass = malloc(n * 8), *values = malloc((size_t)count * 8);
     double *vectors = malloc(n * (size_t)count * 8);
@@ -201,8 +176,8 @@ static void bench_eigen(const char *name, sn_sparse *K, int count) {
     if (sn_cholesky_analyze(K, SN_CHOLESKY_AUTO, &factor, NULL) != SINEW_OK) exit(1);
     double bytes = 8.0 * (double)sn_cholesky_nonzeros(factor);
     char line[96];
-    snprintf(line, sizeof line, "%s: %d modes, %d solves", name, count, info.solves);
-    report(line, time, info.solves / 4 * 2 * bytes / read_bandwidth((size_t)bytes));
+    snprintf(line, sizeof line, "%d solves by four", info.solves);
+    report(NULL, time, info.solves / 4 * 2 * bytes / bench_read_bandwidth(table, bytes), line);
     sn_cholesky_destroy(factor);
     sn_sparse_destroy(K);
     free(mass), free(values), free(vectors);
@@ -210,14 +185,15 @@ static void bench_eigen(const char *name, sn_sparse *K, int count) {
 
 /* 946 variables, the right-hand side moved a little between solves; bound: reading H once for each
  * product that a warm solve with one change cannot do without (four). */
-static void bench_box_qp(void) {
+static void run_box_qp(void) {
     enum { N = 946, ROWS = 1200 };
     double *A = malloc(sizeof(double) * N * ROWS), *H = malloc(sizeof(double) * N * N);
     double g[N], low[N], high[N], x[N], warm_time = 0;
     for (int i = 0; i < N * ROWS; i++) A[i] = sin(i * 12.9898 + (i % 97) * (i % 89));
     double begin = sn_now();
     sn_dense_gram(ROWS, N, 1, A, 0, H);
-    report("gram of 1200 x 946", sn_now() - begin, (double)N * N * ROWS / flop_rate());
+    report("gram of 1200 x 946", sn_now() - begin, (double)N * N * ROWS / bench_flops_double(table),
+           "1.07 Gflop");
     for (int i = 0; i < N; i++) g[i] = 300 * sin(i * 7.1), low[i] = 0, high[i] = 1;
     sn_box_qp *qp;
     sn_box_qp_info info;
@@ -226,8 +202,7 @@ static void bench_box_qp(void) {
     if (sn_box_qp_set_matrix(qp, H, NULL) != SINEW_OK) exit(1);
     begin = sn_now();
     if (sn_box_qp_solve(qp, g, low, high, NULL, x, &info, NULL) != SINEW_OK) exit(1);
-    printf("box QP 946, cold: %.1f ms, %d iterations, %d factorizations, %d free\n",
-           1e3 * (sn_now() - begin), info.iterations, info.factorizations, info.free_variables);
+    report("cold", sn_now() - begin, 0, NULL);
     enum { STEPS = 10 };
     for (int step = 0; step < STEPS; step++) {
         for (int i = 0; i < N; i++) g[i] += 0.5 * sin(i * 3.3 + step);
@@ -235,20 +210,48 @@ static void bench_box_qp(void) {
         if (sn_box_qp_solve(qp, g, low, high, &warm, x, &info, NULL) != SINEW_OK) exit(1);
         warm_time += (sn_now() - begin) / STEPS;
     }
-    report("box QP 946, warm", warm_time, 4 * 8.0 * N * N / read_bandwidth(8 * N * N));
+    report("warm", warm_time, 4 * 8.0 * N * N / bench_read_bandwidth(table, 8.0 * N * N),
+           "read H four times");
     sn_box_qp_destroy(qp);
     free(A), free(H);
 }
 
-int main(int count, char **arguments) {
-    bool large = count > 1 && strcmp(arguments[1], "--large") == 0;
-    printf("threads %d\n", sn_threads());
-    bench_system("network 2k", network(20, 110));
-    bench_system("network 8k", network(40, 212));
-    bench_system("network 18k", network(62, 300));
-    bench_system("solid 15k", solid(16, 16, 20));
-    bench_box_qp();
-    bench_eigen("solid 15k (20k tets)", solid(16, 16, 20), 100);
-    if (large) bench_eigen("solid 59k (100k tets)", solid(24, 24, 34), 100);
-    return 0;
+static void network_2k(bench *b) {
+    table = b;
+    run_system(network(20, 110));
 }
+static void network_8k(bench *b) {
+    table = b;
+    run_system(network(40, 212));
+}
+static void network_18k(bench *b) {
+    table = b;
+    run_system(network(62, 300));
+}
+static void solid_15k(bench *b) {
+    table = b;
+    run_system(solid(16, 16, 20));
+}
+static void box_qp(bench *b) {
+    table = b;
+    run_box_qp();
+}
+static void modes_15k(bench *b) {
+    table = b;
+    run_eigen(solid(16, 16, 20), 100);
+}
+static void modes_59k(bench *b) {
+    table = b;
+    run_eigen(solid(24, 24, 34), 100);
+}
+
+const bench_case bench_algebra[] = {
+    {"network-2k", "Laplacian of a spring network, 2.2k vertices", network_2k},
+    {"network-8k", "Laplacian of a spring network, 8.5k vertices", network_8k},
+    {"network-18k", "Laplacian of a spring network, 18.6k vertices", network_18k},
+    {"solid-15k", "elasticity of 20k tetrahedra, 15k unknowns", solid_15k},
+    {"box-qp-946", "box-constrained quadratic of 946 variables", box_qp},
+    {"modes-15k", "100 smallest modes of 20k tetrahedra", modes_15k},
+    {"modes-59k", "100 smallest modes of 100k tetrahedra", modes_59k},
+    BENCH_END,
+};
