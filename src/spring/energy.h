@@ -60,7 +60,7 @@ double sn_energy(const sn_system *system, const sn_load *load, const double *x, 
 
 void sn_linearize(const sn_system *system, const sn_load *load, const double *x, double negative,
                   sn_linearization *lin);
-/* y = H p on the free vertices; returns p . y. */
+/* y = H p, both SN_PAD per free vertex, lane 3 zero; returns p . y. */
 double sn_hessian_multiply(const sn_system *system, const sn_linearization *lin, const float *p,
                            float *y, sn_scratch *scratch);
 /* Diagonal 3x3 blocks: xx xy xz yy yz zz per free vertex. */
