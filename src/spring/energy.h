@@ -54,6 +54,9 @@ void sn_scratch_free(sn_scratch *scratch);
 sinew_status sn_load_create(const sn_system *system, sn_load *load, sinew_error *error);
 void sn_load_free(sn_load *load);
 
+/* Threads worth using for loops over this system. */
+int sn_system_threads(const sn_system *system);
+
 /* Energy at x (SN_PAD per vertex), and its gradient on the free vertices. */
 double sn_energy(const sn_system *system, const sn_load *load, const double *x, double *gradient,
                  sn_scratch *scratch);

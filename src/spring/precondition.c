@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/rotation.h"
 #include "base/status.h"
-#include "base/threads.h"
 
 enum {
     CLUSTERS = 64,
@@ -150,7 +149,7 @@ void sn_preconditioning_reset(sn_preconditioning *state) {
 
 /* Symmetric 3x3 inverse, shifted so that it exists. */
 static void invert_blocks(const sn_system *system, float *blocks) {
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
     for (int v = 0; v < system->free_count; v++) {
         float *b = blocks + 6 * (size_t)v;
         float shift = BLOCK_SHIFT * (b[0] + b[3] + b[5]);
@@ -186,7 +185,7 @@ static void find_centres(const sn_system *system, const sn_clusters *clusters, c
         }
     for (int c = 0; c < clusters->count; c++)
         for (int d = 0; d < 3; d++) state->centre[3 * c + d] /= mass[c] > 0 ? mass[c] : 1;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
     for (int v = 0; v < system->free_count; v++)
         for (int k = 0; k < SN_CLUSTERS_PER_VERTEX; k++) {
             size_t at = SN_CLUSTERS_PER_VERTEX * (size_t)v + (size_t)k;
@@ -268,7 +267,7 @@ static bool build_coarse(const sn_system *system, const sn_linearization *lin, c
     const sn_clusters *clusters = &state->constant->clusters;
     int count = clusters->count, m = MODES * count;
     size_t stride = STRIDE * (size_t)count, size = (size_t)m * stride;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
     for (int p = 0; p < BUILD_PARTS; p++) {
         float *part = state->coarse_part + (size_t)p * size;
         memset(part, 0, size * sizeof *part);
@@ -350,7 +349,7 @@ static void restrict_to_clusters(const sn_system *system, sn_preconditioning *st
                                  const float *r) {
     const sn_clusters *clusters = &state->constant->clusters;
     int m = MODES * clusters->count, n = system->free_count;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
     for (int p = 0; p < PARTS; p++) {
         float *sum = state->coarse_part + (size_t)p * (size_t)m;
         memset(sum, 0, (size_t)m * sizeof *sum);
@@ -389,7 +388,7 @@ void sn_preconditioning_apply(const sn_system *system, sn_preconditioning *state
         sn_dense_cholesky_solve_f32(MODES * clusters->count, state->coarse, 1, state->coarse_rhs);
         turn(clusters->count, state->rotation, false, state->coarse_rhs);
     }
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
     for (int v = 0; v < n; v++) {
         const float *f = r + SN_PAD * (size_t)v, *b = state->blocks + 6 * (size_t)v;
         const float *l3 = state->packed + 3 * (size_t)v;

@@ -1,0 +1,50 @@
+#include "spring/interior.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+
+static sinew_status copy_tets(const sinew_tets *from, sinew_tets **result, sinew_error *error) {
+    sinew_tets *tets = SN_NEW0(sinew_tets, 1);
+    if (!tets) return sn_no_memory(error);
+    *tets = *from;
+    tets->positions = sn_memdup(from->positions, 3 * (size_t)from->vertex_count, sizeof(double));
+    tets->tets = sn_memdup(from->tets, 4 * (size_t)from->tet_count, sizeof(int));
+    if (!tets->positions || !tets->tets) {
+        sinew_tets_destroy(tets);
+        return sn_no_memory(error);
+    }
+    *result = tets;
+    return SINEW_OK;
+}
+
+sinew_status sn_interior_make(const sinew_mesh *mesh, const sinew_spring_options *options,
+                              const sinew_monitor *monitor, sinew_tets **tets, char *note,
+                              int note_size, sinew_error *error) {
+    (void)monitor;
+    *tets = NULL;
+    if (!options->interior) {
+        snprintf(note, (size_t)note_size, "none: turned off");
+        return SINEW_OK;
+    }
+    if (options->tets) {
+        if (options->tets->surface_count != mesh->vertex_count)
+            return sn_fail(error, SINEW_BAD_INPUT,
+                           "spring: tets have %d surface vertices, the neutral %d",
+                           options->tets->surface_count, mesh->vertex_count);
+        snprintf(note, (size_t)note_size, "tets");
+        return copy_tets(options->tets, tets, error);
+    }
+    snprintf(note, (size_t)note_size, "none: no tetrahedra were given");
+    return SINEW_OK;
+}
+
+sinew_status sn_interior_carry(const sinew_tets *tets, int pose_count, double **poses,
+                               const sinew_monitor *monitor, sinew_error *error) {
+    (void)monitor, (void)poses, (void)pose_count;
+    if (tets->vertex_count > tets->surface_count)
+        return sn_fail(error, SINEW_UNAVAILABLE, "spring: interior points cannot be carried yet");
+    return SINEW_OK;
+}
