@@ -5,8 +5,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <stdlib.h>
-#include <stdio.h>
 
 #include "base/mat3.h"
 #include "base/memory.h"
@@ -18,7 +16,7 @@ static const double LOOSEST = 0.3, TIGHTEST = 0.01, NEEDED = 0.3;
 static const double SUFFICIENT_DECREASE = 1e-4;
 /* Energies this close relative to the larger cannot be told apart. */
 static const double ENERGY_NOISE = 1e-13;
-enum { CG_LIMIT = 400, BACKTRACKS = 30, PROJECTED_AFTER_FAILURE = 2, PROJECTED_MOST = 16 };
+enum { CG_LIMIT = 400, BACKTRACKS = 30, PROJECTED_AFTER_FAILURE = 2, PROJECTED_MOST = 8 };
 
 /* ---- storage ---- */
 
@@ -388,11 +386,7 @@ sinew_status sn_equilibrium(sn_solver *solver, const sn_equilibrium_options *opt
             double negative = projected > 0 ? 0 : 1;
             bool definite = direction_by_cg(solver, options, x, forces, residual, negative, info);
             if (projected > 0) projected--;
-            static int mode = -1;
-            if (mode < 0) mode = getenv("MODE") ? atoi(getenv("MODE")) : 0;
-            if (getenv("TRACE")) fprintf(stderr, "it %d res %.2e E %.10e neg %g definite %d\n", step, residual, energy, negative, definite);
-            if (mode == 1 && !definite) {}
-            else if (!definite && negative > 0) {
+            if (!definite && negative > 0) {
                 projected = penalty;
                 if (penalty < PROJECTED_MOST) penalty *= 2;
                 direction_by_cg(solver, options, x, forces, residual, 0, info);

@@ -45,6 +45,7 @@ sinew_status sinew_spring_state_create(const sinew_spring *spring, sinew_spring_
     state->solver->component_count = network->component_count;
     state->bytes = state->solver->bytes + n * (48 + (2 + SN_HISTORY) * 32) +
                    8 * (size_t)(network->spring_count + network->tet_count);
+    state->history_index = -2;
     *result = state;
     return SINEW_OK;
 }
@@ -159,6 +160,16 @@ static sinew_status set_pulls(const sinew_spring *spring, sinew_spring_state *st
 
 /* ---- start ---- */
 
+/* A solve from the blend that needs few steps stays in one basin, and so do its neighbours; only
+ * then may a frame start from those before it. Where shapes buckle, every frame starts from the
+ * blend. */
+enum { TAME_STEPS = 8 };
+
+static bool is_tame(const sn_equilibrium_info *counts, const sinew_spring_info *info) {
+    int rounds = info->rounds > 1 ? info->rounds : 1;
+    return counts->iterations <= TAME_STEPS * rounds;
+}
+
 /* Extrapolation of what the equilibrium adds to the blend, from the frames before. */
 static const double EXTRAPOLATION[SN_HISTORY][SN_HISTORY] = {{1, 0, 0}, {2, -1, 0}, {3, -3, 1}};
 
@@ -169,7 +180,7 @@ static void choose_start(const sinew_spring *spring, sinew_spring_state *state,
     sn_solver *solver = state->solver;
     size_t n = SN_PAD * (size_t)system->count;
     memcpy(state->x, solver->load.blend, n * sizeof *state->x);
-    if (!state->history_count) return;
+    if (!state->history_count || !state->tame) return;
     double best = sn_energy(system, &solver->load, state->x, solver->gradient, &solver->scratch);
     for (int order = state->history_count - 1; order >= 0; order--) {
         memcpy(state->start, solver->load.blend, n * sizeof *state->start);
@@ -189,7 +200,8 @@ static void choose_start(const sinew_spring *spring, sinew_spring_state *state,
 }
 
 static void forget(sinew_spring_state *state) {
-    state->history_count = 0;
+    state->history_count = 0, state->history_index = -2;
+    state->tame = false;
     sn_preconditioning_reset(state->solver->preconditioning);
 }
 
@@ -229,56 +241,73 @@ static void report_shape(const sinew_spring *spring, const sinew_spring_state *s
 
 /* ---- solve ---- */
 
+/* From the shape in state->x. */
+static sinew_status solve_from(const sinew_spring *spring, sinew_spring_state *state,
+                               const sinew_spring_frame *frame,
+                               const sn_equilibrium_options *options, sn_equilibrium_info *counts,
+                               sinew_spring_info *info, sinew_error *error) {
+    sn_constraints *constraints = &state->solver->constraints;
+    sn_constraints_clear(constraints);
+    SN_TRY(set_pulls(spring, state, frame, error));
+    sn_constraints_finish(constraints);
+    if (frame->obstacle_count > 0 || spring->options.self_contact)
+        return sn_contact_solve(spring, state, frame, options, counts, info, error);
+    return sn_equilibrium(state->solver, options, state->x, counts, error);
+}
+
+/* The source shape, with held vertices where this frame wants them: the published start. */
+static void start_from_source(const sinew_spring *spring, sinew_spring_state *state) {
+    const sn_network *network = spring->network;
+    memcpy(state->positions, state->blend, 3 * (size_t)network->vertex_count * sizeof(double));
+    for (int v = 0; v < network->anchor_first; v++)
+        if (!spring->held[v]) sn_put(state->positions, v, sn_at(network->neutral, v));
+    sn_system_import(spring->system, state->positions, state->x);
+}
+
 static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
                           const sinew_spring_frame *frame, sinew_spring_info *info,
                           const sinew_monitor *monitor, sinew_error *error) {
     double began = sn_now();
     const sinew_spring_options *options = &spring->options;
-    const sn_network *network = spring->network;
     sn_solver *solver = state->solver;
-    bool follows = frame->index >= 0 && !options->independent && state->history_count > 0 &&
+    bool follows = frame->index >= 0 && !options->independent &&
                    frame->index == state->history_index + 1 && frame->index % SN_HISTORY_RUN != 0;
     if (!follows) forget(state);
-    sn_constraints_clear(&solver->constraints);
     blend_poses(spring, state, frame, info);
     solver->load.soft_count = 0;
-    if (options->solver == SINEW_SPRING_PUBLISHED) {
-        /* from the source shape; held vertices where this frame wants them */
-        memcpy(state->positions, state->blend, 3 * (size_t)network->vertex_count * 8);
-        for (int v = 0; v < network->surface_count; v++)
-            if (!spring->held[v])
-                sn_put(state->positions, v, sn_at(spring->rig->neutral->positions, v));
-        if (spring->tets)
-            for (int v = network->surface_count; v < network->anchor_first; v++)
-                sn_put(state->positions, v, sn_at(spring->tets->positions, v));
-        sn_system_import(spring->system, state->positions, state->x);
-    } else {
-        choose_start(spring, state, info);
-    }
-    SN_TRY(set_pulls(spring, state, frame, error));
-    sn_constraints_finish(&solver->constraints);
     solver->floating = spring->pull == 0 && spring->summary.fixed_count == 0;
+    if (options->solver == SINEW_SPRING_PUBLISHED)
+        start_from_source(spring, state);
+    else
+        choose_start(spring, state, info);
     sn_equilibrium_options solve_options = {.solver = options->solver,
                                             .tolerance = options->tolerance,
                                             .max_iterations = options->max_iterations,
                                             .deadline = began + options->time_limit,
                                             .monitor = monitor};
-    sn_equilibrium_info counts = {0};
-    sinew_status status;
-    if (frame->obstacle_count > 0 || options->self_contact)
-        status = sn_contact_solve(spring, state, frame, &solve_options, &counts, info, error);
-    else
-        status = sn_equilibrium(solver, &solve_options, state->x, &counts, error);
-    info->iterations = counts.iterations, info->inner_iterations = counts.inner_iterations;
-    info->factorizations = counts.factorizations;
-    info->residual = counts.residual, info->energy = counts.energy;
+    sn_equilibrium_info counts = {0}, wasted = {0};
+    sinew_status status = solve_from(spring, state, frame, &solve_options, &counts, info, error);
+    if (info->extrapolated && !is_tame(&counts, info) && status != SINEW_CANCELLED) {
+        info->extrapolated = false;
+        wasted = counts, counts = (sn_equilibrium_info){0};
+        forget(state);
+        memcpy(state->x, solver->load.blend,
+               SN_PAD * (size_t)spring->system->count * sizeof *state->x);
+        status = solve_from(spring, state, frame, &solve_options, &counts, info, error);
+    }
     if (status != SINEW_OK && status != SINEW_NOT_CONVERGED && status != SINEW_CANCELLED)
         return status;
+    info->iterations = counts.iterations + wasted.iterations;
+    info->inner_iterations = counts.inner_iterations + wasted.inner_iterations;
+    info->factorizations = counts.factorizations + wasted.factorizations;
+    info->residual = counts.residual, info->energy = counts.energy;
     sn_system_export(spring->system, state->x, state->positions);
     if (solver->floating) {
         sn_boundary_place(spring, state->blend, state->positions);
         sn_system_import(spring->system, state->positions, state->x);
     }
+    /* a solve that needed no step says nothing about its neighbours */
+    if (!info->extrapolated) state->tame = is_tame(&counts, info) && counts.iterations > 0;
     if (status == SINEW_OK && frame->index >= 0)
         remember(spring, state, frame->index);
     else

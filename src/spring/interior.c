@@ -23,7 +23,6 @@ static sinew_status copy_tets(const sinew_tets *from, sinew_tets **result, sinew
 sinew_status sn_interior_make(const sinew_mesh *mesh, const sinew_spring_options *options,
                               const sinew_monitor *monitor, sinew_tets **tets, char *note,
                               int note_size, sinew_error *error) {
-    (void)monitor;
     *tets = NULL;
     if (!options->interior) {
         snprintf(note, (size_t)note_size, "none: turned off");
@@ -37,7 +36,17 @@ sinew_status sn_interior_make(const sinew_mesh *mesh, const sinew_spring_options
         snprintf(note, (size_t)note_size, "tets");
         return copy_tets(options->tets, tets, error);
     }
-    snprintf(note, (size_t)note_size, "none: no tetrahedra were given");
+    sinew_tets_options make = sinew_tets_options_default();
+    make.interior_points = options->interior_points;
+    sinew_error why = {0};
+    sinew_status status = sinew_tets_from_surface(mesh, &make, monitor, tets, &why);
+    if (status == SINEW_OK) {
+        snprintf(note, (size_t)note_size, "tets");
+        return SINEW_OK;
+    }
+    if (status == SINEW_NO_MEMORY || status == SINEW_CANCELLED)
+        return sn_fail(error, status, "%s", why.message);
+    snprintf(note, (size_t)note_size, "none: %s", why.message);
     return SINEW_OK;
 }
 

@@ -24,8 +24,28 @@ static const float BLOCK_SHIFT = 1e-3f;  /* relative to the trace */
 
 /* ---- the constant part ---- */
 
-static sinew_status factor_laplacian(const sn_system *system, double pull, sn_cholesky **factor,
-                                     sinew_error *error) {
+/* A scalar stand-in for the volume term: w g_a . g_b / 3 between corners a and b in the neutral.
+ * Halves the conjugate-gradient steps of volumetric networks. */
+static bool add_volumes(const sn_system *system, const sn_network *network, sn_triplets *triplets) {
+    for (int t = 0; t < system->tet_count; t++) {
+        const int *v = system->tet + 4 * (size_t)t;
+        sn_vec3 x[4], g[4];
+        for (int a = 0; a < 4; a++) x[a] = sn_at(network->neutral, system->order[v[a]]);
+        sn_vec3 e1 = sn_sub(x[1], x[0]), e2 = sn_sub(x[2], x[0]), e3 = sn_sub(x[3], x[0]);
+        g[1] = sn_cross(e2, e3), g[2] = sn_cross(e3, e1), g[3] = sn_cross(e1, e2);
+        g[0] = sn_scale(-1, sn_add(g[1], sn_add(g[2], g[3])));
+        double w = system->tet_weight[t] / 36 / 3;
+        for (int a = 0; a < 4; a++)
+            for (int b = 0; b < 4; b++)
+                if (v[a] < system->free_count && v[b] < system->free_count && v[a] >= v[b] &&
+                    !sn_triplets_add(triplets, v[a], v[b], w * sn_dot(g[a], g[b])))
+                    return false;
+    }
+    return true;
+}
+
+static sinew_status factor_laplacian(const sn_system *system, const sn_network *network,
+                                     double pull, sn_cholesky **factor, sinew_error *error) {
     int n = system->free_count;
     sn_triplets triplets;
     SN_TRY(sn_triplets_create(n, n, (size_t)(n + 3 * system->spring_count), &triplets, error));
@@ -43,6 +63,7 @@ static sinew_status factor_laplacian(const sn_system *system, double pull, sn_ch
                      sn_triplets_add(&triplets, system->other[s], i, -k);
         }
     }
+    if (ok) ok = add_volumes(system, network, &triplets);
     sn_sparse *matrix = NULL;
     sinew_status status =
         ok ? sn_sparse_from_triplets(&triplets, true, &matrix, error) : sn_no_memory(error);
@@ -62,7 +83,7 @@ sinew_status sn_preconditioner_create(const sn_system *system, const sn_network 
     double *lengths = SN_NEW(double, system->spring_count);
     if (!lengths) status = sn_no_memory(error);
     if (status == SINEW_OK && system->free_count > 0)
-        status = factor_laplacian(system, pull, &made->laplacian, error);
+        status = factor_laplacian(system, network, pull, &made->laplacian, error);
     if (status == SINEW_OK) {
         for (int s = 0; s < system->spring_count; s++)
             lengths[s] = network->mean_rest[system->spring[s]];

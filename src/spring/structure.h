@@ -57,6 +57,7 @@ struct sinew_spring_state {
     double *x, *start;           /* SN_PAD per vertex, solver order */
     double *history[SN_HISTORY]; /* result minus blend, solver order, newest first */
     int history_count, history_index;
+    bool tame; /* the last solve from the blend was easy: history leads to the same equilibrium */
     sn_soft_pull *soft;
     int soft_capacity;
     struct sn_contacts *contacts; /* made when obstacles first appear */
