@@ -176,15 +176,14 @@ void sn_anchor_find(const sinew_spring *spring, const double *positions, double 
                     sn_vec3 *rotation_vector, sn_vec3 *shift) {
     const sn_network *network = spring->network;
     const sn_anchor *anchor = &spring->anchor;
-    const double *neutral = spring->rig->neutral->positions;
     int first = network->anchor_first;
     /* start: the rigid motion of the tied vertices, by their own fit */
     double from[12 * 16], to[12 * 16];
     int tied = 0;
-    for (int q = 0; q < network->spring_count && tied < 64; q++) {
-        int v = network->ends[2 * q], a = network->ends[2 * q + 1];
-        if (a < first || v >= first || v >= network->surface_count) continue;
-        sn_put(from, tied, sn_at(neutral, v)), sn_put(to, tied, sn_at(positions, v)), tied++;
+    for (int k = 0; k < anchor->tie_count && tied < 64; k++) {
+        int v = network->ends[2 * anchor->ties[k]];
+        sn_put(from, tied, sn_at(network->neutral, v));
+        sn_put(to, tied, sn_at(positions, v)), tied++;
     }
     sn_mat3 rotation = sn_mat3_identity();
     sn_vec3 translation = {0, 0, 0};
@@ -194,9 +193,9 @@ void sn_anchor_find(const sinew_spring *spring, const double *positions, double 
     for (int round = 0; round < ANCHOR_ITERATIONS; round++) {
         sn_vec3 sum[4] = {{0}};
         double weight[4] = {0};
-        for (int q = 0; q < network->spring_count; q++) {
-            int v = network->ends[2 * q], a = network->ends[2 * q + 1] - first;
-            if (a < 0 || v >= first) continue;
+        for (int k_tie = 0; k_tie < anchor->tie_count; k_tie++) {
+            int q = anchor->ties[k_tie], v = network->ends[2 * q];
+            int a = network->ends[2 * q + 1] - first;
             sn_vec3 at = sn_at(positions, v), away = sn_sub(sn_at(corners, a), at);
             double k = 1 / fmax(network->rest[q], network->rest_floor);
             sn_vec3 goal = sn_add_scaled(at, network->rest[q], sn_normalize(away));
@@ -218,11 +217,39 @@ void sn_anchor_find(const sinew_spring *spring, const double *positions, double 
     *rotation_vector = sn_rotation_log(rotation);
 }
 
-void sn_anchor_blend(const sinew_spring *spring, const double *activations, double *corners) {
-    sn_vec3 rotation = {0, 0, 0}, shift = {0, 0, 0};
-    for (int t = 0; t < spring->rig->target_count; t++) {
-        rotation = sn_add_scaled(rotation, activations[t], spring->anchor.rotation[t]);
-        shift = sn_add_scaled(shift, activations[t], spring->anchor.shift[t]);
+sinew_status sn_anchor_list_ties(sinew_spring *spring, sinew_error *error) {
+    const sn_network *network = spring->network;
+    sn_anchor *anchor = &spring->anchor;
+    anchor->tie_count = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        int count = 0;
+        for (int q = 0; q < network->spring_count; q++) {
+            int v = network->ends[2 * q], a = network->ends[2 * q + 1];
+            if (a < network->anchor_first || v >= network->anchor_first) continue;
+            if (pass) anchor->ties[count] = q;
+            count++;
+        }
+        anchor->tie_count = count;
+        if (!pass && !(anchor->ties = SN_NEW(int, count))) return sn_no_memory(error);
     }
-    move_corners(&spring->anchor, sn_rotation_exp(rotation), shift, corners);
+    return SINEW_OK;
+}
+
+void sn_anchor_blend(const sinew_spring *spring, const double *activations, double *blend) {
+    const sn_anchor *anchor = &spring->anchor;
+    int first = spring->network->anchor_first;
+    sn_vec3 rotation = {0, 0, 0}, shift = {0, 0, 0}, found_rotation, found_shift;
+    for (int t = 0; t < spring->rig->target_count; t++) {
+        rotation = sn_add_scaled(rotation, activations[t], anchor->rotation[t]);
+        shift = sn_add_scaled(shift, activations[t], anchor->shift[t]);
+    }
+    double found[12];
+    sn_anchor_find(spring, blend, found, &found_rotation, &found_shift);
+    sn_mat3 turn = sn_rotation_exp(rotation);
+    sn_mat3 back = sn_mat3_transpose(sn_rotation_exp(found_rotation));
+    sn_mat3 move = sn_mat3_multiply(turn, back);
+    sn_vec3 from = sn_add(anchor->centre, found_shift), to = sn_add(anchor->centre, shift);
+    for (int v = 0; v < first; v++)
+        sn_put(blend, v, sn_add(to, sn_mat3_apply(move, sn_sub(sn_at(blend, v), from))));
+    move_corners(anchor, turn, shift, blend + 3 * (size_t)first);
 }

@@ -13,6 +13,9 @@
 
 /* Residual reduction asked of a linear solve: loose far from the answer, just enough near it. */
 static const double LOOSEST = 0.3, TIGHTEST = 0.01, NEEDED = 0.3;
+/* A start within tolerance still gets one step unless it is this much better: small forces can hide
+ * errors of long waves. */
+static const double POLISHED = 0.01;
 static const double SUFFICIENT_DECREASE = 1e-4;
 /* Energies this close relative to the larger cannot be told apart. */
 static const double ENERGY_NOISE = 1e-13;
@@ -373,7 +376,7 @@ sinew_status sn_equilibrium(sn_solver *solver, const sn_equilibrium_options *opt
     int projected = 0, penalty = PROJECTED_AFTER_FAILURE; /* steps to take projected */
     sinew_status status = SINEW_NOT_CONVERGED;
     for (int step = 0; step < options->max_iterations; step++) {
-        if (residual <= options->tolerance) {
+        if (residual <= (step ? 1 : POLISHED) * options->tolerance) {
             status = SINEW_OK;
             break;
         }

@@ -115,9 +115,7 @@ static void blend_poses(const sinew_spring *spring, sinew_spring_state *state,
     for (int t = 0; t < system->tet_count; t++)
         load->volume[t] = state->volume[system->tet_source[t]];
     sinew_rotation_evaluate(spring->rotation, state->rotation, frame->weights, state->blend);
-    if (spring->anchor.used)
-        sn_anchor_blend(spring, state->activations,
-                        state->blend + 3 * (size_t)network->anchor_first);
+    if (spring->anchor.used) sn_anchor_blend(spring, state->activations, state->blend);
     /* held vertices follow the linear blend, or where they are put */
     for (int v = 0; v < network->surface_count; v++)
         if (spring->held[v]) sn_put(state->blend, v, sn_at(state->linear, v));

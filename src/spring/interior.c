@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "base/status.h"
 
 static sinew_status copy_tets(const sinew_tets *from, sinew_tets **result, sinew_error *error) {
@@ -52,8 +53,21 @@ sinew_status sn_interior_make(const sinew_mesh *mesh, const sinew_spring_options
 
 sinew_status sn_interior_carry(const sinew_tets *tets, int pose_count, double **poses,
                                const sinew_monitor *monitor, sinew_error *error) {
-    (void)monitor, (void)poses, (void)pose_count;
-    if (tets->vertex_count > tets->surface_count)
-        return sn_fail(error, SINEW_UNAVAILABLE, "spring: interior points cannot be carried yet");
-    return SINEW_OK;
+    if (tets->vertex_count == tets->surface_count) return SINEW_OK;
+    sinew_carry *carry = NULL;
+    double *all = SN_NEW(double, 3 * (size_t)tets->vertex_count);
+    if (!all) return sn_no_memory(error);
+    sinew_status status = sinew_carry_create(tets, &carry, error);
+    for (int p = 0; p < pose_count && status == SINEW_OK; p++) {
+        if (sn_cancelled(monitor)) {
+            status = sn_fail(error, SINEW_CANCELLED, "cancelled");
+            break;
+        }
+        status =
+            sinew_carry_pose(carry, poses[p], SINEW_CARRY_ITERATIONS_DEFAULT, all, NULL, error);
+        if (status == SINEW_OK) memcpy(poses[p], all, 3 * (size_t)tets->vertex_count * sizeof *all);
+    }
+    sinew_carry_destroy(carry);
+    sn_free(all);
+    return status;
 }

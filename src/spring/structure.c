@@ -168,6 +168,7 @@ static sinew_status build_network(sinew_spring *spring, double **poses, double *
         memcpy(neutral + 3 * (size_t)network->vertex_count, spring->anchor.rest,
                sizeof spring->anchor.rest);
         SN_TRY(sn_network_add_anchor(network, neutral, error));
+        SN_TRY(sn_anchor_list_ties(spring, error));
     }
     SN_TRY(add_poses(spring, poses, error));
     return sn_network_finish(network, options->kappa, options->stiffness_map, error);
@@ -314,6 +315,7 @@ void sinew_spring_destroy(sinew_spring *spring) {
     sinew_tets_destroy(spring->tets);
     sn_free(spring->held), sn_free(spring->pins), sn_free(spring->pose_inverts);
     sn_free(spring->anchor.rotation), sn_free(spring->anchor.shift);
+    sn_free(spring->anchor.ties);
     sn_free(spring);
 }
 

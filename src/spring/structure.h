@@ -20,7 +20,9 @@ enum { SN_HISTORY_RUN = 16, SN_HISTORY = 3 };
 /* The rectangle inside, its rigid motion into each pose. */
 typedef struct sn_anchor {
     bool used;
-    double rest[12];   /* in the neutral */
+    double rest[12]; /* in the neutral */
+    int tie_count;
+    int *ties;         /* springs between a corner and the body */
     sn_vec3 centre;    /* of the four */
     sn_vec3 *rotation; /* per target: rotation vector, an increment as rest lengths are */
     sn_vec3 *shift;    /* per target: move of the centre */
@@ -73,8 +75,11 @@ sinew_status sn_anchor_start(sinew_spring *spring, const double *positions, sine
 /* Where the anchor is in a pose: a rigid motion of its rest. corners: 12 doubles out. */
 void sn_anchor_find(const sinew_spring *spring, const double *positions, double *corners,
                     sn_vec3 *rotation, sn_vec3 *shift);
-/* The anchor's corners for the activations. */
-void sn_anchor_blend(const sinew_spring *spring, const double *activations, double *corners);
+/* After the ties were added to the network. */
+sinew_status sn_anchor_list_ties(sinew_spring *spring, sinew_error *error);
+/* The anchor's corners for the activations; the blended body before them is moved rigidly onto
+ * them, so that the pull to the blend does not work against the anchor. */
+void sn_anchor_blend(const sinew_spring *spring, const double *activations, double *blend);
 /* Move every component of x rigidly onto the blend. */
 void sn_boundary_place(const sinew_spring *spring, const double *blend, double *positions);
 
