@@ -88,7 +88,8 @@ static sinew_status make_poses(sinew_spring *spring, int room, double ***result,
     const sinew_rig *rig = spring->rig;
     double **poses = SN_NEW0(double *, rig->target_count);
     double *weights = SN_NEW(double, rig->slider_count);
-    sinew_status status = poses && weights ? SINEW_OK : sn_no_memory(error);
+    double *activations = SN_NEW(double, rig->target_count);
+    sinew_status status = poses && weights && activations ? SINEW_OK : sn_no_memory(error);
     for (int t = 0; t < rig->target_count && status == SINEW_OK; t++) {
         poses[t] = SN_NEW0(double, 3 * (size_t)room);
         if (!poses[t]) {
@@ -96,9 +97,17 @@ static sinew_status make_poses(sinew_spring *spring, int room, double ***result,
             break;
         }
         weights_of(rig, t, weights);
-        sinew_linear_evaluate(spring->linear, weights, poses[t]);
+        sinew_rig_activations(rig, weights, activations);
+        /* in double: rest lengths are differences of these */
+        memcpy(poses[t], rig->neutral->positions, 3 * (size_t)rig->neutral->vertex_count * 8);
+        for (int u = 0; u < rig->target_count; u++) {
+            const sinew_target *target = &rig->targets[u];
+            for (int k = 0; activations[u] != 0 && k < 3 * target->count; k++)
+                poses[t][3 * (size_t)target->vertices[k / 3] + (size_t)(k % 3)] +=
+                    activations[u] * target->deltas[k];
+        }
     }
-    sn_free(weights);
+    sn_free(weights), sn_free(activations);
     if (status != SINEW_OK)
         free_poses(poses, rig->target_count);
     else
