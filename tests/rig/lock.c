@@ -605,7 +605,7 @@ static void degenerate_targets_give_finite_weights(void **state) {
         sinew_lock_info info;
         assert_ok(sinew_locks_apply(locks, w0, w1, w2, &info, &error));
         for (int i = 0; i < 5; i++) assert_true(isfinite(w2[i]));
-        assert_close(w2[1], w2[3], 1e-4);
+        assert_close(w2[1], w2[3], 1e-3);
         assert_close(w2[4], 0.5, 1e-12);
         assert_true(info.reduction >= 1);
         sinew_locks_destroy(locks);
