@@ -1,4 +1,7 @@
 /* sinew sample: a built-in rig as files. */
+#include <stdio.h>
+#include <string.h>
+
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -10,6 +13,10 @@ static const cli_option options[] = {
      0, 0, false},
     {"--vertices", CLI_INTEGER, "N", "wanted size (default: the sample's own)",
      SINEW_SAMPLE_MIN_VERTICES, SINEW_SAMPLE_MAX_VERTICES, false},
+    {"--noise", CLI_NUMBER, "M", "standard deviation of the markers, metres (default: 0)", 0, 0.01,
+     false},
+    {"--gaps", CLI_NUMBER, "SHARE", "share of missing marker places (default: 0)", 0, 0.9, false},
+    {"--seed", CLI_INTEGER, "N", "of noise and gaps (default: 1)", 0, 1000000, false},
     CLI_END,
 };
 
@@ -23,17 +30,99 @@ static sinew_status list(cli_call *call) {
     return SINEW_OK;
 }
 
-/* A folder also gets the sample's clip of weight curves. */
-static sinew_status write_clip(cli_call *call, const char *name, const char *folder) {
-    if (!sn_is_folder(folder)) return SINEW_OK;
+/* What a folder gets beside the rig. */
+typedef struct folder {
+    cli_call *call;
+    const char *path, *name;
+    const sinew_rig *rig;
+    bool markers;
+} folder;
+
+static sinew_status write_clip(const folder *f) {
+    sinew_error *error = &f->call->error;
     sinew_curves *curves;
-    SN_TRY(sinew_sample_curves(name, &curves, &call->error));
-    char *path = sn_path_join(folder, "clip.csv");
-    sinew_status status =
-        path ? sinew_curves_write(path, curves, &call->error) : sn_no_memory(&call->error);
+    SN_TRY(sinew_sample_curves(f->name, &curves, error));
+    char *path = sn_path_join(f->path, "clip.csv");
+    sinew_status status = path ? sinew_curves_write(path, curves, error) : sn_no_memory(error);
     sn_free(path);
     sinew_curves_destroy(curves);
     return status;
+}
+
+static sinew_status write_markers(const folder *f, const sinew_sample_options *chosen) {
+    sinew_error *error = &f->call->error;
+    sinew_sample_marker_options wanted = sinew_sample_default_marker_options();
+    wanted.noise = cli_number(f->call, "--noise", 0);
+    wanted.gaps = cli_number(f->call, "--gaps", 0);
+    wanted.seed = (unsigned)cli_integer(f->call, "--seed", SINEW_SAMPLE_SEED);
+    sinew_markers *markers;
+    sinew_marker_map *map;
+    SN_TRY(sinew_sample_markers(f->name, chosen, &wanted, &markers, &map, error));
+    char *take = sn_path_join(f->path, "markers.csv");
+    char *places = sn_path_join(f->path, "markers_map.csv");
+    sinew_status status = take && places ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) status = sinew_markers_write(take, markers, error);
+    if (status == SINEW_OK) status = sinew_marker_map_write(places, map, error);
+    sn_free(take);
+    sn_free(places);
+    sinew_markers_destroy(markers);
+    sinew_marker_map_destroy(map);
+    return status;
+}
+
+/* Every pose as a mesh of its own, for the verbs and programs that take key poses. */
+static sinew_status write_poses(const folder *f) {
+    sinew_error *error = &f->call->error;
+    const sinew_rig *rig = f->rig;
+    size_t size = 3 * (size_t)rig->neutral->vertex_count;
+    char *poses = sn_path_join(f->path, "poses");
+    sinew_mesh *mesh = NULL;
+    sinew_status status = poses ? sn_make_folder(poses, error) : sn_no_memory(error);
+    if (status == SINEW_OK) status = sinew_mesh_copy(rig->neutral, &mesh, error);
+    for (int t = -1; t < rig->target_count && status == SINEW_OK; t++) {
+        memcpy(mesh->positions, rig->neutral->positions, size * sizeof(double));
+        for (int i = 0; t >= 0 && i < 3 * rig->targets[t].count; i++)
+            mesh->positions[3 * rig->targets[t].vertices[i / 3] + i % 3] +=
+                rig->targets[t].deltas[i];
+        char file[128];
+        snprintf(file, sizeof file, "%s.obj", t < 0 ? "neutral" : rig->targets[t].name);
+        char *path = sn_path_join(poses, file);
+        status = path ? sinew_mesh_write(path, mesh, error) : sn_no_memory(error);
+        sn_free(path);
+    }
+    sinew_mesh_destroy(mesh);
+    sn_free(poses);
+    return status;
+}
+
+static sinew_status write_readme(const folder *f) {
+    sinew_error *error = &f->call->error;
+    char *path = sn_path_join(f->path, "README.txt");
+    if (!path) return sn_no_memory(error);
+    sn_output output = {0};
+    sinew_status status = sn_output_open(&output, path, error);
+    sn_free(path);
+    SN_TRY(status);
+    FILE *out = output.stream;
+    const sinew_rig *rig = f->rig;
+    fprintf(out, "%s: made by sinew %s, sinew sample %s\n\n", f->name, sinew_version(), f->name);
+    fprintf(out,
+            "neutral.obj, targets/, rig.json   the rig: %d vertices, %d faces, %d sliders, %d "
+            "targets (metres, y up, front +z)\n",
+            rig->neutral->vertex_count, rig->neutral->face_count, rig->slider_count,
+            rig->target_count);
+    fprintf(out, "clip.csv                          weight curves, 30 values a second\n");
+    if (f->markers)
+        fprintf(out, "markers.csv, markers_map.csv      the clip as 60 markers at 60 frames a "
+                     "second, and the vertices they sit on\n");
+    else
+        fprintf(out, "poses/                            every pose as a mesh\n");
+    fprintf(out, "\nsliders\n");
+    for (int s = 0; s < rig->slider_count; s++) fprintf(out, "  %s\n", rig->sliders[s].name);
+    fprintf(out, "\nregions\n");
+    for (int r = 0; r < rig->region_count; r++)
+        fprintf(out, "  %s (%d vertices)\n", rig->regions[r].name, rig->regions[r].count);
+    return sn_output_commit(&output, error);
 }
 
 static sinew_status run(cli_call *call) {
@@ -45,8 +134,13 @@ static sinew_status run(cli_call *call) {
     sinew_rig *rig;
     SN_TRY(sinew_sample_rig(name, &chosen, &rig, &call->error));
     sn_report_sizes(call->report, rig->neutral->vertex_count, rig->neutral->triangle_count);
+    folder f = {call, out, name, rig, strncmp(name, "face", 4) == 0};
     sinew_status status = sinew_rig_write(out, rig, &call->error);
-    if (status == SINEW_OK) status = write_clip(call, name, out);
+    if (status == SINEW_OK && sn_is_folder(out)) {
+        status = write_clip(&f);
+        if (status == SINEW_OK) status = f.markers ? write_markers(&f, &chosen) : write_poses(&f);
+        if (status == SINEW_OK) status = write_readme(&f);
+    }
     if (status == SINEW_OK)
         cli_say(call, "wrote %s: %d vertices, %d targets", out, rig->neutral->vertex_count,
                 rig->target_count);
@@ -62,9 +156,12 @@ const cli_verb verb_sample = {
     .options = options,
     .description =
         "Without a name: lists the built-in rigs. With one: writes its neutral, its targets and a "
-        "clip of weight curves. The same name and size give the same bits every time.",
+        "clip of weight curves; bodies also get their poses as meshes, faces a clip of 60 markers "
+        "and the map of where they sit. README.txt in the folder says what is there. The same name "
+        "and options give the same bits every time.",
     .example = "sinew sample\n"
                "sinew sample bar --out bar\n"
-               "sinew blend bar --model rotation --curves bar/clip.csv --out bar.pc2\n",
+               "sinew blend bar --model rotation --curves bar/clip.csv --out bar.pc2\n"
+               "sinew sample face --out face --vertices 1500 --noise 0.0003 --gaps 0.05\n",
     .run = run,
 };

@@ -3,6 +3,9 @@
  *   name     what it is                                  made to show
  *   bar      rounded bar, bent and twisted               large rotations, several turns
  *   arm      upper arm, forearm and mitten               elbow, forearm twist
+ *   face     head with eyes, teeth, tongue and brows     the 52 ARKit sliders, lids and lips that
+ *   face2    broad jaw, large nose, wider eyes            retargeting
+ * close
  *
  * Lengths are metres, y is up, the front looks along +z. Surfaces are quads, outside
  * counter-clockwise. The same name and options give the same bits every time, on any number of
@@ -11,6 +14,7 @@
 #define SINEW_SAMPLES_H
 
 #include "sinew/curves.h"
+#include "sinew/marker_map.h"
 #include "sinew/rig.h"
 
 #ifdef __cplusplus
@@ -40,9 +44,28 @@ SINEW_API const char *sinew_sample_summary(int index);
 SINEW_API sinew_status sinew_sample_rig(const char *name, const sinew_sample_options *options,
                                         sinew_rig **rig, sinew_error *error);
 
-/* A clip for that rig: one channel per slider it moves, 30 values a second. */
+/* A clip for that rig: one channel per slider it moves, 30 values a second. Bodies walk through all
+ * their poses; faces talk for ten seconds, with blinks and brows. */
 SINEW_API sinew_status sinew_sample_curves(const char *name, sinew_curves **curves,
                                            sinew_error *error);
+
+enum { SINEW_SAMPLE_SEED = 1 };
+
+typedef struct sinew_sample_marker_options {
+    double noise;  /* standard deviation per coordinate, metres, >= 0; 0: none */
+    double gaps;   /* share of missing places, 0 to 0.9, in runs of 3 to 15 frames; 0: none */
+    unsigned seed; /* of noise and gaps; SINEW_SAMPLE_SEED */
+} sinew_sample_marker_options;
+
+/* No noise, no gaps. */
+SINEW_API sinew_sample_marker_options sinew_sample_default_marker_options(void);
+
+/* The talking clip of a face as 60 markers at 60 frames a second, and the vertices they sit on.
+ * Both options may be NULL. */
+SINEW_API sinew_status sinew_sample_markers(const char *name, const sinew_sample_options *options,
+                                            const sinew_sample_marker_options *marker_options,
+                                            sinew_markers **markers, sinew_marker_map **map,
+                                            sinew_error *error);
 
 #ifdef __cplusplus
 }

@@ -86,16 +86,16 @@ static sinew_status add_poses(sinew_rig *rig, sinew_error *error) {
     return status;
 }
 
-static bool in_shoulder(const double *p, const void *user) {
-    (void)user;
+static bool in_shoulder(int vertex, const double *p, const void *user) {
+    (void)vertex, (void)user;
     return p[0] < 0.02;
 }
-static bool in_elbow(const double *p, const void *user) {
-    (void)user;
+static bool in_elbow(int vertex, const double *p, const void *user) {
+    (void)vertex, (void)user;
     return p[0] > 0.24 && p[0] < 0.36;
 }
-static bool in_hand(const double *p, const void *user) {
-    (void)user;
+static bool in_hand(int vertex, const double *p, const void *user) {
+    (void)vertex, (void)user;
     return p[0] > 0.56;
 }
 

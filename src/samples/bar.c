@@ -54,12 +54,12 @@ static sinew_status add_poses(sinew_rig *rig, sinew_error *error) {
     return status;
 }
 
-static bool at_start(const double *p, const void *user) {
-    (void)user;
+static bool at_start(int vertex, const double *p, const void *user) {
+    (void)vertex, (void)user;
     return p[0] < 1e-9;
 }
-static bool at_end(const double *p, const void *user) {
-    (void)user;
+static bool at_end(int vertex, const double *p, const void *user) {
+    (void)vertex, (void)user;
     return p[0] > LENGTH - 1e-9;
 }
 

@@ -35,7 +35,7 @@ sinew_status sn_add_region(sinew_rig *rig, const char *name, sn_region_test *ins
         return sn_no_memory(error);
     }
     for (int v = 0; v < mesh->vertex_count; v++)
-        if (inside(mesh->positions + 3 * (size_t)v, user)) region.vertices[region.count++] = v;
+        if (inside(v, mesh->positions + 3 * (size_t)v, user)) region.vertices[region.count++] = v;
     regions[rig->region_count++] = region;
     return SINEW_OK;
 }

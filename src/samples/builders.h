@@ -3,6 +3,7 @@
 #define SN_SAMPLES_BUILDERS_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "sinew/samples.h"
 
@@ -14,14 +15,24 @@ static inline double sn_radians(double degrees) {
 
 /* Each makes its rig with about `vertices` vertices. */
 sinew_status sn_sample_bar(int vertices, sinew_rig **rig, sinew_error *error);
+sinew_status sn_sample_face(int vertices, sinew_rig **rig, sinew_error *error);
+sinew_status sn_sample_face2(int vertices, sinew_rig **rig, sinew_error *error);
 sinew_status sn_sample_arm(int vertices, sinew_rig **rig, sinew_error *error);
+
+/* Faces share their vertices, sliders and clips. */
+static inline bool sn_is_face(const char *name) {
+    return strcmp(name, "face") == 0 || strcmp(name, "face2") == 0;
+}
+
+/* The talking clip of the faces. */
+sinew_status sn_face_clip(sinew_curves **curves, sinew_error *error);
 
 /* A closed quad mesh with a name. */
 sinew_status sn_quad_mesh(const char *name, int vertex_count, const double *positions,
                           int face_count, const int *quads, sinew_mesh **mesh, sinew_error *error);
 
 /* Adds a region of all vertices for which `inside` says so. */
-typedef bool sn_region_test(const double *position, const void *user);
+typedef bool sn_region_test(int vertex, const double *position, const void *user);
 sinew_status sn_add_region(sinew_rig *rig, const char *name, sn_region_test *inside,
                            const void *user, sinew_error *error);
 

@@ -44,6 +44,7 @@ static sinew_status walk_through_poses(const sinew_rig *rig, sinew_curves **curv
 sinew_status sinew_sample_curves(const char *name, sinew_curves **curves, sinew_error *error) {
     SN_REQUIRE(name && curves, error);
     *curves = NULL;
+    if (sn_is_face(name)) return sn_face_clip(curves, error);
     sinew_sample_options coarse = {.vertices = SINEW_SAMPLE_MIN_VERTICES};
     sinew_rig *rig;
     SN_TRY(sinew_sample_rig(name, &coarse, &rig, error));

@@ -14,6 +14,9 @@ static const struct {
     {"bar", "rounded bar, bent up to 270 degrees and twisted up to three turns", sn_sample_bar,
      2000},
     {"arm", "upper arm, forearm and mitten: elbow and forearm twist", sn_sample_arm, 3000},
+    {"face", "head with eyes, teeth, tongue and brows, and the 52 ARKit sliders", sn_sample_face,
+     10000},
+    {"face2", "another head with the same sliders, for retargeting", sn_sample_face2, 10000},
 };
 enum { SAMPLE_COUNT = sizeof samples / sizeof *samples };
 

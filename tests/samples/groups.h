@@ -2,4 +2,7 @@
 #define TESTS_SAMPLES_GROUPS_H
 int test_rules(void);
 int test_limbs(void);
+int test_meshes(void);
+int test_faces(void);
+int test_clips(void);
 #endif

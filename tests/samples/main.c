@@ -5,5 +5,8 @@ int main(void) {
     int failed = 0;
     failed += test_rules();
     failed += test_limbs();
+    failed += test_meshes();
+    failed += test_faces();
+    failed += test_clips();
     return failed != 0;
 }

@@ -1,0 +1,105 @@
+/* The meshes of all samples: manifold, consistent, well shaped, and free of self-intersection in
+ * the neutral and in every target at full weight. */
+#include "support.h"
+
+#include "groups.h"
+#include "sinew/check.h"
+#include "sinew/samples.h"
+
+/* Smallest angle of all triangles, degrees. */
+static double smallest_angle(const sinew_mesh *mesh, const double *p) {
+    double smallest = 180;
+    for (int t = 0; t < mesh->triangle_count; t++)
+        for (int k = 0; k < 3; k++) {
+            const double *a = p + 3 * (size_t)mesh->triangles[3 * t + k];
+            const double *b = p + 3 * (size_t)mesh->triangles[3 * t + (k + 1) % 3];
+            const double *c = p + 3 * (size_t)mesh->triangles[3 * t + (k + 2) % 3];
+            double uv = 0, uu = 0, vv = 0;
+            for (int i = 0; i < 3; i++) {
+                double u = b[i] - a[i], v = c[i] - a[i];
+                uv += u * v, uu += u * u, vv += v * v;
+            }
+            double angle = acos(fmax(-1, fmin(1, uv / sqrt(uu * vv)))) * 180 / 3.14159265358979;
+            smallest = fmin(smallest, angle);
+        }
+    return smallest;
+}
+
+/* Every target at full weight, through the rig's own evaluation; -1 is the neutral. */
+static void pose(const sinew_rig *rig, const sinew_linear *linear, int target, double *positions) {
+    double *weights = calloc((size_t)rig->slider_count, sizeof *weights);
+    if (target >= 0) {
+        const sinew_target *t = &rig->targets[target];
+        if (t->kind == SINEW_TARGET_COMBINATION)
+            for (int d = 0; d < t->driver_count; d++) weights[t->drivers[d]] = 1;
+        else
+            weights[t->slider] = t->at;
+    }
+    sinew_linear_evaluate(linear, weights, positions);
+    free(weights);
+}
+
+static void check_poses(const char *name, int vertices) {
+    sinew_error error;
+    sinew_rig *rig = NULL;
+    sinew_linear *linear = NULL;
+    sinew_sample_options options = {.vertices = vertices};
+    assert_ok(sinew_sample_rig(name, &options, &rig, &error));
+    assert_ok(sinew_linear_create(rig, &linear, &error));
+    sinew_mesh *mesh = rig->neutral;
+    size_t size = 3 * (size_t)mesh->vertex_count * sizeof(double);
+    double *posed = malloc(size);
+    for (int t = -1; t < rig->target_count; t++) {
+        const char *label = t < 0 ? "neutral" : rig->targets[t].name;
+        if (strstr(label, "Right")) continue; /* the image of the left one */
+        pose(rig, linear, t, posed);
+        memcpy(mesh->positions, posed, size);
+        sinew_check *check = NULL;
+        assert_ok(sinew_check_mesh(mesh, NULL, NULL, &check, &error));
+        if (sinew_check_problems(check) > 0) {
+            char line[SINEW_FINDING_SIZE];
+            fail_msg("%s %d, %s: %d problems, first: %s", name, vertices, label,
+                     sinew_check_problems(check), sinew_finding_text(&check->findings[0], line));
+        }
+        double angle = smallest_angle(mesh, posed);
+        if (t < 0 && angle < 5)
+            fail_msg("%s %d, %s: smallest angle %.2f degrees", name, vertices, label, angle);
+        sinew_check_destroy(check);
+    }
+    free(posed);
+    sinew_linear_destroy(linear);
+    sinew_rig_destroy(rig);
+}
+
+static void no_pose_of_any_sample_cuts_itself(void **state) {
+    (void)state;
+    for (int i = 0; i < sinew_sample_count(); i++) check_poses(sinew_sample_name(i), 0);
+}
+
+static void bodies_are_closed_and_faces_open_only_at_the_neck(void **state) {
+    (void)state;
+    for (int i = 0; i < sinew_sample_count(); i++) {
+        sinew_error error;
+        sinew_rig *rig = NULL;
+        sinew_check *check = NULL;
+        assert_ok(sinew_sample_rig(sinew_sample_name(i), NULL, &rig, &error));
+        assert_ok(sinew_check_mesh(rig->neutral, NULL, NULL, &check, &error));
+        bool face = strncmp(sinew_sample_name(i), "face", 4) == 0;
+        assert_int_equal(check->boundary_loop_count, face);
+        assert_int_equal(check->closed, !face);
+        if (!face) {
+            assert_int_equal(check->component_count, 1);
+            assert_true(check->volume > 0);
+        }
+        sinew_check_destroy(check);
+        sinew_rig_destroy(rig);
+    }
+}
+
+int test_meshes(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_pose_of_any_sample_cuts_itself),
+        cmocka_unit_test(bodies_are_closed_and_faces_open_only_at_the_neck),
+    };
+    return cmocka_run_group_tests_name("meshes", tests, NULL, NULL);
+}
