@@ -12,5 +12,6 @@ int main(void) {
     failed += test_glb();
     failed += test_meshes();
     failed += test_captures();
+    failed += test_corpus();
     return failed != 0;
 }

@@ -1,0 +1,286 @@
+#include "readers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "io/format.h"
+#include "io/rig_json.h"
+#include "io/target.h"
+#include "io/tetgen.h"
+#include "io/vertex_tables.h"
+
+/* An exact copy with a zero byte behind it: reading further is caught by the sanitizer. */
+static sn_source make_source(const uint8_t *bytes, size_t size) {
+    char *copy = malloc(size + 1);
+    if (!copy) abort();
+    if (size) memcpy(copy, bytes, size);
+    copy[size] = '\0';
+    return (sn_source){copy, size, "input", NULL};
+}
+
+static void free_source(sn_source *source) {
+    free((char *)source->bytes);
+}
+
+static sn_source buffer_source(const sn_buffer *buffer) {
+    return make_source((const uint8_t *)buffer->bytes, buffer->size);
+}
+
+/* --- meshes ----------------------------------------------------------------------------------- */
+
+static int mesh_again(const sn_format *format, const sinew_mesh *mesh) {
+    sn_buffer out = {0};
+    sinew_error error;
+    int good = 1;
+    if (format->write_mesh && format->write_mesh(mesh, &out, &error) == SINEW_OK && !out.failed) {
+        sn_source source = buffer_source(&out);
+        sinew_mesh *back = NULL;
+        good = format->read_mesh(&source, &back, &error) == SINEW_OK &&
+               back->vertex_count == mesh->vertex_count;
+        sinew_mesh_destroy(back);
+        free_source(&source);
+    }
+    sn_buffer_free(&out);
+    return good;
+}
+
+static int read_mesh(const sn_format *format, const uint8_t *bytes, size_t size) {
+    sn_source source = make_source(bytes, size);
+    sinew_mesh *mesh = NULL;
+    sinew_error error;
+    int good = 1;
+    if (format->read_mesh(&source, &mesh, &error) == SINEW_OK) good = mesh_again(format, mesh);
+    sinew_mesh_destroy(mesh);
+    free_source(&source);
+    return good;
+}
+
+#define MESH_READER(name)                                                                          \
+    static int read_##name(const uint8_t *bytes, size_t size) {                                    \
+        return read_mesh(&sn_format_##name, bytes, size);                                          \
+    }
+MESH_READER(obj)
+MESH_READER(ply)
+MESH_READER(off)
+
+static int read_medit(const uint8_t *bytes, size_t size) {
+    sn_source source = make_source(bytes, size);
+    sinew_tets *tets = NULL;
+    sinew_error error;
+    sn_format_medit.read_tets(&source, &tets, &error);
+    sinew_tets_destroy(tets);
+    free_source(&source);
+    return read_mesh(&sn_format_medit, bytes, size);
+}
+
+/* Points and tetrahedra in one input, a line "==" between them. */
+static int read_tetgen(const uint8_t *bytes, size_t size) {
+    const uint8_t *middle = size ? memmem(bytes, size, "==\n", 3) : NULL;
+    size_t first = middle ? (size_t)(middle - bytes) : size;
+    sn_source nodes = make_source(bytes, first);
+    sn_source elements = make_source(middle ? middle + 3 : NULL, middle ? size - first - 3 : 0);
+    sinew_tets *tets = NULL;
+    sinew_error error;
+    sn_tetgen_parse(&nodes, &elements, &tets, &error);
+    sinew_tets_destroy(tets);
+    free_source(&nodes);
+    free_source(&elements);
+    return 1;
+}
+
+/* --- rigs ------------------------------------------------------------------------------------- */
+
+static int read_target(const uint8_t *bytes, size_t size) {
+    sn_source source = make_source(bytes, size);
+    sn_deltas deltas, back;
+    sinew_error error;
+    int good = 1;
+    if (sn_target_read(&source, 1000, &deltas, &error) == SINEW_OK) {
+        sn_buffer out = {0};
+        sn_target_write(&(sinew_target){.count = deltas.count,
+                                        .vertices = deltas.vertices,
+                                        .deltas = deltas.values},
+                        &out);
+        sn_source again = buffer_source(&out);
+        good =
+            sn_target_read(&again, 1000, &back, &error) == SINEW_OK && back.count == deltas.count;
+        sn_deltas_free(&back);
+        free_source(&again);
+        sn_buffer_free(&out);
+        sn_deltas_free(&deltas);
+    }
+    free_source(&source);
+    return good;
+}
+
+static int rig_again(const sinew_rig *rig) {
+    sn_buffer out = {0};
+    sinew_error error;
+    int good = 1;
+    if (sn_format_glb.write_rig(rig, &out, &error) == SINEW_OK && !out.failed) {
+        sn_source source = buffer_source(&out);
+        sinew_rig *back = NULL;
+        good = sn_format_glb.read_rig(&source, &back, &error) == SINEW_OK &&
+               back->neutral->vertex_count == rig->neutral->vertex_count &&
+               back->target_count == rig->target_count;
+        sinew_rig_destroy(back);
+        free_source(&source);
+    }
+    sn_buffer_free(&out);
+    return good;
+}
+
+static int read_glb(const uint8_t *bytes, size_t size) {
+    sn_source source = make_source(bytes, size);
+    sinew_rig *rig = NULL;
+    sinew_curves *curves = NULL;
+    sinew_frames *frames = NULL;
+    sinew_error error;
+    int good = 1;
+    if (sn_format_glb.read_rig(&source, &rig, &error) == SINEW_OK &&
+        rig->neutral->vertex_count < 100000)
+        good = rig_again(rig);
+    if (sn_format_glb.read_curves(&source, &curves, &error) == SINEW_OK && rig &&
+        (double)curves->time_count * rig->neutral->vertex_count < 1e6)
+        sn_format_glb.read_frames(&source, &frames, &error);
+    sinew_rig_destroy(rig);
+    sinew_curves_destroy(curves);
+    sinew_frames_destroy(frames);
+    free_source(&source);
+    return good;
+}
+
+static int read_rig_json(const uint8_t *bytes, size_t size) {
+    static const double points[] = {0, 0, 0, 1, 0, 0, 0, 1, 0};
+    static const int face[] = {0, 1, 2};
+    sn_source source = make_source(bytes, size);
+    sinew_mesh *mesh = NULL;
+    sinew_rig *rig = NULL;
+    sinew_error error;
+    json_t *root = NULL;
+    if (sinew_mesh_create(3, points, 1, NULL, face, &mesh, &error) == SINEW_OK &&
+        sinew_rig_create(mesh, &rig, &error) == SINEW_OK &&
+        sn_json_parse(source.bytes, source.size, source.name, &root, &error) == SINEW_OK) {
+        if (sn_rig_from_json(root, source.name, rig, &error) == SINEW_OK)
+            json_decref(sn_rig_to_json(rig));
+        else
+            sn_regions_from_json(root, source.name, rig, &error);
+    }
+    json_decref(root);
+    sinew_rig_destroy(rig);
+    free_source(&source);
+    return 1;
+}
+
+static int read_vertex_tables(const uint8_t *bytes, size_t size) {
+    static const double points[] = {0, 0, 0, 1, 0, 0, 0, 1, 0};
+    static const int face[] = {0, 1, 2};
+    sn_source source = make_source(bytes, size);
+    double values[100] = {0};
+    sinew_error error;
+    sn_vertex_values_parse(&source, 100, values, &error);
+    sinew_mesh *mesh = NULL;
+    sinew_marker_map *map = NULL;
+    if (sinew_mesh_create(3, points, 1, NULL, face, &mesh, &error) == SINEW_OK)
+        sn_marker_map_parse(&source, mesh, &map, &error);
+    sinew_marker_map_destroy(map);
+    sinew_mesh_destroy(mesh);
+    free_source(&source);
+    return 1;
+}
+
+/* --- values over time ------------------------------------------------------------------------- */
+
+static int read_frames(const sn_format *format, const uint8_t *bytes, size_t size) {
+    sn_source source = make_source(bytes, size);
+    sinew_frames *frames = NULL;
+    sinew_error error;
+    format->read_frames(&source, &frames, &error);
+    sinew_frames_destroy(frames);
+    free_source(&source);
+    return 1;
+}
+
+static int read_pc2(const uint8_t *bytes, size_t size) {
+    return read_frames(&sn_format_pc2, bytes, size);
+}
+
+static int read_mdd(const uint8_t *bytes, size_t size) {
+    return read_frames(&sn_format_mdd, bytes, size);
+}
+
+static int read_curves(const sn_format *format, const uint8_t *bytes, size_t size) {
+    sn_source source = make_source(bytes, size);
+    sinew_curves *curves = NULL, *back = NULL;
+    sinew_error error;
+    int good = 1;
+    if (format->read_curves(&source, &curves, &error) == SINEW_OK) {
+        sn_buffer out = {0};
+        sn_format_curves_csv.write_curves(curves, &out, &error);
+        sn_source again = buffer_source(&out);
+        good = sn_format_curves_csv.read_curves(&again, &back, &error) == SINEW_OK &&
+               back->channel_count == curves->channel_count &&
+               back->time_count == curves->time_count;
+        free_source(&again);
+        sn_buffer_free(&out);
+    }
+    sinew_curves_destroy(curves);
+    sinew_curves_destroy(back);
+    free_source(&source);
+    return good;
+}
+
+static int read_curves_csv(const uint8_t *bytes, size_t size) {
+    return read_curves(&sn_format_curves_csv, bytes, size);
+}
+
+static int read_livelink(const uint8_t *bytes, size_t size) {
+    sn_source source = make_source(bytes, size);
+    sn_format_livelink.recognise(&source);
+    free_source(&source);
+    return read_curves(&sn_format_livelink, bytes, size);
+}
+
+static int read_markers(const sn_format *format, const uint8_t *bytes, size_t size) {
+    sn_source source = make_source(bytes, size);
+    sinew_markers *markers = NULL;
+    sinew_error error;
+    if (format->recognise) format->recognise(&source);
+    if (format->read_markers(&source, &markers, &error) == SINEW_OK && format->write_markers) {
+        sn_buffer out = {0};
+        format->write_markers(markers, &out, &error);
+        sn_buffer_free(&out);
+    }
+    sinew_markers_destroy(markers);
+    free_source(&source);
+    return 1;
+}
+
+#define MARKER_READER(name)                                                                        \
+    static int read_##name(const uint8_t *bytes, size_t size) {                                    \
+        return read_markers(&sn_format_##name, bytes, size);                                       \
+    }
+MARKER_READER(markers_csv)
+MARKER_READER(c3d)
+MARKER_READER(trc)
+
+const fuzz_reader fuzz_readers[] = {
+    {"obj", read_obj},
+    {"ply", read_ply},
+    {"off", read_off},
+    {"medit", read_medit},
+    {"tetgen", read_tetgen},
+    {"target", read_target},
+    {"glb", read_glb},
+    {"rig_json", read_rig_json},
+    {"vertex_tables", read_vertex_tables},
+    {"pc2", read_pc2},
+    {"mdd", read_mdd},
+    {"curves_csv", read_curves_csv},
+    {"livelink", read_livelink},
+    {"markers_csv", read_markers_csv},
+    {"c3d", read_c3d},
+    {"trc", read_trc},
+    {NULL, NULL},
+};

@@ -1,0 +1,142 @@
+/* Replays the fuzz corpora: nothing in them may crash a reader, and what is read can be written and
+ * read again. In the sanitizer build this also finds reads beyond the end. */
+#include "groups.h"
+#include "helpers.h"
+
+#include "../fuzz/readers.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+static void corpora_of_all_readers_replay(void **state) {
+    (void)state;
+    sinew_error error;
+    const char *root = getenv("SINEW_SOURCE");
+    for (const fuzz_reader *reader = fuzz_readers; reader->name; reader++) {
+        char folder[4096];
+        snprintf(folder, sizeof folder, "%s/fuzz/corpus/%s", root ? root : ".", reader->name);
+        char **names;
+        int count;
+        assert_ok(sn_folder_list(folder, &names, &count, &error));
+        assert_true(count > 0);
+        for (int i = 0; i < count; i++) {
+            char *path = sn_path_join(folder, names[i]), *bytes;
+            size_t size;
+            assert_ok(sn_file_read(path, &bytes, &size, &error));
+            if (!reader->read((const uint8_t *)bytes, size))
+                fail_msg("%s does not come back", path);
+            sn_free(bytes);
+            sn_free(path);
+        }
+        sn_names_free(names, count);
+    }
+}
+
+/* The first file of each corpus, cut at every byte: read or refused, never worse. */
+static void files_cut_at_every_byte_are_survived(void **state) {
+    (void)state;
+    sinew_error error;
+    const char *root = getenv("SINEW_SOURCE");
+    for (const fuzz_reader *reader = fuzz_readers; reader->name; reader++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/fuzz/corpus/%s/sample", root ? root : ".", reader->name);
+        char *bytes;
+        size_t size;
+        assert_ok(sn_file_read(path, &bytes, &size, &error));
+        for (size_t cut = 0; cut < size; cut++)
+            if (!reader->read((const uint8_t *)bytes, cut))
+                fail_msg("%s cut at %zu does not come back", path, cut);
+        sn_free(bytes);
+    }
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+static long allowed, live, largest;
+
+static void *failing_resize(void *block, size_t bytes, void *user) {
+    (void)user;
+    if ((long)bytes > largest) largest = (long)bytes;
+    if (allowed-- <= 0) return NULL;
+    void *moved = realloc(block, bytes);
+    if (moved && !block) live++;
+    return moved;
+}
+
+static void counting_release(void *block, void *user) {
+    (void)user;
+    live--;
+    free(block);
+}
+
+static const sinew_allocator failing = {failing_resize, counting_release, NULL};
+
+static void every_failed_allocation_is_survived(void **state) {
+    (void)state;
+    sinew_error error;
+    const char *root = getenv("SINEW_SOURCE");
+    for (const fuzz_reader *reader = fuzz_readers; reader->name; reader++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/fuzz/corpus/%s/sample", root ? root : ".", reader->name);
+        char *bytes;
+        size_t size;
+        assert_ok(sn_file_read(path, &bytes, &size, &error));
+        for (long n = 0;; n++) {
+            allowed = n, live = 0;
+            sinew_set_allocator(&failing);
+            reader->read((const uint8_t *)bytes, size);
+            sinew_set_allocator(NULL);
+            if (live != 0)
+                fail_msg("%s: %ld blocks are lost when allocation %ld fails", reader->name, live,
+                         n);
+            if (allowed > 0) break; /* it needed no more than n */
+        }
+        sn_free(bytes);
+    }
+}
+
+static void huge_promises_allocate_nothing(void **state) {
+    (void)state;
+    static const struct {
+        const char *reader, *text;
+        size_t size;
+    } lies[] = {
+        {"pc2", "POINTCACHE2\0\1\0\0\0\xff\xff\xff\x0f\0\0\0\0\0\0\x80\x3f\xff\xff\xff\x7f", 32},
+        {"mdd", "\x7f\xff\xff\xff\x0f\xff\xff\xff", 8},
+        {"ply",
+         "ply\nformat binary_little_endian 1.0\nelement vertex 700000000\nproperty float x\n"
+         "property float y\nproperty float z\nelement face 700000000\nproperty list uint int "
+         "vertex_indices\nend_header\n",
+         0},
+        {"off", "OFF 700000000 700000000 0\n", 0},
+        {"medit", "MeshVersionFormatted 1\nDimension 3\nVertices 500000000\n", 0},
+        {"tetgen", "700000000 3 0 0\n==\n500000000 4 0\n", 0},
+        {"glb",
+         "{\"asset\":{\"version\":\"2.0\"},\"meshes\":[{\"primitives\":[{\"attributes\":{"
+         "\"POSITION\":0}}]}],\"accessors\":[{\"bufferView\":0,\"componentType\":5126,\"type\":"
+         "\"VEC3\",\"count\":500000000}],\"bufferViews\":[{\"buffer\":0,\"byteLength\":"
+         "4294967295,\"extensions\":{\"EXT_meshopt_compression\":{\"buffer\":0,\"byteLength\":4,"
+         "\"byteStride\":12,\"count\":4294967295,\"mode\":\"ATTRIBUTES\"}}}],\"buffers\":[{"
+         "\"byteLength\":4,\"uri\":\"data:;base64,AAAAAA==\"}]}",
+         0},
+    };
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++)
+        for (const fuzz_reader *reader = fuzz_readers; reader->name; reader++) {
+            if (strcmp(reader->name, lies[i].reader) != 0) continue;
+            allowed = 1 << 30, largest = 0;
+            sinew_set_allocator(&failing);
+            reader->read((const uint8_t *)lies[i].text,
+                         lies[i].size ? lies[i].size : strlen(lies[i].text));
+            sinew_set_allocator(NULL);
+            if (largest > 65536) fail_msg("%s: %ld bytes at once", reader->name, largest);
+        }
+}
+
+int test_corpus(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(corpora_of_all_readers_replay),
+        cmocka_unit_test(files_cut_at_every_byte_are_survived),
+        cmocka_unit_test(every_failed_allocation_is_survived),
+        cmocka_unit_test(huge_promises_allocate_nothing),
+    };
+    return cmocka_run_group_tests_name("corpus", tests, NULL, NULL);
+}
