@@ -21,6 +21,8 @@ typedef struct sinew_marker_map {
 /* Names empty, every marker at vertex 0, to be filled in. */
 SINEW_API sinew_status sinew_marker_map_create(int count, sinew_marker_map **map,
                                                sinew_error *error);
+SINEW_API sinew_status sinew_marker_map_copy(const sinew_marker_map *map, sinew_marker_map **copy,
+                                             sinew_error *error);
 SINEW_API void sinew_marker_map_destroy(sinew_marker_map *map);
 /* Replaces a marker's name by a copy. */
 SINEW_API sinew_status sinew_marker_map_set_name(sinew_marker_map *map, int marker,

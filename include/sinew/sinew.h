@@ -7,6 +7,7 @@
 #include "sinew/check.h"
 #include "sinew/curves.h"
 #include "sinew/fit.h"
+#include "sinew/force.h"
 #include "sinew/frames.h"
 #include "sinew/interference.h"
 #include "sinew/io.h"

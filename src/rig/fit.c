@@ -62,24 +62,12 @@ static sinew_status check_options(const sinew_fit_options *o, sinew_error *error
     return SINEW_OK;
 }
 
-static sinew_status copy_map(const sinew_marker_map *map, sinew_marker_map **copy,
-                             sinew_error *error) {
-    SN_TRY(sinew_marker_map_create(map->count, copy, error));
-    size_t n = (size_t)map->count;
-    memcpy((*copy)->vertices, map->vertices, n * sizeof(int));
-    memcpy((*copy)->triangles, map->triangles, n * sizeof(int));
-    memcpy((*copy)->barycentric, map->barycentric, 3 * n * sizeof(double));
-    for (int i = 0; i < map->count; i++)
-        SN_TRY(sinew_marker_map_set_name(*copy, i, map->names[i], error));
-    return SINEW_OK;
-}
-
 static sinew_status build(sinew_fit *fit, const sinew_marker_map *map, sinew_error *error) {
     const sinew_rig *rig = fit->rig;
     size_t sliders = (size_t)rig->slider_count, targets = (size_t)rig->target_count;
     size_t height = 3 * (size_t)map->count;
     SN_TRY(sinew_marker_map_check(map, rig->neutral, error));
-    SN_TRY(copy_map(map, &fit->map, error));
+    SN_TRY(sinew_marker_map_copy(map, &fit->map, error));
     SN_TRY(sn_activation_plan_create(rig, &fit->plan, error));
     SN_TRY(sn_box_qp_create((int)sliders, &fit->qp, error));
     fit->rest = SN_NEW(double, height);

@@ -53,6 +53,23 @@ sinew_status sinew_marker_map_set_name(sinew_marker_map *map, int marker, const 
     return SINEW_OK;
 }
 
+sinew_status sinew_marker_map_copy(const sinew_marker_map *map, sinew_marker_map **copy,
+                                   sinew_error *error) {
+    SN_REQUIRE(map && copy, error);
+    sinew_marker_map *made;
+    SN_TRY(sinew_marker_map_create(map->count, &made, error));
+    size_t n = (size_t)map->count;
+    memcpy(made->vertices, map->vertices, n * sizeof(int));
+    memcpy(made->triangles, map->triangles, n * sizeof(int));
+    memcpy(made->barycentric, map->barycentric, 3 * n * sizeof(double));
+    sinew_status status = SINEW_OK;
+    for (int i = 0; status == SINEW_OK && i < map->count; i++)
+        status = sinew_marker_map_set_name(made, i, map->names[i], error);
+    if (status != SINEW_OK) sinew_marker_map_destroy(made), made = NULL;
+    *copy = made;
+    return status;
+}
+
 sinew_status sinew_marker_map_check(const sinew_marker_map *map, const sinew_mesh *mesh,
                                     sinew_error *error) {
     SN_REQUIRE(map && mesh, error);

@@ -1,0 +1,167 @@
+/* Blendforces: captured markers steer a simulated skin.
+ *
+ * A blendshape basis B says how a face moves. Read its columns as forces: the face is a sheet with
+ * inertia, elasticity and contact, and one number per target, the command u, pushes it:
+ *
+ *   N x = M/h^2 (x_last + a h v_last) + B u + sum_k k F^T p(x),     N = M/h^2 + sum_k k F^T F
+ *
+ * an implicit step of length h; F x - p(x) are the strains of the skin: place, edge lengths, and
+ * curvature turned with the skin. N does not change, so it is factored once, and
+ *
+ *   x = Phi u + y,     Phi = N^-1 B (once),     y = N^-1 (everything but the command)
+ *   u = argmin sum_i c_i |d_i - x_i|^2 + ridge s |u|^2 + smooth s |u - u_last|^2
+ *
+ * steers the places x_i of the markers to where they were seen. The skin may leave the span of B
+ * where elasticity, inertia or contact ask for it.
+ *
+ *   rig, map -> sinew_force_create      areas, stiffness, N and its factor, Phi: built once,
+ *                                       constant, shared between threads
+ *            -> sinew_force_state       positions, velocities, command: one per thread
+ *            -> sinew_force_frame       markers of one frame -> positions and info
+ *               sinew_force_command     the same for a given command: any weight curves (u = w)
+ *                                       act as if every vertex was drawn to its linear shape
+ *
+ * inside one frame, for every substep:
+ *   predict -> { project p -> y -> command -> x } x relinearisations -> contact -> velocity
+ * and once for the frame: marker layer (sinew/marker_layer.h) -> contact -> positions.
+ *
+ * The first frame after a reset is a static solve: the clip starts at rest in its first pose.
+ * Frames must come in order; the past is in the state. A frame allocates nothing. */
+#ifndef SINEW_FORCE_H
+#define SINEW_FORCE_H
+
+#include <stdbool.h>
+
+#include "sinew/marker_map.h"
+#include "sinew/monitor.h"
+#include "sinew/rig.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Defaults. The lengths and times were chosen on captured and synthetic clips (docs/force.md). */
+#define SINEW_FORCE_STRETCH_LENGTH   0.005
+#define SINEW_FORCE_BEND_LENGTH      0.005
+#define SINEW_FORCE_OVERSTRETCH      0.1
+#define SINEW_FORCE_OVERSTRETCH_FROM 1.1
+#define SINEW_FORCE_MASS_TIME        0.03
+#define SINEW_FORCE_FRAME_TIME       (1.0 / 30)
+#define SINEW_FORCE_VELOCITY_KEPT    0.5
+#define SINEW_FORCE_RIDGE            0.02
+#define SINEW_FORCE_SMOOTH           0.0
+#define SINEW_FORCE_OUTLIER          0.05
+/* A boundary vertex that no target moves by more than this share of the rig's largest move is held.
+ */
+#define SINEW_FORCE_FIXED_SHARE 0.005
+/* Areas of vertices count as at least this share of the mean: slivers and loose vertices. */
+#define SINEW_FORCE_LEAST_AREA 1e-3
+enum {
+    SINEW_FORCE_SUBSTEPS = 1,
+    SINEW_FORCE_RELINEARISATIONS = 3,
+    SINEW_FORCE_STATIC_ITERATIONS = 20
+};
+
+typedef struct sinew_force_options {
+    /* The skin. A length l means: bumps and stretches narrower than l are smoothed out, wider ones
+     * pass. Share of the diagonal, >= 0; 0 turns the term off. */
+    double stretch_length, bend_length;
+    double overstretch; /* extra stiffness of edges beyond 110%, share of theirs, 0 to 1 */
+    double position;    /* stiffness of the place per area, >= 0; 1 balances u = w at the target */
+    double mass_time;   /* seconds, > 0: how long the skin takes to follow */
+    const double *position_map; /* per vertex factors of the stiffness, > 0; NULL: 1 */
+    const double *stretch_map;  /* per edge of the sheet (sinew_force_edges); NULL: 1 */
+    const double *bend_map;     /* per vertex; NULL: 1 */
+
+    /* Time. */
+    double frame_time;    /* seconds between frames, > 0 */
+    int substeps;         /* per frame, >= 1 */
+    double velocity_kept; /* a in [0, 1]: 1 keeps all velocity, 0 is overdamped */
+    int relinearisations; /* per substep, >= 1 */
+
+    /* The command. */
+    double ridge;  /* pull to no command, >= 0, relative to the mean effect of a target */
+    double smooth; /* pull to the last command, >= 0, same scale */
+    bool bounded;  /* lower <= u <= upper */
+    double lower, upper;
+    double outlier; /* markers off by more than this share of the diagonal lose weight; INFINITY
+                       trusts every marker */
+
+    /* Held vertices. NULL: the boundary vertices that no target moves. An empty list: none. */
+    const int *fixed;
+    int fixed_count;
+} sinew_force_options;
+
+SINEW_API void sinew_force_options_default(sinew_force_options *options);
+
+typedef struct sinew_force sinew_force;
+typedef struct sinew_force_state sinew_force_state;
+
+/* What was built. */
+typedef struct sinew_force_summary {
+    int vertex_count, edge_count, fixed_count;
+    int target_count; /* columns of B */
+    int empty_count;  /* targets that move nothing: they get no command */
+    int marker_count;
+    double diagonal; /* of the neutral */
+    double seconds;  /* to build */
+} sinew_force_summary;
+
+typedef struct sinew_force_info {
+    sinew_status status;
+    int iterations;            /* relinearisations in all */
+    double residual;           /* last change of a vertex, share of the diagonal */
+    int seen, outliers;        /* markers used; of these, with less than half their weight */
+    double marker_error;       /* RMS distance of the seen markers to their places, length units */
+    double marker_error_layer; /* the same after the layer; equal without one */
+    /* RMS over the area of the displacement from the neutral, split into the nearest combination of
+     * targets and the rest. */
+    double in_span, out_of_span;
+    int contacts; /* pairs that press */
+    double cut;   /* smallest share of a vertex's last move that contact left; 1: all of it */
+    double seconds;
+} sinew_force_info;
+
+/* Every target of the rig is a column of B, combinations and in-betweens too. `map` may be NULL
+ * when only commands drive. The rig must outlive the structure; map and options are copied. Bad
+ * input: a map that does not fit, values out of range, a rig without targets. */
+SINEW_API sinew_status sinew_force_create(const sinew_rig *rig, const sinew_marker_map *map,
+                                          const sinew_force_options *options,
+                                          const sinew_monitor *monitor, sinew_force **force,
+                                          sinew_error *error);
+SINEW_API void sinew_force_destroy(sinew_force *force);
+SINEW_API const sinew_force_summary *sinew_force_describe(const sinew_force *force);
+/* The edges that stretch_map counts, 2 vertices each; valid as long as the structure. */
+SINEW_API const int *sinew_force_edges(const sinew_force *force);
+
+SINEW_API sinew_status sinew_force_state_create(const sinew_force *force, sinew_force_state **state,
+                                                sinew_error *error);
+SINEW_API void sinew_force_state_destroy(sinew_force_state *state);
+/* Back to the neutral at rest; the next frame is a static solve again. */
+SINEW_API void sinew_force_reset(sinew_force_state *state);
+/* Starts from given positions and velocities (3 per vertex; NULL: the neutral, at rest): the next
+ * frame is a step, not a static solve. Held vertices stay where they are. */
+SINEW_API sinew_status sinew_force_start(sinew_force_state *state, const double *positions,
+                                         const double *velocities, sinew_error *error);
+
+/* markers[3 * map->count] in the map's order, NaN where missing; marker_weights (>= 0) may be NULL.
+ * A frame without markers coasts on the last command. positions[3 * vertex_count]. info and monitor
+ * may be NULL. */
+SINEW_API sinew_status sinew_force_frame(const sinew_force *force, sinew_force_state *state,
+                                         const double *markers, const double *marker_weights,
+                                         double *positions, sinew_force_info *info,
+                                         const sinew_monitor *monitor, sinew_error *error);
+/* command[target_count], for instance the activations of a clip's weights. */
+SINEW_API sinew_status sinew_force_command(const sinew_force *force, sinew_force_state *state,
+                                           const double *command, double *positions,
+                                           sinew_force_info *info, const sinew_monitor *monitor,
+                                           sinew_error *error);
+
+/* Of the last frame: command[target_count], velocity 3 per vertex; valid until the next. */
+SINEW_API const double *sinew_force_last_command(const sinew_force_state *state);
+SINEW_API const double *sinew_force_velocities(const sinew_force_state *state);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

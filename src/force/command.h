@@ -1,0 +1,38 @@
+/* The command: least squares from marker residuals to one number per target.
+ *
+ *   u = argmin sum_i c_i |r_i - (R u)_i|^2 + ridge s |u|^2 + smooth s |u - u_last|^2
+ *
+ * R = S Phi are the responses at the markers, s the mean of their squared column lengths, so that
+ * ridge and smooth mean the same on any rig. The normal matrix is factored again only when the
+ * weights c change: never, while all markers are seen. */
+#ifndef SN_FORCE_COMMAND_H
+#define SN_FORCE_COMMAND_H
+
+#include <stdbool.h>
+
+#include "algebra/box_qp.h"
+#include "base/status.h"
+#include "sinew/force.h"
+
+typedef struct sn_command {
+    int markers, columns;
+    const double *rows; /* 3 markers x columns, column-major; borrowed */
+    double scale, ridge, smooth;
+    double *weights; /* of the factored matrix; weights[0] < 0 before the first */
+    double *scaled;  /* rows times the square roots of the weights */
+    double *matrix, *factor, *right, *residual;
+    bool bounded;
+    double *lower, *upper;
+    sn_box_qp *qp;
+} sn_command;
+
+sinew_status sn_command_create(int markers, int columns, const double *rows,
+                               const sinew_force_options *options, sn_command **command,
+                               sinew_error *error);
+void sn_command_destroy(sn_command *command);
+/* residual[3 * markers], zero where a marker is missing; weights[markers] >= 0; last[columns]; u:
+ * warm start in, command out. No allocation. */
+sinew_status sn_command_solve(sn_command *command, const double *residual, const double *weights,
+                              const double *last, double *u, sinew_error *error);
+
+#endif

@@ -1,0 +1,359 @@
+/* One frame: predict, then project, solve and steer a few times.
+ *
+ * With z = x - rest the step is written for the change of z, so that nothing is lost by solving in
+ * single precision: at the iterate z with command u,
+ *
+ *   N dz = inertia M (z~ - z) + f(z) + B u,      z~ = z_last + a h v_last
+ *   z   <- z + dz + Phi (u_new - u),
+ *
+ * where f are the elastic forces. It is the same fixed point as N z = inertia M z~ + B u + sum k
+ * F^T (p - F rest), whose right-hand side uses the projections p at the iterate; the errors of the
+ * solve are relative to dz and vanish as it does. */
+#include <math.h>
+#include <string.h>
+
+#include "algebra/dense.h"
+#include "base/memory.h"
+#include "base/monitor.h"
+#include "base/status.h"
+#include "base/threads.h"
+#include "base/vec3.h"
+#include "force/command.h"
+#include "force/sheet.h"
+
+/* The static solve stops when no vertex moves by more than this share of the diagonal. */
+#define STATIC_TOLERANCE 1e-7
+
+struct sinew_force_state {
+    const sinew_force *force;
+    bool started; /* there is a frame before the next */
+    double *z, *last, *velocity, *predicted, *x, *right, *scratch;
+    float *solve; /* 3n, single precision */
+    double *u, *u_last, *ramp, *split;
+    sn_cholesky_work *step_work, *still_work;
+    sn_command *step_command, *still_command;
+    /* per marker: where it should go (displacement from its rest), its given and robust weight */
+    double *seen_last, *seen_now, *goal, *given, *trust, *places, *residual;
+};
+
+sinew_status sinew_force_state_create(const sinew_force *force, sinew_force_state **state,
+                                      sinew_error *error) {
+    SN_REQUIRE(force && state, error);
+    *state = NULL;
+    sinew_force_state *s = SN_NEW0(sinew_force_state, 1);
+    if (!s) return sn_no_memory(error);
+    s->force = force;
+    size_t n = 3 * (size_t)force->skin->vertex_count, m = (size_t)force->rig->target_count;
+    size_t markers = (size_t)force->map->count;
+    s->z = SN_NEW0(double, n), s->last = SN_NEW0(double, n), s->velocity = SN_NEW0(double, n);
+    s->predicted = SN_NEW(double, n), s->x = SN_NEW(double, n), s->right = SN_NEW(double, n);
+    s->scratch = SN_NEW(double, sn_potentials_scratch(force->potentials));
+    s->solve = SN_NEW(float, n);
+    s->u = SN_NEW0(double, m), s->u_last = SN_NEW0(double, m), s->split = SN_NEW(double, 2 * m),
+    s->ramp = SN_NEW(double, m);
+    s->seen_last = SN_NEW(double, 3 * markers), s->seen_now = SN_NEW(double, 3 * markers);
+    s->goal = SN_NEW(double, 3 * markers), s->places = SN_NEW(double, 3 * markers);
+    s->residual = SN_NEW(double, 3 * markers);
+    s->given = SN_NEW(double, markers), s->trust = SN_NEW(double, markers);
+    sinew_status status = SINEW_OK;
+    if (!s->z || !s->last || !s->velocity || !s->predicted || !s->x || !s->right || !s->scratch ||
+        !s->solve || !s->u || !s->u_last || !s->ramp || !s->split || !s->seen_last ||
+        !s->seen_now || !s->goal || !s->places || !s->residual || !s->given || !s->trust)
+        status = sn_no_memory(error);
+    if (status == SINEW_OK)
+        status = sn_cholesky_work_create(force->step.factor, 3, &s->step_work, error);
+    if (status == SINEW_OK)
+        status = sn_cholesky_work_create(force->still.factor, 3, &s->still_work, error);
+    if (status == SINEW_OK)
+        status = sn_command_create(force->map->count, (int)m, force->step.rows, &force->options,
+                                   &s->step_command, error);
+    if (status == SINEW_OK)
+        status = sn_command_create(force->map->count, (int)m, force->still.rows, &force->options,
+                                   &s->still_command, error);
+    if (status != SINEW_OK) {
+        sinew_force_state_destroy(s);
+        return status;
+    }
+    sinew_force_reset(s);
+    *state = s;
+    return SINEW_OK;
+}
+
+void sinew_force_state_destroy(sinew_force_state *s) {
+    if (!s) return;
+    sn_free(s->z), sn_free(s->last), sn_free(s->velocity), sn_free(s->predicted), sn_free(s->x);
+    sn_free(s->right), sn_free(s->scratch), sn_free(s->solve), sn_free(s->u), sn_free(s->u_last);
+    sn_free(s->ramp), sn_free(s->split), sn_free(s->seen_last), sn_free(s->seen_now),
+        sn_free(s->goal);
+    sn_free(s->given), sn_free(s->trust), sn_free(s->places), sn_free(s->residual);
+    sn_cholesky_work_destroy(s->step_work), sn_cholesky_work_destroy(s->still_work);
+    sn_command_destroy(s->step_command), sn_command_destroy(s->still_command);
+    sn_free(s);
+}
+
+void sinew_force_reset(sinew_force_state *s) {
+    if (!s) return;
+    size_t n = 3 * (size_t)s->force->skin->vertex_count;
+    s->started = false;
+    memset(s->z, 0, n * sizeof(double));
+    memset(s->velocity, 0, n * sizeof(double));
+    memset(s->u, 0, sizeof(double) * (size_t)s->force->rig->target_count);
+    for (int i = 0; i < 3 * s->force->map->count; i++) s->seen_last[i] = NAN;
+}
+
+sinew_status sinew_force_start(sinew_force_state *s, const double *positions,
+                               const double *velocities, sinew_error *error) {
+    SN_REQUIRE(s, error);
+    const sn_skin *skin = s->force->skin;
+    size_t n = 3 * (size_t)skin->vertex_count;
+    for (size_t i = 0; i < n; i++)
+        if ((positions && !isfinite(positions[i])) || (velocities && !isfinite(velocities[i])))
+            return sn_fail(error, SINEW_BAD_INPUT, "force: start of vertex %zu is not finite",
+                           i / 3);
+    sinew_force_reset(s);
+    for (size_t i = 0; i < n; i++) {
+        if (skin->fixed[i / 3]) continue;
+        if (positions) s->z[i] = positions[i] - skin->rest[i];
+        if (velocities) s->velocity[i] = velocities[i];
+    }
+    s->started = true;
+    return SINEW_OK;
+}
+
+const double *sinew_force_last_command(const sinew_force_state *state) {
+    return state->u;
+}
+
+const double *sinew_force_velocities(const sinew_force_state *state) {
+    return state->velocity;
+}
+
+/* ---- markers --------------------------------------------------------------------------------- */
+
+static bool is_seen(const double *p) {
+    return isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]);
+}
+
+/* Where the markers of substep `part` of `parts` should be: on the line from the last frame to this
+ * one; a marker that was not there before counts at the end only. Returns how many are seen. */
+static int set_goals(sinew_force_state *s, const double *weights, int part, int parts) {
+    const sinew_force *force = s->force;
+    double t = (double)part / parts;
+    int seen = 0;
+    for (int i = 0; i < force->map->count; i++) {
+        const double *now = s->seen_now + 3 * i, *last = s->seen_last + 3 * i;
+        double weight = weights ? weights[i] : 1;
+        bool there =
+            is_seen(now) && weight > 0 && isfinite(weight) && (part == parts || is_seen(last));
+        s->given[i] = there ? weight : 0;
+        seen += there;
+        for (int a = 0; a < 3; a++) {
+            double place = part == parts ? now[a] : last[a] + t * (now[a] - last[a]);
+            s->goal[3 * i + a] = there ? place - force->marker_rest[3 * i + a] : 0;
+        }
+    }
+    return seen;
+}
+
+/* residual = goal - S z; a marker far off loses weight with the square of its distance. */
+static void compare_markers(sinew_force_state *s, const double *z) {
+    const sinew_force *force = s->force;
+    double reach = force->options.outlier * force->skin->diagonal;
+    sinew_marker_map_points(force->map, force->rig->neutral, z, s->places);
+    for (int i = 0; i < force->map->count; i++) {
+        bool there = s->given[i] > 0;
+        for (int a = 0; a < 3; a++)
+            s->residual[3 * i + a] = there ? s->goal[3 * i + a] - s->places[3 * i + a] : 0;
+        double off = sn_length(sn_at(s->residual, i));
+        s->trust[i] = s->given[i] * (off > reach ? reach / off * (reach / off) : 1);
+    }
+}
+
+/* ---- one relinearisation --------------------------------------------------------------------- */
+
+typedef struct pass {
+    const sn_force_system *system;
+    sn_cholesky_work *work;
+    sn_command *command;
+    const double *given; /* the command, or NULL: it is looked for */
+} pass;
+
+/* z += dz with N dz = inertia M (z~ - z) + f(z) + B u */
+static void solve_change(sinew_force_state *s, const pass *p) {
+    const sinew_force *force = s->force;
+    const sn_skin *skin = force->skin;
+    int n = skin->vertex_count;
+    for (int i = 0; i < 3 * n; i++) s->x[i] = skin->rest[i] + s->z[i];
+    sn_potentials_forces(force->potentials, s->x, s->scratch, s->right);
+    sn_vertex_columns_add(force->push, s->u, s->right);
+    /* in units of the diagonal: safe in single precision for any unit of length */
+    double scale = 1 / skin->diagonal;
+    for (int v = 0; v < n; v++) {
+        double m = p->system->inertia * force->mass[v];
+        for (int a = 3 * v; a < 3 * v + 3; a++) {
+            double right = s->right[a] + m * (s->predicted[a] - s->z[a]);
+            s->solve[a] = skin->fixed[v] ? 0 : (float)(scale * right);
+        }
+    }
+    sn_cholesky_solve_f32(p->system->factor, p->work, 3, s->solve, s->solve);
+    for (int i = 0; i < 3 * n; i++) s->z[i] += skin->diagonal * (double)s->solve[i];
+}
+
+/* u := the command that brings the markers home. */
+static sinew_status find_command(sinew_force_state *s, const pass *p, sinew_error *error) {
+    const sinew_force *force = s->force;
+    int height = 3 * force->map->count;
+    sinew_marker_map_points(force->map, force->rig->neutral, s->z, s->places);
+    for (int i = 0; i < height; i++) s->residual[i] = s->goal[i] - s->places[i];
+    sn_dense_apply(SN_AS_IS, height, force->rig->target_count, 1, p->system->rows, s->u, 1,
+                   s->residual);
+    for (int i = 0; i < height; i++)
+        if (!(s->given[i / 3] > 0)) s->residual[i] = 0;
+    return sn_command_solve(p->command, s->residual, s->trust, s->u_last, s->u, error);
+}
+
+/* z += Phi (u_new - u) */
+static sinew_status steer(sinew_force_state *s, const pass *p, sinew_error *error) {
+    size_t m = (size_t)s->force->rig->target_count;
+    double *change = s->split;
+    memcpy(change, s->u, m * sizeof(double));
+    if (p->given)
+        memcpy(s->u, p->given, m * sizeof(double));
+    else
+        SN_TRY(find_command(s, p, error));
+    for (size_t k = 0; k < m; k++) change[k] = s->u[k] - change[k];
+    sn_vertex_columns_add(p->system->response, change, s->z);
+    return SINEW_OK;
+}
+
+/* Largest distance of a vertex between z and s->x - rest, share of the diagonal. */
+static double change_since(const sinew_force_state *s) {
+    const sn_skin *skin = s->force->skin;
+    double most = 0;
+    for (int i = 0; i < 3 * skin->vertex_count; i++)
+        most = fmax(most, fabs(s->z[i] + skin->rest[i] - s->x[i]));
+    return most / skin->diagonal;
+}
+
+static sinew_status relinearise(sinew_force_state *s, const pass *p, sinew_force_info *info,
+                                sinew_error *error) {
+    if (!p->given) compare_markers(s, s->z);
+    solve_change(s, p);
+    SN_TRY(steer(s, p, error));
+    info->residual = change_since(s);
+    info->iterations++;
+    return SINEW_OK;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+/* The first frame: where the sheet rests under the command, without inertia. */
+static sinew_status settle(sinew_force_state *s, const double *given, sinew_force_info *info,
+                           const sinew_monitor *monitor, sinew_error *error) {
+    const sinew_force *force = s->force;
+    size_t bytes = 3 * sizeof(double) * (size_t)force->skin->vertex_count;
+    pass p = {&force->still, s->still_work, s->still_command, given};
+    for (int i = 0; i < SINEW_FORCE_STATIC_ITERATIONS; i++) {
+        if (sn_cancelled(monitor)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
+        memcpy(s->predicted, s->z, bytes);
+        SN_TRY(relinearise(s, &p, info, error));
+        if (info->residual < STATIC_TOLERANCE) break;
+    }
+    memset(s->velocity, 0, bytes);
+    return SINEW_OK;
+}
+
+static sinew_status step(sinew_force_state *s, const double *given, sinew_force_info *info,
+                         sinew_error *error) {
+    const sinew_force *force = s->force;
+    int n = 3 * force->skin->vertex_count;
+    double h = force->options.frame_time / force->options.substeps;
+    double reach = force->options.velocity_kept * h;
+    memcpy(s->last, s->z, sizeof(double) * (size_t)n);
+    for (int i = 0; i < n; i++) s->z[i] = s->predicted[i] = s->last[i] + reach * s->velocity[i];
+    /* The prediction holds no command yet. */
+    memset(s->u, 0, sizeof(double) * (size_t)force->rig->target_count);
+    pass p = {&force->step, s->step_work, s->step_command, given};
+    for (int i = 0; i < force->options.relinearisations; i++)
+        SN_TRY(relinearise(s, &p, info, error));
+    for (int i = 0; i < n; i++) s->velocity[i] = (s->z[i] - s->last[i]) / h;
+    return SINEW_OK;
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+static double marker_error(sinew_force_state *s, const double *z, int seen) {
+    double sum = 0;
+    compare_markers(s, z);
+    for (int i = 0; i < s->force->map->count; i++) {
+        sn_vec3 r = sn_at(s->residual, i);
+        sum += sn_dot(r, r);
+    }
+    return seen ? sqrt(sum / seen) : 0;
+}
+
+static void finish(sinew_force_state *s, double *positions, sinew_force_info *info) {
+    const sn_skin *skin = s->force->skin;
+    for (int i = 0; i < 3 * skin->vertex_count; i++) positions[i] = skin->rest[i] + s->z[i];
+    sn_force_split(s->force, s->z, s->split, &info->in_span, &info->out_of_span);
+    info->cut = 1;
+    s->started = true;
+}
+
+sinew_status sinew_force_frame(const sinew_force *force, sinew_force_state *s,
+                               const double *markers, const double *marker_weights,
+                               double *positions, sinew_force_info *info,
+                               const sinew_monitor *monitor, sinew_error *error) {
+    SN_REQUIRE(force && s && s->force == force && markers && positions, error);
+    SN_REQUIRE(force->map->count > 0, error);
+    double begin = sn_now();
+    sinew_force_info unused;
+    if (!info) info = &unused;
+    *info = (sinew_force_info){0};
+    int parts = s->started ? force->options.substeps : 1;
+    memcpy(s->seen_now, markers, 3 * sizeof(double) * (size_t)force->map->count);
+    sinew_status status = SINEW_OK;
+    for (int part = 1; status == SINEW_OK && part <= parts; part++) {
+        if (sn_cancelled(monitor)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
+        info->seen = set_goals(s, marker_weights, part, parts);
+        memcpy(s->u_last, s->u, sizeof(double) * (size_t)force->rig->target_count);
+        const double *given = info->seen > 0 ? NULL : s->u_last;
+        status = s->started ? step(s, given, info, error) : settle(s, given, info, monitor, error);
+    }
+    if (status != SINEW_OK) return status;
+    memcpy(s->seen_last, s->seen_now, 3 * sizeof(double) * (size_t)force->map->count);
+    finish(s, positions, info);
+    info->marker_error = info->marker_error_layer = marker_error(s, s->z, info->seen);
+    for (int i = 0; i < force->map->count; i++)
+        info->outliers += s->given[i] > 0 && s->trust[i] < 0.5 * s->given[i];
+    info->seconds = sn_now() - begin;
+    return SINEW_OK;
+}
+
+sinew_status sinew_force_command(const sinew_force *force, sinew_force_state *s,
+                                 const double *command, double *positions, sinew_force_info *info,
+                                 const sinew_monitor *monitor, sinew_error *error) {
+    SN_REQUIRE(force && s && s->force == force && command && positions, error);
+    double begin = sn_now();
+    sinew_force_info unused;
+    if (!info) info = &unused;
+    *info = (sinew_force_info){0};
+    int m = force->rig->target_count;
+    for (int k = 0; k < m; k++)
+        if (!isfinite(command[k]))
+            return sn_fail(error, SINEW_BAD_INPUT, "force: the command of target %d is not finite",
+                           k);
+    int parts = s->started ? force->options.substeps : 1;
+    memcpy(s->u_last, s->u, sizeof(double) * (size_t)m);
+    sinew_status status = SINEW_OK;
+    for (int part = 1; status == SINEW_OK && part <= parts; part++) {
+        if (sn_cancelled(monitor)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
+        double *now = s->ramp, t = (double)part / parts;
+        for (int k = 0; k < m; k++) now[k] = s->u_last[k] + t * (command[k] - s->u_last[k]);
+        status = s->started ? step(s, now, info, error) : settle(s, now, info, monitor, error);
+    }
+    if (status != SINEW_OK) return status;
+    finish(s, positions, info);
+    info->seconds = sn_now() - begin;
+    return SINEW_OK;
+}

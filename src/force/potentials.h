@@ -1,0 +1,45 @@
+/* The elastic potentials of the sheet, all of the form 1/2 k |F x - p(x)|^2 with constant F^T F.
+ *
+ *   place        F x = x_v             p = rest of v
+ *   stretch      F x = x_i - x_j       p = rest length along the edge
+ *   overstretch  F x = x_i - x_j       p = F x up to 110% of the rest length, that length beyond
+ *   bending      F x = (L x)_v / A_v   p = rest of it, turned by the best rotation of v's ring
+ *
+ * The projections p are found by one pass over edges and one over vertices; forces are gathered per
+ * vertex, so that the bits do not depend on the number of threads. */
+#ifndef SN_FORCE_POTENTIALS_H
+#define SN_FORCE_POTENTIALS_H
+
+#include "force/skin.h"
+#include "sinew/force.h"
+
+typedef struct sn_potentials {
+    const sn_skin *skin;
+    double *position;   /* k per vertex */
+    double *stretch;    /* k per edge */
+    double overstretch; /* share of stretch */
+    double *bending;    /* k per vertex */
+    double *curvature;  /* 3 per vertex: rest of (L x)_v / A_v */
+    bool stretches, bends;
+} sn_potentials;
+
+/* Scale-free: D the diagonal, A the mean area,
+ *   position = options->position A_v, stretch = (l_s D)^2 / A w_ij, bending = (l_b D)^4 A_v. */
+sinew_status sn_potentials_create(const sn_skin *skin, const sinew_force_options *options,
+                                  sn_potentials **potentials, sinew_error *error);
+void sn_potentials_destroy(sn_potentials *potentials);
+
+/* sum of k F^T F over all potentials plus diag(inertia): n x n for each coordinate; held vertices
+ * have a row of the identity. */
+sinew_status sn_potentials_matrix(const sn_potentials *potentials, const double *inertia,
+                                  sn_sparse **matrix, sinew_error *error);
+
+/* forces[3n] = sum k F^T (p - F x) at x; held vertices included. scratch: sn_potentials_scratch
+ * doubles. */
+size_t sn_potentials_scratch(const sn_potentials *potentials);
+void sn_potentials_forces(const sn_potentials *potentials, const double *x, double *scratch,
+                          double *forces);
+/* sum of 1/2 k |F x - p|^2 */
+double sn_potentials_energy(const sn_potentials *potentials, const double *x);
+
+#endif

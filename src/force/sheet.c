@@ -1,0 +1,269 @@
+/* Based on: blendforces, a dynamic framework for facial animation.
+ * We differ in: scale-free stiffness, the static solve as a second factor, responses kept sparse.
+ */
+#include "force/sheet.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "algebra/dense.h"
+#include "base/memory.h"
+#include "base/monitor.h"
+#include "base/status.h"
+#include "base/threads.h"
+#include "base/vec3.h"
+
+/* Inertia of the static solve relative to that of a step: keeps a sheet without stiffness definite.
+ */
+#define STATIC_INERTIA 1e-7
+/* Responses below this share of their column's largest are dropped: 1e-3 of a hair. */
+#define RESPONSE_DROP 1e-11
+/* Ridge of the span's Gram matrix: equal or empty targets stay harmless. */
+#define SPAN_RIDGE 1e-12
+
+void sinew_force_options_default(sinew_force_options *options) {
+    *options = (sinew_force_options){.stretch_length = SINEW_FORCE_STRETCH_LENGTH,
+                                     .bend_length = SINEW_FORCE_BEND_LENGTH,
+                                     .overstretch = SINEW_FORCE_OVERSTRETCH,
+                                     .position = 1,
+                                     .mass_time = SINEW_FORCE_MASS_TIME,
+                                     .frame_time = SINEW_FORCE_FRAME_TIME,
+                                     .substeps = SINEW_FORCE_SUBSTEPS,
+                                     .velocity_kept = SINEW_FORCE_VELOCITY_KEPT,
+                                     .relinearisations = SINEW_FORCE_RELINEARISATIONS,
+                                     .ridge = SINEW_FORCE_RIDGE,
+                                     .smooth = SINEW_FORCE_SMOOTH,
+                                     .lower = 0,
+                                     .upper = 1,
+                                     .outlier = SINEW_FORCE_OUTLIER};
+}
+
+static bool in_range(double value, double low, double high) {
+    return value >= low && value <= high;
+}
+
+static bool positive_map(const double *map, int count) {
+    for (int i = 0; map && i < count; i++)
+        if (!(map[i] > 0 && isfinite(map[i]))) return false;
+    return true;
+}
+
+static sinew_status check_options(const sinew_force_options *o, sinew_error *error) {
+    const char *wrong = NULL;
+    if (!in_range(o->stretch_length, 0, 10)) wrong = "stretch length must be in [0, 10]";
+    if (!in_range(o->bend_length, 0, 10)) wrong = "bend length must be in [0, 10]";
+    if (!in_range(o->overstretch, 0, 1)) wrong = "overstretch must be in [0, 1]";
+    if (!in_range(o->position, 0, 1e6)) wrong = "position stiffness must be in [0, 1e6]";
+    if (!in_range(o->mass_time, 1e-6, 1e6)) wrong = "mass time must be in [1e-6, 1e6] s";
+    if (!in_range(o->frame_time, 1e-6, 1e6)) wrong = "frame time must be in [1e-6, 1e6] s";
+    if (o->substeps < 1 || o->substeps > 1000) wrong = "substeps must be in [1, 1000]";
+    if (!in_range(o->velocity_kept, 0, 1)) wrong = "kept velocity must be in [0, 1]";
+    if (o->relinearisations < 1) wrong = "relinearisations must be at least 1";
+    if (!in_range(o->ridge, 0, 1e6)) wrong = "ridge must be in [0, 1e6]";
+    if (!in_range(o->smooth, 0, 1e6)) wrong = "smooth must be in [0, 1e6]";
+    if (o->bounded && !(o->lower <= o->upper)) wrong = "lower bound above the upper one";
+    if (!(o->outlier > 0)) wrong = "outlier must be positive";
+    return wrong ? sn_fail(error, SINEW_BAD_INPUT, "force: %s", wrong) : SINEW_OK;
+}
+
+/* ---- targets and their responses ------------------------------------------------------------- */
+
+typedef struct column_maker {
+    const sinew_force *force;
+    sn_force_system *system; /* NULL: the forces themselves */
+    sn_cholesky_work *work;
+    const sinew_monitor *monitor;
+} column_maker;
+
+static sinew_status make_column(int k, double *dense, void *user, sinew_error *error) {
+    column_maker *maker = user;
+    const sinew_force *force = maker->force;
+    const sinew_target *target = &force->rig->targets[k];
+    for (int i = 0; i < target->count; i++) {
+        int v = target->vertices[i];
+        if (!force->skin->fixed[v])
+            sn_put(dense, v, sn_scale(force->skin->area[v], sn_at(target->deltas, i)));
+    }
+    if (!maker->system) return SINEW_OK;
+    if (sn_cancelled(maker->monitor)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
+    if (target->count > 0) sn_cholesky_solve(maker->system->factor, maker->work, 3, dense, dense);
+    sinew_marker_map_points(force->map, force->rig->neutral, dense,
+                            maker->system->rows + 3 * (size_t)force->map->count * (size_t)k);
+    sn_progress(maker->monitor, (k + 1.0) / force->rig->target_count, "responses");
+    return SINEW_OK;
+}
+
+static sinew_status build_system(sinew_force *force, double inertia, sn_force_system *system,
+                                 const sinew_monitor *monitor, sinew_error *error) {
+    int n = force->skin->vertex_count;
+    system->inertia = inertia;
+    system->rows = SN_NEW(double, 3 * (size_t)force->map->count * (size_t)force->rig->target_count);
+    double *diagonal = SN_NEW(double, n);
+    sn_sparse *matrix = NULL;
+    column_maker maker = {force, system, NULL, monitor};
+    sinew_status status = system->rows && diagonal ? SINEW_OK : sn_no_memory(error);
+    for (int v = 0; status == SINEW_OK && v < n; v++) diagonal[v] = inertia * force->mass[v];
+    if (status == SINEW_OK)
+        status = sn_potentials_matrix(force->potentials, diagonal, &matrix, error);
+    if (status == SINEW_OK)
+        status = sn_cholesky_create(matrix, SN_CHOLESKY_AUTO, &system->factor, error);
+    if (status == SINEW_OK) status = sn_cholesky_prepare_f32(system->factor, error);
+    if (status == SINEW_OK) status = sn_cholesky_work_create(system->factor, 3, &maker.work, error);
+    if (status == SINEW_OK)
+        status = sn_vertex_columns_create(n, force->rig->target_count, make_column, &maker,
+                                          RESPONSE_DROP, &system->response, error);
+    sn_free(diagonal);
+    sn_sparse_destroy(matrix);
+    sn_cholesky_work_destroy(maker.work);
+    return status;
+}
+
+static void release_system(sn_force_system *system) {
+    sn_cholesky_destroy(system->factor);
+    sn_vertex_columns_destroy(system->response);
+    sn_free(system->rows);
+}
+
+/* ---- the span of the targets ----------------------------------------------------------------- */
+
+static sinew_status build_span(sinew_force *force, sinew_error *error) {
+    size_t m = (size_t)force->rig->target_count;
+    const sn_vertex_columns *b = force->push;
+    force->span = SN_NEW0(double, m *m);
+    if (!force->span) return sn_no_memory(error);
+    for (int v = 0; v < b->vertex_count; v++) {
+        /* push holds area times target */
+        double over = 1 / force->skin->area[v];
+        for (int i = b->start[v]; i < b->start[v + 1]; i++)
+            for (int j = b->start[v]; j < b->start[v + 1]; j++)
+                force->span[(size_t)b->column[i] + m * (size_t)b->column[j]] +=
+                    over * sn_dot(sn_at(b->value, i), sn_at(b->value, j));
+    }
+    double mean = 0;
+    for (size_t k = 0; k < m; k++) mean += force->span[k * (m + 1)] / (double)m;
+    for (size_t k = 0; k < m; k++)
+        force->span[k * (m + 1)] += fmax(SPAN_RIDGE * mean, 1e-300 + 1e-15 * mean);
+    if (!(mean > 0))
+        for (size_t k = 0; k < m; k++) force->span[k * (m + 1)] = 1;
+    return sn_dense_cholesky((int)m, force->span, error);
+}
+
+void sn_force_split(const sinew_force *force, const double *z, double *scratch, double *inside,
+                    double *outside) {
+    int m = force->rig->target_count;
+    const sn_skin *skin = force->skin;
+    double *along = scratch, *weights = scratch + m;
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+    for (int k = 0; k < m; k++) {
+        const sinew_target *target = &force->rig->targets[k];
+        double sum = 0;
+        for (int i = 0; i < target->count; i++) {
+            int v = target->vertices[i];
+            if (!skin->fixed[v])
+                sum += skin->area[v] * sn_dot(sn_at(target->deltas, i), sn_at(z, v));
+        }
+        along[k] = weights[k] = sum;
+    }
+    sn_dense_cholesky_solve(m, force->span, 1, weights);
+    double in = 0, all = 0;
+    for (int k = 0; k < m; k++) in += along[k] * weights[k];
+    for (int v = 0; v < skin->vertex_count; v++) {
+        sn_vec3 d = sn_at(z, v);
+        all += skin->area[v] * sn_dot(d, d);
+    }
+    *inside = sqrt(fmax(in, 0) / force->total_area);
+    *outside = sqrt(fmax(all - in, 0) / force->total_area);
+}
+
+/* ---- creation -------------------------------------------------------------------------------- */
+
+static sinew_status build(sinew_force *force, const sinew_marker_map *map,
+                          const sinew_monitor *monitor, sinew_error *error) {
+    const sinew_rig *rig = force->rig;
+    const sinew_force_options *o = &force->options;
+    if (map) {
+        SN_TRY(sinew_marker_map_check(map, rig->neutral, error));
+        SN_TRY(sinew_marker_map_copy(map, &force->map, error));
+    } else {
+        SN_TRY(sinew_marker_map_create(0, &force->map, error));
+    }
+    SN_TRY(sn_skin_create(rig, o->fixed_count, o->fixed, &force->skin, error));
+    const sn_skin *skin = force->skin;
+    if (!positive_map(o->position_map, skin->vertex_count) ||
+        !positive_map(o->bend_map, skin->vertex_count) ||
+        !positive_map(o->stretch_map, skin->edge_count))
+        return sn_fail(error, SINEW_BAD_INPUT, "force: factors of the stiffness must be positive");
+    SN_TRY(sn_potentials_create(skin, o, &force->potentials, error));
+    force->mass = SN_NEW(double, skin->vertex_count);
+    force->marker_rest = SN_NEW(double, 3 * (size_t)force->map->count);
+    if (!force->mass || !force->marker_rest) return sn_no_memory(error);
+    for (int v = 0; v < skin->vertex_count; v++) {
+        force->mass[v] = skin->area[v] * o->mass_time * o->mass_time;
+        force->total_area += skin->area[v];
+    }
+    sinew_marker_map_points(force->map, rig->neutral, skin->rest, force->marker_rest);
+    column_maker forces = {.force = force};
+    SN_TRY(sn_vertex_columns_create(skin->vertex_count, rig->target_count, make_column, &forces, 0,
+                                    &force->push, error));
+    SN_TRY(build_span(force, error));
+    double rate = o->substeps / o->frame_time, inertia = rate * rate;
+    SN_TRY(build_system(force, inertia, &force->step, monitor, error));
+    return build_system(force, STATIC_INERTIA * inertia, &force->still, monitor, error);
+}
+
+sinew_status sinew_force_create(const sinew_rig *rig, const sinew_marker_map *map,
+                                const sinew_force_options *options, const sinew_monitor *monitor,
+                                sinew_force **force, sinew_error *error) {
+    SN_REQUIRE(rig && force, error);
+    *force = NULL;
+    double begin = sn_now();
+    if (rig->target_count < 1)
+        return sn_fail(error, SINEW_BAD_INPUT, "force: the rig has no targets");
+    sinew_force *made = SN_NEW0(sinew_force, 1);
+    if (!made) return sn_no_memory(error);
+    if (options)
+        made->options = *options;
+    else
+        sinew_force_options_default(&made->options);
+    made->rig = rig;
+    sinew_status status = check_options(&made->options, error);
+    if (status == SINEW_OK) status = build(made, map, monitor, error);
+    if (status != SINEW_OK) {
+        sinew_force_destroy(made);
+        return status;
+    }
+    /* the caller's arrays were for building */
+    made->options.position_map = made->options.stretch_map = made->options.bend_map = NULL;
+    made->options.fixed = NULL;
+    sinew_force_summary *s = &made->summary;
+    s->vertex_count = made->skin->vertex_count;
+    s->edge_count = made->skin->edge_count;
+    s->fixed_count = made->skin->fixed_count;
+    s->target_count = rig->target_count;
+    for (int k = 0; k < rig->target_count; k++) s->empty_count += rig->targets[k].count == 0;
+    s->marker_count = made->map->count;
+    s->diagonal = made->skin->diagonal;
+    s->seconds = sn_now() - begin;
+    *force = made;
+    return SINEW_OK;
+}
+
+void sinew_force_destroy(sinew_force *force) {
+    if (!force) return;
+    sinew_marker_map_destroy(force->map);
+    sn_potentials_destroy(force->potentials);
+    sn_skin_destroy(force->skin);
+    sn_vertex_columns_destroy(force->push);
+    release_system(&force->step);
+    release_system(&force->still);
+    sn_free(force->mass), sn_free(force->marker_rest), sn_free(force->span);
+    sn_free(force);
+}
+
+const sinew_force_summary *sinew_force_describe(const sinew_force *force) {
+    return &force->summary;
+}
+
+const int *sinew_force_edges(const sinew_force *force) {
+    return force->skin->edges;
+}

@@ -1,0 +1,39 @@
+/* The built structure behind sinew_force, and the linear systems it steps with. */
+#ifndef SN_FORCE_SHEET_H
+#define SN_FORCE_SHEET_H
+
+#include "algebra/cholesky.h"
+#include "force/potentials.h"
+#include "force/skin.h"
+#include "force/vertex_columns.h"
+#include "sinew/force.h"
+
+/* N = inertia M + sum k F^T F, factored, with the responses of the targets. */
+typedef struct sn_force_system {
+    double inertia; /* 1 / h^2, or next to nothing for the static solve */
+    sn_cholesky *factor;
+    sn_vertex_columns *response; /* Phi = N^-1 B */
+    double *rows;                /* S Phi, 3 per marker x targets, column-major */
+} sn_force_system;
+
+struct sinew_force {
+    const sinew_rig *rig;
+    sinew_marker_map *map; /* without markers when only commands drive */
+    sinew_force_options options;
+    sinew_force_summary summary;
+    sn_skin *skin;
+    sn_potentials *potentials;
+    double *mass;            /* per vertex: A_v t_m^2 */
+    sn_vertex_columns *push; /* B: area times target, zero at held vertices */
+    double *marker_rest;     /* 3 per marker: places on the neutral */
+    double *span;            /* Cholesky factor of the targets' Gram matrix over the area */
+    double total_area;       /* sum of skin->area */
+    sn_force_system step, still;
+};
+
+/* Shares of the RMS displacement over the area inside and outside the span of the targets. scratch:
+ * target_count * 2 doubles. */
+void sn_force_split(const sinew_force *force, const double *displacement, double *scratch,
+                    double *inside, double *outside);
+
+#endif

@@ -1,0 +1,8 @@
+#ifndef TESTS_FORCE_GROUPS_H
+#define TESTS_FORCE_GROUPS_H
+
+int test_potentials(void);
+int test_frames(void);
+int test_markers(void);
+
+#endif

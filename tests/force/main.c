@@ -1,0 +1,10 @@
+/* The force room: the sheet, its command, the marker layer, contact. */
+#include "groups.h"
+
+int main(void) {
+    int failed = 0;
+    failed += test_potentials();
+    failed += test_frames();
+    failed += test_markers();
+    return failed != 0;
+}
