@@ -22,6 +22,8 @@ extern "C" {
 #define SINEW_INTERFERENCE_VISIBLE 1e-3
 /* The vertices that a suggested lock holds move at least this share of the target's largest. */
 #define SINEW_INTERFERENCE_CORE 0.5
+/* Pairs that are mirror images count as one when they are alike to this share. */
+#define SINEW_INTERFERENCE_ALIKE 0.2
 
 typedef struct sinew_interference {
     int target_count;
@@ -46,7 +48,8 @@ typedef struct sinew_interference_pair {
 } sinew_interference_pair;
 
 /* The `limit` worst directed pairs, worst first; two targets of sliders that are declared a pair
- * (sinew_slider.mirror) are left out. Returns how many. */
+ * (sinew_slider.mirror) are left out, and of two pairs that are mirror images one stands for both.
+ * Returns how many. */
 SINEW_API int sinew_interference_worst(const sinew_slider_space *space,
                                        const sinew_interference *interference, int limit,
                                        sinew_interference_pair *pairs);

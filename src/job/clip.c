@@ -44,9 +44,9 @@ sinew_status sn_scene_weights(const sinew_scene *scene, const sinew_rig *rig, co
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)map, name, value) {
-        int slider = sinew_rig_find_slider(rig, name);
-        if (slider < 0) return unknown_slider(scene, rig, place, name, error);
-        weights[slider] = json_number_value(value);
+        int sliders[2], count = sinew_rig_match(rig, name, sliders);
+        if (count == 0) return unknown_slider(scene, rig, place, name, error);
+        for (int i = 0; i < count; i++) weights[sliders[i]] = json_number_value(value);
     }
     return SINEW_OK;
 }

@@ -1,10 +1,20 @@
-/* Locks of a scene on the weights of its clip. */
+/* Locks of a scene, or of a command line, on the weights that drive a rig. */
 #ifndef SN_JOB_LOCKS_H
 #define SN_JOB_LOCKS_H
 
 #include "job/model.h"
+#include "sinew/lock.h"
 
-/* Attenuates the clip's weights in place; nothing happens without enabled locks. */
+/* Adds a lock on a selection (sinew/selection.h) at the pose of the weights. axes: letters of
+ * "xyz", NULL: all. A mask gives each vertex its value as strength. folder: where a mask's path
+ * starts; NULL: the working directory. */
+sinew_status sn_locks_select(sinew_locks *locks, const sinew_rig *rig, const char *name,
+                             const char *select, const char *axes, const char *folder,
+                             const double *weights, sinew_error *error);
+
+/* Attenuates the clip's weights in place; nothing happens without enabled locks. A clip of one
+ * frame is an edit from the neutral or from "attenuation.from"; a longer one is a take, locked at
+ * its first frame, at "attenuation.at" or at "attenuation.from". */
 sinew_status sn_locks_apply(const sinew_scene *scene, const sinew_rig *rig, sn_clip *clip,
                             const sinew_monitor *monitor, sinew_error *error);
 

@@ -129,13 +129,19 @@ static const field lock_fields[] = {
 static const field attenuation_fields[] = {
     {"alpha", NUMBER, "strength (default: unlocked over locked coordinates)", false, 0, HUGE_NUMBER,
      NULL, NULL},
+    {"strength", NUMBER, "alpha in units of its default (default 1)", false, 0, HUGE_NUMBER, NULL,
+     NULL},
     {"ridge", NUMBER, "weight of the change of sliders", false, 0, HUGE_NUMBER, NULL, NULL},
     {"dead_zone", NUMBER, "share of the diagonal left alone", false, 0, 1, NULL, NULL},
     {"trade", FLAG, "the moved sliders may give way too", false, 0, 0, NULL, NULL},
+    {"keep", TEXTS, "sliders that stay as they are in a take", false, 0, 0, NULL, NULL},
+    {"few", NUMBER, "prefer few responding sliders, 0 (no) to 1 (none)", false, 0, 1, NULL, NULL},
     {"unbounded", FLAG, "ignore slider limits", false, 0, 0, NULL, NULL},
     {"published", FLAG, "the published form", false, 0, 0, NULL, NULL},
     {"at", NUMBER, "seconds: the pose at the moment of locking (default: the first frame)", false,
      0, 0, NULL, NULL},
+    {"from", NUMBER_MAP, "slider weights of the pose at the moment of locking", false, 0, 0, NULL,
+     NULL},
     END,
 };
 

@@ -186,6 +186,26 @@ static bool is_declared_pair(const sinew_rig *rig, int i, int j) {
     return a >= 0 && b >= 0 && (a == b || rig->sliders[a].mirror == b);
 }
 
+/* The target of the other side, or the target itself. */
+static int mirror_of(const sinew_rig *rig, int k) {
+    const sinew_target *target = &rig->targets[k];
+    int other = target->slider >= 0 ? rig->sliders[target->slider].mirror : -1;
+    for (int i = 0; other >= 0 && i < rig->target_count; i++)
+        if (rig->targets[i].slider == other && rig->targets[i].at == target->at) return i;
+    return k;
+}
+
+/* The same pair on the other side of the face, about as bad, stands for both. */
+static bool is_told_by_mirror(const sinew_rig *rig, const sinew_interference *found, int i, int j) {
+    size_t m = (size_t)found->target_count;
+    int a = mirror_of(rig, i), b = mirror_of(rig, j);
+    if (a == i && b == j) return false;
+    double here = found->disturbance[(size_t)i * m + (size_t)j];
+    double there = found->disturbance[(size_t)a * m + (size_t)b];
+    bool alike = fabs(here - there) <= SINEW_INTERFERENCE_ALIKE * fmax(here, there);
+    return alike && (a < i || (a == i && b < j));
+}
+
 /* The vertex where both move most, from the two sorted lists of vertices. */
 static int meeting_vertex(const sinew_target *a, const sinew_target *b) {
     int best = -1;
@@ -230,6 +250,7 @@ int sinew_interference_worst(const sinew_slider_space *space,
             double d = interference->disturbance[(size_t)i * m + (size_t)j];
             if (i == j || !(d > 0) || is_declared_pair(rig, i, j)) continue;
             if (count == limit && d <= pairs[limit - 1].disturbance) continue;
+            if (is_told_by_mirror(rig, interference, i, j)) continue;
             int at = count < limit ? count++ : limit - 1;
             for (; at > 0 && pairs[at - 1].disturbance < d; at--) pairs[at] = pairs[at - 1];
             pairs[at] = (sinew_interference_pair){.disturbed = i, .disturber = j, .disturbance = d};
