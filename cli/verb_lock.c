@@ -1,0 +1,421 @@
+/* sinew lock: motion attenuation on one edit or on a whole take. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "job/locks.h"
+#include "job/report.h"
+#include "jobs.h"
+
+static const cli_option options[] = {
+    {"--lock", CLI_TEXT, "NAME:SELECT[:xyz]",
+     "what must not move: v:1,5-9 | region:NAME | part:NAME | mask:FILE | all, on the given axes "
+     "(default all three)",
+     0, 0, true},
+    {"--from", CLI_TEXT, "LIST", "pose at the moment of locking: smile=0.5 (default: the neutral)",
+     0, 0, false},
+    {"--edit", CLI_TEXT, "LIST", "sliders that are then set: jaw=1", 0, 0, false},
+    {"--curves", CLI_TEXT, "FILE", "a take instead of an edit: slider weights over time, CSV", 0, 0,
+     false},
+    {"--at", CLI_NUMBER, "TIME",
+     "seconds of the take at which it was locked (default: its start, or --from)", -1e9, 1e9,
+     false},
+    {"--keep", CLI_TEXT, "NAMES", "sliders of a take that stay as they are: jaw,smile", 0, 0,
+     false},
+    {"--alpha", CLI_TEXT, "A|Ax",
+     "strength: 0 lets all move, inf holds; with an x in units of the default, which is unlocked "
+     "over locked coordinates (default 1x)",
+     0, 0, false},
+    {"--ridge", CLI_NUMBER, "L", "weight of the change of sliders (default 0.001)", 0, 1e9, false},
+    {"--dead-zone", CLI_NUMBER, "SHARE",
+     "motion that nobody sees, share of the diagonal (default 0.0005; 0 turns it off)", 0, 1,
+     false},
+    {"--few", CLI_NUMBER, "F", "prefer few responding sliders, 0 (no, default) to 1 (none)", 0, 1,
+     false},
+    {"--trade", CLI_FLAG, NULL, "the edited sliders may give way too", 0, 0, false},
+    {"--unbounded", CLI_FLAG, NULL, "ignore the limits of sliders", 0, 0, false},
+    {"--published", CLI_FLAG, NULL,
+     "the form of the paper: no ridge, no dead zone, no limits, all sliders give way", 0, 0, false},
+    {"--corrective", CLI_TEXT, "FILE",
+     "also write the edited shape with what is left cancelled by moving vertices", 0, 0, false},
+    {"--regions", CLI_TEXT, "FILE", "regions beyond those of the rig, JSON", 0, 0, false},
+    {"--sample", CLI_TEXT, "NAME", "a built-in rig instead of files", 0, 0, false},
+    {"--out", CLI_TEXT, "FILE", "the weights that are given, CSV", 0, 0, false},
+    CLI_SCENE_OPTION,
+    CLI_END,
+};
+
+/* "NAME:SELECT[:xyz]" in place; axes NULL: all. */
+static bool split_spec(char *spec, const char **select, const char **axes) {
+    char *colon = strchr(spec, ':');
+    if (!colon || colon == spec || !colon[1]) return false;
+    *colon = 0;
+    *select = colon + 1;
+    *axes = NULL;
+    char *last = strrchr(colon + 1, ':');
+    if (!last || !last[1] || last[1 + strspn(last + 1, "xyz")]) return true;
+    *last = 0;
+    /* "region:x" is a region of that name, not an axis */
+    if (strchr(*select, ':') || strcmp(*select, "all") == 0)
+        *axes = last + 1;
+    else
+        *last = ':';
+    return true;
+}
+
+static sinew_status add_locks(cli_call *call, const sinew_rig *rig, sinew_locks *locks,
+                              const double *pose) {
+    if (cli_count(call, "--lock") == 0) return cli_usage(call, "needs --lock NAME:SELECT[:xyz]");
+    for (int i = 0; i < cli_count(call, "--lock"); i++) {
+        const char *text = cli_text_at(call, "--lock", i), *select, *axes;
+        char *spec = sn_strdup(text);
+        if (!spec) return sn_no_memory(&call->error);
+        sinew_status status =
+            split_spec(spec, &select, &axes)
+                ? sn_locks_select(locks, rig, spec, select, axes, NULL, pose, &call->error)
+                : cli_usage(call, "--lock '%s' is not NAME:SELECT[:xyz]", text);
+        sn_free(spec);
+        SN_TRY(status);
+    }
+    return SINEW_OK;
+}
+
+static sinew_status read_options(cli_call *call, const sinew_slider_space *space,
+                                 const sinew_locks *locks, sinew_lock_options *o) {
+    *o = cli_given(call, "--published")
+             ? sinew_lock_options_published(space, (int)sinew_locks_coordinates(locks))
+             : sinew_lock_options_default();
+    const char *alpha = cli_text(call, "--alpha");
+    if (alpha) {
+        char *end;
+        o->alpha = strtod(alpha, &end);
+        o->alpha_relative = *end == 'x';
+        if (end == alpha || end[o->alpha_relative] || !(o->alpha >= 0))
+            return cli_usage(call, "--alpha '%s' is not a number of 0 or more, such as 335 or 3x",
+                             alpha);
+    }
+    o->ridge = cli_number(call, "--ridge", o->ridge);
+    o->dead_zone = cli_number(call, "--dead-zone", o->dead_zone);
+    o->few = cli_number(call, "--few", o->few);
+    if (cli_given(call, "--trade")) o->mode = SINEW_LOCK_TRADE;
+    if (cli_given(call, "--unbounded")) o->bounded = false;
+    return SINEW_OK;
+}
+
+/* ---- an edit --------------------------------------------------------------------------------- */
+
+static void say_edit(cli_call *call, const sinew_rig *rig, const double *asked, const double *given,
+                     const sinew_lock_info *info) {
+    cli_say(call, "locked motion (RMS)  %.5g -> %.5g, %.1f times less", info->asked_motion,
+            info->given_motion, info->reduction);
+    cli_say(call, "rest of the edit     %.0f%% kept, cosine %.3f; %.0f%% of the asked sliders",
+            100 * info->kept, info->cosine, 100 * info->share);
+    cli_say(call, "weights              %.3f to %.3f, %d other sliders moved", info->lowest,
+            info->highest, info->changed);
+    for (int i = 0; i < rig->slider_count; i++)
+        if (fabs(given[i] - asked[i]) >= 0.01)
+            cli_say(call, "  %-24s %7.3f -> %7.3f", rig->sliders[i].name, asked[i], given[i]);
+    if (info->conflict)
+        cli_warn(call, "the edit is the very motion that is locked: little of it could be "
+                       "cancelled; lock less, or edit another slider");
+}
+
+static void report_edit(cli_call *call, const sinew_lock_info *info) {
+    json_t *r = call->report;
+    sn_report_total(r, "asked_motion", sn_report_number(info->asked_motion));
+    sn_report_total(r, "given_motion", sn_report_number(info->given_motion));
+    sn_report_total(r, "reduction", sn_report_number(info->reduction));
+    sn_report_total(r, "kept", sn_report_number(info->kept));
+    sn_report_total(r, "cosine", sn_report_number(info->cosine));
+    sn_report_total(r, "share", sn_report_number(info->share));
+    sn_report_total(r, "lowest", sn_report_number(info->lowest));
+    sn_report_total(r, "highest", sn_report_number(info->highest));
+    sn_report_total(r, "sliders_changed", json_integer(info->changed));
+    sn_report_total(r, "conflict", json_boolean(info->conflict));
+}
+
+/* The shape of the given weights with the rest cancelled by vertices. */
+static sinew_status write_corrected(cli_call *call, const sinew_rig *rig, sinew_locks *locks,
+                                    const double *given) {
+    sinew_error *error = &call->error;
+    sinew_linear *linear = NULL;
+    sinew_mesh *mesh = NULL;
+    double strain = 0;
+    sinew_status status = sinew_linear_create(rig, &linear, error);
+    if (status == SINEW_OK) status = sinew_mesh_copy(rig->neutral, &mesh, error);
+    if (status == SINEW_OK) {
+        sinew_linear_evaluate(linear, given, mesh->positions);
+        status = sinew_locks_correct(locks, mesh->positions, &strain, error);
+    }
+    if (status == SINEW_OK) status = sinew_mesh_write(cli_text(call, "--corrective"), mesh, error);
+    if (status == SINEW_OK) {
+        cli_say(call, "corrective           largest change of an edge %.1f%%", 100 * strain);
+        sn_report_total(call->report, "corrective_strain", sn_report_number(strain));
+    }
+    sinew_linear_destroy(linear);
+    sinew_mesh_destroy(mesh);
+    return status;
+}
+
+static sinew_status run_edit(cli_call *call, const sinew_rig *rig, sinew_locks *locks,
+                             const double *pose, sinew_curves *out) {
+    sinew_error *error = &call->error;
+    double *asked = SN_NEW(double, rig->slider_count);
+    if (!asked) return sn_no_memory(error);
+    memcpy(asked, pose, sizeof(double) * (size_t)rig->slider_count);
+    sinew_lock_info info = {0};
+    sinew_status status = sinew_rig_parse_weights(rig, cli_text(call, "--edit"), asked, error);
+    if (status == SINEW_OK)
+        status = sinew_locks_apply(locks, pose, asked, out->values, &info, error);
+    if (status == SINEW_OK || status == SINEW_NOT_CONVERGED) {
+        say_edit(call, rig, asked, out->values, &info);
+        report_edit(call, &info);
+        sn_report_frame(call->report,
+                        json_pack("{s:f, s:s, s:i, s:o, s:o}", "time", 0.0, "status",
+                                  sinew_status_name(status), "iterations", info.iterations,
+                                  "residual", sn_report_number(info.residual), "weights",
+                                  sn_report_numbers(rig->slider_count, out->values)));
+        if (cli_given(call, "--corrective")) {
+            sinew_status written = write_corrected(call, rig, locks, out->values);
+            if (written != SINEW_OK) status = written;
+        }
+    }
+    sn_free(asked);
+    return status;
+}
+
+/* ---- a take ---------------------------------------------------------------------------------- */
+
+static sinew_status parse_keep(cli_call *call, const sinew_rig *rig, bool **keep) {
+    const char *text = cli_text(call, "--keep");
+    *keep = NULL;
+    if (!text) return SINEW_OK;
+    *keep = SN_NEW0(bool, rig->slider_count);
+    if (!*keep) return sn_no_memory(&call->error);
+    while (*text) {
+        size_t length = strcspn(text, ",");
+        char *name = sn_strndup(text, length);
+        if (!name) return sn_no_memory(&call->error);
+        int sliders[2], count = sinew_rig_match(rig, name, sliders);
+        sn_free(name);
+        if (count == 0)
+            return sn_fail(&call->error, SINEW_BAD_INPUT, "--keep: the rig has no slider '%.*s'",
+                           (int)length, text);
+        for (int i = 0; i < count; i++) (*keep)[sliders[i]] = true;
+        text += length + (text[length] == ',');
+    }
+    return SINEW_OK;
+}
+
+static sinew_status run_take(cli_call *call, const sinew_rig *rig, sinew_locks *locks,
+                             const sinew_curves *take, sinew_curves **out) {
+    sinew_lock_filter_info info;
+    bool *keep;
+    sinew_status status = parse_keep(call, rig, &keep);
+    if (status == SINEW_OK)
+        status = sinew_locks_filter(locks, take, keep, out, &info, call->monitor, &call->error);
+    sn_free(keep);
+    if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
+    cli_say(call, "%d times, locked motion (RMS) %.5g -> %.5g, largest given %.5g",
+            take->time_count, info.asked_motion, info.given_motion, info.worst_given);
+    cli_say(call, "weights %.3f to %.3f", info.lowest, info.highest);
+    sn_report_total(call->report, "times", json_integer(take->time_count));
+    sn_report_total(call->report, "asked_motion", sn_report_number(info.asked_motion));
+    sn_report_total(call->report, "given_motion", sn_report_number(info.given_motion));
+    sn_report_total(call->report, "worst_given", sn_report_number(info.worst_given));
+    sn_report_total(call->report, "lowest", sn_report_number(info.lowest));
+    sn_report_total(call->report, "highest", sn_report_number(info.highest));
+    sn_report_total(call->report, "not_converged", json_integer(info.not_converged));
+    return status;
+}
+
+/* ---- the job as a scene ---------------------------------------------------------------------- */
+
+static json_t *weights_of(const sinew_rig *rig, const double *weights) {
+    json_t *map = json_object();
+    for (int i = 0; i < rig->slider_count; i++)
+        if (weights[i] != rig->sliders[i].rest)
+            json_object_set_new(map, rig->sliders[i].name, json_real(weights[i]));
+    return map;
+}
+
+static sinew_status keep_scene(cli_call *call, const sinew_rig *rig, const sinew_lock_options *o,
+                               const double *pose) {
+    json_t *document = json_pack("{s:i}", "sinew", SINEW_SCENE_VERSION), *files = json_array();
+    json_t *locks = json_array(), *how = json_object();
+    if (cli_given(call, "--sample")) {
+        json_object_set_new(document, "rig",
+                            json_pack("{s:s}", "sample", cli_text(call, "--sample")));
+        json_decref(files);
+    } else {
+        for (int i = 0; i < call->argument_count; i++)
+            json_array_append_new(files, cli_path(call, call->arguments[i]));
+        json_t *source = json_pack("{s:o}", "files", files);
+        if (cli_given(call, "--regions"))
+            json_object_set_new(source, "regions", cli_path(call, cli_text(call, "--regions")));
+        json_object_set_new(document, "rig", source);
+    }
+    for (int i = 0; i < cli_count(call, "--lock"); i++) {
+        char *spec = sn_strdup(cli_text_at(call, "--lock", i));
+        const char *select, *axes;
+        if (spec && split_spec(spec, &select, &axes)) {
+            json_t *lock = json_pack("{s:s, s:s}", "name", spec, "select", select);
+            if (axes) json_object_set_new(lock, "axes", json_string(axes));
+            json_array_append_new(locks, lock);
+        }
+        sn_free(spec);
+    }
+    json_object_set_new(document, "locks", locks);
+    json_object_set_new(how, o->alpha_relative ? "strength" : "alpha",
+                        json_real(fmin(o->alpha, SINEW_LOCK_ALPHA_LIMIT)));
+    json_object_set_new(how, "ridge", json_real(o->ridge));
+    json_object_set_new(how, "dead_zone", json_real(o->dead_zone));
+    json_object_set_new(how, "few", json_real(o->few));
+    json_object_set_new(how, "trade", json_boolean(o->mode == SINEW_LOCK_TRADE));
+    json_object_set_new(how, "unbounded", json_boolean(!o->bounded));
+    json_object_set_new(how, "from", weights_of(rig, pose));
+    json_object_set_new(document, "attenuation", how);
+    if (cli_given(call, "--curves"))
+        json_object_set_new(document, "curves",
+                            json_pack("{s:o}", "file", cli_path(call, cli_text(call, "--curves"))));
+    else {
+        double *asked = sn_memdup(pose, (size_t)rig->slider_count, sizeof *pose);
+        if (asked &&
+            sinew_rig_parse_weights(rig, cli_text(call, "--edit"), asked, NULL) == SINEW_OK)
+            json_object_set_new(document, "weights", weights_of(rig, asked));
+        sn_free(asked);
+    }
+    sinew_scene *scene;
+    char *text = json_dumps(document, 0);
+    json_decref(document);
+    if (!text) return sn_no_memory(&call->error);
+    sinew_status status =
+        sinew_scene_parse(text, cli_text(call, "--scene-out"), NULL, &scene, &call->error);
+    free(text);
+    SN_TRY(status);
+    status = sinew_scene_write(cli_text(call, "--scene-out"), scene, &call->error);
+    sinew_scene_destroy(scene);
+    return status;
+}
+
+/* ---- the verb -------------------------------------------------------------------------------- */
+
+static sinew_status read_rig(cli_call *call, sinew_rig **rig) {
+    const char *sample = cli_text(call, "--sample");
+    if (sample && call->argument_count > 0)
+        return cli_usage(call, "give rig files or --sample, not both");
+    if (!sample && call->argument_count == 0)
+        return cli_usage(call, "needs RIG... or --sample NAME");
+    SN_TRY(sample ? sinew_sample_rig(sample, NULL, rig, &call->error)
+                  : sinew_rig_read(call->argument_count, call->arguments, rig, &call->error));
+    sn_report_sizes(call->report, (*rig)->neutral->vertex_count, (*rig)->neutral->triangle_count);
+    return cli_given(call, "--regions")
+               ? sinew_regions_read(cli_text(call, "--regions"), *rig, &call->error)
+               : SINEW_OK;
+}
+
+static sinew_status read_take(cli_call *call, const sinew_rig *rig, sinew_curves **take) {
+    sinew_curves *read;
+    int unmatched;
+    sn_report_input(call->report, cli_text(call, "--curves"));
+    SN_TRY(sinew_curves_read(cli_text(call, "--curves"), &read, &call->error));
+    sinew_status status = sinew_rig_bind_curves(rig, read, take, &unmatched, &call->error);
+    if (status == SINEW_OK && unmatched == read->channel_count)
+        status = sn_fail(&call->error, SINEW_BAD_INPUT, "%s: no channel is a slider of the rig",
+                         cli_text(call, "--curves"));
+    if (status == SINEW_OK && unmatched > 0)
+        cli_warn(call, "%d of %d channels are no sliders of the rig", unmatched,
+                 read->channel_count);
+    sinew_curves_destroy(read);
+    return status;
+}
+
+static sinew_status start_pose(cli_call *call, const sinew_rig *rig, const sinew_curves *take,
+                               double *pose) {
+    sinew_rig_rest_weights(rig, pose);
+    if (cli_given(call, "--from"))
+        return sinew_rig_parse_weights(rig, cli_text(call, "--from"), pose, &call->error);
+    if (take && take->time_count > 0)
+        sinew_curves_sample(take, cli_number(call, "--at", take->times[0]), pose);
+    return SINEW_OK;
+}
+
+static sinew_status run(cli_call *call) {
+    bool curves = cli_given(call, "--curves"), edit = cli_given(call, "--edit");
+    if (curves == edit) return cli_usage(call, "needs either --edit or --curves");
+    if (curves && cli_given(call, "--corrective"))
+        return cli_usage(call, "--corrective goes with --edit");
+    if (cli_given(call, "--at") && (edit || cli_given(call, "--from")))
+        return cli_usage(call, "--at goes with --curves and without --from");
+    sinew_error *error = &call->error;
+    sinew_rig *rig = NULL;
+    sinew_slider_space *space = NULL;
+    sinew_locks *locks = NULL;
+    sinew_curves *take = NULL, *out = NULL;
+    double *pose = NULL;
+    sinew_lock_options how;
+    sinew_status status = read_rig(call, &rig);
+    if (status == SINEW_OK && !(pose = SN_NEW(double, rig->slider_count)))
+        status = sn_no_memory(error);
+    if (status == SINEW_OK && curves) status = read_take(call, rig, &take);
+    if (status == SINEW_OK) status = start_pose(call, rig, take, pose);
+    if (status == SINEW_OK) status = sinew_slider_space_create(rig, &space, error);
+    if (status == SINEW_OK) status = sinew_locks_create(space, NULL, &locks, error);
+    if (status == SINEW_OK) status = add_locks(call, rig, locks, pose);
+    if (status == SINEW_OK) status = read_options(call, space, locks, &how);
+    if (status == SINEW_OK) status = sinew_locks_set_options(locks, &how, error);
+    if (status == SINEW_OK) {
+        cli_say(call, "%d locks, %.0f coordinates of %d that move, alpha %.4g",
+                sinew_locks_count(locks), sinew_locks_coordinates(locks),
+                sinew_slider_space_moved(space), sinew_locks_alpha(locks));
+        sn_report_total(call->report, "locked_coordinates",
+                        sn_report_number(sinew_locks_coordinates(locks)));
+        sn_report_total(call->report, "alpha", sn_report_number(sinew_locks_alpha(locks)));
+    }
+    if (status == SINEW_OK && edit) {
+        status = sinew_curves_create(rig->slider_count, 1, &out, error);
+        for (int i = 0; status == SINEW_OK && i < rig->slider_count; i++)
+            status = sinew_curves_set_name(out, i, rig->sliders[i].name, error);
+        if (status == SINEW_OK) status = run_edit(call, rig, locks, pose, out);
+    } else if (status == SINEW_OK) {
+        status = run_take(call, rig, locks, take, &out);
+    }
+    /* Not converged still writes what it has. */
+    if (status == SINEW_OK || status == SINEW_NOT_CONVERGED) {
+        sinew_status written = SINEW_OK;
+        if (cli_given(call, "--out"))
+            written = sinew_curves_write(cli_text(call, "--out"), out, error);
+        if (written == SINEW_OK && cli_given(call, "--scene-out"))
+            written = keep_scene(call, rig, &how, pose);
+        if (written != SINEW_OK) status = written;
+    }
+    sn_free(pose);
+    sinew_curves_destroy(out);
+    sinew_curves_destroy(take);
+    sinew_locks_destroy(locks);
+    sinew_slider_space_destroy(space);
+    sinew_rig_destroy(rig);
+    return status;
+}
+
+const cli_verb verb_lock = {
+    .name = "lock",
+    .summary = "move sliders without spoiling what is done",
+    .arguments = "[RIG...]",
+    .minimum = 0,
+    .maximum = -1,
+    .options = options,
+    .description =
+        "Locks hold parts of the face while sliders move: of the weights that are asked for, those "
+        "are given that leave the locked coordinates where they were and keep the rest of the edit "
+        "(motion attenuation). An edit starts from the pose of --from and sets the sliders of "
+        "--edit, which keep their values unless --trade is given; a take (--curves) is filtered as "
+        "a whole, and every slider may respond but those of --keep.\n\n"
+        "Locked motion below the dead zone is left alone. Sliders stay within their limits. When "
+        "the edit is the very motion that is locked, it says so.",
+    .example =
+        "sinew lock --sample arm --lock cuff:v:900-940 --edit elbow90=1 --trade --out edit.csv\n",
+    .run = run,
+};
