@@ -131,6 +131,7 @@ typedef struct sinew_modal_knobs {
     double stiffness;       /* > 0: scale of the whole body, frequencies go with its root */
     sinew_modal_rest rest;  /* three and more keys */
     bool wiggly;            /* wiggly spline for two keys, too */
+    bool ease;              /* two keys: parts as a whole start and stop gently (default false) */
     double rate; /* frames per second that will be shown: modes of fewer than 6 frames a period
                     fade, of 3 are still; 0: none fades */
     double gravity[3]; /* of parts that fly between keys, units of the mesh per s^2 */

@@ -84,7 +84,6 @@ typedef struct sinew_spring_options {
     const double *stiffness_map;      /* per surface vertex, >= 0, or NULL for 1 everywhere */
 
     bool interior;          /* use tetrahedra inside closed surfaces (default true) */
-    bool interior_points;   /* add points inside where they give better tets (default false) */
     const sinew_tets *tets; /* to use instead of making them; NULL */
     double tie_distance;    /* > 0: tie components to the largest by springs up to this length, as
                                a share of the box diagonal; default 0 */

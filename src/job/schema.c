@@ -73,6 +73,8 @@ static const field key_fields[] = {
     {"time", NUMBER, "seconds", true, 0, 0, NULL, NULL},
     {"pose", TEXT, "name of a target at full weight, or of the neutral", false, 0, 0, NULL, NULL},
     {"weights", NUMBER_MAP, "slider weights of the pose", false, 0, 0, NULL, NULL},
+    {"inner", FLAG, "a correction that the motion passes through without changing its modes", false,
+     0, 0, NULL, NULL},
     END,
 };
 

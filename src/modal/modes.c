@@ -146,12 +146,13 @@ void sn_modes_displace(const sn_modes *modes, const double *weights, double *dis
 static sinew_status keep_vibrations(sn_modes *modes, const sn_rotation_strain *rs,
                                     const double *rest, const double *mass, int found,
                                     double threshold, double *values, double *vectors,
-                                    sinew_error *error) {
+                                    const double *residuals, sinew_error *error) {
     size_t size = (size_t)3 * rs->vertex_count;
     int wanted = modes->mode_count, kept = 0;
     for (int k = 0; k < found && kept < wanted; k++) {
         double *vector = vectors + size * k;
         if (values[k] <= threshold || rigid_share(rs, rest, mass, vector) > 0.5) continue;
+        modes->worst_residual = fmax(modes->worst_residual, residuals[k]);
         values[kept] = values[k];
         if (kept != k) memcpy(vectors + size * kept, vector, size * sizeof *vector);
         kept++;
@@ -180,16 +181,16 @@ sinew_status sn_modes_create(const sn_rotation_strain *rs, const double *rest,
                        "%d modes asked for, but %d vertices in %d parts have at most %d", count,
                        used, rs->component_count, room > 0 ? room : 0);
     int wanted = count + rigid;
-    double *values = SN_NEW(double, wanted);
+    double *values = SN_NEW(double, wanted), *residuals = SN_NEW(double, wanted);
     double *vectors = SN_NEW(double, (size_t)size *wanted);
     sn_modes *result = new_modes(rs->vertex_count, count, count);
     sinew_status status = SINEW_OK;
     sn_eigen_info info = {0};
-    if (!values || !vectors || !result) status = sn_no_memory(error);
+    if (!values || !vectors || !residuals || !result) status = sn_no_memory(error);
     if (status == SINEW_OK) {
         sn_eigen_options options = {.count = wanted, .monitor = monitor};
-        status =
-            sn_eigen_smallest(stiffness, mass, NULL, &options, values, vectors, NULL, &info, error);
+        status = sn_eigen_smallest(stiffness, mass, NULL, &options, values, vectors, residuals,
+                                   &info, error);
         if (status == SINEW_NOT_CONVERGED) {
             sn_log(monitor, SINEW_LOG_WARNING, "modes: residual %.1e is short of the tolerance",
                    info.worst_residual);
@@ -197,11 +198,10 @@ sinew_status sn_modes_create(const sn_rotation_strain *rs, const double *rest,
         }
     }
     if (status == SINEW_OK) {
-        result->worst_residual = info.worst_residual;
         status = keep_vibrations(result, rs, rest, mass, wanted, 1e-3 * info.shift, values, vectors,
-                                 error);
+                                 residuals, error);
     }
-    sn_free(values), sn_free(vectors);
+    sn_free(values), sn_free(vectors), sn_free(residuals);
     if (status != SINEW_OK) {
         sn_modes_destroy(result);
         return status;

@@ -176,7 +176,7 @@ static void solve_tracks(sinew_modal_motion *motion, const sinew_modal_knobs *kn
             rates[k] = key->rates ? key->rates[i] : end ? 0 : NAN;
         }
         track->pieces = NULL;
-        if (wiggly) {
+        if (wiggly || (knobs->ease && i >= mode_count)) {
             track->pieces = motion->pieces + (size_t)(keys - 1) * i;
             sn_wiggly_solve(keys, motion->times, values, rates, track->lambda, track->zeta, rest,
                             values + 2 * keys, track->pieces);
@@ -202,28 +202,28 @@ static int interval_of(const sinew_modal_motion *motion, double time, double *sh
     return k;
 }
 
-/* Tracks without inner corrections. Before the first key everything stands still. */
-static void own_tracks(const sinew_modal_motion *motion, double time, double *tracks) {
+/* The first `count` tracks without inner corrections. Before the first key all stands still. */
+static void own_tracks(const sinew_modal_motion *motion, double time, int count, double *tracks) {
     double share;
     int k = interval_of(motion, time, &share), last = motion->key_count - 1;
     time = fmax(time, motion->times[0]);
     const double *from = motion->keys[k].tracks, *to = motion->keys[k + 1].tracks;
-    for (int i = 0; i < motion->track_count; i++) {
+    for (int i = 0; i < count; i++) {
         const sn_track *track = &motion->tracks[i];
-        double straight = (1 - share) * from[i] + share * to[i];
-        double z = track->amplitude == 0 ? straight
-                   : track->pieces ? sn_wiggly_at(motion->key_count, motion->times, track->pieces,
-                                                  track->lambda, track->zeta, time)
-                                   : sn_oscillator_at(&track->oscillator, time - motion->times[0]);
+        double straight = (1 - share) * from[i] + share * to[i], z = straight;
+        if (track->amplitude != 0)
+            z = track->pieces ? sn_wiggly_at(motion->key_count, motion->times, track->pieces,
+                                             track->lambda, track->zeta, time)
+                              : sn_oscillator_at(&track->oscillator, time - motion->times[0]);
         tracks[i] = straight + track->amplitude * (z - straight);
     }
     int components = motion->modal->body->rs->component_count;
     int centres = motion->track_count - 3 * components;
-    if (time > motion->times[last]) /* parts stay where the last key puts them */
-        for (int i = centres; i < motion->track_count; i++)
+    if (time > motion->times[last]) /* parts stay where the last key puts them, and swing there */
+        for (int i = motion->modal->modes->mode_count; i < count; i++)
             tracks[i] = motion->keys[last].tracks[i];
     const double *g = motion->gravity;
-    if (g[0] == 0 && g[1] == 0 && g[2] == 0) return;
+    if (count < motion->track_count || (g[0] == 0 && g[1] == 0 && g[2] == 0)) return;
     /* Free fall between keys: c = line + g (t - a)(t - b)/2. */
     double a = time - motion->times[k], b = time - motion->times[k + 1];
     double fall = share < 1 ? 0.5 * a * b : 0;
@@ -247,13 +247,21 @@ static double bump(const sinew_modal_motion *motion, int i, double time) {
     return x * x * (3 - 2 * x);
 }
 
-void sn_motion_tracks(const sinew_modal_motion *motion, double time, double *tracks) {
-    own_tracks(motion, time, tracks);
+static void all_tracks(const sinew_modal_motion *motion, double time, int count, double *tracks) {
+    own_tracks(motion, time, count, tracks);
     for (int i = 0; i < motion->inner_count; i++) {
         double beta = bump(motion, i, time);
         const double *offset = motion->inner_offsets + (size_t)motion->track_count * i;
-        for (int k = 0; beta != 0 && k < motion->track_count; k++) tracks[k] += beta * offset[k];
+        for (int k = 0; beta != 0 && k < count; k++) tracks[k] += beta * offset[k];
     }
+}
+
+void sn_motion_tracks(const sinew_modal_motion *motion, double time, double *tracks) {
+    all_tracks(motion, time, motion->track_count, tracks);
+}
+
+void sinew_modal_motion_weights(const sinew_modal_motion *motion, double time, double *weights) {
+    if (motion && weights) all_tracks(motion, time, motion->column_count, weights);
 }
 
 sn_residual_sum sn_motion_residual(const sinew_modal_motion *motion, double time) {
@@ -280,30 +288,11 @@ sinew_status sinew_modal_motion_update(sinew_modal_motion *motion, const sinew_m
     solve_tracks(motion, knobs);
     for (int i = 0; i < motion->inner_count; i++) {
         double *offset = motion->inner_offsets + (size_t)motion->track_count * i;
-        own_tracks(motion, motion->inner_times[i], offset);
+        own_tracks(motion, motion->inner_times[i], motion->track_count, offset);
         for (int k = 0; k < motion->track_count; k++)
             offset[k] = motion->inner[i].tracks[k] - offset[k];
     }
     return SINEW_OK;
-}
-
-void sinew_modal_motion_weights(const sinew_modal_motion *motion, double time, double *weights) {
-    if (!motion || !weights) return;
-    /* Tracks behind the columns are turns and centres; the info promises columns only. */
-    double share;
-    int k = interval_of(motion, time, &share);
-    const double *from = motion->keys[k].tracks, *to = motion->keys[k + 1].tracks;
-    for (int i = 0; i < motion->column_count; i++) {
-        const sn_track *track = &motion->tracks[i];
-        double at = fmax(time, motion->times[0]), straight = (1 - share) * from[i] + share * to[i];
-        double z = track->pieces ? sn_wiggly_at(motion->key_count, motion->times, track->pieces,
-                                                track->lambda, track->zeta, at)
-                                 : sn_oscillator_at(&track->oscillator, at - motion->times[0]);
-        weights[i] = straight + track->amplitude * (z - straight);
-        for (int j = 0; j < motion->inner_count; j++)
-            weights[i] +=
-                bump(motion, j, time) * motion->inner_offsets[(size_t)motion->track_count * j + i];
-    }
 }
 
 sinew_modal_motion_info sinew_modal_motion_get_info(const sinew_modal_motion *motion) {

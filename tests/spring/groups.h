@@ -2,5 +2,4 @@
 #define TESTS_SPRING_GROUPS_H
 int test_network(void);
 int test_energies(void);
-int test_equilibrium(void);
 #endif

@@ -1,0 +1,487 @@
+/* Modal dynamics as a model: the scene's keys and knobs in, modes and their motion into the report.
+ */
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "job/clip.h"
+#include "job/model.h"
+#include "job/report.h"
+#include "sinew/frames.h"
+#include "sinew/io.h"
+#include "sinew/modal.h"
+
+typedef struct modal_model {
+    const sn_model_setup setup; /* outlives the model */
+    sinew_modal *modal;
+    sinew_modal_motion *motion;
+    sinew_modal_state *state;
+    sinew_frames *given; /* the motion that is mixed in, or NULL */
+    double mix;
+    double *shape; /* scratch: 3 per vertex */
+    double *weights;
+} modal_model;
+
+#define NUMBER(name, fallback, low, high, unit, help)                                              \
+    { name, SINEW_PARAMETER_NUMBER, fallback, low, high, NULL, unit, help }
+#define LIST(name, help)                                                                           \
+    { name, SINEW_PARAMETER_NUMBERS, 0, 0, 0, NULL, "", help }
+#define FLAG(name, fallback, help)                                                                 \
+    { name, SINEW_PARAMETER_FLAG, fallback, 0, 0, NULL, "", help }
+
+static const sinew_parameter parameters[] = {
+    {"modes", SINEW_PARAMETER_INTEGER, SINEW_MODAL_MODES_DEFAULT, 1, 10000, NULL, "",
+     "vibration modes"},
+    {"body", SINEW_PARAMETER_CHOICE, 0, 0, 0, "auto|tets|cage|shell", "",
+     "what vibrates: tetrahedra inside, a cage around, or the surface as a shell"},
+    {"basis", SINEW_PARAMETER_CHOICE, 0, 0, 0, "vibrations|targets", "",
+     "vibration modes, or the rig's own targets in their place"},
+    NUMBER("swings", SINEW_MODAL_SWINGS_DEFAULT, 1e-6, 1e6, "",
+           "swings of the slowest mode in a mean key interval"),
+    NUMBER("frequency", 0, 0, 1e6, "Hz", "of the slowest mode; 0: by swings"),
+    FLAG("physical", 0, "frequencies from young, density and metres"),
+    NUMBER("damping", SINEW_MODAL_DAMPING_DEFAULT, 0, 1e6, "", "ratio of critical damping"),
+    NUMBER("alpha_mass", -1, -1, 1e9, "1/s", "raw damping; negative: from the ratio"),
+    NUMBER("alpha_stiffness", -1, -1, 1e9, "s", "raw damping; negative: from the ratio"),
+    NUMBER("rest_offset", SINEW_MODAL_REST_OFFSET_DEFAULT, 0, 1, "",
+           "1: settles into the second key, 0: swings about the first"),
+    NUMBER("stiffness", 1, 1e-9, 1e9, "", "of the whole body"),
+    {"rest", SINEW_PARAMETER_CHOICE, 0, 0, 0, "line|next", "",
+     "three and more keys: rest on the line between keys, or on the next key"},
+    FLAG("wiggly", 0, "wiggly splines for two keys, too"),
+    FLAG("ease", 0, "two keys: parts as a whole start and stop gently"),
+    FLAG("fade", 1, "still modes that the frame rate cannot show"),
+    LIST("gravity", "acceleration of parts that fly between keys: three numbers"),
+    LIST("gamma", "damping per mode, -1 to 1"),
+    LIST("kappa", "stiffness per mode, -1 to below 1"),
+    LIST("amplitude", "of each mode's swing"),
+    LIST("gamma_curve", "gamma over the mode number: number, value, number, value ..."),
+    LIST("kappa_curve", "kappa over the mode number"),
+    LIST("amplitude_curve", "amplitude over the mode number"),
+    LIST("fit_velocity_curve", "weight of a gentle start over the mode number, rest_offset < 1"),
+    LIST("fit_frequency_curve", "weight of the frequency over the mode number"),
+    LIST("fit_damping_curve", "weight of the damping over the mode number"),
+    NUMBER("young", SINEW_MODAL_YOUNG_DEFAULT, 1e-30, 1e30, "Pa", "stiffness of the material"),
+    NUMBER("poisson", SINEW_MODAL_POISSON_DEFAULT, -0.99, 0.499, "", "of the material"),
+    NUMBER("density", SINEW_MODAL_DENSITY_DEFAULT, 1e-30, 1e30, "kg/m^3", "of the material"),
+    NUMBER("thickness", SINEW_MODAL_THICKNESS_DEFAULT, 1e-6, 1, "share of the diagonal",
+           "of a shell"),
+    {"cells", SINEW_PARAMETER_INTEGER, SINEW_MODAL_CELLS_DEFAULT, 4, 400, NULL, "",
+     "of a cage along the diagonal"},
+    FLAG("fine_inside", 1, "points inside for better modes"),
+    {"stiffness_map", SINEW_PARAMETER_FILE, 0, 0, 0, NULL, "",
+     "painted stiffness: CSV vertex,value"},
+    {"mix_frames", SINEW_PARAMETER_FILE, 0, 0, 0, NULL, "",
+     "a point cache of the same clip that is blended with the modal motion"},
+    NUMBER("mix", 1, 0, 1, "", "share of the modal motion in the blend"),
+};
+
+/* ---- set-up ------------------------------------------------------------------------------- */
+
+static sinew_status read_options(const sn_model_setup *setup, sinew_modal_options *options,
+                                 double **map, double **basis, sinew_error *error) {
+    const sinew_scene *scene = setup->scene;
+    *options = sinew_modal_default_options();
+    options->modes = sn_scene_integer(scene, "modes");
+    options->body = (sinew_modal_body)sn_scene_choice(scene, "body");
+    options->young = sn_scene_number(scene, "young");
+    options->poisson = sn_scene_number(scene, "poisson");
+    options->density = sn_scene_number(scene, "density");
+    options->thickness = sn_scene_number(scene, "thickness");
+    options->cells = sn_scene_integer(scene, "cells");
+    options->fine_inside = sn_scene_flag(scene, "fine_inside");
+    options->cache = setup->cache;
+    const char *painted = sn_scene_string(scene, "stiffness_map");
+    if (painted) {
+        char *path = sn_scene_path(scene, painted);
+        if (!path) return sn_no_memory(error);
+        int vertices = setup->rig->neutral->vertex_count;
+        *map = SN_NEW(double, vertices);
+        sinew_status status = *map ? SINEW_OK : sn_no_memory(error);
+        for (int i = 0; *map && i < vertices; i++) (*map)[i] = 1;
+        if (status == SINEW_OK) status = sinew_vertex_values_read(path, vertices, *map, error);
+        sn_free(path);
+        SN_TRY(status);
+        options->stiffness = *map;
+    }
+    if (sn_scene_choice(scene, "basis") == 1) {
+        const sinew_rig *rig = setup->rig;
+        size_t size = (size_t)3 * (size_t)rig->neutral->vertex_count;
+        *basis = SN_NEW0(double, size *(size_t)rig->target_count);
+        if (!*basis) return sn_no_memory(error);
+        for (int k = 0; k < rig->target_count; k++)
+            for (int i = 0; i < 3 * rig->targets[k].count; i++)
+                (*basis)[size * (size_t)k + 3 * (size_t)rig->targets[k].vertices[i / 3] +
+                         (size_t)(i % 3)] = rig->targets[k].deltas[i];
+        options->basis = *basis;
+        options->basis_count = rig->target_count;
+    }
+    return SINEW_OK;
+}
+
+static sinew_status make_body(modal_model *m, sinew_error *error) {
+    sinew_modal_options options;
+    double *map = NULL, *basis = NULL;
+    sinew_status status = read_options(&m->setup, &options, &map, &basis, error);
+    if (status == SINEW_OK)
+        status =
+            sinew_modal_create(m->setup.rig->neutral, &options, m->setup.monitor, &m->modal, error);
+    sn_free(map), sn_free(basis);
+    return status;
+}
+
+/* Values per mode: a list as it is, or a curve over the mode number. *values stays NULL when the
+ * scene gives neither. */
+static sinew_status mode_values(const sinew_scene *scene, const char *list, const char *curve,
+                                int stride, int place, double standard, int count, double **values,
+                                sinew_error *error) {
+    double *given = NULL, numbers[256], points[256], *own = NULL;
+    int given_count = 0;
+    if (list) SN_TRY(sn_scene_numbers(scene, list, &given, &given_count, error));
+    bool is_list = given_count > 0;
+    if (!is_list) SN_TRY(sn_scene_numbers(scene, curve, &given, &given_count, error));
+    if (given_count == 0) return SINEW_OK;
+    sinew_status status = SINEW_OK;
+    own = SN_NEW(double, count);
+    if (!own) status = sn_no_memory(error);
+    if (status == SINEW_OK && !*values) {
+        *values = SN_NEW(double, (size_t)count *(size_t)stride);
+        if (!*values) status = sn_no_memory(error);
+        for (int i = 0; *values && i < count * stride; i++) (*values)[i] = standard;
+    }
+    if (status == SINEW_OK && is_list)
+        for (int i = 0; i < count; i++) own[i] = given[i < given_count ? i : given_count - 1];
+    if (status == SINEW_OK && !is_list) {
+        if (given_count % 2 || given_count > 512) {
+            status = sn_scene_fail(scene, error, curve, "needs pairs of mode number and value");
+        } else {
+            for (int i = 0; i < given_count; i++) (i % 2 ? points : numbers)[i / 2] = given[i];
+            status = sinew_modal_curve(given_count / 2, numbers, points, count, own, error);
+        }
+    }
+    for (int i = 0; status == SINEW_OK && i < count; i++) (*values)[i * stride + place] = own[i];
+    sn_free(given), sn_free(own);
+    return status;
+}
+
+typedef struct mode_knobs {
+    double *gamma, *kappa, *amplitude, *fit;
+} mode_knobs;
+
+static sinew_status read_knobs(modal_model *m, sinew_modal_knobs *knobs, mode_knobs *own,
+                               sinew_error *error) {
+    const sinew_scene *scene = m->setup.scene;
+    *knobs = sinew_modal_default_knobs();
+    knobs->swings = sn_scene_number(scene, "swings");
+    knobs->frequency = sn_scene_number(scene, "frequency");
+    knobs->physical = sn_scene_flag(scene, "physical");
+    knobs->damping = sn_scene_number(scene, "damping");
+    knobs->alpha_mass = sn_scene_number(scene, "alpha_mass");
+    knobs->alpha_stiffness = sn_scene_number(scene, "alpha_stiffness");
+    knobs->rest_offset = sn_scene_number(scene, "rest_offset");
+    knobs->stiffness = sn_scene_number(scene, "stiffness");
+    knobs->rest = (sinew_modal_rest)sn_scene_choice(scene, "rest");
+    knobs->wiggly = sn_scene_flag(scene, "wiggly");
+    knobs->ease = sn_scene_flag(scene, "ease");
+    knobs->rate = sn_scene_flag(scene, "fade") ? m->setup.clip->rate : 0;
+    double *gravity = NULL;
+    int count = 0, modes = sinew_modal_get_info(m->modal).modes;
+    SN_TRY(sn_scene_numbers(scene, "gravity", &gravity, &count, error));
+    if (count == 3) memcpy(knobs->gravity, gravity, sizeof knobs->gravity);
+    sn_free(gravity);
+    if (count != 0 && count != 3)
+        return sn_scene_fail(scene, error, "parameters.gravity", "needs three numbers");
+    SN_TRY(mode_values(scene, "gamma", "gamma_curve", 1, 0, 1, modes, &own->gamma, error));
+    SN_TRY(mode_values(scene, "kappa", "kappa_curve", 1, 0, 0, modes, &own->kappa, error));
+    SN_TRY(
+        mode_values(scene, "amplitude", "amplitude_curve", 1, 0, 1, modes, &own->amplitude, error));
+    static const char *const fits[] = {"fit_velocity_curve", "fit_frequency_curve",
+                                       "fit_damping_curve"};
+    for (int i = 0; i < 3; i++)
+        SN_TRY(mode_values(scene, NULL, fits[i], 3, i, 0.25, modes, &own->fit, error));
+    if (own->fit && !sn_scene_has(scene, fits[0]))
+        for (int i = 0; i < modes; i++) own->fit[3 * i] = 0.5;
+    knobs->count = modes;
+    knobs->gamma = own->gamma, knobs->kappa = own->kappa;
+    knobs->amplitude = own->amplitude, knobs->fit = own->fit;
+    return SINEW_OK;
+}
+
+/* Slider weights of a key: {"weights": ...}, or those of the target "pose". */
+static sinew_status key_weights(const sn_model_setup *setup, const json_t *key, int index,
+                                double *weights, sinew_error *error) {
+    const sinew_rig *rig = setup->rig;
+    char place[64];
+    snprintf(place, sizeof place, "keys.%d", index);
+    const json_t *map = json_object_get(key, "weights");
+    const char *pose = json_string_value(json_object_get(key, "pose"));
+    if (map && pose)
+        return sn_scene_fail(setup->scene, error, place, "has both a pose and weights");
+    if (map) return sn_scene_weights(setup->scene, rig, map, place, weights, error);
+    for (int s = 0; s < rig->slider_count; s++) weights[s] = rig->sliders[s].rest;
+    if (!pose || !strcmp(pose, "neutral") ||
+        (rig->neutral->name && !strcmp(pose, rig->neutral->name)))
+        return SINEW_OK;
+    int target = sinew_rig_find_target(rig, pose);
+    if (target < 0) return sn_scene_fail(setup->scene, error, place, "there is no pose '%s'", pose);
+    const sinew_target *t = &rig->targets[target];
+    if (t->kind == SINEW_TARGET_COMBINATION)
+        for (int d = 0; d < t->driver_count; d++) weights[t->drivers[d]] = 1;
+    else
+        weights[t->slider] = t->at;
+    return SINEW_OK;
+}
+
+typedef struct key_list {
+    int count, inner_count;
+    double *times, *inner_times;
+    double **poses, **inner_poses;
+} key_list;
+
+static void free_keys(key_list *keys) {
+    for (int k = 0; keys->poses && k < keys->count; k++) sn_free(keys->poses[k]);
+    for (int k = 0; keys->inner_poses && k < keys->inner_count; k++) sn_free(keys->inner_poses[k]);
+    sn_free(keys->times), sn_free(keys->inner_times);
+    sn_free(keys->poses), sn_free(keys->inner_poses);
+}
+
+static sinew_status read_keys(const sn_model_setup *setup, key_list *keys, sinew_error *error) {
+    const json_t *list = sn_scene_at(setup->scene, "keys");
+    size_t count = json_array_size(list),
+           size = (size_t)3 * (size_t)setup->rig->neutral->vertex_count;
+    if (count < 2) return sn_scene_fail(setup->scene, error, "keys", "two or more are needed");
+    keys->times = SN_NEW(double, count), keys->inner_times = SN_NEW(double, count);
+    keys->poses = SN_NEW0(double *, count), keys->inner_poses = SN_NEW0(double *, count);
+    double *weights = SN_NEW(double, setup->rig->slider_count);
+    sinew_linear *linear = NULL;
+    sinew_status status =
+        keys->times && keys->inner_times && keys->poses && keys->inner_poses && weights
+            ? sinew_linear_create(setup->rig, &linear, error)
+            : sn_no_memory(error);
+    for (size_t k = 0; status == SINEW_OK && k < count; k++) {
+        const json_t *key = json_array_get(list, k);
+        bool inner = json_is_true(json_object_get(key, "inner"));
+        double time = json_number_value(json_object_get(key, "time"));
+        status = key_weights(setup, key, (int)k, weights, error);
+        double *pose = SN_NEW(double, size);
+        if (!pose) status = sn_no_memory(error);
+        if (status == SINEW_OK) sinew_linear_evaluate(linear, weights, pose);
+        if (inner)
+            keys->inner_times[keys->inner_count] = time,
+            keys->inner_poses[keys->inner_count++] = pose;
+        else
+            keys->times[keys->count] = time, keys->poses[keys->count++] = pose;
+    }
+    sinew_linear_destroy(linear);
+    sn_free(weights);
+    return status;
+}
+
+static sinew_status make_motion(modal_model *m, sinew_error *error) {
+    sinew_modal_knobs knobs;
+    mode_knobs own = {0};
+    key_list list = {0};
+    sinew_status status = read_knobs(m, &knobs, &own, error);
+    if (status == SINEW_OK) status = read_keys(&m->setup, &list, error);
+    if (status == SINEW_OK) {
+        sinew_modal_keys keys = {.count = list.count,
+                                 .times = list.times,
+                                 .positions = (const double *const *)list.poses,
+                                 .inner_count = list.inner_count,
+                                 .inner_times = list.inner_times,
+                                 .inner_positions = (const double *const *)list.inner_poses};
+        status =
+            sinew_modal_motion_create(m->modal, &keys, &knobs, m->setup.monitor, &m->motion, error);
+    }
+    free_keys(&list);
+    sn_free(own.gamma), sn_free(own.kappa), sn_free(own.amplitude), sn_free(own.fit);
+    return status;
+}
+
+static sinew_status read_given(modal_model *m, sinew_error *error) {
+    const sinew_scene *scene = m->setup.scene;
+    m->mix = sn_scene_number(scene, "mix");
+    const char *given = sn_scene_string(scene, "mix_frames");
+    if (!given) return SINEW_OK;
+    char *path = sn_scene_path(scene, given);
+    if (!path) return sn_no_memory(error);
+    sinew_status status = sinew_frames_read(path, &m->given, error);
+    if (status == SINEW_OK && m->given->vertex_count != m->setup.rig->neutral->vertex_count)
+        status = sn_fail(error, SINEW_BAD_INPUT, "%s: %d vertices, the rig has %d", path,
+                         m->given->vertex_count, m->setup.rig->neutral->vertex_count);
+    if (status == SINEW_OK && m->given->frame_count < m->setup.clip->frame_count)
+        status = sn_fail(error, SINEW_BAD_INPUT, "%s: %d frames, the clip has %d", path,
+                         m->given->frame_count, m->setup.clip->frame_count);
+    sn_free(path);
+    return status;
+}
+
+static void report_modes(const modal_model *m) {
+    static const char *const bodies[] = {"auto", "tets", "cage", "shell"};
+    json_t *report = m->setup.report, *modes = json_array(), *keys = json_array();
+    sinew_modal_info info = sinew_modal_get_info(m->modal);
+    sinew_modal_motion_info motion = sinew_modal_motion_get_info(m->motion);
+    for (int i = 0; i < info.modes; i++)
+        json_array_append_new(modes, json_pack("{s:f,s:f,s:f}", "frequency_hz", motion.frequency[i],
+                                               "damping_ratio", motion.damping[i], "lambda",
+                                               info.lambda[i]));
+    size_t key_count = json_array_size(sn_scene_at(m->setup.scene, "keys"));
+    for (size_t k = 0, at = 0; k < key_count; k++) {
+        const json_t *key = json_array_get(sn_scene_at(m->setup.scene, "keys"), k);
+        if (json_is_true(json_object_get(key, "inner"))) continue;
+        json_array_append_new(keys,
+                              json_pack("{s:f,s:f,s:i}", "time",
+                                        json_number_value(json_object_get(key, "time")), "captured",
+                                        motion.captured[at], "inverted", motion.inverted[at]));
+        at++;
+    }
+    json_object_set_new(
+        report, "body",
+        json_pack("{s:s,s:s,s:i,s:i,s:i,s:f,s:f,s:b,s:f}", "kind", bodies[info.body], "why",
+                  info.why, "vertices", info.body_vertices, "elements", info.elements, "parts",
+                  info.components, "mode_residual", info.residual, "mode_seconds", info.seconds,
+                  "from_cache", info.from_cache, "leftover", motion.leftover));
+    json_object_set_new(report, "modes", modes);
+    json_object_set_new(report, "keys", keys);
+}
+
+static void destroy(void *model) {
+    modal_model *m = model;
+    if (!m) return;
+    sinew_modal_state_destroy(m->state);
+    sinew_modal_motion_destroy(m->motion);
+    sinew_modal_destroy(m->modal);
+    sinew_frames_destroy(m->given);
+    sn_free(m->shape), sn_free(m->weights);
+    sn_free(m);
+}
+
+static sinew_status create(const sn_model_setup *setup, void **model, sinew_error *error) {
+    modal_model *m = SN_NEW0(modal_model, 1);
+    if (!m) return sn_no_memory(error);
+    memcpy((void *)&m->setup, setup, sizeof *setup);
+    sinew_status status = make_body(m, error);
+    if (status == SINEW_OK) status = make_motion(m, error);
+    if (status == SINEW_OK) status = sinew_modal_state_create(m->modal, &m->state, error);
+    if (status == SINEW_OK) status = read_given(m, error);
+    if (status == SINEW_OK) {
+        m->shape = SN_NEW(double, (size_t)3 * (size_t)setup->rig->neutral->vertex_count);
+        m->weights = SN_NEW(double, sinew_modal_motion_get_info(m->motion).columns);
+        if (!m->shape || !m->weights) status = sn_no_memory(error);
+    }
+    if (status != SINEW_OK) {
+        destroy(m);
+        return status;
+    }
+    report_modes(m);
+    *model = m;
+    return SINEW_OK;
+}
+
+/* ---- frames and outputs ------------------------------------------------------------------- */
+
+static sinew_status frame(void *model, int index, double *positions, sinew_frame_info *info,
+                          json_t *fields, const sinew_monitor *monitor, sinew_error *error) {
+    (void)monitor;
+    modal_model *m = model;
+    double time = m->setup.clip->times[index];
+    if (m->given) {
+        size_t size = (size_t)3 * (size_t)m->given->vertex_count;
+        const float *given = m->given->positions + size * (size_t)index;
+        for (size_t i = 0; i < size; i++) m->shape[i] = given[i];
+        SN_TRY(
+            sinew_modal_frame_mixed(m->motion, m->state, time, m->shape, m->mix, positions, error));
+    } else {
+        sinew_modal_frame(m->motion, m->state, time, positions);
+    }
+    info->inverted = sinew_modal_inverted(m->motion, m->state);
+    if (fields) {
+        sinew_modal_motion_weights(m->motion, time, m->weights);
+        json_object_set_new(fields, "z",
+                            sn_report_numbers(sinew_modal_get_info(m->modal).modes, m->weights));
+    }
+    return SINEW_OK;
+}
+
+/* mode,frequency_hz,damping_ratio and the mode's weight at every key. */
+static sinew_status write_modes(modal_model *m, const char *path, sinew_error *error) {
+    sinew_modal_info info = sinew_modal_get_info(m->modal);
+    sinew_modal_motion_info motion = sinew_modal_motion_get_info(m->motion);
+    const json_t *keys = sn_scene_at(m->setup.scene, "keys");
+    size_t count = json_array_size(keys);
+    double *amplitudes = SN_NEW(double, count *(size_t)motion.columns);
+    if (!amplitudes) return sn_no_memory(error);
+    sn_output output;
+    sinew_status status = sn_output_open(&output, path, error);
+    if (status == SINEW_OK) {
+        fprintf(output.stream, "mode,frequency_hz,damping_ratio");
+        for (size_t k = 0; k < count; k++) {
+            double time = json_number_value(json_object_get(json_array_get(keys, k), "time"));
+            sinew_modal_motion_weights(m->motion, time, amplitudes + k * (size_t)motion.columns);
+            fprintf(output.stream, ",amplitude_%zu", k);
+        }
+        for (int i = 0; i < info.modes; i++) {
+            fprintf(output.stream, "\n%d,%.9g,%.9g", i, motion.frequency[i], motion.damping[i]);
+            for (size_t k = 0; k < count; k++)
+                fprintf(output.stream, ",%.9g", amplitudes[k * (size_t)motion.columns + (size_t)i]);
+        }
+        fprintf(output.stream, "\n");
+        status = sn_output_commit(&output, error);
+    }
+    sn_free(amplitudes);
+    return status;
+}
+
+/* A point cache with one frame per mode: the rest shape displaced by a tenth of the diagonal. */
+static sinew_status write_shapes(modal_model *m, const char *path, sinew_error *error) {
+    sinew_modal_info info = sinew_modal_get_info(m->modal);
+    sinew_frame_writer *writer;
+    SN_TRY(sinew_frame_writer_open(path, m->setup.rig->neutral, info.modes, 0, 1, &writer, error));
+    sinew_status status = SINEW_OK;
+    for (int i = 0; status == SINEW_OK && i < info.modes; i++) {
+        status = sinew_modal_shape(m->modal, i, 0.1, m->shape, error);
+        if (status == SINEW_OK) status = sinew_frame_writer_add(writer, m->shape, error);
+    }
+    if (status == SINEW_OK) return sinew_frame_writer_close(writer, error);
+    sinew_frame_writer_abandon(writer);
+    return status;
+}
+
+static sinew_status end(void *model, bool complete, json_t *report, sinew_error *error) {
+    (void)report;
+    modal_model *m = model;
+    static const char *const names[] = {"modes", "shapes"};
+    for (int i = 0; complete && i < 2; i++) {
+        char *path;
+        SN_TRY(sn_scene_output(m->setup.scene, names[i], &path, error));
+        if (!path) continue;
+        sinew_status status = i ? write_shapes(m, path, error) : write_modes(m, path, error);
+        sn_free(path);
+        SN_TRY(status);
+    }
+    return SINEW_OK;
+}
+
+static sinew_status begin(void *model, int first, int last, sinew_error *error) {
+    (void)model, (void)first, (void)last, (void)error;
+    return SINEW_OK;
+}
+
+static const char *const outputs[] = {"modes", "shapes", NULL};
+static const char *const uses[] = {"keys", NULL};
+
+const sn_model_kind sn_model_modal = {
+    .about = {.name = "modal",
+              .summary = "motion through key poses that swings and settles",
+              .parameter_count = sizeof parameters / sizeof *parameters,
+              .parameters = parameters},
+    .outputs = outputs,
+    .uses = uses,
+    .needs_no_weights = true,
+    .create = create,
+    .destroy = destroy,
+    .frame = frame,
+    .begin = begin,
+    .end = end,
+};
