@@ -17,6 +17,9 @@ static const cli_option options[] = {
     {"--out", CLI_TEXT, "FILE", "picture (.png) or video (.mp4, .webm, .gif, .webp); required", 0,
      0, false},
     {"--mesh", CLI_TEXT, "FILE", "faces for point caches, which hold vertices only", 0, 0, false},
+    {"--weights", CLI_TEXT, "LIST",
+     "a panel of the rig at these slider weights, smile=0.5,jawOpen=1, instead of its neutral", 0,
+     0, true},
     {"--frame", CLI_TEXT, "LIST",
      "frames of the caches, from 0, as 12 or 0,12,24; 'all' spreads 12 over the clip (default 0)",
      0, 0, false},
@@ -50,6 +53,7 @@ static const cli_option options[] = {
 typedef struct shape {
     sinew_mesh *mesh;
     sinew_frames *frames; /* NULL: a still */
+    float *colors;        /* tint of regions that a rig names; NULL: none */
     char *label;
 } shape;
 
@@ -68,6 +72,7 @@ typedef struct stage {
 static void free_shape(shape *s) {
     sinew_mesh_destroy(s->mesh);
     sinew_frames_destroy(s->frames);
+    sn_free(s->colors);
     sinew_free(s->label);
 }
 
@@ -82,7 +87,65 @@ static bool is_cache(const char *path) {
     return sn_has_ending(path, "pc2") || sn_has_ending(path, "mdd");
 }
 
-static sinew_status load_shape(cli_call *call, const char *path, shape *s) {
+/* Lips are redder than the skin around them; the tint fades over two rings of vertices. */
+static sinew_status tint_lips(cli_call *call, const sinew_rig *rig, shape *s) {
+    const float lips[3] = {0.92f, 0.66f, 0.66f};
+    const sinew_mesh *mesh = rig->neutral;
+    int region = sinew_rig_find_region(rig, "lips");
+    if (region < 0) return SINEW_OK;
+    size_t n = (size_t)mesh->vertex_count;
+    float *share = SN_NEW0(float, n), *sum = SN_NEW0(float, 2 * n);
+    s->colors = SN_NEW(float, 3 * n);
+    bool complete = share && sum && s->colors;
+    for (int i = 0; complete && i < rig->regions[region].count; i++)
+        share[rig->regions[region].vertices[i]] = 1;
+    for (int round = 0; complete && round < 2; round++) {
+        memset(sum, 0, 2 * n * sizeof *sum);
+        for (int t = 0; t < mesh->triangle_count; t++)
+            for (int k = 0; k < 3; k++) {
+                const int *v = mesh->triangles + 3 * (size_t)t;
+                sum[v[k]] += share[v[0]] + share[v[1]] + share[v[2]];
+                sum[n + (size_t)v[k]] += 3;
+            }
+        for (size_t v = 0; v < n; v++)
+            if (sum[n + v] > 0) share[v] = sum[v] / sum[n + v];
+    }
+    for (size_t i = 0; complete && i < 3 * n; i++)
+        s->colors[i] = 1 + share[i / 3] * (lips[i % 3] - 1);
+    sn_free(share), sn_free(sum);
+    return complete ? SINEW_OK : sn_no_memory(&call->error);
+}
+
+/* The neutral of a rig, or the rig at `weights` when given. */
+static sinew_status load_rig(cli_call *call, const char *path, const char *weights, shape *s) {
+    sinew_rig *rig;
+    SN_TRY(sinew_rig_read(1, &path, &rig, &call->error));
+    sinew_status status = tint_lips(call, rig, s);
+    if (status == SINEW_OK && weights) {
+        double *values = SN_NEW(double, rig->slider_count);
+        sinew_linear *linear = NULL;
+        double *posed = SN_NEW(double, 3 * (size_t)rig->neutral->vertex_count);
+        if (!values || !posed) status = sn_no_memory(&call->error);
+        if (status == SINEW_OK) {
+            sinew_rig_rest_weights(rig, values);
+            status = sinew_rig_parse_weights(rig, weights, values, &call->error);
+        }
+        if (status == SINEW_OK) status = sinew_linear_create(rig, &linear, &call->error);
+        if (status == SINEW_OK) {
+            sinew_linear_evaluate(linear, values, posed);
+            memcpy(rig->neutral->positions, posed,
+                   sizeof(double) * 3 * (size_t)rig->neutral->vertex_count);
+        }
+        sinew_linear_destroy(linear);
+        sn_free(values), sn_free(posed);
+    }
+    s->mesh = rig->neutral;
+    rig->neutral = NULL;
+    sinew_rig_destroy(rig);
+    return status;
+}
+
+static sinew_status load_shape(cli_call *call, const char *path, const char *weights, shape *s) {
     const char *faces = cli_text(call, "--mesh");
     if (is_cache(path)) {
         if (!faces) return cli_usage(call, "%s holds vertices only: give --mesh FILE", path);
@@ -90,22 +153,15 @@ static sinew_status load_shape(cli_call *call, const char *path, shape *s) {
         if (s->frames->frame_count < 1)
             return sn_fail(&call->error, SINEW_BAD_INPUT, "%s: no frames", path);
     }
-    if (is_cache(path) || sn_is_folder(path)) {
-        const char *rig_path = sn_is_folder(path) ? path : faces;
-        if (sn_is_folder(rig_path)) {
-            sinew_rig *rig;
-            SN_TRY(sinew_rig_read(1, &rig_path, &rig, &call->error));
-            s->mesh = rig->neutral;
-            rig->neutral = NULL;
-            sinew_rig_destroy(rig);
-        } else
-            SN_TRY(sinew_mesh_read(faces, &s->mesh, &call->error));
-    } else
-        SN_TRY(sinew_mesh_read(path, &s->mesh, &call->error));
+    const char *shown = is_cache(path) ? faces : path;
+    if (sn_is_folder(shown) || weights)
+        SN_TRY(load_rig(call, shown, weights, s));
+    else
+        SN_TRY(sinew_mesh_read(shown, &s->mesh, &call->error));
     if (s->frames && s->frames->vertex_count != s->mesh->vertex_count)
         return sn_fail(&call->error, SINEW_BAD_INPUT, "%s: %d vertices, but %s has %d", path,
                        s->frames->vertex_count, faces, s->mesh->vertex_count);
-    s->label = sn_path_stem(path);
+    s->label = weights ? sn_strdup(weights) : sn_path_stem(path);
     return s->label ? SINEW_OK : sn_no_memory(&call->error);
 }
 
@@ -180,28 +236,34 @@ static sinew_status read_options(cli_call *call, stage *s) {
 
 static sinew_status load_stage(cli_call *call, stage *s) {
     SN_TRY(read_options(call, s));
-    if (call->argument_count > MAX_SHAPES)
-        return cli_usage(call, "at most %d shapes in a picture", MAX_SHAPES);
-    for (int i = 0; i < call->argument_count; i++) {
+    /* With --weights the one rig is shown once for each of them. */
+    int sets = cli_count(call, "--weights");
+    if (sets > 0 && call->argument_count != 1)
+        return cli_usage(call, "--weights needs exactly one rig");
+    int count = sets > 0 ? sets : call->argument_count;
+    if (count > MAX_SHAPES) return cli_usage(call, "at most %d shapes in a picture", MAX_SHAPES);
+    for (int i = 0; i < count; i++) {
+        const char *path = call->arguments[sets > 0 ? 0 : i];
         s->shape_count++;
-        SN_TRY(load_shape(call, call->arguments[i], &s->shapes[i]));
+        SN_TRY(load_shape(call, path, sets > 0 ? cli_text_at(call, "--weights", i) : NULL,
+                          &s->shapes[i]));
         if (i < cli_count(call, "--label")) {
             const char *label = cli_text_at(call, "--label", i);
             sinew_free(s->shapes[i].label);
             s->shapes[i].label = strcmp(label, "-") ? sn_strdup(label) : NULL;
-        } else if (call->argument_count == 1) {
+        } else if (count == 1 && !sets) {
             sinew_free(s->shapes[i].label);
             s->shapes[i].label = NULL;
         }
     }
     const char *against = cli_text(call, "--against");
     if (against) {
-        SN_TRY(load_shape(call, against, &s->reference));
+        SN_TRY(load_shape(call, against, NULL, &s->reference));
         for (int i = 0; i < s->shape_count; i++)
             if (s->shapes[i].mesh->vertex_count != s->reference.mesh->vertex_count)
                 return sn_fail(&call->error, SINEW_BAD_INPUT, "%s: %d vertices, but %s has %d",
-                               against, s->reference.mesh->vertex_count, call->arguments[i],
-                               s->shapes[i].mesh->vertex_count);
+                               against, s->reference.mesh->vertex_count,
+                               call->arguments[sets > 0 ? 0 : i], s->shapes[i].mesh->vertex_count);
     }
     const char *heat = cli_text(call, "--heat");
     if (heat) SN_TRY(load_heat(call, heat, s->shapes[0].mesh->vertex_count, &s->heat));
@@ -255,6 +317,7 @@ static sinew_status draw(cli_call *call, const stage *s, const int *frames, int 
         sinew_panel *panel = &panels[p];
         panel->mesh = one->mesh;
         panel->turn = turn + s->views[view];
+        panel->colors = one->colors;
         panel->extras = (const sinew_mesh *const *)s->obstacles;
         panel->extra_count = s->obstacle_count;
         double *x = positions_at(one, frame), *heat = NULL;
@@ -393,6 +456,7 @@ const cli_verb verb_render = {
         "Pictures are drawn on the processor: no display and no graphics driver is needed. Videos "
         "need the program ffmpeg.",
     .example = "sinew sample bar --out bar\n"
-               "sinew render bar --out bar.png --views 0,45 --wireframe --size 640x360\n",
+               "sinew render bar --out bar.png --views 0,45 --wireframe --size 640x360\n"
+               "sinew render bar --weights bend120=0.5 --weights bend120=1 --out bend.png\n",
     .run = run,
 };
