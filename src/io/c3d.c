@@ -184,10 +184,12 @@ static sinew_status read_labels(c3d_reader *r, const parameter *p) {
 static sinew_status use_point_parameter(c3d_reader *r, const parameter *p) {
     double number = p->count ? parameter_number(r, p, 0) : NAN;
     if (strncmp(p->name, "LABELS", 6) == 0) return read_labels(r, p);
-    if (strcmp(p->name, "USED") == 0 && number >= 0) r->point_count = (int)number;
+    if (strcmp(p->name, "USED") == 0 && number >= 0 && number <= 65535)
+        r->point_count = (int)number;
     if (strcmp(p->name, "SCALE") == 0 && p->type == 4) r->scale = number;
     if (strcmp(p->name, "RATE") == 0 && p->type == 4) r->rate = number;
-    if (strcmp(p->name, "DATA_START") == 0 && number > 0) r->data_start = (size_t)number;
+    if (strcmp(p->name, "DATA_START") == 0 && number > 0 && number <= 65535)
+        r->data_start = (size_t)number;
     if (strcmp(p->name, "FRAMES") == 0 && number > (double)r->frame_count && number < INT_MAX)
         r->frame_count = (int64_t)number;
     if (strcmp(p->name, "UNITS") == 0 && p->type == -1) {

@@ -64,6 +64,7 @@ sinew_status sn_table_check_time(const sn_table *table, const sn_text *text, dou
 }
 
 static sinew_status read_table(const sn_source *source, sn_table *table, sinew_error *error) {
+    SN_TRY(sn_text_check(source, error));
     sn_text text = sn_text_open(source, error);
     const char *cell;
     if (!sn_csv_next_row(&text)) return sn_text_fail(&text, "is empty");

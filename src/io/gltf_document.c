@@ -252,6 +252,7 @@ static sinew_status slice_buffer(const sn_gltf *g, const json_t *object, int vie
         !read_size(object, "byteLength", 0, &length))
         return sn_gltf_fail(g, "bufferView %d is not valid", view);
     const sn_gltf_bytes *bytes = &g->buffers[buffer];
+    if (!bytes->bytes) return sn_gltf_fail(g, "bufferView %d: its buffer has no data", view);
     if (offset > bytes->size || length > bytes->size - offset)
         return sn_gltf_fail(g, "bufferView %d reaches beyond buffer %d of %zu bytes", view,
                             (int)buffer, bytes->size);

@@ -93,6 +93,7 @@ static sinew_status read_rows(sn_table *table, sn_text *text, double rate) {
 }
 
 static sinew_status read_table(const sn_source *source, sn_table *table, sinew_error *error) {
+    SN_TRY(sn_text_check(source, error));
     sn_text text = sn_text_open(source, error);
     const char *cell;
     if (!sn_csv_next_row(&text)) return sn_text_fail(&text, "is empty");

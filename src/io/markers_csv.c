@@ -58,6 +58,7 @@ static void read_notes(sn_text text, char unit[8], char *up) {
 }
 
 static sinew_status read_table(const sn_source *source, sn_table *table, sinew_error *error) {
+    SN_TRY(sn_text_check(source, error));
     sn_text text = sn_text_open(source, error);
     if (!sn_csv_next_row(&text)) return sn_text_fail(&text, "is empty");
     SN_TRY(read_header(&text, &table->names));

@@ -153,6 +153,7 @@ static sinew_status build_mesh(const medit_reader *r, sinew_mesh **mesh, sinew_e
 }
 
 static sinew_status read_mesh(const sn_source *source, sinew_mesh **mesh, sinew_error *error) {
+    SN_TRY(sn_text_check(source, error));
     medit_reader r = {.text = sn_text_open(source, error)};
     sinew_status status = read_all(&r);
     if (status == SINEW_OK) status = sn_source_blame(source, build_mesh(&r, mesh, error), error);
@@ -161,6 +162,7 @@ static sinew_status read_mesh(const sn_source *source, sinew_mesh **mesh, sinew_
 }
 
 static sinew_status read_tets(const sn_source *source, sinew_tets **tets, sinew_error *error) {
+    SN_TRY(sn_text_check(source, error));
     medit_reader r = {.text = sn_text_open(source, error)};
     sinew_status status = read_all(&r);
     if (status == SINEW_OK && r.tets.count == 0)

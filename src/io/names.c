@@ -14,7 +14,7 @@ static uint64_t hash(const char *name, size_t length) {
 }
 
 static bool same(const char *known, const char *name, size_t length) {
-    return strncmp(known, name, length) == 0 && known[length] == '\0';
+    return strlen(known) == length && memcmp(known, name, length) == 0;
 }
 
 int sn_names_find(const sn_names *names, const char *name, size_t length) {

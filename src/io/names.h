@@ -13,7 +13,7 @@ typedef struct sn_names {
     size_t slot_count;
 } sn_names;
 
-/* Index of the name, or -1. */
+/* Index of the name, or -1. Names hold no zero bytes. */
 int sn_names_find(const sn_names *names, const char *name, size_t length);
 /* Index of a copy at the end of the list, also when the name was there; -1: no memory. */
 int sn_names_add(sn_names *names, const char *name, size_t length);

@@ -255,6 +255,7 @@ static sinew_status build(obj_reader *r, sinew_mesh **mesh, sinew_error *error) 
 }
 
 static sinew_status read_mesh(const sn_source *source, sinew_mesh **mesh, sinew_error *error) {
+    SN_TRY(sn_text_check(source, error));
     obj_reader r = {.text = sn_text_open(source, error)};
     r.groups.current = r.materials.current = -1;
     sinew_status status = SINEW_OK;

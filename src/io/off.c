@@ -78,6 +78,7 @@ static sinew_status read_faces(off_reader *r) {
 }
 
 static sinew_status read_mesh(const sn_source *source, sinew_mesh **mesh, sinew_error *error) {
+    SN_TRY(sn_text_check(source, error));
     off_reader r = {.text = sn_text_open(source, error)};
     const int nothing = 0;
     sinew_status status = read_counts(&r);

@@ -12,6 +12,7 @@ void sn_deltas_free(sn_deltas *deltas) {
 /* `line_of` remembers on which line each vertex stood. */
 static sinew_status read_lines(const sn_source *source, int vertex_count, int *line_of,
                                sn_deltas *deltas, sinew_error *error) {
+    SN_TRY(sn_text_check(source, error));
     sn_text text = sn_text_open(source, error);
     size_t vertex_capacity = 0, value_capacity = 0;
     for (;;) {

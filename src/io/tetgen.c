@@ -18,6 +18,7 @@ static sinew_status skip_columns(sn_text *text, int64_t count) {
 
 static sinew_status read_nodes(const sn_source *source, double **positions, int64_t *count,
                                int64_t *first, sinew_error *error) {
+    SN_TRY(sn_text_check(source, error));
     sn_text text = sn_text_open(source, error);
     int64_t dimension, attributes = 0, markers = 0, index;
     size_t capacity = 0;
@@ -49,6 +50,7 @@ static sinew_status read_nodes(const sn_source *source, double **positions, int6
 
 static sinew_status read_elements(const sn_source *source, int64_t first, int64_t vertex_count,
                                   int **tets, int64_t *count, sinew_error *error) {
+    SN_TRY(sn_text_check(source, error));
     sn_text text = sn_text_open(source, error);
     int64_t nodes, attributes = 0, value;
     size_t capacity = 0;

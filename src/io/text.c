@@ -6,6 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
+sinew_status sn_text_check(const sn_source *source, sinew_error *error) {
+    if (source->size == 0) return SINEW_OK;
+    const char *zero = memchr(source->bytes, '\0', source->size);
+    if (!zero) return SINEW_OK;
+    sn_text text = sn_text_open(source, error);
+    for (const char *c = source->bytes; c < zero; c++) text.line += *c == '\n';
+    return sn_text_fail(&text, "has a zero byte: this is not a text file");
+}
+
 sn_text sn_text_open(const sn_source *source, sinew_error *error) {
     sn_text text = {source->bytes, source->bytes + source->size, 1, source->name, error};
     if (source->size >= 3 && memcmp(source->bytes, "\xef\xbb\xbf", 3) == 0) text.at += 3;

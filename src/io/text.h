@@ -13,6 +13,8 @@ typedef struct sn_text {
     sinew_error *error;
 } sn_text;
 
+/* Text has no zero bytes: bad input that names the line of the first. */
+sinew_status sn_text_check(const sn_source *source, sinew_error *error);
 /* Steps over a byte order mark. */
 sn_text sn_text_open(const sn_source *source, sinew_error *error);
 

@@ -106,6 +106,7 @@ static sinew_status read_rows(sn_text *text, sn_table *table) {
 
 static sinew_status read_table(const sn_source *source, sn_table *table, char unit[8],
                                sinew_error *error) {
+    SN_TRY(sn_text_check(source, error));
     sn_text text = sn_text_open(source, error);
     const char *cell;
     size_t length = next_cell(&text, &cell);

@@ -31,6 +31,7 @@ static sinew_status read_index(sn_text *text, const char *what, int count, int *
 
 sinew_status sn_vertex_values_parse(const sn_source *source, int vertex_count, double *values,
                                     sinew_error *error) {
+    SN_TRY(sn_text_check(source, error));
     sn_text text = sn_text_open(source, error);
     for (bool first = true; sn_csv_next_row(&text); first = false) {
         if (first && (*text.at == 'v' || *text.at == '"')) {
@@ -155,6 +156,7 @@ static sinew_status read_places(sn_text *text, const sinew_mesh *mesh, sn_names 
 
 sinew_status sn_marker_map_parse(const sn_source *source, const sinew_mesh *mesh,
                                  sinew_marker_map **map, sinew_error *error) {
+    SN_TRY(sn_text_check(source, error));
     sinew_marker_map *made = SN_NEW0(sinew_marker_map, 1);
     if (!made) return sn_no_memory(error);
     sn_text text = sn_text_open(source, error);
