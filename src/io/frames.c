@@ -1,6 +1,7 @@
 /* Point caches: the object, and the writer that all formats of frames share. */
 #include "io/frames.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -113,20 +114,31 @@ void sinew_frame_writer_set_tolerance(sinew_frame_writer *writer, double toleran
     if (writer && tolerance >= 0) writer->tolerance = tolerance;
 }
 
+/* The frame in float32, in the order of the file's points. */
+static sinew_status take_row(sinew_frame_writer *writer, const double *positions,
+                             sinew_error *error) {
+    size_t count = 3 * (size_t)writer->point_count;
+    float *row = writer->row;
+    if (writer->points)
+        for (size_t i = 0; i < count; i++)
+            row[i] = (float)positions[3 * (size_t)writer->points[i / 3] + i % 3];
+    else
+        for (size_t i = 0; i < count; i++) row[i] = (float)positions[i];
+    int bad = 0;
+    for (size_t i = 0; i < count; i++) bad |= !(fabsf(row[i]) <= FLT_MAX);
+    if (!bad) return SINEW_OK;
+    size_t first = 0;
+    while (fabsf(row[first]) <= FLT_MAX) first++;
+    int vertex = writer->points ? writer->points[first / 3] : (int)(first / 3);
+    return sn_fail(error, SINEW_BAD_INPUT, "%s: frame %d: vertex %d is not finite", writer->path,
+                   writer->added, vertex);
+}
+
 sinew_status sinew_frame_writer_add(sinew_frame_writer *writer, const double *positions,
                                     sinew_error *error) {
     SN_REQUIRE(writer && positions, error);
     SN_REQUIRE(writer->added < writer->frame_count, error);
-    for (int i = 0; i < writer->point_count; i++) {
-        int vertex = writer->points ? writer->points[i] : i;
-        for (size_t k = 0; k < 3; k++) {
-            float value = (float)positions[3 * (size_t)vertex + k];
-            if (!isfinite(value))
-                return sn_fail(error, SINEW_BAD_INPUT, "%s: frame %d: vertex %d is not finite",
-                               writer->path, writer->added, vertex);
-            writer->row[3 * (size_t)i + k] = value;
-        }
-    }
+    SN_TRY(take_row(writer, positions, error));
     SN_TRY(writer->sink->add(writer, positions, error));
     writer->added++;
     if (writer->output.stream && ferror(writer->output.stream))
