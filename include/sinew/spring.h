@@ -84,6 +84,7 @@ typedef struct sinew_spring_options {
     const double *stiffness_map;      /* per surface vertex, >= 0, or NULL for 1 everywhere */
 
     bool interior;          /* use tetrahedra inside closed surfaces (default true) */
+    bool interior_points;   /* add points inside where they give better tets (default false) */
     const sinew_tets *tets; /* to use instead of making them; NULL */
     double tie_distance;    /* > 0: tie components to the largest by springs up to this length, as
                                a share of the box diagonal; default 0 */
@@ -163,6 +164,9 @@ typedef struct sinew_spring_frame {
     const sinew_spring_pull *pulls;
     int obstacle_count;
     const sinew_obstacle *const *obstacles;
+    /* Per obstacle NULL, or how deep each surface vertex may be in it (>= 0): the blend of its
+     * depths in the poses, where those already penetrate. NULL: nothing is allowed. */
+    const double *const *allowed_depth;
 } sinew_spring_frame;
 
 typedef struct sinew_spring_info {

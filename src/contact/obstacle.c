@@ -11,6 +11,7 @@
 #include "base/mat3.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "sinew/query.h"
 
 typedef enum obstacle_kind { PLANE, SPHERE, CAPSULE, CYLINDER, BOX, MESH } obstacle_kind;
 
@@ -20,6 +21,13 @@ struct sinew_obstacle {
     double radius;
     sn_mat3 rotation;
     sn_vec3 translation;
+    /* meshes */
+    sinew_query *query;
+    int vertex_count;
+    int triangle_count;
+    int *triangles;
+    double *normals; /* per vertex, of its present shape: smooth where the surface is */
+    double *positions;
 };
 
 static sn_vec3 vec(const double v[3]) {
@@ -112,13 +120,34 @@ static double distance_own(const sinew_obstacle *obstacle, sn_vec3 p, sn_vec3 *n
     return INFINITY;
 }
 
+/* The sign comes from what is inside; the direction from the nearest point, or from interpolated
+ * normals where those agree with it: they do not jump from facet to facet. */
+static double distance_mesh(const sinew_obstacle *obstacle, sn_vec3 p, double reach,
+                            sn_vec3 *normal) {
+    double point[3] = {p.x, p.y, p.z};
+    sinew_closest closest;
+    *normal = sn_v3(0, 0, 1);
+    if (!sinew_query_closest(obstacle->query, point, INFINITY, &closest)) return INFINITY;
+    bool inside = sinew_query_inside(obstacle->query, point);
+    if (!inside && closest.distance > reach) return closest.distance;
+    double sign = inside ? -1 : 1;
+    sn_vec3 smooth = {0, 0, 0};
+    for (int c = 0; c < 3; c++)
+        smooth =
+            sn_add_scaled(smooth, closest.barycentric[c],
+                          sn_at(obstacle->normals, obstacle->triangles[3 * closest.triangle + c]));
+    sn_vec3 away = sn_scale(sign, sn_normalize(sn_sub(p, vec(closest.point))));
+    *normal = sn_dot(away, smooth) > 0 || sn_length(away) == 0 ? sn_normalize(smooth) : away;
+    return sign * closest.distance;
+}
+
 double sn_obstacle_query(const sinew_obstacle *obstacle, sn_vec3 point, double reach,
                          sn_vec3 *normal) {
-    (void)reach;
     sn_vec3 own =
         sn_mat3_apply_transposed(obstacle->rotation, sn_sub(point, obstacle->translation));
     sn_vec3 n;
-    double distance = distance_own(obstacle, own, &n);
+    double distance = obstacle->kind == MESH ? distance_mesh(obstacle, own, reach, &n)
+                                             : distance_own(obstacle, own, &n);
     *normal = sn_mat3_apply(obstacle->rotation, n);
     return distance;
 }
@@ -195,10 +224,47 @@ sinew_status sinew_obstacle_create_box(const double centre[3], const double half
     return create(BOX, vec(centre), vec(half), 0, obstacle, error);
 }
 
-sinew_status sinew_obstacle_create_mesh(const sinew_mesh *mesh, sinew_obstacle **obstacle,
+/* Area-weighted normals of the present positions. */
+static void find_normals(sinew_obstacle *obstacle) {
+    memset(obstacle->normals, 0, 3 * (size_t)obstacle->vertex_count * sizeof(double));
+    for (int t = 0; t < obstacle->triangle_count; t++) {
+        const int *v = obstacle->triangles + 3 * (size_t)t;
+        sn_vec3 a = sn_at(obstacle->positions, v[0]);
+        sn_vec3 n = sn_cross(sn_sub(sn_at(obstacle->positions, v[1]), a),
+                             sn_sub(sn_at(obstacle->positions, v[2]), a));
+        for (int c = 0; c < 3; c++)
+            sn_put(obstacle->normals, v[c], sn_add(sn_at(obstacle->normals, v[c]), n));
+    }
+    for (int v = 0; v < obstacle->vertex_count; v++)
+        sn_put(obstacle->normals, v, sn_normalize(sn_at(obstacle->normals, v)));
+}
+
+sinew_status sinew_obstacle_create_mesh(const sinew_mesh *mesh, sinew_obstacle **result,
                                         sinew_error *error) {
-    SN_REQUIRE(mesh && obstacle, error);
-    return sn_fail(error, SINEW_UNAVAILABLE, "mesh obstacles are not in this build");
+    SN_REQUIRE(mesh && result, error);
+    if (mesh->triangle_count < 1)
+        return sn_fail(error, SINEW_BAD_INPUT, "obstacle mesh has no faces");
+    sinew_obstacle *obstacle = NULL;
+    SN_TRY(create(MESH, sn_v3(0, 0, 0), sn_v3(0, 0, 0), 0, &obstacle, error));
+    *result = NULL;
+    obstacle->vertex_count = mesh->vertex_count;
+    obstacle->triangle_count = mesh->triangle_count;
+    obstacle->positions = sn_memdup(mesh->positions, 3 * (size_t)mesh->vertex_count, 8);
+    obstacle->triangles = sn_memdup(mesh->triangles, 3 * (size_t)mesh->triangle_count, sizeof(int));
+    obstacle->normals = SN_NEW0(double, 3 * (size_t)mesh->vertex_count);
+    sinew_status status = obstacle->positions && obstacle->triangles && obstacle->normals
+                              ? SINEW_OK
+                              : sn_no_memory(error);
+    if (status == SINEW_OK)
+        status = sinew_query_create(mesh->vertex_count, mesh->positions, mesh->triangle_count,
+                                    mesh->triangles, &obstacle->query, error);
+    if (status != SINEW_OK) {
+        sinew_obstacle_destroy(obstacle);
+        return status;
+    }
+    find_normals(obstacle);
+    *result = obstacle;
+    return SINEW_OK;
 }
 
 sinew_status sinew_obstacle_parse(const char *text, sinew_obstacle **obstacle, sinew_error *error) {
@@ -248,6 +314,8 @@ sinew_status sinew_obstacle_parse(const char *text, sinew_obstacle **obstacle, s
 
 void sinew_obstacle_destroy(sinew_obstacle *obstacle) {
     if (!obstacle) return;
+    sinew_query_destroy(obstacle->query);
+    sn_free(obstacle->triangles), sn_free(obstacle->normals), sn_free(obstacle->positions);
     sn_free(obstacle);
 }
 
@@ -263,5 +331,7 @@ sinew_status sinew_obstacle_set_positions(sinew_obstacle *obstacle, const double
     SN_REQUIRE(obstacle && positions, error);
     if (obstacle->kind != MESH)
         return sn_fail(error, SINEW_BAD_INPUT, "only a mesh obstacle has vertices to move");
-    return SINEW_OK;
+    memcpy(obstacle->positions, positions, 3 * (size_t)obstacle->vertex_count * sizeof(double));
+    find_normals(obstacle);
+    return sinew_query_move(obstacle->query, positions, error);
 }

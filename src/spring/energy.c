@@ -8,9 +8,9 @@
 #include "base/threads.h"
 
 /* Systems under this many springs are not worth waking another thread for. */
-enum { SERIAL_SPRINGS = 4000 };
+enum { SERIAL_SPRINGS = 20000 };
 
-static int threads_for(const sn_system *system) {
+int sn_system_threads(const sn_system *system) {
     return system->spring_count < SERIAL_SPRINGS ? 1 : sn_threads();
 }
 
@@ -70,7 +70,7 @@ void sn_load_free(sn_load *load) {
 
 double sn_energy(const sn_system *system, const sn_load *load, const double *x, double *gradient,
                  sn_scratch *scratch) {
-    int blocks = block_count(system), workers = threads_for(system);
+    int blocks = block_count(system), workers = sn_system_threads(system);
     double *chunk_energy = scratch->partial + blocks;
 #pragma omp parallel num_threads(workers)
     {
@@ -110,7 +110,7 @@ double sn_energy(const sn_system *system, const sn_load *load, const double *x, 
 
 void sn_linearize(const sn_system *system, const sn_load *load, const double *x, double negative,
                   sn_linearization *lin) {
-#pragma omp parallel for num_threads(threads_for(system)) schedule(dynamic)
+#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(dynamic)
     for (int c = 0; c < SN_CHUNKS; c++) {
         sn_springs_linearize(system, load->rest, c, x, negative, lin->spring);
         sn_volumes_linearize(system, load->volume, c, x, negative, lin->tet);
@@ -122,7 +122,7 @@ double sn_hessian_multiply(const sn_system *system, const sn_linearization *lin,
                            float *y, sn_scratch *scratch) {
     int blocks = block_count(system);
     float *windows = (float *)scratch->window;
-#pragma omp parallel num_threads(threads_for(system))
+#pragma omp parallel num_threads(sn_system_threads(system))
     {
 #pragma omp for schedule(dynamic)
         for (int c = 0; c < SN_CHUNKS; c++) {

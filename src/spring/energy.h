@@ -54,13 +54,16 @@ void sn_scratch_free(sn_scratch *scratch);
 sinew_status sn_load_create(const sn_system *system, sn_load *load, sinew_error *error);
 void sn_load_free(sn_load *load);
 
+/* Threads worth using for loops over this system. */
+int sn_system_threads(const sn_system *system);
+
 /* Energy at x (SN_PAD per vertex), and its gradient on the free vertices. */
 double sn_energy(const sn_system *system, const sn_load *load, const double *x, double *gradient,
                  sn_scratch *scratch);
 
 void sn_linearize(const sn_system *system, const sn_load *load, const double *x, double negative,
                   sn_linearization *lin);
-/* y = H p on the free vertices; returns p . y. */
+/* y = H p, both SN_PAD per free vertex, lane 3 zero; returns p . y. */
 double sn_hessian_multiply(const sn_system *system, const sn_linearization *lin, const float *p,
                            float *y, sn_scratch *scratch);
 /* Diagonal 3x3 blocks: xx xy xz yy yz zz per free vertex. */

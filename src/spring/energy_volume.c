@@ -67,6 +67,11 @@ void sn_volumes_linearize(const sn_system *system, const double *volume, int chu
     }
 }
 
+/* Held vertices do not move. */
+static inline sn_f4 motion_of(const float *p, int v, int free_count) {
+    return v < free_count ? *(const sn_f4 *)(p + SN_PAD * (size_t)v) : (sn_f4){0};
+}
+
 void sn_volumes_multiply(const sn_system *system, const float *table, int chunk, const float *p,
                          float *window) {
     int low = system->window_low[chunk];
@@ -75,10 +80,10 @@ void sn_volumes_multiply(const sn_system *system, const float *table, int chunk,
         const sn_f4 *entry = (const sn_f4 *)(table + 12 * (size_t)t);
         sn_f4 e1 = entry[0], e2 = entry[1], e3 = entry[2];
         sn_f4 w = sn_f4_splat3(e1), c = sn_f4_splat3(e2);
-        sn_f4 p0 = *(const sn_f4 *)(p + SN_PAD * (size_t)tet[0]);
-        sn_f4 u1 = *(const sn_f4 *)(p + SN_PAD * (size_t)tet[1]) - p0;
-        sn_f4 u2 = *(const sn_f4 *)(p + SN_PAD * (size_t)tet[2]) - p0;
-        sn_f4 u3 = *(const sn_f4 *)(p + SN_PAD * (size_t)tet[3]) - p0;
+        sn_f4 p0 = motion_of(p, tet[0], system->free_count);
+        sn_f4 u1 = motion_of(p, tet[1], system->free_count) - p0;
+        sn_f4 u2 = motion_of(p, tet[2], system->free_count) - p0;
+        sn_f4 u3 = motion_of(p, tet[3], system->free_count) - p0;
         sn_f4 g1 = sn_f4_cross(e2, e3), g2 = sn_f4_cross(e3, e1), g3 = sn_f4_cross(e1, e2);
         sn_f4 rate = w * (sn_f4_dot3(g1, u1) + sn_f4_dot3(g2, u2) + sn_f4_dot3(g3, u3));
         sn_f4 y1 = rate * g1 + c * (sn_f4_cross(u2, e3) + sn_f4_cross(e2, u3));

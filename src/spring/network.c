@@ -233,14 +233,16 @@ sinew_status sn_network_create(const sinew_mesh *mesh, const sinew_tets *tets,
     network->diagonal = sinew_diagonal(mesh->vertex_count, positions);
     network->component = SN_NEW(int, network->vertex_count);
     network->triangles = sn_memdup(mesh->triangles, 3 * (size_t)mesh->triangle_count, sizeof(int));
+    network->neutral = sn_memdup(positions, 3 * (size_t)network->vertex_count, sizeof(double));
     network->tets = SN_NEW(int, 4 * (size_t)network->tet_count);
     network->volume = SN_NEW(double, network->tet_count);
     network->volume_scale = SN_NEW0(double, network->tet_count);
     network->rest_increment = SN_NEW0(sn_increment, target_count);
     network->volume_increment = SN_NEW0(sn_increment, target_count);
     sinew_status status = SINEW_OK;
-    if (!network->component || !network->triangles || !network->tets || !network->volume ||
-        !network->volume_scale || !network->rest_increment || !network->volume_increment)
+    if (!network->component || !network->neutral || !network->triangles || !network->tets ||
+        !network->volume || !network->volume_scale || !network->rest_increment ||
+        !network->volume_increment)
         status = sn_no_memory(error);
     if (status == SINEW_OK) {
         for (int t = 0; t < network->tet_count; t++) {
@@ -273,7 +275,8 @@ void sn_network_destroy(sn_network *network) {
     sn_free(network->ends), sn_free(network->kind), sn_free(network->stiffness);
     sn_free(network->rest), sn_free(network->mean_rest), sn_free(network->triangles);
     sn_free(network->tets), sn_free(network->volume), sn_free(network->volume_scale);
-    sn_free(network->component), sn_free(network->length_sum), sn_free(network->volume_sum);
+    sn_free(network->neutral), sn_free(network->component), sn_free(network->length_sum),
+        sn_free(network->volume_sum);
     sn_free(network);
 }
 
@@ -311,6 +314,13 @@ sinew_status sn_network_add_anchor(sn_network *network, const double *positions,
             ok = list_add(&list, first + a, nearest[k], SINEW_SPRING_ANCHOR_KIND);
         for (int b = 0; b < a && ok; b++)
             ok = list_add(&list, first + a, first + b, SINEW_SPRING_ANCHOR_KIND);
+    }
+    double *neutral = sn_realloc(network->neutral, 3 * ((size_t)first + 4), sizeof *neutral);
+    if (!neutral)
+        ok = false;
+    else {
+        network->neutral = neutral;
+        memcpy(neutral + 3 * (size_t)first, positions + 3 * (size_t)first, 12 * sizeof *neutral);
     }
     network->vertex_count = first + 4;
     network->anchor_first = first;

@@ -43,6 +43,7 @@ typedef struct sn_network {
     int tet_count;
     int *tets;            /* 4 per tet */
     double *volume;       /* signed volume in the neutral */
+    double *neutral;      /* 3 per vertex */
     double *volume_scale; /* V_T: mean over the poses of |volume|, floored */
 
     int target_count;

@@ -5,5 +5,7 @@ int main(void) {
     int failed = 0;
     failed += test_network();
     failed += test_energies();
+    failed += test_equilibrium();
+    failed += test_contact();
     return failed != 0;
 }

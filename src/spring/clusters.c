@@ -1,0 +1,202 @@
+/* Smooth clusters of a network.
+ *
+ * Centres are chosen one after another, each the vertex farthest from those before it (distances
+ * along springs). Every vertex then belongs to its nearest centres c with hat weights
+ *
+ *   w_c = max(0, D - d_c),  D the distance to the first centre that is left out,
+ *
+ * scaled to sum 1: continuous, 1 near a centre, overlapping between. Distances follow the springs,
+ * so two fingers that lie side by side do not share a cluster. */
+#include "spring/precondition.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+
+enum { NEAREST = SN_CLUSTERS_PER_VERTEX + 1 };
+
+typedef struct graph {
+    int count;
+    int *start, *neighbour;
+    float *length;
+} graph;
+
+static void graph_free(graph *g) {
+    sn_free(g->start), sn_free(g->neighbour), sn_free(g->length);
+}
+
+static bool graph_create(const sn_system *system, const double *lengths, graph *g) {
+    int n = g->count = system->free_count;
+    size_t edges = 0;
+    for (int v = 0; v < n; v++) edges += (size_t)(system->row_split[v] - system->row_start[v]);
+    g->start = SN_NEW0(int, n + 2);
+    g->neighbour = SN_NEW(int, 2 * edges);
+    g->length = SN_NEW(float, 2 * edges);
+    if (!g->start || !g->neighbour || !g->length) return false;
+    /* start[v + 2] counts, start[v + 1] runs while filling, start[v] is the offset at the end */
+    for (int v = 0; v < n; v++)
+        for (int s = system->row_start[v]; s < system->row_split[v]; s++)
+            g->start[v + 2]++, g->start[system->other[s] + 2]++;
+    for (int v = 0; v < n; v++) g->start[v + 2] += g->start[v + 1];
+    for (int v = 0; v < n; v++)
+        for (int s = system->row_start[v]; s < system->row_split[v]; s++) {
+            int u = system->other[s], a = g->start[v + 1]++, b = g->start[u + 1]++;
+            g->neighbour[a] = u, g->neighbour[b] = v;
+            g->length[a] = g->length[b] = (float)lengths[s];
+        }
+    return true;
+}
+
+/* ---- a binary heap of (distance, vertex, centre) ---- */
+
+typedef struct item {
+    float distance;
+    int vertex, centre;
+} item;
+
+typedef struct heap {
+    item *items;
+    size_t count, capacity;
+} heap;
+
+/* Ties by vertex, then centre: the order must not depend on anything else. */
+static bool before(const item *a, const item *b) {
+    if (a->distance != b->distance) return a->distance < b->distance;
+    if (a->vertex != b->vertex) return a->vertex < b->vertex;
+    return a->centre < b->centre;
+}
+
+static bool heap_push(heap *h, item value) {
+    if (!SN_RESERVE(h->items, h->capacity, h->count + 1)) return false;
+    size_t k = h->count++;
+    for (; k && before(&value, &h->items[(k - 1) / 2]); k = (k - 1) / 2)
+        h->items[k] = h->items[(k - 1) / 2];
+    h->items[k] = value;
+    return true;
+}
+
+static item heap_pop(heap *h) {
+    item top = h->items[0], last = h->items[--h->count];
+    size_t k = 0;
+    for (;;) {
+        size_t child = 2 * k + 1;
+        if (child >= h->count) break;
+        if (child + 1 < h->count && before(&h->items[child + 1], &h->items[child])) child++;
+        if (!before(&h->items[child], &last)) break;
+        h->items[k] = h->items[child], k = child;
+    }
+    if (h->count) h->items[k] = last;
+    return top;
+}
+
+/* Shrinks `distance` where `centre` is nearer. */
+static bool spread(const graph *g, int centre, float *distance, heap *h) {
+    distance[centre] = 0;
+    h->count = 0;
+    if (!heap_push(h, (item){0, centre, 0})) return false;
+    while (h->count) {
+        item top = heap_pop(h);
+        if (top.distance > distance[top.vertex]) continue;
+        for (int k = g->start[top.vertex]; k < g->start[top.vertex + 1]; k++) {
+            float d = top.distance + g->length[k];
+            if (d < distance[g->neighbour[k]]) {
+                distance[g->neighbour[k]] = d;
+                if (!heap_push(h, (item){d, g->neighbour[k], 0})) return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* The NEAREST centres of every vertex: one search in which a vertex may be settled by several. */
+static bool search_nearest(const graph *g, int centre_count, const int *centres, int *found,
+                           int *centre, float *distance, heap *h) {
+    memset(found, 0, (size_t)g->count * sizeof *found);
+    h->count = 0;
+    for (int c = 0; c < centre_count; c++)
+        if (!heap_push(h, (item){0, centres[c], c})) return false;
+    while (h->count) {
+        item top = heap_pop(h);
+        int v = top.vertex, known = found[v];
+        if (known == NEAREST) continue;
+        bool repeated = false;
+        for (int k = 0; k < known; k++) repeated |= centre[NEAREST * v + k] == top.centre;
+        if (repeated) continue;
+        centre[NEAREST * v + known] = top.centre;
+        distance[NEAREST * v + known] = top.distance;
+        found[v]++;
+        for (int k = g->start[v]; k < g->start[v + 1]; k++)
+            if (found[g->neighbour[k]] < NEAREST &&
+                !heap_push(h, (item){top.distance + g->length[k], g->neighbour[k], top.centre}))
+                return false;
+    }
+    return true;
+}
+
+static int choose_centres(const graph *g, int wanted, int *centres, float *distance, heap *h) {
+    for (int v = 0; v < g->count; v++) distance[v] = INFINITY;
+    int count = 0;
+    while (count < wanted) {
+        int farthest = 0;
+        for (int v = 1; v < g->count; v++)
+            if (distance[v] > distance[farthest]) farthest = v;
+        if (count && !(distance[farthest] > 0)) break;
+        centres[count++] = farthest;
+        if (!spread(g, farthest, distance, h)) return -1;
+    }
+    return count;
+}
+
+static void set_weights(int n, const int *found, const int *centre, const float *distance,
+                        sn_clusters *clusters) {
+    for (int v = 0; v < n; v++) {
+        const int *c = centre + NEAREST * v;
+        const float *d = distance + NEAREST * v;
+        int *own = clusters->cluster + SN_CLUSTERS_PER_VERTEX * v;
+        float *weight = clusters->weight + SN_CLUSTERS_PER_VERTEX * v, sum = 0;
+        int count = found[v] < SN_CLUSTERS_PER_VERTEX ? found[v] : SN_CLUSTERS_PER_VERTEX;
+        /* with fewer centres than that in reach nothing is left out: a little past the farthest */
+        float limit = found[v] == NEAREST ? d[NEAREST - 1] : count ? 1.25f * d[count - 1] : 0;
+        for (int k = 0; k < SN_CLUSTERS_PER_VERTEX; k++) {
+            own[k] = k < count ? c[k] : 0;
+            weight[k] = k < count ? limit - d[k] : 0;
+            sum += weight[k];
+        }
+        if (!(sum > 0) && count) weight[0] = sum = 1;
+        for (int k = 0; k < SN_CLUSTERS_PER_VERTEX; k++) weight[k] = sum > 0 ? weight[k] / sum : 0;
+    }
+}
+
+sinew_status sn_clusters_create(const sn_system *system, const double *lengths, int wanted,
+                                sn_clusters *clusters, sinew_error *error) {
+    *clusters = (sn_clusters){0};
+    int n = system->free_count;
+    graph g = {0};
+    heap h = {0};
+    if (wanted > n) wanted = n;
+    int *centres = SN_NEW(int, wanted), *found = SN_NEW(int, n);
+    int *centre = SN_NEW(int, NEAREST *(size_t)n);
+    float *distance = SN_NEW(float, NEAREST *(size_t)n);
+    clusters->cluster = SN_NEW0(int, SN_CLUSTERS_PER_VERTEX *(size_t)n);
+    clusters->weight = SN_NEW0(float, SN_CLUSTERS_PER_VERTEX *(size_t)n);
+    bool ok = centres && found && centre && distance && clusters->cluster && clusters->weight &&
+              graph_create(system, lengths, &g);
+    if (ok && n > 0) {
+        clusters->count = choose_centres(&g, wanted, centres, distance, &h);
+        ok = clusters->count >= 0 &&
+             search_nearest(&g, clusters->count, centres, found, centre, distance, &h);
+        if (ok) set_weights(n, found, centre, distance, clusters);
+    }
+    graph_free(&g);
+    sn_free(h.items), sn_free(centres), sn_free(found), sn_free(centre), sn_free(distance);
+    if (ok) return SINEW_OK;
+    sn_clusters_free(clusters);
+    return sn_no_memory(error);
+}
+
+void sn_clusters_free(sn_clusters *clusters) {
+    sn_free(clusters->cluster), sn_free(clusters->weight);
+    *clusters = (sn_clusters){0};
+}

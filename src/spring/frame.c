@@ -1,0 +1,342 @@
+/* One frame: rest lengths from weights, a start, the equilibrium, what to say about it. */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/threads.h"
+#include "spring/structure.h"
+
+/* ---- state ---- */
+
+sinew_status sinew_spring_state_create(const sinew_spring *spring, sinew_spring_state **result,
+                                       sinew_error *error) {
+    SN_REQUIRE(spring && result, error);
+    *result = NULL;
+    sinew_spring_state *state = SN_NEW0(sinew_spring_state, 1);
+    if (!state) return sn_no_memory(error);
+    state->spring = spring;
+    const sn_network *network = spring->network;
+    size_t n = (size_t)network->vertex_count;
+    state->activations = SN_NEW0(double, spring->rig->target_count);
+    state->rest = SN_NEW(double, network->spring_count);
+    state->volume = SN_NEW(double, network->tet_count);
+    state->linear = SN_NEW(double, 3 * (size_t)network->surface_count);
+    state->blend = SN_NEW0(double, 3 * n);
+    state->positions = SN_NEW0(double, 3 * n);
+    state->x = sn_alloc_aligned(SN_PAD * n, sizeof(double));
+    state->start = sn_alloc_aligned(SN_PAD * n, sizeof(double));
+    bool ok = state->activations && state->rest && state->volume && state->linear && state->blend &&
+              state->positions && state->x && state->start;
+    for (int h = 0; h < SN_HISTORY; h++) {
+        state->history[h] = sn_alloc_aligned(SN_PAD * n, sizeof(double));
+        ok = ok && state->history[h];
+    }
+    sinew_status status = ok ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK)
+        status = sn_solver_create(spring->system, spring->preconditioner, &state->solver, error);
+    if (status == SINEW_OK)
+        status = sinew_rotation_state_create(spring->rotation, &state->rotation, error);
+    if (status != SINEW_OK) {
+        sinew_spring_state_destroy(state);
+        return status;
+    }
+    state->solver->component = network->component;
+    state->solver->component_count = network->component_count;
+    state->bytes = state->solver->bytes + n * (48 + (2 + SN_HISTORY) * 32) +
+                   8 * (size_t)(network->spring_count + network->tet_count);
+    state->history_index = -2;
+    *result = state;
+    return SINEW_OK;
+}
+
+void sinew_spring_state_destroy(sinew_spring_state *state) {
+    if (!state) return;
+    sn_solver_destroy(state->solver);
+    sinew_rotation_state_destroy(state->rotation);
+    sn_contacts_destroy(state->contacts);
+    sn_free(state->activations), sn_free(state->rest), sn_free(state->volume);
+    sn_free(state->linear), sn_free(state->blend), sn_free(state->positions);
+    sn_free_aligned(state->x), sn_free_aligned(state->start);
+    for (int h = 0; h < SN_HISTORY; h++) sn_free_aligned(state->history[h]);
+    sn_free(state->soft);
+    sn_free(state);
+}
+
+const double *sinew_spring_network_positions(const sinew_spring_state *state) {
+    return state->positions;
+}
+
+/* ---- what the frame asks for ---- */
+
+static sinew_status check_frame(const sinew_spring *spring, const sinew_spring_frame *frame,
+                                sinew_error *error) {
+    const sinew_rig *rig = spring->rig;
+    for (int s = 0; s < rig->slider_count; s++)
+        if (!(fabs(frame->weights[s]) <= SN_WEIGHT_LIMIT))
+            return sn_fail(error, SINEW_BAD_INPUT,
+                           "spring: weight %g of slider %s is not within +-%g", frame->weights[s],
+                           rig->sliders[s].name, SN_WEIGHT_LIMIT);
+    for (int k = 0; frame->pin_positions && k < 3 * spring->pin_count; k++)
+        if (!isfinite(frame->pin_positions[k]))
+            return sn_fail(error, SINEW_BAD_INPUT,
+                           "spring: position of pinned vertex %d is not "
+                           "finite",
+                           spring->pins[k / 3]);
+    for (int k = 0; k < frame->pull_count; k++) {
+        const sinew_spring_pull *pull = &frame->pulls[k];
+        if (pull->vertex < 0 || pull->vertex >= spring->network->surface_count)
+            return sn_fail(error, SINEW_BAD_INPUT, "spring: pulled vertex %d is not one of %d",
+                           pull->vertex, spring->network->surface_count);
+        if (!isfinite(pull->position[0]) || !isfinite(pull->position[1]) ||
+            !isfinite(pull->position[2]) || !(pull->stiffness > 0))
+            return sn_fail(error, SINEW_BAD_INPUT,
+                           "spring: pull of vertex %d needs a finite place and a stiffness above 0",
+                           pull->vertex);
+    }
+    bool held = frame->pull_count > 0 || frame->obstacle_count > 0 || spring->options.self_contact;
+    if (held && spring->pull == 0 && spring->summary.fixed_count == 0)
+        return sn_fail(error, SINEW_BAD_INPUT,
+                       "spring: a free body with obstacles or pulls needs the pull to the blend "
+                       "(it is 0): nothing else carries its rigid motion");
+    return SINEW_OK;
+}
+
+static void blend_poses(const sinew_spring *spring, sinew_spring_state *state,
+                        const sinew_spring_frame *frame, sinew_spring_info *info) {
+    const sn_network *network = spring->network;
+    const sn_system *system = spring->system;
+    sn_load *load = &state->solver->load;
+    sinew_rig_activations(spring->rig, frame->weights, state->activations);
+    sinew_linear_evaluate(spring->linear, frame->weights, state->linear);
+    info->clamped = sn_network_blend_rest(network, state->activations, state->rest);
+    sn_network_blend_volume(network, state->activations, state->volume);
+    for (int s = 0; s < system->spring_count; s++) load->rest[s] = state->rest[system->spring[s]];
+    for (int t = 0; t < system->tet_count; t++)
+        load->volume[t] = state->volume[system->tet_source[t]];
+    sinew_rotation_evaluate(spring->rotation, state->rotation, frame->weights, state->blend);
+    if (spring->anchor.used) sn_anchor_blend(spring, state->activations, state->blend);
+    /* held vertices follow the linear blend, or where they are put */
+    for (int v = 0; v < network->surface_count; v++)
+        if (spring->held[v]) sn_put(state->blend, v, sn_at(state->linear, v));
+    if (frame->pin_positions)
+        for (int k = 0; k < spring->pin_count; k++)
+            sn_put(state->blend, spring->pins[k], sn_at(frame->pin_positions, k));
+    load->pull = spring->pull;
+    sn_system_import(system, state->blend, load->blend);
+    sn_solver_set_scale(state->solver);
+}
+
+/* Hard pulls freeze their vertex at its place, soft ones become springs. */
+static sinew_status set_pulls(const sinew_spring *spring, sinew_spring_state *state,
+                              const sinew_spring_frame *frame, sinew_error *error) {
+    sn_solver *solver = state->solver;
+    const sn_system *system = spring->system;
+    solver->load.soft_count = 0;
+    if (frame->pull_count > state->soft_capacity) {
+        sn_soft_pull *soft = sn_realloc(state->soft, (size_t)frame->pull_count, sizeof *soft);
+        if (!soft) return sn_no_memory(error);
+        state->soft = soft, state->soft_capacity = frame->pull_count;
+    }
+    for (int k = 0; k < frame->pull_count; k++) {
+        const sinew_spring_pull *pull = &frame->pulls[k];
+        int v = system->place[pull->vertex];
+        if (v >= system->free_count) continue; /* a held vertex stays where it is held */
+        if (isinf(pull->stiffness)) {
+            sn_constraints_freeze(&solver->constraints, v);
+            memcpy(state->x + SN_PAD * (size_t)v, pull->position, sizeof pull->position);
+        } else {
+            sn_soft_pull *soft = &state->soft[solver->load.soft_count++];
+            *soft =
+                (sn_soft_pull){.vertex = v, .stiffness = pull->stiffness * system->mean_stiffness};
+            memcpy(soft->target, pull->position, sizeof pull->position);
+        }
+    }
+    solver->load.soft = state->soft;
+    state->soft_used = solver->load.soft_count;
+    return SINEW_OK;
+}
+
+/* ---- start ---- */
+
+/* A solve from the blend that needs few steps stays in one basin, and so do its neighbours; only
+ * then may a frame start from those before it. Where shapes buckle, every frame starts from the
+ * blend. */
+enum { TAME_STEPS = 8 };
+
+static bool is_tame(const sn_equilibrium_info *counts, const sinew_spring_info *info) {
+    int rounds = info->rounds > 1 ? info->rounds : 1;
+    return counts->iterations <= TAME_STEPS * rounds;
+}
+
+/* Extrapolation of what the equilibrium adds to the blend, from the frames before. */
+static const double EXTRAPOLATION[SN_HISTORY][SN_HISTORY] = {{1, 0, 0}, {2, -1, 0}, {3, -3, 1}};
+
+/* x := the lowest in energy of the blend itself and of its extrapolated corrections. */
+static void choose_start(const sinew_spring *spring, sinew_spring_state *state,
+                         sinew_spring_info *info) {
+    const sn_system *system = spring->system;
+    sn_solver *solver = state->solver;
+    size_t n = SN_PAD * (size_t)system->count;
+    memcpy(state->x, solver->load.blend, n * sizeof *state->x);
+    if (!state->history_count || !state->tame) return;
+    double best = sn_energy(system, &solver->load, state->x, solver->gradient, &solver->scratch);
+    for (int order = state->history_count - 1; order >= 0; order--) {
+        memcpy(state->start, solver->load.blend, n * sizeof *state->start);
+        size_t moving = SN_PAD * (size_t)system->free_count;
+        for (int h = 0; h <= order; h++) {
+            double factor = EXTRAPOLATION[order][h];
+            const double *past = state->history[h];
+            for (size_t k = 0; k < moving; k++) state->start[k] += factor * past[k];
+        }
+        double energy =
+            sn_energy(system, &solver->load, state->start, solver->gradient, &solver->scratch);
+        if (!(energy < best)) continue;
+        best = energy;
+        memcpy(state->x, state->start, n * sizeof *state->x);
+        info->extrapolated = true;
+    }
+}
+
+static void forget(sinew_spring_state *state) {
+    state->history_count = 0, state->history_index = -2;
+    state->tame = false;
+    sn_preconditioning_reset(state->solver->preconditioning);
+}
+
+static void remember(const sinew_spring *spring, sinew_spring_state *state, int index) {
+    double *oldest = state->history[SN_HISTORY - 1];
+    for (int h = SN_HISTORY - 1; h > 0; h--) state->history[h] = state->history[h - 1];
+    state->history[0] = oldest;
+    size_t moving = SN_PAD * (size_t)spring->system->free_count;
+    for (size_t k = 0; k < moving; k++) oldest[k] = state->x[k] - state->solver->load.blend[k];
+    if (state->history_count < SN_HISTORY) state->history_count++;
+    state->history_index = index;
+}
+
+/* ---- what to say ---- */
+
+static void report_shape(const sinew_spring *spring, const sinew_spring_state *state,
+                         sinew_spring_info *info) {
+    const sn_network *network = spring->network;
+    for (int t = 0; t < network->tet_count; t++) {
+        double volume = sn_tet_volume(state->positions, network->tets + 4 * (size_t)t);
+        if (volume > 0) continue;
+        info->inverted++;
+        info->new_inverted += !spring->pose_inverts[t];
+    }
+    for (int t = 0; t < network->triangle_count; t++) {
+        const int *v = network->triangles + 3 * (size_t)t;
+        sn_vec3 normal[2];
+        const double *shapes[2] = {state->positions, state->blend};
+        for (int k = 0; k < 2; k++) {
+            sn_vec3 a = sn_at(shapes[k], v[0]);
+            normal[k] =
+                sn_cross(sn_sub(sn_at(shapes[k], v[1]), a), sn_sub(sn_at(shapes[k], v[2]), a));
+        }
+        info->flipped += sn_dot(normal[0], normal[1]) < 0;
+    }
+}
+
+/* ---- solve ---- */
+
+/* From the shape in state->x. */
+static sinew_status solve_from(const sinew_spring *spring, sinew_spring_state *state,
+                               const sinew_spring_frame *frame,
+                               const sn_equilibrium_options *options, sn_equilibrium_info *counts,
+                               sinew_spring_info *info, sinew_error *error) {
+    sn_constraints *constraints = &state->solver->constraints;
+    sn_constraints_clear(constraints);
+    SN_TRY(set_pulls(spring, state, frame, error));
+    sn_constraints_finish(constraints);
+    if (frame->obstacle_count > 0 || spring->options.self_contact)
+        return sn_contact_solve(spring, state, frame, options, counts, info, error);
+    return sn_equilibrium(state->solver, options, state->x, counts, error);
+}
+
+/* The source shape, with held vertices where this frame wants them: the published start. */
+static void start_from_source(const sinew_spring *spring, sinew_spring_state *state) {
+    const sn_network *network = spring->network;
+    memcpy(state->positions, state->blend, 3 * (size_t)network->vertex_count * sizeof(double));
+    for (int v = 0; v < network->anchor_first; v++)
+        if (!spring->held[v]) sn_put(state->positions, v, sn_at(network->neutral, v));
+    sn_system_import(spring->system, state->positions, state->x);
+}
+
+static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
+                          const sinew_spring_frame *frame, sinew_spring_info *info,
+                          const sinew_monitor *monitor, sinew_error *error) {
+    double began = sn_now();
+    const sinew_spring_options *options = &spring->options;
+    sn_solver *solver = state->solver;
+    /* friction has a past, whatever the solver does with its history */
+    if (frame->index < 0 || frame->index != state->last_index + 1)
+        sn_contacts_forget(state->contacts, spring->network->surface_count);
+    state->last_index = frame->index;
+    bool follows = frame->index >= 0 && !options->independent &&
+                   frame->index == state->history_index + 1 && frame->index % SN_HISTORY_RUN != 0;
+    if (!follows) forget(state);
+    blend_poses(spring, state, frame, info);
+    solver->load.soft_count = 0;
+    solver->floating = spring->pull == 0 && spring->summary.fixed_count == 0;
+    if (options->solver == SINEW_SPRING_PUBLISHED)
+        start_from_source(spring, state);
+    else
+        choose_start(spring, state, info);
+    sn_equilibrium_options solve_options = {.solver = options->solver,
+                                            .tolerance = options->tolerance,
+                                            .max_iterations = options->max_iterations,
+                                            .deadline = began + options->time_limit,
+                                            .monitor = monitor};
+    sn_equilibrium_info counts = {0}, wasted = {0};
+    sinew_status status = solve_from(spring, state, frame, &solve_options, &counts, info, error);
+    if (info->extrapolated && !is_tame(&counts, info) && status != SINEW_CANCELLED) {
+        info->extrapolated = false;
+        wasted = counts, counts = (sn_equilibrium_info){0};
+        forget(state);
+        memcpy(state->x, solver->load.blend,
+               SN_PAD * (size_t)spring->system->count * sizeof *state->x);
+        status = solve_from(spring, state, frame, &solve_options, &counts, info, error);
+    }
+    if (status != SINEW_OK && status != SINEW_NOT_CONVERGED && status != SINEW_CANCELLED)
+        return status;
+    info->iterations = counts.iterations + wasted.iterations;
+    info->inner_iterations = counts.inner_iterations + wasted.inner_iterations;
+    info->factorizations = counts.factorizations + wasted.factorizations;
+    info->residual = counts.residual, info->energy = counts.energy;
+    sn_system_export(spring->system, state->x, state->positions);
+    if (solver->floating) {
+        sn_boundary_place(spring, state->blend, state->positions);
+        sn_system_import(spring->system, state->positions, state->x);
+    }
+    /* a solve that needed no step says nothing about its neighbours */
+    if (!info->extrapolated) state->tame = is_tame(&counts, info) && counts.iterations > 0;
+    if (status == SINEW_OK && frame->index >= 0)
+        remember(spring, state, frame->index);
+    else
+        forget(state);
+    report_shape(spring, state, info);
+    info->status = status;
+    info->seconds = sn_now() - began;
+    return status;
+}
+
+sinew_status sinew_spring_solve(const sinew_spring *spring, sinew_spring_state *state,
+                                const sinew_spring_frame *frame, double *positions,
+                                sinew_spring_info *info, const sinew_monitor *monitor,
+                                sinew_error *error) {
+    SN_REQUIRE(spring && state && frame && positions, error);
+    SN_REQUIRE(frame->weights || spring->rig->slider_count == 0, error);
+    sinew_spring_info unused;
+    if (!info) info = &unused;
+    *info = (sinew_spring_info){0};
+    SN_TRY(check_frame(spring, frame, error));
+    sinew_status status = solve(spring, state, frame, info, monitor, error);
+    if (status == SINEW_OK || status == SINEW_NOT_CONVERGED || status == SINEW_CANCELLED)
+        memcpy(positions, state->positions,
+               3 * (size_t)spring->network->surface_count * sizeof *positions);
+    if (status == SINEW_NOT_CONVERGED)
+        sn_fail(error, status, "spring: force %.2g of tolerance %.2g after %d steps",
+                info->residual, spring->options.tolerance, info->iterations);
+    return status;
+}

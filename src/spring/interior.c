@@ -1,0 +1,73 @@
+#include "spring/interior.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/monitor.h"
+#include "base/status.h"
+
+static sinew_status copy_tets(const sinew_tets *from, sinew_tets **result, sinew_error *error) {
+    sinew_tets *tets = SN_NEW0(sinew_tets, 1);
+    if (!tets) return sn_no_memory(error);
+    *tets = *from;
+    tets->positions = sn_memdup(from->positions, 3 * (size_t)from->vertex_count, sizeof(double));
+    tets->tets = sn_memdup(from->tets, 4 * (size_t)from->tet_count, sizeof(int));
+    if (!tets->positions || !tets->tets) {
+        sinew_tets_destroy(tets);
+        return sn_no_memory(error);
+    }
+    *result = tets;
+    return SINEW_OK;
+}
+
+sinew_status sn_interior_make(const sinew_mesh *mesh, const sinew_spring_options *options,
+                              const sinew_monitor *monitor, sinew_tets **tets, char *note,
+                              int note_size, sinew_error *error) {
+    *tets = NULL;
+    if (!options->interior) {
+        snprintf(note, (size_t)note_size, "none: turned off");
+        return SINEW_OK;
+    }
+    if (options->tets) {
+        if (options->tets->surface_count != mesh->vertex_count)
+            return sn_fail(error, SINEW_BAD_INPUT,
+                           "spring: tets have %d surface vertices, the neutral %d",
+                           options->tets->surface_count, mesh->vertex_count);
+        snprintf(note, (size_t)note_size, "tets");
+        return copy_tets(options->tets, tets, error);
+    }
+    sinew_tets_options make = sinew_tets_options_default();
+    make.interior_points = options->interior_points;
+    sinew_error why = {0};
+    sinew_status status = sinew_tets_from_surface(mesh, &make, monitor, tets, &why);
+    if (status == SINEW_OK) {
+        snprintf(note, (size_t)note_size, "tets");
+        return SINEW_OK;
+    }
+    if (status == SINEW_NO_MEMORY || status == SINEW_CANCELLED)
+        return sn_fail(error, status, "%s", why.message);
+    snprintf(note, (size_t)note_size, "none: %s", why.message);
+    return SINEW_OK;
+}
+
+sinew_status sn_interior_carry(const sinew_tets *tets, int pose_count, double **poses,
+                               const sinew_monitor *monitor, sinew_error *error) {
+    if (tets->vertex_count == tets->surface_count) return SINEW_OK;
+    sinew_carry *carry = NULL;
+    double *all = SN_NEW(double, 3 * (size_t)tets->vertex_count);
+    if (!all) return sn_no_memory(error);
+    sinew_status status = sinew_carry_create(tets, &carry, error);
+    for (int p = 0; p < pose_count && status == SINEW_OK; p++) {
+        if (sn_cancelled(monitor)) {
+            status = sn_fail(error, SINEW_CANCELLED, "cancelled");
+            break;
+        }
+        status =
+            sinew_carry_pose(carry, poses[p], SINEW_CARRY_ITERATIONS_DEFAULT, all, NULL, error);
+        if (status == SINEW_OK) memcpy(poses[p], all, 3 * (size_t)tets->vertex_count * sizeof *all);
+    }
+    sinew_carry_destroy(carry);
+    sn_free(all);
+    return status;
+}

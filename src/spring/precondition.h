@@ -1,0 +1,80 @@
+/* The preconditioner of a Newton step: the sum of three inverses, each good at what the others
+ * miss.
+ *
+ *   L^-1          scalar Laplacian of the network (weights k), the same for x, y and z: factored
+ *                 once in single precision. Right for stretched and mixed directions at all scales.
+ *   W E^-1 W^T    E = W^T H W over the rigid motions of smooth clusters of vertices: bends and
+ *                 twists, which cost the Hessian little and the Laplacian much. Dense, rebuilt
+ * every few steps and turned with the clusters between. D^-1          3x3 diagonal blocks of H:
+ * what is stiff in one direction only.
+ *
+ * Based on: additive two-level Schwarz methods with rigid-body coarse spaces. We differ in: the
+ * constant scalar Laplacian in the place of local subdomain solves, and in the corotated coarse
+ * matrix. */
+#ifndef SN_SPRING_PRECONDITION_H
+#define SN_SPRING_PRECONDITION_H
+
+#include "algebra/cholesky.h"
+#include "spring/energy.h"
+
+enum { SN_CLUSTERS_PER_VERTEX = 4 };
+
+/* A partition of unity over free vertices: smooth, overlapping, following the network. */
+typedef struct sn_clusters {
+    int count;
+    int *cluster;  /* SN_CLUSTERS_PER_VERTEX per free vertex; unused ones have weight 0 */
+    float *weight; /* sum 1 per vertex, or all 0 */
+} sn_clusters;
+
+/* wanted: clusters asked for; small networks get fewer. lengths: per system spring. */
+sinew_status sn_clusters_create(const sn_system *system, const double *lengths, int wanted,
+                                sn_clusters *clusters, sinew_error *error);
+void sn_clusters_free(sn_clusters *clusters);
+
+/* Constant, shared between threads. */
+typedef struct sn_preconditioner {
+    sn_cholesky *laplacian;
+    sn_clusters clusters;
+} sn_preconditioner;
+
+/* pull: stiffness of the pull to the blend, on the diagonal of L. */
+sinew_status sn_preconditioner_create(const sn_system *system, const sn_network *network,
+                                      double pull, sn_preconditioner **preconditioner,
+                                      sinew_error *error);
+void sn_preconditioner_destroy(sn_preconditioner *preconditioner);
+size_t sn_preconditioner_bytes(const sn_preconditioner *preconditioner);
+
+/* Follows one solve. */
+typedef struct sn_preconditioning {
+    const sn_preconditioner *constant;
+    sn_cholesky_work *work;
+    float *packed;      /* 3 per free vertex, for the Laplacian */
+    float *lever;       /* 4 x (weight, x - centre) per free vertex */
+    float *blocks;      /* 6 per free vertex: inverse diagonal blocks */
+    float *coarse;      /* E, then its Cholesky factor */
+    float *coarse_part; /* fixed parts of the sums */
+    float *coarse_rhs;
+    double *centre, *built_centre; /* 3 per cluster */
+    double *built_at;              /* positions at which E was built */
+    double *rotation;              /* 9 per cluster since then */
+    int age;                       /* Newton steps since then; -1: never */
+    int first_iterations;          /* CG steps right after it was built */
+    size_t bytes;
+} sn_preconditioning;
+
+sinew_status sn_preconditioning_create(const sn_system *system,
+                                       const sn_preconditioner *preconditioner,
+                                       sn_preconditioning **state, sinew_error *error);
+void sn_preconditioning_destroy(sn_preconditioning *state);
+/* Forget the coarse matrix: the next update builds it anew. */
+void sn_preconditioning_reset(sn_preconditioning *state);
+/* For the linearization at x. */
+void sn_preconditioning_update(const sn_system *system, const sn_linearization *lin,
+                               const double *x, sn_preconditioning *state);
+/* Tells how many CG steps the last solve took: a stale coarse matrix is rebuilt. */
+void sn_preconditioning_learn(sn_preconditioning *state, int iterations);
+/* z = M^-1 r, SN_PAD per free vertex. */
+void sn_preconditioning_apply(const sn_system *system, sn_preconditioning *state, const float *r,
+                              float *z);
+
+#endif

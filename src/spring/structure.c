@@ -1,0 +1,344 @@
+#include "spring/structure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/monitor.h"
+#include "base/status.h"
+#include "base/threads.h"
+#include "rig/activations.h"
+#include "spring/interior.h"
+
+/* ---- checks ---- */
+
+static sinew_status check_options(const sinew_rig *rig, const sinew_spring_options *options,
+                                  sinew_error *error) {
+    for (int kind = 0; kind < SINEW_SPRING_KINDS; kind++)
+        if (!(options->kappa[kind] > 0) || !isfinite(options->kappa[kind]))
+            return sn_fail(error, SINEW_BAD_INPUT, "spring: kappa of %s is %g, must be above 0",
+                           sinew_spring_kind_name(kind), options->kappa[kind]);
+    if (!(options->volume >= 0) || !isfinite(options->volume))
+        return sn_fail(error, SINEW_BAD_INPUT, "spring: volume %g must be 0 or more",
+                       options->volume);
+    if (!(options->pull_to_blend >= 0) || !isfinite(options->pull_to_blend))
+        return sn_fail(error, SINEW_BAD_INPUT, "spring: pull to the blend %g must be 0 or more",
+                       options->pull_to_blend);
+    if (!(options->tolerance > 0 && options->tolerance < 1))
+        return sn_fail(error, SINEW_BAD_INPUT, "spring: tolerance %g must be between 0 and 1",
+                       options->tolerance);
+    if (options->max_iterations < 1 || !(options->time_limit > 0) || options->max_rounds < 1)
+        return sn_fail(error, SINEW_BAD_INPUT, "spring: limits must be above 0");
+    if (!(options->friction >= 0) || !(options->contact_depth > 0))
+        return sn_fail(error, SINEW_BAD_INPUT,
+                       "spring: friction must be 0 or more and the contact depth above 0");
+    if (options->boundary == SINEW_SPRING_PINNED && options->pin_count < 1)
+        return sn_fail(error, SINEW_BAD_INPUT, "spring: boundary pinned without pinned vertices");
+    for (int k = 0; k < options->pin_count; k++)
+        if (options->pins[k] < 0 || options->pins[k] >= rig->neutral->vertex_count)
+            return sn_fail(error, SINEW_BAD_INPUT, "spring: pinned vertex %d is not one of %d",
+                           options->pins[k], rig->neutral->vertex_count);
+    for (int v = 0; options->stiffness_map && v < rig->neutral->vertex_count; v++)
+        if (!(options->stiffness_map[v] >= 0) || !isfinite(options->stiffness_map[v]))
+            return sn_fail(error, SINEW_BAD_INPUT, "spring: stiffness map has %g at vertex %d",
+                           options->stiffness_map[v], v);
+    return SINEW_OK;
+}
+
+static sinew_status check_rig(const sinew_rig *rig, sinew_error *error) {
+    const sinew_mesh *mesh = rig->neutral;
+    if (mesh->triangle_count < 1)
+        return sn_fail(error, SINEW_BAD_INPUT, "spring: the neutral has no faces");
+    for (int k = 0; k < 3 * mesh->vertex_count; k++)
+        if (!isfinite(mesh->positions[k]))
+            return sn_fail(error, SINEW_BAD_INPUT, "spring: vertex %d of the neutral is not finite",
+                           k / 3);
+    for (int t = 0; t < rig->target_count; t++)
+        for (int k = 0; k < 3 * rig->targets[t].count; k++)
+            if (!isfinite(rig->targets[t].deltas[k]))
+                return sn_fail(error, SINEW_BAD_INPUT,
+                               "spring: vertex %d of target %s is not finite",
+                               rig->targets[t].vertices[k / 3], rig->targets[t].name);
+    if (!(sinew_diagonal(mesh->vertex_count, mesh->positions) > 0))
+        return sn_fail(error, SINEW_BAD_INPUT, "spring: the neutral has no size");
+    return SINEW_OK;
+}
+
+/* ---- poses ---- */
+
+/* Slider weights at which a target is fully on: its own value, or its drivers at 1. */
+static void weights_of(const sinew_rig *rig, int target, double *weights) {
+    for (int s = 0; s < rig->slider_count; s++) weights[s] = rig->sliders[s].rest;
+    const sinew_target *t = &rig->targets[target];
+    if (t->kind == SINEW_TARGET_COMBINATION)
+        for (int d = 0; d < t->driver_count; d++) weights[t->drivers[d]] = 1;
+    else
+        weights[t->slider] = t->at;
+}
+
+static void free_poses(double **poses, int count) {
+    for (int t = 0; poses && t < count; t++) sn_free(poses[t]);
+    sn_free(poses);
+}
+
+/* Full positions of every target's pose, with room for interior and anchor vertices. */
+static sinew_status make_poses(sinew_spring *spring, int room, double ***result,
+                               sinew_error *error) {
+    const sinew_rig *rig = spring->rig;
+    double **poses = SN_NEW0(double *, rig->target_count);
+    double *weights = SN_NEW(double, rig->slider_count);
+    double *activations = SN_NEW(double, rig->target_count);
+    sinew_status status = poses && weights && activations ? SINEW_OK : sn_no_memory(error);
+    for (int t = 0; t < rig->target_count && status == SINEW_OK; t++) {
+        poses[t] = SN_NEW0(double, 3 * (size_t)room);
+        if (!poses[t]) {
+            status = sn_no_memory(error);
+            break;
+        }
+        weights_of(rig, t, weights);
+        sinew_rig_activations(rig, weights, activations);
+        /* in double: rest lengths are differences of these */
+        memcpy(poses[t], rig->neutral->positions, 3 * (size_t)rig->neutral->vertex_count * 8);
+        for (int u = 0; u < rig->target_count; u++) {
+            const sinew_target *target = &rig->targets[u];
+            for (int k = 0; activations[u] != 0 && k < 3 * target->count; k++)
+                poses[t][3 * (size_t)target->vertices[k / 3] + (size_t)(k % 3)] +=
+                    activations[u] * target->deltas[k];
+        }
+    }
+    sn_free(weights), sn_free(activations);
+    if (status != SINEW_OK)
+        free_poses(poses, rig->target_count);
+    else
+        *result = poses;
+    return status;
+}
+
+/* Targets with drivers after those without, fewer drivers first: an increment needs those of the
+ * targets that are active beside it. */
+static int rank_of(const sinew_target *target) {
+    return target->kind == SINEW_TARGET_COMBINATION ? target->driver_count : 0;
+}
+
+static sinew_status add_poses(sinew_spring *spring, double **poses, sinew_error *error) {
+    const sinew_rig *rig = spring->rig;
+    double *weights = SN_NEW(double, rig->slider_count);
+    double *activations = SN_NEW(double, rig->target_count);
+    sinew_status status = weights && activations ? SINEW_OK : sn_no_memory(error);
+    int highest = 0;
+    for (int t = 0; t < rig->target_count; t++)
+        if (rank_of(&rig->targets[t]) > highest) highest = rank_of(&rig->targets[t]);
+    for (int rank = 0; rank <= highest; rank++)
+        for (int t = 0; t < rig->target_count && status == SINEW_OK; t++) {
+            if (rank_of(&rig->targets[t]) != rank) continue;
+            weights_of(rig, t, weights);
+            sinew_rig_activations(rig, weights, activations);
+            if (spring->anchor.used) {
+                sn_vec3 rotation, shift;
+                sn_anchor_find(spring, poses[t],
+                               poses[t] + 3 * (size_t)spring->network->anchor_first, &rotation,
+                               &shift);
+                for (int u = 0; u < rig->target_count; u++) {
+                    if (u == t || activations[u] == 0) continue;
+                    rotation = sn_add_scaled(rotation, -activations[u], spring->anchor.rotation[u]);
+                    shift = sn_add_scaled(shift, -activations[u], spring->anchor.shift[u]);
+                }
+                spring->anchor.rotation[t] = rotation, spring->anchor.shift[t] = shift;
+            }
+            status = sn_network_add_pose(spring->network, t, poses[t], activations, error);
+        }
+    sn_free(weights), sn_free(activations);
+    return status;
+}
+
+/* ---- building ---- */
+
+static double mean_structure_length(const sn_network *network) {
+    double sum = 0;
+    int count = 0;
+    for (int q = 0; q < network->spring_count; q++)
+        if (network->kind[q] == SINEW_SPRING_STRUCTURE) sum += network->rest[q], count++;
+    return count ? sum / count : 1;
+}
+
+static sinew_status build_network(sinew_spring *spring, double **poses, double *neutral,
+                                  sinew_error *error) {
+    const sinew_spring_options *options = &spring->options;
+    const sinew_mesh *mesh = spring->rig->neutral;
+    SN_TRY(sn_network_create(mesh, spring->tets, neutral, options->bending,
+                             spring->rig->target_count, &spring->network, error));
+    sn_network *network = spring->network;
+    if (options->tie_distance > 0)
+        SN_TRY(sn_network_tie_components(network, neutral,
+                                         options->tie_distance * network->diagonal, error));
+    if (options->boundary == SINEW_SPRING_ANCHOR) {
+        SN_TRY(sn_anchor_start(spring, neutral, error));
+        memcpy(neutral + 3 * (size_t)network->vertex_count, spring->anchor.rest,
+               sizeof spring->anchor.rest);
+        SN_TRY(sn_network_add_anchor(network, neutral, error));
+        SN_TRY(sn_anchor_list_ties(spring, error));
+    }
+    SN_TRY(add_poses(spring, poses, error));
+    return sn_network_finish(network, options->kappa, options->stiffness_map, error);
+}
+
+static sinew_status build_rotation(sinew_spring *spring, double **poses, const double *neutral,
+                                   const sinew_monitor *monitor, sinew_error *error) {
+    if (!spring->tets) return sinew_rotation_create(spring->rig, monitor, &spring->rotation, error);
+    return sn_rotation_create_elements(
+        spring->rig, spring->tets->vertex_count, neutral, 4, spring->tets->tet_count,
+        spring->tets->tets, (const double *const *)poses, monitor, &spring->rotation, error);
+}
+
+static sinew_status find_pose_inversions(sinew_spring *spring, sinew_error *error) {
+    const sn_network *network = spring->network;
+    spring->pose_inverts = SN_NEW0(bool, network->tet_count);
+    if (!spring->pose_inverts) return sn_no_memory(error);
+    int worst = 0;
+    for (int t = 0; t < network->tet_count; t++)
+        if (network->volume[t] <= 0) spring->pose_inverts[t] = true, worst++;
+    for (int p = 0; p < network->target_count; p++) {
+        const sn_increment *increment = &network->volume_increment[p];
+        int count = 0;
+        for (int k = 0; k < increment->count; k++) {
+            int t = increment->index[k];
+            if (network->volume[t] + increment->value[k] <= 0)
+                spring->pose_inverts[t] = true, count++;
+        }
+        if (count > worst) worst = count;
+    }
+    spring->summary.pose_inverted = worst;
+    return SINEW_OK;
+}
+
+static void summarize(sinew_spring *spring, double seconds) {
+    sinew_spring_summary *summary = &spring->summary;
+    const sn_network *network = spring->network;
+    summary->vertex_count = network->vertex_count;
+    summary->surface_count = network->surface_count;
+    summary->spring_count = network->spring_count;
+    for (int q = 0; q < network->spring_count; q++) summary->kind_count[network->kind[q]]++;
+    summary->tet_count = network->tet_count;
+    summary->component_count = network->component_count;
+    for (int v = 0; v < network->vertex_count; v++) {
+        summary->isolated_count += network->component[v] < 0;
+        summary->fixed_count += spring->held[v] && network->component[v] >= 0;
+    }
+    summary->pull_stiffness = spring->pull;
+    summary->volume_stiffness = network->tet_count ? spring->volume_stiffness : 0;
+    size_t bytes = (size_t)network->spring_count * (8 + 1 + 24) + (size_t)network->tet_count * 32 +
+                   spring->system->bytes + sn_preconditioner_bytes(spring->preconditioner);
+    for (int t = 0; t < network->target_count; t++)
+        bytes +=
+            12 * (size_t)(network->rest_increment[t].count + network->volume_increment[t].count);
+    summary->bytes_per_vertex = (double)bytes / network->vertex_count;
+    summary->seconds = seconds;
+}
+
+static sinew_status build(sinew_spring *spring, const sinew_monitor *monitor, sinew_error *error) {
+    const sinew_rig *rig = spring->rig;
+    const sinew_spring_options *options = &spring->options;
+    double began = sn_now();
+    SN_TRY(sinew_linear_create(rig, &spring->linear, error));
+    sn_progress(monitor, 0, "interior");
+    SN_TRY(sn_interior_make(rig->neutral, options, monitor, &spring->tets, spring->summary.interior,
+                            sizeof spring->summary.interior, error));
+    int inner = spring->tets ? spring->tets->vertex_count : rig->neutral->vertex_count;
+    int room = inner + 4; /* the anchor's corners */
+    double *neutral = SN_NEW0(double, 3 * (size_t)room), **poses = NULL;
+    sinew_status status = neutral ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) {
+        memcpy(neutral, rig->neutral->positions, 3 * (size_t)rig->neutral->vertex_count * 8);
+        if (spring->tets)
+            memcpy(neutral, spring->tets->positions, 3 * (size_t)inner * sizeof(double));
+        status = make_poses(spring, room, &poses, error);
+    }
+    if (status == SINEW_OK && spring->tets)
+        status = sn_interior_carry(spring->tets, rig->target_count, poses, monitor, error);
+    sn_progress(monitor, 0.3, "network");
+    if (status == SINEW_OK) status = build_network(spring, poses, neutral, error);
+    if (status == SINEW_OK) status = find_pose_inversions(spring, error);
+    if (status == SINEW_OK) status = sn_boundary_find(spring, (const double *const *)poses, error);
+    if (status == SINEW_OK) {
+        double length = mean_structure_length(spring->network);
+        spring->volume_stiffness =
+            options->volume * options->kappa[SINEW_SPRING_STRUCTURE] / (length * length);
+        status = sn_system_create(spring->network, spring->held, spring->volume_stiffness,
+                                  &spring->system, error);
+    }
+    sn_progress(monitor, 0.5, "rotation");
+    if (status == SINEW_OK) status = build_rotation(spring, poses, neutral, monitor, error);
+    sn_progress(monitor, 0.7, "preconditioner");
+    if (status == SINEW_OK) {
+        spring->pull = options->pull_to_blend * spring->system->mean_stiffness;
+        status = sn_preconditioner_create(spring->system, spring->network, spring->pull,
+                                          &spring->preconditioner, error);
+    }
+    free_poses(poses, rig->target_count);
+    sn_free(neutral);
+    if (status == SINEW_OK) summarize(spring, sn_now() - began);
+    sn_progress(monitor, 1, "preconditioner");
+    return status;
+}
+
+sinew_status sinew_spring_create(const sinew_rig *rig, const sinew_spring_options *options,
+                                 const sinew_monitor *monitor, sinew_spring **result,
+                                 sinew_error *error) {
+    SN_REQUIRE(rig && result, error);
+    *result = NULL;
+    sinew_spring *spring = SN_NEW0(sinew_spring, 1);
+    if (!spring) return sn_no_memory(error);
+    spring->rig = rig;
+    if (options)
+        spring->options = *options;
+    else
+        sinew_spring_options_default(&spring->options);
+    sinew_status status = check_options(rig, &spring->options, error);
+    if (status == SINEW_OK) status = check_rig(rig, error);
+    if (status == SINEW_OK) {
+        spring->pin_count = spring->options.pin_count;
+        spring->pins = sn_memdup(spring->options.pins, (size_t)spring->pin_count, sizeof(int));
+        if (!spring->pins) status = sn_no_memory(error);
+    }
+    if (status == SINEW_OK) status = build(spring, monitor, error);
+    if (status != SINEW_OK) {
+        sinew_spring_destroy(spring);
+        return status;
+    }
+    /* the caller's arrays need not outlive the call */
+    spring->options.pins = spring->pins;
+    spring->options.stiffness_map = NULL, spring->options.tets = NULL;
+    spring->options.anchor = NULL;
+    *result = spring;
+    return SINEW_OK;
+}
+
+void sinew_spring_destroy(sinew_spring *spring) {
+    if (!spring) return;
+    sinew_rotation_destroy(spring->rotation);
+    sinew_linear_destroy(spring->linear);
+    sn_preconditioner_destroy(spring->preconditioner);
+    sn_system_destroy(spring->system);
+    sn_network_destroy(spring->network);
+    sinew_tets_destroy(spring->tets);
+    sn_free(spring->held), sn_free(spring->pins), sn_free(spring->pose_inverts);
+    sn_free(spring->anchor.rotation), sn_free(spring->anchor.shift);
+    sn_free(spring->anchor.ties);
+    sn_free(spring);
+}
+
+const sinew_spring_summary *sinew_spring_describe(const sinew_spring *spring) {
+    return &spring->summary;
+}
+
+sinew_status sinew_spring_write_network(const sinew_spring *spring, const char *path,
+                                        sinew_error *error) {
+    SN_REQUIRE(spring && path, error);
+    const char **names = SN_NEW(const char *, spring->rig->target_count);
+    if (!names) return sn_no_memory(error);
+    for (int t = 0; t < spring->rig->target_count; t++) names[t] = spring->rig->targets[t].name;
+    sinew_status status = sn_network_write(spring->network, path, names, error);
+    sn_free(names);
+    return status;
+}

@@ -1,0 +1,98 @@
+/* What a spring structure and a state hold; the files of this room share it.
+ *
+ *   structure.c   building: poses, network, boundary, system, preconditioner
+ *   boundary.c    which vertices are held, the anchor, placing
+ *   frame.c       one frame: rest lengths, start, equilibrium, info
+ *   contact.c     rounds of obstacle contact */
+#ifndef SN_SPRING_STRUCTURE_H
+#define SN_SPRING_STRUCTURE_H
+
+#include "base/rotation.h"
+#include "rig/rotation_blend.h"
+#include "spring/equilibrium.h"
+#include "spring/network.h"
+
+/* Frames of a clip share their history in runs of this length. */
+enum { SN_HISTORY_RUN = 16, SN_HISTORY = 3 };
+/* Weights beyond this are refused: lengths would lose all precision. */
+#define SN_WEIGHT_LIMIT 1000.0
+
+/* The rectangle inside, its rigid motion into each pose. */
+typedef struct sn_anchor {
+    bool used;
+    double rest[12]; /* in the neutral */
+    int tie_count;
+    int *ties;         /* springs between a corner and the body */
+    sn_vec3 centre;    /* of the four */
+    sn_vec3 *rotation; /* per target: rotation vector, an increment as rest lengths are */
+    sn_vec3 *shift;    /* per target: move of the centre */
+} sn_anchor;
+
+struct sinew_spring {
+    const sinew_rig *rig;
+    sinew_spring_options options;
+    sinew_spring_summary summary;
+    sinew_tets *tets; /* own, or NULL */
+    sn_network *network;
+    bool *held; /* per network vertex */
+    int *pins;  /* copy of the options' */
+    int pin_count;
+    sn_anchor anchor;
+    sn_system *system;
+    sn_preconditioner *preconditioner;
+    sinew_linear *linear;
+    sinew_rotation *rotation; /* over surface and interior vertices */
+    bool *pose_inverts;       /* per tet: inverted in some pose */
+    double pull;              /* epsilon k */
+    double volume_stiffness;
+};
+
+struct sinew_spring_state {
+    const sinew_spring *spring;
+    sn_solver *solver;
+    sinew_rotation_state *rotation;
+    double *activations;
+    double *rest, *volume;       /* network order */
+    double *linear;              /* 3 per surface vertex */
+    double *blend;               /* 3 per network vertex: rotation-aware blend */
+    double *positions;           /* 3 per network vertex: the result */
+    double *x, *start;           /* SN_PAD per vertex, solver order */
+    double *history[SN_HISTORY]; /* result minus blend, solver order, newest first */
+    int history_count, history_index, last_index;
+    bool tame; /* the last solve from the blend was easy: history leads to the same equilibrium */
+    sn_soft_pull *soft;
+    int soft_capacity, soft_used;
+    struct sn_contacts *contacts; /* made when obstacles first appear */
+    size_t bytes;
+};
+
+/* ---- boundary.c ---- */
+
+/* held[vertex_count] for the boundary in force, which may fall back to free: summary says why. */
+sinew_status sn_boundary_find(sinew_spring *spring, const double *const *poses, sinew_error *error);
+/* Place the anchor: rest, from the user's corners or at the centre of mass. */
+sinew_status sn_anchor_start(sinew_spring *spring, const double *positions, sinew_error *error);
+/* Where the anchor is in a pose: a rigid motion of its rest. corners: 12 doubles out. */
+void sn_anchor_find(const sinew_spring *spring, const double *positions, double *corners,
+                    sn_vec3 *rotation, sn_vec3 *shift);
+/* After the ties were added to the network. */
+sinew_status sn_anchor_list_ties(sinew_spring *spring, sinew_error *error);
+/* The anchor's corners for the activations; the blended body before them is moved rigidly onto
+ * them, so that the pull to the blend does not work against the anchor. */
+void sn_anchor_blend(const sinew_spring *spring, const double *activations, double *blend);
+/* Move every component of x rigidly onto the blend. */
+void sn_boundary_place(const sinew_spring *spring, const double *blend, double *positions);
+
+/* ---- contact.c ---- */
+
+typedef struct sn_contacts sn_contacts;
+void sn_contacts_destroy(sn_contacts *contacts);
+/* Friction starts anew. */
+void sn_contacts_forget(sn_contacts *contacts, int surface_count);
+/* Rounds of hold, solve, release until nothing new penetrates. */
+sinew_status sn_contact_solve(const sinew_spring *spring, sinew_spring_state *state,
+                              const sinew_spring_frame *frame,
+                              const sn_equilibrium_options *options, sn_equilibrium_info *counts,
+                              sinew_spring_info *info, sinew_error *error);
+
+#endif
