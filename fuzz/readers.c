@@ -9,6 +9,7 @@
 #include "io/target.h"
 #include "io/tetgen.h"
 #include "io/vertex_tables.h"
+#include "sinew/scene.h"
 
 /* An exact copy with a zero byte behind it: reading further is caught by the sanitizer. */
 static sn_source make_source(const uint8_t *bytes, size_t size) {
@@ -265,6 +266,29 @@ MARKER_READER(markers_csv)
 MARKER_READER(c3d)
 MARKER_READER(trc)
 
+/* --- scenes ----------------------------------------------------------------------------------- */
+
+/* An accepted scene comes back from its text, and refuses or takes a change without harm. */
+static int read_scene(const uint8_t *bytes, size_t size) {
+    sn_source source = make_source(bytes, size);
+    sinew_scene *scene = NULL, *again = NULL;
+    sinew_error error;
+    char *text = NULL;
+    int good = 1;
+    if (sinew_scene_parse(source.bytes, "input", NULL, &scene, &error) == SINEW_OK) {
+        good = sinew_scene_text(scene, &text, &error) == SINEW_OK &&
+               sinew_scene_parse(text, "again", NULL, &again, &error) == SINEW_OK;
+        sinew_scene_set(scene, "/obstacles/-", "{\"shape\": \"box\"}", NULL, &error);
+        sinew_scene_set(scene, "/model", NULL, NULL, &error);
+        sinew_scene_set(scene, source.bytes, "1", NULL, &error);
+    }
+    sinew_free(text);
+    sinew_scene_destroy(again);
+    sinew_scene_destroy(scene);
+    free_source(&source);
+    return good;
+}
+
 const fuzz_reader fuzz_readers[] = {
     {"obj", read_obj},
     {"ply", read_ply},
@@ -282,5 +306,6 @@ const fuzz_reader fuzz_readers[] = {
     {"markers_csv", read_markers_csv},
     {"c3d", read_c3d},
     {"trc", read_trc},
+    {"scene", read_scene},
     {NULL, NULL},
 };
