@@ -19,6 +19,40 @@ static sinew_status read_as(const sn_format *format, const char *path, cli_file 
     return sinew_tets_read(path, &file->tets, error);
 }
 
+enum { RIG = 1, MESH = 2, FRAMES = 4, CURVES = 8, MARKERS = 16, TETS = 32 };
+
+static unsigned kinds_written(const char *path) {
+    unsigned kinds = *sn_path_ending(path) ? 0 : RIG | MESH; /* a rig folder */
+    for (const sn_format *const *f = sn_formats(); *f; f++) {
+        if (!sn_format_has_ending(*f, path)) continue;
+        kinds |= ((*f)->write_rig ? RIG : 0) | ((*f)->write_mesh ? RIG | MESH : 0) |
+                 ((*f)->write_frames ? FRAMES : 0) | ((*f)->write_curves ? CURVES : 0) |
+                 ((*f)->write_markers ? MARKERS : 0) | ((*f)->write_tets ? TETS : 0);
+    }
+    return kinds;
+}
+
+sinew_status cli_file_read_for(const char *path, const char *out, cli_file *file,
+                               sinew_error *error) {
+    memset(file, 0, sizeof *file);
+    unsigned written = kinds_written(out);
+    if (sn_is_folder(path) || written == 0) return cli_file_read(path, file, error);
+    for (const sn_format *const *f = sn_formats(); *f; f++) {
+        if (!sn_format_has_ending(*f, path) || (*f)->recognise) continue;
+        file->format = (*f)->name;
+        if ((*f)->read_rig && written & RIG) return sinew_rig_read(1, &path, &file->rig, error);
+        if ((*f)->read_mesh && written & MESH) return sinew_mesh_read(path, &file->mesh, error);
+        if ((*f)->read_frames && written & FRAMES)
+            return sinew_frames_read(path, &file->frames, error);
+        if ((*f)->read_curves && written & CURVES && !sn_has_ending(path, "csv"))
+            return sinew_curves_read(path, &file->curves, error);
+        if ((*f)->read_markers && written & MARKERS)
+            return sinew_markers_read(path, &file->markers, error);
+        if ((*f)->read_tets && written & TETS) return sinew_tets_read(path, &file->tets, error);
+    }
+    return cli_file_read(path, file, error);
+}
+
 sinew_status cli_file_read(const char *path, cli_file *file, sinew_error *error) {
     memset(file, 0, sizeof *file);
     if (sn_is_folder(path)) {

@@ -16,6 +16,10 @@ typedef struct cli_file {
 } cli_file;
 
 sinew_status cli_file_read(const char *path, cli_file *file, sinew_error *error);
+/* The same, choosing of what the file holds the kind of thing that `out` can hold too: a rig, a
+ * mesh, frames, curves, markers or tets, in this order. */
+sinew_status cli_file_read_for(const char *path, const char *out, cli_file *file,
+                               sinew_error *error);
 void cli_file_free(cli_file *file);
 
 /* The path as it stands, from the root; newly allocated, NULL: no memory. */

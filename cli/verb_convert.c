@@ -24,30 +24,42 @@ static bool holds_mesh_only(const char *path) {
     return mesh && !rig;
 }
 
-static sinew_status write_frames(cli_call *call, const sinew_frames *frames, const char *out) {
+/* The faces the frames move: of --mesh, of the input where it has some, else none. */
+static sinew_status frames_mesh(cli_call *call, const char *in, sinew_frames *frames,
+                                sinew_mesh **mesh) {
+    const char *given = cli_text(call, "--mesh");
+    if (!given && sn_has_ending(in, "glb")) given = in;
+    if (given) {
+        SN_TRY(sinew_mesh_read(given, mesh, &call->error));
+        sinew_status status = sinew_frames_match(frames, *mesh, &call->error);
+        if (status == SINEW_OK) return status;
+        sinew_mesh_destroy(*mesh);
+        *mesh = NULL;
+        return status;
+    }
+    double *positions = SN_NEW0(double, 3 * (size_t)frames->vertex_count);
+    if (!positions) return sn_no_memory(&call->error);
+    for (size_t i = 0; frames->frame_count > 0 && i < 3 * (size_t)frames->vertex_count; i++)
+        positions[i] = (double)frames->positions[i];
+    const int none = 0;
+    sinew_status status =
+        sinew_mesh_create(frames->vertex_count, positions, 0, &none, NULL, mesh, &call->error);
+    sn_free(positions);
+    return status;
+}
+
+static sinew_status write_frames(cli_call *call, const char *in, sinew_frames *frames,
+                                 const char *out) {
     sinew_mesh *mesh = NULL;
     sinew_error *error = &call->error;
-    if (cli_given(call, "--mesh")) {
-        SN_TRY(sinew_mesh_read(cli_text(call, "--mesh"), &mesh, error));
-        if (mesh->vertex_count != frames->vertex_count) {
-            sinew_status status =
-                sn_fail(error, SINEW_BAD_INPUT, "%s: has %d vertices, the frames have %d",
-                        cli_text(call, "--mesh"), mesh->vertex_count, frames->vertex_count);
-            sinew_mesh_destroy(mesh);
-            return status;
-        }
-    }
-    /* Without a mesh the frames are points. */
-    sinew_mesh points = {.vertex_count = frames->vertex_count};
+    SN_TRY(frames_mesh(call, in, frames, &mesh));
     size_t stride = 3 * (size_t)frames->vertex_count;
     double *positions = SN_NEW0(double, stride);
-    points.positions = positions;
     sinew_frame_writer *writer = NULL;
     sinew_status status = positions ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK)
-        status =
-            sinew_frame_writer_open(out, mesh ? mesh : &points, frames->frame_count, frames->start,
-                                    frames->rate > 0 ? frames->rate : 30, &writer, error);
+        status = sinew_frame_writer_open(out, mesh, frames->frame_count, frames->start,
+                                         frames->rate > 0 ? frames->rate : 30, &writer, error);
     for (int k = 0; status == SINEW_OK && k < frames->frame_count; k++) {
         sn_progress(call->monitor, (double)k / frames->frame_count, "frames");
         if (sn_cancelled(call->monitor)) status = SINEW_CANCELLED;
@@ -84,7 +96,7 @@ static sinew_status write_mesh(cli_call *call, sinew_mesh **mesh, const char *ou
     return status;
 }
 
-static sinew_status convert(cli_call *call, cli_file *file, const char *out) {
+static sinew_status convert(cli_call *call, const char *in, cli_file *file, const char *out) {
     const sinew_mesh *mesh = file->rig ? file->rig->neutral : file->mesh;
     if (mesh) sn_report_sizes(call->report, mesh->vertex_count, mesh->triangle_count);
     if (file->mesh) return write_mesh(call, &file->mesh, out);
@@ -92,7 +104,7 @@ static sinew_status convert(cli_call *call, cli_file *file, const char *out) {
     if (file->curves) return sinew_curves_write(out, file->curves, &call->error);
     if (file->markers) return sinew_markers_write(out, file->markers, &call->error);
     if (file->tets) return sinew_tets_write(out, file->tets, &call->error);
-    return write_frames(call, file->frames, out);
+    return write_frames(call, in, file->frames, out);
 }
 
 static sinew_status run(cli_call *call) {
@@ -103,12 +115,12 @@ static sinew_status run(cli_call *call) {
     cli_file file = {0};
     sinew_status status;
     if (inputs == 1) {
-        status = cli_file_read(call->arguments[0], &file, &call->error);
+        status = cli_file_read_for(call->arguments[0], out, &file, &call->error);
     } else {
         file.format = "rig"; /* a neutral and what moves it */
         status = sinew_rig_read(inputs, call->arguments, &file.rig, &call->error);
     }
-    if (status == SINEW_OK) status = convert(call, &file, out);
+    if (status == SINEW_OK) status = convert(call, call->arguments[0], &file, out);
     if (status == SINEW_OK) cli_say(call, "wrote %s", out);
     cli_file_free(&file);
     return status;

@@ -84,9 +84,15 @@ static void say_file(const cli_call *call, const cli_file *file, json_t *entry) 
     if (file->curves)
         say_times(call, "curves", file->curves->channel_count, file->curves->names,
                   file->curves->time_count, file->curves->times, entry);
-    if (file->markers)
-        say_times(call, "markers", file->markers->marker_count, file->markers->names,
-                  file->markers->time_count, file->markers->times, entry);
+    if (file->markers) {
+        const sinew_markers *m = file->markers;
+        const char axis[2] = {m->up, 0};
+        say_times(call, "markers", m->marker_count, m->names, m->time_count, m->times, entry);
+        cli_say(call, "  unit %s, up axis %s", *m->unit ? m->unit : "not said",
+                m->up ? axis : "not said");
+        json_object_set_new(entry, "unit", json_string(m->unit));
+        json_object_set_new(entry, "up", json_string(axis));
+    }
     if (file->frames) {
         const sinew_frames *f = file->frames;
         cli_say(call, "  %d frames of %d vertices, from %g s at %g a second", f->frame_count,

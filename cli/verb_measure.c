@@ -95,6 +95,7 @@ static sinew_status run(cli_call *call) {
     sinew_error *error = &call->error;
     sinew_status status = sinew_rig_read(call->argument_count, call->arguments, &rig, error);
     if (status == SINEW_OK) status = sinew_frames_read(cache, &frames, error);
+    if (status == SINEW_OK) status = sinew_frames_match(frames, rig->neutral, error);
     if (status == SINEW_OK && frames->frame_count == 0)
         status = sn_fail(error, SINEW_BAD_INPUT, "%s: holds no frames", cache);
     if (status == SINEW_OK && cli_given(call, "--curves"))

@@ -158,7 +158,7 @@ static sinew_status load_shape(cli_call *call, const char *path, const char *wei
         SN_TRY(load_rig(call, shown, weights, s));
     else
         SN_TRY(sinew_mesh_read(shown, &s->mesh, &call->error));
-    if (s->frames && s->frames->vertex_count != s->mesh->vertex_count)
+    if (s->frames && sinew_frames_match(s->frames, s->mesh, NULL) != SINEW_OK)
         return sn_fail(&call->error, SINEW_BAD_INPUT, "%s: %d vertices, but %s has %d", path,
                        s->frames->vertex_count, faces, s->mesh->vertex_count);
     s->label = weights ? sn_strdup(weights) : sn_path_stem(path);

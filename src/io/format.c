@@ -21,8 +21,8 @@ const sn_format *const *sn_formats(void) {
                                                &sn_format_pc2,
                                                &sn_format_mdd,
                                                &sn_format_livelink,
-                                               &sn_format_curves_csv,
                                                &sn_format_markers_csv,
+                                               &sn_format_curves_csv,
                                                &sn_format_c3d,
                                                &sn_format_trc,
                                                NULL};

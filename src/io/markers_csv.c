@@ -12,7 +12,12 @@ static bool recognise(const sn_source *source) {
     const char *cell;
     if (!sn_csv_next_row(&text)) return false;
     size_t length = sn_csv_cell(&text, &cell);
-    return sn_text_is(cell, length, "time_s");
+    bool good = sn_text_is(cell, length, "time_s");
+    for (int axis = 0; good && axis < 3; axis++) {
+        length = sn_csv_cell(&text, &cell);
+        good = length > 2 && cell[length - 2] == '.' && cell[length - 1] == "xyz"[axis];
+    }
+    return good;
 }
 
 /* "NAME.x", "NAME.y", "NAME.z" in a row give a marker. */

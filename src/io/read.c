@@ -6,13 +6,16 @@
 #include "io/format.h"
 #include "io/obj_sequence.h"
 
-/* The first format with this ending that `can` read the kind of thing and recognises the file. */
+/* The first format with this ending that `can` read the kind of thing and recognises the file; when
+ * none does, the first that can, which then says what is wrong. */
 static const sn_format *find_reader(const sn_source *source, bool (*can)(const sn_format *)) {
-    for (const sn_format *const *f = sn_formats(); *f; f++)
-        if (can(*f) && sn_format_has_ending(*f, source->path) &&
-            (!(*f)->recognise || (*f)->recognise(source)))
-            return *f;
-    return NULL;
+    const sn_format *first = NULL;
+    for (const sn_format *const *f = sn_formats(); *f; f++) {
+        if (!can(*f) || !sn_format_has_ending(*f, source->path)) continue;
+        if (!(*f)->recognise || (*f)->recognise(source)) return *f;
+        if (!first) first = *f;
+    }
+    return first;
 }
 
 static sinew_status refuse(const char *path, const char *kind, bool (*can)(const sn_format *),

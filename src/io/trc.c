@@ -143,8 +143,7 @@ static sinew_status write_markers(const sinew_markers *markers, sn_buffer *out,
     sn_buffer_number(out, rate);
     sn_buffer_char(out, '\t');
     sn_buffer_number(out, rate);
-    sn_buffer_print(out, "\t%d\t%d\t%s\t", n, markers->marker_count,
-                    *markers->unit ? markers->unit : "m");
+    sn_buffer_print(out, "\t%d\t%d\t%s\t", n, markers->marker_count, markers->unit);
     sn_buffer_number(out, rate);
     sn_buffer_print(out, "\t1\t%d\nFrame#\tTime", n);
     for (int i = 0; i < markers->marker_count; i++)

@@ -307,7 +307,7 @@ static sinew_status read_given(modal_model *m, sinew_error *error) {
     char *path = sn_scene_path(scene, given);
     if (!path) return sn_no_memory(error);
     sinew_status status = sinew_frames_read(path, &m->given, error);
-    if (status == SINEW_OK && m->given->vertex_count != m->setup.rig->neutral->vertex_count)
+    if (status == SINEW_OK && sinew_frames_match(m->given, m->setup.rig->neutral, NULL) != SINEW_OK)
         status = sn_fail(error, SINEW_BAD_INPUT, "%s: %d vertices, the rig has %d", path,
                          m->given->vertex_count, m->setup.rig->neutral->vertex_count);
     if (status == SINEW_OK && m->given->frame_count < m->setup.clip->frame_count)
