@@ -46,6 +46,11 @@ static const cli_option options[] = {
      false},
     {"--friction", CLI_NUMBER, "MU", "Coulomb friction against obstacles (default 0)", 0, 1e3,
      false},
+    {"--allow-pose-depth", CLI_FLAG, NULL,
+     "vertices may sink into any obstacle as deep as in the poses (default: parts only)", 0, 0,
+     false},
+    {"--strict", CLI_FLAG, NULL, "nothing may be inside an obstacle, whatever the poses do", 0, 0,
+     false},
     {"--network-out", CLI_TEXT, "FILE", "the spring network, CSV", 0, 0, false},
     {"--network-frames", CLI_TEXT, "FILE", "all network vertices of every frame, PC2", 0, 0, false},
     CLI_SCENE_OPTION,
@@ -164,6 +169,16 @@ static sinew_status fill(cli_call *call, json_t *document) {
     SN_TRY(add_contacts(call, document, kind));
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
         SN_TRY(cli_parameter(call, document, model, parameters[i][0], parameters[i][1]));
+    if (cli_given(call, "--strict") && cli_given(call, "--allow-pose-depth"))
+        return cli_usage(call, "give --strict or --allow-pose-depth, not both");
+    if (cli_given(call, "--strict") || cli_given(call, "--allow-pose-depth")) {
+        if (!sn_model_uses(kind, "obstacles"))
+            return cli_usage(call, "the model '%s' has no obstacles", model);
+        json_t *knobs = json_object_get(document, "parameters");
+        if (!knobs) json_object_set_new(document, "parameters", knobs = json_object());
+        json_object_set_new(knobs, "pose_depth",
+                            json_string(cli_given(call, "--strict") ? "none" : "all"));
+    }
     return add_outputs(call, document, kind);
 }
 
@@ -193,6 +208,7 @@ const cli_verb verb_blend = {
         "Frames go to PC2, MDD, GLB, OBJ or USDA by the ending of --out. Frames that did not reach "
         "the tolerance are still written; the exit code is then 1.",
     .example = "sinew blend --sample bar --model rotation --steps 12 --out bar.pc2\n"
+               "sinew blend --sample bar --model spring --steps 12 --out springs.pc2\n"
                "sinew blend --sample bar --weights bend120=0.5 --out half.obj\n",
     .run = run,
 };

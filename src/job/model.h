@@ -57,6 +57,7 @@ typedef struct sn_model_kind {
 
 extern const sn_model_kind sn_model_linear;
 extern const sn_model_kind sn_model_rotation;
+extern const sn_model_kind sn_model_spring;
 extern const sn_model_kind sn_model_modal;
 
 /* NULL when there is none of that name. */

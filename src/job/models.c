@@ -6,6 +6,7 @@
 static const sn_model_kind *const kinds[] = {
     &sn_model_linear,
     &sn_model_rotation,
+    &sn_model_spring,
     &sn_model_modal,
 };
 

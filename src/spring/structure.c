@@ -33,6 +33,8 @@ static sinew_status check_options(const sinew_rig *rig, const sinew_spring_optio
     if (!(options->friction >= 0) || !(options->contact_depth > 0))
         return sn_fail(error, SINEW_BAD_INPUT,
                        "spring: friction must be 0 or more and the contact depth above 0");
+    if (options->self_contact)
+        return sn_fail(error, SINEW_UNAVAILABLE, "spring: self-contact is not in this build");
     if (options->boundary == SINEW_SPRING_PINNED && options->pin_count < 1)
         return sn_fail(error, SINEW_BAD_INPUT, "spring: boundary pinned without pinned vertices");
     for (int k = 0; k < options->pin_count; k++)

@@ -1,0 +1,524 @@
+/* Spring blendshapes as a model: the scene's obstacles, pins and pulls, the network as outputs. */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "job/model.h"
+#include "job/obstacles.h"
+#include "job/report.h"
+#include "sinew/io.h"
+#include "sinew/selection.h"
+#include "sinew/spring.h"
+
+#define NUMBER(name, fallback, low, high, unit, help)                                              \
+    { name, SINEW_PARAMETER_NUMBER, fallback, low, high, NULL, unit, help }
+#define FLAG(name, fallback, help)                                                                 \
+    { name, SINEW_PARAMETER_FLAG, fallback, 0, 0, NULL, "", help }
+#define CHOICE(name, choices, help)                                                                \
+    { name, SINEW_PARAMETER_CHOICE, 0, 0, 0, choices, "", help }
+#define INTEGER(name, fallback, low, high, help)                                                   \
+    { name, SINEW_PARAMETER_INTEGER, fallback, low, high, NULL, "", help }
+
+static const sinew_parameter parameters[] = {
+    CHOICE("boundary", "free|static|pinned|anchor", "what holds the shape"),
+    {"anchor", SINEW_PARAMETER_NUMBERS, 0, 0, 0, NULL, "length",
+     "corners of the anchor inside the neutral: 12 numbers (default: at the centre of mass)"},
+    CHOICE("solver", "default|newton|published", "how the balance is found"),
+    NUMBER("tolerance", SINEW_SPRING_TOLERANCE, 1e-14, 0.999, "", "largest relative force left"),
+    INTEGER("max_iterations", SINEW_SPRING_MAX_ITERATIONS, 1, 1000000, "Newton steps per frame"),
+    NUMBER("time_limit", SINEW_SPRING_TIME_LIMIT, 1e-6, 1e9, "s", "per frame"),
+    FLAG("independent", 0, "solve every frame without looking at its neighbours"),
+    CHOICE("bending", "flap|ring|none", "springs across edges, two edges apart, or none"),
+    NUMBER("stiffness_structure", SINEW_SPRING_KAPPA, 1e-9, 1e9, "", "of springs along edges"),
+    NUMBER("stiffness_bending", SINEW_SPRING_KAPPA, 1e-9, 1e9, "", "of bending springs"),
+    NUMBER("stiffness_internal", SINEW_SPRING_KAPPA, 1e-9, 1e9, "", "of springs inside"),
+    {"stiffness_map", SINEW_PARAMETER_FILE, 0, 0, 0, NULL, "",
+     "CSV vertex,value: painted stiffness, 1 where nothing is said"},
+    FLAG("interior", 1, "tetrahedra inside closed surfaces"),
+    FLAG("interior_points", 0, "points inside, where they give better tetrahedra"),
+    NUMBER("tie", 0, 0, 1, "share of the diagonal", "tie parts to the largest by springs"),
+    NUMBER("volume", SINEW_SPRING_VOLUME, 0, 1e9, "", "weight of the signed-volume term"),
+    NUMBER("pull_to_blend", SINEW_SPRING_PULL_TO_BLEND, 0, 1e9, "",
+           "weak pull to the rotation-aware blend, relative to the mean spring"),
+    NUMBER("friction", SINEW_SPRING_FRICTION, 0, 1e3, "", "Coulomb's mu against obstacles"),
+    NUMBER("contact_depth", SINEW_SPRING_CONTACT_DEPTH, 1e-9, 1, "share of the diagonal",
+           "allowed penetration"),
+    INTEGER("max_rounds", SINEW_SPRING_MAX_ROUNDS, 1, 100000, "contact rounds per frame"),
+    FLAG("sample_edges", 1, "look between vertices for thin obstacles"),
+    FLAG("self_contact", 0, "the surface against itself"),
+    CHOICE("pose_depth", "parts|all|none",
+           "obstacles into which vertices may sink as deep as in the poses"),
+};
+
+/* Depths of the rig's vertices in one obstacle, in the poses that the clip uses. */
+typedef struct pose_depths {
+    double *neutral; /* per vertex, >= 0; INFINITY for the part itself; NULL: nothing allowed */
+    int *targets;    /* per used target: its index */
+    double **change; /* per used target: depth minus the neutral's, per vertex */
+    int count;
+    double *blend; /* of the present frame */
+} pose_depths;
+
+typedef struct spring_model {
+    sn_model_setup setup;
+    sinew_spring *spring;
+    sinew_spring_state *state;
+    sinew_linear *linear;
+    double *shape; /* linear blend, for parts */
+    double *activations;
+    int *pins;
+    int pin_count;
+    sinew_frames **pin_frames; /* per entry of the scene's "pins", or NULL */
+    int *pin_entry;            /* per pin: which entry */
+    int pin_entries;
+    double *pin_positions;
+    sinew_spring_pull *pulls;
+    int pull_count;
+    sn_obstacles obstacles;
+    pose_depths *depths;
+    const double **allowed;
+    sinew_frame_writer *network_writer;
+} spring_model;
+
+static size_t vertex_count(const spring_model *m) {
+    return (size_t)m->setup.rig->neutral->vertex_count;
+}
+
+/* ---- what the scene says ---- */
+
+static sinew_status read_map(spring_model *m, double **map, sinew_error *error) {
+    const char *file = sn_scene_string(m->setup.scene, "stiffness_map");
+    *map = NULL;
+    if (!file) return SINEW_OK;
+    char *path = sn_scene_path(m->setup.scene, file);
+    if (!path) return sn_no_memory(error);
+    double *values = SN_NEW(double, vertex_count(m));
+    sinew_status status = values ? SINEW_OK : sn_no_memory(error);
+    for (size_t v = 0; status == SINEW_OK && v < vertex_count(m); v++) values[v] = 1;
+    if (status == SINEW_OK)
+        status = sinew_vertex_values_read(path, (int)vertex_count(m), values, error);
+    sn_free(path);
+    if (status != SINEW_OK)
+        sn_free(values);
+    else
+        *map = values;
+    return status;
+}
+
+static sinew_status read_pins(spring_model *m, sinew_error *error) {
+    const json_t *list = sn_scene_at(m->setup.scene, "pins");
+    size_t entries = json_array_size(list), capacity = 0, entry_capacity = 0;
+    m->pin_entries = (int)entries;
+    m->pin_frames = SN_NEW0(sinew_frames *, entries);
+    if (!m->pin_frames) return sn_no_memory(error);
+    for (size_t e = 0; e < entries; e++) {
+        const json_t *pin = json_array_get(list, e);
+        int *found = NULL, count = 0;
+        SN_TRY(sinew_select(m->setup.rig, json_string_value(json_object_get(pin, "select")),
+                            m->setup.scene->folder, &found, &count, error));
+        bool ok = SN_RESERVE(m->pins, capacity, m->pin_count + count) &&
+                  SN_RESERVE(m->pin_entry, entry_capacity, m->pin_count + count);
+        for (int k = 0; ok && k < count; k++) {
+            m->pins[m->pin_count] = found[k];
+            m->pin_entry[m->pin_count++] = (int)e;
+        }
+        sinew_free(found);
+        if (!ok) return sn_no_memory(error);
+        const char *file = json_string_value(json_object_get(pin, "frames"));
+        if (!file) continue;
+        char *path = sn_scene_path(m->setup.scene, file);
+        if (!path) return sn_no_memory(error);
+        sinew_status status = sinew_frames_read(path, &m->pin_frames[e], error);
+        sn_free(path);
+        SN_TRY(status);
+        if ((size_t)m->pin_frames[e]->vertex_count != vertex_count(m))
+            return sn_scene_fail(m->setup.scene, error, "/pins",
+                                 "%s has %d vertices, the rig has %zu", file,
+                                 m->pin_frames[e]->vertex_count, vertex_count(m));
+    }
+    m->pin_positions = SN_NEW(double, 3 * (size_t)m->pin_count);
+    return m->pin_positions ? SINEW_OK : sn_no_memory(error);
+}
+
+static sinew_status read_pulls(spring_model *m, sinew_error *error) {
+    const json_t *list = sn_scene_at(m->setup.scene, "pulls");
+    m->pull_count = (int)json_array_size(list);
+    m->pulls = SN_NEW0(sinew_spring_pull, m->pull_count);
+    if (!m->pulls) return sn_no_memory(error);
+    for (int k = 0; k < m->pull_count; k++) {
+        const json_t *pull = json_array_get(list, (size_t)k);
+        const json_t *stiffness = json_object_get(pull, "stiffness");
+        m->pulls[k].vertex = (int)json_integer_value(json_object_get(pull, "vertex"));
+        sn_json_point(json_object_get(pull, "to"), m->pulls[k].position);
+        m->pulls[k].stiffness = stiffness ? json_number_value(stiffness) : INFINITY;
+        if (m->pulls[k].vertex >= m->setup.rig->neutral->vertex_count)
+            return sn_scene_fail(m->setup.scene, error, "/pulls", "there is no vertex %d",
+                                 m->pulls[k].vertex);
+    }
+    return SINEW_OK;
+}
+
+/* ---- depths of the poses ---- */
+
+/* True when some frame of the clip activates the target. */
+static sinew_status find_used(spring_model *m, bool *used, sinew_error *error) {
+    const sinew_rig *rig = m->setup.rig;
+    const sn_clip *clip = m->setup.clip;
+    double *activations = SN_NEW(double, rig->target_count);
+    if (!activations) return sn_no_memory(error);
+    for (int f = 0; f < clip->frame_count; f++) {
+        sinew_rig_activations(rig, clip->weights + (size_t)f * (size_t)rig->slider_count,
+                              activations);
+        for (int t = 0; t < rig->target_count; t++) used[t] |= activations[t] != 0;
+    }
+    sn_free(activations);
+    return SINEW_OK;
+}
+
+/* Positions of a target at full weight, over the neutral. */
+static void pose_of(const sinew_rig *rig, int target, double *positions) {
+    memcpy(positions, rig->neutral->positions,
+           3 * (size_t)rig->neutral->vertex_count * sizeof *positions);
+    const sinew_target *t = &rig->targets[target];
+    for (int k = 0; k < 3 * t->count; k++)
+        positions[3 * (size_t)t->vertices[k / 3] + (size_t)(k % 3)] += t->deltas[k];
+}
+
+static double depth_at(const sn_scene_obstacle *o, const double *positions, int v) {
+    double d = sinew_obstacle_distance(o->obstacle, positions + 3 * (size_t)v, NULL);
+    return d < 0 ? -d : 0;
+}
+
+/* Depth of every vertex in the neutral and its change in each used pose; vertices that a target
+ * does not move keep the neutral's depth unless the obstacle itself moved. */
+static sinew_status measure_depths(spring_model *m, int index, const bool *used, double *positions,
+                                   sinew_error *error) {
+    const sinew_rig *rig = m->setup.rig;
+    const sn_scene_obstacle *o = &m->obstacles.list[index];
+    pose_depths *depths = &m->depths[index];
+    int n = rig->neutral->vertex_count;
+    int count = 0;
+    for (int t = 0; t < rig->target_count; t++) count += used[t];
+    depths->neutral = SN_NEW0(double, n);
+    depths->blend = SN_NEW0(double, n);
+    depths->targets = SN_NEW(int, count);
+    depths->change = SN_NEW0(double *, count);
+    bool *own = SN_NEW0(bool, n);
+    sinew_status status =
+        depths->neutral && depths->blend && depths->targets && depths->change && own
+            ? SINEW_OK
+            : sn_no_memory(error);
+    for (int k = 0; status == SINEW_OK && o->part >= 0 && k < o->vertex_count; k++)
+        own[o->part_vertices[k]] = true;
+    if (status == SINEW_OK)
+        status = sn_obstacles_move(&m->obstacles, 0, rig->neutral->positions, error);
+    for (int v = 0; status == SINEW_OK && v < n; v++)
+        depths->neutral[v] = own[v] ? INFINITY : depth_at(o, rig->neutral->positions, v);
+    for (int t = 0; status == SINEW_OK && t < rig->target_count; t++) {
+        if (!used[t]) continue;
+        double *change = SN_NEW0(double, n);
+        if (!change) {
+            status = sn_no_memory(error);
+            break;
+        }
+        depths->targets[depths->count] = t, depths->change[depths->count++] = change;
+        pose_of(rig, t, positions);
+        bool moved = false;
+        for (int k = 0; k < rig->targets[t].count; k++) moved |= own[rig->targets[t].vertices[k]];
+        status = sn_obstacles_move(&m->obstacles, 0, positions, error);
+        if (moved) {
+            for (int v = 0; v < n; v++)
+                if (!own[v]) change[v] = depth_at(o, positions, v) - depths->neutral[v];
+        } else {
+            for (int k = 0; k < rig->targets[t].count; k++) {
+                int v = rig->targets[t].vertices[k];
+                if (!own[v]) change[v] = depth_at(o, positions, v) - depths->neutral[v];
+            }
+        }
+    }
+    sn_free(own);
+    return status;
+}
+
+static sinew_status prepare_obstacles(spring_model *m, sinew_error *error) {
+    const sinew_rig *rig = m->setup.rig;
+    SN_TRY(sn_obstacles_create(m->setup.scene, rig, &m->obstacles, error));
+    m->depths = SN_NEW0(pose_depths, m->obstacles.count);
+    m->allowed = SN_NEW0(const double *, m->obstacles.count);
+    bool *used = SN_NEW0(bool, rig->target_count);
+    double *positions = SN_NEW(double, 3 * vertex_count(m));
+    sinew_status status =
+        m->depths && m->allowed && used && positions ? SINEW_OK : sn_no_memory(error);
+    enum { PARTS, ALL, NONE } rule = (int)sn_scene_choice(m->setup.scene, "pose_depth");
+    if (status == SINEW_OK && m->obstacles.count > 0) status = find_used(m, used, error);
+    for (int o = 0; status == SINEW_OK && o < m->obstacles.count; o++) {
+        bool part = m->obstacles.list[o].part >= 0;
+        if (!part && rule != ALL) continue;
+        if (rule == NONE) memset(used, 0, (size_t)rig->target_count * sizeof *used);
+        status = measure_depths(m, o, used, positions, error);
+        for (size_t v = 0; status == SINEW_OK && rule == NONE && v < vertex_count(m); v++)
+            if (isfinite(m->depths[o].neutral[v])) m->depths[o].neutral[v] = 0;
+        m->allowed[o] = m->depths[o].blend;
+    }
+    sn_free(used), sn_free(positions);
+    return status;
+}
+
+static void blend_depths(spring_model *m) {
+    for (int o = 0; o < m->obstacles.count; o++) {
+        pose_depths *depths = &m->depths[o];
+        if (!depths->neutral) continue;
+        memcpy(depths->blend, depths->neutral, vertex_count(m) * sizeof *depths->blend);
+        for (int k = 0; k < depths->count; k++) {
+            double a = m->activations[depths->targets[k]];
+            for (size_t v = 0; a != 0 && v < vertex_count(m); v++)
+                depths->blend[v] += a * depths->change[k][v];
+        }
+    }
+}
+
+/* ---- building ---- */
+
+static void destroy(void *model) {
+    spring_model *m = model;
+    if (!m) return;
+    sinew_frame_writer_abandon(m->network_writer);
+    sinew_spring_state_destroy(m->state);
+    sinew_spring_destroy(m->spring);
+    sinew_linear_destroy(m->linear);
+    for (int o = 0; m->depths && o < m->obstacles.count; o++) {
+        for (int k = 0; k < m->depths[o].count; k++) sn_free(m->depths[o].change[k]);
+        sn_free(m->depths[o].change), sn_free(m->depths[o].targets);
+        sn_free(m->depths[o].neutral), sn_free(m->depths[o].blend);
+    }
+    sn_free(m->depths), sn_free(m->allowed);
+    sn_obstacles_free(&m->obstacles);
+    for (int e = 0; m->pin_frames && e < m->pin_entries; e++)
+        sinew_frames_destroy(m->pin_frames[e]);
+    sn_free(m->pin_frames), sn_free(m->pins), sn_free(m->pin_entry), sn_free(m->pin_positions);
+    sn_free(m->pulls), sn_free(m->shape), sn_free(m->activations);
+    sn_free(m);
+}
+
+static void report_network(const spring_model *m) {
+    static const char *const boundaries[] = {"free", "static", "pinned", "anchor"};
+    const sinew_spring_summary *s = sinew_spring_describe(m->spring);
+    json_t *kinds = json_object(), *terms = json_array(), *report = m->setup.report;
+    for (int k = 0; k < SINEW_SPRING_KINDS; k++)
+        json_object_set_new(kinds, sinew_spring_kind_name(k), json_integer(s->kind_count[k]));
+    json_object_set_new(report, "network",
+                        json_pack("{s:i,s:i,s:i,s:o,s:i,s:i,s:i,s:i,s:i,s:f,s:f}", "vertices",
+                                  s->vertex_count, "surface", s->surface_count, "springs",
+                                  s->spring_count, "kinds", kinds, "tets", s->tet_count, "parts",
+                                  s->component_count, "isolated", s->isolated_count, "held",
+                                  s->fixed_count, "pose_inverted", s->pose_inverted,
+                                  "bytes_per_vertex", s->bytes_per_vertex, "seconds", s->seconds));
+    json_object_set_new(report, "interior", json_string(s->interior));
+    json_object_set_new(report, "boundary", json_string(boundaries[s->boundary]));
+    if (s->pull_stiffness > 0)
+        json_array_append_new(terms, json_pack("{s:s,s:f,s:f}", "name", "pull_to_blend", "epsilon",
+                                               sn_scene_number(m->setup.scene, "pull_to_blend"),
+                                               "stiffness", s->pull_stiffness));
+    if (s->volume_stiffness > 0)
+        json_array_append_new(terms, json_pack("{s:s,s:f,s:f}", "name", "volume", "c_v",
+                                               sn_scene_number(m->setup.scene, "volume"),
+                                               "stiffness", s->volume_stiffness));
+    json_object_set_new(report, "terms", terms);
+    if (s->note[0]) sn_report_warning(report, s->note);
+}
+
+static sinew_status build(spring_model *m, sinew_error *error) {
+    const sinew_scene *scene = m->setup.scene;
+    SN_TRY(read_pins(m, error));
+    SN_TRY(read_pulls(m, error));
+    SN_TRY(prepare_obstacles(m, error));
+    sinew_spring_options options;
+    sinew_spring_options_default(&options);
+    options.boundary = (sinew_spring_boundary)sn_scene_choice(scene, "boundary");
+    options.solver = (sinew_spring_solver)sn_scene_choice(scene, "solver");
+    options.bending = (sinew_spring_bending)sn_scene_choice(scene, "bending");
+    options.tolerance = sn_scene_number(scene, "tolerance");
+    options.max_iterations = sn_scene_integer(scene, "max_iterations");
+    options.time_limit = sn_scene_number(scene, "time_limit");
+    options.independent = sn_scene_flag(scene, "independent");
+    options.kappa[SINEW_SPRING_STRUCTURE] = sn_scene_number(scene, "stiffness_structure");
+    options.kappa[SINEW_SPRING_BENDING_KIND] = sn_scene_number(scene, "stiffness_bending");
+    options.kappa[SINEW_SPRING_INTERNAL] = sn_scene_number(scene, "stiffness_internal");
+    options.interior = sn_scene_flag(scene, "interior");
+    options.interior_points = sn_scene_flag(scene, "interior_points");
+    options.tie_distance = sn_scene_number(scene, "tie");
+    options.volume = sn_scene_number(scene, "volume");
+    options.pull_to_blend = sn_scene_number(scene, "pull_to_blend");
+    options.friction = sn_scene_number(scene, "friction");
+    options.contact_depth = sn_scene_number(scene, "contact_depth");
+    options.max_rounds = sn_scene_integer(scene, "max_rounds");
+    options.sample_edges = sn_scene_flag(scene, "sample_edges");
+    options.self_contact = sn_scene_flag(scene, "self_contact");
+    options.pins = m->pins, options.pin_count = m->pin_count;
+    double *anchor = NULL, *map = NULL;
+    int anchor_count = 0;
+    sinew_status status = sn_scene_numbers(scene, "anchor", &anchor, &anchor_count, error);
+    if (status == SINEW_OK && anchor_count != 0 && anchor_count != 12)
+        status = sn_scene_fail(scene, error, "/parameters/anchor",
+                               "an anchor has 12 numbers, not %d", anchor_count);
+    if (status == SINEW_OK && anchor_count == 12) options.anchor = anchor;
+    if (status == SINEW_OK) status = read_map(m, &map, error);
+    options.stiffness_map = map;
+    if (status == SINEW_OK)
+        status = sinew_spring_create(m->setup.rig, &options, m->setup.monitor, &m->spring, error);
+    sn_free(anchor), sn_free(map);
+    if (status == SINEW_OK) status = sinew_spring_state_create(m->spring, &m->state, error);
+    if (status == SINEW_OK) status = sinew_linear_create(m->setup.rig, &m->linear, error);
+    if (status != SINEW_OK) return status;
+    m->shape = SN_NEW(double, 3 * vertex_count(m));
+    m->activations = SN_NEW(double, m->setup.rig->target_count);
+    return m->shape && m->activations ? SINEW_OK : sn_no_memory(error);
+}
+
+static sinew_status create(const sn_model_setup *setup, void **model, sinew_error *error) {
+    spring_model *m = SN_NEW0(spring_model, 1);
+    if (!m) return sn_no_memory(error);
+    memcpy((void *)&m->setup, setup, sizeof *setup);
+    sinew_status status = build(m, error);
+    if (status != SINEW_OK) {
+        destroy(m);
+        return status;
+    }
+    report_network(m);
+    *model = m;
+    return SINEW_OK;
+}
+
+/* ---- frames ---- */
+
+/* Pins with frames follow them, the others the linear blend. */
+static const double *place_pins(spring_model *m, int index) {
+    bool given = false;
+    for (int e = 0; e < m->pin_entries; e++) given |= m->pin_frames[e] != NULL;
+    if (!given) return NULL;
+    for (int k = 0; k < m->pin_count; k++) {
+        const sinew_frames *frames = m->pin_frames[m->pin_entry[k]];
+        size_t v = (size_t)m->pins[k];
+        int at = frames && index >= frames->frame_count ? frames->frame_count - 1 : index;
+        for (size_t c = 0; c < 3; c++)
+            m->pin_positions[3 * (size_t)k + c] =
+                frames ? (double)frames->positions[3 * ((size_t)at * vertex_count(m) + v) + c]
+                       : m->shape[3 * v + c];
+    }
+    return m->pin_positions;
+}
+
+static void report_frame(const spring_model *m, int index, const sinew_spring_info *s,
+                         json_t *fields) {
+    int sliders = m->setup.rig->slider_count;
+    json_object_set_new(
+        fields, "weights",
+        sn_report_numbers(sliders, m->setup.clip->weights + (size_t)index * (size_t)sliders));
+    json_object_set_new(fields, "inner_iterations", json_integer(s->inner_iterations));
+    json_object_set_new(fields, "factorizations", json_integer(s->factorizations));
+    json_object_set_new(fields, "extrapolated", json_boolean(s->extrapolated));
+    json_object_set_new(fields, "clamped", json_integer(s->clamped));
+    json_object_set_new(fields, "new_inverted", json_integer(s->new_inverted));
+    json_object_set_new(fields, "flipped", json_integer(s->flipped));
+    if (m->obstacles.count == 0) return;
+    json_object_set_new(fields, "rounds", json_integer(s->rounds));
+    json_object_set_new(fields, "cycled", json_boolean(s->cycled));
+    json_object_set_new(fields, "depth", sn_report_number(s->depth));
+    json_object_set_new(fields, "pose_depth", sn_report_number(s->pose_depth));
+    json_object_set_new(fields, "adhesion", sn_report_number(s->adhesion));
+}
+
+static sinew_status frame(void *model, int index, double *positions, sinew_frame_info *info,
+                          json_t *fields, const sinew_monitor *monitor, sinew_error *error) {
+    spring_model *m = model;
+    const double *weights =
+        m->setup.clip->weights + (size_t)index * (size_t)m->setup.rig->slider_count;
+    sinew_linear_evaluate(m->linear, weights, m->shape);
+    sinew_rig_activations(m->setup.rig, weights, m->activations);
+    if (m->obstacles.count > 0) {
+        SN_TRY(sn_obstacles_move(&m->obstacles, m->setup.clip->times[index], m->shape, error));
+        blend_depths(m);
+    }
+    sinew_spring_frame ask = {
+        .weights = weights,
+        .index = index,
+        .pin_positions = place_pins(m, index),
+        .pull_count = m->pull_count,
+        .pulls = m->pulls,
+        .obstacle_count = m->obstacles.count,
+        .obstacles = (const sinew_obstacle *const *)m->obstacles.pointers,
+        .allowed_depth = m->allowed,
+    };
+    sinew_spring_info solved;
+    sinew_status status =
+        sinew_spring_solve(m->spring, m->state, &ask, positions, &solved, monitor, error);
+    if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
+    info->iterations = solved.iterations;
+    info->residual = solved.residual;
+    info->energy = solved.energy;
+    info->inverted = solved.inverted;
+    info->contacts = solved.contacts;
+    if (fields) report_frame(m, index, &solved, fields);
+    if (m->network_writer)
+        SN_TRY(sinew_frame_writer_add(m->network_writer, sinew_spring_network_positions(m->state),
+                                      error));
+    return status;
+}
+
+/* ---- outputs ---- */
+
+static sinew_status begin(void *model, int first, int last, sinew_error *error) {
+    spring_model *m = model;
+    char *path;
+    SN_TRY(sn_scene_output(m->setup.scene, "network_frames", &path, error));
+    if (!path) return SINEW_OK;
+    const sinew_spring_summary *s = sinew_spring_describe(m->spring);
+    sinew_mesh *points = NULL;
+    double *zeros = SN_NEW0(double, 3 * (size_t)s->vertex_count);
+    int none = 0;
+    sinew_status status =
+        zeros ? sinew_mesh_create(s->vertex_count, zeros, 0, NULL, &none, &points, error)
+              : sn_no_memory(error);
+    if (status == SINEW_OK)
+        status =
+            sinew_frame_writer_open(path, points, last - first + 1, m->setup.clip->times[first],
+                                    m->setup.clip->rate, &m->network_writer, error);
+    sinew_mesh_destroy(points);
+    sn_free(zeros), sn_free(path);
+    return status;
+}
+
+static sinew_status end(void *model, bool complete, json_t *report, sinew_error *error) {
+    (void)report;
+    spring_model *m = model;
+    sinew_status status = SINEW_OK;
+    if (m->network_writer && complete)
+        status = sinew_frame_writer_close(m->network_writer, error);
+    else
+        sinew_frame_writer_abandon(m->network_writer);
+    m->network_writer = NULL;
+    if (status != SINEW_OK || !complete) return status;
+    char *path;
+    SN_TRY(sn_scene_output(m->setup.scene, "network", &path, error));
+    if (path) status = sinew_spring_write_network(m->spring, path, error);
+    sn_free(path);
+    return status;
+}
+
+static const char *const outputs[] = {"network", "network_frames", NULL};
+static const char *const uses[] = {"obstacles", "pins", "pulls", NULL};
+
+const sn_model_kind sn_model_spring = {
+    .about = {.name = "spring",
+              .summary = "balance of springs with blended lengths: bends, leans and yields",
+              .parameter_count = sizeof parameters / sizeof *parameters,
+              .parameters = parameters},
+    .outputs = outputs,
+    .uses = uses,
+    .create = create,
+    .destroy = destroy,
+    .frame = frame,
+    .begin = begin,
+    .end = end,
+};
