@@ -3,9 +3,10 @@
  *   name     what it is                                  made to show
  *   bar      rounded bar, bent and twisted               large rotations, several turns
  *   arm      upper arm, forearm and mitten               elbow, forearm twist
- *   face     head with eyes, teeth, tongue and brows     the 52 ARKit sliders, lids and lips that
- *   face2    broad jaw, large nose, wider eyes            retargeting
- * close
+ *   hand     five digits on a palm                       fist, point, pinch: bends side by side
+ *   blob     soft creature with ears and tail            dynamic motion
+ *   face     head, eyes, teeth, tongue, brows            the 52 ARKit sliders; lids and lips close
+ *   face2    broad jaw, large nose, wider eyes           retargeting
  *
  * Lengths are metres, y is up, the front looks along +z. Surfaces are quads, outside
  * counter-clockwise. The same name and options give the same bits every time, on any number of

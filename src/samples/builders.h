@@ -17,6 +17,8 @@ static inline double sn_radians(double degrees) {
 sinew_status sn_sample_bar(int vertices, sinew_rig **rig, sinew_error *error);
 sinew_status sn_sample_face(int vertices, sinew_rig **rig, sinew_error *error);
 sinew_status sn_sample_face2(int vertices, sinew_rig **rig, sinew_error *error);
+sinew_status sn_sample_hand(int vertices, sinew_rig **rig, sinew_error *error);
+sinew_status sn_sample_blob(int vertices, sinew_rig **rig, sinew_error *error);
 sinew_status sn_sample_arm(int vertices, sinew_rig **rig, sinew_error *error);
 
 /* Faces share their vertices, sliders and clips. */

@@ -81,8 +81,9 @@ static sinew_status make_map(const sinew_mesh *mesh, sinew_marker_map **map, sin
             char name[64];
             const char *ending = places[i].x == 0 ? "" : side ? "Right" : "Left";
             snprintf(name, sizeof name, "%s%s", places[i].name, ending);
-            (*map)->vertices[marker] =
-                seen_vertex(mesh, skin, side ? -places[i].x : places[i].x, places[i].y);
+            int vertex = seen_vertex(mesh, skin, side ? -places[i].x : places[i].x, places[i].y);
+            skin[vertex] = false; /* one marker each, on coarse faces too */
+            (*map)->vertices[marker] = vertex;
             (*map)->triangles[marker] = -1;
             status = sinew_marker_map_set_name(*map, marker++, name, error);
         }

@@ -46,7 +46,7 @@ static void face_talks_blinks_and_raises_its_brows_for_ten_seconds(void **state)
 static void markers_sit_on_the_clip(void **state) {
     (void)state;
     sinew_error error;
-    sinew_sample_options coarse = {.vertices = 5000};
+    sinew_sample_options coarse = {.vertices = 1500};
     for (int second = 0; second < 2; second++) {
         const char *name = second ? "face2" : "face";
         sinew_markers *markers = NULL;
