@@ -41,6 +41,7 @@ sinew_status sn_table_read_names(sn_table *table, sn_text *text) {
                                 (int)(length < 40 ? length : 40), cell);
         if (sn_names_add(&table->names, cell, length) < 0) return sn_no_memory(text->error);
     }
+    if (table->names.count == 0) return sn_text_fail(text, "has no columns beside the time");
     sn_text_next_line(text);
     return SINEW_OK;
 }
