@@ -69,6 +69,7 @@ static const sinew_parameter parameters[] = {
            "of a shell"),
     {"cells", SINEW_PARAMETER_INTEGER, SINEW_MODAL_CELLS_DEFAULT, 4, 400, NULL, "",
      "of a cage along the diagonal"},
+    FLAG("fast", 0, "frames in single precision"),
     FLAG("fine_inside", 1, "points inside for better modes"),
     {"stiffness_map", SINEW_PARAMETER_FILE, 0, 0, 0, NULL, "",
      "painted stiffness: CSV vertex,value"},
@@ -91,6 +92,7 @@ static sinew_status read_options(const sn_model_setup *setup, sinew_modal_option
     options->thickness = sn_scene_number(scene, "thickness");
     options->cells = sn_scene_integer(scene, "cells");
     options->fine_inside = sn_scene_flag(scene, "fine_inside");
+    options->fast = sn_scene_flag(scene, "fast");
     options->cache = setup->cache;
     const char *painted = sn_scene_string(scene, "stiffness_map");
     if (painted) {

@@ -704,13 +704,21 @@ void sn_rotation_strain_rebuild(const sn_rotation_strain *structure, sn_rotation
     }
     sn_cholesky_solve(structure->laplacian, work->solve, 3, work->right, work->right);
 
-    double *offsets = work->forces; /* free again; holds at least three doubles per component */
-    sn_rotation_strain_centres(structure, work->right, offsets);
-    for (int k = 0; k < 3 * structure->component_count; k++) offsets[k] = centres[k] - offsets[k];
 #pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
+        if (structure->vertex_component[i] >= 0) sn_put(positions, i, sn_at(work->right, i));
+    /* The forces are free again, and hold at least three doubles per component. */
+    sn_rotation_strain_place(structure, centres, work->forces, positions);
+}
+
+void sn_rotation_strain_place(const sn_rotation_strain *structure, const double *centres,
+                              double *scratch, double *positions) {
+    sn_rotation_strain_centres(structure, positions, scratch);
+    for (int k = 0; k < 3 * structure->component_count; k++) scratch[k] = centres[k] - scratch[k];
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+    for (int i = 0; i < structure->vertex_count; i++) {
         int component = structure->vertex_component[i];
         if (component < 0) continue;
-        sn_put(positions, i, sn_add(sn_at(work->right, i), sn_at(offsets, component)));
+        sn_put(positions, i, sn_add(sn_at(positions, i), sn_at(scratch, component)));
     }
 }

@@ -84,6 +84,11 @@ void sn_rotation_strain_rebuild(const sn_rotation_strain *structure, sn_rotation
                                 const double *coordinates, const double *centres,
                                 double *positions);
 
+/* Moves each component so that its centre is where it is asked to be. scratch[3 *
+ * component_count]. */
+void sn_rotation_strain_place(const sn_rotation_strain *structure, const double *centres,
+                              double *scratch, double *positions);
+
 /* The target gradient of one element's coordinates: exp(w) exp(q) (Y + S). */
 sn_mat3 sn_rotation_strain_compose(const double *coordinates, const double *rest_stretch);
 

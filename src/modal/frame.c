@@ -22,6 +22,8 @@ sinew_status sinew_modal_state_create(const sinew_modal *modal, sinew_modal_stat
         result->tracks && result->displacement && result->coordinates && result->positions
             ? sn_rotation_strain_work_create(body->rs, &result->work, error)
             : sn_no_memory(error);
+    if (status == SINEW_OK && modal->fast)
+        status = sn_fast_state_create(body, modal->modes, modal->fast, &result->fast, error);
     if (status != SINEW_OK) {
         sinew_modal_state_destroy(result);
         return status;
@@ -33,6 +35,7 @@ sinew_status sinew_modal_state_create(const sinew_modal *modal, sinew_modal_stat
 void sinew_modal_state_destroy(sinew_modal_state *state) {
     if (!state) return;
     sn_rotation_strain_work_destroy(state->work);
+    sn_fast_state_destroy(state->fast);
     sn_free(state->tracks);
     sn_free(state->displacement);
     sn_free(state->coordinates);
@@ -40,8 +43,9 @@ void sinew_modal_state_destroy(sinew_modal_state *state) {
     sn_free(state);
 }
 
-void sn_frame_coordinates(const sinew_modal *modal, sinew_modal_state *state, const double *weights,
-                          const sn_residual_sum *residual) {
+/* Coordinates of weights and residuals into state->coordinates. */
+static void set_coordinates(const sinew_modal *modal, sinew_modal_state *state,
+                            const double *weights, const sn_residual_sum *residual) {
     size_t size = (size_t)SN_RS_SIZE * modal->body->rs->element_count;
     double *coordinates = state->coordinates;
 #pragma omp parallel for num_threads(sn_threads()) schedule(static)
@@ -55,11 +59,21 @@ void sn_frame_coordinates(const sinew_modal *modal, sinew_modal_state *state, co
     sn_field_add(modal->body->rs, state->displacement, coordinates);
 }
 
-void sn_frame_shape(const sinew_modal *modal, sinew_modal_state *state, const double *turns,
-                    const double *centres, const sn_residual_sum *residual, double *positions) {
+void sn_frame_shape(const sinew_modal *modal, sinew_modal_state *state,
+                    const sn_residual_sum *residual, double *positions) {
     const sn_body *body = modal->body;
-    sn_rotation_strain_rebuild(body->rs, state->work, state->coordinates, centres,
-                               state->positions);
+    const double *weights = state->tracks, *turns = weights + modal->modes->column_count;
+    const double *centres = turns + 3 * body->rs->component_count;
+    if (state->fast) {
+        sn_fast_rebuild(body, modal->modes, modal->fast, state->fast, weights, residual, centres,
+                        state->positions);
+        /* Leftovers of a cage turn with its tets. */
+        if (body->cage) set_coordinates(modal, state, weights, residual);
+    } else {
+        set_coordinates(modal, state, weights, residual);
+        sn_rotation_strain_rebuild(body->rs, state->work, state->coordinates, centres,
+                                   state->positions);
+    }
     sn_rotation_strain_turn(body->rs, centres, turns, 1, state->positions);
     sn_body_drop(body, state->positions, positions);
     for (int k = 0; k < residual->count; k++)
@@ -72,13 +86,9 @@ void sn_frame_shape(const sinew_modal *modal, sinew_modal_state *state, const do
 void sinew_modal_frame(const sinew_modal_motion *motion, sinew_modal_state *state, double time,
                        double *positions) {
     if (!motion || !state || !positions || !isfinite(time)) return;
-    const sinew_modal *modal = motion->modal;
-    int parts = 3 * modal->body->rs->component_count;
     sn_motion_tracks(motion, time, state->tracks);
     sn_residual_sum residual = sn_motion_residual(motion, time);
-    sn_frame_coordinates(modal, state, state->tracks, &residual);
-    const double *turns = state->tracks + motion->column_count, *centres = turns + parts;
-    sn_frame_shape(modal, state, turns, centres, &residual, positions);
+    sn_frame_shape(motion->modal, state, &residual, positions);
 }
 
 sinew_status sinew_modal_frame_mixed(const sinew_modal_motion *motion, sinew_modal_state *state,
@@ -87,7 +97,6 @@ sinew_status sinew_modal_frame_mixed(const sinew_modal_motion *motion, sinew_mod
     SN_REQUIRE(motion && state && given && positions && isfinite(time), error);
     if (!isfinite(share)) return sn_fail(error, SINEW_BAD_INPUT, "the share is not finite");
     const sinew_modal *modal = motion->modal;
-    int parts = 3 * modal->body->rs->component_count;
     sn_pose pose;
     SN_TRY(sn_pose_read(modal, given, NULL, &pose, error));
     sn_motion_tracks(motion, time, state->tracks);
@@ -97,9 +106,7 @@ sinew_status sinew_modal_frame_mixed(const sinew_modal_motion *motion, sinew_mod
     for (int k = 0; k < residual.count; k++) residual.weights[k] *= share;
     sn_residual_sum both = residual;
     both.poses[both.count] = &pose, both.weights[both.count++] = 1 - share;
-    sn_frame_coordinates(modal, state, state->tracks, &both);
-    const double *turns = state->tracks + motion->column_count, *centres = turns + parts;
-    sn_frame_shape(modal, state, turns, centres, &both, positions);
+    sn_frame_shape(modal, state, &both, positions);
     sn_pose_free(&pose);
     return SINEW_OK;
 }

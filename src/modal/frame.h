@@ -2,6 +2,7 @@
 #ifndef SN_MODAL_FRAME_H
 #define SN_MODAL_FRAME_H
 
+#include "modal/fast.h"
 #include "modal/motion.h"
 
 struct sinew_modal_state {
@@ -10,14 +11,12 @@ struct sinew_modal_state {
     double *displacement; /* 3 per body vertex */
     double *coordinates;  /* SN_RS_SIZE per element */
     double *positions;    /* 3 per body vertex: the last frame's body */
+    sn_fast_state *fast;  /* NULL: double precision */
 };
 
-/* Coordinates of `columns` weights and residuals into state->coordinates. */
-void sn_frame_coordinates(const sinew_modal *modal, sinew_modal_state *state, const double *weights,
-                          const sn_residual_sum *residual);
-/* state->coordinates, with centres and turns, to state->positions and to the artist's vertices;
- * leftovers of the residual's poses are added. */
-void sn_frame_shape(const sinew_modal *modal, sinew_modal_state *state, const double *turns,
-                    const double *centres, const sn_residual_sum *residual, double *positions);
+/* state->tracks and residuals to state->positions and to the artist's vertices, leftovers of the
+ * residual's poses added. */
+void sn_frame_shape(const sinew_modal *modal, sinew_modal_state *state,
+                    const sn_residual_sum *residual, double *positions);
 
 #endif

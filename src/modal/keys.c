@@ -175,6 +175,7 @@ static sinew_status build(sinew_modal_motion *motion, const sinew_modal_keys *ke
         SN_TRY(read_key(modal, keys->inner_positions[i], "inner key", i, monitor, &motion->inner[i],
                         error));
         make_relative(motion, i);
+        SN_TRY(sn_pose_pack(modal, &motion->inner[i], error));
     }
     SN_TRY(sinew_modal_motion_update(motion, knobs, error));
     return correct_leftovers(motion, keys, error);

@@ -176,7 +176,10 @@ static sinew_status find_modes(sinew_modal *modal, const sinew_modal_options *op
     return status;
 }
 
-static sinew_status finish(sinew_status status, sinew_modal *made, sinew_modal **modal) {
+static sinew_status finish(sinew_status status, const sinew_modal_options *options,
+                           sinew_modal *made, sinew_modal **modal, sinew_error *error) {
+    if (status == SINEW_OK && options->fast)
+        status = sn_fast_create(made->body, made->modes, &made->fast, error);
     if (status != SINEW_OK)
         sinew_modal_destroy(made);
     else
@@ -197,7 +200,7 @@ sinew_status sinew_modal_create(const sinew_mesh *mesh, const sinew_modal_option
     if (!made) return sn_no_memory(error);
     sinew_status status = sn_body_create(mesh, options, monitor, &made->body, error);
     if (status == SINEW_OK) status = find_modes(made, options, false, monitor, error);
-    return finish(status, made, modal);
+    return finish(status, options, made, modal, error);
 }
 
 sinew_status sinew_modal_create_tets(const sinew_tets *tets, const sinew_modal_options *options,
@@ -213,13 +216,14 @@ sinew_status sinew_modal_create_tets(const sinew_tets *tets, const sinew_modal_o
     if (!made) return sn_no_memory(error);
     sinew_status status = sn_body_create_tets(tets, &made->body, error);
     if (status == SINEW_OK) status = find_modes(made, options, true, monitor, error);
-    return finish(status, made, modal);
+    return finish(status, options, made, modal, error);
 }
 
 void sinew_modal_destroy(sinew_modal *modal) {
     if (!modal) return;
     sn_body_destroy(modal->body);
     sn_modes_destroy(modal->modes);
+    sn_fast_destroy(modal->fast);
     sn_free(modal);
 }
 
@@ -251,11 +255,12 @@ sinew_status sinew_modal_shape(const sinew_modal *modal, int mode, double amount
     for (int i = 0; i < body->vertex_count; i++) most = fmax(most, sn_length(sn_at(shape, i)));
     for (int i = 0; i < modal->modes->column_count; i++) state->tracks[i] = 0;
     state->tracks[mode] = most > 0 ? amount * body->diagonal / most : 0;
+    int parts = 3 * body->rs->component_count;
     double *turns = state->tracks + modal->modes->column_count;
-    for (int i = 0; i < 3 * body->rs->component_count; i++) turns[i] = 0;
+    memset(turns, 0, (size_t)parts * sizeof *turns);
+    memcpy(turns + parts, body->rest_centres, (size_t)parts * sizeof *turns);
     sn_residual_sum none = {.count = 0};
-    sn_frame_coordinates(modal, state, state->tracks, &none);
-    sn_frame_shape(modal, state, turns, body->rest_centres, &none, positions);
+    sn_frame_shape(modal, state, &none, positions);
     sinew_modal_state_destroy(state);
     return SINEW_OK;
 }

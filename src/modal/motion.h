@@ -10,6 +10,7 @@
 struct sinew_modal {
     sn_body *body;
     sn_modes *modes;
+    struct sn_fast *fast; /* frames in single precision; NULL: double */
     double seconds;
     bool from_cache;
 };
@@ -21,6 +22,7 @@ typedef struct sn_pose {
     double *tracks;   /* weights of the columns, then turns and centres, 3 per component each */
     double *residual; /* SN_RS_SIZE per element */
     double *leftover; /* 3 per artist's vertex, in the frame of its host element; NULL: none yet */
+    float *packed;    /* the residual in the layout of modal/fast.h; NULL: none */
     double *rates;    /* prescribed d/dt of the tracks; NULL: none */
     double captured;  /* share of the coordinates that the columns express */
     int inverted;

@@ -143,7 +143,7 @@ static void fit_offset(sn_oscillator *o, double lambda, double zeta, sn_fit_weig
     double size = fmax(fabs(from), fabs(to));
     if (!(size > 0)) return;
     fit_problem p = {from / size, to / size, T, copysign(sqrt(fabs(d)), d) * T, zeta, weights};
-    enum { STEPS = 200, FEWER = 8 };
+    enum { STEPS = 64, FEWER = 3 };
     double best_x = p.x, best_zeta = zeta, best = cost(&p, p.x, zeta);
     for (int j = 0; j <= FEWER; j++) /* less damping: what tames a growing exponential */
         for (int i = 0; i <= STEPS; i++) {

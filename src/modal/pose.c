@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "modal/fast.h"
 #include "modal/field.h"
 #include "sinew/cage.h"
 
@@ -11,6 +12,7 @@ void sn_pose_free(sn_pose *pose) {
     sn_free(pose->tracks);
     sn_free(pose->residual);
     sn_free(pose->leftover);
+    sn_free_aligned(pose->packed);
     sn_free(pose->rates);
     memset(pose, 0, sizeof *pose);
 }
@@ -70,6 +72,13 @@ static sinew_status read_body(const sinew_modal *modal, double *shape, sn_pose *
     return SINEW_OK;
 }
 
+sinew_status sn_pose_pack(const sinew_modal *modal, sn_pose *pose, sinew_error *error) {
+    if (!modal->fast) return SINEW_OK;
+    sn_free_aligned(pose->packed);
+    pose->packed = sn_fast_residual(modal->fast, modal->body->rs->element_count, pose->residual);
+    return pose->packed ? SINEW_OK : sn_no_memory(error);
+}
+
 sinew_status sn_pose_read(const sinew_modal *modal, const double *positions,
                           const sinew_monitor *monitor, sn_pose *pose, sinew_error *error) {
     const sn_body *body = modal->body;
@@ -85,6 +94,7 @@ sinew_status sn_pose_read(const sinew_modal *modal, const double *positions,
         status = sn_body_lift(body, positions, monitor, shape, &pose->leftover, error);
     if (status == SINEW_OK) status = read_body(modal, shape, pose, error);
     sn_free(shape);
+    if (status == SINEW_OK) status = sn_pose_pack(modal, pose, error);
     if (status != SINEW_OK) sn_pose_free(pose);
     return status;
 }

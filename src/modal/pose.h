@@ -13,6 +13,8 @@ static inline int sn_track_count(const sinew_modal *modal) {
 sinew_status sn_pose_read(const sinew_modal *modal, const double *positions,
                           const sinew_monitor *monitor, sn_pose *pose, sinew_error *error);
 void sn_pose_free(sn_pose *pose);
+/* Packs the residual anew after it was changed. */
+sinew_status sn_pose_pack(const sinew_modal *modal, sn_pose *pose, sinew_error *error);
 
 /* positions += leftovers of the residual's poses, each turned with its host element. */
 void sn_add_leftovers(const sn_body *body, const sn_residual_sum *residual,

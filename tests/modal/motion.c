@@ -384,6 +384,32 @@ static void threads_give_the_same_bits(void **state) {
     free(results[0]), free(results[1]);
 }
 
+/* Single precision: the same frames to 1e-5 of the diagonal, the keys themselves exact. */
+static void fast_frames_agree_and_meet_the_keys(void **state) {
+    (void)state;
+    sinew_error error;
+    scene s = make_scene(25, 3, 30), quick = make_scene(25, 3, 30);
+    sinew_modal_destroy(quick.modal), sinew_modal_state_destroy(quick.state);
+    sinew_modal_options options = sinew_modal_default_options();
+    options.modes = 30, options.fast = true;
+    assert_ok(sinew_modal_create_tets(quick.bar, &options, NULL, &quick.modal, &error));
+    assert_ok(sinew_modal_state_create(quick.modal, &quick.state, &error));
+    for (int pose = 0; pose < 2; pose++) {
+        if (pose == 0) test_bend(s.bar, LENGTH, 2.5, s.poses[1]);
+        if (pose == 1) test_twist(s.bar, LENGTH, 3, s.poses[1]);
+        memcpy(quick.poses[1], s.poses[1], sizeof(double) * 3 * (size_t)s.bar->vertex_count);
+        sinew_modal_motion *exact = motion_of(&s, NULL), *fast = motion_of(&quick, NULL);
+        assert_keys_met(&quick, fast);
+        for (int k = 0; k <= 30; k++) {
+            sinew_modal_frame(exact, s.state, k / 20.0, s.frame);
+            sinew_modal_frame(fast, quick.state, k / 20.0, quick.frame);
+            assert_below(distance(&s, s.frame, quick.frame), 1e-5);
+        }
+        sinew_modal_motion_destroy(exact), sinew_modal_motion_destroy(fast);
+    }
+    free_scene(&s), free_scene(&quick);
+}
+
 static void expect_bad(const scene *s, const sinew_modal_keys *keys, const char *word) {
     sinew_error error;
     sinew_modal_motion *motion;
@@ -535,6 +561,7 @@ int test_motion(void) {
         cmocka_unit_test(falling_parts_follow_a_parabola),
         cmocka_unit_test(curves_over_modes_pass_their_points_without_overshoot),
         cmocka_unit_test(threads_give_the_same_bits),
+        cmocka_unit_test(fast_frames_agree_and_meet_the_keys),
         cmocka_unit_test(bad_keys_and_knobs_are_refused_with_a_reason),
         cmocka_unit_test(bad_bodies_are_refused_with_a_reason),
         cmocka_unit_test(modes_come_back_from_the_cache_bit_by_bit),
