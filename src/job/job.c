@@ -335,6 +335,26 @@ static sinew_status run_frames(sinew_job *job, int first, int last, outputs *out
     return status;
 }
 
+/* Frames of the range's first run that lie before the range; see run_length in job/model.h. */
+static sinew_status warm_up(sinew_job *job, int first, const sinew_monitor *monitor,
+                            sinew_error *error) {
+    int length = job->kind->run_length, start = length > 0 ? first - first % length : first;
+    if (start == first) return SINEW_OK;
+    double *positions = SN_NEW(double, 3 * (size_t)job->rig->neutral->vertex_count);
+    if (!positions) return sn_no_memory(error);
+    sinew_status status = SINEW_OK;
+    for (int k = start; status == SINEW_OK && k < first; k++) {
+        sn_progress(monitor, (double)(k - start) / (first - start), "frames before the range");
+        sinew_frame_info info;
+        status = sn_cancelled(monitor)
+                     ? sn_fail(error, SINEW_CANCELLED, "cancelled before frame %d", first)
+                     : compute(job, k, positions, &info, NULL, monitor, error);
+        if (status == SINEW_NOT_CONVERGED) status = SINEW_OK;
+    }
+    sn_free(positions);
+    return status;
+}
+
 /* The weights as they drove the frames. */
 static sinew_status write_curves(const sinew_job *job, int first, int last, sinew_error *error) {
     char *path;
@@ -393,9 +413,9 @@ sinew_status sinew_job_run(sinew_job *job, int first, int last, const sinew_moni
     outputs out;
     totals sum = {0};
     SN_TRY(open_outputs(job, first, last, &out, error));
-    sinew_status status = SINEW_OK;
+    sinew_status status = warm_up(job, first, monitor, error);
     bool begun = false;
-    if (job->kind->begin) {
+    if (status == SINEW_OK && job->kind->begin) {
         status = job->kind->begin(job->model, first, last, error);
         begun = status == SINEW_OK;
     }

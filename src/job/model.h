@@ -40,6 +40,12 @@ typedef struct sn_model_kind {
     /* Poses, keys or markers drive it: the scene need not give weights, curves or steps. */
     bool needs_no_weights;
 
+    /* Frames are best computed in runs of this many, each from the one before; a run starts at the
+     * multiples. A range of a clip then begins at the start of its run, so that its frames are the
+     * same bits as in the whole clip. 0: frames know nothing of each other; INT_MAX: all of them
+     * are one run. */
+    int run_length;
+
     sinew_status (*create)(const sn_model_setup *setup, void **model, sinew_error *error);
     void (*destroy)(void *model);
 

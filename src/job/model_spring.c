@@ -10,6 +10,7 @@
 #include "sinew/io.h"
 #include "sinew/selection.h"
 #include "sinew/spring.h"
+#include "spring/structure.h"
 
 #define NUMBER(name, fallback, low, high, unit, help)                                              \
     { name, SINEW_PARAMETER_NUMBER, fallback, low, high, NULL, unit, help }
@@ -516,6 +517,7 @@ const sn_model_kind sn_model_spring = {
               .parameters = parameters},
     .outputs = outputs,
     .uses = uses,
+    .run_length = SN_HISTORY_RUN,
     .create = create,
     .destroy = destroy,
     .frame = frame,
