@@ -2,7 +2,7 @@
  *
  * A plain target is a BlendShape; in-betweens of its slider are its inbetweens. A combination
  * becomes a BlendShape of its own, with its rule in customData: USD knows no correctives. Names
- * become identifiers; the name that the artist gave stands in displayName where it differs. */
+ * become identifiers; the name that the artist gave stands in customData. */
 #include <math.h>
 #include <stdio.h>
 
@@ -19,6 +19,13 @@ static void add_quoted(sn_buffer *out, const char *text) {
         sn_buffer_char(out, (unsigned char)*c < 0x20 ? ' ' : *c);
     }
     sn_buffer_char(out, '"');
+}
+
+/* customData = { string name = "..." } on the lines of a prim's metadata. */
+static void add_name(sn_buffer *out, const char *indent, const char *name) {
+    sn_buffer_print(out, "%scustomData = {\n%s    string name = ", indent, indent);
+    add_quoted(out, name);
+    sn_buffer_print(out, "\n%s}\n", indent);
 }
 
 /* Letters, digits and underscores, not a digit first; different from all before. */
@@ -114,10 +121,9 @@ static void add_topology(sn_buffer *out, const char *indent, const sinew_mesh *m
 static bool add_parts(sn_buffer *out, const sinew_mesh *mesh, sn_names *names) {
     for (int p = 0; p < mesh->part_count; p++) {
         if (!add_identifier(names, mesh->part_names[p])) return false;
-        sn_buffer_print(out, "\n        def GeomSubset \"%s\" (\n            displayName = ",
-                        names->names[names->count - 1]);
-        add_quoted(out, mesh->part_names[p]);
-        sn_buffer_text(out, "\n        )\n        {\n"
+        sn_buffer_print(out, "\n        def GeomSubset \"%s\" (\n", names->names[names->count - 1]);
+        add_name(out, "            ", mesh->part_names[p]);
+        sn_buffer_text(out, "        )\n        {\n"
                             "            uniform token elementType = \"face\"\n"
                             "            uniform token familyName = \"part\"\n"
                             "            int[] indices = [");
@@ -208,19 +214,22 @@ static bool add_shape(sn_buffer *out, const sinew_rig *rig, const sinew_target *
     int *list = union_of_moved(rig, target, &count);
     if (!list) return false;
     sn_buffer_print(out,
-                    "\n        def BlendShape \"%s\" (\n            displayName = ", identifier);
+                    "\n        def BlendShape \"%s\" (\n            customData = {\n"
+                    "                string name = ",
+                    identifier);
     add_quoted(out, target->name);
     if (target->kind == SINEW_TARGET_COMBINATION) {
         sn_buffer_print(out,
-                        "\n            customData = {\n                string combine = \"%s\"\n"
+                        "\n                string combine = \"%s\"\n"
                         "                string[] drivers = [",
                         rule_name(target));
         for (int i = 0; i < target->driver_count; i++) {
             if (i) sn_buffer_text(out, ", ");
             add_quoted(out, rig->sliders[target->drivers[i]].name);
         }
-        sn_buffer_text(out, "]\n            }");
+        sn_buffer_char(out, ']');
     }
+    sn_buffer_text(out, "\n            }");
     sn_buffer_text(out, "\n        )\n        {\n            uniform vector3f[] offsets = ");
     add_offsets(out, target, count, list);
     sn_buffer_text(out, "\n            uniform int[] pointIndices = ");
@@ -241,16 +250,18 @@ static void add_shape_list(sn_buffer *out, const sn_names *names, const char *pr
     sn_buffer_char(out, ']');
 }
 
+/* Shapes and parts are children of one mesh: `parts` starts with the names of the shapes. */
 static bool add_rig(const sinew_rig *rig, sn_buffer *out, sn_names *shapes, sn_names *parts) {
     const sinew_mesh *mesh = rig->neutral;
     bool good = true;
     for (int t = 0; good && t < rig->target_count; t++)
         if (rig->targets[t].kind != SINEW_TARGET_INBETWEEN)
-            good = add_identifier(shapes, rig->targets[t].name);
+            good = add_identifier(shapes, rig->targets[t].name) &&
+                   add_identifier(parts, shapes->names[shapes->count - 1]);
     sn_buffer_text(out, "#usda 1.0\n(\n    defaultPrim = \"Rig\"\n    upAxis = \"Y\"\n)\n\n"
-                        "def SkelRoot \"Rig\" (\n    displayName = ");
-    add_quoted(out, mesh_name(mesh));
-    sn_buffer_text(out, "\n)\n{\n    def Mesh \"Mesh\" (\n"
+                        "def SkelRoot \"Rig\" (\n");
+    add_name(out, "    ", mesh_name(mesh));
+    sn_buffer_text(out, ")\n{\n    def Mesh \"Mesh\" (\n"
                         "        prepend apiSchemas = [\"SkelBindingAPI\"]\n    )\n    {\n");
     add_topology(out, "        ", mesh);
     sn_buffer_text(out, "        point3f[] points = ");
@@ -279,20 +290,12 @@ static bool add_rig(const sinew_rig *rig, sn_buffer *out, sn_names *shapes, sn_n
     return good;
 }
 
-static sinew_status write_rig(const sinew_rig *rig, sn_buffer *out, sinew_error *error) {
-    sn_names shapes = {0}, parts = {0};
-    bool good = add_rig(rig, out, &shapes, &parts);
-    sn_names_release(&shapes);
-    sn_names_release(&parts);
-    return good ? SINEW_OK : sn_no_memory(error);
-}
-
 /* --- meshes and frames ------------------------------------------------------------------------ */
 
 static void add_mesh_head(sn_buffer *out, const sinew_mesh *mesh) {
-    sn_buffer_text(out, "def Mesh \"Mesh\" (\n    displayName = ");
-    add_quoted(out, mesh_name(mesh));
-    sn_buffer_text(out, "\n)\n{\n");
+    sn_buffer_text(out, "def Mesh \"Mesh\" (\n");
+    add_name(out, "    ", mesh_name(mesh));
+    sn_buffer_text(out, ")\n{\n");
     add_topology(out, "    ", mesh);
 }
 
@@ -307,6 +310,15 @@ static sinew_status write_mesh(const sinew_mesh *mesh, sn_buffer *out, sinew_err
     sn_buffer_char(out, '\n');
     bool good = add_parts(out, mesh, &parts);
     sn_buffer_text(out, "}\n");
+    sn_names_release(&parts);
+    return good ? SINEW_OK : sn_no_memory(error);
+}
+
+static sinew_status write_rig(const sinew_rig *rig, sn_buffer *out, sinew_error *error) {
+    if (rig->target_count == 0) return write_mesh(rig->neutral, out, error);
+    sn_names shapes = {0}, parts = {0};
+    bool good = add_rig(rig, out, &shapes, &parts);
+    sn_names_release(&shapes);
     sn_names_release(&parts);
     return good ? SINEW_OK : sn_no_memory(error);
 }

@@ -228,7 +228,7 @@ static void usda_holds_blend_shapes_with_inbetweens(void **state) {
     assert_non_null(strstr(text, "def SkelRoot \"Rig\""));
     assert_non_null(strstr(text, "skel:blendShapes = [\"smile__L_\", \"smile_L\", \"fix\"]"));
     assert_non_null(strstr(text, "</Rig/Mesh/smile_L>"));
-    assert_non_null(strstr(text, "displayName = \"smile \\\"L\\\"\""));
+    assert_non_null(strstr(text, "string name = \"smile \\\"L\\\"\""));
     /* one list of points for the shape and its in-between */
     assert_non_null(strstr(text, "offsets = [(0, 0, 0), (0, 0.25, 0)]"));
     assert_non_null(strstr(text, "pointIndices = [1, 3]"));

@@ -258,6 +258,63 @@ static void surprises_are_warnings(void **state) {
     }
 }
 
+typedef struct counting {
+    long left;
+} counting;
+
+static void *limited_resize(void *block, size_t bytes, void *user) {
+    counting *c = user;
+    return c->left-- > 0 ? realloc(block, bytes) : NULL;
+}
+static void plain_release(void *block, void *user) {
+    (void)user;
+    free(block);
+}
+
+/* A small rig from files, made and run with one allocation failing: "no memory", nothing left. */
+static sinew_status run_small_job(void) {
+    sinew_scene *scene = NULL;
+    sinew_job *job = NULL;
+    sinew_status status = sinew_scene_parse(
+        "{\"sinew\": 1, \"rig\": {\"files\": [\"small.obj\", \"moved.obj\"]}, \"steps\": 2, "
+        "\"outputs\": {\"frames\": [\"memory.pc2\"], \"curves\": \"memory.csv\"}}",
+        "s.json", test_folder(), &scene, &error);
+    if (status == SINEW_OK) status = sinew_job_create(scene, NULL, &job, &error);
+    if (status == SINEW_OK) status = sinew_job_run(job, 0, -1, NULL, &error);
+    sinew_job_destroy(job);
+    sinew_scene_destroy(scene);
+    return status;
+}
+
+static void every_failing_allocation_is_reported_and_leaves_nothing(void **state) {
+    (void)state;
+    const char *texts[] = {"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n",
+                           "v 0 0 0\nv 1 0 1\nv 0 1 0\nf 1 2 3\n"};
+    const char *names[] = {"small.obj", "moved.obj"};
+    for (int i = 0; i < 2; i++) {
+        char *path = file_in_folder(names[i]);
+        assert_ok(sn_file_write(path, texts[i], strlen(texts[i]), &error));
+        sn_free(path);
+    }
+    setenv("SINEW_CACHE", "off", 1);
+    counting count = {0};
+    sinew_allocator allocator = {limited_resize, plain_release, &count};
+    sinew_status status = SINEW_NO_MEMORY;
+    long limit = 0;
+    for (; status != SINEW_OK && limit < 5000; limit++) {
+        sinew_set_allocator(&allocator);
+        count.left = limit;
+        status = run_small_job();
+        sinew_set_allocator(NULL);
+        if (status != SINEW_OK) {
+            assert_int_equal(status, SINEW_NO_MEMORY);
+            assert_false(folder_holds(".part"));
+        }
+    }
+    assert_int_equal(status, SINEW_OK);
+    assert_true(limit > 50);
+}
+
 int test_jobs(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_stand_at_k_over_fps_with_the_last_at_the_end),
@@ -270,6 +327,7 @@ int test_jobs(void) {
         cmocka_unit_test(a_single_shape_may_be_a_mesh),
         cmocka_unit_test(the_report_has_the_fixed_fields),
         cmocka_unit_test(surprises_are_warnings),
+        cmocka_unit_test(every_failing_allocation_is_reported_and_leaves_nothing),
     };
     return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);
 }
