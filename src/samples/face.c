@@ -25,12 +25,15 @@ double sn_face_mouth_line(double x) {
     return -6.40 + 0.08 * t * t;
 }
 
+/* Lids of the coarsest face cut its corners; its eyeballs make room. */
+static const double COARSE_EYE = 0.86;
+
 /* The smoothed cage is not quite round: back to the sphere, with the cornea standing out. */
-static sn_vec3 round_eye(sn_vec3 p) {
+static sn_vec3 round_eye(sn_vec3 p, double scale) {
     sn_vec3 d = sn_normalize(sn_sub(p, SN_EYE));
     double angle = acos(fmin(1, fmax(-1, d.z))) / sn_radians(30);
     double bulge = angle < 1 ? (1 - angle * angle) * (1 - angle * angle) : 0;
-    return sn_add_scaled(SN_EYE, SN_EYE_RADIUS + SN_EYE_CORNEA * bulge, d);
+    return sn_add_scaled(SN_EYE, scale * (SN_EYE_RADIUS + SN_EYE_CORNEA * bulge), d);
 }
 
 /* The cage lets the lips cross a little; where they would, they lie against each other. */
@@ -54,11 +57,11 @@ static sn_vec3 lay_lid(sn_vec3 p, double ring) {
     return sn_add_scaled(SN_EYE, (1 + t * (wanted / radius - 1)), d);
 }
 
-static void finish_left_vertex(sn_face *face, int v) {
+static void finish_left_vertex(sn_face *face, int v, int cells) {
     double *values = face->fine.values + (size_t)v * SN_FACE_CHANNELS;
     sn_vec3 p = sn_v3(values[0], values[1], values[2]);
     if (face->part[v] == SN_PART_EYE_LEFT)
-        p = round_eye(p);
+        p = round_eye(p, cells > 1 ? 1 : COARSE_EYE);
     else if (face->part[v] == SN_PART_SKIN && values[SN_FACE_LIP] > 0.3)
         p.y = close_lip(p, values);
     else if (face->part[v] == SN_PART_SKIN && values[SN_FACE_LID_RING] > SN_LID_FOLD)
@@ -90,27 +93,40 @@ static void find_rims(sn_face *face) {
 }
 
 /* Height of the skin under a brow: mean of the vertices about it, weighted by a Gaussian that is
- * wider than their distance. */
-static double skin_below(const sn_face *face, sn_vec3 p, double width) {
+ * wider than their distance. nearby: x, y, z and weight of the skin of the brow's region. */
+static double skin_below(int count, const double *nearby, double x, double y, double width) {
     double sum = 0, weights = 1e-30;
-    for (int v = 0; v < face->fine.vertex_count; v++) {
-        const double *values = face->fine.values + (size_t)v * SN_FACE_CHANNELS;
-        double x = (values[0] - p.x) / width, y = (values[1] - p.y) / width, d = x * x + y * y;
-        if (d > 9 || values[2] < 3 || face->part[v] != SN_PART_SKIN) continue;
-        double w = exp(-0.5 * d) * (1 - fmin(1, values[SN_FACE_LID_RING]));
-        sum += w * values[2];
+    for (int i = 0; i < count; i++) {
+        const double *q = nearby + 4 * (size_t)i;
+        double a = (q[0] - x) / width, b = (q[1] - y) / width, d = a * a + b * b;
+        if (d > 9) continue;
+        double w = exp(-0.5 * d) * q[3];
+        sum += w * q[2];
         weights += w;
     }
     return sum / weights;
 }
 
-static void lay_brows(sn_face *face, double width) {
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+/* lift: further off the skin, which is bumpy on the coarsest face. */
+static sinew_status lay_brows(sn_face *face, double width, double lift, sinew_error *error) {
+    int count = 0;
+    double *nearby = SN_NEW(double, 4 * (size_t)face->fine.vertex_count);
+    if (!nearby) return sn_no_memory(error);
+    for (int v = 0; v < face->fine.vertex_count; v++) {
+        const double *values = face->fine.values + (size_t)v * SN_FACE_CHANNELS;
+        bool near = values[0] > -1 && values[0] < 8 && values[1] > 1.5 && values[1] < 6.5;
+        if (face->part[v] != SN_PART_SKIN || values[2] < 3 || !near) continue;
+        memcpy(nearby + 4 * (size_t)count, values, 3 * sizeof *values);
+        nearby[4 * (size_t)count++ + 3] = 1 - fmin(1, values[SN_FACE_LID_RING]);
+    }
+#pragma omp parallel for num_threads(sn_threads()) schedule(dynamic, 256)
     for (int v = 0; v < face->fine.vertex_count; v++) {
         double *values = face->fine.values + (size_t)v * SN_FACE_CHANNELS;
         if (face->part[v] == SN_PART_BROW_LEFT)
-            values[2] += skin_below(face, sn_v3(values[0], values[1], 0), width);
+            values[2] += lift + skin_below(count, nearby, values[0], values[1], width);
     }
+    sn_free(nearby);
+    return SINEW_OK;
 }
 
 static void face_destroy(sn_face *face) {
@@ -148,9 +164,13 @@ static sinew_status face_create(int vertices, sn_face_warp *warp, sn_face **made
             face->part[fine->quads[4 * f + k]] = (sn_face_part)fine->part[f];
     for (int v = 0; v < fine->vertex_count; v++) {
         double *values = fine->values + (size_t)v * SN_FACE_CHANNELS;
-        if (values[0] >= 0) finish_left_vertex(face, v);
+        if (values[0] >= 0) finish_left_vertex(face, v, cells);
     }
-    lay_brows(face, 0.15 + 0.45 / cells);
+    status = lay_brows(face, 0.15 + 0.45 / cells, cells > 1 ? 0 : 0.2, error);
+    if (status != SINEW_OK) {
+        face_destroy(face);
+        return status;
+    }
     for (int v = 0; v < fine->vertex_count; v++) {
         double *values = fine->values + (size_t)v * SN_FACE_CHANNELS;
         if (values[0] >= 0) continue;

@@ -5,4 +5,5 @@ int test_limbs(void);
 int test_meshes(void);
 int test_faces(void);
 int test_clips(void);
+int test_no_memory(void);
 #endif

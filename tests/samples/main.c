@@ -8,5 +8,6 @@ int main(void) {
     failed += test_meshes();
     failed += test_faces();
     failed += test_clips();
+    failed += test_no_memory();
     return failed != 0;
 }

@@ -85,6 +85,11 @@ static void hand_makes_its_poses_at_every_size(void **state) {
     check_poses("hand", 18600);
 }
 
+static void coarsest_face_is_clean_too(void **state) {
+    (void)state;
+    check_poses("face", SINEW_SAMPLE_MIN_VERTICES);
+}
+
 static void bodies_are_closed_and_faces_open_only_at_the_neck(void **state) {
     (void)state;
     for (int i = 0; i < sinew_sample_count(); i++) {
@@ -109,6 +114,7 @@ int test_meshes(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_pose_of_any_sample_cuts_itself),
         cmocka_unit_test(hand_makes_its_poses_at_every_size),
+        cmocka_unit_test(coarsest_face_is_clean_too),
         cmocka_unit_test(bodies_are_closed_and_faces_open_only_at_the_neck),
     };
     return cmocka_run_group_tests_name("meshes", tests, NULL, NULL);
