@@ -15,22 +15,25 @@ static void skip_blanks(sn_text *text) {
     while (*text->at == ' ' || *text->at == '\t' || *text->at == '\r') text->at++;
 }
 
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
 size_t sn_csv_cell(sn_text *text, const char **cell) {
     skip_blanks(text);
-    const char *last;
-    if (*text->at == '"') {
-        *cell = ++text->at;
-        while (!sn_text_line_done(text) && *text->at != '"') text->at++;
-        last = text->at;
-        while (!sn_text_line_done(text) && *text->at != ',') text->at++;
-    } else {
-        *cell = text->at;
-        while (!sn_text_line_done(text) && *text->at != ',') text->at++;
-        last = text->at;
-        while (last > *cell && (last[-1] == ' ' || last[-1] == '\t' || last[-1] == '\r')) last--;
+    bool quoted = *text->at == '"';
+    if (quoted) {
+        text->at++;
+        skip_blanks(text);
     }
+    const char *first = text->at;
+    while (!sn_text_line_done(text) && *text->at != (quoted ? '"' : ',')) text->at++;
+    const char *last = text->at;
+    while (last > first && is_blank(last[-1])) last--;
+    while (!sn_text_line_done(text) && *text->at != ',') text->at++;
     if (*text->at == ',' && text->at < text->end) text->at++;
-    return (size_t)(last - *cell);
+    *cell = first;
+    return (size_t)(last - first);
 }
 
 sinew_status sn_csv_number(sn_text *text, const char *what, bool missing, double *value) {
@@ -65,10 +68,10 @@ sinew_status sn_csv_row_end(sn_text *text) {
 }
 
 void sn_csv_write(sn_buffer *out, const char *text) {
-    bool quotes = *text == '#' || *text == ' ' || strchr(text, ',') || strchr(text, '\t');
+    bool quotes = *text == '#' || *text == '"' || strchr(text, ',');
     if (quotes) sn_buffer_char(out, '"');
     for (const char *c = text; *c; c++)
-        /* what would end the cell or the line inside quotes becomes a blank */
-        sn_buffer_char(out, *c == '"' || *c == '\n' || *c == '\r' ? ' ' : *c);
+        /* what would end the cell or the line becomes what looks most like it */
+        sn_buffer_char(out, *c == '\n' || *c == '\r' ? ' ' : *c == '"' && quotes ? '\'' : *c);
     if (quotes) sn_buffer_char(out, '"');
 }

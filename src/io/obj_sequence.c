@@ -73,34 +73,36 @@ static bool parse_pattern(const char *path, pattern *p) {
     return p->folder && p->before && p->after;
 }
 
-/* FOLDER/BEFORE0012AFTER; NULL: no memory. */
-static char *numbered(const pattern *p, const char *folder, int number) {
-    size_t room = strlen(folder) + strlen(p->before) + strlen(p->after) + 32;
-    char *path = sn_alloc(room, 1);
-    if (path) snprintf(path, room, "%s%s%0*d%s", folder, p->before, p->digits, number, p->after);
-    return path;
-}
-
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* Files are written in a folder beside and moved to their place when all are there. */
+/* Files are written in a folder beside and moved to their place when all are there. Paths are made
+ * in two buffers of their own, so that clearing away after a failure needs no memory. */
 typedef struct sequence {
     pattern names;
     char *beside; /* with its last slash */
+    char *from, *to;
+    size_t room;
     sinew_mesh *mesh;
     int first, written;
 } sequence;
+
+/* FOLDER/BEFORE0012AFTER */
+static void put_path(const sequence *s, char *path, const char *folder, int number) {
+    snprintf(path, s->room, "%s%s%0*d%s", folder, s->names.before, s->names.digits, number,
+             s->names.after);
+}
 
 static void release(sinew_frame_writer *writer) {
     sequence *s = writer->state;
     if (!s) return;
     for (int k = 0; s->beside && k < s->written; k++) {
-        char *path = numbered(&s->names, s->beside, s->first + k);
-        if (path) unlink(path);
-        sn_free(path);
+        put_path(s, s->from, s->beside, s->first + k);
+        unlink(s->from);
     }
     if (s->beside) rmdir(s->beside);
     sn_free(s->beside);
+    sn_free(s->from);
+    sn_free(s->to);
     free_pattern(&s->names);
     sinew_mesh_destroy(s->mesh);
     sn_free(s);
@@ -108,10 +110,10 @@ static void release(sinew_frame_writer *writer) {
 }
 
 static sinew_status make_beside(sequence *s, const char *path, sinew_error *error) {
-    size_t room = strlen(s->names.folder) + 32;
-    char *beside = sn_alloc(room, 1);
+    size_t size = strlen(s->names.folder) + 32;
+    char *beside = sn_alloc(size, 1);
     if (!beside) return sn_no_memory(error);
-    snprintf(beside, room, "%s.sinew-XXXXXX", s->names.folder);
+    snprintf(beside, size, "%s.sinew-XXXXXX", s->names.folder);
     if (!mkdtemp(beside)) {
         sinew_status status =
             sn_fail(error, SINEW_IO, "%s: cannot be written: %s", path, strerror(errno));
@@ -129,6 +131,10 @@ static sinew_status open_frames(sinew_frame_writer *writer, const sinew_mesh *me
     if (!s) return sn_no_memory(error);
     writer->state = s;
     if (!parse_pattern(writer->path, &s->names)) return sn_no_memory(error);
+    s->room = strlen(writer->path) + 64;
+    s->from = SN_NEW(char, s->room);
+    s->to = SN_NEW(char, s->room);
+    if (!s->from || !s->to) return sn_no_memory(error);
     double first = round(writer->start * writer->rate);
     s->first = first >= 0 && first < INT_MAX / 2 ? (int)first : 0;
     SN_TRY(make_beside(s, writer->path, error));
@@ -141,31 +147,23 @@ static sinew_status add_frame(sinew_frame_writer *writer, const double *position
     sequence *s = writer->state;
     for (size_t i = 0; i < 3 * (size_t)writer->vertex_count; i++)
         s->mesh->positions[i] = (double)writer->row[i];
-    char *path = numbered(&s->names, s->beside, s->first + s->written);
-    if (!path) return sn_no_memory(error);
-    sinew_status status = sinew_mesh_write(path, s->mesh, error);
-    if (status == SINEW_OK) s->written++;
-    sn_free(path);
-    return status;
+    put_path(s, s->from, s->beside, s->first + s->written);
+    SN_TRY(sinew_mesh_write(s->from, s->mesh, error));
+    s->written++;
+    return SINEW_OK;
 }
 
 static sinew_status close_frames(sinew_frame_writer *writer, sinew_error *error) {
     sequence *s = writer->state;
     for (int k = 0; k < s->written; k++) {
-        char *from = numbered(&s->names, s->beside, s->first + k);
-        char *to = numbered(&s->names, s->names.folder, s->first + k);
-        sinew_status status = SINEW_OK;
-        if (!from || !to)
-            status = sn_no_memory(error);
-        else if (rename(from, to) != 0)
-            status = sn_fail(error, SINEW_IO, "%s: cannot be written: %s", to, strerror(errno));
-        sn_free(from);
-        sn_free(to);
-        if (status == SINEW_OK) continue;
+        put_path(s, s->from, s->beside, s->first + k);
+        put_path(s, s->to, s->names.folder, s->first + k);
+        if (rename(s->from, s->to) == 0) continue;
+        sinew_status status =
+            sn_fail(error, SINEW_IO, "%s: cannot be written: %s", s->to, strerror(errno));
         while (k-- > 0) {
-            char *done = numbered(&s->names, s->names.folder, s->first + k);
-            if (done) unlink(done);
-            sn_free(done);
+            put_path(s, s->to, s->names.folder, s->first + k);
+            unlink(s->to);
         }
         return status;
     }

@@ -94,6 +94,76 @@ static void every_failed_allocation_is_survived(void **state) {
     }
 }
 
+/* Opens, fills and closes a writer of three frames; false when something failed. */
+static bool write_frames(const char *path, const sinew_mesh *mesh) {
+    sinew_frame_writer *writer;
+    if (sinew_frame_writer_open(path, mesh, 3, 0, 30, &writer, NULL) != SINEW_OK) return false;
+    for (int k = 0; k < 3; k++)
+        if (sinew_frame_writer_add(writer, mesh->positions, NULL) != SINEW_OK) {
+            sinew_frame_writer_abandon(writer);
+            return false;
+        }
+    return sinew_frame_writer_close(writer, NULL) == SINEW_OK;
+}
+
+static void failed_allocations_leave_no_frames_behind(void **state) {
+    (void)state;
+    sinew_error error;
+    const double points[] = {0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0.5};
+    const int start[] = {0, 4}, face[] = {0, 1, 2, 3};
+    sinew_mesh *mesh;
+    assert_ok(sinew_mesh_create(4, points, 1, start, face, &mesh, &error));
+    const char *names[] = {"memory.pc2", "memory.mdd", "memory.usda", "memory.obj", "memory.glb"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *path = temporary(names[i]);
+        const char *made = i == 3 ? temporary("memory.0000.obj") : path;
+        for (long n = 0;; n++) {
+            allowed = n, live = 0;
+            sinew_set_allocator(&failing);
+            bool written = write_frames(path, mesh);
+            sinew_set_allocator(NULL);
+            if (live != 0)
+                fail_msg("%s: %ld blocks are lost when allocation %ld fails", names[i], live, n);
+            assert_int_equal(sn_file_exists(made), written);
+            if (written) break;
+            assert_true(n < 10000);
+        }
+    }
+    sinew_mesh_destroy(mesh);
+}
+
+static void failed_allocations_leave_rig_folders_readable(void **state) {
+    (void)state;
+    sinew_error error;
+    const double points[] = {0, 0, 0, 1, 0, 0, 0, 1, 0}, delta[] = {0, 0, 1};
+    const int face[] = {0, 1, 2}, vertex[] = {1};
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    assert_ok(sinew_mesh_create(3, points, 1, NULL, face, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    assert_ok(sinew_rig_add_target(rig, "up", 1, vertex, delta, &error));
+    assert_ok(sinew_rig_add_region(rig, "tip", 1, vertex, &error));
+    const char *folder = temporary("memory_rig");
+    for (int what = 0; what < 3; what++) {
+        const char *path = what == 2 ? temporary("memory_rig.usda") : folder;
+        for (long n = 0;; n++) {
+            allowed = n, live = 0;
+            sinew_rig *back = NULL;
+            sinew_set_allocator(&failing);
+            sinew_status status = what == 1 ? sinew_rig_read(1, &path, &back, &error)
+                                            : sinew_rig_write(path, rig, &error);
+            sinew_rig_destroy(back);
+            sinew_set_allocator(NULL);
+            if (live != 0)
+                fail_msg("%s: %ld blocks are lost when allocation %ld fails", path, live, n);
+            if (status == SINEW_OK) break;
+            assert_int_equal(status, SINEW_NO_MEMORY);
+            if (what == 0) assert_false(sn_file_exists(folder));
+        }
+    }
+    sinew_rig_destroy(rig);
+}
+
 static void huge_promises_allocate_nothing(void **state) {
     (void)state;
     static const struct {
@@ -136,6 +206,8 @@ int test_corpus(void) {
         cmocka_unit_test(corpora_of_all_readers_replay),
         cmocka_unit_test(files_cut_at_every_byte_are_survived),
         cmocka_unit_test(every_failed_allocation_is_survived),
+        cmocka_unit_test(failed_allocations_leave_no_frames_behind),
+        cmocka_unit_test(failed_allocations_leave_rig_folders_readable),
         cmocka_unit_test(huge_promises_allocate_nothing),
     };
     return cmocka_run_group_tests_name("corpus", tests, NULL, NULL);

@@ -36,11 +36,17 @@ static void round_trip_rig(int count, const char *const *paths, int targets) {
     assert_ok(sinew_rig_read(1, &copy, &back, &error));
     assert_same_mesh(rig->neutral, back->neutral, sn_format_glb.holds);
     assert_same_rig(rig, back);
+    sinew_rig_destroy(back);
+    const char *folder = temporary("rig_folder");
+    assert_ok(sinew_rig_write(folder, rig, &error));
+    assert_ok(sinew_rig_read(1, &folder, &back, &error));
+    assert_same_mesh(rig->neutral, back->neutral, sn_format_obj.holds);
+    assert_same_rig(rig, back);
     sinew_rig_destroy(rig);
     sinew_rig_destroy(back);
 }
 
-static void real_rigs_come_back_through_glb(void **state) {
+static void real_rigs_come_back_through_glb_and_folders(void **state) {
     (void)state;
     const char *ict[] = {test_data("free/ict-facekit/generic_neutral_mesh.obj"),
                          test_data("free/ict-facekit/targets")};
@@ -537,7 +543,7 @@ int test_glb(void) {
         cmocka_unit_test(facecap_is_its_obj_form),
         cmocka_unit_test(morph_normals_are_those_of_the_posed_surface),
         cmocka_unit_test(every_real_mesh_comes_back_through_glb),
-        cmocka_unit_test(real_rigs_come_back_through_glb),
+        cmocka_unit_test(real_rigs_come_back_through_glb_and_folders),
     };
     return cmocka_run_group_tests_name("glb", tests, NULL, NULL);
 }
