@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Spring blendshapes on real pose pairs: 36 steps each, against linear blending.
+
+Every frame must converge to 1e-6 and end poses must be met; springs must distort edges less than
+linear blending wherever poses turn far. SPRING_STEPS and SPRING_SETS (words) shorten a run."""
+import array
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+
+COMMAND = os.environ["SINEW_COMMAND"]
+DATA = pathlib.Path(os.environ["SINEW_DATA"])
+STEPS = int(os.environ.get("SPRING_STEPS", "36"))
+WORDS = os.environ.get("SPRING_SETS", "").split()
+ICT = "free/ict-facekit/generic_neutral_mesh.obj"
+SETS = [
+    ("cat", "research/sumner-cat/reference.obj",
+     [f"research/sumner-cat/000{k}.obj" for k in range(1, 7)], True),
+    ("horse", "research/sumner-horse/reference.obj",
+     [f"research/sumner-horse/{k}.obj" for k in (1, 3, 9, 10)], True),
+    ("cow", "free/his-cow/rest.obj", [f"free/his-cow/cow-{k}.obj" for k in (1, 2, 6)], False),
+    ("cactus", "research/goast-cactus/cactus0.ply",
+     [f"research/goast-cactus/cactus{k}.ply" for k in (5, 10, 15, 16)], True),
+    ("body", "free/makehuman/body_poses/rest.obj",
+     [f"free/makehuman/body_poses/{k}.obj" for k in ("armsup", "step", "twist")], True),
+    ("hand", "free/aframe-hand/rest.obj", ["free/aframe-hand/fist.obj"], True),
+    ("face", ICT, [f"free/ict-facekit/targets/{k}.target"
+                   for k in ("jawOpen", "eyeBlink_L", "mouthSmile_L")], False),
+    ("scan", "research/spacetime-faces/neutral.ply",
+     [f"research/spacetime-faces/{k}.ply" for k in ("smile", "disgust", "surprise")], False),
+]
+
+
+def run(*arguments):
+    result = subprocess.run([COMMAND, *map(str, arguments), "--quiet"], capture_output=True,
+                            text=True)
+    return result.returncode, result.stderr.strip()
+
+
+def frames_of(path):
+    """Positions of a PC2 cache, one array of floats per frame."""
+    data = pathlib.Path(path).read_bytes()
+    vertices = int.from_bytes(data[16:20], "little")
+    count = int.from_bytes(data[28:32], "little")
+    values = array.array("f", data[32:])
+    return [values[3 * vertices * k:3 * vertices * (k + 1)] for k in range(count)]
+
+
+def largest_step(a, b):
+    return max(math.dist(a[k:k + 3], b[k:k + 3]) for k in range(0, len(a), 3))
+
+
+def measure(neutral, pose, cache):
+    code, message = run("measure", neutral, pose, "--frames", cache, "--report", "measure.json")
+    if code not in (0, 1):
+        return None
+    frames = json.loads(pathlib.Path("measure.json").read_text())["frames"]
+    return frames
+
+
+def worst(frames, what, figure=None):
+    values = [frame[what] if figure is None else frame[what][figure] for frame in frames]
+    return max(abs(value) for value in values)
+
+
+failed = 0
+print("# Springs on real poses\n")
+print(f"{STEPS} steps each; distortion in % of the blended value, worst frame, spring / linear\n")
+print("| pair | interior | edges mean | edges p95 | edges max | areas mean | volume | not converged | Newton | "
+      "new inverted | step max/median |")
+print("|---|---|---|---|---|---|---|---|---|---|---|")
+for name, neutral, poses, turns in SETS:
+    if WORDS and name not in WORDS:
+        continue
+    for pose in poses:
+        if not (DATA / neutral).exists() or not (DATA / pose).exists():
+            continue
+        paths = (DATA / neutral, DATA / pose)
+        code, message = run("blend", *paths, "--model", "spring", "--steps", STEPS, "--out",
+                            "spring.pc2", "--report", "spring.json")
+        run("blend", *paths, "--model", "linear", "--steps", STEPS, "--out", "linear.pc2")
+        if code not in (0, 1):
+            print(f"| {name} {pathlib.Path(pose).stem} | failed: {message} |")
+            failed += 1
+            continue
+        report = json.loads(pathlib.Path("spring.json").read_text())
+        frames = report["frames"]
+        spring, linear = measure(*paths, "spring.pc2"), measure(*paths, "linear.pc2")
+        if not spring or not linear:
+            print(f"| {name} {pathlib.Path(pose).stem} | cannot be measured |")
+            failed += 1
+            continue
+        cells = []
+        for keys in (("edge", "mean"), ("edge", "p95"), ("edge", "max"), ("area", "mean"),
+                     ("volume",)):
+            a, b = worst(spring, *keys), worst(linear, *keys)
+            cells.append(f"{100 * a:.2f} / {100 * b:.2f}")
+        positions = frames_of("spring.pc2")
+        steps = sorted(largest_step(a, b) for a, b in zip(positions, positions[1:]))
+        ratio = steps[-1] / steps[len(steps) // 2] if steps[len(steps) // 2] else float("nan")
+        unsolved = sum(frame["status"] != "ok" for frame in frames)
+        newton = sum(frame["iterations"] for frame in frames) / STEPS
+        interior = report["interior"].split(":")[0]
+        print(f"| {name} {pathlib.Path(pose).stem} | {interior} | " + " | ".join(cells) +
+              f" | {unsolved} | {newton:.1f} | {max(f['new_inverted'] for f in frames)} | "
+              f"{ratio:.2f} |", flush=True)
+        failed += unsolved > 0 or ratio > 2
+        if turns:
+            failed += not worst(spring, "edge", "mean") < worst(linear, "edge", "mean")
+for leftover in ("spring.pc2", "linear.pc2", "spring.json", "measure.json"):
+    pathlib.Path(leftover).unlink(missing_ok=True)
+sys.exit(1 if failed else 0)
