@@ -1,6 +1,7 @@
 #ifndef TESTS_SPRING_GROUPS_H
 #define TESTS_SPRING_GROUPS_H
 int test_network(void);
+int test_bad_input(void);
 int test_contact(void);
 int test_energies(void);
 int test_equilibrium(void);
