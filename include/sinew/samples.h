@@ -2,7 +2,7 @@
  *
  *   name     what it is                                  made to show
  *   bar      rounded bar, bent and twisted               large rotations, several turns
- *   arm      upper arm, forearm and mitten               elbow, forearm twist
+ *   arm      upper arm, forearm and hand                 elbow, forearm twist
  *   hand     five digits on a palm                       fist, point, pinch: bends side by side
  *   blob     soft creature with ears and tail            dynamic motion
  *   face     head, eyes, teeth, tongue, brows            the 52 ARKit sliders; lids and lips close

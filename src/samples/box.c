@@ -1,11 +1,6 @@
 #include "samples/box.h"
 
-#include <math.h>
-
 #include "base/memory.h"
-#include "base/vec3.h"
-
-static const double QUARTER_PI = 0.78539816339744830962;
 
 /* Two triangles' worth of a lattice square a-b-c-d whose outside is seen counter-clockwise. */
 static void add_quad(sn_box *box, const int *index, const int stride[3], int corner[4][3]) {
@@ -63,27 +58,4 @@ void sn_box_destroy(sn_box *box) {
     sn_free(box->lattice);
     sn_free(box->quads);
     *box = (sn_box){0};
-}
-
-/* A cube point (a, b, c) goes to the sphere along (tan a pi/4, ...), which makes cells nearly equal
- * in angle. On the tube the same rule in the plane makes the ring's cells equal. */
-void sn_box_capsule(const sn_box *box, double middle, double *positions) {
-    int n = box->cells[1], half = n / 2, tube = box->cells[0] - n;
-    for (int v = 0; v < box->vertex_count; v++) {
-        const int *site = box->lattice + 3 * (size_t)v;
-        double y = tan(QUARTER_PI * (2.0 * site[1] / n - 1));
-        double z = tan(QUARTER_PI * (2.0 * site[2] / n - 1));
-        double x = 0, start = 0;
-        if (site[0] < half) {
-            x = tan(QUARTER_PI * ((double)site[0] / half - 1));
-        } else if (site[0] > half + tube) {
-            x = tan(QUARTER_PI * (double)(site[0] - half - tube) / half);
-            start = middle;
-        } else {
-            start = tube > 0 ? middle * (site[0] - half) / tube : 0;
-        }
-        sn_vec3 p = sn_normalize(sn_v3(x, y, z));
-        p.x += start;
-        sn_put(positions, v, p);
-    }
 }

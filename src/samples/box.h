@@ -1,4 +1,4 @@
-/* The closed quad surface of a box of cells: the grid behind bars and limbs. */
+/* The closed quad surface of a box of cells: the grid behind bars. */
 #ifndef SN_SAMPLES_BOX_H
 #define SN_SAMPLES_BOX_H
 
@@ -15,10 +15,5 @@ typedef struct sn_box {
 /* cells >= 1 each. Vertices are ordered by x, then y, then z. */
 sinew_status sn_box_create(int nx, int ny, int nz, sn_box *box, sinew_error *error);
 void sn_box_destroy(sn_box *box);
-
-/* The shape of a capsule along x with radius 1 around a middle of length `middle`, on a box with an
- * even and equal number of cells in y and z: two half cube-spheres and a tube between them.
- * The ends take cells[1] / 2 cells each. out: x in [-1, middle + 1], and (y, z). */
-void sn_box_capsule(const sn_box *box, double middle, double *positions);
 
 #endif

@@ -12,12 +12,13 @@
 #include "base/status.h"
 #include "samples/builders.h"
 #include "samples/cage.h"
+#include "samples/hand.h"
 #include "samples/spine.h"
 
 static const double METRES = 0.01; /* per centimetre */
 
 enum { LITTLE, RING, MIDDLE, INDEX, THUMB, DIGITS };
-enum { WEIGHT = 3, CHANNELS = WEIGHT + DIGITS, AROUND = 8, JOINTS = 3 };
+enum { WEIGHT = 3, CHANNELS = SN_HAND_CHANNELS, AROUND = 8, JOINTS = 3 };
 enum { PALM_ROWS = 5, PALM_COLUMNS = 8, RINGS = 7, THUMB_ROW = 2 };
 
 /* ---- the digits ------------------------------------------------------------------------------ */
@@ -119,12 +120,11 @@ static void make_palm(sn_cage *cage, palm_grid at) {
     for (int i = 0; i <= PALM_ROWS; i++)
         for (int j = 0; j < 3; j++)
             for (int c = 0; c <= PALM_COLUMNS; c++) {
-                bool inside = i > 0 && i < PALM_ROWS && j == 1 && c > 0 && c < PALM_COLUMNS;
+                bool inside = i < PALM_ROWS && j == 1 && c > 0 && c < PALM_COLUMNS;
                 bool under_finger = i == PALM_ROWS && j == 1 && c % 2 == 1;
                 bool under_thumb = i == THUMB_ROW + 1 && j == 1 && c == PALM_COLUMNS;
                 if (inside || under_finger || under_thumb) continue;
                 sn_vec3 p = palm_point(i, j, c);
-                if (i == 0 && j == 1 && c > 0 && c < PALM_COLUMNS) p.x -= 0.7; /* round end */
                 at[i][j][c] = sn_cage_point(cage, p);
                 palm_weights(c, sn_cage_values(cage, at[i][j][c]));
             }
@@ -144,15 +144,37 @@ static void make_palm(sn_cage *cage, palm_grid at) {
             sn_cage_quad(cage, at[i][j][c], at[i + 1][j][c], at[i + 1][j + 1][c], at[i][j + 1][c],
                          0);
         }
-    for (int j = 0; j < 2; j++)
-        for (int c = 0; c < PALM_COLUMNS; c++) /* wrist */
-            sn_cage_quad(cage, at[0][j][c], at[0][j][c + 1], at[0][j + 1][c + 1], at[0][j + 1][c],
-                         0);
 }
 
-static void make_cage(sn_cage *cage) {
+void sn_hand_close_wrist(sn_cage *cage, const int ring[SN_WRIST], double push) {
+    const int n = PALM_COLUMNS;
+    int at[3][PALM_COLUMNS + 1];
+    for (int c = 0; c <= n; c++) {
+        at[0][c] = ring[c];
+        at[2][c] = ring[2 * n + 2 - c];
+        at[1][c] = c == 0 ? ring[2 * n + 3] : c == n ? ring[n + 1] : 0;
+    }
+    for (int c = 1; c < n; c++) {
+        sn_vec3 p = sn_lerp(sn_cage_at(cage, at[0][c]), sn_cage_at(cage, at[2][c]), 0.5);
+        p.x += push;
+        at[1][c] = sn_cage_point(cage, p);
+        memcpy(sn_cage_values(cage, at[1][c]) + WEIGHT, sn_cage_values(cage, at[0][c]) + WEIGHT,
+               DIGITS * sizeof(double));
+    }
+    for (int j = 0; j < 2; j++)
+        for (int c = 0; c < n; c++)
+            sn_cage_quad(cage, at[j][c], at[j][c + 1], at[j + 1][c + 1], at[j + 1][c], 0);
+}
+
+void sn_hand_cage(sn_cage *cage, int wrist[SN_WRIST]) {
     palm_grid at;
     make_palm(cage, at);
+    for (int k = 0; k <= PALM_COLUMNS; k++) {
+        wrist[k] = at[0][0][k];
+        wrist[2 * PALM_COLUMNS + 2 - k] = at[0][2][k];
+    }
+    wrist[PALM_COLUMNS + 1] = at[0][1][PALM_COLUMNS];
+    wrist[2 * PALM_COLUMNS + 3] = at[0][1][0];
     for (int f = LITTLE; f <= INDEX; f++) {
         int c = 2 * f;
         int(*front)[PALM_COLUMNS + 1] = at[PALM_ROWS];
@@ -279,18 +301,31 @@ static sn_vec3 pose_vertex(const double *values, const chain *chains) {
     return total > 0 ? sn_scale(1 / total, sum) : p;
 }
 
-static sinew_status add_poses(const sn_fine *fine, sinew_rig *rig, sinew_error *error) {
+static void pose_all(const sn_fine *fine, const hand_pose *pose, chain *chains, double *positions) {
+    for (int f = 0; f < DIGITS; f++) bend_digit(&digits[f], &pose->digits[f], &chains[f]);
+    for (int v = 0; v < fine->vertex_count; v++)
+        sn_put(positions, v, pose_vertex(fine->values + (size_t)v * CHANNELS, chains));
+}
+
+sinew_status sn_hand_pose(const sn_fine *fine, const char *pose, double *positions,
+                          sinew_error *error) {
     chain *chains = SN_NEW(chain, DIGITS);
-    double *posed = SN_NEW(double, 3 * (size_t)fine->vertex_count);
-    sinew_status status = chains && posed ? SINEW_OK : sn_no_memory(error);
-    for (int p = 0; p < POSES && status == SINEW_OK; p++) {
-        for (int f = 0; f < DIGITS; f++) bend_digit(&digits[f], &poses[p].digits[f], &chains[f]);
-        for (int v = 0; v < fine->vertex_count; v++)
-            sn_put(posed, v,
-                   sn_scale(METRES, pose_vertex(fine->values + (size_t)v * CHANNELS, chains)));
-        status = sinew_rig_add_pose(rig, poses[p].name, posed, error);
-    }
+    if (!chains) return sn_no_memory(error);
+    for (int p = 0; p < POSES; p++)
+        if (strcmp(poses[p].name, pose) == 0) pose_all(fine, &poses[p], chains, positions);
     sn_free(chains);
+    return SINEW_OK;
+}
+
+static sinew_status add_poses(const sn_fine *fine, sinew_rig *rig, sinew_error *error) {
+    size_t count = 3 * (size_t)fine->vertex_count;
+    double *posed = SN_NEW(double, count);
+    sinew_status status = posed ? SINEW_OK : sn_no_memory(error);
+    for (int p = 0; p < POSES && status == SINEW_OK; p++) {
+        status = sn_hand_pose(fine, poses[p].name, posed, error);
+        for (size_t i = 0; i < count; i++) posed[i] *= METRES;
+        if (status == SINEW_OK) status = sinew_rig_add_pose(rig, poses[p].name, posed, error);
+    }
     sn_free(posed);
     return status;
 }
@@ -323,7 +358,9 @@ sinew_status sn_sample_hand(int vertices, sinew_rig **rig, sinew_error *error) {
     sn_cage cage;
     sn_fine fine;
     sn_cage_start(&cage, CHANNELS);
-    make_cage(&cage);
+    int wrist[SN_WRIST];
+    sn_hand_cage(&cage, wrist);
+    sn_hand_close_wrist(&cage, wrist, -0.7);
     sinew_status status = sn_cage_refine(&cage, sn_cage_cells(&cage, vertices), &fine, error);
     sn_cage_destroy(&cage);
     SN_TRY(status);

@@ -13,7 +13,7 @@ static const struct {
 } samples[] = {
     {"bar", "rounded bar, bent up to 270 degrees and twisted up to three turns", sn_sample_bar,
      2000},
-    {"arm", "upper arm, forearm and mitten: elbow and forearm twist", sn_sample_arm, 3000},
+    {"arm", "upper arm, forearm and hand: elbow, wrist and forearm twist", sn_sample_arm, 3000},
     {"hand", "closed hand surface: open, relaxed, fist, point, pinch, thumbUp", sn_sample_hand,
      5000},
     {"blob", "soft creature with ears and tail: squash, stretch, lean, ears, tail", sn_sample_blob,
