@@ -21,8 +21,7 @@ static const double step_gap = 1e-6; /* of the time to the next key */
 typedef struct track {
     int target_count, time_count;
     double *times, *values; /* time_count rows of target_count */
-    int first_channel;      /* of the merged curves; channel_of maps to them */
-    int *channel_of;        /* -1: another track has it already */
+    int *channel_of;        /* of the merged curves; -1: another track has it already */
 } track;
 
 typedef struct animation_reader {
