@@ -32,6 +32,7 @@
 
 #include <stdbool.h>
 
+#include "sinew/marker_layer.h"
 #include "sinew/marker_map.h"
 #include "sinew/monitor.h"
 #include "sinew/rig.h"
@@ -86,6 +87,11 @@ typedef struct sinew_force_options {
     double lower, upper;
     double outlier; /* markers off by more than this share of the diagonal lose weight; INFINITY
                        trusts every marker */
+
+    /* The marker layer on top (sinew/marker_layer.h). */
+    bool layer;
+    double layer_smoothing; /* mu in [1e-12, 1] */
+    bool layer_feeds;       /* the corrected shape is what the next frame starts from */
 
     /* Held vertices. NULL: the boundary vertices that no target moves. An empty list: none. */
     const int *fixed;

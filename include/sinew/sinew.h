@@ -14,6 +14,7 @@
 #include "sinew/job.h"
 #include "sinew/lock.h"
 #include "sinew/manipulate.h"
+#include "sinew/marker_layer.h"
 #include "sinew/marker_map.h"
 #include "sinew/measure.h"
 #include "sinew/memory.h"

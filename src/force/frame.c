@@ -28,10 +28,12 @@ struct sinew_force_state {
     const sinew_force *force;
     bool started; /* there is a frame before the next */
     double *z, *last, *velocity, *predicted, *x, *right, *scratch;
-    float *solve; /* 3n, single precision */
+    double *shown; /* displacement of the written frame */
+    float *solve;  /* 3n, single precision */
     double *u, *u_last, *ramp, *split;
     sn_cholesky_work *step_work, *still_work;
     sn_command *step_command, *still_command;
+    sn_layer_work *layer_work; /* NULL without a layer */
     /* per marker: where it should go (displacement from its rest), its given and robust weight */
     double *seen_last, *seen_now, *goal, *given, *trust, *places, *residual;
 };
@@ -48,6 +50,7 @@ sinew_status sinew_force_state_create(const sinew_force *force, sinew_force_stat
     s->z = SN_NEW0(double, n), s->last = SN_NEW0(double, n), s->velocity = SN_NEW0(double, n);
     s->predicted = SN_NEW(double, n), s->x = SN_NEW(double, n), s->right = SN_NEW(double, n);
     s->scratch = SN_NEW(double, sn_potentials_scratch(force->potentials));
+    s->shown = SN_NEW0(double, n);
     s->solve = SN_NEW(float, n);
     s->u = SN_NEW0(double, m), s->u_last = SN_NEW0(double, m), s->split = SN_NEW(double, 2 * m),
     s->ramp = SN_NEW(double, m);
@@ -57,7 +60,7 @@ sinew_status sinew_force_state_create(const sinew_force *force, sinew_force_stat
     s->given = SN_NEW(double, markers), s->trust = SN_NEW(double, markers);
     sinew_status status = SINEW_OK;
     if (!s->z || !s->last || !s->velocity || !s->predicted || !s->x || !s->right || !s->scratch ||
-        !s->solve || !s->u || !s->u_last || !s->ramp || !s->split || !s->seen_last ||
+        !s->shown || !s->solve || !s->u || !s->u_last || !s->ramp || !s->split || !s->seen_last ||
         !s->seen_now || !s->goal || !s->places || !s->residual || !s->given || !s->trust)
         status = sn_no_memory(error);
     if (status == SINEW_OK)
@@ -70,6 +73,8 @@ sinew_status sinew_force_state_create(const sinew_force *force, sinew_force_stat
     if (status == SINEW_OK)
         status = sn_command_create(force->map->count, (int)m, force->still.rows, &force->options,
                                    &s->still_command, error);
+    if (status == SINEW_OK && force->layer)
+        status = sn_layer_work_create(force->layer, &s->layer_work, error);
     if (status != SINEW_OK) {
         sinew_force_state_destroy(s);
         return status;
@@ -82,11 +87,13 @@ sinew_status sinew_force_state_create(const sinew_force *force, sinew_force_stat
 void sinew_force_state_destroy(sinew_force_state *s) {
     if (!s) return;
     sn_free(s->z), sn_free(s->last), sn_free(s->velocity), sn_free(s->predicted), sn_free(s->x);
-    sn_free(s->right), sn_free(s->scratch), sn_free(s->solve), sn_free(s->u), sn_free(s->u_last);
+    sn_free(s->shown), sn_free(s->right), sn_free(s->scratch), sn_free(s->solve), sn_free(s->u),
+        sn_free(s->u_last);
     sn_free(s->ramp), sn_free(s->split), sn_free(s->seen_last), sn_free(s->seen_now),
         sn_free(s->goal);
     sn_free(s->given), sn_free(s->trust), sn_free(s->places), sn_free(s->residual);
     sn_cholesky_work_destroy(s->step_work), sn_cholesky_work_destroy(s->still_work);
+    sn_layer_work_destroy(s->layer_work);
     sn_command_destroy(s->step_command), sn_command_destroy(s->still_command);
     sn_free(s);
 }
@@ -292,10 +299,26 @@ static double marker_error(sinew_force_state *s, const double *z, int seen) {
     return seen ? sqrt(sum / seen) : 0;
 }
 
+/* s->shown := z, or z and the layer's correction of what the command left at the markers. */
+static sinew_status add_layer(sinew_force_state *s, sinew_force_info *info, sinew_error *error) {
+    const sinew_force *force = s->force;
+    size_t bytes = 3 * sizeof(double) * (size_t)force->skin->vertex_count;
+    memcpy(s->shown, s->z, bytes);
+    if (!force->layer || info->seen == 0) return SINEW_OK;
+    SN_TRY(sn_layer_add(force->layer, s->layer_work, s->residual, s->trust, s->shown, error));
+    info->marker_error_layer = marker_error(s, s->shown, info->seen);
+    if (!force->options.layer_feeds) return SINEW_OK;
+    double h = force->options.frame_time / force->options.substeps;
+    for (int i = 0; i < 3 * force->skin->vertex_count; i++)
+        s->velocity[i] += (s->shown[i] - s->z[i]) / h;
+    memcpy(s->z, s->shown, bytes);
+    return SINEW_OK;
+}
+
 static void finish(sinew_force_state *s, double *positions, sinew_force_info *info) {
     const sn_skin *skin = s->force->skin;
-    for (int i = 0; i < 3 * skin->vertex_count; i++) positions[i] = skin->rest[i] + s->z[i];
-    sn_force_split(s->force, s->z, s->split, &info->in_span, &info->out_of_span);
+    for (int i = 0; i < 3 * skin->vertex_count; i++) positions[i] = skin->rest[i] + s->shown[i];
+    sn_force_split(s->force, s->shown, s->split, &info->in_span, &info->out_of_span);
     info->cut = 1;
     s->started = true;
 }
@@ -322,10 +345,11 @@ sinew_status sinew_force_frame(const sinew_force *force, sinew_force_state *s,
     }
     if (status != SINEW_OK) return status;
     memcpy(s->seen_last, s->seen_now, 3 * sizeof(double) * (size_t)force->map->count);
-    finish(s, positions, info);
     info->marker_error = info->marker_error_layer = marker_error(s, s->z, info->seen);
     for (int i = 0; i < force->map->count; i++)
         info->outliers += s->given[i] > 0 && s->trust[i] < 0.5 * s->given[i];
+    SN_TRY(add_layer(s, info, error));
+    finish(s, positions, info);
     info->seconds = sn_now() - begin;
     return SINEW_OK;
 }
@@ -353,6 +377,7 @@ sinew_status sinew_force_command(const sinew_force *force, sinew_force_state *s,
         status = s->started ? step(s, now, info, error) : settle(s, now, info, monitor, error);
     }
     if (status != SINEW_OK) return status;
+    memcpy(s->shown, s->z, 3 * sizeof(double) * (size_t)force->skin->vertex_count);
     finish(s, positions, info);
     info->seconds = sn_now() - begin;
     return SINEW_OK;

@@ -35,7 +35,8 @@ void sinew_force_options_default(sinew_force_options *options) {
                                      .smooth = SINEW_FORCE_SMOOTH,
                                      .lower = 0,
                                      .upper = 1,
-                                     .outlier = SINEW_FORCE_OUTLIER};
+                                     .outlier = SINEW_FORCE_OUTLIER,
+                                     .layer_smoothing = SINEW_MARKER_LAYER_SMOOTHING};
 }
 
 static bool in_range(double value, double low, double high) {
@@ -208,7 +209,10 @@ static sinew_status build(sinew_force *force, const sinew_marker_map *map,
     SN_TRY(build_span(force, error));
     double rate = o->substeps / o->frame_time, inertia = rate * rate;
     SN_TRY(build_system(force, inertia, &force->step, monitor, error));
-    return build_system(force, STATIC_INERTIA * inertia, &force->still, monitor, error);
+    SN_TRY(build_system(force, STATIC_INERTIA * inertia, &force->still, monitor, error));
+    if (!o->layer || force->map->count == 0) return SINEW_OK;
+    return sn_layer_create(skin, rig->neutral, force->map, o->layer_smoothing, monitor,
+                           &force->layer, error);
 }
 
 sinew_status sinew_force_create(const sinew_rig *rig, const sinew_marker_map *map,
@@ -256,6 +260,7 @@ void sinew_force_destroy(sinew_force *force) {
     sn_vertex_columns_destroy(force->push);
     release_system(&force->step);
     release_system(&force->still);
+    sn_layer_destroy(force->layer);
     sn_free(force->mass), sn_free(force->marker_rest), sn_free(force->span);
     sn_free(force);
 }

@@ -3,6 +3,7 @@
 #define SN_FORCE_SHEET_H
 
 #include "algebra/cholesky.h"
+#include "force/layer.h"
 #include "force/potentials.h"
 #include "force/skin.h"
 #include "force/vertex_columns.h"
@@ -29,6 +30,7 @@ struct sinew_force {
     double *span;            /* Cholesky factor of the targets' Gram matrix over the area */
     double total_area;       /* sum of skin->area */
     sn_force_system step, still;
+    sn_layer *layer; /* NULL: none */
 };
 
 /* Shares of the RMS displacement over the area inside and outside the span of the targets. scratch:

@@ -65,6 +65,8 @@ extern const sn_model_kind sn_model_linear;
 extern const sn_model_kind sn_model_rotation;
 extern const sn_model_kind sn_model_spring;
 extern const sn_model_kind sn_model_modal;
+extern const sn_model_kind sn_model_force;
+extern const sn_model_kind sn_model_fit;
 
 /* NULL when there is none of that name. */
 const sn_model_kind *sn_model_kind_find(const char *name);

@@ -4,10 +4,8 @@
 #include "job/model.h"
 
 static const sn_model_kind *const kinds[] = {
-    &sn_model_linear,
-    &sn_model_rotation,
-    &sn_model_spring,
-    &sn_model_modal,
+    &sn_model_linear, &sn_model_rotation, &sn_model_spring,
+    &sn_model_modal,  &sn_model_force,    &sn_model_fit,
 };
 
 int sinew_model_count(void) {

@@ -4,5 +4,6 @@
 int test_potentials(void);
 int test_frames(void);
 int test_markers(void);
+int test_layer(void);
 
 #endif

@@ -6,5 +6,6 @@ int main(void) {
     failed += test_potentials();
     failed += test_frames();
     failed += test_markers();
+    failed += test_layer();
     return failed != 0;
 }

@@ -1,0 +1,64 @@
+#include "markers.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/status.h"
+
+static sinew_status add_rig(cli_call *call, json_t *document) {
+    const char *sample = cli_text(call, "--sample");
+    if (sample && call->argument_count > 0)
+        return cli_usage(call, "give rig files or --sample, not both");
+    if (!sample && call->argument_count == 0)
+        return cli_usage(call, "needs RIG... or --sample NAME; see 'sinew %s --help'",
+                         call->verb->name);
+    json_t *rig = json_object();
+    if (sample) {
+        json_object_set_new(rig, "sample", json_string(sample));
+    } else {
+        json_t *files = json_array();
+        for (int i = 0; i < call->argument_count; i++)
+            json_array_append_new(files, cli_path(call, call->arguments[i]));
+        json_object_set_new(rig, "files", files);
+    }
+    json_object_set_new(document, "rig", rig);
+    return SINEW_OK;
+}
+
+sinew_status cli_add_marker_drive(cli_call *call, json_t *document) {
+    SN_TRY(add_rig(call, document));
+    const char *file = cli_text(call, "--markers");
+    if (file) {
+        json_t *markers = json_pack("{s:o}", "file", cli_path(call, file));
+        if (cli_given(call, "--map"))
+            json_object_set_new(markers, "map", cli_path(call, cli_text(call, "--map")));
+        if (cli_given(call, "--truth"))
+            json_object_set_new(markers, "truth", cli_path(call, cli_text(call, "--truth")));
+        json_object_set_new(document, "markers", markers);
+    }
+    if (cli_given(call, "--fps"))
+        json_object_set_new(document, "time",
+                            json_pack("{s:f}", "fps", cli_number(call, "--fps", 30)));
+    return SINEW_OK;
+}
+
+static bool is_csv(const char *path) {
+    size_t length = strlen(path);
+    return length > 4 && !strcasecmp(path + length - 4, ".csv");
+}
+
+sinew_status cli_add_marker_outputs(cli_call *call, json_t *document, const char *curves_output) {
+    json_t *outputs = json_object(), *frames = json_array();
+    json_object_set_new(document, "outputs", outputs);
+    json_object_set_new(outputs, "frames", frames);
+    for (int i = 0; i < cli_count(call, "--out"); i++) {
+        const char *path = cli_text_at(call, "--out", i);
+        if (curves_output && is_csv(path))
+            json_object_set_new(outputs, curves_output, cli_path(call, path));
+        else
+            json_array_append_new(frames, cli_path(call, path));
+    }
+    if (cli_given(call, "--error-plot"))
+        json_object_set_new(outputs, "error_plot", cli_path(call, cli_text(call, "--error-plot")));
+    return SINEW_OK;
+}

@@ -1,0 +1,43 @@
+/* What the verbs that follow markers share: rig, markers and outputs of the scene. */
+#ifndef CLI_MARKERS_H
+#define CLI_MARKERS_H
+
+#include "jobs.h"
+
+#define CLI_MARKERS_OPTIONS                                                                         \
+    {"--markers", CLI_TEXT, "FILE", "marker trajectories: CSV, C3D or TRC", 0, 0, false},           \
+        {"--map",                                                                                   \
+         CLI_TEXT,                                                                                  \
+         "FILE",                                                                                    \
+         "CSV NAME,vertex or NAME,triangle,b0,b1,b2 (default: by names, else nearest points)",      \
+         0,                                                                                         \
+         0,                                                                                         \
+         false},                                                                                    \
+        {"--stable", CLI_TEXT,                                                                      \
+         "LIST",     "markers that move with the head alone; its motion is taken out and put back", \
+         0,          0,                                                                             \
+         false},                                                                                    \
+        {"--layer", CLI_FLAG, NULL, "spread what is left at the markers over the skin",             \
+         0,         0,        false},                                                               \
+        {"--layer-smoothing",                                                                       \
+         CLI_NUMBER,                                                                                \
+         "MU",                                                                                      \
+         "noisy markers want 1e-6 and more (default 1e-7)",                                         \
+         1e-12,                                                                                     \
+         1,                                                                                         \
+         false},                                                                                    \
+        {"--truth", CLI_TEXT, "CACHE", "frames to compare with: dense error in the report",         \
+         0,         0,        false},                                                               \
+        {"--error-plot", CLI_TEXT, "PNG", "curves of the errors over time", 0, 0, false},           \
+        {"--fps", CLI_NUMBER, "RATE", "frames per second (default 30)", 1e-3, 1e5, false},          \
+        CLI_FRAMES_OPTION, {                                                                        \
+        "--sample", CLI_TEXT, "NAME", "a built-in rig instead of files", 0, 0, false                \
+    }
+
+/* "rig", "markers" and "time" of the document. */
+sinew_status cli_add_marker_drive(cli_call *call, json_t *document);
+/* "outputs": --out (frames; .csv goes to `curves_output` where the model has one) and
+ * --error-plot. */
+sinew_status cli_add_marker_outputs(cli_call *call, json_t *document, const char *curves_output);
+
+#endif

@@ -1,0 +1,88 @@
+/* sinew force: markers, or weight curves, to frames of a simulated skin. Builds a scene in memory
+ * and runs it. */
+#include "base/status.h"
+#include "markers.h"
+
+static const cli_option options[] = {
+    CLI_MARKERS_OPTIONS,
+    {"--curves", CLI_TEXT, "FILE", "slider weights push instead of markers", 0, 0, false},
+    {"--stretch-length", CLI_NUMBER, "SHARE",
+     "narrower stretches are smoothed out (default 0.005 of the diagonal)", 0, 10, false},
+    {"--bend-length", CLI_NUMBER, "SHARE", "narrower bumps are smoothed out (default 0.005)", 0, 10,
+     false},
+    {"--overstretch", CLI_NUMBER, "SHARE", "extra stiffness beyond 110% (default 0.1)", 0, 1,
+     false},
+    {"--mass-time", CLI_NUMBER, "SECONDS", "how long the skin takes to follow (default 0.03)", 1e-6,
+     1e6, false},
+    {"--velocity-kept", CLI_NUMBER, "SHARE", "0 is overdamped, 1 keeps all (default 0.5)", 0, 1,
+     false},
+    {"--substeps", CLI_INTEGER, "N", "steps per frame (default 1)", 1, 1000, false},
+    {"--relinearisations", CLI_INTEGER, "N", "per step (default 3)", 1, 1000, false},
+    {"--ridge", CLI_NUMBER, "X", "pull to no command (default 0.02)", 0, 1e6, false},
+    {"--smooth", CLI_NUMBER, "X", "pull to the last command (default 0)", 0, 1e6, false},
+    {"--bounded", CLI_FLAG, NULL, "commands stay in [0, 1]", 0, 0, false},
+    {"--outlier", CLI_NUMBER, "SHARE", "markers farther off lose weight (default 0.05)", 1e-9, 1e9,
+     false},
+    {"--out", CLI_TEXT, "FILE", "where the frames go; the ending chooses the format", 0, 0, true},
+    CLI_SCENE_OPTION,
+    CLI_END,
+};
+
+static const char *const parameters[][2] = {
+    {"--stretch-length", "stretch_length"},
+    {"--bend-length", "bend_length"},
+    {"--overstretch", "overstretch"},
+    {"--mass-time", "mass_time"},
+    {"--velocity-kept", "velocity_kept"},
+    {"--substeps", "substeps"},
+    {"--relinearisations", "relinearisations"},
+    {"--ridge", "ridge"},
+    {"--smooth", "smooth"},
+    {"--bounded", "bounded"},
+    {"--outlier", "outlier"},
+    {"--layer", "layer"},
+    {"--layer-smoothing", "layer_smoothing"},
+    {"--stable", "stable"},
+};
+
+static sinew_status fill(cli_call *call, json_t *document) {
+    const char *curves = cli_text(call, "--curves");
+    if (!curves == !cli_given(call, "--markers"))
+        return cli_usage(call, "needs --markers or --curves; see 'sinew force --help'");
+    json_object_set_new(document, "model", json_string("force"));
+    SN_TRY(cli_add_marker_drive(call, document));
+    if (curves)
+        json_object_set_new(document, "curves", json_pack("{s:o}", "file", cli_path(call, curves)));
+    for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
+        SN_TRY(cli_parameter(call, document, "force", parameters[i][0], parameters[i][1]));
+    return cli_add_marker_outputs(call, document, NULL);
+}
+
+static sinew_status run(cli_call *call) {
+    json_t *document = json_pack("{s:i}", "sinew", SINEW_SCENE_VERSION);
+    sinew_status status = fill(call, document);
+    if (status != SINEW_OK) {
+        json_decref(document);
+        return status;
+    }
+    return cli_run_document(call, document, cli_text(call, "--scene-out"));
+}
+
+const cli_verb verb_force = {
+    .name = "force",
+    .summary = "captured markers, or weight curves, to a simulated skin",
+    .arguments = "RIG...",
+    .maximum = -1,
+    .options = options,
+    .description =
+        "The face is a sheet with inertia and elasticity, pushed by the rig's targets; the pushes "
+        "are chosen so that the markers are met. The skin may leave the span of the rig. With "
+        "--curves the weights push, as if every vertex was drawn to its linear shape.\n\n"
+        "Markers may be missing in any frame, jump, and sit inside triangles. The report holds per "
+        "frame the error at the markers, the parts inside and outside the rig's span, and with "
+        "--truth the dense error.",
+    .example = "sinew sample face --out face\n"
+               "sinew force face --markers face/markers.csv --map face/markers_map.csv --layer "
+               "--frames 0-10 --out talk.pc2\n",
+    .run = run,
+};

@@ -1,0 +1,42 @@
+/* The marker layer: what a solve leaves at the markers, spread smoothly over the skin.
+ *
+ *   delta = argmin (1/m) sum_i c_i |r_i - (S delta)_i|^2
+ *                  + mu D^4 sum_v a_v |(Laplacian delta)_v|^2 + 1e-6 sum_v a_v |delta_v|^2
+ *
+ * r_i = marker - its place on the solved shape, m markers, a_v shares of the area, D the diagonal;
+ * delta = 0 on vertices that are held. The matrix does not depend on the frame: delta = Psi l with
+ * one small solve for l. Parts without markers stay put. Works on any shape: of a static fit as
+ * well as of the force model. */
+#ifndef SINEW_MARKER_LAYER_H
+#define SINEW_MARKER_LAYER_H
+
+#include "sinew/marker_map.h"
+#include "sinew/monitor.h"
+#include "sinew/rig.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* mu for clean markers; noisy ones want 1e-6 and more, or the layer passes their jitter on. */
+#define SINEW_MARKER_LAYER_SMOOTHING 1e-7
+
+/* Owns scratch memory: one per thread. */
+typedef struct sinew_marker_layer sinew_marker_layer;
+
+/* smoothing mu in [1e-12, 1]. Boundary vertices that no target moves are held, as in the force
+ * model. The map is copied; the rig is not needed afterwards. */
+SINEW_API sinew_status sinew_marker_layer_create(const sinew_rig *rig, const sinew_marker_map *map,
+                                                 double smoothing, const sinew_monitor *monitor,
+                                                 sinew_marker_layer **layer, sinew_error *error);
+SINEW_API void sinew_marker_layer_destroy(sinew_marker_layer *layer);
+/* Adds delta to positions[3 * vertex_count]. markers[3 * map->count], NaN where missing;
+ * marker_weights (>= 0) may be NULL. Allocates nothing. */
+SINEW_API sinew_status sinew_marker_layer_apply(sinew_marker_layer *layer, const double *markers,
+                                                const double *marker_weights, double *positions,
+                                                sinew_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,257 @@
+/* Based on: thin plates over scattered data, on the mesh itself.
+ *
+ * With Q the smoothness, the minimum satisfies Q delta = S^T (c/m)(r - S delta). So delta = Psi l,
+ * Psi = Q^-1 S^T, with l = (c/m)(r - S Psi l), or (m/c + S Psi) l = r over the seen markers. */
+#include "force/layer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "algebra/cholesky.h"
+#include "algebra/dense.h"
+#include "base/memory.h"
+#include "base/monitor.h"
+#include "base/status.h"
+#include "base/threads.h"
+#include "base/vec3.h"
+
+/* Pull of every vertex to no correction, against parts that no marker holds. */
+#define LEAST_PULL 1e-6
+/* Markers with less weight are not seen. */
+#define LEAST_WEIGHT 1e-9
+
+static sinew_status smoothness(const sn_skin *s, double smoothing, sn_sparse **matrix,
+                               sinew_error *error) {
+    int n = s->vertex_count;
+    double total = 0, d2 = s->diagonal * s->diagonal;
+    for (int v = 0; v < n; v++) total += s->area[v];
+    double *weight = SN_NEW(double, n);
+    sn_sparse *laplacian = NULL, *plate = NULL, *pull = NULL;
+    sn_triplets t = {0};
+    sinew_status status = weight ? SINEW_OK : sn_no_memory(error);
+    for (int v = 0; status == SINEW_OK && v < n; v++)
+        weight[v] = smoothing * d2 * d2 * s->area[v] / total;
+    if (status == SINEW_OK) status = sn_skin_laplacian(s, &laplacian, error);
+    if (status == SINEW_OK) status = sn_sparse_gram(laplacian, weight, &plate, error);
+    if (status == SINEW_OK) status = sn_triplets_create(n, n, (size_t)n, &t, error);
+    for (int v = 0; status == SINEW_OK && v < n; v++)
+        if (!sn_triplets_add(&t, v, v, s->fixed[v] ? 1 : LEAST_PULL * s->area[v] / total))
+            status = sn_no_memory(error);
+    if (status == SINEW_OK) status = sn_sparse_from_triplets(&t, true, &pull, error);
+    if (status == SINEW_OK) status = sn_sparse_combine(1, plate, 1, pull, matrix, error);
+    sn_triplets_free(&t);
+    sn_free(weight);
+    sn_sparse_destroy(laplacian), sn_sparse_destroy(plate), sn_sparse_destroy(pull);
+    return status;
+}
+
+/* The vertices of a marker and their weights; returns how many. */
+static int corners(const sinew_mesh *mesh, const sinew_marker_map *map, int i, int vertex[3],
+                   double weight[3]) {
+    if (map->triangles[i] < 0) {
+        vertex[0] = map->vertices[i], weight[0] = 1;
+        return 1;
+    }
+    for (int k = 0; k < 3; k++) {
+        vertex[k] = mesh->triangles[3 * (size_t)map->triangles[i] + (size_t)k];
+        weight[k] = map->barycentric[3 * (size_t)i + (size_t)k];
+    }
+    return 3;
+}
+
+/* Psi, three markers a solve, as the three coordinates of a displacement would be. */
+static sinew_status spread_markers(sn_layer *layer, const sn_skin *skin, const sinew_mesh *mesh,
+                                   const sinew_marker_map *map, const sn_cholesky *factor,
+                                   const sinew_monitor *monitor, sinew_error *error) {
+    int n = skin->vertex_count, m = map->count, vertex[3];
+    double *right = SN_NEW(double, 3 * (size_t)n), weight[3];
+    sn_cholesky_work *work = NULL;
+    sinew_status status = right ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) status = sn_cholesky_work_create(factor, 3, &work, error);
+    for (int first = 0; status == SINEW_OK && first < m; first += 3) {
+        int count = m - first < 3 ? m - first : 3;
+        memset(right, 0, 3 * sizeof(double) * (size_t)n);
+        for (int j = 0; j < count; j++) {
+            int parts = corners(mesh, map, first + j, vertex, weight);
+            for (int k = 0; k < parts; k++)
+                if (!skin->fixed[vertex[k]]) right[3 * (size_t)vertex[k] + (size_t)j] += weight[k];
+        }
+        sn_cholesky_solve(factor, work, 3, right, right);
+        for (int j = 0; j < count; j++) {
+            for (int v = 0; v < n; v++)
+                layer->spread[(size_t)v * (size_t)m + (size_t)(first + j)] =
+                    (float)right[3 * (size_t)v + (size_t)j];
+            for (int i = 0; i < m; i++) {
+                int parts = corners(mesh, map, i, vertex, weight);
+                double sum = 0;
+                for (int k = 0; k < parts; k++)
+                    sum += weight[k] * right[3 * (size_t)vertex[k] + (size_t)j];
+                layer->coupling[(size_t)i + (size_t)m * (size_t)(first + j)] = sum;
+            }
+        }
+        if (sn_cancelled(monitor)) status = sn_fail(error, SINEW_CANCELLED, "cancelled");
+        sn_progress(monitor, (double)(first + count) / m, "marker layer");
+    }
+    sn_free(right);
+    sn_cholesky_work_destroy(work);
+    return status;
+}
+
+sinew_status sn_layer_create(const sn_skin *skin, const sinew_mesh *mesh,
+                             const sinew_marker_map *map, double smoothing,
+                             const sinew_monitor *monitor, sn_layer **layer, sinew_error *error) {
+    *layer = NULL;
+    if (!(smoothing >= 1e-12 && smoothing <= 1))
+        return sn_fail(error, SINEW_BAD_INPUT, "marker layer: smoothing must be in [1e-12, 1]");
+    size_t n = (size_t)skin->vertex_count, m = (size_t)map->count;
+    sn_layer *made = SN_NEW0(sn_layer, 1);
+    if (!made) return sn_no_memory(error);
+    made->vertex_count = (int)n, made->marker_count = (int)m;
+    made->spread = SN_NEW(float, n *m);
+    made->coupling = SN_NEW(double, m *m);
+    sn_sparse *matrix = NULL;
+    sn_cholesky *factor = NULL;
+    sinew_status status = made->spread && made->coupling ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) status = smoothness(skin, smoothing, &matrix, error);
+    if (status == SINEW_OK) status = sn_cholesky_create(matrix, SN_CHOLESKY_AUTO, &factor, error);
+    if (status == SINEW_OK) status = spread_markers(made, skin, mesh, map, factor, monitor, error);
+    sn_sparse_destroy(matrix);
+    sn_cholesky_destroy(factor);
+    if (status != SINEW_OK) {
+        sn_layer_destroy(made);
+        return status;
+    }
+    *layer = made;
+    return SINEW_OK;
+}
+
+void sn_layer_destroy(sn_layer *layer) {
+    if (!layer) return;
+    sn_free(layer->spread), sn_free(layer->coupling);
+    sn_free(layer);
+}
+
+sinew_status sn_layer_work_create(const sn_layer *layer, sn_layer_work **work, sinew_error *error) {
+    *work = NULL;
+    size_t m = (size_t)layer->marker_count;
+    sn_layer_work *made = SN_NEW0(sn_layer_work, 1);
+    if (!made) return sn_no_memory(error);
+    made->matrix = SN_NEW(double, m *m);
+    made->forces = SN_NEW(double, 6 * m);
+    made->seen = SN_NEW(int, m);
+    if (!made->matrix || !made->forces || !made->seen) {
+        sn_layer_work_destroy(made);
+        return sn_no_memory(error);
+    }
+    *work = made;
+    return SINEW_OK;
+}
+
+void sn_layer_work_destroy(sn_layer_work *work) {
+    if (!work) return;
+    sn_free(work->matrix), sn_free(work->forces), sn_free(work->seen);
+    sn_free(work);
+}
+
+sinew_status sn_layer_add(const sn_layer *layer, sn_layer_work *work, const double *residual,
+                          const double *weights, double *positions, sinew_error *error) {
+    int m = layer->marker_count, seen = 0;
+    for (int i = 0; i < m; i++)
+        if (weights[i] > LEAST_WEIGHT) work->seen[seen++] = i;
+    if (seen == 0) return SINEW_OK;
+    /* columns of l: one per coordinate */
+    double *columns = work->forces, *full = work->forces + 3 * (size_t)m;
+    for (int i = 0; i < seen; i++) {
+        int from = work->seen[i];
+        for (int j = 0; j < seen; j++)
+            work->matrix[(size_t)j + (size_t)seen * (size_t)i] =
+                layer->coupling[(size_t)work->seen[j] + (size_t)m * (size_t)from];
+        work->matrix[(size_t)i * ((size_t)seen + 1)] += m / weights[from];
+        for (int a = 0; a < 3; a++) columns[i + seen * a] = residual[3 * from + a];
+    }
+    SN_TRY(sn_dense_cholesky(seen, work->matrix, error));
+    sn_dense_cholesky_solve(seen, work->matrix, 3, columns);
+    memset(full, 0, 3 * sizeof(double) * (size_t)m);
+    for (int i = 0; i < seen; i++)
+        for (int a = 0; a < 3; a++) full[a * m + work->seen[i]] = columns[i + seen * a];
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+    for (int v = 0; v < layer->vertex_count; v++) {
+        const float *row = layer->spread + (size_t)v * (size_t)m;
+        double x = 0, y = 0, z = 0;
+#pragma omp simd reduction(+ : x, y, z)
+        for (int i = 0; i < m; i++) {
+            double w = (double)row[i];
+            x += w * full[i], y += w * full[m + i], z += w * full[2 * m + i];
+        }
+        double *p = positions + 3 * (size_t)v;
+        p[0] += x, p[1] += y, p[2] += z;
+    }
+    return SINEW_OK;
+}
+
+/* ---- for any shape --------------------------------------------------------------------------- */
+
+struct sinew_marker_layer {
+    sinew_mesh *mesh;
+    sinew_marker_map *map;
+    sn_layer *layer;
+    sn_layer_work *work;
+    double *residual, *weights;
+};
+
+sinew_status sinew_marker_layer_create(const sinew_rig *rig, const sinew_marker_map *map,
+                                       double smoothing, const sinew_monitor *monitor,
+                                       sinew_marker_layer **layer, sinew_error *error) {
+    SN_REQUIRE(rig && map && layer, error);
+    *layer = NULL;
+    if (map->count < 1)
+        return sn_fail(error, SINEW_BAD_INPUT, "marker layer: the map has no markers");
+    SN_TRY(sinew_marker_map_check(map, rig->neutral, error));
+    sinew_marker_layer *made = SN_NEW0(sinew_marker_layer, 1);
+    if (!made) return sn_no_memory(error);
+    sn_skin *skin = NULL;
+    made->residual = SN_NEW(double, 3 * (size_t)map->count);
+    made->weights = SN_NEW(double, map->count);
+    sinew_status status = made->residual && made->weights ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) status = sinew_mesh_copy(rig->neutral, &made->mesh, error);
+    if (status == SINEW_OK) status = sinew_marker_map_copy(map, &made->map, error);
+    if (status == SINEW_OK) status = sn_skin_create(rig, 0, NULL, &skin, error);
+    if (status == SINEW_OK)
+        status = sn_layer_create(skin, rig->neutral, map, smoothing, monitor, &made->layer, error);
+    if (status == SINEW_OK) status = sn_layer_work_create(made->layer, &made->work, error);
+    sn_skin_destroy(skin);
+    if (status != SINEW_OK) {
+        sinew_marker_layer_destroy(made);
+        return status;
+    }
+    *layer = made;
+    return SINEW_OK;
+}
+
+void sinew_marker_layer_destroy(sinew_marker_layer *layer) {
+    if (!layer) return;
+    sinew_mesh_destroy(layer->mesh);
+    sinew_marker_map_destroy(layer->map);
+    sn_layer_destroy(layer->layer);
+    sn_layer_work_destroy(layer->work);
+    sn_free(layer->residual), sn_free(layer->weights);
+    sn_free(layer);
+}
+
+sinew_status sinew_marker_layer_apply(sinew_marker_layer *layer, const double *markers,
+                                      const double *marker_weights, double *positions,
+                                      sinew_error *error) {
+    SN_REQUIRE(layer && markers && positions, error);
+    sinew_marker_map_points(layer->map, layer->mesh, positions, layer->residual);
+    for (int i = 0; i < layer->map->count; i++) {
+        double weight = marker_weights ? marker_weights[i] : 1;
+        bool there = isfinite(markers[3 * i]) && isfinite(markers[3 * i + 1]) &&
+                     isfinite(markers[3 * i + 2]) && weight > 0 && isfinite(weight);
+        layer->weights[i] = there ? weight : 0;
+        for (int a = 0; a < 3; a++)
+            layer->residual[3 * i + a] =
+                there ? markers[3 * i + a] - layer->residual[3 * i + a] : 0;
+    }
+    return sn_layer_add(layer->layer, layer->work, layer->residual, layer->weights, positions,
+                        error);
+}

@@ -1,0 +1,342 @@
+#include "job/capture.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+#include "base/monitor.h"
+#include "base/rotation.h"
+#include "base/status.h"
+#include "job/report.h"
+#include "sinew/io.h"
+#include "sinew/query.h"
+#include "sinew/render.h"
+
+/* Rounds of nearest points and rigid fit. */
+enum { ALIGN_ROUNDS = 40 };
+
+/* ---- a map without a file -------------------------------------------------------------------- */
+
+/* The vertex nearest to the middle of a region. */
+static int middle_of(const sinew_rig *rig, const sinew_region *region) {
+    sn_vec3 sum = {0, 0, 0};
+    for (int i = 0; i < region->count; i++)
+        sum = sn_add(sum, sn_at(rig->neutral->positions, region->vertices[i]));
+    sum = sn_scale(1.0 / region->count, sum);
+    int best = region->vertices[0];
+    double least = INFINITY;
+    for (int i = 0; i < region->count; i++) {
+        double d = sn_distance(sum, sn_at(rig->neutral->positions, region->vertices[i]));
+        if (d < least) least = d, best = region->vertices[i];
+    }
+    return best;
+}
+
+/* "v12", "vertex12", "12" or the name of a region; -1: none of them. */
+static int vertex_by_name(const sinew_rig *rig, const char *name) {
+    int region = sinew_rig_find_region(rig, name);
+    if (region >= 0 && rig->regions[region].count > 0) return middle_of(rig, &rig->regions[region]);
+    int vertex, used = 0;
+    const char *digits = strncasecmp(name, "vertex", 6) == 0 ? name + 6
+                         : *name == 'v' || *name == 'V'      ? name + 1
+                                                             : name;
+    if (sscanf(digits, "%9d%n", &vertex, &used) == 1 && digits[used] == '\0' && vertex >= 0 &&
+        vertex < rig->neutral->vertex_count)
+        return vertex;
+    return -1;
+}
+
+static sinew_status map_by_name(const sinew_rig *rig, const sinew_markers *take,
+                                sinew_marker_map **map, sinew_error *error) {
+    int known = 0;
+    for (int i = 0; i < take->marker_count; i++) known += vertex_by_name(rig, take->names[i]) >= 0;
+    if (known < 4 || 2 * known < take->marker_count) return SINEW_OK;
+    SN_TRY(sinew_marker_map_create(known, map, error));
+    for (int i = 0, j = 0; i < take->marker_count; i++) {
+        int vertex = vertex_by_name(rig, take->names[i]);
+        if (vertex < 0) continue;
+        SN_TRY(sinew_marker_map_set_name(*map, j, take->names[i], error));
+        (*map)->vertices[j++] = vertex;
+    }
+    return SINEW_OK;
+}
+
+/* The first frame in which most markers are seen. */
+static int good_frame(const sinew_markers *take) {
+    int best = 0, most = -1;
+    for (int f = 0; f < take->time_count; f++) {
+        int seen = 0;
+        for (int i = 0; i < take->marker_count; i++)
+            seen +=
+                isfinite(take->positions[3 * ((size_t)f * (size_t)take->marker_count + (size_t)i)]);
+        if (seen > most) most = seen, best = f;
+        if (seen == take->marker_count) break;
+    }
+    return best;
+}
+
+/* Places of the seen markers on the neutral by nearest points, after the rigid motion that brings
+ * them closest. Returns the median distance as a share of the diagonal. */
+static sinew_status map_by_place(const sinew_rig *rig, const sinew_markers *take,
+                                 sinew_marker_map **map, double *distance, sinew_error *error) {
+    int count = take->marker_count, seen = 0;
+    double *from = SN_NEW(double, 3 * (size_t)count), *now = SN_NEW(double, 3 * (size_t)count);
+    double *near = SN_NEW(double, 3 * (size_t)count);
+    const char **names = SN_NEW(const char *, count);
+    sinew_query *query = NULL;
+    const sinew_mesh *mesh = rig->neutral;
+    sinew_status status = from && now && near && names ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK)
+        status = sinew_query_create(mesh->vertex_count, mesh->positions, mesh->triangle_count,
+                                    mesh->triangles, &query, error);
+    if (status == SINEW_OK) {
+        const double *frame =
+            take->positions + 3 * (size_t)good_frame(take) * (size_t)take->marker_count;
+        for (int i = 0; i < count; i++) {
+            if (!isfinite(frame[3 * i])) continue;
+            memcpy(from + 3 * (size_t)seen, frame + 3 * (size_t)i, 3 * sizeof(double));
+            names[seen++] = take->names[i];
+        }
+        memcpy(now, from, 3 * sizeof(double) * (size_t)seen);
+        double sum = 0;
+        for (int round = 0; round < ALIGN_ROUNDS && seen > 0; round++) {
+            sum = 0;
+            for (int i = 0; i < seen; i++) {
+                sinew_closest closest;
+                sinew_query_closest(query, now + 3 * (size_t)i, INFINITY, &closest);
+                memcpy(near + 3 * (size_t)i, closest.point, sizeof closest.point);
+                sum += closest.distance;
+            }
+            if (round == 0 &&
+                sum / seen < 0.01 * sinew_diagonal(mesh->vertex_count, mesh->positions))
+                break; /* they lie on the face as they are */
+            sn_mat3 turn;
+            sn_vec3 shift;
+            sn_rigid_fit(seen, from, near, NULL, &turn, &shift);
+            for (int i = 0; i < seen; i++)
+                sn_put(now, i, sn_add(sn_mat3_apply(turn, sn_at(from, i)), shift));
+        }
+        *distance = seen ? sum / seen / sinew_diagonal(mesh->vertex_count, mesh->positions) : 1;
+        if (*distance < SN_CAPTURE_REACH)
+            status = sinew_marker_map_nearest(mesh, seen, names, now, INFINITY, map, error);
+        else
+            status = sn_fail(error, SINEW_BAD_INPUT,
+                             "the markers do not lie on the face, nor are they named after its "
+                             "regions or vertices: give a map (NAME,vertex)");
+    }
+    sinew_query_destroy(query);
+    sn_free(from), sn_free(now), sn_free(near), sn_free(names);
+    return status;
+}
+
+static sinew_status find_map(const sn_model_setup *setup, const sinew_markers *take, sn_capture *c,
+                             sinew_error *error) {
+    const json_t *given = sn_scene_at(setup->scene, "markers");
+    const char *file = json_string_value(json_object_get(given, "map"));
+    if (file) {
+        char *path = sn_scene_path(setup->scene, file);
+        sinew_status status = path
+                                  ? sinew_marker_map_read(path, setup->rig->neutral, &c->map, error)
+                                  : sn_no_memory(error);
+        sn_free(path);
+        return status;
+    }
+    SN_TRY(map_by_name(setup->rig, take, &c->map, error));
+    if (c->map) {
+        sn_log(setup->monitor, SINEW_LOG_WARNING,
+               "no map: %d of %d markers are tied by their names to regions or vertices",
+               c->map->count, take->marker_count);
+        return SINEW_OK;
+    }
+    double distance = 0;
+    SN_TRY(map_by_place(setup->rig, take, &c->map, &distance, error));
+    sn_log(setup->monitor, SINEW_LOG_WARNING,
+           "no map: %d of %d markers are tied to the nearest points of the face, %.2g%% of its "
+           "diagonal away on average",
+           c->map->count, take->marker_count, 100 * distance);
+    return SINEW_OK;
+}
+
+/* ---- the head -------------------------------------------------------------------------------- */
+
+static int map_entry(const sinew_marker_map *map, const char *name, size_t length) {
+    for (int i = 0; i < map->count; i++)
+        if (strlen(map->names[i]) == length && !strncasecmp(map->names[i], name, length)) return i;
+    return -1;
+}
+
+static sinew_status stabilise(const sn_model_setup *setup, sinew_markers *take, sn_capture *c,
+                              sinew_error *error) {
+    const char *list = sn_scene_string(setup->scene, "stable");
+    if (!list || !*list) return SINEW_OK;
+    int count = 0, most = c->map->count;
+    int *stable = SN_NEW(int, most);
+    double *rest = SN_NEW(double, 3 * (size_t)most), *reference = SN_NEW(double, 3 * (size_t)most);
+    c->motion = SN_NEW(sinew_rigid, take->time_count);
+    sinew_status status = stable && rest && reference && c->motion ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK)
+        sinew_marker_map_points(c->map, setup->rig->neutral, setup->rig->neutral->positions, rest);
+    for (const char *at = list; status == SINEW_OK && *at;) {
+        size_t length = strcspn(at, ",");
+        int entry = map_entry(c->map, at, length);
+        if (entry < 0 || c->index[entry] < 0)
+            status = sn_fail(error, SINEW_BAD_INPUT, "stable: there is no marker '%.*s'",
+                             (int)length, at);
+        else if (count < most) {
+            stable[count] = c->index[entry];
+            memcpy(reference + 3 * (size_t)count, rest + 3 * (size_t)entry, 3 * sizeof(double));
+            count++;
+        }
+        at += length + (at[length] == ',');
+    }
+    int held = 0;
+    if (status == SINEW_OK)
+        status = sinew_markers_stabilise(take, count, stable, reference, c->motion, &held, error);
+    if (status == SINEW_OK && held > 0)
+        sn_log(setup->monitor, SINEW_LOG_WARNING,
+               "%d times had fewer than three stable markers and kept the last head motion", held);
+    sn_free(stable), sn_free(rest), sn_free(reference);
+    return status;
+}
+
+/* ---- creation -------------------------------------------------------------------------------- */
+
+static sinew_status read_truth(const sn_model_setup *setup, sn_capture *c, sinew_error *error) {
+    const char *file =
+        json_string_value(json_object_get(sn_scene_at(setup->scene, "markers"), "truth"));
+    if (!file) return SINEW_OK;
+    char *path = sn_scene_path(setup->scene, file);
+    sinew_status status = path ? sinew_frames_read(path, &c->truth, error) : sn_no_memory(error);
+    sn_free(path);
+    return status == SINEW_OK ? sinew_frames_match(c->truth, setup->rig->neutral, error) : status;
+}
+
+static sinew_status build(const sn_model_setup *setup, sn_capture *c, sinew_error *error) {
+    sinew_markers *take = setup->clip->markers;
+    SN_TRY(find_map(setup, take, c, error));
+    size_t count = (size_t)c->map->count, frames = (size_t)setup->clip->frame_count;
+    c->index = SN_NEW(int, count);
+    c->sampled = SN_NEW(double, 3 * (size_t)take->marker_count);
+    c->row = SN_NEW(double, 3 * count);
+    c->places = SN_NEW(double, 3 * count);
+    c->marker_error = SN_NEW(double, frames);
+    c->truth_error = SN_NEW(double, frames);
+    if (!c->index || !c->sampled || !c->row || !c->places || !c->marker_error || !c->truth_error)
+        return sn_no_memory(error);
+    for (size_t f = 0; f < frames; f++) c->marker_error[f] = c->truth_error[f] = NAN;
+    int bound = sinew_marker_map_bind(c->map, take, c->index);
+    if (bound == 0)
+        return sn_fail(error, SINEW_BAD_INPUT, "none of the take's %d markers is in the map",
+                       take->marker_count);
+    if (bound < c->map->count || bound < take->marker_count)
+        sn_log(setup->monitor, SINEW_LOG_WARNING,
+               "%d of the map's %d and of the take's %d markers are used", bound, c->map->count,
+               take->marker_count);
+    SN_TRY(stabilise(setup, take, c, error));
+    return read_truth(setup, c, error);
+}
+
+sinew_status sn_capture_create(const sn_model_setup *setup, sn_capture **capture,
+                               sinew_error *error) {
+    *capture = NULL;
+    sn_capture *made = SN_NEW0(sn_capture, 1);
+    if (!made) return sn_no_memory(error);
+    made->rig = setup->rig, made->clip = setup->clip;
+    sinew_status status = build(setup, made, error);
+    if (status != SINEW_OK) {
+        sn_capture_destroy(made);
+        return status;
+    }
+    *capture = made;
+    return SINEW_OK;
+}
+
+void sn_capture_destroy(sn_capture *c) {
+    if (!c) return;
+    sinew_marker_map_destroy(c->map);
+    sinew_frames_destroy(c->truth);
+    sn_free(c->index), sn_free(c->sampled), sn_free(c->row), sn_free(c->places);
+    sn_free(c->motion), sn_free(c->marker_error), sn_free(c->truth_error);
+    sn_free(c);
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+void sn_capture_sample(sn_capture *c, int frame) {
+    sinew_markers_sample(c->clip->markers, c->clip->times[frame], c->sampled);
+    for (int i = 0; i < c->map->count; i++)
+        for (int a = 0; a < 3; a++)
+            c->row[3 * i + a] = c->index[i] >= 0 ? c->sampled[3 * c->index[i] + a] : NAN;
+}
+
+static void put_head_back(const sn_capture *c, int frame, double *positions) {
+    if (!c->motion) return;
+    const sinew_markers *take = c->clip->markers;
+    int nearest = 0;
+    for (int t = 1; t < take->time_count; t++)
+        if (fabs(take->times[t] - c->clip->times[frame]) <
+            fabs(take->times[nearest] - c->clip->times[frame]))
+            nearest = t;
+    sinew_rigid_apply(&c->motion[nearest], c->rig->neutral->vertex_count, positions);
+}
+
+void sn_capture_finish(sn_capture *c, int frame, double *positions, json_t *fields) {
+    double sum = 0;
+    int seen = 0;
+    sinew_marker_map_points(c->map, c->rig->neutral, positions, c->places);
+    for (int i = 0; i < c->map->count; i++) {
+        double d = sn_distance(sn_at(c->row, i), sn_at(c->places, i));
+        if (isfinite(d)) sum += d * d, seen++;
+    }
+    c->marker_error[frame] = seen ? sqrt(sum / seen) : NAN;
+    put_head_back(c, frame, positions);
+    if (c->truth) {
+        const sinew_frames *t = c->truth;
+        int k = (int)lround((c->clip->times[frame] - t->start) * t->rate);
+        k = k < 0 ? 0 : k >= t->frame_count ? t->frame_count - 1 : k;
+        const float *goal = t->positions + 3 * (size_t)k * (size_t)t->vertex_count;
+        sum = 0;
+        for (int i = 0; i < 3 * t->vertex_count; i++)
+            sum += (positions[i] - (double)goal[i]) * (positions[i] - (double)goal[i]);
+        c->truth_error[frame] = t->vertex_count ? sqrt(sum / t->vertex_count) : 0;
+    }
+    if (!fields) return;
+    json_object_set_new(fields, "markers_seen", json_integer(seen));
+    json_object_set_new(fields, "marker_error", sn_report_number(c->marker_error[frame]));
+    if (c->truth)
+        json_object_set_new(fields, "truth_error", sn_report_number(c->truth_error[frame]));
+}
+
+static void add_total(json_t *report, const char *name, int count, const double *values) {
+    double sum = 0, most = 0;
+    int used = 0;
+    for (int i = 0; i < count; i++)
+        if (isfinite(values[i])) sum += values[i], most = fmax(most, values[i]), used++;
+    if (!used) return;
+    char key[64];
+    snprintf(key, sizeof key, "%s_mean", name);
+    sn_report_total(report, key, sn_report_number(sum / used));
+    snprintf(key, sizeof key, "%s_worst", name);
+    sn_report_total(report, key, sn_report_number(most));
+}
+
+sinew_status sn_capture_report(const sn_capture *c, json_t *report, const char *plot,
+                               sinew_error *error) {
+    int count = c->clip->frame_count;
+    add_total(report, "marker_error", count, c->marker_error);
+    add_total(report, "truth_error", count, c->truth_error);
+    if (!plot) return SINEW_OK;
+    sinew_line lines[2] = {{"markers", count, c->clip->times, c->marker_error},
+                           {"all vertices", count, c->clip->times, c->truth_error}};
+    sinew_plot_options options;
+    sinew_plot_options_default(&options);
+    options.title = "distance, root mean square";
+    options.x_label = "seconds", options.y_label = "length units";
+    sinew_image *image;
+    SN_TRY(sinew_plot_lines(c->truth ? 2 : 1, lines, &options, &image, error));
+    sinew_status status = sinew_image_write(plot, image, error);
+    sinew_image_destroy(image);
+    return status;
+}

@@ -1,0 +1,43 @@
+/* Captured markers as the models that follow them need them: tied to the rig, without the head's
+ * motion, sampled at the frames of the clip; and the comparison of frames with markers and truth.
+ */
+#ifndef SN_JOB_CAPTURE_H
+#define SN_JOB_CAPTURE_H
+
+#include "job/model.h"
+#include "sinew/frames.h"
+#include "sinew/marker_map.h"
+
+/* Without a map, markers farther than this share of the diagonal from the surface, after alignment,
+ * are not on it. */
+#define SN_CAPTURE_REACH 0.05
+
+typedef struct sn_capture {
+    const sinew_rig *rig;
+    const sn_clip *clip;
+    sinew_marker_map *map;
+    int *index;          /* marker of the take for each of the map, or -1 */
+    double *sampled;     /* the take at one time */
+    double *row;         /* 3 per marker of the map, NaN where missing */
+    double *places;      /* 3 per marker of the map */
+    sinew_rigid *motion; /* of the head per time of the take; NULL: not stabilised */
+    sinew_frames *truth; /* NULL: none */
+    /* figures per frame; NaN where not computed */
+    double *marker_error, *truth_error;
+} sn_capture;
+
+/* From the scene's markers {file, map, truth} and the text parameter "stable" of the model: names
+ * of head markers, separated by commas. The choice made without a map is logged. */
+sinew_status sn_capture_create(const sn_model_setup *setup, sn_capture **capture,
+                               sinew_error *error);
+void sn_capture_destroy(sn_capture *capture);
+/* capture->row of a frame of the clip. */
+void sn_capture_sample(sn_capture *capture, int frame);
+/* RMS distance of the sampled markers to positions and of positions to the truth: into `fields`
+ * (may be NULL) and into the figures. Then the head's motion is put back into positions. */
+void sn_capture_finish(sn_capture *capture, int frame, double *positions, json_t *fields);
+/* Totals over the frames that were computed; `plot` (may be NULL): curves of the errors, PNG. */
+sinew_status sn_capture_report(const sn_capture *capture, json_t *report, const char *plot,
+                               sinew_error *error);
+
+#endif

@@ -1,0 +1,113 @@
+#include "support.h"
+
+#include "dome.h"
+#include "groups.h"
+#include "sinew/force.h"
+
+enum { SIDE = 21, COUNT = SIDE * SIDE, TARGETS = 4, MOST = 64 };
+
+/* A smooth field that no target holds and that vanishes on the border. */
+static void add_field(const sinew_rig *rig, double size, double *positions) {
+    for (int v = 0; v < COUNT; v++) {
+        double x = rig->neutral->positions[3 * v], y = rig->neutral->positions[3 * v + 1];
+        double window = (1 - x * x) * (1 - y * y);
+        positions[3 * v] += size * window * sin(2 * y);
+        positions[3 * v + 2] += size * window * cos(2 * x + 1);
+    }
+}
+
+static void a_smooth_residual_is_spread_over_the_skin(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_rig *rig = dome_rig(SIDE, TARGETS);
+    sinew_marker_map *map = dome_markers(rig, SIDE, 3);
+    sinew_marker_layer *layer;
+    assert_ok(
+        sinew_marker_layer_create(rig, map, SINEW_MARKER_LAYER_SMOOTHING, NULL, &layer, &error));
+    double x[3 * COUNT], goal[3 * COUNT], markers[3 * MOST];
+    memcpy(x, rig->neutral->positions, sizeof x);
+    memcpy(goal, x, sizeof x);
+    add_field(rig, 0.05, goal);
+    sinew_marker_map_points(map, rig->neutral, goal, markers);
+    double before = root_mean_square(x, goal, COUNT);
+    assert_ok(sinew_marker_layer_apply(layer, markers, NULL, x, &error));
+    assert_below(root_mean_square(x, goal, COUNT), 0.1 * before);
+    for (int v = 0; v < COUNT; v++) /* the held border */
+        if (v % SIDE == 0 || v / SIDE == 0)
+            assert_memory_equal(x + 3 * v, rig->neutral->positions + 3 * v, 3 * sizeof(double));
+    /* what meets the markers already is left alone */
+    double again[3 * COUNT];
+    sinew_marker_map_points(map, rig->neutral, x, markers);
+    memcpy(again, x, sizeof x);
+    assert_ok(sinew_marker_layer_apply(layer, markers, NULL, again, &error));
+    assert_below(root_mean_square(x, again, COUNT), 1e-12);
+    /* missing markers change little, no markers nothing */
+    memcpy(x, rig->neutral->positions, sizeof x);
+    sinew_marker_map_points(map, rig->neutral, goal, markers);
+    for (int i = 0; i < map->count; i += 4) markers[3 * i] = NAN;
+    assert_ok(sinew_marker_layer_apply(layer, markers, NULL, x, &error));
+    assert_below(root_mean_square(x, goal, COUNT), 0.2 * before);
+    for (int i = 0; i < map->count; i++) markers[3 * i] = NAN;
+    memcpy(again, x, sizeof x);
+    assert_ok(sinew_marker_layer_apply(layer, markers, NULL, again, &error));
+    assert_memory_equal(x, again, sizeof x);
+    sinew_marker_layer_destroy(layer);
+    assert_int_equal(sinew_marker_layer_create(rig, map, 0, NULL, &layer, &error), SINEW_BAD_INPUT);
+    sinew_marker_map_destroy(map);
+    sinew_rig_destroy(rig);
+}
+
+/* A clip that the rig does not span: what the layer adds to the command. */
+static double follow(bool layer, bool feeds, sinew_force_info *info) {
+    sinew_error error = {0};
+    sinew_rig *rig = dome_rig(SIDE, TARGETS);
+    sinew_marker_map *map = dome_markers(rig, SIDE, 3);
+    sinew_force_options options;
+    sinew_force_options_default(&options);
+    options.layer = layer, options.layer_feeds = feeds;
+    sinew_force *force;
+    sinew_force_state *state;
+    assert_ok(sinew_force_create(rig, map, &options, NULL, &force, &error));
+    assert_ok(sinew_force_state_create(force, &state, &error));
+    double x[3 * COUNT], goal[3 * COUNT], markers[3 * MOST], w[TARGETS], sum = 0;
+    for (int f = 0; f < 30; f++) {
+        for (int k = 0; k < TARGETS; k++) w[k] = 0.5 + 0.5 * sin(0.2 * f + k);
+        dome_blend(rig, w, goal);
+        add_field(rig, 0.04 * sin(0.15 * f), goal);
+        sinew_marker_map_points(map, rig->neutral, goal, markers);
+        assert_ok(sinew_force_frame(force, state, markers, NULL, x, info, NULL, &error));
+        sum += pow(root_mean_square(x, goal, COUNT), 2);
+    }
+    sinew_force_state_destroy(state);
+    sinew_force_destroy(force);
+    sinew_marker_map_destroy(map);
+    sinew_rig_destroy(rig);
+    return sqrt(sum / 30);
+}
+
+static void the_layer_meets_what_the_rig_cannot(void **state) {
+    (void)state;
+    sinew_force_info bare, layered;
+    double without = follow(false, false, &bare), with = follow(true, false, &layered);
+    assert_below(with, 0.4 * without);
+    /* the command is the same: the layer is laid on top */
+    assert_close(bare.marker_error, layered.marker_error, 1e-12);
+    assert_below(layered.marker_error_layer, 0.2 * layered.marker_error);
+    assert_true(layered.out_of_span > bare.out_of_span);
+}
+
+static void a_layer_that_feeds_the_motion_stays_bounded(void **state) {
+    (void)state;
+    sinew_force_info info;
+    double calm = follow(true, false, &info), fed = follow(true, true, &info);
+    assert_below(fed, 2 * calm);
+}
+
+int test_layer(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_smooth_residual_is_spread_over_the_skin),
+        cmocka_unit_test(the_layer_meets_what_the_rig_cannot),
+        cmocka_unit_test(a_layer_that_feeds_the_motion_stays_bounded),
+    };
+    return cmocka_run_group_tests_name("layer", tests, NULL, NULL);
+}
