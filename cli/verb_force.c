@@ -23,6 +23,9 @@ static const cli_option options[] = {
     {"--bounded", CLI_FLAG, NULL, "commands stay in [0, 1]", 0, 0, false},
     {"--outlier", CLI_NUMBER, "SHARE", "markers farther off lose weight (default 0.05)", 1e-9, 1e9,
      false},
+    {"--contact", CLI_TEXT, "REGIONS",
+     "skin of these regions (lips,lids), or all, must not cross itself", 0, 0, false},
+    {"--friction", CLI_NUMBER, "MU", "of skin that presses (default 0.3)", 0, 1e6, false},
     {"--out", CLI_TEXT, "FILE", "where the frames go; the ending chooses the format", 0, 0, true},
     CLI_SCENE_OPTION,
     CLI_END,
@@ -40,6 +43,8 @@ static const char *const parameters[][2] = {
     {"--smooth", "smooth"},
     {"--bounded", "bounded"},
     {"--outlier", "outlier"},
+    {"--contact", "contact"},
+    {"--friction", "friction"},
     {"--layer", "layer"},
     {"--layer-smoothing", "layer_smoothing"},
     {"--stable", "stable"},
@@ -78,6 +83,9 @@ const cli_verb verb_force = {
         "The face is a sheet with inertia and elasticity, pushed by the rig's targets; the pushes "
         "are chosen so that the markers are met. The skin may leave the span of the rig. With "
         "--curves the weights push, as if every vertex was drawn to its linear shape.\n\n"
+        "--contact keeps skin from crossing itself: pairs that would meet press each other apart, "
+        "and what that leaves is cut back, so that no written frame crosses where the one before "
+        "did not.\n\n"
         "Markers may be missing in any frame, jump, and sit inside triangles. The report holds per "
         "frame the error at the markers, the parts inside and outside the rig's span, and with "
         "--truth the dense error.",

@@ -52,6 +52,8 @@ extern "C" {
 #define SINEW_FORCE_RIDGE            0.02
 #define SINEW_FORCE_SMOOTH           0.0
 #define SINEW_FORCE_OUTLIER          0.05
+#define SINEW_FORCE_CONTACT_GAP      2e-5
+#define SINEW_FORCE_FRICTION         0.3
 /* A boundary vertex that no target moves by more than this share of the rig's largest move is held.
  */
 #define SINEW_FORCE_FIXED_SHARE 0.005
@@ -93,6 +95,15 @@ typedef struct sinew_force_options {
     double layer_smoothing; /* mu in [1e-12, 1] */
     bool layer_feeds;       /* the corrected shape is what the next frame starts from */
 
+    /* Contact of the skin with itself: pairs of a vertex and a triangle, or of two edges, whose
+     * corners are all among contact_vertices (NULL: the whole surface). The written frame never
+     * crosses itself there where the one before did not; parts that cross at rest are left out. */
+    bool contact;
+    const int *contact_vertices;
+    int contact_count;
+    double contact_gap; /* share of the diagonal, > 0 */
+    double friction;    /* Coulomb's mu >= 0 */
+
     /* Held vertices. NULL: the boundary vertices that no target moves. An empty list: none. */
     const int *fixed;
     int fixed_count;
@@ -109,8 +120,9 @@ typedef struct sinew_force_summary {
     int target_count; /* columns of B */
     int empty_count;  /* targets that move nothing: they get no command */
     int marker_count;
-    double diagonal; /* of the neutral */
-    double seconds;  /* to build */
+    int contact_triangles, contact_dropped; /* that take part; left out as they cross at rest */
+    double diagonal;                        /* of the neutral */
+    double seconds;                         /* to build */
 } sinew_force_summary;
 
 typedef struct sinew_force_info {

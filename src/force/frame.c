@@ -19,6 +19,7 @@
 #include "base/threads.h"
 #include "base/vec3.h"
 #include "force/command.h"
+#include "force/contact.h"
 #include "force/sheet.h"
 
 /* The static solve stops when no vertex moves by more than this share of the diagonal. */
@@ -34,6 +35,8 @@ struct sinew_force_state {
     sn_cholesky_work *step_work, *still_work;
     sn_command *step_command, *still_command;
     sn_layer_work *layer_work; /* NULL without a layer */
+    sn_force_contact *contact; /* NULL without contact */
+    double *written;           /* 3 per vertex: the frame before, free of crossings */
     /* per marker: where it should go (displacement from its rest), its given and robust weight */
     double *seen_last, *seen_now, *goal, *given, *trust, *places, *residual;
 };
@@ -75,6 +78,12 @@ sinew_status sinew_force_state_create(const sinew_force *force, sinew_force_stat
                                    &s->still_command, error);
     if (status == SINEW_OK && force->layer)
         status = sn_layer_work_create(force->layer, &s->layer_work, error);
+    if (status == SINEW_OK && force->surface) {
+        s->written = SN_NEW(double, n);
+        status = s->written ? sn_force_contact_create(force->surface, force->skin,
+                                                      force->step.factor, &s->contact, error)
+                            : sn_no_memory(error);
+    }
     if (status != SINEW_OK) {
         sinew_force_state_destroy(s);
         return status;
@@ -94,6 +103,8 @@ void sinew_force_state_destroy(sinew_force_state *s) {
     sn_free(s->given), sn_free(s->trust), sn_free(s->places), sn_free(s->residual);
     sn_cholesky_work_destroy(s->step_work), sn_cholesky_work_destroy(s->still_work);
     sn_layer_work_destroy(s->layer_work);
+    sn_force_contact_destroy(s->contact);
+    sn_free(s->written);
     sn_command_destroy(s->step_command), sn_command_destroy(s->still_command);
     sn_free(s);
 }
@@ -102,6 +113,7 @@ void sinew_force_reset(sinew_force_state *s) {
     if (!s) return;
     size_t n = 3 * (size_t)s->force->skin->vertex_count;
     s->started = false;
+    if (s->written) memcpy(s->written, s->force->skin->rest, n * sizeof(double));
     memset(s->z, 0, n * sizeof(double));
     memset(s->velocity, 0, n * sizeof(double));
     memset(s->u, 0, sizeof(double) * (size_t)s->force->rig->target_count);
@@ -123,6 +135,7 @@ sinew_status sinew_force_start(sinew_force_state *s, const double *positions,
         if (positions) s->z[i] = positions[i] - skin->rest[i];
         if (velocities) s->velocity[i] = velocities[i];
     }
+    for (size_t i = 0; s->written && i < n; i++) s->written[i] = skin->rest[i] + s->z[i];
     s->started = true;
     return SINEW_OK;
 }
@@ -315,12 +328,37 @@ static sinew_status add_layer(sinew_force_state *s, sinew_force_info *info, sine
     return SINEW_OK;
 }
 
-static void finish(sinew_force_state *s, double *positions, sinew_force_info *info) {
+/* positions := rest + shown, pressed apart where the skin would cross itself on the way from the
+ * frame before. The motion feels it: z and its velocity move along. */
+static sinew_status keep_apart(sinew_force_state *s, double *positions, sinew_force_info *info,
+                               sinew_error *error) {
+    if (!s->contact) return SINEW_OK;
+    const sinew_force *force = s->force;
+    const sn_skin *skin = force->skin;
+    int n = 3 * skin->vertex_count;
+    double h = force->options.frame_time / force->options.substeps;
+    sn_force_contact_info contact;
+    SN_TRY(sn_force_contact_solve(s->contact, s->written, positions, &contact, error));
+    for (int i = 0; i < n; i++) {
+        double moved = positions[i] - skin->rest[i] - s->shown[i];
+        s->z[i] += moved, s->shown[i] += moved;
+        if (s->started) s->velocity[i] += moved / h;
+    }
+    sn_force_contact_rub(s->contact, force->options.friction, h, s->velocity);
+    memcpy(s->written, positions, sizeof(double) * (size_t)n);
+    info->contacts = contact.pressing, info->cut = contact.cut;
+    return SINEW_OK;
+}
+
+static sinew_status finish(sinew_force_state *s, double *positions, sinew_force_info *info,
+                           sinew_error *error) {
     const sn_skin *skin = s->force->skin;
     for (int i = 0; i < 3 * skin->vertex_count; i++) positions[i] = skin->rest[i] + s->shown[i];
-    sn_force_split(s->force, s->shown, s->split, &info->in_span, &info->out_of_span);
     info->cut = 1;
+    SN_TRY(keep_apart(s, positions, info, error));
+    sn_force_split(s->force, s->shown, s->split, &info->in_span, &info->out_of_span);
     s->started = true;
+    return SINEW_OK;
 }
 
 sinew_status sinew_force_frame(const sinew_force *force, sinew_force_state *s,
@@ -349,7 +387,7 @@ sinew_status sinew_force_frame(const sinew_force *force, sinew_force_state *s,
     for (int i = 0; i < force->map->count; i++)
         info->outliers += s->given[i] > 0 && s->trust[i] < 0.5 * s->given[i];
     SN_TRY(add_layer(s, info, error));
-    finish(s, positions, info);
+    SN_TRY(finish(s, positions, info, error));
     info->seconds = sn_now() - begin;
     return SINEW_OK;
 }
@@ -378,7 +416,7 @@ sinew_status sinew_force_command(const sinew_force *force, sinew_force_state *s,
     }
     if (status != SINEW_OK) return status;
     memcpy(s->shown, s->z, 3 * sizeof(double) * (size_t)force->skin->vertex_count);
-    finish(s, positions, info);
+    SN_TRY(finish(s, positions, info, error));
     info->seconds = sn_now() - begin;
     return SINEW_OK;
 }

@@ -36,7 +36,9 @@ void sinew_force_options_default(sinew_force_options *options) {
                                      .lower = 0,
                                      .upper = 1,
                                      .outlier = SINEW_FORCE_OUTLIER,
-                                     .layer_smoothing = SINEW_MARKER_LAYER_SMOOTHING};
+                                     .layer_smoothing = SINEW_MARKER_LAYER_SMOOTHING,
+                                     .contact_gap = SINEW_FORCE_CONTACT_GAP,
+                                     .friction = SINEW_FORCE_FRICTION};
 }
 
 static bool in_range(double value, double low, double high) {
@@ -63,6 +65,9 @@ static sinew_status check_options(const sinew_force_options *o, sinew_error *err
     if (!in_range(o->ridge, 0, 1e6)) wrong = "ridge must be in [0, 1e6]";
     if (!in_range(o->smooth, 0, 1e6)) wrong = "smooth must be in [0, 1e6]";
     if (o->bounded && !(o->lower <= o->upper)) wrong = "lower bound above the upper one";
+    if (o->contact && !in_range(o->contact_gap, 1e-7, 0.01))
+        wrong = "contact gap must be in [1e-7, 0.01]";
+    if (!in_range(o->friction, 0, 1e6)) wrong = "friction must be in [0, 1e6]";
     if (!(o->outlier > 0)) wrong = "outlier must be positive";
     return wrong ? sn_fail(error, SINEW_BAD_INPUT, "force: %s", wrong) : SINEW_OK;
 }
@@ -176,6 +181,31 @@ void sn_force_split(const sinew_force *force, const double *z, double *scratch, 
     *outside = sqrt(fmax(all - in, 0) / force->total_area);
 }
 
+static sinew_status build_contact(sinew_force *force, sinew_error *error) {
+    const sinew_force_options *o = &force->options;
+    const sinew_mesh *mesh = force->rig->neutral;
+    bool *inside = NULL;
+    if (o->contact_vertices) {
+        inside = SN_NEW0(bool, mesh->vertex_count);
+        if (!inside) return sn_no_memory(error);
+    }
+    sinew_status status = SINEW_OK;
+    for (int i = 0; inside && status == SINEW_OK && i < o->contact_count; i++) {
+        int v = o->contact_vertices[i];
+        if (v < 0 || v >= mesh->vertex_count)
+            status =
+                sn_fail(error, SINEW_BAD_INPUT, "force: contact vertex %d is not on the mesh", v);
+        else
+            inside[v] = true;
+    }
+    if (status == SINEW_OK)
+        status = sn_contact_surface_create(
+            mesh->vertex_count, mesh->positions, mesh->triangle_count, mesh->triangles, inside,
+            o->contact_gap * force->skin->diagonal, &force->surface, error);
+    sn_free(inside);
+    return status;
+}
+
 /* ---- creation -------------------------------------------------------------------------------- */
 
 static sinew_status build(sinew_force *force, const sinew_marker_map *map,
@@ -210,6 +240,7 @@ static sinew_status build(sinew_force *force, const sinew_marker_map *map,
     double rate = o->substeps / o->frame_time, inertia = rate * rate;
     SN_TRY(build_system(force, inertia, &force->step, monitor, error));
     SN_TRY(build_system(force, STATIC_INERTIA * inertia, &force->still, monitor, error));
+    if (o->contact) SN_TRY(build_contact(force, error));
     if (!o->layer || force->map->count == 0) return SINEW_OK;
     return sn_layer_create(skin, rig->neutral, force->map, o->layer_smoothing, monitor,
                            &force->layer, error);
@@ -238,7 +269,7 @@ sinew_status sinew_force_create(const sinew_rig *rig, const sinew_marker_map *ma
     }
     /* the caller's arrays were for building */
     made->options.position_map = made->options.stretch_map = made->options.bend_map = NULL;
-    made->options.fixed = NULL;
+    made->options.fixed = made->options.contact_vertices = NULL;
     sinew_force_summary *s = &made->summary;
     s->vertex_count = made->skin->vertex_count;
     s->edge_count = made->skin->edge_count;
@@ -246,6 +277,10 @@ sinew_status sinew_force_create(const sinew_rig *rig, const sinew_marker_map *ma
     s->target_count = rig->target_count;
     for (int k = 0; k < rig->target_count; k++) s->empty_count += rig->targets[k].count == 0;
     s->marker_count = made->map->count;
+    if (made->surface) {
+        s->contact_triangles = made->surface->triangle_count;
+        s->contact_dropped = made->surface->dropped;
+    }
     s->diagonal = made->skin->diagonal;
     s->seconds = sn_now() - begin;
     *force = made;
@@ -261,6 +296,7 @@ void sinew_force_destroy(sinew_force *force) {
     release_system(&force->step);
     release_system(&force->still);
     sn_layer_destroy(force->layer);
+    sn_contact_surface_destroy(force->surface);
     sn_free(force->mass), sn_free(force->marker_rest), sn_free(force->span);
     sn_free(force);
 }

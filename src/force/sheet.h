@@ -3,6 +3,7 @@
 #define SN_FORCE_SHEET_H
 
 #include "algebra/cholesky.h"
+#include "contact/pairs.h"
 #include "force/layer.h"
 #include "force/potentials.h"
 #include "force/skin.h"
@@ -30,7 +31,8 @@ struct sinew_force {
     double *span;            /* Cholesky factor of the targets' Gram matrix over the area */
     double total_area;       /* sum of skin->area */
     sn_force_system step, still;
-    sn_layer *layer; /* NULL: none */
+    sn_layer *layer;             /* NULL: none */
+    sn_contact_surface *surface; /* NULL: no contact */
 };
 
 /* Shares of the RMS displacement over the area inside and outside the span of the targets. scratch:

@@ -48,6 +48,10 @@ static const sinew_parameter parameters[] = {
     NUMBER("layer_smoothing", SINEW_MARKER_LAYER_SMOOTHING, 1e-12, 1, "",
            "of the layer; noisy markers want 1e-6 and more"),
     FLAG("layer_feeds", "the next frame starts from the corrected shape"),
+    TEXT("contact", "regions whose skin must not cross itself, separated by commas, or all"),
+    NUMBER("contact_gap", SINEW_FORCE_CONTACT_GAP, 1e-7, 0.01, "share of the diagonal",
+           "distance that contact keeps"),
+    NUMBER("friction", SINEW_FORCE_FRICTION, 0, 1e6, "", "of skin that presses, Coulomb's"),
     TEXT("stable", "names of markers that move with the head, separated by commas"),
 };
 
@@ -81,13 +85,46 @@ static void read_options(const sn_model_setup *setup, sinew_force_options *optio
     options->layer_feeds = sn_scene_flag(scene, "layer_feeds");
 }
 
+/* Vertices of the regions named by "contact", or none for the whole surface. */
+static sinew_status read_contact(const sn_model_setup *setup, sinew_force_options *options,
+                                 int **vertices, sinew_error *error) {
+    const char *list = sn_scene_string(setup->scene, "contact");
+    *vertices = NULL;
+    if (!list || !*list) return SINEW_OK;
+    options->contact = true;
+    options->contact_gap = sn_scene_number(setup->scene, "contact_gap");
+    options->friction = sn_scene_number(setup->scene, "friction");
+    if (!strcmp(list, "all")) return SINEW_OK;
+    size_t capacity = 0, count = 0;
+    for (const char *at = list; *at;) {
+        size_t length = strcspn(at, ",");
+        char *name = sn_strndup(at, length);
+        if (!name) return sn_no_memory(error);
+        int region = sinew_rig_find_region(setup->rig, name);
+        sn_free(name);
+        if (region < 0)
+            return sn_fail(error, SINEW_BAD_INPUT, "contact: the rig has no region '%.*s'",
+                           (int)length, at);
+        const sinew_region *r = &setup->rig->regions[region];
+        if (!SN_RESERVE(*vertices, capacity, count + (size_t)r->count)) return sn_no_memory(error);
+        memcpy(*vertices + count, r->vertices, sizeof(int) * (size_t)r->count);
+        count += (size_t)r->count;
+        at += length + (at[length] == ',');
+    }
+    options->contact_vertices = *vertices;
+    options->contact_count = (int)count;
+    return SINEW_OK;
+}
+
 static void report_structure(const force_model *m) {
     const sinew_force_summary *s = sinew_force_describe(m->force);
     json_object_set_new(m->setup.report, "sheet",
-                        json_pack("{s:i, s:i, s:i, s:i, s:i, s:f, s:f}", "edges", s->edge_count,
-                                  "held_vertices", s->fixed_count, "targets", s->target_count,
-                                  "empty_targets", s->empty_count, "markers", s->marker_count,
-                                  "diagonal", s->diagonal, "seconds", s->seconds));
+                        json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:f, s:f}", "edges",
+                                  s->edge_count, "held_vertices", s->fixed_count, "targets",
+                                  s->target_count, "empty_targets", s->empty_count, "markers",
+                                  s->marker_count, "contact_triangles", s->contact_triangles,
+                                  "contact_dropped", s->contact_dropped, "diagonal", s->diagonal,
+                                  "seconds", s->seconds));
 }
 
 static sinew_status build(force_model *m, sinew_error *error) {
@@ -95,8 +132,13 @@ static sinew_status build(force_model *m, sinew_error *error) {
     if (setup->clip->markers) SN_TRY(sn_capture_create(setup, &m->capture, error));
     sinew_force_options options;
     read_options(setup, &options);
-    SN_TRY(sinew_force_create(setup->rig, m->capture ? m->capture->map : NULL, &options,
-                              setup->monitor, &m->force, error));
+    int *vertices;
+    sinew_status status = read_contact(setup, &options, &vertices, error);
+    if (status == SINEW_OK)
+        status = sinew_force_create(setup->rig, m->capture ? m->capture->map : NULL, &options,
+                                    setup->monitor, &m->force, error);
+    sn_free(vertices);
+    SN_TRY(status);
     SN_TRY(sinew_force_state_create(m->force, &m->state, error));
     m->command = SN_NEW(double, setup->rig->target_count);
     m->positions = SN_NEW(double, 3 * (size_t)setup->rig->neutral->vertex_count);
@@ -150,6 +192,7 @@ static sinew_status frame(void *model, int index, double *positions, sinew_frame
     if (!fields) return SINEW_OK;
     json_object_set_new(fields, "in_span", sn_report_number(figures.in_span));
     json_object_set_new(fields, "out_of_span", sn_report_number(figures.out_of_span));
+    json_object_set_new(fields, "cut", sn_report_number(figures.cut));
     if (m->capture) {
         json_object_set_new(fields, "marker_error_bare", sn_report_number(figures.marker_error));
         json_object_set_new(fields, "outliers", json_integer(figures.outliers));

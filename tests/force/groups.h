@@ -5,5 +5,6 @@ int test_potentials(void);
 int test_frames(void);
 int test_markers(void);
 int test_layer(void);
+int test_contact(void);
 
 #endif

@@ -7,5 +7,6 @@ int main(void) {
     failed += test_frames();
     failed += test_markers();
     failed += test_layer();
+    failed += test_contact();
     return failed != 0;
 }

@@ -1,0 +1,75 @@
+/* Self-contact: vertex-triangle and edge-edge pairs of one surface, when they meet on the way from
+ * one shape to the next, and how far the way is free.
+ *
+ * Distances are kept above a least one, `reach`: a shape that keeps it is free of crossings, also
+ * after its coordinates were rounded to floats. What is closer than the gap at rest is exempt
+ * (seams, parts that touch), as are triangles that cross at rest: they are never made worse by
+ * being held.
+ *
+ *   sn_contact_surface   which triangles, edges and vertices take part: built once
+ *   sn_contact_find      pairs whose swept boxes come near each other
+ *   sn_contact_impact    when a pair would come too near
+ *   sn_contact_cut_back  shortens the way of single vertices until no pair comes too near */
+#ifndef SN_CONTACT_PAIRS_H
+#define SN_CONTACT_PAIRS_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+#include "base/vec3.h"
+
+/* Least distance as a share of the gap that contact forces keep. */
+#define SN_CONTACT_REACH 0.1
+
+typedef struct sn_contact_surface {
+    int vertex_count; /* of the whole mesh */
+    int triangle_count, edge_count, point_count;
+    int *triangles; /* 3 each */
+    int *edges;     /* 2 each */
+    int *points;    /* vertices, increasing */
+    double *rest;   /* 3 per vertex of the mesh */
+    double gap, reach;
+    int dropped; /* triangles left out because they cross others at rest */
+} sn_contact_surface;
+
+/* Triangles whose corners are all `inside` (NULL: all). gap > 0, length units. */
+sinew_status sn_contact_surface_create(int vertex_count, const double *rest, int triangle_count,
+                                       const int *triangles, const bool *inside, double gap,
+                                       sn_contact_surface **surface, sinew_error *error);
+void sn_contact_surface_destroy(sn_contact_surface *surface);
+
+/* Vertex v[0] and triangle v[1..3], or edges v[0] v[1] and v[2] v[3]. */
+typedef struct sn_contact_pair {
+    int v[4];
+    bool edges;
+} sn_contact_pair;
+
+/* Nearest points of a pair: sum weight_i x_i leads from the second part to the first. Returns its
+ * length; `normal` is its direction (zero when they touch). */
+double sn_contact_distance(const sn_contact_pair *pair, const double *x, double weight[4],
+                           sn_vec3 *normal);
+
+/* Room for one search; grows when a search finds more than any before. */
+typedef struct sn_contact_work sn_contact_work;
+sinew_status sn_contact_work_create(const sn_contact_surface *surface, sn_contact_work **work,
+                                    sinew_error *error);
+void sn_contact_work_destroy(sn_contact_work *work);
+
+/* Pairs that may come nearer than `margin` on the straight way from x0 to x1, in a fixed order;
+ * valid until the next search. Pairs that share a vertex or are exempt are left out. */
+sinew_status sn_contact_find(const sn_contact_surface *surface, sn_contact_work *work,
+                             const double *x0, const double *x1, double margin,
+                             const sn_contact_pair **pairs, int *count, sinew_error *error);
+
+/* The share of the way from x0 to x1 after which the pair is still farther apart than `reach`; 1
+ * when it is all the way. Never too late. */
+double sn_contact_impact(const sn_contact_pair *pair, const double *x0, const double *x1,
+                         double reach);
+
+/* x1 moved back towards x0, vertex by vertex, until every pair that was farther apart than the
+ * reach at x0 is so all the way. *cut: the smallest share that was left of a vertex's way, 1 when
+ * nothing was done. */
+sinew_status sn_contact_cut_back(const sn_contact_surface *surface, sn_contact_work *work,
+                                 const double *x0, double *x1, double *cut, sinew_error *error);
+
+#endif

@@ -1,0 +1,36 @@
+/* Contact of the sheet with itself: the nearest shape, in the metric of the step, whose pairs keep
+ * their gap; then the guarantee by cutting the way back. */
+#ifndef SN_FORCE_CONTACT_H
+#define SN_FORCE_CONTACT_H
+
+#include "algebra/cholesky.h"
+#include "contact/pairs.h"
+#include "force/skin.h"
+
+/* Rounds of finding pairs and pressing them apart; sweeps of the pressing. */
+enum { SN_FORCE_CONTACT_ROUNDS = 6, SN_FORCE_CONTACT_SWEEPS = 60 };
+/* Bytes that a state may keep of the columns of N^-1. */
+#define SN_FORCE_CONTACT_MEMORY ((size_t)256 << 20)
+
+typedef struct sn_force_contact sn_force_contact;
+
+/* factor: of the step's N, borrowed like surface and skin. */
+sinew_status sn_force_contact_create(const sn_contact_surface *surface, const sn_skin *skin,
+                                     const sn_cholesky *factor, sn_force_contact **contact,
+                                     sinew_error *error);
+void sn_force_contact_destroy(sn_force_contact *contact);
+
+typedef struct sn_force_contact_info {
+    int pressing; /* pairs with a force */
+    double cut;   /* smallest share that the guarantee left of a vertex's way */
+} sn_force_contact_info;
+
+/* x moves from x0, which is free of crossings, to the nearest free shape near it. */
+sinew_status sn_force_contact_solve(sn_force_contact *contact, const double *x0, double *x,
+                                    sn_force_contact_info *info, sinew_error *error);
+/* velocity: the tangential part at pairs that press shrinks by at most `friction` times the change
+ * of the normal part that contact made over the time h (Coulomb). */
+void sn_force_contact_rub(const sn_force_contact *contact, double friction, double h,
+                          double *velocity);
+
+#endif

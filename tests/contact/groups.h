@@ -1,0 +1,6 @@
+#ifndef TESTS_CONTACT_GROUPS_H
+#define TESTS_CONTACT_GROUPS_H
+
+int test_pairs(void);
+
+#endif

@@ -1,0 +1,213 @@
+#include "support.h"
+
+#include "contact/pairs.h"
+#include "groups.h"
+#include "sinew/query.h"
+
+/* The least distance of a pair by brute force over a fine grid of both parts. */
+static double sampled_distance(const sn_contact_pair *pair, const double *x) {
+    enum { GRID = 200 };
+    double least = INFINITY;
+    for (int i = 0; i <= GRID; i++)
+        for (int j = 0; j <= GRID; j++) {
+            double s = (double)i / GRID, t = (double)j / GRID;
+            sn_vec3 a, b;
+            if (pair->edges) {
+                a = sn_lerp(sn_at(x, pair->v[0]), sn_at(x, pair->v[1]), s);
+                b = sn_lerp(sn_at(x, pair->v[2]), sn_at(x, pair->v[3]), t);
+            } else {
+                if (s + t > 1) continue;
+                a = sn_at(x, pair->v[0]);
+                b = sn_add(sn_add(sn_scale(1 - s - t, sn_at(x, pair->v[1])),
+                                  sn_scale(s, sn_at(x, pair->v[2]))),
+                           sn_scale(t, sn_at(x, pair->v[3])));
+            }
+            least = fmin(least, sn_distance(a, b));
+        }
+    return least;
+}
+
+static void distances_agree_with_sampling(void **state) {
+    (void)state;
+    uint64_t seed = 9;
+    for (int run = 0; run < 60; run++) {
+        double x[12], weight[4];
+        sn_vec3 normal;
+        for (int i = 0; i < 12; i++) x[i] = test_random(&seed);
+        sn_contact_pair pair = {{0, 1, 2, 3}, run % 2};
+        double distance = sn_contact_distance(&pair, x, weight, &normal);
+        assert_close(distance, sampled_distance(&pair, x), 0.01);
+        assert_below(distance, sampled_distance(&pair, x) + 1e-12);
+        /* weights and normal say the same, and the weights balance */
+        sn_vec3 apart = {0, 0, 0};
+        double sum = 0;
+        for (int i = 0; i < 4; i++) {
+            apart = sn_add_scaled(apart, weight[i], sn_at(x, i));
+            sum += weight[i];
+        }
+        assert_close(sum, 0, 1e-12);
+        assert_close(sn_dot(apart, normal), distance, 1e-12);
+    }
+}
+
+static void edges_that_are_parallel_or_points_have_a_distance(void **state) {
+    (void)state;
+    double x[12] = {0, 0, 0, 1, 0, 0, 0.5, 1, 0, 2, 1, 0}, weight[4];
+    sn_vec3 normal;
+    sn_contact_pair pair = {{0, 1, 2, 3}, true};
+    assert_close(sn_contact_distance(&pair, x, weight, &normal), 1, 1e-12);
+    double points[12] = {0, 0, 0, 0, 0, 0, 3, 4, 0, 3, 4, 0};
+    assert_close(sn_contact_distance(&pair, points, weight, &normal), 5, 1e-12);
+}
+
+static void impacts_come_before_the_crossing_and_not_long_before(void **state) {
+    (void)state;
+    /* a vertex falls through a triangle at half the way */
+    double x0[12] = {0.2, 0.2, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0}, x1[12];
+    memcpy(x1, x0, sizeof x0);
+    x1[2] = -1;
+    sn_contact_pair pair = {{0, 1, 2, 3}, false};
+    double t = sn_contact_impact(&pair, x0, x1, 1e-3);
+    assert_true(t < 0.5 && t > 0.4);
+    x1[2] = 0.5; /* stops above it */
+    assert_close(sn_contact_impact(&pair, x0, x1, 1e-3), 1, 0);
+    /* random ways never end nearer than the reach */
+    uint64_t seed = 4;
+    for (int run = 0; run < 400; run++) {
+        double a[12], b[12], c[12], weight[4];
+        sn_vec3 normal;
+        for (int i = 0; i < 12; i++) a[i] = test_random(&seed), b[i] = test_random(&seed);
+        sn_contact_pair any = {{0, 1, 2, 3}, run % 2};
+        double share = sn_contact_impact(&any, a, b, 0.01);
+        if (sn_contact_distance(&any, a, weight, &normal) <= 0.01) continue;
+        for (int k = 0; k <= 20; k++) {
+            for (int i = 0; i < 12; i++) c[i] = a[i] + share * k / 20 * (b[i] - a[i]);
+            assert_true(sn_contact_distance(&any, c, weight, &normal) > 0.01);
+        }
+    }
+}
+
+enum { SIDE = 8, SHEET = SIDE * SIDE };
+
+/* Two bumpy sheets, one above the other. */
+static void two_sheets(double *x, int *triangles, int *count) {
+    *count = 0;
+    for (int s = 0; s < 2; s++) {
+        for (int v = 0; v < SHEET; v++) {
+            double *p = x + 3 * (s * SHEET + v);
+            p[0] = v % SIDE + 0.13 * s, p[1] = v / SIDE + 0.29 * s;
+            p[2] = s + 0.2 * sin(2.0 * p[0] + p[1]);
+        }
+        for (int j = 0; j + 1 < SIDE; j++)
+            for (int i = 0; i + 1 < SIDE; i++) {
+                int a = s * SHEET + j * SIDE + i;
+                int corner[6] = {a, a + 1, a + SIDE + 1, a, a + SIDE + 1, a + SIDE};
+                memcpy(triangles + 3 * *count, corner, sizeof corner);
+                *count += 2;
+            }
+    }
+}
+
+static int crossings(const double *x, const int *triangles, int count) {
+    sinew_error error = {0};
+    int *pairs, found;
+    assert_ok(
+        sinew_self_intersections(2 * SHEET, x, count, triangles, NULL, &pairs, &found, &error));
+    sinew_free(pairs);
+    return found;
+}
+
+static void a_way_that_is_cut_back_never_crosses(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    double x[6 * SHEET], goal[6 * SHEET], start[6 * SHEET], cut;
+    int triangles[12 * SHEET], count, crossed = 0;
+    two_sheets(x, triangles, &count);
+    sn_contact_surface *surface;
+    sn_contact_work *work;
+    assert_ok(
+        sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, 1e-3, &surface, &error));
+    assert_ok(sn_contact_work_create(surface, &work, &error));
+    memcpy(start, x, sizeof x);
+    uint64_t seed = 6;
+    for (int frame = 0; frame < 6; frame++) {
+        for (int i = 0; i < 6 * SHEET; i++)
+            goal[i] = start[i] + 0.05 * test_random(&seed) -
+                      (i % 3 == 2 && i >= 3 * SHEET ? 0.25 * frame : 0);
+        crossed += crossings(goal, triangles, count) > 0;
+        double next[6 * SHEET];
+        memcpy(next, goal, sizeof goal);
+        assert_ok(sn_contact_cut_back(surface, work, x, next, &cut, &error));
+        for (int i = 0; i < 6 * SHEET; i++) next[i] = (double)(float)next[i]; /* as files do */
+        assert_int_equal(crossings(next, triangles, count), 0);
+        if (frame == 0) assert_close(cut, 1, 0); /* nothing in the way: nothing is cut */
+        memcpy(x, next, sizeof x);
+    }
+    assert_true(crossed > 0);
+    sn_contact_work_destroy(work);
+    sn_contact_surface_destroy(surface);
+}
+
+static void triangles_that_cross_at_rest_are_left_out(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    double x[6 * SHEET];
+    int triangles[12 * SHEET], count;
+    two_sheets(x, triangles, &count);
+    for (int v = SHEET; v < 2 * SHEET; v++) x[3 * v + 2] -= 1;
+    sn_contact_surface *surface;
+    assert_ok(
+        sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, 1e-3, &surface, &error));
+    assert_true(surface->dropped > 0);
+    assert_int_equal(surface->dropped + surface->triangle_count, count);
+    sn_contact_surface_destroy(surface);
+}
+
+static void the_search_misses_no_pair(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    double x[6 * SHEET], to[6 * SHEET];
+    int triangles[12 * SHEET], count;
+    two_sheets(x, triangles, &count);
+    memcpy(to, x, sizeof x);
+    for (int v = SHEET; v < 2 * SHEET; v++) to[3 * v + 2] -= 0.8;
+    sn_contact_surface *s;
+    sn_contact_work *work;
+    assert_ok(sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, 1e-3, &s, &error));
+    assert_ok(sn_contact_work_create(s, &work, &error));
+    const sn_contact_pair *pairs;
+    int found, vertex_triangle = 0, expected = 0;
+    assert_ok(sn_contact_find(s, work, x, to, 0.05, &pairs, &found, &error));
+    for (int i = 0; i < found; i++) vertex_triangle += !pairs[i].edges;
+    for (int v = 0; v < 2 * SHEET; v++)
+        for (int t = 0; t < count; t++) {
+            const int *c = triangles + 3 * t;
+            if (v == c[0] || v == c[1] || v == c[2]) continue;
+            bool apart = false;
+            for (int a = 0; a < 3; a++) {
+                double low = INFINITY, high = -INFINITY;
+                for (int k = 0; k < 3; k++) {
+                    low = fmin(low, fmin(x[3 * c[k] + a], to[3 * c[k] + a]));
+                    high = fmax(high, fmax(x[3 * c[k] + a], to[3 * c[k] + a]));
+                }
+                apart |= fmin(x[3 * v + a], to[3 * v + a]) > high + 0.05 ||
+                         fmax(x[3 * v + a], to[3 * v + a]) < low - 0.05;
+            }
+            expected += !apart;
+        }
+    assert_int_equal(vertex_triangle, expected);
+    sn_contact_work_destroy(work);
+    sn_contact_surface_destroy(s);
+}
+
+int test_pairs(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(distances_agree_with_sampling),
+        cmocka_unit_test(edges_that_are_parallel_or_points_have_a_distance),
+        cmocka_unit_test(impacts_come_before_the_crossing_and_not_long_before),
+        cmocka_unit_test(a_way_that_is_cut_back_never_crosses),
+        cmocka_unit_test(triangles_that_cross_at_rest_are_left_out),
+        cmocka_unit_test(the_search_misses_no_pair),
+    };
+    return cmocka_run_group_tests_name("pairs", tests, NULL, NULL);
+}

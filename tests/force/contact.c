@@ -1,0 +1,123 @@
+#include "support.h"
+
+#include "dome.h"
+#include "groups.h"
+#include "sinew/force.h"
+#include "sinew/query.h"
+#include "sinew/samples.h"
+
+enum { SIDE = 12, LIP = SIDE * SIDE, COUNT = 2 * LIP };
+
+/* Two lips: rounded strips that face each other, and a target that pushes one through the other. */
+static sinew_rig *lips_rig(void) {
+    sinew_error error = {0};
+    double x[3 * COUNT], delta[3 * LIP];
+    int triangles[3 * 2 * 2 * SIDE * SIDE], faces = 0, vertices[LIP];
+    for (int lip = 0; lip < 2; lip++) {
+        int sign = lip ? -1 : 1;
+        for (int v = 0; v < LIP; v++) {
+            double s = 2.0 * (v % SIDE) / (SIDE - 1) - 1, t = (double)(v / SIDE) / (SIDE - 1);
+            double *p = x + 3 * (lip * LIP + v);
+            p[0] = s, p[1] = sign * (0.1 + 0.5 * t * t + 0.05 * s * s);
+            p[2] = 0.3 * (1 - s * s) * (1 - t) + 0.02 * sin(7 * s + lip);
+            double soft = (1 - s * s) * (1 - t) * (1 - t);
+            if (lip == 0) {
+                vertices[v] = v;
+                delta[3 * v] = 0, delta[3 * v + 1] = -0.35 * soft, delta[3 * v + 2] = 0.02 * soft;
+            }
+        }
+        for (int j = 0; j + 1 < SIDE; j++)
+            for (int i = 0; i + 1 < SIDE; i++) {
+                int a = lip * LIP + j * SIDE + i;
+                int corner[6] = {a, a + 1, a + SIDE + 1, a, a + SIDE + 1, a + SIDE};
+                memcpy(triangles + 3 * faces, corner, sizeof corner);
+                faces += 2;
+            }
+    }
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    assert_ok(sinew_mesh_create(COUNT, x, faces, NULL, triangles, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    assert_ok(sinew_rig_add_target(rig, "close", LIP, vertices, delta, &error));
+    return rig;
+}
+
+static int crossings(const sinew_rig *rig, const double *x) {
+    sinew_error error = {0};
+    int *pairs, found;
+    assert_ok(sinew_self_intersections(rig->neutral->vertex_count, x, rig->neutral->triangle_count,
+                                       rig->neutral->triangles, NULL, &pairs, &found, &error));
+    sinew_free(pairs);
+    return found;
+}
+
+static void lips_that_would_cross_press(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_rig *rig = lips_rig();
+    sinew_force_options options;
+    sinew_force_options_default(&options);
+    double x[2][3 * COUNT];
+    int crossed = 0, pressing = 0;
+    sinew_force *force[2];
+    sinew_force_state *made[2];
+    for (int with = 0; with < 2; with++) {
+        options.contact = with;
+        assert_ok(sinew_force_create(rig, NULL, &options, NULL, &force[with], &error));
+        assert_ok(sinew_force_state_create(force[with], &made[with], &error));
+    }
+    for (int f = 0; f < 24; f++) {
+        double u = 0.5 - 0.5 * cos(0.26 * f); /* closes and opens */
+        sinew_force_info info;
+        for (int with = 0; with < 2; with++)
+            assert_ok(
+                sinew_force_command(force[with], made[with], &u, x[with], &info, NULL, &error));
+        crossed += crossings(rig, x[0]) > 0;
+        assert_int_equal(crossings(rig, x[1]), 0);
+        pressing += info.contacts > 0;
+        if (f == 12) { /* the other lip gives way */
+            double most = 0;
+            for (int i = 3 * LIP; i < 3 * COUNT; i++)
+                most = fmax(most, fabs(x[1][i] - rig->neutral->positions[i]));
+            assert_true(most > 0.005);
+        }
+    }
+    assert_true(crossed > 5);
+    assert_true(pressing > 5);
+    /* open again, both are where they would be without */
+    assert_below(root_mean_square(x[0], x[1], COUNT), 0.01);
+    for (int with = 0; with < 2; with++) {
+        sinew_force_state_destroy(made[with]);
+        sinew_force_destroy(force[with]);
+    }
+    sinew_rig_destroy(rig);
+}
+
+static void a_jump_through_in_one_frame_is_caught(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_rig *rig = lips_rig();
+    sinew_force_options options;
+    sinew_force_options_default(&options);
+    options.contact = true;
+    sinew_force *force;
+    sinew_force_state *made;
+    assert_ok(sinew_force_create(rig, NULL, &options, NULL, &force, &error));
+    assert_ok(sinew_force_state_create(force, &made, &error));
+    double x[3 * COUNT], u = 4; /* far beyond the other lip */
+    for (int f = 0; f < 3; f++) {
+        assert_ok(sinew_force_command(force, made, &u, x, NULL, NULL, &error));
+        assert_int_equal(crossings(rig, x), 0);
+    }
+    sinew_force_state_destroy(made);
+    sinew_force_destroy(force);
+    sinew_rig_destroy(rig);
+}
+
+int test_contact(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lips_that_would_cross_press),
+        cmocka_unit_test(a_jump_through_in_one_frame_is_caught),
+    };
+    return cmocka_run_group_tests_name("contact", tests, NULL, NULL);
+}
