@@ -1,5 +1,5 @@
-/* Table of lock edits on real rigs, for docs/locks.md: sixteen edits on each rig, with the locked
- * part, how far it was quieted, and what that cost. `make evidence` runs it.
+/* Table of lock edits on the sample face and real rigs, for docs/locks.md: sixteen edits on each,
+ * with the locked part, how far it was quieted, and what that cost. `make evidence` runs it.
  *
  *   locks_on_real_rigs DATA_FOLDER > table.md */
 #include <math.h>
@@ -81,6 +81,10 @@ static sinew_rig *read_rig(const char *data, const char *neutral, const char *ta
                            const char *skip) {
     sinew_error error = {0};
     sinew_rig *rig = NULL;
+    if (!neutral) {
+        if (sinew_sample_rig("face", NULL, &rig, &error) != SINEW_OK) stop("face", &error);
+        return rig;
+    }
     char *base = sn_path_join(data, neutral), *folder = sn_path_join(data, targets);
     char **names = NULL, *paths[MAX_FILES] = {base};
     int found = 0, count = 1;
@@ -106,7 +110,8 @@ static int core_of(const sinew_rig *rig, const edit *e, int *vertices) {
     for (int s = 0; s < 2 && e->core[s]; s++) {
         int sliders[2], found = sinew_rig_match(rig, e->core[s], sliders);
         for (int f = 0; f < found; f++) {
-            const sinew_target *t = &rig->targets[sliders[f]];
+            const sinew_target *t = rig->targets;
+            while (t->kind != SINEW_TARGET_PLAIN || t->slider != sliders[f]) t++;
             double largest = 0;
             for (int pass = 0; pass < 2; pass++)
                 for (int i = 0; i < t->count; i++) {
@@ -200,11 +205,12 @@ int main(int argc, char **argv) {
     const char *data = argc > 1 ? argv[1] : "../shared/data";
     const struct {
         const char *name, *neutral, *targets, *skip;
-    } sets[] = {{"ICT-FaceKit", "free/ict-facekit/generic_neutral_mesh.obj",
+    } sets[] = {{"sample face", NULL, NULL, NULL},
+                {"ICT-FaceKit", "free/ict-facekit/generic_neutral_mesh.obj",
                  "free/ict-facekit/targets", "identity"},
                 {"MakeHuman", "free/makehuman/base.obj", "free/makehuman/arkit", NULL},
                 {"Face Cap", "free/facecap/head.obj", "free/facecap/targets", NULL}};
-    enum { SETS = 3 };
+    enum { SETS = 4 };
     sinew_rig *rigs[SETS];
     sinew_slider_space *spaces[SETS] = {0};
     sinew_error error = {0};

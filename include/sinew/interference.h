@@ -48,8 +48,8 @@ typedef struct sinew_interference_pair {
 } sinew_interference_pair;
 
 /* The `limit` worst directed pairs, worst first; two targets of sliders that are declared a pair
- * (sinew_slider.mirror) are left out, and of two pairs that are mirror images one stands for both.
- * Returns how many. */
+ * (sinew_slider.mirror) and a combination with its drivers are left out, and of two pairs that are
+ * mirror images one stands for both. Returns how many. */
 SINEW_API int sinew_interference_worst(const sinew_slider_space *space,
                                        const sinew_interference *interference, int limit,
                                        sinew_interference_pair *pairs);

@@ -181,9 +181,18 @@ void sinew_interference_destroy(sinew_interference *interference) {
 /* --- worst pairs ------------------------------------------------------------------------------
  */
 
+static bool is_driven_by(const sinew_target *target, int slider) {
+    for (int i = 0; i < target->driver_count; i++)
+        if (target->drivers[i] == slider) return true;
+    return false;
+}
+
+/* Sides of one slider, shapes along one slider, a corrective and its driver: meant to meet. */
 static bool is_declared_pair(const sinew_rig *rig, int i, int j) {
-    int a = rig->targets[i].slider, b = rig->targets[j].slider;
-    return a >= 0 && b >= 0 && (a == b || rig->sliders[a].mirror == b);
+    const sinew_target *x = &rig->targets[i], *y = &rig->targets[j];
+    int a = x->slider, b = y->slider;
+    if (a >= 0 && b >= 0) return a == b || rig->sliders[a].mirror == b;
+    return is_driven_by(x, b) || is_driven_by(y, a);
 }
 
 /* The target of the other side, or the target itself. */

@@ -17,8 +17,8 @@
 
 struct sn_slider_work {
     const sinew_slider_space *space;
-    long version; /* of the problem that hessian and factor belong to; -1: none */
-    bool factored;
+    long version;             /* of the problem that hessian and factor belong to; -1: none */
+    bool factored, boxed;     /* the factor, and the box solver's matrix, are those of hessian */
     double *hessian, *factor; /* slider_count squared */
     sn_box_qp *box;
 
@@ -30,10 +30,22 @@ struct sn_slider_work {
     int *fixed_list, *kept_list;
     int fixed_count; /* of kept_list, whose columns are there; -1: none */
     signed char *sign;
+
+    /* of guess_limits: where each slider stands, kept from solve to solve */
+    signed char *place, *place_next;
+    double *pivot_weights, *pivot_slopes, *pivot_packed;
+    int *free_list;
 };
 
+enum { FREE, AT_LOWER, AT_UPPER };
+
+/* Residuals of the bounded step, in weights: what is aimed at, and what still counts as solved when
+ * rounding allows no more. */
+#define BOX_TOLERANCE 1e-8
+#define BOX_GOOD      1e-5
+
 /* Up to so many fixed sliders go through the factor of all; beyond, they are cut out. */
-enum { FEW_FIXED = 16 };
+enum { FEW_FIXED = 16, PIVOT_ROUNDS = 40 };
 
 sinew_status sn_slider_work_create(const sinew_slider_space *space, sn_slider_work **work,
                                    sinew_error *error) {
@@ -61,6 +73,12 @@ sinew_status sn_slider_work_create(const sinew_slider_space *space, sn_slider_wo
     made->kept_list = SN_NEW0(int, s);
     made->held = SN_NEW0(bool, s);
     made->sign = SN_NEW0(signed char, s);
+    made->place = SN_NEW0(signed char, s);
+    made->place_next = SN_NEW0(signed char, s);
+    made->pivot_weights = SN_NEW0(double, s);
+    made->pivot_slopes = SN_NEW0(double, s);
+    made->pivot_packed = SN_NEW0(double, s);
+    made->free_list = SN_NEW0(int, s);
     bool all = made->hessian && made->factor && made->activations && made->start &&
                made->target_gradient && made->target_scratch && made->derivatives &&
                made->gradient && made->step && made->trial && made->lower && made->upper &&
@@ -97,6 +115,12 @@ void sn_slider_work_destroy(sn_slider_work *work) {
     sn_free(work->kept_list);
     sn_free(work->held);
     sn_free(work->sign);
+    sn_free(work->place);
+    sn_free(work->place_next);
+    sn_free(work->pivot_weights);
+    sn_free(work->pivot_slopes);
+    sn_free(work->pivot_packed);
+    sn_free(work->free_list);
     sn_free(work);
 }
 
@@ -110,6 +134,7 @@ static void build_hessian(sn_slider_work *work, const sn_slider_problem *problem
                         work->target_scratch);
     for (size_t i = 0; i < s; i++) work->hessian[i * s + i] += problem->ridge;
     work->factored = false;
+    work->boxed = false;
 }
 
 /* The factor of H. A singular H (sliders that move nothing, targets that are there twice) gets a
@@ -188,10 +213,81 @@ static void step_limits(sn_slider_work *work, const sn_slider_problem *problem,
     }
 }
 
+/* Which limits hold, by block principal pivoting (Kim and Park 2011): solve for the free sliders,
+ * send those beyond a limit to it, free those that a limit holds against their will, all at once;
+ * one at a time when that does not help. A handful of small factorizations from anywhere, one or
+ * two when the last answer was near. The point found, exact when it ends, is where the projected
+ * Newton starts, which has the last word. Uses the room of `factor`. */
+static void guess_limits(sn_slider_work *work, const double *linear) {
+    int s = work->space->rig->slider_count, best = s + 1, patience = 3;
+    double *x = work->pivot_weights, *r = work->pivot_slopes, unit = 0;
+    for (int i = 0; i < s; i++) unit = fmax(unit, fabs(linear[i]));
+    work->factored = false;
+    for (int round = 0; round < PIVOT_ROUNDS; round++) {
+        int free_count = 0;
+        for (int i = 0; i < s; i++) {
+            if (work->lower[i] == work->upper[i]) work->place[i] = AT_LOWER;
+            if (work->place[i] == AT_LOWER && !isfinite(work->lower[i])) work->place[i] = FREE;
+            if (work->place[i] == AT_UPPER && !isfinite(work->upper[i])) work->place[i] = FREE;
+            x[i] = work->place[i] == AT_LOWER   ? work->lower[i]
+                   : work->place[i] == AT_UPPER ? work->upper[i]
+                                                : 0;
+            if (work->place[i] == FREE) work->free_list[free_count++] = i;
+        }
+        sn_dense_apply(SN_AS_IS, s, s, 1, work->hessian, x, 0, r);
+        for (int k = 0; k < free_count; k++) {
+            int i = work->free_list[k];
+            const double *column = work->hessian + (size_t)i * (size_t)s;
+            for (int l = k; l < free_count; l++)
+                work->factor[(size_t)k * (size_t)free_count + (size_t)l] =
+                    column[work->free_list[l]];
+            work->pivot_packed[k] = linear[i] - r[i];
+        }
+        if (sn_dense_cholesky(free_count, work->factor, NULL) != SINEW_OK) return;
+        sn_dense_cholesky_solve(free_count, work->factor, 1, work->pivot_packed);
+        for (int k = 0; k < free_count; k++) x[work->free_list[k]] = work->pivot_packed[k];
+        sn_dense_apply(SN_AS_IS, s, s, 1, work->hessian, x, 0, r);
+        int wrong = 0, last = -1;
+        for (int i = 0; i < s; i++) {
+            double slope = r[i] - linear[i];
+            signed char to = work->place[i];
+            if (to == FREE && x[i] < work->lower[i]) to = AT_LOWER;
+            if (to == FREE && x[i] > work->upper[i]) to = AT_UPPER;
+            if (to == AT_LOWER && slope < -1e-12 * unit && work->lower[i] < work->upper[i])
+                to = work->place[i] == AT_LOWER ? FREE : to;
+            if (to == AT_UPPER && slope > 1e-12 * unit && work->lower[i] < work->upper[i])
+                to = work->place[i] == AT_UPPER ? FREE : to;
+            work->place_next[i] = to;
+            if (to != work->place[i]) {
+                wrong++;
+                last = i;
+            }
+        }
+        if (wrong < best) {
+            best = wrong;
+            patience = 3;
+            memcpy(work->step, x, sizeof(double) * (size_t)s);
+        } else {
+            patience--;
+        }
+        if (wrong == 0) return;
+        if (patience > 0)
+            memcpy(work->place, work->place_next, (size_t)s);
+        else
+            work->place[last] = work->place_next[last];
+    }
+}
+
 static bool solve_box(sn_slider_work *work, const double *linear) {
-    const sn_box_qp_options options = {.tolerance = 1e-10, .warm = true};
-    return sn_box_qp_solve(work->box, linear, work->lower, work->upper, &options, work->step, NULL,
-                           NULL) == SINEW_OK;
+    if (!work->boxed && sn_box_qp_set_matrix(work->box, work->hessian, NULL) != SINEW_OK)
+        return false;
+    work->boxed = true;
+    guess_limits(work, linear);
+    const sn_box_qp_options options = {.tolerance = BOX_TOLERANCE, .warm = true};
+    sn_box_qp_info info;
+    sinew_status status = sn_box_qp_solve(work->box, linear, work->lower, work->upper, &options,
+                                          work->step, &info, NULL);
+    return status == SINEW_OK || (status == SINEW_NOT_CONVERGED && info.kkt <= BOX_GOOD);
 }
 
 /* With the L1 term: each slider is given a side of base; a slider that ends at base and would gain
@@ -279,7 +375,6 @@ void sn_slider_prepare(sn_slider_work *work, const sn_slider_problem *problem) {
     sn_activations(work->space->plan, work->step, NULL, work->derivatives);
     build_hessian(work, problem);
     if (!problem->lower && !problem->upper) factor(work);
-    sn_box_qp_set_matrix(work->box, work->hessian, NULL);
     memset(work->step, 0, sizeof(double) * (size_t)work->space->rig->slider_count);
     work->version = problem->version;
 }
@@ -362,11 +457,11 @@ static sn_slider_solution solve_curved(sn_slider_work *work, const sn_slider_pro
             price = price_of(work, problem);
             value = objective(work, problem, price, weights);
         }
-        if (sn_box_qp_set_matrix(work->box, work->hessian, NULL) != SINEW_OK) return solution;
-        bool good = solve_step(work, &local, price, weights);
+        /* An imperfect step is judged by the line search. */
+        solve_step(work, &local, price, weights);
         double largest = 0, t = 1;
         for (int i = 0; i < s; i++) largest = fmax(largest, fabs(work->step[i]));
-        if (!good || !isfinite(largest)) return solution;
+        if (!isfinite(largest)) return solution;
         bool lower = false;
         for (; t > 1e-6; t *= 0.5) {
             for (int i = 0; i < s; i++) work->trial[i] = weights[i] + t * work->step[i];

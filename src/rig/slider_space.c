@@ -2,6 +2,8 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "algebra/dense.h"
@@ -91,6 +93,77 @@ static void measure(sinew_slider_space *space) {
     space->mean_square = trace > 0 ? trace / moving : 1;
 }
 
+/* --- the Gram matrix --------------------------------------------------------------------------
+ */
+
+typedef struct placed {
+    uint32_t code;
+    int vertex;
+} placed;
+
+static int compare_placed(const void *a, const void *b) {
+    const placed *x = a, *y = b;
+    if (x->code != y->code) return x->code < y->code ? -1 : 1;
+    return (x->vertex > y->vertex) - (x->vertex < y->vertex);
+}
+
+/* Ten bits, two zeros between each. */
+static uint32_t spread_bits(uint32_t x) {
+    x = (x | x << 16) & 0x030000ffu;
+    x = (x | x << 8) & 0x0300f00fu;
+    x = (x | x << 4) & 0x030c30c3u;
+    return (x | x << 2) & 0x09249249u;
+}
+
+/* Moved vertices along a space-filling curve: neighbours are moved by the same targets, so that a
+ * block of them has few columns whatever the order of the file. */
+static int order_vertices(const sinew_slider_space *space, placed *order) {
+    const sinew_mesh *neutral = space->rig->neutral;
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high = 0;
+    int count = 0;
+    for (int v = 0; v < neutral->vertex_count; v++)
+        for (int c = 0; space->axes[v] && c < 3; c++)
+            low[c] = fmin(low[c], neutral->positions[3 * (size_t)v + (size_t)c]);
+    for (int v = 0; v < neutral->vertex_count; v++)
+        for (int c = 0; space->axes[v] && c < 3; c++)
+            high = fmax(high, neutral->positions[3 * (size_t)v + (size_t)c] - low[c]);
+    double scale = high > 0 ? 1023 / high : 0;
+    for (int v = 0; v < neutral->vertex_count; v++) {
+        if (!space->axes[v]) continue;
+        uint32_t code = 0;
+        for (int c = 0; c < 3; c++) {
+            double x = scale * (neutral->positions[3 * (size_t)v + (size_t)c] - low[c]);
+            code |= spread_bits((uint32_t)x) << c;
+        }
+        order[count++] = (placed){code, v};
+    }
+    qsort(order, (size_t)count, sizeof *order, compare_placed);
+    return count;
+}
+
+static sinew_status compute_gram(sinew_slider_space *space, sinew_error *error) {
+    size_t m = (size_t)space->rig->target_count;
+    sn_row_pack pack = {0};
+    int *vertices = SN_NEW(int, BLOCK);
+    double *ones = SN_NEW(double, 3 * BLOCK);
+    placed *order = SN_NEW(placed, space->rig->neutral->vertex_count);
+    space->gram = SN_NEW0(double, m *m);
+    sinew_status status = vertices && ones && order && space->gram ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) status = sn_row_pack_create(space, &pack, error);
+    for (int i = 0; status == SINEW_OK && i < 3 * BLOCK; i++) ones[i] = 1;
+    int count = status == SINEW_OK ? order_vertices(space, order) : 0;
+    for (int first = 0; status == SINEW_OK && first < count; first += BLOCK) {
+        sn_picked_rows rows = {count - first < BLOCK ? count - first : BLOCK, vertices, ones};
+        for (int i = 0; i < rows.count; i++) vertices[i] = order[first + i].vertex;
+        status = sn_add_gram(space, &rows, &pack, space->gram, error);
+    }
+    sn_row_pack_free(&pack);
+    sn_free(vertices);
+    sn_free(ones);
+    sn_free(order);
+    return status;
+}
+
 sinew_status sinew_slider_space_create(const sinew_rig *rig, sinew_slider_space **space,
                                        sinew_error *error) {
     SN_REQUIRE(rig && space, error);
@@ -98,27 +171,9 @@ sinew_status sinew_slider_space_create(const sinew_rig *rig, sinew_slider_space 
     sinew_slider_space *made = SN_NEW0(sinew_slider_space, 1);
     if (!made) return sn_no_memory(error);
     made->rig = rig;
-    size_t m = (size_t)rig->target_count;
-    made->gram = SN_NEW0(double, m *m);
-    sinew_status status = made->gram ? SINEW_OK : sn_no_memory(error);
-    if (status == SINEW_OK) status = sn_activation_plan_create(rig, &made->plan, error);
+    sinew_status status = sn_activation_plan_create(rig, &made->plan, error);
     if (status == SINEW_OK) status = gather_by_vertex(rig, made, error);
-
-    sn_row_pack pack = {0};
-    int *vertices = SN_NEW(int, BLOCK);
-    double *ones = SN_NEW(double, 3 * BLOCK);
-    if (status == SINEW_OK && (!vertices || !ones)) status = sn_no_memory(error);
-    if (status == SINEW_OK) status = sn_row_pack_create(made, &pack, error);
-    for (int i = 0; status == SINEW_OK && i < 3 * BLOCK; i++) ones[i] = 1;
-    for (int v = 0; status == SINEW_OK && v < rig->neutral->vertex_count; v += BLOCK) {
-        sn_picked_rows rows = {0, vertices, ones};
-        for (int i = v; i < v + BLOCK && i < rig->neutral->vertex_count; i++)
-            if (made->axes[i]) vertices[rows.count++] = i;
-        status = sn_add_gram(made, &rows, &pack, made->gram, error);
-    }
-    sn_row_pack_free(&pack);
-    sn_free(vertices);
-    sn_free(ones);
+    if (status == SINEW_OK) status = compute_gram(made, error);
     if (status != SINEW_OK) {
         sinew_slider_space_destroy(made);
         return status;
