@@ -34,7 +34,8 @@ struct sn_slider_work {
     /* of guess_limits: where each slider stands, kept from solve to solve */
     signed char *place, *place_next;
     double *pivot_weights, *pivot_slopes, *pivot_packed;
-    int *free_list;
+    int *free_list, *packed_list; /* packed_list: whose block `factor` holds the factor of */
+    int packed_count;             /* -1: none */
 };
 
 enum { FREE, AT_LOWER, AT_UPPER };
@@ -79,11 +80,14 @@ sinew_status sn_slider_work_create(const sinew_slider_space *space, sn_slider_wo
     made->pivot_slopes = SN_NEW0(double, s);
     made->pivot_packed = SN_NEW0(double, s);
     made->free_list = SN_NEW0(int, s);
+    made->packed_list = SN_NEW0(int, s);
+    made->packed_count = -1;
     bool all = made->hessian && made->factor && made->activations && made->start &&
                made->target_gradient && made->target_scratch && made->derivatives &&
                made->gradient && made->step && made->trial && made->lower && made->upper &&
                made->columns && made->small && made->fixed_list && made->kept_list && made->held &&
-               made->sign;
+               made->sign && made->place && made->place_next && made->pivot_weights &&
+               made->pivot_slopes && made->pivot_packed && made->free_list && made->packed_list;
     sinew_status status = all ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK) status = sn_box_qp_create((int)s, &made->box, error);
     if (status != SINEW_OK) {
@@ -121,6 +125,7 @@ void sn_slider_work_destroy(sn_slider_work *work) {
     sn_free(work->pivot_slopes);
     sn_free(work->pivot_packed);
     sn_free(work->free_list);
+    sn_free(work->packed_list);
     sn_free(work);
 }
 
@@ -135,6 +140,7 @@ static void build_hessian(sn_slider_work *work, const sn_slider_problem *problem
     for (size_t i = 0; i < s; i++) work->hessian[i * s + i] += problem->ridge;
     work->factored = false;
     work->boxed = false;
+    work->packed_count = -1;
 }
 
 /* The factor of H. A singular H (sliders that move nothing, targets that are there twice) gets a
@@ -157,6 +163,7 @@ static void factor(sn_slider_work *work) {
         if (clear) break;
     }
     work->factored = true;
+    work->packed_count = -1;
     work->fixed_count = -1;
 }
 
@@ -213,6 +220,24 @@ static void step_limits(sn_slider_work *work, const sn_slider_problem *problem,
     }
 }
 
+/* The factor of the block of the free sliders, kept while they are the same, as along a drag. */
+static bool factor_block(sn_slider_work *work, int count) {
+    size_t s = (size_t)work->space->rig->slider_count;
+    if (work->packed_count == count &&
+        memcmp(work->packed_list, work->free_list, sizeof(int) * (size_t)count) == 0)
+        return true;
+    for (int k = 0; k < count; k++) {
+        const double *column = work->hessian + (size_t)work->free_list[k] * s;
+        for (int l = k; l < count; l++)
+            work->factor[(size_t)k * (size_t)count + (size_t)l] = column[work->free_list[l]];
+    }
+    work->packed_count = -1;
+    if (sn_dense_cholesky(count, work->factor, NULL) != SINEW_OK) return false;
+    memcpy(work->packed_list, work->free_list, sizeof(int) * (size_t)count);
+    work->packed_count = count;
+    return true;
+}
+
 /* Which limits hold, by block principal pivoting (Kim and Park 2011): solve for the free sliders,
  * send those beyond a limit to it, free those that a limit holds against their will, all at once;
  * one at a time when that does not help. A handful of small factorizations from anywhere, one or
@@ -235,15 +260,9 @@ static void guess_limits(sn_slider_work *work, const double *linear) {
             if (work->place[i] == FREE) work->free_list[free_count++] = i;
         }
         sn_dense_apply(SN_AS_IS, s, s, 1, work->hessian, x, 0, r);
-        for (int k = 0; k < free_count; k++) {
-            int i = work->free_list[k];
-            const double *column = work->hessian + (size_t)i * (size_t)s;
-            for (int l = k; l < free_count; l++)
-                work->factor[(size_t)k * (size_t)free_count + (size_t)l] =
-                    column[work->free_list[l]];
-            work->pivot_packed[k] = linear[i] - r[i];
-        }
-        if (sn_dense_cholesky(free_count, work->factor, NULL) != SINEW_OK) return;
+        for (int k = 0; k < free_count; k++)
+            work->pivot_packed[k] = linear[work->free_list[k]] - r[work->free_list[k]];
+        if (!factor_block(work, free_count)) return;
         sn_dense_cholesky_solve(free_count, work->factor, 1, work->pivot_packed);
         for (int k = 0; k < free_count; k++) x[work->free_list[k]] = work->pivot_packed[k];
         sn_dense_apply(SN_AS_IS, s, s, 1, work->hessian, x, 0, r);
