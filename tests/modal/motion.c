@@ -547,6 +547,48 @@ static void painted_stiffness_holds_its_end(void **state) {
     sinew_tets_destroy(bar);
 }
 
+/* Memory that runs out after a number of allocations. */
+static int allocations_left;
+static void *limited_resize(void *block, size_t bytes, void *user) {
+    (void)user;
+    return __atomic_fetch_sub(&allocations_left, 1, __ATOMIC_SEQ_CST) > 0 ? realloc(block, bytes)
+                                                                          : NULL;
+}
+static void limited_release(void *block, void *user) {
+    (void)user;
+    free(block);
+}
+
+static void running_out_of_memory_is_reported_at_every_step(void **state) {
+    (void)state;
+    scene s = make_scene(3, 1, 2);
+    test_bend(s.bar, LENGTH, 1, s.poses[1]);
+    const sinew_allocator limited = {limited_resize, limited_release, NULL};
+    sinew_modal_options options = sinew_modal_default_options();
+    options.modes = 2, options.fast = true;
+    const double inner_time = 0.5;
+    sinew_modal_keys keys = keys_of(&s);
+    keys.inner_count = 1, keys.inner_times = &inner_time;
+    keys.inner_positions = (const double *const *)s.poses;
+    sinew_status status = SINEW_NO_MEMORY;
+    int steps = 0;
+    for (; steps < 3000 && status == SINEW_NO_MEMORY; steps++) {
+        sinew_set_allocator(&limited);
+        allocations_left = steps;
+        sinew_modal *modal = NULL;
+        sinew_modal_motion *motion = NULL;
+        status = sinew_modal_create_tets(s.bar, &options, NULL, &modal, NULL);
+        if (status == SINEW_OK)
+            status = sinew_modal_motion_create(modal, &keys, NULL, NULL, &motion, NULL);
+        sinew_modal_motion_destroy(motion);
+        sinew_modal_destroy(modal);
+        sinew_set_allocator(NULL);
+    }
+    assert_int_equal(status, SINEW_OK);
+    assert_true(steps > 60);
+    free_scene(&s);
+}
+
 int test_motion(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(key_poses_are_met_with_any_number_of_modes),
@@ -566,6 +608,7 @@ int test_motion(void) {
         cmocka_unit_test(bad_bodies_are_refused_with_a_reason),
         cmocka_unit_test(modes_come_back_from_the_cache_bit_by_bit),
         cmocka_unit_test(painted_stiffness_holds_its_end),
+        cmocka_unit_test(running_out_of_memory_is_reported_at_every_step),
     };
     return cmocka_run_group_tests_name("motion", tests, NULL, NULL);
 }

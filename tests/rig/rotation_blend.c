@@ -142,6 +142,16 @@ static void cows_keep_their_edges(void **state) {
     assert_real_poses(4, names, 0.02);
 }
 
+static void cacti_keep_their_edges(void **state) {
+    (void)state;
+    const char *names[] = {"research/goast-cactus/cactus0.ply", "research/goast-cactus/cactus5.ply",
+                           "research/goast-cactus/cactus10.ply",
+                           "research/goast-cactus/cactus15.ply",
+                           "research/goast-cactus/cactus16.ply"};
+    skip_without_data(test_data(names[0]));
+    assert_real_poses(5, names, 0.02);
+}
+
 static void sample_poses_are_met_at_their_own_weight(void **state) {
     (void)state;
     sinew_error error;
@@ -296,6 +306,52 @@ static void any_thread_count_gives_the_same_bits(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* Memory that runs out after a number of allocations. */
+static int allocations_left;
+static void *limited_resize(void *block, size_t bytes, void *user) {
+    (void)user;
+    return __atomic_fetch_sub(&allocations_left, 1, __ATOMIC_SEQ_CST) > 0 ? realloc(block, bytes)
+                                                                          : NULL;
+}
+static void limited_release(void *block, void *user) {
+    (void)user;
+    free(block);
+}
+
+static void running_out_of_memory_is_reported_at_every_step(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_mesh *mesh = sheet(3);
+    int n = mesh->vertex_count, count, drivers[] = {0, 1};
+    double *deltas = malloc(sizeof(double) * 3 * (size_t)n);
+    int *vertices = malloc(sizeof(int) * (size_t)n);
+    sinew_rig *rig;
+    fold(mesh, 60, deltas, vertices, &count);
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    assert_ok(sinew_rig_add_target(rig, "a", count, vertices, deltas, &error));
+    assert_ok(sinew_rig_add_target(rig, "b", count - 1, vertices, deltas, &error));
+    assert_ok(sinew_rig_add_combination(rig, "ab", SINEW_COMBINE_MULTIPLY, 2, drivers, count,
+                                        vertices, deltas, &error));
+    const sinew_allocator limited = {limited_resize, limited_release, NULL};
+    sinew_status status = SINEW_NO_MEMORY;
+    int steps = 0;
+    for (; steps < 2000 && status == SINEW_NO_MEMORY; steps++) {
+        sinew_set_allocator(&limited);
+        allocations_left = steps;
+        sinew_rotation *rotation = NULL;
+        sinew_rotation_state *own = NULL;
+        status = sinew_rotation_create(rig, NULL, &rotation, NULL);
+        if (status == SINEW_OK) status = sinew_rotation_state_create(rotation, &own, NULL);
+        sinew_rotation_state_destroy(own);
+        sinew_rotation_destroy(rotation);
+        sinew_set_allocator(NULL);
+    }
+    assert_int_equal(status, SINEW_OK);
+    assert_true(steps > 40);
+    sinew_rig_destroy(rig);
+    free(deltas), free(vertices);
+}
+
 static bool always(void *user) {
     (void)user;
     return true;
@@ -331,8 +387,10 @@ int test_rotation_blend(void) {
         cmocka_unit_test(cats_keep_their_edges),
         cmocka_unit_test(horses_keep_their_edges),
         cmocka_unit_test(cows_keep_their_edges),
+        cmocka_unit_test(cacti_keep_their_edges),
         cmocka_unit_test(any_thread_count_gives_the_same_bits),
         cmocka_unit_test(cancelling_and_bad_rigs_say_so),
+        cmocka_unit_test(running_out_of_memory_is_reported_at_every_step),
     };
     return cmocka_run_group_tests_name("rotation blend", tests, NULL, NULL);
 }
