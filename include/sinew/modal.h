@@ -208,6 +208,20 @@ SINEW_API sinew_status sinew_modal_frame_mixed(const sinew_modal_motion *motion,
                                                sinew_modal_state *state, double time,
                                                const double *given, double share, double *positions,
                                                sinew_error *error);
+/* Vertices held or led along paths: the frame changes as little as it can, measured in strain, so
+ * that they are at their places. stiffness 0: exactly; otherwise by springs of that stiffness, a
+ * multiple of the body's own. Pins hold scratch memory: one per thread. The modal must outlive
+ * them. */
+typedef struct sinew_modal_pins sinew_modal_pins;
+SINEW_API sinew_status sinew_modal_pins_create(const sinew_modal *modal, int count,
+                                               const int *vertices, double stiffness,
+                                               sinew_modal_pins **pins, sinew_error *error);
+SINEW_API void sinew_modal_pins_destroy(sinew_modal_pins *pins);
+/* targets: 3 per pin, where its vertex should be at this time. */
+SINEW_API void sinew_modal_frame_pinned(const sinew_modal_motion *motion, sinew_modal_state *state,
+                                        sinew_modal_pins *pins, double time, const double *targets,
+                                        double *positions);
+
 /* Elements of the body that are inside out in the last frame of this state. */
 SINEW_API int sinew_modal_inverted(const sinew_modal_motion *motion,
                                    const sinew_modal_state *state);

@@ -547,6 +547,49 @@ static void painted_stiffness_holds_its_end(void **state) {
     sinew_tets_destroy(bar);
 }
 
+/* One end held while the bar swings: held exactly, smoothly near it, untouched with targets that
+ * are met anyway; springs come closer the stiffer they are. */
+static void pinned_vertices_are_where_they_should_be(void **state) {
+    (void)state;
+    sinew_error error;
+    scene s = make_scene(12, 2, 20);
+    test_bend(s.bar, LENGTH, 2, s.poses[1]);
+    sinew_modal_motion *motion = motion_of(&s, NULL);
+    int held[9];
+    double targets[27], *free_frame = malloc(sizeof(double) * 3 * (size_t)s.bar->vertex_count);
+    for (int k = 0; k < 9; k++) held[k] = k; /* the section at x = 0 */
+    sinew_modal_pins *pins;
+    assert_ok(sinew_modal_pins_create(s.modal, 9, held, 0, &pins, &error));
+    sinew_modal_frame(motion, s.state, 0.3, free_frame);
+    for (int k = 0; k < 9; k++) sn_put(targets, k, sn_at(free_frame, held[k]));
+    sinew_modal_frame_pinned(motion, s.state, pins, 0.3, targets, s.frame);
+    assert_below(distance(&s, s.frame, free_frame), 1e-10);
+    for (int k = 0; k < 9; k++) sn_put(targets, k, sn_at(s.bar->positions, held[k]));
+    sinew_modal_frame_pinned(motion, s.state, pins, 0.3, targets, s.frame);
+    for (int k = 0; k < 9; k++)
+        assert_below(sn_distance(sn_at(s.frame, held[k]), sn_at(targets, k)), 1e-9);
+    double volume;
+    assert_int_equal(test_flipped(s.bar, s.frame, &volume), 0);
+    sinew_modal_pins_destroy(pins);
+    double last = INFINITY;
+    for (double stiffness = 0.01; stiffness < 1000; stiffness *= 10) {
+        assert_ok(sinew_modal_pins_create(s.modal, 9, held, stiffness, &pins, &error));
+        sinew_modal_frame_pinned(motion, s.state, pins, 0.3, targets, s.frame);
+        double miss = 0;
+        for (int k = 0; k < 9; k++) miss += sn_distance(sn_at(s.frame, held[k]), sn_at(targets, k));
+        assert_true(miss < last);
+        last = miss;
+        sinew_modal_pins_destroy(pins);
+    }
+    const int twice[2] = {3, 3}, outside[1] = {100000};
+    assert_int_equal(sinew_modal_pins_create(s.modal, 2, twice, 0, &pins, &error), SINEW_BAD_INPUT);
+    assert_int_equal(sinew_modal_pins_create(s.modal, 1, outside, 0, &pins, &error),
+                     SINEW_BAD_INPUT);
+    free(free_frame);
+    sinew_modal_motion_destroy(motion);
+    free_scene(&s);
+}
+
 /* Memory that runs out after a number of allocations. */
 static int allocations_left;
 static void *limited_resize(void *block, size_t bytes, void *user) {
@@ -608,6 +651,7 @@ int test_motion(void) {
         cmocka_unit_test(bad_bodies_are_refused_with_a_reason),
         cmocka_unit_test(modes_come_back_from_the_cache_bit_by_bit),
         cmocka_unit_test(painted_stiffness_holds_its_end),
+        cmocka_unit_test(pinned_vertices_are_where_they_should_be),
         cmocka_unit_test(running_out_of_memory_is_reported_at_every_step),
     };
     return cmocka_run_group_tests_name("motion", tests, NULL, NULL);
