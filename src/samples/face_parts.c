@@ -63,7 +63,7 @@ static void teeth(sn_cage *cage, double edge, double root, double bite, double f
         for (int k = 0; k < AROUND; k++) {
             sn_vec3 v = sn_add_scaled(p, out[k] * (out[k] < 0 ? thick : 1), normal);
             v.y = edge + sign * height * up[k];
-            if (k == 0 || k == AROUND - 1) v.y -= bite * (1 - smooth(1.8 * t));
+            if (k == 0 || k == AROUND - 1) v.y -= bite * (1 - smooth((t - 0.15) / 0.5));
             if (i == 0) v.x = 0;
             ring[i][k] = sn_cage_point(cage, v);
             sn_cage_values(cage, ring[i][k])[SN_FACE_LIP] = t; /* place along the arch */
