@@ -186,7 +186,7 @@ typedef struct sinew_spring_info {
     int contacts;      /* held points at the end */
     int rounds;        /* contact rounds */
     bool cycled;       /* the active set came back; the best round was kept */
-    double depth;      /* deepest penetration beyond the allowed one, share of the diagonal */
+    double depth;      /* deepest vertex beyond the allowed depth, share of the diagonal */
     double pose_depth; /* deepest allowed depth in use, share of the diagonal */
     double adhesion;   /* strongest pulling reaction that was left, share of the force scale */
 } sinew_spring_info;

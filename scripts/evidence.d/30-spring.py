@@ -110,6 +110,22 @@ for name, neutral, poses, turns in SETS:
         failed += unsolved > 0 or ratio > 2
         if turns:
             failed += not worst(spring, "edge", "mean") < worst(linear, "edge", "mean")
-for leftover in ("spring.pc2", "linear.pc2", "spring.json", "measure.json"):
+if not WORDS or "lids" in WORDS:
+    print("\nLids over the left eyeball (its part as an obstacle), blink at 1/4, 1/2, 3/4\n")
+    print("| weight | converged | rounds | contacts | depth beyond the poses', % of the diagonal | "
+          "pulling reaction |")
+    print("|---|---|---|---|---|---|")
+    for weight in (0.25, 0.5, 0.75):
+        paths = (DATA / ICT, DATA / "free/ict-facekit/targets/eyeBlink_L.target")
+        if not paths[1].exists():
+            break
+        code, message = run("blend", *paths, "--model", "spring", "--boundary", "static",
+                            "--weights", f"eyeBlink_L={weight}", "--obstacle",
+                            "part:M_ScleraLeft", "--out", "lids.obj", "--report", "lids.json")
+        frame = json.loads(pathlib.Path("lids.json").read_text())["frames"][0]
+        print(f"| {weight} | {frame['status']} | {frame['rounds']} | {frame['contacts']} | "
+              f"{100 * frame['depth']:.4f} | {frame['adhesion']:.5f} |", flush=True)
+        failed += frame["status"] != "ok" or frame["depth"] > 1e-4 or frame["adhesion"] > 1e-3
+for leftover in ("lids.obj", "lids.json", "spring.pc2", "linear.pc2", "spring.json", "measure.json"):
     pathlib.Path(leftover).unlink(missing_ok=True)
 sys.exit(1 if failed else 0)

@@ -498,7 +498,7 @@ sinew_status sn_contact_solve(const sinew_spring *spring, sinew_spring_state *st
                 c->held = true, changed = true;
             }
             info->contacts += c->held;
-            info->depth = fmax(info->depth, -c->gap / diagonal);
+            if (c->count == 1) info->depth = fmax(info->depth, -c->gap / diagonal);
             info->pose_depth =
                 fmax(info->pose_depth,
                      c->count == 1 ? allowed_at(frame, c->obstacle, c->vertex[0]) / diagonal : 0);
