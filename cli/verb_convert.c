@@ -10,6 +10,9 @@
 static const cli_option options[] = {
     {"--mesh", CLI_TEXT, "FILE", "faces and names for formats of frames that hold them", 0, 0,
      false},
+    {"--tolerance", CLI_NUMBER, "LENGTH",
+     "largest error of a vertex in frames that are compressed (GLB; default 1e-4 of the diagonal)",
+     0, 1e300, false},
     {"--out", CLI_TEXT, "OUT", "the same as the last argument", 0, 0, false},
     CLI_END,
 };
@@ -60,6 +63,8 @@ static sinew_status write_frames(cli_call *call, const char *in, sinew_frames *f
     if (status == SINEW_OK)
         status = sinew_frame_writer_open(out, mesh, frames->frame_count, frames->start,
                                          frames->rate > 0 ? frames->rate : 30, &writer, error);
+    if (status == SINEW_OK && cli_given(call, "--tolerance"))
+        sinew_frame_writer_set_tolerance(writer, cli_number(call, "--tolerance", 0));
     for (int k = 0; status == SINEW_OK && k < frames->frame_count; k++) {
         sn_progress(call->monitor, (double)k / frames->frame_count, "frames");
         if (sn_cancelled(call->monitor)) status = SINEW_CANCELLED;
