@@ -147,8 +147,12 @@ static void set_tracks(sinew_modal_motion *motion, const sinew_modal_knobs *knob
         track->amplitude = mode ? knob(knobs->amplitude, knobs->count, i, 1) : loudest;
         if (i >= centres) track->lambda = track->zeta = 0, track->amplitude = 1;
         double w2 = (track->lambda - track->zeta) * (track->lambda + track->zeta);
-        if (knobs->rate > 0 && w2 > 0) { /* frames a period: none below 3, all from 6 on */
-            double frames = knobs->rate * 2 * PI / sqrt(w2);
+        /* What happens within a few frames cannot be shown: none of the motion below 3 frames a
+         * period, all from 6 on. An over-damped mode snaps into its end at the rate zeta + u; while
+         * slower modes are still on their way that tears a shape apart. */
+        double pace = w2 > 0 ? fmax(sqrt(w2), track->zeta) : track->zeta + sqrt(-w2);
+        if (knobs->rate > 0 && track->lambda > 0) {
+            double frames = knobs->rate * 2 * PI / pace;
             track->amplitude *= fmin(fmax((frames - 3) / 3, 0), 1);
         }
         if (mode) {
