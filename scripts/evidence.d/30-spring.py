@@ -63,7 +63,7 @@ def measure(neutral, pose, cache):
 
 def worst(frames, what, figure=None):
     values = [frame[what] if figure is None else frame[what][figure] for frame in frames]
-    return max(abs(value) for value in values)
+    return max((abs(value) for value in values if value is not None), default=float("nan"))
 
 
 failed = 0
