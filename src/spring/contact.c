@@ -408,7 +408,8 @@ static sinew_status hold(const sinew_spring *spring, sinew_spring_state *state,
         /* the frame's own pulls first */
         if (!SN_RESERVE(contacts->soft, contacts->soft_capacity, soft + 1))
             return sn_no_memory(error);
-        memcpy(contacts->soft, state->soft, (size_t)state->soft_used * sizeof *contacts->soft);
+        if (state->soft_used > 0)
+            memcpy(contacts->soft, state->soft, (size_t)state->soft_used * sizeof *contacts->soft);
         solver->load.soft = contacts->soft, solver->load.soft_count = soft;
     }
     return SINEW_OK;
