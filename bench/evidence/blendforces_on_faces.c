@@ -13,7 +13,7 @@
 
 #include "sinew/sinew.h"
 
-enum { FACE_VERTICES = 9409, FACE_FACES = 9230, FRAMES = 90, CLIPS = 3, RIGS = 3, WAVES = 12 };
+enum { FACE_VERTICES = 9409, FACE_FACES = 9230, FRAMES = 60, CLIPS = 3, RIGS = 3, WAVES = 12 };
 enum { SBS, RSBS, ULS, BF, METHODS };
 
 static const char *const method_names[METHODS] = {"SBS", "RSBS", "ULS", "BF"};
@@ -129,7 +129,7 @@ static double *make_truth(const face *f, const sinew_curves *take) {
         for (size_t t = 0; t < frames; t++) {
             double weight = w[t * (size_t)m + (size_t)k];
             for (size_t i = 0; weight != 0 && i < row; i++)
-                x[t * row + i] += weight * d[k][i] * (1 + 0.3 * bump[i / 3]);
+                x[t * row + i] += weight * d[k][i] * (1 + 0.15 * bump[i / 3]);
         }
     }
     /* correctives of the pairs of the twelve busiest targets */
@@ -147,7 +147,7 @@ static double *make_truth(const face *f, const sinew_curves *take) {
                 double both =
                     w[t * (size_t)m + (size_t)busy[a]] * w[t * (size_t)m + (size_t)busy[b]];
                 for (size_t i = 0; both != 0 && i < row; i++)
-                    x[t * row + i] += both * 0.25 * bump[i / 3] * (d[busy[a]][i] + d[busy[b]][i]);
+                    x[t * row + i] += both * 0.12 * bump[i / 3] * (d[busy[a]][i] + d[busy[b]][i]);
             }
         }
     /* smooth motion of its own and the identity mode, growing with the expression */
@@ -161,7 +161,7 @@ static double *make_truth(const face *f, const sinew_curves *take) {
             drive = pow(drive, 1.5);
             for (size_t i = 0; i < row; i++) {
                 double window = fmin(f->most[i / 3] / 0.8, 1);
-                x[t * row + i] += drive * window * (q < 4 ? 0.12 * bump[i] : 0.1 * f->identity[i]);
+                x[t * row + i] += drive * window * (q < 4 ? 0.06 * bump[i] : 0.1 * f->identity[i]);
             }
         }
         free(gain);
@@ -178,7 +178,7 @@ static double *make_truth(const face *f, const sinew_curves *take) {
                 double u = p[3 * v] - p[3 * chin] - 4 * side,
                        h = p[3 * v + 1] - p[3 * chin + 1] - 2,
                        l = p[3 * v + 2] - p[3 * chin + 2] + 3;
-                double bulge = 0.5 * drive * exp(-(u * u + h * h + l * l) / (2 * 2.5 * 2.5));
+                double bulge = 0.25 * drive * exp(-(u * u + h * h + l * l) / (2 * 2.5 * 2.5));
                 x[t * row + 3 * (size_t)v] += 0.7 * side * bulge;
                 x[t * row + 3 * (size_t)v + 2] += 0.7 * bulge;
             }
@@ -351,7 +351,7 @@ int main(int count, char **arguments) {
     printf("\n|---|---|---|");
     for (int m = 0; m < 2 * METHODS; m++) printf("---|");
     printf("\n");
-    static const int marker_counts[] = {40, 100, 200};
+    static const int marker_counts[] = {100, 40, 200};
     double ratio[RIGS][2 * METHODS] = {{0}}, at_markers[RIGS][2 * METHODS] = {{0}};
     double jitter[RIGS][2 * METHODS] = {{0}};
     int held = 0;
@@ -367,7 +367,7 @@ int main(int count, char **arguments) {
                     printf(" %.3f (%.2f) |", scores[m].dense, scores[m].dense / scores[0].dense);
                 printf("\n");
                 fflush(stdout);
-                for (int m = 0; c > 0 && k == 1 && m < 2 * METHODS; m++) {
+                for (int m = 0; c > 0 && k == 0 && m < 2 * METHODS; m++) {
                     ratio[r][m] += 0.5 * scores[m].dense / scores[0].dense;
                     at_markers[r][m] += 0.5 * scores[m].markers;
                     jitter[r][m] += 0.5 * scores[m].jitter;

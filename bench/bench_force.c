@@ -1,0 +1,166 @@
+/* Blendforces: frames with markers, and frames with contact. Bound of a relinearisation: the bytes
+ * of the factor in single precision, read twice, over the read bandwidth of a working set of that
+ * size. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "force/sheet.h"
+
+enum { VERTICES = 10000, MARKERS = 60, SHEET_SIDE = 70 };
+
+typedef struct force_case {
+    sinew_force *force;
+    sinew_force_state *state;
+    double *markers, *positions; /* two frames of markers in turn */
+    int marker_count, turn;
+} force_case;
+
+static void step(void *user) {
+    force_case *c = user;
+    sinew_error error;
+    c->turn = !c->turn;
+    bench_need(sinew_force_frame(c->force, c->state,
+                                 c->markers + 3 * (size_t)c->turn * (size_t)c->marker_count, NULL,
+                                 c->positions, NULL, NULL, &error),
+               &error);
+}
+
+static double factor_bytes(const sinew_force *force) {
+    return 4.0 * (double)sn_cholesky_nonzeros(force->step.factor);
+}
+
+static void frames(bench *b) {
+    sinew_error error;
+    sinew_sample_options size = sinew_sample_default_options();
+    size.vertices = VERTICES;
+    sinew_rig *rig;
+    sinew_markers *take;
+    sinew_marker_map *map;
+    bench_need(sinew_sample_rig("face", &size, &rig, &error), &error);
+    bench_need(sinew_sample_markers("face", &size, NULL, &take, &map, &error), &error);
+    force_case c = {.marker_count = map->count};
+    c.positions = malloc(3 * sizeof(double) * (size_t)rig->neutral->vertex_count);
+    c.markers = malloc(6 * sizeof(double) * (size_t)map->count);
+    for (int t = 0; t < 2; t++)
+        memcpy(c.markers + 3 * (size_t)t * (size_t)map->count,
+               take->positions + 3 * (size_t)(60 + 2 * t) * (size_t)map->count,
+               3 * sizeof(double) * (size_t)map->count);
+    int all = sinew_threads();
+    for (int threads = 1; threads <= all; threads += all > 1 ? all - 1 : 1) {
+        sinew_set_threads(threads);
+        double time[2];
+        for (int many = 0; many < 2; many++) {
+            sinew_force_options options;
+            sinew_force_options_default(&options);
+            options.relinearisations = many ? SINEW_FORCE_RELINEARISATIONS : 1;
+            bench_need(sinew_force_create(rig, map, &options, NULL, &c.force, &error), &error);
+            bench_need(sinew_force_state_create(c.force, &c.state, &error), &error);
+            time[many] = bench_time(b, step, &c);
+            double bytes = factor_bytes(c.force);
+            double bound = 2 * bytes * options.relinearisations / bench_read_bandwidth(b, bytes);
+            char limit[64];
+            snprintf(limit, sizeof limit, "factor %.1f MB, %d x 2 sweeps", 1e-6 * bytes,
+                     options.relinearisations);
+            if (many) {
+                bench_report(b, "frame", time[1], bound, limit);
+                snprintf(limit, sizeof limit, "factor %.1f MB, 2 sweeps", 1e-6 * bytes);
+                bench_report(b, "relinearisation",
+                             (time[1] - time[0]) / (SINEW_FORCE_RELINEARISATIONS - 1),
+                             bound / SINEW_FORCE_RELINEARISATIONS, limit);
+            }
+            sinew_force_state_destroy(c.state);
+            sinew_force_destroy(c.force);
+        }
+    }
+    sinew_set_threads(all);
+    sinew_marker_map_destroy(map);
+    sinew_markers_destroy(take);
+    sinew_rig_destroy(rig);
+    free(c.positions), free(c.markers);
+}
+
+/* ---- contact --------------------------------------------------------------------------------- */
+
+typedef struct contact_case {
+    sinew_force *force;
+    sinew_force_state *state;
+    double *positions;
+    sinew_force_info info;
+} contact_case;
+
+static void press(void *user) {
+    contact_case *c = user;
+    sinew_error error;
+    double u = 1;
+    bench_need(sinew_force_command(c->force, c->state, &u, c->positions, &c->info, NULL, &error),
+               &error);
+}
+
+/* Two sheets, a bump of the upper one pressed into the lower one. */
+static sinew_rig *two_sheets(void) {
+    sinew_error error;
+    int side = SHEET_SIDE, sheet = side * side, faces = 0;
+    double *x = malloc(6 * sizeof(double) * (size_t)sheet);
+    double *delta = malloc(3 * sizeof(double) * (size_t)sheet);
+    int *triangles = malloc(12 * sizeof(int) * (size_t)sheet),
+        *moved = malloc(sizeof(int) * (size_t)sheet);
+    for (int v = 0; v < 2 * sheet; v++) {
+        int s = v / sheet, k = v % sheet;
+        double p = (double)(k % side) / (side - 1) - 0.5, q = (double)(k / side) / (side - 1) - 0.5;
+        x[3 * v] = p + 0.003 * s, x[3 * v + 1] = q + 0.002 * s;
+        x[3 * v + 2] = s ? 0.01 : 0;
+        if (s) {
+            moved[k] = v;
+            delta[3 * k] = delta[3 * k + 1] = 0;
+            delta[3 * k + 2] = -0.02 * exp(-(p * p + q * q) / 0.01);
+        }
+    }
+    for (int s = 0; s < 2; s++)
+        for (int j = 0; j + 1 < side; j++)
+            for (int i = 0; i + 1 < side; i++) {
+                int a = s * sheet + j * side + i;
+                int corner[6] = {a, a + 1, a + side + 1, a, a + side + 1, a + side};
+                memcpy(triangles + 3 * faces, corner, sizeof corner);
+                faces += 2;
+            }
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    bench_need(sinew_mesh_create(2 * sheet, x, faces, NULL, triangles, &mesh, &error), &error);
+    bench_need(sinew_rig_create(mesh, &rig, &error), &error);
+    bench_need(sinew_rig_add_target(rig, "press", sheet, moved, delta, &error), &error);
+    free(x), free(delta), free(triangles), free(moved);
+    return rig;
+}
+
+static void contacts(bench *b) {
+    sinew_error error;
+    sinew_rig *rig = two_sheets();
+    contact_case c = {.positions = malloc(3 * sizeof(double) * (size_t)rig->neutral->vertex_count)};
+    sinew_force_options options;
+    sinew_force_options_default(&options);
+    options.contact = true;
+    bench_need(sinew_force_create(rig, NULL, &options, NULL, &c.force, &error), &error);
+    bench_need(sinew_force_state_create(c.force, &c.state, &error), &error);
+    bench_need(sinew_force_start(c.state, NULL, NULL, &error), &error);
+    for (int f = 0; f < 10; f++) press(&c); /* the columns that are needed are there after this */
+    double seconds = bench_time(b, press, &c), bytes = factor_bytes(c.force);
+    char name[48], limit[64];
+    snprintf(name, sizeof name, "%d contacts", c.info.contacts);
+    snprintf(limit, sizeof limit, "factor %.1f MB, %d x 2 sweeps", 1e-6 * bytes,
+             SINEW_FORCE_RELINEARISATIONS);
+    bench_report(b, name, seconds,
+                 2 * SINEW_FORCE_RELINEARISATIONS * bytes / bench_read_bandwidth(b, bytes), limit);
+    sinew_force_state_destroy(c.state);
+    sinew_force_destroy(c.force);
+    sinew_rig_destroy(rig);
+    free(c.positions);
+}
+
+const bench_case bench_force[] = {
+    {"face-10k", "10k vertices, 57 targets, 60 markers", frames},
+    {"contact-10k", "two sheets of 4900 vertices pressed together", contacts},
+    BENCH_END,
+};
