@@ -17,6 +17,13 @@
          "LIST",     "markers that move with the head alone; its motion is taken out and put back", \
          0,          0,                                                                             \
          false},                                                                                    \
+        {"--retarget",                                                                              \
+         CLI_FLAG,                                                                                  \
+         NULL,                                                                                      \
+         "the markers are of another face, at rest when first all seen",                            \
+         0,                                                                                         \
+         0,                                                                                         \
+         false},                                                                                    \
         {"--layer", CLI_FLAG, NULL, "spread what is left at the markers over the skin",             \
          0,         0,        false},                                                               \
         {"--layer-smoothing",                                                                       \

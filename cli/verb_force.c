@@ -48,6 +48,7 @@ static const char *const parameters[][2] = {
     {"--layer", "layer"},
     {"--layer-smoothing", "layer_smoothing"},
     {"--stable", "stable"},
+    {"--retarget", "retarget"},
 };
 
 static sinew_status fill(cli_call *call, json_t *document) {

@@ -13,9 +13,12 @@
 #include "sinew/io.h"
 #include "sinew/query.h"
 #include "sinew/render.h"
+#include "sinew/warp.h"
 
 /* Rounds of nearest points and rigid fit. */
 enum { ALIGN_ROUNDS = 40 };
+/* Of the warp between faces: places on the rig are hand-made or nearest points. */
+#define RETARGET_SMOOTHING 1e-2
 
 /* ---- a map without a file -------------------------------------------------------------------- */
 
@@ -201,6 +204,54 @@ static sinew_status stabilise(const sn_model_setup *setup, sinew_markers *take, 
     return status;
 }
 
+/* ---- another face ---------------------------------------------------------------------------- */
+
+/* The actor's face is not the rig's. Frame n, the first in which most markers are seen, counts as
+ * the actor's neutral: a smooth warp W leads from its markers to their places on the rig, and
+ *   marker := place + J(m_n) (m - m_n),   J the Jacobian of W there,
+ * so that motions grow and shrink with the proportions. */
+static sinew_status retarget(const sn_model_setup *setup, sinew_markers *take, sn_capture *c,
+                             sinew_error *error) {
+    int count = c->map->count, pairs = 0;
+    const double *neutral =
+        take->positions + 3 * (size_t)good_frame(take) * (size_t)take->marker_count;
+    double *from = SN_NEW(double, 3 * (size_t)count), *to = SN_NEW(double, 3 * (size_t)count);
+    double *start = SN_NEW(double, 3 * (size_t)count);
+    sinew_warp *warp = NULL;
+    sinew_status status = from && to && start ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) {
+        sinew_marker_map_points(c->map, setup->rig->neutral, setup->rig->neutral->positions,
+                                c->places);
+        for (int i = 0; i < count; i++) {
+            if (c->index[i] < 0) continue;
+            memcpy(start + 3 * (size_t)i, neutral + 3 * (size_t)c->index[i], 3 * sizeof(double));
+            if (!isfinite(start[3 * i])) continue;
+            memcpy(from + 3 * (size_t)pairs, start + 3 * (size_t)i, 3 * sizeof(double));
+            memcpy(to + 3 * (size_t)pairs, c->places + 3 * (size_t)i, 3 * sizeof(double));
+            pairs++;
+        }
+        status = sinew_warp_create(pairs, from, to, RETARGET_SMOOTHING, &warp, error);
+    }
+    for (int i = 0; status == SINEW_OK && i < count; i++) {
+        if (c->index[i] < 0) continue;
+        double jacobian[9];
+        bool known = isfinite(start[3 * i]);
+        if (known) sinew_warp_jacobian(warp, start + 3 * (size_t)i, jacobian);
+        for (int f = 0; f < take->time_count; f++) {
+            double *p = take->positions +
+                        3 * ((size_t)f * (size_t)take->marker_count + (size_t)c->index[i]);
+            double d[3] = {p[0] - start[3 * i], p[1] - start[3 * i + 1], p[2] - start[3 * i + 2]};
+            for (int a = 0; a < 3; a++)
+                p[a] = known ? c->places[3 * i + a] + jacobian[3 * a] * d[0] +
+                                   jacobian[3 * a + 1] * d[1] + jacobian[3 * a + 2] * d[2]
+                             : NAN;
+        }
+    }
+    sinew_warp_destroy(warp);
+    sn_free(from), sn_free(to), sn_free(start);
+    return status;
+}
+
 /* ---- creation -------------------------------------------------------------------------------- */
 
 static sinew_status read_truth(const sn_model_setup *setup, sn_capture *c, sinew_error *error) {
@@ -235,6 +286,7 @@ static sinew_status build(const sn_model_setup *setup, sn_capture *c, sinew_erro
                "%d of the map's %d and of the take's %d markers are used", bound, c->map->count,
                take->marker_count);
     SN_TRY(stabilise(setup, take, c, error));
+    if (sn_scene_flag(setup->scene, "retarget")) SN_TRY(retarget(setup, take, c, error));
     return read_truth(setup, c, error);
 }
 

@@ -36,6 +36,7 @@ static const sinew_parameter parameters[] = {
     FLAG("layer", "spread what is left at the markers over the skin"),
     {"layer_smoothing", SINEW_PARAMETER_NUMBER, SINEW_MARKER_LAYER_SMOOTHING, 1e-12, 1, NULL, "",
      "of the layer; noisy markers want 1e-6 and more"},
+    FLAG("retarget", "the markers are of another face, at rest when first all seen"),
     {"stable", SINEW_PARAMETER_TEXT, 0, 0, 0, NULL, "",
      "names of markers that move with the head, separated by commas"},
 };

@@ -52,6 +52,7 @@ static const sinew_parameter parameters[] = {
     NUMBER("contact_gap", SINEW_FORCE_CONTACT_GAP, 1e-7, 0.01, "share of the diagonal",
            "distance that contact keeps"),
     NUMBER("friction", SINEW_FORCE_FRICTION, 0, 1e6, "", "of skin that presses, Coulomb's"),
+    FLAG("retarget", "the markers are of another face, at rest when first all seen"),
     TEXT("stable", "names of markers that move with the head, separated by commas"),
 };
 
