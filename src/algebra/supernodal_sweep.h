@@ -207,6 +207,7 @@ void NAME(sn_supernodal_solve)(const sn_supernodal *pattern, const REAL *values,
     memset(x, 0, (size_t)pattern->size * k * sizeof *x);
 #pragma omp parallel num_threads(threads)
     {
+        unsigned rounding = flush_tiny();
 #pragma omp for schedule(dynamic, 1)
         for (int t = 0; t < pattern->tasks; t++) NAME(run_task)(&s, t, false, sides);
 #pragma omp single
@@ -220,6 +221,7 @@ void NAME(sn_supernodal_solve)(const sn_supernodal *pattern, const REAL *values,
         }
 #pragma omp for schedule(dynamic, 1)
         for (int t = 0; t < pattern->tasks; t++) NAME(run_task)(&s, t, true, sides);
+        restore_tiny(rounding);
     }
 }
 
