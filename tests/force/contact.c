@@ -6,7 +6,7 @@
 #include "sinew/query.h"
 #include "sinew/samples.h"
 
-enum { SIDE = 12, LIP = SIDE * SIDE, COUNT = 2 * LIP };
+enum { SIDE = 9, LIP = SIDE * SIDE, COUNT = 2 * LIP };
 
 /* Two lips: rounded strips that face each other, and a target that pushes one through the other. */
 static sinew_rig *lips_rig(void) {
