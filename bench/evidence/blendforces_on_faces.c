@@ -5,7 +5,8 @@
  * does not have: an identity mode that comes with the expression, targets that are uneven over the
  * skin, correctives of pairs of targets, smooth motion of its own, cheeks that bulge with the jaw.
  * Solving rigs are complete, or lack a third of their targets (two sets). Markers are spread by
- * farthest points. Defaults were chosen on the first clip; the others are what counts. */
+ * farthest points. Defaults come from a prototype tuned on the first clip; the others are
+ * what counts. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -344,7 +345,8 @@ int main(int count, char **arguments) {
     printf("# Blendforces and static fits against dense truth\n\n"
            "ICT face (%d vertices, %d targets), truth by a richer model driven by a captured take, "
            "%d frames a clip at 30 fps. Mean distance in mm over the moving face; in brackets the "
-           "ratio to SBS. Clip 1 chose the defaults.\n\n",
+           "ratio to SBS. Clip 1 holds the frames that the "
+           "defaults were chosen on.\n\n",
            FACE_VERTICES, f.rig->target_count, FRAMES);
     printf("| rig | markers | clip |");
     for (int m = 0; m < METHODS; m++) printf(" %s | + layer |", method_names[m]);
