@@ -260,3 +260,36 @@ sinew_status cli_run_document(cli_call *call, json_t *document, const char *save
     sinew_scene_destroy(scene);
     return status;
 }
+
+sinew_status cli_run_filled(cli_call *call,
+                            sinew_status (*fill)(cli_call *call, json_t *document)) {
+    json_t *document = json_pack("{s:i}", "sinew", SINEW_SCENE_VERSION);
+    sinew_status status = fill(call, document);
+    if (status != SINEW_OK) {
+        json_decref(document);
+        return status;
+    }
+    return cli_run_document(call, document, cli_text(call, "--scene-out"));
+}
+
+sinew_status cli_add_rig(cli_call *call, json_t *document, bool sized) {
+    const char *sample = cli_text(call, "--sample");
+    if (sample && call->argument_count > 0)
+        return cli_usage(call, "give %s or --sample, not both", call->verb->arguments);
+    if (!sample && call->argument_count == 0)
+        return cli_usage(call, "needs %s or --sample NAME; see 'sinew %s --help'",
+                         call->verb->arguments, call->verb->name);
+    json_t *rig = json_object();
+    if (sample) {
+        json_object_set_new(rig, "sample", json_string(sample));
+        if (sized && cli_given(call, "--vertices"))
+            json_object_set_new(rig, "vertices", json_integer(cli_integer(call, "--vertices", 0)));
+    } else {
+        json_t *files = json_array();
+        for (int i = 0; i < call->argument_count; i++)
+            json_array_append_new(files, cli_path(call, call->arguments[i]));
+        json_object_set_new(rig, "files", files);
+    }
+    json_object_set_new(document, "rig", rig);
+    return SINEW_OK;
+}

@@ -24,9 +24,15 @@ json_t *cli_path(const cli_call *call, const char *path);
 sinew_status cli_parameter(cli_call *call, json_t *document, const char *model, const char *option,
                            const char *name);
 
+/* The rig of the document: the verb's arguments as files, or --sample, with --vertices when `sized`
+ * says that the verb has that option. */
+sinew_status cli_add_rig(cli_call *call, json_t *document, bool sized);
+
 /* Makes the scene (takes the document), runs it over --frames, adds its figures to the report and
  * says what was done. `saved`, when not NULL, is where the scene itself is kept. */
 sinew_status cli_run_document(cli_call *call, json_t *document, const char *saved);
+/* The same for a verb whose `fill` turns its options into the document; kept at --scene-out. */
+sinew_status cli_run_filled(cli_call *call, sinew_status (*fill)(cli_call *call, json_t *document));
 sinew_status cli_run_scene(cli_call *call, const sinew_scene *scene);
 
 /* Options that a verb which builds a scene has in its table. */

@@ -5,28 +5,8 @@
 
 #include "base/status.h"
 
-static sinew_status add_rig(cli_call *call, json_t *document) {
-    const char *sample = cli_text(call, "--sample");
-    if (sample && call->argument_count > 0)
-        return cli_usage(call, "give rig files or --sample, not both");
-    if (!sample && call->argument_count == 0)
-        return cli_usage(call, "needs RIG... or --sample NAME; see 'sinew %s --help'",
-                         call->verb->name);
-    json_t *rig = json_object();
-    if (sample) {
-        json_object_set_new(rig, "sample", json_string(sample));
-    } else {
-        json_t *files = json_array();
-        for (int i = 0; i < call->argument_count; i++)
-            json_array_append_new(files, cli_path(call, call->arguments[i]));
-        json_object_set_new(rig, "files", files);
-    }
-    json_object_set_new(document, "rig", rig);
-    return SINEW_OK;
-}
-
 sinew_status cli_add_marker_drive(cli_call *call, json_t *document) {
-    SN_TRY(add_rig(call, document));
+    SN_TRY(cli_add_rig(call, document, false));
     const char *file = cli_text(call, "--markers");
     if (file) {
         json_t *markers = json_pack("{s:o}", "file", cli_path(call, file));

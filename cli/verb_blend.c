@@ -64,27 +64,6 @@ static const char *const parameters[][2] = {
     {"--volume", "volume"},     {"--friction", "friction"},
 };
 
-static sinew_status add_rig(cli_call *call, json_t *document) {
-    const char *sample = cli_text(call, "--sample");
-    if (sample && call->argument_count > 0)
-        return cli_usage(call, "give rig files or --sample, not both");
-    if (!sample && call->argument_count == 0)
-        return cli_usage(call, "needs RIG... or --sample NAME; see 'sinew blend --help'");
-    json_t *rig = json_object();
-    if (sample) {
-        json_object_set_new(rig, "sample", json_string(sample));
-        if (cli_given(call, "--vertices"))
-            json_object_set_new(rig, "vertices", json_integer(cli_integer(call, "--vertices", 0)));
-    } else {
-        json_t *files = json_array();
-        for (int i = 0; i < call->argument_count; i++)
-            json_array_append_new(files, cli_path(call, call->arguments[i]));
-        json_object_set_new(rig, "files", files);
-    }
-    json_object_set_new(document, "rig", rig);
-    return SINEW_OK;
-}
-
 static sinew_status add_drive(cli_call *call, json_t *document) {
     const char *curves = cli_text(call, "--curves");
     if (curves && (cli_given(call, "--weights") || cli_given(call, "--steps")))
@@ -164,7 +143,7 @@ static sinew_status fill(cli_call *call, json_t *document) {
         return cli_usage(call, "there is no model '%s' (%s)", model, names);
     }
     json_object_set_new(document, "model", json_string(model));
-    SN_TRY(add_rig(call, document));
+    SN_TRY(cli_add_rig(call, document, true));
     SN_TRY(add_drive(call, document));
     SN_TRY(add_contacts(call, document, kind));
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
@@ -183,13 +162,7 @@ static sinew_status fill(cli_call *call, json_t *document) {
 }
 
 static sinew_status run(cli_call *call) {
-    json_t *document = json_pack("{s:i}", "sinew", SINEW_SCENE_VERSION);
-    sinew_status status = fill(call, document);
-    if (status != SINEW_OK) {
-        json_decref(document);
-        return status;
-    }
-    return cli_run_document(call, document, cli_text(call, "--scene-out"));
+    return cli_run_filled(call, fill);
 }
 
 const cli_verb verb_blend = {

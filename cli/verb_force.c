@@ -65,13 +65,7 @@ static sinew_status fill(cli_call *call, json_t *document) {
 }
 
 static sinew_status run(cli_call *call) {
-    json_t *document = json_pack("{s:i}", "sinew", SINEW_SCENE_VERSION);
-    sinew_status status = fill(call, document);
-    if (status != SINEW_OK) {
-        json_decref(document);
-        return status;
-    }
-    return cli_run_document(call, document, cli_text(call, "--scene-out"));
+    return cli_run_filled(call, fill);
 }
 
 const cli_verb verb_force = {

@@ -69,27 +69,6 @@ static const char *const parameters[][2] = {
     {"--mix", "mix"},
 };
 
-static sinew_status add_rig(cli_call *call, json_t *document) {
-    const char *sample = cli_text(call, "--sample");
-    if (sample && call->argument_count > 0)
-        return cli_usage(call, "give pose files or --sample, not both");
-    if (!sample && call->argument_count == 0)
-        return cli_usage(call, "needs POSES... or --sample NAME; see 'sinew modal --help'");
-    json_t *rig = json_object();
-    if (sample) {
-        json_object_set_new(rig, "sample", json_string(sample));
-        if (cli_given(call, "--vertices"))
-            json_object_set_new(rig, "vertices", json_integer(cli_integer(call, "--vertices", 0)));
-    } else {
-        json_t *files = json_array();
-        for (int i = 0; i < call->argument_count; i++)
-            json_array_append_new(files, cli_path(call, call->arguments[i]));
-        json_object_set_new(rig, "files", files);
-    }
-    json_object_set_new(document, "rig", rig);
-    return SINEW_OK;
-}
-
 enum { MAX_KEYS = 4096 };
 
 /* Comma-separated numbers; -1: not such a list. */
@@ -169,7 +148,7 @@ static void add_outputs(cli_call *call, json_t *document) {
 
 static sinew_status fill(cli_call *call, json_t *document) {
     json_object_set_new(document, "model", json_string("modal"));
-    SN_TRY(add_rig(call, document));
+    SN_TRY(cli_add_rig(call, document, true));
     SN_TRY(add_keys(call, document));
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
         SN_TRY(cli_parameter(call, document, "modal", parameters[i][0], parameters[i][1]));
@@ -178,13 +157,7 @@ static sinew_status fill(cli_call *call, json_t *document) {
 }
 
 static sinew_status run(cli_call *call) {
-    json_t *document = json_pack("{s:i}", "sinew", SINEW_SCENE_VERSION);
-    sinew_status status = fill(call, document);
-    if (status != SINEW_OK) {
-        json_decref(document);
-        return status;
-    }
-    return cli_run_document(call, document, cli_text(call, "--scene-out"));
+    return cli_run_filled(call, fill);
 }
 
 const cli_verb verb_modal = {

@@ -165,35 +165,6 @@ static sinew_status load_shape(cli_call *call, const char *path, const char *wei
     return s->label ? SINEW_OK : sn_no_memory(&call->error);
 }
 
-/* CSV `vertex,value`, one line each, a header allowed. */
-static sinew_status load_heat(cli_call *call, const char *path, int vertex_count, double **heat) {
-    char *text;
-    size_t size;
-    SN_TRY(sn_file_read(path, &text, &size, &call->error));
-    sinew_status status = SINEW_OK;
-    *heat = SN_NEW0(double, vertex_count);
-    if (!*heat) status = sn_no_memory(&call->error);
-    int line = 0;
-    for (char *rest = text, *next; status == SINEW_OK && *rest; rest = next) {
-        next = rest + strcspn(rest, "\n");
-        if (*next) *next++ = '\0';
-        line++;
-        char *end;
-        long vertex = strtol(rest, &end, 10);
-        if (*end != ',') {
-            if (line == 1 || *rest == '#' || !rest[strspn(rest, " \r")]) continue;
-            status = sn_fail(&call->error, SINEW_BAD_INPUT, "%s:%d: expected 'vertex,value'", path,
-                             line);
-        } else if (vertex < 0 || vertex >= vertex_count)
-            status = sn_fail(&call->error, SINEW_BAD_INPUT, "%s:%d: vertex %ld: the mesh has %d",
-                             path, line, vertex, vertex_count);
-        else
-            (*heat)[vertex] = strtod(end + 1, NULL);
-    }
-    sn_free(text);
-    return status;
-}
-
 static sinew_status read_options(cli_call *call, stage *s) {
     sinew_render_options *o = &s->picture;
     sinew_render_options_default(o);
@@ -266,7 +237,12 @@ static sinew_status load_stage(cli_call *call, stage *s) {
                                call->arguments[sets > 0 ? 0 : i], s->shapes[i].mesh->vertex_count);
     }
     const char *heat = cli_text(call, "--heat");
-    if (heat) SN_TRY(load_heat(call, heat, s->shapes[0].mesh->vertex_count, &s->heat));
+    if (heat) {
+        int vertex_count = s->shapes[0].mesh->vertex_count;
+        s->heat = SN_NEW0(double, vertex_count);
+        if (!s->heat) return sn_no_memory(&call->error);
+        SN_TRY(sinew_vertex_values_read(heat, vertex_count, s->heat, &call->error));
+    }
     for (int i = 0; i < cli_count(call, "--obstacle") && i < MAX_SHAPES; i++) {
         SN_TRY(sinew_mesh_read(cli_text_at(call, "--obstacle", i), &s->obstacles[i], &call->error));
         s->obstacle_count++;
