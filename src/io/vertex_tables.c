@@ -22,7 +22,7 @@ static sinew_status read_index(sn_text *text, const char *what, int count, int *
     double value;
     SN_TRY(sn_csv_number(text, what, false, &value));
     if (value != floor(value) || value < 0 || value >= count)
-        return sn_text_fail(text, "%s %g is not one of 0 to %d", what, value, count - 1);
+        return sn_text_fail(text, "%s %.15g is not one of 0 to %d", what, value, count - 1);
     *index = (int)value;
     return SINEW_OK;
 }

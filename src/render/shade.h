@@ -9,7 +9,6 @@ typedef struct sn_lighting {
     sn_vec3 key, fill; /* unit directions to the lights */
     sn_vec3 up;
     const sn_floor *floor; /* NULL: none */
-    double floor_radius;   /* the floor fades into the background at this distance */
     bool wireframe;
 } sn_lighting;
 

@@ -98,7 +98,7 @@ static sinew_status bending_form(const sinew_mesh *mesh, const double *positions
 }
 
 typedef struct sn_drawing {
-    double *area, *normals, *target_normals, *pull, *right;
+    double *area, *normals, *target_normals, *right;
     sn_topology *topology;
     sinew_query *query;
     sinew_closest *closest;
@@ -106,7 +106,7 @@ typedef struct sn_drawing {
 
 static void free_drawing(sn_drawing *d) {
     sn_free(d->area), sn_free(d->normals), sn_free(d->target_normals);
-    sn_free(d->pull), sn_free(d->right), sn_free(d->closest);
+    sn_free(d->right), sn_free(d->closest);
     sn_topology_destroy(d->topology);
     sinew_query_destroy(d->query);
 }
