@@ -73,8 +73,8 @@ typedef struct sinew_force_options {
     double position;    /* stiffness of the place per area, >= 0; 1 balances u = w at the target */
     double mass_time;   /* seconds, > 0: how long the skin takes to follow */
     const double *position_map; /* per vertex factors of the stiffness, > 0; NULL: 1 */
-    const double *stretch_map;  /* per edge of the sheet (sinew_force_edges); NULL: 1 */
-    const double *bend_map;     /* per vertex; NULL: 1 */
+    const double *stretch_map;  /* the same; an edge takes the mean of its ends */
+    const double *bend_map;
 
     /* Time. */
     double frame_time;    /* seconds between frames, > 0 */
@@ -149,8 +149,6 @@ SINEW_API sinew_status sinew_force_create(const sinew_rig *rig, const sinew_mark
                                           sinew_error *error);
 SINEW_API void sinew_force_destroy(sinew_force *force);
 SINEW_API const sinew_force_summary *sinew_force_describe(const sinew_force *force);
-/* The edges that stretch_map counts, 2 vertices each; valid as long as the structure. */
-SINEW_API const int *sinew_force_edges(const sinew_force *force);
 
 SINEW_API sinew_status sinew_force_state_create(const sinew_force *force, sinew_force_state **state,
                                                 sinew_error *error);

@@ -11,6 +11,11 @@
 #include "base/vec3.h"
 #include "force/ring_rotation.h"
 
+/* An edge takes the mean of its ends. */
+static double stretch_factor(const sn_skin *skin, const double *map, size_t edge) {
+    return map ? 0.5 * (map[skin->edges[2 * edge]] + map[skin->edges[2 * edge + 1]]) : 1;
+}
+
 sinew_status sn_potentials_create(const sn_skin *skin, const sinew_force_options *options,
                                   sn_potentials **potentials, sinew_error *error) {
     *potentials = NULL;
@@ -44,7 +49,7 @@ sinew_status sn_potentials_create(const sn_skin *skin, const sinew_force_options
     }
     for (size_t e = 0; e < edges; e++)
         made->stretch[e] = stretch * stretch / skin->mean_area * skin->weight[e] *
-                           (options->stretch_map ? options->stretch_map[e] : 1);
+                           stretch_factor(skin, options->stretch_map, e);
     *potentials = made;
     return SINEW_OK;
 }
@@ -153,11 +158,8 @@ static void find_bending(const sn_potentials *p, const double *x, int first, int
     }
 }
 
-void sn_potentials_forces(const sn_potentials *p, const double *x, double *scratch,
-                          double *forces) {
-    const sn_skin *s = p->skin;
-    int n = s->vertex_count, batches = (n + SN_RING_BATCH - 1) / SN_RING_BATCH;
-    double *tension = scratch, *pull = scratch + s->edge_count;
+void sn_potentials_strains(const sn_potentials *p, const double *x, double *tension, double *pull) {
+    int n = p->skin->vertex_count, batches = (n + SN_RING_BATCH - 1) / SN_RING_BATCH;
     if (p->stretches) find_tensions(p, x, tension);
     if (p->bends) {
 #pragma omp parallel for num_threads(sn_threads()) schedule(static)
@@ -167,6 +169,14 @@ void sn_potentials_forces(const sn_potentials *p, const double *x, double *scrat
                          pull + 3 * (size_t)first);
         }
     }
+}
+
+void sn_potentials_forces(const sn_potentials *p, const double *x, double *scratch,
+                          double *forces) {
+    const sn_skin *s = p->skin;
+    int n = s->vertex_count;
+    double *tension = scratch, *pull = scratch + s->edge_count;
+    sn_potentials_strains(p, x, tension, pull);
 #pragma omp parallel for num_threads(sn_threads()) schedule(static)
     for (int v = 0; v < n; v++) {
         sn_vec3 xv = sn_at(x, v);

@@ -34,6 +34,11 @@ void sn_potentials_destroy(sn_potentials *potentials);
 sinew_status sn_potentials_matrix(const sn_potentials *potentials, const double *inertia,
                                   sn_sparse **matrix, sinew_error *error);
 
+/* What the forces are made of: tension[edge_count], times x_i - x_j the force on an edge's first
+ * end i; pull[3n], whose difference to a neighbour's, times the edge's weight, is the bending
+ * force. Left alone where the sheet does not stretch or bend. */
+void sn_potentials_strains(const sn_potentials *potentials, const double *x, double *tension,
+                           double *pull);
 /* forces[3n] = sum k F^T (p - F x) at x; held vertices included. scratch: sn_potentials_scratch
  * doubles. */
 size_t sn_potentials_scratch(const sn_potentials *potentials);

@@ -222,7 +222,7 @@ static sinew_status build(sinew_force *force, const sinew_marker_map *map,
     const sn_skin *skin = force->skin;
     if (!positive_map(o->position_map, skin->vertex_count) ||
         !positive_map(o->bend_map, skin->vertex_count) ||
-        !positive_map(o->stretch_map, skin->edge_count))
+        !positive_map(o->stretch_map, skin->vertex_count))
         return sn_fail(error, SINEW_BAD_INPUT, "force: factors of the stiffness must be positive");
     SN_TRY(sn_potentials_create(skin, o, &force->potentials, error));
     force->mass = SN_NEW(double, skin->vertex_count);
@@ -303,8 +303,4 @@ void sinew_force_destroy(sinew_force *force) {
 
 const sinew_force_summary *sinew_force_describe(const sinew_force *force) {
     return &force->summary;
-}
-
-const int *sinew_force_edges(const sinew_force *force) {
-    return force->skin->edges;
 }
