@@ -5,7 +5,7 @@
 #include "contact/pairs.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <omp.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -19,6 +19,9 @@
 /* The rest of the free distance at which an advance stops. */
 #define STOP 0.1
 enum { MOST_ADVANCES = 200, MOST_ROUNDS = 40 };
+/* A search looks this much of the mean edge further than it was asked to, so that its pairs hold
+ * for ways a little off, too. */
+#define SLACK 0.2
 
 /* ---- the surface ----------------------------------------------------------------------------- */
 
@@ -41,16 +44,43 @@ static sinew_status list_parts(sn_contact_surface *s, sinew_error *error) {
     SN_TRY(sn_edges_of_triangles(s->triangle_count, s->triangles, &edges, error));
     s->edge_count = edges.count;
     s->edges = edges.vertices;
-    bool *used = SN_NEW0(bool, s->vertex_count);
     s->points = SN_NEW(int, s->vertex_count);
-    if (used && s->points) {
-        for (int i = 0; i < 3 * s->triangle_count; i++) used[s->triangles[i]] = true;
-        for (int v = 0; v < s->vertex_count; v++)
-            if (used[v]) s->points[s->point_count++] = v;
+    s->place = SN_NEW(int, s->vertex_count);
+    if (!s->points || !s->place) return sn_no_memory(error);
+    for (int v = 0; v < s->vertex_count; v++) s->place[v] = -1;
+    for (int i = 0; i < 3 * s->triangle_count; i++) s->place[s->triangles[i]] = 0;
+    for (int v = 0; v < s->vertex_count; v++)
+        if (s->place[v] == 0) {
+            s->place[v] = s->point_count;
+            s->points[s->point_count++] = v;
+        }
+    double sum = 0;
+    for (int e = 0; e < s->edge_count; e++)
+        sum += sn_distance(sn_at(s->rest, s->edges[2 * (size_t)e]),
+                           sn_at(s->rest, s->edges[2 * (size_t)e + 1]));
+    s->slack = s->edge_count ? SLACK * sum / s->edge_count : 0;
+    return SINEW_OK;
+}
+
+static sinew_status plant(const sn_contact_surface *s, int count, int corners, const int *vertices,
+                          sn_hierarchy *tree, sinew_error *error) {
+    double *centers = SN_NEW(double, 3 * (size_t)count);
+    if (!centers) return sn_no_memory(error);
+    for (int i = 0; i < count; i++) {
+        sn_vec3 sum = {0, 0, 0};
+        for (int c = 0; c < corners; c++)
+            sum = sn_add(sum, sn_at(s->rest, vertices[(size_t)corners * (size_t)i + (size_t)c]));
+        sn_put(centers, i, sn_scale(1.0 / corners, sum));
     }
-    bool complete = used && s->points;
-    sn_free(used);
-    return complete ? SINEW_OK : sn_no_memory(error);
+    sinew_status status = sn_hierarchy_create(count, centers, tree, error);
+    sn_free(centers);
+    return status;
+}
+
+static sinew_status plant_trees(sn_contact_surface *s, sinew_error *error) {
+    SN_TRY(plant(s, s->point_count, 1, s->points, &s->point_tree, error));
+    SN_TRY(plant(s, s->edge_count, 2, s->edges, &s->edge_tree, error));
+    return plant(s, s->triangle_count, 3, s->triangles, &s->triangle_tree, error);
 }
 
 sinew_status sn_contact_surface_create(int vertex_count, const double *rest, int triangle_count,
@@ -74,6 +104,7 @@ sinew_status sn_contact_surface_create(int vertex_count, const double *rest, int
         choose_triangles(s, triangle_count, triangles, inside, crossing);
         status = list_parts(s, error);
     }
+    if (status == SINEW_OK) status = plant_trees(s, error);
     sn_pairs_free(&cross);
     sn_free(crossing);
     if (status != SINEW_OK) {
@@ -87,6 +118,9 @@ sinew_status sn_contact_surface_create(int vertex_count, const double *rest, int
 void sn_contact_surface_destroy(sn_contact_surface *s) {
     if (!s) return;
     sn_free(s->triangles), sn_free(s->edges), sn_free(s->points), sn_free(s->rest);
+    sn_free(s->place);
+    sn_hierarchy_free(&s->point_tree), sn_hierarchy_free(&s->edge_tree);
+    sn_hierarchy_free(&s->triangle_tree);
     sn_free(s);
 }
 
@@ -142,13 +176,19 @@ double sn_contact_distance(const sn_contact_pair *pair, const double *x, double 
     return distance;
 }
 
+double sn_contact_rest_distance(const sn_contact_surface *s, const sn_contact_pair *pair) {
+    double weight[4];
+    sn_vec3 normal;
+    return sn_contact_distance(pair, s->rest, weight, &normal);
+}
+
 /* No point of the pair moves faster, relative to the mean motion, than the sum of the largest
  * motions of its two parts: the distance shrinks at most at that rate, and an advance by 0.9 of
  * (distance - reach) / rate is safe. */
-double sn_contact_impact(const sn_contact_pair *pair, const double *x0, const double *x1,
-                         double reach) {
-    sn_vec3 p[4], move[4], mean = {0, 0, 0}, apart;
-    double weight[4], first = 0, second = 0;
+static double relative_motion(const sn_contact_pair *pair, const double *x0, const double *x1,
+                              sn_vec3 p[4], sn_vec3 move[4]) {
+    sn_vec3 mean = {0, 0, 0};
+    double first = 0, second = 0;
     for (int i = 0; i < 4; i++) {
         p[i] = sn_at(x0, pair->v[i]);
         move[i] = sn_sub(sn_at(x1, pair->v[i]), p[i]);
@@ -162,7 +202,13 @@ double sn_contact_impact(const sn_contact_pair *pair, const double *x0, const do
         else
             second = fmax(second, length);
     }
-    double rate = first + second;
+    return first + second;
+}
+
+double sn_contact_impact(const sn_contact_pair *pair, const double *x0, const double *x1,
+                         double reach) {
+    sn_vec3 p[4], move[4], apart;
+    double weight[4], rate = relative_motion(pair, x0, x1, p, move);
     if (!(rate > 0)) return 1;
     double free = distance_of(pair->edges, p, weight, &apart) - reach;
     if (!(free > 0)) { /* too near from the start: it may only part */
@@ -186,31 +232,66 @@ double sn_contact_impact(const sn_contact_pair *pair, const double *x0, const do
 
 /* ---- who comes near whom --------------------------------------------------------------------- */
 
-typedef struct box {
-    double low[3], high[3];
-    int item;
-} box;
+/* Leaves that one task of a search walks. */
+enum { BLOCK = 32 };
 
-struct sn_contact_work {
-    box *points, *edges, *triangles;
+typedef struct pair_list {
     sn_contact_pair *pairs;
     size_t count, capacity;
-    double *target; /* 3 per vertex: the full way while it is cut back */
-    double *share;  /* per vertex: what is left of its way */
+} pair_list;
+
+typedef struct fitted_tree {
+    sn_hull *item, *node;
+} fitted_tree;
+
+struct sn_contact_work {
+    sn_hull *ways; /* per point of the surface */
+    fitted_tree points, edges, triangles;
+    pair_list *blocks; /* what each task found, in a fixed order */
+    int block_count;
+    int *leaves; /* one list of leaves per thread */
+    int threads, leaf_room;
+    pair_list found;
+    /* what the pairs found hold for: ways from `from` to `to`, and others as near as this */
+    double *from, *to; /* 3 per point of the surface */
+    double margin;     /* 0: nothing was searched for yet */
+    double *target;    /* 3 per vertex: the full way while it is cut back */
+    double *share;     /* per vertex: what is left of its way */
 };
+
+static bool make_tree(const sn_hierarchy *h, fitted_tree *tree) {
+    tree->item = sn_alloc_aligned((size_t)h->count, sizeof(sn_hull));
+    tree->node = sn_alloc_aligned((size_t)sn_hierarchy_nodes(h), sizeof(sn_hull));
+    return tree->item && tree->node;
+}
+
+static void free_tree(fitted_tree *tree) {
+    sn_free_aligned(tree->item), sn_free_aligned(tree->node);
+}
+
+static int blocks_of(const sn_hierarchy *h) {
+    return (h->leaves + BLOCK - 1) / BLOCK;
+}
 
 sinew_status sn_contact_work_create(const sn_contact_surface *s, sn_contact_work **work,
                                     sinew_error *error) {
     *work = NULL;
     sn_contact_work *w = SN_NEW0(sn_contact_work, 1);
     if (!w) return sn_no_memory(error);
-    w->points = SN_NEW(box, s->point_count);
-    w->edges = SN_NEW(box, s->edge_count);
-    w->triangles = SN_NEW(box, s->triangle_count);
+    w->ways = sn_alloc_aligned((size_t)s->point_count, sizeof(sn_hull));
+    bool made = make_tree(&s->point_tree, &w->points) && make_tree(&s->edge_tree, &w->edges) &&
+                make_tree(&s->triangle_tree, &w->triangles);
+    w->block_count = blocks_of(&s->edge_tree) + blocks_of(&s->point_tree);
+    w->blocks = SN_NEW0(pair_list, w->block_count);
+    w->threads = sn_threads();
+    w->leaf_room = s->edge_tree.leaves + s->triangle_tree.leaves;
+    w->leaves = SN_NEW(int, (size_t)w->threads *(size_t)w->leaf_room);
+    w->from = SN_NEW(double, 3 * (size_t)s->point_count);
+    w->to = SN_NEW(double, 3 * (size_t)s->point_count);
     w->target = SN_NEW(double, 3 * (size_t)s->vertex_count);
     w->share = SN_NEW(double, s->vertex_count);
-    if (!w->points || !w->edges || !w->triangles || !w->target || !w->share ||
-        !SN_RESERVE(w->pairs, w->capacity, 1024)) {
+    if (!made || !w->ways || !w->blocks || !w->leaves || !w->from || !w->to || !w->target ||
+        !w->share || !SN_RESERVE(w->found.pairs, w->found.capacity, 1024)) {
         sn_contact_work_destroy(w);
         return sn_no_memory(error);
     }
@@ -220,46 +301,12 @@ sinew_status sn_contact_work_create(const sn_contact_surface *s, sn_contact_work
 
 void sn_contact_work_destroy(sn_contact_work *w) {
     if (!w) return;
-    sn_free(w->points), sn_free(w->edges), sn_free(w->triangles), sn_free(w->pairs);
-    sn_free(w->target), sn_free(w->share);
+    for (int b = 0; w->blocks && b < w->block_count; b++) sn_free(w->blocks[b].pairs);
+    free_tree(&w->points), free_tree(&w->edges), free_tree(&w->triangles);
+    sn_free_aligned(w->ways);
+    sn_free(w->blocks), sn_free(w->leaves), sn_free(w->found.pairs);
+    sn_free(w->from), sn_free(w->to), sn_free(w->target), sn_free(w->share);
     sn_free(w);
-}
-
-static void sweep_box(box *b, int item, int corners, const int *v, const double *x0,
-                      const double *x1, double margin) {
-    b->item = item;
-    for (int a = 0; a < 3; a++) b->low[a] = INFINITY, b->high[a] = -INFINITY;
-    for (int c = 0; c < corners; c++)
-        for (int a = 0; a < 3; a++) {
-            double p = x0[3 * (size_t)v[c] + (size_t)a], q = x1[3 * (size_t)v[c] + (size_t)a];
-            b->low[a] = fmin(b->low[a], fmin(p, q) - margin);
-            b->high[a] = fmax(b->high[a], fmax(p, q) + margin);
-        }
-}
-
-static int by_low(const void *a, const void *b) {
-    const box *p = a, *q = b;
-    if (p->low[0] != q->low[0]) return p->low[0] < q->low[0] ? -1 : 1;
-    return (p->item > q->item) - (p->item < q->item);
-}
-
-static bool overlap(const box *a, const box *b) {
-    return a->low[0] <= b->high[0] && b->low[0] <= a->high[0] && a->low[1] <= b->high[1] &&
-           b->low[1] <= a->high[1] && a->low[2] <= b->high[2] && b->low[2] <= a->high[2];
-}
-
-static sinew_status add_pair(const sn_contact_surface *s, sn_contact_work *w, sn_contact_pair pair,
-                             sinew_error *error) {
-    int first = pair.edges ? 2 : 1;
-    for (int i = 0; i < first; i++)
-        for (int j = first; j < 4; j++)
-            if (pair.v[i] == pair.v[j]) return SINEW_OK;
-    double weight[4];
-    sn_vec3 normal;
-    if (sn_contact_distance(&pair, s->rest, weight, &normal) <= s->gap) return SINEW_OK;
-    if (!SN_RESERVE(w->pairs, w->capacity, w->count + 1)) return sn_no_memory(error);
-    w->pairs[w->count++] = pair;
-    return SINEW_OK;
 }
 
 static sn_contact_pair pair_of(const sn_contact_surface *s, bool edges, int a, int b) {
@@ -275,62 +322,152 @@ static sn_contact_pair pair_of(const sn_contact_surface *s, bool edges, int a, i
     return pair;
 }
 
+static bool share_a_vertex(const sn_contact_pair *pair) {
+    int first = pair->edges ? 2 : 1;
+    for (int i = 0; i < first; i++)
+        for (int j = first; j < 4; j++)
+            if (pair->v[i] == pair->v[j]) return true;
+    return false;
+}
+
+/* Does the pair come nearer than the margin? Not, when its distance is larger by more than its
+ * parts can move towards each other. */
+static bool may_meet(const sn_contact_surface *s, const sn_contact_pair *pair, const double *x0,
+                     const double *x1, double margin) {
+    sn_vec3 p[4], move[4], apart;
+    double weight[4], rate = relative_motion(pair, x0, x1, p, move);
+    if (distance_of(pair->edges, p, weight, &apart) - rate > margin) return false;
+    return sn_contact_rest_distance(s, pair) > s->reach;
+}
+
+static void test_pair(const sn_contact_surface *s, bool edges, int a, int b, const double *x0,
+                      const double *x1, double margin, pair_list *list, bool *no_memory) {
+    sn_contact_pair pair = pair_of(s, edges, a, b);
+    if (share_a_vertex(&pair) || !may_meet(s, &pair, x0, x1, margin)) return;
+    if (!SN_RESERVE(list->pairs, list->capacity, list->count + 1)) {
+        *no_memory = true;
+        return;
+    }
+    list->pairs[list->count++] = pair;
+}
+
+/* Items of the leaves of block b against those of the other tree; of one tree each pair once. */
+static bool search_block(const sn_contact_surface *s, const sn_contact_work *w, bool edges, int b,
+                         const double *x0, const double *x1, double margin, int *leaves,
+                         pair_list *list) {
+    const sn_hierarchy *one = edges ? &s->edge_tree : &s->point_tree;
+    const sn_hierarchy *two = edges ? &s->edge_tree : &s->triangle_tree;
+    const fitted_tree *first = edges ? &w->edges : &w->points;
+    const fitted_tree *second = edges ? &w->edges : &w->triangles;
+    bool no_memory = false;
+    int last = (b + 1) * BLOCK < one->leaves ? (b + 1) * BLOCK : one->leaves;
+    list->count = 0;
+    for (int l = b * BLOCK; l < last; l++) {
+        const sn_hull *hull = &first->node[one->leaves - 1 + l];
+        int count = sn_hierarchy_near(two, second->node, hull, edges ? l : 0, leaves);
+        for (int i = sn_hierarchy_first(one, l); i < sn_hierarchy_first(one, l + 1); i++)
+            for (int k = 0; k < count; k++) {
+                int from = sn_hierarchy_first(two, leaves[k]);
+                int to = sn_hierarchy_first(two, leaves[k] + 1);
+                if (edges && leaves[k] == l) from = i + 1;
+                for (int j = from; j < to; j++)
+                    if (sn_hulls_meet(&first->item[i], &second->item[j]))
+                        test_pair(s, edges, one->order[i], two->order[j], x0, x1, margin, list,
+                                  &no_memory);
+            }
+    }
+    return !no_memory;
+}
+
+static void fit_tree(const sn_contact_surface *s, const sn_contact_work *w, const sn_hierarchy *h,
+                     int corners, const int *vertices, fitted_tree *tree) {
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+    for (int i = 0; i < h->count; i++) {
+        const int *v = vertices + (size_t)corners * (size_t)h->order[i];
+        sn_hull hull = w->ways[s->place[v[0]]];
+        for (int c = 1; c < corners; c++) sn_hull_join(&hull, &w->ways[s->place[v[c]]]);
+        tree->item[i] = hull;
+    }
+    sn_hierarchy_fit(h, tree->item, tree->node);
+}
+
+/* Does the list of the last search hold for this way, too? A vertex that is off by d on the way
+ * changes distances by at most d. */
+static bool still_holds(const sn_contact_surface *s, const sn_contact_work *w, const double *x0,
+                        const double *x1, double margin) {
+    double room = 0.5 * (w->margin - margin), most = 0;
+    if (!(room >= 0 && w->margin > 0)) return false;
+    for (int i = 0; i < s->point_count; i++) {
+        sn_vec3 a = sn_sub(sn_at(x0, s->points[i]), sn_at(w->from, i));
+        sn_vec3 b = sn_sub(sn_at(x1, s->points[i]), sn_at(w->to, i));
+        most = fmax(most, fmax(sn_dot(a, a), sn_dot(b, b)));
+    }
+    return most <= room * room;
+}
+
 sinew_status sn_contact_find(const sn_contact_surface *s, sn_contact_work *w, const double *x0,
                              const double *x1, double margin, const sn_contact_pair **pairs,
                              int *count, sinew_error *error) {
-    double half = 0.5 * margin;
-    for (int i = 0; i < s->point_count; i++)
-        sweep_box(&w->points[i], i, 1, s->points + i, x0, x1, half);
-    for (int i = 0; i < s->edge_count; i++)
-        sweep_box(&w->edges[i], i, 2, s->edges + 2 * (size_t)i, x0, x1, half);
-    for (int i = 0; i < s->triangle_count; i++)
-        sweep_box(&w->triangles[i], i, 3, s->triangles + 3 * (size_t)i, x0, x1, half);
-    qsort(w->points, (size_t)s->point_count, sizeof(box), by_low);
-    qsort(w->edges, (size_t)s->edge_count, sizeof(box), by_low);
-    qsort(w->triangles, (size_t)s->triangle_count, sizeof(box), by_low);
-    w->count = 0;
-    /* sorted along x, only boxes that start before this one ends can overlap it */
-    for (int i = 0; i < s->edge_count; i++)
-        for (int j = i + 1; j < s->edge_count && w->edges[j].low[0] <= w->edges[i].high[0]; j++)
-            if (overlap(&w->edges[i], &w->edges[j]))
-                SN_TRY(add_pair(s, w, pair_of(s, true, w->edges[i].item, w->edges[j].item), error));
-    int from = 0;
-    double widest = 0;
-    for (int i = 0; i < s->triangle_count; i++)
-        widest = fmax(widest, w->triangles[i].high[0] - w->triangles[i].low[0]);
+    *pairs = w->found.pairs, *count = (int)w->found.count;
+    if (still_holds(s, w, x0, x1, margin)) return SINEW_OK;
+    w->margin = 0;
+    double wide = margin + s->slack;
+    sn_hull_frame frame = sn_hull_frame_of(s->point_count, s->points, x0, x1);
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
     for (int i = 0; i < s->point_count; i++) {
-        const box *p = &w->points[i];
-        while (from < s->triangle_count && w->triangles[from].low[0] + widest < p->low[0]) from++;
-        for (int j = from; j < s->triangle_count && w->triangles[j].low[0] <= p->high[0]; j++)
-            if (overlap(p, &w->triangles[j]))
-                SN_TRY(add_pair(s, w, pair_of(s, false, p->item, w->triangles[j].item), error));
+        sn_put(w->from, i, sn_at(x0, s->points[i]));
+        sn_put(w->to, i, sn_at(x1, s->points[i]));
+        w->ways[i] = sn_hull_of_way(&frame, sn_at(w->from, i), sn_at(w->to, i), 0.5 * wide);
     }
-    *pairs = w->pairs;
-    *count = (int)w->count;
+    fit_tree(s, w, &s->point_tree, 1, s->points, &w->points);
+    fit_tree(s, w, &s->edge_tree, 2, s->edges, &w->edges);
+    fit_tree(s, w, &s->triangle_tree, 3, s->triangles, &w->triangles);
+    int edge_blocks = blocks_of(&s->edge_tree), threads = sn_threads();
+    if (threads > w->threads) threads = w->threads;
+    bool complete = true;
+#pragma omp parallel for num_threads(threads) schedule(dynamic) reduction(&& : complete)
+    for (int b = 0; b < w->block_count; b++) {
+        bool edges = b < edge_blocks;
+        int *leaves = w->leaves + (size_t)omp_get_thread_num() * (size_t)w->leaf_room;
+        complete = search_block(s, w, edges, edges ? b : b - edge_blocks, x0, x1, wide, leaves,
+                                &w->blocks[b]) &&
+                   complete;
+    }
+    if (!complete) return sn_no_memory(error);
+    w->found.count = 0;
+    for (int b = 0; b < w->block_count; b++) {
+        const pair_list *list = &w->blocks[b];
+        if (!SN_RESERVE(w->found.pairs, w->found.capacity, w->found.count + list->count))
+            return sn_no_memory(error);
+        if (list->count)
+            memcpy(w->found.pairs + w->found.count, list->pairs,
+                   list->count * sizeof(sn_contact_pair));
+        w->found.count += list->count;
+    }
+    w->margin = wide;
+    *pairs = w->found.pairs, *count = (int)w->found.count;
     return SINEW_OK;
 }
 
 /* ---- the way that is free -------------------------------------------------------------------- */
 
-static void place(const sn_contact_surface *s, const sn_contact_work *w, int v, const double *x0,
-                  double *x1) {
-    (void)s;
+static void place(const sn_contact_work *w, int v, const double *x0, double *x1) {
     for (size_t a = 3 * (size_t)v; a < 3 * (size_t)v + 3; a++)
         x1[a] = w->share[v] >= 1 ? w->target[a] : x0[a] + w->share[v] * (w->target[a] - x0[a]);
 }
 
-/* Shares only shrink, and a share of zero is the free shape x0: the rounds end. The boxes of the
- * full way hold every shortened one, so one search serves all rounds. */
+/* Shares only shrink, and a share of zero is the free shape x0: the rounds end. A shortened way may
+ * meet neighbours that the full one keeps up with, so every round asks for its pairs anew. */
 sinew_status sn_contact_cut_back(const sn_contact_surface *s, sn_contact_work *w, const double *x0,
                                  double *x1, double *cut, sinew_error *error) {
     const sn_contact_pair *pairs;
     int count;
     *cut = 1;
-    SN_TRY(sn_contact_find(s, w, x0, x1, s->reach, &pairs, &count, error));
     memcpy(w->target, x1, 3 * sizeof(double) * (size_t)s->vertex_count);
     for (int v = 0; v < s->vertex_count; v++) w->share[v] = 1;
     for (int round = 0;; round++) {
         bool hit = false;
+        SN_TRY(sn_contact_find(s, w, x0, x1, s->reach, &pairs, &count, error));
         for (int i = 0; i < count; i++) {
             double t = sn_contact_impact(&pairs[i], x0, x1, s->reach);
             if (t >= 1) continue;
@@ -339,7 +476,7 @@ sinew_status sn_contact_cut_back(const sn_contact_surface *s, sn_contact_work *w
                 int v = pairs[i].v[c];
                 /* little that is left is not worth another round */
                 w->share[v] *= t < 0.05 || round > MOST_ROUNDS / 2 ? 0 : t;
-                place(s, w, v, x0, x1);
+                place(w, v, x0, x1);
                 *cut = fmin(*cut, w->share[v]);
             }
         }
@@ -347,7 +484,7 @@ sinew_status sn_contact_cut_back(const sn_contact_surface *s, sn_contact_work *w
         if (round < MOST_ROUNDS) continue;
         for (int i = 0; i < s->point_count; i++) {
             w->share[s->points[i]] = 0;
-            place(s, w, s->points[i], x0, x1);
+            place(w, s->points[i], x0, x1);
         }
         *cut = 0;
         return SINEW_OK;

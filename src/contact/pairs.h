@@ -2,12 +2,11 @@
  * one shape to the next, and how far the way is free.
  *
  * Distances are kept above a least one, `reach`: a shape that keeps it is free of crossings, also
- * after its coordinates were rounded to floats. What is closer than the gap at rest is exempt
- * (seams, parts that touch), as are triangles that cross at rest: they are never made worse by
- * being held.
+ * after its coordinates were rounded to floats. What is closer than that at rest is exempt (seams,
+ * parts that touch), as are triangles that cross at rest.
  *
  *   sn_contact_surface   which triangles, edges and vertices take part: built once
- *   sn_contact_find      pairs whose swept boxes come near each other
+ *   sn_contact_find      pairs that may come near each other on the way
  *   sn_contact_impact    when a pair would come too near
  *   sn_contact_cut_back  shortens the way of single vertices until no pair comes too near */
 #ifndef SN_CONTACT_PAIRS_H
@@ -17,6 +16,7 @@
 
 #include "base/status.h"
 #include "base/vec3.h"
+#include "contact/hierarchy.h"
 
 /* Least distance as a share of the gap that contact forces keep. */
 #define SN_CONTACT_REACH 0.1
@@ -27,8 +27,11 @@ typedef struct sn_contact_surface {
     int *triangles; /* 3 each */
     int *edges;     /* 2 each */
     int *points;    /* vertices, increasing */
+    int *place;     /* per vertex of the mesh: its index in points, or -1 */
     double *rest;   /* 3 per vertex of the mesh */
     double gap, reach;
+    double slack; /* how much further than asked a search looks */
+    sn_hierarchy point_tree, edge_tree, triangle_tree;
     int dropped; /* triangles left out because they cross others at rest */
 } sn_contact_surface;
 
@@ -49,14 +52,18 @@ typedef struct sn_contact_pair {
 double sn_contact_distance(const sn_contact_pair *pair, const double *x, double weight[4],
                            sn_vec3 *normal);
 
+/* The distance of a pair at rest. Pairs nearer than the reach there are exempt. */
+double sn_contact_rest_distance(const sn_contact_surface *surface, const sn_contact_pair *pair);
+
 /* Room for one search; grows when a search finds more than any before. */
 typedef struct sn_contact_work sn_contact_work;
 sinew_status sn_contact_work_create(const sn_contact_surface *surface, sn_contact_work **work,
                                     sinew_error *error);
 void sn_contact_work_destroy(sn_contact_work *work);
 
-/* Pairs that may come nearer than `margin` on the straight way from x0 to x1, in a fixed order;
- * valid until the next search. Pairs that share a vertex or are exempt are left out. */
+/* Pairs that may come nearer than `margin` on the straight way from x0 to x1, in a fixed order, and
+ * some that will not; valid until the next search. Pairs that share a vertex or are exempt are left
+ * out. A search whose way is little off the last one's costs next to nothing. */
 sinew_status sn_contact_find(const sn_contact_surface *surface, sn_contact_work *work,
                              const double *x0, const double *x1, double margin,
                              const sn_contact_pair **pairs, int *count, sinew_error *error);

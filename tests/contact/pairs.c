@@ -163,39 +163,79 @@ static void triangles_that_cross_at_rest_are_left_out(void **state) {
     sn_contact_surface_destroy(surface);
 }
 
+/* The least distance on the way, by sampling it. */
+static double least_on_the_way(const sn_contact_pair *pair, const double *x0, const double *x1) {
+    double least = INFINITY;
+    for (int k = 0; k <= 40; k++) {
+        double x[12], weight[4];
+        sn_vec3 normal;
+        sn_contact_pair local = {{0, 1, 2, 3}, pair->edges};
+        for (int i = 0; i < 4; i++)
+            sn_put(x, i, sn_lerp(sn_at(x0, pair->v[i]), sn_at(x1, pair->v[i]), k / 40.0));
+        least = fmin(least, sn_contact_distance(&local, x, weight, &normal));
+    }
+    return least;
+}
+
+static bool is_listed(const sn_contact_pair *pair, const sn_contact_pair *list, int count) {
+    for (int i = 0; i < count; i++)
+        if (list[i].edges == pair->edges && !memcmp(list[i].v, pair->v, sizeof pair->v))
+            return true;
+    return false;
+}
+
+/* Every pair that comes nearer than the margin is in the list; returns how many do. */
+static int assert_complete(const sn_contact_surface *s, const double *x0, const double *x1,
+                           double margin, const sn_contact_pair *list, int count) {
+    int near = 0;
+    for (int edges = 0; edges < 2; edges++)
+        for (int i = 0; i < (edges ? s->edge_count : s->point_count); i++)
+            for (int j = edges ? i + 1 : 0; j < (edges ? s->edge_count : s->triangle_count); j++) {
+                sn_contact_pair pair = {.edges = edges};
+                memcpy(pair.v, edges ? s->edges + 2 * i : s->points + i,
+                       (edges ? 2 : 1) * sizeof(int));
+                memcpy(pair.v + (edges ? 2 : 1), edges ? s->edges + 2 * j : s->triangles + 3 * j,
+                       (edges ? 2 : 3) * sizeof(int));
+                bool shared = false;
+                for (int a = 0; a < (edges ? 2 : 1); a++)
+                    for (int b = edges ? 2 : 1; b < 4; b++) shared |= pair.v[a] == pair.v[b];
+                if (shared || least_on_the_way(&pair, x0, x1) > margin) continue;
+                near++;
+                assert_true(is_listed(&pair, list, count));
+            }
+    return near;
+}
+
 static void the_search_misses_no_pair(void **state) {
     (void)state;
     sinew_error error = {0};
     double x[6 * SHEET], to[6 * SHEET];
-    int triangles[12 * SHEET], count;
+    int triangles[12 * SHEET], count, found;
     two_sheets(x, triangles, &count);
     memcpy(to, x, sizeof x);
-    for (int v = SHEET; v < 2 * SHEET; v++) to[3 * v + 2] -= 0.8;
+    uint64_t seed = 12;
+    for (int v = SHEET; v < 2 * SHEET; v++) to[3 * v + 2] -= 1.1;
+    for (int i = 0; i < 6 * SHEET; i++) to[i] += 3 + 0.05 * test_random(&seed);
     sn_contact_surface *s;
     sn_contact_work *work;
     assert_ok(sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, 1e-3, &s, &error));
     assert_ok(sn_contact_work_create(s, &work, &error));
     const sn_contact_pair *pairs;
-    int found, vertex_triangle = 0, expected = 0;
     assert_ok(sn_contact_find(s, work, x, to, 0.05, &pairs, &found, &error));
-    for (int i = 0; i < found; i++) vertex_triangle += !pairs[i].edges;
-    for (int v = 0; v < 2 * SHEET; v++)
-        for (int t = 0; t < count; t++) {
-            const int *c = triangles + 3 * t;
-            if (v == c[0] || v == c[1] || v == c[2]) continue;
-            bool apart = false;
-            for (int a = 0; a < 3; a++) {
-                double low = INFINITY, high = -INFINITY;
-                for (int k = 0; k < 3; k++) {
-                    low = fmin(low, fmin(x[3 * c[k] + a], to[3 * c[k] + a]));
-                    high = fmax(high, fmax(x[3 * c[k] + a], to[3 * c[k] + a]));
-                }
-                apart |= fmin(x[3 * v + a], to[3 * v + a]) > high + 0.05 ||
-                         fmax(x[3 * v + a], to[3 * v + a]) < low - 0.05;
-            }
-            expected += !apart;
-        }
-    assert_int_equal(vertex_triangle, expected);
+    assert_true(assert_complete(s, x, to, 0.05, pairs, found) > 100);
+    /* far from all pairs of boxes */
+    assert_true(found < s->edge_count * 20);
+    /* a way a little off: the list is kept and still complete */
+    for (int i = 0; i < 6 * SHEET; i++) to[i] += 0.03 * test_random(&seed);
+    int before = found;
+    assert_ok(sn_contact_find(s, work, x, to, 0.05, &pairs, &found, &error));
+    assert_int_equal(found, before);
+    assert_complete(s, x, to, 0.05, pairs, found);
+    /* and one far off gets a new one */
+    for (int v = SHEET; v < 2 * SHEET; v++) to[3 * v + 2] -= 1;
+    assert_ok(sn_contact_find(s, work, x, to, 0.05, &pairs, &found, &error));
+    assert_true(found != before);
+    assert_complete(s, x, to, 0.05, pairs, found);
     sn_contact_work_destroy(work);
     sn_contact_surface_destroy(s);
 }
