@@ -1,126 +1,158 @@
-/* Based on: contact as a quadratic program in the inverse of the system matrix (Delassus operator),
- * solved by projected Gauss-Seidel.
- * We differ in: no factorization changes; columns of N^-1 are solved for when a vertex first
- * touches something and kept, so that lips that close again cost nothing new; and what the
- * linearised contacts leave is cut back by continuous tests.
+/* Based on: contact as a quadratic program in the inverse of the system matrix (Delassus operator);
+ * projected Gauss-Seidel sweeps, sped up as a nonsmooth conjugate gradient method
+ * (Silcowitz-Hansen, Niebe and Erleben 2010). We differ in: no factorization changes; N^-1 is kept
+ * at the vertices that touch (for a region at all of them, beforehand); the pairs that pressed in
+ * the last frame are the first guess; and what the linearised contacts leave is cut back by
+ * continuous tests.
  *
- *   min 1/2 (x - x*)^T N (x - x*)   with   c_p . x >= gap for the pairs p that would come too near
- *   x = x* + N^-1 C^T l,   0 <= l  _|_  C x* - gap + W l >= 0,   W = C N^-1 C^T
+ *   min 1/2 (x - x*)^T N (x - x*)   with   c_p . x >= gap_p for the pairs p that would come too
+ * near x = x* + N^-1 C^T l,   0 <= l  _|_  C x* - gap + W l >= 0,   W = C N^-1 C^T
  *
- * N is one n x n matrix G^-1 for all three coordinates, so W_pq = sum_ij (c_p,i . c_q,j) G_ij. */
+ * N is one n x n matrix G^-1 for all three coordinates, so W_pq = sum_ij (c_p,i . c_q,j) G_ij. A
+ * pair is c_p,i = weight_i normal at its four vertices, so with the rows g_p = sum_i weight_i G_i
+ * it is W_pq = (normal_p . normal_q) sum_j weight_j g_p,j: four reads per entry. */
 #include "force/contact.h"
 
 #include <math.h>
+#include <omp.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/status.h"
 #include "base/threads.h"
+
+/* Of the gap: what pairs may be short of it, and where the sweeps stop. */
+#define NEAR_ENOUGH 0.5
+#define SWEEP_STOP  0.01
 
 typedef struct touch {
     sn_contact_pair pair;
     double weight[4];
     sn_vec3 normal;
+    double gap;           /* to keep: smaller for pairs that are nearer at rest */
     double force, needed; /* l, and gap - c . x* */
-    int slot[4];          /* of the pair's vertices in the store of columns */
 } touch;
+
+/* The pairs once more, each figure in a row of its own. */
+typedef struct touch_rows {
+    int *slot;     /* 4 rows: places of the vertices in the block */
+    float *weight; /* 4 rows; 0 at vertices that contact cannot move */
+    float *normal; /* 3 rows */
+    float *needed, *force, *before, *direction;
+    float *matrix; /* W */
+    size_t capacity, matrix_capacity;
+} touch_rows;
 
 struct sn_force_contact {
     const sn_contact_surface *surface;
     const sn_skin *skin;
     const sn_cholesky *factor;
+    sn_inverse_block *block, *own; /* own: NULL when the block is a region's */
     sn_cholesky_work *solver;
     sn_contact_work *work;
-    double *right, *goal;
+    float *right;
+    double *goal;
+    float *moved; /* region: 3 rows of displacements per place in the block */
+    float *push;  /* the same for forces */
+    float *combined;
+    size_t combined_capacity;
+    int *asked; /* vertices to add to the block */
+    size_t asked_capacity;
 
     touch *touches;
     size_t touch_count, touch_capacity;
-    double *matrix, *forces; /* W, l */
-    size_t matrix_capacity, force_capacity;
-
-    /* Columns of N^-1 at the surface's vertices, as they were needed. */
-    int *row_of;  /* per vertex of the mesh: its place among the surface's, or -1 */
-    int *slot_of; /* per vertex of the mesh: its column, or -1 */
-    float **columns;
-    int column_count, column_limit;
+    touch_rows rows;
+    int *bucket; /* hash of pairs: index of a touch + 1, or 0 */
+    size_t bucket_count;
 };
 
 sinew_status sn_force_contact_create(const sn_contact_surface *surface, const sn_skin *skin,
-                                     const sn_cholesky *factor, sn_force_contact **contact,
-                                     sinew_error *error) {
+                                     const sn_cholesky *factor, sn_inverse_block *region,
+                                     sn_force_contact **contact, sinew_error *error) {
     *contact = NULL;
     sn_force_contact *c = SN_NEW0(sn_force_contact, 1);
     if (!c) return sn_no_memory(error);
-    c->surface = surface, c->skin = skin, c->factor = factor;
-    size_t n = (size_t)surface->vertex_count, points = (size_t)surface->point_count;
-    size_t most = points ? SN_FORCE_CONTACT_MEMORY / (points * sizeof(float)) : 0;
-    c->column_limit = (int)(most < points ? most : points);
-    c->right = SN_NEW(double, 3 * n), c->goal = SN_NEW(double, 3 * n);
-    c->row_of = SN_NEW(int, n), c->slot_of = SN_NEW(int, n);
-    c->columns = SN_NEW0(float *, c->column_limit);
-    sinew_status status = c->right && c->goal && c->row_of && c->slot_of && c->columns
-                              ? SINEW_OK
-                              : sn_no_memory(error);
+    c->surface = surface, c->skin = skin, c->factor = factor, c->block = region;
+    size_t n = (size_t)surface->vertex_count;
+    c->right = SN_NEW(float, 3 * n), c->goal = SN_NEW(double, 3 * n);
+    sinew_status status = c->right && c->goal ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK && region) {
+        c->moved = SN_NEW(float, 3 * (size_t)region->count);
+        c->push = SN_NEW(float, 3 * (size_t)region->count);
+        if (!c->moved || !c->push) status = sn_no_memory(error);
+    }
+    if (status == SINEW_OK && !region) {
+        status = sn_inverse_block_create(factor, surface->point_count, &c->own, error);
+        c->block = c->own;
+    }
     if (status == SINEW_OK) status = sn_cholesky_work_create(factor, 3, &c->solver, error);
     if (status == SINEW_OK) status = sn_contact_work_create(surface, &c->work, error);
     if (status != SINEW_OK) {
         sn_force_contact_destroy(c);
         return status;
     }
-    for (size_t v = 0; v < n; v++) c->row_of[v] = c->slot_of[v] = -1;
-    for (int i = 0; i < surface->point_count; i++) c->row_of[surface->points[i]] = i;
     *contact = c;
     return SINEW_OK;
 }
 
+static void free_rows(touch_rows *r) {
+    sn_free(r->slot), sn_free(r->weight), sn_free(r->normal), sn_free(r->needed);
+    sn_free(r->force), sn_free(r->before), sn_free(r->direction), sn_free(r->matrix);
+    *r = (touch_rows){0};
+}
+
 void sn_force_contact_destroy(sn_force_contact *c) {
     if (!c) return;
-    for (int i = 0; i < c->column_count; i++) sn_free(c->columns[i]);
-    sn_free(c->columns), sn_free(c->row_of), sn_free(c->slot_of), sn_free(c->right);
-    sn_free(c->goal), sn_free(c->touches), sn_free(c->matrix), sn_free(c->forces);
+    sn_inverse_block_destroy(c->own);
+    free_rows(&c->rows);
+    sn_free(c->right), sn_free(c->goal), sn_free(c->moved), sn_free(c->push);
+    sn_free(c->combined), sn_free(c->asked), sn_free(c->touches), sn_free(c->bucket);
     sn_cholesky_work_destroy(c->solver);
     sn_contact_work_destroy(c->work);
     sn_free(c);
 }
 
-/* ---- columns of N^-1 ------------------------------------------------------------------------- */
-
-static sinew_status solve_columns(sn_force_contact *c, int count, const int *vertices,
-                                  sinew_error *error) {
-    size_t n = (size_t)c->surface->vertex_count;
-    memset(c->right, 0, 3 * n * sizeof(double));
-    for (int k = 0; k < count; k++) c->right[3 * (size_t)vertices[k] + (size_t)k] = 1;
-    sn_cholesky_solve(c->factor, c->solver, 3, c->right, c->right);
-    for (int k = 0; k < count; k++) {
-        float *column = SN_NEW(float, c->surface->point_count);
-        if (!column) return sn_no_memory(error);
-        for (int i = 0; i < c->surface->point_count; i++)
-            column[i] = (float)c->right[3 * (size_t)c->surface->points[i] + (size_t)k];
-        c->slot_of[vertices[k]] = c->column_count;
-        c->columns[c->column_count++] = column;
-    }
-    return SINEW_OK;
+void sn_force_contact_reset(sn_force_contact *c) {
+    c->touch_count = 0;
 }
 
-/* Columns of all vertices that touch; beyond the limit of memory a vertex counts as held, and the
+/* ---- the matrix ------------------------------------------------------------------------------ */
+
+/* The block gets the vertices that touch. Beyond its limit a vertex counts as held, and the
  * guarantee alone takes care of it. */
-static sinew_status fetch_columns(sn_force_contact *c, sinew_error *error) {
-    int wanted[3], count = 0;
+static sinew_status complete_block(sn_force_contact *c, sinew_error *error) {
+    if (!c->own) return SINEW_OK;
+    if (!SN_RESERVE(c->asked, c->asked_capacity, 4 * c->touch_count)) return sn_no_memory(error);
+    int count = 0;
     for (size_t t = 0; t < c->touch_count; t++)
         for (int i = 0; i < 4; i++) {
             int v = c->touches[t].pair.v[i];
-            bool asked = count > 0 && (wanted[0] == v || (count > 1 && wanted[1] == v));
-            if (c->skin->fixed[v] || c->slot_of[v] >= 0 || asked) continue;
-            if (c->column_count + count >= c->column_limit) continue;
-            wanted[count++] = v;
-            if (count == 3) {
-                SN_TRY(solve_columns(c, 3, wanted, error));
-                count = 0;
-            }
+            if (!c->skin->fixed[v] && c->block->slot[v] < 0) c->asked[count++] = v;
         }
-    return count ? solve_columns(c, count, wanted, error) : SINEW_OK;
+    return sn_inverse_block_add(c->own, count, c->asked, error);
 }
 
-/* ---- the quadratic program ------------------------------------------------------------------- */
+static sinew_status make_rows(sn_force_contact *c, sinew_error *error) {
+    touch_rows *r = &c->rows;
+    size_t count = c->touch_count;
+    if (count > r->capacity) {
+        size_t capacity = 2 * count;
+        free_rows(r);
+        r->slot = SN_NEW(int, 4 * capacity), r->weight = SN_NEW(float, 4 * capacity);
+        r->normal = SN_NEW(float, 3 * capacity), r->needed = SN_NEW(float, capacity);
+        r->force = SN_NEW(float, capacity), r->before = SN_NEW(float, capacity);
+        r->direction = SN_NEW(float, capacity);
+        if (!r->slot || !r->weight || !r->normal || !r->needed || !r->force || !r->before ||
+            !r->direction) {
+            free_rows(r);
+            return sn_no_memory(error);
+        }
+        r->capacity = capacity;
+    }
+    return SN_RESERVE(r->matrix, r->matrix_capacity, count * count) ? SINEW_OK
+                                                                    : sn_no_memory(error);
+}
 
 static double along(const touch *t, const double *x) {
     sn_vec3 sum = {0, 0, 0};
@@ -128,114 +160,260 @@ static double along(const touch *t, const double *x) {
     return sn_dot(sum, t->normal);
 }
 
-static double coupling(const sn_force_contact *c, const touch *p, const touch *q) {
-    double sum = 0;
-    for (int i = 0; i < 4; i++) {
-        if (p->slot[i] < 0) continue;
-        const float *column = c->columns[p->slot[i]];
-        double part = 0;
-        for (int j = 0; j < 4; j++)
-            if (q->slot[j] >= 0) part += q->weight[j] * (double)column[c->row_of[q->pair.v[j]]];
-        sum += p->weight[i] * part;
+static void fill_rows(sn_force_contact *c) {
+    touch_rows *r = &c->rows;
+    size_t count = c->touch_count;
+    for (size_t p = 0; p < count; p++) {
+        touch *t = &c->touches[p];
+        t->needed = t->gap - along(t, c->goal);
+        r->needed[p] = (float)t->needed, r->force[p] = (float)t->force;
+        r->normal[p] = (float)t->normal.x, r->normal[count + p] = (float)t->normal.y;
+        r->normal[2 * count + p] = (float)t->normal.z;
+        for (size_t i = 0; i < 4; i++) {
+            int slot = c->block->slot[t->pair.v[i]];
+            r->slot[i * count + p] = slot < 0 ? 0 : slot;
+            r->weight[i * count + p] = slot < 0 ? 0 : (float)t->weight[i];
+        }
     }
-    return sum * sn_dot(p->normal, q->normal);
 }
 
-static sinew_status press(sn_force_contact *c, sinew_error *error) {
-    size_t count = c->touch_count;
-    SN_TRY(fetch_columns(c, error));
-    if (!SN_RESERVE(c->matrix, c->matrix_capacity, count * count) ||
-        !SN_RESERVE(c->forces, c->force_capacity, count))
+/* Row p of W; g: room for a row of the block. */
+static void fill_matrix_row(const sn_force_contact *c, size_t p, float *restrict g) {
+    const touch_rows *r = &c->rows;
+    size_t count = c->touch_count, width = (size_t)c->block->count;
+    const float *row[4];
+    float w[4];
+    for (size_t i = 0; i < 4; i++) {
+        row[i] = sn_inverse_block_row(c->block, r->slot[i * count + p]);
+        w[i] = r->weight[i * count + p];
+    }
+    for (size_t k = 0; k < width; k++)
+        g[k] = w[0] * row[0][k] + w[1] * row[1][k] + w[2] * row[2][k] + w[3] * row[3][k];
+    const float *x = r->normal, *y = x + count, *z = y + count, *weight = r->weight;
+    const int *slot = r->slot;
+    float *restrict out = r->matrix + p * count;
+#pragma omp simd
+    for (size_t q = 0; q < count; q++) {
+        float sum = weight[q] * g[slot[q]] + weight[count + q] * g[slot[count + q]] +
+                    weight[2 * count + q] * g[slot[2 * count + q]] +
+                    weight[3 * count + q] * g[slot[3 * count + q]];
+        out[q] = sum * (x[p] * x[q] + y[p] * y[q] + z[p] * z[q]);
+    }
+}
+
+static sinew_status fill_matrix(sn_force_contact *c, sinew_error *error) {
+    SN_TRY(complete_block(c, error));
+    SN_TRY(make_rows(c, error));
+    size_t width = (size_t)c->block->count;
+    int threads = sn_threads();
+    if (!SN_RESERVE(c->combined, c->combined_capacity, width * (size_t)threads))
         return sn_no_memory(error);
-    for (size_t p = 0; p < count; p++)
-        for (int i = 0; i < 4; i++) c->touches[p].slot[i] = c->slot_of[c->touches[p].pair.v[i]];
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (size_t p = 0; p < count; p++)
-        for (size_t q = 0; q < count; q++)
-            c->matrix[p * count + q] = coupling(c, &c->touches[p], &c->touches[q]);
-    for (size_t p = 0; p < count; p++) {
-        c->touches[p].needed = c->surface->gap - along(&c->touches[p], c->goal);
-        c->forces[p] = c->touches[p].force;
+    fill_rows(c);
+    if (width == 0) {
+        memset(c->rows.matrix, 0, sizeof(float) * c->touch_count * c->touch_count);
+        return SINEW_OK;
     }
-    for (int sweep = 0; sweep < SN_FORCE_CONTACT_SWEEPS; sweep++) {
-        double change = 0;
-        for (size_t p = 0; p < count; p++) {
-            const double *row = c->matrix + p * count;
-            if (!(row[p] > 0)) continue;
-            double sum = 0;
-#pragma omp simd reduction(+ : sum)
-            for (size_t q = 0; q < count; q++) sum += row[q] * c->forces[q];
-            double force = fmax(c->forces[p] + (c->touches[p].needed - sum) / row[p], 0);
-            change = fmax(change, fabs(force - c->forces[p]) * row[p]);
-            c->forces[p] = force;
-        }
-        if (change < 1e-3 * c->surface->gap) break;
-    }
-    for (size_t p = 0; p < count; p++) c->touches[p].force = c->forces[p];
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (size_t p = 0; p < c->touch_count; p++)
+        fill_matrix_row(c, p, c->combined + width * (size_t)omp_get_thread_num());
     return SINEW_OK;
 }
 
-/* x = x* + N^-1 C^T l */
+/* ---- the quadratic program ------------------------------------------------------------------- */
+
+/* One projected Gauss-Seidel sweep; returns the largest change of a pair's distance by its own
+ * force. */
+static float sweep(touch_rows *r, size_t count) {
+    float most = 0, *restrict force = r->force;
+    for (size_t p = 0; p < count; p++) {
+        const float *restrict row = r->matrix + p * count;
+        if (!(row[p] > 0)) continue;
+        float sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (size_t q = 0; q < count; q++) sum += row[q] * force[q];
+        float better = force[p] + (r->needed[p] - sum) / row[p];
+        if (!(better > 0)) better = 0;
+        most = fmaxf(most, fabsf(better - force[p]) * row[p]);
+        force[p] = better;
+    }
+    return most;
+}
+
+/* Sweeps, with the steps of the last ones added as conjugate gradients would while that helps. */
+static void press(sn_force_contact *c) {
+    touch_rows *r = &c->rows;
+    size_t count = c->touch_count;
+    float stop = (float)(SWEEP_STOP * c->surface->gap);
+    double last = 0;
+    memset(r->direction, 0, sizeof(float) * count);
+    for (int k = 0; k < SN_FORCE_CONTACT_SWEEPS; k++) {
+        memcpy(r->before, r->force, sizeof(float) * count);
+        if (sweep(r, count) < stop) break;
+        double now = 0;
+        for (size_t p = 0; p < count; p++) {
+            double step = (double)r->force[p] - (double)r->before[p];
+            now += step * step * (double)r->matrix[p * (count + 1)];
+        }
+        float share = last > 0 && now < last ? (float)(now / last) : 0;
+        bool ends = k + 1 == SN_FORCE_CONTACT_SWEEPS;
+        for (size_t p = 0; p < count; p++) {
+            float step = r->force[p] - r->before[p];
+            if (!ends) r->force[p] += share * r->direction[p];
+            r->direction[p] = share * r->direction[p] + step;
+        }
+        last = now;
+    }
+    for (size_t p = 0; p < count; p++) {
+        r->force[p] = fmaxf(r->force[p], 0);
+        c->touches[p].force = (double)r->force[p];
+    }
+}
+
+/* ---- the shape ------------------------------------------------------------------------------- */
+
+/* x = x* + N^-1 C^T l everywhere. */
 static void displace(sn_force_contact *c, double *x) {
     size_t n = 3 * (size_t)c->surface->vertex_count;
-    memset(c->right, 0, n * sizeof(double));
+    memset(c->right, 0, n * sizeof(float));
     for (size_t p = 0; p < c->touch_count; p++) {
         const touch *t = &c->touches[p];
         for (int i = 0; t->force > 0 && i < 4; i++) {
             int v = t->pair.v[i];
-            if (!c->skin->fixed[v])
-                sn_put(c->right, v,
-                       sn_add_scaled(sn_at(c->right, v), t->weight[i] * t->force, t->normal));
+            if (c->block->slot[v] < 0) continue;
+            sn_vec3 push = sn_scale(t->weight[i] * t->force, t->normal);
+            float *f = c->right + 3 * (size_t)v;
+            f[0] += (float)push.x, f[1] += (float)push.y, f[2] += (float)push.z;
         }
     }
-    sn_cholesky_solve(c->factor, c->solver, 3, c->right, c->right);
-    for (size_t i = 0; i < n; i++) x[i] = c->goal[i] + c->right[i];
+    sn_cholesky_solve_f32(c->factor, c->solver, 3, c->right, c->right);
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+    for (size_t i = 0; i < n; i++) x[i] = c->goal[i] + (double)c->right[i];
+}
+
+/* The same at the vertices of a region alone. */
+static void displace_region(sn_force_contact *c, double *x) {
+    size_t count = (size_t)c->block->count;
+    memset(c->push, 0, 3 * count * sizeof(float));
+    memset(c->moved, 0, 3 * count * sizeof(float));
+    for (size_t p = 0; p < c->touch_count; p++) {
+        const touch *t = &c->touches[p];
+        for (int i = 0; t->force > 0 && i < 4; i++) {
+            int slot = c->block->slot[t->pair.v[i]];
+            if (slot < 0) continue;
+            sn_vec3 push = sn_scale(t->weight[i] * t->force, t->normal);
+            float *f = c->push + slot;
+            f[0] += (float)push.x, f[count] += (float)push.y, f[2 * count] += (float)push.z;
+        }
+    }
+    float *restrict mx = c->moved, *restrict my = mx + count, *restrict mz = my + count;
+    for (size_t k = 0; k < count; k++) {
+        float fx = c->push[k], fy = c->push[count + k], fz = c->push[2 * count + k];
+        if (fx == 0 && fy == 0 && fz == 0) continue;
+        const float *restrict g = sn_inverse_block_row(c->block, (int)k);
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            mx[i] += fx * g[i], my[i] += fy * g[i], mz[i] += fz * g[i];
+    }
+    for (size_t k = 0; k < count; k++) {
+        size_t v = 3 * (size_t)c->block->unknown[k];
+        x[v] = c->goal[v] + (double)mx[k];
+        x[v + 1] = c->goal[v + 1] + (double)my[k];
+        x[v + 2] = c->goal[v + 2] + (double)mz[k];
+    }
 }
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
-/* A pair that was there before is linearised anew and keeps its force. */
-static sinew_status note(sn_force_contact *c, const touch *seen, size_t known, sinew_error *error) {
-    for (size_t i = 0; i < known; i++)
-        if (!memcmp(c->touches[i].pair.v, seen->pair.v, sizeof seen->pair.v) &&
-            c->touches[i].pair.edges == seen->pair.edges) {
-            double force = c->touches[i].force;
-            c->touches[i] = *seen;
-            c->touches[i].force = force;
-            return SINEW_OK;
-        }
-    if (!SN_RESERVE(c->touches, c->touch_capacity, c->touch_count + 1)) return sn_no_memory(error);
-    c->touches[c->touch_count++] = *seen;
+static size_t hash_of(const sn_contact_pair *pair) {
+    uint64_t h = pair->edges ? 0x9e3779b97f4a7c15u : 0;
+    for (int i = 0; i < 4; i++) h = (h ^ (uint64_t)pair->v[i]) * 0xff51afd7ed558ccdu;
+    return (size_t)(h ^ h >> 32);
+}
+
+static bool same_pair(const sn_contact_pair *a, const sn_contact_pair *b) {
+    return a->edges == b->edges && !memcmp(a->v, b->v, sizeof a->v);
+}
+
+/* The bucket that holds the pair, or the free one it would go to. */
+static int *bucket_of(const sn_force_contact *c, const sn_contact_pair *pair) {
+    size_t mask = c->bucket_count - 1, at = hash_of(pair) & mask;
+    while (c->bucket[at] && !same_pair(&c->touches[c->bucket[at] - 1].pair, pair))
+        at = (at + 1) & mask;
+    return &c->bucket[at];
+}
+
+static sinew_status list_buckets(sn_force_contact *c, sinew_error *error) {
+    size_t count = c->bucket_count ? c->bucket_count : 1024;
+    while (count < 4 * c->touch_count) count *= 2;
+    if (count > c->bucket_count) {
+        sn_free(c->bucket);
+        c->bucket_count = 0;
+        c->bucket = SN_NEW(int, count);
+        if (!c->bucket) return sn_no_memory(error);
+        c->bucket_count = count;
+    }
+    memset(c->bucket, 0, sizeof(int) * c->bucket_count);
+    for (size_t t = 0; t < c->touch_count; t++) *bucket_of(c, &c->touches[t].pair) = (int)t + 1;
     return SINEW_OK;
 }
 
-/* Pairs that come too near on the way: linearised where they meet, so that the normal points to the
- * side they came from. *found: how many are not kept apart yet. */
+/* Linearises the pair where it comes too near on the way from x0 to x, so that the normal points to
+ * the side it came from, or at x. Says whether it is too near there. */
+static bool linearise(const sn_force_contact *c, const double *x0, const double *x, touch *t) {
+    double weight[4], when = sn_contact_impact(&t->pair, x0, x, c->surface->reach);
+    sn_vec3 normal;
+    bool short_of = when < 1;
+    if (short_of) {
+        double at[12];
+        sn_contact_pair local = {{0, 1, 2, 3}, t->pair.edges};
+        for (int k = 0; k < 4; k++)
+            sn_put(at, k, sn_lerp(sn_at(x0, t->pair.v[k]), sn_at(x, t->pair.v[k]), when));
+        sn_contact_distance(&local, at, weight, &normal);
+    } else {
+        short_of = sn_contact_distance(&t->pair, x, weight, &normal) < NEAR_ENOUGH * t->gap;
+    }
+    if (!(sn_dot(normal, normal) > 0)) return false;
+    memcpy(t->weight, weight, sizeof weight);
+    t->normal = normal;
+    return short_of;
+}
+
+/* Pairs that press are linearised anew; those that neither press nor come too near are forgotten;
+ * new ones that come too near are added. *found: how many are too near. */
 static sinew_status find_touches(sn_force_contact *c, const double *x0, const double *x, int *found,
                                  sinew_error *error) {
     const sn_contact_pair *pairs;
     int count;
     *found = 0;
-    SN_TRY(sn_contact_find(c->surface, c->work, x0, x, c->surface->gap, &pairs, &count, error));
-    size_t known = c->touch_count;
-    for (int i = 0; i < count; i++) {
-        touch t = {.pair = pairs[i]};
-        double when = sn_contact_impact(&pairs[i], x0, x, c->surface->reach);
-        if (when >= 1) {
-            /* half a gap is near enough to be left alone */
-            if (sn_contact_distance(&pairs[i], x, t.weight, &t.normal) > 0.5 * c->surface->gap)
-                continue;
-        } else {
-            double at[12];
-            sn_contact_pair local = {{0, 1, 2, 3}, pairs[i].edges};
-            for (int k = 0; k < 4; k++)
-                sn_put(at, k, sn_lerp(sn_at(x0, pairs[i].v[k]), sn_at(x, pairs[i].v[k]), when));
-            sn_contact_distance(&local, at, t.weight, &t.normal);
-        }
-        if (!(sn_dot(t.normal, t.normal) > 0)) continue;
-        ++*found;
-        SN_TRY(note(c, &t, known, error));
+    size_t kept = 0;
+    for (size_t t = 0; t < c->touch_count; t++) {
+        bool short_of = linearise(c, x0, x, &c->touches[t]);
+        *found += short_of;
+        if (short_of || c->touches[t].force > 0) c->touches[kept++] = c->touches[t];
     }
+    c->touch_count = kept;
+    SN_TRY(sn_contact_find(c->surface, c->work, x0, x, c->surface->gap, &pairs, &count, error));
+    SN_TRY(list_buckets(c, error));
+    for (int i = 0; i < count; i++) {
+        if (*bucket_of(c, &pairs[i])) continue;
+        touch t = {.pair = pairs[i],
+                   .gap = fmin(c->surface->gap, sn_contact_rest_distance(c->surface, &pairs[i]))};
+        if (!linearise(c, x0, x, &t)) continue;
+        ++*found;
+        if (!SN_RESERVE(c->touches, c->touch_capacity, c->touch_count + 1))
+            return sn_no_memory(error);
+        c->touches[c->touch_count++] = t;
+    }
+    return SINEW_OK;
+}
+
+static sinew_status press_apart(sn_force_contact *c, double *x, sinew_error *error) {
+    SN_TRY(fill_matrix(c, error));
+    press(c);
+    if (c->own)
+        displace(c, x);
+    else
+        displace_region(c, x);
     return SINEW_OK;
 }
 
@@ -243,18 +421,26 @@ sinew_status sn_force_contact_solve(sn_force_contact *c, const double *x0, doubl
                                     sn_force_contact_info *info, sinew_error *error) {
     size_t bytes = 3 * sizeof(double) * (size_t)c->surface->vertex_count;
     *info = (sn_force_contact_info){.cut = 1};
-    c->touch_count = 0;
     memcpy(c->goal, x, bytes);
+    /* what pressed in the last frame, seen from its end, is likely to press again */
+    size_t kept = 0;
+    for (size_t t = 0; t < c->touch_count; t++)
+        if (c->touches[t].force > 0) c->touches[kept++] = c->touches[t];
+    c->touch_count = kept;
+    for (size_t t = 0; t < c->touch_count; t++) linearise(c, x0, x0, &c->touches[t]);
+    if (c->touch_count > 0) SN_TRY(press_apart(c, x, error));
     for (int round = 0; round < SN_FORCE_CONTACT_ROUNDS; round++) {
         int found;
         SN_TRY(find_touches(c, x0, x, &found, error));
         if (found == 0) break;
-        SN_TRY(press(c, error));
-        displace(c, x);
+        SN_TRY(press_apart(c, x, error));
     }
     for (size_t p = 0; p < c->touch_count; p++) info->pressing += c->touches[p].force > 0;
+    if (!c->own && info->pressing > 0) displace(c, x);
     return sn_contact_cut_back(c->surface, c->work, x0, x, &info->cut, error);
 }
+
+/* ---- friction -------------------------------------------------------------------------------- */
 
 void sn_force_contact_rub(const sn_force_contact *c, double friction, double h, double *velocity) {
     if (!(friction > 0)) return;

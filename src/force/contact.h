@@ -5,20 +5,24 @@
 
 #include "algebra/cholesky.h"
 #include "contact/pairs.h"
+#include "force/inverse_block.h"
 #include "force/skin.h"
 
 /* Rounds of finding pairs and pressing them apart; sweeps of the pressing. */
 enum { SN_FORCE_CONTACT_ROUNDS = 6, SN_FORCE_CONTACT_SWEEPS = 60 };
-/* Bytes that a state may keep of the columns of N^-1. */
-#define SN_FORCE_CONTACT_MEMORY ((size_t)256 << 20)
+/* Surfaces of up to this many vertices have their part of N^-1 computed beforehand. */
+enum { SN_FORCE_CONTACT_REGION = 1500 };
 
 typedef struct sn_force_contact sn_force_contact;
 
-/* factor: of the step's N, borrowed like surface and skin. */
+/* factor: of the step's N. region: N^-1 at all of the surface's vertices that are not held, or NULL
+ * when it is to be found as vertices touch. All are borrowed. */
 sinew_status sn_force_contact_create(const sn_contact_surface *surface, const sn_skin *skin,
-                                     const sn_cholesky *factor, sn_force_contact **contact,
-                                     sinew_error *error);
+                                     const sn_cholesky *factor, sn_inverse_block *region,
+                                     sn_force_contact **contact, sinew_error *error);
 void sn_force_contact_destroy(sn_force_contact *contact);
+/* Forgets the pairs that pressed in the last solve. */
+void sn_force_contact_reset(sn_force_contact *contact);
 
 typedef struct sn_force_contact_info {
     int pressing; /* pairs with a force */

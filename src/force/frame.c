@@ -80,9 +80,10 @@ sinew_status sinew_force_state_create(const sinew_force *force, sinew_force_stat
         status = sn_layer_work_create(force->layer, &s->layer_work, error);
     if (status == SINEW_OK && force->surface) {
         s->written = SN_NEW(double, n);
-        status = s->written ? sn_force_contact_create(force->surface, force->skin,
-                                                      force->step.factor, &s->contact, error)
-                            : sn_no_memory(error);
+        status = s->written
+                     ? sn_force_contact_create(force->surface, force->skin, force->step.factor,
+                                               force->region, &s->contact, error)
+                     : sn_no_memory(error);
     }
     if (status != SINEW_OK) {
         sinew_force_state_destroy(s);
@@ -113,6 +114,7 @@ void sinew_force_reset(sinew_force_state *s) {
     if (!s) return;
     size_t n = 3 * (size_t)s->force->skin->vertex_count;
     s->started = false;
+    if (s->contact) sn_force_contact_reset(s->contact);
     if (s->written) memcpy(s->written, s->force->skin->rest, n * sizeof(double));
     memset(s->z, 0, n * sizeof(double));
     memset(s->velocity, 0, n * sizeof(double));

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "base/vec3.h"
+#include "force/contact.h"
 
 /* Inertia of the static solve relative to that of a step: keeps a sheet without stiffness definite.
  */
@@ -206,6 +207,19 @@ static sinew_status build_contact(sinew_force *force, sinew_error *error) {
     return status;
 }
 
+static sinew_status build_region(sinew_force *force, sinew_error *error) {
+    const sn_contact_surface *surface = force->surface;
+    if (surface->point_count > SN_FORCE_CONTACT_REGION) return SINEW_OK;
+    int *loose = SN_NEW(int, surface->point_count), count = 0;
+    if (!loose) return sn_no_memory(error);
+    for (int i = 0; i < surface->point_count; i++)
+        if (!force->skin->fixed[surface->points[i]]) loose[count++] = surface->points[i];
+    sinew_status status = sn_inverse_block_create(force->step.factor, count, &force->region, error);
+    if (status == SINEW_OK) status = sn_inverse_block_add(force->region, count, loose, error);
+    sn_free(loose);
+    return status;
+}
+
 /* ---- creation -------------------------------------------------------------------------------- */
 
 static sinew_status build(sinew_force *force, const sinew_marker_map *map,
@@ -240,7 +254,10 @@ static sinew_status build(sinew_force *force, const sinew_marker_map *map,
     double rate = o->substeps / o->frame_time, inertia = rate * rate;
     SN_TRY(build_system(force, inertia, &force->step, monitor, error));
     SN_TRY(build_system(force, STATIC_INERTIA * inertia, &force->still, monitor, error));
-    if (o->contact) SN_TRY(build_contact(force, error));
+    if (o->contact) {
+        SN_TRY(build_contact(force, error));
+        SN_TRY(build_region(force, error));
+    }
     if (!o->layer || force->map->count == 0) return SINEW_OK;
     return sn_layer_create(skin, rig->neutral, force->map, o->layer_smoothing, monitor,
                            &force->layer, error);
@@ -297,6 +314,7 @@ void sinew_force_destroy(sinew_force *force) {
     release_system(&force->still);
     sn_layer_destroy(force->layer);
     sn_contact_surface_destroy(force->surface);
+    sn_inverse_block_destroy(force->region);
     sn_free(force->mass), sn_free(force->marker_rest), sn_free(force->span);
     sn_free(force);
 }

@@ -4,6 +4,7 @@
 
 #include "algebra/cholesky.h"
 #include "contact/pairs.h"
+#include "force/inverse_block.h"
 #include "force/layer.h"
 #include "force/potentials.h"
 #include "force/skin.h"
@@ -33,6 +34,7 @@ struct sinew_force {
     sn_force_system step, still;
     sn_layer *layer;             /* NULL: none */
     sn_contact_surface *surface; /* NULL: no contact */
+    sn_inverse_block *region;    /* N^-1 at its vertices; NULL: no contact, or too many of them */
 };
 
 /* Shares of the RMS displacement over the area inside and outside the span of the targets. scratch:
