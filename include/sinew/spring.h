@@ -183,12 +183,11 @@ typedef struct sinew_spring_info {
     int inverted;      /* tets whose volume has the wrong sign against the blend */
     int new_inverted;  /* of these, tets that no pose inverts */
     int flipped;       /* triangles turned over 90 degrees against the rotation-aware blend */
-    int contacts;      /* held points at the end */
+    int contacts;      /* points that push at the end */
     int rounds;        /* contact rounds */
-    bool cycled;       /* the active set came back; the best round was kept */
-    double depth;      /* deepest vertex beyond the allowed depth, share of the diagonal */
+    double depth;      /* deepest point beyond the allowed depth, share of the diagonal */
     double pose_depth; /* deepest allowed depth in use, share of the diagonal */
-    double adhesion;   /* strongest pulling reaction that was left, share of the force scale */
+    double adhesion;   /* strongest force left across an open gap, share of the force scale */
 } sinew_spring_info;
 
 SINEW_API sinew_status sinew_spring_state_create(const sinew_spring *spring,

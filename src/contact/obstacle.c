@@ -160,6 +160,46 @@ double sinew_obstacle_distance(const sinew_obstacle *obstacle, const double poin
     return distance;
 }
 
+/* ---- points that are carried along ---- */
+
+/* Orthonormal frame of a triangle: first side, across, normal. */
+static void triangle_frame(const sinew_obstacle *obstacle, int triangle, sn_vec3 corner[3],
+                           sn_vec3 axis[3]) {
+    const int *v = obstacle->triangles + 3 * (size_t)triangle;
+    for (int c = 0; c < 3; c++) corner[c] = sn_at(obstacle->positions, v[c]);
+    axis[0] = sn_normalize(sn_sub(corner[1], corner[0]));
+    axis[2] = sn_normalize(sn_cross(sn_sub(corner[1], corner[0]), sn_sub(corner[2], corner[0])));
+    axis[1] = sn_cross(axis[2], axis[0]);
+}
+
+void sn_obstacle_attach(const sinew_obstacle *obstacle, sn_vec3 point, sn_obstacle_anchor *anchor) {
+    sn_vec3 own =
+        sn_mat3_apply_transposed(obstacle->rotation, sn_sub(point, obstacle->translation));
+    *anchor = (sn_obstacle_anchor){.triangle = -1, .offset = own};
+    double p[3] = {own.x, own.y, own.z};
+    sinew_closest closest;
+    if (obstacle->kind != MESH || !sinew_query_closest(obstacle->query, p, INFINITY, &closest))
+        return;
+    sn_vec3 corner[3], axis[3], away = sn_sub(own, vec(closest.point));
+    triangle_frame(obstacle, closest.triangle, corner, axis);
+    anchor->triangle = closest.triangle;
+    memcpy(anchor->barycentric, closest.barycentric, sizeof anchor->barycentric);
+    anchor->offset = sn_v3(sn_dot(away, axis[0]), sn_dot(away, axis[1]), sn_dot(away, axis[2]));
+}
+
+sn_vec3 sn_obstacle_carry(const sinew_obstacle *obstacle, const sn_obstacle_anchor *anchor) {
+    sn_vec3 own = anchor->offset;
+    if (anchor->triangle >= 0) {
+        sn_vec3 corner[3], axis[3];
+        triangle_frame(obstacle, anchor->triangle, corner, axis);
+        own = sn_scale(anchor->offset.x, axis[0]);
+        own = sn_add_scaled(own, anchor->offset.y, axis[1]);
+        own = sn_add_scaled(own, anchor->offset.z, axis[2]);
+        for (int c = 0; c < 3; c++) own = sn_add_scaled(own, anchor->barycentric[c], corner[c]);
+    }
+    return sn_add(sn_mat3_apply(obstacle->rotation, own), obstacle->translation);
+}
+
 /* ---- making and moving ---- */
 
 static sinew_status create(obstacle_kind kind, sn_vec3 a, sn_vec3 b, double radius,

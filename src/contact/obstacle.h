@@ -13,4 +13,14 @@
 double sn_obstacle_query(const sinew_obstacle *obstacle, sn_vec3 point, double reach,
                          sn_vec3 *normal);
 
+/* A point that goes where the obstacle takes it: by its rigid motion, and by the triangle that was
+ * nearest for meshes that deform. */
+typedef struct sn_obstacle_anchor {
+    int triangle; /* meshes */
+    double barycentric[3];
+    sn_vec3 offset; /* from there along two sides and the normal; primitives: the point itself */
+} sn_obstacle_anchor;
+void sn_obstacle_attach(const sinew_obstacle *obstacle, sn_vec3 point, sn_obstacle_anchor *anchor);
+sn_vec3 sn_obstacle_carry(const sinew_obstacle *obstacle, const sn_obstacle_anchor *anchor);
+
 #endif

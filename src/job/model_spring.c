@@ -424,7 +424,6 @@ static void report_frame(const spring_model *m, int index, const sinew_spring_in
     json_object_set_new(fields, "flipped", json_integer(s->flipped));
     if (m->obstacles.count == 0) return;
     json_object_set_new(fields, "rounds", json_integer(s->rounds));
-    json_object_set_new(fields, "cycled", json_boolean(s->cycled));
     json_object_set_new(fields, "depth", sn_report_number(s->depth));
     json_object_set_new(fields, "pose_depth", sn_report_number(s->pose_depth));
     json_object_set_new(fields, "adhesion", sn_report_number(s->adhesion));

@@ -33,6 +33,7 @@ sinew_status sn_linearization_create(const sn_system *system, sn_linearization *
 
 void sn_linearization_free(sn_linearization *lin) {
     sn_free_aligned(lin->spring), sn_free_aligned(lin->tet), sn_free_aligned(lin->stiffness);
+    sn_free(lin->contacts);
     *lin = (sn_linearization){0};
 }
 
@@ -103,7 +104,7 @@ double sn_energy(const sn_system *system, const sn_load *load, const double *x, 
     }
     double energy = 0;
     for (int k = 0; k < blocks + SN_CHUNKS; k++) energy += scratch->partial[k];
-    return energy + sn_soft_energy(load, x, gradient);
+    return energy + sn_soft_energy(load, x, gradient) + sn_contacts_energy(load, x, gradient);
 }
 
 /* ---- Hessian ---- */
@@ -116,6 +117,7 @@ void sn_linearize(const sn_system *system, const sn_load *load, const double *x,
         sn_volumes_linearize(system, load->volume, c, x, negative, lin->tet);
     }
     sn_pull_linearize(system, load, lin->stiffness);
+    sn_contacts_linearize(load, x, lin);
 }
 
 double sn_hessian_multiply(const sn_system *system, const sn_linearization *lin, const float *p,
@@ -158,7 +160,7 @@ double sn_hessian_multiply(const sn_system *system, const sn_linearization *lin,
     }
     double product = 0;
     for (int b = 0; b < blocks; b++) product += scratch->partial[b];
-    return product;
+    return product + sn_contacts_multiply(lin, p, y);
 }
 
 void sn_hessian_diagonal(const sn_system *system, const sn_linearization *lin, float *blocks) {
@@ -169,6 +171,7 @@ void sn_hessian_diagonal(const sn_system *system, const sn_linearization *lin, f
         float *block = blocks + 6 * (size_t)v;
         block[0] += lin->stiffness[v], block[3] += lin->stiffness[v], block[5] += lin->stiffness[v];
     }
+    sn_contacts_diagonal(lin, blocks);
 }
 
 sinew_status sn_hessian_pattern(const sn_system *system, sn_sparse **matrix, sinew_error *error) {
@@ -204,4 +207,5 @@ void sn_hessian_assemble(const sn_system *system, const sn_load *load, const dou
         for (int c = 0; c < 3; c++)
             *sn_hessian_entry(system, matrix, load->soft[k].vertex, -1, c, c) +=
                 load->soft[k].stiffness;
+    sn_contacts_assemble(system, load, x, matrix);
 }

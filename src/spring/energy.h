@@ -2,7 +2,8 @@
  *
  *   energy_spring.c   springs between vertices
  *   energy_volume.c   signed volumes of tets
- *   energy_pull.c     weak pull to the blend, soft pulls, constant forces
+ *   energy_pull.c     weak pull to the blend, soft pulls
+ *   energy_contact.c  contacts that push and rub
  *   energy.c          their sum: value and gradient, linearization, Hessian products, assembly
  *
  * Energies and gradients are double. Inside a Newton step the Hessian is applied in single from a
@@ -15,13 +16,26 @@
 #include "algebra/sparse.h"
 #include "spring/system.h"
 
-/* Holds a vertex softly at a place, or pushes it. */
+/* Holds a vertex softly at a place. */
 typedef struct sn_soft_pull {
     int vertex;       /* solver order, free */
     double stiffness; /* force per length */
     double target[3];
-    double force[3]; /* constant, added to the pull */
 } sn_soft_pull;
+
+/* One contact: the point p = sum weight x asks for normal . p >= offset. */
+typedef struct sn_contact_term {
+    int count;     /* 1 to 4 */
+    int vertex[4]; /* solver order, free */
+    double weight[4];
+    double normal[3]; /* unit */
+    double offset;
+    double stiffness; /* rho > 0, force per length */
+    double force;     /* lambda >= 0 found so far */
+    double limit;     /* most that friction can hold; 0: none */
+    double place[3];  /* where it touched first */
+    double drag[3];   /* tangential force found so far, against the slip */
+} sn_contact_term;
 
 /* What one frame asks for, in solver order. */
 typedef struct sn_load {
@@ -31,13 +45,24 @@ typedef struct sn_load {
     double *blend;  /* SN_PAD per vertex: where that pull goes */
     int soft_count;
     const sn_soft_pull *soft;
+    int contact_count;
+    const sn_contact_term *contacts;
 } sn_load;
+
+/* Second derivative of one contact's energy by its point: xx xy xz yy yz zz. */
+typedef struct sn_contact_curvature {
+    int count, vertex[4];
+    float weight[4], h[6];
+} sn_contact_curvature;
 
 /* The Hessian at one shape, single precision. */
 typedef struct sn_linearization {
     float *spring;    /* 4 per spring: sqrt(k - c) n, c   with H = c I + (k - c) n n^T */
     float *tet;       /* 12 per tet: the three edges; lane 3: weight, curvature, 0 */
     float *stiffness; /* per free vertex: pulls */
+    int contact_count;
+    size_t contact_capacity;
+    sn_contact_curvature *contacts; /* those that push or rub */
 } sn_linearization;
 
 /* Windows and partial sums. */
@@ -49,6 +74,8 @@ typedef struct sn_scratch {
 sinew_status sn_linearization_create(const sn_system *system, sn_linearization *lin,
                                      sinew_error *error);
 void sn_linearization_free(sn_linearization *lin);
+/* Room for so many contacts; false: no memory. */
+bool sn_linearization_reserve(sn_linearization *lin, int contact_count);
 sinew_status sn_scratch_create(const sn_system *system, sn_scratch *scratch, sinew_error *error);
 void sn_scratch_free(sn_scratch *scratch);
 sinew_status sn_load_create(const sn_system *system, sn_load *load, sinew_error *error);
@@ -110,5 +137,21 @@ double sn_pull_energy(const sn_system *system, const sn_load *load, int first, i
 double sn_soft_energy(const sn_load *load, const double *x, double *gradient);
 /* Both, as a stiffness per free vertex. */
 void sn_pull_linearize(const sn_system *system, const sn_load *load, float *stiffness);
+
+double sn_contacts_energy(const sn_load *load, const double *x, double *gradient);
+/* Contacts that neither push nor rub at x are left out. */
+void sn_contacts_linearize(const sn_load *load, const double *x, sn_linearization *lin);
+/* Adds to y; returns p . (what was added). */
+double sn_contacts_multiply(const sn_linearization *lin, const float *p, float *y);
+void sn_contacts_diagonal(const sn_linearization *lin, float *blocks);
+/* Adds blocks on the diagonal that bound the contacts' curvature from above: exact for single
+ * vertices. The pattern has no room for pairs of vertices that no spring joins. */
+void sn_contacts_assemble(const sn_system *system, const sn_load *load, const double *x,
+                          sn_sparse *matrix);
+/* The forces that the contact has at x, as the next ones to start from. */
+void sn_contact_update(sn_contact_term *term, const double *x);
+double sn_contact_gap(const sn_contact_term *term, const double *x);
+/* Length and direction of the way along the surface from the place. */
+double sn_contact_slip(const sn_contact_term *term, const double *x, double slip[3]);
 
 #endif

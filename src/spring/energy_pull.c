@@ -1,7 +1,7 @@
-/* Quadratic pulls and constant forces.
+/* Quadratic pulls.
  *
  *   to the blend   e = 1/2 eps k |x_i - b_i|^2        on every free vertex
- *   soft pull      e = 1/2 s |x_i - t|^2 - f . x_i    on single vertices
+ *   soft pull      e = 1/2 s |x_i - t|^2              on single vertices
  *
  * The first chooses between equilibria that differ little, and carries the rigid motion of a body
  * that nothing else holds: its stationary rigid motion is the best rigid fit to the blend, because
@@ -29,8 +29,8 @@ double sn_soft_energy(const sn_load *load, const double *x, double *gradient) {
         double *g = gradient + SN_PAD * (size_t)pull->vertex;
         for (int c = 0; c < 3; c++) {
             double off = at[c] - pull->target[c];
-            energy += 0.5 * pull->stiffness * off * off - pull->force[c] * at[c];
-            g[c] += pull->stiffness * off - pull->force[c];
+            energy += 0.5 * pull->stiffness * off * off;
+            g[c] += pull->stiffness * off;
         }
     }
     return energy;

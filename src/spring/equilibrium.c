@@ -251,8 +251,7 @@ static sinew_status prepare_direct(sn_solver *solver, sinew_error *error) {
     return solver->factor_rhs ? SINEW_OK : sn_no_memory(error);
 }
 
-/* Constraints in the direct solvers: a stiff diagonal along each forbidden direction; steps are
- * projected afterwards. */
+/* Frozen vertices in the direct solvers: a stiff diagonal; steps are projected afterwards. */
 static void stiffen_constraints(const sn_solver *solver, sn_sparse *hessian) {
     static const double STIFF = 1e6;
     const sn_constraints *constraints = &solver->constraints;
@@ -260,14 +259,6 @@ static void stiffen_constraints(const sn_solver *solver, sn_sparse *hessian) {
     for (int f = 0; f < constraints->frozen_count; f++)
         for (int c = 0; c < 3; c++)
             *sn_hessian_entry(solver->system, hessian, constraints->frozen_list[f], -1, c, c) += k;
-    for (int q = 0; q < constraints->row_count; q++) {
-        const sn_constraint_row *row = &constraints->rows[q];
-        for (int a = 0; a < row->count; a++)
-            for (int r = 0; r < 3; r++)
-                for (int c = 0; c <= r; c++)
-                    *sn_hessian_entry(solver->system, hessian, row->vertex[a], -1, r, c) +=
-                        k * row->weight[a] * row->weight[a] * row->normal[r] * row->normal[c];
-    }
 }
 
 /* step := -H^-1 forces by factorization; the true Hessian where it is definite when `exact`, its

@@ -7,7 +7,7 @@
  *                curvature, its projection, which is never indefinite
  *   length       backtracking on the energy: it never rises
  *   end          largest force over sum k r around its vertex
- * Constraints (contacts, hard pulls) keep every step on them by projection. */
+ * Hard pulls keep their vertices by projection; contacts are energies of the load. */
 #ifndef SN_SPRING_EQUILIBRIUM_H
 #define SN_SPRING_EQUILIBRIUM_H
 

@@ -153,7 +153,6 @@ static sinew_status set_pulls(const sinew_spring *spring, sinew_spring_state *st
         }
     }
     solver->load.soft = state->soft;
-    state->soft_used = solver->load.soft_count;
     return SINEW_OK;
 }
 
@@ -248,7 +247,6 @@ static sinew_status solve_from(const sinew_spring *spring, sinew_spring_state *s
     sn_constraints *constraints = &state->solver->constraints;
     sn_constraints_clear(constraints);
     SN_TRY(set_pulls(spring, state, frame, error));
-    sn_constraints_finish(constraints);
     if (frame->obstacle_count > 0 || spring->options.self_contact)
         return sn_contact_solve(spring, state, frame, options, counts, info, error);
     return sn_equilibrium(state->solver, options, state->x, counts, error);

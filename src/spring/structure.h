@@ -3,7 +3,7 @@
  *   structure.c   building: poses, network, boundary, system, preconditioner
  *   boundary.c    which vertices are held, the anchor, placing
  *   frame.c       one frame: rest lengths, start, equilibrium, info
- *   contact.c     rounds of obstacle contact */
+ *   contact.c     rounds of contact; contact.h names the rest */
 #ifndef SN_SPRING_STRUCTURE_H
 #define SN_SPRING_STRUCTURE_H
 
@@ -61,7 +61,7 @@ struct sinew_spring_state {
     int history_count, history_index, last_index;
     bool tame; /* the last solve from the blend was easy: history leads to the same equilibrium */
     sn_soft_pull *soft;
-    int soft_capacity, soft_used;
+    int soft_capacity;
     struct sn_contacts *contacts; /* made when obstacles first appear */
     size_t bytes;
 };
@@ -89,7 +89,7 @@ typedef struct sn_contacts sn_contacts;
 void sn_contacts_destroy(sn_contacts *contacts);
 /* Friction starts anew. */
 void sn_contacts_forget(sn_contacts *contacts, int surface_count);
-/* Rounds of hold, solve, release until nothing new penetrates. */
+/* Rounds of look and solve until nothing penetrates and nothing pulls. */
 sinew_status sn_contact_solve(const sinew_spring *spring, sinew_spring_state *state,
                               const sinew_spring_frame *frame,
                               const sn_equilibrium_options *options, sn_equilibrium_info *counts,

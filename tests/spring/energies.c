@@ -49,8 +49,8 @@ static void bench_create(int cells, int terms, int held_vertices, bench *b) {
             b->network->volume[b->system->tet_source[t]] * (1 + 0.5 * test_random(&seed));
     b->load.pull = terms & PULL ? 0.13 : 0;
     for (int k = 0; k < SN_PAD * n; k++) b->load.blend[k] = k % SN_PAD < 3 ? k * 0.01 : 0;
-    b->soft[0] = (sn_soft_pull){4, 2.5, {1, 2, 3}, {0.1, -0.2, 0.3}};
-    b->soft[1] = (sn_soft_pull){9, 0, {0, 0, 0}, {1, 0, -1}};
+    b->soft[0] = (sn_soft_pull){4, 2.5, {1, 2, 3}};
+    b->soft[1] = (sn_soft_pull){9, 0.7, {0, 0, 0}};
     b->load.soft = b->soft;
     b->load.soft_count = terms & SOFT ? 2 : 0;
 }
@@ -126,6 +126,88 @@ static void soft_pull_derivatives_match_differences(void **state) {
 static void sum_of_all_derivatives_matches_differences(void **state) {
     (void)state;
     check_terms(ALL);
+}
+
+/* Contacts that push, idle, stick and slide, on one to four vertices. */
+static void contact_derivatives_match_differences(void **state) {
+    (void)state;
+    bench b;
+    bench_create(2, 0, 5, &b);
+    int n = b.system->free_count;
+    sn_contact_term terms[] = {
+        {.count = 1, .vertex = {3}, .weight = {1}, .normal = {0, 0.6, 0.8}, .stiffness = 5},
+        {.count = 1, .vertex = {4}, .weight = {1}, .normal = {0, 0, 1}, .stiffness = 5},
+        {.count = 3,
+         .vertex = {5, 7, 2},
+         .weight = {0.2, 0.5, 0.3},
+         .normal = {1, 0, 0},
+         .stiffness = 7,
+         .force = 0.4,
+         .limit = 9,
+         .drag = {0, 0.1, -0.2}},
+        {.count = 3,
+         .vertex = {1, 8, 6},
+         .weight = {0.1, 0.1, 0.8},
+         .normal = {0.6, 0, -0.8},
+         .stiffness = 3,
+         .force = 0.4,
+         .limit = 0.3,
+         .drag = {0, 0.1, 0}},
+        {.count = 4,
+         .vertex = {0, 3, 9, 4},
+         .weight = {0.4, 0.6, -0.7, -0.3},
+         .normal = {0, 1, 0},
+         .stiffness = 4,
+         .force = 0.1}};
+    enum { COUNT = sizeof terms / sizeof *terms };
+    const double gap[COUNT] = {-0.3, 0.2, -0.1, 0.05, -0.2}, slip[COUNT] = {0, 0, 0.1, 0.8, 0};
+    for (int k = 0; k < COUNT; k++) {
+        terms[k].offset = sn_contact_gap(&terms[k], b.x) - gap[k];
+        for (int c = 0; c < 3; c++)
+            for (int a = 0; a < terms[k].count; a++)
+                terms[k].place[c] += terms[k].weight[a] * b.x[SN_PAD * terms[k].vertex[a] + c];
+        terms[k].place[1] += slip[k];
+    }
+    b.load.contacts = terms, b.load.contact_count = COUNT;
+    assert_true(sn_linearization_reserve(&b.lin, COUNT));
+    double *g = sn_alloc_aligned(SN_PAD * (size_t)n, 8), *plus = sn_alloc_aligned(SN_PAD * n, 8);
+    double *minus = sn_alloc_aligned(SN_PAD * (size_t)n, 8);
+    float *p = sn_alloc_aligned(SN_PAD * (size_t)b.system->count, 4);
+    float *y = sn_alloc_aligned(SN_PAD * (size_t)n, 4);
+    memset(p, 0, SN_PAD * (size_t)b.system->count * sizeof *p);
+    sn_energy(b.system, &b.load, b.x, g, &b.scratch);
+    sn_linearize(b.system, &b.load, b.x, 1, &b.lin);
+    assert_int_equal(b.lin.contact_count, COUNT - 1);
+    const double h = 1e-5;
+    for (int v = 0; v < n; v++)
+        for (int c = 0; c < 3; c++) {
+            double *at = b.x + SN_PAD * v + c, keep = *at;
+            *at = keep + h;
+            double up = sn_energy(b.system, &b.load, b.x, plus, &b.scratch);
+            *at = keep - h;
+            double down = sn_energy(b.system, &b.load, b.x, minus, &b.scratch);
+            *at = keep;
+            assert_close(g[SN_PAD * v + c], (up - down) / (2 * h), 1e-6);
+            p[SN_PAD * v + c] = 1;
+            double product = sn_hessian_multiply(b.system, &b.lin, p, y, &b.scratch);
+            assert_close(product, (double)y[SN_PAD * v + c], 1e-5);
+            p[SN_PAD * v + c] = 0;
+            for (int u = 0; u < n; u++)
+                for (int d = 0; d < 3; d++)
+                    assert_close((double)y[SN_PAD * u + d],
+                                 (plus[SN_PAD * u + d] - minus[SN_PAD * u + d]) / (2 * h), 1e-5);
+        }
+    /* the forces that are learned are those that acted */
+    double force = terms[0].stiffness * 0.3;
+    sn_contact_update(&terms[0], b.x);
+    assert_close(terms[0].force, force, 1e-12);
+    sn_contact_update(&terms[3], b.x);
+    double squared = 0;
+    for (int c = 0; c < 3; c++) squared += terms[3].drag[c] * terms[3].drag[c];
+    assert_close(sqrt(squared), terms[3].limit, 1e-12);
+    sn_free_aligned(g), sn_free_aligned(plus), sn_free_aligned(minus);
+    sn_free_aligned(p), sn_free_aligned(y);
+    bench_free(&b);
 }
 
 static void single_precision_product_matches_the_assembled_hessian(void **state) {
@@ -244,6 +326,7 @@ int test_energies(void) {
         cmocka_unit_test(pull_to_blend_derivatives_match_differences),
         cmocka_unit_test(soft_pull_derivatives_match_differences),
         cmocka_unit_test(sum_of_all_derivatives_matches_differences),
+        cmocka_unit_test(contact_derivatives_match_differences),
         cmocka_unit_test(single_precision_product_matches_the_assembled_hessian),
         cmocka_unit_test(projected_hessian_is_never_indefinite),
         cmocka_unit_test(results_do_not_depend_on_the_number_of_threads),

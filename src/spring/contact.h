@@ -1,0 +1,83 @@
+/* What touches what during one frame; shared by the files about contact.
+ *
+ *   contact.c   rounds: look, push, solve, until gaps and forces agree
+ *   touch.c     looking: which points of the surface are near or inside obstacles, which way is out
+ *
+ * A touch is one point of the surface (a vertex, or a point of an edge or triangle) against one
+ * obstacle. It keeps the direction in which it gives way from look to look, so that a point that is
+ * pressed past an obstacle's middle does not change its mind and leave by the far side. */
+#ifndef SN_SPRING_CONTACT_H
+#define SN_SPRING_CONTACT_H
+
+#include "contact/obstacle.h"
+#include "spring/structure.h"
+
+/* Points of one triangle that are watched at once: an edge that lies across needs two, a corner
+ * of a box three. */
+enum { SN_TRIANGLE_POINTS = 4 };
+
+/* How a touch gives way. */
+typedef enum sn_yields {
+    SN_NEAREST, /* to the obstacle's nearest surface, on the side where it is */
+    SN_ALONG,   /* along a fixed direction */
+    SN_INWARD   /* along its triangle's normal */
+} sn_yields;
+
+typedef struct sn_touch {
+    int count;     /* 1: a vertex, 3: a point of a triangle */
+    int vertex[4]; /* network */
+    double weight[4];
+    int obstacle;
+    sn_yields yields;
+    sn_vec3 normal; /* the way out */
+    double gap;     /* signed distance plus what is allowed */
+    double force;   /* along the normal, >= 0 */
+    double limit;   /* of friction */
+    sn_vec3 drag;   /* tangential force, against the slip */
+    sn_vec3 place;  /* friction: where it touched first */
+    int term;       /* of the load, or -1 */
+} sn_touch;
+
+struct sn_contacts {
+    int count;
+    size_t capacity;
+    sn_touch *list;
+    int *of_vertex;   /* per obstacle and surface vertex: touch, or -1 */
+    int *of_triangle; /* per obstacle and triangle: SN_TRIANGLE_POINTS */
+    int obstacle_room;
+    double *distance;  /* per surface vertex: to the present obstacle */
+    double *stiffness; /* per surface vertex: sum of its springs' */
+    size_t term_capacity;
+    sn_contact_term *terms;
+    /* friction's past: what touched in the frame before, per obstacle and surface vertex */
+    int past_room;
+    bool *touched;
+    sn_obstacle_anchor *anchor;
+};
+
+static inline sn_vec3 sn_contact_position(const sinew_spring *spring,
+                                          const sinew_spring_state *state, int v) {
+    const double *at = state->x + SN_PAD * (size_t)spring->system->place[v];
+    return sn_v3(at[0], at[1], at[2]);
+}
+
+/* False for vertices that are held or dragged to a place. */
+static inline bool sn_contact_movable(const sinew_spring *spring, const sinew_spring_state *state,
+                                      int v) {
+    int at = spring->system->place[v];
+    return at < spring->system->free_count && !state->solver->constraints.frozen[at];
+}
+
+static inline double sn_contact_allowed(const sinew_spring_frame *frame, int obstacle, int v) {
+    if (!frame->allowed_depth || !frame->allowed_depth[obstacle]) return 0;
+    double depth = frame->allowed_depth[obstacle][v];
+    return depth > 0 ? depth : 0;
+}
+
+/* Refresh gaps and ways out of the known touches at state->x and add points that are nearer than
+ * `margin`. Touches are found to `tolerance`. */
+sinew_status sn_contacts_look(const sinew_spring *spring, sinew_spring_state *state,
+                              const sinew_spring_frame *frame, double tolerance, double margin,
+                              sinew_error *error);
+
+#endif

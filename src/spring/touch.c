@@ -1,0 +1,349 @@
+/* Which points of the surface are near or inside an obstacle, and which way is out.
+ *
+ * Vertices ask the obstacle's signed distance. Triangles look for their deepest point: distances
+ * change at most as fast as points move, so a piece of the triangle whose centre is farther out
+ * than its radius is clear, and the others are cut in halves, nearest first; the best point then
+ * slides downhill. Each look adds the deepest point that is not known yet (cutting planes), so that
+ * after a few rounds the whole triangle is out.
+ *
+ * The way out. Of a smooth obstacle it is the direction to its nearest surface point. Inside a
+ * triangle that direction is at right angles to the triangle when the point is the deepest one;
+ * where it is not (an edge or a corner pokes through, or a blade is so thin that the nearest way
+ * leads sideways) the triangle must yield along its own normal, and the gap is how far the obstacle
+ * reaches along it. Later looks keep to the side of the first: a direction that turned by more than
+ * 60 degrees while the point is still inside is that of another side.
+ *
+ * Based on: Macklin and others 2020, Local optimization for robust signed distance field collision.
+ * We differ in: a search that cannot miss thin obstacles before the local one. */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "mesh/closest.h"
+#include "spring/contact.h"
+
+static const double SAME_SIDE = 0.5;   /* cosine between ways out of one side */
+static const double SQUARE = 0.95;     /* cosine to the triangle's normal that counts as square */
+static const double SAME_POINT = 0.15; /* share of the longest edge within which points are one */
+static const double CORNER = 0.97;     /* barycentric weight: the vertex speaks for itself */
+static const double ON_SIDE = 1e-3;    /* barycentric weight: the point is on the side opposite */
+enum { SEARCH_CUTS = 24, DESCENT_STEPS = 10, MARCH_STEPS = 64, HALVINGS = 20 };
+
+static sn_vec3 mix(const sn_vec3 corner[3], const double b[3]) {
+    return sn_add(sn_scale(b[0], corner[0]),
+                  sn_add(sn_scale(b[1], corner[1]), sn_scale(b[2], corner[2])));
+}
+
+/* How far along `direction` until the obstacle is left, at most `limit`. Steps as long as the
+ * distance are safe; along a thin blade they would never end, so a step is at least a small share
+ * of the limit, and the crossing is then halved down. */
+static double way_out(const sinew_obstacle *obstacle, sn_vec3 from, sn_vec3 direction,
+                      double limit) {
+    double before = 0, t = 0;
+    sn_vec3 n;
+    for (;;) {
+        double d = sn_obstacle_query(obstacle, sn_add_scaled(from, t, direction), limit, &n);
+        if (d >= 0) break;
+        before = t;
+        t += fmax(-d, limit / MARCH_STEPS);
+        if (t >= limit) return limit;
+    }
+    for (int k = 0; k < HALVINGS && t - before > 1e-12 * limit; k++) {
+        double middle = 0.5 * (before + t);
+        if (sn_obstacle_query(obstacle, sn_add_scaled(from, middle, direction), limit, &n) >= 0)
+            t = middle;
+        else
+            before = middle;
+    }
+    return t;
+}
+
+/* ---- the deepest point of a triangle ---- */
+
+typedef struct piece {
+    double b[3][3]; /* barycentric corners */
+    double bound;   /* no point of it is nearer than this */
+} piece;
+
+typedef struct found {
+    double b[3];
+    double distance;
+    sn_vec3 normal;
+} found;
+
+static void try_point(const sinew_obstacle *obstacle, const sn_vec3 corner[3], const double b[3],
+                      double reach, found *best) {
+    sn_vec3 n;
+    double d = sn_obstacle_query(obstacle, mix(corner, b), reach, &n);
+    if (!(d < best->distance)) return;
+    best->distance = d, best->normal = n;
+    memcpy(best->b, b, sizeof best->b);
+}
+
+/* Best first; ends when no point can be deeper than what was found, or than `least`. */
+static void search(const sinew_obstacle *obstacle, const sn_vec3 corner[3], double least,
+                   double tolerance, found *best) {
+    piece pieces[2 * SEARCH_CUTS];
+    int count = 1;
+    pieces[0] = (piece){{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, -INFINITY};
+    for (int k = 0; k < SEARCH_CUTS && count > 0; k++) {
+        int next = 0;
+        for (int p = 1; p < count; p++)
+            if (pieces[p].bound < pieces[next].bound) next = p;
+        if (pieces[next].bound > fmin(least, best->distance - tolerance)) return;
+        piece cut = pieces[next];
+        pieces[next] = pieces[--count];
+        sn_vec3 p[3];
+        for (int c = 0; c < 3; c++) p[c] = mix(corner, cut.b[c]);
+        int side = 0; /* the longest is split */
+        for (int c = 1; c < 3; c++)
+            if (sn_distance(p[c], p[(c + 1) % 3]) > sn_distance(p[side], p[(side + 1) % 3]))
+                side = c;
+        for (int half = 0; half < 2; half++) {
+            piece part = cut;
+            double centre[3] = {0}, radius = 0;
+            for (int e = 0; e < 3; e++)
+                part.b[half ? side : (side + 1) % 3][e] =
+                    0.5 * (cut.b[side][e] + cut.b[(side + 1) % 3][e]);
+            for (int c = 0; c < 3; c++)
+                for (int e = 0; e < 3; e++) centre[e] += part.b[c][e] / 3;
+            sn_vec3 at = mix(corner, centre), n;
+            for (int c = 0; c < 3; c++)
+                radius = fmax(radius, sn_distance(mix(corner, part.b[c]), at));
+            double d = sn_obstacle_query(obstacle, at, radius, &n);
+            if (d < best->distance) {
+                best->distance = d, best->normal = n;
+                memcpy(best->b, centre, sizeof centre);
+            }
+            part.bound = d - radius;
+            pieces[count++] = part;
+        }
+    }
+}
+
+/* b moved by `step` against the normal within the triangle's plane, then back into the triangle. */
+static void slide(const sn_vec3 corner[3], sn_vec3 from, sn_vec3 normal, double step, double b[3]) {
+    sn_closest_on_triangle(sn_add_scaled(from, -step, normal), corner[0], corner[1], corner[2], b);
+}
+
+/* Steps against the gradient of the distance, shortened when they do not pay. */
+static void descend(const sinew_obstacle *obstacle, const sn_vec3 corner[3], double longest,
+                    found *best) {
+    double step = longest;
+    for (int k = 0; k < DESCENT_STEPS && step > 1e-3 * longest; k++) {
+        double before = best->distance, b[3];
+        slide(corner, mix(corner, best->b), best->normal, step, b);
+        try_point(obstacle, corner, b, longest, best);
+        if (!(best->distance < before)) step *= 0.4;
+    }
+}
+
+/* ---- gaps and ways out ---- */
+
+static sn_vec3 inward_of(const sn_vec3 corner[3]) {
+    return sn_normalize(sn_cross(sn_sub(corner[2], corner[0]), sn_sub(corner[1], corner[0])));
+}
+
+/* The gap at p along a direction that is not the nearest way out. Just outside, distances are too
+ * small to have a direction of their own. */
+static void measure_along(const sinew_obstacle *obstacle, sn_vec3 p, sn_vec3 direction,
+                          double limit, double tolerance, sn_touch *touch) {
+    sn_vec3 n;
+    double d = sn_obstacle_query(obstacle, p, limit, &n);
+    touch->gap = d, touch->normal = d < tolerance ? direction : n;
+    if (d >= 0) return;
+    double out = way_out(obstacle, p, direction, limit);
+    if (out < limit)
+        touch->gap = -out;
+    else /* there is no way out on this side */
+        touch->normal = n;
+}
+
+/* A known touch at p: on the side where it was. */
+static void measure_again(const sinew_obstacle *obstacle, sn_vec3 p, const sn_vec3 *corner,
+                          double limit, double tolerance, sn_touch *touch) {
+    sn_vec3 n;
+    if (touch->yields == SN_INWARD) {
+        measure_along(obstacle, p, inward_of(corner), limit, tolerance, touch);
+    } else if (touch->yields == SN_ALONG) {
+        measure_along(obstacle, p, touch->normal, limit, tolerance, touch);
+    } else {
+        double d = sn_obstacle_query(obstacle, p, limit, &n);
+        if (d >= 0 || sn_dot(n, touch->normal) > SAME_SIDE)
+            touch->gap = d, touch->normal = n;
+        else
+            measure_along(obstacle, p, touch->normal, limit, tolerance, touch);
+    }
+}
+
+/* A new touch at the deepest point of a triangle. Inside it the nearest way out is square to the
+ * triangle, on a side of it square to that side, unless the obstacle has an edge there. */
+static void measure_deepest(const sinew_obstacle *obstacle, const found *deepest,
+                            const sn_vec3 corner[3], double limit, double tolerance,
+                            sn_touch *touch) {
+    sn_vec3 p = mix(corner, deepest->b), inward = inward_of(corner), n = deepest->normal;
+    touch->gap = deepest->distance, touch->normal = n, touch->yields = SN_NEAREST;
+    if (deepest->distance >= 0) return;
+    int opposite = -1;
+    for (int c = 0; c < 3; c++)
+        if (deepest->b[c] < ON_SIDE) opposite = c;
+    if (opposite < 0) {
+        if (sn_dot(n, inward) > SQUARE) return;
+        touch->yields = SN_INWARD;
+    } else {
+        sn_vec3 side = sn_normalize(sn_sub(corner[(opposite + 2) % 3], corner[(opposite + 1) % 3]));
+        double along = sn_dot(n, side);
+        if (fabs(along) < 1 - SQUARE) return;
+        n = sn_normalize(sn_add_scaled(n, -along, side));
+        touch->yields = fabs(along) < SQUARE ? SN_ALONG : SN_INWARD;
+    }
+    measure_along(obstacle, p, touch->yields == SN_INWARD ? inward : n, limit, tolerance, touch);
+}
+
+/* ---- one look at all points ---- */
+
+static int add(sn_contacts *contacts, const sn_touch *made) {
+    if (!SN_RESERVE(contacts->list, contacts->capacity, contacts->count + 1)) return -1;
+    contacts->list[contacts->count] = *made;
+    return contacts->count++;
+}
+
+/* Friction holds a point where its vertices touched in the frame before, carried along by the
+ * obstacle, or else where it touches now. */
+static void find_place(const sn_contacts *contacts, const sinew_obstacle *obstacle, int surface,
+                       sn_vec3 at, sn_touch *touch) {
+    touch->place = sn_add_scaled(at, -touch->gap, touch->normal);
+    sn_vec3 past = {0, 0, 0};
+    for (int a = 0; a < touch->count; a++) {
+        size_t slot = (size_t)touch->obstacle * (size_t)surface + (size_t)touch->vertex[a];
+        if (touch->obstacle >= contacts->past_room || !contacts->touched[slot]) return;
+        past = sn_add_scaled(past, touch->weight[a],
+                             sn_obstacle_carry(obstacle, &contacts->anchor[slot]));
+    }
+    touch->place = past;
+}
+
+typedef struct look {
+    const sinew_spring *spring;
+    sinew_spring_state *state;
+    const sinew_spring_frame *frame;
+    double tolerance, margin, limit;
+} look;
+
+static sinew_status look_at_vertices(const look *l, int o, sinew_error *error) {
+    const sn_network *network = l->spring->network;
+    sn_contacts *contacts = l->state->contacts;
+    const sinew_obstacle *obstacle = l->frame->obstacles[o];
+    for (int v = 0; v < network->surface_count; v++) {
+        int *slot = &contacts->of_vertex[(size_t)o * (size_t)network->surface_count + (size_t)v];
+        sn_vec3 at = sn_contact_position(l->spring, l->state, v);
+        double allowed = sn_contact_allowed(l->frame, o, v);
+        if (*slot >= 0) {
+            sn_touch *known = &contacts->list[*slot];
+            measure_again(obstacle, at, NULL, network->diagonal, l->tolerance, known);
+            contacts->distance[v] = known->gap;
+            known->gap += allowed;
+            continue;
+        }
+        sn_touch made = {.count = 1, .vertex = {v}, .weight = {1}, .obstacle = o, .term = -1};
+        made.gap = sn_obstacle_query(obstacle, at, l->limit, &made.normal);
+        contacts->distance[v] = made.gap;
+        made.gap += allowed;
+        if (!(made.gap < l->margin) || !sn_contact_movable(l->spring, l->state, v)) continue;
+        find_place(contacts, obstacle, network->surface_count, at, &made);
+        *slot = add(contacts, &made);
+        if (*slot < 0) return sn_no_memory(error);
+    }
+    return SINEW_OK;
+}
+
+/* The slot for a newly found point: one that is as good as the same, an empty one, or the idle one
+ * that is farthest out. -1: none. */
+static int choose_slot(const sn_contacts *contacts, const sn_vec3 corner[3], const double b[3],
+                       double longest, const int slots[SN_TRIANGLE_POINTS]) {
+    int idle = -1;
+    for (int k = 0; k < SN_TRIANGLE_POINTS; k++) {
+        if (slots[k] < 0) return k;
+        const sn_touch *known = &contacts->list[slots[k]];
+        if (sn_distance(mix(corner, known->weight), mix(corner, b)) < SAME_POINT * longest)
+            return k;
+        if (known->force == 0 && (idle < 0 || known->gap > contacts->list[slots[idle]].gap))
+            idle = k;
+    }
+    return idle;
+}
+
+static sinew_status look_at_triangle(const look *l, int o, const int v[3], const sn_vec3 corner[3],
+                                     double longest, int slots[SN_TRIANGLE_POINTS]) {
+    sn_contacts *contacts = l->state->contacts;
+    const sinew_obstacle *obstacle = l->frame->obstacles[o];
+    found best = {{1.0 / 3, 1.0 / 3, 1.0 / 3}, INFINITY, {0, 0, 1}};
+    double shallowest = INFINITY;
+    for (int k = 0; k < SN_TRIANGLE_POINTS && slots[k] >= 0; k++) {
+        sn_touch *known = &contacts->list[slots[k]];
+        measure_again(obstacle, mix(corner, known->weight), corner, l->limit, l->tolerance, known);
+        shallowest = fmin(shallowest, known->gap);
+    }
+    search(obstacle, corner, l->margin, l->tolerance, &best);
+    if (!(best.distance < l->margin + longest)) return SINEW_OK;
+    descend(obstacle, corner, longest, &best);
+    if (!(best.distance < l->margin)) return SINEW_OK;
+    if (fmax(best.b[0], fmax(best.b[1], best.b[2])) > CORNER) return SINEW_OK;
+    sn_touch made = {.count = 3, .obstacle = o, .term = -1};
+    memcpy(made.vertex, v, 3 * sizeof *v);
+    memcpy(made.weight, best.b, sizeof best.b);
+    measure_deepest(obstacle, &best, corner, l->limit, l->tolerance, &made);
+    if (made.gap > shallowest - 0.1 * l->tolerance && made.gap > -l->tolerance) return SINEW_OK;
+    int k = choose_slot(contacts, corner, best.b, longest, slots);
+    if (k < 0) return SINEW_OK;
+    find_place(contacts, obstacle, l->spring->network->surface_count, mix(corner, best.b), &made);
+    if (slots[k] >= 0) { /* the point moves, its force stays */
+        sn_touch *known = &contacts->list[slots[k]];
+        made.force = known->force, made.limit = known->limit, made.drag = known->drag;
+        *known = made;
+        return SINEW_OK;
+    }
+    slots[k] = add(contacts, &made);
+    return slots[k] < 0 ? SINEW_NO_MEMORY : SINEW_OK;
+}
+
+static sinew_status look_at_triangles(const look *l, int o, sinew_error *error) {
+    const sn_network *network = l->spring->network;
+    sn_contacts *contacts = l->state->contacts;
+    for (int t = 0; t < network->triangle_count; t++) {
+        const int *v = network->triangles + 3 * (size_t)t;
+        int *slots = contacts->of_triangle +
+                     SN_TRIANGLE_POINTS * ((size_t)o * (size_t)network->triangle_count + (size_t)t);
+        sn_vec3 corner[3];
+        for (int c = 0; c < 3; c++) corner[c] = sn_contact_position(l->spring, l->state, v[c]);
+        double longest = 0;
+        for (int c = 0; c < 3; c++)
+            longest = fmax(longest, sn_distance(corner[c], corner[(c + 1) % 3]));
+        bool near = true, movable = false, stuck = false;
+        for (int c = 0; c < 3; c++) {
+            bool moves = sn_contact_movable(l->spring, l->state, v[c]);
+            near &= contacts->distance[v[c]] < longest + l->margin;
+            movable |= moves;
+            stuck |= !moves && contacts->distance[v[c]] < 0;
+        }
+        /* a corner that is held inside keeps some of the triangle there, whatever the others do */
+        if (!movable || stuck || (slots[0] < 0 && !near)) continue;
+        if (look_at_triangle(l, o, v, corner, longest, slots) != SINEW_OK)
+            return sn_no_memory(error);
+    }
+    return SINEW_OK;
+}
+
+sinew_status sn_contacts_look(const sinew_spring *spring, sinew_spring_state *state,
+                              const sinew_spring_frame *frame, double tolerance, double margin,
+                              sinew_error *error) {
+    look l = {spring, state, frame, tolerance, margin, 4 * spring->network->mean_length};
+    for (int o = 0; o < frame->obstacle_count; o++) {
+        SN_TRY(look_at_vertices(&l, o, error));
+        /* where poses may sink in, the flat triangles between their vertices do as well */
+        bool strict = !frame->allowed_depth || !frame->allowed_depth[o];
+        if (strict && spring->options.sample_edges) SN_TRY(look_at_triangles(&l, o, error));
+    }
+    return SINEW_OK;
+}
