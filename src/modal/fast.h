@@ -1,36 +1,62 @@
-/* The frame in single precision: the same shape to about 1e-6 of the diagonal, several times
- * faster.
+/* The frame in single precision: the same shape to the precision of a file, several times faster.
  *
- *   u = sum z_i y_i                  modes, on vertices             read: the shapes
- *   H = grad u -> (w, S) + residual  per tet, eight at a time       read: gradients, residuals
+ *   u = sum z_i y_i                  modes that swing, on vertices   read: their shapes
+ *   H = grad u -> (w, S) + residual  per tet, eight at a time        read: gradients, residuals
  *   F = exp(w) exp(q) (1 + S)
  *   L x = sum |e| F g                one sparse solve, three columns read: the factor, twice
  *
- * For tetrahedra of which none is flat. */
+ * Memory is the limit, so bytes are saved: modes stay on vertices and are differentiated per tet
+ * (six numbers a tet and mode would be ten times as many); modes that do not swing enter as one
+ * displacement per key; tets are sorted along a space-filling curve and cut into chunks whose
+ * vertices fit into the first-level cache, where corners are two bytes and forces are summed. A
+ * vertex adds up the sums of its chunks in order, so the bits do not depend on threads.
+ *
+ * For tetrahedra. */
 #ifndef SN_MODAL_FAST_H
 #define SN_MODAL_FAST_H
 
+#include <stdint.h>
+
 #include "modal/motion.h"
 
-enum { SN_LANES = 8 };
+enum { SN_LANES = 8, SN_CHUNK_BLOCKS = 96 };
+
+/* A vertex of a chunk is x y z 0. */
+enum { SN_CHUNK_VERTEX = 4 * sizeof(float) };
+
+typedef struct sn_fast_chunk {
+    int first_block, block_count;
+    int first_place, vertex_count; /* its vertices in chunk_vertices and in the state's sums */
+} sn_fast_chunk;
 
 /* What the structure keeps, in blocks of SN_LANES tets. */
 typedef struct sn_fast {
     int blocks;
-    float *shapes;    /* 3 * vertex_count x column_count */
-    float *gradients; /* per block: corners 1 to 3, x y z, lane */
-    float *weights;   /* per block: lane; 0 for the padding of the last one */
-    int *vertices;    /* per block: corner, lane */
-    int *places;      /* of each vertex's corners in the forces, as rs->vertex_corners */
+    int *element;      /* per block: lane, the tet in the body's order; -1: padding */
+    float *gradients;  /* per block: corners 1 to 3, x y z, lane */
+    float *weights;    /* per block: lane; 0 for padding */
+    uint16_t *corners; /* per block: corner, lane: byte of its vertex in arrays of the chunk */
+    float *stretch;    /* a residual that is always there: of tets that are flat at rest, or NULL */
+    int chunk_count;
+    sn_fast_chunk *chunks;
+    int place_count;
+    int *chunk_vertices;      /* per place */
+    int *place_start, *place; /* per vertex: its places, in order */
+    float *shapes;            /* 3 * vertex_count x column_count */
+    int column_count;
+    int host_count; /* tets that carry vertices of the artist's in a cage */
+    int *hosts;
 } sn_fast;
 
 typedef struct sn_fast_state {
     sn_cholesky_work *solve;
     float *weights;      /* per column */
-    float *displacement; /* 3 per vertex */
-    float *forces;       /* per block: lane, corner, x y z */
+    float *displacement; /* 3 per vertex, and one more */
+    float *sums;         /* per place: x y z 0 */
     float *right;        /* 3 per vertex */
-    double *shifts;      /* 3 per component */
+    double *partial;     /* per block of vertices: its part of the centre */
+    double *centres;     /* 3 per component: of the solution */
+    double *turns;       /* 9 per component */
 } sn_fast_state;
 
 sinew_status sn_fast_create(const sn_body *body, const sn_modes *modes, sn_fast **fast,
@@ -40,12 +66,22 @@ sinew_status sn_fast_state_create(const sn_body *body, const sn_modes *modes, co
                                   sn_fast_state **state, sinew_error *error);
 void sn_fast_state_destroy(sn_fast_state *state);
 
-/* A residual in the layout of blocks: per block SN_RS_SIZE x lane. NULL: no memory. */
-float *sn_fast_residual(const sn_fast *fast, int element_count, const double *residual);
+/* A residual in the layout of blocks: per block SN_RS_SIZE x lane. *packed stays NULL when the
+ * residual is zero up to rounding. */
+sinew_status sn_fast_residual(const sn_fast *fast, const double *residual, float **packed,
+                              sinew_error *error);
 
-/* The body's positions, centres and turns not yet applied: as sn_rotation_strain_rebuild. */
-void sn_fast_rebuild(const sn_body *body, const sn_modes *modes, const sn_fast *fast,
-                     sn_fast_state *state, const double *weights, const sn_residual_sum *residual,
-                     const double *centres, double *positions);
+/* displacement[3 * vertex_count] = sum of the columns that do not move. */
+void sn_fast_still(const sn_fast *fast, int vertex_count, const bool *moves, const double *weights,
+                   float *displacement);
+
+/* The body's positions with centres and turns applied, as sn_rotation_strain_rebuild and
+ * sn_rotation_strain_turn. */
+void sn_fast_rebuild(const sn_body *body, const sn_fast *fast, sn_fast_state *state,
+                     const double *weights, const sn_residual_sum *residual, const double *centres,
+                     const double *turns, double *positions);
+/* After it: coordinates of the hosts, at their places among all elements'. */
+void sn_fast_hosts(const sn_body *body, const sn_fast *fast, const sn_fast_state *state,
+                   const sn_residual_sum *residual, double *coordinates);
 
 #endif

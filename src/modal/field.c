@@ -2,31 +2,35 @@
 
 #include "base/threads.h"
 
+void sn_field_add_element(const sn_rotation_strain *rs, int e, const double *u, double *c) {
+    const double *g = rs->gradients + (size_t)3 * rs->corners * e;
+    sn_mat3 h = {{{0}}};
+    for (int k = 0; k < rs->corners; k++)
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++) h.m[i][j] += u[3 * k + i] * g[3 * k + j];
+    if (rs->normals) {
+        sn_vec3 n = sn_at(rs->normals, e), dn = sn_mat3_apply_transposed(h, n);
+        const double a[3] = {-dn.x, -dn.y, -dn.z}, b[3] = {n.x, n.y, n.z};
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++) h.m[i][j] += a[i] * b[j];
+    }
+    c[SN_RS_W] += 0.5 * (h.m[2][1] - h.m[1][2]);
+    c[SN_RS_W + 1] += 0.5 * (h.m[0][2] - h.m[2][0]);
+    c[SN_RS_W + 2] += 0.5 * (h.m[1][0] - h.m[0][1]);
+    for (int i = 0; i < 3; i++) c[SN_RS_S + i] += h.m[i][i];
+    c[SN_RS_S + 3] += 0.5 * (h.m[0][1] + h.m[1][0]);
+    c[SN_RS_S + 4] += 0.5 * (h.m[0][2] + h.m[2][0]);
+    c[SN_RS_S + 5] += 0.5 * (h.m[1][2] + h.m[2][1]);
+}
+
 void sn_field_add(const sn_rotation_strain *rs, const double *displacement, double *coordinates) {
 #pragma omp parallel for num_threads(sn_threads()) schedule(static)
     for (int e = 0; e < rs->element_count; e++) {
         const int *v = rs->elements + (size_t)rs->corners * e;
-        const double *g = rs->gradients + (size_t)3 * rs->corners * e;
-        sn_mat3 h = {{{0}}};
-        for (int k = 0; k < rs->corners; k++) {
-            const double *u = displacement + 3 * (size_t)v[k];
-            for (int i = 0; i < 3; i++)
-                for (int j = 0; j < 3; j++) h.m[i][j] += u[i] * g[3 * k + j];
-        }
-        if (rs->normals) {
-            sn_vec3 n = sn_at(rs->normals, e), dn = sn_mat3_apply_transposed(h, n);
-            const double a[3] = {-dn.x, -dn.y, -dn.z}, b[3] = {n.x, n.y, n.z};
-            for (int i = 0; i < 3; i++)
-                for (int j = 0; j < 3; j++) h.m[i][j] += a[i] * b[j];
-        }
-        double *c = coordinates + (size_t)SN_RS_SIZE * e;
-        c[SN_RS_W] += 0.5 * (h.m[2][1] - h.m[1][2]);
-        c[SN_RS_W + 1] += 0.5 * (h.m[0][2] - h.m[2][0]);
-        c[SN_RS_W + 2] += 0.5 * (h.m[1][0] - h.m[0][1]);
-        for (int i = 0; i < 3; i++) c[SN_RS_S + i] += h.m[i][i];
-        c[SN_RS_S + 3] += 0.5 * (h.m[0][1] + h.m[1][0]);
-        c[SN_RS_S + 4] += 0.5 * (h.m[0][2] + h.m[2][0]);
-        c[SN_RS_S + 5] += 0.5 * (h.m[1][2] + h.m[2][1]);
+        double u[12];
+        for (int k = 0; k < rs->corners; k++)
+            for (int i = 0; i < 3; i++) u[3 * k + i] = displacement[3 * (size_t)v[k] + (size_t)i];
+        sn_field_add_element(rs, e, u, coordinates + (size_t)SN_RS_SIZE * e);
     }
 }
 

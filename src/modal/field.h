@@ -14,6 +14,9 @@
 
 /* coordinates (w, 0, S) += of a displacement; SN_RS_SIZE per element. */
 void sn_field_add(const sn_rotation_strain *rs, const double *displacement, double *coordinates);
+/* The same for one element: u of its corners, 3 each, and its own coordinates. */
+void sn_field_add_element(const sn_rotation_strain *rs, int element, const double *u,
+                          double *coordinates);
 
 /* forces[3 * vertex_count] = the adjoint with weights |e|: for any field u,
  * u . forces = sum |e| <H(u), H>, with H from (w + q, S) of the coordinates. */

@@ -65,16 +65,16 @@ void sn_frame_shape(const sinew_modal *modal, sinew_modal_state *state,
     const double *weights = state->tracks, *turns = weights + modal->modes->column_count;
     const double *centres = turns + 3 * body->rs->component_count;
     if (state->fast) {
-        sn_fast_rebuild(body, modal->modes, modal->fast, state->fast, weights, residual, centres,
+        sn_fast_rebuild(body, modal->fast, state->fast, weights, residual, centres, turns,
                         state->positions);
         /* Leftovers of a cage turn with its tets. */
-        if (body->cage) set_coordinates(modal, state, weights, residual);
+        sn_fast_hosts(body, modal->fast, state->fast, residual, state->coordinates);
     } else {
         set_coordinates(modal, state, weights, residual);
         sn_rotation_strain_rebuild(body->rs, state->work, state->coordinates, centres,
                                    state->positions);
+        sn_rotation_strain_turn(body->rs, centres, turns, 1, state->positions);
     }
-    sn_rotation_strain_turn(body->rs, centres, turns, 1, state->positions);
     sn_body_drop(body, state->positions, positions);
     for (int k = 0; k < residual->count; k++)
         if (residual->poses[k]->leftover) {
@@ -105,6 +105,7 @@ sinew_status sinew_modal_frame_mixed(const sinew_modal_motion *motion, sinew_mod
     sn_residual_sum residual = sn_motion_residual(motion, time);
     for (int k = 0; k < residual.count; k++) residual.weights[k] *= share;
     sn_residual_sum both = residual;
+    both.moving = NULL; /* the given shape has weights of its own for all columns */
     both.poses[both.count] = &pose, both.weights[both.count++] = 1 - share;
     sn_frame_shape(modal, state, &both, positions);
     sn_pose_free(&pose);

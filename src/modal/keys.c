@@ -153,6 +153,24 @@ static sinew_status allocate(sinew_modal_motion *motion, const sinew_modal_keys 
     return room ? SINEW_OK : sn_no_memory(error);
 }
 
+/* Room for what modal/motion.c keeps of columns that do not swing; at first all do. */
+static sinew_status prepare_still(sinew_modal_motion *motion, sinew_error *error) {
+    if (!motion->modal->fast) return SINEW_OK;
+    motion->moving = SN_NEW(int, motion->column_count);
+    motion->moves = SN_NEW(bool, motion->column_count);
+    bool room = motion->moving && motion->moves;
+    for (int k = 0; room && k < motion->key_count + motion->inner_count; k++) {
+        bool inner = k >= motion->key_count;
+        sn_pose *pose = inner ? &motion->inner[k - motion->key_count] : &motion->keys[k];
+        size_t size = (size_t)3 * motion->modal->body->vertex_count;
+        pose->still = sn_alloc_aligned(size, sizeof *pose->still);
+        room = pose->still != NULL;
+        if (room) memset(pose->still, 0, size * sizeof *pose->still);
+    }
+    for (int i = 0; room && i < motion->column_count; i++) motion->moves[i] = true;
+    return room ? SINEW_OK : sn_no_memory(error);
+}
+
 static sinew_status build(sinew_modal_motion *motion, const sinew_modal_keys *keys,
                           const sinew_modal_knobs *knobs, const sinew_monitor *monitor,
                           sinew_error *error) {
@@ -177,6 +195,7 @@ static sinew_status build(sinew_modal_motion *motion, const sinew_modal_keys *ke
         make_relative(motion, i);
         SN_TRY(sn_pose_pack(modal, &motion->inner[i], error));
     }
+    SN_TRY(prepare_still(motion, error));
     SN_TRY(sinew_modal_motion_update(motion, knobs, error));
     return correct_leftovers(motion, keys, error);
 }
@@ -219,5 +238,7 @@ void sinew_modal_motion_destroy(sinew_modal_motion *motion) {
     sn_free(motion->damping);
     sn_free(motion->captured);
     sn_free(motion->inverted);
+    sn_free(motion->moving);
+    sn_free(motion->moves);
     sn_free(motion);
 }

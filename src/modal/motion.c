@@ -6,11 +6,13 @@
  * ratio), the rotation of each part as a whole, which is taken out of a pose before its elements
  * are read, residuals in rotation and strain, and the fading of modes that frames cannot show. */
 #include "modal/motion.h"
+#include "modal/fast.h"
 
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "modal/fast.h"
 
 static const double PI = 3.14159265358979323846;
 
@@ -272,6 +274,7 @@ sn_residual_sum sn_motion_residual(const sinew_modal_motion *motion, double time
     double share;
     int k = interval_of(motion, time, &share);
     sn_residual_sum sum = {.count = 0};
+    if (motion->moving) sum.moving = motion->moving, sum.moving_count = motion->moving_count;
     if (share < 1) sum.poses[sum.count] = &motion->keys[k], sum.weights[sum.count++] = 1 - share;
     if (share > 0) sum.poses[sum.count] = &motion->keys[k + 1], sum.weights[sum.count++] = share;
     for (int i = 0; i < motion->inner_count && sum.count < 4; i++) {
@@ -279,6 +282,28 @@ sn_residual_sum sn_motion_residual(const sinew_modal_motion *motion, double time
         if (beta != 0) sum.poses[sum.count] = &motion->inner[i], sum.weights[sum.count++] = beta;
     }
     return sum;
+}
+
+/* Modes that stay on the straight path are blends of the keys' own, so their displacement is kept
+ * per key and a frame need not read their shapes. */
+static void set_still(sinew_modal_motion *motion) {
+    const sinew_modal *modal = motion->modal;
+    if (!motion->moving) return;
+    bool changed = false;
+    motion->moving_count = 0;
+    for (int i = 0; i < motion->column_count; i++) {
+        bool moves = motion->tracks[i].amplitude != 0;
+        changed = changed || moves != motion->moves[i];
+        motion->moves[i] = moves;
+        if (moves) motion->moving[motion->moving_count++] = i;
+    }
+    for (int k = 0; changed && k < motion->key_count; k++)
+        sn_fast_still(modal->fast, modal->body->vertex_count, motion->moves, motion->keys[k].tracks,
+                      motion->keys[k].still);
+    for (int i = 0; i < motion->inner_count; i++)
+        sn_fast_still(modal->fast, modal->body->vertex_count, motion->moves,
+                      motion->inner_offsets + (size_t)motion->track_count * i,
+                      motion->inner[i].still);
 }
 
 sinew_status sinew_modal_motion_update(sinew_modal_motion *motion, const sinew_modal_knobs *knobs,
@@ -296,6 +321,7 @@ sinew_status sinew_modal_motion_update(sinew_modal_motion *motion, const sinew_m
         for (int k = 0; k < motion->track_count; k++)
             offset[k] = motion->inner[i].tracks[k] - offset[k];
     }
+    set_still(motion);
     return SINEW_OK;
 }
 

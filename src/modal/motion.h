@@ -22,7 +22,8 @@ typedef struct sn_pose {
     double *tracks;   /* weights of the columns, then turns and centres, 3 per component each */
     double *residual; /* SN_RS_SIZE per element */
     double *leftover; /* 3 per artist's vertex, in the frame of its host element; NULL: none yet */
-    float *packed;    /* the residual in the layout of modal/fast.h; NULL: none */
+    float *packed;    /* the residual in the layout of modal/fast.h; NULL: zero */
+    float *still;     /* displacement by the columns that do not swing; NULL: none */
     double *rates;    /* prescribed d/dt of the tracks; NULL: none */
     double captured;  /* share of the coordinates that the columns express */
     int inverted;
@@ -55,6 +56,11 @@ struct sinew_modal_motion {
     double *frequency, *damping, *captured; /* what the info shows */
     int *inverted;
     double leftover;
+    /* Frames in single precision: columns that swing, and with the others in `still` of the poses.
+     * NULL: all swing. */
+    int moving_count;
+    int *moving;
+    bool *moves; /* per column */
 };
 
 /* tracks[track_count] at a time, inner corrections included. */
@@ -65,6 +71,8 @@ typedef struct sn_residual_sum {
     int count;
     const sn_pose *poses[5];
     double weights[5];
+    int moving_count;  /* columns that swing; the others are in `still` of the poses */
+    const int *moving; /* NULL: all swing, and `still` does not count */
 } sn_residual_sum;
 sn_residual_sum sn_motion_residual(const sinew_modal_motion *motion, double time);
 

@@ -13,6 +13,7 @@ void sn_pose_free(sn_pose *pose) {
     sn_free(pose->residual);
     sn_free(pose->leftover);
     sn_free_aligned(pose->packed);
+    sn_free_aligned(pose->still);
     sn_free(pose->rates);
     memset(pose, 0, sizeof *pose);
 }
@@ -75,8 +76,7 @@ static sinew_status read_body(const sinew_modal *modal, double *shape, sn_pose *
 sinew_status sn_pose_pack(const sinew_modal *modal, sn_pose *pose, sinew_error *error) {
     if (!modal->fast) return SINEW_OK;
     sn_free_aligned(pose->packed);
-    pose->packed = sn_fast_residual(modal->fast, modal->body->rs->element_count, pose->residual);
-    return pose->packed ? SINEW_OK : sn_no_memory(error);
+    return sn_fast_residual(modal->fast, pose->residual, &pose->packed, error);
 }
 
 sinew_status sn_pose_read(const sinew_modal *modal, const double *positions,
@@ -116,15 +116,22 @@ static sn_mat3 host_rotation(const sn_body *body, int vertex, const double *coor
 
 void sn_add_leftovers(const sn_body *body, const sn_residual_sum *residual,
                       const double *coordinates, const double *turns, double *positions) {
+    enum { ROWS = 256 }; /* vertices at a time */
 #pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int i = 0; i < body->artist_count; i++) {
-        sn_vec3 sum = {0, 0, 0};
-        for (int k = 0; k < residual->count; k++)
-            if (residual->poses[k]->leftover)
-                sum = sn_add_scaled(sum, residual->weights[k],
-                                    sn_at(residual->poses[k]->leftover, i));
-        sum = sn_mat3_apply(host_rotation(body, i, coordinates, turns), sum);
-        sn_put(positions, i, sn_add(sn_at(positions, i), sum));
+    for (int from = 0; from < body->artist_count; from += ROWS) {
+        double sum[3 * ROWS] = {0};
+        int count = body->artist_count - from < ROWS ? body->artist_count - from : ROWS;
+        for (int k = 0; k < residual->count; k++) {
+            if (!residual->poses[k]->leftover) continue;
+            const double *leftover = residual->poses[k]->leftover + (size_t)3 * from;
+            double weight = residual->weights[k];
+            for (int i = 0; i < 3 * count; i++) sum[i] += weight * leftover[i];
+        }
+        for (int i = 0; body->cage && i < count; i++)
+            sn_put(sum, i,
+                   sn_mat3_apply(host_rotation(body, from + i, coordinates, turns), sn_at(sum, i)));
+        double *to = positions + (size_t)3 * from;
+        for (int i = 0; i < 3 * count; i++) to[i] += sum[i];
     }
 }
 

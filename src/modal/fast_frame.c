@@ -1,0 +1,383 @@
+/* The frame in single precision, eight tets at a time. Nothing branches on values; sine and cosine
+ * are polynomials of our own, so that all of it is vector instructions. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "modal/fast.h"
+#include "modal/field.h"
+
+typedef float lanes __attribute__((vector_size(SN_LANES * sizeof(float)), may_alias));
+typedef float four __attribute__((vector_size(4 * sizeof(float)), aligned(4), may_alias));
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum {
+    ROWS = 512,                            /* of a displacement, summed at a time */
+    MOST = SN_CHUNK_BLOCKS * SN_LANES * 4, /* vertices of a chunk */
+    SUMMED = 6,                            /* residuals of one frame: five poses', flat tets' */
+};
+
+sinew_status sn_fast_state_create(const sn_body *body, const sn_modes *modes, const sn_fast *fast,
+                                  sn_fast_state **state, sinew_error *error) {
+    *state = NULL;
+    sn_fast_state *made = SN_NEW0(sn_fast_state, 1);
+    if (!made) return sn_no_memory(error);
+    size_t vertices = (size_t)3 * body->vertex_count, parts = (size_t)body->rs->component_count;
+    made->weights = SN_NEW(float, modes->column_count);
+    made->displacement = sn_alloc_aligned(vertices + 1, sizeof(float));
+    made->sums = sn_alloc_aligned((size_t)4 * fast->place_count, sizeof(float));
+    made->right = sn_alloc_aligned(vertices, sizeof(float));
+    made->partial = SN_NEW(double, 3 * (body->vertex_count / SN_SUM_BLOCK + 1));
+    made->centres = SN_NEW(double, 3 * parts);
+    made->turns = SN_NEW(double, 9 * parts);
+    bool room = made->weights && made->displacement && made->sums && made->right && made->partial &&
+                made->centres && made->turns;
+    sinew_status status = room
+                              ? sn_cholesky_work_create(body->rs->laplacian, 3, &made->solve, error)
+                              : sn_no_memory(error);
+    if (status != SINEW_OK) {
+        sn_fast_state_destroy(made);
+        return status;
+    }
+    made->displacement[vertices] = 0;
+    *state = made;
+    return SINEW_OK;
+}
+
+void sn_fast_state_destroy(sn_fast_state *state) {
+    if (!state) return;
+    sn_cholesky_work_destroy(state->solve);
+    sn_free(state->weights);
+    sn_free_aligned(state->displacement);
+    sn_free_aligned(state->sums);
+    sn_free_aligned(state->right);
+    sn_free(state->partial);
+    sn_free(state->centres);
+    sn_free(state->turns);
+    sn_free(state);
+}
+
+/* ---- modes on vertices -------------------------------------------------------------------- */
+
+/* sum[rows] += columns of one run of rows, four at a time. */
+static void add_columns(const float *const *column, const float *weight, int count, int rows,
+                        float *restrict sum) {
+    int k = 0;
+    for (; k + 4 <= count; k += 4) {
+        const float *a = column[k], *b = column[k + 1], *c = column[k + 2], *d = column[k + 3];
+        float p = weight[k], q = weight[k + 1], r = weight[k + 2], s = weight[k + 3];
+        for (int i = 0; i < rows; i++) sum[i] += (p * a[i] + q * b[i]) + (r * c[i] + s * d[i]);
+    }
+    for (; k < count; k++) {
+        const float *a = column[k];
+        float p = weight[k];
+        for (int i = 0; i < rows; i++) sum[i] += p * a[i];
+    }
+}
+
+typedef struct field_sum {
+    const sn_fast *fast;
+    size_t size; /* of a column */
+    int count;
+    const int *columns;
+    const float *weights;
+    int pose_count; /* displacements added on top */
+    const float *pose[SUMMED];
+    float pose_weight[SUMMED];
+} field_sum;
+
+static void sum_rows(const field_sum *field, size_t from, float *displacement) {
+    enum { RUN = 64 };
+    const float *run[RUN];
+    int rows = field->size - from < ROWS ? (int)(field->size - from) : ROWS;
+    float *sum = displacement + from;
+    memset(sum, 0, (size_t)rows * sizeof *sum);
+    for (int p = 0; p < field->pose_count; p++) run[p] = field->pose[p] + from;
+    add_columns(run, field->pose_weight, field->pose_count, rows, sum);
+    for (int k = 0; k < field->count; k += RUN) {
+        int count = field->count - k < RUN ? field->count - k : RUN;
+        for (int j = 0; j < count; j++) {
+            int column = field->columns ? field->columns[k + j] : k + j;
+            run[j] = field->fast->shapes + field->size * (size_t)column + from;
+        }
+        add_columns(run, field->weights + k, count, rows, sum);
+    }
+}
+
+void sn_fast_still(const sn_fast *fast, int vertex_count, const bool *moves, const double *weights,
+                   float *displacement) {
+    size_t size = (size_t)3 * vertex_count;
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+    for (size_t from = 0; from < size; from += ROWS) {
+        const float *run[4];
+        float own[4], *sum = displacement + from;
+        int rows = size - from < ROWS ? (int)(size - from) : ROWS, count = 0;
+        memset(sum, 0, (size_t)rows * sizeof *sum);
+        for (int k = 0; k <= fast->column_count; k++) {
+            if (count == 4 || k == fast->column_count) {
+                add_columns(run, own, count, rows, sum);
+                count = 0;
+            }
+            if (k == fast->column_count || moves[k]) continue;
+            run[count] = fast->shapes + size * (size_t)k + from;
+            own[count++] = (float)weights[k];
+        }
+    }
+}
+
+/* ---- one block ---------------------------------------------------------------------------- */
+
+INLINE lanes square_root(lanes x) {
+    for (int l = 0; l < SN_LANES; l++) x[l] = __builtin_sqrtf(x[l]);
+    return x;
+}
+
+/* The unit quaternion of a rotation vector, up to its sign: (cos x, sin x / |w| w), x = |w|/2.
+ * x = k pi + r with |r| <= pi/2 changes the sign only, so sine and cosine are needed on that range
+ * alone: Taylor polynomials around 0 to degree 11 and 12, which are exact to rounding there. */
+INLINE void exponential(const lanes w[3], lanes q[4]) {
+    lanes length = square_root(w[0] * w[0] + w[1] * w[1] + w[2] * w[2] + 1e-30f);
+    lanes x = 0.5f * length;
+    lanes k = (x * 0.318309886f + 12582912.0f) - 12582912.0f; /* nearest whole number */
+    lanes r = (x - k * 3.140625f) - k * 9.67653589793e-4f;
+    lanes s = r * r;
+    lanes sine = s * -2.5052108e-8f + 2.7557319e-6f;
+    sine = sine * s - 1.98412698e-4f;
+    sine = sine * s + 8.33333333e-3f;
+    sine = sine * s - 1.66666667e-1f;
+    sine = (sine * s + 1.0f) * r;
+    lanes cosine = s * 2.08767570e-9f - 2.75573192e-7f;
+    cosine = cosine * s + 2.48015873e-5f;
+    cosine = cosine * s - 1.38888889e-3f;
+    cosine = cosine * s + 4.16666667e-2f;
+    cosine = cosine * s - 0.5f;
+    lanes factor = sine / length;
+    q[0] = cosine * s + 1.0f;
+    for (int a = 0; a < 3; a++) q[a + 1] = factor * w[a];
+}
+
+/* exp(w) exp(q) as a matrix. */
+INLINE void rotation(const lanes w[3], const lanes q[3], lanes R[9]) {
+    lanes a[4], b[4];
+    exponential(w, a);
+    exponential(q, b);
+    lanes c = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3];
+    lanes x = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2];
+    lanes y = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1];
+    lanes z = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0];
+    R[0] = 1 - 2 * (y * y + z * z), R[1] = 2 * (x * y - c * z), R[2] = 2 * (x * z + c * y);
+    R[3] = 2 * (x * y + c * z), R[4] = 1 - 2 * (x * x + z * z), R[5] = 2 * (y * z - c * x);
+    R[6] = 2 * (x * z - c * y), R[7] = 2 * (y * z + c * x), R[8] = 1 - 2 * (x * x + y * y);
+}
+
+#define SHUFFLE __builtin_shufflevector
+
+/* x, y, z of one corner of each tet, from vertices x y z 0. */
+INLINE void fetch(const float *vertices, const uint16_t *corner, lanes out[3]) {
+    four a[SN_LANES];
+    for (int l = 0; l < SN_LANES; l++) a[l] = *(const four *)((const char *)vertices + corner[l]);
+    lanes p[4]; /* lanes l and l + 4 side by side */
+    for (int l = 0; l < 4; l++) p[l] = SHUFFLE(a[l], a[l + 4], 0, 1, 2, 3, 4, 5, 6, 7);
+    lanes xy01 = SHUFFLE(p[0], p[1], 0, 8, 1, 9, 4, 12, 5, 13);
+    lanes xy23 = SHUFFLE(p[2], p[3], 0, 8, 1, 9, 4, 12, 5, 13);
+    lanes z01 = SHUFFLE(p[0], p[1], 2, 10, 3, 11, 6, 14, 7, 15);
+    lanes z23 = SHUFFLE(p[2], p[3], 2, 10, 3, 11, 6, 14, 7, 15);
+    out[0] = SHUFFLE(xy01, xy23, 0, 1, 8, 9, 4, 5, 12, 13);
+    out[1] = SHUFFLE(xy01, xy23, 2, 3, 10, 11, 6, 7, 14, 15);
+    out[2] = SHUFFLE(z01, z23, 0, 1, 8, 9, 4, 5, 12, 13);
+}
+
+/* The way back: x, y, z are added to the corner's vertex, tet by tet. */
+INLINE void add(const lanes in[3], const uint16_t *corner, float *vertices) {
+    const lanes none = {0};
+    lanes xy01 = SHUFFLE(in[0], in[1], 0, 8, 1, 9, 4, 12, 5, 13);
+    lanes xy23 = SHUFFLE(in[0], in[1], 2, 10, 3, 11, 6, 14, 7, 15);
+    lanes z01 = SHUFFLE(in[2], none, 0, 8, 1, 9, 4, 12, 5, 13);
+    lanes z23 = SHUFFLE(in[2], none, 2, 10, 3, 11, 6, 14, 7, 15);
+    lanes p[4] = {SHUFFLE(xy01, z01, 0, 1, 8, 9, 4, 5, 12, 13),
+                  SHUFFLE(xy01, z01, 2, 3, 10, 11, 6, 7, 14, 15),
+                  SHUFFLE(xy23, z23, 0, 1, 8, 9, 4, 5, 12, 13),
+                  SHUFFLE(xy23, z23, 2, 3, 10, 11, 6, 7, 14, 15)};
+    for (int l = 0; l < 4; l++)
+        *(four *)((char *)vertices + corner[l]) += SHUFFLE(p[l], p[l], 0, 1, 2, 3);
+    for (int l = 0; l < 4; l++)
+        *(four *)((char *)vertices + corner[l + 4]) += SHUFFLE(p[l], p[l], 4, 5, 6, 7);
+}
+
+typedef struct residuals {
+    int count;
+    const float *packed[SUMMED];
+    float shares[SUMMED];
+} residuals;
+
+/* c = (w, q, 1 + S) of one block: residuals and gradient of the displacement. */
+INLINE void coordinates(const lanes *g, const uint16_t *corners, const float *u,
+                        const residuals *residual, size_t block, lanes c[SN_RS_SIZE]) {
+    lanes origin[3], edge[3][3], h[9];
+    fetch(u, corners, origin);
+    for (int k = 0; k < 3; k++) {
+        fetch(u, corners + SN_LANES * (k + 1), edge[k]);
+        for (int a = 0; a < 3; a++) edge[k][a] -= origin[a];
+    }
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++)
+            h[3 * a + b] = edge[0][a] * g[b] + edge[1][a] * g[3 + b] + edge[2][a] * g[6 + b];
+    c[0] = 0.5f * (h[7] - h[5]), c[1] = 0.5f * (h[2] - h[6]), c[2] = 0.5f * (h[3] - h[1]);
+    for (int i = 3; i < 6; i++) c[i] = (lanes){0};
+    c[6] = h[0] + 1, c[7] = h[4] + 1, c[8] = h[8] + 1;
+    c[9] = 0.5f * (h[1] + h[3]), c[10] = 0.5f * (h[2] + h[6]), c[11] = 0.5f * (h[5] + h[7]);
+    for (int p = 0; p < residual->count; p++) {
+        const lanes *from = (const lanes *)residual->packed[p] + SN_RS_SIZE * block;
+        for (int i = 0; i < SN_RS_SIZE; i++) c[i] += residual->shares[p] * from[i];
+    }
+}
+
+/* |e| F g of the four corners, added to the chunk's vertices. */
+INLINE void add_forces(lanes weight, const lanes *g, const uint16_t *corners,
+                       const lanes c[SN_RS_SIZE], float *forces) {
+    lanes R[9], F[9], out[3][3], origin[3];
+    rotation(c, c + 3, R);
+    for (int a = 0; a < 3; a++) {
+        lanes x = weight * R[3 * a], y = weight * R[3 * a + 1], z = weight * R[3 * a + 2];
+        F[3 * a] = x * c[6] + y * c[9] + z * c[10];
+        F[3 * a + 1] = x * c[9] + y * c[7] + z * c[11];
+        F[3 * a + 2] = x * c[10] + y * c[11] + z * c[8];
+    }
+    for (int k = 0; k < 3; k++)
+        for (int a = 0; a < 3; a++)
+            out[k][a] =
+                F[3 * a] * g[3 * k] + F[3 * a + 1] * g[3 * k + 1] + F[3 * a + 2] * g[3 * k + 2];
+    for (int a = 0; a < 3; a++) origin[a] = -(out[0][a] + out[1][a] + out[2][a]);
+    add(origin, corners, forces);
+    for (int k = 0; k < 3; k++) add(out[k], corners + SN_LANES * (k + 1), forces);
+}
+
+/* Forces of a chunk's tets on its vertices, in 2 x 16 bytes a vertex that stay in the cache. */
+static void run_chunk(const sn_fast *fast, const sn_fast_chunk *chunk, const float *displacement,
+                      const residuals *residual, float *sums) {
+    float u[4 * MOST];
+    const int *vertices = fast->chunk_vertices + chunk->first_place;
+    float *forces = sums + 4 * (size_t)chunk->first_place;
+    for (int i = 0; i < chunk->vertex_count; i++)
+        *(four *)(u + 4 * i) = *(const four *)(displacement + 3 * (size_t)vertices[i]);
+    memset(forces, 0, (size_t)4 * chunk->vertex_count * sizeof *forces);
+    for (int b = 0; b < chunk->block_count; b++) {
+        size_t block = (size_t)(chunk->first_block + b);
+        const lanes *g = (const lanes *)fast->gradients + 9 * block;
+        const uint16_t *corners = fast->corners + 4 * SN_LANES * block;
+        lanes c[SN_RS_SIZE];
+        coordinates(g, corners, u, residual, block, c);
+        add_forces(((const lanes *)fast->weights)[block], g, corners, c, forces);
+    }
+}
+
+/* ---- a frame ------------------------------------------------------------------------------ */
+
+static void gather(const sn_fast *fast, const float *sums, int i, float *right) {
+    four sum = {0, 0, 0, 0};
+    for (int k = fast->place_start[i]; k < fast->place_start[i + 1]; k++)
+        sum += *(const four *)(sums + 4 * (size_t)fast->place[k]);
+    for (int a = 0; a < 3; a++) right[3 * (size_t)i + a] = sum[a];
+}
+
+/* Centres of the solution: sums over fixed blocks of vertices when there is one part. */
+static void find_centres(const sn_rotation_strain *rs, const float *x, double *partial,
+                         double *centres) {
+    int parts = rs->component_count, blocks = (rs->vertex_count + SN_SUM_BLOCK - 1) / SN_SUM_BLOCK;
+    memset(centres, 0, (size_t)3 * (size_t)parts * sizeof *centres);
+    if (parts == 1) {
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+        for (int b = 0; b < blocks; b++) {
+            double sum[3] = {0, 0, 0};
+            int end = (b + 1) * SN_SUM_BLOCK < rs->vertex_count ? (b + 1) * SN_SUM_BLOCK
+                                                                : rs->vertex_count;
+            for (int i = b * SN_SUM_BLOCK; i < end; i++)
+                for (int a = 0; a < 3; a++) /* vertices in no element have no mass */
+                    sum[a] += rs->vertex_mass[i] * (double)x[3 * (size_t)i + a];
+            memcpy(partial + 3 * b, sum, sizeof sum);
+        }
+        for (int b = 0; b < blocks; b++)
+            for (int a = 0; a < 3; a++) centres[a] += partial[3 * b + a];
+    } else {
+        for (int i = 0; i < rs->vertex_count; i++)
+            for (int a = 0; a < 3 && rs->vertex_component[i] >= 0; a++)
+                centres[3 * rs->vertex_component[i] + a] +=
+                    rs->vertex_mass[i] * (double)x[3 * (size_t)i + a];
+    }
+    for (int k = 0; k < 3 * parts; k++) centres[k] /= rs->component_mass[k / 3];
+}
+
+void sn_fast_rebuild(const sn_body *body, const sn_fast *fast, sn_fast_state *state,
+                     const double *weights, const sn_residual_sum *residual, const double *centres,
+                     const double *turns, double *positions) {
+    const sn_rotation_strain *rs = body->rs;
+    int n = body->vertex_count;
+    size_t size = (size_t)3 * n;
+    residuals packed = {.count = 0};
+    field_sum field = {.fast = fast,
+                       .size = size,
+                       .count = residual->moving ? residual->moving_count : fast->column_count,
+                       .columns = residual->moving,
+                       .weights = state->weights};
+    if (fast->stretch)
+        packed.packed[packed.count] = fast->stretch, packed.shares[packed.count++] = 1;
+    for (int k = 0; k < residual->count; k++) {
+        const sn_pose *pose = residual->poses[k];
+        float share = (float)residual->weights[k];
+        if (pose->packed)
+            packed.packed[packed.count] = pose->packed, packed.shares[packed.count++] = share;
+        if (pose->still && residual->moving)
+            field.pose[field.pose_count] = pose->still,
+            field.pose_weight[field.pose_count++] = share;
+    }
+    for (int k = 0; k < field.count; k++)
+        state->weights[k] = (float)weights[field.columns ? field.columns[k] : k];
+#pragma omp parallel num_threads(sn_threads())
+    {
+#pragma omp for schedule(static)
+        for (size_t from = 0; from < size; from += ROWS)
+            sum_rows(&field, from, state->displacement);
+#pragma omp for schedule(static)
+        for (int c = 0; c < fast->chunk_count; c++)
+            run_chunk(fast, &fast->chunks[c], state->displacement, &packed, state->sums);
+#pragma omp for schedule(static)
+        for (int i = 0; i < n; i++) gather(fast, state->sums, i, state->right);
+    }
+    sn_cholesky_solve_f32(rs->laplacian, state->solve, 3, state->right, state->right);
+    find_centres(rs, state->right, state->partial, state->centres);
+    for (int c = 0; c < rs->component_count; c++) {
+        sn_mat3 turn = sn_rotation_exp(sn_at(turns, c));
+        memcpy(state->turns + 9 * (size_t)c, turn.m, sizeof turn.m);
+    }
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+    for (int i = 0; i < n; i++) {
+        int c = rs->vertex_component[i];
+        if (c < 0) continue;
+        const float *x = state->right + 3 * (size_t)i;
+        const double *m = state->turns + 9 * (size_t)c, *own = state->centres + 3 * (size_t)c;
+        double d[3] = {(double)x[0] - own[0], (double)x[1] - own[1], (double)x[2] - own[2]};
+        for (int a = 0; a < 3; a++)
+            positions[3 * (size_t)i + a] =
+                centres[3 * c + a] + (m[3 * a] * d[0] + m[3 * a + 1] * d[1] + m[3 * a + 2] * d[2]);
+    }
+}
+
+void sn_fast_hosts(const sn_body *body, const sn_fast *fast, const sn_fast_state *state,
+                   const sn_residual_sum *residual, double *coordinates) {
+    const sn_rotation_strain *rs = body->rs;
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+    for (int h = 0; h < fast->host_count; h++) {
+        size_t e = (size_t)fast->hosts[h];
+        double *c = coordinates + SN_RS_SIZE * e, u[12];
+        for (int k = 0; k < 12; k++)
+            u[k] = state->displacement[3 * (size_t)rs->elements[4 * e + (size_t)k / 3] + k % 3];
+        for (int i = 0; i < SN_RS_SIZE; i++) {
+            c[i] = 0;
+            for (int k = 0; k < residual->count; k++)
+                c[i] +=
+                    residual->weights[k] * residual->poses[k]->residual[SN_RS_SIZE * e + (size_t)i];
+        }
+        sn_field_add_element(rs, (int)e, u, c);
+    }
+}
