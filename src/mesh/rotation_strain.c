@@ -3,10 +3,8 @@
  * Based on: Huang et al., "Subspace gradient domain mesh deformation" and "Interactive shape
  * interpolation through controllable dynamic deformation" (2011) for the coordinates and the
  * reconstruction; Sumner and Popovic (2004) for triangles with a unit normal.
- * We differ in: unwrapping. A breadth-first walk is led astray by folded elements and spreads the
- * error; we walk a minimum spanning tree of neighbours, most certain pairs first. And a rotation
- * vector alone has no continuous branch past one turn, so a second, small rotation q takes what it
- * cannot express (see unwrap_step). */
+ * We differ in: unwrapping (rotation_unwrap.c). A rotation vector alone has no continuous branch
+ * past one turn, so a second rotation q takes what it cannot express. */
 #include "mesh/rotation_strain.h"
 
 #include <stdlib.h>
@@ -14,6 +12,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "mesh/rotation_unwrap.h"
 #include "mesh/topology.h"
 
 /* Elements whose thinnest extent is below this part of their largest are widened to it. */
@@ -367,220 +366,28 @@ sn_mat3 sn_rotation_strain_gradient(const sn_rotation_strain *structure, const d
     return f;
 }
 
-/* What is known of one active element while its shape is measured. */
-typedef struct measured {
-    sn_mat3 rotation;
-    sn_quat turn;
-    double angle; /* |log R| */
-    bool visited;
-} measured;
-
-/* A pair of neighbours waiting to be walked over: `from` is visited. */
-typedef struct step {
-    double doubt; /* |q_a -+ q_b|^2 of the unit quaternions: grows with the angle between them */
-    int from, to; /* places in the active list; from = -1: an element at rest */
-} step;
-
-typedef struct step_heap {
-    step *steps;
-    size_t count;
-} step_heap;
-
-static bool before(step a, step b) {
-    if (a.doubt != b.doubt) return a.doubt < b.doubt;
-    return a.to != b.to ? a.to < b.to : a.from < b.from;
-}
-
-static void push(step_heap *heap, step item) {
-    size_t i = heap->count++;
-    for (; i > 0 && before(item, heap->steps[(i - 1) / 2]); i = (i - 1) / 2)
-        heap->steps[i] = heap->steps[(i - 1) / 2];
-    heap->steps[i] = item;
-}
-
-static step pop(step_heap *heap) {
-    step top = heap->steps[0], last = heap->steps[--heap->count];
-    size_t i = 0;
-    for (;;) {
-        size_t child = 2 * i + 1;
-        if (child >= heap->count) break;
-        if (child + 1 < heap->count && before(heap->steps[child + 1], heap->steps[child])) child++;
-        if (!before(heap->steps[child], last)) break;
-        heap->steps[i] = heap->steps[child];
-        i = child;
-    }
-    heap->steps[i] = last;
-    return top;
-}
-
-static double doubt_between(sn_quat a, sn_quat b) {
-    double minus = 0, plus = 0;
-    const double x[4] = {a.w, a.x, a.y, a.z}, y[4] = {b.w, b.x, b.y, b.z};
-    for (int k = 0; k < 4; k++) {
-        minus += (x[k] - y[k]) * (x[k] - y[k]);
-        plus += (x[k] + y[k]) * (x[k] + y[k]);
-    }
-    /* Rounding must not decide between equal pairs: regular meshes have many, and the order of
-     * elements then does, for any size or place of the shape. */
-    return floor(fmin(minus, plus) * 1e12 + 0.5) * 1e-12;
-}
-
-/* From a visited element with vector w_a to its neighbour with rotation R_b:
- *
- *   e   = log(exp(w_a)^T R_b)                    what is left to turn, in a's frame
- *   w_b = w_a + (J^T J + mu I)^-1 J^T e          damped Newton step of exp(w_b) = R_b
- *   q_b = log(exp(w_b)^T R_b)                    the rest
- *
- * with exp(w + d) ~ exp(w) exp(J d), the right Jacobian at w = theta u
- *   J = I - (1 - cos theta)/theta [u]x + (1 - sin theta/theta) [u]x^2.
- * J is singular at theta = 2 pi k, where no vector near w_a may reach R_b: damping keeps w_b close
- * to w_a there, and q_b takes the difference. */
-static void unwrap_step(const double *w_from, sn_mat3 rotation, double *coordinates) {
-    const double mu = 0.5;
-    sn_vec3 w = sn_v3(w_from[0], w_from[1], w_from[2]);
-    sn_vec3 e = sn_rotation_log(sn_mat3_multiply(sn_mat3_transpose(sn_rotation_exp(w)), rotation));
-    double theta = sn_length(w);
-    double a = 0.5 * theta, b = theta * theta / 6; /* limits of the two factors for theta -> 0 */
-    sn_vec3 axis = theta > 0 ? sn_scale(1 / theta, w) : sn_v3(0, 0, 0);
-    if (theta > 1e-4) a = (1 - cos(theta)) / theta, b = 1 - sin(theta) / theta;
-    sn_mat3 cross = sn_mat3_cross(axis);
-    sn_mat3 jacobian = sn_mat3_add(sn_mat3_identity(), sn_mat3_scale(-a, cross));
-    jacobian = sn_mat3_add(jacobian, sn_mat3_scale(b, sn_mat3_multiply(cross, cross)));
-    sn_mat3 normal = sn_mat3_multiply(sn_mat3_transpose(jacobian), jacobian), inverse;
-    for (int k = 0; k < 3; k++) normal.m[k][k] += mu;
-    if (sn_mat3_inverse(normal, &inverse))
-        w = sn_add(w, sn_mat3_apply(inverse, sn_mat3_apply_transposed(jacobian, e)));
-    sn_vec3 q = sn_rotation_log(sn_mat3_multiply(sn_mat3_transpose(sn_rotation_exp(w)), rotation));
-    coordinates[SN_RS_W] = w.x, coordinates[SN_RS_W + 1] = w.y, coordinates[SN_RS_W + 2] = w.z;
-    coordinates[SN_RS_Q] = q.x, coordinates[SN_RS_Q + 1] = q.y, coordinates[SN_RS_Q + 2] = q.z;
-}
-
-typedef struct walk {
-    const sn_rotation_strain *structure;
-    int count;
-    const int *active; /* NULL: all */
-    int *place;        /* element -> place in the active list, or -1; NULL with active == NULL */
-    measured *items;
-    step_heap heap;
-    double *coordinates;
-} walk;
-
-static int element_at(const walk *w, int place) {
-    return w->active ? w->active[place] : place;
-}
-
-/* Offers every unvisited neighbour of a visited element. */
-static void offer_neighbours(walk *w, int place) {
-    int element = element_at(w, place);
-    const sn_rotation_strain *structure = w->structure;
-    for (int k = structure->neighbour_start[element]; k < structure->neighbour_start[element + 1];
-         k++) {
-        int next = structure->neighbours[k];
-        int to = w->place ? w->place[next] : next;
-        if (to < 0 || w->items[to].visited) continue;
-        double doubt = doubt_between(w->items[place].turn, w->items[to].turn);
-        push(&w->heap, (step){doubt, place, to});
-    }
-}
-
-static void spread(walk *w) {
-    static const double at_rest[3] = {0, 0, 0};
-    while (w->heap.count > 0) {
-        step s = pop(&w->heap);
-        if (w->items[s.to].visited) continue;
-        w->items[s.to].visited = true;
-        const double *from =
-            s.from < 0 ? at_rest : w->coordinates + (size_t)SN_RS_SIZE * s.from + SN_RS_W;
-        unwrap_step(from, w->items[s.to].rotation, w->coordinates + (size_t)SN_RS_SIZE * s.to);
-        offer_neighbours(w, s.to);
-    }
-}
-
-typedef struct keyed {
-    double key;
-    int place;
-} keyed;
-
-static int compare_keys(const void *a, const void *b) {
-    const keyed *x = a, *y = b;
-    if (x->key != y->key) return x->key < y->key ? -1 : 1;
-    return (x->place > y->place) - (x->place < y->place);
-}
-
-/* Where elements at rest exist they are the seeds, all visited with w = 0. Pieces that none of them
- * touches start at their element of smallest rotation. */
-static void unwrap(walk *w, keyed *seeds) {
-    const sn_rotation_strain *structure = w->structure;
-    const sn_quat identity = {1, 0, 0, 0};
-    for (int place = 0; w->place && place < w->count; place++) {
-        int element = w->active[place];
-        for (int k = structure->neighbour_start[element];
-             k < structure->neighbour_start[element + 1]; k++)
-            if (w->place[structure->neighbours[k]] < 0) {
-                push(&w->heap, (step){doubt_between(identity, w->items[place].turn), -1, place});
-                break;
-            }
-    }
-    spread(w);
-    for (int k = 0; k < w->count; k++) seeds[k] = (keyed){w->items[k].angle, k};
-    qsort(seeds, (size_t)w->count, sizeof *seeds, compare_keys);
-    for (int k = 0; k < w->count; k++) {
-        int place = seeds[k].place;
-        if (w->items[place].visited) continue;
-        w->items[place].visited = true;
-        sn_vec3 v = sn_rotation_log(w->items[place].rotation);
-        double *c = w->coordinates + (size_t)SN_RS_SIZE * place;
-        c[SN_RS_W] = v.x, c[SN_RS_W + 1] = v.y, c[SN_RS_W + 2] = v.z;
-        c[SN_RS_Q] = c[SN_RS_Q + 1] = c[SN_RS_Q + 2] = 0;
-        offer_neighbours(w, place);
-        spread(w);
-    }
-}
-
 sinew_status sn_rotation_strain_measure(const sn_rotation_strain *structure,
                                         const double *positions, int active_count,
                                         const int *active, double *coordinates,
                                         sinew_error *error) {
     if (!active) active_count = structure->element_count;
-    size_t steps = (size_t)active_count + 1;
+    sn_mat3 *rotations = SN_NEW(sn_mat3, active_count);
+    if (!rotations) return sn_no_memory(error);
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
     for (int k = 0; k < active_count; k++) {
         int e = active ? active[k] : k;
-        steps += (size_t)(structure->neighbour_start[e + 1] - structure->neighbour_start[e]);
+        sn_mat3 stretch;
+        sn_polar3(sn_rotation_strain_gradient(structure, positions, e), &rotations[k], &stretch);
+        double *s = coordinates + (size_t)SN_RS_SIZE * k + SN_RS_S;
+        store_symmetric(stretch, s);
+        for (int j = 0; j < 6; j++)
+            s[j] -= structure->rest_stretch ? structure->rest_stretch[(size_t)6 * e + j]
+                                            : (j < 3 ? 1 : 0);
     }
-    walk w = {.structure = structure,
-              .count = active_count,
-              .active = active,
-              .coordinates = coordinates};
-    w.items = SN_NEW(measured, active_count);
-    w.heap.steps = SN_NEW(step, steps);
-    keyed *seeds = SN_NEW(keyed, active_count);
-    if (active) w.place = SN_NEW(int, structure->element_count);
-    bool room = w.items && w.heap.steps && seeds && (!active || w.place);
-    if (room) {
-        if (active) {
-            for (int e = 0; e < structure->element_count; e++) w.place[e] = -1;
-            for (int k = 0; k < active_count; k++) w.place[active[k]] = k;
-        }
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-        for (int k = 0; k < active_count; k++) {
-            int e = active ? active[k] : k;
-            measured *item = &w.items[k];
-            sn_mat3 stretch;
-            sn_polar3(sn_rotation_strain_gradient(structure, positions, e), &item->rotation,
-                      &stretch);
-            item->turn = sn_quat_from_mat3(item->rotation);
-            item->angle = sn_length(sn_rotation_log(item->rotation));
-            item->visited = false;
-            double *s = coordinates + (size_t)SN_RS_SIZE * k + SN_RS_S;
-            store_symmetric(stretch, s);
-            for (int j = 0; j < 6; j++)
-                s[j] -= structure->rest_stretch ? structure->rest_stretch[(size_t)6 * e + j]
-                                                : (j < 3 ? 1 : 0);
-        }
-        unwrap(&w, seeds);
-    }
-    sn_free(w.items), sn_free(w.heap.steps), sn_free(seeds), sn_free(w.place);
-    return room ? SINEW_OK : sn_no_memory(error);
+    sinew_status status =
+        sn_rotation_unwrap(structure, active_count, active, rotations, coordinates, error);
+    sn_free(rotations);
+    return status;
 }
 
 void sn_rotation_strain_centres(const sn_rotation_strain *structure, const double *positions,

@@ -4,9 +4,9 @@
  *   T^-1 coordinates -> positions      argmin_x  sum_e |e| ||F_e(x) - F_e||^2
  *
  * Elements are tetrahedra or triangles of a rest shape, F_e the deformation gradient from it (for a
- * triangle the unit normal goes to the unit normal). w is the rotation vector, unwrapped along
- * neighbours so that it may exceed half a turn, q the small rotation that w cannot express, S the
- * symmetric strain. Y_e = I but for elements that are flat at rest. T(rest) = 0. Coordinates of
+ * triangle the unit normal goes to the unit normal). w is a rotation vector, smooth over
+ * neighbours so that it may exceed half a turn, q the rotation that it leaves, S the symmetric
+ * strain. Y_e = I but for elements that are flat at rest. T(rest) = 0. Coordinates of
  * several shapes may be added, scaled and blended; T^-1 turns any of them into a shape.
  *
  * The structure is built once and shared; each thread that rebuilds owns a work. */

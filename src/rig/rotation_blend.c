@@ -75,10 +75,14 @@ typedef struct builder {
     double *measured;    /* SN_RS_SIZE per active element */
     int *active;
     bool *touched; /* per element */
+    int *region;   /* per element: region at rest, -1: moved */
+    int *queue;    /* per element */
 
     /* per component */
     double *pose_centres;
     double *moved_mass;
+    int *anchor; /* its largest region at rest, -1: none */
+    int *anchor_size;
 } builder;
 
 static void add_delta(const sinew_target *target, double activation, double *pose) {
@@ -146,6 +150,48 @@ static sinew_status take_out_turns(builder *b, blend_target *stored, sinew_error
     return SINEW_OK;
 }
 
+static int component_of(const sn_rotation_strain *rs, int element) {
+    return rs->vertex_component[rs->elements[(size_t)rs->corners * element]];
+}
+
+/* Labels the regions of untouched elements and finds the largest of each component, its anchor. */
+static void find_regions_at_rest(builder *b) {
+    const sn_rotation_strain *rs = b->rotation->structure;
+    for (int c = 0; c < rs->component_count; c++) b->anchor[c] = -1, b->anchor_size[c] = 0;
+    for (int e = 0; e < rs->element_count; e++) b->region[e] = -1;
+    for (int start = 0; start < rs->element_count; start++) {
+        if (b->touched[start] || b->region[start] >= 0) continue;
+        int count = 0;
+        b->queue[count++] = start;
+        b->region[start] = start;
+        for (int i = 0; i < count; i++) {
+            int e = b->queue[i];
+            for (int k = rs->neighbour_start[e]; k < rs->neighbour_start[e + 1]; k++) {
+                int next = rs->neighbours[k];
+                if (b->touched[next] || b->region[next] >= 0) continue;
+                b->region[next] = start;
+                b->queue[count++] = next;
+            }
+        }
+        int component = component_of(rs, start);
+        if (count > b->anchor_size[component])
+            b->anchor_size[component] = count, b->anchor[component] = start;
+    }
+}
+
+/* At rest, though not where w = 0 is known: in another region than the component's anchor. A bar
+ * twisted by full turns has its far end there. */
+static bool is_island(const builder *b, int element) {
+    int region = b->region[element];
+    return region >= 0 && region != b->anchor[component_of(b->rotation->structure, element)];
+}
+
+static bool is_zero(const double *coordinates) {
+    for (int c = 0; c < SN_RS_SIZE; c++)
+        if (fabs(coordinates[c]) > 1e-12) return false;
+    return true;
+}
+
 /* Coordinates of b->pose less those of the other targets in it. */
 static sinew_status store_coordinates(builder *b, blend_target *stored, sinew_error *error) {
     const sinew_rotation *r = b->rotation;
@@ -155,13 +201,20 @@ static sinew_status store_coordinates(builder *b, blend_target *stored, sinew_er
     for (int e = 0; e < rs->element_count; e++) {
         const int *v = rs->elements + (size_t)rs->corners * e;
         for (int c = 0; c < rs->corners; c++) b->touched[e] |= is_moved(b, v[c]);
-        if (b->touched[e]) b->active[active++] = e;
     }
+    find_regions_at_rest(b);
+    for (int e = 0; e < rs->element_count; e++)
+        if (b->touched[e] || is_island(b, e)) b->active[active++] = e;
     SN_TRY(sn_rotation_strain_measure(rs, b->pose, active, b->active, b->measured, error));
-    for (int i = 0; i < active; i++)
-        memcpy(b->dense + (size_t)SN_RS_SIZE * b->active[i], b->measured + (size_t)SN_RS_SIZE * i,
-               SN_RS_SIZE * sizeof(double));
-    int count = active;
+    int count = 0;
+    for (int i = 0; i < active; i++) {
+        int e = b->active[i];
+        const double *measured = b->measured + (size_t)SN_RS_SIZE * i;
+        if (!b->touched[e] && is_zero(measured)) continue;
+        memcpy(b->dense + (size_t)SN_RS_SIZE * e, measured, SN_RS_SIZE * sizeof(double));
+        b->touched[e] = true;
+        count++;
+    }
     for (int j = 0; j < r->target_count; j++) {
         const blend_target *other = &r->targets[j];
         for (int i = 0; b->activations[j] != 0 && i < other->count; i++) {
@@ -270,13 +323,19 @@ static sinew_status build(sinew_rotation *r, const sinew_rig *rig, const double 
     b.measured = SN_NEW(double, SN_RS_SIZE *elements);
     b.active = SN_NEW(int, elements);
     b.touched = SN_NEW(bool, elements);
+    b.region = SN_NEW(int, elements);
+    b.queue = SN_NEW(int, elements);
+    b.anchor = SN_NEW(int, r->structure->component_count);
+    b.anchor_size = SN_NEW(int, r->structure->component_count);
     b.pose_centres = SN_NEW(double, (size_t)3 * r->structure->component_count);
     b.moved_mass = SN_NEW(double, r->structure->component_count);
-    bool room =
-        b.pose && b.weights && b.activations && b.dense && b.measured && b.active && b.touched;
+    bool room = b.pose && b.weights && b.activations && b.dense && b.measured && b.active &&
+                b.touched && b.region && b.queue && b.anchor && b.anchor_size && b.pose_centres &&
+                b.moved_mass;
     sinew_status status = room ? store_targets(&b, poses, monitor, error) : sn_no_memory(error);
     sn_free(b.pose), sn_free(b.weights), sn_free(b.activations), sn_free(b.dense);
     sn_free(b.measured), sn_free(b.active), sn_free(b.touched);
+    sn_free(b.region), sn_free(b.queue), sn_free(b.anchor), sn_free(b.anchor_size);
     sn_free(b.pose_centres), sn_free(b.moved_mass);
     if (status == SINEW_OK) find_held_parts(r);
     return status;

@@ -1,0 +1,308 @@
+/* Rotation vectors of elements that go on past half a turn.
+ *
+ * Each element has a rotation R, known up to full turns. We look for a vector field w, smooth over
+ * neighbours, that carries the turns, and leave the rest to q = log(exp(w)^T R).
+ *
+ * Between neighbours a and b the shape turns by log(R_b R_a^T), seen in the world; w should grow by
+ * as much. With exp(w + d) ~ exp(J d) exp(w), at w = theta u
+ *
+ *   J = u u^T + (sin theta/theta) (I - u u^T) + ((1 - cos theta)/theta) [u]x,
+ *
+ * that growth is J^-1 log(R_b R_a^T). J is singular at theta = 2 pi k, so its inverse is damped
+ * across the axis (see growth below). w is the field that follows all pairs best,
+ *
+ *   min_w  sum_ab  c_ab | w_b - w_a - (D_a + D_b)/2 log(R_b R_a^T) |^2,
+ *
+ * one Laplacian of the dual graph, factored once; D is taken from the sweep before, I at first.
+ * c_ab = 1/(1 + (angle/s)^2)^2 trusts a pair the less the more it turns (Geman–McClure), so that
+ * folded elements do not lead the field astray. Elements at rest hold w = 0; a piece that touches
+ * none is held at its element of least rotation and then shifted as a whole to make q small.
+ *
+ * Based on: Huang et al. (2011), who unwrap rotation vectors by a breadth-first walk.
+ * We differ in: no walk. A walk makes exp(w) meet R in every element. But where a surface shears
+ * beside its turn, R = Rx(theta) R_r(phi) with r its normal, all round the bar; log R then has no
+ * continuous branch past theta = 2 pi, and any walk tears somewhere. Growth in the world does not
+ * see the shear: it is theta' along a line of the bar, whatever phi, and least squares cancel what
+ * comes from going round. So w = theta x, smooth, and q = phi r, smooth too. */
+#include "mesh/rotation_unwrap.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+
+/* A piece in which no rotation exceeds this needs no unwrapping: its logs are continuous. */
+static const double SAFE_ANGLE = 1.57;
+/* Pairs that turn by more than this (radians) lose their say. */
+static const double DOUBTFUL_ANGLE = 0.4;
+/* Of the inverse of J across the axis. */
+static const double DAMPING = 0.5;
+/* The first has D = I; the field then changes little after three more. */
+enum { SWEEPS = 4 };
+
+/* A connected set of active elements that is solved for. */
+typedef struct piece {
+    int first, count; /* rows */
+    int seed;         /* row held where it is, or -1 when elements at rest hold the piece */
+} piece;
+
+typedef struct unwrapping {
+    const sn_rotation_strain *structure;
+    int count;
+    const int *active;
+    const sn_mat3 *rotations;
+    int *place;  /* element -> place in the active list or -1; NULL: all are active */
+    int *row_of; /* place -> row of the system, -1: not solved for */
+
+    int row_count;
+    int *rows; /* row -> place; rows of a piece follow each other */
+    int piece_count;
+    piece *pieces;
+
+    int *pair_start;   /* row_count + 1 */
+    int *pair_row;     /* the neighbour's row, -1: at rest */
+    double *pair_turn; /* 3 each: log(R R_neighbour^T) */
+    double *pair_trust;
+
+    sn_mat3 *growth; /* per row: D */
+    double *w;       /* 3 per row */
+    double *right;   /* 3 per row */
+} unwrapping;
+
+static int element_at(const unwrapping *u, int place) {
+    return u->active ? u->active[place] : place;
+}
+
+static int place_of(const unwrapping *u, int element) {
+    return u->place ? u->place[element] : element;
+}
+
+/* D: on the plane across the axis J is the complex number j = (sin theta + i (1 - cos theta)) /
+ * theta, whose inverse conj(j)/|j|^2 is damped to (1 + mu) conj(j)/(|j|^2 + mu): the inverse where
+ * |j| = 1, nothing where j = 0. */
+static sn_mat3 growth(sn_vec3 w) {
+    double theta = sn_length(w);
+    if (theta < 1e-6) return sn_mat3_identity();
+    sn_vec3 axis = sn_scale(1 / theta, w);
+    double real = sin(theta) / theta, imaginary = (1 - cos(theta)) / theta;
+    double scale = (1 + DAMPING) / (real * real + imaginary * imaginary + DAMPING);
+    sn_mat3 cross = sn_mat3_cross(axis), squared = sn_mat3_multiply(cross, cross);
+    /* I - u u^T = -[u]x^2 */
+    sn_mat3 result = sn_mat3_add(sn_mat3_identity(), sn_mat3_scale(1 - scale * real, squared));
+    return sn_mat3_add(result, sn_mat3_scale(-scale * imaginary, cross));
+}
+
+static sn_vec3 vector_of(const double *coordinates, int place) {
+    return sn_at(coordinates + (size_t)SN_RS_SIZE * place + SN_RS_W, 0);
+}
+
+/* Walks every piece of active elements and keeps those with a large rotation as rows. On entry
+ * coordinates hold w = log R. */
+static void find_pieces(unwrapping *u, const double *coordinates) {
+    const sn_rotation_strain *rs = u->structure;
+    for (int k = 0; k < u->count; k++) u->row_of[k] = -1;
+    for (int start = 0; start < u->count; start++) {
+        if (u->row_of[start] != -1) continue;
+        piece p = {u->row_count, 0, -1};
+        bool held = false;
+        double largest = 0, smallest = 1e300;
+        u->rows[p.first + p.count++] = start;
+        u->row_of[start] = -2;
+        for (int i = 0; i < p.count; i++) {
+            int place = u->rows[p.first + i], element = element_at(u, place);
+            double angle = sn_length(vector_of(coordinates, place));
+            largest = fmax(largest, angle);
+            if (angle < smallest) smallest = angle, p.seed = p.first + i;
+            for (int n = rs->neighbour_start[element]; n < rs->neighbour_start[element + 1]; n++) {
+                int next = place_of(u, rs->neighbours[n]);
+                held |= next < 0;
+                if (next < 0 || u->row_of[next] != -1) continue;
+                u->row_of[next] = -2; /* seen */
+                u->rows[p.first + p.count++] = next;
+            }
+        }
+        if (largest <= SAFE_ANGLE) continue;
+        if (held) p.seed = -1;
+        for (int i = 0; i < p.count; i++) u->row_of[u->rows[p.first + i]] = p.first + i;
+        u->pieces[u->piece_count++] = p;
+        u->row_count += p.count;
+    }
+}
+
+static void measure_pairs(unwrapping *u) {
+    const sn_rotation_strain *rs = u->structure;
+    u->pair_start[0] = 0;
+    for (int row = 0; row < u->row_count; row++) {
+        int element = element_at(u, u->rows[row]);
+        u->pair_start[row + 1] =
+            u->pair_start[row] + rs->neighbour_start[element + 1] - rs->neighbour_start[element];
+    }
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+    for (int row = 0; row < u->row_count; row++) {
+        int place = u->rows[row], element = element_at(u, place);
+        for (int pair = u->pair_start[row]; pair < u->pair_start[row + 1]; pair++) {
+            int neighbour =
+                rs->neighbours[rs->neighbour_start[element] + pair - u->pair_start[row]];
+            int other = place_of(u, neighbour);
+            sn_mat3 turn = u->rotations[place];
+            if (other >= 0) turn = sn_mat3_multiply(turn, sn_mat3_transpose(u->rotations[other]));
+            sn_vec3 v = sn_rotation_log(turn);
+            double doubt = 1 + sn_dot(v, v) / (DOUBTFUL_ANGLE * DOUBTFUL_ANGLE);
+            sn_put(u->pair_turn, pair, v);
+            u->pair_row[pair] = other < 0 ? -1 : u->row_of[other];
+            u->pair_trust[pair] = 1 / (doubt * doubt);
+        }
+    }
+}
+
+static sinew_status factor_laplacian(const unwrapping *u, sn_cholesky **factor,
+                                     sinew_error *error) {
+    sn_triplets triplets;
+    size_t expected = (size_t)u->pair_start[u->row_count] + 2 * (size_t)u->row_count;
+    SN_TRY(sn_triplets_create(u->row_count, u->row_count, expected, &triplets, error));
+    bool room = true;
+    for (int row = 0; row < u->row_count; row++) {
+        double diagonal = 0;
+        for (int pair = u->pair_start[row]; pair < u->pair_start[row + 1]; pair++) {
+            diagonal += u->pair_trust[pair];
+            if (u->pair_row[pair] >= 0 && u->pair_row[pair] < row)
+                room = room &&
+                       sn_triplets_add(&triplets, row, u->pair_row[pair], -u->pair_trust[pair]);
+        }
+        room = room && sn_triplets_add(&triplets, row, row, diagonal);
+    }
+    for (int p = 0; p < u->piece_count; p++)
+        if (u->pieces[p].seed >= 0)
+            room = room && sn_triplets_add(&triplets, u->pieces[p].seed, u->pieces[p].seed, 1);
+    sn_sparse *matrix = NULL;
+    sinew_status status =
+        room ? sn_sparse_from_triplets(&triplets, true, &matrix, error) : sn_no_memory(error);
+    sn_triplets_free(&triplets);
+    if (status == SINEW_OK) status = sn_cholesky_create(matrix, SN_CHOLESKY_AUTO, factor, error);
+    sn_sparse_destroy(matrix);
+    return status;
+}
+
+/* Moves a piece that nothing holds by the mean of what is left to turn. */
+static void shift_piece(unwrapping *u, piece p) {
+    sn_vec3 sum = {0, 0, 0};
+    double total = 0;
+    for (int row = p.first; row < p.first + p.count; row++) {
+        int place = u->rows[row];
+        double weight = u->structure->weights[element_at(u, place)];
+        sn_vec3 w = sn_at(u->w, row);
+        sn_vec3 left = sn_rotation_log(
+            sn_mat3_multiply(u->rotations[place], sn_mat3_transpose(sn_rotation_exp(w))));
+        sum = sn_add_scaled(sum, weight, sn_mat3_apply(growth(w), left));
+        total += weight;
+    }
+    for (int row = p.first; row < p.first + p.count; row++)
+        sn_put(u->w, row, sn_add_scaled(sn_at(u->w, row), 1 / total, sum));
+}
+
+static void sweep(unwrapping *u, bool first, const sn_cholesky *factor, sn_cholesky_work *work) {
+#pragma omp parallel num_threads(sn_threads())
+    {
+#pragma omp for schedule(static)
+        for (int row = 0; row < u->row_count; row++)
+            u->growth[row] = first ? sn_mat3_identity() : growth(sn_at(u->w, row));
+#pragma omp for schedule(static)
+        for (int row = 0; row < u->row_count; row++) {
+            sn_vec3 sum = {0, 0, 0};
+            for (int pair = u->pair_start[row]; pair < u->pair_start[row + 1]; pair++) {
+                int other = u->pair_row[pair];
+                sn_vec3 turn = sn_at(u->pair_turn, pair);
+                sn_vec3 there = other < 0 ? turn : sn_mat3_apply(u->growth[other], turn);
+                sn_vec3 mean = sn_add(sn_mat3_apply(u->growth[row], turn), there);
+                sum = sn_add_scaled(sum, 0.5 * u->pair_trust[pair], mean);
+            }
+            sn_put(u->right, row, sum);
+        }
+    }
+    for (int p = 0; p < u->piece_count; p++) {
+        int seed = u->pieces[p].seed;
+        if (seed >= 0) sn_put(u->right, seed, sn_add(sn_at(u->right, seed), sn_at(u->w, seed)));
+    }
+    sn_cholesky_solve(factor, work, 3, u->right, u->w);
+    for (int p = 0; p < u->piece_count; p++)
+        if (u->pieces[p].seed >= 0) shift_piece(u, u->pieces[p]);
+}
+
+static sinew_status solve(unwrapping *u, double *coordinates, sinew_error *error) {
+    measure_pairs(u);
+    sn_cholesky *factor = NULL;
+    sn_cholesky_work *work = NULL;
+    sinew_status status = factor_laplacian(u, &factor, error);
+    if (status == SINEW_OK) status = sn_cholesky_work_create(factor, 3, &work, error);
+    if (status == SINEW_OK) {
+        for (int row = 0; row < u->row_count; row++)
+            sn_put(u->w, row, vector_of(coordinates, u->rows[row]));
+        for (int k = 0; k < SWEEPS; k++) sweep(u, k == 0, factor, work);
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+        for (int row = 0; row < u->row_count; row++) {
+            int place = u->rows[row];
+            sn_vec3 w = sn_at(u->w, row);
+            double *c = coordinates + (size_t)SN_RS_SIZE * place;
+            sn_put(c + SN_RS_W, 0, w);
+            sn_put(c + SN_RS_Q, 0,
+                   sn_rotation_log(sn_mat3_multiply(sn_mat3_transpose(sn_rotation_exp(w)),
+                                                    u->rotations[place])));
+        }
+    }
+    sn_cholesky_work_destroy(work);
+    sn_cholesky_destroy(factor);
+    return status;
+}
+
+static bool reserve_rows(unwrapping *u) {
+    size_t rows = (size_t)u->row_count, pairs = 0;
+    const int *start = u->structure->neighbour_start;
+    for (int row = 0; row < u->row_count; row++) {
+        int element = element_at(u, u->rows[row]);
+        pairs += (size_t)(start[element + 1] - start[element]);
+    }
+    u->pair_start = SN_NEW(int, rows + 1);
+    u->pair_row = SN_NEW(int, pairs);
+    u->pair_turn = SN_NEW(double, 3 * pairs);
+    u->pair_trust = SN_NEW(double, pairs);
+    u->growth = SN_NEW(sn_mat3, rows);
+    u->w = SN_NEW(double, 3 * rows);
+    u->right = SN_NEW(double, 3 * rows);
+    return u->pair_start && u->pair_row && u->pair_turn && u->pair_trust && u->growth && u->w &&
+           u->right;
+}
+
+sinew_status sn_rotation_unwrap(const sn_rotation_strain *structure, int count, const int *active,
+                                const sn_mat3 *rotations, double *coordinates, sinew_error *error) {
+    bool large = false;
+#pragma omp parallel for num_threads(sn_threads()) schedule(static) reduction(| : large)
+    for (int k = 0; k < count; k++) {
+        sn_vec3 w = sn_rotation_log(rotations[k]);
+        double *c = coordinates + (size_t)SN_RS_SIZE * k;
+        sn_put(c + SN_RS_W, 0, w);
+        sn_put(c + SN_RS_Q, 0, sn_v3(0, 0, 0));
+        large |= sn_length(w) > SAFE_ANGLE;
+    }
+    if (!large) return SINEW_OK;
+    unwrapping u = {
+        .structure = structure, .count = count, .active = active, .rotations = rotations};
+    u.row_of = SN_NEW(int, count);
+    u.rows = SN_NEW(int, count);
+    u.pieces = SN_NEW(piece, count);
+    if (active) u.place = SN_NEW(int, structure->element_count);
+    sinew_status status = SINEW_OK;
+    if (!u.row_of || !u.rows || !u.pieces || (active && !u.place)) {
+        status = sn_no_memory(error);
+    } else {
+        if (active) {
+            for (int e = 0; e < structure->element_count; e++) u.place[e] = -1;
+            for (int k = 0; k < count; k++) u.place[active[k]] = k;
+        }
+        find_pieces(&u, coordinates);
+        status = reserve_rows(&u) ? solve(&u, coordinates, error) : sn_no_memory(error);
+    }
+    sn_free(u.row_of), sn_free(u.rows), sn_free(u.pieces), sn_free(u.place);
+    sn_free(u.pair_start), sn_free(u.pair_row), sn_free(u.pair_turn), sn_free(u.pair_trust);
+    sn_free(u.growth), sn_free(u.w), sn_free(u.right);
+    return status;
+}
