@@ -1,7 +1,8 @@
 /* Based on: additive continuous collision detection (Li, Kaufman and Jiang 2021, Codimensional
  * incremental potential contact); nearest points after Ericson 2005.
  * We differ in: a least distance that survives rounding to floats, and ways shortened per vertex
- * instead of for the whole shape, so that lips that press do not stop the brows. */
+ * instead of for the whole shape, so that lips that press do not stop the brows; advances that also
+ * use the plane between the nearest points, so that sliding costs few of them. */
 #include "contact/pairs.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@
 
 /* Share of the free distance that an advance may use up. */
 #define ADVANCE 0.9
-/* The rest of the free distance at which an advance stops. */
+/* Advances stop at this share of the reach above it, unless the pair is parting. */
 #define STOP 0.1
 enum { MOST_ADVANCES = 200, MOST_ROUNDS = 40 };
 /* A search looks this much of the mean edge further than it was asked to, so that its pairs hold
@@ -184,7 +185,7 @@ double sn_contact_rest_distance(const sn_contact_surface *s, const sn_contact_pa
 
 /* No point of the pair moves faster, relative to the mean motion, than the sum of the largest
  * motions of its two parts: the distance shrinks at most at that rate, and an advance by 0.9 of
- * (distance - reach) / rate is safe. */
+ * (distance - reach) / rate is safe. Returns that sum. */
 static double relative_motion(const sn_contact_pair *pair, const double *x0, const double *x1,
                               sn_vec3 p[4], sn_vec3 move[4]) {
     sn_vec3 mean = {0, 0, 0};
@@ -205,27 +206,46 @@ static double relative_motion(const sn_contact_pair *pair, const double *x0, con
     return first + second;
 }
 
+/* How long the parts keep `distance` from each other across the plane between their nearest points:
+ * all corners move along lines, so each pair of them gives a linear bound. Motion along the plane
+ * does not count. */
+static double plane_holds(bool edges, const sn_vec3 p[4], const sn_vec3 move[4], sn_vec3 normal,
+                          double distance) {
+    double holds = INFINITY;
+    int first = edges ? 2 : 1;
+    for (int i = 0; i < first; i++)
+        for (int j = first; j < 4; j++) {
+            double slope = sn_dot(normal, sn_sub(move[i], move[j]));
+            double free = sn_dot(normal, sn_sub(p[i], p[j])) - distance;
+            if (slope < 0) holds = fmin(holds, free / -slope);
+        }
+    return holds;
+}
+
 double sn_contact_impact(const sn_contact_pair *pair, const double *x0, const double *x1,
                          double reach) {
-    sn_vec3 p[4], move[4], apart;
+    sn_vec3 p[4], q[4], move[4], apart;
     double weight[4], rate = relative_motion(pair, x0, x1, p, move);
     if (!(rate > 0)) return 1;
-    double free = distance_of(pair->edges, p, weight, &apart) - reach;
-    if (!(free > 0)) { /* too near from the start: it may only part */
-        sn_vec3 end[4];
-        for (int i = 0; i < 4; i++) end[i] = sn_add(p[i], move[i]);
-        return distance_of(pair->edges, end, weight, &apart) - reach > free ? 1 : 0;
+    double distance = distance_of(pair->edges, p, weight, &apart);
+    if (!(distance > reach)) { /* too near from the start: it may only part */
+        for (int i = 0; i < 4; i++) q[i] = sn_add(p[i], move[i]);
+        return distance_of(pair->edges, q, weight, &apart) > distance ? 1 : 0;
     }
-    double stop = STOP * free, at = 0;
+    double at = 0;
+    memcpy(q, p, sizeof p);
     for (int k = 0; k < MOST_ADVANCES; k++) {
-        double advance = ADVANCE * free / rate;
+        sn_vec3 normal = sn_scale(1 / distance, apart);
+        double keep = reach + 0.5 * fmin(distance - reach, STOP * reach);
+        double advance = fmax(ADVANCE * (distance - reach) / rate,
+                              plane_holds(pair->edges, q, move, normal, keep));
         if (at + advance >= 1) return 1;
-        sn_vec3 q[4];
+        double before = distance;
         for (int i = 0; i < 4; i++) q[i] = sn_add_scaled(p[i], at + advance, move[i]);
-        free = distance_of(pair->edges, q, weight, &apart) - reach;
-        if (!(free > 0)) return at; /* rounding */
+        distance = distance_of(pair->edges, q, weight, &apart);
+        if (!(distance > reach)) return at; /* rounding */
         at += advance;
-        if (free < stop) return at;
+        if (distance < (1 + STOP) * reach && distance <= before) return at;
     }
     return at;
 }
