@@ -52,9 +52,9 @@ struct sn_force_contact {
     sn_cholesky_work *solver;
     sn_contact_work *work;
     float *right;
-    double *goal;
-    float *moved; /* region: 3 rows of displacements per place in the block */
-    float *push;  /* the same for forces */
+    double *goal, *at, *next; /* x*, the free shape reached so far, and the next one */
+    float *moved;             /* region: 3 rows of displacements per place in the block */
+    float *push;              /* the same for forces */
     float *combined;
     size_t combined_capacity;
     int *asked; /* vertices to add to the block */
@@ -76,7 +76,8 @@ sinew_status sn_force_contact_create(const sn_contact_surface *surface, const sn
     c->surface = surface, c->skin = skin, c->factor = factor, c->block = region;
     size_t n = (size_t)surface->vertex_count;
     c->right = SN_NEW(float, 3 * n), c->goal = SN_NEW(double, 3 * n);
-    sinew_status status = c->right && c->goal ? SINEW_OK : sn_no_memory(error);
+    c->at = SN_NEW(double, 3 * n), c->next = SN_NEW(double, 3 * n);
+    sinew_status status = c->right && c->goal && c->at && c->next ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK && region) {
         c->moved = SN_NEW(float, 3 * (size_t)region->count);
         c->push = SN_NEW(float, 3 * (size_t)region->count);
@@ -106,7 +107,8 @@ void sn_force_contact_destroy(sn_force_contact *c) {
     if (!c) return;
     sn_inverse_block_destroy(c->own);
     free_rows(&c->rows);
-    sn_free(c->right), sn_free(c->goal), sn_free(c->moved), sn_free(c->push);
+    sn_free(c->right), sn_free(c->goal), sn_free(c->at), sn_free(c->next), sn_free(c->moved),
+        sn_free(c->push);
     sn_free(c->combined), sn_free(c->asked), sn_free(c->touches), sn_free(c->bucket);
     sn_cholesky_work_destroy(c->solver);
     sn_contact_work_destroy(c->work);
@@ -417,6 +419,17 @@ static sinew_status press_apart(sn_force_contact *c, double *x, sinew_error *err
     return SINEW_OK;
 }
 
+/* From the free shape `at` towards x as far as it goes: the next pairs are seen from there. A way
+ * of several straight legs is as free as one, and goes around what one would hit. */
+static sinew_status advance(sn_force_contact *c, const double *x, sinew_error *error) {
+    size_t bytes = 3 * sizeof(double) * (size_t)c->surface->vertex_count;
+    double cut;
+    memcpy(c->next, x, bytes);
+    SN_TRY(sn_contact_cut_back(c->surface, c->work, c->at, c->next, &cut, error));
+    memcpy(c->at, c->next, bytes);
+    return SINEW_OK;
+}
+
 sinew_status sn_force_contact_solve(sn_force_contact *c, const double *x0, double *x,
                                     sn_force_contact_info *info, sinew_error *error) {
     size_t bytes = 3 * sizeof(double) * (size_t)c->surface->vertex_count;
@@ -429,15 +442,17 @@ sinew_status sn_force_contact_solve(sn_force_contact *c, const double *x0, doubl
     c->touch_count = kept;
     for (size_t t = 0; t < c->touch_count; t++) linearise(c, x0, x0, &c->touches[t]);
     if (c->touch_count > 0) SN_TRY(press_apart(c, x, error));
+    memcpy(c->at, x0, bytes);
     for (int round = 0; round < SN_FORCE_CONTACT_ROUNDS; round++) {
         int found;
-        SN_TRY(find_touches(c, x0, x, &found, error));
+        SN_TRY(find_touches(c, c->at, x, &found, error));
         if (found == 0) break;
         SN_TRY(press_apart(c, x, error));
+        if (round > 0) SN_TRY(advance(c, x, error));
     }
     for (size_t p = 0; p < c->touch_count; p++) info->pressing += c->touches[p].force > 0;
     if (!c->own && info->pressing > 0) displace(c, x);
-    return sn_contact_cut_back(c->surface, c->work, x0, x, &info->cut, error);
+    return sn_contact_cut_back(c->surface, c->work, c->at, x, &info->cut, error);
 }
 
 /* ---- friction -------------------------------------------------------------------------------- */
