@@ -10,6 +10,8 @@
 static const cli_option options[] = {
     {"--mesh", CLI_TEXT, "FILE", "faces and names for formats of frames that hold them", 0, 0,
      false},
+    {"--curves", CLI_TEXT, "FILE", "a clip of slider weights that goes into the rig (GLB, USDA)", 0,
+     0, false},
     {"--tolerance", CLI_NUMBER, "LENGTH",
      "largest error of a vertex in frames that are compressed (GLB; default 1e-4 of the diagonal)",
      0, 1e300, false},
@@ -81,7 +83,16 @@ static sinew_status write_frames(cli_call *call, const char *in, sinew_frames *f
     return status;
 }
 
+static sinew_status write_animated(cli_call *call, const sinew_rig *rig, const char *out) {
+    sinew_curves *curves;
+    SN_TRY(sinew_curves_read(cli_text(call, "--curves"), &curves, &call->error));
+    sinew_status status = sinew_rig_write_animated(out, rig, curves, &call->error);
+    sinew_curves_destroy(curves);
+    return status;
+}
+
 static sinew_status write_rig(cli_call *call, const sinew_rig *rig, const char *out) {
+    if (cli_given(call, "--curves")) return write_animated(call, rig, out);
     if (!holds_mesh_only(out)) return sinew_rig_write(out, rig, &call->error);
     if (rig->target_count > 0)
         cli_warn(call, "%s holds a single mesh: the neutral, without %d targets", out,
@@ -103,6 +114,8 @@ static sinew_status write_mesh(cli_call *call, sinew_mesh **mesh, const char *ou
 
 static sinew_status convert(cli_call *call, const char *in, cli_file *file, const char *out) {
     const sinew_mesh *mesh = file->rig ? file->rig->neutral : file->mesh;
+    if (cli_given(call, "--curves") && !file->rig)
+        return cli_usage(call, "--curves goes with a rig");
     if (mesh) sn_report_sizes(call->report, mesh->vertex_count, mesh->triangle_count);
     if (file->mesh) return write_mesh(call, &file->mesh, out);
     if (file->rig) return write_rig(call, file->rig, out);

@@ -119,7 +119,7 @@ static int rig_again(const sinew_rig *rig) {
     sn_buffer out = {0};
     sinew_error error;
     int good = 1;
-    if (sn_format_glb.write_rig(rig, &out, &error) == SINEW_OK && !out.failed) {
+    if (sn_format_glb.write_rig(rig, NULL, &out, &error) == SINEW_OK && !out.failed) {
         sn_source source = buffer_source(&out);
         sinew_rig *back = NULL;
         good = sn_format_glb.read_rig(&source, &back, &error) == SINEW_OK &&

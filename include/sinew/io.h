@@ -27,6 +27,11 @@ SINEW_API sinew_status sinew_rig_read(int path_count, const char *const *paths, 
                                       sinew_error *error);
 /* A .glb, or a folder: neutral.obj, targets/NAME.target and rig.json with the rest. */
 SINEW_API sinew_status sinew_rig_write(const char *path, const sinew_rig *rig, sinew_error *error);
+/* A .glb or .usda with a clip of slider weights (matched by sinew_rig_bind_curves) that other
+ * programs play. Files hold weights of targets: in-betweens and combinations are sampled at 60
+ * frames per second or the clip's own times, whichever is finer. */
+SINEW_API sinew_status sinew_rig_write_animated(const char *path, const sinew_rig *rig,
+                                                const sinew_curves *curves, sinew_error *error);
 
 SINEW_API sinew_status sinew_curves_read(const char *path, sinew_curves **curves,
                                          sinew_error *error);

@@ -11,6 +11,7 @@ cd "$folder"
     >/dev/null 2>&1 || { echo "SKIP: gltf-validator cannot be fetched"; exit 77; }
 "$SINEW_COMMAND" sample face --out face --vertices 1500 --quiet
 "$SINEW_COMMAND" convert face face.glb --quiet
+"$SINEW_COMMAND" convert face clip.glb --curves face/clip.csv --quiet
 "$SINEW_COMMAND" blend face --curves face/clip.csv --frames 0-29 --out frames.glb --quiet
 data=$SINEW_DATA/free
 "$SINEW_COMMAND" convert "$data/ict-facekit/generic_neutral_mesh.obj" "$data/ict-facekit/targets" ict.glb --quiet

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "io/buffer.h"
+#include "io/keyed_clip.h"
 #include "sinew/io.h"
 
 /* A file in memory. bytes[size] is a zero byte. */
@@ -38,7 +39,9 @@ typedef struct sn_format {
     sinew_status (*read_mesh)(const sn_source *source, sinew_mesh **mesh, sinew_error *error);
     sinew_status (*write_mesh)(const sinew_mesh *mesh, sn_buffer *out, sinew_error *error);
     sinew_status (*read_rig)(const sn_source *source, sinew_rig **rig, sinew_error *error);
-    sinew_status (*write_rig)(const sinew_rig *rig, sn_buffer *out, sinew_error *error);
+    /* With a clip that moves it; NULL: without. */
+    sinew_status (*write_rig)(const sinew_rig *rig, const sn_keyed_clip *clip, sn_buffer *out,
+                              sinew_error *error);
     sinew_status (*read_curves)(const sn_source *source, sinew_curves **curves, sinew_error *error);
     sinew_status (*write_curves)(const sinew_curves *curves, sn_buffer *out, sinew_error *error);
     sinew_status (*read_markers)(const sn_source *source, sinew_markers **markers,

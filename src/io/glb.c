@@ -1,13 +1,52 @@
 /* glTF 2.0, binary (.glb, read and written) and text (.gltf, read). */
+#include "base/memory.h"
 #include "io/gltf_frames.h"
 #include "io/gltf_read.h"
 #include "io/gltf_write.h"
 
-static sinew_status write_rig(const sinew_rig *rig, sn_buffer *out, sinew_error *error) {
+static float *to_floats(const double *values, size_t count) {
+    float *floats = SN_NEW(float, count);
+    for (size_t i = 0; floats && i < count; i++) floats[i] = (float)values[i];
+    return floats;
+}
+
+/* Programs play the targets' weights; the sliders' stand in the extras, for us to read back. */
+static json_t *slider_extras(sn_gltf_file *file, const sinew_rig *rig, int rows,
+                             const float *weights) {
+    json_t *names = json_array();
+    for (int i = 0; i < rig->slider_count; i++)
+        file->failed |= json_array_append_new(names, json_string(rig->sliders[i].name)) != 0;
+    int accessor =
+        sn_gltf_add_floats(file, weights, rows * rig->slider_count, 1, SN_GLTF_PLAIN, false);
+    json_t *extras = json_pack("{s:{s:o, s:i}}", "sinew", "sliders", names, "weights", accessor);
+    file->failed |= !extras;
+    return extras;
+}
+
+static sinew_status add_clip(sn_gltf_file *file, const sinew_rig *rig, const sn_keyed_clip *clip,
+                             json_t *root, sinew_error *error) {
+    size_t keys = (size_t)clip->time_count;
+    float *times = to_floats(clip->times, keys);
+    float *rows = to_floats(clip->activations, keys * (size_t)rig->target_count);
+    float *weights = to_floats(clip->weights, keys * (size_t)rig->slider_count);
+    sinew_status status = times && rows && weights ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK)
+        status =
+            sn_gltf_add_animation(file, "clip", clip->time_count, times, rig->target_count, rows,
+                                  slider_extras(file, rig, clip->time_count, weights), root, error);
+    sn_free(times);
+    sn_free(rows);
+    sn_free(weights);
+    return status;
+}
+
+static sinew_status write_rig(const sinew_rig *rig, const sn_keyed_clip *clip, sn_buffer *out,
+                              sinew_error *error) {
     sn_gltf_file file;
     sn_gltf_file_open(&file);
     json_t *root = json_object();
     sinew_status status = sn_gltf_add_rig(&file, rig, root, error);
+    if (status == SINEW_OK && clip) status = add_clip(&file, rig, clip, root, error);
     if (status == SINEW_OK) status = sn_gltf_finish(&file, root, out, error);
     json_decref(root);
     sn_gltf_file_free(&file);
@@ -16,7 +55,7 @@ static sinew_status write_rig(const sinew_rig *rig, sn_buffer *out, sinew_error 
 
 static sinew_status write_mesh(const sinew_mesh *mesh, sn_buffer *out, sinew_error *error) {
     const sinew_rig rig = {.neutral = (sinew_mesh *)mesh};
-    return write_rig(&rig, out, error);
+    return write_rig(&rig, NULL, out, error);
 }
 
 const sn_format sn_format_glb = {

@@ -2,7 +2,7 @@
  *
  * Curves are linear between keys. STEP keys are held to just before the next one; CUBICSPLINE
  * segments are sampled CUBIC_SAMPLES times. Channels on several nodes are brought to the union of
- * their times. */
+ * their times. Our own files keep the sliders' weights beside those of the targets (glb.c). */
 #include <float.h>
 #include <limits.h>
 #include <math.h>
@@ -29,6 +29,7 @@ typedef struct animation_reader {
     track *tracks;
     size_t track_count, track_capacity;
     sn_names names;
+    bool sliders; /* read the sliders' weights where the file has them */
 } animation_reader;
 
 static void free_track(track *t) {
@@ -109,8 +110,9 @@ static sinew_status straighten(const sn_gltf *g, const char *interpolation, int 
     return SINEW_OK;
 }
 
-static sinew_status read_keys(sn_gltf *g, const json_t *sampler, track *t, double **keys,
-                              double **values, int *key_count) {
+/* `weights`: the accessor of the values. */
+static sinew_status read_keys(sn_gltf *g, const json_t *sampler, const json_t *weights, track *t,
+                              double **keys, double **values, int *key_count) {
     const char *interpolation = sn_json_string(sampler, "interpolation");
     bool cubic = interpolation && strcmp(interpolation, "CUBICSPLINE") == 0;
     sn_gltf_accessor input, output;
@@ -118,8 +120,7 @@ static sinew_status read_keys(sn_gltf *g, const json_t *sampler, track *t, doubl
                                  &input));
     int64_t expected = (int64_t)input.count * t->target_count * (cubic ? 3 : 1);
     if (expected > INT_MAX) return sn_gltf_fail(g, "an animation is too long");
-    SN_TRY(sn_gltf_accessor_open(g, json_object_get(sampler, "output"), "animation weights", 1, -1,
-                                 &output));
+    SN_TRY(sn_gltf_accessor_open(g, weights, "animation weights", 1, -1, &output));
     if (output.count != expected)
         return sn_gltf_fail(g, "an animation has %d weights, %lld are needed", output.count,
                             (long long)expected);
@@ -135,40 +136,51 @@ static sinew_status read_keys(sn_gltf *g, const json_t *sampler, track *t, doubl
     return SINEW_OK;
 }
 
-static sinew_status name_channels(animation_reader *r, const json_t *mesh, track *t) {
+static sinew_status add_channel(animation_reader *r, track *t, int channel, const char *name) {
+    bool known = sn_names_find(&r->names, name, strlen(name)) >= 0;
+    t->channel_of[channel] = known ? -1 : sn_names_add(&r->names, name, strlen(name));
+    return !known && t->channel_of[channel] < 0 ? sn_no_memory(r->gltf.error) : SINEW_OK;
+}
+
+static sinew_status name_channels(animation_reader *r, const json_t *mesh, const json_t *sliders,
+                                  track *t) {
     t->channel_of = SN_NEW(int, t->target_count);
     if (!t->channel_of) return sn_no_memory(r->gltf.error);
     for (int i = 0; i < t->target_count; i++) {
         char number[32];
-        const char *name = sn_gltf_target_name(&r->gltf, mesh, i, number);
-        bool known = sn_names_find(&r->names, name, strlen(name)) >= 0;
-        t->channel_of[i] = known ? -1 : sn_names_add(&r->names, name, strlen(name));
-        if (!known && t->channel_of[i] < 0) return sn_no_memory(r->gltf.error);
+        const char *name = sliders ? json_string_value(json_array_get(sliders, (size_t)i))
+                                   : sn_gltf_target_name(&r->gltf, mesh, i, number);
+        if (!name) return sn_gltf_fail(&r->gltf, "a slider of an animation has no name");
+        SN_TRY(add_channel(r, t, i, name));
     }
     return SINEW_OK;
 }
 
+/* The weights of the mesh's targets, or of the sliders that `own` lists. */
 static sinew_status read_track(animation_reader *r, const json_t *animation, const json_t *channel,
-                               const json_t *mesh) {
+                               const json_t *mesh, const json_t *own) {
     if (!SN_RESERVE(r->tracks, r->track_capacity, r->track_count + 1))
         return sn_no_memory(r->gltf.error);
     track *t = &r->tracks[r->track_count++];
-    *t = (track){.target_count = target_count(mesh)};
+    const json_t *sliders = json_object_get(own, "sliders");
+    *t = (track){.target_count = sliders ? (int)json_array_size(sliders) : target_count(mesh)};
     int64_t index;
     const json_t *samplers = json_object_get(animation, "samplers");
     if (!sn_json_integer(json_object_get(channel, "sampler"), 0,
                          (int64_t)json_array_size(samplers) - 1, &index))
         return sn_gltf_fail(&r->gltf, "an animation names a sampler that does not exist");
     const json_t *sampler = json_array_get(samplers, (size_t)index);
+    const json_t *weights =
+        sliders ? json_object_get(own, "weights") : json_object_get(sampler, "output");
     double *keys = NULL, *values = NULL;
     int key_count = 0;
-    sinew_status status = read_keys(&r->gltf, sampler, t, &keys, &values, &key_count);
+    sinew_status status = read_keys(&r->gltf, sampler, weights, t, &keys, &values, &key_count);
     if (status == SINEW_OK)
         status = straighten(&r->gltf, sn_json_string(sampler, "interpolation"), key_count, keys,
                             values, t);
     sn_free(keys);
     sn_free(values);
-    return status == SINEW_OK ? name_channels(r, mesh, t) : status;
+    return status == SINEW_OK ? name_channels(r, mesh, sliders, t) : status;
 }
 
 /* --- merging ---------------------------------------------------------------------------------- */
@@ -236,29 +248,42 @@ static sinew_status build_curves(const animation_reader *r, sinew_curves **curve
     return status;
 }
 
+static sinew_status read_animation(animation_reader *r, const json_t *animation) {
+    const json_t *channels = json_object_get(animation, "channels");
+    const json_t *own = json_object_get(json_object_get(animation, "extras"), "sinew");
+    if (!r->sliders || json_array_size(json_object_get(own, "sliders")) == 0) own = NULL;
+    for (size_t c = 0; c < json_array_size(channels); c++) {
+        const json_t *channel = json_array_get(channels, c);
+        const json_t *mesh = channel_mesh(&r->gltf, channel);
+        if (!mesh || target_count(mesh) == 0) continue;
+        SN_TRY(read_track(r, animation, channel, mesh, own));
+        if (own) break; /* the sliders of all */
+    }
+    return SINEW_OK;
+}
+
+/* The first animation that moves weights. */
 static sinew_status read_tracks(animation_reader *r) {
     const json_t *animations = json_object_get(r->gltf.root, "animations");
-    for (size_t a = 0; r->track_count == 0 && a < json_array_size(animations); a++) {
-        const json_t *animation = json_array_get(animations, a);
-        const json_t *channels = json_object_get(animation, "channels");
-        for (size_t c = 0; c < json_array_size(channels); c++) {
-            const json_t *channel = json_array_get(channels, c);
-            const json_t *mesh = channel_mesh(&r->gltf, channel);
-            if (mesh && target_count(mesh) > 0) SN_TRY(read_track(r, animation, channel, mesh));
-        }
-    }
+    for (size_t a = 0; r->track_count == 0 && a < json_array_size(animations); a++)
+        SN_TRY(read_animation(r, json_array_get(animations, a)));
     if (r->track_count == 0) return sn_gltf_fail(&r->gltf, "has no animation of weights");
     return SINEW_OK;
 }
 
-sinew_status sn_gltf_read_curves(const sn_source *source, sinew_curves **curves,
-                                 sinew_error *error) {
-    animation_reader r = {0};
+static sinew_status read_curves(const sn_source *source, bool sliders, sinew_curves **curves,
+                                sinew_error *error) {
+    animation_reader r = {.sliders = sliders};
     sinew_status status = sn_gltf_open(&r.gltf, source, error);
     if (status == SINEW_OK) status = read_tracks(&r);
     if (status == SINEW_OK) status = build_curves(&r, curves, error);
     release(&r);
     return status;
+}
+
+sinew_status sn_gltf_read_curves(const sn_source *source, sinew_curves **curves,
+                                 sinew_error *error) {
+    return read_curves(source, true, curves, error);
 }
 
 /* --- frames ----------------------------------------------------------------------------------- */
@@ -320,8 +345,8 @@ static sinew_status bake(const sn_source *source, const sinew_rig *rig, const si
 
 sinew_status sn_gltf_read_frames(const sn_source *source, sinew_frames **frames,
                                  sinew_error *error) {
-    sinew_curves *curves;
-    SN_TRY(sn_gltf_read_curves(source, &curves, error));
+    sinew_curves *curves; /* of the targets */
+    SN_TRY(read_curves(source, false, &curves, error));
     sinew_rig *rig = NULL;
     sinew_status status = sn_gltf_read_rig(source, &rig, error);
     if (status == SINEW_OK) status = bake(source, rig, curves, frames, error);

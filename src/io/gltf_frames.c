@@ -208,16 +208,11 @@ static sinew_status add_animation(sn_gltf_file *file, const sinew_frame_writer *
         times[k] = (float)(writer->start + (double)k / writer->rate);
         for (size_t j = 0; j < targets; j++) rows[k * targets + j] = c->weights[j * frames + k];
     }
-    int input = sn_gltf_add_floats(file, times, c->count, 1, SN_GLTF_PLAIN, true);
-    int output = sn_gltf_add_floats(file, rows, (int)(frames * targets), 1, SN_GLTF_PLAIN, false);
-    json_t *animations =
-        json_pack("[{s:s, s:[{s:i, s:{s:i, s:s}}], s:[{s:i, s:i, s:s}]}]", "name", "frames",
-                  "channels", "sampler", 0, "target", "node", 0, "path", "weights", "samplers",
-                  "input", input, "output", output, "interpolation", "LINEAR");
-    file->failed |= json_object_set_new(root, "animations", animations) != 0;
+    sinew_status status = sn_gltf_add_animation(file, "frames", c->count, times, c->target_count,
+                                                rows, NULL, root, error);
     sn_free(times);
     sn_free(rows);
-    return SINEW_OK;
+    return status;
 }
 
 static sinew_status close_frames(sinew_frame_writer *writer, sinew_error *error) {

@@ -430,6 +430,26 @@ sinew_status sn_gltf_add_rig(sn_gltf_file *file, const sinew_rig *rig, json_t *r
     return status;
 }
 
+sinew_status sn_gltf_add_animation(sn_gltf_file *file, const char *name, int count,
+                                   const float *times, int target_count, const float *rows,
+                                   json_t *extras, json_t *root, sinew_error *error) {
+    if (times[0] < 0) {
+        json_decref(extras);
+        return sn_fail(error, SINEW_BAD_INPUT, "glTF has no times before 0");
+    }
+    int input = sn_gltf_add_floats(file, times, count, 1, SN_GLTF_PLAIN, true);
+    int output = sn_gltf_add_floats(file, rows, count * target_count, 1, SN_GLTF_PLAIN, false);
+    json_t *animation =
+        json_pack("{s:s, s:[{s:i, s:{s:i, s:s}}], s:[{s:i, s:i, s:s}]}", "name", name, "channels",
+                  "sampler", 0, "target", "node", 0, "path", "weights", "samplers", "input", input,
+                  "output", output, "interpolation", "LINEAR");
+    if (extras) set(file, animation, "extras", extras);
+    json_t *animations = json_array();
+    file->failed |= json_array_append_new(animations, animation) != 0;
+    set(file, root, "animations", animations);
+    return SINEW_OK;
+}
+
 /* --- the container ---------------------------------------------------------------------------- */
 
 static void add_u32(sn_buffer *out, size_t value) {

@@ -35,6 +35,11 @@ int sn_gltf_add_integers(sn_gltf_file *file, const int *values, int count, int l
  * and scene 0. */
 sinew_status sn_gltf_add_rig(sn_gltf_file *file, const sinew_rig *rig, json_t *root,
                              sinew_error *error);
+/* Weights of the rig's targets over time, linear between: `count` rows of target_count.
+ * `extras` (may be NULL) becomes the document's. */
+sinew_status sn_gltf_add_animation(sn_gltf_file *file, const char *name, int count,
+                                   const float *times, int target_count, const float *rows,
+                                   json_t *extras, json_t *root, sinew_error *error);
 /* Puts the container together. `root` gets accessors, views, buffer and asset. */
 sinew_status sn_gltf_finish(sn_gltf_file *file, json_t *root, sn_buffer *out, sinew_error *error);
 

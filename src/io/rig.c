@@ -46,12 +46,13 @@ sinew_status sinew_rig_read(int path_count, const char *const *paths, sinew_rig 
     return SINEW_OK;
 }
 
-sinew_status sinew_rig_write(const char *path, const sinew_rig *rig, sinew_error *error) {
-    SN_REQUIRE(path && rig, error);
+static sinew_status write_rig(const char *path, const sinew_rig *rig, const sn_keyed_clip *clip,
+                              sinew_error *error) {
     for (const sn_format *const *f = sn_formats(); *f; f++) {
         if (!(*f)->write_rig || !sn_format_has_ending(*f, path)) continue;
         sn_buffer out = {0};
-        sinew_status status = (*f)->write_rig(rig, &out, error);
+        sinew_status status = sn_source_blame(&(sn_source){.name = path},
+                                              (*f)->write_rig(rig, clip, &out, error), error);
         if (status == SINEW_OK && out.failed) status = sn_no_memory(error);
         if (status == SINEW_OK) status = sn_file_write(path, out.bytes, out.size, error);
         sn_buffer_free(&out);
@@ -61,5 +62,23 @@ sinew_status sinew_rig_write(const char *path, const sinew_rig *rig, sinew_error
         return sn_fail(error, SINEW_BAD_INPUT,
                        "%s: '%s' is not an ending of a rig file; a rig folder has no ending", path,
                        sn_path_ending(path));
+    if (clip)
+        return sn_fail(error, SINEW_BAD_INPUT,
+                       "%s: a rig folder holds no clip; GLB and USDA files do", path);
     return sn_rig_folder_write(path, rig, error);
+}
+
+sinew_status sinew_rig_write(const char *path, const sinew_rig *rig, sinew_error *error) {
+    SN_REQUIRE(path && rig, error);
+    return write_rig(path, rig, NULL, error);
+}
+
+sinew_status sinew_rig_write_animated(const char *path, const sinew_rig *rig,
+                                      const sinew_curves *curves, sinew_error *error) {
+    SN_REQUIRE(path && rig && curves, error);
+    sn_keyed_clip clip;
+    SN_TRY(sn_keyed_clip_create(rig, curves, &clip, error));
+    sinew_status status = write_rig(path, rig, &clip, error);
+    sn_keyed_clip_free(&clip);
+    return status;
 }

@@ -10,6 +10,8 @@
 #include "io/frames.h"
 #include "io/names.h"
 
+enum { CLIP_RATE = 60 }; /* time codes per second of a clip */
+
 /* --- text ------------------------------------------------------------------------------------- */
 
 static void add_quoted(sn_buffer *out, const char *text) {
@@ -188,6 +190,12 @@ static const char *rule_name(const sinew_target *target) {
     return names[target->combine];
 }
 
+/* A slider's value as the weight of its shape: 0 at rest, 1 where the shape stands. */
+static double shape_weight(const sinew_rig *rig, const sinew_target *shape, double value) {
+    double rest = rig->sliders[shape->slider].rest;
+    return (value - rest) / (shape->at - rest);
+}
+
 static bool add_inbetweens(sn_buffer *out, const sinew_rig *rig, const sinew_target *shape,
                            int count, const int *list) {
     sn_names names = {0};
@@ -201,7 +209,7 @@ static bool add_inbetweens(sn_buffer *out, const sinew_rig *rig, const sinew_tar
             out, "            uniform vector3f[] inbetweens:%s = ", names.names[names.count - 1]);
         add_offsets(out, target, count, list);
         sn_buffer_text(out, " (\n                weight = ");
-        add_number(out, target->at);
+        add_number(out, shape_weight(rig, shape, target->at));
         sn_buffer_text(out, "\n            )\n");
     }
     sn_names_release(&names);
@@ -250,16 +258,58 @@ static void add_shape_list(sn_buffer *out, const sn_names *names, const char *pr
     sn_buffer_char(out, ']');
 }
 
+/* Weights of the shapes in row k of the clip; USD finds the in-betweens itself. */
+static void add_weights(sn_buffer *out, const sinew_rig *rig, const sn_keyed_clip *clip, int k) {
+    const double *weights = clip->weights + (size_t)k * (size_t)rig->slider_count;
+    const double *activations = clip->activations + (size_t)k * (size_t)rig->target_count;
+    const char *before = "[";
+    for (int t = 0; t < rig->target_count; t++) {
+        const sinew_target *target = &rig->targets[t];
+        if (target->kind == SINEW_TARGET_INBETWEEN) continue;
+        sn_buffer_text(out, before);
+        add_number(out, target->kind == SINEW_TARGET_PLAIN
+                            ? shape_weight(rig, target, weights[target->slider])
+                            : activations[t]);
+        before = ", ";
+    }
+    sn_buffer_char(out, ']');
+}
+
+static void add_clip(sn_buffer *out, const sinew_rig *rig, const sn_keyed_clip *clip) {
+    sn_buffer_text(out, "\n        float[] blendShapeWeights.timeSamples = {\n");
+    for (int k = 0; k < clip->time_count; k++) {
+        sn_buffer_text(out, "            ");
+        sn_buffer_number(out, clip->times[k] * CLIP_RATE);
+        sn_buffer_text(out, ": ");
+        add_weights(out, rig, clip, k);
+        sn_buffer_text(out, ",\n");
+    }
+    sn_buffer_text(out, "        }");
+}
+
+static void add_rig_head(sn_buffer *out, const sn_keyed_clip *clip) {
+    sn_buffer_text(out, "#usda 1.0\n(\n    defaultPrim = \"Rig\"\n    upAxis = \"Y\"\n");
+    if (clip) {
+        sn_buffer_text(out, "    startTimeCode = ");
+        sn_buffer_number(out, clip->times[0] * CLIP_RATE);
+        sn_buffer_text(out, "\n    endTimeCode = ");
+        sn_buffer_number(out, clip->times[clip->time_count - 1] * CLIP_RATE);
+        sn_buffer_print(out, "\n    timeCodesPerSecond = %d\n", CLIP_RATE);
+    }
+    sn_buffer_text(out, ")\n\n");
+}
+
 /* Shapes and parts are children of one mesh: `parts` starts with the names of the shapes. */
-static bool add_rig(const sinew_rig *rig, sn_buffer *out, sn_names *shapes, sn_names *parts) {
+static bool add_rig(const sinew_rig *rig, const sn_keyed_clip *clip, sn_buffer *out,
+                    sn_names *shapes, sn_names *parts) {
     const sinew_mesh *mesh = rig->neutral;
     bool good = true;
     for (int t = 0; good && t < rig->target_count; t++)
         if (rig->targets[t].kind != SINEW_TARGET_INBETWEEN)
             good = add_identifier(shapes, rig->targets[t].name) &&
                    add_identifier(parts, shapes->names[shapes->count - 1]);
-    sn_buffer_text(out, "#usda 1.0\n(\n    defaultPrim = \"Rig\"\n    upAxis = \"Y\"\n)\n\n"
-                        "def SkelRoot \"Rig\" (\n");
+    add_rig_head(out, clip);
+    sn_buffer_text(out, "def SkelRoot \"Rig\" (\n");
     add_name(out, "    ", mesh_name(mesh));
     sn_buffer_text(out, ")\n{\n    def Mesh \"Mesh\" (\n"
                         "        prepend apiSchemas = [\"SkelBindingAPI\"]\n    )\n    {\n");
@@ -286,7 +336,9 @@ static bool add_rig(const sinew_rig *rig, sn_buffer *out, sn_names *shapes, sn_n
     add_shape_list(out, shapes, NULL);
     sn_buffer_text(out, "\n        float[] blendShapeWeights = [");
     for (int i = 0; i < shapes->count; i++) sn_buffer_text(out, i ? ", 0" : "0");
-    sn_buffer_text(out, "]\n    }\n}\n");
+    sn_buffer_char(out, ']');
+    if (clip) add_clip(out, rig, clip);
+    sn_buffer_text(out, "\n    }\n}\n");
     return good;
 }
 
@@ -314,10 +366,11 @@ static sinew_status write_mesh(const sinew_mesh *mesh, sn_buffer *out, sinew_err
     return good ? SINEW_OK : sn_no_memory(error);
 }
 
-static sinew_status write_rig(const sinew_rig *rig, sn_buffer *out, sinew_error *error) {
+static sinew_status write_rig(const sinew_rig *rig, const sn_keyed_clip *clip, sn_buffer *out,
+                              sinew_error *error) {
     if (rig->target_count == 0) return write_mesh(rig->neutral, out, error);
     sn_names shapes = {0}, parts = {0};
-    bool good = add_rig(rig, out, &shapes, &parts);
+    bool good = add_rig(rig, clip, out, &shapes, &parts);
     sn_names_release(&shapes);
     sn_names_release(&parts);
     return good ? SINEW_OK : sn_no_memory(error);

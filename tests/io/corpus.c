@@ -144,14 +144,22 @@ static void failed_allocations_leave_rig_folders_readable(void **state) {
     assert_ok(sinew_rig_add_target(rig, "up", 1, vertex, delta, &error));
     assert_ok(sinew_rig_add_region(rig, "tip", 1, vertex, &error));
     const char *folder = temporary("memory_rig");
-    for (int what = 0; what < 3; what++) {
-        const char *path = what == 2 ? temporary("memory_rig.usda") : folder;
+    sinew_curves *curves;
+    assert_ok(sinew_curves_create(1, 2, &curves, &error));
+    assert_ok(sinew_curves_set_name(curves, 0, "up", &error));
+    curves->times[1] = 1;
+    for (int what = 0; what < 5; what++) {
+        const char *path = what == 2   ? temporary("memory_rig.usda")
+                           : what == 3 ? temporary("memory_clip.glb")
+                           : what == 4 ? temporary("memory_clip.usda")
+                                       : folder;
         for (long n = 0;; n++) {
             allowed = n, live = 0;
             sinew_rig *back = NULL;
             sinew_set_allocator(&failing);
-            sinew_status status = what == 1 ? sinew_rig_read(1, &path, &back, &error)
-                                            : sinew_rig_write(path, rig, &error);
+            sinew_status status = what == 1  ? sinew_rig_read(1, &path, &back, &error)
+                                  : what > 2 ? sinew_rig_write_animated(path, rig, curves, &error)
+                                             : sinew_rig_write(path, rig, &error);
             sinew_rig_destroy(back);
             sinew_set_allocator(NULL);
             if (live != 0)
@@ -161,6 +169,7 @@ static void failed_allocations_leave_rig_folders_readable(void **state) {
             if (what == 0) assert_false(sn_file_exists(folder));
         }
     }
+    sinew_curves_destroy(curves);
     sinew_rig_destroy(rig);
 }
 

@@ -9,5 +9,6 @@ int test_tables(void);
 int test_glb(void);
 int test_meshes(void);
 int test_captures(void);
+int test_clips(void);
 int test_corpus(void);
 #endif

@@ -12,6 +12,7 @@ int main(void) {
     failed += test_glb();
     failed += test_meshes();
     failed += test_captures();
+    failed += test_clips();
     failed += test_corpus();
     return failed != 0;
 }
