@@ -110,7 +110,7 @@ static void bench_glb(bench *b) {
     sinew_error error;
     sinew_rig *rig = make_rig(TARGETS);
     sn_buffer file = {0};
-    bench_need(sn_format_glb.write_rig(rig, &file, &error), &error);
+    bench_need(sn_format_glb.write_rig(rig, NULL, &file, &error), &error);
     report_reader(b, &sn_format_glb, read_rig, &file);
     sn_buffer_free(&file);
     sinew_rig_destroy(rig);

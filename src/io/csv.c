@@ -19,6 +19,11 @@ static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
+/* In quotes a cell ends at a quote that is not doubled. */
+static bool cell_ends(const sn_text *text, bool quoted) {
+    return quoted ? *text->at == '"' && text->at[1] != '"' : *text->at == ',';
+}
+
 size_t sn_csv_cell(sn_text *text, const char **cell) {
     skip_blanks(text);
     bool quoted = *text->at == '"';
@@ -27,13 +32,27 @@ size_t sn_csv_cell(sn_text *text, const char **cell) {
         skip_blanks(text);
     }
     const char *first = text->at;
-    while (!sn_text_line_done(text) && *text->at != (quoted ? '"' : ',')) text->at++;
+    while (!sn_text_line_done(text) && !cell_ends(text, quoted))
+        text->at += quoted && *text->at == '"' ? 2 : 1;
     const char *last = text->at;
     while (last > first && is_blank(last[-1])) last--;
     while (!sn_text_line_done(text) && *text->at != ',') text->at++;
     if (*text->at == ',' && text->at < text->end) text->at++;
     *cell = first;
     return (size_t)(last - first);
+}
+
+size_t sn_csv_name(sn_text *text, sn_buffer *name) {
+    skip_blanks(text);
+    bool quoted = *text->at == '"';
+    const char *cell;
+    size_t length = sn_csv_cell(text, &cell);
+    name->size = 0;
+    for (size_t i = 0; i < length; i++) {
+        sn_buffer_char(name, cell[i]);
+        if (quoted && cell[i] == '"') i++; /* the second of the pair */
+    }
+    return name->size;
 }
 
 sinew_status sn_csv_number(sn_text *text, const char *what, bool missing, double *value) {
@@ -70,8 +89,9 @@ sinew_status sn_csv_row_end(sn_text *text) {
 void sn_csv_write(sn_buffer *out, const char *text) {
     bool quotes = *text == '#' || *text == '"' || strchr(text, ',');
     if (quotes) sn_buffer_char(out, '"');
-    for (const char *c = text; *c; c++)
-        /* what would end the cell or the line becomes what looks most like it */
-        sn_buffer_char(out, *c == '\n' || *c == '\r' ? ' ' : *c == '"' && quotes ? '\'' : *c);
+    for (const char *c = text; *c; c++) {
+        if (*c == '"' && quotes) sn_buffer_char(out, '"');
+        sn_buffer_char(out, *c == '\n' || *c == '\r' ? ' ' : *c); /* a line is a row */
+    }
     if (quotes) sn_buffer_char(out, '"');
 }

@@ -10,6 +10,8 @@ bool sn_csv_next_row(sn_text *text);
 bool sn_csv_more(const sn_text *text);
 /* The next cell without blanks and quotes around it, and the comma behind it. */
 size_t sn_csv_cell(sn_text *text, const char **cell);
+/* The same as a name of its own, with doubled quotes made single. Returns its length. */
+size_t sn_csv_name(sn_text *text, sn_buffer *name);
 /* A finite number; with `missing`, an empty or nan cell gives NaN. */
 sinew_status sn_csv_number(sn_text *text, const char *what, bool missing, double *value);
 /* Fails when cells are left, then steps to the next line. */

@@ -31,16 +31,23 @@ void sn_table_free(sn_table *table) {
     sn_free(table->values);
 }
 
+static sinew_status add_name(sn_table *table, sn_text *text, sn_buffer *name) {
+    size_t length = sn_csv_name(text, name);
+    if (name->failed) return sn_no_memory(text->error);
+    if (length == 0) return sn_text_fail(text, "column %d has no name", table->names.count + 2);
+    if (sn_names_find(&table->names, name->bytes, length) >= 0)
+        return sn_text_fail(text, "two columns are named '%.*s'", (int)(length < 40 ? length : 40),
+                            name->bytes);
+    return sn_names_add(&table->names, name->bytes, length) < 0 ? sn_no_memory(text->error)
+                                                                : SINEW_OK;
+}
+
 sinew_status sn_table_read_names(sn_table *table, sn_text *text) {
-    while (sn_csv_more(text)) {
-        const char *cell;
-        size_t length = sn_csv_cell(text, &cell);
-        if (length == 0) return sn_text_fail(text, "column %d has no name", table->names.count + 2);
-        if (sn_names_find(&table->names, cell, length) >= 0)
-            return sn_text_fail(text, "two columns are named '%.*s'",
-                                (int)(length < 40 ? length : 40), cell);
-        if (sn_names_add(&table->names, cell, length) < 0) return sn_no_memory(text->error);
-    }
+    sn_buffer name = {0};
+    sinew_status status = SINEW_OK;
+    while (status == SINEW_OK && sn_csv_more(text)) status = add_name(table, text, &name);
+    sn_buffer_free(&name);
+    SN_TRY(status);
     if (table->names.count == 0) return sn_text_fail(text, "has no columns beside the time");
     sn_text_next_line(text);
     return SINEW_OK;

@@ -21,27 +21,37 @@ static bool recognise(const sn_source *source) {
 }
 
 /* "NAME.x", "NAME.y", "NAME.z" in a row give a marker. */
-static sinew_status read_header(sn_text *text, sn_names *names) {
-    const char *cell;
-    size_t length = sn_csv_cell(text, &cell);
-    if (!sn_text_is(cell, length, "time_s"))
-        return sn_text_fail(text, "the first column of markers must be time_s");
-    while (sn_csv_more(text)) {
-        const char *name = NULL;
-        size_t name_length = 0;
-        for (int axis = 0; axis < 3; axis++) {
-            length = sn_csv_cell(text, &cell);
-            bool good = length > 2 && cell[length - 2] == '.' && cell[length - 1] == "xyz"[axis];
-            if (good && axis == 0) name = cell, name_length = length - 2;
-            if (!good || length - 2 != name_length || memcmp(cell, name, name_length) != 0)
-                return sn_text_fail(text, "column '%.*s': markers stand as NAME.x, NAME.y, NAME.z",
-                                    (int)(length < 40 ? length : 40), cell);
+static sinew_status read_name(sn_text *text, sn_buffer *name, sn_buffer *cell, sn_names *names) {
+    for (int axis = 0; axis < 3; axis++) {
+        size_t length = sn_csv_name(text, cell);
+        bool good =
+            length > 2 && cell->bytes[length - 2] == '.' && cell->bytes[length - 1] == "xyz"[axis];
+        if (good && axis == 0) {
+            name->size = 0;
+            sn_buffer_add(name, cell->bytes, length - 2);
         }
-        if (sn_names_find(names, name, name_length) >= 0)
-            return sn_text_fail(text, "two markers are named '%.*s'",
-                                (int)(name_length < 40 ? name_length : 40), name);
-        if (sn_names_add(names, name, name_length) < 0) return sn_no_memory(text->error);
+        if (name->failed || cell->failed) return sn_no_memory(text->error);
+        if (!good || length - 2 != name->size || memcmp(cell->bytes, name->bytes, name->size) != 0)
+            return sn_text_fail(text, "column '%.*s': markers stand as NAME.x, NAME.y, NAME.z",
+                                (int)(length < 40 ? length : 40), length ? cell->bytes : "");
     }
+    if (sn_names_find(names, name->bytes, name->size) >= 0)
+        return sn_text_fail(text, "two markers are named '%.*s'",
+                            (int)(name->size < 40 ? name->size : 40), name->bytes);
+    return sn_names_add(names, name->bytes, name->size) < 0 ? sn_no_memory(text->error) : SINEW_OK;
+}
+
+static sinew_status read_header(sn_text *text, sn_names *names) {
+    const char *first;
+    size_t length = sn_csv_cell(text, &first);
+    if (!sn_text_is(first, length, "time_s"))
+        return sn_text_fail(text, "the first column of markers must be time_s");
+    sn_buffer name = {0}, cell = {0};
+    sinew_status status = SINEW_OK;
+    while (status == SINEW_OK && sn_csv_more(text)) status = read_name(text, &name, &cell, names);
+    sn_buffer_free(&name);
+    sn_buffer_free(&cell);
+    SN_TRY(status);
     if (names->count == 0) return sn_text_fail(text, "has no markers");
     sn_text_next_line(text);
     return SINEW_OK;
@@ -105,8 +115,11 @@ static sinew_status write_markers(const sinew_markers *markers, sn_buffer *out,
     for (int i = 0; i < markers->marker_count; i++)
         for (int axis = 0; axis < 3; axis++) {
             sn_buffer_char(out, ',');
-            bool quotes = strchr(markers->names[i], ',') != NULL;
-            sn_buffer_print(out, quotes ? "\"%s.%c\"" : "%s.%c", markers->names[i], "xyz"[axis]);
+            sn_buffer column = {0};
+            sn_buffer_print(&column, "%s.%c", markers->names[i], "xyz"[axis]);
+            sn_csv_write(out, column.failed ? "" : column.bytes);
+            out->failed |= column.failed;
+            sn_buffer_free(&column);
         }
     sn_buffer_char(out, '\n');
     for (int t = 0; t < markers->time_count; t++) {

@@ -120,38 +120,46 @@ static sinew_status read_place(sn_text *text, const sinew_mesh *mesh, int *verte
     return sn_csv_row_end(text);
 }
 
-static sinew_status read_places(sn_text *text, const sinew_mesh *mesh, sn_names *names,
+static bool is_header(sn_text line) {
+    const char *cell;
+    sn_csv_cell(&line, &cell);
+    size_t length = sn_csv_cell(&line, &cell);
+    return sn_text_is(cell, length, "vertex") || sn_text_is(cell, length, "triangle");
+}
+
+typedef struct place_list {
+    sn_names names;
+    sn_buffer name; /* of the line */
+    size_t vertex_capacity, triangle_capacity, weight_capacity;
+} place_list;
+
+static sinew_status add_place(sn_text *text, const sinew_mesh *mesh, place_list *list,
+                              sinew_marker_map *map) {
+    size_t length = sn_csv_name(text, &list->name);
+    const char *name = list->name.bytes;
+    if (list->name.failed) return sn_no_memory(text->error);
+    if (length == 0) return sn_text_fail(text, "a marker has no name");
+    if (sn_names_find(&list->names, name, length) >= 0)
+        return sn_text_fail(text, "two markers are named '%.*s'", (int)(length < 40 ? length : 40),
+                            name);
+    int i = list->names.count;
+    if (sn_names_add(&list->names, name, length) < 0 ||
+        !SN_RESERVE(map->vertices, list->vertex_capacity, i + 1) ||
+        !SN_RESERVE(map->triangles, list->triangle_capacity, i + 1) ||
+        !SN_RESERVE(map->barycentric, list->weight_capacity, 3 * ((size_t)i + 1)))
+        return sn_no_memory(text->error);
+    return read_place(text, mesh, &map->vertices[i], &map->triangles[i],
+                      map->barycentric + 3 * (size_t)i);
+}
+
+static sinew_status read_places(sn_text *text, const sinew_mesh *mesh, place_list *list,
                                 sinew_marker_map *map) {
-    size_t vertex_capacity = 0, triangle_capacity = 0, weight_capacity = 0;
-    for (bool first = true; sn_csv_next_row(text); first = false) {
-        const char *cell;
-        sn_text line = *text;
-        size_t length = sn_csv_cell(text, &cell);
-        if (first) {
-            const char *second;
-            size_t second_length = sn_csv_cell(&line, &second);
-            second_length = sn_csv_cell(&line, &second);
-            if (sn_text_is(second, second_length, "vertex") ||
-                sn_text_is(second, second_length, "triangle")) {
-                sn_text_next_line(text);
-                continue;
-            }
-        }
-        if (length == 0) return sn_text_fail(text, "a marker has no name");
-        if (sn_names_find(names, cell, length) >= 0)
-            return sn_text_fail(text, "two markers are named '%.*s'",
-                                (int)(length < 40 ? length : 40), cell);
-        int i = names->count;
-        if (sn_names_add(names, cell, length) < 0 ||
-            !SN_RESERVE(map->vertices, vertex_capacity, i + 1) ||
-            !SN_RESERVE(map->triangles, triangle_capacity, i + 1) ||
-            !SN_RESERVE(map->barycentric, weight_capacity, 3 * ((size_t)i + 1)))
-            return sn_no_memory(text->error);
-        SN_TRY(read_place(text, mesh, &map->vertices[i], &map->triangles[i],
-                          map->barycentric + 3 * (size_t)i));
-    }
-    if (names->count == 0) return sn_text_fail(text, "places no markers");
-    return SINEW_OK;
+    for (bool first = true; sn_csv_next_row(text); first = false)
+        if (first && is_header(*text))
+            sn_text_next_line(text);
+        else
+            SN_TRY(add_place(text, mesh, list, map));
+    return list->names.count == 0 ? sn_text_fail(text, "places no markers") : SINEW_OK;
 }
 
 sinew_status sn_marker_map_parse(const sn_source *source, const sinew_mesh *mesh,
@@ -160,15 +168,16 @@ sinew_status sn_marker_map_parse(const sn_source *source, const sinew_mesh *mesh
     sinew_marker_map *made = SN_NEW0(sinew_marker_map, 1);
     if (!made) return sn_no_memory(error);
     sn_text text = sn_text_open(source, error);
-    sn_names names = {0};
-    sinew_status status = read_places(&text, mesh, &names, made);
+    place_list list = {0};
+    sinew_status status = read_places(&text, mesh, &list, made);
+    sn_buffer_free(&list.name);
     if (status != SINEW_OK) {
-        sn_names_release(&names);
+        sn_names_release(&list.names);
         sinew_marker_map_destroy(made);
         return status;
     }
-    made->count = names.count;
-    made->names = sn_names_take(&names);
+    made->count = list.names.count;
+    made->names = sn_names_take(&list.names);
     *map = made;
     return SINEW_OK;
 }

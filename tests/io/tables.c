@@ -171,6 +171,37 @@ static void vertex_maps_regions_and_marker_places_are_read(void **state) {
     sinew_rig_destroy(rig);
 }
 
+static void csv_keeps_any_name(void **state) {
+    (void)state;
+    static const char *const names[] = {"a,b",       "\"x\"", "#y", "it's \"so\", is it",
+                                        "plain\"\"", "#'",    "#\""};
+    enum { COUNT = sizeof names / sizeof *names };
+    sinew_error error;
+    sinew_curves *curves, *curves_back;
+    sinew_markers *markers, *markers_back;
+    assert_ok(sinew_curves_create(COUNT, 1, &curves, &error));
+    assert_ok(sinew_markers_create(COUNT, 1, &markers, &error));
+    for (int i = 0; i < COUNT; i++) {
+        assert_ok(sinew_curves_set_name(curves, i, names[i], &error));
+        assert_ok(sinew_markers_set_name(markers, i, names[i], &error));
+        curves->values[i] = i;
+        markers->positions[3 * i] = i;
+    }
+    assert_ok(sinew_curves_write(temporary("names.csv"), curves, &error));
+    assert_ok(sinew_curves_read(temporary("names.csv"), &curves_back, &error));
+    assert_ok(sinew_markers_write(temporary("marker_names.csv"), markers, &error));
+    assert_ok(sinew_markers_read(temporary("marker_names.csv"), &markers_back, &error));
+    for (int i = 0; i < COUNT; i++) {
+        assert_string_equal(curves_back->names[i], names[i]);
+        assert_string_equal(markers_back->names[i], names[i]);
+        assert_true(curves_back->values[i] == i && markers_back->positions[3 * i] == i);
+    }
+    sinew_curves_destroy(curves);
+    sinew_curves_destroy(curves_back);
+    sinew_markers_destroy(markers);
+    sinew_markers_destroy(markers_back);
+}
+
 int test_tables(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(curves_come_back_with_their_names),
@@ -178,6 +209,7 @@ int test_tables(void) {
         cmocka_unit_test(live_link_takes_are_recognised),
         cmocka_unit_test(markers_keep_gaps_units_and_axes),
         cmocka_unit_test(vertex_maps_regions_and_marker_places_are_read),
+        cmocka_unit_test(csv_keeps_any_name),
     };
     return cmocka_run_group_tests_name("tables", tests, NULL, NULL);
 }
