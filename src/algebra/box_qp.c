@@ -3,25 +3,21 @@
 #include <math.h>
 #include <string.h>
 
+#include "algebra/block_solver.h"
 #include "algebra/dense.h"
 #include "algebra/vector.h"
 #include "base/memory.h"
 
-/* The kept factor is used while at most this many variables differ from its own free set. */
-enum { MOST_CHANGES = 40, INNER_ITERATIONS = 60 };
-static const double INNER_TOLERANCE = 1e-11;
 static const double SUFFICIENT_DECREASE = 1e-4;
 
 struct sn_box_qp {
     int size;
     double *H;        /* with the ridge */
     double *diagonal; /* positive */
-    double *factor;   /* Cholesky of the block of H of `factored` */
-    int *factored;    /* variables of the factor, increasing; factored_count of them */
-    int factored_count;
-    bool *in_factor, *is_free;
-    double *gradient, *direction, *step, *product, *trial;
-    double *r, *z, *p, *packed; /* of the inner iteration */
+    sn_block_solver *blocks;
+    bool *is_free;
+    int *free_list;
+    double *gradient, *direction, *step, *product, *trial, *packed;
 };
 
 sinew_status sn_box_qp_create(int size, sn_box_qp **qp, sinew_error *error) {
@@ -32,14 +28,12 @@ sinew_status sn_box_qp_create(int size, sn_box_qp **qp, sinew_error *error) {
     size_t n = (size_t)size;
     made->size = size;
     made->H = SN_NEW0(double, n *n);
-    made->factor = SN_NEW(double, n *n);
-    made->factored = SN_NEW(int, n);
-    made->in_factor = SN_NEW0(bool, n);
     made->is_free = SN_NEW0(bool, n);
-    bool complete = made->H && made->factor && made->factored && made->in_factor && made->is_free;
+    made->free_list = SN_NEW0(int, n);
+    bool complete = made->H && made->is_free && made->free_list &&
+                    sn_block_solver_create(size, &made->blocks, NULL) == SINEW_OK;
     double **vectors[] = {&made->diagonal, &made->gradient, &made->direction, &made->step,
-                          &made->product,  &made->trial,    &made->r,         &made->z,
-                          &made->p,        &made->packed};
+                          &made->product,  &made->trial,    &made->packed};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         *vectors[i] = SN_NEW0(double, n);
         complete = complete && *vectors[i];
@@ -54,10 +48,10 @@ sinew_status sn_box_qp_create(int size, sn_box_qp **qp, sinew_error *error) {
 
 void sn_box_qp_destroy(sn_box_qp *qp) {
     if (!qp) return;
-    void *blocks[] = {qp->H,       qp->diagonal, qp->factor,    qp->factored, qp->in_factor,
-                      qp->is_free, qp->gradient, qp->direction, qp->step,     qp->product,
-                      qp->trial,   qp->r,        qp->z,         qp->p,        qp->packed};
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) sn_free(blocks[i]);
+    sn_block_solver_destroy(qp->blocks);
+    void *owned[] = {qp->H,         qp->diagonal, qp->is_free, qp->free_list, qp->gradient,
+                     qp->direction, qp->step,     qp->product, qp->trial,     qp->packed};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) sn_free(owned[i]);
     sn_free(qp);
 }
 
@@ -81,7 +75,7 @@ sinew_status sn_box_qp_set_matrix(sn_box_qp *qp, const double *H, sinew_error *e
         qp->H[i * (n + 1)] += ridge;
         qp->diagonal[i] = qp->H[i * (n + 1)];
     }
-    qp->factored_count = -1;
+    sn_block_solver_set_matrix(qp->blocks, qp->H);
     return SINEW_OK;
 }
 
@@ -93,82 +87,18 @@ static inline double bound(const double *bounds, int i, double otherwise) {
     return bounds ? bounds[i] : otherwise;
 }
 
-/* Factors the block of the free variables. */
-static sinew_status factor_free_block(sn_box_qp *qp, sinew_error *error) {
-    size_t n = (size_t)qp->size;
-    int count = 0;
-    for (int i = 0; i < qp->size; i++) {
-        qp->in_factor[i] = qp->is_free[i];
-        if (qp->is_free[i]) qp->factored[count++] = i;
-    }
-    size_t m = (size_t)count;
-    for (size_t c = 0; c < m; c++) {
-        const double *column = qp->H + n * (size_t)qp->factored[c];
-        for (size_t r = c; r < m; r++) qp->factor[r + m * c] = column[qp->factored[r]];
-    }
-    qp->factored_count = -1;
-    sinew_status status = sn_dense_cholesky(count, qp->factor, error);
-    if (status == SINEW_OK) qp->factored_count = count;
-    return status;
-}
-
-/* z = P r: the kept factor on the variables it knows, the diagonal on the others. Both sides are
- * cut to the free variables, which keeps it symmetric positive definite. */
-static void precondition(sn_box_qp *qp, const double *r, double *z) {
-    for (int k = 0; k < qp->factored_count; k++) {
-        int i = qp->factored[k];
-        qp->packed[k] = qp->is_free[i] ? r[i] : 0;
-    }
-    sn_dense_cholesky_solve(qp->factored_count, qp->factor, 1, qp->packed);
-    for (int i = 0; i < qp->size; i++) z[i] = qp->is_free[i] ? r[i] / qp->diagonal[i] : 0;
-    for (int k = 0; k < qp->factored_count; k++) {
-        int i = qp->factored[k];
-        if (qp->is_free[i]) z[i] = qp->packed[k];
-    }
-}
-
-/* H_FF d = -gradient_F with the kept factor as preconditioner. False: not within the limit. */
-static bool inner_solve(sn_box_qp *qp) {
-    size_t n = (size_t)qp->size;
-    double *d = qp->direction, *r = qp->r, *z = qp->z, *p = qp->p, *q = qp->product;
-    for (size_t i = 0; i < n; i++) {
-        d[i] = 0;
-        r[i] = qp->is_free[i] ? -qp->gradient[i] : 0;
-    }
-    double first = sn_vector_norm(n, r), rz = 0;
-    if (first == 0) return true;
-    for (int k = 0; k < INNER_ITERATIONS; k++) {
-        precondition(qp, r, z);
-        double rz_new = sn_vector_dot(n, r, z);
-        if (!(rz_new > 0)) return false;
-        if (k == 0)
-            memcpy(p, z, n * sizeof *p);
-        else
-            sn_vector_xpay(n, z, rz_new / rz, p);
-        rz = rz_new;
-        sn_dense_apply(SN_AS_IS, qp->size, qp->size, 1, qp->H, p, 0, q);
-        for (size_t i = 0; i < n; i++)
-            if (!qp->is_free[i]) q[i] = 0;
-        double curvature = sn_vector_dot(n, p, q);
-        if (!(curvature > 0)) return false;
-        sn_vector_axpy(n, rz / curvature, p, d);
-        sn_vector_axpy(n, -rz / curvature, q, r);
-        if (sn_vector_norm(n, r) <= INNER_TOLERANCE * first) return true;
-    }
-    return false;
-}
-
 /* The Newton direction on the free variables, zero elsewhere. */
-static sinew_status newton_direction(sn_box_qp *qp, sn_box_qp_info *info, sinew_error *error) {
-    int changes = 0;
-    for (int i = 0; i < qp->size; i++) changes += qp->is_free[i] != qp->in_factor[i];
-    if (qp->factored_count >= 0 && changes <= MOST_CHANGES && inner_solve(qp)) return SINEW_OK;
-    SN_TRY(factor_free_block(qp, error));
-    info->factorizations++;
-    for (int k = 0; k < qp->factored_count; k++) qp->packed[k] = -qp->gradient[qp->factored[k]];
-    sn_dense_cholesky_solve(qp->factored_count, qp->factor, 1, qp->packed);
+static sinew_status newton_direction(sn_box_qp *qp, sinew_error *error) {
+    int count = 0;
+    for (int i = 0; i < qp->size; i++)
+        if (qp->is_free[i]) {
+            qp->packed[count] = -qp->gradient[i];
+            qp->free_list[count++] = i;
+        }
+    if (!sn_block_solve(qp->blocks, count, qp->free_list, qp->packed))
+        return sn_fail(error, SINEW_BAD_INPUT, "a quadratic is not convex");
     memset(qp->direction, 0, (size_t)qp->size * sizeof(double));
-    for (int k = 0; k < qp->factored_count; k++) qp->direction[qp->factored[k]] = qp->packed[k];
+    for (int k = 0; k < count; k++) qp->direction[qp->free_list[k]] = qp->packed[k];
     return SINEW_OK;
 }
 
@@ -269,7 +199,9 @@ sinew_status sn_box_qp_solve(sn_box_qp *qp, const double *g, const double *lower
         if (reached) return SINEW_OK;
         if (info->iterations >= limit) break;
         if (sn_cancelled(options->monitor)) return SINEW_CANCELLED;
-        SN_TRY(newton_direction(qp, info, error));
+        int before = sn_block_solver_factorizations(qp->blocks);
+        SN_TRY(newton_direction(qp, error));
+        info->factorizations += sn_block_solver_factorizations(qp->blocks) - before;
         /* variables at a bound that the direction leaves inwards or that sit within reach of it
          * move onto it */
         for (int i = 0; i < qp->size; i++)

@@ -2,9 +2,9 @@
  * symmetric, positive semidefinite; and bounded least squares on top of it.
  *
  * Based on: Bertsekas 1982, projected Newton with an epsilon-active set.
- * We differ in: a factor of the free block is kept across iterations and calls. While few variables
- * enter or leave, the Newton system is solved by conjugate gradients preconditioned with it, which
- * takes about as many products as variables changed: a warm start needs no factorization at all.
+ * We differ in: a factor of the free block is kept across iterations and calls; while few variables
+ * enter or leave, the Newton system is solved through it (algebra/block_solver.h): a warm start
+ * needs no factorization at all.
  *
  * A ridge of SN_BOX_QP_RIDGE times the mean diagonal is added to H, so that singular problems have
  * one answer, the one of about least length. Each step lowers the objective, so no active set comes

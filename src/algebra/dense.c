@@ -12,6 +12,7 @@
  * depend on the shape of C alone. */
 enum {
     TILE = 192,
+    PANEL = 128,
     SKINNY_TILE = 512,
     APPLY_BLOCK = 2048,
     THREADED_FLOPS = 2000000,
@@ -40,9 +41,13 @@ enum {
 
 void sn_dense_triangle_solve(sn_transpose op, int size, const double *L, int count, double *b) {
     if (size == 0 || count == 0) return;
+    CBLAS_TRANSPOSE transpose = op == SN_AS_IS ? CblasNoTrans : CblasTrans;
     sn_library_threads saved = sn_library_threads_cap();
-    cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, op == SN_AS_IS ? CblasNoTrans : CblasTrans,
-                CblasNonUnit, size, count, 1, L, size, b, size);
+    if (count == 1)
+        cblas_dtrsv(CblasColMajor, CblasLower, transpose, CblasNonUnit, size, L, size, b, 1);
+    else
+        cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, transpose, CblasNonUnit, size, count, 1,
+                    L, size, b, size);
     sn_library_threads_restore(saved);
 }
 

@@ -77,10 +77,49 @@ void NAME(gram)(int rows, int columns, REAL alpha, const REAL *A, REAL beta, REA
     sn_library_threads_restore(saved);
 }
 
+/* By panels of PANEL columns: the diagonal tile, the rows below it, and what remains, tile by tile.
+ * Returns LAPACK's info. */
+static int NAME(factor_panels)(int size, REAL *A) {
+    size_t n = (size_t)size;
+    for (int j = 0; j < size; j += PANEL) {
+        int width = size - j < PANEL ? size - j : PANEL, below = j + width;
+        REAL *diagonal = A + (size_t)j * (n + 1);
+        int info = LAPACK(potrf_work)(LAPACK_COL_MAJOR, 'L', width, diagonal, size);
+        if (info) return info > 0 ? j + info : info;
+        int tiles = (size - below + PANEL - 1) / PANEL;
+        int threads =
+            (double)(size - below) * (size - below) * width > THREADED_FLOPS ? sn_threads() : 1;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+        for (int tile = 0; tile < tiles; tile++) {
+            int i = below + tile * PANEL, height = size - i < PANEL ? size - i : PANEL;
+            BLAS(trsm, CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, height,
+                 width, 1, diagonal, size, A + (size_t)i + n * (size_t)j, size);
+        }
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+        for (int tile = 0; tile < tiles * tiles; tile++) {
+            int i = below + tile % tiles * PANEL, k = below + tile / tiles * PANEL;
+            if (i < k) continue;
+            int height = size - i < PANEL ? size - i : PANEL;
+            int across = size - k < PANEL ? size - k : PANEL;
+            const REAL *left = A + (size_t)i + n * (size_t)j,
+                       *right = A + (size_t)k + n * (size_t)j;
+            REAL *target = A + (size_t)i + n * (size_t)k;
+            if (i == k)
+                BLAS(syrk, CblasColMajor, CblasLower, CblasNoTrans, across, width, -1, left, size,
+                     1, target, size);
+            else
+                BLAS(gemm, CblasColMajor, CblasNoTrans, CblasTrans, height, across, width, -1, left,
+                     size, right, size, 1, target, size);
+        }
+    }
+    return 0;
+}
+
 sinew_status NAME(cholesky)(int size, REAL *A, sinew_error *error) {
     if (size == 0) return SINEW_OK;
     sn_library_threads saved = sn_library_threads_cap();
-    int info = LAPACK(potrf_work)(LAPACK_COL_MAJOR, 'L', size, A, size);
+    int info = size > 3 * PANEL ? NAME(factor_panels)(size, A)
+                                : LAPACK(potrf_work)(LAPACK_COL_MAJOR, 'L', size, A, size);
     sn_library_threads_restore(saved);
     /* OpenBLAS lets NaN pass: it ends up on the diagonal of its row */
     for (int i = 0; i < size && info == 0; i++)

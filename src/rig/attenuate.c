@@ -21,18 +21,19 @@
 #include "base/status.h"
 #include "rig/lock_state.h"
 
-/* Motion of the held coordinates from their lock pose at the activations, times the root of their
- * strength. */
+/* Motions of held vertices become those from their lock pose, times the root of their strength. */
+static void weigh(const sn_held *held, int first, int count, double *motion) {
+    const double *strengths = held->strengths + 3 * (size_t)first;
+    const double *reference = held->reference + 3 * (size_t)first;
+    for (int i = 0; i < 3 * count; i++) motion[i] = sqrt(strengths[i]) * (motion[i] - reference[i]);
+}
+
 static void measure_motion(const sinew_locks *locks, const double *activations, double *motion) {
-    const sn_held *held = &locks->held;
-    for (int i = 0; i < held->count; i++) {
-        double *m = motion + 3 * (size_t)i;
-        sn_vertex_motion(locks->space, held->vertices[i], activations, m);
-        for (size_t c = 0; c < 3; c++) {
-            size_t at = 3 * (size_t)i + c;
-            m[c] = sqrt(held->strengths[at]) * (m[c] - held->reference[at]);
-        }
-    }
+    const sn_row_blocks *rows = &locks->held.rows;
+#pragma omp parallel for num_threads(sn_row_blocks_threads(rows)) schedule(static)
+    for (int b = 0; b < rows->block_count; b++)
+        sn_row_block_motion(rows, b, activations, motion + (size_t)b * SN_BLOCK_ROWS);
+    weigh(&locks->held, 0, locks->held.count, motion);
 }
 
 double sn_locks_rms(const sinew_locks *locks, const double *motion) {
@@ -41,20 +42,49 @@ double sn_locks_rms(const sinew_locks *locks, const double *motion) {
     return locks->held.coordinates > 0 ? sqrt(sum / locks->held.coordinates) : 0;
 }
 
-/* g = alpha S^T H soft(m1), the pull of what exceeds the dead zone. */
-static void excess_gradient(const sinew_locks *locks, const double *motion, double *gradient) {
-    const sn_held *held = &locks->held;
+/* m1, g = alpha S^T H soft(m1), the pull of what exceeds the dead zone, and S^T H m1: block by
+ * block, so that the rows are read once. */
+static void pull_of_motion(sinew_locks *locks) {
+    const sn_row_blocks *rows = &locks->held.rows;
     double zone = locks->options.dead_zone * locks->space->diagonal;
-    memset(gradient, 0, sizeof(double) * (size_t)locks->space->rig->target_count);
-    for (int i = 0; i < held->count; i++) {
-        double force[3];
-        for (size_t c = 0; c < 3; c++) {
-            size_t at = 3 * (size_t)i + c;
-            double root = sqrt(held->strengths[at]), size = fabs(motion[at]), edge = zone * root;
-            force[c] = size > edge ? locks->alpha * root * copysign(size - edge, motion[at]) : 0;
+#pragma omp parallel for num_threads(sn_row_blocks_threads(rows)) schedule(static)
+    for (int b = 0; b < rows->block_count; b++) {
+        int first = b * SN_BLOCK_VERTICES, count = sn_row_block_vertices(rows, b);
+        const double *strengths = locks->held.strengths + 3 * (size_t)first;
+        double *motion = locks->asked_motion + 3 * (size_t)first;
+        double excess[SN_BLOCK_ROWS] = {0}, whole[SN_BLOCK_ROWS] = {0};
+        sn_row_block_motion(rows, b, locks->activations, motion);
+        weigh(&locks->held, first, count, motion);
+        for (int i = 0; i < 3 * count; i++) {
+            double root = sqrt(strengths[i]), size = fabs(motion[i]), edge = zone * root;
+            excess[i] = size > edge ? locks->alpha * root * copysign(size - edge, motion[i]) : 0;
+            whole[i] = root * motion[i];
         }
-        sn_vertex_pull(locks->space, held->vertices[i], force, gradient);
+        sn_row_block_pull(rows, b, excess, whole, locks->excess_pulls, locks->motion_pulls);
     }
+    int targets = locks->space->rig->target_count;
+    sn_row_blocks_sum(rows, locks->excess_pulls, targets, locks->gradient);
+    sn_row_blocks_sum(rows, locks->motion_pulls, targets, locks->pull);
+}
+
+/* Is the locked motion at most the asked one, by what is known without measuring it? The solution
+ * of a linear rig, for which no change at all was allowed too, has
+ *
+ *   da^T A da + ridge |da|^2 <= -g^T da,   and A = P + alpha Q >= alpha Q,   so that
+ *   |m2|^2 - |m1|^2 = 2 da^T S^T H m1 + da^T Q da
+ *                  <= 2 da^T S^T H m1 - (g^T da + ridge |da|^2) / alpha. */
+static bool surely_no_worse(const sinew_locks *locks, double ridge, const double *asked,
+                            const double *given) {
+    const sinew_slider_space *space = locks->space;
+    if (!space->aligned) return false;
+    double along = 0, gain = 0, size = 0;
+    for (int k = 0; k < space->rig->target_count; k++) {
+        double da = given[k] - asked[k];
+        along += 2 * da * locks->pull[k];
+        gain += da * locks->gradient[k] + ridge * da * da;
+        size += fabs(da * locks->pull[k]);
+    }
+    return along - gain / locks->alpha <= -1e-9 * size;
 }
 
 /* Within the dead zone a coordinate may trade its slack for another's: pull back along the change
@@ -82,11 +112,11 @@ static void never_worse(sinew_locks *locks, const double *asked, double *given) 
 }
 
 sn_slider_solution sn_locks_solve(sinew_locks *locks, const double *asked, const double *lower,
-                                  const double *upper, const bool *fixed, double *given) {
+                                  const double *upper, const bool *fixed, bool measured,
+                                  double *given) {
     size_t sliders = (size_t)locks->space->rig->slider_count;
     sn_activations(locks->space->plan, asked, locks->activations, NULL);
-    measure_motion(locks, locks->activations, locks->asked_motion);
-    excess_gradient(locks, locks->asked_motion, locks->gradient);
+    pull_of_motion(locks);
     bool any = false;
     for (int k = 0; k < locks->space->rig->target_count; k++) any |= locks->gradient[k] != 0;
     sn_slider_solution solution = {.converged = true};
@@ -108,9 +138,13 @@ sn_slider_solution sn_locks_solve(sinew_locks *locks, const double *asked, const
                                  .tolerance = locks->options.tolerance,
                                  .iteration_limit = locks->options.iteration_limit};
     solution = sn_slider_solve(locks->work, &problem, locks->solution);
-    sn_activations(locks->space->plan, locks->solution, locks->activations, NULL);
-    measure_motion(locks, locks->activations, locks->given_motion);
-    never_worse(locks, asked, locks->solution);
+    bool sure = solution.converged && problem.few == 0 &&
+                surely_no_worse(locks, problem.ridge, asked, locks->solution);
+    if (measured || !sure) {
+        sn_activations(locks->space->plan, locks->solution, locks->activations, NULL);
+        measure_motion(locks, locks->activations, locks->given_motion);
+        never_worse(locks, asked, locks->solution);
+    }
     memmove(given, locks->solution, sizeof(double) * sliders);
     return solution;
 }
@@ -194,9 +228,9 @@ sinew_status sinew_locks_apply(sinew_locks *locks, const double *from, const dou
         locks->lower[i] = fmin(asked[i], rig->sliders[i].minimum);
         locks->upper[i] = fmax(asked[i], rig->sliders[i].maximum);
     }
-    sn_slider_solution solution =
-        sn_locks_solve(locks, asked, options->bounded ? locks->lower : NULL,
-                       options->bounded ? locks->upper : NULL, locks->fixed, locks->solution);
+    sn_slider_solution solution = sn_locks_solve(
+        locks, asked, options->bounded ? locks->lower : NULL,
+        options->bounded ? locks->upper : NULL, locks->fixed, info != NULL, locks->solution);
     if (info) describe(locks, from, asked, locks->solution, &solution, info);
     memcpy(given, locks->solution, sizeof(double) * (size_t)rig->slider_count);
     return solution.converged ? SINEW_OK

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/threads.h"
 #include "rig/lock_state.h"
 
 sinew_lock_options sinew_lock_options_default(void) {
@@ -65,6 +66,7 @@ static void free_held(sn_held *held) {
     sn_free(held->vertices);
     sn_free(held->strengths);
     sn_free(held->reference);
+    sn_row_blocks_free(&held->rows);
     *held = (sn_held){0};
 }
 
@@ -165,7 +167,9 @@ static void update_matrix(sinew_locks *locks) {
     if (locks->alpha > SINEW_LOCK_ALPHA_LIMIT) locks->alpha = SINEW_LOCK_ALPHA_LIMIT;
     const double *gram = locks->space->gram, *held_gram = locks->held_gram;
     double *matrix = locks->matrix, factor = locks->alpha - 1;
-    for (size_t i = 0; i < m * m; i++) matrix[i] = gram[i] + factor * held_gram[i];
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+    for (size_t j = 0; j < m; j++)
+        for (size_t i = j * m; i < j * m + m; i++) matrix[i] = gram[i] + factor * held_gram[i];
     locks->version++;
     sn_slider_problem problem = {.matrix = locks->matrix,
                                  .version = locks->version,
@@ -174,25 +178,40 @@ static void update_matrix(sinew_locks *locks) {
     if (held > 0) sn_slider_prepare(locks->work, &problem);
 }
 
+static void free_held_scratch(sinew_locks *locks) {
+    sn_free(locks->asked_motion);
+    sn_free(locks->given_motion);
+    sn_free(locks->excess_pulls);
+    sn_free(locks->motion_pulls);
+}
+
 /* After any change of the locks. On failure nothing has changed. */
 static sinew_status refresh(sinew_locks *locks, sinew_error *error) {
     sn_held held;
     SN_TRY(unite(locks, &held, error));
     double *asked = SN_NEW(double, 3 * (size_t)held.count);
     double *given = SN_NEW(double, 3 * (size_t)held.count);
-    sinew_status status =
-        asked && given ? update_held_gram(locks, &held, error) : sn_no_memory(error);
+    sinew_status status = asked && given ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK)
+        status = sn_row_blocks_create(locks->space, held.count, held.vertices, &held.rows, error);
+    size_t columns = held.rows.block_count > 0 ? held.rows.start[held.rows.block_count] : 0;
+    double *excess = SN_NEW(double, columns), *motion = SN_NEW(double, columns);
+    if (status == SINEW_OK && (!excess || !motion)) status = sn_no_memory(error);
+    if (status == SINEW_OK) status = update_held_gram(locks, &held, error);
     if (status != SINEW_OK) {
         sn_free(asked);
         sn_free(given);
+        sn_free(excess);
+        sn_free(motion);
         free_held(&held);
         return status;
     }
-    sn_free(locks->asked_motion);
-    sn_free(locks->given_motion);
+    free_held_scratch(locks);
     free_held(&locks->held);
     locks->asked_motion = asked;
     locks->given_motion = given;
+    locks->excess_pulls = excess;
+    locks->motion_pulls = motion;
     locks->held = held;
     sn_corrective_destroy(locks->corrective);
     locks->corrective = NULL;
@@ -218,14 +237,15 @@ sinew_status sinew_locks_create(const sinew_slider_space *space, const sinew_loc
     made->matrix = SN_NEW0(double, m *m);
     made->activations = SN_NEW0(double, m);
     made->gradient = SN_NEW0(double, m);
+    made->pull = SN_NEW0(double, m);
     made->scratch = SN_NEW0(double, m);
     made->lower = SN_NEW0(double, s);
     made->upper = SN_NEW0(double, s);
     made->solution = SN_NEW0(double, s);
     made->fixed = SN_NEW0(bool, s);
     sinew_status status = made->held_gram && made->matrix && made->activations && made->gradient &&
-                                  made->scratch && made->lower && made->upper && made->solution &&
-                                  made->fixed
+                                  made->pull && made->scratch && made->lower && made->upper &&
+                                  made->solution && made->fixed
                               ? SINEW_OK
                               : sn_no_memory(error);
     if (status == SINEW_OK) status = sn_row_pack_create(space, &made->pack, error);
@@ -251,13 +271,13 @@ void sinew_locks_destroy(sinew_locks *locks) {
     sn_corrective_destroy(locks->corrective);
     sn_free(locks->activations);
     sn_free(locks->gradient);
+    sn_free(locks->pull);
     sn_free(locks->scratch);
     sn_free(locks->lower);
     sn_free(locks->upper);
     sn_free(locks->solution);
     sn_free(locks->fixed);
-    sn_free(locks->asked_motion);
-    sn_free(locks->given_motion);
+    free_held_scratch(locks);
     sn_free(locks);
 }
 

@@ -52,8 +52,9 @@ sinew_status sinew_locks_filter(sinew_locks *locks, const sinew_curves *curves, 
         }
         const double *asked = curves->values + (size_t)t * (size_t)rig->slider_count;
         double *given = made->values + (size_t)t * (size_t)rig->slider_count;
-        sn_slider_solution solution = sn_locks_solve(locks, asked, bounded ? locks->lower : NULL,
-                                                     bounded ? locks->upper : NULL, keep, given);
+        sn_slider_solution solution =
+            sn_locks_solve(locks, asked, bounded ? locks->lower : NULL,
+                           bounded ? locks->upper : NULL, keep, true, given);
         sums.not_converged += !solution.converged;
         double before = sn_locks_rms(locks, locks->asked_motion);
         double after = sn_locks_rms(locks, locks->given_motion);

@@ -3,6 +3,7 @@
 #define SN_RIG_LOCK_STATE_H
 
 #include "rig/corrective.h"
+#include "rig/row_blocks.h"
 #include "rig/slider_solve.h"
 #include "rig/slider_space.h"
 #include "sinew/lock.h"
@@ -23,6 +24,7 @@ typedef struct sn_held {
     int *vertices;
     double *strengths, *reference; /* 3 per vertex */
     double coordinates;            /* sum of the strengths */
+    sn_row_blocks rows;
 } sn_held;
 
 struct sinew_locks {
@@ -43,15 +45,19 @@ struct sinew_locks {
 
     /* scratch of an edit */
     double *activations, *gradient, *scratch; /* target_count each */
+    double *pull;                             /* target_count: S^T H m1 */
+    double *excess_pulls, *motion_pulls;      /* one per column of the held rows */
     double *lower, *upper, *solution;         /* slider_count each */
     bool *fixed;                              /* slider_count */
     double *asked_motion, *given_motion;      /* 3 per held vertex, weighted by root of strength */
 };
 
-/* One solve between given limits; `fixed` sliders keep their value. Not through `from`. */
+/* One solve between given limits; `fixed` sliders keep their value. Not through `from`. Leaves
+ * asked_motion, and given_motion when `measured`. */
 sn_slider_solution sn_locks_solve(sinew_locks *locks, const double *asked, const double *lower,
-                                  const double *upper, const bool *fixed, double *given);
-/* RMS of the motion of the held coordinates from their lock pose, as left by sn_locks_solve. */
+                                  const double *upper, const bool *fixed, bool measured,
+                                  double *given);
+/* RMS of the motion of the held coordinates from their lock pose. */
 double sn_locks_rms(const sinew_locks *locks, const double *motion);
 
 #endif

@@ -10,8 +10,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "algebra/block_solver.h"
 #include "algebra/box_qp.h"
 #include "algebra/dense.h"
+#include "algebra/vector.h"
 #include "base/memory.h"
 #include "base/status.h"
 
@@ -20,6 +22,7 @@ struct sn_slider_work {
     long version;             /* of the problem that hessian and factor belong to; -1: none */
     bool factored, boxed;     /* the factor, and the box solver's matrix, are those of hessian */
     double *hessian, *factor; /* slider_count squared */
+    sn_block_solver *blocks;
     sn_box_qp *box;
 
     double *activations, *start, *target_gradient, *target_scratch; /* target_count */
@@ -31,11 +34,10 @@ struct sn_slider_work {
     int fixed_count; /* of kept_list, whose columns are there; -1: none */
     signed char *sign;
 
-    /* of guess_limits: where each slider stands, kept from solve to solve */
+    /* of pivot_limits: where each slider stands, kept from solve to solve */
     signed char *place, *place_next;
-    double *pivot_weights, *pivot_slopes, *pivot_packed;
-    int *free_list, *packed_list; /* packed_list: whose block `factor` holds the factor of */
-    int packed_count;             /* -1: none */
+    double *pivot_weights, *pivot_slopes, *pivot_change, *pivot_packed;
+    int *free_list;
 };
 
 enum { FREE, AT_LOWER, AT_UPPER };
@@ -44,6 +46,8 @@ enum { FREE, AT_LOWER, AT_UPPER };
  * rounding allows no more. */
 #define BOX_TOLERANCE 1e-8
 #define BOX_GOOD      1e-5
+/* A slider that the L1 term leaves within this of where it was asked to be has not responded. */
+#define HOME 1e-12
 
 /* Up to so many fixed sliders go through the factor of all; beyond, they are cut out. */
 enum { FEW_FIXED = 16, PIVOT_ROUNDS = 40 };
@@ -78,17 +82,17 @@ sinew_status sn_slider_work_create(const sinew_slider_space *space, sn_slider_wo
     made->place_next = SN_NEW0(signed char, s);
     made->pivot_weights = SN_NEW0(double, s);
     made->pivot_slopes = SN_NEW0(double, s);
+    made->pivot_change = SN_NEW0(double, s);
     made->pivot_packed = SN_NEW0(double, s);
     made->free_list = SN_NEW0(int, s);
-    made->packed_list = SN_NEW0(int, s);
-    made->packed_count = -1;
     bool all = made->hessian && made->factor && made->activations && made->start &&
                made->target_gradient && made->target_scratch && made->derivatives &&
                made->gradient && made->step && made->trial && made->lower && made->upper &&
                made->columns && made->small && made->fixed_list && made->kept_list && made->held &&
                made->sign && made->place && made->place_next && made->pivot_weights &&
-               made->pivot_slopes && made->pivot_packed && made->free_list && made->packed_list;
+               made->pivot_slopes && made->pivot_change && made->pivot_packed && made->free_list;
     sinew_status status = all ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) status = sn_block_solver_create((int)s, &made->blocks, error);
     if (status == SINEW_OK) status = sn_box_qp_create((int)s, &made->box, error);
     if (status != SINEW_OK) {
         sn_slider_work_destroy(made);
@@ -102,6 +106,7 @@ void sn_slider_work_destroy(sn_slider_work *work) {
     if (!work) return;
     sn_free(work->hessian);
     sn_free(work->factor);
+    sn_block_solver_destroy(work->blocks);
     sn_box_qp_destroy(work->box);
     sn_free(work->activations);
     sn_free(work->start);
@@ -123,9 +128,9 @@ void sn_slider_work_destroy(sn_slider_work *work) {
     sn_free(work->place_next);
     sn_free(work->pivot_weights);
     sn_free(work->pivot_slopes);
+    sn_free(work->pivot_change);
     sn_free(work->pivot_packed);
     sn_free(work->free_list);
-    sn_free(work->packed_list);
     sn_free(work);
 }
 
@@ -140,7 +145,7 @@ static void build_hessian(sn_slider_work *work, const sn_slider_problem *problem
     for (size_t i = 0; i < s; i++) work->hessian[i * s + i] += problem->ridge;
     work->factored = false;
     work->boxed = false;
-    work->packed_count = -1;
+    sn_block_solver_set_matrix(work->blocks, work->hessian);
 }
 
 /* The factor of H. A singular H (sliders that move nothing, targets that are there twice) gets a
@@ -163,7 +168,6 @@ static void factor(sn_slider_work *work) {
         if (clear) break;
     }
     work->factored = true;
-    work->packed_count = -1;
     work->fixed_count = -1;
 }
 
@@ -220,67 +224,90 @@ static void step_limits(sn_slider_work *work, const sn_slider_problem *problem,
     }
 }
 
-/* The factor of the block of the free sliders, kept while they are the same, as along a drag. */
-static bool factor_block(sn_slider_work *work, int count) {
-    size_t s = (size_t)work->space->rig->slider_count;
-    if (work->packed_count == count &&
-        memcmp(work->packed_list, work->free_list, sizeof(int) * (size_t)count) == 0)
-        return true;
-    for (int k = 0; k < count; k++) {
-        const double *column = work->hessian + (size_t)work->free_list[k] * s;
-        for (int l = k; l < count; l++)
-            work->factor[(size_t)k * (size_t)count + (size_t)l] = column[work->free_list[l]];
+/* r += H change, column by column while few sliders change. */
+static void add_slopes(const sn_slider_work *work, const double *change, double *r) {
+    size_t s = (size_t)work->space->rig->slider_count, count = 0;
+    for (size_t i = 0; i < s; i++) count += change[i] != 0;
+    if (count > s / 8) {
+        sn_dense_apply(SN_TRANSPOSED, (int)s, (int)s, 1, work->hessian, change, 1, r);
+        return;
     }
-    work->packed_count = -1;
-    if (sn_dense_cholesky(count, work->factor, NULL) != SINEW_OK) return false;
-    memcpy(work->packed_list, work->free_list, sizeof(int) * (size_t)count);
-    work->packed_count = count;
-    return true;
+    for (size_t i = 0; i < s; i++)
+        if (change[i] != 0) sn_vector_axpy(s, change[i], work->hessian + i * s, r);
+}
+
+/* Where a slider belongs, seen from its place, its weight and the slope there. */
+static signed char better_place(const sn_slider_work *work, int i, double x, double slope,
+                                double least) {
+    double low = work->lower[i], high = work->upper[i];
+    switch (work->place[i]) {
+    case FREE:
+        return x < low ? AT_LOWER : x > high ? AT_UPPER : FREE;
+    case AT_LOWER:
+        return slope < -least && low < high ? FREE : AT_LOWER;
+    default:
+        return slope > least && low < high ? FREE : AT_UPPER;
+    }
+}
+
+/* How far from a solution, in weights: max |x - clamp(x - slope / H_ii)|. */
+static double distance_to_solution(const sn_slider_work *work, const double *x, const double *r) {
+    size_t s = (size_t)work->space->rig->slider_count;
+    double worst = 0;
+    for (size_t i = 0; i < s; i++) {
+        double own = work->hessian[i * s + i];
+        double to = own > 0 ? x[i] - r[i] / own : x[i];
+        worst = fmax(worst, fabs(x[i] - fmin(fmax(to, work->lower[i]), work->upper[i])));
+        if (!isfinite(x[i])) return INFINITY;
+    }
+    return worst;
 }
 
 /* Which limits hold, by block principal pivoting (Kim and Park 2011): solve for the free sliders,
  * send those beyond a limit to it, free those that a limit holds against their will, all at once;
- * one at a time when that does not help. A handful of small factorizations from anywhere, one or
- * two when the last answer was near. The point found, exact when it ends, is where the projected
- * Newton starts, which has the last word. Uses the room of `factor`. */
-static void guess_limits(sn_slider_work *work, const double *linear) {
+ * one at a time when that does not help. From the places of the last answer it takes one or two
+ * rounds, whose blocks differ by few sliders. Slopes r = H x - linear are kept up with every move.
+ * True: `step` is the solution. False: it is the best point seen. */
+static bool pivot_limits(sn_slider_work *work, const double *linear) {
     int s = work->space->rig->slider_count, best = s + 1, patience = 3;
-    double *x = work->pivot_weights, *r = work->pivot_slopes, unit = 0;
-    for (int i = 0; i < s; i++) unit = fmax(unit, fabs(linear[i]));
-    work->factored = false;
+    double *x = work->pivot_weights, *r = work->pivot_slopes, *change = work->pivot_change,
+           unit = 0;
+    for (int i = 0; i < s; i++) {
+        unit = fmax(unit, fabs(linear[i]));
+        if (work->lower[i] == work->upper[i]) work->place[i] = AT_LOWER;
+        if (work->place[i] == AT_LOWER && !isfinite(work->lower[i])) work->place[i] = FREE;
+        if (work->place[i] == AT_UPPER && !isfinite(work->upper[i])) work->place[i] = FREE;
+        x[i] = 0;
+        r[i] = -linear[i];
+    }
     for (int round = 0; round < PIVOT_ROUNDS; round++) {
-        int free_count = 0;
+        int free_count = 0, wrong = 0, last = -1;
         for (int i = 0; i < s; i++) {
-            if (work->lower[i] == work->upper[i]) work->place[i] = AT_LOWER;
-            if (work->place[i] == AT_LOWER && !isfinite(work->lower[i])) work->place[i] = FREE;
-            if (work->place[i] == AT_UPPER && !isfinite(work->upper[i])) work->place[i] = FREE;
-            x[i] = work->place[i] == AT_LOWER   ? work->lower[i]
-                   : work->place[i] == AT_UPPER ? work->upper[i]
-                                                : 0;
-            if (work->place[i] == FREE) work->free_list[free_count++] = i;
+            double to = work->place[i] == AT_LOWER   ? work->lower[i]
+                        : work->place[i] == AT_UPPER ? work->upper[i]
+                                                     : x[i];
+            change[i] = to - x[i];
+            x[i] = to;
         }
-        sn_dense_apply(SN_AS_IS, s, s, 1, work->hessian, x, 0, r);
-        for (int k = 0; k < free_count; k++)
-            work->pivot_packed[k] = linear[work->free_list[k]] - r[work->free_list[k]];
-        if (!factor_block(work, free_count)) return;
-        sn_dense_cholesky_solve(free_count, work->factor, 1, work->pivot_packed);
-        for (int k = 0; k < free_count; k++) x[work->free_list[k]] = work->pivot_packed[k];
-        sn_dense_apply(SN_AS_IS, s, s, 1, work->hessian, x, 0, r);
-        int wrong = 0, last = -1;
+        add_slopes(work, change, r);
         for (int i = 0; i < s; i++) {
-            double slope = r[i] - linear[i];
-            signed char to = work->place[i];
-            if (to == FREE && x[i] < work->lower[i]) to = AT_LOWER;
-            if (to == FREE && x[i] > work->upper[i]) to = AT_UPPER;
-            if (to == AT_LOWER && slope < -1e-12 * unit && work->lower[i] < work->upper[i])
-                to = work->place[i] == AT_LOWER ? FREE : to;
-            if (to == AT_UPPER && slope > 1e-12 * unit && work->lower[i] < work->upper[i])
-                to = work->place[i] == AT_UPPER ? FREE : to;
-            work->place_next[i] = to;
-            if (to != work->place[i]) {
-                wrong++;
-                last = i;
-            }
+            change[i] = 0;
+            if (work->place[i] != FREE) continue;
+            work->pivot_packed[free_count] = -r[i];
+            work->free_list[free_count++] = i;
+        }
+        if (!sn_block_solve(work->blocks, free_count, work->free_list, work->pivot_packed)) break;
+        for (int k = 0; k < free_count; k++) {
+            int i = work->free_list[k];
+            change[i] = work->pivot_packed[k];
+            x[i] += change[i];
+        }
+        add_slopes(work, change, r);
+        for (int i = 0; i < s; i++) {
+            work->place_next[i] = better_place(work, i, x[i], r[i], 1e-12 * unit);
+            if (work->place_next[i] == work->place[i]) continue;
+            wrong++;
+            last = i;
         }
         if (wrong < best) {
             best = wrong;
@@ -289,19 +316,23 @@ static void guess_limits(sn_slider_work *work, const double *linear) {
         } else {
             patience--;
         }
-        if (wrong == 0) return;
+        if (wrong == 0)
+            return distance_to_solution(work, x, r) <=
+                   BOX_TOLERANCE * (1 + sn_vector_max((size_t)s, x));
         if (patience > 0)
             memcpy(work->place, work->place_next, (size_t)s);
         else
             work->place[last] = work->place_next[last];
     }
+    return false;
 }
 
+/* The projected Newton method has the last word where pivoting does not end. */
 static bool solve_box(sn_slider_work *work, const double *linear) {
+    if (pivot_limits(work, linear)) return true;
     if (!work->boxed && sn_box_qp_set_matrix(work->box, work->hessian, NULL) != SINEW_OK)
         return false;
     work->boxed = true;
-    guess_limits(work, linear);
     const sn_box_qp_options options = {.tolerance = BOX_TOLERANCE, .warm = true};
     sn_box_qp_info info;
     sinew_status status = sn_box_qp_solve(work->box, linear, work->lower, work->upper, &options,
@@ -323,12 +354,16 @@ static bool solve_few(sn_slider_work *work, const sn_slider_problem *problem, do
         step_limits(work, problem, weights, true);
         for (int i = 0; i < s; i++) work->trial[i] = -work->gradient[i] - price * work->sign[i];
         good = solve_box(work, work->trial);
+        for (int i = 0; i < s; i++) { /* rounding is no response */
+            double home = problem->base[i] - weights[i];
+            if (fabs(work->step[i] - home) <= HOME) work->step[i] = home;
+        }
         sn_dense_apply(SN_AS_IS, s, s, 1, work->hessian, work->step, 0, work->trial);
         int flips = 0;
         for (int i = 0; i < s; i++) {
             if (problem->fixed && problem->fixed[i]) continue;
             double slope = work->trial[i] + work->gradient[i];
-            bool home = weights[i] + work->step[i] == problem->base[i];
+            bool home = work->step[i] == problem->base[i] - weights[i];
             if (home && work->sign[i] * slope > price * (1 + 1e-9)) {
                 work->sign[i] = (signed char)-work->sign[i];
                 flips++;

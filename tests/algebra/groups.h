@@ -6,6 +6,7 @@ int test_dense(void);
 int test_pcg(void);
 int test_low_rank(void);
 int test_eigen(void);
+int test_block_solver(void);
 int test_box_qp(void);
 int test_no_memory(void);
 #endif

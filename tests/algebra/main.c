@@ -9,6 +9,7 @@ int main(void) {
     failed += test_pcg();
     failed += test_low_rank();
     failed += test_eigen();
+    failed += test_block_solver();
     failed += test_box_qp();
     failed += test_no_memory();
     return failed != 0;

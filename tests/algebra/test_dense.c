@@ -1,5 +1,7 @@
 #include "matrices.h"
 
+#include <string.h>
+
 #include "algebra/dense.h"
 #include "algebra/vector.h"
 #include "base/threads.h"
@@ -229,12 +231,43 @@ static void blocked_sums_have_the_same_bits_for_any_threads(void **state) {
     free(a), free(b);
 }
 
+/* Larger than a panel, so that tiles meet. */
+static void large_factors_rebuild_the_matrix_with_the_same_bits_for_any_threads(void **state) {
+    (void)state;
+    sinew_error error;
+    enum { N = 500, BROKEN = 301 };
+    size_t all = (size_t)N * N;
+    double *B = test_random_vector(all, 21), *A = calloc(all, sizeof *A);
+    double *L = calloc(all, sizeof *L), *again = calloc(all, sizeof *again);
+    sn_dense_gram(N, N, 1, B, 0, A);
+    for (size_t i = 0; i < N; i++) A[i * (N + 1)] += 1;
+    memcpy(L, A, all * sizeof *A);
+    memcpy(again, A, all * sizeof *A);
+    sinew_set_threads(1);
+    assert_ok(sn_dense_cholesky(N, L, &error));
+    sinew_set_threads(3);
+    assert_ok(sn_dense_cholesky(N, again, &error));
+    sinew_set_threads(0);
+    assert_memory_equal(L, again, all * sizeof *L);
+    for (size_t i = 0; i < N; i += 7)
+        for (size_t j = 0; j <= i; j += 3) {
+            double sum = 0;
+            for (size_t k = 0; k <= j; k++) sum += L[i + N * k] * L[j + N * k];
+            assert_close(sum, A[i + N * j], 1e-9);
+        }
+    A[BROKEN * (N + 1)] = -1;
+    assert_int_equal(sn_dense_cholesky(N, A, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "301"));
+    free(A), free(B), free(L), free(again);
+}
+
 int test_dense(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_agree_with_loops),
         cmocka_unit_test(apply_and_gram_agree_with_loops),
         cmocka_unit_test(products_have_the_same_bits_for_any_threads),
         cmocka_unit_test(solvers_leave_small_residuals),
+        cmocka_unit_test(large_factors_rebuild_the_matrix_with_the_same_bits_for_any_threads),
         cmocka_unit_test(bad_matrices_are_named_by_column),
         cmocka_unit_test(least_squares_is_optimal_and_of_least_norm),
         cmocka_unit_test(eigenvectors_diagonalise),
