@@ -163,13 +163,31 @@ double sn_hessian_multiply(const sn_system *system, const sn_linearization *lin,
     return product + sn_contacts_multiply(lin, p, y);
 }
 
-void sn_hessian_diagonal(const sn_system *system, const sn_linearization *lin, float *blocks) {
-    memset(blocks, 0, 6 * (size_t)system->free_count * sizeof *blocks);
-    sn_springs_diagonal(system, lin->spring, blocks);
-    sn_volumes_diagonal(system, lin->tet, blocks);
-    for (int v = 0; v < system->free_count; v++) {
-        float *block = blocks + 6 * (size_t)v;
-        block[0] += lin->stiffness[v], block[3] += lin->stiffness[v], block[5] += lin->stiffness[v];
+void sn_hessian_diagonal(const sn_system *system, const sn_linearization *lin, float *blocks,
+                         sn_scratch *scratch) {
+    float *windows = (float *)scratch->window;
+#pragma omp parallel num_threads(sn_system_threads(system))
+    {
+#pragma omp for schedule(dynamic)
+        for (int c = 0; c < SN_CHUNKS; c++) {
+            float *window = windows + SN_BLOCK_PAD * system->window_start[c];
+            size_t size = system->window_start[c + 1] - system->window_start[c];
+            memset(window, 0, SN_BLOCK_PAD * size * sizeof *window);
+            sn_springs_diagonal(system, lin->spring, c, window);
+            sn_volumes_diagonal(system, lin->tet, c, window);
+        }
+#pragma omp for schedule(static)
+        for (int v = 0; v < system->free_count; v++) {
+            float *block = blocks + 6 * (size_t)v, k = lin->stiffness[v];
+            block[0] = block[3] = block[5] = k, block[1] = block[2] = block[4] = 0;
+            for (int c = 0; c < SN_CHUNKS; c++) {
+                int low = system->window_low[c];
+                if (v < low || v >= system->window_high[c]) continue;
+                const float *from =
+                    windows + SN_BLOCK_PAD * (system->window_start[c] + (size_t)(v - low));
+                for (int e = 0; e < 6; e++) block[e] += from[e];
+            }
+        }
     }
     sn_contacts_diagonal(lin, blocks);
 }

@@ -94,7 +94,8 @@ void sn_linearize(const sn_system *system, const sn_load *load, const double *x,
 double sn_hessian_multiply(const sn_system *system, const sn_linearization *lin, const float *p,
                            float *y, sn_scratch *scratch);
 /* Diagonal 3x3 blocks: xx xy xz yy yz zz per free vertex. */
-void sn_hessian_diagonal(const sn_system *system, const sn_linearization *lin, float *blocks);
+void sn_hessian_diagonal(const sn_system *system, const sn_linearization *lin, float *blocks,
+                         sn_scratch *scratch);
 
 /* The pattern of the Hessian over free vertices (3 rows each, lower triangle), and its values. */
 sinew_status sn_hessian_pattern(const sn_system *system, sn_sparse **matrix, sinew_error *error);
@@ -109,14 +110,16 @@ static inline double *sn_hessian_entry(const sn_system *system, sn_sparse *matri
     return matrix->value + at;
 }
 
-/* Parts, called per chunk by energy.c. Windows begin at the chunk's first vertex. */
+/* Parts, called per chunk by energy.c. Windows begin at the chunk's first vertex; those of diagonal
+ * blocks have SN_BLOCK_PAD floats a vertex. */
+enum { SN_BLOCK_PAD = 8 };
 double sn_springs_energy(const sn_system *system, const double *rest, int chunk, const double *x,
                          double *window);
 void sn_springs_linearize(const sn_system *system, const double *rest, int chunk, const double *x,
                           double negative, float *table);
 void sn_springs_multiply(const sn_system *system, const float *table, int chunk, const float *p,
                          float *window);
-void sn_springs_diagonal(const sn_system *system, const float *table, float *blocks);
+void sn_springs_diagonal(const sn_system *system, const float *table, int chunk, float *window);
 void sn_springs_assemble(const sn_system *system, const double *rest, const double *x,
                          double negative, sn_sparse *matrix);
 
@@ -126,7 +129,7 @@ void sn_volumes_linearize(const sn_system *system, const double *volume, int chu
                           double negative, float *table);
 void sn_volumes_multiply(const sn_system *system, const float *table, int chunk, const float *p,
                          float *window);
-void sn_volumes_diagonal(const sn_system *system, const float *table, float *blocks);
+void sn_volumes_diagonal(const sn_system *system, const float *table, int chunk, float *window);
 void sn_volumes_assemble(const sn_system *system, const double *volume, const double *x,
                          double negative, sn_sparse *matrix);
 

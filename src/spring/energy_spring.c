@@ -94,17 +94,19 @@ void sn_springs_multiply(const sn_system *system, const float *table, int chunk,
     }
 }
 
-static void add_diagonal(float *block, const float *q) {
+static inline void add_diagonal(float *block, const float *q) {
     block[0] += q[3] + q[0] * q[0], block[1] += q[0] * q[1], block[2] += q[0] * q[2];
     block[3] += q[3] + q[1] * q[1], block[4] += q[1] * q[2], block[5] += q[3] + q[2] * q[2];
 }
 
-void sn_springs_diagonal(const sn_system *system, const float *table, float *blocks) {
-    for (int i = 0; i < system->free_count; i++)
+void sn_springs_diagonal(const sn_system *system, const float *table, int chunk, float *window) {
+    int low = system->window_low[chunk];
+    for (int i = system->chunk_row[chunk]; i < system->chunk_row[chunk + 1]; i++)
         for (int s = system->row_start[i]; s < system->row_start[i + 1]; s++) {
             const float *q = table + 4 * (size_t)s;
-            add_diagonal(blocks + 6 * (size_t)i, q);
-            if (s < system->row_split[i]) add_diagonal(blocks + 6 * (size_t)system->other[s], q);
+            add_diagonal(window + SN_BLOCK_PAD * (size_t)(i - low), q);
+            if (s < system->row_split[i])
+                add_diagonal(window + SN_BLOCK_PAD * (size_t)(system->other[s] - low), q);
         }
 }
 

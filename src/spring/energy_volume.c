@@ -96,8 +96,9 @@ void sn_volumes_multiply(const sn_system *system, const float *table, int chunk,
     }
 }
 
-void sn_volumes_diagonal(const sn_system *system, const float *table, float *blocks) {
-    for (int t = 0; t < system->tet_count; t++) {
+void sn_volumes_diagonal(const sn_system *system, const float *table, int chunk, float *window) {
+    int low = system->window_low[chunk];
+    for (int t = system->chunk_tet[chunk]; t < system->chunk_tet[chunk + 1]; t++) {
         const sn_f4 *entry = (const sn_f4 *)(table + 12 * (size_t)t);
         sn_f4 g[4] = {{0},
                       sn_f4_cross(entry[1], entry[2]),
@@ -108,7 +109,7 @@ void sn_volumes_diagonal(const sn_system *system, const float *table, float *blo
         for (int a = 0; a < 4; a++) {
             int v = system->tet[4 * (size_t)t + a];
             if (v >= system->free_count) continue;
-            float *block = blocks + 6 * (size_t)v;
+            float *block = window + SN_BLOCK_PAD * (size_t)(v - low);
             block[0] += w * g[a][0] * g[a][0], block[1] += w * g[a][0] * g[a][1];
             block[2] += w * g[a][0] * g[a][2], block[3] += w * g[a][1] * g[a][1];
             block[4] += w * g[a][1] * g[a][2], block[5] += w * g[a][2] * g[a][2];

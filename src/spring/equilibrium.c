@@ -181,7 +181,7 @@ static bool direction_by_cg(sn_solver *solver, const sn_equilibrium_options *opt
     const sn_system *system = solver->system;
     size_t n = SN_PAD * (size_t)system->free_count;
     sn_linearize(system, &solver->load, x, negative, &solver->lin);
-    sn_preconditioning_update(system, &solver->lin, x, solver->preconditioning);
+    sn_preconditioning_update(system, &solver->lin, x, &solver->scratch, solver->preconditioning);
     double largest = 0;
     for (size_t k = 0; k < n; k++) largest = fmax(largest, fabs(forces[k]));
     for (size_t k = 0; k < n; k++) solver->rhs[k] = (float)(-forces[k] / largest);
@@ -195,7 +195,6 @@ static bool direction_by_cg(sn_solver *solver, const sn_equilibrium_options *opt
     sn_pcg_solve_f32(solver->pcg, &pcg, apply_hessian, apply_preconditioner, solver, solver->rhs,
                      solver->direction, &result);
     info->inner_iterations += result.iterations;
-    sn_preconditioning_learn(solver->preconditioning, result.iterations);
     for (size_t k = 0; k < n; k++) solver->step[k] = largest * (double)solver->direction[k];
     return !result.negative_curvature;
 }

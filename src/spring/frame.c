@@ -200,7 +200,6 @@ static void choose_start(const sinew_spring *spring, sinew_spring_state *state,
 static void forget(sinew_spring_state *state) {
     state->history_count = 0, state->history_index = -2;
     state->tame = false;
-    sn_preconditioning_reset(state->solver->preconditioning);
 }
 
 static void remember(const sinew_spring *spring, sinew_spring_state *state, int index) {

@@ -11,18 +11,18 @@
 enum {
     CLUSTERS = 64,
     VERTICES_PER_CLUSTER = 24, /* fewer clusters on small networks */
-    PARTS = 8,                 /* fixed parts of a restriction */
+    PARTS = 8,                 /* fixed parts of a sum over vertices */
+    PART_STRIDE = 3 * SN_PAD,  /* most floats per cluster and part: a 3x3 matrix */
     BUILD_PARTS = 4,           /* fixed parts of the coarse matrix */
-    REBUILD_AGE = 8,           /* Newton steps a coarse matrix is kept */
     MODES = 6,
-    STRIDE = 8 /* floats per mode block, for aligned rows */
+    TERM_VERTICES = 4 /* most vertices of one term of the energy */
 };
 /* Shift of a Laplacian that nothing holds, relative to the mean stiffness. */
 static const double FLOATING_SHIFT = 1e-5;
-static const float COARSE_SHIFT = 1e-5f; /* relative to the mean diagonal */
+static const double COARSE_SHIFT = 1e-5; /* relative to the mean diagonal */
 static const float BLOCK_SHIFT = 1e-3f;  /* relative to the trace */
 
-/* ---- the constant part ---- */
+/* ---- the Laplacian ---- */
 
 /* A scalar stand-in for the volume term: w g_a . g_b / 3 between corners a and b in the neutral.
  * Halves the conjugate-gradient steps of volumetric networks. */
@@ -56,6 +56,7 @@ static sinew_status factor_laplacian(const sn_system *system, const sn_network *
     for (int i = 0; i < n && ok; i++) {
         ok = sn_triplets_add(&triplets, i, i, shift);
         for (int s = system->row_start[i]; s < system->row_start[i + 1] && ok; s++) {
+            if (network->kind[system->spring[s]] == SINEW_SPRING_BENDING_KIND) continue;
             double k = system->stiffness[s];
             ok = sn_triplets_add(&triplets, i, i, k);
             if (ok && s < system->row_split[i])
@@ -74,24 +75,203 @@ static sinew_status factor_laplacian(const sn_system *system, const sn_network *
     return status;
 }
 
+/* ---- the coarse matrix ---- */
+
+/* One term of the energy at rest has the Hessian g g^T, g a direction at each of its vertices. */
+typedef struct term {
+    int count;
+    int vertex[TERM_VERTICES];
+    sn_vec3 direction[TERM_VERTICES];
+} term;
+
+/* E += (W^T g)(W^T g)^T, lower blocks: the term's motion in every mode of the clusters at its
+ * vertices. Mode (t, r) of a cluster with weight w moves a vertex by w (t + r x l), l its lever. */
+static void add_term(const sn_clusters *clusters, const float *neutral, const double *centres,
+                     const term *t, double *matrix) {
+    enum { MOST = TERM_VERTICES * SN_CLUSTERS_PER_VERTEX };
+    int touched[MOST], count = 0;
+    double motion[MOST][MODES];
+    for (int a = 0; a < t->count; a++)
+        for (int k = 0; k < SN_CLUSTERS_PER_VERTEX; k++) {
+            size_t at = SN_CLUSTERS_PER_VERTEX * (size_t)t->vertex[a] + (size_t)k;
+            double w = (double)clusters->weight[at];
+            if (w == 0) continue;
+            int c = clusters->cluster[at], slot = 0;
+            while (slot < count && touched[slot] != c) slot++;
+            if (slot == count) {
+                touched[count++] = c;
+                memset(motion[slot], 0, sizeof motion[slot]);
+            }
+            const float *x = neutral + SN_PAD * (size_t)t->vertex[a];
+            sn_vec3 lever =
+                sn_sub(sn_v3((double)x[0], (double)x[1], (double)x[2]), sn_at(centres, c));
+            sn_vec3 force = sn_scale(w, t->direction[a]), torque = sn_cross(lever, force);
+            double *m = motion[slot];
+            m[0] += force.x, m[1] += force.y, m[2] += force.z;
+            m[3] += torque.x, m[4] += torque.y, m[5] += torque.z;
+        }
+    size_t size = MODES * (size_t)clusters->count;
+    for (int a = 0; a < count; a++)
+        for (int b = 0; b < count; b++) {
+            if (touched[b] > touched[a]) continue;
+            double *block = matrix + MODES * (size_t)touched[a] + size * MODES * (size_t)touched[b];
+            for (int column = 0; column < MODES; column++)
+                for (int row = 0; row < MODES; row++)
+                    block[size * (size_t)column + (size_t)row] +=
+                        motion[a][row] * motion[b][column];
+        }
+}
+
+static sn_vec3 neutral_at(const float *neutral, int vertex) {
+    const float *x = neutral + SN_PAD * (size_t)vertex;
+    return sn_v3((double)x[0], (double)x[1], (double)x[2]);
+}
+
+static void add_springs(const sn_system *system, const sn_network *network,
+                        const sn_preconditioner *made, const double *centres, int chunk,
+                        double *matrix) {
+    for (int i = system->chunk_row[chunk]; i < system->chunk_row[chunk + 1]; i++)
+        for (int s = system->row_start[i]; s < system->row_start[i + 1]; s++) {
+            bool both = s < system->row_split[i];
+            sn_vec3 d = sn_sub(sn_at(network->neutral, system->order[i]),
+                               sn_at(network->neutral, system->order[system->other[s]]));
+            double length = sn_length(d);
+            if (!(length > 0)) continue;
+            sn_vec3 q = sn_scale(sqrt(system->stiffness[s]) / length, d);
+            term t = {both ? 2 : 1, {i, system->other[s]}, {q, sn_scale(-1, q)}};
+            add_term(&made->clusters, made->neutral, centres, &t, matrix);
+        }
+}
+
+static void add_tets(const sn_system *system, const sn_network *network,
+                     const sn_preconditioner *made, const double *centres, int chunk,
+                     double *matrix) {
+    for (int e = system->chunk_tet[chunk]; e < system->chunk_tet[chunk + 1]; e++) {
+        const int *v = system->tet + 4 * (size_t)e;
+        sn_vec3 x[4], g[4];
+        for (int a = 0; a < 4; a++) x[a] = sn_at(network->neutral, system->order[v[a]]);
+        double scale = sqrt(system->tet_weight[e]) / 6;
+        sn_vec3 e1 = sn_sub(x[1], x[0]), e2 = sn_sub(x[2], x[0]), e3 = sn_sub(x[3], x[0]);
+        g[1] = sn_cross(e2, e3), g[2] = sn_cross(e3, e1), g[3] = sn_cross(e1, e2);
+        g[0] = sn_scale(-1, sn_add(g[1], sn_add(g[2], g[3])));
+        term t = {0};
+        for (int a = 0; a < 4; a++)
+            if (v[a] < system->free_count)
+                t.vertex[t.count] = v[a], t.direction[t.count++] = sn_scale(scale, g[a]);
+        add_term(&made->clusters, made->neutral, centres, &t, matrix);
+    }
+}
+
+/* The pull on each mode: translations share it, rotations by their levers. */
+static void add_pull(const sn_system *system, const sn_preconditioner *made, const double *centres,
+                     double pull, double *matrix) {
+    size_t size = MODES * (size_t)made->clusters.count;
+    for (int v = 0; v < system->free_count; v++)
+        for (int k = 0; k < SN_CLUSTERS_PER_VERTEX; k++) {
+            size_t at = SN_CLUSTERS_PER_VERTEX * (size_t)v + (size_t)k;
+            int c = made->clusters.cluster[at];
+            double share = (double)made->clusters.weight[at];
+            sn_vec3 l = sn_sub(neutral_at(made->neutral, v), sn_at(centres, c));
+            double squared = sn_dot(l, l), lever[3] = {l.x, l.y, l.z};
+            double *diagonal = matrix + (size + 1) * MODES * (size_t)c;
+            for (size_t d = 0; d < 3; d++) {
+                diagonal[(size + 1) * d] += pull * share * share;
+                diagonal[(size + 1) * (3 + d)] +=
+                    pull * share * share * (squared - lever[d] * lever[d]);
+            }
+        }
+}
+
+/* E^-1 at the neutral, to single precision. False: no memory. */
+static bool build_coarse(const sn_system *system, const sn_network *network, double pull,
+                         sn_preconditioner *made) {
+    const sn_clusters *clusters = &made->clusters;
+    int m = MODES * clusters->count;
+    size_t size = (size_t)m * (size_t)m;
+    made->coarse = sn_alloc_aligned(size, sizeof(float));
+    double *centres = SN_NEW0(double, 3 * (size_t)clusters->count);
+    double *parts = SN_NEW0(double, BUILD_PARTS *size);
+    bool ok = made->coarse && centres && parts;
+    if (ok) {
+        for (int v = 0; v < system->free_count; v++)
+            for (int k = 0; k < SN_CLUSTERS_PER_VERTEX; k++) {
+                size_t at = SN_CLUSTERS_PER_VERTEX * (size_t)v + (size_t)k;
+                int c = clusters->cluster[at];
+                sn_put(centres, c,
+                       sn_add_scaled(sn_at(centres, c), (double)clusters->weight[at],
+                                     neutral_at(made->neutral, v)));
+            }
+        for (int c = 0; c < 3 * clusters->count; c++) centres[c] /= made->mass[c / 3];
+#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
+        for (int p = 0; p < BUILD_PARTS; p++)
+            for (int k = 0; k < SN_CHUNKS / BUILD_PARTS; k++) {
+                int chunk = p * (SN_CHUNKS / BUILD_PARTS) + k;
+                double *part = parts + (size_t)p * size;
+                add_springs(system, network, made, centres, chunk, part);
+                add_tets(system, network, made, centres, chunk, part);
+            }
+        for (int p = 1; p < BUILD_PARTS; p++)
+            for (size_t e = 0; e < size; e++) parts[e] += parts[(size_t)p * size + e];
+        add_pull(system, made, centres, pull, parts);
+        double trace = 0;
+        for (int r = 0; r < m; r++) trace += parts[(size_t)r * ((size_t)m + 1)];
+        for (int r = 0; r < m; r++) parts[(size_t)r * ((size_t)m + 1)] += COARSE_SHIFT * trace / m;
+        double *inverse = parts + size;
+        memset(inverse, 0, size * sizeof *inverse);
+        for (int r = 0; r < m; r++) inverse[(size_t)r * ((size_t)m + 1)] = 1;
+        /* a network without stiffness has no coarse motions worth correcting */
+        if (sn_dense_cholesky(m, parts, NULL) == SINEW_OK)
+            sn_dense_cholesky_solve(m, parts, m, inverse);
+        else
+            memset(inverse, 0, size * sizeof *inverse);
+        for (size_t e = 0; e < size; e++) made->coarse[e] = (float)inverse[e];
+    }
+    sn_free(centres), sn_free(parts);
+    return ok;
+}
+
+/* ---- the constant part ---- */
+
+static sinew_status build(const sn_system *system, const sn_network *network, double pull,
+                          sn_preconditioner *made, sinew_error *error) {
+    size_t n = (size_t)system->free_count;
+    if (n > 0) SN_TRY(factor_laplacian(system, network, pull, &made->laplacian, error));
+    double *lengths = SN_NEW(double, system->spring_count);
+    made->neutral = sn_alloc_aligned(SN_PAD * n, sizeof(float));
+    if (!lengths || !made->neutral) {
+        sn_free(lengths);
+        return sn_no_memory(error);
+    }
+    for (int s = 0; s < system->spring_count; s++)
+        lengths[s] = network->mean_rest[system->spring[s]];
+    sn_vec3 mean = {0, 0, 0};
+    for (size_t v = 0; v < n; v++)
+        mean = sn_add_scaled(mean, 1 / (double)n, sn_at(network->neutral, system->order[v]));
+    for (size_t v = 0; v < n; v++) {
+        sn_vec3 at = sn_sub(sn_at(network->neutral, system->order[v]), mean);
+        float *to = made->neutral + SN_PAD * v;
+        to[0] = (float)at.x, to[1] = (float)at.y, to[2] = (float)at.z, to[3] = 0;
+    }
+    int wanted = system->free_count / VERTICES_PER_CLUSTER;
+    if (wanted > CLUSTERS) wanted = CLUSTERS;
+    sinew_status status = sn_clusters_create(system, lengths, wanted, &made->clusters, error);
+    sn_free(lengths);
+    if (status != SINEW_OK || !made->clusters.count) return status;
+    made->mass = SN_NEW0(double, made->clusters.count);
+    if (!made->mass) return sn_no_memory(error);
+    for (size_t at = 0; at < SN_CLUSTERS_PER_VERTEX * n; at++)
+        made->mass[made->clusters.cluster[at]] += (double)made->clusters.weight[at];
+    for (int c = 0; c < made->clusters.count; c++)
+        if (!(made->mass[c] > 0)) made->mass[c] = 1;
+    return build_coarse(system, network, pull, made) ? SINEW_OK : sn_no_memory(error);
+}
+
 sinew_status sn_preconditioner_create(const sn_system *system, const sn_network *network,
                                       double pull, sn_preconditioner **result, sinew_error *error) {
     *result = NULL;
     sn_preconditioner *made = SN_NEW0(sn_preconditioner, 1);
     if (!made) return sn_no_memory(error);
-    sinew_status status = SINEW_OK;
-    double *lengths = SN_NEW(double, system->spring_count);
-    if (!lengths) status = sn_no_memory(error);
-    if (status == SINEW_OK && system->free_count > 0)
-        status = factor_laplacian(system, network, pull, &made->laplacian, error);
-    if (status == SINEW_OK) {
-        for (int s = 0; s < system->spring_count; s++)
-            lengths[s] = network->mean_rest[system->spring[s]];
-        int wanted = system->free_count / VERTICES_PER_CLUSTER;
-        if (wanted > CLUSTERS) wanted = CLUSTERS;
-        status = sn_clusters_create(system, lengths, wanted, &made->clusters, error);
-    }
-    sn_free(lengths);
+    sinew_status status = build(system, network, pull, made, error);
     if (status != SINEW_OK) {
         sn_preconditioner_destroy(made);
         return status;
@@ -104,14 +284,17 @@ void sn_preconditioner_destroy(sn_preconditioner *preconditioner) {
     if (!preconditioner) return;
     sn_cholesky_destroy(preconditioner->laplacian);
     sn_clusters_free(&preconditioner->clusters);
+    sn_free(preconditioner->mass);
+    sn_free_aligned(preconditioner->neutral), sn_free_aligned(preconditioner->coarse);
     sn_free(preconditioner);
 }
 
 size_t sn_preconditioner_bytes(const sn_preconditioner *preconditioner) {
     if (!preconditioner->laplacian) return sizeof *preconditioner;
     size_t n = (size_t)sn_cholesky_size(preconditioner->laplacian);
-    /* the factor in double and its single copy */
-    return 12 * sn_cholesky_nonzeros(preconditioner->laplacian) + 32 * n;
+    size_t m = MODES * (size_t)preconditioner->clusters.count;
+    /* the factor in double and its single copy; clusters and the neutral */
+    return 12 * sn_cholesky_nonzeros(preconditioner->laplacian) + 48 * n + 4 * m * m;
 }
 
 /* ---- the part that follows a solve ---- */
@@ -124,26 +307,20 @@ sinew_status sn_preconditioning_create(const sn_system *system,
     if (!state) return sn_no_memory(error);
     state->constant = preconditioner;
     size_t n = (size_t)system->free_count, k = (size_t)preconditioner->clusters.count;
-    size_t m = MODES * k;
-    state->packed = sn_alloc_aligned(3 * n, sizeof(float));
-    state->lever = sn_alloc_aligned(4 * SN_CLUSTERS_PER_VERTEX * n, sizeof(float));
-    state->blocks = sn_alloc_aligned(6 * n, sizeof(float));
-    state->coarse = sn_alloc_aligned(m * m, sizeof(float));
-    size_t part = MODES * k * STRIDE * k * BUILD_PARTS;
-    if (part < PARTS * m) part = PARTS * m;
-    state->coarse_part = sn_alloc_aligned(part, sizeof(float));
-    state->coarse_rhs = sn_alloc_aligned(m, sizeof(float));
-    state->centre = SN_NEW0(double, 3 * k);
-    state->built_centre = SN_NEW0(double, 3 * k);
-    state->built_at = sn_alloc_aligned(SN_PAD * n, sizeof(double));
-    state->rotation = SN_NEW0(double, 9 * k);
-    state->age = -1;
-    state->bytes = 4 * (3 + 16 + 6) * n + 32 * n + 4 * (m * m + part);
+    struct {
+        float **array;
+        size_t size;
+    } floats[] = {{&state->packed, 3 * n},         {&state->lever, 4 * SN_CLUSTERS_PER_VERTEX * n},
+                  {&state->blocks, 6 * n},         {&state->part, PARTS * PART_STRIDE * k},
+                  {&state->modes, 2 * SN_PAD * k}, {&state->turned, MODES * k},
+                  {&state->answer, MODES * k},     {&state->centre, SN_PAD * k},
+                  {&state->rotation, 9 * k}};
     sinew_status status = SINEW_OK;
-    if (!state->packed || !state->lever || !state->blocks || !state->coarse ||
-        !state->coarse_part || !state->coarse_rhs || !state->centre || !state->built_centre ||
-        !state->built_at || !state->rotation)
-        status = sn_no_memory(error);
+    for (size_t a = 0; a < sizeof floats / sizeof *floats; a++) {
+        *floats[a].array = sn_alloc_aligned(floats[a].size, sizeof(float));
+        if (!*floats[a].array) status = sn_no_memory(error);
+        state->bytes += floats[a].size * sizeof(float);
+    }
     if (status == SINEW_OK && preconditioner->laplacian)
         status = sn_cholesky_work_create(preconditioner->laplacian, 3, &state->work, error);
     if (status != SINEW_OK) {
@@ -158,14 +335,10 @@ void sn_preconditioning_destroy(sn_preconditioning *state) {
     if (!state) return;
     sn_cholesky_work_destroy(state->work);
     sn_free_aligned(state->packed), sn_free_aligned(state->lever), sn_free_aligned(state->blocks);
-    sn_free_aligned(state->coarse), sn_free_aligned(state->coarse_part);
-    sn_free_aligned(state->coarse_rhs), sn_free_aligned(state->built_at);
-    sn_free(state->centre), sn_free(state->built_centre), sn_free(state->rotation);
+    sn_free_aligned(state->part), sn_free_aligned(state->modes);
+    sn_free_aligned(state->turned), sn_free_aligned(state->answer);
+    sn_free_aligned(state->centre), sn_free_aligned(state->rotation);
     sn_free(state);
-}
-
-void sn_preconditioning_reset(sn_preconditioning *state) {
-    state->age = -1;
 }
 
 /* Symmetric 3x3 inverse, shifted so that it exists. */
@@ -192,239 +365,167 @@ static void invert_blocks(const sn_system *system, float *blocks) {
     }
 }
 
-static void find_centres(const sn_system *system, const sn_clusters *clusters, const double *x,
-                         sn_preconditioning *state) {
-    double *mass = (double *)state->coarse_part; /* free for use here */
-    memset(mass, 0, (size_t)clusters->count * sizeof *mass);
-    memset(state->centre, 0, 3 * (size_t)clusters->count * sizeof *state->centre);
-    for (int v = 0; v < system->free_count; v++)
-        for (int k = 0; k < SN_CLUSTERS_PER_VERTEX; k++) {
-            double w = (double)clusters->weight[SN_CLUSTERS_PER_VERTEX * v + k];
-            int c = clusters->cluster[SN_CLUSTERS_PER_VERTEX * v + k];
-            mass[c] += w;
-            for (int d = 0; d < 3; d++) state->centre[3 * c + d] += w * x[SN_PAD * v + d];
-        }
-    for (int c = 0; c < clusters->count; c++)
-        for (int d = 0; d < 3; d++) state->centre[3 * c + d] /= mass[c] > 0 ? mass[c] : 1;
-#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
-    for (int v = 0; v < system->free_count; v++)
-        for (int k = 0; k < SN_CLUSTERS_PER_VERTEX; k++) {
-            size_t at = SN_CLUSTERS_PER_VERTEX * (size_t)v + (size_t)k;
-            const double *centre = state->centre + 3 * clusters->cluster[at];
-            float *lever = state->lever + 4 * at;
-            lever[0] = clusters->weight[at];
-            for (int d = 0; d < 3; d++)
-                lever[1 + d] = (float)(x[SN_PAD * (size_t)v + (size_t)d] - centre[d]);
-        }
+/* The vertices of one of the fixed parts. */
+static int part_begin(const sn_system *system, int part) {
+    return (int)((long long)system->free_count * part / PARTS);
 }
 
-/* The rotation of each cluster since the coarse matrix was built. */
-static void find_rotations(const sn_system *system, const sn_clusters *clusters,
-                           sn_preconditioning *state) {
-    double *covariance = (double *)state->coarse_part;
-    memset(covariance, 0, 9 * (size_t)clusters->count * sizeof *covariance);
-    for (int v = 0; v < system->free_count; v++)
-        for (int k = 0; k < 2; k++) { /* the two nearest carry the weight */
-            size_t at = SN_CLUSTERS_PER_VERTEX * (size_t)v + (size_t)k;
-            const float *lever = state->lever + 4 * at;
-            int c = clusters->cluster[at];
-            double *sum = covariance + 9 * c;
-            for (int i = 0; i < 3; i++)
-                for (int j = 0; j < 3; j++)
-                    sum[3 * i + j] += (double)(lever[0] * lever[1 + i]) *
-                                      (state->built_at[SN_PAD * (size_t)v + (size_t)j] -
-                                       state->built_centre[3 * c + j]);
-        }
-    for (int c = 0; c < clusters->count; c++) {
-        sn_mat3 m, rotation, stretch;
-        memcpy(m.m, covariance + 9 * c, sizeof m.m);
-        sn_polar3(m, &rotation, &stretch);
-        memcpy(state->rotation + 9 * c, rotation.m, sizeof rotation.m);
-    }
+/* Adds the later parts to the first: `stride` floats per cluster. */
+static void add_parts(sn_preconditioning *state, size_t stride) {
+    size_t size = stride * (size_t)state->constant->clusters.count;
+    for (size_t p = 1; p < PARTS; p++)
+        for (size_t e = 0; e < size; e++) state->part[e] += state->part[p * size + e];
 }
 
-/* E = W^T H W with H = sum q q^T over springs (their stiff direction). A spring adds the outer
- * product of its motion in each mode of the clusters at its two ends, 4 + 4 clusters at most. */
-static void add_spring(const sn_clusters *clusters, const sn_preconditioning *state, const float *q,
-                       int i, int j, bool both, float *part) {
-    int touched[2 * SN_CLUSTERS_PER_VERTEX], count = 0;
-    float motion[2 * SN_CLUSTERS_PER_VERTEX][STRIDE] __attribute__((aligned(32)));
-    for (int end = 0; end < (both ? 2 : 1); end++) {
-        int v = end ? j : i;
-        for (int k = 0; k < SN_CLUSTERS_PER_VERTEX; k++) {
-            size_t at = SN_CLUSTERS_PER_VERTEX * (size_t)v + (size_t)k;
-            const float *lever = state->lever + 4 * at;
-            float w = end ? -lever[0] : lever[0];
-            if (w == 0) continue;
-            int c = clusters->cluster[at], slot = 0;
-            while (slot < count && touched[slot] != c) slot++;
-            if (slot == count) {
-                touched[count++] = c;
-                memset(motion[slot], 0, sizeof motion[slot]);
-            }
-            float *m = motion[slot];
-            m[0] += w * q[0], m[1] += w * q[1], m[2] += w * q[2];
-            m[3] += w * (lever[2] * q[2] - lever[3] * q[1]);
-            m[4] += w * (lever[3] * q[0] - lever[1] * q[2]);
-            m[5] += w * (lever[1] * q[1] - lever[2] * q[0]);
-        }
-    }
-    size_t stride = STRIDE * (size_t)clusters->count;
-    for (int a = 0; a < count; a++)
-        for (int b = 0; b < count; b++) {
-            if (touched[b] > touched[a]) continue;
-            float *block = part + MODES * (size_t)touched[a] * stride + STRIDE * (size_t)touched[b];
-            for (int e = 0; e < MODES; e++) {
-                float f = motion[a][e];
-#pragma omp simd
-                for (int d = 0; d < STRIDE; d++)
-                    block[(size_t)e * stride + (size_t)d] += f * motion[b][d];
-            }
-        }
-}
-
-static bool build_coarse(const sn_system *system, const sn_linearization *lin, const double *x,
-                         sn_preconditioning *state) {
+/* Centres of the clusters and every vertex's levers to its own. Any point near the centre serves:
+ * the rigid motions about it are the same. */
+static void find_levers(const sn_system *system, const double *x, sn_preconditioning *state) {
     const sn_clusters *clusters = &state->constant->clusters;
-    int count = clusters->count, m = MODES * count;
-    size_t stride = STRIDE * (size_t)count, size = (size_t)m * stride;
-#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
-    for (int p = 0; p < BUILD_PARTS; p++) {
-        float *part = state->coarse_part + (size_t)p * size;
-        memset(part, 0, size * sizeof *part);
-        int per = SN_CHUNKS / BUILD_PARTS;
-        for (int i = system->chunk_row[p * per]; i < system->chunk_row[(p + 1) * per]; i++)
-            for (int s = system->row_start[i]; s < system->row_start[i + 1]; s++)
-                add_spring(clusters, state, lin->spring + 4 * (size_t)s, i, system->other[s],
-                           s < system->row_split[i], part);
+    size_t size = SN_PAD * (size_t)clusters->count;
+#pragma omp parallel num_threads(sn_system_threads(system))
+    {
+#pragma omp for schedule(static)
+        for (int p = 0; p < PARTS; p++) {
+            float *sum = state->part + (size_t)p * size;
+            memset(sum, 0, size * sizeof *sum);
+            for (int v = part_begin(system, p); v < part_begin(system, p + 1); v++) {
+                sn_d4 wide = *(const sn_d4 *)(x + SN_PAD * (size_t)v);
+                sn_f4 at = __builtin_convertvector(wide, sn_f4);
+                for (int k = 0; k < SN_CLUSTERS_PER_VERTEX; k++) {
+                    size_t entry = SN_CLUSTERS_PER_VERTEX * (size_t)v + (size_t)k;
+                    *(sn_f4 *)(sum + SN_PAD * (size_t)clusters->cluster[entry]) +=
+                        clusters->weight[entry] * at;
+                }
+            }
+        }
+#pragma omp single
+        {
+            add_parts(state, SN_PAD);
+            for (size_t e = 0; e < size; e++)
+                state->centre[e] = state->part[e] / (float)state->constant->mass[e / SN_PAD];
+        }
+#pragma omp for schedule(static)
+        for (int v = 0; v < system->free_count; v++) {
+            sn_d4 at = *(const sn_d4 *)(x + SN_PAD * (size_t)v);
+            for (int k = 0; k < SN_CLUSTERS_PER_VERTEX; k++) {
+                size_t entry = SN_CLUSTERS_PER_VERTEX * (size_t)v + (size_t)k;
+                const float *from = state->centre + SN_PAD * (size_t)clusters->cluster[entry];
+                sn_d4 away = at - __builtin_convertvector(*(const sn_f4 *)from, sn_d4);
+                sn_f4 lever = __builtin_convertvector(away, sn_f4);
+                lever[3] = clusters->weight[entry];
+                *(sn_f4 *)(state->lever + 4 * entry) = lever;
+            }
+        }
     }
-    double trace = 0;
-    for (int r = 0; r < m; r++)
-        for (int c = 0; c <= r; c++) {
-            size_t at = (size_t)r * stride + STRIDE * (size_t)(c / MODES) + (size_t)(c % MODES);
-            float sum = 0;
-            for (int p = 0; p < BUILD_PARTS; p++) sum += state->coarse_part[(size_t)p * size + at];
-            state->coarse[(size_t)r + (size_t)m * (size_t)c] = sum; /* lower, column-major */
-            if (r == c) trace += (double)sum;
+}
+
+/* The rotation of each cluster from the neutral: of sum w l x0^T. */
+static void find_rotations(const sn_system *system, sn_preconditioning *state) {
+    const sn_clusters *clusters = &state->constant->clusters;
+    size_t size = 3 * SN_PAD * (size_t)clusters->count;
+#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
+    for (int p = 0; p < PARTS; p++) {
+        float *sum = state->part + (size_t)p * size;
+        memset(sum, 0, size * sizeof *sum);
+        for (int v = part_begin(system, p); v < part_begin(system, p + 1); v++) {
+            sn_f4 x0 = *(const sn_f4 *)(state->constant->neutral + SN_PAD * (size_t)v);
+            for (int k = 0; k < SN_CLUSTERS_PER_VERTEX; k++) {
+                size_t entry = SN_CLUSTERS_PER_VERTEX * (size_t)v + (size_t)k;
+                const float *l = state->lever + 4 * entry;
+                sn_f4 *to = (sn_f4 *)(sum + 3 * SN_PAD * (size_t)clusters->cluster[entry]);
+                for (int row = 0; row < 3; row++) to[row] += l[3] * l[row] * x0;
+            }
         }
-    /* the pull on each mode: translations share it, rotations by their levers */
-    memset(state->coarse_rhs, 0, (size_t)m * sizeof *state->coarse_rhs);
-    for (int v = 0; v < system->free_count; v++)
-        for (int k = 0; k < SN_CLUSTERS_PER_VERTEX; k++) {
-            size_t at = SN_CLUSTERS_PER_VERTEX * (size_t)v + (size_t)k;
-            const float *l = state->lever + 4 * at;
-            float w = lin->stiffness[v] * l[0] * l[0];
-            float *d = state->coarse_rhs + MODES * clusters->cluster[at];
-            d[0] += w, d[1] += w, d[2] += w;
-            d[3] += w * (l[2] * l[2] + l[3] * l[3]), d[4] += w * (l[1] * l[1] + l[3] * l[3]);
-            d[5] += w * (l[1] * l[1] + l[2] * l[2]);
-        }
-    float shift = COARSE_SHIFT * (float)(trace / m);
-    for (int r = 0; r < m; r++)
-        state->coarse[(size_t)r + (size_t)m * (size_t)r] += shift + state->coarse_rhs[r];
-    memcpy(state->built_at, x, SN_PAD * (size_t)system->free_count * sizeof *x);
-    memcpy(state->built_centre, state->centre, 3 * (size_t)count * sizeof *state->centre);
-    for (int c = 0; c < count; c++)
-        for (int e = 0; e < 9; e++) state->rotation[9 * c + e] = e % 4 == 0;
-    return sn_dense_cholesky_f32(m, state->coarse, NULL) == SINEW_OK;
+    }
+    add_parts(state, 3 * SN_PAD);
+#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
+    for (int c = 0; c < clusters->count; c++) {
+        sn_mat3 covariance, rotation;
+        for (int e = 0; e < 9; e++)
+            covariance.m[e / 3][e % 3] =
+                (double)state->part[SN_PAD * (3 * (size_t)c + (size_t)(e / 3)) + (size_t)(e % 3)];
+        sn_polar3(covariance, &rotation, NULL);
+        for (int e = 0; e < 9; e++)
+            state->rotation[9 * (size_t)c + (size_t)e] = (float)rotation.m[e / 3][e % 3];
+    }
 }
 
 void sn_preconditioning_update(const sn_system *system, const sn_linearization *lin,
-                               const double *x, sn_preconditioning *state) {
-    sn_hessian_diagonal(system, lin, state->blocks);
+                               const double *x, sn_scratch *scratch, sn_preconditioning *state) {
+    sn_hessian_diagonal(system, lin, state->blocks, scratch);
     invert_blocks(system, state->blocks);
-    const sn_clusters *clusters = &state->constant->clusters;
-    if (!clusters->count) return;
-    find_centres(system, clusters, x, state);
-    if (state->age < 0 || state->age >= REBUILD_AGE) {
-        state->first_iterations = -1;
-        state->age = build_coarse(system, lin, x, state) ? 0 : -1;
-    } else {
-        find_rotations(system, clusters, state);
-        state->age++;
-    }
-}
-
-void sn_preconditioning_learn(sn_preconditioning *state, int iterations) {
-    if (state->first_iterations < 0) state->first_iterations = iterations;
-    if (iterations > 2 * state->first_iterations + 10) state->age = REBUILD_AGE;
+    if (!state->constant->clusters.count) return;
+    find_levers(system, x, state);
+    find_rotations(system, state);
 }
 
 /* ---- applying ---- */
 
-static void turn(int count, const double *rotation, bool back, float *modes) {
-    for (int c = 0; c < count; c++) {
-        const double *r = rotation + 9 * c;
-        for (int part = 0; part < 2; part++) {
-            float *v = modes + MODES * c + 3 * part, out[3];
-            for (int i = 0; i < 3; i++)
-                out[i] = back ? (float)r[i] * v[0] + (float)r[3 + i] * v[1] + (float)r[6 + i] * v[2]
-                              : (float)r[3 * i] * v[0] + (float)r[3 * i + 1] * v[1] +
-                                    (float)r[3 * i + 2] * v[2];
-            memcpy(v, out, sizeof out);
-        }
-    }
-}
-
+/* Packs the residual for the Laplacian, and adds its forces and torques on each cluster. */
 static void restrict_to_clusters(const sn_system *system, sn_preconditioning *state,
                                  const float *r) {
     const sn_clusters *clusters = &state->constant->clusters;
-    int m = MODES * clusters->count, n = system->free_count;
+    size_t size = 2 * SN_PAD * (size_t)clusters->count;
 #pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
     for (int p = 0; p < PARTS; p++) {
-        float *sum = state->coarse_part + (size_t)p * (size_t)m;
-        memset(sum, 0, (size_t)m * sizeof *sum);
-        int first = (int)((long)n * p / PARTS), last = (int)((long)n * (p + 1) / PARTS);
-        for (int v = first; v < last; v++) {
-            const float *f = r + SN_PAD * (size_t)v;
-            for (int k = 0; k < SN_CLUSTERS_PER_VERTEX; k++) {
-                size_t at = SN_CLUSTERS_PER_VERTEX * (size_t)v + (size_t)k;
-                const float *l = state->lever + 4 * at;
-                float *o = sum + MODES * clusters->cluster[at];
-                float x = l[0] * f[0], y = l[0] * f[1], z = l[0] * f[2];
-                o[0] += x, o[1] += y, o[2] += z;
-                o[3] += l[2] * z - l[3] * y, o[4] += l[3] * x - l[1] * z;
-                o[5] += l[1] * y - l[2] * x;
+        float *sum = state->part + (size_t)p * size;
+        memset(sum, 0, size * sizeof *sum);
+        for (int v = part_begin(system, p); v < part_begin(system, p + 1); v++) {
+            sn_f4 f = *(const sn_f4 *)(r + SN_PAD * (size_t)v);
+            for (int d = 0; d < 3; d++) state->packed[3 * (size_t)v + (size_t)d] = f[d];
+            for (int k = 0; k < SN_CLUSTERS_PER_VERTEX && clusters->count; k++) {
+                size_t entry = SN_CLUSTERS_PER_VERTEX * (size_t)v + (size_t)k;
+                sn_f4 lever = *(const sn_f4 *)(state->lever + 4 * entry);
+                sn_f4 force = sn_f4_splat3(lever) * f;
+                sn_f4 *to = (sn_f4 *)(sum + 2 * SN_PAD * (size_t)clusters->cluster[entry]);
+                to[0] += force, to[1] += sn_f4_cross(lever, force);
             }
         }
     }
-    memcpy(state->coarse_rhs, state->coarse_part, (size_t)m * sizeof(float));
-    for (int p = 1; p < PARTS; p++)
-        for (int e = 0; e < m; e++)
-            state->coarse_rhs[e] += state->coarse_part[(size_t)p * (size_t)m + (size_t)e];
+    add_parts(state, 2 * SN_PAD);
+}
+
+/* modes := E^-1 of the sums in `part`, in the frames of the turned clusters. */
+static void solve_coarse(sn_preconditioning *state) {
+    int count = state->constant->clusters.count;
+    for (int c = 0; c < 2 * count; c++) { /* translations and rotations turn alike */
+        const float *r = state->rotation + 9 * (size_t)(c / 2), *v = state->part + SN_PAD * c;
+        for (int i = 0; i < 3; i++)
+            state->turned[3 * c + i] = r[i] * v[0] + r[3 + i] * v[1] + r[6 + i] * v[2];
+    }
+    sn_dense_apply_f32(SN_AS_IS, MODES * count, MODES * count, 1, state->constant->coarse,
+                       state->turned, 0, state->answer);
+    for (int c = 0; c < 2 * count; c++) {
+        const float *r = state->rotation + 9 * (size_t)(c / 2), *v = state->answer + 3 * c;
+        for (int i = 0; i < 3; i++)
+            state->modes[SN_PAD * c + i] =
+                r[3 * i] * v[0] + r[3 * i + 1] * v[1] + r[3 * i + 2] * v[2];
+        state->modes[SN_PAD * c + 3] = 0;
+    }
 }
 
 void sn_preconditioning_apply(const sn_system *system, sn_preconditioning *state, const float *r,
                               float *z) {
     const sn_clusters *clusters = &state->constant->clusters;
-    int n = system->free_count;
-    bool coarse = clusters->count > 0 && state->age >= 0;
-    for (int v = 0; v < n; v++)
-        for (int d = 0; d < 3; d++)
-            state->packed[3 * (size_t)v + (size_t)d] = r[SN_PAD * (size_t)v + (size_t)d];
+    bool coarse = clusters->count > 0;
+    restrict_to_clusters(system, state, r);
     sn_cholesky_solve_f32(state->constant->laplacian, state->work, 3, state->packed, state->packed);
-    if (coarse) {
-        restrict_to_clusters(system, state, r);
-        turn(clusters->count, state->rotation, true, state->coarse_rhs);
-        sn_dense_cholesky_solve_f32(MODES * clusters->count, state->coarse, 1, state->coarse_rhs);
-        turn(clusters->count, state->rotation, false, state->coarse_rhs);
-    }
+    if (coarse) solve_coarse(state);
 #pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
-    for (int v = 0; v < n; v++) {
+    for (int v = 0; v < system->free_count; v++) {
         const float *f = r + SN_PAD * (size_t)v, *b = state->blocks + 6 * (size_t)v;
-        const float *l3 = state->packed + 3 * (size_t)v;
-        float x = l3[0] + b[0] * f[0] + b[1] * f[1] + b[2] * f[2];
-        float y = l3[1] + b[1] * f[0] + b[3] * f[1] + b[4] * f[2];
-        float w = l3[2] + b[2] * f[0] + b[4] * f[1] + b[5] * f[2];
+        const float *smooth = state->packed + 3 * (size_t)v;
+        sn_f4 sum = {smooth[0] + b[0] * f[0] + b[1] * f[1] + b[2] * f[2],
+                     smooth[1] + b[1] * f[0] + b[3] * f[1] + b[4] * f[2],
+                     smooth[2] + b[2] * f[0] + b[4] * f[1] + b[5] * f[2], 0};
         for (int k = 0; coarse && k < SN_CLUSTERS_PER_VERTEX; k++) {
-            size_t at = SN_CLUSTERS_PER_VERTEX * (size_t)v + (size_t)k;
-            const float *l = state->lever + 4 * at;
-            const float *o = state->coarse_rhs + MODES * clusters->cluster[at];
-            x += l[0] * (o[0] + o[4] * l[3] - o[5] * l[2]);
-            y += l[0] * (o[1] + o[5] * l[1] - o[3] * l[3]);
-            w += l[0] * (o[2] + o[3] * l[2] - o[4] * l[1]);
+            size_t entry = SN_CLUSTERS_PER_VERTEX * (size_t)v + (size_t)k;
+            sn_f4 lever = *(const sn_f4 *)(state->lever + 4 * entry);
+            const sn_f4 *mode =
+                (const sn_f4 *)(state->modes + 2 * SN_PAD * (size_t)clusters->cluster[entry]);
+            sum += sn_f4_splat3(lever) * (mode[0] + sn_f4_cross(mode[1], lever));
         }
-        float *to = z + SN_PAD * (size_t)v;
-        to[0] = x, to[1] = y, to[2] = w, to[3] = 0;
+        sum[3] = 0;
+        *(sn_f4 *)(z + SN_PAD * (size_t)v) = sum;
     }
 }

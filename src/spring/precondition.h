@@ -3,10 +3,14 @@
  *
  *   L^-1          scalar Laplacian of the network (weights k), the same for x, y and z: factored
  *                 once in single precision. Right for stretched and mixed directions at all scales.
+ *                 Bending springs are left out: they join what two edges join already, and without
+ *                 them the factor is half as large and the sum slightly better.
  *   W E^-1 W^T    E = W^T H W over the rigid motions of smooth clusters of vertices: bends and
- *                 twists, which cost the Hessian little and the Laplacian much. Dense, rebuilt
- * every few steps and turned with the clusters between. D^-1          3x3 diagonal blocks of H:
- * what is stiff in one direction only.
+ *                 twists, which cost the Hessian little and the Laplacian much. E belongs to the
+ *                 neutral and is turned with the clusters: inside one of them the lengths of a
+ *                 shape in equilibrium are nearly those of its poses, so E in the cluster's frame
+ *                 hardly changes.
+ *   D^-1          3x3 diagonal blocks of H: what is stiff in one direction only.
  *
  * Based on: additive two-level Schwarz methods with rigid-body coarse spaces. We differ in: the
  * constant scalar Laplacian in the place of local subdomain solves, and in the corotated coarse
@@ -35,6 +39,9 @@ void sn_clusters_free(sn_clusters *clusters);
 typedef struct sn_preconditioner {
     sn_cholesky *laplacian;
     sn_clusters clusters;
+    double *mass;   /* per cluster: sum of its weights */
+    float *neutral; /* SN_PAD per free vertex, about their mean */
+    float *coarse;  /* E^-1, 6 rows per cluster: translation, rotation about the centre */
 } sn_preconditioner;
 
 /* pull: stiffness of the pull to the blend, on the diagonal of L. */
@@ -48,17 +55,14 @@ size_t sn_preconditioner_bytes(const sn_preconditioner *preconditioner);
 typedef struct sn_preconditioning {
     const sn_preconditioner *constant;
     sn_cholesky_work *work;
-    float *packed;      /* 3 per free vertex, for the Laplacian */
-    float *lever;       /* 4 x (weight, x - centre) per free vertex */
-    float *blocks;      /* 6 per free vertex: inverse diagonal blocks */
-    float *coarse;      /* E, then its Cholesky factor */
-    float *coarse_part; /* fixed parts of the sums */
-    float *coarse_rhs;
-    double *centre, *built_centre; /* 3 per cluster */
-    double *built_at;              /* positions at which E was built */
-    double *rotation;              /* 9 per cluster since then */
-    int age;                       /* Newton steps since then; -1: never */
-    int first_iterations;          /* CG steps right after it was built */
+    float *packed;          /* 3 per free vertex, for the Laplacian */
+    float *lever;           /* 4 x (x - centre, weight) per free vertex */
+    float *blocks;          /* 6 per free vertex: inverse diagonal blocks */
+    float *part;            /* fixed parts of the sums over vertices */
+    float *modes;           /* 8 per cluster: translation, 0, rotation, 0 */
+    float *turned, *answer; /* 6 per cluster: modes in the frame of the neutral */
+    float *centre;          /* SN_PAD per cluster */
+    float *rotation;        /* 9 per cluster, from the neutral */
     size_t bytes;
 } sn_preconditioning;
 
@@ -66,13 +70,9 @@ sinew_status sn_preconditioning_create(const sn_system *system,
                                        const sn_preconditioner *preconditioner,
                                        sn_preconditioning **state, sinew_error *error);
 void sn_preconditioning_destroy(sn_preconditioning *state);
-/* Forget the coarse matrix: the next update builds it anew. */
-void sn_preconditioning_reset(sn_preconditioning *state);
 /* For the linearization at x. */
 void sn_preconditioning_update(const sn_system *system, const sn_linearization *lin,
-                               const double *x, sn_preconditioning *state);
-/* Tells how many CG steps the last solve took: a stale coarse matrix is rebuilt. */
-void sn_preconditioning_learn(sn_preconditioning *state, int iterations);
+                               const double *x, sn_scratch *scratch, sn_preconditioning *state);
 /* z = M^-1 r, SN_PAD per free vertex. */
 void sn_preconditioning_apply(const sn_system *system, sn_preconditioning *state, const float *r,
                               float *z);

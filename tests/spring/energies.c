@@ -236,7 +236,7 @@ static void single_precision_product_matches_the_assembled_hessian(void **state)
         for (int k = 0; k < 3 * n; k++)
             assert_close((double)y[SN_PAD * (k / 3) + k % 3], yd[k], 2e-6 * scale);
         assert_close(product, dot, 1e-5 * fabs(dot) + 1e-5 * scale);
-        sn_hessian_diagonal(b.system, &b.lin, blocks);
+        sn_hessian_diagonal(b.system, &b.lin, blocks, &b.scratch);
         static const int entry[6][2] = {{0, 0}, {1, 0}, {2, 0}, {1, 1}, {2, 1}, {2, 2}};
         for (int v = 0; v < n; v++)
             for (int e = 0; e < 6; e++)
