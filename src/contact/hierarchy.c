@@ -1,6 +1,7 @@
 /* Based on: Klosowski et al. 1998, Efficient collision detection using bounding volume hierarchies
  * of k-DOPs.
- * We differ in: a complete binary tree in an array, so that fitting is one pass from the end. */
+ * We differ in: bounds of both ends of a motion instead of one of all of it; a complete binary tree
+ * in an array, so that fitting is one pass from the end. */
 #include "contact/hierarchy.h"
 
 #include <math.h>
@@ -30,27 +31,30 @@ sn_hull_frame sn_hull_frame_of(int count, const int *vertices, const double *x0,
 
 sn_hull sn_hull_of_way(const sn_hull_frame *frame, sn_vec3 p, sn_vec3 q, double margin) {
     sn_hull hull;
-    sn_vec3 a = sn_scale(frame->scale, sn_sub(p, frame->center));
-    sn_vec3 b = sn_scale(frame->scale, sn_sub(q, frame->center));
-    const float u[3] = {(float)a.x, (float)a.y, (float)a.z};
-    const float v[3] = {(float)b.x, (float)b.y, (float)b.z};
     float near = (float)(frame->scale * margin);
-    for (int k = 0; k < SN_HULL_AXES; k++) {
-        const float *d = axis[k];
-        float s = d[0] * u[0] + d[1] * u[1] + d[2] * u[2];
-        float t = d[0] * v[0] + d[1] * v[1] + d[2] * v[2];
-        float length = sqrtf(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
-        float reach = length * near + (float)ROUNDING;
-        hull.low[k] = (s < t ? s : t) - reach;
-        hull.high[k] = (s > t ? s : t) + reach;
+    for (int end = 0; end < 2; end++) {
+        sn_vec3 local = sn_scale(frame->scale, sn_sub(end ? q : p, frame->center));
+        float x = (float)local.x, y = (float)local.y, z = (float)local.z;
+        for (int k = 0; k < SN_HULL_AXES; k++) {
+            const float *d = axis[k];
+            float at = d[0] * x + d[1] * y + d[2] * z;
+            float length = sqrtf(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+            float reach = length * near + (float)ROUNDING;
+            hull.low[end][k] = at - reach, hull.high[end][k] = at + reach;
+        }
     }
     return hull;
 }
 
 void sn_hull_join(sn_hull *hull, const sn_hull *other) {
-    for (int k = 0; k < SN_HULL_AXES; k++) {
-        hull->low[k] = hull->low[k] < other->low[k] ? hull->low[k] : other->low[k];
-        hull->high[k] = hull->high[k] > other->high[k] ? hull->high[k] : other->high[k];
+    for (int end = 0; end < 2; end++) {
+        float *low = hull->low[end], *high = hull->high[end];
+        const float *other_low = other->low[end], *other_high = other->high[end];
+#pragma omp simd
+        for (int k = 0; k < SN_HULL_AXES; k++) {
+            low[k] = other_low[k] < low[k] ? other_low[k] : low[k];
+            high[k] = other_high[k] > high[k] ? other_high[k] : high[k];
+        }
     }
 }
 
@@ -117,7 +121,9 @@ void sn_hierarchy_free(sn_hierarchy *h) {
 
 static void fit_leaf(const sn_hierarchy *h, const sn_hull *item, int leaf, sn_hull *hull) {
     int from = sn_hierarchy_first(h, leaf), to = sn_hierarchy_first(h, leaf + 1);
-    for (int k = 0; k < SN_HULL_AXES; k++) hull->low[k] = INFINITY, hull->high[k] = -INFINITY;
+    for (int k = 0; k < 2 * SN_HULL_AXES; k++)
+        hull->low[k / SN_HULL_AXES][k % SN_HULL_AXES] = INFINITY,
+                                        hull->high[k / SN_HULL_AXES][k % SN_HULL_AXES] = -INFINITY;
     for (int i = from; i < to; i++) sn_hull_join(hull, &item[i]);
 }
 

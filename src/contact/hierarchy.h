@@ -13,8 +13,11 @@
 
 enum { SN_HULL_AXES = 8, SN_HIERARCHY_LEAF = 4 };
 
+/* Of points that move along lines from a start [0] to an end [1]. The lowest of them along an axis
+ * is a concave function of time, the highest a convex one: what is apart along one axis, on the
+ * same side at both ends, is apart all the way, however far both move together. */
 typedef struct sn_hull {
-    float low[SN_HULL_AXES], high[SN_HULL_AXES];
+    float low[2][SN_HULL_AXES], high[2][SN_HULL_AXES];
 } sn_hull;
 
 /* From coordinates to those of hulls: (p - center) * scale, so that floats are fine enough. */
@@ -25,14 +28,16 @@ typedef struct sn_hull_frame {
 
 /* Maps what the surface at x0 and x1 reaches at the listed vertices into [-1, 1]. */
 sn_hull_frame sn_hull_frame_of(int count, const int *vertices, const double *x0, const double *x1);
-/* Holds the way from p to q and all within `margin` (length units) of it, rounding included. */
+/* Of the way from p to q and all within `margin` (length units) of it, rounding included. */
 sn_hull sn_hull_of_way(const sn_hull_frame *frame, sn_vec3 p, sn_vec3 q, double margin);
 void sn_hull_join(sn_hull *hull, const sn_hull *other);
 
 static inline bool sn_hulls_meet(const sn_hull *a, const sn_hull *b) {
     int apart = 0;
+#pragma omp simd reduction(| : apart)
     for (int k = 0; k < SN_HULL_AXES; k++)
-        apart |= (a->low[k] > b->high[k]) | (b->low[k] > a->high[k]);
+        apart |= ((a->low[0][k] > b->high[0][k]) & (a->low[1][k] > b->high[1][k])) |
+                 ((b->low[0][k] > a->high[0][k]) & (b->low[1][k] > a->high[1][k]));
     return !apart;
 }
 

@@ -22,7 +22,7 @@
 enum { MOST_ADVANCES = 200, MOST_ROUNDS = 40 };
 /* A search looks this much of the mean edge further than it was asked to, so that its pairs hold
  * for ways a little off, too. */
-#define SLACK 0.2
+#define SLACK 0.05
 
 /* ---- the surface ----------------------------------------------------------------------------- */
 

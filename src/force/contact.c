@@ -24,7 +24,10 @@
 
 /* Of the gap: what pairs may be short of it, and where the sweeps stop. */
 #define NEAR_ENOUGH 0.5
-#define SWEEP_STOP  0.01
+#define SWEEP_STOP  0.02
+/* Of the gap: pairs farther apart by this are idle; how often they are looked at, in sweeps. */
+#define IDLE 5
+enum { SWEEPS_BETWEEN = 8 };
 
 typedef struct touch {
     sn_contact_pair pair;
@@ -40,6 +43,7 @@ typedef struct touch_rows {
     float *weight; /* 4 rows; 0 at vertices that contact cannot move */
     float *normal; /* 3 rows */
     float *needed, *force, *before, *direction;
+    bool *idle;    /* well apart without a force */
     float *matrix; /* W */
     size_t capacity, matrix_capacity;
 } touch_rows;
@@ -99,7 +103,8 @@ sinew_status sn_force_contact_create(const sn_contact_surface *surface, const sn
 
 static void free_rows(touch_rows *r) {
     sn_free(r->slot), sn_free(r->weight), sn_free(r->normal), sn_free(r->needed);
-    sn_free(r->force), sn_free(r->before), sn_free(r->direction), sn_free(r->matrix);
+    sn_free(r->force), sn_free(r->before), sn_free(r->direction), sn_free(r->matrix),
+        sn_free(r->idle);
     *r = (touch_rows){0};
 }
 
@@ -144,9 +149,9 @@ static sinew_status make_rows(sn_force_contact *c, sinew_error *error) {
         r->slot = SN_NEW(int, 4 * capacity), r->weight = SN_NEW(float, 4 * capacity);
         r->normal = SN_NEW(float, 3 * capacity), r->needed = SN_NEW(float, capacity);
         r->force = SN_NEW(float, capacity), r->before = SN_NEW(float, capacity);
-        r->direction = SN_NEW(float, capacity);
+        r->direction = SN_NEW(float, capacity), r->idle = SN_NEW(bool, capacity);
         if (!r->slot || !r->weight || !r->normal || !r->needed || !r->force || !r->before ||
-            !r->direction) {
+            !r->direction || !r->idle) {
             free_rows(r);
             return sn_no_memory(error);
         }
@@ -224,12 +229,12 @@ static sinew_status fill_matrix(sn_force_contact *c, sinew_error *error) {
 /* ---- the quadratic program ------------------------------------------------------------------- */
 
 /* One projected Gauss-Seidel sweep; returns the largest change of a pair's distance by its own
- * force. */
-static float sweep(touch_rows *r, size_t count) {
+ * force. Pairs that were well apart without one are passed over, unless all are asked for. */
+static float sweep(touch_rows *r, size_t count, bool all, float wide) {
     float most = 0, *restrict force = r->force;
     for (size_t p = 0; p < count; p++) {
         const float *restrict row = r->matrix + p * count;
-        if (!(row[p] > 0)) continue;
+        if (!(row[p] > 0) || (!all && r->idle[p])) continue;
         float sum = 0;
 #pragma omp simd reduction(+ : sum)
         for (size_t q = 0; q < count; q++) sum += row[q] * force[q];
@@ -237,6 +242,7 @@ static float sweep(touch_rows *r, size_t count) {
         if (!(better > 0)) better = 0;
         most = fmaxf(most, fabsf(better - force[p]) * row[p]);
         force[p] = better;
+        r->idle[p] = better == 0 && sum - r->needed[p] > wide;
     }
     return most;
 }
@@ -246,11 +252,16 @@ static void press(sn_force_contact *c) {
     touch_rows *r = &c->rows;
     size_t count = c->touch_count;
     float stop = (float)(SWEEP_STOP * c->surface->gap);
+    float wide = (float)(IDLE * c->surface->gap);
     double last = 0;
     memset(r->direction, 0, sizeof(float) * count);
     for (int k = 0; k < SN_FORCE_CONTACT_SWEEPS; k++) {
         memcpy(r->before, r->force, sizeof(float) * count);
-        if (sweep(r, count) < stop) break;
+        bool all = k % SWEEPS_BETWEEN == 0;
+        if (sweep(r, count, all, wide) < stop) {
+            if (all) break;
+            k += SWEEPS_BETWEEN - 1 - k % SWEEPS_BETWEEN; /* the others have the last word */
+        }
         double now = 0;
         for (size_t p = 0; p < count; p++) {
             double step = (double)r->force[p] - (double)r->before[p];
@@ -380,20 +391,14 @@ static bool linearise(const sn_force_contact *c, const double *x0, const double 
     return short_of;
 }
 
-/* Pairs that press are linearised anew; those that neither press nor come too near are forgotten;
- * new ones that come too near are added. *found: how many are too near. */
+/* Pairs that are known are linearised anew, also those without a force: they would come back. New
+ * ones that come too near are added. *found: how many are too near. */
 static sinew_status find_touches(sn_force_contact *c, const double *x0, const double *x, int *found,
                                  sinew_error *error) {
     const sn_contact_pair *pairs;
     int count;
     *found = 0;
-    size_t kept = 0;
-    for (size_t t = 0; t < c->touch_count; t++) {
-        bool short_of = linearise(c, x0, x, &c->touches[t]);
-        *found += short_of;
-        if (short_of || c->touches[t].force > 0) c->touches[kept++] = c->touches[t];
-    }
-    c->touch_count = kept;
+    for (size_t t = 0; t < c->touch_count; t++) *found += linearise(c, x0, x, &c->touches[t]);
     SN_TRY(sn_contact_find(c->surface, c->work, x0, x, c->surface->gap, &pairs, &count, error));
     SN_TRY(list_buckets(c, error));
     for (int i = 0; i < count; i++) {
