@@ -275,6 +275,7 @@ static sinew_status keep_scene(cli_call *call, const sinew_rig *rig, const sinew
     json_object_set_new(how, "few", json_real(o->few));
     json_object_set_new(how, "trade", json_boolean(o->mode == SINEW_LOCK_TRADE));
     json_object_set_new(how, "unbounded", json_boolean(!o->bounded));
+    if (cli_given(call, "--corrective")) json_object_set_new(how, "corrective", json_true());
     json_object_set_new(how, "from", weights_of(rig, pose));
     json_object_set_new(document, "attenuation", how);
     if (cli_given(call, "--curves"))

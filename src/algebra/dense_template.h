@@ -34,7 +34,7 @@ void NAME(apply)(sn_transpose op, int rows, int columns, REAL alpha, const REAL 
         for (int i = 0; i < outputs; i++) y[i] = beta == 0 ? 0 : beta * y[i];
         return;
     }
-    int threads = (double)rows * columns > THREADED_ENTRIES ? sn_threads() : 1;
+    int threads = blocks > 1 && (double)rows * columns > THREADED_ENTRIES ? sn_threads() : 1;
     sn_library_threads saved = sn_library_threads_cap();
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
     for (int b = 0; b < blocks; b++) {

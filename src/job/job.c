@@ -26,6 +26,7 @@ struct sinew_job {
     sinew_scene *scene;
     sinew_rig *rig;
     sn_clip clip;
+    sn_job_locks held;
     sinew_cache *cache;
     const sn_model_kind *kind;
     void *model;
@@ -108,7 +109,7 @@ static sinew_status build(sinew_job *job, const sinew_monitor *monitor, sinew_er
     warn_about_unused(job, monitor);
     SN_TRY(sn_clip_create(job->scene, job->rig, !job->kind->needs_no_weights, monitor, &job->clip,
                           error));
-    SN_TRY(sn_locks_apply(job->scene, job->rig, &job->clip, monitor, error));
+    SN_TRY(sn_locks_apply(job->scene, job->rig, &job->clip, monitor, &job->held, error));
     warn_about_limits(job, monitor);
     /* A store that cannot be opened costs time only. */
     sinew_error no_cache;
@@ -140,6 +141,7 @@ sinew_status sinew_job_create(const sinew_scene *scene, const sinew_monitor *mon
 void sinew_job_destroy(sinew_job *job) {
     if (!job) return;
     if (job->model) job->kind->destroy(job->model);
+    sn_job_locks_free(&job->held);
     sn_clip_free(&job->clip);
     sinew_rig_destroy(job->rig);
     sinew_cache_close(job->cache);
@@ -169,6 +171,10 @@ static sinew_status compute(sinew_job *job, int frame, double *positions, sinew_
     double start = sn_now();
     sinew_status status =
         job->kind->frame(job->model, frame, positions, info, fields, monitor, error);
+    if (status == SINEW_OK || status == SINEW_NOT_CONVERGED) {
+        sinew_status corrected = sn_locks_correct(&job->held, positions, fields, error);
+        if (corrected != SINEW_OK) status = corrected;
+    }
     info->status = status;
     info->seconds = sn_now() - start;
     return status;

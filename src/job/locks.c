@@ -8,6 +8,7 @@
 #include "base/monitor.h"
 #include "base/status.h"
 #include "job/clip.h"
+#include "job/report.h"
 #include "sinew/io.h"
 #include "sinew/selection.h"
 
@@ -176,12 +177,12 @@ static sinew_status attenuate(sinew_locks *locks, const sinew_rig *rig, const si
 }
 
 sinew_status sn_locks_apply(const sinew_scene *scene, const sinew_rig *rig, sn_clip *clip,
-                            const sinew_monitor *monitor, sinew_error *error) {
+                            const sinew_monitor *monitor, sn_job_locks *held, sinew_error *error) {
+    *held = (sn_job_locks){0};
     if (enabled_locks(scene) == 0 || !clip->weights) return SINEW_OK;
     const json_t *given = sn_scene_at(scene, "attenuation");
     sinew_curves *take = NULL;
-    sinew_slider_space *space = NULL;
-    sinew_locks *locks = NULL;
+    sn_job_locks made = {0};
     bool *keep = NULL;
     double *pose = SN_NEW(double, rig->slider_count);
     sinew_status status = pose ? SINEW_OK : sn_no_memory(error);
@@ -195,22 +196,41 @@ sinew_status sn_locks_apply(const sinew_scene *scene, const sinew_rig *rig, sn_c
                sizeof(double) * (size_t)clip->frame_count * (size_t)rig->slider_count);
         status = lock_pose(scene, rig, clip, take, pose, error);
     }
-    if (status == SINEW_OK) status = sinew_slider_space_create(rig, &space, error);
+    if (status == SINEW_OK) status = sinew_slider_space_create(rig, &made.space, error);
     sinew_lock_options options = sinew_lock_options_default();
-    if (status == SINEW_OK) status = sinew_locks_create(space, &options, &locks, error);
-    if (status == SINEW_OK) status = add_locks(scene, rig, pose, locks, error);
+    if (status == SINEW_OK) status = sinew_locks_create(made.space, &options, &made.locks, error);
+    if (status == SINEW_OK) status = add_locks(scene, rig, pose, made.locks, error);
     if (status == SINEW_OK) {
         if (json_is_true(json_object_get(given, "published")))
-            options = sinew_lock_options_published(space, (int)sinew_locks_coordinates(locks));
+            options =
+                sinew_lock_options_published(made.space, (int)sinew_locks_coordinates(made.locks));
         read_options(given, &options);
-        status = sinew_locks_set_options(locks, &options, error);
+        status = sinew_locks_set_options(made.locks, &options, error);
     }
     if (status == SINEW_OK) status = read_keep(scene, rig, &keep, error);
-    if (status == SINEW_OK) status = attenuate(locks, rig, take, pose, keep, clip, monitor, error);
+    if (status == SINEW_OK)
+        status = attenuate(made.locks, rig, take, pose, keep, clip, monitor, error);
     sn_free(pose);
     sn_free(keep);
-    sinew_locks_destroy(locks);
-    sinew_slider_space_destroy(space);
     sinew_curves_destroy(take);
+    if (status == SINEW_OK && json_is_true(json_object_get(given, "corrective")))
+        *held = made;
+    else
+        sn_job_locks_free(&made);
     return status;
+}
+
+sinew_status sn_locks_correct(const sn_job_locks *held, double *positions, json_t *fields,
+                              sinew_error *error) {
+    double strain;
+    if (!held->locks) return SINEW_OK;
+    SN_TRY(sinew_locks_correct(held->locks, positions, &strain, error));
+    if (fields) json_object_set_new(fields, "corrective_strain", sn_report_number(strain));
+    return SINEW_OK;
+}
+
+void sn_job_locks_free(sn_job_locks *held) {
+    sinew_locks_destroy(held->locks);
+    sinew_slider_space_destroy(held->space);
+    *held = (sn_job_locks){0};
 }

@@ -140,6 +140,8 @@ static const field attenuation_fields[] = {
     {"few", NUMBER, "prefer few responding sliders, 0 (no) to 1 (none)", false, 0, 1, NULL, NULL},
     {"unbounded", FLAG, "ignore slider limits", false, 0, 0, NULL, NULL},
     {"published", FLAG, "the published form", false, 0, 0, NULL, NULL},
+    {"corrective", FLAG, "cancel what is left by moving vertices of the frames", false, 0, 0, NULL,
+     NULL},
     {"at", NUMBER, "seconds: the pose at the moment of locking (default: the first frame)", false,
      0, 0, NULL, NULL},
     {"from", NUMBER_MAP, "slider weights of the pose at the moment of locking", false, 0, 0, NULL,

@@ -229,7 +229,7 @@ static void add_slopes(const sn_slider_work *work, const double *change, double 
     size_t s = (size_t)work->space->rig->slider_count, count = 0;
     for (size_t i = 0; i < s; i++) count += change[i] != 0;
     if (count > s / 8) {
-        sn_dense_apply(SN_TRANSPOSED, (int)s, (int)s, 1, work->hessian, change, 1, r);
+        sn_dense_apply(SN_AS_IS, (int)s, (int)s, 1, work->hessian, change, 1, r);
         return;
     }
     for (size_t i = 0; i < s; i++)

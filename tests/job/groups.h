@@ -4,4 +4,5 @@ int test_scenes(void);
 int test_jobs(void);
 int test_selections(void);
 int test_obstacles(void);
+int test_locks(void);
 #endif

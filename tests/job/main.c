@@ -7,5 +7,6 @@ int main(void) {
     failed += test_jobs();
     failed += test_selections();
     failed += test_obstacles();
+    failed += test_locks();
     return failed != 0;
 }
