@@ -159,8 +159,49 @@ static void contacts(bench *b) {
     free(c.positions);
 }
 
+/* ---- stiffness ------------------------------------------------------------------------------- */
+
+/* Once: it takes seconds. Bound: the operations that form the normal equations, a lower triangle of
+ * dot products of three numbers per vertex and shape. */
+static void estimate(bench *b, int vertices) {
+    sinew_error error;
+    sinew_sample_options size = sinew_sample_default_options();
+    size.vertices = vertices;
+    sinew_rig *rig;
+    bench_need(sinew_sample_rig("face", &size, &rig, &error), &error);
+    int n = rig->neutral->vertex_count;
+    double *maps = malloc(2 * sizeof(double) * (size_t)n);
+    sinew_stiffness_info info;
+    bench_need(sinew_stiffness_estimate(rig, NULL, NULL, NULL, maps, maps + n, &info, &error),
+               &error);
+    double unknowns =
+        2 * (1 + 3.0 * rig->neutral->triangle_count / n); /* of a vertex and its ring */
+    double operations = 6 * unknowns * (unknowns + 1) / 2 * n * info.examples;
+    char name[64], limit[64], more[256];
+    snprintf(name, sizeof name, "%d vertices, %d shapes", n, info.examples);
+    snprintf(limit, sizeof limit, "%.1f G operations", 1e-9 * operations);
+    snprintf(more, sizeof more,
+             "\"iterations\": %d, \"rest_error_default\": %g, \"rest_error\": %g, "
+             "\"unseen_uniform\": %g, \"unseen_map\": %g",
+             info.iterations, info.rest_error_default, info.rest_error, info.unseen_uniform,
+             info.unseen_map);
+    bench_report_more(b, name, info.seconds, operations / bench_flops_double(b), limit, more);
+    free(maps);
+    sinew_rig_destroy(rig);
+}
+
+static void estimate_10k(bench *b) {
+    estimate(b, 10000);
+}
+
+static void estimate_60k(bench *b) {
+    estimate(b, 60000);
+}
+
 const bench_case bench_force[] = {
     {"face-10k", "10k vertices, 57 targets, 60 markers", frames},
     {"contact-10k", "two sheets of 4900 vertices pressed together", contacts},
+    {"stiffness-10k", "estimated from all targets", estimate_10k},
+    {"stiffness-60k", "estimated from all targets", estimate_60k},
     BENCH_END,
 };

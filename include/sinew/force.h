@@ -32,6 +32,7 @@
 
 #include <stdbool.h>
 
+#include "sinew/cache.h"
 #include "sinew/marker_layer.h"
 #include "sinew/marker_map.h"
 #include "sinew/monitor.h"
@@ -176,6 +177,66 @@ SINEW_API sinew_status sinew_force_command(const sinew_force *force, sinew_force
 /* Of the last frame: command[target_count], velocity 3 per vertex; valid until the next. */
 SINEW_API const double *sinew_force_last_command(const sinew_force_state *state);
 SINEW_API const double *sinew_force_velocities(const sinew_force_state *state);
+
+/* ---- stiffness from shapes -------------------------------------------------------------------
+ *
+ * A rig should be able to rest at each of its own expressions. Shapes (by default every target at
+ * weight 1) and the commands that hold them say where the skin is soft:
+ *
+ *   min over f > 0 of  R(f) / R(1) + prior sum_i a_i (f_i - 1 - log f_i)
+ *
+ * f are factors of the stretch and of the bending per vertex, R(f) the squared distance of all
+ * shapes from balance, weighed as displacement, a_i shares of the area. It is convex with one
+ * solution. The stiffness of the place is prescribed. Without strain the softest skin always fits
+ * best, so the prior keeps factors about 1, and vertices that no shape strains keep 1.
+ *
+ * What the map is worth is told by shapes it has not seen: it is estimated from each half of them
+ * and compared on the other half with one factor for the whole face. Where it gains nothing, the
+ * whole face gets that one factor. */
+#define SINEW_STIFFNESS_PRIOR     1.0
+#define SINEW_STIFFNESS_TOLERANCE 1e-5
+enum { SINEW_STIFFNESS_ITERATIONS = 50 };
+
+typedef struct sinew_stiffness_example {
+    const double *command;   /* target_count */
+    const double *positions; /* 3 per vertex: where the face rests under it */
+} sinew_stiffness_example;
+
+typedef struct sinew_stiffness_options {
+    double prior;     /* > 0; 1e-6 when shapes were measured under known commands */
+    double tolerance; /* change of a factor that ends the iteration, share of it, > 0 */
+    int iterations;   /* at most, >= 1 */
+    const sinew_stiffness_example *examples; /* NULL: every target at weight 1 */
+    int example_count;
+    sinew_cache *cache; /* keeps the result; may be NULL */
+} sinew_stiffness_options;
+
+SINEW_API void sinew_stiffness_options_default(sinew_stiffness_options *options);
+
+typedef struct sinew_stiffness_info {
+    sinew_status status; /* SINEW_NOT_CONVERGED: the maps are the last iterate */
+    int iterations, examples;
+    double residual; /* last change of a factor, share of it */
+    /* RMS over shapes and area of the way from a shape to where the skin comes to rest under its
+     * command, length units: with factors 1, and with the maps; and the worst shape's RMS. */
+    double rest_error_default, rest_error, rest_error_worst;
+    /* RMS distance from balance of shapes that were not used, length units: with factors 1, with
+     * one factor for the whole face, with the map. 0 for fewer than four shapes. */
+    double unseen_default, unseen_uniform, unseen_map;
+    bool uniform; /* the map gained nothing: one factor for the whole face */
+    double stretch_least, stretch_most, bend_least, bend_most;
+    bool from_cache;
+    double seconds;
+} sinew_stiffness_info;
+
+/* stretch_map and bend_map, vertex_count each: for sinew_force_options. Maps in `force` other than
+ * position_map do not count. options, monitor and info may be NULL. */
+SINEW_API sinew_status sinew_stiffness_estimate(const sinew_rig *rig,
+                                                const sinew_force_options *force,
+                                                const sinew_stiffness_options *options,
+                                                const sinew_monitor *monitor, double *stretch_map,
+                                                double *bend_map, sinew_stiffness_info *info,
+                                                sinew_error *error);
 
 #ifdef __cplusplus
 }

@@ -52,7 +52,7 @@ static bool positive_map(const double *map, int count) {
     return true;
 }
 
-static sinew_status check_options(const sinew_force_options *o, sinew_error *error) {
+sinew_status sn_force_check_options(const sinew_force_options *o, sinew_error *error) {
     const char *wrong = NULL;
     if (!in_range(o->stretch_length, 0, 10)) wrong = "stretch length must be in [0, 10]";
     if (!in_range(o->bend_length, 0, 10)) wrong = "bend length must be in [0, 10]";
@@ -278,7 +278,7 @@ sinew_status sinew_force_create(const sinew_rig *rig, const sinew_marker_map *ma
     else
         sinew_force_options_default(&made->options);
     made->rig = rig;
-    sinew_status status = check_options(&made->options, error);
+    sinew_status status = sn_force_check_options(&made->options, error);
     if (status == SINEW_OK) status = build(made, map, monitor, error);
     if (status != SINEW_OK) {
         sinew_force_destroy(made);

@@ -37,6 +37,9 @@ struct sinew_force {
     sn_inverse_block *region;    /* N^-1 at its vertices; NULL: no contact, or too many of them */
 };
 
+/* Ranges of the numbers; maps and lists of vertices are checked where they are used. */
+sinew_status sn_force_check_options(const sinew_force_options *options, sinew_error *error);
+
 /* Shares of the RMS displacement over the area inside and outside the span of the targets. scratch:
  * target_count * 2 doubles. */
 void sn_force_split(const sinew_force *force, const double *displacement, double *scratch,

@@ -6,5 +6,6 @@ int test_frames(void);
 int test_markers(void);
 int test_layer(void);
 int test_contact(void);
+int test_stiffness(void);
 
 #endif

@@ -8,5 +8,6 @@ int main(void) {
     failed += test_markers();
     failed += test_layer();
     failed += test_contact();
+    failed += test_stiffness();
     return failed != 0;
 }
