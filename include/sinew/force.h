@@ -77,6 +77,11 @@ typedef struct sinew_force_options {
     const double *stretch_map;  /* the same; an edge takes the mean of its ends */
     const double *bend_map;
 
+    /* The jaw: how far each vertex goes with it as a whole, 0 to 1 (sinew_jaw_shares finds it); its
+     * rest is then carried by the jaw's rigid motion, so that the chin moves on an arc and is not
+     * shortened on the way. Every target alone keeps its shape. NULL: no jaw. */
+    const double *jaw;
+
     /* Time. */
     double frame_time;    /* seconds between frames, > 0 */
     int substeps;         /* per frame, >= 1 */
@@ -177,6 +182,11 @@ SINEW_API sinew_status sinew_force_command(const sinew_force *force, sinew_force
 /* Of the last frame: command[target_count], velocity 3 per vertex; valid until the next. */
 SINEW_API const double *sinew_force_last_command(const sinew_force_state *state);
 SINEW_API const double *sinew_force_velocities(const sinew_force_state *state);
+
+/* Who belongs to the jaw: shares[vertex_count], near 1 where the target (jawOpen) moves the face as
+ * one rigid piece, 0 where vertices stay behind. Bad input: a target that moves nothing. */
+SINEW_API sinew_status sinew_jaw_shares(const sinew_rig *rig, int target, double *shares,
+                                        sinew_error *error);
 
 /* ---- stiffness from shapes -------------------------------------------------------------------
  *

@@ -198,6 +198,7 @@ typedef struct pass {
     sn_cholesky_work *work;
     sn_command *command;
     const double *given; /* the command, or NULL: it is looked for */
+    const double *jaw;   /* the command that carries the jaw: given, or the nearest known */
 } pass;
 
 /* z += dz with N dz = inertia M (z~ - z) + f(z) + B u */
@@ -208,6 +209,8 @@ static void solve_change(sinew_force_state *s, const pass *p) {
     for (int i = 0; i < 3 * n; i++) s->x[i] = skin->rest[i] + s->z[i];
     sn_potentials_forces(force->potentials, s->x, s->scratch, s->right);
     sn_vertex_columns_add(force->push, s->u, s->right);
+    if (force->jaw)
+        sn_jaw_pull(force->jaw, p->jaw, skin->rest, force->potentials->position, s->right);
     /* in units of the diagonal: safe in single precision for any unit of length */
     double scale = 1 / skin->diagonal;
     for (int v = 0; v < n; v++) {
@@ -274,7 +277,7 @@ static sinew_status settle(sinew_force_state *s, const double *given, sinew_forc
                            const sinew_monitor *monitor, sinew_error *error) {
     const sinew_force *force = s->force;
     size_t bytes = 3 * sizeof(double) * (size_t)force->skin->vertex_count;
-    pass p = {&force->still, s->still_work, s->still_command, given};
+    pass p = {&force->still, s->still_work, s->still_command, given, given ? given : s->u};
     for (int i = 0; i < SINEW_FORCE_STATIC_ITERATIONS; i++) {
         if (sn_cancelled(monitor)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
         memcpy(s->predicted, s->z, bytes);
@@ -295,9 +298,11 @@ static sinew_status step(sinew_force_state *s, const double *given, sinew_force_
     for (int i = 0; i < n; i++) s->z[i] = s->predicted[i] = s->last[i] + reach * s->velocity[i];
     /* The prediction holds no command yet. */
     memset(s->u, 0, sizeof(double) * (size_t)force->rig->target_count);
-    pass p = {&force->step, s->step_work, s->step_command, given};
-    for (int i = 0; i < force->options.relinearisations; i++)
+    pass p = {&force->step, s->step_work, s->step_command, given, given ? given : s->u_last};
+    for (int i = 0; i < force->options.relinearisations; i++) {
         SN_TRY(relinearise(s, &p, info, error));
+        if (!given) p.jaw = s->u;
+    }
     for (int i = 0; i < n; i++) s->velocity[i] = (s->z[i] - s->last[i]) / h;
     return SINEW_OK;
 }

@@ -239,6 +239,7 @@ static sinew_status build(sinew_force *force, const sinew_marker_map *map,
         !positive_map(o->stretch_map, skin->vertex_count))
         return sn_fail(error, SINEW_BAD_INPUT, "force: factors of the stiffness must be positive");
     SN_TRY(sn_potentials_create(skin, o, &force->potentials, error));
+    if (o->jaw) SN_TRY(sn_jaw_create(rig, o->jaw, &force->jaw, error));
     force->mass = SN_NEW(double, skin->vertex_count);
     force->marker_rest = SN_NEW(double, 3 * (size_t)force->map->count);
     if (!force->mass || !force->marker_rest) return sn_no_memory(error);
@@ -286,6 +287,7 @@ sinew_status sinew_force_create(const sinew_rig *rig, const sinew_marker_map *ma
     }
     /* the caller's arrays were for building */
     made->options.position_map = made->options.stretch_map = made->options.bend_map = NULL;
+    made->options.jaw = NULL;
     made->options.fixed = made->options.contact_vertices = NULL;
     sinew_force_summary *s = &made->summary;
     s->vertex_count = made->skin->vertex_count;
@@ -313,6 +315,7 @@ void sinew_force_destroy(sinew_force *force) {
     release_system(&force->step);
     release_system(&force->still);
     sn_layer_destroy(force->layer);
+    sn_jaw_destroy(force->jaw);
     sn_contact_surface_destroy(force->surface);
     sn_inverse_block_destroy(force->region);
     sn_free(force->mass), sn_free(force->marker_rest), sn_free(force->span);

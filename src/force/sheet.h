@@ -5,6 +5,7 @@
 #include "algebra/cholesky.h"
 #include "contact/pairs.h"
 #include "force/inverse_block.h"
+#include "force/jaw.h"
 #include "force/layer.h"
 #include "force/potentials.h"
 #include "force/skin.h"
@@ -32,6 +33,7 @@ struct sinew_force {
     double *span;            /* Cholesky factor of the targets' Gram matrix over the area */
     double total_area;       /* sum of skin->area */
     sn_force_system step, still;
+    sn_jaw *jaw;                 /* NULL: none */
     sn_layer *layer;             /* NULL: none */
     sn_contact_surface *surface; /* NULL: no contact */
     sn_inverse_block *region;    /* N^-1 at its vertices; NULL: no contact, or too many of them */

@@ -123,7 +123,7 @@ static sinew_status minimise(problem *p, const sinew_stiffness_options *options,
     *residual = 1;
     while (*iterations < options->iterations) {
         if (sn_cancelled(monitor)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
-        SN_TRY(newton_step(p, f, fmin(0.01, 0.01 * *residual), monitor, error));
+        SN_TRY(newton_step(p, f, fmin(1e-3, 1e-3 * *residual), monitor, error));
         double length = 1, slope = 0;
         for (int i = 0; i < n; i++) {
             if (p->step[i] < 0) length = fmin(length, STEP_TO_ZERO * f[i] / -p->step[i]);

@@ -7,5 +7,6 @@ int test_markers(void);
 int test_layer(void);
 int test_contact(void);
 int test_stiffness(void);
+int test_jaw(void);
 
 #endif

@@ -9,5 +9,6 @@ int main(void) {
     failed += test_layer();
     failed += test_contact();
     failed += test_stiffness();
+    failed += test_jaw();
     return failed != 0;
 }

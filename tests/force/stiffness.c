@@ -141,7 +141,7 @@ static void known_stiffness_is_found_again_from_shapes_made_with_it(void **state
     }
     sinew_stiffness_options options;
     sinew_stiffness_options_default(&options);
-    options.prior = 1e-9, options.examples = examples, options.example_count = TARGETS;
+    options.prior = 1e-6, options.examples = examples, options.example_count = TARGETS;
     sinew_stiffness_info info;
     assert_ok(sinew_stiffness_estimate(rig, &skin, &options, NULL, found_stretch, found_bend, &info,
                                        &error));
