@@ -41,6 +41,12 @@
         "--sample", CLI_TEXT, "NAME", "a built-in rig instead of files", 0, 0, false                \
     }
 
+/* Options and the parameters of the model that they set: rows of a verb's table. */
+#define CLI_MARKERS_PARAMETERS                                                                     \
+    {"--layer", "layer"}, {"--layer-smoothing", "layer_smoothing"}, {"--stable", "stable"}, {      \
+        "--retarget", "retarget"                                                                   \
+    }
+
 /* "rig", "markers" and "time" of the document. */
 sinew_status cli_add_marker_drive(cli_call *call, json_t *document);
 /* "outputs": --out (frames; .csv goes to `curves_output` where the model has one) and

@@ -25,10 +25,7 @@ static const char *const parameters[][2] = {
     {"--smooth", "smooth"},
     {"--symmetry", "symmetry"},
     {"--bounded", "bounded_above"},
-    {"--layer", "layer"},
-    {"--layer-smoothing", "layer_smoothing"},
-    {"--stable", "stable"},
-    {"--retarget", "retarget"},
+    CLI_MARKERS_PARAMETERS,
 };
 
 static sinew_status fill(cli_call *call, json_t *document) {

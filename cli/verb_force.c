@@ -25,6 +25,16 @@ static const cli_option options[] = {
      false},
     {"--contact", CLI_TEXT, "REGIONS",
      "skin of these regions (lips,lids), or all, must not cross itself", 0, 0, false},
+    {"--jaw", CLI_TEXT, "TARGET", "opens the jaw: its rest then turns with it; or a selection", 0,
+     0, false},
+    {"--estimate-stiffness", CLI_FLAG, NULL, "find the skin's stiffness from the rig's own shapes",
+     0, 0, false},
+    {"--stiffness-prior", CLI_NUMBER, "X", "estimated factors stay about 1 (default 1)", 1e-12,
+     1e12, false},
+    {"--stretch-map", CLI_TEXT, "CSV", "vertex,value: factors of the stretch", 0, 0, false},
+    {"--bend-map", CLI_TEXT, "CSV", "vertex,value: factors of the bending", 0, 0, false},
+    {"--stretch-map-out", CLI_TEXT, "CSV", "keep the estimated factors", 0, 0, false},
+    {"--bend-map-out", CLI_TEXT, "CSV", "keep the estimated factors", 0, 0, false},
     {"--friction", CLI_NUMBER, "MU", "of skin that presses (default 0.3)", 0, 1e6, false},
     {"--out", CLI_TEXT, "FILE", "where the frames go; the ending chooses the format", 0, 0, true},
     CLI_SCENE_OPTION,
@@ -45,10 +55,12 @@ static const char *const parameters[][2] = {
     {"--outlier", "outlier"},
     {"--contact", "contact"},
     {"--friction", "friction"},
-    {"--layer", "layer"},
-    {"--layer-smoothing", "layer_smoothing"},
-    {"--stable", "stable"},
-    {"--retarget", "retarget"},
+    {"--jaw", "jaw"},
+    {"--estimate-stiffness", "estimate_stiffness"},
+    {"--stiffness-prior", "stiffness_prior"},
+    {"--stretch-map", "stretch_map"},
+    {"--bend-map", "bend_map"},
+    CLI_MARKERS_PARAMETERS,
 };
 
 static sinew_status fill(cli_call *call, json_t *document) {
@@ -61,7 +73,14 @@ static sinew_status fill(cli_call *call, json_t *document) {
         json_object_set_new(document, "curves", json_pack("{s:o}", "file", cli_path(call, curves)));
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
         SN_TRY(cli_parameter(call, document, "force", parameters[i][0], parameters[i][1]));
-    return cli_add_marker_outputs(call, document, NULL);
+    SN_TRY(cli_add_marker_outputs(call, document, NULL));
+    json_t *outputs = json_object_get(document, "outputs");
+    if (cli_given(call, "--stretch-map-out"))
+        json_object_set_new(outputs, "stretch_map",
+                            cli_path(call, cli_text(call, "--stretch-map-out")));
+    if (cli_given(call, "--bend-map-out"))
+        json_object_set_new(outputs, "bend_map", cli_path(call, cli_text(call, "--bend-map-out")));
+    return SINEW_OK;
 }
 
 static sinew_status run(cli_call *call) {
@@ -81,6 +100,9 @@ const cli_verb verb_force = {
         "--contact keeps skin from crossing itself: pairs that would meet press each other apart, "
         "and what that leaves is cut back, so that no written frame crosses where the one before "
         "did not.\n\n"
+        "--estimate-stiffness asks at which stiffness the rig rests at its own shapes, vertex by "
+        "vertex; the answer is kept in the store of expensive structures. --jaw jawOpen lets the "
+        "chin move on an arc.\n\n"
         "Markers may be missing in any frame, jump, and sit inside triangles. The report holds per "
         "frame the error at the markers, the parts inside and outside the rig's span, and with "
         "--truth the dense error.",

@@ -5,12 +5,22 @@
 #define SN_JOB_CAPTURE_H
 
 #include "job/model.h"
+#include "job/parameters.h"
 #include "sinew/frames.h"
+#include "sinew/marker_layer.h"
 #include "sinew/marker_map.h"
 
 /* Without a map, markers farther than this share of the diagonal from the surface, after alignment,
  * are not on it. */
 #define SN_CAPTURE_REACH 0.05
+
+/* Rows that every model which follows markers has in its table. */
+#define SN_CAPTURE_PARAMETERS                                                                      \
+    FLAG("layer", 0, "spread what is left at the markers over the skin"),                          \
+        NUMBER("layer_smoothing", SINEW_MARKER_LAYER_SMOOTHING, 1e-12, 1, "",                      \
+               "of the layer; noisy markers want 1e-6 and more"),                                  \
+        FLAG("retarget", 0, "the markers are of another face, at rest when first all seen"),       \
+        TEXT("stable", "names of markers that move with the head, separated by commas")
 
 typedef struct sn_capture {
     const sinew_rig *rig;
@@ -26,8 +36,8 @@ typedef struct sn_capture {
     double *marker_error, *truth_error;
 } sn_capture;
 
-/* From the scene's markers {file, map, truth} and the text parameter "stable" of the model: names
- * of head markers, separated by commas. The choice made without a map is logged. */
+/* From the scene's markers {file, map, truth} and the parameters above. The choice made without a
+ * map is logged. */
 sinew_status sn_capture_create(const sn_model_setup *setup, sn_capture **capture,
                                sinew_error *error);
 void sn_capture_destroy(sn_capture *capture);

@@ -420,15 +420,14 @@ sinew_status sinew_job_run(sinew_job *job, int first, int last, const sinew_moni
     totals sum = {0};
     SN_TRY(open_outputs(job, first, last, &out, error));
     sinew_status status = warm_up(job, first, monitor, error);
-    bool begun = false;
-    if (status == SINEW_OK && job->kind->begin) {
+    if (status == SINEW_OK && job->kind->begin)
         status = job->kind->begin(job->model, first, last, error);
-        begun = status == SINEW_OK;
-    }
-    if (status == SINEW_OK) status = run_frames(job, first, last, &out, monitor, &sum, error);
-    if (begun) {
-        sinew_status ended = job->kind->end(job->model, status == SINEW_OK, job->report,
-                                            status == SINEW_OK ? error : NULL);
+    if (status == SINEW_OK) {
+        status = run_frames(job, first, last, &out, monitor, &sum, error);
+        sinew_status ended = SINEW_OK;
+        if (job->kind->end)
+            ended = job->kind->end(job->model, status == SINEW_OK, job->report,
+                                   status == SINEW_OK ? error : NULL);
         if (status == SINEW_OK) status = ended;
     }
     if (status != SINEW_OK) {

@@ -54,9 +54,9 @@ typedef struct sn_model_kind {
     sinew_status (*frame)(void *model, int frame, double *positions, sinew_frame_info *info,
                           json_t *fields, const sinew_monitor *monitor, sinew_error *error);
 
-    /* Around a run, for the model's own outputs; may be NULL. `begin` opens them; `end` is called
-     * once for every begin, with complete false when the run was cancelled or failed: the outputs
-     * must then leave nothing behind. */
+    /* Around a run, for the model's own outputs; each may be NULL. `begin` opens them; `end` is
+     * called once for every run whose begin did not fail, with complete false when the run was
+     * cancelled or failed: the outputs must then leave nothing behind. */
     sinew_status (*begin)(void *model, int first, int last, sinew_error *error);
     sinew_status (*end)(void *model, bool complete, json_t *report, sinew_error *error);
 } sn_model_kind;

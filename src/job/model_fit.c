@@ -8,7 +8,6 @@
 #include "job/report.h"
 #include "sinew/fit.h"
 #include "sinew/io.h"
-#include "sinew/marker_layer.h"
 
 typedef struct fit_model {
     const sn_model_setup setup; /* outlives the model */
@@ -20,25 +19,15 @@ typedef struct fit_model {
     int first, last, next;
 } fit_model;
 
-#define NUMBER(name, fallback, help)                                                               \
-    { name, SINEW_PARAMETER_NUMBER, fallback, 0, 1e6, NULL, "", help }
-#define FLAG(name, help)                                                                           \
-    { name, SINEW_PARAMETER_FLAG, 0, 0, 0, NULL, "", help }
-
 static const sinew_parameter parameters[] = {
-    {"method", SINEW_PARAMETER_CHOICE, 1, 0, 0, "sbs|rsbs|uls", "",
-     "no negative weights | the same with small weights preferred | any weights"},
-    NUMBER("l1", SINEW_FIT_RSBS_L1, "pull to few weights; rsbs only"),
-    NUMBER("l2", SINEW_FIT_RSBS_L2, "pull to small weights; rsbs and uls"),
-    NUMBER("smooth", 0, "pull to the last frame's weights"),
-    NUMBER("symmetry", 0, "pull of left and right sliders to each other"),
-    FLAG("bounded_above", "no weight beyond its slider's maximum"),
-    FLAG("layer", "spread what is left at the markers over the skin"),
-    {"layer_smoothing", SINEW_PARAMETER_NUMBER, SINEW_MARKER_LAYER_SMOOTHING, 1e-12, 1, NULL, "",
-     "of the layer; noisy markers want 1e-6 and more"},
-    FLAG("retarget", "the markers are of another face, at rest when first all seen"),
-    {"stable", SINEW_PARAMETER_TEXT, 0, 0, 0, NULL, "",
-     "names of markers that move with the head, separated by commas"},
+    CHOICE("method", SINEW_FIT_RSBS, "sbs|rsbs|uls",
+           "no negative weights | the same with small weights preferred | any weights"),
+    NUMBER("l1", SINEW_FIT_RSBS_L1, 0, 1e6, "", "pull to few weights; rsbs only"),
+    NUMBER("l2", SINEW_FIT_RSBS_L2, 0, 1e6, "", "pull to small weights; rsbs and uls"),
+    NUMBER("smooth", 0, 0, 1e6, "", "pull to the last frame's weights"),
+    NUMBER("symmetry", 0, 0, 1e6, "", "pull of left and right sliders to each other"),
+    FLAG("bounded_above", 0, "no weight beyond its slider's maximum"),
+    SN_CAPTURE_PARAMETERS,
 };
 
 static void destroy(void *model) {

@@ -1,31 +1,27 @@
 /* Blendforces as a model: markers steer the skin, or weight curves push it. */
 #include <string.h>
+#include <strings.h>
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "base/status.h"
 #include "job/capture.h"
 #include "job/report.h"
 #include "sinew/force.h"
+#include "sinew/io.h"
+#include "sinew/selection.h"
 
 typedef struct force_model {
     const sn_model_setup setup; /* outlives the model */
     sinew_force *force;
     sinew_force_state *state;
-    sn_capture *capture; /* NULL: weights drive */
-    double *command;     /* activations of a frame's weights */
-    double *positions;   /* of frames on the way to the one asked for */
-    int next;            /* the frame that the state is ready for */
+    sn_capture *capture;            /* NULL: weights drive */
+    double *command;                /* activations of a frame's weights */
+    double *positions;              /* of frames on the way to the one asked for */
+    double *stretch_map, *bend_map; /* factors per vertex; NULL: 1 */
+    int next;                       /* the frame that the state is ready for */
 } force_model;
-
-#define NUMBER(name, fallback, low, high, unit, help)                                              \
-    { name, SINEW_PARAMETER_NUMBER, fallback, low, high, NULL, unit, help }
-#define INTEGER(name, fallback, low, high, help)                                                   \
-    { name, SINEW_PARAMETER_INTEGER, fallback, low, high, NULL, "", help }
-#define FLAG(name, help)                                                                           \
-    { name, SINEW_PARAMETER_FLAG, 0, 0, 0, NULL, "", help }
-#define TEXT(name, help)                                                                           \
-    { name, SINEW_PARAMETER_TEXT, 0, 0, 0, NULL, "", help }
 
 static const sinew_parameter parameters[] = {
     NUMBER("stretch_length", SINEW_FORCE_STRETCH_LENGTH, 0, 10, "share of the diagonal",
@@ -41,19 +37,21 @@ static const sinew_parameter parameters[] = {
     INTEGER("relinearisations", SINEW_FORCE_RELINEARISATIONS, 1, 1000, "per step"),
     NUMBER("ridge", SINEW_FORCE_RIDGE, 0, 1e6, "", "pull to no command"),
     NUMBER("smooth", SINEW_FORCE_SMOOTH, 0, 1e6, "", "pull to the last command"),
-    FLAG("bounded", "commands stay in [0, 1]"),
+    FLAG("bounded", 0, "commands stay in [0, 1]"),
     NUMBER("outlier", SINEW_FORCE_OUTLIER, 1e-9, 1e9, "share of the diagonal",
            "markers farther off lose weight"),
-    FLAG("layer", "spread what is left at the markers over the skin"),
-    NUMBER("layer_smoothing", SINEW_MARKER_LAYER_SMOOTHING, 1e-12, 1, "",
-           "of the layer; noisy markers want 1e-6 and more"),
-    FLAG("layer_feeds", "the next frame starts from the corrected shape"),
+    FLAG("layer_feeds", 0, "the next frame starts from the corrected shape"),
     TEXT("contact", "regions whose skin must not cross itself, separated by commas, or all"),
     NUMBER("contact_gap", SINEW_FORCE_CONTACT_GAP, 1e-7, 0.01, "share of the diagonal",
            "distance that contact keeps"),
     NUMBER("friction", SINEW_FORCE_FRICTION, 0, 1e6, "", "of skin that presses, Coulomb's"),
-    FLAG("retarget", "the markers are of another face, at rest when first all seen"),
-    TEXT("stable", "names of markers that move with the head, separated by commas"),
+    PATH("stretch_map", "factors of the stretch: CSV vertex,value"),
+    PATH("bend_map", "factors of the bending: CSV vertex,value"),
+    FLAG("estimate_stiffness", 0, "find both maps from the rig's own shapes"),
+    NUMBER("stiffness_prior", SINEW_STIFFNESS_PRIOR, 1e-12, 1e12, "",
+           "how strongly estimated factors stay about 1"),
+    TEXT("jaw", "the target that opens it, or a selection of vertices: its rest turns with it"),
+    SN_CAPTURE_PARAMETERS,
 };
 
 static void destroy(void *model) {
@@ -62,7 +60,7 @@ static void destroy(void *model) {
     sinew_force_state_destroy(m->state);
     sinew_force_destroy(m->force);
     sn_capture_destroy(m->capture);
-    sn_free(m->command), sn_free(m->positions);
+    sn_free(m->command), sn_free(m->positions), sn_free(m->stretch_map), sn_free(m->bend_map);
     sn_free(m);
 }
 
@@ -117,6 +115,92 @@ static sinew_status read_contact(const sn_model_setup *setup, sinew_force_option
     return SINEW_OK;
 }
 
+/* ---- jaw and stiffness ----------------------------------------------------------------------- */
+
+/* Shares of the jaw per vertex, new; NULL without a jaw. */
+static sinew_status read_jaw(const sn_model_setup *setup, double **shares, sinew_error *error) {
+    const char *given = sn_scene_string(setup->scene, "jaw");
+    const sinew_rig *rig = setup->rig;
+    *shares = NULL;
+    if (!given || !*given) return SINEW_OK;
+    *shares = SN_NEW0(double, rig->neutral->vertex_count);
+    if (!*shares) return sn_no_memory(error);
+    for (int k = 0; k < rig->target_count; k++)
+        if (!strcasecmp(rig->targets[k].name, given))
+            return sinew_jaw_shares(rig, k, *shares, error);
+    if (!strchr(given, ':'))
+        return sn_fail(error, SINEW_BAD_INPUT, "jaw: the rig has no target '%s'", given);
+    int *vertices, count;
+    SN_TRY(sinew_select(rig, given, setup->scene->folder, &vertices, &count, error));
+    for (int i = 0; i < count; i++) (*shares)[vertices[i]] = 1;
+    sinew_free(vertices);
+    return SINEW_OK;
+}
+
+static sinew_status estimate_stiffness(force_model *m, const sinew_force_options *options,
+                                       sinew_error *error) {
+    const sn_model_setup *setup = &m->setup;
+    if (m->stretch_map || m->bend_map)
+        return sn_scene_fail(
+            setup->scene, error, "parameters",
+            "estimate_stiffness makes the maps that stretch_map and bend_map give");
+    int n = setup->rig->neutral->vertex_count;
+    m->stretch_map = SN_NEW(double, n), m->bend_map = SN_NEW(double, n);
+    if (!m->stretch_map || !m->bend_map) return sn_no_memory(error);
+    sinew_stiffness_options how;
+    sinew_stiffness_info info;
+    sinew_stiffness_options_default(&how);
+    how.prior = sn_scene_number(setup->scene, "stiffness_prior");
+    how.cache = setup->cache;
+    SN_TRY(sinew_stiffness_estimate(setup->rig, options, &how, setup->monitor, m->stretch_map,
+                                    m->bend_map, &info, error));
+    if (info.status != SINEW_OK)
+        sn_log(setup->monitor, SINEW_LOG_WARNING, "stiffness: %d iterations left a change of %.2g",
+               info.iterations, info.residual);
+    if (info.uniform)
+        sn_log(setup->monitor, SINEW_LOG_WARNING,
+               "stiffness: a map gains nothing on unseen shapes; the whole face gets one factor");
+    json_object_set_new(
+        setup->report, "stiffness",
+        json_pack("{s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:f, s:f, s:f, s:f, s:b, s:f}",
+                  "shapes", info.examples, "iterations", info.iterations, "rest_error_default",
+                  info.rest_error_default, "rest_error", info.rest_error, "rest_error_worst",
+                  info.rest_error_worst, "unseen_default", info.unseen_default, "unseen_uniform",
+                  info.unseen_uniform, "unseen_map", info.unseen_map, "uniform", info.uniform,
+                  "stretch_least", info.stretch_least, "stretch_most", info.stretch_most,
+                  "bend_least", info.bend_least, "bend_most", info.bend_most, "from_cache",
+                  info.from_cache, "seconds", info.seconds));
+    return SINEW_OK;
+}
+
+static sinew_status find_stiffness(force_model *m, sinew_force_options *options,
+                                   sinew_error *error) {
+    const sn_model_setup *setup = &m->setup;
+    SN_TRY(sn_scene_vertex_map(setup->scene, "stretch_map", setup->rig, &m->stretch_map, error));
+    SN_TRY(sn_scene_vertex_map(setup->scene, "bend_map", setup->rig, &m->bend_map, error));
+    if (sn_scene_flag(setup->scene, "estimate_stiffness"))
+        SN_TRY(estimate_stiffness(m, options, error));
+    options->stretch_map = m->stretch_map, options->bend_map = m->bend_map;
+    return SINEW_OK;
+}
+
+static sinew_status write_stiffness(const force_model *m, sinew_error *error) {
+    const double *maps[] = {m->stretch_map, m->bend_map};
+    static const char *const names[] = {"stretch_map", "bend_map"};
+    for (int i = 0; i < 2; i++) {
+        char *path;
+        SN_TRY(sn_scene_output(m->setup.scene, names[i], &path, error));
+        if (!path) continue;
+        sinew_status status =
+            maps[i] ? sinew_vertex_values_write(path, m->setup.rig->neutral->vertex_count, maps[i],
+                                                error)
+                    : sn_scene_fail(m->setup.scene, error, "outputs", "there is no %s", names[i]);
+        sn_free(path);
+        SN_TRY(status);
+    }
+    return SINEW_OK;
+}
+
 static void report_structure(const force_model *m) {
     const sinew_force_summary *s = sinew_force_describe(m->force);
     json_object_set_new(m->setup.report, "sheet",
@@ -134,11 +218,15 @@ static sinew_status build(force_model *m, sinew_error *error) {
     sinew_force_options options;
     read_options(setup, &options);
     int *vertices;
+    double *jaw = NULL;
     sinew_status status = read_contact(setup, &options, &vertices, error);
+    if (status == SINEW_OK) status = find_stiffness(m, &options, error);
+    if (status == SINEW_OK) status = read_jaw(setup, &jaw, error);
+    options.jaw = jaw;
     if (status == SINEW_OK)
         status = sinew_force_create(setup->rig, m->capture ? m->capture->map : NULL, &options,
                                     setup->monitor, &m->force, error);
-    sn_free(vertices);
+    sn_free(vertices), sn_free(jaw);
     SN_TRY(status);
     SN_TRY(sinew_force_state_create(m->force, &m->state, error));
     m->command = SN_NEW(double, setup->rig->target_count);
@@ -201,14 +289,11 @@ static sinew_status frame(void *model, int index, double *positions, sinew_frame
     return SINEW_OK;
 }
 
-static sinew_status begin(void *model, int first, int last, sinew_error *error) {
-    (void)model, (void)first, (void)last, (void)error;
-    return SINEW_OK;
-}
-
 static sinew_status end(void *model, bool complete, json_t *report, sinew_error *error) {
     force_model *m = model;
-    if (!complete || !m->capture) return SINEW_OK;
+    if (!complete) return SINEW_OK;
+    SN_TRY(write_stiffness(m, error));
+    if (!m->capture) return SINEW_OK;
     char *plot;
     SN_TRY(sn_scene_output(m->setup.scene, "error_plot", &plot, error));
     sinew_status status = sn_capture_report(m->capture, report, plot, error);
@@ -216,7 +301,7 @@ static sinew_status end(void *model, bool complete, json_t *report, sinew_error 
     return status;
 }
 
-static const char *const outputs[] = {"error_plot", NULL};
+static const char *const outputs[] = {"error_plot", "stretch_map", "bend_map", NULL};
 static const char *const uses[] = {"markers", NULL};
 
 const sn_model_kind sn_model_force = {
@@ -230,6 +315,5 @@ const sn_model_kind sn_model_force = {
     .create = create,
     .destroy = destroy,
     .frame = frame,
-    .begin = begin,
     .end = end,
 };

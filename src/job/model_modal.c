@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "job/clip.h"
 #include "job/model.h"
+#include "job/parameters.h"
 #include "job/report.h"
 #include "sinew/frames.h"
 #include "sinew/io.h"
@@ -23,20 +24,12 @@ typedef struct modal_model {
     double *weights;
 } modal_model;
 
-#define NUMBER(name, fallback, low, high, unit, help)                                              \
-    { name, SINEW_PARAMETER_NUMBER, fallback, low, high, NULL, unit, help }
-#define LIST(name, help)                                                                           \
-    { name, SINEW_PARAMETER_NUMBERS, 0, 0, 0, NULL, "", help }
-#define FLAG(name, fallback, help)                                                                 \
-    { name, SINEW_PARAMETER_FLAG, fallback, 0, 0, NULL, "", help }
-
 static const sinew_parameter parameters[] = {
-    {"modes", SINEW_PARAMETER_INTEGER, SINEW_MODAL_MODES_DEFAULT, 1, 10000, NULL, "",
-     "vibration modes"},
-    {"body", SINEW_PARAMETER_CHOICE, 0, 0, 0, "auto|tets|cage|shell", "",
-     "what vibrates: tetrahedra inside, a cage around, or the surface as a shell"},
-    {"basis", SINEW_PARAMETER_CHOICE, 0, 0, 0, "vibrations|targets", "",
-     "vibration modes, or the rig's own targets in their place"},
+    INTEGER("modes", SINEW_MODAL_MODES_DEFAULT, 1, 10000, "vibration modes"),
+    CHOICE("body", 0, "auto|tets|cage|shell",
+           "what vibrates: tetrahedra inside, a cage around, or the surface as a shell"),
+    CHOICE("basis", 0, "vibrations|targets",
+           "vibration modes, or the rig's own targets in their place"),
     NUMBER("swings", SINEW_MODAL_SWINGS_DEFAULT, 1e-6, 1e6, "",
            "swings of the slowest mode in a mean key interval"),
     NUMBER("frequency", 0, 0, 1e6, "Hz", "of the slowest mode; 0: by swings"),
@@ -47,34 +40,32 @@ static const sinew_parameter parameters[] = {
     NUMBER("rest_offset", SINEW_MODAL_REST_OFFSET_DEFAULT, 0, 1, "",
            "1: settles into the second key, 0: swings about the first"),
     NUMBER("stiffness", 1, 1e-9, 1e9, "", "of the whole body"),
-    {"rest", SINEW_PARAMETER_CHOICE, 0, 0, 0, "line|next", "",
-     "three and more keys: rest on the line between keys, or on the next key"},
+    CHOICE("rest", 0, "line|next",
+           "three and more keys: rest on the line between keys, or on the next key"),
     FLAG("wiggly", 0, "wiggly splines for two keys, too"),
     FLAG("ease", 0, "two keys: parts as a whole start and stop gently"),
     FLAG("fade", 1, "still modes that the frame rate cannot show"),
-    LIST("gravity", "acceleration of parts that fly between keys: three numbers"),
-    LIST("gamma", "damping per mode, -1 to 1"),
-    LIST("kappa", "stiffness per mode, -1 to below 1"),
-    LIST("amplitude", "of each mode's swing"),
-    LIST("gamma_curve", "gamma over the mode number: number, value, number, value ..."),
-    LIST("kappa_curve", "kappa over the mode number"),
-    LIST("amplitude_curve", "amplitude over the mode number"),
-    LIST("fit_velocity_curve", "weight of a gentle start over the mode number, rest_offset < 1"),
-    LIST("fit_frequency_curve", "weight of the frequency over the mode number"),
-    LIST("fit_damping_curve", "weight of the damping over the mode number"),
+    NUMBERS("gravity", "", "acceleration of parts that fly between keys: three numbers"),
+    NUMBERS("gamma", "", "damping per mode, -1 to 1"),
+    NUMBERS("kappa", "", "stiffness per mode, -1 to below 1"),
+    NUMBERS("amplitude", "", "of each mode's swing"),
+    NUMBERS("gamma_curve", "", "gamma over the mode number: number, value, number, value ..."),
+    NUMBERS("kappa_curve", "", "kappa over the mode number"),
+    NUMBERS("amplitude_curve", "", "amplitude over the mode number"),
+    NUMBERS("fit_velocity_curve", "",
+            "weight of a gentle start over the mode number, rest_offset < 1"),
+    NUMBERS("fit_frequency_curve", "", "weight of the frequency over the mode number"),
+    NUMBERS("fit_damping_curve", "", "weight of the damping over the mode number"),
     NUMBER("young", SINEW_MODAL_YOUNG_DEFAULT, 1e-30, 1e30, "Pa", "stiffness of the material"),
     NUMBER("poisson", SINEW_MODAL_POISSON_DEFAULT, -0.99, 0.499, "", "of the material"),
     NUMBER("density", SINEW_MODAL_DENSITY_DEFAULT, 1e-30, 1e30, "kg/m^3", "of the material"),
     NUMBER("thickness", SINEW_MODAL_THICKNESS_DEFAULT, 1e-6, 1, "share of the diagonal",
            "of a shell"),
-    {"cells", SINEW_PARAMETER_INTEGER, SINEW_MODAL_CELLS_DEFAULT, 4, 400, NULL, "",
-     "of a cage along the diagonal"},
+    INTEGER("cells", SINEW_MODAL_CELLS_DEFAULT, 4, 400, "of a cage along the diagonal"),
     FLAG("fast", 0, "frames in single precision"),
     FLAG("fine_inside", 1, "points inside for better modes"),
-    {"stiffness_map", SINEW_PARAMETER_FILE, 0, 0, 0, NULL, "",
-     "painted stiffness: CSV vertex,value"},
-    {"mix_frames", SINEW_PARAMETER_FILE, 0, 0, 0, NULL, "",
-     "a point cache of the same clip that is blended with the modal motion"},
+    PATH("stiffness_map", "painted stiffness: CSV vertex,value"),
+    PATH("mix_frames", "a point cache of the same clip that is blended with the modal motion"),
     NUMBER("mix", 1, 0, 1, "", "share of the modal motion in the blend"),
 };
 
@@ -94,19 +85,8 @@ static sinew_status read_options(const sn_model_setup *setup, sinew_modal_option
     options->fine_inside = sn_scene_flag(scene, "fine_inside");
     options->fast = sn_scene_flag(scene, "fast");
     options->cache = setup->cache;
-    const char *painted = sn_scene_string(scene, "stiffness_map");
-    if (painted) {
-        char *path = sn_scene_path(scene, painted);
-        if (!path) return sn_no_memory(error);
-        int vertices = setup->rig->neutral->vertex_count;
-        *map = SN_NEW(double, vertices);
-        sinew_status status = *map ? SINEW_OK : sn_no_memory(error);
-        for (int i = 0; *map && i < vertices; i++) (*map)[i] = 1;
-        if (status == SINEW_OK) status = sinew_vertex_values_read(path, vertices, *map, error);
-        sn_free(path);
-        SN_TRY(status);
-        options->stiffness = *map;
-    }
+    SN_TRY(sn_scene_vertex_map(scene, "stiffness_map", setup->rig, map, error));
+    options->stiffness = *map;
     if (sn_scene_choice(scene, "basis") == 1) {
         const sinew_rig *rig = setup->rig;
         size_t size = (size_t)3 * (size_t)rig->neutral->vertex_count;
@@ -465,11 +445,6 @@ static sinew_status end(void *model, bool complete, json_t *report, sinew_error 
     return SINEW_OK;
 }
 
-static sinew_status begin(void *model, int first, int last, sinew_error *error) {
-    (void)model, (void)first, (void)last, (void)error;
-    return SINEW_OK;
-}
-
 static const char *const outputs[] = {"modes", "shapes", NULL};
 static const char *const uses[] = {"keys", NULL};
 
@@ -484,6 +459,5 @@ const sn_model_kind sn_model_modal = {
     .create = create,
     .destroy = destroy,
     .frame = frame,
-    .begin = begin,
     .end = end,
 };

@@ -6,36 +6,28 @@
 #include "base/status.h"
 #include "job/model.h"
 #include "job/obstacles.h"
+#include "job/parameters.h"
 #include "job/report.h"
 #include "sinew/io.h"
 #include "sinew/selection.h"
 #include "sinew/spring.h"
 #include "spring/structure.h"
 
-#define NUMBER(name, fallback, low, high, unit, help)                                              \
-    { name, SINEW_PARAMETER_NUMBER, fallback, low, high, NULL, unit, help }
-#define FLAG(name, fallback, help)                                                                 \
-    { name, SINEW_PARAMETER_FLAG, fallback, 0, 0, NULL, "", help }
-#define CHOICE(name, choices, help)                                                                \
-    { name, SINEW_PARAMETER_CHOICE, 0, 0, 0, choices, "", help }
-#define INTEGER(name, fallback, low, high, help)                                                   \
-    { name, SINEW_PARAMETER_INTEGER, fallback, low, high, NULL, "", help }
-
 static const sinew_parameter parameters[] = {
-    CHOICE("boundary", "free|static|pinned|anchor", "what holds the shape"),
-    {"anchor", SINEW_PARAMETER_NUMBERS, 0, 0, 0, NULL, "length",
-     "corners of the anchor inside the neutral: 12 numbers (default: at the centre of mass)"},
-    CHOICE("solver", "default|newton|published", "how the balance is found"),
+    CHOICE("boundary", 0, "free|static|pinned|anchor", "what holds the shape"),
+    NUMBERS(
+        "anchor", "length",
+        "corners of the anchor inside the neutral: 12 numbers (default: at the centre of mass)"),
+    CHOICE("solver", 0, "default|newton|published", "how the balance is found"),
     NUMBER("tolerance", SINEW_SPRING_TOLERANCE, 1e-14, 0.999, "", "largest relative force left"),
     INTEGER("max_iterations", SINEW_SPRING_MAX_ITERATIONS, 1, 1000000, "Newton steps per frame"),
     NUMBER("time_limit", SINEW_SPRING_TIME_LIMIT, 1e-6, 1e9, "s", "per frame"),
     FLAG("independent", 0, "solve every frame without looking at its neighbours"),
-    CHOICE("bending", "flap|ring|none", "springs across edges, two edges apart, or none"),
+    CHOICE("bending", 0, "flap|ring|none", "springs across edges, two edges apart, or none"),
     NUMBER("stiffness_structure", SINEW_SPRING_KAPPA, 1e-9, 1e9, "", "of springs along edges"),
     NUMBER("stiffness_bending", SINEW_SPRING_KAPPA, 1e-9, 1e9, "", "of bending springs"),
     NUMBER("stiffness_internal", SINEW_SPRING_KAPPA, 1e-9, 1e9, "", "of springs inside"),
-    {"stiffness_map", SINEW_PARAMETER_FILE, 0, 0, 0, NULL, "",
-     "CSV vertex,value: painted stiffness, 1 where nothing is said"},
+    PATH("stiffness_map", "CSV vertex,value: painted stiffness, 1 where nothing is said"),
     FLAG("interior", 1, "tetrahedra inside closed surfaces"),
     FLAG("interior_points", 0, "points inside, where they give better tetrahedra"),
     NUMBER("tie", 0, 0, 1, "share of the diagonal", "tie parts to the largest by springs"),
@@ -48,7 +40,7 @@ static const sinew_parameter parameters[] = {
     INTEGER("max_rounds", SINEW_SPRING_MAX_ROUNDS, 1, 100000, "contact rounds per frame"),
     FLAG("sample_edges", 1, "look between vertices for thin obstacles"),
     FLAG("self_contact", 0, "the surface against itself"),
-    CHOICE("pose_depth", "parts|all|none",
+    CHOICE("pose_depth", 0, "parts|all|none",
            "obstacles into which vertices may sink as deep as in the poses"),
 };
 
@@ -87,25 +79,6 @@ static size_t vertex_count(const spring_model *m) {
 }
 
 /* ---- what the scene says ---- */
-
-static sinew_status read_map(spring_model *m, double **map, sinew_error *error) {
-    const char *file = sn_scene_string(m->setup.scene, "stiffness_map");
-    *map = NULL;
-    if (!file) return SINEW_OK;
-    char *path = sn_scene_path(m->setup.scene, file);
-    if (!path) return sn_no_memory(error);
-    double *values = SN_NEW(double, vertex_count(m));
-    sinew_status status = values ? SINEW_OK : sn_no_memory(error);
-    for (size_t v = 0; status == SINEW_OK && v < vertex_count(m); v++) values[v] = 1;
-    if (status == SINEW_OK)
-        status = sinew_vertex_values_read(path, (int)vertex_count(m), values, error);
-    sn_free(path);
-    if (status != SINEW_OK)
-        sn_free(values);
-    else
-        *map = values;
-    return status;
-}
 
 static sinew_status read_pins(spring_model *m, sinew_error *error) {
     const json_t *list = sn_scene_at(m->setup.scene, "pins");
@@ -364,7 +337,8 @@ static sinew_status build(spring_model *m, sinew_error *error) {
         status = sn_scene_fail(scene, error, "/parameters/anchor",
                                "an anchor has 12 numbers, not %d", anchor_count);
     if (status == SINEW_OK && anchor_count == 12) options.anchor = anchor;
-    if (status == SINEW_OK) status = read_map(m, &map, error);
+    if (status == SINEW_OK)
+        status = sn_scene_vertex_map(m->setup.scene, "stiffness_map", m->setup.rig, &map, error);
     options.stiffness_map = map;
     if (status == SINEW_OK)
         status = sinew_spring_create(m->setup.rig, &options, m->setup.monitor, &m->spring, error);

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "job/model.h"
+#include "sinew/io.h"
 
 sinew_status sn_scene_fail(const sinew_scene *scene, sinew_error *error, const char *place,
                            const char *format, ...) {
@@ -315,6 +316,25 @@ sinew_status sn_scene_numbers(const sinew_scene *scene, const char *parameter, d
     *values = array;
     *count = (int)size;
     return SINEW_OK;
+}
+
+sinew_status sn_scene_vertex_map(const sinew_scene *scene, const char *parameter,
+                                 const sinew_rig *rig, double **map, sinew_error *error) {
+    const char *file = sn_scene_string(scene, parameter);
+    int count = rig->neutral->vertex_count;
+    *map = NULL;
+    if (!file) return SINEW_OK;
+    char *path = sn_scene_path(scene, file);
+    double *values = SN_NEW(double, count);
+    sinew_status status = path && values ? SINEW_OK : sn_no_memory(error);
+    for (int v = 0; status == SINEW_OK && v < count; v++) values[v] = 1;
+    if (status == SINEW_OK) status = sinew_vertex_values_read(path, count, values, error);
+    sn_free(path);
+    if (status != SINEW_OK)
+        sn_free(values);
+    else
+        *map = values;
+    return status;
 }
 
 char *sn_scene_path(const sinew_scene *scene, const char *path) {

@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "sinew/rig.h"
 #include "sinew/scene.h"
 
 struct sinew_scene {
@@ -32,6 +33,11 @@ bool sn_scene_has(const sinew_scene *scene, const char *parameter);           /*
 /* A list parameter as a new array (release with sn_free); *count 0 and NULL when absent. */
 sinew_status sn_scene_numbers(const sinew_scene *scene, const char *parameter, double **values,
                               int *count, sinew_error *error);
+
+/* A file parameter "vertex,value" as a new array (release with sn_free), 1 where the file says
+ * nothing; NULL when absent. */
+sinew_status sn_scene_vertex_map(const sinew_scene *scene, const char *parameter,
+                                 const sinew_rig *rig, double **map, sinew_error *error);
 
 /* A path of the scene, made relative to the working directory; newly allocated, NULL: no memory. */
 char *sn_scene_path(const sinew_scene *scene, const char *path);

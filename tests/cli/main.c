@@ -7,6 +7,7 @@ int main(void) {
     failed += test_bad_input();
     failed += test_runs();
     failed += test_locks();
+    failed += test_markers();
     failed += test_help();
     return failed != 0;
 }

@@ -1,0 +1,218 @@
+#include "support.h"
+
+#include <jansson.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "command.h"
+#include "groups.h"
+#include "sinew/frames.h"
+#include "sinew/io.h"
+
+/* What the verbs that follow markers promise. */
+
+static const char *folder;
+
+static void prepare(void) {
+    folder = fresh_folder();
+    expect_code(0, "sinew sample face --vertices 1000 --out face");
+}
+
+static json_t *report_of(const char *name) {
+    char *path = sn_path_join(folder, name);
+    json_error_t place;
+    json_t *root = json_load_file(path, 0, &place);
+    if (!root) fail_msg("%s", place.text);
+    sn_free(path);
+    return root;
+}
+
+static sinew_frames *frames_of(const char *name) {
+    sinew_error error = {0};
+    sinew_frames *frames;
+    char *path = sn_path_join(folder, name);
+    assert_ok(sinew_frames_read(path, &frames, &error));
+    sn_free(path);
+    return frames;
+}
+
+static double total(const json_t *report, const char *name) {
+    json_t *value = json_object_get(json_object_get(report, "totals"), name);
+    if (!json_is_number(value)) fail_msg("no total %s", name);
+    return json_number_value(value);
+}
+
+static double figure(const json_t *report, int frame, const char *name) {
+    json_t *row = json_array_get(json_object_get(report, "frames"), (size_t)frame);
+    json_t *value = json_object_get(row, name);
+    if (!json_is_number(value)) fail_msg("frame %d has no %s", frame, name);
+    return json_number_value(value);
+}
+
+/* Root mean square distance of frame f of a to frame g of b, b moved by `shift` along x. */
+static double distance(const sinew_frames *a, int f, const sinew_frames *b, int g, double shift) {
+    double sum = 0;
+    size_t n = 3 * (size_t)a->vertex_count;
+    assert_int_equal(a->vertex_count, b->vertex_count);
+    for (size_t i = 0; i < n; i++) {
+        double d = (double)a->positions[n * (size_t)f + i] -
+                   (double)b->positions[n * (size_t)g + i] - (i % 3 == 0 ? shift : 0);
+        sum += d * d;
+    }
+    return sqrt(sum / a->vertex_count);
+}
+
+#define FOLLOW "face --markers face/markers.csv --map face/markers_map.csv"
+
+static void reports_hold_marker_and_dense_errors_frame_by_frame(void **state) {
+    (void)state;
+    prepare();
+    expect_code(0, "sinew blend face --curves face/clip.csv --out truth.pc2");
+    const char *runs[] = {"fit --method sbs", "force", "force --layer"};
+    sinew_frames *truth = frames_of("truth.pc2");
+    for (int r = 0; r < 3; r++) {
+        expect_code(0,
+                    "sinew %s " FOLLOW " --frames 20-24 --truth truth.pc2 --out f.pc2 "
+                    "--error-plot plot.png --report r.json",
+                    runs[r]);
+        json_t *report = report_of("r.json");
+        sinew_frames *frames = frames_of("f.pc2");
+        double sum = 0, worst = 0;
+        for (int f = 0; f < 5; f++) {
+            double dense = distance(frames, f, truth, 20 + f, 0);
+            assert_close(figure(report, f, "truth_error"), dense, 1e-7 + 1e-3 * dense);
+            assert_int_equal((int)figure(report, f, "markers_seen"), 60);
+            assert_true(figure(report, f, "marker_error") <=
+                        figure(report, f, "marker_error_bare") * (1 + 1e-9));
+            assert_true(figure(report, f, "ms") >= 0);
+            assert_int_equal((int)figure(report, f, "outliers"), 0);
+            sum += dense, worst = fmax(worst, dense);
+            if (r == 0) continue;
+            assert_true(figure(report, f, "in_span") > figure(report, f, "out_of_span"));
+            assert_int_equal((int)figure(report, f, "contacts"), 0);
+        }
+        assert_close(total(report, "truth_error_mean"), sum / 5, 1e-7 + 1e-3 * sum);
+        assert_close(total(report, "truth_error_worst"), worst, 1e-7 + 1e-3 * worst);
+        assert_true(total(report, "marker_error_worst") >= total(report, "marker_error_mean"));
+        /* markers of the rig's own clip: it follows to a tenth of a millimetre */
+        assert_below(total(report, "marker_error_mean"), 1e-4);
+        json_decref(report);
+        sinew_frames_destroy(frames);
+        expect_code(0, "head -c 8 plot.png | od -An -c | grep -q 'P *N *G' && rm plot.png");
+    }
+    sinew_frames_destroy(truth);
+}
+
+static void truth_of_another_face_is_refused_and_leaves_nothing(void **state) {
+    (void)state;
+    prepare();
+    expect_code(0, "sinew blend --sample bar --steps 2 --out bar.pc2");
+    expect_refusal(3, "vertices",
+                   "sinew force " FOLLOW " --frames 0-2 --truth bar.pc2 --out f.pc2 "
+                   "--error-plot plot.png");
+    assert_int_equal(files_with("f.pc2") + files_with("plot"), 0);
+}
+
+static void a_face_of_twice_the_size_moves_the_rig_alike(void **state) {
+    (void)state;
+    prepare();
+    expect_code(0, "awk -F, -v OFS=, '/^#|^time/ {print; next} {for (i = 2; i <= NF; i++) "
+                   "if ($i != \"\") $i = 2 * $i + 0.3; print}' face/markers.csv > large.csv");
+    const char *verbs[] = {"fit", "force"};
+    for (int v = 0; v < 2; v++) {
+        expect_code(0, "sinew %s " FOLLOW " --frames 40-44 --out same.pc2", verbs[v]);
+        expect_code(0,
+                    "sinew %s face --markers large.csv --map face/markers_map.csv --frames 40-44 "
+                    "--retarget --out carried.pc2 --report r.json",
+                    verbs[v]);
+        sinew_frames *same = frames_of("same.pc2"), *carried = frames_of("carried.pc2");
+        expect_code(0, "sinew blend face --weights jawOpen=0 --out rest.pc2");
+        sinew_frames *rest = frames_of("rest.pc2");
+        double move = distance(same, 4, rest, 0, 0);
+        assert_true(move > 1e-4);
+        assert_below(distance(carried, 4, same, 4, 0), 0.05 * move);
+        sinew_frames_destroy(same), sinew_frames_destroy(carried), sinew_frames_destroy(rest);
+    }
+    /* as they are, they are far off the face */
+    expect_code(0, "sinew fit face --markers large.csv --map face/markers_map.csv --frames 40-41 "
+                   "--out off.pc2 --report off.json");
+    json_t *off = report_of("off.json"), *on = report_of("r.json");
+    assert_true(total(off, "marker_error_mean") > 50 * total(on, "marker_error_mean"));
+    json_decref(off), json_decref(on);
+}
+
+static void the_heads_motion_is_taken_out_and_put_back(void **state) {
+    (void)state;
+    prepare();
+    expect_code(0, "awk -F, -v OFS=, '/^#|^time/ {print; next} {for (i = 2; i <= NF; i += 3) "
+                   "if ($i != \"\") $i += 0.06 * $1; print}' face/markers.csv > walking.csv");
+    const char *line = "sinew force face --markers %s --map face/markers_map.csv "
+                       "--stable templeLeft,templeRight,noseBridge --frames 30-34 --out %s";
+    expect_code(0, line, "face/markers.csv", "still.pc2");
+    expect_code(0, line, "walking.csv", "walk.pc2");
+    sinew_frames *still = frames_of("still.pc2"), *walk = frames_of("walk.pc2");
+    for (int f = 0; f < 5; f++)
+        assert_below(distance(walk, f, still, f, 0.06 * (30 + f) / 30.0), 1e-5);
+    sinew_frames_destroy(still), sinew_frames_destroy(walk);
+    expect_refusal(3, "templeMiddle",
+                   "sinew force " FOLLOW " --stable templeMiddle --frames 30-34 --out walk.pc2");
+}
+
+static void estimated_stiffness_is_kept_and_can_be_given_again(void **state) {
+    (void)state;
+    prepare();
+    const char *line = "SINEW_CACHE=$PWD/store sinew force " FOLLOW
+                       " --frames 0-3 --estimate-stiffness --stretch-map-out s.csv "
+                       "--bend-map-out b.csv --out %s --report %s";
+    expect_code(0, line, "first.pc2", "first.json");
+    expect_code(0, line, "second.pc2", "second.json");
+    expect_code(0, "cmp first.pc2 second.pc2");
+    json_t *reports[2] = {report_of("first.json"), report_of("second.json")};
+    json_t *first = json_object_get(reports[0], "stiffness");
+    json_t *second = json_object_get(reports[1], "stiffness");
+    assert_true(json_is_false(json_object_get(first, "from_cache")));
+    assert_true(json_is_true(json_object_get(second, "from_cache")));
+    assert_true(json_number_value(json_object_get(first, "rest_error")) <
+                json_number_value(json_object_get(first, "rest_error_default")));
+    json_decref(reports[0]), json_decref(reports[1]);
+    expect_code(0, "sinew force " FOLLOW " --frames 0-3 --stretch-map s.csv --bend-map b.csv "
+                   "--out given.pc2 && cmp first.pc2 given.pc2");
+    expect_refusal(3, "estimate_stiffness",
+                   "sinew force " FOLLOW " --frames 0-3 --stretch-map s.csv --estimate-stiffness "
+                   "--out no.pc2");
+}
+
+static void the_jaw_is_named_by_its_target_or_by_vertices(void **state) {
+    (void)state;
+    prepare();
+    expect_code(0,
+                "sinew force face --curves face/clip.csv --frames 0-3 --jaw jawopen --out a.pc2");
+    expect_code(0,
+                "sinew force face --curves face/clip.csv --frames 0-3 --jaw v:10-90 --out b.pc2");
+    expect_refusal(
+        3, "jaw|jawShut",
+        "sinew force face --curves face/clip.csv --frames 0-3 --jaw jawShut --out c.pc2");
+    assert_int_equal(files_with("c.pc2"), 0);
+}
+
+static void a_scene_of_markers_does_what_the_verb_did(void **state) {
+    (void)state;
+    prepare();
+    expect_code(0, "sinew force " FOLLOW " --frames 3-6 --layer --jaw jawOpen --mass-time 0.05 "
+                   "--out verb.pc2 --scene-out job.json");
+    expect_code(0, "mv verb.pc2 first.pc2 && sinew run job.json --frames 3-6 && "
+                   "cmp first.pc2 verb.pc2");
+}
+
+int test_markers(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reports_hold_marker_and_dense_errors_frame_by_frame),
+        cmocka_unit_test(truth_of_another_face_is_refused_and_leaves_nothing),
+        cmocka_unit_test(a_face_of_twice_the_size_moves_the_rig_alike),
+        cmocka_unit_test(the_heads_motion_is_taken_out_and_put_back),
+        cmocka_unit_test(estimated_stiffness_is_kept_and_can_be_given_again),
+        cmocka_unit_test(the_jaw_is_named_by_its_target_or_by_vertices),
+        cmocka_unit_test(a_scene_of_markers_does_what_the_verb_did),
+    };
+    return cmocka_run_group_tests_name("markers", tests, NULL, NULL);
+}
