@@ -19,7 +19,7 @@ static const double ROW_COST = 8, NODE_COST = 40;
 static const double TASK_SHARE = 12;
 /* Below this many values times right-hand sides waking a second thread costs more than it brings.
  */
-enum { THREADED_VALUES = 1500000 };
+enum { THREADED_VALUES = 1000000 };
 
 static size_t round_up(size_t count) {
     return (count + LANES - 1) / LANES * LANES;
@@ -425,6 +425,9 @@ static inline void restore_tiny(unsigned saved) {
     (void)saved;
 }
 #endif
+
+/* Bytes: a few hundred cycles of work, which is what memory takes to answer. */
+#define FETCH_AHEAD 2048
 
 #define REAL       double
 #define NAME(name) name

@@ -8,6 +8,13 @@ typedef REAL NAME(vector) __attribute__((vector_size(LANES * sizeof(REAL)), may_
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
+/* The factor is read once upwards and once downwards, as one run of memory each way; fetched this
+ * far ahead it comes in while earlier panels are worked on. */
+ALWAYS_INLINE void NAME(fetch)(const REAL *at, const int count) {
+    for (int line = 0; line < count * (int)sizeof(REAL); line += 64)
+        __builtin_prefetch((const char *)at + line);
+}
+
 /* Forward, one panel: y = (triangle)^-1 t, t -= rest y. Returns the next panel. The vectors start
  * at a multiple of LANES, so some of their first rows lie in the panel itself: the factor is zero
  * there, and y is stored after them. */
@@ -21,13 +28,15 @@ ALWAYS_INLINE const REAL *NAME(forward_panel)(const REAL *v, int j, int end, int
             y[q][c] = sum * v[c * PANEL + c];
         }
     const NAME(vector) *a = (const NAME(vector) *)(v + TRIANGLE);
-    for (int i = (j + w) / LANES * LANES; i < end; i += LANES, a += w)
+    for (int i = (j + w) / LANES * LANES; i < end; i += LANES, a += w) {
+        NAME(fetch)((const REAL *)a + FETCH_AHEAD / sizeof(REAL), w * LANES);
         for (int q = 0; q < sides; q++) {
             NAME(vector) *u = (NAME(vector) *)(t + q * stride + i);
             NAME(vector) sum = *u;
             for (int c = 0; c < w; c++) sum -= a[c] * y[q][c];
             *u = sum;
         }
+    }
     for (int q = 0; q < sides; q++)
         for (int c = 0; c < w; c++) t[q * stride + j + c] = y[q][c];
     return (const REAL *)a;
@@ -47,16 +56,20 @@ ALWAYS_INLINE void NAME(add_lanes)(const NAME(vector) * s, REAL *sum) {
     for (int c = 0; c < PANEL; c++) sum[c] = all[c] + all[c + PANEL];
 }
 
-/* Backward, one panel: y = (triangle)^-T (t - rest^T t). */
+/* Backward, one panel: y = (triangle)^-T (t - rest^T t), from the last rows to the first. */
 ALWAYS_INLINE void NAME(backward_panel)(const REAL *v, int j, int end, int stride, REAL *t,
                                         const int w, const int sides) {
     NAME(vector) s[SN_SUPERNODAL_SIDES][PANEL] = {{{0}}};
-    const NAME(vector) *a = (const NAME(vector) *)(v + TRIANGLE);
-    for (int i = (j + w) / LANES * LANES; i < end; i += LANES, a += w)
+    int first = (j + w) / LANES * LANES;
+    const NAME(vector) *a = (const NAME(vector) *)(v + TRIANGLE) + (end - first) / LANES * w;
+    for (int i = end - LANES; i >= first; i -= LANES) {
+        a -= w;
+        NAME(fetch)((const REAL *)a - FETCH_AHEAD / sizeof(REAL), w * LANES);
         for (int q = 0; q < sides; q++) {
             NAME(vector) u = *(const NAME(vector) *)(t + q * stride + i);
             for (int c = 0; c < w; c++) s[q][c] += a[c] * u;
         }
+    }
     for (int q = 0; q < sides; q++) {
         REAL sum[PANEL], y[PANEL];
         NAME(add_lanes)(s[q], sum);
