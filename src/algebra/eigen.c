@@ -71,14 +71,15 @@ static void apply_inverse(lanczos *l, int from) {
     l->solves += BLOCK;
 }
 
-/* x (count columns) loses its part in the first `columns` of the basis; coefficients say how much,
- * in columns x count. */
-static void project_out(lanczos *l, int columns, int count, double *x, double *coefficients) {
+/* x (count columns) loses its part in `columns` of the basis from column `from` on; coefficients
+ * say how much, in columns x count. */
+static void project_out(lanczos *l, int from, int columns, int count, double *x,
+                        double *coefficients) {
+    const double *basis = l->basis + (size_t)l->size * (size_t)from;
     multiply_mass(l, count, x, l->weighted);
-    sn_dense_multiply(SN_TRANSPOSED, SN_AS_IS, columns, count, l->size, 1, l->basis, l->weighted, 0,
+    sn_dense_multiply(SN_TRANSPOSED, SN_AS_IS, columns, count, l->size, 1, basis, l->weighted, 0,
                       coefficients);
-    sn_dense_multiply(SN_AS_IS, SN_AS_IS, l->size, count, columns, -1, l->basis, coefficients, 1,
-                      x);
+    sn_dense_multiply(SN_AS_IS, SN_AS_IS, l->size, count, columns, -1, basis, coefficients, 1, x);
 }
 
 static double mass_norm(lanczos *l, const double *x) {
@@ -101,7 +102,7 @@ static void random_column(lanczos *l, int columns) {
         fill_random(l, x);
         sn_vector_scale(n, 1 / mass_norm(l, x), x);
         for (int pass = 0; pass < 3 && columns > 0; pass++)
-            project_out(l, columns, 1, x, l->correction);
+            project_out(l, 0, columns, 1, x, l->correction);
         double norm = mass_norm(l, x);
         if (norm > DEPENDENT) {
             sn_vector_scale(n, 1 / norm, x);
@@ -114,16 +115,21 @@ static void random_block(lanczos *l, int columns) {
     for (int c = 0; c < BLOCK; c++) random_column(l, columns + c);
 }
 
-/* One step: H gets the block column of the block at `columns`, and the next block follows it. */
-static void extend(lanczos *l, int columns) {
+/* One step: H gets the block column of the block at `columns`, and the next block follows it.
+ * Orthogonalised twice: the image lies in the space but for what is new, and once would leave the
+ * rounding of that large part. But the large part lies in the columns from `coupled` on alone: the
+ * last two blocks, or all just after a restart. Only the small rest is taken out of all columns. */
+static void extend(lanczos *l, int columns, int coupled) {
     size_t n = (size_t)l->size;
-    int total = columns + BLOCK;
+    int total = columns + BLOCK, local = total - coupled;
     apply_inverse(l, columns);
     double before[BLOCK];
     for (int c = 0; c < BLOCK; c++) before[c] = mass_norm(l, l->image + n * (size_t)c);
-    project_out(l, total, BLOCK, l->image, l->coefficients);
-    project_out(l, total, BLOCK, l->image, l->correction);
-    for (int i = 0; i < total * BLOCK; i++) l->coefficients[i] += l->correction[i];
+    project_out(l, coupled, local, BLOCK, l->image, l->correction);
+    project_out(l, 0, total, BLOCK, l->image, l->coefficients);
+    for (int c = 0; c < BLOCK; c++)
+        for (int i = 0; i < local; i++)
+            l->coefficients[coupled + i + total * c] += l->correction[i + local * c];
     for (int c = 0; c < BLOCK; c++)
         for (int i = 0; i < total; i++) {
             double h = l->coefficients[i + total * c];
@@ -208,10 +214,11 @@ static sinew_status iterate(lanczos *l, double tolerance, const sinew_monitor *m
     if (kept > l->most - 2 * BLOCK) kept = l->most - 2 * BLOCK;
     int columns = 0, blocks = 0, earliest = l->wanted + BLOCK, limit = 40 + 12 * l->wanted / BLOCK;
     bool second_look = false;
+    int fresh = 0; /* columns at the last start */
     random_block(l, 0);
     for (;;) {
         if (sn_cancelled(monitor)) return SINEW_CANCELLED;
-        extend(l, columns);
+        extend(l, columns, columns == fresh ? 0 : columns - BLOCK);
         columns += BLOCK;
         blocks++;
         bool full = columns + BLOCK > l->most;
@@ -230,7 +237,7 @@ static sinew_status iterate(lanczos *l, double tolerance, const sinew_monitor *m
             memcpy(l->found, l->ritz_values, (size_t)l->wanted * sizeof(double));
             second_look = true;
             keep_ritz_vectors(l, columns, l->wanted);
-            columns = l->wanted;
+            columns = fresh = l->wanted;
             random_block(l, columns);
             earliest = columns + SECOND_LOOK_BLOCKS * BLOCK;
         } else if (blocks >= limit) {
@@ -241,7 +248,7 @@ static sinew_status iterate(lanczos *l, double tolerance, const sinew_monitor *m
             memcpy(l->image, l->basis + n * (size_t)columns, n * BLOCK * sizeof(double));
             keep_ritz_vectors(l, columns, kept);
             memcpy(l->basis + n * (size_t)kept, l->image, n * BLOCK * sizeof(double));
-            columns = kept;
+            columns = fresh = kept;
         }
     }
 }
