@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "io/format.h"
 #include "io/obj_sequence.h"
+#include "io/tets.h"
 
 /* The first format with this ending that `can` read the kind of thing and recognises the file; when
  * none does, the first that can, which then says what is wrong. */
@@ -56,8 +57,40 @@ DEFINE_CAN(read_frames)
         if (status != SINEW_OK) return status;                                                     \
     } while (0)
 
-sinew_status sinew_mesh_read(const char *path, sinew_mesh **mesh, sinew_error *error) {
+static bool has_format(const char *path, bool (*can)(const sn_format *)) {
+    for (const sn_format *const *f = sn_formats(); *f; f++)
+        if (can(*f) && sn_format_has_ending(*f, path)) return true;
+    return false;
+}
+
+/* All vertices of a file of tets, and the sides that no two of them share. */
+static sinew_status read_surface_of_tets(const char *path, sinew_mesh **mesh, sinew_error *error) {
+    sinew_tets *tets;
+    SN_TRY(sinew_tets_read(path, &tets, error));
+    sinew_status status = sn_tets_surface(tets, mesh, error);
+    sinew_tets_destroy(tets);
+    return status;
+}
+
+static sinew_status read_mesh(const char *path, sinew_mesh **mesh, sinew_error *error) {
+    bool tets = path && has_format(path, can_read_tets);
+    if (tets && !has_format(path, can_read_mesh)) return read_surface_of_tets(path, mesh, error);
     READ(path, read_mesh, "meshes", mesh, error);
+    if (!tets || (*mesh)->face_count > 0) return SINEW_OK;
+    sinew_mesh *points = *mesh;
+    *mesh = NULL;
+    sinew_status status = read_surface_of_tets(path, mesh, NULL);
+    if (status == SINEW_OK)
+        sinew_mesh_destroy(points);
+    else
+        *mesh = points; /* neither faces nor tets */
+    return status == SINEW_NO_MEMORY ? sn_no_memory(error) : SINEW_OK;
+}
+
+sinew_status sinew_mesh_read(const char *path, sinew_mesh **mesh, sinew_error *error) {
+    SN_REQUIRE(path && mesh, error);
+    *mesh = NULL;
+    SN_TRY(read_mesh(path, mesh, error));
     if (!(*mesh)->name) (*mesh)->name = sn_path_stem(path);
     if (!(*mesh)->name) {
         sinew_mesh_destroy(*mesh);

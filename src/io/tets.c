@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/vec3.h"
+#include "mesh/embedding.h"
 
 sinew_status sn_tets_build(int vertex_count, double *positions, int tet_count, int *tets,
                            sinew_tets **result, sinew_error *error) {
@@ -32,4 +33,28 @@ sinew_status sn_tets_build(int vertex_count, double *positions, int tet_count, i
     made->tets = tets;
     *result = made;
     return SINEW_OK;
+}
+
+sinew_status sn_tets_surface(const sinew_tets *tets, sinew_mesh **mesh, sinew_error *error) {
+    int *triangles = NULL, *owner = NULL, count = 0;
+    sinew_status status = sn_tets_outer_sides(tets, &triangles, &owner, &count, error);
+    for (int t = 0; status == SINEW_OK && t < count; t++) {
+        int *v = triangles + 3 * (size_t)t;
+        const int *corners = tets->tets + 4 * (size_t)owner[t];
+        int inner = corners[0];
+        for (int k = 1; k < 4; k++)
+            if (inner == v[0] || inner == v[1] || inner == v[2]) inner = corners[k];
+        sn_vec3 a = sn_at(tets->positions, v[0]);
+        sn_vec3 ab = sn_sub(sn_at(tets->positions, v[1]), a),
+                ac = sn_sub(sn_at(tets->positions, v[2]), a);
+        if (sn_dot(sn_cross(ab, ac), sn_sub(sn_at(tets->positions, inner), a)) > 0) {
+            int kept = v[1];
+            v[1] = v[2], v[2] = kept;
+        }
+    }
+    if (status == SINEW_OK)
+        status = sinew_mesh_create(tets->vertex_count, tets->positions, count, NULL, triangles,
+                                   mesh, error);
+    sn_free(triangles), sn_free(owner);
+    return status;
 }

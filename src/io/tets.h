@@ -8,5 +8,7 @@
  * all are positive; flat ones are kept. */
 sinew_status sn_tets_build(int vertex_count, double *positions, int tet_count, int *tets,
                            sinew_tets **result, sinew_error *error);
+/* A mesh of all vertices and the outer sides, facing outwards. */
+sinew_status sn_tets_surface(const sinew_tets *tets, sinew_mesh **mesh, sinew_error *error);
 
 #endif

@@ -101,9 +101,8 @@ static sinew_status find_containing(const sinew_tets *tets, int count, const int
     return status;
 }
 
-/* The triangles around the tets and the tet behind each. */
-static sinew_status outer_sides(const sinew_tets *tets, int **triangles, int **owner, int *count,
-                                sinew_error *error) {
+sinew_status sn_tets_outer_sides(const sinew_tets *tets, int **triangles, int **owner, int *count,
+                                 sinew_error *error) {
     sn_side *sides;
     size_t total;
     SN_TRY(sn_sides_create(tets->tet_count, tets->tets, 0, NULL, &sides, &total, error));
@@ -129,7 +128,7 @@ static sinew_status find_nearest(const sinew_tets *tets, int count, const int *p
                                  sinew_error *error) {
     int *triangles = NULL, *owner = NULL, side_count;
     sinew_query *query = NULL;
-    sinew_status status = outer_sides(tets, &triangles, &owner, &side_count, error);
+    sinew_status status = sn_tets_outer_sides(tets, &triangles, &owner, &side_count, error);
     if (status == SINEW_OK)
         status = sinew_query_create(tets->vertex_count, tets->positions, side_count, triangles,
                                     &query, error);

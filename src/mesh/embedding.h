@@ -14,4 +14,9 @@ sinew_status sn_embed_points(const sinew_tets *tets, int count, const int *point
                              const double *positions, int *tet, double *weights,
                              sinew_error *error);
 
+/* The triangles around the tets, seen from outside, and the tet behind each; release both with
+ * sn_free, on failure too. */
+sinew_status sn_tets_outer_sides(const sinew_tets *tets, int **triangles, int **owner, int *count,
+                                 sinew_error *error);
+
 #endif

@@ -108,6 +108,35 @@ static void every_real_tet_mesh_comes_back(void **state) {
     sinew_tets_destroy(tets);
 }
 
+/* Two tets that share a side, in both formats: six triangles around them, all facing outwards. */
+static void tets_are_read_as_a_mesh_of_their_outer_sides(void **state) {
+    (void)state;
+    sinew_error error;
+    double positions[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1};
+    int corners[] = {0, 1, 2, 3, 1, 2, 3, 4};
+    const sinew_tets tets = {
+        .vertex_count = 5, .positions = positions, .tet_count = 2, .tets = corners};
+    const char *names[] = {"two.mesh", "two.node"};
+    for (int i = 0; i < 2; i++) {
+        assert_ok(sinew_tets_write(temporary(names[i]), &tets, &error));
+        sinew_mesh *mesh;
+        assert_ok(sinew_mesh_read(temporary(names[i]), &mesh, &error));
+        assert_int_equal(mesh->vertex_count, 5);
+        assert_int_equal(mesh->triangle_count, 6);
+        double volume = 0;
+        for (int t = 0; t < 6; t++) {
+            const int *v = mesh->triangles + 3 * t;
+            const double *a = positions + 3 * v[0], *b = positions + 3 * v[1],
+                         *c = positions + 3 * v[2];
+            volume += (a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) +
+                       a[2] * (b[0] * c[1] - b[1] * c[0])) /
+                      6;
+        }
+        assert_close(volume, 0.5, 1e-12);
+        sinew_mesh_destroy(mesh);
+    }
+}
+
 static void tetgen_counts_from_zero_or_one(void **state) {
     (void)state;
     sinew_error error;
@@ -163,6 +192,7 @@ int test_meshes(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(off_is_read_with_comments_and_colours),
         cmocka_unit_test(medit_is_read_with_its_sections),
+        cmocka_unit_test(tets_are_read_as_a_mesh_of_their_outer_sides),
         cmocka_unit_test(tetgen_counts_from_zero_or_one),
         cmocka_unit_test(every_real_tet_mesh_comes_back),
         cmocka_unit_test(every_real_mesh_comes_back_through_every_format),
