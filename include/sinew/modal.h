@@ -68,7 +68,11 @@ typedef struct sinew_modal_options {
      * of the mesh, one after the other. */
     int basis_count;
     const double *basis;
-    sinew_cache *cache; /* where modes are kept; NULL: nowhere */
+    /* Tetrahedra of one's own as the body, whatever `body` says; read during the call only. When
+     * their first vertices are the mesh's, key poses move those and points inside follow; otherwise
+     * the mesh is carried by the tets that hold its vertices. NULL: made. */
+    const sinew_tets *tets;
+    sinew_cache *cache; /* where tets and modes are kept; NULL: nowhere */
 } sinew_modal_options;
 SINEW_API sinew_modal_options sinew_modal_default_options(void);
 
@@ -166,6 +170,12 @@ typedef struct sinew_modal_keys {
     int inner_count;
     const double *inner_times; /* increasing, strictly between keys */
     const double *const *inner_positions;
+    /* Where the whole goes between keys: a smooth curve through path_count points, 3 each. Key
+     * poses stay where they are: the difference at them is blended in. 0: straight lines, splines
+     * through three and more keys, or free fall. */
+    int path_count;
+    const double *path_times; /* seconds, increasing */
+    const double *path;
 } sinew_modal_keys;
 
 typedef struct sinew_modal_motion sinew_modal_motion;
@@ -208,23 +218,54 @@ SINEW_API sinew_status sinew_modal_frame_mixed(const sinew_modal_motion *motion,
                                                sinew_modal_state *state, double time,
                                                const double *given, double share, double *positions,
                                                sinew_error *error);
-/* Vertices held or led along paths: the frame changes as little as it can, measured in strain, so
- * that they are at their places. stiffness 0: exactly; otherwise by springs of that stiffness, a
- * multiple of the body's own. Pins hold scratch memory: one per thread. The modal must outlive
- * them. */
-typedef struct sinew_modal_pins sinew_modal_pins;
-SINEW_API sinew_status sinew_modal_pins_create(const sinew_modal *modal, int count,
-                                               const int *vertices, double stiffness,
-                                               sinew_modal_pins **pins, sinew_error *error);
-SINEW_API void sinew_modal_pins_destroy(sinew_modal_pins *pins);
-/* targets: 3 per pin, where its vertex should be at this time. */
-SINEW_API void sinew_modal_frame_pinned(const sinew_modal_motion *motion, sinew_modal_state *state,
-                                        sinew_modal_pins *pins, double time, const double *targets,
-                                        double *positions);
-
 /* Elements of the body that are inside out in the last frame of this state. */
 SINEW_API int sinew_modal_inverted(const sinew_modal_motion *motion,
                                    const sinew_modal_state *state);
+/* Of these the ones that no key pose turns inside out: how many, and the first `capacity` of them
+ * in elements[] (may be NULL), increasing. */
+SINEW_API int sinew_modal_new_inverted(const sinew_modal_motion *motion,
+                                       const sinew_modal_state *state, int capacity, int *elements);
+
+/* ---- constraints ---- */
+
+/* Vertices held or led along paths: the frame changes as little as it can, measured in strain, so
+ * that they are at their places. stiffness, per vertex: 0 exactly; otherwise by a spring of that
+ * stiffness, a multiple of the body's own; NULL: all exactly. Pins hold scratch memory: one per
+ * thread. The modal must outlive them. */
+typedef struct sinew_modal_pins sinew_modal_pins;
+SINEW_API sinew_status sinew_modal_pins_create(const sinew_modal *modal, int count,
+                                               const int *vertices, const double *stiffness,
+                                               sinew_modal_pins **pins, sinew_error *error);
+SINEW_API void sinew_modal_pins_destroy(sinew_modal_pins *pins);
+
+/* Elements of the body at the given vertices of the mesh: those that have one of them as a corner,
+ * or carry one in a cage. Increasing; release with sinew_free. */
+SINEW_API sinew_status sinew_modal_elements_at(const sinew_modal *modal, int vertex_count,
+                                               const int *vertices, int **elements, int *count,
+                                               sinew_error *error);
+
+/* A region that is led to an orientation; its strain and its place stay those of the motion. */
+typedef struct sinew_modal_orientation {
+    int element_count;
+    const int *elements; /* of sinew_modal_elements_at */
+    double turn[3];      /* axis times radians, from the rest shape */
+    double weight;       /* [0, 1]: share of the way from the motion's own orientation */
+} sinew_modal_orientation;
+
+/* All are optional. */
+typedef struct sinew_modal_constraints {
+    sinew_modal_pins *pins;
+    const double *targets; /* 3 per pin: where its vertex should be at this time */
+    int orientation_count; /* frames with some are computed in double precision */
+    const sinew_modal_orientation *orientations;
+    const double *given; /* 3 * vertex_count: mixed in as by sinew_modal_frame_mixed */
+    double share;        /* of the modal frame in the mix */
+} sinew_modal_constraints;
+SINEW_API sinew_status sinew_modal_frame_constrained(const sinew_modal_motion *motion,
+                                                     sinew_modal_state *state,
+                                                     const sinew_modal_constraints *constraints,
+                                                     double time, double *positions,
+                                                     sinew_error *error);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "modal/inside.h"
 
 void sn_body_destroy(sn_body *body) {
     if (!body) return;
@@ -85,15 +86,55 @@ sinew_status sn_body_create_tets(const sinew_tets *tets, sn_body **body, sinew_e
 static sinew_status fill_inside(sn_body *body, const sinew_mesh *mesh,
                                 const sinew_modal_options *options, const sinew_monitor *monitor,
                                 sinew_error *error) {
-    sinew_tets_options tets_options = sinew_tets_options_default();
-    tets_options.interior_points = options->fine_inside;
-    SN_TRY(sinew_tets_from_surface(mesh, &tets_options, monitor, &body->tets, error));
+    SN_TRY(sn_inside_tets(mesh, options, monitor, &body->tets, error));
     const sinew_tets *tets = body->tets;
     body->kind = SINEW_MODAL_BODY_TETS;
     SN_TRY(set_shape(body, tets->vertex_count, tets->positions, 4, tets->tet_count, tets->tets,
                      error));
     if (tets->vertex_count == mesh->vertex_count) return SINEW_OK;
     return sinew_carry_create(tets, &body->carry, error);
+}
+
+/* The first vertices of the tets are the mesh's, up to the rounding of files. */
+static bool starts_with(const sinew_tets *tets, const sinew_mesh *mesh, double diagonal) {
+    if (tets->vertex_count < mesh->vertex_count) return false;
+    for (int i = 0; i < mesh->vertex_count; i++)
+        if (sn_length(sn_sub(sn_at(tets->positions, i), sn_at(mesh->positions, i))) >
+            1e-5 * diagonal)
+            return false;
+    return true;
+}
+
+/* Tets that carry the mesh as a cage does. Their size tells the fit how stiff they are. */
+static sinew_status fill_around(sn_body *body, const sinew_mesh *mesh, sinew_error *error) {
+    const sinew_tets *tets = body->tets;
+    if (mesh->triangle_count < 1) return sn_fail(error, SINEW_BAD_INPUT, "the mesh has no faces");
+    double volume = 0;
+    for (int e = 0; e < body->rs->element_count; e++) volume += body->rs->weights[e];
+    body->cage = SN_NEW0(sinew_cage, 1);
+    if (!body->cage) return sn_no_memory(error);
+    body->cage->cell = cbrt(6 * volume / tets->tet_count);
+    SN_TRY(sn_tets_copy(tets, &body->cage->tets, error));
+    SN_TRY(sinew_embedding_create(tets, mesh->vertex_count, mesh->positions, &body->cage->embedding,
+                                  error));
+    SN_TRY(sinew_mesh_copy(mesh, &body->mesh, error));
+    return sinew_cage_fit_create(body->cage, body->mesh, NULL, &body->fit, error);
+}
+
+/* Tets that the user has. Where they start with the mesh's vertices these are the rest shape, to
+ * the last bit. */
+static sinew_status fill_given(sn_body *body, const sinew_mesh *mesh, const sinew_tets *given,
+                               sinew_error *error) {
+    SN_TRY(sn_tets_copy(given, &body->tets, error));
+    bool own = starts_with(given, mesh, body->diagonal);
+    if (own)
+        memcpy(body->tets->positions, mesh->positions,
+               (size_t)3 * mesh->vertex_count * sizeof *mesh->positions);
+    SN_TRY(fill_tets(body, body->tets, error));
+    if (!own) return fill_around(body, mesh, error);
+    if (given->vertex_count == mesh->vertex_count) return SINEW_OK;
+    body->tets->surface_count = mesh->vertex_count;
+    return sinew_carry_create(body->tets, &body->carry, error);
 }
 
 static sinew_status fill_cage(sn_body *body, const sinew_mesh *mesh,
@@ -119,6 +160,7 @@ static sinew_status fill_shell(sn_body *body, const sinew_mesh *mesh, sinew_erro
 
 static sinew_status fill(sn_body *body, const sinew_mesh *mesh, const sinew_modal_options *options,
                          const sinew_monitor *monitor, sinew_error *error) {
+    if (options->tets) return fill_given(body, mesh, options->tets, error);
     if (options->body == SINEW_MODAL_BODY_SHELL) return fill_shell(body, mesh, error);
     if (options->body != SINEW_MODAL_BODY_CAGE) {
         sinew_error reason = {0};
@@ -138,7 +180,7 @@ static sinew_status fill(sn_body *body, const sinew_mesh *mesh, const sinew_moda
 sinew_status sn_body_create(const sinew_mesh *mesh, const sinew_modal_options *options,
                             const sinew_monitor *monitor, sn_body **body, sinew_error *error) {
     *body = NULL;
-    if (mesh->vertex_count < 1 || mesh->triangle_count < 1)
+    if (mesh->vertex_count < 1 || (mesh->triangle_count < 1 && !options->tets))
         return sn_fail(error, SINEW_BAD_INPUT, "the mesh has no faces");
     sn_body *result = SN_NEW0(sn_body, 1);
     if (!result) return sn_no_memory(error);

@@ -59,18 +59,42 @@ static void set_coordinates(const sinew_modal *modal, sinew_modal_state *state,
     sn_field_add(modal->body->rs, state->displacement, coordinates);
 }
 
-void sn_frame_shape(const sinew_modal *modal, sinew_modal_state *state,
-                    const sn_residual_sum *residual, double *positions) {
+/* Rotations of the listed elements on their way to exp(turn): from R = exp(w) exp(q), in the frame
+ * of their part, to exp(weight log(wanted R^T)) R. */
+static void orient(const sn_rotation_strain *rs, const sinew_modal_orientation *o,
+                   const double *turns, double *coordinates) {
+    sn_mat3 wanted = sn_rotation_exp(sn_v3(o->turn[0], o->turn[1], o->turn[2]));
+    for (int k = 0; k < o->element_count; k++) {
+        int e = o->elements[k];
+        double *c = coordinates + (size_t)SN_RS_SIZE * e;
+        int part = rs->vertex_component[rs->elements[(size_t)rs->corners * e]];
+        sn_mat3 own = sn_mat3_multiply(sn_rotation_exp(sn_v3(c[0], c[1], c[2])),
+                                       sn_rotation_exp(sn_v3(c[3], c[4], c[5])));
+        sn_mat3 goal =
+            sn_mat3_multiply(sn_mat3_transpose(sn_rotation_exp(sn_at(turns, part))), wanted);
+        sn_vec3 way = sn_rotation_log(sn_mat3_multiply(goal, sn_mat3_transpose(own)));
+        sn_vec3 w =
+            sn_rotation_log(sn_mat3_multiply(sn_rotation_exp(sn_scale(o->weight, way)), own));
+        c[SN_RS_W] = w.x, c[SN_RS_W + 1] = w.y, c[SN_RS_W + 2] = w.z;
+        for (int i = 0; i < 3; i++) c[SN_RS_Q + i] = 0;
+    }
+}
+
+void sn_frame_oriented(const sinew_modal *modal, sinew_modal_state *state,
+                       const sn_residual_sum *residual, int count,
+                       const sinew_modal_orientation *orientations, double *positions) {
     const sn_body *body = modal->body;
     const double *weights = state->tracks, *turns = weights + modal->modes->column_count;
     const double *centres = turns + 3 * body->rs->component_count;
-    if (state->fast) {
+    if (state->fast && count == 0) {
         sn_fast_rebuild(body, modal->fast, state->fast, weights, residual, centres, turns,
                         state->positions);
         /* Leftovers of a cage turn with its tets. */
         sn_fast_hosts(body, modal->fast, state->fast, residual, state->coordinates);
     } else {
         set_coordinates(modal, state, weights, residual);
+        for (int k = 0; k < count; k++)
+            orient(body->rs, &orientations[k], turns, state->coordinates);
         sn_rotation_strain_rebuild(body->rs, state->work, state->coordinates, centres,
                                    state->positions);
         sn_rotation_strain_turn(body->rs, centres, turns, 1, state->positions);
@@ -83,6 +107,11 @@ void sn_frame_shape(const sinew_modal *modal, sinew_modal_state *state,
         }
 }
 
+void sn_frame_shape(const sinew_modal *modal, sinew_modal_state *state,
+                    const sn_residual_sum *residual, double *positions) {
+    sn_frame_oriented(modal, state, residual, 0, NULL, positions);
+}
+
 void sinew_modal_frame(const sinew_modal_motion *motion, sinew_modal_state *state, double time,
                        double *positions) {
     if (!motion || !state || !positions || !isfinite(time)) return;
@@ -91,28 +120,109 @@ void sinew_modal_frame(const sinew_modal_motion *motion, sinew_modal_state *stat
     sn_frame_shape(motion->modal, state, &residual, positions);
 }
 
+static sinew_status check_constraints(const sinew_modal *modal, const sinew_modal_constraints *c,
+                                      sinew_error *error) {
+    if (c->given && !isfinite(c->share))
+        return sn_fail(error, SINEW_BAD_INPUT, "the share is not finite");
+    for (int k = 0; k < c->orientation_count; k++) {
+        const sinew_modal_orientation *o = &c->orientations[k];
+        if (!(o->weight >= 0 && o->weight <= 1))
+            return sn_fail(error, SINEW_BAD_INPUT, "weight of orientation %d must lie in [0, 1]",
+                           k);
+        if (!isfinite(o->turn[0] + o->turn[1] + o->turn[2]))
+            return sn_fail(error, SINEW_BAD_INPUT, "orientation %d is not finite", k);
+        for (int i = 0; i < o->element_count; i++)
+            if (o->elements[i] < 0 || o->elements[i] >= modal->body->rs->element_count)
+                return sn_fail(error, SINEW_BAD_INPUT, "element %d of %d in orientation %d",
+                               o->elements[i], modal->body->rs->element_count, k);
+    }
+    return SINEW_OK;
+}
+
+/* Adds the given shape to the frame's tracks and residuals: tracks and poses are blended. */
+static sinew_status mix(const sinew_modal_motion *motion, sinew_modal_state *state,
+                        const double *given, double share, sn_pose *pose, sn_residual_sum *residual,
+                        sinew_error *error) {
+    SN_TRY(sn_pose_read(motion->modal, given, NULL, NULL, pose, error));
+    for (int i = 0; i < motion->track_count; i++)
+        state->tracks[i] = (1 - share) * pose->tracks[i] + share * state->tracks[i];
+    for (int k = 0; k < residual->count; k++) residual->weights[k] *= share;
+    residual->moving = NULL; /* the given shape has weights of its own for all columns */
+    residual->poses[residual->count] = pose, residual->weights[residual->count++] = 1 - share;
+    return SINEW_OK;
+}
+
+sinew_status sinew_modal_frame_constrained(const sinew_modal_motion *motion,
+                                           sinew_modal_state *state,
+                                           const sinew_modal_constraints *constraints, double time,
+                                           double *positions, sinew_error *error) {
+    SN_REQUIRE(motion && state && constraints && positions && isfinite(time), error);
+    SN_REQUIRE(!constraints->pins || constraints->targets, error);
+    SN_REQUIRE(constraints->orientation_count == 0 || constraints->orientations, error);
+    SN_TRY(check_constraints(motion->modal, constraints, error));
+    sn_pose pose = {0};
+    sn_motion_tracks(motion, time, state->tracks);
+    sn_residual_sum residual = sn_motion_residual(motion, time);
+    if (constraints->given)
+        SN_TRY(mix(motion, state, constraints->given, constraints->share, &pose, &residual, error));
+    sn_frame_oriented(motion->modal, state, &residual, constraints->orientation_count,
+                      constraints->orientations, positions);
+    sn_pose_free(&pose);
+    if (constraints->pins) sn_pins_apply(constraints->pins, state, constraints->targets, positions);
+    return SINEW_OK;
+}
+
 sinew_status sinew_modal_frame_mixed(const sinew_modal_motion *motion, sinew_modal_state *state,
                                      double time, const double *given, double share,
                                      double *positions, sinew_error *error) {
-    SN_REQUIRE(motion && state && given && positions && isfinite(time), error);
-    if (!isfinite(share)) return sn_fail(error, SINEW_BAD_INPUT, "the share is not finite");
-    const sinew_modal *modal = motion->modal;
-    sn_pose pose;
-    SN_TRY(sn_pose_read(modal, given, NULL, &pose, error));
-    sn_motion_tracks(motion, time, state->tracks);
-    for (int i = 0; i < motion->track_count; i++)
-        state->tracks[i] = (1 - share) * pose.tracks[i] + share * state->tracks[i];
-    sn_residual_sum residual = sn_motion_residual(motion, time);
-    for (int k = 0; k < residual.count; k++) residual.weights[k] *= share;
-    sn_residual_sum both = residual;
-    both.moving = NULL; /* the given shape has weights of its own for all columns */
-    both.poses[both.count] = &pose, both.weights[both.count++] = 1 - share;
-    sn_frame_shape(modal, state, &both, positions);
-    sn_pose_free(&pose);
-    return SINEW_OK;
+    SN_REQUIRE(given != NULL, error);
+    sinew_modal_constraints constraints = {.given = given, .share = share};
+    return sinew_modal_frame_constrained(motion, state, &constraints, time, positions, error);
+}
+
+sinew_status sinew_modal_elements_at(const sinew_modal *modal, int vertex_count,
+                                     const int *vertices, int **elements, int *count,
+                                     sinew_error *error) {
+    SN_REQUIRE(modal && vertex_count >= 0 && (vertices || !vertex_count) && elements && count,
+               error);
+    *elements = NULL, *count = 0;
+    const sn_body *body = modal->body;
+    const sn_rotation_strain *rs = body->rs;
+    bool *chosen = SN_NEW0(bool, rs->element_count);
+    if (!chosen) return sn_no_memory(error);
+    for (int k = 0; k < vertex_count; k++) {
+        int v = vertices[k];
+        if (v < 0 || v >= body->artist_count) {
+            sn_free(chosen);
+            return sn_fail(error, SINEW_BAD_INPUT, "vertex %d of %d", v, body->artist_count);
+        }
+        if (body->cage) chosen[body->cage->embedding->tet[v]] = true;
+        for (int c = rs->corner_start[v]; !body->cage && c < rs->corner_start[v + 1]; c++)
+            chosen[rs->vertex_corners[c] / rs->corners] = true;
+    }
+    int total = 0;
+    for (int e = 0; e < rs->element_count; e++) total += chosen[e];
+    *elements = SN_NEW(int, total);
+    for (int e = 0; *elements && e < rs->element_count; e++)
+        if (chosen[e]) (*elements)[(*count)++] = e;
+    sn_free(chosen);
+    return *elements ? SINEW_OK : sn_no_memory(error);
 }
 
 int sinew_modal_inverted(const sinew_modal_motion *motion, const sinew_modal_state *state) {
     if (!motion || !state) return 0;
     return sn_inverted_elements(motion->modal->body, state->positions);
+}
+
+int sinew_modal_new_inverted(const sinew_modal_motion *motion, const sinew_modal_state *state,
+                             int capacity, int *elements) {
+    if (!motion || !state) return 0;
+    const sn_rotation_strain *rs = motion->modal->body->rs;
+    int count = 0;
+    for (int e = 0; e < rs->element_count; e++) {
+        if (motion->inverted_in_key[e] || !sn_is_inverted(rs, state->positions, e)) continue;
+        if (elements && count < capacity) elements[count] = e;
+        count++;
+    }
+    return count;
 }

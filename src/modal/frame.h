@@ -18,5 +18,13 @@ struct sinew_modal_state {
  * residual's poses added. */
 void sn_frame_shape(const sinew_modal *modal, sinew_modal_state *state,
                     const sn_residual_sum *residual, double *positions);
+/* The same with regions led to orientations. */
+void sn_frame_oriented(const sinew_modal *modal, sinew_modal_state *state,
+                       const sn_residual_sum *residual, int count,
+                       const sinew_modal_orientation *orientations, double *positions);
+
+/* Moves the last frame's body and the artist's positions so that pins are at their targets. */
+void sn_pins_apply(sinew_modal_pins *pins, sinew_modal_state *state, const double *targets,
+                   double *positions);
 
 #endif

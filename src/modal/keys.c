@@ -27,6 +27,14 @@ static sinew_status check_times(const sinew_modal_keys *keys, sinew_error *error
             return sn_fail(error, SINEW_BAD_INPUT,
                            "inner key %d at %g s must lie between keys, in order", i, t);
     }
+    for (int i = 0; i < keys->path_count; i++) {
+        const double *p = keys->path + 3 * (size_t)i;
+        if (!isfinite(keys->path_times[i]) || !isfinite(p[0] + p[1] + p[2]))
+            return sn_fail(error, SINEW_BAD_INPUT, "point %d of the path is not finite", i);
+        if (i > 0 && !(keys->path_times[i] > keys->path_times[i - 1]))
+            return sn_fail(error, SINEW_BAD_INPUT, "points of the path are out of order at %g s",
+                           keys->path_times[i]);
+    }
     return SINEW_OK;
 }
 
@@ -42,10 +50,10 @@ static sinew_status check_mirrored(const sinew_modal *modal, const sn_pose *pose
 }
 
 static sinew_status read_key(const sinew_modal *modal, const double *positions, const char *what,
-                             int index, const sinew_monitor *monitor, sn_pose *pose,
+                             int index, const sinew_monitor *monitor, bool *inverted, sn_pose *pose,
                              sinew_error *error) {
     sinew_error own = {0};
-    sinew_status status = sn_pose_read(modal, positions, monitor, pose, &own);
+    sinew_status status = sn_pose_read(modal, positions, monitor, inverted, pose, &own);
     if (status == SINEW_OK) status = check_mirrored(modal, pose, &own);
     if (status != SINEW_OK) return sn_fail(error, status, "%s %d: %s", what, index, own.message);
     if (!pose->leftover) {
@@ -77,7 +85,7 @@ static sinew_status read_rates(const sinew_modal *modal, const double *positions
         double step = 1e-5 * modal->body->diagonal / fastest;
         sn_pose next;
         for (int k = 0; k < 3 * n; k++) moved[k] = positions[k] + step * velocity[k];
-        status = sn_pose_read(modal, moved, NULL, &next, error);
+        status = sn_pose_read(modal, moved, NULL, NULL, &next, error);
         if (status == SINEW_OK) {
             for (int i = 0; i < tracks; i++)
                 pose->rates[i] = (next.tracks[i] - pose->tracks[i]) / step;
@@ -147,9 +155,14 @@ static sinew_status allocate(sinew_modal_motion *motion, const sinew_modal_keys 
     motion->damping = SN_NEW0(double, motion->column_count);
     motion->captured = SN_NEW(double, count);
     motion->inverted = SN_NEW(int, count);
+    motion->inverted_in_key = SN_NEW0(bool, motion->modal->body->rs->element_count);
+    motion->path_count = keys->path_count;
+    motion->path_times = sn_memdup(keys->path_times, (size_t)keys->path_count, sizeof(double));
+    motion->path = sn_memdup(keys->path, (size_t)3 * (size_t)keys->path_count, sizeof(double));
     bool room = motion->times && motion->keys && motion->inner_times && motion->inner &&
                 motion->inner_offsets && motion->tracks && motion->pieces && motion->values &&
-                motion->frequency && motion->damping && motion->captured && motion->inverted;
+                motion->frequency && motion->damping && motion->captured && motion->inverted &&
+                motion->inverted_in_key && motion->path_times && motion->path;
     return room ? SINEW_OK : sn_no_memory(error);
 }
 
@@ -181,7 +194,8 @@ static sinew_status build(sinew_modal_motion *motion, const sinew_modal_keys *ke
             return sn_fail(error, SINEW_CANCELLED, "cancelled while reading key poses");
         sn_progress(monitor, (double)k / keys->count, "key poses");
         motion->key_count = k + 1;
-        SN_TRY(read_key(modal, keys->positions[k], "key", k, monitor, &motion->keys[k], error));
+        SN_TRY(read_key(modal, keys->positions[k], "key", k, monitor, motion->inverted_in_key,
+                        &motion->keys[k], error));
         if (keys->velocities && keys->velocities[k])
             SN_TRY(read_rates(modal, keys->positions[k], keys->velocities[k], &motion->keys[k],
                               error));
@@ -190,8 +204,8 @@ static sinew_status build(sinew_modal_motion *motion, const sinew_modal_keys *ke
     }
     for (int i = 0; i < keys->inner_count; i++) {
         motion->inner_count = i + 1;
-        SN_TRY(read_key(modal, keys->inner_positions[i], "inner key", i, monitor, &motion->inner[i],
-                        error));
+        SN_TRY(read_key(modal, keys->inner_positions[i], "inner key", i, monitor,
+                        motion->inverted_in_key, &motion->inner[i], error));
         make_relative(motion, i);
         SN_TRY(sn_pose_pack(modal, &motion->inner[i], error));
     }
@@ -206,6 +220,8 @@ sinew_status sinew_modal_motion_create(const sinew_modal *modal, const sinew_mod
     SN_REQUIRE(motion != NULL, error);
     *motion = NULL;
     SN_REQUIRE(modal && keys && keys->times && keys->positions && keys->inner_count >= 0, error);
+    SN_REQUIRE(keys->path_count >= 0, error);
+    SN_REQUIRE(keys->path_count == 0 || (keys->path_times && keys->path), error);
     SN_REQUIRE(keys->inner_count == 0 || (keys->inner_times && keys->inner_positions), error);
     SN_TRY(check_times(keys, error));
     sinew_modal_motion *result = SN_NEW0(sinew_modal_motion, 1);
@@ -238,6 +254,9 @@ void sinew_modal_motion_destroy(sinew_modal_motion *motion) {
     sn_free(motion->damping);
     sn_free(motion->captured);
     sn_free(motion->inverted);
+    sn_free(motion->inverted_in_key);
+    sn_free(motion->path_times);
+    sn_free(motion->path);
     sn_free(motion->moving);
     sn_free(motion->moves);
     sn_free(motion);

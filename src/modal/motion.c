@@ -208,6 +208,53 @@ static int interval_of(const sinew_modal_motion *motion, double time, double *sh
     return k;
 }
 
+/* A cubic through the path's points, its slopes the mean of those of the chords weighted towards
+ * the shorter one; held outside. */
+static void path_at(const sinew_modal_motion *motion, double time, double *point) {
+    const double *t = motion->path_times, *p = motion->path;
+    int last = motion->path_count - 1, k = 0;
+    time = fmin(fmax(time, t[0]), t[last]);
+    while (k + 2 <= last && time >= t[k + 1]) k++;
+    for (int axis = 0; axis < 3; axis++) {
+        if (last == 0) {
+            point[axis] = p[axis];
+            continue;
+        }
+        double h = t[k + 1] - t[k], x = (time - t[k]) / h, y = 1 - x, slope[2];
+        double a = p[3 * k + axis], b = p[3 * k + 3 + axis];
+        for (int side = 0; side < 2; side++) {
+            int at = k + side;
+            double own = (b - a) / h;
+            slope[side] = own;
+            if (at == 0 || at == last) continue;
+            double before = t[at] - t[at - 1], after = t[at + 1] - t[at];
+            double in = (p[3 * at + axis] - p[3 * at - 3 + axis]) / before;
+            double out = (p[3 * at + 3 + axis] - p[3 * at + axis]) / after;
+            slope[side] = (after * in + before * out) / (before + after);
+        }
+        point[axis] = a * y * y * (1 + 2 * x) + b * x * x * (1 + 2 * y) +
+                      h * x * y * (slope[0] * y - slope[1] * x);
+    }
+}
+
+/* How far the whole is from the line between keys at a time: along the path, or in free fall,
+ * c = line + g (t - a)(t - b)/2. */
+static void set_off(const sinew_modal_motion *motion, int k, double share, double time,
+                    double *off) {
+    if (motion->path_count > 0) {
+        double from[3], to[3];
+        path_at(motion, motion->times[k], from);
+        path_at(motion, motion->times[k + 1], to);
+        path_at(motion, fmin(time, motion->times[motion->key_count - 1]), off);
+        for (int axis = 0; axis < 3; axis++)
+            off[axis] -= (1 - share) * from[axis] + share * to[axis];
+        return;
+    }
+    double a = time - motion->times[k], b = time - motion->times[k + 1];
+    double fall = share < 1 ? 0.5 * a * b : 0;
+    for (int axis = 0; axis < 3; axis++) off[axis] = fall * motion->gravity[axis];
+}
+
 /* The first `count` tracks without inner corrections. Before the first key all stands still. */
 static void own_tracks(const sinew_modal_motion *motion, double time, int count, double *tracks) {
     double share;
@@ -229,13 +276,13 @@ static void own_tracks(const sinew_modal_motion *motion, double time, int count,
         for (int i = motion->modal->modes->mode_count; i < count; i++)
             tracks[i] = motion->keys[last].tracks[i];
     const double *g = motion->gravity;
-    if (count < motion->track_count || (g[0] == 0 && g[1] == 0 && g[2] == 0)) return;
-    /* Free fall between keys: c = line + g (t - a)(t - b)/2. */
-    double a = time - motion->times[k], b = time - motion->times[k + 1];
-    double fall = share < 1 ? 0.5 * a * b : 0;
+    bool straight = motion->path_count == 0 && g[0] == 0 && g[1] == 0 && g[2] == 0;
+    if (count < motion->track_count || straight) return;
+    double off[3];
+    set_off(motion, k, share, time, off);
     for (int i = 0; i < 3 * components; i++)
         tracks[centres + i] =
-            (1 - share) * from[centres + i] + share * to[centres + i] + fall * g[i % 3];
+            (1 - share) * from[centres + i] + share * to[centres + i] + off[i % 3];
 }
 
 /* C1 bump of inner correction i: 1 at its time, 0 with zero slope at the neighbouring keys or

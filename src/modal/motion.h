@@ -53,8 +53,11 @@ struct sinew_modal_motion {
     sn_wiggly_piece *pieces; /* of all tracks */
     double *values;          /* scratch of the update: key_count values and velocities */
     double gravity[3];
+    int path_count;
+    double *path_times, *path;              /* of the whole, or none */
     double *frequency, *damping, *captured; /* what the info shows */
     int *inverted;
+    bool *inverted_in_key; /* per element: some key turns it inside out */
     double leftover;
     /* Frames in single precision: columns that swing, and with the others in `still` of the poses.
      * NULL: all swing. */

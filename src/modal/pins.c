@@ -52,7 +52,7 @@ static int carriers(const sn_body *body, int vertex, int *corners, double *weigh
     return 4;
 }
 
-static sinew_status prepare(sinew_modal_pins *pins, double stiffness, sinew_error *error) {
+static sinew_status prepare(sinew_modal_pins *pins, const double *stiffness, sinew_error *error) {
     const sn_body *body = pins->modal->body;
     const sn_rotation_strain *rs = body->rs;
     int n = body->vertex_count, count = pins->count, corners[4];
@@ -96,9 +96,9 @@ static sinew_status prepare(sinew_modal_pins *pins, double stiffness, sinew_erro
                 matrix[k + (size_t)rows * (size_t)j] +=
                     weights[i] * pins->answers[corners[i] + (size_t)n * (size_t)j];
         /* Springs are measured against the body: |e|/n has the scale of the Laplacian. */
-        if (stiffness > 0)
+        if (stiffness && stiffness[k] > 0)
             matrix[k + (size_t)rows * (size_t)k] +=
-                1 / (stiffness * cbrt(volume / rs->vertex_count));
+                1 / (stiffness[k] * cbrt(volume / rs->vertex_count));
         int part = pins->component[k];
         matrix[k + (size_t)rows * (size_t)part] = 1;
         matrix[part + (size_t)rows * (size_t)k] = 1;
@@ -112,13 +112,14 @@ static sinew_status prepare(sinew_modal_pins *pins, double stiffness, sinew_erro
 }
 
 sinew_status sinew_modal_pins_create(const sinew_modal *modal, int count, const int *vertices,
-                                     double stiffness, sinew_modal_pins **pins,
+                                     const double *stiffness, sinew_modal_pins **pins,
                                      sinew_error *error) {
     SN_REQUIRE(pins != NULL, error);
     *pins = NULL;
     SN_REQUIRE(modal && count >= 1 && vertices, error);
-    if (!(stiffness >= 0)) return sn_fail(error, SINEW_BAD_INPUT, "stiffness must not be negative");
     for (int k = 0; k < count; k++) {
+        if (stiffness && !(stiffness[k] >= 0))
+            return sn_fail(error, SINEW_BAD_INPUT, "stiffness must not be negative");
         if (vertices[k] < 0 || vertices[k] >= modal->body->artist_count)
             return sn_fail(error, SINEW_BAD_INPUT, "pinned vertex %d of %d", vertices[k],
                            modal->body->artist_count);
@@ -144,14 +145,11 @@ sinew_status sinew_modal_pins_create(const sinew_modal *modal, int count, const 
     return SINEW_OK;
 }
 
-void sinew_modal_frame_pinned(const sinew_modal_motion *motion, sinew_modal_state *state,
-                              sinew_modal_pins *pins, double time, const double *targets,
-                              double *positions) {
-    if (!motion || !state || !pins || !targets || !positions || !isfinite(time)) return;
-    const sn_body *body = motion->modal->body;
+void sn_pins_apply(sinew_modal_pins *pins, sinew_modal_state *state, const double *targets,
+                   double *positions) {
+    const sn_body *body = pins->modal->body;
     const sn_rotation_strain *rs = body->rs;
     int n = body->vertex_count, rows = pins->rows;
-    sinew_modal_frame(motion, state, time, positions);
     memset(pins->right, 0, (size_t)3 * (size_t)rows * sizeof *pins->right);
     for (int k = 0; k < pins->count; k++)
         for (int axis = 0; axis < 3; axis++)

@@ -18,17 +18,19 @@ void sn_pose_free(sn_pose *pose) {
     memset(pose, 0, sizeof *pose);
 }
 
+bool sn_is_inverted(const sn_rotation_strain *rs, const double *positions, int element) {
+    if (rs->corners != 4) return false;
+    const int *v = rs->elements + (size_t)4 * element;
+    sn_vec3 o = sn_at(positions, v[0]);
+    sn_vec3 a = sn_sub(sn_at(positions, v[1]), o), b = sn_sub(sn_at(positions, v[2]), o);
+    return !(sn_dot(sn_cross(a, b), sn_sub(sn_at(positions, v[3]), o)) > 0);
+}
+
 int sn_inverted_elements(const sn_body *body, const double *positions) {
-    const sn_rotation_strain *rs = body->rs;
-    if (rs->corners != 4) return 0;
     int inverted = 0;
 #pragma omp parallel for num_threads(sn_threads()) schedule(static) reduction(+ : inverted)
-    for (int e = 0; e < rs->element_count; e++) {
-        const int *v = rs->elements + (size_t)4 * e;
-        sn_vec3 o = sn_at(positions, v[0]);
-        sn_vec3 a = sn_sub(sn_at(positions, v[1]), o), b = sn_sub(sn_at(positions, v[2]), o);
-        inverted += !(sn_dot(sn_cross(a, b), sn_sub(sn_at(positions, v[3]), o)) > 0);
-    }
+    for (int e = 0; e < body->rs->element_count; e++)
+        inverted += sn_is_inverted(body->rs, positions, e);
     return inverted;
 }
 
@@ -49,14 +51,16 @@ static double square(const sn_rotation_strain *rs, const double *coordinates) {
 
 /* Centres and turns come off first, then coordinates; the columns' share goes into the tracks and
  * the rest stays as residual. */
-static sinew_status read_body(const sinew_modal *modal, double *shape, sn_pose *pose,
-                              sinew_error *error) {
+static sinew_status read_body(const sinew_modal *modal, double *shape, bool *inverted,
+                              sn_pose *pose, sinew_error *error) {
     const sn_body *body = modal->body;
     const sn_rotation_strain *rs = body->rs;
     const sn_modes *modes = modal->modes;
     double *turns = pose->tracks + modes->column_count;
     double *centres = turns + 3 * rs->component_count;
     pose->inverted = sn_inverted_elements(body, shape);
+    for (int e = 0; inverted && pose->inverted > 0 && e < rs->element_count; e++)
+        inverted[e] = inverted[e] || sn_is_inverted(rs, shape, e);
     sn_rotation_strain_centres(rs, shape, centres);
     sn_rotation_strain_turns(rs, body->rest, body->rest_centres, shape, centres, turns);
     sn_rotation_strain_turn(rs, centres, turns, -1, shape);
@@ -80,7 +84,8 @@ sinew_status sn_pose_pack(const sinew_modal *modal, sn_pose *pose, sinew_error *
 }
 
 sinew_status sn_pose_read(const sinew_modal *modal, const double *positions,
-                          const sinew_monitor *monitor, sn_pose *pose, sinew_error *error) {
+                          const sinew_monitor *monitor, bool *inverted, sn_pose *pose,
+                          sinew_error *error) {
     const sn_body *body = modal->body;
     memset(pose, 0, sizeof *pose);
     for (size_t k = 0; k < (size_t)3 * body->artist_count; k++)
@@ -92,7 +97,7 @@ sinew_status sn_pose_read(const sinew_modal *modal, const double *positions,
     sinew_status status = pose->tracks && pose->residual && shape ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK)
         status = sn_body_lift(body, positions, monitor, shape, &pose->leftover, error);
-    if (status == SINEW_OK) status = read_body(modal, shape, pose, error);
+    if (status == SINEW_OK) status = read_body(modal, shape, inverted, pose, error);
     sn_free(shape);
     if (status == SINEW_OK) status = sn_pose_pack(modal, pose, error);
     if (status != SINEW_OK) sn_pose_free(pose);

@@ -4,5 +4,6 @@ int test_oscillator(void);
 int test_wiggly(void);
 int test_modes(void);
 int test_motion(void);
+int test_constraints(void);
 int test_meshes(void);
 #endif

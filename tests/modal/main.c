@@ -7,6 +7,7 @@ int main(void) {
     failed += test_wiggly();
     failed += test_modes();
     failed += test_motion();
+    failed += test_constraints();
     failed += test_meshes();
     return failed != 0;
 }

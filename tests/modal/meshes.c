@@ -171,6 +171,75 @@ static void given_basis_expresses_its_own_poses(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* The same tets three ways: with the mesh's vertices first, all vertices the mesh's own, and in an
+ * order of their own, so that the mesh is carried. Keys are met. */
+static void given_tets_are_the_body(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_sample_options size = sinew_sample_default_options();
+    size.vertices = 1000;
+    sinew_rig *rig;
+    assert_ok(sinew_sample_rig("bar", &size, &rig, &error));
+    const sinew_mesh *mesh = rig->neutral;
+    double *pose = malloc(sizeof(double) * 3 * (size_t)mesh->vertex_count);
+    dense_pose(rig, 0, pose);
+    sinew_tets *tets;
+    assert_ok(sinew_tets_from_surface(mesh, NULL, NULL, &tets, &error));
+    assert_true(tets->vertex_count > mesh->vertex_count);
+    sinew_modal_options options = sinew_modal_default_options();
+    options.modes = 20, options.tets = tets;
+    sinew_modal_info info;
+    assert_below(two_keys(mesh, pose, options, &info), 0.02);
+    assert_int_equal(info.elements, tets->tet_count);
+    assert_int_equal(info.vertex_count, mesh->vertex_count);
+    int n = tets->vertex_count; /* reversed */
+    for (int i = 0; i < n / 2; i++)
+        for (int axis = 0; axis < 3; axis++) {
+            double kept = tets->positions[3 * i + axis];
+            tets->positions[3 * i + axis] = tets->positions[3 * (n - 1 - i) + axis];
+            tets->positions[3 * (n - 1 - i) + axis] = kept;
+        }
+    for (int k = 0; k < 4 * tets->tet_count; k++) tets->tets[k] = n - 1 - tets->tets[k];
+    assert_below(two_keys(mesh, pose, options, &info), 0.02);
+    assert_int_equal(info.elements, tets->tet_count);
+    tets->tets[0] = tets->tets[1];
+    sinew_modal *modal;
+    assert_int_equal(sinew_modal_create(mesh, &options, NULL, &modal, &error), SINEW_BAD_INPUT);
+    sinew_tets_destroy(tets);
+    free(pose);
+    sinew_rig_destroy(rig);
+}
+
+static void tets_and_modes_come_from_the_cache(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_sample_options size = sinew_sample_default_options();
+    size.vertices = 1000;
+    sinew_rig *rig;
+    assert_ok(sinew_sample_rig("bar", &size, &rig, &error));
+    sinew_cache *cache;
+    assert_ok(sinew_cache_open(test_folder(), 0, &cache, &error));
+    sinew_modal *modal[2];
+    sinew_modal_options options = sinew_modal_default_options();
+    options.modes = 5, options.cache = cache;
+    double *shape[2];
+    for (int k = 0; k < 2; k++) {
+        assert_ok(sinew_modal_create(rig->neutral, &options, NULL, &modal[k], &error));
+        shape[k] = malloc(sizeof(double) * 3 * (size_t)rig->neutral->vertex_count);
+        assert_ok(sinew_modal_shape(modal[k], 0, 0.1, shape[k], &error));
+    }
+    sinew_modal_info first = sinew_modal_get_info(modal[0]),
+                     second = sinew_modal_get_info(modal[1]);
+    assert_false(first.from_cache);
+    assert_true(second.from_cache);
+    assert_int_equal(first.elements, second.elements);
+    assert_memory_equal(shape[0], shape[1],
+                        sizeof(double) * 3 * (size_t)rig->neutral->vertex_count);
+    for (int k = 0; k < 2; k++) free(shape[k]), sinew_modal_destroy(modal[k]);
+    sinew_cache_close(cache);
+    sinew_rig_destroy(rig);
+}
+
 static void real_hand_closes_to_a_fist(void **state) {
     (void)state;
     sinew_error error;
@@ -194,6 +263,8 @@ int test_meshes(void) {
         cmocka_unit_test(closed_cage_and_shell_bodies_meet_their_keys),
         cmocka_unit_test(open_meshes_get_a_cage_and_the_reason),
         cmocka_unit_test(given_basis_expresses_its_own_poses),
+        cmocka_unit_test(given_tets_are_the_body),
+        cmocka_unit_test(tets_and_modes_come_from_the_cache),
         cmocka_unit_test(real_hand_closes_to_a_fist),
     };
     return cmocka_run_group_tests_name("any mesh in", tests, NULL, NULL);

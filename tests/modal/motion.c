@@ -5,93 +5,28 @@
 #include "base/memory.h"
 #include "base/rotation.h"
 #include "bodies.h"
+#include "clips.h"
 #include "groups.h"
 #include "sinew/modal.h"
 #include "sinew/threads.h"
-
-static const double LENGTH = 10;
-
-/* A bar, its modes, two or more poses and a state. */
-typedef struct scene {
-    sinew_tets *bar;
-    sinew_modal *modal;
-    sinew_modal_state *state;
-    double *poses[4], *frame;
-    double times[4];
-    int keys;
-    double diagonal;
-} scene;
-
-static scene make_scene(int cells, int across, int modes) {
-    sinew_error error;
-    scene s = {.bar = test_bar(cells, across, across, LENGTH, 1, 0.8), .keys = 2};
-    size_t size = sizeof(double) * 3 * (size_t)s.bar->vertex_count;
-    for (int k = 0; k < 4; k++) {
-        s.poses[k] = malloc(size);
-        memcpy(s.poses[k], s.bar->positions, size);
-        s.times[k] = k;
-    }
-    s.frame = malloc(size);
-    s.diagonal = sinew_diagonal(s.bar->vertex_count, s.bar->positions);
-    sinew_modal_options options = sinew_modal_default_options();
-    options.modes = modes;
-    assert_ok(sinew_modal_create_tets(s.bar, &options, NULL, &s.modal, &error));
-    assert_ok(sinew_modal_state_create(s.modal, &s.state, &error));
-    return s;
-}
-
-static void free_scene(scene *s) {
-    sinew_modal_state_destroy(s->state);
-    sinew_modal_destroy(s->modal);
-    for (int k = 0; k < 4; k++) free(s->poses[k]);
-    free(s->frame);
-    sinew_tets_destroy(s->bar);
-}
-
-static sinew_modal_keys keys_of(const scene *s) {
-    return (sinew_modal_keys){
-        .count = s->keys, .times = s->times, .positions = (const double *const *)s->poses};
-}
-
-static sinew_modal_motion *motion_of(const scene *s, const sinew_modal_knobs *knobs) {
-    sinew_error error;
-    sinew_modal_motion *motion;
-    sinew_modal_keys keys = keys_of(s);
-    assert_ok(sinew_modal_motion_create(s->modal, &keys, knobs, NULL, &motion, &error));
-    return motion;
-}
-
-static double distance(const scene *s, const double *a, const double *b) {
-    double most = 0;
-    for (int i = 0; i < s->bar->vertex_count; i++)
-        most = fmax(most, sn_distance(sn_at(a, i), sn_at(b, i)));
-    return most / s->diagonal;
-}
-
-static void assert_keys_met(scene *s, const sinew_modal_motion *motion) {
-    for (int k = 0; k < s->keys; k++) {
-        sinew_modal_frame(motion, s->state, s->times[k], s->frame);
-        assert_below(distance(s, s->frame, s->poses[k]), 1e-9);
-    }
-}
 
 static void key_poses_are_met_with_any_number_of_modes(void **state) {
     (void)state;
     const int modes[] = {1, 8, 60};
     for (int m = 0; m < 3; m++) {
-        scene s = make_scene(12, 2, modes[m]);
-        test_bend(s.bar, LENGTH, 2, s.poses[1]);
-        sinew_modal_motion *motion = motion_of(&s, NULL);
-        assert_keys_met(&s, motion);
+        test_clip s = test_clip_make(12, 2, modes[m]);
+        test_bend(s.bar, TEST_LENGTH, 2, s.poses[1]);
+        sinew_modal_motion *motion = test_clip_motion(&s, NULL);
+        test_clip_meets_keys(&s, motion);
         sinew_modal_motion_info info = sinew_modal_motion_get_info(motion);
         assert_close(info.captured[0], 1, 1e-12); /* the rest */
         if (modes[m] == 60) assert_true(info.captured[1] > 0.9);
         sinew_modal_motion_destroy(motion);
-        free_scene(&s);
+        test_clip_free(&s);
     }
 }
 
-static void assert_sound(scene *s, const sinew_modal_motion *motion, double tolerance) {
+static void assert_sound(test_clip *s, const sinew_modal_motion *motion, double tolerance) {
     double rest, volume;
     test_flipped(s->bar, s->bar->positions, &rest);
     for (int k = 0; k <= 20; k++) {
@@ -104,17 +39,17 @@ static void assert_sound(scene *s, const sinew_modal_motion *motion, double tole
 
 static void large_bends_and_twists_flip_nothing_and_keep_the_volume(void **state) {
     (void)state;
-    scene s = make_scene(40, 2, 60);
+    test_clip s = test_clip_make(40, 2, 60);
     const double straight = -1;
     sinew_modal_knobs knobs = sinew_modal_default_knobs();
     for (int pose = 0; pose < 4; pose++) {
-        if (pose == 0) test_bend(s.bar, LENGTH, 1.5 * M_PI, s.poses[1]);
-        if (pose > 0) test_twist(s.bar, LENGTH, pose == 1 ? 1.02 : 3, s.poses[1]);
+        if (pose == 0) test_bend(s.bar, TEST_LENGTH, 1.5 * M_PI, s.poses[1]);
+        if (pose > 0) test_twist(s.bar, TEST_LENGTH, pose == 1 ? 1.02 : 3, s.poses[1]);
         uint64_t seed = 5;
         for (int i = 0; pose == 3 && i < 3 * s.bar->vertex_count; i++)
             s.poses[1][i] += 0.01 * test_random(&seed);
         knobs.count = 1, knobs.gamma = knobs.kappa = &straight;
-        sinew_modal_motion *motion = motion_of(&s, &knobs);
+        sinew_modal_motion *motion = test_clip_motion(&s, &knobs);
         assert_sound(&s, motion, 0.05);
         if (pose < 2) { /* and while swinging */
             sinew_error error;
@@ -122,20 +57,20 @@ static void large_bends_and_twists_flip_nothing_and_keep_the_volume(void **state
             assert_ok(sinew_modal_motion_update(motion, &knobs, &error));
             assert_sound(&s, motion, 0.1);
         }
-        assert_keys_met(&s, motion);
+        test_clip_meets_keys(&s, motion);
         sinew_modal_motion_destroy(motion);
     }
-    free_scene(&s);
+    test_clip_free(&s);
 }
 
 static void straight_knobs_give_the_straight_path(void **state) {
     (void)state;
     sinew_error error;
-    scene s = make_scene(12, 2, 20);
-    test_bend(s.bar, LENGTH, 2, s.poses[1]);
+    test_clip s = test_clip_make(12, 2, 20);
+    test_bend(s.bar, TEST_LENGTH, 2, s.poses[1]);
     const double minus = -1, none = 0;
     sinew_modal_knobs knobs = sinew_modal_default_knobs();
-    sinew_modal_motion *motion = motion_of(&s, NULL);
+    sinew_modal_motion *motion = test_clip_motion(&s, NULL);
     int columns = sinew_modal_motion_get_info(motion).columns;
     double *from = malloc(sizeof(double) * 3 * (size_t)columns), *to = from + columns;
     double *at = to + columns;
@@ -151,19 +86,19 @@ static void straight_knobs_give_the_straight_path(void **state) {
             for (int i = 0; i < columns; i++)
                 assert_close(at[i], from[i] + (to[i] - from[i]) * k / 10, 1e-10);
         }
-        assert_keys_met(&s, motion);
+        test_clip_meets_keys(&s, motion);
     }
     free(from);
     sinew_modal_motion_destroy(motion);
-    free_scene(&s);
+    test_clip_free(&s);
 }
 
 static void every_knob_leaves_the_keys_exact_and_changes_the_path(void **state) {
     (void)state;
     sinew_error error;
-    scene s = make_scene(12, 2, 20);
-    test_bend(s.bar, LENGTH, 2, s.poses[1]);
-    sinew_modal_motion *motion = motion_of(&s, NULL);
+    test_clip s = test_clip_make(12, 2, 20);
+    test_bend(s.bar, TEST_LENGTH, 2, s.poses[1]);
+    sinew_modal_motion *motion = test_clip_motion(&s, NULL);
     double *standard = malloc(sizeof(double) * 3 * (size_t)s.bar->vertex_count);
     sinew_modal_frame(motion, s.state, 0.4, standard);
     const double half = 0.5, minus = -0.5;
@@ -182,22 +117,22 @@ static void every_knob_leaves_the_keys_exact_and_changes_the_path(void **state) 
         if (knob == 9) knobs.kappa = &half;
         if (knob == 10) knobs.amplitude = &half;
         assert_ok(sinew_modal_motion_update(motion, &knobs, &error));
-        assert_keys_met(&s, motion);
+        test_clip_meets_keys(&s, motion);
         sinew_modal_frame(motion, s.state, 0.4, s.frame);
-        assert_true(distance(&s, s.frame, standard) > 1e-5);
+        assert_true(test_clip_distance(&s, s.frame, standard) > 1e-5);
     }
     free(standard);
     sinew_modal_motion_destroy(motion);
-    free_scene(&s);
+    test_clip_free(&s);
 }
 
 /* Scaling lengths by 1000 and the density by 10: the same motion, 1000 times as large. */
 static void default_units_do_not_depend_on_size_or_density(void **state) {
     (void)state;
     sinew_error error;
-    scene a = make_scene(10, 2, 20), b = make_scene(10, 2, 20);
+    test_clip a = test_clip_make(10, 2, 20), b = test_clip_make(10, 2, 20);
     for (int i = 0; i < 3 * b.bar->vertex_count; i++) b.bar->positions[i] *= 1000;
-    test_bend(a.bar, LENGTH, 2, a.poses[1]);
+    test_bend(a.bar, TEST_LENGTH, 2, a.poses[1]);
     for (int i = 0; i < 3 * a.bar->vertex_count; i++) {
         b.poses[0][i] = 1000 * a.poses[0][i];
         b.poses[1][i] = 1000 * a.poses[1][i];
@@ -208,60 +143,60 @@ static void default_units_do_not_depend_on_size_or_density(void **state) {
     options.modes = 20, options.density *= 10;
     assert_ok(sinew_modal_create_tets(b.bar, &options, NULL, &b.modal, &error));
     assert_ok(sinew_modal_state_create(b.modal, &b.state, &error));
-    sinew_modal_motion *first = motion_of(&a, NULL), *second = motion_of(&b, NULL);
+    sinew_modal_motion *first = test_clip_motion(&a, NULL), *second = test_clip_motion(&b, NULL);
     for (int k = 0; k <= 8; k++) {
         sinew_modal_frame(first, a.state, k / 5.0, a.frame);
         sinew_modal_frame(second, b.state, k / 5.0, b.frame);
         for (int i = 0; i < 3 * a.bar->vertex_count; i++) b.frame[i] /= 1000;
-        assert_below(distance(&a, a.frame, b.frame), 1e-6);
+        assert_below(test_clip_distance(&a, a.frame, b.frame), 1e-6);
     }
     sinew_modal_motion_destroy(first), sinew_modal_motion_destroy(second);
-    free_scene(&a), free_scene(&b);
+    test_clip_free(&a), test_clip_free(&b);
 }
 
 static void four_keys_are_met_smoothly_and_rung_out(void **state) {
     (void)state;
-    scene s = make_scene(12, 2, 20);
-    test_bend(s.bar, LENGTH, 2, s.poses[1]);
-    test_twist(s.bar, LENGTH, 0.4, s.poses[2]);
+    test_clip s = test_clip_make(12, 2, 20);
+    test_bend(s.bar, TEST_LENGTH, 2, s.poses[1]);
+    test_twist(s.bar, TEST_LENGTH, 0.4, s.poses[2]);
     for (int i = 0; i < s.bar->vertex_count; i++) /* moved and turned as a whole, too */
         sn_put(s.poses[3], i,
                sn_add(sn_mat3_apply(sn_rotation_exp(sn_v3(0, 1.2, 0)), sn_at(s.poses[1], i)),
                       sn_v3(3, 0, 1)));
     s.keys = 4;
-    sinew_modal_motion *motion = motion_of(&s, NULL);
-    assert_keys_met(&s, motion);
+    sinew_modal_motion *motion = test_clip_motion(&s, NULL);
+    test_clip_meets_keys(&s, motion);
     double *before = malloc(sizeof(double) * 6 * (size_t)s.bar->vertex_count);
     double *after = before + 3 * s.bar->vertex_count;
     for (int k = 1; k < 3; k++) { /* no jump in velocity at inner keys but the residual's own */
         const double h = 1e-4;
         sinew_modal_frame(motion, s.state, s.times[k] - h, before);
         sinew_modal_frame(motion, s.state, s.times[k] + h, after);
-        assert_below(distance(&s, before, s.poses[k]), 10 * h);
-        assert_below(distance(&s, after, s.poses[k]), 10 * h);
+        assert_below(test_clip_distance(&s, before, s.poses[k]), 10 * h);
+        assert_below(test_clip_distance(&s, after, s.poses[k]), 10 * h);
     }
     sinew_modal_frame(motion, s.state, 40, s.frame);
-    assert_below(distance(&s, s.frame, s.poses[3]), 0.02);
+    assert_below(test_clip_distance(&s, s.frame, s.poses[3]), 0.02);
     sinew_modal_frame(motion, s.state, -5, s.frame);
-    assert_below(distance(&s, s.frame, s.poses[0]), 1e-9);
+    assert_below(test_clip_distance(&s, s.frame, s.poses[0]), 1e-9);
     free(before);
     sinew_modal_motion_destroy(motion);
-    free_scene(&s);
+    test_clip_free(&s);
 }
 
 static void prescribed_velocities_are_taken(void **state) {
     (void)state;
     sinew_error error;
-    scene s = make_scene(12, 2, 30);
+    test_clip s = test_clip_make(12, 2, 30);
     s.keys = 3;
-    test_bend(s.bar, LENGTH, 0.6, s.poses[1]);
+    test_bend(s.bar, TEST_LENGTH, 0.6, s.poses[1]);
     double *velocity = malloc(sizeof(double) * 6 * (size_t)s.bar->vertex_count);
     double *later = velocity + 3 * s.bar->vertex_count;
-    test_bend(s.bar, LENGTH, 0.6 + 1e-5, later);
+    test_bend(s.bar, TEST_LENGTH, 0.6 + 1e-5, later);
     for (int i = 0; i < 3 * s.bar->vertex_count; i++)
         velocity[i] = 2e5 * (later[i] - s.poses[1][i]); /* bending by 2 radians a second */
     const double *velocities[3] = {NULL, velocity, NULL};
-    sinew_modal_keys keys = keys_of(&s);
+    sinew_modal_keys keys = test_clip_keys(&s);
     keys.velocities = velocities;
     sinew_modal_knobs knobs = sinew_modal_default_knobs();
     knobs.rate = 0;
@@ -278,18 +213,18 @@ static void prescribed_velocities_are_taken(void **state) {
     assert_below(sqrt(miss / whole), 0.1); /* what the modes do not express is blended linearly */
     free(velocity);
     sinew_modal_motion_destroy(motion);
-    free_scene(&s);
+    test_clip_free(&s);
 }
 
 static void inner_keys_are_passed_whatever_the_knobs(void **state) {
     (void)state;
     sinew_error error;
-    scene s = make_scene(12, 2, 20);
-    test_bend(s.bar, LENGTH, 2, s.poses[1]);
-    test_twist(s.bar, LENGTH, 0.4, s.poses[2]);
-    test_bend(s.bar, LENGTH, -1, s.poses[3]);
+    test_clip s = test_clip_make(12, 2, 20);
+    test_bend(s.bar, TEST_LENGTH, 2, s.poses[1]);
+    test_twist(s.bar, TEST_LENGTH, 0.4, s.poses[2]);
+    test_bend(s.bar, TEST_LENGTH, -1, s.poses[3]);
     const double inner_times[2] = {0.3, 0.7};
-    sinew_modal_keys keys = keys_of(&s);
+    sinew_modal_keys keys = test_clip_keys(&s);
     keys.inner_count = 2, keys.inner_times = inner_times;
     keys.inner_positions = (const double *const *)s.poses + 2;
     sinew_modal_motion *motion;
@@ -300,27 +235,27 @@ static void inner_keys_are_passed_whatever_the_knobs(void **state) {
         assert_ok(sinew_modal_motion_update(motion, &knobs, &error));
         for (int i = 0; i < 2; i++) {
             sinew_modal_frame(motion, s.state, inner_times[i], s.frame);
-            assert_below(distance(&s, s.frame, s.poses[2 + i]), 1e-9);
+            assert_below(test_clip_distance(&s, s.frame, s.poses[2 + i]), 1e-9);
         }
-        assert_keys_met(&s, motion);
+        test_clip_meets_keys(&s, motion);
     }
     sinew_modal_motion_destroy(motion);
-    free_scene(&s);
+    test_clip_free(&s);
 }
 
 static void mixing_goes_from_the_given_motion_to_the_modal_one(void **state) {
     (void)state;
     sinew_error error;
-    scene s = make_scene(12, 2, 20);
-    test_bend(s.bar, LENGTH, 2, s.poses[1]);
-    test_bend(s.bar, LENGTH, 0.9, s.poses[2]);
-    sinew_modal_motion *motion = motion_of(&s, NULL);
+    test_clip s = test_clip_make(12, 2, 20);
+    test_bend(s.bar, TEST_LENGTH, 2, s.poses[1]);
+    test_bend(s.bar, TEST_LENGTH, 0.9, s.poses[2]);
+    sinew_modal_motion *motion = test_clip_motion(&s, NULL);
     double *other = malloc(sizeof(double) * 3 * (size_t)s.bar->vertex_count);
     assert_ok(sinew_modal_frame_mixed(motion, s.state, 0.4, s.poses[2], 0, s.frame, &error));
-    assert_below(distance(&s, s.frame, s.poses[2]), 1e-9);
+    assert_below(test_clip_distance(&s, s.frame, s.poses[2]), 1e-9);
     sinew_modal_frame(motion, s.state, 0.4, other);
     assert_ok(sinew_modal_frame_mixed(motion, s.state, 0.4, s.poses[2], 1, s.frame, &error));
-    assert_below(distance(&s, s.frame, other), 1e-9);
+    assert_below(test_clip_distance(&s, s.frame, other), 1e-9);
     assert_ok(sinew_modal_frame_mixed(motion, s.state, 0.4, s.poses[2], 0.5, s.frame, &error));
     double volume, rest;
     test_flipped(s.bar, s.bar->positions, &rest);
@@ -328,17 +263,17 @@ static void mixing_goes_from_the_given_motion_to_the_modal_one(void **state) {
     assert_close(volume / rest, 1, 0.05);
     free(other);
     sinew_modal_motion_destroy(motion);
-    free_scene(&s);
+    test_clip_free(&s);
 }
 
 static void falling_parts_follow_a_parabola(void **state) {
     (void)state;
-    scene s = make_scene(6, 2, 4);
+    test_clip s = test_clip_make(6, 2, 4);
     for (int i = 0; i < s.bar->vertex_count; i++)
         sn_put(s.poses[1], i, sn_add(sn_at(s.poses[0], i), sn_v3(1, 0, 0)));
     sinew_modal_knobs knobs = sinew_modal_default_knobs();
     knobs.gravity[1] = -9.81;
-    sinew_modal_motion *motion = motion_of(&s, &knobs);
+    sinew_modal_motion *motion = test_clip_motion(&s, &knobs);
     for (int k = 0; k <= 10; k++) {
         double t = k / 10.0, shift[3] = {t, -9.81 / 2 * t * (t - 1), 0};
         sinew_modal_frame(motion, s.state, t, s.frame);
@@ -346,7 +281,7 @@ static void falling_parts_follow_a_parabola(void **state) {
             assert_close(s.frame[i], s.poses[0][i] + shift[i % 3], 1e-9);
     }
     sinew_modal_motion_destroy(motion);
-    free_scene(&s);
+    test_clip_free(&s);
 }
 
 static void curves_over_modes_pass_their_points_without_overshoot(void **state) {
@@ -370,14 +305,14 @@ static void threads_give_the_same_bits(void **state) {
     double *results[2];
     for (int threads = 1; threads <= 2; threads++) {
         sinew_set_threads(threads);
-        scene s = make_scene(20, 2, 30);
-        test_bend(s.bar, LENGTH, 2, s.poses[1]);
-        sinew_modal_motion *motion = motion_of(&s, NULL);
+        test_clip s = test_clip_make(20, 2, 30);
+        test_bend(s.bar, TEST_LENGTH, 2, s.poses[1]);
+        sinew_modal_motion *motion = test_clip_motion(&s, NULL);
         sinew_modal_frame(motion, s.state, 0.37, s.frame);
         results[threads - 1] = s.frame;
         s.frame = NULL;
         sinew_modal_motion_destroy(motion);
-        free_scene(&s);
+        test_clip_free(&s);
     }
     sinew_set_threads(0);
     assert_memory_equal(results[0], results[1], sizeof(double) * 3 * 21 * 9);
@@ -388,29 +323,30 @@ static void threads_give_the_same_bits(void **state) {
 static void fast_frames_agree_and_meet_the_keys(void **state) {
     (void)state;
     sinew_error error;
-    scene s = make_scene(25, 3, 30), quick = make_scene(25, 3, 30);
+    test_clip s = test_clip_make(25, 3, 30), quick = test_clip_make(25, 3, 30);
     sinew_modal_destroy(quick.modal), sinew_modal_state_destroy(quick.state);
     sinew_modal_options options = sinew_modal_default_options();
     options.modes = 30, options.fast = true;
     assert_ok(sinew_modal_create_tets(quick.bar, &options, NULL, &quick.modal, &error));
     assert_ok(sinew_modal_state_create(quick.modal, &quick.state, &error));
     for (int pose = 0; pose < 2; pose++) {
-        if (pose == 0) test_bend(s.bar, LENGTH, 2.5, s.poses[1]);
-        if (pose == 1) test_twist(s.bar, LENGTH, 3, s.poses[1]);
+        if (pose == 0) test_bend(s.bar, TEST_LENGTH, 2.5, s.poses[1]);
+        if (pose == 1) test_twist(s.bar, TEST_LENGTH, 3, s.poses[1]);
         memcpy(quick.poses[1], s.poses[1], sizeof(double) * 3 * (size_t)s.bar->vertex_count);
-        sinew_modal_motion *exact = motion_of(&s, NULL), *fast = motion_of(&quick, NULL);
-        assert_keys_met(&quick, fast);
+        sinew_modal_motion *exact = test_clip_motion(&s, NULL),
+                           *fast = test_clip_motion(&quick, NULL);
+        test_clip_meets_keys(&quick, fast);
         for (int k = 0; k <= 30; k++) {
             sinew_modal_frame(exact, s.state, k / 20.0, s.frame);
             sinew_modal_frame(fast, quick.state, k / 20.0, quick.frame);
-            assert_below(distance(&s, s.frame, quick.frame), 1e-5);
+            assert_below(test_clip_distance(&s, s.frame, quick.frame), 1e-5);
         }
         sinew_modal_motion_destroy(exact), sinew_modal_motion_destroy(fast);
     }
-    free_scene(&s), free_scene(&quick);
+    test_clip_free(&s), test_clip_free(&quick);
 }
 
-static void expect_bad(const scene *s, const sinew_modal_keys *keys, const char *word) {
+static void expect_bad(const test_clip *s, const sinew_modal_keys *keys, const char *word) {
     sinew_error error;
     sinew_modal_motion *motion;
     assert_int_equal(sinew_modal_motion_create(s->modal, keys, NULL, NULL, &motion, &error),
@@ -422,8 +358,8 @@ static void expect_bad(const scene *s, const sinew_modal_keys *keys, const char 
 static void bad_keys_and_knobs_are_refused_with_a_reason(void **state) {
     (void)state;
     sinew_error error;
-    scene s = make_scene(6, 2, 10);
-    sinew_modal_keys keys = keys_of(&s);
+    test_clip s = test_clip_make(6, 2, 10);
+    sinew_modal_keys keys = test_clip_keys(&s);
     keys.count = 1, expect_bad(&s, &keys, "two keys"), keys.count = 2;
     s.times[1] = 0, expect_bad(&s, &keys, "both at");
     s.times[1] = -1, expect_bad(&s, &keys, "out of order");
@@ -438,7 +374,7 @@ static void bad_keys_and_knobs_are_refused_with_a_reason(void **state) {
     keys.inner_positions = (const double *const *)s.poses;
     expect_bad(&s, &keys, "inner key 0");
     keys.inner_count = 0;
-    sinew_modal_motion *motion = motion_of(&s, NULL);
+    sinew_modal_motion *motion = test_clip_motion(&s, NULL);
     const double two = 2;
     for (int way = 0; way < 9; way++) {
         sinew_modal_knobs knobs = sinew_modal_default_knobs();
@@ -454,9 +390,9 @@ static void bad_keys_and_knobs_are_refused_with_a_reason(void **state) {
         if (way == 8) knobs.rate = -1;
         assert_int_equal(sinew_modal_motion_update(motion, &knobs, &error), SINEW_BAD_INPUT);
     }
-    assert_keys_met(&s, motion); /* a refused knob leaves the motion usable */
+    test_clip_meets_keys(&s, motion); /* a refused knob leaves the motion usable */
     sinew_modal_motion_destroy(motion);
-    free_scene(&s);
+    test_clip_free(&s);
 }
 
 static void bad_bodies_are_refused_with_a_reason(void **state) {
@@ -500,7 +436,7 @@ static void modes_come_back_from_the_cache_bit_by_bit(void **state) {
     snprintf(folder, sizeof folder, "%s/modes", test_folder());
     sinew_cache *cache;
     assert_ok(sinew_cache_open(folder, 0, &cache, &error));
-    sinew_tets *bar = test_bar(8, 2, 2, LENGTH, 1, 1);
+    sinew_tets *bar = test_bar(8, 2, 2, TEST_LENGTH, 1, 1);
     sinew_modal_options options = sinew_modal_default_options();
     options.modes = 12, options.cache = cache;
     sinew_modal *first, *second, *third;
@@ -529,11 +465,11 @@ static void modes_come_back_from_the_cache_bit_by_bit(void **state) {
 static void painted_stiffness_holds_its_end(void **state) {
     (void)state;
     sinew_error error;
-    sinew_tets *bar = test_bar(20, 2, 2, LENGTH, 1, 1);
+    sinew_tets *bar = test_bar(20, 2, 2, TEST_LENGTH, 1, 1);
     double *stiffness = malloc(sizeof(double) * (size_t)bar->tet_count);
     for (int t = 0; t < bar->tet_count; t++) {
         double x = bar->positions[3 * bar->tets[4 * t]];
-        stiffness[t] = x < LENGTH / 2 ? 100 : 1;
+        stiffness[t] = x < TEST_LENGTH / 2 ? 100 : 1;
     }
     sinew_modal_options options = sinew_modal_default_options();
     options.modes = 6;
@@ -545,49 +481,6 @@ static void painted_stiffness_holds_its_end(void **state) {
     sinew_modal_destroy(plain), sinew_modal_destroy(painted);
     free(stiffness);
     sinew_tets_destroy(bar);
-}
-
-/* One end held while the bar swings: held exactly, smoothly near it, untouched with targets that
- * are met anyway; springs come closer the stiffer they are. */
-static void pinned_vertices_are_where_they_should_be(void **state) {
-    (void)state;
-    sinew_error error;
-    scene s = make_scene(12, 2, 20);
-    test_bend(s.bar, LENGTH, 2, s.poses[1]);
-    sinew_modal_motion *motion = motion_of(&s, NULL);
-    int held[9];
-    double targets[27], *free_frame = malloc(sizeof(double) * 3 * (size_t)s.bar->vertex_count);
-    for (int k = 0; k < 9; k++) held[k] = k; /* the section at x = 0 */
-    sinew_modal_pins *pins;
-    assert_ok(sinew_modal_pins_create(s.modal, 9, held, 0, &pins, &error));
-    sinew_modal_frame(motion, s.state, 0.3, free_frame);
-    for (int k = 0; k < 9; k++) sn_put(targets, k, sn_at(free_frame, held[k]));
-    sinew_modal_frame_pinned(motion, s.state, pins, 0.3, targets, s.frame);
-    assert_below(distance(&s, s.frame, free_frame), 1e-10);
-    for (int k = 0; k < 9; k++) sn_put(targets, k, sn_at(s.bar->positions, held[k]));
-    sinew_modal_frame_pinned(motion, s.state, pins, 0.3, targets, s.frame);
-    for (int k = 0; k < 9; k++)
-        assert_below(sn_distance(sn_at(s.frame, held[k]), sn_at(targets, k)), 1e-9);
-    double volume;
-    assert_int_equal(test_flipped(s.bar, s.frame, &volume), 0);
-    sinew_modal_pins_destroy(pins);
-    double last = INFINITY;
-    for (double stiffness = 0.01; stiffness < 1000; stiffness *= 10) {
-        assert_ok(sinew_modal_pins_create(s.modal, 9, held, stiffness, &pins, &error));
-        sinew_modal_frame_pinned(motion, s.state, pins, 0.3, targets, s.frame);
-        double miss = 0;
-        for (int k = 0; k < 9; k++) miss += sn_distance(sn_at(s.frame, held[k]), sn_at(targets, k));
-        assert_true(miss < last);
-        last = miss;
-        sinew_modal_pins_destroy(pins);
-    }
-    const int twice[2] = {3, 3}, outside[1] = {100000};
-    assert_int_equal(sinew_modal_pins_create(s.modal, 2, twice, 0, &pins, &error), SINEW_BAD_INPUT);
-    assert_int_equal(sinew_modal_pins_create(s.modal, 1, outside, 0, &pins, &error),
-                     SINEW_BAD_INPUT);
-    free(free_frame);
-    sinew_modal_motion_destroy(motion);
-    free_scene(&s);
 }
 
 /* Memory that runs out after a number of allocations. */
@@ -604,13 +497,13 @@ static void limited_release(void *block, void *user) {
 
 static void running_out_of_memory_is_reported_at_every_step(void **state) {
     (void)state;
-    scene s = make_scene(3, 1, 2);
-    test_bend(s.bar, LENGTH, 1, s.poses[1]);
+    test_clip s = test_clip_make(3, 1, 2);
+    test_bend(s.bar, TEST_LENGTH, 1, s.poses[1]);
     const sinew_allocator limited = {limited_resize, limited_release, NULL};
     sinew_modal_options options = sinew_modal_default_options();
     options.modes = 2, options.fast = true;
     const double inner_time = 0.5;
-    sinew_modal_keys keys = keys_of(&s);
+    sinew_modal_keys keys = test_clip_keys(&s);
     keys.inner_count = 1, keys.inner_times = &inner_time;
     keys.inner_positions = (const double *const *)s.poses;
     sinew_status status = SINEW_NO_MEMORY;
@@ -629,7 +522,7 @@ static void running_out_of_memory_is_reported_at_every_step(void **state) {
     }
     assert_int_equal(status, SINEW_OK);
     assert_true(steps > 60);
-    free_scene(&s);
+    test_clip_free(&s);
 }
 
 int test_motion(void) {
@@ -651,7 +544,6 @@ int test_motion(void) {
         cmocka_unit_test(bad_bodies_are_refused_with_a_reason),
         cmocka_unit_test(modes_come_back_from_the_cache_bit_by_bit),
         cmocka_unit_test(painted_stiffness_holds_its_end),
-        cmocka_unit_test(pinned_vertices_are_where_they_should_be),
         cmocka_unit_test(running_out_of_memory_is_reported_at_every_step),
     };
     return cmocka_run_group_tests_name("motion", tests, NULL, NULL);
