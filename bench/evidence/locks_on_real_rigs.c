@@ -201,6 +201,101 @@ static void run(const char *name, const sinew_rig *rig, const sinew_slider_space
     free(given);
 }
 
+/* --- departures from the paper --- */
+
+/* What the departures are for, each figure over the sixteen edits. */
+typedef struct departures {
+    double lowest[2], highest[2]; /* weights without limits, without and with the ridge */
+    int edits, clamped_worse[2];  /* keep, trade: locked motion above that of no lock at all */
+    double share[2]; /* least share of the asked sliders where the locked motion cannot be
+                        seen, without and with dead zone */
+    const char *share_of[2];
+    double alpha_ratio; /* counting all coordinates over counting those that move, largest */
+} departures;
+
+static sinew_lock_info attenuate(sinew_locks *locks, const sinew_lock_options *options,
+                                 const double *from, const double *asked, double *given,
+                                 const char *title) {
+    sinew_error error = {0};
+    sinew_lock_info info;
+    if (sinew_locks_set_options(locks, options, &error) != SINEW_OK ||
+        sinew_locks_apply(locks, from, asked, given, &info, &error) != SINEW_OK)
+        stop(title, &error);
+    return info;
+}
+
+static void compare_ways(const sinew_rig *rig, const sinew_slider_space *space, const edit *e,
+                         sinew_locks *locks, const double *from, const double *asked, double *given,
+                         departures *d) {
+    sinew_lock_options options = sinew_lock_options_default();
+    options.bounded = false;
+    options.dead_zone = 0;
+    options.mode = SINEW_LOCK_TRADE;
+    for (int i = 0; i < 2; i++) {
+        options.ridge = i ? SINEW_LOCK_RIDGE : 0;
+        sinew_lock_info info = attenuate(locks, &options, from, asked, given, e->title);
+        d->lowest[i] = fmin(d->lowest[i], info.lowest);
+        d->highest[i] = fmax(d->highest[i], info.highest);
+    }
+    for (int i = 0; i < 2; i++) {
+        options.mode = i ? SINEW_LOCK_TRADE : SINEW_LOCK_KEEP;
+        attenuate(locks, &options, from, asked, given, e->title);
+        for (int k = 0; k < rig->slider_count; k++)
+            given[k] = fmin(fmax(given[k], rig->sliders[k].minimum), rig->sliders[k].maximum);
+        sinew_lock_options measure = options;
+        measure.alpha = 0; /* gives what is asked */
+        double clamped = attenuate(locks, &measure, from, given, given, e->title).asked_motion;
+        double none = attenuate(locks, &measure, from, asked, given, e->title).asked_motion;
+        d->clamped_worse[i] += clamped > none * (1 + 1e-9);
+    }
+    d->edits++;
+    options.bounded = true;
+    options.alpha = 100; /* an artist who turns the knob up to hold */
+    for (int i = 0; i < 2; i++) {
+        options.dead_zone = i ? SINEW_LOCK_DEAD_ZONE : 0;
+        sinew_lock_info info = attenuate(locks, &options, from, asked, given, e->title);
+        double visible = SINEW_LOCK_DEAD_ZONE *
+                         sinew_diagonal(rig->neutral->vertex_count, rig->neutral->positions);
+        if (info.asked_motion > visible || info.share >= d->share[i]) continue;
+        d->share[i] = info.share;
+        d->share_of[i] = e->title;
+    }
+    double all = 3.0 * rig->neutral->vertex_count, held = sinew_locks_coordinates(locks);
+    d->alpha_ratio = fmax(d->alpha_ratio, (all - held) / (sinew_slider_space_moved(space) - held));
+}
+
+static void print_departures(const char *name, const sinew_rig *rig,
+                             const sinew_slider_space *space) {
+    sinew_error error = {0};
+    size_t s = (size_t)rig->slider_count;
+    int *vertices = malloc(sizeof(int) * (size_t)rig->neutral->vertex_count);
+    double *from = malloc(s * sizeof(double)), *asked = malloc(s * sizeof(double));
+    double *given = malloc(s * sizeof(double));
+    departures d = {.share = {INFINITY, INFINITY}};
+    for (int i = 0; i < MAX_EDITS; i++) {
+        sinew_locks *locks;
+        sinew_rig_rest_weights(rig, from);
+        if (sinew_rig_parse_weights(rig, EDITS[i].from, from, &error) != SINEW_OK) continue;
+        memcpy(asked, from, s * sizeof(double));
+        if (sinew_rig_parse_weights(rig, EDITS[i].to, asked, &error) != SINEW_OK) continue;
+        int locked = core_of(rig, &EDITS[i], vertices);
+        if (sinew_locks_create(space, NULL, &locks, &error) != SINEW_OK ||
+            sinew_locks_add(locks, "core", locked, vertices, EDITS[i].axes, NULL, from, &error) !=
+                SINEW_OK)
+            stop(EDITS[i].title, &error);
+        compare_ways(rig, space, &EDITS[i], locks, from, asked, given, &d);
+        sinew_locks_destroy(locks);
+    }
+    printf("| %s | %.2f … %.2f | %.2f … %.2f | %d, %d of %d | %.2f (%s) | %.2f (%s) | %.1f |\n",
+           name, d.lowest[0], d.highest[0], d.lowest[1], d.highest[1], d.clamped_worse[0],
+           d.clamped_worse[1], d.edits, d.share[0], d.share_of[0], d.share[1], d.share_of[1],
+           d.alpha_ratio);
+    free(vertices);
+    free(from);
+    free(asked);
+    free(given);
+}
+
 int main(int argc, char **argv) {
     const char *data = argc > 1 ? argv[1] : "../shared/data";
     const struct {
@@ -250,6 +345,12 @@ int main(int argc, char **argv) {
     sinew_lock_options options = sinew_lock_options_default();
     for (int i = 0; i < SETS; i++)
         if (rigs[i]) run(sets[i].name, rigs[i], spaces[i], &options, "keep", true, false);
+    printf("\n| rig | weights without limits and ridge | with the ridge | clamped: worse than no "
+           "lock, keep, trade | least share of an edit whose locked motion cannot be seen, trade, "
+           "100× alpha, no dead zone | with dead zone | alpha, all "
+           "coordinates over moved |\n|---|---|---|---|---|---|---|\n");
+    for (int i = 0; i < SETS; i++)
+        if (rigs[i]) print_departures(sets[i].name, rigs[i], spaces[i]);
     for (int i = 0; i < SETS; i++) {
         sinew_slider_space_destroy(spaces[i]);
         sinew_rig_destroy(rigs[i]);
