@@ -35,6 +35,20 @@ static const cli_option options[] = {
     {"--thickness", CLI_NUMBER, "SHARE", "of a shell, of the diagonal (default 0.05)", 1e-6, 1,
      false},
     {"--stiffness-map", CLI_TEXT, "FILE", "painted stiffness: CSV vertex,value", 0, 0, false},
+    {"--tets", CLI_TEXT, "FILE",
+     "tetrahedra of one's own as the body (default: those of the first file when it has some)", 0,
+     0, false},
+    {"--pin", CLI_TEXT, "SELECT[@FILE]",
+     "hold vertices (v:1,5-9 | region:NAME | mask:FILE) where the first key has them, or on the "
+     "frames of a point cache",
+     0, 0, true},
+    {"--pin-stiffness", CLI_NUMBER, "K", "pull pins by springs, times the body's (default: hold)",
+     0, 1e9, false},
+    {"--orient", CLI_TEXT, "SELECT=X,Y,Z[:W]",
+     "lead a region to an orientation: axis times degrees, W of the way (default 1)", 0, 0, true},
+    {"--path", CLI_TEXT, "FILE", "a marker file whose first marker leads the whole between keys", 0,
+     0, false},
+    {"--fast", CLI_FLAG, NULL, "frames in single precision", 0, 0, false},
     {"--mix-frames", CLI_TEXT, "FILE", "a point cache to blend the motion with", 0, 0, false},
     {"--mix", CLI_NUMBER, "SHARE", "share of the modal motion in the blend (default 1)", 0, 1,
      false},
@@ -65,6 +79,9 @@ static const char *const parameters[][2] = {
     {"--cells", "cells"},
     {"--thickness", "thickness"},
     {"--stiffness-map", "stiffness_map"},
+    {"--tets", "tets"},
+    {"--path", "path"},
+    {"--fast", "fast"},
     {"--mix-frames", "mix_frames"},
     {"--mix", "mix"},
 };
@@ -146,10 +163,57 @@ static void add_outputs(cli_call *call, json_t *document) {
                                 cli_path(call, cli_text(call, further[i][0])));
 }
 
+/* SELECT=X,Y,Z[:W] */
+static sinew_status add_orientation(cli_call *call, const char *text, json_t *list) {
+    const char *equals = strrchr(text, '=');
+    double turn[3], weight = 1;
+    char *end = (char *)equals;
+    bool good = equals != NULL;
+    for (int i = 0; good && i < 3; i++) {
+        char *start = end + 1;
+        turn[i] = strtod(start, &end);
+        good = end != start && (i == 2 || *end == ',');
+    }
+    if (good && *end == ':') {
+        char *start = end + 1;
+        weight = strtod(start, &end);
+        good = end != start;
+    }
+    if (!good || *end) return cli_usage(call, "--orient takes SELECT=X,Y,Z[:W], not '%s'", text);
+    json_array_append_new(list, json_pack("{s:s%, s:[f,f,f], s:f}", "select", text,
+                                          (size_t)(equals - text), "turn", turn[0], turn[1],
+                                          turn[2], "weight", weight));
+    return SINEW_OK;
+}
+
+static sinew_status add_holds(cli_call *call, json_t *document) {
+    if (cli_given(call, "--pin-stiffness") && !cli_given(call, "--pin"))
+        return cli_usage(call, "--pin-stiffness needs --pin");
+    if (cli_given(call, "--pin")) {
+        json_t *pins = json_array();
+        json_object_set_new(document, "pins", pins);
+        for (int i = 0; i < cli_count(call, "--pin"); i++) {
+            json_t *pin = cli_pin(call, cli_text_at(call, "--pin", i));
+            if (cli_given(call, "--pin-stiffness"))
+                json_object_set_new(pin, "stiffness",
+                                    json_real(cli_number(call, "--pin-stiffness", 0)));
+            json_array_append_new(pins, pin);
+        }
+    }
+    if (cli_given(call, "--orient")) {
+        json_t *list = json_array();
+        json_object_set_new(document, "orientations", list);
+        for (int i = 0; i < cli_count(call, "--orient"); i++)
+            SN_TRY(add_orientation(call, cli_text_at(call, "--orient", i), list));
+    }
+    return SINEW_OK;
+}
+
 static sinew_status fill(cli_call *call, json_t *document) {
     json_object_set_new(document, "model", json_string("modal"));
     SN_TRY(cli_add_rig(call, document, true));
     SN_TRY(add_keys(call, document));
+    SN_TRY(add_holds(call, document));
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
         SN_TRY(cli_parameter(call, document, "modal", parameters[i][0], parameters[i][1]));
     add_outputs(call, document);
@@ -174,6 +238,8 @@ const cli_verb verb_modal = {
         "Two keys: the motion starts at the first and settles into the second, with swings and "
         "damping as asked. More keys: a wiggly spline through all of them. --until shows how it "
         "rings out. Key poses are met exactly.\n\n"
+        "POSES may be files of tetrahedra (.mesh, .node): these are then the body. --pin holds "
+        "vertices, --orient leads regions to an orientation, --path the whole along a curve.\n\n"
         "--amplitude 0, or --gamma -1 with --kappa -1, is the straight path without vibration.",
     .example =
         "sinew modal --sample bar --vertices 1000 --poses neutral,bend120 --modes 20 --until "

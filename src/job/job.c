@@ -89,7 +89,8 @@ static void warn_about_limits(const sinew_job *job, const sinew_monitor *monitor
 }
 
 static void warn_about_unused(const sinew_job *job, const sinew_monitor *monitor) {
-    static const char *const keys[] = {"obstacles", "pins", "pulls", "keys", "markers"};
+    static const char *const keys[] = {"obstacles", "pins", "orientations",
+                                       "pulls",     "keys", "markers"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const json_t *value = sn_scene_at(job->scene, keys[i]);
         bool empty = !value || (json_is_array(value) && json_array_size(value) == 0);

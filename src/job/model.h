@@ -35,7 +35,8 @@ typedef struct sn_model_kind {
     /* Names of outputs beyond "frames", "report" and "curves", ended by NULL; NULL: none. */
     const char *const *outputs;
     /* Keys of the scene it listens to beyond the rig and what drives it, ended by NULL; NULL: none.
-     * Of "obstacles", "pins", "pulls", "keys", "markers"; what it does not use is a warning. */
+     * Of "obstacles", "pins", "orientations", "pulls", "keys", "markers"; what it does not use is a
+     * warning. */
     const char *const *uses;
     /* Poses, keys or markers drive it: the scene need not give weights, curves or steps. */
     bool needs_no_weights;

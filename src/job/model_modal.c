@@ -4,8 +4,10 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "base/status.h"
 #include "job/clip.h"
+#include "job/modal_holds.h"
 #include "job/model.h"
 #include "job/parameters.h"
 #include "job/report.h"
@@ -20,8 +22,11 @@ typedef struct modal_model {
     sinew_modal_state *state;
     sinew_frames *given; /* the motion that is mixed in, or NULL */
     double mix;
+    sn_modal_holds holds;
     double *shape; /* scratch: 3 per vertex */
     double *weights;
+    int *listed;    /* scratch: per element */
+    bool *inverted; /* per element: inside out in some frame, in no key */
 } modal_model;
 
 static const sinew_parameter parameters[] = {
@@ -64,6 +69,9 @@ static const sinew_parameter parameters[] = {
     INTEGER("cells", SINEW_MODAL_CELLS_DEFAULT, 4, 400, "of a cage along the diagonal"),
     FLAG("fast", 0, "frames in single precision"),
     FLAG("fine_inside", 1, "points inside for better modes"),
+    PATH("tets",
+         "tetrahedra of one's own as the body (default: of the rig's file when it has some)"),
+    PATH("path", "a marker file whose first marker leads the whole between keys"),
     PATH("stiffness_map", "painted stiffness: CSV vertex,value"),
     PATH("mix_frames", "a point cache of the same clip that is blended with the modal motion"),
     NUMBER("mix", 1, 0, 1, "", "share of the modal motion in the blend"),
@@ -102,14 +110,35 @@ static sinew_status read_options(const sn_model_setup *setup, sinew_modal_option
     return SINEW_OK;
 }
 
+/* The tets of the scene, or those that the rig's own file has; *tets stays NULL without any. */
+static sinew_status read_tets(const sn_model_setup *setup, sinew_tets **tets, sinew_error *error) {
+    const char *given = sn_scene_string(setup->scene, "tets");
+    const json_t *files = json_object_get(sn_scene_at(setup->scene, "rig"), "files");
+    const char *own = json_string_value(json_array_get(files, 0));
+    bool from_rig =
+        !given && sn_scene_choice(setup->scene, "body") <= 1 && own &&
+        (sn_has_ending(own, "mesh") || sn_has_ending(own, "node") || sn_has_ending(own, "ele"));
+    if (!given && !from_rig) return SINEW_OK;
+    char *path = sn_scene_path(setup->scene, given ? given : own);
+    if (!path) return sn_no_memory(error);
+    sinew_status status = sinew_tets_read(path, tets, given ? error : NULL);
+    sn_free(path);
+    if (status == SINEW_NO_MEMORY) return sn_no_memory(error);
+    return given ? status : SINEW_OK; /* a rig's file need not have tets */
+}
+
 static sinew_status make_body(modal_model *m, sinew_error *error) {
     sinew_modal_options options;
     double *map = NULL, *basis = NULL;
+    sinew_tets *tets = NULL;
     sinew_status status = read_options(&m->setup, &options, &map, &basis, error);
+    if (status == SINEW_OK) status = read_tets(&m->setup, &tets, error);
+    options.tets = tets;
     if (status == SINEW_OK)
         status =
             sinew_modal_create(m->setup.rig->neutral, &options, m->setup.monitor, &m->modal, error);
     sn_free(map), sn_free(basis);
+    sinew_tets_destroy(tets);
     return status;
 }
 
@@ -260,12 +289,33 @@ static sinew_status read_keys(const sn_model_setup *setup, key_list *keys, sinew
     return status;
 }
 
+/* Times and places of the path's first marker. */
+static sinew_status read_path(const sn_model_setup *setup, sinew_markers **path,
+                              sinew_error *error) {
+    const char *given = sn_scene_string(setup->scene, "path");
+    if (!given) return SINEW_OK;
+    char *file = sn_scene_path(setup->scene, given);
+    if (!file) return sn_no_memory(error);
+    sinew_status status = sinew_markers_read(file, path, error);
+    if (status == SINEW_OK && ((*path)->marker_count < 1 || (*path)->time_count < 1))
+        status = sn_fail(error, SINEW_BAD_INPUT, "%s: no marker to follow", file);
+    sn_free(file);
+    SN_TRY(status);
+    for (int k = 0; k < (*path)->time_count; k++) /* the first marker's rows close up */
+        memmove((*path)->positions + 3 * (size_t)k,
+                (*path)->positions + 3 * (size_t)k * (size_t)(*path)->marker_count,
+                3 * sizeof *(*path)->positions);
+    return SINEW_OK;
+}
+
 static sinew_status make_motion(modal_model *m, sinew_error *error) {
     sinew_modal_knobs knobs;
     mode_knobs own = {0};
     key_list list = {0};
+    sinew_markers *path = NULL;
     sinew_status status = read_knobs(m, &knobs, &own, error);
     if (status == SINEW_OK) status = read_keys(&m->setup, &list, error);
+    if (status == SINEW_OK) status = read_path(&m->setup, &path, error);
     if (status == SINEW_OK) {
         sinew_modal_keys keys = {.count = list.count,
                                  .times = list.times,
@@ -273,10 +323,16 @@ static sinew_status make_motion(modal_model *m, sinew_error *error) {
                                  .inner_count = list.inner_count,
                                  .inner_times = list.inner_times,
                                  .inner_positions = (const double *const *)list.inner_poses};
+        if (path)
+            keys.path_count = path->time_count, keys.path_times = path->times,
+            keys.path = path->positions;
         status =
             sinew_modal_motion_create(m->modal, &keys, &knobs, m->setup.monitor, &m->motion, error);
     }
+    if (status == SINEW_OK)
+        status = sn_modal_holds_create(&m->setup, m->modal, list.poses[0], &m->holds, error);
     free_keys(&list);
+    sinew_markers_destroy(path);
     sn_free(own.gamma), sn_free(own.kappa), sn_free(own.amplitude), sn_free(own.fit);
     return status;
 }
@@ -335,7 +391,9 @@ static void destroy(void *model) {
     sinew_modal_motion_destroy(m->motion);
     sinew_modal_destroy(m->modal);
     sinew_frames_destroy(m->given);
+    sn_modal_holds_free(&m->holds);
     sn_free(m->shape), sn_free(m->weights);
+    sn_free(m->listed), sn_free(m->inverted);
     sn_free(m);
 }
 
@@ -350,7 +408,9 @@ static sinew_status create(const sn_model_setup *setup, void **model, sinew_erro
     if (status == SINEW_OK) {
         m->shape = SN_NEW(double, (size_t)3 * (size_t)setup->rig->neutral->vertex_count);
         m->weights = SN_NEW(double, sinew_modal_motion_get_info(m->motion).columns);
-        if (!m->shape || !m->weights) status = sn_no_memory(error);
+        m->listed = SN_NEW(int, sinew_modal_get_info(m->modal).elements);
+        m->inverted = SN_NEW0(bool, sinew_modal_get_info(m->modal).elements);
+        if (!m->shape || !m->weights || !m->listed || !m->inverted) status = sn_no_memory(error);
     }
     if (status != SINEW_OK) {
         destroy(m);
@@ -368,17 +428,24 @@ static sinew_status frame(void *model, int index, double *positions, sinew_frame
     (void)monitor;
     modal_model *m = model;
     double time = m->setup.clip->times[index];
+    sinew_modal_constraints constraints = {0};
+    sn_modal_holds_at(&m->holds, index, time, &constraints);
     if (m->given) {
         size_t size = (size_t)3 * (size_t)m->given->vertex_count;
         const float *given = m->given->positions + size * (size_t)index;
         for (size_t i = 0; i < size; i++) m->shape[i] = given[i];
-        SN_TRY(
-            sinew_modal_frame_mixed(m->motion, m->state, time, m->shape, m->mix, positions, error));
-    } else {
-        sinew_modal_frame(m->motion, m->state, time, positions);
+        constraints.given = m->shape, constraints.share = m->mix;
     }
+    SN_TRY(
+        sinew_modal_frame_constrained(m->motion, m->state, &constraints, time, positions, error));
     info->inverted = sinew_modal_inverted(m->motion, m->state);
+    int fresh = info->inverted == 0
+                    ? 0
+                    : sinew_modal_new_inverted(m->motion, m->state,
+                                               sinew_modal_get_info(m->modal).elements, m->listed);
+    for (int k = 0; k < fresh; k++) m->inverted[m->listed[k]] = true;
     if (fields) {
+        json_object_set_new(fields, "new_inverted", json_integer(fresh));
         sinew_modal_motion_weights(m->motion, time, m->weights);
         json_object_set_new(fields, "z",
                             sn_report_numbers(sinew_modal_get_info(m->modal).modes, m->weights));
@@ -430,9 +497,23 @@ static sinew_status write_shapes(modal_model *m, const char *path, sinew_error *
     return status;
 }
 
+/* Tets that some frame turns inside out and no key: how many, and the first thousand by index. */
+static void report_inverted(const modal_model *m, json_t *report) {
+    enum { MOST = 1000 };
+    json_t *tets = json_array();
+    int count = 0;
+    for (int e = 0; e < sinew_modal_get_info(m->modal).elements; e++)
+        if (m->inverted[e] && count++ < MOST) json_array_append_new(tets, json_integer(e));
+    json_object_set_new(report, "new_inverted",
+                        json_pack("{s:i,s:o}", "count", count, "tets", tets));
+    if (count > 0)
+        sn_log(m->setup.monitor, SINEW_LOG_WARNING,
+               "%d tets are inside out in some frame and in no key pose", count);
+}
+
 static sinew_status end(void *model, bool complete, json_t *report, sinew_error *error) {
-    (void)report;
     modal_model *m = model;
+    if (report) report_inverted(m, report);
     static const char *const names[] = {"modes", "shapes"};
     for (int i = 0; complete && i < 2; i++) {
         char *path;
@@ -446,7 +527,7 @@ static sinew_status end(void *model, bool complete, json_t *report, sinew_error 
 }
 
 static const char *const outputs[] = {"modes", "shapes", NULL};
-static const char *const uses[] = {"keys", NULL};
+static const char *const uses[] = {"keys", "pins", "orientations", NULL};
 
 const sn_model_kind sn_model_modal = {
     .about = {.name = "modal",

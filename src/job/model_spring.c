@@ -88,6 +88,9 @@ static sinew_status read_pins(spring_model *m, sinew_error *error) {
     if (!m->pin_frames) return sn_no_memory(error);
     for (size_t e = 0; e < entries; e++) {
         const json_t *pin = json_array_get(list, e);
+        if (json_object_get(pin, "motion") || json_object_get(pin, "stiffness"))
+            return sn_scene_fail(m->setup.scene, error, "pins",
+                                 "motion and stiffness are for the modal model; use pulls");
         int *found = NULL, count = 0;
         SN_TRY(sinew_select(m->setup.rig, json_string_value(json_object_get(pin, "select")),
                             m->setup.scene->folder, &found, &count, error));

@@ -151,8 +151,8 @@ static sinew_status make_one(const sinew_scene *scene, const json_t *given, cons
                  : sinew_obstacle_create_box(p, q, &o->obstacle, error);
 }
 
-static sinew_status check_motion(const sinew_scene *scene, const json_t *motion, const char *place,
-                                 sinew_error *error) {
+sinew_status sn_scene_check_motion(const sinew_scene *scene, const json_t *motion,
+                                   const char *place, sinew_error *error) {
     for (size_t i = 1; i < json_array_size(motion); i++)
         if (!(json_number_value(json_object_get(json_array_get(motion, i), "time")) >
               json_number_value(json_object_get(json_array_get(motion, i - 1), "time"))))
@@ -179,7 +179,7 @@ sinew_status sn_obstacles_create(const sinew_scene *scene, const sinew_rig *rig,
         sn_scene_obstacle *o = &obstacles->list[obstacles->count++];
         sinew_error why = {SINEW_OK, ""};
         status = make_one(scene, entry, place, rig, o, &why);
-        if (status == SINEW_OK) status = check_motion(scene, o->motion, place, &why);
+        if (status == SINEW_OK) status = sn_scene_check_motion(scene, o->motion, place, &why);
         /* Failures of the scene name their place already; those of shapes and files do not. */
         if (status != SINEW_OK && strstr(why.message, place))
             sn_fail(error, status, "%s", why.message);
@@ -221,8 +221,7 @@ static sn_vec3 key_vector(const json_t *key, const char *name) {
     return sn_v3(p[0], p[1], p[2]);
 }
 
-/* Displacement and rotation vector (degrees) at a time: linear between keys, still outside. */
-static void motion_at(const json_t *motion, double time, sn_vec3 *move, sn_vec3 *turn) {
+void sn_scene_motion_at(const json_t *motion, double time, sn_vec3 *move, sn_vec3 *turn) {
     size_t count = json_array_size(motion), next = 0;
     while (next < count &&
            json_number_value(json_object_get(json_array_get(motion, next), "time")) <= time)
@@ -238,7 +237,7 @@ static void motion_at(const json_t *motion, double time, sn_vec3 *move, sn_vec3 
 
 static void move_rigidly(const sn_scene_obstacle *o, double time) {
     sn_vec3 move, turn, middle = sn_v3(o->middle[0], o->middle[1], o->middle[2]);
-    motion_at(o->motion, time, &move, &turn);
+    sn_scene_motion_at(o->motion, time, &move, &turn);
     sn_mat3 rotation = sn_rotation_exp(sn_scale(acos(-1.0) / 180, turn));
     sn_vec3 shift = sn_add(sn_sub(middle, sn_mat3_apply(rotation, middle)), move);
     double rows[9], translation[3] = {shift.x, shift.y, shift.z};

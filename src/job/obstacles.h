@@ -2,6 +2,7 @@
 #ifndef SN_JOB_OBSTACLES_H
 #define SN_JOB_OBSTACLES_H
 
+#include "base/vec3.h"
 #include "job/scene.h"
 #include "sinew/frames.h"
 #include "sinew/obstacle.h"
@@ -34,5 +35,11 @@ sinew_status sn_obstacles_move(sn_obstacles *obstacles, double time, const doubl
                                sinew_error *error);
 /* True when some obstacle moves by itself (parts not counted). */
 bool sn_obstacles_animated(const sn_obstacles *obstacles);
+
+/* A list of motions, {"time", "move", "turn"}: its times must increase. */
+sinew_status sn_scene_check_motion(const sinew_scene *scene, const json_t *motion,
+                                   const char *place, sinew_error *error);
+/* Displacement and rotation vector (degrees) at a time: linear between keys, still outside. */
+void sn_scene_motion_at(const json_t *motion, double time, sn_vec3 *move, sn_vec3 *turn);
 
 #endif

@@ -107,8 +107,23 @@ static const field obstacle_fields[] = {
 
 static const field pin_fields[] = {
     {"select", TEXT, "v:1,5-9 | region:NAME | mask:FILE", true, 0, 0, NULL, NULL},
-    {"frames", PATH, "point cache with the positions to follow (default: the linear blend)", false,
-     0, 0, NULL, NULL},
+    {"frames", PATH,
+     "point cache with the positions to follow (default: the linear blend; modal: the first key)",
+     false, 0, 0, NULL, NULL},
+    {"motion", OBJECTS, "modal: where they go from their place in the first key", false, 0, 0, NULL,
+     motion_fields},
+    {"stiffness", NUMBER, "modal: of springs that pull them, times the body's (default: held)",
+     false, 0, HUGE_NUMBER, NULL, NULL},
+    END,
+};
+
+static const field orientation_fields[] = {
+    {"select", TEXT, "v:1,5-9 | region:NAME | mask:FILE", true, 0, 0, NULL, NULL},
+    {"turn", POINT, "rotation from the rest shape: axis times degrees (default: none)", false, 0, 0,
+     NULL, NULL},
+    {"motion", OBJECTS, "the rotation over time, `turn` of each entry", false, 0, 0, NULL,
+     motion_fields},
+    {"weight", NUMBER, "share of the way there (default 1)", false, 0, 1, NULL, NULL},
     END,
 };
 
@@ -178,6 +193,8 @@ static const field scene_fields[] = {
     {"time", OBJECT, "frames of the clip", false, 0, 0, NULL, time_fields},
     {"obstacles", OBJECTS, "what stands in the way", false, 0, 0, NULL, obstacle_fields},
     {"pins", OBJECTS, "held vertices", false, 0, 0, NULL, pin_fields},
+    {"orientations", OBJECTS, "regions led to an orientation", false, 0, 0, NULL,
+     orientation_fields},
     {"pulls", OBJECTS, "dragged vertices", false, 0, 0, NULL, pull_fields},
     {"locks", OBJECTS, "what sliders must not move", false, 0, 0, NULL, lock_fields},
     {"attenuation", OBJECT, "how locks hold", false, 0, 0, NULL, attenuation_fields},

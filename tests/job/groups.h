@@ -5,4 +5,5 @@ int test_jobs(void);
 int test_selections(void);
 int test_obstacles(void);
 int test_locks(void);
+int test_modal(void);
 #endif

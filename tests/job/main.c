@@ -8,5 +8,6 @@ int main(void) {
     failed += test_selections();
     failed += test_obstacles();
     failed += test_locks();
+    failed += test_modal();
     return failed != 0;
 }

@@ -1,0 +1,183 @@
+#include "job/modal_holds.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/rotation.h"
+#include "base/status.h"
+#include "job/obstacles.h"
+#include "sinew/io.h"
+#include "sinew/selection.h"
+
+static const double DEGREE = 3.14159265358979323846 / 180;
+
+void sn_modal_holds_free(sn_modal_holds *holds) {
+    sinew_modal_pins_destroy(holds->pins);
+    for (int e = 0; holds->entries && e < holds->entry_count; e++)
+        sinew_frames_destroy(holds->entries[e].frames);
+    for (int k = 0; holds->orientations && k < holds->orientation_count; k++)
+        sinew_free((void *)holds->orientations[k].elements);
+    sn_free(holds->vertices), sn_free(holds->places), sn_free(holds->targets);
+    sn_free(holds->entries), sn_free(holds->orientations), sn_free(holds->turning);
+    memset(holds, 0, sizeof *holds);
+}
+
+/* ---- set-up ------------------------------------------------------------------------------- */
+
+static sinew_status read_motion(const sinew_scene *scene, const json_t *from, const char *place,
+                                const json_t **motion, sinew_error *error) {
+    *motion = json_object_get(from, "motion");
+    if (json_array_size(*motion) == 0) *motion = NULL;
+    return *motion ? sn_scene_check_motion(scene, *motion, place, error) : SINEW_OK;
+}
+
+static sinew_status read_frames(const sn_model_setup *setup, const json_t *pin, const char *place,
+                                sn_modal_pin_entry *entry, sinew_error *error) {
+    const char *file = json_string_value(json_object_get(pin, "frames"));
+    if (!file) return SINEW_OK;
+    if (entry->motion)
+        return sn_scene_fail(setup->scene, error, place, "has both frames and a motion");
+    char *path = sn_scene_path(setup->scene, file);
+    if (!path) return sn_no_memory(error);
+    sinew_status status = sinew_frames_read(path, &entry->frames, error);
+    sn_free(path);
+    SN_TRY(status);
+    if (sinew_frames_match(entry->frames, setup->rig->neutral, NULL) != SINEW_OK)
+        return sn_scene_fail(setup->scene, error, place, "%s has %d vertices, the rig has %d", file,
+                             entry->frames->vertex_count, setup->rig->neutral->vertex_count);
+    return SINEW_OK;
+}
+
+/* The vertices of one entry, appended; `stiffness` grows along. */
+static sinew_status read_pin(const sn_model_setup *setup, sn_modal_holds *holds, int e,
+                             const json_t *pin, size_t *capacity, double **stiffness,
+                             size_t *stiffness_capacity, sinew_error *error) {
+    char place[64];
+    snprintf(place, sizeof place, "pins[%d]", e);
+    sn_modal_pin_entry *entry = &holds->entries[e];
+    SN_TRY(read_motion(setup->scene, pin, place, &entry->motion, error));
+    SN_TRY(read_frames(setup, pin, place, entry, error));
+    int *found = NULL, count = 0;
+    SN_TRY(sinew_select(setup->rig, json_string_value(json_object_get(pin, "select")),
+                        setup->scene->folder, &found, &count, error));
+    entry->first = holds->pin_count, entry->count = count;
+    bool room = SN_RESERVE(holds->vertices, *capacity, holds->pin_count + count) &&
+                SN_RESERVE(*stiffness, *stiffness_capacity, holds->pin_count + count);
+    for (int k = 0; room && k < count; k++) {
+        (*stiffness)[holds->pin_count] = json_number_value(json_object_get(pin, "stiffness"));
+        holds->vertices[holds->pin_count++] = found[k];
+    }
+    sinew_free(found);
+    return room ? SINEW_OK : sn_no_memory(error);
+}
+
+static sinew_status read_pins(const sn_model_setup *setup, const sinew_modal *modal,
+                              const double *first_key, sn_modal_holds *holds, sinew_error *error) {
+    const json_t *list = sn_scene_at(setup->scene, "pins");
+    size_t count = json_array_size(list), capacity = 0, stiffness_capacity = 0;
+    if (count == 0) return SINEW_OK;
+    double *stiffness = NULL;
+    holds->entries = SN_NEW0(sn_modal_pin_entry, count);
+    if (!holds->entries) return sn_no_memory(error);
+    holds->entry_count = (int)count;
+    sinew_status status = SINEW_OK;
+    for (size_t e = 0; status == SINEW_OK && e < count; e++)
+        status = read_pin(setup, holds, (int)e, json_array_get(list, e), &capacity, &stiffness,
+                          &stiffness_capacity, error);
+    if (status == SINEW_OK)
+        status = sinew_modal_pins_create(modal, holds->pin_count, holds->vertices, stiffness,
+                                         &holds->pins, error);
+    sn_free(stiffness);
+    SN_TRY(status);
+    holds->places = SN_NEW(double, 3 * holds->pin_count);
+    holds->targets = SN_NEW(double, 3 * holds->pin_count);
+    if (!holds->places || !holds->targets) return sn_no_memory(error);
+    for (int k = 0; k < holds->pin_count; k++)
+        sn_put(holds->places, k, sn_at(first_key, holds->vertices[k]));
+    for (int e = 0; e < holds->entry_count; e++) {
+        sn_modal_pin_entry *entry = &holds->entries[e];
+        for (int k = entry->first; k < entry->first + entry->count; k++)
+            for (int axis = 0; axis < 3; axis++)
+                entry->middle[axis] += holds->places[3 * k + axis] / entry->count;
+    }
+    return SINEW_OK;
+}
+
+static sinew_status read_orientations(const sn_model_setup *setup, const sinew_modal *modal,
+                                      sn_modal_holds *holds, sinew_error *error) {
+    const json_t *list = sn_scene_at(setup->scene, "orientations");
+    size_t count = json_array_size(list);
+    holds->orientations = SN_NEW0(sinew_modal_orientation, count);
+    holds->turning = SN_NEW0(const json_t *, count);
+    if (!holds->orientations || !holds->turning) return sn_no_memory(error);
+    for (size_t k = 0; k < count; k++) {
+        const json_t *given = json_array_get(list, k), *weight = json_object_get(given, "weight");
+        const json_t *turn = json_object_get(given, "turn");
+        sinew_modal_orientation *o = &holds->orientations[k];
+        char place[64];
+        snprintf(place, sizeof place, "orientations[%zu]", k);
+        SN_TRY(read_motion(setup->scene, given, place, &holds->turning[k], error));
+        int *vertices, vertex_count, *elements;
+        SN_TRY(sinew_select(setup->rig, json_string_value(json_object_get(given, "select")),
+                            setup->scene->folder, &vertices, &vertex_count, error));
+        sinew_status status = sinew_modal_elements_at(modal, vertex_count, vertices, &elements,
+                                                      &o->element_count, error);
+        sinew_free(vertices);
+        SN_TRY(status);
+        o->elements = elements;
+        o->weight = weight ? json_number_value(weight) : 1;
+        if (turn) sn_json_point(turn, o->turn);
+        for (int axis = 0; axis < 3; axis++) o->turn[axis] *= DEGREE;
+        holds->orientation_count = (int)k + 1;
+    }
+    return SINEW_OK;
+}
+
+sinew_status sn_modal_holds_create(const sn_model_setup *setup, const sinew_modal *modal,
+                                   const double *first_key, sn_modal_holds *holds,
+                                   sinew_error *error) {
+    memset(holds, 0, sizeof *holds);
+    sinew_status status = read_pins(setup, modal, first_key, holds, error);
+    if (status == SINEW_OK) status = read_orientations(setup, modal, holds, error);
+    if (status != SINEW_OK) sn_modal_holds_free(holds);
+    return status;
+}
+
+/* ---- at a time ---------------------------------------------------------------------------- */
+
+static void place_entry(sn_modal_holds *holds, const sn_modal_pin_entry *entry, int frame,
+                        double time) {
+    sn_vec3 move = {0, 0, 0}, turn = {0, 0, 0}, middle = sn_at(entry->middle, 0);
+    if (entry->motion) sn_scene_motion_at(entry->motion, time, &move, &turn);
+    sn_mat3 rotation = sn_rotation_exp(sn_scale(DEGREE, turn));
+    for (int k = entry->first; k < entry->first + entry->count; k++) {
+        if (entry->frames) {
+            const sinew_frames *f = entry->frames;
+            int at = frame < f->frame_count ? frame : f->frame_count - 1;
+            const float *p = f->positions + 3 * ((size_t)at * (size_t)f->vertex_count +
+                                                 (size_t)holds->vertices[k]);
+            sn_put(holds->targets, k, sn_v3(p[0], p[1], p[2]));
+            continue;
+        }
+        sn_vec3 from = sn_sub(sn_at(holds->places, k), middle);
+        if (entry->motion) from = sn_add(sn_mat3_apply(rotation, from), move);
+        sn_put(holds->targets, k, sn_add(middle, from));
+    }
+}
+
+void sn_modal_holds_at(sn_modal_holds *holds, int frame, double time,
+                       sinew_modal_constraints *constraints) {
+    for (int e = 0; e < holds->entry_count; e++)
+        place_entry(holds, &holds->entries[e], frame, time);
+    for (int k = 0; k < holds->orientation_count; k++) {
+        if (!holds->turning[k]) continue;
+        sn_vec3 move, turn;
+        sn_scene_motion_at(holds->turning[k], time, &move, &turn);
+        sn_put(holds->orientations[k].turn, 0, sn_scale(DEGREE, turn));
+    }
+    constraints->pins = holds->pins;
+    constraints->targets = holds->targets;
+    constraints->orientation_count = holds->orientation_count;
+    constraints->orientations = holds->orientations;
+}

@@ -1,0 +1,38 @@
+/* Pins and orientations of a scene, for modal motion: who is held, and where at a time. */
+#ifndef SN_JOB_MODAL_HOLDS_H
+#define SN_JOB_MODAL_HOLDS_H
+
+#include "job/model.h"
+#include "sinew/frames.h"
+#include "sinew/modal.h"
+
+typedef struct sn_modal_pin_entry {
+    const json_t *motion; /* of the scene, or NULL */
+    sinew_frames *frames; /* positions to follow, or NULL */
+    int first, count;     /* its pins */
+    double middle[3];     /* they turn about this */
+} sn_modal_pin_entry;
+
+typedef struct sn_modal_holds {
+    sinew_modal_pins *pins; /* NULL: none */
+    int pin_count;
+    int *vertices;
+    double *places;  /* 3 per pin: where the first key has it */
+    double *targets; /* 3 per pin: at the time asked for last */
+    int entry_count;
+    sn_modal_pin_entry *entries;
+    int orientation_count;
+    sinew_modal_orientation *orientations;
+    const json_t **turning; /* per orientation: its motion, or NULL */
+} sn_modal_holds;
+
+/* first_key: positions of the rig's vertices there. The scene must outlive the holds. */
+sinew_status sn_modal_holds_create(const sn_model_setup *setup, const sinew_modal *modal,
+                                   const double *first_key, sn_modal_holds *holds,
+                                   sinew_error *error);
+void sn_modal_holds_free(sn_modal_holds *holds);
+/* Fills the constraints' pins and orientations for a frame of the clip. Allocates nothing. */
+void sn_modal_holds_at(sn_modal_holds *holds, int frame, double time,
+                       sinew_modal_constraints *constraints);
+
+#endif

@@ -1,0 +1,151 @@
+/* What a scene can ask of modal motion beyond its knobs: pins, orientations, paths, tets. */
+#include "support.h"
+
+#include "base/memory.h"
+#include "base/vec3.h"
+#include "groups.h"
+#include "sinew/sinew.h"
+
+static sinew_error error;
+
+/* Runs a scene of the bar through two keys a second apart, five frames, with further keys of the
+ * scene. Returns positions of all frames. */
+static double *frames_of(const char *further, char **report, int *vertex_count) {
+    char text[2000];
+    snprintf(text, sizeof text,
+             "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\", \"vertices\": 1000}, \"model\": "
+             "\"modal\", \"keys\": [{\"time\": 0, \"pose\": \"neutral\"}, {\"time\": 1, \"pose\": "
+             "\"bend120\"}], \"time\": {\"fps\": 4}, %s}",
+             further);
+    sinew_scene *scene;
+    sinew_job *job;
+    assert_ok(sinew_scene_parse(text, "s.json", test_folder(), &scene, &error));
+    assert_ok(sinew_job_create(scene, NULL, &job, &error));
+    sinew_scene_destroy(scene);
+    *vertex_count = sinew_job_rig(job)->neutral->vertex_count;
+    size_t size = 3 * (size_t)*vertex_count;
+    assert_int_equal(sinew_job_frame_count(job), 5);
+    double *frames = malloc(sizeof(double) * 5 * size);
+    for (int k = 0; k < 5; k++)
+        assert_ok(sinew_job_frame(job, k, frames + size * (size_t)k, NULL, NULL, &error));
+    if (report) {
+        assert_ok(sinew_job_run(job, 0, -1, NULL, &error));
+        assert_ok(sinew_job_report(job, report, &error));
+    }
+    sinew_job_destroy(job);
+    return frames;
+}
+
+static void pins_hold_move_and_turn(void **state) {
+    (void)state;
+    int n;
+    double *still =
+        frames_of("\"parameters\": {\"modes\": 10}, \"pins\": [{\"select\": \"v:0-2\"}, "
+                  "{\"select\": \"v:500\", \"motion\": [{\"time\": 0}, {\"time\": 1, "
+                  "\"move\": [0, 0, 2]}]}, {\"select\": \"v:700\", \"stiffness\": 0.01}]",
+                  NULL, &n);
+    for (int k = 0; k < 5; k++)
+        for (int v = 0; v < 3; v++)
+            assert_below(sn_distance(sn_at(still + 3 * (size_t)n * (size_t)k, v), sn_at(still, v)),
+                         1e-9);
+    sn_vec3 moved = sn_sub(sn_at(still + 6 * (size_t)n, 500), sn_at(still, 500));
+    assert_below(sn_distance(moved, sn_v3(0, 0, 1)), 1e-9); /* half-way in the third frame */
+    assert_true(sn_distance(sn_at(still + 6 * (size_t)n, 700), sn_at(still, 700)) > 1e-3);
+    free(still);
+}
+
+/* A region asked to keep its orientation of rest turns less than without. */
+static void orientations_level_a_region(void **state) {
+    (void)state;
+    int n;
+    double *plain = frames_of("\"parameters\": {\"modes\": 10}", NULL, &n);
+    double *level = frames_of("\"parameters\": {\"modes\": 10}, \"orientations\": [{\"select\": "
+                              "\"all\", \"turn\": [0, 0, 0]}]",
+                              NULL, &n);
+    double *turned =
+        frames_of("\"parameters\": {\"modes\": 10}, \"orientations\": [{\"select\": "
+                  "\"all\", \"motion\": [{\"time\": 0}, {\"time\": 1, \"turn\": [0, 0, "
+                  "90]}]}]",
+                  NULL, &n);
+    double bent = 0, flat = 0, upright = 0;
+    sn_vec3 rest = sn_sub(sn_at(plain, n - 1), sn_at(plain, 0));
+    size_t last = 12 * (size_t)n;
+    bent = sn_distance(rest, sn_sub(sn_at(plain + last, n - 1), sn_at(plain + last, 0)));
+    flat = sn_distance(rest, sn_sub(sn_at(level + last, n - 1), sn_at(level + last, 0)));
+    upright = sn_distance(sn_v3(-rest.y, rest.x, rest.z),
+                          sn_sub(sn_at(turned + last, n - 1), sn_at(turned + last, 0)));
+    assert_below(flat, 0.2 * bent);
+    assert_below(upright, 0.2 * bent);
+    free(plain), free(level), free(turned);
+}
+
+static void paths_come_from_a_marker_file(void **state) {
+    (void)state;
+    sinew_markers *path;
+    assert_ok(sinew_markers_create(1, 3, &path, &error));
+    assert_ok(sinew_markers_set_name(path, 0, "centre", &error));
+    for (int k = 0; k < 3; k++) {
+        path->times[k] = 0.5 * k;
+        sn_put(path->positions, k, sn_v3(0, k == 1 ? 3 : 0, 0));
+    }
+    char file[600];
+    snprintf(file, sizeof file, "%s/path.csv", test_folder());
+    assert_ok(sinew_markers_write(file, path, &error));
+    sinew_markers_destroy(path);
+    int n;
+    double *plain = frames_of("\"parameters\": {\"modes\": 10}", NULL, &n);
+    double *led = frames_of("\"parameters\": {\"modes\": 10, \"path\": \"path.csv\"}", NULL, &n);
+    for (int k = 0; k < 5; k++) {
+        double up = k == 2 ? 3 : 0;
+        sn_vec3 off = sn_sub(sn_at(led + 3 * (size_t)n * (size_t)k, 7),
+                             sn_at(plain + 3 * (size_t)n * (size_t)k, 7));
+        if (k % 2 == 0) assert_below(sn_distance(off, sn_v3(0, up, 0)), 1e-9);
+        if (k % 2 == 1) assert_true(off.y > 1 && off.y < 3);
+    }
+    free(plain), free(led);
+}
+
+/* The report says how many tets are inside out in frames and in no key, and which. */
+static void given_tets_and_new_inversions_are_reported(void **state) {
+    (void)state;
+    sinew_rig *rig;
+    sinew_sample_options size = sinew_sample_default_options();
+    size.vertices = 1000;
+    assert_ok(sinew_sample_rig("bar", &size, &rig, &error));
+    sinew_tets *tets;
+    assert_ok(sinew_tets_from_surface(rig->neutral, NULL, NULL, &tets, &error));
+    char file[600], elements[64];
+    snprintf(file, sizeof file, "%s/body.mesh", test_folder());
+    assert_ok(sinew_tets_write(file, tets, &error));
+    snprintf(elements, sizeof elements, "\"elements\":%d", tets->tet_count);
+    sinew_tets_destroy(tets);
+    sinew_rig_destroy(rig);
+    int n;
+    char *report;
+    double *frames =
+        frames_of("\"parameters\": {\"modes\": 10, \"tets\": \"body.mesh\"}, \"pins\": "
+                  "[{\"select\": \"v:0\", \"motion\": [{\"time\": 0}, {\"time\": 1, "
+                  "\"move\": [2, 0, 0]}]}, {\"select\": \"v:100-120\"}]",
+                  &report, &n);
+    char *compact = report, *to = report;
+    for (; *compact; compact++)
+        if (*compact != ' ' && *compact != '\n') *to++ = *compact;
+    *to = 0;
+    assert_non_null(strstr(report, elements));
+    const char *listed = strstr(report, "\"new_inverted\":{\"count\":");
+    assert_non_null(listed);
+    assert_true(atoi(listed + strlen("\"new_inverted\":{\"count\":")) > 0);
+    assert_non_null(strstr(listed, "\"tets\":["));
+    sinew_free(report);
+    free(frames);
+}
+
+int test_modal(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pins_hold_move_and_turn),
+        cmocka_unit_test(orientations_level_a_region),
+        cmocka_unit_test(paths_come_from_a_marker_file),
+        cmocka_unit_test(given_tets_and_new_inversions_are_reported),
+    };
+    return cmocka_run_group_tests_name("modal scenes", tests, NULL, NULL);
+}
