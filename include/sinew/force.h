@@ -54,6 +54,7 @@ extern "C" {
 #define SINEW_FORCE_SMOOTH           0.0
 #define SINEW_FORCE_OUTLIER          0.05
 #define SINEW_FORCE_CONTACT_GAP      2e-5
+#define SINEW_FORCE_CONTACT_MARGIN   0.1
 #define SINEW_FORCE_FRICTION         0.3
 /* A boundary vertex that no target moves by more than this share of the rig's largest move is held.
  */
@@ -102,13 +103,15 @@ typedef struct sinew_force_options {
     bool layer_feeds;       /* the corrected shape is what the next frame starts from */
 
     /* Contact of the skin with itself: pairs of a vertex and a triangle, or of two edges, whose
-     * corners are all among contact_vertices (NULL: the whole surface). The written frame never
-     * crosses itself there where the one before did not; parts that cross at rest are left out. */
+     * corners are all among contact_vertices (NULL: the whole surface) or near them at rest, as
+     * teeth are behind lips. The written frame never crosses itself there where the one before did
+     * not. Left out: triangles that cross others at rest, and pairs that touch there. */
     bool contact;
     const int *contact_vertices;
     int contact_count;
-    double contact_gap; /* share of the diagonal, > 0 */
-    double friction;    /* Coulomb's mu >= 0 */
+    double contact_margin; /* what is near: share of the diagonal, >= 0 */
+    double contact_gap;    /* share of the diagonal, > 0 */
+    double friction;       /* Coulomb's mu >= 0 */
 
     /* Held vertices. NULL: the boundary vertices that no target moves. An empty list: none. */
     const int *fixed;

@@ -20,6 +20,8 @@
 /* Advances stop at this share of the reach above it, unless the pair is parting. */
 #define STOP 0.1
 enum { MOST_ADVANCES = 200, MOST_ROUNDS = 40 };
+/* Of the reach: pairs nearer than this at rest touch. */
+#define TOUCHING 1e-3
 /* A search looks this much of the mean edge further than it was asked to, so that its pairs hold
  * for ways a little off, too. */
 #define SLACK 0.05
@@ -351,13 +353,15 @@ static bool share_a_vertex(const sn_contact_pair *pair) {
 }
 
 /* Does the pair come nearer than the margin? Not, when its distance is larger by more than its
- * parts can move towards each other. */
-static bool may_meet(const sn_contact_surface *s, const sn_contact_pair *pair, const double *x0,
+ * parts can move towards each other. Sets its reach. */
+static bool may_meet(const sn_contact_surface *s, sn_contact_pair *pair, const double *x0,
                      const double *x1, double margin) {
     sn_vec3 p[4], move[4], apart;
     double weight[4], rate = relative_motion(pair, x0, x1, p, move);
     if (distance_of(pair->edges, p, weight, &apart) - rate > margin) return false;
-    return sn_contact_rest_distance(s, pair) > s->reach;
+    double rest = sn_contact_rest_distance(s, pair);
+    pair->reach = fmin(s->reach, 0.5 * rest);
+    return rest > TOUCHING * s->reach;
 }
 
 static void test_pair(const sn_contact_surface *s, bool edges, int a, int b, const double *x0,
@@ -489,7 +493,7 @@ sinew_status sn_contact_cut_back(const sn_contact_surface *s, sn_contact_work *w
         bool hit = false;
         SN_TRY(sn_contact_find(s, w, x0, x1, s->reach, &pairs, &count, error));
         for (int i = 0; i < count; i++) {
-            double t = sn_contact_impact(&pairs[i], x0, x1, s->reach);
+            double t = sn_contact_impact(&pairs[i], x0, x1, pairs[i].reach);
             if (t >= 1) continue;
             hit = true;
             for (int c = 0; c < 4; c++) {

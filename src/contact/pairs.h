@@ -2,8 +2,8 @@
  * one shape to the next, and how far the way is free.
  *
  * Distances are kept above a least one, `reach`: a shape that keeps it is free of crossings, also
- * after its coordinates were rounded to floats. What is closer than that at rest is exempt (seams,
- * parts that touch), as are triangles that cross at rest.
+ * after its coordinates were rounded to floats. Pairs that are closer than twice that at rest keep
+ * half of it; what touches at rest is exempt (seams), as are triangles that cross at rest.
  *
  *   sn_contact_surface   which triangles, edges and vertices take part: built once
  *   sn_contact_find      pairs that may come near each other on the way
@@ -45,6 +45,7 @@ void sn_contact_surface_destroy(sn_contact_surface *surface);
 typedef struct sn_contact_pair {
     int v[4];
     bool edges;
+    double reach; /* least distance to keep: the surface's, or half of that at rest if less */
 } sn_contact_pair;
 
 /* Nearest points of a pair: sum weight_i x_i leads from the second part to the first. Returns its
@@ -52,7 +53,7 @@ typedef struct sn_contact_pair {
 double sn_contact_distance(const sn_contact_pair *pair, const double *x, double weight[4],
                            sn_vec3 *normal);
 
-/* The distance of a pair at rest. Pairs nearer than the reach there are exempt. */
+/* The distance of a pair at rest. Pairs that touch there are exempt. */
 double sn_contact_rest_distance(const sn_contact_surface *surface, const sn_contact_pair *pair);
 
 /* Room for one search; grows when a search finds more than any before. */
@@ -73,7 +74,7 @@ sinew_status sn_contact_find(const sn_contact_surface *surface, sn_contact_work 
 double sn_contact_impact(const sn_contact_pair *pair, const double *x0, const double *x1,
                          double reach);
 
-/* x1 moved back towards x0, vertex by vertex, until every pair that was farther apart than the
+/* x1 moved back towards x0, vertex by vertex, until every pair that was farther apart than its
  * reach at x0 is so all the way. *cut: the smallest share that was left of a vertex's way, 1 when
  * nothing was done. */
 sinew_status sn_contact_cut_back(const sn_contact_surface *surface, sn_contact_work *work,

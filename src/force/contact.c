@@ -372,13 +372,13 @@ static sinew_status list_buckets(sn_force_contact *c, sinew_error *error) {
 
 /* Linearises the pair where it comes too near on the way from x0 to x, so that the normal points to
  * the side it came from, or at x. Says whether it is too near there. */
-static bool linearise(const sn_force_contact *c, const double *x0, const double *x, touch *t) {
-    double weight[4], when = sn_contact_impact(&t->pair, x0, x, c->surface->reach);
+static bool linearise(const double *x0, const double *x, touch *t) {
+    double weight[4], when = sn_contact_impact(&t->pair, x0, x, t->pair.reach);
     sn_vec3 normal;
     bool short_of = when < 1;
     if (short_of) {
         double at[12];
-        sn_contact_pair local = {{0, 1, 2, 3}, t->pair.edges};
+        sn_contact_pair local = {.v = {0, 1, 2, 3}, .edges = t->pair.edges};
         for (int k = 0; k < 4; k++)
             sn_put(at, k, sn_lerp(sn_at(x0, t->pair.v[k]), sn_at(x, t->pair.v[k]), when));
         sn_contact_distance(&local, at, weight, &normal);
@@ -398,14 +398,14 @@ static sinew_status find_touches(sn_force_contact *c, const double *x0, const do
     const sn_contact_pair *pairs;
     int count;
     *found = 0;
-    for (size_t t = 0; t < c->touch_count; t++) *found += linearise(c, x0, x, &c->touches[t]);
+    for (size_t t = 0; t < c->touch_count; t++) *found += linearise(x0, x, &c->touches[t]);
     SN_TRY(sn_contact_find(c->surface, c->work, x0, x, c->surface->gap, &pairs, &count, error));
     SN_TRY(list_buckets(c, error));
     for (int i = 0; i < count; i++) {
         if (*bucket_of(c, &pairs[i])) continue;
         touch t = {.pair = pairs[i],
                    .gap = fmin(c->surface->gap, sn_contact_rest_distance(c->surface, &pairs[i]))};
-        if (!linearise(c, x0, x, &t)) continue;
+        if (!linearise(x0, x, &t)) continue;
         ++*found;
         if (!SN_RESERVE(c->touches, c->touch_capacity, c->touch_count + 1))
             return sn_no_memory(error);
@@ -445,7 +445,7 @@ sinew_status sn_force_contact_solve(sn_force_contact *c, const double *x0, doubl
     for (size_t t = 0; t < c->touch_count; t++)
         if (c->touches[t].force > 0) c->touches[kept++] = c->touches[t];
     c->touch_count = kept;
-    for (size_t t = 0; t < c->touch_count; t++) linearise(c, x0, x0, &c->touches[t]);
+    for (size_t t = 0; t < c->touch_count; t++) linearise(x0, x0, &c->touches[t]);
     if (c->touch_count > 0) SN_TRY(press_apart(c, x, error));
     memcpy(c->at, x0, bytes);
     for (int round = 0; round < SN_FORCE_CONTACT_ROUNDS; round++) {

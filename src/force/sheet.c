@@ -39,6 +39,7 @@ void sinew_force_options_default(sinew_force_options *options) {
                                      .outlier = SINEW_FORCE_OUTLIER,
                                      .layer_smoothing = SINEW_MARKER_LAYER_SMOOTHING,
                                      .contact_gap = SINEW_FORCE_CONTACT_GAP,
+                                     .contact_margin = SINEW_FORCE_CONTACT_MARGIN,
                                      .friction = SINEW_FORCE_FRICTION};
 }
 
@@ -68,6 +69,7 @@ sinew_status sn_force_check_options(const sinew_force_options *o, sinew_error *e
     if (o->bounded && !(o->lower <= o->upper)) wrong = "lower bound above the upper one";
     if (o->contact && !in_range(o->contact_gap, 1e-7, 0.01))
         wrong = "contact gap must be in [1e-7, 0.01]";
+    if (!in_range(o->contact_margin, 0, 10)) wrong = "contact margin must be in [0, 10]";
     if (!in_range(o->friction, 0, 1e6)) wrong = "friction must be in [0, 1e6]";
     if (!(o->outlier > 0)) wrong = "outlier must be positive";
     return wrong ? sn_fail(error, SINEW_BAD_INPUT, "force: %s", wrong) : SINEW_OK;
@@ -182,6 +184,17 @@ void sn_force_split(const sinew_force *force, const double *z, double *scratch, 
     *outside = sqrt(fmax(all - in, 0) / force->total_area);
 }
 
+/* Adds the vertices that lie within `margin` of the listed ones. */
+static void grow_inside(const sn_skin *skin, int count, const int *vertices, double margin,
+                        bool *inside) {
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+    for (int v = 0; v < skin->vertex_count; v++) {
+        sn_vec3 x = sn_at(skin->rest, v);
+        for (int i = 0; i < count && !inside[v]; i++)
+            inside[v] = sn_distance(x, sn_at(skin->rest, vertices[i])) < margin;
+    }
+}
+
 static sinew_status build_contact(sinew_force *force, sinew_error *error) {
     const sinew_force_options *o = &force->options;
     const sinew_mesh *mesh = force->rig->neutral;
@@ -199,6 +212,9 @@ static sinew_status build_contact(sinew_force *force, sinew_error *error) {
         else
             inside[v] = true;
     }
+    if (status == SINEW_OK && inside)
+        grow_inside(force->skin, o->contact_count, o->contact_vertices,
+                    o->contact_margin * force->skin->diagonal, inside);
     if (status == SINEW_OK)
         status = sn_contact_surface_create(
             mesh->vertex_count, mesh->positions, mesh->triangle_count, mesh->triangles, inside,

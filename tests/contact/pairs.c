@@ -34,7 +34,7 @@ static void distances_agree_with_sampling(void **state) {
         double x[12], weight[4];
         sn_vec3 normal;
         for (int i = 0; i < 12; i++) x[i] = test_random(&seed);
-        sn_contact_pair pair = {{0, 1, 2, 3}, run % 2};
+        sn_contact_pair pair = {.v = {0, 1, 2, 3}, .edges = run % 2};
         double distance = sn_contact_distance(&pair, x, weight, &normal);
         assert_close(distance, sampled_distance(&pair, x), 0.01);
         assert_below(distance, sampled_distance(&pair, x) + 1e-12);
@@ -54,7 +54,7 @@ static void edges_that_are_parallel_or_points_have_a_distance(void **state) {
     (void)state;
     double x[12] = {0, 0, 0, 1, 0, 0, 0.5, 1, 0, 2, 1, 0}, weight[4];
     sn_vec3 normal;
-    sn_contact_pair pair = {{0, 1, 2, 3}, true};
+    sn_contact_pair pair = {.v = {0, 1, 2, 3}, .edges = true};
     assert_close(sn_contact_distance(&pair, x, weight, &normal), 1, 1e-12);
     double points[12] = {0, 0, 0, 0, 0, 0, 3, 4, 0, 3, 4, 0};
     assert_close(sn_contact_distance(&pair, points, weight, &normal), 5, 1e-12);
@@ -66,7 +66,7 @@ static void impacts_come_before_the_crossing_and_not_long_before(void **state) {
     double x0[12] = {0.2, 0.2, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0}, x1[12];
     memcpy(x1, x0, sizeof x0);
     x1[2] = -1;
-    sn_contact_pair pair = {{0, 1, 2, 3}, false};
+    sn_contact_pair pair = {.v = {0, 1, 2, 3}, .edges = false};
     double t = sn_contact_impact(&pair, x0, x1, 1e-3);
     assert_true(t < 0.5 && t > 0.4);
     x1[2] = 0.5; /* stops above it */
@@ -77,7 +77,7 @@ static void impacts_come_before_the_crossing_and_not_long_before(void **state) {
         double a[12], b[12], c[12], weight[4];
         sn_vec3 normal;
         for (int i = 0; i < 12; i++) a[i] = test_random(&seed), b[i] = test_random(&seed);
-        sn_contact_pair any = {{0, 1, 2, 3}, run % 2};
+        sn_contact_pair any = {.v = {0, 1, 2, 3}, .edges = run % 2};
         double share = sn_contact_impact(&any, a, b, 0.01);
         if (sn_contact_distance(&any, a, weight, &normal) <= 0.01) continue;
         for (int k = 0; k <= 20; k++) {
@@ -169,7 +169,7 @@ static double least_on_the_way(const sn_contact_pair *pair, const double *x0, co
     for (int k = 0; k <= 40; k++) {
         double x[12], weight[4];
         sn_vec3 normal;
-        sn_contact_pair local = {{0, 1, 2, 3}, pair->edges};
+        sn_contact_pair local = {.v = {0, 1, 2, 3}, .edges = pair->edges};
         for (int i = 0; i < 4; i++)
             sn_put(x, i, sn_lerp(sn_at(x0, pair->v[i]), sn_at(x1, pair->v[i]), k / 40.0));
         least = fmin(least, sn_contact_distance(&local, x, weight, &normal));

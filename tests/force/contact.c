@@ -1,6 +1,7 @@
 #include "support.h"
 
 #include "dome.h"
+#include "force/inverse_block.h"
 #include "groups.h"
 #include "sinew/force.h"
 #include "sinew/query.h"
@@ -114,8 +115,103 @@ static void a_jump_through_in_one_frame_is_caught(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* A lower lip shrugged and pressed beyond its limits: linear blending pushes it through the other.
+ */
+static void lips_of_the_sample_face_close_without_crossing(void **state) {
+    (void)state;
+    enum { FRAMES = 7 };
+    static const char *const closing[] = {"mouthShrugLower", "mouthPressLeft", "mouthPressRight"};
+    sinew_error error = {0};
+    sinew_rig *rig;
+    sinew_sample_options size = sinew_sample_default_options();
+    size.vertices = 3000;
+    assert_ok(sinew_sample_rig("face", &size, &rig, &error));
+    size_t n = (size_t)rig->neutral->vertex_count;
+    double *x = malloc(3 * n * sizeof *x);
+    double *weights = calloc((size_t)rig->slider_count, sizeof *weights);
+    double *command = calloc((size_t)rig->target_count, sizeof *command);
+    int region = sinew_rig_find_region(rig, "lips"), most = 0;
+    assert_true(region >= 0);
+    for (int with = 0; with < 3; with++) { /* none, the region of the lips, everything */
+        sinew_force_options options;
+        sinew_force_options_default(&options);
+        options.contact = with > 0;
+        if (with == 1) {
+            options.contact_vertices = rig->regions[region].vertices;
+            options.contact_count = rig->regions[region].count;
+        }
+        sinew_force *force;
+        sinew_force_state *made;
+        assert_ok(sinew_force_create(rig, NULL, &options, NULL, &force, &error));
+        assert_ok(sinew_force_state_create(force, &made, &error));
+        int pressing = 0;
+        for (int f = 0; f < FRAMES; f++) {
+            sinew_force_info info;
+            for (int k = 0; k < 3; k++)
+                weights[sinew_rig_find_slider(rig, closing[k])] = 1.5 * f / (FRAMES - 1);
+            sinew_rig_activations(rig, weights, command);
+            assert_ok(sinew_force_command(force, made, command, x, &info, NULL, &error));
+            int crossed = crossings(rig, x);
+            if (with == 0) most = crossed > most ? crossed : most;
+            if (with > 0) assert_int_equal(crossed, 0);
+            pressing += info.contacts > 0;
+        }
+        if (with > 0) assert_true(pressing > 1);
+        sinew_force_state_destroy(made);
+        sinew_force_destroy(force);
+    }
+    assert_true(most > 10);
+    sinew_rig_destroy(rig);
+    free(x), free(weights), free(command);
+}
+
+/* A grid's Laplacian plus the identity; its inverse column by column, in double precision. */
+static void the_block_of_the_inverse_is_the_inverse(void **state) {
+    (void)state;
+    enum { GRID = 12, SIZE = GRID * GRID };
+    sinew_error error = {0};
+    sn_triplets t;
+    sn_sparse *matrix;
+    sn_cholesky *factor;
+    sn_cholesky_work *work;
+    sn_inverse_block *block;
+    assert_ok(sn_triplets_create(SIZE, SIZE, 5 * SIZE, &t, &error));
+    for (int i = 0; i < SIZE; i++) {
+        assert_true(sn_triplets_add(&t, i, i, 4.1 + 0.01 * (i % 7)));
+        if (i % GRID + 1 < GRID) assert_true(sn_triplets_add(&t, i + 1, i, -1));
+        if (i + GRID < SIZE) assert_true(sn_triplets_add(&t, i + GRID, i, -1));
+    }
+    assert_ok(sn_sparse_from_triplets(&t, true, &matrix, &error));
+    assert_ok(sn_cholesky_create(matrix, SN_CHOLESKY_AUTO, &factor, &error));
+    assert_ok(sn_cholesky_prepare_f32(factor, &error));
+    assert_ok(sn_cholesky_work_create(factor, 1, &work, &error));
+    assert_ok(sn_inverse_block_create(factor, SIZE, &block, &error));
+    /* in three calls of odd sizes, some unknowns twice */
+    int asked[] = {3, 77, 78, 3, 140, 12, 13, 14, 99, 77, 5};
+    assert_ok(sn_inverse_block_add(block, 3, asked, &error));
+    assert_ok(sn_inverse_block_add(block, 1, asked + 3, &error));
+    assert_ok(sn_inverse_block_add(block, 7, asked + 4, &error));
+    assert_int_equal(block->count, 9);
+    for (int k = 0; k < block->count; k++) {
+        double column[SIZE] = {0};
+        column[block->unknown[k]] = 1;
+        assert_int_equal(block->slot[block->unknown[k]], k);
+        sn_cholesky_solve(factor, work, 1, column, column);
+        for (int i = 0; i < block->count; i++)
+            assert_close((double)sn_inverse_block_row(block, i)[k], column[block->unknown[i]],
+                         1e-6);
+    }
+    sn_inverse_block_destroy(block);
+    sn_cholesky_work_destroy(work);
+    sn_cholesky_destroy(factor);
+    sn_sparse_destroy(matrix);
+    sn_triplets_free(&t);
+}
+
 int test_contact(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_block_of_the_inverse_is_the_inverse),
+        cmocka_unit_test(lips_of_the_sample_face_close_without_crossing),
         cmocka_unit_test(lips_that_would_cross_press),
         cmocka_unit_test(a_jump_through_in_one_frame_is_caught),
     };
