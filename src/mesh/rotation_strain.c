@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "mesh/rotation_lanes.h"
 #include "mesh/rotation_unwrap.h"
 #include "mesh/topology.h"
 
@@ -482,25 +483,54 @@ sn_mat3 sn_rotation_strain_compose(const double *c, const double *rest_stretch) 
     return f;
 }
 
+/* |e| F_e g of the corners of up to SN_ROTATION_LANES elements from `first`. */
+static void find_forces(const sn_rotation_strain *structure, const double *coordinates, int first,
+                        double *forces) {
+    int corners = structure->corners, end = first + SN_ROTATION_LANES;
+    if (end > structure->element_count) {
+        for (int e = first; e < structure->element_count; e++) {
+            const double *stretch =
+                structure->rest_stretch ? structure->rest_stretch + (size_t)6 * e : NULL;
+            sn_mat3 f = sn_rotation_strain_compose(coordinates + (size_t)SN_RS_SIZE * e, stretch);
+            f = sn_mat3_scale(structure->weights[e], f);
+            for (int corner = corners * e; corner < corners * (e + 1); corner++)
+                sn_put(forces, corner, sn_mat3_apply(f, sn_at(structure->gradients, corner)));
+        }
+        return;
+    }
+    double f[9][SN_ROTATION_LANES];
+    sn_rotation_compose_lanes(
+        coordinates + (size_t)SN_RS_SIZE * first,
+        structure->rest_stretch ? structure->rest_stretch + (size_t)6 * first : NULL, f);
+    for (int l = 0; l < SN_ROTATION_LANES; l++) {
+        double weight = structure->weights[first + l];
+        sn_vec3 rows[3];
+        for (int a = 0; a < 3; a++)
+            rows[a] = sn_scale(weight, sn_v3(f[3 * a][l], f[3 * a + 1][l], f[3 * a + 2][l]));
+        int corner = corners * (first + l);
+        sn_vec3 rest = {0, 0, 0}; /* gradients sum to zero, and so do the forces */
+        for (int k = 1; k < corners; k++) {
+            sn_vec3 g = sn_at(structure->gradients, corner + k);
+            sn_vec3 force = sn_v3(sn_dot(rows[0], g), sn_dot(rows[1], g), sn_dot(rows[2], g));
+            rest = sn_sub(rest, force);
+            sn_put(forces, corner + k, force);
+        }
+        sn_put(forces, corner, rest);
+    }
+}
+
 /* Normal equations of T^-1: row i of the right-hand side is sum over its corners of |e| F_e g_i.
  * Each corner's part is written by its element and gathered by its vertex, in a fixed order. */
 void sn_rotation_strain_rebuild(const sn_rotation_strain *structure, sn_rotation_strain_work *work,
                                 const double *coordinates, const double *centres,
                                 double *positions) {
-    int n = structure->vertex_count, corners = structure->corners;
+    int n = structure->vertex_count;
+    int blocks = (structure->element_count + SN_ROTATION_LANES - 1) / SN_ROTATION_LANES;
 #pragma omp parallel num_threads(sn_threads())
     {
 #pragma omp for schedule(static)
-        for (int e = 0; e < structure->element_count; e++) {
-            const double *stretch =
-                structure->rest_stretch ? structure->rest_stretch + (size_t)6 * e : NULL;
-            sn_mat3 f = sn_rotation_strain_compose(coordinates + (size_t)SN_RS_SIZE * e, stretch);
-            f = sn_mat3_scale(structure->weights[e], f);
-            for (int k = 0; k < corners; k++) {
-                int corner = corners * e + k;
-                sn_put(work->forces, corner, sn_mat3_apply(f, sn_at(structure->gradients, corner)));
-            }
-        }
+        for (int block = 0; block < blocks; block++)
+            find_forces(structure, coordinates, SN_ROTATION_LANES * block, work->forces);
 #pragma omp for schedule(static)
         for (int i = 0; i < n; i++) {
             sn_vec3 sum = {0, 0, 0};

@@ -2,6 +2,7 @@
 
 #include "base/rotation.h"
 #include "groups.h"
+#include "mesh/rotation_lanes.h"
 #include "mesh/rotation_strain.h"
 #include "shapes.h"
 #include "sinew/threads.h"
@@ -358,6 +359,32 @@ static void threads_do_not_change_the_bits(void **state) {
     free_bar(&b);
 }
 
+/* Angles from nothing to many turns, near every quarter. */
+static void gradients_of_lanes_are_those_of_single_elements(void **state) {
+    (void)state;
+    const double angles[] = {
+        0,         1e-9, 1e-3,     0.7,  1.5707963267948966, 3.1415926535897931,
+        6.2831853, 9.4,  50.26548, 700.1};
+    for (size_t round = 0; round < sizeof angles / sizeof *angles; round++) {
+        double c[SN_RS_SIZE * SN_ROTATION_LANES], y[6 * SN_ROTATION_LANES];
+        double found[9][SN_ROTATION_LANES];
+        for (int l = 0; l < SN_ROTATION_LANES; l++) {
+            sn_vec3 axis = sn_normalize(sn_v3(sin(l + 1.0), cos(3.0 * l), sin(0.3 + 2 * l)));
+            for (int k = 0; k < SN_RS_SIZE; k++) c[SN_RS_SIZE * l + k] = 0.1 * sin(k + 7.0 * l);
+            sn_put(c + SN_RS_SIZE * l, 0, sn_scale(angles[round], axis));
+            for (int k = 0; k < 6; k++) y[6 * l + k] = (k < 3) + 0.05 * cos(k * l);
+        }
+        for (int flat = 0; flat < 2; flat++) {
+            sn_rotation_compose_lanes(c, flat ? y : NULL, found);
+            for (int l = 0; l < SN_ROTATION_LANES; l++) {
+                sn_mat3 f = sn_rotation_strain_compose(c + SN_RS_SIZE * l, flat ? y + 6 * l : NULL);
+                for (int e = 0; e < 9; e++)
+                    assert_close(found[e][l], f.m[e / 3][e % 3], 1e-13 * (1 + angles[round]));
+            }
+        }
+    }
+}
+
 static void bad_elements_are_named(void **state) {
     (void)state;
     sinew_error error;
@@ -387,6 +414,7 @@ int test_rotation_strain(void) {
         cmocka_unit_test(components_are_placed_apart_and_loose_vertices_left_alone),
         cmocka_unit_test(measuring_the_moved_part_is_enough),
         cmocka_unit_test(threads_do_not_change_the_bits),
+        cmocka_unit_test(gradients_of_lanes_are_those_of_single_elements),
         cmocka_unit_test(bad_elements_are_named),
     };
     return cmocka_run_group_tests_name("rotation-strain", tests, NULL, NULL);
