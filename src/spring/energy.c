@@ -5,14 +5,6 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "base/threads.h"
-
-/* Systems under this many springs are not worth waking another thread for. */
-enum { SERIAL_SPRINGS = 20000 };
-
-int sn_system_threads(const sn_system *system) {
-    return system->spring_count < SERIAL_SPRINGS ? 1 : sn_threads();
-}
 
 static int block_count(const sn_system *system) {
     return (system->free_count + SN_VERTEX_BLOCK - 1) / SN_VERTEX_BLOCK;
@@ -69,6 +61,21 @@ void sn_load_free(sn_load *load) {
 
 /* ---- value and gradient ---- */
 
+/* Adds the windows of all chunks to the gradient of one block of vertices. */
+static void gather_windows(const sn_system *system, const sn_scratch *scratch, int first, int last,
+                           double *gradient) {
+    memset(gradient + SN_PAD * (size_t)first, 0,
+           SN_PAD * (size_t)(last - first) * sizeof *gradient);
+    for (int c = 0; c < SN_CHUNKS; c++) {
+        int low = system->window_low[c], high = system->window_high[c];
+        int from = low > first ? low : first, to = high < last ? high : last;
+        const double *window = scratch->window + SN_PAD * system->window_start[c];
+        for (int v = from; v < to; v++)
+            *(sn_d4 *)(gradient + SN_PAD * (size_t)v) +=
+                *(const sn_d4 *)(window + SN_PAD * (size_t)(v - low));
+    }
+}
+
 double sn_energy(const sn_system *system, const sn_load *load, const double *x, double *gradient,
                  sn_scratch *scratch) {
     int blocks = block_count(system), workers = sn_system_threads(system);
@@ -77,6 +84,11 @@ double sn_energy(const sn_system *system, const sn_load *load, const double *x, 
     {
 #pragma omp for schedule(dynamic)
         for (int c = 0; c < SN_CHUNKS; c++) {
+            if (!gradient) {
+                chunk_energy[c] = sn_springs_value(system, load->rest, c, x) +
+                                  sn_volumes_value(system, load->volume, c, x);
+                continue;
+            }
             double *window = scratch->window + SN_PAD * system->window_start[c];
             size_t size = system->window_start[c + 1] - system->window_start[c];
             memset(window, 0, SN_PAD * size * sizeof *window);
@@ -87,17 +99,7 @@ double sn_energy(const sn_system *system, const sn_load *load, const double *x, 
         for (int b = 0; b < blocks; b++) {
             int first = b * SN_VERTEX_BLOCK, last = first + SN_VERTEX_BLOCK;
             if (last > system->free_count) last = system->free_count;
-            memset(gradient + SN_PAD * (size_t)first, 0,
-                   SN_PAD * (size_t)(last - first) * sizeof *gradient);
-            for (int c = 0; c < SN_CHUNKS; c++) {
-                int low = system->window_low[c], high = system->window_high[c];
-                int from = low > first ? low : first, to = high < last ? high : last;
-                const double *window =
-                    scratch->window + SN_PAD * (system->window_start[c] - (size_t)low);
-                for (int v = from; v < to; v++)
-                    *(sn_d4 *)(gradient + SN_PAD * (size_t)v) +=
-                        *(const sn_d4 *)(window + SN_PAD * (size_t)v);
-            }
+            if (gradient) gather_windows(system, scratch, first, last, gradient);
             scratch->partial[b] =
                 load->pull > 0 ? sn_pull_energy(system, load, first, last, x, gradient) : 0;
         }

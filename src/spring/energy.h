@@ -81,10 +81,7 @@ void sn_scratch_free(sn_scratch *scratch);
 sinew_status sn_load_create(const sn_system *system, sn_load *load, sinew_error *error);
 void sn_load_free(sn_load *load);
 
-/* Threads worth using for loops over this system. */
-int sn_system_threads(const sn_system *system);
-
-/* Energy at x (SN_PAD per vertex), and its gradient on the free vertices. */
+/* Energy at x (SN_PAD per vertex), and its gradient on the free vertices unless that is NULL. */
 double sn_energy(const sn_system *system, const sn_load *load, const double *x, double *gradient,
                  sn_scratch *scratch);
 
@@ -115,6 +112,7 @@ static inline double *sn_hessian_entry(const sn_system *system, sn_sparse *matri
 enum { SN_BLOCK_PAD = 8 };
 double sn_springs_energy(const sn_system *system, const double *rest, int chunk, const double *x,
                          double *window);
+double sn_springs_value(const sn_system *system, const double *rest, int chunk, const double *x);
 void sn_springs_linearize(const sn_system *system, const double *rest, int chunk, const double *x,
                           double negative, float *table);
 void sn_springs_multiply(const sn_system *system, const float *table, int chunk, const float *p,
@@ -125,6 +123,7 @@ void sn_springs_assemble(const sn_system *system, const double *rest, const doub
 
 double sn_volumes_energy(const sn_system *system, const double *volume, int chunk, const double *x,
                          double *window);
+double sn_volumes_value(const sn_system *system, const double *volume, int chunk, const double *x);
 void sn_volumes_linearize(const sn_system *system, const double *volume, int chunk, const double *x,
                           double negative, float *table);
 void sn_volumes_multiply(const sn_system *system, const float *table, int chunk, const float *p,
@@ -133,7 +132,7 @@ void sn_volumes_diagonal(const sn_system *system, const float *table, int chunk,
 void sn_volumes_assemble(const sn_system *system, const double *volume, const double *x,
                          double negative, sn_sparse *matrix);
 
-/* Pull to the blend on vertices [first, last). */
+/* Pull to the blend on vertices [first, last); gradients may be NULL. */
 double sn_pull_energy(const sn_system *system, const sn_load *load, int first, int last,
                       const double *x, double *gradient);
 /* All soft pulls. */

@@ -87,7 +87,7 @@ double sn_contacts_energy(const sn_load *load, const double *x, double *gradient
             }
         }
         energy += twice / (2 * term->stiffness);
-        for (int a = 0; a < term->count; a++)
+        for (int a = 0; gradient && a < term->count; a++)
             for (int c = 0; c < 3; c++)
                 gradient[SN_PAD * (size_t)term->vertex[a] + (size_t)c] += term->weight[a] * g[c];
     }

@@ -16,7 +16,7 @@ double sn_pull_energy(const sn_system *system, const sn_load *load, int first, i
         sn_d4 off = *(const sn_d4 *)(x + SN_PAD * (size_t)v) -
                     *(const sn_d4 *)(load->blend + SN_PAD * (size_t)v);
         energy += sn_d4_dot3(off, off);
-        *(sn_d4 *)(gradient + SN_PAD * (size_t)v) += load->pull * off;
+        if (gradient) *(sn_d4 *)(gradient + SN_PAD * (size_t)v) += load->pull * off;
     }
     return 0.5 * load->pull * energy;
 }
@@ -26,11 +26,11 @@ double sn_soft_energy(const sn_load *load, const double *x, double *gradient) {
     for (int k = 0; k < load->soft_count; k++) {
         const sn_soft_pull *pull = &load->soft[k];
         const double *at = x + SN_PAD * (size_t)pull->vertex;
-        double *g = gradient + SN_PAD * (size_t)pull->vertex;
         for (int c = 0; c < 3; c++) {
             double off = at[c] - pull->target[c];
             energy += 0.5 * pull->stiffness * off * off;
-            g[c] += pull->stiffness * off;
+            if (gradient)
+                gradient[SN_PAD * (size_t)pull->vertex + (size_t)c] += pull->stiffness * off;
         }
     }
     return energy;

@@ -54,6 +54,19 @@ double sn_springs_energy(const sn_system *system, const double *rest, int chunk,
     return energy;
 }
 
+double sn_springs_value(const sn_system *system, const double *rest, int chunk, const double *x) {
+    double energy = 0;
+    for (int i = system->chunk_row[chunk]; i < system->chunk_row[chunk + 1]; i++) {
+        sn_d4 xi = *(const sn_d4 *)(x + SN_PAD * (size_t)i);
+        for (int s = system->row_start[i]; s < system->row_start[i + 1]; s++) {
+            sn_d4 d = xi - *(const sn_d4 *)(x + SN_PAD * (size_t)system->other[s]);
+            double stretch = sqrt(sn_d4_dot3(d, d)) - rest[s];
+            energy += 0.5 * system->stiffness[s] * stretch * stretch;
+        }
+    }
+    return energy;
+}
+
 void sn_springs_linearize(const sn_system *system, const double *rest, int chunk, const double *x,
                           double negative, float *table) {
     for (int i = system->chunk_row[chunk]; i < system->chunk_row[chunk + 1]; i++) {

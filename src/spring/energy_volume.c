@@ -53,6 +53,15 @@ double sn_volumes_energy(const sn_system *system, const double *volume, int chun
     return energy;
 }
 
+double sn_volumes_value(const sn_system *system, const double *volume, int chunk, const double *x) {
+    double energy = 0;
+    for (int t = system->chunk_tet[chunk]; t < system->chunk_tet[chunk + 1]; t++) {
+        double off = shape_of(system->tet + 4 * (size_t)t, x).volume - volume[t];
+        energy += 0.5 * system->tet_weight[t] * off * off;
+    }
+    return energy;
+}
+
 void sn_volumes_linearize(const sn_system *system, const double *volume, int chunk, const double *x,
                           double negative, float *table) {
     for (int t = system->chunk_tet[chunk]; t < system->chunk_tet[chunk + 1]; t++) {

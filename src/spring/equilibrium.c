@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "algebra/vector.h"
 #include "base/mat3.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -83,38 +84,83 @@ void sn_solver_destroy(sn_solver *solver) {
 
 void sn_solver_set_scale(sn_solver *solver) {
     const sn_system *system = solver->system;
-    memset(solver->scale, 0, (size_t)system->free_count * sizeof *solver->scale);
-    double total = 0;
-    for (int i = 0; i < system->free_count; i++)
-        for (int s = system->row_start[i]; s < system->row_start[i + 1]; s++) {
-            double share = system->stiffness[s] * solver->load.rest[s];
-            solver->scale[i] += share;
-            if (s < system->row_split[i]) solver->scale[system->other[s]] += share;
-            total += share;
+    const double *rest = solver->load.rest;
+    double *windows = solver->scratch.window;
+#pragma omp parallel num_threads(sn_system_threads(system))
+    {
+#pragma omp for schedule(dynamic)
+        for (int c = 0; c < SN_CHUNKS; c++) {
+            double *window = windows + system->window_start[c];
+            int low = system->window_low[c];
+            memset(window, 0,
+                   (system->window_start[c + 1] - system->window_start[c]) * sizeof *window);
+            for (int i = system->chunk_row[c]; i < system->chunk_row[c + 1]; i++)
+                for (int s = system->row_start[i]; s < system->row_start[i + 1]; s++) {
+                    double share = system->stiffness[s] * rest[s];
+                    window[i - low] += share;
+                    if (s < system->row_split[i]) window[system->other[s] - low] += share;
+                }
         }
+#pragma omp for schedule(static)
+        for (int v = 0; v < system->free_count; v++) {
+            double sum = 0;
+            for (int c = 0; c < SN_CHUNKS; c++)
+                if (v >= system->window_low[c] && v < system->window_high[c])
+                    sum += windows[system->window_start[c] + (size_t)(v - system->window_low[c])];
+            solver->scale[v] = sum;
+        }
+    }
+    double total = 0;
+    for (int v = 0; v < system->free_count; v++) total += solver->scale[v];
     /* a vertex painted soft must not ask for more than the arithmetic can give */
-    double least = 1e-3 * total / (system->free_count > 0 ? system->free_count : 1);
-    for (int i = 0; i < system->free_count; i++)
-        if (!(solver->scale[i] > least)) solver->scale[i] = least > 0 ? least : 1;
+    double least = 0.5e-3 * total / (system->free_count > 0 ? system->free_count : 1);
+    for (int v = 0; v < system->free_count; v++)
+        if (!(solver->scale[v] > least)) solver->scale[v] = least > 0 ? least : 1;
 }
 
 /* ---- residual ---- */
 
+/* Vertices are visited in blocks: largest values of blocks do not depend on the threads. */
+static int vertex_blocks(const sn_system *system) {
+    return (system->free_count + SN_VERTEX_BLOCK - 1) / SN_VERTEX_BLOCK;
+}
+
+static int block_end(const sn_system *system, int block) {
+    int end = (block + 1) * SN_VERTEX_BLOCK;
+    return end < system->free_count ? end : system->free_count;
+}
+
+/* NaN when any is. */
+static double largest_of(int count, const double *values) {
+    double largest = 0;
+    for (int k = 0; k < count && !isnan(largest); k++)
+        if (!(values[k] <= largest)) largest = values[k];
+    return largest;
+}
+
 /* Largest projected force over its scale; NaN when any force is. The projected gradient goes to
  * `forces`. */
 static double find_residual(sn_solver *solver, const double *gradient, double *forces) {
-    int n = solver->system->free_count;
-    memcpy(forces, gradient, SN_PAD * (size_t)n * sizeof *forces);
+    const sn_system *system = solver->system;
+    int blocks = vertex_blocks(system);
+    memcpy(forces, gradient, SN_PAD * (size_t)system->free_count * sizeof *forces);
     if (!sn_constraints_empty(&solver->constraints))
         sn_constraints_project(&solver->constraints, forces);
-    double worst = 0;
-    for (int v = 0; v < n; v++) {
-        const double *f = forces + SN_PAD * (size_t)v;
-        double squared = f[0] * f[0] + f[1] * f[1] + f[2] * f[2];
-        double relative = squared / (solver->scale[v] * solver->scale[v]);
-        if (!(relative <= worst)) worst = relative; /* takes NaN too */
+    double *partial = solver->scratch.partial;
+#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
+    for (int b = 0; b < blocks; b++) {
+        double worst = 0;
+        bool finite = true;
+        for (int v = b * SN_VERTEX_BLOCK; v < block_end(system, b); v++) {
+            const double *f = forces + SN_PAD * (size_t)v;
+            double squared = f[0] * f[0] + f[1] * f[1] + f[2] * f[2];
+            double relative = squared / (solver->scale[v] * solver->scale[v]);
+            if (relative > worst) worst = relative;
+            finite = finite && relative < INFINITY;
+        }
+        partial[b] = finite ? worst : NAN;
     }
-    return sqrt(worst);
+    return sqrt(largest_of(blocks, partial));
 }
 
 /* ---- rigid motions ---- */
@@ -182,9 +228,17 @@ static bool direction_by_cg(sn_solver *solver, const sn_equilibrium_options *opt
     size_t n = SN_PAD * (size_t)system->free_count;
     sn_linearize(system, &solver->load, x, negative, &solver->lin);
     sn_preconditioning_update(system, &solver->lin, x, &solver->scratch, solver->preconditioning);
-    double largest = 0;
-    for (size_t k = 0; k < n; k++) largest = fmax(largest, fabs(forces[k]));
-    for (size_t k = 0; k < n; k++) solver->rhs[k] = (float)(-forces[k] / largest);
+    int blocks = vertex_blocks(system), threads = sn_system_threads(system);
+    double *partial = solver->scratch.partial;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int b = 0; b < blocks; b++) {
+        partial[b] = 0;
+        for (int k = SN_PAD * SN_VERTEX_BLOCK * b; k < SN_PAD * block_end(system, b); k++)
+            if (fabs(forces[k]) > partial[b]) partial[b] = fabs(forces[k]);
+    }
+    double largest = largest_of(blocks, partial), inverse = -1 / largest;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (size_t k = 0; k < n; k++) solver->rhs[k] = (float)(forces[k] * inverse);
     double goal = NEEDED * options->tolerance / residual;
     goal = goal > LOOSEST ? LOOSEST : goal < TIGHTEST ? TIGHTEST : goal;
     sn_pcg_options pcg = {.tolerance = goal,
@@ -195,6 +249,7 @@ static bool direction_by_cg(sn_solver *solver, const sn_equilibrium_options *opt
     sn_pcg_solve_f32(solver->pcg, &pcg, apply_hessian, apply_preconditioner, solver, solver->rhs,
                      solver->direction, &result);
     info->inner_iterations += result.iterations;
+#pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t k = 0; k < n; k++) solver->step[k] = largest * (double)solver->direction[k];
     return !result.negative_curvature;
 }
@@ -297,14 +352,9 @@ static sinew_status direction_by_factor(sn_solver *solver, const double *x, cons
 
 /* ---- the iteration ---- */
 
-static double dot_free(const sn_solver *solver, const double *a, const double *b) {
-    double sum = 0;
-    for (size_t k = 0; k < SN_PAD * (size_t)solver->system->free_count; k++) sum += a[k] * b[k];
-    return sum;
-}
-
 static void take_step(sn_solver *solver, const double *x, double length) {
     size_t n = SN_PAD * (size_t)solver->system->free_count;
+#pragma omp parallel for num_threads(sn_system_threads(solver->system)) schedule(static)
     for (size_t k = 0; k < n; k++) solver->trial[k] = x[k] + length * solver->step[k];
 }
 
@@ -392,7 +442,7 @@ sinew_status sn_equilibrium(sn_solver *solver, const sn_equilibrium_options *opt
         }
         if (solver->floating) remove_rigid_motion(solver, x, solver->step);
         info->iterations++;
-        double slope = dot_free(solver, solver->gradient, solver->step);
+        double slope = sn_vector_dot(n, solver->gradient, solver->step);
         double length, trial_energy = 0, trial_residual = 0;
         if (options->solver == SINEW_SPRING_PUBLISHED)
             length = full_step(solver, x, &trial_energy, &trial_residual, forces);

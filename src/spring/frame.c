@@ -108,15 +108,17 @@ static void blend_poses(const sinew_spring *spring, sinew_spring_state *state,
     const sn_system *system = spring->system;
     sn_load *load = &state->solver->load;
     sinew_rig_activations(spring->rig, frame->weights, state->activations);
-    sinew_linear_evaluate(spring->linear, frame->weights, state->linear);
     info->clamped = sn_network_blend_rest(network, state->activations, state->rest);
     sn_network_blend_volume(network, state->activations, state->volume);
+#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
     for (int s = 0; s < system->spring_count; s++) load->rest[s] = state->rest[system->spring[s]];
     for (int t = 0; t < system->tet_count; t++)
         load->volume[t] = state->volume[system->tet_source[t]];
     sinew_rotation_evaluate(spring->rotation, state->rotation, frame->weights, state->blend);
     if (spring->anchor.used) sn_anchor_blend(spring, state->activations, state->blend);
     /* held vertices follow the linear blend, or where they are put */
+    if (system->free_count < system->count)
+        sinew_linear_evaluate(spring->linear, frame->weights, state->linear);
     for (int v = 0; v < network->surface_count; v++)
         if (spring->held[v]) sn_put(state->blend, v, sn_at(state->linear, v));
     if (frame->pin_positions)
@@ -171,29 +173,40 @@ static bool is_tame(const sn_equilibrium_info *counts, const sinew_spring_info *
 /* Extrapolation of what the equilibrium adds to the blend, from the frames before. */
 static const double EXTRAPOLATION[SN_HISTORY][SN_HISTORY] = {{1, 0, 0}, {2, -1, 0}, {3, -3, 1}};
 
-/* x := the lowest in energy of the blend itself and of its extrapolated corrections. */
+static void extrapolate(const sinew_spring *spring, const sinew_spring_state *state, int order,
+                        double *x) {
+    const sn_system *system = spring->system;
+    const double *blend = state->solver->load.blend, *factor = EXTRAPOLATION[order];
+    double *const *past = state->history;
+    size_t n = SN_PAD * (size_t)system->count, moving = SN_PAD * (size_t)system->free_count;
+    memcpy(x + moving, blend + moving, (n - moving) * sizeof *x);
+#pragma omp parallel for simd num_threads(sn_system_threads(system)) schedule(static)
+    for (size_t k = 0; k < moving; k++) {
+        double sum = blend[k];
+        for (int h = 0; h <= order; h++) sum += factor[h] * past[h][k];
+        x[k] = sum;
+    }
+}
+
+/* x := the lowest in energy of the blend and of its two highest extrapolated corrections: the
+ * highest is nearest on smooth motion, the other bears the errors that loose tolerances leave. */
 static void choose_start(const sinew_spring *spring, sinew_spring_state *state,
                          sinew_spring_info *info) {
     const sn_system *system = spring->system;
     sn_solver *solver = state->solver;
     size_t n = SN_PAD * (size_t)system->count;
     memcpy(state->x, solver->load.blend, n * sizeof *state->x);
-    if (!state->history_count || !state->tame) return;
-    double best = sn_energy(system, &solver->load, state->x, solver->gradient, &solver->scratch);
-    for (int order = state->history_count - 1; order >= 0; order--) {
-        memcpy(state->start, solver->load.blend, n * sizeof *state->start);
-        size_t moving = SN_PAD * (size_t)system->free_count;
-        for (int h = 0; h <= order; h++) {
-            double factor = EXTRAPOLATION[order][h];
-            const double *past = state->history[h];
-            for (size_t k = 0; k < moving; k++) state->start[k] += factor * past[k];
-        }
-        double energy =
-            sn_energy(system, &solver->load, state->start, solver->gradient, &solver->scratch);
+    int highest = state->history_count - 1;
+    if (highest < 0 || !state->tame) return;
+    double best = sn_energy(system, &solver->load, state->x, NULL, &solver->scratch);
+    for (int order = highest; order >= 0 && order >= highest - 1; order--) {
+        extrapolate(spring, state, order, state->start);
+        double energy = sn_energy(system, &solver->load, state->start, NULL, &solver->scratch);
         if (!(energy < best)) continue;
         best = energy;
-        memcpy(state->x, state->start, n * sizeof *state->x);
         info->extrapolated = true;
+        double *swap = state->x;
+        state->x = state->start, state->start = swap;
     }
 }
 
@@ -207,7 +220,9 @@ static void remember(const sinew_spring *spring, sinew_spring_state *state, int 
     for (int h = SN_HISTORY - 1; h > 0; h--) state->history[h] = state->history[h - 1];
     state->history[0] = oldest;
     size_t moving = SN_PAD * (size_t)spring->system->free_count;
-    for (size_t k = 0; k < moving; k++) oldest[k] = state->x[k] - state->solver->load.blend[k];
+    const double *blend = state->solver->load.blend;
+#pragma omp parallel for simd num_threads(sn_system_threads(spring->system)) schedule(static)
+    for (size_t k = 0; k < moving; k++) oldest[k] = state->x[k] - blend[k];
     if (state->history_count < SN_HISTORY) state->history_count++;
     state->history_index = index;
 }
@@ -217,12 +232,15 @@ static void remember(const sinew_spring *spring, sinew_spring_state *state, int 
 static void report_shape(const sinew_spring *spring, const sinew_spring_state *state,
                          sinew_spring_info *info) {
     const sn_network *network = spring->network;
+    int inverted = 0, new_inverted = 0, flipped = 0;
+    int threads = sn_system_threads(spring->system);
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : inverted, new_inverted)
     for (int t = 0; t < network->tet_count; t++) {
-        double volume = sn_tet_volume(state->positions, network->tets + 4 * (size_t)t);
-        if (volume > 0) continue;
-        info->inverted++;
-        info->new_inverted += !spring->pose_inverts[t];
+        if (sn_tet_volume(state->positions, network->tets + 4 * (size_t)t) > 0) continue;
+        inverted++;
+        new_inverted += !spring->pose_inverts[t];
     }
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : flipped)
     for (int t = 0; t < network->triangle_count; t++) {
         const int *v = network->triangles + 3 * (size_t)t;
         sn_vec3 normal[2];
@@ -232,8 +250,9 @@ static void report_shape(const sinew_spring *spring, const sinew_spring_state *s
             normal[k] =
                 sn_cross(sn_sub(sn_at(shapes[k], v[1]), a), sn_sub(sn_at(shapes[k], v[2]), a));
         }
-        info->flipped += sn_dot(normal[0], normal[1]) < 0;
+        flipped += sn_dot(normal[0], normal[1]) < 0;
     }
+    info->inverted = inverted, info->new_inverted = new_inverted, info->flipped = flipped;
 }
 
 /* ---- solve ---- */

@@ -5,6 +5,10 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/threads.h"
+
+/* Systems under this many springs are not worth waking another thread for. */
+enum { SERIAL_SPRINGS = 20000 };
 
 /* ---- order ---- */
 
@@ -240,7 +244,12 @@ void sn_system_destroy(sn_system *system) {
     sn_free(system);
 }
 
+int sn_system_threads(const sn_system *system) {
+    return system->spring_count < SERIAL_SPRINGS ? 1 : sn_threads();
+}
+
 void sn_system_import(const sn_system *system, const double *positions, double *solver) {
+#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
     for (int k = 0; k < system->count; k++) {
         const double *from = positions + 3 * (size_t)system->order[k];
         double *to = solver + SN_PAD * (size_t)k;
@@ -249,6 +258,7 @@ void sn_system_import(const sn_system *system, const double *positions, double *
 }
 
 void sn_system_export(const sn_system *system, const double *solver, double *positions) {
+#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
     for (int k = 0; k < system->count; k++)
         memcpy(positions + 3 * (size_t)system->order[k], solver + SN_PAD * (size_t)k,
                3 * sizeof(double));
