@@ -1,8 +1,11 @@
 #include "support.h"
 
 #include <ftw.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "sinew/memory.h"
 
 const char *test_data(const char *relative) {
     static char paths[8][4096];
@@ -35,4 +38,49 @@ const char *test_folder(void) {
         atexit(remove_folder);
     }
     return folder;
+}
+
+static test_memory_use memory;
+
+static void *limited_resize(void *block, size_t bytes, void *user) {
+    (void)user;
+    size_t largest = __atomic_load_n(&memory.largest, __ATOMIC_RELAXED);
+    while (bytes > largest && !__atomic_compare_exchange_n(&memory.largest, &largest, bytes, false,
+                                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+    if (__atomic_fetch_sub(&memory.left, 1, __ATOMIC_RELAXED) <= 0) return NULL;
+    void *moved = realloc(block, bytes);
+    if (moved && !block) __atomic_fetch_add(&memory.living, 1, __ATOMIC_RELAXED);
+    return moved;
+}
+
+static void counted_release(void *block, void *user) {
+    (void)user;
+    __atomic_fetch_sub(&memory.living, 1, __ATOMIC_RELAXED);
+    free(block);
+}
+
+void test_memory_limit(long allowed) {
+    const sinew_allocator limited = {limited_resize, counted_release, NULL};
+    memory = (test_memory_use){.left = allowed};
+    sinew_set_allocator(&limited);
+}
+
+test_memory_use test_memory_restore(void) {
+    sinew_set_allocator(NULL);
+    return memory;
+}
+
+int test_out_of_memory(sinew_status (*job)(void *user), void *user) {
+    for (int failures = 0; failures < 100000; failures++) {
+        test_memory_limit(failures);
+        sinew_status status = job(user);
+        long lost = test_memory_restore().living;
+        if (lost != 0) fail_msg("%ld blocks are lost when allocation %d fails", lost, failures);
+        if (status == SINEW_OK) return failures;
+        if (status != SINEW_NO_MEMORY)
+            fail_msg("%s when allocation %d fails", sinew_status_name(status), failures);
+    }
+    fail_msg("no memory, however much there is");
+    return 0;
 }

@@ -59,6 +59,20 @@ const char *test_data(const char *relative);
         }                                                                                          \
     } while (0)
 
+/* Memory that runs out: the library gets `allowed` more blocks, or changes of their size, and then
+ * none, until test_memory_restore. */
+void test_memory_limit(long allowed);
+typedef struct test_memory_use {
+    long left;      /* of the allowed ones; negative: so many more were asked for */
+    long living;    /* blocks not given back */
+    size_t largest; /* bytes asked for at once */
+} test_memory_use;
+/* The usual memory again; says what was used under the limit. */
+test_memory_use test_memory_restore(void);
+/* Runs the job with room for no block, for one, for two ... until it succeeds. Before, it must
+ * report SINEW_NO_MEMORY each time and give everything back. Returns the number of failures. */
+int test_out_of_memory(sinew_status (*job)(void *user), void *user);
+
 /* A fresh temporary folder, removed when the test process ends. */
 const char *test_folder(void);
 

@@ -10,40 +10,10 @@
 #include "groups.h"
 #include "sinew/memory.h"
 
-static int countdown, living;
-
-static void *resize(void *block, size_t bytes, void *user) {
-    (void)user;
-    if (countdown-- == 0) return NULL;
-    void *moved = realloc(block, bytes);
-    if (moved && !block) __atomic_fetch_add(&living, 1, __ATOMIC_RELAXED);
-    return moved;
-}
-
-static void release(void *block, void *user) {
-    (void)user;
-    __atomic_fetch_sub(&living, 1, __ATOMIC_RELAXED);
-    free(block);
-}
-
-/* Runs `job` with the first, second, ... allocation failing until it succeeds. */
-static void fail_every_allocation(sinew_status (*job)(void)) {
-    const sinew_allocator failing = {resize, release, NULL};
-    sinew_status status = SINEW_NO_MEMORY;
-    for (int n = 0; n < 200 && status == SINEW_NO_MEMORY; n++) {
-        countdown = n;
-        living = 0;
-        sinew_set_allocator(&failing);
-        status = job();
-        sinew_set_allocator(NULL);
-        assert_int_equal(living, 0);
-    }
-    assert_int_equal(status, SINEW_OK);
-}
-
 static sn_sparse *grid, *columns; /* made with the usual allocator */
 
-static sinew_status sparse_job(void) {
+static sinew_status sparse_job(void *user) {
+    (void)user;
     sinew_error error;
     sn_triplets t;
     sn_sparse *matrix = NULL, *transposed = NULL, *gram = NULL, *sum = NULL;
@@ -60,7 +30,8 @@ static sinew_status sparse_job(void) {
     return status;
 }
 
-static sinew_status cholesky_job(void) {
+static sinew_status cholesky_job(void *user) {
+    (void)user;
     sinew_error error;
     sn_cholesky *factor = NULL;
     sn_cholesky_work *work = NULL;
@@ -76,7 +47,8 @@ static sinew_status cholesky_job(void) {
     return status;
 }
 
-static sinew_status eigen_job(void) {
+static sinew_status eigen_job(void *user) {
+    (void)user;
     sinew_error error;
     static double mass[400], values[6], vectors[400 * 6];
     for (int i = 0; i < 400; i++) mass[i] = 1;
@@ -84,7 +56,8 @@ static sinew_status eigen_job(void) {
     return sn_eigen_smallest(grid, mass, NULL, &options, values, vectors, NULL, NULL, &error);
 }
 
-static sinew_status dense_job(void) {
+static sinew_status dense_job(void *user) {
+    (void)user;
     sinew_error error;
     sn_pcg_work *pcg = NULL;
     sn_pcg_work_f32 *single = NULL;
@@ -115,10 +88,10 @@ static void every_failing_allocation_is_reported(void **state) {
     assert_true(sn_triplets_add(&t, 3, 0, 1) && sn_triplets_add(&t, 7, 1, 1));
     assert_ok(sn_sparse_from_triplets(&t, false, &columns, &error));
     sn_triplets_free(&t);
-    fail_every_allocation(sparse_job);
-    fail_every_allocation(cholesky_job);
-    fail_every_allocation(eigen_job);
-    fail_every_allocation(dense_job);
+    test_out_of_memory(sparse_job, NULL);
+    test_out_of_memory(cholesky_job, NULL);
+    test_out_of_memory(eigen_job, NULL);
+    test_out_of_memory(dense_job, NULL);
     sn_sparse_destroy(grid), sn_sparse_destroy(columns);
 }
 

@@ -251,38 +251,21 @@ static void empty_and_equal_targets_do_no_harm(void **state) {
 
 /* ---- allocation ------------------------------------------------------------------------------ */
 
-static int budget, live;
-
-static void *resize(void *block, size_t bytes, void *user) {
-    (void)user;
-    if (budget-- <= 0) return NULL;
-    live += block == NULL;
-    return realloc(block, bytes);
-}
-static void drop(void *block, void *user) {
-    (void)user;
-    live -= block != NULL;
-    free(block);
-}
-
 static void every_failing_allocation_is_reported(void **state) {
     (void)state;
     sinew_rig *rig = dome_rig(7, 2);
     sinew_marker_map *map = dome_markers(rig, 7, 3);
-    const sinew_allocator failing = {resize, drop, NULL};
     sinew_status status = SINEW_NO_MEMORY;
     for (int allowed = 0; allowed < 2000 && status != SINEW_OK; allowed++) {
         sinew_force *force = NULL;
         sinew_force_state *made = NULL;
-        sinew_set_allocator(&failing);
-        budget = allowed, live = 0;
+        test_memory_limit(allowed);
         status = sinew_force_create(rig, map, NULL, NULL, &force, NULL);
         if (status == SINEW_OK) status = sinew_force_state_create(force, &made, NULL);
         if (status != SINEW_OK) assert_int_equal(status, SINEW_NO_MEMORY);
         sinew_force_state_destroy(made);
         sinew_force_destroy(force);
-        sinew_set_allocator(NULL);
-        assert_int_equal(live, 0);
+        assert_int_equal(test_memory_restore().living, 0);
     }
     assert_int_equal(status, SINEW_OK);
     sinew_marker_map_destroy(map);

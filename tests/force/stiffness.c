@@ -318,34 +318,16 @@ static void bad_input_is_refused(void **state) {
     sinew_rig_destroy(rig), sinew_rig_destroy(empty);
 }
 
-static int budget, live;
-
-static void *resize(void *block, size_t bytes, void *user) {
-    (void)user;
-    if (budget-- <= 0) return NULL;
-    live += block == NULL;
-    return realloc(block, bytes);
-}
-
-static void drop(void *block, void *user) {
-    (void)user;
-    live -= block != NULL;
-    free(block);
-}
-
 static void every_failing_allocation_is_reported(void **state) {
     (void)state;
     sinew_rig *rig = dome_rig(7, 5);
     double s[49], b[49];
-    const sinew_allocator failing = {resize, drop, NULL};
     sinew_status status = SINEW_NO_MEMORY;
     for (int allowed = 0; allowed < 2000 && status != SINEW_OK; allowed++) {
-        sinew_set_allocator(&failing);
-        budget = allowed, live = 0;
+        test_memory_limit(allowed);
         status = sinew_stiffness_estimate(rig, NULL, NULL, NULL, s, b, NULL, NULL);
         if (status != SINEW_OK) assert_int_equal(status, SINEW_NO_MEMORY);
-        sinew_set_allocator(NULL);
-        assert_int_equal(live, 0);
+        assert_int_equal(test_memory_restore().living, 0);
     }
     assert_int_equal(status, SINEW_OK);
     sinew_rig_destroy(rig);

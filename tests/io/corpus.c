@@ -51,25 +51,6 @@ static void files_cut_at_every_byte_are_survived(void **state) {
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-static long allowed, live, largest;
-
-static void *failing_resize(void *block, size_t bytes, void *user) {
-    (void)user;
-    if ((long)bytes > largest) largest = (long)bytes;
-    if (allowed-- <= 0) return NULL;
-    void *moved = realloc(block, bytes);
-    if (moved && !block) live++;
-    return moved;
-}
-
-static void counting_release(void *block, void *user) {
-    (void)user;
-    live--;
-    free(block);
-}
-
-static const sinew_allocator failing = {failing_resize, counting_release, NULL};
-
 static void every_failed_allocation_is_survived(void **state) {
     (void)state;
     sinew_error error;
@@ -81,14 +62,13 @@ static void every_failed_allocation_is_survived(void **state) {
         size_t size;
         assert_ok(sn_file_read(path, &bytes, &size, &error));
         for (long n = 0;; n++) {
-            allowed = n, live = 0;
-            sinew_set_allocator(&failing);
+            test_memory_limit(n);
             reader->read((const uint8_t *)bytes, size);
-            sinew_set_allocator(NULL);
-            if (live != 0)
-                fail_msg("%s: %ld blocks are lost when allocation %ld fails", reader->name, live,
-                         n);
-            if (allowed > 0) break; /* it needed no more than n */
+            test_memory_use used = test_memory_restore();
+            if (used.living != 0)
+                fail_msg("%s: %ld blocks are lost when allocation %ld fails", reader->name,
+                         used.living, n);
+            if (used.left > 0) break; /* it needed no more than n */
         }
         sn_free(bytes);
     }
@@ -118,12 +98,12 @@ static void failed_allocations_leave_no_frames_behind(void **state) {
         const char *path = temporary(names[i]);
         const char *made = i == 3 ? temporary("memory.0000.obj") : path;
         for (long n = 0;; n++) {
-            allowed = n, live = 0;
-            sinew_set_allocator(&failing);
+            test_memory_limit(n);
             bool written = write_frames(path, mesh);
-            sinew_set_allocator(NULL);
-            if (live != 0)
-                fail_msg("%s: %ld blocks are lost when allocation %ld fails", names[i], live, n);
+            test_memory_use used = test_memory_restore();
+            if (used.living != 0)
+                fail_msg("%s: %ld blocks are lost when allocation %ld fails", names[i], used.living,
+                         n);
             assert_int_equal(sn_file_exists(made), written);
             if (written) break;
             assert_true(n < 10000);
@@ -154,16 +134,15 @@ static void failed_allocations_leave_rig_folders_readable(void **state) {
                            : what == 4 ? temporary("memory_clip.usda")
                                        : folder;
         for (long n = 0;; n++) {
-            allowed = n, live = 0;
             sinew_rig *back = NULL;
-            sinew_set_allocator(&failing);
+            test_memory_limit(n);
             sinew_status status = what == 1  ? sinew_rig_read(1, &path, &back, &error)
                                   : what > 2 ? sinew_rig_write_animated(path, rig, curves, &error)
                                              : sinew_rig_write(path, rig, &error);
             sinew_rig_destroy(back);
-            sinew_set_allocator(NULL);
-            if (live != 0)
-                fail_msg("%s: %ld blocks are lost when allocation %ld fails", path, live, n);
+            test_memory_use used = test_memory_restore();
+            if (used.living != 0)
+                fail_msg("%s: %ld blocks are lost when allocation %ld fails", path, used.living, n);
             if (status == SINEW_OK) break;
             assert_int_equal(status, SINEW_NO_MEMORY);
             if (what == 0) assert_false(sn_file_exists(folder));
@@ -201,12 +180,11 @@ static void huge_promises_allocate_nothing(void **state) {
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++)
         for (const fuzz_reader *reader = fuzz_readers; reader->name; reader++) {
             if (strcmp(reader->name, lies[i].reader) != 0) continue;
-            allowed = 1 << 30, largest = 0;
-            sinew_set_allocator(&failing);
+            test_memory_limit(1 << 30);
             reader->read((const uint8_t *)lies[i].text,
                          lies[i].size ? lies[i].size : strlen(lies[i].text));
-            sinew_set_allocator(NULL);
-            if (largest > 65536) fail_msg("%s: %ld bytes at once", reader->name, largest);
+            size_t largest = test_memory_restore().largest;
+            if (largest > 65536) fail_msg("%s: %zu bytes at once", reader->name, largest);
         }
 }
 

@@ -258,19 +258,6 @@ static void surprises_are_warnings(void **state) {
     }
 }
 
-typedef struct counting {
-    long left;
-} counting;
-
-static void *limited_resize(void *block, size_t bytes, void *user) {
-    counting *c = user;
-    return c->left-- > 0 ? realloc(block, bytes) : NULL;
-}
-static void plain_release(void *block, void *user) {
-    (void)user;
-    free(block);
-}
-
 /* A small rig from files, made and run with one allocation failing: "no memory", nothing left. */
 static sinew_status run_small_job(void) {
     sinew_scene *scene = NULL;
@@ -297,15 +284,12 @@ static void every_failing_allocation_is_reported_and_leaves_nothing(void **state
         sn_free(path);
     }
     setenv("SINEW_CACHE", "off", 1);
-    counting count = {0};
-    sinew_allocator allocator = {limited_resize, plain_release, &count};
     sinew_status status = SINEW_NO_MEMORY;
     long limit = 0;
     for (; status != SINEW_OK && limit < 5000; limit++) {
-        sinew_set_allocator(&allocator);
-        count.left = limit;
+        test_memory_limit(limit);
         status = run_small_job();
-        sinew_set_allocator(NULL);
+        assert_int_equal(test_memory_restore().living, 0);
         if (status != SINEW_OK) {
             assert_int_equal(status, SINEW_NO_MEMORY);
             assert_false(folder_holds(".part"));

@@ -97,40 +97,10 @@ static void extreme_sizes_are_survived(void **state) {
 
 /* ---- memory ---- */
 
-static int countdown, living;
-
-static void *resize(void *block, size_t bytes, void *user) {
-    (void)user;
-    if (__atomic_fetch_sub(&countdown, 1, __ATOMIC_RELAXED) == 0) return NULL;
-    void *moved = realloc(block, bytes);
-    if (moved && !block) __atomic_fetch_add(&living, 1, __ATOMIC_RELAXED);
-    return moved;
-}
-
-static void release(void *block, void *user) {
-    (void)user;
-    __atomic_fetch_sub(&living, 1, __ATOMIC_RELAXED);
-    free(block);
-}
-
-/* Runs `job` with the first, second, ... allocation failing until it succeeds. */
-static void fail_every_allocation(sinew_status (*job)(void)) {
-    const sinew_allocator failing = {resize, release, NULL};
-    sinew_status status = SINEW_NO_MEMORY;
-    for (int n = 0; n < 1000 && status == SINEW_NO_MEMORY; n++) {
-        countdown = n;
-        living = 0;
-        sinew_set_allocator(&failing);
-        status = job();
-        sinew_set_allocator(NULL);
-        assert_int_equal(living, 0);
-    }
-    assert_int_equal(status, SINEW_OK);
-}
-
 static sinew_mesh *body; /* made with the usual allocator */
 
-static sinew_status mesh_job(void) {
+static sinew_status mesh_job(void *user) {
+    (void)user;
     sinew_mesh *mesh = NULL, *copy = NULL;
     sinew_status status = sinew_mesh_create(body->vertex_count, body->positions, body->face_count,
                                             body->face_start, body->face_vertices, &mesh, NULL);
@@ -139,14 +109,16 @@ static sinew_status mesh_job(void) {
     return status;
 }
 
-static sinew_status check_job(void) {
+static sinew_status check_job(void *user) {
+    (void)user;
     sinew_check *check = NULL;
     sinew_status status = sinew_check_mesh(body, NULL, NULL, &check, NULL);
     sinew_check_destroy(check);
     return status;
 }
 
-static sinew_status query_job(void) {
+static sinew_status query_job(void *user) {
+    (void)user;
     sinew_query *query = NULL;
     sinew_status status = sinew_query_create(body->vertex_count, body->positions,
                                              body->triangle_count, body->triangles, &query, NULL);
@@ -154,7 +126,8 @@ static sinew_status query_job(void) {
     return status;
 }
 
-static sinew_status cage_job(void) {
+static sinew_status cage_job(void *user) {
+    (void)user;
     sinew_cage *cage = NULL;
     sinew_cage_fit *fit = NULL;
     sinew_cage_pose *pose = NULL;
@@ -170,7 +143,8 @@ static sinew_status cage_job(void) {
 }
 
 /* Everything but the mesher's own run, whose stand-in refuses. */
-static sinew_status tets_job(void) {
+static sinew_status tets_job(void *user) {
+    (void)user;
     sinew_tets_options options = sinew_tets_options_default();
     options.program = "/bin/false";
     sinew_tets *tets = NULL;
@@ -185,11 +159,11 @@ static sinew_status tets_job(void) {
 static void memory_that_runs_out_is_a_status(void **state) {
     (void)state;
     body = shape_bar(1, 2);
-    fail_every_allocation(mesh_job);
-    fail_every_allocation(check_job);
-    fail_every_allocation(query_job);
-    fail_every_allocation(cage_job);
-    fail_every_allocation(tets_job);
+    test_out_of_memory(mesh_job, NULL);
+    test_out_of_memory(check_job, NULL);
+    test_out_of_memory(query_job, NULL);
+    test_out_of_memory(cage_job, NULL);
+    test_out_of_memory(tets_job, NULL);
     sinew_mesh_destroy(body);
 }
 

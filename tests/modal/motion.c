@@ -483,23 +483,10 @@ static void painted_stiffness_holds_its_end(void **state) {
     sinew_tets_destroy(bar);
 }
 
-/* Memory that runs out after a number of allocations. */
-static int allocations_left;
-static void *limited_resize(void *block, size_t bytes, void *user) {
-    (void)user;
-    return __atomic_fetch_sub(&allocations_left, 1, __ATOMIC_SEQ_CST) > 0 ? realloc(block, bytes)
-                                                                          : NULL;
-}
-static void limited_release(void *block, void *user) {
-    (void)user;
-    free(block);
-}
-
 static void running_out_of_memory_is_reported_at_every_step(void **state) {
     (void)state;
     test_clip s = test_clip_make(3, 1, 2);
     test_bend(s.bar, TEST_LENGTH, 1, s.poses[1]);
-    const sinew_allocator limited = {limited_resize, limited_release, NULL};
     sinew_modal_options options = sinew_modal_default_options();
     options.modes = 2, options.fast = true;
     const double inner_time = 0.5;
@@ -509,8 +496,7 @@ static void running_out_of_memory_is_reported_at_every_step(void **state) {
     sinew_status status = SINEW_NO_MEMORY;
     int steps = 0;
     for (; steps < 3000 && status == SINEW_NO_MEMORY; steps++) {
-        sinew_set_allocator(&limited);
-        allocations_left = steps;
+        test_memory_limit(steps);
         sinew_modal *modal = NULL;
         sinew_modal_motion *motion = NULL;
         status = sinew_modal_create_tets(s.bar, &options, NULL, &modal, NULL);
@@ -518,7 +504,7 @@ static void running_out_of_memory_is_reported_at_every_step(void **state) {
             status = sinew_modal_motion_create(modal, &keys, NULL, NULL, &motion, NULL);
         sinew_modal_motion_destroy(motion);
         sinew_modal_destroy(modal);
-        sinew_set_allocator(NULL);
+        assert_int_equal(test_memory_restore().living, 0);
     }
     assert_int_equal(status, SINEW_OK);
     assert_true(steps > 60);

@@ -432,16 +432,6 @@ static void real_edits_are_quieted(void **state) {
 
 /* --- memory that runs out at every step --- */
 
-static int allocations_left;
-static void *limited_resize(void *block, size_t bytes, void *user) {
-    (void)user;
-    return allocations_left-- > 0 ? realloc(block, bytes) : NULL;
-}
-static void limited_release(void *block, void *user) {
-    (void)user;
-    free(block);
-}
-
 static sinew_status use_everything(const sinew_rig *rig) {
     sinew_slider_space *space = NULL;
     sinew_locks *locks = NULL;
@@ -466,14 +456,12 @@ static sinew_status use_everything(const sinew_rig *rig) {
 static void running_out_of_memory_is_reported_at_every_step(void **state) {
     (void)state;
     sinew_rig *rig = random_rig(60, 8, 0.8, 2);
-    const sinew_allocator limited = {limited_resize, limited_release, NULL};
     sinew_status status = SINEW_NO_MEMORY;
     int steps = 0;
     for (; steps < 3000 && status == SINEW_NO_MEMORY; steps++) {
-        sinew_set_allocator(&limited);
-        allocations_left = steps;
+        test_memory_limit(steps);
         status = use_everything(rig);
-        sinew_set_allocator(NULL);
+        assert_int_equal(test_memory_restore().living, 0);
     }
     assert_int_equal(status, SINEW_OK);
     assert_true(steps > 60);

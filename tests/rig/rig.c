@@ -2,7 +2,6 @@
 
 #include "groups.h"
 #include "rigs.h"
-#include "sinew/memory.h"
 
 static void whole_faces_come_back_to_the_bit(void **state) {
     (void)state;
@@ -162,27 +161,15 @@ static void a_copy_shares_nothing_and_says_the_same(void **state) {
 
 /* --- memory that runs out at every step --- */
 
-static int allocations_left;
-static void *limited_resize(void *block, size_t bytes, void *user) {
-    (void)user;
-    return allocations_left-- > 0 ? realloc(block, bytes) : NULL;
-}
-static void limited_release(void *block, void *user) {
-    (void)user;
-    free(block);
-}
-
 static void running_out_of_memory_is_reported_at_every_step(void **state) {
     (void)state;
     sinew_rig *rig = full_rig();
-    const sinew_allocator limited = {limited_resize, limited_release, NULL};
     const int v[] = {5, 2};
     const double d[] = {1, 2, 3, 4, 5, 6};
     sinew_status status = SINEW_NO_MEMORY;
     int steps = 0;
     for (; steps < 500 && status == SINEW_NO_MEMORY; steps++) {
-        sinew_set_allocator(&limited);
-        allocations_left = steps;
+        test_memory_limit(steps);
         sinew_rig *copy = NULL;
         sinew_linear *linear = NULL;
         status = sinew_rig_copy(rig, &copy, NULL);
@@ -190,7 +177,7 @@ static void running_out_of_memory_is_reported_at_every_step(void **state) {
         if (status == SINEW_OK) status = sinew_linear_create(copy, &linear, NULL);
         sinew_linear_destroy(linear);
         sinew_rig_destroy(copy);
-        sinew_set_allocator(NULL);
+        assert_int_equal(test_memory_restore().living, 0);
     }
     assert_int_equal(status, SINEW_OK);
     assert_true(steps > 40);

@@ -361,18 +361,6 @@ static void any_thread_count_gives_the_same_bits(void **state) {
     sinew_rig_destroy(rig);
 }
 
-/* Memory that runs out after a number of allocations. */
-static int allocations_left;
-static void *limited_resize(void *block, size_t bytes, void *user) {
-    (void)user;
-    return __atomic_fetch_sub(&allocations_left, 1, __ATOMIC_SEQ_CST) > 0 ? realloc(block, bytes)
-                                                                          : NULL;
-}
-static void limited_release(void *block, void *user) {
-    (void)user;
-    free(block);
-}
-
 static void running_out_of_memory_is_reported_at_every_step(void **state) {
     (void)state;
     sinew_error error;
@@ -387,19 +375,17 @@ static void running_out_of_memory_is_reported_at_every_step(void **state) {
     assert_ok(sinew_rig_add_target(rig, "b", count - 1, vertices, deltas, &error));
     assert_ok(sinew_rig_add_combination(rig, "ab", SINEW_COMBINE_MULTIPLY, 2, drivers, count,
                                         vertices, deltas, &error));
-    const sinew_allocator limited = {limited_resize, limited_release, NULL};
     sinew_status status = SINEW_NO_MEMORY;
     int steps = 0;
     for (; steps < 2000 && status == SINEW_NO_MEMORY; steps++) {
-        sinew_set_allocator(&limited);
-        allocations_left = steps;
+        test_memory_limit(steps);
         sinew_rotation *rotation = NULL;
         sinew_rotation_state *own = NULL;
         status = sinew_rotation_create(rig, NULL, &rotation, NULL);
         if (status == SINEW_OK) status = sinew_rotation_state_create(rotation, &own, NULL);
         sinew_rotation_state_destroy(own);
         sinew_rotation_destroy(rotation);
-        sinew_set_allocator(NULL);
+        assert_int_equal(test_memory_restore().living, 0);
     }
     assert_int_equal(status, SINEW_OK);
     assert_true(steps > 40);

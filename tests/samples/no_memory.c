@@ -4,16 +4,6 @@
 #include "groups.h"
 #include "sinew/samples.h"
 
-static int allocations_left;
-static void *limited_resize(void *block, size_t bytes, void *user) {
-    (void)user;
-    return allocations_left-- > 0 ? realloc(block, bytes) : NULL;
-}
-static void limited_release(void *block, void *user) {
-    (void)user;
-    free(block);
-}
-
 static sinew_status make(const char *name, int what) {
     sinew_sample_options coarse = {.vertices = SINEW_SAMPLE_MIN_VERTICES};
     sinew_rig *rig = NULL;
@@ -39,14 +29,12 @@ static sinew_status make(const char *name, int what) {
 
 /* Every one of the first hundred allocations, then ever larger strides. */
 static void run_out(const char *name, int what) {
-    const sinew_allocator limited = {limited_resize, limited_release, NULL};
     sinew_status status = SINEW_NO_MEMORY;
     int steps = 0;
     for (; steps < 100000 && status == SINEW_NO_MEMORY; steps += 1 + steps / 100 * 11) {
-        sinew_set_allocator(&limited);
-        allocations_left = steps;
+        test_memory_limit(steps);
         status = make(name, what);
-        sinew_set_allocator(NULL);
+        assert_int_equal(test_memory_restore().living, 0);
     }
     assert_int_equal(status, SINEW_OK);
     assert_true(steps > 10);

@@ -182,18 +182,6 @@ static void a_free_body_in_contact_needs_the_pull(void **state) {
 
 /* ---- memory ---- */
 
-static long allowed;
-
-static void *resize_or_fail(void *block, size_t bytes, void *user) {
-    (void)user;
-    return allowed-- > 0 ? realloc(block, bytes) : NULL;
-}
-
-static void release(void *block, void *user) {
-    (void)user;
-    free(block);
-}
-
 static void every_failing_allocation_is_survived(void **state) {
     (void)state;
     sinew_rig *rig = block_rig(3);
@@ -201,15 +189,13 @@ static void every_failing_allocation_is_survived(void **state) {
     sinew_spring_options_default(&options);
     options.interior = false;
     double *x = malloc(3 * sizeof(double) * (size_t)rig->neutral->vertex_count);
-    const sinew_allocator allocator = {resize_or_fail, release, NULL};
     const double half = 0.5;
     int failures = 0;
     for (long n = 0;; n += n < 150 ? 1 : 7) {
         sinew_error error = {0};
         sinew_spring *spring = NULL;
         sinew_spring_state *s = NULL;
-        allowed = n;
-        sinew_set_allocator(&allocator);
+        test_memory_limit(n);
         sinew_status status = sinew_spring_create(rig, &options, NULL, &spring, &error);
         if (status == SINEW_OK) status = sinew_spring_state_create(spring, &s, &error);
         if (status == SINEW_OK) {
@@ -218,7 +204,7 @@ static void every_failing_allocation_is_survived(void **state) {
         }
         sinew_spring_state_destroy(s);
         sinew_spring_destroy(spring);
-        sinew_set_allocator(NULL);
+        assert_int_equal(test_memory_restore().living, 0);
         if (status == SINEW_OK) break;
         assert_int_equal(status, SINEW_NO_MEMORY);
         failures++;
