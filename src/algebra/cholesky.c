@@ -213,10 +213,15 @@ void sn_cholesky_work_destroy(sn_cholesky_work *work) {
     sn_free(work);
 }
 
+/* Right-hand sides of the next sweep when so many are left. */
+static int next_sides(int left) {
+    return left >= SN_SUPERNODAL_SIDES ? SN_SUPERNODAL_SIDES : left < 4 ? left : 4;
+}
+
 void sn_cholesky_solve(const sn_cholesky *factor, sn_cholesky_work *work, int count,
                        const double *b, double *x) {
-    for (int k = 0; k < count; k += SN_SUPERNODAL_SIDES) {
-        int sides = count - k < SN_SUPERNODAL_SIDES ? count - k : SN_SUPERNODAL_SIDES;
+    for (int k = 0, sides; k < count; k += sides) {
+        sides = next_sides(count - k);
         sn_supernodal_solve(factor->pattern, factor->values, sides, count, b + k, x + k, work->x,
                             work->scratch);
     }
@@ -232,8 +237,8 @@ sinew_status sn_cholesky_prepare_f32(sn_cholesky *factor, sinew_error *error) {
 
 void sn_cholesky_solve_f32(const sn_cholesky *factor, sn_cholesky_work *work, int count,
                            const float *b, float *x) {
-    for (int k = 0; k < count; k += SN_SUPERNODAL_SIDES) {
-        int sides = count - k < SN_SUPERNODAL_SIDES ? count - k : SN_SUPERNODAL_SIDES;
+    for (int k = 0, sides; k < count; k += sides) {
+        sides = next_sides(count - k);
         sn_supernodal_solve_f32(factor->pattern, factor->values_f32, sides, count, b + k, x + k,
                                 work->x, work->scratch);
     }

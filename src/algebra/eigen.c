@@ -11,11 +11,11 @@
 #include "base/threads.h"
 
 enum {
-    BLOCK = 4,
+    BLOCK = 8,
     DENSE_SIZE = 240,          /* below it LAPACK's dense driver is quicker */
     LARGEST_DENSE_SIZE = 2000, /* up to it, also when most eigenpairs are wanted */
-    SECOND_LOOK_BLOCKS = 8,
-    CHECK_EVERY = 5 /* blocks */
+    SECOND_LOOK_BLOCKS = 4,
+    CHECK_EVERY = 3 /* blocks */
 };
 /* shift = DEFAULT_SHIFT trace K / trace M: a trace counts the largest eigenvalues, the smallest
  * elastic ones of finite element meshes lie 1e-5 to 1e-7 below. */

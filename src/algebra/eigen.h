@@ -1,10 +1,10 @@
 /* The smallest eigenpairs of K y = lambda M y, K symmetric positive semidefinite, M positive.
  *
  * Based on: Grimes, Lewis and Simon 1994 (shifted block Lanczos), Wu and Simon 2000 (thick
- * restart). We differ in: blocks of four, because one sweep over the factor solves four right-hand
- * sides for little more than the price of one; full reorthogonalisation; and after convergence a
- * second look from fresh random vectors, which finds copies of multiple eigenvalues (rigid motions,
- * symmetric bodies, several components) that a Krylov space can miss.
+ * restart). We differ in: blocks of eight, because one sweep over the factor solves eight
+ * right-hand sides for little more than the price of one; full reorthogonalisation; and after
+ * convergence a second look from fresh random vectors, which finds copies of multiple eigenvalues
+ * (rigid motions, symmetric bodies, several components) that a Krylov space can miss.
  *
  * K + shift M is factored once; with a small positive shift a free body's rigid motions are found
  * as eigenvalues that are zero to rounding. */

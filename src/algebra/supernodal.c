@@ -10,7 +10,12 @@
 #include "base/memory.h"
 #include "base/threads.h"
 
-enum { LANES = SN_SUPERNODAL_LANES, PANEL = SN_SUPERNODAL_PANEL, TRIANGLE = PANEL * PANEL };
+enum {
+    LANES = SN_SUPERNODAL_LANES,
+    PANEL = SN_SUPERNODAL_PANEL,
+    TRIANGLE = PANEL * PANEL,
+    PANEL_SIDES = 4 /* right-hand sides whose sums stay in registers */
+};
 
 /* Cost of a supernode in factor entries read: entries + ROW_COST per row (moving it to and from the
  * scratch array, in both sweeps) + NODE_COST. Measured on surface and volume Laplacians. */

@@ -30,7 +30,7 @@
 #include "algebra/sparse.h"
 
 /* Rows handled at a time, columns of a panel, most right-hand sides of one sweep. */
-enum { SN_SUPERNODAL_LANES = 8, SN_SUPERNODAL_PANEL = 4, SN_SUPERNODAL_SIDES = 4 };
+enum { SN_SUPERNODAL_LANES = 8, SN_SUPERNODAL_PANEL = 4, SN_SUPERNODAL_SIDES = 8 };
 
 typedef struct sn_supernode {
     int first, width, below;
@@ -80,7 +80,7 @@ typedef sn_factor_column sn_factor_reader(const void *factor, int column);
 /* Fills values[pattern->values] from the columns of a factor. */
 void sn_supernodal_load(const sn_supernodal *pattern, sn_factor_reader *column, const void *factor,
                         double *values);
-/* One sweep for `sides` <= SN_SUPERNODAL_SIDES interleaved right-hand sides. x holds
+/* One sweep for `sides` (1 to 4, or SN_SUPERNODAL_SIDES) interleaved right-hand sides. x holds
  * (size + copies) * sides, scratch pattern->scratch * sides; stride: right-hand sides in the
  * caller's arrays b and out, which may be the same. */
 void sn_supernodal_solve(const sn_supernodal *pattern, const double *values, int sides, int stride,

@@ -20,7 +20,7 @@ ALWAYS_INLINE void NAME(fetch)(const REAL *at, const int count) {
  * there, and y is stored after them. */
 ALWAYS_INLINE const REAL *NAME(forward_panel)(const REAL *v, int j, int end, int stride, REAL *t,
                                               const int w, const int sides) {
-    REAL y[SN_SUPERNODAL_SIDES][PANEL];
+    REAL y[PANEL_SIDES][PANEL];
     for (int q = 0; q < sides; q++)
         for (int c = 0; c < w; c++) {
             REAL sum = t[q * stride + j + c];
@@ -59,7 +59,7 @@ ALWAYS_INLINE void NAME(add_lanes)(const NAME(vector) * s, REAL *sum) {
 /* Backward, one panel: y = (triangle)^-T (t - rest^T t), from the last rows to the first. */
 ALWAYS_INLINE void NAME(backward_panel)(const REAL *v, int j, int end, int stride, REAL *t,
                                         const int w, const int sides) {
-    NAME(vector) s[SN_SUPERNODAL_SIDES][PANEL] = {{{0}}};
+    NAME(vector) s[PANEL_SIDES][PANEL] = {{{0}}};
     int first = (j + w) / LANES * LANES;
     const NAME(vector) *a = (const NAME(vector) *)(v + TRIANGLE) + (end - first) / LANES * w;
     for (int i = end - LANES; i >= first; i -= LANES) {
@@ -82,6 +82,24 @@ ALWAYS_INLINE void NAME(backward_panel)(const REAL *v, int j, int end, int strid
     }
 }
 
+/* More sides than the registers hold go over the panel again while it is in the nearest cache. */
+ALWAYS_INLINE const REAL *NAME(forward_sides)(const REAL *v, int j, int end, int stride, REAL *t,
+                                              const int w, const int sides) {
+    if (sides <= PANEL_SIDES) return NAME(forward_panel)(v, j, end, stride, t, w, sides);
+    NAME(forward_panel)(v, j, end, stride, t, w, PANEL_SIDES);
+    return NAME(forward_panel)(v, j, end, stride, t + PANEL_SIDES * stride, w, sides - PANEL_SIDES);
+}
+
+ALWAYS_INLINE void NAME(backward_sides)(const REAL *v, int j, int end, int stride, REAL *t,
+                                        const int w, const int sides) {
+    if (sides <= PANEL_SIDES) {
+        NAME(backward_panel)(v, j, end, stride, t, w, sides);
+    } else {
+        NAME(backward_panel)(v, j, end, stride, t, w, PANEL_SIDES);
+        NAME(backward_panel)(v, j, end, stride, t + PANEL_SIDES * stride, w, sides - PANEL_SIDES);
+    }
+}
+
 ALWAYS_INLINE void NAME(forward)(const sn_supernodal *pattern, const sn_supernode *node,
                                  const REAL *values, REAL *x, REAL *t, int stride,
                                  const int sides) {
@@ -95,10 +113,10 @@ ALWAYS_INLINE void NAME(forward)(const sn_supernodal *pattern, const sn_supernod
     const REAL *v = values + node->values;
     int j = 0;
     for (; j + PANEL <= width; j += PANEL)
-        v = NAME(forward_panel)(v, j, end, stride, t, PANEL, sides);
-    if (width - j == 3) NAME(forward_panel)(v, j, end, stride, t, 3, sides);
-    if (width - j == 2) NAME(forward_panel)(v, j, end, stride, t, 2, sides);
-    if (width - j == 1) NAME(forward_panel)(v, j, end, stride, t, 1, sides);
+        v = NAME(forward_sides)(v, j, end, stride, t, PANEL, sides);
+    if (width - j == 3) NAME(forward_sides)(v, j, end, stride, t, 3, sides);
+    if (width - j == 2) NAME(forward_sides)(v, j, end, stride, t, 2, sides);
+    if (width - j == 1) NAME(forward_sides)(v, j, end, stride, t, 1, sides);
     for (int i = 0; i < width; i++)
         for (int q = 0; q < sides; q++) own[i * sides + q] = t[q * stride + i];
     for (int i = width; i < rows; i++) {
@@ -125,12 +143,12 @@ ALWAYS_INLINE void NAME(backward)(const sn_supernodal *pattern, const sn_superno
     const REAL *v = values + node->values + node_values(node);
     int whole = width / PANEL * PANEL, rest = width - whole;
     if (rest) v -= panel_values(node, whole, rest);
-    if (rest == 3) NAME(backward_panel)(v, whole, end, stride, t, 3, sides);
-    if (rest == 2) NAME(backward_panel)(v, whole, end, stride, t, 2, sides);
-    if (rest == 1) NAME(backward_panel)(v, whole, end, stride, t, 1, sides);
+    if (rest == 3) NAME(backward_sides)(v, whole, end, stride, t, 3, sides);
+    if (rest == 2) NAME(backward_sides)(v, whole, end, stride, t, 2, sides);
+    if (rest == 1) NAME(backward_sides)(v, whole, end, stride, t, 1, sides);
     for (int j = whole - PANEL; j >= 0; j -= PANEL) {
         v -= panel_values(node, j, PANEL);
-        NAME(backward_panel)(v, j, end, stride, t, PANEL, sides);
+        NAME(backward_sides)(v, j, end, stride, t, PANEL, sides);
     }
     for (int i = 0; i < width; i++)
         for (int q = 0; q < sides; q++) own[i * sides + q] = t[q * stride + i];
@@ -205,8 +223,14 @@ static void NAME(run_task)(const NAME(sweep) * s, int t, bool down, int sides) {
     case 8:
         NAME(walk_up)(s, task, 4);
         break;
-    default:
+    case 9:
         NAME(walk_down)(s, task, 4);
+        break;
+    case 16:
+        NAME(walk_up)(s, task, 8);
+        break;
+    default:
+        NAME(walk_down)(s, task, 8);
         break;
     }
 }
