@@ -22,8 +22,9 @@
  *                                       act as if every vertex was drawn to its linear shape
  *
  * inside one frame, for every substep:
- *   predict -> { project p -> y -> command -> x } x relinearisations -> contact -> velocity
- * and once for the frame: marker layer (sinew/marker_layer.h) -> contact -> positions.
+ *   predict -> { project p -> y -> command -> x } x relinearisations -> velocity
+ * and once for the frame: marker layer (sinew/marker_layer.h) -> contact -> positions; what contact
+ * changes, the motion feels.
  *
  * The first frame after a reset is a static solve: the clip starts at rest in its first pose.
  * Frames must come in order; the past is in the state. A frame allocates nothing. */

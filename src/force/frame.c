@@ -201,18 +201,27 @@ typedef struct pass {
     const double *jaw;   /* the command that carries the jaw: given, or the nearest known */
 } pass;
 
+/* The first relinearisation of a step starts without a command. */
+static bool pushes(const sinew_force_state *s) {
+    for (int k = 0; k < s->force->rig->target_count; k++)
+        if (s->u[k] != 0) return true;
+    return false;
+}
+
 /* z += dz with N dz = inertia M (z~ - z) + f(z) + B u */
 static void solve_change(sinew_force_state *s, const pass *p) {
     const sinew_force *force = s->force;
     const sn_skin *skin = force->skin;
     int n = skin->vertex_count;
+#pragma omp parallel for simd num_threads(sn_threads()) schedule(static)
     for (int i = 0; i < 3 * n; i++) s->x[i] = skin->rest[i] + s->z[i];
     sn_potentials_forces(force->potentials, s->x, s->scratch, s->right);
-    sn_vertex_columns_add(force->push, s->u, s->right);
+    if (pushes(s)) sn_vertex_columns_add(force->push, s->u, s->right);
     if (force->jaw)
         sn_jaw_pull(force->jaw, p->jaw, skin->rest, force->potentials->position, s->right);
     /* in units of the diagonal: safe in single precision for any unit of length */
     double scale = 1 / skin->diagonal;
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
     for (int v = 0; v < n; v++) {
         double m = p->system->inertia * force->mass[v];
         for (int a = 3 * v; a < 3 * v + 3; a++) {
@@ -221,6 +230,7 @@ static void solve_change(sinew_force_state *s, const pass *p) {
         }
     }
     sn_cholesky_solve_f32(p->system->factor, p->work, 3, s->solve, s->solve);
+#pragma omp parallel for simd num_threads(sn_threads()) schedule(static)
     for (int i = 0; i < 3 * n; i++) s->z[i] += skin->diagonal * (double)s->solve[i];
 }
 
@@ -247,7 +257,7 @@ static sinew_status steer(sinew_force_state *s, const pass *p, sinew_error *erro
     else
         SN_TRY(find_command(s, p, error));
     for (size_t k = 0; k < m; k++) change[k] = s->u[k] - change[k];
-    sn_vertex_columns_add(p->system->response, change, s->z);
+    sn_vertex_columns_add_f32(p->system->response, change, s->z);
     return SINEW_OK;
 }
 
@@ -255,8 +265,11 @@ static sinew_status steer(sinew_force_state *s, const pass *p, sinew_error *erro
 static double change_since(const sinew_force_state *s) {
     const sn_skin *skin = s->force->skin;
     double most = 0;
-    for (int i = 0; i < 3 * skin->vertex_count; i++)
-        most = fmax(most, fabs(s->z[i] + skin->rest[i] - s->x[i]));
+#pragma omp parallel for simd num_threads(sn_threads()) schedule(static) reduction(max : most)
+    for (int i = 0; i < 3 * skin->vertex_count; i++) {
+        double change = fabs(s->z[i] + skin->rest[i] - s->x[i]);
+        most = change > most ? change : most;
+    }
     return most / skin->diagonal;
 }
 
@@ -265,7 +278,6 @@ static sinew_status relinearise(sinew_force_state *s, const pass *p, sinew_force
     if (!p->given) compare_markers(s, s->z);
     solve_change(s, p);
     SN_TRY(steer(s, p, error));
-    info->residual = change_since(s);
     info->iterations++;
     return SINEW_OK;
 }
@@ -282,6 +294,7 @@ static sinew_status settle(sinew_force_state *s, const double *given, sinew_forc
         if (sn_cancelled(monitor)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
         memcpy(s->predicted, s->z, bytes);
         SN_TRY(relinearise(s, &p, info, error));
+        info->residual = change_since(s);
         if (info->residual < STATIC_TOLERANCE) break;
     }
     memset(s->velocity, 0, bytes);
@@ -303,6 +316,7 @@ static sinew_status step(sinew_force_state *s, const double *given, sinew_force_
         SN_TRY(relinearise(s, &p, info, error));
         if (!given) p.jaw = s->u;
     }
+    info->residual = change_since(s);
     for (int i = 0; i < n; i++) s->velocity[i] = (s->z[i] - s->last[i]) / h;
     return SINEW_OK;
 }

@@ -5,6 +5,7 @@
 #include "force/potentials.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/threads.h"
@@ -14,6 +15,54 @@
 /* An edge takes the mean of its ends. */
 static double stretch_factor(const sn_skin *skin, const double *map, size_t edge) {
     return map ? 0.5 * (map[skin->edges[2 * edge]] + map[skin->edges[2 * edge + 1]]) : 1;
+}
+
+static void fill_ring(const sn_skin *s, int v, size_t first, int length, sn_rings *rings) {
+    sn_vec3 rest = sn_at(s->rest, v);
+    double size = 0;
+    for (int k = 0; k < length; k++) {
+        size_t at = first + (size_t)k * SN_RING_LANES + (size_t)v % SN_RING_LANES;
+        int h = s->start[v] + k;
+        bool inside = h < s->start[v + 1];
+        double w = inside ? s->neighbour_weight[h] : 0;
+        rings->neighbour[at] = inside ? s->neighbour[h] : v;
+        sn_vec3 edge = sn_sub(rest, sn_at(s->rest, rings->neighbour[at]));
+        rings->weight[at] = w;
+        rings->along[0][at] = w * edge.x, rings->along[1][at] = w * edge.y;
+        rings->along[2][at] = w * edge.z;
+        size += w * sn_dot(edge, edge);
+    }
+    rings->size[v] = size;
+}
+
+static sinew_status lay_out_rings(const sn_skin *s, sn_rings *rings, sinew_error *error) {
+    int n = s->vertex_count, groups = (n + SN_RING_LANES - 1) / SN_RING_LANES;
+    rings->first = SN_NEW0(size_t, (size_t)groups + 1);
+    rings->size = SN_NEW(double, n);
+    if (!rings->first || !rings->size) return sn_no_memory(error);
+    for (int g = 0; g < groups; g++) {
+        int longest = 0;
+        for (int v = g * SN_RING_LANES; v < n && v < (g + 1) * SN_RING_LANES; v++)
+            if (s->start[v + 1] - s->start[v] > longest) longest = s->start[v + 1] - s->start[v];
+        rings->first[g + 1] = rings->first[g] + (size_t)longest * SN_RING_LANES;
+    }
+    size_t all = rings->first[groups];
+    rings->neighbour = SN_NEW0(int, all);
+    rings->weight = sn_alloc_aligned(all, sizeof(double));
+    bool made = rings->neighbour && rings->weight;
+    for (int a = 0; a < 3; a++) {
+        rings->along[a] = sn_alloc_aligned(all, sizeof(double));
+        made = made && rings->along[a];
+    }
+    if (!made) return sn_no_memory(error);
+    memset(rings->weight, 0, all * sizeof(double));
+    for (int a = 0; a < 3; a++) memset(rings->along[a], 0, all * sizeof(double));
+    for (int v = 0; v < n; v++) {
+        int g = v / SN_RING_LANES;
+        fill_ring(s, v, rings->first[g],
+                  (int)((rings->first[g + 1] - rings->first[g]) / SN_RING_LANES), rings);
+    }
+    return SINEW_OK;
 }
 
 sinew_status sn_potentials_create(const sn_skin *skin, const sinew_force_options *options,
@@ -50,12 +99,21 @@ sinew_status sn_potentials_create(const sn_skin *skin, const sinew_force_options
     for (size_t e = 0; e < edges; e++)
         made->stretch[e] = stretch * stretch / skin->mean_area * skin->weight[e] *
                            stretch_factor(skin, options->stretch_map, e);
+    sinew_status status = made->bends ? lay_out_rings(skin, &made->rings, error) : SINEW_OK;
+    if (status != SINEW_OK) {
+        sn_potentials_destroy(made);
+        return status;
+    }
     *potentials = made;
     return SINEW_OK;
 }
 
 void sn_potentials_destroy(sn_potentials *p) {
     if (!p) return;
+    sn_rings *r = &p->rings;
+    sn_free(r->first), sn_free(r->neighbour), sn_free(r->size);
+    sn_free_aligned(r->weight);
+    for (int a = 0; a < 3; a++) sn_free_aligned(r->along[a]);
     sn_free(p->position), sn_free(p->stretch), sn_free(p->bending), sn_free(p->curvature);
     sn_free(p);
 }
@@ -124,29 +182,57 @@ static void find_tensions(const sn_potentials *p, const double *restrict x,
     }
 }
 
-/* pull[3 * i] of vertex v = first + i: g_v = k_v / A_v (R_v c_v - (L x)_v / A_v). */
+typedef double lanes __attribute__((vector_size(SN_RING_LANES * sizeof(double)), may_alias));
+
+/* Single loads: gather instructions are no quicker, and slow on some machines. */
+static inline void gather(const double *x, const int *vertices, lanes at[3]) {
+    const double *p = x + 3 * (size_t)vertices[0], *q = x + 3 * (size_t)vertices[1];
+    const double *r = x + 3 * (size_t)vertices[2], *t = x + 3 * (size_t)vertices[3];
+    for (int a = 0; a < 3; a++) at[a] = (lanes){p[a], q[a], r[a], t[a]};
+}
+
+/* Sums over the rings of the group that starts with vertex v: entry k of S is [k][i], of the
+ * Laplacian now[a][i]. */
+static void sum_rings(const sn_potentials *p, const double *x, int v, int count, int i,
+                      double S[9][SN_RING_BATCH], double bound[SN_RING_BATCH],
+                      double now[3][SN_RING_BATCH]) {
+    const sn_rings *r = &p->rings;
+    size_t from = r->first[v / SN_RING_LANES], to = r->first[v / SN_RING_LANES + 1];
+    lanes own[3], sum[3] = {{0}}, m[9] = {{0}}, size = {0};
+    int self[SN_RING_LANES];
+    for (int l = 0; l < SN_RING_LANES; l++) self[l] = v + (l < count ? l : 0);
+    gather(x, self, own);
+    for (size_t at = from; at < to; at += SN_RING_LANES) {
+        const int *neighbour = r->neighbour + at;
+        const lanes w = *(const lanes *)(r->weight + at);
+        lanes other[3], e[3];
+        gather(x, neighbour, other);
+        for (int a = 0; a < 3; a++) {
+            e[a] = own[a] - other[a];
+            sum[a] += w * e[a];
+            size += w * e[a] * e[a];
+        }
+        for (int b = 0; b < 3; b++) {
+            const lanes along = *(const lanes *)(r->along[b] + at);
+            for (int a = 0; a < 3; a++) m[3 * a + b] += e[a] * along;
+        }
+    }
+    for (int l = 0; l < count; l++) {
+        for (int k = 0; k < 9; k++) S[k][i + l] = m[k][l];
+        for (int a = 0; a < 3; a++) now[a][i + l] = sum[a][l];
+        bound[i + l] = 0.5 * (size[l] + r->size[v + l]);
+    }
+}
+
+/* pull[3 * i] of vertex v = first + i: g_v = k_v / A_v (R_v c_v - (L x)_v / A_v). `first` starts a
+ * batch. */
 static void find_bending(const sn_potentials *p, const double *x, int first, int count,
                          double *pull) {
     const sn_skin *s = p->skin;
-    double S[9][SN_RING_BATCH] = {{0}}, bound[SN_RING_BATCH] = {0}, now[SN_RING_BATCH][3];
-    for (int i = 0; i < count; i++) {
-        int v = first + i;
-        sn_vec3 xv = sn_at(x, v), rv = sn_at(s->rest, v), sum = {0, 0, 0};
-        double m[9] = {0}, size = 0;
-        for (int h = s->start[v]; h < s->start[v + 1]; h++) {
-            double w = s->neighbour_weight[h];
-            sn_vec3 r = sn_sub(rv, sn_at(s->rest, s->neighbour[h]));
-            sn_vec3 e = sn_scale(w, sn_sub(xv, sn_at(x, s->neighbour[h])));
-            sum = sn_add(sum, e);
-            m[0] += e.x * r.x, m[1] += e.x * r.y, m[2] += e.x * r.z;
-            m[3] += e.y * r.x, m[4] += e.y * r.y, m[5] += e.y * r.z;
-            m[6] += e.z * r.x, m[7] += e.z * r.y, m[8] += e.z * r.z;
-            size += sn_dot(e, e) / w + w * sn_dot(r, r);
-        }
-        for (int k = 0; k < 9; k++) S[k][i] = m[k];
-        bound[i] = 0.5 * size;
-        now[i][0] = sum.x, now[i][1] = sum.y, now[i][2] = sum.z;
-    }
+    double S[9][SN_RING_BATCH] = {{0}}, bound[SN_RING_BATCH] = {0}, now[3][SN_RING_BATCH];
+    for (int i = 0; i < count; i += SN_RING_LANES)
+        sum_rings(p, x, first + i, count - i < SN_RING_LANES ? count - i : SN_RING_LANES, i, S,
+                  bound, now);
     sn_ring_rotations(S, bound);
     for (int i = 0; i < count; i++) {
         int v = first + i;
@@ -154,7 +240,7 @@ static void find_bending(const sn_potentials *p, const double *x, int first, int
         const double *c = p->curvature + 3 * (size_t)v;
         for (int a = 0; a < 3; a++)
             pull[3 * i + a] = k * (S[3 * a][i] * c[0] + S[3 * a + 1][i] * c[1] +
-                                   S[3 * a + 2][i] * c[2] - over * now[i][a]);
+                                   S[3 * a + 2][i] * c[2] - over * now[a][i]);
     }
 }
 

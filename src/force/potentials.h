@@ -13,6 +13,16 @@
 #include "force/skin.h"
 #include "sinew/force.h"
 
+/* The rings of SN_RING_LANES vertices side by side: entry k of the group's vertex i is
+ * [first + k * SN_RING_LANES + i]; shorter rings end in entries of weight 0. */
+enum { SN_RING_LANES = 4 };
+typedef struct sn_rings {
+    size_t *first; /* per group, and the end */
+    int *neighbour;
+    double *weight, *along[3]; /* along: weight times the edge at rest */
+    double *size;              /* per vertex: sum of weight times the edge's squared length */
+} sn_rings;
+
 typedef struct sn_potentials {
     const sn_skin *skin;
     double *position;   /* k per vertex */
@@ -21,6 +31,7 @@ typedef struct sn_potentials {
     double *bending;    /* k per vertex */
     double *curvature;  /* 3 per vertex: rest of (L x)_v / A_v */
     bool stretches, bends;
+    sn_rings rings; /* when it bends */
 } sn_potentials;
 
 /* Scale-free: D the diagonal, A the mean area,

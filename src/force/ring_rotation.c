@@ -3,49 +3,87 @@
  * We differ in: the rotation is the derivative of the largest root, not an eigenvector. */
 #include "force/ring_rotation.h"
 
+#include <math.h>
 #include <stdbool.h>
 
 /* From 40% above the root Newton's method reaches rounding in six steps. */
-enum { NEWTON_STEPS = 8 };
+enum { NEWTON_STEPS = 8, LANES = 8 };
 /* Of l^3: below it the points are on a line. */
 #define LEAST_SPREAD 1e-9
 
-void sn_ring_rotations(double S[9][SN_RING_BATCH], const double bound[SN_RING_BATCH]) {
-#pragma omp simd
-    for (int i = 0; i < SN_RING_BATCH; i++) {
-        double scale = bound[i] > 1e-300 ? 1 / bound[i] : 0;
-        double a = S[0][i] * scale, b = S[1][i] * scale, c = S[2][i] * scale;
-        double d = S[3][i] * scale, e = S[4][i] * scale, f = S[5][i] * scale;
-        double g = S[6][i] * scale, h = S[7][i] * scale, k = S[8][i] * scale;
-        double A = e * k - f * h, B = f * g - d * k, C = d * h - e * g;
-        double D = c * h - b * k, E = a * k - c * g, F = b * g - a * h;
-        double G = b * f - c * e, H = c * d - a * f, K = a * e - b * d;
-        double square = a * a + b * b + c * c + d * d + e * e + f * f + g * g + h * h + k * k;
-        double cofactor = A * A + B * B + C * C + D * D + E * E + F * F + G * G + H * H + K * K;
-        double det = a * A + b * B + c * C;
-        double l = 1;
-        for (int step = 0; step < NEWTON_STEPS; step++) {
-            double value =
-                ((l * l - 2 * square) * l - 8 * det) * l + square * square - 4 * cofactor;
-            double slope = 4 * ((l * l - square) * l - 2 * det);
-            l -= slope > 0 ? value / slope : 0;
+/* The rest of a step after which Newton's method is at rounding: it squares. */
+#define NEWTON_STOP 1e-8
+
+/* Largest roots of l^4 - 2 f l^2 - 8 d l + f^2 - 4 c, from l = 1 downwards. */
+static void find_roots(const double f[LANES], const double d[LANES], const double c[LANES],
+                       double root[LANES]) {
+    for (int i = 0; i < LANES; i++) root[i] = 1;
+    for (int step = 0; step < NEWTON_STEPS; step++) {
+        double most = 0;
+#pragma omp simd reduction(max : most)
+        for (int i = 0; i < LANES; i++) {
+            double l = root[i], square = l * l;
+            double value = ((square - 2 * f[i]) * l - 8 * d[i]) * l + f[i] * f[i] - 4 * c[i];
+            double slope = 4 * ((square - f[i]) * l - 2 * d[i]);
+            double change = slope > 0 ? value / slope : 0;
+            root[i] = l - change;
+            change = fabs(change);
+            most = change > most ? change : most;
         }
-        double below = (l * l - square) * l - 2 * det;
-        /* S S^T S */
-        double p = a * a + b * b + c * c, q = a * d + b * e + c * f, r = a * g + b * h + c * k;
-        double s = d * d + e * e + f * f, t = d * g + e * h + f * k;
-        double u = g * g + h * h + k * k;
-        double first = l * l + square, second = 2 * l;
-        bool round = below > LEAST_SPREAD * l * l * l && square > LEAST_SPREAD;
-        double over = round ? 1 / below : 0, one = round ? 0 : 1;
-        S[0][i] = one + over * (first * a + second * A - 2 * (p * a + q * d + r * g));
-        S[1][i] = over * (first * b + second * B - 2 * (p * b + q * e + r * h));
-        S[2][i] = over * (first * c + second * C - 2 * (p * c + q * f + r * k));
-        S[3][i] = over * (first * d + second * D - 2 * (q * a + s * d + t * g));
-        S[4][i] = one + over * (first * e + second * E - 2 * (q * b + s * e + t * h));
-        S[5][i] = over * (first * f + second * F - 2 * (q * c + s * f + t * k));
-        S[6][i] = over * (first * g + second * G - 2 * (r * a + t * d + u * g));
-        S[7][i] = over * (first * h + second * H - 2 * (r * b + t * e + u * h));
-        S[8][i] = one + over * (first * k + second * K - 2 * (r * c + t * f + u * k));
+        if (most < NEWTON_STOP) break;
     }
+}
+
+static void turn(double S[9][SN_RING_BATCH], const double bound[SN_RING_BATCH], int first) {
+    double m[9][LANES], cof[9][LANES], f[LANES], d[LANES], c[LANES], root[LANES];
+#pragma omp simd
+    for (int i = 0; i < LANES; i++) {
+        double scale = bound[first + i] > 1e-300 ? 1 / bound[first + i] : 0;
+        double sum = 0, cofactor = 0;
+        for (int k = 0; k < 9; k++) {
+            m[k][i] = S[k][first + i] * scale;
+            sum += m[k][i] * m[k][i];
+        }
+        cof[0][i] = m[4][i] * m[8][i] - m[5][i] * m[7][i];
+        cof[1][i] = m[5][i] * m[6][i] - m[3][i] * m[8][i];
+        cof[2][i] = m[3][i] * m[7][i] - m[4][i] * m[6][i];
+        cof[3][i] = m[2][i] * m[7][i] - m[1][i] * m[8][i];
+        cof[4][i] = m[0][i] * m[8][i] - m[2][i] * m[6][i];
+        cof[5][i] = m[1][i] * m[6][i] - m[0][i] * m[7][i];
+        cof[6][i] = m[1][i] * m[5][i] - m[2][i] * m[4][i];
+        cof[7][i] = m[2][i] * m[3][i] - m[0][i] * m[5][i];
+        cof[8][i] = m[0][i] * m[4][i] - m[1][i] * m[3][i];
+        for (int k = 0; k < 9; k++) cofactor += cof[k][i] * cof[k][i];
+        f[i] = sum, c[i] = cofactor;
+        d[i] = m[0][i] * cof[0][i] + m[1][i] * cof[1][i] + m[2][i] * cof[2][i];
+    }
+    find_roots(f, d, c, root);
+#pragma omp simd
+    for (int i = 0; i < LANES; i++) {
+        double l = root[i], below = (l * l - f[i]) * l - 2 * d[i];
+        bool round = below > LEAST_SPREAD * l * l * l && f[i] > LEAST_SPREAD;
+        double over = round ? 1 / below : 0, one = round ? 0 : 1;
+        double linear = l * l + f[i], twice = 2 * l;
+        double gram[6]; /* S S^T */
+        gram[0] = m[0][i] * m[0][i] + m[1][i] * m[1][i] + m[2][i] * m[2][i];
+        gram[1] = m[0][i] * m[3][i] + m[1][i] * m[4][i] + m[2][i] * m[5][i];
+        gram[2] = m[0][i] * m[6][i] + m[1][i] * m[7][i] + m[2][i] * m[8][i];
+        gram[3] = m[3][i] * m[3][i] + m[4][i] * m[4][i] + m[5][i] * m[5][i];
+        gram[4] = m[3][i] * m[6][i] + m[4][i] * m[7][i] + m[5][i] * m[8][i];
+        gram[5] = m[6][i] * m[6][i] + m[7][i] * m[7][i] + m[8][i] * m[8][i];
+        for (int b = 0; b < 3; b++) {
+            double x = m[b][i], y = m[3 + b][i], z = m[6 + b][i];
+            double p = gram[0] * x + gram[1] * y + gram[2] * z;
+            double q = gram[1] * x + gram[3] * y + gram[4] * z;
+            double r = gram[2] * x + gram[4] * y + gram[5] * z;
+            S[b][first + i] = over * (linear * x + twice * cof[b][i] - 2 * p);
+            S[3 + b][first + i] = over * (linear * y + twice * cof[3 + b][i] - 2 * q);
+            S[6 + b][first + i] = over * (linear * z + twice * cof[6 + b][i] - 2 * r);
+        }
+        S[0][first + i] += one, S[4][first + i] += one, S[8][first + i] += one;
+    }
+}
+
+void sn_ring_rotations(double S[9][SN_RING_BATCH], const double bound[SN_RING_BATCH]) {
+    for (int first = 0; first < SN_RING_BATCH; first += LANES) turn(S, bound, first);
 }

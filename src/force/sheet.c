@@ -17,8 +17,9 @@
 /* Inertia of the static solve relative to that of a step: keeps a sheet without stiffness definite.
  */
 #define STATIC_INERTIA 1e-7
-/* Responses below this share of their column's largest are dropped: 1e-3 of a hair. */
-#define RESPONSE_DROP 1e-11
+/* Responses below this share of their column's largest are dropped. What that and single precision
+ * leave out, the next relinearisation puts back: it solves for what is missing at the shape. */
+#define RESPONSE_DROP 1e-8
 /* Ridge of the span's Gram matrix: equal or empty targets stay harmless. */
 #define SPAN_RIDGE 1e-12
 
@@ -121,6 +122,7 @@ static sinew_status build_system(sinew_force *force, double inertia, sn_force_sy
     if (status == SINEW_OK)
         status = sn_vertex_columns_create(n, force->rig->target_count, make_column, &maker,
                                           RESPONSE_DROP, &system->response, error);
+    if (status == SINEW_OK) status = sn_vertex_columns_prepare_f32(system->response, error);
     sn_free(diagonal);
     sn_sparse_destroy(matrix);
     sn_cholesky_work_destroy(maker.work);
