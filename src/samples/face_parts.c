@@ -140,8 +140,8 @@ enum { BROW_STATIONS = sizeof brow_stations / sizeof *brow_stations };
 
 void sn_face_brow(sn_cage *cage) {
     enum { AROUND = 6 };
-    const double up[AROUND] = {-1, -0.7, 0.1, 0.9, 1, 0};
-    const double off[AROUND] = {0.15, 0.32, 0.40, 0.29, 0.15, 0.12};
+    const double up[AROUND] = {-1, -0.62, 0.1, 0.82, 1, 0};
+    const double off[AROUND] = {0.15, 0.34, 0.42, 0.33, 0.15, 0.12};
     int ring[BROW_STATIONS][AROUND];
     for (int i = 0; i < BROW_STATIONS; i++)
         for (int k = 0; k < AROUND; k++)

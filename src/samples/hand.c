@@ -13,9 +13,12 @@
 #include "samples/builders.h"
 #include "samples/cage.h"
 #include "samples/hand.h"
+#include "samples/relax.h"
 #include "samples/spine.h"
 
 static const double METRES = 0.01; /* per centimetre */
+/* Least angle aimed at in poses, degrees: the samples promise 5. */
+static const double POSED_ANGLE = 5.4;
 
 enum { LITTLE, RING, MIDDLE, INDEX, THUMB, DIGITS };
 enum { WEIGHT = 3, CHANNELS = SN_HAND_CHANNELS, AROUND = 8, JOINTS = 3 };
@@ -323,6 +326,9 @@ static sinew_status add_poses(const sn_fine *fine, sinew_rig *rig, sinew_error *
     sinew_status status = posed ? SINEW_OK : sn_no_memory(error);
     for (int p = 0; p < POSES && status == SINEW_OK; p++) {
         status = sn_hand_pose(fine, poses[p].name, posed, error);
+        if (status == SINEW_OK)
+            status = sn_relax(fine->vertex_count, rig->neutral->triangle_count,
+                              rig->neutral->triangles, POSED_ANGLE, NULL, posed, error);
         for (size_t i = 0; i < count; i++) posed[i] *= METRES;
         if (status == SINEW_OK) status = sinew_rig_add_pose(rig, poses[p].name, posed, error);
     }
