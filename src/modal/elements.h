@@ -19,7 +19,7 @@ typedef struct sn_material {
 sinew_status sn_tet_stiffness(const sn_rotation_strain *tets, sn_material material,
                               const double *scale, sn_sparse **stiffness, sinew_error *error);
 
-/* Triangles of a thin shell: plane-stress membrane and hinge bending. */
+/* Triangles of a thin shell: plane-stress membrane and bending. */
 sinew_status sn_shell_stiffness(const sn_rotation_strain *triangles, const double *rest,
                                 sn_material material, double thickness, const double *scale,
                                 sn_sparse **stiffness, sinew_error *error);

@@ -10,7 +10,7 @@
 #include "modal/pose.h"
 
 /* Of what is stored: to be counted up when shapes or their order change. */
-static const char CACHE_VERSION[] = "modal modes 1";
+static const char CACHE_VERSION[] = "modal modes 2";
 
 sinew_modal_options sinew_modal_default_options(void) {
     return (sinew_modal_options){.modes = SINEW_MODAL_MODES_DEFAULT,
