@@ -14,6 +14,7 @@
 #include "base/mat3.h"
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/rotation.h"
 #include "base/status.h"
 #include "mesh/laplacian.h"
 #include "mesh/normals.h"
@@ -34,6 +35,7 @@ typedef struct sn_transfer {
     const sinew_transfer_options *options;
     sn_match match;
     double scale;       /* target's size over the source's */
+    sn_mat3 turn;       /* of the source's head into the target's */
     double *cotangents; /* 3 per target triangle: of the corner opposite the edge */
     double *area;       /* per target vertex, share of the whole */
     double *moved;      /* source displacement, 3 per source vertex */
@@ -50,6 +52,33 @@ static void free_transfer(sn_transfer *t) {
     sn_free(t->cotangents), sn_free(t->area), sn_free(t->moved), sn_free(t->wanted);
     sn_free(t->gradient), sn_free(t->gradient_area), sn_free(t->unknown), sn_free(t->right);
     sn_free(t->result);
+}
+
+/* Size and turn from the pairs: the meshes may stand in different frames and show different parts
+ * of the head. */
+static sinew_status align_pairs(sn_transfer *t, sinew_error *error) {
+    const sinew_transfer_options *o = t->options;
+    size_t count = (size_t)o->pair_count;
+    double *a = SN_NEW(double, 3 * count), *b = SN_NEW(double, 3 * count);
+    sinew_status status = a && b ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) {
+        sn_vec3 a_mean = {0, 0, 0}, b_mean = {0, 0, 0}, shift;
+        for (int i = 0; i < (int)count; i++) {
+            sn_put(a, i, sn_at(t->source->positions, o->source_vertices[i]));
+            sn_put(b, i, sn_at(t->target->positions, o->target_vertices[i]));
+            a_mean = sn_add_scaled(a_mean, 1.0 / (double)count, sn_at(a, i));
+            b_mean = sn_add_scaled(b_mean, 1.0 / (double)count, sn_at(b, i));
+        }
+        sn_rigid_fit((int)count, a, b, NULL, &t->turn, &shift);
+        double a_size = 0, b_size = 0;
+        for (int i = 0; i < (int)count; i++) {
+            a_size += sn_distance(sn_at(a, i), a_mean);
+            b_size += sn_distance(sn_at(b, i), b_mean);
+        }
+        if (a_size > 0 && b_size > 0) t->scale = b_size / a_size;
+    }
+    sn_free(a), sn_free(b);
+    return status;
 }
 
 static sinew_status prepare(sn_transfer *t, sinew_error *error) {
@@ -83,7 +112,8 @@ static sinew_status prepare(sn_transfer *t, sinew_error *error) {
     for (size_t v = 0; v < n; v++) t->area[v] = fmax(total > 0 ? t->area[v] / total : 0, 1e-9);
     double from = sinew_diagonal((int)sn, t->source->positions);
     t->scale = from > 0 ? sinew_diagonal((int)n, t->target->positions) / from : 1;
-    return SINEW_OK;
+    t->turn = sn_mat3_identity();
+    return t->match.same_topology ? SINEW_OK : align_pairs(t, error);
 }
 
 /* Edges and scaled normal of a triangle (Sumner and Popovic, eq. 1), as columns. */
@@ -152,7 +182,7 @@ static sn_mat3 gradient_at(const sn_transfer *t, int triangle) {
         for (int e = 0; e < 9; e++)
             g.m[e / 3][e % 3] +=
                 place->weights[k] * t->gradient[9 * (size_t)place->vertices[k] + (size_t)e];
-    return g;
+    return sn_mat3_multiply(sn_mat3_multiply(t->turn, g), sn_mat3_transpose(t->turn));
 }
 
 /* Numbers the vertices that the shape moves; returns how many. */
@@ -168,7 +198,7 @@ static int number_unknowns(sn_transfer *t) {
             moves |= sn_dot(s, s) > 0;
             d = sn_add_scaled(d, t->scale * place->weights[k], s);
         }
-        sn_put(t->wanted, v, d);
+        sn_put(t->wanted, v, sn_mat3_apply(t->turn, d));
         t->unknown[v] = moves ? count++ : -1;
     }
     return count;

@@ -1,5 +1,6 @@
 #include "support.h"
 
+#include "base/rotation.h"
 #include "groups.h"
 #include "sinew/rig.h"
 #include "sinew/transfer.h"
@@ -234,6 +235,34 @@ static void transfer_to_another_topology_follows_the_pairs(void **state) {
     sinew_mesh_destroy(other);
 }
 
+static void a_face_that_looks_elsewhere_gets_shapes_turned_with_it(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_rig *rig = bumpy_rig(24), *straight, *turned;
+    sinew_mesh *other = dome(17, 1, 2), *away = dome(17, 1, 2);
+    sn_mat3 turn = sn_rotation_exp(sn_v3(0.7, -1.9, 0.4));
+    for (int v = 0; v < away->vertex_count; v++)
+        sn_put(away->positions, v,
+               sn_add(sn_mat3_apply(turn, sn_at(other->positions, v)), sn_v3(5, 6, 7)));
+    int s = 24, t = 17, S = 25, T = 18;
+    const int from[8] = {0, s, s * S, S * S - 1, S * S, S * S + 1, S * S + 2, S * S + 3};
+    const int to[8] = {0, t, t * T, T * T - 1, T * T, T * T + 1, T * T + 2, T * T + 3};
+    sinew_transfer_options options;
+    sinew_transfer_options_default(&options);
+    options.pair_count = 8;
+    options.source_vertices = from, options.target_vertices = to;
+    assert_ok(sinew_transfer(rig, other, &options, NULL, &straight, NULL, &error));
+    assert_ok(sinew_transfer(rig, away, &options, NULL, &turned, NULL, &error));
+    double *x = calloc(3 * (size_t)other->vertex_count, sizeof *x);
+    sinew_rig_shape(straight, 0, x);
+    for (int v = 0; v < other->vertex_count; v++)
+        sn_put(x, v, sn_add(sn_mat3_apply(turn, sn_at(x, v)), sn_v3(5, 6, 7)));
+    assert_below(worst_difference(turned, 0, x), 1e-3);
+    free(x);
+    sinew_rig_destroy(rig), sinew_rig_destroy(straight), sinew_rig_destroy(turned);
+    sinew_mesh_destroy(other), sinew_mesh_destroy(away);
+}
+
 int test_transfer(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(warp_goes_through_its_pairs),
@@ -243,6 +272,7 @@ int test_transfer(void) {
         cmocka_unit_test(transfer_to_the_same_face_changes_nothing),
         cmocka_unit_test(transfer_to_a_larger_face_scales_the_shapes),
         cmocka_unit_test(transfer_to_another_topology_follows_the_pairs),
+        cmocka_unit_test(a_face_that_looks_elsewhere_gets_shapes_turned_with_it),
     };
     return cmocka_run_group_tests_name("transfer", tests, NULL, NULL);
 }
