@@ -35,6 +35,8 @@ static const cli_option options[] = {
     {"--bend-map", CLI_TEXT, "CSV", "vertex,value: factors of the bending", 0, 0, false},
     {"--stretch-map-out", CLI_TEXT, "CSV", "keep the estimated factors", 0, 0, false},
     {"--bend-map-out", CLI_TEXT, "CSV", "keep the estimated factors", 0, 0, false},
+    {"--trace", CLI_TEXT, "SELECT", "vertices whose distance from rest is plotted", 0, 0, false},
+    {"--trace-plot", CLI_TEXT, "PNG", "where that plot goes", 0, 0, false},
     {"--friction", CLI_NUMBER, "MU", "of skin that presses (default 0.3)", 0, 1e6, false},
     {"--out", CLI_TEXT, "FILE", "where the frames go; the ending chooses the format", 0, 0, true},
     CLI_SCENE_OPTION,
@@ -60,6 +62,7 @@ static const char *const parameters[][2] = {
     {"--stiffness-prior", "stiffness_prior"},
     {"--stretch-map", "stretch_map"},
     {"--bend-map", "bend_map"},
+    {"--trace", "trace"},
     CLI_MARKERS_PARAMETERS,
 };
 
@@ -74,12 +77,13 @@ static sinew_status fill(cli_call *call, json_t *document) {
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
         SN_TRY(cli_parameter(call, document, "force", parameters[i][0], parameters[i][1]));
     SN_TRY(cli_add_marker_outputs(call, document, NULL));
-    json_t *outputs = json_object_get(document, "outputs");
-    if (cli_given(call, "--stretch-map-out"))
-        json_object_set_new(outputs, "stretch_map",
-                            cli_path(call, cli_text(call, "--stretch-map-out")));
-    if (cli_given(call, "--bend-map-out"))
-        json_object_set_new(outputs, "bend_map", cli_path(call, cli_text(call, "--bend-map-out")));
+    static const char *const outputs[][2] = {{"--stretch-map-out", "stretch_map"},
+                                             {"--bend-map-out", "bend_map"},
+                                             {"--trace-plot", "trace_plot"}};
+    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
+        if (cli_given(call, outputs[i][0]))
+            json_object_set_new(json_object_get(document, "outputs"), outputs[i][1],
+                                cli_path(call, cli_text(call, outputs[i][0])));
     return SINEW_OK;
 }
 

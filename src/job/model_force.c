@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "job/capture.h"
 #include "job/report.h"
+#include "job/trace.h"
 #include "sinew/force.h"
 #include "sinew/io.h"
 #include "sinew/selection.h"
@@ -17,6 +18,7 @@ typedef struct force_model {
     sinew_force *force;
     sinew_force_state *state;
     sn_capture *capture;            /* NULL: weights drive */
+    sn_trace *trace;                /* NULL: none */
     double *command;                /* activations of a frame's weights */
     double *positions;              /* of frames on the way to the one asked for */
     double *stretch_map, *bend_map; /* factors per vertex; NULL: 1 */
@@ -51,6 +53,7 @@ static const sinew_parameter parameters[] = {
     NUMBER("stiffness_prior", SINEW_STIFFNESS_PRIOR, 1e-12, 1e12, "",
            "how strongly estimated factors stay about 1"),
     TEXT("jaw", "the target that opens it, or a selection of vertices: its rest turns with it"),
+    TEXT("trace", "selection of vertices whose way is plotted"),
     SN_CAPTURE_PARAMETERS,
 };
 
@@ -60,6 +63,7 @@ static void destroy(void *model) {
     sinew_force_state_destroy(m->state);
     sinew_force_destroy(m->force);
     sn_capture_destroy(m->capture);
+    sn_trace_destroy(m->trace);
     sn_free(m->command), sn_free(m->positions), sn_free(m->stretch_map), sn_free(m->bend_map);
     sn_free(m);
 }
@@ -232,6 +236,8 @@ static sinew_status build(force_model *m, sinew_error *error) {
     m->command = SN_NEW(double, setup->rig->target_count);
     m->positions = SN_NEW(double, 3 * (size_t)setup->rig->neutral->vertex_count);
     if (!m->command || !m->positions) return sn_no_memory(error);
+    const char *traced = sn_scene_string(setup->scene, "trace");
+    if (traced) SN_TRY(sn_trace_create(setup, traced, &m->trace, error));
     report_structure(m);
     return SINEW_OK;
 }
@@ -277,6 +283,7 @@ static sinew_status frame(void *model, int index, double *positions, sinew_frame
     info->iterations = figures.iterations;
     info->residual = figures.residual;
     info->contacts = figures.contacts;
+    if (m->trace) sn_trace_add(m->trace, index, positions);
     if (m->capture) sn_capture_finish(m->capture, index, positions, fields);
     if (!fields) return SINEW_OK;
     json_object_set_new(fields, "in_span", sn_report_number(figures.in_span));
@@ -293,15 +300,20 @@ static sinew_status end(void *model, bool complete, json_t *report, sinew_error 
     force_model *m = model;
     if (!complete) return SINEW_OK;
     SN_TRY(write_stiffness(m, error));
-    if (!m->capture) return SINEW_OK;
-    char *plot;
-    SN_TRY(sn_scene_output(m->setup.scene, "error_plot", &plot, error));
-    sinew_status status = sn_capture_report(m->capture, report, plot, error);
-    sn_free(plot);
+    char *errors = NULL, *way = NULL;
+    sinew_status status = sn_scene_output(m->setup.scene, "error_plot", &errors, error);
+    if (status == SINEW_OK) status = sn_scene_output(m->setup.scene, "trace_plot", &way, error);
+    if (status == SINEW_OK && way)
+        status = m->trace ? sn_trace_write(m->trace, way, error)
+                          : sn_scene_fail(m->setup.scene, error, "outputs",
+                                          "trace_plot needs the parameter trace");
+    if (status == SINEW_OK && m->capture)
+        status = sn_capture_report(m->capture, report, errors, error);
+    sn_free(errors), sn_free(way);
     return status;
 }
 
-static const char *const outputs[] = {"error_plot", "stretch_map", "bend_map", NULL};
+static const char *const outputs[] = {"error_plot", "trace_plot", "stretch_map", "bend_map", NULL};
 static const char *const uses[] = {"markers", NULL};
 
 const sn_model_kind sn_model_force = {

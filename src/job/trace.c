@@ -1,0 +1,82 @@
+#include "job/trace.h"
+
+#include <math.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/vec3.h"
+#include "sinew/render.h"
+#include "sinew/selection.h"
+
+struct sn_trace {
+    const sinew_rig *rig;
+    const sn_clip *clip;
+    int *vertices, count;
+    sinew_linear *linear; /* NULL without weights */
+    double *shape;        /* the linear one */
+    double *way[2];       /* per frame: of the frames, of the linear shape; NaN: not computed */
+};
+
+static sinew_status fill(sn_trace *t, const sn_model_setup *setup, const char *selection,
+                         sinew_error *error) {
+    SN_TRY(sinew_select(t->rig, selection, setup->scene->folder, &t->vertices, &t->count, error));
+    if (t->clip->weights) SN_TRY(sinew_linear_create(t->rig, &t->linear, error));
+    t->shape = SN_NEW(double, 3 * (size_t)t->rig->neutral->vertex_count);
+    for (int k = 0; k < 2; k++) t->way[k] = SN_NEW(double, t->clip->frame_count);
+    if (!t->shape || !t->way[0] || !t->way[1]) return sn_no_memory(error);
+    for (int f = 0; f < t->clip->frame_count; f++) t->way[0][f] = t->way[1][f] = NAN;
+    return SINEW_OK;
+}
+
+sinew_status sn_trace_create(const sn_model_setup *setup, const char *selection, sn_trace **trace,
+                             sinew_error *error) {
+    *trace = NULL;
+    sn_trace *made = SN_NEW0(sn_trace, 1);
+    if (!made) return sn_no_memory(error);
+    made->rig = setup->rig, made->clip = setup->clip;
+    sinew_status status = fill(made, setup, selection, error);
+    if (status != SINEW_OK)
+        sn_trace_destroy(made);
+    else
+        *trace = made;
+    return status;
+}
+
+void sn_trace_destroy(sn_trace *t) {
+    if (!t) return;
+    sinew_free(t->vertices);
+    sinew_linear_destroy(t->linear);
+    sn_free(t->shape), sn_free(t->way[0]), sn_free(t->way[1]);
+    sn_free(t);
+}
+
+static double way_of(const sn_trace *t, const double *positions) {
+    sn_vec3 sum = {0, 0, 0};
+    for (int i = 0; i < t->count; i++)
+        sum = sn_add(sum, sn_sub(sn_at(positions, t->vertices[i]),
+                                 sn_at(t->rig->neutral->positions, t->vertices[i])));
+    return sn_length(sum) / t->count;
+}
+
+void sn_trace_add(sn_trace *t, int frame, const double *positions) {
+    t->way[0][frame] = way_of(t, positions);
+    if (!t->linear) return;
+    sinew_linear_evaluate(
+        t->linear, t->clip->weights + (size_t)frame * (size_t)t->rig->slider_count, t->shape);
+    t->way[1][frame] = way_of(t, t->shape);
+}
+
+sinew_status sn_trace_write(const sn_trace *t, const char *path, sinew_error *error) {
+    int count = t->clip->frame_count;
+    const sinew_line lines[2] = {{"skin", count, t->clip->times, t->way[0]},
+                                 {"weights alone", count, t->clip->times, t->way[1]}};
+    sinew_plot_options options;
+    sinew_plot_options_default(&options);
+    options.title = "distance from rest";
+    options.x_label = "seconds", options.y_label = "length units";
+    sinew_image *image;
+    SN_TRY(sinew_plot_lines(t->linear ? 2 : 1, lines, &options, &image, error));
+    sinew_status status = sinew_image_write(path, image, error);
+    sinew_image_destroy(image);
+    return status;
+}
