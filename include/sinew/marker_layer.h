@@ -1,12 +1,13 @@
 /* The marker layer: what a solve leaves at the markers, spread smoothly over the skin.
  *
  *   delta = argmin (1/m) sum_i c_i |r_i - (S delta)_i|^2
- *                  + mu D^4 sum_v a_v |(Laplacian delta)_v|^2 + 1e-6 sum_v a_v |delta_v|^2
+ *                  + mu D^4 sum_v a_v |(Laplacian delta)_v|^2 + sum_v (1e-6 + p_v) a_v |delta_v|^2
  *
  * r_i = marker - its place on the solved shape, m markers, a_v shares of the area, D the diagonal;
  * delta = 0 on vertices that are held. The matrix does not depend on the frame: delta = Psi l with
- * one small solve for l. Parts without markers stay put. Works on any shape: of a static fit as
- * well as of the force model. */
+ * one small solve for l. Parts without markers stay put: p_v grows from 0 to
+ * mu (D / h)^4 between h and 2 h along the skin from the nearest marker, h the spacing of markers.
+ * Works on any shape: of a static fit as well as of the force model. */
 #ifndef SINEW_MARKER_LAYER_H
 #define SINEW_MARKER_LAYER_H
 

@@ -5,6 +5,7 @@
 #include "force/layer.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "algebra/cholesky.h"
@@ -20,8 +21,8 @@
 /* Markers with less weight are not seen. */
 #define LEAST_WEIGHT 1e-9
 
-static sinew_status smoothness(const sn_skin *s, double smoothing, sn_sparse **matrix,
-                               sinew_error *error) {
+static sinew_status smoothness(const sn_skin *s, double smoothing, const double *far,
+                               sn_sparse **matrix, sinew_error *error) {
     int n = s->vertex_count;
     double total = 0, d2 = s->diagonal * s->diagonal;
     for (int v = 0; v < n; v++) total += s->area[v];
@@ -35,7 +36,8 @@ static sinew_status smoothness(const sn_skin *s, double smoothing, sn_sparse **m
     if (status == SINEW_OK) status = sn_sparse_gram(laplacian, weight, &plate, error);
     if (status == SINEW_OK) status = sn_triplets_create(n, n, (size_t)n, &t, error);
     for (int v = 0; status == SINEW_OK && v < n; v++)
-        if (!sn_triplets_add(&t, v, v, s->fixed[v] ? 1 : LEAST_PULL * s->area[v] / total))
+        if (!sn_triplets_add(&t, v, v,
+                             s->fixed[v] ? 1 : (LEAST_PULL + far[v]) * s->area[v] / total))
             status = sn_no_memory(error);
     if (status == SINEW_OK) status = sn_sparse_from_triplets(&t, true, &pull, error);
     if (status == SINEW_OK) status = sn_sparse_combine(1, plate, 1, pull, matrix, error);
@@ -57,6 +59,69 @@ static int corners(const sinew_mesh *mesh, const sinew_marker_map *map, int i, i
         weight[k] = map->barycentric[3 * (size_t)i + (size_t)k];
     }
     return 3;
+}
+
+/* ---- parts without markers ------------------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b) {
+    double p = *(const double *)a, q = *(const double *)b;
+    return (p > q) - (p < q);
+}
+
+/* Nine tenths of the markers have their next one nearer than this; 0 for a single marker. */
+static sinew_status marker_spacing(const sn_skin *skin, const sinew_mesh *mesh,
+                                   const sinew_marker_map *map, double *spacing,
+                                   sinew_error *error) {
+    int m = map->count;
+    double *places = SN_NEW(double, 4 * (size_t)m), *nearest = places + 3 * (size_t)m;
+    if (!places) return sn_no_memory(error);
+    sinew_marker_map_points(map, mesh, skin->rest, places);
+    for (int i = 0; i < m; i++) {
+        nearest[i] = m > 1 ? INFINITY : 0;
+        for (int j = 0; j < m; j++)
+            if (j != i)
+                nearest[i] = fmin(nearest[i], sn_distance(sn_at(places, i), sn_at(places, j)));
+    }
+    qsort(nearest, (size_t)m, sizeof *nearest, by_size);
+    *spacing = m > 0 ? nearest[9 * (m - 1) / 10] : 0;
+    sn_free(places);
+    return SINEW_OK;
+}
+
+/* A plate goes on straight where no marker holds it: the mouth's inside would swing by more than
+ * the lips. So vertices farther along the skin from every marker than their spacing h are drawn to
+ * no correction, fully from 2 h on, with the pull mu (D / h)^4 that fades a plate within h. */
+static sinew_status pull_far_parts(const sn_skin *skin, const sinew_mesh *mesh,
+                                   const sinew_marker_map *map, double smoothing, double *far,
+                                   sinew_error *error) {
+    double h = 0, vertex_weight[3];
+    int vertex[3];
+    SN_TRY(marker_spacing(skin, mesh, map, &h, error));
+    for (int v = 0; v < skin->vertex_count; v++) far[v] = h > 0 ? INFINITY : 0;
+    if (!(h > 0)) return SINEW_OK;
+    for (int i = 0; i < map->count; i++) {
+        int parts = corners(mesh, map, i, vertex, vertex_weight);
+        for (int k = 0; k < parts; k++) far[vertex[k]] = 0;
+    }
+    /* shortest ways along edges; only those up to 2 h matter, so the sweeps are few */
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int sweep = 0; sweep < 2; sweep++)
+            for (int i = 0; i < skin->edge_count; i++) {
+                int e = sweep ? skin->edge_count - 1 - i : i;
+                double *a = &far[skin->edges[2 * (size_t)e]],
+                       *b = &far[skin->edges[2 * (size_t)e + 1]];
+                double length = skin->length[e];
+                if (*a + length < *b && *a + length < 2 * h) *b = *a + length, changed = true;
+                if (*b + length < *a && *b + length < 2 * h) *a = *b + length, changed = true;
+            }
+    }
+    double over = skin->diagonal / h, most = smoothing * over * over * over * over;
+    for (int v = 0; v < skin->vertex_count; v++) {
+        double s = fmin(fmax(far[v] / h - 1, 0), 1);
+        far[v] = most * s * s * (3 - 2 * s);
+    }
+    return SINEW_OK;
 }
 
 /* Psi, three markers a solve, as the three coordinates of a displacement would be. */
@@ -111,8 +176,11 @@ sinew_status sn_layer_create(const sn_skin *skin, const sinew_mesh *mesh,
     made->coupling = SN_NEW(double, m *m);
     sn_sparse *matrix = NULL;
     sn_cholesky *factor = NULL;
-    sinew_status status = made->spread && made->coupling ? SINEW_OK : sn_no_memory(error);
-    if (status == SINEW_OK) status = smoothness(skin, smoothing, &matrix, error);
+    double *far = SN_NEW(double, n);
+    sinew_status status = made->spread && made->coupling && far ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) status = pull_far_parts(skin, mesh, map, smoothing, far, error);
+    if (status == SINEW_OK) status = smoothness(skin, smoothing, far, &matrix, error);
+    sn_free(far);
     if (status == SINEW_OK) status = sn_cholesky_create(matrix, SN_CHOLESKY_AUTO, &factor, error);
     if (status == SINEW_OK) status = spread_markers(made, skin, mesh, map, factor, monitor, error);
     sn_sparse_destroy(matrix);

@@ -57,6 +57,38 @@ static void a_smooth_residual_is_spread_over_the_skin(void **state) {
     sinew_rig_destroy(rig);
 }
 
+static void parts_far_from_all_markers_stay_put(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_rig *rig = dome_rig(SIDE, TARGETS);
+    /* nine markers in one corner of the dome, which tilt */
+    enum { NINE = 9 };
+    sinew_marker_map *map;
+    sinew_marker_layer *layer;
+    double x[3 * COUNT], markers[3 * NINE];
+    assert_ok(sinew_marker_map_create(NINE, &map, &error));
+    for (int i = 0; i < NINE; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "m%d", i);
+        assert_ok(sinew_marker_map_set_name(map, i, name, &error));
+        map->vertices[i] = (3 + 2 * (i / 3)) * SIDE + 3 + 2 * (i % 3);
+    }
+    assert_ok(
+        sinew_marker_layer_create(rig, map, SINEW_MARKER_LAYER_SMOOTHING, NULL, &layer, &error));
+    sinew_marker_map_points(map, rig->neutral, rig->neutral->positions, markers);
+    for (int i = 0; i < NINE; i++) markers[3 * i + 2] += 0.02 + 0.03 * (i % 3);
+    memcpy(x, rig->neutral->positions, sizeof x);
+    assert_ok(sinew_marker_layer_apply(layer, markers, NULL, x, &error));
+    for (int v = 0; v < COUNT; v++) {
+        double move = fabs(x[3 * v + 2] - rig->neutral->positions[3 * v + 2]);
+        if (v % SIDE >= 15 || v / SIDE >= 15) assert_below(move, 0.002);
+        if (v == map->vertices[4]) assert_true(move > 0.04);
+    }
+    sinew_marker_layer_destroy(layer);
+    sinew_marker_map_destroy(map);
+    sinew_rig_destroy(rig);
+}
+
 /* A clip that the rig does not span: what the layer adds to the command. */
 static double follow(bool layer, bool feeds, sinew_force_info *info) {
     sinew_error error = {0};
@@ -106,6 +138,7 @@ static void a_layer_that_feeds_the_motion_stays_bounded(void **state) {
 int test_layer(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_smooth_residual_is_spread_over_the_skin),
+        cmocka_unit_test(parts_far_from_all_markers_stay_put),
         cmocka_unit_test(the_layer_meets_what_the_rig_cannot),
         cmocka_unit_test(a_layer_that_feeds_the_motion_stays_bounded),
     };
