@@ -38,7 +38,7 @@ typedef struct lanczos {
     double *interleaved; /* the right-hand sides as the solver wants them */
     double *coefficients, *correction;  /* (most + BLOCK) x BLOCK */
     double *ritz_values, *ritz_vectors; /* most, most x most */
-    double *spare;                      /* size x wanted kept in a restart */
+    double *spare;                      /* the basis after a restart is made here */
     double *found;                      /* Ritz values at the first convergence */
     double remainder[BLOCK * BLOCK];    /* R: image = next block x R */
     uint64_t random;
@@ -59,15 +59,26 @@ static void multiply_mass(const lanczos *l, int count, const double *x, double *
     }
 }
 
+/* `count` columns to interleaved vectors and back. */
+static void interleave(size_t n, size_t count, const double *columns, double *mixed) {
+#pragma omp parallel for num_threads(n *count > 20000 ? sn_threads() : 1) schedule(static)
+    for (size_t i = 0; i < n; i++)
+        for (size_t c = 0; c < count; c++) mixed[i * count + c] = columns[c * n + i];
+}
+
+static void separate(size_t n, size_t count, const double *mixed, double *columns) {
+#pragma omp parallel for num_threads(n *count > 20000 ? sn_threads() : 1) schedule(static)
+    for (size_t i = 0; i < n; i++)
+        for (size_t c = 0; c < count; c++) columns[c * n + i] = mixed[i * count + c];
+}
+
 /* image = (K + shift M)^-1 M (block of the basis that starts at column `from`) */
 static void apply_inverse(lanczos *l, int from) {
     size_t n = (size_t)l->size;
     multiply_mass(l, BLOCK, l->basis + n * (size_t)from, l->weighted);
-    for (size_t i = 0; i < n; i++)
-        for (size_t c = 0; c < BLOCK; c++) l->interleaved[i * BLOCK + c] = l->weighted[c * n + i];
+    interleave(n, BLOCK, l->weighted, l->interleaved);
     sn_cholesky_solve(l->factor, l->work, BLOCK, l->interleaved, l->interleaved);
-    for (size_t i = 0; i < n; i++)
-        for (size_t c = 0; c < BLOCK; c++) l->image[c * n + i] = l->interleaved[i * BLOCK + c];
+    separate(n, BLOCK, l->interleaved, l->image);
     l->solves += BLOCK;
 }
 
@@ -193,10 +204,11 @@ static int converged_pairs(const lanczos *l, int columns, double tolerance) {
 /* The basis becomes the first `kept` Ritz vectors; the block after them is the caller's business.
  */
 static void keep_ritz_vectors(lanczos *l, int columns, int kept) {
-    size_t n = (size_t)l->size, most = (size_t)l->most;
+    size_t most = (size_t)l->most;
     sn_dense_multiply(SN_AS_IS, SN_AS_IS, l->size, kept, columns, 1, l->basis, l->ritz_vectors, 0,
                       l->spare);
-    memcpy(l->basis, l->spare, n * (size_t)kept * sizeof(double));
+    double *basis = l->spare;
+    l->spare = l->basis, l->basis = basis;
     memset(l->projected, 0, most * most * sizeof(double));
     for (int i = 0; i < kept; i++) l->projected[(size_t)i + most * (size_t)i] = l->ritz_values[i];
 }
@@ -212,7 +224,8 @@ static sinew_status iterate(lanczos *l, double tolerance, const sinew_monitor *m
     size_t n = (size_t)l->size;
     int kept = (l->wanted + l->most) / 2;
     if (kept > l->most - 2 * BLOCK) kept = l->most - 2 * BLOCK;
-    int columns = 0, blocks = 0, earliest = l->wanted + BLOCK, limit = 40 + 12 * l->wanted / BLOCK;
+    int columns = 0, blocks = 0, limit = 40 + 12 * l->wanted / BLOCK;
+    int earliest = l->wanted + l->wanted / 2 + BLOCK; /* columns before the first look */
     bool second_look = false;
     int fresh = 0; /* columns at the last start */
     random_block(l, 0);
@@ -253,29 +266,41 @@ static sinew_status iterate(lanczos *l, double tolerance, const sinew_monitor *m
     }
 }
 
-/* Rayleigh quotients, residuals and signs of the M-orthonormal vectors. */
+/* One vector: unit M-length, its largest entry positive. */
+static void normalize(lanczos *l, double *y, double *My) {
+    size_t n = (size_t)l->size, largest = 0;
+    for (size_t i = 1; i < n; i++)
+        if (fabs(y[i]) > fabs(y[largest]) * (1 + 1e-9)) largest = i;
+    multiply_mass(l, 1, y, My);
+    double norm = sqrt(sn_vector_dot(n, y, My));
+    if (norm > 0) sn_vector_scale(n, (y[largest] < 0 ? -1 : 1) / norm, y);
+}
+
+/* Rayleigh quotients, residuals and signs of the M-orthonormal vectors. K is read once a block. */
 static void finish_pairs(lanczos *l, double *values, double *vectors, double *residuals,
                          double *worst) {
     size_t n = (size_t)l->size;
-    double *Ky = l->image, *My = l->image + n;
+    double *Ky = l->image, *My = l->weighted;
     *worst = 0;
-    for (int k = 0; k < l->wanted; k++) {
+    for (int k = 0; k < l->wanted; k += BLOCK) {
+        int count = l->wanted - k < BLOCK ? l->wanted - k : BLOCK;
         double *y = vectors + n * (size_t)k;
-        size_t largest = 0;
-        for (size_t i = 1; i < n; i++)
-            if (fabs(y[i]) > fabs(y[largest]) * (1 + 1e-9)) largest = i;
-        multiply_mass(l, 1, y, My);
-        double norm = sqrt(sn_vector_dot(n, y, My));
-        if (norm > 0) norm = (y[largest] < 0 ? -1 : 1) / norm;
-        sn_vector_scale(n, norm, y);
-        sn_vector_scale(n, norm, My);
-        sn_sparse_multiply(l->K, 1, y, Ky);
-        values[k] = sn_vector_dot(n, y, Ky);
-        double length = sn_vector_norm(n, My);
-        sn_vector_axpy(n, -values[k], My, Ky);
-        double residual = sn_vector_norm(n, Ky) / ((fabs(values[k]) + l->shift) * length);
-        if (residuals) residuals[k] = residual;
-        if (!(residual <= *worst)) *worst = residual;
+        for (int c = 0; c < count; c++) normalize(l, y + n * (size_t)c, My);
+        interleave(n, (size_t)count, y, l->interleaved);
+        sn_sparse_multiply(l->K, count, l->interleaved, l->weighted);
+        separate(n, (size_t)count, l->weighted, Ky);
+        multiply_mass(l, count, y, My);
+        for (int c = 0; c < count; c++) {
+            double *Kx = Ky + n * (size_t)c;
+            const double *x = y + n * (size_t)c, *Mx = My + n * (size_t)c;
+            double value = sn_vector_dot(n, x, Kx);
+            sn_vector_axpy(n, -value, Mx, Kx);
+            double residual =
+                sn_vector_norm(n, Kx) / ((fabs(value) + l->shift) * sn_vector_norm(n, Mx));
+            values[k + c] = value;
+            if (residuals) residuals[k + c] = residual;
+            if (!(residual <= *worst)) *worst = residual;
+        }
     }
 }
 
@@ -343,13 +368,11 @@ static bool allocate_lanczos(lanczos *l) {
         size_t count;
     } wanted[] = {{&l->basis, n * room},
                   {&l->projected, most * most},
-                  {&l->weighted, n * BLOCK},
-                  {&l->interleaved, n * BLOCK},
                   {&l->coefficients, room * BLOCK},
                   {&l->correction, room * BLOCK},
                   {&l->ritz_values, most},
                   {&l->ritz_vectors, most * most},
-                  {&l->spare, n * most},
+                  {&l->spare, n * room},
                   {&l->found, most}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         *wanted[i].block = sn_alloc_aligned(wanted[i].count, sizeof(double));
@@ -410,8 +433,11 @@ sinew_status sn_eigen_smallest(const sn_sparse *K, const double *mass, const sn_
     bool dense = l.size <= DENSE_SIZE || l.size < l.most + 8 * BLOCK ||
                  (l.size <= LARGEST_DENSE_SIZE && l.wanted > l.size / 4);
     sinew_status status = SINEW_OK;
-    l.image = sn_alloc_aligned((size_t)l.size, BLOCK * sizeof(double));
-    if (!l.image) status = sn_no_memory(error);
+    double **blocks[] = {&l.image, &l.weighted, &l.interleaved};
+    for (int i = 0; i < 3; i++) {
+        *blocks[i] = sn_alloc_aligned((size_t)l.size, BLOCK * sizeof(double));
+        if (!*blocks[i]) status = sn_no_memory(error);
+    }
     if (status == SINEW_OK && dense) {
         status = solve_dense(&l, values, vectors, error);
     } else if (status == SINEW_OK) {
