@@ -75,9 +75,12 @@ static void choose_material(sn_surface *surface, sn_material material, const flo
         shade_eye(surface, gaze);
         break;
     case SN_MATERIAL_TEETH:
-        surface->color = (sn_color){0.74f, 0.68f, 0.56f};
+        surface->color = (sn_color){0.78f, 0.72f, 0.60f};
         surface->gloss = 0.45f;
         surface->hardness = 90;
+        /* light goes on inside the enamel */
+        surface->ambient = mix(surface->ambient, 1, 0.35f);
+        surface->key = mix(surface->key, 1, 0.2f);
         break;
     case SN_MATERIAL_TONGUE:
         surface->color = (sn_color){0.50f, 0.16f, 0.15f};

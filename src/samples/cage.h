@@ -66,5 +66,8 @@ sinew_status sn_cage_refine(const sn_cage *cage, int cells, sn_fine *fine, sinew
 /* The number of cells per edge whose vertex count is nearest to the wish. */
 int sn_cage_cells(const sn_cage *cage, int vertices);
 void sn_fine_destroy(sn_fine *fine);
+/* Adds the vertices and faces of another surface of the same channels after its own. On failure
+ * `fine` is as it was. */
+sinew_status sn_fine_append(sn_fine *fine, const sn_fine *other, sinew_error *error);
 
 #endif

@@ -181,22 +181,55 @@ static void face_destroy(sn_face *face) {
     sn_free(face);
 }
 
+/* Eyes, teeth and tongue are seen through the openings of the skin: on finer faces they are a step
+ * coarser than it. */
+static int cells_of_parts(int cells) {
+    return cells > 2 ? cells - 1 : cells;
+}
+
+/* Cells per edge of the skin whose vertex count, with that of the parts, is nearest to the wish. */
+static int choose_cells(const sn_cage *skin, const sn_cage *parts, int vertices) {
+    double last = 0;
+    for (int cells = 1;; cells++) {
+        int own = cells_of_parts(cells);
+        double count =
+            (double)skin->quad_count * cells * cells + (double)parts->quad_count * own * own;
+        if (count >= vertices || count == 0)
+            return cells > 1 && sqrt(vertices) < 0.5 * (sqrt(last) + sqrt(count)) ? cells - 1
+                                                                                  : cells;
+        last = count;
+    }
+}
+
+static sinew_status refine_cages(int vertices, sn_fine *fine, int *cells, sinew_error *error) {
+    sn_cage skin, parts;
+    sn_fine others = {0};
+    sn_cage_start(&skin, SN_FACE_CHANNELS);
+    sn_cage_start(&parts, SN_FACE_CHANNELS);
+    sn_face_skin(&skin);
+    sn_face_eyeball(&parts);
+    sn_face_mouth_parts(&parts);
+    sn_face_brow(&parts);
+    sn_cage_mirror(&skin, part_mirror);
+    sn_cage_mirror(&parts, part_mirror);
+    *cells = choose_cells(&skin, &parts, vertices);
+    sinew_status status = sn_cage_refine(&skin, *cells, fine, error);
+    if (status == SINEW_OK) status = sn_cage_refine(&parts, cells_of_parts(*cells), &others, error);
+    if (status == SINEW_OK) status = sn_fine_append(fine, &others, error);
+    sn_fine_destroy(&others);
+    sn_cage_destroy(&skin);
+    sn_cage_destroy(&parts);
+    return status;
+}
+
 static sinew_status face_create(int vertices, sn_face_warp *warp, sn_face **made,
                                 sinew_error *error) {
     sn_face *face = SN_NEW0(sn_face, 1);
     if (!face) return sn_no_memory(error);
     face->warp = warp;
-    sn_cage cage;
-    sn_cage_start(&cage, SN_FACE_CHANNELS);
-    sn_face_skin(&cage);
-    sn_face_eyeball(&cage);
-    sn_face_mouth_parts(&cage);
-    sn_face_brow(&cage);
-    sn_cage_mirror(&cage, part_mirror);
-    int cells = sn_cage_cells(&cage, vertices);
-    sinew_status status = sn_cage_refine(&cage, cells, &face->fine, error);
-    sn_cage_destroy(&cage);
     sn_fine *fine = &face->fine;
+    int cells;
+    sinew_status status = refine_cages(vertices, fine, &cells, error);
     if (status == SINEW_OK) {
         face->part = SN_NEW(sn_face_part, fine->vertex_count);
         if (!face->part) status = sn_no_memory(error);

@@ -44,26 +44,66 @@ static sn_vec3 arch_point(double t, double half_width, double depth, double fron
                  front - depth * pow(x / half_width, 2.4) - (t > 0.8 ? (t - 0.8) * depth : 0));
 }
 
+/* Teeth from the middle of the mouth backwards: two incisors, the canine, two premolars, a molar.
+ * Widths are relative; `longer` is beyond the others, centimetres. */
+static const struct {
+    double width, longer;
+} tooth[] = {{1.0, 0.05}, {0.8, -0.02}, {0.9, 0.06}, {0.85, 0}, {0.85, 0}, {1.3, 0}};
+enum { TEETH = sizeof tooth / sizeof *tooth, STATIONS = 3, ALONG = STATIONS * TEETH + 1 };
+/* Cage points of the grooves between teeth lie this far inside the others, and their edges this far
+ * from the bite; smoothing leaves half of it. */
+static const double GROOVE = 0.24, NOTCH = 0.16;
+/* The shoulders of a tooth stand this share of its width from the grooves. */
+static const double SHOULDER = 0.2;
+
+/* Places along the arch, by its length: groove, shoulder, shoulder of each tooth, the last groove.
+ */
+static void tooth_places(double half_width, double depth, double front, double t[ALONG]) {
+    enum { STEPS = 400 };
+    double length[STEPS + 1] = {0}, widths = 0, before = 0;
+    for (int i = 1; i <= STEPS; i++)
+        length[i] = length[i - 1] +
+                    sn_length(sn_sub(arch_point((double)i / STEPS, half_width, depth, front),
+                                     arch_point((i - 1.0) / STEPS, half_width, depth, front)));
+    for (int k = 0; k < TEETH; k++) widths += tooth[k].width;
+    for (int i = 0, at = 0; i < ALONG; i++) {
+        const double share[STATIONS] = {0, SHOULDER, 1 - SHOULDER};
+        double width = i + 1 < ALONG ? tooth[i / STATIONS].width : 0;
+        double along = (before + share[i % STATIONS] * width) / widths;
+        if (i % STATIONS == STATIONS - 1) before += width;
+        while (at < STEPS && length[at] < along * length[STEPS]) at++;
+        t[i] = (double)at / STEPS;
+    }
+}
+
 /* `bite`: how much longer the front teeth are than the others. */
 static void teeth(sn_cage *cage, double edge, double root, double bite, double front,
                   double half_width, double depth, int part) {
-    enum { ALONG = 9, AROUND = 6 };
+    enum { AROUND = 6 };
     int ring[ALONG][AROUND];
-    double sign = root > edge ? 1 : -1, height = fabs(root - edge);
-    /* cross-section: out of the arch, from the biting edge */
+    double sign = root > edge ? 1 : -1, height = fabs(root - edge), place[ALONG];
+    /* cross-section: out of the arch, from the biting edge; how much of a groove is there */
     const double out[AROUND] = {0.0, 0.08, 0.10, -0.36, -0.38, -0.22};
     const double up[AROUND] = {0.0, 0.35, 1.0, 1.0, 0.45, 0.02};
+    const double groove[AROUND] = {0.6, 1, 0.35, 0, 0, 0};
+    const double notch[AROUND] = {1, 0.3, 0, 0, 0, 1};
+    tooth_places(half_width, depth, front, place);
     for (int i = 0; i < ALONG; i++) {
-        double t = (double)i / (ALONG - 1);
+        double t = place[i];
         sn_vec3 p = arch_point(t, half_width, depth, front);
         sn_vec3 q = arch_point(t + 0.02, half_width, depth, front);
         sn_vec3 along = i ? sn_normalize(sn_sub(q, p)) : sn_v3(1, 0, 0);
         sn_vec3 normal = sn_v3(-along.z, 0, along.x);
         double thick = 1 + 0.5 * t;
+        bool between = i % STATIONS == 0;
         for (int k = 0; k < AROUND; k++) {
-            sn_vec3 v = sn_add_scaled(p, out[k] * (out[k] < 0 ? thick : 1), normal);
+            /* a little outwards everywhere keeps the faces of the teeth in their place */
+            double inset = groove[k] * GROOVE * ((between ? 1 : 0) - 1.0 / 6);
+            sn_vec3 v = sn_add_scaled(p, out[k] * (out[k] < 0 ? thick : 1) - inset, normal);
             v.y = edge + sign * height * up[k];
             if (k == 0 || k == AROUND - 1) v.y -= bite * (1 - smooth((t - 0.15) / 0.5));
+            v.y += sign * notch[k] * NOTCH * ((between ? 1 : 0) - 1.0 / 6);
+            if (!between) v.y -= sign * notch[k] * tooth[i / STATIONS].longer;
             if (i == 0) v.x = 0;
             ring[i][k] = sn_cage_point(cage, v);
             sn_cage_values(cage, ring[i][k])[SN_FACE_LIP] = t; /* place along the arch */

@@ -26,6 +26,9 @@ static bool lower_lip(const sn_site *s) {
 static bool mouth(const sn_site *s) {
     return lips(s) || in_ellipse(s, 0, -6.4, 3.6, 2.0);
 }
+static bool mouth_corners(const sn_site *s) {
+    return in_ellipse(s, 2.65, -6.3, 0.75, 0.8);
+}
 static bool lids(const sn_site *s) {
     double ring = s->values[SN_FACE_LID_RING];
     return s->part == SN_PART_SKIN && ring > 1.5 && ring < 6.5;
@@ -66,11 +69,21 @@ static const struct {
     const char *name;
     bool (*holds)(const sn_site *site);
 } regions[] = {
-    {"lips", lips},     {"upperLip", upper_lip}, {"lowerLip", lower_lip},
-    {"mouth", mouth},   {"lidsLeft", lids_left}, {"lidsRight", lids_right},
-    {"brows", brows},   {"forehead", forehead},  {"nose", nose},
-    {"cheeks", cheeks}, {"chin", chin},          {"jaw", jaw},
-    {"ears", ears},     {"neckRim", neck_rim},
+    {"lips", lips},
+    {"upperLip", upper_lip},
+    {"lowerLip", lower_lip},
+    {"mouth", mouth},
+    {"mouthCorners", mouth_corners},
+    {"lidsLeft", lids_left},
+    {"lidsRight", lids_right},
+    {"brows", brows},
+    {"forehead", forehead},
+    {"nose", nose},
+    {"cheeks", cheeks},
+    {"chin", chin},
+    {"jaw", jaw},
+    {"ears", ears},
+    {"neckRim", neck_rim},
 };
 
 typedef struct question {

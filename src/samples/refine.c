@@ -309,3 +309,32 @@ void sn_fine_destroy(sn_fine *fine) {
     sn_free(fine->part);
     *fine = (sn_fine){0};
 }
+
+sinew_status sn_fine_append(sn_fine *fine, const sn_fine *other, sinew_error *error) {
+    size_t n = (size_t)fine->vertex_count, m = (size_t)other->vertex_count;
+    size_t f = (size_t)fine->face_count, g = (size_t)other->face_count;
+    size_t width = (size_t)fine->channels;
+    sn_fine joined = {.channels = fine->channels,
+                      .vertex_count = (int)(n + m),
+                      .face_count = (int)(f + g),
+                      .values = SN_NEW(double, (n + m) * width),
+                      .mirror = SN_NEW(int, n + m),
+                      .quads = SN_NEW(int, 4 * (f + g)),
+                      .part = SN_NEW(int, f + g)};
+    if (!joined.values || !joined.mirror || !joined.quads || !joined.part) {
+        sn_fine_destroy(&joined);
+        return sn_no_memory(error);
+    }
+    memcpy(joined.values, fine->values, n * width * sizeof(double));
+    memcpy(joined.values + n * width, other->values, m * width * sizeof(double));
+    memcpy(joined.mirror, fine->mirror, n * sizeof(int));
+    memcpy(joined.quads, fine->quads, 4 * f * sizeof(int));
+    memcpy(joined.part, fine->part, f * sizeof(int));
+    memcpy(joined.part + f, other->part, g * sizeof(int));
+    for (size_t v = 0; v < m; v++)
+        joined.mirror[n + v] = other->mirror[v] < 0 ? -1 : other->mirror[v] + (int)n;
+    for (size_t i = 0; i < 4 * g; i++) joined.quads[4 * f + i] = other->quads[i] + (int)n;
+    sn_fine_destroy(fine);
+    *fine = joined;
+    return SINEW_OK;
+}
