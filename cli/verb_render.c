@@ -36,6 +36,8 @@ static const cli_option options[] = {
      -3600, 3600, false},
     {"--elevation", CLI_NUMBER, "DEGREES", "camera above the horizon (default 8)", -90, 90, false},
     {"--zoom", CLI_NUMBER, "FACTOR", "1 fits the shape (default 1)", 0.01, 100, false},
+    {"--look-at", CLI_TEXT, "x,y,z,r", "fit this sphere instead of the shape: a close-up", 0, 0,
+     false},
     {"--up", CLI_CHOICE, "y|z", "axis that points up (default y)", 0, 0, false},
     {"--size", CLI_TEXT, "WxH", "pixels (default 1280x720)", 0, 0, false},
     {"--columns", CLI_INTEGER, "N", "panels in a row (default: as fits)", 1, 64, false},
@@ -191,6 +193,15 @@ static sinew_status read_options(cli_call *call, stage *s) {
         if (right) o->heat_low = numbers[0], o->heat_high = numbers[1];
         sinew_free(numbers);
         if (!right) return cli_usage(call, "--heat-range %s: expected LOW,HIGH", range);
+    }
+    const char *sphere = cli_text(call, "--look-at");
+    if (sphere) {
+        SN_TRY(cli_parse_numbers(call, sphere, "--look-at", &numbers, &count));
+        bool right = count == 4 && numbers[3] > 0;
+        for (int k = 0; right && k < 3; k++) o->center[k] = numbers[k];
+        if (right) o->radius = numbers[3];
+        sinew_free(numbers);
+        if (!right) return cli_usage(call, "--look-at %s: expected x,y,z,r with r above 0", sphere);
     }
     const char *views = cli_text(call, "--views");
     s->view_count = 1;
@@ -379,7 +390,7 @@ static sinew_status draw_video(cli_call *call, stage *s, const char *out) {
     rate = cli_number(call, "--fps", rate);
     int count = turn > 0 ? (int)lrint(turn * rate) : frame_limit(s);
     if (count < 1) count = 1;
-    SN_TRY(fit_all(call, s));
+    if (!cli_given(call, "--look-at")) SN_TRY(fit_all(call, s));
     sinew_video *video;
     SN_TRY(sinew_video_open(out, s->picture.width, s->picture.height, rate, &video, &call->error));
     sinew_status status = SINEW_OK;

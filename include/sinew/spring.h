@@ -68,7 +68,9 @@ typedef enum sinew_spring_solver {
 #define SINEW_SPRING_KAPPA          1.0
 #define SINEW_SPRING_ANCHOR_KAPPA   100.0
 #define SINEW_SPRING_VOLUME         1.0
-#define SINEW_SPRING_PULL_TO_BLEND  0.01
+#define SINEW_SPRING_PULL_TO_BLEND  0.01 /* of a network with an interior */
+#define SINEW_SPRING_PULL_OF_SKIN   0.1  /* of one without: a skin alone buckles in small spots */
+#define SINEW_SPRING_PULL_CHOSEN    -1.0 /* one of these two */
 #define SINEW_SPRING_TOLERANCE      1e-6
 #define SINEW_SPRING_MAX_ITERATIONS 300
 #define SINEW_SPRING_TIME_LIMIT     60.0
@@ -90,7 +92,9 @@ typedef struct sinew_spring_options {
                                a share of the box diagonal; default 0 */
 
     double volume;        /* c_v >= 0, weight of the signed-volume term; 0 turns it off */
-    double pull_to_blend; /* epsilon >= 0, relative to the mean spring stiffness; 0 turns it off */
+    double pull_to_blend; /* epsilon >= 0, relative to the mean spring stiffness; 0 turns it off;
+                             default SINEW_SPRING_PULL_CHOSEN. What a pull or an obstacle does
+                             spreads over about 1/sqrt(epsilon) edges of a skin without interior */
 
     sinew_spring_boundary boundary; /* default free */
     int pin_count;                  /* pinned: the marked vertices */
@@ -132,6 +136,7 @@ typedef struct sinew_spring_summary {
     sinew_spring_boundary boundary; /* in force: static may fall back to free */
     char interior[160];             /* "tets", or "none: why" */
     char note[160];                 /* why a boundary fell back, or "" */
+    double pull_to_blend;           /* epsilon in force */
     double pull_stiffness;          /* epsilon k: force per length of the pull to the blend */
     double volume_stiffness;        /* c_v kappa / l^2 */
     double bytes_per_vertex;        /* of structure and one state */
@@ -199,6 +204,10 @@ SINEW_API sinew_status sinew_spring_solve(const sinew_spring *spring, sinew_spri
                                           const sinew_spring_frame *frame, double *positions,
                                           sinew_spring_info *info, const sinew_monitor *monitor,
                                           sinew_error *error);
+/* Tets of the last solved frame that are inverted although no pose inverts them, in increasing
+ * order: for each its index among the network's tets and its four network vertices. Fills up to
+ * `capacity` of them (5 numbers each; may be 0) and returns how many there are. */
+SINEW_API int sinew_spring_new_inverted(const sinew_spring_state *state, int capacity, int *tets);
 /* All network vertices of the last solved frame, 3 per vertex; valid until the next solve. */
 SINEW_API const double *sinew_spring_network_positions(const sinew_spring_state *state);
 

@@ -32,8 +32,9 @@ static const sinew_parameter parameters[] = {
     FLAG("interior_points", 0, "points inside, where they give better tetrahedra"),
     NUMBER("tie", 0, 0, 1, "share of the diagonal", "tie parts to the largest by springs"),
     NUMBER("volume", SINEW_SPRING_VOLUME, 0, 1e9, "", "weight of the signed-volume term"),
-    NUMBER("pull_to_blend", SINEW_SPRING_PULL_TO_BLEND, 0, 1e9, "",
-           "weak pull to the rotation-aware blend, relative to the mean spring"),
+    NUMBER("pull_to_blend", SINEW_SPRING_PULL_CHOSEN, -1, 1e9, "",
+           "weak pull to the rotation-aware blend, relative to the mean spring; -1: 0.1 for a skin "
+           "without interior that nothing touches or pulls, else 0.01"),
     NUMBER("friction", SINEW_SPRING_FRICTION, 0, 1e3, "", "Coulomb's mu against obstacles"),
     NUMBER("contact_depth", SINEW_SPRING_CONTACT_DEPTH, 1e-9, 1, "share of the diagonal",
            "allowed penetration"),
@@ -295,8 +296,7 @@ static void report_network(const spring_model *m) {
     json_object_set_new(report, "boundary", json_string(boundaries[s->boundary]));
     if (s->pull_stiffness > 0)
         json_array_append_new(terms, json_pack("{s:s,s:f,s:f}", "name", "pull_to_blend", "epsilon",
-                                               sn_scene_number(m->setup.scene, "pull_to_blend"),
-                                               "stiffness", s->pull_stiffness));
+                                               s->pull_to_blend, "stiffness", s->pull_stiffness));
     if (s->volume_stiffness > 0)
         json_array_append_new(terms, json_pack("{s:s,s:f,s:f}", "name", "volume", "c_v",
                                                sn_scene_number(m->setup.scene, "volume"),
@@ -327,6 +327,10 @@ static sinew_status build(spring_model *m, sinew_error *error) {
     options.tie_distance = sn_scene_number(scene, "tie");
     options.volume = sn_scene_number(scene, "volume");
     options.pull_to_blend = sn_scene_number(scene, "pull_to_blend");
+    if (options.pull_to_blend < 0) options.pull_to_blend = SINEW_SPRING_PULL_CHOSEN;
+    /* pulls and contacts are to spread over more than a few edges */
+    bool touched = m->pull_count > 0 || m->obstacles.count > 0;
+    if (options.pull_to_blend < 0 && touched) options.pull_to_blend = SINEW_SPRING_PULL_TO_BLEND;
     options.friction = sn_scene_number(scene, "friction");
     options.contact_depth = sn_scene_number(scene, "contact_depth");
     options.max_rounds = sn_scene_integer(scene, "max_rounds");
@@ -387,6 +391,18 @@ static const double *place_pins(spring_model *m, int index) {
     return m->pin_positions;
 }
 
+/* Each as [tet, four network vertices]; long lists are cut. */
+static void list_new_inverted(const spring_model *m, json_t *fields) {
+    enum { MOST = 100 };
+    int tets[5 * MOST], count = sinew_spring_new_inverted(m->state, MOST, tets);
+    json_t *list = json_array();
+    for (int k = 0; k < count && k < MOST; k++) {
+        const int *t = tets + 5 * k;
+        json_array_append_new(list, json_pack("[i,i,i,i,i]", t[0], t[1], t[2], t[3], t[4]));
+    }
+    json_object_set_new(fields, "new_inverted_tets", list);
+}
+
 static void report_frame(const spring_model *m, int index, const sinew_spring_info *s,
                          json_t *fields) {
     int sliders = m->setup.rig->slider_count;
@@ -398,6 +414,7 @@ static void report_frame(const spring_model *m, int index, const sinew_spring_in
     json_object_set_new(fields, "extrapolated", json_boolean(s->extrapolated));
     json_object_set_new(fields, "clamped", json_integer(s->clamped));
     json_object_set_new(fields, "new_inverted", json_integer(s->new_inverted));
+    if (s->new_inverted > 0) list_new_inverted(m, fields);
     json_object_set_new(fields, "flipped", json_integer(s->flipped));
     if (m->obstacles.count == 0) return;
     json_object_set_new(fields, "rounds", json_integer(s->rounds));

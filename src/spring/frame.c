@@ -255,6 +255,22 @@ static void report_shape(const sinew_spring *spring, const sinew_spring_state *s
     info->inverted = inverted, info->new_inverted = new_inverted, info->flipped = flipped;
 }
 
+int sinew_spring_new_inverted(const sinew_spring_state *state, int capacity, int *tets) {
+    const sinew_spring *spring = state->spring;
+    const sn_network *network = spring->network;
+    int count = 0;
+    for (int t = 0; t < network->tet_count; t++) {
+        const int *v = network->tets + 4 * (size_t)t;
+        if (spring->pose_inverts[t] || sn_tet_volume(state->positions, v) > 0) continue;
+        if (count < capacity) {
+            tets[5 * count] = t;
+            memcpy(tets + 5 * count + 1, v, 4 * sizeof *v);
+        }
+        count++;
+    }
+    return count;
+}
+
 /* ---- solve ---- */
 
 /* From the shape in state->x. */

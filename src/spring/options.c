@@ -11,7 +11,7 @@ void sinew_spring_options_default(sinew_spring_options *options) {
         .bending = SINEW_SPRING_FLAP,
         .interior = true,
         .volume = SINEW_SPRING_VOLUME,
-        .pull_to_blend = SINEW_SPRING_PULL_TO_BLEND,
+        .pull_to_blend = SINEW_SPRING_PULL_CHOSEN,
         .boundary = SINEW_SPRING_FREE,
         .static_share = SINEW_SPRING_STATIC_SHARE,
         .solver = SINEW_SPRING_DEFAULT,

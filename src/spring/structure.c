@@ -22,9 +22,11 @@ static sinew_status check_options(const sinew_rig *rig, const sinew_spring_optio
     if (!(options->volume >= 0) || !isfinite(options->volume))
         return sn_fail(error, SINEW_BAD_INPUT, "spring: volume %g must be 0 or more",
                        options->volume);
-    if (!(options->pull_to_blend >= 0) || !isfinite(options->pull_to_blend))
-        return sn_fail(error, SINEW_BAD_INPUT, "spring: pull to the blend %g must be 0 or more",
-                       options->pull_to_blend);
+    bool chosen = options->pull_to_blend == SINEW_SPRING_PULL_CHOSEN;
+    if (!chosen && (!(options->pull_to_blend >= 0) || !isfinite(options->pull_to_blend)))
+        return sn_fail(error, SINEW_BAD_INPUT,
+                       "spring: pull to the blend %g must be 0 or more, or %g to have it chosen",
+                       options->pull_to_blend, SINEW_SPRING_PULL_CHOSEN);
     if (!(options->tolerance > 0 && options->tolerance < 1))
         return sn_fail(error, SINEW_BAD_INPUT, "spring: tolerance %g must be between 0 and 1",
                        options->tolerance);
@@ -273,7 +275,11 @@ static sinew_status build(sinew_spring *spring, const sinew_monitor *monitor, si
     if (status == SINEW_OK) status = build_rotation(spring, poses, neutral, monitor, error);
     sn_progress(monitor, 0.7, "preconditioner");
     if (status == SINEW_OK) {
-        spring->pull = options->pull_to_blend * spring->system->mean_stiffness;
+        double epsilon = options->pull_to_blend;
+        if (epsilon == SINEW_SPRING_PULL_CHOSEN)
+            epsilon = spring->tets ? SINEW_SPRING_PULL_TO_BLEND : SINEW_SPRING_PULL_OF_SKIN;
+        spring->summary.pull_to_blend = epsilon;
+        spring->pull = epsilon * spring->system->mean_stiffness;
         status = sn_preconditioner_create(spring->system, spring->network, spring->pull,
                                           &spring->preconditioner, error);
     }
