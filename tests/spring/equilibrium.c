@@ -5,6 +5,7 @@
 #include "base/rotation.h"
 #include "bodies.h"
 #include "groups.h"
+#include "sinew/samples.h"
 #include "sinew/spring.h"
 #include "sinew/threads.h"
 
@@ -61,6 +62,25 @@ static double largest_difference(int count, const double *a, const double *b) {
     return worst;
 }
 
+/* A structure and one state of it. */
+typedef struct body {
+    sinew_spring *spring;
+    sinew_spring_state *state;
+} body;
+
+static body body_create(const sinew_rig *rig, const sinew_spring_options *options) {
+    sinew_error error = {0};
+    body b = {0};
+    assert_ok(sinew_spring_create(rig, options, NULL, &b.spring, &error));
+    assert_ok(sinew_spring_state_create(b.spring, &b.state, &error));
+    return b;
+}
+
+static void body_free(body *b) {
+    sinew_spring_state_destroy(b->state);
+    sinew_spring_destroy(b->spring);
+}
+
 static void solve_at(const sinew_spring *spring, sinew_spring_state *state, double weight,
                      int index, double *x, sinew_spring_info *info) {
     sinew_error error = {0};
@@ -71,14 +91,9 @@ static void solve_at(const sinew_spring *spring, sinew_spring_state *state, doub
 /* One frame with fresh structure and state. */
 static void solve_once(const fixture *f, const sinew_spring_options *options, double weight,
                        double *x, sinew_spring_info *info) {
-    sinew_error error = {0};
-    sinew_spring *spring = NULL;
-    sinew_spring_state *state = NULL;
-    assert_ok(sinew_spring_create(f->rig, options, NULL, &spring, &error));
-    assert_ok(sinew_spring_state_create(spring, &state, &error));
-    solve_at(spring, state, weight, -1, x, info);
-    sinew_spring_state_destroy(state);
-    sinew_spring_destroy(spring);
+    body b = body_create(f->rig, options);
+    solve_at(b.spring, b.state, weight, -1, x, info);
+    body_free(&b);
 }
 
 static void end_poses_are_reproduced(void **state) {
@@ -202,38 +217,58 @@ static void reference_solvers_find_the_same_shape(void **state) {
     fixture_free(&f);
 }
 
-static void order_of_frames_and_history_do_not_matter(void **state) {
-    (void)state;
+/* The path of one slider from 0 to 1: forward, backward, shuffled, without history. */
+static void assert_order_does_not_matter(const sinew_rig *rig, const sinew_spring_options *options,
+                                         int slider, int frames) {
     sinew_error error = {0};
-    fixture f;
-    fixture_create(bend_120, &f);
-    enum { FRAMES = 21 };
-    sinew_spring_options options = options_for(&f);
-    sinew_spring *spring = NULL;
-    assert_ok(sinew_spring_create(f.rig, &options, NULL, &spring, &error));
-    double *runs[4];
-    int extrapolated = 0;
+    int count = rig->neutral->vertex_count, extrapolated = 0;
+    double diagonal = sinew_diagonal(count, rig->neutral->positions);
+    double *weights = SN_NEW0(double, rig->slider_count), *runs[4];
     for (int run = 0; run < 4; run++) {
-        runs[run] = SN_NEW(double, 3 * f.count * FRAMES);
-        sinew_spring_state *s = NULL;
-        assert_ok(sinew_spring_state_create(spring, &s, &error));
-        for (int k = 0; k < FRAMES; k++) {
-            /* forward, backward, shuffled, without history */
-            int frame = run == 0 || run == 3 ? k : run == 1 ? FRAMES - 1 - k : (8 * k) % FRAMES;
+        runs[run] = SN_NEW(double, 3 * (size_t)count * (size_t)frames);
+        body b = body_create(rig, options);
+        for (int k = 0; k < frames; k++) {
+            int at = run == 0 || run == 3 ? k : run == 1 ? frames - 1 - k : (8 * k) % frames;
+            weights[slider] = (double)at / (frames - 1);
+            sinew_spring_frame frame = {.weights = weights, .index = run == 3 ? -1 : k};
             sinew_spring_info info;
-            solve_at(spring, s, (double)frame / (FRAMES - 1), run == 3 ? -1 : k,
-                     runs[run] + 3 * f.count * frame, &info);
+            assert_ok(sinew_spring_solve(b.spring, b.state, &frame,
+                                         runs[run] + 3 * (size_t)count * (size_t)at, &info, NULL,
+                                         &error));
             extrapolated += info.extrapolated;
             if (run == 3) assert_false(info.extrapolated);
         }
-        sinew_spring_state_destroy(s);
+        body_free(&b);
     }
-    assert_true(extrapolated > FRAMES); /* history was really used */
+    assert_true(extrapolated > frames / 2); /* history was really used */
     for (int run = 0; run < 3; run++)
-        assert_below(largest_difference(f.count * FRAMES, runs[run], runs[3]), 1e-5 * f.diagonal);
+        assert_below(largest_difference(count * frames, runs[run], runs[3]), 1e-5 * diagonal);
     for (int run = 0; run < 4; run++) sn_free(runs[run]);
-    sinew_spring_destroy(spring);
+    sn_free(weights);
+}
+
+static void order_of_frames_and_history_do_not_matter(void **state) {
+    (void)state;
+    fixture f;
+    fixture_create(bend_120, &f);
+    sinew_spring_options options = options_for(&f);
+    assert_order_does_not_matter(f.rig, &options, 0, 21);
     fixture_free(&f);
+}
+
+static void order_does_not_matter_to_a_closing_hand(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_sample_options sample = sinew_sample_default_options();
+    sample.vertices = 1000;
+    sinew_rig *rig = NULL;
+    assert_ok(sinew_sample_rig("hand", &sample, &rig, &error));
+    int fist = -1;
+    for (int k = 0; k < rig->slider_count; k++)
+        if (strcmp(rig->sliders[k].name, "fist") == 0) fist = k;
+    assert_true(fist >= 0);
+    assert_order_does_not_matter(rig, NULL, fist, 9);
+    sinew_rig_destroy(rig);
 }
 
 static void chunks_of_a_clip_agree_bit_for_bit(void **state) {
@@ -242,22 +277,20 @@ static void chunks_of_a_clip_agree_bit_for_bit(void **state) {
     fixture f;
     fixture_create(bend_120, &f);
     sinew_spring_options options = options_for(&f);
-    sinew_spring *spring = NULL;
-    assert_ok(sinew_spring_create(f.rig, &options, NULL, &spring, &error));
-    sinew_spring_state *whole = NULL, *chunk = NULL;
-    assert_ok(sinew_spring_state_create(spring, &whole, &error));
-    assert_ok(sinew_spring_state_create(spring, &chunk, &error));
+    body whole = body_create(f.rig, &options);
+    sinew_spring_state *chunk = NULL;
+    assert_ok(sinew_spring_state_create(whole.spring, &chunk, &error));
     double *x = SN_NEW(double, 3 * f.count), *y = SN_NEW(double, 3 * f.count);
     sinew_spring_info info;
     for (int k = 10; k < 20; k++) {
-        solve_at(spring, whole, k / 30.0, k, x, &info);
+        solve_at(whole.spring, whole.state, k / 30.0, k, x, &info);
         if (k < 16) continue;
-        solve_at(spring, chunk, k / 30.0, k, y, &info);
+        solve_at(whole.spring, chunk, k / 30.0, k, y, &info);
         assert_memory_equal(x, y, 3 * (size_t)f.count * sizeof *x);
     }
-    sinew_spring_state_destroy(whole), sinew_spring_state_destroy(chunk);
+    sinew_spring_state_destroy(chunk);
+    body_free(&whole);
     sn_free(x), sn_free(y);
-    sinew_spring_destroy(spring);
     fixture_free(&f);
 }
 
@@ -269,17 +302,14 @@ static void written_network_shows_balanced_forces(void **state) {
     fixture_create(bend_120, &f);
     sinew_spring_options options = options_for(&f);
     options.volume = options.pull_to_blend = 0;
-    sinew_spring *spring = NULL;
-    sinew_spring_state *s = NULL;
-    assert_ok(sinew_spring_create(f.rig, &options, NULL, &spring, &error));
-    assert_ok(sinew_spring_state_create(spring, &s, &error));
+    body b = body_create(f.rig, &options);
     double *x = SN_NEW(double, 3 * f.count);
     sinew_spring_info info;
     const double alpha = 0.6;
-    solve_at(spring, s, alpha, -1, x, &info);
+    solve_at(b.spring, b.state, alpha, -1, x, &info);
     char path[512];
     snprintf(path, sizeof path, "%s/network.csv", test_folder());
-    assert_ok(sinew_spring_write_network(spring, path, &error));
+    assert_ok(sinew_spring_write_network(b.spring, path, &error));
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     char line[512], kind[32];
@@ -300,11 +330,10 @@ static void written_network_shows_balanced_forces(void **state) {
         springs++;
     }
     fclose(file);
-    assert_int_equal(springs, sinew_spring_describe(spring)->spring_count);
+    assert_int_equal(springs, sinew_spring_describe(b.spring)->spring_count);
     for (int v = 0; v < f.count; v++) assert_below(sn_length(sn_at(force, v)) / scale[v], 1.01e-6);
     sn_free(force), sn_free(scale), sn_free(x);
-    sinew_spring_state_destroy(s);
-    sinew_spring_destroy(spring);
+    body_free(&b);
     fixture_free(&f);
 }
 
@@ -355,50 +384,86 @@ static void pulls_hold_or_attract(void **state) {
     fixture f;
     fixture_create(bend_120, &f);
     sinew_spring_options options = options_for(&f);
-    sinew_spring *spring = NULL;
-    sinew_spring_state *s = NULL;
-    assert_ok(sinew_spring_create(f.rig, &options, NULL, &spring, &error));
-    assert_ok(sinew_spring_state_create(spring, &s, &error));
+    body b = body_create(f.rig, &options);
     double *x = SN_NEW(double, 3 * f.count), *free_x = SN_NEW(double, 3 * f.count);
     sinew_spring_info info;
     const double weight = 0.5;
-    solve_at(spring, s, weight, -1, free_x, &info);
+    solve_at(b.spring, b.state, weight, -1, free_x, &info);
     int tip = CELLS;
     sinew_spring_pull pull = {.vertex = tip, .stiffness = INFINITY};
     sn_vec3 goal = sn_add(sn_at(free_x, tip), sn_v3(0.4, 0.7, -0.3));
     pull.position[0] = goal.x, pull.position[1] = goal.y, pull.position[2] = goal.z;
     sinew_spring_frame frame = {.weights = &weight, .index = -1, .pull_count = 1, .pulls = &pull};
-    assert_ok(sinew_spring_solve(spring, s, &frame, x, &info, NULL, &error));
+    assert_ok(sinew_spring_solve(b.spring, b.state, &frame, x, &info, NULL, &error));
     assert_below(sn_distance(sn_at(x, tip), goal), 1e-12);
     double previous = sn_distance(sn_at(free_x, tip), goal);
     for (double stiffness = 0.05; stiffness < 100; stiffness *= 10) {
         pull.stiffness = stiffness; /* stiffer comes closer */
-        assert_ok(sinew_spring_solve(spring, s, &frame, x, &info, NULL, &error));
+        assert_ok(sinew_spring_solve(b.spring, b.state, &frame, x, &info, NULL, &error));
         double distance = sn_distance(sn_at(x, tip), goal);
         assert_true(distance < previous);
         previous = distance;
     }
     sn_free(x), sn_free(free_x);
-    sinew_spring_state_destroy(s);
-    sinew_spring_destroy(spring);
+    body_free(&b);
     fixture_free(&f);
 }
 
+/* Large enough for the loops to be shared between threads. */
 static void threads_do_not_change_the_bits(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_sample_options sample = sinew_sample_default_options();
+    sample.vertices = 3200;
+    sinew_rig *rig = NULL;
+    assert_ok(sinew_sample_rig("bar", &sample, &rig, &error));
+    double *weights = SN_NEW0(double, rig->slider_count), *x[2];
+    weights[0] = 0.5;
+    for (int pass = 0; pass < 2; pass++) {
+        x[pass] = SN_NEW(double, 3 * rig->neutral->vertex_count);
+        sinew_set_threads(pass + 1);
+        body b = body_create(rig, NULL);
+        assert_true(sinew_spring_describe(b.spring)->spring_count > 20000);
+        sinew_spring_frame frame = {.weights = weights, .index = -1};
+        sinew_spring_info info;
+        assert_ok(sinew_spring_solve(b.spring, b.state, &frame, x[pass], &info, NULL, &error));
+        assert_true(info.inner_iterations > 0);
+        body_free(&b);
+    }
+    sinew_set_threads(0);
+    assert_memory_equal(x[0], x[1], 3 * (size_t)rig->neutral->vertex_count * sizeof(double));
+    sn_free(x[0]), sn_free(x[1]), sn_free(weights);
+    sinew_rig_destroy(rig);
+}
+
+static void tets_that_only_the_solve_inverts_are_listed(void **state) {
     (void)state;
     fixture f;
     fixture_create(bend_120, &f);
     sinew_spring_options options = options_for(&f);
-    double *x[2];
+    options.volume = 0;
+    body b = body_create(f.rig, &options);
+    double *x = SN_NEW(double, 3 * f.count);
+    /* a corner dragged through the bar turns the tets around it over */
+    const double weight = 0.5;
+    sinew_spring_pull pull = {.vertex = 0, .position = {6, 2, 2}, .stiffness = INFINITY};
+    sinew_spring_frame frame = {.weights = &weight, .index = -1, .pull_count = 1, .pulls = &pull};
     sinew_spring_info info;
-    for (int pass = 0; pass < 2; pass++) {
-        x[pass] = SN_NEW(double, 3 * f.count);
-        sinew_set_threads(pass + 1);
-        solve_once(&f, &options, 0.5, x[pass], &info);
+    sinew_error error = {0};
+    sinew_status status = sinew_spring_solve(b.spring, b.state, &frame, x, &info, NULL, &error);
+    assert_true(status == SINEW_OK || status == SINEW_NOT_CONVERGED);
+    assert_true(info.new_inverted > 0);
+    int *tets = SN_NEW(int, 5 * info.new_inverted);
+    assert_int_equal(sinew_spring_new_inverted(b.state, info.new_inverted, tets),
+                     info.new_inverted);
+    for (int k = 0; k < info.new_inverted; k++) {
+        const int *t = tets + 5 * k;
+        assert_memory_equal(t + 1, f.block.tets.tets + 4 * t[0], 4 * sizeof(int));
+        sinew_tets one = {.tet_count = 1, .tets = (int *)t + 1};
+        assert_true(total_volume(&one, sinew_spring_network_positions(b.state)) <= 0);
     }
-    sinew_set_threads(0);
-    assert_memory_equal(x[0], x[1], 3 * (size_t)f.count * sizeof(double));
-    sn_free(x[0]), sn_free(x[1]);
+    sn_free(tets), sn_free(x);
+    body_free(&b);
     fixture_free(&f);
 }
 
@@ -409,10 +474,12 @@ int test_equilibrium(void) {
         cmocka_unit_test(rigid_poses_give_rigid_motions),
         cmocka_unit_test(reference_solvers_find_the_same_shape),
         cmocka_unit_test(order_of_frames_and_history_do_not_matter),
+        cmocka_unit_test(order_does_not_matter_to_a_closing_hand),
         cmocka_unit_test(chunks_of_a_clip_agree_bit_for_bit),
         cmocka_unit_test(written_network_shows_balanced_forces),
         cmocka_unit_test(static_vertices_are_found_and_held),
         cmocka_unit_test(pulls_hold_or_attract),
+        cmocka_unit_test(tets_that_only_the_solve_inverts_are_listed),
         cmocka_unit_test(threads_do_not_change_the_bits),
     };
     return cmocka_run_group_tests_name("equilibrium", tests, NULL, NULL);
