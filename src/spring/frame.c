@@ -305,7 +305,8 @@ static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
     if (frame->index < 0 || frame->index != state->last_index + 1)
         sn_contacts_forget(state->contacts, spring->network->surface_count);
     state->last_index = frame->index;
-    bool follows = frame->index >= 0 && !options->independent &&
+    /* a skin without interior has equilibria too close to each other for a neighbour to choose */
+    bool follows = frame->index >= 0 && !options->independent && spring->tets &&
                    frame->index == state->history_index + 1 && frame->index % SN_HISTORY_RUN != 0;
     if (!follows) forget(state);
     blend_poses(spring, state, frame, info);
