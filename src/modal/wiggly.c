@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 typedef struct vec2 {
     double x, y;
@@ -125,21 +126,26 @@ static mat2 inverse(mat2 w) {
  *   e = a + c v_k + d v_(k+1),   c = -Phi(h) (0, 1)^T,   d = (0, 1)^T,
  * a its value without them, and the cost sum e^T W^-1 e is quadratic in v: tridiagonal. */
 typedef struct interval {
-    mat2 weight;
+    double length;
+    mat2 weight, phi;
     vec2 a, c;
     double rest, slope;
 } interval;
 
+/* Intervals of one length share Phi and W: `last` is the one before, or NULL. */
 static interval make_interval(const double *times, const double *values, int k, double lambda,
-                              double zeta, sn_wiggly_rest rest) {
+                              double zeta, sn_wiggly_rest rest, const interval *last) {
     double h = times[k + 1] - times[k], change = values[k + 1] - values[k];
-    mat2 phi = transition(lambda, zeta, h);
-    interval i = {.weight = inverse(gramian(lambda, zeta, h))};
+    interval i = {.length = h};
+    if (last && last->length == h)
+        i.weight = last->weight, i.phi = last->phi;
+    else
+        i.weight = inverse(gramian(lambda, zeta, h)), i.phi = transition(lambda, zeta, h);
     i.rest = rest == SN_WIGGLY_LINE ? values[k] : values[k + 1];
     i.slope = rest == SN_WIGGLY_LINE ? change / h : 0;
-    vec2 start = {values[k] - i.rest, -i.slope}, moved = apply(phi, start);
+    vec2 start = {values[k] - i.rest, -i.slope}, moved = apply(i.phi, start);
     i.a = (vec2){values[k + 1] - i.rest - i.slope * h - moved.x, -i.slope - moved.y};
-    i.c = (vec2){-phi.xy, -phi.yy};
+    i.c = (vec2){-i.phi.xy, -i.phi.yy};
     return i;
 }
 
@@ -149,8 +155,9 @@ void sn_wiggly_solve(int count, const double *times, const double *values, const
     const vec2 d = {0, 1};
     double *diagonal = scratch, *above = scratch + count, *v = scratch + 2 * count;
     for (int k = 0; k < count; k++) diagonal[k] = above[k] = v[k] = 0;
+    interval i;
     for (int k = 0; k + 1 < count; k++) {
-        interval i = make_interval(times, values, k, lambda, zeta, rest);
+        i = make_interval(times, values, k, lambda, zeta, rest, k > 0 ? &i : NULL);
         vec2 wa = apply(i.weight, i.a), wc = apply(i.weight, i.c);
         /* A trace of the forward entry keeps a key that no force reaches (e^(-zeta h) = 0)
          * solvable. */
@@ -159,7 +166,12 @@ void sn_wiggly_solve(int count, const double *times, const double *values, const
         diagonal[k + 1] += i.weight.yy * (1 + 1e-12);
         v[k] -= dot(i.c, wa);
         v[k + 1] -= dot(d, wa);
-        pieces[k].rest = i.rest, pieces[k].rest_rate = i.slope;
+        pieces[k] = (sn_wiggly_piece){.y = i.a.x, /* a and c, until the velocities are known */
+                                      .y_rate = i.a.y,
+                                      .push = {i.c.x, i.c.y},
+                                      .weight = {i.weight.xx, i.weight.xy, i.weight.yy},
+                                      .rest = i.rest,
+                                      .rest_rate = i.slope};
     }
     for (int k = 0; k < count; k++) {
         double fixed = velocities ? velocities[k] : k == 0 || k == count - 1 ? 0 : NAN;
@@ -178,12 +190,14 @@ void sn_wiggly_solve(int count, const double *times, const double *values, const
         v[k] /= diagonal[k];
     }
     for (int k = 0; k + 1 < count; k++) {
-        interval i = make_interval(times, values, k, lambda, zeta, rest);
-        vec2 miss = {i.a.x + i.c.x * v[k], i.a.y + i.c.y * v[k] + v[k + 1]};
-        vec2 push = apply(i.weight, miss);
-        pieces[k].push[0] = push.x, pieces[k].push[1] = push.y;
-        pieces[k].y = values[k] - i.rest;
-        pieces[k].y_rate = v[k] - i.slope;
+        sn_wiggly_piece *piece = &pieces[k];
+        const double *w = piece->weight;
+        vec2 miss = {piece->y + piece->push[0] * v[k],
+                     piece->y_rate + piece->push[1] * v[k] + v[k + 1]};
+        piece->push[0] = w[0] * miss.x + w[1] * miss.y;
+        piece->push[1] = w[1] * miss.x + w[2] * miss.y;
+        piece->y = values[k] - piece->rest;
+        piece->y_rate = v[k] - piece->rest_rate;
     }
 }
 

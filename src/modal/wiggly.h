@@ -18,6 +18,7 @@ typedef enum sn_wiggly_rest { SN_WIGGLY_LINE, SN_WIGGLY_NEXT } sn_wiggly_rest;
 typedef struct sn_wiggly_piece {
     double y, y_rate;       /* at its start, relative to r */
     double push[2];         /* W^-1 epsilon */
+    double weight[3];       /* W^-1: xx, xy, yy */
     double rest, rest_rate; /* r at its start, and its slope */
 } sn_wiggly_piece;
 
