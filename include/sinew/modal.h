@@ -240,7 +240,8 @@ SINEW_API sinew_status sinew_modal_pins_create(const sinew_modal *modal, int cou
 SINEW_API void sinew_modal_pins_destroy(sinew_modal_pins *pins);
 
 /* Elements of the body at the given vertices of the mesh: those that have one of them as a corner,
- * or carry one in a cage. Increasing; release with sinew_free. */
+ * or carry one in a cage, and those inside that are nearest to them. Increasing; release with
+ * sinew_free. */
 SINEW_API sinew_status sinew_modal_elements_at(const sinew_modal *modal, int vertex_count,
                                                const int *vertices, int **elements, int *count,
                                                sinew_error *error);

@@ -224,11 +224,11 @@ void sn_body_drop(const sn_body *body, const double *positions, double *artist) 
 
 /* ---- matrices ----------------------------------------------------------------------------- */
 
-/* Painted stiffness per element from that of the artist's vertices. A cage's vertices take the mean
- * of the vertices in their cells; points that no painted vertex touches, ring by ring, that of
- * their neighbours. An element has the mean of its corners. */
-static sinew_status element_scales(const sn_body *body, const double *painted, double *scales,
-                                   sinew_error *error) {
+/* A cage's vertices take the mean of the artist's vertices in their cells; points that no painted
+ * vertex touches, ring by ring, that of their neighbours. An element has the mean of its corners.
+ */
+sinew_status sn_body_spread(const sn_body *body, const double *painted, double *scales,
+                            sinew_error *error) {
     const sn_rotation_strain *rs = body->rs;
     int n = body->vertex_count, corners = rs->corners;
     double *sum = SN_NEW0(double, n), *weight = SN_NEW0(double, n), *next = SN_NEW0(double, 2 * n);
@@ -275,7 +275,7 @@ sinew_status sn_body_matrices(const sn_body *body, const sinew_modal_options *op
     sinew_status status = *mass && scales ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK) {
         if (options->stiffness && !per_element)
-            status = element_scales(body, options->stiffness, scales, error);
+            status = sn_body_spread(body, options->stiffness, scales, error);
         else
             for (int e = 0; e < rs->element_count; e++)
                 scales[e] = options->stiffness ? options->stiffness[e] : 1;

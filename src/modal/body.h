@@ -33,6 +33,10 @@ sinew_status sn_body_create(const sinew_mesh *mesh, const sinew_modal_options *o
 sinew_status sn_body_create_tets(const sinew_tets *tets, sn_body **body, sinew_error *error);
 void sn_body_destroy(sn_body *body);
 
+/* Values per element from those of the artist's vertices, inside too. */
+sinew_status sn_body_spread(const sn_body *body, const double *painted, double *values,
+                            sinew_error *error);
+
 /* K and the lumped M. `stiffness` as in the options: per vertex of the artist, or per element. */
 sinew_status sn_body_matrices(const sn_body *body, const sinew_modal_options *options,
                               bool per_element, sn_sparse **stiffness, double **mass,

@@ -188,25 +188,31 @@ sinew_status sinew_modal_elements_at(const sinew_modal *modal, int vertex_count,
     *elements = NULL, *count = 0;
     const sn_body *body = modal->body;
     const sn_rotation_strain *rs = body->rs;
-    bool *chosen = SN_NEW0(bool, rs->element_count);
-    if (!chosen) return sn_no_memory(error);
-    for (int k = 0; k < vertex_count; k++) {
+    /* Inside, an element belongs to the region when the surface near it mostly does. */
+    double *painted = SN_NEW0(double, body->artist_count);
+    double *inside = SN_NEW(double, rs->element_count);
+    sinew_status status = painted && inside ? SINEW_OK : sn_no_memory(error);
+    for (int k = 0; status == SINEW_OK && k < vertex_count; k++) {
+        if (vertices[k] < 0 || vertices[k] >= body->artist_count)
+            status =
+                sn_fail(error, SINEW_BAD_INPUT, "vertex %d of %d", vertices[k], body->artist_count);
+        else
+            painted[vertices[k]] = 1;
+    }
+    if (status == SINEW_OK) status = sn_body_spread(body, painted, inside, error);
+    for (int k = 0; status == SINEW_OK && k < vertex_count; k++) {
         int v = vertices[k];
-        if (v < 0 || v >= body->artist_count) {
-            sn_free(chosen);
-            return sn_fail(error, SINEW_BAD_INPUT, "vertex %d of %d", v, body->artist_count);
-        }
-        if (body->cage) chosen[body->cage->embedding->tet[v]] = true;
+        if (body->cage) inside[body->cage->embedding->tet[v]] = 1;
         for (int c = rs->corner_start[v]; !body->cage && c < rs->corner_start[v + 1]; c++)
-            chosen[rs->vertex_corners[c] / rs->corners] = true;
+            inside[rs->vertex_corners[c] / rs->corners] = 1;
     }
     int total = 0;
-    for (int e = 0; e < rs->element_count; e++) total += chosen[e];
-    *elements = SN_NEW(int, total);
-    for (int e = 0; *elements && e < rs->element_count; e++)
-        if (chosen[e]) (*elements)[(*count)++] = e;
-    sn_free(chosen);
-    return *elements ? SINEW_OK : sn_no_memory(error);
+    for (int e = 0; status == SINEW_OK && e < rs->element_count; e++) total += inside[e] >= 0.5;
+    if (status == SINEW_OK && !(*elements = SN_NEW(int, total))) status = sn_no_memory(error);
+    for (int e = 0; status == SINEW_OK && e < rs->element_count; e++)
+        if (inside[e] >= 0.5) (*elements)[(*count)++] = e;
+    sn_free(painted), sn_free(inside);
+    return status;
 }
 
 int sinew_modal_inverted(const sinew_modal_motion *motion, const sinew_modal_state *state) {
