@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-enum { SIDES = 4 };
+enum { SIDES = 8 };
 
 sinew_status sn_inverse_block_create(const sn_cholesky *factor, int limit, sn_inverse_block **block,
                                      sinew_error *error) {
