@@ -53,6 +53,7 @@ extern "C" {
 #define SINEW_FORCE_VELOCITY_KEPT    0.5
 #define SINEW_FORCE_RIDGE            0.02
 #define SINEW_FORCE_SMOOTH           0.0
+#define SINEW_FORCE_LOWER            (-0.05)
 #define SINEW_FORCE_OUTLIER          0.05
 #define SINEW_FORCE_CONTACT_GAP      2e-5
 #define SINEW_FORCE_CONTACT_MARGIN   0.1
@@ -93,7 +94,9 @@ typedef struct sinew_force_options {
     /* The command. */
     double ridge;  /* pull to no command, >= 0, relative to the mean effect of a target */
     double smooth; /* pull to the last command, >= 0, same scale */
-    bool bounded;  /* lower <= u <= upper */
+    /* lower <= u <= upper. Faces are made of pushes, not of pulls: without a lower bound the
+     * command overfits. The default leaves a little room for braking. */
+    bool bounded;
     double lower, upper;
     double outlier; /* markers off by more than this share of the diagonal lose weight; INFINITY
                        trusts every marker */

@@ -40,6 +40,7 @@ static const sinew_parameter parameters[] = {
     NUMBER("ridge", SINEW_FORCE_RIDGE, 0, 1e6, "", "pull to no command"),
     NUMBER("smooth", SINEW_FORCE_SMOOTH, 0, 1e6, "", "pull to the last command"),
     FLAG("bounded", 0, "commands stay in [0, 1]"),
+    NUMBER("lower", SINEW_FORCE_LOWER, -1e6, 1, "", "least command otherwise"),
     NUMBER("outlier", SINEW_FORCE_OUTLIER, 1e-9, 1e9, "share of the diagonal",
            "markers farther off lose weight"),
     FLAG("layer_feeds", 0, "the next frame starts from the corrected shape"),
@@ -81,7 +82,8 @@ static void read_options(const sn_model_setup *setup, sinew_force_options *optio
     options->relinearisations = sn_scene_integer(scene, "relinearisations");
     options->ridge = sn_scene_number(scene, "ridge");
     options->smooth = sn_scene_number(scene, "smooth");
-    options->bounded = sn_scene_flag(scene, "bounded");
+    options->lower = sn_scene_number(scene, "lower");
+    if (sn_scene_flag(scene, "bounded")) options->lower = 0, options->upper = 1;
     options->outlier = sn_scene_number(scene, "outlier");
     options->layer = sn_scene_flag(scene, "layer");
     options->layer_smoothing = sn_scene_number(scene, "layer_smoothing");
