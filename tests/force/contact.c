@@ -6,6 +6,7 @@
 #include "sinew/force.h"
 #include "sinew/query.h"
 #include "sinew/samples.h"
+#include "sinew/threads.h"
 
 enum { SIDE = 9, LIP = SIDE * SIDE, COUNT = 2 * LIP };
 
@@ -115,6 +116,55 @@ static void a_jump_through_in_one_frame_is_caught(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* Closes the lips over a few frames; the last one goes to x. */
+typedef struct closing_job {
+    sinew_rig *rig;
+    double x[3 * COUNT];
+} closing_job;
+
+static sinew_status close_lips(void *user) {
+    closing_job *job = user;
+    sinew_error error = {0};
+    sinew_force_options options;
+    sinew_force_options_default(&options);
+    options.contact = true;
+    sinew_force *force = NULL;
+    sinew_force_state *made = NULL;
+    sinew_status status = sinew_force_create(job->rig, NULL, &options, NULL, &force, &error);
+    if (status == SINEW_OK) status = sinew_force_state_create(force, &made, &error);
+    for (int f = 0; status == SINEW_OK && f < 6; f++) {
+        double u = 0.2 * f;
+        status = sinew_force_command(force, made, &u, job->x, NULL, NULL, &error);
+    }
+    sinew_force_state_destroy(made);
+    sinew_force_destroy(force);
+    return status;
+}
+
+static void contact_has_the_same_bits_for_any_threads(void **state) {
+    (void)state;
+    closing_job *job[2];
+    for (int run = 0; run < 2; run++) {
+        job[run] = calloc(1, sizeof *job[run]);
+        job[run]->rig = lips_rig();
+        sinew_set_threads(run + 1);
+        assert_int_equal(close_lips(job[run]), SINEW_OK);
+        sinew_rig_destroy(job[run]->rig);
+    }
+    sinew_set_threads(0);
+    assert_memory_equal(job[0]->x, job[1]->x, sizeof job[0]->x);
+    free(job[0]), free(job[1]);
+}
+
+static void contact_survives_memory_that_runs_out(void **state) {
+    (void)state;
+    closing_job *job = calloc(1, sizeof *job);
+    job->rig = lips_rig();
+    assert_true(test_out_of_memory(close_lips, job) > 50);
+    sinew_rig_destroy(job->rig);
+    free(job);
+}
+
 /* A lower lip shrugged and pressed beyond its limits: linear blending pushes it through the other.
  */
 static void lips_of_the_sample_face_close_without_crossing(void **state) {
@@ -212,6 +262,8 @@ int test_contact(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_block_of_the_inverse_is_the_inverse),
         cmocka_unit_test(lips_of_the_sample_face_close_without_crossing),
+        cmocka_unit_test(contact_has_the_same_bits_for_any_threads),
+        cmocka_unit_test(contact_survives_memory_that_runs_out),
         cmocka_unit_test(lips_that_would_cross_press),
         cmocka_unit_test(a_jump_through_in_one_frame_is_caught),
     };
