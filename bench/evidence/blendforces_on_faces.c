@@ -434,9 +434,7 @@ int main(int count, char **arguments) {
         for (int m = 0; m < 2 * METHODS; m++) printf(" %.3f |", jitter[r][m]);
         held += ratio[r][2 * BF] <= (r ? 0.85 : 1.0) && ratio[r][2 * BF + 1] <= (r ? 0.6 : 0.75);
     }
-    printf("\n\nThe best that weights of any sign can do, least squares over %d points of the "
-           "face, is",
-           DENSE);
+    printf("\n\nLeast squares over %d points of the face, weights of any sign, leaves", DENSE);
     for (int r = 0; r < RIGS; r++) printf("%s %.2f (%s)", r ? "," : "", allowed[r], rig_names[r]);
     printf(" of SBS.\n\nWanted: BF at most 1.0 of SBS with a complete rig and 0.85 with an "
            "incomplete one, "
