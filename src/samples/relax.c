@@ -7,9 +7,14 @@
 #include "base/vec3.h"
 #include "samples/builders.h"
 
-/* Every so many rounds the neighbours of what still moves join in. */
-enum { ROUNDS = 400, ROUNDS_PER_RING = 40 };
+/* In every stage the neighbours of what still moves join in, as many rings as make about the same
+ * share of the surface at any resolution. */
+enum { STAGES = 10, ROUNDS = 40 };
 static const double STEP = 0.25;
+
+static int rings_per_stage(int vertex_count) {
+    return 1 + (int)(sqrt((double)vertex_count) / 80);
+}
 
 /* The smallest angle lies between the two longer edges: its sine is 2 area / (their product). */
 static bool is_sliver(const int *corner, const double *positions, double sine_squared) {
@@ -22,9 +27,10 @@ static bool is_sliver(const int *corner, const double *positions, double sine_sq
     return sn_dot(n, n) < sine_squared * product;
 }
 
+/* The triangles around slivers, all that is looked at after the first time. */
 typedef struct surface {
     int vertex_count, triangle_count;
-    const int *triangles;
+    int *triangles;
     const bool *may_move;
 } surface;
 
@@ -76,18 +82,38 @@ static void step(const surface *s, const bool *marked, double *sum, int *count, 
                    sn_lerp(sn_at(positions, v), sn_scale(1.0 / count[v], sn_at(sum, v)), STEP));
 }
 
+/* Keeps the triangles within `rings` of the marked vertices. */
+static void cut_out(surface *s, int rings, bool *marked, bool *grown) {
+    int kept = 0;
+    for (int ring = 0; ring <= rings; ring++) grow(s, marked, grown);
+    for (int t = 0; t < s->triangle_count; t++) {
+        const int *corner = s->triangles + 3 * (size_t)t;
+        if (!marked[corner[0]] && !marked[corner[1]] && !marked[corner[2]]) continue;
+        memmove(s->triangles + 3 * (size_t)kept++, corner, 3 * sizeof *corner);
+    }
+    s->triangle_count = kept;
+}
+
 sinew_status sn_relax(int vertex_count, int triangle_count, const int *triangles, double least,
                       const bool *may_move, double *positions, sinew_error *error) {
-    surface s = {vertex_count, triangle_count, triangles, may_move};
+    surface s = {vertex_count, triangle_count, SN_NEW(int, 3 * (size_t)triangle_count), may_move};
     bool *marked = SN_NEW(bool, vertex_count), *grown = SN_NEW(bool, vertex_count);
     double *sum = SN_NEW(double, 3 * (size_t)vertex_count);
-    int *count = SN_NEW(int, vertex_count);
-    sinew_status status = marked && grown && sum && count ? SINEW_OK : sn_no_memory(error);
-    for (int round = 0; status == SINEW_OK && round < ROUNDS; round++) {
-        if (!mark_slivers(&s, positions, least, marked)) break;
-        for (int ring = 0; ring < round / ROUNDS_PER_RING; ring++) grow(&s, marked, grown);
-        step(&s, marked, sum, count, positions);
+    int *count = SN_NEW(int, vertex_count), rings = rings_per_stage(vertex_count);
+    sinew_status status =
+        s.triangles && marked && grown && sum && count ? SINEW_OK : sn_no_memory(error);
+    bool any = false;
+    if (status == SINEW_OK) {
+        memcpy(s.triangles, triangles, 3 * sizeof *triangles * (size_t)triangle_count);
+        any = mark_slivers(&s, positions, least, marked);
     }
+    if (any) cut_out(&s, STAGES * rings + 1, marked, grown);
+    for (int round = 0; any && round < STAGES * ROUNDS; round++) {
+        any = mark_slivers(&s, positions, least, marked);
+        for (int ring = 0; any && ring < round / ROUNDS * rings; ring++) grow(&s, marked, grown);
+        if (any) step(&s, marked, sum, count, positions);
+    }
+    sn_free(s.triangles);
     sn_free(marked);
     sn_free(grown);
     sn_free(sum);
