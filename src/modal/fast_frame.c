@@ -128,16 +128,12 @@ void sn_fast_still(const sn_fast *fast, int vertex_count, const bool *moves, con
 
 /* ---- one block ---------------------------------------------------------------------------- */
 
-INLINE lanes square_root(lanes x) {
-    for (int l = 0; l < SN_LANES; l++) x[l] = __builtin_sqrtf(x[l]);
-    return x;
-}
-
 /* The unit quaternion of a rotation vector, up to its sign: (cos x, sin x / |w| w), x = |w|/2.
  * x = k pi + r with |r| <= pi/2 changes the sign only, so sine and cosine are needed on that range
  * alone: Taylor polynomials around 0 to degree 11 and 12, which are exact to rounding there. */
 INLINE void exponential(const lanes w[3], lanes q[4]) {
-    lanes length = square_root(w[0] * w[0] + w[1] * w[1] + w[2] * w[2] + 1e-30f);
+    lanes length = w[0] * w[0] + w[1] * w[1] + w[2] * w[2] + 1e-30f;
+    for (int l = 0; l < SN_LANES; l++) length[l] = __builtin_sqrtf(length[l]);
     lanes x = 0.5f * length;
     lanes k = (x * 0.318309886f + 12582912.0f) - 12582912.0f; /* nearest whole number */
     lanes r = (x - k * 3.140625f) - k * 9.67653589793e-4f;
@@ -234,12 +230,12 @@ INLINE void coordinates(const lanes *g, const uint16_t *corners, const float *u,
 }
 
 /* |e| F g of the four corners, added to the chunk's vertices. */
-INLINE void add_forces(lanes weight, const lanes *g, const uint16_t *corners,
+INLINE void add_forces(const lanes *weight, const lanes *g, const uint16_t *corners,
                        const lanes c[SN_RS_SIZE], float *forces) {
     lanes R[9], F[9], out[3][3], origin[3];
     rotation(c, c + 3, R);
     for (int a = 0; a < 3; a++) {
-        lanes x = weight * R[3 * a], y = weight * R[3 * a + 1], z = weight * R[3 * a + 2];
+        lanes x = *weight * R[3 * a], y = *weight * R[3 * a + 1], z = *weight * R[3 * a + 2];
         F[3 * a] = x * c[6] + y * c[9] + z * c[10];
         F[3 * a + 1] = x * c[9] + y * c[7] + z * c[11];
         F[3 * a + 2] = x * c[10] + y * c[11] + z * c[8];
@@ -268,7 +264,7 @@ static void run_chunk(const sn_fast *fast, const sn_fast_chunk *chunk, const flo
         const uint16_t *corners = fast->corners + 4 * SN_LANES * block;
         lanes c[SN_RS_SIZE];
         coordinates(g, corners, u, residual, block, c);
-        add_forces(((const lanes *)fast->weights)[block], g, corners, c, forces);
+        add_forces((const lanes *)fast->weights + block, g, corners, c, forces);
     }
 }
 
