@@ -14,7 +14,7 @@ struct sn_trace {
     int *vertices, count;
     sinew_linear *linear; /* NULL without weights */
     double *shape;        /* the linear one */
-    double *way[2];       /* per frame: of the frames, of the linear shape; NaN: not computed */
+    sn_vec3 *way[2];      /* per frame: of the frames, of the linear shape; NaN: not computed */
 };
 
 static sinew_status fill(sn_trace *t, const sn_model_setup *setup, const char *selection,
@@ -22,9 +22,10 @@ static sinew_status fill(sn_trace *t, const sn_model_setup *setup, const char *s
     SN_TRY(sinew_select(t->rig, selection, setup->scene->folder, &t->vertices, &t->count, error));
     if (t->clip->weights) SN_TRY(sinew_linear_create(t->rig, &t->linear, error));
     t->shape = SN_NEW(double, 3 * (size_t)t->rig->neutral->vertex_count);
-    for (int k = 0; k < 2; k++) t->way[k] = SN_NEW(double, t->clip->frame_count);
+    for (int k = 0; k < 2; k++) t->way[k] = SN_NEW(sn_vec3, t->clip->frame_count);
     if (!t->shape || !t->way[0] || !t->way[1]) return sn_no_memory(error);
-    for (int f = 0; f < t->clip->frame_count; f++) t->way[0][f] = t->way[1][f] = NAN;
+    for (int f = 0; f < t->clip->frame_count; f++)
+        t->way[0][f] = t->way[1][f] = sn_v3(NAN, NAN, NAN);
     return SINEW_OK;
 }
 
@@ -50,12 +51,12 @@ void sn_trace_destroy(sn_trace *t) {
     sn_free(t);
 }
 
-static double way_of(const sn_trace *t, const double *positions) {
+static sn_vec3 way_of(const sn_trace *t, const double *positions) {
     sn_vec3 sum = {0, 0, 0};
     for (int i = 0; i < t->count; i++)
         sum = sn_add(sum, sn_sub(sn_at(positions, t->vertices[i]),
                                  sn_at(t->rig->neutral->positions, t->vertices[i])));
-    return sn_length(sum) / t->count;
+    return sn_scale(1.0 / t->count, sum);
 }
 
 void sn_trace_add(sn_trace *t, int frame, const double *positions) {
@@ -66,17 +67,32 @@ void sn_trace_add(sn_trace *t, int frame, const double *positions) {
     t->way[1][frame] = way_of(t, t->shape);
 }
 
+/* The direction of the farthest point of the way. */
+static sn_vec3 main_direction(const sn_trace *t) {
+    sn_vec3 best = {0, 0, 0};
+    for (int k = 0; k < 2; k++)
+        for (int f = 0; f < t->clip->frame_count; f++)
+            if (sn_length(t->way[k][f]) > sn_length(best)) best = t->way[k][f];
+    double length = sn_length(best);
+    return length > 0 ? sn_scale(1 / length, best) : best;
+}
+
 sinew_status sn_trace_write(const sn_trace *t, const char *path, sinew_error *error) {
     int count = t->clip->frame_count;
-    const sinew_line lines[2] = {{"skin", count, t->clip->times, t->way[0]},
-                                 {"weights alone", count, t->clip->times, t->way[1]}};
+    double *along = SN_NEW(double, 2 * (size_t)count);
+    if (!along) return sn_no_memory(error);
+    sn_vec3 direction = main_direction(t);
+    for (int i = 0; i < 2 * count; i++) along[i] = sn_dot(t->way[i / count][i % count], direction);
+    const sinew_line lines[2] = {{"skin", count, t->clip->times, along},
+                                 {"weights alone", count, t->clip->times, along + count}};
     sinew_plot_options options;
     sinew_plot_options_default(&options);
-    options.title = "distance from rest";
+    options.title = "way from rest";
     options.x_label = "seconds", options.y_label = "length units";
-    sinew_image *image;
-    SN_TRY(sinew_plot_lines(t->linear ? 2 : 1, lines, &options, &image, error));
-    sinew_status status = sinew_image_write(path, image, error);
+    sinew_image *image = NULL;
+    sinew_status status = sinew_plot_lines(t->linear ? 2 : 1, lines, &options, &image, error);
+    if (status == SINEW_OK) status = sinew_image_write(path, image, error);
     sinew_image_destroy(image);
+    sn_free(along);
     return status;
 }

@@ -204,6 +204,23 @@ static void a_scene_of_markers_does_what_the_verb_did(void **state) {
                    "cmp first.pc2 verb.pc2");
 }
 
+static void the_way_of_vertices_is_plotted_and_a_place_looked_at(void **state) {
+    (void)state;
+    prepare();
+    expect_code(0,
+                "sinew force face --curves face/clip.csv --frames 0-5 --trace v:5,8 --trace-plot "
+                "way.png --out a.pc2 && sinew render a.pc2 --mesh face/neutral.obj --size 64x64 "
+                "--look-at 0,-0.06,0.08,0.04 --out near.png");
+    for (int i = 0; i < 2; i++)
+        expect_code(0, "head -c 8 %s | od -An -c | grep -q 'P *N *G'", i ? "near.png" : "way.png");
+    expect_refusal(3, "trace",
+                   "sinew force face --curves face/clip.csv --frames 0-1 --trace-plot no.png --out "
+                   "b.pc2");
+    assert_int_equal(files_with("b.pc2") + files_with("no.png"), 0);
+    expect_refusal(2, "--look-at",
+                   "sinew render a.pc2 --mesh face/neutral.obj --look-at 0,1 --out x.png");
+}
+
 int test_markers(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reports_hold_marker_and_dense_errors_frame_by_frame),
@@ -213,6 +230,7 @@ int test_markers(void) {
         cmocka_unit_test(estimated_stiffness_is_kept_and_can_be_given_again),
         cmocka_unit_test(the_jaw_is_named_by_its_target_or_by_vertices),
         cmocka_unit_test(a_scene_of_markers_does_what_the_verb_did),
+        cmocka_unit_test(the_way_of_vertices_is_plotted_and_a_place_looked_at),
     };
     return cmocka_run_group_tests_name("markers", tests, NULL, NULL);
 }
