@@ -173,6 +173,9 @@ typedef struct sinew_spring_frame {
     /* Per obstacle NULL, or how deep each surface vertex may be in it (>= 0): the blend of its
      * depths in the poses, where those already penetrate. NULL: nothing is allowed. */
     const double *const *allowed_depth;
+    /* Per obstacle whether it moves with the weights, as parts of the rig do; NULL: none does. The
+     * others stand still while the shape is led to them. */
+    const bool *carried;
 } sinew_spring_frame;
 
 typedef struct sinew_spring_info {
@@ -184,13 +187,15 @@ typedef struct sinew_spring_info {
     double residual;      /* largest force over sum k r around its vertex */
     double energy;        /* all terms */
     double seconds;
-    int clamped;       /* rest lengths raised to the floor */
-    int inverted;      /* tets whose volume has the wrong sign against the blend */
-    int new_inverted;  /* of these, tets that no pose inverts */
-    int flipped;       /* triangles turned over 90 degrees against the rotation-aware blend */
-    int contacts;      /* points that push at the end */
-    int rounds;        /* contact rounds */
-    double depth;      /* deepest point beyond the allowed depth, share of the diagonal */
+    int clamped;      /* rest lengths raised to the floor */
+    int inverted;     /* tets whose volume has the wrong sign against the blend */
+    int new_inverted; /* of these, tets that no pose inverts */
+    int flipped;      /* triangles turned over 90 degrees against the rotation-aware blend */
+    int contacts;     /* points that push at the end */
+    int rounds;       /* contact rounds */
+    int swallowed;    /* obstacle in which every vertex is, plus 1; 0: none. It has no near way out:
+                         the frame is not converged and shows the shape without contact */
+    double depth;     /* deepest point beyond the allowed depth, share of the diagonal */
     double pose_depth; /* deepest allowed depth in use, share of the diagonal */
     double adhesion;   /* strongest force left across an open gap, share of the force scale */
 } sinew_spring_info;

@@ -72,6 +72,7 @@ typedef struct spring_model {
     sn_obstacles obstacles;
     pose_depths *depths;
     const double **allowed;
+    bool *carried; /* per obstacle: a part of the rig */
     sinew_frame_writer *network_writer;
 } spring_model;
 
@@ -224,14 +225,15 @@ static sinew_status prepare_obstacles(spring_model *m, sinew_error *error) {
     SN_TRY(sn_obstacles_create(m->setup.scene, rig, &m->obstacles, error));
     m->depths = SN_NEW0(pose_depths, m->obstacles.count);
     m->allowed = SN_NEW0(const double *, m->obstacles.count);
+    m->carried = SN_NEW0(bool, m->obstacles.count);
     bool *used = SN_NEW0(bool, rig->target_count);
     double *positions = SN_NEW(double, 3 * vertex_count(m));
     sinew_status status =
-        m->depths && m->allowed && used && positions ? SINEW_OK : sn_no_memory(error);
+        m->depths && m->allowed && m->carried && used && positions ? SINEW_OK : sn_no_memory(error);
     enum { PARTS, ALL, NONE } rule = (int)sn_scene_choice(m->setup.scene, "pose_depth");
     if (status == SINEW_OK && m->obstacles.count > 0) status = find_used(m, used, error);
     for (int o = 0; status == SINEW_OK && o < m->obstacles.count; o++) {
-        bool part = m->obstacles.list[o].part >= 0;
+        bool part = m->carried[o] = m->obstacles.list[o].part >= 0;
         if (!part && rule != ALL) continue;
         if (rule == NONE) memset(used, 0, (size_t)rig->target_count * sizeof *used);
         status = measure_depths(m, o, used, positions, error);
@@ -270,7 +272,7 @@ static void destroy(void *model) {
         sn_free(m->depths[o].change), sn_free(m->depths[o].targets);
         sn_free(m->depths[o].neutral), sn_free(m->depths[o].blend);
     }
-    sn_free(m->depths), sn_free(m->allowed);
+    sn_free(m->depths), sn_free(m->allowed), sn_free(m->carried);
     sn_obstacles_free(&m->obstacles);
     for (int e = 0; m->pin_frames && e < m->pin_entries; e++)
         sinew_frames_destroy(m->pin_frames[e]);
@@ -443,6 +445,7 @@ static sinew_status frame(void *model, int index, double *positions, sinew_frame
         .obstacle_count = m->obstacles.count,
         .obstacles = (const sinew_obstacle *const *)m->obstacles.pointers,
         .allowed_depth = m->allowed,
+        .carried = m->carried,
     };
     sinew_spring_info solved;
     sinew_status status =

@@ -8,6 +8,9 @@
  *           solve    the equilibrium with the contacts' energies, from x
  *           learn    the forces that the contacts had there
  *
+ * The start is the shape without contact. Where that has passed an obstacle's middle, the nearest
+ * way out is the wrong one: then the shape is led there from the neutral (way.c).
+ *
  * Early rounds are solved loosely; the last one to the frame's tolerance. Contacts never pull, let
  * go by themselves, and may depend on each other, so there is no set of held points to cycle.
  *
@@ -21,18 +24,25 @@
 #include "spring/contact.h"
 
 #include <math.h>
+#include <stdio.h>  /*T*/
+#include <stdlib.h> /*T*/
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/threads.h"
 
-static const double DETECT = 0.5;      /* of the allowed penetration */
+/* Of the allowed penetration: what is aimed at, and what will do after many rounds. */
+static const double AIM = 0.1, ENOUGH = 0.9;
 static const double NEAR = 0.1;        /* of the mean spring: points this near are watched */
 static const double STIFF = 10;        /* a contact's stiffness over that of its vertices */
+static const double TIGHTEN = 0.4;     /* from round to round */
 static const double LOOSE = 1e-3;      /* relative force left by early rounds */
 static const double STICKS = 0.999;    /* of the limit: friction below it holds its place */
-static const double SAME_FORCE = 1e-3; /* of the force scale: friction limits that agree */
+static const double SAME_FORCE = 0.01; /* of the largest: friction limits that agree */
+
+/* A step of the way to an obstacle need not be perfect: the next ones go on from it. */
+enum { STEP_ROUNDS = 6, PATIENCE = 12 };
 
 void sn_contacts_forget(sn_contacts *contacts, int surface_count) {
     if (contacts && contacts->touched)
@@ -44,7 +54,7 @@ void sn_contacts_destroy(sn_contacts *contacts) {
     if (!contacts) return;
     sn_free(contacts->list), sn_free(contacts->of_vertex), sn_free(contacts->of_triangle);
     sn_free(contacts->distance), sn_free(contacts->stiffness), sn_free(contacts->terms);
-    sn_free(contacts->touched), sn_free(contacts->anchor);
+    sn_free(contacts->touched), sn_free(contacts->anchor), sn_free(contacts->way);
     sn_free(contacts);
 }
 
@@ -76,11 +86,13 @@ static sinew_status prepare(const sinew_spring *spring, sinew_spring_state *stat
         if (contacts->stiffness) find_stiffness(spring, contacts->stiffness);
     }
     if (obstacles > contacts->obstacle_room) {
-        sn_free(contacts->of_vertex), sn_free(contacts->of_triangle);
+        sn_free(contacts->of_vertex), sn_free(contacts->of_triangle), sn_free(contacts->way);
+        contacts->way = SN_NEW(double, SN_WAY_ROOM *n *wanted);
         contacts->of_vertex = SN_NEW(int, n *wanted);
         contacts->of_triangle =
             SN_NEW(int, SN_TRIANGLE_POINTS *(size_t)network->triangle_count *wanted);
-        contacts->obstacle_room = contacts->of_vertex && contacts->of_triangle ? obstacles : 0;
+        contacts->obstacle_room =
+            contacts->of_vertex && contacts->of_triangle && contacts->way ? obstacles : 0;
     }
     if (spring->options.friction > 0 && obstacles > contacts->past_room) {
         sn_free(contacts->touched), sn_free(contacts->anchor);
@@ -157,10 +169,10 @@ static double scale_of(const sinew_spring *spring, const sinew_spring_state *sta
 }
 
 /* The forces that the touches had; true when those of friction still change. */
-static bool learn(const sinew_spring *spring, sinew_spring_state *state, double friction,
-                  double tolerance) {
+static bool learn(sinew_spring_state *state, double friction, double tolerance) {
     sn_contacts *contacts = state->contacts;
     bool changes = false;
+    double most = 0, change = 0;
     for (int k = 0; k < contacts->count; k++) {
         sn_touch *touch = &contacts->list[k];
         if (touch->term < 0) continue;
@@ -172,10 +184,10 @@ static bool learn(const sinew_spring *spring, sinew_spring_state *state, double 
         double slip[3], limit = friction * touch->force;
         if (sn_length(touch->drag) < STICKS * term->limit)
             changes |= sn_contact_slip(term, state->x, slip) > tolerance;
-        changes |= fabs(limit - touch->limit) > SAME_FORCE * scale_of(spring, state, touch);
+        most = fmax(most, limit), change = fmax(change, fabs(limit - touch->limit));
         touch->limit = limit;
     }
-    return changes;
+    return changes || change > SAME_FORCE * most;
 }
 
 /* ---- friction's past ---- */
@@ -227,34 +239,86 @@ static bool judge(const sinew_spring *spring, const sinew_spring_state *state,
     return wrong;
 }
 
+/* An obstacle in which every vertex is, or -1: there is no side to leave it by. */
+static int find_swallower(const sinew_spring *spring, const sinew_spring_state *state,
+                          const sinew_spring_frame *frame) {
+    for (int o = 0; o < frame->obstacle_count; o++) {
+        bool all = true;
+        for (int v = 0; v < spring->network->surface_count && all; v++) {
+            sn_vec3 out, at = sn_contact_position(spring, state, v);
+            double d = sn_obstacle_query(frame->obstacles[o], at, 0, &out);
+            all = d + sn_contact_allowed(frame, o, v) < 0;
+        }
+        if (all) return o;
+    }
+    return -1;
+}
+
+/* Rounds from state->x until all is well or `most` were done. */
+static sinew_status settle(const sinew_spring *spring, sinew_spring_state *state,
+                           const sinew_spring_frame *frame, const sn_equilibrium_options *options,
+                           bool on_the_way, int most, sn_equilibrium_info *counts,
+                           sinew_spring_info *info, sinew_error *error) {
+    sn_solver *solver = state->solver;
+    double depth = spring->options.contact_depth * spring->network->diagonal;
+    double margin = NEAR * spring->network->mean_length;
+    double friction = on_the_way ? 0 : spring->options.friction;
+    sn_equilibrium_options loose = *options;
+    double left = LOOSE;
+    sinew_status status = SINEW_OK;
+    bool exact = on_the_way, changes = false; /* exact: the last solve was to full tolerance */
+    for (int round = 0; status == SINEW_OK || status == SINEW_NOT_CONVERGED; round++) {
+        state->contacts->still = round > PATIENCE;
+        double tolerance = (on_the_way || round > PATIENCE ? ENOUGH : AIM) * depth;
+        SN_TRY(sn_contacts_look(spring, state, frame, AIM * depth, margin, on_the_way, error));
+        bool wrong = judge(spring, state, frame, tolerance, info) || changes;
+        if (!wrong && exact && round > 0) break;
+        if (round >= most || sn_now() > options->deadline) {
+            if (status == SINEW_OK) status = SINEW_NOT_CONVERGED;
+            break;
+        }
+        SN_TRY(push(spring, state, margin, error));
+        exact = !wrong || on_the_way;
+        loose.tolerance = fmax(left, options->tolerance);
+        left *= on_the_way ? 1 : TIGHTEN;
+        status =
+            sn_equilibrium(solver, wrong || on_the_way ? &loose : options, state->x, counts, error);
+        changes = learn(state, friction, tolerance);
+        info->rounds++;
+    }
+    return status;
+}
+
 sinew_status sn_contact_solve(const sinew_spring *spring, sinew_spring_state *state,
                               const sinew_spring_frame *frame,
                               const sn_equilibrium_options *options, sn_equilibrium_info *counts,
                               sinew_spring_info *info, sinew_error *error) {
     SN_TRY(prepare(spring, state, frame->obstacle_count, error));
-    sn_solver *solver = state->solver;
-    double tolerance = DETECT * spring->options.contact_depth * spring->network->diagonal;
-    double margin = NEAR * spring->network->mean_length;
-    double friction = spring->options.friction;
-    sn_equilibrium_options loose = *options;
-    loose.tolerance = fmax(LOOSE, options->tolerance);
-    solver->load.contact_count = 0;
-    sinew_status status = sn_equilibrium(solver, options, state->x, counts, error);
-    bool exact = true, changes = false; /* the last solve was to full tolerance */
-    for (info->rounds = 0; status == SINEW_OK || status == SINEW_NOT_CONVERGED; info->rounds++) {
-        SN_TRY(sn_contacts_look(spring, state, frame, tolerance, margin, error));
-        bool wrong = judge(spring, state, frame, tolerance, info) || changes;
-        if (!wrong && exact) break;
-        if (info->rounds >= spring->options.max_rounds || sn_now() > options->deadline) {
-            if (status == SINEW_OK) status = SINEW_NOT_CONVERGED;
-            break;
+    info->rounds = 0;
+    state->solver->load.contact_count = 0;
+    sinew_status status = sn_equilibrium(state->solver, options, state->x, counts, error);
+    if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
+    double tolerance = AIM * spring->options.contact_depth * spring->network->diagonal;
+    SN_TRY(sn_contacts_look(spring, state, frame, tolerance, 0, false, error));
+    bool inside = judge(spring, state, frame, tolerance, info);
+    sn_way way;
+    if (inside) info->swallowed = 1 + find_swallower(spring, state, frame);
+    if (info->swallowed) return SINEW_NOT_CONVERGED;
+    SN_TRY(sn_way_find(spring, state, frame, &way, error));
+    if (!way.straight) {
+        SN_TRY(prepare(spring, state, frame->obstacle_count, error));
+        for (int step = way.first; step <= way.steps; step++) {
+            SN_TRY(sn_way_step(spring, state, frame, &way, step > way.first ? step - 1 : -1, step,
+                               error));
+            if (step == way.steps) break;
+            status = settle(spring, state, frame, options, true, STEP_ROUNDS, counts, info, error);
+            if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
         }
-        SN_TRY(push(spring, state, margin, error));
-        exact = !wrong;
-        status = sn_equilibrium(solver, exact ? options : &loose, state->x, counts, error);
-        changes = learn(spring, state, friction, tolerance);
     }
-    solver->load.contact_count = 0;
-    if (friction > 0) remember(spring, state, frame);
+    if (inside || !way.straight)
+        status = settle(spring, state, frame, options, false, spring->options.max_rounds, counts,
+                        info, error);
+    state->solver->load.contact_count = 0;
+    if (spring->options.friction > 0) remember(spring, state, frame);
     return status;
 }

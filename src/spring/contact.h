@@ -1,6 +1,7 @@
 /* What touches what during one frame; shared by the files about contact.
  *
  *   contact.c   rounds: look, push, solve, until gaps and forces agree
+ *   way.c       leading the shape to obstacles that lie in its way
  *   touch.c     looking: which points of the surface are near or inside obstacles, which way is out
  *
  * A touch is one point of the surface (a vertex, or a point of an edge or triangle) against one
@@ -14,21 +15,13 @@
 
 /* Points of one triangle that are watched at once: an edge that lies across needs two, a corner
  * of a box three. */
-enum { SN_TRIANGLE_POINTS = 4 };
-
-/* How a touch gives way. */
-typedef enum sn_yields {
-    SN_NEAREST, /* to the obstacle's nearest surface, on the side where it is */
-    SN_ALONG,   /* along a fixed direction */
-    SN_INWARD   /* along its triangle's normal */
-} sn_yields;
+enum { SN_TRIANGLE_POINTS = 6, SN_WAY_ROOM = 7 };
 
 typedef struct sn_touch {
     int count;     /* 1: a vertex, 3: a point of a triangle */
     int vertex[4]; /* network */
     double weight[4];
     int obstacle;
-    sn_yields yields;
     sn_vec3 normal; /* the way out */
     double gap;     /* signed distance plus what is allowed */
     double force;   /* along the normal, >= 0 */
@@ -42,10 +35,12 @@ struct sn_contacts {
     int count;
     size_t capacity;
     sn_touch *list;
+    bool still;       /* points of triangles stay where they are: ones that move can go round */
     int *of_vertex;   /* per obstacle and surface vertex: touch, or -1 */
     int *of_triangle; /* per obstacle and triangle: SN_TRIANGLE_POINTS */
     int obstacle_room;
     double *distance;  /* per surface vertex: to the present obstacle */
+    double *way;       /* SN_WAY_ROOM per obstacle and surface vertex: where it was a step ago */
     double *stiffness; /* per surface vertex: sum of its springs' */
     size_t term_capacity;
     sn_contact_term *terms;
@@ -74,10 +69,33 @@ static inline double sn_contact_allowed(const sinew_spring_frame *frame, int obs
     return depth > 0 ? depth : 0;
 }
 
+static inline bool sn_contact_carried(const sinew_spring_frame *frame, int obstacle) {
+    return frame->carried && frame->carried[obstacle];
+}
+
 /* Refresh gaps and ways out of the known touches at state->x and add points that are nearer than
- * `margin`. Touches are found to `tolerance`. */
+ * `margin`. Touches are found to `tolerance`. on_the_way: obstacles that move with the weights are
+ * not where they are going to be, and are left out. */
 sinew_status sn_contacts_look(const sinew_spring *spring, sinew_spring_state *state,
                               const sinew_spring_frame *frame, double tolerance, double margin,
-                              sinew_error *error);
+                              bool on_the_way, sinew_error *error);
+
+/* ---- way.c ---- */
+
+/* How the shape gets to its obstacles: in equal steps of the weights. */
+typedef struct sn_way {
+    int steps;     /* of the whole way */
+    int first;     /* the last step before anything touches */
+    bool straight; /* the nearest way out is the way in: there is no need to go it */
+} sn_way;
+
+/* state->x: the frame's shape without contact. Leaves the load as it was. What has gone right
+ * through an obstacle is found as well. */
+sinew_status sn_way_find(const sinew_spring *spring, sinew_spring_state *state,
+                         const sinew_spring_frame *frame, sn_way *way, sinew_error *error);
+/* Load and state->x for one step; previous < 0: from the blend, else from state->x at that step. */
+sinew_status sn_way_step(const sinew_spring *spring, sinew_spring_state *state,
+                         const sinew_spring_frame *frame, const sn_way *way, int previous, int step,
+                         sinew_error *error);
 
 #endif

@@ -53,6 +53,10 @@ typedef struct sn_load {
 typedef struct sn_contact_curvature {
     int count, vertex[4];
     float weight[4], h[6];
+    float normal[3];
+    bool holds;    /* sticks: all directions are stiff, not the normal alone */
+    float inverse; /* 1 / sum of weight^2 */
+    float give;    /* displacement per force of the stiff directions, over all vertices */
 } sn_contact_curvature;
 
 /* The Hessian at one shape, single precision. */
@@ -146,6 +150,11 @@ void sn_contacts_linearize(const sn_load *load, const double *x, sn_linearizatio
 /* Adds to y; returns p . (what was added). */
 double sn_contacts_multiply(const sn_linearization *lin, const float *p, float *y);
 void sn_contacts_diagonal(const sn_linearization *lin, float *blocks);
+/* Takes the contacts' stiff directions out of v, one contact after the other; backwards: in the
+ * reverse order, which is the transpose. */
+void sn_contacts_remove(const sn_linearization *lin, bool backwards, float *v);
+/* z += what the contacts alone give way to the force r. */
+void sn_contacts_give(const sn_linearization *lin, const float *r, float *z);
 /* Adds blocks on the diagonal that bound the contacts' curvature from above: exact for single
  * vertices. The pattern has no room for pairs of vertices that no spring joins. */
 void sn_contacts_assemble(const sn_system *system, const sn_load *load, const double *x,

@@ -64,7 +64,10 @@ static double pulled(const sn_contact_term *term, const double *x, double y[3]) 
 
 void sn_contact_update(sn_contact_term *term, const double *x) {
     term->force = fmax(0, term->force - term->stiffness * sn_contact_gap(term, x));
-    if (!(term->limit > 0)) return;
+    if (!(term->limit > 0)) {
+        memset(term->drag, 0, sizeof term->drag);
+        return;
+    }
     double y[3], length = pulled(term, x, y);
     double share = length > term->limit ? term->limit / length : 1;
     for (int c = 0; c < 3; c++) term->drag[c] = share * y[c];
@@ -127,6 +130,45 @@ void sn_contacts_linearize(const sn_load *load, const double *x, sn_linearizatio
         memcpy(made->vertex, term->vertex, sizeof made->vertex);
         for (int a = 0; a < 4; a++) made->weight[a] = a < term->count ? (float)term->weight[a] : 0;
         for (int e = 0; e < 6; e++) made->h[e] = (float)h[e];
+        double squared = 0;
+        for (int a = 0; a < term->count; a++) squared += term->weight[a] * term->weight[a];
+        for (int d = 0; d < 3; d++) made->normal[d] = (float)term->normal[d];
+        made->holds = h[0] + h[3] + h[5] > 2 * term->stiffness;
+        made->inverse = (float)(1 / squared);
+        made->give = (float)(1 / (squared * squared * term->stiffness));
+    }
+}
+
+/* Along the stiff directions: y = sum of weight v at the vertices. */
+static void stiff_part(const sn_contact_curvature *c, const float *v, float y[3]) {
+    y[0] = y[1] = y[2] = 0;
+    for (int a = 0; a < c->count; a++)
+        for (int d = 0; d < 3; d++)
+            y[d] += c->weight[a] * v[SN_PAD * (size_t)c->vertex[a] + (size_t)d];
+    if (c->holds) return;
+    float along = y[0] * c->normal[0] + y[1] * c->normal[1] + y[2] * c->normal[2];
+    for (int d = 0; d < 3; d++) y[d] = along * c->normal[d];
+}
+
+void sn_contacts_remove(const sn_linearization *lin, bool backwards, float *v) {
+    for (int k = 0; k < lin->contact_count; k++) {
+        const sn_contact_curvature *c = &lin->contacts[backwards ? lin->contact_count - 1 - k : k];
+        float y[3];
+        stiff_part(c, v, y);
+        for (int a = 0; a < c->count; a++)
+            for (int d = 0; d < 3; d++)
+                v[SN_PAD * (size_t)c->vertex[a] + (size_t)d] -= c->inverse * c->weight[a] * y[d];
+    }
+}
+
+void sn_contacts_give(const sn_linearization *lin, const float *r, float *z) {
+    for (int k = 0; k < lin->contact_count; k++) {
+        const sn_contact_curvature *c = &lin->contacts[k];
+        float y[3];
+        stiff_part(c, r, y);
+        for (int a = 0; a < c->count; a++)
+            for (int d = 0; d < 3; d++)
+                z[SN_PAD * (size_t)c->vertex[a] + (size_t)d] += c->give * c->weight[a] * y[d];
     }
 }
 

@@ -44,7 +44,9 @@ sinew_status sn_solver_create(const sn_system *system, const sn_preconditioner *
     solver->scale = SN_NEW0(double, f);
     solver->rhs = sn_alloc_aligned(SN_PAD * f, sizeof(float));
     solver->direction = sn_alloc_aligned(SN_PAD * f, sizeof(float));
-    if (!solver->scale || !solver->rhs || !solver->direction) status = sn_no_memory(error);
+    solver->without_contacts = sn_alloc_aligned(SN_PAD * f, sizeof(float));
+    if (!solver->scale || !solver->rhs || !solver->direction || !solver->without_contacts)
+        status = sn_no_memory(error);
     if (status == SINEW_OK) status = sn_load_create(system, &solver->load, error);
     if (status == SINEW_OK) status = sn_linearization_create(system, &solver->lin, error);
     if (status == SINEW_OK) status = sn_scratch_create(system, &solver->scratch, error);
@@ -71,6 +73,7 @@ void sn_solver_destroy(sn_solver *solver) {
     sn_free_aligned(solver->trial_gradient), sn_free_aligned(solver->step);
     sn_free_aligned(solver->forces);
     sn_free_aligned(solver->rhs), sn_free_aligned(solver->direction);
+    sn_free_aligned(solver->without_contacts);
     sn_free(solver->scale), sn_free(solver->factor_rhs);
     sn_load_free(&solver->load), sn_linearization_free(&solver->lin);
     sn_scratch_free(&solver->scratch), sn_constraints_free(&solver->constraints);
@@ -213,9 +216,22 @@ static void apply_hessian(const float *p, float *y, void *user) {
         sn_constraints_project_f32(&solver->constraints, y);
 }
 
+/* The preconditioner does not know contacts, which are stiffer than everything around them: their
+ * directions are taken out before and after it, Q M Q^T, and answered on their own. */
 static void apply_preconditioner(const float *r, float *z, void *user) {
     sn_solver *solver = user;
-    sn_preconditioning_apply(solver->system, solver->preconditioning, r, z);
+    const sn_linearization *lin = &solver->lin;
+    if (lin->contact_count > 0) {
+        size_t n = SN_PAD * (size_t)solver->system->free_count;
+        memcpy(solver->without_contacts, r, n * sizeof *r);
+        sn_contacts_remove(lin, true, solver->without_contacts);
+        sn_preconditioning_apply(solver->system, solver->preconditioning, solver->without_contacts,
+                                 z);
+        sn_contacts_remove(lin, false, z);
+        sn_contacts_give(lin, r, z);
+    } else {
+        sn_preconditioning_apply(solver->system, solver->preconditioning, r, z);
+    }
     if (!sn_constraints_empty(&solver->constraints))
         sn_constraints_project_f32(&solver->constraints, z);
 }

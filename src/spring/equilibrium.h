@@ -31,7 +31,7 @@ typedef struct sn_solver {
     double *scale; /* per free vertex: sum k r */
 
     double *gradient, *trial, *trial_gradient, *step, *forces; /* SN_PAD per vertex */
-    float *rhs, *direction;
+    float *rhs, *direction, *without_contacts;
 
     /* direct solvers, made when first used */
     sn_sparse *hessian;

@@ -18,6 +18,7 @@ sinew_status sinew_spring_state_create(const sinew_spring *spring, sinew_spring_
     state->spring = spring;
     const sn_network *network = spring->network;
     size_t n = (size_t)network->vertex_count;
+    state->weights = SN_NEW0(double, spring->rig->slider_count);
     state->activations = SN_NEW0(double, spring->rig->target_count);
     state->rest = SN_NEW(double, network->spring_count);
     state->volume = SN_NEW(double, network->tet_count);
@@ -26,8 +27,8 @@ sinew_status sinew_spring_state_create(const sinew_spring *spring, sinew_spring_
     state->positions = SN_NEW0(double, 3 * n);
     state->x = sn_alloc_aligned(SN_PAD * n, sizeof(double));
     state->start = sn_alloc_aligned(SN_PAD * n, sizeof(double));
-    bool ok = state->activations && state->rest && state->volume && state->linear && state->blend &&
-              state->positions && state->x && state->start;
+    bool ok = state->weights && state->activations && state->rest && state->volume &&
+              state->linear && state->blend && state->positions && state->x && state->start;
     for (int h = 0; h < SN_HISTORY; h++) {
         state->history[h] = sn_alloc_aligned(SN_PAD * n, sizeof(double));
         ok = ok && state->history[h];
@@ -55,7 +56,8 @@ void sinew_spring_state_destroy(sinew_spring_state *state) {
     sn_solver_destroy(state->solver);
     sinew_rotation_state_destroy(state->rotation);
     sn_contacts_destroy(state->contacts);
-    sn_free(state->activations), sn_free(state->rest), sn_free(state->volume);
+    sn_free(state->weights), sn_free(state->activations), sn_free(state->rest),
+        sn_free(state->volume);
     sn_free(state->linear), sn_free(state->blend), sn_free(state->positions);
     sn_free_aligned(state->x), sn_free_aligned(state->start);
     for (int h = 0; h < SN_HISTORY; h++) sn_free_aligned(state->history[h]);
@@ -102,38 +104,44 @@ static sinew_status check_frame(const sinew_spring *spring, const sinew_spring_f
     return SINEW_OK;
 }
 
-static void blend_poses(const sinew_spring *spring, sinew_spring_state *state,
-                        const sinew_spring_frame *frame, sinew_spring_info *info) {
+int sn_frame_blend(const sinew_spring *spring, sinew_spring_state *state,
+                   const sinew_spring_frame *frame, double share) {
     const sn_network *network = spring->network;
     const sn_system *system = spring->system;
     sn_load *load = &state->solver->load;
-    sinew_rig_activations(spring->rig, frame->weights, state->activations);
-    info->clamped = sn_network_blend_rest(network, state->activations, state->rest);
+    for (int s = 0; s < spring->rig->slider_count; s++)
+        state->weights[s] = share * frame->weights[s];
+    sinew_rig_activations(spring->rig, state->weights, state->activations);
+    int clamped = sn_network_blend_rest(network, state->activations, state->rest);
     sn_network_blend_volume(network, state->activations, state->volume);
 #pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
     for (int s = 0; s < system->spring_count; s++) load->rest[s] = state->rest[system->spring[s]];
     for (int t = 0; t < system->tet_count; t++)
         load->volume[t] = state->volume[system->tet_source[t]];
-    sinew_rotation_evaluate(spring->rotation, state->rotation, frame->weights, state->blend);
+    sinew_rotation_evaluate(spring->rotation, state->rotation, state->weights, state->blend);
     if (spring->anchor.used) sn_anchor_blend(spring, state->activations, state->blend);
     /* held vertices follow the linear blend, or where they are put */
     if (system->free_count < system->count)
-        sinew_linear_evaluate(spring->linear, frame->weights, state->linear);
+        sinew_linear_evaluate(spring->linear, state->weights, state->linear);
     for (int v = 0; v < network->surface_count; v++)
         if (spring->held[v]) sn_put(state->blend, v, sn_at(state->linear, v));
     if (frame->pin_positions)
         for (int k = 0; k < spring->pin_count; k++)
-            sn_put(state->blend, spring->pins[k], sn_at(frame->pin_positions, k));
+            sn_put(state->blend, spring->pins[k],
+                   sn_lerp(sn_at(network->neutral, spring->pins[k]), sn_at(frame->pin_positions, k),
+                           share));
     load->pull = spring->pull;
     sn_system_import(system, state->blend, load->blend);
     sn_solver_set_scale(state->solver);
+    return clamped;
 }
 
 /* Hard pulls freeze their vertex at its place, soft ones become springs. */
-static sinew_status set_pulls(const sinew_spring *spring, sinew_spring_state *state,
-                              const sinew_spring_frame *frame, sinew_error *error) {
+sinew_status sn_frame_pull(const sinew_spring *spring, sinew_spring_state *state,
+                           const sinew_spring_frame *frame, double share, sinew_error *error) {
     sn_solver *solver = state->solver;
     const sn_system *system = spring->system;
+    sn_constraints_clear(&solver->constraints);
     solver->load.soft_count = 0;
     if (frame->pull_count > state->soft_capacity) {
         sn_soft_pull *soft = sn_realloc(state->soft, (size_t)frame->pull_count, sizeof *soft);
@@ -144,14 +152,18 @@ static sinew_status set_pulls(const sinew_spring *spring, sinew_spring_state *st
         const sinew_spring_pull *pull = &frame->pulls[k];
         int v = system->place[pull->vertex];
         if (v >= system->free_count) continue; /* a held vertex stays where it is held */
+        double to[3];
+        for (int c = 0; c < 3; c++)
+            to[c] = share * pull->position[c] +
+                    (1 - share) * solver->load.blend[SN_PAD * (size_t)v + (size_t)c];
         if (isinf(pull->stiffness)) {
             sn_constraints_freeze(&solver->constraints, v);
-            memcpy(state->x + SN_PAD * (size_t)v, pull->position, sizeof pull->position);
+            memcpy(state->x + SN_PAD * (size_t)v, to, sizeof to);
         } else {
             sn_soft_pull *soft = &state->soft[solver->load.soft_count++];
             *soft =
                 (sn_soft_pull){.vertex = v, .stiffness = pull->stiffness * system->mean_stiffness};
-            memcpy(soft->target, pull->position, sizeof pull->position);
+            memcpy(soft->target, to, sizeof to);
         }
     }
     solver->load.soft = state->soft;
@@ -278,9 +290,7 @@ static sinew_status solve_from(const sinew_spring *spring, sinew_spring_state *s
                                const sinew_spring_frame *frame,
                                const sn_equilibrium_options *options, sn_equilibrium_info *counts,
                                sinew_spring_info *info, sinew_error *error) {
-    sn_constraints *constraints = &state->solver->constraints;
-    sn_constraints_clear(constraints);
-    SN_TRY(set_pulls(spring, state, frame, error));
+    SN_TRY(sn_frame_pull(spring, state, frame, 1, error));
     if (frame->obstacle_count > 0 || spring->options.self_contact)
         return sn_contact_solve(spring, state, frame, options, counts, info, error);
     return sn_equilibrium(state->solver, options, state->x, counts, error);
@@ -309,7 +319,7 @@ static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
     bool follows = frame->index >= 0 && !options->independent && spring->tets &&
                    frame->index == state->history_index + 1 && frame->index % SN_HISTORY_RUN != 0;
     if (!follows) forget(state);
-    blend_poses(spring, state, frame, info);
+    info->clamped = sn_frame_blend(spring, state, frame, 1);
     solver->load.soft_count = 0;
     solver->floating = spring->pull == 0 && spring->summary.fixed_count == 0;
     if (options->solver == SINEW_SPRING_PUBLISHED)
@@ -368,7 +378,10 @@ sinew_status sinew_spring_solve(const sinew_spring *spring, sinew_spring_state *
     if (status == SINEW_OK || status == SINEW_NOT_CONVERGED || status == SINEW_CANCELLED)
         memcpy(positions, state->positions,
                3 * (size_t)spring->network->surface_count * sizeof *positions);
-    if (status == SINEW_NOT_CONVERGED)
+    if (status == SINEW_NOT_CONVERGED && info->swallowed)
+        sn_fail(error, status, "spring: obstacle %d swallows the whole shape: there is no way out",
+                info->swallowed);
+    else if (status == SINEW_NOT_CONVERGED)
         sn_fail(error, status, "spring: force %.2g of tolerance %.2g after %d steps",
                 info->residual, spring->options.tolerance, info->iterations);
     return status;

@@ -51,13 +51,13 @@ struct sinew_spring_state {
     const sinew_spring *spring;
     sn_solver *solver;
     sinew_rotation_state *rotation;
-    double *activations;
-    double *rest, *volume;       /* network order */
-    double *linear;              /* 3 per surface vertex */
-    double *blend;               /* 3 per network vertex: rotation-aware blend */
-    double *positions;           /* 3 per network vertex: the result */
-    double *x, *start;           /* SN_PAD per vertex, solver order */
-    double *history[SN_HISTORY]; /* result minus blend, solver order, newest first */
+    double *weights, *activations; /* of the last blend */
+    double *rest, *volume;         /* network order */
+    double *linear;                /* 3 per surface vertex */
+    double *blend;                 /* 3 per network vertex: rotation-aware blend */
+    double *positions;             /* 3 per network vertex: the result */
+    double *x, *start;             /* SN_PAD per vertex, solver order */
+    double *history[SN_HISTORY];   /* result minus blend, solver order, newest first */
     int history_count, history_index, last_index;
     bool tame; /* the last solve from the blend was easy: history leads to the same equilibrium */
     sn_soft_pull *soft;
@@ -82,6 +82,16 @@ sinew_status sn_anchor_list_ties(sinew_spring *spring, sinew_error *error);
 void sn_anchor_blend(const sinew_spring *spring, const double *activations, double *blend);
 /* Move every component of x rigidly onto the blend. */
 void sn_boundary_place(const sinew_spring *spring, const double *blend, double *positions);
+
+/* ---- frame.c ---- */
+
+/* Rest lengths, volumes and the rotation-aware blend at a share of the frame's weights, into the
+ * load; returns how many rest lengths were clamped. */
+int sn_frame_blend(const sinew_spring *spring, sinew_spring_state *state,
+                   const sinew_spring_frame *frame, double share);
+/* The frame's pulls, a share of the way from the blend; hard ones move their vertex of state->x. */
+sinew_status sn_frame_pull(const sinew_spring *spring, sinew_spring_state *state,
+                           const sinew_spring_frame *frame, double share, sinew_error *error);
 
 /* ---- contact.c ---- */
 

@@ -23,11 +23,14 @@
 #include "mesh/closest.h"
 #include "spring/contact.h"
 
-static const double SAME_SIDE = 0.5;   /* cosine between ways out of one side */
-static const double SQUARE = 0.95;     /* cosine to the triangle's normal that counts as square */
-static const double SAME_POINT = 0.15; /* share of the longest edge within which points are one */
-static const double CORNER = 0.97;     /* barycentric weight: the vertex speaks for itself */
-static const double ON_SIDE = 1e-3;    /* barycentric weight: the point is on the side opposite */
+static const double SAME_SIDE = 0.5; /* cosine between ways out of one side */
+static const double TURNS = 0.9;     /* cosine by which ways out turn along a smooth surface */
+static const double BARELY = 10;     /* tolerances outside: as good as touching */
+static const double SQUARE = 0.95;   /* cosine to the triangle's normal that counts as square */
+/* Shares of the longest edge within which points are one: while they may move, and when not. */
+static const double SAME_POINT = 0.15, SAME_STILL_POINT = 0.02;
+static const double CORNER = 0.97;  /* barycentric weight: the vertex speaks for itself */
+static const double ON_SIDE = 1e-3; /* barycentric weight: the point is on the side opposite */
 enum { SEARCH_CUTS = 24, DESCENT_STEPS = 10, MARCH_STEPS = 64, HALVINGS = 20 };
 
 static sn_vec3 mix(const sn_vec3 corner[3], const double b[3]) {
@@ -35,23 +38,24 @@ static sn_vec3 mix(const sn_vec3 corner[3], const double b[3]) {
                   sn_add(sn_scale(b[1], corner[1]), sn_scale(b[2], corner[2])));
 }
 
-/* How far along `direction` until the obstacle is left, at most `limit`. Steps as long as the
- * distance are safe; along a thin blade they would never end, so a step is at least a small share
- * of the limit, and the crossing is then halved down. */
-static double way_out(const sinew_obstacle *obstacle, sn_vec3 from, sn_vec3 direction,
-                      double limit) {
+/* How far along `direction` until the obstacle is left (from inside) or met (from outside), at most
+ * `limit`. Steps as long as the distance are safe; along a thin blade they would never end, so a
+ * step is at least a small share of the limit, and the crossing is then halved down. */
+static double way_along(const sinew_obstacle *obstacle, sn_vec3 from, sn_vec3 direction, bool leave,
+                        double limit) {
     double before = 0, t = 0;
     sn_vec3 n;
     for (;;) {
         double d = sn_obstacle_query(obstacle, sn_add_scaled(from, t, direction), limit, &n);
-        if (d >= 0) break;
+        if (leave ? d >= 0 : d <= 0) break;
         before = t;
-        t += fmax(-d, limit / MARCH_STEPS);
+        t += fmax(fabs(d), limit / MARCH_STEPS);
         if (t >= limit) return limit;
     }
     for (int k = 0; k < HALVINGS && t - before > 1e-12 * limit; k++) {
         double middle = 0.5 * (before + t);
-        if (sn_obstacle_query(obstacle, sn_add_scaled(from, middle, direction), limit, &n) >= 0)
+        double d = sn_obstacle_query(obstacle, sn_add_scaled(from, middle, direction), limit, &n);
+        if (leave ? d >= 0 : d <= 0)
             t = middle;
         else
             before = middle;
@@ -141,64 +145,60 @@ static void descend(const sinew_obstacle *obstacle, const sn_vec3 corner[3], dou
 
 /* ---- gaps and ways out ---- */
 
-static sn_vec3 inward_of(const sn_vec3 corner[3]) {
-    return sn_normalize(sn_cross(sn_sub(corner[2], corner[0]), sn_sub(corner[1], corner[0])));
-}
-
-/* The gap at p along a direction that is not the nearest way out. Just outside, distances are too
- * small to have a direction of their own. */
-static void measure_along(const sinew_obstacle *obstacle, sn_vec3 p, sn_vec3 direction,
-                          double limit, double tolerance, sn_touch *touch) {
+/* A vertex; known: it keeps to its side. */
+static void measure_vertex(const sinew_obstacle *obstacle, sn_vec3 p, bool known, double limit,
+                           double tolerance, sn_touch *touch) {
     sn_vec3 n;
-    double d = sn_obstacle_query(obstacle, p, limit, &n);
-    touch->gap = d, touch->normal = d < tolerance ? direction : n;
-    if (d >= 0) return;
-    double out = way_out(obstacle, p, direction, limit);
-    if (out < limit)
-        touch->gap = -out;
-    else /* there is no way out on this side */
+    double d = sn_obstacle_query(obstacle, p, limit, &n), turn = sn_dot(n, touch->normal);
+    touch->gap = d;
+    if (!known || turn > TURNS) {
         touch->normal = n;
-}
-
-/* A known touch at p: on the side where it was. */
-static void measure_again(const sinew_obstacle *obstacle, sn_vec3 p, const sn_vec3 *corner,
-                          double limit, double tolerance, sn_touch *touch) {
-    sn_vec3 n;
-    if (touch->yields == SN_INWARD) {
-        measure_along(obstacle, p, inward_of(corner), limit, tolerance, touch);
-    } else if (touch->yields == SN_ALONG) {
-        measure_along(obstacle, p, touch->normal, limit, tolerance, touch);
+    } else if (d >= 0) {
+        /* just outside, beside an edge, distances are too small to have a direction of their own */
+        if (d > BARELY * tolerance) touch->normal = n;
+    } else if (turn > SAME_SIDE) {
+        touch->normal = n;
     } else {
-        double d = sn_obstacle_query(obstacle, p, limit, &n);
-        if (d >= 0 || sn_dot(n, touch->normal) > SAME_SIDE)
-            touch->gap = d, touch->normal = n;
-        else
-            measure_along(obstacle, p, touch->normal, limit, tolerance, touch);
+        double out = way_along(obstacle, p, touch->normal, true, limit);
+        if (out < limit)
+            touch->gap = -out;
+        else /* there is no way out on this side */
+            touch->normal = n;
     }
 }
 
-/* A new touch at the deepest point of a triangle. Inside it the nearest way out is square to the
- * triangle, on a side of it square to that side, unless the obstacle has an edge there. */
-static void measure_deepest(const sinew_obstacle *obstacle, const found *deepest,
-                            const sn_vec3 corner[3], double limit, double tolerance,
-                            sn_touch *touch) {
-    sn_vec3 p = mix(corner, deepest->b), inward = inward_of(corner), n = deepest->normal;
-    touch->gap = deepest->distance, touch->normal = n, touch->yields = SN_NEAREST;
-    if (deepest->distance >= 0) return;
+/* The way in which a point of a triangle gives way: the nearest one where that is square to the
+ * triangle (on a side of it: square to that side), as it is at the deepest point of a smooth
+ * obstacle; else the triangle's own normal. */
+static sn_vec3 direction_of(const sn_vec3 corner[3], const double b[3], sn_vec3 n) {
+    sn_vec3 inward =
+        sn_normalize(sn_cross(sn_sub(corner[2], corner[0]), sn_sub(corner[1], corner[0])));
     int opposite = -1;
     for (int c = 0; c < 3; c++)
-        if (deepest->b[c] < ON_SIDE) opposite = c;
-    if (opposite < 0) {
-        if (sn_dot(n, inward) > SQUARE) return;
-        touch->yields = SN_INWARD;
-    } else {
-        sn_vec3 side = sn_normalize(sn_sub(corner[(opposite + 2) % 3], corner[(opposite + 1) % 3]));
-        double along = sn_dot(n, side);
-        if (fabs(along) < 1 - SQUARE) return;
-        n = sn_normalize(sn_add_scaled(n, -along, side));
-        touch->yields = fabs(along) < SQUARE ? SN_ALONG : SN_INWARD;
-    }
-    measure_along(obstacle, p, touch->yields == SN_INWARD ? inward : n, limit, tolerance, touch);
+        if (b[c] < ON_SIDE) opposite = c;
+    if (opposite < 0) return sn_dot(n, inward) > SQUARE ? n : inward;
+    sn_vec3 side = sn_normalize(sn_sub(corner[(opposite + 2) % 3], corner[(opposite + 1) % 3]));
+    double along = sn_dot(n, side);
+    return fabs(along) < SQUARE ? sn_normalize(sn_add_scaled(n, -along, side)) : inward;
+}
+
+/* A point of a triangle, with the gap along its direction; known: it keeps to its side. */
+static void measure_point(const sinew_obstacle *obstacle, const sn_vec3 corner[3], bool known,
+                          double limit, sn_touch *touch) {
+    sn_vec3 p = mix(corner, touch->weight), n;
+    double d = sn_obstacle_query(obstacle, p, limit, &n);
+    sn_vec3 way = direction_of(corner, touch->weight, n);
+    if (known && d < 0 && sn_dot(way, touch->normal) < SAME_SIDE) way = touch->normal;
+    touch->gap = d, touch->normal = way;
+    if (sn_dot(way, n) > SQUARE) return;
+    double reach = d < 0 ? way_along(obstacle, p, way, true, limit)
+                         : way_along(obstacle, p, sn_scale(-1, way), false, limit);
+    if (d >= 0)
+        touch->gap = reach;
+    else if (reach < limit)
+        touch->gap = -reach;
+    else /* there is no way out on this side */
+        touch->normal = n;
 }
 
 /* ---- one look at all points ---- */
@@ -241,13 +241,13 @@ static sinew_status look_at_vertices(const look *l, int o, sinew_error *error) {
         double allowed = sn_contact_allowed(l->frame, o, v);
         if (*slot >= 0) {
             sn_touch *known = &contacts->list[*slot];
-            measure_again(obstacle, at, NULL, network->diagonal, l->tolerance, known);
+            measure_vertex(obstacle, at, true, network->diagonal, l->tolerance, known);
             contacts->distance[v] = known->gap;
             known->gap += allowed;
             continue;
         }
         sn_touch made = {.count = 1, .vertex = {v}, .weight = {1}, .obstacle = o, .term = -1};
-        made.gap = sn_obstacle_query(obstacle, at, l->limit, &made.normal);
+        measure_vertex(obstacle, at, false, l->limit, l->tolerance, &made);
         contacts->distance[v] = made.gap;
         made.gap += allowed;
         if (!(made.gap < l->margin) || !sn_contact_movable(l->spring, l->state, v)) continue;
@@ -266,8 +266,8 @@ static int choose_slot(const sn_contacts *contacts, const sn_vec3 corner[3], con
     for (int k = 0; k < SN_TRIANGLE_POINTS; k++) {
         if (slots[k] < 0) return k;
         const sn_touch *known = &contacts->list[slots[k]];
-        if (sn_distance(mix(corner, known->weight), mix(corner, b)) < SAME_POINT * longest)
-            return k;
+        double same = (contacts->still ? SAME_STILL_POINT : SAME_POINT) * longest;
+        if (sn_distance(mix(corner, known->weight), mix(corner, b)) < same) return k;
         if (known->force == 0 && (idle < 0 || known->gap > contacts->list[slots[idle]].gap))
             idle = k;
     }
@@ -282,7 +282,7 @@ static sinew_status look_at_triangle(const look *l, int o, const int v[3], const
     double shallowest = INFINITY;
     for (int k = 0; k < SN_TRIANGLE_POINTS && slots[k] >= 0; k++) {
         sn_touch *known = &contacts->list[slots[k]];
-        measure_again(obstacle, mix(corner, known->weight), corner, l->limit, l->tolerance, known);
+        measure_point(obstacle, corner, true, l->limit, known);
         shallowest = fmin(shallowest, known->gap);
     }
     search(obstacle, corner, l->margin, l->tolerance, &best);
@@ -293,10 +293,10 @@ static sinew_status look_at_triangle(const look *l, int o, const int v[3], const
     sn_touch made = {.count = 3, .obstacle = o, .term = -1};
     memcpy(made.vertex, v, 3 * sizeof *v);
     memcpy(made.weight, best.b, sizeof best.b);
-    measure_deepest(obstacle, &best, corner, l->limit, l->tolerance, &made);
+    measure_point(obstacle, corner, false, l->limit, &made);
     if (made.gap > shallowest - 0.1 * l->tolerance && made.gap > -l->tolerance) return SINEW_OK;
     int k = choose_slot(contacts, corner, best.b, longest, slots);
-    if (k < 0) return SINEW_OK;
+    if (k < 0 || (slots[k] >= 0 && contacts->still)) return SINEW_OK;
     find_place(contacts, obstacle, l->spring->network->surface_count, mix(corner, best.b), &made);
     if (slots[k] >= 0) { /* the point moves, its force stays */
         sn_touch *known = &contacts->list[slots[k]];
@@ -337,9 +337,10 @@ static sinew_status look_at_triangles(const look *l, int o, sinew_error *error) 
 
 sinew_status sn_contacts_look(const sinew_spring *spring, sinew_spring_state *state,
                               const sinew_spring_frame *frame, double tolerance, double margin,
-                              sinew_error *error) {
+                              bool on_the_way, sinew_error *error) {
     look l = {spring, state, frame, tolerance, margin, 4 * spring->network->mean_length};
     for (int o = 0; o < frame->obstacle_count; o++) {
+        if (on_the_way && sn_contact_carried(frame, o)) continue;
         SN_TRY(look_at_vertices(&l, o, error));
         /* where poses may sink in, the flat triangles between their vertices do as well */
         bool strict = !frame->allowed_depth || !frame->allowed_depth[o];

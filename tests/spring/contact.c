@@ -6,6 +6,7 @@
 #include "bodies.h"
 #include "groups.h"
 #include "sinew/spring.h"
+#include "spring/contact.h"
 
 enum { CELLS = 16, ACROSS = 2 };
 
@@ -206,6 +207,60 @@ static void an_obstacle_thinner_than_a_triangle_is_not_missed(void **state) {
     scene_free(&s);
 }
 
+/* A bar held at one end bends through a cylinder, until its far half has passed it. */
+static void what_bends_past_an_obstacle_stays_on_the_side_where_it_came(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    test_block block;
+    enum { LONG = 12 };
+    test_block_create(LONG, 1, 1, &block);
+    int n = block.mesh->vertex_count, pins[4] = {0, LONG + 1, 2 * (LONG + 1), 3 * (LONG + 1)};
+    sinew_mesh *neutral = NULL;
+    sinew_rig *rig = NULL;
+    assert_ok(sinew_mesh_copy(block.mesh, &neutral, &error));
+    assert_ok(sinew_rig_create(neutral, &rig, &error));
+    double *pose = SN_NEW(double, 3 * n), *x = SN_NEW(double, 3 * n),
+           *again = SN_NEW(double, 3 * n);
+    test_bend(n, neutral->positions, LONG, 2.4, pose);
+    assert_ok(sinew_rig_add_pose(rig, "pose", pose, &error));
+    sinew_spring_options options;
+    sinew_spring_options_default(&options);
+    options.tets = &block.tets;
+    options.boundary = SINEW_SPRING_PINNED;
+    options.pins = pins, options.pin_count = 4;
+    sinew_spring *spring = NULL;
+    sinew_spring_state *solver = NULL;
+    assert_ok(sinew_spring_create(rig, &options, NULL, &spring, &error));
+    assert_ok(sinew_spring_state_create(spring, &solver, &error));
+    sinew_obstacle *rod = NULL;
+    assert_ok(sinew_obstacle_parse("capsule:6.5,-3,3.1,6.5,4,3.1,0.9", &rod, &error));
+    const sinew_obstacle *obstacle = rod;
+    double diagonal = sinew_diagonal(n, neutral->positions);
+    static const double weights[4] = {0.5, 0.7, 0.85, 1};
+    sinew_spring_info info;
+    for (int k = 0; k < 4; k++) {
+        sinew_spring_frame frame = {
+            .weights = &weights[k], .index = k, .obstacle_count = 1, .obstacles = &obstacle};
+        assert_ok(sinew_spring_solve(spring, solver, &frame, x, &info, NULL, &error));
+        assert_below(info.depth, 1e-4);
+        /* the half before the rod stays under its middle, the rest goes around it on the right */
+        for (int v = 0; v < n; v++) {
+            if (v % (LONG + 1) <= 6) assert_true(x[3 * v + 2] < 3.1);
+            if (v % (LONG + 1) == 9) assert_true(x[3 * v] > 6.5);
+        }
+    }
+    /* without its past it is the same */
+    sinew_spring_frame frame = {
+        .weights = &weights[3], .index = -1, .obstacle_count = 1, .obstacles = &obstacle};
+    assert_ok(sinew_spring_solve(spring, solver, &frame, again, &info, NULL, &error));
+    for (int k = 0; k < 3 * n; k++) assert_close(x[k], again[k], 2e-4 * diagonal);
+    sinew_obstacle_destroy(rod);
+    sinew_spring_state_destroy(solver), sinew_spring_destroy(spring);
+    sinew_rig_destroy(rig);
+    sn_free(pose), sn_free(x), sn_free(again);
+    test_block_free(&block);
+}
+
 static void allowed_depth_is_kept_and_not_exceeded(void **state) {
     (void)state;
     sinew_error error = {0};
@@ -233,37 +288,133 @@ static void allowed_depth_is_kept_and_not_exceeded(void **state) {
     scene_free(&s);
 }
 
-/* A tilted plane pushes the bar sideways: without friction the touching vertices slip along it,
- * with much friction they stay on the line along which they were pushed out. */
-static void friction_holds_what_would_slip(void **state) {
-    (void)state;
+/* A block of flesh on the floor z = 0. Its pose presses it down by 1 and moves it along x by
+ * `along`: nothing but the pull to the blend drives it, so what the floor bears is the pull's
+ * normal part and what friction has to hold is its tangential part. */
+typedef struct slope {
+    test_block block;
+    sinew_rig *rig;
+    sinew_spring *spring;
+    sinew_spring_state *state;
+    sinew_obstacle *floor;
+    int count;
+    double *x;
+} slope;
+
+static const double FRICTION = 0.5;
+
+static void slope_create(double along, slope *s) {
     sinew_error error = {0};
-    double slip[2];
-    for (int pass = 0; pass < 2; pass++) {
-        scene s;
-        scene_create(pass ? 0.9 : 0, CELLS, &s);
-        sinew_obstacle *plane = NULL;
-        assert_ok(sinew_obstacle_parse("plane:8,1,1.5,0,-0.6,-0.8", &plane, &error));
-        sinew_spring_info info;
-        solve(&s, 0, -1, NULL, s.free_x, &info);
-        solve(&s, 0, 0, plane, s.x, &info);
-        assert_true(info.contacts > 0);
-        slip[pass] = 0;
-        const double along[3] = {0, 0.8, -0.6};
-        int touching = 0;
-        for (int v = 0; v < s.count; v++) {
-            if (fabs(sinew_obstacle_distance(plane, s.x + 3 * v, NULL)) > 1e-4 * s.diagonal)
-                continue;
-            double moved = 0;
-            for (int c = 0; c < 3; c++) moved += along[c] * (s.x[3 * v + c] - s.free_x[3 * v + c]);
-            slip[pass] += fabs(moved), touching++;
-        }
-        slip[pass] /= touching;
-        sinew_obstacle_destroy(plane);
-        scene_free(&s);
+    test_block_create(3, 3, 2, &s->block);
+    s->count = s->block.mesh->vertex_count;
+    sinew_mesh *neutral = NULL;
+    assert_ok(sinew_mesh_copy(s->block.mesh, &neutral, &error));
+    assert_ok(sinew_rig_create(neutral, &s->rig, &error));
+    s->x = SN_NEW(double, 3 * s->count);
+    for (int k = 0; k < 3 * s->count; k++)
+        s->x[k] = neutral->positions[k] + (k % 3 == 0 ? along : k % 3 == 2 ? -1 : 0);
+    assert_ok(sinew_rig_add_pose(s->rig, "pose", s->x, &error));
+    sinew_spring_options options;
+    sinew_spring_options_default(&options);
+    options.tets = &s->block.tets;
+    options.friction = FRICTION;
+    assert_ok(sinew_spring_create(s->rig, &options, NULL, &s->spring, &error));
+    assert_ok(sinew_spring_state_create(s->spring, &s->state, &error));
+    assert_ok(sinew_obstacle_parse("plane:0,0,0,0,0,1", &s->floor, &error));
+}
+
+static void slope_free(slope *s) {
+    sn_free(s->x);
+    sinew_obstacle_destroy(s->floor);
+    sinew_spring_state_destroy(s->state);
+    sinew_spring_destroy(s->spring);
+    sinew_rig_destroy(s->rig);
+    test_block_free(&s->block);
+}
+
+/* Returns how far the block has moved along x, on average. */
+static double slope_solve(slope *s, double weight, int index) {
+    sinew_error error = {0};
+    const sinew_obstacle *floor = s->floor;
+    sinew_spring_frame frame = {
+        .weights = &weight, .index = index, .obstacle_count = 1, .obstacles = &floor};
+    assert_ok(sinew_spring_solve(s->spring, s->state, &frame, s->x, NULL, NULL, &error));
+    double moved = 0;
+    for (int v = 0; v < s->count; v++)
+        moved += (s->x[3 * v] - s->rig->neutral->positions[3 * v]) / s->count;
+    return moved;
+}
+
+/* Every touch within the cone; what is below it holds its place, what slides drags against it. */
+static void assert_cone(const slope *s) {
+    const sn_contacts *contacts = s->state->contacts;
+    int pushing = 0;
+    double largest = 0;
+    for (int k = 0; k < contacts->count; k++)
+        largest = fmax(largest, FRICTION * contacts->list[k].force);
+    for (int k = 0; k < contacts->count; k++) {
+        const sn_touch *touch = &contacts->list[k];
+        if (touch->force <= 0) continue;
+        pushing++;
+        double most = FRICTION * touch->force, drag = sn_length(touch->drag);
+        assert_true(drag <= most + 0.02 * largest);
+        sn_vec3 at = sn_contact_position(s->spring, s->state, touch->vertex[0]);
+        sn_vec3 slip = sn_sub(at, touch->place);
+        slip.z = 0;
+        if (touch->count == 1 && drag < most - 0.02 * largest) assert_below(sn_length(slip), 1e-3);
+        if (touch->count == 1 && sn_length(slip) > 0.05)
+            assert_true(sn_dot(slip, touch->drag) > 0.9 * drag * sn_length(slip));
     }
-    assert_true(slip[0] > 0);
-    assert_below(slip[1], 0.5 * slip[0]);
+    assert_true(pushing >= 9);
+}
+
+static void friction_holds_below_its_angle_and_slides_above(void **state) {
+    (void)state;
+    /* tan of the angle to the normal: below and above mu */
+    static const double slopes[4] = {0.2, 0.45, 0.6, 1.5};
+    for (int k = 0; k < 4; k++) {
+        slope s;
+        slope_create(slopes[k], &s);
+        double first = slope_solve(&s, 0.01, 0), moved = slope_solve(&s, 1, 1);
+        assert_cone(&s);
+        if (slopes[k] < FRICTION)
+            assert_below(fabs(moved - first), 0.02);
+        else /* until the pull that is left is mu times the pressure */
+            assert_close(moved, slopes[k] - FRICTION, 0.05);
+        slope_free(&s);
+    }
+}
+
+static void friction_is_forgotten_when_the_obstacle_leaves(void **state) {
+    (void)state;
+    slope s;
+    slope_create(0.45, &s);
+    slope_solve(&s, 0.01, 0);
+    assert_below(slope_solve(&s, 1, 1), 0.05);
+    const double away[3] = {0, 0, -50};
+    sinew_obstacle_move(s.floor, NULL, away);
+    slope_solve(&s, 1, 2);
+    for (int v = 0; v < s.count; v++) {
+        const double *from = s.rig->neutral->positions + 3 * v;
+        assert_close(s.x[3 * v], from[0] + 0.45, 1e-5);
+        assert_close(s.x[3 * v + 2], from[2] - 1, 1e-5);
+    }
+    slope_free(&s);
+}
+
+static void a_moving_obstacle_carries_what_sticks_to_it(void **state) {
+    (void)state;
+    slope s;
+    slope_create(0, &s);
+    slope_solve(&s, 1, 0);
+    double before = slope_solve(&s, 1, 1), moves[3] = {0.3, 0, 0};
+    sinew_obstacle_move(s.floor, NULL, moves);
+    assert_close(slope_solve(&s, 1, 2) - before, 0.3, 0.02);
+    /* farther than friction can pull it along */
+    moves[0] = 2;
+    sinew_obstacle_move(s.floor, NULL, moves);
+    assert_close(slope_solve(&s, 1, 3) - before, FRICTION, 0.05);
+    slope_free(&s);
 }
 
 static void an_obstacle_that_swallows_everything_ends_in_a_status(void **state) {
@@ -279,6 +430,15 @@ static void an_obstacle_that_swallows_everything_ends_in_a_status(void **state) 
         .weights = &weight, .index = -1, .obstacle_count = 1, .obstacles = &obstacle};
     sinew_spring_info info;
     sinew_status status = sinew_spring_solve(s.spring, s.state, &frame, s.x, &info, NULL, &error);
+    assert_int_equal(status, SINEW_NOT_CONVERGED);
+    assert_int_equal(info.swallowed, 1);
+    assert_non_null(strstr(error.message, "swallows"));
+    for (int k = 0; k < 3 * s.count; k++) assert_true(isfinite(s.x[k]));
+    /* all but the pinned ends: no way out either, but an end */
+    sinew_obstacle_destroy(whale);
+    assert_ok(sinew_obstacle_parse("box:8,1,1,7.5,40,40", &whale, &error));
+    obstacle = whale;
+    status = sinew_spring_solve(s.spring, s.state, &frame, s.x, &info, NULL, &error);
     assert_true(status == SINEW_OK || status == SINEW_NOT_CONVERGED);
     for (int k = 0; k < 3 * s.count; k++) assert_true(isfinite(s.x[k]));
     sinew_obstacle_destroy(whale);
@@ -306,8 +466,11 @@ int test_contact(void) {
         cmocka_unit_test(a_mesh_does_what_its_primitive_does),
         cmocka_unit_test(no_point_of_any_triangle_stays_inside),
         cmocka_unit_test(an_obstacle_thinner_than_a_triangle_is_not_missed),
+        cmocka_unit_test(what_bends_past_an_obstacle_stays_on_the_side_where_it_came),
         cmocka_unit_test(allowed_depth_is_kept_and_not_exceeded),
-        cmocka_unit_test(friction_holds_what_would_slip),
+        cmocka_unit_test(friction_holds_below_its_angle_and_slides_above),
+        cmocka_unit_test(friction_is_forgotten_when_the_obstacle_leaves),
+        cmocka_unit_test(a_moving_obstacle_carries_what_sticks_to_it),
         cmocka_unit_test(an_obstacle_that_swallows_everything_ends_in_a_status),
         cmocka_unit_test(bad_obstacles_are_named),
     };
