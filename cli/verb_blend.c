@@ -46,6 +46,7 @@ static const cli_option options[] = {
      false},
     {"--friction", CLI_NUMBER, "MU", "Coulomb friction against obstacles (default 0)", 0, 1e3,
      false},
+    {"--self-contact", CLI_FLAG, NULL, "keep the surface from crossing itself", 0, 0, false},
     {"--allow-pose-depth", CLI_FLAG, NULL,
      "vertices may sink into any obstacle as deep as in the poses (default: parts only)", 0, 0,
      false},
@@ -61,7 +62,7 @@ static const cli_option options[] = {
 static const char *const parameters[][2] = {
     {"--boundary", "boundary"}, {"--anchor", "anchor"},       {"--independent", "independent"},
     {"--solver", "solver"},     {"--tolerance", "tolerance"}, {"--pull-to-blend", "pull_to_blend"},
-    {"--volume", "volume"},     {"--friction", "friction"},
+    {"--volume", "volume"},     {"--friction", "friction"},   {"--self-contact", "self_contact"},
 };
 
 static sinew_status add_drive(cli_call *call, json_t *document) {

@@ -113,8 +113,7 @@ typedef struct sinew_spring_options {
     int max_rounds;       /* contact rounds per frame, >= 1 */
     bool sample_edges;    /* also test points inside edges and triangles against obstacles, so that
                              thin obstacles are not missed (default true) */
-    bool self_contact;    /* the surface against itself: SINEW_UNAVAILABLE so far (default
-                             false) */
+    bool self_contact;    /* keep the surface from crossing itself (default false) */
 } sinew_spring_options;
 
 SINEW_API void sinew_spring_options_default(sinew_spring_options *options);

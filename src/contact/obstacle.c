@@ -279,11 +279,45 @@ static void find_normals(sinew_obstacle *obstacle) {
         sn_put(obstacle->normals, v, sn_normalize(sn_at(obstacle->normals, v)));
 }
 
+/* What has no inside cannot be left. The volume is taken about the middle, so that a hole leaves
+ * little out. */
+static sinew_status check_mesh(const sinew_mesh *mesh, sinew_error *error) {
+    static const double FLAT = 1e-6;
+    if (mesh->triangle_count < 1)
+        return sn_fail(error, SINEW_BAD_INPUT, "obstacle mesh has no faces");
+    sn_vec3 middle = {0, 0, 0};
+    for (int v = 0; v < mesh->vertex_count; v++) {
+        sn_vec3 p = sn_at(mesh->positions, v);
+        if (!finite3(p))
+            return sn_fail(error, SINEW_BAD_INPUT, "vertex %d of the obstacle mesh is not finite",
+                           v);
+        middle = sn_add_scaled(middle, 1.0 / mesh->vertex_count, p);
+    }
+    double area = 0, volume = 0;
+    for (int t = 0; t < mesh->triangle_count; t++) {
+        sn_vec3 p[3];
+        for (int c = 0; c < 3; c++)
+            p[c] =
+                sn_sub(sn_at(mesh->positions, mesh->triangles[3 * (size_t)t + (size_t)c]), middle);
+        area += sn_length(sn_cross(sn_sub(p[1], p[0]), sn_sub(p[2], p[0]))) / 2;
+        volume += sn_dot(p[0], sn_cross(p[1], p[2])) / 6;
+    }
+    if (!(area > 0))
+        return sn_fail(error, SINEW_BAD_INPUT,
+                       "obstacle mesh has no area: all of its %d triangles "
+                       "are collapsed",
+                       mesh->triangle_count);
+    if (!(fabs(volume) > FLAT * area * sqrt(area)))
+        return sn_fail(error, SINEW_BAD_INPUT,
+                       "obstacle mesh encloses nothing: a flat sheet has no inside, give it some "
+                       "thickness");
+    return SINEW_OK;
+}
+
 sinew_status sinew_obstacle_create_mesh(const sinew_mesh *mesh, sinew_obstacle **result,
                                         sinew_error *error) {
     SN_REQUIRE(mesh && result, error);
-    if (mesh->triangle_count < 1)
-        return sn_fail(error, SINEW_BAD_INPUT, "obstacle mesh has no faces");
+    SN_TRY(check_mesh(mesh, error));
     sinew_obstacle *obstacle = NULL;
     SN_TRY(create(MESH, sn_v3(0, 0, 0), sn_v3(0, 0, 0), 0, &obstacle, error));
     *result = NULL;
@@ -371,6 +405,10 @@ sinew_status sinew_obstacle_set_positions(sinew_obstacle *obstacle, const double
     SN_REQUIRE(obstacle && positions, error);
     if (obstacle->kind != MESH)
         return sn_fail(error, SINEW_BAD_INPUT, "only a mesh obstacle has vertices to move");
+    for (int v = 0; v < obstacle->vertex_count; v++)
+        if (!finite3(sn_at(positions, v)))
+            return sn_fail(error, SINEW_BAD_INPUT, "vertex %d of the obstacle mesh is not finite",
+                           v);
     memcpy(obstacle->positions, positions, 3 * (size_t)obstacle->vertex_count * sizeof(double));
     find_normals(obstacle);
     return sinew_query_move(obstacle->query, positions, error);

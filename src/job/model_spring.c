@@ -40,7 +40,7 @@ static const sinew_parameter parameters[] = {
            "allowed penetration"),
     INTEGER("max_rounds", SINEW_SPRING_MAX_ROUNDS, 1, 100000, "contact rounds per frame"),
     FLAG("sample_edges", 1, "look between vertices for thin obstacles"),
-    FLAG("self_contact", 0, "the surface against itself"),
+    FLAG("self_contact", 0, "keep the surface from crossing itself"),
     CHOICE("pose_depth", 0, "parts|all|none",
            "obstacles into which vertices may sink as deep as in the poses"),
 };
@@ -418,7 +418,7 @@ static void report_frame(const spring_model *m, int index, const sinew_spring_in
     json_object_set_new(fields, "new_inverted", json_integer(s->new_inverted));
     if (s->new_inverted > 0) list_new_inverted(m, fields);
     json_object_set_new(fields, "flipped", json_integer(s->flipped));
-    if (m->obstacles.count == 0) return;
+    if (m->obstacles.count == 0 && !sn_scene_flag(m->setup.scene, "self_contact")) return;
     json_object_set_new(fields, "rounds", json_integer(s->rounds));
     json_object_set_new(fields, "depth", sn_report_number(s->depth));
     json_object_set_new(fields, "pose_depth", sn_report_number(s->pose_depth));

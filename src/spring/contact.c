@@ -24,8 +24,6 @@
 #include "spring/contact.h"
 
 #include <math.h>
-#include <stdio.h>  /*T*/
-#include <stdlib.h> /*T*/
 #include <string.h>
 
 #include "base/memory.h"
@@ -55,6 +53,7 @@ void sn_contacts_destroy(sn_contacts *contacts) {
     sn_free(contacts->list), sn_free(contacts->of_vertex), sn_free(contacts->of_triangle);
     sn_free(contacts->distance), sn_free(contacts->stiffness), sn_free(contacts->terms);
     sn_free(contacts->touched), sn_free(contacts->anchor), sn_free(contacts->way);
+    sn_self_destroy(contacts->self);
     sn_free(contacts);
 }
 
@@ -104,6 +103,7 @@ static sinew_status prepare(const sinew_spring *spring, sinew_spring_state *stat
     if (!contacts->distance || !contacts->stiffness || contacts->obstacle_room < obstacles)
         return sn_no_memory(error);
     contacts->count = 0;
+    if (!obstacles) return SINEW_OK;
     memset(contacts->of_vertex, -1, n * wanted * sizeof(int));
     memset(contacts->of_triangle, -1,
            SN_TRIANGLE_POINTS * (size_t)network->triangle_count * wanted * sizeof(int));
@@ -180,7 +180,7 @@ static bool learn(sinew_spring_state *state, double friction, double tolerance) 
         sn_contact_update(term, state->x);
         touch->force = term->force;
         touch->drag = sn_v3(term->drag[0], term->drag[1], term->drag[2]);
-        if (!(friction > 0)) continue;
+        if (!(friction > 0) || touch->obstacle < 0) continue;
         double slip[3], limit = friction * touch->force;
         if (sn_length(touch->drag) < STICKS * term->limit)
             changes |= sn_contact_slip(term, state->x, slip) > tolerance;
@@ -199,7 +199,7 @@ static void remember(const sinew_spring *spring, sinew_spring_state *state,
     sn_contacts_forget(contacts, n);
     for (int k = 0; k < contacts->count; k++) {
         const sn_touch *touch = &contacts->list[k];
-        if (!(touch->force > 0)) continue;
+        if (!(touch->force > 0) || touch->obstacle < 0) continue;
         for (int a = 0; a < touch->count; a++) {
             size_t slot = (size_t)touch->obstacle * (size_t)n + (size_t)touch->vertex[a];
             contacts->touched[slot] = true;
@@ -254,10 +254,11 @@ static int find_swallower(const sinew_spring *spring, const sinew_spring_state *
     return -1;
 }
 
-/* Rounds from state->x until all is well or `most` were done. */
+/* Rounds from state->x until all is well or `most` were done. apart: the surface is kept from
+ * crossing itself. */
 static sinew_status settle(const sinew_spring *spring, sinew_spring_state *state,
                            const sinew_spring_frame *frame, const sn_equilibrium_options *options,
-                           bool on_the_way, int most, sn_equilibrium_info *counts,
+                           bool on_the_way, bool apart, int most, sn_equilibrium_info *counts,
                            sinew_spring_info *info, sinew_error *error) {
     sn_solver *solver = state->solver;
     double depth = spring->options.contact_depth * spring->network->diagonal;
@@ -266,12 +267,14 @@ static sinew_status settle(const sinew_spring *spring, sinew_spring_state *state
     sn_equilibrium_options loose = *options;
     double left = LOOSE;
     sinew_status status = SINEW_OK;
-    bool exact = on_the_way, changes = false; /* exact: the last solve was to full tolerance */
+    bool cut = false, exact = on_the_way,
+         changes = false; /* exact: the last solve was to full tolerance */
     for (int round = 0; status == SINEW_OK || status == SINEW_NOT_CONVERGED; round++) {
         state->contacts->still = round > PATIENCE;
         double tolerance = (on_the_way || round > PATIENCE ? ENOUGH : AIM) * depth;
         SN_TRY(sn_contacts_look(spring, state, frame, AIM * depth, margin, on_the_way, error));
-        bool wrong = judge(spring, state, frame, tolerance, info) || changes;
+        if (apart) SN_TRY(sn_self_look(spring, state, margin, error));
+        bool wrong = judge(spring, state, frame, tolerance, info) || changes || cut;
         if (!wrong && exact && round > 0) break;
         if (round >= most || sn_now() > options->deadline) {
             if (status == SINEW_OK) status = SINEW_NOT_CONVERGED;
@@ -284,9 +287,35 @@ static sinew_status settle(const sinew_spring *spring, sinew_spring_state *state
         status =
             sn_equilibrium(solver, wrong || on_the_way ? &loose : options, state->x, counts, error);
         changes = learn(state, friction, tolerance);
+        if (apart) SN_TRY(sn_self_cut_back(spring, state, &cut, error));
         info->rounds++;
     }
     return status;
+}
+
+/* Along the way, where there is one, then to the end. */
+static sinew_status go(const sinew_spring *spring, sinew_spring_state *state,
+                       const sinew_spring_frame *frame, const sn_way *way,
+                       const sn_equilibrium_options *options, sn_equilibrium_info *counts,
+                       sinew_spring_info *info, sinew_error *error) {
+    sinew_status status = SINEW_OK;
+    if (!way->straight) {
+        SN_TRY(prepare(spring, state, frame->obstacle_count, error));
+        if (spring->self) SN_TRY(sn_self_begin(spring, state, error));
+        for (int step = way->first; step <= way->steps; step++) {
+            bool cut;
+            SN_TRY(sn_way_step(spring, state, frame, way, step > way->first ? step - 1 : -1, step,
+                               error));
+            if (way->crosses && step == way->first) sn_self_start(spring, state);
+            if (way->crosses) SN_TRY(sn_self_cut_back(spring, state, &cut, error));
+            if (step == way->steps) break;
+            status = settle(spring, state, frame, options, true, way->crosses, STEP_ROUNDS, counts,
+                            info, error);
+            if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
+        }
+    }
+    return settle(spring, state, frame, options, false, way->crosses, spring->options.max_rounds,
+                  counts, info, error);
 }
 
 sinew_status sn_contact_solve(const sinew_spring *spring, sinew_spring_state *state,
@@ -304,20 +333,20 @@ sinew_status sn_contact_solve(const sinew_spring *spring, sinew_spring_state *st
     sn_way way;
     if (inside) info->swallowed = 1 + find_swallower(spring, state, frame);
     if (info->swallowed) return SINEW_NOT_CONVERGED;
-    SN_TRY(sn_way_find(spring, state, frame, &way, error));
-    if (!way.straight) {
-        SN_TRY(prepare(spring, state, frame->obstacle_count, error));
-        for (int step = way.first; step <= way.steps; step++) {
-            SN_TRY(sn_way_step(spring, state, frame, &way, step > way.first ? step - 1 : -1, step,
-                               error));
-            if (step == way.steps) break;
-            status = settle(spring, state, frame, options, true, STEP_ROUNDS, counts, info, error);
-            if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
+    if (spring->self) SN_TRY(sn_self_begin(spring, state, error));
+    SN_TRY(sn_way_find(spring, state, frame, false, &way, error));
+    bool met = inside || !way.straight;
+    if (met) status = go(spring, state, frame, &way, options, counts, info, error);
+    if (met && spring->self && !way.crosses &&
+        (status == SINEW_OK || status == SINEW_NOT_CONVERGED)) {
+        /* free of crossings without the obstacles, but not with them */
+        bool crosses;
+        SN_TRY(sn_self_shape_crosses(spring, state, &crosses, error));
+        if (crosses) {
+            SN_TRY(sn_way_find(spring, state, frame, true, &way, error));
+            status = go(spring, state, frame, &way, options, counts, info, error);
         }
     }
-    if (inside || !way.straight)
-        status = settle(spring, state, frame, options, false, spring->options.max_rounds, counts,
-                        info, error);
     state->solver->load.contact_count = 0;
     if (spring->options.friction > 0) remember(spring, state, frame);
     return status;

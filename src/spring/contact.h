@@ -2,6 +2,7 @@
  *
  *   contact.c   rounds: look, push, solve, until gaps and forces agree
  *   way.c       leading the shape to obstacles that lie in its way
+ *   self.c      the surface against itself
  *   touch.c     looking: which points of the surface are near or inside obstacles, which way is out
  *
  * A touch is one point of the surface (a vertex, or a point of an edge or triangle) against one
@@ -18,10 +19,12 @@
 enum { SN_TRIANGLE_POINTS = 6, SN_WAY_ROOM = 7 };
 
 typedef struct sn_touch {
-    int count;     /* 1: a vertex, 3: a point of a triangle */
+    int count;     /* 1: a vertex, 3: a point of a triangle, 4: a pair of the surface itself */
     int vertex[4]; /* network */
     double weight[4];
-    int obstacle;
+    int obstacle;   /* -1: the surface itself */
+    bool edges;     /* pairs: edge and edge, else vertex and triangle */
+    double wanted;  /* pairs: the distance to keep */
     sn_vec3 normal; /* the way out */
     double gap;     /* signed distance plus what is allowed */
     double force;   /* along the normal, >= 0 */
@@ -31,6 +34,8 @@ typedef struct sn_touch {
     int term;       /* of the load, or -1 */
 } sn_touch;
 
+typedef struct sn_self sn_self;
+
 struct sn_contacts {
     int count;
     size_t capacity;
@@ -39,6 +44,7 @@ struct sn_contacts {
     int *of_vertex;   /* per obstacle and surface vertex: touch, or -1 */
     int *of_triangle; /* per obstacle and triangle: SN_TRIANGLE_POINTS */
     int obstacle_room;
+    sn_self *self;     /* the surface against itself, when asked for */
     double *distance;  /* per surface vertex: to the present obstacle */
     double *way;       /* SN_WAY_ROOM per obstacle and surface vertex: where it was a step ago */
     double *stiffness; /* per surface vertex: sum of its springs' */
@@ -64,7 +70,7 @@ static inline bool sn_contact_movable(const sinew_spring *spring, const sinew_sp
 }
 
 static inline double sn_contact_allowed(const sinew_spring_frame *frame, int obstacle, int v) {
-    if (!frame->allowed_depth || !frame->allowed_depth[obstacle]) return 0;
+    if (obstacle < 0 || !frame->allowed_depth || !frame->allowed_depth[obstacle]) return 0;
     double depth = frame->allowed_depth[obstacle][v];
     return depth > 0 ? depth : 0;
 }
@@ -87,15 +93,37 @@ typedef struct sn_way {
     int steps;     /* of the whole way */
     int first;     /* the last step before anything touches */
     bool straight; /* the nearest way out is the way in: there is no need to go it */
+    bool crosses;  /* the shape crosses itself: it must be led, and kept from crossing */
 } sn_way;
 
-/* state->x: the frame's shape without contact. Leaves the load as it was. What has gone right
- * through an obstacle is found as well. */
+/* state->x: the frame's shape without contact; crosses: it is known to cross itself. Leaves the
+ * load as it was. What has gone right through an obstacle is found as well. */
 sinew_status sn_way_find(const sinew_spring *spring, sinew_spring_state *state,
-                         const sinew_spring_frame *frame, sn_way *way, sinew_error *error);
+                         const sinew_spring_frame *frame, bool crosses, sn_way *way,
+                         sinew_error *error);
 /* Load and state->x for one step; previous < 0: from the blend, else from state->x at that step. */
 sinew_status sn_way_step(const sinew_spring *spring, sinew_spring_state *state,
                          const sinew_spring_frame *frame, const sn_way *way, int previous, int step,
                          sinew_error *error);
+
+/* ---- self.c ---- */
+
+void sn_self_destroy(sn_self *self);
+/* A new frame: no pairs yet. */
+sinew_status sn_self_begin(const sinew_spring *spring, sinew_spring_state *state,
+                           sinew_error *error);
+/* Do triangles that take part cross? positions: 3 per surface vertex; or the shape in state->x. */
+sinew_status sn_self_crosses(const sinew_spring *spring, const double *positions, bool *crosses,
+                             sinew_error *error);
+sinew_status sn_self_shape_crosses(const sinew_spring *spring, sinew_spring_state *state,
+                                   bool *crosses, sinew_error *error);
+/* state->x does not cross: it is the safe shape now. */
+void sn_self_start(const sinew_spring *spring, sinew_spring_state *state);
+/* state->x cut back to what can be reached from the safe shape, which it becomes. */
+sinew_status sn_self_cut_back(const sinew_spring *spring, sinew_spring_state *state, bool *cut,
+                              sinew_error *error);
+/* Refresh the known pairs at the safe shape and add those nearer than the gap and `margin`. */
+sinew_status sn_self_look(const sinew_spring *spring, sinew_spring_state *state, double margin,
+                          sinew_error *error);
 
 #endif

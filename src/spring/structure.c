@@ -35,8 +35,6 @@ static sinew_status check_options(const sinew_rig *rig, const sinew_spring_optio
     if (!(options->friction >= 0) || !(options->contact_depth > 0))
         return sn_fail(error, SINEW_BAD_INPUT,
                        "spring: friction must be 0 or more and the contact depth above 0");
-    if (options->self_contact)
-        return sn_fail(error, SINEW_UNAVAILABLE, "spring: self-contact is not in this build");
     if (options->boundary == SINEW_SPRING_PINNED && options->pin_count < 1)
         return sn_fail(error, SINEW_BAD_INPUT, "spring: boundary pinned without pinned vertices");
     for (int k = 0; k < options->pin_count; k++)
@@ -310,6 +308,8 @@ sinew_status sinew_spring_create(const sinew_rig *rig, const sinew_spring_option
         if (!spring->pins) status = sn_no_memory(error);
     }
     if (status == SINEW_OK) status = build(spring, monitor, error);
+    if (status == SINEW_OK && spring->options.self_contact)
+        status = sn_self_create(spring, monitor, error);
     if (status != SINEW_OK) {
         sinew_spring_destroy(spring);
         return status;
@@ -330,6 +330,7 @@ void sinew_spring_destroy(sinew_spring *spring) {
     sn_system_destroy(spring->system);
     sn_network_destroy(spring->network);
     sinew_tets_destroy(spring->tets);
+    sn_contact_surface_destroy(spring->self);
     sn_free(spring->held), sn_free(spring->pins), sn_free(spring->pose_inverts);
     sn_free(spring->anchor.rotation), sn_free(spring->anchor.shift);
     sn_free(spring->anchor.ties);

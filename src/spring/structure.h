@@ -8,6 +8,7 @@
 #define SN_SPRING_STRUCTURE_H
 
 #include "base/rotation.h"
+#include "contact/pairs.h"
 #include "rig/rotation_blend.h"
 #include "spring/equilibrium.h"
 #include "spring/network.h"
@@ -42,6 +43,7 @@ struct sinew_spring {
     sn_preconditioner *preconditioner;
     sinew_linear *linear;
     sinew_rotation *rotation; /* over surface and interior vertices */
+    sn_contact_surface *self; /* what may touch itself; NULL: not asked for */
     bool *pose_inverts;       /* per tet: inverted in some pose */
     double pull;              /* epsilon k */
     double volume_stiffness;
@@ -92,6 +94,11 @@ int sn_frame_blend(const sinew_spring *spring, sinew_spring_state *state,
 /* The frame's pulls, a share of the way from the blend; hard ones move their vertex of state->x. */
 sinew_status sn_frame_pull(const sinew_spring *spring, sinew_spring_state *state,
                            const sinew_spring_frame *frame, double share, sinew_error *error);
+
+/* ---- self.c ---- */
+
+/* Which triangles take part: those that cross in no pose. */
+sinew_status sn_self_create(sinew_spring *spring, const sinew_monitor *monitor, sinew_error *error);
 
 /* ---- contact.c ---- */
 

@@ -98,14 +98,19 @@ static bool look_at_step(const sinew_spring *spring, const sinew_spring_state *s
 }
 
 sinew_status sn_way_find(const sinew_spring *spring, sinew_spring_state *state,
-                         const sinew_spring_frame *frame, sn_way *way, sinew_error *error) {
-    (void)error;
-    *way = (sn_way){.steps = count_steps(spring, state), .straight = true};
+                         const sinew_spring_frame *frame, bool crosses, sn_way *way,
+                         sinew_error *error) {
+    *way = (sn_way){.steps = count_steps(spring, state), .straight = true, .crosses = crosses};
     bool touched = false;
-    if (!may_meet(spring, state, frame)) return SINEW_OK;
+    if (spring->self && !crosses)
+        SN_TRY(sn_self_shape_crosses(spring, state, &way->crosses, error));
+    if (way->crosses) way->straight = false;
+    if (!way->crosses && !may_meet(spring, state, frame)) return SINEW_OK;
     for (int step = 0; step <= way->steps; step++) {
         sn_frame_blend(spring, state, frame, (double)step / way->steps);
         touched |= look_at_step(spring, state, frame, step, &way->straight);
+        if (way->crosses && !touched)
+            SN_TRY(sn_self_crosses(spring, state->blend, &touched, error));
         if (!touched) way->first = step;
     }
     /* the last step has put the frame's own load back */

@@ -7,6 +7,7 @@ int main(void) {
     failed += test_energies();
     failed += test_equilibrium();
     failed += test_contact();
+    failed += test_self_contact();
     failed += test_bad_input();
     return failed != 0;
 }

@@ -1,0 +1,124 @@
+/* The surface against itself. */
+#include "support.h"
+
+#include "base/memory.h"
+#include "bodies.h"
+#include "groups.h"
+#include "sinew/query.h"
+#include "sinew/samples.h"
+#include "sinew/spring.h"
+
+static int crossings(const sinew_mesh *mesh, const double *x) {
+    sinew_error error = {0};
+    int *pairs = NULL, count = 0;
+    assert_ok(sinew_self_intersections(mesh->vertex_count, x, mesh->triangle_count, mesh->triangles,
+                                       NULL, &pairs, &count, &error));
+    sinew_free(pairs);
+    return count;
+}
+
+static sinew_spring *create(const sinew_rig *rig, const sinew_tets *tets, bool apart,
+                            sinew_spring_state **state) {
+    sinew_error error = {0};
+    sinew_spring *spring = NULL;
+    sinew_spring_options options;
+    sinew_spring_options_default(&options);
+    options.tets = tets;
+    options.self_contact = apart;
+    assert_ok(sinew_spring_create(rig, &options, NULL, &spring, &error));
+    assert_ok(sinew_spring_state_create(spring, state, &error));
+    return spring;
+}
+
+/* A bar bent to a ring that closes beyond its pose: its ends would pass through each other. */
+static void a_bar_bent_onto_itself_stays_apart(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    enum { LONG = 16 };
+    test_block block;
+    test_block_create(LONG, 2, 1, &block);
+    int n = block.mesh->vertex_count;
+    sinew_mesh *neutral = NULL;
+    sinew_rig *rig = NULL;
+    assert_ok(sinew_mesh_copy(block.mesh, &neutral, &error));
+    assert_ok(sinew_rig_create(neutral, &rig, &error));
+    double *x = SN_NEW(double, 3 * n), *again = SN_NEW(double, 3 * n);
+    test_bend(n, neutral->positions, LONG, 5.4, x);
+    for (int v = 0; v < n; v++) x[3 * v + 1] += 0.43 * neutral->positions[3 * v] / LONG;
+    assert_int_equal(crossings(neutral, x), 0);
+    assert_ok(sinew_rig_add_pose(rig, "ring", x, &error));
+    double diagonal = sinew_diagonal(n, neutral->positions);
+    for (int apart = 0; apart < 2; apart++) {
+        sinew_spring_state *solver = NULL;
+        sinew_spring *spring = create(rig, &block.tets, apart, &solver);
+        sinew_spring_info info;
+        /* the pose itself is met, the weight beyond it closes the ring */
+        static const double weights[3] = {0.5, 1, 1.2};
+        for (int k = 0; k < 3; k++) {
+            sinew_spring_frame frame = {.weights = &weights[k], .index = k};
+            assert_ok(sinew_spring_solve(spring, solver, &frame, x, &info, NULL, &error));
+            if (apart || k < 2) assert_int_equal(crossings(neutral, x), 0);
+        }
+        if (!apart) {
+            assert_true(crossings(neutral, x) > 0); /* there is something to do */
+        } else {
+            assert_true(info.contacts > 0);
+            assert_below(info.depth, 1e-4);
+            /* no frame before it has a say */
+            sinew_spring_frame alone = {.weights = &weights[2], .index = -1};
+            assert_ok(sinew_spring_solve(spring, solver, &alone, again, &info, NULL, &error));
+            for (int i = 0; i < 3 * n; i++) assert_close(x[i], again[i], 1e-3 * diagonal);
+        }
+        sinew_spring_state_destroy(solver), sinew_spring_destroy(spring);
+    }
+    sn_free(x), sn_free(again);
+    sinew_rig_destroy(rig);
+    test_block_free(&block);
+}
+
+/* The sample hand to a fist, and a little tighter than the pose. */
+static void a_closing_hand_does_not_cross_itself(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    enum { STEPS = 12 };
+    sinew_rig *rig = NULL;
+    sinew_sample_options size = {1000};
+    assert_ok(sinew_sample_rig("hand", &size, &rig, &error));
+    const sinew_mesh *mesh = rig->neutral;
+    sinew_spring_state *plain_state = NULL, *apart_state = NULL;
+    sinew_spring *plain = create(rig, NULL, false, &plain_state);
+    sinew_spring *apart = create(rig, NULL, true, &apart_state);
+    int fist = 0;
+    while (strcmp(rig->sliders[fist].name, "fist")) fist++;
+    double *weights = SN_NEW0(double, rig->slider_count);
+    double *x = SN_NEW(double, 3 * mesh->vertex_count);
+    double *y = SN_NEW(double, 3 * mesh->vertex_count);
+    for (int k = 0; k <= STEPS; k++) {
+        weights[fist] = (double)k / STEPS;
+        sinew_spring_frame frame = {.weights = weights, .index = k};
+        assert_ok(sinew_spring_solve(apart, apart_state, &frame, x, NULL, NULL, &error));
+        assert_ok(sinew_spring_solve(plain, plain_state, &frame, y, NULL, NULL, &error));
+        assert_int_equal(crossings(mesh, x), 0);
+        /* what does not cross is not touched: the same bits */
+        if (crossings(mesh, y) == 0)
+            assert_memory_equal(x, y, 3 * (size_t)mesh->vertex_count * sizeof *x);
+    }
+    weights[fist] = 1.1;
+    sinew_spring_frame frame = {.weights = weights, .index = -1};
+    assert_ok(sinew_spring_solve(plain, plain_state, &frame, y, NULL, NULL, &error));
+    assert_true(crossings(mesh, y) > 0);
+    assert_ok(sinew_spring_solve(apart, apart_state, &frame, x, NULL, NULL, &error));
+    assert_int_equal(crossings(mesh, x), 0);
+    sn_free(weights), sn_free(x), sn_free(y);
+    sinew_spring_state_destroy(plain_state), sinew_spring_state_destroy(apart_state);
+    sinew_spring_destroy(plain), sinew_spring_destroy(apart);
+    sinew_rig_destroy(rig);
+}
+
+int test_self_contact(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_bar_bent_onto_itself_stays_apart),
+        cmocka_unit_test(a_closing_hand_does_not_cross_itself),
+    };
+    return cmocka_run_group_tests_name("self contact", tests, NULL, NULL);
+}
