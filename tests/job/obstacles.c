@@ -2,6 +2,8 @@
 
 #include "groups.h"
 #include "job/obstacles.h"
+#include "sinew/frames.h"
+#include "sinew/io.h"
 #include "sinew/samples.h"
 
 static sinew_error error;
@@ -68,10 +70,38 @@ static void incomplete_obstacles_say_what_they_need(void **state) {
     sinew_rig_destroy(rig);
 }
 
+static void frames_of_another_mesh_are_refused(void **state) {
+    (void)state;
+    sinew_rig *bar, *hand;
+    sinew_sample_options size = {1000};
+    assert_ok(sinew_sample_rig("bar", NULL, &bar, &error));
+    assert_ok(sinew_sample_rig("hand", &size, &hand, &error));
+    char mesh[512], frames[512], text[2048];
+    snprintf(mesh, sizeof mesh, "%s/obstacle.obj", test_folder());
+    snprintf(frames, sizeof frames, "%s/obstacle.pc2", test_folder());
+    assert_ok(sinew_mesh_write(mesh, bar->neutral, &error));
+    sinew_frame_writer *writer;
+    assert_ok(sinew_frame_writer_open(frames, hand->neutral, 1, 0, 30, &writer, &error));
+    assert_ok(sinew_frame_writer_add(writer, hand->neutral->positions, &error));
+    assert_ok(sinew_frame_writer_close(writer, &error));
+    snprintf(text, sizeof text,
+             "{\"sinew\": 1, \"obstacles\": [{\"shape\": \"mesh\", \"file\": \"%s\", "
+             "\"frames\": \"%s\"}]}",
+             mesh, frames);
+    sinew_scene *scene;
+    sn_obstacles obstacles;
+    assert_ok(sinew_scene_parse(text, "s.json", NULL, &scene, &error));
+    assert_int_equal(sn_obstacles_create(scene, bar, &obstacles, &error), SINEW_BAD_INPUT);
+    if (!strstr(error.message, "its frames have")) fail_msg("%s", error.message);
+    sinew_scene_destroy(scene);
+    sinew_rig_destroy(bar), sinew_rig_destroy(hand);
+}
+
 int test_obstacles(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(moving_obstacles_are_where_their_keys_say),
         cmocka_unit_test(incomplete_obstacles_say_what_they_need),
+        cmocka_unit_test(frames_of_another_mesh_are_refused),
     };
     return cmocka_run_group_tests_name("obstacles", tests, NULL, NULL);
 }

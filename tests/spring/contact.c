@@ -5,6 +5,7 @@
 #include "base/vec3.h"
 #include "bodies.h"
 #include "groups.h"
+#include "sinew/samples.h"
 #include "sinew/spring.h"
 #include "spring/contact.h"
 
@@ -472,6 +473,61 @@ static void assert_mesh_refused(int vertex_count, const double *positions, int f
     sinew_mesh_destroy(mesh);
 }
 
+/* A ball pressed into the cheek of the sample face and taken away again. */
+static void a_face_yields_to_a_ball_and_comes_back(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_rig *rig = NULL;
+    sinew_sample_options size = {1500};
+    assert_ok(sinew_sample_rig("face", &size, &rig, &error));
+    const sinew_mesh *mesh = rig->neutral;
+    int n = mesh->vertex_count, pin_count = 0, *pins = SN_NEW(int, n);
+    for (int v = 0; v < n; v++) /* the back of the head, and what is not skin */
+        if (mesh->positions[3 * v + 2] < 0.02) pins[pin_count++] = v;
+    sinew_spring_options options;
+    sinew_spring_options_default(&options);
+    options.interior = false;
+    options.boundary = SINEW_SPRING_PINNED;
+    options.pins = pins, options.pin_count = pin_count;
+    sinew_spring *spring = NULL;
+    sinew_spring_state *solver = NULL;
+    assert_ok(sinew_spring_create(rig, &options, NULL, &spring, &error));
+    assert_ok(sinew_spring_state_create(spring, &solver, &error));
+    sinew_obstacle *ball = NULL;
+    assert_ok(sinew_obstacle_parse("sphere:0.047,-0.036,0.125,0.02", &ball, &error));
+    const sinew_obstacle *obstacle = ball;
+    double *x = SN_NEW(double, 3 * n), *weights = SN_NEW0(double, rig->slider_count);
+    double diagonal = sinew_diagonal(n, mesh->positions);
+    static const double in[7] = {0, 0.02, 0.034, 0.04, 0.034, 0.02, 0};
+    for (int k = 0; k < 7; k++) {
+        const double move[3] = {0, 0, -in[k]};
+        sinew_obstacle_move(ball, NULL, move);
+        sinew_spring_info info;
+        sinew_spring_frame frame = {
+            .weights = weights, .index = k, .obstacle_count = 1, .obstacles = &obstacle};
+        assert_ok(sinew_spring_solve(spring, solver, &frame, x, &info, NULL, &error));
+        assert_true((info.contacts > 0) == (in[k] > 0.03));
+        double depth = 0;
+        for (int t = 0; t < mesh->triangle_count; t++)
+            for (int i = 0; i <= 10; i++)
+                for (int j = 0; i + j <= 10; j++) {
+                    const int *v = mesh->triangles + 3 * t;
+                    double p[3];
+                    for (int d = 0; d < 3; d++)
+                        p[d] = (i * x[3 * v[0] + d] + j * x[3 * v[1] + d] +
+                                (10 - i - j) * x[3 * v[2] + d]) /
+                               10;
+                    depth = fmax(depth, -sinew_obstacle_distance(ball, p, NULL));
+                }
+        assert_below(depth, 1e-4 * diagonal);
+    }
+    for (int i = 0; i < 3 * n; i++) assert_close(x[i], mesh->positions[i], 1e-6 * diagonal);
+    sinew_obstacle_destroy(ball);
+    sinew_spring_state_destroy(solver), sinew_spring_destroy(spring);
+    sinew_rig_destroy(rig);
+    sn_free(x), sn_free(weights), sn_free(pins);
+}
+
 static void obstacle_meshes_need_an_inside(void **state) {
     (void)state;
     sinew_error error = {0};
@@ -519,6 +575,7 @@ int test_contact(void) {
         cmocka_unit_test(an_obstacle_that_swallows_everything_ends_in_a_status),
         cmocka_unit_test(bad_obstacles_are_named),
         cmocka_unit_test(obstacle_meshes_need_an_inside),
+        cmocka_unit_test(a_face_yields_to_a_ball_and_comes_back),
     };
     return cmocka_run_group_tests_name("contact", tests, NULL, NULL);
 }
