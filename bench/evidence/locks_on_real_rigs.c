@@ -217,7 +217,7 @@ static sinew_lock_info attenuate(sinew_locks *locks, const sinew_lock_options *o
                                  const double *from, const double *asked, double *given,
                                  const char *title) {
     sinew_error error = {0};
-    sinew_lock_info info;
+    sinew_lock_info info = {0};
     if (sinew_locks_set_options(locks, options, &error) != SINEW_OK ||
         sinew_locks_apply(locks, from, asked, given, &info, &error) != SINEW_OK)
         stop(title, &error);
