@@ -74,7 +74,9 @@ sinew_status sn_keyed_clip_create(const sinew_rig *rig, const sinew_curves *curv
     if (curves->time_count == 0)
         status = sn_fail(error, SINEW_BAD_INPUT, "the clip has no keys");
     else if (unmatched == curves->channel_count)
-        status = sn_fail(error, SINEW_BAD_INPUT, "no channel of the clip is a slider of the rig");
+        status = sn_fail(error, SINEW_BAD_INPUT,
+                         "no channel of the clip, such as '%s', is a slider of the rig",
+                         curves->channel_count > 0 ? curves->names[0] : "");
     if (status == SINEW_OK) status = fill(rig, bound, clip, error);
     sinew_curves_destroy(bound);
     if (status != SINEW_OK) sn_keyed_clip_free(clip);

@@ -77,7 +77,8 @@ sinew_status sinew_rig_write_animated(const char *path, const sinew_rig *rig,
                                       const sinew_curves *curves, sinew_error *error) {
     SN_REQUIRE(path && rig && curves, error);
     sn_keyed_clip clip;
-    SN_TRY(sn_keyed_clip_create(rig, curves, &clip, error));
+    SN_TRY(sn_source_blame(&(sn_source){.name = path},
+                           sn_keyed_clip_create(rig, curves, &clip, error), error));
     sinew_status status = write_rig(path, rig, &clip, error);
     sn_keyed_clip_free(&clip);
     return status;
