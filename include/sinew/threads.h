@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* count >= 1; 0 means one per available core (the default). */
+/* count >= 1; 0 means one per available core, or what OMP_NUM_THREADS says (the default). */
 SINEW_API void sinew_set_threads(int count);
 SINEW_API int sinew_threads(void);
 

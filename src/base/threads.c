@@ -12,7 +12,7 @@ void sinew_set_threads(int count) {
 
 int sinew_threads(void) {
     int count = atomic_load(&requested_threads);
-    return count > 0 ? count : omp_get_num_procs();
+    return count > 0 ? count : omp_get_max_threads();
 }
 
 double sn_now(void) {
