@@ -36,11 +36,16 @@ static const double NEAR = 0.1;        /* of the mean spring: points this near a
 static const double STIFF = 10;        /* a contact's stiffness over that of its vertices */
 static const double TIGHTEN = 0.4;     /* from round to round */
 static const double LOOSE = 1e-3;      /* relative force left by early rounds */
+static const double ROUGH = 1e-2;      /* ... by steps of the way */
 static const double STICKS = 0.999;    /* of the limit: friction below it holds its place */
 static const double SAME_FORCE = 0.01; /* of the largest: friction limits that agree */
 
-/* A step of the way to an obstacle need not be perfect: the next ones go on from it. */
-enum { STEP_ROUNDS = 6, PATIENCE = 12 };
+/* A step of the way: solves after which self-contact is no longer asked to give way, and Newton
+ * steps of each. */
+enum { STEP_ROUNDS = 6, STEP_ITERATIONS = 4 };
+/* At the end: rounds in which points of triangles that push may move (later they can go round for
+ * ever), and rounds after which ENOUGH will do. */
+enum { MOVING_ROUNDS = 1, PATIENCE = 12 };
 
 void sn_contacts_forget(sn_contacts *contacts, int surface_count) {
     if (contacts && contacts->touched)
@@ -254,43 +259,65 @@ static int find_swallower(const sinew_spring *spring, const sinew_spring_state *
     return -1;
 }
 
-/* Rounds from state->x until all is well or `most` were done. apart: the surface is kept from
- * crossing itself. */
+/* Rounds from state->x until all is well. apart: the surface is kept from crossing itself. */
 static sinew_status settle(const sinew_spring *spring, sinew_spring_state *state,
                            const sinew_spring_frame *frame, const sn_equilibrium_options *options,
-                           bool on_the_way, bool apart, int most, sn_equilibrium_info *counts,
-                           sinew_spring_info *info, sinew_error *error) {
-    sn_solver *solver = state->solver;
+                           bool apart, sn_equilibrium_info *counts, sinew_spring_info *info,
+                           sinew_error *error) {
     double depth = spring->options.contact_depth * spring->network->diagonal;
-    double margin = NEAR * spring->network->mean_length;
-    double friction = on_the_way ? 0 : spring->options.friction;
+    double margin = NEAR * spring->network->mean_length, left = LOOSE;
     sn_equilibrium_options loose = *options;
-    double left = LOOSE;
     sinew_status status = SINEW_OK;
-    bool cut = false, exact = on_the_way,
-         changes = false; /* exact: the last solve was to full tolerance */
+    /* exact: the last solve was to full tolerance */
+    bool cut = false, exact = false, changes = false;
     for (int round = 0; status == SINEW_OK || status == SINEW_NOT_CONVERGED; round++) {
-        state->contacts->still = round > PATIENCE;
-        double tolerance = (on_the_way || round > PATIENCE ? ENOUGH : AIM) * depth;
-        SN_TRY(sn_contacts_look(spring, state, frame, AIM * depth, margin, on_the_way, error));
+        state->contacts->still = round > MOVING_ROUNDS;
+        double tolerance = (round > PATIENCE ? ENOUGH : AIM) * depth;
+        SN_TRY(sn_contacts_look(spring, state, frame, AIM * depth, margin, false, error));
         if (apart) SN_TRY(sn_self_look(spring, state, margin, error));
         bool wrong = judge(spring, state, frame, tolerance, info) || changes || cut;
-        if (!wrong && exact && round > 0) break;
-        if (round >= most || sn_now() > options->deadline) {
+        if (!wrong && exact) break;
+        if (round >= spring->options.max_rounds || sn_now() > options->deadline) {
             if (status == SINEW_OK) status = SINEW_NOT_CONVERGED;
             break;
         }
         SN_TRY(push(spring, state, margin, error));
-        exact = !wrong || on_the_way;
         loose.tolerance = fmax(left, options->tolerance);
-        left *= on_the_way ? 1 : TIGHTEN;
-        status =
-            sn_equilibrium(solver, wrong || on_the_way ? &loose : options, state->x, counts, error);
-        changes = learn(state, friction, tolerance);
+        left *= TIGHTEN;
+        exact = !wrong;
+        status = sn_equilibrium(state->solver, exact ? options : &loose, state->x, counts, error);
+        changes = learn(state, spring->options.friction, tolerance);
         if (apart) SN_TRY(sn_self_cut_back(spring, state, &cut, error));
         info->rounds++;
     }
     return status;
+}
+
+/* One step of the way: state->x follows the load, contacts push back. It need not be perfect: the
+ * next step goes on from it. What self-contact cuts back is tried again. */
+static sinew_status lead(const sinew_spring *spring, sinew_spring_state *state,
+                         const sinew_spring_frame *frame, const sn_equilibrium_options *options,
+                         bool apart, sn_equilibrium_info *counts, sinew_spring_info *info,
+                         sinew_error *error) {
+    double depth = AIM * spring->options.contact_depth * spring->network->diagonal;
+    double margin = NEAR * spring->network->mean_length;
+    sn_equilibrium_options rough = *options;
+    rough.tolerance = fmax(ROUGH, options->tolerance);
+    rough.max_iterations = STEP_ITERATIONS;
+    bool cut = true;
+    state->contacts->still = false;
+    for (int round = 0; cut && round < STEP_ROUNDS && sn_now() <= options->deadline; round++) {
+        SN_TRY(sn_contacts_look(spring, state, frame, depth, margin, true, error));
+        if (apart) SN_TRY(sn_self_look(spring, state, margin, error));
+        SN_TRY(push(spring, state, margin, error));
+        sinew_status status = sn_equilibrium(state->solver, &rough, state->x, counts, error);
+        if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
+        learn(state, 0, 0);
+        cut = false;
+        if (apart) SN_TRY(sn_self_cut_back(spring, state, &cut, error));
+        info->rounds++;
+    }
+    return SINEW_OK;
 }
 
 /* Along the way, where there is one, then to the end. */
@@ -298,7 +325,6 @@ static sinew_status go(const sinew_spring *spring, sinew_spring_state *state,
                        const sinew_spring_frame *frame, const sn_way *way,
                        const sn_equilibrium_options *options, sn_equilibrium_info *counts,
                        sinew_spring_info *info, sinew_error *error) {
-    sinew_status status = SINEW_OK;
     if (!way->straight) {
         SN_TRY(prepare(spring, state, frame->obstacle_count, error));
         if (spring->self) SN_TRY(sn_self_begin(spring, state, error));
@@ -309,13 +335,10 @@ static sinew_status go(const sinew_spring *spring, sinew_spring_state *state,
             if (way->crosses && step == way->first) sn_self_start(spring, state);
             if (way->crosses) SN_TRY(sn_self_cut_back(spring, state, &cut, error));
             if (step == way->steps) break;
-            status = settle(spring, state, frame, options, true, way->crosses, STEP_ROUNDS, counts,
-                            info, error);
-            if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
+            SN_TRY(lead(spring, state, frame, options, way->crosses, counts, info, error));
         }
     }
-    return settle(spring, state, frame, options, false, way->crosses, spring->options.max_rounds,
-                  counts, info, error);
+    return settle(spring, state, frame, options, way->crosses, counts, info, error);
 }
 
 sinew_status sn_contact_solve(const sinew_spring *spring, sinew_spring_state *state,

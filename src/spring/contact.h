@@ -40,7 +40,7 @@ struct sn_contacts {
     int count;
     size_t capacity;
     sn_touch *list;
-    bool still;       /* points of triangles stay where they are: ones that move can go round */
+    bool still;       /* points of triangles that push stay where they are */
     int *of_vertex;   /* per obstacle and surface vertex: touch, or -1 */
     int *of_triangle; /* per obstacle and triangle: SN_TRIANGLE_POINTS */
     int obstacle_room;

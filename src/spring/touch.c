@@ -296,7 +296,8 @@ static sinew_status look_at_triangle(const look *l, int o, const int v[3], const
     measure_point(obstacle, corner, false, l->limit, &made);
     if (made.gap > shallowest - 0.1 * l->tolerance && made.gap > -l->tolerance) return SINEW_OK;
     int k = choose_slot(contacts, corner, best.b, longest, slots);
-    if (k < 0 || (slots[k] >= 0 && contacts->still)) return SINEW_OK;
+    if (k < 0 || (slots[k] >= 0 && contacts->still && contacts->list[slots[k]].force > 0))
+        return SINEW_OK;
     find_place(contacts, obstacle, l->spring->network->surface_count, mix(corner, best.b), &made);
     if (slots[k] >= 0) { /* the point moves, its force stays */
         sn_touch *known = &contacts->list[slots[k]];
