@@ -15,8 +15,10 @@ enum {
     DENSE_SIZE = 240,          /* below it LAPACK's dense driver is quicker */
     LARGEST_DENSE_SIZE = 2000, /* up to it, also when most eigenpairs are wanted */
     SECOND_LOOK_BLOCKS = 4,
-    CHECK_EVERY = 3 /* blocks */
 };
+/* A block brings the last wanted pair about this many digits closer, hardly ever more: the next
+ * look, whose dense eigenproblem costs half a block, can wait so long. */
+static const double DIGITS_PER_BLOCK = 0.75;
 /* shift = DEFAULT_SHIFT trace K / trace M: a trace counts the largest eigenvalues, the smallest
  * elastic ones of finite element meshes lie 1e-5 to 1e-7 below. */
 static const double DEFAULT_SHIFT = 1e-7;
@@ -47,15 +49,16 @@ typedef struct lanczos {
 
 static void multiply_mass(const lanczos *l, int count, const double *x, double *y) {
     size_t n = (size_t)l->size;
-    for (int c = 0; c < count; c++) {
-        const double *from = x + n * (size_t)c;
-        double *to = y + n * (size_t)c;
-        if (l->mass) {
-#pragma omp parallel for num_threads(n > 20000 ? sn_threads() : 1) schedule(static)
-            for (size_t i = 0; i < n; i++) to[i] = l->mass[i] * from[i];
-        } else {
-            sn_sparse_multiply(l->mass_matrix, 1, from, to);
-        }
+    if (l->mass_matrix) {
+        for (size_t c = 0; c < (size_t)count; c++)
+            sn_sparse_multiply(l->mass_matrix, 1, x + n * c, y + n * c);
+        return;
+    }
+#pragma omp parallel for num_threads(n *(size_t)count > 20000 ? sn_threads() : 1) schedule(static)
+    for (size_t from = 0; from < n; from += SN_SUM_BLOCK) {
+        size_t to = n - from < SN_SUM_BLOCK ? n : from + SN_SUM_BLOCK;
+        for (size_t c = 0; c < (size_t)count; c++)
+            for (size_t i = from; i < to; i++) y[n * c + i] = l->mass[i] * x[n * c + i];
     }
 }
 
@@ -105,6 +108,14 @@ static void fill_random(lanczos *l, double *x) {
     }
 }
 
+/* One column x loses its part in `columns` columns at `basis`, as above. */
+static void project_out_column(lanczos *l, const double *basis, int columns, double *x,
+                               double *coefficients) {
+    multiply_mass(l, 1, x, l->weighted);
+    sn_dense_apply(SN_TRANSPOSED, l->size, columns, 1, basis, l->weighted, 0, coefficients);
+    sn_dense_apply(SN_AS_IS, l->size, columns, -1, basis, coefficients, 1, x);
+}
+
 /* A random column, M-orthonormal to the first `columns` of the basis, at column `columns`. */
 static void random_column(lanczos *l, int columns) {
     size_t n = (size_t)l->size;
@@ -113,7 +124,7 @@ static void random_column(lanczos *l, int columns) {
         fill_random(l, x);
         sn_vector_scale(n, 1 / mass_norm(l, x), x);
         for (int pass = 0; pass < 3 && columns > 0; pass++)
-            project_out(l, 0, columns, 1, x, l->correction);
+            project_out_column(l, l->basis, columns, x, l->correction);
         double norm = mass_norm(l, x);
         if (norm > DEPENDENT) {
             sn_vector_scale(n, 1 / norm, x);
@@ -122,8 +133,43 @@ static void random_column(lanczos *l, int columns) {
     }
 }
 
+/* The image, orthogonal to the first `columns` of the basis, becomes the M-orthonormal block at
+ * column `columns` times the remainder R. Gram-Schmidt, twice is enough; a column that is left with
+ * next to nothing of `before`, the length it once had, gives its place to a random one. */
+static void next_block(lanczos *l, int columns, const double *before) {
+    size_t n = (size_t)l->size;
+    double *block = l->basis + n * (size_t)columns, part[BLOCK];
+    memset(l->remainder, 0, sizeof l->remainder);
+    for (int c = 0; c < BLOCK; c++) {
+        double *x = block + n * (size_t)c, *R = l->remainder + BLOCK * c;
+        memcpy(x, l->image + n * (size_t)c, n * sizeof *x);
+        for (int pass = 0; pass < 2 && c > 0; pass++) {
+            project_out_column(l, block, c, x, part);
+            for (int b = 0; b < c; b++) R[b] += part[b];
+        }
+        double norm = mass_norm(l, x);
+        if (norm > DEPENDENT * before[c]) {
+            R[c] = norm;
+            sn_vector_scale(n, 1 / norm, x);
+        } else {
+            random_column(l, columns + c);
+        }
+    }
+}
+
+static void image_lengths(lanczos *l, double *lengths) {
+    for (int c = 0; c < BLOCK; c++)
+        lengths[c] = mass_norm(l, l->image + (size_t)l->size * (size_t)c);
+}
+
+/* A random block follows the first `columns` of the basis. */
 static void random_block(lanczos *l, int columns) {
-    for (int c = 0; c < BLOCK; c++) random_column(l, columns + c);
+    double before[BLOCK];
+    for (int c = 0; c < BLOCK; c++) fill_random(l, l->image + (size_t)l->size * (size_t)c);
+    image_lengths(l, before);
+    for (int pass = 0; pass < 2 && columns > 0; pass++)
+        project_out(l, 0, columns, BLOCK, l->image, l->correction);
+    next_block(l, columns, before);
 }
 
 /* One step: H gets the block column of the block at `columns`, and the next block follows it.
@@ -131,11 +177,10 @@ static void random_block(lanczos *l, int columns) {
  * rounding of that large part. But the large part lies in the columns from `coupled` on alone: the
  * last two blocks, or all just after a restart. Only the small rest is taken out of all columns. */
 static void extend(lanczos *l, int columns, int coupled) {
-    size_t n = (size_t)l->size;
     int total = columns + BLOCK, local = total - coupled;
-    apply_inverse(l, columns);
     double before[BLOCK];
-    for (int c = 0; c < BLOCK; c++) before[c] = mass_norm(l, l->image + n * (size_t)c);
+    apply_inverse(l, columns);
+    image_lengths(l, before);
     project_out(l, coupled, local, BLOCK, l->image, l->correction);
     project_out(l, 0, total, BLOCK, l->image, l->coefficients);
     for (int c = 0; c < BLOCK; c++)
@@ -148,29 +193,7 @@ static void extend(lanczos *l, int columns, int coupled) {
             l->projected[(size_t)i + (size_t)l->most * (size_t)(columns + c)] = h;
             l->projected[(size_t)(columns + c) + (size_t)l->most * (size_t)i] = h;
         }
-    /* Gram-Schmidt inside the block, twice is enough */
-    memset(l->remainder, 0, sizeof l->remainder);
-    for (int c = 0; c < BLOCK; c++) {
-        double *x = l->image + n * (size_t)c;
-        double *next = l->basis + n * (size_t)(total + c);
-        for (int pass = 0; pass < 2; pass++) {
-            multiply_mass(l, 1, x, l->weighted);
-            for (int b = 0; b < c; b++) {
-                const double *other = l->basis + n * (size_t)(total + b);
-                double h = sn_vector_dot(n, other, l->weighted);
-                sn_vector_axpy(n, -h, other, x);
-                l->remainder[b + BLOCK * c] += h;
-            }
-        }
-        double norm = mass_norm(l, x);
-        if (norm > DEPENDENT * before[c]) {
-            l->remainder[c + BLOCK * c] = norm;
-            memcpy(next, x, n * sizeof *next);
-            sn_vector_scale(n, 1 / norm, next);
-        } else {
-            random_column(l, total + c);
-        }
-    }
+    next_block(l, total, before);
 }
 
 /* Eigenpairs of H, the largest first. */
@@ -184,20 +207,23 @@ static sinew_status rayleigh_ritz(lanczos *l, int columns, sinew_error *error) {
     return SINEW_OK;
 }
 
-/* How many of the wanted Ritz pairs meet the tolerance, from the first on:
- * |A^-1 M y - theta y|_M = |R s|, s the last rows of y's coordinates. */
+/* |A^-1 M y - theta y|_M / theta = |R s| / theta of Ritz pair k, s the last rows of y's
+ * coordinates. */
+static double pair_residual(const lanczos *l, int columns, int k) {
+    const double *s = l->ritz_vectors + (size_t)columns * (size_t)k + columns - BLOCK;
+    double square = 0;
+    for (int r = 0; r < BLOCK; r++) {
+        double sum = 0;
+        for (int c = r; c < BLOCK; c++) sum += l->remainder[r + BLOCK * c] * s[c];
+        square += sum * sum;
+    }
+    return sqrt(square) / fabs(l->ritz_values[k]);
+}
+
+/* How many of the wanted Ritz pairs meet the tolerance, from the first on. */
 static int converged_pairs(const lanczos *l, int columns, double tolerance) {
     int count = 0;
-    for (; count < l->wanted && count < columns; count++) {
-        const double *s = l->ritz_vectors + (size_t)columns * (size_t)count + columns - BLOCK;
-        double square = 0;
-        for (int r = 0; r < BLOCK; r++) {
-            double sum = 0;
-            for (int c = r; c < BLOCK; c++) sum += l->remainder[r + BLOCK * c] * s[c];
-            square += sum * sum;
-        }
-        if (!(sqrt(square) <= tolerance * fabs(l->ritz_values[count]))) break;
-    }
+    while (count < l->wanted && pair_residual(l, columns, count) <= tolerance) count++;
     return count;
 }
 
@@ -222,10 +248,9 @@ static bool same_values(const lanczos *l) {
 static sinew_status iterate(lanczos *l, double tolerance, const sinew_monitor *monitor,
                             int *columns_out, sinew_error *error) {
     size_t n = (size_t)l->size;
-    int kept = (l->wanted + l->most) / 2;
-    if (kept > l->most - 2 * BLOCK) kept = l->most - 2 * BLOCK;
+    int kept = l->wanted + (l->most - l->wanted) / 5;
     int columns = 0, blocks = 0, limit = 40 + 12 * l->wanted / BLOCK;
-    int earliest = l->wanted + l->wanted / 2 + BLOCK; /* columns before the first look */
+    int look = (l->wanted + l->wanted / 2) / BLOCK + 2; /* the block after which to look */
     bool second_look = false;
     int fresh = 0; /* columns at the last start */
     random_block(l, 0);
@@ -235,13 +260,15 @@ static sinew_status iterate(lanczos *l, double tolerance, const sinew_monitor *m
         columns += BLOCK;
         blocks++;
         bool full = columns + BLOCK > l->most;
-        if (!full && (columns < earliest || (blocks % CHECK_EVERY && !second_look))) {
-            sn_progress(monitor, 0.5 * fmin(1, (double)columns / earliest), "modes");
+        if (!full && blocks < look) {
+            sn_progress(monitor, fmin(0.5, 0.5 * columns / l->most), "modes");
             continue;
         }
         SN_TRY(rayleigh_ritz(l, columns, error));
         int ready = converged_pairs(l, columns, tolerance);
         sn_progress(monitor, 0.5 + 0.5 * ready / l->wanted, "modes");
+        double digits = log10(pair_residual(l, columns, l->wanted - 1) / tolerance);
+        look = blocks + (digits > DIGITS_PER_BLOCK ? (int)fmin(digits / DIGITS_PER_BLOCK, 100) : 1);
         if (ready == l->wanted) {
             if (second_look && same_values(l)) {
                 *columns_out = columns;
@@ -252,7 +279,7 @@ static sinew_status iterate(lanczos *l, double tolerance, const sinew_monitor *m
             keep_ritz_vectors(l, columns, l->wanted);
             columns = fresh = l->wanted;
             random_block(l, columns);
-            earliest = columns + SECOND_LOOK_BLOCKS * BLOCK;
+            look = blocks + SECOND_LOOK_BLOCKS;
         } else if (blocks >= limit) {
             *columns_out = columns;
             return SINEW_NOT_CONVERGED;

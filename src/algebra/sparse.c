@@ -169,8 +169,9 @@ static inline int first_at_least(const sn_sparse *matrix, int j, int bound) {
 /* Rows [begin, end) of y = A x. Each y sums its terms by increasing column whatever the range, so
  * the split over threads does not show in the bits. For a symmetric matrix the terms left of the
  * diagonal come from the stored row, the others from the stored column of the same index. */
-static void multiply_rows(const sn_sparse *matrix, int vectors, const double *restrict x,
-                          double *restrict y, int begin, int end) {
+static inline __attribute__((always_inline)) void
+multiply_rows_of(const sn_sparse *matrix, const int vectors, const double *restrict x,
+                 double *restrict y, int begin, int end) {
     if (begin == end) return;
     size_t v = (size_t)vectors;
     memset(y + v * (size_t)begin, 0, v * (size_t)(end - begin) * sizeof *y);
@@ -190,6 +191,25 @@ static void multiply_rows(const sn_sparse *matrix, int vectors, const double *re
             double *yi = y + v * (size_t)matrix->row[i];
             for (size_t k = 0; k < v; k++) yi[k] += matrix->value[i] * xj[k];
         }
+    }
+}
+
+/* With a number of vectors that the compiler knows the inner loops become single instructions. */
+static void multiply_rows(const sn_sparse *matrix, int vectors, const double *x, double *y,
+                          int begin, int end) {
+    switch (vectors) {
+    case 1:
+        multiply_rows_of(matrix, 1, x, y, begin, end);
+        break;
+    case 3:
+        multiply_rows_of(matrix, 3, x, y, begin, end);
+        break;
+    case 8:
+        multiply_rows_of(matrix, 8, x, y, begin, end);
+        break;
+    default:
+        multiply_rows_of(matrix, vectors, x, y, begin, end);
+        break;
     }
 }
 
