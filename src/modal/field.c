@@ -59,3 +59,44 @@ void sn_field_adjoint(const sn_rotation_strain *rs, const double *coordinates, d
         sn_put(forces, i, sum);
     }
 }
+
+/* With h = sum u_i g_i^T, k of another field, and h n = 0 (gradients lie in the triangle),
+ *
+ *   <h - (h^T n) n^T, k - (k^T n) n^T> = <h, k> + (h^T n) . (k^T n),
+ *
+ * so corners i and j meet in |e| (g_i . g_j) (I + n n^T), without normals in |e| (g_i . g_j) I. */
+static bool add_element_metric(const sn_rotation_strain *rs, int e, sn_triplets *triplets) {
+    const int *v = rs->elements + (size_t)rs->corners * e;
+    const double *g = rs->gradients + (size_t)3 * rs->corners * e;
+    bool room = true;
+    for (int i = 0; i < rs->corners; i++)
+        for (int j = 0; j < rs->corners; j++) {
+            if (v[i] < v[j]) continue;
+            double product = rs->weights[e] * sn_dot(sn_at(g, i), sn_at(g, j));
+            if (!rs->normals) {
+                room = room && sn_triplets_add(triplets, v[i], v[j], product);
+                continue;
+            }
+            const double *n = rs->normals + (size_t)3 * e;
+            for (int a = 0; a < 3; a++)
+                for (int b = 0; b < 3; b++)
+                    room = room && sn_triplets_add(triplets, 3 * v[i] + a, 3 * v[j] + b,
+                                                   product * ((a == b) + n[a] * n[b]));
+        }
+    return room;
+}
+
+sinew_status sn_field_metric(const sn_rotation_strain *rs, sn_sparse **metric, sinew_error *error) {
+    *metric = NULL;
+    int axes = rs->normals ? 3 : 1, size = axes * rs->vertex_count;
+    int most = rs->corners * (rs->corners + 1) / 2 * axes * axes;
+    sn_triplets triplets;
+    SN_TRY(
+        sn_triplets_create(size, size, (size_t)most * (size_t)rs->element_count, &triplets, error));
+    bool room = true;
+    for (int e = 0; e < rs->element_count && room; e++) room = add_element_metric(rs, e, &triplets);
+    sinew_status status =
+        room ? sn_sparse_from_triplets(&triplets, true, metric, error) : sn_no_memory(error);
+    sn_triplets_free(&triplets);
+    return status;
+}

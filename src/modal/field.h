@@ -10,6 +10,7 @@
 #ifndef SN_MODAL_FIELD_H
 #define SN_MODAL_FIELD_H
 
+#include "algebra/sparse.h"
 #include "mesh/rotation_strain.h"
 
 /* coordinates (w, 0, S) += of a displacement; SN_RS_SIZE per element. */
@@ -21,5 +22,9 @@ void sn_field_add_element(const sn_rotation_strain *rs, int element, const doubl
 /* forces[3 * vertex_count] = the adjoint with weights |e|: for any field u,
  * u . forces = sum |e| <H(u), H>, with H from (w + q, S) of the coordinates. */
 void sn_field_adjoint(const sn_rotation_strain *rs, const double *coordinates, double *forces);
+
+/* The metric as a symmetric matrix B: sum |e| <H(u), H(v)> = u . B v. On triangles it has three
+ * rows a vertex; on tets the axes do not meet, so it has one and is applied to 3 vectors. */
+sinew_status sn_field_metric(const sn_rotation_strain *rs, sn_sparse **metric, sinew_error *error);
 
 #endif

@@ -89,27 +89,27 @@ static double rigid_share(const sn_rotation_strain *rs, const double *rest, cons
 
 /* ---- Gram matrix -------------------------------------------------------------------------- */
 
-/* Gram_ij = sum |e| <H(y_i), H(y_j)> = y_i . adjoint(H(y_j)). Columns are scaled to a unit
- * diagonal; a trace of ridge lets a basis with dependent columns through. */
+/* Gram_ij = sum |e| <H(y_i), H(y_j)>. Columns are scaled to a unit diagonal; a trace of ridge lets
+ * a basis with dependent columns through. */
 static sinew_status factor_gram(sn_modes *modes, const sn_rotation_strain *rs, sinew_error *error) {
     size_t size = (size_t)3 * rs->vertex_count, count = (size_t)modes->column_count;
-    size_t coordinate_size = (size_t)SN_RS_SIZE * rs->element_count;
+    sn_sparse *metric;
+    SN_TRY(sn_field_metric(rs, &metric, error));
     modes->gram = SN_NEW(double, count *count);
     modes->scale = SN_NEW(double, count);
-    double *forces = SN_NEW(double, size *count);
-    double *coordinates = SN_NEW(double, coordinate_size);
-    if (!modes->gram || !modes->scale || !forces || !coordinates) {
-        sn_free(forces), sn_free(coordinates);
+    double *forces = sn_alloc_aligned(size * count, sizeof(double));
+    if (!modes->gram || !modes->scale || !forces) {
+        sn_free_aligned(forces);
+        sn_sparse_destroy(metric);
         return sn_no_memory(error);
     }
-    for (size_t j = 0; j < count; j++) {
-        memset(coordinates, 0, coordinate_size * sizeof *coordinates);
-        sn_field_add(rs, modes->shapes + size * j, coordinates);
-        sn_field_adjoint(rs, coordinates, forces + size * j);
-    }
+    for (size_t j = 0; j < count; j++)
+        sn_sparse_multiply(metric, (int)size / metric->rows, modes->shapes + size * j,
+                           forces + size * j);
     sn_dense_multiply(SN_TRANSPOSED, SN_AS_IS, (int)count, (int)count, (int)size, 1, modes->shapes,
                       forces, 0, modes->gram);
-    sn_free(forces), sn_free(coordinates);
+    sn_free_aligned(forces);
+    sn_sparse_destroy(metric);
     for (size_t j = 0; j < count; j++) {
         double diagonal = modes->gram[j + count * j];
         modes->scale[j] = diagonal > 0 ? 1 / sqrt(diagonal) : 0;

@@ -323,6 +323,34 @@ static void adjoint_is_the_transpose_of_the_field(void **state) {
     sinew_tets_destroy(bar);
 }
 
+/* B u = adjoint(H(u)), on triangles (with normals) and tets. */
+static void metric_is_the_adjoint_of_the_field(void **state) {
+    (void)state;
+    uint64_t seed = 5;
+    sinew_error error;
+    sinew_tets *bar = test_bar(3, 2, 2, 2, 0.5, 0.7);
+    for (int corners = 3; corners <= 4; corners++) {
+        sn_rotation_strain *rs;
+        assert_ok(sn_rotation_strain_create(bar->vertex_count, bar->positions, corners,
+                                            bar->tet_count, bar->tets, &rs, &error));
+        int size = 3 * bar->vertex_count;
+        double *u = malloc(sizeof(double) * 3 * (size_t)size), *f = u + size, *Bu = f + size;
+        double *coordinates = calloc((size_t)SN_RS_SIZE * rs->element_count, sizeof(double));
+        for (int i = 0; i < size; i++) u[i] = test_random(&seed);
+        sn_field_add(rs, u, coordinates);
+        sn_field_adjoint(rs, coordinates, f);
+        sn_sparse *B;
+        assert_ok(sn_field_metric(rs, &B, &error));
+        assert_int_equal(B->rows, corners == 3 ? size : bar->vertex_count);
+        sn_sparse_multiply(B, size / B->rows, u, Bu);
+        for (int i = 0; i < size; i++) assert_close(Bu[i], f[i], 1e-12 * (1 + fabs(f[i])));
+        sn_sparse_destroy(B);
+        free(u), free(coordinates);
+        sn_rotation_strain_destroy(rs);
+    }
+    sinew_tets_destroy(bar);
+}
+
 /* A pose that is a sum of modes and rotations is found exactly. */
 static void projection_recovers_its_own_columns(void **state) {
     (void)state;
@@ -370,6 +398,7 @@ int test_modes(void) {
         cmocka_unit_test(rigid_modes_of_every_part_are_left_out),
         cmocka_unit_test(shell_vibrates_as_a_free_plate),
         cmocka_unit_test(adjoint_is_the_transpose_of_the_field),
+        cmocka_unit_test(metric_is_the_adjoint_of_the_field),
         cmocka_unit_test(projection_recovers_its_own_columns),
     };
     return cmocka_run_group_tests_name("modes", tests, NULL, NULL);
