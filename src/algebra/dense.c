@@ -12,7 +12,7 @@
  * depend on the shape of C alone. */
 enum {
     TILE = 192,
-    PANEL = 128,
+    PANEL = 64,
     SKINNY_TILE = 512,
     APPLY_BLOCK = 2048,
     THREADED_FLOPS = 2000000,

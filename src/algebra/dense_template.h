@@ -77,30 +77,30 @@ void NAME(gram)(int rows, int columns, REAL alpha, const REAL *A, REAL beta, REA
     sn_library_threads_restore(saved);
 }
 
-/* By panels of PANEL columns: the diagonal tile, the rows below it, and what remains, tile by tile.
- * Returns LAPACK's info. */
-static int NAME(factor_panels)(int size, REAL *A) {
+/* By panels of PANEL columns: the diagonal block, the rows below it, and what remains, tile by
+ * tile. Returns LAPACK's info. */
+static int NAME(factor_panels)(int size, REAL *A, int most_threads) {
     size_t n = (size_t)size;
     for (int j = 0; j < size; j += PANEL) {
         int width = size - j < PANEL ? size - j : PANEL, below = j + width;
         REAL *diagonal = A + (size_t)j * (n + 1);
         int info = LAPACK(potrf_work)(LAPACK_COL_MAJOR, 'L', width, diagonal, size);
         if (info) return info > 0 ? j + info : info;
-        int tiles = (size - below + PANEL - 1) / PANEL;
+        int tiles = (size - below + TILE - 1) / TILE;
         int threads =
-            (double)(size - below) * (size - below) * width > THREADED_FLOPS ? sn_threads() : 1;
+            (double)(size - below) * (size - below) * width > THREADED_FLOPS ? most_threads : 1;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
         for (int tile = 0; tile < tiles; tile++) {
-            int i = below + tile * PANEL, height = size - i < PANEL ? size - i : PANEL;
+            int i = below + tile * TILE, height = size - i < TILE ? size - i : TILE;
             BLAS(trsm, CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, height,
                  width, 1, diagonal, size, A + (size_t)i + n * (size_t)j, size);
         }
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
         for (int tile = 0; tile < tiles * tiles; tile++) {
-            int i = below + tile % tiles * PANEL, k = below + tile / tiles * PANEL;
+            int i = below + tile % tiles * TILE, k = below + tile / tiles * TILE;
             if (i < k) continue;
-            int height = size - i < PANEL ? size - i : PANEL;
-            int across = size - k < PANEL ? size - k : PANEL;
+            int height = size - i < TILE ? size - i : TILE;
+            int across = size - k < TILE ? size - k : TILE;
             const REAL *left = A + (size_t)i + n * (size_t)j,
                        *right = A + (size_t)k + n * (size_t)j;
             REAL *target = A + (size_t)i + n * (size_t)k;
@@ -117,8 +117,9 @@ static int NAME(factor_panels)(int size, REAL *A) {
 
 sinew_status NAME(cholesky)(int size, REAL *A, sinew_error *error) {
     if (size == 0) return SINEW_OK;
+    int threads = sn_threads(); /* before the cap, which holds for them too */
     sn_library_threads saved = sn_library_threads_cap();
-    int info = size > 3 * PANEL ? NAME(factor_panels)(size, A)
+    int info = size > 6 * PANEL ? NAME(factor_panels)(size, A, threads)
                                 : LAPACK(potrf_work)(LAPACK_COL_MAJOR, 'L', size, A, size);
     sn_library_threads_restore(saved);
     /* OpenBLAS lets NaN pass: it ends up on the diagonal of its row */
