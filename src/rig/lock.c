@@ -181,8 +181,8 @@ static void update_matrix(sinew_locks *locks) {
 static void free_held_scratch(sinew_locks *locks) {
     sn_free(locks->asked_motion);
     sn_free(locks->given_motion);
-    sn_free(locks->excess_pulls);
-    sn_free(locks->motion_pulls);
+    sn_free_aligned(locks->excess_pulls);
+    sn_free_aligned(locks->motion_pulls);
 }
 
 /* After any change of the locks. On failure nothing has changed. */
@@ -195,14 +195,15 @@ static sinew_status refresh(sinew_locks *locks, sinew_error *error) {
     if (status == SINEW_OK)
         status = sn_row_blocks_create(locks->space, held.count, held.vertices, &held.rows, error);
     size_t columns = held.rows.block_count > 0 ? held.rows.start[held.rows.block_count] : 0;
-    double *excess = SN_NEW(double, columns), *motion = SN_NEW(double, columns);
+    double *excess = sn_alloc_aligned(columns, sizeof(double));
+    double *motion = sn_alloc_aligned(columns, sizeof(double));
     if (status == SINEW_OK && (!excess || !motion)) status = sn_no_memory(error);
     if (status == SINEW_OK) status = update_held_gram(locks, &held, error);
     if (status != SINEW_OK) {
         sn_free(asked);
         sn_free(given);
-        sn_free(excess);
-        sn_free(motion);
+        sn_free_aligned(excess);
+        sn_free_aligned(motion);
         free_held(&held);
         return status;
     }

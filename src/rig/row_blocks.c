@@ -6,8 +6,9 @@
 #include "base/status.h"
 #include "base/threads.h"
 
-/* An edit of under a millisecond must not wait for another thread to be given a core. */
-enum { THREADED_ENTRIES = 4000000 };
+/* One thread reads so many entries in a third of a millisecond; below that an edit must not wait
+ * for another thread to be given a core. */
+enum { THREADED_ENTRIES = 800000 };
 
 /* Marks the targets of a block in `place` with their position, or -1; returns their number. */
 static size_t block_columns(const sinew_slider_space *space, int count, const int *vertices,
@@ -27,12 +28,19 @@ static size_t block_columns(const sinew_slider_space *space, int count, const in
     return found;
 }
 
+/* Place of entry (row, column) of a block. */
+static size_t entry(size_t row, size_t column) {
+    return (column / SN_BLOCK_LANES * SN_BLOCK_ROWS + row) * SN_BLOCK_LANES +
+           column % SN_BLOCK_LANES;
+}
+
 static void fill_block(const sinew_slider_space *space, int count, const int *vertices,
                        const int *place, double *values) {
     for (int i = 0; i < count; i++)
         for (int e = space->start[vertices[i]]; e < space->start[vertices[i] + 1]; e++)
-            memcpy(values + (size_t)place[space->target[e]] * SN_BLOCK_ROWS + 3 * (size_t)i,
-                   space->delta + 3 * (size_t)e, 3 * sizeof(double));
+            for (size_t c = 0; c < 3; c++)
+                values[entry(3 * (size_t)i + c, (size_t)place[space->target[e]])] =
+                    space->delta[3 * (size_t)e + c];
 }
 
 int sn_row_block_vertices(const sn_row_blocks *blocks, int block) {
@@ -47,15 +55,20 @@ sinew_status sn_row_blocks_create(const sinew_slider_space *space, int count, co
     int *place = SN_NEW(int, space->rig->target_count);
     blocks->start = SN_NEW0(size_t, (size_t)blocks->block_count + 1);
     sinew_status status = place && blocks->start ? SINEW_OK : sn_no_memory(error);
-    for (int b = 0; status == SINEW_OK && b < blocks->block_count; b++)
-        blocks->start[b + 1] =
-            blocks->start[b] + block_columns(space, sn_row_block_vertices(blocks, b),
-                                             vertices + (size_t)b * SN_BLOCK_VERTICES, place, NULL);
+    for (int b = 0; status == SINEW_OK && b < blocks->block_count; b++) {
+        size_t found = block_columns(space, sn_row_block_vertices(blocks, b),
+                                     vertices + (size_t)b * SN_BLOCK_VERTICES, place, NULL);
+        size_t groups = (found + SN_BLOCK_LANES - 1) / SN_BLOCK_LANES;
+        blocks->start[b + 1] = blocks->start[b] + groups * SN_BLOCK_LANES;
+    }
     if (status == SINEW_OK) {
         size_t total = blocks->start[blocks->block_count];
-        blocks->columns = SN_NEW(int, total);
-        blocks->values = SN_NEW0(double, total *SN_BLOCK_ROWS);
-        if (!blocks->columns || !blocks->values) status = sn_no_memory(error);
+        blocks->columns = SN_NEW0(int, total);
+        blocks->values = sn_alloc_aligned(total * SN_BLOCK_ROWS, sizeof(double));
+        if (!blocks->columns || !blocks->values)
+            status = sn_no_memory(error);
+        else
+            memset(blocks->values, 0, total * SN_BLOCK_ROWS * sizeof(double));
     }
     for (int b = 0; status == SINEW_OK && b < blocks->block_count; b++) {
         const int *own = vertices + (size_t)b * SN_BLOCK_VERTICES;
@@ -72,7 +85,7 @@ sinew_status sn_row_blocks_create(const sinew_slider_space *space, int count, co
 void sn_row_blocks_free(sn_row_blocks *blocks) {
     sn_free(blocks->start);
     sn_free(blocks->columns);
-    sn_free(blocks->values);
+    sn_free_aligned(blocks->values);
     *blocks = (sn_row_blocks){0};
 }
 
@@ -82,36 +95,41 @@ int sn_row_blocks_threads(const sn_row_blocks *blocks) {
     return entries > THREADED_ENTRIES ? sn_threads() : 1;
 }
 
-/* Fixed lengths, so that sums stay in registers. */
+typedef double lanes __attribute__((vector_size(SN_BLOCK_LANES * sizeof(double)), may_alias));
+
+static const lanes *group_of(const sn_row_blocks *blocks, size_t first_column) {
+    return (const lanes *)(blocks->values + first_column * SN_BLOCK_ROWS);
+}
+
 void sn_row_block_motion(const sn_row_blocks *blocks, int block, const double *activations,
                          double *motion) {
-    double sum[SN_BLOCK_ROWS] = {0};
-    for (size_t c = blocks->start[block]; c < blocks->start[block + 1]; c++) {
-        double a = activations[blocks->columns[c]];
-        const double *column = blocks->values + c * SN_BLOCK_ROWS;
-        for (int r = 0; r < SN_BLOCK_ROWS; r++) sum[r] += a * column[r];
+    lanes sum[SN_BLOCK_ROWS] = {{0}};
+    for (size_t c = blocks->start[block]; c < blocks->start[block + 1]; c += SN_BLOCK_LANES) {
+        const lanes *row = group_of(blocks, c);
+        lanes a;
+        for (int q = 0; q < SN_BLOCK_LANES; q++) a[q] = activations[blocks->columns[c + (size_t)q]];
+        for (int r = 0; r < SN_BLOCK_ROWS; r++) sum[r] += a * row[r];
     }
-    memcpy(motion, sum, 3 * sizeof(double) * (size_t)sn_row_block_vertices(blocks, block));
+    for (int r = 0; r < 3 * sn_row_block_vertices(blocks, block); r++) {
+        motion[r] = 0;
+        for (int q = 0; q < SN_BLOCK_LANES; q++) motion[r] += sum[r][q];
+    }
 }
 
 void sn_row_block_pull(const sn_row_blocks *blocks, int block, const double *force,
                        const double *other, double *pulls, double *other_pulls) {
-    /* Three sums side by side: one would wait for each of its additions. */
-    enum { THIRD = SN_BLOCK_ROWS / 3 };
-    for (size_t c = blocks->start[block]; c < blocks->start[block + 1]; c++) {
-        const double *column = blocks->values + c * SN_BLOCK_ROWS;
-        double a0 = 0, a1 = 0, a2 = 0, b0 = 0, b1 = 0, b2 = 0;
-#pragma omp simd reduction(+ : a0, a1, a2, b0, b1, b2)
-        for (int r = 0; r < THIRD; r++) {
-            a0 += force[r] * column[r];
-            a1 += force[r + THIRD] * column[r + THIRD];
-            a2 += force[r + 2 * THIRD] * column[r + 2 * THIRD];
-            b0 += other[r] * column[r];
-            b1 += other[r + THIRD] * column[r + THIRD];
-            b2 += other[r + 2 * THIRD] * column[r + 2 * THIRD];
-        }
-        pulls[c] = a0 + a1 + a2;
-        other_pulls[c] = b0 + b1 + b2;
+    /* Four sums side by side: one would wait for each of its additions. */
+    enum { SUMS = 4 };
+    for (size_t c = blocks->start[block]; c < blocks->start[block + 1]; c += SN_BLOCK_LANES) {
+        const lanes *row = group_of(blocks, c);
+        lanes a[SUMS] = {{0}}, b[SUMS] = {{0}};
+        for (int r = 0; r < SN_BLOCK_ROWS; r += SUMS)
+            for (int s = 0; s < SUMS; s++) {
+                a[s] += force[r + s] * row[r + s];
+                b[s] += other[r + s] * row[r + s];
+            }
+        *(lanes *)(pulls + c) = (a[0] + a[1]) + (a[2] + a[3]);
+        *(lanes *)(other_pulls + c) = (b[0] + b[1]) + (b[2] + b[3]);
     }
 }
 

@@ -16,6 +16,7 @@
 #include "algebra/vector.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/threads.h"
 
 struct sn_slider_work {
     const sinew_slider_space *space;
@@ -157,7 +158,10 @@ static void factor(sn_slider_work *work) {
     for (size_t i = 0; i < s; i++) trace += work->hessian[i * s + i];
     double unit = trace > 0 ? trace / (double)s : 1;
     for (double extra = 0; extra < 1; extra = extra == 0 ? 1e-10 : 10 * extra) {
-        memcpy(work->factor, work->hessian, sizeof(double) * s * s);
+#pragma omp parallel for num_threads(sn_threads()) schedule(static, 16)
+        for (size_t i = 0; i < s; i++) /* the lower triangle, which is what is factored */
+            memcpy(work->factor + i * (s + 1), work->hessian + i * (s + 1),
+                   sizeof(double) * (s - i));
         for (size_t i = 0; i < s; i++) work->factor[i * s + i] += extra * unit;
         if (sn_dense_cholesky((int)s, work->factor, NULL) != SINEW_OK) continue;
         bool clear = true;

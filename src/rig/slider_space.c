@@ -9,6 +9,7 @@
 #include "algebra/dense.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/threads.h"
 
 /* Vertices whose rows are packed into one dense product: enough to be fast, few enough that local
  * targets leave most columns out. */
@@ -267,6 +268,7 @@ static void pack_rows(const sinew_slider_space *space, const sn_picked_rows *row
 }
 
 static void scatter(const sn_row_pack *pack, int columns, double sign, size_t m, double *matrix) {
+#pragma omp parallel for num_threads(columns > 100 ? sn_threads() : 1) schedule(static)
     for (int j = 0; j < columns; j++) {
         double *to = matrix + (size_t)pack->columns[j] * m;
         const double *from = pack->product + (size_t)j * (size_t)columns;
@@ -361,7 +363,9 @@ void sn_pull_back_matrix(const sinew_slider_space *space, const double *derivati
                          const double *matrix, double *slider_matrix, double *scratch) {
     size_t m = (size_t)space->rig->target_count, sliders = (size_t)space->rig->slider_count;
     if (space->aligned) {
-        memcpy(slider_matrix, matrix, sizeof(double) * m * m);
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+        for (size_t j = 0; j < m; j++)
+            memcpy(slider_matrix + j * m, matrix + j * m, sizeof(double) * m);
         return;
     }
     for (size_t s = 0; s < sliders; s++) {
