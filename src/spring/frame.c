@@ -21,7 +21,7 @@ sinew_status sinew_spring_state_create(const sinew_spring *spring, sinew_spring_
     state->weights = SN_NEW0(double, spring->rig->slider_count);
     state->activations = SN_NEW0(double, spring->rig->target_count);
     state->rest = SN_NEW(double, network->spring_count);
-    state->volume = SN_NEW(double, network->tet_count);
+    state->volume = SN_NEW(double, network->volume_count);
     state->linear = SN_NEW(double, 3 * (size_t)network->surface_count);
     state->blend = SN_NEW0(double, 3 * n);
     state->positions = SN_NEW0(double, 3 * n);
@@ -45,7 +45,7 @@ sinew_status sinew_spring_state_create(const sinew_spring *spring, sinew_spring_
     state->solver->component = network->component;
     state->solver->component_count = network->component_count;
     state->bytes = state->solver->bytes + n * (48 + (2 + SN_HISTORY) * 32) +
-                   8 * (size_t)(network->spring_count + network->tet_count);
+                   8 * (size_t)(network->spring_count + network->volume_count);
     state->history_index = -2;
     *result = state;
     return SINEW_OK;

@@ -20,6 +20,9 @@ static const double REST_FLOOR = 1e-6;
 static const double STIFFNESS_FLOOR = 1e-2;
 /* Floor of V_T relative to the mean tet volume. */
 static const double VOLUME_FLOOR = 1e-3;
+/* Stiffness of a hinge across its triangles relative to a spring as long as its edge. At 1 a skin
+ * folds less than its lengths ask for, below 0.03 it buckles in small spots again. */
+static const double HINGE = 0.1;
 /* Nearest vertices that each anchor corner is tied to. */
 enum { ANCHOR_TIES = 12 };
 
@@ -77,10 +80,10 @@ static int compare_sides(const void *a, const void *b) {
     return (x->opposite > y->opposite) - (x->opposite < y->opposite);
 }
 
-static bool add_flaps(spring_list *list, int triangle_count, const int *triangles) {
+/* NULL: no memory. */
+static side *list_sides(int triangle_count, const int *triangles) {
     side *sides = SN_NEW(side, 3 * (size_t)triangle_count);
-    if (!sides) return false;
-    bool ok = true;
+    if (!sides) return NULL;
     size_t count = 0;
     for (int t = 0; t < triangle_count; t++)
         for (int c = 0; c < 3; c++) {
@@ -89,11 +92,54 @@ static bool add_flaps(spring_list *list, int triangle_count, const int *triangle
             sides[count++] = (side){low << 32 | high, triangles[3 * t + (c + 2) % 3]};
         }
     qsort(sides, count, sizeof *sides, compare_sides);
+    return sides;
+}
+
+static bool add_flaps(spring_list *list, int triangle_count, const int *triangles) {
+    size_t count = 3 * (size_t)triangle_count;
+    side *sides = list_sides(triangle_count, triangles);
+    bool ok = sides != NULL;
     for (size_t a = 0; a < count && ok; a++)
         for (size_t b = a + 1; b < count && sides[b].edge == sides[a].edge && ok; b++)
             ok = list_add(list, sides[a].opposite, sides[b].opposite, SINEW_SPRING_BENDING_KIND);
     sn_free(sides);
     return ok;
+}
+
+/* Four vertices per pair of triangles at an edge: its two ends, then those across. */
+static bool list_hinges(sn_network *network) {
+    size_t count = 3 * (size_t)network->triangle_count, capacity = 0;
+    side *sides = list_sides(network->triangle_count, network->triangles);
+    bool ok = sides != NULL;
+    for (size_t a = 0; a < count && ok; a++)
+        for (size_t b = a + 1; b < count && sides[b].edge == sides[a].edge && ok; b++) {
+            if (sides[a].opposite == sides[b].opposite) continue;
+            size_t at = 4 * (size_t)network->volume_count;
+            ok = SN_RESERVE(network->tets, capacity, at + 4);
+            if (!ok) break;
+            network->tets[at] = (int)(sides[a].edge >> 32);
+            network->tets[at + 1] = (int)(sides[a].edge & UINT32_MAX);
+            network->tets[at + 2] = sides[a].opposite;
+            network->tets[at + 3] = sides[b].opposite;
+            network->volume_count++;
+        }
+    sn_free(sides);
+    return ok;
+}
+
+/* What a signed volume is measured by. A tet: its volume. A hinge: with a and b the areas of its
+ * triangles and e its edge, a vertex at rest that moves by h across its triangle changes the volume
+ * by h a / 3 or h b / 3, and
+ *   V_h = |e| max(a, b)^2 / (9 l^2 HINGE)      makes that cost at most
+ *   1/2 c_v HINGE kappa/|e| h^2. */
+static double scale_of(const sn_network *network, const double *positions, int t, double volume) {
+    if (t < network->tet_count) return fabs(volume);
+    const int *v = network->tets + 4 * (size_t)t;
+    sn_vec3 o = sn_at(positions, v[0]), e = sn_sub(sn_at(positions, v[1]), o);
+    double a = 0.5 * sn_length(sn_cross(e, sn_sub(sn_at(positions, v[2]), o)));
+    double b = 0.5 * sn_length(sn_cross(e, sn_sub(sn_at(positions, v[3]), o)));
+    double larger = a > b ? a : b, l = network->mean_edge;
+    return l > 0 ? sn_length(e) * larger * larger / (9 * HINGE * l * l) : 0;
 }
 
 /* Every pair at graph distance exactly two over structure springs. Pairs at distance one are
@@ -173,7 +219,8 @@ static sinew_status take_springs(sn_network *network, spring_list *list, const d
     if (!network->ends || !network->kind || !network->rest) return sn_no_memory(error);
     network->spring_count = (int)count;
     const uint64_t mask = ((uint64_t)1 << INDEX_BITS) - 1;
-    double sum = 0;
+    double sum = 0, edges = 0;
+    int edge_count = 0;
     for (size_t q = 0; q < count; q++) {
         int a = (int)(list->keys[q] >> (INDEX_BITS + KIND_BITS));
         int b = (int)((list->keys[q] >> KIND_BITS) & mask);
@@ -181,8 +228,10 @@ static sinew_status take_springs(sn_network *network, spring_list *list, const d
         network->kind[q] = (unsigned char)(list->keys[q] & (((uint64_t)1 << KIND_BITS) - 1));
         network->rest[q] = sn_distance(sn_at(positions, a), sn_at(positions, b));
         sum += network->rest[q];
+        if (network->kind[q] == SINEW_SPRING_STRUCTURE) edges += network->rest[q], edge_count++;
     }
     network->mean_length = count ? sum / (double)count : 0;
+    network->mean_edge = edge_count ? edges / edge_count : 1;
     network->rest_floor = REST_FLOOR * network->mean_length;
     return find_components(network, error);
 }
@@ -218,6 +267,23 @@ static sinew_status build(sn_network *network, const sinew_mesh *mesh, const sin
     return status;
 }
 
+static sinew_status take_volumes(sn_network *network, const sinew_tets *tets, bool hinges,
+                                 sinew_error *error) {
+    if (tets) {
+        network->tets = sn_memdup(tets->tets, 4 * (size_t)tets->tet_count, sizeof(int));
+        network->volume_count = tets->tet_count;
+        if (!network->tets) return sn_no_memory(error);
+    } else if (hinges && !list_hinges(network)) {
+        return sn_no_memory(error);
+    }
+    network->volume = SN_NEW(double, network->volume_count);
+    network->volume_scale = SN_NEW0(double, network->volume_count);
+    if (!network->volume || !network->volume_scale) return sn_no_memory(error);
+    for (int t = 0; t < network->volume_count; t++)
+        network->volume[t] = sn_tet_volume(network->neutral, network->tets + 4 * (size_t)t);
+    return SINEW_OK;
+}
+
 sinew_status sn_network_create(const sinew_mesh *mesh, const sinew_tets *tets,
                                const double *positions, sinew_spring_bending bending,
                                int target_count, sn_network **result, sinew_error *error) {
@@ -234,23 +300,15 @@ sinew_status sn_network_create(const sinew_mesh *mesh, const sinew_tets *tets,
     network->component = SN_NEW(int, network->vertex_count);
     network->triangles = sn_memdup(mesh->triangles, 3 * (size_t)mesh->triangle_count, sizeof(int));
     network->neutral = sn_memdup(positions, 3 * (size_t)network->vertex_count, sizeof(double));
-    network->tets = SN_NEW(int, 4 * (size_t)network->tet_count);
-    network->volume = SN_NEW(double, network->tet_count);
-    network->volume_scale = SN_NEW0(double, network->tet_count);
     network->rest_increment = SN_NEW0(sn_increment, target_count);
     network->volume_increment = SN_NEW0(sn_increment, target_count);
     sinew_status status = SINEW_OK;
-    if (!network->component || !network->neutral || !network->triangles || !network->tets ||
-        !network->volume || !network->volume_scale || !network->rest_increment ||
-        !network->volume_increment)
+    if (!network->component || !network->neutral || !network->triangles ||
+        !network->rest_increment || !network->volume_increment)
         status = sn_no_memory(error);
-    if (status == SINEW_OK) {
-        for (int t = 0; t < network->tet_count; t++) {
-            memcpy(network->tets + 4 * t, tets->tets + 4 * t, 4 * sizeof(int));
-            network->volume[t] = sn_tet_volume(positions, network->tets + 4 * t);
-        }
-        status = build(network, mesh, tets, positions, bending, error);
-    }
+    if (status == SINEW_OK) status = build(network, mesh, tets, positions, bending, error);
+    if (status == SINEW_OK)
+        status = take_volumes(network, tets, bending != SINEW_SPRING_NO_BENDING, error);
     if (status != SINEW_OK) {
         sn_network_destroy(network);
         return status;
@@ -392,9 +450,10 @@ static void add_increments(int target_count, const sn_increment *increments,
 static sinew_status start_sums(sn_network *network, sinew_error *error) {
     if (network->length_sum) return SINEW_OK;
     network->length_sum = sn_memdup(network->rest, (size_t)network->spring_count, sizeof(double));
-    network->volume_sum = SN_NEW(double, network->tet_count);
+    network->volume_sum = SN_NEW(double, network->volume_count);
     if (!network->length_sum || !network->volume_sum) return sn_no_memory(error);
-    for (int t = 0; t < network->tet_count; t++) network->volume_sum[t] = fabs(network->volume[t]);
+    for (int t = 0; t < network->volume_count; t++)
+        network->volume_sum[t] = scale_of(network, network->neutral, t, network->volume[t]);
     network->pose_count = 1;
     return SINEW_OK;
 }
@@ -402,8 +461,8 @@ static sinew_status start_sums(sn_network *network, sinew_error *error) {
 sinew_status sn_network_add_pose(sn_network *network, int target, const double *positions,
                                  const double *activations, sinew_error *error) {
     SN_TRY(start_sums(network, error));
-    int larger =
-        network->spring_count > network->tet_count ? network->spring_count : network->tet_count;
+    int larger = network->spring_count > network->volume_count ? network->spring_count
+                                                               : network->volume_count;
     double *value = SN_NEW(double, larger), *blend = SN_NEW(double, larger);
     sinew_status status = value && blend ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK) {
@@ -419,13 +478,13 @@ sinew_status sn_network_add_pose(sn_network *network, int target, const double *
                                 &network->rest_increment[target], error);
     }
     if (status == SINEW_OK) {
-        for (int t = 0; t < network->tet_count; t++) {
+        for (int t = 0; t < network->volume_count; t++) {
             value[t] = sn_tet_volume(positions, network->tets + 4 * t);
             blend[t] = network->volume[t];
-            network->volume_sum[t] += fabs(value[t]);
+            network->volume_sum[t] += scale_of(network, positions, t, value[t]);
         }
         add_increments(network->target_count, network->volume_increment, activations, blend);
-        status = make_increment(network->tet_count, value, blend, network->volume,
+        status = make_increment(network->volume_count, value, blend, network->volume,
                                 &network->volume_increment[target], error);
     }
     network->pose_count++;
@@ -452,10 +511,11 @@ sinew_status sn_network_finish(sn_network *network, const double *kappa, const d
         network->stiffness[q] = s * kappa[network->kind[q]] / mean;
     }
     double total = 0;
-    for (int t = 0; t < network->tet_count; t++) total += network->volume_sum[t];
-    double floor_volume =
-        network->tet_count ? VOLUME_FLOOR * total / network->tet_count / network->pose_count : 0;
-    for (int t = 0; t < network->tet_count; t++) {
+    for (int t = 0; t < network->volume_count; t++) total += network->volume_sum[t];
+    double floor_volume = network->volume_count
+                              ? VOLUME_FLOOR * total / network->volume_count / network->pose_count
+                              : 0;
+    for (int t = 0; t < network->volume_count; t++) {
         double mean = network->volume_sum[t] / network->pose_count;
         network->volume_scale[t] = mean > floor_volume ? mean : floor_volume;
     }
@@ -474,7 +534,7 @@ int sn_network_blend_rest(const sn_network *network, const double *activations, 
 }
 
 void sn_network_blend_volume(const sn_network *network, const double *activations, double *volume) {
-    memcpy(volume, network->volume, (size_t)network->tet_count * sizeof *volume);
+    memcpy(volume, network->volume, (size_t)network->volume_count * sizeof *volume);
     add_increments(network->target_count, network->volume_increment, activations, volume);
 }
 

@@ -10,7 +10,12 @@
  * For a plain target or an in-between D_tq is its length minus the neutral's. For a combination it
  * is the length in the full sculpted pose minus what the blend gives at that pose's weights without
  * it, so that the sculpted corrective is met exactly at full activation. Signed tet volumes blend
- * the same way. */
+ * the same way.
+ *
+ * Hinges. A skin without tets has only lengths, and lengths do not know a ridge from a groove: the
+ * spring across an edge is as long either way. So the four vertices around every inner edge of such
+ * a skin count as a tet: its signed volume, edge x altitude x altitude x sin(fold) / 6, tells the
+ * two apart, and it resists bending where the skin is flat and the spring across does not. */
 #ifndef SN_SPRING_NETWORK_H
 #define SN_SPRING_NETWORK_H
 
@@ -41,16 +46,18 @@ typedef struct sn_network {
     int *triangles; /* 3 per triangle: the surface, for contact and flips */
 
     int tet_count;
-    int *tets;            /* 4 per tet */
-    double *volume;       /* signed volume in the neutral */
+    int volume_count;     /* signed volumes: of the tets, then of hinges */
+    int *tets;            /* 4 vertices per signed volume */
+    double *volume;       /* in the neutral */
+    double *volume_scale; /* mean over the poses, floored: |volume| of a tet, V_h of a hinge */
     double *neutral;      /* 3 per vertex */
-    double *volume_scale; /* V_T: mean over the poses of |volume|, floored */
 
     int target_count;
     sn_increment *rest_increment;   /* per target, over springs */
-    sn_increment *volume_increment; /* per target, over tets */
+    sn_increment *volume_increment; /* per target, over signed volumes */
 
     double mean_length; /* of all springs in the neutral */
+    double mean_edge;   /* of structure springs in the neutral */
     double diagonal;    /* of the neutral's box */
     double rest_floor;  /* shortest rest length a blend may ask for */
     int *component;     /* per vertex; -1 for a vertex without springs */
@@ -91,7 +98,7 @@ sinew_status sn_network_finish(sn_network *network, const double *kappa, const d
 
 /* rest[spring_count] for the activations; returns how many were clamped to the floor. */
 int sn_network_blend_rest(const sn_network *network, const double *activations, double *rest);
-/* volume[tet_count] for the activations. */
+/* volume[volume_count] for the activations. */
 void sn_network_blend_volume(const sn_network *network, const double *activations, double *volume);
 
 /* CSV: i,j,kind,k and one rest_POSE column for the neutral and each target. */

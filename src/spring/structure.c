@@ -156,14 +156,6 @@ static sinew_status add_poses(sinew_spring *spring, double **poses, sinew_error 
 
 /* ---- building ---- */
 
-static double mean_structure_length(const sn_network *network) {
-    double sum = 0;
-    int count = 0;
-    for (int q = 0; q < network->spring_count; q++)
-        if (network->kind[q] == SINEW_SPRING_STRUCTURE) sum += network->rest[q], count++;
-    return count ? sum / count : 1;
-}
-
 static sinew_status build_network(sinew_spring *spring, double **poses, double *neutral,
                                   sinew_error *error) {
     const sinew_spring_options *options = &spring->options;
@@ -205,7 +197,7 @@ static sinew_status find_pose_inversions(sinew_spring *spring, sinew_error *erro
         int count = 0;
         for (int k = 0; k < increment->count; k++) {
             int t = increment->index[k];
-            if (network->volume[t] + increment->value[k] <= 0)
+            if (t < network->tet_count && network->volume[t] + increment->value[k] <= 0)
                 spring->pose_inverts[t] = true, count++;
         }
         if (count > worst) worst = count;
@@ -228,9 +220,10 @@ static void summarize(sinew_spring *spring, double seconds) {
         summary->fixed_count += spring->held[v] && network->component[v] >= 0;
     }
     summary->pull_stiffness = spring->pull;
-    summary->volume_stiffness = network->tet_count ? spring->volume_stiffness : 0;
-    size_t bytes = (size_t)network->spring_count * (8 + 1 + 24) + (size_t)network->tet_count * 32 +
-                   spring->system->bytes + sn_preconditioner_bytes(spring->preconditioner);
+    summary->volume_stiffness = network->volume_count ? spring->volume_stiffness : 0;
+    size_t bytes = (size_t)network->spring_count * (8 + 1 + 24) +
+                   (size_t)network->volume_count * 32 + spring->system->bytes +
+                   sn_preconditioner_bytes(spring->preconditioner);
     for (int t = 0; t < network->target_count; t++)
         bytes +=
             12 * (size_t)(network->rest_increment[t].count + network->volume_increment[t].count);
@@ -263,7 +256,7 @@ static sinew_status build(sinew_spring *spring, const sinew_monitor *monitor, si
     if (status == SINEW_OK) status = find_pose_inversions(spring, error);
     if (status == SINEW_OK) status = sn_boundary_find(spring, (const double *const *)poses, error);
     if (status == SINEW_OK) {
-        double length = mean_structure_length(spring->network);
+        double length = spring->network->mean_edge;
         spring->volume_stiffness =
             options->volume * options->kappa[SINEW_SPRING_STRUCTURE] / (length * length);
         status = sn_system_create(spring->network, spring->held, spring->volume_stiffness,

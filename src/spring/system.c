@@ -146,7 +146,7 @@ static int compare_tets(const void *a, const void *b) {
 
 static sinew_status fill_tets(const sn_network *network, double volume_stiffness, sn_system *system,
                               sinew_error *error) {
-    int room = volume_stiffness > 0 ? network->tet_count : 0, count = 0;
+    int room = volume_stiffness > 0 ? network->volume_count : 0, count = 0;
     placed_tet *tets = SN_NEW(placed_tet, room);
     if (!tets) return sn_no_memory(error);
     for (int t = 0; t < room; t++) {

@@ -128,6 +128,46 @@ static void sum_of_all_derivatives_matches_differences(void **state) {
     check_terms(ALL);
 }
 
+/* Energy of a skin of two triangles, folded up or down by the same angle. */
+static double folded_flap_energy(double volume_stiffness, double side) {
+    sinew_error error = {0};
+    static const double kappa[SINEW_SPRING_KINDS] = {1, 1, 1, 100, 1};
+    sinew_mesh *mesh = test_flap();
+    double fold[12];
+    memcpy(fold, mesh->positions, sizeof fold);
+    fold[3 * 3 + 2] += 0.4;
+    sn_network *network = NULL;
+    assert_ok(sn_network_create(mesh, NULL, fold, SINEW_SPRING_FLAP, 0, &network, &error));
+    assert_int_equal(network->tet_count, 0);
+    assert_int_equal(network->volume_count, 1);
+    assert_ok(sn_network_finish(network, kappa, NULL, &error));
+    bool held[4] = {false};
+    sn_system *system = NULL;
+    sn_load load;
+    sn_scratch scratch;
+    assert_ok(sn_system_create(network, held, volume_stiffness, &system, &error));
+    assert_ok(sn_load_create(system, &load, &error));
+    assert_ok(sn_scratch_create(system, &scratch, &error));
+    for (int s = 0; s < system->spring_count; s++) load.rest[s] = network->rest[system->spring[s]];
+    for (int t = 0; t < system->tet_count; t++)
+        load.volume[t] = network->volume[system->tet_source[t]];
+    fold[3 * 3 + 2] *= side;
+    double *x = sn_alloc_aligned(4 * SN_PAD, sizeof(double));
+    sn_system_import(system, fold, x);
+    double energy = sn_energy(system, &load, x, NULL, &scratch);
+    sn_free_aligned(x);
+    sn_scratch_free(&scratch), sn_load_free(&load);
+    sn_system_destroy(system), sn_network_destroy(network), sinew_mesh_destroy(mesh);
+    return energy;
+}
+
+static void a_skin_knows_a_ridge_from_a_groove(void **state) {
+    (void)state;
+    assert_below(folded_flap_energy(0, -1), 1e-30); /* lengths alone do not */
+    assert_below(folded_flap_energy(1, 1), 1e-30);
+    assert_true(folded_flap_energy(1, -1) > 1e-3);
+}
+
 /* Contacts that push, idle, stick and slide, on one to four vertices. */
 static void contact_derivatives_match_differences(void **state) {
     (void)state;
@@ -323,6 +363,7 @@ int test_energies(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spring_derivatives_match_differences),
         cmocka_unit_test(volume_derivatives_match_differences),
+        cmocka_unit_test(a_skin_knows_a_ridge_from_a_groove),
         cmocka_unit_test(pull_to_blend_derivatives_match_differences),
         cmocka_unit_test(soft_pull_derivatives_match_differences),
         cmocka_unit_test(sum_of_all_derivatives_matches_differences),
