@@ -10,13 +10,13 @@
  * a full block over them, of which the lower triangle is kept by rows. */
 struct sn_balance_builder {
     const sn_potentials *potentials;
-    double *weight;         /* per vertex: A_v / N_vv^2; 0 where it is held */
-    size_t *block_start;    /* per vertex, into `block` */
-    double *block;          /* lower triangles */
-    double *linear;         /* per unknown of each vertex, at unknown_start */
-    double *constant;       /* per vertex */
-    double *coefficient;    /* 3 per unknown of each vertex, of the example at hand */
-    double *tension, *pull; /* of the example at hand */
+    double *weight;            /* per vertex: A_v / N_vv^2; 0 where it is held */
+    size_t *block_start;       /* per vertex, into `block` */
+    double *block;             /* lower triangles */
+    double *linear;            /* per unknown of each vertex, at unknown_start */
+    double *constant;          /* per vertex */
+    double *coefficient;       /* 3 per unknown of each vertex, of the example at hand */
+    double *tension, *scratch; /* of the example at hand */
 };
 
 /* First unknown of vertex v among those of all vertices. */
@@ -79,9 +79,9 @@ sinew_status sn_balance_builder_create(const sn_potentials *potentials,
         b->linear = SN_NEW(double, unknowns);
         b->coefficient = SN_NEW(double, 3 * unknowns);
         b->tension = SN_NEW0(double, skin->edge_count);
-        b->pull = SN_NEW0(double, 3 * n);
+        b->scratch = SN_NEW(double, sn_potentials_scratch(potentials));
         if (!b->weight || !b->constant || !b->block || !b->linear || !b->coefficient ||
-            !b->tension || !b->pull)
+            !b->tension || !b->scratch)
             status = sn_no_memory(error);
     }
     if (status == SINEW_OK) status = weigh(b, error);
@@ -97,22 +97,27 @@ sinew_status sn_balance_builder_create(const sn_potentials *potentials,
 void sn_balance_builder_destroy(sn_balance_builder *b) {
     if (!b) return;
     sn_free(b->weight), sn_free(b->block_start), sn_free(b->block), sn_free(b->linear);
-    sn_free(b->constant), sn_free(b->coefficient), sn_free(b->tension), sn_free(b->pull);
+    sn_free(b->constant), sn_free(b->coefficient), sn_free(b->tension), sn_free(b->scratch);
     sn_free(b);
 }
 
+static sn_vec3 pull_at(const double *pull, int v) {
+    const double *g = pull + 4 * (size_t)v;
+    return sn_v3(g[0], g[1], g[2]);
+}
+
 /* The coefficients of the unknowns of v in r_v; returns the part without unknowns. */
-static sn_vec3 find_coefficients(const sn_balance_builder *b, const double *push, const double *x,
-                                 int v, double *c) {
+static sn_vec3 find_coefficients(const sn_balance_builder *b, const double *pull,
+                                 const double *push, const double *x, int v, double *c) {
     const sn_potentials *p = b->potentials;
     const sn_skin *skin = p->skin;
-    sn_vec3 xv = sn_at(x, v), stretch = {0, 0, 0}, bend = {0, 0, 0}, g = sn_at(b->pull, v);
+    sn_vec3 xv = sn_at(x, v), stretch = {0, 0, 0}, bend = {0, 0, 0}, g = pull_at(pull, v);
     for (int h = skin->start[v], k = 2; h < skin->start[v + 1]; h++, k += 2) {
         int w = skin->neighbour[h];
         double weight = skin->neighbour_weight[h];
         sn_vec3 t = sn_scale(0.5 * b->tension[skin->edge[h]], sn_sub(xv, sn_at(x, w)));
         sn_put(c, k, t);
-        sn_put(c, k + 1, sn_scale(-weight, sn_at(b->pull, w)));
+        sn_put(c, k + 1, sn_scale(-weight, pull_at(pull, w)));
         stretch = sn_add(stretch, t);
         bend = sn_add_scaled(bend, weight, g);
     }
@@ -123,7 +128,7 @@ static sn_vec3 find_coefficients(const sn_balance_builder *b, const double *push
 
 void sn_balance_add(sn_balance_builder *b, const double *push, const double *x) {
     const sn_skin *skin = b->potentials->skin;
-    sn_potentials_strains(b->potentials, x, b->tension, b->pull);
+    const double *pull = sn_potentials_strains(b->potentials, x, b->scratch, b->tension);
 #pragma omp parallel for num_threads(sn_threads()) schedule(static)
     for (int v = 0; v < skin->vertex_count; v++) {
         double weight = b->weight[v];
@@ -131,7 +136,7 @@ void sn_balance_add(sn_balance_builder *b, const double *push, const double *x) 
         int m = unknowns_of(skin, v);
         size_t first = unknown_start(skin, v);
         double *c = b->coefficient + 3 * first, *block = b->block + b->block_start[v];
-        sn_vec3 given = find_coefficients(b, push, x, v, c);
+        sn_vec3 given = find_coefficients(b, pull, push, x, v, c);
         b->constant[v] += weight * sn_dot(given, given);
         for (int i = 0; i < m; i++) {
             sn_vec3 ci = sn_scale(weight, sn_at(c, i));

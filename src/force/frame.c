@@ -28,9 +28,10 @@
 struct sinew_force_state {
     const sinew_force *force;
     bool started; /* there is a frame before the next */
-    double *z, *last, *velocity, *predicted, *x, *right, *scratch;
-    double *shown; /* displacement of the written frame */
-    float *solve;  /* 3n, single precision */
+    double *z, *last, *velocity, *predicted, *right;
+    double *x, *bend; /* 4 per vertex: where the last forces were found, and their bending */
+    double *shown;    /* displacement of the written frame */
+    float *solve;     /* 3n, single precision */
     double *u, *u_last, *ramp, *split;
     sn_cholesky_work *step_work, *still_work;
     sn_command *step_command, *still_command;
@@ -51,8 +52,10 @@ sinew_status sinew_force_state_create(const sinew_force *force, sinew_force_stat
     size_t n = 3 * (size_t)force->skin->vertex_count, m = (size_t)force->rig->target_count;
     size_t markers = (size_t)force->map->count;
     s->z = SN_NEW0(double, n), s->last = SN_NEW0(double, n), s->velocity = SN_NEW0(double, n);
-    s->predicted = SN_NEW(double, n), s->x = SN_NEW(double, n), s->right = SN_NEW(double, n);
-    s->scratch = SN_NEW(double, sn_potentials_scratch(force->potentials));
+    s->predicted = SN_NEW(double, n), s->right = SN_NEW(double, n);
+    size_t padded = 4 * (size_t)force->skin->vertex_count;
+    s->x = sn_alloc_aligned(padded, sizeof(double));
+    s->bend = sn_alloc_aligned(padded, sizeof(double));
     s->shown = SN_NEW0(double, n);
     s->solve = SN_NEW(float, n);
     s->u = SN_NEW0(double, m), s->u_last = SN_NEW0(double, m), s->split = SN_NEW(double, 2 * m),
@@ -62,7 +65,7 @@ sinew_status sinew_force_state_create(const sinew_force *force, sinew_force_stat
     s->residual = SN_NEW(double, 3 * markers);
     s->given = SN_NEW(double, markers), s->trust = SN_NEW(double, markers);
     sinew_status status = SINEW_OK;
-    if (!s->z || !s->last || !s->velocity || !s->predicted || !s->x || !s->right || !s->scratch ||
+    if (!s->z || !s->last || !s->velocity || !s->predicted || !s->x || !s->right || !s->bend ||
         !s->shown || !s->solve || !s->u || !s->u_last || !s->ramp || !s->split || !s->seen_last ||
         !s->seen_now || !s->goal || !s->places || !s->residual || !s->given || !s->trust)
         status = sn_no_memory(error);
@@ -96,9 +99,9 @@ sinew_status sinew_force_state_create(const sinew_force *force, sinew_force_stat
 
 void sinew_force_state_destroy(sinew_force_state *s) {
     if (!s) return;
-    sn_free(s->z), sn_free(s->last), sn_free(s->velocity), sn_free(s->predicted), sn_free(s->x);
-    sn_free(s->shown), sn_free(s->right), sn_free(s->scratch), sn_free(s->solve), sn_free(s->u),
-        sn_free(s->u_last);
+    sn_free(s->z), sn_free(s->last), sn_free(s->velocity), sn_free(s->predicted);
+    sn_free_aligned(s->x), sn_free_aligned(s->bend);
+    sn_free(s->shown), sn_free(s->right), sn_free(s->solve), sn_free(s->u), sn_free(s->u_last);
     sn_free(s->ramp), sn_free(s->split), sn_free(s->seen_last), sn_free(s->seen_now),
         sn_free(s->goal);
     sn_free(s->given), sn_free(s->trust), sn_free(s->places), sn_free(s->residual);
@@ -213,9 +216,13 @@ static void solve_change(sinew_force_state *s, const pass *p) {
     const sinew_force *force = s->force;
     const sn_skin *skin = force->skin;
     int n = skin->vertex_count;
-#pragma omp parallel for simd num_threads(sn_threads()) schedule(static)
-    for (int i = 0; i < 3 * n; i++) s->x[i] = skin->rest[i] + s->z[i];
-    sn_potentials_forces(force->potentials, s->x, s->scratch, s->right);
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+    for (int v = 0; v < n; v++) {
+        sn_vec3 x = sn_add(sn_at(skin->rest, v), sn_at(s->z, v));
+        double *out = s->x + 4 * (size_t)v;
+        out[0] = x.x, out[1] = x.y, out[2] = x.z, out[3] = 0;
+    }
+    sn_potentials_forces_padded(force->potentials, s->x, s->bend, s->right);
     if (pushes(s)) sn_vertex_columns_add(force->push, s->u, s->right);
     if (force->jaw)
         sn_jaw_pull(force->jaw, p->jaw, skin->rest, force->potentials->position, s->right);
@@ -261,15 +268,16 @@ static sinew_status steer(sinew_force_state *s, const pass *p, sinew_error *erro
     return SINEW_OK;
 }
 
-/* Largest distance of a vertex between z and s->x - rest, share of the diagonal. */
+/* Largest change of a coordinate between s->x - rest and z, share of the diagonal. */
 static double change_since(const sinew_force_state *s) {
     const sn_skin *skin = s->force->skin;
     double most = 0;
-#pragma omp parallel for simd num_threads(sn_threads()) schedule(static) reduction(max : most)
-    for (int i = 0; i < 3 * skin->vertex_count; i++) {
-        double change = fabs(s->z[i] + skin->rest[i] - s->x[i]);
-        most = change > most ? change : most;
-    }
+#pragma omp parallel for num_threads(sn_threads()) schedule(static) reduction(max : most)
+    for (int v = 0; v < skin->vertex_count; v++)
+        for (int a = 0; a < 3; a++) {
+            double change = fabs(s->z[3 * v + a] + skin->rest[3 * v + a] - s->x[4 * v + a]);
+            most = change > most ? change : most;
+        }
     return most / skin->diagonal;
 }
 

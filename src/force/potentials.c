@@ -17,52 +17,62 @@ static double stretch_factor(const sn_skin *skin, const double *map, size_t edge
     return map ? 0.5 * (map[skin->edges[2 * edge]] + map[skin->edges[2 * edge + 1]]) : 1;
 }
 
-static void fill_ring(const sn_skin *s, int v, size_t first, int length, sn_rings *rings) {
-    sn_vec3 rest = sn_at(s->rest, v);
-    double size = 0;
-    for (int k = 0; k < length; k++) {
-        size_t at = first + (size_t)k * SN_RING_LANES + (size_t)v % SN_RING_LANES;
-        int h = s->start[v] + k;
-        bool inside = h < s->start[v + 1];
-        double w = inside ? s->neighbour_weight[h] : 0;
-        rings->neighbour[at] = inside ? s->neighbour[h] : v;
-        sn_vec3 edge = sn_sub(rest, sn_at(s->rest, rings->neighbour[at]));
-        rings->weight[at] = w;
-        rings->along[0][at] = w * edge.x, rings->along[1][at] = w * edge.y;
-        rings->along[2][at] = w * edge.z;
-        size += w * sn_dot(edge, edge);
-    }
-    rings->size[v] = size;
+/* ---- rings ----------------------------------------------------------------------------------- */
+
+static int valence(const sn_skin *s, int v) {
+    return s->start[v + 1] - s->start[v];
 }
 
-static sinew_status lay_out_rings(const sn_skin *s, sn_rings *rings, sinew_error *error) {
-    int n = s->vertex_count, groups = (n + SN_RING_LANES - 1) / SN_RING_LANES;
+/* Vertices of each batch by falling valence, so that rings side by side are of about one length. */
+static void order_batches(const sn_skin *s, int *vertex) {
+    int n = s->vertex_count;
+    for (int first = 0; first < n; first += SN_RING_BATCH) {
+        int end = first + SN_RING_BATCH < n ? first + SN_RING_BATCH : n;
+        for (int v = first; v < end; v++) {
+            int at = v;
+            for (; at > first && valence(s, vertex[at - 1]) < valence(s, v); at--)
+                vertex[at] = vertex[at - 1];
+            vertex[at] = v;
+        }
+    }
+}
+
+static sinew_status lay_out_rings(const sn_potentials *p, sn_rings *rings, sinew_error *error) {
+    const sn_skin *s = p->skin;
+    int n = s->vertex_count, lanes = SN_RING_LANES, groups = (n + lanes - 1) / lanes;
+    rings->group_count = groups;
+    rings->vertex = SN_NEW0(int, (size_t)groups *(size_t)lanes);
     rings->first = SN_NEW0(size_t, (size_t)groups + 1);
-    rings->size = SN_NEW(double, n);
-    if (!rings->first || !rings->size) return sn_no_memory(error);
-    for (int g = 0; g < groups; g++) {
-        int longest = 0;
-        for (int v = g * SN_RING_LANES; v < n && v < (g + 1) * SN_RING_LANES; v++)
-            if (s->start[v + 1] - s->start[v] > longest) longest = s->start[v + 1] - s->start[v];
-        rings->first[g + 1] = rings->first[g] + (size_t)longest * SN_RING_LANES;
-    }
-    size_t all = rings->first[groups];
-    rings->neighbour = SN_NEW0(int, all);
-    rings->weight = sn_alloc_aligned(all, sizeof(double));
-    bool made = rings->neighbour && rings->weight;
-    for (int a = 0; a < 3; a++) {
-        rings->along[a] = sn_alloc_aligned(all, sizeof(double));
-        made = made && rings->along[a];
-    }
-    if (!made) return sn_no_memory(error);
-    memset(rings->weight, 0, all * sizeof(double));
-    for (int a = 0; a < 3; a++) memset(rings->along[a], 0, all * sizeof(double));
+    rings->rest = sn_alloc_aligned(4 * (size_t)n, sizeof(double));
+    if (!rings->vertex || !rings->first || !rings->rest) return sn_no_memory(error);
     for (int v = 0; v < n; v++) {
-        int g = v / SN_RING_LANES;
-        fill_ring(s, v, rings->first[g],
-                  (int)((rings->first[g + 1] - rings->first[g]) / SN_RING_LANES), rings);
+        memcpy(rings->rest + 4 * (size_t)v, s->rest + 3 * (size_t)v, 3 * sizeof(double));
+        rings->rest[4 * (size_t)v + 3] = 0;
     }
+    order_batches(s, rings->vertex);
+    for (int g = 0; g < groups; g++)
+        rings->first[g + 1] =
+            rings->first[g] + (size_t)(valence(s, rings->vertex[g * lanes]) * lanes);
+    size_t all = rings->first[groups];
+    rings->neighbour = SN_NEW(int, all);
+    rings->weight = sn_alloc_aligned(all, sizeof(float));
+    rings->stretch = sn_alloc_aligned(all, sizeof(double));
+    if (!rings->neighbour || !rings->weight || !rings->stretch) return sn_no_memory(error);
+    for (int g = 0; g < groups; g++)
+        for (size_t at = rings->first[g]; at < rings->first[g + 1]; at++) {
+            int lane = (int)(at % (size_t)lanes), k = (int)(at - rings->first[g]) / lanes;
+            int v = rings->vertex[g * lanes + lane], h = s->start[v] + k;
+            bool inside = g * lanes + lane < n && h < s->start[v + 1];
+            rings->neighbour[at] = inside ? s->neighbour[h] : v;
+            rings->weight[at] = inside ? (float)s->neighbour_weight[h] : 0;
+            rings->stretch[at] = inside ? p->stretch[s->edge[h]] : 0;
+        }
     return SINEW_OK;
+}
+
+static void free_rings(sn_rings *r) {
+    sn_free(r->vertex), sn_free(r->first), sn_free(r->neighbour);
+    sn_free_aligned(r->rest), sn_free_aligned(r->weight), sn_free_aligned(r->stretch);
 }
 
 sinew_status sn_potentials_create(const sn_skin *skin, const sinew_force_options *options,
@@ -99,7 +109,7 @@ sinew_status sn_potentials_create(const sn_skin *skin, const sinew_force_options
     for (size_t e = 0; e < edges; e++)
         made->stretch[e] = stretch * stretch / skin->mean_area * skin->weight[e] *
                            stretch_factor(skin, options->stretch_map, e);
-    sinew_status status = made->bends ? lay_out_rings(skin, &made->rings, error) : SINEW_OK;
+    sinew_status status = lay_out_rings(made, &made->rings, error);
     if (status != SINEW_OK) {
         sn_potentials_destroy(made);
         return status;
@@ -110,10 +120,7 @@ sinew_status sn_potentials_create(const sn_skin *skin, const sinew_force_options
 
 void sn_potentials_destroy(sn_potentials *p) {
     if (!p) return;
-    sn_rings *r = &p->rings;
-    sn_free(r->first), sn_free(r->neighbour), sn_free(r->size);
-    sn_free_aligned(r->weight);
-    for (int a = 0; a < 3; a++) sn_free_aligned(r->along[a]);
+    free_rings(&p->rings);
     sn_free(p->position), sn_free(p->stretch), sn_free(p->bending), sn_free(p->curvature);
     sn_free(p);
 }
@@ -158,152 +165,209 @@ sinew_status sn_potentials_matrix(const sn_potentials *p, const double *inertia,
 
 /* ---- forces ---------------------------------------------------------------------------------- */
 
-size_t sn_potentials_scratch(const sn_potentials *p) {
-    return (size_t)p->skin->edge_count + 3 * (size_t)p->skin->vertex_count;
-}
-
-/* tension[e]: the force on the first end is tension times (x_i - x_j). */
-static void find_tensions(const sn_potentials *p, const double *restrict x,
-                          double *restrict tension) {
-    const sn_skin *s = p->skin;
-    const int *restrict edges = s->edges;
-    const double *restrict length = s->length, *restrict stretch = p->stretch;
-    double over = p->overstretch;
-#pragma omp parallel for simd num_threads(sn_threads()) schedule(static)
-    for (int e = 0; e < s->edge_count; e++) {
-        const double *a = x + 3 * edges[2 * e], *b = x + 3 * edges[2 * e + 1];
-        double u = a[0] - b[0], v = a[1] - b[1], w = a[2] - b[2];
-        /* a collapsed edge has no direction and gets no force */
-        double inverse = 1 / sqrt(u * u + v * v + w * w + 1e-300);
-        double ratio = length[e] * inverse;
-        double limit = SINEW_FORCE_OVERSTRETCH_FROM * ratio;
-        double extra = limit < 1 ? over * (limit - 1) : 0;
-        tension[e] = inverse < 1e140 ? stretch[e] * (ratio - 1 + extra) : 0;
-    }
-}
-
 typedef double lanes __attribute__((vector_size(SN_RING_LANES * sizeof(double)), may_alias));
+typedef long long lane_bits __attribute__((vector_size(SN_RING_LANES * sizeof(double))));
+typedef float thin
+    __attribute__((vector_size(SN_RING_LANES * sizeof(float)), may_alias, aligned(4)));
+typedef double four __attribute__((vector_size(4 * sizeof(double)), may_alias, aligned(8)));
 
-/* Single loads: gather instructions are no quicker, and slow on some machines. */
-static inline void gather(const double *x, const int *vertices, lanes at[3]) {
-    const double *p = x + 3 * (size_t)vertices[0], *q = x + 3 * (size_t)vertices[1];
-    const double *r = x + 3 * (size_t)vertices[2], *t = x + 3 * (size_t)vertices[3];
-    for (int a = 0; a < 3; a++) at[a] = (lanes){p[a], q[a], r[a], t[a]};
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+ALWAYS_INLINE lanes pair_of(const double *p, const double *q) {
+    four a = *(const four *)p, b = *(const four *)q;
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
 }
 
-/* Sums over the rings of the group that starts with vertex v: entry k of S is [k][i], of the
- * Laplacian now[a][i]. */
-static void sum_rings(const sn_potentials *p, const double *x, int v, int count, int i,
-                      double S[9][SN_RING_BATCH], double bound[SN_RING_BATCH],
-                      double now[3][SN_RING_BATCH]) {
+/* The coordinates of eight vertices, of 4 numbers each, side by side. */
+ALWAYS_INLINE void gather(const double *x, const int *v, lanes at[3]) {
+    lanes a = pair_of(x + 4 * (size_t)v[0], x + 4 * (size_t)v[2]);
+    lanes b = pair_of(x + 4 * (size_t)v[1], x + 4 * (size_t)v[3]);
+    lanes c = pair_of(x + 4 * (size_t)v[4], x + 4 * (size_t)v[6]);
+    lanes d = pair_of(x + 4 * (size_t)v[5], x + 4 * (size_t)v[7]);
+    lanes ab = __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14);
+    lanes cd = __builtin_shufflevector(c, d, 0, 8, 2, 10, 4, 12, 6, 14);
+    lanes ab_y = __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15);
+    lanes cd_y = __builtin_shufflevector(c, d, 1, 9, 3, 11, 5, 13, 7, 15);
+    at[0] = __builtin_shufflevector(ab, cd, 0, 1, 4, 5, 8, 9, 12, 13);
+    at[1] = __builtin_shufflevector(ab_y, cd_y, 0, 1, 4, 5, 8, 9, 12, 13);
+    at[2] = __builtin_shufflevector(ab, cd, 2, 3, 6, 7, 10, 11, 14, 15);
+}
+
+/* Rest length over length, from their squares in units of the diagonal: one step of Newton's method
+ * on r^2 square = rest after a first guess in single precision. Edges shorter than 1e-12 of the
+ * diagonal have no direction; what comes out for them is finite. */
+ALWAYS_INLINE lanes length_ratio(lanes square, lanes rest) {
+    float s[SN_RING_LANES], r[SN_RING_LANES];
+    *(thin *)s = __builtin_convertvector(square, thin);
+    *(thin *)r = __builtin_convertvector(rest, thin);
+#pragma omp simd
+    for (int i = 0; i < SN_RING_LANES; i++) {
+        float a = s[i] > 1e-24f ? s[i] : 1e-24f, b = r[i] > 1e-24f ? r[i] : 1e-24f;
+        float guess = sqrtf(b / a);
+        r[i] = guess, s[i] = 0.5f / (a * guess);
+    }
+    lanes guess = __builtin_convertvector(*(thin *)r, lanes);
+    return guess + (rest - guess * guess * square) * __builtin_convertvector(*(thin *)s, lanes);
+}
+
+/* What the rings of a batch add up to: entry k of S is [k][i]. */
+typedef struct ring_sums {
+    double S[9][SN_RING_BATCH];
+    double *bound;
+    double laplacian[3][SN_RING_BATCH], pull[3][SN_RING_BATCH];
+} ring_sums;
+
+/* Lane i of the group: S = sum w e e0^T with half of sum w (|e|^2 + |e0|^2), sum w e, and the
+ * forces of the edges. */
+ALWAYS_INLINE void sum_rings(const sn_potentials *p, const double *x, int group, int i,
+                             const bool stretches, const bool bends, ring_sums *sums) {
     const sn_rings *r = &p->rings;
-    size_t from = r->first[v / SN_RING_LANES], to = r->first[v / SN_RING_LANES + 1];
-    lanes own[3], sum[3] = {{0}}, m[9] = {{0}}, size = {0};
-    int self[SN_RING_LANES];
-    for (int l = 0; l < SN_RING_LANES; l++) self[l] = v + (l < count ? l : 0);
+    const int *self = r->vertex + group * SN_RING_LANES;
+    double over_diagonal = 1 / (p->skin->diagonal * p->skin->diagonal);
+    lanes own[3], own_rest[3], laplacian[3] = {{0}}, pull[3] = {{0}}, m[9] = {{0}}, size = {0};
     gather(x, self, own);
-    for (size_t at = from; at < to; at += SN_RING_LANES) {
-        const int *neighbour = r->neighbour + at;
-        const lanes w = *(const lanes *)(r->weight + at);
-        lanes other[3], e[3];
-        gather(x, neighbour, other);
-        for (int a = 0; a < 3; a++) {
-            e[a] = own[a] - other[a];
-            sum[a] += w * e[a];
-            size += w * e[a] * e[a];
+    gather(r->rest, self, own_rest);
+    for (size_t at = r->first[group]; at < r->first[group + 1]; at += SN_RING_LANES) {
+        lanes e[3], rest[3];
+        gather(x, r->neighbour + at, e);
+        gather(r->rest, r->neighbour + at, rest);
+        for (int a = 0; a < 3; a++) e[a] = own[a] - e[a], rest[a] = own_rest[a] - rest[a];
+        lanes square = e[0] * e[0] + e[1] * e[1] + e[2] * e[2];
+        lanes rest_square = rest[0] * rest[0] + rest[1] * rest[1] + rest[2] * rest[2];
+        if (bends) {
+            lanes w = __builtin_convertvector(*(const thin *)(r->weight + at), lanes);
+            size += w * (square + rest_square);
+            for (int b = 0; b < 3; b++) {
+                lanes along = w * rest[b];
+                laplacian[b] += w * e[b];
+                for (int a = 0; a < 3; a++) m[3 * a + b] += e[a] * along;
+            }
         }
-        for (int b = 0; b < 3; b++) {
-            const lanes along = *(const lanes *)(r->along[b] + at);
-            for (int a = 0; a < 3; a++) m[3 * a + b] += e[a] * along;
+        if (stretches) {
+            lanes ratio = length_ratio(square * over_diagonal, rest_square * over_diagonal);
+            lanes beyond = SINEW_FORCE_OVERSTRETCH_FROM * ratio - 1;
+            lanes extra = (lanes)((lane_bits)(p->overstretch * beyond) & (beyond < 0));
+            lanes tension = *(const lanes *)(r->stretch + at) * (ratio - 1 + extra);
+            for (int a = 0; a < 3; a++) pull[a] += tension * e[a];
         }
     }
-    for (int l = 0; l < count; l++) {
-        for (int k = 0; k < 9; k++) S[k][i + l] = m[k][l];
-        for (int a = 0; a < 3; a++) now[a][i + l] = sum[a][l];
-        bound[i + l] = 0.5 * (size[l] + r->size[v + l]);
+    for (int k = 0; bends && k < 9; k++) *(lanes *)(sums->S[k] + i) = m[k];
+    if (bends) *(lanes *)(sums->bound + i) = 0.5 * size;
+    for (int a = 0; a < 3; a++) {
+        if (bends) *(lanes *)(sums->laplacian[a] + i) = laplacian[a];
+        *(lanes *)(sums->pull[a] + i) = pull[a];
     }
 }
 
-/* pull[3 * i] of vertex v = first + i: g_v = k_v / A_v (R_v c_v - (L x)_v / A_v). `first` starts a
- * batch. */
-static void find_bending(const sn_potentials *p, const double *x, int first, int count,
-                         double *pull) {
+/* Place and stretch of the batch that starts with group `first`, into forces (may be NULL); and its
+ * bending before it is shared with the neighbours, g_v = k_v / A_v (R_v c_v - (L x)_v / A_v), into
+ * bend, 4 per vertex. */
+ALWAYS_INLINE void strain_batch(const sn_potentials *p, const double *x, int first,
+                                const bool stretches, const bool bends, double *forces,
+                                double *bend) {
     const sn_skin *s = p->skin;
-    double S[9][SN_RING_BATCH] = {{0}}, bound[SN_RING_BATCH] = {0}, now[3][SN_RING_BATCH];
+    const int *vertex = p->rings.vertex + (size_t)first * SN_RING_LANES;
+    int count = s->vertex_count - first * SN_RING_LANES;
+    if (count > SN_RING_BATCH) count = SN_RING_BATCH;
+    double bound[SN_RING_BATCH] __attribute__((aligned(64))) = {0};
+    ring_sums sums __attribute__((aligned(64)));
+    sums.bound = bound;
     for (int i = 0; i < count; i += SN_RING_LANES)
-        sum_rings(p, x, first + i, count - i < SN_RING_LANES ? count - i : SN_RING_LANES, i, S,
-                  bound, now);
-    sn_ring_rotations(S, bound);
+        sum_rings(p, x, first + i / SN_RING_LANES, i, stretches, bends, &sums);
+    for (int i = 0; forces && i < count; i++) {
+        size_t v = (size_t)vertex[i];
+        for (size_t a = 0; a < 3; a++)
+            forces[3 * v + a] =
+                p->position[v] * (p->rings.rest[4 * v + a] - x[4 * v + a]) + sums.pull[a][i];
+    }
+    if (!bends) return;
+    sn_ring_rotations((count + SN_RING_LANES - 1) / SN_RING_LANES * SN_RING_LANES, sums.S, bound);
     for (int i = 0; i < count; i++) {
-        int v = first + i;
+        int v = vertex[i];
         double over = 1 / (s->area[v] * s->mean_area), k = p->bending[v] * over;
         const double *c = p->curvature + 3 * (size_t)v;
+        double *out = bend + 4 * (size_t)v;
         for (int a = 0; a < 3; a++)
-            pull[3 * i + a] = k * (S[3 * a][i] * c[0] + S[3 * a + 1][i] * c[1] +
-                                   S[3 * a + 2][i] * c[2] - over * now[a][i]);
+            out[a] = k * (sums.S[3 * a][i] * c[0] + sums.S[3 * a + 1][i] * c[1] +
+                          sums.S[3 * a + 2][i] * c[2] - over * sums.laplacian[a][i]);
+        out[3] = 0;
     }
 }
 
-void sn_potentials_strains(const sn_potentials *p, const double *x, double *tension, double *pull) {
-    int n = p->skin->vertex_count, batches = (n + SN_RING_BATCH - 1) / SN_RING_BATCH;
-    if (p->stretches) find_tensions(p, x, tension);
-    if (p->bends) {
+/* The loops without the parts that a sheet does not have. */
+static void strain(const sn_potentials *p, const double *x, double *forces, double *bend) {
+    int step = SN_RING_BATCH / SN_RING_LANES, groups = p->rings.group_count;
 #pragma omp parallel for num_threads(sn_threads()) schedule(static)
-        for (int b = 0; b < batches; b++) {
-            int first = b * SN_RING_BATCH;
-            find_bending(p, x, first, n - first < SN_RING_BATCH ? n - first : SN_RING_BATCH,
-                         pull + 3 * (size_t)first);
+    for (int first = 0; first < groups; first += step) {
+        if (p->stretches && p->bends)
+            strain_batch(p, x, first, true, true, forces, bend);
+        else if (p->bends)
+            strain_batch(p, x, first, false, true, forces, bend);
+        else if (p->stretches)
+            strain_batch(p, x, first, true, false, forces, bend);
+        else
+            strain_batch(p, x, first, false, false, forces, bend);
+    }
+}
+
+/* forces += w (g_v - g_w) over the edges */
+static void share_bending(const sn_potentials *p, const double *bend, double *forces) {
+    const sn_rings *r = &p->rings;
+    int n = p->skin->vertex_count;
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+    for (int g = 0; g < r->group_count; g++) {
+        const int *self = r->vertex + g * SN_RING_LANES;
+        lanes own[3], sum[3] = {{0}};
+        gather(bend, self, own);
+        for (size_t at = r->first[g]; at < r->first[g + 1]; at += SN_RING_LANES) {
+            lanes w = __builtin_convertvector(*(const thin *)(r->weight + at), lanes), other[3];
+            gather(bend, r->neighbour + at, other);
+            for (int a = 0; a < 3; a++) sum[a] += w * (own[a] - other[a]);
         }
+        for (int i = 0; i < SN_RING_LANES && g * SN_RING_LANES + i < n; i++)
+            for (size_t a = 0; a < 3; a++) forces[3 * (size_t)self[i] + a] += sum[a][i];
+    }
+}
+
+size_t sn_potentials_scratch(const sn_potentials *p) {
+    return 8 * (size_t)p->skin->vertex_count;
+}
+
+void sn_potentials_forces_padded(const sn_potentials *p, const double *x, double *bend,
+                                 double *forces) {
+    strain(p, x, forces, bend);
+    if (p->bends) share_bending(p, bend, forces);
+}
+
+static void pad(int n, const double *x, double *padded) {
+    for (size_t v = 0; v < (size_t)n; v++) {
+        memcpy(padded + 4 * v, x + 3 * v, 3 * sizeof(double));
+        padded[4 * v + 3] = 0;
     }
 }
 
 void sn_potentials_forces(const sn_potentials *p, const double *x, double *scratch,
                           double *forces) {
-    const sn_skin *s = p->skin;
-    int n = s->vertex_count;
-    double *tension = scratch, *pull = scratch + s->edge_count;
-    sn_potentials_strains(p, x, tension, pull);
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int v = 0; v < n; v++) {
-        sn_vec3 xv = sn_at(x, v);
-        sn_vec3 f = sn_scale(p->position[v], sn_sub(sn_at(s->rest, v), xv));
-        if (p->stretches)
-            for (int h = s->start[v]; h < s->start[v + 1]; h++)
-                f = sn_add_scaled(f, tension[s->edge[h]], sn_sub(xv, sn_at(x, s->neighbour[h])));
-        if (p->bends) {
-            sn_vec3 g = sn_at(pull, v);
-            for (int h = s->start[v]; h < s->start[v + 1]; h++)
-                f = sn_add_scaled(f, s->neighbour_weight[h],
-                                  sn_sub(g, sn_at(pull, s->neighbour[h])));
-        }
-        sn_put(forces, v, f);
-    }
+    int n = p->skin->vertex_count;
+    pad(n, x, scratch);
+    sn_potentials_forces_padded(p, scratch, scratch + 4 * (size_t)n, forces);
 }
 
-double sn_potentials_energy(const sn_potentials *p, const double *x) {
+const double *sn_potentials_strains(const sn_potentials *p, const double *x, double *scratch,
+                                    double *tension) {
     const sn_skin *s = p->skin;
-    double sum = 0;
-    for (int v = 0; v < s->vertex_count; v++) {
-        sn_vec3 d = sn_sub(sn_at(x, v), sn_at(s->rest, v));
-        sum += 0.5 * p->position[v] * sn_dot(d, d);
+    double *bend = scratch + 4 * (size_t)s->vertex_count;
+    pad(s->vertex_count, x, scratch);
+    if (p->bends)
+        strain(p, scratch, NULL, bend);
+    else
+        memset(bend, 0, 4 * sizeof(double) * (size_t)s->vertex_count);
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+    for (int e = 0; e < s->edge_count; e++) {
+        double length = sn_distance(sn_at(x, s->edges[2 * e]), sn_at(x, s->edges[2 * e + 1]));
+        double ratio = length > 0 ? s->length[e] / length : 1;
+        double beyond = fmin(SINEW_FORCE_OVERSTRETCH_FROM * ratio - 1, 0);
+        tension[e] = p->stretch[e] * (ratio - 1 + p->overstretch * beyond);
     }
-    for (int e = 0; p->stretches && e < s->edge_count; e++) {
-        double length =
-            sn_distance(sn_at(x, s->edges[2 * (size_t)e]), sn_at(x, s->edges[2 * (size_t)e + 1]));
-        double off = length - s->length[e];
-        double beyond = fmax(length - SINEW_FORCE_OVERSTRETCH_FROM * s->length[e], 0);
-        sum += 0.5 * p->stretch[e] * (off * off + p->overstretch * beyond * beyond);
-    }
-    for (int first = 0; p->bends && first < s->vertex_count; first += SN_RING_BATCH) {
-        double pull[3 * SN_RING_BATCH];
-        int count = s->vertex_count - first;
-        if (count > SN_RING_BATCH) count = SN_RING_BATCH;
-        find_bending(p, x, first, count, pull);
-        for (int i = 0; i < count; i++) {
-            double k = p->bending[first + i], area = s->area[first + i] * s->mean_area;
-            sn_vec3 g = sn_at(pull, i);
-            if (k > 0) sum += 0.5 * sn_dot(g, g) * area * area / k;
-        }
-    }
-    return sum;
+    return bend;
 }

@@ -13,14 +13,18 @@
 #include "force/skin.h"
 #include "sinew/force.h"
 
-/* The rings of SN_RING_LANES vertices side by side: entry k of the group's vertex i is
- * [first + k * SN_RING_LANES + i]; shorter rings end in entries of weight 0. */
-enum { SN_RING_LANES = 4 };
+/* The rings of SN_RING_LANES vertices side by side: entry k of the group's lane i is [first + k *
+ * SN_RING_LANES + i]; shorter rings end in entries of weight 0 that lead back to their vertex. A
+ * batch of SN_RING_BATCH vertices is worked on at a time. */
+enum { SN_RING_LANES = 8 };
 typedef struct sn_rings {
+    int group_count;
+    int *vertex;   /* per lane; 0 beyond the last */
     size_t *first; /* per group, and the end */
     int *neighbour;
-    double *weight, *along[3]; /* along: weight times the edge at rest */
-    double *size;              /* per vertex: sum of weight times the edge's squared length */
+    float *weight;
+    double *stretch; /* stiffness of the edge */
+    double *rest;    /* 4 per vertex, the last 0 */
 } sn_rings;
 
 typedef struct sn_potentials {
@@ -31,7 +35,7 @@ typedef struct sn_potentials {
     double *bending;    /* k per vertex */
     double *curvature;  /* 3 per vertex: rest of (L x)_v / A_v */
     bool stretches, bends;
-    sn_rings rings; /* when it bends */
+    sn_rings rings;
 } sn_potentials;
 
 /* Scale-free: D the diagonal, A the mean area,
@@ -45,17 +49,19 @@ void sn_potentials_destroy(sn_potentials *potentials);
 sinew_status sn_potentials_matrix(const sn_potentials *potentials, const double *inertia,
                                   sn_sparse **matrix, sinew_error *error);
 
-/* What the forces are made of: tension[edge_count], times x_i - x_j the force on an edge's first
- * end i; pull[3n], whose difference to a neighbour's, times the edge's weight, is the bending
- * force. Left alone where the sheet does not stretch or bend. */
-void sn_potentials_strains(const sn_potentials *potentials, const double *x, double *tension,
-                           double *pull);
 /* forces[3n] = sum k F^T (p - F x) at x; held vertices included. scratch: sn_potentials_scratch
  * doubles. */
 size_t sn_potentials_scratch(const sn_potentials *potentials);
 void sn_potentials_forces(const sn_potentials *potentials, const double *x, double *scratch,
                           double *forces);
-/* sum of 1/2 k |F x - p|^2 */
-double sn_potentials_energy(const sn_potentials *potentials, const double *x);
+/* The same for x of 4 numbers per vertex, the last 0, so that a vertex is one load; bend: room for
+ * as many. */
+void sn_potentials_forces_padded(const sn_potentials *potentials, const double *x, double *bend,
+                                 double *forces);
+/* What the forces are made of: tension[edge_count], times x_i - x_j the force on an edge's first
+ * end i; the pulls (inside scratch, 4 numbers per vertex), whose difference to a neighbour's, times
+ * the edge's weight, is the bending force. */
+const double *sn_potentials_strains(const sn_potentials *potentials, const double *x,
+                                    double *scratch, double *tension);
 
 #endif

@@ -84,6 +84,6 @@ static void turn(double S[9][SN_RING_BATCH], const double bound[SN_RING_BATCH], 
     }
 }
 
-void sn_ring_rotations(double S[9][SN_RING_BATCH], const double bound[SN_RING_BATCH]) {
-    for (int first = 0; first < SN_RING_BATCH; first += LANES) turn(S, bound, first);
+void sn_ring_rotations(int count, double S[9][SN_RING_BATCH], const double bound[SN_RING_BATCH]) {
+    for (int first = 0; first < count; first += LANES) turn(S, bound, first);
 }

@@ -17,8 +17,8 @@
 
 enum { SN_RING_BATCH = 64 };
 
-/* Entry (a, b) of matrix i is [3 * a + b][i]; `bound` is the start of Newton's method. S becomes R.
- */
-void sn_ring_rotations(double S[9][SN_RING_BATCH], const double bound[SN_RING_BATCH]);
+/* Entry (a, b) of matrix i < count is [3 * a + b][i]; `bound` is the start of Newton's method. S
+ * becomes R. count: a multiple of 8. */
+void sn_ring_rotations(int count, double S[9][SN_RING_BATCH], const double bound[SN_RING_BATCH]);
 
 #endif

@@ -47,6 +47,11 @@ static void weigh_edges(sn_skin *s, const sn_topology *topology) {
     }
 }
 
+/* Rings keep the weights as floats; rounded here, they are the same numbers everywhere. */
+static void round_weights(sn_skin *s) {
+    for (int e = 0; e < s->edge_count; e++) s->weight[e] = (double)(float)s->weight[e];
+}
+
 static void join_neighbours(sn_skin *s) {
     for (int e = 0; e < 2 * s->edge_count; e++) s->start[s->edges[e] + 1]++;
     for (int v = 0; v < s->vertex_count; v++) s->start[v + 1] += s->start[v];
@@ -104,6 +109,7 @@ static sinew_status fill(sn_skin *s, const sinew_rig *rig, const sn_topology *to
     for (size_t v = 0; v < n; v++)
         s->area[v] = fmax(s->area[v] / s->mean_area, SINEW_FORCE_LEAST_AREA);
     weigh_edges(s, topology);
+    round_weights(s);
     for (int e = 0; e < s->edge_count; e++)
         s->length[e] = sn_distance(sn_at(s->rest, s->edges[2 * (size_t)e]),
                                    sn_at(s->rest, s->edges[2 * (size_t)e + 1]));
