@@ -32,6 +32,7 @@ struct sinew_force_state {
     double *x, *bend; /* 4 per vertex: where the last forces were found, and their bending */
     double *shown;    /* displacement of the written frame */
     float *solve;     /* 3n, single precision */
+    float *change;    /* of the command */
     double *u, *u_last, *ramp, *split;
     sn_cholesky_work *step_work, *still_work;
     sn_command *step_command, *still_command;
@@ -57,7 +58,7 @@ sinew_status sinew_force_state_create(const sinew_force *force, sinew_force_stat
     s->x = sn_alloc_aligned(padded, sizeof(double));
     s->bend = sn_alloc_aligned(padded, sizeof(double));
     s->shown = SN_NEW0(double, n);
-    s->solve = SN_NEW(float, n);
+    s->solve = SN_NEW(float, n), s->change = SN_NEW(float, m);
     s->u = SN_NEW0(double, m), s->u_last = SN_NEW0(double, m), s->split = SN_NEW(double, 2 * m),
     s->ramp = SN_NEW(double, m);
     s->seen_last = SN_NEW(double, 3 * markers), s->seen_now = SN_NEW(double, 3 * markers);
@@ -66,8 +67,9 @@ sinew_status sinew_force_state_create(const sinew_force *force, sinew_force_stat
     s->given = SN_NEW(double, markers), s->trust = SN_NEW(double, markers);
     sinew_status status = SINEW_OK;
     if (!s->z || !s->last || !s->velocity || !s->predicted || !s->x || !s->right || !s->bend ||
-        !s->shown || !s->solve || !s->u || !s->u_last || !s->ramp || !s->split || !s->seen_last ||
-        !s->seen_now || !s->goal || !s->places || !s->residual || !s->given || !s->trust)
+        !s->shown || !s->solve || !s->change || !s->u || !s->u_last || !s->ramp || !s->split ||
+        !s->seen_last || !s->seen_now || !s->goal || !s->places || !s->residual || !s->given ||
+        !s->trust)
         status = sn_no_memory(error);
     if (status == SINEW_OK)
         status = sn_cholesky_work_create(force->step.factor, 3, &s->step_work, error);
@@ -101,7 +103,8 @@ void sinew_force_state_destroy(sinew_force_state *s) {
     if (!s) return;
     sn_free(s->z), sn_free(s->last), sn_free(s->velocity), sn_free(s->predicted);
     sn_free_aligned(s->x), sn_free_aligned(s->bend);
-    sn_free(s->shown), sn_free(s->right), sn_free(s->solve), sn_free(s->u), sn_free(s->u_last);
+    sn_free(s->shown), sn_free(s->right), sn_free(s->solve), sn_free(s->change), sn_free(s->u),
+        sn_free(s->u_last);
     sn_free(s->ramp), sn_free(s->split), sn_free(s->seen_last), sn_free(s->seen_now),
         sn_free(s->goal);
     sn_free(s->given), sn_free(s->trust), sn_free(s->places), sn_free(s->residual);
@@ -257,14 +260,14 @@ static sinew_status find_command(sinew_force_state *s, const pass *p, sinew_erro
 /* z += Phi (u_new - u) */
 static sinew_status steer(sinew_force_state *s, const pass *p, sinew_error *error) {
     size_t m = (size_t)s->force->rig->target_count;
-    double *change = s->split;
-    memcpy(change, s->u, m * sizeof(double));
+    double *before = s->split;
+    memcpy(before, s->u, m * sizeof(double));
     if (p->given)
         memcpy(s->u, p->given, m * sizeof(double));
     else
         SN_TRY(find_command(s, p, error));
-    for (size_t k = 0; k < m; k++) change[k] = s->u[k] - change[k];
-    sn_vertex_columns_add_f32(p->system->response, change, s->z);
+    for (size_t k = 0; k < m; k++) s->change[k] = (float)(s->u[k] - before[k]);
+    sn_vertex_columns_add_f32(p->system->response, s->change, s->z);
     return SINEW_OK;
 }
 

@@ -37,6 +37,18 @@ static void order_batches(const sn_skin *s, int *vertex) {
     }
 }
 
+static void fill_constants(const sn_potentials *p, bool inside, int v, int i, sn_rings *rings) {
+    const sn_skin *s = p->skin;
+    double over = 1 / (s->area[v] * s->mean_area), k = p->bending[v] * over;
+    sn_vec3 x = sn_at(s->rest, v), sum = {0, 0, 0};
+    for (int h = s->start[v]; h < s->start[v + 1]; h++)
+        sum =
+            sn_add_scaled(sum, s->neighbour_weight[h], sn_sub(x, sn_at(s->rest, s->neighbour[h])));
+    double values[SN_RING_CONSTANTS] = {p->position[v], k * over, k * over * sum.x,
+                                        k * over * sum.y, k * over * sum.z};
+    for (int c = 0; c < SN_RING_CONSTANTS; c++) rings->constant[c][i] = inside ? values[c] : 0;
+}
+
 static sinew_status lay_out_rings(const sn_potentials *p, sn_rings *rings, sinew_error *error) {
     const sn_skin *s = p->skin;
     int n = s->vertex_count, lanes = SN_RING_LANES, groups = (n + lanes - 1) / lanes;
@@ -57,7 +69,13 @@ static sinew_status lay_out_rings(const sn_potentials *p, sn_rings *rings, sinew
     rings->neighbour = SN_NEW(int, all);
     rings->weight = sn_alloc_aligned(all, sizeof(float));
     rings->stretch = sn_alloc_aligned(all, sizeof(double));
-    if (!rings->neighbour || !rings->weight || !rings->stretch) return sn_no_memory(error);
+    bool made = rings->neighbour && rings->weight && rings->stretch;
+    for (int k = 0; k < SN_RING_CONSTANTS; k++) {
+        rings->constant[k] = sn_alloc_aligned((size_t)groups * (size_t)lanes, sizeof(double));
+        made = made && rings->constant[k];
+    }
+    if (!made) return sn_no_memory(error);
+    for (int i = 0; i < groups * lanes; i++) fill_constants(p, i < n, rings->vertex[i], i, rings);
     for (int g = 0; g < groups; g++)
         for (size_t at = rings->first[g]; at < rings->first[g + 1]; at++) {
             int lane = (int)(at % (size_t)lanes), k = (int)(at - rings->first[g]) / lanes;
@@ -73,6 +91,7 @@ static sinew_status lay_out_rings(const sn_potentials *p, sn_rings *rings, sinew
 static void free_rings(sn_rings *r) {
     sn_free(r->vertex), sn_free(r->first), sn_free(r->neighbour);
     sn_free_aligned(r->rest), sn_free_aligned(r->weight), sn_free_aligned(r->stretch);
+    for (int k = 0; k < SN_RING_CONSTANTS; k++) sn_free_aligned(r->constant[k]);
 }
 
 sinew_status sn_potentials_create(const sn_skin *skin, const sinew_force_options *options,
@@ -84,9 +103,8 @@ sinew_status sn_potentials_create(const sn_skin *skin, const sinew_force_options
     made->skin = skin;
     made->position = SN_NEW(double, n);
     made->bending = SN_NEW(double, n);
-    made->curvature = SN_NEW0(double, 3 * n);
     made->stretch = SN_NEW(double, edges);
-    if (!made->position || !made->bending || !made->curvature || !made->stretch) {
+    if (!made->position || !made->bending || !made->stretch) {
         sn_potentials_destroy(made);
         return sn_no_memory(error);
     }
@@ -100,11 +118,6 @@ sinew_status sn_potentials_create(const sn_skin *skin, const sinew_force_options
                             (options->position_map ? options->position_map[v] : 1);
         made->bending[v] = bend * bend * bend * bend * skin->area[v] *
                            (options->bend_map ? options->bend_map[v] : 1);
-        sn_vec3 x = sn_at(skin->rest, (int)v), sum = {0, 0, 0};
-        for (int h = skin->start[v]; h < skin->start[v + 1]; h++)
-            sum = sn_add_scaled(sum, skin->neighbour_weight[h],
-                                sn_sub(x, sn_at(skin->rest, skin->neighbour[h])));
-        sn_put(made->curvature, (int)v, sn_scale(1 / (skin->area[v] * skin->mean_area), sum));
     }
     for (size_t e = 0; e < edges; e++)
         made->stretch[e] = stretch * stretch / skin->mean_area * skin->weight[e] *
@@ -121,7 +134,7 @@ sinew_status sn_potentials_create(const sn_skin *skin, const sinew_force_options
 void sn_potentials_destroy(sn_potentials *p) {
     if (!p) return;
     free_rings(&p->rings);
-    sn_free(p->position), sn_free(p->stretch), sn_free(p->bending), sn_free(p->curvature);
+    sn_free(p->position), sn_free(p->stretch), sn_free(p->bending);
     sn_free(p);
 }
 
@@ -194,7 +207,7 @@ ALWAYS_INLINE void gather(const double *x, const int *v, lanes at[3]) {
 }
 
 /* Rest length over length, from their squares in units of the diagonal: one step of Newton's method
- * on r^2 square = rest after a first guess in single precision. Edges shorter than 1e-12 of the
+ * on r^2 square = rest after a first guess in single precision. Edges shorter than 1e-9 of the
  * diagonal have no direction; what comes out for them is finite. */
 ALWAYS_INLINE lanes length_ratio(lanes square, lanes rest) {
     float s[SN_RING_LANES], r[SN_RING_LANES];
@@ -202,9 +215,9 @@ ALWAYS_INLINE lanes length_ratio(lanes square, lanes rest) {
     *(thin *)r = __builtin_convertvector(rest, thin);
 #pragma omp simd
     for (int i = 0; i < SN_RING_LANES; i++) {
-        float a = s[i] > 1e-24f ? s[i] : 1e-24f, b = r[i] > 1e-24f ? r[i] : 1e-24f;
-        float guess = sqrtf(b / a);
-        r[i] = guess, s[i] = 0.5f / (a * guess);
+        float a = s[i] > 1e-18f ? s[i] : 1e-18f, b = r[i] > 1e-18f ? r[i] : 1e-18f;
+        float inverse = 1 / sqrtf(a * b);
+        r[i] = b * inverse, s[i] = 0.5f * inverse;
     }
     lanes guess = __builtin_convertvector(*(thin *)r, lanes);
     return guess + (rest - guess * guess * square) * __builtin_convertvector(*(thin *)s, lanes);
@@ -218,15 +231,17 @@ typedef struct ring_sums {
 } ring_sums;
 
 /* Lane i of the group: S = sum w e e0^T with half of sum w (|e|^2 + |e0|^2), sum w e, and the
- * forces of the edges. */
+ * forces of place and edges. */
 ALWAYS_INLINE void sum_rings(const sn_potentials *p, const double *x, int group, int i,
                              const bool stretches, const bool bends, ring_sums *sums) {
     const sn_rings *r = &p->rings;
     const int *self = r->vertex + group * SN_RING_LANES;
     double over_diagonal = 1 / (p->skin->diagonal * p->skin->diagonal);
-    lanes own[3], own_rest[3], laplacian[3] = {{0}}, pull[3] = {{0}}, m[9] = {{0}}, size = {0};
+    lanes own[3], own_rest[3], laplacian[3] = {{0}}, pull[3], m[9] = {{0}}, size = {0};
     gather(x, self, own);
     gather(r->rest, self, own_rest);
+    lanes place = *(const lanes *)(r->constant[0] + group * SN_RING_LANES);
+    for (int a = 0; a < 3; a++) pull[a] = place * (own_rest[a] - own[a]);
     for (size_t at = r->first[group]; at < r->first[group + 1]; at += SN_RING_LANES) {
         lanes e[3], rest[3];
         gather(x, r->neighbour + at, e);
@@ -274,24 +289,22 @@ ALWAYS_INLINE void strain_batch(const sn_potentials *p, const double *x, int fir
     sums.bound = bound;
     for (int i = 0; i < count; i += SN_RING_LANES)
         sum_rings(p, x, first + i / SN_RING_LANES, i, stretches, bends, &sums);
-    for (int i = 0; forces && i < count; i++) {
-        size_t v = (size_t)vertex[i];
-        for (size_t a = 0; a < 3; a++)
-            forces[3 * v + a] =
-                p->position[v] * (p->rings.rest[4 * v + a] - x[4 * v + a]) + sums.pull[a][i];
-    }
+    for (int i = 0; forces && i < count; i++)
+        sn_put(forces, vertex[i], sn_v3(sums.pull[0][i], sums.pull[1][i], sums.pull[2][i]));
     if (!bends) return;
-    sn_ring_rotations((count + SN_RING_LANES - 1) / SN_RING_LANES * SN_RING_LANES, sums.S, bound);
-    for (int i = 0; i < count; i++) {
-        int v = vertex[i];
-        double over = 1 / (s->area[v] * s->mean_area), k = p->bending[v] * over;
-        const double *c = p->curvature + 3 * (size_t)v;
-        double *out = bend + 4 * (size_t)v;
-        for (int a = 0; a < 3; a++)
-            out[a] = k * (sums.S[3 * a][i] * c[0] + sums.S[3 * a + 1][i] * c[1] +
-                          sums.S[3 * a + 2][i] * c[2] - over * sums.laplacian[a][i]);
-        out[3] = 0;
-    }
+    int whole = (count + SN_RING_LANES - 1) / SN_RING_LANES * SN_RING_LANES;
+    sn_ring_rotations(whole, sums.S, bound);
+    const double *const *c = (const double *const *)p->rings.constant;
+    int offset = first * SN_RING_LANES;
+    for (int a = 0; a < 3; a++)
+#pragma omp simd
+        for (int i = 0; i < whole; i++)
+            sums.laplacian[a][i] =
+                sums.S[3 * a][i] * c[2][offset + i] + sums.S[3 * a + 1][i] * c[3][offset + i] +
+                sums.S[3 * a + 2][i] * c[4][offset + i] - c[1][offset + i] * sums.laplacian[a][i];
+    for (int i = 0; i < count; i++)
+        *(four *)(bend + 4 * (size_t)vertex[i]) =
+            (four){sums.laplacian[0][i], sums.laplacian[1][i], sums.laplacian[2][i], 0};
 }
 
 /* The loops without the parts that a sheet does not have. */

@@ -16,7 +16,7 @@
 /* The rings of SN_RING_LANES vertices side by side: entry k of the group's lane i is [first + k *
  * SN_RING_LANES + i]; shorter rings end in entries of weight 0 that lead back to their vertex. A
  * batch of SN_RING_BATCH vertices is worked on at a time. */
-enum { SN_RING_LANES = 8 };
+enum { SN_RING_LANES = 8, SN_RING_CONSTANTS = 5 };
 typedef struct sn_rings {
     int group_count;
     int *vertex;   /* per lane; 0 beyond the last */
@@ -25,6 +25,8 @@ typedef struct sn_rings {
     float *weight;
     double *stretch; /* stiffness of the edge */
     double *rest;    /* 4 per vertex, the last 0 */
+    /* per lane: stiffness k_p of the place; k_b / A^2; and that times the rest of (L x)_v */
+    double *constant[SN_RING_CONSTANTS];
 } sn_rings;
 
 typedef struct sn_potentials {
@@ -33,7 +35,6 @@ typedef struct sn_potentials {
     double *stretch;    /* k per edge */
     double overstretch; /* share of stretch */
     double *bending;    /* k per vertex */
-    double *curvature;  /* 3 per vertex: rest of (L x)_v / A_v */
     bool stretches, bends;
     sn_rings rings;
 } sn_potentials;

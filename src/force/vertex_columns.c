@@ -73,7 +73,7 @@ sinew_status sn_vertex_columns_create(int vertex_count, int column_count, sn_col
         made->column_count = column_count;
         made->start = SN_NEW0(int, (size_t)vertex_count + 1);
         made->column = SN_NEW(int, all.count);
-        made->value = SN_NEW(double, 3 * all.count);
+        made->value = SN_NEW0(double, 3 * all.count + 1); /* read four at a time */
         if (made->start && made->column && made->value)
             by_vertex(&all, made);
         else
@@ -95,17 +95,23 @@ void sn_vertex_columns_destroy(sn_vertex_columns *columns) {
     sn_free(columns);
 }
 
+/* An entry is one vector; two sums, so that one does not wait for the other. */
+typedef double four __attribute__((vector_size(32), may_alias, aligned(8)));
+typedef float four_f32 __attribute__((vector_size(16)));
+
 void sn_vertex_columns_add(const sn_vertex_columns *c, const double *u, double *out) {
 #pragma omp parallel for num_threads(sn_threads()) schedule(static)
     for (int v = 0; v < c->vertex_count; v++) {
-        double x = 0, y = 0, z = 0;
-        for (int i = c->start[v]; i < c->start[v + 1]; i++) {
-            double s = u[c->column[i]];
-            const double *d = c->value + 3 * (size_t)i;
-            x += s * d[0], y += s * d[1], z += s * d[2];
+        four even = {0}, odd = {0};
+        int i = c->start[v], end = c->start[v + 1];
+        for (; i + 1 < end; i += 2) {
+            even += u[c->column[i]] * *(const four *)(c->value + 3 * (size_t)i);
+            odd += u[c->column[i + 1]] * *(const four *)(c->value + 3 * (size_t)i + 3);
         }
+        if (i < end) even += u[c->column[i]] * *(const four *)(c->value + 3 * (size_t)i);
+        even += odd;
         double *o = out + 3 * (size_t)v;
-        o[0] += x, o[1] += y, o[2] += z;
+        o[0] += even[0], o[1] += even[1], o[2] += even[2];
     }
 }
 
@@ -122,20 +128,17 @@ sinew_status sn_vertex_columns_prepare_f32(sn_vertex_columns *c, sinew_error *er
     return SINEW_OK;
 }
 
-/* An entry is one vector; two sums, so that one does not wait for the other. */
-typedef float four __attribute__((vector_size(16)));
-
-void sn_vertex_columns_add_f32(const sn_vertex_columns *c, const double *u, double *out) {
-    const four *value = (const four *)c->value_f32;
+void sn_vertex_columns_add_f32(const sn_vertex_columns *c, const float *u, double *out) {
+    const four_f32 *value = (const four_f32 *)c->value_f32;
 #pragma omp parallel for num_threads(sn_threads()) schedule(static)
     for (int v = 0; v < c->vertex_count; v++) {
-        four even = {0}, odd = {0};
+        four_f32 even = {0}, odd = {0};
         int i = c->start[v], end = c->start[v + 1];
         for (; i + 1 < end; i += 2) {
-            even += (float)u[c->column[i]] * value[i];
-            odd += (float)u[c->column[i + 1]] * value[i + 1];
+            even += u[c->column[i]] * value[i];
+            odd += u[c->column[i + 1]] * value[i + 1];
         }
-        if (i < end) even += (float)u[c->column[i]] * value[i];
+        if (i < end) even += u[c->column[i]] * value[i];
         even += odd;
         double *o = out + 3 * (size_t)v;
         o[0] += (double)even[0], o[1] += (double)even[1], o[2] += (double)even[2];

@@ -9,7 +9,7 @@ typedef struct sn_vertex_columns {
     int vertex_count, column_count;
     int *start;       /* vertex_count + 1 */
     int *column;      /* increasing within a vertex */
-    double *value;    /* 3 each */
+    double *value;    /* 3 each, and one more number at the end */
     float *value_f32; /* 4 each, the last 0; NULL before sn_vertex_columns_prepare_f32 */
 } sn_vertex_columns;
 
@@ -26,6 +26,6 @@ void sn_vertex_columns_add(const sn_vertex_columns *columns, const double *u, do
 /* Replaces the values by ones of single precision: a third of the bytes. */
 sinew_status sn_vertex_columns_prepare_f32(sn_vertex_columns *columns, sinew_error *error);
 /* The same product with these. */
-void sn_vertex_columns_add_f32(const sn_vertex_columns *columns, const double *u, double *out);
+void sn_vertex_columns_add_f32(const sn_vertex_columns *columns, const float *u, double *out);
 
 #endif

@@ -183,7 +183,8 @@ static void the_matrix_is_what_the_forces_differentiate_to(void **state) {
     /* With projections that do not change (place alone, and bending of a flat rest, whose rest
      * curvature is zero) f(x) = - K (x - rest). */
     sheet s = make_sheet(0, 0.2, 1);
-    for (int i = 0; i < 3 * COUNT; i++) s.potentials->curvature[i] = 0;
+    for (int k = 2; k < SN_RING_CONSTANTS; k++)
+        for (int i = 0; i < COUNT; i++) s.potentials->rings.constant[k][i] = 0;
     sn_sparse *matrix;
     sinew_error error = {0};
     double zero[COUNT] = {0}, x[3 * COUNT], z[3 * COUNT], f[3 * COUNT], f0[3 * COUNT], k[3 * COUNT];
