@@ -1,6 +1,7 @@
 /* Based on: Newton-CG with truncation (Steihaug 1983; Nocedal and Wright, ch. 7) and projected
- * Newton. We differ in: the projection is used only where the true Hessian fails, and the linear
- * solves run in single precision, because the outer iteration corrects them. */
+ * Newton. We differ in: the projection is used only where the true Hessian fails and only as far as
+ * it must be, steps away from saddles are lengthened, and the linear solves run in single
+ * precision, because the outer iteration corrects them. */
 #include "spring/equilibrium.h"
 
 #include <math.h>
@@ -18,9 +19,22 @@ static const double LOOSEST = 0.3, TIGHTEST = 0.01, NEEDED = 0.3;
  * errors of long waves. */
 static const double POLISHED = 0.01;
 static const double SUFFICIENT_DECREASE = 1e-4;
+/* A step is lengthened while more than this share of its slope is left, by at most so much. */
+static const double KEPT_SLOPE = 0.5, LONGEST_LEAP = 4;
 /* Energies this close relative to the larger cannot be told apart. */
 static const double ENERGY_NOISE = 1e-13;
-enum { CG_LIMIT = 400, BACKTRACKS = 30, PROJECTED_AFTER_FAILURE = 2, PROJECTED_MOST = 8 };
+enum {
+    CG_LIMIT = 400,
+    BACKTRACKS = 30,
+    LENGTHENINGS = 6,
+    HOLD_AFTER_FAILURE = 2,
+    HOLD_MOST = 4,
+    PROJECTED = 3
+};
+/* Shares of the negative curvature that are tried one after the other: 1 is the Hessian, 0 its
+ * projection. The largest share that is still definite gives the longest steps away from a saddle.
+ */
+static const double KEPT[PROJECTED + 1] = {1, 0.9, 0.6, 0};
 
 /* ---- storage ---- */
 
@@ -406,6 +420,33 @@ static double line_search(sn_solver *solver, const double *x, double energy, dou
     return 0;
 }
 
+/* The projection makes every direction of negative curvature look stiff, so its steps creep away
+ * from a saddle: go on in the same direction as long as the slope has not lost half of itself. */
+static double lengthen(sn_solver *solver, const double *x, double slope, double length,
+                       double *trial_energy, double *trial_residual, double *forces) {
+    size_t n = SN_PAD * (size_t)solver->system->free_count;
+    double first = length;
+    for (int k = 0; k < LENGTHENINGS; k++) {
+        double here = sn_vector_dot(n, solver->trial_gradient, solver->step);
+        if (!(here < KEPT_SLOPE * slope)) break;
+        /* where the slope would vanish if it went on changing as it did */
+        double ahead = here > slope ? slope / (slope - here) : LONGEST_LEAP;
+        double longer = length * (ahead < LONGEST_LEAP ? ahead : LONGEST_LEAP);
+        take_step(solver, x, longer);
+        double e = sn_energy(solver->system, &solver->load, solver->trial, solver->trial_gradient,
+                             &solver->scratch);
+        if (!(e < *trial_energy)) {
+            take_step(solver, x, length);
+            sn_energy(solver->system, &solver->load, solver->trial, solver->trial_gradient,
+                      &solver->scratch);
+            break;
+        }
+        length = longer, *trial_energy = e;
+    }
+    if (length > first) *trial_residual = find_residual(solver, solver->trial_gradient, forces);
+    return length;
+}
+
 /* Plain Newton, full steps, whatever the energy does. */
 static double full_step(sn_solver *solver, const double *x, double *trial_energy,
                         double *trial_residual, double *forces) {
@@ -429,7 +470,8 @@ sinew_status sn_equilibrium(sn_solver *solver, const sn_equilibrium_options *opt
         return sn_fail(error, SINEW_BAD_INPUT,
                        "spring solve started from a shape without finite "
                        "energy");
-    int projected = 0, penalty = PROJECTED_AFTER_FAILURE; /* steps to take projected */
+    int level = 0, hold = 0, penalty = HOLD_AFTER_FAILURE; /* of KEPT, steps to stay there */
+    bool near = false;                                     /* the projection has been used once */
     sinew_status status = SINEW_NOT_CONVERGED;
     for (int step = 0; step < options->max_iterations; step++) {
         if (residual <= (step ? 1 : POLISHED) * options->tolerance) {
@@ -441,14 +483,21 @@ sinew_status sn_equilibrium(sn_solver *solver, const sn_equilibrium_options *opt
             break;
         }
         if (sn_now() > options->deadline) break;
+        bool short_sighted = false;
         if (options->solver == SINEW_SPRING_DEFAULT) {
-            double negative = projected > 0 ? 0 : 1;
-            bool definite = direction_by_cg(solver, options, x, forces, residual, negative, info);
-            if (projected > 0) projected--;
-            if (!definite && negative > 0) {
-                projected = penalty;
-                if (penalty < PROJECTED_MOST) penalty *= 2;
-                direction_by_cg(solver, options, x, forces, residual, 0, info);
+            /* as much of the negative curvature as leaves the Hessian definite; far from the
+             * answer, where nothing but the projection is, do not try */
+            bool failed = false;
+            while (!direction_by_cg(solver, options, x, forces, residual, KEPT[level], info) &&
+                   level < PROJECTED)
+                level = near ? level + 1 : PROJECTED, failed = true;
+            short_sighted = level > 0;
+            if (failed) {
+                hold = near ? penalty : 1;
+                if (near && penalty < HOLD_MOST) penalty *= 2;
+                near = true;
+            } else if (level > 0 && --hold <= 0) {
+                level--;
             }
         } else {
             status = direction_by_factor(solver, x, forces,
@@ -466,10 +515,12 @@ sinew_status sn_equilibrium(sn_solver *solver, const sn_equilibrium_options *opt
             length = slope < 0 ? line_search(solver, x, energy, slope, residual, &trial_energy,
                                              &trial_residual, forces)
                                : 0;
+        if (length == 1 && short_sighted)
+            length = lengthen(solver, x, slope, length, &trial_energy, &trial_residual, forces);
         if (length == 0) {
-            if (options->solver == SINEW_SPRING_DEFAULT && projected == 0) {
+            if (options->solver == SINEW_SPRING_DEFAULT && level < PROJECTED) {
                 /* the true Hessian led nowhere: once more with its projection */
-                projected = penalty;
+                level = PROJECTED, hold = penalty;
                 find_residual(solver, solver->gradient, forces);
                 continue;
             }
