@@ -57,7 +57,7 @@ void sn_contacts_destroy(sn_contacts *contacts) {
     if (!contacts) return;
     sn_free(contacts->list), sn_free(contacts->of_vertex), sn_free(contacts->of_triangle);
     sn_free(contacts->distance), sn_free(contacts->stiffness), sn_free(contacts->terms);
-    sn_free(contacts->touched), sn_free(contacts->anchor), sn_free(contacts->way);
+    sn_free(contacts->touched), sn_free(contacts->anchor), sn_free(contacts->before);
     sn_self_destroy(contacts->self);
     sn_free(contacts);
 }
@@ -90,13 +90,13 @@ static sinew_status prepare(const sinew_spring *spring, sinew_spring_state *stat
         if (contacts->stiffness) find_stiffness(spring, contacts->stiffness);
     }
     if (obstacles > contacts->obstacle_room) {
-        sn_free(contacts->of_vertex), sn_free(contacts->of_triangle), sn_free(contacts->way);
-        contacts->way = SN_NEW(double, SN_WAY_ROOM *n *wanted);
+        sn_free(contacts->of_vertex), sn_free(contacts->of_triangle), sn_free(contacts->before);
+        contacts->before = SN_NEW(sn_place, n * wanted);
         contacts->of_vertex = SN_NEW(int, n *wanted);
         contacts->of_triangle =
             SN_NEW(int, SN_TRIANGLE_POINTS *(size_t)network->triangle_count *wanted);
         contacts->obstacle_room =
-            contacts->of_vertex && contacts->of_triangle && contacts->way ? obstacles : 0;
+            contacts->of_vertex && contacts->of_triangle && contacts->before ? obstacles : 0;
     }
     if (spring->options.friction > 0 && obstacles > contacts->past_room) {
         sn_free(contacts->touched), sn_free(contacts->anchor);
@@ -109,6 +109,7 @@ static sinew_status prepare(const sinew_spring *spring, sinew_spring_state *stat
         return sn_no_memory(error);
     contacts->count = 0;
     if (!obstacles) return SINEW_OK;
+    sn_contacts_lose_sight(spring, contacts, obstacles);
     memset(contacts->of_vertex, -1, n * wanted * sizeof(int));
     memset(contacts->of_triangle, -1,
            SN_TRIANGLE_POINTS * (size_t)network->triangle_count * wanted * sizeof(int));

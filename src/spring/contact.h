@@ -16,13 +16,14 @@
 
 /* Points of one triangle that are watched at once: an edge that lies across needs two, a corner
  * of a box three. */
-enum { SN_TRIANGLE_POINTS = 6, SN_WAY_ROOM = 7 };
+enum { SN_TRIANGLE_POINTS = 6 };
 
 typedef struct sn_touch {
     int count;     /* 1: a vertex, 3: a point of a triangle, 4: a pair of the surface itself */
     int vertex[4]; /* network */
     double weight[4];
     int obstacle;   /* -1: the surface itself */
+    bool behind;    /* it has gone through the obstacle and must come back */
     bool edges;     /* pairs: edge and edge, else vertex and triangle */
     double wanted;  /* pairs: the distance to keep */
     sn_vec3 normal; /* the way out */
@@ -33,6 +34,12 @@ typedef struct sn_touch {
     sn_vec3 place;  /* friction: where it touched first */
     int term;       /* of the load, or -1 */
 } sn_touch;
+
+/* Where a vertex is, and how it stands to an obstacle. */
+typedef struct sn_place {
+    sn_vec3 at, out;
+    double distance; /* plus what is allowed; NAN: not known */
+} sn_place;
 
 typedef struct sn_self sn_self;
 
@@ -46,7 +53,7 @@ struct sn_contacts {
     int obstacle_room;
     sn_self *self;     /* the surface against itself, when asked for */
     double *distance;  /* per surface vertex: to the present obstacle */
-    double *way;       /* SN_WAY_ROOM per obstacle and surface vertex: where it was a step ago */
+    sn_place *before;  /* per obstacle and surface vertex: at the last look */
     double *stiffness; /* per surface vertex: sum of its springs' */
     size_t term_capacity;
     sn_contact_term *terms;
@@ -78,6 +85,13 @@ static inline double sn_contact_allowed(const sinew_spring_frame *frame, int obs
 static inline bool sn_contact_carried(const sinew_spring_frame *frame, int obstacle) {
     return frame->carried && frame->carried[obstacle];
 }
+
+/* Does the straight way from a to b enter the obstacle? Both are outside; entry: where. Balls of
+ * their distances around places are free; what they leave open is halved. */
+bool sn_contact_enters(const sinew_obstacle *obstacle, const sn_place *a, const sn_place *b,
+                       double allowed, sn_place *entry);
+/* Nothing is known of where vertices were. */
+void sn_contacts_lose_sight(const sinew_spring *spring, sn_contacts *contacts, int obstacles);
 
 /* Refresh gaps and ways out of the known touches at state->x and add points that are nearer than
  * `margin`. Touches are found to `tolerance`. on_the_way: obstacles that move with the weights are

@@ -11,7 +11,9 @@
  * where it is not (an edge or a corner pokes through, or a blade is so thin that the nearest way
  * leads sideways) the triangle must yield along its own normal, and the gap is how far the obstacle
  * reaches along it. Later looks keep to the side of the first: a direction that turned by more than
- * 60 degrees while the point is still inside is that of another side.
+ * 60 degrees while the point is still inside is that of another side. Vertices are followed from
+ * look to look: one that was outside leaves by where it went in, also when it has come out on the
+ * far side since, so that steps may be longer than obstacles are thick.
  *
  * Based on: Macklin and others 2020, Local optimization for robust signed distance field collision.
  * We differ in: a search that cannot miss thin obstacles before the local one. */
@@ -31,7 +33,7 @@ static const double SQUARE = 0.95;   /* cosine to the triangle's normal that cou
 static const double SAME_POINT = 0.15, SAME_STILL_POINT = 0.02;
 static const double CORNER = 0.97;  /* barycentric weight: the vertex speaks for itself */
 static const double ON_SIDE = 1e-3; /* barycentric weight: the point is on the side opposite */
-enum { SEARCH_CUTS = 24, DESCENT_STEPS = 10, MARCH_STEPS = 64, HALVINGS = 20 };
+enum { SEARCH_CUTS = 24, DESCENT_STEPS = 10, MARCH_STEPS = 64, HALVINGS = 20, PASSAGE_CUTS = 4 };
 
 static sn_vec3 mix(const sn_vec3 corner[3], const double b[3]) {
     return sn_add(sn_scale(b[0], corner[0]),
@@ -145,11 +147,87 @@ static void descend(const sinew_obstacle *obstacle, const sn_vec3 corner[3], dou
 
 /* ---- gaps and ways out ---- */
 
+static sn_place place_at(const sinew_obstacle *obstacle, sn_vec3 at, double reach, double allowed) {
+    sn_place place = {.at = at};
+    place.distance = sn_obstacle_query(obstacle, at, reach, &place.out) + allowed;
+    return place;
+}
+
+/* From outside to inside: the last place outside. */
+static sn_place halve(const sinew_obstacle *obstacle, sn_place a, sn_place b, double allowed) {
+    for (int k = 0; k < HALVINGS; k++) {
+        sn_place middle = place_at(obstacle, sn_lerp(a.at, b.at, 0.5), INFINITY, allowed);
+        if (middle.distance < 0)
+            b = middle;
+        else
+            a = middle;
+    }
+    return a;
+}
+
+static bool enters(const sinew_obstacle *obstacle, const sn_place *a, const sn_place *b,
+                   double allowed, int cuts, sn_place *entry) {
+    if (cuts == 0 || a->distance + b->distance >= sn_distance(a->at, b->at)) return false;
+    sn_place middle = place_at(obstacle, sn_lerp(a->at, b->at, 0.5), INFINITY, allowed);
+    if (middle.distance < 0) {
+        *entry = halve(obstacle, *a, middle, allowed);
+        return true;
+    }
+    return enters(obstacle, a, &middle, allowed, cuts - 1, entry) ||
+           enters(obstacle, &middle, b, allowed, cuts - 1, entry);
+}
+
+bool sn_contact_enters(const sinew_obstacle *obstacle, const sn_place *a, const sn_place *b,
+                       double allowed, sn_place *entry) {
+    return enters(obstacle, a, b, allowed, PASSAGE_CUTS, entry);
+}
+
+void sn_contacts_lose_sight(const sinew_spring *spring, sn_contacts *contacts, int obstacles) {
+    size_t count = (size_t)obstacles * (size_t)spring->network->surface_count;
+    for (size_t k = 0; k < count; k++) contacts->before[k].distance = NAN;
+}
+
+/* How far back along the touch's normal, through the obstacle, from a point behind it. */
+static bool measure_behind(const sinew_obstacle *obstacle, sn_vec3 p, double limit,
+                           sn_touch *touch) {
+    double to = way_along(obstacle, p, touch->normal, false, limit);
+    if (to >= limit) return false;
+    sn_vec3 there = sn_add_scaled(p, to + 1e-9 * limit, touch->normal);
+    touch->gap = -to - way_along(obstacle, there, touch->normal, true, limit);
+    return true;
+}
+
+/* A vertex that was outside at the last look leaves by where it went in, however far it has come
+ * since. Known: its touch says which side that is. */
+static void measure_passage(const sinew_obstacle *obstacle, const sn_place *before,
+                            const sn_place *now, double allowed, bool known, double limit,
+                            sn_touch *touch) {
+    sn_place entry;
+    if (isnan(before->distance) || (before->distance < 0 && !known)) return;
+    if (now->distance >= 0) {
+        if (!sn_contact_enters(obstacle, before, now, allowed, &entry)) return;
+        sn_vec3 out, side = known ? touch->normal : entry.out, was = touch->normal;
+        sn_obstacle_query(obstacle, now->at, INFINITY, &out);
+        if (sn_dot(side, out) > SAME_SIDE) return;
+        touch->normal = side;
+        touch->behind = measure_behind(obstacle, now->at, limit, touch);
+        if (!touch->behind) touch->normal = was;
+    } else if (!known && sn_dot(before->out, now->out) <= SAME_SIDE) {
+        entry = halve(obstacle, *before, *now, allowed);
+        if (sn_dot(entry.out, now->out) > SAME_SIDE) return;
+        double out = way_along(obstacle, now->at, entry.out, true, limit);
+        if (out < limit) touch->normal = entry.out, touch->gap = -out;
+    }
+}
+
 /* A vertex; known: it keeps to its side. */
 static void measure_vertex(const sinew_obstacle *obstacle, sn_vec3 p, bool known, double limit,
                            double tolerance, sn_touch *touch) {
     sn_vec3 n;
     double d = sn_obstacle_query(obstacle, p, limit, &n), turn = sn_dot(n, touch->normal);
+    if (touch->behind && d >= 0 && turn <= SAME_SIDE && measure_behind(obstacle, p, limit, touch))
+        return;
+    touch->behind = false;
     touch->gap = d;
     if (!known || turn > TURNS) {
         touch->normal = n;
@@ -236,24 +314,41 @@ static sinew_status look_at_vertices(const look *l, int o, sinew_error *error) {
     sn_contacts *contacts = l->state->contacts;
     const sinew_obstacle *obstacle = l->frame->obstacles[o];
     for (int v = 0; v < network->surface_count; v++) {
-        int *slot = &contacts->of_vertex[(size_t)o * (size_t)network->surface_count + (size_t)v];
-        sn_vec3 at = sn_contact_position(l->spring, l->state, v);
+        size_t at = (size_t)o * (size_t)network->surface_count + (size_t)v;
+        int slot = contacts->of_vertex[at];
+        sn_place *before = &contacts->before[at];
         double allowed = sn_contact_allowed(l->frame, o, v);
-        if (*slot >= 0) {
-            sn_touch *known = &contacts->list[*slot];
-            measure_vertex(obstacle, at, true, network->diagonal, l->tolerance, known);
+        sn_place now =
+            place_at(obstacle, sn_contact_position(l->spring, l->state, v), l->limit, allowed);
+        contacts->distance[v] = now.distance - allowed;
+        if (slot >= 0) {
+            sn_touch *known = &contacts->list[slot];
+            sn_vec3 side = known->normal;
+            measure_vertex(obstacle, now.at, true, network->diagonal, l->tolerance, known);
+            if (!known->behind && now.distance >= 0 && sn_dot(side, now.out) <= SAME_SIDE) {
+                known->normal = side;
+                measure_passage(obstacle, before, &now, allowed, true, network->diagonal, known);
+                if (!known->behind) known->normal = now.out;
+            }
             contacts->distance[v] = known->gap;
             known->gap += allowed;
-            continue;
+        } else if (sn_contact_movable(l->spring, l->state, v)) {
+            sn_touch made = {.count = 1,
+                             .vertex = {v},
+                             .weight = {1},
+                             .obstacle = o,
+                             .normal = now.out,
+                             .gap = now.distance - allowed,
+                             .term = -1};
+            measure_passage(obstacle, before, &now, allowed, false, network->diagonal, &made);
+            made.gap += allowed;
+            if (made.gap < l->margin) {
+                find_place(contacts, obstacle, network->surface_count, now.at, &made);
+                contacts->of_vertex[at] = add(contacts, &made);
+                if (contacts->of_vertex[at] < 0) return sn_no_memory(error);
+            }
         }
-        sn_touch made = {.count = 1, .vertex = {v}, .weight = {1}, .obstacle = o, .term = -1};
-        measure_vertex(obstacle, at, false, l->limit, l->tolerance, &made);
-        contacts->distance[v] = made.gap;
-        made.gap += allowed;
-        if (!(made.gap < l->margin) || !sn_contact_movable(l->spring, l->state, v)) continue;
-        find_place(contacts, obstacle, network->surface_count, at, &made);
-        *slot = add(contacts, &made);
-        if (*slot < 0) return sn_no_memory(error);
+        *before = now;
     }
     return SINEW_OK;
 }

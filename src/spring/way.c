@@ -6,9 +6,9 @@
  * blend moves smoothly. It belongs to the frame alone: no frame before it is asked.
  *
  *   find   along the blend: does a point that is inside turn its way out by more than 60 degrees
- * from step to step? Only then the way has to be gone. step   rest lengths, volumes and blend at t
- * w; the shape moves on by what the blend moved, its contacts hold it back on the side where they
- * are.
+ *          from step to step? Only then the way has to be gone.
+ *   step   rest lengths, volumes and blend at t w; the shape moves on by what the blend moved, its
+ *          contacts hold it back on the side where they are.
  *
  * Based on: continuation in the load. We differ in: it starts anew in every frame, at the last step
  * before anything touches, and follows the blend, so that it ends in the blend's equilibrium. */
@@ -18,17 +18,19 @@
 #include "base/status.h"
 #include "spring/contact.h"
 
-static const double STEP_LENGTH = 0.75; /* of the mean spring, that the fastest point may move */
-static const double DETOUR = 1.6;       /* longest way over the straight one: half a circle */
-static const double SAME_SIDE = 0.5;    /* cosine between ways out of one side */
-enum { LEAST_STEPS = 4, MOST_STEPS = 48, HALVINGS = 4 };
+static const double STEP_LENGTH = 0.06;  /* of the diagonal, that the fastest point may move ... */
+static const double STEP_SPRINGS = 0.75; /* ... or of the mean spring, if that is longer */
+static const double DETOUR = 1.6;        /* longest way over the straight one: half a circle */
+static const double SAME_SIDE = 0.5;     /* cosine between ways out of one side */
+enum { LEAST_STEPS = 4, MOST_STEPS = 48 };
 
 static int count_steps(const sinew_spring *spring, const sinew_spring_state *state) {
     double farthest = 0;
     for (int v = 0; v < spring->network->surface_count; v++)
         farthest = fmax(farthest, sn_distance(sn_contact_position(spring, state, v),
                                               sn_at(spring->network->neutral, v)));
-    double steps = farthest / (STEP_LENGTH * spring->network->mean_length);
+    double steps = farthest / fmax(STEP_LENGTH * spring->network->diagonal,
+                                   STEP_SPRINGS * spring->network->mean_length);
     return steps < LEAST_STEPS ? LEAST_STEPS : steps > MOST_STEPS ? MOST_STEPS : (int)steps;
 }
 
@@ -51,28 +53,6 @@ static bool may_meet(const sinew_spring *spring, const sinew_spring_state *state
     return false;
 }
 
-typedef struct place {
-    sn_vec3 at, out;
-    double distance;
-} place;
-
-static place place_at(const sinew_obstacle *obstacle, sn_vec3 at, double allowed) {
-    place p = {.at = at};
-    p.distance = sn_obstacle_query(obstacle, at, INFINITY, &p.out) + allowed;
-    return p;
-}
-
-/* Does the segment between two places meet the obstacle? Balls of their distances around the ends
- * are free; what they leave open is halved. */
-static bool meets(const sinew_obstacle *obstacle, const place *a, const place *b, double allowed,
-                  int halvings) {
-    if (a->distance < 0 || b->distance < 0) return true;
-    if (halvings == 0 || a->distance + b->distance >= sn_distance(a->at, b->at)) return false;
-    place middle = place_at(obstacle, sn_lerp(a->at, b->at, 0.5), allowed);
-    return meets(obstacle, a, &middle, allowed, halvings - 1) ||
-           meets(obstacle, &middle, b, allowed, halvings - 1);
-}
-
 /* The way of every vertex from the step before; true when one is inside now. */
 static bool look_at_step(const sinew_spring *spring, const sinew_spring_state *state,
                          const sinew_spring_frame *frame, int step, bool *straight) {
@@ -82,16 +62,18 @@ static bool look_at_step(const sinew_spring *spring, const sinew_spring_state *s
         if (sn_contact_carried(frame, o)) continue;
         for (int v = 0; v < n; v++) {
             if (!sn_contact_movable(spring, state, v)) continue;
-            double *room = state->contacts->way + SN_WAY_ROOM * ((size_t)o * (size_t)n + (size_t)v);
+            sn_place *before = &state->contacts->before[(size_t)o * (size_t)n + (size_t)v];
+            sn_place now = {.at = sn_at(state->blend, v)}, entry;
             double allowed = sn_contact_allowed(frame, o, v);
-            place now = place_at(frame->obstacles[o], sn_at(state->blend, v), allowed);
-            /* the way out is kept from where it went in */
-            place before = {sn_at(room, 0), sn_at(room, 1), room[6]};
-            if (step > 0 && *straight && sn_dot(before.out, now.out) < SAME_SIDE)
-                *straight = !meets(frame->obstacles[o], &before, &now, allowed, HALVINGS);
+            now.distance =
+                sn_obstacle_query(frame->obstacles[o], now.at, INFINITY, &now.out) + allowed;
+            if (step > 0 && *straight && sn_dot(before->out, now.out) < SAME_SIDE)
+                *straight = before->distance >= 0 && now.distance >= 0 &&
+                            !sn_contact_enters(frame->obstacles[o], before, &now, allowed, &entry);
             inside |= now.distance < 0;
-            if (step == 0 || now.distance >= 0) sn_put(room, 1, now.out);
-            sn_put(room, 0, now.at), room[6] = now.distance;
+            /* the way out is kept from where it went in */
+            if (step > 0 && now.distance < 0) now.out = before->out;
+            *before = now;
         }
     }
     return inside;
@@ -113,7 +95,8 @@ sinew_status sn_way_find(const sinew_spring *spring, sinew_spring_state *state,
             SN_TRY(sn_self_crosses(spring, state->blend, &touched, error));
         if (!touched) way->first = step;
     }
-    /* the last step has put the frame's own load back */
+    /* the last step has put the frame's own load back; its places are those of the blend */
+    sn_contacts_lose_sight(spring, state->contacts, frame->obstacle_count);
     return SINEW_OK;
 }
 

@@ -208,58 +208,76 @@ static void an_obstacle_thinner_than_a_triangle_is_not_missed(void **state) {
     scene_free(&s);
 }
 
-/* A bar held at one end bends through a cylinder, until its far half has passed it. */
+/* A bar held at one end whose pose bends it upwards, by 2.4 radians. */
+enum { LONG = 12 };
+
+static void bending_create(scene *s) {
+    sinew_error error = {0};
+    test_block_create(LONG, 1, 1, &s->block);
+    s->count = s->block.mesh->vertex_count;
+    const int pins[4] = {0, LONG + 1, 2 * (LONG + 1), 3 * (LONG + 1)};
+    sinew_mesh *neutral = NULL;
+    assert_ok(sinew_mesh_copy(s->block.mesh, &neutral, &error));
+    assert_ok(sinew_rig_create(neutral, &s->rig, &error));
+    s->x = SN_NEW(double, 3 * s->count), s->free_x = SN_NEW(double, 3 * s->count);
+    test_bend(s->count, neutral->positions, LONG, 2.4, s->x);
+    assert_ok(sinew_rig_add_pose(s->rig, "pose", s->x, &error));
+    sinew_spring_options options;
+    sinew_spring_options_default(&options);
+    options.tets = &s->block.tets;
+    options.boundary = SINEW_SPRING_PINNED;
+    options.pins = pins, options.pin_count = 4;
+    assert_ok(sinew_spring_create(s->rig, &options, NULL, &s->spring, &error));
+    assert_ok(sinew_spring_state_create(s->spring, &s->state, &error));
+    s->diagonal = sinew_diagonal(s->count, neutral->positions);
+}
+
+/* It bends through a cylinder, until its far half has passed it. */
 static void what_bends_past_an_obstacle_stays_on_the_side_where_it_came(void **state) {
     (void)state;
     sinew_error error = {0};
-    test_block block;
-    enum { LONG = 12 };
-    test_block_create(LONG, 1, 1, &block);
-    int n = block.mesh->vertex_count, pins[4] = {0, LONG + 1, 2 * (LONG + 1), 3 * (LONG + 1)};
-    sinew_mesh *neutral = NULL;
-    sinew_rig *rig = NULL;
-    assert_ok(sinew_mesh_copy(block.mesh, &neutral, &error));
-    assert_ok(sinew_rig_create(neutral, &rig, &error));
-    double *pose = SN_NEW(double, 3 * n), *x = SN_NEW(double, 3 * n),
-           *again = SN_NEW(double, 3 * n);
-    test_bend(n, neutral->positions, LONG, 2.4, pose);
-    assert_ok(sinew_rig_add_pose(rig, "pose", pose, &error));
-    sinew_spring_options options;
-    sinew_spring_options_default(&options);
-    options.tets = &block.tets;
-    options.boundary = SINEW_SPRING_PINNED;
-    options.pins = pins, options.pin_count = 4;
-    sinew_spring *spring = NULL;
-    sinew_spring_state *solver = NULL;
-    assert_ok(sinew_spring_create(rig, &options, NULL, &spring, &error));
-    assert_ok(sinew_spring_state_create(spring, &solver, &error));
+    scene s;
+    bending_create(&s);
     sinew_obstacle *rod = NULL;
     assert_ok(sinew_obstacle_parse("capsule:6.5,-3,3.1,6.5,4,3.1,0.9", &rod, &error));
-    const sinew_obstacle *obstacle = rod;
-    double diagonal = sinew_diagonal(n, neutral->positions);
     static const double weights[4] = {0.5, 0.7, 0.85, 1};
     sinew_spring_info info;
     for (int k = 0; k < 4; k++) {
-        sinew_spring_frame frame = {
-            .weights = &weights[k], .index = k, .obstacle_count = 1, .obstacles = &obstacle};
-        assert_ok(sinew_spring_solve(spring, solver, &frame, x, &info, NULL, &error));
+        solve(&s, weights[k], k, rod, s.x, &info);
         assert_below(info.depth, 1e-4);
         /* the half before the rod stays under its middle, the rest goes around it on the right */
-        for (int v = 0; v < n; v++) {
-            if (v % (LONG + 1) <= 6) assert_true(x[3 * v + 2] < 3.1);
-            if (v % (LONG + 1) == 9) assert_true(x[3 * v] > 6.5);
+        for (int v = 0; v < s.count; v++) {
+            if (v % (LONG + 1) <= 6) assert_true(s.x[3 * v + 2] < 3.1);
+            if (v % (LONG + 1) == 9) assert_true(s.x[3 * v] > 6.5);
         }
     }
     /* without its past it is the same */
-    sinew_spring_frame frame = {
-        .weights = &weights[3], .index = -1, .obstacle_count = 1, .obstacles = &obstacle};
-    assert_ok(sinew_spring_solve(spring, solver, &frame, again, &info, NULL, &error));
-    for (int k = 0; k < 3 * n; k++) assert_close(x[k], again[k], 2e-4 * diagonal);
+    solve(&s, weights[3], -1, rod, s.free_x, &info);
+    for (int k = 0; k < 3 * s.count; k++) assert_close(s.x[k], s.free_x[k], 2e-4 * s.diagonal);
     sinew_obstacle_destroy(rod);
-    sinew_spring_state_destroy(solver), sinew_spring_destroy(spring);
-    sinew_rig_destroy(rig);
-    sn_free(pose), sn_free(x), sn_free(again);
-    test_block_free(&block);
+    scene_free(&s);
+}
+
+/* Vertices move farther in one step of the way than the ceiling is thick, and end above it. */
+static void a_ceiling_thinner_than_a_step_is_not_passed(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    scene s;
+    bending_create(&s);
+    sinew_obstacle *ceiling = NULL;
+    assert_ok(sinew_obstacle_parse("box:6,0.5,3.1,30,30,0.1", &ceiling, &error));
+    sinew_spring_info info;
+    solve(&s, 1, -1, NULL, s.free_x, &info);
+    solve(&s, 1, -1, ceiling, s.x, &info);
+    int passed = 0;
+    for (int v = 0; v < s.count; v++) {
+        passed += s.free_x[3 * v + 2] > 3.2;
+        assert_below(s.x[3 * v + 2], 3 + 1e-4 * s.diagonal);
+    }
+    assert_true(passed > 8);
+    assert_true(info.contacts > 0);
+    sinew_obstacle_destroy(ceiling);
+    scene_free(&s);
 }
 
 static void allowed_depth_is_kept_and_not_exceeded(void **state) {
@@ -568,6 +586,7 @@ int test_contact(void) {
         cmocka_unit_test(no_point_of_any_triangle_stays_inside),
         cmocka_unit_test(an_obstacle_thinner_than_a_triangle_is_not_missed),
         cmocka_unit_test(what_bends_past_an_obstacle_stays_on_the_side_where_it_came),
+        cmocka_unit_test(a_ceiling_thinner_than_a_step_is_not_passed),
         cmocka_unit_test(allowed_depth_is_kept_and_not_exceeded),
         cmocka_unit_test(friction_holds_below_its_angle_and_slides_above),
         cmocka_unit_test(friction_is_forgotten_when_the_obstacle_leaves),
