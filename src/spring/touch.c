@@ -205,7 +205,8 @@ static void measure_passage(const sinew_obstacle *obstacle, const sn_place *befo
     sn_place entry;
     if (isnan(before->distance) || (before->distance < 0 && !known)) return;
     if (now->distance >= 0) {
-        if (!sn_contact_enters(obstacle, before, now, allowed, &entry)) return;
+        if (before->distance >= 0 && !sn_contact_enters(obstacle, before, now, allowed, &entry))
+            return;
         sn_vec3 out, side = known ? touch->normal : entry.out, was = touch->normal;
         sn_obstacle_query(obstacle, now->at, INFINITY, &out);
         if (sn_dot(side, out) > SAME_SIDE) return;
@@ -260,13 +261,15 @@ static sn_vec3 direction_of(const sn_vec3 corner[3], const double b[3], sn_vec3 
     return fabs(along) < SQUARE ? sn_normalize(sn_add_scaled(n, -along, side)) : inward;
 }
 
-/* A point of a triangle, with the gap along its direction; known: it keeps to its side. */
-static void measure_point(const sinew_obstacle *obstacle, const sn_vec3 corner[3], bool known,
-                          double limit, sn_touch *touch) {
+/* A point of a triangle, with the gap along its direction; known: it keeps to its side. side: that
+ * of its corners, or zero. */
+static void measure_point(const sinew_obstacle *obstacle, const sn_vec3 corner[3], sn_vec3 side,
+                          bool known, double limit, sn_touch *touch) {
     sn_vec3 p = mix(corner, touch->weight), n;
     double d = sn_obstacle_query(obstacle, p, limit, &n);
     sn_vec3 way = direction_of(corner, touch->weight, n);
     if (known && d < 0 && sn_dot(way, touch->normal) < SAME_SIDE) way = touch->normal;
+    if (d < 0 && sn_dot(way, side) < 0) way = sn_normalize(side);
     touch->gap = d, touch->normal = way;
     if (sn_dot(way, n) > SQUARE) return;
     double reach = d < 0 ? way_along(obstacle, p, way, true, limit)
@@ -369,15 +372,43 @@ static int choose_slot(const sn_contacts *contacts, const sn_vec3 corner[3], con
     return idle;
 }
 
+/* Corners that have gone through, or in deeper than looks reach, come back first; what is between
+ * them follows. */
+static bool corners_lead(const look *l, const int touch[3]) {
+    for (int c = 0; c < 3; c++) {
+        const sn_touch *t = touch[c] < 0 ? NULL : &l->state->contacts->list[touch[c]];
+        if (t && (t->behind || t->gap < -l->margin)) return true;
+    }
+    return false;
+}
+
+static sn_vec3 side_of_corners(const sn_contacts *contacts, const int touch[3]) {
+    sn_vec3 side = {0, 0, 0};
+    for (int c = 0; c < 3; c++)
+        if (touch[c] >= 0) side = sn_add(side, contacts->list[touch[c]].normal);
+    return side;
+}
+
 static sinew_status look_at_triangle(const look *l, int o, const int v[3], const sn_vec3 corner[3],
                                      double longest, int slots[SN_TRIANGLE_POINTS]) {
     sn_contacts *contacts = l->state->contacts;
     const sinew_obstacle *obstacle = l->frame->obstacles[o];
     found best = {{1.0 / 3, 1.0 / 3, 1.0 / 3}, INFINITY, {0, 0, 1}};
     double shallowest = INFINITY;
+    const int *of_vertex =
+        contacts->of_vertex + (size_t)o * (size_t)l->spring->network->surface_count;
+    const int touch[3] = {of_vertex[v[0]], of_vertex[v[1]], of_vertex[v[2]]};
+    if (corners_lead(l, touch)) {
+        for (int k = 0; k < SN_TRIANGLE_POINTS && slots[k] >= 0; k++) {
+            sn_touch *known = &contacts->list[slots[k]];
+            known->gap = INFINITY, known->force = known->limit = 0, known->drag = sn_v3(0, 0, 0);
+        }
+        return SINEW_OK;
+    }
+    sn_vec3 side = side_of_corners(contacts, touch);
     for (int k = 0; k < SN_TRIANGLE_POINTS && slots[k] >= 0; k++) {
         sn_touch *known = &contacts->list[slots[k]];
-        measure_point(obstacle, corner, true, l->limit, known);
+        measure_point(obstacle, corner, side, true, l->limit, known);
         shallowest = fmin(shallowest, known->gap);
     }
     search(obstacle, corner, l->margin, l->tolerance, &best);
@@ -388,7 +419,7 @@ static sinew_status look_at_triangle(const look *l, int o, const int v[3], const
     sn_touch made = {.count = 3, .obstacle = o, .term = -1};
     memcpy(made.vertex, v, 3 * sizeof *v);
     memcpy(made.weight, best.b, sizeof best.b);
-    measure_point(obstacle, corner, false, l->limit, &made);
+    measure_point(obstacle, corner, side, false, l->limit, &made);
     if (made.gap > shallowest - 0.1 * l->tolerance && made.gap > -l->tolerance) return SINEW_OK;
     int k = choose_slot(contacts, corner, best.b, longest, slots);
     if (k < 0 || (slots[k] >= 0 && contacts->still && contacts->list[slots[k]].force > 0))

@@ -53,7 +53,7 @@ static bool may_meet(const sinew_spring *spring, const sinew_spring_state *state
     return false;
 }
 
-/* The way of every vertex from the step before; true when one is inside now. */
+/* The way of every vertex from the step before; true when one is inside now, or has been on it. */
 static bool look_at_step(const sinew_spring *spring, const sinew_spring_state *state,
                          const sinew_spring_frame *frame, int step, bool *straight) {
     int n = spring->network->surface_count;
@@ -67,10 +67,13 @@ static bool look_at_step(const sinew_spring *spring, const sinew_spring_state *s
             double allowed = sn_contact_allowed(frame, o, v);
             now.distance =
                 sn_obstacle_query(frame->obstacles[o], now.at, INFINITY, &now.out) + allowed;
-            if (step > 0 && *straight && sn_dot(before->out, now.out) < SAME_SIDE)
-                *straight = before->distance >= 0 && now.distance >= 0 &&
-                            !sn_contact_enters(frame->obstacles[o], before, &now, allowed, &entry);
             inside |= now.distance < 0;
+            if (step > 0 && sn_dot(before->out, now.out) < SAME_SIDE) {
+                bool through =
+                    before->distance < 0 || now.distance < 0 ||
+                    sn_contact_enters(frame->obstacles[o], before, &now, allowed, &entry);
+                inside |= through, *straight &= !through;
+            }
             /* the way out is kept from where it went in */
             if (step > 0 && now.distance < 0) now.out = before->out;
             *before = now;
