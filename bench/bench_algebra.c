@@ -121,7 +121,7 @@ static void run_system(sn_sparse *matrix) {
     sn_cholesky_work *work;
     char line[96];
     double begin = sn_now();
-    if (sn_cholesky_analyze(matrix, SN_CHOLESKY_AUTO, &factor, NULL) != SINEW_OK) exit(1);
+    if (sn_cholesky_analyze(matrix, &factor, NULL) != SINEW_OK) exit(1);
     double analyzed = sn_now() - begin, factored = INFINITY, f32 = INFINITY, f64 = INFINITY;
     for (int round = 0; round < 3; round++) {
         begin = sn_now();
@@ -176,7 +176,7 @@ static void run_eigen(sn_sparse *K, int count) {
         exit(1);
     double time = sn_now() - begin;
     sn_cholesky *factor;
-    if (sn_cholesky_analyze(K, SN_CHOLESKY_AUTO, &factor, NULL) != SINEW_OK) exit(1);
+    if (sn_cholesky_analyze(K, &factor, NULL) != SINEW_OK) exit(1);
     double bytes = 8.0 * (double)sn_cholesky_nonzeros(factor);
     char line[96];
     snprintf(line, sizeof line, "%d solves by four", info.solves);

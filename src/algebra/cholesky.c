@@ -5,6 +5,7 @@
 #include <suitesparse/cholmod.h>
 
 #include "algebra/library_threads.h"
+#include "algebra/multifrontal.h"
 #include "algebra/supernodal.h"
 #include "base/memory.h"
 
@@ -13,12 +14,9 @@ enum { NESTED_DISSECTION_SIZE = 500 };
 
 struct sn_cholesky {
     int size, nonzeros; /* of the analyzed matrix */
-    cholmod_common common;
-    cholmod_factor *library;
     sn_supernodal *pattern;
     double *values;
     float *values_f32; /* NULL before the first sn_cholesky_prepare_f32 */
-    int factorizations;
 };
 
 struct sn_cholesky_work {
@@ -28,12 +26,6 @@ struct sn_cholesky_work {
 /* METIS draws from the C library's random numbers: one analysis at a time, so that orderings do not
  * depend on what other threads analyze. */
 static pthread_mutex_t analysis = PTHREAD_MUTEX_INITIALIZER;
-
-static void start_library(cholmod_common *common) {
-    cholmod_start(common);
-    common->print = 0;
-    common->try_catch = 1;
-}
 
 static cholmod_sparse view_of(const sn_sparse *matrix) {
     return (cholmod_sparse){.nrow = (size_t)matrix->rows,
@@ -50,46 +42,47 @@ static cholmod_sparse view_of(const sn_sparse *matrix) {
                             .packed = 1};
 }
 
-static sinew_status library_failure(const sn_cholesky *factor, sinew_error *error) {
-    switch (factor->common.status) {
-    case CHOLMOD_OUT_OF_MEMORY:
-        return sn_no_memory(error);
-    case CHOLMOD_TOO_LARGE:
-        return sn_fail(error, SINEW_BAD_INPUT, "a factor of %d columns is too large", factor->size);
-    default:
-        return sn_fail(error, SINEW_BAD_INPUT, "the matrix cannot be factored (CHOLMOD status %d)",
-                       factor->common.status);
-    }
+/* Ordering, pattern and tasks. */
+static sinew_status find_pattern(const sn_sparse *matrix, sn_supernodal **pattern,
+                                 sinew_error *error) {
+    cholmod_common common;
+    cholmod_start(&common);
+    common.print = 0;
+    common.try_catch = 1;
+    common.nmethods = 1;
+    common.method[0].ordering =
+        matrix->columns < NESTED_DISSECTION_SIZE ? CHOLMOD_AMD : CHOLMOD_METIS;
+    common.postorder = 1;
+    common.final_ll = 1;
+    common.supernodal = CHOLMOD_SIMPLICIAL; /* supernodes are our own */
+    cholmod_sparse view = view_of(matrix);
+    sn_library_threads saved = sn_library_threads_cap();
+    pthread_mutex_lock(&analysis);
+    cholmod_factor *order = cholmod_analyze(&view, &common);
+    pthread_mutex_unlock(&analysis);
+    sn_library_threads_restore(saved);
+    sinew_status status = SINEW_OK;
+    if (order && common.status >= CHOLMOD_OK)
+        status = sn_supernodal_create(matrix, order->Perm, order->ColCount, pattern, error);
+    else if (common.status == CHOLMOD_OUT_OF_MEMORY)
+        status = sn_no_memory(error);
+    else
+        status = sn_fail(error, SINEW_BAD_INPUT, "a matrix of %d columns cannot be ordered",
+                         matrix->columns);
+    if (order) cholmod_free_factor(&order, &common);
+    cholmod_finish(&common);
+    return status;
 }
 
-sinew_status sn_cholesky_analyze(const sn_sparse *matrix, sn_cholesky_kind kind,
-                                 sn_cholesky **factor, sinew_error *error) {
+sinew_status sn_cholesky_analyze(const sn_sparse *matrix, sn_cholesky **factor,
+                                 sinew_error *error) {
     *factor = NULL;
     SN_REQUIRE(matrix->symmetric, error);
     sn_cholesky *made = SN_NEW0(sn_cholesky, 1);
     if (!made) return sn_no_memory(error);
     made->size = matrix->columns;
     made->nonzeros = sn_sparse_nonzeros(matrix);
-    start_library(&made->common);
-    made->common.nmethods = 1;
-    made->common.method[0].ordering =
-        made->size < NESTED_DISSECTION_SIZE ? CHOLMOD_AMD : CHOLMOD_METIS;
-    made->common.postorder = 1;
-    made->common.final_ll = 1;
-    made->common.supernodal =
-        SINEW_GPL && kind == SN_CHOLESKY_AUTO ? CHOLMOD_AUTO : CHOLMOD_SIMPLICIAL;
-    cholmod_sparse view = view_of(matrix);
-    sn_library_threads saved = sn_library_threads_cap();
-    pthread_mutex_lock(&analysis);
-    made->library = cholmod_analyze(&view, &made->common);
-    pthread_mutex_unlock(&analysis);
-    sn_library_threads_restore(saved);
-    sinew_status status = SINEW_OK;
-    if (!made->library || made->common.status < CHOLMOD_OK)
-        status = library_failure(made, error);
-    else
-        status = sn_supernodal_create(matrix, made->library->Perm, made->library->ColCount,
-                                      &made->pattern, error);
+    sinew_status status = find_pattern(matrix, &made->pattern, error);
     if (status == SINEW_OK) {
         made->values = sn_alloc_aligned(made->pattern->values, sizeof(double));
         if (!made->values) status = sn_no_memory(error);
@@ -114,54 +107,14 @@ static sinew_status check_values(const sn_cholesky *factor, const sn_sparse *mat
     return SINEW_OK;
 }
 
-static sn_factor_column library_column(const void *factor, int column) {
-    const cholmod_factor *library = factor;
-    if (!library->is_super) {
-        int from = ((const int *)library->p)[column];
-        return (sn_factor_column){((const int *)library->nz)[column],
-                                  (const int *)library->i + from,
-                                  (const double *)library->x + from};
-    }
-    /* the supernode that holds the column: the last that starts at or before it */
-    const int *first = library->super, *rows = library->pi, *values = library->px;
-    int low = 0, high = (int)library->nsuper;
-    while (high - low > 1) {
-        int middle = low + (high - low) / 2;
-        if (first[middle] <= column)
-            low = middle;
-        else
-            high = middle;
-    }
-    int offset = column - first[low], height = rows[low + 1] - rows[low];
-    return (sn_factor_column){height - offset, (const int *)library->s + rows[low] + offset,
-                              (const double *)library->x + values[low] +
-                                  (size_t)offset * ((size_t)height + 1)};
-}
-
 sinew_status sn_cholesky_factor(sn_cholesky *factor, const sn_sparse *matrix, sinew_error *error) {
     SN_TRY(check_values(factor, matrix, error));
     if (factor->size == 0) return SINEW_OK;
-    cholmod_sparse view = view_of(matrix);
-    cholmod_factor *library = factor->library;
-    sn_library_threads saved = sn_library_threads_cap();
-    cholmod_factorize(&view, library, &factor->common);
-    sn_library_threads_restore(saved);
-    if (factor->common.status < CHOLMOD_OK) return library_failure(factor, error);
-    if (library->minor < library->n)
-        return sn_fail(error, SINEW_BAD_INPUT, "the matrix is not positive definite at column %d",
-                       ((const int *)library->Perm)[library->minor]);
-    sn_supernodal_load(factor->pattern, library_column, library, factor->values);
-    /* Most systems are factored once: their second copy is given back. Those that are factored
-     * again keep it. */
-    if (factor->factorizations++ == 0)
-        cholmod_change_factor(CHOLMOD_PATTERN, 1, library->is_super, 1, 1, library,
-                              &factor->common);
-    return SINEW_OK;
+    return sn_multifrontal_factor(factor->pattern, matrix, factor->values, error);
 }
 
-sinew_status sn_cholesky_create(const sn_sparse *matrix, sn_cholesky_kind kind,
-                                sn_cholesky **factor, sinew_error *error) {
-    SN_TRY(sn_cholesky_analyze(matrix, kind, factor, error));
+sinew_status sn_cholesky_create(const sn_sparse *matrix, sn_cholesky **factor, sinew_error *error) {
+    SN_TRY(sn_cholesky_analyze(matrix, factor, error));
     sinew_status status = sn_cholesky_factor(*factor, matrix, error);
     if (status != SINEW_OK) {
         sn_cholesky_destroy(*factor);
@@ -172,8 +125,6 @@ sinew_status sn_cholesky_create(const sn_sparse *matrix, sn_cholesky_kind kind,
 
 void sn_cholesky_destroy(sn_cholesky *factor) {
     if (!factor) return;
-    if (factor->library) cholmod_free_factor(&factor->library, &factor->common);
-    cholmod_finish(&factor->common);
     sn_supernodal_destroy(factor->pattern);
     sn_free_aligned(factor->values);
     sn_free_aligned(factor->values_f32);

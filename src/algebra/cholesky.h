@@ -6,8 +6,8 @@
  *   sn_cholesky_solve_f32 single, the same sweep over an f32 copy of the factor: half the bytes,
  *                         relative error about 1e-6
  *
- * CHOLMOD orders and factors. Solves use sn_threads() threads over independent subtrees and have
- * the same bits for any number of them.
+ * CHOLMOD orders; the numbers are our own (multifrontal.h). Factorizations and solves use
+ * sn_threads() threads over independent subtrees and have the same bits for any number of them.
  *
  * Right-hand sides are interleaved: b[k + count * row], k < count, as positions are.
  *
@@ -20,18 +20,11 @@
 typedef struct sn_cholesky sn_cholesky;
 typedef struct sn_cholesky_work sn_cholesky_work;
 
-typedef enum sn_cholesky_kind {
-    SN_CHOLESKY_AUTO,      /* supernodal when built with it, simplicial otherwise */
-    SN_CHOLESKY_SIMPLICIAL /* scalar surface systems */
-} sn_cholesky_kind;
-
-sinew_status sn_cholesky_analyze(const sn_sparse *matrix, sn_cholesky_kind kind,
-                                 sn_cholesky **factor, sinew_error *error);
+sinew_status sn_cholesky_analyze(const sn_sparse *matrix, sn_cholesky **factor, sinew_error *error);
 /* Same pattern as analyzed. */
 sinew_status sn_cholesky_factor(sn_cholesky *factor, const sn_sparse *matrix, sinew_error *error);
 /* analyze + factor */
-sinew_status sn_cholesky_create(const sn_sparse *matrix, sn_cholesky_kind kind,
-                                sn_cholesky **factor, sinew_error *error);
+sinew_status sn_cholesky_create(const sn_sparse *matrix, sn_cholesky **factor, sinew_error *error);
 void sn_cholesky_destroy(sn_cholesky *factor);
 int sn_cholesky_size(const sn_cholesky *factor);
 /* Values that one sweep over the factor reads, padding included; a solve makes two sweeps. */

@@ -39,6 +39,10 @@ enum {
 #undef BLAS
 #undef LAPACK
 
+int sn_dense_eliminate(int size, int columns, double *A) {
+    return sn_dense_eliminate_columns(size, columns, A);
+}
+
 void sn_dense_triangle_solve(sn_transpose op, int size, const double *L, int count, double *b) {
     if (size == 0 || count == 0) return;
     CBLAS_TRANSPOSE transpose = op == SN_AS_IS ? CblasNoTrans : CblasTrans;

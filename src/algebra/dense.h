@@ -34,6 +34,10 @@ void sn_dense_gram_f32(int rows, int columns, float alpha, const float *A, float
  * column when A is not positive definite. */
 sinew_status sn_dense_cholesky(int size, double *A, sinew_error *error);
 sinew_status sn_dense_cholesky_f32(int size, float *A, sinew_error *error);
+/* The same for the first `columns` columns alone; the rest of the lower triangle becomes what their
+ * elimination leaves, A_22 - A_21 A_11^-1 A_12. Returns the column that is not positive definite,
+ * or -1. */
+int sn_dense_eliminate(int size, int columns, double *A);
 /* b := A^-1 b for `count` columns. No allocation. */
 void sn_dense_cholesky_solve(int size, const double *L, int count, double *b);
 void sn_dense_cholesky_solve_f32(int size, const float *L, int count, float *b);

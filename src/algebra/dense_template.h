@@ -77,12 +77,13 @@ void NAME(gram)(int rows, int columns, REAL alpha, const REAL *A, REAL beta, REA
     sn_library_threads_restore(saved);
 }
 
-/* By panels of PANEL columns: the diagonal block, the rows below it, and what remains, tile by
- * tile. Returns LAPACK's info. */
-static int NAME(factor_panels)(int size, REAL *A, int most_threads) {
+/* The first `columns` columns of the lower triangle become those of the Cholesky factor, the others
+ * what their elimination leaves. Returns LAPACK's info. Large ones by panels of PANEL columns: the
+ * diagonal block, the rows below it, and what remains, tile by tile. */
+static int NAME(eliminate_panels)(int size, int columns, REAL *A, int most_threads) {
     size_t n = (size_t)size;
-    for (int j = 0; j < size; j += PANEL) {
-        int width = size - j < PANEL ? size - j : PANEL, below = j + width;
+    for (int j = 0; j < columns; j += PANEL) {
+        int width = columns - j < PANEL ? columns - j : PANEL, below = j + width;
         REAL *diagonal = A + (size_t)j * (n + 1);
         int info = LAPACK(potrf_work)(LAPACK_COL_MAJOR, 'L', width, diagonal, size);
         if (info) return info > 0 ? j + info : info;
@@ -115,19 +116,37 @@ static int NAME(factor_panels)(int size, REAL *A, int most_threads) {
     return 0;
 }
 
-sinew_status NAME(cholesky)(int size, REAL *A, sinew_error *error) {
-    if (size == 0) return SINEW_OK;
+static int NAME(eliminate_small)(int size, int columns, REAL *A) {
+    int below = size - columns;
+    REAL *rows = A + columns, *rest = A + (size_t)columns * ((size_t)size + 1);
+    int info = LAPACK(potrf_work)(LAPACK_COL_MAJOR, 'L', columns, A, size);
+    if (info || below == 0) return info;
+    BLAS(trsm, CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, below, columns, 1,
+         A, size, rows, size);
+    BLAS(syrk, CblasColMajor, CblasLower, CblasNoTrans, below, columns, -1, rows, size, 1, rest,
+         size);
+    return 0;
+}
+
+/* The column that is not positive definite, or -1. */
+static int NAME(eliminate_columns)(int size, int columns, REAL *A) {
+    if (columns == 0) return -1;
     int threads = sn_threads(); /* before the cap, which holds for them too */
     sn_library_threads saved = sn_library_threads_cap();
-    int info = size > 6 * PANEL ? NAME(factor_panels)(size, A, threads)
-                                : LAPACK(potrf_work)(LAPACK_COL_MAJOR, 'L', size, A, size);
+    int info = size > 6 * PANEL ? NAME(eliminate_panels)(size, columns, A, threads)
+                                : NAME(eliminate_small)(size, columns, A);
     sn_library_threads_restore(saved);
     /* OpenBLAS lets NaN pass: it ends up on the diagonal of its row */
-    for (int i = 0; i < size && info == 0; i++)
+    for (int i = 0; i < columns && info == 0; i++)
         if (!(A[(size_t)i * ((size_t)size + 1)] < INFINITY)) info = i + 1;
-    if (info > 0)
+    return info - 1;
+}
+
+sinew_status NAME(cholesky)(int size, REAL *A, sinew_error *error) {
+    int bad = NAME(eliminate_columns)(size, size, A);
+    if (bad >= 0)
         return sn_fail(error, SINEW_BAD_INPUT, "the matrix is not positive definite at column %d",
-                       info - 1);
+                       bad);
     return SINEW_OK;
 }
 

@@ -414,7 +414,7 @@ static sinew_status factor_shifted(lanczos *l, sinew_error *error) {
     for (int attempt = 0;; attempt++) {
         sn_sparse *sum;
         SN_TRY(shifted(l, &sum, error));
-        sinew_status status = sn_cholesky_create(sum, SN_CHOLESKY_AUTO, &l->factor, error);
+        sinew_status status = sn_cholesky_create(sum, &l->factor, error);
         sn_sparse_destroy(sum);
         if (status != SINEW_BAD_INPUT || attempt == 2) return status;
         l->shift *= 100;

@@ -364,50 +364,27 @@ void sn_supernodal_destroy(sn_supernodal *pattern) {
 /* ---- values -----------------------------------------------------------------------------------
  */
 
-/* The unknown behind a place in x. */
-static inline int unknown_at(const sn_supernodal *pattern, int place) {
-    return place < pattern->size ? place : pattern->copy_of[place - pattern->size];
-}
-
-static void load_node(const sn_supernodal *pattern, const sn_supernode *node,
-                      sn_factor_reader *column, const void *factor, double *values) {
-    const int *rows = pattern->row + node->rows;
+void sn_supernodal_store(const sn_supernodal *pattern, int supernode, const double *L,
+                         double *values) {
+    const sn_supernode *node = &pattern->node[supernode];
+    int rows = node->width + node->below;
+    values += node->values;
     for (int j = 0; j < node->width; j += PANEL) {
         int w = node->width - j < PANEL ? node->width - j : PANEL;
         int aligned = (j + w) / LANES * LANES;
         size_t length = panel_values(node, j, w);
         memset(values, 0, length * sizeof *values);
         for (int c = 0; c < w; c++) {
-            sn_factor_column from = column(factor, node->first + j + c);
-            /* local row of each entry: in the triangle by its number, below it by a merge of two
-             * increasing lists */
-            for (int e = 0, k = 0; e < from.count; e++) {
-                int local = from.row[e] - node->first;
-                if (local >= node->width) {
-                    while (k < node->below && unknown_at(pattern, rows[k]) < from.row[e]) k++;
-                    if (k == node->below) break;
-                    if (unknown_at(pattern, rows[k]) != from.row[e]) continue;
-                    local = node->width + k;
-                }
-                if (local == j + c)
-                    values[c * PANEL + c] = 1 / from.value[e];
-                else if (local < j + w)
-                    values[c * PANEL + local - j] = from.value[e];
-                else
-                    values[TRIANGLE + (size_t)((local - aligned) / LANES * w + c) * LANES +
-                           (size_t)(local - aligned) % LANES] = from.value[e];
-            }
+            const double *column = L + (size_t)(j + c) * (size_t)rows;
+            values[c * PANEL + c] = 1 / column[j + c];
+            for (int i = j + c + 1; i < j + w; i++) values[c * PANEL + i - j] = column[i];
+            double *to = values + TRIANGLE + (size_t)c * LANES;
+            for (int i = aligned; i < rows; i += LANES, to += (size_t)w * LANES)
+                for (int q = i < j + w ? j + w - i : 0; q < LANES && i + q < rows; q++)
+                    to[q] = column[i + q];
         }
         values += length;
     }
-}
-
-void sn_supernodal_load(const sn_supernodal *pattern, sn_factor_reader *column, const void *factor,
-                        double *values) {
-    int threads = pattern->values > THREADED_VALUES / 4 ? sn_threads() : 1;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
-    for (int s = 0; s < pattern->count; s++)
-        load_node(pattern, &pattern->node[s], column, factor, values + pattern->node[s].values);
 }
 
 /* ---- sweeps -----------------------------------------------------------------------------------

@@ -69,17 +69,15 @@ sinew_status sn_supernodal_create(const sn_sparse *matrix, const int *permutatio
                                   sinew_error *error);
 void sn_supernodal_destroy(sn_supernodal *pattern);
 
-/* One column of L as the factorization has it: rows increase, the diagonal comes first. */
-typedef struct sn_factor_column {
-    int count;
-    const int *row;
-    const double *value;
-} sn_factor_column;
-typedef sn_factor_column sn_factor_reader(const void *factor, int column);
+/* The unknown behind a place in x. */
+static inline int sn_supernodal_unknown(const sn_supernodal *pattern, int place) {
+    return place < pattern->size ? place : pattern->copy_of[place - pattern->size];
+}
 
-/* Fills values[pattern->values] from the columns of a factor. */
-void sn_supernodal_load(const sn_supernodal *pattern, sn_factor_reader *column, const void *factor,
-                        double *values);
+/* Puts the columns of one supernode into values[pattern->values]. L: their lower part, column-major
+ * with width + below rows. */
+void sn_supernodal_store(const sn_supernodal *pattern, int supernode, const double *L,
+                         double *values);
 /* One sweep for `sides` (1 to 4, or SN_SUPERNODAL_SIDES) interleaved right-hand sides. x holds
  * (size + copies) * sides, scratch pattern->scratch * sides; stride: right-hand sides in the
  * caller's arrays b and out, which may be the same. */

@@ -181,7 +181,7 @@ sinew_status sn_layer_create(const sn_skin *skin, const sinew_mesh *mesh,
     if (status == SINEW_OK) status = pull_far_parts(skin, mesh, map, smoothing, far, error);
     if (status == SINEW_OK) status = smoothness(skin, smoothing, far, &matrix, error);
     sn_free(far);
-    if (status == SINEW_OK) status = sn_cholesky_create(matrix, SN_CHOLESKY_AUTO, &factor, error);
+    if (status == SINEW_OK) status = sn_cholesky_create(matrix, &factor, error);
     if (status == SINEW_OK) status = spread_markers(made, skin, mesh, map, factor, monitor, error);
     sn_sparse_destroy(matrix);
     sn_cholesky_destroy(factor);

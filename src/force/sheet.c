@@ -116,8 +116,7 @@ static sinew_status build_system(sinew_force *force, double inertia, sn_force_sy
     for (int v = 0; status == SINEW_OK && v < n; v++) diagonal[v] = inertia * force->mass[v];
     if (status == SINEW_OK)
         status = sn_potentials_matrix(force->potentials, diagonal, &matrix, error);
-    if (status == SINEW_OK)
-        status = sn_cholesky_create(matrix, SN_CHOLESKY_AUTO, &system->factor, error);
+    if (status == SINEW_OK) status = sn_cholesky_create(matrix, &system->factor, error);
     if (status == SINEW_OK) status = sn_cholesky_prepare_f32(system->factor, error);
     if (status == SINEW_OK) status = sn_cholesky_work_create(system->factor, 3, &maker.work, error);
     if (status == SINEW_OK)

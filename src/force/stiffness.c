@@ -330,7 +330,7 @@ static sinew_status relax_examples(estimate *e, const sn_potentials *potentials,
     sn_cholesky_work *work = NULL;
     for (int v = 0; v < n; v++) e->right[v] = BALANCED * skin->area[v];
     sinew_status status = sn_potentials_matrix(potentials, e->right, &matrix, error);
-    if (status == SINEW_OK) status = sn_cholesky_create(matrix, SN_CHOLESKY_AUTO, &factor, error);
+    if (status == SINEW_OK) status = sn_cholesky_create(matrix, &factor, error);
     if (status == SINEW_OK) status = sn_cholesky_prepare_f32(factor, error);
     if (status == SINEW_OK) status = sn_cholesky_work_create(factor, 3, &work, error);
     double sum = 0, most = 0;

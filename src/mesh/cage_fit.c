@@ -82,8 +82,7 @@ static sinew_status factor_system(sinew_cage_fit *fit, sinew_error *error) {
     sinew_status status =
         ok ? sn_sparse_from_triplets(&triplets, true, &matrix, error) : sn_no_memory(error);
     sn_triplets_free(&triplets);
-    if (status == SINEW_OK)
-        status = sn_cholesky_create(matrix, SN_CHOLESKY_AUTO, &fit->factor, error);
+    if (status == SINEW_OK) status = sn_cholesky_create(matrix, &fit->factor, error);
     sn_sparse_destroy(matrix);
     return status;
 }

@@ -46,8 +46,7 @@ static sinew_status factor_interior(sinew_carry *carry, sinew_error *error) {
                                          whole->value[i]);
         sn_sparse *block = NULL;
         status = ok ? sn_sparse_from_triplets(&triplets, true, &block, error) : sn_no_memory(error);
-        if (status == SINEW_OK)
-            status = sn_cholesky_create(block, SN_CHOLESKY_AUTO, &carry->factor, error);
+        if (status == SINEW_OK) status = sn_cholesky_create(block, &carry->factor, error);
         sn_sparse_destroy(block);
         sn_triplets_free(&triplets);
     }

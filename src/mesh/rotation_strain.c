@@ -234,8 +234,7 @@ static sinew_status factor_laplacian(sn_rotation_strain *structure, sinew_error 
     sinew_status status =
         room ? sn_sparse_from_triplets(&triplets, true, &matrix, error) : sn_no_memory(error);
     sn_triplets_free(&triplets);
-    if (status == SINEW_OK)
-        status = sn_cholesky_create(matrix, SN_CHOLESKY_AUTO, &structure->laplacian, error);
+    if (status == SINEW_OK) status = sn_cholesky_create(matrix, &structure->laplacian, error);
     sn_sparse_destroy(matrix);
     return status;
 }

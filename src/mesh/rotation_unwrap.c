@@ -178,7 +178,7 @@ static sinew_status factor_laplacian(const unwrapping *u, sn_cholesky **factor,
     sinew_status status =
         room ? sn_sparse_from_triplets(&triplets, true, &matrix, error) : sn_no_memory(error);
     sn_triplets_free(&triplets);
-    if (status == SINEW_OK) status = sn_cholesky_create(matrix, SN_CHOLESKY_AUTO, factor, error);
+    if (status == SINEW_OK) status = sn_cholesky_create(matrix, factor, error);
     sn_sparse_destroy(matrix);
     return status;
 }

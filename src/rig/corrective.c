@@ -155,7 +155,7 @@ static sinew_status factor_system(sn_corrective *made, int s, sinew_error *error
         double largest = 0;
         for (int j = 0; j < count; j++) largest = fmax(largest, gram->value[gram->start[j]]);
         for (int j = 0; j < count; j++) gram->value[gram->start[j]] += 1e-9 * largest + 1e-300;
-        status = sn_cholesky_create(gram, SN_CHOLESKY_AUTO, &made->systems[s].factor, error);
+        status = sn_cholesky_create(gram, &made->systems[s].factor, error);
     }
     if (status == SINEW_OK)
         status = sn_cholesky_work_create(made->systems[s].factor, 1, &made->systems[s].work, error);

@@ -247,8 +247,7 @@ static sinew_status solve_shape(sn_transfer *t, int unknowns, sinew_error *error
     if (!room) status = sn_no_memory(error);
     if (status == SINEW_OK) status = sn_sparse_from_triplets(&triplets, true, &matrix, error);
     sn_triplets_free(&triplets);
-    if (status == SINEW_OK)
-        status = sn_cholesky_create(matrix, SN_CHOLESKY_SIMPLICIAL, &factor, error);
+    if (status == SINEW_OK) status = sn_cholesky_create(matrix, &factor, error);
     if (status == SINEW_OK) status = sn_cholesky_work_create(factor, 3, &work, error);
     if (status == SINEW_OK) sn_cholesky_solve(factor, work, 3, t->right, t->right);
     sn_cholesky_work_destroy(work);

@@ -144,7 +144,7 @@ static sinew_status draw_once(const sinew_mesh *source, double stiffness, double
     }
     sn_cholesky *factor = NULL;
     sn_cholesky_work *work = NULL;
-    sinew_status status = sn_cholesky_create(form, SN_CHOLESKY_AUTO, &factor, error);
+    sinew_status status = sn_cholesky_create(form, &factor, error);
     if (status == SINEW_OK) status = sn_cholesky_work_create(factor, 3, &work, error);
     if (status == SINEW_OK) {
         sn_cholesky_solve(factor, work, 3, d->right, d->right);

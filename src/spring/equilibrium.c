@@ -327,8 +327,7 @@ static sinew_status prepare_direct(sn_solver *solver, sinew_error *error) {
     if (solver->factor_rhs) return SINEW_OK;
     int n = solver->system->free_count;
     if (!solver->hessian) SN_TRY(sn_hessian_pattern(solver->system, &solver->hessian, error));
-    if (!solver->factor)
-        SN_TRY(sn_cholesky_analyze(solver->hessian, SN_CHOLESKY_AUTO, &solver->factor, error));
+    if (!solver->factor) SN_TRY(sn_cholesky_analyze(solver->hessian, &solver->factor, error));
     if (!solver->factor_work)
         SN_TRY(sn_cholesky_work_create(solver->factor, 1, &solver->factor_work, error));
     solver->factor_rhs = SN_NEW(double, 3 * (size_t)n);

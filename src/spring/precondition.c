@@ -69,7 +69,7 @@ static sinew_status factor_laplacian(const sn_system *system, const sn_network *
     sinew_status status =
         ok ? sn_sparse_from_triplets(&triplets, true, &matrix, error) : sn_no_memory(error);
     sn_triplets_free(&triplets);
-    if (status == SINEW_OK) status = sn_cholesky_create(matrix, SN_CHOLESKY_AUTO, factor, error);
+    if (status == SINEW_OK) status = sn_cholesky_create(matrix, factor, error);
     if (status == SINEW_OK) status = sn_cholesky_prepare_f32(*factor, error);
     sn_sparse_destroy(matrix);
     return status;

@@ -126,6 +126,36 @@ static void solvers_leave_small_residuals(void **state) {
     sn_sparse_destroy(sparse);
 }
 
+/* Eliminating some columns and factoring what is left gives the factor of the whole. */
+static void what_elimination_leaves_holds_the_rest_of_the_factor(void **state) {
+    (void)state;
+    sinew_error error;
+    for (int n = 30; n <= 480; n += 450)
+        for (int c = 0; c <= n; c += n / 3) {
+            size_t size = (size_t)n, rest = (size_t)(n - c), columns = (size_t)c;
+            double *whole = test_random_vector(size * size, 7);
+            for (size_t i = 0; i < size; i++) whole[i * (size + 1)] = 2.0 * n;
+            double *part = malloc(size * size * sizeof *part), *left;
+            memcpy(part, whole, size * size * sizeof *part);
+            left = malloc((rest * rest + 1) * sizeof *left);
+            assert_int_equal(sn_dense_eliminate(n, c, part), -1);
+            for (size_t j = 0; j < rest; j++)
+                for (size_t i = j; i < rest; i++)
+                    left[i + rest * j] = part[columns + i + size * (columns + j)];
+            assert_ok(sn_dense_cholesky(n - c, left, &error));
+            assert_ok(sn_dense_cholesky(n, whole, &error));
+            for (size_t j = 0; j < size; j++)
+                for (size_t i = j; i < size; i++)
+                    assert_close(j < columns ? part[i + size * j]
+                                             : left[i - columns + rest * (j - columns)],
+                                 whole[i + size * j], 1e-12);
+            free(whole), free(part), free(left);
+        }
+    double bad[9] = {4, 0, 0, 0, 1, 0, 0, 0, -1};
+    assert_int_equal(sn_dense_eliminate(3, 2, bad), -1);
+    assert_int_equal(sn_dense_eliminate(3, 3, bad), 2);
+}
+
 static void bad_matrices_are_named_by_column(void **state) {
     (void)state;
     sinew_error error;
@@ -268,6 +298,7 @@ int test_dense(void) {
         cmocka_unit_test(products_have_the_same_bits_for_any_threads),
         cmocka_unit_test(solvers_leave_small_residuals),
         cmocka_unit_test(large_factors_rebuild_the_matrix_with_the_same_bits_for_any_threads),
+        cmocka_unit_test(what_elimination_leaves_holds_the_rest_of_the_factor),
         cmocka_unit_test(bad_matrices_are_named_by_column),
         cmocka_unit_test(least_squares_is_optimal_and_of_least_norm),
         cmocka_unit_test(eigenvectors_diagonalise),

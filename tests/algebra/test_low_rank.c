@@ -19,7 +19,7 @@ static void updated_systems_are_solved_exactly(void **state) {
     assert_ok(sn_sparse_from_triplets(&t, false, &U, &error));
     sn_cholesky *factor;
     sn_low_rank *update;
-    assert_ok(sn_cholesky_create(A, SN_CHOLESKY_AUTO, &factor, &error));
+    assert_ok(sn_cholesky_create(A, &factor, &error));
     assert_ok(sn_low_rank_create(factor, RANK, COUNT, &update, &error));
     assert_ok(sn_low_rank_set_columns(update, U, &error));
     size_t size = (size_t)(n * COUNT);

@@ -36,7 +36,7 @@ static sinew_status cholesky_job(void *user) {
     sn_cholesky *factor = NULL;
     sn_cholesky_work *work = NULL;
     sn_low_rank *update = NULL;
-    sinew_status status = sn_cholesky_create(grid, SN_CHOLESKY_AUTO, &factor, &error);
+    sinew_status status = sn_cholesky_create(grid, &factor, &error);
     if (status == SINEW_OK) status = sn_cholesky_prepare_f32(factor, &error);
     if (status == SINEW_OK) status = sn_cholesky_work_create(factor, 3, &work, &error);
     if (status == SINEW_OK) status = sn_low_rank_create(factor, 4, 1, &update, &error);

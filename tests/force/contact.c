@@ -232,7 +232,7 @@ static void the_block_of_the_inverse_is_the_inverse(void **state) {
         if (i + GRID < SIZE) assert_true(sn_triplets_add(&t, i + GRID, i, -1));
     }
     assert_ok(sn_sparse_from_triplets(&t, true, &matrix, &error));
-    assert_ok(sn_cholesky_create(matrix, SN_CHOLESKY_AUTO, &factor, &error));
+    assert_ok(sn_cholesky_create(matrix, &factor, &error));
     assert_ok(sn_cholesky_prepare_f32(factor, &error));
     assert_ok(sn_cholesky_work_create(factor, 1, &work, &error));
     assert_ok(sn_inverse_block_create(factor, SIZE, &block, &error));
