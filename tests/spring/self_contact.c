@@ -30,30 +30,41 @@ static sinew_spring *create(const sinew_rig *rig, const sinew_tets *tets, bool a
     return spring;
 }
 
-/* A bar bent to a ring that closes beyond its pose: its ends would pass through each other. */
-static void a_bar_bent_onto_itself_stays_apart(void **state) {
-    (void)state;
+/* A bar whose pose bends it to a ring that is not quite closed. shift: of one end along the other's
+ * face. */
+static sinew_rig *ring_rig(int across, double shift, test_block *block) {
     sinew_error error = {0};
     enum { LONG = 16 };
-    test_block block;
-    test_block_create(LONG, 2, 1, &block);
-    int n = block.mesh->vertex_count;
+    test_block_create(LONG, across, 1, block);
+    int n = block->mesh->vertex_count;
     sinew_mesh *neutral = NULL;
     sinew_rig *rig = NULL;
-    assert_ok(sinew_mesh_copy(block.mesh, &neutral, &error));
+    assert_ok(sinew_mesh_copy(block->mesh, &neutral, &error));
     assert_ok(sinew_rig_create(neutral, &rig, &error));
-    double *x = SN_NEW(double, 3 * n), *again = SN_NEW(double, 3 * n);
+    double *x = SN_NEW(double, 3 * n);
     test_bend(n, neutral->positions, LONG, 5.4, x);
-    for (int v = 0; v < n; v++) x[3 * v + 1] += 0.43 * neutral->positions[3 * v] / LONG;
+    for (int v = 0; v < n; v++) x[3 * v + 1] += shift * neutral->positions[3 * v] / LONG;
     assert_int_equal(crossings(neutral, x), 0);
     assert_ok(sinew_rig_add_pose(rig, "ring", x, &error));
+    sn_free(x);
+    return rig;
+}
+
+/* Beyond its pose its ends would pass through each other. */
+static void close_ring(double shift, double weight) {
+    sinew_error error = {0};
+    test_block block;
+    sinew_rig *rig = ring_rig(2, shift, &block);
+    const sinew_mesh *neutral = rig->neutral;
+    int n = neutral->vertex_count;
+    double *x = SN_NEW(double, 3 * n), *again = SN_NEW(double, 3 * n);
     double diagonal = sinew_diagonal(n, neutral->positions);
     for (int apart = 0; apart < 2; apart++) {
         sinew_spring_state *solver = NULL;
         sinew_spring *spring = create(rig, &block.tets, apart, &solver);
         sinew_spring_info info;
         /* the pose itself is met, the weight beyond it closes the ring */
-        static const double weights[3] = {0.5, 1, 1.2};
+        const double weights[3] = {0.5, 1, weight};
         for (int k = 0; k < 3; k++) {
             sinew_spring_frame frame = {.weights = &weights[k], .index = k};
             assert_ok(sinew_spring_solve(spring, solver, &frame, x, &info, NULL, &error));
@@ -74,6 +85,17 @@ static void a_bar_bent_onto_itself_stays_apart(void **state) {
     sn_free(x), sn_free(again);
     sinew_rig_destroy(rig);
     test_block_free(&block);
+}
+
+static void a_bar_bent_onto_itself_stays_apart(void **state) {
+    (void)state;
+    close_ring(0.43, 1.2);
+}
+
+/* Vertex meets vertex, edge lies on edge: every contact is many at once. */
+static void faces_that_match_exactly_are_held_apart(void **state) {
+    (void)state;
+    close_ring(0, 1.3);
 }
 
 /* The sample hand to a fist, and a little tighter than the pose. */
@@ -115,10 +137,58 @@ static void a_closing_hand_does_not_cross_itself(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* Everything that can touch at once: itself, an obstacle with friction, on the led way. */
+static void every_failing_allocation_in_contact_is_survived(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    test_block block;
+    sinew_rig *rig = ring_rig(1, 0.43, &block);
+    double *x = malloc(3 * sizeof *x * (size_t)rig->neutral->vertex_count);
+    sinew_obstacle *ball = NULL;
+    assert_ok(sinew_obstacle_parse("sphere:5,0.5,2.6,1", &ball, &error));
+    const sinew_obstacle *obstacle = ball;
+    const double weight = 1.2;
+    sinew_spring_frame frame = {
+        .weights = &weight, .index = 0, .obstacle_count = 1, .obstacles = &obstacle};
+    sinew_spring_options options;
+    sinew_spring_options_default(&options);
+    options.tets = &block.tets;
+    options.self_contact = true, options.friction = 0.3;
+    int made = 0, failures = 0; /* made: allocations of structure and state */
+    for (long n = 0;; n += made ? 1 : 3) {
+        sinew_spring *spring = NULL;
+        sinew_spring_state *s = NULL;
+        sinew_spring_info info = {0};
+        test_memory_limit(n);
+        sinew_status status = sinew_spring_create(rig, &options, NULL, &spring, &error);
+        if (status == SINEW_OK) status = sinew_spring_state_create(spring, &s, &error);
+        if (status == SINEW_OK) {
+            if (!made) made = (int)n;
+            status = sinew_spring_solve(spring, s, &frame, x, &info, NULL, &error);
+        }
+        sinew_spring_state_destroy(s);
+        sinew_spring_destroy(spring);
+        assert_int_equal(test_memory_restore().living, 0);
+        if (status == SINEW_OK) {
+            assert_true(info.contacts > 0);
+            break;
+        }
+        assert_int_equal(status, SINEW_NO_MEMORY);
+        failures++;
+    }
+    assert_true(failures > made / 3 + 20); /* some of them within the frame */
+    free(x);
+    sinew_obstacle_destroy(ball);
+    sinew_rig_destroy(rig);
+    test_block_free(&block);
+}
+
 int test_self_contact(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bar_bent_onto_itself_stays_apart),
+        cmocka_unit_test(faces_that_match_exactly_are_held_apart),
         cmocka_unit_test(a_closing_hand_does_not_cross_itself),
+        cmocka_unit_test(every_failing_allocation_in_contact_is_survived),
     };
     return cmocka_run_group_tests_name("self contact", tests, NULL, NULL);
 }
