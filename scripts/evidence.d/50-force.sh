@@ -2,4 +2,6 @@
 # The table of docs/force.md: static fits and blendforces against dense truth.
 set -eu
 [ -d "$SINEW_DATA/free/ict-facekit" ] || { echo "no free/ict-facekit in the data" >&2; exit 77; }
-exec "$SINEW_BUILD/bench/evidence/blendforces_on_faces" "$SINEW_DATA"
+for added in 1 2; do
+    "$SINEW_BUILD/bench/evidence/blendforces_on_faces" "$SINEW_DATA" $added
+done

@@ -37,7 +37,8 @@ TAKE_POINTS = {"Leyebrow_M": 24, "Leyebrow_Inside": 22, "Leyebrow_Outside": 26, 
                "Mouth_DownL": 55, "Mouth_DownR": 59}
 TAKE_STABLE = "ForeHead_M,ForeHead_L,ForeHead_R,NoseTop"
 METHODS = [("SBS", ["fit", "--method", "sbs"]), ("RSBS", ["fit", "--method", "rsbs"]),
-           ("ULS", ["fit", "--method", "uls"]), ("free BF", ["force", "--lower", "-1e6"])]
+           ("ULS", ["fit", "--method", "uls"]), ("free BF", ["force", "--lower", "-1e6"]),
+           ("BF", ["force"])]
 
 
 def sinew(*words):
@@ -173,9 +174,10 @@ def run_scans(landmarks):
             still = sum(math.dist(a, b) for a, b in zip(neutral, scan)) / len(scan)
             print(f"| {pose} | {count} | {still:.2f} | " + " | ".join(cells) + " |", flush=True)
     mean = {key: sum(values) / len(values) for key, values in ratios.items()}
-    broken = mean["free BF", True, 100] > 0.75
-    print(f"\n100 markers, mean ratio to SBS: free BF {mean['free BF', False, 100]:.2f}, BF + layer "
-          f"{mean['free BF', True, 100]:.2f}, RSBS + layer {mean['RSBS', True, 100]:.2f}.\n", flush=True)
+    broken = mean["BF", True, 100] > 0.75
+    print("\n100 markers, mean ratio to SBS, bare and with the layer: " + ", ".join(
+        f"{name} {mean[name, False, 100]:.2f} and {mean[name, True, 100]:.2f}"
+        for name, _ in METHODS[1:]) + ".\n", flush=True)
     return broken
 
 
@@ -274,7 +276,7 @@ def run_takes(face, landmarks):
                 mean, worst = (10 * totals[f"marker_error_{k}"] for k in ("mean", "worst"))
                 shake, given = 10 * jitter(marked), 10 * jitter(seen)
                 broken += code != 0 or way > 1.5 * led or not math.isfinite(way)
-                broken += name == "free BF" and shake > 1.05 * given
+                broken += name.endswith("BF") and shake > 1.05 * given
                 bare = mean if not layer else bare
                 broken += mean > 0.5 * bare and bool(layer)
                 print(f"| {take} | {len(frames)} | {name}{' + layer' if layer else ''} | "
