@@ -5,10 +5,11 @@
  *
  *   E(x) = sum_q 1/2 k_q (|x_i - x_j| - r_q(w))^2
  *        + sum_T 1/2 c_v kappa / l^2 (vol_T(x) - v_T(w))^2 / V_T     keeps left from right
+ *        + sum_t 1/2 c_v kappa (area_t(x) - a_t(w))^2 / S_t          of a skin without tets
  *        + sum_i 1/2 eps k |x_i - x_rot,i(w)|^2                      weak pull to the blend
  *
- * T: tets inside, or the hinges of a skin without (two triangles at an edge); x_rot: the
- * rotation-aware blend of the poses.
+ * T: tets inside, or the hinges of a skin without (two triangles at an edge); t: triangles; x_rot:
+ * the rotation-aware blend of the poses.
  *
  * Lengths do not shrink when parts turn, so bends stay bends; and an equilibrium can lean on
  * obstacles, be pinned and be pulled.
@@ -93,8 +94,8 @@ typedef struct sinew_spring_options {
     double tie_distance;    /* > 0: tie components to the largest by springs up to this length, as
                                a share of the box diagonal; default 0 */
 
-    double volume; /* c_v >= 0, weight of the signed volumes of tets, or of the hinges of a skin
-                      without; 0 turns them off */
+    double volume; /* c_v >= 0, weight of the signed volumes of tets, or of hinges and areas of
+                      a skin without; 0 turns them off */
     double pull_to_blend; /* epsilon >= 0, relative to the mean spring stiffness; 0 turns it off;
                              default SINEW_SPRING_PULL_CHOSEN. What a pull or an obstacle does
                              spreads over about 1/sqrt(epsilon) edges of a skin without interior */

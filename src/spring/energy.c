@@ -17,14 +17,16 @@ sinew_status sn_linearization_create(const sn_system *system, sn_linearization *
     *lin = (sn_linearization){0};
     lin->spring = sn_alloc_aligned(4 * (size_t)system->spring_count, sizeof(float));
     lin->tet = sn_alloc_aligned(12 * (size_t)system->tet_count, sizeof(float));
+    lin->triangle = sn_alloc_aligned(12 * (size_t)system->triangle_count, sizeof(float));
     lin->stiffness = sn_alloc_aligned((size_t)system->free_count, sizeof(float));
-    if (lin->spring && lin->tet && lin->stiffness) return SINEW_OK;
+    if (lin->spring && lin->tet && lin->triangle && lin->stiffness) return SINEW_OK;
     sn_linearization_free(lin);
     return sn_no_memory(error);
 }
 
 void sn_linearization_free(sn_linearization *lin) {
-    sn_free_aligned(lin->spring), sn_free_aligned(lin->tet), sn_free_aligned(lin->stiffness);
+    sn_free_aligned(lin->spring), sn_free_aligned(lin->tet);
+    sn_free_aligned(lin->triangle), sn_free_aligned(lin->stiffness);
     sn_free(lin->contacts);
     *lin = (sn_linearization){0};
 }
@@ -48,14 +50,16 @@ sinew_status sn_load_create(const sn_system *system, sn_load *load, sinew_error 
     *load = (sn_load){0};
     load->rest = sn_alloc_aligned((size_t)system->spring_count, sizeof(double));
     load->volume = sn_alloc_aligned((size_t)system->tet_count, sizeof(double));
+    load->area = sn_alloc_aligned((size_t)system->triangle_count, sizeof(double));
     load->blend = sn_alloc_aligned(SN_PAD * (size_t)system->count, sizeof(double));
-    if (load->rest && load->volume && load->blend) return SINEW_OK;
+    if (load->rest && load->volume && load->area && load->blend) return SINEW_OK;
     sn_load_free(load);
     return sn_no_memory(error);
 }
 
 void sn_load_free(sn_load *load) {
-    sn_free_aligned(load->rest), sn_free_aligned(load->volume), sn_free_aligned(load->blend);
+    sn_free_aligned(load->rest), sn_free_aligned(load->volume);
+    sn_free_aligned(load->area), sn_free_aligned(load->blend);
     *load = (sn_load){0};
 }
 
@@ -86,14 +90,16 @@ double sn_energy(const sn_system *system, const sn_load *load, const double *x, 
         for (int c = 0; c < SN_CHUNKS; c++) {
             if (!gradient) {
                 chunk_energy[c] = sn_springs_value(system, load->rest, c, x) +
-                                  sn_volumes_value(system, load->volume, c, x);
+                                  sn_volumes_value(system, load->volume, c, x) +
+                                  sn_areas_value(system, load->area, c, x);
                 continue;
             }
             double *window = scratch->window + SN_PAD * system->window_start[c];
             size_t size = system->window_start[c + 1] - system->window_start[c];
             memset(window, 0, SN_PAD * size * sizeof *window);
             chunk_energy[c] = sn_springs_energy(system, load->rest, c, x, window) +
-                              sn_volumes_energy(system, load->volume, c, x, window);
+                              sn_volumes_energy(system, load->volume, c, x, window) +
+                              sn_areas_energy(system, load->area, c, x, window);
         }
 #pragma omp for schedule(static)
         for (int b = 0; b < blocks; b++) {
@@ -117,6 +123,7 @@ void sn_linearize(const sn_system *system, const sn_load *load, const double *x,
     for (int c = 0; c < SN_CHUNKS; c++) {
         sn_springs_linearize(system, load->rest, c, x, negative, lin->spring);
         sn_volumes_linearize(system, load->volume, c, x, negative, lin->tet);
+        sn_areas_linearize(system, load->area, c, x, negative, lin->triangle);
     }
     sn_pull_linearize(system, load, lin->stiffness);
     sn_contacts_linearize(load, x, lin);
@@ -135,6 +142,7 @@ double sn_hessian_multiply(const sn_system *system, const sn_linearization *lin,
             memset(window, 0, SN_PAD * size * sizeof *window);
             sn_springs_multiply(system, lin->spring, c, p, window);
             sn_volumes_multiply(system, lin->tet, c, p, window);
+            sn_areas_multiply(system, lin->triangle, c, p, window);
         }
 #pragma omp for schedule(static)
         for (int b = 0; b < blocks; b++) {
@@ -177,6 +185,7 @@ void sn_hessian_diagonal(const sn_system *system, const sn_linearization *lin, f
             memset(window, 0, SN_BLOCK_PAD * size * sizeof *window);
             sn_springs_diagonal(system, lin->spring, c, window);
             sn_volumes_diagonal(system, lin->tet, c, window);
+            sn_areas_diagonal(system, lin->triangle, c, window);
         }
 #pragma omp for schedule(static)
         for (int v = 0; v < system->free_count; v++) {
@@ -192,6 +201,18 @@ void sn_hessian_diagonal(const sn_system *system, const sn_linearization *lin, f
         }
     }
     sn_contacts_diagonal(lin, blocks);
+}
+
+int sn_hessian_slot(const sn_system *system, int a, int b) {
+    int low = system->row_start[a], high = system->row_split[a] - 1;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (system->other[middle] < b)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low - system->row_start[a];
 }
 
 sinew_status sn_hessian_pattern(const sn_system *system, sn_sparse **matrix, sinew_error *error) {
@@ -221,6 +242,7 @@ void sn_hessian_assemble(const sn_system *system, const sn_load *load, const dou
     memset(matrix->value, 0, (size_t)sn_sparse_nonzeros(matrix) * sizeof *matrix->value);
     sn_springs_assemble(system, load->rest, x, negative, matrix);
     sn_volumes_assemble(system, load->volume, x, negative, matrix);
+    sn_areas_assemble(system, load->area, x, negative, matrix);
     for (int v = 0; v < system->free_count; v++)
         for (int c = 0; c < 3; c++) *sn_hessian_entry(system, matrix, v, -1, c, c) += load->pull;
     for (int k = 0; k < load->soft_count; k++)

@@ -126,19 +126,6 @@ void sn_volumes_diagonal(const sn_system *system, const float *table, int chunk,
     }
 }
 
-/* Slot of neighbour b in the row of a; tet edges are always springs. */
-static int find_slot(const sn_system *system, int a, int b) {
-    int low = system->row_start[a], high = system->row_split[a] - 1;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (system->other[middle] < b)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low - system->row_start[a];
-}
-
 void sn_volumes_assemble(const sn_system *system, const double *volume, const double *x,
                          double negative, sn_sparse *matrix) {
     for (int t = 0; t < system->tet_count; t++) {
@@ -168,7 +155,7 @@ void sn_volumes_assemble(const sn_system *system, const double *volume, const do
                 for (int a = 0; a < 4; a++) {
                     /* lower triangle: row vertex tet[a] at or after column vertex tet[b] */
                     if (tet[a] >= system->free_count || tet[a] < tet[b]) continue;
-                    int slot = tet[a] == tet[b] ? -1 : find_slot(system, tet[b], tet[a]);
+                    int slot = tet[a] == tet[b] ? -1 : sn_hessian_slot(system, tet[b], tet[a]);
                     for (int row = slot < 0 ? column : 0; row < 3; row++)
                         *sn_hessian_entry(system, matrix, tet[b], slot, row, column) +=
                             w * g[a][row] * g[b][column] + curve * y[a][row];

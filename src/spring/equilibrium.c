@@ -75,6 +75,7 @@ sinew_status sn_solver_create(const sn_system *system, const sn_preconditioner *
     }
     solver->bytes = 5 * SN_PAD * n * 8 + f * (8 + 2 * 16 + 5 * 16) +
                     (size_t)system->spring_count * 24 + (size_t)system->tet_count * 56 +
+                    (size_t)system->triangle_count * 56 +
                     SN_PAD * system->window_start[SN_CHUNKS] * 8 + SN_PAD * n * 8 +
                     solver->preconditioning->bytes;
     *result = solver;

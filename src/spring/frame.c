@@ -22,12 +22,13 @@ sinew_status sinew_spring_state_create(const sinew_spring *spring, sinew_spring_
     state->activations = SN_NEW0(double, spring->rig->target_count);
     state->rest = SN_NEW(double, network->spring_count);
     state->volume = SN_NEW(double, network->volume_count);
+    state->area = SN_NEW(double, network->area_count);
     state->linear = SN_NEW(double, 3 * (size_t)network->surface_count);
     state->blend = SN_NEW0(double, 3 * n);
     state->positions = SN_NEW0(double, 3 * n);
     state->x = sn_alloc_aligned(SN_PAD * n, sizeof(double));
     state->start = sn_alloc_aligned(SN_PAD * n, sizeof(double));
-    bool ok = state->weights && state->activations && state->rest && state->volume &&
+    bool ok = state->weights && state->activations && state->rest && state->volume && state->area &&
               state->linear && state->blend && state->positions && state->x && state->start;
     for (int h = 0; h < SN_HISTORY; h++) {
         state->history[h] = sn_alloc_aligned(SN_PAD * n, sizeof(double));
@@ -44,8 +45,9 @@ sinew_status sinew_spring_state_create(const sinew_spring *spring, sinew_spring_
     }
     state->solver->component = network->component;
     state->solver->component_count = network->component_count;
-    state->bytes = state->solver->bytes + n * (48 + (2 + SN_HISTORY) * 32) +
-                   8 * (size_t)(network->spring_count + network->volume_count);
+    state->bytes =
+        state->solver->bytes + n * (48 + (2 + SN_HISTORY) * 32) +
+        8 * (size_t)(network->spring_count + network->volume_count + network->area_count);
     state->history_index = -2;
     *result = state;
     return SINEW_OK;
@@ -57,7 +59,7 @@ void sinew_spring_state_destroy(sinew_spring_state *state) {
     sinew_rotation_state_destroy(state->rotation);
     sn_contacts_destroy(state->contacts);
     sn_free(state->weights), sn_free(state->activations), sn_free(state->rest),
-        sn_free(state->volume);
+        sn_free(state->volume), sn_free(state->area);
     sn_free(state->linear), sn_free(state->blend), sn_free(state->positions);
     sn_free_aligned(state->x), sn_free_aligned(state->start);
     for (int h = 0; h < SN_HISTORY; h++) sn_free_aligned(state->history[h]);
@@ -114,10 +116,13 @@ int sn_frame_blend(const sinew_spring *spring, sinew_spring_state *state,
     sinew_rig_activations(spring->rig, state->weights, state->activations);
     int clamped = sn_network_blend_rest(network, state->activations, state->rest);
     sn_network_blend_volume(network, state->activations, state->volume);
+    sn_network_blend_area(network, state->activations, state->area);
 #pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
     for (int s = 0; s < system->spring_count; s++) load->rest[s] = state->rest[system->spring[s]];
     for (int t = 0; t < system->tet_count; t++)
         load->volume[t] = state->volume[system->tet_source[t]];
+    for (int t = 0; t < system->triangle_count; t++)
+        load->area[t] = state->area[system->triangle_source[t]];
     sinew_rotation_evaluate(spring->rotation, state->rotation, state->weights, state->blend);
     if (spring->anchor.used) sn_anchor_blend(spring, state->activations, state->blend);
     /* held vertices follow the linear blend, or where they are put */

@@ -18,8 +18,8 @@ static const double REST_FLOOR = 1e-6;
 /* Mean lengths below this share of the mean spring length count as this long for the stiffness:
  * k = kappa / length must not explode on coincident vertices. */
 static const double STIFFNESS_FLOOR = 1e-2;
-/* Floor of V_T relative to the mean tet volume. */
-static const double VOLUME_FLOOR = 1e-3;
+/* Floor of V_T, V_h and S relative to their means. */
+static const double SCALE_FLOOR = 1e-3;
 /* Stiffness of a hinge across its triangles relative to a spring as long as its edge. At 1 a skin
  * folds less than its lengths ask for, below 0.03 it buckles in small spots again. */
 static const double HINGE = 0.1;
@@ -104,6 +104,26 @@ static bool add_flaps(spring_list *list, int triangle_count, const int *triangle
             ok = list_add(list, sides[a].opposite, sides[b].opposite, SINEW_SPRING_BENDING_KIND);
     sn_free(sides);
     return ok;
+}
+
+static double area_of(const sn_network *network, const double *positions, int t) {
+    const int *v = network->triangles + 3 * (size_t)t;
+    sn_vec3 a = sn_at(positions, v[0]);
+    return 0.5 * sn_length(sn_cross(sn_sub(sn_at(positions, v[1]), a),
+                                    sn_sub(sn_at(positions, v[2]), a)));
+}
+
+/* S = A L / 2, L the longest side. With A = L h / 2 an altitude h is then a spring like any other:
+ * w (L / 2)^2 = c_v kappa / h. */
+static double area_scale_of(const sn_network *network, const double *positions, int t,
+                            double area) {
+    const int *v = network->triangles + 3 * (size_t)t;
+    double longest = 0;
+    for (int c = 0; c < 3; c++) {
+        double length = sn_distance(sn_at(positions, v[c]), sn_at(positions, v[(c + 1) % 3]));
+        if (length > longest) longest = length;
+    }
+    return 0.5 * area * longest;
 }
 
 /* Four vertices per pair of triangles at an edge: its two ends, then those across. */
@@ -278,7 +298,13 @@ static sinew_status take_volumes(sn_network *network, const sinew_tets *tets, bo
     }
     network->volume = SN_NEW(double, network->volume_count);
     network->volume_scale = SN_NEW0(double, network->volume_count);
-    if (!network->volume || !network->volume_scale) return sn_no_memory(error);
+    network->area_count = tets ? 0 : network->triangle_count;
+    network->area = SN_NEW(double, network->area_count);
+    network->area_scale = SN_NEW0(double, network->area_count);
+    if (!network->volume || !network->volume_scale || !network->area || !network->area_scale)
+        return sn_no_memory(error);
+    for (int t = 0; t < network->area_count; t++)
+        network->area[t] = area_of(network, network->neutral, t);
     for (int t = 0; t < network->volume_count; t++)
         network->volume[t] = sn_tet_volume(network->neutral, network->tets + 4 * (size_t)t);
     return SINEW_OK;
@@ -302,9 +328,10 @@ sinew_status sn_network_create(const sinew_mesh *mesh, const sinew_tets *tets,
     network->neutral = sn_memdup(positions, 3 * (size_t)network->vertex_count, sizeof(double));
     network->rest_increment = SN_NEW0(sn_increment, target_count);
     network->volume_increment = SN_NEW0(sn_increment, target_count);
+    network->area_increment = SN_NEW0(sn_increment, target_count);
     sinew_status status = SINEW_OK;
     if (!network->component || !network->neutral || !network->triangles ||
-        !network->rest_increment || !network->volume_increment)
+        !network->rest_increment || !network->volume_increment || !network->area_increment)
         status = sn_no_memory(error);
     if (status == SINEW_OK) status = build(network, mesh, tets, positions, bending, error);
     if (status == SINEW_OK)
@@ -317,22 +344,21 @@ sinew_status sn_network_create(const sinew_mesh *mesh, const sinew_tets *tets,
     return SINEW_OK;
 }
 
+static void free_increments(int target_count, sn_increment *increments) {
+    for (int t = 0; increments && t < target_count; t++)
+        sn_free(increments[t].index), sn_free(increments[t].value);
+    sn_free(increments);
+}
+
 void sn_network_destroy(sn_network *network) {
     if (!network) return;
-    for (int t = 0; t < network->target_count; t++) {
-        if (network->rest_increment) {
-            sn_free(network->rest_increment[t].index);
-            sn_free(network->rest_increment[t].value);
-        }
-        if (network->volume_increment) {
-            sn_free(network->volume_increment[t].index);
-            sn_free(network->volume_increment[t].value);
-        }
-    }
-    sn_free(network->rest_increment), sn_free(network->volume_increment);
+    free_increments(network->target_count, network->rest_increment);
+    free_increments(network->target_count, network->volume_increment);
+    free_increments(network->target_count, network->area_increment);
     sn_free(network->ends), sn_free(network->kind), sn_free(network->stiffness);
     sn_free(network->rest), sn_free(network->mean_rest), sn_free(network->triangles);
     sn_free(network->tets), sn_free(network->volume), sn_free(network->volume_scale);
+    sn_free(network->area), sn_free(network->area_scale), sn_free(network->area_sum);
     sn_free(network->neutral), sn_free(network->component), sn_free(network->length_sum),
         sn_free(network->volume_sum);
     sn_free(network);
@@ -451,7 +477,11 @@ static sinew_status start_sums(sn_network *network, sinew_error *error) {
     if (network->length_sum) return SINEW_OK;
     network->length_sum = sn_memdup(network->rest, (size_t)network->spring_count, sizeof(double));
     network->volume_sum = SN_NEW(double, network->volume_count);
-    if (!network->length_sum || !network->volume_sum) return sn_no_memory(error);
+    network->area_sum = SN_NEW(double, network->area_count);
+    if (!network->length_sum || !network->volume_sum || !network->area_sum)
+        return sn_no_memory(error);
+    for (int t = 0; t < network->area_count; t++)
+        network->area_sum[t] = area_scale_of(network, network->neutral, t, network->area[t]);
     for (int t = 0; t < network->volume_count; t++)
         network->volume_sum[t] = scale_of(network, network->neutral, t, network->volume[t]);
     network->pose_count = 1;
@@ -463,6 +493,7 @@ sinew_status sn_network_add_pose(sn_network *network, int target, const double *
     SN_TRY(start_sums(network, error));
     int larger = network->spring_count > network->volume_count ? network->spring_count
                                                                : network->volume_count;
+    if (larger < network->area_count) larger = network->area_count;
     double *value = SN_NEW(double, larger), *blend = SN_NEW(double, larger);
     sinew_status status = value && blend ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK) {
@@ -487,9 +518,30 @@ sinew_status sn_network_add_pose(sn_network *network, int target, const double *
         status = make_increment(network->volume_count, value, blend, network->volume,
                                 &network->volume_increment[target], error);
     }
+    if (status == SINEW_OK) {
+        for (int t = 0; t < network->area_count; t++) {
+            value[t] = area_of(network, positions, t);
+            blend[t] = network->area[t];
+            network->area_sum[t] += area_scale_of(network, positions, t, value[t]);
+        }
+        add_increments(network->target_count, network->area_increment, activations, blend);
+        status = make_increment(network->area_count, value, blend, network->area,
+                                &network->area_increment[target], error);
+    }
     network->pose_count++;
     sn_free(value), sn_free(blend);
     return status;
+}
+
+/* Mean over the poses, floored. */
+static void take_scales(int count, int pose_count, const double *sum, double *scale) {
+    double total = 0;
+    for (int t = 0; t < count; t++) total += sum[t];
+    double least = count ? SCALE_FLOOR * total / count / pose_count : 0;
+    for (int t = 0; t < count; t++) {
+        double mean = sum[t] / pose_count;
+        scale[t] = mean > least ? mean : least;
+    }
 }
 
 sinew_status sn_network_finish(sn_network *network, const double *kappa, const double *map,
@@ -510,17 +562,11 @@ sinew_status sn_network_finish(sn_network *network, const double *kappa, const d
         network->mean_rest[q] = mean;
         network->stiffness[q] = s * kappa[network->kind[q]] / mean;
     }
-    double total = 0;
-    for (int t = 0; t < network->volume_count; t++) total += network->volume_sum[t];
-    double floor_volume = network->volume_count
-                              ? VOLUME_FLOOR * total / network->volume_count / network->pose_count
-                              : 0;
-    for (int t = 0; t < network->volume_count; t++) {
-        double mean = network->volume_sum[t] / network->pose_count;
-        network->volume_scale[t] = mean > floor_volume ? mean : floor_volume;
-    }
-    sn_free(network->length_sum), sn_free(network->volume_sum);
-    network->length_sum = network->volume_sum = NULL;
+    take_scales(network->volume_count, network->pose_count, network->volume_sum,
+                network->volume_scale);
+    take_scales(network->area_count, network->pose_count, network->area_sum, network->area_scale);
+    sn_free(network->length_sum), sn_free(network->volume_sum), sn_free(network->area_sum);
+    network->length_sum = network->volume_sum = network->area_sum = NULL;
     return SINEW_OK;
 }
 
@@ -536,6 +582,13 @@ int sn_network_blend_rest(const sn_network *network, const double *activations, 
 void sn_network_blend_volume(const sn_network *network, const double *activations, double *volume) {
     memcpy(volume, network->volume, (size_t)network->volume_count * sizeof *volume);
     add_increments(network->target_count, network->volume_increment, activations, volume);
+}
+
+void sn_network_blend_area(const sn_network *network, const double *activations, double *area) {
+    memcpy(area, network->area, (size_t)network->area_count * sizeof *area);
+    add_increments(network->target_count, network->area_increment, activations, area);
+    for (int t = 0; t < network->area_count; t++)
+        if (area[t] < 0) area[t] = 0;
 }
 
 /* ---- file ---- */

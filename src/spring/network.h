@@ -15,7 +15,8 @@
  * Hinges. A skin without tets has only lengths, and lengths do not know a ridge from a groove: the
  * spring across an edge is as long either way. So the four vertices around every inner edge of such
  * a skin count as a tet: its signed volume, edge x altitude x altitude x sin(fold) / 6, tells the
- * two apart, and it resists bending where the skin is flat and the spring across does not. */
+ * two apart, and it resists bending where the skin is flat and the spring across does not. Such a
+ * skin's areas blend as well: lengths hardly hold the area of a triangle that is thin in a pose. */
 #ifndef SN_SPRING_NETWORK_H
 #define SN_SPRING_NETWORK_H
 
@@ -52,9 +53,14 @@ typedef struct sn_network {
     double *volume_scale; /* mean over the poses, floored: |volume| of a tet, V_h of a hinge */
     double *neutral;      /* 3 per vertex */
 
+    int area_count;     /* triangle_count of a skin without tets, else 0 */
+    double *area;       /* in the neutral */
+    double *area_scale; /* S: see network.c */
+
     int target_count;
     sn_increment *rest_increment;   /* per target, over springs */
     sn_increment *volume_increment; /* per target, over signed volumes */
+    sn_increment *area_increment;   /* per target, over areas */
 
     double mean_length; /* of all springs in the neutral */
     double mean_edge;   /* of structure springs in the neutral */
@@ -65,7 +71,7 @@ typedef struct sn_network {
 
     /* Sums while poses are added. */
     int pose_count;
-    double *length_sum, *volume_sum;
+    double *length_sum, *volume_sum, *area_sum;
 } sn_network;
 
 /* Springs between the vertices of a surface and, when given, inside the tets (whose first
@@ -100,6 +106,8 @@ sinew_status sn_network_finish(sn_network *network, const double *kappa, const d
 int sn_network_blend_rest(const sn_network *network, const double *activations, double *rest);
 /* volume[volume_count] for the activations. */
 void sn_network_blend_volume(const sn_network *network, const double *activations, double *volume);
+/* area[area_count] for the activations. */
+void sn_network_blend_area(const sn_network *network, const double *activations, double *area);
 
 /* CSV: i,j,kind,k and one rest_POSE column for the neutral and each target. */
 sinew_status sn_network_write(const sn_network *network, const char *path,

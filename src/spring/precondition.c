@@ -44,6 +44,33 @@ static bool add_volumes(const sn_system *system, const sn_network *network, sn_t
     return true;
 }
 
+/* Sides across the corners turned by a right angle in the plane: twice the gradients of the area.
+ */
+static void area_gradients(const sn_system *system, const sn_network *network, int t,
+                           sn_vec3 m[3]) {
+    const int *v = system->triangle + 3 * (size_t)t;
+    sn_vec3 x[3];
+    for (int a = 0; a < 3; a++) x[a] = sn_at(network->neutral, system->order[v[a]]);
+    sn_vec3 n = sn_normalize(sn_cross(sn_sub(x[1], x[0]), sn_sub(x[2], x[0])));
+    for (int a = 0; a < 3; a++) m[a] = sn_cross(n, sn_sub(x[(a + 2) % 3], x[(a + 1) % 3]));
+}
+
+/* The same for areas. */
+static bool add_areas(const sn_system *system, const sn_network *network, sn_triplets *triplets) {
+    for (int t = 0; t < system->triangle_count; t++) {
+        const int *v = system->triangle + 3 * (size_t)t;
+        sn_vec3 m[3];
+        area_gradients(system, network, t, m);
+        double w = system->triangle_weight[t] / 4 / 3;
+        for (int a = 0; a < 3; a++)
+            for (int b = 0; b < 3; b++)
+                if (v[a] < system->free_count && v[b] < system->free_count && v[a] >= v[b] &&
+                    !sn_triplets_add(triplets, v[a], v[b], w * sn_dot(m[a], m[b])))
+                    return false;
+    }
+    return true;
+}
+
 static sinew_status factor_laplacian(const sn_system *system, const sn_network *network,
                                      double pull, sn_cholesky **factor, sinew_error *error) {
     int n = system->free_count;
@@ -64,7 +91,7 @@ static sinew_status factor_laplacian(const sn_system *system, const sn_network *
                      sn_triplets_add(&triplets, system->other[s], i, -k);
         }
     }
-    if (ok) ok = add_volumes(system, network, &triplets);
+    if (ok) ok = add_volumes(system, network, &triplets) && add_areas(system, network, &triplets);
     sn_sparse *matrix = NULL;
     sinew_status status =
         ok ? sn_sparse_from_triplets(&triplets, true, &matrix, error) : sn_no_memory(error);
@@ -162,6 +189,22 @@ static void add_tets(const sn_system *system, const sn_network *network,
     }
 }
 
+static void add_triangles(const sn_system *system, const sn_network *network,
+                          const sn_preconditioner *made, const double *centres, int chunk,
+                          double *matrix) {
+    for (int e = system->chunk_triangle[chunk]; e < system->chunk_triangle[chunk + 1]; e++) {
+        const int *v = system->triangle + 3 * (size_t)e;
+        sn_vec3 m[3];
+        area_gradients(system, network, e, m);
+        double scale = sqrt(system->triangle_weight[e]) / 2;
+        term t = {0};
+        for (int a = 0; a < 3; a++)
+            if (v[a] < system->free_count)
+                t.vertex[t.count] = v[a], t.direction[t.count++] = sn_scale(scale, m[a]);
+        add_term(&made->clusters, made->neutral, centres, &t, matrix);
+    }
+}
+
 /* The pull on each mode: translations share it, rotations by their levers. */
 static void add_pull(const sn_system *system, const sn_preconditioner *made, const double *centres,
                      double pull, double *matrix) {
@@ -209,6 +252,7 @@ static bool build_coarse(const sn_system *system, const sn_network *network, dou
                 double *part = parts + (size_t)p * size;
                 add_springs(system, network, made, centres, chunk, part);
                 add_tets(system, network, made, centres, chunk, part);
+                add_triangles(system, network, made, centres, chunk, part);
             }
         for (int p = 1; p < BUILD_PARTS; p++)
             for (size_t e = 0; e < size; e++) parts[e] += parts[(size_t)p * size + e];

@@ -222,11 +222,12 @@ static void summarize(sinew_spring *spring, double seconds) {
     summary->pull_stiffness = spring->pull;
     summary->volume_stiffness = network->volume_count ? spring->volume_stiffness : 0;
     size_t bytes = (size_t)network->spring_count * (8 + 1 + 24) +
-                   (size_t)network->volume_count * 32 + spring->system->bytes +
-                   sn_preconditioner_bytes(spring->preconditioner);
+                   (size_t)network->volume_count * 32 + (size_t)network->area_count * 28 +
+                   spring->system->bytes + sn_preconditioner_bytes(spring->preconditioner);
     for (int t = 0; t < network->target_count; t++)
         bytes +=
-            12 * (size_t)(network->rest_increment[t].count + network->volume_increment[t].count);
+            12 * (size_t)(network->rest_increment[t].count + network->volume_increment[t].count +
+                          network->area_increment[t].count);
     summary->bytes_per_vertex = (double)bytes / network->vertex_count;
     summary->seconds = seconds;
 }
@@ -260,6 +261,7 @@ static sinew_status build(sinew_spring *spring, const sinew_monitor *monitor, si
         spring->volume_stiffness =
             options->volume * options->kappa[SINEW_SPRING_STRUCTURE] / (length * length);
         status = sn_system_create(spring->network, spring->held, spring->volume_stiffness,
+                                  options->volume * options->kappa[SINEW_SPRING_STRUCTURE],
                                   &spring->system, error);
     }
     sn_progress(monitor, 0.5, "rotation");

@@ -54,7 +54,7 @@ struct sinew_spring_state {
     sn_solver *solver;
     sinew_rotation_state *rotation;
     double *weights, *activations; /* of the last blend */
-    double *rest, *volume;         /* network order */
+    double *rest, *volume, *area;  /* network order */
     double *linear;                /* 3 per surface vertex */
     double *blend;                 /* 3 per network vertex: rotation-aware blend */
     double *positions;             /* 3 per network vertex: the result */

@@ -133,45 +133,51 @@ static sinew_status fill_rows(const sn_network *network, sn_system *system, sine
     return SINEW_OK;
 }
 
-typedef struct placed_tet {
+/* Tets or triangles in solver order. */
+typedef struct element {
     int lowest, source;
     int vertices[4];
-} placed_tet;
+} element;
 
-static int compare_tets(const void *a, const void *b) {
-    const placed_tet *x = a, *y = b;
+static int compare_elements(const void *a, const void *b) {
+    const element *x = a, *y = b;
     return x->lowest != y->lowest ? (x->lowest > y->lowest) - (x->lowest < y->lowest)
                                   : (x->source > y->source) - (x->source < y->source);
 }
 
-static sinew_status fill_tets(const sn_network *network, double volume_stiffness, sn_system *system,
-                              sinew_error *error) {
-    int room = volume_stiffness > 0 ? network->volume_count : 0, count = 0;
-    placed_tet *tets = SN_NEW(placed_tet, room);
-    if (!tets) return sn_no_memory(error);
+/* The ones with a free vertex, of `corners` vertices each, with the weight stiffness / scale. */
+static sinew_status fill_elements(const sn_system *system, int room, int corners,
+                                  const int *vertices, double stiffness, const double *scale,
+                                  int *count, int **vertex, int **source, double **weight,
+                                  sinew_error *error) {
+    if (!(stiffness > 0)) room = 0;
+    element *elements = SN_NEW(element, room);
+    if (!elements) return sn_no_memory(error);
+    int found = 0;
     for (int t = 0; t < room; t++) {
-        placed_tet tet = {.lowest = system->count, .source = t};
-        for (int c = 0; c < 4; c++) {
-            tet.vertices[c] = system->place[network->tets[4 * t + c]];
-            if (tet.vertices[c] < tet.lowest) tet.lowest = tet.vertices[c];
+        element made = {.lowest = system->count, .source = t};
+        for (int c = 0; c < corners; c++) {
+            made.vertices[c] = system->place[vertices[(size_t)corners * (size_t)t + (size_t)c]];
+            if (made.vertices[c] < made.lowest) made.lowest = made.vertices[c];
         }
-        if (tet.lowest < system->free_count) tets[count++] = tet;
+        if (made.lowest < system->free_count) elements[found++] = made;
     }
-    qsort(tets, (size_t)count, sizeof *tets, compare_tets);
-    system->tet_count = count;
-    system->tet = SN_NEW(int, 4 * (size_t)count);
-    system->tet_source = SN_NEW(int, count);
-    system->tet_weight = SN_NEW(double, count);
-    if (!system->tet || !system->tet_source || !system->tet_weight) {
-        sn_free(tets);
+    qsort(elements, (size_t)found, sizeof *elements, compare_elements);
+    *count = found;
+    *vertex = SN_NEW(int, (size_t)corners *(size_t)found);
+    *source = SN_NEW(int, found);
+    *weight = SN_NEW(double, found);
+    if (!*vertex || !*source || !*weight) {
+        sn_free(elements);
         return sn_no_memory(error);
     }
-    for (int t = 0; t < count; t++) {
-        memcpy(system->tet + 4 * t, tets[t].vertices, sizeof tets[t].vertices);
-        system->tet_source[t] = tets[t].source;
-        system->tet_weight[t] = volume_stiffness / network->volume_scale[tets[t].source];
+    for (int t = 0; t < found; t++) {
+        memcpy(*vertex + (size_t)corners * (size_t)t, elements[t].vertices,
+               (size_t)corners * sizeof(int));
+        (*source)[t] = elements[t].source;
+        (*weight)[t] = stiffness / scale[elements[t].source];
     }
-    sn_free(tets);
+    sn_free(elements);
     return SINEW_OK;
 }
 
@@ -192,6 +198,7 @@ static void cut_chunks(sn_system *system) {
         while (row < system->free_count && system->row_start[row] + row < goal) row++;
         system->chunk_row[c] = c == SN_CHUNKS ? system->free_count : row;
         system->chunk_tet[c] = (int)(share * system->tet_count);
+        system->chunk_triangle[c] = (int)(share * system->triangle_count);
     }
     size_t start = 0;
     for (int c = 0; c < SN_CHUNKS; c++) {
@@ -203,6 +210,8 @@ static void cut_chunks(sn_system *system) {
         }
         for (int t = 4 * system->chunk_tet[c]; t < 4 * system->chunk_tet[c + 1]; t++)
             widen(system, c, system->tet[t]);
+        for (int t = 3 * system->chunk_triangle[c]; t < 3 * system->chunk_triangle[c + 1]; t++)
+            widen(system, c, system->triangle[t]);
         if (system->window_high[c] < system->window_low[c])
             system->window_low[c] = system->window_high[c] = 0;
         system->window_start[c] = start;
@@ -212,7 +221,7 @@ static void cut_chunks(sn_system *system) {
 }
 
 sinew_status sn_system_create(const sn_network *network, const bool *held, double volume_stiffness,
-                              sn_system **result, sinew_error *error) {
+                              double area_stiffness, sn_system **result, sinew_error *error) {
     *result = NULL;
     sn_system *system = SN_NEW0(sn_system, 1);
     if (!system) return sn_no_memory(error);
@@ -223,14 +232,22 @@ sinew_status sn_system_create(const sn_network *network, const bool *held, doubl
     if (!system->order || !system->place || !find_order(network, held, system))
         status = sn_no_memory(error);
     if (status == SINEW_OK) status = fill_rows(network, system, error);
-    if (status == SINEW_OK) status = fill_tets(network, volume_stiffness, system, error);
+    if (status == SINEW_OK)
+        status = fill_elements(system, network->volume_count, 4, network->tets, volume_stiffness,
+                               network->volume_scale, &system->tet_count, &system->tet,
+                               &system->tet_source, &system->tet_weight, error);
+    if (status == SINEW_OK)
+        status = fill_elements(system, network->area_count, 3, network->triangles, area_stiffness,
+                               network->area_scale, &system->triangle_count, &system->triangle,
+                               &system->triangle_source, &system->triangle_weight, error);
     if (status != SINEW_OK) {
         sn_system_destroy(system);
         return status;
     }
     cut_chunks(system);
     system->bytes = sizeof *system + 8 * (size_t)system->count + 8 * (size_t)system->free_count +
-                    16 * (size_t)system->spring_count + 28 * (size_t)system->tet_count;
+                    16 * (size_t)system->spring_count + 28 * (size_t)system->tet_count +
+                    24 * (size_t)system->triangle_count;
     *result = system;
     return SINEW_OK;
 }
@@ -241,6 +258,8 @@ void sn_system_destroy(sn_system *system) {
     sn_free(system->row_start), sn_free(system->row_split), sn_free(system->other);
     sn_free(system->spring), sn_free(system->stiffness);
     sn_free(system->tet), sn_free(system->tet_source), sn_free(system->tet_weight);
+    sn_free(system->triangle), sn_free(system->triangle_source);
+    sn_free(system->triangle_weight);
     sn_free(system);
 }
 

@@ -19,20 +19,22 @@ typedef struct bench {
     double *x; /* SN_PAD per vertex */
 } bench;
 
-enum { SPRINGS = 1, VOLUMES = 2, PULL = 4, SOFT = 8, ALL = 15 };
+enum { SPRINGS = 1, VOLUMES = 2, PULL = 4, SOFT = 8, ALL = 15, AREAS = 16 /* of a skin */ };
 
 static void bench_create(int cells, int terms, int held_vertices, bench *b) {
     sinew_error error = {0};
     static const double stiff[SINEW_SPRING_KINDS] = {1, 0.7, 0.4, 100, 1};
     test_block_create(cells, 2, 2, &b->block);
-    assert_ok(sn_network_create(b->block.mesh, &b->block.tets, b->block.mesh->positions,
-                                SINEW_SPRING_FLAP, 0, &b->network, &error));
+    assert_ok(sn_network_create(b->block.mesh, terms & AREAS ? NULL : &b->block.tets,
+                                b->block.mesh->positions, SINEW_SPRING_FLAP, 0, &b->network,
+                                &error));
     assert_ok(sn_network_finish(b->network, stiff, NULL, &error));
     if (!(terms & SPRINGS)) memset(b->network->stiffness, 0, (size_t)b->network->spring_count * 8);
     int n = b->network->vertex_count;
     bool *held = SN_NEW0(bool, n);
     for (int v = 0; v < held_vertices; v++) held[(7 * v + 3) % n] = true;
-    assert_ok(sn_system_create(b->network, held, terms & VOLUMES ? 0.8 : 0, &b->system, &error));
+    assert_ok(sn_system_create(b->network, held, terms & VOLUMES ? 0.8 : 0, terms & AREAS ? 0.6 : 0,
+                               &b->system, &error));
     sn_free(held);
     assert_ok(sn_load_create(b->system, &b->load, &error));
     assert_ok(sn_linearization_create(b->system, &b->lin, &error));
@@ -47,6 +49,9 @@ static void bench_create(int cells, int terms, int held_vertices, bench *b) {
     for (int t = 0; t < b->system->tet_count; t++)
         b->load.volume[t] =
             b->network->volume[b->system->tet_source[t]] * (1 + 0.5 * test_random(&seed));
+    for (int t = 0; t < b->system->triangle_count; t++)
+        b->load.area[t] =
+            b->network->area[b->system->triangle_source[t]] * (1 + 0.5 * test_random(&seed));
     b->load.pull = terms & PULL ? 0.13 : 0;
     for (int k = 0; k < SN_PAD * n; k++) b->load.blend[k] = k % SN_PAD < 3 ? k * 0.01 : 0;
     b->soft[0] = (sn_soft_pull){4, 2.5, {1, 2, 3}};
@@ -115,6 +120,14 @@ static void volume_derivatives_match_differences(void **state) {
     (void)state;
     check_terms(VOLUMES);
 }
+static void area_derivatives_match_differences(void **state) {
+    (void)state;
+    check_terms(AREAS);
+}
+static void derivatives_of_a_skin_match_differences(void **state) {
+    (void)state;
+    check_terms(AREAS | ALL);
+}
 static void pull_to_blend_derivatives_match_differences(void **state) {
     (void)state;
     check_terms(PULL);
@@ -145,7 +158,7 @@ static double folded_flap_energy(double volume_stiffness, double side) {
     sn_system *system = NULL;
     sn_load load;
     sn_scratch scratch;
-    assert_ok(sn_system_create(network, held, volume_stiffness, &system, &error));
+    assert_ok(sn_system_create(network, held, volume_stiffness, 0, &system, &error));
     assert_ok(sn_load_create(system, &load, &error));
     assert_ok(sn_scratch_create(system, &scratch, &error));
     for (int s = 0; s < system->spring_count; s++) load.rest[s] = network->rest[system->spring[s]];
@@ -250,11 +263,10 @@ static void contact_derivatives_match_differences(void **state) {
     bench_free(&b);
 }
 
-static void single_precision_product_matches_the_assembled_hessian(void **state) {
-    (void)state;
+static void check_product(int terms) {
     sinew_error error = {0};
     bench b;
-    bench_create(3, ALL, 4, &b);
+    bench_create(3, terms, 4, &b);
     int n = b.system->free_count;
     float *p = sn_alloc_aligned(SN_PAD * (size_t)b.system->count, 4);
     float *y = sn_alloc_aligned(SN_PAD * (size_t)n, 4), *blocks = SN_NEW(float, 6 * n);
@@ -289,10 +301,15 @@ static void single_precision_product_matches_the_assembled_hessian(void **state)
     bench_free(&b);
 }
 
-static void projected_hessian_is_never_indefinite(void **state) {
+static void single_precision_product_matches_the_assembled_hessian(void **state) {
     (void)state;
+    check_product(ALL);
+    check_product(AREAS | ALL);
+}
+
+static void check_projection(int terms) {
     bench b;
-    bench_create(3, SPRINGS | VOLUMES, 2, &b);
+    bench_create(3, terms, 2, &b);
     int n = b.system->free_count;
     float *p = sn_alloc_aligned(SN_PAD * (size_t)b.system->count, 4);
     float *y = sn_alloc_aligned(SN_PAD * (size_t)n, 4);
@@ -314,6 +331,12 @@ static void projected_hessian_is_never_indefinite(void **state) {
     assert_true(indefinite > 0); /* the case is a real one */
     sn_free_aligned(p), sn_free_aligned(y);
     bench_free(&b);
+}
+
+static void projected_hessian_is_never_indefinite(void **state) {
+    (void)state;
+    check_projection(SPRINGS | VOLUMES);
+    check_projection(SPRINGS | VOLUMES | AREAS);
 }
 
 static void results_do_not_depend_on_the_number_of_threads(void **state) {
@@ -363,6 +386,8 @@ int test_energies(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spring_derivatives_match_differences),
         cmocka_unit_test(volume_derivatives_match_differences),
+        cmocka_unit_test(area_derivatives_match_differences),
+        cmocka_unit_test(derivatives_of_a_skin_match_differences),
         cmocka_unit_test(a_skin_knows_a_ridge_from_a_groove),
         cmocka_unit_test(pull_to_blend_derivatives_match_differences),
         cmocka_unit_test(soft_pull_derivatives_match_differences),
