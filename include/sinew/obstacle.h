@@ -50,6 +50,9 @@ SINEW_API sinew_status sinew_obstacle_set_positions(sinew_obstacle *obstacle,
  * may be NULL. */
 SINEW_API double sinew_obstacle_distance(const sinew_obstacle *obstacle, const double point[3],
                                          double normal[3]);
+/* How deep the deepest point of a triangle is inside; 0: it is outside. corners: 3 x 3. */
+SINEW_API double sinew_obstacle_triangle_depth(const sinew_obstacle *obstacle,
+                                               const double corners[9]);
 
 #ifdef __cplusplus
 }

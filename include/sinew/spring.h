@@ -176,6 +176,10 @@ typedef struct sinew_spring_frame {
     /* Per obstacle NULL, or how deep each surface vertex may be in it (>= 0): the blend of its
      * depths in the poses, where those already penetrate. NULL: nothing is allowed. */
     const double *const *allowed_depth;
+    /* Likewise how deep each triangle of the rig's mesh may be (sinew_obstacle_triangle_depth in
+     * the poses); INFINITY: it is not watched. Where allowed_depth has an obstacle and this has
+     * not, triangles are not watched against it. */
+    const double *const *allowed_triangle_depth;
     /* Per obstacle whether it moves with the weights, as parts of the rig do; NULL: none does. The
      * others stand still while the shape is led to them. */
     const bool *carried;

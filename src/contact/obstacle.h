@@ -13,6 +13,22 @@
 double sn_obstacle_query(const sinew_obstacle *obstacle, sn_vec3 point, double reach,
                          sn_vec3 *normal);
 
+/* A point of a triangle: barycentric weights, how far outside (negative: inside), the way out. */
+typedef struct sn_deepest {
+    double b[3];
+    double distance;
+    sn_vec3 normal;
+} sn_deepest;
+
+static inline sn_vec3 sn_triangle_point(const sn_vec3 corner[3], const double b[3]) {
+    return sn_add(sn_scale(b[0], corner[0]),
+                  sn_add(sn_scale(b[1], corner[1]), sn_scale(b[2], corner[2])));
+}
+
+/* The deepest point, to about `tolerance`; false when none is nearer than `least`. */
+bool sn_obstacle_deepest(const sinew_obstacle *obstacle, const sn_vec3 corner[3], double least,
+                         double tolerance, sn_deepest *best);
+
 /* A point that goes where the obstacle takes it: by its rigid motion, and by the triangle that was
  * nearest for meshes that deform. */
 typedef struct sn_obstacle_anchor {

@@ -45,11 +45,12 @@ static const sinew_parameter parameters[] = {
            "obstacles into which vertices may sink as deep as in the poses"),
 };
 
-/* Depths of the rig's vertices in one obstacle, in the poses that the clip uses. */
+/* Depths of the rig's vertices, then of its triangles, in one obstacle, in the poses that the clip
+ * uses. */
 typedef struct pose_depths {
-    double *neutral; /* per vertex, >= 0; INFINITY for the part itself; NULL: nothing allowed */
+    double *neutral; /* >= 0; INFINITY for the part itself; NULL: nothing allowed */
     int *targets;    /* per used target: its index */
-    double **change; /* per used target: depth minus the neutral's, per vertex */
+    double **change; /* per used target: depth minus the neutral's */
     int count;
     double *blend; /* of the present frame */
 } pose_depths;
@@ -71,13 +72,18 @@ typedef struct spring_model {
     int pull_count;
     sn_obstacles obstacles;
     pose_depths *depths;
-    const double **allowed;
+    const double **allowed, **allowed_triangles;
     bool *carried; /* per obstacle: a part of the rig */
     sinew_frame_writer *network_writer;
 } spring_model;
 
 static size_t vertex_count(const spring_model *m) {
     return (size_t)m->setup.rig->neutral->vertex_count;
+}
+
+/* Vertices and triangles. */
+static size_t depth_count(const spring_model *m) {
+    return vertex_count(m) + (size_t)m->setup.rig->neutral->triangle_count;
 }
 
 /* ---- what the scene says ---- */
@@ -164,59 +170,79 @@ static void pose_of(const sinew_rig *rig, int target, double *positions) {
         positions[3 * (size_t)t->vertices[k / 3] + (size_t)(k % 3)] += t->deltas[k];
 }
 
-static double depth_at(const sn_scene_obstacle *o, const double *positions, int v) {
-    double d = sinew_obstacle_distance(o->obstacle, positions + 3 * (size_t)v, NULL);
-    return d < 0 ? -d : 0;
+/* Depths of vertices and triangles with the rig at `positions`; only what `changed` names (NULL:
+ * all); `own` is left alone. */
+static void find_depths(const sinew_rig *rig, const sinew_obstacle *obstacle,
+                        const double *positions, const bool *own, const bool *changed,
+                        double *depth) {
+    int n = rig->neutral->vertex_count;
+    for (int v = 0; v < n; v++) {
+        if (own[v] || (changed && !changed[v])) continue;
+        double d = sinew_obstacle_distance(obstacle, positions + 3 * (size_t)v, NULL);
+        depth[v] = d < 0 ? -d : 0;
+    }
+    for (int t = 0; t < rig->neutral->triangle_count; t++) {
+        const int *v = rig->neutral->triangles + 3 * (size_t)t;
+        if (own[v[0]] || (changed && !changed[v[0]] && !changed[v[1]] && !changed[v[2]])) continue;
+        double corners[9];
+        for (int c = 0; c < 3; c++)
+            memcpy(corners + 3 * c, positions + 3 * (size_t)v[c], 3 * sizeof *corners);
+        depth[n + t] = sinew_obstacle_triangle_depth(obstacle, corners);
+    }
 }
 
-/* Depth of every vertex in the neutral and its change in each used pose; vertices that a target
- * does not move keep the neutral's depth unless the obstacle itself moved. */
+/* Depths in the neutral and their change in each used pose; what a target does not move keeps the
+ * neutral's depth unless the obstacle itself moved. */
 static sinew_status measure_depths(spring_model *m, int index, const bool *used, double *positions,
                                    sinew_error *error) {
     const sinew_rig *rig = m->setup.rig;
+    const sinew_mesh *mesh = rig->neutral;
     const sn_scene_obstacle *o = &m->obstacles.list[index];
     pose_depths *depths = &m->depths[index];
-    int n = rig->neutral->vertex_count;
-    int count = 0;
+    size_t all = depth_count(m);
+    int n = mesh->vertex_count, count = 0;
     for (int t = 0; t < rig->target_count; t++) count += used[t];
-    depths->neutral = SN_NEW0(double, n);
-    depths->blend = SN_NEW0(double, n);
+    depths->neutral = SN_NEW0(double, all);
+    depths->blend = SN_NEW0(double, all);
     depths->targets = SN_NEW(int, count);
     depths->change = SN_NEW0(double *, count);
-    bool *own = SN_NEW0(bool, n);
+    bool *own = SN_NEW0(bool, n), *changed = SN_NEW(bool, n);
     sinew_status status =
-        depths->neutral && depths->blend && depths->targets && depths->change && own
+        depths->neutral && depths->blend && depths->targets && depths->change && own && changed
             ? SINEW_OK
             : sn_no_memory(error);
     for (int k = 0; status == SINEW_OK && o->part >= 0 && k < o->vertex_count; k++)
         own[o->part_vertices[k]] = true;
-    if (status == SINEW_OK)
-        status = sn_obstacles_move(&m->obstacles, 0, rig->neutral->positions, error);
-    for (int v = 0; status == SINEW_OK && v < n; v++)
-        depths->neutral[v] = own[v] ? INFINITY : depth_at(o, rig->neutral->positions, v);
+    if (status == SINEW_OK) status = sn_obstacles_move(&m->obstacles, 0, mesh->positions, error);
+    if (status == SINEW_OK) {
+        for (int v = 0; v < n; v++)
+            if (own[v]) depths->neutral[v] = INFINITY;
+        for (int t = 0; t < mesh->triangle_count; t++)
+            if (own[mesh->triangles[3 * (size_t)t]]) depths->neutral[n + t] = INFINITY;
+        find_depths(rig, o->obstacle, mesh->positions, own, NULL, depths->neutral);
+    }
     for (int t = 0; status == SINEW_OK && t < rig->target_count; t++) {
         if (!used[t]) continue;
-        double *change = SN_NEW0(double, n);
+        double *change = SN_NEW(double, all);
         if (!change) {
             status = sn_no_memory(error);
             break;
         }
         depths->targets[depths->count] = t, depths->change[depths->count++] = change;
+        memcpy(change, depths->neutral, all * sizeof *change);
         pose_of(rig, t, positions);
         bool moved = false;
-        for (int k = 0; k < rig->targets[t].count; k++) moved |= own[rig->targets[t].vertices[k]];
-        status = sn_obstacles_move(&m->obstacles, 0, positions, error);
-        if (moved) {
-            for (int v = 0; v < n; v++)
-                if (!own[v]) change[v] = depth_at(o, positions, v) - depths->neutral[v];
-        } else {
-            for (int k = 0; k < rig->targets[t].count; k++) {
-                int v = rig->targets[t].vertices[k];
-                if (!own[v]) change[v] = depth_at(o, positions, v) - depths->neutral[v];
-            }
+        memset(changed, 0, (size_t)n * sizeof *changed);
+        for (int k = 0; k < rig->targets[t].count; k++) {
+            moved |= own[rig->targets[t].vertices[k]];
+            changed[rig->targets[t].vertices[k]] = true;
         }
+        status = sn_obstacles_move(&m->obstacles, 0, positions, error);
+        find_depths(rig, o->obstacle, positions, own, moved ? NULL : changed, change);
+        for (size_t k = 0; k < all; k++)
+            change[k] = isinf(change[k]) ? 0 : change[k] - depths->neutral[k];
     }
-    sn_free(own);
+    sn_free(own), sn_free(changed);
     return status;
 }
 
@@ -225,11 +251,14 @@ static sinew_status prepare_obstacles(spring_model *m, sinew_error *error) {
     SN_TRY(sn_obstacles_create(m->setup.scene, rig, &m->obstacles, error));
     m->depths = SN_NEW0(pose_depths, m->obstacles.count);
     m->allowed = SN_NEW0(const double *, m->obstacles.count);
+    m->allowed_triangles = SN_NEW0(const double *, m->obstacles.count);
     m->carried = SN_NEW0(bool, m->obstacles.count);
     bool *used = SN_NEW0(bool, rig->target_count);
     double *positions = SN_NEW(double, 3 * vertex_count(m));
     sinew_status status =
-        m->depths && m->allowed && m->carried && used && positions ? SINEW_OK : sn_no_memory(error);
+        m->depths && m->allowed && m->allowed_triangles && m->carried && used && positions
+            ? SINEW_OK
+            : sn_no_memory(error);
     enum { PARTS, ALL, NONE } rule = (int)sn_scene_choice(m->setup.scene, "pose_depth");
     if (status == SINEW_OK && m->obstacles.count > 0) status = find_used(m, used, error);
     for (int o = 0; status == SINEW_OK && o < m->obstacles.count; o++) {
@@ -237,9 +266,10 @@ static sinew_status prepare_obstacles(spring_model *m, sinew_error *error) {
         if (!part && rule != ALL) continue;
         if (rule == NONE) memset(used, 0, (size_t)rig->target_count * sizeof *used);
         status = measure_depths(m, o, used, positions, error);
-        for (size_t v = 0; status == SINEW_OK && rule == NONE && v < vertex_count(m); v++)
-            if (isfinite(m->depths[o].neutral[v])) m->depths[o].neutral[v] = 0;
+        for (size_t k = 0; status == SINEW_OK && rule == NONE && k < depth_count(m); k++)
+            if (isfinite(m->depths[o].neutral[k])) m->depths[o].neutral[k] = 0;
         m->allowed[o] = m->depths[o].blend;
+        m->allowed_triangles[o] = m->depths[o].blend ? m->depths[o].blend + vertex_count(m) : NULL;
     }
     sn_free(used), sn_free(positions);
     return status;
@@ -249,11 +279,11 @@ static void blend_depths(spring_model *m) {
     for (int o = 0; o < m->obstacles.count; o++) {
         pose_depths *depths = &m->depths[o];
         if (!depths->neutral) continue;
-        memcpy(depths->blend, depths->neutral, vertex_count(m) * sizeof *depths->blend);
+        memcpy(depths->blend, depths->neutral, depth_count(m) * sizeof *depths->blend);
         for (int k = 0; k < depths->count; k++) {
             double a = m->activations[depths->targets[k]];
-            for (size_t v = 0; a != 0 && v < vertex_count(m); v++)
-                depths->blend[v] += a * depths->change[k][v];
+            for (size_t i = 0; a != 0 && i < depth_count(m); i++)
+                depths->blend[i] += a * depths->change[k][i];
         }
     }
 }
@@ -272,7 +302,7 @@ static void destroy(void *model) {
         sn_free(m->depths[o].change), sn_free(m->depths[o].targets);
         sn_free(m->depths[o].neutral), sn_free(m->depths[o].blend);
     }
-    sn_free(m->depths), sn_free(m->allowed), sn_free(m->carried);
+    sn_free(m->depths), sn_free(m->allowed), sn_free(m->allowed_triangles), sn_free(m->carried);
     sn_obstacles_free(&m->obstacles);
     for (int e = 0; m->pin_frames && e < m->pin_entries; e++)
         sinew_frames_destroy(m->pin_frames[e]);
@@ -445,6 +475,7 @@ static sinew_status frame(void *model, int index, double *positions, sinew_frame
         .obstacle_count = m->obstacles.count,
         .obstacles = (const sinew_obstacle *const *)m->obstacles.pointers,
         .allowed_depth = m->allowed,
+        .allowed_triangle_depth = m->allowed_triangles,
         .carried = m->carried,
     };
     sinew_spring_info solved;

@@ -236,7 +236,8 @@ static bool judge(const sinew_spring *spring, const sinew_spring_state *state,
         if (across)
             info->adhesion = fmax(info->adhesion, touch->force / scale_of(spring, state, touch));
         info->contacts += touch->force > 0;
-        info->depth = fmax(info->depth, -touch->gap / diagonal);
+        double slack = touch->count == 3 ? sn_contact_slack(spring, frame, touch->obstacle) : 0;
+        info->depth = fmax(info->depth, (slack - touch->gap) / diagonal);
         for (int a = 0; a < touch->count && touch->force > 0; a++)
             info->pose_depth =
                 fmax(info->pose_depth,

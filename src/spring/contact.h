@@ -82,6 +82,23 @@ static inline double sn_contact_allowed(const sinew_spring_frame *frame, int obs
     return depth > 0 ? depth : 0;
 }
 
+static inline double sn_contact_allowed_triangle(const sinew_spring_frame *frame, int obstacle,
+                                                 int triangle) {
+    if (!frame->allowed_triangle_depth || !frame->allowed_triangle_depth[obstacle]) return 0;
+    double depth = frame->allowed_triangle_depth[obstacle][triangle];
+    return depth > 0 ? depth : 0;
+}
+
+/* Where poses sink in, a thousand flat triangles are a little deeper on the way between them than
+ * the blend of their depths. What is well within the contact depth is left alone. */
+#define SN_TRIANGLE_SLACK 0.8
+static inline double sn_contact_slack(const sinew_spring *spring, const sinew_spring_frame *frame,
+                                      int obstacle) {
+    bool sinks = frame->allowed_depth && frame->allowed_depth[obstacle];
+    return sinks ? SN_TRIANGLE_SLACK * spring->options.contact_depth * spring->network->diagonal
+                 : 0;
+}
+
 static inline bool sn_contact_carried(const sinew_spring_frame *frame, int obstacle) {
     return frame->carried && frame->carried[obstacle];
 }

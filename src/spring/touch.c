@@ -1,10 +1,8 @@
 /* Which points of the surface are near or inside an obstacle, and which way is out.
  *
- * Vertices ask the obstacle's signed distance. Triangles look for their deepest point: distances
- * change at most as fast as points move, so a piece of the triangle whose centre is farther out
- * than its radius is clear, and the others are cut in halves, nearest first; the best point then
- * slides downhill. Each look adds the deepest point that is not known yet (cutting planes), so that
- * after a few rounds the whole triangle is out.
+ * Vertices ask the obstacle's signed distance. Triangles look for their deepest point
+ * (contact/deepest.c). Each look adds the deepest point that is not known yet (cutting planes), so
+ * that after a few rounds the whole triangle is out.
  *
  * The way out. Of a smooth obstacle it is the direction to its nearest surface point. Inside a
  * triangle that direction is at right angles to the triangle when the point is the deepest one;
@@ -14,9 +12,7 @@
  * 60 degrees while the point is still inside is that of another side. Vertices are followed from
  * look to look: one that was outside leaves by where it went in, also when it has come out on the
  * far side since, so that steps may be longer than obstacles are thick.
- *
- * Based on: Macklin and others 2020, Local optimization for robust signed distance field collision.
- * We differ in: a search that cannot miss thin obstacles before the local one. */
+ */
 #include <math.h>
 #include <string.h>
 
@@ -33,12 +29,7 @@ static const double SQUARE = 0.95;   /* cosine to the triangle's normal that cou
 static const double SAME_POINT = 0.15, SAME_STILL_POINT = 0.02;
 static const double CORNER = 0.97;  /* barycentric weight: the vertex speaks for itself */
 static const double ON_SIDE = 1e-3; /* barycentric weight: the point is on the side opposite */
-enum { SEARCH_CUTS = 24, DESCENT_STEPS = 10, MARCH_STEPS = 64, HALVINGS = 20, PASSAGE_CUTS = 4 };
-
-static sn_vec3 mix(const sn_vec3 corner[3], const double b[3]) {
-    return sn_add(sn_scale(b[0], corner[0]),
-                  sn_add(sn_scale(b[1], corner[1]), sn_scale(b[2], corner[2])));
-}
+enum { MARCH_STEPS = 64, HALVINGS = 20, PASSAGE_CUTS = 4 };
 
 /* How far along `direction` until the obstacle is left (from inside) or met (from outside), at most
  * `limit`. Steps as long as the distance are safe; along a thin blade they would never end, so a
@@ -63,86 +54,6 @@ static double way_along(const sinew_obstacle *obstacle, sn_vec3 from, sn_vec3 di
             before = middle;
     }
     return t;
-}
-
-/* ---- the deepest point of a triangle ---- */
-
-typedef struct piece {
-    double b[3][3]; /* barycentric corners */
-    double bound;   /* no point of it is nearer than this */
-} piece;
-
-typedef struct found {
-    double b[3];
-    double distance;
-    sn_vec3 normal;
-} found;
-
-static void try_point(const sinew_obstacle *obstacle, const sn_vec3 corner[3], const double b[3],
-                      double reach, found *best) {
-    sn_vec3 n;
-    double d = sn_obstacle_query(obstacle, mix(corner, b), reach, &n);
-    if (!(d < best->distance)) return;
-    best->distance = d, best->normal = n;
-    memcpy(best->b, b, sizeof best->b);
-}
-
-/* Best first; ends when no point can be deeper than what was found, or than `least`. */
-static void search(const sinew_obstacle *obstacle, const sn_vec3 corner[3], double least,
-                   double tolerance, found *best) {
-    piece pieces[2 * SEARCH_CUTS];
-    int count = 1;
-    pieces[0] = (piece){{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, -INFINITY};
-    for (int k = 0; k < SEARCH_CUTS && count > 0; k++) {
-        int next = 0;
-        for (int p = 1; p < count; p++)
-            if (pieces[p].bound < pieces[next].bound) next = p;
-        if (pieces[next].bound > fmin(least, best->distance - tolerance)) return;
-        piece cut = pieces[next];
-        pieces[next] = pieces[--count];
-        sn_vec3 p[3];
-        for (int c = 0; c < 3; c++) p[c] = mix(corner, cut.b[c]);
-        int side = 0; /* the longest is split */
-        for (int c = 1; c < 3; c++)
-            if (sn_distance(p[c], p[(c + 1) % 3]) > sn_distance(p[side], p[(side + 1) % 3]))
-                side = c;
-        for (int half = 0; half < 2; half++) {
-            piece part = cut;
-            double centre[3] = {0}, radius = 0;
-            for (int e = 0; e < 3; e++)
-                part.b[half ? side : (side + 1) % 3][e] =
-                    0.5 * (cut.b[side][e] + cut.b[(side + 1) % 3][e]);
-            for (int c = 0; c < 3; c++)
-                for (int e = 0; e < 3; e++) centre[e] += part.b[c][e] / 3;
-            sn_vec3 at = mix(corner, centre), n;
-            for (int c = 0; c < 3; c++)
-                radius = fmax(radius, sn_distance(mix(corner, part.b[c]), at));
-            double d = sn_obstacle_query(obstacle, at, radius, &n);
-            if (d < best->distance) {
-                best->distance = d, best->normal = n;
-                memcpy(best->b, centre, sizeof centre);
-            }
-            part.bound = d - radius;
-            pieces[count++] = part;
-        }
-    }
-}
-
-/* b moved by `step` against the normal within the triangle's plane, then back into the triangle. */
-static void slide(const sn_vec3 corner[3], sn_vec3 from, sn_vec3 normal, double step, double b[3]) {
-    sn_closest_on_triangle(sn_add_scaled(from, -step, normal), corner[0], corner[1], corner[2], b);
-}
-
-/* Steps against the gradient of the distance, shortened when they do not pay. */
-static void descend(const sinew_obstacle *obstacle, const sn_vec3 corner[3], double longest,
-                    found *best) {
-    double step = longest;
-    for (int k = 0; k < DESCENT_STEPS && step > 1e-3 * longest; k++) {
-        double before = best->distance, b[3];
-        slide(corner, mix(corner, best->b), best->normal, step, b);
-        try_point(obstacle, corner, b, longest, best);
-        if (!(best->distance < before)) step *= 0.4;
-    }
 }
 
 /* ---- gaps and ways out ---- */
@@ -265,7 +176,7 @@ static sn_vec3 direction_of(const sn_vec3 corner[3], const double b[3], sn_vec3 
  * of its corners, or zero. */
 static void measure_point(const sinew_obstacle *obstacle, const sn_vec3 corner[3], sn_vec3 side,
                           bool known, double limit, sn_touch *touch) {
-    sn_vec3 p = mix(corner, touch->weight), n;
+    sn_vec3 p = sn_triangle_point(corner, touch->weight), n;
     double d = sn_obstacle_query(obstacle, p, limit, &n);
     sn_vec3 way = direction_of(corner, touch->weight, n);
     if (known && d < 0 && sn_dot(way, touch->normal) < SAME_SIDE) way = touch->normal;
@@ -365,7 +276,9 @@ static int choose_slot(const sn_contacts *contacts, const sn_vec3 corner[3], con
         if (slots[k] < 0) return k;
         const sn_touch *known = &contacts->list[slots[k]];
         double same = (contacts->still ? SAME_STILL_POINT : SAME_POINT) * longest;
-        if (sn_distance(mix(corner, known->weight), mix(corner, b)) < same) return k;
+        if (sn_distance(sn_triangle_point(corner, known->weight), sn_triangle_point(corner, b)) <
+            same)
+            return k;
         if (known->force == 0 && (idle < 0 || known->gap > contacts->list[slots[idle]].gap))
             idle = k;
     }
@@ -390,10 +303,10 @@ static sn_vec3 side_of_corners(const sn_contacts *contacts, const int touch[3]) 
 }
 
 static sinew_status look_at_triangle(const look *l, int o, const int v[3], const sn_vec3 corner[3],
-                                     double longest, int slots[SN_TRIANGLE_POINTS]) {
+                                     double longest, double allowed,
+                                     int slots[SN_TRIANGLE_POINTS]) {
     sn_contacts *contacts = l->state->contacts;
     const sinew_obstacle *obstacle = l->frame->obstacles[o];
-    found best = {{1.0 / 3, 1.0 / 3, 1.0 / 3}, INFINITY, {0, 0, 1}};
     double shallowest = INFINITY;
     const int *of_vertex =
         contacts->of_vertex + (size_t)o * (size_t)l->spring->network->surface_count;
@@ -409,22 +322,24 @@ static sinew_status look_at_triangle(const look *l, int o, const int v[3], const
     for (int k = 0; k < SN_TRIANGLE_POINTS && slots[k] >= 0; k++) {
         sn_touch *known = &contacts->list[slots[k]];
         measure_point(obstacle, corner, side, true, l->limit, known);
+        known->gap += allowed;
         shallowest = fmin(shallowest, known->gap);
     }
-    search(obstacle, corner, l->margin, l->tolerance, &best);
-    if (!(best.distance < l->margin + longest)) return SINEW_OK;
-    descend(obstacle, corner, longest, &best);
-    if (!(best.distance < l->margin)) return SINEW_OK;
+    sn_deepest best;
+    if (!sn_obstacle_deepest(obstacle, corner, l->margin - allowed, l->tolerance, &best))
+        return SINEW_OK;
     if (fmax(best.b[0], fmax(best.b[1], best.b[2])) > CORNER) return SINEW_OK;
     sn_touch made = {.count = 3, .obstacle = o, .term = -1};
     memcpy(made.vertex, v, 3 * sizeof *v);
     memcpy(made.weight, best.b, sizeof best.b);
     measure_point(obstacle, corner, side, false, l->limit, &made);
+    made.gap += allowed;
     if (made.gap > shallowest - 0.1 * l->tolerance && made.gap > -l->tolerance) return SINEW_OK;
     int k = choose_slot(contacts, corner, best.b, longest, slots);
     if (k < 0 || (slots[k] >= 0 && contacts->still && contacts->list[slots[k]].force > 0))
         return SINEW_OK;
-    find_place(contacts, obstacle, l->spring->network->surface_count, mix(corner, best.b), &made);
+    find_place(contacts, obstacle, l->spring->network->surface_count,
+               sn_triangle_point(corner, best.b), &made);
     if (slots[k] >= 0) { /* the point moves, its force stays */
         sn_touch *known = &contacts->list[slots[k]];
         made.force = known->force, made.limit = known->limit, made.drag = known->drag;
@@ -438,6 +353,7 @@ static sinew_status look_at_triangle(const look *l, int o, const int v[3], const
 static sinew_status look_at_triangles(const look *l, int o, sinew_error *error) {
     const sn_network *network = l->spring->network;
     sn_contacts *contacts = l->state->contacts;
+    double slack = sn_contact_slack(l->spring, l->frame, o);
     for (int t = 0; t < network->triangle_count; t++) {
         const int *v = network->triangles + 3 * (size_t)t;
         int *slots = contacts->of_triangle +
@@ -455,8 +371,9 @@ static sinew_status look_at_triangles(const look *l, int o, sinew_error *error) 
             stuck |= !moves && contacts->distance[v[c]] < 0;
         }
         /* a corner that is held inside keeps some of the triangle there, whatever the others do */
-        if (!movable || stuck || (slots[0] < 0 && !near)) continue;
-        if (look_at_triangle(l, o, v, corner, longest, slots) != SINEW_OK)
+        double allowed = sn_contact_allowed_triangle(l->frame, o, t) + slack;
+        if (!movable || stuck || (slots[0] < 0 && !near) || isinf(allowed)) continue;
+        if (look_at_triangle(l, o, v, corner, longest, allowed, slots) != SINEW_OK)
             return sn_no_memory(error);
     }
     return SINEW_OK;
@@ -469,9 +386,10 @@ sinew_status sn_contacts_look(const sinew_spring *spring, sinew_spring_state *st
     for (int o = 0; o < frame->obstacle_count; o++) {
         if (on_the_way && sn_contact_carried(frame, o)) continue;
         SN_TRY(look_at_vertices(&l, o, error));
-        /* where poses may sink in, the flat triangles between their vertices do as well */
-        bool strict = !frame->allowed_depth || !frame->allowed_depth[o];
-        if (strict && spring->options.sample_edges) SN_TRY(look_at_triangles(&l, o, error));
+        /* where vertices may sink in, the flat triangles between them do as well: how far? */
+        bool known = !frame->allowed_depth || !frame->allowed_depth[o] ||
+                     (frame->allowed_triangle_depth && frame->allowed_triangle_depth[o]);
+        if (known && spring->options.sample_edges) SN_TRY(look_at_triangles(&l, o, error));
     }
     return SINEW_OK;
 }

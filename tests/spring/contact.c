@@ -307,6 +307,44 @@ static void allowed_depth_is_kept_and_not_exceeded(void **state) {
     scene_free(&s);
 }
 
+/* Between vertices that are all outside, flat triangles sag into a ball. */
+static void triangles_sink_as_deep_as_allowed_and_no_deeper(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    scene s;
+    scene_create(0, CELLS, &s);
+    sinew_obstacle *ball = NULL;
+    assert_ok(sinew_obstacle_parse("sphere:8.5,1.5,2.5,0.7", &ball, &error));
+    int triangles = s.block.mesh->triangle_count;
+    double *none = SN_NEW0(double, s.count), *some = SN_NEW(double, triangles);
+    for (int t = 0; t < triangles; t++) some[t] = 0.05;
+    const double weight = 0;
+    const double *depths = none, *sinks = some;
+    const sinew_obstacle *obstacle = ball;
+    sinew_spring_frame frame = {.weights = &weight,
+                                .index = -1,
+                                .obstacle_count = 1,
+                                .obstacles = &obstacle,
+                                .allowed_depth = &depths};
+    for (int watched = 0; watched < 2; watched++) {
+        sinew_spring_info info;
+        frame.allowed_triangle_depth = watched ? &sinks : NULL;
+        assert_ok(sinew_spring_solve(s.spring, s.state, &frame, s.x, &info, NULL, &error));
+        double depth = deepest_of_triangles(&s, ball, s.x);
+        if (watched)
+            assert_below(depth, 0.05 + 1e-4 * s.diagonal);
+        else
+            assert_true(depth > 0.1);
+        assert_below(deepest(&s, ball, s.x), 1e-4 * s.diagonal);
+    }
+    /* one triangle right under the middle of the ball */
+    const double corners[9] = {7, 1.5, 1.9, 9, 0.5, 1.9, 9, 2.5, 1.9};
+    assert_close(sinew_obstacle_triangle_depth(ball, corners), 0.1, 1e-4);
+    sn_free(none), sn_free(some);
+    sinew_obstacle_destroy(ball);
+    scene_free(&s);
+}
+
 /* A block of flesh on the floor z = 0. Its pose presses it down by 1 and moves it along x by
  * `along`: nothing but the pull to the blend drives it, so what the floor bears is the pull's
  * normal part and what friction has to hold is its tangential part. */
@@ -588,6 +626,7 @@ int test_contact(void) {
         cmocka_unit_test(what_bends_past_an_obstacle_stays_on_the_side_where_it_came),
         cmocka_unit_test(a_ceiling_thinner_than_a_step_is_not_passed),
         cmocka_unit_test(allowed_depth_is_kept_and_not_exceeded),
+        cmocka_unit_test(triangles_sink_as_deep_as_allowed_and_no_deeper),
         cmocka_unit_test(friction_holds_below_its_angle_and_slides_above),
         cmocka_unit_test(friction_is_forgotten_when_the_obstacle_leaves),
         cmocka_unit_test(a_moving_obstacle_carries_what_sticks_to_it),
