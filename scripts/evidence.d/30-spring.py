@@ -30,7 +30,8 @@ SETS = [
      [f"free/makehuman/body_poses/{k}.obj" for k in ("armsup", "step", "twist")], True),
     ("hand", "free/aframe-hand/rest.obj", ["free/aframe-hand/fist.obj"], True),
     ("face", ICT, [f"free/ict-facekit/targets/{k}.target"
-                   for k in ("jawOpen", "eyeBlink_L", "mouthSmile_L")], False),
+                   for k in ("jawOpen", "eyeBlink_L", "mouthSmile_L", "mouthPucker", "mouthFunnel",
+                             "browInnerUp_L", "cheekPuff_L", "noseSneer_L")], False),
     ("scan", "research/spacetime-faces/neutral.ply",
      [f"research/spacetime-faces/{k}.ply" for k in ("smile", "disgust", "surprise")], False),
 ]

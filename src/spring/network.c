@@ -21,8 +21,8 @@ static const double STIFFNESS_FLOOR = 1e-2;
 /* Floor of V_T, V_h and S relative to their means. */
 static const double SCALE_FLOOR = 1e-3;
 /* Stiffness of a hinge across its triangles relative to a spring as long as its edge. At 1 a skin
- * folds less than its lengths ask for, below 0.03 it buckles in small spots again. */
-static const double HINGE = 0.1;
+ * folds less than its lengths ask for, at 0.1 small spots still snap, below 0.03 they buckle. */
+static const double HINGE = 0.2;
 /* Nearest vertices that each anchor corner is tied to. */
 enum { ANCHOR_TIES = 12 };
 
