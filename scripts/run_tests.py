@@ -11,7 +11,6 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LGPL_ROOMS = {"algebra", "mesh", "rig", "spring", "modal", "force"}
 TIMEOUT = 600
 
 passed = failed = skipped = 0
@@ -64,8 +63,6 @@ def main():
             if not os.access(executable, os.X_OK) or executable.is_dir():
                 continue
             room = executable.name.removeprefix("test-")
-            if folder == "build-lgpl" and room not in LGPL_ROOMS:
-                continue
             run(f"{folder} {room}", [str(executable)], environment)
     run("lint", [str(ROOT / "scripts" / "lint")])
     if sys.argv[1:]:
