@@ -4,6 +4,9 @@
  * alike. */
 #include "force/potentials.h"
 
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
 #include <math.h>
 #include <string.h>
 
@@ -186,6 +189,15 @@ typedef double four __attribute__((vector_size(4 * sizeof(double)), may_alias, a
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
+/* One instruction where the compiler would make four. */
+ALWAYS_INLINE lanes widen(thin a) {
+#ifdef __AVX512F__
+    return (lanes)_mm512_cvtps_pd((__m256)a);
+#else
+    return __builtin_convertvector(a, lanes);
+#endif
+}
+
 ALWAYS_INLINE lanes pair_of(const double *p, const double *q) {
     four a = *(const four *)p, b = *(const four *)q;
     return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
@@ -219,15 +231,14 @@ ALWAYS_INLINE lanes length_ratio(lanes square, lanes rest) {
         float inverse = 1 / sqrtf(a * b);
         r[i] = b * inverse, s[i] = 0.5f * inverse;
     }
-    lanes guess = __builtin_convertvector(*(thin *)r, lanes);
-    return guess + (rest - guess * guess * square) * __builtin_convertvector(*(thin *)s, lanes);
+    lanes guess = widen(*(thin *)r);
+    return guess + (rest - guess * guess * square) * widen(*(thin *)s);
 }
 
 /* What the rings of a batch add up to: entry k of S is [k][i]. */
 typedef struct ring_sums {
-    double S[9][SN_RING_BATCH];
+    double S[9][SN_RING_BATCH], laplacian[3][SN_RING_BATCH], pull[3][SN_RING_BATCH];
     double *bound;
-    double laplacian[3][SN_RING_BATCH], pull[3][SN_RING_BATCH];
 } ring_sums;
 
 /* Lane i of the group: S = sum w e e0^T with half of sum w (|e|^2 + |e0|^2), sum w e, and the
@@ -250,7 +261,7 @@ ALWAYS_INLINE void sum_rings(const sn_potentials *p, const double *x, int group,
         lanes square = e[0] * e[0] + e[1] * e[1] + e[2] * e[2];
         lanes rest_square = rest[0] * rest[0] + rest[1] * rest[1] + rest[2] * rest[2];
         if (bends) {
-            lanes w = __builtin_convertvector(*(const thin *)(r->weight + at), lanes);
+            lanes w = widen(*(const thin *)(r->weight + at));
             size += w * (square + rest_square);
             for (int b = 0; b < 3; b++) {
                 lanes along = w * rest[b];
@@ -293,18 +304,17 @@ ALWAYS_INLINE void strain_batch(const sn_potentials *p, const double *x, int fir
         sn_put(forces, vertex[i], sn_v3(sums.pull[0][i], sums.pull[1][i], sums.pull[2][i]));
     if (!bends) return;
     int whole = (count + SN_RING_LANES - 1) / SN_RING_LANES * SN_RING_LANES;
-    sn_ring_rotations(whole, sums.S, bound);
-    const double *const *c = (const double *const *)p->rings.constant;
-    int offset = first * SN_RING_LANES;
+    const lanes *c[SN_RING_CONSTANTS];
+    for (int k = 0; k < SN_RING_CONSTANTS; k++)
+        c[k] = (const lanes *)(p->rings.constant[k] + first * SN_RING_LANES);
+    for (int a = 0; a < 3; a++) memcpy(sums.pull[a], c[2 + a], sizeof(double) * (size_t)whole);
+    sn_ring_rotate(whole, (const double(*)[SN_RING_BATCH])sums.S, bound, sums.pull);
     for (int a = 0; a < 3; a++)
-#pragma omp simd
-        for (int i = 0; i < whole; i++)
-            sums.laplacian[a][i] =
-                sums.S[3 * a][i] * c[2][offset + i] + sums.S[3 * a + 1][i] * c[3][offset + i] +
-                sums.S[3 * a + 2][i] * c[4][offset + i] - c[1][offset + i] * sums.laplacian[a][i];
+        for (int g = 0; g < whole / SN_RING_LANES; g++)
+            ((lanes *)sums.pull[a])[g] -= c[1][g] * ((lanes *)sums.laplacian[a])[g];
     for (int i = 0; i < count; i++)
         *(four *)(bend + 4 * (size_t)vertex[i]) =
-            (four){sums.laplacian[0][i], sums.laplacian[1][i], sums.laplacian[2][i], 0};
+            (four){sums.pull[0][i], sums.pull[1][i], sums.pull[2][i], 0};
 }
 
 /* The loops without the parts that a sheet does not have. */
@@ -333,7 +343,7 @@ static void share_bending(const sn_potentials *p, const double *bend, double *fo
         lanes own[3], sum[3] = {{0}};
         gather(bend, self, own);
         for (size_t at = r->first[g]; at < r->first[g + 1]; at += SN_RING_LANES) {
-            lanes w = __builtin_convertvector(*(const thin *)(r->weight + at), lanes), other[3];
+            lanes w = widen(*(const thin *)(r->weight + at)), other[3];
             gather(bend, r->neighbour + at, other);
             for (int a = 0; a < 3; a++) sum[a] += w * (own[a] - other[a]);
         }

@@ -3,87 +3,120 @@
  * We differ in: the rotation is the derivative of the largest root, not an eigenvector. */
 #include "force/ring_rotation.h"
 
-#include <math.h>
 #include <stdbool.h>
 
+/* Matrices are worked on in vectors of eight, and four such vectors at a time: one is divided while
+ * the others wait. */
+enum { LANES = 8, VECTORS = 4 };
+typedef double lanes __attribute__((vector_size(LANES * sizeof(double)), may_alias));
+typedef long long lane_bits __attribute__((vector_size(LANES * sizeof(double))));
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
 /* From 40% above the root Newton's method reaches rounding in six steps. */
-enum { NEWTON_STEPS = 8, LANES = 8 };
+enum { NEWTON_STEPS = 8 };
+/* The rest of a step after which Newton's method is at rounding: it squares. */
+#define NEWTON_STOP 1e-8
 /* Of l^3: below it the points are on a line. */
 #define LEAST_SPREAD 1e-9
 
-/* The rest of a step after which Newton's method is at rounding: it squares. */
-#define NEWTON_STOP 1e-8
-
-/* Largest roots of l^4 - 2 f l^2 - 8 d l + f^2 - 4 c, from l = 1 downwards. */
-static void find_roots(const double f[LANES], const double d[LANES], const double c[LANES],
-                       double root[LANES]) {
-    for (int i = 0; i < LANES; i++) root[i] = 1;
-    for (int step = 0; step < NEWTON_STEPS; step++) {
-        double most = 0;
-#pragma omp simd reduction(max : most)
-        for (int i = 0; i < LANES; i++) {
-            double l = root[i], square = l * l;
-            double value = ((square - 2 * f[i]) * l - 8 * d[i]) * l + f[i] * f[i] - 4 * c[i];
-            double slope = 4 * ((square - f[i]) * l - 2 * d[i]);
-            double change = slope > 0 ? value / slope : 0;
-            root[i] = l - change;
-            change = fabs(change);
-            most = change > most ? change : most;
-        }
-        if (most < NEWTON_STOP) break;
-    }
+ALWAYS_INLINE lanes where(lane_bits which, lanes value) {
+    return (lanes)((lane_bits)value & which);
 }
 
-static void turn(double S[9][SN_RING_BATCH], const double bound[SN_RING_BATCH], int first) {
-    double m[9][LANES], cof[9][LANES], f[LANES], d[LANES], c[LANES], root[LANES];
-#pragma omp simd
-    for (int i = 0; i < LANES; i++) {
-        double scale = bound[first + i] > 1e-300 ? 1 / bound[first + i] : 0;
-        double sum = 0, cofactor = 0;
-        for (int k = 0; k < 9; k++) {
-            m[k][i] = S[k][first + i] * scale;
-            sum += m[k][i] * m[k][i];
-        }
-        cof[0][i] = m[4][i] * m[8][i] - m[5][i] * m[7][i];
-        cof[1][i] = m[5][i] * m[6][i] - m[3][i] * m[8][i];
-        cof[2][i] = m[3][i] * m[7][i] - m[4][i] * m[6][i];
-        cof[3][i] = m[2][i] * m[7][i] - m[1][i] * m[8][i];
-        cof[4][i] = m[0][i] * m[8][i] - m[2][i] * m[6][i];
-        cof[5][i] = m[1][i] * m[6][i] - m[0][i] * m[7][i];
-        cof[6][i] = m[1][i] * m[5][i] - m[2][i] * m[4][i];
-        cof[7][i] = m[2][i] * m[3][i] - m[0][i] * m[5][i];
-        cof[8][i] = m[0][i] * m[4][i] - m[1][i] * m[3][i];
-        for (int k = 0; k < 9; k++) cofactor += cof[k][i] * cof[k][i];
-        f[i] = sum, c[i] = cofactor;
-        d[i] = m[0][i] * cof[0][i] + m[1][i] * cof[1][i] + m[2][i] * cof[2][i];
-    }
-    find_roots(f, d, c, root);
-#pragma omp simd
-    for (int i = 0; i < LANES; i++) {
-        double l = root[i], below = (l * l - f[i]) * l - 2 * d[i];
-        bool round = below > LEAST_SPREAD * l * l * l && f[i] > LEAST_SPREAD;
-        double over = round ? 1 / below : 0, one = round ? 0 : 1;
-        double linear = l * l + f[i], twice = 2 * l;
-        double gram[6]; /* S S^T */
-        gram[0] = m[0][i] * m[0][i] + m[1][i] * m[1][i] + m[2][i] * m[2][i];
-        gram[1] = m[0][i] * m[3][i] + m[1][i] * m[4][i] + m[2][i] * m[5][i];
-        gram[2] = m[0][i] * m[6][i] + m[1][i] * m[7][i] + m[2][i] * m[8][i];
-        gram[3] = m[3][i] * m[3][i] + m[4][i] * m[4][i] + m[5][i] * m[5][i];
-        gram[4] = m[3][i] * m[6][i] + m[4][i] * m[7][i] + m[5][i] * m[8][i];
-        gram[5] = m[6][i] * m[6][i] + m[7][i] * m[7][i] + m[8][i] * m[8][i];
+ALWAYS_INLINE lanes dot(lanes a, lanes b, lanes c, const lanes v[3]) {
+    return a * v[0] + b * v[1] + c * v[2];
+}
+
+/* m[3 a + b] are the entries of S over `bound`. */
+ALWAYS_INLINE void load(const double S[9][SN_RING_BATCH], const double bound[SN_RING_BATCH],
+                        int first, lanes m[9]) {
+    lanes size = *(const lanes *)(bound + first);
+    lane_bits any = size > 1e-300;
+    lanes scale = where(any, 1 / (size + where(~any, (lanes){0} + 1)));
+    for (int k = 0; k < 9; k++) m[k] = *(const lanes *)(S[k] + first) * scale;
+}
+
+ALWAYS_INLINE void find_cofactors(const lanes m[9], lanes cof[9]) {
+    for (int a = 0; a < 3; a++)
         for (int b = 0; b < 3; b++) {
-            double x = m[b][i], y = m[3 + b][i], z = m[6 + b][i];
-            double p = gram[0] * x + gram[1] * y + gram[2] * z;
-            double q = gram[1] * x + gram[3] * y + gram[4] * z;
-            double r = gram[2] * x + gram[4] * y + gram[5] * z;
-            S[b][first + i] = over * (linear * x + twice * cof[b][i] - 2 * p);
-            S[3 + b][first + i] = over * (linear * y + twice * cof[3 + b][i] - 2 * q);
-            S[6 + b][first + i] = over * (linear * z + twice * cof[6 + b][i] - 2 * r);
+            int p = 3 * ((a + 1) % 3), q = 3 * ((a + 2) % 3), r = (b + 1) % 3, s = (b + 2) % 3;
+            cof[3 * a + b] = m[p + r] * m[q + s] - m[p + s] * m[q + r];
         }
-        S[0][first + i] += one, S[4][first + i] += one, S[8][first + i] += one;
+}
+
+/* Coefficients of the polynomial l^4 - 2 f l^2 - 8 d l + e. */
+typedef struct quartic {
+    lanes f, d, e;
+} quartic;
+
+ALWAYS_INLINE quartic find_quartic(const lanes m[9]) {
+    lanes cof[9], f = {0}, c = {0};
+    find_cofactors(m, cof);
+    for (int k = 0; k < 9; k++) f += m[k] * m[k], c += cof[k] * cof[k];
+    lanes d = m[0] * cof[0] + m[1] * cof[1] + m[2] * cof[2];
+    return (quartic){f, d, f * f - 4 * c};
+}
+
+/* Largest roots, from l = 1 downwards. */
+ALWAYS_INLINE void find_roots(const quartic *of, lanes *root, const int vectors) {
+    for (int i = 0; i < vectors; i++) root[i] = (lanes){0} + 1;
+    for (int step = 0; step < NEWTON_STEPS; step++) {
+        lane_bits moving = {0};
+        for (int i = 0; i < vectors; i++) {
+            lanes l = root[i], square = l * l;
+            lanes value = ((square - 2 * of[i].f) * l - 8 * of[i].d) * l + of[i].e;
+            lanes slope = 4 * ((square - of[i].f) * l - 2 * of[i].d);
+            lane_bits good = slope > 0;
+            lanes change = where(good, value / (slope + where(~good, (lanes){0} + 1)));
+            root[i] = l - change;
+            moving |= (change > NEWTON_STOP) | (change < -NEWTON_STOP);
+        }
+        long long any = 0;
+        for (int i = 0; i < LANES; i++) any |= moving[i];
+        if (!any) break;
     }
 }
 
-void sn_ring_rotations(int count, double S[9][SN_RING_BATCH], const double bound[SN_RING_BATCH]) {
-    for (int first = 0; first < count; first += LANES) turn(S, bound, first);
+/* out = R v = ((l^2 + f) S v + 2 l cof S v - 2 S S^T S v) / (l^3 - f l - 2 d) */
+ALWAYS_INLINE void apply(const lanes m[9], const quartic *of, lanes l, const lanes v[3],
+                         lanes out[3]) {
+    lanes cof[9], once[3], back[3];
+    find_cofactors(m, cof);
+    for (int a = 0; a < 3; a++) once[a] = dot(m[3 * a], m[3 * a + 1], m[3 * a + 2], v);
+    for (int b = 0; b < 3; b++) back[b] = dot(m[b], m[3 + b], m[6 + b], once);
+    lanes below = (l * l - of->f) * l - 2 * of->d;
+    lane_bits spread = (below > LEAST_SPREAD * l * l * l) & (of->f > LEAST_SPREAD);
+    lanes over = where(spread, 1 / (below + where(~spread, (lanes){0} + 1)));
+    for (int a = 0; a < 3; a++) {
+        lanes turned = dot(cof[3 * a], cof[3 * a + 1], cof[3 * a + 2], v);
+        lanes thrice = dot(m[3 * a], m[3 * a + 1], m[3 * a + 2], back);
+        out[a] =
+            over * ((l * l + of->f) * once[a] + 2 * (l * turned - thrice)) + where(~spread, v[a]);
+    }
+}
+
+ALWAYS_INLINE void turn(const double S[9][SN_RING_BATCH], const double bound[SN_RING_BATCH],
+                        int first, const int vectors, double v[3][SN_RING_BATCH]) {
+    lanes m[VECTORS][9], root[VECTORS];
+    quartic of[VECTORS];
+    for (int i = 0; i < vectors; i++) {
+        load(S, bound, first + i * LANES, m[i]);
+        of[i] = find_quartic(m[i]);
+    }
+    find_roots(of, root, vectors);
+    for (int i = 0; i < vectors; i++) {
+        lanes in[3], out[3];
+        for (int a = 0; a < 3; a++) in[a] = *(const lanes *)(v[a] + first + i * LANES);
+        apply(m[i], &of[i], root[i], in, out);
+        for (int a = 0; a < 3; a++) *(lanes *)(v[a] + first + i * LANES) = out[a];
+    }
+}
+
+void sn_ring_rotate(int count, const double S[9][SN_RING_BATCH], const double bound[SN_RING_BATCH],
+                    double v[3][SN_RING_BATCH]) {
+    int first = 0;
+    for (; first + VECTORS * LANES <= count; first += VECTORS * LANES)
+        turn(S, bound, first, VECTORS, v);
+    for (; first < count; first += LANES) turn(S, bound, first, 1, v);
 }

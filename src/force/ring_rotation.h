@@ -17,8 +17,10 @@
 
 enum { SN_RING_BATCH = 64 };
 
-/* Entry (a, b) of matrix i < count is [3 * a + b][i]; `bound` is the start of Newton's method. S
- * becomes R. count: a multiple of 8. */
-void sn_ring_rotations(int count, double S[9][SN_RING_BATCH], const double bound[SN_RING_BATCH]);
+/* v := R v, one vector per matrix. Entry (a, b) of matrix i < count is S[3 * a + b][i]; `bound` is
+ * the start of Newton's method; coordinate a of vector i is v[a][i]. count: a multiple of 8; arrays
+ * lie at multiples of 64 bytes. */
+void sn_ring_rotate(int count, const double S[9][SN_RING_BATCH], const double bound[SN_RING_BATCH],
+                    double v[3][SN_RING_BATCH]);
 
 #endif
