@@ -28,6 +28,8 @@
 /* Of the gap: pairs farther apart by this are idle; how often they are looked at, in sweeps. */
 #define IDLE 5
 enum { SWEEPS_BETWEEN = 8 };
+/* Pairs of one block of the matrix. */
+enum { BLOCK = 16 };
 
 typedef struct touch {
     sn_contact_pair pair;
@@ -37,8 +39,10 @@ typedef struct touch {
     double force, needed; /* l, and gap - c . x* */
 } touch;
 
-/* The pairs once more, each figure in a row of its own. */
+/* The pairs once more, each figure in a row of its own. Forces, what they need and W are filled up
+ * with zeros to whole blocks. */
 typedef struct touch_rows {
+    size_t width;  /* pairs, rounded up to whole blocks */
     int *slot;     /* 4 rows: places of the vertices in the block */
     float *weight; /* 4 rows; 0 at vertices that contact cannot move */
     float *normal; /* 3 rows */
@@ -102,9 +106,9 @@ sinew_status sn_force_contact_create(const sn_contact_surface *surface, const sn
 }
 
 static void free_rows(touch_rows *r) {
-    sn_free(r->slot), sn_free(r->weight), sn_free(r->normal), sn_free(r->needed);
-    sn_free(r->force), sn_free(r->before), sn_free(r->direction), sn_free(r->matrix),
-        sn_free(r->idle);
+    sn_free(r->slot), sn_free(r->weight), sn_free(r->normal), sn_free(r->before);
+    sn_free(r->direction), sn_free(r->idle);
+    sn_free_aligned(r->needed), sn_free_aligned(r->force), sn_free_aligned(r->matrix);
     *r = (touch_rows){0};
 }
 
@@ -143,13 +147,16 @@ static sinew_status complete_block(sn_force_contact *c, sinew_error *error) {
 static sinew_status make_rows(sn_force_contact *c, sinew_error *error) {
     touch_rows *r = &c->rows;
     size_t count = c->touch_count;
-    if (count > r->capacity) {
-        size_t capacity = 2 * count;
+    r->width = (count + BLOCK - 1) / BLOCK * BLOCK;
+    if (r->width > r->capacity) {
+        size_t capacity = 2 * r->width, width = r->width;
         free_rows(r);
+        r->width = width;
         r->slot = SN_NEW(int, 4 * capacity), r->weight = SN_NEW(float, 4 * capacity);
-        r->normal = SN_NEW(float, 3 * capacity), r->needed = SN_NEW(float, capacity);
-        r->force = SN_NEW(float, capacity), r->before = SN_NEW(float, capacity);
-        r->direction = SN_NEW(float, capacity), r->idle = SN_NEW(bool, capacity);
+        r->normal = SN_NEW(float, 3 * capacity), r->idle = SN_NEW(bool, capacity);
+        r->needed = sn_alloc_aligned(capacity, sizeof(float));
+        r->force = sn_alloc_aligned(capacity, sizeof(float));
+        r->before = SN_NEW(float, capacity), r->direction = SN_NEW(float, capacity);
         if (!r->slot || !r->weight || !r->normal || !r->needed || !r->force || !r->before ||
             !r->direction || !r->idle) {
             free_rows(r);
@@ -157,8 +164,14 @@ static sinew_status make_rows(sn_force_contact *c, sinew_error *error) {
         }
         r->capacity = capacity;
     }
-    return SN_RESERVE(r->matrix, r->matrix_capacity, count * count) ? SINEW_OK
-                                                                    : sn_no_memory(error);
+    size_t entries = r->width * r->width;
+    if (entries <= r->matrix_capacity) return SINEW_OK;
+    sn_free_aligned(r->matrix);
+    r->matrix_capacity = 0;
+    r->matrix = sn_alloc_aligned(2 * entries, sizeof(float));
+    if (!r->matrix) return sn_no_memory(error);
+    r->matrix_capacity = 2 * entries;
+    return SINEW_OK;
 }
 
 static double along(const touch *t, const double *x) {
@@ -170,6 +183,8 @@ static double along(const touch *t, const double *x) {
 static void fill_rows(sn_force_contact *c) {
     touch_rows *r = &c->rows;
     size_t count = c->touch_count;
+    memset(r->needed, 0, sizeof(float) * r->width);
+    memset(r->force, 0, sizeof(float) * r->width);
     for (size_t p = 0; p < count; p++) {
         touch *t = &c->touches[p];
         t->needed = t->gap - along(t, c->goal);
@@ -198,7 +213,8 @@ static void fill_matrix_row(const sn_force_contact *c, size_t p, float *restrict
         g[k] = w[0] * row[0][k] + w[1] * row[1][k] + w[2] * row[2][k] + w[3] * row[3][k];
     const float *x = r->normal, *y = x + count, *z = y + count, *weight = r->weight;
     const int *slot = r->slot;
-    float *restrict out = r->matrix + p * count;
+    float *restrict out = r->matrix + p * r->width;
+    memset(out + count, 0, sizeof(float) * (r->width - count));
 #pragma omp simd
     for (size_t q = 0; q < count; q++) {
         float sum = weight[q] * g[slot[q]] + weight[count + q] * g[slot[count + q]] +
@@ -217,9 +233,11 @@ static sinew_status fill_matrix(sn_force_contact *c, sinew_error *error) {
         return sn_no_memory(error);
     fill_rows(c);
     if (width == 0) {
-        memset(c->rows.matrix, 0, sizeof(float) * c->touch_count * c->touch_count);
+        memset(c->rows.matrix, 0, sizeof(float) * c->rows.width * c->rows.width);
         return SINEW_OK;
     }
+    size_t filled = c->touch_count * c->rows.width, all = c->rows.width * c->rows.width;
+    memset(c->rows.matrix + filled, 0, sizeof(float) * (all - filled));
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t p = 0; p < c->touch_count; p++)
         fill_matrix_row(c, p, c->combined + width * (size_t)omp_get_thread_num());
@@ -228,21 +246,50 @@ static sinew_status fill_matrix(sn_force_contact *c, sinew_error *error) {
 
 /* ---- the quadratic program ------------------------------------------------------------------- */
 
+typedef float block __attribute__((vector_size(BLOCK * sizeof(float)), may_alias));
+
+/* What all pairs do to those of the block that starts with pair p: W f, row by row. Four rows at a
+ * time share what is read of f and do not wait for one another. */
+static void act_on_block(const touch_rows *r, size_t p, float *sums) {
+    const block *force = (const block *)r->force;
+    size_t blocks = r->width / BLOCK;
+    for (size_t i = 0; i < BLOCK; i += 4) {
+        const block *row = (const block *)(r->matrix + (p + i) * r->width);
+        block a = {0}, b = {0}, c = {0}, d = {0};
+        for (size_t q = 0; q < blocks; q++) {
+            block f = force[q];
+            a += row[q] * f, b += row[blocks + q] * f;
+            c += row[2 * blocks + q] * f, d += row[3 * blocks + q] * f;
+        }
+        const block *sum[4] = {&a, &b, &c, &d};
+        for (size_t k = 0; k < 4; k++) {
+            float total = 0;
+            for (int l = 0; l < BLOCK; l++) total += (*sum[k])[l];
+            sums[i + k] = total;
+        }
+    }
+}
+
 /* One projected Gauss-Seidel sweep; returns the largest change of a pair's distance by its own
- * force. Pairs that were well apart without one are passed over, unless all are asked for. */
-static float sweep(touch_rows *r, size_t count, bool all, float wide) {
-    float most = 0, *restrict force = r->force;
-    for (size_t p = 0; p < count; p++) {
-        const float *restrict row = r->matrix + p * count;
-        if (!(row[p] > 0) || (!all && r->idle[p])) continue;
-        float sum = 0;
-#pragma omp simd reduction(+ : sum)
-        for (size_t q = 0; q < count; q++) sum += row[q] * force[q];
-        float better = force[p] + (r->needed[p] - sum) / row[p];
-        if (!(better > 0)) better = 0;
-        most = fmaxf(most, fabsf(better - force[p]) * row[p]);
-        force[p] = better;
-        r->idle[p] = better == 0 && sum - r->needed[p] > wide;
+ * force. Pairs that were well apart without one are passed over, unless all are asked for. A block
+ * of pairs starts from what all forces do to it, and is kept up to date as its own change. */
+static float sweep(touch_rows *r, bool all, float wide) {
+    float most = 0, sums[BLOCK] __attribute__((aligned(64)));
+    for (size_t first = 0; first < r->width; first += BLOCK) {
+        act_on_block(r, first, sums);
+        for (size_t i = 0; i < BLOCK; i++) {
+            size_t p = first + i;
+            const float *row = r->matrix + p * r->width;
+            float stiffness = row[p], sum = sums[i];
+            if (!(stiffness > 0) || (!all && r->idle[p])) continue;
+            float better = r->force[p] + (r->needed[p] - sum) / stiffness;
+            if (!(better > 0)) better = 0;
+            float change = better - r->force[p];
+            most = fmaxf(most, fabsf(change) * stiffness);
+            r->force[p] = better;
+            r->idle[p] = better == 0 && sum - r->needed[p] > wide;
+            *(block *)sums += change * *(const block *)(row + first);
+        }
     }
     return most;
 }
@@ -258,14 +305,14 @@ static void press(sn_force_contact *c) {
     for (int k = 0; k < SN_FORCE_CONTACT_SWEEPS; k++) {
         memcpy(r->before, r->force, sizeof(float) * count);
         bool all = k % SWEEPS_BETWEEN == 0;
-        if (sweep(r, count, all, wide) < stop) {
+        if (sweep(r, all, wide) < stop) {
             if (all) break;
             k += SWEEPS_BETWEEN - 1 - k % SWEEPS_BETWEEN; /* the others have the last word */
         }
         double now = 0;
         for (size_t p = 0; p < count; p++) {
             double step = (double)r->force[p] - (double)r->before[p];
-            now += step * step * (double)r->matrix[p * (count + 1)];
+            now += step * step * (double)r->matrix[p * (r->width + 1)];
         }
         float share = last > 0 && now < last ? (float)(now / last) : 0;
         bool ends = k + 1 == SN_FORCE_CONTACT_SWEEPS;
