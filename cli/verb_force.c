@@ -26,6 +26,10 @@ static const cli_option options[] = {
      false},
     {"--contact", CLI_TEXT, "REGIONS",
      "skin of these regions (lips,lids), or all, must not cross itself", 0, 0, false},
+    {"--contact-margin", CLI_NUMBER, "SHARE",
+     "what is this near to the regions is part of them (default 0.1)", 0, 10, false},
+    {"--contact-gap", CLI_NUMBER, "SHARE", "distance that contact keeps (default 2e-5)", 1e-7, 0.01,
+     false},
     {"--jaw", CLI_TEXT, "TARGET", "opens the jaw: its rest then turns with it; or a selection", 0,
      0, false},
     {"--estimate-stiffness", CLI_FLAG, NULL, "find the skin's stiffness from the rig's own shapes",
@@ -58,6 +62,8 @@ static const char *const parameters[][2] = {
     {"--lower", "lower"},
     {"--outlier", "outlier"},
     {"--contact", "contact"},
+    {"--contact-margin", "contact_margin"},
+    {"--contact-gap", "contact_gap"},
     {"--friction", "friction"},
     {"--jaw", "jaw"},
     {"--estimate-stiffness", "estimate_stiffness"},
@@ -105,7 +111,8 @@ const cli_verb verb_force = {
         "--curves the weights push, as if every vertex was drawn to its linear shape.\n\n"
         "--contact keeps skin from crossing itself: pairs that would meet press each other apart, "
         "and what that leaves is cut back, so that no written frame crosses where the one before "
-        "did not.\n\n"
+        "did not. Lips meet what lies behind them: --contact-margin says how near to the regions a "
+        "vertex must be at rest to take part, as a share of the diagonal.\n\n"
         "--estimate-stiffness asks at which stiffness the rig rests at its own shapes, vertex by "
         "vertex; the answer is kept in the store of expensive structures. --jaw jawOpen lets the "
         "chin move on an arc.\n\n"

@@ -47,6 +47,8 @@ static const sinew_parameter parameters[] = {
     TEXT("contact", "regions whose skin must not cross itself, separated by commas, or all"),
     NUMBER("contact_gap", SINEW_FORCE_CONTACT_GAP, 1e-7, 0.01, "share of the diagonal",
            "distance that contact keeps"),
+    NUMBER("contact_margin", SINEW_FORCE_CONTACT_MARGIN, 0, 10, "share of the diagonal",
+           "what is this near to the regions at rest is part of them, as teeth are behind lips"),
     NUMBER("friction", SINEW_FORCE_FRICTION, 0, 1e6, "", "of skin that presses, Coulomb's"),
     PATH("stretch_map", "factors of the stretch: CSV vertex,value"),
     PATH("bend_map", "factors of the bending: CSV vertex,value"),
@@ -98,6 +100,7 @@ static sinew_status read_contact(const sn_model_setup *setup, sinew_force_option
     if (!list || !*list) return SINEW_OK;
     options->contact = true;
     options->contact_gap = sn_scene_number(setup->scene, "contact_gap");
+    options->contact_margin = sn_scene_number(setup->scene, "contact_margin");
     options->friction = sn_scene_number(setup->scene, "friction");
     if (!strcmp(list, "all")) return SINEW_OK;
     size_t capacity = 0, count = 0;

@@ -221,6 +221,30 @@ static void the_way_of_vertices_is_plotted_and_a_place_looked_at(void **state) {
                    "sinew render a.pc2 --mesh face/neutral.obj --look-at 0,1 --out x.png");
 }
 
+static void the_margin_of_contact_says_who_takes_part(void **state) {
+    (void)state;
+    prepare();
+    const char *margins[] = {"--contact-margin 0", "--contact-margin 0.03", "",
+                             "--contact-gap 1e-4"};
+    json_int_t count[4];
+    for (int i = 0; i < 4; i++) {
+        expect_code(0,
+                    "sinew force face --curves face/clip.csv --frames 0-0 --contact lips %s --out "
+                    "a.pc2 --report r.json",
+                    margins[i]);
+        json_t *report = report_of("r.json");
+        count[i] = json_integer_value(
+            json_object_get(json_object_get(report, "sheet"), "contact_triangles"));
+        json_decref(report);
+    }
+    assert_true(count[0] > 0 && count[0] < count[1] && count[1] < count[2]);
+    assert_int_equal(count[2], count[3]);
+    expect_refusal(
+        2, "--contact-margin",
+        "sinew force face --curves face/clip.csv --contact lips --contact-margin -1 --out "
+        "b.pc2");
+}
+
 int test_markers(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reports_hold_marker_and_dense_errors_frame_by_frame),
@@ -231,6 +255,7 @@ int test_markers(void) {
         cmocka_unit_test(the_jaw_is_named_by_its_target_or_by_vertices),
         cmocka_unit_test(a_scene_of_markers_does_what_the_verb_did),
         cmocka_unit_test(the_way_of_vertices_is_plotted_and_a_place_looked_at),
+        cmocka_unit_test(the_margin_of_contact_says_who_takes_part),
     };
     return cmocka_run_group_tests_name("markers", tests, NULL, NULL);
 }
