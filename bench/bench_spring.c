@@ -7,10 +7,15 @@
  * of the same tolerance they are. The network is that of the published energy (springs only) unless
  * a line says volume.
  *
+ * Contact: a hand that closes on a cylinder (led past its middle) and lids that close over a ball
+ * a little larger than the eye, as a clip and every frame alone.
+ *
  * Bound: what the conjugate-gradient and Newton steps that were taken must read at least (factor,
  * spring table, vectors), over the bandwidth of that working set. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/threads.h"
 #include "bench.h"
@@ -141,9 +146,140 @@ static void eighteen(bench *b) {
     size_case(b, 18600);
 }
 
+/* ---- contact ---- */
+
+typedef struct contact_figures {
+    run_figures run;
+    double free_mean; /* seconds of a frame without the obstacle */
+    double rounds, contacts;
+    double depth; /* deepest of all frames, share of the diagonal */
+} contact_figures;
+
+/* One slider from `from` to `to` in even steps. */
+typedef struct contact_clip {
+    const char *slider;
+    double from, to;
+    int steps;
+    sinew_obstacle *obstacle;
+    const double *allowed, *allowed_triangles; /* depths, or NULL */
+} contact_clip;
+
+static contact_figures run_contact(const sinew_spring *spring, const sinew_rig *rig,
+                                   const contact_clip *clip, bool alone) {
+    sinew_error error = {0};
+    contact_figures f = {0};
+    double *x = malloc(3 * sizeof(double) * (size_t)rig->neutral->vertex_count);
+    double *weights = calloc((size_t)rig->slider_count, sizeof(double));
+    const sinew_obstacle *obstacle = clip->obstacle;
+    int at = 0, steps = clip->steps;
+    while (strcmp(rig->sliders[at].name, clip->slider)) at++;
+    for (int touching = 0; touching < 2; touching++) {
+        sinew_spring_state *state = NULL;
+        bench_need(sinew_spring_state_create(spring, &state, &error), &error);
+        for (int k = 0; k < steps; k++) {
+            weights[at] = clip->from + (clip->to - clip->from) * k / (steps - 1);
+            sinew_spring_frame frame = {.weights = weights,
+                                        .index = alone ? -1 : k,
+                                        .obstacle_count = touching,
+                                        .obstacles = &obstacle,
+                                        .allowed_depth = &clip->allowed,
+                                        .allowed_triangle_depth = &clip->allowed_triangles};
+            sinew_spring_info info;
+            sinew_status status = sinew_spring_solve(spring, state, &frame, x, &info, NULL, &error);
+            if (status != SINEW_NOT_CONVERGED) bench_need(status, &error);
+            if (!touching) {
+                f.free_mean += info.seconds / steps;
+                continue;
+            }
+            f.run.not_converged += status != SINEW_OK;
+            f.run.mean += info.seconds / steps;
+            f.run.worst = info.seconds > f.run.worst ? info.seconds : f.run.worst;
+            f.run.newton += (double)info.iterations / steps;
+            f.run.inner += (double)info.inner_iterations / steps;
+            f.rounds += (double)info.rounds / steps;
+            f.contacts += (double)info.contacts / steps;
+            f.depth = info.depth > f.depth ? info.depth : f.depth;
+        }
+        sinew_spring_state_destroy(state);
+    }
+    f.run.bytes = bytes_per_frame(spring, f.run.newton, f.run.inner);
+    free(x), free(weights);
+    return f;
+}
+
+static void contact_case(bench *b, const sinew_rig *rig, const contact_clip *clip) {
+    sinew_error error = {0};
+    sinew_spring_options options;
+    sinew_spring_options_default(&options);
+    sinew_spring *spring = NULL;
+    bench_need(sinew_spring_create(rig, &options, NULL, &spring, &error), &error);
+    const sinew_spring_summary *s = sinew_spring_describe(spring);
+    for (int alone = 0; alone < 2; alone++) {
+        contact_figures f = run_contact(spring, rig, clip, alone);
+        char limit[96], figures[512];
+        snprintf(limit, sizeof limit, "worst %.0f ms, %.0f x without contact, read %.0f MB",
+                 f.run.worst * 1e3, f.run.mean / f.free_mean, f.run.bytes / 1e6);
+        snprintf(figures, sizeof figures,
+                 "\"vertices\": %d, \"springs\": %d, \"tets\": %d, \"worst_ms\": %.4g, "
+                 "\"free_ms\": %.4g, \"newton_steps\": %.3g, \"cg_steps\": %.4g, "
+                 "\"rounds\": %.3g, \"contacts\": %.3g, \"depth\": %.2g, \"not_converged\": %d",
+                 s->vertex_count, s->spring_count, s->tet_count, f.run.worst * 1e3,
+                 f.free_mean * 1e3, f.run.newton, f.run.inner, f.rounds, f.contacts, f.depth,
+                 f.run.not_converged);
+        bench_report_more(b, alone ? "alone" : "clip", f.run.mean,
+                          f.run.bytes / bench_read_bandwidth(b, f.run.bytes), limit, figures);
+    }
+    sinew_spring_destroy(spring);
+}
+
+static void hand_on_cylinder(bench *b) {
+    sinew_error error = {0};
+    sinew_rig *rig = NULL;
+    sinew_obstacle *rod = NULL;
+    bench_need(sinew_sample_rig("hand", NULL, &rig, &error), &error);
+    bench_need(
+        sinew_obstacle_parse("cylinder:0.088,-0.022,-0.08,0.088,-0.022,0.12,0.014", &rod, &error),
+        &error);
+    contact_case(b, rig, &(contact_clip){"fist", 0.3, 0.6, 7, rod, NULL, NULL});
+    sinew_obstacle_destroy(rod);
+    sinew_rig_destroy(rig);
+}
+
+/* Lids over a ball that is a little larger than the left eye, which is in it and may be. */
+static void lids(bench *b) {
+    sinew_error error = {0};
+    sinew_rig *rig = NULL;
+    bench_need(sinew_sample_rig("face", NULL, &rig, &error), &error);
+    const sinew_mesh *mesh = rig->neutral;
+    int *list = NULL, count = 0;
+    bench_need(sinew_select(rig, "part:eyeLeft", NULL, &list, &count, &error), &error);
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    double centre[3];
+    double *allowed = calloc((size_t)mesh->vertex_count, sizeof *allowed);
+    double *triangles = calloc((size_t)mesh->triangle_count, sizeof *triangles);
+    for (int k = 0; k < 3 * count; k++) {
+        double p = mesh->positions[3 * (size_t)list[k / 3] + (size_t)(k % 3)];
+        low[k % 3] = fmin(low[k % 3], p), high[k % 3] = fmax(high[k % 3], p);
+        allowed[list[k / 3]] = INFINITY;
+    }
+    for (int t = 0; t < mesh->triangle_count; t++)
+        triangles[t] = allowed[mesh->triangles[3 * (size_t)t]];
+    for (int c = 0; c < 3; c++) centre[c] = 0.5 * (low[c] + high[c]);
+    sinew_obstacle *ball = NULL;
+    bench_need(sinew_obstacle_create_sphere(centre, 0.55 * (high[0] - low[0]), &ball, &error),
+               &error);
+    contact_case(b, rig, &(contact_clip){"eyeBlinkLeft", 0.4, 0.6, 3, ball, allowed, triangles});
+    sinew_obstacle_destroy(ball);
+    sinew_rig_destroy(rig);
+    sinew_free(list);
+    free(allowed), free(triangles);
+}
+
 const bench_case bench_spring[] = {{"2k", "2.2k vertices, 36 steps of a bend", two},
                                    {"8k", "8.1k vertices", eight},
                                    {"7k", "7.3k vertices", seven},
                                    {"8k5", "8.5k vertices", eight_half},
                                    {"18k", "18.6k vertices, 145k springs", eighteen},
+                                   {"hand", "3.7k vertices close on a cylinder", hand_on_cylinder},
+                                   {"lids", "11.9k vertices, lids over a ball", lids},
                                    BENCH_END};
