@@ -65,21 +65,29 @@ static double two_keys(const sinew_mesh *mesh, const double *pose, sinew_modal_o
     return result;
 }
 
-static void dense_pose(const sinew_rig *rig, int target, double *pose) {
+static sinew_rig *sample_bar(void) {
+    sinew_error error;
+    sinew_rig *rig;
+    sinew_sample_options size = sinew_sample_default_options();
+    size.vertices = 1000;
+    assert_ok(sinew_sample_rig("bar", &size, &rig, &error));
+    return rig;
+}
+
+/* The neutral with one target at 1; to be freed. */
+static double *target_pose(const sinew_rig *rig, int target) {
     const sinew_target *t = &rig->targets[target];
-    memcpy(pose, rig->neutral->positions, sizeof(double) * 3 * (size_t)rig->neutral->vertex_count);
+    size_t bytes = sizeof(double) * 3 * (size_t)rig->neutral->vertex_count;
+    double *pose = malloc(bytes);
+    memcpy(pose, rig->neutral->positions, bytes);
     for (int i = 0; i < 3 * t->count; i++) pose[3 * t->vertices[i / 3] + i % 3] += t->deltas[i];
+    return pose;
 }
 
 static void closed_cage_and_shell_bodies_meet_their_keys(void **state) {
     (void)state;
-    sinew_error error;
-    sinew_sample_options size = sinew_sample_default_options();
-    size.vertices = 1000;
-    sinew_rig *rig;
-    assert_ok(sinew_sample_rig("bar", &size, &rig, &error));
-    double *pose = malloc(sizeof(double) * 3 * (size_t)rig->neutral->vertex_count);
-    dense_pose(rig, 0, pose);
+    sinew_rig *rig = sample_bar();
+    double *pose = target_pose(rig, 0);
     sinew_modal_options options = sinew_modal_default_options();
     options.modes = 12, options.cells = 20;
     const sinew_modal_body bodies[] = {SINEW_MODAL_BODY_AUTO, SINEW_MODAL_BODY_CAGE,
@@ -141,10 +149,7 @@ static void open_meshes_get_a_cage_and_the_reason(void **state) {
 static void given_basis_expresses_its_own_poses(void **state) {
     (void)state;
     sinew_error error;
-    sinew_sample_options size = sinew_sample_default_options();
-    size.vertices = 1000;
-    sinew_rig *rig;
-    assert_ok(sinew_sample_rig("bar", &size, &rig, &error));
+    sinew_rig *rig = sample_bar();
     size_t wide = 3 * (size_t)rig->neutral->vertex_count;
     double *fields = malloc(sizeof(double) * 3 * wide), *pose = malloc(sizeof(double) * wide);
     uint64_t seed = 3;
@@ -176,13 +181,9 @@ static void given_basis_expresses_its_own_poses(void **state) {
 static void given_tets_are_the_body(void **state) {
     (void)state;
     sinew_error error;
-    sinew_sample_options size = sinew_sample_default_options();
-    size.vertices = 1000;
-    sinew_rig *rig;
-    assert_ok(sinew_sample_rig("bar", &size, &rig, &error));
+    sinew_rig *rig = sample_bar();
     const sinew_mesh *mesh = rig->neutral;
-    double *pose = malloc(sizeof(double) * 3 * (size_t)mesh->vertex_count);
-    dense_pose(rig, 0, pose);
+    double *pose = target_pose(rig, 0);
     sinew_tets *tets;
     assert_ok(sinew_tets_from_surface(mesh, NULL, NULL, &tets, &error));
     assert_true(tets->vertex_count > mesh->vertex_count);
@@ -213,10 +214,7 @@ static void given_tets_are_the_body(void **state) {
 static void tets_and_modes_come_from_the_cache(void **state) {
     (void)state;
     sinew_error error;
-    sinew_sample_options size = sinew_sample_default_options();
-    size.vertices = 1000;
-    sinew_rig *rig;
-    assert_ok(sinew_sample_rig("bar", &size, &rig, &error));
+    sinew_rig *rig = sample_bar();
     sinew_cache *cache;
     assert_ok(sinew_cache_open(test_folder(), 0, &cache, &error));
     sinew_modal *modal[2];
