@@ -436,6 +436,46 @@ static void threads_do_not_change_the_bits(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* Area of the two triangles of a flap half-way to one that is long and thin, over the mean of both
+ * areas. */
+static double blended_area(double volume) {
+    sinew_error error = {0};
+    sinew_rig *rig = NULL;
+    sinew_mesh *flap = test_flap();
+    double pose[12], x[12];
+    for (int v = 0; v < 4; v++) { /* thrice as long along the shared edge, flat across */
+        const double *from = flap->positions + 3 * v;
+        double along = 1.5 * (from[0] - from[1]), across = 0.01 * (from[0] + from[1]);
+        pose[3 * v] = across + along, pose[3 * v + 1] = across - along, pose[3 * v + 2] = 0;
+    }
+    assert_ok(sinew_rig_create(flap, &rig, &error));
+    assert_ok(sinew_rig_add_pose(rig, "thin", pose, &error));
+    sinew_spring_options options;
+    sinew_spring_options_default(&options);
+    options.volume = volume, options.pull_to_blend = 1e-3;
+    body b = body_create(rig, &options);
+    sinew_spring_info info;
+    solve_at(b.spring, b.state, 0.5, -1, x, &info);
+    body_free(&b);
+    const double *shapes[3] = {flap->positions, pose, x};
+    double area[3] = {0};
+    for (int k = 0; k < 3; k++)
+        for (int t = 0; t < 2; t++) {
+            const int *v = flap->triangles + 3 * t;
+            sn_vec3 o = sn_at(shapes[k], v[0]);
+            area[k] += 0.5 * sn_length(sn_cross(sn_sub(sn_at(shapes[k], v[1]), o),
+                                                sn_sub(sn_at(shapes[k], v[2]), o)));
+        }
+    sinew_rig_destroy(rig);
+    return 2 * area[2] / (area[0] + area[1]);
+}
+
+static void a_skin_keeps_areas_that_lengths_would_lose(void **state) {
+    (void)state;
+    assert_true(blended_area(0) > 2); /* lengths alone */
+    assert_close(blended_area(1), 1, 0.3);
+}
+
 static void tets_that_only_the_solve_inverts_are_listed(void **state) {
     (void)state;
     fixture f;
@@ -479,6 +519,7 @@ int test_equilibrium(void) {
         cmocka_unit_test(written_network_shows_balanced_forces),
         cmocka_unit_test(static_vertices_are_found_and_held),
         cmocka_unit_test(pulls_hold_or_attract),
+        cmocka_unit_test(a_skin_keeps_areas_that_lengths_would_lose),
         cmocka_unit_test(tets_that_only_the_solve_inverts_are_listed),
         cmocka_unit_test(threads_do_not_change_the_bits),
     };
