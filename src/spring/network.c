@@ -18,7 +18,7 @@ static const double REST_FLOOR = 1e-6;
 /* Mean lengths below this share of the mean spring length count as this long for the stiffness:
  * k = kappa / length must not explode on coincident vertices. */
 static const double STIFFNESS_FLOOR = 1e-2;
-/* Floor of V_T, V_h and S relative to their means. */
+/* Floor of V_T and V_h relative to their means, and of S to the cube of the mean edge. */
 static const double SCALE_FLOOR = 1e-3;
 /* Stiffness of a hinge across its triangles relative to a spring as long as its edge. At 1 a skin
  * folds less than its lengths ask for, at 0.1 small spots still snap, below 0.03 they buckle. */
@@ -114,7 +114,8 @@ static double area_of(const sn_network *network, const double *positions, int t)
 }
 
 /* S = A L / 2, L the longest side. With A = L h / 2 an altitude h is then a spring like any other:
- * w (L / 2)^2 = c_v kappa / h. */
+ * w (L / 2)^2 = c_v kappa / h. Over the poses it is the geometric mean: a triangle that is tiny or
+ * thin in one of them is held more firmly, but not so much that the solver suffers. */
 static double area_scale_of(const sn_network *network, const double *positions, int t,
                             double area) {
     const int *v = network->triangles + 3 * (size_t)t;
@@ -123,7 +124,9 @@ static double area_scale_of(const sn_network *network, const double *positions, 
         double length = sn_distance(sn_at(positions, v[c]), sn_at(positions, v[(c + 1) % 3]));
         if (length > longest) longest = length;
     }
-    return 0.5 * area * longest;
+    double scale = 0.5 * area * longest,
+           least = SCALE_FLOOR * network->mean_edge * network->mean_edge * network->mean_edge;
+    return log(scale > least ? scale : least);
 }
 
 /* Four vertices per pair of triangles at an edge: its two ends, then those across. */
@@ -564,7 +567,8 @@ sinew_status sn_network_finish(sn_network *network, const double *kappa, const d
     }
     take_scales(network->volume_count, network->pose_count, network->volume_sum,
                 network->volume_scale);
-    take_scales(network->area_count, network->pose_count, network->area_sum, network->area_scale);
+    for (int t = 0; t < network->area_count; t++)
+        network->area_scale[t] = exp(network->area_sum[t] / network->pose_count);
     sn_free(network->length_sum), sn_free(network->volume_sum), sn_free(network->area_sum);
     network->length_sum = network->volume_sum = network->area_sum = NULL;
     return SINEW_OK;

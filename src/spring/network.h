@@ -71,7 +71,8 @@ typedef struct sn_network {
 
     /* Sums while poses are added. */
     int pose_count;
-    double *length_sum, *volume_sum, *area_sum;
+    double *length_sum, *volume_sum;
+    double *area_sum; /* of logarithms */
 } sn_network;
 
 /* Springs between the vertices of a surface and, when given, inside the tets (whose first
