@@ -21,7 +21,6 @@ struct sinew_obstacle {
     double radius;
     sn_mat3 rotation;
     sn_vec3 translation;
-    long moves; /* how often it was put elsewhere */
     /* meshes */
     sinew_query *query;
     int vertex_count;
@@ -396,16 +395,9 @@ void sinew_obstacle_destroy(sinew_obstacle *obstacle) {
 
 void sinew_obstacle_move(sinew_obstacle *obstacle, const double rotation[9],
                          const double translation[3]) {
-    sn_mat3 turn = sn_mat3_identity();
-    sn_vec3 shift = translation ? vec(translation) : sn_v3(0, 0, 0);
-    if (rotation) memcpy(turn.m, rotation, sizeof turn.m);
-    obstacle->moves += memcmp(&turn, &obstacle->rotation, sizeof turn) != 0 ||
-                       memcmp(&shift, &obstacle->translation, sizeof shift) != 0;
-    obstacle->rotation = turn, obstacle->translation = shift;
-}
-
-long sn_obstacle_moves(const sinew_obstacle *obstacle) {
-    return obstacle->moves;
+    obstacle->rotation = sn_mat3_identity();
+    obstacle->translation = translation ? vec(translation) : sn_v3(0, 0, 0);
+    if (rotation) memcpy(obstacle->rotation.m, rotation, sizeof obstacle->rotation.m);
 }
 
 sinew_status sinew_obstacle_set_positions(sinew_obstacle *obstacle, const double *positions,
@@ -417,9 +409,7 @@ sinew_status sinew_obstacle_set_positions(sinew_obstacle *obstacle, const double
         if (!finite3(sn_at(positions, v)))
             return sn_fail(error, SINEW_BAD_INPUT, "vertex %d of the obstacle mesh is not finite",
                            v);
-    size_t bytes = 3 * (size_t)obstacle->vertex_count * sizeof(double);
-    obstacle->moves += memcmp(obstacle->positions, positions, bytes) != 0;
-    memcpy(obstacle->positions, positions, bytes);
+    memcpy(obstacle->positions, positions, 3 * (size_t)obstacle->vertex_count * sizeof(double));
     find_normals(obstacle);
     return sinew_query_move(obstacle->query, positions, error);
 }

@@ -13,9 +13,6 @@
 double sn_obstacle_query(const sinew_obstacle *obstacle, sn_vec3 point, double reach,
                          sn_vec3 *normal);
 
-/* Changes whenever the obstacle is put somewhere else. */
-long sn_obstacle_moves(const sinew_obstacle *obstacle);
-
 /* A point of a triangle: barycentric weights, how far outside (negative: inside), the way out. */
 typedef struct sn_deepest {
     double b[3];

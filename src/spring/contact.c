@@ -58,8 +58,6 @@ void sn_contacts_destroy(sn_contacts *contacts) {
     sn_free(contacts->list), sn_free(contacts->of_vertex), sn_free(contacts->of_triangle);
     sn_free(contacts->distance), sn_free(contacts->stiffness), sn_free(contacts->terms);
     sn_free(contacts->touched), sn_free(contacts->anchor), sn_free(contacts->before);
-    sn_free(contacts->trail.weights), sn_free(contacts->trail.moves);
-    sn_free(contacts->trail.obstacles);
     sn_self_destroy(contacts->self);
     sn_free(contacts);
 }
@@ -330,14 +328,13 @@ static sinew_status go(const sinew_spring *spring, sinew_spring_state *state,
                        const sn_equilibrium_options *options, sn_equilibrium_info *counts,
                        sinew_spring_info *info, sinew_error *error) {
     if (!way->straight) {
-        if (!way->goes_on) {
-            SN_TRY(prepare(spring, state, frame->obstacle_count, error));
-            if (spring->self) SN_TRY(sn_self_begin(spring, state, error));
-        }
+        SN_TRY(prepare(spring, state, frame->obstacle_count, error));
+        if (spring->self) SN_TRY(sn_self_begin(spring, state, error));
         for (int step = way->first; step <= way->steps; step++) {
-            bool cut, first = step == way->first && !way->goes_on;
-            SN_TRY(sn_way_step(spring, state, frame, way, first ? -1 : step - 1, step, error));
-            if (way->crosses && first) sn_self_start(spring, state);
+            bool cut;
+            SN_TRY(sn_way_step(spring, state, frame, way, step > way->first ? step - 1 : -1, step,
+                               error));
+            if (way->crosses && step == way->first) sn_self_start(spring, state);
             if (way->crosses) SN_TRY(sn_self_cut_back(spring, state, &cut, error));
             if (step == way->steps) break;
             SN_TRY(lead(spring, state, frame, options, way->crosses, counts, info, error));
@@ -346,11 +343,10 @@ static sinew_status go(const sinew_spring *spring, sinew_spring_state *state,
     return settle(spring, state, frame, options, way->crosses, counts, info, error);
 }
 
-/* From the shape without contact. */
-static sinew_status solve_afresh(const sinew_spring *spring, sinew_spring_state *state,
-                                 const sinew_spring_frame *frame,
-                                 const sn_equilibrium_options *options, sn_equilibrium_info *counts,
-                                 sn_way *way, sinew_spring_info *info, sinew_error *error) {
+sinew_status sn_contact_solve(const sinew_spring *spring, sinew_spring_state *state,
+                              const sinew_spring_frame *frame,
+                              const sn_equilibrium_options *options, sn_equilibrium_info *counts,
+                              sinew_spring_info *info, sinew_error *error) {
     SN_TRY(prepare(spring, state, frame->obstacle_count, error));
     info->rounds = 0;
     state->solver->load.contact_count = 0;
@@ -359,60 +355,24 @@ static sinew_status solve_afresh(const sinew_spring *spring, sinew_spring_state 
     double tolerance = AIM * spring->options.contact_depth * spring->network->diagonal;
     SN_TRY(sn_contacts_look(spring, state, frame, tolerance, 0, false, error));
     bool inside = judge(spring, state, frame, tolerance, info);
+    sn_way way;
     if (inside) info->swallowed = 1 + find_swallower(spring, state, frame);
     if (info->swallowed) return SINEW_NOT_CONVERGED;
     if (spring->self) SN_TRY(sn_self_begin(spring, state, error));
-    SN_TRY(sn_way_find(spring, state, frame, false, way, error));
-    bool met = inside || !way->straight;
-    if (met) status = go(spring, state, frame, way, options, counts, info, error);
-    if (met && spring->self && !way->crosses &&
+    SN_TRY(sn_way_find(spring, state, frame, false, &way, error));
+    bool met = inside || !way.straight;
+    if (met) status = go(spring, state, frame, &way, options, counts, info, error);
+    if (met && spring->self && !way.crosses &&
         (status == SINEW_OK || status == SINEW_NOT_CONVERGED)) {
         /* free of crossings without the obstacles, but not with them */
         bool crosses;
         SN_TRY(sn_self_shape_crosses(spring, state, &crosses, error));
         if (crosses) {
-            SN_TRY(sn_way_find(spring, state, frame, true, way, error));
-            status = go(spring, state, frame, way, options, counts, info, error);
+            SN_TRY(sn_way_find(spring, state, frame, true, &way, error));
+            status = go(spring, state, frame, &way, options, counts, info, error);
         }
     }
-    return status;
-}
-
-/* From the last frame; *done: that was good enough. */
-static sinew_status solve_further(const sinew_spring *spring, sinew_spring_state *state,
-                                  const sinew_spring_frame *frame, const sn_way *way,
-                                  const sn_equilibrium_options *options,
-                                  sn_equilibrium_info *counts, sinew_spring_info *info, bool *done,
-                                  sinew_error *error) {
-    sinew_status status = go(spring, state, frame, way, options, counts, info, error);
-    bool crosses = false;
-    if (status == SINEW_OK && spring->self && !way->crosses)
-        SN_TRY(sn_self_shape_crosses(spring, state, &crosses, error));
-    *done = status == SINEW_OK && !crosses;
-    state->went_on = *done;
-    return status == SINEW_NOT_CONVERGED ? SINEW_OK : status;
-}
-
-sinew_status sn_contact_solve(const sinew_spring *spring, sinew_spring_state *state,
-                              const sinew_spring_frame *frame,
-                              const sn_equilibrium_options *options, sn_equilibrium_info *counts,
-                              sinew_spring_info *info, sinew_error *error) {
-    sn_way way = {.straight = true};
-    sinew_status status = SINEW_OK;
-    bool done = false;
-    info->rounds = 0;
-    if (sn_way_goes_on(spring, state, frame, &way)) {
-        SN_TRY(solve_further(spring, state, frame, &way, options, counts, info, &done, error));
-        if (!done)
-            memcpy(state->x, state->solver->load.blend,
-                   SN_PAD * (size_t)spring->system->count * sizeof *state->x);
-    }
-    if (!done) status = solve_afresh(spring, state, frame, options, counts, &way, info, error);
     state->solver->load.contact_count = 0;
-    if (!state->contacts) return status;
-    state->contacts->trail.led = false;
-    if (status == SINEW_OK && !way.straight)
-        SN_TRY(sn_way_remember(spring, state, frame, &way, error));
     if (spring->options.friction > 0) remember(spring, state, frame);
     return status;
 }

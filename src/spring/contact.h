@@ -41,18 +41,6 @@ typedef struct sn_place {
     double distance; /* plus what is allowed; NAN: not known */
 } sn_place;
 
-/* The last frame, when it was led: another one that lies farther on the same way can go on from
- * there. */
-typedef struct sn_trail {
-    bool led, crosses;
-    int index;       /* of that frame */
-    double *weights; /* per slider */
-    int obstacle_count;
-    const sinew_obstacle **obstacles;
-    long *moves; /* of the obstacles, by then */
-    int room;
-} sn_trail;
-
 typedef struct sn_self sn_self;
 
 struct sn_contacts {
@@ -69,7 +57,6 @@ struct sn_contacts {
     double *stiffness; /* per surface vertex: sum of its springs' */
     size_t term_capacity;
     sn_contact_term *terms;
-    sn_trail trail;
     /* friction's past: what touched in the frame before, per obstacle and surface vertex */
     int past_room;
     bool *touched;
@@ -134,10 +121,8 @@ sinew_status sn_contacts_look(const sinew_spring *spring, sinew_spring_state *st
 
 /* How the shape gets to its obstacles: in equal steps of the weights. */
 typedef struct sn_way {
-    double from;   /* share of the weights at step 0 */
     int steps;     /* of the whole way */
     int first;     /* the last step before anything touches */
-    bool goes_on;  /* step 0 is the last frame, its contacts are known */
     bool straight; /* the nearest way out is the way in: there is no need to go it */
     bool crosses;  /* the shape crosses itself: it must be led, and kept from crossing */
 } sn_way;
@@ -151,15 +136,6 @@ sinew_status sn_way_find(const sinew_spring *spring, sinew_spring_state *state,
 sinew_status sn_way_step(const sinew_spring *spring, sinew_spring_state *state,
                          const sinew_spring_frame *frame, const sn_way *way, int previous, int step,
                          sinew_error *error);
-
-/* The way from the last frame, if that was led and lies on the way to this one; then state->x is
- * put where the last frame ended, relative to the blend. */
-bool sn_way_goes_on(const sinew_spring *spring, sinew_spring_state *state,
-                    const sinew_spring_frame *frame, sn_way *way);
-/* The frame was solved along the way. */
-sinew_status sn_way_remember(const sinew_spring *spring, sinew_spring_state *state,
-                             const sinew_spring_frame *frame, const sn_way *way,
-                             sinew_error *error);
 
 /* ---- self.c ---- */
 

@@ -337,10 +337,8 @@ static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
                                             .deadline = began + options->time_limit,
                                             .monitor = monitor};
     sn_equilibrium_info counts = {0}, wasted = {0};
-    state->went_on = false;
     sinew_status status = solve_from(spring, state, frame, &solve_options, &counts, info, error);
-    if (info->extrapolated && !is_tame(&counts, info) && !state->went_on &&
-        status != SINEW_CANCELLED) {
+    if (info->extrapolated && !is_tame(&counts, info) && status != SINEW_CANCELLED) {
         info->extrapolated = false;
         wasted = counts, counts = (sn_equilibrium_info){0};
         forget(state);
@@ -350,7 +348,6 @@ static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
     }
     if (status != SINEW_OK && status != SINEW_NOT_CONVERGED && status != SINEW_CANCELLED)
         return status;
-    info->extrapolated |= state->went_on;
     info->iterations = counts.iterations + wasted.iterations;
     info->inner_iterations = counts.inner_iterations + wasted.inner_iterations;
     info->factorizations = counts.factorizations + wasted.factorizations;

@@ -65,7 +65,6 @@ struct sinew_spring_state {
     sn_soft_pull *soft;
     int soft_capacity;
     struct sn_contacts *contacts; /* made when obstacles first appear */
-    bool went_on;                 /* the frame went on from the contacts of the one before */
     size_t bytes;
 };
 

@@ -10,15 +10,11 @@
  *   step   rest lengths, volumes and blend at t w; the shape moves on by what the blend moved, its
  *          contacts hold it back on the side where they are.
  *
- * A clip whose weights grow on one line comes past the frames before it on that way. Then a frame
- * goes on from the one before, with its contacts, and leaves out what is the same.
- *
  * Based on: continuation in the load. We differ in: it starts anew in every frame, at the last step
  * before anything touches, and follows the blend, so that it ends in the blend's equilibrium. */
 #include <math.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/status.h"
 #include "spring/contact.h"
 
@@ -26,7 +22,6 @@ static const double STEP_LENGTH = 0.06;  /* of the diagonal, that the fastest po
 static const double STEP_SPRINGS = 0.75; /* ... or of the mean spring, if that is longer */
 static const double DETOUR = 1.6;        /* longest way over the straight one: half a circle */
 static const double SAME_SIDE = 0.5;     /* cosine between ways out of one side */
-static const double SAME_LINE = 1e-12;   /* of the weights: how far off it they may be */
 enum { LEAST_STEPS = 4, MOST_STEPS = 48 };
 
 static int count_steps(const sinew_spring *spring, const sinew_spring_state *state) {
@@ -113,7 +108,7 @@ sinew_status sn_way_step(const sinew_spring *spring, sinew_spring_state *state,
                          sinew_error *error) {
     const double *blend = state->solver->load.blend;
     size_t all = SN_PAD * (size_t)spring->system->count;
-    double share = way->from + (1 - way->from) * step / way->steps;
+    double share = (double)step / way->steps;
     if (previous >= 0)
         for (size_t k = 0; k < all; k++) state->start[k] = state->x[k] - blend[k];
     sn_frame_blend(spring, state, frame, share);
@@ -122,77 +117,4 @@ sinew_status sn_way_step(const sinew_spring *spring, sinew_spring_state *state,
         for (size_t k = 0; k < SN_PAD * (size_t)spring->system->free_count; k++)
             state->x[k] += state->start[k];
     return sn_frame_pull(spring, state, frame, share, error);
-}
-
-/* ---- going on from the last frame ---- */
-
-/* The share of the frame's weights at which the last frame was, or -1. */
-static double share_of_last(const sinew_spring *spring, const sn_trail *trail,
-                            const sinew_spring_frame *frame) {
-    double product = 0, squared = 0, off = 0;
-    for (int s = 0; s < spring->rig->slider_count; s++) {
-        product += trail->weights[s] * frame->weights[s];
-        squared += frame->weights[s] * frame->weights[s];
-    }
-    double share = squared > 0 ? product / squared : -1;
-    for (int s = 0; s < spring->rig->slider_count; s++)
-        off = fmax(off, fabs(trail->weights[s] - share * frame->weights[s]));
-    return share > 0 && share <= 1 && off <= SAME_LINE * sqrt(squared) ? share : -1;
-}
-
-static bool same_obstacles(const sn_trail *trail, const sinew_spring_frame *frame) {
-    if (trail->obstacle_count != frame->obstacle_count) return false;
-    for (int o = 0; o < frame->obstacle_count; o++)
-        if (trail->obstacles[o] != frame->obstacles[o] || sn_contact_carried(frame, o) ||
-            trail->moves[o] != sn_obstacle_moves(frame->obstacles[o]))
-            return false;
-    return true;
-}
-
-bool sn_way_goes_on(const sinew_spring *spring, sinew_spring_state *state,
-                    const sinew_spring_frame *frame, sn_way *way) {
-    if (!state->contacts || !state->contacts->trail.led || !state->history_count) return false;
-    const sn_trail *trail = &state->contacts->trail;
-    if (trail->index != state->history_index || frame->index != trail->index + 1 ||
-        spring->options.friction > 0 || frame->pull_count > 0 || frame->pin_positions ||
-        !same_obstacles(trail, frame))
-        return false;
-    double share = share_of_last(spring, trail, frame);
-    if (share < 0) return false;
-    const double *blend = state->solver->load.blend, *past = state->history[0];
-    size_t moving = SN_PAD * (size_t)spring->system->free_count;
-    memcpy(state->x, blend, SN_PAD * (size_t)spring->system->count * sizeof *state->x);
-    for (size_t k = 0; k < moving; k++) state->x[k] += past[k];
-    int steps = (int)ceil((1 - share) * count_steps(spring, state));
-    *way = (sn_way){.from = share,
-                    .steps = steps > 0 ? steps : 1,
-                    .first = 1,
-                    .goes_on = true,
-                    .crosses = trail->crosses};
-    return true;
-}
-
-sinew_status sn_way_remember(const sinew_spring *spring, sinew_spring_state *state,
-                             const sinew_spring_frame *frame, const sn_way *way,
-                             sinew_error *error) {
-    sn_trail *trail = &state->contacts->trail;
-    size_t sliders = (size_t)spring->rig->slider_count, wanted = (size_t)frame->obstacle_count;
-    trail->led = false;
-    if (!trail->weights) trail->weights = SN_NEW(double, sliders);
-    if (frame->obstacle_count > trail->room) {
-        sn_free(trail->obstacles), sn_free(trail->moves);
-        trail->obstacles = SN_NEW(const sinew_obstacle *, wanted);
-        trail->moves = SN_NEW(long, wanted);
-        trail->room = trail->obstacles && trail->moves ? frame->obstacle_count : 0;
-    }
-    if (!trail->weights || trail->room < frame->obstacle_count) return sn_no_memory(error);
-    memcpy(trail->weights, frame->weights, sliders * sizeof *trail->weights);
-    for (int o = 0; o < frame->obstacle_count; o++) {
-        trail->obstacles[o] = frame->obstacles[o];
-        trail->moves[o] = sn_obstacle_moves(frame->obstacles[o]);
-    }
-    trail->obstacle_count = frame->obstacle_count;
-    trail->index = frame->index, trail->crosses = way->crosses;
-    trail->led = frame->index >= 0;
-    return SINEW_OK;
 }

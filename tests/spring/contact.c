@@ -240,12 +240,10 @@ static void what_bends_past_an_obstacle_stays_on_the_side_where_it_came(void **s
     bending_create(&s);
     sinew_obstacle *rod = NULL;
     assert_ok(sinew_obstacle_parse("capsule:6.5,-3,3.1,6.5,4,3.1,0.9", &rod, &error));
-    static const double weights[5] = {0.5, 0.7, 0.85, 1, 0.85};
+    static const double weights[4] = {0.5, 0.7, 0.85, 1};
     sinew_spring_info info;
-    double *third = SN_NEW(double, 3 * s.count);
     for (int k = 0; k < 4; k++) {
         solve(&s, weights[k], k, rod, s.x, &info);
-        if (k == 2) memcpy(third, s.x, 3 * (size_t)s.count * sizeof *third);
         assert_below(info.depth, 1e-4);
         /* the half before the rod stays under its middle, the rest goes around it on the right */
         for (int v = 0; v < s.count; v++) {
@@ -253,22 +251,9 @@ static void what_bends_past_an_obstacle_stays_on_the_side_where_it_came(void **s
             if (v % (LONG + 1) == 9) assert_true(s.x[3 * v] > 6.5);
         }
     }
-    /* it went on from the frame before; on the way back it may not, and is the same but for the
-     * places where the rod rests between the coarse edges */
-    assert_true(info.extrapolated);
-    solve(&s, weights[4], 4, rod, s.free_x, &info);
-    assert_false(info.extrapolated);
-    for (int k = 0; k < 3 * s.count; k++) assert_close(third[k], s.free_x[k], 1e-3 * s.diagonal);
     /* without its past it is the same */
     solve(&s, weights[3], -1, rod, s.free_x, &info);
-    for (int k = 0; k < 3 * s.count; k++) assert_close(s.x[k], s.free_x[k], 1e-3 * s.diagonal);
-    /* nor does it go on when the obstacle moved */
-    const double shift[3] = {0, 0, 0.05};
-    solve(&s, weights[2], 6, rod, s.x, &info);
-    sinew_obstacle_move(rod, NULL, shift);
-    solve(&s, weights[3], 7, rod, s.x, &info);
-    assert_false(info.extrapolated);
-    sn_free(third);
+    for (int k = 0; k < 3 * s.count; k++) assert_close(s.x[k], s.free_x[k], 2e-4 * s.diagonal);
     sinew_obstacle_destroy(rod);
     scene_free(&s);
 }
