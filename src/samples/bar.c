@@ -28,6 +28,15 @@ static int cells_across(int vertices) {
     return n;
 }
 
+/* A coordinate of the box, -1 to 1 from side to side. Within ROUNDING of an edge steps follow the
+ * tangent, so that `rounded` makes them even along the arc: cells squeezed there would be the first
+ * to become slivers under a strong twist. */
+static double across(double u) {
+    double flat = HALF_WIDTH - ROUNDING, beyond = (HALF_WIDTH * fabs(u) - flat) / ROUNDING;
+    if (beyond <= 0) return HALF_WIDTH * u;
+    return copysign(flat + ROUNDING * tan(beyond * SN_PI / 4), u);
+}
+
 /* The point of the rounded box nearest in spirit: what lies within ROUNDING of an edge goes to the
  * arc about the inner box. */
 static sn_vec3 rounded(sn_vec3 p) {
@@ -73,8 +82,8 @@ sinew_status sn_sample_bar(int vertices, sinew_rig **rig, sinew_error *error) {
     if (status == SINEW_OK) {
         for (int v = 0; v < box.vertex_count; v++) {
             const int *site = box.lattice + 3 * (size_t)v;
-            sn_vec3 p = sn_v3(LENGTH * site[0] / box.cells[0], HALF_WIDTH * (2.0 * site[1] / n - 1),
-                              HALF_WIDTH * (2.0 * site[2] / n - 1));
+            sn_vec3 p = sn_v3(LENGTH * site[0] / box.cells[0], across(2.0 * site[1] / n - 1),
+                              across(2.0 * site[2] / n - 1));
             sn_put(positions, v, rounded(p));
         }
         status = sn_quad_mesh("bar", box.vertex_count, positions, box.face_count, box.quads, &mesh,
