@@ -244,6 +244,22 @@ static double rim_at(const sn_rim *rim, double longitude) {
     return rim->latitude[rim->count - 1];
 }
 
+/* Longitude of the point of a rim that is nearest to a vertex. The opening is convex and all rings
+ * lie around it, so neighbours have neighbouring points, at the corners too, where the rims run
+ * straight up and longitude alone would not tell their vertices apart. */
+static double nearest_on_rim(const sn_rim *rim, double longitude, double latitude) {
+    double nearest = longitude, least = HUGE_VAL;
+    for (int i = 1; i < rim->count; i++) {
+        double x = rim->longitude[i - 1], dx = rim->longitude[i] - x;
+        double y = rim->latitude[i - 1], dy = rim->latitude[i] - y;
+        double along = (longitude - x) * dx + (latitude - y) * dy, whole = dx * dx + dy * dy;
+        double t = along <= 0 ? 0 : along >= whole ? 1 : along / whole;
+        double ex = x + t * dx - longitude, ey = y + t * dy - latitude, d = ex * ex + ey * ey;
+        if (d < least) least = d, nearest = x + t * dx;
+    }
+    return nearest;
+}
+
 /* How much of the rim's turn each ring takes part in. */
 static double lid_share(double ring) {
     static const double share[SN_LID_LAST + 1] = {0, 0.03, 0.3, 0.75, 1, 1, 1, 0.6, 0};
@@ -252,8 +268,10 @@ static double lid_share(double ring) {
     return share[i] + (ring - i) * (share[i + 1] - share[i]);
 }
 
-/* Closed lids meet at this share of the way from the upper to the lower rim, this far apart. */
-static const double MEETING = 0.72, HALF_GAP = 0.006;
+/* Closed lids meet at this share of the way from the upper to the lower rim where the eye opens by
+ * WIDE radians or more, and half way at the corners: each goes as far as the other there, so that
+ * neither is drawn under the corner. Half their distance in centimetres. */
+static const double MEETING = 0.72, WIDE = 0.25, HALF_GAP = 0.006;
 
 /* Turns the lids of the left eye: 1 closes, less than 0 opens further. */
 static sn_vec3 turn_lids(const sn_face *face, const sn_site *s, double upper, double lower) {
@@ -262,10 +280,13 @@ static sn_vec3 turn_lids(const sn_face *face, const sn_site *s, double upper, do
     if (share == 0) return s->p;
     sn_vec3 d = sn_sub(s->p, SN_EYE);
     double radius = sn_length(d), longitude = asin(d.x / radius), latitude = atan2(d.y, d.z);
-    double top = rim_at(&face->upper_rim, longitude), bottom = rim_at(&face->lower_rim, longitude);
-    double meeting = top + MEETING * (bottom - top), gap = HALF_GAP / radius;
+    bool above = s->values[SN_FACE_LID_SIDE] > 0;
+    double rim = nearest_on_rim(above ? &face->upper_rim : &face->lower_rim, longitude, latitude);
+    double top = rim_at(&face->upper_rim, rim), bottom = rim_at(&face->lower_rim, rim);
+    double way = 0.5 + (MEETING - 0.5) * smooth((top - bottom) / WIDE);
+    double meeting = top + way * (bottom - top), gap = HALF_GAP / radius;
     gap = fmin(gap, 0.5 * (top - bottom));
-    if (s->values[SN_FACE_LID_SIDE] > 0)
+    if (above)
         latitude += share * upper * (meeting + gap - top);
     else
         latitude += share * lower * (meeting - gap - bottom);
