@@ -9,7 +9,7 @@
 
 /* Smallest angle of all triangles, degrees. */
 static double smallest_angle(const sinew_mesh *mesh, const double *p) {
-    double smallest = 180;
+    double largest = -1; /* cosine */
     for (int t = 0; t < mesh->triangle_count; t++)
         for (int k = 0; k < 3; k++) {
             const double *a = p + 3 * (size_t)mesh->triangles[3 * t + k];
@@ -20,10 +20,9 @@ static double smallest_angle(const sinew_mesh *mesh, const double *p) {
                 double u = b[i] - a[i], v = c[i] - a[i];
                 uv += u * v, uu += u * u, vv += v * v;
             }
-            double angle = acos(fmax(-1, fmin(1, uv / sqrt(uu * vv)))) * 180 / 3.14159265358979;
-            smallest = fmin(smallest, angle);
+            largest = fmax(largest, uv / sqrt(uu * vv));
         }
-    return smallest;
+    return acos(fmin(1, largest)) * 180 / 3.14159265358979;
 }
 
 /* Every target at full weight, through the rig's own evaluation; -1 is the neutral. */
@@ -101,6 +100,13 @@ static void no_face_of_any_size_has_slivers(void **state) {
     check_poses("face2", 24000, false);
 }
 
+static void largest_samples_have_no_slivers(void **state) {
+    (void)state;
+    check_poses("bar", SINEW_SAMPLE_MAX_VERTICES, false);
+    check_poses("hand", SINEW_SAMPLE_MAX_VERTICES, false);
+    check_poses("face", SINEW_SAMPLE_MAX_VERTICES, false);
+}
+
 /* A vertex pushed almost onto an edge comes back; what is good keeps its bits. */
 static void relaxing_moves_slivers_alone(void **state) {
     (void)state;
@@ -156,6 +162,7 @@ int test_meshes(void) {
         cmocka_unit_test(hand_makes_its_poses_at_every_size),
         cmocka_unit_test(coarsest_face_is_clean_too),
         cmocka_unit_test(no_face_of_any_size_has_slivers),
+        cmocka_unit_test(largest_samples_have_no_slivers),
         cmocka_unit_test(relaxing_moves_slivers_alone),
         cmocka_unit_test(bodies_are_closed_and_faces_open_only_at_the_neck),
     };
