@@ -69,3 +69,12 @@ sinew_status sn_source_blame(const sn_source *source, sinew_status status, sinew
     memcpy(what, error->message, sizeof what);
     return sn_fail(error, status, "%s: %s", source->name, what);
 }
+
+sinew_status sn_format_finish(const char *path, sinew_status status, sn_buffer *out,
+                              sinew_error *error) {
+    status = sn_source_blame(&(sn_source){.name = path}, status, error);
+    if (status == SINEW_OK && out->failed) status = sn_no_memory(error);
+    if (status == SINEW_OK) status = sn_file_write(path, out->bytes, out->size, error);
+    sn_buffer_free(out);
+    return status;
+}

@@ -86,5 +86,9 @@ sinew_status sn_source_fail(const sn_source *source, sinew_error *error, const c
     __attribute__((format(printf, 3, 4)));
 /* Puts "FILE: " before the message of a failed library call; passes the status on. */
 sinew_status sn_source_blame(const sn_source *source, sinew_status status, sinew_error *error);
+/* Ends a writer: its failure names the path, else its bytes go there in one go. Frees the buffer.
+ */
+sinew_status sn_format_finish(const char *path, sinew_status status, sn_buffer *out,
+                              sinew_error *error);
 
 #endif

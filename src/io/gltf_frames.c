@@ -234,7 +234,7 @@ static sinew_status close_frames(sinew_frame_writer *writer, sinew_error *error)
     json_decref(root);
     sn_gltf_file_free(&file);
     sinew_rig_destroy(rig);
-    return status;
+    return sn_source_blame(&(sn_source){.name = writer->path}, status, error);
 }
 
 const sn_frame_sink sn_gltf_frame_sink = {

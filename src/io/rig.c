@@ -51,12 +51,7 @@ static sinew_status write_rig(const char *path, const sinew_rig *rig, const sn_k
     for (const sn_format *const *f = sn_formats(); *f; f++) {
         if (!(*f)->write_rig || !sn_format_has_ending(*f, path)) continue;
         sn_buffer out = {0};
-        sinew_status status = sn_source_blame(&(sn_source){.name = path},
-                                              (*f)->write_rig(rig, clip, &out, error), error);
-        if (status == SINEW_OK && out.failed) status = sn_no_memory(error);
-        if (status == SINEW_OK) status = sn_file_write(path, out.bytes, out.size, error);
-        sn_buffer_free(&out);
-        return status;
+        return sn_format_finish(path, (*f)->write_rig(rig, clip, &out, error), &out, error);
     }
     if (*sn_path_ending(path) && !sn_is_folder(path))
         return sn_fail(error, SINEW_BAD_INPUT,

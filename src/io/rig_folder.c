@@ -188,9 +188,8 @@ static sinew_status write_targets(const char *folder, const sinew_rig *rig, sine
         sn_target_write(&rig->targets[i], &out);
         char *file = target_file_name(rig->targets[i].name);
         char *path = file ? sn_path_join(folder, file) : NULL;
-        sinew_status status = path && !out.failed ? sn_file_write(path, out.bytes, out.size, error)
-                                                  : sn_no_memory(error);
-        sn_buffer_free(&out);
+        sinew_status status =
+            sn_format_finish(path, path ? SINEW_OK : sn_no_memory(error), &out, error);
         sn_free(file);
         sn_free(path);
         SN_TRY(status);
@@ -203,11 +202,8 @@ static sinew_status write_description(const char *path, const sinew_rig *rig, si
     json_t *root = sn_rig_to_json(rig);
     sinew_status status = sn_json_write(root, true, &out, error);
     sn_buffer_char(&out, '\n');
-    if (status == SINEW_OK && out.failed) status = sn_no_memory(error);
-    if (status == SINEW_OK) status = sn_file_write(path, out.bytes, out.size, error);
     json_decref(root);
-    sn_buffer_free(&out);
-    return status;
+    return sn_format_finish(path, status, &out, error);
 }
 
 /* rig.json comes last: without it the folder is not yet this rig. */

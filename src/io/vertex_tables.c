@@ -2,20 +2,12 @@
 #include <limits.h>
 #include <math.h>
 
-#include "base/file.h"
 #include "base/memory.h"
 #include "io/csv.h"
+#include "io/format.h"
 #include "io/names.h"
 #include "io/rig_json.h"
 #include "io/vertex_tables.h"
-
-static sinew_status write_buffer(const char *path, sn_buffer *out, sinew_status status,
-                                 sinew_error *error) {
-    if (status == SINEW_OK && out->failed) status = sn_no_memory(error);
-    if (status == SINEW_OK) status = sn_file_write(path, out->bytes, out->size, error);
-    sn_buffer_free(out);
-    return status;
-}
 
 /* A cell that is an index below `count`. */
 static sinew_status read_index(sn_text *text, const char *what, int count, int *index) {
@@ -66,7 +58,7 @@ sinew_status sinew_vertex_values_write(const char *path, int vertex_count, const
         sn_buffer_numbers(&out, ',', &values[v], 1);
         sn_buffer_char(&out, '\n');
     }
-    return write_buffer(path, &out, SINEW_OK, error);
+    return sn_format_finish(path, SINEW_OK, &out, error);
 }
 
 /* --- regions ---------------------------------------------------------------------------------- */
@@ -89,7 +81,7 @@ sinew_status sinew_regions_write(const char *path, const sinew_rig *rig, sinew_e
     json_t *root = sn_regions_to_json(rig);
     sinew_status status = sn_json_write(root, false, &out, error);
     json_decref(root);
-    return write_buffer(path, &out, status, error);
+    return sn_format_finish(path, status, &out, error);
 }
 
 /* --- marker places ---------------------------------------------------------------------------- */
@@ -204,5 +196,5 @@ sinew_status sinew_marker_map_write(const char *path, const sinew_marker_map *ma
         if (map->vertices[i] < 0) sn_buffer_numbers(&out, ',', map->barycentric + 3 * (size_t)i, 3);
         sn_buffer_char(&out, '\n');
     }
-    return write_buffer(path, &out, SINEW_OK, error);
+    return sn_format_finish(path, SINEW_OK, &out, error);
 }

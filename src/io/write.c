@@ -11,14 +11,6 @@ static sinew_status refuse(const char *path, const char *kind, sinew_error *erro
                    path, sn_path_ending(path), kind);
 }
 
-static sinew_status finish(const char *path, sinew_status status, sn_buffer *out,
-                           sinew_error *error) {
-    if (status == SINEW_OK && out->failed) status = sn_no_memory(error);
-    if (status == SINEW_OK) status = sn_file_write(path, out->bytes, out->size, error);
-    sn_buffer_free(out);
-    return status;
-}
-
 #define WRITE(path, member, kind, object, error)                                                   \
     do {                                                                                           \
         SN_REQUIRE(path &&object, error);                                                          \
@@ -26,7 +18,7 @@ static sinew_status finish(const char *path, sinew_status status, sn_buffer *out
             if (!(*f)->member || !sn_format_has_ending(*f, path)) continue;                        \
             sn_buffer out = {0};                                                                   \
             sinew_status status = (*f)->member(object, &out, error);                               \
-            return finish(path, status, &out, error);                                              \
+            return sn_format_finish(path, status, &out, error);                                    \
         }                                                                                          \
         return refuse(path, kind, error);                                                          \
     } while (0)
@@ -54,7 +46,7 @@ static sinew_status write_beside(const char *path, const sn_format *format, cons
     strcpy(other + stem, format->beside_ending);
     sn_buffer out = {0};
     sinew_status status = format->write_tets_beside(tets, &out, error);
-    status = finish(other, status, &out, error);
+    status = sn_format_finish(other, status, &out, error);
     sn_free(other);
     return status;
 }
@@ -66,7 +58,7 @@ sinew_status sinew_tets_write(const char *path, const sinew_tets *tets, sinew_er
         if ((*f)->beside_ending) SN_TRY(write_beside(path, *f, tets, error));
         sn_buffer out = {0};
         sinew_status status = (*f)->write_tets(tets, &out, error);
-        return finish(path, status, &out, error);
+        return sn_format_finish(path, status, &out, error);
     }
     return refuse(path, "tetrahedra", error);
 }

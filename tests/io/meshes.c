@@ -188,6 +188,22 @@ static void every_real_mesh_comes_back_through_every_format(void **state) {
     assert_true(for_each_data_file("ply", through_every_format) >= 9);
 }
 
+static void what_a_format_cannot_hold_is_refused_with_the_file_named(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_mesh *mesh;
+    double positions[9] = {0, 0, 0, 1e300, 0, 0, 0, 1, 0};
+    int corners[3] = {0, 1, 2};
+    assert_ok(sinew_mesh_create(3, positions, 1, NULL, corners, &mesh, &error));
+    const char *path = temporary("huge.glb");
+    assert_int_equal(sinew_mesh_write(path, mesh, &error), SINEW_BAD_INPUT);
+    char expected[SINEW_MESSAGE_SIZE];
+    snprintf(expected, sizeof expected, "%s: vertex 1 does not fit float32", path);
+    assert_string_equal(error.message, expected);
+    assert_false(sn_file_exists(path));
+    sinew_mesh_destroy(mesh);
+}
+
 int test_meshes(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(off_is_read_with_comments_and_colours),
@@ -196,6 +212,7 @@ int test_meshes(void) {
         cmocka_unit_test(tetgen_counts_from_zero_or_one),
         cmocka_unit_test(every_real_tet_mesh_comes_back),
         cmocka_unit_test(every_real_mesh_comes_back_through_every_format),
+        cmocka_unit_test(what_a_format_cannot_hold_is_refused_with_the_file_named),
     };
     return cmocka_run_group_tests_name("meshes", tests, NULL, NULL);
 }
