@@ -3,6 +3,7 @@
 #include <cblas.h>
 #include <lapacke.h>
 #include <math.h>
+#include <string.h>
 
 #include "algebra/library_threads.h"
 #include "base/memory.h"
@@ -14,6 +15,8 @@ enum {
     TILE = 192,
     PANEL = 64,
     SKINNY_TILE = 512,
+    LANE_BYTES = 64,
+    RUN_LANES = 4,
     APPLY_BLOCK = 2048,
     THREADED_FLOPS = 2000000,
     THREADED_ENTRIES = 600000

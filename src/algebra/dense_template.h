@@ -77,6 +77,33 @@ void NAME(gram)(int rows, int columns, REAL alpha, const REAL *A, REAL beta, REA
     sn_library_threads_restore(saved);
 }
 
+typedef REAL NAME(lanes) __attribute__((vector_size(LANE_BYTES), may_alias, aligned(sizeof(REAL))));
+
+/* X := X L^-T for `rows` rows and a triangle L of up to PANEL columns, both of one matrix with
+ * `stride` rows. Substitution, as in BLAS, which takes up to twice as long for narrow triangles:
+ * here L is packed, and RUN_LANES vectors of rows go through it at a time. */
+static void NAME(divide_rows)(int rows, int width, size_t stride, const REAL *L, REAL *X) {
+    enum { LANES = LANE_BYTES / sizeof(REAL), RUN = RUN_LANES * LANES };
+    NAME(lanes) done[PANEL][RUN_LANES];
+    REAL packed[PANEL][PANEL];
+    for (int c = 0; c < width; c++) {
+        for (int b = 0; b < c; b++) packed[c][b] = L[(size_t)c + stride * (size_t)b];
+        packed[c][c] = 1 / L[(size_t)c * (stride + 1)];
+    }
+    for (int i = 0; i < rows; i += RUN) {
+        size_t count = rows - i < RUN ? (size_t)(rows - i) : RUN;
+        for (int c = 0; c < width; c++) {
+            REAL *x = X + (size_t)i + stride * (size_t)c;
+            NAME(lanes) sum[RUN_LANES] = {{0}};
+            memcpy(sum, x, count * sizeof *x);
+            for (int b = 0; b < c; b++)
+                for (int v = 0; v < RUN_LANES; v++) sum[v] -= packed[c][b] * done[b][v];
+            for (int v = 0; v < RUN_LANES; v++) done[c][v] = sum[v] * packed[c][c];
+            memcpy(x, done[c], count * sizeof *x);
+        }
+    }
+}
+
 /* The first `columns` columns of the lower triangle become those of the Cholesky factor, the others
  * what their elimination leaves. Returns LAPACK's info. Large ones by panels of PANEL columns: the
  * diagonal block, the rows below it, and what remains, tile by tile. */
@@ -93,8 +120,7 @@ static int NAME(eliminate_panels)(int size, int columns, REAL *A, int most_threa
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
         for (int tile = 0; tile < tiles; tile++) {
             int i = below + tile * TILE, height = size - i < TILE ? size - i : TILE;
-            BLAS(trsm, CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, height,
-                 width, 1, diagonal, size, A + (size_t)i + n * (size_t)j, size);
+            NAME(divide_rows)(height, width, n, diagonal, A + (size_t)i + n * (size_t)j);
         }
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
         for (int tile = 0; tile < tiles * tiles; tile++) {
@@ -121,8 +147,11 @@ static int NAME(eliminate_small)(int size, int columns, REAL *A) {
     REAL *rows = A + columns, *rest = A + (size_t)columns * ((size_t)size + 1);
     int info = LAPACK(potrf_work)(LAPACK_COL_MAJOR, 'L', columns, A, size);
     if (info || below == 0) return info;
-    BLAS(trsm, CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, below, columns, 1,
-         A, size, rows, size);
+    if (columns <= PANEL)
+        NAME(divide_rows)(below, columns, (size_t)size, A, rows);
+    else
+        BLAS(trsm, CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, below, columns,
+             1, A, size, rows, size);
     BLAS(syrk, CblasColMajor, CblasLower, CblasNoTrans, below, columns, -1, rows, size, 1, rest,
          size);
     return 0;
