@@ -30,6 +30,8 @@
 enum { SWEEPS_BETWEEN = 8 };
 /* Pairs of one block of the matrix. */
 enum { BLOCK = 16 };
+/* Vertices that are displaced together. */
+enum { STRETCH = 256 };
 
 typedef struct touch {
     sn_contact_pair pair;
@@ -199,7 +201,7 @@ static void fill_rows(sn_force_contact *c) {
     }
 }
 
-/* Row p of W; g: room for a row of the block. */
+/* Row p of W up to its diagonal; g: room for a row of the block. */
 static void fill_matrix_row(const sn_force_contact *c, size_t p, float *restrict g) {
     const touch_rows *r = &c->rows;
     size_t count = c->touch_count, width = (size_t)c->block->count;
@@ -214,14 +216,25 @@ static void fill_matrix_row(const sn_force_contact *c, size_t p, float *restrict
     const float *x = r->normal, *y = x + count, *z = y + count, *weight = r->weight;
     const int *slot = r->slot;
     float *restrict out = r->matrix + p * r->width;
-    memset(out + count, 0, sizeof(float) * (r->width - count));
 #pragma omp simd
-    for (size_t q = 0; q < count; q++) {
+    for (size_t q = 0; q <= p; q++) {
         float sum = weight[q] * g[slot[q]] + weight[count + q] * g[slot[count + q]] +
                     weight[2 * count + q] * g[slot[2 * count + q]] +
                     weight[3 * count + q] * g[slot[3 * count + q]];
         out[q] = sum * (x[p] * x[q] + y[p] * y[q] + z[p] * z[q]);
     }
+}
+
+/* The rows of a block from their diagonals on, and the rows that fill it up. */
+static void mirror_block(touch_rows *r, size_t count, size_t first) {
+    size_t end = first + BLOCK, width = r->width;
+    for (size_t p = count > first ? count : first; p < end; p++)
+        memset(r->matrix + p * width, 0, sizeof(float) * width);
+    for (size_t q = first; q < count; q++)
+        for (size_t p = first; p < end && p < q; p++)
+            r->matrix[p * width + q] = r->matrix[q * width + p];
+    for (size_t p = first; p < end && p < count; p++)
+        memset(r->matrix + p * width + count, 0, sizeof(float) * (width - count));
 }
 
 static sinew_status fill_matrix(sn_force_contact *c, sinew_error *error) {
@@ -236,11 +249,17 @@ static sinew_status fill_matrix(sn_force_contact *c, sinew_error *error) {
         memset(c->rows.matrix, 0, sizeof(float) * c->rows.width * c->rows.width);
         return SINEW_OK;
     }
-    size_t filled = c->touch_count * c->rows.width, all = c->rows.width * c->rows.width;
-    memset(c->rows.matrix + filled, 0, sizeof(float) * (all - filled));
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (size_t p = 0; p < c->touch_count; p++)
-        fill_matrix_row(c, p, c->combined + width * (size_t)omp_get_thread_num());
+#pragma omp parallel num_threads(threads)
+    {
+        /* the longest rows first */
+#pragma omp for schedule(dynamic, BLOCK)
+        for (size_t k = 0; k < c->touch_count; k++)
+            fill_matrix_row(c, c->touch_count - 1 - k,
+                            c->combined + width * (size_t)omp_get_thread_num());
+#pragma omp for schedule(static)
+        for (size_t first = 0; first < c->rows.width; first += BLOCK)
+            mirror_block(&c->rows, c->touch_count, first);
+    }
     return SINEW_OK;
 }
 
@@ -365,15 +384,21 @@ static void displace_region(sn_force_contact *c, double *x) {
             f[0] += (float)push.x, f[count] += (float)push.y, f[2 * count] += (float)push.z;
         }
     }
-    float *restrict mx = c->moved, *restrict my = mx + count, *restrict mz = my + count;
-    for (size_t k = 0; k < count; k++) {
-        float fx = c->push[k], fy = c->push[count + k], fz = c->push[2 * count + k];
-        if (fx == 0 && fy == 0 && fz == 0) continue;
-        const float *restrict g = sn_inverse_block_row(c->block, (int)k);
+    /* a stretch of the vertices at a time, whoever takes it: the sums are the same */
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
+    for (size_t from = 0; from < count; from += STRETCH) {
+        size_t to = from + STRETCH < count ? from + STRETCH : count;
+        float *restrict mx = c->moved, *restrict my = mx + count, *restrict mz = my + count;
+        for (size_t k = 0; k < count; k++) {
+            float fx = c->push[k], fy = c->push[count + k], fz = c->push[2 * count + k];
+            if (fx == 0 && fy == 0 && fz == 0) continue;
+            const float *restrict g = sn_inverse_block_row(c->block, (int)k);
 #pragma omp simd
-        for (size_t i = 0; i < count; i++)
-            mx[i] += fx * g[i], my[i] += fy * g[i], mz[i] += fz * g[i];
+            for (size_t i = from; i < to; i++)
+                mx[i] += fx * g[i], my[i] += fy * g[i], mz[i] += fz * g[i];
+        }
     }
+    const float *mx = c->moved, *my = mx + count, *mz = my + count;
     for (size_t k = 0; k < count; k++) {
         size_t v = 3 * (size_t)c->block->unknown[k];
         x[v] = c->goal[v] + (double)mx[k];
@@ -438,14 +463,21 @@ static bool linearise(const double *x0, const double *x, touch *t) {
     return short_of;
 }
 
+/* Returns how many are too near. */
+static int linearise_all(sn_force_contact *c, const double *x0, const double *x) {
+    int found = 0;
+#pragma omp parallel for num_threads(sn_threads()) schedule(static) reduction(+ : found)
+    for (size_t t = 0; t < c->touch_count; t++) found += linearise(x0, x, &c->touches[t]);
+    return found;
+}
+
 /* Pairs that are known are linearised anew, also those without a force: they would come back. New
  * ones that come too near are added. *found: how many are too near. */
 static sinew_status find_touches(sn_force_contact *c, const double *x0, const double *x, int *found,
                                  sinew_error *error) {
     const sn_contact_pair *pairs;
     int count;
-    *found = 0;
-    for (size_t t = 0; t < c->touch_count; t++) *found += linearise(x0, x, &c->touches[t]);
+    *found = linearise_all(c, x0, x);
     SN_TRY(sn_contact_find(c->surface, c->work, x0, x, c->surface->gap, &pairs, &count, error));
     SN_TRY(list_buckets(c, error));
     for (int i = 0; i < count; i++) {
@@ -492,7 +524,7 @@ sinew_status sn_force_contact_solve(sn_force_contact *c, const double *x0, doubl
     for (size_t t = 0; t < c->touch_count; t++)
         if (c->touches[t].force > 0) c->touches[kept++] = c->touches[t];
     c->touch_count = kept;
-    for (size_t t = 0; t < c->touch_count; t++) linearise(x0, x0, &c->touches[t]);
+    linearise_all(c, x0, x0);
     if (c->touch_count > 0) SN_TRY(press_apart(c, x, error));
     memcpy(c->at, x0, bytes);
     for (int round = 0; round < SN_FORCE_CONTACT_ROUNDS; round++) {
