@@ -188,7 +188,7 @@ static sinew_rig *two_sheets(void) {
         if (s) {
             moved[k] = v;
             delta[3 * k] = delta[3 * k + 1] = 0;
-            delta[3 * k + 2] = -0.019 * exp(-(p * p + q * q) / 0.04);
+            delta[3 * k + 2] = -0.0197 * exp(-(p * p + q * q) / 0.04);
         }
     }
     for (int s = 0; s < 2; s++)

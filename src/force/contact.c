@@ -266,6 +266,15 @@ static sinew_status fill_matrix(sn_force_contact *c, sinew_error *error) {
 /* ---- the quadratic program ------------------------------------------------------------------- */
 
 typedef float block __attribute__((vector_size(BLOCK * sizeof(float)), may_alias));
+typedef float half_block __attribute__((vector_size(BLOCK / 2 * sizeof(float))));
+
+static inline float sum_of(block b) {
+    half_block h = __builtin_shufflevector(b, b, 0, 1, 2, 3, 4, 5, 6, 7) +
+                   __builtin_shufflevector(b, b, 8, 9, 10, 11, 12, 13, 14, 15);
+    h += __builtin_shufflevector(h, h, 4, 5, 6, 7, 0, 1, 2, 3);
+    h += __builtin_shufflevector(h, h, 2, 3, 0, 1, 6, 7, 4, 5);
+    return h[0] + h[1];
+}
 
 /* What all pairs do to those of the block that starts with pair p: W f, row by row. Four rows at a
  * time share what is read of f and do not wait for one another. */
@@ -280,12 +289,8 @@ static void act_on_block(const touch_rows *r, size_t p, float *sums) {
             a += row[q] * f, b += row[blocks + q] * f;
             c += row[2 * blocks + q] * f, d += row[3 * blocks + q] * f;
         }
-        const block *sum[4] = {&a, &b, &c, &d};
-        for (size_t k = 0; k < 4; k++) {
-            float total = 0;
-            for (int l = 0; l < BLOCK; l++) total += (*sum[k])[l];
-            sums[i + k] = total;
-        }
+        sums[i] = sum_of(a), sums[i + 1] = sum_of(b), sums[i + 2] = sum_of(c),
+        sums[i + 3] = sum_of(d);
     }
 }
 
