@@ -58,6 +58,7 @@ void sn_contacts_destroy(sn_contacts *contacts) {
     sn_free(contacts->list), sn_free(contacts->of_vertex), sn_free(contacts->of_triangle);
     sn_free(contacts->distance), sn_free(contacts->stiffness), sn_free(contacts->terms);
     sn_free(contacts->touched), sn_free(contacts->anchor), sn_free(contacts->before);
+    sn_free(contacts->swallowed);
     sn_self_destroy(contacts->self);
     sn_free(contacts);
 }
@@ -91,12 +92,16 @@ static sinew_status prepare(const sinew_spring *spring, sinew_spring_state *stat
     }
     if (obstacles > contacts->obstacle_room) {
         sn_free(contacts->of_vertex), sn_free(contacts->of_triangle), sn_free(contacts->before);
+        sn_free(contacts->swallowed);
+        contacts->swallowed = SN_NEW0(bool, (size_t)network->component_count *wanted);
         contacts->before = SN_NEW(sn_place, n * wanted);
         contacts->of_vertex = SN_NEW(int, n *wanted);
         contacts->of_triangle =
             SN_NEW(int, SN_TRIANGLE_POINTS *(size_t)network->triangle_count *wanted);
         contacts->obstacle_room =
-            contacts->of_vertex && contacts->of_triangle && contacts->before ? obstacles : 0;
+            contacts->of_vertex && contacts->of_triangle && contacts->before && contacts->swallowed
+                ? obstacles
+                : 0;
     }
     if (spring->options.friction > 0 && obstacles > contacts->past_room) {
         sn_free(contacts->touched), sn_free(contacts->anchor);
@@ -246,19 +251,26 @@ static bool judge(const sinew_spring *spring, const sinew_spring_state *state,
     return wrong;
 }
 
-/* An obstacle in which every vertex is, or -1: there is no side to leave it by. */
-static int find_swallower(const sinew_spring *spring, const sinew_spring_state *state,
+/* Which parts are inside an obstacle as a whole (an eyeball in a larger ball): they have no side to
+ * leave it by, and stay where they are. Returns an obstacle in which every part is, or -1. */
+static int find_swallowed(const sinew_spring *spring, const sinew_spring_state *state,
                           const sinew_spring_frame *frame) {
+    const sn_network *network = spring->network;
+    int parts = network->component_count, swallower = -1;
     for (int o = 0; o < frame->obstacle_count; o++) {
-        bool all = true;
-        for (int v = 0; v < spring->network->surface_count && all; v++) {
+        bool *inside = state->contacts->swallowed + (size_t)o * (size_t)parts, all = true;
+        for (int c = 0; c < parts; c++) inside[c] = true;
+        for (int v = 0; v < network->surface_count; v++) {
+            int part = network->component[v];
+            if (part < 0 || !inside[part]) continue;
             sn_vec3 out, at = sn_contact_position(spring, state, v);
             double d = sn_obstacle_query(frame->obstacles[o], at, 0, &out);
-            all = d + sn_contact_allowed(frame, o, v) < 0;
+            inside[part] = d + sn_contact_allowed(frame, o, v) < 0;
         }
-        if (all) return o;
+        for (int c = 0; c < parts; c++) all &= inside[c];
+        if (all && parts > 0 && swallower < 0) swallower = o;
     }
-    return -1;
+    return swallower;
 }
 
 /* Rounds from state->x until all is well. apart: the surface is kept from crossing itself. */
@@ -353,11 +365,11 @@ sinew_status sn_contact_solve(const sinew_spring *spring, sinew_spring_state *st
     sinew_status status = sn_equilibrium(state->solver, options, state->x, counts, error);
     if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
     double tolerance = AIM * spring->options.contact_depth * spring->network->diagonal;
+    info->swallowed = 1 + find_swallowed(spring, state, frame);
+    if (info->swallowed) return SINEW_NOT_CONVERGED;
     SN_TRY(sn_contacts_look(spring, state, frame, tolerance, 0, false, error));
     bool inside = judge(spring, state, frame, tolerance, info);
     sn_way way;
-    if (inside) info->swallowed = 1 + find_swallower(spring, state, frame);
-    if (info->swallowed) return SINEW_NOT_CONVERGED;
     if (spring->self) SN_TRY(sn_self_begin(spring, state, error));
     SN_TRY(sn_way_find(spring, state, frame, false, &way, error));
     bool met = inside || !way.straight;

@@ -54,6 +54,7 @@ struct sn_contacts {
     sn_self *self;     /* the surface against itself, when asked for */
     double *distance;  /* per surface vertex: to the present obstacle */
     sn_place *before;  /* per obstacle and surface vertex: at the last look */
+    bool *swallowed;   /* per obstacle and component of the network: all of it is inside */
     double *stiffness; /* per surface vertex: sum of its springs' */
     size_t term_capacity;
     sn_contact_term *terms;
@@ -74,6 +75,15 @@ static inline bool sn_contact_movable(const sinew_spring *spring, const sinew_sp
                                       int v) {
     int at = spring->system->place[v];
     return at < spring->system->free_count && !state->solver->constraints.frozen[at];
+}
+
+/* False for what has nowhere to go as well: parts that lie in an obstacle as a whole. */
+static inline bool sn_contact_watched(const sinew_spring *spring, const sinew_spring_state *state,
+                                      int obstacle, int v) {
+    const sn_network *network = spring->network;
+    int part = network->component[v];
+    return sn_contact_movable(spring, state, v) &&
+           !(part >= 0 && state->contacts->swallowed[obstacle * network->component_count + part]);
 }
 
 static inline double sn_contact_allowed(const sinew_spring_frame *frame, int obstacle, int v) {

@@ -246,7 +246,7 @@ static sinew_status look_at_vertices(const look *l, int o, sinew_error *error) {
             }
             contacts->distance[v] = known->gap;
             known->gap += allowed;
-        } else if (sn_contact_movable(l->spring, l->state, v)) {
+        } else if (sn_contact_watched(l->spring, l->state, o, v)) {
             sn_touch made = {.count = 1,
                              .vertex = {v},
                              .weight = {1},
@@ -365,7 +365,7 @@ static sinew_status look_at_triangles(const look *l, int o, sinew_error *error) 
             longest = fmax(longest, sn_distance(corner[c], corner[(c + 1) % 3]));
         bool near = true, movable = false, stuck = false;
         for (int c = 0; c < 3; c++) {
-            bool moves = sn_contact_movable(l->spring, l->state, v[c]);
+            bool moves = sn_contact_watched(l->spring, l->state, o, v[c]);
             near &= contacts->distance[v[c]] < longest + l->margin;
             movable |= moves;
             stuck |= !moves && contacts->distance[v[c]] < 0;

@@ -40,7 +40,7 @@ static bool may_meet(const sinew_spring *spring, const sinew_spring_state *state
     for (int o = 0; o < frame->obstacle_count; o++) {
         if (sn_contact_carried(frame, o)) continue;
         for (int v = 0; v < spring->network->surface_count; v++) {
-            if (!sn_contact_movable(spring, state, v)) continue;
+            if (!sn_contact_watched(spring, state, o, v)) continue;
             sn_vec3 at = sn_contact_position(spring, state, v), out;
             sn_vec3 from = sn_at(spring->network->neutral, v);
             double reach = DETOUR * sn_distance(from, at);
@@ -61,7 +61,7 @@ static bool look_at_step(const sinew_spring *spring, const sinew_spring_state *s
     for (int o = 0; o < frame->obstacle_count; o++) {
         if (sn_contact_carried(frame, o)) continue;
         for (int v = 0; v < n; v++) {
-            if (!sn_contact_movable(spring, state, v)) continue;
+            if (!sn_contact_watched(spring, state, o, v)) continue;
             sn_place *before = &state->contacts->before[(size_t)o * (size_t)n + (size_t)v];
             sn_place now = {.at = sn_at(state->blend, v)}, entry;
             double allowed = sn_contact_allowed(frame, o, v);

@@ -6,6 +6,7 @@
 #include "bodies.h"
 #include "groups.h"
 #include "sinew/samples.h"
+#include "sinew/selection.h"
 #include "sinew/spring.h"
 #include "spring/contact.h"
 
@@ -584,6 +585,49 @@ static void a_face_yields_to_a_ball_and_comes_back(void **state) {
     sn_free(x), sn_free(weights), sn_free(pins);
 }
 
+/* A ball around the eye, larger than it: lids and skin yield, the eye has no side to leave by. */
+static void a_part_inside_an_obstacle_stays_and_the_others_yield(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_rig *rig = NULL;
+    sinew_sample_options size = {1500};
+    assert_ok(sinew_sample_rig("face", &size, &rig, &error));
+    const sinew_mesh *mesh = rig->neutral;
+    int n = mesh->vertex_count, *eye = NULL, eye_count = 0;
+    assert_ok(sinew_select(rig, "part:eyeLeft", NULL, &eye, &eye_count, &error));
+    bool *own = SN_NEW0(bool, n);
+    for (int k = 0; k < eye_count; k++) own[eye[k]] = true;
+    sinew_spring_options options;
+    sinew_spring_options_default(&options);
+    options.interior = false;
+    sinew_spring *spring = NULL;
+    sinew_spring_state *solver = NULL;
+    assert_ok(sinew_spring_create(rig, &options, NULL, &spring, &error));
+    assert_ok(sinew_spring_state_create(spring, &solver, &error));
+    sinew_obstacle *ball = NULL;
+    assert_ok(sinew_obstacle_parse("sphere:0.034,0.002,0.06185,0.0205", &ball, &error));
+    const sinew_obstacle *obstacle = ball;
+    double *x = SN_NEW(double, 3 * n), *weights = SN_NEW0(double, rig->slider_count);
+    double diagonal = sinew_diagonal(n, mesh->positions);
+    sinew_spring_info info;
+    sinew_spring_frame frame = {
+        .weights = weights, .index = -1, .obstacle_count = 1, .obstacles = &obstacle};
+    assert_ok(sinew_spring_solve(spring, solver, &frame, x, &info, NULL, &error));
+    assert_true(info.contacts > 0);
+    for (int v = 0; v < n; v++) {
+        if (own[v])
+            for (int c = 0; c < 3; c++)
+                assert_close(x[3 * v + c], mesh->positions[3 * v + c], 1e-5 * diagonal);
+        else
+            assert_true(sinew_obstacle_distance(ball, x + 3 * v, NULL) > -1e-4 * diagonal);
+    }
+    sinew_obstacle_destroy(ball);
+    sinew_spring_state_destroy(solver), sinew_spring_destroy(spring);
+    sinew_rig_destroy(rig);
+    sinew_free(eye);
+    sn_free(x), sn_free(weights), sn_free(own);
+}
+
 static void obstacle_meshes_need_an_inside(void **state) {
     (void)state;
     sinew_error error = {0};
@@ -634,6 +678,7 @@ int test_contact(void) {
         cmocka_unit_test(bad_obstacles_are_named),
         cmocka_unit_test(obstacle_meshes_need_an_inside),
         cmocka_unit_test(a_face_yields_to_a_ball_and_comes_back),
+        cmocka_unit_test(a_part_inside_an_obstacle_stays_and_the_others_yield),
     };
     return cmocka_run_group_tests_name("contact", tests, NULL, NULL);
 }
