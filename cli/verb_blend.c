@@ -7,7 +7,7 @@
 #include "jobs.h"
 
 static const cli_option options[] = {
-    {"--model", CLI_TEXT, "NAME", "linear, rotation or spring (default linear)", 0, 0, false},
+    {"--model", CLI_CHOICE, "linear|rotation|spring", "what blends (default linear)", 0, 0, false},
     {"--weights", CLI_TEXT, "LIST", "one shape: smile=0.5,jaw=1", 0, 0, false},
     {"--curves", CLI_TEXT, "FILE", "a clip: slider weights over time, CSV", 0, 0, false},
     {"--steps", CLI_INTEGER, "N",
@@ -135,14 +135,6 @@ static sinew_status add_outputs(cli_call *call, json_t *document, const sn_model
 static sinew_status fill(cli_call *call, json_t *document) {
     const char *model = cli_given(call, "--model") ? cli_text(call, "--model") : "linear";
     const sn_model_kind *kind = sn_model_kind_find(model);
-    if (!kind) {
-        char names[256] = "";
-        for (int i = 0; i < sinew_model_count(); i++) {
-            strcat(names, i ? ", " : "");
-            strcat(names, sinew_model_at(i)->name);
-        }
-        return cli_usage(call, "there is no model '%s' (%s)", model, names);
-    }
     json_object_set_new(document, "model", json_string(model));
     SN_TRY(cli_add_rig(call, document, true));
     SN_TRY(add_drive(call, document));

@@ -36,7 +36,9 @@ static sinew_status frames_mesh(cli_call *call, const char *in, sinew_frames *fr
     if (!given && sn_has_ending(in, "glb")) given = in;
     if (given) {
         SN_TRY(sinew_mesh_read(given, mesh, &call->error));
-        sinew_status status = sinew_frames_match(frames, *mesh, &call->error);
+        sinew_status status =
+            sn_source_blame(&(sn_source){.name = in},
+                            sinew_frames_match(frames, *mesh, &call->error), &call->error);
         if (status == SINEW_OK) return status;
         sinew_mesh_destroy(*mesh);
         *mesh = NULL;

@@ -77,7 +77,8 @@ static const char *const parameters[][2] = {
 static sinew_status fill(cli_call *call, json_t *document) {
     const char *curves = cli_text(call, "--curves");
     if (!curves == !cli_given(call, "--markers"))
-        return cli_usage(call, "needs --markers or --curves; see 'sinew force --help'");
+        return cli_usage(call, curves ? "--markers and --curves do not go together"
+                                      : "needs --markers or --curves; see 'sinew force --help'");
     json_object_set_new(document, "model", json_string("force"));
     SN_TRY(cli_add_marker_drive(call, document));
     if (curves)

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/format.h"
 #include "job/report.h"
 #include "verb.h"
 
@@ -85,6 +86,15 @@ static void say_worst(cli_call *call, const sinew_frames *frames, const sinew_di
     sn_report_total(call->report, "worst_frame", json_integer(worst));
 }
 
+/* A take of another rig would measure against the neutral alone. */
+static sinew_status check_curves(const char *path, const sinew_curves *curves, const sinew_rig *rig,
+                                 sinew_error *error) {
+    for (int c = 0; c < curves->channel_count; c++)
+        if (sinew_rig_find_slider(rig, curves->names[c]) >= 0) return SINEW_OK;
+    return sn_fail(error, SINEW_BAD_INPUT, "%s: none of its %d curves drives a slider of the rig",
+                   path, curves->channel_count);
+}
+
 static sinew_status run(cli_call *call) {
     const char *cache = cli_text(call, "--frames");
     if (!cache) return cli_usage(call, "needs --frames CACHE");
@@ -95,11 +105,15 @@ static sinew_status run(cli_call *call) {
     sinew_error *error = &call->error;
     sinew_status status = sinew_rig_read(call->argument_count, call->arguments, &rig, error);
     if (status == SINEW_OK) status = sinew_frames_read(cache, &frames, error);
-    if (status == SINEW_OK) status = sinew_frames_match(frames, rig->neutral, error);
+    if (status == SINEW_OK)
+        status = sn_source_blame(&(sn_source){.name = cache},
+                                 sinew_frames_match(frames, rig->neutral, error), error);
     if (status == SINEW_OK && frames->frame_count == 0)
         status = sn_fail(error, SINEW_BAD_INPUT, "%s: holds no frames", cache);
     if (status == SINEW_OK && cli_given(call, "--curves"))
         status = sinew_curves_read(cli_text(call, "--curves"), &curves, error);
+    if (status == SINEW_OK && curves)
+        status = check_curves(cli_text(call, "--curves"), curves, rig, error);
     if (status == SINEW_OK) {
         sn_report_input(call->report, cache);
         sn_report_sizes(call->report, rig->neutral->vertex_count, rig->neutral->triangle_count);

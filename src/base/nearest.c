@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <limits.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { LONGEST = 64 };
@@ -43,4 +44,22 @@ const char *sn_nearest_name(const char *word, int count, const char *const *name
         }
     }
     return nearest;
+}
+
+void sn_name_hint(const char *word, int count, const char *const *names,
+                  char hint[SN_NAME_HINT_SIZE]) {
+    const char *nearest = sn_nearest_name(word, count, names);
+    if (nearest) {
+        snprintf(hint, SN_NAME_HINT_SIZE, "did you mean '%.160s'?", nearest);
+        return;
+    }
+    int used = snprintf(hint, SN_NAME_HINT_SIZE, "it has %d", count);
+    for (int i = 0; i < count; i++) {
+        if (used > SN_NAME_HINT_SIZE - 64) {
+            strcpy(hint + used, ", ...");
+            return;
+        }
+        used += snprintf(hint + used, (size_t)(SN_NAME_HINT_SIZE - used), "%s%.40s",
+                         i ? ", " : ": ", names[i]);
+    }
 }

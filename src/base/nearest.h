@@ -7,4 +7,10 @@
  * not count. */
 const char *sn_nearest_name(const char *word, int count, const char *const *names);
 
+/* For messages about a name that is not there: "did you mean 'x'?" when one is near, else "it has
+ * 6: a, b, ..." */
+enum { SN_NAME_HINT_SIZE = 192 };
+void sn_name_hint(const char *word, int count, const char *const *names,
+                  char hint[SN_NAME_HINT_SIZE]);
+
 #endif

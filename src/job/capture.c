@@ -9,6 +9,7 @@
 #include "base/monitor.h"
 #include "base/rotation.h"
 #include "base/status.h"
+#include "io/format.h"
 #include "job/report.h"
 #include "sinew/io.h"
 #include "sinew/query.h"
@@ -260,8 +261,11 @@ static sinew_status read_truth(const sn_model_setup *setup, sn_capture *c, sinew
     if (!file) return SINEW_OK;
     char *path = sn_scene_path(setup->scene, file);
     sinew_status status = path ? sinew_frames_read(path, &c->truth, error) : sn_no_memory(error);
+    if (status == SINEW_OK)
+        status = sn_source_blame(&(sn_source){.name = path},
+                                 sinew_frames_match(c->truth, setup->rig->neutral, error), error);
     sn_free(path);
-    return status == SINEW_OK ? sinew_frames_match(c->truth, setup->rig->neutral, error) : status;
+    return status;
 }
 
 static sinew_status build(const sn_model_setup *setup, sn_capture *c, sinew_error *error) {

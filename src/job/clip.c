@@ -21,21 +21,11 @@ static sinew_status unknown_slider(const sinew_scene *scene, const sinew_rig *ri
                                    const char *place, const char *name, sinew_error *error) {
     const char **names = SN_NEW(const char *, rig->slider_count);
     if (!names) return sn_no_memory(error);
-    char known[160] = "";
-    for (int i = 0; i < rig->slider_count; i++) {
-        names[i] = rig->sliders[i].name;
-        size_t used = strlen(known);
-        if (used < sizeof known - 64)
-            snprintf(known + used, sizeof known - used, "%s%.40s", i ? ", " : "", names[i]);
-    }
-    const char *nearest = sn_nearest_name(name, rig->slider_count, names);
+    for (int i = 0; i < rig->slider_count; i++) names[i] = rig->sliders[i].name;
+    char hint[SN_NAME_HINT_SIZE];
+    sn_name_hint(name, rig->slider_count, names, hint);
     sn_free(names);
-    if (nearest)
-        return sn_scene_fail(scene, error, place, "the rig has no slider '%s'; did you mean '%s'?",
-                             name, nearest);
-    return sn_scene_fail(scene, error, place, "the rig has no slider '%s'; it has %d: %s%s", name,
-                         rig->slider_count, known,
-                         strlen(known) < sizeof known - 64 ? "" : ", ...");
+    return sn_scene_fail(scene, error, place, "the rig has no slider '%s'; %s", name, hint);
 }
 
 sinew_status sn_scene_weights(const sinew_scene *scene, const sinew_rig *rig, const json_t *map,

@@ -39,12 +39,9 @@ static sinew_status mark_indices(const char *list, int vertex_count, unsigned ch
 
 static sinew_status unknown_name(const char *what, const char *name, int count,
                                  const char *const *names, sinew_error *error) {
-    const char *nearest = sn_nearest_name(name, count, names);
-    if (nearest)
-        return sn_fail(error, SINEW_BAD_INPUT, "the rig has no %s '%s'; did you mean '%s'?", what,
-                       name, nearest);
-    return sn_fail(error, SINEW_BAD_INPUT, "the rig has no %s '%s' among its %d", what, name,
-                   count);
+    char hint[SN_NAME_HINT_SIZE];
+    sn_name_hint(name, count, names, hint);
+    return sn_fail(error, SINEW_BAD_INPUT, "the rig has no %s '%s'; %s", what, name, hint);
 }
 
 static sinew_status mark_region(const sinew_rig *rig, const char *name, unsigned char *marked,

@@ -22,10 +22,27 @@ static void a_foreign_word_finds_none(void **state) {
     assert_null(sn_nearest_name(long_word, 4, names));
 }
 
+static void a_hint_names_the_nearest_or_the_first(void **state) {
+    (void)state;
+    char hint[SN_NAME_HINT_SIZE];
+    sn_name_hint("--wieghts", 4, names, hint);
+    assert_string_equal(hint, "did you mean '--weights'?");
+    sn_name_hint("transmogrify", 4, names, hint);
+    assert_string_equal(hint, "it has 4: --weights, --curves, --out, blend");
+    sn_name_hint("x", 0, names, hint);
+    assert_string_equal(hint, "it has 0");
+    const char *many[40];
+    for (int i = 0; i < 40; i++) many[i] = "a name of quite some length, forty at least";
+    sn_name_hint("x", 40, many, hint);
+    assert_true(strlen(hint) < SN_NAME_HINT_SIZE);
+    assert_string_equal(hint + strlen(hint) - 5, ", ...");
+}
+
 int test_nearest(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slip_finds_its_name),
         cmocka_unit_test(a_foreign_word_finds_none),
+        cmocka_unit_test(a_hint_names_the_nearest_or_the_first),
     };
     return cmocka_run_group_tests_name("nearest", tests, NULL, NULL);
 }

@@ -76,6 +76,15 @@ static void curves_and_scenes_with_mistakes_are_named(void **state) {
     expect_refusal(3, "back.csv:4", "sinew blend --sample bar --curves back.csv --out out.pc2");
     write_text("other.csv", "time_s,nothing\n0,0\n1,0.5\n");
     expect_code(3, "sinew blend --sample bar --curves other.csv --out out.pc2");
+    expect_code(0, "sinew sample bar --out bar --quiet");
+    expect_code(0, "sinew blend bar --steps 1 --out two.pc2 --quiet");
+    expect_refusal(3, "other.csv: none of its 1 curves drives a slider",
+                   "sinew measure bar --frames two.pc2 --curves other.csv");
+    expect_code(0, "sinew sample blob --out blob --quiet");
+    expect_refusal(3, "two.pc2: the frames have 1784 points",
+                   "sinew measure blob --frames two.pc2");
+    expect_refusal(3, "no region 'thumb'; it has 2: start, end",
+                   "sinew blend bar --model spring --weights twist1=1 --pin region:thumb");
     write_text("s.json", "{\"sinew\": 1, \"rig\": {\"sampel\": \"bar\"}}");
     expect_refusal(3, "s.json: rig.sampel: unknown key; did you mean 'sample'?",
                    "sinew run s.json");

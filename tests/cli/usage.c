@@ -26,7 +26,10 @@ static void mistakes_in_the_call_are_exit_2_with_a_hint(void **state) {
     expect_refusal(2, "needs --weights, --curves or --steps", "sinew blend --sample bar");
     expect_refusal(2, "--weights: 'bend' is not NAME=NUMBER",
                    "sinew blend --sample bar --weights bend");
-    expect_refusal(2, "there is no model 'magic'", "sinew blend --sample bar --model magic");
+    expect_refusal(2, "--model takes one of linear|rotation|spring, not 'magic'",
+                   "sinew blend --sample bar --model magic");
+    expect_refusal(2, "--markers and --curves do not go together",
+                   "sinew force --sample face --markers a.csv --curves b.csv");
     expect_refusal(2, "the model 'linear' has no --obstacle",
                    "sinew blend --sample bar --steps 1 --obstacle sphere:0,0,0,1");
     expect_refusal(2, "the model 'linear' has no --tolerance",
