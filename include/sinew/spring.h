@@ -72,7 +72,7 @@ typedef enum sinew_spring_solver {
 #define SINEW_SPRING_ANCHOR_KAPPA   100.0
 #define SINEW_SPRING_VOLUME         1.0
 #define SINEW_SPRING_PULL_TO_BLEND  0.01 /* of a network with an interior */
-#define SINEW_SPRING_PULL_OF_SKIN   0.1  /* of one without: a skin alone buckles in small spots */
+#define SINEW_SPRING_PULL_OF_SKIN   0.2  /* of one without: a skin alone buckles in small spots */
 #define SINEW_SPRING_PULL_CHOSEN    -1.0 /* one of these two */
 #define SINEW_SPRING_TOLERANCE      1e-6
 #define SINEW_SPRING_MAX_ITERATIONS 300
