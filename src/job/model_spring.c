@@ -33,7 +33,7 @@ static const sinew_parameter parameters[] = {
     NUMBER("tie", 0, 0, 1, "share of the diagonal", "tie parts to the largest by springs"),
     NUMBER("volume", SINEW_SPRING_VOLUME, 0, 1e9, "", "weight of the signed-volume term"),
     NUMBER("pull_to_blend", SINEW_SPRING_PULL_CHOSEN, -1, 1e9, "",
-           "weak pull to the rotation-aware blend, relative to the mean spring; -1: 0.1 for a skin "
+           "weak pull to the rotation-aware blend, relative to the mean spring; -1: 0.2 for a skin "
            "without interior that nothing touches or pulls, else 0.01"),
     NUMBER("friction", SINEW_SPRING_FRICTION, 0, 1e3, "", "Coulomb's mu against obstacles"),
     NUMBER("contact_depth", SINEW_SPRING_CONTACT_DEPTH, 1e-9, 1, "share of the diagonal",
