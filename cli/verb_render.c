@@ -417,6 +417,8 @@ static sinew_status draw_video(cli_call *call, stage *s, const char *out) {
 static sinew_status run(cli_call *call) {
     const char *out = cli_text(call, "--out");
     if (!out) return cli_usage(call, "--out FILE is required");
+    if (sn_has_ending(out, "png") && cli_given(call, "--turntable"))
+        return cli_usage(call, "--turntable makes a video, and %s is a picture", out);
     stage *s = SN_NEW0(stage, 1);
     if (!s) return sn_no_memory(&call->error);
     sinew_status status = load_stage(call, s);

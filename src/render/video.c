@@ -88,7 +88,8 @@ sinew_status sinew_video_open(const char *path, int width, int height, double ra
     if (strcasecmp(ending, "mp4") && strcasecmp(ending, "webm") && strcasecmp(ending, "gif") &&
         strcasecmp(ending, "webp"))
         return sn_fail(error, SINEW_BAD_INPUT,
-                       "%s: videos are written as .mp4, .webm, .gif or .webp", path);
+                       "%s: pictures are written as .png, videos as .mp4, .webm, .gif or .webp",
+                       path);
     /* The folder must be writable before the work begins. */
     sn_output probe;
     SN_TRY(sn_output_open(&probe, path, error));

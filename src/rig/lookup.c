@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/memory.h"
+#include "base/nearest.h"
 #include "base/status.h"
 #include "rig/names.h"
 #include "sinew/rig.h"
@@ -72,6 +73,18 @@ int sinew_rig_match(const sinew_rig *rig, const char *name, int sliders[2]) {
     return 2;
 }
 
+static sinew_status unknown_slider(const sinew_rig *rig, const char *name, int shown,
+                                   const char *entry, sinew_error *error) {
+    const char **names = SN_NEW(const char *, rig->slider_count);
+    if (!names) return sn_no_memory(error);
+    for (int i = 0; i < rig->slider_count; i++) names[i] = rig->sliders[i].name;
+    char hint[SN_NAME_HINT_SIZE];
+    sn_name_hint(name, rig->slider_count, names, hint);
+    sn_free(names);
+    return sn_fail(error, SINEW_BAD_INPUT, "weight \"%.*s\": the rig has no such slider; %s", shown,
+                   entry, hint);
+}
+
 /* One "name=value"; leaves `text` after it. */
 static sinew_status parse_entry(const sinew_rig *rig, const char **text, double *weights,
                                 sinew_error *error) {
@@ -93,13 +106,11 @@ static sinew_status parse_entry(const sinew_rig *rig, const char **text, double 
     char *name = sn_strndup(start, name_length);
     if (!name) return sn_no_memory(error);
     int sliders[2], count = sinew_rig_match(rig, name, sliders);
+    sinew_status status = count ? SINEW_OK : unknown_slider(rig, name, shown, *text, error);
     sn_free(name);
-    if (count == 0)
-        return sn_fail(error, SINEW_BAD_INPUT, "weight \"%.*s\": the rig has no such slider", shown,
-                       *text);
     for (int i = 0; i < count; i++) weights[sliders[i]] = value;
     *text += length;
-    return SINEW_OK;
+    return status;
 }
 
 sinew_status sinew_rig_parse_weights(const sinew_rig *rig, const char *text, double *weights,

@@ -37,10 +37,22 @@ static void without_ffmpeg_there_is_one_clear_line(void **state) {
                    "160x120 --out bar.png");
 }
 
+static void the_ending_says_picture_or_video(void **state) {
+    (void)state;
+    make_clip();
+    expect_refusal(2, "--turntable makes a video|a.png",
+                   "sinew render bar/neutral.obj --turntable 1 --out a.png");
+    expect_refusal(3, "a.txt|.png|.mp4", "sinew render bar/neutral.obj --out a.txt");
+    expect_refusal(3, "no such slider; did you mean 'bend120'?",
+                   "sinew render bar --weights bend12=1 --out a.png");
+    assert_int_equal(files_with("a."), 0);
+}
+
 int test_videos(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_clip_becomes_a_video),
         cmocka_unit_test(without_ffmpeg_there_is_one_clear_line),
+        cmocka_unit_test(the_ending_says_picture_or_video),
     };
     return cmocka_run_group_tests_name("videos", tests, NULL, NULL);
 }
