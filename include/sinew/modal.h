@@ -1,7 +1,6 @@
 /* Modal dynamics: motion through key poses that swings and settles as matter does.
  *
- *   z'' + 2 zeta z' + lambda^2 (z - rest) = 0   for every vibration mode of the body, in closed
- * form
+ *   z'' + 2 zeta z' + lambda^2 (z - rest) = 0   for every vibration mode, in closed form
  *
  * The body is the inside of the artist's mesh (tetrahedra), a cage around it when it is open or
  * messy, or a thin shell. Its vibration modes give independent motions in time. Each mode is read

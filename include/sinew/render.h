@@ -1,11 +1,11 @@
 /* Pictures and plots without a display.
  *
  * The pipeline of a picture:
- *   panels (a posed mesh each)  ->  light: ambient occlusion and soft key-light visibility per
- * vertex
- *   ->  raster: the nearest triangle of four samples a pixel  ->  shade: skin, eyes, heat map,
- * wires
- *   ->  page: panels in a grid with labels and a colour bar  ->  PNG, or a frame of a video.
+ *   panels  a posed mesh each
+ *   light   ambient occlusion and soft key-light visibility per vertex
+ *   raster  the nearest triangle of four samples a pixel
+ *   shade   skin, eyes, heat map, wires
+ *   page    panels in a grid with labels and a colour bar: a PNG, or a frame of a video
  *
  * Everything is computed on the CPU, so a picture needs no graphics driver and the same input gives
  * the same pixels on the same machine for any number of threads. */
