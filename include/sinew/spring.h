@@ -141,7 +141,8 @@ typedef struct sinew_spring_summary {
     char note[160];                 /* why a boundary fell back, or "" */
     double pull_to_blend;           /* epsilon in force */
     double pull_stiffness;          /* epsilon k: force per length of the pull to the blend */
-    double volume_stiffness;        /* c_v kappa / l^2 */
+    double volume_stiffness;        /* c_v kappa / l^2, of tets, or of a skin's hinges */
+    double area_stiffness;          /* c_v kappa, of a skin's areas; 0: it has an interior */
     double bytes_per_vertex;        /* of structure and one state */
     double seconds;                 /* to build */
 } sinew_spring_summary;

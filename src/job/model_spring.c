@@ -329,10 +329,14 @@ static void report_network(const spring_model *m) {
     if (s->pull_stiffness > 0)
         json_array_append_new(terms, json_pack("{s:s,s:f,s:f}", "name", "pull_to_blend", "epsilon",
                                                s->pull_to_blend, "stiffness", s->pull_stiffness));
+    double c_v = sn_scene_number(m->setup.scene, "volume");
     if (s->volume_stiffness > 0)
-        json_array_append_new(terms, json_pack("{s:s,s:f,s:f}", "name", "volume", "c_v",
-                                               sn_scene_number(m->setup.scene, "volume"),
-                                               "stiffness", s->volume_stiffness));
+        json_array_append_new(terms,
+                              json_pack("{s:s,s:f,s:f}", "name", s->tet_count ? "volume" : "hinges",
+                                        "c_v", c_v, "stiffness", s->volume_stiffness));
+    if (s->area_stiffness > 0)
+        json_array_append_new(terms, json_pack("{s:s,s:f,s:f}", "name", "areas", "c_v", c_v,
+                                               "stiffness", s->area_stiffness));
     json_object_set_new(report, "terms", terms);
     if (s->note[0]) sn_report_warning(report, s->note);
 }

@@ -221,6 +221,9 @@ static void summarize(sinew_spring *spring, double seconds) {
     }
     summary->pull_stiffness = spring->pull;
     summary->volume_stiffness = network->volume_count ? spring->volume_stiffness : 0;
+    summary->area_stiffness =
+        network->area_count ? spring->volume_stiffness * network->mean_edge * network->mean_edge
+                            : 0;
     size_t bytes = (size_t)network->spring_count * (8 + 1 + 24) +
                    (size_t)network->volume_count * 32 + (size_t)network->area_count * 28 +
                    spring->system->bytes + sn_preconditioner_bytes(spring->preconditioner);

@@ -98,6 +98,37 @@ static void measures_say_that_linear_shrinks_and_rotation_does_not(void **state)
     assert_true(mean[1] < 0.005 && fabs(volume[1]) < 0.01);
 }
 
+/* Names of the energies beside the springs, joined by spaces. */
+static void check_terms(const char *folder, const char *command, const char *expected) {
+    json_t *report = report_of(folder, command), *term;
+    char names[128] = "";
+    size_t index;
+    json_array_foreach(json_object_get(report, "terms"), index, term) {
+        assert_true(json_real_value(json_object_get(term, "stiffness")) > 0);
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", index ? " " : "",
+                 json_string_value(json_object_get(term, "name")));
+    }
+    assert_string_equal(names, expected);
+    json_decref(report);
+}
+
+static void reports_list_every_energy_beside_the_springs(void **state) {
+    (void)state;
+    const char *folder = fresh_folder();
+    check_terms(folder,
+                "sinew blend --sample bar --vertices 1000 --model spring --weights "
+                "bend120=0.5 --out a.obj",
+                "pull_to_blend volume");
+    write_text("skin.json", "{\"sinew\": 1, \"model\": \"spring\", \"rig\": {\"sample\": \"bar\"}, "
+                            "\"weights\": {\"bend120\": 0.5}, \"parameters\": {\"interior\": "
+                            "false}, \"outputs\": {\"frames\": [\"a.obj\"]}}");
+    check_terms(folder, "sinew run skin.json", "pull_to_blend hinges areas");
+    check_terms(folder,
+                "sinew blend --sample bar --vertices 1000 --model spring --weights "
+                "bend120=0.5 --volume 0 --pull-to-blend 0 --out a.obj",
+                "");
+}
+
 static void ctrl_c_in_the_middle_leaves_nothing(void **state) {
     (void)state;
     fresh_folder();
@@ -128,6 +159,7 @@ int test_runs(void) {
         cmocka_unit_test(a_scene_does_what_the_verb_did),
         cmocka_unit_test(reports_of_all_verbs_have_the_fixed_fields),
         cmocka_unit_test(measures_say_that_linear_shrinks_and_rotation_does_not),
+        cmocka_unit_test(reports_list_every_energy_beside_the_springs),
         cmocka_unit_test(ctrl_c_in_the_middle_leaves_nothing),
         cmocka_unit_test(conversions_come_back_the_same),
     };
