@@ -1,8 +1,8 @@
 /* Spring equilibria on a bar of the five published sizes, bent by 120 degrees in 36 steps.
  *
  * The published table (CPU of its time): 2.23, 40.11, 67.58, 81.36 and 153.99 s a step.
- * Per size: a steady step (history), a cold one (from the rotation-aware blend), warm Newton with a
- * factorization per iteration from the same starts, and the published way, plain Newton from the
+ * Per size: a steady step (history), a cold one (from the rotation-aware blend), warm Newton (from
+ * the last frame, a factorization per iteration), and the published way, plain Newton from the
  * source shape. The last two run a few steps only, and say how many times slower than a steady step
  * of the same tolerance they are. The network is that of the published energy (springs only) unless
  * a line says volume.

@@ -63,7 +63,7 @@ typedef enum sinew_spring_boundary {
 
 typedef enum sinew_spring_solver {
     SINEW_SPRING_DEFAULT,  /* two-level preconditioned Newton-CG */
-    SINEW_SPRING_NEWTON,   /* projected Newton, a factorization per iteration */
+    SINEW_SPRING_NEWTON,   /* projected Newton from the last frame, a factorization per iteration */
     SINEW_SPRING_PUBLISHED /* plain Newton from the source shape, full steps */
 } sinew_spring_solver;
 

@@ -227,6 +227,15 @@ static void choose_start(const sinew_spring *spring, sinew_spring_state *state,
     }
 }
 
+/* x stays as the last frame left it, but for what is held: the warm start of plain Newton. */
+static void start_from_last(const sinew_spring *spring, sinew_spring_state *state,
+                            sinew_spring_info *info) {
+    size_t n = SN_PAD * (size_t)spring->system->count,
+           moving = SN_PAD * (size_t)spring->system->free_count;
+    memcpy(state->x + moving, state->solver->load.blend + moving, (n - moving) * sizeof *state->x);
+    info->extrapolated = true;
+}
+
 static void forget(sinew_spring_state *state) {
     state->history_count = 0, state->history_index = -2;
     state->tame = false;
@@ -329,6 +338,8 @@ static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
     solver->floating = spring->pull == 0 && spring->summary.fixed_count == 0;
     if (options->solver == SINEW_SPRING_PUBLISHED)
         start_from_source(spring, state);
+    else if (options->solver == SINEW_SPRING_NEWTON && state->history_count > 0 && state->tame)
+        start_from_last(spring, state, info);
     else
         choose_start(spring, state, info);
     sn_equilibrium_options solve_options = {.solver = options->solver,
