@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/rotation.h"
 #include "base/status.h"
+#include "rig/pose.h"
 #include "sinew/force.h"
 
 /* Rounds of fitting a rigid motion and weighing vertices by how well they follow it. */
@@ -58,13 +59,10 @@ static double lead_of(double share) {
 
 /* The motion of the target that is best in the sense of the weights. */
 static motion fit_target(const sinew_rig *rig, int k, const double *weight, double *moved) {
-    const sinew_target *target = &rig->targets[k];
-    const double *rest = rig->neutral->positions;
     motion fit;
-    memcpy(moved, rest, 3 * sizeof(double) * (size_t)rig->neutral->vertex_count);
-    for (int i = 0; i < 3 * target->count; i++)
-        moved[3 * target->vertices[i / 3] + i % 3] += target->deltas[i];
-    sn_rigid_fit(rig->neutral->vertex_count, rest, moved, weight, &fit.turn, &fit.shift);
+    sn_rig_pose(rig, k, moved);
+    sn_rigid_fit(rig->neutral->vertex_count, rig->neutral->positions, moved, weight, &fit.turn,
+                 &fit.shift);
     return fit;
 }
 

@@ -6,31 +6,23 @@
 
 #include "base/memory.h"
 #include "base/monitor.h"
-#include "base/nearest.h"
 #include "base/status.h"
+#include "rig/names.h"
 #include "sinew/io.h"
 
 /* Frames closer than this share of a frame to the end are the end: 2.0000001 s at 30 fps has 61. */
 static const double FRAME_SLACK = 1e-6;
 
-static void rest_weights(const sinew_rig *rig, double *weights) {
-    for (int i = 0; i < rig->slider_count; i++) weights[i] = rig->sliders[i].rest;
-}
-
 static sinew_status unknown_slider(const sinew_scene *scene, const sinew_rig *rig,
                                    const char *place, const char *name, sinew_error *error) {
-    const char **names = SN_NEW(const char *, rig->slider_count);
-    if (!names) return sn_no_memory(error);
-    for (int i = 0; i < rig->slider_count; i++) names[i] = rig->sliders[i].name;
     char hint[SN_NAME_HINT_SIZE];
-    sn_name_hint(name, rig->slider_count, names, hint);
-    sn_free(names);
+    SN_TRY(sn_slider_hint(rig, name, hint, error));
     return sn_scene_fail(scene, error, place, "the rig has no slider '%s'; %s", name, hint);
 }
 
 sinew_status sn_scene_weights(const sinew_scene *scene, const sinew_rig *rig, const json_t *map,
                               const char *place, double *weights, sinew_error *error) {
-    rest_weights(rig, weights);
+    sinew_rig_rest_weights(rig, weights);
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)map, name, value) {
@@ -135,7 +127,7 @@ static sinew_status sample_curves(const sinew_scene *scene, const sinew_rig *rig
     if (status == SINEW_OK) status = match_channels(scene, rig, curves, monitor, slider_of, error);
     for (int k = 0; status == SINEW_OK && k < clip->frame_count; k++) {
         double *weights = clip->weights + (size_t)k * (size_t)rig->slider_count;
-        rest_weights(rig, weights);
+        sinew_rig_rest_weights(rig, weights);
         sinew_curves_sample(curves, clip->times[k], values);
         for (int c = 0; c < curves->channel_count; c++)
             if (slider_of[c] >= 0) weights[slider_of[c]] = values[c];
@@ -178,7 +170,7 @@ static sinew_status clip_of_steps(const sinew_scene *scene, const sinew_rig *rig
     if (map) {
         SN_TRY(sn_scene_weights(scene, rig, map, "weights", goal, error));
     } else {
-        rest_weights(rig, goal);
+        sinew_rig_rest_weights(rig, goal);
         goal[0] = 1;
     }
     for (int k = 0; k <= steps; k++) {

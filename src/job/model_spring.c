@@ -8,6 +8,7 @@
 #include "job/obstacles.h"
 #include "job/parameters.h"
 #include "job/report.h"
+#include "rig/pose.h"
 #include "sinew/io.h"
 #include "sinew/selection.h"
 #include "sinew/spring.h"
@@ -161,15 +162,6 @@ static sinew_status find_used(spring_model *m, bool *used, sinew_error *error) {
     return SINEW_OK;
 }
 
-/* Positions of a target at full weight, over the neutral. */
-static void pose_of(const sinew_rig *rig, int target, double *positions) {
-    memcpy(positions, rig->neutral->positions,
-           3 * (size_t)rig->neutral->vertex_count * sizeof *positions);
-    const sinew_target *t = &rig->targets[target];
-    for (int k = 0; k < 3 * t->count; k++)
-        positions[3 * (size_t)t->vertices[k / 3] + (size_t)(k % 3)] += t->deltas[k];
-}
-
 /* Depths of vertices and triangles with the rig at `positions`; only what `changed` names (NULL:
  * all); `own` is left alone. */
 static void find_depths(const sinew_rig *rig, const sinew_obstacle *obstacle,
@@ -230,7 +222,7 @@ static sinew_status measure_depths(spring_model *m, int index, const bool *used,
         }
         depths->targets[depths->count] = t, depths->change[depths->count++] = change;
         memcpy(change, depths->neutral, all * sizeof *change);
-        pose_of(rig, t, positions);
+        sn_rig_pose(rig, t, positions);
         bool moved = false;
         memset(changed, 0, (size_t)n * sizeof *changed);
         for (int k = 0; k < rig->targets[t].count; k++) {

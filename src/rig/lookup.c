@@ -6,7 +6,6 @@
 #include <strings.h>
 
 #include "base/memory.h"
-#include "base/nearest.h"
 #include "base/status.h"
 #include "rig/names.h"
 #include "sinew/rig.h"
@@ -73,14 +72,20 @@ int sinew_rig_match(const sinew_rig *rig, const char *name, int sliders[2]) {
     return 2;
 }
 
-static sinew_status unknown_slider(const sinew_rig *rig, const char *name, int shown,
-                                   const char *entry, sinew_error *error) {
+sinew_status sn_slider_hint(const sinew_rig *rig, const char *name, char hint[SN_NAME_HINT_SIZE],
+                            sinew_error *error) {
     const char **names = SN_NEW(const char *, rig->slider_count);
     if (!names) return sn_no_memory(error);
     for (int i = 0; i < rig->slider_count; i++) names[i] = rig->sliders[i].name;
-    char hint[SN_NAME_HINT_SIZE];
     sn_name_hint(name, rig->slider_count, names, hint);
     sn_free(names);
+    return SINEW_OK;
+}
+
+static sinew_status unknown_slider(const sinew_rig *rig, const char *name, int shown,
+                                   const char *entry, sinew_error *error) {
+    char hint[SN_NAME_HINT_SIZE];
+    SN_TRY(sn_slider_hint(rig, name, hint, error));
     return sn_fail(error, SINEW_BAD_INPUT, "weight \"%.*s\": the rig has no such slider; %s", shown,
                    entry, hint);
 }

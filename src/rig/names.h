@@ -9,6 +9,9 @@
 
 #include <stdbool.h>
 
+#include "base/nearest.h"
+#include "sinew/rig.h"
+
 typedef enum sn_side { SN_SIDE_NONE, SN_SIDE_LEFT, SN_SIDE_RIGHT } sn_side;
 
 enum { SN_NAME_SIZE = 128 };
@@ -27,5 +30,8 @@ static inline sn_side sn_side_other(sn_side side) {
 }
 /* Part of the face, "mouth", or NULL. */
 const char *sn_name_group(const char *name);
+/* For the message about a slider that the rig does not have: the nearest, or those it has. */
+sinew_status sn_slider_hint(const sinew_rig *rig, const char *name, char hint[SN_NAME_HINT_SIZE],
+                            sinew_error *error);
 
 #endif

@@ -18,6 +18,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "mesh/intersection.h"
+#include "rig/pose.h"
 #include "spring/contact.h"
 
 /* The distance that is kept, in contact depths. */
@@ -27,14 +28,6 @@ static const double CLEAR = 2;
 enum { EMPTY = -1, FIRST_SLOTS = 1024 };
 
 /* ---- which triangles take part ---- */
-
-static void pose_of(const sinew_rig *rig, int target, double *positions) {
-    memcpy(positions, rig->neutral->positions,
-           3 * (size_t)rig->neutral->vertex_count * sizeof *positions);
-    const sinew_target *t = &rig->targets[target];
-    for (int k = 0; k < 3 * t->count; k++)
-        positions[3 * (size_t)t->vertices[k / 3] + (size_t)(k % 3)] += t->deltas[k];
-}
 
 sinew_status sn_self_create(sinew_spring *spring, const sinew_monitor *monitor,
                             sinew_error *error) {
@@ -49,7 +42,7 @@ sinew_status sn_self_create(sinew_spring *spring, const sinew_monitor *monitor,
         if (t < 0)
             memcpy(positions, network->neutral, 3 * (size_t)n * sizeof *positions);
         else
-            pose_of(spring->rig, t, positions);
+            sn_rig_pose(spring->rig, t, positions);
         status = sn_self_intersections(n, positions, network->triangle_count, network->triangles,
                                        monitor, &cross, error);
         for (int k = 0; status == SINEW_OK && k < 2 * cross.count; k++)
@@ -117,7 +110,7 @@ sinew_status sn_self_begin(const sinew_spring *spring, sinew_spring_state *state
         if (state->activations[t] == 0) continue;
         if (!SN_RESERVE(self->poses, self->pose_capacity, n * (size_t)(self->pose_count + 1)))
             return sn_no_memory(error);
-        pose_of(spring->rig, t, self->poses + n * (size_t)self->pose_count++);
+        sn_rig_pose(spring->rig, t, self->poses + n * (size_t)self->pose_count++);
     }
     return SINEW_OK;
 }
