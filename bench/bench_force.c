@@ -28,6 +28,11 @@ static void step(void *user) {
                &error);
 }
 
+static double columns_bytes(const sn_vertex_columns *columns) {
+    /* three vectors of 64 bytes and a column */
+    return (double)columns->first[columns->group_count] * (3 * 64 + sizeof(int));
+}
+
 /* What a relinearisation has to read or write once, and twice what it walks twice. */
 static double relinearisation_bytes(const sinew_force *force) {
     const sn_rings *rings = &force->potentials->rings;
@@ -35,11 +40,10 @@ static double relinearisation_bytes(const sinew_force *force) {
     double factor = sizeof(float) * (double)sn_cholesky_nonzeros(force->step.factor);
     double entry = sizeof(int) + sizeof(float);
     double ring = (double)rings->first[rings->group_count] * (2 * entry + sizeof(double));
-    double push = (double)force->push->start[n] * (3 * sizeof(double) + sizeof(int));
-    double response = (double)force->step.response->start[n] * (4 * sizeof(float) + sizeof(int));
+    double products = columns_bytes(force->push) + columns_bytes(force->step.response);
     /* place, forces and bending, each written and read; rest, prediction, solution, mass */
     double vertex = n * (31 * sizeof(double) + 6 * sizeof(float));
-    return 2 * factor + ring + push + response + vertex;
+    return 2 * factor + ring + products + vertex;
 }
 
 /* The face without what is behind its lips, and its first `targets` targets that still move

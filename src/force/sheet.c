@@ -121,8 +121,7 @@ static sinew_status build_system(sinew_force *force, double inertia, sn_force_sy
     if (status == SINEW_OK) status = sn_cholesky_work_create(system->factor, 3, &maker.work, error);
     if (status == SINEW_OK)
         status = sn_vertex_columns_create(n, force->rig->target_count, make_column, &maker,
-                                          RESPONSE_DROP, &system->response, error);
-    if (status == SINEW_OK) status = sn_vertex_columns_prepare_f32(system->response, error);
+                                          RESPONSE_DROP, true, &system->response, error);
     sn_free(diagonal);
     sn_sparse_destroy(matrix);
     sn_cholesky_work_destroy(maker.work);
@@ -137,19 +136,29 @@ static void release_system(sn_force_system *system) {
 
 /* ---- the span of the targets ----------------------------------------------------------------- */
 
+/* What blocks i and j of a group of vertices add to the Gram matrix; push holds area times target.
+ */
+static double block_product(const sinew_force *force, int group, size_t i, size_t j) {
+    enum { LANES = SN_COLUMN_LANES };
+    const sn_vertex_columns *b = force->push;
+    const double *p = b->value + 3 * LANES * i, *q = b->value + 3 * LANES * j;
+    double sum = 0;
+    for (int k = 0; k < LANES && group * LANES + k < b->reached; k++)
+        sum += (p[k] * q[k] + p[LANES + k] * q[LANES + k] + p[2 * LANES + k] * q[2 * LANES + k]) /
+               force->skin->area[b->vertex[group * LANES + k]];
+    return sum;
+}
+
 static sinew_status build_span(sinew_force *force, sinew_error *error) {
     size_t m = (size_t)force->rig->target_count;
     const sn_vertex_columns *b = force->push;
     force->span = SN_NEW0(double, m *m);
     if (!force->span) return sn_no_memory(error);
-    for (int v = 0; v < b->vertex_count; v++) {
-        /* push holds area times target */
-        double over = 1 / force->skin->area[v];
-        for (int i = b->start[v]; i < b->start[v + 1]; i++)
-            for (int j = b->start[v]; j < b->start[v + 1]; j++)
+    for (int g = 0; g < b->group_count; g++)
+        for (size_t i = b->first[g]; i < b->first[g + 1]; i++)
+            for (size_t j = b->first[g]; j < b->first[g + 1]; j++)
                 force->span[(size_t)b->column[i] + m * (size_t)b->column[j]] +=
-                    over * sn_dot(sn_at(b->value, i), sn_at(b->value, j));
-    }
+                    block_product(force, g, i, j);
     double mean = 0;
     for (size_t k = 0; k < m; k++) mean += force->span[k * (m + 1)] / (double)m;
     for (size_t k = 0; k < m; k++)
@@ -268,7 +277,7 @@ static sinew_status build(sinew_force *force, const sinew_marker_map *map,
     sinew_marker_map_points(force->map, rig->neutral, skin->rest, force->marker_rest);
     column_maker forces = {.force = force};
     SN_TRY(sn_vertex_columns_create(skin->vertex_count, rig->target_count, make_column, &forces, 0,
-                                    &force->push, error));
+                                    false, &force->push, error));
     SN_TRY(build_span(force, error));
     double rate = o->substeps / o->frame_time, inertia = rate * rate;
     SN_TRY(build_system(force, inertia, &force->step, monitor, error));

@@ -1,6 +1,5 @@
 #include "force/vertex_columns.h"
 
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -38,29 +37,102 @@ static sinew_status gather(int vertex_count, int column_count, sn_column_source 
         }
         all->end[k] = all->count;
     }
-    if (all->count > INT_MAX / 4)
-        return sn_fail(error, SINEW_BAD_INPUT, "force: the targets are too large");
     return SINEW_OK;
 }
 
-static void by_vertex(const entries *all, sn_vertex_columns *made) {
-    int n = made->vertex_count;
-    for (size_t i = 0; i < all->count; i++) made->start[all->vertex[i] + 1]++;
-    for (int v = 0; v < n; v++) made->start[v + 1] += made->start[v];
-    size_t i = 0;
+/* Sorts the vertices by the columns that they have, the first column first, as a stable sort by
+ * each column from the last to the first does: those with the same ones end up side by side.
+ * Vertices of no column come last; returns how many others there are. rest, seen: room for as many
+ * numbers. */
+static int order_vertices(const entries *all, int vertex_count, int column_count, int *order,
+                          int *rest, int *seen) {
+    int reached = 0;
+    for (int v = 0; v < vertex_count; v++) order[v] = v, seen[v] = column_count;
+    for (int k = column_count - 1; k >= 0; k--) {
+        int with = 0, without = 0;
+        for (size_t i = k ? all->end[k - 1] : 0; i < all->end[k]; i++) seen[all->vertex[i]] = k;
+        for (int j = 0; j < vertex_count; j++) {
+            int v = order[j];
+            if (seen[v] == k)
+                order[with++] = v;
+            else
+                rest[without++] = v;
+        }
+        memcpy(order + with, rest, sizeof(int) * (size_t)without);
+    }
+    for (int v = 0; v < vertex_count; v++) reached += seen[v] < column_count;
+    return reached;
+}
+
+/* Room for the blocks of each group, and their columns. place: of each vertex in the order. */
+static sinew_status make_blocks(const entries *all, const int *place, int lanes,
+                                sn_vertex_columns *made, sinew_error *error) {
+    size_t groups = (size_t)made->group_count, i = 0;
+    int *last = SN_NEW(int, groups + 1);
+    made->first = SN_NEW0(size_t, groups + 2);
+    if (!last || !made->first) {
+        sn_free(last);
+        return sn_no_memory(error);
+    }
+    size_t *next = made->first + 1; /* becomes `first` as blocks are handed out */
+    for (size_t g = 0; g < groups; g++) last[g] = -1;
     for (int k = 0; k < made->column_count; k++)
         for (; i < all->end[k]; i++) {
-            int at = made->start[all->vertex[i]]++;
-            made->column[at] = k;
-            memcpy(made->value + 3 * (size_t)at, all->value + 3 * i, 3 * sizeof(double));
+            int g = place[all->vertex[i]] / lanes;
+            next[g + 1] += last[g] != k;
+            last[g] = k;
         }
-    for (int v = n; v > 0; v--) made->start[v] = made->start[v - 1];
-    made->start[0] = 0;
+    for (size_t g = 0; g < groups; g++) next[g + 1] += next[g], last[g] = -1;
+    size_t blocks = next[groups], numbers = 3 * (size_t)lanes * blocks;
+    bool single = lanes == SN_COLUMN_LANES_F32;
+    size_t bytes = numbers * (single ? sizeof(float) : sizeof(double));
+    void *values = sn_alloc_aligned(bytes, 1);
+    made->column = SN_NEW(int, blocks);
+    if (single)
+        made->value_f32 = values;
+    else
+        made->value = values;
+    if (!made->column || !values) {
+        sn_free(last);
+        return sn_no_memory(error);
+    }
+    memset(values, 0, bytes);
+    i = 0;
+    for (int k = 0; k < made->column_count; k++)
+        for (; i < all->end[k]; i++) {
+            int at = place[all->vertex[i]], g = at / lanes;
+            if (last[g] != k) made->column[next[g]++] = last[g] = k;
+            size_t to = 3 * (size_t)lanes * (next[g] - 1) + (size_t)(at % lanes);
+            for (size_t a = 0; a < 3; a++, to += (size_t)lanes) {
+                if (single)
+                    made->value_f32[to] = (float)all->value[3 * i + a];
+                else
+                    made->value[to] = all->value[3 * i + a];
+            }
+        }
+    sn_free(last);
+    return SINEW_OK;
+}
+
+static sinew_status group_vertices(const entries *all, bool single, sn_vertex_columns *made,
+                                   sinew_error *error) {
+    int n = made->vertex_count, lanes = single ? SN_COLUMN_LANES_F32 : SN_COLUMN_LANES;
+    int *place = SN_NEW(int, n), *seen = SN_NEW(int, n);
+    made->vertex = SN_NEW(int, n);
+    sinew_status status = place && seen && made->vertex ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) {
+        made->reached = order_vertices(all, n, made->column_count, made->vertex, place, seen);
+        made->group_count = (made->reached + lanes - 1) / lanes;
+        for (int j = 0; j < n; j++) place[made->vertex[j]] = j;
+        status = make_blocks(all, place, lanes, made, error);
+    }
+    sn_free(place), sn_free(seen);
+    return status;
 }
 
 sinew_status sn_vertex_columns_create(int vertex_count, int column_count, sn_column_source *source,
-                                      void *user, double drop, sn_vertex_columns **columns,
-                                      sinew_error *error) {
+                                      void *user, double drop, bool single,
+                                      sn_vertex_columns **columns, sinew_error *error) {
     *columns = NULL;
     entries all = {.end = SN_NEW(size_t, column_count)};
     double *dense = SN_NEW(double, 3 * (size_t)vertex_count);
@@ -71,13 +143,7 @@ sinew_status sn_vertex_columns_create(int vertex_count, int column_count, sn_col
     if (status == SINEW_OK) {
         made->vertex_count = vertex_count;
         made->column_count = column_count;
-        made->start = SN_NEW0(int, (size_t)vertex_count + 1);
-        made->column = SN_NEW(int, all.count);
-        made->value = SN_NEW0(double, 3 * all.count + 1); /* read four at a time */
-        if (made->start && made->column && made->value)
-            by_vertex(&all, made);
-        else
-            status = sn_no_memory(error);
+        status = group_vertices(&all, single, made, error);
     }
     sn_free(all.vertex), sn_free(all.value), sn_free(all.end), sn_free(dense);
     if (status != SINEW_OK) {
@@ -90,57 +156,39 @@ sinew_status sn_vertex_columns_create(int vertex_count, int column_count, sn_col
 
 void sn_vertex_columns_destroy(sn_vertex_columns *columns) {
     if (!columns) return;
-    sn_free(columns->start), sn_free(columns->column), sn_free(columns->value);
-    sn_free_aligned(columns->value_f32);
+    sn_free(columns->vertex), sn_free(columns->first), sn_free(columns->column);
+    sn_free_aligned(columns->value), sn_free_aligned(columns->value_f32);
     sn_free(columns);
 }
 
-/* An entry is one vector; two sums, so that one does not wait for the other. */
-typedef double four __attribute__((vector_size(32), may_alias, aligned(8)));
-typedef float four_f32 __attribute__((vector_size(16)));
+typedef double lanes __attribute__((vector_size(SN_COLUMN_LANES * sizeof(double)), may_alias));
+typedef float lanes_f32
+    __attribute__((vector_size(SN_COLUMN_LANES_F32 * sizeof(float)), may_alias));
+
+/* Groups that a thread takes at a time. */
+enum { SHARE = 16 };
 
 void sn_vertex_columns_add(const sn_vertex_columns *c, const double *u, double *out) {
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int v = 0; v < c->vertex_count; v++) {
-        four even = {0}, odd = {0};
-        int i = c->start[v], end = c->start[v + 1];
-        for (; i + 1 < end; i += 2) {
-            even += u[c->column[i]] * *(const four *)(c->value + 3 * (size_t)i);
-            odd += u[c->column[i + 1]] * *(const four *)(c->value + 3 * (size_t)i + 3);
-        }
-        if (i < end) even += u[c->column[i]] * *(const four *)(c->value + 3 * (size_t)i);
-        even += odd;
-        double *o = out + 3 * (size_t)v;
-        o[0] += even[0], o[1] += even[1], o[2] += even[2];
+#pragma omp parallel for num_threads(sn_threads()) schedule(dynamic, SHARE)
+    for (int g = 0; g < c->group_count; g++) {
+        const lanes *value = (const lanes *)c->value + 3 * c->first[g];
+        lanes sum[3] = {{0}};
+        for (size_t b = c->first[g]; b < c->first[g + 1]; b++, value += 3)
+            for (int a = 0; a < 3; a++) sum[a] += u[c->column[b]] * value[a];
+        for (int i = 0, j = g * SN_COLUMN_LANES; i < SN_COLUMN_LANES && j < c->reached; i++, j++)
+            for (size_t a = 0; a < 3; a++) out[3 * (size_t)c->vertex[j] + a] += sum[a][i];
     }
-}
-
-sinew_status sn_vertex_columns_prepare_f32(sn_vertex_columns *c, sinew_error *error) {
-    size_t count = (size_t)c->start[c->vertex_count];
-    c->value_f32 = sn_alloc_aligned(4 * count, sizeof(float));
-    if (!c->value_f32) return sn_no_memory(error);
-    for (size_t i = 0; i < count; i++) {
-        for (size_t a = 0; a < 3; a++) c->value_f32[4 * i + a] = (float)c->value[3 * i + a];
-        c->value_f32[4 * i + 3] = 0;
-    }
-    sn_free(c->value);
-    c->value = NULL;
-    return SINEW_OK;
 }
 
 void sn_vertex_columns_add_f32(const sn_vertex_columns *c, const float *u, double *out) {
-    const four_f32 *value = (const four_f32 *)c->value_f32;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int v = 0; v < c->vertex_count; v++) {
-        four_f32 even = {0}, odd = {0};
-        int i = c->start[v], end = c->start[v + 1];
-        for (; i + 1 < end; i += 2) {
-            even += u[c->column[i]] * value[i];
-            odd += u[c->column[i + 1]] * value[i + 1];
-        }
-        if (i < end) even += u[c->column[i]] * value[i];
-        even += odd;
-        double *o = out + 3 * (size_t)v;
-        o[0] += (double)even[0], o[1] += (double)even[1], o[2] += (double)even[2];
+#pragma omp parallel for num_threads(sn_threads()) schedule(dynamic, SHARE)
+    for (int g = 0; g < c->group_count; g++) {
+        const lanes_f32 *value = (const lanes_f32 *)c->value_f32 + 3 * c->first[g];
+        lanes_f32 sum[3] = {{0}};
+        for (size_t b = c->first[g]; b < c->first[g + 1]; b++, value += 3)
+            for (int a = 0; a < 3; a++) sum[a] += u[c->column[b]] * value[a];
+        int j = g * SN_COLUMN_LANES_F32;
+        for (int i = 0; i < SN_COLUMN_LANES_F32 && j < c->reached; i++, j++)
+            for (size_t a = 0; a < 3; a++) out[3 * (size_t)c->vertex[j] + a] += (double)sum[a][i];
     }
 }
