@@ -3,6 +3,7 @@
 #ifdef __SSE__
 #include <xmmintrin.h>
 #endif
+#include <omp.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -258,7 +259,7 @@ static bool find_tasks(builder *b, sn_supernodal *pattern) {
         copies += pattern->node[roots[r]].below;
     }
     if (copies + b->size > INT32_MAX) return false;
-    int most_tasks = subtrees < 64 ? subtrees : 64;
+    int most_tasks = subtrees < SN_SUPERNODAL_TASKS ? subtrees : SN_SUPERNODAL_TASKS;
     pattern->member = SN_NEW(int, pattern->count);
     pattern->task = SN_NEW0(sn_supernodal_task, (size_t)most_tasks + 1);
     pattern->copy_of = SN_NEW(int, copies);

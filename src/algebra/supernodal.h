@@ -29,8 +29,13 @@
 
 #include "algebra/sparse.h"
 
-/* Rows handled at a time, columns of a panel, most right-hand sides of one sweep. */
-enum { SN_SUPERNODAL_LANES = 8, SN_SUPERNODAL_PANEL = 4, SN_SUPERNODAL_SIDES = 8 };
+/* Rows handled at a time, columns of a panel, most right-hand sides of one sweep, most tasks. */
+enum {
+    SN_SUPERNODAL_LANES = 8,
+    SN_SUPERNODAL_PANEL = 4,
+    SN_SUPERNODAL_SIDES = 8,
+    SN_SUPERNODAL_TASKS = 64
+};
 
 typedef struct sn_supernode {
     int first, width, below;

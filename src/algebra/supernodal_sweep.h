@@ -235,18 +235,23 @@ static void NAME(run_task)(const NAME(sweep) * s, int t, bool down, int sides) {
     }
 }
 
-/* Everything is read from b before anything is written to out: the top is walked in between. */
+/* Everything is read from b before anything is written to out: the top is walked in between. Each
+ * thread goes back the way it came, through what its caches may still hold. */
 void NAME(sn_supernodal_solve)(const sn_supernodal *pattern, const REAL *values, int sides,
                                int stride, const REAL *b, REAL *out, REAL *x, REAL *scratch) {
     size_t k = (size_t)sides;
     int threads = pattern->values * k > THREADED_VALUES ? sn_threads() : 1;
     const NAME(sweep) s = {pattern, values, b, out, x, scratch, stride};
+    int walker[SN_SUPERNODAL_TASKS];
     memset(x, 0, (size_t)pattern->size * k * sizeof *x);
 #pragma omp parallel num_threads(threads)
     {
         unsigned rounding = flush_tiny();
 #pragma omp for schedule(dynamic, 1)
-        for (int t = 0; t < pattern->tasks; t++) NAME(run_task)(&s, t, false, sides);
+        for (int t = 0; t < pattern->tasks; t++) {
+            walker[t] = omp_get_thread_num();
+            NAME(run_task)(&s, t, false, sides);
+        }
 #pragma omp single
         {
             const REAL *copy = x + (size_t)pattern->size * k;
@@ -256,8 +261,8 @@ void NAME(sn_supernodal_solve)(const sn_supernodal *pattern, const REAL *values,
             NAME(run_task)(&s, pattern->tasks, false, sides);
             NAME(run_task)(&s, pattern->tasks, true, sides);
         }
-#pragma omp for schedule(dynamic, 1)
-        for (int t = 0; t < pattern->tasks; t++) NAME(run_task)(&s, t, true, sides);
+        for (int t = pattern->tasks - 1; t >= 0; t--)
+            if (walker[t] == omp_get_thread_num()) NAME(run_task)(&s, t, true, sides);
         restore_tiny(rounding);
     }
 }

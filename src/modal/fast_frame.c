@@ -1,5 +1,7 @@
-/* The frame in single precision, eight tets at a time. Nothing branches on values; sine and cosine
- * are polynomials of our own, so that all of it is vector instructions. */
+/* The frame in single precision, eight tets at a time. Sine and cosine are polynomials of our own,
+ * so that all of it is vector instructions; only blocks that turn by more than half a turn branch.
+ */
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -128,28 +130,38 @@ void sn_fast_still(const sn_fast *fast, int vertex_count, const bool *moves, con
 
 /* ---- one block ---------------------------------------------------------------------------- */
 
+INLINE bool any_above(lanes x, float limit) {
+    typedef long long halves __attribute__((vector_size(sizeof(lanes)), may_alias));
+    halves above = (halves)(x > limit);
+    return (above[0] | above[1] | above[2] | above[3]) != 0;
+}
+
 /* The unit quaternion of a rotation vector, up to its sign: (cos x, sin x / |w| w), x = |w|/2.
- * x = k pi + r with |r| <= pi/2 changes the sign only, so sine and cosine are needed on that range
- * alone: Taylor polynomials around 0 to degree 11 and 12, which are exact to rounding there. */
+ * Both are series in s = x^2: polynomials are exact to rounding up to x = pi/2, without a root.
+ * Beyond, x = k pi + r with |r| <= pi/2 changes the sign only; sin x / |w| is then sin r / |w|. */
 INLINE void exponential(const lanes w[3], lanes q[4]) {
-    lanes length = w[0] * w[0] + w[1] * w[1] + w[2] * w[2] + 1e-30f;
-    for (int l = 0; l < SN_LANES; l++) length[l] = __builtin_sqrtf(length[l]);
-    lanes x = 0.5f * length;
-    lanes k = (x * 0.318309886f + 12582912.0f) - 12582912.0f; /* nearest whole number */
-    lanes r = (x - k * 3.140625f) - k * 9.67653589793e-4f;
-    lanes s = r * r;
-    lanes sine = s * -2.5052108e-8f + 2.7557319e-6f;
-    sine = sine * s - 1.98412698e-4f;
-    sine = sine * s + 8.33333333e-3f;
-    sine = sine * s - 1.66666667e-1f;
-    sine = (sine * s + 1.0f) * r;
-    lanes cosine = s * 2.08767570e-9f - 2.75573192e-7f;
-    cosine = cosine * s + 2.48015873e-5f;
-    cosine = cosine * s - 1.38888889e-3f;
-    cosine = cosine * s + 4.16666667e-2f;
+    static const float QUARTER_TURN = 2.4674f; /* (pi/2)^2 */
+    lanes s = 0.25f * (w[0] * w[0] + w[1] * w[1] + w[2] * w[2]), factor = {0};
+    factor += 0.5f;
+    if (__builtin_expect(any_above(s, QUARTER_TURN), 0)) {
+        lanes x = s + 1e-30f;
+        for (int l = 0; l < SN_LANES; l++) x[l] = __builtin_sqrtf(x[l]);
+        lanes k = (x * 0.318309886f + 12582912.0f) - 12582912.0f; /* nearest whole number */
+        lanes r = (x - k * 3.140625f) - k * 9.67653589793e-4f;
+        factor = 0.5f * r / x;
+        s = r * r;
+    }
+    lanes sine = s * -2.38893847e-8f + 2.75252819e-6f;
+    sine = sine * s - 1.98408612e-4f;
+    sine = sine * s + 8.33333097e-3f;
+    sine = sine * s - 1.66666672e-1f;
+    sine = sine * s + 1.0f;
+    lanes cosine = s * -2.60509296e-7f + 2.47601274e-5f;
+    cosine = cosine * s - 1.38883607e-3f;
+    cosine = cosine * s + 4.16666344e-2f;
     cosine = cosine * s - 0.5f;
-    lanes factor = sine / length;
     q[0] = cosine * s + 1.0f;
+    factor *= sine;
     for (int a = 0; a < 3; a++) q[a + 1] = factor * w[a];
 }
 
