@@ -38,27 +38,29 @@ typedef struct folder {
     bool markers;
 } folder;
 
-static sinew_status write_clip(const folder *f) {
+static sinew_status write_clip(const folder *f, bool lips) {
     sinew_error *error = &f->call->error;
     sinew_curves *curves;
-    SN_TRY(sinew_sample_curves(f->name, &curves, error));
-    char *path = sn_path_join(f->path, "clip.csv");
+    SN_TRY(lips ? sinew_sample_lip_curves(&curves, error)
+                : sinew_sample_curves(f->name, &curves, error));
+    char *path = sn_path_join(f->path, lips ? "lips.csv" : "clip.csv");
     sinew_status status = path ? sinew_curves_write(path, curves, error) : sn_no_memory(error);
     sn_free(path);
     sinew_curves_destroy(curves);
     return status;
 }
 
-static sinew_status write_markers(const folder *f, const sinew_sample_options *chosen) {
+static sinew_status write_markers(const folder *f, const sinew_sample_options *chosen, bool lips) {
     sinew_error *error = &f->call->error;
     sinew_sample_marker_options wanted = sinew_sample_default_marker_options();
     wanted.noise = cli_number(f->call, "--noise", 0);
     wanted.gaps = cli_number(f->call, "--gaps", 0);
     wanted.seed = (unsigned)cli_integer(f->call, "--seed", SINEW_SAMPLE_SEED);
+    wanted.lips = lips;
     sinew_markers *markers;
     sinew_marker_map *map;
     SN_TRY(sinew_sample_markers(f->name, chosen, &wanted, &markers, &map, error));
-    char *take = sn_path_join(f->path, "markers.csv");
+    char *take = sn_path_join(f->path, lips ? "lips_markers.csv" : "markers.csv");
     char *places = sn_path_join(f->path, "markers_map.csv");
     sinew_status status = take && places ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK) status = sinew_markers_write(take, markers, error);
@@ -113,8 +115,11 @@ static sinew_status write_readme(const folder *f) {
             rig->target_count);
     fprintf(out, "clip.csv                          weight curves, 30 values a second\n");
     if (f->markers)
-        fprintf(out, "markers.csv, markers_map.csv      the clip as 60 markers at 60 frames a "
-                     "second, and the vertices they sit on\n");
+        fprintf(out,
+                "lips.csv                          another: parted lips close, press and part\n"
+                "markers.csv, lips_markers.csv     the clips as 60 markers at 60 frames a "
+                "second\n"
+                "markers_map.csv                   the vertices they sit on\n");
     else
         fprintf(out, "poses/                            every pose as a mesh\n");
     fprintf(out, "\nsliders\n");
@@ -137,8 +142,11 @@ static sinew_status run(cli_call *call) {
     folder f = {call, out, name, rig, strncmp(name, "face", 4) == 0};
     sinew_status status = sinew_rig_write(out, rig, &call->error);
     if (status == SINEW_OK && sn_is_folder(out)) {
-        status = write_clip(&f);
-        if (status == SINEW_OK) status = f.markers ? write_markers(&f, &chosen) : write_poses(&f);
+        status = write_clip(&f, false);
+        if (status == SINEW_OK && !f.markers) status = write_poses(&f);
+        if (status == SINEW_OK && f.markers) status = write_clip(&f, true);
+        for (int lips = 0; lips < 2 && status == SINEW_OK && f.markers; lips++)
+            status = write_markers(&f, &chosen, lips);
         if (status == SINEW_OK) status = write_readme(&f);
     }
     if (status == SINEW_OK)
@@ -156,8 +164,9 @@ const cli_verb verb_sample = {
     .options = options,
     .description =
         "Without a name: lists the built-in rigs. With one: writes its neutral, its targets and a "
-        "clip of weight curves; bodies also get their poses as meshes, faces a clip of 60 markers "
-        "and the map of where they sit. README.txt in the folder says what is there. The same name "
+        "clip of weight curves; bodies also get their poses as meshes, faces a second clip "
+        "of lips that close and press, both clips as 60 markers, and the map of where these sit. "
+        "README.txt in the folder says what is there. The same name "
         "and options give the same bits every time.",
     .example = "sinew sample\n"
                "sinew sample bar --out bar\n"

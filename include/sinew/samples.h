@@ -50,18 +50,22 @@ SINEW_API sinew_status sinew_sample_rig(const char *name, const sinew_sample_opt
 SINEW_API sinew_status sinew_sample_curves(const char *name, sinew_curves **curves,
                                            sinew_error *error);
 
+/* A short clip for the faces: lips that are a little apart at first close, press and part again. */
+SINEW_API sinew_status sinew_sample_lip_curves(sinew_curves **curves, sinew_error *error);
+
 enum { SINEW_SAMPLE_SEED = 1 };
 
 typedef struct sinew_sample_marker_options {
     double noise;  /* standard deviation per coordinate, metres, >= 0; 0: none */
     double gaps;   /* share of missing places, 0 to 0.9, in runs of 3 to 15 frames; 0: none */
     unsigned seed; /* of noise and gaps; SINEW_SAMPLE_SEED */
+    bool lips;     /* the closing lips instead of the talking clip */
 } sinew_sample_marker_options;
 
-/* No noise, no gaps. */
+/* The talking clip without noise and gaps. */
 SINEW_API sinew_sample_marker_options sinew_sample_default_marker_options(void);
 
-/* The talking clip of a face as 60 markers at 60 frames a second, and the vertices they sit on.
+/* A clip of a face as 60 markers at 60 frames a second, and the vertices they sit on.
  * Both options may be NULL. */
 SINEW_API sinew_status sinew_sample_markers(const char *name, const sinew_sample_options *options,
                                             const sinew_sample_marker_options *marker_options,

@@ -212,11 +212,6 @@ static const struct {
 };
 enum { POSES = sizeof poses / sizeof *poses };
 
-static double smooth(double t) {
-    t = fmin(1, fmax(0, t));
-    return t * t * (3 - 2 * t);
-}
-
 /* Bends what lies along a limb by `degrees` in the plane of its direction and `towards`. */
 static sn_vec3 bend_limb(const sn_spine *spine, sn_vec3 p, sn_vec3 root, sn_vec3 along,
                          sn_vec3 towards) {
@@ -235,8 +230,8 @@ typedef struct bends {
 
 /* The whole body squashes with its volume kept, leans along a bent axis and twists. */
 static sn_vec3 pose_body(int pose, const bends *b, sn_vec3 p) {
-    double s = poses[pose].squash, across = 1 / sqrt(s), t = smooth(p.y / 14);
-    across = 1 + (across - 1) * smooth((p.y + 2) / 6);
+    double s = poses[pose].squash, across = 1 / sqrt(s), t = sn_smooth(p.y / 14);
+    across = 1 + (across - 1) * sn_smooth((p.y + 2) / 6);
     p = sn_v3(p.x * across, p.y * s, p.z * across);
     sn_vec3 up = sn_spine_place(&b->lean, sn_v3(p.y, p.x, p.z));
     p = sn_v3(up.y, up.x, up.z);

@@ -2,6 +2,7 @@
 #ifndef SN_SAMPLES_BUILDERS_H
 #define SN_SAMPLES_BUILDERS_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -11,6 +12,12 @@ static const double SN_PI = 3.14159265358979323846;
 
 static inline double sn_radians(double degrees) {
     return degrees * (SN_PI / 180);
+}
+
+/* 0 to 1 with soft ends. */
+static inline double sn_smooth(double t) {
+    t = fmin(1, fmax(0, t));
+    return t * t * (3 - 2 * t);
 }
 
 /* Each makes its rig with about `vertices` vertices. */
@@ -26,8 +33,13 @@ static inline bool sn_is_face(const char *name) {
     return strcmp(name, "face") == 0 || strcmp(name, "face2") == 0;
 }
 
-/* The talking clip of the faces. */
+/* The talking clip of the faces, and their closing lips. */
 sinew_status sn_face_clip(sinew_curves **curves, sinew_error *error);
+sinew_status sn_face_lips(sinew_curves **curves, sinew_error *error);
+
+/* Named curves of zeros with 30 values a second. */
+sinew_status sn_named_curves(int channels, const char *const *names, double seconds,
+                             sinew_curves **curves, sinew_error *error);
 
 /* A closed quad mesh with a name. */
 sinew_status sn_quad_mesh(const char *name, int vertex_count, const double *positions,

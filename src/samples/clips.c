@@ -10,10 +10,22 @@
 static const double RATE = 30;          /* values per second */
 static const double POSE_SECONDS = 1.0; /* from one pose to the next */
 
-/* 0 to 1 with soft ends. */
-static double ease(double t) {
-    t = fmin(1, fmax(0, t));
-    return t * t * (3 - 2 * t);
+sinew_status sn_named_curves(int channels, const char *const *names, double seconds,
+                             sinew_curves **curves, sinew_error *error) {
+    SN_TRY(sinew_curves_create(channels, (int)lround(seconds * RATE) + 1, curves, error));
+    bool named = true;
+    for (int c = 0; c < channels; c++) {
+        sn_free((*curves)->names[c]);
+        (*curves)->names[c] = sn_strdup(names[c]);
+        named = named && (*curves)->names[c];
+    }
+    if (!named) {
+        sinew_curves_destroy(*curves);
+        *curves = NULL;
+        return sn_no_memory(error);
+    }
+    for (int t = 0; t < (*curves)->time_count; t++) (*curves)->times[t] = t / RATE;
+    return SINEW_OK;
 }
 
 /* From the neutral through every pose in order and back: at most two sliders are up at a time, and
@@ -21,22 +33,18 @@ static double ease(double t) {
 static sinew_status walk_through_poses(const sinew_rig *rig, sinew_curves **curves,
                                        sinew_error *error) {
     int channels = rig->slider_count;
-    int times = (int)lround((channels + 1) * POSE_SECONDS * RATE) + 1;
-    SN_TRY(sinew_curves_create(channels, times, curves, error));
-    for (int c = 0; c < channels; c++) {
-        sn_free((*curves)->names[c]);
-        (*curves)->names[c] = sn_strdup(rig->sliders[c].name);
-        if (!(*curves)->names[c]) {
-            sinew_curves_destroy(*curves);
-            *curves = NULL;
-            return sn_no_memory(error);
-        }
-    }
-    for (int t = 0; t < times; t++) {
-        double pose = t / RATE / POSE_SECONDS - 1; /* pose c is reached at c */
-        (*curves)->times[t] = t / RATE;
+    const char **names = SN_NEW(const char *, channels);
+    if (!names) return sn_no_memory(error);
+    for (int c = 0; c < channels; c++) names[c] = rig->sliders[c].name;
+    sinew_status status =
+        sn_named_curves(channels, names, (channels + 1) * POSE_SECONDS, curves, error);
+    sn_free(names);
+    SN_TRY(status);
+    for (int t = 0; t < (*curves)->time_count; t++) {
+        double pose = (*curves)->times[t] / POSE_SECONDS - 1; /* pose c is reached at c */
         for (int c = 0; c < channels; c++)
-            (*curves)->values[(size_t)t * (size_t)channels + (size_t)c] = ease(1 - fabs(pose - c));
+            (*curves)->values[(size_t)t * (size_t)channels + (size_t)c] =
+                sn_smooth(1 - fabs(pose - c));
     }
     return SINEW_OK;
 }
@@ -51,4 +59,10 @@ sinew_status sinew_sample_curves(const char *name, sinew_curves **curves, sinew_
     sinew_status status = walk_through_poses(rig, curves, error);
     sinew_rig_destroy(rig);
     return status;
+}
+
+sinew_status sinew_sample_lip_curves(sinew_curves **curves, sinew_error *error) {
+    SN_REQUIRE(curves, error);
+    *curves = NULL;
+    return sn_face_lips(curves, error);
 }

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/status.h"
 #include "samples/builders.h"
 
@@ -218,11 +217,6 @@ static const struct {
     {SHRUG_UPPER, -1, 6.60, 0.20, 0.20, 0.3, 0.3},
 };
 
-static double ease(double t) {
-    t = fmin(1, fmax(0, t));
-    return t * t * (3 - 2 * t);
-}
-
 static void add(double *values, int channel, double value) {
     if (channel >= 0) values[channel] = fmin(1, fmax(0, values[channel] + value));
 }
@@ -243,19 +237,20 @@ static void at_time(double time, double *values) {
     while (k + 1 < SPEECH && speech[k + 1].time <= time) k++;
     double t = 0;
     if (time > speech[k].time && k + 1 < SPEECH)
-        t = ease((time - speech[k].time) / (speech[k + 1].time - speech[k].time));
+        t = sn_smooth((time - speech[k].time) / (speech[k + 1].time - speech[k].time));
     add_viseme(values, speech[k].shape, 1 - t);
     if (k + 1 < SPEECH) add_viseme(values, speech[k + 1].shape, t);
     for (size_t m = 0; m < sizeof moods / sizeof *moods; m++) {
         double since = time - moods[m].start,
                left = moods[m].in + moods[m].hold + moods[m].out - since;
-        double w = moods[m].height * ease(since / moods[m].in) * ease(left / moods[m].out);
+        double w =
+            moods[m].height * sn_smooth(since / moods[m].in) * sn_smooth(left / moods[m].out);
         add(values, moods[m].channel, w);
         add(values, moods[m].other, w);
     }
     for (size_t b = 0; b < sizeof blinks / sizeof *blinks; b++) { /* quick down, slower up */
         double since = time - blinks[b];
-        double w = since < 0.07 ? ease(since / 0.07) : 1 - ease((since - 0.10) / 0.17);
+        double w = since < 0.07 ? sn_smooth(since / 0.07) : 1 - sn_smooth((since - 0.10) / 0.17);
         add(values, BLINK_L, w);
         add(values, BLINK_R, w);
     }
@@ -268,21 +263,8 @@ static void at_time(double time, double *values) {
 }
 
 sinew_status sn_face_clip(sinew_curves **curves, sinew_error *error) {
-    const double rate = 30, seconds = 10;
-    int times = (int)lround(seconds * rate) + 1;
-    SN_TRY(sinew_curves_create(CHANNELS, times, curves, error));
-    for (int c = 0; c < CHANNELS; c++) {
-        sn_free((*curves)->names[c]);
-        (*curves)->names[c] = sn_strdup(channel_names[c]);
-        if (!(*curves)->names[c]) {
-            sinew_curves_destroy(*curves);
-            *curves = NULL;
-            return sn_no_memory(error);
-        }
-    }
-    for (int t = 0; t < times; t++) {
-        (*curves)->times[t] = t / rate;
-        at_time(t / rate, (*curves)->values + (size_t)t * CHANNELS);
-    }
+    SN_TRY(sn_named_curves(CHANNELS, channel_names, 10, curves, error));
+    for (int t = 0; t < (*curves)->time_count; t++)
+        at_time((*curves)->times[t], (*curves)->values + (size_t)t * CHANNELS);
     return SINEW_OK;
 }

@@ -1,4 +1,4 @@
-/* A marker clip: the face's talking clip as an optical system would see it. */
+/* Marker clips: a face's clip as an optical system would see it. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -183,7 +183,9 @@ sinew_status sinew_sample_markers(const char *name, const sinew_sample_options *
     sinew_rig *rig = NULL;
     sinew_curves *curves = NULL;
     sinew_status status = sinew_sample_rig(name, options, &rig, error);
-    if (status == SINEW_OK) status = sinew_sample_curves(name, &curves, error);
+    if (status == SINEW_OK)
+        status = o.lips ? sinew_sample_lip_curves(&curves, error)
+                        : sinew_sample_curves(name, &curves, error);
     if (status == SINEW_OK) status = map_on_first_face(options, map, error);
     if (status == SINEW_OK) {
         int times = (int)lround(curves->times[curves->time_count - 1] * 60) + 1;

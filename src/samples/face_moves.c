@@ -12,11 +12,6 @@
 
 /* ---- building blocks ------------------------------------------------------------------------- */
 
-static double smooth(double t) {
-    t = fmin(1, fmax(0, t));
-    return t * t * (3 - 2 * t);
-}
-
 /* 1 at (x, y), 0 from the ellipse with the given half axes on; two continuous derivatives. */
 static double bump(sn_vec3 p, double x, double y, double rx, double ry) {
     double a = (p.x - x) / rx, b = (p.y - y) / ry, d = a * a + b * b;
@@ -27,20 +22,20 @@ static double bump(sn_vec3 p, double x, double y, double rx, double ry) {
 static double outer(const sn_site *s) {
     if (s->part == SN_PART_BROW_LEFT || s->part == SN_PART_BROW_RIGHT) return 1;
     if (s->part != SN_PART_SKIN) return 0;
-    double off_lids = 1 - smooth((s->values[SN_FACE_LID_RING] - 0.2) / 1.6);
-    return (1 - s->values[SN_FACE_INSIDE]) * off_lids * smooth((s->p.z - 1) / 3);
+    double off_lids = 1 - sn_smooth((s->values[SN_FACE_LID_RING] - 0.2) / 1.6);
+    return (1 - s->values[SN_FACE_INSIDE]) * off_lids * sn_smooth((s->p.z - 1) / 3);
 }
 
 /* The skin around the mouth with the front of its inside. */
 static double oral(const sn_site *s) {
     if (s->part != SN_PART_SKIN) return 0;
-    double depth = s->values[SN_FACE_INSIDE] > 0 ? smooth((s->p.z - 5.5) / 2) : 1;
-    return depth * smooth((s->p.z - 1) / 3);
+    double depth = s->values[SN_FACE_INSIDE] > 0 ? sn_smooth((s->p.z - 5.5) / 2) : 1;
+    return depth * sn_smooth((s->p.z - 1) / 3);
 }
 
 /* Left and right shares that sum to one. */
 static double left(sn_vec3 p) {
-    return smooth(0.5 + 0.5 * p.x / 1.2);
+    return sn_smooth(0.5 + 0.5 * p.x / 1.2);
 }
 
 static sn_vec3 moved(sn_vec3 p, double weight, double x, double y, double z) {
@@ -73,8 +68,8 @@ static sn_vec3 jaw_open(const sn_face *face, const sn_site *s) {
 /* 1 on the lips and about them, to carry both lips together. */
 static double lips(const sn_site *s) {
     double x = s->p.x / 4.6, y = (s->p.y + 6.4) / 2.6, d = sqrt(x * x + y * y);
-    double around = (1 - s->values[SN_FACE_INSIDE]) * (1 - smooth((d - 0.5) / 0.5));
-    double red = s->part == SN_PART_SKIN ? smooth((s->values[SN_FACE_LIP] - 0.25) / 0.45) : 0;
+    double around = (1 - s->values[SN_FACE_INSIDE]) * (1 - sn_smooth((d - 0.5) / 0.5));
+    double red = s->part == SN_PART_SKIN ? sn_smooth((s->values[SN_FACE_LIP] - 0.25) / 0.45) : 0;
     return oral(s) * fmax(around, red);
 }
 
@@ -110,7 +105,7 @@ static double one_lip(const sn_site *s, double sign, double reach) {
     double beyond = sign * (s->p.y - line);
     if (fabs(side) > 0.02 ? side * sign < 0 : beyond < 0) return 0;
     double t = s->p.x / CORNER_X, lens = fabs(t) < 1 ? (1 - t * t) * (1 - t * t * t * t) : 0;
-    return oral(s) * lens * (1 - smooth(fmax(0, beyond) / reach));
+    return oral(s) * lens * (1 - sn_smooth(fmax(0, beyond) / reach));
 }
 
 /* Thickness of the lips about the line on which they meet. */
@@ -283,7 +278,7 @@ static sn_vec3 turn_lids(const sn_face *face, const sn_site *s, double upper, do
     bool above = s->values[SN_FACE_LID_SIDE] > 0;
     double rim = nearest_on_rim(above ? &face->upper_rim : &face->lower_rim, longitude, latitude);
     double top = rim_at(&face->upper_rim, rim), bottom = rim_at(&face->lower_rim, rim);
-    double way = 0.5 + (MEETING - 0.5) * smooth((top - bottom) / WIDE);
+    double way = 0.5 + (MEETING - 0.5) * sn_smooth((top - bottom) / WIDE);
     double meeting = top + way * (bottom - top), gap = HALF_GAP / radius;
     gap = fmin(gap, 0.5 * (top - bottom));
     if (above)
@@ -362,8 +357,9 @@ static sn_vec3 cheek_squint(const sn_face *face, const sn_site *s) {
 }
 static sn_vec3 nose_sneer(const sn_face *face, const sn_site *s) {
     (void)face;
-    double w =
-        s->part == SN_PART_SKIN && s->values[SN_FACE_LID_RING] < 0.2 ? smooth((s->p.z - 1) / 3) : 0;
+    double w = s->part == SN_PART_SKIN && s->values[SN_FACE_LID_RING] < 0.2
+                   ? sn_smooth((s->p.z - 1) / 3)
+                   : 0;
     sn_vec3 p = moved(s->p, w * bump(s->p, 1.6, -3.6, 1.9, 2.0), 0.08, 0.5, 0.05);
     return moved(p, oral(s) * bump(s->p, 1.7, -5.2, 2.2, 2.2), 0, 0.32, 0.05);
 }

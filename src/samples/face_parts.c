@@ -13,11 +13,6 @@ enum { SIDES = 12 };
 static const double eye_rings[] = {13, 27, 45, 68, 95, 125, 152};
 enum { EYE_RINGS = sizeof eye_rings / sizeof *eye_rings };
 
-static double smooth(double t) {
-    t = fmin(1, fmax(0, t));
-    return t * t * (3 - 2 * t);
-}
-
 static void set_all(sn_cage *cage, int from, int channel, double value) {
     for (int p = from; p < cage->point_count; p++) sn_cage_values(cage, p)[channel] = value;
 }
@@ -101,7 +96,7 @@ static void teeth(sn_cage *cage, double edge, double root, double bite, double f
             double inset = groove[k] * GROOVE * ((between ? 1 : 0) - 1.0 / 6);
             sn_vec3 v = sn_add_scaled(p, out[k] * (out[k] < 0 ? thick : 1) - inset, normal);
             v.y = edge + sign * height * up[k];
-            if (k == 0 || k == AROUND - 1) v.y -= bite * (1 - smooth((t - 0.15) / 0.5));
+            if (k == 0 || k == AROUND - 1) v.y -= bite * (1 - sn_smooth((t - 0.15) / 0.5));
             v.y += sign * notch[k] * NOTCH * ((between ? 1 : 0) - 1.0 / 6);
             if (!between) v.y -= sign * notch[k] * tooth[i / STATIONS].longer;
             if (i == 0) v.x = 0;

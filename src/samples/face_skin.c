@@ -76,11 +76,6 @@ static double mix(double a, double b, double t) {
     return a + t * (b - a);
 }
 
-static double smooth(double t) {
-    t = fmin(1, fmax(0, t));
-    return t * t * (3 - 2 * t);
-}
-
 static sn_vec3 head_point(int r, int c) {
     double share = mix(upper_share[c], mouth_share[c], row_mouth[r]);
     double x = share * rows[r].width;
@@ -88,7 +83,7 @@ static sn_vec3 head_point(int r, int c) {
     double z_end = c <= 9 ? rows[r].z_front : rows[r].z_back;
     double z = rows[r].z_wide + rest * (z_end - rows[r].z_wide);
     double flat = r >= 2 && r <= 4 ? 1.3 : 0; /* the chin is blunt */
-    double y = c <= 5   ? mix(rows[r].front, rows[r].cheek, smooth((c - flat) / (5 - flat)))
+    double y = c <= 5   ? mix(rows[r].front, rows[r].cheek, sn_smooth((c - flat) / (5 - flat)))
                : c <= 9 ? mix(rows[r].cheek, rows[r].side, (c - 5) / 4.0)
                         : mix(rows[r].side, rows[r].back, (c - 9) / 3.0);
     return sn_v3(x, y, z);
@@ -393,7 +388,7 @@ static void make_ear(sn_cage *cage, grid at) {
         int next[EAR];
         for (int i = 0; i < EAR; i++) {
             /* the rear of the ear stands further off the head than its front */
-            double stand = 0.8 + 0.2 * smooth((ear_back[i] + 0.9) / 2.7);
+            double stand = 0.8 + 0.2 * sn_smooth((ear_back[i] + 0.9) / 2.7);
             /* inside is towards the long axis of the ear */
             sn_vec3 axis = sn_v3(0.75, fmax(-1.5, fmin(1.4, ear_up[i])), 0);
             sn_vec3 outline = sn_v3(ear_back[i], ear_up[i], 0);

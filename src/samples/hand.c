@@ -275,11 +275,6 @@ static void bend_digit(const digit *d, const digit_pose *pose, chain *c) {
     sn_spine_set(&c->spine, BEFORE + d->length, JOINTS, joints);
 }
 
-static double smooth(double t) {
-    t = fmin(1, fmax(0, t));
-    return t * t * (3 - 2 * t);
-}
-
 static sn_vec3 place(const digit *d, const chain *c, sn_vec3 p) {
     sn_vec3 q = sn_sub(p, d->root);
     double s = sn_dot(q, c->along), up = sn_dot(q, c->up), side = sn_dot(q, c->side);
@@ -287,7 +282,7 @@ static sn_vec3 place(const digit *d, const chain *c, sn_vec3 p) {
     sn_vec3 r = sn_scale(bent.x - BEFORE, c->along);
     r = sn_add_scaled(r, bent.y + c->axis, c->up);
     r = sn_add_scaled(r, side, c->side);
-    double share = smooth((s + 1.6) / 2.8); /* the root turns over a soft stretch of the palm */
+    double share = sn_smooth((s + 1.6) / 2.8); /* the root turns over a soft stretch of the palm */
     r = sn_mat3_apply(sn_rotation_exp(sn_scale(share, c->turn)), r);
     return sn_add(d->root, r);
 }

@@ -2,6 +2,8 @@
 #include "support.h"
 
 #include "groups.h"
+#include "sinew/query.h"
+#include "sinew/rig.h"
 #include "sinew/samples.h"
 
 static int channel(const sinew_curves *curves, const char *name) {
@@ -70,6 +72,65 @@ static void markers_sit_on_the_clip(void **state) {
     }
 }
 
+static double between(const sinew_markers *markers, const sinew_marker_map *map, int t,
+                      const char *upper, const char *lower) {
+    const double *p[2] = {NULL, NULL};
+    for (int m = 0; m < map->count; m++)
+        for (int k = 0; k < 2; k++)
+            if (!strcmp(map->names[m], k ? lower : upper))
+                p[k] = markers->positions + 3 * ((size_t)t * (size_t)map->count + (size_t)m);
+    assert_true(p[0] && p[1]);
+    return hypot(hypot(p[0][0] - p[1][0], p[0][1] - p[1][1]), p[0][2] - p[1][2]);
+}
+
+/* The face itself stays whole: what crosses on another one is not the clip's fault. */
+static void parted_lips_press_without_crossing(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_sample_options coarse = {.vertices = 3000};
+    sinew_sample_marker_options wanted = sinew_sample_default_marker_options();
+    wanted.lips = true;
+    sinew_curves *curves = NULL;
+    sinew_markers *markers = NULL;
+    sinew_marker_map *map = NULL;
+    sinew_rig *rig = NULL;
+    sinew_linear *linear = NULL;
+    assert_ok(sinew_sample_lip_curves(&curves, &error));
+    assert_ok(sinew_sample_markers("face", &coarse, &wanted, &markers, &map, &error));
+    assert_ok(sinew_sample_rig("face", &coarse, &rig, &error));
+    assert_ok(sinew_linear_create(rig, &linear, &error));
+    assert_int_equal(curves->time_count, 37);
+    assert_int_equal(markers->time_count, 73);
+    const sinew_mesh *mesh = rig->neutral;
+    double *x = calloc(3 * (size_t)mesh->vertex_count, sizeof(double));
+    double *weights = calloc((size_t)rig->slider_count, sizeof(double));
+    for (int t = 0; t < curves->time_count; t += 3) {
+        int *pairs, count;
+        for (int c = 0; c < curves->channel_count; c++)
+            weights[sinew_rig_find_slider(rig, curves->names[c])] =
+                curves->values[t * curves->channel_count + c];
+        sinew_linear_evaluate(linear, weights, x);
+        assert_ok(sinew_self_intersections(mesh->vertex_count, x, mesh->triangle_count,
+                                           mesh->triangles, NULL, &pairs, &count, &error));
+        sinew_free(pairs);
+        assert_int_equal(count, 0);
+    }
+    double places[180];
+    sinew_markers still = {.positions = places};
+    sinew_marker_map_points(map, mesh, mesh->positions, places);
+    double rest = between(&still, map, 0, "lipUpper", "lipLower");
+    assert_below(rest + 0.002, between(markers, map, 0, "lipUpper", "lipLower"));
+    assert_below(between(markers, map, 40, "lipUpper", "lipLower"), rest - 0.001);
+    assert_close(between(markers, map, 72, "lipUpper", "lipLower"),
+                 between(markers, map, 0, "lipUpper", "lipLower"), 1e-12);
+    free(x), free(weights);
+    sinew_linear_destroy(linear);
+    sinew_rig_destroy(rig);
+    sinew_marker_map_destroy(map);
+    sinew_markers_destroy(markers);
+    sinew_curves_destroy(curves);
+}
+
 static void noise_and_gaps_have_the_asked_size(void **state) {
     (void)state;
     sinew_error error;
@@ -115,6 +176,7 @@ int test_clips(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(face_talks_blinks_and_raises_its_brows_for_ten_seconds),
         cmocka_unit_test(markers_sit_on_the_clip),
+        cmocka_unit_test(parted_lips_press_without_crossing),
         cmocka_unit_test(noise_and_gaps_have_the_asked_size),
         cmocka_unit_test(bodies_have_no_markers),
     };

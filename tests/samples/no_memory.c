@@ -10,10 +10,11 @@ static sinew_status make(const char *name, int what) {
     sinew_curves *curves = NULL;
     sinew_markers *markers = NULL;
     sinew_marker_map *map = NULL;
-    sinew_status status = what == 0 ? sinew_sample_rig(name, &coarse, &rig, NULL)
-                          : what == 1
-                              ? sinew_sample_curves(name, &curves, NULL)
-                              : sinew_sample_markers(name, &coarse, NULL, &markers, &map, NULL);
+    sinew_status status = what == 0   ? sinew_sample_rig(name, &coarse, &rig, NULL)
+                          : what == 1 ? sinew_sample_curves(name, &curves, NULL)
+                          : what == 2
+                              ? sinew_sample_markers(name, &coarse, NULL, &markers, &map, NULL)
+                              : sinew_sample_lip_curves(&curves, NULL);
     if (status != SINEW_OK) {
         assert_null(rig);
         assert_null(curves);
@@ -45,6 +46,7 @@ static void running_out_of_memory_is_reported_at_every_step(void **state) {
     for (int i = 0; i < sinew_sample_count(); i++)
         for (int what = 0; what < 2; what++) run_out(sinew_sample_name(i), what);
     run_out("face2", 2);
+    run_out("face", 3);
 }
 
 int test_no_memory(void) {
