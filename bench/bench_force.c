@@ -39,7 +39,7 @@ static double relinearisation_bytes(const sinew_force *force) {
     int n = force->skin->vertex_count;
     double factor = sizeof(float) * (double)sn_cholesky_nonzeros(force->step.factor);
     double entry = sizeof(int) + sizeof(float);
-    double ring = (double)rings->first[rings->group_count] * (2 * entry + sizeof(double));
+    double ring = (double)rings->first[rings->group_count] * 2 * entry;
     double products = columns_bytes(force->push) + columns_bytes(force->step.response);
     /* place, forces and bending, each written and read; rest, prediction, solution, mass */
     double vertex = n * (31 * sizeof(double) + 6 * sizeof(float));

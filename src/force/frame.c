@@ -220,10 +220,11 @@ static void solve_change(sinew_force_state *s, const pass *p) {
     const sn_skin *skin = force->skin;
     int n = skin->vertex_count;
 #pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int v = 0; v < n; v++) {
-        sn_vec3 x = sn_add(sn_at(skin->rest, v), sn_at(s->z, v));
-        double *out = s->x + 4 * (size_t)v;
-        out[0] = x.x, out[1] = x.y, out[2] = x.z, out[3] = 0;
+    for (size_t v = 0; v < (size_t)n; v++) {
+        /* the rest that the forces are about to read too */
+        const double *rest = force->potentials->rings.rest + 4 * v, *z = s->z + 3 * v;
+        double *x = s->x + 4 * v;
+        x[0] = rest[0] + z[0], x[1] = rest[1] + z[1], x[2] = rest[2] + z[2], x[3] = 0;
     }
     sn_potentials_forces_padded(force->potentials, s->x, s->bend, s->right);
     if (pushes(s)) sn_vertex_columns_add(force->push, s->u, s->right);

@@ -52,7 +52,8 @@ static void fill_constants(const sn_potentials *p, bool inside, int v, int i, sn
     for (int c = 0; c < SN_RING_CONSTANTS; c++) rings->constant[c][i] = inside ? values[c] : 0;
 }
 
-static sinew_status lay_out_rings(const sn_potentials *p, sn_rings *rings, sinew_error *error) {
+static sinew_status lay_out_rings(const sn_potentials *p, bool mapped, sn_rings *rings,
+                                  sinew_error *error) {
     const sn_skin *s = p->skin;
     int n = s->vertex_count, lanes = SN_RING_LANES, groups = (n + lanes - 1) / lanes;
     rings->group_count = groups;
@@ -71,8 +72,8 @@ static sinew_status lay_out_rings(const sn_potentials *p, sn_rings *rings, sinew
     size_t all = rings->first[groups];
     rings->neighbour = SN_NEW(int, all);
     rings->weight = sn_alloc_aligned(all, sizeof(float));
-    rings->stretch = sn_alloc_aligned(all, sizeof(double));
-    bool made = rings->neighbour && rings->weight && rings->stretch;
+    if (mapped) rings->stretch = sn_alloc_aligned(all, sizeof(double));
+    bool made = rings->neighbour && rings->weight && (!mapped || rings->stretch);
     for (int k = 0; k < SN_RING_CONSTANTS; k++) {
         rings->constant[k] = sn_alloc_aligned((size_t)groups * (size_t)lanes, sizeof(double));
         made = made && rings->constant[k];
@@ -86,7 +87,7 @@ static sinew_status lay_out_rings(const sn_potentials *p, sn_rings *rings, sinew
             bool inside = g * lanes + lane < n && h < s->start[v + 1];
             rings->neighbour[at] = inside ? s->neighbour[h] : v;
             rings->weight[at] = inside ? (float)s->neighbour_weight[h] : 0;
-            rings->stretch[at] = inside ? p->stretch[s->edge[h]] : 0;
+            if (mapped) rings->stretch[at] = inside ? p->stretch[s->edge[h]] : 0;
         }
     return SINEW_OK;
 }
@@ -122,10 +123,11 @@ sinew_status sn_potentials_create(const sn_skin *skin, const sinew_force_options
         made->bending[v] = bend * bend * bend * bend * skin->area[v] *
                            (options->bend_map ? options->bend_map[v] : 1);
     }
+    made->rings.stiffness = stretch * stretch / skin->mean_area;
     for (size_t e = 0; e < edges; e++)
-        made->stretch[e] = stretch * stretch / skin->mean_area * skin->weight[e] *
-                           stretch_factor(skin, options->stretch_map, e);
-    sinew_status status = lay_out_rings(made, &made->rings, error);
+        made->stretch[e] =
+            made->rings.stiffness * skin->weight[e] * stretch_factor(skin, options->stretch_map, e);
+    sinew_status status = lay_out_rings(made, options->stretch_map, &made->rings, error);
     if (status != SINEW_OK) {
         sn_potentials_destroy(made);
         return status;
@@ -182,7 +184,6 @@ sinew_status sn_potentials_matrix(const sn_potentials *p, const double *inertia,
 /* ---- forces ---------------------------------------------------------------------------------- */
 
 typedef double lanes __attribute__((vector_size(SN_RING_LANES * sizeof(double)), may_alias));
-typedef long long lane_bits __attribute__((vector_size(SN_RING_LANES * sizeof(double))));
 typedef float thin
     __attribute__((vector_size(SN_RING_LANES * sizeof(float)), may_alias, aligned(4)));
 typedef double four __attribute__((vector_size(4 * sizeof(double)), may_alias, aligned(8)));
@@ -200,7 +201,29 @@ ALWAYS_INLINE lanes widen(thin a) {
 
 ALWAYS_INLINE lanes pair_of(const double *p, const double *q) {
     four a = *(const four *)p, b = *(const four *)q;
+#ifdef __AVX512F__
+    return (lanes)_mm512_insertf64x4(_mm512_castpd256_pd512((__m256d)a), (__m256d)b, 1);
+#else
     return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+#endif
+}
+
+ALWAYS_INLINE lanes larger(lanes a, double b) {
+#ifdef __AVX512F__
+    return (lanes)_mm512_max_pd((__m512d)a, _mm512_set1_pd(b));
+#else
+    for (int i = 0; i < SN_RING_LANES; i++) a[i] = a[i] > b ? a[i] : b;
+    return a;
+#endif
+}
+
+ALWAYS_INLINE lanes smaller(lanes a, double b) {
+#ifdef __AVX512F__
+    return (lanes)_mm512_min_pd((__m512d)a, _mm512_set1_pd(b));
+#else
+    for (int i = 0; i < SN_RING_LANES; i++) a[i] = a[i] < b ? a[i] : b;
+    return a;
+#endif
 }
 
 /* The coordinates of eight vertices, of 4 numbers each, side by side. */
@@ -218,21 +241,26 @@ ALWAYS_INLINE void gather(const double *x, const int *v, lanes at[3]) {
     at[2] = __builtin_shufflevector(ab, cd, 2, 3, 6, 7, 10, 11, 14, 15);
 }
 
-/* Rest length over length, from their squares in units of the diagonal: one step of Newton's method
- * on r^2 square = rest after a first guess in single precision. Edges shorter than 1e-9 of the
- * diagonal have no direction; what comes out for them is finite. */
-ALWAYS_INLINE lanes length_ratio(lanes square, lanes rest) {
-    float s[SN_RING_LANES], r[SN_RING_LANES];
-    *(thin *)s = __builtin_convertvector(square, thin);
-    *(thin *)r = __builtin_convertvector(rest, thin);
-#pragma omp simd
-    for (int i = 0; i < SN_RING_LANES; i++) {
-        float a = s[i] > 1e-18f ? s[i] : 1e-18f, b = r[i] > 1e-18f ? r[i] : 1e-18f;
-        float inverse = 1 / sqrtf(a * b);
-        r[i] = b * inverse, s[i] = 0.5f * inverse;
-    }
-    lanes guess = widen(*(thin *)r);
-    return guess + (rest - guess * guess * square) * widen(*(thin *)s);
+/* 1 / sqrt(a) for a in the range of a float: from a guess y the series of (a y^2)^-1/2 at 1. With a
+ * guess of 14 bits three terms leave 1e-16. */
+ALWAYS_INLINE lanes inverse_root(lanes a) {
+#ifdef __AVX512F__
+    lanes y = (lanes)_mm512_rsqrt14_pd((__m512d)a);
+#else
+    float guess[SN_RING_LANES];
+    *(thin *)guess = __builtin_convertvector(a, thin);
+    for (int i = 0; i < SN_RING_LANES; i++) guess[i] = 1 / sqrtf(guess[i]);
+    lanes y = widen(*(thin *)guess);
+#endif
+    lanes off = 1 - a * y * y;
+    return y + y * off * (0.5 + off * (0.375 + off * 0.3125));
+}
+
+/* Rest length over length, from their squares; over_square: 1 / diagonal^2. Edges shorter than 1e-9
+ * of the diagonal have no direction; what comes out for them is finite. */
+ALWAYS_INLINE lanes length_ratio(lanes square, lanes rest, double over_square) {
+    lanes scaled = rest * over_square;
+    return scaled * inverse_root(larger(square * over_square * scaled, 1e-36));
 }
 
 /* What the rings of a batch add up to: entry k of S is [k][i]. */
@@ -244,10 +272,11 @@ typedef struct ring_sums {
 /* Lane i of the group: S = sum w e e0^T with half of sum w (|e|^2 + |e0|^2), sum w e, and the
  * forces of place and edges. */
 ALWAYS_INLINE void sum_rings(const sn_potentials *p, const double *x, int group, int i,
-                             const bool stretches, const bool bends, ring_sums *sums) {
+                             const bool stretches, const bool bends, const bool mapped,
+                             ring_sums *sums) {
     const sn_rings *r = &p->rings;
     const int *self = r->vertex + group * SN_RING_LANES;
-    double over_diagonal = 1 / (p->skin->diagonal * p->skin->diagonal);
+    double over_square = 1 / (p->skin->diagonal * p->skin->diagonal);
     lanes own[3], own_rest[3], laplacian[3] = {{0}}, pull[3], m[9] = {{0}}, size = {0};
     gather(x, self, own);
     gather(r->rest, self, own_rest);
@@ -260,8 +289,8 @@ ALWAYS_INLINE void sum_rings(const sn_potentials *p, const double *x, int group,
         for (int a = 0; a < 3; a++) e[a] = own[a] - e[a], rest[a] = own_rest[a] - rest[a];
         lanes square = e[0] * e[0] + e[1] * e[1] + e[2] * e[2];
         lanes rest_square = rest[0] * rest[0] + rest[1] * rest[1] + rest[2] * rest[2];
+        lanes w = widen(*(const thin *)(r->weight + at));
         if (bends) {
-            lanes w = widen(*(const thin *)(r->weight + at));
             size += w * (square + rest_square);
             for (int b = 0; b < 3; b++) {
                 lanes along = w * rest[b];
@@ -270,10 +299,11 @@ ALWAYS_INLINE void sum_rings(const sn_potentials *p, const double *x, int group,
             }
         }
         if (stretches) {
-            lanes ratio = length_ratio(square * over_diagonal, rest_square * over_diagonal);
-            lanes beyond = SINEW_FORCE_OVERSTRETCH_FROM * ratio - 1;
-            lanes extra = (lanes)((lane_bits)(p->overstretch * beyond) & (beyond < 0));
-            lanes tension = *(const lanes *)(r->stretch + at) * (ratio - 1 + extra);
+            lanes ratio = length_ratio(square, rest_square, over_square);
+            lanes beyond = smaller(SINEW_FORCE_OVERSTRETCH_FROM * ratio - 1, 0);
+            lanes k = r->stiffness * w;
+            if (mapped) k = *(const lanes *)(r->stretch + at);
+            lanes tension = k * (ratio - 1 + p->overstretch * beyond);
             for (int a = 0; a < 3; a++) pull[a] += tension * e[a];
         }
     }
@@ -289,8 +319,8 @@ ALWAYS_INLINE void sum_rings(const sn_potentials *p, const double *x, int group,
  * bending before it is shared with the neighbours, g_v = k_v / A_v (R_v c_v - (L x)_v / A_v), into
  * bend, 4 per vertex. */
 ALWAYS_INLINE void strain_batch(const sn_potentials *p, const double *x, int first,
-                                const bool stretches, const bool bends, double *forces,
-                                double *bend) {
+                                const bool stretches, const bool bends, const bool mapped,
+                                double *forces, double *bend) {
     const sn_skin *s = p->skin;
     const int *vertex = p->rings.vertex + (size_t)first * SN_RING_LANES;
     int count = s->vertex_count - first * SN_RING_LANES;
@@ -299,7 +329,7 @@ ALWAYS_INLINE void strain_batch(const sn_potentials *p, const double *x, int fir
     ring_sums sums __attribute__((aligned(64)));
     sums.bound = bound;
     for (int i = 0; i < count; i += SN_RING_LANES)
-        sum_rings(p, x, first + i / SN_RING_LANES, i, stretches, bends, &sums);
+        sum_rings(p, x, first + i / SN_RING_LANES, i, stretches, bends, mapped, &sums);
     for (int i = 0; forces && i < count; i++)
         sn_put(forces, vertex[i], sn_v3(sums.pull[0][i], sums.pull[1][i], sums.pull[2][i]));
     if (!bends) return;
@@ -320,16 +350,19 @@ ALWAYS_INLINE void strain_batch(const sn_potentials *p, const double *x, int fir
 /* The loops without the parts that a sheet does not have. */
 static void strain(const sn_potentials *p, const double *x, double *forces, double *bend) {
     int step = SN_RING_BATCH / SN_RING_LANES, groups = p->rings.group_count;
+    bool mapped = p->rings.stretch;
 #pragma omp parallel for num_threads(sn_threads()) schedule(static)
     for (int first = 0; first < groups; first += step) {
-        if (p->stretches && p->bends)
-            strain_batch(p, x, first, true, true, forces, bend);
+        if (p->stretches && p->bends && !mapped)
+            strain_batch(p, x, first, true, true, false, forces, bend);
+        else if (p->stretches && p->bends)
+            strain_batch(p, x, first, true, true, true, forces, bend);
         else if (p->bends)
-            strain_batch(p, x, first, false, true, forces, bend);
+            strain_batch(p, x, first, false, true, false, forces, bend);
         else if (p->stretches)
-            strain_batch(p, x, first, true, false, forces, bend);
+            strain_batch(p, x, first, true, false, mapped, forces, bend);
         else
-            strain_batch(p, x, first, false, false, forces, bend);
+            strain_batch(p, x, first, false, false, false, forces, bend);
     }
 }
 

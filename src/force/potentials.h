@@ -23,8 +23,9 @@ typedef struct sn_rings {
     size_t *first; /* per group, and the end */
     int *neighbour;
     float *weight;
-    double *stretch; /* stiffness of the edge */
-    double *rest;    /* 4 per vertex, the last 0 */
+    double stiffness; /* of an edge of weight 1 */
+    double *stretch;  /* stiffness of the edge; NULL when it is that times its weight */
+    double *rest;     /* 4 per vertex, the last 0 */
     /* per lane: stiffness k_p of the place; k_b / A^2; and that times the rest of (L x)_v */
     double *constant[SN_RING_CONSTANTS];
 } sn_rings;
