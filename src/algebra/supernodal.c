@@ -411,8 +411,8 @@ static inline void restore_tiny(unsigned saved) {
 }
 #endif
 
-/* Bytes: a few hundred cycles of work, which is what memory takes to answer. */
-#define FETCH_AHEAD 2048
+/* Bytes: some hundred cycles of work, which is what a busy memory takes to answer. */
+#define FETCH_AHEAD 8192
 
 #define REAL       double
 #define NAME(name) name
