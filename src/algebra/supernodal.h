@@ -84,8 +84,8 @@ static inline int sn_supernodal_unknown(const sn_supernodal *pattern, int place)
 void sn_supernodal_store(const sn_supernodal *pattern, int supernode, const double *L,
                          double *values);
 /* One sweep for `sides` (1 to 4, or SN_SUPERNODAL_SIDES) interleaved right-hand sides. x holds
- * (size + copies) * sides, scratch pattern->scratch * sides; stride: right-hand sides in the
- * caller's arrays b and out, which may be the same. */
+ * (size + copies) * sides (three sides count as four), scratch pattern->scratch * sides; stride:
+ * right-hand sides in the caller's arrays b and out, which may be the same. */
 void sn_supernodal_solve(const sn_supernodal *pattern, const double *values, int sides, int stride,
                          const double *b, double *out, double *x, double *scratch);
 void sn_supernodal_solve_f32(const sn_supernodal *pattern, const float *values, int sides,

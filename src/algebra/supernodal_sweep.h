@@ -2,9 +2,13 @@
  *
  * A supernode's part of x is moved to a scratch array t, one run of `stride` numbers per right-hand
  * side, so that the loops over rows are loops over vectors of LANES numbers. `sides` and the width
- * `w` of a panel are constants in every inlined copy of the functions below. */
+ * `w` of a panel are constants in every inlined copy of the functions below. A row of x holds
+ * row_length(sides) numbers: three sides are filled up to four, so that a row is one vector and
+ * four rows are turned into runs at once. */
 
 typedef REAL NAME(vector) __attribute__((vector_size(LANES * sizeof(REAL)), may_alias));
+typedef REAL NAME(four)
+    __attribute__((vector_size(4 * sizeof(REAL)), may_alias, aligned(sizeof(REAL))));
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
@@ -100,16 +104,67 @@ ALWAYS_INLINE void NAME(backward_sides)(const REAL *v, int j, int end, int strid
     }
 }
 
+/* Rows to columns and back. */
+ALWAYS_INLINE void NAME(transpose)(NAME(four) m[4]) {
+    NAME(four) a = __builtin_shufflevector(m[0], m[1], 0, 4, 1, 5);
+    NAME(four) b = __builtin_shufflevector(m[2], m[3], 0, 4, 1, 5);
+    NAME(four) c = __builtin_shufflevector(m[0], m[1], 2, 6, 3, 7);
+    NAME(four) d = __builtin_shufflevector(m[2], m[3], 2, 6, 3, 7);
+    m[0] = __builtin_shufflevector(a, b, 0, 1, 4, 5);
+    m[1] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
+    m[2] = __builtin_shufflevector(c, d, 0, 1, 4, 5);
+    m[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
+}
+
+/* Row i of the supernode's part of x: rows of its own, or those below it. */
+ALWAYS_INLINE REAL *NAME(row_at)(REAL *x, const int *row, int i, const int sides) {
+    return x + (size_t)(row ? row[i] : i) * (size_t)row_length(sides);
+}
+
+/* t := `count` rows of x, those listed in `row` or (NULL) the first ones. */
+ALWAYS_INLINE void NAME(take)(REAL *x, const int *row, int count, REAL *t, int stride,
+                              const int sides) {
+    int i = 0;
+    for (; row_length(sides) == 4 && i + 4 <= count; i += 4) {
+        NAME(four) m[4];
+        for (int k = 0; k < 4; k++) m[k] = *(const NAME(four) *)NAME(row_at)(x, row, i + k, sides);
+        NAME(transpose)(m);
+        for (int q = 0; q < sides; q++) *(NAME(four) *)(t + q * stride + i) = m[q];
+    }
+    for (; i < count; i++)
+        for (int q = 0; q < sides; q++) t[q * stride + i] = NAME(row_at)(x, row, i, sides)[q];
+}
+
+/* The way back: the rows of x become, or (add) grow by, those of t. */
+ALWAYS_INLINE void NAME(give)(REAL *x, const int *row, int count, const REAL *t, int stride,
+                              const bool add, const int sides) {
+    int i = 0;
+    for (; row_length(sides) == 4 && i + 4 <= count; i += 4) {
+        NAME(four) m[4] = {{0}};
+        for (int q = 0; q < sides; q++) m[q] = *(const NAME(four) *)(t + q * stride + i);
+        NAME(transpose)(m);
+        for (int k = 0; k < 4; k++) {
+            NAME(four) *to = (NAME(four) *)NAME(row_at)(x, row, i + k, sides);
+            if (add) m[k] += *to;
+            *to = m[k];
+        }
+    }
+    for (; i < count; i++)
+        for (int q = 0; q < sides; q++) {
+            REAL *to = NAME(row_at)(x, row, i, sides) + q;
+            *to = add ? *to + t[q * stride + i] : t[q * stride + i];
+        }
+}
+
 ALWAYS_INLINE void NAME(forward)(const sn_supernodal *pattern, const sn_supernode *node,
                                  const REAL *values, REAL *x, REAL *t, int stride,
                                  const int sides) {
     int width = node->width, rows = width + node->below, end = (int)round_up((size_t)rows);
     const int *row = pattern->row + node->rows;
-    REAL *own = x + (size_t)node->first * (size_t)sides;
-    for (int q = 0; q < sides; q++) {
-        for (int i = 0; i < width; i++) t[q * stride + i] = own[i * sides + q];
+    REAL *own = x + (size_t)node->first * (size_t)row_length(sides);
+    NAME(take)(own, NULL, width, t, stride, sides);
+    for (int q = 0; q < sides; q++)
         for (int i = width; i < end; i++) t[q * stride + i] = 0;
-    }
     const REAL *v = values + node->values;
     int j = 0;
     for (; j + PANEL <= width; j += PANEL)
@@ -117,12 +172,8 @@ ALWAYS_INLINE void NAME(forward)(const sn_supernodal *pattern, const sn_supernod
     if (width - j == 3) NAME(forward_sides)(v, j, end, stride, t, 3, sides);
     if (width - j == 2) NAME(forward_sides)(v, j, end, stride, t, 2, sides);
     if (width - j == 1) NAME(forward_sides)(v, j, end, stride, t, 1, sides);
-    for (int i = 0; i < width; i++)
-        for (int q = 0; q < sides; q++) own[i * sides + q] = t[q * stride + i];
-    for (int i = width; i < rows; i++) {
-        REAL *other = x + (size_t)row[i - width] * (size_t)sides;
-        for (int q = 0; q < sides; q++) other[q] += t[q * stride + i];
-    }
+    NAME(give)(own, NULL, width, t, stride, false, sides);
+    NAME(give)(x, row, node->below, t + width, stride, true, sides);
 }
 
 ALWAYS_INLINE void NAME(backward)(const sn_supernodal *pattern, const sn_supernode *node,
@@ -130,13 +181,9 @@ ALWAYS_INLINE void NAME(backward)(const sn_supernodal *pattern, const sn_superno
                                   const int sides) {
     int width = node->width, rows = width + node->below, end = (int)round_up((size_t)rows);
     const int *row = pattern->row + node->rows;
-    REAL *own = x + (size_t)node->first * (size_t)sides;
-    for (int i = 0; i < width; i++)
-        for (int q = 0; q < sides; q++) t[q * stride + i] = own[i * sides + q];
-    for (int i = width; i < rows; i++) {
-        const REAL *other = x + (size_t)row[i - width] * (size_t)sides;
-        for (int q = 0; q < sides; q++) t[q * stride + i] = other[q];
-    }
+    REAL *own = x + (size_t)node->first * (size_t)row_length(sides);
+    NAME(take)(own, NULL, width, t, stride, sides);
+    NAME(take)(x, row, node->below, t + width, stride, sides);
     for (int q = 0; q < sides; q++)
         for (int i = rows; i < end; i++) t[q * stride + i] = 0;
     /* panels from the last to the first; their places follow from the first ones' sizes */
@@ -150,8 +197,7 @@ ALWAYS_INLINE void NAME(backward)(const sn_supernodal *pattern, const sn_superno
         v -= panel_values(node, j, PANEL);
         NAME(backward_sides)(v, j, end, stride, t, PANEL, sides);
     }
-    for (int i = 0; i < width; i++)
-        for (int q = 0; q < sides; q++) own[i * sides + q] = t[q * stride + i];
+    NAME(give)(own, NULL, width, t, stride, false, sides);
 }
 
 /* The caller's arrays and the work arrays of one solve. */
@@ -168,13 +214,15 @@ ALWAYS_INLINE void NAME(walk_up)(const NAME(sweep) * s, const sn_supernodal_task
                                  const int sides) {
     const sn_supernodal *pattern = s->pattern;
     REAL *t = s->scratch + task->scratch * (size_t)sides;
-    REAL *copy = s->x + (size_t)pattern->size * (size_t)sides;
-    for (int e = task->copies_begin * sides; e < task->copies_end * sides; e++) copy[e] = 0;
+    const int length = row_length(sides);
+    REAL *copy = s->x + (size_t)pattern->size * (size_t)length;
+    for (int e = task->copies_begin * length; e < task->copies_end * length; e++) copy[e] = 0;
     for (int m = task->begin; m < task->end; m++) {
         const sn_supernode *node = &pattern->node[pattern->member[m]];
         for (int i = node->first; i < node->first + node->width; i++) {
             const REAL *from = s->b + (size_t)pattern->permutation[i] * (size_t)s->stride;
-            for (int q = 0; q < sides; q++) s->x[(size_t)i * (size_t)sides + (size_t)q] += from[q];
+            REAL *to = NAME(row_at)(s->x, NULL, i, sides);
+            for (int q = 0; q < sides; q++) to[q] += from[q];
         }
         NAME(forward)(pattern, node, s->values, s->x, t, task->stride, sides);
     }
@@ -185,15 +233,14 @@ ALWAYS_INLINE void NAME(walk_down)(const NAME(sweep) * s, const sn_supernodal_ta
     const sn_supernodal *pattern = s->pattern;
     REAL *t = s->scratch + task->scratch * (size_t)sides;
     for (int e = task->copies_begin; e < task->copies_end; e++)
-        for (int q = 0; q < sides; q++)
-            s->x[(size_t)(pattern->size + e) * (size_t)sides + (size_t)q] =
-                s->x[(size_t)pattern->copy_of[e] * (size_t)sides + (size_t)q];
+        for (int q = 0; q < sides; q++) NAME(row_at)
+    (s->x, NULL, pattern->size + e, sides)[q] = NAME(row_at)(s->x, pattern->copy_of, e, sides)[q];
     for (int m = task->end - 1; m >= task->begin; m--) {
         const sn_supernode *node = &pattern->node[pattern->member[m]];
         NAME(backward)(pattern, node, s->values, s->x, t, task->stride, sides);
         for (int i = node->first; i < node->first + node->width; i++) {
             REAL *to = s->out + (size_t)pattern->permutation[i] * (size_t)s->stride;
-            REAL *from = s->x + (size_t)i * (size_t)sides;
+            const REAL *from = NAME(row_at)(s->x, NULL, i, sides);
             for (int q = 0; q < sides; q++) to[q] = from[q];
         }
     }
@@ -239,11 +286,11 @@ static void NAME(run_task)(const NAME(sweep) * s, int t, bool down, int sides) {
  * thread goes back the way it came, through what its caches may still hold. */
 void NAME(sn_supernodal_solve)(const sn_supernodal *pattern, const REAL *values, int sides,
                                int stride, const REAL *b, REAL *out, REAL *x, REAL *scratch) {
-    size_t k = (size_t)sides;
-    int threads = pattern->values * k > THREADED_VALUES ? sn_threads() : 1;
+    size_t length = (size_t)row_length(sides);
+    int threads = pattern->values * (size_t)sides > THREADED_VALUES ? sn_threads() : 1;
     const NAME(sweep) s = {pattern, values, b, out, x, scratch, stride};
     int walker[SN_SUPERNODAL_TASKS];
-    memset(x, 0, (size_t)pattern->size * k * sizeof *x);
+    memset(x, 0, (size_t)pattern->size * length * sizeof *x);
 #pragma omp parallel num_threads(threads)
     {
         unsigned rounding = flush_tiny();
@@ -254,10 +301,10 @@ void NAME(sn_supernodal_solve)(const sn_supernodal *pattern, const REAL *values,
         }
 #pragma omp single
         {
-            const REAL *copy = x + (size_t)pattern->size * k;
+            const REAL *copy = x + (size_t)pattern->size * length;
             for (int e = 0; e < pattern->copies; e++)
-                for (size_t q = 0; q < k; q++)
-                    x[(size_t)pattern->copy_of[e] * k + q] += copy[(size_t)e * k + q];
+                for (int q = 0; q < sides; q++) NAME(row_at)
+            (x, pattern->copy_of, e, sides)[q] += copy[(size_t)e * length + (size_t)q];
             NAME(run_task)(&s, pattern->tasks, false, sides);
             NAME(run_task)(&s, pattern->tasks, true, sides);
         }
