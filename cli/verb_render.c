@@ -29,6 +29,10 @@ static const cli_option options[] = {
     {"--heat-range", CLI_TEXT, "LOW,HIGH", "range of the colours (default: of the values)", 0, 0,
      false},
     {"--heat-unit", CLI_TEXT, "TEXT", "unit beside the colour bar", 0, 0, false},
+    {"--crossings", CLI_FLAG, NULL, "show in red which triangles cut each other", 0, 0, false},
+    {"--cut", CLI_TEXT, "x=VALUE",
+     "leave out the faces beyond this plane, to look inside; -x=VALUE: on its other side", 0, 0,
+     false},
     {"--obstacle", CLI_TEXT, "FILE", "a mesh shown in grey with every shape", 0, 0, true},
     {"--views", CLI_TEXT, "LIST", "several azimuths in degrees, a panel each: 0,45,90", 0, 0,
      false},
@@ -147,6 +151,38 @@ static sinew_status load_rig(cli_call *call, const char *path, const char *weigh
     return status;
 }
 
+/* Takes the faces out that lie beyond the plane of --cut with all their corners. */
+static sinew_status cut_open(cli_call *call, sinew_mesh *mesh) {
+    const char *plane = cli_text(call, "--cut"), *at = plane;
+    if (!plane) return SINEW_OK;
+    double sign = *at == '-' ? (at++, -1) : 1;
+    char axis = 0, tail;
+    double value;
+    if (sscanf(at, "%c=%lf%c", &axis, &value, &tail) != 2 || axis < 'x' || axis > 'z')
+        return cli_usage(call, "--cut %s: expected x=VALUE, -x=VALUE, or another axis", plane);
+    int faces = 0, corners = 0;
+    for (int f = 0; f < mesh->face_count; f++) {
+        int first = mesh->face_start[f], last = mesh->face_start[f + 1];
+        bool beyond = true;
+        for (int k = first; k < last; k++) {
+            double place = mesh->positions[3 * mesh->face_vertices[k] + (axis - 'x')];
+            beyond = beyond && sign * (place - value) >= 0;
+        }
+        if (beyond) continue;
+        mesh->face_start[faces] = corners;
+        if (mesh->face_part) mesh->face_part[faces] = mesh->face_part[f];
+        faces++;
+        for (int k = first; k < last; k++, corners++) {
+            mesh->face_vertices[corners] = mesh->face_vertices[k];
+            if (mesh->corner_uv) mesh->corner_uv[corners] = mesh->corner_uv[k];
+            if (mesh->corner_normal) mesh->corner_normal[corners] = mesh->corner_normal[k];
+        }
+    }
+    mesh->face_start[faces] = corners;
+    mesh->face_count = faces;
+    return sinew_mesh_triangulate(mesh, &call->error);
+}
+
 static sinew_status load_shape(cli_call *call, const char *path, const char *weights, shape *s) {
     const char *faces = cli_text(call, "--mesh");
     if (is_cache(path)) {
@@ -160,6 +196,7 @@ static sinew_status load_shape(cli_call *call, const char *path, const char *wei
         SN_TRY(load_rig(call, shown, weights, s));
     else
         SN_TRY(sinew_mesh_read(shown, &s->mesh, &call->error));
+    SN_TRY(cut_open(call, s->mesh));
     if (s->frames && sinew_frames_match(s->frames, s->mesh, NULL) != SINEW_OK)
         return sn_fail(&call->error, SINEW_BAD_INPUT, "%s: %d vertices, but %s has %d", path,
                        s->frames->vertex_count, faces, s->mesh->vertex_count);
@@ -290,6 +327,26 @@ static double *distance_heat(const stage *s, const double *x, int frame) {
     return heat;
 }
 
+/* The tint of a shape with the triangles that cut each other in red. Newly allocated. */
+static sinew_status mark_crossings(cli_call *call, const shape *s, const double *x,
+                                   const float **marked) {
+    static const float red[3] = {1, 0.12f, 0.08f};
+    const sinew_mesh *mesh = s->mesh;
+    size_t n = 3 * (size_t)mesh->vertex_count;
+    int *pairs, count;
+    float *colors = SN_NEW(float, n);
+    *marked = colors;
+    if (!colors) return sn_no_memory(&call->error);
+    for (size_t i = 0; i < n; i++) colors[i] = s->colors ? s->colors[i] : 1;
+    SN_TRY(sinew_self_intersections(mesh->vertex_count, x, mesh->triangle_count, mesh->triangles,
+                                    call->monitor, &pairs, &count, &call->error));
+    for (int i = 0; i < 2 * count; i++)
+        for (int k = 0; k < 3; k++)
+            memcpy(colors + 3 * mesh->triangles[3 * pairs[i] + k], red, sizeof red);
+    sinew_free(pairs);
+    return SINEW_OK;
+}
+
 /* One image: every shape at every listed frame, from every view. */
 static sinew_status draw(cli_call *call, const stage *s, const int *frames, int frame_count,
                          double turn, sinew_image **image) {
@@ -304,7 +361,7 @@ static sinew_status draw(cli_call *call, const stage *s, const int *frames, int 
         sinew_panel *panel = &panels[p];
         panel->mesh = one->mesh;
         panel->turn = turn + s->views[view];
-        panel->colors = one->colors;
+        panel->colors = cli_given(call, "--crossings") ? NULL : one->colors;
         panel->extras = (const sinew_mesh *const *)s->obstacles;
         panel->extra_count = s->obstacle_count;
         double *x = positions_at(one, frame), *heat = NULL;
@@ -316,6 +373,8 @@ static sinew_status draw(cli_call *call, const stage *s, const int *frames, int 
         } else if (s->heat && shape_index == 0)
             heat = sn_memdup(s->heat, (size_t)one->mesh->vertex_count, sizeof(double));
         panel->heat = heat;
+        if (status == SINEW_OK && cli_given(call, "--crossings"))
+            status = mark_crossings(call, one, x, &panel->colors);
         if (frame_count > 1)
             snprintf(labels[p], sizeof labels[p], "%s%sframe %d", one->label ? one->label : "",
                      one->label ? ", " : "", frame);
@@ -327,6 +386,7 @@ static sinew_status draw(cli_call *call, const stage *s, const int *frames, int 
     for (int p = 0; panels && p < count; p++) {
         sn_free((void *)panels[p].positions);
         sn_free((void *)panels[p].heat);
+        if (cli_given(call, "--crossings")) sn_free((void *)panels[p].colors);
     }
     sn_free(panels), sn_free(labels);
     return status;

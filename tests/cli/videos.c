@@ -1,4 +1,4 @@
-/* Videos of the render verb, with ffmpeg and without. */
+/* The render verb: videos, with ffmpeg and without; crossings and cuts. */
 #include "support.h"
 
 #include "command.h"
@@ -48,11 +48,37 @@ static void the_ending_says_picture_or_video(void **state) {
     assert_int_equal(files_with("a."), 0);
 }
 
+static void crossings_are_red_and_a_cut_looks_inside(void **state) {
+    (void)state;
+    fresh_folder();
+    write_text("apart.obj", "v 0 0 0\nv 2 0 0\nv 0 2 0\nv 0.5 0.5 1\nv 0.6 0.5 2\nv 0.5 0.9 2\n"
+                            "f 1 2 3\nf 4 5 6\n");
+    write_text("cross.obj", "v 0 0 0\nv 2 0 0\nv 0 2 0\nv 0.5 0.5 -1\nv 0.6 0.5 2\nv 0.5 0.9 2\n"
+                            "f 1 2 3\nf 4 5 6\n");
+    const char *draw = "--size 96x96 --no-ground --quiet";
+    for (int i = 0; i < 2; i++) {
+        const char *name = i ? "cross" : "apart";
+        expect_code(0, "sinew render %s.obj %s --out %s.png", name, draw, name);
+        expect_code(0, "sinew render %s.obj %s --crossings --out %s-red.png", name, draw, name);
+    }
+    expect_code(0, "cmp apart.png apart-red.png");
+    expect_code(1, "cmp -s cross.png cross-red.png");
+    /* the second triangle lies beyond z = 0.5; beyond z = 3 lies nothing */
+    expect_code(0, "sinew render apart.obj %s --look-at 1,1,0,2 --out whole.png", draw);
+    expect_code(0, "sinew render apart.obj %s --look-at 1,1,0,2 --cut z=3 --out same.png", draw);
+    expect_code(0, "sinew render apart.obj %s --look-at 1,1,0,2 --cut z=0.5 --out cut.png", draw);
+    expect_code(0, "cmp whole.png same.png");
+    expect_code(1, "cmp -s whole.png cut.png");
+    expect_refusal(2, "--cut w=1", "sinew render apart.obj --cut w=1 --out a.png");
+    expect_refusal(2, "--cut x=", "sinew render apart.obj --cut x= --out a.png");
+}
+
 int test_videos(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_clip_becomes_a_video),
         cmocka_unit_test(without_ffmpeg_there_is_one_clear_line),
         cmocka_unit_test(the_ending_says_picture_or_video),
+        cmocka_unit_test(crossings_are_red_and_a_cut_looks_inside),
     };
     return cmocka_run_group_tests_name("videos", tests, NULL, NULL);
 }
