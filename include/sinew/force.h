@@ -57,6 +57,7 @@ extern "C" {
 #define SINEW_FORCE_OUTLIER          0.05
 #define SINEW_FORCE_CONTACT_GAP      2e-5
 #define SINEW_FORCE_CONTACT_MARGIN   0.1
+#define SINEW_FORCE_CONTACT_LENGTH   0.02
 #define SINEW_FORCE_FRICTION         0.3
 /* A boundary vertex that no target moves by more than this share of the rig's largest move is held.
  */
@@ -115,7 +116,10 @@ typedef struct sinew_force_options {
     int contact_count;
     double contact_margin; /* what is near: share of the diagonal, >= 0 */
     double contact_gap;    /* share of the diagonal, > 0 */
-    double friction;       /* Coulomb's mu >= 0 */
+    /* Skin that presses bends over this share of the diagonal, >= 0, as the flesh below it does;
+     * less than bend_length counts as that. */
+    double contact_length;
+    double friction; /* Coulomb's mu >= 0 */
 
     /* Held vertices. NULL: the boundary vertices that no target moves. An empty list: none. */
     const int *fixed;

@@ -15,8 +15,8 @@ enum { SN_FORCE_CONTACT_REGION = 1500 };
 
 typedef struct sn_force_contact sn_force_contact;
 
-/* factor: of the step's N. region: N^-1 at all of the surface's vertices that are not held, or NULL
- * when it is to be found as vertices touch. All are borrowed. */
+/* factor: of N, with the bending that contact meets. region: N^-1 at all of the surface's vertices
+ * that are not held, or NULL when it is to be found as vertices touch. All are borrowed. */
 sinew_status sn_force_contact_create(const sn_contact_surface *surface, const sn_skin *skin,
                                      const sn_cholesky *factor, sn_inverse_block *region,
                                      sn_force_contact **contact, sinew_error *error);

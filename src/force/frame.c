@@ -85,10 +85,10 @@ sinew_status sinew_force_state_create(const sinew_force *force, sinew_force_stat
         status = sn_layer_work_create(force->layer, &s->layer_work, error);
     if (status == SINEW_OK && force->surface) {
         s->written = SN_NEW(double, n);
-        status = s->written
-                     ? sn_force_contact_create(force->surface, force->skin, force->step.factor,
-                                               force->region, &s->contact, error)
-                     : sn_no_memory(error);
+        status = s->written ? sn_force_contact_create(force->surface, force->skin,
+                                                      sn_force_contact_factor(force), force->region,
+                                                      &s->contact, error)
+                            : sn_no_memory(error);
     }
     if (status != SINEW_OK) {
         sinew_force_state_destroy(s);

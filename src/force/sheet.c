@@ -42,6 +42,7 @@ void sinew_force_options_default(sinew_force_options *options) {
                                      .layer_smoothing = SINEW_MARKER_LAYER_SMOOTHING,
                                      .contact_gap = SINEW_FORCE_CONTACT_GAP,
                                      .contact_margin = SINEW_FORCE_CONTACT_MARGIN,
+                                     .contact_length = SINEW_FORCE_CONTACT_LENGTH,
                                      .friction = SINEW_FORCE_FRICTION};
 }
 
@@ -72,6 +73,7 @@ sinew_status sn_force_check_options(const sinew_force_options *o, sinew_error *e
     if (o->contact && !in_range(o->contact_gap, 1e-7, 0.01))
         wrong = "contact gap must be in [1e-7, 0.01]";
     if (!in_range(o->contact_margin, 0, 10)) wrong = "contact margin must be in [0, 10]";
+    if (!in_range(o->contact_length, 0, 10)) wrong = "contact length must be in [0, 10]";
     if (!in_range(o->friction, 0, 1e6)) wrong = "friction must be in [0, 1e6]";
     if (!(o->outlier > 0)) wrong = "outlier must be positive";
     return wrong ? sn_fail(error, SINEW_BAD_INPUT, "force: %s", wrong) : SINEW_OK;
@@ -104,26 +106,33 @@ static sinew_status make_column(int k, double *dense, void *user, sinew_error *e
     return SINEW_OK;
 }
 
-static sinew_status build_system(sinew_force *force, double inertia, sn_force_system *system,
-                                 const sinew_monitor *monitor, sinew_error *error) {
+/* inertia M + sum k F^T F, factored for solves in both precisions. */
+static sinew_status build_factor(const sinew_force *force, const sn_potentials *potentials,
+                                 double inertia, sn_cholesky **factor, sinew_error *error) {
     int n = force->skin->vertex_count;
-    system->inertia = inertia;
-    system->rows = SN_NEW(double, 3 * (size_t)force->map->count * (size_t)force->rig->target_count);
     double *diagonal = SN_NEW(double, n);
+    if (!diagonal) return sn_no_memory(error);
+    for (int v = 0; v < n; v++) diagonal[v] = inertia * force->mass[v];
     sn_sparse *matrix = NULL;
-    column_maker maker = {force, system, NULL, monitor};
-    sinew_status status = system->rows && diagonal ? SINEW_OK : sn_no_memory(error);
-    for (int v = 0; status == SINEW_OK && v < n; v++) diagonal[v] = inertia * force->mass[v];
-    if (status == SINEW_OK)
-        status = sn_potentials_matrix(force->potentials, diagonal, &matrix, error);
-    if (status == SINEW_OK) status = sn_cholesky_create(matrix, &system->factor, error);
-    if (status == SINEW_OK) status = sn_cholesky_prepare_f32(system->factor, error);
-    if (status == SINEW_OK) status = sn_cholesky_work_create(system->factor, 3, &maker.work, error);
-    if (status == SINEW_OK)
-        status = sn_vertex_columns_create(n, force->rig->target_count, make_column, &maker,
-                                          RESPONSE_DROP, true, &system->response, error);
+    sinew_status status = sn_potentials_matrix(potentials, diagonal, &matrix, error);
+    if (status == SINEW_OK) status = sn_cholesky_create(matrix, factor, error);
+    if (status == SINEW_OK) status = sn_cholesky_prepare_f32(*factor, error);
     sn_free(diagonal);
     sn_sparse_destroy(matrix);
+    return status;
+}
+
+static sinew_status build_system(sinew_force *force, double inertia, sn_force_system *system,
+                                 const sinew_monitor *monitor, sinew_error *error) {
+    system->inertia = inertia;
+    system->rows = SN_NEW(double, 3 * (size_t)force->map->count * (size_t)force->rig->target_count);
+    if (!system->rows) return sn_no_memory(error);
+    SN_TRY(build_factor(force, force->potentials, inertia, &system->factor, error));
+    column_maker maker = {force, system, NULL, monitor};
+    SN_TRY(sn_cholesky_work_create(system->factor, 3, &maker.work, error));
+    sinew_status status =
+        sn_vertex_columns_create(force->skin->vertex_count, force->rig->target_count, make_column,
+                                 &maker, RESPONSE_DROP, true, &system->response, error);
     sn_cholesky_work_destroy(maker.work);
     return status;
 }
@@ -234,6 +243,24 @@ static sinew_status build_contact(sinew_force *force, sinew_error *error) {
     return status;
 }
 
+/* The skin alone is so soft that pressed lips would crumple, vertex by vertex. Contact meets the
+ * flesh below it, which bends over contact_length: the same sheet with more bending. */
+static sinew_status build_flesh(sinew_force *force, sinew_error *error) {
+    sinew_force_options flesh = force->options;
+    if (flesh.contact_length <= flesh.bend_length) return SINEW_OK;
+    flesh.bend_length = flesh.contact_length;
+    sn_potentials *potentials;
+    SN_TRY(sn_potentials_create(force->skin, &flesh, &potentials, error));
+    sinew_status status =
+        build_factor(force, potentials, force->step.inertia, &force->flesh, error);
+    sn_potentials_destroy(potentials);
+    return status;
+}
+
+const sn_cholesky *sn_force_contact_factor(const sinew_force *force) {
+    return force->flesh ? force->flesh : force->step.factor;
+}
+
 static sinew_status build_region(sinew_force *force, sinew_error *error) {
     const sn_contact_surface *surface = force->surface;
     if (surface->point_count > SN_FORCE_CONTACT_REGION) return SINEW_OK;
@@ -241,7 +268,8 @@ static sinew_status build_region(sinew_force *force, sinew_error *error) {
     if (!loose) return sn_no_memory(error);
     for (int i = 0; i < surface->point_count; i++)
         if (!force->skin->fixed[surface->points[i]]) loose[count++] = surface->points[i];
-    sinew_status status = sn_inverse_block_create(force->step.factor, count, &force->region, error);
+    sinew_status status =
+        sn_inverse_block_create(sn_force_contact_factor(force), count, &force->region, error);
     if (status == SINEW_OK) status = sn_inverse_block_add(force->region, count, loose, error);
     sn_free(loose);
     return status;
@@ -284,6 +312,7 @@ static sinew_status build(sinew_force *force, const sinew_marker_map *map,
     SN_TRY(build_system(force, STATIC_INERTIA * inertia, &force->still, monitor, error));
     if (o->contact) {
         SN_TRY(build_contact(force, error));
+        SN_TRY(build_flesh(force, error));
         SN_TRY(build_region(force, error));
     }
     if (!o->layer || force->map->count == 0) return SINEW_OK;
@@ -345,6 +374,7 @@ void sinew_force_destroy(sinew_force *force) {
     sn_jaw_destroy(force->jaw);
     sn_contact_surface_destroy(force->surface);
     sn_inverse_block_destroy(force->region);
+    sn_cholesky_destroy(force->flesh);
     sn_free(force->mass), sn_free(force->marker_rest), sn_free(force->span);
     sn_free(force);
 }

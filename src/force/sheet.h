@@ -36,8 +36,13 @@ struct sinew_force {
     sn_jaw *jaw;                 /* NULL: none */
     sn_layer *layer;             /* NULL: none */
     sn_contact_surface *surface; /* NULL: no contact */
-    sn_inverse_block *region;    /* N^-1 at its vertices; NULL: no contact, or too many of them */
+    sn_cholesky *flesh;          /* N with the bending that contact meets; NULL: as the step's */
+    sn_inverse_block *region;    /* its inverse at the surface's vertices; NULL: no contact, or too
+                                    many of them */
 };
+
+/* What contact moves the skin by. */
+const sn_cholesky *sn_force_contact_factor(const sinew_force *force);
 
 /* Ranges of the numbers; maps and lists of vertices are checked where they are used. */
 sinew_status sn_force_check_options(const sinew_force_options *options, sinew_error *error);

@@ -49,6 +49,8 @@ static const sinew_parameter parameters[] = {
            "distance that contact keeps"),
     NUMBER("contact_margin", SINEW_FORCE_CONTACT_MARGIN, 0, 10, "share of the diagonal",
            "what is this near to the regions at rest is part of them, as teeth are behind lips"),
+    NUMBER("contact_length", SINEW_FORCE_CONTACT_LENGTH, 0, 10, "share of the diagonal",
+           "skin that presses bends over this length, as flesh does"),
     NUMBER("friction", SINEW_FORCE_FRICTION, 0, 1e6, "", "of skin that presses, Coulomb's"),
     PATH("stretch_map", "factors of the stretch: CSV vertex,value"),
     PATH("bend_map", "factors of the bending: CSV vertex,value"),
@@ -101,6 +103,7 @@ static sinew_status read_contact(const sn_model_setup *setup, sinew_force_option
     options->contact = true;
     options->contact_gap = sn_scene_number(setup->scene, "contact_gap");
     options->contact_margin = sn_scene_number(setup->scene, "contact_margin");
+    options->contact_length = sn_scene_number(setup->scene, "contact_length");
     options->friction = sn_scene_number(setup->scene, "friction");
     if (!strcmp(list, "all")) return SINEW_OK;
     size_t capacity = 0, count = 0;

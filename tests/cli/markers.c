@@ -245,6 +245,50 @@ static void the_margin_of_contact_says_who_takes_part(void **state) {
         "b.pc2");
 }
 
+/* Frames of a cache whose triangles cut each other, and the sharpest new fold of all of them. */
+static int crossing_frames(const char *cache, double *fold) {
+    expect_code(0, "sinew measure face2/neutral.obj --frames %s --intersections --report m.json",
+                cache);
+    json_t *report = report_of("m.json");
+    int crossing = 0;
+    *fold = 0;
+    for (int k = 0; k < (int)json_array_size(json_object_get(report, "frames")); k++) {
+        json_t *row = json_array_get(json_object_get(report, "frames"), (size_t)k);
+        crossing += figure(report, k, "intersections") > 0;
+        *fold = fmax(*fold, json_number_value(
+                                json_object_get(json_object_get(row, "dihedral_degrees"), "max")));
+    }
+    json_decref(report);
+    return crossing;
+}
+
+/* Lips that are apart at rest on one face and closed on the other. */
+static void lips_that_cross_on_another_face_press_by_contact(void **state) {
+    (void)state;
+    folder = fresh_folder();
+    expect_code(0, "sinew sample face --vertices 6000 --out face");
+    expect_code(0, "sinew sample face2 --vertices 6000 --out face2");
+    const char *take = "face2 --retarget --markers face/lips_markers.csv --map "
+                       "face/markers_map.csv --frames 0-13";
+    expect_code(0, "sinew fit %s --method sbs --out sbs.pc2", take);
+    expect_code(0, "sinew fit %s --method rsbs --layer --out rsbs.pc2", take);
+    expect_code(0, "sinew force %s --layer --contact lips --out flesh.pc2 --report r.json", take);
+    expect_code(0, "sinew force %s --layer --contact lips --contact-length 0 --out skin.pc2", take);
+    double fold, flesh, skin;
+    assert_true(crossing_frames("sbs.pc2", &fold) > 5);
+    assert_true(crossing_frames("rsbs.pc2", &fold) > 5);
+    assert_int_equal(crossing_frames("flesh.pc2", &flesh), 0);
+    assert_int_equal(crossing_frames("skin.pc2", &skin), 0);
+    assert_below(flesh, 0.8 * skin); /* lips press flat instead of crumpling */
+    assert_below(flesh, 40);
+    json_t *report = report_of("r.json");
+    assert_true(figure(report, 0, "contacts") == 0);
+    assert_true(figure(report, 13, "contacts") > 10);
+    /* what presses is off its markers by less than a millimetre */
+    assert_below(total(report, "marker_error_worst"), 0.001);
+    json_decref(report);
+}
+
 int test_markers(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reports_hold_marker_and_dense_errors_frame_by_frame),
@@ -256,6 +300,7 @@ int test_markers(void) {
         cmocka_unit_test(a_scene_of_markers_does_what_the_verb_did),
         cmocka_unit_test(the_way_of_vertices_is_plotted_and_a_place_looked_at),
         cmocka_unit_test(the_margin_of_contact_says_who_takes_part),
+        cmocka_unit_test(lips_that_cross_on_another_face_press_by_contact),
     };
     return cmocka_run_group_tests_name("markers", tests, NULL, NULL);
 }
