@@ -480,6 +480,14 @@ static void place(const sn_contact_work *w, int v, const double *x0, double *x1)
         x1[a] = w->share[v] >= 1 ? w->target[a] : x0[a] + w->share[v] * (w->target[a] - x0[a]);
 }
 
+static bool any_meets(int count, const sn_contact_pair *pairs, const double *x0, const double *x1) {
+    bool meets = false;
+#pragma omp parallel for num_threads(sn_threads()) schedule(static) reduction(|| : meets)
+    for (int i = 0; i < count; i++)
+        meets = meets || sn_contact_impact(&pairs[i], x0, x1, pairs[i].reach) < 1;
+    return meets;
+}
+
 /* Shares only shrink, and a share of zero is the free shape x0: the rounds end. A shortened way may
  * meet neighbours that the full one keeps up with, so every round asks for its pairs anew. */
 sinew_status sn_contact_cut_back(const sn_contact_surface *s, sn_contact_work *w, const double *x0,
@@ -490,12 +498,11 @@ sinew_status sn_contact_cut_back(const sn_contact_surface *s, sn_contact_work *w
     memcpy(w->target, x1, 3 * sizeof(double) * (size_t)s->vertex_count);
     for (int v = 0; v < s->vertex_count; v++) w->share[v] = 1;
     for (int round = 0;; round++) {
-        bool hit = false;
         SN_TRY(sn_contact_find(s, w, x0, x1, s->reach, &pairs, &count, error));
+        if (!any_meets(count, pairs, x0, x1)) return SINEW_OK;
         for (int i = 0; i < count; i++) {
             double t = sn_contact_impact(&pairs[i], x0, x1, pairs[i].reach);
             if (t >= 1) continue;
-            hit = true;
             for (int c = 0; c < 4; c++) {
                 int v = pairs[i].v[c];
                 /* little that is left is not worth another round */
@@ -504,7 +511,6 @@ sinew_status sn_contact_cut_back(const sn_contact_surface *s, sn_contact_work *w
                 *cut = fmin(*cut, w->share[v]);
             }
         }
-        if (!hit) return SINEW_OK;
         if (round < MOST_ROUNDS) continue;
         for (int i = 0; i < s->point_count; i++) {
             w->share[s->points[i]] = 0;
