@@ -22,16 +22,19 @@
 #include "base/status.h"
 #include "base/threads.h"
 
-/* Of the gap: what pairs may be short of it, and where the sweeps stop. */
+/* Of the gap: what pairs may be short of it; and the change of a distance in one sweep at which the
+ * sweeps stop: the worst pair then lacks less than a tenth, most a hundredth. */
 #define NEAR_ENOUGH 0.5
-#define SWEEP_STOP  0.02
+#define SWEEP_STOP  0.05
 /* Of the gap: pairs farther apart by this are idle; how often they are looked at, in sweeps. */
 #define IDLE 5
 enum { SWEEPS_BETWEEN = 8 };
 /* Pairs of one block of the matrix. */
 enum { BLOCK = 16 };
-/* Vertices that are displaced together. */
-enum { STRETCH = 256 };
+/* Pairs whose columns of the matrix are filled together, a multiple of BLOCK. */
+enum { BAND = 64 };
+/* Vertices that are displaced together, and pushes that displace them at a time. */
+enum { STRETCH = 256, PUSHES = 4 };
 
 typedef struct touch {
     sn_contact_pair pair;
@@ -41,8 +44,7 @@ typedef struct touch {
     double force, needed; /* l, and gap - c . x* */
 } touch;
 
-/* The pairs once more, each figure in a row of its own. Forces, what they need and W are filled up
- * with zeros to whole blocks. */
+/* The pairs once more, each figure in a row of its own, filled up with zeros to whole blocks. */
 typedef struct touch_rows {
     size_t width;  /* pairs, rounded up to whole blocks */
     int *slot;     /* 4 rows: places of the vertices in the block */
@@ -65,14 +67,19 @@ struct sn_force_contact {
     double *goal, *at, *next; /* x*, the free shape reached so far, and the next one */
     float *moved;             /* region: 3 rows of displacements per place in the block */
     float *push;              /* the same for forces */
-    float *combined;
-    size_t combined_capacity;
+    int *pushed;              /* region: places with a force */
+    float *band;              /* per thread: BAND numbers per place in the block */
+    size_t band_capacity;
+    bool *coupled; /* per BLOCK places: some of them touch */
+    size_t coupled_capacity;
     int *asked; /* vertices to add to the block */
     size_t asked_capacity;
 
     touch *touches;
     size_t touch_count, touch_capacity;
     touch_rows rows;
+    bool *nears; /* of the pairs found: new and too near */
+    size_t nears_capacity;
     int *bucket; /* hash of pairs: index of a touch + 1, or 0 */
     size_t bucket_count;
 };
@@ -91,7 +98,8 @@ sinew_status sn_force_contact_create(const sn_contact_surface *surface, const sn
     if (status == SINEW_OK && region) {
         c->moved = SN_NEW(float, 3 * (size_t)region->count);
         c->push = SN_NEW(float, 3 * (size_t)region->count);
-        if (!c->moved || !c->push) status = sn_no_memory(error);
+        c->pushed = SN_NEW(int, (size_t)region->count);
+        if (!c->moved || !c->push || !c->pushed) status = sn_no_memory(error);
     }
     if (status == SINEW_OK && !region) {
         status = sn_inverse_block_create(factor, surface->point_count, &c->own, error);
@@ -108,8 +116,8 @@ sinew_status sn_force_contact_create(const sn_contact_surface *surface, const sn
 }
 
 static void free_rows(touch_rows *r) {
-    sn_free(r->slot), sn_free(r->weight), sn_free(r->normal), sn_free(r->before);
-    sn_free(r->direction), sn_free(r->idle);
+    sn_free(r->slot), sn_free(r->weight), sn_free(r->before), sn_free(r->direction);
+    sn_free(r->idle), sn_free_aligned(r->normal);
     sn_free_aligned(r->needed), sn_free_aligned(r->force), sn_free_aligned(r->matrix);
     *r = (touch_rows){0};
 }
@@ -119,8 +127,9 @@ void sn_force_contact_destroy(sn_force_contact *c) {
     sn_inverse_block_destroy(c->own);
     free_rows(&c->rows);
     sn_free(c->right), sn_free(c->goal), sn_free(c->at), sn_free(c->next), sn_free(c->moved),
-        sn_free(c->push);
-    sn_free(c->combined), sn_free(c->asked), sn_free(c->touches), sn_free(c->bucket);
+        sn_free(c->push), sn_free(c->pushed);
+    sn_free_aligned(c->band), sn_free(c->coupled), sn_free(c->asked), sn_free(c->touches),
+        sn_free(c->nears), sn_free(c->bucket);
     sn_cholesky_work_destroy(c->solver);
     sn_contact_work_destroy(c->work);
     sn_free(c);
@@ -155,7 +164,8 @@ static sinew_status make_rows(sn_force_contact *c, sinew_error *error) {
         free_rows(r);
         r->width = width;
         r->slot = SN_NEW(int, 4 * capacity), r->weight = SN_NEW(float, 4 * capacity);
-        r->normal = SN_NEW(float, 3 * capacity), r->idle = SN_NEW(bool, capacity);
+        r->normal = sn_alloc_aligned(3 * capacity, sizeof(float));
+        r->idle = SN_NEW(bool, capacity);
         r->needed = sn_alloc_aligned(capacity, sizeof(float));
         r->force = sn_alloc_aligned(capacity, sizeof(float));
         r->before = SN_NEW(float, capacity), r->direction = SN_NEW(float, capacity);
@@ -184,88 +194,133 @@ static double along(const touch *t, const double *x) {
 
 static void fill_rows(sn_force_contact *c) {
     touch_rows *r = &c->rows;
-    size_t count = c->touch_count;
-    memset(r->needed, 0, sizeof(float) * r->width);
-    memset(r->force, 0, sizeof(float) * r->width);
+    size_t count = c->touch_count, width = r->width;
+    memset(r->needed, 0, sizeof(float) * width);
+    memset(r->force, 0, sizeof(float) * width);
+    memset(r->normal, 0, 3 * sizeof(float) * width);
+    memset(r->slot, 0, 4 * sizeof(int) * width);
+    memset(r->weight, 0, 4 * sizeof(float) * width);
+    c->coupled[0] = true; /* what has no place reads the first one, with weight 0 */
     for (size_t p = 0; p < count; p++) {
         touch *t = &c->touches[p];
         t->needed = t->gap - along(t, c->goal);
         r->needed[p] = (float)t->needed, r->force[p] = (float)t->force;
-        r->normal[p] = (float)t->normal.x, r->normal[count + p] = (float)t->normal.y;
-        r->normal[2 * count + p] = (float)t->normal.z;
+        r->normal[p] = (float)t->normal.x, r->normal[width + p] = (float)t->normal.y;
+        r->normal[2 * width + p] = (float)t->normal.z;
         for (size_t i = 0; i < 4; i++) {
             int slot = c->block->slot[t->pair.v[i]];
-            r->slot[i * count + p] = slot < 0 ? 0 : slot;
-            r->weight[i * count + p] = slot < 0 ? 0 : (float)t->weight[i];
+            if (slot < 0) continue;
+            r->slot[i * width + p] = slot, r->weight[i * width + p] = (float)t->weight[i];
+            c->coupled[slot / BLOCK] = true;
         }
     }
 }
 
-/* Row p of W up to its diagonal; g: room for a row of the block. */
-static void fill_matrix_row(const sn_force_contact *c, size_t p, float *restrict g) {
+typedef float block __attribute__((vector_size(BLOCK * sizeof(float)), may_alias));
+
+/* A 16 x 16 matrix by rows: exchanges what lies beside the diagonal of its 2 x 2, then 4 x 4, 8 x 8
+ * and 16 x 16 blocks. */
+#define ONES_1   0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30
+#define OTHERS_1 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31
+#define ONES_2   0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29
+#define OTHERS_2 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31
+#define ONES_4   0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27
+#define OTHERS_4 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31
+#define ONES_8   0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23
+#define OTHERS_8 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31
+#define EXCHANGE(m, step, ones, others)                                                            \
+    for (int i = 0; i < BLOCK; i++)                                                                \
+        if (!(i & step)) {                                                                         \
+            block a = m[i], b = m[i + step];                                                       \
+            m[i] = __builtin_shufflevector(a, b, ones);                                            \
+            m[i + step] = __builtin_shufflevector(a, b, others);                                   \
+        }
+
+static inline void transpose(block m[BLOCK]) {
+    EXCHANGE(m, 1, ONES_1, OTHERS_1)
+    EXCHANGE(m, 2, ONES_2, OTHERS_2)
+    EXCHANGE(m, 4, ONES_4, OTHERS_4)
+    EXCHANGE(m, 8, ONES_8, OTHERS_8)
+}
+
+/* band[slot][p] = sum_i weight_p,i G[slot_p,i][slot]: what the vertices of the block do when pair
+ * first + p presses; for those blocks of them that touch anything. */
+static void spread_band(const sn_force_contact *c, size_t first, size_t pairs, float *band) {
     const touch_rows *r = &c->rows;
-    size_t count = c->touch_count, width = (size_t)c->block->count;
-    const float *row[4];
-    float w[4];
-    for (size_t i = 0; i < 4; i++) {
-        row[i] = sn_inverse_block_row(c->block, r->slot[i * count + p]);
-        w[i] = r->weight[i * count + p];
-    }
-    for (size_t k = 0; k < width; k++)
-        g[k] = w[0] * row[0][k] + w[1] * row[1][k] + w[2] * row[2][k] + w[3] * row[3][k];
-    const float *x = r->normal, *y = x + count, *z = y + count, *weight = r->weight;
-    const int *slot = r->slot;
-    float *restrict out = r->matrix + p * r->width;
-#pragma omp simd
-    for (size_t q = 0; q <= p; q++) {
-        float sum = weight[q] * g[slot[q]] + weight[count + q] * g[slot[count + q]] +
-                    weight[2 * count + q] * g[slot[2 * count + q]] +
-                    weight[3 * count + q] * g[slot[3 * count + q]];
-        out[q] = sum * (x[p] * x[q] + y[p] * y[q] + z[p] * z[q]);
+    for (size_t from = 0; from < pairs; from += BLOCK)
+        for (size_t s = 0; s < (size_t)c->block->count; s += BLOCK) {
+            if (!c->coupled[s / BLOCK]) continue;
+            block m[BLOCK];
+            for (size_t k = 0; k < BLOCK; k++) {
+                size_t p = first + from + k;
+                m[k] = (block){0};
+                for (size_t i = 0; i < 4; i++) {
+                    const float *row = sn_inverse_block_row(c->block, r->slot[i * r->width + p]);
+                    m[k] += r->weight[i * r->width + p] * *(const block *)(row + s);
+                }
+            }
+            transpose(m);
+            for (size_t k = 0; k < BLOCK; k++) *(block *)(band + (s + k) * BAND + from) = m[k];
+        }
+}
+
+/* Columns first .. first + BAND - 1 of W; band: room for BAND numbers per place in the block. Rows
+ * that fill it up come out as zeros. */
+static void fill_band(const sn_force_contact *c, size_t first, float *band) {
+    const touch_rows *r = &c->rows;
+    size_t width = r->width, pairs = width - first < BAND ? width - first : BAND;
+    const float *x = r->normal, *y = x + width, *z = y + width;
+    spread_band(c, first, pairs, band);
+    for (size_t q = 0; q < width; q++) {
+        const float *row[4];
+        float w[4];
+        for (size_t i = 0; i < 4; i++) {
+            row[i] = band + (size_t)r->slot[i * width + q] * BAND;
+            w[i] = r->weight[i * width + q];
+        }
+        for (size_t k = 0; k < pairs; k += BLOCK) {
+            size_t p = first + k;
+            block sum = {0};
+            for (int i = 0; i < 4; i++) sum += w[i] * *(const block *)(row[i] + k);
+            block turn = x[q] * *(const block *)(x + p) + y[q] * *(const block *)(y + p) +
+                         z[q] * *(const block *)(z + p);
+            *(block *)(r->matrix + q * width + p) = sum * turn;
+        }
     }
 }
 
-/* The rows of a block from their diagonals on, and the rows that fill it up. */
-static void mirror_block(touch_rows *r, size_t count, size_t first) {
-    size_t end = first + BLOCK, width = r->width;
-    for (size_t p = count > first ? count : first; p < end; p++)
-        memset(r->matrix + p * width, 0, sizeof(float) * width);
-    for (size_t q = first; q < count; q++)
-        for (size_t p = first; p < end && p < q; p++)
-            r->matrix[p * width + q] = r->matrix[q * width + p];
-    for (size_t p = first; p < end && p < count; p++)
-        memset(r->matrix + p * width + count, 0, sizeof(float) * (width - count));
+static sinew_status reserve_bands(sn_force_contact *c, size_t places, sinew_error *error) {
+    size_t wanted = places * BAND * (size_t)sn_threads();
+    if (!SN_RESERVE(c->coupled, c->coupled_capacity, places / BLOCK + 1))
+        return sn_no_memory(error);
+    memset(c->coupled, 0, places / BLOCK + 1);
+    if (wanted <= c->band_capacity) return SINEW_OK;
+    sn_free_aligned(c->band);
+    c->band_capacity = 0;
+    c->band = sn_alloc_aligned(wanted, sizeof(float));
+    if (!c->band) return sn_no_memory(error);
+    c->band_capacity = wanted;
+    return SINEW_OK;
 }
 
 static sinew_status fill_matrix(sn_force_contact *c, sinew_error *error) {
     SN_TRY(complete_block(c, error));
     SN_TRY(make_rows(c, error));
-    size_t width = (size_t)c->block->count;
-    int threads = sn_threads();
-    if (!SN_RESERVE(c->combined, c->combined_capacity, width * (size_t)threads))
-        return sn_no_memory(error);
+    size_t places = ((size_t)c->block->count + BLOCK - 1) / BLOCK * BLOCK, width = c->rows.width;
+    SN_TRY(reserve_bands(c, places, error));
     fill_rows(c);
-    if (width == 0) {
-        memset(c->rows.matrix, 0, sizeof(float) * c->rows.width * c->rows.width);
+    if (places == 0) {
+        memset(c->rows.matrix, 0, sizeof(float) * width * width);
         return SINEW_OK;
     }
-#pragma omp parallel num_threads(threads)
-    {
-        /* the longest rows first */
-#pragma omp for schedule(dynamic, BLOCK)
-        for (size_t k = 0; k < c->touch_count; k++)
-            fill_matrix_row(c, c->touch_count - 1 - k,
-                            c->combined + width * (size_t)omp_get_thread_num());
-#pragma omp for schedule(static)
-        for (size_t first = 0; first < c->rows.width; first += BLOCK)
-            mirror_block(&c->rows, c->touch_count, first);
-    }
+#pragma omp parallel for num_threads(sn_threads()) schedule(dynamic, 1)
+    for (size_t first = 0; first < width; first += BAND)
+        fill_band(c, first, c->band + BAND * places * (size_t)omp_get_thread_num());
     return SINEW_OK;
 }
 
 /* ---- the quadratic program ------------------------------------------------------------------- */
 
-typedef float block __attribute__((vector_size(BLOCK * sizeof(float)), may_alias));
 typedef float half_block __attribute__((vector_size(BLOCK / 2 * sizeof(float))));
 
 static inline float sum_of(block b) {
@@ -374,6 +429,25 @@ static void displace(sn_force_contact *c, double *x) {
     for (size_t i = 0; i < n; i++) x[i] = c->goal[i] + (double)c->right[i];
 }
 
+/* Places from .. to of a region move by the next PUSHES forces, or the few that are `left`. */
+static void push_stretch(sn_force_contact *c, size_t from, size_t to, int first, int left) {
+    size_t count = (size_t)c->block->count;
+    const float *restrict g[PUSHES];
+    float f[3][PUSHES];
+    for (int k = 0; k < PUSHES; k++) {
+        int place = c->pushed[first + (k < left ? k : 0)];
+        g[k] = sn_inverse_block_row(c->block, place);
+        for (size_t a = 0; a < 3; a++) f[a][k] = k < left ? c->push[a * count + (size_t)place] : 0;
+    }
+    float *restrict x = c->moved, *restrict y = x + count, *restrict z = y + count;
+#pragma omp simd
+    for (size_t i = from; i < to; i++) {
+        x[i] += f[0][0] * g[0][i] + f[0][1] * g[1][i] + f[0][2] * g[2][i] + f[0][3] * g[3][i];
+        y[i] += f[1][0] * g[0][i] + f[1][1] * g[1][i] + f[1][2] * g[2][i] + f[1][3] * g[3][i];
+        z[i] += f[2][0] * g[0][i] + f[2][1] * g[1][i] + f[2][2] * g[2][i] + f[2][3] * g[3][i];
+    }
+}
+
 /* The same at the vertices of a region alone. */
 static void displace_region(sn_force_contact *c, double *x) {
     size_t count = (size_t)c->block->count;
@@ -389,19 +463,16 @@ static void displace_region(sn_force_contact *c, double *x) {
             f[0] += (float)push.x, f[count] += (float)push.y, f[2 * count] += (float)push.z;
         }
     }
+    int pushes = 0;
+    for (size_t k = 0; k < count; k++) {
+        bool some = c->push[k] != 0 || c->push[count + k] != 0 || c->push[2 * count + k] != 0;
+        if (some) c->pushed[pushes++] = (int)k;
+    }
     /* a stretch of the vertices at a time, whoever takes it: the sums are the same */
 #pragma omp parallel for num_threads(sn_threads()) schedule(static)
     for (size_t from = 0; from < count; from += STRETCH) {
         size_t to = from + STRETCH < count ? from + STRETCH : count;
-        float *restrict mx = c->moved, *restrict my = mx + count, *restrict mz = my + count;
-        for (size_t k = 0; k < count; k++) {
-            float fx = c->push[k], fy = c->push[count + k], fz = c->push[2 * count + k];
-            if (fx == 0 && fy == 0 && fz == 0) continue;
-            const float *restrict g = sn_inverse_block_row(c->block, (int)k);
-#pragma omp simd
-            for (size_t i = from; i < to; i++)
-                mx[i] += fx * g[i], my[i] += fy * g[i], mz[i] += fz * g[i];
-        }
+        for (int k = 0; k < pushes; k += PUSHES) push_stretch(c, from, to, k, pushes - k);
     }
     const float *mx = c->moved, *my = mx + count, *mz = my + count;
     for (size_t k = 0; k < count; k++) {
@@ -476,6 +547,11 @@ static int linearise_all(sn_force_contact *c, const double *x0, const double *x)
     return found;
 }
 
+static touch new_touch(const sn_force_contact *c, const sn_contact_pair *pair) {
+    double rest = sn_contact_rest_distance(c->surface, pair);
+    return (touch){.pair = *pair, .gap = fmin(c->surface->gap, rest)};
+}
+
 /* Pairs that are known are linearised anew, also those without a force: they would come back. New
  * ones that come too near are added. *found: how many are too near. */
 static sinew_status find_touches(sn_force_contact *c, const double *x0, const double *x, int *found,
@@ -485,15 +561,20 @@ static sinew_status find_touches(sn_force_contact *c, const double *x0, const do
     *found = linearise_all(c, x0, x);
     SN_TRY(sn_contact_find(c->surface, c->work, x0, x, c->surface->gap, &pairs, &count, error));
     SN_TRY(list_buckets(c, error));
+    if (!SN_RESERVE(c->nears, c->nears_capacity, (size_t)count)) return sn_no_memory(error);
+#pragma omp parallel for num_threads(sn_threads()) schedule(static)
     for (int i = 0; i < count; i++) {
+        c->nears[i] = false;
         if (*bucket_of(c, &pairs[i])) continue;
-        touch t = {.pair = pairs[i],
-                   .gap = fmin(c->surface->gap, sn_contact_rest_distance(c->surface, &pairs[i]))};
-        if (!linearise(x0, x, &t)) continue;
-        ++*found;
+        touch t = new_touch(c, &pairs[i]);
+        c->nears[i] = linearise(x0, x, &t);
+    }
+    for (int i = 0; i < count; i++) {
+        if (!c->nears[i]) continue;
         if (!SN_RESERVE(c->touches, c->touch_capacity, c->touch_count + 1))
             return sn_no_memory(error);
-        c->touches[c->touch_count++] = t;
+        c->touches[c->touch_count] = new_touch(c, &pairs[i]);
+        *found += linearise(x0, x, &c->touches[c->touch_count++]);
     }
     return SINEW_OK;
 }

@@ -42,6 +42,8 @@ static sinew_status grow(sn_inverse_block *b, int needed, sinew_error *error) {
     int capacity = b->capacity ? 2 * b->capacity : 256;
     if (capacity < needed) capacity = needed;
     if (capacity > b->limit) capacity = b->limit;
+    capacity =
+        (capacity + SN_INVERSE_BLOCK_LANES - 1) / SN_INVERSE_BLOCK_LANES * SN_INVERSE_BLOCK_LANES;
     float *values = sn_alloc_aligned((size_t)capacity * (size_t)capacity, sizeof(float));
     if (!values) return sn_no_memory(error);
     for (int i = 0; i < b->count; i++)

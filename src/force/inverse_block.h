@@ -10,8 +10,8 @@
 
 #include "algebra/cholesky.h"
 
-/* Most vertices of a block: 256 MB. */
-enum { SN_INVERSE_BLOCK_LIMIT = 8192 };
+/* Most vertices of a block: 256 MB. Rows begin at multiples of so many numbers. */
+enum { SN_INVERSE_BLOCK_LIMIT = 8192, SN_INVERSE_BLOCK_LANES = 16 };
 
 typedef struct sn_inverse_block {
     const sn_cholesky *factor;
