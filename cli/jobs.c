@@ -27,6 +27,12 @@ json_t *cli_weights(cli_call *call, const char *option) {
             return NULL;
         }
         char *name = sn_strndup(text, (size_t)(equals - text));
+        if (name && json_object_get(map, name)) {
+            cli_usage(call, "%s: %s is given twice", option, name);
+            sn_free(name);
+            json_decref(map);
+            return NULL;
+        }
         if (name) json_object_set_new(map, name, json_real(value));
         sn_free(name);
         text += length + (text[length] == ',');

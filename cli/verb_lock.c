@@ -338,8 +338,13 @@ static sinew_status start_pose(cli_call *call, const sinew_rig *rig, const sinew
     sinew_rig_rest_weights(rig, pose);
     if (cli_given(call, "--from"))
         return sinew_rig_parse_weights(rig, cli_text(call, "--from"), pose, &call->error);
-    if (take && take->time_count > 0)
-        sinew_curves_sample(take, cli_number(call, "--at", take->times[0]), pose);
+    if (!take || take->time_count == 0) return SINEW_OK;
+    double first = take->times[0], last = take->times[take->time_count - 1];
+    double at = cli_number(call, "--at", first);
+    if (!(at >= first && at <= last))
+        return sn_fail(&call->error, SINEW_BAD_INPUT, "--at %g: %s lasts from %g to %g s", at,
+                       cli_text(call, "--curves"), first, last);
+    sinew_curves_sample(take, at, pose);
     return SINEW_OK;
 }
 

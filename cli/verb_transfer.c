@@ -1,6 +1,7 @@
 /* sinew transfer: the rig on another face. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -59,6 +60,12 @@ static sinew_status carry(cli_call *call, const sinew_rig *source, const sinew_m
     sinew_status status =
         sinew_transfer(source, target, &chosen, call->monitor, &made, &info, &call->error);
     sn_free(split);
+    if (status != SINEW_OK && status != SINEW_NO_MEMORY && status != SINEW_CANCELLED) {
+        char what[SINEW_MESSAGE_SIZE];
+        memcpy(what, call->error.message, sizeof what);
+        return sn_fail(&call->error, status, "%s to %s: %s", call->arguments[0],
+                       cli_text(call, "--to"), what);
+    }
     SN_TRY(status);
     sn_report_sizes(call->report, target->vertex_count, target->triangle_count);
     sn_report_total(call->report, "targets", json_integer(made->target_count));

@@ -23,14 +23,23 @@ static sinew_status unknown_slider(const sinew_scene *scene, const sinew_rig *ri
 sinew_status sn_scene_weights(const sinew_scene *scene, const sinew_rig *rig, const json_t *map,
                               const char *place, double *weights, sinew_error *error) {
     sinew_rig_rest_weights(rig, weights);
-    const char *name;
-    json_t *value;
-    json_object_foreach((json_t *)map, name, value) {
+    bool *named = SN_NEW0(bool, rig->slider_count);
+    sinew_status status = named ? SINEW_OK : sn_no_memory(error);
+    for (void *at = json_object_iter((json_t *)map); at && status == SINEW_OK;
+         at = json_object_iter_next((json_t *)map, at)) {
+        const char *name = json_object_iter_key(at);
         int sliders[2], count = sinew_rig_match(rig, name, sliders);
-        if (count == 0) return unknown_slider(scene, rig, place, name, error);
-        for (int i = 0; i < count; i++) weights[sliders[i]] = json_number_value(value);
+        if (count == 0) status = unknown_slider(scene, rig, place, name, error);
+        for (int i = 0; i < count && status == SINEW_OK; i++) {
+            if (named[sliders[i]])
+                status = sn_scene_fail(scene, error, place, "slider %s is given twice",
+                                       rig->sliders[sliders[i]].name);
+            named[sliders[i]] = true;
+            weights[sliders[i]] = json_number_value(json_object_iter_value(at));
+        }
     }
-    return SINEW_OK;
+    sn_free(named);
+    return status;
 }
 
 /* ---- the grid of frames ---------------------------------------------------------------------- */

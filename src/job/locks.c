@@ -99,8 +99,13 @@ static sinew_status lock_pose(const sinew_scene *scene, const sinew_rig *rig, co
     const json_t *given = sn_scene_at(scene, "attenuation");
     const json_t *from = json_object_get(given, "from"), *at = json_object_get(given, "at");
     if (from) return sn_scene_weights(scene, rig, from, "attenuation.from", pose, error);
+    double when = json_number_value(at), first = clip->times[0];
+    double last = clip->times[clip->frame_count - 1];
+    if (at && !(when >= first && when <= last))
+        return sn_scene_fail(scene, error, "attenuation.at", "%g s: the take lasts from %g to %g s",
+                             when, first, last);
     if (at)
-        sinew_curves_sample(take, json_number_value(at), pose);
+        sinew_curves_sample(take, when, pose);
     else if (clip->frame_count == 1)
         sinew_rig_rest_weights(rig, pose);
     else

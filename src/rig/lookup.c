@@ -90,9 +90,9 @@ static sinew_status unknown_slider(const sinew_rig *rig, const char *name, int s
                    entry, hint);
 }
 
-/* One "name=value"; leaves `text` after it. */
+/* One "name=value"; leaves `text` after it. named: per slider, whether an entry set it. */
 static sinew_status parse_entry(const sinew_rig *rig, const char **text, double *weights,
-                                sinew_error *error) {
+                                bool *named, sinew_error *error) {
     size_t length = strcspn(*text, ",");
     const char *equals = memchr(*text, '=', length);
     int shown = (int)(length < 80 ? length : 80);
@@ -113,7 +113,13 @@ static sinew_status parse_entry(const sinew_rig *rig, const char **text, double 
     int sliders[2], count = sinew_rig_match(rig, name, sliders);
     sinew_status status = count ? SINEW_OK : unknown_slider(rig, name, shown, *text, error);
     sn_free(name);
-    for (int i = 0; i < count; i++) weights[sliders[i]] = value;
+    for (int i = 0; i < count && status == SINEW_OK; i++) {
+        if (named[sliders[i]])
+            status = sn_fail(error, SINEW_BAD_INPUT, "weight \"%.*s\": slider %s is given twice",
+                             shown, *text, rig->sliders[sliders[i]].name);
+        named[sliders[i]] = true;
+        weights[sliders[i]] = value;
+    }
     *text += length;
     return status;
 }
@@ -121,11 +127,14 @@ static sinew_status parse_entry(const sinew_rig *rig, const char **text, double 
 sinew_status sinew_rig_parse_weights(const sinew_rig *rig, const char *text, double *weights,
                                      sinew_error *error) {
     SN_REQUIRE(rig && text && weights, error);
-    while (*text) {
-        SN_TRY(parse_entry(rig, &text, weights, error));
+    bool *named = SN_NEW0(bool, rig->slider_count);
+    sinew_status status = named ? SINEW_OK : sn_no_memory(error);
+    while (status == SINEW_OK && *text) {
+        status = parse_entry(rig, &text, weights, named, error);
         if (*text == ',') text++;
     }
-    return SINEW_OK;
+    sn_free(named);
+    return status;
 }
 
 /* Adds channel values into their sliders and counts them. */

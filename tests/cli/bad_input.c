@@ -114,6 +114,27 @@ static void missing_files_and_unwritable_places_are_exit_4(void **state) {
     assert_int_equal(files_with(".part"), 0);
 }
 
+static void a_slider_given_twice_is_named(void **state) {
+    (void)state;
+    fresh_folder();
+    const char *verbs[] = {"blend --sample arm --weights elbow90=1,elbow90=0.5 --out a.pc2",
+                           "lock --sample arm --lock c:v:1 --edit elbow90=1,Elbow90=0"};
+    expect_refusal(2, "elbow90|twice", "sinew %s", verbs[0]);
+    expect_refusal(3, "elbow90|twice", "sinew %s", verbs[1]);
+    expect_refusal(3, "elbow90|twice",
+                   "sinew blend --sample arm --weights elbow90=1,Elbow90=0.5 --out a.pc2");
+    assert_int_equal(files_with("a.pc2"), 0);
+}
+
+static void a_transfer_between_faces_that_differ_names_both(void **state) {
+    (void)state;
+    fresh_folder();
+    expect_code(0, "sinew sample bar --out bar && sinew sample arm --out arm");
+    expect_refusal(3, "bar to arm/neutral.obj|pairs",
+                   "sinew transfer bar --to arm/neutral.obj --out carried");
+    assert_int_equal(files_with("carried"), 0);
+}
+
 int test_bad_input(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(meshes_with_wrong_content_are_named_by_line),
@@ -121,6 +142,8 @@ int test_bad_input(void) {
         cmocka_unit_test(poses_of_different_topology_name_the_first_difference),
         cmocka_unit_test(curves_and_scenes_with_mistakes_are_named),
         cmocka_unit_test(missing_files_and_unwritable_places_are_exit_4),
+        cmocka_unit_test(a_slider_given_twice_is_named),
+        cmocka_unit_test(a_transfer_between_faces_that_differ_names_both),
     };
     return cmocka_run_group_tests_name("bad_input", tests, NULL, NULL);
 }

@@ -92,6 +92,19 @@ static void wrong_lock_calls_are_refused(void **state) {
     expect_code(0, "sinew lock %s --lock c:v:1500 --alpha inf", edit);
     expect_code(0, "sinew lock %s --lock c:all", edit);
     expect_code(0, "sinew lock %s --lock c:v:1500 --published", edit);
+    /* a moment outside of the take */
+    write_text("take.csv", "time_s,elbow90\n0.5,0\n2,1\n");
+    expect_refusal(3, "--at 2.5|take.csv|0.5 to 2 s",
+                   "sinew lock --sample arm --curves take.csv --lock c:v:1500 --at 2.5");
+    expect_refusal(3, "0.5 to 2 s",
+                   "sinew lock --sample arm --curves take.csv --lock c:v:1500 --at 0");
+    expect_code(0, "sinew lock --sample arm --curves take.csv --lock c:v:1500 --at 2");
+    write_text("scene.json",
+               "{\"sinew\": 1, \"rig\": {\"sample\": \"arm\"}, \"model\": \"linear\", \"curves\": "
+               "{\"file\": "
+               "\"take.csv\"}, \"locks\": [{\"name\": \"c\", \"select\": \"v:1500\"}], "
+               "\"attenuation\": {\"at\": 3}, \"outputs\": {\"frames\": [\"a.pc2\"]}}");
+    expect_refusal(3, "attenuation.at|0.5 to 2 s", "sinew run scene.json");
     write_text("mask.csv", "vertex,value\n1500,0.5\n1501,2\n");
     expect_refusal(3, "1501", "sinew lock %s --lock c:mask:mask.csv", edit);
     write_text("mask.csv", "vertex,value\n1500,0.5\n1501,1\n");

@@ -105,6 +105,14 @@ static void weights_are_read_from_text(void **state) {
                          "jawOpen=nan", "jawOpen=1x", ",",  "jawOpen=1e999"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_int_equal(sinew_rig_parse_weights(rig, bad[i], w, &error), SINEW_BAD_INPUT);
+    /* twice by other spellings, and by a name that stands for both sides */
+    const char *twice[] = {"jawOpen=1,mouthLeft=1,JawOpen=0", "browInnerUp_L=1,browInnerUp=0.5"};
+    const char *named[] = {"jawOpen", "browInnerUp_L"};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(sinew_rig_parse_weights(rig, twice[i], w, &error), SINEW_BAD_INPUT);
+        assert_non_null(strstr(error.message, named[i]));
+        assert_non_null(strstr(error.message, "twice"));
+    }
     sinew_rig_destroy(rig);
 }
 
