@@ -51,6 +51,13 @@ static void scene_create(double friction, int cells, scene *s) {
     s->x = SN_NEW(double, 3 * s->count), s->free_x = SN_NEW(double, 3 * s->count);
 }
 
+static sinew_obstacle *obstacle_of(const char *text) {
+    sinew_error error = {0};
+    sinew_obstacle *obstacle = NULL;
+    assert_ok(sinew_obstacle_parse(text, &obstacle, &error));
+    return obstacle;
+}
+
 static void scene_free(scene *s) {
     sn_free(s->x), sn_free(s->free_x);
     sinew_spring_state_destroy(s->state);
@@ -80,15 +87,13 @@ static double deepest(const scene *s, const sinew_obstacle *obstacle, const doub
 
 static void nothing_stays_inside_and_everything_lets_go(void **state) {
     (void)state;
-    sinew_error error = {0};
     static const char *const forms[] = {"sphere:8,1,3.2,1.8", "plane:0,0,1.7,0,0,-1",
                                         "capsule:8,-2,3,8,4,3,1.6", "cylinder:8,-2,3,8,4,3,1.6",
                                         "box:8,1,3,1.5,3,1.4"};
     for (int k = 0; k < 5; k++) {
         scene s;
         scene_create(0, CELLS, &s);
-        sinew_obstacle *obstacle = NULL;
-        assert_ok(sinew_obstacle_parse(forms[k], &obstacle, &error));
+        sinew_obstacle *obstacle = obstacle_of(forms[k]);
         sinew_spring_info info;
         solve(&s, 0, -1, NULL, s.free_x, &info);
         assert_true(deepest(&s, obstacle, s.free_x) > 0.1); /* there is something to do */
@@ -166,7 +171,6 @@ static double deepest_of_triangles(const scene *s, const sinew_obstacle *obstacl
 
 static void no_point_of_any_triangle_stays_inside(void **state) {
     (void)state;
-    sinew_error error = {0};
     static const char *const forms[] = {
         "sphere:8,1,3.2,1.8", /* smooth: triangles between free vertices sag into it */
         "cylinder:8.3,-2,3,8.3,4,3,1.6", "box:8,1,3,1.5,3,1.4", /* edges */
@@ -176,8 +180,7 @@ static void no_point_of_any_triangle_stays_inside(void **state) {
     for (int k = 0; k < (int)(sizeof forms / sizeof *forms); k++) {
         scene s;
         scene_create(0, CELLS, &s);
-        sinew_obstacle *obstacle = NULL;
-        assert_ok(sinew_obstacle_parse(forms[k], &obstacle, &error));
+        sinew_obstacle *obstacle = obstacle_of(forms[k]);
         sinew_spring_info info;
         solve(&s, 0, -1, NULL, s.free_x, &info);
         assert_true(deepest_of_triangles(&s, obstacle, s.free_x) > 0.04);
@@ -191,11 +194,9 @@ static void no_point_of_any_triangle_stays_inside(void **state) {
 /* A blade across the bar between two rows of vertices. */
 static void an_obstacle_thinner_than_a_triangle_is_not_missed(void **state) {
     (void)state;
-    sinew_error error = {0};
     scene s;
     scene_create(0, CELLS, &s);
-    sinew_obstacle *blade = NULL;
-    assert_ok(sinew_obstacle_parse("box:8.5,1,2.5,0.05,5,0.8", &blade, &error));
+    sinew_obstacle *blade = obstacle_of("box:8.5,1,2.5,0.05,5,0.8");
     sinew_spring_info info;
     solve(&s, 0, -1, NULL, s.free_x, &info);
     assert_true(deepest(&s, blade, s.free_x) == 0); /* no vertex is in it */
@@ -236,11 +237,9 @@ static void bending_create(scene *s) {
 /* It bends through a cylinder, until its far half has passed it. */
 static void what_bends_past_an_obstacle_stays_on_the_side_where_it_came(void **state) {
     (void)state;
-    sinew_error error = {0};
     scene s;
     bending_create(&s);
-    sinew_obstacle *rod = NULL;
-    assert_ok(sinew_obstacle_parse("capsule:6.5,-3,3.1,6.5,4,3.1,0.9", &rod, &error));
+    sinew_obstacle *rod = obstacle_of("capsule:6.5,-3,3.1,6.5,4,3.1,0.9");
     static const double weights[4] = {0.5, 0.7, 0.85, 1};
     sinew_spring_info info;
     for (int k = 0; k < 4; k++) {
@@ -262,11 +261,9 @@ static void what_bends_past_an_obstacle_stays_on_the_side_where_it_came(void **s
 /* Vertices move farther in one step of the way than the ceiling is thick, and end above it. */
 static void a_ceiling_thinner_than_a_step_is_not_passed(void **state) {
     (void)state;
-    sinew_error error = {0};
     scene s;
     bending_create(&s);
-    sinew_obstacle *ceiling = NULL;
-    assert_ok(sinew_obstacle_parse("box:6,0.5,3.1,30,30,0.1", &ceiling, &error));
+    sinew_obstacle *ceiling = obstacle_of("box:6,0.5,3.1,30,30,0.1");
     sinew_spring_info info;
     solve(&s, 1, -1, NULL, s.free_x, &info);
     solve(&s, 1, -1, ceiling, s.x, &info);
@@ -286,8 +283,7 @@ static void allowed_depth_is_kept_and_not_exceeded(void **state) {
     sinew_error error = {0};
     scene s;
     scene_create(0, CELLS, &s);
-    sinew_obstacle *plane = NULL;
-    assert_ok(sinew_obstacle_parse("plane:0,0,1.7,0,0,-1", &plane, &error));
+    sinew_obstacle *plane = obstacle_of("plane:0,0,1.7,0,0,-1");
     double *allowed = SN_NEW(double, s.count);
     for (int v = 0; v < s.count; v++) allowed[v] = 0.1;
     const double weight = 0;
@@ -314,8 +310,7 @@ static void triangles_sink_as_deep_as_allowed_and_no_deeper(void **state) {
     sinew_error error = {0};
     scene s;
     scene_create(0, CELLS, &s);
-    sinew_obstacle *ball = NULL;
-    assert_ok(sinew_obstacle_parse("sphere:8.5,1.5,2.5,0.7", &ball, &error));
+    sinew_obstacle *ball = obstacle_of("sphere:8.5,1.5,2.5,0.7");
     int triangles = s.block.mesh->triangle_count;
     double *none = SN_NEW0(double, s.count), *some = SN_NEW(double, triangles);
     for (int t = 0; t < triangles; t++) some[t] = 0.05;
@@ -480,8 +475,7 @@ static void an_obstacle_that_swallows_everything_ends_in_a_status(void **state) 
     sinew_error error = {0};
     scene s;
     scene_create(0, CELLS, &s);
-    sinew_obstacle *whale = NULL;
-    assert_ok(sinew_obstacle_parse("sphere:8,1,1,500", &whale, &error));
+    sinew_obstacle *whale = obstacle_of("sphere:8,1,1,500");
     const double weight = 0.5;
     const sinew_obstacle *obstacle = whale;
     sinew_spring_frame frame = {
@@ -550,8 +544,7 @@ static void a_face_yields_to_a_ball_and_comes_back(void **state) {
     sinew_spring_state *solver = NULL;
     assert_ok(sinew_spring_create(rig, &options, NULL, &spring, &error));
     assert_ok(sinew_spring_state_create(spring, &solver, &error));
-    sinew_obstacle *ball = NULL;
-    assert_ok(sinew_obstacle_parse("sphere:0.047,-0.036,0.125,0.02", &ball, &error));
+    sinew_obstacle *ball = obstacle_of("sphere:0.047,-0.036,0.125,0.02");
     const sinew_obstacle *obstacle = ball;
     double *x = SN_NEW(double, 3 * n), *weights = SN_NEW0(double, rig->slider_count);
     double diagonal = sinew_diagonal(n, mesh->positions);
@@ -604,8 +597,7 @@ static void a_part_inside_an_obstacle_stays_and_the_others_yield(void **state) {
     sinew_spring_state *solver = NULL;
     assert_ok(sinew_spring_create(rig, &options, NULL, &spring, &error));
     assert_ok(sinew_spring_state_create(spring, &solver, &error));
-    sinew_obstacle *ball = NULL;
-    assert_ok(sinew_obstacle_parse("sphere:0.034,0.002,0.06185,0.0205", &ball, &error));
+    sinew_obstacle *ball = obstacle_of("sphere:0.034,0.002,0.06185,0.0205");
     const sinew_obstacle *obstacle = ball;
     double *x = SN_NEW(double, 3 * n), *weights = SN_NEW0(double, rig->slider_count);
     double diagonal = sinew_diagonal(n, mesh->positions);
