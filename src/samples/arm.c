@@ -59,24 +59,15 @@ static void grow_arm(sn_cage *cage, const int wrist[SN_WRIST]) {
 }
 
 static sinew_status add_poses(sinew_rig *rig, sinew_error *error) {
-    int count = rig->neutral->vertex_count;
-    sn_spine *spine = SN_NEW(sn_spine, 1);
-    double *posed = SN_NEW(double, 3 * (size_t)count);
-    sinew_status status = spine && posed ? SINEW_OK : sn_no_memory(error);
-    for (size_t p = 0; p < sizeof poses / sizeof *poses && status == SINEW_OK; p++) {
+    for (size_t p = 0; p < sizeof poses / sizeof *poses; p++) {
         sn_joint joints[] = {
             {0.18, 0.40, sn_radians(poses[p].elbow), 0, 0},
             {0.33, 0.53, 0, sn_radians(poses[p].forearm), 1},
             {0.505, 0.600, sn_radians(poses[p].wrist), 0, 0},
         };
-        sn_spine_set(spine, METRES * LENGTH, 3, joints);
-        for (int v = 0; v < count; v++)
-            sn_put(posed, v, sn_spine_place(spine, sn_at(rig->neutral->positions, v)));
-        status = sinew_rig_add_pose(rig, poses[p].name, posed, error);
+        SN_TRY(sn_spine_pose(rig, poses[p].name, METRES * LENGTH, 3, joints, error));
     }
-    sn_free(spine);
-    sn_free(posed);
-    return status;
+    return SINEW_OK;
 }
 
 static bool in_shoulder(int vertex, const double *p, const void *user) {

@@ -47,20 +47,11 @@ static sn_vec3 rounded(sn_vec3 p) {
 }
 
 static sinew_status add_poses(sinew_rig *rig, sinew_error *error) {
-    int count = rig->neutral->vertex_count;
-    sn_spine *spine = SN_NEW(sn_spine, 1);
-    double *posed = SN_NEW(double, 3 * (size_t)count);
-    sinew_status status = spine && posed ? SINEW_OK : sn_no_memory(error);
-    for (size_t p = 0; p < sizeof poses / sizeof *poses && status == SINEW_OK; p++) {
+    for (size_t p = 0; p < sizeof poses / sizeof *poses; p++) {
         sn_joint joint = {0, LENGTH, sn_radians(poses[p].bend), sn_radians(poses[p].twist), 1};
-        sn_spine_set(spine, LENGTH, 1, &joint);
-        for (int v = 0; v < count; v++)
-            sn_put(posed, v, sn_spine_place(spine, sn_at(rig->neutral->positions, v)));
-        status = sinew_rig_add_pose(rig, poses[p].name, posed, error);
+        SN_TRY(sn_spine_pose(rig, poses[p].name, LENGTH, 1, &joint, error));
     }
-    sn_free(spine);
-    sn_free(posed);
-    return status;
+    return SINEW_OK;
 }
 
 static bool at_start(int vertex, const double *p, const void *user) {

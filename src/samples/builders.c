@@ -21,6 +21,22 @@ sinew_status sn_quad_mesh(const char *name, int vertex_count, const double *posi
     return SINEW_OK;
 }
 
+sinew_status sn_fine_rig(const sn_fine *fine, const char *name, double scale, sinew_rig **rig,
+                         sinew_error *error) {
+    double *positions = SN_NEW(double, 3 * (size_t)fine->vertex_count);
+    if (!positions) return sn_no_memory(error);
+    for (int v = 0; v < fine->vertex_count; v++)
+        for (int k = 0; k < 3; k++)
+            positions[3 * v + k] =
+                scale * fine->values[(size_t)v * (size_t)fine->channels + (size_t)k];
+    sinew_mesh *mesh;
+    sinew_status status = sn_quad_mesh(name, fine->vertex_count, positions, fine->face_count,
+                                       fine->quads, &mesh, error);
+    sn_free(positions);
+    SN_TRY(status);
+    return sinew_rig_create(mesh, rig, error);
+}
+
 sinew_status sn_add_region(sinew_rig *rig, const char *name, sn_region_test *inside,
                            const void *user, sinew_error *error) {
     const sinew_mesh *mesh = rig->neutral;

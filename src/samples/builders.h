@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "samples/cage.h"
 #include "sinew/samples.h"
 
 static const double SN_PI = 3.14159265358979323846;
@@ -44,6 +45,10 @@ sinew_status sn_named_curves(int channels, const char *const *names, double seco
 /* A closed quad mesh with a name. */
 sinew_status sn_quad_mesh(const char *name, int vertex_count, const double *positions,
                           int face_count, const int *quads, sinew_mesh **mesh, sinew_error *error);
+
+/* A rig without targets whose neutral is the refined surface, times `scale`. */
+sinew_status sn_fine_rig(const sn_fine *fine, const char *name, double scale, sinew_rig **rig,
+                         sinew_error *error);
 
 /* Adds a region of all vertices for which `inside` says so. */
 typedef bool sn_region_test(int vertex, const double *position, const void *user);

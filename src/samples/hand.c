@@ -365,19 +365,8 @@ sinew_status sn_sample_hand(int vertices, sinew_rig **rig, sinew_error *error) {
     sinew_status status = sn_cage_refine(&cage, sn_cage_cells(&cage, vertices), &fine, error);
     sn_cage_destroy(&cage);
     SN_TRY(status);
-    double *positions = SN_NEW(double, 3 * (size_t)fine.vertex_count);
-    sinew_mesh *mesh = NULL;
     sinew_rig *made = NULL;
-    status = positions ? SINEW_OK : sn_no_memory(error);
-    for (int v = 0; v < fine.vertex_count && status == SINEW_OK; v++)
-        for (int k = 0; k < 3; k++)
-            positions[3 * (size_t)v + (size_t)k] =
-                METRES * fine.values[(size_t)v * CHANNELS + (size_t)k];
-    if (status == SINEW_OK)
-        status = sn_quad_mesh("hand", fine.vertex_count, positions, fine.face_count, fine.quads,
-                              &mesh, error);
-    sn_free(positions);
-    if (status == SINEW_OK) status = sinew_rig_create(mesh, &made, error);
+    status = sn_fine_rig(&fine, "hand", METRES, &made, error);
     if (status == SINEW_OK) status = add_poses(&fine, made, error);
     if (status == SINEW_OK) status = add_regions(&fine, made, error);
     sn_fine_destroy(&fine);

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "base/memory.h"
+
 /* The share of a joint's angle reached at s: 6 t^5 - 15 t^4 + 10 t^3, whose first two derivatives
  * vanish at both ends, so that curvature starts and stops softly. */
 static double share(const sn_joint *joint, double s) {
@@ -44,4 +46,21 @@ sn_vec3 sn_spine_place(const sn_spine *spine, sn_vec3 p) {
     double cy = spine->y[i] + t * (spine->y[i + 1] - spine->y[i]);
     return sn_v3(cx + beyond * cos(bend) - y * sin(bend), cy + beyond * sin(bend) + y * cos(bend),
                  z);
+}
+
+sinew_status sn_spine_pose(sinew_rig *rig, const char *name, double length, int joint_count,
+                           const sn_joint *joints, sinew_error *error) {
+    int count = rig->neutral->vertex_count;
+    sn_spine *spine = SN_NEW(sn_spine, 1);
+    double *posed = SN_NEW(double, 3 * (size_t)count);
+    sinew_status status = spine && posed ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) {
+        sn_spine_set(spine, length, joint_count, joints);
+        for (int v = 0; v < count; v++)
+            sn_put(posed, v, sn_spine_place(spine, sn_at(rig->neutral->positions, v)));
+        status = sinew_rig_add_pose(rig, name, posed, error);
+    }
+    sn_free(spine);
+    sn_free(posed);
+    return status;
 }

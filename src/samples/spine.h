@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "base/vec3.h"
+#include "sinew/rig.h"
 
 enum { SN_SPINE_STEPS = 2048 };
 
@@ -30,5 +31,9 @@ void sn_spine_set(sn_spine *spine, double length, int joint_count, const sn_join
 /* The point that lies at (s, offset y, offset z) of the straight body. Beyond the ends the curve
  * goes on straight. */
 sn_vec3 sn_spine_place(const sn_spine *spine, sn_vec3 p);
+
+/* Adds the straight neutral of the rig, swept along the curve, as a pose. */
+sinew_status sn_spine_pose(sinew_rig *rig, const char *name, double length, int joint_count,
+                           const sn_joint *joints, sinew_error *error);
 
 #endif
