@@ -2,6 +2,7 @@
 #define TESTS_FORCE_GROUPS_H
 
 int test_potentials(void);
+int test_columns(void);
 int test_frames(void);
 int test_markers(void);
 int test_layer(void);
