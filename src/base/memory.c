@@ -54,9 +54,13 @@ enum { ALIGNMENT = 64 };
  * tables every 4 KB: 10 to 25% of the time of a sweep over a factor. */
 enum { LARGE_PAGE = 2 << 20, LARGE_PAGES_FROM = 1 << 20 };
 
+/* Memory that was in use before keeps its small pages unless they are joined at once. Both are
+ * wishes: systems that do not know them go on as they are. */
 static void ask_for_large_pages(char *block, size_t bytes) {
-#ifdef MADV_HUGEPAGE
-    madvise(block, bytes, MADV_HUGEPAGE);
+#ifdef __linux__
+    enum { HUGE = 14, COLLAPSE = 25 }; /* not in every C library's headers */
+    madvise(block, bytes, HUGE);
+    madvise(block, bytes, COLLAPSE);
 #else
     (void)block, (void)bytes;
 #endif
@@ -66,15 +70,14 @@ void *sn_alloc_aligned(size_t count, size_t size) {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes)) return NULL;
     bool large = bytes >= LARGE_PAGES_FROM;
-    /* room for the last large page as a whole: what is beyond the block is not touched */
+    /* room for the last large page as a whole */
     size_t alignment = large ? LARGE_PAGE : ALIGNMENT, room;
     if (__builtin_add_overflow(bytes, 2 * alignment, &room)) return NULL;
     char *raw = sn_alloc(room, 1);
     if (!raw) return NULL;
     uintptr_t start = (uintptr_t)raw + sizeof(void *);
     char *aligned = raw + ((start + alignment - 1) / alignment * alignment - (uintptr_t)raw);
-    if (large)
-        ask_for_large_pages(aligned, (size_t)(raw + room - aligned) / LARGE_PAGE * LARGE_PAGE);
+    if (large) ask_for_large_pages(aligned, (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE);
     memcpy(aligned - sizeof(void *), &raw, sizeof(void *));
     return aligned;
 }
