@@ -158,7 +158,8 @@ static sinew_status cut_open(cli_call *call, sinew_mesh *mesh) {
     double sign = *at == '-' ? (at++, -1) : 1;
     char axis = 0, tail;
     double value;
-    if (sscanf(at, "%c=%lf%c", &axis, &value, &tail) != 2 || axis < 'x' || axis > 'z')
+    if (sscanf(at, "%c=%lf%c", &axis, &value, &tail) != 2 || axis < 'x' || axis > 'z' ||
+        !isfinite(value))
         return cli_usage(call, "--cut %s: expected x=VALUE, -x=VALUE, or another axis", plane);
     int faces = 0, corners = 0;
     for (int f = 0; f < mesh->face_count; f++) {
@@ -180,6 +181,7 @@ static sinew_status cut_open(cli_call *call, sinew_mesh *mesh) {
     }
     mesh->face_start[faces] = corners;
     mesh->face_count = faces;
+    if (faces == 0) return cli_usage(call, "--cut %s leaves nothing to show", plane);
     return sinew_mesh_triangulate(mesh, &call->error);
 }
 

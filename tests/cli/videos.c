@@ -71,6 +71,8 @@ static void crossings_are_red_and_a_cut_looks_inside(void **state) {
     expect_code(1, "cmp -s whole.png cut.png");
     expect_refusal(2, "--cut w=1", "sinew render apart.obj --cut w=1 --out a.png");
     expect_refusal(2, "--cut x=", "sinew render apart.obj --cut x= --out a.png");
+    expect_refusal(2, "--cut x=nan", "sinew render apart.obj --cut x=nan --out a.png");
+    expect_refusal(2, "nothing to show", "sinew render apart.obj --cut x=-100 --out a.png");
 }
 
 int test_videos(void) {
