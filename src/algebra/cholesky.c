@@ -148,7 +148,7 @@ sinew_status sn_cholesky_work_create(const sn_cholesky *factor, int max_count,
     sn_cholesky_work *made = SN_NEW0(sn_cholesky_work, 1);
     if (!made) return sn_no_memory(error);
     made->x = sn_alloc_aligned((size_t)(pattern->size + pattern->copies),
-                               (sides == 3 ? 4 : sides) * sizeof(double));
+                               (size_t)sn_supernodal_row_length((int)sides) * sizeof(double));
     made->scratch = sn_alloc_aligned(pattern->scratch, sides * sizeof(double));
     if (!made->x || !made->scratch) {
         sn_cholesky_work_destroy(made);

@@ -33,11 +33,6 @@ static size_t round_up(size_t count) {
     return (count + LANES - 1) / LANES * LANES;
 }
 
-/* Numbers of a row of x. */
-static inline int row_length(int sides) {
-    return sides == 3 ? 4 : sides;
-}
-
 /* Values of the panel of w columns that starts at column j of a supernode: a 4 x 4 triangle with
  * inverse diagonal, then the rows from the multiple of LANES at or before j + w to the end. */
 static size_t panel_values(const sn_supernode *node, int j, int w) {

@@ -79,12 +79,17 @@ static inline int sn_supernodal_unknown(const sn_supernodal *pattern, int place)
     return place < pattern->size ? place : pattern->copy_of[place - pattern->size];
 }
 
+/* Numbers of a row of x: three sides are filled up to four. */
+static inline int sn_supernodal_row_length(int sides) {
+    return sides == 3 ? 4 : sides;
+}
+
 /* Puts the columns of one supernode into values[pattern->values]. L: their lower part, column-major
  * with width + below rows. */
 void sn_supernodal_store(const sn_supernodal *pattern, int supernode, const double *L,
                          double *values);
 /* One sweep for `sides` (1 to 4, or SN_SUPERNODAL_SIDES) interleaved right-hand sides. x holds
- * (size + copies) * sides (three sides count as four), scratch pattern->scratch * sides; stride:
+ * size + copies rows, scratch pattern->scratch * sides; stride:
  * right-hand sides in the caller's arrays b and out, which may be the same. */
 void sn_supernodal_solve(const sn_supernodal *pattern, const double *values, int sides, int stride,
                          const double *b, double *out, double *x, double *scratch);

@@ -3,8 +3,8 @@
  * A supernode's part of x is moved to a scratch array t, one run of `stride` numbers per right-hand
  * side, so that the loops over rows are loops over vectors of LANES numbers. `sides` and the width
  * `w` of a panel are constants in every inlined copy of the functions below. A row of x holds
- * row_length(sides) numbers: three sides are filled up to four, so that a row is one vector and
- * four rows are turned into runs at once. */
+ * sn_supernodal_row_length(sides) numbers: three sides are filled up to four, so that a row is one
+ * vector and four rows are turned into runs at once. */
 
 typedef REAL NAME(vector) __attribute__((vector_size(LANES * sizeof(REAL)), may_alias));
 typedef REAL NAME(four)
@@ -118,14 +118,14 @@ ALWAYS_INLINE void NAME(transpose)(NAME(four) m[4]) {
 
 /* Row i of the supernode's part of x: rows of its own, or those below it. */
 ALWAYS_INLINE REAL *NAME(row_at)(REAL *x, const int *row, int i, const int sides) {
-    return x + (size_t)(row ? row[i] : i) * (size_t)row_length(sides);
+    return x + (size_t)(row ? row[i] : i) * (size_t)sn_supernodal_row_length(sides);
 }
 
 /* t := `count` rows of x, those listed in `row` or (NULL) the first ones. */
 ALWAYS_INLINE void NAME(take)(REAL *x, const int *row, int count, REAL *t, int stride,
                               const int sides) {
     int i = 0;
-    for (; row_length(sides) == 4 && i + 4 <= count; i += 4) {
+    for (; sn_supernodal_row_length(sides) == 4 && i + 4 <= count; i += 4) {
         NAME(four) m[4];
         for (int k = 0; k < 4; k++) m[k] = *(const NAME(four) *)NAME(row_at)(x, row, i + k, sides);
         NAME(transpose)(m);
@@ -139,7 +139,7 @@ ALWAYS_INLINE void NAME(take)(REAL *x, const int *row, int count, REAL *t, int s
 ALWAYS_INLINE void NAME(give)(REAL *x, const int *row, int count, const REAL *t, int stride,
                               const bool add, const int sides) {
     int i = 0;
-    for (; row_length(sides) == 4 && i + 4 <= count; i += 4) {
+    for (; sn_supernodal_row_length(sides) == 4 && i + 4 <= count; i += 4) {
         NAME(four) m[4] = {{0}};
         for (int q = 0; q < sides; q++) m[q] = *(const NAME(four) *)(t + q * stride + i);
         NAME(transpose)(m);
@@ -161,7 +161,7 @@ ALWAYS_INLINE void NAME(forward)(const sn_supernodal *pattern, const sn_supernod
                                  const int sides) {
     int width = node->width, rows = width + node->below, end = (int)round_up((size_t)rows);
     const int *row = pattern->row + node->rows;
-    REAL *own = x + (size_t)node->first * (size_t)row_length(sides);
+    REAL *own = x + (size_t)node->first * (size_t)sn_supernodal_row_length(sides);
     NAME(take)(own, NULL, width, t, stride, sides);
     for (int q = 0; q < sides; q++)
         for (int i = width; i < end; i++) t[q * stride + i] = 0;
@@ -181,7 +181,7 @@ ALWAYS_INLINE void NAME(backward)(const sn_supernodal *pattern, const sn_superno
                                   const int sides) {
     int width = node->width, rows = width + node->below, end = (int)round_up((size_t)rows);
     const int *row = pattern->row + node->rows;
-    REAL *own = x + (size_t)node->first * (size_t)row_length(sides);
+    REAL *own = x + (size_t)node->first * (size_t)sn_supernodal_row_length(sides);
     NAME(take)(own, NULL, width, t, stride, sides);
     NAME(take)(x, row, node->below, t + width, stride, sides);
     for (int q = 0; q < sides; q++)
@@ -214,7 +214,7 @@ ALWAYS_INLINE void NAME(walk_up)(const NAME(sweep) * s, const sn_supernodal_task
                                  const int sides) {
     const sn_supernodal *pattern = s->pattern;
     REAL *t = s->scratch + task->scratch * (size_t)sides;
-    const int length = row_length(sides);
+    const int length = sn_supernodal_row_length(sides);
     REAL *copy = s->x + (size_t)pattern->size * (size_t)length;
     for (int e = task->copies_begin * length; e < task->copies_end * length; e++) copy[e] = 0;
     for (int m = task->begin; m < task->end; m++) {
@@ -286,7 +286,7 @@ static void NAME(run_task)(const NAME(sweep) * s, int t, bool down, int sides) {
  * thread goes back the way it came, through what its caches may still hold. */
 void NAME(sn_supernodal_solve)(const sn_supernodal *pattern, const REAL *values, int sides,
                                int stride, const REAL *b, REAL *out, REAL *x, REAL *scratch) {
-    size_t length = (size_t)row_length(sides);
+    size_t length = (size_t)sn_supernodal_row_length(sides);
     int threads = pattern->values * (size_t)sides > THREADED_VALUES ? sn_threads() : 1;
     const NAME(sweep) s = {pattern, values, b, out, x, scratch, stride};
     int walker[SN_SUPERNODAL_TASKS];
