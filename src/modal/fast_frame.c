@@ -133,7 +133,9 @@ void sn_fast_still(const sn_fast *fast, int vertex_count, const bool *moves, con
 INLINE bool any_above(lanes x, float limit) {
     typedef long long halves __attribute__((vector_size(sizeof(lanes)), may_alias));
     halves above = (halves)(x > limit);
-    return (above[0] | above[1] | above[2] | above[3]) != 0;
+    long long any = 0;
+    for (size_t k = 0; k < sizeof(lanes) / sizeof any; k++) any |= above[k];
+    return any != 0;
 }
 
 /* The unit quaternion of a rotation vector, up to its sign: (cos x, sin x / |w| w), x = |w|/2.
