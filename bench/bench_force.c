@@ -29,8 +29,8 @@ static void step(void *user) {
 }
 
 static double columns_bytes(const sn_vertex_columns *columns) {
-    /* three vectors of 64 bytes and a column */
-    return (double)columns->first[columns->group_count] * (3 * 64 + sizeof(int));
+    /* three vectors of 32 bytes and a column */
+    return (double)columns->first[columns->group_count] * (3 * 32 + sizeof(int));
 }
 
 /* What a relinearisation has to read or write once, and twice what it walks twice. */

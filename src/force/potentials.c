@@ -4,7 +4,7 @@
  * alike. */
 #include "force/potentials.h"
 
-#ifdef __AVX512F__
+#ifdef __AVX__
 #include <immintrin.h>
 #endif
 #include <math.h>
@@ -13,7 +13,6 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "base/vec3.h"
-#include "force/ring_rotation.h"
 
 /* An edge takes the mean of its ends. */
 static double stretch_factor(const sn_skin *skin, const double *map, size_t edge) {
@@ -186,66 +185,49 @@ sinew_status sn_potentials_matrix(const sn_potentials *p, const double *inertia,
 typedef double lanes __attribute__((vector_size(SN_RING_LANES * sizeof(double)), may_alias));
 typedef float thin
     __attribute__((vector_size(SN_RING_LANES * sizeof(float)), may_alias, aligned(4)));
-typedef double four __attribute__((vector_size(4 * sizeof(double)), may_alias, aligned(8)));
+
+/* A vertex of x or bend, wherever the caller's array lies. */
+typedef double point __attribute__((vector_size(4 * sizeof(double)), may_alias, aligned(8)));
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 /* One instruction where the compiler would make four. */
 ALWAYS_INLINE lanes widen(thin a) {
-#ifdef __AVX512F__
-    return (lanes)_mm512_cvtps_pd((__m256)a);
+#ifdef __AVX__
+    return (lanes)_mm256_cvtps_pd((__m128)a);
 #else
     return __builtin_convertvector(a, lanes);
 #endif
 }
 
-ALWAYS_INLINE lanes pair_of(const double *p, const double *q) {
-    four a = *(const four *)p, b = *(const four *)q;
-#ifdef __AVX512F__
-    return (lanes)_mm512_insertf64x4(_mm512_castpd256_pd512((__m256d)a), (__m256d)b, 1);
-#else
-    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
-#endif
-}
-
 ALWAYS_INLINE lanes larger(lanes a, double b) {
-#ifdef __AVX512F__
-    return (lanes)_mm512_max_pd((__m512d)a, _mm512_set1_pd(b));
-#else
     for (int i = 0; i < SN_RING_LANES; i++) a[i] = a[i] > b ? a[i] : b;
     return a;
-#endif
 }
 
 ALWAYS_INLINE lanes smaller(lanes a, double b) {
-#ifdef __AVX512F__
-    return (lanes)_mm512_min_pd((__m512d)a, _mm512_set1_pd(b));
-#else
     for (int i = 0; i < SN_RING_LANES; i++) a[i] = a[i] < b ? a[i] : b;
     return a;
-#endif
 }
 
-/* The coordinates of eight vertices, of 4 numbers each, side by side. */
+/* The coordinates of four vertices, of 4 numbers each, side by side. */
 ALWAYS_INLINE void gather(const double *x, const int *v, lanes at[3]) {
-    lanes a = pair_of(x + 4 * (size_t)v[0], x + 4 * (size_t)v[2]);
-    lanes b = pair_of(x + 4 * (size_t)v[1], x + 4 * (size_t)v[3]);
-    lanes c = pair_of(x + 4 * (size_t)v[4], x + 4 * (size_t)v[6]);
-    lanes d = pair_of(x + 4 * (size_t)v[5], x + 4 * (size_t)v[7]);
-    lanes ab = __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14);
-    lanes cd = __builtin_shufflevector(c, d, 0, 8, 2, 10, 4, 12, 6, 14);
-    lanes ab_y = __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15);
-    lanes cd_y = __builtin_shufflevector(c, d, 1, 9, 3, 11, 5, 13, 7, 15);
-    at[0] = __builtin_shufflevector(ab, cd, 0, 1, 4, 5, 8, 9, 12, 13);
-    at[1] = __builtin_shufflevector(ab_y, cd_y, 0, 1, 4, 5, 8, 9, 12, 13);
-    at[2] = __builtin_shufflevector(ab, cd, 2, 3, 6, 7, 10, 11, 14, 15);
+    const point *at_vertex = (const point *)x;
+    lanes a = at_vertex[v[0]], b = at_vertex[v[1]], c = at_vertex[v[2]], d = at_vertex[v[3]];
+    lanes ab = __builtin_shufflevector(a, b, 0, 4, 2, 6);
+    lanes cd = __builtin_shufflevector(c, d, 0, 4, 2, 6);
+    lanes ab_y = __builtin_shufflevector(a, b, 1, 5, 3, 7);
+    lanes cd_y = __builtin_shufflevector(c, d, 1, 5, 3, 7);
+    at[0] = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
+    at[1] = __builtin_shufflevector(ab_y, cd_y, 0, 1, 4, 5);
+    at[2] = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
 }
 
 /* 1 / sqrt(a) for a in the range of a float: from a guess y the series of (a y^2)^-1/2 at 1. With a
  * guess of 14 bits three terms leave 1e-16. */
 ALWAYS_INLINE lanes inverse_root(lanes a) {
-#ifdef __AVX512F__
-    lanes y = (lanes)_mm512_rsqrt14_pd((__m512d)a);
+#ifdef __AVX512VL__
+    lanes y = (lanes)_mm256_rsqrt14_pd((__m256d)a);
 #else
     float guess[SN_RING_LANES];
     *(thin *)guess = __builtin_convertvector(a, thin);
@@ -343,8 +325,7 @@ ALWAYS_INLINE void strain_batch(const sn_potentials *p, const double *x, int fir
         for (int g = 0; g < whole / SN_RING_LANES; g++)
             ((lanes *)sums.pull[a])[g] -= c[1][g] * ((lanes *)sums.laplacian[a])[g];
     for (int i = 0; i < count; i++)
-        *(four *)(bend + 4 * (size_t)vertex[i]) =
-            (four){sums.pull[0][i], sums.pull[1][i], sums.pull[2][i], 0};
+        ((point *)bend)[vertex[i]] = (point){sums.pull[0][i], sums.pull[1][i], sums.pull[2][i], 0};
 }
 
 /* The loops without the parts that a sheet does not have. */

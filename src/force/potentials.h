@@ -10,13 +10,14 @@
 #ifndef SN_FORCE_POTENTIALS_H
 #define SN_FORCE_POTENTIALS_H
 
+#include "force/ring_rotation.h"
 #include "force/skin.h"
 #include "sinew/force.h"
 
 /* The rings of SN_RING_LANES vertices side by side: entry k of the group's lane i is [first + k *
  * SN_RING_LANES + i]; shorter rings end in entries of weight 0 that lead back to their vertex. A
  * batch of SN_RING_BATCH vertices is worked on at a time. */
-enum { SN_RING_LANES = 8, SN_RING_CONSTANTS = 5 };
+enum { SN_RING_CONSTANTS = 5 };
 typedef struct sn_rings {
     int group_count;
     int *vertex;   /* per lane; 0 beyond the last */

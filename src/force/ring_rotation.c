@@ -5,9 +5,8 @@
 
 #include <stdbool.h>
 
-/* Matrices are worked on in vectors of eight, and four such vectors at a time: one is divided while
- * the others wait. */
-enum { LANES = 8, VECTORS = 4 };
+/* Four vectors at a time: one is divided while the others wait. */
+enum { LANES = SN_RING_LANES, VECTORS = 4 };
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double)), may_alias));
 typedef long long lane_bits __attribute__((vector_size(LANES * sizeof(double))));
 

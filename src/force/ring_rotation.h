@@ -15,11 +15,13 @@
 #ifndef SN_FORCE_RING_ROTATION_H
 #define SN_FORCE_RING_ROTATION_H
 
-enum { SN_RING_BATCH = 64 };
+/* Rings side by side in a vector, and those worked on at a time. Vectors of 256 bits: wider ones
+ * lower the clock of everything around them by more than they bring. */
+enum { SN_RING_LANES = 4, SN_RING_BATCH = 64 };
 
 /* v := R v, one vector per matrix. Entry (a, b) of matrix i < count is S[3 * a + b][i]; `bound` is
- * the start of Newton's method; coordinate a of vector i is v[a][i]. count: a multiple of 8; arrays
- * lie at multiples of 64 bytes. */
+ * the start of Newton's method; coordinate a of vector i is v[a][i]. count: a multiple of
+ * SN_RING_LANES; arrays lie at multiples of 64 bytes. */
 void sn_ring_rotate(int count, const double S[9][SN_RING_BATCH], const double bound[SN_RING_BATCH],
                     double v[3][SN_RING_BATCH]);
 

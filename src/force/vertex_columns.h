@@ -13,8 +13,8 @@
 
 #include "base/status.h"
 
-/* Vertices of a group: 64 bytes. */
-enum { SN_COLUMN_LANES = 8, SN_COLUMN_LANES_F32 = 16 };
+/* Vertices of a group: 32 bytes. */
+enum { SN_COLUMN_LANES = 4, SN_COLUMN_LANES_F32 = 8 };
 
 typedef struct sn_vertex_columns {
     int vertex_count, column_count;
