@@ -223,23 +223,24 @@ static void solve_change(sinew_force_state *s, const pass *p) {
     for (size_t v = 0; v < (size_t)n; v++) {
         /* the rest that the forces are about to read too */
         const double *rest = force->potentials->rings.rest + 4 * v, *z = s->z + 3 * v;
-        double *x = s->x + 4 * v;
-        x[0] = rest[0] + z[0], x[1] = rest[1] + z[1], x[2] = rest[2] + z[2], x[3] = 0;
+        double *x = s->x + 4 * v, *right = s->right + 3 * v;
+        double mass = p->system->inertia * force->mass[v];
+        for (size_t a = 0; a < 3; a++) {
+            x[a] = rest[a] + z[a];
+            right[a] = mass * (s->predicted[3 * v + a] - z[a]);
+        }
+        x[3] = 0;
     }
-    sn_potentials_forces_padded(force->potentials, s->x, s->bend, s->right);
     if (pushes(s)) sn_vertex_columns_add(force->push, s->u, s->right);
     if (force->jaw)
         sn_jaw_pull(force->jaw, p->jaw, skin->rest, force->potentials->position, s->right);
+    sn_potentials_add_forces(force->potentials, s->x, s->bend, s->right);
     /* in units of the diagonal: safe in single precision for any unit of length */
     double scale = 1 / skin->diagonal;
 #pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int v = 0; v < n; v++) {
-        double m = p->system->inertia * force->mass[v];
-        for (int a = 3 * v; a < 3 * v + 3; a++) {
-            double right = s->right[a] + m * (s->predicted[a] - s->z[a]);
-            s->solve[a] = skin->fixed[v] ? 0 : (float)(scale * right);
-        }
-    }
+    for (int v = 0; v < n; v++)
+        for (int a = 3 * v; a < 3 * v + 3; a++)
+            s->solve[a] = skin->fixed[v] ? 0 : (float)(scale * s->right[a]);
     sn_cholesky_solve_f32(p->system->factor, p->work, 3, s->solve, s->solve);
 #pragma omp parallel for simd num_threads(sn_threads()) schedule(static)
     for (int i = 0; i < 3 * n; i++) s->z[i] += skin->diagonal * (double)s->solve[i];

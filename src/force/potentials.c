@@ -188,6 +188,7 @@ typedef float thin
 
 /* A vertex of x or bend, wherever the caller's array lies. */
 typedef double point __attribute__((vector_size(4 * sizeof(double)), may_alias, aligned(8)));
+typedef double pair __attribute__((vector_size(2 * sizeof(double)), may_alias, aligned(8)));
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
@@ -223,6 +224,30 @@ ALWAYS_INLINE void gather(const double *x, const int *v, lanes at[3]) {
     at[2] = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
 }
 
+/* The way back: four points from their coordinates side by side. */
+ALWAYS_INLINE void separate(const lanes at[3], point points[SN_RING_LANES]) {
+    lanes none = {0};
+    lanes ac = __builtin_shufflevector(at[0], at[1], 0, 4, 2, 6);
+    lanes bd = __builtin_shufflevector(at[0], at[1], 1, 5, 3, 7);
+    lanes ac_z = __builtin_shufflevector(at[2], none, 0, 4, 2, 6);
+    lanes bd_z = __builtin_shufflevector(at[2], none, 1, 5, 3, 7);
+    points[0] = __builtin_shufflevector(ac, ac_z, 0, 1, 4, 5);
+    points[1] = __builtin_shufflevector(bd, bd_z, 0, 1, 4, 5);
+    points[2] = __builtin_shufflevector(ac, ac_z, 2, 3, 6, 7);
+    points[3] = __builtin_shufflevector(bd, bd_z, 2, 3, 6, 7);
+}
+
+/* forces += at, for the first `count` vertices v */
+ALWAYS_INLINE void add_to(double *forces, const int *v, int count, const lanes at[3]) {
+    point points[SN_RING_LANES];
+    separate(at, points);
+    for (int i = 0; i < SN_RING_LANES && i < count; i++) {
+        double *to = forces + 3 * (size_t)v[i];
+        *(pair *)to += __builtin_shufflevector(points[i], points[i], 0, 1);
+        to[2] += points[i][2];
+    }
+}
+
 /* 1 / sqrt(a) for a in the range of a float: from a guess y the series of (a y^2)^-1/2 at 1. With a
  * guess of 14 bits three terms leave 1e-16. */
 ALWAYS_INLINE lanes inverse_root(lanes a) {
@@ -247,15 +272,21 @@ ALWAYS_INLINE lanes length_ratio(lanes square, lanes rest, double over_square) {
 
 /* What the rings of a batch add up to: entry k of S is [k][i]. */
 typedef struct ring_sums {
-    double S[9][SN_RING_BATCH], laplacian[3][SN_RING_BATCH], pull[3][SN_RING_BATCH];
-    double *bound;
+    double S[9][SN_RING_BATCH], bound[SN_RING_BATCH], laplacian[3][SN_RING_BATCH];
 } ring_sums;
 
-/* Lane i of the group: S = sum w e e0^T with half of sum w (|e|^2 + |e0|^2), sum w e, and the
- * forces of place and edges. */
+/* Entries of rings whose sums are made before their tensions: these wait for a root, and a
+ * processor that looks ahead by so many instructions only would wait along. */
+enum { RING_CHUNK = 8 };
+typedef struct ring_entry {
+    lanes e[3], square, rest_square;
+} ring_entry;
+
+/* Lane i of the group: S = sum w e e0^T with half of sum w (|e|^2 + |e0|^2), sum w e; the forces of
+ * place and edges are added to `forces` (may be NULL). */
 ALWAYS_INLINE void sum_rings(const sn_potentials *p, const double *x, int group, int i,
                              const bool stretches, const bool bends, const bool mapped,
-                             ring_sums *sums) {
+                             ring_sums *sums, double *forces) {
     const sn_rings *r = &p->rings;
     const int *self = r->vertex + group * SN_RING_LANES;
     double over_square = 1 / (p->skin->diagonal * p->skin->diagonal);
@@ -264,68 +295,69 @@ ALWAYS_INLINE void sum_rings(const sn_potentials *p, const double *x, int group,
     gather(r->rest, self, own_rest);
     lanes place = *(const lanes *)(r->constant[0] + group * SN_RING_LANES);
     for (int a = 0; a < 3; a++) pull[a] = place * (own_rest[a] - own[a]);
-    for (size_t at = r->first[group]; at < r->first[group + 1]; at += SN_RING_LANES) {
-        lanes e[3], rest[3];
-        gather(x, r->neighbour + at, e);
-        gather(r->rest, r->neighbour + at, rest);
-        for (int a = 0; a < 3; a++) e[a] = own[a] - e[a], rest[a] = own_rest[a] - rest[a];
-        lanes square = e[0] * e[0] + e[1] * e[1] + e[2] * e[2];
-        lanes rest_square = rest[0] * rest[0] + rest[1] * rest[1] + rest[2] * rest[2];
-        lanes w = widen(*(const thin *)(r->weight + at));
-        if (bends) {
-            size += w * (square + rest_square);
+    size_t end = r->first[group + 1];
+    for (size_t begin = r->first[group], next; begin < end; begin = next) {
+        ring_entry entries[RING_CHUNK], *entry = entries;
+        next = end - begin < RING_CHUNK * SN_RING_LANES ? end : begin + RING_CHUNK * SN_RING_LANES;
+        for (size_t at = begin; at < next; at += SN_RING_LANES, entry++) {
+            lanes rest[3], *e = entry->e, w = widen(*(const thin *)(r->weight + at));
+            gather(x, r->neighbour + at, e);
+            gather(r->rest, r->neighbour + at, rest);
+            for (int a = 0; a < 3; a++) e[a] = own[a] - e[a], rest[a] = own_rest[a] - rest[a];
+            entry->square = e[0] * e[0] + e[1] * e[1] + e[2] * e[2];
+            entry->rest_square = rest[0] * rest[0] + rest[1] * rest[1] + rest[2] * rest[2];
+            if (!bends) continue;
+            size += w * (entry->square + entry->rest_square);
             for (int b = 0; b < 3; b++) {
                 lanes along = w * rest[b];
                 laplacian[b] += w * e[b];
                 for (int a = 0; a < 3; a++) m[3 * a + b] += e[a] * along;
             }
         }
-        if (stretches) {
-            lanes ratio = length_ratio(square, rest_square, over_square);
+        entry = entries;
+        for (size_t at = begin; stretches && at < next; at += SN_RING_LANES, entry++) {
+            lanes ratio = length_ratio(entry->square, entry->rest_square, over_square);
             lanes beyond = smaller(SINEW_FORCE_OVERSTRETCH_FROM * ratio - 1, 0);
-            lanes k = r->stiffness * w;
+            lanes k = r->stiffness * widen(*(const thin *)(r->weight + at));
             if (mapped) k = *(const lanes *)(r->stretch + at);
             lanes tension = k * (ratio - 1 + p->overstretch * beyond);
-            for (int a = 0; a < 3; a++) pull[a] += tension * e[a];
+            for (int a = 0; a < 3; a++) pull[a] += tension * entry->e[a];
         }
     }
     for (int k = 0; bends && k < 9; k++) *(lanes *)(sums->S[k] + i) = m[k];
+    for (int a = 0; bends && a < 3; a++) *(lanes *)(sums->laplacian[a] + i) = laplacian[a];
     if (bends) *(lanes *)(sums->bound + i) = 0.5 * size;
-    for (int a = 0; a < 3; a++) {
-        if (bends) *(lanes *)(sums->laplacian[a] + i) = laplacian[a];
-        *(lanes *)(sums->pull[a] + i) = pull[a];
-    }
+    if (forces) add_to(forces, self, p->skin->vertex_count - group * SN_RING_LANES, pull);
 }
 
-/* Place and stretch of the batch that starts with group `first`, into forces (may be NULL); and its
- * bending before it is shared with the neighbours, g_v = k_v / A_v (R_v c_v - (L x)_v / A_v), into
- * bend, 4 per vertex. */
+/* Place and stretch of the batch that starts with group `first`, added to forces (may be NULL); and
+ * its bending before it is shared with the neighbours, g_v = k_v / A_v (R_v c_v - (L x)_v / A_v),
+ * into bend, 4 per vertex. */
 ALWAYS_INLINE void strain_batch(const sn_potentials *p, const double *x, int first,
                                 const bool stretches, const bool bends, const bool mapped,
                                 double *forces, double *bend) {
-    const sn_skin *s = p->skin;
-    const int *vertex = p->rings.vertex + (size_t)first * SN_RING_LANES;
-    int count = s->vertex_count - first * SN_RING_LANES;
-    if (count > SN_RING_BATCH) count = SN_RING_BATCH;
-    double bound[SN_RING_BATCH] __attribute__((aligned(64))) = {0};
+    int n = p->skin->vertex_count, groups = p->rings.group_count - first;
+    if (groups > SN_RING_BATCH / SN_RING_LANES) groups = SN_RING_BATCH / SN_RING_LANES;
     ring_sums sums __attribute__((aligned(64)));
-    sums.bound = bound;
-    for (int i = 0; i < count; i += SN_RING_LANES)
-        sum_rings(p, x, first + i / SN_RING_LANES, i, stretches, bends, mapped, &sums);
-    for (int i = 0; forces && i < count; i++)
-        sn_put(forces, vertex[i], sn_v3(sums.pull[0][i], sums.pull[1][i], sums.pull[2][i]));
+    for (int g = 0; g < groups; g++)
+        sum_rings(p, x, first + g, g * SN_RING_LANES, stretches, bends, mapped, &sums, forces);
     if (!bends) return;
-    int whole = (count + SN_RING_LANES - 1) / SN_RING_LANES * SN_RING_LANES;
     const lanes *c[SN_RING_CONSTANTS];
-    for (int k = 0; k < SN_RING_CONSTANTS; k++)
-        c[k] = (const lanes *)(p->rings.constant[k] + first * SN_RING_LANES);
-    for (int a = 0; a < 3; a++) memcpy(sums.pull[a], c[2 + a], sizeof(double) * (size_t)whole);
-    sn_ring_rotate(whole, (const double(*)[SN_RING_BATCH])sums.S, bound, sums.pull);
-    for (int a = 0; a < 3; a++)
-        for (int g = 0; g < whole / SN_RING_LANES; g++)
-            ((lanes *)sums.pull[a])[g] -= c[1][g] * ((lanes *)sums.laplacian[a])[g];
-    for (int i = 0; i < count; i++)
-        ((point *)bend)[vertex[i]] = (point){sums.pull[0][i], sums.pull[1][i], sums.pull[2][i], 0};
+    for (int k = 0; k < SN_RING_CONSTANTS; k++) c[k] = (const lanes *)p->rings.constant[k] + first;
+    double turned[3][SN_RING_BATCH] __attribute__((aligned(64)));
+    for (int a = 0; a < 3; a++) memcpy(turned[a], c[2 + a], sizeof(lanes) * (size_t)groups);
+    sn_ring_rotate(groups * SN_RING_LANES, (const double(*)[SN_RING_BATCH])sums.S, sums.bound,
+                   turned);
+    for (int g = 0; g < groups; g++) {
+        const int *vertex = p->rings.vertex + (first + g) * SN_RING_LANES;
+        lanes at[3];
+        point points[SN_RING_LANES];
+        for (int a = 0; a < 3; a++)
+            at[a] = ((lanes *)turned[a])[g] - c[1][g] * ((lanes *)sums.laplacian[a])[g];
+        separate(at, points);
+        for (int i = 0; i < SN_RING_LANES && (first + g) * SN_RING_LANES + i < n; i++)
+            ((point *)bend)[vertex[i]] = points[i];
+    }
 }
 
 /* The loops without the parts that a sheet does not have. */
@@ -361,8 +393,7 @@ static void share_bending(const sn_potentials *p, const double *bend, double *fo
             gather(bend, r->neighbour + at, other);
             for (int a = 0; a < 3; a++) sum[a] += w * (own[a] - other[a]);
         }
-        for (int i = 0; i < SN_RING_LANES && g * SN_RING_LANES + i < n; i++)
-            for (size_t a = 0; a < 3; a++) forces[3 * (size_t)self[i] + a] += sum[a][i];
+        add_to(forces, self, n - g * SN_RING_LANES, sum);
     }
 }
 
@@ -370,8 +401,8 @@ size_t sn_potentials_scratch(const sn_potentials *p) {
     return 8 * (size_t)p->skin->vertex_count;
 }
 
-void sn_potentials_forces_padded(const sn_potentials *p, const double *x, double *bend,
-                                 double *forces) {
+void sn_potentials_add_forces(const sn_potentials *p, const double *x, double *bend,
+                              double *forces) {
     strain(p, x, forces, bend);
     if (p->bends) share_bending(p, bend, forces);
 }
@@ -387,7 +418,8 @@ void sn_potentials_forces(const sn_potentials *p, const double *x, double *scrat
                           double *forces) {
     int n = p->skin->vertex_count;
     pad(n, x, scratch);
-    sn_potentials_forces_padded(p, scratch, scratch + 4 * (size_t)n, forces);
+    memset(forces, 0, 3 * sizeof(double) * (size_t)n);
+    sn_potentials_add_forces(p, scratch, scratch + 4 * (size_t)n, forces);
 }
 
 const double *sn_potentials_strains(const sn_potentials *p, const double *x, double *scratch,

@@ -57,10 +57,10 @@ sinew_status sn_potentials_matrix(const sn_potentials *potentials, const double 
 size_t sn_potentials_scratch(const sn_potentials *potentials);
 void sn_potentials_forces(const sn_potentials *potentials, const double *x, double *scratch,
                           double *forces);
-/* The same for x of 4 numbers per vertex, the last 0, so that a vertex is one load; bend: room for
- * as many. */
-void sn_potentials_forces_padded(const sn_potentials *potentials, const double *x, double *bend,
-                                 double *forces);
+/* Adds them, for x of 4 numbers per vertex, the last 0, so that a vertex is one load; bend: room
+ * for as many. */
+void sn_potentials_add_forces(const sn_potentials *potentials, const double *x, double *bend,
+                              double *forces);
 /* What the forces are made of: tension[edge_count], times x_i - x_j the force on an edge's first
  * end i; the pulls (inside scratch, 4 numbers per vertex), whose difference to a neighbour's, times
  * the edge's weight, is the bending force. */
