@@ -8,7 +8,11 @@
  *
  * where f are the elastic forces. It is the same fixed point as N z = inertia M z~ + B u + sum k
  * F^T (p - F rest), whose right-hand side uses the projections p at the iterate; the errors of the
- * solve are relative to dz and vanish as it does. */
+ * solve are relative to dz and vanish as it does.
+ *
+ * A step that looks for its command leaves B u out and adds Phi u_new instead of Phi (u_new - u),
+ * which is the same as Phi = N^-1 B: one product less, and errors relative to Phi u, a millionth of
+ * the way of one frame and far below what the next iteration would still change. */
 #include <math.h>
 #include <string.h>
 
@@ -205,6 +209,7 @@ typedef struct pass {
     sn_command *command;
     const double *given; /* the command, or NULL: it is looked for */
     const double *jaw;   /* the command that carries the jaw: given, or the nearest known */
+    bool pushed;         /* B u stands on the right-hand side */
 } pass;
 
 /* The first relinearisation of a step starts without a command. */
@@ -231,7 +236,7 @@ static void solve_change(sinew_force_state *s, const pass *p) {
         }
         x[3] = 0;
     }
-    if (pushes(s)) sn_vertex_columns_add(force->push, s->u, s->right);
+    if (p->pushed && pushes(s)) sn_vertex_columns_add(force->push, s->u, s->right);
     if (force->jaw)
         sn_jaw_pull(force->jaw, p->jaw, skin->rest, force->potentials->position, s->right);
     sn_potentials_add_forces(force->potentials, s->x, s->bend, s->right);
@@ -252,18 +257,19 @@ static sinew_status find_command(sinew_force_state *s, const pass *p, sinew_erro
     int height = 3 * force->map->count;
     sinew_marker_map_points(force->map, force->rig->neutral, s->z, s->places);
     for (int i = 0; i < height; i++) s->residual[i] = s->goal[i] - s->places[i];
-    sn_dense_apply(SN_AS_IS, height, force->rig->target_count, 1, p->system->rows, s->u, 1,
-                   s->residual);
+    if (p->pushed)
+        sn_dense_apply(SN_AS_IS, height, force->rig->target_count, 1, p->system->rows, s->u, 1,
+                       s->residual);
     for (int i = 0; i < height; i++)
         if (!(s->given[i / 3] > 0)) s->residual[i] = 0;
     return sn_command_solve(p->command, s->residual, s->trust, s->u_last, s->u, error);
 }
 
-/* z += Phi (u_new - u) */
+/* z += Phi (u_new - u), or Phi u_new where z does not hold Phi u yet. */
 static sinew_status steer(sinew_force_state *s, const pass *p, sinew_error *error) {
     size_t m = (size_t)s->force->rig->target_count;
     double *before = s->split;
-    memcpy(before, s->u, m * sizeof(double));
+    for (size_t k = 0; k < m; k++) before[k] = p->pushed ? s->u[k] : 0;
     if (p->given)
         memcpy(s->u, p->given, m * sizeof(double));
     else
@@ -302,7 +308,7 @@ static sinew_status settle(sinew_force_state *s, const double *given, sinew_forc
                            const sinew_monitor *monitor, sinew_error *error) {
     const sinew_force *force = s->force;
     size_t bytes = 3 * sizeof(double) * (size_t)force->skin->vertex_count;
-    pass p = {&force->still, s->still_work, s->still_command, given, given ? given : s->u};
+    pass p = {&force->still, s->still_work, s->still_command, given, given ? given : s->u, true};
     for (int i = 0; i < SINEW_FORCE_STATIC_ITERATIONS; i++) {
         if (sn_cancelled(monitor)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
         memcpy(s->predicted, s->z, bytes);
@@ -324,7 +330,7 @@ static sinew_status step(sinew_force_state *s, const double *given, sinew_force_
     for (int i = 0; i < n; i++) s->z[i] = s->predicted[i] = s->last[i] + reach * s->velocity[i];
     /* The prediction holds no command yet. */
     memset(s->u, 0, sizeof(double) * (size_t)force->rig->target_count);
-    pass p = {&force->step, s->step_work, s->step_command, given, given ? given : s->u_last};
+    pass p = {&force->step, s->step_work, s->step_command, given, given ? given : s->u_last, given};
     for (int i = 0; i < force->options.relinearisations; i++) {
         SN_TRY(relinearise(s, &p, info, error));
         if (!given) p.jaw = s->u;
