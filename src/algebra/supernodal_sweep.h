@@ -121,18 +121,36 @@ ALWAYS_INLINE REAL *NAME(row_at)(REAL *x, const int *row, int i, const int sides
     return x + (size_t)(row ? row[i] : i) * (size_t)sn_supernodal_row_length(sides);
 }
 
-/* t := `count` rows of x, those listed in `row` or (NULL) the first ones. */
-ALWAYS_INLINE void NAME(take)(REAL *x, const int *row, int count, REAL *t, int stride,
-                              const int sides) {
+/* Rows of the caller's array that go to the unknowns of a supernode, `stride` numbers apart. */
+typedef struct NAME(source) {
+    const REAL *b;
+    const int *permutation;
+    int stride;
+} NAME(source);
+
+/* t := `count` rows of x, those listed in `row` or (NULL) the first ones; plus those of `more`, if
+ * it is not NULL. */
+ALWAYS_INLINE void NAME(take)(REAL *x, const int *row, const NAME(source) * more, int count,
+                              REAL *t, int stride, const int sides) {
     int i = 0;
     for (; sn_supernodal_row_length(sides) == 4 && i + 4 <= count; i += 4) {
         NAME(four) m[4];
-        for (int k = 0; k < 4; k++) m[k] = *(const NAME(four) *)NAME(row_at)(x, row, i + k, sides);
+        for (int k = 0; k < 4; k++) {
+            m[k] = *(const NAME(four) *)NAME(row_at)(x, row, i + k, sides);
+            if (!more) continue;
+            const REAL *from = more->b + (size_t)more->permutation[i + k] * (size_t)more->stride;
+            m[k] += (NAME(four)){from[0], from[1], from[2], sides == 3 ? 0 : from[3]};
+        }
         NAME(transpose)(m);
         for (int q = 0; q < sides; q++) *(NAME(four) *)(t + q * stride + i) = m[q];
     }
     for (; i < count; i++)
-        for (int q = 0; q < sides; q++) t[q * stride + i] = NAME(row_at)(x, row, i, sides)[q];
+        for (int q = 0; q < sides; q++) {
+            REAL sum = NAME(row_at)(x, row, i, sides)[q];
+            if (more)
+                sum += more->b[(size_t)more->permutation[i] * (size_t)more->stride + (size_t)q];
+            t[q * stride + i] = sum;
+        }
 }
 
 /* The way back: the rows of x become, or (add) grow by, those of t. */
@@ -157,12 +175,13 @@ ALWAYS_INLINE void NAME(give)(REAL *x, const int *row, int count, const REAL *t,
 }
 
 ALWAYS_INLINE void NAME(forward)(const sn_supernodal *pattern, const sn_supernode *node,
-                                 const REAL *values, REAL *x, REAL *t, int stride,
-                                 const int sides) {
+                                 const REAL *values, const REAL *b, int b_stride, REAL *x, REAL *t,
+                                 int stride, const int sides) {
     int width = node->width, rows = width + node->below, end = (int)round_up((size_t)rows);
     const int *row = pattern->row + node->rows;
     REAL *own = x + (size_t)node->first * (size_t)sn_supernodal_row_length(sides);
-    NAME(take)(own, NULL, width, t, stride, sides);
+    const NAME(source) own_b = {b, pattern->permutation + node->first, b_stride};
+    NAME(take)(own, NULL, &own_b, width, t, stride, sides);
     for (int q = 0; q < sides; q++)
         for (int i = width; i < end; i++) t[q * stride + i] = 0;
     const REAL *v = values + node->values;
@@ -182,8 +201,8 @@ ALWAYS_INLINE void NAME(backward)(const sn_supernodal *pattern, const sn_superno
     int width = node->width, rows = width + node->below, end = (int)round_up((size_t)rows);
     const int *row = pattern->row + node->rows;
     REAL *own = x + (size_t)node->first * (size_t)sn_supernodal_row_length(sides);
-    NAME(take)(own, NULL, width, t, stride, sides);
-    NAME(take)(x, row, node->below, t + width, stride, sides);
+    NAME(take)(own, NULL, NULL, width, t, stride, sides);
+    NAME(take)(x, row, NULL, node->below, t + width, stride, sides);
     for (int q = 0; q < sides; q++)
         for (int i = rows; i < end; i++) t[q * stride + i] = 0;
     /* panels from the last to the first; their places follow from the first ones' sizes */
@@ -219,12 +238,7 @@ ALWAYS_INLINE void NAME(walk_up)(const NAME(sweep) * s, const sn_supernodal_task
     for (int e = task->copies_begin * length; e < task->copies_end * length; e++) copy[e] = 0;
     for (int m = task->begin; m < task->end; m++) {
         const sn_supernode *node = &pattern->node[pattern->member[m]];
-        for (int i = node->first; i < node->first + node->width; i++) {
-            const REAL *from = s->b + (size_t)pattern->permutation[i] * (size_t)s->stride;
-            REAL *to = NAME(row_at)(s->x, NULL, i, sides);
-            for (int q = 0; q < sides; q++) to[q] += from[q];
-        }
-        NAME(forward)(pattern, node, s->values, s->x, t, task->stride, sides);
+        NAME(forward)(pattern, node, s->values, s->b, s->stride, s->x, t, task->stride, sides);
     }
 }
 
