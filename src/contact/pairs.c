@@ -199,13 +199,13 @@ static double relative_motion(const sn_contact_pair *pair, const double *x0, con
     }
     for (int i = 0; i < 4; i++) {
         move[i] = sn_sub(move[i], mean);
-        double length = sn_length(move[i]);
+        double square = sn_dot(move[i], move[i]);
         if (i < (pair->edges ? 2 : 1))
-            first = fmax(first, length);
+            first = fmax(first, square);
         else
-            second = fmax(second, length);
+            second = fmax(second, square);
     }
-    return first + second;
+    return sqrt(first) + sqrt(second);
 }
 
 /* How long the parts keep `distance` from each other across the plane between their nearest points:
@@ -222,6 +222,16 @@ static double plane_holds(bool edges, const sn_vec3 p[4], const sn_vec3 move[4],
             if (slope < 0) holds = fmin(holds, free / -slope);
         }
     return holds;
+}
+
+bool sn_contact_stays_apart(const sn_contact_pair *pair, const double *x0, const double *x1,
+                            double distance) {
+    sn_vec3 p[4], move[4], apart;
+    double weight[4], rate = relative_motion(pair, x0, x1, p, move);
+    double now = distance_of(pair->edges, p, weight, &apart);
+    if (!(now > distance)) return false;
+    return now - rate > distance ||
+           plane_holds(pair->edges, p, move, sn_scale(1 / now, apart), distance) >= 1;
 }
 
 double sn_contact_impact(const sn_contact_pair *pair, const double *x0, const double *x1,

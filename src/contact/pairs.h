@@ -74,6 +74,11 @@ sinew_status sn_contact_find(const sn_contact_surface *surface, sn_contact_work 
 double sn_contact_impact(const sn_contact_pair *pair, const double *x0, const double *x1,
                          double reach);
 
+/* Whether the pair is farther apart than `distance` all the way, as far as one look tells: true is
+ * certain. */
+bool sn_contact_stays_apart(const sn_contact_pair *pair, const double *x0, const double *x1,
+                            double distance);
+
 /* x1 moved back towards x0, vertex by vertex, until every pair that was farther apart than its
  * reach at x0 is so all the way. *cut: the smallest share that was left of a vertex's way, 1 when
  * nothing was done. */

@@ -52,7 +52,7 @@ typedef struct touch_rows {
     float *normal; /* 3 rows */
     float *needed, *force, *before, *direction;
     bool *idle;    /* well apart without a force */
-    float *matrix; /* W */
+    float *matrix; /* W, BLOCK columns at a time, each of their rows together */
     size_t capacity, matrix_capacity;
 } touch_rows;
 
@@ -264,6 +264,11 @@ static void spread_band(const sn_force_contact *c, size_t first, size_t pairs, f
         }
 }
 
+/* What pair q does to the block of pairs that p is in. */
+static inline block *entries_of(const touch_rows *r, size_t q, size_t p) {
+    return (block *)r->matrix + p / BLOCK * r->width + q;
+}
+
 /* Columns first .. first + BAND - 1 of W; band: room for BAND numbers per place in the block. Rows
  * that fill it up come out as zeros. */
 static void fill_band(const sn_force_contact *c, size_t first, float *band) {
@@ -284,7 +289,7 @@ static void fill_band(const sn_force_contact *c, size_t first, float *band) {
             for (int i = 0; i < 4; i++) sum += w[i] * *(const block *)(row[i] + k);
             block turn = x[q] * *(const block *)(x + p) + y[q] * *(const block *)(y + p) +
                          z[q] * *(const block *)(z + p);
-            *(block *)(r->matrix + q * width + p) = sum * turn;
+            *entries_of(r, q, p) = sum * turn;
         }
     }
 }
@@ -321,45 +326,29 @@ static sinew_status fill_matrix(sn_force_contact *c, sinew_error *error) {
 
 /* ---- the quadratic program ------------------------------------------------------------------- */
 
-typedef float half_block __attribute__((vector_size(BLOCK / 2 * sizeof(float))));
-
-static inline float sum_of(block b) {
-    half_block h = __builtin_shufflevector(b, b, 0, 1, 2, 3, 4, 5, 6, 7) +
-                   __builtin_shufflevector(b, b, 8, 9, 10, 11, 12, 13, 14, 15);
-    h += __builtin_shufflevector(h, h, 4, 5, 6, 7, 0, 1, 2, 3);
-    h += __builtin_shufflevector(h, h, 2, 3, 0, 1, 6, 7, 4, 5);
-    return h[0] + h[1];
-}
-
-/* What all pairs do to those of the block that starts with pair p: W f, row by row. Four rows at a
- * time share what is read of f and do not wait for one another. */
-static void act_on_block(const touch_rows *r, size_t p, float *sums) {
-    const block *force = (const block *)r->force;
-    size_t blocks = r->width / BLOCK;
-    for (size_t i = 0; i < BLOCK; i += 4) {
-        const block *row = (const block *)(r->matrix + (p + i) * r->width);
-        block a = {0}, b = {0}, c = {0}, d = {0};
-        for (size_t q = 0; q < blocks; q++) {
-            block f = force[q];
-            a += row[q] * f, b += row[blocks + q] * f;
-            c += row[2 * blocks + q] * f, d += row[3 * blocks + q] * f;
-        }
-        sums[i] = sum_of(a), sums[i + 1] = sum_of(b), sums[i + 2] = sum_of(c),
-        sums[i + 3] = sum_of(d);
+/* What all pairs do to those of the block that starts with pair p: the columns of W f. Four sums at
+ * a time do not wait for one another. */
+static block act_on_block(const touch_rows *r, size_t p) {
+    const block *entries = entries_of(r, 0, p);
+    block a = {0}, b = {0}, c = {0}, d = {0};
+    for (size_t q = 0; q < r->width; q += 4) {
+        a += r->force[q] * entries[q], b += r->force[q + 1] * entries[q + 1];
+        c += r->force[q + 2] * entries[q + 2], d += r->force[q + 3] * entries[q + 3];
     }
+    return (a + b) + (c + d);
 }
 
 /* One projected Gauss-Seidel sweep; returns the largest change of a pair's distance by its own
  * force. Pairs that were well apart without one are passed over, unless all are asked for. A block
  * of pairs starts from what all forces do to it, and is kept up to date as its own change. */
 static float sweep(touch_rows *r, bool all, float wide) {
-    float most = 0, sums[BLOCK] __attribute__((aligned(64)));
+    float most = 0;
     for (size_t first = 0; first < r->width; first += BLOCK) {
-        act_on_block(r, first, sums);
+        block sums = act_on_block(r, first);
         for (size_t i = 0; i < BLOCK; i++) {
             size_t p = first + i;
-            const float *row = r->matrix + p * r->width;
-            float stiffness = row[p], sum = sums[i];
+            block own = *entries_of(r, p, p);
+            float stiffness = own[i], sum = sums[i];
             if (!(stiffness > 0) || (!all && r->idle[p])) continue;
             float better = r->force[p] + (r->needed[p] - sum) / stiffness;
             if (!(better > 0)) better = 0;
@@ -367,7 +356,7 @@ static float sweep(touch_rows *r, bool all, float wide) {
             most = fmaxf(most, fabsf(change) * stiffness);
             r->force[p] = better;
             r->idle[p] = better == 0 && sum - r->needed[p] > wide;
-            *(block *)sums += change * *(const block *)(row + first);
+            sums += change * own;
         }
     }
     return most;
@@ -391,7 +380,7 @@ static void press(sn_force_contact *c) {
         double now = 0;
         for (size_t p = 0; p < count; p++) {
             double step = (double)r->force[p] - (double)r->before[p];
-            now += step * step * (double)r->matrix[p * (r->width + 1)];
+            now += step * step * (double)(*entries_of(r, p, p))[p % BLOCK];
         }
         float share = last > 0 && now < last ? (float)(now / last) : 0;
         bool ends = k + 1 == SN_FORCE_CONTACT_SWEEPS;
@@ -558,6 +547,7 @@ static sinew_status find_touches(sn_force_contact *c, const double *x0, const do
                                  sinew_error *error) {
     const sn_contact_pair *pairs;
     int count;
+    double near = NEAR_ENOUGH * c->surface->gap;
     *found = linearise_all(c, x0, x);
     SN_TRY(sn_contact_find(c->surface, c->work, x0, x, c->surface->gap, &pairs, &count, error));
     SN_TRY(list_buckets(c, error));
@@ -565,7 +555,7 @@ static sinew_status find_touches(sn_force_contact *c, const double *x0, const do
 #pragma omp parallel for num_threads(sn_threads()) schedule(static)
     for (int i = 0; i < count; i++) {
         c->nears[i] = false;
-        if (*bucket_of(c, &pairs[i])) continue;
+        if (sn_contact_stays_apart(&pairs[i], x0, x, near) || *bucket_of(c, &pairs[i])) continue;
         touch t = new_touch(c, &pairs[i]);
         c->nears[i] = linearise(x0, x, &t);
     }
