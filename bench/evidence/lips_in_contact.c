@@ -1,5 +1,6 @@
-/* The table of lips in docs/force.md: a clip that closes the mouth too far, as markers. The static
- * fit and the skin without contact cross themselves; with contact no pair of triangles may.
+/* The tables of lips in docs/force.md: clips that close the mouth too far, as markers: one of the
+ * face itself, and the sample face's closing lips carried to ICT by the landmarks of both. The
+ * static fit and the skin without contact cross themselves; with contact no pair of triangles may.
  *
  * Counted are pairs of triangles of the whole face, teeth and mouth socket included, that cross in
  * a frame. Triangles that cross others in the neutral take no part in contact, and pairs that touch
@@ -16,6 +17,13 @@
 enum { FRAMES = 17, MARKERS = 100 };
 typedef enum method { SBS, FREE, CONTACT, METHODS } method;
 static const char *const names[METHODS] = {"SBS", "BF", "BF, contact"};
+
+typedef struct clip {
+    sinew_marker_map *map;
+    int frames;
+    double *points; /* 3 per marker and frame */
+    bool layer;     /* blendforces with the marker layer */
+} clip;
 
 static sinew_error error;
 
@@ -103,26 +111,127 @@ static crossings count(const sinew_rig *rig, const double *x, bool *marked, bool
     return c;
 }
 
-static void weigh(const sinew_rig *rig, int frame, double *weights) {
-    double q = 0.5 - 0.5 * cos(2 * acos(-1.0) * frame / (FRAMES - 1));
-    memset(weights, 0, (size_t)rig->slider_count * sizeof *weights);
-    for (int k = 0; k < CLOSING; k++) weights[slider_of(rig, k)] = 1.5 * q;
+/* Shrugs and presses the lips, half as far again as their sliders go. */
+static clip closing_clip(const sinew_rig *rig) {
+    clip made = {.map = spread(rig), .frames = FRAMES};
+    double *x = malloc(3 * sizeof *x * (size_t)rig->neutral->vertex_count);
+    double *weights = calloc((size_t)rig->slider_count, sizeof *weights);
+    made.points = malloc(3 * sizeof(double) * MARKERS * FRAMES);
+    sinew_linear *linear;
+    need(sinew_linear_create(rig, &linear, &error));
+    for (int f = 0; f < FRAMES; f++) {
+        double q = 0.5 - 0.5 * cos(2 * acos(-1.0) * f / (FRAMES - 1));
+        for (int k = 0; k < CLOSING; k++) weights[slider_of(rig, k)] = 1.5 * q;
+        sinew_linear_evaluate(linear, weights, x);
+        sinew_marker_map_points(made.map, rig->neutral, x, made.points + 3 * MARKERS * f);
+    }
+    sinew_linear_destroy(linear);
+    free(x), free(weights);
+    return made;
 }
 
-static bool show(const char *title, const sinew_rig *rig) {
+/* Markers of the sample face and their points in the 68-point scheme. */
+static const struct {
+    const char *name;
+    int point;
+} landmarks[] = {{"lipUpper", 51},         {"lipLower", 57},          {"lipCornerLeft", 54},
+                 {"lipCornerRight", 48},   {"lipUpperSideLeft", 52},  {"lipUpperSideRight", 50},
+                 {"lipLowerSideLeft", 56}, {"lipLowerSideRight", 58}, {"noseTip", 30},
+                 {"noseBase", 33},         {"noseBridge", 27},        {"noseWingLeft", 35},
+                 {"noseWingRight", 31},    {"eyeInnerLeft", 42},      {"eyeInnerRight", 39},
+                 {"eyeOuterLeft", 45},     {"eyeOuterRight", 36},     {"browInnerLeft", 22},
+                 {"browInnerRight", 21},   {"browCentreLeft", 24},    {"browCentreRight", 19},
+                 {"browOuterLeft", 26},    {"browOuterRight", 17},    {"chinLow", 8}};
+enum { LANDMARKS = sizeof landmarks / sizeof *landmarks, SCHEME = 68 };
+
+/* The vertices of the scheme's points, from ICT's list of indices. */
+static void read_scheme(const char *path, int vertex[SCHEME]) {
+    FILE *file = fopen(path, "r");
+    char *text = calloc(1, 1 << 20);
+    if (!file || !text || !fread(text, 1, (1 << 20) - 1, file)) {
+        fprintf(stderr, "%s: cannot be read\n", path);
+        exit(1);
+    }
+    fclose(file);
+    char *at = strstr(text, "\"idx_to_landmark_verts\"");
+    at = at ? strchr(at, '[') : NULL;
+    for (int i = 0; i < SCHEME; i++) {
+        if (!at) {
+            fprintf(stderr, "%s: point %d of idx_to_landmark_verts is missing\n", path, i);
+            exit(1);
+        }
+        vertex[i] = (int)strtol(at + 1, &at, 10);
+        at = strchr(at, i + 1 < SCHEME ? ',' : ']');
+    }
+    free(text);
+}
+
+/* The closing lips of the sample face; displacements are carried by the warp's Jacobian. */
+static clip carried_clip(const sinew_rig *rig, const char *scheme) {
+    clip made = {.layer = true};
+    sinew_rig *source;
+    sinew_markers *take;
+    sinew_marker_map *on_source;
+    sinew_sample_options size = sinew_sample_default_options();
+    sinew_sample_marker_options lips = sinew_sample_default_marker_options();
+    lips.lips = true;
+    need(sinew_sample_rig("face", &size, &source, &error));
+    need(sinew_sample_markers("face", &size, &lips, &take, &on_source, &error));
+    need(sinew_marker_map_create(LANDMARKS, &made.map, &error));
+    int vertex[SCHEME], marker[LANDMARKS];
+    double from[3 * LANDMARKS], to[3 * LANDMARKS];
+    read_scheme(scheme, vertex);
+    for (int i = 0; i < LANDMARKS; i++) {
+        for (marker[i] = 0; strcmp(on_source->names[marker[i]], landmarks[i].name) != 0;)
+            if (++marker[i] == on_source->count) {
+                fprintf(stderr, "the sample face has no marker %s\n", landmarks[i].name);
+                exit(1);
+            }
+        need(sinew_marker_map_set_name(made.map, i, landmarks[i].name, &error));
+        made.map->vertices[i] = vertex[landmarks[i].point];
+        memcpy(from + 3 * i,
+               source->neutral->positions + 3 * (size_t)on_source->vertices[marker[i]],
+               3 * sizeof *from);
+        memcpy(to + 3 * i, rig->neutral->positions + 3 * (size_t)made.map->vertices[i],
+               3 * sizeof *to);
+    }
+    sinew_warp *warp;
+    need(sinew_warp_create(LANDMARKS, from, to, SINEW_WARP_SMOOTHING, &warp, &error));
+    made.frames = (take->time_count + 1) / 2; /* of 60 a second */
+    made.points = malloc(3 * sizeof(double) * LANDMARKS * (size_t)made.frames);
+    for (int i = 0; i < LANDMARKS; i++) {
+        double turn[9];
+        sinew_warp_jacobian(warp, from + 3 * i, turn);
+        for (int f = 0; f < made.frames; f++) {
+            const double *seen = take->positions + 3 * (2 * (size_t)f * (size_t)take->marker_count +
+                                                        (size_t)marker[i]);
+            for (int a = 0; a < 3; a++) {
+                double moved = 0;
+                for (int b = 0; b < 3; b++) moved += turn[3 * a + b] * (seen[b] - from[3 * i + b]);
+                made.points[3 * (f * LANDMARKS + i) + a] = to[3 * i + a] + moved;
+            }
+        }
+    }
+    sinew_warp_destroy(warp);
+    sinew_marker_map_destroy(on_source);
+    sinew_markers_destroy(take);
+    sinew_rig_destroy(source);
+    return made;
+}
+
+static bool show(const char *title, const sinew_rig *rig, clip of) {
     size_t n = (size_t)rig->neutral->vertex_count;
     bool *marked = calloc((size_t)rig->neutral->triangle_count, sizeof *marked), held = true;
-    double *x = malloc(3 * n * sizeof *x), *points = malloc(3 * MARKERS * sizeof *points);
-    double *weights = calloc((size_t)rig->slider_count, sizeof *weights);
+    double *x = malloc(3 * n * sizeof *x);
     double *fitted = calloc((size_t)rig->slider_count, sizeof *fitted);
     crossings rest = count(rig, rig->neutral->positions, marked, true);
-    sinew_marker_map *map = spread(rig);
     sinew_linear *linear;
     sinew_fit *fit;
     sinew_fit_options static_fit = sinew_fit_options_default(SINEW_FIT_SBS);
     need(sinew_linear_create(rig, &linear, &error));
-    need(sinew_fit_create(rig, map, &static_fit, &fit, &error));
-    printf("\n%s: %zu vertices, %d pairs cross in the neutral\n\n", title, n, rest.others);
+    need(sinew_fit_create(rig, of.map, &static_fit, &fit, &error));
+    printf("\n%s: %zu vertices, %d pairs cross in the neutral; %d markers%s\n\n", title, n,
+           rest.others, of.map->count, of.layer ? ", BF with the layer" : "");
     printf("| method | frames that cross | most pairs | that touch or cross in the neutral | "
            "most contacts | least way left | ms a frame |\n|---|---|---|---|---|---|---|\n");
     for (int m = SBS; m < METHODS; m++) {
@@ -132,16 +241,15 @@ static bool show(const char *title, const sinew_rig *rig) {
             sinew_force_options options;
             sinew_force_options_default(&options);
             options.contact = m == CONTACT;
-            need(sinew_force_create(rig, map, &options, NULL, &force, &error));
+            options.layer = of.layer;
+            need(sinew_force_create(rig, of.map, &options, NULL, &force, &error));
             need(sinew_force_state_create(force, &state, &error));
         }
         int frames = 0, most = 0, others = 0, contacts = 0;
         double seconds = 0, cut = 1;
-        for (int f = 0; f < FRAMES; f++) {
+        for (int f = 0; f < of.frames; f++) {
             sinew_force_info info = {.cut = 1};
-            weigh(rig, f, weights);
-            sinew_linear_evaluate(linear, weights, x);
-            sinew_marker_map_points(map, rig->neutral, x, points);
+            const double *points = of.points + 3 * (size_t)f * (size_t)of.map->count;
             if (m == SBS) {
                 need(sinew_fit_frame(fit, points, NULL, fitted, NULL, &error));
                 sinew_linear_evaluate(linear, fitted, x);
@@ -156,19 +264,19 @@ static bool show(const char *title, const sinew_rig *rig) {
             seconds += info.seconds, cut = fmin(cut, info.cut);
         }
         if (m == CONTACT) held = most == 0;
-        printf("| %s | %d of %d | %d | %d | %d | %.2f | ", names[m], frames, FRAMES, most, others,
-               contacts, cut);
+        printf("| %s | %d of %d | %d | %d | %d | %.2f | ", names[m], frames, of.frames, most,
+               others, contacts, cut);
         if (m == SBS)
             printf("- |\n");
         else
-            printf("%.0f |\n", 1e3 * seconds / FRAMES);
+            printf("%.0f |\n", 1e3 * seconds / of.frames);
         sinew_force_state_destroy(state);
         sinew_force_destroy(force);
     }
     sinew_fit_destroy(fit);
     sinew_linear_destroy(linear);
-    sinew_marker_map_destroy(map);
-    free(marked), free(x), free(points), free(weights), free(fitted);
+    sinew_marker_map_destroy(of.map);
+    free(of.points), free(marked), free(x), free(fitted);
     return held;
 }
 
@@ -176,7 +284,7 @@ int main(int argc, char **argv) {
     sinew_rig *rig;
     sinew_sample_options options = sinew_sample_default_options();
     need(sinew_sample_rig("face", &options, &rig, &error));
-    bool held = show("sample face", rig);
+    bool held = show("sample face", rig, closing_clip(rig));
     sinew_rig_destroy(rig);
     if (argc > 1) {
         char neutral[512], targets[512];
@@ -184,7 +292,10 @@ int main(int argc, char **argv) {
         snprintf(targets, sizeof targets, "%s/free/ict-facekit/targets", argv[1]);
         const char *paths[] = {neutral, targets};
         need(sinew_rig_read(2, paths, &rig, &error));
-        held = show("ICT", rig) && held;
+        char scheme[512];
+        snprintf(scheme, sizeof scheme, "%s/free/ict-facekit/vertex_indices.json", argv[1]);
+        held = show("ICT", rig, closing_clip(rig)) && held;
+        held = show("ICT, lips of the sample face", rig, carried_clip(rig, scheme)) && held;
         sinew_rig_destroy(rig);
     }
     return held ? 0 : 1;
