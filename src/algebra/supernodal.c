@@ -414,6 +414,8 @@ static inline void restore_tiny(unsigned saved) {
 /* Bytes: some hundred cycles of work, which is what a busy memory takes to answer. */
 #define FETCH_AHEAD 8192
 
+enum { VECTOR_BYTES = 32 };
+
 #define REAL       double
 #define NAME(name) name
 #include "algebra/supernodal_sweep.h"

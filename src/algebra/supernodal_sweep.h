@@ -6,7 +6,10 @@
  * sn_supernodal_row_length(sides) numbers: three sides are filled up to four, so that a row is one
  * vector and four rows are turned into runs at once. */
 
-typedef REAL NAME(vector) __attribute__((vector_size(LANES * sizeof(REAL)), may_alias));
+/* LANES numbers are one or more of these: vectors of 256 bits, which every processor of the last
+ * ten years has and none slows down for. */
+enum { NAME(WIDTH) = VECTOR_BYTES / sizeof(REAL), NAME(VECTORS) = LANES / NAME(WIDTH) };
+typedef REAL NAME(vector) __attribute__((vector_size(VECTOR_BYTES), may_alias));
 typedef REAL NAME(four)
     __attribute__((vector_size(4 * sizeof(REAL)), may_alias, aligned(sizeof(REAL))));
 
@@ -32,32 +35,40 @@ ALWAYS_INLINE const REAL *NAME(forward_panel)(const REAL *v, int j, int end, int
             y[q][c] = sum * v[c * PANEL + c];
         }
     const NAME(vector) *a = (const NAME(vector) *)(v + TRIANGLE);
-    for (int i = (j + w) / LANES * LANES; i < end; i += LANES, a += w) {
+    for (int i = (j + w) / LANES * LANES; i < end; i += LANES, a += w * NAME(VECTORS)) {
         NAME(fetch)((const REAL *)a + FETCH_AHEAD / sizeof(REAL), w * LANES);
-        for (int q = 0; q < sides; q++) {
-            NAME(vector) *u = (NAME(vector) *)(t + q * stride + i);
-            NAME(vector) sum = *u;
-            for (int c = 0; c < w; c++) sum -= a[c] * y[q][c];
-            *u = sum;
-        }
+        for (int h = 0; h < NAME(VECTORS); h++)
+            for (int q = 0; q < sides; q++) {
+                NAME(vector) *u = (NAME(vector) *)(t + q * stride + i) + h;
+                NAME(vector) sum = *u;
+                for (int c = 0; c < w; c++) sum -= a[c * NAME(VECTORS) + h] * y[q][c];
+                *u = sum;
+            }
     }
     for (int q = 0; q < sides; q++)
         for (int c = 0; c < w; c++) t[q * stride + j + c] = y[q][c];
     return (const REAL *)a;
 }
 
+/* Four lanes: those of a short vector, or the sums of the halves of a long one. */
+ALWAYS_INLINE NAME(four) NAME(fold)(NAME(vector) a) {
+    NAME(four) low = __builtin_shufflevector(a, a, 0, 1, 2, 3);
+    if (NAME(WIDTH) > 4) low += __builtin_shufflevector(a, a, 4, 5, 6, 7);
+    return low;
+}
+
 /* Sums of the lanes of four vectors, always in the same order. */
-ALWAYS_INLINE void NAME(add_lanes)(const NAME(vector) * s, REAL *sum) {
-    NAME(vector)
-    ab = __builtin_shufflevector(s[0], s[1], 0, 2, 8, 10, 4, 6, 12, 14) +
-         __builtin_shufflevector(s[0], s[1], 1, 3, 9, 11, 5, 7, 13, 15);
-    NAME(vector)
-    cd = __builtin_shufflevector(s[2], s[3], 0, 2, 8, 10, 4, 6, 12, 14) +
-         __builtin_shufflevector(s[2], s[3], 1, 3, 9, 11, 5, 7, 13, 15);
-    NAME(vector)
-    all = __builtin_shufflevector(ab, cd, 0, 2, 8, 10, 4, 6, 12, 14) +
-          __builtin_shufflevector(ab, cd, 1, 3, 9, 11, 5, 7, 13, 15);
-    for (int c = 0; c < PANEL; c++) sum[c] = all[c] + all[c + PANEL];
+ALWAYS_INLINE NAME(four) NAME(add_lanes)(const NAME(vector) * s) {
+    NAME(four) m[4];
+    for (int c = 0; c < 4; c++) m[c] = NAME(fold)(s[c]);
+    NAME(four)
+    ab = __builtin_shufflevector(m[0], m[1], 0, 4, 2, 6) +
+         __builtin_shufflevector(m[0], m[1], 1, 5, 3, 7);
+    NAME(four)
+    cd = __builtin_shufflevector(m[2], m[3], 0, 4, 2, 6) +
+         __builtin_shufflevector(m[2], m[3], 1, 5, 3, 7);
+    return __builtin_shufflevector(ab, cd, 0, 1, 4, 5) +
+           __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
 }
 
 /* Backward, one panel: y = (triangle)^-T (t - rest^T t), from the last rows to the first. */
@@ -65,18 +76,19 @@ ALWAYS_INLINE void NAME(backward_panel)(const REAL *v, int j, int end, int strid
                                         const int w, const int sides) {
     NAME(vector) s[PANEL_SIDES][PANEL] = {{{0}}};
     int first = (j + w) / LANES * LANES;
-    const NAME(vector) *a = (const NAME(vector) *)(v + TRIANGLE) + (end - first) / LANES * w;
+    const NAME(vector) *a = (const NAME(vector) *)(v + TRIANGLE) + (end - first) / NAME(WIDTH) * w;
     for (int i = end - LANES; i >= first; i -= LANES) {
-        a -= w;
+        a -= w * NAME(VECTORS);
         NAME(fetch)((const REAL *)a - FETCH_AHEAD / sizeof(REAL), w * LANES);
-        for (int q = 0; q < sides; q++) {
-            NAME(vector) u = *(const NAME(vector) *)(t + q * stride + i);
-            for (int c = 0; c < w; c++) s[q][c] += a[c] * u;
-        }
+        for (int h = 0; h < NAME(VECTORS); h++)
+            for (int q = 0; q < sides; q++) {
+                NAME(vector) u = *((const NAME(vector) *)(t + q * stride + i) + h);
+                for (int c = 0; c < w; c++) s[q][c] += a[c * NAME(VECTORS) + h] * u;
+            }
     }
     for (int q = 0; q < sides; q++) {
-        REAL sum[PANEL], y[PANEL];
-        NAME(add_lanes)(s[q], sum);
+        REAL y[PANEL];
+        NAME(four) sum = NAME(add_lanes)(s[q]);
         for (int c = w - 1; c >= 0; c--) {
             y[c] = t[q * stride + j + c] - sum[c];
             for (int b = c + 1; b < w; b++) y[c] -= v[c * PANEL + b] * y[b];
