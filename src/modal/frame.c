@@ -43,17 +43,23 @@ void sinew_modal_state_destroy(sinew_modal_state *state) {
     sn_free(state);
 }
 
+/* Coordinates that are summed up at a time: they stay in the nearest cache. */
+enum { SHARE = 1024 };
+
 /* Coordinates of weights and residuals into state->coordinates. */
 static void set_coordinates(const sinew_modal *modal, sinew_modal_state *state,
                             const double *weights, const sn_residual_sum *residual) {
     size_t size = (size_t)SN_RS_SIZE * modal->body->rs->element_count;
     double *coordinates = state->coordinates;
 #pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (size_t i = 0; i < size; i++) {
-        double sum = 0;
-        for (int k = 0; k < residual->count; k++)
-            sum += residual->weights[k] * residual->poses[k]->residual[i];
-        coordinates[i] = sum;
+    for (size_t first = 0; first < size; first += SHARE) {
+        size_t count = size - first < SHARE ? size - first : SHARE;
+        double *sum = coordinates + first;
+        memset(sum, 0, count * sizeof *sum);
+        for (int k = 0; k < residual->count; k++) {
+            const double *from = residual->poses[k]->residual + first;
+            for (size_t i = 0; i < count; i++) sum[i] += residual->weights[k] * from[i];
+        }
     }
     sn_modes_displace(modal->modes, weights, state->displacement);
     sn_field_add(modal->body->rs, state->displacement, coordinates);
