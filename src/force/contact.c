@@ -29,8 +29,8 @@
 /* Of the gap: pairs farther apart by this are idle; how often they are looked at, in sweeps. */
 #define IDLE 5
 enum { SWEEPS_BETWEEN = 8 };
-/* Pairs of one block of the matrix. */
-enum { BLOCK = 16 };
+/* Numbers of a vector; pairs of one block of the matrix, two vectors. */
+enum { LANES = 8, BLOCK = 16 };
 /* Pairs whose columns of the matrix are filled together, a multiple of BLOCK. */
 enum { BAND = 64 };
 /* Vertices that are displaced together, and pushes that displace them at a time. */
@@ -70,7 +70,7 @@ struct sn_force_contact {
     int *pushed;              /* region: places with a force */
     float *band;              /* per thread: BAND numbers per place in the block */
     size_t band_capacity;
-    bool *coupled; /* per BLOCK places: some of them touch */
+    bool *coupled; /* per LANES places: some of them touch */
     size_t coupled_capacity;
     int *asked; /* vertices to add to the block */
     size_t asked_capacity;
@@ -211,62 +211,59 @@ static void fill_rows(sn_force_contact *c) {
             int slot = c->block->slot[t->pair.v[i]];
             if (slot < 0) continue;
             r->slot[i * width + p] = slot, r->weight[i * width + p] = (float)t->weight[i];
-            c->coupled[slot / BLOCK] = true;
+            c->coupled[slot / LANES] = true;
         }
     }
 }
 
-typedef float block __attribute__((vector_size(BLOCK * sizeof(float)), may_alias));
+typedef float lanes __attribute__((vector_size(LANES * sizeof(float)), may_alias));
 
-/* A 16 x 16 matrix by rows: exchanges what lies beside the diagonal of its 2 x 2, then 4 x 4, 8 x 8
- * and 16 x 16 blocks. */
-#define ONES_1   0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30
-#define OTHERS_1 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31
-#define ONES_2   0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29
-#define OTHERS_2 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31
-#define ONES_4   0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27
-#define OTHERS_4 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31
-#define ONES_8   0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23
-#define OTHERS_8 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31
+/* An 8 x 8 matrix by rows: exchanges what lies beside the diagonal of its 2 x 2, then 4 x 4 and
+ * 8 x 8 blocks. */
+#define ONES_1   0, 8, 2, 10, 4, 12, 6, 14
+#define OTHERS_1 1, 9, 3, 11, 5, 13, 7, 15
+#define ONES_2   0, 1, 8, 9, 4, 5, 12, 13
+#define OTHERS_2 2, 3, 10, 11, 6, 7, 14, 15
+#define ONES_4   0, 1, 2, 3, 8, 9, 10, 11
+#define OTHERS_4 4, 5, 6, 7, 12, 13, 14, 15
 #define EXCHANGE(m, step, ones, others)                                                            \
-    for (int i = 0; i < BLOCK; i++)                                                                \
+    for (int i = 0; i < LANES; i++)                                                                \
         if (!(i & step)) {                                                                         \
-            block a = m[i], b = m[i + step];                                                       \
+            lanes a = m[i], b = m[i + step];                                                       \
             m[i] = __builtin_shufflevector(a, b, ones);                                            \
             m[i + step] = __builtin_shufflevector(a, b, others);                                   \
         }
 
-static inline void transpose(block m[BLOCK]) {
+static inline void transpose(lanes m[LANES]) {
     EXCHANGE(m, 1, ONES_1, OTHERS_1)
     EXCHANGE(m, 2, ONES_2, OTHERS_2)
     EXCHANGE(m, 4, ONES_4, OTHERS_4)
-    EXCHANGE(m, 8, ONES_8, OTHERS_8)
 }
 
 /* band[slot][p] = sum_i weight_p,i G[slot_p,i][slot]: what the vertices of the block do when pair
  * first + p presses; for those blocks of them that touch anything. */
 static void spread_band(const sn_force_contact *c, size_t first, size_t pairs, float *band) {
     const touch_rows *r = &c->rows;
-    for (size_t from = 0; from < pairs; from += BLOCK)
-        for (size_t s = 0; s < (size_t)c->block->count; s += BLOCK) {
-            if (!c->coupled[s / BLOCK]) continue;
-            block m[BLOCK];
-            for (size_t k = 0; k < BLOCK; k++) {
+    for (size_t from = 0; from < pairs; from += LANES)
+        for (size_t s = 0; s < (size_t)c->block->count; s += LANES) {
+            if (!c->coupled[s / LANES]) continue;
+            lanes m[LANES];
+            for (size_t k = 0; k < LANES; k++) {
                 size_t p = first + from + k;
-                m[k] = (block){0};
+                m[k] = (lanes){0};
                 for (size_t i = 0; i < 4; i++) {
                     const float *row = sn_inverse_block_row(c->block, r->slot[i * r->width + p]);
-                    m[k] += r->weight[i * r->width + p] * *(const block *)(row + s);
+                    m[k] += r->weight[i * r->width + p] * *(const lanes *)(row + s);
                 }
             }
             transpose(m);
-            for (size_t k = 0; k < BLOCK; k++) *(block *)(band + (s + k) * BAND + from) = m[k];
+            for (size_t k = 0; k < LANES; k++) *(lanes *)(band + (s + k) * BAND + from) = m[k];
         }
 }
 
 /* What pair q does to the block of pairs that p is in. */
-static inline block *entries_of(const touch_rows *r, size_t q, size_t p) {
-    return (block *)r->matrix + p / BLOCK * r->width + q;
+static inline float *entries_of(const touch_rows *r, size_t q, size_t p) {
+    return r->matrix + (p / BLOCK * r->width + q) * BLOCK;
 }
 
 /* Columns first .. first + BAND - 1 of W; band: room for BAND numbers per place in the block. Rows
@@ -283,22 +280,22 @@ static void fill_band(const sn_force_contact *c, size_t first, float *band) {
             row[i] = band + (size_t)r->slot[i * width + q] * BAND;
             w[i] = r->weight[i * width + q];
         }
-        for (size_t k = 0; k < pairs; k += BLOCK) {
+        for (size_t k = 0; k < pairs; k += LANES) {
             size_t p = first + k;
-            block sum = {0};
-            for (int i = 0; i < 4; i++) sum += w[i] * *(const block *)(row[i] + k);
-            block turn = x[q] * *(const block *)(x + p) + y[q] * *(const block *)(y + p) +
-                         z[q] * *(const block *)(z + p);
-            *entries_of(r, q, p) = sum * turn;
+            lanes sum = {0};
+            for (int i = 0; i < 4; i++) sum += w[i] * *(const lanes *)(row[i] + k);
+            lanes turn = x[q] * *(const lanes *)(x + p) + y[q] * *(const lanes *)(y + p) +
+                         z[q] * *(const lanes *)(z + p);
+            *(lanes *)(entries_of(r, q, p) + p % BLOCK) = sum * turn;
         }
     }
 }
 
 static sinew_status reserve_bands(sn_force_contact *c, size_t places, sinew_error *error) {
     size_t wanted = places * BAND * (size_t)sn_threads();
-    if (!SN_RESERVE(c->coupled, c->coupled_capacity, places / BLOCK + 1))
+    if (!SN_RESERVE(c->coupled, c->coupled_capacity, places / LANES + 1))
         return sn_no_memory(error);
-    memset(c->coupled, 0, places / BLOCK + 1);
+    memset(c->coupled, 0, places / LANES + 1);
     if (wanted <= c->band_capacity) return SINEW_OK;
     sn_free_aligned(c->band);
     c->band_capacity = 0;
@@ -311,7 +308,7 @@ static sinew_status reserve_bands(sn_force_contact *c, size_t places, sinew_erro
 static sinew_status fill_matrix(sn_force_contact *c, sinew_error *error) {
     SN_TRY(complete_block(c, error));
     SN_TRY(make_rows(c, error));
-    size_t places = ((size_t)c->block->count + BLOCK - 1) / BLOCK * BLOCK, width = c->rows.width;
+    size_t places = ((size_t)c->block->count + LANES - 1) / LANES * LANES, width = c->rows.width;
     SN_TRY(reserve_bands(c, places, error));
     fill_rows(c);
     if (places == 0) {
@@ -326,28 +323,30 @@ static sinew_status fill_matrix(sn_force_contact *c, sinew_error *error) {
 
 /* ---- the quadratic program ------------------------------------------------------------------- */
 
-/* What all pairs do to those of the block that starts with pair p: the columns of W f. Four sums at
- * a time do not wait for one another. */
-static block act_on_block(const touch_rows *r, size_t p) {
-    const block *entries = entries_of(r, 0, p);
-    block a = {0}, b = {0}, c = {0}, d = {0};
-    for (size_t q = 0; q < r->width; q += 4) {
-        a += r->force[q] * entries[q], b += r->force[q + 1] * entries[q + 1];
-        c += r->force[q + 2] * entries[q + 2], d += r->force[q + 3] * entries[q + 3];
-    }
-    return (a + b) + (c + d);
+/* sums := what all pairs do to those of the block that starts with pair p, the columns of W f. Four
+ * pairs at a time do not wait for one another. */
+static void act_on_block(const touch_rows *r, size_t p, float sums[BLOCK]) {
+    const lanes *entries = (const lanes *)entries_of(r, 0, p);
+    lanes part[4][2] = {{{0}}};
+    for (size_t q = 0; q < r->width; q += 4)
+        for (size_t k = 0; k < 4; k++, entries += 2) {
+            part[k][0] += r->force[q + k] * entries[0];
+            part[k][1] += r->force[q + k] * entries[1];
+        }
+    for (int h = 0; h < 2; h++)
+        ((lanes *)sums)[h] = (part[0][h] + part[1][h]) + (part[2][h] + part[3][h]);
 }
 
 /* One projected Gauss-Seidel sweep; returns the largest change of a pair's distance by its own
  * force. Pairs that were well apart without one are passed over, unless all are asked for. A block
  * of pairs starts from what all forces do to it, and is kept up to date as its own change. */
 static float sweep(touch_rows *r, bool all, float wide) {
-    float most = 0;
+    float most = 0, sums[BLOCK] __attribute__((aligned(64)));
     for (size_t first = 0; first < r->width; first += BLOCK) {
-        block sums = act_on_block(r, first);
+        act_on_block(r, first, sums);
         for (size_t i = 0; i < BLOCK; i++) {
             size_t p = first + i;
-            block own = *entries_of(r, p, p);
+            const float *own = entries_of(r, p, p);
             float stiffness = own[i], sum = sums[i];
             if (!(stiffness > 0) || (!all && r->idle[p])) continue;
             float better = r->force[p] + (r->needed[p] - sum) / stiffness;
@@ -356,7 +355,7 @@ static float sweep(touch_rows *r, bool all, float wide) {
             most = fmaxf(most, fabsf(change) * stiffness);
             r->force[p] = better;
             r->idle[p] = better == 0 && sum - r->needed[p] > wide;
-            sums += change * own;
+            for (int k = 0; k < BLOCK; k++) sums[k] += change * own[k];
         }
     }
     return most;
@@ -380,7 +379,7 @@ static void press(sn_force_contact *c) {
         double now = 0;
         for (size_t p = 0; p < count; p++) {
             double step = (double)r->force[p] - (double)r->before[p];
-            now += step * step * (double)(*entries_of(r, p, p))[p % BLOCK];
+            now += step * step * (double)entries_of(r, p, p)[p % BLOCK];
         }
         float share = last > 0 && now < last ? (float)(now / last) : 0;
         bool ends = k + 1 == SN_FORCE_CONTACT_SWEEPS;
