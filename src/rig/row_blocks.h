@@ -8,7 +8,7 @@
 
 #include "rig/slider_space.h"
 
-enum { SN_BLOCK_VERTICES = 16, SN_BLOCK_ROWS = 3 * SN_BLOCK_VERTICES, SN_BLOCK_LANES = 8 };
+enum { SN_BLOCK_VERTICES = 16, SN_BLOCK_ROWS = 3 * SN_BLOCK_VERTICES, SN_BLOCK_LANES = 4 };
 
 typedef struct sn_row_blocks {
     int vertex_count, block_count;
