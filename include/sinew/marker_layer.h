@@ -5,8 +5,10 @@
  *
  * r_i = marker - its place on the solved shape, m markers, a_v shares of the area, D the diagonal;
  * delta = 0 on vertices that are held. The matrix does not depend on the frame: delta = Psi l with
- * one small solve for l. Parts without markers stay put: p_v grows from 0 to
+ * one small solve for l. What is far from all markers stays put: p_v grows from 0 to
  * mu (D / h)^4 between h and 2 h along the skin from the nearest marker, h the spacing of markers.
+ * Parts without markers that lie on the skin and move with it under the rig's targets (brows,
+ * lashes) ride on it; others (eyes, teeth) stay put.
  * Works on any shape: of a static fit as well as of the force model. */
 #ifndef SINEW_MARKER_LAYER_H
 #define SINEW_MARKER_LAYER_H

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "base/vec3.h"
+#include "force/riders.h"
 
 /* Pull of every vertex to no correction, against parts that no marker holds. */
 #define LEAST_PULL 1e-6
@@ -162,9 +163,29 @@ static sinew_status spread_markers(sn_layer *layer, const sn_skin *skin, const s
     return status;
 }
 
-sinew_status sn_layer_create(const sn_skin *skin, const sinew_mesh *mesh,
-                             const sinew_marker_map *map, double smoothing,
-                             const sinew_monitor *monitor, sn_layer **layer, sinew_error *error) {
+/* Psi of vertices that ride is that of the skin below them. */
+static sinew_status carry_riders(sn_layer *layer, const sn_skin *skin, const sinew_rig *rig,
+                                 const sinew_marker_map *map, sinew_error *error) {
+    sn_riders riders;
+    SN_TRY(sn_riders_find(skin, rig, map, &riders, error));
+    size_t m = (size_t)layer->marker_count;
+    for (int i = 0; i < riders.count; i++) {
+        const float *from[3];
+        for (int k = 0; k < 3; k++) from[k] = layer->spread + (size_t)riders.host[3 * i + k] * m;
+        const double *w = riders.weight + 3 * (size_t)i;
+        float *to = layer->spread + (size_t)riders.vertex[i] * m;
+        for (size_t j = 0; j < m; j++)
+            to[j] = (float)(w[0] * (double)from[0][j] + w[1] * (double)from[1][j] +
+                            w[2] * (double)from[2][j]);
+    }
+    sn_riders_free(&riders);
+    return SINEW_OK;
+}
+
+sinew_status sn_layer_create(const sn_skin *skin, const sinew_rig *rig, const sinew_marker_map *map,
+                             double smoothing, const sinew_monitor *monitor, sn_layer **layer,
+                             sinew_error *error) {
+    const sinew_mesh *mesh = rig->neutral;
     *layer = NULL;
     if (!(smoothing >= 1e-12 && smoothing <= 1))
         return sn_fail(error, SINEW_BAD_INPUT, "marker layer: smoothing must be in [1e-12, 1]");
@@ -183,6 +204,7 @@ sinew_status sn_layer_create(const sn_skin *skin, const sinew_mesh *mesh,
     sn_free(far);
     if (status == SINEW_OK) status = sn_cholesky_create(matrix, &factor, error);
     if (status == SINEW_OK) status = spread_markers(made, skin, mesh, map, factor, monitor, error);
+    if (status == SINEW_OK) status = carry_riders(made, skin, rig, map, error);
     sn_sparse_destroy(matrix);
     sn_cholesky_destroy(factor);
     if (status != SINEW_OK) {
@@ -285,7 +307,7 @@ sinew_status sinew_marker_layer_create(const sinew_rig *rig, const sinew_marker_
     if (status == SINEW_OK) status = sinew_marker_map_copy(map, &made->map, error);
     if (status == SINEW_OK) status = sn_skin_create(rig, 0, NULL, &skin, error);
     if (status == SINEW_OK)
-        status = sn_layer_create(skin, rig->neutral, map, smoothing, monitor, &made->layer, error);
+        status = sn_layer_create(skin, rig, map, smoothing, monitor, &made->layer, error);
     if (status == SINEW_OK) status = sn_layer_work_create(made->layer, &made->work, error);
     sn_skin_destroy(skin);
     if (status != SINEW_OK) {

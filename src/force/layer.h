@@ -16,9 +16,9 @@ typedef struct sn_layer_work {
     int *seen;
 } sn_layer_work;
 
-sinew_status sn_layer_create(const sn_skin *skin, const sinew_mesh *mesh,
-                             const sinew_marker_map *map, double smoothing,
-                             const sinew_monitor *monitor, sn_layer **layer, sinew_error *error);
+sinew_status sn_layer_create(const sn_skin *skin, const sinew_rig *rig, const sinew_marker_map *map,
+                             double smoothing, const sinew_monitor *monitor, sn_layer **layer,
+                             sinew_error *error);
 void sn_layer_destroy(sn_layer *layer);
 sinew_status sn_layer_work_create(const sn_layer *layer, sn_layer_work **work, sinew_error *error);
 void sn_layer_work_destroy(sn_layer_work *work);

@@ -316,8 +316,8 @@ static sinew_status build(sinew_force *force, const sinew_marker_map *map,
         SN_TRY(build_region(force, error));
     }
     if (!o->layer || force->map->count == 0) return SINEW_OK;
-    return sn_layer_create(skin, rig->neutral, force->map, o->layer_smoothing, monitor,
-                           &force->layer, error);
+    return sn_layer_create(skin, rig, force->map, o->layer_smoothing, monitor, &force->layer,
+                           error);
 }
 
 sinew_status sinew_force_create(const sinew_rig *rig, const sinew_marker_map *map,

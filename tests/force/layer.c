@@ -3,6 +3,7 @@
 #include "dome.h"
 #include "groups.h"
 #include "sinew/force.h"
+#include "sinew/samples.h"
 
 enum { SIDE = 21, COUNT = SIDE * SIDE, TARGETS = 4, MOST = 64 };
 
@@ -89,6 +90,86 @@ static void parts_far_from_all_markers_stay_put(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* The part of a vertex, by its first face. */
+static const char *part_name(const sinew_mesh *mesh, int v) {
+    for (int f = 0; f < mesh->face_count; f++)
+        for (int k = mesh->face_start[f]; k < mesh->face_start[f + 1]; k++)
+            if (mesh->face_vertices[k] == v) return mesh->part_names[mesh->face_part[f]];
+    return "";
+}
+
+/* The sample face, as it is or without the targets that move its brows. */
+static sinew_rig *face(bool brows) {
+    sinew_error error = {0};
+    sinew_sample_options size = sinew_sample_default_options();
+    sinew_rig *whole, *rig;
+    sinew_mesh *mesh;
+    size.vertices = 1000;
+    assert_ok(sinew_sample_rig("face", &size, &whole, &error));
+    if (brows) return whole;
+    assert_ok(sinew_mesh_copy(whole->neutral, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    for (int k = 0; k < whole->target_count; k++) {
+        const sinew_target *t = &whole->targets[k];
+        if (!strstr(t->name, "brow"))
+            assert_ok(sinew_rig_add_target(rig, t->name, t->count, t->vertices, t->deltas, &error));
+    }
+    sinew_rig_destroy(whole);
+    return rig;
+}
+
+/* Markers of the brows rise by 4 mm: the brows, parts of their own without markers, go along with
+ * the skin below them; eyes, teeth and tongue do not. */
+static void check_riders(bool brows) {
+    sinew_error error = {0};
+    sinew_rig *rig = face(brows);
+    sinew_sample_options size = sinew_sample_default_options();
+    sinew_markers *take;
+    sinew_marker_map *map;
+    sinew_marker_layer *layer;
+    size.vertices = 1000;
+    assert_ok(sinew_sample_markers("face", &size, NULL, &take, &map, &error));
+    assert_ok(
+        sinew_marker_layer_create(rig, map, SINEW_MARKER_LAYER_SMOOTHING, NULL, &layer, &error));
+    const sinew_mesh *mesh = rig->neutral;
+    size_t n = (size_t)mesh->vertex_count;
+    double *x = malloc(3 * n * sizeof *x), *markers = malloc(3 * sizeof *x * (size_t)map->count);
+    memcpy(x, mesh->positions, 3 * n * sizeof *x);
+    sinew_marker_map_points(map, mesh, x, markers);
+    for (int i = 0; i < map->count; i++)
+        if (strstr(map->names[i], "brow")) markers[3 * i + 1] += 0.004;
+    assert_ok(sinew_marker_layer_apply(layer, markers, NULL, x, &error));
+    int ridden = 0;
+    for (int v = 0; v < mesh->vertex_count; v++) {
+        const char *part = part_name(mesh, v);
+        double moved = x[3 * v + 1] - mesh->positions[3 * v + 1], nearest = INFINITY, skin = 0;
+        if (strcmp(part, "skin") == 0) continue;
+        if (!strstr(part, "eyebrow")) {
+            assert_below(fabs(moved), 1e-9);
+            continue;
+        }
+        for (int w = 0; w < mesh->vertex_count; w++) {
+            double d = root_mean_square(mesh->positions + 3 * v, mesh->positions + 3 * w, 1);
+            if (d > 0 && d < nearest && strcmp(part_name(mesh, w), "skin") == 0)
+                nearest = d, skin = x[3 * w + 1] - mesh->positions[3 * w + 1];
+        }
+        assert_below(fabs(moved - skin), 0.0015);
+        ridden += moved > 0.002;
+    }
+    assert_true(ridden > 20);
+    free(x), free(markers);
+    sinew_marker_layer_destroy(layer);
+    sinew_marker_map_destroy(map);
+    sinew_markers_destroy(take);
+    sinew_rig_destroy(rig);
+}
+
+static void brows_ride_on_the_skin_below_them(void **state) {
+    (void)state;
+    check_riders(true);
+    check_riders(false);
+}
+
 /* A clip that the rig does not span: what the layer adds to the command. */
 static double follow(bool layer, bool feeds, sinew_force_info *info) {
     sinew_error error = {0};
@@ -139,6 +220,7 @@ int test_layer(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_smooth_residual_is_spread_over_the_skin),
         cmocka_unit_test(parts_far_from_all_markers_stay_put),
+        cmocka_unit_test(brows_ride_on_the_skin_below_them),
         cmocka_unit_test(the_layer_meets_what_the_rig_cannot),
         cmocka_unit_test(a_layer_that_feeds_the_motion_stays_bounded),
     };
