@@ -14,6 +14,11 @@ sinew_status cli_add_marker_drive(cli_call *call, json_t *document) {
             json_object_set_new(markers, "map", cli_path(call, cli_text(call, "--map")));
         if (cli_given(call, "--truth"))
             json_object_set_new(markers, "truth", cli_path(call, cli_text(call, "--truth")));
+        if (cli_given(call, "--marker-unit"))
+            json_object_set_new(markers, "unit", json_string(cli_text(call, "--marker-unit")));
+        if (cli_given(call, "--unit"))
+            json_object_set_new(json_object_get(document, "rig"), "unit",
+                                json_string(cli_text(call, "--unit")));
         json_object_set_new(document, "markers", markers);
     }
     if (cli_given(call, "--fps"))

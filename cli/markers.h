@@ -13,6 +13,14 @@
          0,                                                                                         \
          0,                                                                                         \
          false},                                                                                    \
+        {"--marker-unit",                                                                           \
+         CLI_CHOICE,                                                                                \
+         "m|dm|cm|mm|in|ft",                                                                        \
+         "of the markers (default: as their file says, else the rig's)",                            \
+         0,                                                                                         \
+         0,                                                                                         \
+         false},                                                                                    \
+        {"--unit", CLI_CHOICE, "m|dm|cm|mm|in|ft", "of the rig (default m)", 0, 0, false},          \
         {"--stable", CLI_TEXT,                                                                      \
          "LIST",     "markers that move with the head alone; its motion is taken out and put back", \
          0,          0,                                                                             \

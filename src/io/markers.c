@@ -29,15 +29,21 @@ sinew_status sn_markers_build(const sn_names *names, int time_count, const doubl
 
 /* --- units and axes --------------------------------------------------------------------------- */
 
-static double metres(const char *unit) {
-    static const struct {
-        const char *name;
-        double metres;
-    } units[] = {{"m", 1},      {"dm", 0.1},    {"cm", 0.01},
-                 {"mm", 0.001}, {"in", 0.0254}, {"ft", 0.3048}};
+static const struct {
+    const char *name;
+    double metres;
+} units[] = {{"m", 1}, {"dm", 0.1}, {"cm", 0.01}, {"mm", 0.001}, {"in", 0.0254}, {"ft", 0.3048}};
+
+double sn_unit_metres(const char *unit) {
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (strcmp(unit, units[i].name) == 0) return units[i].metres;
     return 0;
+}
+
+const char *sn_unit_near(double metres) {
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (fabs(log(metres / units[i].metres)) < log(1.5)) return units[i].name;
+    return NULL;
 }
 
 /* The quarter turn that takes the old up axis to the new one; every coordinate is kept, two change
@@ -55,7 +61,7 @@ sinew_status sinew_markers_convert(sinew_markers *markers, const char *unit, cha
     SN_REQUIRE(markers, error);
     double scale = 1;
     if (unit && *unit && strcmp(unit, markers->unit) != 0) {
-        double from = metres(markers->unit), to = metres(unit);
+        double from = sn_unit_metres(markers->unit), to = sn_unit_metres(unit);
         if (to == 0) return sn_fail(error, SINEW_BAD_INPUT, "'%s' is not a unit of length", unit);
         if (from == 0)
             return sn_fail(error, SINEW_BAD_INPUT, "the markers do not say their unit of length");

@@ -5,6 +5,11 @@
 #include "io/format.h"
 #include "io/names.h"
 
+/* Metres in a unit of length, "m", "dm", "cm", "mm", "in" or "ft"; 0 when it is none of them. */
+double sn_unit_metres(const char *unit);
+/* The unit nearest to a length in metres, at most by a factor of 1.5; NULL: none. */
+const char *sn_unit_near(double metres);
+
 /* A marker with one missing coordinate is missing. */
 void sn_markers_hide_partial(double *row, int marker_count);
 /* Copies of everything; positions hold time_count rows of 3 per name. */

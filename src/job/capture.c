@@ -10,158 +10,14 @@
 #include "base/rotation.h"
 #include "base/status.h"
 #include "io/format.h"
+#include "job/capture_map.h"
 #include "job/report.h"
 #include "sinew/io.h"
-#include "sinew/query.h"
 #include "sinew/render.h"
 #include "sinew/warp.h"
 
-/* Rounds of nearest points and rigid fit. */
-enum { ALIGN_ROUNDS = 40 };
 /* Of the warp between faces: places on the rig are hand-made or nearest points. */
 #define RETARGET_SMOOTHING 1e-2
-
-/* ---- a map without a file -------------------------------------------------------------------- */
-
-/* The vertex nearest to the middle of a region. */
-static int middle_of(const sinew_rig *rig, const sinew_region *region) {
-    sn_vec3 sum = {0, 0, 0};
-    for (int i = 0; i < region->count; i++)
-        sum = sn_add(sum, sn_at(rig->neutral->positions, region->vertices[i]));
-    sum = sn_scale(1.0 / region->count, sum);
-    int best = region->vertices[0];
-    double least = INFINITY;
-    for (int i = 0; i < region->count; i++) {
-        double d = sn_distance(sum, sn_at(rig->neutral->positions, region->vertices[i]));
-        if (d < least) least = d, best = region->vertices[i];
-    }
-    return best;
-}
-
-/* "v12", "vertex12", "12" or the name of a region; -1: none of them. */
-static int vertex_by_name(const sinew_rig *rig, const char *name) {
-    int region = sinew_rig_find_region(rig, name);
-    if (region >= 0 && rig->regions[region].count > 0) return middle_of(rig, &rig->regions[region]);
-    int vertex, used = 0;
-    const char *digits = strncasecmp(name, "vertex", 6) == 0 ? name + 6
-                         : *name == 'v' || *name == 'V'      ? name + 1
-                                                             : name;
-    if (sscanf(digits, "%9d%n", &vertex, &used) == 1 && digits[used] == '\0' && vertex >= 0 &&
-        vertex < rig->neutral->vertex_count)
-        return vertex;
-    return -1;
-}
-
-static sinew_status map_by_name(const sinew_rig *rig, const sinew_markers *take,
-                                sinew_marker_map **map, sinew_error *error) {
-    int known = 0;
-    for (int i = 0; i < take->marker_count; i++) known += vertex_by_name(rig, take->names[i]) >= 0;
-    if (known < 4 || 2 * known < take->marker_count) return SINEW_OK;
-    SN_TRY(sinew_marker_map_create(known, map, error));
-    for (int i = 0, j = 0; i < take->marker_count; i++) {
-        int vertex = vertex_by_name(rig, take->names[i]);
-        if (vertex < 0) continue;
-        SN_TRY(sinew_marker_map_set_name(*map, j, take->names[i], error));
-        (*map)->vertices[j++] = vertex;
-    }
-    return SINEW_OK;
-}
-
-/* The first frame in which most markers are seen. */
-static int good_frame(const sinew_markers *take) {
-    int best = 0, most = -1;
-    for (int f = 0; f < take->time_count; f++) {
-        int seen = 0;
-        for (int i = 0; i < take->marker_count; i++)
-            seen +=
-                isfinite(take->positions[3 * ((size_t)f * (size_t)take->marker_count + (size_t)i)]);
-        if (seen > most) most = seen, best = f;
-        if (seen == take->marker_count) break;
-    }
-    return best;
-}
-
-/* Places of the seen markers on the neutral by nearest points, after the rigid motion that brings
- * them closest. Returns the median distance as a share of the diagonal. */
-static sinew_status map_by_place(const sinew_rig *rig, const sinew_markers *take,
-                                 sinew_marker_map **map, double *distance, sinew_error *error) {
-    int count = take->marker_count, seen = 0;
-    double *from = SN_NEW(double, 3 * (size_t)count), *now = SN_NEW(double, 3 * (size_t)count);
-    double *near = SN_NEW(double, 3 * (size_t)count);
-    const char **names = SN_NEW(const char *, count);
-    sinew_query *query = NULL;
-    const sinew_mesh *mesh = rig->neutral;
-    sinew_status status = from && now && near && names ? SINEW_OK : sn_no_memory(error);
-    if (status == SINEW_OK)
-        status = sinew_query_create(mesh->vertex_count, mesh->positions, mesh->triangle_count,
-                                    mesh->triangles, &query, error);
-    if (status == SINEW_OK) {
-        const double *frame =
-            take->positions + 3 * (size_t)good_frame(take) * (size_t)take->marker_count;
-        for (int i = 0; i < count; i++) {
-            if (!isfinite(frame[3 * i])) continue;
-            memcpy(from + 3 * (size_t)seen, frame + 3 * (size_t)i, 3 * sizeof(double));
-            names[seen++] = take->names[i];
-        }
-        memcpy(now, from, 3 * sizeof(double) * (size_t)seen);
-        double sum = 0;
-        for (int round = 0; round < ALIGN_ROUNDS && seen > 0; round++) {
-            sum = 0;
-            for (int i = 0; i < seen; i++) {
-                sinew_closest closest;
-                sinew_query_closest(query, now + 3 * (size_t)i, INFINITY, &closest);
-                memcpy(near + 3 * (size_t)i, closest.point, sizeof closest.point);
-                sum += closest.distance;
-            }
-            if (round == 0 &&
-                sum / seen < 0.01 * sinew_diagonal(mesh->vertex_count, mesh->positions))
-                break; /* they lie on the face as they are */
-            sn_mat3 turn;
-            sn_vec3 shift;
-            sn_rigid_fit(seen, from, near, NULL, &turn, &shift);
-            for (int i = 0; i < seen; i++)
-                sn_put(now, i, sn_add(sn_mat3_apply(turn, sn_at(from, i)), shift));
-        }
-        *distance = seen ? sum / seen / sinew_diagonal(mesh->vertex_count, mesh->positions) : 1;
-        if (*distance < SN_CAPTURE_REACH)
-            status = sinew_marker_map_nearest(mesh, seen, names, now, INFINITY, map, error);
-        else
-            status = sn_fail(error, SINEW_BAD_INPUT,
-                             "the markers do not lie on the face, nor are they named after its "
-                             "regions or vertices: give a map (NAME,vertex)");
-    }
-    sinew_query_destroy(query);
-    sn_free(from), sn_free(now), sn_free(near), sn_free(names);
-    return status;
-}
-
-static sinew_status find_map(const sn_model_setup *setup, const sinew_markers *take, sn_capture *c,
-                             sinew_error *error) {
-    const json_t *given = sn_scene_at(setup->scene, "markers");
-    const char *file = json_string_value(json_object_get(given, "map"));
-    if (file) {
-        char *path = sn_scene_path(setup->scene, file);
-        sinew_status status = path
-                                  ? sinew_marker_map_read(path, setup->rig->neutral, &c->map, error)
-                                  : sn_no_memory(error);
-        sn_free(path);
-        return status;
-    }
-    SN_TRY(map_by_name(setup->rig, take, &c->map, error));
-    if (c->map) {
-        sn_log(setup->monitor, SINEW_LOG_WARNING,
-               "no map: %d of %d markers are tied by their names to regions or vertices",
-               c->map->count, take->marker_count);
-        return SINEW_OK;
-    }
-    double distance = 0;
-    SN_TRY(map_by_place(setup->rig, take, &c->map, &distance, error));
-    sn_log(setup->monitor, SINEW_LOG_WARNING,
-           "no map: %d of %d markers are tied to the nearest points of the face, %.2g%% of its "
-           "diagonal away on average",
-           c->map->count, take->marker_count, 100 * distance);
-    return SINEW_OK;
-}
 
 /* ---- the head -------------------------------------------------------------------------------- */
 
@@ -215,7 +71,7 @@ static sinew_status retarget(const sn_model_setup *setup, sinew_markers *take, s
                              sinew_error *error) {
     int count = c->map->count, pairs = 0;
     const double *neutral =
-        take->positions + 3 * (size_t)good_frame(take) * (size_t)take->marker_count;
+        take->positions + 3 * (size_t)sn_take_neutral(take) * (size_t)take->marker_count;
     double *from = SN_NEW(double, 3 * (size_t)count), *to = SN_NEW(double, 3 * (size_t)count);
     double *start = SN_NEW(double, 3 * (size_t)count);
     sinew_warp *warp = NULL;
@@ -270,7 +126,7 @@ static sinew_status read_truth(const sn_model_setup *setup, sn_capture *c, sinew
 
 static sinew_status build(const sn_model_setup *setup, sn_capture *c, sinew_error *error) {
     sinew_markers *take = setup->clip->markers;
-    SN_TRY(find_map(setup, take, c, error));
+    SN_TRY(sn_capture_map(setup, take, &c->map, error));
     size_t count = (size_t)c->map->count, frames = (size_t)setup->clip->frame_count;
     c->index = SN_NEW(int, count);
     c->sampled = SN_NEW(double, 3 * (size_t)take->marker_count);
@@ -290,7 +146,10 @@ static sinew_status build(const sn_model_setup *setup, sn_capture *c, sinew_erro
                "%d of the map's %d and of the take's %d markers are used", bound, c->map->count,
                take->marker_count);
     SN_TRY(stabilise(setup, take, c, error));
-    if (sn_scene_flag(setup->scene, "retarget")) SN_TRY(retarget(setup, take, c, error));
+    if (sn_scene_flag(setup->scene, "retarget"))
+        SN_TRY(retarget(setup, take, c, error));
+    else
+        SN_TRY(sn_capture_check_places(setup, take, c->map, c->index, error));
     return read_truth(setup, c, error);
 }
 

@@ -10,10 +10,6 @@
 #include "sinew/marker_layer.h"
 #include "sinew/marker_map.h"
 
-/* Without a map, markers farther than this share of the diagonal from the surface, after alignment,
- * are not on it. */
-#define SN_CAPTURE_REACH 0.05
-
 /* Rows that every model which follows markers has in its table. */
 #define SN_CAPTURE_PARAMETERS                                                                      \
     FLAG("layer", 0, "spread what is left at the markers over the skin"),                          \

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/status.h"
+#include "io/markers.h"
 #include "rig/names.h"
 #include "sinew/io.h"
 
@@ -224,7 +225,30 @@ static sinew_status clip_of_keys(const sinew_scene *scene, const json_t *keys, s
     return SINEW_OK;
 }
 
-static sinew_status clip_of_markers(const sinew_scene *scene, const json_t *given, sn_clip *clip,
+/* The rig is in metres unless the scene says otherwise; a take that says nothing is in its unit. */
+static sinew_status bring_to_unit_of_rig(const sinew_scene *scene, const json_t *given,
+                                         sinew_markers *take, const sinew_monitor *monitor,
+                                         sinew_error *error) {
+    const char *rig = json_string_value(json_object_get(sn_scene_at(scene, "rig"), "unit"));
+    const char *said = json_string_value(json_object_get(given, "unit"));
+    if (said) {
+        if (*take->unit && strcmp(take->unit, said) != 0)
+            sn_log(monitor, SINEW_LOG_WARNING, "the markers' file says %s; they are taken as %s",
+                   take->unit, said);
+        snprintf(take->unit, sizeof take->unit, "%s", said);
+    }
+    if (!*take->unit) return SINEW_OK;
+    if (sn_unit_metres(take->unit) == 0) {
+        sn_log(monitor, SINEW_LOG_WARNING,
+               "the markers' unit '%s' is no unit of length; they are taken as the rig's",
+               take->unit);
+        return SINEW_OK;
+    }
+    return sinew_markers_convert(take, rig ? rig : SN_RIG_UNIT, 0, error);
+}
+
+static sinew_status clip_of_markers(const sinew_scene *scene, const json_t *given,
+                                    const sinew_monitor *monitor, sn_clip *clip,
                                     sinew_error *error) {
     char *path = sn_scene_path(scene, json_string_value(json_object_get(given, "file")));
     if (!path) return sn_no_memory(error);
@@ -233,6 +257,7 @@ static sinew_status clip_of_markers(const sinew_scene *scene, const json_t *give
     SN_TRY(status);
     const sinew_markers *markers = clip->markers;
     if (markers->time_count < 1) return sn_scene_fail(scene, error, "markers", "hold no times");
+    SN_TRY(bring_to_unit_of_rig(scene, given, clip->markers, monitor, error));
     SN_TRY(make_grid(scene, markers->times[0], markers->times[markers->time_count - 1], 0, clip,
                      error));
     sn_free(clip->weights);
@@ -250,7 +275,7 @@ sinew_status sn_clip_create(const sinew_scene *scene, const sinew_rig *rig, bool
     const json_t *markers = sn_scene_at(scene, "markers");
     if (curves) return clip_of_curves(scene, rig, curves, monitor, clip, error);
     if (steps) return clip_of_steps(scene, rig, (int)json_integer_value(steps), clip, error);
-    if (markers && !needs_weights) return clip_of_markers(scene, markers, clip, error);
+    if (markers && !needs_weights) return clip_of_markers(scene, markers, monitor, clip, error);
     if (keys && !needs_weights) return clip_of_keys(scene, keys, clip, error);
     if (weights) return clip_of_weights(scene, rig, weights, clip, error);
     return sn_scene_fail(scene, error, "",

@@ -4,6 +4,9 @@
 
 #include "job/model.h"
 
+/* Of rigs, where the scene does not say. */
+#define SN_RIG_UNIT "m"
+
 /* Frames stand at start + k / rate, k = 0 ... ceil(duration * rate), the last clamped to the end.
  *   weights   one frame                        steps      N + 1 frames at k / rate
  *   curves    from the first to the last time  keys, markers   likewise

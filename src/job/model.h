@@ -17,7 +17,7 @@ typedef struct sn_clip {
     double rate;            /* frames per second */
     double *times;          /* seconds, per frame */
     double *weights;        /* per frame a row of slider weights, after locks; NULL: none given */
-    sinew_markers *markers; /* of the scene's "markers", or NULL */
+    sinew_markers *markers; /* of the scene's "markers", in the rig's unit; or NULL */
 } sn_clip;
 
 /* Everything a model is built from; all of it outlives the model. */

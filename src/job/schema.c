@@ -44,12 +44,14 @@ typedef struct field {
     { NULL, TEXT, NULL, false, 0, 0, NULL, NULL }
 /* Larger than any coordinate or count that makes sense, and finite. */
 #define HUGE_NUMBER 1e300
+#define UNITS       "m|dm|cm|mm|in|ft"
 
 static const field rig_fields[] = {
     {"files", TEXTS, "a rig file, or a neutral followed by targets, folders and pose meshes", false,
      0, 0, NULL, NULL},
     {"sample", TEXT, "a built-in rig instead of files", false, 0, 0, NULL, NULL},
     {"vertices", INTEGER, "wanted size of the built-in rig", false, 1, 1e7, NULL, NULL},
+    {"unit", CHOICE, "its unit of length (default m)", false, 0, 0, UNITS, NULL},
     {"regions", PATH, "JSON {name: [vertices]} with further regions", false, 0, 0, NULL, NULL},
     END,
 };
@@ -167,6 +169,8 @@ static const field attenuation_fields[] = {
 static const field markers_fields[] = {
     {"file", PATH, "marker trajectories", true, 0, 0, NULL, NULL},
     {"map", PATH, "CSV that ties markers to the surface", false, 0, 0, NULL, NULL},
+    {"unit", CHOICE, "their unit of length (default: as the file says, else the rig's)", false, 0,
+     0, UNITS, NULL},
     {"truth", PATH, "point cache to compare with", false, 0, 0, NULL, NULL},
     END,
 };

@@ -134,11 +134,64 @@ static void a_face_of_twice_the_size_moves_the_rig_alike(void **state) {
         sinew_frames_destroy(same), sinew_frames_destroy(carried), sinew_frames_destroy(rest);
     }
     /* as they are, they are far off the face */
-    expect_code(0, "sinew fit face --markers large.csv --map face/markers_map.csv --frames 40-41 "
-                   "--out off.pc2 --report off.json");
-    json_t *off = report_of("off.json"), *on = report_of("r.json");
-    assert_true(total(off, "marker_error_mean") > 50 * total(on, "marker_error_mean"));
-    json_decref(off), json_decref(on);
+    expect_refusal(3, "diagonals off|2 times as far|--retarget",
+                   "sinew fit face --markers large.csv --map face/markers_map.csv --frames 40-41 "
+                   "--out off.pc2");
+}
+
+/* The take in thousandths, said in the file by `unit` or not at all. */
+static void write_thousandths(const char *name, const char *unit) {
+    expect_code(0,
+                "{ %s awk -F, -v OFS=, '/^#/ {next} /^time/ {print; next} {for (i = 2; i <= NF; "
+                "i++) if ($i != \"\") $i = 1000 * $i; print}' face/markers.csv; } > %s",
+                unit, name);
+}
+
+static void takes_are_brought_to_the_unit_of_the_rig(void **state) {
+    (void)state;
+    prepare();
+    write_thousandths("said.csv", "echo '# unit mm';");
+    write_thousandths("silent.csv", "");
+    const char *verbs[] = {"fit --method sbs", "force"};
+    for (int v = 0; v < 2; v++) {
+        const char *line = "sinew %s face --map face/markers_map.csv --frames 20-22 --markers %s "
+                           "--out %s";
+        expect_code(0, line, verbs[v], "face/markers.csv", "metres.pc2");
+        expect_code(0, line, verbs[v], "said.csv", "said.pc2");
+        expect_code(0, line, verbs[v], "silent.csv --marker-unit mm",
+                    "told.pc2 --scene-out s.json");
+        const char *results[] = {"said.pc2", "told.pc2"};
+        sinew_frames *metres = frames_of("metres.pc2");
+        for (int r = 0; r < 2; r++) {
+            sinew_frames *frames = frames_of(results[r]);
+            assert_below(distance(frames, 2, metres, 2, 0), 1e-6);
+            sinew_frames_destroy(frames);
+        }
+        sinew_frames_destroy(metres);
+    }
+}
+
+static void a_take_off_its_places_is_said_or_refused_with_the_likely_unit(void **state) {
+    (void)state;
+    prepare();
+    write_thousandths("said.csv", "echo '# unit mm';");
+    write_thousandths("silent.csv", "");
+    const char *line = "sinew force face --map face/markers_map.csv --frames 20-22 --markers %s "
+                       "--out off.pc2";
+    /* silent: the rig's unit; and a rig said to be in centimetres */
+    expect_refusal(3, "1000 times as far|--marker-unit mm", line, "silent.csv");
+    expect_refusal(3, "100 times as far|--unit m", line, "said.csv --unit cm");
+    assert_int_equal(files_with("off.pc2"), 0);
+    /* a fifth of the diagonal away: their size is right */
+    expect_code(0, "awk -F, -v OFS=, '/^#|^time/ {print; next} {for (i = 2; i <= NF; i += 3) "
+                   "if ($i != \"\") $i += 0.08; print}' face/markers.csv > aside.csv");
+    const run_result *r = expect_code(0, line, "aside.csv");
+    assert_non_null(strstr(r->err, "off their places"));
+    assert_non_null(strstr(r->err, "--stable"));
+    r = expect_code(0, line, "aside.csv --stable templeLeft,templeRight,noseBridge,foreheadTop");
+    assert_null(strstr(r->err, "off their places"));
+    r = expect_code(0, line, "face/markers.csv");
+    assert_null(strstr(r->err, "off their places"));
 }
 
 static void the_heads_motion_is_taken_out_and_put_back(void **state) {
@@ -296,6 +349,8 @@ int test_markers(void) {
         cmocka_unit_test(reports_hold_marker_and_dense_errors_frame_by_frame),
         cmocka_unit_test(truth_of_another_face_is_refused_and_leaves_nothing),
         cmocka_unit_test(a_face_of_twice_the_size_moves_the_rig_alike),
+        cmocka_unit_test(takes_are_brought_to_the_unit_of_the_rig),
+        cmocka_unit_test(a_take_off_its_places_is_said_or_refused_with_the_likely_unit),
         cmocka_unit_test(the_heads_motion_is_taken_out_and_put_back),
         cmocka_unit_test(estimated_stiffness_is_kept_and_can_be_given_again),
         cmocka_unit_test(the_jaw_is_named_by_its_target_or_by_vertices),
