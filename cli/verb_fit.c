@@ -13,6 +13,9 @@ static const cli_option options[] = {
     {"--symmetry", CLI_NUMBER, "X", "pull of left and right to each other (default 0)", 0, 1e6,
      false},
     {"--bounded", CLI_FLAG, NULL, "no weight beyond its slider's maximum", 0, 0, false},
+    {"--outlier", CLI_NUMBER, "SHARE",
+     "markers farther off, as a share of the diagonal, lose weight (default 0.025)", 1e-9, 1e9,
+     false},
     {"--out", CLI_TEXT, "FILE", "slider curves (.csv) or frames, by the ending", 0, 0, true},
     CLI_SCENE_OPTION,
     CLI_END,
@@ -25,6 +28,7 @@ static const char *const parameters[][2] = {
     {"--smooth", "smooth"},
     {"--symmetry", "symmetry"},
     {"--bounded", "bounded_above"},
+    {"--outlier", "outlier"},
     CLI_MARKERS_PARAMETERS,
 };
 

@@ -11,8 +11,8 @@
  *   ULS   any w with l2                              (unbounded least squares)
  *
  * Rigs with in-betweens and combinations are fitted by Gauss-Newton on their Jacobian. A missing
- * marker (NaN) counts nothing; one that jumps away from all others is given little weight; a frame
- * without markers keeps the last weights. */
+ * marker (NaN) counts nothing; one that lies far from where the others put it is given little
+ * weight or none; a frame without markers keeps the last weights. */
 #ifndef SINEW_FIT_H
 #define SINEW_FIT_H
 
@@ -29,8 +29,11 @@ typedef enum sinew_fit_method { SINEW_FIT_SBS, SINEW_FIT_RSBS, SINEW_FIT_ULS } s
 #define SINEW_FIT_RSBS_L1 0.002
 #define SINEW_FIT_RSBS_L2 0.005
 #define SINEW_FIT_ULS_L2  0.01
-/* Residuals beyond this many times the median count as outliers. */
-#define SINEW_FIT_OUTLIER 6.0
+/* Share of the neutral's diagonal up to which a marker may be off and is still fully believed. On
+ * the sample face without a third of its targets good markers are off by up to 0.027. */
+#define SINEW_FIT_OUTLIER 0.025
+/* Where the whole face fits badly, a marker may be off by this many times the median. */
+#define SINEW_FIT_OUTLIER_SPREAD 6.0
 enum { SINEW_FIT_ITERATIONS = 20 };
 
 typedef struct sinew_fit_options {
@@ -39,7 +42,9 @@ typedef struct sinew_fit_options {
     double symmetry;    /* >= 0: pull of declared pairs to each other */
     bool bounded_below; /* w >= the slider's minimum (0 where it has none) */
     bool bounded_above; /* w <= the slider's maximum */
-    double outlier;     /* > 0; INFINITY trusts every marker */
+    double outlier;     /* > 0, share of the neutral's diagonal: a marker that is off by more than
+                           this and SINEW_FIT_OUTLIER_SPREAD medians loses weight, and counts nothing
+                           from twice that on; INFINITY trusts every marker */
     int iterations;     /* of Gauss-Newton and of re-weighting, >= 1 */
 } sinew_fit_options;
 
@@ -47,7 +52,7 @@ SINEW_API sinew_fit_options sinew_fit_options_default(sinew_fit_method method);
 
 typedef struct sinew_fit_info {
     int seen;     /* markers */
-    int outliers; /* markers whose weight fell below a half */
+    int outliers; /* markers that kept less than half their weight */
     int iterations;
     double marker_error; /* RMS distance of the seen markers to their places, length units */
 } sinew_fit_info;

@@ -27,6 +27,8 @@ static const sinew_parameter parameters[] = {
     NUMBER("smooth", 0, 0, 1e6, "", "pull to the last frame's weights"),
     NUMBER("symmetry", 0, 0, 1e6, "", "pull of left and right sliders to each other"),
     FLAG("bounded_above", 0, "no weight beyond its slider's maximum"),
+    NUMBER("outlier", SINEW_FIT_OUTLIER, 1e-9, 1e9, "share of the diagonal",
+           "markers farther off lose weight"),
     SN_CAPTURE_PARAMETERS,
 };
 
@@ -55,6 +57,7 @@ static sinew_status build(fit_model *m, sinew_error *error) {
         options.l2 = sn_scene_number(scene, "l2");
     options.smooth = sn_scene_number(scene, "smooth");
     options.symmetry = sn_scene_number(scene, "symmetry");
+    options.outlier = sn_scene_number(scene, "outlier");
     options.bounded_above = sn_scene_flag(scene, "bounded_above");
     SN_TRY(sinew_fit_create(rig, m->capture->map, &options, &m->fit, error));
     SN_TRY(sinew_linear_create(rig, &m->linear, error));

@@ -1,6 +1,6 @@
 /* Based on: Lewis et al., Practice and theory of blendshape facial models, 2014 (fits of weights to
  * markers). We differ in: knobs scaled by the rig's own motion, in-betweens and combinations
- * through the Jacobian, and Cauchy weights against markers that jump. */
+ * through the Jacobian, and trust in markers found by re-weighting against those that jump. */
 #include "sinew/fit.h"
 
 #include <math.h>
@@ -18,8 +18,8 @@
 
 /* The last change of a weight below which Gauss-Newton stops. */
 #define STEP_TOLERANCE 1e-7
-/* Rounds of re-weighting; the weights have settled by then. */
-enum { ROBUST_ROUNDS = 4 };
+/* The last change of a marker's trust below which re-weighting stops. */
+#define TRUST_TOLERANCE 0.01
 
 struct sinew_fit {
     const sinew_rig *rig;
@@ -27,16 +27,19 @@ struct sinew_fit {
     sinew_fit_options options;
     sn_activation_plan *plan;
     double scale; /* mean over sliders of the square motion at the markers, 1 when nothing moves */
+    double reach; /* length up to which every marker is believed */
+    double ridge; /* l2 of the solve at hand */
 
-    double *rest;          /* 3 per marker: places on the neutral */
-    double *rows;          /* S T, 3m x targets */
-    double *jacobian;      /* S T da/dw with rows scaled by the square roots of the weights */
-    double *activations;   /* per target */
-    double *derivatives;   /* of the activations */
-    double *residual;      /* 3m: d - x(w), unscaled */
-    double *scaled;        /* 3m */
-    double *marker_weight; /* per marker: given x robust x seen */
-    double *distances;     /* per marker, for the median */
+    double *rest;        /* 3 per marker: places on the neutral */
+    double *rows;        /* S T, 3m x targets */
+    double *jacobian;    /* S T da/dw with rows scaled by the square roots of the weights */
+    double *activations; /* per target */
+    double *derivatives; /* of the activations */
+    double *residual;    /* 3m: d - x(w), unscaled */
+    double *scaled;      /* 3m */
+    double *given;       /* per marker: its weight, 0 where it is not seen */
+    double *trust;       /* per marker, in [0, 1]: what the fit makes of it */
+    double *distances;   /* per marker, for the median */
     double *hessian, *gradient, *lower, *upper, *step, *trial, *last;
     sn_box_qp *qp;
 };
@@ -77,7 +80,8 @@ static sinew_status build(sinew_fit *fit, const sinew_marker_map *map, sinew_err
     fit->derivatives = SN_NEW(double, fit->plan->derivative_start[targets]);
     fit->residual = SN_NEW(double, height);
     fit->scaled = SN_NEW(double, height);
-    fit->marker_weight = SN_NEW(double, map->count);
+    fit->given = SN_NEW(double, map->count);
+    fit->trust = SN_NEW(double, map->count);
     fit->distances = SN_NEW(double, map->count);
     fit->hessian = SN_NEW(double, sliders *sliders);
     fit->gradient = SN_NEW(double, sliders);
@@ -87,8 +91,9 @@ static sinew_status build(sinew_fit *fit, const sinew_marker_map *map, sinew_err
     fit->trial = SN_NEW(double, sliders);
     fit->last = SN_NEW(double, sliders);
     if (!fit->rest || !fit->rows || !fit->jacobian || !fit->activations || !fit->derivatives ||
-        !fit->residual || !fit->scaled || !fit->marker_weight || !fit->distances || !fit->hessian ||
-        !fit->gradient || !fit->lower || !fit->upper || !fit->step || !fit->trial || !fit->last)
+        !fit->residual || !fit->scaled || !fit->given || !fit->trust || !fit->distances ||
+        !fit->hessian || !fit->gradient || !fit->lower || !fit->upper || !fit->step ||
+        !fit->trial || !fit->last)
         return sn_no_memory(error);
     sinew_marker_map_points(map, rig->neutral, rig->neutral->positions, fit->rest);
     SN_TRY(sn_marker_rows(rig, map, fit->rows, error));
@@ -101,6 +106,8 @@ static sinew_status build(sinew_fit *fit, const sinew_marker_map *map, sinew_err
         sum += square, moving += square > 0;
     }
     fit->scale = moving ? sum / moving : 1;
+    fit->reach =
+        fit->options.outlier * sinew_diagonal(rig->neutral->vertex_count, rig->neutral->positions);
     for (size_t s = 0; s < sliders; s++) {
         const sinew_slider *slider = &rig->sliders[s];
         double floor = isfinite(slider->minimum) ? slider->minimum : 0;
@@ -140,7 +147,8 @@ void sinew_fit_destroy(sinew_fit *fit) {
     sn_box_qp_destroy(fit->qp);
     sn_free(fit->rest), sn_free(fit->rows), sn_free(fit->jacobian), sn_free(fit->activations);
     sn_free(fit->derivatives), sn_free(fit->residual), sn_free(fit->scaled);
-    sn_free(fit->marker_weight), sn_free(fit->distances), sn_free(fit->hessian);
+    sn_free(fit->given), sn_free(fit->trust), sn_free(fit->distances);
+    sn_free(fit->hessian);
     sn_free(fit->gradient), sn_free(fit->lower), sn_free(fit->upper), sn_free(fit->step);
     sn_free(fit->trial), sn_free(fit->last);
     sn_free(fit);
@@ -156,7 +164,7 @@ static void measure(sinew_fit *fit, const double *markers, const double *weights
     for (int i = 0; i < fit->map->count; i++)
         for (int k = 0; k < 3; k++)
             fit->residual[3 * i + k] =
-                fit->marker_weight[i] > 0 ? markers[3 * i + k] - fit->residual[3 * i + k] : 0;
+                fit->given[i] > 0 ? markers[3 * i + k] - fit->residual[3 * i + k] : 0;
 }
 
 /* Columns of S T carried through da/dw, rows scaled by the square roots of the marker weights. */
@@ -180,7 +188,7 @@ static void carry_rows(sinew_fit *fit) {
     }
     for (int s = 0; s < rig->slider_count; s++)
         for (size_t i = 0; i < height; i++)
-            fit->jacobian[height * (size_t)s + i] *= sqrt(fit->marker_weight[i / 3]);
+            fit->jacobian[height * (size_t)s + i] *= sqrt(fit->given[i / 3] * fit->trust[i / 3]);
 }
 
 /* H = J^T J + regularisation; the gradient is for the new weights themselves, w = J^T(r + J w0). */
@@ -189,13 +197,13 @@ static void assemble(sinew_fit *fit, const double *weights, const double *last) 
     int height = 3 * fit->map->count, n = fit->rig->slider_count;
     carry_rows(fit);
     for (int i = 0; i < height; i++)
-        fit->scaled[i] = fit->residual[i] * sqrt(fit->marker_weight[i / 3]);
+        fit->scaled[i] = fit->residual[i] * sqrt(fit->given[i / 3] * fit->trust[i / 3]);
     sn_dense_apply(SN_AS_IS, height, n, 1, fit->jacobian, weights, 1, fit->scaled);
     sn_dense_gram(height, n, 1, fit->jacobian, 0, fit->hessian);
     sn_dense_apply(SN_TRANSPOSED, height, n, 1, fit->jacobian, fit->scaled, 0, fit->gradient);
     double s = fit->scale;
     for (int i = 0; i < n; i++) {
-        fit->hessian[i + (size_t)n * (size_t)i] += s * (o->l2 + o->smooth);
+        fit->hessian[i + (size_t)n * (size_t)i] += s * (fit->ridge + o->smooth);
         /* Weights are not negative where l1 is used: |w|_1 is linear. */
         fit->gradient[i] += s * (o->smooth * last[i] - 0.5 * o->l1);
         int mirror = fit->rig->sliders[i].mirror;
@@ -213,11 +221,11 @@ static double objective(const sinew_fit *fit, const double *weights, const doubl
     const sinew_fit_options *o = &fit->options;
     double sum = 0, regular = 0;
     for (int i = 0; i < 3 * fit->map->count; i++)
-        sum += fit->marker_weight[i / 3] * fit->residual[i] * fit->residual[i];
+        sum += fit->given[i / 3] * fit->trust[i / 3] * fit->residual[i] * fit->residual[i];
     for (int i = 0; i < fit->rig->slider_count; i++) {
         double change = weights[i] - last[i];
         regular +=
-            o->l1 * weights[i] + o->l2 * weights[i] * weights[i] + o->smooth * change * change;
+            o->l1 * weights[i] + fit->ridge * weights[i] * weights[i] + o->smooth * change * change;
         int mirror = fit->rig->sliders[i].mirror;
         if (o->symmetry > 0 && mirror > i && mirror < fit->rig->slider_count)
             regular +=
@@ -254,30 +262,45 @@ static sinew_status improve(sinew_fit *fit, const double *markers, const double 
     return SINEW_OK;
 }
 
+/* To the weights that are best at the present trust and ridge. */
+static sinew_status solve(sinew_fit *fit, const double *markers, double *weights, int *iterations,
+                          sinew_error *error) {
+    double change = INFINITY;
+    int limit = fit->plan->linear ? 1 : fit->options.iterations;
+    for (int i = 0; i < limit && change > STEP_TOLERANCE; i++, ++*iterations)
+        SN_TRY(improve(fit, markers, fit->last, weights, &change, error));
+    return SINEW_OK;
+}
+
 static int compare_doubles(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-/* Cauchy weights: a marker that lies off by many times the median distance is hardly believed.
- * Returns the number of markers below a half. */
-static int reweigh(sinew_fit *fit, const double *given) {
-    int seen = 0, outliers = 0, count = fit->map->count;
+/* A marker that lies off by more than the reach is less believed, from two reaches on not at all:
+ * any rest of weight would move the sliders that no other marker sees. The reach is a length, as
+ * most of a working face is still: the median alone is near 0, and every marker that moves would
+ * lie beyond any number of medians. Returns the largest change of trust. */
+static double reweigh(sinew_fit *fit, int *outliers) {
+    int seen = 0, count = fit->map->count;
+    double change = 0;
     for (int i = 0; i < count; i++)
-        if (fit->marker_weight[i] > 0) fit->distances[seen++] = sn_length(sn_at(fit->residual, i));
+        if (fit->given[i] > 0) fit->distances[seen++] = sn_length(sn_at(fit->residual, i));
     if (seen < 4) return 0;
     qsort(fit->distances, (size_t)seen, sizeof(double), compare_doubles);
-    /* Exact fits have a median of nothing; a thousandth of the rig's motion is still no outlier. */
-    double median = fmax(fit->distances[seen / 2], 1e-3 * sqrt(fit->scale / (3.0 * count)));
-    double reach = fit->options.outlier * median;
+    double reach = fmax(SINEW_FIT_OUTLIER_SPREAD * fit->distances[seen / 2], fit->reach);
+    *outliers = 0;
     for (int i = 0; i < count; i++) {
-        if (!(fit->marker_weight[i] > 0)) continue;
-        double ratio = sn_length(sn_at(fit->residual, i)) / reach;
-        double trust = ratio > 1 ? 1 / (1 + 4 * (ratio - 1) * (ratio - 1)) : 1;
-        outliers += trust < 0.5;
-        fit->marker_weight[i] = fmax((given ? given[i] : 1) * trust, 1e-12);
+        if (!(fit->given[i] > 0)) continue;
+        double beyond = sn_length(sn_at(fit->residual, i)) / reach - 1;
+        double trust = beyond <= 0   ? 1
+                       : beyond >= 1 ? 0
+                                     : (1 - beyond * beyond) * (1 - beyond * beyond);
+        change = fmax(change, fabs(trust - fit->trust[i]));
+        *outliers += trust < 0.5;
+        fit->trust[i] = trust;
     }
-    return outliers;
+    return change;
 }
 
 sinew_status sinew_fit_frame(sinew_fit *fit, const double *markers, const double *marker_weights,
@@ -292,28 +315,28 @@ sinew_status sinew_fit_frame(sinew_fit *fit, const double *markers, const double
         double weight = marker_weights ? marker_weights[i] : 1;
         bool there = isfinite(markers[3 * i]) && isfinite(markers[3 * i + 1]) &&
                      isfinite(markers[3 * i + 2]) && weight > 0 && isfinite(weight);
-        fit->marker_weight[i] = there ? weight : 0;
+        fit->given[i] = there ? weight : 0;
+        fit->trust[i] = 1;
         seen += there;
     }
     if (info) *info = (sinew_fit_info){0};
     if (seen == 0) return SINEW_OK;
 
-    double *last = fit->last;
-    memcpy(last, weights, sizeof(double) * (size_t)n);
+    memcpy(fit->last, weights, sizeof(double) * (size_t)n);
     sinew_status status = SINEW_OK;
-    bool robust = isfinite(fit->options.outlier);
     measure(fit, markers, weights);
-    for (int round = 0; status == SINEW_OK && round < (robust ? ROBUST_ROUNDS : 1); round++) {
-        double change = INFINITY;
-        int limit = fit->plan->linear ? 1 : fit->options.iterations;
-        for (int i = 0; status == SINEW_OK && i < limit && change > STEP_TOLERANCE;
-             i++, iterations++)
-            status = improve(fit, markers, last, weights, &change, error);
-        if (status != SINEW_OK || !robust || round + 1 == ROBUST_ROUNDS) break;
-        int found = reweigh(fit, marker_weights);
-        if (found == 0 && outliers == 0) break;
-        outliers = found;
+    /* Without a ridge a slider that one marker alone sees follows it anywhere and leaves no
+     * residual to tell: who is believed is found with one. */
+    fit->ridge = fmax(fit->options.l2, SINEW_FIT_RSBS_L2);
+    bool settled = !isfinite(fit->options.outlier);
+    for (int round = 0; status == SINEW_OK && !settled && round < fit->options.iterations;
+         round++) {
+        status = solve(fit, markers, weights, &iterations, error);
+        settled = reweigh(fit, &outliers) < TRUST_TOLERANCE;
     }
+    bool solved = settled && isfinite(fit->options.outlier) && fit->ridge == fit->options.l2;
+    fit->ridge = fit->options.l2;
+    if (status == SINEW_OK && !solved) status = solve(fit, markers, weights, &iterations, error);
     if (status == SINEW_OK && info) {
         double sum = 0;
         for (int i = 0; i < count; i++) {

@@ -12,4 +12,5 @@ int test_interference(void);
 int test_rotation_blend(void);
 int test_transfer(void);
 int test_fit(void);
+int test_fit_trust(void);
 #endif

@@ -15,5 +15,6 @@ int main(void) {
     failed += test_rotation_blend();
     failed += test_transfer();
     failed += test_fit();
+    failed += test_fit_trust();
     return failed != 0;
 }
