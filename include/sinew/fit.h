@@ -74,6 +74,11 @@ SINEW_API sinew_status sinew_fit_frame(sinew_fit *fit, const double *markers,
                                        const double *marker_weights, double *weights,
                                        sinew_fit_info *info, sinew_error *error);
 
+/* What the last frame made of its markers, map->count values: the weights given to it, 0 where a
+ * marker was missing or an outlier. For the marker layer, which would follow a jump all the way.
+ * Valid until the next frame. */
+SINEW_API const double *sinew_fit_trusted(const sinew_fit *fit);
+
 /* A whole take, bound by the map's names; curves at the take's times. infos[time_count] may be
  * NULL.
  */

@@ -111,7 +111,8 @@ static sinew_status frame(void *model, int index, double *positions, sinew_frame
     info->iterations = figures.iterations;
     sinew_linear_evaluate(m->linear, weights_of(m, index), positions);
     if (m->layer)
-        SN_TRY(sinew_marker_layer_apply(m->layer, m->capture->row, NULL, positions, error));
+        SN_TRY(sinew_marker_layer_apply(m->layer, m->capture->row, sinew_fit_trusted(m->fit),
+                                        positions, error));
     sn_capture_finish(m->capture, index, positions, fields);
     if (!fields) return SINEW_OK;
     json_object_set_new(fields, "marker_error_bare", sn_report_number(figures.marker_error));

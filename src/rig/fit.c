@@ -20,6 +20,8 @@
 #define STEP_TOLERANCE 1e-7
 /* The last change of a marker's trust below which re-weighting stops. */
 #define TRUST_TOLERANCE 0.01
+/* A marker with less trust is an outlier. */
+#define OUTLIER 0.5
 
 struct sinew_fit {
     const sinew_rig *rig;
@@ -39,6 +41,7 @@ struct sinew_fit {
     double *scaled;      /* 3m */
     double *given;       /* per marker: its weight, 0 where it is not seen */
     double *trust;       /* per marker, in [0, 1]: what the fit makes of it */
+    double *trusted;     /* per marker: given, 0 for outliers */
     double *distances;   /* per marker, for the median */
     double *hessian, *gradient, *lower, *upper, *step, *trial, *last;
     sn_box_qp *qp;
@@ -82,6 +85,7 @@ static sinew_status build(sinew_fit *fit, const sinew_marker_map *map, sinew_err
     fit->scaled = SN_NEW(double, height);
     fit->given = SN_NEW(double, map->count);
     fit->trust = SN_NEW(double, map->count);
+    fit->trusted = SN_NEW0(double, map->count);
     fit->distances = SN_NEW(double, map->count);
     fit->hessian = SN_NEW(double, sliders *sliders);
     fit->gradient = SN_NEW(double, sliders);
@@ -91,9 +95,9 @@ static sinew_status build(sinew_fit *fit, const sinew_marker_map *map, sinew_err
     fit->trial = SN_NEW(double, sliders);
     fit->last = SN_NEW(double, sliders);
     if (!fit->rest || !fit->rows || !fit->jacobian || !fit->activations || !fit->derivatives ||
-        !fit->residual || !fit->scaled || !fit->given || !fit->trust || !fit->distances ||
-        !fit->hessian || !fit->gradient || !fit->lower || !fit->upper || !fit->step ||
-        !fit->trial || !fit->last)
+        !fit->residual || !fit->scaled || !fit->given || !fit->trust || !fit->trusted ||
+        !fit->distances || !fit->hessian || !fit->gradient || !fit->lower || !fit->upper ||
+        !fit->step || !fit->trial || !fit->last)
         return sn_no_memory(error);
     sinew_marker_map_points(map, rig->neutral, rig->neutral->positions, fit->rest);
     SN_TRY(sn_marker_rows(rig, map, fit->rows, error));
@@ -147,7 +151,7 @@ void sinew_fit_destroy(sinew_fit *fit) {
     sn_box_qp_destroy(fit->qp);
     sn_free(fit->rest), sn_free(fit->rows), sn_free(fit->jacobian), sn_free(fit->activations);
     sn_free(fit->derivatives), sn_free(fit->residual), sn_free(fit->scaled);
-    sn_free(fit->given), sn_free(fit->trust), sn_free(fit->distances);
+    sn_free(fit->given), sn_free(fit->trust), sn_free(fit->trusted), sn_free(fit->distances);
     sn_free(fit->hessian);
     sn_free(fit->gradient), sn_free(fit->lower), sn_free(fit->upper), sn_free(fit->step);
     sn_free(fit->trial), sn_free(fit->last);
@@ -297,7 +301,7 @@ static double reweigh(sinew_fit *fit, int *outliers) {
                        : beyond >= 1 ? 0
                                      : (1 - beyond * beyond) * (1 - beyond * beyond);
         change = fmax(change, fabs(trust - fit->trust[i]));
-        *outliers += trust < 0.5;
+        *outliers += trust < OUTLIER;
         fit->trust[i] = trust;
     }
     return change;
@@ -317,6 +321,7 @@ sinew_status sinew_fit_frame(sinew_fit *fit, const double *markers, const double
                      isfinite(markers[3 * i + 2]) && weight > 0 && isfinite(weight);
         fit->given[i] = there ? weight : 0;
         fit->trust[i] = 1;
+        fit->trusted[i] = fit->given[i];
         seen += there;
     }
     if (info) *info = (sinew_fit_info){0};
@@ -337,6 +342,7 @@ sinew_status sinew_fit_frame(sinew_fit *fit, const double *markers, const double
     bool solved = settled && isfinite(fit->options.outlier) && fit->ridge == fit->options.l2;
     fit->ridge = fit->options.l2;
     if (status == SINEW_OK && !solved) status = solve(fit, markers, weights, &iterations, error);
+    for (int i = 0; i < count; i++) fit->trusted[i] = fit->trust[i] < OUTLIER ? 0 : fit->given[i];
     if (status == SINEW_OK && info) {
         double sum = 0;
         for (int i = 0; i < count; i++) {
@@ -346,6 +352,10 @@ sinew_status sinew_fit_frame(sinew_fit *fit, const double *markers, const double
         *info = (sinew_fit_info){seen, outliers, iterations, sqrt(sum / seen)};
     }
     return status;
+}
+
+const double *sinew_fit_trusted(const sinew_fit *fit) {
+    return fit->trusted;
 }
 
 sinew_status sinew_fit_take(sinew_fit *fit, const sinew_markers *markers,
