@@ -61,6 +61,30 @@ static sinew_status stabilise(const sn_model_setup *setup, sinew_markers *take, 
     return status;
 }
 
+static sinew_rigid inverse(const sinew_rigid *motion) {
+    sinew_rigid back;
+    sn_mat3 turn;
+    memcpy(&turn, motion->rotation, sizeof turn);
+    sn_vec3 shift = sn_scale(-1, sn_mat3_apply_transposed(turn, sn_at(motion->translation, 0)));
+    turn = sn_mat3_transpose(turn);
+    memcpy(back.rotation, &turn, sizeof back.rotation);
+    sn_put(back.translation, 0, shift);
+    return back;
+}
+
+/* The take stands elsewhere: the same motion at all times, put back like the head's. */
+static sinew_status move_take(sinew_markers *take, const sinew_rigid *motion, sn_capture *c,
+                              sinew_error *error) {
+    c->motion = SN_NEW(sinew_rigid, take->time_count);
+    if (!c->motion) return sn_no_memory(error);
+    for (int t = 0; t < take->time_count; t++) {
+        sinew_rigid_apply(motion, take->marker_count,
+                          take->positions + 3 * (size_t)t * (size_t)take->marker_count);
+        c->motion[t] = inverse(motion);
+    }
+    return SINEW_OK;
+}
+
 /* ---- another face ---------------------------------------------------------------------------- */
 
 /* The actor's face is not the rig's. Frame n, the first in which most markers are seen, counts as
@@ -126,7 +150,9 @@ static sinew_status read_truth(const sn_model_setup *setup, sn_capture *c, sinew
 
 static sinew_status build(const sn_model_setup *setup, sn_capture *c, sinew_error *error) {
     sinew_markers *take = setup->clip->markers;
-    SN_TRY(sn_capture_map(setup, take, &c->map, error));
+    sinew_rigid alignment;
+    bool moved;
+    SN_TRY(sn_capture_map(setup, take, &c->map, &alignment, &moved, error));
     size_t count = (size_t)c->map->count, frames = (size_t)setup->clip->frame_count;
     c->index = SN_NEW(int, count);
     c->sampled = SN_NEW(double, 3 * (size_t)take->marker_count);
@@ -146,6 +172,9 @@ static sinew_status build(const sn_model_setup *setup, sn_capture *c, sinew_erro
                "%d of the map's %d and of the take's %d markers are used", bound, c->map->count,
                take->marker_count);
     SN_TRY(stabilise(setup, take, c, error));
+    /* A warp between faces makes good for where the take stands. */
+    if (moved && !c->motion && !sn_scene_flag(setup->scene, "retarget"))
+        SN_TRY(move_take(take, &alignment, c, error));
     if (sn_scene_flag(setup->scene, "retarget"))
         SN_TRY(retarget(setup, take, c, error));
     else
@@ -159,6 +188,10 @@ sinew_status sn_capture_create(const sn_model_setup *setup, sn_capture **capture
     sn_capture *made = SN_NEW0(sn_capture, 1);
     if (!made) return sn_no_memory(error);
     made->rig = setup->rig, made->clip = setup->clip;
+    int vertices = setup->rig->neutral->vertex_count;
+    for (int i = 0; i < vertices; i++)
+        made->middle =
+            sn_add_scaled(made->middle, 1.0 / vertices, sn_at(setup->rig->neutral->positions, i));
     sinew_status status = build(setup, made, error);
     if (status != SINEW_OK) {
         sn_capture_destroy(made);
@@ -186,15 +219,36 @@ void sn_capture_sample(sn_capture *c, int frame) {
             c->row[3 * i + a] = c->index[i] >= 0 ? c->sampled[3 * c->index[i] + a] : NAN;
 }
 
+/* Between two samples: rotations by the shortest arc, the middle of the face in a straight line. */
+static sinew_rigid between(const sinew_rigid *a, const sinew_rigid *b, double t, sn_vec3 middle) {
+    sn_mat3 from, to;
+    memcpy(&from, a->rotation, sizeof from), memcpy(&to, b->rotation, sizeof to);
+    sn_mat3 turn =
+        sn_quat_to_mat3(sn_quat_slerp(sn_quat_from_mat3(from), sn_quat_from_mat3(to), t));
+    sn_vec3 p = sn_add(sn_mat3_apply(from, middle), sn_at(a->translation, 0));
+    sn_vec3 q = sn_add(sn_mat3_apply(to, middle), sn_at(b->translation, 0));
+    sn_vec3 here = sn_add(sn_scale(1 - t, p), sn_scale(t, q));
+    sinew_rigid motion;
+    memcpy(motion.rotation, &turn, sizeof motion.rotation);
+    sn_put(motion.translation, 0, sn_sub(here, sn_mat3_apply(turn, middle)));
+    return motion;
+}
+
 static void put_head_back(const sn_capture *c, int frame, double *positions) {
     if (!c->motion) return;
     const sinew_markers *take = c->clip->markers;
-    int nearest = 0;
-    for (int t = 1; t < take->time_count; t++)
-        if (fabs(take->times[t] - c->clip->times[frame]) <
-            fabs(take->times[nearest] - c->clip->times[frame]))
-            nearest = t;
-    sinew_rigid_apply(&c->motion[nearest], c->rig->neutral->vertex_count, positions);
+    double now = c->clip->times[frame];
+    int after = 0, last = take->time_count - 1;
+    while (after <= last && take->times[after] <= now) after++;
+    sinew_rigid motion;
+    if (after == 0 || after > last) {
+        motion = c->motion[after == 0 ? 0 : last];
+    } else {
+        double start = take->times[after - 1];
+        motion = between(&c->motion[after - 1], &c->motion[after],
+                         (now - start) / (take->times[after] - start), c->middle);
+    }
+    sinew_rigid_apply(&motion, c->rig->neutral->vertex_count, positions);
 }
 
 void sn_capture_finish(sn_capture *c, int frame, double *positions, json_t *fields) {

@@ -4,6 +4,7 @@
 #ifndef SN_JOB_CAPTURE_H
 #define SN_JOB_CAPTURE_H
 
+#include "base/vec3.h"
 #include "job/model.h"
 #include "job/parameters.h"
 #include "sinew/frames.h"
@@ -26,7 +27,8 @@ typedef struct sn_capture {
     double *sampled;     /* the take at one time */
     double *row;         /* 3 per marker of the map, NaN where missing */
     double *places;      /* 3 per marker of the map */
-    sinew_rigid *motion; /* of the head per time of the take; NULL: not stabilised */
+    sinew_rigid *motion; /* of the head per time of the take; NULL: as it is */
+    sn_vec3 middle;      /* of the face at rest */
     sinew_frames *truth; /* NULL: none */
     /* figures per frame; NaN where not computed */
     double *marker_error, *truth_error;

@@ -15,8 +15,12 @@
 #include "sinew/io.h"
 #include "sinew/query.h"
 
-/* Rounds of nearest points and rigid fit. */
-enum { ALIGN_ROUNDS = 40 };
+/* Rounds of nearest points and rigid fit, and the change of the distance at which they end. */
+enum { ALIGN_ROUNDS = 1000, ALIGN_TRY_ROUNDS = 30, ALIGN_STARTS = 32 };
+#define ALIGN_CHANGE 1e-6
+/* Markers whose mean distance from the face is below this share of the diagonal stay where they
+ * are. */
+#define ON_THE_FACE 0.01
 
 /* ---- a map without a file -------------------------------------------------------------------- */
 
@@ -77,62 +81,130 @@ int sn_take_neutral(const sinew_markers *take) {
     return best;
 }
 
+/* Nearest points on the surface; the mean distance. */
+static double nearest_points(const sinew_query *query, int count, const double *points,
+                             double *near) {
+    double sum = 0;
+    for (int i = 0; i < count; i++) {
+        sinew_closest closest;
+        sinew_query_closest(query, points + 3 * (size_t)i, INFINITY, &closest);
+        memcpy(near + 3 * (size_t)i, closest.point, sizeof closest.point);
+        sum += closest.distance;
+    }
+    return count ? sum / count : INFINITY;
+}
+
+/* Points to be brought onto a surface by a rigid motion. */
+typedef struct alignment {
+    const sinew_query *query;
+    int count;
+    const double *from;
+    double *now, *near; /* the points as moved, and the nearest to them on the surface */
+    sinew_rigid motion;
+    double distance; /* mean, as moved */
+} alignment;
+
+static void move_points(alignment *a) {
+    memcpy(a->now, a->from, 3 * sizeof(double) * (size_t)a->count);
+    sinew_rigid_apply(&a->motion, a->count, a->now);
+    a->distance = nearest_points(a->query, a->count, a->now, a->near);
+}
+
+/* Rounds of nearest points and rigid fit, from where they stand. */
+static void refine(alignment *a, int rounds) {
+    for (int round = 0; round < rounds; round++) {
+        sn_mat3 turn;
+        sn_vec3 shift;
+        sn_rigid_fit(a->count, a->from, a->near, NULL, &turn, &shift);
+        memcpy(a->motion.rotation, &turn, sizeof a->motion.rotation);
+        sn_put(a->motion.translation, 0, shift);
+        double before = a->distance;
+        move_points(a);
+        if (fabs(before - a->distance) < ALIGN_CHANGE * before) return;
+    }
+}
+
+/* Nearest points lead to the nearest valley only. The middle of the markers is therefore put to
+ * places all over the face, each the farthest from those before, and the best is refined. */
+static void align(alignment *a, const sinew_mesh *mesh, double *farness) {
+    static const sinew_rigid none = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
+    a->motion = none;
+    move_points(a);
+    sn_vec3 middle = {0, 0, 0};
+    for (int i = 0; i < a->count; i++)
+        middle = sn_add_scaled(middle, 1.0 / a->count, sn_at(a->from, i));
+    refine(a, ALIGN_TRY_ROUNDS);
+    sinew_rigid best = a->motion;
+    double least = a->distance;
+    for (int v = 0; v < mesh->vertex_count; v++) farness[v] = INFINITY;
+    for (int start = 0, at = 0; start < ALIGN_STARTS; start++) {
+        sn_vec3 place = sn_at(mesh->positions, at);
+        a->motion = none;
+        sn_put(a->motion.translation, 0, sn_sub(place, middle));
+        move_points(a);
+        refine(a, ALIGN_TRY_ROUNDS);
+        if (a->distance < least) least = a->distance, best = a->motion;
+        for (int v = 0; v < mesh->vertex_count; v++) {
+            farness[v] = fmin(farness[v], sn_distance(place, sn_at(mesh->positions, v)));
+            if (farness[v] > farness[at]) at = v;
+        }
+    }
+    a->motion = best;
+    move_points(a);
+    refine(a, ALIGN_ROUNDS);
+}
+
 /* Places of the seen markers on the neutral by nearest points, after the rigid motion that brings
- * them closest. Returns the mean distance as a share of the diagonal. */
-static sinew_status map_by_place(const sinew_rig *rig, const sinew_markers *take,
-                                 sinew_marker_map **map, double *distance, sinew_error *error) {
+ * them closest unless they lie there as they are. */
+static sinew_status map_by_place(const sn_model_setup *setup, const sinew_markers *take,
+                                 sinew_marker_map **map, sinew_rigid *motion, bool *moved,
+                                 sinew_error *error) {
     int count = take->marker_count, seen = 0;
+    const sinew_mesh *mesh = setup->rig->neutral;
     double *from = SN_NEW(double, 3 * (size_t)count), *now = SN_NEW(double, 3 * (size_t)count);
-    double *near = SN_NEW(double, 3 * (size_t)count);
+    double *near = SN_NEW(double, 3 * (size_t)count), *room = SN_NEW(double, mesh->vertex_count);
     const char **names = SN_NEW(const char *, count);
     sinew_query *query = NULL;
-    const sinew_mesh *mesh = rig->neutral;
-    sinew_status status = from && now && near && names ? SINEW_OK : sn_no_memory(error);
+    sinew_status status = from && now && near && room && names ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK)
         status = sinew_query_create(mesh->vertex_count, mesh->positions, mesh->triangle_count,
                                     mesh->triangles, &query, error);
     if (status == SINEW_OK) {
-        const double *frame =
-            take->positions + 3 * (size_t)sn_take_neutral(take) * (size_t)take->marker_count;
+        const double *frame = take->positions + 3 * (size_t)sn_take_neutral(take) * (size_t)count;
         for (int i = 0; i < count; i++) {
             if (!isfinite(frame[3 * i])) continue;
-            memcpy(from + 3 * (size_t)seen, frame + 3 * (size_t)i, 3 * sizeof(double));
+            sn_put(from, seen, sn_at(frame, i));
+            sn_put(now, seen, sn_at(frame, i));
             names[seen++] = take->names[i];
         }
-        memcpy(now, from, 3 * sizeof(double) * (size_t)seen);
-        double sum = 0;
-        for (int round = 0; round < ALIGN_ROUNDS && seen > 0; round++) {
-            sum = 0;
-            for (int i = 0; i < seen; i++) {
-                sinew_closest closest;
-                sinew_query_closest(query, now + 3 * (size_t)i, INFINITY, &closest);
-                memcpy(near + 3 * (size_t)i, closest.point, sizeof closest.point);
-                sum += closest.distance;
-            }
-            if (round == 0 &&
-                sum / seen < 0.01 * sinew_diagonal(mesh->vertex_count, mesh->positions))
-                break; /* they lie on the face as they are */
-            sn_mat3 turn;
-            sn_vec3 shift;
-            sn_rigid_fit(seen, from, near, NULL, &turn, &shift);
-            for (int i = 0; i < seen; i++)
-                sn_put(now, i, sn_add(sn_mat3_apply(turn, sn_at(from, i)), shift));
-        }
-        *distance = seen ? sum / seen / sinew_diagonal(mesh->vertex_count, mesh->positions) : 1;
-        if (*distance < SN_CAPTURE_REACH)
+        double diagonal = sinew_diagonal(mesh->vertex_count, mesh->positions);
+        alignment a = {.query = query, .count = seen, .from = from, .now = now, .near = near};
+        a.distance = nearest_points(query, seen, now, near);
+        *moved = seen > 0 && a.distance > ON_THE_FACE * diagonal;
+        if (*moved) align(&a, mesh, room);
+        *motion = a.motion;
+        if (a.distance < SN_CAPTURE_REACH * diagonal)
             status = sinew_marker_map_nearest(mesh, seen, names, now, INFINITY, map, error);
         else
             status = sn_fail(error, SINEW_BAD_INPUT,
                              "the markers do not lie on the face, nor are they named after its "
                              "regions or vertices: give a map (NAME,vertex)");
+        if (status == SINEW_OK)
+            sn_log(setup->monitor, SINEW_LOG_WARNING,
+                   "no map: %d of %d markers are tied to the nearest points of the face, %.2g%% of "
+                   "its diagonal away on average%s",
+                   seen, count, 100 * a.distance / diagonal,
+                   *moved ? ", after a rigid motion onto it" : "");
     }
     sinew_query_destroy(query);
-    sn_free(from), sn_free(now), sn_free(near), sn_free(names);
+    sn_free(from), sn_free(now), sn_free(near), sn_free(room), sn_free(names);
     return status;
 }
 
 sinew_status sn_capture_map(const sn_model_setup *setup, const sinew_markers *take,
-                            sinew_marker_map **map, sinew_error *error) {
+                            sinew_marker_map **map, sinew_rigid *motion, bool *moved,
+                            sinew_error *error) {
+    *moved = false;
     const json_t *given = sn_scene_at(setup->scene, "markers");
     const char *file = json_string_value(json_object_get(given, "map"));
     if (file) {
@@ -149,13 +221,7 @@ sinew_status sn_capture_map(const sn_model_setup *setup, const sinew_markers *ta
                (*map)->count, take->marker_count);
         return SINEW_OK;
     }
-    double distance = 0;
-    SN_TRY(map_by_place(setup->rig, take, map, &distance, error));
-    sn_log(setup->monitor, SINEW_LOG_WARNING,
-           "no map: %d of %d markers are tied to the nearest points of the face, %.2g%% of its "
-           "diagonal away on average",
-           (*map)->count, take->marker_count, 100 * distance);
-    return SINEW_OK;
+    return map_by_place(setup, take, map, motion, moved, error);
 }
 
 /* ---- does the take lie on the face? ---------------------------------------------------------- */

@@ -18,9 +18,11 @@
 /* The first sample in which most markers are seen. */
 int sn_take_neutral(const sinew_markers *take);
 
-/* The map of the scene's file; or by names, or by nearest points, which is logged. */
+/* The map of the scene's file; or by names, or by nearest points, which is logged. *moved: the
+ * nearest points are those after this rigid motion of the take. */
 sinew_status sn_capture_map(const sn_model_setup *setup, const sinew_markers *take,
-                            sinew_marker_map **map, sinew_error *error);
+                            sinew_marker_map **map, sinew_rigid *motion, bool *moved,
+                            sinew_error *error);
 
 /* Warns of a take that lies off the places on the face, and refuses it when it is lost, with the
  * unit that would explain it. index[map->count]: the marker of the take of each, or -1. */

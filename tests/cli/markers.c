@@ -211,6 +211,56 @@ static void the_heads_motion_is_taken_out_and_put_back(void **state) {
                    "sinew force " FOLLOW " --stable templeMiddle --frames 30-34 --out walk.pc2");
 }
 
+/* A take of 10 Hz has two frames in three between its samples. */
+static void between_samples_the_head_moves_on_evenly(void **state) {
+    (void)state;
+    prepare();
+    expect_code(0, "awk '/^#|^time/ {print; next} n++ %% 6 == 0' face/markers.csv > slow.csv && "
+                   "awk -F, -v OFS=, '/^#|^time/ {print; next} {c = cos(0.3 * $1); s = sin(0.3 * "
+                   "$1); for (i = 2; i <= NF; i += 3) {x = $i; y = $(i + 1); $i = c * x - s * y + "
+                   "0.06 * $1; $(i + 1) = s * x + c * y}; print}' OFMT=%%.9g CONVFMT=%%.9g "
+                   "slow.csv > turning.csv");
+    const char *line = "sinew %s face --markers %s --map face/markers_map.csv --fps 30 --stable "
+                       "templeLeft,templeRight,noseBridge --frames 0-40 --out %s";
+    const char *verbs[] = {"fit", "force"};
+    for (int v = 0; v < 2; v++) {
+        expect_code(0, line, verbs[v], "slow.csv", "still.pc2");
+        expect_code(0, line, verbs[v], "turning.csv", "turning.pc2");
+        sinew_frames *still = frames_of("still.pc2"), *turning = frames_of("turning.pc2");
+        assert_int_equal(still->frame_count, 41);
+        for (int f = 0; f < 41; f++) {
+            double time = f / 30.0, c = cos(0.3 * time), s = sin(0.3 * time);
+            float *p = still->positions + 3 * (size_t)f * (size_t)still->vertex_count;
+            for (int i = 0; i < still->vertex_count; i++) {
+                double x = (double)p[3 * i], y = (double)p[3 * i + 1];
+                p[3 * i] = (float)(c * x - s * y), p[3 * i + 1] = (float)(s * x + c * y);
+            }
+            assert_below(distance(turning, f, still, f, 0.06 * time), 5e-5);
+        }
+        sinew_frames_destroy(still), sinew_frames_destroy(turning);
+    }
+}
+
+/* Without a map: the motion that chooses it is that of the take. */
+static void a_take_that_stands_elsewhere_finds_the_face_and_stays_there(void **state) {
+    (void)state;
+    prepare();
+    expect_code(0, "awk -F, -v OFS=, '/^#|^time/ {print; next} {for (i = 2; i <= NF; i += 3) "
+                   "if ($i != \"\") $i += 0.3; print}' face/markers.csv > aside.csv");
+    const char *verbs[] = {"fit", "force"};
+    for (int v = 0; v < 2; v++) {
+        const char *line = "sinew %s face --markers %s --frames 20-22 --out %s --report %s";
+        expect_code(0, line, verbs[v], "face/markers.csv", "here.pc2", "here.json");
+        expect_code(0, line, verbs[v], "aside.csv", "aside.pc2", "aside.json");
+        sinew_frames *here = frames_of("here.pc2"), *aside = frames_of("aside.pc2");
+        assert_below(distance(aside, 2, here, 2, 0.3), 1e-5);
+        json_t *report = report_of("aside.json");
+        assert_below(total(report, "marker_error_worst"), 1e-3);
+        json_decref(report);
+        sinew_frames_destroy(here), sinew_frames_destroy(aside);
+    }
+}
+
 static void estimated_stiffness_is_kept_and_can_be_given_again(void **state) {
     (void)state;
     prepare();
@@ -352,6 +402,8 @@ int test_markers(void) {
         cmocka_unit_test(takes_are_brought_to_the_unit_of_the_rig),
         cmocka_unit_test(a_take_off_its_places_is_said_or_refused_with_the_likely_unit),
         cmocka_unit_test(the_heads_motion_is_taken_out_and_put_back),
+        cmocka_unit_test(between_samples_the_head_moves_on_evenly),
+        cmocka_unit_test(a_take_that_stands_elsewhere_finds_the_face_and_stays_there),
         cmocka_unit_test(estimated_stiffness_is_kept_and_can_be_given_again),
         cmocka_unit_test(the_jaw_is_named_by_its_target_or_by_vertices),
         cmocka_unit_test(a_scene_of_markers_does_what_the_verb_did),
