@@ -197,41 +197,6 @@ static void curved_rigs_are_fitted_through_their_jacobian(void **state) {
     sinew_rig_destroy(rig);
 }
 
-static void head_motion_is_taken_out_and_put_back(void **state) {
-    (void)state;
-    sinew_error error;
-    sinew_markers *markers;
-    assert_ok(sinew_markers_create(6, 5, &markers, &error));
-    double rest[18];
-    uint64_t seed = 21;
-    for (int i = 0; i < 18; i++) rest[i] = test_random(&seed);
-    for (int f = 0; f < 5; f++) {
-        double a = 0.3 * f, c = cos(a), s = sin(a);
-        markers->times[f] = f;
-        for (int i = 0; i < 6; i++) {
-            double *p = markers->positions + 18 * f + 3 * i;
-            p[0] = c * rest[3 * i] - s * rest[3 * i + 1] + f;
-            p[1] = s * rest[3 * i] + c * rest[3 * i + 1] - 2 * f;
-            p[2] = rest[3 * i + 2] + 0.5 * f;
-        }
-    }
-    markers->positions[18 * 2] = NAN; /* one stable marker missing once */
-    double original[90];
-    memcpy(original, markers->positions, sizeof original);
-    const int stable[5] = {0, 1, 2, 3, 4};
-    sinew_rigid motion[5];
-    int held;
-    assert_ok(sinew_markers_stabilise(markers, 5, stable, rest, motion, &held, &error));
-    assert_int_equal(held, 0);
-    for (int f = 0; f < 5; f++)
-        for (int k = 0; k < 3; k++)
-            assert_close(markers->positions[18 * f + 15 + k], rest[15 + k], 1e-12);
-    for (int f = 0; f < 5; f++) sinew_rigid_apply(&motion[f], 6, markers->positions + 18 * f);
-    for (int i = 0; i < 90; i++)
-        if (i / 3 != 12) assert_close(markers->positions[i], original[i], 1e-12);
-    sinew_markers_destroy(markers);
-}
-
 static void maps_that_do_not_fit_the_mesh_are_refused(void **state) {
     (void)state;
     sinew_error error;
@@ -259,7 +224,6 @@ int test_fit(void) {
         cmocka_unit_test(noisy_markers_give_the_nonnegative_least_squares_answer),
         cmocka_unit_test(missing_and_jumping_markers_do_not_spoil_the_fit),
         cmocka_unit_test(curved_rigs_are_fitted_through_their_jacobian),
-        cmocka_unit_test(head_motion_is_taken_out_and_put_back),
         cmocka_unit_test(maps_that_do_not_fit_the_mesh_are_refused),
     };
     return cmocka_run_group_tests_name("fit", tests, NULL, NULL);

@@ -16,5 +16,6 @@ int main(void) {
     failed += test_transfer();
     failed += test_fit();
     failed += test_fit_trust();
+    failed += test_stabilise();
     return failed != 0;
 }
