@@ -106,19 +106,28 @@ static sinew_status inline_curves(const sinew_scene *scene, const json_t *given,
     return SINEW_OK;
 }
 
-/* Channels to sliders; a channel without a slider is named in a warning, none at all is an error.
- */
+/* channel_of[slider_count]: the channel that drives each slider, or -1. A name without a side
+ * drives both. A channel without a slider is named in a warning; none at all is an error, and so
+ * are two channels for one slider. */
 static sinew_status match_channels(const sinew_scene *scene, const sinew_rig *rig,
                                    const sinew_curves *curves, const sinew_monitor *monitor,
-                                   int *slider_of, sinew_error *error) {
+                                   int *channel_of, sinew_error *error) {
     int matched = 0;
+    for (int s = 0; s < rig->slider_count; s++) channel_of[s] = -1;
     for (int c = 0; c < curves->channel_count; c++) {
-        slider_of[c] = sinew_rig_find_slider(rig, curves->names[c]);
-        if (slider_of[c] >= 0)
-            matched++;
-        else
+        int sliders[2], count = sinew_rig_match(rig, curves->names[c], sliders);
+        matched += count > 0;
+        if (count == 0)
             sn_log(monitor, SINEW_LOG_WARNING, "curve '%s' drives no slider of the rig",
                    curves->names[c]);
+        for (int i = 0; i < count; i++) {
+            int before = channel_of[sliders[i]];
+            if (before >= 0)
+                return sn_scene_fail(scene, error, "curves", "'%s' and '%s' both drive slider '%s'",
+                                     curves->names[before], curves->names[c],
+                                     rig->sliders[sliders[i]].name);
+            channel_of[sliders[i]] = c;
+        }
     }
     if (matched == 0 && curves->channel_count > 0)
         return unknown_slider(scene, rig, "curves", curves->names[0], error);
@@ -131,18 +140,18 @@ static sinew_status sample_curves(const sinew_scene *scene, const sinew_rig *rig
     if (curves->time_count < 1) return sn_scene_fail(scene, error, "curves", "hold no times");
     SN_TRY(make_grid(scene, curves->times[0], curves->times[curves->time_count - 1],
                      rig->slider_count, clip, error));
-    int *slider_of = SN_NEW(int, curves->channel_count);
+    int *channel_of = SN_NEW(int, rig->slider_count);
     double *values = SN_NEW(double, curves->channel_count);
-    sinew_status status = slider_of && values ? SINEW_OK : sn_no_memory(error);
-    if (status == SINEW_OK) status = match_channels(scene, rig, curves, monitor, slider_of, error);
+    sinew_status status = channel_of && values ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) status = match_channels(scene, rig, curves, monitor, channel_of, error);
     for (int k = 0; status == SINEW_OK && k < clip->frame_count; k++) {
         double *weights = clip->weights + (size_t)k * (size_t)rig->slider_count;
         sinew_rig_rest_weights(rig, weights);
         sinew_curves_sample(curves, clip->times[k], values);
-        for (int c = 0; c < curves->channel_count; c++)
-            if (slider_of[c] >= 0) weights[slider_of[c]] = values[c];
+        for (int s = 0; s < rig->slider_count; s++)
+            if (channel_of[s] >= 0) weights[s] = values[channel_of[s]];
     }
-    sn_free(slider_of);
+    sn_free(channel_of);
     sn_free(values);
     return status;
 }
@@ -273,6 +282,9 @@ sinew_status sn_clip_create(const sinew_scene *scene, const sinew_rig *rig, bool
     const json_t *curves = sn_scene_at(scene, "curves"), *steps = sn_scene_at(scene, "steps");
     const json_t *weights = sn_scene_at(scene, "weights"), *keys = sn_scene_at(scene, "keys");
     const json_t *markers = sn_scene_at(scene, "markers");
+    if (markers && !needs_weights && (curves || steps))
+        return sn_scene_fail(scene, error, curves ? "curves" : "steps",
+                             "the scene gives markers too; one of the two drives");
     if (curves) return clip_of_curves(scene, rig, curves, monitor, clip, error);
     if (steps) return clip_of_steps(scene, rig, (int)json_integer_value(steps), clip, error);
     if (markers && !needs_weights) return clip_of_markers(scene, markers, monitor, clip, error);

@@ -204,9 +204,7 @@ static sinew_status write_stiffness(const force_model *m, sinew_error *error) {
         SN_TRY(sn_scene_output(m->setup.scene, names[i], &path, error));
         if (!path) continue;
         sinew_status status =
-            maps[i] ? sinew_vertex_values_write(path, m->setup.rig->neutral->vertex_count, maps[i],
-                                                error)
-                    : sn_scene_fail(m->setup.scene, error, "outputs", "there is no %s", names[i]);
+            sinew_vertex_values_write(path, m->setup.rig->neutral->vertex_count, maps[i], error);
         sn_free(path);
         SN_TRY(status);
     }
@@ -224,8 +222,29 @@ static void report_structure(const force_model *m) {
                                   "seconds", s->seconds));
 }
 
+/* Outputs that nothing would be written to are refused before the first frame. */
+static sinew_status check_outputs(const sn_model_setup *setup, sinew_error *error) {
+    const sinew_scene *scene = setup->scene;
+    bool estimate = sn_scene_flag(scene, "estimate_stiffness");
+    const struct {
+        const char *output, *needed;
+        bool there;
+    } rows[] = {
+        {"error_plot", "markers", setup->clip->markers},
+        {"trace_plot", "the parameter trace", sn_scene_has(scene, "trace")},
+        {"stretch_map", "estimate_stiffness", estimate || sn_scene_has(scene, "stretch_map")},
+        {"bend_map", "estimate_stiffness", estimate || sn_scene_has(scene, "bend_map")},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!rows[i].there && json_object_get(sn_scene_at(scene, "outputs"), rows[i].output))
+            return sn_scene_fail(scene, error, "outputs", "%s needs %s", rows[i].output,
+                                 rows[i].needed);
+    return SINEW_OK;
+}
+
 static sinew_status build(force_model *m, sinew_error *error) {
     const sn_model_setup *setup = &m->setup;
+    SN_TRY(check_outputs(setup, error));
     if (setup->clip->markers) SN_TRY(sn_capture_create(setup, &m->capture, error));
     sinew_force_options options;
     read_options(setup, &options);
@@ -311,10 +330,7 @@ static sinew_status end(void *model, bool complete, json_t *report, sinew_error 
     char *errors = NULL, *way = NULL;
     sinew_status status = sn_scene_output(m->setup.scene, "error_plot", &errors, error);
     if (status == SINEW_OK) status = sn_scene_output(m->setup.scene, "trace_plot", &way, error);
-    if (status == SINEW_OK && way)
-        status = m->trace ? sn_trace_write(m->trace, way, error)
-                          : sn_scene_fail(m->setup.scene, error, "outputs",
-                                          "trace_plot needs the parameter trace");
+    if (status == SINEW_OK && way) status = sn_trace_write(m->trace, way, error);
     if (status == SINEW_OK && m->capture)
         status = sn_capture_report(m->capture, report, errors, error);
     sn_free(errors), sn_free(way);

@@ -261,6 +261,26 @@ static void a_take_that_stands_elsewhere_finds_the_face_and_stays_there(void **s
     }
 }
 
+static void what_is_about_markers_does_not_go_with_curves(void **state) {
+    (void)state;
+    prepare();
+    const char *options[] = {"--map face/markers_map.csv",
+                             "--truth nothing.pc2",
+                             "--error-plot x.png",
+                             "--stable chin,noseTip,noseBridge",
+                             "--retarget",
+                             "--layer",
+                             "--marker-unit mm",
+                             "--outlier 0.1"};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        char words[64];
+        snprintf(words, sizeof words, "%.*s|--curves", (int)strcspn(options[i], " "), options[i]);
+        expect_refusal(2, words, "sinew force face --curves face/clip.csv %s --out o.pc2",
+                       options[i]);
+    }
+    assert_int_equal(files_with("o.pc2") + files_with("x.png"), 0);
+}
+
 static void estimated_stiffness_is_kept_and_can_be_given_again(void **state) {
     (void)state;
     prepare();
@@ -404,6 +424,7 @@ int test_markers(void) {
         cmocka_unit_test(the_heads_motion_is_taken_out_and_put_back),
         cmocka_unit_test(between_samples_the_head_moves_on_evenly),
         cmocka_unit_test(a_take_that_stands_elsewhere_finds_the_face_and_stays_there),
+        cmocka_unit_test(what_is_about_markers_does_not_go_with_curves),
         cmocka_unit_test(estimated_stiffness_is_kept_and_can_be_given_again),
         cmocka_unit_test(the_jaw_is_named_by_its_target_or_by_vertices),
         cmocka_unit_test(a_scene_of_markers_does_what_the_verb_did),

@@ -50,6 +50,52 @@ static void frames_stand_at_k_over_fps_with_the_last_at_the_end(void **state) {
     sinew_job_destroy(job);
 }
 
+#define FACE "{\"sinew\": 1, \"rig\": {\"sample\": \"face\", \"vertices\": 1000}, "
+
+static void curves_match_sliders_as_weights_do(void **state) {
+    (void)state;
+    sinew_job *job = job_of(FACE "\"time\": {\"fps\": 1}, \"curves\": {\"times\": [0, 1], "
+                                 "\"values\": {\"mouthSmile\": [0, 0.5], \"JAW_OPEN\": [1, 1]}}}");
+    const sinew_rig *rig = sinew_job_rig(job);
+    int sides[2], jaw = sinew_rig_find_slider(rig, "jawOpen");
+    assert_int_equal(sinew_rig_match(rig, "mouthSmile", sides), 2);
+    for (int s = 0; s < rig->slider_count; s++)
+        assert_close(sinew_job_weights(job, 1)[s],
+                     s == sides[0] || s == sides[1] ? 0.5
+                     : s == jaw                     ? 1
+                                                    : rig->sliders[s].rest,
+                     0);
+    sinew_job_destroy(job);
+    const char *message =
+        refusal(FACE "\"curves\": {\"times\": [0, 1], \"values\": {\"jawOpen\": [0, 1], "
+                     "\"JAW_OPEN\": [0, 0]}}}",
+                SINEW_BAD_INPUT);
+    assert_non_null(strstr(message, "'jawOpen' and 'JAW_OPEN'"));
+    message = refusal(FACE "\"curves\": {\"times\": [0, 1], \"values\": {\"mouthSmile\": [0, 1], "
+                           "\"mouthSmileLeft\": [0, 0]}}}",
+                      SINEW_BAD_INPUT);
+    assert_non_null(strstr(message, "'mouthSmile' and 'mouthSmileLeft'"));
+}
+
+static void one_of_curves_and_markers_drives(void **state) {
+    (void)state;
+    const char *message = refusal(FACE "\"model\": \"force\", \"curves\": {\"times\": [0, 1], "
+                                       "\"values\": {\"jawOpen\": [0, 1]}}, \"markers\": "
+                                       "{\"file\": \"nothing.csv\"}}",
+                                  SINEW_BAD_INPUT);
+    assert_non_null(strstr(message, "curves: the scene gives markers too"));
+    static const char *const outputs[] = {"error_plot", "trace_plot", "stretch_map", "bend_map"};
+    for (int i = 0; i < 4; i++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 FACE "\"model\": \"force\", \"curves\": {\"times\": [0, 1], \"values\": "
+                      "{\"jawOpen\": [0, 1]}}, \"outputs\": {\"%s\": \"x.png\"}}",
+                 outputs[i]);
+        message = refusal(text, SINEW_BAD_INPUT);
+        assert_non_null(strstr(message, outputs[i]));
+    }
+}
+
 static void steps_go_from_the_first_pose_to_the_second(void **state) {
     (void)state;
     sinew_job *job = job_of(BAR "\"steps\": 4}");
@@ -302,6 +348,8 @@ static void every_failing_allocation_is_reported_and_leaves_nothing(void **state
 int test_jobs(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_stand_at_k_over_fps_with_the_last_at_the_end),
+        cmocka_unit_test(curves_match_sliders_as_weights_do),
+        cmocka_unit_test(one_of_curves_and_markers_drives),
         cmocka_unit_test(steps_go_from_the_first_pose_to_the_second),
         cmocka_unit_test(incomplete_scenes_say_what_is_missing),
         cmocka_unit_test(any_order_of_frames_gives_the_same_bits),
