@@ -59,6 +59,11 @@ extern "C" {
 #define SINEW_FORCE_CONTACT_MARGIN   0.1
 #define SINEW_FORCE_CONTACT_LENGTH   0.02
 #define SINEW_FORCE_FRICTION         0.3
+/* Longest bends; stiffer skins do not come to rest on coarse meshes. Share of the diagonal. */
+#define SINEW_FORCE_MOST_BEND 0.1
+/* Seconds in which the layer forgets a marker that is not seen, and believes one that comes back.
+ */
+#define SINEW_FORCE_LAYER_MEMORY 0.1
 /* A boundary vertex that no target moves by more than this share of the rig's largest move is held.
  */
 #define SINEW_FORCE_FIXED_SHARE 0.005
@@ -67,7 +72,7 @@ extern "C" {
 enum {
     SINEW_FORCE_SUBSTEPS = 1,
     SINEW_FORCE_RELINEARISATIONS = 3,
-    SINEW_FORCE_STATIC_ITERATIONS = 20
+    SINEW_FORCE_STATIC_ITERATIONS = 300
 };
 
 typedef struct sinew_force_options {
@@ -143,11 +148,11 @@ typedef struct sinew_force_summary {
 } sinew_force_summary;
 
 typedef struct sinew_force_info {
-    sinew_status status;
-    int iterations;            /* relinearisations in all */
-    double residual;           /* last change of a vertex, share of the diagonal */
-    int seen, outliers;        /* markers used; of these, with less than half their weight */
-    double marker_error;       /* RMS distance of the seen markers to their places, length units */
+    sinew_status status; /* SINEW_NOT_CONVERGED: the first frame is still moving; see residual */
+    int iterations;      /* relinearisations in all */
+    double residual;     /* last change of a vertex, share of the diagonal */
+    int seen, outliers;  /* markers used; of these, with less than half their weight */
+    double marker_error; /* RMS distance of the seen markers to their places, length units */
     double marker_error_layer; /* the same after the layer; equal without one */
     /* RMS over the area of the displacement from the neutral, split into the nearest combination of
      * targets and the rest. */

@@ -21,6 +21,8 @@
 #define LEAST_PULL 1e-6
 /* Markers with less weight are not seen. */
 #define LEAST_WEIGHT 1e-9
+/* Nor are those that fade and would be met to a lesser share. */
+#define LEAST_SHARE 1e-3
 
 static sinew_status smoothness(const sn_skin *s, double smoothing, const double *far,
                                sn_sparse **matrix, sinew_error *error) {
@@ -241,6 +243,15 @@ void sn_layer_work_destroy(sn_layer_work *work) {
     if (!work) return;
     sn_free(work->matrix), sn_free(work->forces), sn_free(work->seen);
     sn_free(work);
+}
+
+double sn_layer_fading_weight(const sn_layer *layer, int marker, double weight, double presence) {
+    double m = layer->marker_count;
+    double gain = layer->coupling[(size_t)marker * ((size_t)layer->marker_count + 1)];
+    if (presence >= 1 || !(weight > 0) || !(gain > 0)) return weight;
+    /* alone it would be met to gain / (gain + m / weight) */
+    double share = presence * gain / (gain + m / weight);
+    return share > LEAST_SHARE ? m * share / (gain * (1 - share)) : 0;
 }
 
 sinew_status sn_layer_add(const sn_layer *layer, sn_layer_work *work, const double *residual,

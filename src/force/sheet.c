@@ -59,7 +59,8 @@ static bool positive_map(const double *map, int count) {
 sinew_status sn_force_check_options(const sinew_force_options *o, sinew_error *error) {
     const char *wrong = NULL;
     if (!in_range(o->stretch_length, 0, 10)) wrong = "stretch length must be in [0, 10]";
-    if (!in_range(o->bend_length, 0, 10)) wrong = "bend length must be in [0, 10]";
+    if (!in_range(o->bend_length, 0, SINEW_FORCE_MOST_BEND))
+        wrong = "bend length must be in [0, 0.1]";
     if (!in_range(o->overstretch, 0, 1)) wrong = "overstretch must be in [0, 1]";
     if (!in_range(o->position, 0, 1e6)) wrong = "position stiffness must be in [0, 1e6]";
     if (!in_range(o->mass_time, 1e-6, 1e6)) wrong = "mass time must be in [1e-6, 1e6] s";

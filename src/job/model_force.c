@@ -28,8 +28,8 @@ typedef struct force_model {
 static const sinew_parameter parameters[] = {
     NUMBER("stretch_length", SINEW_FORCE_STRETCH_LENGTH, 0, 10, "share of the diagonal",
            "stretches narrower than this are smoothed out"),
-    NUMBER("bend_length", SINEW_FORCE_BEND_LENGTH, 0, 10, "share of the diagonal",
-           "bumps narrower than this are smoothed out"),
+    NUMBER("bend_length", SINEW_FORCE_BEND_LENGTH, 0, SINEW_FORCE_MOST_BEND,
+           "share of the diagonal", "bumps narrower than this are smoothed out"),
     NUMBER("overstretch", SINEW_FORCE_OVERSTRETCH, 0, 1, "",
            "extra stiffness of edges beyond 110%, share of theirs"),
     NUMBER("mass_time", SINEW_FORCE_MASS_TIME, 1e-6, 1e6, "s", "how long the skin takes to follow"),
@@ -310,9 +310,10 @@ static sinew_status frame(void *model, int index, double *positions, sinew_frame
     info->iterations = figures.iterations;
     info->residual = figures.residual;
     info->contacts = figures.contacts;
+    info->status = figures.status;
     if (m->trace) sn_trace_add(m->trace, index, positions);
     if (m->capture) sn_capture_finish(m->capture, index, positions, fields);
-    if (!fields) return SINEW_OK;
+    if (!fields) return figures.status;
     json_object_set_new(fields, "in_span", sn_report_number(figures.in_span));
     json_object_set_new(fields, "out_of_span", sn_report_number(figures.out_of_span));
     json_object_set_new(fields, "cut", sn_report_number(figures.cut));
@@ -320,7 +321,7 @@ static sinew_status frame(void *model, int index, double *positions, sinew_frame
         json_object_set_new(fields, "marker_error_bare", sn_report_number(figures.marker_error));
         json_object_set_new(fields, "outliers", json_integer(figures.outliers));
     }
-    return SINEW_OK;
+    return figures.status;
 }
 
 static sinew_status end(void *model, bool complete, json_t *report, sinew_error *error) {

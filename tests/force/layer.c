@@ -209,6 +209,51 @@ static void the_layer_meets_what_the_rig_cannot(void **state) {
     assert_true(layered.out_of_span > bare.out_of_span);
 }
 
+/* A bulge that no target holds. In frames without markers the correction fades instead of going
+ * off, and comes back the same way; one marker that jumps far away is not followed. */
+static void corrections_fade_and_wild_markers_are_left_out(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_rig *rig = dome_rig(SIDE, TARGETS);
+    sinew_marker_map *map = dome_markers(rig, SIDE, 3);
+    sinew_force_options options;
+    sinew_force_options_default(&options);
+    sinew_force *force[2]; /* bare, and with the layer */
+    sinew_force_state *run[2];
+    for (int k = 0; k < 2; k++) {
+        options.layer = k;
+        assert_ok(sinew_force_create(rig, map, &options, NULL, &force[k], &error));
+        assert_ok(sinew_force_state_create(force[k], &run[k], &error));
+    }
+    enum { SEEN = 10, JUMP = 10, BLIND = 20, BACK = 35, END = 50 };
+    double x[2][3 * COUNT], markers[3 * MOST], none[3 * MOST], last = 0, full = 0, step = 0;
+    memcpy(x[0], rig->neutral->positions, sizeof x[0]);
+    add_field(rig, 0.04, x[0]);
+    sinew_marker_map_points(map, rig->neutral, x[0], markers);
+    for (int i = 0; i < 3 * map->count; i++) none[i] = NAN;
+    for (int f = 0; f < END; f++) {
+        const double *seen = f >= BLIND && f < BACK ? none : markers;
+        if (f == JUMP) markers[0] += 50;
+        for (int k = 0; k < 2; k++)
+            assert_ok(sinew_force_frame(force[k], run[k], seen, NULL, x[k], NULL, NULL, &error));
+        if (f == JUMP) markers[0] -= 50;
+        double correction = root_mean_square(x[0], x[1], COUNT);
+        if (f == SEEN - 1) full = correction;
+        if (f == JUMP) assert_below(fabs(correction - full), 0.1 * full);
+        if (f >= SEEN) step = fmax(step, fabs(correction - last));
+        if (f == BACK - 1) assert_below(correction, 0.05 * full);
+        last = correction;
+    }
+    assert_below(step, 0.45 * full);
+    assert_true(last > 0.95 * full);
+    for (int k = 0; k < 2; k++) {
+        sinew_force_state_destroy(run[k]);
+        sinew_force_destroy(force[k]);
+    }
+    sinew_marker_map_destroy(map);
+    sinew_rig_destroy(rig);
+}
+
 static void a_layer_that_feeds_the_motion_stays_bounded(void **state) {
     (void)state;
     sinew_force_info info;
@@ -222,6 +267,7 @@ int test_layer(void) {
         cmocka_unit_test(parts_far_from_all_markers_stay_put),
         cmocka_unit_test(brows_ride_on_the_skin_below_them),
         cmocka_unit_test(the_layer_meets_what_the_rig_cannot),
+        cmocka_unit_test(corrections_fade_and_wild_markers_are_left_out),
         cmocka_unit_test(a_layer_that_feeds_the_motion_stays_bounded),
     };
     return cmocka_run_group_tests_name("layer", tests, NULL, NULL);
