@@ -18,6 +18,9 @@ typedef struct sinew_marker_map {
     double *barycentric; /* 3 per marker, sum 1; 1 0 0 for a vertex */
 } sinew_marker_map;
 
+/* Barycentric weights lie in 0 to 1, but for this much of rounding. */
+#define SINEW_MARKER_OFF_TRIANGLE 1e-3
+
 /* Names empty, every marker at vertex 0, to be filled in. */
 SINEW_API sinew_status sinew_marker_map_create(int count, sinew_marker_map **map,
                                                sinew_error *error);
@@ -27,8 +30,8 @@ SINEW_API void sinew_marker_map_destroy(sinew_marker_map *map);
 /* Replaces a marker's name by a copy. */
 SINEW_API sinew_status sinew_marker_map_set_name(sinew_marker_map *map, int marker,
                                                  const char *name, sinew_error *error);
-/* Bad input that names the marker: out of the mesh's range, weights that do not sum to 1, a name
- * that stands twice. */
+/* Bad input that names the marker: out of the mesh's range, weights that do not sum to 1 or lie off
+ * the triangle, a name that stands twice (case does not count, as in binding). */
 SINEW_API sinew_status sinew_marker_map_check(const sinew_marker_map *map, const sinew_mesh *mesh,
                                               sinew_error *error);
 /* points[3 * count] on the mesh posed at positions. */

@@ -312,7 +312,7 @@ static sinew_status read_all(c3d_reader *r, sinew_markers **markers) {
 
 static sinew_status read_markers(const sn_source *source, sinew_markers **markers,
                                  sinew_error *error) {
-    c3d_reader r = {.source = source, .error = error};
+    c3d_reader r = {.source = source, .error = error, .labels.any_case = true};
     sinew_status status = read_all(&r, markers);
     sn_names_release(&r.labels);
     return status;

@@ -10,6 +10,9 @@ double sn_unit_metres(const char *unit);
 /* The unit nearest to a length in metres, at most by a factor of 1.5; NULL: none. */
 const char *sn_unit_near(double metres);
 
+/* Markers are tied to the map by name, and case does not count there. */
+#define SN_MARKER_TWICE "two markers are named '%.*s' (case does not count)"
+
 /* A marker with one missing coordinate is missing. */
 void sn_markers_hide_partial(double *row, int marker_count);
 /* Copies of everything; positions hold time_count rows of 3 per name. */

@@ -36,8 +36,8 @@ static sinew_status read_name(sn_text *text, sn_buffer *name, sn_buffer *cell, s
                                 (int)(length < 40 ? length : 40), length ? cell->bytes : "");
     }
     if (sn_names_find(names, name->bytes, name->size) >= 0)
-        return sn_text_fail(text, "two markers are named '%.*s'",
-                            (int)(name->size < 40 ? name->size : 40), name->bytes);
+        return sn_text_fail(text, SN_MARKER_TWICE, (int)(name->size < 40 ? name->size : 40),
+                            name->bytes);
     return sn_names_add(names, name->bytes, name->size) < 0 ? sn_no_memory(text->error) : SINEW_OK;
 }
 
@@ -95,7 +95,7 @@ static sinew_status read_table(const sn_source *source, sn_table *table, sinew_e
 
 static sinew_status read_markers(const sn_source *source, sinew_markers **markers,
                                  sinew_error *error) {
-    sn_table table = {0};
+    sn_table table = {.names.any_case = true};
     sinew_status status = read_table(source, &table, error);
     if (status == SINEW_OK)
         status = sn_markers_build(&table.names, (int)table.row_count, table.times, table.values,

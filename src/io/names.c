@@ -6,15 +6,23 @@
 
 #include "base/memory.h"
 
-/* FNV-1a */
+static unsigned char folded(char c) {
+    return (unsigned char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
+/* FNV-1a, of lower case throughout: it serves both kinds of lists. */
 static uint64_t hash(const char *name, size_t length) {
     uint64_t h = 14695981039346656037u;
-    for (size_t i = 0; i < length; i++) h = (h ^ (unsigned char)name[i]) * 1099511628211u;
+    for (size_t i = 0; i < length; i++) h = (h ^ folded(name[i])) * 1099511628211u;
     return h ^ h >> 32;
 }
 
-static bool same(const char *known, const char *name, size_t length) {
-    return strlen(known) == length && memcmp(known, name, length) == 0;
+static bool same(bool any_case, const char *known, const char *name, size_t length) {
+    if (strlen(known) != length) return false;
+    if (!any_case) return memcmp(known, name, length) == 0;
+    for (size_t i = 0; i < length; i++)
+        if (folded(known[i]) != folded(name[i])) return false;
+    return true;
 }
 
 int sn_names_find(const sn_names *names, const char *name, size_t length) {
@@ -22,7 +30,7 @@ int sn_names_find(const sn_names *names, const char *name, size_t length) {
     size_t mask = names->slot_count - 1;
     for (size_t slot = hash(name, length) & mask; names->slots[slot]; slot = (slot + 1) & mask) {
         int index = names->slots[slot] - 1;
-        if (same(names->names[index], name, length)) return index;
+        if (same(names->any_case, names->names[index], name, length)) return index;
     }
     return -1;
 }

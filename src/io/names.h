@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 typedef struct sn_names {
+    bool any_case; /* names that differ in case alone are the same; to be set before the first */
     char **names;
     int count;
     size_t capacity;

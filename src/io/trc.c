@@ -67,8 +67,7 @@ static sinew_status read_names(sn_text *text, double marker_count, sn_names *nam
         length = next_cell(text, &cell);
         if (length == 0) continue;
         if (sn_names_find(names, cell, length) >= 0)
-            return sn_text_fail(text, "two markers are named '%.*s'",
-                                (int)(length < 40 ? length : 40), cell);
+            return sn_text_fail(text, SN_MARKER_TWICE, (int)(length < 40 ? length : 40), cell);
         if (sn_names_add(names, cell, length) < 0) return sn_no_memory(text->error);
     }
     if (names->count == 0) return sn_text_fail(text, "has no markers");
@@ -120,7 +119,7 @@ static sinew_status read_table(const sn_source *source, sn_table *table, char un
 
 static sinew_status read_markers(const sn_source *source, sinew_markers **markers,
                                  sinew_error *error) {
-    sn_table table = {0};
+    sn_table table = {.names.any_case = true};
     char unit[8] = "";
     sinew_status status = read_table(source, &table, unit, error);
     if (status == SINEW_OK)

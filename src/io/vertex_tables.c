@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "io/csv.h"
 #include "io/format.h"
+#include "io/markers.h"
 #include "io/names.h"
 #include "io/rig_json.h"
 #include "io/vertex_tables.h"
@@ -89,8 +90,8 @@ sinew_status sinew_regions_write(const char *path, const sinew_rig *rig, sinew_e
 enum { BARYCENTRIC_SLACK = 1000 }; /* the three may miss their sum 1 by 1 / this, from rounding */
 
 /* The place after the name: a vertex, or a triangle and three weights. */
-static sinew_status read_place(sn_text *text, const sinew_mesh *mesh, int *vertex, int *triangle,
-                               double *weights) {
+static sinew_status read_place(sn_text *text, const sinew_mesh *mesh, const char *name, int *vertex,
+                               int *triangle, double *weights) {
     sn_text whole = *text;
     double ignored;
     SN_TRY(sn_csv_number(&whole, "a vertex or triangle", false, &ignored));
@@ -104,6 +105,10 @@ static sinew_status read_place(sn_text *text, const sinew_mesh *mesh, int *verte
     double sum = 0;
     for (int k = 0; k < 3; k++) {
         SN_TRY(sn_csv_number(text, "a barycentric weight", false, &weights[k]));
+        if (!(fabs(weights[k] - 0.5) <= 0.5 + SINEW_MARKER_OFF_TRIANGLE))
+            return sn_text_fail(
+                text, "marker '%.40s': its weight %g is not in 0 to 1, it lies off the triangle",
+                name, weights[k]);
         sum += weights[k];
     }
     if (fabs(sum - 1) > 1.0 / BARYCENTRIC_SLACK)
@@ -132,15 +137,14 @@ static sinew_status add_place(sn_text *text, const sinew_mesh *mesh, place_list 
     if (list->name.failed) return sn_no_memory(text->error);
     if (length == 0) return sn_text_fail(text, "a marker has no name");
     if (sn_names_find(&list->names, name, length) >= 0)
-        return sn_text_fail(text, "two markers are named '%.*s'", (int)(length < 40 ? length : 40),
-                            name);
+        return sn_text_fail(text, SN_MARKER_TWICE, (int)(length < 40 ? length : 40), name);
     int i = list->names.count;
     if (sn_names_add(&list->names, name, length) < 0 ||
         !SN_RESERVE(map->vertices, list->vertex_capacity, i + 1) ||
         !SN_RESERVE(map->triangles, list->triangle_capacity, i + 1) ||
         !SN_RESERVE(map->barycentric, list->weight_capacity, 3 * ((size_t)i + 1)))
         return sn_no_memory(text->error);
-    return read_place(text, mesh, &map->vertices[i], &map->triangles[i],
+    return read_place(text, mesh, list->names.names[i], &map->vertices[i], &map->triangles[i],
                       map->barycentric + 3 * (size_t)i);
 }
 
@@ -160,7 +164,7 @@ sinew_status sn_marker_map_parse(const sn_source *source, const sinew_mesh *mesh
     sinew_marker_map *made = SN_NEW0(sinew_marker_map, 1);
     if (!made) return sn_no_memory(error);
     sn_text text = sn_text_open(source, error);
-    place_list list = {0};
+    place_list list = {.names.any_case = true};
     sinew_status status = read_places(&text, mesh, &list, made);
     sn_buffer_free(&list.name);
     if (status != SINEW_OK) {

@@ -84,8 +84,14 @@ sinew_status sinew_marker_map_check(const sinew_marker_map *map, const sinew_mes
         if (on_triangle && !(fabs(b[0] + b[1] + b[2] - 1) < 1e-6))
             return sn_fail(error, SINEW_BAD_INPUT, "marker '%s': its weights do not sum to 1",
                            map->names[i]);
+        for (int k = 0; on_triangle && k < 3; k++)
+            if (!(fabs(b[k] - 0.5) <= 0.5 + SINEW_MARKER_OFF_TRIANGLE))
+                return sn_fail(
+                    error, SINEW_BAD_INPUT,
+                    "marker '%s': its weight %g is not in 0 to 1, it lies off the triangle",
+                    map->names[i], b[k]);
         for (int j = 0; j < i; j++)
-            if (strcmp(map->names[i], map->names[j]) == 0)
+            if (strcasecmp(map->names[i], map->names[j]) == 0)
                 return sn_fail(error, SINEW_BAD_INPUT, "marker '%s' stands twice in the map",
                                map->names[i]);
     }

@@ -117,6 +117,41 @@ static void markers_keep_gaps_units_and_axes(void **state) {
     sinew_markers_destroy(markers);
 }
 
+/* Markers are tied to their places by name without regard to case, so one name must be one marker,
+ * and a place must lie on its triangle. */
+static void markers_that_cannot_be_told_apart_are_refused(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_markers *markers;
+    write_text(temporary("m.csv"), "# unit cm\ntime_s,Nose.x,Nose.y,Nose.z,NOSE.x,NOSE.y,NOSE.z\n"
+                                   "0,1,2,3,4,5,6\n");
+    assert_int_equal(sinew_markers_read(temporary("m.csv"), &markers, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "m.csv:2"));
+    assert_non_null(strstr(error.message, "'NOSE'"));
+    const double square[] = {0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0};
+    const int start[] = {0, 4}, face[] = {0, 1, 2, 3};
+    sinew_mesh *mesh;
+    sinew_marker_map *map;
+    assert_ok(sinew_mesh_create(4, square, 1, start, face, &mesh, &error));
+    const struct {
+        const char *text, *place, *name;
+    } bad[] = {{"Nose,1\nLip,2\nnosE,3\n", "p.csv:3", "'nosE'"},
+               {"Nose,1\nLip,0,-5,3,3\n", "p.csv:2", "'Lip'"},
+               {"Lip,0,0.5,-0.0011,0.5011\n", "p.csv:1", "'Lip'"},
+               {"Lip,0,1.5,-0.5,0\n", "p.csv:1", "'Lip'"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        write_text(temporary("p.csv"), bad[i].text);
+        assert_int_equal(sinew_marker_map_read(temporary("p.csv"), mesh, &map, &error),
+                         SINEW_BAD_INPUT);
+        assert_non_null(strstr(error.message, bad[i].place));
+        assert_non_null(strstr(error.message, bad[i].name));
+    }
+    write_text(temporary("p.csv"), "Lip,0,0.5,-0.0009,0.5009\n"); /* rounding */
+    assert_ok(sinew_marker_map_read(temporary("p.csv"), mesh, &map, &error));
+    sinew_marker_map_destroy(map);
+    sinew_mesh_destroy(mesh);
+}
+
 static void vertex_maps_regions_and_marker_places_are_read(void **state) {
     (void)state;
     sinew_error error;
@@ -208,6 +243,7 @@ int test_tables(void) {
         cmocka_unit_test(bad_curves_are_refused_by_line),
         cmocka_unit_test(live_link_takes_are_recognised),
         cmocka_unit_test(markers_keep_gaps_units_and_axes),
+        cmocka_unit_test(markers_that_cannot_be_told_apart_are_refused),
         cmocka_unit_test(vertex_maps_regions_and_marker_places_are_read),
         cmocka_unit_test(csv_keeps_any_name),
     };

@@ -209,6 +209,13 @@ static void maps_that_do_not_fit_the_mesh_are_refused(void **state) {
     map->vertices[2] = 6;
     assert_ok(sinew_marker_map_set_name(map, 2, "M0", &error));
     assert_int_equal(sinew_fit_create(rig, map, NULL, &fit, &error), SINEW_BAD_INPUT);
+    assert_ok(sinew_marker_map_set_name(map, 2, "m0", &error)); /* binding knows no case */
+    assert_int_equal(sinew_fit_create(rig, map, NULL, &fit, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "'m0'"));
+    assert_ok(sinew_marker_map_set_name(map, 2, "M2", &error));
+    map->barycentric[3] = -5, map->barycentric[4] = map->barycentric[5] = 3;
+    assert_int_equal(sinew_fit_create(rig, map, NULL, &fit, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "'M1'"));
     const double far[3] = {1000, 0, 0};
     const char *name = "lost";
     assert_int_equal(sinew_marker_map_nearest(rig->neutral, 1, &name, far, 10, &nearest, &error),
