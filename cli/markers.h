@@ -28,9 +28,16 @@
         {"--retarget",                                                                              \
          CLI_FLAG,                                                                                  \
          NULL,                                                                                      \
-         "the markers are of another face, at rest when first all seen",                            \
+         "the markers are of another face, at rest in the neutral frame",                           \
          0,                                                                                         \
          0,                                                                                         \
+         false},                                                                                    \
+        {"--neutral-frame",                                                                         \
+         CLI_INTEGER,                                                                               \
+         "K",                                                                                       \
+         "sample of the take in which the face is at rest (default: the first with most markers)",  \
+         0,                                                                                         \
+         2e9,                                                                                       \
          false},                                                                                    \
         {"--layer", CLI_FLAG, NULL, "spread what is left at the markers over the skin",             \
          0,         0,        false},                                                               \
@@ -51,7 +58,8 @@
 
 /* Options and the parameters of the model that they set: rows of a verb's table. */
 #define CLI_MARKERS_PARAMETERS                                                                     \
-    {"--layer", "layer"}, {"--layer-smoothing", "layer_smoothing"}, {"--stable", "stable"}, {      \
+    {"--layer", "layer"}, {"--neutral-frame", "neutral_frame"},                                    \
+        {"--layer-smoothing", "layer_smoothing"}, {"--stable", "stable"}, {                        \
         "--retarget", "retarget"                                                                   \
     }
 

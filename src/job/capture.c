@@ -11,13 +11,10 @@
 #include "base/status.h"
 #include "io/format.h"
 #include "job/capture_map.h"
+#include "job/capture_retarget.h"
 #include "job/report.h"
 #include "sinew/io.h"
 #include "sinew/render.h"
-#include "sinew/warp.h"
-
-/* Of the warp between faces: places on the rig are hand-made or nearest points. */
-#define RETARGET_SMOOTHING 1e-2
 
 /* ---- the head -------------------------------------------------------------------------------- */
 
@@ -85,54 +82,6 @@ static sinew_status move_take(sinew_markers *take, const sinew_rigid *motion, sn
     return SINEW_OK;
 }
 
-/* ---- another face ---------------------------------------------------------------------------- */
-
-/* The actor's face is not the rig's. Frame n, the first in which most markers are seen, counts as
- * the actor's neutral: a smooth warp W leads from its markers to their places on the rig, and
- *   marker := place + J(m_n) (m - m_n),   J the Jacobian of W there,
- * so that motions grow and shrink with the proportions. */
-static sinew_status retarget(const sn_model_setup *setup, sinew_markers *take, sn_capture *c,
-                             sinew_error *error) {
-    int count = c->map->count, pairs = 0;
-    const double *neutral =
-        take->positions + 3 * (size_t)sn_take_neutral(take) * (size_t)take->marker_count;
-    double *from = SN_NEW(double, 3 * (size_t)count), *to = SN_NEW(double, 3 * (size_t)count);
-    double *start = SN_NEW(double, 3 * (size_t)count);
-    sinew_warp *warp = NULL;
-    sinew_status status = from && to && start ? SINEW_OK : sn_no_memory(error);
-    if (status == SINEW_OK) {
-        sinew_marker_map_points(c->map, setup->rig->neutral, setup->rig->neutral->positions,
-                                c->places);
-        for (int i = 0; i < count; i++) {
-            if (c->index[i] < 0) continue;
-            memcpy(start + 3 * (size_t)i, neutral + 3 * (size_t)c->index[i], 3 * sizeof(double));
-            if (!isfinite(start[3 * i])) continue;
-            memcpy(from + 3 * (size_t)pairs, start + 3 * (size_t)i, 3 * sizeof(double));
-            memcpy(to + 3 * (size_t)pairs, c->places + 3 * (size_t)i, 3 * sizeof(double));
-            pairs++;
-        }
-        status = sinew_warp_create(pairs, from, to, RETARGET_SMOOTHING, &warp, error);
-    }
-    for (int i = 0; status == SINEW_OK && i < count; i++) {
-        if (c->index[i] < 0) continue;
-        double jacobian[9];
-        bool known = isfinite(start[3 * i]);
-        if (known) sinew_warp_jacobian(warp, start + 3 * (size_t)i, jacobian);
-        for (int f = 0; f < take->time_count; f++) {
-            double *p = take->positions +
-                        3 * ((size_t)f * (size_t)take->marker_count + (size_t)c->index[i]);
-            double d[3] = {p[0] - start[3 * i], p[1] - start[3 * i + 1], p[2] - start[3 * i + 2]};
-            for (int a = 0; a < 3; a++)
-                p[a] = known ? c->places[3 * i + a] + jacobian[3 * a] * d[0] +
-                                   jacobian[3 * a + 1] * d[1] + jacobian[3 * a + 2] * d[2]
-                             : NAN;
-        }
-    }
-    sinew_warp_destroy(warp);
-    sn_free(from), sn_free(to), sn_free(start);
-    return status;
-}
-
 /* ---- creation -------------------------------------------------------------------------------- */
 
 static sinew_status read_truth(const sn_model_setup *setup, sn_capture *c, sinew_error *error) {
@@ -148,11 +97,22 @@ static sinew_status read_truth(const sn_model_setup *setup, sn_capture *c, sinew
     return status;
 }
 
+static void report_take(const sn_model_setup *setup, const sinew_markers *take, const sn_capture *c,
+                        int used) {
+    double duration = take->times[take->time_count - 1] - take->times[0];
+    double rate = duration > 0 ? (take->time_count - 1) / duration : 0;
+    json_object_set_new(setup->report, "take",
+                        json_pack("{s:i, s:f, s:i, s:i, s:i}", "samples", take->time_count, "rate",
+                                  rate, "markers", take->marker_count, "used", used,
+                                  "neutral_sample", c->neutral));
+}
+
 static sinew_status build(const sn_model_setup *setup, sn_capture *c, sinew_error *error) {
     sinew_markers *take = setup->clip->markers;
     sinew_rigid alignment;
     bool moved;
-    SN_TRY(sn_capture_map(setup, take, &c->map, &alignment, &moved, error));
+    SN_TRY(sn_capture_neutral(setup, take, &c->neutral, error));
+    SN_TRY(sn_capture_map(setup, take, c, &alignment, &moved, error));
     size_t count = (size_t)c->map->count, frames = (size_t)setup->clip->frame_count;
     c->index = SN_NEW(int, count);
     c->sampled = SN_NEW(double, 3 * (size_t)take->marker_count);
@@ -167,18 +127,23 @@ static sinew_status build(const sn_model_setup *setup, sn_capture *c, sinew_erro
     if (bound == 0)
         return sn_fail(error, SINEW_BAD_INPUT, "none of the take's %d markers is in the map",
                        take->marker_count);
-    if (bound < c->map->count || bound < take->marker_count)
+    if (bound < c->map->count || bound < take->marker_count) {
+        char names[SN_CAPTURE_NAMES_SIZE] = "";
+        for (int i = 0; i < c->map->count; i++)
+            if (c->index[i] < 0) sn_capture_add_name(names, c->map->names[i]);
         sn_log(setup->monitor, SINEW_LOG_WARNING,
-               "%d of the map's %d and of the take's %d markers are used", bound, c->map->count,
-               take->marker_count);
+               "%d of the map's %d and of the take's %d markers are used%s%s", bound, c->map->count,
+               take->marker_count, *names ? "; not in the take: " : "", names);
+    }
+    report_take(setup, take, c, bound);
     SN_TRY(stabilise(setup, take, c, error));
     /* A warp between faces makes good for where the take stands. */
     if (moved && !c->motion && !sn_scene_flag(setup->scene, "retarget"))
         SN_TRY(move_take(take, &alignment, c, error));
     if (sn_scene_flag(setup->scene, "retarget"))
-        SN_TRY(retarget(setup, take, c, error));
+        SN_TRY(sn_capture_retarget(setup, take, c, error));
     else
-        SN_TRY(sn_capture_check_places(setup, take, c->map, c->index, error));
+        SN_TRY(sn_capture_check_places(setup, take, c, error));
     return read_truth(setup, c, error);
 }
 

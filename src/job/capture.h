@@ -16,7 +16,10 @@
     FLAG("layer", 0, "spread what is left at the markers over the skin"),                          \
         NUMBER("layer_smoothing", SINEW_MARKER_LAYER_SMOOTHING, 1e-12, 1, "",                      \
                "of the layer; noisy markers want 1e-6 and more"),                                  \
-        FLAG("retarget", 0, "the markers are of another face, at rest when first all seen"),       \
+        FLAG("retarget", 0, "the markers are of another face, at rest in the neutral frame"),      \
+        INTEGER("neutral_frame", -1, -1, 2000000000,                                               \
+                "sample of the take in which the face is at rest, from 0; -1: the first in which " \
+                "most markers are seen"),                                                          \
         TEXT("stable", "names of markers that move with the head, separated by commas")
 
 typedef struct sn_capture {
@@ -24,6 +27,7 @@ typedef struct sn_capture {
     const sn_clip *clip;
     sinew_marker_map *map;
     int *index;          /* marker of the take for each of the map, or -1 */
+    int neutral;         /* sample of the take in which the face is at rest */
     double *sampled;     /* the take at one time */
     double *row;         /* 3 per marker of the map, NaN where missing */
     double *places;      /* 3 per marker of the map */

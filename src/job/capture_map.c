@@ -68,17 +68,32 @@ static sinew_status map_by_name(const sinew_rig *rig, const sinew_markers *take,
     return SINEW_OK;
 }
 
-int sn_take_neutral(const sinew_markers *take) {
-    int best = 0, most = -1;
-    for (int f = 0; f < take->time_count; f++) {
-        int seen = 0;
-        for (int i = 0; i < take->marker_count; i++)
-            seen +=
-                isfinite(take->positions[3 * ((size_t)f * (size_t)take->marker_count + (size_t)i)]);
-        if (seen > most) most = seen, best = f;
-        if (seen == take->marker_count) break;
+void sn_capture_add_name(char list[SN_CAPTURE_NAMES_SIZE], const char *name) {
+    size_t used = strlen(list), length = strlen(name);
+    if (used + length + 7 > SN_CAPTURE_NAMES_SIZE) { /* ", " and the dots of the next */
+        if (used >= 3 && strcmp(list + used - 3, "...") != 0 && used + 6 <= SN_CAPTURE_NAMES_SIZE)
+            strcat(list, ", ...");
+        return;
     }
-    return best;
+    if (used) strcat(list, ", ");
+    strcat(list, name);
+}
+
+sinew_status sn_capture_neutral(const sn_model_setup *setup, const sinew_markers *take, int *sample,
+                                sinew_error *error) {
+    int given = sn_scene_integer(setup->scene, "neutral_frame"), most = -1;
+    *sample = 0;
+    if (given >= take->time_count)
+        return sn_scene_fail(setup->scene, error, "parameters.neutral_frame",
+                             "the take's samples are 0 to %d", take->time_count - 1);
+    for (int f = 0; f < take->time_count && most < take->marker_count; f++) {
+        const double *row = take->positions + 3 * (size_t)f * (size_t)take->marker_count;
+        int seen = 0;
+        for (int i = 0; i < take->marker_count; i++) seen += isfinite(row[3 * i]);
+        if (seen > most) most = seen, *sample = f;
+    }
+    if (given >= 0) *sample = given;
+    return SINEW_OK;
 }
 
 /* Nearest points on the surface; the mean distance. */
@@ -156,7 +171,7 @@ static void align(alignment *a, const sinew_mesh *mesh, double *farness) {
 
 /* Places of the seen markers on the neutral by nearest points, after the rigid motion that brings
  * them closest unless they lie there as they are. */
-static sinew_status map_by_place(const sn_model_setup *setup, const sinew_markers *take,
+static sinew_status map_by_place(const sn_model_setup *setup, const sinew_markers *take, int sample,
                                  sinew_marker_map **map, sinew_rigid *motion, bool *moved,
                                  sinew_error *error) {
     int count = take->marker_count, seen = 0;
@@ -170,7 +185,7 @@ static sinew_status map_by_place(const sn_model_setup *setup, const sinew_marker
         status = sinew_query_create(mesh->vertex_count, mesh->positions, mesh->triangle_count,
                                     mesh->triangles, &query, error);
     if (status == SINEW_OK) {
-        const double *frame = take->positions + 3 * (size_t)sn_take_neutral(take) * (size_t)count;
+        const double *frame = take->positions + 3 * (size_t)sample * (size_t)count;
         for (int i = 0; i < count; i++) {
             if (!isfinite(frame[3 * i])) continue;
             sn_put(from, seen, sn_at(frame, i));
@@ -202,8 +217,9 @@ static sinew_status map_by_place(const sn_model_setup *setup, const sinew_marker
 }
 
 sinew_status sn_capture_map(const sn_model_setup *setup, const sinew_markers *take,
-                            sinew_marker_map **map, sinew_rigid *motion, bool *moved,
+                            sn_capture *capture, sinew_rigid *motion, bool *moved,
                             sinew_error *error) {
+    sinew_marker_map **map = &capture->map;
     *moved = false;
     const json_t *given = sn_scene_at(setup->scene, "markers");
     const char *file = json_string_value(json_object_get(given, "map"));
@@ -221,7 +237,7 @@ sinew_status sn_capture_map(const sn_model_setup *setup, const sinew_markers *ta
                (*map)->count, take->marker_count);
         return SINEW_OK;
     }
-    return map_by_place(setup, take, map, motion, moved, error);
+    return map_by_place(setup, take, capture->neutral, map, motion, moved, error);
 }
 
 /* ---- does the take lie on the face? ---------------------------------------------------------- */
@@ -262,10 +278,11 @@ static void advise(const sn_model_setup *setup, const sinew_markers *take, doubl
 }
 
 sinew_status sn_capture_check_places(const sn_model_setup *setup, const sinew_markers *take,
-                                     const sinew_marker_map *map, const int *index,
-                                     sinew_error *error) {
+                                     const sn_capture *capture, sinew_error *error) {
     const sinew_mesh *mesh = setup->rig->neutral;
-    int count = map->count, seen = 0, sample = sn_take_neutral(take);
+    const sinew_marker_map *map = capture->map;
+    const int *index = capture->index;
+    int count = map->count, seen = 0, sample = capture->neutral;
     const double *row = take->positions + 3 * (size_t)sample * (size_t)take->marker_count;
     double *places = SN_NEW(double, 3 * (size_t)count), *there = SN_NEW(double, 3 * (size_t)count);
     double *distances = SN_NEW(double, count);

@@ -194,6 +194,44 @@ static void a_take_off_its_places_is_said_or_refused_with_the_likely_unit(void *
     assert_null(strstr(r->err, "off their places"));
 }
 
+/* Two markers that the first half of the take does not show. */
+static void markers_that_come_late_are_carried_to_another_face_too(void **state) {
+    (void)state;
+    prepare();
+    expect_code(0, "awk -F, -v OFS=, '/^#/ {print; next} /^time/ {for (i = 2; i <= NF; i++) if ($i "
+                   "~ /^(chin|lipCornerLeft)[.]/) hide[i] = 1; print; next} {if ($1 < 1.2) for (i "
+                   "in hide) $i = \"\"; print}' face/markers.csv > late.csv");
+    const char *line = "sinew force face --retarget --markers %s --map face/markers_map.csv "
+                       "--frames 38-46 --out %s --report %s %s";
+    expect_code(0, line, "face/markers.csv", "whole.pc2", "whole.json", "--neutral-frame 0");
+    const run_result *r =
+        expect_code(0, line, "late.csv", "late.pc2", "late.json", "--neutral-frame 0");
+    assert_non_null(strstr(r->err, "chin"));
+    assert_non_null(strstr(r->err, "lipCornerLeft"));
+    json_t *whole = report_of("whole.json"), *late = report_of("late.json");
+    assert_int_equal((int)figure(late, 6, "markers_seen"), 60);
+    assert_int_equal(
+        json_integer_value(json_object_get(json_object_get(late, "take"), "neutral_sample")), 0);
+    sinew_frames *a = frames_of("whole.pc2"), *b = frames_of("late.pc2");
+    expect_code(0, "sinew blend face --weights jawOpen=0 --out rest.pc2");
+    sinew_frames *rest = frames_of("rest.pc2");
+    assert_below(distance(b, 8, a, 8, 0), 0.1 * distance(a, 8, rest, 0, 0));
+    sinew_frames_destroy(a), sinew_frames_destroy(b);
+    json_decref(whole), json_decref(late);
+    /* sample 40 of 60 a second is frame 20 of 30 */
+    expect_code(0, "sinew fit " FOLLOW " --retarget --neutral-frame 40 --frames 20-20 --out "
+                   "other.pc2 --report other.json");
+    json_t *other = report_of("other.json");
+    assert_int_equal(
+        json_integer_value(json_object_get(json_object_get(other, "take"), "neutral_sample")), 40);
+    json_decref(other);
+    sinew_frames *still = frames_of("other.pc2");
+    assert_below(distance(still, 0, rest, 0, 0), 1e-5);
+    sinew_frames_destroy(still), sinew_frames_destroy(rest);
+    expect_refusal(3, "neutral_frame|0 to", line, "face/markers.csv", "no.pc2", "no.json",
+                   "--neutral-frame 100000");
+}
+
 static void the_heads_motion_is_taken_out_and_put_back(void **state) {
     (void)state;
     prepare();
@@ -421,6 +459,7 @@ int test_markers(void) {
         cmocka_unit_test(a_face_of_twice_the_size_moves_the_rig_alike),
         cmocka_unit_test(takes_are_brought_to_the_unit_of_the_rig),
         cmocka_unit_test(a_take_off_its_places_is_said_or_refused_with_the_likely_unit),
+        cmocka_unit_test(markers_that_come_late_are_carried_to_another_face_too),
         cmocka_unit_test(the_heads_motion_is_taken_out_and_put_back),
         cmocka_unit_test(between_samples_the_head_moves_on_evenly),
         cmocka_unit_test(a_take_that_stands_elsewhere_finds_the_face_and_stays_there),
