@@ -1,10 +1,6 @@
 /* sinew transfer: the rig on another face. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/memory.h"
 #include "base/status.h"
 #include "job/report.h"
 #include "verb.h"
@@ -19,47 +15,20 @@ static const cli_option options[] = {
     CLI_END,
 };
 
-/* "12,7" lines; a first line that is no such pair is a header. */
-static sinew_status read_pairs(cli_call *call, const char *path, int **pairs, int *count) {
-    char *text = NULL;
-    size_t size = 0, capacity = 0;
-    SN_TRY(sn_file_read(path, &text, &size, &call->error));
-    sinew_status status = SINEW_OK;
-    int line = 1;
-    *count = 0;
-    for (char *at = text; status == SINEW_OK && *at; line++) {
-        int a, b, used = 0;
-        bool good = sscanf(at, " %9d , %9d%n", &a, &b, &used) == 2;
-        if (good && !SN_RESERVE(*pairs, capacity, 2 * (size_t)*count + 2))
-            status = sn_no_memory(&call->error);
-        else if (good)
-            (*pairs)[2 * *count] = a, (*pairs)[2 * *count + 1] = b, ++*count;
-        else if (line > 1 && *at != '\n' && *at != '\r')
-            status =
-                sn_fail(&call->error, SINEW_BAD_INPUT, "%s:%d: needs source,target", path, line);
-        while (*at && *at != '\n') at++;
-        if (*at) at++;
-    }
-    sn_free(text);
-    return status;
+/* Regions of the source that no vertex of the target lies in. */
+static void warn_of_lost_regions(cli_call *call, const sinew_rig *source, const sinew_rig *made) {
+    for (int i = 0; i < source->region_count; i++)
+        if (sinew_rig_find_region(made, source->regions[i].name) < 0)
+            cli_warn(call, "no vertex lies in the region '%s', it is left out",
+                     source->regions[i].name);
 }
 
 static sinew_status carry(cli_call *call, const sinew_rig *source, const sinew_mesh *target,
-                          int *pairs, int pair_count) {
-    sinew_transfer_options chosen;
-    sinew_transfer_options_default(&chosen);
-    chosen.pull = cli_number(call, "--pull", chosen.pull);
-    int *split = SN_NEW(int, 2 * (size_t)pair_count);
-    if (!split) return sn_no_memory(&call->error);
-    for (int i = 0; i < pair_count; i++)
-        split[i] = pairs[2 * i], split[pair_count + i] = pairs[2 * i + 1];
-    chosen.pair_count = pair_count;
-    chosen.source_vertices = split, chosen.target_vertices = split + pair_count;
+                          const sinew_transfer_options *chosen) {
     sinew_rig *made = NULL;
     sinew_transfer_info info;
     sinew_status status =
-        sinew_transfer(source, target, &chosen, call->monitor, &made, &info, &call->error);
-    sn_free(split);
+        sinew_transfer(source, target, chosen, call->monitor, &made, &info, &call->error);
     if (status != SINEW_OK && status != SINEW_NO_MEMORY && status != SINEW_CANCELLED) {
         char what[SINEW_MESSAGE_SIZE];
         memcpy(what, call->error.message, sizeof what);
@@ -75,6 +44,7 @@ static sinew_status carry(cli_call *call, const sinew_rig *source, const sinew_m
     sn_report_total(call->report, "unmatched", json_integer(info.unmatched));
     if (info.unmatched > 0)
         cli_warn(call, "%d vertices are far from the source's surface", info.unmatched);
+    warn_of_lost_regions(call, source, made);
     status = sinew_rig_write(cli_text(call, "--out"), made, &call->error);
     if (status == SINEW_OK)
         cli_say(call, "%d targets on %d vertices (%s)\nwrote %s", made->target_count,
@@ -90,17 +60,23 @@ static sinew_status run(cli_call *call) {
         return cli_usage(call, "needs --to MESH and --out RIG; see 'sinew transfer --help'");
     sinew_rig *source = NULL;
     sinew_mesh *target = NULL;
-    int *pairs = NULL, pair_count = 0;
-    for (int i = 0; i < call->argument_count; i++)
-        sn_report_input(call->report, call->arguments[i]);
+    int *from = NULL, *to = NULL;
+    sinew_transfer_options chosen;
+    sinew_transfer_options_default(&chosen);
+    chosen.pull = cli_number(call, "--pull", chosen.pull);
     sn_report_input(call->report, cli_text(call, "--to"));
     sinew_status status =
         sinew_rig_read(call->argument_count, call->arguments, &source, &call->error);
     if (status == SINEW_OK) status = sinew_mesh_read(cli_text(call, "--to"), &target, &call->error);
-    if (status == SINEW_OK && cli_given(call, "--pairs"))
-        status = read_pairs(call, cli_text(call, "--pairs"), &pairs, &pair_count);
-    if (status == SINEW_OK) status = carry(call, source, target, pairs, pair_count);
-    sn_free(pairs);
+    if (status == SINEW_OK && cli_given(call, "--pairs")) {
+        sn_report_input(call->report, cli_text(call, "--pairs"));
+        status = sinew_vertex_pairs_read(cli_text(call, "--pairs"), source->neutral->vertex_count,
+                                         target->vertex_count, &from, &to, &chosen.pair_count,
+                                         &call->error);
+    }
+    chosen.source_vertices = from, chosen.target_vertices = to;
+    if (status == SINEW_OK) status = carry(call, source, target, &chosen);
+    sinew_free(from), sinew_free(to);
     sinew_mesh_destroy(target);
     sinew_rig_destroy(source);
     return status;
@@ -117,7 +93,7 @@ const cli_verb verb_transfer = {
         "Every target of the rig is rebuilt on the other neutral so that its triangles change in "
         "the same way. Faces with the same triangles need nothing more; others need at least four "
         "pairs of vertices that correspond (--pairs), better twenty around eyes, nose, mouth and "
-        "chin. Vertices that a target does not move stay exactly still.",
+        "chin. Vertices that a target does not move stay exactly still. Regions come along.",
     .example = "sinew sample face --out face\n"
                "sinew sample face2 --out other\n"
                "sinew transfer face --to other/neutral.obj --out carried\n",

@@ -181,6 +181,10 @@ static int read_vertex_tables(const uint8_t *bytes, size_t size) {
     double values[100] = {0};
     sinew_error error;
     sn_vertex_values_parse(&source, 100, values, &error);
+    static const int vertex_counts[2] = {100, 50};
+    int *pairs[2] = {NULL, NULL}, count = 0;
+    sn_vertex_pairs_parse(&source, vertex_counts, pairs, &count, &error);
+    sinew_free(pairs[0]), sinew_free(pairs[1]);
     sinew_mesh *mesh = NULL;
     sinew_marker_map *map = NULL;
     if (sinew_mesh_create(3, points, 1, NULL, face, &mesh, &error) == SINEW_OK)

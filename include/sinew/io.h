@@ -57,6 +57,14 @@ SINEW_API sinew_status sinew_vertex_values_read(const char *path, int vertex_cou
 SINEW_API sinew_status sinew_vertex_values_write(const char *path, int vertex_count,
                                                  const double *values, sinew_error *error);
 
+/* Vertices of two meshes that correspond, from CSV lines "source,target", with or without a header.
+ * The arrays of *count vertices are freed with sinew_free. Bad input by line: an index out of
+ * range, anything else in the line, a source vertex that is given twice. */
+SINEW_API sinew_status sinew_vertex_pairs_read(const char *path, int source_vertex_count,
+                                               int target_vertex_count, int **source_vertices,
+                                               int **target_vertices, int *count,
+                                               sinew_error *error);
+
 /* Where markers sit on the surface, from CSV lines "NAME,vertex" or "NAME,triangle,b0,b1,b2".
  * Vertices and triangles are checked against the mesh. */
 SINEW_API sinew_status sinew_marker_map_read(const char *path, const sinew_mesh *mesh,

@@ -7,8 +7,9 @@
  *   rebuild   the displacement of the target whose triangles change in the same way: a sparse solve
  *             over the vertices that the shape moves, so that sparse targets stay sparse
  *
- * Vertices that a shape does not move stay exactly still. Sliders, limits,
- * groups, in-betweens, combinations and regions (same topology) are kept. */
+ * Vertices that a shape does not move stay exactly still. Sliders, limits, groups, in-betweens and
+ * combinations are kept. A vertex belongs to the regions that its place on the source lies in; a
+ * region that nothing lies in is left out. */
 #ifndef SINEW_TRANSFER_H
 #define SINEW_TRANSFER_H
 
@@ -31,7 +32,8 @@ typedef struct sinew_transfer_options {
     double pull;
     double drop;
     int rounds;
-    /* Pairs of vertices that correspond; needed (at least 4) when the topology differs. */
+    /* Pairs of vertices that correspond, no source vertex twice; needed (at least 4) when the
+     * topology differs. */
     int pair_count;
     const int *source_vertices, *target_vertices;
 } sinew_transfer_options;

@@ -1,4 +1,4 @@
-/* Small files that speak of vertices: maps of values, regions, places of markers. */
+/* Small files that speak of vertices: maps of values, pairs, regions, places of markers. */
 #include <limits.h>
 #include <math.h>
 
@@ -60,6 +60,68 @@ sinew_status sinew_vertex_values_write(const char *path, int vertex_count, const
         sn_buffer_char(&out, '\n');
     }
     return sn_format_finish(path, SINEW_OK, &out, error);
+}
+
+/* --- source,target ---------------------------------------------------------------------------- */
+
+static bool starts_with_a_number(sn_text line) {
+    const char *cell;
+    return sn_csv_cell(&line, &cell) > 0 &&
+           (*cell == '-' || *cell == '+' || *cell == '.' || (*cell >= '0' && *cell <= '9'));
+}
+
+sinew_status sn_vertex_pairs_parse(const sn_source *source, const int vertex_counts[2],
+                                   int *vertices[2], int *count, sinew_error *error) {
+    SN_TRY(sn_text_check(source, error));
+    sn_text text = sn_text_open(source, error);
+    size_t capacities[2] = {0};
+    char *given = SN_NEW0(char, vertex_counts[0]);
+    sinew_status status = given ? SINEW_OK : sn_no_memory(error);
+    for (bool first = true; status == SINEW_OK && sn_csv_next_row(&text); first = false) {
+        if (first && !starts_with_a_number(text)) {
+            sn_text_next_line(&text);
+            continue;
+        }
+        for (int k = 0; status == SINEW_OK && k < 2; k++) {
+            status =
+                SN_RESERVE(vertices[k], capacities[k], *count + 1) ? SINEW_OK : sn_no_memory(error);
+            if (status == SINEW_OK)
+                status = read_index(&text, k ? "target vertex" : "source vertex", vertex_counts[k],
+                                    &vertices[k][*count]);
+        }
+        if (status != SINEW_OK) break;
+        int from = vertices[0][*count];
+        if (given[from])
+            status = sn_text_fail(&text, "source vertex %d is given twice", from);
+        else
+            status = sn_csv_row_end(&text);
+        given[from] = 1;
+        ++*count;
+    }
+    sn_free(given);
+    return status;
+}
+
+sinew_status sinew_vertex_pairs_read(const char *path, int source_vertex_count,
+                                     int target_vertex_count, int **source_vertices,
+                                     int **target_vertices, int *count, sinew_error *error) {
+    SN_REQUIRE(path && source_vertices && target_vertices && count, error);
+    SN_REQUIRE(source_vertex_count >= 0 && target_vertex_count >= 0, error);
+    const int vertex_counts[2] = {source_vertex_count, target_vertex_count};
+    int *vertices[2] = {NULL, NULL};
+    *source_vertices = *target_vertices = NULL;
+    *count = 0;
+    sn_source source;
+    SN_TRY(sn_source_open(&source, path, error));
+    sinew_status status = sn_vertex_pairs_parse(&source, vertex_counts, vertices, count, error);
+    sn_source_close(&source);
+    if (status != SINEW_OK) {
+        sn_free(vertices[0]), sn_free(vertices[1]);
+        *count = 0;
+        return status;
+    }
+    *source_vertices = vertices[0], *target_vertices = vertices[1];
+    return SINEW_OK;
 }
 
 /* --- regions ---------------------------------------------------------------------------------- */

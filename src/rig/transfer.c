@@ -326,6 +326,32 @@ static sinew_status carry_target(sn_transfer *t, const sinew_rig *source, int in
     return store(t, &rig->targets[index], error);
 }
 
+/* A vertex belongs to the regions that its place lies in: that hold half of its weights or more.
+ * Regions that nothing lies in are left out. */
+static sinew_status carry_regions(sn_transfer *t, const sinew_rig *source, sinew_rig *rig,
+                                  sinew_error *error) {
+    for (int i = 0; i < rig->region_count; i++)
+        sn_free(rig->regions[i].name), sn_free(rig->regions[i].vertices);
+    rig->region_count = 0;
+    bool *inside = SN_NEW(bool, source->neutral->vertex_count);
+    sinew_status status = inside ? SINEW_OK : sn_no_memory(error);
+    for (int i = 0; status == SINEW_OK && i < source->region_count; i++) {
+        const sinew_region *region = &source->regions[i];
+        int count = 0, *vertices = t->unknown;
+        memset(inside, 0, sizeof *inside * (size_t)source->neutral->vertex_count);
+        for (int k = 0; k < region->count; k++) inside[region->vertices[k]] = true;
+        for (int v = 0; v < t->target->vertex_count; v++) {
+            const sn_place *place = &t->match.vertices[v];
+            double share = 0;
+            for (int k = 0; k < 3; k++) share += inside[place->vertices[k]] ? place->weights[k] : 0;
+            if (share >= 0.5 && !place->far) vertices[count++] = v;
+        }
+        if (count > 0) status = sinew_rig_add_region(rig, region->name, count, vertices, error);
+    }
+    sn_free(inside);
+    return status;
+}
+
 sinew_status sinew_transfer(const sinew_rig *source, const sinew_mesh *target_neutral,
                             const sinew_transfer_options *options, const sinew_monitor *monitor,
                             sinew_rig **transferred, sinew_transfer_info *info,
@@ -360,13 +386,8 @@ sinew_status sinew_transfer(const sinew_rig *source, const sinew_mesh *target_ne
             if (status == SINEW_OK) status = carry_target(&t, source, k, rig, error);
             sn_progress(monitor, (k + 1.0) / source->target_count, "transfer");
         }
-    if (status == SINEW_OK && !t.match.same_topology) {
-        for (int i = 0; i < rig->region_count; i++) {
-            sn_free(rig->regions[i].name);
-            sn_free(rig->regions[i].vertices);
-        }
-        rig->region_count = 0;
-    }
+    if (status == SINEW_OK && !t.match.same_topology)
+        status = carry_regions(&t, source, rig, error);
     free_transfer(&t);
     if (status != SINEW_OK) {
         sinew_rig_destroy(rig);

@@ -31,7 +31,7 @@ static sinew_status match_same(const sinew_mesh *target, sn_match *match, sinew_
     match->triangle = SN_NEW(int, target->triangle_count);
     if (!match->vertices || !match->triangles || !match->triangle) return sn_no_memory(error);
     for (int v = 0; v < target->vertex_count; v++)
-        match->vertices[v] = (sn_place){{v, v, v}, {1, 0, 0}};
+        match->vertices[v] = (sn_place){{v, v, v}, {1, 0, 0}, false};
     for (int t = 0; t < target->triangle_count; t++) {
         match->triangle[t] = t;
         for (int k = 0; k < 3; k++) {
@@ -190,7 +190,7 @@ static sinew_status draw_onto(const sinew_mesh *source, const sinew_mesh *target
 }
 
 static sn_place place_of(const sinew_mesh *source, const sinew_closest *c) {
-    sn_place place = {{0, 0, 0}, {1, 0, 0}};
+    sn_place place = {.weights = {1, 0, 0}};
     for (int k = 0; c->triangle >= 0 && k < 3; k++) {
         place.vertices[k] = source->triangles[3 * (size_t)c->triangle + (size_t)k];
         place.weights[k] = c->barycentric[k];
@@ -214,9 +214,10 @@ static sinew_status read_places(const sinew_mesh *source, const sinew_mesh *targ
         sinew_closest c;
         sinew_query_closest(query, target->positions + 3 * (size_t)v, INFINITY, &c);
         match->vertices[v] = place_of(source, &c);
+        match->vertices[v].far = c.distance > REACH * diagonal;
         sum += c.distance / diagonal;
         info->match_max = fmax(info->match_max, c.distance / diagonal);
-        info->unmatched += c.distance > REACH * diagonal;
+        info->unmatched += match->vertices[v].far;
     }
     info->match_mean = sum / (n > 0 ? n : 1);
     for (int t = 0; t < m; t++) {
@@ -242,12 +243,21 @@ static sinew_status check_pairs(const sinew_mesh *source, const sinew_mesh *targ
                        "transfer: the faces differ (%d and %d vertices), so at least 4 pairs of "
                        "corresponding vertices are needed",
                        source->vertex_count, target->vertex_count);
-    for (int i = 0; i < options->pair_count; i++) {
+    char *given = SN_NEW0(char, source->vertex_count);
+    sinew_status status = given ? SINEW_OK : sn_no_memory(error);
+    for (int i = 0; status == SINEW_OK && i < options->pair_count; i++) {
         int a = options->source_vertices[i], b = options->target_vertices[i];
         if (a < 0 || a >= source->vertex_count || b < 0 || b >= target->vertex_count)
-            return sn_fail(error, SINEW_BAD_INPUT, "transfer: pair %d (%d, %d) is out of range", i,
-                           a, b);
+            status = sn_fail(error, SINEW_BAD_INPUT, "transfer: pair %d (%d, %d) is out of range",
+                             i, a, b);
+        else if (given[a])
+            status = sn_fail(error, SINEW_BAD_INPUT,
+                             "transfer: pair %d gives source vertex %d a second time", i, a);
+        else
+            given[a] = 1;
     }
+    sn_free(given);
+    SN_TRY(status);
     if (source->triangle_count == 0 || target->triangle_count == 0)
         return sn_fail(error, SINEW_BAD_INPUT, "transfer: a mesh has no faces");
     return SINEW_OK;

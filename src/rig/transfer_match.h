@@ -8,6 +8,7 @@
 typedef struct sn_place {
     int vertices[3];
     double weights[3];
+    bool far; /* from the source: nothing there corresponds */
 } sn_place;
 
 typedef struct sn_match {

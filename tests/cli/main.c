@@ -9,6 +9,7 @@ int main(void) {
     failed += test_locks();
     failed += test_markers();
     failed += test_fit();
+    failed += test_transfer();
     failed += test_videos();
     failed += test_help();
     return failed != 0;

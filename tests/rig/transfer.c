@@ -207,6 +207,47 @@ static void transfer_to_a_larger_face_scales_the_shapes(void **state) {
     sinew_mesh_destroy(large);
 }
 
+/* The middle of the dome and the tab are regions; so they are on a grid that lines up nowhere. */
+static void regions_come_along_to_another_topology(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_rig *rig = bumpy_rig(24), *carried;
+    sinew_mesh *other = dome(17, 1, 2);
+    int s = 24, t = 17, S = 25, T = 18, middle[25 * 25], count = 0;
+    for (int v = 0; v < S * S; v++)
+        if (hypot(rig->neutral->positions[3 * v], rig->neutral->positions[3 * v + 1]) < 0.5)
+            middle[count++] = v;
+    int from[8] = {0, s, s * S, S * S - 1, S * S, S * S + 1, S * S + 2, S * S + 3};
+    const int to[8] = {0, t, t * T, T * T - 1, T * T, T * T + 1, T * T + 2, T * T + 3};
+    assert_ok(sinew_rig_add_region(rig, "middle", count, middle, &error));
+    assert_ok(sinew_rig_add_region(rig, "tab", 4, from + 4, &error));
+    assert_ok(sinew_rig_add_region(rig, "nothing", 0, NULL, &error));
+    sinew_transfer_options options;
+    sinew_transfer_options_default(&options);
+    options.pair_count = 8;
+    options.source_vertices = from, options.target_vertices = to;
+    assert_ok(sinew_transfer(rig, other, &options, NULL, &carried, NULL, &error));
+    assert_int_equal(carried->region_count, 2);
+    const sinew_region *tab = &carried->regions[sinew_rig_find_region(carried, "tab")];
+    assert_int_equal(tab->count, 4);
+    assert_memory_equal(tab->vertices, to + 4, 4 * sizeof(int));
+    const sinew_region *region = &carried->regions[sinew_rig_find_region(carried, "middle")];
+    for (int v = 0, k = 0; v < other->vertex_count; v++) {
+        bool inside = k < region->count && region->vertices[k] == v;
+        double r = hypot(other->positions[3 * v], other->positions[3 * v + 1]) / 2;
+        k += inside;
+        if (v >= T * T || r > 0.55) assert_false(inside);
+        if (v < T * T && r < 0.45) assert_true(inside);
+    }
+    sinew_rig_destroy(carried);
+    from[3] = from[1]; /* one place cannot go to two */
+    assert_int_equal(sinew_transfer(rig, other, &options, NULL, &carried, NULL, &error),
+                     SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "pair 3"));
+    sinew_rig_destroy(rig);
+    sinew_mesh_destroy(other);
+}
+
 static void transfer_to_another_topology_follows_the_pairs(void **state) {
     (void)state;
     sinew_error error;
@@ -272,6 +313,7 @@ int test_transfer(void) {
         cmocka_unit_test(transfer_to_the_same_face_changes_nothing),
         cmocka_unit_test(transfer_to_a_larger_face_scales_the_shapes),
         cmocka_unit_test(transfer_to_another_topology_follows_the_pairs),
+        cmocka_unit_test(regions_come_along_to_another_topology),
         cmocka_unit_test(a_face_that_looks_elsewhere_gets_shapes_turned_with_it),
     };
     return cmocka_run_group_tests_name("transfer", tests, NULL, NULL);
