@@ -65,8 +65,9 @@ SINEW_API sinew_status sinew_vertex_pairs_read(const char *path, int source_vert
                                                int **target_vertices, int *count,
                                                sinew_error *error);
 
-/* Where markers sit on the surface, from CSV lines "NAME,vertex" or "NAME,triangle,b0,b1,b2".
- * Vertices and triangles are checked against the mesh. */
+/* Where markers sit on the surface, from CSV lines "NAME,vertex" or "NAME,triangle,b0,b1,b2", each
+ * with a weight >= 0 at the end where the marker does not count as 1. Vertices and triangles are
+ * checked against the mesh. */
 SINEW_API sinew_status sinew_marker_map_read(const char *path, const sinew_mesh *mesh,
                                              sinew_marker_map **map, sinew_error *error);
 SINEW_API sinew_status sinew_marker_map_write(const char *path, const sinew_marker_map *map,

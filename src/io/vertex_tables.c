@@ -151,17 +151,32 @@ sinew_status sinew_regions_write(const char *path, const sinew_rig *rig, sinew_e
 
 enum { BARYCENTRIC_SLACK = 1000 }; /* the three may miss their sum 1 by 1 / this, from rounding */
 
-/* The place after the name: a vertex, or a triangle and three weights. */
+static sinew_status read_weight(sn_text *text, const char *name, double *weight) {
+    *weight = 1;
+    if (sn_csv_more(text)) {
+        SN_TRY(sn_csv_number(text, "a weight", false, weight));
+        if (!(*weight >= 0))
+            return sn_text_fail(text, "marker '%.40s': its weight %g is below 0", name, *weight);
+    }
+    return sn_csv_row_end(text);
+}
+
+/* The place after the name: a vertex, or a triangle and three barycentric weights; then, where it
+ * is given, how much the marker counts. */
 static sinew_status read_place(sn_text *text, const sinew_mesh *mesh, const char *name, int *vertex,
-                               int *triangle, double *weights) {
+                               int *triangle, double *weights, double *weight) {
     sn_text whole = *text;
     double ignored;
-    SN_TRY(sn_csv_number(&whole, "a vertex or triangle", false, &ignored));
+    int numbers = 0;
+    while (numbers == 0 || (numbers < 3 && sn_csv_more(&whole))) {
+        SN_TRY(sn_csv_number(&whole, "a vertex or triangle", false, &ignored));
+        numbers++;
+    }
     *vertex = *triangle = -1;
     weights[0] = 1, weights[1] = weights[2] = 0;
-    if (!sn_csv_more(&whole)) {
+    if (numbers < 3) {
         SN_TRY(read_index(text, "vertex", mesh->vertex_count, vertex));
-        return sn_csv_row_end(text);
+        return read_weight(text, name, weight);
     }
     SN_TRY(read_index(text, "triangle", mesh->triangle_count, triangle));
     double sum = 0;
@@ -176,7 +191,7 @@ static sinew_status read_place(sn_text *text, const sinew_mesh *mesh, const char
     if (fabs(sum - 1) > 1.0 / BARYCENTRIC_SLACK)
         return sn_text_fail(text, "barycentric weights add up to %g, not 1", sum);
     for (int k = 0; k < 3; k++) weights[k] /= sum;
-    return sn_csv_row_end(text);
+    return read_weight(text, name, weight);
 }
 
 static bool is_header(sn_text line) {
@@ -189,7 +204,8 @@ static bool is_header(sn_text line) {
 typedef struct place_list {
     sn_names names;
     sn_buffer name; /* of the line */
-    size_t vertex_capacity, triangle_capacity, weight_capacity;
+    size_t vertex_capacity, triangle_capacity, barycentric_capacity, weight_capacity;
+    bool weighted; /* not all weights are 1 */
 } place_list;
 
 static sinew_status add_place(sn_text *text, const sinew_mesh *mesh, place_list *list,
@@ -204,10 +220,13 @@ static sinew_status add_place(sn_text *text, const sinew_mesh *mesh, place_list 
     if (sn_names_add(&list->names, name, length) < 0 ||
         !SN_RESERVE(map->vertices, list->vertex_capacity, i + 1) ||
         !SN_RESERVE(map->triangles, list->triangle_capacity, i + 1) ||
-        !SN_RESERVE(map->barycentric, list->weight_capacity, 3 * ((size_t)i + 1)))
+        !SN_RESERVE(map->barycentric, list->barycentric_capacity, 3 * ((size_t)i + 1)) ||
+        !SN_RESERVE(map->weights, list->weight_capacity, i + 1))
         return sn_no_memory(text->error);
-    return read_place(text, mesh, list->names.names[i], &map->vertices[i], &map->triangles[i],
-                      map->barycentric + 3 * (size_t)i);
+    SN_TRY(read_place(text, mesh, list->names.names[i], &map->vertices[i], &map->triangles[i],
+                      map->barycentric + 3 * (size_t)i, &map->weights[i]));
+    list->weighted |= map->weights[i] != 1;
+    return SINEW_OK;
 }
 
 static sinew_status read_places(sn_text *text, const sinew_mesh *mesh, place_list *list,
@@ -234,6 +253,7 @@ sinew_status sn_marker_map_parse(const sn_source *source, const sinew_mesh *mesh
         sinew_marker_map_destroy(made);
         return status;
     }
+    if (!list.weighted) sn_free(made->weights), made->weights = NULL;
     made->count = list.names.count;
     made->names = sn_names_take(&list.names);
     *map = made;
@@ -260,6 +280,7 @@ sinew_status sinew_marker_map_write(const char *path, const sinew_marker_map *ma
         sn_buffer_char(&out, ',');
         sn_buffer_integer(&out, map->vertices[i] >= 0 ? map->vertices[i] : map->triangles[i]);
         if (map->vertices[i] < 0) sn_buffer_numbers(&out, ',', map->barycentric + 3 * (size_t)i, 3);
+        if (map->weights) sn_buffer_numbers(&out, ',', map->weights + i, 1);
         sn_buffer_char(&out, '\n');
     }
     return sn_format_finish(path, SINEW_OK, &out, error);

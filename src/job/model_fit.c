@@ -98,7 +98,7 @@ static sinew_status advance(fit_model *m, sinew_fit_info *info, sinew_error *err
         memcpy(weights, weights_of(m, index - 1),
                sizeof(double) * (size_t)m->fitted->channel_count);
     sn_capture_sample(m->capture, index);
-    return sinew_fit_frame(m->fit, m->capture->row, NULL, weights, info, error);
+    return sinew_fit_frame(m->fit, m->capture->row, m->capture->map->weights, weights, info, error);
 }
 
 static sinew_status frame(void *model, int index, double *positions, sinew_frame_info *info,

@@ -287,8 +287,8 @@ static sinew_status advance(force_model *m, double *positions, sinew_force_info 
     int index = m->next++;
     if (m->capture) {
         sn_capture_sample(m->capture, index);
-        return sinew_force_frame(m->force, m->state, m->capture->row, NULL, positions, info,
-                                 monitor, error);
+        return sinew_force_frame(m->force, m->state, m->capture->row, m->capture->map->weights,
+                                 positions, info, monitor, error);
     }
     sinew_rig_activations(m->setup.rig,
                           clip->weights + (size_t)index * (size_t)m->setup.rig->slider_count,

@@ -385,7 +385,8 @@ sinew_status sinew_fit_take(sinew_fit *fit, const sinew_markers *markers,
         for (int i = 0; i < count; i++)
             for (int k = 0; k < 3; k++)
                 row[3 * i + k] = index[i] >= 0 ? frame[3 * (size_t)index[i] + (size_t)k] : NAN;
-        status = sinew_fit_frame(fit, row, NULL, weights, infos ? &infos[f] : NULL, error);
+        status =
+            sinew_fit_frame(fit, row, fit->map->weights, weights, infos ? &infos[f] : NULL, error);
         created->times[f] = markers->times[f];
         memcpy(created->values + (size_t)f * (size_t)n, weights, sizeof(double) * (size_t)n);
         sn_progress(monitor, (f + 1.0) / markers->time_count, "fit");

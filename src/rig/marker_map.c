@@ -39,7 +39,7 @@ void sinew_marker_map_destroy(sinew_marker_map *map) {
     if (!map) return;
     for (int i = 0; map->names && i < map->count; i++) sn_free(map->names[i]);
     sn_free(map->names), sn_free(map->vertices), sn_free(map->triangles);
-    sn_free(map->barycentric);
+    sn_free(map->barycentric), sn_free(map->weights);
     sn_free(map);
 }
 
@@ -63,6 +63,13 @@ sinew_status sinew_marker_map_copy(const sinew_marker_map *map, sinew_marker_map
     memcpy(made->triangles, map->triangles, n * sizeof(int));
     memcpy(made->barycentric, map->barycentric, 3 * n * sizeof(double));
     sinew_status status = SINEW_OK;
+    if (map->weights) {
+        made->weights = SN_NEW(double, n);
+        if (made->weights)
+            memcpy(made->weights, map->weights, n * sizeof(double));
+        else
+            status = sn_no_memory(error);
+    }
     for (int i = 0; status == SINEW_OK && i < map->count; i++)
         status = sinew_marker_map_set_name(made, i, map->names[i], error);
     if (status != SINEW_OK) sinew_marker_map_destroy(made), made = NULL;
@@ -90,6 +97,9 @@ sinew_status sinew_marker_map_check(const sinew_marker_map *map, const sinew_mes
                     error, SINEW_BAD_INPUT,
                     "marker '%s': its weight %g is not in 0 to 1, it lies off the triangle",
                     map->names[i], b[k]);
+        if (map->weights && !(map->weights[i] >= 0 && isfinite(map->weights[i])))
+            return sn_fail(error, SINEW_BAD_INPUT, "marker '%s': its weight %g is not 0 or more",
+                           map->names[i], map->weights[i]);
         for (int j = 0; j < i; j++)
             if (strcasecmp(map->names[i], map->names[j]) == 0)
                 return sn_fail(error, SINEW_BAD_INPUT, "marker '%s' stands twice in the map",

@@ -232,6 +232,41 @@ static void markers_that_come_late_are_carried_to_another_face_too(void **state)
                    "--neutral-frame 100000");
 }
 
+/* One marker lies 4 mm off: how far it pulls hangs on its weight in the map. */
+static void weights_of_the_map_say_how_much_a_marker_counts(void **state) {
+    (void)state;
+    prepare();
+    expect_code(0, "awk -F, -v OFS=, '/^#/ {print; next} /^time/ {for (i = 2; i <= NF; i++) if ($i "
+                   "== \"chin.y\") chin = i; print; next} {$chin += 0.004; print}' "
+                   "face/markers.csv > off.csv");
+    const char *weights[] = {"0", "1", "20"},
+               *verbs[] = {"fit --method uls", "force", "fit --layer"};
+    for (int w = 0; w < 3; w++)
+        expect_code(0,
+                    "awk -F, -v OFS=, '$1 == \"chin\" {print $1, $2, %s; next} {print}' "
+                    "face/markers_map.csv > map%s.csv",
+                    weights[w], weights[w]);
+    for (int v = 0; v < 3; v++) {
+        double off[3];
+        expect_code(0, "sinew %s " FOLLOW " --frames 0-3 --out clean.pc2", verbs[v]);
+        sinew_frames *clean = frames_of("clean.pc2");
+        for (int w = 0; w < 3; w++) {
+            expect_code(0,
+                        "sinew %s face --markers off.csv --map map%s.csv --frames 0-3 --out o.pc2",
+                        verbs[v], weights[w]);
+            sinew_frames *frames = frames_of("o.pc2");
+            off[w] = distance(frames, 3, clean, 3, 0);
+            sinew_frames_destroy(frames);
+        }
+        sinew_frames_destroy(clean);
+        assert_below(off[0], 0.3 * off[1]);
+        assert_below(off[1], v == 2 ? INFINITY : 0.9 * off[2]);
+    }
+    expect_code(0, "sed 's/,1$/,-1/' map1.csv > map.csv");
+    expect_refusal(3, "map.csv:|chin|below 0",
+                   "sinew fit face --markers off.csv --map map.csv --out o.csv");
+}
+
 static void the_heads_motion_is_taken_out_and_put_back(void **state) {
     (void)state;
     prepare();
@@ -460,6 +495,7 @@ int test_markers(void) {
         cmocka_unit_test(takes_are_brought_to_the_unit_of_the_rig),
         cmocka_unit_test(a_take_off_its_places_is_said_or_refused_with_the_likely_unit),
         cmocka_unit_test(markers_that_come_late_are_carried_to_another_face_too),
+        cmocka_unit_test(weights_of_the_map_say_how_much_a_marker_counts),
         cmocka_unit_test(the_heads_motion_is_taken_out_and_put_back),
         cmocka_unit_test(between_samples_the_head_moves_on_evenly),
         cmocka_unit_test(a_take_that_stands_elsewhere_finds_the_face_and_stays_there),

@@ -194,11 +194,28 @@ static void vertex_maps_regions_and_marker_places_are_read(void **state) {
         assert_int_equal(m->triangles[1], 1);
         assert_close(m->barycentric[3], 0.5, 0);
     }
+    assert_null(map->weights);
     sinew_marker_map_destroy(map);
     sinew_marker_map_destroy(back);
-    const char *bad[] = {"Nose,4\n", "Nose,0,1,1,1\n", "Nose\n", "Nose,1\nNose,2\n",
-                         "Nose,2,1,0,0\n"};
-    for (int i = 0; i < 5; i++) {
+    /* what they count stands at the end */
+    write_text(temporary("map.csv"),
+               "name,vertex,weight\nNose,3,0\nLip,1,0.5,0.25,0.25,2.5\nEar,1\n");
+    assert_ok(sinew_marker_map_read(temporary("map.csv"), mesh, &map, &error));
+    assert_ok(sinew_marker_map_write(temporary("map2.csv"), map, &error));
+    assert_ok(sinew_marker_map_read(temporary("map2.csv"), mesh, &back, &error));
+    const double counts[] = {0, 2.5, 1};
+    for (int i = 0; i < 3; i++) {
+        assert_close(map->weights[i], counts[i], 0);
+        assert_close(back->weights[i], counts[i], 0);
+    }
+    assert_int_equal(back->triangles[1], 1);
+    assert_int_equal(back->vertices[2], 1);
+    sinew_marker_map_destroy(map);
+    sinew_marker_map_destroy(back);
+    const char *bad[] = {"Nose,4\n",          "Nose,0,1,1,1\n", "Nose\n",
+                         "Nose,1\nNose,2\n",  "Nose,2,1,0,0\n", "Nose,1,-1\n",
+                         "Nose,0,1,0,0,-2\n", "Nose,1,inf\n",   "Nose,0,1,0,0,1,1\n"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         write_text(temporary("map.csv"), bad[i]);
         assert_int_equal(sinew_marker_map_read(temporary("map.csv"), mesh, &map, &error),
                          SINEW_BAD_INPUT);
