@@ -148,11 +148,13 @@ typedef struct sinew_force_summary {
 } sinew_force_summary;
 
 typedef struct sinew_force_info {
-    sinew_status status; /* SINEW_NOT_CONVERGED: the first frame is still moving; see residual */
-    int iterations;      /* relinearisations in all */
-    double residual;     /* last change of a vertex, share of the diagonal */
-    int seen, outliers;  /* markers used; of these, with less than half their weight */
-    double marker_error; /* RMS distance of the seen markers to their places, length units */
+    /* SINEW_NOT_CONVERGED: the first frame is still moving, see residual; or a command is within
+     * its bounds, but not the best. */
+    sinew_status status;
+    int iterations;            /* relinearisations in all */
+    double residual;           /* last change of a vertex, share of the diagonal */
+    int seen, outliers;        /* markers used; of these, with less than half their weight */
+    double marker_error;       /* RMS distance of the seen markers to their places, length units */
     double marker_error_layer; /* the same after the layer; equal without one */
     /* RMS over the area of the displacement from the neutral, split into the nearest combination of
      * targets and the rest. */

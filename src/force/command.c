@@ -8,8 +8,10 @@
 
 /* Keeps the matrix definite when a target does not reach any marker and no ridge is asked for. */
 #define LEAST_RIDGE 1e-10
+/* Targets count as seen by at least this share of the markers. */
+#define LEAST_SEEN 0.005
 
-sinew_status sn_command_create(int markers, int columns, const double *rows,
+sinew_status sn_command_create(int markers, int columns, const double *rows, const double *effect,
                                const sinew_force_options *options, sn_command **command,
                                sinew_error *error) {
     *command = NULL;
@@ -17,7 +19,7 @@ sinew_status sn_command_create(int markers, int columns, const double *rows,
     sn_command *c = SN_NEW0(sn_command, 1);
     if (!c) return sn_no_memory(error);
     c->markers = markers, c->columns = columns, c->rows = rows;
-    c->ridge = fmax(options->ridge, LEAST_RIDGE), c->smooth = options->smooth;
+    c->smooth = options->smooth;
     c->bounded = options->bounded;
     c->weights = SN_NEW0(double, markers + 1);
     c->scaled = SN_NEW(double, height *m);
@@ -25,10 +27,11 @@ sinew_status sn_command_create(int markers, int columns, const double *rows,
     c->factor = SN_NEW(double, m *m);
     c->right = SN_NEW(double, m);
     c->residual = SN_NEW(double, height);
+    c->pull = SN_NEW(double, m);
     c->lower = SN_NEW(double, m);
     c->upper = SN_NEW(double, m);
     sinew_status status = c->weights && c->scaled && c->matrix && c->factor && c->right &&
-                                  c->residual && c->lower && c->upper
+                                  c->residual && c->pull && c->lower && c->upper
                               ? SINEW_OK
                               : sn_no_memory(error);
     if (status == SINEW_OK && c->bounded) status = sn_box_qp_create(columns, &c->qp, error);
@@ -46,6 +49,9 @@ sinew_status sn_command_create(int markers, int columns, const double *rows,
         c->lower[k] = options->lower, c->upper[k] = options->upper;
     }
     c->scale = reached ? sum / reached : 1;
+    for (size_t k = 0; k < m; k++)
+        c->pull[k] =
+            fmax(options->ridge, LEAST_RIDGE) * fmax(c->scale, LEAST_SEEN * markers * effect[k]);
     *command = c;
     return SINEW_OK;
 }
@@ -53,7 +59,7 @@ sinew_status sn_command_create(int markers, int columns, const double *rows,
 void sn_command_destroy(sn_command *c) {
     if (!c) return;
     sn_free(c->weights), sn_free(c->scaled), sn_free(c->matrix), sn_free(c->factor);
-    sn_free(c->right), sn_free(c->residual), sn_free(c->lower), sn_free(c->upper);
+    sn_free(c->right), sn_free(c->residual), sn_free(c->pull), sn_free(c->lower), sn_free(c->upper);
     sn_box_qp_destroy(c->qp);
     sn_free(c);
 }
@@ -69,7 +75,7 @@ static sinew_status prepare(sn_command *c, const double *weights, sinew_error *e
                 c->scaled[height * k + 3 * i + a] = root * c->rows[height * k + 3 * i + a];
     }
     sn_dense_gram((int)height, (int)m, 1, c->scaled, 0, c->matrix);
-    for (size_t k = 0; k < m; k++) c->matrix[k * (m + 1)] += (c->ridge + c->smooth) * c->scale;
+    for (size_t k = 0; k < m; k++) c->matrix[k * (m + 1)] += c->pull[k] + c->smooth * c->scale;
     if (c->bounded) return sn_box_qp_set_matrix(c->qp, c->matrix, error);
     memcpy(c->factor, c->matrix, m * m * sizeof(double));
     sinew_status status = sn_dense_cholesky((int)m, c->factor, error);
@@ -90,7 +96,5 @@ sinew_status sn_command_solve(sn_command *c, const double *residual, const doubl
         return SINEW_OK;
     }
     sn_box_qp_options options = {.warm = true};
-    sinew_status status =
-        sn_box_qp_solve(c->qp, c->right, c->lower, c->upper, &options, u, NULL, error);
-    return status == SINEW_NOT_CONVERGED ? SINEW_OK : status;
+    return sn_box_qp_solve(c->qp, c->right, c->lower, c->upper, &options, u, NULL, error);
 }

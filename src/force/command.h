@@ -1,10 +1,11 @@
 /* The command: least squares from marker residuals to one number per target.
  *
- *   u = argmin sum_i c_i |r_i - (R u)_i|^2 + ridge s |u|^2 + smooth s |u - u_last|^2
+ *   u = argmin sum_i c_i |r_i - (R u)_i|^2 + ridge sum_k s_k u_k^2 + smooth s |u - u_last|^2
  *
  * R = S Phi are the responses at the markers, s the mean of their squared column lengths, so that
- * ridge and smooth mean the same on any rig. The normal matrix is factored again only when the
- * weights c change: never, while all markers are seen. */
+ * ridge and smooth mean the same on any rig. s_k is s, or more for targets that the markers hardly
+ * see: what moves the face a lot and the markers a little is no way to meet them. The normal matrix
+ * is factored again only when the weights c change: never, while all markers are seen. */
 #ifndef SN_FORCE_COMMAND_H
 #define SN_FORCE_COMMAND_H
 
@@ -17,7 +18,8 @@
 typedef struct sn_command {
     int markers, columns;
     const double *rows; /* 3 markers x columns, column-major; borrowed */
-    double scale, ridge, smooth;
+    double scale, smooth;
+    double *pull;    /* ridge s_k */
     double *weights; /* of the factored matrix; weights[0] < 0 before the first */
     double *scaled;  /* rows times the square roots of the weights */
     double *matrix, *factor, *right, *residual;
@@ -26,12 +28,14 @@ typedef struct sn_command {
     sn_box_qp *qp;
 } sn_command;
 
-sinew_status sn_command_create(int markers, int columns, const double *rows,
+/* effect[columns]: typical squared response of the skin that each column moves. */
+sinew_status sn_command_create(int markers, int columns, const double *rows, const double *effect,
                                const sinew_force_options *options, sn_command **command,
                                sinew_error *error);
 void sn_command_destroy(sn_command *command);
 /* residual[3 * markers], zero where a marker is missing; weights[markers] >= 0; last[columns]; u:
- * warm start in, command out. No allocation. */
+ * warm start in, command out. SINEW_NOT_CONVERGED: within the bounds, but not the best. No
+ * allocation. */
 sinew_status sn_command_solve(sn_command *command, const double *residual, const double *weights,
                               const double *last, double *u, sinew_error *error);
 

@@ -86,11 +86,11 @@ sinew_status sinew_force_state_create(const sinew_force *force, sinew_force_stat
     if (status == SINEW_OK)
         status = sn_cholesky_work_create(force->still.factor, 3, &s->still_work, error);
     if (status == SINEW_OK)
-        status = sn_command_create(force->map->count, (int)m, force->step.rows, &force->options,
-                                   &s->step_command, error);
+        status = sn_command_create(force->map->count, (int)m, force->step.rows, force->step.effect,
+                                   &force->options, &s->step_command, error);
     if (status == SINEW_OK)
-        status = sn_command_create(force->map->count, (int)m, force->still.rows, &force->options,
-                                   &s->still_command, error);
+        status = sn_command_create(force->map->count, (int)m, force->still.rows,
+                                   force->still.effect, &force->options, &s->still_command, error);
     if (status == SINEW_OK && force->layer)
         status = sn_layer_work_create(force->layer, &s->layer_work, error);
     if (status == SINEW_OK && force->surface) {
@@ -274,14 +274,20 @@ static sinew_status find_command(sinew_force_state *s, const pass *p, sinew_erro
 }
 
 /* z += Phi (u_new - u), or Phi u_new where z does not hold Phi u yet. */
-static sinew_status steer(sinew_force_state *s, const pass *p, sinew_error *error) {
+static sinew_status steer(sinew_force_state *s, const pass *p, sinew_force_info *info,
+                          sinew_error *error) {
     size_t m = (size_t)s->force->rig->target_count;
     double *before = s->split;
     for (size_t k = 0; k < m; k++) before[k] = p->pushed ? s->u[k] : 0;
     if (p->given)
         memcpy(s->u, p->given, m * sizeof(double));
-    else
-        SN_TRY(find_command(s, p, error));
+    else {
+        sinew_status status = find_command(s, p, error);
+        if (status == SINEW_NOT_CONVERGED)
+            info->status = status;
+        else if (status != SINEW_OK)
+            return status;
+    }
     for (size_t k = 0; k < m; k++) s->change[k] = (float)(s->u[k] - before[k]);
     sn_vertex_columns_add_f32(p->system->response, s->change, s->z);
     return SINEW_OK;
@@ -304,7 +310,7 @@ static sinew_status relinearise(sinew_force_state *s, const pass *p, sinew_force
                                 sinew_error *error) {
     if (!p->given) compare_markers(s, s->z);
     solve_change(s, p);
-    SN_TRY(steer(s, p, error));
+    SN_TRY(steer(s, p, info, error));
     info->iterations++;
     return SINEW_OK;
 }

@@ -101,6 +101,13 @@ static sinew_status make_column(int k, double *dense, void *user, sinew_error *e
     if (!maker->system) return SINEW_OK;
     if (sn_cancelled(maker->monitor)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
     if (target->count > 0) sn_cholesky_solve(maker->system->factor, maker->work, 3, dense, dense);
+    double squares = 0, fourths = 0;
+    for (int v = 0; v < force->skin->vertex_count; v++) {
+        sn_vec3 d = sn_at(dense, v);
+        double square = sn_dot(d, d);
+        squares += square, fourths += square * square;
+    }
+    maker->system->effect[k] = squares > 0 ? fourths / squares : 0;
     sinew_marker_map_points(force->map, force->rig->neutral, dense,
                             maker->system->rows + 3 * (size_t)force->map->count * (size_t)k);
     sn_progress(maker->monitor, (k + 1.0) / force->rig->target_count, "responses");
@@ -127,7 +134,8 @@ static sinew_status build_system(sinew_force *force, double inertia, sn_force_sy
                                  const sinew_monitor *monitor, sinew_error *error) {
     system->inertia = inertia;
     system->rows = SN_NEW(double, 3 * (size_t)force->map->count * (size_t)force->rig->target_count);
-    if (!system->rows) return sn_no_memory(error);
+    system->effect = SN_NEW(double, force->rig->target_count);
+    if (!system->rows || !system->effect) return sn_no_memory(error);
     SN_TRY(build_factor(force, force->potentials, inertia, &system->factor, error));
     column_maker maker = {force, system, NULL, monitor};
     SN_TRY(sn_cholesky_work_create(system->factor, 3, &maker.work, error));
@@ -141,7 +149,7 @@ static sinew_status build_system(sinew_force *force, double inertia, sn_force_sy
 static void release_system(sn_force_system *system) {
     sn_cholesky_destroy(system->factor);
     sn_vertex_columns_destroy(system->response);
-    sn_free(system->rows);
+    sn_free(system->rows), sn_free(system->effect);
 }
 
 /* ---- the span of the targets ----------------------------------------------------------------- */

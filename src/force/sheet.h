@@ -18,6 +18,7 @@ typedef struct sn_force_system {
     sn_cholesky *factor;
     sn_vertex_columns *response; /* Phi = N^-1 B */
     double *rows;                /* S Phi, 3 per marker x targets, column-major */
+    double *effect;              /* per target: typical squared response where it moves the skin */
 } sn_force_system;
 
 struct sinew_force {
