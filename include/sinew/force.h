@@ -54,6 +54,7 @@ extern "C" {
 #define SINEW_FORCE_RIDGE            0.02
 #define SINEW_FORCE_SMOOTH           0.0
 #define SINEW_FORCE_LOWER            (-0.05)
+#define SINEW_FORCE_UPPER            3.0
 #define SINEW_FORCE_OUTLIER          0.05
 #define SINEW_FORCE_CONTACT_GAP      2e-5
 #define SINEW_FORCE_CONTACT_MARGIN   0.1
@@ -101,7 +102,8 @@ typedef struct sinew_force_options {
     double ridge;  /* pull to no command, >= 0, relative to the mean effect of a target */
     double smooth; /* pull to the last command, >= 0, same scale */
     /* lower <= u <= upper. Faces are made of pushes, not of pulls: without a lower bound the
-     * command overfits. The default leaves a little room for braking. */
+     * command overfits. The defaults leave a little room for braking, and twice what a target takes
+     * to be reached within a frame. */
     bool bounded;
     double lower, upper;
     double outlier; /* markers off by more than this share of the diagonal lose weight; INFINITY

@@ -37,7 +37,7 @@ void sinew_force_options_default(sinew_force_options *options) {
                                      .smooth = SINEW_FORCE_SMOOTH,
                                      .bounded = true,
                                      .lower = SINEW_FORCE_LOWER,
-                                     .upper = INFINITY,
+                                     .upper = SINEW_FORCE_UPPER,
                                      .outlier = SINEW_FORCE_OUTLIER,
                                      .layer_smoothing = SINEW_MARKER_LAYER_SMOOTHING,
                                      .contact_gap = SINEW_FORCE_CONTACT_GAP,

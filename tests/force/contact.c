@@ -95,6 +95,76 @@ static void lips_that_would_cross_press(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* Two flat sheets, and a target that presses the upper one into the lower one. */
+static sinew_rig *sheets_rig(void) {
+    sinew_error error = {0};
+    double x[3 * COUNT], delta[3 * LIP];
+    int triangles[3 * 2 * 2 * SIDE * SIDE], faces = 0, vertices[LIP];
+    for (int sheet = 0; sheet < 2; sheet++) {
+        for (int v = 0; v < LIP; v++) {
+            double s = 2.0 * (v % SIDE) / (SIDE - 1) - 1, t = 2.0 * (v / SIDE) / (SIDE - 1) - 1;
+            double *p = x + 3 * (sheet * LIP + v);
+            p[0] = s + 0.06 * sheet, p[1] = t + 0.04 * sheet, p[2] = sheet ? 0 : 0.1;
+            if (sheet) continue;
+            vertices[v] = v;
+            delta[3 * v] = delta[3 * v + 1] = 0;
+            delta[3 * v + 2] = -0.2 * fmin(1, 3 * (1 - s * s) * (1 - t * t));
+        }
+        for (int j = 0; j + 1 < SIDE; j++)
+            for (int i = 0; i + 1 < SIDE; i++) {
+                int a = sheet * LIP + j * SIDE + i;
+                int corner[6] = {a, a + 1, a + SIDE + 1, a, a + SIDE + 1, a + SIDE};
+                memcpy(triangles + 3 * faces, corner, sizeof corner);
+                faces += 2;
+            }
+    }
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    assert_ok(sinew_mesh_create(COUNT, x, faces, NULL, triangles, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    assert_ok(sinew_rig_add_target(rig, "press", LIP, vertices, delta, &error));
+    return rig;
+}
+
+/* The upper sheet is pushed along the lower one: the middle of it, which presses, is slower with
+ * friction than without. */
+static void friction_slows_skin_that_slides(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_rig *rig = sheets_rig();
+    double slid[2];
+    for (int rough = 0; rough < 2; rough++) {
+        sinew_force_options options;
+        sinew_force_options_default(&options);
+        options.contact = true, options.friction = rough ? 2 : 0, options.velocity_kept = 1;
+        sinew_force *force;
+        sinew_force_state *made;
+        static double x[3 * COUNT], pushed[3 * COUNT];
+        double u = 0.6;
+        sinew_force_info info;
+        assert_ok(sinew_force_create(rig, NULL, &options, NULL, &force, &error));
+        assert_ok(sinew_force_state_create(force, &made, &error));
+        for (int f = 0; f < 8; f++)
+            assert_ok(sinew_force_command(force, made, &u, x, &info, NULL, &error));
+        assert_true(info.contacts > 10);
+        memset(pushed, 0, sizeof pushed);
+        for (int v = 0; v < LIP; v++) pushed[3 * v] = 0.1;
+        assert_ok(sinew_force_start(made, x, pushed, &error));
+        assert_ok(sinew_force_command(force, made, &u, x, &info, NULL, &error));
+        assert_true(info.contacts > 10);
+        slid[rough] = 0;
+        const double *velocity = sinew_force_velocities(made);
+        for (int j = 3; j < 6; j++)
+            for (int i = 3; i < 6; i++)
+                slid[rough] += velocity[3 * (j * SIDE + i)] - velocity[3 * (LIP + j * SIDE + i)];
+        sinew_force_state_destroy(made);
+        sinew_force_destroy(force);
+    }
+    assert_true(slid[0] > 0);
+    assert_below(slid[1], 0.7 * slid[0]);
+    sinew_rig_destroy(rig);
+}
+
 static void a_jump_through_in_one_frame_is_caught(void **state) {
     (void)state;
     sinew_error error = {0};
@@ -265,6 +335,7 @@ int test_contact(void) {
         cmocka_unit_test(contact_has_the_same_bits_for_any_threads),
         cmocka_unit_test(contact_survives_memory_that_runs_out),
         cmocka_unit_test(lips_that_would_cross_press),
+        cmocka_unit_test(friction_slows_skin_that_slides),
         cmocka_unit_test(a_jump_through_in_one_frame_is_caught),
     };
     return cmocka_run_group_tests_name("contact", tests, NULL, NULL);

@@ -3,19 +3,24 @@
 #include "dome.h"
 #include "groups.h"
 #include "sinew/force.h"
+#include "sinew/samples.h"
 
 enum { SIDE = 17, COUNT = SIDE * SIDE, TARGETS = 6, FRAMES = 60, MOST = 64 };
 
 /* A clip of the rig itself followed by its markers; returns the RMS error over all frames. */
 typedef struct clip {
-    double noise;      /* RMS of a coordinate */
-    double missing;    /* share of markers missing at random */
-    int jump;          /* frame in which marker 3 jumps a metre away; -1: never */
-    int blind, blinds; /* frames without any marker */
-    double bound;      /* > 0: bounded commands in [0, bound] */
-    double most;       /* out: largest error of a vertex */
-    double fastest;    /* out: largest change of a vertex between frames */
-    int outliers;      /* out */
+    double noise;                  /* RMS of a coordinate */
+    double missing;                /* share of markers missing at random */
+    int jump;                      /* frame in which marker 3 jumps a metre away; -1: never */
+    int blind, blinds;             /* frames without any marker */
+    bool free, layer;              /* commands without bounds; with the marker layer */
+    double beyond;                 /* how far the weights of the clip leave [0, 1] */
+    double bound;                  /* > 0: bounded commands in [0, bound] */
+    double ridge, smooth;          /* > 0: instead of the defaults */
+    double least, largest, swings; /* out: commands, and the sum of their squared changes */
+    double most;                   /* out: largest error of a vertex */
+    double fastest;                /* out: largest change of a vertex between frames */
+    int outliers;                  /* out */
 } clip;
 
 static double follow(clip *c) {
@@ -25,17 +30,22 @@ static double follow(clip *c) {
     assert_true(map->count < MOST);
     sinew_force_options options;
     sinew_force_options_default(&options);
-    options.bounded = c->bound > 0, options.lower = 0, options.upper = c->bound;
+    options.layer = c->layer;
+    if (c->free) options.bounded = false;
+    if (c->bound > 0) options.bounded = true, options.lower = 0, options.upper = c->bound;
+    if (c->ridge > 0) options.ridge = c->ridge;
+    if (c->smooth > 0) options.smooth = c->smooth;
     sinew_force *force;
     sinew_force_state *state;
     assert_ok(sinew_force_create(rig, map, &options, NULL, &force, &error));
     assert_ok(sinew_force_state_create(force, &state, &error));
     static double goal[3 * COUNT], x[3 * COUNT], last[3 * COUNT];
-    double markers[3 * MOST], w[TARGETS], sum = 0;
+    double markers[3 * MOST], w[TARGETS], u[TARGETS] = {0}, sum = 0;
     uint64_t seed = 77;
-    c->most = c->fastest = 0, c->outliers = 0;
+    c->most = c->fastest = c->swings = 0, c->outliers = 0, c->least = INFINITY;
+    c->largest = -INFINITY;
     for (int f = 0; f < FRAMES; f++) {
-        for (int k = 0; k < TARGETS; k++) w[k] = 0.5 + 0.5 * sin(0.15 * f + 1.3 * k);
+        for (int k = 0; k < TARGETS; k++) w[k] = 0.5 + (0.5 + c->beyond) * sin(0.15 * f + 1.3 * k);
         dome_blend(rig, w, goal);
         sinew_marker_map_points(map, rig->neutral, goal, markers);
         for (int i = 0; i < map->count; i++) {
@@ -49,6 +59,12 @@ static double follow(clip *c) {
         sinew_force_info info;
         assert_ok(sinew_force_frame(force, state, markers, NULL, x, &info, NULL, &error));
         c->outliers += info.outliers;
+        const double *command = sinew_force_last_command(state);
+        for (int k = 0; k < TARGETS; k++) {
+            c->least = fmin(c->least, command[k]), c->largest = fmax(c->largest, command[k]);
+            c->swings += f ? pow(command[k] - u[k], 2) : 0;
+            u[k] = command[k];
+        }
         for (int i = 0; i < 3 * COUNT; i++) {
             assert_true(isfinite(x[i]));
             c->most = fmax(c->most, fabs(x[i] - goal[i]));
@@ -64,54 +80,133 @@ static double follow(clip *c) {
     return sqrt(sum / FRAMES);
 }
 
+/* With the default command and a free one, bare and with the layer. */
+static clip variant(int k) {
+    return (clip){.jump = -1, .blind = -1, .free = k & 1, .layer = k & 2};
+}
+enum { VARIANTS = 4 };
+
 /* Targets move the dome by about 0.15; its diagonal is 2.9. */
 static void markers_of_the_rig_are_followed(void **state) {
     (void)state;
-    clip c = {.jump = -1, .blind = -1};
-    assert_below(follow(&c), 0.01);
-    assert_int_equal(c.outliers, 0);
+    for (int k = 0; k < VARIANTS; k++) {
+        clip c = variant(k);
+        assert_below(follow(&c), 0.01);
+        assert_int_equal(c.outliers, 0);
+    }
 }
 
 static void noise_of_a_hundredth_stays_bounded(void **state) {
     (void)state;
-    clip clean = {.jump = -1, .blind = -1}, noisy = {.noise = 0.03, .jump = -1, .blind = -1};
-    double error = follow(&clean);
-    assert_below(follow(&noisy), error + 0.04);
-    assert_below(noisy.most, 0.3);
+    for (int k = 0; k < VARIANTS; k++) {
+        clip clean = variant(k), noisy = variant(k);
+        noisy.noise = 0.03;
+        double error = follow(&clean);
+        /* the layer is set for clean markers */
+        assert_below(follow(&noisy), error + (noisy.layer ? 0.06 : 0.04));
+        assert_below(noisy.most, 0.3);
+    }
 }
 
 static void missing_markers_hardly_show(void **state) {
     (void)state;
-    clip all = {.jump = -1, .blind = -1}, some = {.missing = 0.3, .jump = -1, .blind = -1};
-    double error = follow(&all);
-    assert_below(follow(&some), error + 0.005); /* a thirtieth of a target's move */
+    for (int k = 0; k < VARIANTS; k++) {
+        clip all = variant(k), some = variant(k);
+        some.missing = 0.3;
+        double error = follow(&all);
+        assert_below(follow(&some), error + 0.005); /* a thirtieth of a target's move */
+    }
 }
 
 static void a_marker_that_jumps_away_is_not_believed(void **state) {
     (void)state;
-    clip calm = {.jump = -1, .blind = -1}, jumpy = {.jump = 30, .blind = -1};
-    follow(&calm);
-    follow(&jumpy);
-    assert_true(jumpy.outliers >= 1);
-    assert_below(jumpy.most, calm.most + 0.02);
+    for (int k = 0; k < VARIANTS; k++) {
+        clip calm = variant(k), jumpy = variant(k);
+        jumpy.jump = 30;
+        follow(&calm);
+        follow(&jumpy);
+        assert_true(jumpy.outliers >= 1);
+        assert_below(jumpy.most, calm.most + 0.02);
+    }
 }
 
 static void blind_frames_coast(void **state) {
     (void)state;
-    clip c = {.jump = -1, .blind = 20, .blinds = 4}, calm = {.jump = -1, .blind = -1};
-    follow(&calm);
-    follow(&c);
-    assert_below(c.most, 0.3);
-    assert_below(c.fastest, 6 * calm.fastest);
-    clip dark = {.jump = -1, .blind = 0, .blinds = FRAMES};
-    follow(&dark); /* nothing is ever seen: stays at rest, all finite */
-    assert_below(dark.fastest, 1e-12);
+    for (int k = 0; k < VARIANTS; k++) {
+        clip c = variant(k), calm = variant(k), dark = variant(k);
+        c.blind = 20, c.blinds = 4;
+        follow(&calm);
+        follow(&c);
+        assert_below(c.most, 0.3);
+        assert_below(c.fastest, 6 * calm.fastest);
+        dark.blind = 0, dark.blinds = FRAMES;
+        follow(&dark); /* nothing is ever seen: stays at rest, all finite */
+        assert_below(dark.fastest, 1e-12);
+    }
 }
 
-static void bounded_commands_keep_their_bounds(void **state) {
+static void commands_keep_their_bounds(void **state) {
     (void)state;
-    clip c = {.jump = -1, .blind = -1, .bound = 5};
-    assert_below(follow(&c), 0.03);
+    clip loose = variant(1), standard = variant(0), tight = variant(0);
+    tight.bound = 0.6, tight.beyond = standard.beyond = loose.beyond = 0.4;
+    double error = follow(&loose);
+    assert_true(loose.least < -0.1 && loose.largest > 1);
+    follow(&standard);
+    assert_close(standard.least, SINEW_FORCE_LOWER, 1e-9);
+    assert_true(standard.largest > 1);
+    assert_true(follow(&tight) > 2 * error);
+    assert_close(tight.least, 0, 1e-9);
+    assert_close(tight.largest, 0.6, 1e-9);
+}
+
+static void ridge_and_smoothness_calm_the_command(void **state) {
+    (void)state;
+    clip plain = variant(1), pulled = variant(1), smooth = variant(1);
+    plain.noise = pulled.noise = smooth.noise = 0.03;
+    pulled.ridge = 1, smooth.smooth = 1;
+    follow(&plain), follow(&pulled), follow(&smooth);
+    assert_below(pulled.largest, 0.8 * plain.largest);
+    assert_below(smooth.swings, 0.5 * plain.swings);
+}
+
+/* One marker on the nose, 10 mm off: targets that move the chin by centimetres and the nose by
+ * micrometres are no way to meet it. */
+static void targets_that_markers_hardly_see_stay_small(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_sample_options size = sinew_sample_default_options();
+    sinew_rig *rig;
+    sinew_markers *take;
+    sinew_marker_map *all, *map;
+    sinew_force *force;
+    sinew_force_state *made;
+    int nose = 0;
+    size.vertices = 1000;
+    assert_ok(sinew_sample_rig("face", &size, &rig, &error));
+    assert_ok(sinew_sample_markers("face", &size, NULL, &take, &all, &error));
+    while (strcmp(all->names[nose], "noseTip") != 0) nose++;
+    assert_ok(sinew_marker_map_create(1, &map, &error));
+    assert_ok(sinew_marker_map_set_name(map, 0, "noseTip", &error));
+    map->vertices[0] = all->vertices[nose];
+    assert_ok(sinew_force_create(rig, map, NULL, NULL, &force, &error));
+    assert_ok(sinew_force_state_create(force, &made, &error));
+    const double *rest = rig->neutral->positions;
+    double *x = malloc(3 * sizeof *x * (size_t)rig->neutral->vertex_count), marker[3];
+    memcpy(marker, rest + 3 * map->vertices[0], sizeof marker);
+    marker[1] += 0.01;
+    double most = 0;
+    for (int f = 0; f < 10; f++) {
+        assert_ok(sinew_force_frame(force, made, marker, NULL, x, NULL, NULL, &error));
+        for (int i = 0; i < 3 * rig->neutral->vertex_count; i++)
+            most = fmax(most, fabs(x[i] - rest[i]));
+    }
+    assert_below(most, 0.03);
+    free(x);
+    sinew_force_state_destroy(made);
+    sinew_force_destroy(force);
+    sinew_marker_map_destroy(map), sinew_marker_map_destroy(all);
+    sinew_markers_destroy(take);
+    sinew_rig_destroy(rig);
 }
 
 static void markers_off_the_mesh_are_refused(void **state) {
@@ -167,7 +262,9 @@ int test_markers(void) {
         cmocka_unit_test(missing_markers_hardly_show),
         cmocka_unit_test(a_marker_that_jumps_away_is_not_believed),
         cmocka_unit_test(blind_frames_coast),
-        cmocka_unit_test(bounded_commands_keep_their_bounds),
+        cmocka_unit_test(commands_keep_their_bounds),
+        cmocka_unit_test(ridge_and_smoothness_calm_the_command),
+        cmocka_unit_test(targets_that_markers_hardly_see_stay_small),
         cmocka_unit_test(markers_off_the_mesh_are_refused),
         cmocka_unit_test(a_weight_of_zero_is_a_missing_marker),
     };
