@@ -13,5 +13,6 @@ int test_rotation_blend(void);
 int test_transfer(void);
 int test_fit(void);
 int test_fit_trust(void);
+int test_fit_knobs(void);
 int test_stabilise(void);
 #endif
