@@ -169,10 +169,14 @@ static void frames_12k(bench *b) {
 
 /* ---- contact --------------------------------------------------------------------------------- */
 
+enum { SHEET = SHEET_SIDE * SHEET_SIDE, SHEET_MARKERS = 72 };
+
 typedef struct contact_case {
     sinew_force *force;
     sinew_force_state *state;
-    double *positions;
+    const sinew_linear *linear;
+    const sinew_marker_map *map;
+    double *goal, *markers, *positions;
     sinew_force_info info;
     int frame;
 } contact_case;
@@ -181,63 +185,102 @@ typedef struct contact_case {
 static void press(void *user) {
     contact_case *c = user;
     sinew_error error;
-    double u = 1 + 0.03 * sin(0.5 * c->frame++);
-    bench_need(sinew_force_command(c->force, c->state, &u, c->positions, &c->info, NULL, &error),
+    double weights[TARGETS] = {1 + 0.03 * sin(0.5 * c->frame++)};
+    sinew_linear_evaluate(c->linear, weights, c->goal);
+    sinew_marker_map_points(c->map, c->force->rig->neutral, c->goal, c->markers);
+    bench_need(sinew_force_frame(c->force, c->state, c->markers, NULL, c->positions, &c->info, NULL,
+                                 &error),
                &error);
 }
 
-/* Two sheets, a bump of the upper one pressed into the lower one. */
+/* The target that presses a bump of the upper sheet into the lower one, and small bumps of both. */
+static void add_sheet_target(sinew_rig *rig, int k) {
+    sinew_error error;
+    int *moved = malloc(sizeof(int) * SHEET), count = 0, sheet = k == 0 || k % 2;
+    double *delta = malloc(3 * sizeof(double) * SHEET);
+    double x = k ? 0.4 * cos(2.4 * k) : 0, y = k ? 0.4 * sin(2.4 * k) : 0;
+    double width = k ? 0.005 : 0.04, height = k ? 0.004 : -0.0197;
+    char name[16];
+    for (int v = 0; v < SHEET; v++) {
+        double p = (double)(v % SHEET_SIDE) / (SHEET_SIDE - 1) - 0.5 - x;
+        double q = (double)(v / SHEET_SIDE) / (SHEET_SIDE - 1) - 0.5 - y;
+        double bump = exp(-(p * p + q * q) / width);
+        if (k > 0 && bump < 1e-3) continue;
+        delta[3 * count] = delta[3 * count + 1] = 0, delta[3 * count + 2] = height * bump;
+        moved[count++] = sheet * SHEET + v;
+    }
+    snprintf(name, sizeof name, "bump%d", k);
+    bench_need(sinew_rig_add_target(rig, name, count, moved, delta, &error), &error);
+    free(moved), free(delta);
+}
+
 static sinew_rig *two_sheets(void) {
     sinew_error error;
-    int side = SHEET_SIDE, sheet = side * side, faces = 0;
-    double *x = malloc(6 * sizeof(double) * (size_t)sheet);
-    double *delta = malloc(3 * sizeof(double) * (size_t)sheet);
-    int *triangles = malloc(12 * sizeof(int) * (size_t)sheet),
-        *moved = malloc(sizeof(int) * (size_t)sheet);
-    for (int v = 0; v < 2 * sheet; v++) {
-        int s = v / sheet, k = v % sheet;
-        double p = (double)(k % side) / (side - 1) - 0.5, q = (double)(k / side) / (side - 1) - 0.5;
-        x[3 * v] = p + 0.003 * s, x[3 * v + 1] = q + 0.002 * s;
+    int side = SHEET_SIDE, faces = 0;
+    double *x = malloc(6 * sizeof(double) * SHEET);
+    int *triangles = malloc(12 * sizeof(int) * SHEET);
+    for (int v = 0; v < 2 * SHEET; v++) {
+        int s = v / SHEET, k = v % SHEET;
+        x[3 * v] = (double)(k % side) / (side - 1) - 0.5 + 0.003 * s;
+        x[3 * v + 1] = (double)(k / side) / (side - 1) - 0.5 + 0.002 * s;
         x[3 * v + 2] = s ? 0.01 : 0;
-        if (s) {
-            moved[k] = v;
-            delta[3 * k] = delta[3 * k + 1] = 0;
-            delta[3 * k + 2] = -0.0197 * exp(-(p * p + q * q) / 0.04);
-        }
     }
     for (int s = 0; s < 2; s++)
         for (int j = 0; j + 1 < side; j++)
             for (int i = 0; i + 1 < side; i++) {
-                int a = s * sheet + j * side + i;
+                int a = s * SHEET + j * side + i;
                 int corner[6] = {a, a + 1, a + side + 1, a, a + side + 1, a + side};
                 memcpy(triangles + 3 * faces, corner, sizeof corner);
                 faces += 2;
             }
     sinew_mesh *mesh;
     sinew_rig *rig;
-    bench_need(sinew_mesh_create(2 * sheet, x, faces, NULL, triangles, &mesh, &error), &error);
+    bench_need(sinew_mesh_create(2 * SHEET, x, faces, NULL, triangles, &mesh, &error), &error);
     bench_need(sinew_rig_create(mesh, &rig, &error), &error);
-    bench_need(sinew_rig_add_target(rig, "press", sheet, moved, delta, &error), &error);
-    free(x), free(delta), free(triangles), free(moved);
+    for (int k = 0; k < TARGETS; k++) add_sheet_target(rig, k);
+    free(x), free(triangles);
     return rig;
+}
+
+/* A grid of markers on each sheet. */
+static sinew_marker_map *sheet_markers(void) {
+    sinew_error error;
+    sinew_marker_map *map;
+    bench_need(sinew_marker_map_create(SHEET_MARKERS, &map, &error), &error);
+    for (int i = 0; i < SHEET_MARKERS; i++) {
+        int k = i % (SHEET_MARKERS / 2), row = 6 + 11 * (k / 6), column = 6 + 11 * (k % 6);
+        char name[16];
+        snprintf(name, sizeof name, "m%d", i);
+        bench_need(sinew_marker_map_set_name(map, i, name, &error), &error);
+        map->vertices[i] = i / (SHEET_MARKERS / 2) * SHEET + row * SHEET_SIDE + column;
+    }
+    return map;
 }
 
 static void contacts(bench *b, bool region) {
     sinew_error error;
     sinew_rig *rig = two_sheets();
+    sinew_marker_map *map = sheet_markers();
+    sinew_linear *linear;
     int n = rig->neutral->vertex_count, *middle = malloc(sizeof(int) * (size_t)n), count = 0;
     for (int v = 0; v < n; v++) {
         const double *p = rig->neutral->positions + 3 * v;
         if (hypot(p[0], p[1]) < 0.2) middle[count++] = v;
     }
-    contact_case c = {.positions = malloc(3 * sizeof(double) * (size_t)rig->neutral->vertex_count)};
+    bench_need(sinew_linear_create(rig, &linear, &error), &error);
+    size_t bytes_of_shape = 3 * sizeof(double) * (size_t)n;
+    contact_case c = {.linear = linear,
+                      .map = map,
+                      .goal = malloc(bytes_of_shape),
+                      .markers = malloc(3 * sizeof(double) * SHEET_MARKERS),
+                      .positions = malloc(bytes_of_shape)};
     sinew_force_options options;
     sinew_force_options_default(&options);
     options.contact = true;
     options.contact_margin = 0;
     options.contact_length = 0; /* skin that gives way vertex by vertex: the most contacts */
     if (region) options.contact_vertices = middle, options.contact_count = count;
-    bench_need(sinew_force_create(rig, NULL, &options, NULL, &c.force, &error), &error);
+    bench_need(sinew_force_create(rig, map, &options, NULL, &c.force, &error), &error);
     bench_need(sinew_force_state_create(c.force, &c.state, &error), &error);
     bench_need(sinew_force_start(c.state, NULL, NULL, &error), &error);
     for (int f = 0; f < 15; f++) press(&c); /* the columns that are needed are there after this */
@@ -249,8 +292,10 @@ static void contacts(bench *b, bool region) {
                  SINEW_FORCE_RELINEARISATIONS * bytes / bench_read_bandwidth(b, bytes), limit);
     sinew_force_state_destroy(c.state);
     sinew_force_destroy(c.force);
+    sinew_linear_destroy(linear);
+    sinew_marker_map_destroy(map);
     sinew_rig_destroy(rig);
-    free(c.positions), free(middle);
+    free(c.goal), free(c.markers), free(c.positions), free(middle);
 }
 
 static void contacts_of_a_region(bench *b) {
@@ -303,7 +348,8 @@ static void estimate_60k(bench *b) {
 const bench_case bench_force[] = {
     {"face-10k", "9.9k vertices (no teeth, no tongue), 50 targets, 60 markers", frames_10k},
     {"face-12k", "the whole sample face: 11.9k vertices, 57 targets, 60 markers", frames_12k},
-    {"contact-10k", "two sheets of 4900 vertices pressed together, a region of 1200 in contact",
+    {"contact-10k",
+     "two sheets of 4900 vertices pressed together by markers, 50 targets, a region of 1200",
      contacts_of_a_region},
     {"contact-10k-all", "the same, all vertices in contact", contacts_anywhere},
     {"stiffness-10k", "estimated from all targets", estimate_10k},

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "base/status.h"
 #include "base/threads.h"
 
@@ -590,7 +591,8 @@ static sinew_status advance(sn_force_contact *c, const double *x, sinew_error *e
 }
 
 sinew_status sn_force_contact_solve(sn_force_contact *c, const double *x0, double *x,
-                                    sn_force_contact_info *info, sinew_error *error) {
+                                    sn_force_contact_info *info, const sinew_monitor *monitor,
+                                    sinew_error *error) {
     size_t bytes = 3 * sizeof(double) * (size_t)c->surface->vertex_count;
     *info = (sn_force_contact_info){.cut = 1};
     memcpy(c->goal, x, bytes);
@@ -604,6 +606,7 @@ sinew_status sn_force_contact_solve(sn_force_contact *c, const double *x0, doubl
     memcpy(c->at, x0, bytes);
     for (int round = 0; round < SN_FORCE_CONTACT_ROUNDS; round++) {
         int found;
+        if (sn_cancelled(monitor)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
         SN_TRY(find_touches(c, c->at, x, &found, error));
         if (found == 0) break;
         SN_TRY(press_apart(c, x, error));

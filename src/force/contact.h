@@ -7,6 +7,7 @@
 #include "contact/pairs.h"
 #include "force/inverse_block.h"
 #include "force/skin.h"
+#include "sinew/monitor.h"
 
 /* Rounds of finding pairs and pressing them apart; sweeps of the pressing. */
 enum { SN_FORCE_CONTACT_ROUNDS = 6, SN_FORCE_CONTACT_SWEEPS = 60 };
@@ -31,7 +32,8 @@ typedef struct sn_force_contact_info {
 
 /* x moves from x0, which is free of crossings, to the nearest free shape near it. */
 sinew_status sn_force_contact_solve(sn_force_contact *contact, const double *x0, double *x,
-                                    sn_force_contact_info *info, sinew_error *error);
+                                    sn_force_contact_info *info, const sinew_monitor *monitor,
+                                    sinew_error *error);
 /* velocity: the tangential part at pairs that press shrinks by at most `friction` times the change
  * of the normal part that contact made over the time h (Coulomb). */
 void sn_force_contact_rub(const sn_force_contact *contact, double friction, double h,

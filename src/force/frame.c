@@ -411,14 +411,14 @@ static sinew_status add_layer(sinew_force_state *s, sinew_force_info *info, sine
 /* positions := rest + shown, pressed apart where the skin would cross itself on the way from the
  * frame before. The motion feels it: z and its velocity move along. */
 static sinew_status keep_apart(sinew_force_state *s, double *positions, sinew_force_info *info,
-                               sinew_error *error) {
+                               const sinew_monitor *monitor, sinew_error *error) {
     if (!s->contact) return SINEW_OK;
     const sinew_force *force = s->force;
     const sn_skin *skin = force->skin;
     int n = 3 * skin->vertex_count;
     double h = force->options.frame_time / force->options.substeps;
     sn_force_contact_info contact;
-    SN_TRY(sn_force_contact_solve(s->contact, s->written, positions, &contact, error));
+    SN_TRY(sn_force_contact_solve(s->contact, s->written, positions, &contact, monitor, error));
     for (int i = 0; i < n; i++) {
         double moved = positions[i] - skin->rest[i] - s->shown[i];
         s->z[i] += moved, s->shown[i] += moved;
@@ -431,11 +431,11 @@ static sinew_status keep_apart(sinew_force_state *s, double *positions, sinew_fo
 }
 
 static sinew_status finish(sinew_force_state *s, double *positions, sinew_force_info *info,
-                           sinew_error *error) {
+                           const sinew_monitor *monitor, sinew_error *error) {
     const sn_skin *skin = s->force->skin;
     for (int i = 0; i < 3 * skin->vertex_count; i++) positions[i] = skin->rest[i] + s->shown[i];
     info->cut = 1;
-    SN_TRY(keep_apart(s, positions, info, error));
+    SN_TRY(keep_apart(s, positions, info, monitor, error));
     sn_force_split(s->force, s->shown, s->split, &info->in_span, &info->out_of_span);
     s->started = true;
     return SINEW_OK;
@@ -467,7 +467,7 @@ sinew_status sinew_force_frame(const sinew_force *force, sinew_force_state *s,
     for (int i = 0; i < force->map->count; i++)
         info->outliers += s->given[i] > 0 && s->trust[i] < 0.5 * s->given[i];
     SN_TRY(add_layer(s, info, error));
-    SN_TRY(finish(s, positions, info, error));
+    SN_TRY(finish(s, positions, info, monitor, error));
     info->seconds = sn_now() - begin;
     return SINEW_OK;
 }
@@ -496,7 +496,7 @@ sinew_status sinew_force_command(const sinew_force *force, sinew_force_state *s,
     }
     if (status != SINEW_OK) return status;
     memcpy(s->shown, s->z, 3 * sizeof(double) * (size_t)force->skin->vertex_count);
-    SN_TRY(finish(s, positions, info, error));
+    SN_TRY(finish(s, positions, info, monitor, error));
     info->seconds = sn_now() - begin;
     return SINEW_OK;
 }
