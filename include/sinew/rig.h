@@ -127,7 +127,8 @@ SINEW_API sinew_status sinew_rig_set_mirror(sinew_rig *rig, int slider, int mirr
 SINEW_API sinew_status sinew_rig_deduce_from_names(sinew_rig *rig, sinew_error *error);
 
 /* Index of a slider by name: exact first, then case-insensitive, then through the ARKit, ICT and
- * Left/_L aliases; -1 when there is none. */
+ * Left/_L aliases, then with action units of FACS ("AU12_L", "lipCornerPuller") read as ARKit's
+ * motions; -1 when there is none. "_r" is the right side, also where a tracker means a value. */
 SINEW_API int sinew_rig_find_slider(const sinew_rig *rig, const char *name);
 SINEW_API int sinew_rig_find_target(const sinew_rig *rig, const char *name);
 SINEW_API int sinew_rig_find_region(const sinew_rig *rig, const char *name);

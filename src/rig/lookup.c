@@ -10,12 +10,26 @@
 #include "rig/names.h"
 #include "sinew/rig.h"
 
+/* The slider that says the same about that side; else, with both in the words of ARKit. */
 static int find_parsed(const sinew_rig *rig, const sn_name *wanted, sn_side side) {
+    sn_name translated = *wanted;
+    sn_name_translate_facs(&translated);
+    int found = -1;
     for (int i = 0; i < rig->slider_count; i++) {
         sn_name name = sn_name_parse(rig->sliders[i].name);
         if (name.side == side && strcmp(name.base, wanted->base) == 0) return i;
+        sn_name_translate_facs(&name);
+        if (found < 0 && name.side == side && strcmp(name.base, translated.base) == 0) found = i;
     }
-    return -1;
+    return found;
+}
+
+/* A side that stands behind the number of a unit is known with the unit. */
+static sn_name parse_wanted(const char *name) {
+    sn_name parsed = sn_name_parse(name), translated = parsed;
+    sn_name_translate_facs(&translated);
+    parsed.side = translated.side;
+    return parsed;
 }
 
 int sinew_rig_find_slider(const sinew_rig *rig, const char *name) {
@@ -24,7 +38,7 @@ int sinew_rig_find_slider(const sinew_rig *rig, const char *name) {
         if (strcmp(rig->sliders[i].name, name) == 0) return i;
     for (int i = 0; i < rig->slider_count; i++)
         if (strcasecmp(rig->sliders[i].name, name) == 0) return i;
-    sn_name parsed = sn_name_parse(name);
+    sn_name parsed = parse_wanted(name);
     return parsed.base[0] ? find_parsed(rig, &parsed, parsed.side) : -1;
 }
 
@@ -58,8 +72,9 @@ int sinew_rig_match(const sinew_rig *rig, const char *name, int sliders[2]) {
     if (!rig || !name || !sliders) return 0;
     sliders[0] = sinew_rig_find_slider(rig, name);
     if (sliders[0] >= 0) return 1;
-    sn_name parsed = sn_name_parse(name);
-    if (!parsed.base[0] || is_direction(&parsed)) return 0;
+    sn_name parsed = parse_wanted(name), translated = parsed;
+    sn_name_translate_facs(&translated);
+    if (!parsed.base[0] || is_direction(&translated)) return 0;
     if (parsed.side != SN_SIDE_NONE) {
         sliders[0] = find_parsed(rig, &parsed, SN_SIDE_NONE);
         return sliders[0] >= 0;

@@ -1,8 +1,10 @@
 /* Names of sliders in the conventions found in the wild: Apple's ARKit (browDownLeft), Live Link
- * Face (BrowDownLeft), ICT-FaceKit and Face Cap (browDown_L), MakeHuman (eye-left-closure). */
+ * Face (BrowDownLeft), ICT-FaceKit and Face Cap (browDown_L), MakeHuman (eye-left-closure), and the
+ * action units of FACS (AU4). */
 #include "rig/names.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -85,6 +87,67 @@ sn_name sn_name_parse(const char *name) {
     return parsed;
 }
 
+/* Units that ARKit has one motion for, as parsed words. Left out: units of several motions (28,
+ * lips sucked in; 61, eyes to the left) and those that ARKit does not tell from another (27, 13,
+ * 25). */
+static const struct {
+    int unit;
+    const char *facs, *arkit;
+} FACS[] = {
+    {1, "innerbrowraiser", "browinnerup"},
+    {2, "outerbrowraiser", "browouterup"},
+    {4, "browlowerer", "browdown"},
+    {5, "upperlidraiser", "eyewide"},
+    {6, "cheekraiser", "cheeksquint"},
+    {7, "lidtightener", "eyesquint"},
+    {8, "lipstowardeachother", "mouthclose"},
+    {9, "nosewrinkler", "nosesneer"},
+    {10, "upperlipraiser", "mouthupperup"},
+    {12, "lipcornerpuller", "mouthsmile"},
+    {14, "dimpler", "mouthdimple"},
+    {15, "lipcornerdepressor", "mouthfrown"},
+    {16, "lowerlipdepressor", "mouthlowerdown"},
+    {17, "chinraiser", "mouthshruglower"},
+    {18, "lippucker", "mouthpucker"},
+    {19, "tongueshow", "tongueout"},
+    {20, "lipstretcher", "mouthstretch"},
+    {22, "lipfunneler", "mouthfunnel"},
+    {24, "lippressor", "mouthpress"},
+    {26, "jawdrop", "jawopen"},
+    {29, "jawthrust", "jawforward"},
+    {30, "jawsideways", "jaw"},
+    {34, "cheekpuffer", "cheekpuff"},
+    {43, "eyesclosed", "eyeblink"},
+    {45, "blink", "eyeblink"},
+    {63, "eyesup", "eyelookup"},
+    {64, "eyesdown", "eyelookdown"},
+};
+
+/* The number of "au12", "au12l" or "au01", and the side behind it; 0: none. */
+static int unit_of(const char *base, sn_side *side) {
+    if (strncmp(base, "au", 2) != 0) return 0;
+    size_t digits = strspn(base + 2, "0123456789");
+    const char *rest = base + 2 + digits;
+    if (digits < 1 || digits > 2) return 0;
+    if (*rest) {
+        sn_side behind = *rest == 'l' ? SN_SIDE_LEFT : *rest == 'r' ? SN_SIDE_RIGHT : SN_SIDE_NONE;
+        if (rest[1] || behind == SN_SIDE_NONE || *side == sn_side_other(behind)) return 0;
+        *side = behind;
+    }
+    return atoi(base + 2);
+}
+
+void sn_name_translate_facs(sn_name *name) {
+    sn_side side = name->side;
+    int unit = unit_of(name->base, &side);
+    for (size_t i = 0; i < sizeof FACS / sizeof *FACS; i++)
+        if (unit ? FACS[i].unit == unit : strcmp(FACS[i].facs, name->base) == 0) {
+            memcpy(name->base, FACS[i].arkit, strlen(FACS[i].arkit) + 1);
+            name->side = side;
+            return;
+        }
+}
+
 const char *sn_name_group(const char *name) {
     /* The first word found wins, so "eyebrow" stands before "eye". */
     static const struct {
@@ -97,6 +160,7 @@ const char *sn_name_group(const char *name) {
         {"viseme", "mouth"}, {"smile", "mouth"},   {"smirk", "mouth"}, {"frown", "mouth"},
         {"pucker", "mouth"}, {"head", "head"},     {"neck", "head"}};
     sn_name parsed = sn_name_parse(name);
+    sn_name_translate_facs(&parsed);
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
         if (strstr(parsed.base, groups[i].word)) return groups[i].group;
     return NULL;

@@ -23,6 +23,9 @@ typedef struct sn_name {
 
 /* Longer names are cut: they are then found by their exact spelling only. */
 sn_name sn_name_parse(const char *name);
+/* Action units of FACS by number ("AU12", "AU12L", "au_12_right") or name ("lipCornerPuller")
+ * become ARKit's words for the same motion; other names stay. */
+void sn_name_translate_facs(sn_name *name);
 static inline sn_side sn_side_other(sn_side side) {
     return side == SN_SIDE_LEFT    ? SN_SIDE_RIGHT
            : side == SN_SIDE_RIGHT ? SN_SIDE_LEFT

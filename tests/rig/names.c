@@ -58,6 +58,49 @@ static void an_unsided_name_drives_both_sides(void **state) {
     sinew_rig_destroy(rig);
 }
 
+static void action_units_find_the_sliders_of_their_motion(void **state) {
+    (void)state;
+    sinew_rig *rig = named_rig(13, ICT);
+    const struct {
+        const char *unit, *first;
+        int count;
+    } cases[] = {{"AU1", "browInnerUp_L", 2},
+                 {"AU01", "browInnerUp_L", 2},
+                 {"AU12", "mouthSmile_L", 2},
+                 {"au12", "mouthSmile_L", 2},
+                 {"AU12_L", "mouthSmile_L", 1},
+                 {"AU12R", "mouthSmile_R", 1},
+                 {"AU_12_Right", "mouthSmile_R", 1},
+                 {"AU12Left", "mouthSmile_L", 1},
+                 {"lipCornerPuller", "mouthSmile_L", 2},
+                 {"innerBrowRaiser", "browInnerUp_L", 2},
+                 {"AU26", "jawOpen", 1},
+                 {"jawDrop", "jawOpen", 1},
+                 {"AU30L", "jawLeft", 1},
+                 {"AU45", "eyeBlink_L", 2},
+                 {"AU30", NULL, 0},
+                 {"AU99", NULL, 0},
+                 {"AU", NULL, 0},
+                 {"AU126", NULL, 0},
+                 {"AU12x", NULL, 0},
+                 {"AU4", NULL, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int sliders[2], count = sinew_rig_match(rig, cases[i].unit, sliders);
+        if (count != cases[i].count) fail_msg("%s drives %d sliders", cases[i].unit, count);
+        if (count) assert_string_equal(rig->sliders[sliders[0]].name, cases[i].first);
+    }
+    sinew_rig_destroy(rig);
+    /* the other way: a rig of units, driven by ARKit's names and by its own */
+    const char *const units[] = {"AU43_L", "AU43_R", "AU45_L", "AU45_R", "AU12L", "AU12R", "AU26"};
+    sinew_rig *facs = named_rig(7, units);
+    assert_int_equal(sinew_rig_find_slider(facs, "mouthSmileLeft"), 4);
+    assert_int_equal(sinew_rig_find_slider(facs, "MouthSmile_R"), 5);
+    assert_int_equal(sinew_rig_find_slider(facs, "JawOpen"), 6);
+    assert_int_equal(sinew_rig_find_slider(facs, "au45-left"), 2);
+    assert_int_equal(sinew_rig_find_slider(facs, "AU45Right"), 3);
+    sinew_rig_destroy(facs);
+}
+
 static void all_arkit_names_fit_a_live_link_rig(void **state) {
     (void)state;
     char capital[SINEW_ARKIT_COUNT][64];
@@ -142,6 +185,7 @@ int test_names(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_spelling_finds_its_slider),
         cmocka_unit_test(an_unsided_name_drives_both_sides),
+        cmocka_unit_test(action_units_find_the_sliders_of_their_motion),
         cmocka_unit_test(all_arkit_names_fit_a_live_link_rig),
         cmocka_unit_test(groups_and_pairs_come_from_names),
         cmocka_unit_test(weights_are_read_from_text),
