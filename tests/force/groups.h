@@ -3,6 +3,7 @@
 
 int test_potentials(void);
 int test_columns(void);
+int test_comparison(void);
 int test_frames(void);
 int test_markers(void);
 int test_layer(void);

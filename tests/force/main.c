@@ -5,6 +5,7 @@ int main(void) {
     int failed = 0;
     failed += test_potentials();
     failed += test_columns();
+    failed += test_comparison();
     failed += test_frames();
     failed += test_markers();
     failed += test_layer();
