@@ -22,6 +22,7 @@ static const cli_option options[] = {
     {"--smooth", CLI_NUMBER, "X", "pull to the last command (default 0)", 0, 1e6, false},
     {"--bounded", CLI_FLAG, NULL, "commands stay in [0, 1]", 0, 0, false},
     {"--lower", CLI_NUMBER, "X", "least command otherwise (default -0.05)", -1e6, 1, false},
+    {"--upper", CLI_NUMBER, "X", "largest command otherwise (default: none)", 0, 1e6, false},
     {"--outlier", CLI_NUMBER, "SHARE", "markers farther off lose weight (default 0.05)", 1e-9, 1e9,
      false},
     {"--contact", CLI_TEXT, "REGIONS",
@@ -32,6 +33,10 @@ static const cli_option options[] = {
      false},
     {"--contact-length", CLI_NUMBER, "SHARE",
      "skin that presses bends over this length, as flesh does (default 0.02)", 0, 10, false},
+    {"--layer-feeds", CLI_FLAG, NULL, "the next frame starts from the corrected shape", 0, 0,
+     false},
+    {"--fixed", CLI_TEXT, "SELECT", "held vertices (default: the border that no target moves)", 0,
+     0, false},
     {"--jaw", CLI_TEXT, "TARGET", "opens the jaw: its rest then turns with it; or a selection", 0,
      0, false},
     {"--estimate-stiffness", CLI_FLAG, NULL, "find the skin's stiffness from the rig's own shapes",
@@ -62,6 +67,9 @@ static const char *const parameters[][2] = {
     {"--smooth", "smooth"},
     {"--bounded", "bounded"},
     {"--lower", "lower"},
+    {"--upper", "upper"},
+    {"--layer-feeds", "layer_feeds"},
+    {"--fixed", "fixed"},
     {"--outlier", "outlier"},
     {"--contact", "contact"},
     {"--contact-margin", "contact_margin"},
@@ -86,7 +94,8 @@ static sinew_status fill(cli_call *call, json_t *document) {
                                              "--stable",     "--retarget",        "--neutral-frame",
                                              "--layer",      "--layer-smoothing", "--truth",
                                              "--error-plot", "--ridge",           "--smooth",
-                                             "--bounded",    "--lower",           "--outlier"};
+                                             "--bounded",    "--lower",           "--outlier",
+                                             "--upper",      "--layer-feeds"};
     for (size_t i = 0; curves && i < sizeof of_markers / sizeof *of_markers; i++)
         if (cli_given(call, of_markers[i]))
             return cli_usage(call, "%s is about markers and does not go with --curves",

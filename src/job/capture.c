@@ -35,18 +35,18 @@ static sinew_status stabilise(const sn_model_setup *setup, sinew_markers *take, 
     sinew_status status = stable && rest && reference && c->motion ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK)
         sinew_marker_map_points(c->map, setup->rig->neutral, setup->rig->neutral->positions, rest);
-    for (const char *at = list; status == SINEW_OK && *at;) {
-        size_t length = strcspn(at, ",");
-        int entry = map_entry(c->map, at, length);
+    const char *name;
+    size_t length;
+    while (status == SINEW_OK && sn_list_next(&list, &name, &length)) {
+        int entry = map_entry(c->map, name, length);
         if (entry < 0 || c->index[entry] < 0)
             status = sn_fail(error, SINEW_BAD_INPUT, "stable: there is no marker '%.*s'",
-                             (int)length, at);
+                             (int)length, name);
         else if (count < most) {
             stable[count] = c->index[entry];
             memcpy(reference + 3 * (size_t)count, rest + 3 * (size_t)entry, 3 * sizeof(double));
             count++;
         }
-        at += length + (at[length] == ',');
     }
     int held = 0;
     if (status == SINEW_OK)
@@ -97,6 +97,16 @@ static sinew_status read_truth(const sn_model_setup *setup, sn_capture *c, sinew
     return status;
 }
 
+static bool any_seen(const sinew_markers *take, const sn_capture *c) {
+    for (int t = 0; t < take->time_count; t++)
+        for (int i = 0; i < c->map->count; i++)
+            if (c->index[i] >= 0 &&
+                isfinite(take->positions[3 * ((size_t)t * (size_t)take->marker_count +
+                                              (size_t)c->index[i])]))
+                return true;
+    return false;
+}
+
 static void report_take(const sn_model_setup *setup, const sinew_markers *take, const sn_capture *c,
                         int used) {
     double duration = take->times[take->time_count - 1] - take->times[0];
@@ -136,6 +146,8 @@ static sinew_status build(const sn_model_setup *setup, sn_capture *c, sinew_erro
                take->marker_count, *names ? "; not in the take: " : "", names);
     }
     report_take(setup, take, c, bound);
+    if (!any_seen(take, c))
+        sn_log(setup->monitor, SINEW_LOG_WARNING, "no sample of the take shows any marker");
     SN_TRY(stabilise(setup, take, c, error));
     /* A warp between faces makes good for where the take stands. */
     if (moved && !c->motion && !sn_scene_flag(setup->scene, "retarget"))
@@ -152,7 +164,7 @@ sinew_status sn_capture_create(const sn_model_setup *setup, sn_capture **capture
     *capture = NULL;
     sn_capture *made = SN_NEW0(sn_capture, 1);
     if (!made) return sn_no_memory(error);
-    made->rig = setup->rig, made->clip = setup->clip;
+    made->rig = setup->rig, made->clip = setup->clip, made->monitor = setup->monitor;
     int vertices = setup->rig->neutral->vertex_count;
     for (int i = 0; i < vertices; i++)
         made->middle =
@@ -228,7 +240,8 @@ void sn_capture_finish(sn_capture *c, int frame, double *positions, json_t *fiel
     put_head_back(c, frame, positions);
     if (c->truth) {
         const sinew_frames *t = c->truth;
-        int k = (int)lround((c->clip->times[frame] - t->start) * t->rate);
+        long k = lround((c->clip->times[frame] - t->start) * t->rate);
+        c->beyond_truth += k < 0 || k >= t->frame_count;
         k = k < 0 ? 0 : k >= t->frame_count ? t->frame_count - 1 : k;
         const float *goal = t->positions + 3 * (size_t)k * (size_t)t->vertex_count;
         sum = 0;
@@ -259,6 +272,10 @@ static void add_total(json_t *report, const char *name, int count, const double 
 sinew_status sn_capture_report(const sn_capture *c, json_t *report, const char *plot,
                                sinew_error *error) {
     int count = c->clip->frame_count;
+    if (c->beyond_truth > 0)
+        sn_log(c->monitor, SINEW_LOG_WARNING,
+               "the truth does not last: %d frames were compared with its first or last",
+               c->beyond_truth);
     add_total(report, "marker_error", count, c->marker_error);
     add_total(report, "truth_error", count, c->truth_error);
     if (!plot) return SINEW_OK;

@@ -22,6 +22,13 @@
                 "most markers are seen"),                                                          \
         TEXT("stable", "names of markers that move with the head, separated by commas")
 
+/* And of their tables of rules. */
+#define SN_CAPTURE_IDLE                                                                            \
+    {"layer", "markers", NULL}, {"layer_smoothing", "layer", NULL}, {"retarget", "markers", NULL}, \
+        {"neutral_frame", "markers", NULL}, {                                                      \
+        "stable", "markers", NULL                                                                  \
+    }
+
 typedef struct sn_capture {
     const sinew_rig *rig;
     const sn_clip *clip;
@@ -34,6 +41,8 @@ typedef struct sn_capture {
     sinew_rigid *motion; /* of the head per time of the take; NULL: as it is */
     sn_vec3 middle;      /* of the face at rest */
     sinew_frames *truth; /* NULL: none */
+    int beyond_truth;    /* frames computed that the truth does not have */
+    const sinew_monitor *monitor;
     /* figures per frame; NaN where not computed */
     double *marker_error, *truth_error;
 } sn_capture;

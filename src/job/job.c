@@ -6,6 +6,7 @@
 #include "sinew/job.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +101,34 @@ static void warn_about_unused(const sinew_job *job, const sinew_monitor *monitor
     }
 }
 
+/* Whether the scene has the thing that a rule speaks of. */
+static bool has_thing(const sinew_job *job, const char *thing) {
+    const json_t *document = job->scene->document;
+    if (!strncmp(thing, "outputs.", 8))
+        return json_object_get(json_object_get(document, "outputs"), thing + 8) != NULL;
+    const json_t *parameters = json_object_get(document, "parameters");
+    const char *word = strchr(thing, '=');
+    if (word) {
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)(word - thing), thing);
+        const char *chosen = json_string_value(json_object_get(parameters, name));
+        return chosen && !strcmp(chosen, word + 1);
+    }
+    const json_t *value = json_object_get(parameters, thing);
+    if (!value) return json_object_get(document, thing) != NULL;
+    return !json_is_false(value) && !(json_is_string(value) && !*json_string_value(value));
+}
+
+static void warn_about_idle(const sinew_job *job, const sinew_monitor *monitor) {
+    const json_t *parameters = json_object_get(job->scene->document, "parameters");
+    for (const sn_idle_rule *r = job->kind->idle; r && r->parameter; r++) {
+        if (!json_object_get(parameters, r->parameter) || !has_thing(job, r->parameter)) continue;
+        if (r->without ? !has_thing(job, r->without) : has_thing(job, r->with))
+            sn_log(monitor, SINEW_LOG_WARNING, "%s does nothing %s %s", r->parameter,
+                   r->without ? "without" : "with", r->without ? r->without : r->with);
+    }
+}
+
 static sinew_status build(sinew_job *job, const sinew_monitor *monitor, sinew_error *error) {
     const char *name = json_string_value(sn_scene_at(job->scene, "model"));
     job->kind = sn_model_kind_find(name ? name : "linear");
@@ -108,6 +137,7 @@ static sinew_status build(sinew_job *job, const sinew_monitor *monitor, sinew_er
     SN_TRY(read_rig(job->scene, &job->rig, error));
     SN_TRY(read_regions(job->scene, job->rig, error));
     warn_about_unused(job, monitor);
+    warn_about_idle(job, monitor);
     SN_TRY(sn_clip_create(job->scene, job->rig, !job->kind->needs_no_weights, monitor, &job->clip,
                           error));
     SN_TRY(sn_locks_apply(job->scene, job->rig, &job->clip, monitor, &job->held, error));

@@ -30,6 +30,13 @@ typedef struct sn_model_setup {
     const sinew_monitor *monitor;
 } sn_model_setup;
 
+/* A parameter that does nothing without a thing, or beside a thing. A thing is a parameter that is
+ * set and not off, "method=sbs" (the word of a choice), a key of the scene, or "outputs.NAME". */
+typedef struct sn_idle_rule {
+    const char *parameter;
+    const char *without, *with; /* one of them is NULL */
+} sn_idle_rule;
+
 typedef struct sn_model_kind {
     sinew_model about; /* name, summary and parameters, as scenes and studios see them */
     /* Names of outputs beyond "frames", "report" and "curves", ended by NULL; NULL: none. */
@@ -38,6 +45,9 @@ typedef struct sn_model_kind {
      * Of "obstacles", "pins", "orientations", "pulls", "keys", "markers"; what it does not use is a
      * warning. */
     const char *const *uses;
+    /* Parameters that the scene sets in vain are warned of; ended by a NULL parameter; NULL: none.
+     */
+    const sn_idle_rule *idle;
     /* Poses, keys or markers drive it: the scene need not give weights, curves or steps. */
     bool needs_no_weights;
 

@@ -149,6 +149,12 @@ static sinew_status end(void *model, bool complete, json_t *report, sinew_error 
 
 static const char *const outputs[] = {"fitted", "error_plot", NULL};
 static const char *const uses[] = {"markers", NULL};
+static const sn_idle_rule idle[] = {
+    {"l1", NULL, "method=sbs"},
+    {"l1", NULL, "method=uls"},
+    SN_CAPTURE_IDLE,
+    {NULL, NULL, NULL},
+};
 
 const sn_model_kind sn_model_fit = {
     .about = {.name = "fit",
@@ -157,6 +163,7 @@ const sn_model_kind sn_model_fit = {
               .parameters = parameters},
     .outputs = outputs,
     .uses = uses,
+    .idle = idle,
     .needs_no_weights = true,
     .create = create,
     .destroy = destroy,

@@ -1,4 +1,5 @@
 /* Blendforces as a model: markers steer the skin, or weight curves push it. */
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -25,6 +26,8 @@ typedef struct force_model {
     int next;                       /* the frame that the state is ready for */
 } force_model;
 
+#define MOST_COMMAND 1e6 /* as good as no bound */
+
 static const sinew_parameter parameters[] = {
     NUMBER("stretch_length", SINEW_FORCE_STRETCH_LENGTH, 0, 10, "share of the diagonal",
            "stretches narrower than this are smoothed out"),
@@ -41,6 +44,7 @@ static const sinew_parameter parameters[] = {
     NUMBER("smooth", SINEW_FORCE_SMOOTH, 0, 1e6, "", "pull to the last command"),
     FLAG("bounded", 0, "commands stay in [0, 1]"),
     NUMBER("lower", SINEW_FORCE_LOWER, -1e6, 1, "", "least command otherwise"),
+    NUMBER("upper", MOST_COMMAND, 0, MOST_COMMAND, "", "largest command otherwise"),
     NUMBER("outlier", SINEW_FORCE_OUTLIER, 1e-9, 1e9, "share of the diagonal",
            "markers farther off lose weight"),
     FLAG("layer_feeds", 0, "the next frame starts from the corrected shape"),
@@ -57,6 +61,7 @@ static const sinew_parameter parameters[] = {
     FLAG("estimate_stiffness", 0, "find both maps from the rig's own shapes"),
     NUMBER("stiffness_prior", SINEW_STIFFNESS_PRIOR, 1e-12, 1e12, "",
            "how strongly estimated factors stay about 1"),
+    TEXT("fixed", "selection of vertices that are held (default: the border that no target moves)"),
     TEXT("jaw", "the target that opens it, or a selection of vertices: its rest turns with it"),
     TEXT("trace", "selection of vertices whose way is plotted"),
     SN_CAPTURE_PARAMETERS,
@@ -87,6 +92,7 @@ static void read_options(const sn_model_setup *setup, sinew_force_options *optio
     options->ridge = sn_scene_number(scene, "ridge");
     options->smooth = sn_scene_number(scene, "smooth");
     options->lower = sn_scene_number(scene, "lower");
+    if (sn_scene_has(scene, "upper")) options->upper = sn_scene_number(scene, "upper");
     if (sn_scene_flag(scene, "bounded")) options->lower = 0, options->upper = 1;
     options->outlier = sn_scene_number(scene, "outlier");
     options->layer = sn_scene_flag(scene, "layer");
@@ -106,22 +112,22 @@ static sinew_status read_contact(const sn_model_setup *setup, sinew_force_option
     options->contact_length = sn_scene_number(setup->scene, "contact_length");
     options->friction = sn_scene_number(setup->scene, "friction");
     if (!strcmp(list, "all")) return SINEW_OK;
-    size_t capacity = 0, count = 0;
-    for (const char *at = list; *at;) {
-        size_t length = strcspn(at, ",");
-        char *name = sn_strndup(at, length);
-        if (!name) return sn_no_memory(error);
-        int region = sinew_rig_find_region(setup->rig, name);
-        sn_free(name);
-        if (region < 0)
-            return sn_fail(error, SINEW_BAD_INPUT, "contact: the rig has no region '%.*s'",
-                           (int)length, at);
-        const sinew_region *r = &setup->rig->regions[region];
-        if (!SN_RESERVE(*vertices, capacity, count + (size_t)r->count)) return sn_no_memory(error);
-        memcpy(*vertices + count, r->vertices, sizeof(int) * (size_t)r->count);
-        count += (size_t)r->count;
-        at += length + (at[length] == ',');
+    size_t capacity = 0, count = 0, length;
+    const char *name;
+    while (sn_list_next(&list, &name, &length)) {
+        char text[200];
+        int *found, more;
+        sinew_error what;
+        snprintf(text, sizeof text, "region:%.*s", (int)length, name);
+        if (sinew_select(setup->rig, text, NULL, &found, &more, &what) != SINEW_OK)
+            return sn_fail(error, what.status, "contact: %s", what.message);
+        bool room = SN_RESERVE(*vertices, capacity, count + (size_t)more);
+        if (room) memcpy(*vertices + count, found, sizeof(int) * (size_t)more);
+        sinew_free(found);
+        if (!room) return sn_no_memory(error);
+        count += (size_t)more;
     }
+    if (count == 0) return sn_fail(error, SINEW_BAD_INPUT, "contact: names no region");
     options->contact_vertices = *vertices;
     options->contact_count = (int)count;
     return SINEW_OK;
@@ -248,16 +254,21 @@ static sinew_status build(force_model *m, sinew_error *error) {
     if (setup->clip->markers) SN_TRY(sn_capture_create(setup, &m->capture, error));
     sinew_force_options options;
     read_options(setup, &options);
-    int *vertices;
+    int *vertices, *fixed = NULL;
     double *jaw = NULL;
     sinew_status status = read_contact(setup, &options, &vertices, error);
+    const char *held = sn_scene_string(setup->scene, "fixed");
+    if (status == SINEW_OK && held)
+        status = sinew_select(setup->rig, held, setup->scene->folder, &fixed, &options.fixed_count,
+                              error);
+    options.fixed = fixed;
     if (status == SINEW_OK) status = find_stiffness(m, &options, error);
     if (status == SINEW_OK) status = read_jaw(setup, &jaw, error);
     options.jaw = jaw;
     if (status == SINEW_OK)
         status = sinew_force_create(setup->rig, m->capture ? m->capture->map : NULL, &options,
                                     setup->monitor, &m->force, error);
-    sn_free(vertices), sn_free(jaw);
+    sn_free(vertices), sn_free(jaw), sinew_free(fixed);
     SN_TRY(status);
     SN_TRY(sinew_force_state_create(m->force, &m->state, error));
     m->command = SN_NEW(double, setup->rig->target_count);
@@ -340,6 +351,25 @@ static sinew_status end(void *model, bool complete, json_t *report, sinew_error 
 
 static const char *const outputs[] = {"error_plot", "trace_plot", "stretch_map", "bend_map", NULL};
 static const char *const uses[] = {"markers", NULL};
+static const sn_idle_rule idle[] = {
+    {"contact_gap", "contact", NULL},
+    {"contact_margin", "contact", NULL},
+    {"contact_length", "contact", NULL},
+    {"friction", "contact", NULL},
+    {"stiffness_prior", "estimate_stiffness", NULL},
+    {"trace", "outputs.trace_plot", NULL},
+    {"lower", NULL, "bounded"},
+    {"upper", NULL, "bounded"},
+    {"ridge", "markers", NULL},
+    {"smooth", "markers", NULL},
+    {"bounded", "markers", NULL},
+    {"lower", "markers", NULL},
+    {"upper", "markers", NULL},
+    {"outlier", "markers", NULL},
+    {"layer_feeds", "layer", NULL},
+    SN_CAPTURE_IDLE,
+    {NULL, NULL, NULL},
+};
 
 const sn_model_kind sn_model_force = {
     .about = {.name = "force",
@@ -348,6 +378,7 @@ const sn_model_kind sn_model_force = {
               .parameters = parameters},
     .outputs = outputs,
     .uses = uses,
+    .idle = idle,
     .needs_no_weights = true,
     .create = create,
     .destroy = destroy,

@@ -354,6 +354,112 @@ static void what_is_about_markers_does_not_go_with_curves(void **state) {
     assert_int_equal(files_with("o.pc2") + files_with("x.png"), 0);
 }
 
+static bool warned(const run_result *r, const char *words) {
+    return strstr(r->err, words) != NULL;
+}
+
+static void a_take_without_markers_and_a_truth_that_ends_early_are_said(void **state) {
+    (void)state;
+    prepare();
+    expect_code(0, "awk -F, -v OFS=, '/^#|^time/ {print; next} {for (i = 2; i <= NF; i++) $i = "
+                   "\"\"; print}' face/markers.csv > blind.csv");
+    const run_result *r = expect_code(0, "sinew force face --markers blind.csv --map "
+                                         "face/markers_map.csv --frames 0-2 --out o.pc2");
+    assert_true(warned(r, "no sample of the take shows any marker"));
+    expect_code(0, "sinew blend face --curves face/clip.csv --frames 0-3 --out truth.pc2");
+    const char *verbs[] = {"fit", "force"};
+    for (int v = 0; v < 2; v++) {
+        r = expect_code(0, "sinew %s " FOLLOW " --truth truth.pc2 --frames 0-5 --out o.pc2",
+                        verbs[v]);
+        assert_true(warned(r, "2 frames"));
+        r = expect_code(0, "sinew %s " FOLLOW " --truth truth.pc2 --frames 0-3 --out o.pc2",
+                        verbs[v]);
+        assert_false(warned(r, "truth"));
+        assert_false(warned(r, "no sample"));
+    }
+}
+
+static void lists_of_names_may_have_blanks(void **state) {
+    (void)state;
+    prepare();
+    const char *line = "sinew force " FOLLOW " --frames 0-2 --contact %s --stable %s --out %s";
+    expect_code(0, line, "lips", "templeLeft,templeRight,noseBridge", "a.pc2");
+    expect_code(0, line, "' lips ,'", "'templeLeft , templeRight, noseBridge'", "b.pc2");
+    expect_code(0, "cmp a.pc2 b.pc2");
+    expect_refusal(3, "contact|shoulders|it has|lips", line, "'lips, shoulders'",
+                   "templeLeft,templeRight,noseBridge", "c.pc2");
+    expect_refusal(3, "contact", line, "' '", "templeLeft,templeRight,noseBridge", "c.pc2");
+}
+
+static void what_does_nothing_is_said(void **state) {
+    (void)state;
+    prepare();
+    static const char *const lines[][3] = {
+        {"force", "--contact-margin 0.2", "contact_margin does nothing without contact"},
+        {"force", "--friction 0.2", "friction does nothing without contact"},
+        {"force", "--trace v:1", "trace does nothing without outputs.trace_plot"},
+        {"force", "--stiffness-prior 2", "stiffness_prior does nothing without estimate_stiffness"},
+        {"force", "--bounded --lower -1", "lower does nothing with bounded"},
+        {"force", "--layer-smoothing 1e-6", "layer_smoothing does nothing without layer"},
+        {"fit", "--method sbs --l1 5", "l1 does nothing with method=sbs"},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        const run_result *r = expect_code(0, "sinew %s " FOLLOW " --frames 0-1 %s --out o.pc2",
+                                          lines[i][0], lines[i][1]);
+        if (!warned(r, lines[i][2])) fail_msg("not '%s': %s", lines[i][2], r->err);
+    }
+    const char *quiet[] = {"force --contact lips --contact-margin 0.2", "force --lower -1",
+                           "fit --l1 0.1", "force --layer --layer-smoothing 1e-6"};
+    for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++) {
+        const run_result *r =
+            expect_code(0, "sinew %s " FOLLOW " --frames 0-1 --out o.pc2", quiet[i]);
+        if (warned(r, "nothing")) fail_msg("%s: %s", quiet[i], r->err);
+    }
+}
+
+static void vertices_are_held_and_commands_bounded_as_asked(void **state) {
+    (void)state;
+    prepare();
+    expect_code(0, "sinew force face --curves face/clip.csv --frames 0-20 --out free.pc2");
+    expect_code(0,
+                "sinew force face --curves face/clip.csv --frames 0-20 --fixed region:lips --out "
+                "held.pc2 --scene-out job.json");
+    expect_code(0, "sinew blend face --weights jawOpen=0 --out rest.pc2");
+    sinew_frames *loose = frames_of("free.pc2"), *held = frames_of("held.pc2"),
+                 *rest = frames_of("rest.pc2");
+    sinew_error error = {0};
+    sinew_rig *rig;
+    char *path = sn_path_join(folder, "face");
+    assert_ok(sinew_rig_read(1, (const char *const *)&path, &rig, &error));
+    sn_free(path);
+    const sinew_region *lips = &rig->regions[sinew_rig_find_region(rig, "lips")];
+    double moved = 0, stayed = 0;
+    size_t last = 3 * 20 * (size_t)rest->vertex_count;
+    for (int i = 0; i < lips->count; i++)
+        for (int a = 0; a < 3; a++) {
+            size_t at = 3 * (size_t)lips->vertices[i] + (size_t)a;
+            double still = (double)rest->positions[at];
+            moved = fmax(moved, fabs((double)loose->positions[last + at] - still));
+            stayed = fmax(stayed, fabs((double)held->positions[last + at] - still));
+        }
+    assert_true(moved > 1e-3);
+    assert_below(stayed, 1e-6);
+    sinew_rig_destroy(rig);
+    expect_refusal(3, "region 'shoulders'",
+                   "sinew force face --curves face/clip.csv --fixed region:shoulders "
+                   "--out no.pc2");
+    /* with every command at most 0 the face hardly moves */
+    expect_code(0, "sinew force " FOLLOW " --frames 20-20 --out follow.pc2");
+    expect_code(0, "sinew force " FOLLOW " --frames 20-20 --upper 0 --out bound.pc2");
+    sinew_frames *follow = frames_of("follow.pc2"), *bound = frames_of("bound.pc2");
+    assert_below(distance(bound, 0, rest, 0, 0), 0.5 * distance(follow, 0, rest, 0, 0));
+    expect_code(0,
+                "sinew force " FOLLOW " --frames 20-22 --layer --out a.pc2 && sinew force " FOLLOW
+                " --frames 20-22 --layer --layer-feeds --out b.pc2 && ! cmp -s a.pc2 b.pc2");
+    sinew_frames_destroy(loose), sinew_frames_destroy(held), sinew_frames_destroy(rest);
+    sinew_frames_destroy(follow), sinew_frames_destroy(bound);
+}
+
 static void estimated_stiffness_is_kept_and_can_be_given_again(void **state) {
     (void)state;
     prepare();
@@ -500,6 +606,10 @@ int test_markers(void) {
         cmocka_unit_test(between_samples_the_head_moves_on_evenly),
         cmocka_unit_test(a_take_that_stands_elsewhere_finds_the_face_and_stays_there),
         cmocka_unit_test(what_is_about_markers_does_not_go_with_curves),
+        cmocka_unit_test(a_take_without_markers_and_a_truth_that_ends_early_are_said),
+        cmocka_unit_test(lists_of_names_may_have_blanks),
+        cmocka_unit_test(what_does_nothing_is_said),
+        cmocka_unit_test(vertices_are_held_and_commands_bounded_as_asked),
         cmocka_unit_test(estimated_stiffness_is_kept_and_can_be_given_again),
         cmocka_unit_test(the_jaw_is_named_by_its_target_or_by_vertices),
         cmocka_unit_test(a_scene_of_markers_does_what_the_verb_did),
