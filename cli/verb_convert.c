@@ -12,6 +12,8 @@ static const cli_option options[] = {
      false},
     {"--curves", CLI_TEXT, "FILE", "a clip of slider weights that goes into the rig (GLB, USDA)", 0,
      0, false},
+    {"--names", CLI_TEXT, "CSV", "renames the channels of curves, or markers: lines from,to", 0, 0,
+     false},
     {"--tolerance", CLI_NUMBER, "LENGTH",
      "largest error of a vertex in frames that are compressed (GLB; default 1e-4 of the diagonal)",
      0, 1e300, false},
@@ -114,10 +116,24 @@ static sinew_status write_mesh(cli_call *call, sinew_mesh **mesh, const char *ou
     return status;
 }
 
+static sinew_status rename_channels(cli_call *call, cli_file *file) {
+    int unused = 0, count = file->curves    ? file->curves->channel_count
+                            : file->markers ? file->markers->marker_count
+                                            : 0;
+    char **names = file->curves ? file->curves->names : file->markers ? file->markers->names : NULL;
+    if (!names) return cli_usage(call, "--names goes with curves or markers");
+    sn_report_input(call->report, cli_text(call, "--names"));
+    SN_TRY(sinew_rename(cli_text(call, "--names"), count, names, &unused, &call->error));
+    if (unused > 0)
+        cli_warn(call, "%d of the names in %s are not there", unused, cli_text(call, "--names"));
+    return SINEW_OK;
+}
+
 static sinew_status convert(cli_call *call, const char *in, cli_file *file, const char *out) {
     const sinew_mesh *mesh = file->rig ? file->rig->neutral : file->mesh;
     if (cli_given(call, "--curves") && !file->rig)
         return cli_usage(call, "--curves goes with a rig");
+    if (cli_given(call, "--names")) SN_TRY(rename_channels(call, file));
     if (mesh) sn_report_sizes(call->report, mesh->vertex_count, mesh->triangle_count);
     if (file->mesh) return write_mesh(call, &file->mesh, out);
     if (file->rig) return write_rig(call, file->rig, out);
@@ -156,7 +172,9 @@ const cli_verb verb_convert = {
     .description =
         "The formats are chosen by the endings; an OUT without an ending is a rig folder. Several "
         "inputs are a rig: a neutral followed by folders of targets or by pose meshes. Vertex "
-        "order and names survive. docs/formats.md says what each format holds.",
+        "order and names survive. Where a take and a rig have different names for the same, "
+        "--names "
+        "makes a take for that rig. docs/formats.md says what each format holds.",
     .example = "sinew sample bar --out bar\n"
                "sinew convert bar/neutral.obj bar.ply\n",
     .run = run,

@@ -57,6 +57,13 @@ SINEW_API sinew_status sinew_vertex_values_read(const char *path, int vertex_cou
 SINEW_API sinew_status sinew_vertex_values_write(const char *path, int vertex_count,
                                                  const double *values, sinew_error *error);
 
+/* Renames names[count], of the channels of curves or of markers, by CSV lines "from,to" with or
+ * without that header; all at once, so that names may be swapped. Case does not count in `from`.
+ * Bad input, which changes nothing: by line more or fewer cells, an empty name, a `from` twice; two
+ * names that would become one. unused (may be NULL): lines whose `from` is not there. */
+SINEW_API sinew_status sinew_rename(const char *path, int count, char **names, int *unused,
+                                    sinew_error *error);
+
 /* Vertices of two meshes that correspond, from CSV lines "source,target", with or without a header.
  * The arrays of *count vertices are freed with sinew_free. Bad input by line: an index out of
  * range, anything else in the line, a source vertex that is given twice. */

@@ -152,6 +152,38 @@ static void markers_that_cannot_be_told_apart_are_refused(void **state) {
     sinew_mesh_destroy(mesh);
 }
 
+static void names_files_rename_all_at_once(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_curves *curves;
+    int unused = -1;
+    write_text(temporary("c.csv"), "time_s,smile,blink,jaw\n0,1,2,3\n");
+    assert_ok(sinew_curves_read(temporary("c.csv"), &curves, &error));
+    write_text(temporary("n.csv"), "from,to\nSMILE,blink\n# swapped\nblink,smile\n\"tongue\",t\n");
+    assert_ok(sinew_rename(temporary("n.csv"), 3, curves->names, &unused, &error));
+    assert_string_equal(curves->names[0], "blink");
+    assert_string_equal(curves->names[1], "smile");
+    assert_string_equal(curves->names[2], "jaw");
+    assert_int_equal(unused, 1);
+    const struct {
+        const char *text, *words;
+    } bad[] = {{"blink,a\nsmile,b,c\n", "n.csv:2"},
+               {"blink\n", "n.csv:1"},
+               {"blink,\n", "'blink'"},
+               {",a\n", "n.csv:1"},
+               {"blink,a\nBlink,b\n", "'Blink'"},
+               {"blink,jaw\n", "'jaw'"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        write_text(temporary("n.csv"), bad[i].text);
+        assert_int_equal(sinew_rename(temporary("n.csv"), 3, curves->names, NULL, &error),
+                         SINEW_BAD_INPUT);
+        if (!strstr(error.message, bad[i].words)) fail_msg("%s", error.message);
+        assert_string_equal(curves->names[0], "blink");
+        assert_string_equal(curves->names[1], "smile");
+    }
+    sinew_curves_destroy(curves);
+}
+
 static void vertex_maps_regions_and_marker_places_are_read(void **state) {
     (void)state;
     sinew_error error;
@@ -261,6 +293,7 @@ int test_tables(void) {
         cmocka_unit_test(live_link_takes_are_recognised),
         cmocka_unit_test(markers_keep_gaps_units_and_axes),
         cmocka_unit_test(markers_that_cannot_be_told_apart_are_refused),
+        cmocka_unit_test(names_files_rename_all_at_once),
         cmocka_unit_test(vertex_maps_regions_and_marker_places_are_read),
         cmocka_unit_test(csv_keeps_any_name),
     };
