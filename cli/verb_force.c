@@ -22,7 +22,7 @@ static const cli_option options[] = {
     {"--smooth", CLI_NUMBER, "X", "pull to the last command (default 0)", 0, 1e6, false},
     {"--bounded", CLI_FLAG, NULL, "commands stay in [0, 1]", 0, 0, false},
     {"--lower", CLI_NUMBER, "X", "least command otherwise (default -0.05)", -1e6, 1, false},
-    {"--upper", CLI_NUMBER, "X", "largest command otherwise (default: none)", 0, 1e6, false},
+    {"--upper", CLI_NUMBER, "X", "largest command otherwise (default 3)", 0, 1e6, false},
     {"--outlier", CLI_NUMBER, "SHARE", "markers farther off lose weight (default 0.05)", 1e-9, 1e9,
      false},
     {"--contact", CLI_TEXT, "REGIONS",

@@ -44,7 +44,7 @@ static const sinew_parameter parameters[] = {
     NUMBER("smooth", SINEW_FORCE_SMOOTH, 0, 1e6, "", "pull to the last command"),
     FLAG("bounded", 0, "commands stay in [0, 1]"),
     NUMBER("lower", SINEW_FORCE_LOWER, -1e6, 1, "", "least command otherwise"),
-    NUMBER("upper", MOST_COMMAND, 0, MOST_COMMAND, "", "largest command otherwise"),
+    NUMBER("upper", SINEW_FORCE_UPPER, 0, MOST_COMMAND, "", "largest command otherwise"),
     NUMBER("outlier", SINEW_FORCE_OUTLIER, 1e-9, 1e9, "share of the diagonal",
            "markers farther off lose weight"),
     FLAG("layer_feeds", 0, "the next frame starts from the corrected shape"),
@@ -92,7 +92,7 @@ static void read_options(const sn_model_setup *setup, sinew_force_options *optio
     options->ridge = sn_scene_number(scene, "ridge");
     options->smooth = sn_scene_number(scene, "smooth");
     options->lower = sn_scene_number(scene, "lower");
-    if (sn_scene_has(scene, "upper")) options->upper = sn_scene_number(scene, "upper");
+    options->upper = sn_scene_number(scene, "upper");
     if (sn_scene_flag(scene, "bounded")) options->lower = 0, options->upper = 1;
     options->outlier = sn_scene_number(scene, "outlier");
     options->layer = sn_scene_flag(scene, "layer");
