@@ -62,9 +62,6 @@ extern "C" {
 #define SINEW_FORCE_FRICTION         0.3
 /* Longest bends; stiffer skins do not come to rest on coarse meshes. Share of the diagonal. */
 #define SINEW_FORCE_MOST_BEND 0.1
-/* Seconds in which the layer forgets a marker that is not seen, and believes one that comes back.
- */
-#define SINEW_FORCE_LAYER_MEMORY 0.1
 /* A boundary vertex that no target moves by more than this share of the rig's largest move is held.
  */
 #define SINEW_FORCE_FIXED_SHARE 0.005

@@ -24,6 +24,9 @@ extern "C" {
 /* mu for clean markers; noisy ones want 1e-6 and more, or the layer passes their jitter on. */
 #define SINEW_MARKER_LAYER_SMOOTHING 1e-7
 
+/* Seconds in which a marker that is not seen is forgotten, and one that comes back is believed. */
+#define SINEW_MARKER_LAYER_MEMORY 0.1
+
 /* Owns scratch memory: one per thread. */
 typedef struct sinew_marker_layer sinew_marker_layer;
 
@@ -38,6 +41,12 @@ SINEW_API void sinew_marker_layer_destroy(sinew_marker_layer *layer);
 SINEW_API sinew_status sinew_marker_layer_apply(sinew_marker_layer *layer, const double *markers,
                                                 const double *marker_weights, double *positions,
                                                 sinew_error *error);
+/* The same for the frames of a clip, `seconds` (>= 0) apart: markers that get lost fade instead of
+ * going off at once, and fade in when they come back. INFINITY forgets what was before. */
+SINEW_API sinew_status sinew_marker_layer_follow(sinew_marker_layer *layer, double seconds,
+                                                 const double *markers,
+                                                 const double *marker_weights, double *positions,
+                                                 sinew_error *error);
 
 #ifdef __cplusplus
 }

@@ -47,8 +47,6 @@ struct sinew_force_state {
     double *written;           /* 3 per vertex: the frame before, free of crossings */
     /* per marker: where it should go (displacement from its rest), its given and robust weight */
     double *seen_last, *seen_now, *goal, *given, *trust, *places, *residual;
-    /* what the layer knows of each marker: its last residual and weight, and how present it is */
-    double *left, *weight, *presence;
 };
 
 sinew_status sinew_force_state_create(const sinew_force *force, sinew_force_state **state,
@@ -73,13 +71,11 @@ sinew_status sinew_force_state_create(const sinew_force *force, sinew_force_stat
     s->goal = SN_NEW(double, 3 * markers), s->places = SN_NEW(double, 3 * markers);
     s->residual = SN_NEW(double, 3 * markers);
     s->given = SN_NEW(double, markers), s->trust = SN_NEW(double, markers);
-    s->left = SN_NEW(double, 3 * markers), s->weight = SN_NEW(double, markers);
-    s->presence = SN_NEW(double, markers);
     sinew_status status = SINEW_OK;
     if (!s->z || !s->last || !s->velocity || !s->predicted || !s->x || !s->right || !s->bend ||
         !s->shown || !s->solve || !s->change || !s->u || !s->u_last || !s->ramp || !s->split ||
         !s->seen_last || !s->seen_now || !s->goal || !s->places || !s->residual || !s->given ||
-        !s->trust || !s->left || !s->weight || !s->presence)
+        !s->trust)
         status = sn_no_memory(error);
     if (status == SINEW_OK)
         status = sn_cholesky_work_create(force->step.factor, 3, &s->step_work, error);
@@ -118,7 +114,6 @@ void sinew_force_state_destroy(sinew_force_state *s) {
     sn_free(s->ramp), sn_free(s->split), sn_free(s->seen_last), sn_free(s->seen_now),
         sn_free(s->goal);
     sn_free(s->given), sn_free(s->trust), sn_free(s->places), sn_free(s->residual);
-    sn_free(s->left), sn_free(s->weight), sn_free(s->presence);
     sn_cholesky_work_destroy(s->step_work), sn_cholesky_work_destroy(s->still_work);
     sn_layer_work_destroy(s->layer_work);
     sn_force_contact_destroy(s->contact);
@@ -136,8 +131,8 @@ void sinew_force_reset(sinew_force_state *s) {
     memset(s->z, 0, n * sizeof(double));
     memset(s->velocity, 0, n * sizeof(double));
     memset(s->u, 0, sizeof(double) * (size_t)s->force->rig->target_count);
-    for (int i = 0; i < 3 * s->force->map->count; i++) s->seen_last[i] = NAN, s->left[i] = 0;
-    for (int i = 0; i < s->force->map->count; i++) s->weight[i] = s->presence[i] = 0;
+    for (int i = 0; i < 3 * s->force->map->count; i++) s->seen_last[i] = NAN;
+    if (s->layer_work) sn_layer_forget(s->layer_work);
 }
 
 sinew_status sinew_force_start(sinew_force_state *s, const double *positions,
@@ -367,38 +362,17 @@ static double marker_error(sinew_force_state *s, const double *z, int seen) {
     return seen ? sqrt(sum / seen) : 0;
 }
 
-/* What the layer spreads: the residuals of the markers that are seen and believed, and of the
- * others the last ones, which fade. A marker that comes back fades in, so that nothing pops. Where
- * all fade together the whole correction does; where some do, they lose their say to the others. */
-static void remember_markers(sinew_force_state *s, double *weights) {
-    const sinew_force *force = s->force;
-    double keep = s->started ? exp(-force->options.frame_time / SINEW_FORCE_LAYER_MEMORY) : 0;
-    double most = 0;
-    for (int i = 0; i < force->map->count; i++) {
-        bool there = s->given[i] > 0 && s->trust[i] > LEAST_TRUST * s->given[i];
-        s->presence[i] = keep * s->presence[i] + (there ? 1 - keep : 0);
-        if (there && s->presence[i] > 1 - 1e-9) s->presence[i] = 1;
-        most = fmax(most, s->presence[i]);
-        if (!there) continue;
-        memcpy(s->left + 3 * i, s->residual + 3 * i, 3 * sizeof(double));
-        s->weight[i] = s->trust[i];
-    }
-    for (int i = 0; i < force->map->count; i++) {
-        double share = most > 0 ? s->presence[i] / most : 0;
-        weights[i] = sn_layer_fading_weight(force->layer, i, s->weight[i], share);
-        for (int a = 3 * i; a < 3 * i + 3; a++) s->residual[a] = most * s->left[a];
-    }
-}
-
 /* s->shown := z, or z and the layer's correction of what the command left at the markers. */
 static sinew_status add_layer(sinew_force_state *s, sinew_force_info *info, sinew_error *error) {
     const sinew_force *force = s->force;
     size_t bytes = 3 * sizeof(double) * (size_t)force->skin->vertex_count;
     memcpy(s->shown, s->z, bytes);
     if (!force->layer) return SINEW_OK;
-    double *weights = s->places; /* not needed for places here */
-    remember_markers(s, weights);
-    SN_TRY(sn_layer_add(force->layer, s->layer_work, s->residual, weights, s->shown, error));
+    double *believed = s->places; /* not needed for places here */
+    for (int i = 0; i < force->map->count; i++)
+        believed[i] = s->trust[i] > LEAST_TRUST * s->given[i] ? s->trust[i] : 0;
+    SN_TRY(sn_layer_add(force->layer, s->layer_work, force->options.frame_time, s->residual,
+                        believed, s->shown, error));
     info->marker_error_layer = marker_error(s, s->shown, info->seen);
     if (!force->options.layer_feeds) return SINEW_OK;
     double h = force->options.frame_time / force->options.substeps;

@@ -231,7 +231,11 @@ sinew_status sn_layer_work_create(const sn_layer *layer, sn_layer_work **work, s
     made->matrix = SN_NEW(double, m *m);
     made->forces = SN_NEW(double, 6 * m);
     made->seen = SN_NEW(int, m);
-    if (!made->matrix || !made->forces || !made->seen) {
+    made->left = SN_NEW0(double, 3 * m), made->residual = SN_NEW(double, 3 * m);
+    made->weight = SN_NEW0(double, m), made->presence = SN_NEW0(double, m);
+    made->say = SN_NEW(double, m);
+    if (!made->matrix || !made->forces || !made->seen || !made->left || !made->residual ||
+        !made->weight || !made->presence || !made->say) {
         sn_layer_work_destroy(made);
         return sn_no_memory(error);
     }
@@ -242,20 +246,52 @@ sinew_status sn_layer_work_create(const sn_layer *layer, sn_layer_work **work, s
 void sn_layer_work_destroy(sn_layer_work *work) {
     if (!work) return;
     sn_free(work->matrix), sn_free(work->forces), sn_free(work->seen);
+    sn_free(work->left), sn_free(work->residual), sn_free(work->weight), sn_free(work->presence);
+    sn_free(work->say);
     sn_free(work);
 }
 
-double sn_layer_fading_weight(const sn_layer *layer, int marker, double weight, double presence) {
+void sn_layer_forget(sn_layer_work *work) {
+    work->started = false;
+}
+
+/* The weight at which a marker alone is met to `share` (0 to 1) of what it is at `weight`, that is
+ * to gain / (gain + m / weight). */
+static double fading_weight(const sn_layer *layer, int marker, double weight, double share) {
     double m = layer->marker_count;
     double gain = layer->coupling[(size_t)marker * ((size_t)layer->marker_count + 1)];
-    if (presence >= 1 || !(weight > 0) || !(gain > 0)) return weight;
-    /* alone it would be met to gain / (gain + m / weight) */
-    double share = presence * gain / (gain + m / weight);
+    if (share >= 1 || !(weight > 0) || !(gain > 0)) return weight;
+    share *= gain / (gain + m / weight);
     return share > LEAST_SHARE ? m * share / (gain * (1 - share)) : 0;
 }
 
-sinew_status sn_layer_add(const sn_layer *layer, sn_layer_work *work, const double *residual,
-                          const double *weights, double *positions, sinew_error *error) {
+/* work->residual and work->say. Where all markers fade together the whole correction does; where
+ * some do, they lose their say to the others. */
+static void remember(const sn_layer *layer, sn_layer_work *work, double seconds,
+                     const double *residual, const double *weights) {
+    double keep = work->started ? exp(-seconds / SINEW_MARKER_LAYER_MEMORY) : 0, most = 0;
+    work->started = true;
+    for (int i = 0; i < layer->marker_count; i++) {
+        bool there = weights[i] > LEAST_WEIGHT;
+        double presence = keep > 0 ? keep * work->presence[i] + (there ? 1 - keep : 0) : there;
+        work->presence[i] = there && presence > 1 - 1e-9 ? 1 : presence;
+        most = fmax(most, work->presence[i]);
+        if (!there) continue;
+        memcpy(work->left + 3 * i, residual + 3 * i, 3 * sizeof(double));
+        work->weight[i] = weights[i];
+    }
+    for (int i = 0; i < layer->marker_count; i++) {
+        double share = most > 0 ? work->presence[i] / most : 0;
+        work->say[i] = share > 0 ? fading_weight(layer, i, work->weight[i], share) : 0;
+        for (int a = 3 * i; a < 3 * i + 3; a++) work->residual[a] = most * work->left[a];
+    }
+}
+
+sinew_status sn_layer_add(const sn_layer *layer, sn_layer_work *work, double seconds,
+                          const double *residual, const double *weights, double *positions,
+                          sinew_error *error) {
+    remember(layer, work, seconds, residual, weights);
+    residual = work->residual, weights = work->say;
     int m = layer->marker_count, seen = 0;
     for (int i = 0; i < m; i++)
         if (weights[i] > LEAST_WEIGHT) work->seen[seen++] = i;
@@ -342,7 +378,13 @@ void sinew_marker_layer_destroy(sinew_marker_layer *layer) {
 sinew_status sinew_marker_layer_apply(sinew_marker_layer *layer, const double *markers,
                                       const double *marker_weights, double *positions,
                                       sinew_error *error) {
-    SN_REQUIRE(layer && markers && positions, error);
+    return sinew_marker_layer_follow(layer, INFINITY, markers, marker_weights, positions, error);
+}
+
+sinew_status sinew_marker_layer_follow(sinew_marker_layer *layer, double seconds,
+                                       const double *markers, const double *marker_weights,
+                                       double *positions, sinew_error *error) {
+    SN_REQUIRE(layer && markers && positions && seconds >= 0, error);
     sinew_marker_map_points(layer->map, layer->mesh, positions, layer->residual);
     for (int i = 0; i < layer->map->count; i++) {
         double weight = marker_weights ? marker_weights[i] : 1;
@@ -353,6 +395,6 @@ sinew_status sinew_marker_layer_apply(sinew_marker_layer *layer, const double *m
             layer->residual[3 * i + a] =
                 there ? markers[3 * i + a] - layer->residual[3 * i + a] : 0;
     }
-    return sn_layer_add(layer->layer, layer->work, layer->residual, layer->weights, positions,
-                        error);
+    return sn_layer_add(layer->layer, layer->work, seconds, layer->residual, layer->weights,
+                        positions, error);
 }

@@ -14,6 +14,10 @@ typedef struct sn_layer {
 typedef struct sn_layer_work {
     double *matrix, *forces; /* of the seen markers */
     int *seen;
+    /* what is remembered of each marker: its last residual and weight, and how present it is */
+    double *left, *weight, *presence;
+    double *residual, *say; /* what is spread, and with which weight */
+    bool started;
 } sn_layer_work;
 
 sinew_status sn_layer_create(const sn_skin *skin, const sinew_rig *rig, const sinew_marker_map *map,
@@ -22,10 +26,13 @@ sinew_status sn_layer_create(const sn_skin *skin, const sinew_rig *rig, const si
 void sn_layer_destroy(sn_layer *layer);
 sinew_status sn_layer_work_create(const sn_layer *layer, sn_layer_work **work, sinew_error *error);
 void sn_layer_work_destroy(sn_layer_work *work);
-/* The weight at which a marker alone is met to `presence` (0 to 1) of what it is at `weight`. */
-double sn_layer_fading_weight(const sn_layer *layer, int marker, double weight, double presence);
-/* positions += delta of the residuals; weights[marker_count] >= 0, 0: not seen. */
-sinew_status sn_layer_add(const sn_layer *layer, sn_layer_work *work, const double *residual,
-                          const double *weights, double *positions, sinew_error *error);
+/* No frame came before. */
+void sn_layer_forget(sn_layer_work *work);
+/* positions += delta of the residuals; weights[marker_count] >= 0, 0: not seen. A marker that is
+ * not seen any more keeps its last residual and fades within SINEW_MARKER_LAYER_MEMORY, `seconds`
+ * after the last frame; one that comes back fades in. INFINITY: nothing is remembered. */
+sinew_status sn_layer_add(const sn_layer *layer, sn_layer_work *work, double seconds,
+                          const double *residual, const double *weights, double *positions,
+                          sinew_error *error);
 
 #endif

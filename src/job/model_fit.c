@@ -1,4 +1,5 @@
 /* The static fits as a model: markers to slider weights, and the shapes they give. */
+#include <math.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -15,6 +16,7 @@ typedef struct fit_model {
     sinew_fit *fit;
     sinew_linear *linear;
     sinew_marker_layer *layer; /* NULL: none */
+    int layered;               /* the last frame that it was applied to */
     sinew_curves *fitted;      /* a row per frame */
     int first, last, next;
 } fit_model;
@@ -76,6 +78,7 @@ static sinew_status create(const sn_model_setup *setup, void **model, sinew_erro
     fit_model *m = SN_NEW0(fit_model, 1);
     if (!m) return sn_no_memory(error);
     memcpy((void *)&m->setup, setup, sizeof *setup);
+    m->layered = -2;
     sinew_status status = build(m, error);
     if (status != SINEW_OK)
         destroy(m);
@@ -110,9 +113,13 @@ static sinew_status frame(void *model, int index, double *positions, sinew_frame
     while (m->next <= index) SN_TRY(advance(m, &figures, error));
     info->iterations = figures.iterations;
     sinew_linear_evaluate(m->linear, weights_of(m, index), positions);
-    if (m->layer)
-        SN_TRY(sinew_marker_layer_apply(m->layer, m->capture->row, sinew_fit_trusted(m->fit),
-                                        positions, error));
+    if (m->layer) {
+        /* a frame that does not follow the last one remembers nothing of it */
+        double seconds = index == m->layered + 1 ? 1 / m->setup.clip->rate : INFINITY;
+        SN_TRY(sinew_marker_layer_follow(m->layer, seconds, m->capture->row,
+                                         sinew_fit_trusted(m->fit), positions, error));
+        m->layered = index;
+    }
     sn_capture_finish(m->capture, index, positions, fields);
     if (!fields) return SINEW_OK;
     json_object_set_new(fields, "marker_error_bare", sn_report_number(figures.marker_error));
