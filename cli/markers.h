@@ -48,8 +48,14 @@
          1e-12,                                                                                     \
          1,                                                                                         \
          false},                                                                                    \
-        {"--truth", CLI_TEXT, "CACHE", "frames to compare with: dense error in the report",         \
-         0,         0,        false},                                                               \
+        {"--truth",                                                                                 \
+         CLI_TEXT,                                                                                  \
+         "CACHE",                                                                                   \
+         "frames to compare with: dense error in the report; a cache without times (PC2) counts "   \
+         "the clip's frames",                                                                       \
+         0,                                                                                         \
+         0,                                                                                         \
+         false},                                                                                    \
         {"--error-plot", CLI_TEXT, "PNG", "curves of the errors over time", 0, 0, false},           \
         {"--fps", CLI_NUMBER, "RATE", "frames per second (default 30)", 1e-3, 1e5, false},          \
         CLI_FRAMES_OPTION, {                                                                        \

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/rotation.h"
@@ -93,6 +94,11 @@ static sinew_status read_truth(const sn_model_setup *setup, sn_capture *c, sinew
     if (status == SINEW_OK)
         status = sn_source_blame(&(sn_source){.name = path},
                                  sinew_frames_match(c->truth, setup->rig->neutral, error), error);
+    if (status == SINEW_OK && (sn_has_ending(path, "pc2") || sn_has_ending(path, "obj"))) {
+        /* Counted, not timed: frames of the truth are frames of the clip. */
+        double faster = setup->clip->rate / SINEW_FRAMES_DEFAULT_RATE;
+        c->truth->rate *= faster, c->truth->start /= faster;
+    }
     sn_free(path);
     return status;
 }

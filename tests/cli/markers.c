@@ -103,6 +103,26 @@ static void reports_hold_marker_and_dense_errors_frame_by_frame(void **state) {
     sinew_frames_destroy(truth);
 }
 
+/* PC2 counts frames without times, MDD has them. */
+static void truth_is_met_at_any_rate(void **state) {
+    (void)state;
+    prepare();
+    const char *rates[] = {"60", "24"}, *endings[] = {"pc2", "mdd"};
+    for (int r = 0; r < 2; r++)
+        for (int e = 0; e < 2; e++) {
+            expect_code(0,
+                        "sinew blend face --curves face/clip.csv --fps %s --frames 8- --out t.%s",
+                        rates[r], endings[e]);
+            expect_code(0,
+                        "sinew fit " FOLLOW " --method sbs --fps %s --frames 10-20 --truth t.%s "
+                        "--out o.pc2 --report r.json",
+                        rates[r], endings[e]);
+            json_t *report = report_of("r.json");
+            assert_below(total(report, "truth_error_worst"), 1e-4);
+            json_decref(report);
+        }
+}
+
 static void truth_of_another_face_is_refused_and_leaves_nothing(void **state) {
     (void)state;
     prepare();
@@ -596,6 +616,7 @@ static void lips_that_cross_on_another_face_press_by_contact(void **state) {
 int test_markers(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reports_hold_marker_and_dense_errors_frame_by_frame),
+        cmocka_unit_test(truth_is_met_at_any_rate),
         cmocka_unit_test(truth_of_another_face_is_refused_and_leaves_nothing),
         cmocka_unit_test(a_face_of_twice_the_size_moves_the_rig_alike),
         cmocka_unit_test(takes_are_brought_to_the_unit_of_the_rig),
