@@ -74,6 +74,7 @@ static const struct {
     {"lowerLip", lower_lip},
     {"mouth", mouth},
     {"mouthCorners", mouth_corners},
+    {"lids", lids},
     {"lidsLeft", lids_left},
     {"lidsRight", lids_right},
     {"brows", brows},
