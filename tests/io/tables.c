@@ -184,6 +184,38 @@ static void names_files_rename_all_at_once(void **state) {
     sinew_curves_destroy(curves);
 }
 
+static sinew_status rename_once(void *user) {
+    (void)user;
+    sinew_error error = {0};
+    sinew_curves *curves;
+    sinew_status status = sinew_curves_create(2, 1, &curves, &error);
+    if (status == SINEW_OK) status = sinew_curves_set_name(curves, 0, "a", &error);
+    if (status == SINEW_OK) status = sinew_curves_set_name(curves, 1, "b", &error);
+    if (status == SINEW_OK)
+        status = sinew_rename(temporary("n.csv"), 2, curves->names, NULL, &error);
+    sinew_curves_destroy(curves);
+    return status;
+}
+
+static sinew_status read_pairs_once(void *user) {
+    (void)user;
+    sinew_error error = {0};
+    int *from, *to, count;
+    SN_TRY(sinew_vertex_pairs_read(temporary("p.csv"), 9, 9, &from, &to, &count, &error));
+    assert_int_equal(count, 3);
+    assert_true(from[2] == 4 && to[2] == 7);
+    sinew_free(from), sinew_free(to);
+    return SINEW_OK;
+}
+
+static void names_and_pairs_give_memory_back_when_there_is_none(void **state) {
+    (void)state;
+    write_text(temporary("n.csv"), "a,b\nb,a\n");
+    write_text(temporary("p.csv"), "source,target\n1,2\n3,3\n4,7\n");
+    assert_true(test_out_of_memory(rename_once, NULL) > 5);
+    assert_true(test_out_of_memory(read_pairs_once, NULL) >= 3);
+}
+
 static void vertex_maps_regions_and_marker_places_are_read(void **state) {
     (void)state;
     sinew_error error;
@@ -294,6 +326,7 @@ int test_tables(void) {
         cmocka_unit_test(markers_keep_gaps_units_and_axes),
         cmocka_unit_test(markers_that_cannot_be_told_apart_are_refused),
         cmocka_unit_test(names_files_rename_all_at_once),
+        cmocka_unit_test(names_and_pairs_give_memory_back_when_there_is_none),
         cmocka_unit_test(vertex_maps_regions_and_marker_places_are_read),
         cmocka_unit_test(csv_keeps_any_name),
     };

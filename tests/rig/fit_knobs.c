@@ -1,6 +1,7 @@
 /* The knobs of fits, against closed forms, optimality conditions and each other. */
 #include "support.h"
 
+#include "base/status.h"
 #include "groups.h"
 #include "rigs.h"
 #include "sinew/fit.h"
@@ -349,6 +350,25 @@ static void a_take_is_its_frames_in_a_row(void **state) {
     free_problem(&p);
 }
 
+static sinew_status fit_once(void *user) {
+    const problem *p = user;
+    sinew_error error = {0};
+    sinew_fit *fit;
+    double weights[SLIDERS] = {0};
+    SN_TRY(sinew_fit_create(p->rig, p->map, NULL, &fit, &error));
+    sinew_status status = sinew_fit_frame(fit, p->markers, NULL, weights, NULL, &error);
+    sinew_fit_destroy(fit);
+    return status;
+}
+
+static void without_memory_nothing_is_fitted(void **state) {
+    (void)state;
+    problem p;
+    make_problem(&p, true);
+    assert_true(test_out_of_memory(fit_once, &p) > 20);
+    free_problem(&p);
+}
+
 int test_fit_knobs(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_knob_shrinks_as_its_parabola_says),
@@ -358,6 +378,7 @@ int test_fit_knobs(void) {
         cmocka_unit_test(answers_meet_the_conditions_of_a_minimum),
         cmocka_unit_test(stronger_knobs_do_more),
         cmocka_unit_test(a_take_is_its_frames_in_a_row),
+        cmocka_unit_test(without_memory_nothing_is_fitted),
     };
     return cmocka_run_group_tests_name("fit knobs", tests, NULL, NULL);
 }

@@ -124,12 +124,31 @@ static void sets_that_do_not_tell_the_motion_are_refused(void **state) {
     sinew_markers_destroy(take);
 }
 
+static sinew_status stabilise_once(void *user) {
+    const int stable[4] = {0, 1, 2, 3};
+    sinew_error error = {0};
+    return sinew_markers_stabilise(user, 4, stable, rest, NULL, NULL, &error);
+}
+
+static void without_memory_the_take_stays_as_it_is(void **state) {
+    (void)state;
+    sinew_markers *take = walking_head(1), *untouched = walking_head(1);
+    size_t size = sizeof(double) * 3 * MARKERS * FRAMES;
+    test_memory_limit(2);
+    assert_int_equal(stabilise_once(take), SINEW_NO_MEMORY);
+    test_memory_restore();
+    assert_memory_equal(take->positions, untouched->positions, size);
+    assert_true(test_out_of_memory(stabilise_once, take) >= 4);
+    sinew_markers_destroy(take), sinew_markers_destroy(untouched);
+}
+
 int test_stabilise(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(head_motion_is_taken_out_and_put_back),
         cmocka_unit_test(a_jump_among_three_keeps_the_last_motion),
         cmocka_unit_test(a_marker_that_slips_for_good_does_not_turn_the_head),
         cmocka_unit_test(sets_that_do_not_tell_the_motion_are_refused),
+        cmocka_unit_test(without_memory_the_take_stays_as_it_is),
     };
     return cmocka_run_group_tests_name("stabilise", tests, NULL, NULL);
 }

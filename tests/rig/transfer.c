@@ -248,6 +248,36 @@ static void regions_come_along_to_another_topology(void **state) {
     sinew_mesh_destroy(other);
 }
 
+typedef struct carrying {
+    sinew_rig *rig;
+    sinew_mesh *other;
+} carrying;
+
+static sinew_status carry_once(void *user) {
+    const carrying *c = user;
+    const int from[8] = {0, 6, 42, 48, 49, 50, 51, 52}, to[8] = {0, 5, 30, 35, 36, 37, 38, 39};
+    sinew_error error = {0};
+    sinew_rig *carried = NULL;
+    sinew_transfer_options options;
+    sinew_transfer_options_default(&options);
+    options.pair_count = 8, options.rounds = 1;
+    options.source_vertices = from, options.target_vertices = to;
+    sinew_status status = sinew_transfer(c->rig, c->other, &options, NULL, &carried, NULL, &error);
+    sinew_rig_destroy(carried);
+    return status;
+}
+
+static void without_memory_nothing_is_carried(void **state) {
+    (void)state;
+    sinew_error error;
+    carrying c = {bumpy_rig(6), dome(5, 1, 2)};
+    const int middle[] = {23, 24, 25};
+    assert_ok(sinew_rig_add_region(c.rig, "middle", 3, middle, &error));
+    assert_true(test_out_of_memory(carry_once, &c) > 20);
+    sinew_rig_destroy(c.rig);
+    sinew_mesh_destroy(c.other);
+}
+
 static void transfer_to_another_topology_follows_the_pairs(void **state) {
     (void)state;
     sinew_error error;
@@ -314,6 +344,7 @@ int test_transfer(void) {
         cmocka_unit_test(transfer_to_a_larger_face_scales_the_shapes),
         cmocka_unit_test(transfer_to_another_topology_follows_the_pairs),
         cmocka_unit_test(regions_come_along_to_another_topology),
+        cmocka_unit_test(without_memory_nothing_is_carried),
         cmocka_unit_test(a_face_that_looks_elsewhere_gets_shapes_turned_with_it),
     };
     return cmocka_run_group_tests_name("transfer", tests, NULL, NULL);
