@@ -61,7 +61,7 @@ static sinew_status write_report(cli_call *call, sinew_status status, double sec
     if (!path || status == SINEW_MISUSE || status == SINEW_CANCELLED) return status;
     sn_report_total(call->report, "ms", sn_report_number(1e3 * seconds));
     json_object_set_new(call->report, "status", json_string(sinew_status_name(status)));
-    if (*call->error.message)
+    if (status != SINEW_OK && *call->error.message)
         json_object_set_new(call->report, "message", json_string(call->error.message));
     sinew_error error = {0};
     sinew_status written = sn_report_write(call->report, path, &error);

@@ -103,6 +103,18 @@ static void reports_hold_marker_and_dense_errors_frame_by_frame(void **state) {
     sinew_frames_destroy(truth);
 }
 
+/* What a step on the way had to say is not the run's message. */
+static void a_report_that_is_ok_has_no_message(void **state) {
+    (void)state;
+    prepare();
+    expect_code(0, "sinew fit " FOLLOW " --method sbs --fps 20 --frames 10-40 --out o.pc2 --report "
+                   "r.json");
+    json_t *report = report_of("r.json");
+    assert_string_equal(json_string_value(json_object_get(report, "status")), "ok");
+    assert_null(json_object_get(report, "message"));
+    json_decref(report);
+}
+
 /* PC2 counts frames without times, MDD has them. */
 static void truth_is_met_at_any_rate(void **state) {
     (void)state;
@@ -616,6 +628,7 @@ static void lips_that_cross_on_another_face_press_by_contact(void **state) {
 int test_markers(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reports_hold_marker_and_dense_errors_frame_by_frame),
+        cmocka_unit_test(a_report_that_is_ok_has_no_message),
         cmocka_unit_test(truth_is_met_at_any_rate),
         cmocka_unit_test(truth_of_another_face_is_refused_and_leaves_nothing),
         cmocka_unit_test(a_face_of_twice_the_size_moves_the_rig_alike),
