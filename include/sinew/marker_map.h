@@ -64,8 +64,8 @@ typedef struct sinew_rigid {
  * and its inverse is kept in motion[time_count] (may be NULL) for putting it back. Stable markers
  * that are missing or slipped are left out; a frame with fewer than three, or with three on a line,
  * keeps the last motion (held_frames, may be NULL). Distances between stable markers are those of
- * the neutral, or of the take where it is of another face. Bad input by name: fewer than three, one
- * that is given twice, all on a line. */
+ * most of the take, or of the neutral where one slipped for good. Bad input by name: fewer than
+ * three, one that is given twice, all on a line. */
 SINEW_API sinew_status sinew_markers_stabilise(sinew_markers *markers, int stable_count,
                                                const int *stable, const double *reference,
                                                sinew_rigid *motion, int *held_frames,

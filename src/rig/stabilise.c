@@ -19,8 +19,11 @@
 #include "base/rotation.h"
 #include "base/status.h"
 
-/* The length of the neutral is the take's where this share of the frames agrees with it. */
+/* A length is the take's median, but that of the neutral where this share of the frames agrees with
+ * the neutral and the median is off it by more than so many slips: then a marker slipped for good.
+ */
 #define AGREEMENT 0.1
+#define FOR_GOOD  3
 /* Markers nearer to a line than this share of their spread do not tell how the head turns about it.
  */
 #define THIN 0.02
@@ -44,8 +47,9 @@ static bool is_seen(sn_vec3 p) {
     return isfinite(p.x) && isfinite(p.y) && isfinite(p.z);
 }
 
-/* Distances over the take: that of the neutral where the take has it at times, else (another
- * person's face) the take's own median. An infinite one belongs to a pair that is never seen. */
+/* Distances over the take. Those of the neutral alone would not do: faces differ, skin gives, and a
+ * length near its limit would drop markers in some frames and not in others. An infinite one
+ * belongs to a pair that is never seen. */
 static void find_lengths(stable_set *set, const sinew_markers *take, double *distances) {
     for (int i = 0; i < set->count; i++)
         for (int j = 0; j < i; j++) {
@@ -60,7 +64,8 @@ static void find_lengths(stable_set *set, const sinew_markers *take, double *dis
             }
             qsort(distances, (size_t)seen, sizeof(double), compare_doubles);
             double length = seen == 0 ? INFINITY : distances[(seen - 1) / 2];
-            if (agree > 0 && agree >= AGREEMENT * seen) length = own;
+            if (agree > 0 && agree >= AGREEMENT * seen && fabs(length - own) > FOR_GOOD * set->slip)
+                length = own;
             set->lengths[i * set->count + j] = set->lengths[j * set->count + i] = length;
         }
 }
