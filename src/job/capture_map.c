@@ -202,8 +202,10 @@ static sinew_status map_by_place(const sn_model_setup *setup, const sinew_marker
             status = sinew_marker_map_nearest(mesh, seen, names, now, INFINITY, map, error);
         else
             status = sn_fail(error, SINEW_BAD_INPUT,
-                             "the markers do not lie on the face, nor are they named after its "
-                             "regions or vertices: give a map (NAME,vertex)");
+                             "the markers, %.3g diagonals of the face wide, do not lie on it, nor "
+                             "are they named after its regions or vertices: give their unit "
+                             "(--marker-unit) or a map (NAME,vertex)",
+                             diagonal > 0 ? sinew_diagonal(seen, from) / diagonal : 0);
         if (status == SINEW_OK)
             sn_log(setup->monitor, SINEW_LOG_WARNING,
                    "no map: %d of %d markers are tied to the nearest points of the face, %.2g%% of "

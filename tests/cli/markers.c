@@ -213,6 +213,8 @@ static void a_take_off_its_places_is_said_or_refused_with_the_likely_unit(void *
     /* silent: the rig's unit; and a rig said to be in centimetres */
     expect_refusal(3, "1000 times as far|--marker-unit mm", line, "silent.csv");
     expect_refusal(3, "100 times as far|--unit m", line, "said.csv --unit cm");
+    expect_refusal(3, "diagonals of the face wide|--marker-unit",
+                   "sinew force face --markers silent.csv --out off.pc2");
     assert_int_equal(files_with("off.pc2"), 0);
     /* a fifth of the diagonal away: their size is right */
     expect_code(0, "awk -F, -v OFS=, '/^#|^time/ {print; next} {for (i = 2; i <= NF; i += 3) "
