@@ -5,13 +5,13 @@
 #include "force/layer.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "algebra/cholesky.h"
 #include "algebra/dense.h"
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "base/vec3.h"
@@ -66,11 +66,6 @@ static int corners(const sinew_mesh *mesh, const sinew_marker_map *map, int i, i
 
 /* ---- parts without markers ------------------------------------------------------------------- */
 
-static int by_size(const void *a, const void *b) {
-    double p = *(const double *)a, q = *(const double *)b;
-    return (p > q) - (p < q);
-}
-
 /* Nine tenths of the markers have their next one nearer than this; 0 for a single marker. */
 static sinew_status marker_spacing(const sn_skin *skin, const sinew_mesh *mesh,
                                    const sinew_marker_map *map, double *spacing,
@@ -85,7 +80,7 @@ static sinew_status marker_spacing(const sn_skin *skin, const sinew_mesh *mesh,
             if (j != i)
                 nearest[i] = fmin(nearest[i], sn_distance(sn_at(places, i), sn_at(places, j)));
     }
-    qsort(nearest, (size_t)m, sizeof *nearest, by_size);
+    sn_sort_doubles((size_t)m, nearest);
     *spacing = m > 0 ? nearest[9 * (m - 1) / 10] : 0;
     sn_free(places);
     return SINEW_OK;

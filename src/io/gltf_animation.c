@@ -6,9 +6,9 @@
 #include <float.h>
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/sort.h"
 #include "io/frames.h"
 #include "io/gltf_read.h"
 #include "io/gltf_scene.h"
@@ -185,11 +185,6 @@ static sinew_status read_track(animation_reader *r, const json_t *animation, con
 
 /* --- merging ---------------------------------------------------------------------------------- */
 
-static int compare_times(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static sinew_status merge_times(const animation_reader *r, double **times, int *count) {
     size_t total = 0;
     for (size_t i = 0; i < r->track_count; i++) total += (size_t)r->tracks[i].time_count;
@@ -201,7 +196,7 @@ static sinew_status merge_times(const animation_reader *r, double **times, int *
         memcpy(all + used, t->times, (size_t)t->time_count * sizeof(double));
         used += (size_t)t->time_count;
     }
-    qsort(all, total, sizeof(double), compare_times);
+    sn_sort_doubles(total, all);
     size_t kept = 0;
     for (size_t i = 0; i < total; i++)
         if (kept == 0 || all[i] > all[kept - 1]) all[kept++] = all[i];

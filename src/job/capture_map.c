@@ -2,13 +2,13 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/rotation.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "io/markers.h"
 #include "job/clip.h"
@@ -255,11 +255,6 @@ static double spread(int count, const double *points) {
     return sqrt(sum);
 }
 
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* What a take whose markers spread `ratio` times as far as their places most likely wants. A rig in
  * units of u metres whose markers look r times too large has markers in units of u / r, or, when
  * their file says their unit, is itself in units of u r. */
@@ -301,7 +296,7 @@ sinew_status sn_capture_check_places(const sn_model_setup *setup, const sinew_ma
     }
     double diagonal = sinew_diagonal(mesh->vertex_count, mesh->positions);
     if (status == SINEW_OK && seen > 0 && diagonal > 0) {
-        qsort(distances, (size_t)seen, sizeof(double), by_size);
+        sn_sort_doubles((size_t)seen, distances);
         double off = distances[seen / 2] / diagonal, size = spread(seen, places);
         char advice[200];
         advise(setup, take, size > 0 ? spread(seen, there) / size : 1, advice, sizeof advice);

@@ -1,11 +1,11 @@
 #include "sinew/measure.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "base/vec3.h"
 #include "measure/blended.h"
@@ -201,18 +201,13 @@ sinew_status sinew_measure_create(const sinew_rig *rig, sinew_measure **measure,
 
 /* ---- a frame --------------------------------------------------------------------------------- */
 
-static int compare_numbers(const void *a, const void *b) {
-    double p = *(const double *)a, q = *(const double *)b;
-    return (p > q) - (p < q);
-}
-
 /* Sorts the values. */
 static sinew_spread spread_of(double *values, int count) {
     sinew_spread spread = {0, 0, 0};
     if (count == 0) return spread;
     for (int i = 0; i < count; i++) spread.mean += values[i];
     spread.mean /= count;
-    qsort(values, (size_t)count, sizeof *values, compare_numbers);
+    sn_sort_doubles((size_t)count, values);
     int rank = (int)ceil(0.95 * count) - 1;
     spread.p95 = values[rank < 0 ? 0 : rank];
     spread.max = values[count - 1];

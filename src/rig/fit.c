@@ -4,13 +4,13 @@
 #include "sinew/fit.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "algebra/box_qp.h"
 #include "algebra/dense.h"
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "base/vec3.h"
 #include "rig/activations.h"
@@ -276,11 +276,6 @@ static sinew_status solve(sinew_fit *fit, const double *markers, double *weights
     return SINEW_OK;
 }
 
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* A marker that lies off by more than the reach is less believed, from two reaches on not at all:
  * any rest of weight would move the sliders that no other marker sees. The reach is a length, as
  * most of a working face is still: the median alone is near 0, and every marker that moves would
@@ -291,7 +286,7 @@ static double reweigh(sinew_fit *fit, int *outliers) {
     for (int i = 0; i < count; i++)
         if (fit->given[i] > 0) fit->distances[seen++] = sn_length(sn_at(fit->residual, i));
     if (seen < 4) return 0;
-    qsort(fit->distances, (size_t)seen, sizeof(double), compare_doubles);
+    sn_sort_doubles((size_t)seen, fit->distances);
     double reach = fmax(SINEW_FIT_OUTLIER_SPREAD * fit->distances[seen / 2], fit->reach);
     *outliers = 0;
     for (int i = 0; i < count; i++) {

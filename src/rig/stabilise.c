@@ -12,11 +12,11 @@
 #include "sinew/marker_map.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/rotation.h"
+#include "base/sort.h"
 #include "base/status.h"
 
 /* A length is the take's median, but that of the neutral where this share of the frames agrees with
@@ -38,11 +38,6 @@ typedef struct stable_set {
     double *weights;         /* 1: used, 0: not */
 } stable_set;
 
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static bool is_seen(sn_vec3 p) {
     return isfinite(p.x) && isfinite(p.y) && isfinite(p.z);
 }
@@ -62,7 +57,7 @@ static void find_lengths(stable_set *set, const sinew_markers *take, double *dis
                 distances[seen] = sn_distance(a, b);
                 agree += fabs(distances[seen++] - own) <= set->slip;
             }
-            qsort(distances, (size_t)seen, sizeof(double), compare_doubles);
+            sn_sort_doubles((size_t)seen, distances);
             double length = seen == 0 ? INFINITY : distances[(seen - 1) / 2];
             if (agree > 0 && agree >= AGREEMENT * seen && fabs(length - own) > FOR_GOOD * set->slip)
                 length = own;
