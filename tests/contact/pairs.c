@@ -87,6 +87,28 @@ static void impacts_come_before_the_crossing_and_not_long_before(void **state) {
     }
 }
 
+/* Never wrong when it says so, and it says so of most that do. */
+static void what_stays_apart_is_never_near(void **state) {
+    (void)state;
+    uint64_t seed = 9;
+    int apart = 0, said = 0;
+    for (int run = 0; run < 2000; run++) {
+        double a[12], b[12], c[12], weight[4], nearest = INFINITY;
+        sn_vec3 normal;
+        sn_contact_pair any = {.v = {0, 1, 2, 3}, .edges = run % 2};
+        for (int i = 0; i < 12; i++)
+            a[i] = test_random(&seed), b[i] = a[i] + 0.3 * test_random(&seed) + 0.5;
+        for (int k = 0; k <= 50; k++) {
+            for (int i = 0; i < 12; i++) c[i] = a[i] + k / 50.0 * (b[i] - a[i]);
+            nearest = fmin(nearest, sn_contact_distance(&any, c, weight, &normal));
+        }
+        bool claim = sn_contact_stays_apart(&any, a, b, 0.1);
+        if (claim) assert_true(nearest > 0.1 - 1e-12);
+        apart += nearest > 0.1, said += claim;
+    }
+    assert_true(apart < 2000 && said > apart / 2);
+}
+
 enum { SIDE = 8, SHEET = SIDE * SIDE };
 
 /* Two bumpy sheets, one above the other. */
@@ -245,6 +267,7 @@ int test_pairs(void) {
         cmocka_unit_test(distances_agree_with_sampling),
         cmocka_unit_test(edges_that_are_parallel_or_points_have_a_distance),
         cmocka_unit_test(impacts_come_before_the_crossing_and_not_long_before),
+        cmocka_unit_test(what_stays_apart_is_never_near),
         cmocka_unit_test(a_way_that_is_cut_back_never_crosses),
         cmocka_unit_test(triangles_that_cross_at_rest_are_left_out),
         cmocka_unit_test(the_search_misses_no_pair),

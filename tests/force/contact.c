@@ -10,11 +10,30 @@
 
 enum { SIDE = 9, LIP = SIDE * SIDE, COUNT = 2 * LIP };
 
+/* Two grids of SIDE x SIDE vertices, and a target that moves the first by delta. */
+static sinew_rig *grids_rig(const double x[3 * COUNT], const double delta[3 * LIP]) {
+    sinew_error error = {0};
+    int triangles[3 * 2 * 2 * SIDE * SIDE], faces = 0, vertices[LIP];
+    for (int v = 0; v < LIP; v++) vertices[v] = v;
+    for (int grid = 0; grid < 2; grid++)
+        for (int j = 0; j + 1 < SIDE; j++)
+            for (int i = 0; i + 1 < SIDE; i++) {
+                int a = grid * LIP + j * SIDE + i;
+                int corner[6] = {a, a + 1, a + SIDE + 1, a, a + SIDE + 1, a + SIDE};
+                memcpy(triangles + 3 * faces, corner, sizeof corner);
+                faces += 2;
+            }
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    assert_ok(sinew_mesh_create(COUNT, x, faces, NULL, triangles, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    assert_ok(sinew_rig_add_target(rig, "press", LIP, vertices, delta, &error));
+    return rig;
+}
+
 /* Two lips: rounded strips that face each other, and a target that pushes one through the other. */
 static sinew_rig *lips_rig(void) {
-    sinew_error error = {0};
     double x[3 * COUNT], delta[3 * LIP];
-    int triangles[3 * 2 * 2 * SIDE * SIDE], faces = 0, vertices[LIP];
     for (int lip = 0; lip < 2; lip++) {
         int sign = lip ? -1 : 1;
         for (int v = 0; v < LIP; v++) {
@@ -23,25 +42,10 @@ static sinew_rig *lips_rig(void) {
             p[0] = s, p[1] = sign * (0.1 + 0.5 * t * t + 0.05 * s * s);
             p[2] = 0.3 * (1 - s * s) * (1 - t) + 0.02 * sin(7 * s + lip);
             double soft = (1 - s * s) * (1 - t) * (1 - t);
-            if (lip == 0) {
-                vertices[v] = v;
-                delta[3 * v] = 0, delta[3 * v + 1] = -0.35 * soft, delta[3 * v + 2] = 0.02 * soft;
-            }
+            delta[3 * v] = 0, delta[3 * v + 1] = -0.35 * soft, delta[3 * v + 2] = 0.02 * soft;
         }
-        for (int j = 0; j + 1 < SIDE; j++)
-            for (int i = 0; i + 1 < SIDE; i++) {
-                int a = lip * LIP + j * SIDE + i;
-                int corner[6] = {a, a + 1, a + SIDE + 1, a, a + SIDE + 1, a + SIDE};
-                memcpy(triangles + 3 * faces, corner, sizeof corner);
-                faces += 2;
-            }
     }
-    sinew_mesh *mesh;
-    sinew_rig *rig;
-    assert_ok(sinew_mesh_create(COUNT, x, faces, NULL, triangles, &mesh, &error));
-    assert_ok(sinew_rig_create(mesh, &rig, &error));
-    assert_ok(sinew_rig_add_target(rig, "close", LIP, vertices, delta, &error));
-    return rig;
+    return grids_rig(x, delta);
 }
 
 static int crossings(const sinew_rig *rig, const double *x) {
@@ -97,33 +101,16 @@ static void lips_that_would_cross_press(void **state) {
 
 /* Two flat sheets, and a target that presses the upper one into the lower one. */
 static sinew_rig *sheets_rig(void) {
-    sinew_error error = {0};
     double x[3 * COUNT], delta[3 * LIP];
-    int triangles[3 * 2 * 2 * SIDE * SIDE], faces = 0, vertices[LIP];
-    for (int sheet = 0; sheet < 2; sheet++) {
+    for (int sheet = 0; sheet < 2; sheet++)
         for (int v = 0; v < LIP; v++) {
             double s = 2.0 * (v % SIDE) / (SIDE - 1) - 1, t = 2.0 * (v / SIDE) / (SIDE - 1) - 1;
             double *p = x + 3 * (sheet * LIP + v);
             p[0] = s + 0.06 * sheet, p[1] = t + 0.04 * sheet, p[2] = sheet ? 0 : 0.1;
-            if (sheet) continue;
-            vertices[v] = v;
             delta[3 * v] = delta[3 * v + 1] = 0;
             delta[3 * v + 2] = -0.2 * fmin(1, 3 * (1 - s * s) * (1 - t * t));
         }
-        for (int j = 0; j + 1 < SIDE; j++)
-            for (int i = 0; i + 1 < SIDE; i++) {
-                int a = sheet * LIP + j * SIDE + i;
-                int corner[6] = {a, a + 1, a + SIDE + 1, a, a + SIDE + 1, a + SIDE};
-                memcpy(triangles + 3 * faces, corner, sizeof corner);
-                faces += 2;
-            }
-    }
-    sinew_mesh *mesh;
-    sinew_rig *rig;
-    assert_ok(sinew_mesh_create(COUNT, x, faces, NULL, triangles, &mesh, &error));
-    assert_ok(sinew_rig_create(mesh, &rig, &error));
-    assert_ok(sinew_rig_add_target(rig, "press", LIP, vertices, delta, &error));
-    return rig;
+    return grids_rig(x, delta);
 }
 
 /* The upper sheet is pushed along the lower one: the middle of it, which presses, is slower with
@@ -162,6 +149,36 @@ static void friction_slows_skin_that_slides(void **state) {
     }
     assert_true(slid[0] > 0);
     assert_below(slid[1], 0.7 * slid[0]);
+    sinew_rig_destroy(rig);
+}
+
+static bool second_question(void *user) {
+    return ++*(int *)user > 1;
+}
+
+/* The frame asks once before it starts, then contact does. */
+static void contact_can_be_cancelled(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_rig *rig = sheets_rig();
+    sinew_force_options options;
+    sinew_force_options_default(&options);
+    for (int with = 0; with < 2; with++) {
+        static double x[3 * COUNT];
+        int questions = 0;
+        double u = 0.6;
+        sinew_monitor monitor = {.cancelled = second_question, .user = &questions};
+        sinew_force *force;
+        sinew_force_state *made;
+        options.contact = with;
+        assert_ok(sinew_force_create(rig, NULL, &options, NULL, &force, &error));
+        assert_ok(sinew_force_state_create(force, &made, &error));
+        assert_ok(sinew_force_start(made, NULL, NULL, &error));
+        assert_int_equal(sinew_force_command(force, made, &u, x, NULL, &monitor, &error),
+                         with ? SINEW_CANCELLED : SINEW_OK);
+        sinew_force_state_destroy(made);
+        sinew_force_destroy(force);
+    }
     sinew_rig_destroy(rig);
 }
 
@@ -336,6 +353,7 @@ int test_contact(void) {
         cmocka_unit_test(contact_survives_memory_that_runs_out),
         cmocka_unit_test(lips_that_would_cross_press),
         cmocka_unit_test(friction_slows_skin_that_slides),
+        cmocka_unit_test(contact_can_be_cancelled),
         cmocka_unit_test(a_jump_through_in_one_frame_is_caught),
     };
     return cmocka_run_group_tests_name("contact", tests, NULL, NULL);

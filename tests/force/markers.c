@@ -209,6 +209,48 @@ static void targets_that_markers_hardly_see_stay_small(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* A coarse face under a constant command, with longer and longer bends: the first frame settles, or
+ * says that it did not; later ones come to rest; what would not is refused. */
+static void stiff_skins_rest_or_say_that_they_do_not(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_sample_options size = sinew_sample_default_options();
+    sinew_rig *rig;
+    size.vertices = 1000;
+    assert_ok(sinew_sample_rig("face", &size, &rig, &error));
+    size_t n = 3 * (size_t)rig->neutral->vertex_count;
+    double *x = malloc(n * sizeof *x), *before = malloc(n * sizeof *x);
+    double *u = calloc((size_t)rig->target_count, sizeof *u);
+    u[sinew_rig_find_target(rig, "jawOpen")] = 0.3;
+    const double bends[] = {SINEW_FORCE_BEND_LENGTH, SINEW_FORCE_MOST_BEND};
+    sinew_force_options options;
+    sinew_force_options_default(&options);
+    sinew_force *force;
+    for (int k = 0; k < 2; k++) {
+        sinew_force_state *made;
+        sinew_force_info info;
+        options.bend_length = bends[k];
+        assert_ok(sinew_force_create(rig, NULL, &options, NULL, &force, &error));
+        assert_ok(sinew_force_state_create(force, &made, &error));
+        assert_ok(sinew_force_command(force, made, u, x, &info, NULL, &error));
+        assert_int_equal(info.status, info.residual < 1e-7 ? SINEW_OK : SINEW_NOT_CONVERGED);
+        assert_int_equal(info.status, k ? SINEW_NOT_CONVERGED : SINEW_OK);
+        for (int f = 0; f < 60; f++) {
+            memcpy(before, x, n * sizeof *x);
+            assert_ok(sinew_force_command(force, made, u, x, &info, NULL, &error));
+        }
+        for (size_t i = 0; i < n; i++) assert_below(fabs(x[i] - before[i]), 1e-4);
+        sinew_force_state_destroy(made);
+        sinew_force_destroy(force);
+    }
+    options.bend_length = 1.5 * SINEW_FORCE_MOST_BEND;
+    assert_int_equal(sinew_force_create(rig, NULL, &options, NULL, &force, &error),
+                     SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "bend length"));
+    free(x), free(before), free(u);
+    sinew_rig_destroy(rig);
+}
+
 static void markers_off_the_mesh_are_refused(void **state) {
     (void)state;
     sinew_error error = {0};
@@ -265,6 +307,7 @@ int test_markers(void) {
         cmocka_unit_test(commands_keep_their_bounds),
         cmocka_unit_test(ridge_and_smoothness_calm_the_command),
         cmocka_unit_test(targets_that_markers_hardly_see_stay_small),
+        cmocka_unit_test(stiff_skins_rest_or_say_that_they_do_not),
         cmocka_unit_test(markers_off_the_mesh_are_refused),
         cmocka_unit_test(a_weight_of_zero_is_a_missing_marker),
     };
