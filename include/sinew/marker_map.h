@@ -16,7 +16,8 @@ typedef struct sinew_marker_map {
     int *vertices;       /* vertex of each, or -1 where a triangle is given */
     int *triangles;      /* triangle of each (of sinew_mesh.triangles), or -1 */
     double *barycentric; /* 3 per marker, sum 1; 1 0 0 for a vertex */
-    double *weights;     /* how much each counts, finite and >= 0; NULL: all 1 */
+    double *weights; /* how much each counts, finite and >= 0; NULL: all 1. To be passed on as the
+                        marker_weights of fits, frames and layers */
 } sinew_marker_map;
 
 /* Barycentric weights lie in 0 to 1, but for this much of rounding. */
