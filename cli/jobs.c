@@ -8,9 +8,9 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "files.h"
-#include "job/model.h"
-#include "job/report.h"
-#include "job/scene.h"
+#include "session/model.h"
+#include "session/report.h"
+#include "session/scene.h"
 
 json_t *cli_weights(cli_call *call, const char *option) {
     const char *text = cli_text(call, option);

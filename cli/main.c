@@ -6,7 +6,7 @@
 #include "base/nearest.h"
 #include "base/threads.h"
 #include "frame.h"
-#include "job/report.h"
+#include "session/report.h"
 #include "verbs.h"
 
 const cli_verb *cli_verb_at(int index) {

@@ -9,7 +9,7 @@
 
 #include "base/threads.h"
 #include "frame.h"
-#include "job/report.h"
+#include "session/report.h"
 
 enum { BAR_WIDTH = 32 };
 static const double REDRAW_SECONDS = 0.05;

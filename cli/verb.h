@@ -50,7 +50,7 @@ struct cli_call {
     const cli_verb *verb;
     int argument_count;
     const char **arguments;
-    json_t *report;               /* see job/report.h; written after the verb returns */
+    json_t *report;               /* see session/report.h; written after the verb returns */
     const sinew_monitor *monitor; /* progress bar, Ctrl-C, warnings: pass it to every long call */
     sinew_error error;            /* pass &call->error to the library */
     bool quiet;

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "job/model.h"
 #include "jobs.h"
+#include "session/model.h"
 
 static const cli_option options[] = {
     {"--model", CLI_CHOICE, "linear|rotation|spring", "what blends (default linear)", 0, 0, false},

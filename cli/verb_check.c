@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "files.h"
-#include "job/report.h"
+#include "session/report.h"
 
 static const cli_option options[] = {
     {"--poses", CLI_FLAG, NULL,

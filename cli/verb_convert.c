@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include "files.h"
 #include "io/format.h"
-#include "job/report.h"
+#include "session/report.h"
 
 static const cli_option options[] = {
     {"--mesh", CLI_TEXT, "FILE", "faces and names for formats of frames that hold them", 0, 0,

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "files.h"
-#include "job/report.h"
+#include "session/report.h"
 
 static const cli_option options[] = {CLI_END};
 

@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "job/report.h"
+#include "session/report.h"
 #include "sinew/selection.h"
 #include "verb.h"
 

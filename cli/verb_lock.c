@@ -5,9 +5,9 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "job/locks.h"
-#include "job/report.h"
 #include "jobs.h"
+#include "session/locks.h"
+#include "session/report.h"
 
 static const cli_option options[] = {
     {"--lock", CLI_TEXT, "NAME:SELECT[:xyz]",

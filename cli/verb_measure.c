@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/format.h"
-#include "job/report.h"
+#include "session/report.h"
 #include "verb.h"
 
 static const cli_option options[] = {

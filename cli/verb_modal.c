@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "job/model.h"
 #include "jobs.h"
+#include "session/model.h"
 
 static const cli_option options[] = {
     {"--times", CLI_TEXT, "LIST", "seconds of the poses: 0,1 (default: a second apart)", 0, 0,

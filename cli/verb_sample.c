@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "job/report.h"
+#include "session/report.h"
 #include "verb.h"
 
 static const cli_option options[] = {

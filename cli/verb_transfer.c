@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "job/report.h"
+#include "session/report.h"
 #include "verb.h"
 
 static const cli_option options[] = {

@@ -13,7 +13,7 @@
 #include "io/format.h"
 #include "job/capture_map.h"
 #include "job/capture_retarget.h"
-#include "job/report.h"
+#include "session/report.h"
 #include "sinew/io.h"
 #include "sinew/render.h"
 

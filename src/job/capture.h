@@ -5,8 +5,8 @@
 #define SN_JOB_CAPTURE_H
 
 #include "base/vec3.h"
-#include "job/model.h"
-#include "job/parameters.h"
+#include "session/model.h"
+#include "session/parameters.h"
 #include "sinew/frames.h"
 #include "sinew/marker_layer.h"
 #include "sinew/marker_map.h"

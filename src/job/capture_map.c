@@ -11,7 +11,7 @@
 #include "base/sort.h"
 #include "base/status.h"
 #include "io/markers.h"
-#include "job/clip.h"
+#include "session/clip.h"
 #include "sinew/io.h"
 #include "sinew/query.h"
 

@@ -16,10 +16,10 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "io/format.h"
-#include "job/clip.h"
-#include "job/locks.h"
-#include "job/model.h"
-#include "job/report.h"
+#include "session/clip.h"
+#include "session/locks.h"
+#include "session/model.h"
+#include "session/report.h"
 #include "sinew/io.h"
 #include "sinew/samples.h"
 
@@ -372,7 +372,7 @@ static sinew_status run_frames(sinew_job *job, int first, int last, outputs *out
     return status;
 }
 
-/* Frames of the range's first run that lie before the range; see run_length in job/model.h. */
+/* Frames of the range's first run that lie before the range; see run_length in session/model.h. */
 static sinew_status warm_up(sinew_job *job, int first, const sinew_monitor *monitor,
                             sinew_error *error) {
     int length = job->kind->run_length, start = length > 0 ? first - first % length : first;

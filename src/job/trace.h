@@ -4,7 +4,7 @@
 #ifndef SN_JOB_TRACE_H
 #define SN_JOB_TRACE_H
 
-#include "job/model.h"
+#include "session/model.h"
 
 typedef struct sn_trace sn_trace;
 

@@ -1,7 +1,7 @@
 #include "support.h"
 
 #include "groups.h"
-#include "job/obstacles.h"
+#include "session/obstacles.h"
 #include "sinew/frames.h"
 #include "sinew/io.h"
 #include "sinew/samples.h"

@@ -1,7 +1,7 @@
 /* The models of this build. */
 #include <string.h>
 
-#include "job/model.h"
+#include "session/model.h"
 
 static const sn_model_kind *const kinds[] = {
     &sn_model_linear, &sn_model_rotation, &sn_model_spring,

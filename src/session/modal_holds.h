@@ -1,8 +1,8 @@
 /* Pins and orientations of a scene, for modal motion: who is held, and where at a time. */
-#ifndef SN_JOB_MODAL_HOLDS_H
-#define SN_JOB_MODAL_HOLDS_H
+#ifndef SN_SESSION_MODAL_HOLDS_H
+#define SN_SESSION_MODAL_HOLDS_H
 
-#include "job/model.h"
+#include "session/model.h"
 #include "sinew/frames.h"
 #include "sinew/modal.h"
 

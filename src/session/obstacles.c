@@ -1,4 +1,4 @@
-#include "job/obstacles.h"
+#include "session/obstacles.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "job/report.h"
+#include "session/report.h"
 
 #include <math.h>
 #include <string.h>

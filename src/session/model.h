@@ -1,12 +1,12 @@
-/* What a model is to a job: a table of functions. One file per model, src/job/model_NAME.c, listed
- * in models.c. An adaptor turns the scene into the model's own options, and the model's own info
- * into the report; it holds no mathematics. */
-#ifndef SN_JOB_MODEL_H
-#define SN_JOB_MODEL_H
+/* What a model is to a job: a table of functions. One file per model, src/session/model_NAME.c,
+ * listed in models.c. An adaptor turns the scene into the model's own options, and the model's own
+ * info into the report; it holds no mathematics. */
+#ifndef SN_SESSION_MODEL_H
+#define SN_SESSION_MODEL_H
 
 #include <jansson.h>
 
-#include "job/scene.h"
+#include "session/scene.h"
 #include "sinew/cache.h"
 #include "sinew/curves.h"
 #include "sinew/job.h"
@@ -22,7 +22,7 @@ typedef struct sn_clip {
 
 /* Everything a model is built from; all of it outlives the model. */
 typedef struct sn_model_setup {
-    const sinew_scene *scene; /* parameters, obstacles, pins, pulls, keys: see job/scene.h */
+    const sinew_scene *scene; /* parameters, obstacles, pins, pulls, keys: see session/scene.h */
     const sinew_rig *rig;
     const sn_clip *clip;
     sinew_cache *cache; /* may be NULL */

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "job/capture.h"
-#include "job/report.h"
+#include "session/report.h"
 #include "sinew/fit.h"
 #include "sinew/io.h"
 

@@ -1,4 +1,4 @@
-#include "job/clip.h"
+#include "session/clip.h"
 
 #include <math.h>
 #include <stdio.h>

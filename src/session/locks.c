@@ -1,4 +1,4 @@
-#include "job/locks.h"
+#include "session/locks.h"
 
 #include <math.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/status.h"
-#include "job/clip.h"
-#include "job/report.h"
+#include "session/clip.h"
+#include "session/report.h"
 #include "sinew/io.h"
 #include "sinew/selection.h"
 

@@ -1,7 +1,7 @@
 /* The linear model: what every tool has, the baseline of all comparisons. */
 #include "base/memory.h"
 #include "base/status.h"
-#include "job/model.h"
+#include "session/model.h"
 
 typedef struct linear_model {
     sinew_linear *linear;

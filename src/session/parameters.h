@@ -1,6 +1,6 @@
-/* Rows of an adaptor's table of parameters (sinew_parameter), for src/job/model_NAME.c. */
-#ifndef SN_JOB_PARAMETERS_H
-#define SN_JOB_PARAMETERS_H
+/* Rows of an adaptor's table of parameters (sinew_parameter), for src/session/model_NAME.c. */
+#ifndef SN_SESSION_PARAMETERS_H
+#define SN_SESSION_PARAMETERS_H
 
 #include "sinew/scene.h"
 

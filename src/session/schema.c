@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "base/status.h"
-#include "job/model.h"
+#include "session/model.h"
 
 typedef enum field_kind {
     TEXT,

@@ -7,8 +7,8 @@
  *
  * Verbs and models add fields, never rename these. It is a jansson object, so that they can add
  * anything; a NULL report (no memory) is ignored by every call here and refused by the writer. */
-#ifndef SN_JOB_REPORT_H
-#define SN_JOB_REPORT_H
+#ifndef SN_SESSION_REPORT_H
+#define SN_SESSION_REPORT_H
 
 #include <jansson.h>
 

@@ -1,7 +1,7 @@
 /* The rotation-aware blend as a model. */
 #include "base/memory.h"
 #include "base/status.h"
-#include "job/model.h"
+#include "session/model.h"
 #include "sinew/rotation.h"
 
 typedef struct rotation_model {

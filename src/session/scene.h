@@ -1,7 +1,7 @@
 /* Inside a scene: the document and typed questions to it. A scene has passed the schema, so types
  * and ranges need no second check here. */
-#ifndef SN_JOB_SCENE_H
-#define SN_JOB_SCENE_H
+#ifndef SN_SESSION_SCENE_H
+#define SN_SESSION_SCENE_H
 
 #include <jansson.h>
 #include <stdbool.h>

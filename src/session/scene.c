@@ -1,5 +1,5 @@
 /* Scenes in memory: reading, writing, changing by JSON pointers, and typed questions. */
-#include "job/scene.h"
+#include "session/scene.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "job/model.h"
+#include "session/model.h"
 #include "sinew/io.h"
 
 sinew_status sn_scene_fail(const sinew_scene *scene, sinew_error *error, const char *place,

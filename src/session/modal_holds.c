@@ -1,4 +1,4 @@
-#include "job/modal_holds.h"
+#include "session/modal_holds.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/rotation.h"
 #include "base/status.h"
-#include "job/obstacles.h"
+#include "session/obstacles.h"
 #include "sinew/io.h"
 #include "sinew/selection.h"
 

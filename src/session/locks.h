@@ -1,8 +1,8 @@
 /* Locks of a scene, or of a command line, on the weights that drive a rig. */
-#ifndef SN_JOB_LOCKS_H
-#define SN_JOB_LOCKS_H
+#ifndef SN_SESSION_LOCKS_H
+#define SN_SESSION_LOCKS_H
 
-#include "job/model.h"
+#include "session/model.h"
 #include "sinew/lock.h"
 
 /* Adds a lock on a selection (sinew/selection.h) at the pose of the weights. axes: letters of

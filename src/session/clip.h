@@ -1,8 +1,8 @@
 /* From what the scene says drives the rig to slider weights at every frame. */
-#ifndef SN_JOB_CLIP_H
-#define SN_JOB_CLIP_H
+#ifndef SN_SESSION_CLIP_H
+#define SN_SESSION_CLIP_H
 
-#include "job/model.h"
+#include "session/model.h"
 
 /* Of rigs, where the scene does not say. */
 #define SN_RIG_UNIT "m"

@@ -1,9 +1,9 @@
 /* The obstacles of a scene, and where they are at a time. */
-#ifndef SN_JOB_OBSTACLES_H
-#define SN_JOB_OBSTACLES_H
+#ifndef SN_SESSION_OBSTACLES_H
+#define SN_SESSION_OBSTACLES_H
 
 #include "base/vec3.h"
-#include "job/scene.h"
+#include "session/scene.h"
 #include "sinew/frames.h"
 #include "sinew/obstacle.h"
 #include "sinew/rig.h"
