@@ -160,12 +160,6 @@ json_t *cli_pull(cli_call *call, const char *text) {
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-static const sinew_parameter *find_parameter(const sinew_model *model, const char *name) {
-    for (int i = 0; model && i < model->parameter_count; i++)
-        if (!strcmp(model->parameters[i].name, name)) return &model->parameters[i];
-    return NULL;
-}
-
 static json_t *number_list(cli_call *call, const char *text, const char *option) {
     double *numbers;
     int count;
@@ -178,7 +172,7 @@ static json_t *number_list(cli_call *call, const char *text, const char *option)
 sinew_status cli_parameter(cli_call *call, json_t *document, const char *model, const char *option,
                            const char *name) {
     if (!cli_given(call, option)) return SINEW_OK;
-    const sinew_parameter *parameter = find_parameter(sinew_model_find(model), name);
+    const sinew_parameter *parameter = sinew_model_find_parameter(sinew_model_find(model), name);
     if (!parameter) return cli_usage(call, "the model '%s' has no %s", model, option);
     const char *text = cli_text(call, option);
     json_t *value = NULL;

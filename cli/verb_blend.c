@@ -92,7 +92,7 @@ static sinew_status add_contacts(cli_call *call, json_t *document, const sn_mode
     for (int k = 0; k < 3; k++) {
         int count = cli_count(call, keys[k][0]);
         if (count == 0) continue;
-        if (!sn_model_uses(kind, keys[k][1]))
+        if (!sinew_model_uses(&kind->about, keys[k][1]))
             return cli_usage(call, "the model '%s' has no %s", kind->about.name, keys[k][0]);
         json_t *list = json_array();
         json_object_set_new(document, keys[k][1], list);
@@ -144,7 +144,7 @@ static sinew_status fill(cli_call *call, json_t *document) {
     if (cli_given(call, "--strict") && cli_given(call, "--allow-pose-depth"))
         return cli_usage(call, "give --strict or --allow-pose-depth, not both");
     if (cli_given(call, "--strict") || cli_given(call, "--allow-pose-depth")) {
-        if (!sn_model_uses(kind, "obstacles"))
+        if (!sinew_model_uses(&kind->about, "obstacles"))
             return cli_usage(call, "the model '%s' has no obstacles", model);
         json_t *knobs = json_object_get(document, "parameters");
         if (!knobs) json_object_set_new(document, "parameters", knobs = json_object());

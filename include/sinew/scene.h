@@ -21,6 +21,7 @@
 #include <stdbool.h>
 
 #include "sinew/memory.h"
+#include "sinew/model.h"
 #include "sinew/status.h"
 
 #ifdef __cplusplus
@@ -60,41 +61,6 @@ SINEW_API sinew_status sinew_scene_set(sinew_scene *scene, const char *pointer, 
 /* The JSON schema (draft 2020-12) of scenes, made from the tables that check them; release with
  * sinew_free. */
 SINEW_API sinew_status sinew_scene_schema(char **json, sinew_error *error);
-
-/* ---- models and their parameters ------------------------------------------------------------- */
-
-typedef enum sinew_parameter_kind {
-    SINEW_PARAMETER_NUMBER,
-    SINEW_PARAMETER_INTEGER,
-    SINEW_PARAMETER_FLAG,
-    SINEW_PARAMETER_CHOICE,
-    SINEW_PARAMETER_TEXT,
-    SINEW_PARAMETER_FILE,   /* a path, relative to the scene */
-    SINEW_PARAMETER_NUMBERS /* a list, such as a value per mode */
-} sinew_parameter_kind;
-
-/* A knob of a model, as it stands under "parameters" in a scene. */
-typedef struct sinew_parameter {
-    const char *name;
-    sinew_parameter_kind kind;
-    double fallback;         /* number, integer, flag (0 or 1), choice (index of the word) */
-    double minimum, maximum; /* of numbers, both inclusive; both 0: no limits */
-    const char *choices;     /* "free|static|pinned|anchor"; NULL for other kinds */
-    const char *unit;        /* "s", "share of the diagonal", or "" */
-    const char *help;        /* one sentence */
-} sinew_parameter;
-
-typedef struct sinew_model {
-    const char *name;
-    const char *summary; /* one line */
-    int parameter_count;
-    const sinew_parameter *parameters;
-} sinew_model;
-
-/* The models of this build. */
-SINEW_API int sinew_model_count(void);
-SINEW_API const sinew_model *sinew_model_at(int index);
-SINEW_API const sinew_model *sinew_model_find(const char *name);
 
 #ifdef __cplusplus
 }

@@ -13,14 +13,15 @@
 
 /* Rows that every model which follows markers has in its table. */
 #define SN_CAPTURE_PARAMETERS                                                                      \
-    FLAG("layer", 0, "spread what is left at the markers over the skin"),                          \
-        NUMBER("layer_smoothing", SINEW_MARKER_LAYER_SMOOTHING, 1e-12, 1, "",                      \
+    FLAG(STRUCTURE, "layer", 0, "spread what is left at the markers over the skin"),               \
+        NUMBER(STRUCTURE, "layer_smoothing", SINEW_MARKER_LAYER_SMOOTHING, 1e-12, 1, "",           \
                "of the layer; noisy markers want 1e-6 and more"),                                  \
-        FLAG("retarget", 0, "the markers are of another face, at rest in the neutral frame"),      \
-        INTEGER("neutral_frame", -1, -1, 2000000000,                                               \
+        FLAG(STRUCTURE, "retarget", 0,                                                             \
+             "the markers are of another face, at rest in the neutral frame"),                     \
+        INTEGER(STRUCTURE, "neutral_frame", -1, -1, 2000000000,                                    \
                 "sample of the take in which the face is at rest, from 0; -1: the first in which " \
                 "most markers are seen"),                                                          \
-        TEXT("stable", "names of markers that move with the head, separated by commas")
+        TEXT(STRUCTURE, "stable", "names of markers that move with the head, separated by commas")
 
 /* And of their tables of rules. */
 #define SN_CAPTURE_IDLE                                                                            \

@@ -95,7 +95,7 @@ static void warn_about_unused(const sinew_job *job, const sinew_monitor *monitor
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const json_t *value = sn_scene_at(job->scene, keys[i]);
         bool empty = !value || (json_is_array(value) && json_array_size(value) == 0);
-        if (!empty && !sn_model_uses(job->kind, keys[i]))
+        if (!empty && !sinew_model_uses(&job->kind->about, keys[i]))
             sn_log(monitor, SINEW_LOG_WARNING, "the model '%s' does not use the scene's %s",
                    job->kind->about.name, keys[i]);
     }

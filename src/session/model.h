@@ -37,6 +37,13 @@ typedef struct sn_idle_rule {
     const char *without, *with; /* one of them is NULL */
 } sn_idle_rule;
 
+struct sinew_model {
+    const char *name;
+    const char *summary; /* one line */
+    int parameter_count;
+    const sinew_parameter *parameters;
+};
+
 typedef struct sn_model_kind {
     sinew_model about; /* name, summary and parameters, as scenes and studios see them */
     /* Names of outputs beyond "frames", "report" and "curves", ended by NULL; NULL: none. */
@@ -81,6 +88,5 @@ extern const sn_model_kind sn_model_fit;
 
 /* NULL when there is none of that name. */
 const sn_model_kind *sn_model_kind_find(const char *name);
-bool sn_model_uses(const sn_model_kind *kind, const char *key);
 
 #endif

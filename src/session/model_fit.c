@@ -22,14 +22,14 @@ typedef struct fit_model {
 } fit_model;
 
 static const sinew_parameter parameters[] = {
-    CHOICE("method", SINEW_FIT_RSBS, "sbs|rsbs|uls",
+    CHOICE(STRUCTURE, "method", SINEW_FIT_RSBS, "sbs|rsbs|uls",
            "no negative weights | the same with small weights preferred | any weights"),
-    NUMBER("l1", SINEW_FIT_RSBS_L1, 0, 1e6, "", "pull to few weights; rsbs only"),
-    NUMBER("l2", SINEW_FIT_RSBS_L2, 0, 1e6, "", "pull to small weights; rsbs and uls"),
-    NUMBER("smooth", 0, 0, 1e6, "", "pull to the last frame's weights"),
-    NUMBER("symmetry", 0, 0, 1e6, "", "pull of left and right sliders to each other"),
-    FLAG("bounded_above", 0, "no weight beyond its slider's maximum"),
-    NUMBER("outlier", SINEW_FIT_OUTLIER, 1e-9, 1e9, "share of the diagonal",
+    NUMBER(STRUCTURE, "l1", SINEW_FIT_RSBS_L1, 0, 1e6, "", "pull to few weights; rsbs only"),
+    NUMBER(STRUCTURE, "l2", SINEW_FIT_RSBS_L2, 0, 1e6, "", "pull to small weights; rsbs and uls"),
+    NUMBER(STRUCTURE, "smooth", 0, 0, 1e6, "", "pull to the last frame's weights"),
+    NUMBER(STRUCTURE, "symmetry", 0, 0, 1e6, "", "pull of left and right sliders to each other"),
+    FLAG(STRUCTURE, "bounded_above", 0, "no weight beyond its slider's maximum"),
+    NUMBER(STRUCTURE, "outlier", SINEW_FIT_OUTLIER, 1e-9, 1e9, "share of the diagonal",
            "markers farther off lose weight"),
     SN_CAPTURE_PARAMETERS,
 };

@@ -27,8 +27,44 @@ const sinew_model *sinew_model_find(const char *name) {
     return kind ? &kind->about : NULL;
 }
 
-bool sn_model_uses(const sn_model_kind *kind, const char *key) {
-    for (const char *const *used = kind->uses; used && *used; used++)
+/* Every sinew_model is the first member of its kind. */
+static const sn_model_kind *kind_of(const sinew_model *model) {
+    return (const sn_model_kind *)model;
+}
+
+const char *sinew_model_name(const sinew_model *model) {
+    return model->name;
+}
+
+const char *sinew_model_summary(const sinew_model *model) {
+    return model->summary;
+}
+
+bool sinew_model_needs_no_weights(const sinew_model *model) {
+    return kind_of(model)->needs_no_weights;
+}
+
+bool sinew_model_uses(const sinew_model *model, const char *key) {
+    for (const char *const *used = kind_of(model)->uses; used && *used; used++)
         if (!strcmp(*used, key)) return true;
     return false;
+}
+
+int sinew_model_parameter_count(const sinew_model *model) {
+    return model->parameter_count;
+}
+
+const sinew_parameter *sinew_model_parameter(const sinew_model *model, int index) {
+    return index >= 0 && index < model->parameter_count ? &model->parameters[index] : NULL;
+}
+
+const sinew_parameter *sinew_model_find_parameter(const sinew_model *model, const char *name) {
+    for (int i = 0; i < model->parameter_count; i++)
+        if (!strcmp(model->parameters[i].name, name)) return &model->parameters[i];
+    return NULL;
+}
+
+const char *sinew_cost_name(sinew_cost cost) {
+    static const char *const names[] = {"nothing", "state", "structure", "rig"};
+    return cost <= SINEW_COST_RIG ? names[cost] : "";
 }

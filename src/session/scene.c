@@ -261,9 +261,7 @@ static const json_t *given_value(const sinew_scene *scene, const char *parameter
 static const sinew_parameter *find_parameter(const sinew_scene *scene, const char *name) {
     const char *model_name = json_string_value(sn_scene_at(scene, "model"));
     const sinew_model *model = sinew_model_find(model_name ? model_name : "linear");
-    for (int i = 0; model && i < model->parameter_count; i++)
-        if (!strcmp(model->parameters[i].name, name)) return &model->parameters[i];
-    return NULL;
+    return model ? sinew_model_find_parameter(model, name) : NULL;
 }
 
 bool sn_scene_has(const sinew_scene *scene, const char *parameter) {

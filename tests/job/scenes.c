@@ -174,10 +174,12 @@ static void every_parameter_of_every_model_says_what_it_is(void **state) {
     assert_true(sinew_model_count() >= 2);
     for (int m = 0; m < sinew_model_count(); m++) {
         const sinew_model *model = sinew_model_at(m);
-        assert_ptr_equal(sinew_model_find(model->name), model);
-        assert_true(strlen(model->summary) > 10);
-        for (int i = 0; i < model->parameter_count; i++) {
-            const sinew_parameter *p = &model->parameters[i];
+        assert_ptr_equal(sinew_model_find(sinew_model_name(model)), model);
+        assert_true(strlen(sinew_model_summary(model)) > 10);
+        for (int i = 0; i < sinew_model_parameter_count(model); i++) {
+            const sinew_parameter *p = sinew_model_parameter(model, i);
+            assert_int_equal(p->size, sizeof *p);
+            assert_ptr_equal(sinew_model_find_parameter(model, p->name), p);
             assert_true(p->help && strlen(p->help) > 5);
             assert_non_null(p->unit);
             assert_true((p->kind == SINEW_PARAMETER_CHOICE) == (p->choices != NULL));

@@ -1,0 +1,185 @@
+/* What every model has in common: parameters, one input record and one result record.
+ *
+ *   model        parameters                  what a scene may set, and what a change of it costs
+ *   sinew_input  -> solve ->  sinew_result   the same two records for all models
+ *
+ * A session (sinew/session.h) builds the model that a scene names and solves it. Fields of the
+ * input that a model has no use for are ignored; the session logs a warning once for each of them.
+ *
+ * Outcomes: SINEW_NOT_CONVERGED is returned like any other status, and the result holds the best
+ * shape reached. A solve that fails or is cancelled leaves the state exactly as it was. */
+#ifndef SINEW_MODEL_H
+#define SINEW_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sinew/memory.h"
+#include "sinew/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- models and their parameters ------------------------------------------------------------- */
+
+/* What has to be done again before the next solve when a value changes. Each includes the ones
+ * before it. */
+typedef enum sinew_cost {
+    SINEW_COST_NOTHING,   /* the next solve reads the new value */
+    SINEW_COST_STATE,     /* the past is forgotten; the structure stays */
+    SINEW_COST_STRUCTURE, /* the model is built again: network, modes, factorization */
+    SINEW_COST_RIG        /* the rig is loaded again, then everything else is built */
+} sinew_cost;
+
+/* "nothing", "state", "structure", "rig" */
+SINEW_API const char *sinew_cost_name(sinew_cost cost);
+
+typedef enum sinew_parameter_kind {
+    SINEW_PARAMETER_NUMBER,
+    SINEW_PARAMETER_INTEGER,
+    SINEW_PARAMETER_FLAG,
+    SINEW_PARAMETER_CHOICE,
+    SINEW_PARAMETER_TEXT,
+    SINEW_PARAMETER_FILE,   /* a path, relative to the scene */
+    SINEW_PARAMETER_NUMBERS /* a list, such as a value per mode */
+} sinew_parameter_kind;
+
+/* One parameter of a model, a member of "parameters" in a scene. Owned by the library, valid for
+ * ever; later versions may append fields. */
+typedef struct sinew_parameter {
+    uint32_t size; /* of this structure in the library */
+    const char *name;
+    sinew_parameter_kind kind;
+    sinew_cost cost;         /* the most that a change of it costs */
+    double fallback;         /* number, integer, flag (0 or 1), choice (index of the word) */
+    double minimum, maximum; /* of numbers, both inclusive; both 0: no limits */
+    const char *choices;     /* "free|static|pinned|anchor"; NULL for other kinds */
+    const char *unit;        /* "s", "fraction of the diagonal", or "" */
+    const char *help;        /* one sentence */
+} sinew_parameter;
+
+typedef struct sinew_model sinew_model;
+
+/* The models of this build: linear, rotation, spring, modal, force, fit. */
+SINEW_API int sinew_model_count(void);
+/* NULL outside 0 <= index < count. */
+SINEW_API const sinew_model *sinew_model_at(int index);
+/* NULL when there is no model of that name. */
+SINEW_API const sinew_model *sinew_model_find(const char *name);
+SINEW_API const char *sinew_model_name(const sinew_model *model);
+/* One line. */
+SINEW_API const char *sinew_model_summary(const sinew_model *model);
+/* True: poses, keys or markers can drive it, so that a scene need not give weights. */
+SINEW_API bool sinew_model_needs_no_weights(const sinew_model *model);
+/* Whether it reads a key of the scene: "obstacles", "pins", "orientations", "pulls", "keys",
+ * "markers". */
+SINEW_API bool sinew_model_uses(const sinew_model *model, const char *key);
+SINEW_API int sinew_model_parameter_count(const sinew_model *model);
+/* NULL outside 0 <= index < count. */
+SINEW_API const sinew_parameter *sinew_model_parameter(const sinew_model *model, int index);
+/* NULL when the model has no parameter of that name. */
+SINEW_API const sinew_parameter *sinew_model_find_parameter(const sinew_model *model,
+                                                            const char *name);
+
+/* ---- the past -------------------------------------------------------------------------------- */
+
+/* Whether a frame depends on the frames before it. This is a property of a built model, not of its
+ * kind: friction in a spring scene makes it SINEW_PAST_ALL. */
+typedef enum sinew_past {
+    SINEW_PAST_NONE, /* frames are independent: any order, any thread */
+    SINEW_PAST_RUN,  /* a frame depends on those before it in its run; runs have a fixed length and
+                        start at its multiples */
+    SINEW_PAST_ALL   /* a frame depends on all frames before it */
+} sinew_past;
+
+/* ---- input ----------------------------------------------------------------------------------- */
+
+/* Initialize with sinew_input_init: frame 0 of the clip.
+ *
+ * A frame of the clip, weights NULL and frame >= 0, is reproducible: the same bits whatever was
+ * solved before. Models with a past compute the missing frames before it by themselves.
+ *
+ * Weights given directly, a slider being dragged, are live: a model with a past goes on by one
+ * frame from its present state (sinew_solver_reset starts again). Models without a past give the
+ * shape of these weights. */
+typedef struct sinew_input {
+    uint32_t size;
+    /* Frame of the clip, or -1: `time` says when. */
+    int frame;
+    /* Seconds, with frame -1 or with weights: when keys, curves, moving obstacles and pins are
+     * sampled. NaN: the time of `frame`, or the start of the clip. With frame -1 and without
+     * weights, a model with a past is live. */
+    double time;
+    /* One per slider, or NULL: the clip's. Locks of the scene hold for both. */
+    const double *weights;
+    /* Models that follow markers: 3 per marker of the session's marker map, NaN where missing; or
+     * NULL: the clip's. */
+    const double *markers;
+    /* Rigid motion of the head, applied to the result: rows of a 3 x 4 matrix; or NULL: none beyond
+     * the clip's own. */
+    const double *head;
+    /* Give up with SINEW_CANCELLED when the session gets a newer revision. */
+    bool newest_only;
+} sinew_input;
+
+SINEW_API void sinew_input_init(sinew_input *input);
+
+/* ---- result ---------------------------------------------------------------------------------- */
+
+/* A point that presses against an obstacle or against the surface itself. */
+typedef struct sinew_contact {
+    double position[3];
+    double force[3]; /* on the surface, in the unit of the model's energy per length */
+    int obstacle;    /* index among the scene's obstacles, or -1: the surface itself */
+    int vertex;      /* nearest vertex of the rig */
+} sinew_contact;
+
+/* All figures of a solve by name, beyond the fields below: what a report holds for a frame. Belongs
+ * to the caller and can be used for any number of solves. */
+typedef struct sinew_figures sinew_figures;
+SINEW_API sinew_status sinew_figures_create(sinew_figures **figures, sinew_error *error);
+SINEW_API void sinew_figures_destroy(sinew_figures *figures);
+/* Figures that are single numbers. */
+SINEW_API int sinew_figures_count(const sinew_figures *figures);
+/* NULL outside 0 <= index < count; valid until the next solve. */
+SINEW_API const char *sinew_figures_name(const sinew_figures *figures, int index);
+/* False, and NaN, when the last solve gave no number of that name. */
+SINEW_API bool sinew_figures_get(const sinew_figures *figures, const char *name, double *value);
+/* All of them, lists included, as a JSON object; release with sinew_free. */
+SINEW_API sinew_status sinew_figures_text(const sinew_figures *figures, char **json,
+                                          sinew_error *error);
+
+/* Initialize with sinew_result_init: no arrays. Set the arrays that are wanted; the caller owns
+ * them. The rest is filled by the solve; fields that a model has no use for are 0. */
+typedef struct sinew_result {
+    uint32_t size;
+
+    double *positions;       /* in: 3 per vertex, or NULL */
+    float *positions_float;  /* in: the same in single precision, or NULL */
+    float *normals;          /* in: 3 per vertex, area-weighted and normalized, or NULL */
+    sinew_figures *figures;  /* in: or NULL */
+    sinew_contact *contacts; /* in: contact_capacity of them, or NULL */
+    int contact_capacity;
+
+    sinew_status status; /* SINEW_OK, SINEW_NOT_CONVERGED or SINEW_CANCELLED */
+    int frame;           /* of the clip, or -1 */
+    double time;         /* seconds on the clip */
+    uint64_t revision;   /* of the document that was solved */
+    int iterations;
+    double residual; /* of the model's own measure, relative */
+    double energy;
+    double seconds;        /* of this solve, wall time; building is not counted */
+    double build_seconds;  /* spent before it on rebuilding what patches changed */
+    int inverted;          /* elements turned inside out */
+    int contact_count;     /* points that press */
+    int contacts_returned; /* of them, those written to `contacts` */
+    bool time_limited;     /* stopped by the model's time limit */
+} sinew_result;
+
+SINEW_API void sinew_result_init(sinew_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
