@@ -1,9 +1,4 @@
-/* Threads inside the library.
- *
- *   #pragma omp parallel for num_threads(sn_threads()) schedule(static)
- *
- * Always with num_threads: the host's OpenMP settings are not ours. Sums go through fixed-size
- * blocks added in order, so that the bits do not depend on the number of threads. */
+/* Settings of the threads inside the library; base/parallel.h runs loops on them. */
 #ifndef SN_BASE_THREADS_H
 #define SN_BASE_THREADS_H
 
@@ -12,6 +7,9 @@
 static inline int sn_threads(void) {
     return sinew_threads();
 }
+
+int sn_cores(void);                            /* that this process may use */
+const sinew_task_system *sn_task_system(void); /* of the host, or NULL */
 
 /* Elements per block of a blocked sum. */
 enum { SN_SUM_BLOCK = 2048 };

@@ -4,4 +4,5 @@ int test_memory(void);
 int test_files(void);
 int test_nearest(void);
 int test_rotation(void);
+int test_parallel(void);
 #endif

@@ -1,4 +1,4 @@
-/* The base room: status, memory, files, rotations. */
+/* The base room: status, memory, files, rotations, threads. */
 #include "groups.h"
 
 int main(void) {
@@ -7,5 +7,6 @@ int main(void) {
     failed += test_files();
     failed += test_nearest();
     failed += test_rotation();
+    failed += test_parallel();
     return failed != 0;
 }

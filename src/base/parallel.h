@@ -1,0 +1,65 @@
+/* Parallel loops of the library.
+ *
+ *   typedef struct { const double *x; double *y; } scale_job;
+ *   static void scale_some(void *context, sn_span span) {
+ *       const scale_job *job = context;
+ *       for (size_t i = span.begin; i < span.end; i++) job->y[i] = 2 * job->x[i];
+ *   }
+ *   ...
+ *   sn_parallel_for(count, 64, scale_some, &(scale_job){x, y});
+ *
+ * The loop is cut into pieces that begin at multiples of the grain. Threads claim pieces; the
+ * caller claims them too and can finish the loop alone, so it waits only for a piece that another
+ * thread is working on. How many threads a loop gets, and in how many pieces it is cut, follows
+ * from its measured time and changes from call to call: the result of an item must not depend on
+ * the piece it is in. Sums go through fixed-size blocks (an item is a block) that are added in
+ * order afterwards.
+ *
+ * A loop inside a piece runs on the thread of that piece. */
+#ifndef SN_BASE_PARALLEL_H
+#define SN_BASE_PARALLEL_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "base/threads.h"
+
+/* Items begin … end - 1. No two threads have the same seat at the same time: it picks the scratch
+ * memory of the piece, 0 <= seat < sn_threads(), or < limit where one is given. */
+typedef struct sn_span {
+    size_t begin, end;
+    int seat;
+} sn_span;
+
+typedef void sn_parallel_body(void *context, sn_span span);
+
+/* What a grain of one loop in the source takes; zero at first. */
+typedef struct sn_loop_cost {
+    _Atomic float nanoseconds;
+} sn_loop_cost;
+
+/* `weight` is the work of one item relative to other calls of the same loop; `limit` bounds the
+ * threads. */
+void sn_parallel_run(sn_loop_cost *cost, size_t count, size_t grain, double weight, int limit,
+                     sn_parallel_body *body, void *context);
+
+#define SN_PARALLEL_LOOP(count, grain, weight, limit, body, context)                               \
+    do {                                                                                           \
+        static sn_loop_cost sn_cost;                                                               \
+        sn_parallel_run(&sn_cost, (size_t)(count), (grain), (weight), (limit), (body), (context)); \
+    } while (0)
+
+#define sn_parallel_for(count, grain, body, context)                                               \
+    SN_PARALLEL_LOOP(count, grain, 1, sn_threads(), body, context)
+/* For loops whose items differ in size from call to call. */
+#define sn_parallel_for_weighted(count, grain, weight, body, context)                              \
+    SN_PARALLEL_LOOP(count, grain, weight, sn_threads(), body, context)
+/* For loops with scratch memory for `limit` seats. */
+#define sn_parallel_for_seats(count, grain, limit, body, context)                                  \
+    SN_PARALLEL_LOOP(count, grain, 1, limit, body, context)
+
+/* CPU seconds spent on behalf of the calling thread: its own, and those of the threads that worked
+ * on its loops. Differences mean something, the value itself does not. */
+double sn_work_seconds(void);
+
+#endif

@@ -1,0 +1,459 @@
+/* A pool that shares the machine.
+ *
+ * Based on: the claiming of iterations by self-scheduling loops (Polychronopoulos and Kuck, "Guided
+ * self-scheduling", 1987) and two-phase waiting (Karlin et al., "Empirical studies of competitive
+ * spinning for a shared-memory multiprocessor", 1991): spin about as long as a sleep costs, then
+ * sleep. We differ in: nobody waits for a thread that has no piece, and a thread that lost its
+ * processor in the middle of a piece keeps later loops on the caller alone for ten times as long as
+ * it was waited for. The loss to a busy machine is therefore bounded by about a tenth, whatever the
+ * scheduler does. */
+#include "base/pool.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+enum {
+    SLOTS = 32,           /* loops at the same time; further ones run on their callers */
+    PIECE_NS = 3000,      /* pieces are no shorter, */
+    LONGEST_NS = 1000000, /* and no longer where there are grains enough, */
+    PIECES_PER_SEAT = 8,  /* and this many where both allow it */
+    WAKE_NS = 20000,      /* a share that is worth waking a worker for */
+    SPIN_NS = 100000,     /* a worker without work looks out for some, then sleeps */
+    WAIT_SPIN_NS = 20000, /* the caller waits for the last pieces so long, then sleeps */
+    STALL_NS = 100000,    /* a worker without a processor for longer is starved, */
+    RECOVERY = 10,        /* and is left alone for this many times as long, */
+    LONGEST_RECOVERY_NS = 300000000
+};
+
+typedef struct range {
+    _Alignas(64) atomic_uint_least64_t word;
+} range;
+
+typedef struct slot {
+    _Alignas(64) atomic_bool taken;
+    uint32_t generation;
+    sn_pool_loop loop;
+    int pieces;
+    _Alignas(64) atomic_uint done; /* pieces of helpers; the caller sleeps on it */
+    atomic_uint waiting;
+    atomic_uint_least64_t helper_ns;
+    range ranges[SINEW_MAX_THREADS];
+} slot;
+
+/* The invitation to a loop: generation (32) | slot (8) | seat (8) | seats (8). It may be
+ * overwritten at any time; what it says is checked when a piece is claimed. */
+typedef struct worker {
+    _Alignas(64) atomic_uint_least64_t bell;
+    atomic_uint sleeping;                       /* the worker sleeps on it */
+    _Alignas(64) atomic_uint_least64_t serving; /* the invitation it follows, or 0 */
+    pthread_t thread;
+    clockid_t clock;
+    int number;
+} worker;
+
+static struct {
+    pthread_mutex_t lock; /* of creation and the end */
+    atomic_int count;
+    atomic_bool stop, failed;
+    int cores;
+    atomic_uint_least64_t starved_until;
+    worker workers[SINEW_MAX_THREADS - 1];
+    slot slots[SLOTS];
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static pthread_once_t pool_once = PTHREAD_ONCE_INIT;
+static _Thread_local bool inside;
+static _Thread_local unsigned preferred_slot;
+static _Thread_local double own_ns; /* in pieces of tasks that the host gave to this thread */
+
+uint64_t sn_nanoseconds(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+bool sn_inside_loop(void) {
+    return inside;
+}
+
+void sn_enter_loop(bool in) {
+    inside = in;
+}
+
+unsigned sn_float_control(void) {
+#if defined(__SSE2__)
+    return _mm_getcsr() & ~0x3fu; /* without the flags of what happened */
+#else
+    return 0;
+#endif
+}
+
+static void set_float_control(unsigned control) {
+#if defined(__SSE2__)
+    if (sn_float_control() != control) _mm_setcsr(control);
+#else
+    (void)control;
+#endif
+}
+
+static void relax(void) {
+#if defined(__SSE2__)
+    _mm_pause();
+#endif
+}
+
+static void sleep_on(atomic_uint *word, unsigned expected) {
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
+}
+
+static void wake(atomic_uint *word) {
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+bool sn_pool_is_starved(uint64_t now) {
+    return now < atomic_load_explicit(&pool.starved_until, memory_order_relaxed);
+}
+
+/* The next piece of the range, or the last one for a thief; -1: none, or another loop's. */
+static int claim(range *from, uint32_t generation, bool thief) {
+    uint64_t word = atomic_load_explicit(&from->word, memory_order_acquire);
+    for (;;) {
+        int next = (int)(word >> 16 & 0xffff), end = (int)(word & 0xffff);
+        if (word >> 32 != generation || next >= end) return -1;
+        uint64_t after = thief ? word - 1 : word + 0x10000;
+        if (atomic_compare_exchange_weak_explicit(&from->word, &word, after, memory_order_acq_rel,
+                                                  memory_order_acquire))
+            return thief ? end - 1 : next;
+    }
+}
+
+static size_t first_unit(const sn_pool_loop *loop, int pieces, int piece) {
+    return loop->first + (size_t)((double)loop->units * piece / pieces);
+}
+
+static sn_span span_of(const sn_pool_loop *loop, int pieces, int piece, int seat) {
+    size_t end = first_unit(loop, pieces, piece + 1) * loop->grain;
+    return (sn_span){first_unit(loop, pieces, piece) * loop->grain,
+                     end < loop->count ? end : loop->count, seat};
+}
+
+/* Works on the loop until no piece is left. Time in which the thread was without a processor is
+ * kept out of helper_ns as well as can be told: a piece counts at most four times what it should
+ * take. */
+static void help(slot *s, uint32_t generation, int seat, int seats) {
+    sn_pool_loop loop = {0};
+    int pieces = 0;
+    for (int k = 0; k < seats; k++) {
+        int owner = seat + k < seats ? seat + k : seat + k - seats, piece;
+        while ((piece = claim(&s->ranges[owner], generation, k > 0)) >= 0) {
+            if (pieces == 0) {
+                loop = s->loop;
+                pieces = s->pieces;
+                set_float_control(loop.float_control);
+            }
+            uint64_t began = sn_nanoseconds();
+            sn_span span = span_of(&loop, pieces, piece, seat);
+            loop.body(loop.context, span);
+            double took = (double)(sn_nanoseconds() - began);
+            double most = 4 * loop.unit_ns * (double)((span.end - span.begin) / loop.grain + 1);
+            if (took > most) took = most;
+            own_ns += took;
+            atomic_fetch_add_explicit(&s->helper_ns, (uint64_t)took, memory_order_relaxed);
+            atomic_fetch_add(&s->done, 1);
+            if (atomic_load(&s->waiting)) wake(&s->done);
+        }
+    }
+}
+
+static void follow(uint64_t bell) {
+    slot *s = &pool.slots[bell >> 24 & 0xff];
+    help(s, (uint32_t)(bell >> 32), (int)(bell >> 16 & 0xff), (int)(bell >> 8 & 0xff));
+}
+
+/* Spins for an invitation other than `last`; workers beyond the cores do not. */
+static uint64_t listen(worker *w, uint64_t last) {
+    uint64_t bell = atomic_load_explicit(&w->bell, memory_order_acquire);
+    if (bell != last || w->number + 1 >= pool.cores) return bell;
+    uint64_t began = sn_nanoseconds(), now = began;
+    while (now - began < SPIN_NS && !sn_pool_is_starved(now)) {
+        for (int i = 0; i < 32; i++) {
+            relax();
+            bell = atomic_load_explicit(&w->bell, memory_order_acquire);
+            if (bell != last) return bell;
+        }
+        now = sn_nanoseconds();
+    }
+    return bell;
+}
+
+static void *work(void *argument) {
+    worker *w = argument;
+    uint64_t last = 0;
+    inside = true;
+    while (!atomic_load(&pool.stop)) {
+        uint64_t bell = listen(w, last);
+        if (bell == last) {
+            atomic_store(&w->sleeping, 1);
+            while (atomic_load(&w->sleeping) && atomic_load(&w->bell) == last &&
+                   !atomic_load(&pool.stop))
+                sleep_on(&w->sleeping, 1);
+            atomic_store(&w->sleeping, 0);
+            continue;
+        }
+        last = bell;
+        atomic_store_explicit(&w->serving, bell, memory_order_relaxed);
+        follow(bell);
+        atomic_store_explicit(&w->serving, 0, memory_order_relaxed);
+    }
+    return NULL;
+}
+
+static void ring(worker *w, uint64_t bell) {
+    atomic_store(&w->bell, bell);
+    if (atomic_load(&w->sleeping) && atomic_exchange(&w->sleeping, 0)) wake(&w->sleeping);
+}
+
+/* After a fork only the calling thread is left. */
+static void start_over(void) {
+    pthread_mutex_init(&pool.lock, NULL);
+    atomic_store(&pool.count, 0);
+    atomic_store(&pool.failed, false);
+    for (int i = 0; i < SLOTS; i++) atomic_store(&pool.slots[i].taken, false);
+}
+
+static void prepare(void) {
+    pool.cores = sn_cores();
+    pthread_atfork(NULL, NULL, start_over);
+}
+
+/* When the process ends or the library is unloaded. */
+__attribute__((destructor)) static void end_pool(void) {
+    pthread_mutex_lock(&pool.lock);
+    int count = atomic_load(&pool.count);
+    atomic_store(&pool.stop, true);
+    for (int i = 0; i < count; i++) {
+        worker *w = &pool.workers[i];
+        atomic_store(&w->sleeping, 0);
+        wake(&w->sleeping);
+    }
+    for (int i = 0; i < count; i++) pthread_join(pool.workers[i].thread, NULL);
+    atomic_store(&pool.count, 0);
+    pthread_mutex_unlock(&pool.lock);
+}
+
+static bool start_worker(int number) {
+    worker *w = &pool.workers[number];
+    sigset_t all, before;
+    atomic_store(&w->bell, 0);
+    atomic_store(&w->sleeping, 0);
+    atomic_store(&w->serving, 0);
+    w->number = number;
+    sigfillset(&all); /* signals are for the host's threads */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = pthread_create(&w->thread, NULL, work, w) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!started) return false;
+    char name[16];
+    snprintf(name, sizeof name, "sinew-%u", (unsigned char)(number + 1));
+    pthread_setname_np(w->thread, name);
+    if (pthread_getcpuclockid(w->thread, &w->clock) != 0) w->clock = CLOCK_MONOTONIC;
+    return true;
+}
+
+/* Workers there are, after starting up to `wanted`. One that cannot be started is not tried
+ * again. */
+static int workers(int wanted) {
+    int count = atomic_load_explicit(&pool.count, memory_order_acquire);
+    if (count >= wanted || atomic_load_explicit(&pool.failed, memory_order_relaxed)) return count;
+    pthread_once(&pool_once, prepare);
+    pthread_mutex_lock(&pool.lock);
+    count = atomic_load(&pool.count);
+    while (count < wanted && !atomic_load(&pool.failed) && !atomic_load(&pool.stop)) {
+        if (!start_worker(count))
+            atomic_store(&pool.failed, true);
+        else
+            atomic_store_explicit(&pool.count, ++count, memory_order_release);
+    }
+    pthread_mutex_unlock(&pool.lock);
+    return count;
+}
+
+static slot *take_slot(void) {
+    for (unsigned i = 0; i < SLOTS; i++) {
+        unsigned number = (preferred_slot + i) % SLOTS;
+        slot *s = &pool.slots[number];
+        if (!atomic_load_explicit(&s->taken, memory_order_relaxed) &&
+            !atomic_exchange_explicit(&s->taken, true, memory_order_acquire)) {
+            preferred_slot = number;
+            return s;
+        }
+    }
+    return NULL;
+}
+
+static void publish(slot *s, const sn_pool_loop *loop, int seats) {
+    double total = loop->unit_ns * (double)loop->units;
+    double pieces = total / PIECE_NS, most = PIECES_PER_SEAT * seats;
+    if (most < total / LONGEST_NS) most = total / LONGEST_NS;
+    if (pieces > most) pieces = most;
+    if (pieces > SN_POOL_PIECES) pieces = SN_POOL_PIECES;
+    if (pieces > (double)loop->units) pieces = (double)loop->units;
+    if (pieces < seats) pieces = seats;
+    s->loop = *loop;
+    s->pieces = (int)pieces;
+    s->generation++;
+    atomic_store_explicit(&s->done, 0, memory_order_relaxed);
+    atomic_store_explicit(&s->helper_ns, 0, memory_order_relaxed);
+    for (int i = 0; i < seats; i++) {
+        uint64_t next = (uint64_t)(s->pieces * i / seats),
+                 end = (uint64_t)(s->pieces * (i + 1) / seats);
+        atomic_store_explicit(&s->ranges[i].word, (uint64_t)s->generation << 32 | next << 16 | end,
+                              memory_order_release);
+    }
+}
+
+/* The caller's part, its pieces and those that no worker takes. */
+static int take_part(slot *s, int seats, sn_pool_outcome *outcome) {
+    int own = 0;
+    uint64_t began = sn_nanoseconds();
+    for (int k = 0; k < seats; k++) {
+        int piece;
+        while ((piece = claim(&s->ranges[k], s->generation, k > 0)) >= 0) {
+            s->loop.body(s->loop.context, span_of(&s->loop, s->pieces, piece, 0));
+            outcome->units +=
+                first_unit(&s->loop, s->pieces, piece + 1) - first_unit(&s->loop, s->pieces, piece);
+            own++;
+        }
+    }
+    outcome->caller_ns = (double)(sn_nanoseconds() - began);
+    return own;
+}
+
+static uint64_t busy_with(const slot *s) {
+    uint64_t set = 0;
+    for (int i = 0; i < atomic_load_explicit(&pool.count, memory_order_acquire); i++) {
+        uint64_t bell = atomic_load_explicit(&pool.workers[i].serving, memory_order_relaxed);
+        if (bell >> 32 == s->generation && &pool.slots[bell >> 24 & 0xff] == s)
+            set |= UINT64_C(1) << i;
+    }
+    return set;
+}
+
+/* CPU time of each worker in the set. */
+static void read_clocks(uint64_t set, uint64_t *ns) {
+    for (int i = 0; set >> i; i++) {
+        struct timespec time = {0};
+        if (set >> i & 1) clock_gettime(pool.workers[i].clock, &time);
+        ns[i] = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+        if (i == 63) break;
+    }
+}
+
+/* Waits for the pieces that helpers are working on. A wait in which none of them ran tells that the
+ * machine has other work. */
+static void finish(slot *s, int own) {
+    unsigned others = (unsigned)(s->pieces - own);
+    if (atomic_load_explicit(&s->done, memory_order_acquire) == others) return;
+    uint64_t began = sn_nanoseconds();
+    double piece_ns = s->loop.unit_ns * (double)s->loop.units / s->pieces;
+    uint64_t spin = pool.cores > 1 ? WAIT_SPIN_NS + (uint64_t)(piece_ns < 1e5 ? piece_ns : 1e5) : 0;
+    do {
+        for (int i = 0; i < 32; i++) {
+            if (atomic_load_explicit(&s->done, memory_order_acquire) == others) return;
+            relax();
+        }
+    } while (sn_nanoseconds() - began < spin);
+    uint64_t before[64], after[64], set = busy_with(s), slept = sn_nanoseconds();
+    read_clocks(set, before);
+    atomic_store(&s->waiting, 1);
+    for (unsigned done; (done = atomic_load(&s->done)) != others;) sleep_on(&s->done, done);
+    atomic_store(&s->waiting, 0);
+    uint64_t now = sn_nanoseconds(), waited = now - slept, ran = 0;
+    read_clocks(set, after);
+    for (int i = 0; i < 64 && set >> i; i++)
+        if (after[i] - before[i] > ran) ran = after[i] - before[i];
+    if (waited > ran + STALL_NS) {
+        uint64_t recovery = RECOVERY * (waited - ran);
+        if (recovery > LONGEST_RECOVERY_NS) recovery = LONGEST_RECOVERY_NS;
+        atomic_store_explicit(&pool.starved_until, now + recovery, memory_order_relaxed);
+    }
+}
+
+static void give_back(slot *s, sn_pool_outcome *outcome) {
+    outcome->helper_ns += (double)atomic_load_explicit(&s->helper_ns, memory_order_relaxed);
+    atomic_store_explicit(&s->taken, false, memory_order_release);
+}
+
+/* Workers that are free and, if they sleep, worth waking for their share of the loop. */
+static int choose_helpers(const sn_pool_loop *loop, worker **helpers) {
+    double total = loop->unit_ns * (double)loop->units;
+    int count = workers(loop->seats - 1), found = 0;
+    for (int i = 0; i < count && found < loop->seats - 1; i++) {
+        worker *w = &pool.workers[i];
+        if (atomic_load_explicit(&w->serving, memory_order_relaxed)) continue;
+        if (atomic_load_explicit(&w->sleeping, memory_order_relaxed) &&
+            total < (found + 2.0) * WAKE_NS)
+            continue;
+        helpers[found++] = w;
+    }
+    return found;
+}
+
+bool sn_pool_run(const sn_pool_loop *loop, sn_pool_outcome *outcome) {
+    worker *helpers[SINEW_MAX_THREADS];
+    int found = choose_helpers(loop, helpers);
+    slot *s = found > 0 ? take_slot() : NULL;
+    if (!s) return false;
+    *outcome = (sn_pool_outcome){0};
+    publish(s, loop, found + 1);
+    for (int i = 0; i < found; i++)
+        ring(helpers[i], (uint64_t)s->generation << 32 | (uint64_t)(s - pool.slots) << 24 |
+                             (uint64_t)(i + 1) << 16 | (uint64_t)(found + 1) << 8);
+    finish(s, take_part(s, found + 1, outcome));
+    give_back(s, outcome);
+    return true;
+}
+
+typedef struct host_tasks {
+    slot *slot;
+    uint32_t generation;
+    int seats;
+} host_tasks;
+
+static void run_task(void *data, int index) {
+    const host_tasks *tasks = data;
+    if (index < 0 || index >= tasks->seats) return;
+    bool before = inside;
+    unsigned control = sn_float_control();
+    inside = true;
+    help(tasks->slot, tasks->generation, index, tasks->seats);
+    inside = before;
+    set_float_control(control);
+}
+
+/* What the host leaves undone the caller does. */
+bool sn_pool_run_tasks(const sn_pool_loop *loop, const sinew_task_system *system,
+                       sn_pool_outcome *outcome) {
+    slot *s = take_slot();
+    if (!s) return false;
+    *outcome = (sn_pool_outcome){0};
+    publish(s, loop, loop->seats);
+    host_tasks tasks = {s, s->generation, loop->seats};
+    double own_before = own_ns;
+    system->parallel_for(system->user, loop->seats, run_task, &tasks);
+    finish(s, take_part(s, loop->seats, outcome));
+    give_back(s, outcome);
+    outcome->units = loop->units;
+    outcome->caller_ns += outcome->helper_ns;
+    outcome->helper_ns -= own_ns - own_before; /* the caller's tasks are in its own time */
+    return true;
+}
