@@ -1,5 +1,4 @@
-/* Where captured markers sit on the surface of a mesh, and how the head's own motion is taken out.
- */
+/* Where captured markers sit on the surface of a mesh. */
 #ifndef SINEW_MARKER_MAP_H
 #define SINEW_MARKER_MAP_H
 
@@ -56,21 +55,6 @@ typedef struct sinew_rigid {
     double translation[3];
 } sinew_rigid;
 
-/* Share of the stable markers' spread by which a distance between two of them may change, and one
- * of them may lie off its place, before it counts as slipped in that frame. */
-#define SINEW_STABILISE_SLIP 0.05
-
-/* Takes the head's motion out of a take: in each frame the rigid motion that best brings the stable
- * markers onto reference[3 * stable_count] (their places on the neutral) is applied to all markers,
- * and its inverse is kept in motion[time_count] (may be NULL) for putting it back. Stable markers
- * that are missing or slipped are left out; a frame with fewer than three, or with three on a line,
- * keeps the last motion (held_frames, may be NULL). Distances between stable markers are those of
- * most of the take, or of the neutral where one slipped for good. Bad input by name: fewer than
- * three, one that is given twice, all on a line. */
-SINEW_API sinew_status sinew_markers_stabilise(sinew_markers *markers, int stable_count,
-                                               const int *stable, const double *reference,
-                                               sinew_rigid *motion, int *held_frames,
-                                               sinew_error *error);
 /* positions[3 * count] := R x + t. */
 SINEW_API void sinew_rigid_apply(const sinew_rigid *motion, int count, double *positions);
 

@@ -4,6 +4,7 @@
 
 #include "sinew/cache.h"
 #include "sinew/cage.h"
+#include "sinew/capture.h"
 #include "sinew/check.h"
 #include "sinew/curves.h"
 #include "sinew/fit.h"

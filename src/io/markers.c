@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/unit.h"
+
 void sn_markers_hide_partial(double *row, int marker_count) {
     for (int i = 0; i < marker_count; i++) {
         double *p = row + 3 * (size_t)i;
@@ -28,23 +30,6 @@ sinew_status sn_markers_build(const sn_names *names, int time_count, const doubl
 }
 
 /* --- units and axes --------------------------------------------------------------------------- */
-
-static const struct {
-    const char *name;
-    double metres;
-} units[] = {{"m", 1}, {"dm", 0.1}, {"cm", 0.01}, {"mm", 0.001}, {"in", 0.0254}, {"ft", 0.3048}};
-
-double sn_unit_metres(const char *unit) {
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strcmp(unit, units[i].name) == 0) return units[i].metres;
-    return 0;
-}
-
-const char *sn_unit_near(double metres) {
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (fabs(log(metres / units[i].metres)) < log(1.5)) return units[i].name;
-    return NULL;
-}
 
 /* The quarter turn that takes the old up axis to the new one; every coordinate is kept, two change
  * place and one its sign, so that the frame stays right-handed. */

@@ -5,11 +5,6 @@
 #include "io/format.h"
 #include "io/names.h"
 
-/* Metres in a unit of length, "m", "dm", "cm", "mm", "in" or "ft"; 0 when it is none of them. */
-double sn_unit_metres(const char *unit);
-/* The unit nearest to a length in metres, at most by a factor of 1.5; NULL: none. */
-const char *sn_unit_near(double metres);
-
 /* Markers are tied to the map by name, and case does not count there. */
 #define SN_MARKER_TWICE "two markers are named '%.*s' (case does not count)"
 

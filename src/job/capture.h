@@ -1,15 +1,13 @@
-/* Captured markers as the models that follow them need them: tied to the rig, without the head's
- * motion, sampled at the frames of the clip; and the comparison of frames with markers and truth.
- */
+/* A scene's markers for the models that follow them (sinew/capture.h), sampled at the frames of the
+ * clip, and the comparison of frames with markers and truth. */
 #ifndef SN_JOB_CAPTURE_H
 #define SN_JOB_CAPTURE_H
 
-#include "base/vec3.h"
 #include "session/model.h"
 #include "session/parameters.h"
+#include "sinew/capture.h"
 #include "sinew/frames.h"
 #include "sinew/marker_layer.h"
-#include "sinew/marker_map.h"
 
 /* Rows that every model which follows markers has in its table. */
 #define SN_CAPTURE_PARAMETERS                                                                      \
@@ -33,16 +31,12 @@
 typedef struct sn_capture {
     const sinew_rig *rig;
     const sn_clip *clip;
-    sinew_marker_map *map;
-    int *index;          /* marker of the take for each of the map, or -1 */
-    int neutral;         /* sample of the take in which the face is at rest */
-    double *sampled;     /* the take at one time */
-    double *row;         /* 3 per marker of the map, NaN where missing */
-    double *places;      /* 3 per marker of the map */
-    sinew_rigid *motion; /* of the head per time of the take; NULL: as it is */
-    sn_vec3 middle;      /* of the face at rest */
-    sinew_frames *truth; /* NULL: none */
-    int beyond_truth;    /* frames computed that the truth does not have */
+    sinew_capture *capture;
+    const sinew_marker_map *map; /* of the capture */
+    double *row;                 /* 3 per marker of the map, NaN where missing */
+    double *places;              /* 3 per marker of the map */
+    sinew_frames *truth;         /* NULL: none */
+    int beyond_truth;            /* frames computed that the truth does not have */
     const sinew_monitor *monitor;
     /* figures per frame; NaN where not computed */
     double *marker_error, *truth_error;

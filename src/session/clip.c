@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/status.h"
-#include "io/markers.h"
+#include "base/unit.h"
 #include "rig/names.h"
 #include "sinew/io.h"
 

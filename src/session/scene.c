@@ -316,14 +316,6 @@ sinew_status sn_scene_numbers(const sinew_scene *scene, const char *parameter, d
     return SINEW_OK;
 }
 
-bool sn_list_next(const char **list, const char **name, size_t *length) {
-    const char *at = *list + strspn(*list, ", \t");
-    size_t rest = strcspn(at, ",");
-    *list = at + rest, *name = at, *length = rest;
-    while (*length > 0 && strchr(" \t", at[*length - 1])) (*length)--;
-    return rest > 0;
-}
-
 sinew_status sn_scene_vertex_map(const sinew_scene *scene, const char *parameter,
                                  const sinew_rig *rig, double **map, sinew_error *error) {
     const char *file = sn_scene_string(scene, parameter);

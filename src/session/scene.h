@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "base/list.h"
 #include "sinew/rig.h"
 #include "sinew/scene.h"
 
@@ -33,10 +34,6 @@ bool sn_scene_has(const sinew_scene *scene, const char *parameter);           /*
 /* A list parameter as a new array (release with sn_free); *count 0 and NULL when absent. */
 sinew_status sn_scene_numbers(const sinew_scene *scene, const char *parameter, double **values,
                               int *count, sinew_error *error);
-
-/* Takes the next name off a list "a, b,c", without the blanks around it; false when none is left.
- */
-bool sn_list_next(const char **list, const char **name, size_t *length);
 
 /* A file parameter "vertex,value" as a new array (release with sn_free), 1 where the file says
  * nothing; NULL when absent. */

@@ -166,7 +166,7 @@ static void a_face_of_twice_the_size_moves_the_rig_alike(void **state) {
         sinew_frames_destroy(same), sinew_frames_destroy(carried), sinew_frames_destroy(rest);
     }
     /* as they are, they are far off the face */
-    expect_refusal(3, "diagonals off|2 times as far|--retarget",
+    expect_refusal(3, "diagonals off|2 times as far|retarget",
                    "sinew fit face --markers large.csv --map face/markers_map.csv --frames 40-41 "
                    "--out off.pc2");
 }
@@ -211,21 +211,21 @@ static void a_take_off_its_places_is_said_or_refused_with_the_likely_unit(void *
     const char *line = "sinew force face --map face/markers_map.csv --frames 20-22 --markers %s "
                        "--out off.pc2";
     /* silent: the rig's unit; and a rig said to be in centimetres */
-    expect_refusal(3, "1000 times as far|--marker-unit mm", line, "silent.csv");
-    expect_refusal(3, "100 times as far|--unit m", line, "said.csv --unit cm");
-    expect_refusal(3, "diagonals of the face wide|--marker-unit",
+    expect_refusal(3, "1000 times as far|in mm|unit of the markers", line, "silent.csv");
+    expect_refusal(3, "100 times as far|in m:|unit of the rig", line, "said.csv --unit cm");
+    expect_refusal(3, "diagonals of the face wide|unit of length",
                    "sinew force face --markers silent.csv --out off.pc2");
     assert_int_equal(files_with("off.pc2"), 0);
     /* a fifth of the diagonal away: their size is right */
     expect_code(0, "awk -F, -v OFS=, '/^#|^time/ {print; next} {for (i = 2; i <= NF; i += 3) "
                    "if ($i != \"\") $i += 0.08; print}' face/markers.csv > aside.csv");
     const run_result *r = expect_code(0, line, "aside.csv");
-    assert_non_null(strstr(r->err, "off their places"));
-    assert_non_null(strstr(r->err, "--stable"));
+    assert_non_null(strstr(r->err, "off their points"));
+    assert_non_null(strstr(r->err, "stable markers"));
     r = expect_code(0, line, "aside.csv --stable templeLeft,templeRight,noseBridge,foreheadTop");
-    assert_null(strstr(r->err, "off their places"));
+    assert_null(strstr(r->err, "off their points"));
     r = expect_code(0, line, "face/markers.csv");
-    assert_null(strstr(r->err, "off their places"));
+    assert_null(strstr(r->err, "off their points"));
 }
 
 /* Two markers that the first half of the take does not show. */

@@ -14,5 +14,4 @@ int test_transfer(void);
 int test_fit(void);
 int test_fit_trust(void);
 int test_fit_knobs(void);
-int test_stabilise(void);
 #endif

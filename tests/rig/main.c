@@ -17,6 +17,5 @@ int main(void) {
     failed += test_fit();
     failed += test_fit_trust();
     failed += test_fit_knobs();
-    failed += test_stabilise();
     return failed != 0;
 }

@@ -9,7 +9,7 @@
  *
  * Lengths tell with three markers too, where a rigid motion always fits two of them and splits what
  * the third is off. */
-#include "sinew/marker_map.h"
+#include "sinew/capture.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "support.h"
 
 #include "groups.h"
-#include "sinew/marker_map.h"
+#include "sinew/capture.h"
 
 enum { MARKERS = 6, FRAMES = 9 };
 

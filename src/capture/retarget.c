@@ -5,7 +5,7 @@
  *
  * A marker that is not seen in n but first in sample f has its m_n estimated: the others, seen in
  * both, tell by a warp from f back to n where it was, m_n = V(m_f). */
-#include "job/capture_retarget.h"
+#include "capture/take.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,27 +13,23 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/status.h"
-#include "base/vec3.h"
-#include "job/capture_map.h"
 #include "sinew/warp.h"
 
 /* Of the warps: places on the rig are hand-made or nearest points. */
 #define RETARGET_SMOOTHING 1e-2
 
 typedef struct retargeting {
-    sinew_markers *take;
-    const sn_capture *capture;
+    sinew_capture *capture;
     double *start;     /* m_n of each marker of the map, NaN: never seen */
     double *from, *to; /* pairs of a warp */
 } retargeting;
 
 static double *position(const retargeting *r, int sample, int marker) {
-    return r->take->positions +
-           3 * ((size_t)sample * (size_t)r->take->marker_count + (size_t)r->capture->index[marker]);
+    return sn_take_at(r->capture->take, sample, r->capture->index[marker]);
 }
 
 static bool seen_in(const retargeting *r, int sample, int marker) {
-    return r->capture->index[marker] >= 0 && isfinite(position(r, sample, marker)[0]);
+    return sn_capture_seen(r->capture, sample, marker);
 }
 
 /* From where the markers stand in a sample, if also in the neutral one, to `images` (3 per marker
@@ -42,7 +38,7 @@ static sinew_status warp_from(const retargeting *r, int sample, const double *im
                               sinew_warp **warp, sinew_error *error) {
     int pairs = 0;
     for (int i = 0; i < r->capture->map->count; i++) {
-        if (!seen_in(r, sample, i) || !seen_in(r, r->capture->neutral, i)) continue;
+        if (!seen_in(r, sample, i) || !seen_in(r, r->capture->info.neutral_sample, i)) continue;
         sn_put(r->from, pairs, sn_at(position(r, sample, i), 0));
         sn_put(r->to, pairs++, sn_at(images, i));
     }
@@ -52,12 +48,12 @@ static sinew_status warp_from(const retargeting *r, int sample, const double *im
 /* m_n of the markers that the neutral sample does not show; their names into the list. */
 static sinew_status estimate_starts(const retargeting *r, char list[SN_CAPTURE_NAMES_SIZE],
                                     sinew_error *error) {
-    const sn_capture *c = r->capture;
+    const sinew_capture *c = r->capture;
     for (int i = 0; i < c->map->count; i++) {
-        if (c->index[i] < 0 || seen_in(r, c->neutral, i)) continue;
+        if (c->index[i] < 0 || seen_in(r, c->info.neutral_sample, i)) continue;
         int first = 0;
-        while (first < r->take->time_count && !seen_in(r, first, i)) first++;
-        if (first == r->take->time_count) continue;
+        while (first < r->capture->take->time_count && !seen_in(r, first, i)) first++;
+        if (first == r->capture->take->time_count) continue;
         sinew_warp *back;
         SN_TRY(warp_from(r, first, r->start, &back, error));
         sinew_warp_point(back, position(r, first, i), r->start + 3 * (size_t)i);
@@ -69,11 +65,11 @@ static sinew_status estimate_starts(const retargeting *r, char list[SN_CAPTURE_N
 
 static void carry(const retargeting *r, const sinew_warp *warp, int marker) {
     const double *start = r->start + 3 * (size_t)marker;
-    const double *place = r->capture->places + 3 * (size_t)marker;
+    const double *place = r->capture->points + 3 * (size_t)marker;
     double j[9];
     if (isnan(start[0])) return;
     sinew_warp_jacobian(warp, start, j);
-    for (int f = 0; f < r->take->time_count; f++) {
+    for (int f = 0; f < r->capture->take->time_count; f++) {
         double *p = position(r, f, marker);
         double d[3] = {p[0] - start[0], p[1] - start[1], p[2] - start[2]};
         for (int a = 0; a < 3; a++)
@@ -81,38 +77,34 @@ static void carry(const retargeting *r, const sinew_warp *warp, int marker) {
     }
 }
 
-static sinew_status retarget(const sn_model_setup *setup, const retargeting *r,
+static sinew_status retarget(const retargeting *r, const sinew_monitor *monitor,
                              sinew_error *error) {
-    const sn_capture *c = r->capture;
-    int count = c->map->count;
-    sinew_marker_map_points(c->map, setup->rig->neutral, setup->rig->neutral->positions, c->places);
+    const sinew_capture *c = r->capture;
+    int count = c->map->count, neutral = c->info.neutral_sample;
     for (int i = 0; i < count; i++)
         sn_put(r->start, i,
-               seen_in(r, c->neutral, i) ? sn_at(position(r, c->neutral, i), 0)
-                                         : sn_v3(NAN, NAN, NAN));
+               seen_in(r, neutral, i) ? sn_at(position(r, neutral, i), 0) : sn_v3(NAN, NAN, NAN));
     char late[SN_CAPTURE_NAMES_SIZE] = "";
     SN_TRY(estimate_starts(r, late, error));
     if (*late)
-        sn_log(
-            setup->monitor, SINEW_LOG_WARNING,
-            "retarget: the neutral sample %d does not show %s; where they rest is estimated from "
-            "the others",
-            c->neutral, late);
+        sn_log(monitor, SINEW_LOG_WARNING,
+               "retargeting: the neutral sample %d does not show %s; their rest positions are "
+               "estimated from the other markers",
+               neutral, late);
     sinew_warp *warp;
-    SN_TRY(warp_from(r, c->neutral, c->places, &warp, error));
+    SN_TRY(warp_from(r, neutral, c->points, &warp, error));
     for (int i = 0; i < count; i++)
         if (c->index[i] >= 0) carry(r, warp, i);
     sinew_warp_destroy(warp);
     return SINEW_OK;
 }
 
-sinew_status sn_capture_retarget(const sn_model_setup *setup, sinew_markers *take,
-                                 sn_capture *capture, sinew_error *error) {
-    size_t size = 3 * (size_t)capture->map->count;
-    retargeting r = {take, capture, SN_NEW(double, size), SN_NEW(double, size),
-                     SN_NEW(double, size)};
+sinew_status sn_capture_retarget(sinew_capture *c, const sinew_monitor *monitor,
+                                 sinew_error *error) {
+    size_t size = 3 * (size_t)c->map->count;
+    retargeting r = {c, SN_NEW(double, size), SN_NEW(double, size), SN_NEW(double, size)};
     sinew_status status =
-        r.start && r.from && r.to ? retarget(setup, &r, error) : sn_no_memory(error);
+        r.start && r.from && r.to ? retarget(&r, monitor, error) : sn_no_memory(error);
     sn_free(r.start), sn_free(r.from), sn_free(r.to);
     return status;
 }

@@ -1,0 +1,278 @@
+/* A take is brought to a face in this order: which sample is neutral, where the markers sit, which
+ * motion is the head's, and, for another face, where they would sit on this one. */
+#include "sinew/capture.h"
+
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/list.h"
+#include "base/memory.h"
+#include "base/monitor.h"
+#include "base/rotation.h"
+#include "base/status.h"
+#include "capture/take.h"
+
+static const sinew_rigid none = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
+
+void sinew_capture_options_init(sinew_capture_options *options) {
+    *options = (sinew_capture_options){.size = sizeof *options, .neutral_sample = -1};
+}
+
+void sn_capture_add_name(char list[SN_CAPTURE_NAMES_SIZE], const char *name) {
+    size_t used = strlen(list), length = strlen(name);
+    if (used + length + 7 > SN_CAPTURE_NAMES_SIZE) { /* ", " and the dots of the next */
+        if (used >= 3 && strcmp(list + used - 3, "...") != 0 && used + 6 <= SN_CAPTURE_NAMES_SIZE)
+            strcat(list, ", ...");
+        return;
+    }
+    if (used) strcat(list, ", ");
+    strcat(list, name);
+}
+
+/* ---- the neutral ----------------------------------------------------------------------------- */
+
+static sinew_status find_neutral(sinew_capture *c, int given, sinew_error *error) {
+    const sinew_markers *take = c->take;
+    int most = -1;
+    if (given >= take->time_count)
+        return sn_fail(error, SINEW_BAD_INPUT,
+                       "neutral_frame: %d is not a sample of the take, which has 0 to %d", given,
+                       take->time_count - 1);
+    for (int f = 0; f < take->time_count && most < take->marker_count; f++) {
+        int seen = 0;
+        for (int i = 0; i < take->marker_count; i++) seen += isfinite(sn_take_at(take, f, i)[0]);
+        if (seen > most) most = seen, c->info.neutral_sample = f;
+    }
+    if (given >= 0) c->info.neutral_sample = given;
+    return SINEW_OK;
+}
+
+/* ---- the head -------------------------------------------------------------------------------- */
+
+static int map_entry(const sinew_marker_map *map, const char *name, size_t length) {
+    for (int i = 0; i < map->count; i++)
+        if (strlen(map->names[i]) == length && !strncasecmp(map->names[i], name, length)) return i;
+    return -1;
+}
+
+static sinew_status stabilise(sinew_capture *c, const char *list, const sinew_monitor *monitor,
+                              sinew_error *error) {
+    if (!list || !*list) return SINEW_OK;
+    int count = 0, most = c->map->count, held = 0;
+    int *stable = SN_NEW(int, most);
+    double *reference = SN_NEW(double, 3 * (size_t)most);
+    c->motion = SN_NEW(sinew_rigid, c->take->time_count);
+    sinew_status status = stable && reference && c->motion ? SINEW_OK : sn_no_memory(error);
+    const char *name;
+    size_t length;
+    while (status == SINEW_OK && sn_list_next(&list, &name, &length)) {
+        int entry = map_entry(c->map, name, length);
+        if (entry < 0 || c->index[entry] < 0)
+            status = sn_fail(error, SINEW_BAD_INPUT, "stable: there is no marker '%.*s'",
+                             (int)length, name);
+        else if (count < most) {
+            stable[count] = c->index[entry];
+            sn_put(reference, count++, sn_at(c->points, entry));
+        }
+    }
+    if (status == SINEW_OK)
+        status =
+            sinew_markers_stabilise(c->take, count, stable, reference, c->motion, &held, error);
+    if (status == SINEW_OK && held > 0)
+        sn_log(monitor, SINEW_LOG_WARNING,
+               "%d samples have fewer than three stable markers and keep the last head motion",
+               held);
+    sn_free(stable), sn_free(reference);
+    return status;
+}
+
+static sinew_rigid inverse(const sinew_rigid *motion) {
+    sinew_rigid back;
+    sn_mat3 rotation;
+    memcpy(&rotation, motion->rotation, sizeof rotation);
+    sn_vec3 shift = sn_scale(-1, sn_mat3_apply_transposed(rotation, sn_at(motion->translation, 0)));
+    rotation = sn_mat3_transpose(rotation);
+    memcpy(back.rotation, &rotation, sizeof back.rotation);
+    sn_put(back.translation, 0, shift);
+    return back;
+}
+
+/* The take lies elsewhere: the same motion in all samples, put back like the head's. */
+static sinew_status move_take(sinew_capture *c, const sinew_rigid *motion, sinew_error *error) {
+    c->motion = SN_NEW(sinew_rigid, c->take->time_count);
+    if (!c->motion) return sn_no_memory(error);
+    for (int t = 0; t < c->take->time_count; t++) {
+        sinew_rigid_apply(motion, c->take->marker_count, sn_take_at(c->take, t, 0));
+        c->motion[t] = inverse(motion);
+    }
+    return SINEW_OK;
+}
+
+/* ---- creation -------------------------------------------------------------------------------- */
+
+static sinew_status copy_take(const sinew_markers *take, sinew_markers **copy, sinew_error *error) {
+    SN_TRY(sinew_markers_create(take->marker_count, take->time_count, copy, error));
+    size_t times = (size_t)take->time_count, numbers = 3 * times * (size_t)take->marker_count;
+    memcpy((*copy)->times, take->times, sizeof(double) * times);
+    memcpy((*copy)->positions, take->positions, sizeof(double) * numbers);
+    memcpy((*copy)->unit, take->unit, sizeof take->unit);
+    (*copy)->up = take->up;
+    for (int i = 0; i < take->marker_count; i++)
+        SN_TRY(sinew_markers_set_name(*copy, i, take->names[i], error));
+    return SINEW_OK;
+}
+
+static sinew_status bind(sinew_capture *c, const sinew_monitor *monitor, sinew_error *error) {
+    int count = c->map->count, markers = c->take->marker_count;
+    c->index = SN_NEW(int, count);
+    c->points = SN_NEW(double, 3 * (size_t)count);
+    if (!c->index || !c->points) return sn_no_memory(error);
+    const sinew_mesh *mesh = c->rig->neutral;
+    sinew_marker_map_points(c->map, mesh, mesh->positions, c->points);
+    c->info.used = sinew_marker_map_bind(c->map, c->take, c->index);
+    if (c->info.used == 0)
+        return sn_fail(error, SINEW_BAD_INPUT, "none of the take's %d markers is in the map",
+                       markers);
+    if (c->info.used < count || c->info.used < markers) {
+        char names[SN_CAPTURE_NAMES_SIZE] = "";
+        for (int i = 0; i < count; i++)
+            if (c->index[i] < 0) sn_capture_add_name(names, c->map->names[i]);
+        sn_log(monitor, SINEW_LOG_WARNING,
+               "%d of the map's %d and of the take's %d markers are used%s%s", c->info.used, count,
+               markers, *names ? "; not in the take: " : "", names);
+    }
+    for (int t = 0; t < c->take->time_count; t++)
+        for (int i = 0; i < count; i++)
+            if (sn_capture_seen(c, t, i)) return SINEW_OK;
+    sn_log(monitor, SINEW_LOG_WARNING, "no sample of the take shows any marker");
+    return SINEW_OK;
+}
+
+static sinew_status build(sinew_capture *c, const sinew_markers *take,
+                          const sinew_capture_options *options, const sinew_monitor *monitor,
+                          sinew_error *error) {
+    const sinew_mesh *mesh = c->rig->neutral;
+    sinew_rigid alignment;
+    bool moved = false;
+    if (take->time_count < 1) return sn_fail(error, SINEW_BAD_INPUT, "the take has no samples");
+    SN_TRY(copy_take(take, &c->take, error));
+    c->diagonal = sinew_diagonal(mesh->vertex_count, mesh->positions);
+    for (int i = 0; i < mesh->vertex_count; i++)
+        c->center = sn_add_scaled(c->center, 1.0 / mesh->vertex_count, sn_at(mesh->positions, i));
+    c->info.samples = take->time_count, c->info.markers = take->marker_count;
+    double duration = take->times[take->time_count - 1] - take->times[0];
+    c->info.rate = duration > 0 ? (take->time_count - 1) / duration : 0;
+    SN_TRY(find_neutral(c, options->neutral_sample, error));
+    if (options->map) {
+        SN_TRY(sinew_marker_map_check(options->map, mesh, error));
+        SN_TRY(sinew_marker_map_copy(options->map, &c->map, error));
+    } else {
+        SN_TRY(sn_capture_find_map(c, monitor, &alignment, &moved, error));
+    }
+    SN_TRY(bind(c, monitor, error));
+    SN_TRY(stabilise(c, options->stable, monitor, error));
+    if (options->retarget) return sn_capture_retarget(c, monitor, error);
+    if (moved && !c->motion) SN_TRY(move_take(c, &alignment, error));
+    return sn_capture_check_points(c, options->rig_unit, monitor, error);
+}
+
+sinew_status sinew_capture_create(const sinew_rig *rig, const sinew_markers *take,
+                                  const sinew_capture_options *options,
+                                  const sinew_monitor *monitor, sinew_capture **capture,
+                                  sinew_error *error) {
+    SN_REQUIRE(rig && take && capture, error);
+    *capture = NULL;
+    sinew_capture_options defaults;
+    sinew_capture_options_init(&defaults);
+    if (options)
+        memcpy(&defaults, options,
+               options->size < sizeof defaults ? options->size : sizeof defaults);
+    sinew_capture *made = SN_NEW0(sinew_capture, 1);
+    if (!made) return sn_no_memory(error);
+    made->rig = rig;
+    sinew_status status = build(made, take, &defaults, monitor, error);
+    if (status != SINEW_OK) {
+        sinew_capture_destroy(made);
+        return status;
+    }
+    *capture = made;
+    return SINEW_OK;
+}
+
+void sinew_capture_destroy(sinew_capture *c) {
+    if (!c) return;
+    sinew_markers_destroy(c->take);
+    sinew_marker_map_destroy(c->map);
+    sn_free(c->index), sn_free(c->points), sn_free(c->motion);
+    sn_free(c);
+}
+
+void sinew_capture_get_info(const sinew_capture *c, sinew_capture_info *info) {
+    uint32_t size = info->size < sizeof *info ? info->size : (uint32_t)sizeof *info;
+    sinew_capture_info full = c->info;
+    full.size = size;
+    memcpy(info, &full, size);
+}
+
+const sinew_marker_map *sinew_capture_map(const sinew_capture *c) {
+    return c->map;
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+/* The samples before and after a time and how far it is between them, 0 to 1; constant outside. */
+static double between_samples(const sinew_markers *take, double time, int *before, int *after) {
+    int low = 0, high = take->time_count;
+    while (low < high) { /* the first sample later than the time */
+        int middle = low + (high - low) / 2;
+        if (take->times[middle] <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *before = low > 0 ? low - 1 : 0;
+    *after = low < take->time_count ? low : take->time_count - 1;
+    double step = take->times[*after] - take->times[*before];
+    return step > 0 ? (time - take->times[*before]) / step : 0;
+}
+
+void sinew_capture_sample(const sinew_capture *c, double time, double *markers) {
+    int before, after;
+    double t = between_samples(c->take, time, &before, &after);
+    for (int i = 0; i < c->map->count; i++) {
+        sn_vec3 p = {NAN, NAN, NAN};
+        if (c->index[i] >= 0) {
+            p = sn_at(sn_take_at(c->take, before, c->index[i]), 0);
+            if (t > 0) p = sn_lerp(p, sn_at(sn_take_at(c->take, after, c->index[i]), 0), t);
+        }
+        sn_put(markers, i, p);
+    }
+}
+
+/* Rotations by the shortest arc, the center of the face on a straight line. */
+static sinew_rigid blend_motions(const sinew_rigid *a, const sinew_rigid *b, double t,
+                                 sn_vec3 center) {
+    sn_mat3 from, to;
+    memcpy(&from, a->rotation, sizeof from), memcpy(&to, b->rotation, sizeof to);
+    sn_mat3 turn =
+        sn_quat_to_mat3(sn_quat_slerp(sn_quat_from_mat3(from), sn_quat_from_mat3(to), t));
+    sn_vec3 p = sn_add(sn_mat3_apply(from, center), sn_at(a->translation, 0));
+    sn_vec3 q = sn_add(sn_mat3_apply(to, center), sn_at(b->translation, 0));
+    sn_vec3 here = sn_add(sn_scale(1 - t, p), sn_scale(t, q));
+    sinew_rigid motion;
+    memcpy(motion.rotation, &turn, sizeof motion.rotation);
+    sn_put(motion.translation, 0, sn_sub(here, sn_mat3_apply(turn, center)));
+    return motion;
+}
+
+void sinew_capture_head(const sinew_capture *c, double time, sinew_rigid *motion) {
+    int before, after;
+    double t = between_samples(c->take, time, &before, &after);
+    if (!c->motion)
+        *motion = none;
+    else if (t > 0)
+        *motion = blend_motions(&c->motion[before], &c->motion[after], t, c->center);
+    else
+        *motion = c->motion[before];
+}

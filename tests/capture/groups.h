@@ -1,0 +1,5 @@
+#ifndef TESTS_CAPTURE_GROUPS_H
+#define TESTS_CAPTURE_GROUPS_H
+int test_stabilise(void);
+int test_takes(void);
+#endif
