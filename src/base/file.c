@@ -15,11 +15,14 @@ sinew_status sn_file_read(const char *path, char **bytes, size_t *size, sinew_er
     *bytes = NULL;
     *size = 0;
     if (sn_is_folder(path)) return sn_fail(error, SINEW_IO, "%s: is a folder", path);
+    struct stat info;
+    /* Devices such as /dev/zero have no end. */
+    if (stat(path, &info) == 0 && (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)))
+        return sn_fail(error, SINEW_IO, "%s: is a device, not a file", path);
     FILE *stream = fopen(path, "rb");
     if (!stream) return sn_fail(error, SINEW_IO, "%s: %s", path, strerror(errno));
     size_t capacity = 0, used = 0;
     char *block = NULL;
-    struct stat info;
     size_t expected =
         fstat(fileno(stream), &info) == 0 && info.st_size > 0 ? (size_t)info.st_size : 0;
     for (;;) {
@@ -44,73 +47,6 @@ sinew_status sn_file_read(const char *path, char **bytes, size_t *size, sinew_er
     *bytes = block;
     *size = used;
     return SINEW_OK;
-}
-
-sinew_status sn_output_open(sn_output *output, const char *path, sinew_error *error) {
-    memset(output, 0, sizeof *output);
-    if (sn_is_folder(path)) return sn_fail(error, SINEW_IO, "%s: is a folder", path);
-    size_t length = strlen(path);
-    output->path = sn_strdup(path);
-    output->temporary = sn_alloc(length + 16, 1);
-    if (!output->path || !output->temporary) {
-        sn_output_abandon(output);
-        return sn_no_memory(error);
-    }
-    snprintf(output->temporary, length + 16, "%s.XXXXXX.part", path);
-    int descriptor = mkstemps(output->temporary, 5);
-    if (descriptor < 0) {
-        sinew_status status =
-            sn_fail(error, SINEW_IO, "%s: cannot be written: %s", path, strerror(errno));
-        sn_free(output->temporary);
-        output->temporary = NULL;
-        sn_output_abandon(output);
-        return status;
-    }
-    /* mkstemps makes the file private; give it the permissions an ordinary file would have. */
-    mode_t mask = umask(0);
-    umask(mask);
-    fchmod(descriptor, 0666 & ~mask);
-    output->stream = fdopen(descriptor, "wb");
-    if (!output->stream) {
-        close(descriptor);
-        sn_output_abandon(output);
-        return sn_no_memory(error);
-    }
-    return SINEW_OK;
-}
-
-sinew_status sn_output_commit(sn_output *output, sinew_error *error) {
-    errno = 0;
-    bool failed = ferror(output->stream) != 0;
-    failed |= fflush(output->stream) != 0;
-    failed |= fclose(output->stream) != 0;
-    output->stream = NULL;
-    if (!failed) failed = rename(output->temporary, output->path) != 0;
-    if (failed) {
-        sinew_status status = sn_fail(error, SINEW_IO, "%s: cannot be written: %s", output->path,
-                                      errno ? strerror(errno) : "write error");
-        sn_output_abandon(output);
-        return status;
-    }
-    sn_free(output->temporary);
-    output->temporary = NULL;
-    sn_output_abandon(output);
-    return SINEW_OK;
-}
-
-void sn_output_abandon(sn_output *output) {
-    if (output->stream) fclose(output->stream);
-    if (output->temporary) unlink(output->temporary);
-    sn_free(output->temporary);
-    sn_free(output->path);
-    memset(output, 0, sizeof *output);
-}
-
-sinew_status sn_file_write(const char *path, const void *bytes, size_t size, sinew_error *error) {
-    sn_output output;
-    SN_TRY(sn_output_open(&output, path, error));
-    if (size) fwrite(bytes, 1, size, output.stream);
-    return sn_output_commit(&output, error);
 }
 
 bool sn_is_folder(const char *path) {

@@ -110,29 +110,3 @@ sinew_status sn_process_run(const char *path, const char *const *arguments,
         wait = fmin(0.02, wait * 1.3);
     }
 }
-
-sinew_status sn_temporary_folder(char **folder, sinew_error *error) {
-    const char *root = getenv("TMPDIR");
-    *folder = sn_path_join(root && *root ? root : "/tmp", "sinew-XXXXXX");
-    if (!*folder) return sn_no_memory(error);
-    if (mkdtemp(*folder)) return SINEW_OK;
-    sinew_status status = sn_fail(error, SINEW_IO, "%s: cannot make a temporary folder: %s",
-                                  *folder, strerror(errno));
-    sn_free(*folder);
-    *folder = NULL;
-    return status;
-}
-
-void sn_remove_folder(const char *folder) {
-    char **names;
-    int count;
-    if (sn_folder_list(folder, &names, &count, NULL) == SINEW_OK) {
-        for (int i = 0; i < count; i++) {
-            char *path = sn_path_join(folder, names[i]);
-            if (path) unlink(path);
-            sn_free(path);
-        }
-        sn_names_free(names, count);
-    }
-    rmdir(folder);
-}

@@ -23,9 +23,4 @@ sinew_status sn_process_run(const char *path, const char *const *arguments,
                             const sn_process_limits *limits, const sinew_monitor *monitor,
                             int *outcome, sinew_error *error);
 
-/* A new private folder under TMPDIR or /tmp; release the name with sn_free. */
-sinew_status sn_temporary_folder(char **folder, sinew_error *error);
-/* Removes a folder and the files in it (not folders in it). */
-void sn_remove_folder(const char *folder);
-
 #endif

@@ -141,9 +141,7 @@ sinew_status sinew_frame_writer_add(sinew_frame_writer *writer, const double *po
     SN_TRY(take_row(writer, positions, error));
     SN_TRY(writer->sink->add(writer, positions, error));
     writer->added++;
-    if (writer->output.stream && ferror(writer->output.stream))
-        return sn_fail(error, SINEW_IO, "%s: cannot be written", writer->path);
-    return SINEW_OK;
+    return writer->output.stream ? sn_output_check(&writer->output, error) : SINEW_OK;
 }
 
 sinew_status sinew_frame_writer_close(sinew_frame_writer *writer, sinew_error *error) {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/scratch.h"
 #include "io/number.h"
 
 enum { DEFAULT_DIGITS = 4 };
@@ -75,11 +76,11 @@ static bool parse_pattern(const char *path, pattern *p) {
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* Files are written in a folder beside and moved to their place when all are there. Paths are made
- * in two buffers of their own, so that clearing away after a failure needs no memory. */
+/* Files are written in a folder beside and moved to their place when all are there. */
 typedef struct sequence {
     pattern names;
-    char *beside; /* with its last slash */
+    sn_scratch scratch;
+    char *beside; /* the scratch folder with its last slash */
     char *from, *to;
     size_t room;
     sinew_mesh *mesh;
@@ -95,11 +96,7 @@ static void put_path(const sequence *s, char *path, const char *folder, int numb
 static void release(sinew_frame_writer *writer) {
     sequence *s = writer->state;
     if (!s) return;
-    for (int k = 0; s->beside && k < s->written; k++) {
-        put_path(s, s->from, s->beside, s->first + k);
-        unlink(s->from);
-    }
-    if (s->beside) rmdir(s->beside);
+    sn_scratch_close(&s->scratch);
     sn_free(s->beside);
     sn_free(s->from);
     sn_free(s->to);
@@ -110,19 +107,9 @@ static void release(sinew_frame_writer *writer) {
 }
 
 static sinew_status make_beside(sequence *s, const char *path, sinew_error *error) {
-    size_t size = strlen(s->names.folder) + 32;
-    char *beside = sn_alloc(size, 1);
-    if (!beside) return sn_no_memory(error);
-    snprintf(beside, size, "%s.sinew-XXXXXX", s->names.folder);
-    if (!mkdtemp(beside)) {
-        sinew_status status =
-            sn_fail(error, SINEW_IO, "%s: cannot be written: %s", path, strerror(errno));
-        sn_free(beside);
-        return status;
-    }
-    strcat(beside, "/");
-    s->beside = beside;
-    return SINEW_OK;
+    SN_TRY(sn_scratch_open(&s->scratch, s->names.folder, 0777, path, error));
+    s->beside = sn_path_join(s->scratch.path, "");
+    return s->beside ? SINEW_OK : sn_no_memory(error);
 }
 
 static sinew_status open_frames(sinew_frame_writer *writer, const sinew_mesh *mesh,
@@ -158,9 +145,8 @@ static sinew_status close_frames(sinew_frame_writer *writer, sinew_error *error)
     for (int k = 0; k < s->written; k++) {
         put_path(s, s->from, s->beside, s->first + k);
         put_path(s, s->to, s->names.folder, s->first + k);
-        if (rename(s->from, s->to) == 0) continue;
-        sinew_status status =
-            sn_fail(error, SINEW_IO, "%s: cannot be written: %s", s->to, strerror(errno));
+        sinew_status status = sn_file_move(s->from, s->to, error);
+        if (status == SINEW_OK) continue;
         while (k-- > 0) {
             put_path(s, s->to, s->names.folder, s->first + k);
             unlink(s->to);

@@ -1,14 +1,11 @@
 #include "io/rig_folder.h"
 
-#include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/scratch.h"
 #include "io/rig_json.h"
 #include "io/target.h"
 
@@ -222,31 +219,20 @@ static sinew_status write_into(const char *folder, const sinew_rig *rig, sinew_e
     return status;
 }
 
-static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *place) {
-    (void)info, (void)kind, (void)place;
-    return remove(path);
-}
-
 /* A new folder is filled beside and then renamed; one that exists is filled in place. */
 sinew_status sn_rig_folder_write(const char *path, const sinew_rig *rig, sinew_error *error) {
     if (sn_is_folder(path)) return write_into(path, rig, error);
     size_t length = strlen(path);
     while (length > 1 && path[length - 1] == '/') length--;
-    char *beside = sn_alloc(length + sizeof ".XXXXXX", 1);
-    if (!beside) return sn_no_memory(error);
-    sprintf(beside, "%.*s.XXXXXX", (int)length, path);
-    sinew_status status = SINEW_OK;
-    if (!mkdtemp(beside))
-        status = sn_fail(error, SINEW_IO, "%s: cannot be made: %s", path, strerror(errno));
-    if (status == SINEW_OK) {
-        mode_t mask = umask(0);
-        umask(mask);
-        chmod(beside, 0777 & ~mask);
-        status = write_into(beside, rig, error);
-        if (status == SINEW_OK && rename(beside, path) != 0)
-            status = sn_fail(error, SINEW_IO, "%s: cannot be made: %s", path, strerror(errno));
-        if (status != SINEW_OK) nftw(beside, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-    }
-    sn_free(beside);
+    char *bare = sn_strndup(path, length);
+    char *parent = bare ? sn_strndup(bare, (size_t)(sn_path_name(bare) - bare)) : NULL;
+    sn_scratch scratch = {0};
+    sinew_status status =
+        parent ? sn_scratch_open(&scratch, parent, 0777, path, error) : sn_no_memory(error);
+    if (status == SINEW_OK) status = write_into(scratch.path, rig, error);
+    if (status == SINEW_OK) status = sn_scratch_rename(&scratch, bare, error);
+    sn_scratch_close(&scratch);
+    sn_free(parent);
+    sn_free(bare);
     return status;
 }

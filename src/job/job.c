@@ -249,21 +249,13 @@ static bool is_mesh_path(const char *path) {
     return false;
 }
 
-/* Fails now when the place cannot be written, not after the work. */
-static sinew_status probe(const char *path, sinew_error *error) {
-    sn_output try;
-    SN_TRY(sn_output_open(&try, path, error));
-    sn_output_abandon(&try);
-    return SINEW_OK;
-}
-
 static sinew_status open_output(const sinew_job *job, int first, int last, char *path, outputs *out,
                                 output *o, sinew_error *error) {
     if (first == last && is_mesh_path(path)) {
         o->mesh_path = sn_strdup(path);
         if (!o->mesh_path) return sn_no_memory(error);
         if (!out->mesh) SN_TRY(sinew_mesh_copy(job->rig->neutral, &out->mesh, error));
-        return probe(path, error);
+        return sn_output_probe(path, error); /* now, not after the work */
     }
     return sinew_frame_writer_open(path, job->rig->neutral, last - first + 1,
                                    job->clip.times[first], job->clip.rate, &o->writer, error);

@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/process.h"
+#include "base/scratch.h"
 #include "mesh/predicates.h"
 #include "mesh/solid.h"
 #include "sinew/tets.h"
@@ -244,7 +245,8 @@ sinew_status sinew_tets_from_surface(const sinew_mesh *mesh, const sinew_tets_op
     sn_solid solid;
     SN_TRY(sn_solid_create(mesh, options->hole_edges, monitor, &solid, error));
     const char *name = options->program ? options->program : "tetgen";
-    char *program = sn_find_program(name), *folder = NULL;
+    char *program = sn_find_program(name);
+    sn_scratch scratch = {0};
     sinew_tets *made = SN_NEW0(sinew_tets, 1);
     sinew_status status = SINEW_OK;
     if (!made)
@@ -252,10 +254,10 @@ sinew_status sinew_tets_from_surface(const sinew_mesh *mesh, const sinew_tets_op
     else if (!program)
         status = sn_fail(error, SINEW_UNAVAILABLE,
                          "%s is not installed (on Debian: apt install tetgen)", name);
-    if (status == SINEW_OK) status = sn_temporary_folder(&folder, error);
-    if (status == SINEW_OK) status = run_in(folder, program, &solid, options, monitor, made, error);
-    if (folder) sn_remove_folder(folder);
-    sn_free(folder);
+    if (status == SINEW_OK) status = sn_scratch_open(&scratch, NULL, 0700, name, error);
+    if (status == SINEW_OK)
+        status = run_in(scratch.path, program, &solid, options, monitor, made, error);
+    sn_scratch_close(&scratch);
     sn_free(program);
     sn_solid_free(&solid);
     if (status != SINEW_OK) {

@@ -50,10 +50,9 @@ sinew_status sinew_image_write(const char *path, const sinew_image *image, sinew
     cairo_status_t status = cairo_surface_write_to_png_stream(surface, write_piece, output.stream);
     cairo_surface_destroy(surface);
     if (status != CAIRO_STATUS_SUCCESS) {
+        sinew_status failure = sn_output_check(&output, error);
         sn_output_abandon(&output);
-        if (status == CAIRO_STATUS_NO_MEMORY) return sn_no_memory(error);
-        return sn_fail(error, SINEW_IO, "%s: cannot be written: %s", path,
-                       cairo_status_to_string(status));
+        return failure == SINEW_OK ? sn_no_memory(error) : failure;
     }
     return sn_output_commit(&output, error);
 }

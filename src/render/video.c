@@ -1,12 +1,17 @@
 /* Frames to ffmpeg's standard input. A socket stands in for the pipe: writing to a program that has
- * died then gives an error instead of a signal that would end the host. */
+ * died then gives an error instead of a signal that would end the host.
+ *
+ * ffmpeg takes file names for options, protocols and patterns. It never sees one: it writes to an
+ * open file that it inherits, and the container is named explicitly. */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,38 +22,47 @@
 
 extern char **environ;
 
+enum { VIDEO_DESCRIPTOR = 3 }; /* of the output, in ffmpeg */
+
 struct sinew_video {
-    char *path, *temporary;
+    sn_output output;
     int width, height;
     int channel; /* -1: closed */
+    int words;   /* a file without a name for what ffmpeg has to say; -1: none */
     pid_t program;
 };
 
 static void release(sinew_video *video) {
-    sn_free(video->path);
-    sn_free(video->temporary);
+    if (video->words >= 0) close(video->words);
+    sn_output_abandon(&video->output);
     sn_free(video);
 }
 
 static sinew_status start(sinew_video *video, double rate, sinew_error *error) {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-        return sn_fail(error, SINEW_IO, "%s: %s", video->path, strerror(errno));
-    char size[32], rate_text[32];
+        return sn_fail(error, SINEW_IO, "%s: %s", video->output.path, strerror(errno));
+    char size[32], rate_text[48], place[32];
     snprintf(size, sizeof size, "%dx%d", video->width, video->height);
-    snprintf(rate_text, sizeof rate_text, "%.6g", rate);
-    const char *arguments[48] = {"ffmpeg",   "-loglevel", "error", "-y",     "-f",
+    /* As a fraction: in some locales a decimal point is a comma. */
+    snprintf(rate_text, sizeof rate_text, "%lld/1000000", llrint(1e6 * rate));
+    snprintf(place, sizeof place, "file:/dev/fd/%d", VIDEO_DESCRIPTOR);
+    const char *arguments[56] = {"ffmpeg",   "-loglevel", "error", "-y",     "-f",
                                  "rawvideo", "-pix_fmt",  "bgr0",  "-s",     size,
                                  "-r",       rate_text,   "-i",    "pipe:0", "-an"};
     int n = 15;
-    if (sn_has_ending(video->path, "gif")) {
+    const char *container = "mp4";
+    if (sn_has_ending(video->output.path, "gif")) {
+        container = "gif";
         arguments[n++] = "-vf";
         arguments[n++] =
             "split[a][b];[a]palettegen=max_colors=192[p];[b][p]paletteuse=dither=bayer";
-    } else if (sn_has_ending(video->path, "webp")) {
+    } else if (sn_has_ending(video->output.path, "webp")) {
+        container = "webp";
         arguments[n++] = "-loop", arguments[n++] = "0", arguments[n++] = "-quality";
         arguments[n++] = "75";
-    } else if (sn_has_ending(video->path, "webm")) {
+    } else if (sn_has_ending(video->output.path, "webm")) {
+        container = "webm";
         arguments[n++] = "-c:v", arguments[n++] = "libvpx-vp9", arguments[n++] = "-crf";
         arguments[n++] = "30", arguments[n++] = "-b:v", arguments[n++] = "0";
     } else {
@@ -58,11 +72,16 @@ static sinew_status start(sinew_video *video, double rate, sinew_error *error) {
         arguments[n++] = "yuv420p", arguments[n++] = "-crf", arguments[n++] = "18";
         arguments[n++] = "-movflags", arguments[n++] = "+faststart";
     }
-    arguments[n++] = video->temporary;
+    arguments[n++] = "-f", arguments[n++] = container, arguments[n++] = place;
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, pair[0], 0);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    if (video->words >= 0)
+        posix_spawn_file_actions_adddup2(&actions, video->words, 2);
+    else
+        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, fileno(video->output.stream), VIDEO_DESCRIPTOR);
     int failed =
         posix_spawnp(&video->program, "ffmpeg", &actions, NULL, (char **)arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
@@ -70,8 +89,11 @@ static sinew_status start(sinew_video *video, double rate, sinew_error *error) {
     if (failed) {
         close(pair[1]);
         return sn_fail(error, SINEW_UNAVAILABLE,
-                       "%s: the program ffmpeg is needed for videos and was not found",
-                       video->path);
+                       failed == ENOENT
+                           ? "%s: the program ffmpeg is needed for videos and was not found%s%s"
+                           : "%s: the program ffmpeg cannot be started%s%s",
+                       video->output.path, failed == ENOENT ? "" : ": ",
+                       failed == ENOENT ? "" : strerror(failed));
     }
     video->channel = pair[1];
     return SINEW_OK;
@@ -90,24 +112,14 @@ sinew_status sinew_video_open(const char *path, int width, int height, double ra
         return sn_fail(error, SINEW_BAD_INPUT,
                        "%s: pictures are written as .png, videos as .mp4, .webm, .gif or .webp",
                        path);
-    /* The folder must be writable before the work begins. */
-    sn_output probe;
-    SN_TRY(sn_output_open(&probe, path, error));
-    sn_output_abandon(&probe);
     sinew_video *created = SN_NEW0(sinew_video, 1);
     if (!created) return sn_no_memory(error);
-    size_t room = strlen(path) + 48;
-    created->path = sn_strdup(path);
-    created->temporary = sn_alloc(room, 1);
     created->width = width;
     created->height = height;
     created->channel = -1;
-    if (!created->path || !created->temporary) {
-        release(created);
-        return sn_no_memory(error);
-    }
-    snprintf(created->temporary, room, "%s.%ld.part.%s", path, (long)getpid(), ending);
-    sinew_status status = start(created, rate, error);
+    created->words = memfd_create("ffmpeg", MFD_CLOEXEC);
+    sinew_status status = sn_output_open(&created->output, path, error);
+    if (status == SINEW_OK) status = start(created, rate, error);
     if (status != SINEW_OK) {
         release(created);
         return status;
@@ -126,7 +138,7 @@ sinew_status sinew_video_add(sinew_video *video, const sinew_image *image, sinew
         if (sent < 0 && errno == EINTR) continue;
         if (sent <= 0)
             return sn_fail(error, SINEW_IO, "%s: ffmpeg stopped before the last frame",
-                           video->path);
+                           video->output.path);
         bytes += sent;
         left -= (size_t)sent;
     }
@@ -143,15 +155,24 @@ static int finish(sinew_video *video) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
 }
 
+/* The first line that ffmpeg printed. */
+static void first_words(const sinew_video *video, char line[160]) {
+    ssize_t got = video->words < 0 ? 0 : pread(video->words, line, 159, 0);
+    line[got > 0 ? got : 0] = '\0';
+    line[strcspn(line, "\r\n")] = '\0';
+}
+
 sinew_status sinew_video_close(sinew_video *video, sinew_error *error) {
     SN_REQUIRE(video, error);
     sinew_status status = SINEW_OK;
     int code = finish(video);
+    char line[160];
+    first_words(video, line);
     if (code != 0)
-        status = sn_fail(error, SINEW_IO, "%s: ffmpeg failed (exit status %d)", video->path, code);
-    else if (rename(video->temporary, video->path) != 0)
-        status = sn_fail(error, SINEW_IO, "%s: %s", video->path, strerror(errno));
-    if (status != SINEW_OK) unlink(video->temporary);
+        status = sn_fail(error, SINEW_IO, "%s: ffmpeg failed (exit status %d)%s%s",
+                         video->output.path, code, *line ? ": " : "", line);
+    else
+        status = sn_output_commit(&video->output, error);
     release(video);
     return status;
 }
@@ -160,6 +181,5 @@ void sinew_video_abandon(sinew_video *video) {
     if (!video) return;
     kill(video->program, SIGKILL);
     finish(video);
-    unlink(video->temporary);
     release(video);
 }

@@ -60,8 +60,9 @@ sinew_status sn_report_write(json_t *report, const char *path, sinew_error *erro
     sn_output output;
     SN_TRY(sn_output_open(&output, path, error));
     if (!report || json_dumpf(report, output.stream, JSON_INDENT(1) | JSON_REAL_PRECISION(17))) {
+        sinew_status status = sn_output_check(&output, error);
         sn_output_abandon(&output);
-        return sn_fail(error, report ? SINEW_IO : SINEW_NO_MEMORY, "%s: cannot be written", path);
+        return status == SINEW_OK ? sn_no_memory(error) : status;
     }
     fputc('\n', output.stream);
     return sn_output_commit(&output, error);

@@ -25,6 +25,26 @@ static void a_clip_becomes_a_video(void **state) {
     expect_code(0, "test $(wc -c < frames.raw) = $((160 * 122 * 5))");
 }
 
+static void names_of_videos_are_neither_options_nor_protocols(void **state) {
+    (void)state;
+    if (sh("command -v ffmpeg")->code != 0) {
+        print_message("SKIP names_of_videos_are_neither_options: ffmpeg is not installed\n");
+        return;
+    }
+    make_clip();
+    const char *names[] = {"-f.mp4", "x:y.gif", "a%d.webp", "file:a.mp4", "concat:b|c.mp4"};
+    for (int i = 0; i < 5; i++) {
+        expect_code(0, "sinew render bend.pc2 --mesh bar/neutral.obj --size 64x48 --out '%s'",
+                    names[i]);
+        assert_int_equal(files_with(names[i]), 1);
+    }
+    assert_int_equal(files_with(".part"), 0);
+    expect_code(0, "sinew render bend.pc2 --mesh bar/neutral.obj --size 64x48 --fps 12.5 --out "
+                   "slow.mp4");
+    const run_result *r = expect_code(0, "ffmpeg -i slow.mp4 2>&1 | grep -c '12.50* fps'");
+    assert_string_equal(r->out, "1\n");
+}
+
 static void without_ffmpeg_there_is_one_clear_line(void **state) {
     (void)state;
     make_clip();
@@ -78,6 +98,7 @@ static void crossings_are_red_and_a_cut_looks_inside(void **state) {
 int test_videos(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_clip_becomes_a_video),
+        cmocka_unit_test(names_of_videos_are_neither_options_nor_protocols),
         cmocka_unit_test(without_ffmpeg_there_is_one_clear_line),
         cmocka_unit_test(the_ending_says_picture_or_video),
         cmocka_unit_test(crossings_are_red_and_a_cut_looks_inside),

@@ -1,0 +1,104 @@
+#include "base/scratch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+
+#define PREFIX ".sinew-"
+#define ENDING ".scratch"
+/* A folder without a lock that is younger may just be waiting for its lock. */
+static const double STALE_SECONDS = 60;
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *place) {
+    (void)info, (void)kind, (void)place;
+    return remove(path);
+}
+
+static void remove_tree(const char *path) {
+    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Removes the folder if whoever made it, under our name, has died. */
+static void remove_if_stale(const char *path) {
+    struct stat info;
+    int lock = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (lock < 0) return;
+    bool ours = fstat(lock, &info) == 0 && info.st_uid == geteuid() &&
+                difftime(time(NULL), info.st_mtime) > STALE_SECONDS;
+    if (ours && flock(lock, LOCK_EX | LOCK_NB) == 0) remove_tree(path);
+    close(lock);
+}
+
+static void remove_stale(const char *parent) {
+    char **names;
+    int count;
+    if (sn_folder_list(*parent ? parent : ".", &names, &count, NULL) != SINEW_OK) return;
+    for (int i = 0; i < count; i++) {
+        size_t length = strlen(names[i]);
+        if (strncmp(names[i], PREFIX, strlen(PREFIX)) || length < strlen(ENDING) ||
+            strcmp(names[i] + length - strlen(ENDING), ENDING))
+            continue;
+        char *path = sn_path_join(parent, names[i]);
+        if (path) remove_if_stale(path);
+        sn_free(path);
+    }
+    sn_names_free(names, count);
+}
+
+sinew_status sn_scratch_open(sn_scratch *scratch, const char *parent, mode_t mode,
+                             const char *purpose, sinew_error *error) {
+    *scratch = (sn_scratch){0};
+    const char *chosen = getenv("TMPDIR");
+    if (!parent) parent = chosen && *chosen ? chosen : "/tmp";
+    remove_stale(parent);
+    size_t room = strlen(parent) + 64;
+    char *path = sn_alloc(room, 1);
+    if (!path) return sn_no_memory(error);
+    int made = -1;
+    for (int i = 0; i < 100 && made != 0; i++) {
+        unsigned long long number = 0;
+        if (getrandom(&number, sizeof number, GRND_NONBLOCK) < 0)
+            number = (unsigned long long)getpid() * 1000 + (unsigned long long)i;
+        const char *slash = *parent && parent[strlen(parent) - 1] != '/' ? "/" : "";
+        snprintf(path, room, "%s%s" PREFIX "%016llx" ENDING, parent, slash, number);
+        made = mkdir(path, mode);
+        if (made != 0 && errno != EEXIST) break;
+    }
+    if (made != 0) {
+        int reason = errno;
+        sn_free(path);
+        return sn_fail(error, SINEW_IO, "%s: cannot make a folder in %s: %s", purpose,
+                       *parent ? parent : "this folder", strerror(reason));
+    }
+    scratch->path = path;
+    scratch->lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (scratch->lock > 0) flock(scratch->lock, LOCK_EX | LOCK_NB);
+    return SINEW_OK;
+}
+
+sinew_status sn_scratch_rename(sn_scratch *scratch, const char *path, sinew_error *error) {
+    if (rename(scratch->path, path) != 0)
+        return sn_fail(error, SINEW_IO, "%s: cannot be made: %s", path, strerror(errno));
+    sn_free(scratch->path);
+    scratch->path = NULL;
+    sn_scratch_close(scratch);
+    return SINEW_OK;
+}
+
+void sn_scratch_close(sn_scratch *scratch) {
+    if (scratch->path) remove_tree(scratch->path);
+    sn_free(scratch->path);
+    if (scratch->lock > 0) close(scratch->lock);
+    *scratch = (sn_scratch){0};
+}
