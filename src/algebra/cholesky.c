@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <suitesparse/cholmod.h>
 
-#include "algebra/library_threads.h"
 #include "algebra/multifrontal.h"
 #include "algebra/supernodal.h"
 #include "base/memory.h"
@@ -56,11 +55,9 @@ static sinew_status find_pattern(const sn_sparse *matrix, sn_supernodal **patter
     common.final_ll = 1;
     common.supernodal = CHOLMOD_SIMPLICIAL; /* supernodes are our own */
     cholmod_sparse view = view_of(matrix);
-    sn_library_threads saved = sn_library_threads_cap();
     pthread_mutex_lock(&analysis);
     cholmod_factor *order = cholmod_analyze(&view, &common);
     pthread_mutex_unlock(&analysis);
-    sn_library_threads_restore(saved);
     sinew_status status = SINEW_OK;
     if (order && common.status >= CHOLMOD_OK)
         status = sn_supernodal_create(matrix, order->Perm, order->ColCount, pattern, error);

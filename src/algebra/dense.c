@@ -7,7 +7,7 @@
 
 #include "algebra/library_threads.h"
 #include "base/memory.h"
-#include "base/threads.h"
+#include "base/parallel.h"
 
 /* Tiles of C: large enough for full speed of one core, small enough to share among threads. They
  * depend on the shape of C alone. */
@@ -17,9 +17,7 @@ enum {
     SKINNY_TILE = 512,
     LANE_BYTES = 32,
     RUN_LANES = 8,
-    APPLY_BLOCK = 2048,
-    THREADED_FLOPS = 2000000,
-    THREADED_ENTRIES = 600000
+    APPLY_BLOCK = 2048
 };
 
 #define REAL            double
@@ -49,13 +47,13 @@ int sn_dense_eliminate(int size, int columns, double *A) {
 void sn_dense_triangle_solve(sn_transpose op, int size, const double *L, int count, double *b) {
     if (size == 0 || count == 0) return;
     CBLAS_TRANSPOSE transpose = op == SN_AS_IS ? CblasNoTrans : CblasTrans;
-    sn_library_threads saved = sn_library_threads_cap();
+    sn_library_threads_cap();
     if (count == 1)
         cblas_dtrsv(CblasColMajor, CblasLower, transpose, CblasNonUnit, size, L, size, b, 1);
     else
         cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, transpose, CblasNonUnit, size, count, 1,
                     L, size, b, size);
-    sn_library_threads_restore(saved);
+    sn_library_threads_restore();
 }
 
 /* LAPACK hangs or crashes on NaN in some drivers: they are refused first. */
@@ -72,9 +70,9 @@ sinew_status sn_dense_solve(int size, double *A, int count, double *b, sinew_err
     SN_TRY(check_finite((size_t)size * (size_t)size, A, error));
     int *pivots = SN_NEW(int, size);
     if (!pivots) return sn_no_memory(error);
-    sn_library_threads saved = sn_library_threads_cap();
+    sn_library_threads_cap();
     int info = LAPACKE_dgesv_work(LAPACK_COL_MAJOR, size, count, A, size, pivots, b, size);
-    sn_library_threads_restore(saved);
+    sn_library_threads_restore();
     sn_free(pivots);
     if (info > 0)
         return sn_fail(error, SINEW_BAD_INPUT, "the matrix is singular at column %d", info - 1);
@@ -103,11 +101,11 @@ sinew_status sn_dense_least_squares(int rows, int columns, double *A, int count,
     if (!work || !integer_work) {
         status = sn_no_memory(error);
     } else {
-        sn_library_threads saved = sn_library_threads_cap();
+        sn_library_threads_cap();
         info =
             LAPACKE_dgelsd_work(LAPACK_COL_MAJOR, rows, columns, count, A, rows, b, larger,
                                 work + (size_t)room, cutoff, &found, work, (int)room, integer_work);
-        sn_library_threads_restore(saved);
+        sn_library_threads_restore();
         if (info) status = sn_fail(error, SINEW_NOT_CONVERGED, "singular values did not converge");
         if (rank) *rank = found;
     }
@@ -129,10 +127,10 @@ sinew_status sn_dense_eigen(int size, double *A, double *values, sinew_error *er
     if (!work || !integer_work) {
         status = sn_no_memory(error);
     } else {
-        sn_library_threads saved = sn_library_threads_cap();
+        sn_library_threads_cap();
         int info = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', size, A, size, values, work,
                                        (int)room, integer_work, integer_room);
-        sn_library_threads_restore(saved);
+        sn_library_threads_restore();
         if (info) status = sn_fail(error, SINEW_NOT_CONVERGED, "eigenvalues did not converge");
     }
     sn_free(work);
@@ -155,10 +153,10 @@ sinew_status sn_dense_eigen_generalized(int size, double *A, double *B, double *
     if (!work || !integer_work) {
         status = sn_no_memory(error);
     } else {
-        sn_library_threads saved = sn_library_threads_cap();
+        sn_library_threads_cap();
         int info = LAPACKE_dsygvd_work(LAPACK_COL_MAJOR, 1, 'V', 'L', size, A, size, B, size,
                                        values, work, (int)room, integer_work, integer_room);
-        sn_library_threads_restore(saved);
+        sn_library_threads_restore();
         if (info > size)
             status = sn_fail(error, SINEW_BAD_INPUT,
                              "the matrix is not positive definite at column %d", info - size - 1);
@@ -186,10 +184,10 @@ sinew_status sn_dense_svd(int rows, int columns, double *A, double *values, doub
     if (!work) {
         status = sn_no_memory(error);
     } else {
-        sn_library_threads saved = sn_library_threads_cap();
+        sn_library_threads_cap();
         int info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, job, rows, columns, A, rows, values, U,
                                        rows, Vt, smaller, work, (int)room, integer_work);
-        sn_library_threads_restore(saved);
+        sn_library_threads_restore();
         if (info) status = sn_fail(error, SINEW_NOT_CONVERGED, "singular values did not converge");
     }
     sn_free(work);

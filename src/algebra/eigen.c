@@ -8,7 +8,7 @@
 #include "algebra/dense.h"
 #include "algebra/vector.h"
 #include "base/memory.h"
-#include "base/threads.h"
+#include "base/parallel.h"
 
 enum {
     BLOCK = 8,
@@ -47,6 +47,30 @@ typedef struct lanczos {
     int solves;
 } lanczos;
 
+typedef struct columns_loop {
+    size_t n, count;
+    const double *mass, *from;
+    double *to;
+} columns_loop;
+
+static void weigh_rows(void *context, sn_span span) {
+    const columns_loop *l = context;
+    for (size_t c = 0; c < l->count; c++)
+        SN_IN_SPAN (size_t, i, span) l->to[l->n * c + i] = l->mass[i] * l->from[l->n * c + i];
+}
+
+static void interleave_rows(void *context, sn_span span) {
+    const columns_loop *l = context;
+    SN_IN_SPAN (size_t, i, span)
+        for (size_t c = 0; c < l->count; c++) l->to[i * l->count + c] = l->from[c * l->n + i];
+}
+
+static void separate_rows(void *context, sn_span span) {
+    const columns_loop *l = context;
+    SN_IN_SPAN (size_t, i, span)
+        for (size_t c = 0; c < l->count; c++) l->to[c * l->n + i] = l->from[i * l->count + c];
+}
+
 static void multiply_mass(const lanczos *l, int count, const double *x, double *y) {
     size_t n = (size_t)l->size;
     if (l->mass_matrix) {
@@ -54,25 +78,16 @@ static void multiply_mass(const lanczos *l, int count, const double *x, double *
             sn_sparse_multiply(l->mass_matrix, 1, x + n * c, y + n * c);
         return;
     }
-#pragma omp parallel for num_threads(n *(size_t)count > 20000 ? sn_threads() : 1) schedule(static)
-    for (size_t from = 0; from < n; from += SN_SUM_BLOCK) {
-        size_t to = n - from < SN_SUM_BLOCK ? n : from + SN_SUM_BLOCK;
-        for (size_t c = 0; c < (size_t)count; c++)
-            for (size_t i = from; i < to; i++) y[n * c + i] = l->mass[i] * x[n * c + i];
-    }
+    sn_parallel_for(n, SN_SUM_BLOCK, weigh_rows, &(columns_loop){n, (size_t)count, l->mass, x, y});
 }
 
 /* `count` columns to interleaved vectors and back. */
 static void interleave(size_t n, size_t count, const double *columns, double *mixed) {
-#pragma omp parallel for num_threads(n *count > 20000 ? sn_threads() : 1) schedule(static)
-    for (size_t i = 0; i < n; i++)
-        for (size_t c = 0; c < count; c++) mixed[i * count + c] = columns[c * n + i];
+    sn_parallel_for(n, 512, interleave_rows, &(columns_loop){n, count, NULL, columns, mixed});
 }
 
 static void separate(size_t n, size_t count, const double *mixed, double *columns) {
-#pragma omp parallel for num_threads(n *count > 20000 ? sn_threads() : 1) schedule(static)
-    for (size_t i = 0; i < n; i++)
-        for (size_t c = 0; c < count; c++) columns[c * n + i] = mixed[i * count + c];
+    sn_parallel_for(n, 512, separate_rows, &(columns_loop){n, count, NULL, mixed, columns});
 }
 
 /* image = (K + shift M)^-1 M (block of the basis that starts at column `from`) */

@@ -5,7 +5,7 @@
 
 #include "algebra/dense.h"
 #include "base/memory.h"
-#include "base/threads.h"
+#include "base/parallel.h"
 
 struct sn_low_rank {
     const sn_cholesky *factor;
@@ -126,6 +126,28 @@ sinew_status sn_low_rank_set_weights(sn_low_rank *update, const double *weights,
     return SINEW_OK;
 }
 
+typedef struct subtraction {
+    const sn_low_rank *update;
+    size_t v;
+    double *x;
+} subtraction;
+
+static void subtract_columns(void *context, sn_span span) {
+    const subtraction *s = context;
+    const sn_low_rank *update = s->update;
+    size_t n = (size_t)update->size, v = s->v, m = (size_t)update->active;
+    for (size_t from = span.begin; from < span.end; from += 512) {
+        size_t end = from + 512 < span.end ? from + 512 : span.end;
+        for (size_t c = 0; c < m; c++) {
+            const double *z = update->Z + n * (size_t)update->column[c];
+            for (size_t k = 0; k < v; k++) {
+                double factor = update->solved[c + m * k];
+                for (size_t i = from; i < end; i++) s->x[i * v + k] -= factor * z[i];
+            }
+        }
+    }
+}
+
 void sn_low_rank_solve(sn_low_rank *update, int count, const double *b, double *x) {
     size_t n = (size_t)update->size, v = (size_t)count, m = (size_t)update->active;
     sn_cholesky_solve(update->factor, update->work, count, b, x);
@@ -140,18 +162,8 @@ void sn_low_rank_solve(sn_low_rank *update, int count, const double *b, double *
         }
     sn_dense_multiply(SN_AS_IS, SN_AS_IS, update->active, count, update->active, 1, update->inverse,
                       update->small, 0, update->solved);
-    int threads = n * m * v > 100000 ? sn_threads() : 1;
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (size_t block = 0; block < (n + 511) / 512; block++) {
-        size_t end = (block + 1) * 512 < n ? (block + 1) * 512 : n;
-        for (size_t c = 0; c < m; c++) {
-            const double *z = update->Z + n * (size_t)update->column[c];
-            for (size_t k = 0; k < v; k++) {
-                double s = update->solved[c + m * k];
-                for (size_t i = block * 512; i < end; i++) x[i * v + k] -= s * z[i];
-            }
-        }
-    }
+    sn_parallel_for_weighted(n, 512, (double)(m * v), subtract_columns,
+                             &(subtraction){update, v, x});
 }
 
 const double *sn_low_rank_columns(const sn_low_rank *update) {

@@ -4,10 +4,9 @@
 
 #include "algebra/dense.h"
 #include "base/memory.h"
-#include "base/threads.h"
+#include "base/parallel.h"
 
 /* Below this many values a second thread costs more than it brings. */
-enum { THREADED_VALUES = 100000 };
 
 /* What one task works with. */
 typedef struct area {
@@ -205,6 +204,10 @@ static void run_task(const factorization *f, int t) {
         factor_node(f, &f->areas[t], f->pattern->member[m]);
 }
 
+static void run_tasks(void *context, sn_span span) {
+    SN_IN_SPAN (int, t, span) run_task(context, t);
+}
+
 sinew_status sn_multifrontal_factor(const sn_supernodal *pattern, const sn_sparse *matrix,
                                     double *values, sinew_error *error) {
     factorization f = {.pattern = pattern, .values = values};
@@ -218,9 +221,8 @@ sinew_status sn_multifrontal_factor(const sn_supernodal *pattern, const sn_spars
     }
     if (status == SINEW_OK) {
         int bad = -1;
-#pragma omp parallel for num_threads(pattern->values > THREADED_VALUES ? sn_threads() : 1)         \
-    schedule(dynamic, 1)
-        for (int t = 0; t < pattern->tasks; t++) run_task(&f, t);
+        sn_parallel_for_weighted(pattern->tasks, 1, (double)pattern->values / pattern->tasks,
+                                 run_tasks, &f);
         for (int t = 0; t < pattern->tasks && bad < 0; t++) bad = f.areas[t].bad_column;
         if (bad < 0) {
             run_task(&f, pattern->tasks);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/threads.h"
+#include "base/parallel.h"
 
 sinew_status sn_triplets_create(int rows, int columns, size_t expected, sn_triplets *triplets,
                                 sinew_error *error) {
@@ -149,7 +149,7 @@ done:
 }
 
 /* Below this many multiplications a second thread costs more than it brings. */
-enum { THREADED_PRODUCT = 60000 };
+enum { SHARED_PRODUCT = 60000 };
 
 /* First entry of column j with row >= bound. */
 static inline int first_at_least(const sn_sparse *matrix, int j, int bound) {
@@ -213,16 +213,41 @@ static void multiply_rows(const sn_sparse *matrix, int vectors, const double *x,
     }
 }
 
+typedef struct product {
+    const sn_sparse *matrix;
+    int vectors;
+    const double *x;
+    double *y;
+    int strips;
+} product;
+
+static void multiply_strips(void *context, sn_span span) {
+    const product *p = context;
+    int begin = (int)((long long)p->matrix->rows * (long long)span.begin / p->strips);
+    int end = (int)((long long)p->matrix->rows * (long long)span.end / p->strips);
+    multiply_rows(p->matrix, p->vectors, p->x, p->y, begin, end);
+}
+
+/* As few strips as threads, and not many: each of them walks all columns. */
 void sn_sparse_multiply(const sn_sparse *matrix, int vectors, const double *x, double *y) {
-    int threads =
-        (double)sn_sparse_nonzeros(matrix) * vectors > THREADED_PRODUCT ? sn_threads() : 1;
-    if (threads > 8) threads = 8; /* every thread walks all columns */
-    int rows = matrix->rows;
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-    for (int t = 0; t < threads; t++) {
-        int begin = (int)((long long)rows * t / threads);
-        int end = (int)((long long)rows * (t + 1) / threads);
-        multiply_rows(matrix, vectors, x, y, begin, end);
+    double work = (double)sn_sparse_nonzeros(matrix) * vectors;
+    int strips = work > SHARED_PRODUCT ? sn_threads() : 1;
+    if (strips > 8) strips = 8;
+    sn_parallel_for_weighted(strips, 1, work / strips, multiply_strips,
+                             &(product){matrix, vectors, x, y, strips});
+}
+
+static void multiply_columns(void *context, sn_span span) {
+    const product *p = context;
+    const sn_sparse *matrix = p->matrix;
+    size_t v = (size_t)p->vectors;
+    SN_IN_SPAN (size_t, j, span) {
+        double *yj = p->y + v * j;
+        for (size_t k = 0; k < v; k++) yj[k] = 0;
+        for (int i = matrix->start[j]; i < matrix->start[j + 1]; i++) {
+            const double *xi = p->x + v * (size_t)matrix->row[i];
+            for (size_t k = 0; k < v; k++) yj[k] += matrix->value[i] * xi[k];
+        }
     }
 }
 
@@ -232,18 +257,10 @@ void sn_sparse_multiply_transposed(const sn_sparse *matrix, int vectors, const d
         sn_sparse_multiply(matrix, vectors, x, y);
         return;
     }
-    int threads =
-        (double)sn_sparse_nonzeros(matrix) * vectors > THREADED_PRODUCT ? sn_threads() : 1;
-    size_t v = (size_t)vectors;
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int j = 0; j < matrix->columns; j++) {
-        double *yj = y + v * (size_t)j;
-        for (size_t k = 0; k < v; k++) yj[k] = 0;
-        for (int i = matrix->start[j]; i < matrix->start[j + 1]; i++) {
-            const double *xi = x + v * (size_t)matrix->row[i];
-            for (size_t k = 0; k < v; k++) yj[k] += matrix->value[i] * xi[k];
-        }
-    }
+    if (matrix->columns == 0) return;
+    sn_parallel_for_weighted(matrix->columns, 16,
+                             (double)sn_sparse_nonzeros(matrix) * vectors / matrix->columns,
+                             multiply_columns, &(product){matrix, vectors, x, y, 0});
 }
 
 sinew_status sn_sparse_transpose(const sn_sparse *matrix, sn_sparse **transposed,

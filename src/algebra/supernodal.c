@@ -3,13 +3,13 @@
 #ifdef __SSE__
 #include <xmmintrin.h>
 #endif
-#include <omp.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/threads.h"
+#include "base/parallel.h"
 
 enum {
     LANES = SN_SUPERNODAL_LANES,
@@ -25,9 +25,6 @@ static const double ROW_COST = 8, NODE_COST = 40;
  * work better and leave more of it to the one thread that walks the top: 4 is best for two threads
  * and still good for eight. */
 static const double TASK_SHARE = 4;
-/* Below this many values times right-hand sides waking a second thread costs more than it brings.
- */
-enum { THREADED_VALUES = 1000000 };
 
 static size_t round_up(size_t count) {
     return (count + LANES - 1) / LANES * LANES;

@@ -236,7 +236,7 @@ typedef struct NAME(sweep) {
     const sn_supernodal *pattern;
     const REAL *values, *b;
     REAL *out, *x, *scratch;
-    int stride;
+    int stride, sides;
 } NAME(sweep);
 
 /* A task fetches its unknowns from b, and hands them to out when it has been walked both ways: no
@@ -308,36 +308,35 @@ static void NAME(run_task)(const NAME(sweep) * s, int t, bool down, int sides) {
     }
 }
 
-/* Everything is read from b before anything is written to out: the top is walked in between. Each
- * thread goes back the way it came, through what its caches may still hold. */
+static void NAME(run_up)(void *context, sn_span span) {
+    const NAME(sweep) *s = context;
+    SN_IN_SPAN (int, t, span) NAME(run_task)(s, t, false, s->sides);
+}
+
+static void NAME(run_down)(void *context, sn_span span) {
+    const NAME(sweep) *s = context;
+    for (int t = (int)span.end - 1; t >= (int)span.begin; t--) NAME(run_task)(s, t, true, s->sides);
+}
+
+/* Everything is read from b before anything is written to out: the top is walked in between. The
+ * seats of the way down are those of the way up, so that a thread finds in its caches what it
+ * read. */
 void NAME(sn_supernodal_solve)(const sn_supernodal *pattern, const REAL *values, int sides,
                                int stride, const REAL *b, REAL *out, REAL *x, REAL *scratch) {
     size_t length = (size_t)sn_supernodal_row_length(sides);
-    int threads = pattern->values * (size_t)sides > THREADED_VALUES ? sn_threads() : 1;
-    const NAME(sweep) s = {pattern, values, b, out, x, scratch, stride};
-    int walker[SN_SUPERNODAL_TASKS];
+    NAME(sweep) s = {pattern, values, b, out, x, scratch, stride, sides};
+    double work = (double)pattern->values * sides / fmax(1, pattern->tasks); /* of one */
+    unsigned rounding = flush_tiny(); /* in the helpers, too */
     memset(x, 0, (size_t)pattern->size * length * sizeof *x);
-#pragma omp parallel num_threads(threads)
-    {
-        unsigned rounding = flush_tiny();
-#pragma omp for schedule(dynamic, 1)
-        for (int t = 0; t < pattern->tasks; t++) {
-            walker[t] = omp_get_thread_num();
-            NAME(run_task)(&s, t, false, sides);
-        }
-#pragma omp single
-        {
-            const REAL *copy = x + (size_t)pattern->size * length;
-            for (int e = 0; e < pattern->copies; e++)
-                for (int q = 0; q < sides; q++) NAME(row_at)
-            (x, pattern->copy_of, e, sides)[q] += copy[(size_t)e * length + (size_t)q];
-            NAME(run_task)(&s, pattern->tasks, false, sides);
-            NAME(run_task)(&s, pattern->tasks, true, sides);
-        }
-        for (int t = pattern->tasks - 1; t >= 0; t--)
-            if (walker[t] == omp_get_thread_num()) NAME(run_task)(&s, t, true, sides);
-        restore_tiny(rounding);
-    }
+    sn_parallel_for_weighted(pattern->tasks, 1, work, NAME(run_up), &s);
+    const REAL *copy = x + (size_t)pattern->size * length;
+    for (int e = 0; e < pattern->copies; e++)
+        for (int q = 0; q < sides; q++)
+            NAME(row_at)(x, pattern->copy_of, e, sides)[q] += copy[(size_t)e * length + (size_t)q];
+    NAME(run_task)(&s, pattern->tasks, false, sides);
+    NAME(run_task)(&s, pattern->tasks, true, sides);
+    sn_parallel_for_weighted(pattern->tasks, 1, work, NAME(run_down), &s);
+    restore_tiny(rounding);
 }
 
 #undef ALWAYS_INLINE

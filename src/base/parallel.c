@@ -12,6 +12,11 @@ enum { SHARE_NS = 6000, BATCH_NS = 100000, STARVED_BATCH_NS = 2000000, FIRST_BAT
 #define SHORTEST_NS 0.01
 
 static _Thread_local double helped_ns;
+static atomic_bool eager;
+
+void sn_parallel_eagerly(bool eagerly) {
+    atomic_store(&eager, eagerly);
+}
 
 double sn_work_seconds(void) {
     struct timespec time;
@@ -37,7 +42,7 @@ static bool run_together(sn_pool_loop *loop, sn_loop_cost *cost, double known, d
     sn_pool_outcome outcome;
     loop->unit_ns = known * weight;
     double shares = loop->unit_ns * (double)loop->units / SHARE_NS;
-    loop->seats = shares < limit ? (int)shares : limit;
+    loop->seats = shares < limit && !loop->eager ? (int)shares : limit;
     if ((size_t)loop->seats > loop->units) loop->seats = (int)loop->units;
     if (loop->seats < 2) return false;
     loop->float_control = sn_float_control();
@@ -60,10 +65,12 @@ void sn_parallel_run(sn_loop_cost *cost, size_t count, size_t grain, double weig
                      sn_parallel_body *body, void *context) {
     if (count == 0) return;
     if (grain == 0) grain = 1;
+    if (!(weight > 0)) weight = 1;
     int threads = sn_threads();
     if (limit > threads) limit = threads;
     sn_pool_loop loop = {.body = body, .context = context, .count = count, .grain = grain};
     loop.units = (count + grain - 1) / grain;
+    loop.eager = atomic_load_explicit(&eager, memory_order_relaxed);
     if (limit < 2 || loop.units < 2 || sn_inside_loop()) {
         body(context, (sn_span){0, count, 0});
         return;
@@ -74,7 +81,7 @@ void sn_parallel_run(sn_loop_cost *cost, size_t count, size_t grain, double weig
     uint64_t began = sn_nanoseconds();
     sn_enter_loop(true);
     while (loop.units > 0) {
-        bool starved = !tasks && sn_pool_is_starved(began);
+        bool starved = !tasks && sn_pool_is_starved(began) && !loop.eager;
         if (!starved && run_together(&loop, cost, known, weight, limit, tasks)) break;
         double batch = (double)(loop.units / FIRST_BATCHES + 1);
         if (measured) batch = (starved ? STARVED_BATCH_NS : BATCH_NS) / (known * weight) + 1;

@@ -3,7 +3,7 @@
  *   typedef struct { const double *x; double *y; } scale_job;
  *   static void scale_some(void *context, sn_span span) {
  *       const scale_job *job = context;
- *       for (size_t i = span.begin; i < span.end; i++) job->y[i] = 2 * job->x[i];
+ *       SN_IN_SPAN(size_t, i, span) job->y[i] = 2 * job->x[i];
  *   }
  *   ...
  *   sn_parallel_for(count, 64, scale_some, &(scale_job){x, y});
@@ -20,6 +20,7 @@
 #define SN_BASE_PARALLEL_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/threads.h"
@@ -30,6 +31,10 @@ typedef struct sn_span {
     size_t begin, end;
     int seat;
 } sn_span;
+
+/* Loops over the items of a span: SN_IN_SPAN(int, i, span) ... */
+#define SN_IN_SPAN(type, item, span)                                                               \
+    for (type item = (type)(span).begin; item < (type)(span).end; item++)
 
 typedef void sn_parallel_body(void *context, sn_span span);
 
@@ -43,20 +48,24 @@ typedef struct sn_loop_cost {
 void sn_parallel_run(sn_loop_cost *cost, size_t count, size_t grain, double weight, int limit,
                      sn_parallel_body *body, void *context);
 
-#define SN_PARALLEL_LOOP(count, grain, weight, limit, body, context)                               \
+#define SN_PARALLEL_LOOP(count, grain, weight, limit, body, ...)                                   \
     do {                                                                                           \
         static sn_loop_cost sn_cost;                                                               \
-        sn_parallel_run(&sn_cost, (size_t)(count), (grain), (weight), (limit), (body), (context)); \
+        sn_parallel_run(&sn_cost, (size_t)(count), (grain), (weight), (limit), (body),             \
+                        __VA_ARGS__);                                                              \
     } while (0)
 
-#define sn_parallel_for(count, grain, body, context)                                               \
-    SN_PARALLEL_LOOP(count, grain, 1, sn_threads(), body, context)
+#define sn_parallel_for(count, grain, body, ...)                                                   \
+    SN_PARALLEL_LOOP(count, grain, 1, sn_threads(), body, __VA_ARGS__)
 /* For loops whose items differ in size from call to call. */
-#define sn_parallel_for_weighted(count, grain, weight, body, context)                              \
-    SN_PARALLEL_LOOP(count, grain, weight, sn_threads(), body, context)
+#define sn_parallel_for_weighted(count, grain, weight, body, ...)                                  \
+    SN_PARALLEL_LOOP(count, grain, weight, sn_threads(), body, __VA_ARGS__)
 /* For loops with scratch memory for `limit` seats. */
-#define sn_parallel_for_seats(count, grain, limit, body, context)                                  \
-    SN_PARALLEL_LOOP(count, grain, 1, limit, body, context)
+#define sn_parallel_for_seats(count, grain, limit, body, ...)                                      \
+    SN_PARALLEL_LOOP(count, grain, 1, limit, body, __VA_ARGS__)
+
+/* For tests: every loop is shared out in pieces of one grain, however short it is. */
+void sn_parallel_eagerly(bool eagerly);
 
 /* CPU seconds spent on behalf of the calling thread: its own, and those of the threads that worked
  * on its loops. Differences mean something, the value itself does not. */

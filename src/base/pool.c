@@ -305,6 +305,7 @@ static void publish(slot *s, const sn_pool_loop *loop, int seats) {
     double pieces = total / PIECE_NS, most = PIECES_PER_SEAT * seats;
     if (most < total / LONGEST_NS) most = total / LONGEST_NS;
     if (pieces > most) pieces = most;
+    if (loop->eager) pieces = (double)loop->units;
     if (pieces > SN_POOL_PIECES) pieces = SN_POOL_PIECES;
     if (pieces > (double)loop->units) pieces = (double)loop->units;
     if (pieces < seats) pieces = seats;
@@ -400,7 +401,7 @@ static int choose_helpers(const sn_pool_loop *loop, worker **helpers) {
     for (int i = 0; i < count && found < loop->seats - 1; i++) {
         worker *w = &pool.workers[i];
         if (atomic_load_explicit(&w->serving, memory_order_relaxed)) continue;
-        if (atomic_load_explicit(&w->sleeping, memory_order_relaxed) &&
+        if (!loop->eager && atomic_load_explicit(&w->sleeping, memory_order_relaxed) &&
             total < (found + 2.0) * WAKE_NS)
             continue;
         helpers[found++] = w;

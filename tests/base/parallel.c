@@ -117,6 +117,19 @@ static void seats_stay_below_the_limit(void **state) {
     sinew_set_threads(0);
 }
 
+static void eager_loops_are_shared_however_short(void **state) {
+    (void)state;
+    counts *c = calloc(1, sizeof *c);
+    sinew_set_threads(3);
+    sn_parallel_eagerly(true);
+    sn_parallel_for(100, 7, count_items, c);
+    assert_each_once(c, 100);
+    assert_int_equal(atomic_load(&c->pieces), 15);
+    sn_parallel_eagerly(false);
+    sinew_set_threads(0);
+    free(c);
+}
+
 /* A short loop first, so that its cost is known to be small; then the same loop with long items:
  * it must find helpers in the middle. */
 static void loop_that_turns_out_long_gets_helpers(void **state) {
@@ -374,6 +387,7 @@ int test_parallel(void) {
         cmocka_unit_test(every_item_is_run_exactly_once),
         cmocka_unit_test(pieces_begin_at_multiples_of_the_grain),
         cmocka_unit_test(seats_stay_below_the_limit),
+        cmocka_unit_test(eager_loops_are_shared_however_short),
         cmocka_unit_test(loop_that_turns_out_long_gets_helpers),
         cmocka_unit_test(loops_inside_loops_run_on_their_thread),
         cmocka_unit_test(several_threads_call_at_the_same_time),
