@@ -115,7 +115,7 @@ static void time_frames(bench *b, const sinew_rig *rig, const sinew_marker_map *
         memcpy(c.markers + 3 * t * count, take->positions + 3 * (60 + 2 * t) * count,
                3 * sizeof(double) * count);
     sinew_force_options options;
-    sinew_force_options_default(&options);
+    sinew_force_options_init(&options);
     bench_need(sinew_force_create(rig, map, &options, NULL, &c.force, &error), &error);
     bench_need(sinew_force_state_create(c.force, &c.state, &error), &error);
     int all = sinew_threads(), more = options.relinearisations - 1;
@@ -144,7 +144,8 @@ static void time_frames(bench *b, const sinew_rig *rig, const sinew_marker_map *
 
 static void frames(bench *b, bool whole) {
     sinew_error error;
-    sinew_sample_options size = sinew_sample_default_options();
+    sinew_sample_options size;
+    sinew_sample_options_init(&size);
     size.vertices = VERTICES;
     sinew_rig *rig, *part = NULL;
     sinew_markers *take;
@@ -177,7 +178,7 @@ typedef struct contact_case {
     const sinew_linear *linear;
     const sinew_marker_map *map;
     double *goal, *markers, *positions;
-    sinew_force_info info;
+    sinew_force_frame_info info;
     int frame;
 } contact_case;
 
@@ -185,6 +186,7 @@ typedef struct contact_case {
 static void press(void *user) {
     contact_case *c = user;
     sinew_error error;
+    c->info.size = sizeof c->info;
     double weights[TARGETS] = {1 + 0.03 * sin(0.5 * c->frame++)};
     sinew_linear_evaluate(c->linear, weights, c->goal);
     sinew_marker_map_points(c->map, c->force->rig->neutral, c->goal, c->markers);
@@ -275,7 +277,7 @@ static void contacts(bench *b, bool region) {
                       .markers = malloc(3 * sizeof(double) * SHEET_MARKERS),
                       .positions = malloc(bytes_of_shape)};
     sinew_force_options options;
-    sinew_force_options_default(&options);
+    sinew_force_options_init(&options);
     options.contact = true;
     options.contact_margin = 0;
     options.contact_length = 0; /* skin that gives way vertex by vertex: the most contacts */
@@ -312,13 +314,14 @@ static void contacts_anywhere(bench *b) {
  * dot products of three numbers per vertex and shape. */
 static void estimate(bench *b, int vertices) {
     sinew_error error;
-    sinew_sample_options size = sinew_sample_default_options();
+    sinew_sample_options size;
+    sinew_sample_options_init(&size);
     size.vertices = vertices;
     sinew_rig *rig;
     bench_need(sinew_sample_rig("face", &size, &rig, &error), &error);
     int n = rig->neutral->vertex_count;
     double *maps = malloc(2 * sizeof(double) * (size_t)n);
-    sinew_stiffness_info info;
+    sinew_stiffness_info info = {.size = sizeof info};
     bench_need(sinew_stiffness_estimate(rig, NULL, NULL, NULL, maps, maps + n, &info, &error),
                &error);
     double unknowns =

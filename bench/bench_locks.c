@@ -38,7 +38,8 @@ static sinew_rig *read_face(void) {
         const char *paths[2] = {neutral, targets};
         bench_need(sinew_rig_read(2, paths, &rig, &error), &error);
     } else {
-        sinew_sample_options options = sinew_sample_default_options();
+        sinew_sample_options options;
+        sinew_sample_options_init(&options);
         options.vertices = VERTICES;
         bench_need(sinew_sample_rig("face", &options, &rig, &error), &error);
     }
@@ -54,7 +55,7 @@ static void add_mixed(const sinew_rig *face, sinew_rig *rig, int k, unsigned *se
     const sinew_target *b =
         &face->targets[(int)(random_number(seed) * face->target_count) % face->target_count];
     if (a->count == 0) a = &face->targets[(k + 7) % face->target_count];
-    const double *centre =
+    const double *center =
         face->neutral->positions + 3 * (size_t)a->vertices[(int)(random_number(seed) * a->count)];
     double diagonal = sinew_diagonal(n, face->neutral->positions);
     double radius = diagonal * (0.04 + 0.16 * random_number(seed)), mix = random_number(seed);
@@ -66,7 +67,7 @@ static void add_mixed(const sinew_rig *face, sinew_rig *rig, int k, unsigned *se
     for (int v = 0; v < n; v++) {
         const double *p = face->neutral->positions + 3 * (size_t)v;
         double square = 0, size = 0;
-        for (int c = 0; c < 3; c++) square += (p[c] - centre[c]) * (p[c] - centre[c]);
+        for (int c = 0; c < 3; c++) square += (p[c] - center[c]) * (p[c] - center[c]);
         double x = k < face->target_count ? 1 : 1 - square / (radius * radius);
         double window = x > 0 ? x * x * (3 - 2 * x) : 0;
         for (int c = 0; c < 3; c++) {
@@ -171,7 +172,8 @@ static void toggle_and_edit(void *user) {
 
 static void set_mode(lock_case *c, bool bounded, sinew_lock_mode mode) {
     sinew_error error;
-    sinew_lock_options options = sinew_lock_options_default();
+    sinew_lock_options options;
+    sinew_lock_options_init(&options);
     options.bounded = bounded;
     options.mode = mode;
     bench_need(sinew_locks_set_options(c->locks, &options, &error), &error);
@@ -194,7 +196,7 @@ static void run(bench *b) {
     add_lock(&c, "base", 30);
     for (int i = 0; i < 3; i++) {
         char name[64];
-        set_mode(&c, false, SINEW_LOCK_TRADE);
+        set_mode(&c, false, SINEW_LOCK_MODE_TRADE);
         add_lock(&c, names[i], sizes[i]);
         c.name = names[i];
         c.on = true;
@@ -202,7 +204,7 @@ static void run(bench *b) {
         snprintf(limit, sizeof limit, "%.2f GFlop, all dense", 1e-9 * work);
         snprintf(name, sizeof name, "change-%s", names[i]);
         bench_report(b, name, bench_time(b, toggle, &c), work / bench_flops_double(b), limit);
-        set_mode(&c, true, SINEW_LOCK_KEEP);
+        set_mode(&c, true, SINEW_LOCK_MODE_KEEP);
         snprintf(name, sizeof name, "change-%s-and-bounded-edit", names[i]);
         bench_report(b, name, bench_time(b, toggle_and_edit, &c), work / bench_flops_double(b),
                      limit);
@@ -211,13 +213,13 @@ static void run(bench *b) {
         double bound = bytes / bench_read_bandwidth(b, bytes);
         snprintf(name, sizeof name, "edit-bounded-keep, %s locked", names[i]);
         bench_report(b, name, bench_time(b, edit, &c), bound, limit);
-        set_mode(&c, true, SINEW_LOCK_TRADE);
+        set_mode(&c, true, SINEW_LOCK_MODE_TRADE);
         snprintf(name, sizeof name, "edit-bounded-trade, %s locked", names[i]);
         bench_report(b, name, bench_time(b, edit, &c), bound, limit);
-        set_mode(&c, false, SINEW_LOCK_TRADE);
+        set_mode(&c, false, SINEW_LOCK_MODE_TRADE);
         snprintf(name, sizeof name, "edit-trade, %s locked", names[i]);
         bench_report(b, name, bench_time(b, edit, &c), bound, limit);
-        set_mode(&c, false, SINEW_LOCK_KEEP);
+        set_mode(&c, false, SINEW_LOCK_MODE_KEEP);
         snprintf(name, sizeof name, "edit-keep, %s locked", names[i]);
         bench_report(b, name, bench_time(b, edit, &c), bound, limit);
         bench_need(sinew_locks_remove(c.locks, names[i], &error), &error);

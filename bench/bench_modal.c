@@ -1,4 +1,4 @@
-/* Benchmark cases of the modal room: frames, modes, knobs.
+/* Benchmark cases of the modal room: frames, modes, parameters.
  *
  * Bound of a frame: every byte it must read once (mode shapes, gradients, residuals of two keys,
  * the factor twice) over the read bandwidth of a working set of that size. */
@@ -76,7 +76,7 @@ typedef struct clip {
     sinew_modal *modal;
     sinew_modal_motion *motion;
     sinew_modal_state *state;
-    sinew_modal_knobs knobs;
+    sinew_modal_parameters parameters;
     double *positions;
     int frame;
 } clip;
@@ -88,17 +88,17 @@ static void one_frame(void *user) {
 
 static void one_update(void *user) {
     clip *c = user;
-    c->knobs.damping = 0.1 + 0.001 * (c->frame++ % 100);
-    bench_need(sinew_modal_motion_update(c->motion, &c->knobs, NULL), NULL);
+    c->parameters.damping = 0.1 + 0.001 * (c->frame++ % 100);
+    bench_need(sinew_modal_motion_update(c->motion, &c->parameters, NULL), NULL);
 }
 
 static void make_clip(clip *c, const sinew_tets *bar, const sinew_modal_options *options,
                       const double *pose) {
     sinew_error error;
     const double times[2] = {0, 1}, *poses[2] = {bar->positions, pose};
-    sinew_modal_keys keys = {.count = 2, .times = times, .positions = poses};
+    sinew_modal_keys keys = {.size = sizeof keys, .count = 2, .times = times, .positions = poses};
     memset(c, 0, sizeof *c);
-    c->knobs = sinew_modal_default_knobs();
+    sinew_modal_parameters_init(&c->parameters);
     c->positions = SN_NEW(double, 3 * bar->vertex_count);
     bench_need(sinew_modal_create_tets(bar, options, NULL, &c->modal, &error), &error);
     bench_need(sinew_modal_motion_create(c->modal, &keys, NULL, NULL, &c->motion, &error), &error);
@@ -120,12 +120,13 @@ static void frame_case(bench *b, int nx, int ny, int nz) {
     double *fields = make_fields(bar), *pose = make_pose(bar);
     for (int line = 0; line < 3; line++) {
         bool fast = line < 2;
-        sinew_modal_options options = sinew_modal_default_options();
+        sinew_modal_options options;
+        sinew_modal_options_init(&options);
         options.basis = fields, options.basis_count = FIELDS, options.fast = fast;
         clip c;
         make_clip(&c, bar, &options, pose);
-        if (line == 1) c.knobs.rate = 0;
-        bench_need(sinew_modal_motion_update(c.motion, &c.knobs, NULL), NULL);
+        if (line == 1) c.parameters.rate = 0;
+        bench_need(sinew_modal_motion_update(c.motion, &c.parameters, NULL), NULL);
         double seconds = bench_time(b, one_frame, &c);
         /* Columns (and those of both keys that stand for the others), per tet 10 numbers, 2 of
          * corners and 12 of the one residual that is not zero; in double 16 and both residuals. */
@@ -157,11 +158,14 @@ static void frame_200k(bench *b) {
 static void modes_case(bench *b, int nx, int ny, int nz, const char *name) {
     sinew_error error;
     sinew_tets *bar = make_bar(nx, ny, nz);
-    sinew_modal_options options = sinew_modal_default_options();
+    sinew_modal_options options;
+    sinew_modal_options_init(&options);
     options.modes = 100;
     sinew_modal *modal;
     bench_need(sinew_modal_create_tets(bar, &options, NULL, &modal, &error), &error);
-    bench_report(b, name, sinew_modal_get_info(modal).seconds, 0, "no bound known");
+    sinew_modal_info info = {.size = sizeof info};
+    sinew_modal_get_info(modal, &info);
+    bench_report(b, name, info.seconds, 0, "no bound known");
     sinew_modal_destroy(modal);
     sinew_tets_destroy(bar);
 }
@@ -173,17 +177,18 @@ static void modes_100k(bench *b) {
     modes_case(b, 86, 14, 14, NULL);
 }
 
-static void knobs(bench *b) {
+static void parameters(bench *b) {
     sinew_tets *bar = make_bar(20, 4, 4);
     double *pose = make_pose(bar);
-    sinew_modal_options options = sinew_modal_default_options();
+    sinew_modal_options options;
+    sinew_modal_options_init(&options);
     options.modes = 100;
     clip c;
     make_clip(&c, bar, &options, pose);
     bench_report(b, "settling", bench_time(b, one_update, &c), 0, "100 modes");
-    c.knobs.rest_offset = 0.5;
+    c.parameters.rest_offset = 0.5;
     bench_report(b, "rest offset 0.5", bench_time(b, one_update, &c), 0, "100 modes, fitted");
-    c.knobs.rest_offset = 1, c.knobs.wiggly = true;
+    c.parameters.rest_offset = 1, c.parameters.wiggly = true;
     bench_report(b, "wiggly", bench_time(b, one_update, &c), 0, "100 modes, 2 keys");
     free_clip(&c);
     sn_free(pose);
@@ -196,6 +201,6 @@ const bench_case bench_modal[] = {
     {"frame-200k", "80 modes, one frame", frame_200k},
     {"modes-20k", "100 modes of 20k tets", modes_20k},
     {"modes-100k", "100 modes of 100k tets", modes_100k},
-    {"knobs", "a knob turned, to the first frame", knobs},
+    {"parameters", "a knob turned, to the first frame", parameters},
     BENCH_END,
 };

@@ -27,7 +27,7 @@ static void run(bench *b) {
     bench_need(sinew_sample_rig("face", NULL, &rig, &error), &error);
     for (int i = 0; i < 3; i++) {
         render_case c = {.panel = {.mesh = rig->neutral}};
-        sinew_render_options_default(&c.options);
+        sinew_render_options_init(&c.options);
         c.options.width = sizes[i].width;
         c.options.height = sizes[i].height;
         double bytes = 4.0 * sizes[i].width * sizes[i].height;

@@ -44,7 +44,7 @@ static run_figures run(const sinew_rig *rig, double tolerance, double volume,
                        const sinew_spring **keep) {
     sinew_error error = {0};
     sinew_spring_options options;
-    sinew_spring_options_default(&options);
+    sinew_spring_options_init(&options);
     options.tolerance = tolerance, options.volume = volume, options.solver = solver;
     options.independent = independent;
     sinew_spring *spring = NULL;
@@ -56,8 +56,8 @@ static run_figures run(const sinew_rig *rig, double tolerance, double volume,
     run_figures f = {0};
     for (int k = 0; k <= steps; k++) {
         weights[0] = (double)k / STEPS;
-        sinew_spring_frame frame = {.weights = weights, .index = k};
-        sinew_spring_info info;
+        sinew_spring_frame frame = {.size = sizeof frame, .weights = weights, .index = k};
+        sinew_spring_frame_info info = {.size = sizeof info};
         sinew_status status = sinew_spring_solve(spring, state, &frame, x, &info, NULL, &error);
         if (status != SINEW_NOT_CONVERGED) bench_need(status, &error);
         if (k < 2) continue; /* the first frames have no history yet */
@@ -78,7 +78,8 @@ static run_figures run(const sinew_rig *rig, double tolerance, double volume,
 static void line(bench *b, const char *name, run_figures f, double steady,
                  const sinew_spring *spring) {
     char limit[64], figures[512];
-    const sinew_spring_summary *s = sinew_spring_describe(spring);
+    sinew_spring_info s = {.size = sizeof s};
+    sinew_spring_get_info(spring, &s);
     if (steady > 0)
         snprintf(limit, sizeof limit, "worst %.1f ms, %.0f x a steady step", f.worst * 1e3,
                  f.mean / steady);
@@ -88,15 +89,16 @@ static void line(bench *b, const char *name, run_figures f, double steady,
              "\"vertices\": %d, \"springs\": %d, \"tets\": %d, \"worst_ms\": %.4g, "
              "\"newton_steps\": %.3g, \"cg_steps\": %.4g, \"not_converged\": %d, "
              "\"bytes_per_vertex\": %.0f",
-             s->vertex_count, s->spring_count, s->tet_count, f.worst * 1e3, f.newton, f.inner,
-             f.not_converged, s->bytes_per_vertex);
+             s.vertex_count, s.spring_count, s.tet_count, f.worst * 1e3, f.newton, f.inner,
+             f.not_converged, s.bytes_per_vertex);
     double bound = steady > 0 ? 0 : f.bytes / bench_read_bandwidth(b, f.bytes);
     bench_report_more(b, name, f.mean, bound, limit, figures);
 }
 
 static void size_case(bench *b, int vertices) {
     sinew_error error = {0};
-    sinew_sample_options sample = sinew_sample_default_options();
+    sinew_sample_options sample;
+    sinew_sample_options_init(&sample);
     sample.vertices = vertices;
     sinew_rig *rig = NULL;
     bench_need(sinew_sample_rig("bar", &sample, &rig, &error), &error);
@@ -106,24 +108,24 @@ static void size_case(bench *b, int vertices) {
         bool independent;
         sinew_spring_solver solver;
         int steps; /* of the 36 */
-    } runs[] = {{"steady-1e-4", 1e-4, 0, false, SINEW_SPRING_DEFAULT, STEPS},
-                {"steady-1e-6", 1e-6, 0, false, SINEW_SPRING_DEFAULT, STEPS},
-                {"cold-1e-4", 1e-4, 0, true, SINEW_SPRING_DEFAULT, STEPS},
-                {"cold-1e-6", 1e-6, 0, true, SINEW_SPRING_DEFAULT, STEPS},
-                {"volume-1e-4", 1e-4, 1, false, SINEW_SPRING_DEFAULT, STEPS},
-                {"volume-1e-6", 1e-6, 1, false, SINEW_SPRING_DEFAULT, STEPS},
-                {"newton-1e-4", 1e-4, 0, false, SINEW_SPRING_NEWTON, NEWTON_STEPS},
-                {"newton-1e-6", 1e-6, 0, false, SINEW_SPRING_NEWTON, NEWTON_STEPS},
+    } runs[] = {{"steady-1e-4", 1e-4, 0, false, SINEW_SPRING_SOLVER_DEFAULT, STEPS},
+                {"steady-1e-6", 1e-6, 0, false, SINEW_SPRING_SOLVER_DEFAULT, STEPS},
+                {"cold-1e-4", 1e-4, 0, true, SINEW_SPRING_SOLVER_DEFAULT, STEPS},
+                {"cold-1e-6", 1e-6, 0, true, SINEW_SPRING_SOLVER_DEFAULT, STEPS},
+                {"volume-1e-4", 1e-4, 1, false, SINEW_SPRING_SOLVER_DEFAULT, STEPS},
+                {"volume-1e-6", 1e-6, 1, false, SINEW_SPRING_SOLVER_DEFAULT, STEPS},
+                {"newton-1e-4", 1e-4, 0, false, SINEW_SPRING_SOLVER_NEWTON, NEWTON_STEPS},
+                {"newton-1e-6", 1e-6, 0, false, SINEW_SPRING_SOLVER_NEWTON, NEWTON_STEPS},
                 /* the published way diverges on long steps: it is timed where it still converges */
-                {"published-1e-4", 1e-4, 0, false, SINEW_SPRING_PUBLISHED, PUBLISHED_STEPS},
-                {"published-1e-6", 1e-6, 0, false, SINEW_SPRING_PUBLISHED, PUBLISHED_STEPS}};
+                {"published-1e-4", 1e-4, 0, false, SINEW_SPRING_SOLVER_PUBLISHED, PUBLISHED_STEPS},
+                {"published-1e-6", 1e-6, 0, false, SINEW_SPRING_SOLVER_PUBLISHED, PUBLISHED_STEPS}};
     double steady[2] = {0}; /* at 1e-4 and 1e-6 */
     for (int k = 0; k < (int)(sizeof runs / sizeof *runs); k++) {
         const sinew_spring *spring = NULL;
         run_figures f = run(rig, runs[k].tolerance, runs[k].volume, runs[k].solver,
                             runs[k].independent, runs[k].steps, &spring);
         if (k < 2) steady[k] = f.mean;
-        bool ours = runs[k].solver == SINEW_SPRING_DEFAULT;
+        bool ours = runs[k].solver == SINEW_SPRING_SOLVER_DEFAULT;
         line(b, runs[k].name, f, ours ? 0 : steady[k % 2], spring);
         sinew_spring_destroy((sinew_spring *)spring);
     }
@@ -178,13 +180,14 @@ static contact_figures run_contact(const sinew_spring *spring, const sinew_rig *
         bench_need(sinew_spring_state_create(spring, &state, &error), &error);
         for (int k = 0; k < steps; k++) {
             weights[at] = clip->from + (clip->to - clip->from) * k / (steps - 1);
-            sinew_spring_frame frame = {.weights = weights,
+            sinew_spring_frame frame = {.size = sizeof frame,
+                                        .weights = weights,
                                         .index = alone ? -1 : k,
                                         .obstacle_count = touching,
                                         .obstacles = &obstacle,
                                         .allowed_depth = &clip->allowed,
                                         .allowed_triangle_depth = &clip->allowed_triangles};
-            sinew_spring_info info;
+            sinew_spring_frame_info info = {.size = sizeof info};
             sinew_status status = sinew_spring_solve(spring, state, &frame, x, &info, NULL, &error);
             if (status != SINEW_NOT_CONVERGED) bench_need(status, &error);
             if (!touching) {
@@ -210,10 +213,11 @@ static contact_figures run_contact(const sinew_spring *spring, const sinew_rig *
 static void contact_case(bench *b, const sinew_rig *rig, const contact_clip *clip) {
     sinew_error error = {0};
     sinew_spring_options options;
-    sinew_spring_options_default(&options);
+    sinew_spring_options_init(&options);
     sinew_spring *spring = NULL;
     bench_need(sinew_spring_create(rig, &options, NULL, &spring, &error), &error);
-    const sinew_spring_summary *s = sinew_spring_describe(spring);
+    sinew_spring_info s = {.size = sizeof s};
+    sinew_spring_get_info(spring, &s);
     for (int alone = 0; alone < 2; alone++) {
         contact_figures f = run_contact(spring, rig, clip, alone);
         char limit[96], figures[512];
@@ -223,9 +227,8 @@ static void contact_case(bench *b, const sinew_rig *rig, const contact_clip *cli
                  "\"vertices\": %d, \"springs\": %d, \"tets\": %d, \"worst_ms\": %.4g, "
                  "\"free_ms\": %.4g, \"newton_steps\": %.3g, \"cg_steps\": %.4g, "
                  "\"rounds\": %.3g, \"contacts\": %.3g, \"depth\": %.2g, \"not_converged\": %d",
-                 s->vertex_count, s->spring_count, s->tet_count, f.run.worst * 1e3,
-                 f.free_mean * 1e3, f.run.newton, f.run.inner, f.rounds, f.contacts, f.depth,
-                 f.run.not_converged);
+                 s.vertex_count, s.spring_count, s.tet_count, f.run.worst * 1e3, f.free_mean * 1e3,
+                 f.run.newton, f.run.inner, f.rounds, f.contacts, f.depth, f.run.not_converged);
         bench_report_more(b, alone ? "alone" : "clip", f.run.mean,
                           f.run.bytes / bench_read_bandwidth(b, f.run.bytes), limit, figures);
     }
@@ -254,7 +257,7 @@ static void lids(bench *b) {
     int *list = NULL, count = 0;
     bench_need(sinew_select(rig, "part:eyeLeft", NULL, &list, &count, &error), &error);
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
-    double centre[3];
+    double center[3];
     double *allowed = calloc((size_t)mesh->vertex_count, sizeof *allowed);
     double *triangles = calloc((size_t)mesh->triangle_count, sizeof *triangles);
     for (int k = 0; k < 3 * count; k++) {
@@ -264,9 +267,9 @@ static void lids(bench *b) {
     }
     for (int t = 0; t < mesh->triangle_count; t++)
         triangles[t] = allowed[mesh->triangles[3 * (size_t)t]];
-    for (int c = 0; c < 3; c++) centre[c] = 0.5 * (low[c] + high[c]);
+    for (int c = 0; c < 3; c++) center[c] = 0.5 * (low[c] + high[c]);
     sinew_obstacle *ball = NULL;
-    bench_need(sinew_obstacle_create_sphere(centre, 0.55 * (high[0] - low[0]), &ball, &error),
+    bench_need(sinew_obstacle_create_sphere(center, 0.55 * (high[0] - low[0]), &ball, &error),
                &error);
     contact_case(b, rig, &(contact_clip){"eyeBlinkLeft", 0.4, 0.6, 3, ball, allowed, triangles});
     sinew_obstacle_destroy(ball);

@@ -183,7 +183,7 @@ static void write_plot(const bench *b, const char *path) {
     sinew_plot_options options;
     sinew_error error;
     sinew_image *image;
-    sinew_plot_options_default(&options);
+    sinew_plot_options_init(&options);
     options.title = "time over the bound that the machine sets";
     options.x_label = "time / bound";
     options.height = 80 + 26 * count;

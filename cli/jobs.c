@@ -177,23 +177,23 @@ sinew_status cli_parameter(cli_call *call, json_t *document, const char *model, 
     const char *text = cli_text(call, option);
     json_t *value = NULL;
     switch (parameter->kind) {
-    case SINEW_PARAMETER_NUMBER:
+    case SINEW_PARAMETER_KIND_NUMBER:
         value = json_real(cli_number(call, option, 0));
         break;
-    case SINEW_PARAMETER_INTEGER:
+    case SINEW_PARAMETER_KIND_INTEGER:
         value = json_integer(cli_integer(call, option, 0));
         break;
-    case SINEW_PARAMETER_FLAG:
+    case SINEW_PARAMETER_KIND_FLAG:
         value = json_true();
         break;
-    case SINEW_PARAMETER_CHOICE:
-    case SINEW_PARAMETER_TEXT:
+    case SINEW_PARAMETER_KIND_CHOICE:
+    case SINEW_PARAMETER_KIND_TEXT:
         value = json_string(text);
         break;
-    case SINEW_PARAMETER_FILE:
+    case SINEW_PARAMETER_KIND_FILE:
         value = cli_path(call, text);
         break;
-    case SINEW_PARAMETER_NUMBERS:
+    case SINEW_PARAMETER_KIND_NUMBERS:
         value = number_list(call, text, option);
         break;
     }

@@ -68,7 +68,7 @@ static void warn_line(cli_call *call, const char *line) {
 
 static void on_log(sinew_log_level level, const char *line, void *user) {
     (void)user;
-    if (level >= SINEW_LOG_WARNING) warn_line(terminal.call, line);
+    if (level >= SINEW_LOG_LEVEL_WARNING) warn_line(terminal.call, line);
 }
 
 void cli_terminal_start(cli_call *call, sinew_monitor *monitor) {

@@ -110,7 +110,8 @@ static void compare(session *s, const char *path, const sinew_mesh *first, const
 }
 
 static sinew_status run(cli_call *call) {
-    session s = {.call = call, .options = sinew_check_options_default()};
+    session s = {.call = call};
+    sinew_check_options_init(&s.options);
     s.options.self_intersection = !cli_given(call, "--no-intersections");
     s.printed = cli_integer(call, "--list", 10);
     s.files = json_array();

@@ -107,7 +107,7 @@ static sinew_status write_matrix(const char *path, const sinew_rig *rig, const d
         capped[i] = i % (m + 1) == 0 ? 0 : fmin(matrix[i], limit);
     if (status == SINEW_OK) {
         sinew_plot_options plot;
-        sinew_plot_options_default(&plot);
+        sinew_plot_options_init(&plot);
         plot.width = plot.height = 16 * m + 360 < 4000 ? 16 * m + 360 : 4000;
         plot.title = title;
         status = sinew_plot_matrix(m, m, capped, names, names, &plot, &image, error);
@@ -138,7 +138,7 @@ static sinew_status write_heat(cli_call *call, const char *path, const sinew_sli
         panel[i] = (sinew_panel){.mesh = rig->neutral, .heat = own, .label = labels[i]};
     }
     sinew_render_options render;
-    sinew_render_options_default(&render);
+    sinew_render_options_init(&render);
     render.zoom = cli_number(call, "--zoom", 1);
     render.heat_unit = "% of diagonal";
     render.title = "How far a place of the first is moved by the second";
@@ -159,6 +159,7 @@ static sinew_status try_locks(cli_call *call, const sinew_slider_space *space, c
                               int count, finding *findings) {
     for (int i = 0; i < count; i++) {
         if (rig->targets[findings[i].pair.disturber].slider < 0) continue;
+        findings[i].advice.size = sizeof findings[i].advice;
         SN_TRY(sinew_interference_advise(space, findings[i].pair.disturbed,
                                          findings[i].pair.disturber, NULL, &findings[i].advice,
                                          NULL, &call->error));

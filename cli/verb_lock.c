@@ -84,9 +84,9 @@ static sinew_status add_locks(cli_call *call, const sinew_rig *rig, sinew_locks 
 
 static sinew_status read_options(cli_call *call, const sinew_slider_space *space,
                                  const sinew_locks *locks, sinew_lock_options *o) {
-    *o = cli_given(call, "--published")
-             ? sinew_lock_options_published(space, (int)sinew_locks_coordinates(locks))
-             : sinew_lock_options_default();
+    sinew_lock_options_init(o);
+    if (cli_given(call, "--published"))
+        sinew_lock_options_set_published(o, space, (int)sinew_locks_coordinates(locks));
     const char *alpha = cli_text(call, "--alpha");
     if (alpha) {
         char *end;
@@ -99,7 +99,7 @@ static sinew_status read_options(cli_call *call, const sinew_slider_space *space
     o->ridge = cli_number(call, "--ridge", o->ridge);
     o->dead_zone = cli_number(call, "--dead-zone", o->dead_zone);
     o->few = cli_number(call, "--few", o->few);
-    if (cli_given(call, "--trade")) o->mode = SINEW_LOCK_TRADE;
+    if (cli_given(call, "--trade")) o->mode = SINEW_LOCK_MODE_TRADE;
     if (cli_given(call, "--unbounded")) o->bounded = false;
     return SINEW_OK;
 }
@@ -165,7 +165,7 @@ static sinew_status run_edit(cli_call *call, const sinew_rig *rig, sinew_locks *
     double *asked = SN_NEW(double, rig->slider_count);
     if (!asked) return sn_no_memory(error);
     memcpy(asked, pose, sizeof(double) * (size_t)rig->slider_count);
-    sinew_lock_info info = {0};
+    sinew_lock_info info = {.size = sizeof info};
     sinew_status status = sinew_rig_parse_weights(rig, cli_text(call, "--edit"), asked, error);
     if (status == SINEW_OK)
         status = sinew_locks_apply(locks, pose, asked, out->values, &info, error);
@@ -211,7 +211,7 @@ static sinew_status parse_keep(cli_call *call, const sinew_rig *rig, bool **keep
 
 static sinew_status run_take(cli_call *call, const sinew_rig *rig, sinew_locks *locks,
                              const sinew_curves *take, sinew_curves **out) {
-    sinew_lock_filter_info info;
+    sinew_lock_filter_info info = {.size = sizeof info};
     bool *keep;
     sinew_status status = parse_keep(call, rig, &keep);
     if (status == SINEW_OK)
@@ -273,7 +273,7 @@ static sinew_status keep_scene(cli_call *call, const sinew_rig *rig, const sinew
     json_object_set_new(how, "ridge", json_real(o->ridge));
     json_object_set_new(how, "dead_zone", json_real(o->dead_zone));
     json_object_set_new(how, "few", json_real(o->few));
-    json_object_set_new(how, "trade", json_boolean(o->mode == SINEW_LOCK_TRADE));
+    json_object_set_new(how, "trade", json_boolean(o->mode == SINEW_LOCK_MODE_TRADE));
     json_object_set_new(how, "unbounded", json_boolean(!o->bounded));
     if (cli_given(call, "--corrective")) json_object_set_new(how, "corrective", json_true());
     json_object_set_new(how, "from", weights_of(rig, pose));

@@ -118,6 +118,7 @@ static sinew_status run(cli_call *call) {
         sn_report_input(call->report, cache);
         sn_report_sizes(call->report, rig->neutral->vertex_count, rig->neutral->triangle_count);
         distortions = SN_NEW0(sinew_distortion, frames->frame_count);
+        if (distortions) distortions->size = sizeof *distortions;
         status = distortions
                      ? sinew_measure_frames(rig, frames, curves, cli_given(call, "--intersections"),
                                             distortions, call->monitor, error)

@@ -208,7 +208,7 @@ static sinew_status load_shape(cli_call *call, const char *path, const char *wei
 
 static sinew_status read_options(cli_call *call, stage *s) {
     sinew_render_options *o = &s->picture;
-    sinew_render_options_default(o);
+    sinew_render_options_init(o);
     o->azimuth = cli_number(call, "--azimuth", o->azimuth);
     o->elevation = cli_number(call, "--elevation", o->elevation);
     o->zoom = cli_number(call, "--zoom", o->zoom);

@@ -52,7 +52,8 @@ static sinew_status write_clip(const folder *f, bool lips) {
 
 static sinew_status write_markers(const folder *f, const sinew_sample_options *chosen, bool lips) {
     sinew_error *error = &f->call->error;
-    sinew_sample_marker_options wanted = sinew_sample_default_marker_options();
+    sinew_sample_marker_options wanted;
+    sinew_sample_marker_options_init(&wanted);
     wanted.noise = cli_number(f->call, "--noise", 0);
     wanted.gaps = cli_number(f->call, "--gaps", 0);
     wanted.seed = (unsigned)cli_integer(f->call, "--seed", SINEW_SAMPLE_SEED);
@@ -134,7 +135,8 @@ static sinew_status run(cli_call *call) {
     if (call->argument_count == 0) return list(call);
     const char *name = call->arguments[0];
     const char *out = cli_given(call, "--out") ? cli_text(call, "--out") : name;
-    sinew_sample_options chosen = sinew_sample_default_options();
+    sinew_sample_options chosen;
+    sinew_sample_options_init(&chosen);
     chosen.vertices = cli_integer(call, "--vertices", 0);
     sinew_rig *rig;
     SN_TRY(sinew_sample_rig(name, &chosen, &rig, &call->error));

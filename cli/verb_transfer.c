@@ -26,7 +26,7 @@ static void warn_of_lost_regions(cli_call *call, const sinew_rig *source, const 
 static sinew_status carry(cli_call *call, const sinew_rig *source, const sinew_mesh *target,
                           const sinew_transfer_options *chosen) {
     sinew_rig *made = NULL;
-    sinew_transfer_info info;
+    sinew_transfer_info info = {.size = sizeof info};
     sinew_status status =
         sinew_transfer(source, target, chosen, call->monitor, &made, &info, &call->error);
     if (status != SINEW_OK && status != SINEW_NO_MEMORY && status != SINEW_CANCELLED) {
@@ -62,7 +62,7 @@ static sinew_status run(cli_call *call) {
     sinew_mesh *target = NULL;
     int *from = NULL, *to = NULL;
     sinew_transfer_options chosen;
-    sinew_transfer_options_default(&chosen);
+    sinew_transfer_options_init(&chosen);
     chosen.pull = cli_number(call, "--pull", chosen.pull);
     sn_report_input(call->report, cli_text(call, "--to"));
     sinew_status status =

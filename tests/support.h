@@ -76,4 +76,12 @@ int test_out_of_memory(sinew_status (*job)(void *user), void *user);
 /* A fresh temporary folder, removed when the test process ends. */
 const char *test_folder(void);
 
+/* The info of a handle as a value: info_of(sinew_spring, spring).spring_count. */
+#define info_of(type, handle)                                                                      \
+    __extension__({                                                                                \
+        type##_info about_ = {.size = sizeof about_};                                              \
+        assert_int_equal(type##_get_info((handle), &about_), SINEW_OK);                            \
+        about_;                                                                                    \
+    })
+
 #endif

@@ -348,12 +348,14 @@ static void run(const face *f, const sinew_rig *rig, const sinew_marker_map *map
         sinew_force_state *state = NULL;
         if (method >= FREE) {
             sinew_force_options options;
-            sinew_force_options_default(&options);
+            sinew_force_options_init(&options);
             if (method == FREE) options.bounded = false;
             need(sinew_force_create(rig, map, &options, NULL, &force, &error));
             need(sinew_force_state_create(force, &state, &error));
         } else {
-            sinew_fit_options options = sinew_fit_options_default((sinew_fit_method)method);
+            sinew_fit_options options;
+            sinew_fit_options_init(&options);
+            sinew_fit_options_set_method(&options, (sinew_fit_method)method);
             need(sinew_fit_create(rig, map, &options, &fit, &error));
             sinew_rig_rest_weights(rig, weights);
         }
@@ -385,7 +387,9 @@ static void run(const face *f, const sinew_rig *rig, const sinew_marker_map *map
  * cover of the moving face. */
 static double best_in_span(const face *f, const sinew_rig *rig, const double *truth) {
     sinew_marker_map *map = spread_markers(f, DENSE);
-    sinew_fit_options options = sinew_fit_options_default(SINEW_FIT_ULS);
+    sinew_fit_options options;
+    sinew_fit_options_init(&options);
+    sinew_fit_options_set_method(&options, SINEW_FIT_METHOD_ULS);
     options.l2 = 1e-6;
     sinew_linear *linear;
     sinew_fit *fit;

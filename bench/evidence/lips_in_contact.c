@@ -140,7 +140,7 @@ static const struct {
                  {"noseBase", 33},         {"noseBridge", 27},        {"noseWingLeft", 35},
                  {"noseWingRight", 31},    {"eyeInnerLeft", 42},      {"eyeInnerRight", 39},
                  {"eyeOuterLeft", 45},     {"eyeOuterRight", 36},     {"browInnerLeft", 22},
-                 {"browInnerRight", 21},   {"browCentreLeft", 24},    {"browCentreRight", 19},
+                 {"browInnerRight", 21},   {"browCenterLeft", 24},    {"browCenterRight", 19},
                  {"browOuterLeft", 26},    {"browOuterRight", 17},    {"chinLow", 8}};
 enum { LANDMARKS = sizeof landmarks / sizeof *landmarks, SCHEME = 68 };
 
@@ -172,8 +172,10 @@ static clip carried_clip(const sinew_rig *rig, const char *scheme) {
     sinew_rig *source;
     sinew_markers *take;
     sinew_marker_map *on_source;
-    sinew_sample_options size = sinew_sample_default_options();
-    sinew_sample_marker_options lips = sinew_sample_default_marker_options();
+    sinew_sample_options size;
+    sinew_sample_options_init(&size);
+    sinew_sample_marker_options lips;
+    sinew_sample_marker_options_init(&lips);
     lips.lips = true;
     need(sinew_sample_rig("face", &size, &source, &error));
     need(sinew_sample_markers("face", &size, &lips, &take, &on_source, &error));
@@ -227,7 +229,9 @@ static bool show(const char *title, const sinew_rig *rig, clip of) {
     crossings rest = count(rig, rig->neutral->positions, marked, true);
     sinew_linear *linear;
     sinew_fit *fit;
-    sinew_fit_options static_fit = sinew_fit_options_default(SINEW_FIT_SBS);
+    sinew_fit_options static_fit;
+    sinew_fit_options_init(&static_fit);
+    sinew_fit_options_set_method(&static_fit, SINEW_FIT_METHOD_SBS);
     need(sinew_linear_create(rig, &linear, &error));
     need(sinew_fit_create(rig, of.map, &static_fit, &fit, &error));
     printf("\n%s: %zu vertices, %d pairs cross in the neutral; %d markers%s\n\n", title, n,
@@ -239,7 +243,7 @@ static bool show(const char *title, const sinew_rig *rig, clip of) {
         sinew_force_state *state = NULL;
         if (m != SBS) {
             sinew_force_options options;
-            sinew_force_options_default(&options);
+            sinew_force_options_init(&options);
             options.contact = m == CONTACT;
             options.layer = of.layer;
             need(sinew_force_create(rig, of.map, &options, NULL, &force, &error));
@@ -248,7 +252,7 @@ static bool show(const char *title, const sinew_rig *rig, clip of) {
         int frames = 0, most = 0, others = 0, contacts = 0;
         double seconds = 0, cut = 1;
         for (int f = 0; f < of.frames; f++) {
-            sinew_force_info info = {.cut = 1};
+            sinew_force_frame_info info = {.cut = 1};
             const double *points = of.points + 3 * (size_t)f * (size_t)of.map->count;
             if (m == SBS) {
                 need(sinew_fit_frame(fit, points, NULL, fitted, NULL, &error));
@@ -282,7 +286,8 @@ static bool show(const char *title, const sinew_rig *rig, clip of) {
 
 int main(int argc, char **argv) {
     sinew_rig *rig;
-    sinew_sample_options options = sinew_sample_default_options();
+    sinew_sample_options options;
+    sinew_sample_options_init(&options);
     need(sinew_sample_rig("face", &options, &rig, &error));
     bool held = show("sample face", rig, closing_clip(rig));
     sinew_rig_destroy(rig);

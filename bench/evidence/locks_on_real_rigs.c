@@ -111,7 +111,7 @@ static int core_of(const sinew_rig *rig, const edit *e, int *vertices) {
         int sliders[2], found = sinew_rig_match(rig, e->core[s], sliders);
         for (int f = 0; f < found; f++) {
             const sinew_target *t = rig->targets;
-            while (t->kind != SINEW_TARGET_PLAIN || t->slider != sliders[f]) t++;
+            while (t->kind != SINEW_TARGET_KIND_PLAIN || t->slider != sliders[f]) t++;
             double largest = 0;
             for (int pass = 0; pass < 2; pass++)
                 for (int i = 0; i < t->count; i++) {
@@ -163,7 +163,7 @@ static void run(const char *name, const sinew_rig *rig, const sinew_slider_space
     for (int i = 0; i < MAX_EDITS; i++) {
         const edit *e = &EDITS[i];
         sinew_locks *locks;
-        sinew_lock_info info;
+        sinew_lock_info info = {.size = sizeof info};
         sinew_rig_rest_weights(rig, from);
         if (sinew_rig_parse_weights(rig, e->from, from, &error) != SINEW_OK) continue;
         memcpy(asked, from, s * sizeof(double));
@@ -217,7 +217,7 @@ static sinew_lock_info attenuate(sinew_locks *locks, const sinew_lock_options *o
                                  const double *from, const double *asked, double *given,
                                  const char *title) {
     sinew_error error = {0};
-    sinew_lock_info info = {0};
+    sinew_lock_info info = {.size = sizeof info};
     if (sinew_locks_set_options(locks, options, &error) != SINEW_OK ||
         sinew_locks_apply(locks, from, asked, given, &info, &error) != SINEW_OK)
         stop(title, &error);
@@ -227,10 +227,11 @@ static sinew_lock_info attenuate(sinew_locks *locks, const sinew_lock_options *o
 static void compare_ways(const sinew_rig *rig, const sinew_slider_space *space, const edit *e,
                          sinew_locks *locks, const double *from, const double *asked, double *given,
                          departures *d) {
-    sinew_lock_options options = sinew_lock_options_default();
+    sinew_lock_options options;
+    sinew_lock_options_init(&options);
     options.bounded = false;
     options.dead_zone = 0;
-    options.mode = SINEW_LOCK_TRADE;
+    options.mode = SINEW_LOCK_MODE_TRADE;
     for (int i = 0; i < 2; i++) {
         options.ridge = i ? SINEW_LOCK_RIDGE : 0;
         sinew_lock_info info = attenuate(locks, &options, from, asked, given, e->title);
@@ -238,7 +239,7 @@ static void compare_ways(const sinew_rig *rig, const sinew_slider_space *space, 
         d->highest[i] = fmax(d->highest[i], info.highest);
     }
     for (int i = 0; i < 2; i++) {
-        options.mode = i ? SINEW_LOCK_TRADE : SINEW_LOCK_KEEP;
+        options.mode = i ? SINEW_LOCK_MODE_TRADE : SINEW_LOCK_MODE_KEEP;
         attenuate(locks, &options, from, asked, given, e->title);
         for (int k = 0; k < rig->slider_count; k++)
             given[k] = fmin(fmax(given[k], rig->sliders[k].minimum), rig->sliders[k].maximum);
@@ -322,16 +323,17 @@ int main(int argc, char **argv) {
         bool bounded;
         double dead_zone;
         int alphas;
-    } ways[] = {{"keep", SINEW_LOCK_KEEP, true, SINEW_LOCK_DEAD_ZONE, 4},
-                {"keep, no dead zone", SINEW_LOCK_KEEP, true, 0, 1},
-                {"trade", SINEW_LOCK_TRADE, true, SINEW_LOCK_DEAD_ZONE, 4},
-                {"trade, no dead zone", SINEW_LOCK_TRADE, true, 0, 1},
-                {"trade, no limits, no dead zone", SINEW_LOCK_TRADE, false, 0, 1}};
+    } ways[] = {{"keep", SINEW_LOCK_MODE_KEEP, true, SINEW_LOCK_DEAD_ZONE, 4},
+                {"keep, no dead zone", SINEW_LOCK_MODE_KEEP, true, 0, 1},
+                {"trade", SINEW_LOCK_MODE_TRADE, true, SINEW_LOCK_DEAD_ZONE, 4},
+                {"trade, no dead zone", SINEW_LOCK_MODE_TRADE, true, 0, 1},
+                {"trade, no limits, no dead zone", SINEW_LOCK_MODE_TRADE, false, 0, 1}};
     const double alphas[] = {1, 3, 5, 10};
     for (int way = 0; way < 5; way++)
         for (int i = 0; i < SETS; i++)
             for (int a = 0; a < ways[way].alphas; a++) {
-                sinew_lock_options options = sinew_lock_options_default();
+                sinew_lock_options options;
+                sinew_lock_options_init(&options);
                 options.alpha = alphas[a];
                 options.mode = ways[way].mode;
                 options.bounded = ways[way].bounded;
@@ -342,7 +344,8 @@ int main(int argc, char **argv) {
     printf("\n| rig | edit | locked vertices | locked motion, share of the diagonal | reduction | "
            "kept | cosine | share of the edit | weights | sliders changed | |\n"
            "|---|---|---|---|---|---|---|---|---|---|---|\n");
-    sinew_lock_options options = sinew_lock_options_default();
+    sinew_lock_options options;
+    sinew_lock_options_init(&options);
     for (int i = 0; i < SETS; i++)
         if (rigs[i]) run(sets[i].name, rigs[i], spaces[i], &options, "keep", true, false);
     printf("\n| rig | weights without limits and ridge | with the ridge | clamped: worse than no "

@@ -11,6 +11,8 @@
 #ifndef SINEW_CAGE_H
 #define SINEW_CAGE_H
 
+#include <stdint.h>
+
 #include "sinew/tets.h"
 
 #ifdef __cplusplus
@@ -42,6 +44,7 @@ SINEW_API void sinew_embedding_apply(const sinew_embedding *embedding, const dou
 #define SINEW_CAGE_CELL_DEFAULT (1.0 / 50.0)
 
 typedef struct sinew_cage_options {
+    uint32_t size;       /* of this structure in bytes; set by sinew_cage_options_init */
     double cell;         /* part of the box diagonal, > 0; 1/50 or finer for characters */
     int hole_edges;      /* holes with at most this many edges are closed before filling, >= 0 */
     bool separate_parts; /* true: parts of the surface that are not connected get cells of their
@@ -49,7 +52,7 @@ typedef struct sinew_cage_options {
                             can move apart. Within one part, sheets nearer than a cell share cells:
                             they move together, and a smaller cell tells them apart. */
 } sinew_cage_options;
-SINEW_API sinew_cage_options sinew_cage_options_default(void);
+SINEW_API void sinew_cage_options_init(sinew_cage_options *options);
 
 typedef struct sinew_cage {
     sinew_tets *tets; /* 6 per cell, all the same way, one vertex per corner of the grid */
@@ -75,11 +78,12 @@ SINEW_API void sinew_cage_destroy(sinew_cage *cage);
 #define SINEW_CAGE_FIT_TOLERANCE_DEFAULT 1e-4
 
 typedef struct sinew_cage_fit_options {
+    uint32_t size;    /* of this structure in bytes; set by sinew_cage_fit_options_init */
     double weight;    /* > 0 */
     int iterations;   /* >= 1, per pose */
     double tolerance; /* > 0 */
 } sinew_cage_fit_options;
-SINEW_API sinew_cage_fit_options sinew_cage_fit_options_default(void);
+SINEW_API void sinew_cage_fit_options_init(sinew_cage_fit_options *options);
 
 typedef struct sinew_cage_pose {
     double *positions; /* of the cage's vertices */

@@ -12,6 +12,8 @@
 #ifndef SINEW_CHECK_H
 #define SINEW_CHECK_H
 
+#include <stdint.h>
+
 #include "sinew/mesh.h"
 #include "sinew/monitor.h"
 
@@ -21,19 +23,19 @@ extern "C" {
 
 typedef enum sinew_finding_kind {
     /* Problems: some model or mesher will trip over them. */
-    SINEW_FINDING_NOT_FINITE,          /* elements: vertex */
-    SINEW_FINDING_BAD_INDEX,           /* face, corner, vertex index found there */
-    SINEW_FINDING_DEGENERATE_FACE,     /* face: no area, or a vertex twice */
-    SINEW_FINDING_DUPLICATE_FACE,      /* face, earlier face with the same vertices */
-    SINEW_FINDING_NON_MANIFOLD_EDGE,   /* vertex, vertex, faces that meet there (3 or more) */
-    SINEW_FINDING_NON_MANIFOLD_VERTEX, /* vertex, separate fans of faces that meet there */
-    SINEW_FINDING_ORIENTATION,         /* vertex, vertex: edge whose two faces face opposite ways */
-    SINEW_FINDING_SELF_INTERSECTION,   /* face, face */
+    SINEW_FINDING_KIND_NOT_FINITE,          /* elements: vertex */
+    SINEW_FINDING_KIND_BAD_INDEX,           /* face, corner, vertex index found there */
+    SINEW_FINDING_KIND_DEGENERATE_FACE,     /* face: no area, or a vertex twice */
+    SINEW_FINDING_KIND_DUPLICATE_FACE,      /* face, earlier face with the same vertices */
+    SINEW_FINDING_KIND_NON_MANIFOLD_EDGE,   /* vertex, vertex, faces that meet there (3 or more) */
+    SINEW_FINDING_KIND_NON_MANIFOLD_VERTEX, /* vertex, separate fans of faces that meet there */
+    SINEW_FINDING_KIND_ORIENTATION, /* vertex, vertex: edge whose two faces face opposite ways */
+    SINEW_FINDING_KIND_SELF_INTERSECTION, /* face, face */
     /* Notes: fine for most uses, good to know. */
-    SINEW_FINDING_COINCIDENT_VERTEX, /* vertex, earlier vertex at the same place */
-    SINEW_FINDING_ISOLATED_VERTEX,   /* vertex that no face uses */
-    SINEW_FINDING_BOUNDARY_LOOP,     /* smallest vertex of the loop, edges in it */
-    SINEW_FINDING_KINDS
+    SINEW_FINDING_KIND_COINCIDENT_VERTEX, /* vertex, earlier vertex at the same place */
+    SINEW_FINDING_KIND_ISOLATED_VERTEX,   /* vertex that no face uses */
+    SINEW_FINDING_KIND_BOUNDARY_LOOP,     /* smallest vertex of the loop, edges in it */
+    SINEW_FINDING_KIND_COUNT
 } sinew_finding_kind;
 
 typedef struct sinew_finding {
@@ -49,12 +51,13 @@ typedef struct sinew_finding {
 #define SINEW_CHECK_LISTED_DEFAULT 10000
 
 typedef struct sinew_check_options {
+    uint32_t size;          /* of this structure in bytes; set by sinew_check_options_init */
     double coincident;      /* part of the box diagonal, >= 0; 0: equal coordinates only */
     double degenerate;      /* part of the longest edge squared, >= 0 */
     int listed;             /* most findings listed per kind, >= 0 */
     bool self_intersection; /* look for it: the costly part */
 } sinew_check_options;
-SINEW_API sinew_check_options sinew_check_options_default(void);
+SINEW_API void sinew_check_options_init(sinew_check_options *options);
 
 typedef struct sinew_check {
     int vertex_count, face_count, triangle_count;
@@ -68,7 +71,7 @@ typedef struct sinew_check {
     double area;   /* of the surface */
     double volume; /* enclosed, positive for outward faces; 0 when not closed */
 
-    int counts[SINEW_FINDING_KINDS]; /* all findings, listed or not */
+    int counts[SINEW_FINDING_KIND_COUNT]; /* all findings, listed or not */
     int finding_count;
     sinew_finding *findings; /* by kind, then by element */
 } sinew_check;

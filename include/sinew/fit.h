@@ -4,7 +4,7 @@
  *          + symmetry s sum_pairs (w_left - w_right)^2,      lower <= w <= upper
  *
  * d_i markers, x_i(w) their places on the posed rig, c_i weights, s the mean square motion of the
- * markers by one slider, so that the knobs mean the same on any rig.
+ * markers by one slider, so that the parameters mean the same on any rig.
  *
  *   SBS   w >= 0, nothing else                       (simple blendshape solve)
  *   RSBS  w >= 0 with l1 and l2                      (regularised)
@@ -16,6 +16,8 @@
 #ifndef SINEW_FIT_H
 #define SINEW_FIT_H
 
+#include <stdint.h>
+
 #include "sinew/marker_map.h"
 #include "sinew/monitor.h"
 #include "sinew/rig.h"
@@ -24,7 +26,11 @@
 extern "C" {
 #endif
 
-typedef enum sinew_fit_method { SINEW_FIT_SBS, SINEW_FIT_RSBS, SINEW_FIT_ULS } sinew_fit_method;
+typedef enum sinew_fit_method {
+    SINEW_FIT_METHOD_SBS,
+    SINEW_FIT_METHOD_RSBS,
+    SINEW_FIT_METHOD_ULS
+} sinew_fit_method;
 
 #define SINEW_FIT_RSBS_L1 0.002
 #define SINEW_FIT_RSBS_L2 0.005
@@ -37,6 +43,7 @@ typedef enum sinew_fit_method { SINEW_FIT_SBS, SINEW_FIT_RSBS, SINEW_FIT_ULS } s
 enum { SINEW_FIT_ITERATIONS = 20 };
 
 typedef struct sinew_fit_options {
+    uint32_t size;      /* of this structure in bytes; set by sinew_fit_options_init */
     double l1, l2;      /* >= 0, dimensionless */
     double smooth;      /* >= 0: pull to the last frame's weights */
     double symmetry;    /* >= 0: pull of declared pairs to each other */
@@ -48,11 +55,15 @@ typedef struct sinew_fit_options {
     int iterations;     /* of Gauss-Newton and of re-weighting, >= 1 */
 } sinew_fit_options;
 
-SINEW_API sinew_fit_options sinew_fit_options_default(sinew_fit_method method);
+/* Defaults of SINEW_FIT_METHOD_RSBS. */
+SINEW_API void sinew_fit_options_init(sinew_fit_options *options);
+/* Sets l1, l2 and the bounds to those of a method and leaves the rest. */
+SINEW_API void sinew_fit_options_set_method(sinew_fit_options *options, sinew_fit_method method);
 
 typedef struct sinew_fit_info {
-    int seen;     /* markers */
-    int outliers; /* markers that kept less than half their weight */
+    uint32_t size; /* of this structure in bytes; set by the caller */
+    int seen;      /* markers */
+    int outliers;  /* markers that kept less than half their weight */
     int iterations;
     double marker_error; /* RMS distance of the seen markers to their places, length units */
 } sinew_fit_info;

@@ -32,6 +32,7 @@
 #define SINEW_FORCE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "sinew/cache.h"
 #include "sinew/marker_layer.h"
@@ -74,6 +75,7 @@ enum {
 };
 
 typedef struct sinew_force_options {
+    uint32_t size; /* of this structure in bytes; set by sinew_force_options_init */
     /* The skin. A length l means: bumps and stretches narrower than l are smoothed out, wider ones
      * pass. Share of the diagonal, >= 0; 0 turns the term off. */
     double stretch_length, bend_length;
@@ -130,13 +132,14 @@ typedef struct sinew_force_options {
     int fixed_count;
 } sinew_force_options;
 
-SINEW_API void sinew_force_options_default(sinew_force_options *options);
+SINEW_API void sinew_force_options_init(sinew_force_options *options);
 
 typedef struct sinew_force sinew_force;
 typedef struct sinew_force_state sinew_force_state;
 
 /* What was built. */
-typedef struct sinew_force_summary {
+typedef struct sinew_force_info {
+    uint32_t size; /* of this structure in bytes; set by the caller */
     int vertex_count, edge_count, fixed_count;
     int target_count; /* columns of B */
     int empty_count;  /* targets that move nothing: they get no command */
@@ -144,9 +147,10 @@ typedef struct sinew_force_summary {
     int contact_triangles, contact_dropped; /* that take part; left out as they cross at rest */
     double diagonal;                        /* of the neutral */
     double seconds;                         /* to build */
-} sinew_force_summary;
+} sinew_force_info;
 
-typedef struct sinew_force_info {
+typedef struct sinew_force_frame_info {
+    uint32_t size; /* of this structure in bytes; set by the caller */
     /* SINEW_NOT_CONVERGED: the first frame is still moving, see residual; or a command is within
      * its bounds, but not the best. */
     sinew_status status;
@@ -161,7 +165,7 @@ typedef struct sinew_force_info {
     int contacts; /* pairs that press */
     double cut;   /* smallest share of a vertex's last move that contact left; 1: all of it */
     double seconds;
-} sinew_force_info;
+} sinew_force_frame_info;
 
 /* Every target of the rig is a column of B, combinations and in-betweens too. `map` may be NULL
  * when only commands drive. The rig must outlive the structure; map and options are copied. Bad
@@ -171,7 +175,7 @@ SINEW_API sinew_status sinew_force_create(const sinew_rig *rig, const sinew_mark
                                           const sinew_monitor *monitor, sinew_force **force,
                                           sinew_error *error);
 SINEW_API void sinew_force_destroy(sinew_force *force);
-SINEW_API const sinew_force_summary *sinew_force_describe(const sinew_force *force);
+SINEW_API sinew_status sinew_force_get_info(const sinew_force *force, sinew_force_info *info);
 
 SINEW_API sinew_status sinew_force_state_create(const sinew_force *force, sinew_force_state **state,
                                                 sinew_error *error);
@@ -188,13 +192,13 @@ SINEW_API sinew_status sinew_force_start(sinew_force_state *state, const double 
  * may be NULL. */
 SINEW_API sinew_status sinew_force_frame(const sinew_force *force, sinew_force_state *state,
                                          const double *markers, const double *marker_weights,
-                                         double *positions, sinew_force_info *info,
+                                         double *positions, sinew_force_frame_info *info,
                                          const sinew_monitor *monitor, sinew_error *error);
 /* command[target_count], for instance the activations of a clip's weights. */
 SINEW_API sinew_status sinew_force_command(const sinew_force *force, sinew_force_state *state,
                                            const double *command, double *positions,
-                                           sinew_force_info *info, const sinew_monitor *monitor,
-                                           sinew_error *error);
+                                           sinew_force_frame_info *info,
+                                           const sinew_monitor *monitor, sinew_error *error);
 
 /* Of the last frame: command[target_count], velocity 3 per vertex; valid until the next. */
 SINEW_API const double *sinew_force_last_command(const sinew_force_state *state);
@@ -230,6 +234,7 @@ typedef struct sinew_stiffness_example {
 } sinew_stiffness_example;
 
 typedef struct sinew_stiffness_options {
+    uint32_t size;    /* of this structure in bytes; set by sinew_stiffness_options_init */
     double prior;     /* > 0; 1e-6 when shapes were measured under known commands */
     double tolerance; /* change of a factor that ends the iteration, share of it, > 0 */
     int iterations;   /* at most, >= 1 */
@@ -238,9 +243,10 @@ typedef struct sinew_stiffness_options {
     sinew_cache *cache; /* keeps the result; may be NULL */
 } sinew_stiffness_options;
 
-SINEW_API void sinew_stiffness_options_default(sinew_stiffness_options *options);
+SINEW_API void sinew_stiffness_options_init(sinew_stiffness_options *options);
 
 typedef struct sinew_stiffness_info {
+    uint32_t size;       /* of this structure in bytes; set by the caller */
     sinew_status status; /* SINEW_NOT_CONVERGED: the maps are the last iterate */
     int iterations, examples;
     double residual; /* last change of a factor, share of it */

@@ -11,6 +11,8 @@
 #ifndef SINEW_INTERFERENCE_H
 #define SINEW_INTERFERENCE_H
 
+#include <stdint.h>
+
 #include "sinew/lock.h"
 #include "sinew/slider_space.h"
 
@@ -60,6 +62,7 @@ SINEW_API void sinew_interference_heat(const sinew_slider_space *space, int dist
                                        int disturber, double *heat);
 
 typedef struct sinew_interference_advice {
+    uint32_t size;    /* of this structure in bytes; set by the caller */
     int vertex_count; /* of the core of the disturbed target, which the lock would hold */
     double reduction; /* of the core's motion when the disturber goes to 1 with the lock on */
     double kept;      /* of the disturber's motion elsewhere */

@@ -11,6 +11,8 @@
 #ifndef SINEW_JOB_H
 #define SINEW_JOB_H
 
+#include <stdint.h>
+
 #include "sinew/monitor.h"
 #include "sinew/rig.h"
 #include "sinew/scene.h"
@@ -28,6 +30,7 @@ typedef struct sinew_job sinew_job;
 
 /* What came of one frame. Fields that a model has no use for are 0. */
 typedef struct sinew_frame_info {
+    uint32_t size;       /* of this structure in bytes; set by the caller */
     double time;         /* seconds */
     sinew_status status; /* SINEW_OK or SINEW_NOT_CONVERGED */
     int iterations;

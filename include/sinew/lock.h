@@ -19,6 +19,7 @@
 #define SINEW_LOCK_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "sinew/monitor.h"
 #include "sinew/slider_space.h"
@@ -30,8 +31,8 @@ extern "C" {
 enum { SINEW_AXIS_X = 1, SINEW_AXIS_Y = 2, SINEW_AXIS_Z = 4, SINEW_AXIS_ALL = 7 };
 
 typedef enum sinew_lock_mode {
-    SINEW_LOCK_KEEP, /* sliders the user moves keep their asked value, the others respond */
-    SINEW_LOCK_TRADE /* every slider may give way: more reduction, less of the edit */
+    SINEW_LOCK_MODE_KEEP, /* sliders the user moves keep their asked value, the others respond */
+    SINEW_LOCK_MODE_TRADE /* every slider may give way: more reduction, less of the edit */
 } sinew_lock_mode;
 
 #define SINEW_LOCK_ALPHA           1.0
@@ -43,6 +44,7 @@ typedef enum sinew_lock_mode {
 #define SINEW_LOCK_FALLOFF         0.1
 
 typedef struct sinew_lock_options {
+    uint32_t size; /* of this structure in bytes; set by sinew_lock_options_init */
     /* How strongly the lock holds against the rest of the edit, 0 to infinity: 0 lets everything
      * move, infinity (taken as SINEW_LOCK_ALPHA_LIMIT) holds the locked coordinates. */
     double alpha;
@@ -64,11 +66,12 @@ typedef struct sinew_lock_options {
     double falloff; /* reach of the vertex corrective, fraction of the diagonal, > 0 */
 } sinew_lock_options;
 
-SINEW_API sinew_lock_options sinew_lock_options_default(void);
+SINEW_API void sinew_lock_options_init(sinew_lock_options *options);
 /* The method as published: no ridge, no dead zone, no limits, trade, and alpha counted over all
  * coordinates of the mesh. Nearly dependent targets can then give wild weights. */
-SINEW_API sinew_lock_options sinew_lock_options_published(const sinew_slider_space *space,
-                                                          int locked_coordinates);
+SINEW_API void sinew_lock_options_set_published(sinew_lock_options *options,
+                                                const sinew_slider_space *space,
+                                                int locked_coordinates);
 
 /* The locks of one user on one rig: a state, not to be shared between threads. */
 typedef struct sinew_locks sinew_locks;
@@ -105,6 +108,7 @@ SINEW_API double sinew_locks_coordinates(const sinew_locks *locks);
 SINEW_API double sinew_locks_alpha(const sinew_locks *locks);
 
 typedef struct sinew_lock_info {
+    uint32_t size;                     /* of this structure in bytes; set by the caller */
     double asked_motion, given_motion; /* RMS of the locked coordinates from their lock pose, asked
                                           and given, length units */
     double reduction;                  /* their ratio; 1 when nothing moves */
@@ -129,6 +133,7 @@ SINEW_API sinew_status sinew_locks_apply(sinew_locks *locks, const double *from,
                                          sinew_error *error);
 
 typedef struct sinew_lock_filter_info {
+    uint32_t size;                     /* of this structure in bytes; set by the caller */
     double asked_motion, given_motion; /* RMS over all times */
     double worst_given;                /* largest RMS of one time */
     double lowest, highest;            /* of the given weights */

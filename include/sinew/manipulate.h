@@ -9,6 +9,8 @@
 #ifndef SINEW_MANIPULATE_H
 #define SINEW_MANIPULATE_H
 
+#include <stdint.h>
+
 #include "sinew/lock.h"
 
 #ifdef __cplusplus
@@ -21,16 +23,17 @@ extern "C" {
 #define SINEW_MANIPULATE_ITERATION_LIMIT 50
 
 typedef struct sinew_manipulate_options {
-    double ridge; /* reluctance of sliders to move, >= 0: smaller reaches further */
-    double hold;  /* weight of a locked coordinate against a dragged one, >= 0; times the relative
-                     alpha of the locks */
-    bool bounded; /* keep sliders within their limits */
-    double few;   /* prefer few sliders, 0 to 1, as sinew_lock_options.few */
+    uint32_t size; /* of this structure in bytes; set by sinew_manipulate_options_init */
+    double ridge;  /* reluctance of sliders to move, >= 0: smaller reaches further */
+    double hold;   /* weight of a locked coordinate against a dragged one, >= 0; times the relative
+                      alpha of the locks */
+    bool bounded;  /* keep sliders within their limits */
+    double few;    /* prefer few sliders, 0 to 1, as sinew_lock_options.few */
     double tolerance;
     int iteration_limit;
 } sinew_manipulate_options;
 
-SINEW_API sinew_manipulate_options sinew_manipulate_options_default(void);
+SINEW_API void sinew_manipulate_options_init(sinew_manipulate_options *options);
 
 typedef struct sinew_drag {
     int vertex;
@@ -40,6 +43,7 @@ typedef struct sinew_drag {
 } sinew_drag;
 
 typedef struct sinew_manipulate_info {
+    uint32_t size;        /* of this structure in bytes; set by the caller */
     double distance;      /* RMS of the dragged coordinates from their places, before */
     double left;          /* and after */
     double locked_motion; /* RMS of the locked coordinates from their lock pose, after */

@@ -13,6 +13,8 @@
 #ifndef SINEW_MEASURE_H
 #define SINEW_MEASURE_H
 
+#include <stdint.h>
+
 #include "sinew/curves.h"
 #include "sinew/frames.h"
 #include "sinew/monitor.h"
@@ -29,6 +31,7 @@ typedef struct sinew_spread {
 } sinew_spread;
 
 typedef struct sinew_distortion {
+    uint32_t size;         /* of this structure in bytes; set by the caller */
     sinew_spread edge;     /* |length / blended length - 1| over the edges of the faces */
     sinew_spread area;     /* |area / blended area - 1| over the triangles */
     sinew_spread dihedral; /* |angle - blended angle| between neighbouring triangles, degrees */

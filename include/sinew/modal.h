@@ -12,8 +12,8 @@
  * mesh sinew_modal_motion_create   key poses read in modes                       once per clip
  *             sinew_modal_state_create    scratch memory                          once per thread
  *   solve     sinew_modal_frame           positions at a time, allocates nothing        per frame
- *   update    sinew_modal_motion_update   knobs: frequency, damping, per-mode control milliseconds
- *   cleanup   the three destroy functions
+ *   update    sinew_modal_motion_update   parameters: frequency, damping, per-mode control
+ * milliseconds cleanup   the three destroy functions
  *
  * Frames do not depend on each other: any order, any thread, the same bits. A motion must not be
  * updated while frames of it are computed.
@@ -22,6 +22,8 @@
  * leads a damped spring through all its keys. Past the last key the motion rings out. */
 #ifndef SINEW_MODAL_H
 #define SINEW_MODAL_H
+
+#include <stdint.h>
 
 #include "sinew/cache.h"
 #include "sinew/mesh.h"
@@ -49,7 +51,8 @@ typedef enum sinew_modal_body {
 #define SINEW_MODAL_CELLS_DEFAULT     50
 
 typedef struct sinew_modal_options {
-    int modes; /* >= 1 */
+    uint32_t size; /* of this structure in bytes; set by sinew_modal_options_init */
+    int modes;     /* >= 1 */
     sinew_modal_body body;
     /* With the default units of time only the ratio of parts of different stiffness matters. */
     double young;     /* > 0, pascal */
@@ -74,7 +77,7 @@ typedef struct sinew_modal_options {
     const sinew_tets *tets;
     sinew_cache *cache; /* where tets and modes are kept; NULL: nowhere */
 } sinew_modal_options;
-SINEW_API sinew_modal_options sinew_modal_default_options(void);
+SINEW_API void sinew_modal_options_init(sinew_modal_options *options);
 
 typedef struct sinew_modal sinew_modal;
 
@@ -90,6 +93,7 @@ SINEW_API sinew_status sinew_modal_create_tets(const sinew_tets *tets,
 SINEW_API void sinew_modal_destroy(sinew_modal *modal);
 
 typedef struct sinew_modal_info {
+    uint32_t size;         /* of this structure in bytes; set by the caller */
     sinew_modal_body body; /* what AUTO became */
     char why[192];         /* why it is not made of tetrahedra inside, or "" */
     int vertex_count;      /* of a key pose and a frame */
@@ -102,14 +106,14 @@ typedef struct sinew_modal_info {
     double seconds;       /* spent on modes; 0 when they came from the cache */
     bool from_cache;
 } sinew_modal_info;
-SINEW_API sinew_modal_info sinew_modal_get_info(const sinew_modal *modal);
+SINEW_API sinew_status sinew_modal_get_info(const sinew_modal *modal, sinew_modal_info *info);
 
 /* The rest shape displaced by a mode: positions[3 * vertex_count]. `amount`: the largest
  * displacement, share of the diagonal. Large amounts bend as frames do. */
 SINEW_API sinew_status sinew_modal_shape(const sinew_modal *modal, int mode, double amount,
                                          double *positions, sinew_error *error);
 
-/* ---- knobs ---- */
+/* ---- parameters ---- */
 
 #define SINEW_MODAL_SWINGS_DEFAULT      1.5
 #define SINEW_MODAL_DAMPING_DEFAULT     0.1
@@ -121,7 +125,8 @@ typedef enum sinew_modal_rest {
     SINEW_MODAL_REST_NEXT, /* or on the next key: each pose is a pull that sets in at its key */
 } sinew_modal_rest;
 
-typedef struct sinew_modal_knobs {
+typedef struct sinew_modal_parameters {
+    uint32_t size; /* of this structure in bytes; set by sinew_modal_parameters_init */
     /* Time. The slowest mode swings `swings` times in a mean key interval, or `frequency` times a
      * second when that is > 0, or as the material says when `physical`. */
     double swings;    /* > 0 */
@@ -148,8 +153,8 @@ typedef struct sinew_modal_knobs {
     const double *amplitude; /* of what differs from the straight path; default 1 */
     const double *fit;       /* 3 each, >= 0: how much the fit for rest_offset < 1 minds the first
                                 velocity, frequency and damping; default 1/2, 1/4, 1/4 */
-} sinew_modal_knobs;
-SINEW_API sinew_modal_knobs sinew_modal_default_knobs(void);
+} sinew_modal_parameters;
+SINEW_API void sinew_modal_parameters_init(sinew_modal_parameters *parameters);
 
 /* Values per mode from a curve over the mode number: a monotone cubic through `point_count` points
  * (number >= 0, increasing; value), constant outside. */
@@ -160,6 +165,7 @@ SINEW_API sinew_status sinew_modal_curve(int point_count, const double *numbers,
 /* ---- motion ---- */
 
 typedef struct sinew_modal_keys {
+    uint32_t size;                  /* of this structure in bytes; set by the caller */
     int count;                      /* >= 2 */
     const double *times;            /* seconds, increasing */
     const double *const *positions; /* count poses of 3 * vertex_count */
@@ -181,26 +187,28 @@ typedef struct sinew_modal_keys {
 typedef struct sinew_modal_motion sinew_modal_motion;
 typedef struct sinew_modal_state sinew_modal_state;
 
-/* knobs may be NULL. The modal must outlive the motion. */
+/* parameters may be NULL. The modal must outlive the motion. */
 SINEW_API sinew_status sinew_modal_motion_create(const sinew_modal *modal,
                                                  const sinew_modal_keys *keys,
-                                                 const sinew_modal_knobs *knobs,
+                                                 const sinew_modal_parameters *parameters,
                                                  const sinew_monitor *monitor,
                                                  sinew_modal_motion **motion, sinew_error *error);
 SINEW_API void sinew_modal_motion_destroy(sinew_modal_motion *motion);
 SINEW_API sinew_status sinew_modal_motion_update(sinew_modal_motion *motion,
-                                                 const sinew_modal_knobs *knobs,
+                                                 const sinew_modal_parameters *parameters,
                                                  sinew_error *error);
 
 typedef struct sinew_modal_motion_info {
+    uint32_t size;           /* of this structure in bytes; set by the caller */
     int columns;             /* modes, then three rotations per part */
-    const double *frequency; /* hertz, per mode, as set by the knobs */
+    const double *frequency; /* hertz, per mode, as set by the parameters */
     const double *damping;   /* ratio of critical, per mode */
     const double *captured;  /* per key: share of the pose that the modes express, [0, 1] */
     double leftover;         /* largest distance from key to body on a vertex, share of diagonal */
     const int *inverted;     /* per key: tets of the body that the pose turns inside out */
 } sinew_modal_motion_info;
-SINEW_API sinew_modal_motion_info sinew_modal_motion_get_info(const sinew_modal_motion *motion);
+SINEW_API sinew_status sinew_modal_motion_get_info(const sinew_modal_motion *motion,
+                                                   sinew_modal_motion_info *info);
 /* weights[columns] of the modes at a time. */
 SINEW_API void sinew_modal_motion_weights(const sinew_modal_motion *motion, double time,
                                           double *weights);
@@ -255,6 +263,7 @@ typedef struct sinew_modal_orientation {
 
 /* All are optional. */
 typedef struct sinew_modal_constraints {
+    uint32_t size; /* of this structure in bytes; set by the caller */
     sinew_modal_pins *pins;
     const double *targets; /* 3 per pin: where its vertex should be at this time */
     int orientation_count; /* frames with some are computed in double precision */

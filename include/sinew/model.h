@@ -36,13 +36,13 @@ typedef enum sinew_cost {
 SINEW_API const char *sinew_cost_name(sinew_cost cost);
 
 typedef enum sinew_parameter_kind {
-    SINEW_PARAMETER_NUMBER,
-    SINEW_PARAMETER_INTEGER,
-    SINEW_PARAMETER_FLAG,
-    SINEW_PARAMETER_CHOICE,
-    SINEW_PARAMETER_TEXT,
-    SINEW_PARAMETER_FILE,   /* a path, relative to the scene */
-    SINEW_PARAMETER_NUMBERS /* a list, such as a value per mode */
+    SINEW_PARAMETER_KIND_NUMBER,
+    SINEW_PARAMETER_KIND_INTEGER,
+    SINEW_PARAMETER_KIND_FLAG,
+    SINEW_PARAMETER_KIND_CHOICE,
+    SINEW_PARAMETER_KIND_TEXT,
+    SINEW_PARAMETER_KIND_FILE,   /* a path, relative to the scene */
+    SINEW_PARAMETER_KIND_NUMBERS /* a list, such as a value per mode */
 } sinew_parameter_kind;
 
 /* One parameter of a model, a member of "parameters" in a scene. Owned by the library, valid for

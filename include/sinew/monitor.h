@@ -13,7 +13,11 @@
 extern "C" {
 #endif
 
-typedef enum sinew_log_level { SINEW_LOG_DEBUG, SINEW_LOG_INFO, SINEW_LOG_WARNING } sinew_log_level;
+typedef enum sinew_log_level {
+    SINEW_LOG_LEVEL_DEBUG,
+    SINEW_LOG_LEVEL_INFO,
+    SINEW_LOG_LEVEL_WARNING
+} sinew_log_level;
 
 typedef struct sinew_monitor {
     /* fraction in [0, 1] of the stage; stage is a short name such as "modes" */

@@ -16,7 +16,7 @@ typedef struct sinew_obstacle sinew_obstacle;
 /* Everything behind the plane through `point`; the normal points into the open. */
 SINEW_API sinew_status sinew_obstacle_create_plane(const double point[3], const double normal[3],
                                                    sinew_obstacle **obstacle, sinew_error *error);
-SINEW_API sinew_status sinew_obstacle_create_sphere(const double centre[3], double radius,
+SINEW_API sinew_status sinew_obstacle_create_sphere(const double center[3], double radius,
                                                     sinew_obstacle **obstacle, sinew_error *error);
 /* All points within `radius` of the segment a b. */
 SINEW_API sinew_status sinew_obstacle_create_capsule(const double a[3], const double b[3],
@@ -27,7 +27,7 @@ SINEW_API sinew_status sinew_obstacle_create_cylinder(const double a[3], const d
                                                       double radius, sinew_obstacle **obstacle,
                                                       sinew_error *error);
 /* Along the axes; half[3]: half the side lengths. */
-SINEW_API sinew_status sinew_obstacle_create_box(const double centre[3], const double half[3],
+SINEW_API sinew_status sinew_obstacle_create_box(const double center[3], const double half[3],
                                                  sinew_obstacle **obstacle, sinew_error *error);
 /* The inside of a mesh's triangles; small holes are bridged by the winding of what is there. */
 SINEW_API sinew_status sinew_obstacle_create_mesh(const sinew_mesh *mesh, sinew_obstacle **obstacle,

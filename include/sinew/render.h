@@ -12,6 +12,8 @@
 #ifndef SINEW_RENDER_H
 #define SINEW_RENDER_H
 
+#include <stdint.h>
+
 #include "sinew/mesh.h"
 #include "sinew/monitor.h"
 
@@ -55,6 +57,7 @@ enum {
 #define SINEW_RENDER_FIELD_OF_VIEW 22.0
 
 typedef struct sinew_render_options {
+    uint32_t size;              /* of this structure in bytes; set by sinew_render_options_init */
     int width, height;          /* pixels of the whole picture */
     int columns;                /* panels in a row; 0: as fits the picture's shape */
     double azimuth;             /* degrees, 0 looks at the front (along -z) */
@@ -72,7 +75,7 @@ typedef struct sinew_render_options {
     double center[3], radius;
 } sinew_render_options;
 
-SINEW_API void sinew_render_options_default(sinew_render_options *options);
+SINEW_API void sinew_render_options_init(sinew_render_options *options);
 
 /* The sphere around the box of the panels' shapes, for `center` and `radius`. */
 SINEW_API void sinew_render_fit(int panel_count, const sinew_panel *panels, double center[3],
@@ -105,12 +108,13 @@ typedef struct sinew_line {
 } sinew_line;
 
 typedef struct sinew_plot_options {
+    uint32_t size;     /* of this structure in bytes; set by sinew_plot_options_init */
     int width, height; /* pixels */
     const char *title, *x_label, *y_label;
     bool log_x, log_y; /* values <= 0 make a gap */
 } sinew_plot_options;
 
-SINEW_API void sinew_plot_options_default(sinew_plot_options *options);
+SINEW_API void sinew_plot_options_init(sinew_plot_options *options);
 SINEW_API sinew_status sinew_plot_lines(int line_count, const sinew_line *lines,
                                         const sinew_plot_options *options, sinew_image **image,
                                         sinew_error *error);

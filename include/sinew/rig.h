@@ -28,9 +28,9 @@ extern "C" {
 #endif
 
 typedef enum sinew_target_kind {
-    SINEW_TARGET_PLAIN,
-    SINEW_TARGET_INBETWEEN,
-    SINEW_TARGET_COMBINATION
+    SINEW_TARGET_KIND_PLAIN,
+    SINEW_TARGET_KIND_INBETWEEN,
+    SINEW_TARGET_KIND_COMBINATION
 } sinew_target_kind;
 
 typedef enum sinew_combine {

@@ -11,7 +11,7 @@
  * Each target is met exactly at its own weight. In-betweens work along their slider; a combination
  * adds what its sculpted pose has beyond the blend of its drivers. Weights outside [0, 1]
  * extrapolate. Each connected part is placed by its vertices that no target moves, or by the blend
- * of its centres of area when there are none. Vertices in no face are blended linearly.
+ * of its centers of area when there are none. Vertices in no face are blended linearly.
  *
  * Frames do not depend on each other: any order, any thread, the same bits. */
 #ifndef SINEW_ROTATION_H

@@ -14,6 +14,8 @@
 #ifndef SINEW_SAMPLES_H
 #define SINEW_SAMPLES_H
 
+#include <stdint.h>
+
 #include "sinew/curves.h"
 #include "sinew/marker_map.h"
 #include "sinew/rig.h"
@@ -28,12 +30,13 @@ enum {
 };
 
 typedef struct sinew_sample_options {
+    uint32_t size; /* of this structure in bytes; set by sinew_sample_options_init */
     /* Wanted number of vertices, SINEW_SAMPLE_MIN_VERTICES to SINEW_SAMPLE_MAX_VERTICES; 0: the
      * sample's own. The grid only fits certain counts: the result is the nearest of them. */
     int vertices;
 } sinew_sample_options;
 
-SINEW_API sinew_sample_options sinew_sample_default_options(void);
+SINEW_API void sinew_sample_options_init(sinew_sample_options *options);
 
 SINEW_API int sinew_sample_count(void);
 /* Name and one-line description; NULL for an index out of range. */
@@ -56,6 +59,7 @@ SINEW_API sinew_status sinew_sample_lip_curves(sinew_curves **curves, sinew_erro
 enum { SINEW_SAMPLE_SEED = 1 };
 
 typedef struct sinew_sample_marker_options {
+    uint32_t size; /* of this structure in bytes; set by sinew_sample_marker_options_init */
     double noise;  /* standard deviation per coordinate, metres, >= 0; 0: none */
     double gaps;   /* share of missing places, 0 to 0.9, in runs of 3 to 15 frames; 0: none */
     unsigned seed; /* of noise and gaps; SINEW_SAMPLE_SEED */
@@ -63,7 +67,7 @@ typedef struct sinew_sample_marker_options {
 } sinew_sample_marker_options;
 
 /* The talking clip without noise and gaps. */
-SINEW_API sinew_sample_marker_options sinew_sample_default_marker_options(void);
+SINEW_API void sinew_sample_marker_options_init(sinew_sample_marker_options *options);
 
 /* A clip of a face as 60 markers at 60 frames a second, and the vertices they sit on.
  * Both options may be NULL. */

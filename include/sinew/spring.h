@@ -27,6 +27,7 @@
 #define SINEW_SPRING_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "sinew/monitor.h"
 #include "sinew/obstacle.h"
@@ -38,33 +39,35 @@ extern "C" {
 #endif
 
 typedef enum sinew_spring_kind {
-    SINEW_SPRING_STRUCTURE,    /* edges of the surface's triangles */
-    SINEW_SPRING_BENDING_KIND, /* across an edge, or two edges apart */
-    SINEW_SPRING_INTERNAL,     /* edges of tetrahedra inside */
-    SINEW_SPRING_ANCHOR_KIND,  /* the anchor rectangle and its ties */
-    SINEW_SPRING_TIE,          /* between components, when asked for */
-    SINEW_SPRING_KINDS
+    SINEW_SPRING_KIND_STRUCTURE, /* edges of the surface's triangles */
+    SINEW_SPRING_KIND_BENDING,   /* across an edge, or two edges apart */
+    SINEW_SPRING_KIND_INTERNAL,  /* edges of tetrahedra inside */
+    SINEW_SPRING_KIND_ANCHOR,    /* the anchor rectangle and its ties */
+    SINEW_SPRING_KIND_TIE,       /* between components, when asked for */
+    SINEW_SPRING_KIND_COUNT
 } sinew_spring_kind;
 /* "structure", "bending", "internal", "anchor", "tie" */
 SINEW_API const char *sinew_spring_kind_name(int kind);
 
 typedef enum sinew_spring_bending {
-    SINEW_SPRING_FLAP, /* the two vertices opposite a shared edge */
-    SINEW_SPRING_RING, /* every pair at graph distance exactly 2 */
-    SINEW_SPRING_NO_BENDING
+    SINEW_SPRING_BENDING_FLAP, /* the two vertices opposite a shared edge */
+    SINEW_SPRING_BENDING_RING, /* every pair at graph distance exactly 2 */
+    SINEW_SPRING_BENDING_NONE
 } sinew_spring_bending;
 
 typedef enum sinew_spring_boundary {
-    SINEW_SPRING_FREE,   /* nothing held; the result is placed on the rotation-aware blend */
-    SINEW_SPRING_STATIC, /* vertices that hardly move between the poses are held */
-    SINEW_SPRING_PINNED, /* marked vertices follow their linear blend, or given positions */
-    SINEW_SPRING_ANCHOR  /* a stiff rectangle inside carries the rigid motion */
+    SINEW_SPRING_BOUNDARY_FREE, /* nothing held; the result is placed on the rotation-aware blend */
+    SINEW_SPRING_BOUNDARY_STATIC, /* vertices that hardly move between the poses are held */
+    SINEW_SPRING_BOUNDARY_PINNED, /* marked vertices follow their linear blend, or given positions
+                                   */
+    SINEW_SPRING_BOUNDARY_ANCHOR  /* a stiff rectangle inside carries the rigid motion */
 } sinew_spring_boundary;
 
 typedef enum sinew_spring_solver {
-    SINEW_SPRING_DEFAULT,  /* two-level preconditioned Newton-CG */
-    SINEW_SPRING_NEWTON,   /* projected Newton from the last frame, a factorization per iteration */
-    SINEW_SPRING_PUBLISHED /* plain Newton from the source shape, full steps */
+    SINEW_SPRING_SOLVER_DEFAULT,  /* two-level preconditioned Newton-CG */
+    SINEW_SPRING_SOLVER_NEWTON,   /* projected Newton from the last frame, a factorization per
+                                     iteration */
+    SINEW_SPRING_SOLVER_PUBLISHED /* plain Newton from the source shape, full steps */
 } sinew_spring_solver;
 
 /* Defaults. */
@@ -83,10 +86,11 @@ typedef enum sinew_spring_solver {
 #define SINEW_SPRING_MAX_ROUNDS     40
 
 typedef struct sinew_spring_options {
-    sinew_spring_bending bending;     /* default flap */
-    double kappa[SINEW_SPRING_KINDS]; /* force per relative stretch, > 0; a spring's k is kappa over
-                                         its mean length; default 1, anchor 100 */
-    const double *stiffness_map;      /* per surface vertex, >= 0, or NULL for 1 everywhere */
+    uint32_t size;                /* of this structure in bytes; set by sinew_spring_options_init */
+    sinew_spring_bending bending; /* default flap */
+    double kappa[SINEW_SPRING_KIND_COUNT]; /* force per relative stretch, > 0; a spring's k is kappa
+                                         over its mean length; default 1, anchor 100 */
+    const double *stiffness_map;           /* per surface vertex, >= 0, or NULL for 1 everywhere */
 
     bool interior;          /* use tetrahedra inside closed surfaces (default true) */
     bool interior_points;   /* add points inside where they give better tets (default false) */
@@ -104,7 +108,7 @@ typedef struct sinew_spring_options {
     int pin_count;                  /* pinned: the marked vertices */
     const int *pins;
     double static_share;  /* static: share of the largest move under which a vertex is held */
-    const double *anchor; /* 4 x 3 doubles inside the neutral, or NULL: at the centre of mass */
+    const double *anchor; /* 4 x 3 doubles inside the neutral, or NULL: at the center of mass */
 
     sinew_spring_solver solver;
     double tolerance;   /* largest force over sum k r around its vertex; in (0, 1) */
@@ -120,17 +124,18 @@ typedef struct sinew_spring_options {
     bool self_contact;    /* keep the surface from crossing itself (default false) */
 } sinew_spring_options;
 
-SINEW_API void sinew_spring_options_default(sinew_spring_options *options);
+SINEW_API void sinew_spring_options_init(sinew_spring_options *options);
 
 typedef struct sinew_spring sinew_spring;
 typedef struct sinew_spring_state sinew_spring_state;
 
 /* What was built. */
-typedef struct sinew_spring_summary {
+typedef struct sinew_spring_info {
+    uint32_t size;    /* of this structure in bytes; set by the caller */
     int vertex_count; /* of the network: surface, interior, anchor */
     int surface_count;
     int spring_count;
-    int kind_count[SINEW_SPRING_KINDS];
+    int kind_count[SINEW_SPRING_KIND_COUNT];
     int tet_count;
     int component_count;
     int isolated_count;             /* vertices without springs: they follow the linear blend */
@@ -145,14 +150,14 @@ typedef struct sinew_spring_summary {
     double area_stiffness;          /* c_v kappa, of a skin's areas; 0: it has an interior */
     double bytes_per_vertex;        /* of structure and one state */
     double seconds;                 /* to build */
-} sinew_spring_summary;
+} sinew_spring_info;
 
 SINEW_API sinew_status sinew_spring_create(const sinew_rig *rig,
                                            const sinew_spring_options *options,
                                            const sinew_monitor *monitor, sinew_spring **spring,
                                            sinew_error *error);
 SINEW_API void sinew_spring_destroy(sinew_spring *spring);
-SINEW_API const sinew_spring_summary *sinew_spring_describe(const sinew_spring *spring);
+SINEW_API sinew_status sinew_spring_get_info(const sinew_spring *spring, sinew_spring_info *info);
 /* CSV of the network: i,j,kind,k and a rest_POSE column per pose. For a combination the column
  * holds neutral + increment. */
 SINEW_API sinew_status sinew_spring_write_network(const sinew_spring *spring, const char *path,
@@ -167,6 +172,7 @@ typedef struct sinew_spring_pull {
 } sinew_spring_pull;
 
 typedef struct sinew_spring_frame {
+    uint32_t size;               /* of this structure in bytes; set by the caller */
     const double *weights;       /* per slider */
     int index;                   /* of the frame in its clip, for the history; -1: no history */
     const double *pin_positions; /* 3 per pin, or NULL: the linear blend */
@@ -186,7 +192,8 @@ typedef struct sinew_spring_frame {
     const bool *carried;
 } sinew_spring_frame;
 
-typedef struct sinew_spring_info {
+typedef struct sinew_spring_frame_info {
+    uint32_t size;        /* of this structure in bytes; set by the caller */
     sinew_status status;  /* SINEW_OK, SINEW_NOT_CONVERGED or SINEW_CANCELLED */
     int iterations;       /* Newton steps */
     int inner_iterations; /* conjugate-gradient steps */
@@ -206,7 +213,7 @@ typedef struct sinew_spring_info {
     double depth;     /* deepest point beyond the allowed depth, share of the diagonal */
     double pose_depth; /* deepest allowed depth in use, share of the diagonal */
     double adhesion;   /* strongest force left across an open gap, share of the force scale */
-} sinew_spring_info;
+} sinew_spring_frame_info;
 
 SINEW_API sinew_status sinew_spring_state_create(const sinew_spring *spring,
                                                  sinew_spring_state **state, sinew_error *error);
@@ -215,8 +222,8 @@ SINEW_API void sinew_spring_state_destroy(sinew_spring_state *state);
 /* positions: 3 per surface vertex. Not converged: positions hold the best shape reached. */
 SINEW_API sinew_status sinew_spring_solve(const sinew_spring *spring, sinew_spring_state *state,
                                           const sinew_spring_frame *frame, double *positions,
-                                          sinew_spring_info *info, const sinew_monitor *monitor,
-                                          sinew_error *error);
+                                          sinew_spring_frame_info *info,
+                                          const sinew_monitor *monitor, sinew_error *error);
 /* Tets of the last solved frame that are inverted although no pose inverts them, in increasing
  * order: for each its index among the network's tets and its four network vertices. Fills up to
  * `capacity` of them (5 numbers each; may be 0) and returns how many there are. */

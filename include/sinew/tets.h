@@ -9,6 +9,8 @@
 #ifndef SINEW_TETS_H
 #define SINEW_TETS_H
 
+#include <stdint.h>
+
 #include "sinew/mesh.h"
 #include "sinew/monitor.h"
 
@@ -36,6 +38,7 @@ SINEW_API void sinew_tets_destroy(sinew_tets *tets);
 #define SINEW_TETS_MEGABYTES_DEFAULT  4096
 
 typedef struct sinew_tets_options {
+    uint32_t size; /* of this structure in bytes; set by sinew_tets_options_init */
     bool
         interior_points; /* true: add points inside for well-shaped tets; false: as few as can be */
     double radius_edge;  /* >= 1.2, with interior points; smaller is rounder and more tets */
@@ -45,7 +48,7 @@ typedef struct sinew_tets_options {
     int megabytes;       /* > 0: limit for the mesher */
     const char *program; /* the mesher's name or path; NULL: "tetgen" */
 } sinew_tets_options;
-SINEW_API sinew_tets_options sinew_tets_options_default(void);
+SINEW_API void sinew_tets_options_init(sinew_tets_options *options);
 
 /* Runs the `tetgen` program in a process of its own, under limits, so that nothing it does can harm
  * the caller. The surface is checked first; SINEW_BAD_INPUT says why it cannot be meshed (open,

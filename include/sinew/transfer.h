@@ -13,6 +13,8 @@
 #ifndef SINEW_TRANSFER_H
 #define SINEW_TRANSFER_H
 
+#include <stdint.h>
+
 #include "sinew/monitor.h"
 #include "sinew/rig.h"
 
@@ -29,6 +31,7 @@ extern "C" {
 enum { SINEW_TRANSFER_ROUNDS = 6 };
 
 typedef struct sinew_transfer_options {
+    uint32_t size; /* of this structure in bytes; set by sinew_transfer_options_init */
     double pull;
     double drop;
     int rounds;
@@ -38,9 +41,10 @@ typedef struct sinew_transfer_options {
     const int *source_vertices, *target_vertices;
 } sinew_transfer_options;
 
-SINEW_API void sinew_transfer_options_default(sinew_transfer_options *options);
+SINEW_API void sinew_transfer_options_init(sinew_transfer_options *options);
 
 typedef struct sinew_transfer_info {
+    uint32_t size; /* of this structure in bytes; set by the caller */
     bool same_topology;
     double match_mean, match_max; /* distance of matched places after the warp, share of diagonal */
     int unmatched;                /* vertices farther than a twentieth of the diagonal from it */

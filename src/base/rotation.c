@@ -244,26 +244,26 @@ void sn_polar3(sn_mat3 a, sn_mat3 *rotation, sn_mat3 *stretch) {
 void sn_rigid_fit(int count, const double *a, const double *b, const double *weights,
                   sn_mat3 *rotation, sn_vec3 *translation) {
     double total = 0;
-    sn_vec3 centre_a = {0, 0, 0}, centre_b = {0, 0, 0};
+    sn_vec3 center_a = {0, 0, 0}, center_b = {0, 0, 0};
     for (int i = 0; i < count; i++) {
         double weight = weights ? weights[i] : 1;
         total += weight;
-        centre_a = sn_add_scaled(centre_a, weight, sn_at(a, i));
-        centre_b = sn_add_scaled(centre_b, weight, sn_at(b, i));
+        center_a = sn_add_scaled(center_a, weight, sn_at(a, i));
+        center_b = sn_add_scaled(center_b, weight, sn_at(b, i));
     }
     *rotation = sn_mat3_identity();
     *translation = sn_v3(0, 0, 0);
     if (!(total > 0)) return;
-    centre_a = sn_scale(1 / total, centre_a);
-    centre_b = sn_scale(1 / total, centre_b);
+    center_a = sn_scale(1 / total, center_a);
+    center_b = sn_scale(1 / total, center_b);
     sn_mat3 covariance = {{{0}}};
     for (int i = 0; i < count; i++) {
-        sn_vec3 p = sn_sub(sn_at(a, i), centre_a);
-        sn_vec3 q = sn_scale(weights ? weights[i] : 1, sn_sub(sn_at(b, i), centre_b));
+        sn_vec3 p = sn_sub(sn_at(a, i), center_a);
+        sn_vec3 q = sn_scale(weights ? weights[i] : 1, sn_sub(sn_at(b, i), center_b));
         covariance = sn_mat3_add(covariance, (sn_mat3){{{q.x * p.x, q.x * p.y, q.x * p.z},
                                                         {q.y * p.x, q.y * p.y, q.y * p.z},
                                                         {q.z * p.x, q.z * p.y, q.z * p.z}}});
     }
     sn_polar3(covariance, rotation, NULL);
-    *translation = sn_sub(centre_b, sn_mat3_apply(*rotation, centre_a));
+    *translation = sn_sub(center_b, sn_mat3_apply(*rotation, center_a));
 }

@@ -80,7 +80,7 @@ static sinew_status stabilise(sinew_capture *c, const char *list, const sinew_mo
         status =
             sinew_markers_stabilise(c->take, count, stable, reference, c->motion, &held, error);
     if (status == SINEW_OK && held > 0)
-        sn_log(monitor, SINEW_LOG_WARNING,
+        sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
                "%d samples have fewer than three stable markers and keep the last head motion",
                held);
     sn_free(stable), sn_free(reference);
@@ -138,14 +138,14 @@ static sinew_status bind(sinew_capture *c, const sinew_monitor *monitor, sinew_e
         char names[SN_CAPTURE_NAMES_SIZE] = "";
         for (int i = 0; i < count; i++)
             if (c->index[i] < 0) sn_capture_add_name(names, c->map->names[i]);
-        sn_log(monitor, SINEW_LOG_WARNING,
+        sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
                "%d of the map's %d and of the take's %d markers are used%s%s", c->info.used, count,
                markers, *names ? "; not in the take: " : "", names);
     }
     for (int t = 0; t < c->take->time_count; t++)
         for (int i = 0; i < count; i++)
             if (sn_capture_seen(c, t, i)) return SINEW_OK;
-    sn_log(monitor, SINEW_LOG_WARNING, "no sample of the take shows any marker");
+    sn_log(monitor, SINEW_LOG_LEVEL_WARNING, "no sample of the take shows any marker");
     return SINEW_OK;
 }
 

@@ -173,7 +173,7 @@ static sinew_status map_by_place(sinew_capture *c, const sinew_monitor *monitor,
                              "length, or give a map (NAME,vertex)",
                              c->diagonal > 0 ? sinew_diagonal(seen, from) / c->diagonal : 0);
         if (status == SINEW_OK)
-            sn_log(monitor, SINEW_LOG_WARNING,
+            sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
                    "no map: %d of %d markers are tied to the nearest points of the face, %.2g%% of "
                    "its diagonal away on average%s",
                    seen, count, 100 * a.distance / c->diagonal,
@@ -189,7 +189,7 @@ sinew_status sn_capture_find_map(sinew_capture *c, const sinew_monitor *monitor,
     *moved = false;
     SN_TRY(map_by_name(c->rig, c->take, &c->map, error));
     if (!c->map) return map_by_place(c, monitor, motion, moved, error);
-    sn_log(monitor, SINEW_LOG_WARNING,
+    sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
            "no map: %d of %d markers are tied by their names to regions or vertices", c->map->count,
            c->take->marker_count);
     return SINEW_OK;

@@ -64,7 +64,7 @@ sinew_status sn_capture_check_points(const sinew_capture *c, double rig_unit,
                              "(median, sample %d); %s",
                              off, sample, advice);
         else if (off > SINEW_CAPTURE_FAR)
-            sn_log(monitor, SINEW_LOG_WARNING,
+            sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
                    "the markers are %.3g%% of the face's diagonal off their points (median, sample "
                    "%d); %s",
                    100 * off, sample, advice);

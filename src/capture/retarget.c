@@ -87,7 +87,7 @@ static sinew_status retarget(const retargeting *r, const sinew_monitor *monitor,
     char late[SN_CAPTURE_NAMES_SIZE] = "";
     SN_TRY(estimate_starts(r, late, error));
     if (*late)
-        sn_log(monitor, SINEW_LOG_WARNING,
+        sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
                "retargeting: the neutral sample %d does not show %s; their rest positions are "
                "estimated from the other markers",
                neutral, late);

@@ -1,6 +1,6 @@
 /* The deepest point of a triangle in an obstacle.
  *
- * Distances change at most as fast as points move, so a piece of the triangle whose centre is
+ * Distances change at most as fast as points move, so a piece of the triangle whose center is
  * farther out than its radius is clear, and the others are cut in halves, nearest first; the best
  * point then slides downhill.
  *
@@ -49,19 +49,19 @@ static void search(const sinew_obstacle *obstacle, const sn_vec3 corner[3], doub
                 side = c;
         for (int half = 0; half < 2; half++) {
             piece part = cut;
-            double centre[3] = {0}, radius = 0;
+            double center[3] = {0}, radius = 0;
             for (int e = 0; e < 3; e++)
                 part.b[half ? side : (side + 1) % 3][e] =
                     0.5 * (cut.b[side][e] + cut.b[(side + 1) % 3][e]);
             for (int c = 0; c < 3; c++)
-                for (int e = 0; e < 3; e++) centre[e] += part.b[c][e] / 3;
-            sn_vec3 at = sn_triangle_point(corner, centre), n;
+                for (int e = 0; e < 3; e++) center[e] += part.b[c][e] / 3;
+            sn_vec3 at = sn_triangle_point(corner, center), n;
             for (int c = 0; c < 3; c++)
                 radius = fmax(radius, sn_distance(sn_triangle_point(corner, part.b[c]), at));
             double d = sn_obstacle_query(obstacle, at, radius, &n);
             if (d < best->distance) {
                 best->distance = d, best->normal = n;
-                memcpy(best->b, centre, sizeof centre);
+                memcpy(best->b, center, sizeof center);
             }
             part.bound = d - radius;
             pieces[count++] = part;

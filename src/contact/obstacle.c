@@ -17,7 +17,7 @@ typedef enum obstacle_kind { PLANE, SPHERE, CAPSULE, CYLINDER, BOX, MESH } obsta
 
 struct sinew_obstacle {
     obstacle_kind kind;
-    sn_vec3 a, b; /* centre or segment; plane: point and normal; box: centre and half sides */
+    sn_vec3 a, b; /* center or segment; plane: point and normal; box: center and half sides */
     double radius;
     sn_mat3 rotation;
     sn_vec3 translation;
@@ -40,7 +40,7 @@ static bool finite3(sn_vec3 v) {
 
 /* ---- distances in the obstacle's own frame ---- */
 
-/* Any direction, for points that have none (the centre of a sphere, the axis of a capsule). */
+/* Any direction, for points that have none (the center of a sphere, the axis of a capsule). */
 static sn_vec3 across(sn_vec3 axis) {
     sn_vec3 other = fabs(axis.x) < 0.7 ? sn_v3(1, 0, 0) : sn_v3(0, 1, 0);
     sn_vec3 n = sn_cross(axis, other);
@@ -80,8 +80,8 @@ static double distance_cylinder(sn_vec3 p, sn_vec3 a, sn_vec3 b, double radius, 
     return to_side > to_end ? to_side : to_end;
 }
 
-static double distance_box(sn_vec3 p, sn_vec3 centre, sn_vec3 half, sn_vec3 *normal) {
-    sn_vec3 q = sn_sub(p, centre);
+static double distance_box(sn_vec3 p, sn_vec3 center, sn_vec3 half, sn_vec3 *normal) {
+    sn_vec3 q = sn_sub(p, center);
     double offset[3] = {q.x, q.y, q.z}, size[3] = {half.x, half.y, half.z};
     double out[3] = {0}, squared = 0, nearest = -INFINITY;
     int face = 0;
@@ -231,11 +231,11 @@ static sinew_status check_radius(double radius, sinew_error *error) {
     return sn_fail(error, SINEW_BAD_INPUT, "obstacle radius %g must be above 0", radius);
 }
 
-sinew_status sinew_obstacle_create_sphere(const double centre[3], double radius,
+sinew_status sinew_obstacle_create_sphere(const double center[3], double radius,
                                           sinew_obstacle **obstacle, sinew_error *error) {
-    SN_REQUIRE(centre && obstacle, error);
+    SN_REQUIRE(center && obstacle, error);
     SN_TRY(check_radius(radius, error));
-    return create(SPHERE, vec(centre), vec(centre), radius, obstacle, error);
+    return create(SPHERE, vec(center), vec(center), radius, obstacle, error);
 }
 
 sinew_status sinew_obstacle_create_capsule(const double a[3], const double b[3], double radius,
@@ -254,14 +254,14 @@ sinew_status sinew_obstacle_create_cylinder(const double a[3], const double b[3]
     return create(CYLINDER, vec(a), vec(b), radius, obstacle, error);
 }
 
-sinew_status sinew_obstacle_create_box(const double centre[3], const double half[3],
+sinew_status sinew_obstacle_create_box(const double center[3], const double half[3],
                                        sinew_obstacle **obstacle, sinew_error *error) {
-    SN_REQUIRE(centre && half && obstacle, error);
+    SN_REQUIRE(center && half && obstacle, error);
     for (int c = 0; c < 3; c++)
         if (!(half[c] > 0))
             return sn_fail(error, SINEW_BAD_INPUT, "box obstacle: half side %g must be above 0",
                            half[c]);
-    return create(BOX, vec(centre), vec(half), 0, obstacle, error);
+    return create(BOX, vec(center), vec(half), 0, obstacle, error);
 }
 
 /* Area-weighted normals of the present positions. */

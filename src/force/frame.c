@@ -19,6 +19,7 @@
 #include "algebra/dense.h"
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "base/vec3.h"
@@ -269,7 +270,7 @@ static sinew_status find_command(sinew_force_state *s, const pass *p, sinew_erro
 }
 
 /* z += Phi (u_new - u), or Phi u_new where z does not hold Phi u yet. */
-static sinew_status steer(sinew_force_state *s, const pass *p, sinew_force_info *info,
+static sinew_status steer(sinew_force_state *s, const pass *p, sinew_force_frame_info *info,
                           sinew_error *error) {
     size_t m = (size_t)s->force->rig->target_count;
     double *before = s->split;
@@ -301,7 +302,7 @@ static double change_since(const sinew_force_state *s) {
     return most / skin->diagonal;
 }
 
-static sinew_status relinearise(sinew_force_state *s, const pass *p, sinew_force_info *info,
+static sinew_status relinearise(sinew_force_state *s, const pass *p, sinew_force_frame_info *info,
                                 sinew_error *error) {
     if (!p->given) compare_markers(s, s->z);
     solve_change(s, p);
@@ -313,7 +314,7 @@ static sinew_status relinearise(sinew_force_state *s, const pass *p, sinew_force
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 /* The first frame: where the sheet rests under the command, without inertia. */
-static sinew_status settle(sinew_force_state *s, const double *given, sinew_force_info *info,
+static sinew_status settle(sinew_force_state *s, const double *given, sinew_force_frame_info *info,
                            const sinew_monitor *monitor, sinew_error *error) {
     const sinew_force *force = s->force;
     size_t bytes = 3 * sizeof(double) * (size_t)force->skin->vertex_count;
@@ -330,7 +331,7 @@ static sinew_status settle(sinew_force_state *s, const double *given, sinew_forc
     return SINEW_OK;
 }
 
-static sinew_status step(sinew_force_state *s, const double *given, sinew_force_info *info,
+static sinew_status step(sinew_force_state *s, const double *given, sinew_force_frame_info *info,
                          sinew_error *error) {
     const sinew_force *force = s->force;
     int n = 3 * force->skin->vertex_count;
@@ -363,7 +364,8 @@ static double marker_error(sinew_force_state *s, const double *z, int seen) {
 }
 
 /* s->shown := z, or z and the layer's correction of what the command left at the markers. */
-static sinew_status add_layer(sinew_force_state *s, sinew_force_info *info, sinew_error *error) {
+static sinew_status add_layer(sinew_force_state *s, sinew_force_frame_info *info,
+                              sinew_error *error) {
     const sinew_force *force = s->force;
     size_t bytes = 3 * sizeof(double) * (size_t)force->skin->vertex_count;
     memcpy(s->shown, s->z, bytes);
@@ -384,8 +386,9 @@ static sinew_status add_layer(sinew_force_state *s, sinew_force_info *info, sine
 
 /* positions := rest + shown, pressed apart where the skin would cross itself on the way from the
  * frame before. The motion feels it: z and its velocity move along. */
-static sinew_status keep_apart(sinew_force_state *s, double *positions, sinew_force_info *info,
-                               const sinew_monitor *monitor, sinew_error *error) {
+static sinew_status keep_apart(sinew_force_state *s, double *positions,
+                               sinew_force_frame_info *info, const sinew_monitor *monitor,
+                               sinew_error *error) {
     if (!s->contact) return SINEW_OK;
     const sinew_force *force = s->force;
     const sn_skin *skin = force->skin;
@@ -404,7 +407,7 @@ static sinew_status keep_apart(sinew_force_state *s, double *positions, sinew_fo
     return SINEW_OK;
 }
 
-static sinew_status finish(sinew_force_state *s, double *positions, sinew_force_info *info,
+static sinew_status finish(sinew_force_state *s, double *positions, sinew_force_frame_info *info,
                            const sinew_monitor *monitor, sinew_error *error) {
     const sn_skin *skin = s->force->skin;
     for (int i = 0; i < 3 * skin->vertex_count; i++) positions[i] = skin->rest[i] + s->shown[i];
@@ -415,16 +418,13 @@ static sinew_status finish(sinew_force_state *s, double *positions, sinew_force_
     return SINEW_OK;
 }
 
-sinew_status sinew_force_frame(const sinew_force *force, sinew_force_state *s,
-                               const double *markers, const double *marker_weights,
-                               double *positions, sinew_force_info *info,
-                               const sinew_monitor *monitor, sinew_error *error) {
+static sinew_status follow_markers(const sinew_force *force, sinew_force_state *s,
+                                   const double *markers, const double *marker_weights,
+                                   double *positions, sinew_force_frame_info *info,
+                                   const sinew_monitor *monitor, sinew_error *error) {
     SN_REQUIRE(force && s && s->force == force && markers && positions, error);
     SN_REQUIRE(force->map->count > 0, error);
     double begin = sn_now();
-    sinew_force_info unused;
-    if (!info) info = &unused;
-    *info = (sinew_force_info){0};
     int parts = s->started ? force->options.substeps : 1;
     memcpy(s->seen_now, markers, 3 * sizeof(double) * (size_t)force->map->count);
     sinew_status status = SINEW_OK;
@@ -446,14 +446,24 @@ sinew_status sinew_force_frame(const sinew_force *force, sinew_force_state *s,
     return SINEW_OK;
 }
 
-sinew_status sinew_force_command(const sinew_force *force, sinew_force_state *s,
-                                 const double *command, double *positions, sinew_force_info *info,
-                                 const sinew_monitor *monitor, sinew_error *error) {
+sinew_status sinew_force_frame(const sinew_force *force, sinew_force_state *s,
+                               const double *markers, const double *marker_weights,
+                               double *positions, sinew_force_frame_info *info,
+                               const sinew_monitor *monitor, sinew_error *error) {
+    SN_REQUIRE(sn_info_ready(info), error);
+    sinew_force_frame_info own = {0};
+    sinew_status status =
+        follow_markers(force, s, markers, marker_weights, positions, &own, monitor, error);
+    sn_info_write(info, &own, sizeof own);
+    return status;
+}
+
+static sinew_status follow_command(const sinew_force *force, sinew_force_state *s,
+                                   const double *command, double *positions,
+                                   sinew_force_frame_info *info, const sinew_monitor *monitor,
+                                   sinew_error *error) {
     SN_REQUIRE(force && s && s->force == force && command && positions, error);
     double begin = sn_now();
-    sinew_force_info unused;
-    if (!info) info = &unused;
-    *info = (sinew_force_info){0};
     int m = force->rig->target_count;
     for (int k = 0; k < m; k++)
         if (!isfinite(command[k]))
@@ -473,4 +483,15 @@ sinew_status sinew_force_command(const sinew_force *force, sinew_force_state *s,
     SN_TRY(finish(s, positions, info, monitor, error));
     info->seconds = sn_now() - begin;
     return SINEW_OK;
+}
+
+sinew_status sinew_force_command(const sinew_force *force, sinew_force_state *s,
+                                 const double *command, double *positions,
+                                 sinew_force_frame_info *info, const sinew_monitor *monitor,
+                                 sinew_error *error) {
+    SN_REQUIRE(sn_info_ready(info), error);
+    sinew_force_frame_info own = {0};
+    sinew_status status = follow_command(force, s, command, positions, &own, monitor, error);
+    sn_info_write(info, &own, sizeof own);
+    return status;
 }

@@ -9,6 +9,7 @@
 #include "algebra/dense.h"
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "base/vec3.h"
@@ -23,8 +24,9 @@
 /* Ridge of the span's Gram matrix: equal or empty targets stay harmless. */
 #define SPAN_RIDGE 1e-12
 
-void sinew_force_options_default(sinew_force_options *options) {
-    *options = (sinew_force_options){.stretch_length = SINEW_FORCE_STRETCH_LENGTH,
+void sinew_force_options_init(sinew_force_options *options) {
+    *options = (sinew_force_options){.size = sizeof *options,
+                                     .stretch_length = SINEW_FORCE_STRETCH_LENGTH,
                                      .bend_length = SINEW_FORCE_BEND_LENGTH,
                                      .overstretch = SINEW_FORCE_OVERSTRETCH,
                                      .position = 1,
@@ -337,12 +339,10 @@ sinew_status sinew_force_create(const sinew_rig *rig, const sinew_marker_map *ma
     double begin = sn_now();
     if (rig->target_count < 1)
         return sn_fail(error, SINEW_BAD_INPUT, "force: the rig has no targets");
+    SN_OPTIONS(sinew_force_options, wanted, options, error);
     sinew_force *made = SN_NEW0(sinew_force, 1);
     if (!made) return sn_no_memory(error);
-    if (options)
-        made->options = *options;
-    else
-        sinew_force_options_default(&made->options);
+    made->options = wanted;
     made->rig = rig;
     sinew_status status = sn_force_check_options(&made->options, error);
     if (status == SINEW_OK) status = build(made, map, monitor, error);
@@ -354,7 +354,7 @@ sinew_status sinew_force_create(const sinew_rig *rig, const sinew_marker_map *ma
     made->options.position_map = made->options.stretch_map = made->options.bend_map = NULL;
     made->options.jaw = NULL;
     made->options.fixed = made->options.contact_vertices = NULL;
-    sinew_force_summary *s = &made->summary;
+    sinew_force_info *s = &made->info;
     s->vertex_count = made->skin->vertex_count;
     s->edge_count = made->skin->edge_count;
     s->fixed_count = made->skin->fixed_count;
@@ -388,6 +388,8 @@ void sinew_force_destroy(sinew_force *force) {
     sn_free(force);
 }
 
-const sinew_force_summary *sinew_force_describe(const sinew_force *force) {
-    return &force->summary;
+sinew_status sinew_force_get_info(const sinew_force *force, sinew_force_info *info) {
+    SN_REQUIRE(force && info && sn_info_ready(info), NULL);
+    sn_info_write(info, &force->info, sizeof force->info);
+    return SINEW_OK;
 }

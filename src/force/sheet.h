@@ -25,7 +25,7 @@ struct sinew_force {
     const sinew_rig *rig;
     sinew_marker_map *map; /* without markers when only commands drive */
     sinew_force_options options;
-    sinew_force_summary summary;
+    sinew_force_info info;
     sn_skin *skin;
     sn_potentials *potentials;
     double *mass;            /* per vertex: A_v t_m^2 */

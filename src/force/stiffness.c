@@ -12,6 +12,7 @@
 #include "algebra/pcg.h"
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "base/vec3.h"
@@ -19,7 +20,7 @@
 #include "force/balance.h"
 #include "force/sheet.h"
 
-#define CACHE_VERSION "stiffness 1"
+#define CACHE_VERSION "stiffness 2"
 /* Steps stop short of f = 0 by this share of the way. */
 #define STEP_TO_ZERO 0.9
 /* Of conjugate gradients; tens are usual. */
@@ -30,8 +31,9 @@ enum { REST_ITERATIONS = 20 };
 /* Shapes are nearer to balance than this share of the diagonal: nothing to learn. */
 #define BALANCED 1e-12
 
-void sinew_stiffness_options_default(sinew_stiffness_options *options) {
-    *options = (sinew_stiffness_options){.prior = SINEW_STIFFNESS_PRIOR,
+void sinew_stiffness_options_init(sinew_stiffness_options *options) {
+    *options = (sinew_stiffness_options){.size = sizeof *options,
+                                         .prior = SINEW_STIFFNESS_PRIOR,
                                          .tolerance = SINEW_STIFFNESS_TOLERANCE,
                                          .iterations = SINEW_STIFFNESS_ITERATIONS};
 }
@@ -477,22 +479,15 @@ static void keep(sinew_cache_entry *entry, int n, const double *stretch, const d
 sinew_status sinew_stiffness_estimate(const sinew_rig *rig, const sinew_force_options *force,
                                       const sinew_stiffness_options *options,
                                       const sinew_monitor *monitor, double *stretch_map,
-                                      double *bend_map, sinew_stiffness_info *info,
+                                      double *bend_map, sinew_stiffness_info *given,
                                       sinew_error *error) {
-    SN_REQUIRE(rig && stretch_map && bend_map, error);
+    SN_REQUIRE(rig && stretch_map && bend_map && sn_info_ready(given), error);
     double begin = sn_now();
-    sinew_stiffness_info unused;
-    sinew_force_options skin;
-    sinew_stiffness_options chosen;
-    sinew_force_options_default(&skin);
-    sinew_stiffness_options_default(&chosen);
-    if (!info) info = &unused;
-    *info = (sinew_stiffness_info){0};
-    estimate e = {.rig = rig,
-                  .force = force ? force : &skin,
-                  .options = options ? options : &chosen,
-                  .monitor = monitor,
-                  .info = info};
+    SN_OPTIONS(sinew_force_options, skin, force, error);
+    SN_OPTIONS(sinew_stiffness_options, chosen, options, error);
+    sinew_stiffness_info info = {0};
+    estimate e = {
+        .rig = rig, .force = &skin, .options = &chosen, .monitor = monitor, .info = &info};
     int n = rig->neutral->vertex_count;
     sinew_cache_entry *entry = NULL;
     sinew_status status = prepare(&e, error);
@@ -500,12 +495,13 @@ sinew_status sinew_stiffness_estimate(const sinew_rig *rig, const sinew_force_op
         status =
             sinew_cache_enter(e.options->cache, key_of(&e), CACHE_VERSION, monitor, &entry, error);
     if (status == SINEW_OK &&
-        (!entry || !entry->bytes || !unpack(entry, n, stretch_map, bend_map, info))) {
+        (!entry || !entry->bytes || !unpack(entry, n, stretch_map, bend_map, &info))) {
         status = compute(&e, stretch_map, bend_map, error);
-        if (status == SINEW_OK && entry) keep(entry, n, stretch_map, bend_map, info);
+        if (status == SINEW_OK && entry) keep(entry, n, stretch_map, bend_map, &info);
     }
     sinew_cache_leave(entry);
     release(&e);
-    info->seconds = sn_now() - begin;
+    info.seconds = sn_now() - begin;
+    sn_info_write(given, &info, sizeof info);
     return status;
 }

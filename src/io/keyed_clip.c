@@ -15,7 +15,7 @@ void sn_keyed_clip_free(sn_keyed_clip *clip) {
 
 static bool follows_sliders(const sinew_rig *rig) {
     for (int t = 0; t < rig->target_count; t++)
-        if (rig->targets[t].kind != SINEW_TARGET_PLAIN) return false;
+        if (rig->targets[t].kind != SINEW_TARGET_KIND_PLAIN) return false;
     return true;
 }
 

@@ -33,7 +33,7 @@ static json_t *target_to_json(const sinew_rig *rig, const sinew_target *target) 
     json_t *object = json_object();
     int failed = json_object_set_new(object, "name", json_string(target->name));
     failed |= json_object_set_new(object, "kind", json_string(kind_names[target->kind]));
-    if (target->kind == SINEW_TARGET_COMBINATION) {
+    if (target->kind == SINEW_TARGET_KIND_COMBINATION) {
         json_t *drivers = json_array();
         failed |=
             json_object_set_new(object, "combine", json_string(combine_names[target->combine]));
@@ -210,7 +210,7 @@ static sinew_status read_target(const json_t *object, const char *file, sinew_ri
     target->kind = (sinew_target_kind)kind;
     target->name = sn_strdup(name);
     if (!target->name) return sn_no_memory(error);
-    return target->kind == SINEW_TARGET_COMBINATION
+    return target->kind == SINEW_TARGET_KIND_COMBINATION
                ? read_drivers(object, file, rig, target, error)
                : read_slider_place(object, file, rig, target, error);
 }

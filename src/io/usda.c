@@ -160,8 +160,8 @@ static int *union_of_moved(const sinew_rig *rig, const sinew_target *shape, int 
     for (int t = 0; t < rig->target_count; t++) {
         const sinew_target *target = &rig->targets[t];
         bool mine = target == shape ||
-                    (target->kind == SINEW_TARGET_INBETWEEN && shape->kind == SINEW_TARGET_PLAIN &&
-                     target->slider == shape->slider);
+                    (target->kind == SINEW_TARGET_KIND_INBETWEEN &&
+                     shape->kind == SINEW_TARGET_KIND_PLAIN && target->slider == shape->slider);
         for (int i = 0; mine && i < target->count; i++) moved[target->vertices[i]] = true;
     }
     *count = 0;
@@ -202,7 +202,8 @@ static bool add_inbetweens(sn_buffer *out, const sinew_rig *rig, const sinew_tar
     bool good = true;
     for (int t = 0; good && t < rig->target_count; t++) {
         const sinew_target *target = &rig->targets[t];
-        if (target->kind != SINEW_TARGET_INBETWEEN || target->slider != shape->slider) continue;
+        if (target->kind != SINEW_TARGET_KIND_INBETWEEN || target->slider != shape->slider)
+            continue;
         good = add_identifier(&names, target->name);
         if (!good) break;
         sn_buffer_print(
@@ -226,7 +227,7 @@ static bool add_shape(sn_buffer *out, const sinew_rig *rig, const sinew_target *
                     "                string name = ",
                     identifier);
     add_quoted(out, target->name);
-    if (target->kind == SINEW_TARGET_COMBINATION) {
+    if (target->kind == SINEW_TARGET_KIND_COMBINATION) {
         sn_buffer_print(out,
                         "\n                string combine = \"%s\"\n"
                         "                string[] drivers = [",
@@ -243,7 +244,8 @@ static bool add_shape(sn_buffer *out, const sinew_rig *rig, const sinew_target *
     sn_buffer_text(out, "\n            uniform int[] pointIndices = ");
     add_integers(out, count, list);
     sn_buffer_char(out, '\n');
-    bool good = target->kind != SINEW_TARGET_PLAIN || add_inbetweens(out, rig, target, count, list);
+    bool good =
+        target->kind != SINEW_TARGET_KIND_PLAIN || add_inbetweens(out, rig, target, count, list);
     sn_buffer_text(out, "        }\n");
     sn_free(list);
     return good;
@@ -265,9 +267,9 @@ static void add_weights(sn_buffer *out, const sinew_rig *rig, const sn_keyed_cli
     const char *before = "[";
     for (int t = 0; t < rig->target_count; t++) {
         const sinew_target *target = &rig->targets[t];
-        if (target->kind == SINEW_TARGET_INBETWEEN) continue;
+        if (target->kind == SINEW_TARGET_KIND_INBETWEEN) continue;
         sn_buffer_text(out, before);
-        add_number(out, target->kind == SINEW_TARGET_PLAIN
+        add_number(out, target->kind == SINEW_TARGET_KIND_PLAIN
                             ? shape_weight(rig, target, weights[target->slider])
                             : activations[t]);
         before = ", ";
@@ -305,7 +307,7 @@ static bool add_rig(const sinew_rig *rig, const sn_keyed_clip *clip, sn_buffer *
     const sinew_mesh *mesh = rig->neutral;
     bool good = true;
     for (int t = 0; good && t < rig->target_count; t++)
-        if (rig->targets[t].kind != SINEW_TARGET_INBETWEEN)
+        if (rig->targets[t].kind != SINEW_TARGET_KIND_INBETWEEN)
             good = add_identifier(shapes, rig->targets[t].name) &&
                    add_identifier(parts, shapes->names[shapes->count - 1]);
     add_rig_head(out, clip);
@@ -324,7 +326,7 @@ static bool add_rig(const sinew_rig *rig, const sn_keyed_clip *clip, sn_buffer *
     add_shape_list(out, shapes, "/Rig/Mesh/");
     sn_buffer_text(out, "\n        rel skel:skeleton = </Rig/Skeleton>\n");
     for (int t = 0, i = 0; good && t < rig->target_count; t++)
-        if (rig->targets[t].kind != SINEW_TARGET_INBETWEEN)
+        if (rig->targets[t].kind != SINEW_TARGET_KIND_INBETWEEN)
             good = add_shape(out, rig, &rig->targets[t], shapes->names[i++]);
     good = good && add_parts(out, mesh, parts);
     sn_buffer_text(out, "    }\n\n    def Skeleton \"Skeleton\" (\n"

@@ -161,7 +161,7 @@ sinew_status sn_capture_report(const sn_capture *c, json_t *report, const char *
                                sinew_error *error) {
     int count = c->clip->frame_count;
     if (c->beyond_truth > 0)
-        sn_log(c->monitor, SINEW_LOG_WARNING,
+        sn_log(c->monitor, SINEW_LOG_LEVEL_WARNING,
                "the truth does not last: %d frames were compared with its first or last",
                c->beyond_truth);
     add_total(report, "marker_error", count, c->marker_error);
@@ -170,7 +170,7 @@ sinew_status sn_capture_report(const sn_capture *c, json_t *report, const char *
     sinew_line lines[2] = {{"markers", count, c->clip->times, c->marker_error},
                            {"all vertices", count, c->clip->times, c->truth_error}};
     sinew_plot_options options;
-    sinew_plot_options_default(&options);
+    sinew_plot_options_init(&options);
     options.title = "distance, root mean square";
     options.x_label = "seconds", options.y_label = "length units";
     sinew_image *image;

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "io/format.h"
@@ -36,7 +37,8 @@ struct sinew_job {
 
 static sinew_status make_sample(const json_t *given, const char *name, sinew_rig **rig,
                                 sinew_error *error) {
-    sinew_sample_options options = sinew_sample_default_options();
+    sinew_sample_options options;
+    sinew_sample_options_init(&options);
     options.vertices = (int)json_integer_value(json_object_get(given, "vertices"));
     return sinew_sample_rig(name, &options, rig, error);
 }
@@ -83,7 +85,7 @@ static void warn_about_limits(const sinew_job *job, const sinew_monitor *monitor
         }
         double slack = 1e-9;
         if (low < slider->minimum - slack || high > slider->maximum + slack)
-            sn_log(monitor, SINEW_LOG_WARNING,
+            sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
                    "'%s' goes from %g to %g, beyond its limits %g to %g", slider->name, low, high,
                    slider->minimum, slider->maximum);
     }
@@ -96,7 +98,7 @@ static void warn_about_unused(const sinew_job *job, const sinew_monitor *monitor
         const json_t *value = sn_scene_at(job->scene, keys[i]);
         bool empty = !value || (json_is_array(value) && json_array_size(value) == 0);
         if (!empty && !sinew_model_uses(&job->kind->about, keys[i]))
-            sn_log(monitor, SINEW_LOG_WARNING, "the model '%s' does not use the scene's %s",
+            sn_log(monitor, SINEW_LOG_LEVEL_WARNING, "the model '%s' does not use the scene's %s",
                    job->kind->about.name, keys[i]);
     }
 }
@@ -124,7 +126,7 @@ static void warn_about_idle(const sinew_job *job, const sinew_monitor *monitor) 
     for (const sn_idle_rule *r = job->kind->idle; r && r->parameter; r++) {
         if (!json_object_get(parameters, r->parameter) || !has_thing(job, r->parameter)) continue;
         if (r->without ? !has_thing(job, r->without) : has_thing(job, r->with))
-            sn_log(monitor, SINEW_LOG_WARNING, "%s does nothing %s %s", r->parameter,
+            sn_log(monitor, SINEW_LOG_LEVEL_WARNING, "%s does nothing %s %s", r->parameter,
                    r->without ? "without" : "with", r->without ? r->without : r->with);
     }
 }
@@ -145,7 +147,7 @@ static sinew_status build(sinew_job *job, const sinew_monitor *monitor, sinew_er
     /* A store that cannot be opened costs time only. */
     sinew_error no_cache;
     if (sinew_cache_open(NULL, 0, &job->cache, &no_cache) != SINEW_OK)
-        sn_log(monitor, SINEW_LOG_INFO, "%s", no_cache.message);
+        sn_log(monitor, SINEW_LOG_LEVEL_INFO, "%s", no_cache.message);
     sn_report_sizes(job->report, job->rig->neutral->vertex_count,
                     job->rig->neutral->triangle_count);
     json_object_set_new(job->report, "model", json_string(job->kind->about.name));
@@ -213,10 +215,12 @@ static sinew_status compute(sinew_job *job, int frame, double *positions, sinew_
 
 sinew_status sinew_job_frame(sinew_job *job, int frame, double *positions, sinew_frame_info *info,
                              const sinew_monitor *monitor, sinew_error *error) {
-    SN_REQUIRE(job && positions, error);
+    SN_REQUIRE(job && positions && sn_info_ready(info), error);
     SN_REQUIRE(frame >= 0 && frame < job->clip.frame_count, error);
-    sinew_frame_info own;
-    return compute(job, frame, positions, info ? info : &own, NULL, monitor, error);
+    sinew_frame_info own = {.size = sizeof own};
+    sinew_status status = compute(job, frame, positions, &own, NULL, monitor, error);
+    sn_info_write(info, &own, sizeof own);
+    return status;
 }
 
 /* ---- a run ----------------------------------------------------------------------------------- */
@@ -346,7 +350,7 @@ static sinew_status run_frames(sinew_job *job, int first, int last, outputs *out
             status = sn_fail(error, SINEW_CANCELLED, "cancelled at frame %d", k);
             break;
         }
-        sinew_frame_info info;
+        sinew_frame_info info = {.size = sizeof info};
         json_t *fields = json_object();
         status = compute(job, k, positions, &info, fields, monitor, error);
         report_frame(&info, fields);
@@ -374,7 +378,7 @@ static sinew_status warm_up(sinew_job *job, int first, const sinew_monitor *moni
     sinew_status status = SINEW_OK;
     for (int k = start; status == SINEW_OK && k < first; k++) {
         sn_progress(monitor, (double)(k - start) / (first - start), "frames before the range");
-        sinew_frame_info info;
+        sinew_frame_info info = {.size = sizeof info};
         status = sn_cancelled(monitor)
                      ? sn_fail(error, SINEW_CANCELLED, "cancelled before frame %d", first)
                      : compute(job, k, positions, &info, NULL, monitor, error);

@@ -13,7 +13,8 @@ static sinew_status load_rig(int count, const char *const *paths, void *user, si
 static sinew_status load_sample(const char *name, int vertices, void *user, sinew_rig **rig,
                                 sinew_error *error) {
     (void)user;
-    sinew_sample_options options = sinew_sample_default_options();
+    sinew_sample_options options;
+    sinew_sample_options_init(&options);
     options.vertices = vertices;
     return sinew_sample_rig(name, &options, rig, error);
 }

@@ -86,7 +86,7 @@ sinew_status sn_trace_write(const sn_trace *t, const char *path, sinew_error *er
     const sinew_line lines[2] = {{"skin", count, t->clip->times, along},
                                  {"weights alone", count, t->clip->times, along + count}};
     sinew_plot_options options;
-    sinew_plot_options_default(&options);
+    sinew_plot_options_init(&options);
     options.title = "way from rest";
     options.x_label = "seconds", options.y_label = "length units";
     sinew_image *image = NULL;

@@ -63,7 +63,7 @@ static double sculpted_shape(const sinew_rig *rig, int k, const sn_blended *blen
     const sinew_target *target = &rig->targets[k];
     memcpy(work->positions, rig->neutral->positions,
            3 * (size_t)rig->neutral->vertex_count * sizeof(double));
-    if (target->kind != SINEW_TARGET_COMBINATION) {
+    if (target->kind != SINEW_TARGET_KIND_COMBINATION) {
         add_target(target, 1, work->positions);
         memcpy(work->blend, blended->base, (size_t)blended->count * sizeof(double));
         return 1;
@@ -85,14 +85,14 @@ static sinew_status add_increments(const sinew_rig *rig, sn_quantities *quantiti
                                    sn_blended *blended, sinew_error *error) {
     int most_drivers = 0;
     for (int k = 0; k < rig->target_count; k++)
-        if (rig->targets[k].kind == SINEW_TARGET_COMBINATION &&
+        if (rig->targets[k].kind == SINEW_TARGET_KIND_COMBINATION &&
             rig->targets[k].driver_count > most_drivers)
             most_drivers = rig->targets[k].driver_count;
     /* Combinations of few sliders first: those of more build on them. */
     for (int drivers = 0; drivers <= most_drivers; drivers++)
         for (int k = 0; k < rig->target_count; k++) {
             const sinew_target *target = &rig->targets[k];
-            bool combination = target->kind == SINEW_TARGET_COMBINATION;
+            bool combination = target->kind == SINEW_TARGET_KIND_COMBINATION;
             if ((combination ? target->driver_count : 0) != drivers) continue;
             double activation = sculpted_shape(rig, k, blended, work);
             if (!(fabs(activation) > 1e-9)) continue; /* never counts at its own corner */

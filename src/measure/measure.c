@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/sized.h"
 #include "base/sort.h"
 #include "base/status.h"
 #include "base/vec3.h"
@@ -253,10 +254,9 @@ static sinew_status check_finite(int count, const double *values, int per, const
     return SINEW_OK;
 }
 
-sinew_status sinew_measure_frame(sinew_measure *m, const double *weights, const double *positions,
-                                 bool count_intersections, sinew_distortion *distortion,
-                                 sinew_error *error) {
-    SN_REQUIRE(m && weights && positions && distortion, error);
+static sinew_status measure_frame(sinew_measure *m, const double *weights, const double *positions,
+                                  bool count_intersections, sinew_distortion *distortion,
+                                  sinew_error *error) {
     const sinew_mesh *mesh = m->rig->neutral;
     SN_TRY(check_finite(mesh->vertex_count, positions, 3, "vertex", error));
     SN_TRY(check_finite(m->rig->slider_count, weights, 1, "weight", error));
@@ -289,6 +289,16 @@ sinew_status sinew_measure_frame(sinew_measure *m, const double *weights, const 
                                     mesh->triangles, NULL, &pairs, &distortion->intersections,
                                     error));
     sn_free(pairs);
+    return SINEW_OK;
+}
+
+sinew_status sinew_measure_frame(sinew_measure *m, const double *weights, const double *positions,
+                                 bool count_intersections, sinew_distortion *distortion,
+                                 sinew_error *error) {
+    SN_REQUIRE(m && weights && positions && distortion && sn_info_ready(distortion), error);
+    sinew_distortion own;
+    SN_TRY(measure_frame(m, weights, positions, count_intersections, &own, error));
+    sn_info_write(distortion, &own, sizeof own);
     return SINEW_OK;
 }
 
@@ -339,9 +349,11 @@ static sinew_status measure_all(const sinew_rig *rig, const sinew_frames *frames
         for (size_t i = 0; i < stride; i++)
             w->positions[i] = frames->positions[(size_t)k * stride + i];
         sinew_error why;
-        sinew_status status = sinew_measure_frame(measure, w->weights, w->positions,
-                                                  count_intersections, &distortions[k], &why);
+        sinew_distortion own;
+        sinew_status status =
+            measure_frame(measure, w->weights, w->positions, count_intersections, &own, &why);
         if (status != SINEW_OK) return sn_fail(error, status, "frame %d: %.400s", k, why.message);
+        sn_infos_write(distortions, k, &own, sizeof own);
     }
     return SINEW_OK;
 }
@@ -350,7 +362,7 @@ sinew_status sinew_measure_frames(const sinew_rig *rig, const sinew_frames *fram
                                   const sinew_curves *curves, bool count_intersections,
                                   sinew_distortion *distortions, const sinew_monitor *monitor,
                                   sinew_error *error) {
-    SN_REQUIRE(rig && frames && distortions, error);
+    SN_REQUIRE(rig && frames && distortions && sn_info_ready(distortions), error);
     if (frames->vertex_count != rig->neutral->vertex_count)
         return sn_fail(error, SINEW_BAD_INPUT, "the frames have %d vertices, the poses %d",
                        frames->vertex_count, rig->neutral->vertex_count);

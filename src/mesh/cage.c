@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/memory.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "base/vec3.h"
 #include "mesh/embedding.h"
@@ -11,10 +12,11 @@
 #include "mesh/solid.h"
 #include "mesh/topology.h"
 
-sinew_cage_options sinew_cage_options_default(void) {
-    return (sinew_cage_options){.cell = SINEW_CAGE_CELL_DEFAULT,
-                                .hole_edges = SINEW_TETS_HOLE_EDGES_DEFAULT,
-                                .separate_parts = true};
+void sinew_cage_options_init(sinew_cage_options *options) {
+    *options = (sinew_cage_options){.size = sizeof *options,
+                                    .cell = SINEW_CAGE_CELL_DEFAULT,
+                                    .hole_edges = SINEW_TETS_HOLE_EDGES_DEFAULT,
+                                    .separate_parts = true};
 }
 
 void sinew_cage_destroy(sinew_cage *cage) {
@@ -125,8 +127,8 @@ sinew_status sinew_cage_create(const sinew_mesh *mesh, const sinew_cage_options 
     SN_REQUIRE(cage, error);
     *cage = NULL;
     SN_REQUIRE(mesh, error);
-    sinew_cage_options standard = sinew_cage_options_default();
-    if (!options) options = &standard;
+    SN_OPTIONS(sinew_cage_options, wanted, options, error);
+    options = &wanted;
     SN_REQUIRE(options->cell > 0 && options->hole_edges >= 0, error);
     SN_TRY(check_mesh(mesh, error));
     sinew_cage *made = SN_NEW0(sinew_cage, 1);

@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/rotation.h"
+#include "base/sized.h"
 #include "base/threads.h"
 #include "mesh/rigidity.h"
 #include "sinew/cage.h"
@@ -32,10 +33,11 @@ struct sinew_cage_fit {
     int *near_triangle; /* per tet */
 };
 
-sinew_cage_fit_options sinew_cage_fit_options_default(void) {
-    return (sinew_cage_fit_options){.weight = SINEW_CAGE_FIT_WEIGHT_DEFAULT,
-                                    .iterations = SINEW_CAGE_FIT_ITERATIONS_DEFAULT,
-                                    .tolerance = SINEW_CAGE_FIT_TOLERANCE_DEFAULT};
+void sinew_cage_fit_options_init(sinew_cage_fit_options *options) {
+    *options = (sinew_cage_fit_options){.size = sizeof *options,
+                                        .weight = SINEW_CAGE_FIT_WEIGHT_DEFAULT,
+                                        .iterations = SINEW_CAGE_FIT_ITERATIONS_DEFAULT,
+                                        .tolerance = SINEW_CAGE_FIT_TOLERANCE_DEFAULT};
 }
 
 void sinew_cage_fit_destroy(sinew_cage_fit *fit) {
@@ -89,11 +91,11 @@ static sinew_status factor_system(sinew_cage_fit *fit, sinew_error *error) {
 
 static sinew_status find_near_triangles(sinew_cage_fit *fit, sinew_error *error) {
     const sinew_tets *tets = fit->cage->tets;
-    double *centres = SN_NEW(double, 3 * (size_t)tets->tet_count);
+    double *centers = SN_NEW(double, 3 * (size_t)tets->tet_count);
     sinew_closest *closest = SN_NEW(sinew_closest, tets->tet_count);
     fit->near_triangle = SN_NEW(int, tets->tet_count);
     sinew_query *query = NULL;
-    sinew_status status = centres && closest && fit->near_triangle ? SINEW_OK : sn_no_memory(error);
+    sinew_status status = centers && closest && fit->near_triangle ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK)
         status = sinew_query_create(fit->rest->vertex_count, fit->rest->positions,
                                     fit->rest->triangle_count, fit->rest->triangles, &query, error);
@@ -103,13 +105,13 @@ static sinew_status find_near_triangles(sinew_cage_fit *fit, sinew_error *error)
             for (int k = 0; k < 4; k++)
                 sum = sn_add_scaled(sum, 0.25,
                                     sn_at(tets->positions, tets->tets[4 * (size_t)t + (size_t)k]));
-            sn_put(centres, t, sum);
+            sn_put(centers, t, sum);
         }
-        sinew_query_closest_all(query, tets->tet_count, centres, INFINITY, closest);
+        sinew_query_closest_all(query, tets->tet_count, centers, INFINITY, closest);
         for (int t = 0; t < tets->tet_count; t++) fit->near_triangle[t] = closest[t].triangle;
     }
     sinew_query_destroy(query);
-    sn_free(centres);
+    sn_free(centers);
     sn_free(closest);
     return status;
 }
@@ -120,11 +122,12 @@ sinew_status sinew_cage_fit_create(const sinew_cage *cage, const sinew_mesh *res
     SN_REQUIRE(fit, error);
     *fit = NULL;
     SN_REQUIRE(cage && rest && rest->vertex_count == cage->embedding->vertex_count, error);
+    SN_OPTIONS(sinew_cage_fit_options, wanted, options, error);
     sinew_cage_fit *made = SN_NEW0(sinew_cage_fit, 1);
     if (!made) return sn_no_memory(error);
     made->cage = cage;
     made->rest = rest;
-    made->options = options ? *options : sinew_cage_fit_options_default();
+    made->options = wanted;
     made->pin = made->options.weight * cage->cell;
     made->diagonal = sinew_diagonal(rest->vertex_count, rest->positions);
     sinew_status status = sn_rigidity_create(cage->tets, &made->rigidity, error);

@@ -7,16 +7,18 @@
 
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "mesh/intersection.h"
 #include "mesh/normals.h"
 #include "mesh/topology.h"
 
-sinew_check_options sinew_check_options_default(void) {
-    return (sinew_check_options){.coincident = SINEW_CHECK_COINCIDENT_DEFAULT,
-                                 .degenerate = SINEW_CHECK_DEGENERATE_DEFAULT,
-                                 .listed = SINEW_CHECK_LISTED_DEFAULT,
-                                 .self_intersection = true};
+void sinew_check_options_init(sinew_check_options *options) {
+    *options = (sinew_check_options){.size = sizeof *options,
+                                     .coincident = SINEW_CHECK_COINCIDENT_DEFAULT,
+                                     .degenerate = SINEW_CHECK_DEGENERATE_DEFAULT,
+                                     .listed = SINEW_CHECK_LISTED_DEFAULT,
+                                     .self_intersection = true};
 }
 
 /* One check in the making. */
@@ -50,7 +52,7 @@ static bool finite_vertex(const sinew_mesh *mesh, int v) {
 
 static void check_numbers(examination *exam) {
     for (int v = 0; v < exam->mesh->vertex_count; v++)
-        if (!finite_vertex(exam->mesh, v)) report(exam, SINEW_FINDING_NOT_FINITE, v, -1, -1);
+        if (!finite_vertex(exam->mesh, v)) report(exam, SINEW_FINDING_KIND_NOT_FINITE, v, -1, -1);
 }
 
 /* The rest needs every index in range. */
@@ -59,12 +61,12 @@ static void check_indices(examination *exam) {
     for (int f = 0; f < mesh->face_count; f++)
         for (int c = mesh->face_start[f]; c < mesh->face_start[f + 1]; c++)
             if (mesh->face_vertices[c] < 0 || mesh->face_vertices[c] >= mesh->vertex_count)
-                report(exam, SINEW_FINDING_BAD_INDEX, f, c - mesh->face_start[f],
+                report(exam, SINEW_FINDING_KIND_BAD_INDEX, f, c - mesh->face_start[f],
                        mesh->face_vertices[c]);
     for (int c = 0; c < 3 * mesh->triangle_count; c++)
         if ((mesh->triangles[c] < 0 || mesh->triangles[c] >= mesh->vertex_count) &&
-            exam->check->counts[SINEW_FINDING_BAD_INDEX] == 0)
-            report(exam, SINEW_FINDING_BAD_INDEX,
+            exam->check->counts[SINEW_FINDING_KIND_BAD_INDEX] == 0)
+            report(exam, SINEW_FINDING_KIND_BAD_INDEX,
                    mesh->triangle_face ? mesh->triangle_face[c / 3] : -1, c % 3,
                    mesh->triangles[c]);
 }
@@ -154,7 +156,7 @@ static sinew_status check_faces(examination *exam, sinew_error *error) {
         }
         if (finite) exam->check->area += area[f];
         if (repeated || (finite && area[f] <= exam->options->degenerate * longest * longest))
-            report(exam, SINEW_FINDING_DEGENERATE_FACE, f, -1, -1);
+            report(exam, SINEW_FINDING_KIND_DEGENERATE_FACE, f, -1, -1);
         earlier[f] = -1;
     }
     qsort(faces, (size_t)mesh->face_count, sizeof *faces, compare_faces);
@@ -165,7 +167,7 @@ static sinew_status check_faces(examination *exam, sinew_error *error) {
             earlier[faces[i].face] = faces[first].face;
     }
     for (int f = 0; f < mesh->face_count; f++)
-        if (earlier[f] >= 0) report(exam, SINEW_FINDING_DUPLICATE_FACE, f, earlier[f], -1);
+        if (earlier[f] >= 0) report(exam, SINEW_FINDING_KIND_DUPLICATE_FACE, f, earlier[f], -1);
     sn_free(sorted), sn_free(area), sn_free(faces), sn_free(earlier);
     return SINEW_OK;
 }
@@ -181,7 +183,7 @@ static void check_edges(examination *exam) {
         int count = sn_list_size(&exam->edge_corners, e);
         exam->check->boundary_edge_count += count == 1;
         if (count > 2)
-            report(exam, SINEW_FINDING_NON_MANIFOLD_EDGE, exam->edges.vertices[2 * e],
+            report(exam, SINEW_FINDING_KIND_NON_MANIFOLD_EDGE, exam->edges.vertices[2 * e],
                    exam->edges.vertices[2 * e + 1], count);
     }
 }
@@ -191,7 +193,7 @@ static void check_orientation(examination *exam) {
         if (sn_list_size(&exam->edge_corners, e) != 2) continue;
         const int *corner = exam->edge_corners.item + exam->edge_corners.start[e];
         if (runs_forward(exam, corner[0]) == runs_forward(exam, corner[1]))
-            report(exam, SINEW_FINDING_ORIENTATION, exam->edges.vertices[2 * e],
+            report(exam, SINEW_FINDING_KIND_ORIENTATION, exam->edges.vertices[2 * e],
                    exam->edges.vertices[2 * e + 1], -1);
     }
 }
@@ -223,7 +225,7 @@ static sinew_status check_fans(examination *exam, sinew_error *error) {
     for (int c = 0; c < corners; c++)
         if (sn_set_find(fan, c) == c) fans[mesh->face_vertices[c]]++;
     for (int v = 0; v < mesh->vertex_count; v++)
-        if (fans[v] > 1) report(exam, SINEW_FINDING_NON_MANIFOLD_VERTEX, v, fans[v], -1);
+        if (fans[v] > 1) report(exam, SINEW_FINDING_KIND_NON_MANIFOLD_VERTEX, v, fans[v], -1);
     sn_free(fan), sn_free(fans);
     return SINEW_OK;
 }
@@ -267,7 +269,7 @@ static sinew_status report_face_pairs(examination *exam, sn_pairs *pairs, const 
     for (int i = 0; i < pairs->count; i++) {
         const int *pair = pairs->pair + 2 * (size_t)i;
         if (pair[0] == pair[1] || (i > 0 && compare_pairs(pair - 2, pair) == 0)) continue;
-        report(exam, SINEW_FINDING_SELF_INTERSECTION, pair[0], pair[1], -1);
+        report(exam, SINEW_FINDING_KIND_SELF_INTERSECTION, pair[0], pair[1], -1);
         hit[pair[0]] = hit[pair[1]] = 1;
     }
     for (int f = 0; f < exam->mesh->face_count; f++) exam->check->self_intersecting_faces += hit[f];
@@ -301,12 +303,12 @@ static sinew_status check_vertices(examination *exam, sinew_error *error) {
     sinew_status status = sn_weld(mesh->vertex_count, mesh->positions,
                                   exam->options->coincident * diagonal, number, &merged, error);
     for (int v = 0; status == SINEW_OK && v < mesh->vertex_count; v++)
-        if (number[v] != v) report(exam, SINEW_FINDING_COINCIDENT_VERTEX, v, number[v], -1);
+        if (number[v] != v) report(exam, SINEW_FINDING_KIND_COINCIDENT_VERTEX, v, number[v], -1);
     if (status == SINEW_OK)
         status = sn_components(mesh->vertex_count, mesh->triangle_count, mesh->triangles, number,
                                &exam->check->component_count, error);
     for (int v = 0; status == SINEW_OK && v < mesh->vertex_count; v++)
-        if (number[v] < 0) report(exam, SINEW_FINDING_ISOLATED_VERTEX, v, -1, -1);
+        if (number[v] < 0) report(exam, SINEW_FINDING_KIND_ISOLATED_VERTEX, v, -1, -1);
     sn_free(number);
     return status;
 }
@@ -319,7 +321,7 @@ static sinew_status check_loops(examination *exam, sinew_error *error) {
     sn_lists loops = {0};
     sinew_status status = sn_boundary_loops(topology, &loops, error);
     for (int i = 0; status == SINEW_OK && i < loops.count; i++)
-        report(exam, SINEW_FINDING_BOUNDARY_LOOP, loops.item[loops.start[i]],
+        report(exam, SINEW_FINDING_KIND_BOUNDARY_LOOP, loops.item[loops.start[i]],
                sn_list_size(&loops, i), -1);
     exam->check->boundary_loop_count = loops.count;
     sn_lists_free(&loops);
@@ -331,10 +333,10 @@ static void conclude(examination *exam) {
     sinew_check *check = exam->check;
     const sinew_mesh *mesh = exam->mesh;
     check->closed = mesh->face_count > 0 && check->boundary_edge_count == 0 &&
-                    check->counts[SINEW_FINDING_NOT_FINITE] == 0 &&
-                    check->counts[SINEW_FINDING_NON_MANIFOLD_EDGE] == 0 &&
-                    check->counts[SINEW_FINDING_NON_MANIFOLD_VERTEX] == 0 &&
-                    check->counts[SINEW_FINDING_ORIENTATION] == 0;
+                    check->counts[SINEW_FINDING_KIND_NOT_FINITE] == 0 &&
+                    check->counts[SINEW_FINDING_KIND_NON_MANIFOLD_EDGE] == 0 &&
+                    check->counts[SINEW_FINDING_KIND_NON_MANIFOLD_VERTEX] == 0 &&
+                    check->counts[SINEW_FINDING_KIND_ORIENTATION] == 0;
     if (check->closed)
         check->volume = sn_enclosed_volume(mesh->triangle_count, mesh->triangles, mesh->positions);
 }
@@ -343,7 +345,7 @@ static void conclude(examination *exam) {
 static sinew_status examine(examination *exam, sinew_error *error) {
     check_numbers(exam);
     check_indices(exam);
-    if (exam->check->counts[SINEW_FINDING_BAD_INDEX]) return SINEW_OK;
+    if (exam->check->counts[SINEW_FINDING_KIND_BAD_INDEX]) return SINEW_OK;
     SN_TRY(build_adjacency(exam, error));
     exam->check->edge_count = exam->edges.count;
     SN_TRY(check_faces(exam, error));
@@ -365,14 +367,13 @@ sinew_status sinew_check_mesh(const sinew_mesh *mesh, const sinew_check_options 
     SN_REQUIRE(mesh, error);
     SN_REQUIRE(mesh->face_count == 0 || (mesh->face_start && mesh->face_vertices), error);
     SN_REQUIRE(mesh->triangle_count == 0 || (mesh->triangles && mesh->triangle_face), error);
-    sinew_check_options standard = sinew_check_options_default();
+    SN_OPTIONS(sinew_check_options, wanted, options, error);
     sinew_check *made = SN_NEW0(sinew_check, 1);
     if (!made) return sn_no_memory(error);
     made->vertex_count = mesh->vertex_count;
     made->face_count = mesh->face_count;
     made->triangle_count = mesh->triangle_count;
-    examination exam = {
-        .mesh = mesh, .options = options ? options : &standard, .monitor = monitor, .check = made};
+    examination exam = {.mesh = mesh, .options = &wanted, .monitor = monitor, .check = made};
     sinew_status status = examine(&exam, error);
     if (status == SINEW_OK && exam.no_memory) status = sn_no_memory(error);
     sn_edges_free(&exam.edges);
@@ -394,69 +395,69 @@ void sinew_check_destroy(sinew_check *check) {
 }
 
 bool sinew_finding_is_problem(sinew_finding_kind kind) {
-    return kind < SINEW_FINDING_COINCIDENT_VERTEX;
+    return kind < SINEW_FINDING_KIND_COINCIDENT_VERTEX;
 }
 
 int sinew_check_problems(const sinew_check *check) {
     int sum = 0;
-    for (int k = 0; check && k < SINEW_FINDING_KINDS; k++)
+    for (int k = 0; check && k < SINEW_FINDING_KIND_COUNT; k++)
         if (sinew_finding_is_problem((sinew_finding_kind)k)) sum += check->counts[k];
     return sum;
 }
 
 const char *sinew_finding_name(sinew_finding_kind kind) {
-    static const char *const names[SINEW_FINDING_KINDS] = {
-        [SINEW_FINDING_NOT_FINITE] = "not finite",
-        [SINEW_FINDING_BAD_INDEX] = "bad index",
-        [SINEW_FINDING_DEGENERATE_FACE] = "degenerate face",
-        [SINEW_FINDING_DUPLICATE_FACE] = "duplicate face",
-        [SINEW_FINDING_NON_MANIFOLD_EDGE] = "non-manifold edge",
-        [SINEW_FINDING_NON_MANIFOLD_VERTEX] = "non-manifold vertex",
-        [SINEW_FINDING_ORIENTATION] = "inconsistent orientation",
-        [SINEW_FINDING_SELF_INTERSECTION] = "self-intersection",
-        [SINEW_FINDING_COINCIDENT_VERTEX] = "coincident vertex",
-        [SINEW_FINDING_ISOLATED_VERTEX] = "isolated vertex",
-        [SINEW_FINDING_BOUNDARY_LOOP] = "boundary loop",
+    static const char *const names[SINEW_FINDING_KIND_COUNT] = {
+        [SINEW_FINDING_KIND_NOT_FINITE] = "not finite",
+        [SINEW_FINDING_KIND_BAD_INDEX] = "bad index",
+        [SINEW_FINDING_KIND_DEGENERATE_FACE] = "degenerate face",
+        [SINEW_FINDING_KIND_DUPLICATE_FACE] = "duplicate face",
+        [SINEW_FINDING_KIND_NON_MANIFOLD_EDGE] = "non-manifold edge",
+        [SINEW_FINDING_KIND_NON_MANIFOLD_VERTEX] = "non-manifold vertex",
+        [SINEW_FINDING_KIND_ORIENTATION] = "inconsistent orientation",
+        [SINEW_FINDING_KIND_SELF_INTERSECTION] = "self-intersection",
+        [SINEW_FINDING_KIND_COINCIDENT_VERTEX] = "coincident vertex",
+        [SINEW_FINDING_KIND_ISOLATED_VERTEX] = "isolated vertex",
+        [SINEW_FINDING_KIND_BOUNDARY_LOOP] = "boundary loop",
     };
-    return (unsigned)kind < SINEW_FINDING_KINDS ? names[kind] : "unknown";
+    return (unsigned)kind < SINEW_FINDING_KIND_COUNT ? names[kind] : "unknown";
 }
 
 const char *sinew_finding_text(const sinew_finding *finding, char *line) {
     const int *e = finding->elements;
     switch (finding->kind) {
-    case SINEW_FINDING_NOT_FINITE:
+    case SINEW_FINDING_KIND_NOT_FINITE:
         snprintf(line, SINEW_FINDING_SIZE, "vertex %d has a coordinate that is not finite", e[0]);
         break;
-    case SINEW_FINDING_BAD_INDEX:
+    case SINEW_FINDING_KIND_BAD_INDEX:
         snprintf(line, SINEW_FINDING_SIZE, "face %d corner %d refers to vertex %d", e[0], e[1],
                  e[2]);
         break;
-    case SINEW_FINDING_DEGENERATE_FACE:
+    case SINEW_FINDING_KIND_DEGENERATE_FACE:
         snprintf(line, SINEW_FINDING_SIZE, "face %d has no area or a vertex twice", e[0]);
         break;
-    case SINEW_FINDING_DUPLICATE_FACE:
+    case SINEW_FINDING_KIND_DUPLICATE_FACE:
         snprintf(line, SINEW_FINDING_SIZE, "face %d has the same vertices as face %d", e[0], e[1]);
         break;
-    case SINEW_FINDING_NON_MANIFOLD_EDGE:
+    case SINEW_FINDING_KIND_NON_MANIFOLD_EDGE:
         snprintf(line, SINEW_FINDING_SIZE, "edge %d-%d joins %d faces", e[0], e[1], e[2]);
         break;
-    case SINEW_FINDING_NON_MANIFOLD_VERTEX:
+    case SINEW_FINDING_KIND_NON_MANIFOLD_VERTEX:
         snprintf(line, SINEW_FINDING_SIZE, "vertex %d joins %d fans of faces", e[0], e[1]);
         break;
-    case SINEW_FINDING_ORIENTATION:
+    case SINEW_FINDING_KIND_ORIENTATION:
         snprintf(line, SINEW_FINDING_SIZE, "edge %d-%d joins faces that face opposite ways", e[0],
                  e[1]);
         break;
-    case SINEW_FINDING_SELF_INTERSECTION:
+    case SINEW_FINDING_KIND_SELF_INTERSECTION:
         snprintf(line, SINEW_FINDING_SIZE, "faces %d and %d intersect", e[0], e[1]);
         break;
-    case SINEW_FINDING_COINCIDENT_VERTEX:
+    case SINEW_FINDING_KIND_COINCIDENT_VERTEX:
         snprintf(line, SINEW_FINDING_SIZE, "vertex %d is at the place of vertex %d", e[0], e[1]);
         break;
-    case SINEW_FINDING_ISOLATED_VERTEX:
+    case SINEW_FINDING_KIND_ISOLATED_VERTEX:
         snprintf(line, SINEW_FINDING_SIZE, "vertex %d is used by no face", e[0]);
         break;
-    case SINEW_FINDING_BOUNDARY_LOOP:
+    case SINEW_FINDING_KIND_BOUNDARY_LOOP:
         snprintf(line, SINEW_FINDING_SIZE, "boundary of %d edges through vertex %d", e[1], e[0]);
         break;
     default:

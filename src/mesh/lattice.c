@@ -83,7 +83,7 @@ static sinew_status block_create(const cell_grid *grid, int count, const int *ve
     return SINEW_OK;
 }
 
-/* Both closed; v relative to the centre of a unit cell. */
+/* Both closed; v relative to the center of a unit cell. */
 static bool separated_by(sn_vec3 axis, const sn_vec3 v[3]) {
     double a = sn_dot(axis, v[0]), b = sn_dot(axis, v[1]), c = sn_dot(axis, v[2]);
     double reach = (0.5 + touch) * (fabs(axis.x) + fabs(axis.y) + fabs(axis.z));

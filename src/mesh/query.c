@@ -19,7 +19,7 @@
 /* Embree may read 16 bytes from the last vertex on. */
 enum { BUFFER_PADDING = 4 };
 
-/* Single-precision error of tree and query, in frame units, per unit of distance from the centre.
+/* Single-precision error of tree and query, in frame units, per unit of distance from the center.
  * Eight times the half spacing of floats: positions, boxes and Embree's own arithmetic. */
 static const double float_error = 8 * 5.97e-8;
 

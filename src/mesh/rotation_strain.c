@@ -390,24 +390,24 @@ sinew_status sn_rotation_strain_measure(const sn_rotation_strain *structure,
     return status;
 }
 
-void sn_rotation_strain_centres(const sn_rotation_strain *structure, const double *positions,
-                                double *centres) {
+void sn_rotation_strain_centers(const sn_rotation_strain *structure, const double *positions,
+                                double *centers) {
     int components = structure->component_count;
-    for (int k = 0; k < 3 * components; k++) centres[k] = 0;
+    for (int k = 0; k < 3 * components; k++) centers[k] = 0;
     for (int i = 0; i < structure->vertex_count; i++) {
         int component = structure->vertex_component[i];
         if (component < 0) continue;
         double share = structure->vertex_mass[i] / structure->component_mass[component];
         for (int axis = 0; axis < 3; axis++)
-            centres[3 * component + axis] += share * positions[3 * (size_t)i + axis];
+            centers[3 * component + axis] += share * positions[3 * (size_t)i + axis];
     }
 }
 
 void sn_rotation_strain_turns(const sn_rotation_strain *structure, const double *rest,
-                              const double *rest_centres, const double *pose,
-                              const double *pose_centres, double *turns) {
+                              const double *rest_centers, const double *pose,
+                              const double *pose_centers, double *turns) {
     for (int component = 0; component < structure->component_count; component++) {
-        sn_vec3 from = sn_at(rest_centres, component), to = sn_at(pose_centres, component);
+        sn_vec3 from = sn_at(rest_centers, component), to = sn_at(pose_centers, component);
         sn_mat3 covariance = {{{0}}}, rotation;
         for (int i = 0; i < structure->vertex_count; i++) {
             if (structure->vertex_component[i] != component) continue;
@@ -419,7 +419,7 @@ void sn_rotation_strain_turns(const sn_rotation_strain *structure, const double 
     }
 }
 
-void sn_rotation_strain_turn(const sn_rotation_strain *structure, const double *centres,
+void sn_rotation_strain_turn(const sn_rotation_strain *structure, const double *centers,
                              const double *turns, double sign, double *positions) {
     int last = -1;
     bool turned = false;
@@ -434,9 +434,9 @@ void sn_rotation_strain_turn(const sn_rotation_strain *structure, const double *
             last = component;
         }
         if (!turned) continue;
-        sn_vec3 centre = sn_at(centres, component);
+        sn_vec3 center = sn_at(centers, component);
         sn_put(positions, i,
-               sn_add(centre, sn_mat3_apply(rotation, sn_sub(sn_at(positions, i), centre))));
+               sn_add(center, sn_mat3_apply(rotation, sn_sub(sn_at(positions, i), center))));
     }
 }
 
@@ -521,7 +521,7 @@ static void find_forces(const sn_rotation_strain *structure, const double *coord
 /* Normal equations of T^-1: row i of the right-hand side is sum over its corners of |e| F_e g_i.
  * Each corner's part is written by its element and gathered by its vertex, in a fixed order. */
 void sn_rotation_strain_rebuild(const sn_rotation_strain *structure, sn_rotation_strain_work *work,
-                                const double *coordinates, const double *centres,
+                                const double *coordinates, const double *centers,
                                 double *positions) {
     int n = structure->vertex_count;
     int blocks = (structure->element_count + SN_ROTATION_LANES - 1) / SN_ROTATION_LANES;
@@ -544,13 +544,13 @@ void sn_rotation_strain_rebuild(const sn_rotation_strain *structure, sn_rotation
     for (int i = 0; i < n; i++)
         if (structure->vertex_component[i] >= 0) sn_put(positions, i, sn_at(work->right, i));
     /* The forces are free again, and hold at least three doubles per component. */
-    sn_rotation_strain_place(structure, centres, work->forces, positions);
+    sn_rotation_strain_place(structure, centers, work->forces, positions);
 }
 
-void sn_rotation_strain_place(const sn_rotation_strain *structure, const double *centres,
+void sn_rotation_strain_place(const sn_rotation_strain *structure, const double *centers,
                               double *scratch, double *positions) {
-    sn_rotation_strain_centres(structure, positions, scratch);
-    for (int k = 0; k < 3 * structure->component_count; k++) scratch[k] = centres[k] - scratch[k];
+    sn_rotation_strain_centers(structure, positions, scratch);
+    for (int k = 0; k < 3 * structure->component_count; k++) scratch[k] = centers[k] - scratch[k];
 #pragma omp parallel for num_threads(sn_threads()) schedule(static)
     for (int i = 0; i < structure->vertex_count; i++) {
         int component = structure->vertex_component[i];

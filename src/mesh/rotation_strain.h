@@ -61,32 +61,32 @@ sinew_status sn_rotation_strain_measure(const sn_rotation_strain *structure,
                                         const double *positions, int active_count,
                                         const int *active, double *coordinates, sinew_error *error);
 
-/* Mass-weighted centre of each component: centres[3 * component_count]. */
-void sn_rotation_strain_centres(const sn_rotation_strain *structure, const double *positions,
-                                double *centres);
+/* Mass-weighted center of each component: centers[3 * component_count]. */
+void sn_rotation_strain_centers(const sn_rotation_strain *structure, const double *positions,
+                                double *centers);
 
-/* The best rigid rotation of each component from rest to pose, about its centres, as rotation
+/* The best rigid rotation of each component from rest to pose, about its centers, as rotation
  * vectors: turns[3 * component_count]. */
 void sn_rotation_strain_turns(const sn_rotation_strain *structure, const double *rest,
-                              const double *rest_centres, const double *pose,
-                              const double *pose_centres, double *turns);
-/* Turns each component about its centre by sign * turns. */
-void sn_rotation_strain_turn(const sn_rotation_strain *structure, const double *centres,
+                              const double *rest_centers, const double *pose,
+                              const double *pose_centers, double *turns);
+/* Turns each component about its center by sign * turns. */
+void sn_rotation_strain_turn(const sn_rotation_strain *structure, const double *centers,
                              const double *turns, double sign, double *positions);
 
 sinew_status sn_rotation_strain_work_create(const sn_rotation_strain *structure,
                                             sn_rotation_strain_work **work, sinew_error *error);
 void sn_rotation_strain_work_destroy(sn_rotation_strain_work *work);
 
-/* T^-1, with the centre of each component where it is asked to be. Allocates nothing; the same
+/* T^-1, with the center of each component where it is asked to be. Allocates nothing; the same
  * bits for any number of threads. */
 void sn_rotation_strain_rebuild(const sn_rotation_strain *structure, sn_rotation_strain_work *work,
-                                const double *coordinates, const double *centres,
+                                const double *coordinates, const double *centers,
                                 double *positions);
 
-/* Moves each component so that its centre is where it is asked to be. scratch[3 *
+/* Moves each component so that its center is where it is asked to be. scratch[3 *
  * component_count]. */
-void sn_rotation_strain_place(const sn_rotation_strain *structure, const double *centres,
+void sn_rotation_strain_place(const sn_rotation_strain *structure, const double *centers,
                               double *scratch, double *positions);
 
 /* The target gradient of one element's coordinates: exp(w) exp(q) (Y + S). */

@@ -17,18 +17,20 @@
 #include "base/monitor.h"
 #include "base/process.h"
 #include "base/scratch.h"
+#include "base/sized.h"
 #include "mesh/predicates.h"
 #include "mesh/solid.h"
 #include "sinew/tets.h"
 
-sinew_tets_options sinew_tets_options_default(void) {
-    return (sinew_tets_options){.interior_points = true,
-                                .radius_edge = SINEW_TETS_RADIUS_EDGE_DEFAULT,
-                                .cell_size = 0,
-                                .hole_edges = SINEW_TETS_HOLE_EDGES_DEFAULT,
-                                .seconds = SINEW_TETS_SECONDS_DEFAULT,
-                                .megabytes = SINEW_TETS_MEGABYTES_DEFAULT,
-                                .program = NULL};
+void sinew_tets_options_init(sinew_tets_options *options) {
+    *options = (sinew_tets_options){.size = sizeof *options,
+                                    .interior_points = true,
+                                    .radius_edge = SINEW_TETS_RADIUS_EDGE_DEFAULT,
+                                    .cell_size = 0,
+                                    .hole_edges = SINEW_TETS_HOLE_EDGES_DEFAULT,
+                                    .seconds = SINEW_TETS_SECONDS_DEFAULT,
+                                    .megabytes = SINEW_TETS_MEGABYTES_DEFAULT,
+                                    .program = NULL};
 }
 
 /* ---- in ---- */
@@ -238,8 +240,8 @@ sinew_status sinew_tets_from_surface(const sinew_mesh *mesh, const sinew_tets_op
     SN_REQUIRE(tets, error);
     *tets = NULL;
     SN_REQUIRE(mesh, error);
-    sinew_tets_options standard = sinew_tets_options_default();
-    if (!options) options = &standard;
+    SN_OPTIONS(sinew_tets_options, wanted, options, error);
+    options = &wanted;
     SN_REQUIRE(options->seconds > 0 && options->megabytes > 0 && options->hole_edges >= 0, error);
     SN_REQUIRE(options->radius_edge >= 1.2 && options->cell_size >= 0, error);
     sn_solid solid;

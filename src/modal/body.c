@@ -10,7 +10,7 @@
 void sn_body_destroy(sn_body *body) {
     if (!body) return;
     sn_free(body->rest);
-    sn_free(body->rest_centres);
+    sn_free(body->rest_centers);
     sn_rotation_strain_destroy(body->rs);
     sinew_cage_fit_destroy(body->fit);
     sinew_cage_destroy(body->cage);
@@ -27,9 +27,9 @@ static sinew_status set_shape(sn_body *body, int vertex_count, const double *res
     if (!body->rest) return sn_no_memory(error);
     SN_TRY(sn_rotation_strain_create(vertex_count, rest, corners, element_count, elements,
                                      &body->rs, error));
-    body->rest_centres = SN_NEW(double, (size_t)3 * body->rs->component_count);
-    if (!body->rest_centres) return sn_no_memory(error);
-    sn_rotation_strain_centres(body->rs, rest, body->rest_centres);
+    body->rest_centers = SN_NEW(double, (size_t)3 * body->rs->component_count);
+    if (!body->rest_centers) return sn_no_memory(error);
+    sn_rotation_strain_centers(body->rs, rest, body->rest_centers);
     return SINEW_OK;
 }
 
@@ -141,7 +141,8 @@ static sinew_status fill_cage(sn_body *body, const sinew_mesh *mesh,
                               const sinew_modal_options *options, const sinew_monitor *monitor,
                               sinew_error *error) {
     body->kind = SINEW_MODAL_BODY_CAGE;
-    sinew_cage_options cage_options = sinew_cage_options_default();
+    sinew_cage_options cage_options;
+    sinew_cage_options_init(&cage_options);
     cage_options.cell = 1.0 / options->cells;
     SN_TRY(sinew_mesh_copy(mesh, &body->mesh, error));
     SN_TRY(sinew_cage_create(body->mesh, &cage_options, monitor, &body->cage, error));
@@ -172,7 +173,8 @@ static sinew_status fill(sn_body *body, const sinew_mesh *mesh, const sinew_moda
             return status;
         }
         snprintf(body->why, sizeof body->why, "%.*s", (int)sizeof body->why - 1, reason.message);
-        sn_log(monitor, SINEW_LOG_INFO, "no tetrahedra inside (%s): a cage instead", body->why);
+        sn_log(monitor, SINEW_LOG_LEVEL_INFO, "no tetrahedra inside (%s): a cage instead",
+               body->why);
     }
     return fill_cage(body, mesh, options, monitor, error);
 }

@@ -17,7 +17,7 @@ typedef struct sn_body {
     int artist_count;
     int vertex_count;
     double *rest;
-    double *rest_centres; /* 3 per component */
+    double *rest_centers; /* 3 per component */
     double diagonal;      /* of the artist's box */
     sn_rotation_strain *rs;
 

@@ -50,7 +50,7 @@ static uint64_t spread_bits(uint64_t x) {
     return (x | x << 2) & 0x1249249249249249u;
 }
 
-/* Tets in Morton order of their centres: neighbours in the list are neighbours in space. */
+/* Tets in Morton order of their centers: neighbours in the list are neighbours in space. */
 static placed_tet *sort_tets(const sn_body *body) {
     const sn_rotation_strain *rs = body->rs;
     placed_tet *tets = SN_NEW(placed_tet, rs->element_count);
@@ -65,11 +65,11 @@ static placed_tet *sort_tets(const sn_body *body) {
     double longest = fmax(fmax(size.x, size.y), size.z);
     double scale = longest > 0 ? 0x1fffff / longest : 0;
     for (int e = 0; e < rs->element_count; e++) {
-        sn_vec3 centre = {0, 0, 0};
+        sn_vec3 center = {0, 0, 0};
         for (int k = 0; k < 4; k++)
-            centre =
-                sn_add_scaled(centre, 0.25, sn_at(body->rest, rs->elements[4 * (size_t)e + k]));
-        sn_vec3 at = sn_scale(scale, sn_sub(centre, low));
+            center =
+                sn_add_scaled(center, 0.25, sn_at(body->rest, rs->elements[4 * (size_t)e + k]));
+        sn_vec3 at = sn_scale(scale, sn_sub(center, low));
         tets[e].key = spread_bits((uint64_t)at.x) | spread_bits((uint64_t)at.y) << 1 |
                       spread_bits((uint64_t)at.z) << 2;
         tets[e].element = e;

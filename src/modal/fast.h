@@ -54,8 +54,8 @@ typedef struct sn_fast_state {
     float *displacement; /* 3 per vertex, and one more */
     float *sums;         /* per place: x y z 0 */
     float *right;        /* 3 per vertex */
-    double *partial;     /* per block of vertices: its part of the centre */
-    double *centres;     /* 3 per component: of the solution */
+    double *partial;     /* per block of vertices: its part of the center */
+    double *centers;     /* 3 per component: of the solution */
     double *turns;       /* 9 per component */
 } sn_fast_state;
 
@@ -75,10 +75,10 @@ sinew_status sn_fast_residual(const sn_fast *fast, const double *residual, float
 void sn_fast_still(const sn_fast *fast, int vertex_count, const bool *moves, const double *weights,
                    float *displacement);
 
-/* The body's positions with centres and turns applied, as sn_rotation_strain_rebuild and
+/* The body's positions with centers and turns applied, as sn_rotation_strain_rebuild and
  * sn_rotation_strain_turn. */
 void sn_fast_rebuild(const sn_body *body, const sn_fast *fast, sn_fast_state *state,
-                     const double *weights, const sn_residual_sum *residual, const double *centres,
+                     const double *weights, const sn_residual_sum *residual, const double *centers,
                      const double *turns, double *positions);
 /* After it: coordinates of the hosts, at their places among all elements'. */
 void sn_fast_hosts(const sn_body *body, const sn_fast *fast, const sn_fast_state *state,

@@ -31,10 +31,10 @@ sinew_status sn_fast_state_create(const sn_body *body, const sn_modes *modes, co
     made->sums = sn_alloc_aligned((size_t)4 * fast->place_count, sizeof(float));
     made->right = sn_alloc_aligned(vertices, sizeof(float));
     made->partial = SN_NEW(double, 3 * (body->vertex_count / SN_SUM_BLOCK + 1));
-    made->centres = SN_NEW(double, 3 * parts);
+    made->centers = SN_NEW(double, 3 * parts);
     made->turns = SN_NEW(double, 9 * parts);
     bool room = made->weights && made->displacement && made->sums && made->right && made->partial &&
-                made->centres && made->turns;
+                made->centers && made->turns;
     sinew_status status = room
                               ? sn_cholesky_work_create(body->rs->laplacian, 3, &made->solve, error)
                               : sn_no_memory(error);
@@ -55,7 +55,7 @@ void sn_fast_state_destroy(sn_fast_state *state) {
     sn_free_aligned(state->sums);
     sn_free_aligned(state->right);
     sn_free(state->partial);
-    sn_free(state->centres);
+    sn_free(state->centers);
     sn_free(state->turns);
     sn_free(state);
 }
@@ -291,11 +291,11 @@ static void gather(const sn_fast *fast, const float *sums, int i, float *right) 
     for (int a = 0; a < 3; a++) right[3 * (size_t)i + a] = sum[a];
 }
 
-/* Centres of the solution: sums over fixed blocks of vertices when there is one part. */
-static void find_centres(const sn_rotation_strain *rs, const float *x, double *partial,
-                         double *centres) {
+/* Centers of the solution: sums over fixed blocks of vertices when there is one part. */
+static void find_centers(const sn_rotation_strain *rs, const float *x, double *partial,
+                         double *centers) {
     int parts = rs->component_count, blocks = (rs->vertex_count + SN_SUM_BLOCK - 1) / SN_SUM_BLOCK;
-    memset(centres, 0, (size_t)3 * (size_t)parts * sizeof *centres);
+    memset(centers, 0, (size_t)3 * (size_t)parts * sizeof *centers);
     if (parts == 1) {
 #pragma omp parallel for num_threads(sn_threads()) schedule(static)
         for (int b = 0; b < blocks; b++) {
@@ -308,18 +308,18 @@ static void find_centres(const sn_rotation_strain *rs, const float *x, double *p
             memcpy(partial + 3 * b, sum, sizeof sum);
         }
         for (int b = 0; b < blocks; b++)
-            for (int a = 0; a < 3; a++) centres[a] += partial[3 * b + a];
+            for (int a = 0; a < 3; a++) centers[a] += partial[3 * b + a];
     } else {
         for (int i = 0; i < rs->vertex_count; i++)
             for (int a = 0; a < 3 && rs->vertex_component[i] >= 0; a++)
-                centres[3 * rs->vertex_component[i] + a] +=
+                centers[3 * rs->vertex_component[i] + a] +=
                     rs->vertex_mass[i] * (double)x[3 * (size_t)i + a];
     }
-    for (int k = 0; k < 3 * parts; k++) centres[k] /= rs->component_mass[k / 3];
+    for (int k = 0; k < 3 * parts; k++) centers[k] /= rs->component_mass[k / 3];
 }
 
 void sn_fast_rebuild(const sn_body *body, const sn_fast *fast, sn_fast_state *state,
-                     const double *weights, const sn_residual_sum *residual, const double *centres,
+                     const double *weights, const sn_residual_sum *residual, const double *centers,
                      const double *turns, double *positions) {
     const sn_rotation_strain *rs = body->rs;
     int n = body->vertex_count;
@@ -355,7 +355,7 @@ void sn_fast_rebuild(const sn_body *body, const sn_fast *fast, sn_fast_state *st
         for (int i = 0; i < n; i++) gather(fast, state->sums, i, state->right);
     }
     sn_cholesky_solve_f32(rs->laplacian, state->solve, 3, state->right, state->right);
-    find_centres(rs, state->right, state->partial, state->centres);
+    find_centers(rs, state->right, state->partial, state->centers);
     for (int c = 0; c < rs->component_count; c++) {
         sn_mat3 turn = sn_rotation_exp(sn_at(turns, c));
         memcpy(state->turns + 9 * (size_t)c, turn.m, sizeof turn.m);
@@ -365,11 +365,11 @@ void sn_fast_rebuild(const sn_body *body, const sn_fast *fast, sn_fast_state *st
         int c = rs->vertex_component[i];
         if (c < 0) continue;
         const float *x = state->right + 3 * (size_t)i;
-        const double *m = state->turns + 9 * (size_t)c, *own = state->centres + 3 * (size_t)c;
+        const double *m = state->turns + 9 * (size_t)c, *own = state->centers + 3 * (size_t)c;
         double d[3] = {(double)x[0] - own[0], (double)x[1] - own[1], (double)x[2] - own[2]};
         for (int a = 0; a < 3; a++)
             positions[3 * (size_t)i + a] =
-                centres[3 * c + a] + (m[3 * a] * d[0] + m[3 * a + 1] * d[1] + m[3 * a + 2] * d[2]);
+                centers[3 * c + a] + (m[3 * a] * d[0] + m[3 * a + 1] * d[1] + m[3 * a + 2] * d[2]);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/sized.h"
 #include "base/threads.h"
 #include "modal/field.h"
 #include "modal/pose.h"
@@ -91,9 +92,9 @@ void sn_frame_oriented(const sinew_modal *modal, sinew_modal_state *state,
                        const sinew_modal_orientation *orientations, double *positions) {
     const sn_body *body = modal->body;
     const double *weights = state->tracks, *turns = weights + modal->modes->column_count;
-    const double *centres = turns + 3 * body->rs->component_count;
+    const double *centers = turns + 3 * body->rs->component_count;
     if (state->fast && count == 0) {
-        sn_fast_rebuild(body, modal->fast, state->fast, weights, residual, centres, turns,
+        sn_fast_rebuild(body, modal->fast, state->fast, weights, residual, centers, turns,
                         state->positions);
         /* Leftovers of a cage turn with its tets. */
         sn_fast_hosts(body, modal->fast, state->fast, residual, state->coordinates);
@@ -101,9 +102,9 @@ void sn_frame_oriented(const sinew_modal *modal, sinew_modal_state *state,
         set_coordinates(modal, state, weights, residual);
         for (int k = 0; k < count; k++)
             orient(body->rs, &orientations[k], turns, state->coordinates);
-        sn_rotation_strain_rebuild(body->rs, state->work, state->coordinates, centres,
+        sn_rotation_strain_rebuild(body->rs, state->work, state->coordinates, centers,
                                    state->positions);
-        sn_rotation_strain_turn(body->rs, centres, turns, 1, state->positions);
+        sn_rotation_strain_turn(body->rs, centers, turns, 1, state->positions);
     }
     sn_body_drop(body, state->positions, positions);
     for (int k = 0; k < residual->count; k++)
@@ -163,6 +164,8 @@ sinew_status sinew_modal_frame_constrained(const sinew_modal_motion *motion,
                                            const sinew_modal_constraints *constraints, double time,
                                            double *positions, sinew_error *error) {
     SN_REQUIRE(motion && state && constraints && positions && isfinite(time), error);
+    SN_INPUT(sinew_modal_constraints, asked, constraints, error);
+    constraints = &asked;
     SN_REQUIRE(!constraints->pins || constraints->targets, error);
     SN_REQUIRE(constraints->orientation_count == 0 || constraints->orientations, error);
     SN_TRY(check_constraints(motion->modal, constraints, error));
@@ -182,7 +185,8 @@ sinew_status sinew_modal_frame_mixed(const sinew_modal_motion *motion, sinew_mod
                                      double time, const double *given, double share,
                                      double *positions, sinew_error *error) {
     SN_REQUIRE(given != NULL, error);
-    sinew_modal_constraints constraints = {.given = given, .share = share};
+    sinew_modal_constraints constraints = {
+        .size = sizeof constraints, .given = given, .share = share};
     return sinew_modal_frame_constrained(motion, state, &constraints, time, positions, error);
 }
 

@@ -72,7 +72,8 @@ static void keep(const sinew_tets *tets, sinew_cache_entry *entry) {
 sinew_status sn_inside_tets(const sinew_mesh *mesh, const sinew_modal_options *options,
                             const sinew_monitor *monitor, sinew_tets **tets, sinew_error *error) {
     *tets = NULL;
-    sinew_tets_options own = sinew_tets_options_default();
+    sinew_tets_options own;
+    sinew_tets_options_init(&own);
     own.interior_points = options->fine_inside;
     sinew_cache_entry *entry = NULL;
     if (options->cache)

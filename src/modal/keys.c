@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/sized.h"
 #include "modal/frame.h"
 #include "modal/pose.h"
 
@@ -63,7 +64,7 @@ static sinew_status read_key(const sinew_modal *modal, const double *positions, 
     return SINEW_OK;
 }
 
-/* d/dt of the tracks by a small step along the pose's velocity: turns, centres and weights alike.
+/* d/dt of the tracks by a small step along the pose's velocity: turns, centers and weights alike.
  */
 static sinew_status read_rates(const sinew_modal *modal, const double *positions,
                                const double *velocity, sn_pose *pose, sinew_error *error) {
@@ -185,7 +186,7 @@ static sinew_status prepare_still(sinew_modal_motion *motion, sinew_error *error
 }
 
 static sinew_status build(sinew_modal_motion *motion, const sinew_modal_keys *keys,
-                          const sinew_modal_knobs *knobs, const sinew_monitor *monitor,
+                          const sinew_modal_parameters *parameters, const sinew_monitor *monitor,
                           sinew_error *error) {
     const sinew_modal *modal = motion->modal;
     SN_TRY(allocate(motion, keys, error));
@@ -210,16 +211,20 @@ static sinew_status build(sinew_modal_motion *motion, const sinew_modal_keys *ke
         SN_TRY(sn_pose_pack(modal, &motion->inner[i], error));
     }
     SN_TRY(prepare_still(motion, error));
-    SN_TRY(sinew_modal_motion_update(motion, knobs, error));
+    SN_TRY(sinew_modal_motion_update(motion, parameters, error));
     return correct_leftovers(motion, keys, error);
 }
 
 sinew_status sinew_modal_motion_create(const sinew_modal *modal, const sinew_modal_keys *keys,
-                                       const sinew_modal_knobs *knobs, const sinew_monitor *monitor,
-                                       sinew_modal_motion **motion, sinew_error *error) {
+                                       const sinew_modal_parameters *parameters,
+                                       const sinew_monitor *monitor, sinew_modal_motion **motion,
+                                       sinew_error *error) {
     SN_REQUIRE(motion != NULL, error);
     *motion = NULL;
-    SN_REQUIRE(modal && keys && keys->times && keys->positions && keys->inner_count >= 0, error);
+    SN_REQUIRE(modal && keys, error);
+    SN_INPUT(sinew_modal_keys, given, keys, error);
+    keys = &given;
+    SN_REQUIRE(keys->times && keys->positions && keys->inner_count >= 0, error);
     SN_REQUIRE(keys->path_count >= 0, error);
     SN_REQUIRE(keys->path_count == 0 || (keys->path_times && keys->path), error);
     SN_REQUIRE(keys->inner_count == 0 || (keys->inner_times && keys->inner_positions), error);
@@ -229,7 +234,7 @@ sinew_status sinew_modal_motion_create(const sinew_modal *modal, const sinew_mod
     result->modal = modal;
     result->column_count = modal->modes->column_count;
     result->track_count = sn_track_count(modal);
-    sinew_status status = build(result, keys, knobs, monitor, error);
+    sinew_status status = build(result, keys, parameters, monitor, error);
     if (status != SINEW_OK) {
         sinew_modal_motion_destroy(result);
         return status;

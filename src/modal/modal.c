@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/sized.h"
 #include "base/threads.h"
 #include "cache/pack.h"
 #include "modal/field.h"
@@ -12,15 +13,16 @@
 /* Of what is stored: to be counted up when shapes or their order change. */
 static const char CACHE_VERSION[] = "modal modes 2";
 
-sinew_modal_options sinew_modal_default_options(void) {
-    return (sinew_modal_options){.modes = SINEW_MODAL_MODES_DEFAULT,
-                                 .body = SINEW_MODAL_BODY_AUTO,
-                                 .young = SINEW_MODAL_YOUNG_DEFAULT,
-                                 .poisson = SINEW_MODAL_POISSON_DEFAULT,
-                                 .density = SINEW_MODAL_DENSITY_DEFAULT,
-                                 .thickness = SINEW_MODAL_THICKNESS_DEFAULT,
-                                 .cells = SINEW_MODAL_CELLS_DEFAULT,
-                                 .fine_inside = true};
+void sinew_modal_options_init(sinew_modal_options *options) {
+    *options = (sinew_modal_options){.size = sizeof *options,
+                                     .modes = SINEW_MODAL_MODES_DEFAULT,
+                                     .body = SINEW_MODAL_BODY_AUTO,
+                                     .young = SINEW_MODAL_YOUNG_DEFAULT,
+                                     .poisson = SINEW_MODAL_POISSON_DEFAULT,
+                                     .density = SINEW_MODAL_DENSITY_DEFAULT,
+                                     .thickness = SINEW_MODAL_THICKNESS_DEFAULT,
+                                     .cells = SINEW_MODAL_CELLS_DEFAULT,
+                                     .fine_inside = true};
 }
 
 static sinew_status check_options(const sinew_modal_options *o, int painted, sinew_error *error) {
@@ -193,8 +195,8 @@ sinew_status sinew_modal_create(const sinew_mesh *mesh, const sinew_modal_option
     SN_REQUIRE(modal != NULL, error);
     *modal = NULL;
     SN_REQUIRE(mesh != NULL, error);
-    sinew_modal_options standard = sinew_modal_default_options();
-    if (!options) options = &standard;
+    SN_OPTIONS(sinew_modal_options, wanted, options, error);
+    options = &wanted;
     SN_TRY(check_options(options, mesh->vertex_count, error));
     sinew_modal *made = SN_NEW0(sinew_modal, 1);
     if (!made) return sn_no_memory(error);
@@ -209,8 +211,8 @@ sinew_status sinew_modal_create_tets(const sinew_tets *tets, const sinew_modal_o
     SN_REQUIRE(modal != NULL, error);
     *modal = NULL;
     SN_REQUIRE(tets != NULL, error);
-    sinew_modal_options standard = sinew_modal_default_options();
-    if (!options) options = &standard;
+    SN_OPTIONS(sinew_modal_options, wanted, options, error);
+    options = &wanted;
     SN_TRY(check_options(options, tets->tet_count, error));
     sinew_modal *made = SN_NEW0(sinew_modal, 1);
     if (!made) return sn_no_memory(error);
@@ -227,19 +229,21 @@ void sinew_modal_destroy(sinew_modal *modal) {
     sn_free(modal);
 }
 
-sinew_modal_info sinew_modal_get_info(const sinew_modal *modal) {
-    sinew_modal_info info = {.body = modal->body->kind,
-                             .vertex_count = modal->body->artist_count,
-                             .body_vertices = modal->body->vertex_count,
-                             .elements = modal->body->rs->element_count,
-                             .components = modal->body->rs->component_count,
-                             .modes = modal->modes->mode_count,
-                             .lambda = modal->modes->lambda,
-                             .residual = modal->modes->worst_residual,
-                             .seconds = modal->seconds,
-                             .from_cache = modal->from_cache};
-    memcpy(info.why, modal->body->why, sizeof info.why);
-    return info;
+sinew_status sinew_modal_get_info(const sinew_modal *modal, sinew_modal_info *info) {
+    SN_REQUIRE(modal && info && sn_info_ready(info), NULL);
+    sinew_modal_info own = {.body = modal->body->kind,
+                            .vertex_count = modal->body->artist_count,
+                            .body_vertices = modal->body->vertex_count,
+                            .elements = modal->body->rs->element_count,
+                            .components = modal->body->rs->component_count,
+                            .modes = modal->modes->mode_count,
+                            .lambda = modal->modes->lambda,
+                            .residual = modal->modes->worst_residual,
+                            .seconds = modal->seconds,
+                            .from_cache = modal->from_cache};
+    memcpy(own.why, modal->body->why, sizeof own.why);
+    sn_info_write(info, &own, sizeof own);
+    return SINEW_OK;
 }
 
 sinew_status sinew_modal_shape(const sinew_modal *modal, int mode, double amount, double *positions,
@@ -258,7 +262,7 @@ sinew_status sinew_modal_shape(const sinew_modal *modal, int mode, double amount
     int parts = 3 * body->rs->component_count;
     double *turns = state->tracks + modal->modes->column_count;
     memset(turns, 0, (size_t)parts * sizeof *turns);
-    memcpy(turns + parts, body->rest_centres, (size_t)parts * sizeof *turns);
+    memcpy(turns + parts, body->rest_centers, (size_t)parts * sizeof *turns);
     sn_residual_sum none = {.count = 0};
     sn_frame_shape(modal, state, &none, positions);
     sinew_modal_state_destroy(state);

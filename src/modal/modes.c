@@ -29,17 +29,17 @@ void sn_modes_destroy(sn_modes *modes) {
 
 /* ---- rigid motions ------------------------------------------------------------------------ */
 
-/* The field of a unit rotation of one component about an axis through its centre. */
+/* The field of a unit rotation of one component about an axis through its center. */
 static void rotation_field(const sn_rotation_strain *rs, const double *rest, int component,
                            int axis, double *field) {
-    sn_vec3 centre = {0, 0, 0}, w = sn_v3(axis == 0, axis == 1, axis == 2);
+    sn_vec3 center = {0, 0, 0}, w = sn_v3(axis == 0, axis == 1, axis == 2);
     for (int i = 0; i < rs->vertex_count; i++)
         if (rs->vertex_component[i] == component)
-            centre = sn_add_scaled(centre, rs->vertex_mass[i] / rs->component_mass[component],
+            center = sn_add_scaled(center, rs->vertex_mass[i] / rs->component_mass[component],
                                    sn_at(rest, i));
     for (int i = 0; i < rs->vertex_count; i++) {
         sn_vec3 u = {0, 0, 0};
-        if (rs->vertex_component[i] == component) u = sn_cross(w, sn_sub(sn_at(rest, i), centre));
+        if (rs->vertex_component[i] == component) u = sn_cross(w, sn_sub(sn_at(rest, i), center));
         sn_put(field, i, u);
     }
 }
@@ -55,27 +55,27 @@ static void append_rotations(const sn_rotation_strain *rs, const double *rest, s
 }
 
 /* Share of a field's M-norm that is a rigid motion of its components: per component, the field's
- * translation and its rotation about the centre of mass, by the inertia tensor. */
+ * translation and its rotation about the center of mass, by the inertia tensor. */
 static double rigid_share(const sn_rotation_strain *rs, const double *rest, const double *mass,
                           const double *field) {
     double rigid = 0, whole = 0;
     for (int c = 0; c < rs->component_count; c++) {
         double total = 0;
-        sn_vec3 centre = {0, 0, 0}, momentum = {0, 0, 0}, angular = {0, 0, 0};
+        sn_vec3 center = {0, 0, 0}, momentum = {0, 0, 0}, angular = {0, 0, 0};
         for (int i = 0; i < rs->vertex_count; i++) {
             if (rs->vertex_component[i] != c) continue;
             double m = mass[3 * (size_t)i];
             total += m;
-            centre = sn_add_scaled(centre, m, sn_at(rest, i));
+            center = sn_add_scaled(center, m, sn_at(rest, i));
             momentum = sn_add_scaled(momentum, m, sn_at(field, i));
             whole += m * sn_dot(sn_at(field, i), sn_at(field, i));
         }
-        centre = sn_scale(1 / total, centre);
+        center = sn_scale(1 / total, center);
         sn_mat3 inertia = {{{0}}}, inverse;
         for (int i = 0; i < rs->vertex_count; i++) {
             if (rs->vertex_component[i] != c) continue;
             double m = mass[3 * (size_t)i];
-            sn_vec3 r = sn_sub(sn_at(rest, i), centre);
+            sn_vec3 r = sn_sub(sn_at(rest, i), center);
             angular = sn_add_scaled(angular, m, sn_cross(r, sn_at(field, i)));
             sn_mat3 cross = sn_mat3_cross(r);
             inertia = sn_mat3_add(inertia, sn_mat3_scale(-m, sn_mat3_multiply(cross, cross)));
@@ -192,8 +192,8 @@ sinew_status sn_modes_create(const sn_rotation_strain *rs, const double *rest,
         status = sn_eigen_smallest(stiffness, mass, NULL, &options, values, vectors, residuals,
                                    &info, error);
         if (status == SINEW_NOT_CONVERGED) {
-            sn_log(monitor, SINEW_LOG_WARNING, "modes: residual %.1e is short of the tolerance",
-                   info.worst_residual);
+            sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
+                   "modes: residual %.1e is short of the tolerance", info.worst_residual);
             status = SINEW_OK;
         }
     }

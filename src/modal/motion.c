@@ -1,4 +1,4 @@
-/* From key poses and knobs to curves in time.
+/* From key poses and parameters to curves in time.
  *
  * Based on: Huang et al., "Interactive shape interpolation through controllable dynamic
  * deformation" (2011).
@@ -11,19 +11,21 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/sized.h"
 #include "base/threads.h"
 #include "modal/fast.h"
 
 static const double PI = 3.14159265358979323846;
 
-sinew_modal_knobs sinew_modal_default_knobs(void) {
-    return (sinew_modal_knobs){.swings = SINEW_MODAL_SWINGS_DEFAULT,
-                               .damping = SINEW_MODAL_DAMPING_DEFAULT,
-                               .alpha_mass = -1,
-                               .alpha_stiffness = -1,
-                               .rest_offset = SINEW_MODAL_REST_OFFSET_DEFAULT,
-                               .stiffness = 1,
-                               .rate = SINEW_MODAL_RATE_DEFAULT};
+void sinew_modal_parameters_init(sinew_modal_parameters *options) {
+    *options = (sinew_modal_parameters){.size = sizeof *options,
+                                        .swings = SINEW_MODAL_SWINGS_DEFAULT,
+                                        .damping = SINEW_MODAL_DAMPING_DEFAULT,
+                                        .alpha_mass = -1,
+                                        .alpha_stiffness = -1,
+                                        .rest_offset = SINEW_MODAL_REST_OFFSET_DEFAULT,
+                                        .stiffness = 1,
+                                        .rate = SINEW_MODAL_RATE_DEFAULT};
 }
 
 /* ---- curves over the mode number ---------------------------------------------------------- */
@@ -66,9 +68,10 @@ sinew_status sinew_modal_curve(int point_count, const double *numbers, const dou
     return SINEW_OK;
 }
 
-/* ---- knobs -------------------------------------------------------------------------------- */
+/* ---- parameters --------------------------------------------------------------------------------
+ */
 
-static sinew_status check_knobs(const sinew_modal_knobs *k, sinew_error *error) {
+static sinew_status check_parameters(const sinew_modal_parameters *k, sinew_error *error) {
     if (!(k->swings > 0) || !isfinite(k->swings))
         return sn_fail(error, SINEW_BAD_INPUT, "swings must be positive");
     if (!(k->frequency >= 0) || !isfinite(k->frequency))
@@ -84,7 +87,7 @@ static sinew_status check_knobs(const sinew_modal_knobs *k, sinew_error *error) 
     if (!(k->rate >= 0) || !isfinite(k->rate))
         return sn_fail(error, SINEW_BAD_INPUT, "rate must not be negative");
     if (k->count < 0 || (!k->count && (k->gamma || k->kappa || k->amplitude || k->fit)))
-        return sn_fail(error, SINEW_BAD_INPUT, "knobs per mode need their count");
+        return sn_fail(error, SINEW_BAD_INPUT, "parameters per mode need their count");
     for (int i = 0; i < k->count; i++) {
         if (k->gamma && !(k->gamma[i] >= -1 && k->gamma[i] <= 1))
             return sn_fail(error, SINEW_BAD_INPUT, "gamma of mode %d must lie in [-1, 1]", i);
@@ -118,43 +121,44 @@ static double largest(const double *values, int count, double standard) {
  *   zeta_i   = (alpha_M + alpha_K lambda_i^2)/2 * (gamma_i + 1)/2, before kappa
  *   lambda_i^2 *= exp(kappa_i/(1 - |kappa_i|))
  * Rotations of parts have lambda = 0 and the damping of the mass; they are straight only when every
- * mode is. Centres move along splines. */
-static void set_tracks(sinew_modal_motion *motion, const sinew_modal_knobs *knobs) {
+ * mode is. Centers move along splines. */
+static void set_tracks(sinew_modal_motion *motion, const sinew_modal_parameters *parameters) {
     const sn_modes *modes = motion->modal->modes;
     double interval =
         (motion->times[motion->key_count - 1] - motion->times[0]) / (motion->key_count - 1);
     double first = modes->lambda[0];
     for (int i = 0; i < modes->mode_count && !(first > 0); i++) first = modes->lambda[i];
-    double slowest =
-        knobs->frequency > 0 ? 2 * PI * knobs->frequency : 2 * PI * knobs->swings / interval;
+    double slowest = parameters->frequency > 0 ? 2 * PI * parameters->frequency
+                                               : 2 * PI * parameters->swings / interval;
     double scale = first > 0 ? slowest / first : 0;
-    if (knobs->physical) scale = 1;
-    scale *= sqrt(knobs->stiffness);
+    if (parameters->physical) scale = 1;
+    scale *= sqrt(parameters->stiffness);
     double reference = scale * first;
-    double alpha_mass = knobs->alpha_mass >= 0 ? knobs->alpha_mass : knobs->damping * reference;
-    double alpha_stiffness = knobs->alpha_stiffness >= 0 ? knobs->alpha_stiffness
-                             : reference > 0             ? knobs->damping / reference
-                                                         : 0;
-    double widest = largest(knobs->gamma, knobs->count, 1);
-    double loudest = largest(knobs->amplitude, knobs->count, 1);
-    int centres = motion->track_count - 3 * motion->modal->body->rs->component_count;
+    double alpha_mass =
+        parameters->alpha_mass >= 0 ? parameters->alpha_mass : parameters->damping * reference;
+    double alpha_stiffness = parameters->alpha_stiffness >= 0 ? parameters->alpha_stiffness
+                             : reference > 0                  ? parameters->damping / reference
+                                                              : 0;
+    double widest = largest(parameters->gamma, parameters->count, 1);
+    double loudest = largest(parameters->amplitude, parameters->count, 1);
+    int centers = motion->track_count - 3 * motion->modal->body->rs->component_count;
     for (int i = 0; i < motion->track_count; i++) {
         sn_track *track = &motion->tracks[i];
         bool mode = i < modes->mode_count;
         double lambda = mode ? scale * modes->lambda[i] : 0;
-        double gamma = mode ? knob(knobs->gamma, knobs->count, i, 1) : widest;
-        double kappa = mode ? knob(knobs->kappa, knobs->count, i, 0) : 0;
+        double gamma = mode ? knob(parameters->gamma, parameters->count, i, 1) : widest;
+        double kappa = mode ? knob(parameters->kappa, parameters->count, i, 0) : 0;
         track->zeta = 0.5 * (alpha_mass + alpha_stiffness * lambda * lambda) * 0.5 * (gamma + 1);
         track->lambda = kappa <= -1 ? 0 : lambda * exp(0.5 * kappa / (1 - fabs(kappa)));
-        track->amplitude = mode ? knob(knobs->amplitude, knobs->count, i, 1) : loudest;
-        if (i >= centres) track->lambda = track->zeta = 0, track->amplitude = 1;
+        track->amplitude = mode ? knob(parameters->amplitude, parameters->count, i, 1) : loudest;
+        if (i >= centers) track->lambda = track->zeta = 0, track->amplitude = 1;
         double w2 = (track->lambda - track->zeta) * (track->lambda + track->zeta);
         /* What happens within a few frames cannot be shown: none of the motion below 3 frames a
          * period, all from 6 on. An over-damped mode snaps into its end at the rate zeta + u; while
          * slower modes are still on their way that tears a shape apart. */
         double pace = w2 > 0 ? fmax(sqrt(w2), track->zeta) : track->zeta + sqrt(-w2);
-        if (knobs->rate > 0 && track->lambda > 0) {
-            double frames = knobs->rate * 2 * PI / pace;
+        if (parameters->rate > 0 && track->lambda > 0) {
+            double frames = parameters->rate * 2 * PI / pace;
             track->amplitude *= fmin(fmax((frames - 3) / 3, 0), 1);
         }
         if (mode) {
@@ -166,10 +170,11 @@ static void set_tracks(sinew_modal_motion *motion, const sinew_modal_knobs *knob
 
 /* ---- curves in time ----------------------------------------------------------------------- */
 
-static void solve_tracks(sinew_modal_motion *motion, const sinew_modal_knobs *knobs) {
+static void solve_tracks(sinew_modal_motion *motion, const sinew_modal_parameters *parameters) {
     int keys = motion->key_count;
-    bool wiggly = keys > 2 || knobs->wiggly;
-    sn_wiggly_rest rest = knobs->rest == SINEW_MODAL_REST_NEXT ? SN_WIGGLY_NEXT : SN_WIGGLY_LINE;
+    bool wiggly = keys > 2 || parameters->wiggly;
+    sn_wiggly_rest rest =
+        parameters->rest == SINEW_MODAL_REST_NEXT ? SN_WIGGLY_NEXT : SN_WIGGLY_LINE;
     int mode_count = motion->modal->modes->mode_count;
 #pragma omp parallel for num_threads(sn_threads()) schedule(dynamic, 8)
     for (int i = 0; i < motion->track_count; i++) {
@@ -182,20 +187,21 @@ static void solve_tracks(sinew_modal_motion *motion, const sinew_modal_knobs *kn
             rates[k] = key->rates ? key->rates[i] : end ? 0 : NAN;
         }
         track->pieces = NULL;
-        if (wiggly || (knobs->ease && i >= mode_count)) {
+        if (wiggly || (parameters->ease && i >= mode_count)) {
             track->pieces = motion->pieces + (size_t)(keys - 1) * i;
             sn_wiggly_solve(keys, motion->times, values, rates, track->lambda, track->zeta, rest,
                             values + 2 * keys, track->pieces);
             continue;
         }
         sn_fit_weights weights = SN_FIT_WEIGHTS;
-        if (knobs->fit && i < mode_count) {
-            const double *own = knobs->fit + 3 * (i < knobs->count ? i : knobs->count - 1);
+        if (parameters->fit && i < mode_count) {
+            const double *own =
+                parameters->fit + 3 * (i < parameters->count ? i : parameters->count - 1);
             weights = (sn_fit_weights){own[0], own[1], own[2]};
         }
-        track->oscillator =
-            sn_oscillator_fit(track->lambda, track->zeta, values[0], values[1],
-                              motion->times[1] - motion->times[0], knobs->rest_offset, weights);
+        track->oscillator = sn_oscillator_fit(track->lambda, track->zeta, values[0], values[1],
+                                              motion->times[1] - motion->times[0],
+                                              parameters->rest_offset, weights);
     }
 }
 
@@ -271,7 +277,7 @@ static void own_tracks(const sinew_modal_motion *motion, double time, int count,
         tracks[i] = straight + track->amplitude * (z - straight);
     }
     int components = motion->modal->body->rs->component_count;
-    int centres = motion->track_count - 3 * components;
+    int centers = motion->track_count - 3 * components;
     if (time > motion->times[last]) /* parts stay where the last key puts them, and swing there */
         for (int i = motion->modal->modes->mode_count; i < count; i++)
             tracks[i] = motion->keys[last].tracks[i];
@@ -281,8 +287,8 @@ static void own_tracks(const sinew_modal_motion *motion, double time, int count,
     double off[3];
     set_off(motion, k, share, time, off);
     for (int i = 0; i < 3 * components; i++)
-        tracks[centres + i] =
-            (1 - share) * from[centres + i] + share * to[centres + i] + off[i % 3];
+        tracks[centers + i] =
+            (1 - share) * from[centers + i] + share * to[centers + i] + off[i % 3];
 }
 
 /* C1 bump of inner correction i: 1 at its time, 0 with zero slope at the neighbouring keys or
@@ -353,15 +359,16 @@ static void set_still(sinew_modal_motion *motion) {
                       motion->inner[i].still);
 }
 
-sinew_status sinew_modal_motion_update(sinew_modal_motion *motion, const sinew_modal_knobs *knobs,
+sinew_status sinew_modal_motion_update(sinew_modal_motion *motion,
+                                       const sinew_modal_parameters *parameters,
                                        sinew_error *error) {
     SN_REQUIRE(motion != NULL, error);
-    sinew_modal_knobs standard = sinew_modal_default_knobs();
-    if (!knobs) knobs = &standard;
-    SN_TRY(check_knobs(knobs, error));
-    memcpy(motion->gravity, knobs->gravity, sizeof motion->gravity);
-    set_tracks(motion, knobs);
-    solve_tracks(motion, knobs);
+    SN_OPTIONS(sinew_modal_parameters, wanted, parameters, error);
+    parameters = &wanted;
+    SN_TRY(check_parameters(parameters, error));
+    memcpy(motion->gravity, parameters->gravity, sizeof motion->gravity);
+    set_tracks(motion, parameters);
+    solve_tracks(motion, parameters);
     for (int i = 0; i < motion->inner_count; i++) {
         double *offset = motion->inner_offsets + (size_t)motion->track_count * i;
         own_tracks(motion, motion->inner_times[i], motion->track_count, offset);
@@ -372,11 +379,15 @@ sinew_status sinew_modal_motion_update(sinew_modal_motion *motion, const sinew_m
     return SINEW_OK;
 }
 
-sinew_modal_motion_info sinew_modal_motion_get_info(const sinew_modal_motion *motion) {
-    return (sinew_modal_motion_info){.columns = motion->column_count,
-                                     .frequency = motion->frequency,
-                                     .damping = motion->damping,
-                                     .captured = motion->captured,
-                                     .leftover = motion->leftover,
-                                     .inverted = motion->inverted};
+sinew_status sinew_modal_motion_get_info(const sinew_modal_motion *motion,
+                                         sinew_modal_motion_info *info) {
+    SN_REQUIRE(motion && info && sn_info_ready(info), NULL);
+    sinew_modal_motion_info own = {.columns = motion->column_count,
+                                   .frequency = motion->frequency,
+                                   .damping = motion->damping,
+                                   .captured = motion->captured,
+                                   .leftover = motion->leftover,
+                                   .inverted = motion->inverted};
+    sn_info_write(info, &own, sizeof own);
+    return SINEW_OK;
 }

@@ -16,10 +16,10 @@ struct sinew_modal {
 };
 
 /* A shape in rotation and strain:
- *   positions = centres + exp(turns) T^-1(modes * weights + residual), and per vertex a leftover.
+ *   positions = centers + exp(turns) T^-1(modes * weights + residual), and per vertex a leftover.
  */
 typedef struct sn_pose {
-    double *tracks;   /* weights of the columns, then turns and centres, 3 per component each */
+    double *tracks;   /* weights of the columns, then turns and centers, 3 per component each */
     double *residual; /* SN_RS_SIZE per element */
     double *leftover; /* 3 per artist's vertex, in the frame of its host element; NULL: none yet */
     float *packed;    /* the residual in the layout of modal/fast.h; NULL: zero */

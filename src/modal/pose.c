@@ -49,7 +49,7 @@ static double square(const sn_rotation_strain *rs, const double *coordinates) {
     return sum;
 }
 
-/* Centres and turns come off first, then coordinates; the columns' share goes into the tracks and
+/* Centers and turns come off first, then coordinates; the columns' share goes into the tracks and
  * the rest stays as residual. */
 static sinew_status read_body(const sinew_modal *modal, double *shape, bool *inverted,
                               sn_pose *pose, sinew_error *error) {
@@ -57,13 +57,13 @@ static sinew_status read_body(const sinew_modal *modal, double *shape, bool *inv
     const sn_rotation_strain *rs = body->rs;
     const sn_modes *modes = modal->modes;
     double *turns = pose->tracks + modes->column_count;
-    double *centres = turns + 3 * rs->component_count;
+    double *centers = turns + 3 * rs->component_count;
     pose->inverted = sn_inverted_elements(body, shape);
     for (int e = 0; inverted && pose->inverted > 0 && e < rs->element_count; e++)
         inverted[e] = inverted[e] || sn_is_inverted(rs, shape, e);
-    sn_rotation_strain_centres(rs, shape, centres);
-    sn_rotation_strain_turns(rs, body->rest, body->rest_centres, shape, centres, turns);
-    sn_rotation_strain_turn(rs, centres, turns, -1, shape);
+    sn_rotation_strain_centers(rs, shape, centers);
+    sn_rotation_strain_turns(rs, body->rest, body->rest_centers, shape, centers, turns);
+    sn_rotation_strain_turn(rs, centers, turns, -1, shape);
     SN_TRY(sn_rotation_strain_measure(rs, shape, 0, NULL, pose->residual, error));
     double whole = square(rs, pose->residual);
     sn_modes_project(modes, rs, pose->residual, shape, pose->tracks);

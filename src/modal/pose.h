@@ -4,7 +4,7 @@
 
 #include "modal/motion.h"
 
-/* Columns, then turns and centres of the components. */
+/* Columns, then turns and centers of the components. */
 static inline int sn_track_count(const sinew_modal *modal) {
     return modal->modes->column_count + 6 * modal->body->rs->component_count;
 }

@@ -3,12 +3,14 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "render/canvas.h"
 #include "render/shade.h"
 
-void sinew_render_options_default(sinew_render_options *options) {
+void sinew_render_options_init(sinew_render_options *options) {
     *options = (sinew_render_options){
+        .size = sizeof *options,
         .width = SINEW_RENDER_WIDTH,
         .height = SINEW_RENDER_HEIGHT,
         .azimuth = SINEW_RENDER_AZIMUTH,
@@ -127,7 +129,7 @@ static double fit_focal(int panel_count, const sinew_panel *panels,
     return focal;
 }
 
-/* The square of floor under the shape, centred on it, four radii wide. */
+/* The square of floor under the shape, centerd on it, four radii wide. */
 static void place_floor(const sn_soup *soup, sn_vec3 up, const double center[3], double radius,
                         sn_floor *floor) {
     double lowest = INFINITY;
@@ -260,8 +262,10 @@ static sinew_status check_panels(int panel_count, const sinew_panel *panels, sin
 sinew_status sinew_render(int panel_count, const sinew_panel *panels,
                           const sinew_render_options *options, sinew_image **image,
                           sinew_error *error) {
-    SN_REQUIRE(panel_count > 0 && panels && options && image, error);
+    SN_REQUIRE(panel_count > 0 && panels && image, error);
     *image = NULL;
+    SN_OPTIONS(sinew_render_options, wanted, options, error);
+    options = &wanted;
     if (!(options->zoom > 0) || !(options->field_of_view > 0.1 && options->field_of_view < 150) ||
         !isfinite(options->azimuth) || !isfinite(options->elevation) || !isfinite(options->zoom))
         return sn_fail(error, SINEW_BAD_INPUT,

@@ -5,14 +5,16 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "render/canvas.h"
 #include "render/color.h"
 
 enum { TEXT = 13, TITLE = 16, PLOT_WIDTH = 960, PLOT_HEIGHT = 540 };
 
-void sinew_plot_options_default(sinew_plot_options *options) {
-    *options = (sinew_plot_options){.width = PLOT_WIDTH, .height = PLOT_HEIGHT};
+void sinew_plot_options_init(sinew_plot_options *options) {
+    *options =
+        (sinew_plot_options){.size = sizeof *options, .width = PLOT_WIDTH, .height = PLOT_HEIGHT};
 }
 
 static void ink(cairo_t *canvas, double shade) {
@@ -183,8 +185,10 @@ static void draw_legend(cairo_t *canvas, int line_count, const sinew_line *lines
 sinew_status sinew_plot_lines(int line_count, const sinew_line *lines,
                               const sinew_plot_options *options, sinew_image **image,
                               sinew_error *error) {
-    SN_REQUIRE(line_count >= 0 && (lines || line_count == 0) && options && image, error);
+    SN_REQUIRE(line_count >= 0 && (lines || line_count == 0) && image, error);
     *image = NULL;
+    SN_OPTIONS(sinew_plot_options, wanted, options, error);
+    options = &wanted;
     SN_TRY(sinew_image_create(options->width, options->height, image, error));
     sn_axis x = {INFINITY, -INFINITY, 78, options->width - 20.0, options->log_x};
     sn_axis y = {INFINITY, -INFINITY, options->height - 52.0, options->title ? 38 : 16,
@@ -222,8 +226,10 @@ sinew_status sinew_plot_matrix(int rows, int columns, const double *values,
                                const char *const *row_names, const char *const *column_names,
                                const sinew_plot_options *options, sinew_image **image,
                                sinew_error *error) {
-    SN_REQUIRE(rows > 0 && columns > 0 && values && options && image, error);
+    SN_REQUIRE(rows > 0 && columns > 0 && values && image, error);
     *image = NULL;
+    SN_OPTIONS(sinew_plot_options, wanted, options, error);
+    options = &wanted;
     SN_TRY(sinew_image_create(options->width, options->height, image, error));
     double low = 0, high = 0;
     for (size_t i = 0; i < (size_t)rows * (size_t)columns; i++)
@@ -283,8 +289,10 @@ sinew_status sinew_plot_matrix(int rows, int columns, const double *values,
 sinew_status sinew_plot_bars(int count, const char *const *names, const double *values,
                              const sinew_plot_options *options, sinew_image **image,
                              sinew_error *error) {
-    SN_REQUIRE(count > 0 && names && values && options && image, error);
+    SN_REQUIRE(count > 0 && names && values && image, error);
     *image = NULL;
+    SN_OPTIONS(sinew_plot_options, wanted, options, error);
+    options = &wanted;
     SN_TRY(sinew_image_create(options->width, options->height, image, error));
     double most = 0;
     for (int i = 0; i < count; i++)

@@ -88,7 +88,7 @@ static void join_nested(sn_eyeballs *eyes, int n) {
     }
 }
 
-/* Directions from the centre of each eyeball at rest, turned so that +z is ahead. They move with
+/* Directions from the center of each eyeball at rest, turned so that +z is ahead. They move with
  * the vertices, so that the iris turns with the eye. */
 static sinew_status add_gaze(sn_soup *soup, const sinew_mesh *mesh, char up, sinew_error *error) {
     int n = mesh->vertex_count;
@@ -123,7 +123,7 @@ static sinew_status add_gaze(sn_soup *soup, const sinew_mesh *mesh, char up, sin
         int root = find_root(eyes.parent, v);
         sn_vec3 low = sn_at(eyes.low, root), high = sn_at(eyes.high, root);
         sn_vec3 center = sn_scale(0.5, sn_add(low, high));
-        /* The cornea bulges ahead: the ball's centre sits half a width before its back. */
+        /* The cornea bulges ahead: the ball's center sits half a width before its back. */
         if (up == 'z')
             center.y = high.y - 0.5 * (high.x - low.x);
         else

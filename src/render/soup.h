@@ -22,7 +22,7 @@ typedef struct sn_soup {
     double *positions; /* 3 per vertex */
     double *normals;   /* 3 per vertex, unit, area-weighted */
     float *colors;     /* 3 per vertex: paint, or a tint for the material; NULL: none */
-    float *gaze;       /* 3 per vertex: direction from the eyeball's centre at rest; 0 elsewhere */
+    float *gaze;       /* 3 per vertex: direction from the eyeball's center at rest; 0 elsewhere */
     float *ambient;    /* per vertex: share of the sky that is seen, [0, 1] */
     float *key;        /* per vertex: share of the key light that is seen, [0, 1] */
     int triangle_count;

@@ -123,7 +123,7 @@ static double combination(const sinew_rig *rig, const sinew_target *target, cons
 static double activation(const sinew_rig *rig, int k, const sn_hat *hat, const double *weights,
                          double *derivatives) {
     const sinew_target *target = &rig->targets[k];
-    if (target->kind == SINEW_TARGET_COMBINATION)
+    if (target->kind == SINEW_TARGET_KIND_COMBINATION)
         return combination(rig, target, weights, derivatives);
     double slope, a = evaluate_hat(hat, weights[target->slider], &slope);
     if (derivatives) *derivatives = slope;
@@ -150,7 +150,7 @@ void sinew_rig_activations(const sinew_rig *rig, const double *weights, double *
     if (!rig || !weights || !activations) return;
     for (int k = 0; k < rig->target_count; k++) {
         sn_hat hat = {0};
-        if (rig->targets[k].kind != SINEW_TARGET_COMBINATION) hat = find_hat(rig, k);
+        if (rig->targets[k].kind != SINEW_TARGET_KIND_COMBINATION) hat = find_hat(rig, k);
         activations[k] = activation(rig, k, &hat, weights, NULL);
     }
 }
@@ -170,12 +170,12 @@ sinew_status sn_activation_plan_create(const sinew_rig *rig, sn_activation_plan 
     made->linear = true;
     for (int k = 0; k < rig->target_count; k++) {
         const sinew_target *target = &rig->targets[k];
-        bool own = target->kind != SINEW_TARGET_COMBINATION;
+        bool own = target->kind != SINEW_TARGET_KIND_COMBINATION;
         if (own) made->hats[k] = find_hat(rig, k);
         made->derivative_start[k + 1] =
             made->derivative_start[k] + (own ? 1 : target->driver_count);
-        if (target->kind != SINEW_TARGET_PLAIN || made->hats[k].previous != 0 || target->at != 1 ||
-            made->hats[k].low_end != -INFINITY || made->hats[k].next != INFINITY)
+        if (target->kind != SINEW_TARGET_KIND_PLAIN || made->hats[k].previous != 0 ||
+            target->at != 1 || made->hats[k].low_end != -INFINITY || made->hats[k].next != INFINITY)
             made->linear = false;
     }
     *plan = made;

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "rig/lock_state.h"
 
@@ -216,7 +217,7 @@ static void describe(sinew_locks *locks, const double *from, const double *asked
 
 sinew_status sinew_locks_apply(sinew_locks *locks, const double *from, const double *asked,
                                double *given, sinew_lock_info *info, sinew_error *error) {
-    SN_REQUIRE(locks && asked && given, error);
+    SN_REQUIRE(locks && asked && given && sn_info_ready(info), error);
     const sinew_rig *rig = locks->space->rig;
     const sinew_lock_options *options = &locks->options;
     if (!from) from = asked;
@@ -224,14 +225,18 @@ sinew_status sinew_locks_apply(sinew_locks *locks, const double *from, const dou
         if (!isfinite(asked[i]) || !isfinite(from[i]))
             return sn_fail(error, SINEW_BAD_INPUT, "the weight of slider \"%s\" is not finite",
                            rig->sliders[i].name);
-        locks->fixed[i] = options->mode == SINEW_LOCK_KEEP && asked[i] != from[i];
+        locks->fixed[i] = options->mode == SINEW_LOCK_MODE_KEEP && asked[i] != from[i];
         locks->lower[i] = fmin(asked[i], rig->sliders[i].minimum);
         locks->upper[i] = fmax(asked[i], rig->sliders[i].maximum);
     }
     sn_slider_solution solution = sn_locks_solve(
         locks, asked, options->bounded ? locks->lower : NULL,
         options->bounded ? locks->upper : NULL, locks->fixed, info != NULL, locks->solution);
-    if (info) describe(locks, from, asked, locks->solution, &solution, info);
+    if (info) {
+        sinew_lock_info own = {0};
+        describe(locks, from, asked, locks->solution, &solution, &own);
+        sn_info_write(info, &own, sizeof own);
+    }
     memcpy(given, locks->solution, sizeof(double) * (size_t)rig->slider_count);
     return solution.converged ? SINEW_OK
                               : sn_fail(error, SINEW_NOT_CONVERGED,

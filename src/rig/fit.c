@@ -10,6 +10,7 @@
 #include "algebra/dense.h"
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/sized.h"
 #include "base/sort.h"
 #include "base/status.h"
 #include "base/vec3.h"
@@ -47,13 +48,18 @@ struct sinew_fit {
     sn_box_qp *qp;
 };
 
-sinew_fit_options sinew_fit_options_default(sinew_fit_method method) {
-    sinew_fit_options options = {.bounded_below = method != SINEW_FIT_ULS,
-                                 .outlier = SINEW_FIT_OUTLIER,
-                                 .iterations = SINEW_FIT_ITERATIONS};
-    if (method == SINEW_FIT_RSBS) options.l1 = SINEW_FIT_RSBS_L1, options.l2 = SINEW_FIT_RSBS_L2;
-    if (method == SINEW_FIT_ULS) options.l2 = SINEW_FIT_ULS_L2;
-    return options;
+void sinew_fit_options_init(sinew_fit_options *options) {
+    *options = (sinew_fit_options){
+        .size = sizeof *options, .outlier = SINEW_FIT_OUTLIER, .iterations = SINEW_FIT_ITERATIONS};
+    sinew_fit_options_set_method(options, SINEW_FIT_METHOD_RSBS);
+}
+
+void sinew_fit_options_set_method(sinew_fit_options *options, sinew_fit_method method) {
+    bool regularized = method == SINEW_FIT_METHOD_RSBS, unbounded = method == SINEW_FIT_METHOD_ULS;
+    options->l1 = regularized ? SINEW_FIT_RSBS_L1 : 0;
+    options->l2 = regularized ? SINEW_FIT_RSBS_L2 : unbounded ? SINEW_FIT_ULS_L2 : 0;
+    options->bounded_below = !unbounded;
+    options->bounded_above = false;
 }
 
 static sinew_status check_options(const sinew_fit_options *o, sinew_error *error) {
@@ -126,7 +132,7 @@ sinew_status sinew_fit_create(const sinew_rig *rig, const sinew_marker_map *map,
                               sinew_error *error) {
     SN_REQUIRE(rig && map && fit, error);
     *fit = NULL;
-    sinew_fit_options chosen = options ? *options : sinew_fit_options_default(SINEW_FIT_RSBS);
+    SN_OPTIONS(sinew_fit_options, chosen, options, error);
     SN_TRY(check_options(&chosen, error));
     if (map->count < 1) return sn_fail(error, SINEW_BAD_INPUT, "fit: the map has no markers");
     if (rig->slider_count < 1)
@@ -182,7 +188,7 @@ static void carry_rows(sinew_fit *fit) {
         int count = fit->plan->derivative_start[k + 1] - first;
         for (int d = 0; d < count; d++) {
             int slider =
-                target->kind == SINEW_TARGET_COMBINATION ? target->drivers[d] : target->slider;
+                target->kind == SINEW_TARGET_KIND_COMBINATION ? target->drivers[d] : target->slider;
             double rate = fit->derivatives[first + d];
             if (rate == 0) continue;
             double *column = fit->jacobian + height * (size_t)slider;
@@ -304,7 +310,7 @@ static double reweigh(sinew_fit *fit, int *outliers) {
 
 sinew_status sinew_fit_frame(sinew_fit *fit, const double *markers, const double *marker_weights,
                              double *weights, sinew_fit_info *info, sinew_error *error) {
-    SN_REQUIRE(fit && markers && weights, error);
+    SN_REQUIRE(fit && markers && weights && sn_info_ready(info), error);
     int n = fit->rig->slider_count, count = fit->map->count, seen = 0, outliers = 0, iterations = 0;
     for (int i = 0; i < n; i++) {
         if (!isfinite(weights[i])) weights[i] = fit->rig->sliders[i].rest;
@@ -319,8 +325,11 @@ sinew_status sinew_fit_frame(sinew_fit *fit, const double *markers, const double
         fit->trusted[i] = fit->given[i];
         seen += there;
     }
-    if (info) *info = (sinew_fit_info){0};
-    if (seen == 0) return SINEW_OK;
+    sinew_fit_info own = {0};
+    if (seen == 0) {
+        sn_info_write(info, &own, sizeof own);
+        return SINEW_OK;
+    }
 
     memcpy(fit->last, weights, sizeof(double) * (size_t)n);
     sinew_status status = SINEW_OK;
@@ -344,7 +353,11 @@ sinew_status sinew_fit_frame(sinew_fit *fit, const double *markers, const double
             sn_vec3 r = sn_at(fit->residual, i);
             sum += sn_dot(r, r);
         }
-        *info = (sinew_fit_info){seen, outliers, iterations, sqrt(sum / seen)};
+        own = (sinew_fit_info){.seen = seen,
+                               .outliers = outliers,
+                               .iterations = iterations,
+                               .marker_error = sqrt(sum / seen)};
+        sn_info_write(info, &own, sizeof own);
     }
     return status;
 }
@@ -356,7 +369,7 @@ const double *sinew_fit_trusted(const sinew_fit *fit) {
 sinew_status sinew_fit_take(sinew_fit *fit, const sinew_markers *markers,
                             const sinew_monitor *monitor, sinew_curves **curves,
                             sinew_fit_info *infos, sinew_error *error) {
-    SN_REQUIRE(fit && markers && curves, error);
+    SN_REQUIRE(fit && markers && curves && sn_info_ready(infos), error);
     *curves = NULL;
     int n = fit->rig->slider_count, count = fit->map->count;
     int *index = SN_NEW(int, count);
@@ -380,8 +393,9 @@ sinew_status sinew_fit_take(sinew_fit *fit, const sinew_markers *markers,
         for (int i = 0; i < count; i++)
             for (int k = 0; k < 3; k++)
                 row[3 * i + k] = index[i] >= 0 ? frame[3 * (size_t)index[i] + (size_t)k] : NAN;
-        status =
-            sinew_fit_frame(fit, row, fit->map->weights, weights, infos ? &infos[f] : NULL, error);
+        sinew_fit_info info = {.size = sizeof info};
+        status = sinew_fit_frame(fit, row, fit->map->weights, weights, &info, error);
+        sn_infos_write(infos, f, &info, sizeof info);
         created->times[f] = markers->times[f];
         memcpy(created->values + (size_t)f * (size_t)n, weights, sizeof(double) * (size_t)n);
         sn_progress(monitor, (f + 1.0) / markers->time_count, "fit");

@@ -11,6 +11,7 @@
 
 #include "algebra/dense.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "rig/slider_space.h"
 
@@ -306,9 +307,9 @@ void sinew_interference_heat(const sinew_slider_space *space, int disturbed, int
 
 sinew_status sinew_interference_advise(const sinew_slider_space *space, int disturbed,
                                        int disturber, const sinew_lock_options *options,
-                                       sinew_interference_advice *advice, int *vertices,
+                                       sinew_interference_advice *info, int *vertices,
                                        sinew_error *error) {
-    SN_REQUIRE(space && advice, error);
+    SN_REQUIRE(space && info && sn_info_ready(info), error);
     const sinew_rig *rig = space->rig;
     SN_REQUIRE(disturbed >= 0 && disturbed < rig->target_count, error);
     SN_REQUIRE(disturber >= 0 && disturber < rig->target_count, error);
@@ -318,7 +319,7 @@ sinew_status sinew_interference_advise(const sinew_slider_space *space, int dist
         return sn_fail(error, SINEW_BAD_INPUT,
                        "\"%s\" is a combination without a slider of its own",
                        rig->targets[disturber].name);
-    *advice = (sinew_interference_advice){.reduction = 1, .kept = 1};
+    sinew_interference_advice advice = {.reduction = 1, .kept = 1};
     int *core = SN_NEW(int, of->count);
     double *weights = SN_NEW(double, 3 * (size_t)rig->slider_count);
     sinew_locks *locks = NULL;
@@ -328,28 +329,29 @@ sinew_status sinew_interference_advise(const sinew_slider_space *space, int dist
         double least = SINEW_INTERFERENCE_CORE * largest_motion(of);
         for (int i = 0; i < of->count; i++)
             if (least > 0 && sqrt(square_of(of->deltas + 3 * (size_t)i)) >= least)
-                core[advice->vertex_count++] = of->vertices[i];
-        if (vertices) memcpy(vertices, core, sizeof(int) * (size_t)advice->vertex_count);
+                core[advice.vertex_count++] = of->vertices[i];
+        if (vertices) memcpy(vertices, core, sizeof(int) * (size_t)advice.vertex_count);
     }
-    if (status == SINEW_OK && advice->vertex_count > 0) {
+    if (status == SINEW_OK && advice.vertex_count > 0) {
         double *from = weights, *asked = weights + rig->slider_count;
         double *given = asked + rig->slider_count;
         sinew_rig_rest_weights(rig, from);
         memcpy(asked, from, sizeof(double) * (size_t)rig->slider_count);
         asked[slider] = rig->targets[disturber].at;
-        sinew_lock_info info;
-        status = sinew_locks_add(locks, "core", advice->vertex_count, core, SINEW_AXIS_ALL, NULL,
+        sinew_lock_info lock = {.size = sizeof lock};
+        status = sinew_locks_add(locks, "core", advice.vertex_count, core, SINEW_AXIS_ALL, NULL,
                                  from, error);
-        if (status == SINEW_OK) status = sinew_locks_apply(locks, from, asked, given, &info, error);
+        if (status == SINEW_OK) status = sinew_locks_apply(locks, from, asked, given, &lock, error);
         if (status == SINEW_NOT_CONVERGED) status = SINEW_OK;
         if (status == SINEW_OK) {
-            advice->reduction = info.reduction;
-            advice->kept = info.kept;
-            advice->helps = info.reduction >= 2 && info.kept >= 0.5;
+            advice.reduction = lock.reduction;
+            advice.kept = lock.kept;
+            advice.helps = lock.reduction >= 2 && lock.kept >= 0.5;
         }
     }
     sn_free(core);
     sn_free(weights);
     sinew_locks_destroy(locks);
+    if (status == SINEW_OK) sn_info_write(info, &advice, sizeof advice);
     return status;
 }

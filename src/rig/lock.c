@@ -5,34 +5,34 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "rig/lock_state.h"
 
-sinew_lock_options sinew_lock_options_default(void) {
-    return (sinew_lock_options){.alpha = SINEW_LOCK_ALPHA,
-                                .alpha_relative = true,
-                                .ridge = SINEW_LOCK_RIDGE,
-                                .dead_zone = SINEW_LOCK_DEAD_ZONE,
-                                .mode = SINEW_LOCK_KEEP,
-                                .bounded = true,
-                                .tolerance = SINEW_LOCK_TOLERANCE,
-                                .iteration_limit = SINEW_LOCK_ITERATION_LIMIT,
-                                .falloff = SINEW_LOCK_FALLOFF};
+void sinew_lock_options_init(sinew_lock_options *options) {
+    *options = (sinew_lock_options){.size = sizeof *options,
+                                    .alpha = SINEW_LOCK_ALPHA,
+                                    .alpha_relative = true,
+                                    .ridge = SINEW_LOCK_RIDGE,
+                                    .dead_zone = SINEW_LOCK_DEAD_ZONE,
+                                    .mode = SINEW_LOCK_MODE_KEEP,
+                                    .bounded = true,
+                                    .tolerance = SINEW_LOCK_TOLERANCE,
+                                    .iteration_limit = SINEW_LOCK_ITERATION_LIMIT,
+                                    .falloff = SINEW_LOCK_FALLOFF};
 }
 
-sinew_lock_options sinew_lock_options_published(const sinew_slider_space *space,
-                                                int locked_coordinates) {
-    sinew_lock_options options = sinew_lock_options_default();
+void sinew_lock_options_set_published(sinew_lock_options *options, const sinew_slider_space *space,
+                                      int locked_coordinates) {
     double all = space ? 3.0 * space->rig->neutral->vertex_count : 0;
     double locked = locked_coordinates > 0 ? locked_coordinates : 1;
-    options.alpha = all > locked ? (all - locked) / locked : 1;
-    options.alpha_relative = false;
-    options.ridge = 0;
-    options.dead_zone = 0;
-    options.mode = SINEW_LOCK_TRADE;
-    options.bounded = false;
-    return options;
+    options->alpha = all > locked ? (all - locked) / locked : 1;
+    options->alpha_relative = false;
+    options->ridge = 0;
+    options->dead_zone = 0;
+    options->mode = SINEW_LOCK_MODE_TRADE;
+    options->bounded = false;
 }
 
 static sinew_status check_options(const sinew_lock_options *options, sinew_error *error) {
@@ -227,7 +227,7 @@ sinew_status sinew_locks_create(const sinew_slider_space *space, const sinew_loc
                                 sinew_locks **locks, sinew_error *error) {
     SN_REQUIRE(space && locks, error);
     *locks = NULL;
-    sinew_lock_options wanted = options ? *options : sinew_lock_options_default();
+    SN_OPTIONS(sinew_lock_options, wanted, options, error);
     SN_TRY(check_options(&wanted, error));
     size_t m = (size_t)space->rig->target_count, s = (size_t)space->rig->slider_count;
     sinew_locks *made = SN_NEW0(sinew_locks, 1);
@@ -285,6 +285,8 @@ void sinew_locks_destroy(sinew_locks *locks) {
 sinew_status sinew_locks_set_options(sinew_locks *locks, const sinew_lock_options *options,
                                      sinew_error *error) {
     SN_REQUIRE(locks && options, error);
+    SN_OPTIONS(sinew_lock_options, wanted, options, error);
+    options = &wanted;
     SN_TRY(check_options(options, error));
     bool matrix_changes = options->alpha != locks->options.alpha ||
                           options->alpha_relative != locks->options.alpha_relative ||

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "rig/lock_state.h"
 
@@ -34,7 +35,7 @@ static sinew_status copy_frame(const sinew_rig *rig, const sinew_curves *curves,
 sinew_status sinew_locks_filter(sinew_locks *locks, const sinew_curves *curves, const bool *keep,
                                 sinew_curves **filtered, sinew_lock_filter_info *info,
                                 const sinew_monitor *monitor, sinew_error *error) {
-    SN_REQUIRE(locks && curves && filtered, error);
+    SN_REQUIRE(locks && curves && filtered && sn_info_ready(info), error);
     *filtered = NULL;
     const sinew_rig *rig = locks->space->rig;
     SN_REQUIRE(curves->channel_count == rig->slider_count, error);
@@ -75,7 +76,7 @@ sinew_status sinew_locks_filter(sinew_locks *locks, const sinew_curves *curves, 
         sums.asked_motion = sqrt(sums.asked_motion / curves->time_count);
         sums.given_motion = sqrt(sums.given_motion / curves->time_count);
     }
-    if (info) *info = sums;
+    sn_info_write(info, &sums, sizeof sums);
     *filtered = made;
     return sums.not_converged == 0
                ? SINEW_OK

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "rig/lock_state.h"
 
@@ -29,12 +30,13 @@ struct sinew_manipulator {
     size_t vertex_capacity, factor_capacity;
 };
 
-sinew_manipulate_options sinew_manipulate_options_default(void) {
-    return (sinew_manipulate_options){.ridge = SINEW_MANIPULATE_RIDGE,
-                                      .hold = SINEW_MANIPULATE_HOLD,
-                                      .bounded = true,
-                                      .tolerance = SINEW_MANIPULATE_TOLERANCE,
-                                      .iteration_limit = SINEW_MANIPULATE_ITERATION_LIMIT};
+void sinew_manipulate_options_init(sinew_manipulate_options *options) {
+    *options = (sinew_manipulate_options){.size = sizeof *options,
+                                          .ridge = SINEW_MANIPULATE_RIDGE,
+                                          .hold = SINEW_MANIPULATE_HOLD,
+                                          .bounded = true,
+                                          .tolerance = SINEW_MANIPULATE_TOLERANCE,
+                                          .iteration_limit = SINEW_MANIPULATE_ITERATION_LIMIT};
 }
 
 sinew_status sinew_manipulator_create(const sinew_slider_space *space,
@@ -43,7 +45,7 @@ sinew_status sinew_manipulator_create(const sinew_slider_space *space,
                                       sinew_error *error) {
     SN_REQUIRE(space && manipulator, error);
     *manipulator = NULL;
-    sinew_manipulate_options wanted = options ? *options : sinew_manipulate_options_default();
+    SN_OPTIONS(sinew_manipulate_options, wanted, options, error);
     if (!(wanted.ridge >= 0) || isinf(wanted.ridge) || !(wanted.hold >= 0) || isinf(wanted.hold) ||
         !(wanted.few >= 0 && wanted.few <= 1) || !(wanted.tolerance > 0) ||
         wanted.iteration_limit < 1)
@@ -194,7 +196,7 @@ static sinew_status build_matrix(sinew_manipulator *manipulator, int count, cons
 sinew_status sinew_manipulate(sinew_manipulator *manipulator, int drag_count,
                               const sinew_drag *drags, const double *now, double *weights,
                               sinew_manipulate_info *info, sinew_error *error) {
-    SN_REQUIRE(manipulator && now && weights, error);
+    SN_REQUIRE(manipulator && now && weights && sn_info_ready(info), error);
     SN_REQUIRE(drag_count >= 0 && (drag_count == 0 || drags), error);
     const sinew_slider_space *space = manipulator->space;
     const sinew_rig *rig = space->rig;
@@ -234,11 +236,12 @@ sinew_status sinew_manipulate(sinew_manipulator *manipulator, int drag_count,
     if (info) {
         sn_activations(space->plan, weights, manipulator->activations, NULL);
         double after = way_left(space, drag_count, drags, manipulator->activations, NULL, &total);
-        *info = (sinew_manipulate_info){.distance = sqrt(before / total),
-                                        .left = sqrt(after / total),
-                                        .iterations = solution.iterations,
-                                        .residual = solution.residual};
-        if (locks) info->locked_motion = locked_terms(locks, hold, manipulator->activations, NULL);
+        sinew_manipulate_info own = {.distance = sqrt(before / total),
+                                     .left = sqrt(after / total),
+                                     .iterations = solution.iterations,
+                                     .residual = solution.residual};
+        if (locks) own.locked_motion = locked_terms(locks, hold, manipulator->activations, NULL);
+        sn_info_write(info, &own, sizeof own);
     }
     return solution.converged ? SINEW_OK
                               : sn_fail(error, SINEW_NOT_CONVERGED,

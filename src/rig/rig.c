@@ -153,7 +153,7 @@ sinew_status sinew_rig_add_target(sinew_rig *rig, const char *name, int count, c
     SN_REQUIRE(rig && name, error);
     SN_REQUIRE(count >= 0 && (count == 0 || (vertices && deltas)), error);
     SN_TRY(check_name(rig, name, true, error));
-    sinew_target target = {.kind = SINEW_TARGET_PLAIN, .slider = rig->slider_count, .at = 1};
+    sinew_target target = {.kind = SINEW_TARGET_KIND_PLAIN, .slider = rig->slider_count, .at = 1};
     target.name = sn_strdup(name);
     sinew_status status = target.name ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK)
@@ -227,7 +227,7 @@ sinew_status sinew_rig_add_inbetween(sinew_rig *rig, const char *name, int slide
             return sn_fail(error, SINEW_BAD_INPUT,
                            "in-between \"%s\": \"%s\" already sits at %g of slider \"%s\"", name,
                            rig->targets[i].name, at, rig->sliders[slider].name);
-    sinew_target target = {.kind = SINEW_TARGET_INBETWEEN, .slider = slider, .at = at};
+    sinew_target target = {.kind = SINEW_TARGET_KIND_INBETWEEN, .slider = slider, .at = at};
     target.name = sn_strdup(name);
     sinew_status status = target.name ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK)
@@ -265,7 +265,7 @@ sinew_status sinew_rig_add_combination(sinew_rig *rig, const char *name, sinew_c
                                "combination \"%s\" is driven twice by slider \"%s\"", name,
                                rig->sliders[drivers[i]].name);
     }
-    sinew_target target = {.kind = SINEW_TARGET_COMBINATION,
+    sinew_target target = {.kind = SINEW_TARGET_KIND_COMBINATION,
                            .slider = -1,
                            .at = 1,
                            .combine = combine,

@@ -28,7 +28,7 @@ typedef struct blend_target {
     int count;           /* elements that it moves */
     int *elements;       /* increasing */
     double *coordinates; /* SN_RS_SIZE each */
-    double *centres;     /* 3 per component */
+    double *centers;     /* 3 per component */
     double *turns;       /* 3 per component: rotation vector of the part as a whole */
     double *loose;       /* 3 per loose vertex, or NULL when it moves none */
 } blend_target;
@@ -41,10 +41,10 @@ struct sinew_rotation {
 
     int target_count;
     blend_target *targets;
-    double *rest_centres; /* 3 per component */
+    double *rest_centers; /* 3 per component */
 
     bool *held;         /* per vertex: no target moves it, and its part is held by such vertices */
-    double *held_total; /* mass of a component's held vertices; 0: placed by its centre */
+    double *held_total; /* mass of a component's held vertices; 0: placed by its center */
 
     int loose_count; /* vertices in no element */
     int *loose_vertices;
@@ -54,7 +54,7 @@ struct sinew_rotation_state {
     sn_rotation_strain_work *work;
     double *activations;
     double *coordinates; /* SN_RS_SIZE per element */
-    double *centres;     /* 3 per component */
+    double *centers;     /* 3 per component */
     double *turns;       /* 3 per component */
 };
 
@@ -79,7 +79,7 @@ typedef struct builder {
     int *queue;    /* per element */
 
     /* per component */
-    double *pose_centres;
+    double *pose_centers;
     double *moved_mass;
     int *anchor; /* its largest region at rest, -1: none */
     int *anchor_size;
@@ -106,13 +106,13 @@ static void set_pose(builder *b, int k, const double *given) {
     memcpy(b->pose, given ? given : b->rotation->rest,
            (size_t)3 * b->rotation->vertex_count * sizeof(double));
     for (int j = 0; j < target_count; j++) b->activations[j] = 0;
-    if (target->kind == SINEW_TARGET_COMBINATION) {
+    if (target->kind == SINEW_TARGET_KIND_COMBINATION) {
         for (int s = 0; s < b->rig->slider_count; s++) b->weights[s] = b->rig->sliders[s].rest;
         for (int d = 0; d < target->driver_count; d++) b->weights[target->drivers[d]] = 1;
         sn_activations(b->rotation->plan, b->weights, b->activations, NULL);
         for (int j = 0; j < target_count; j++) {
             const sinew_target *other = &b->rig->targets[j];
-            bool later = other->kind == SINEW_TARGET_COMBINATION &&
+            bool later = other->kind == SINEW_TARGET_KIND_COMBINATION &&
                          (other->driver_count > target->driver_count ||
                           (other->driver_count == target->driver_count && j >= k));
             if (later) b->activations[j] = 0;
@@ -122,7 +122,7 @@ static void set_pose(builder *b, int k, const double *given) {
     if (!given) add_delta(target, 1, b->pose);
 }
 
-/* Finds the turn of each part as a whole and takes it out of b->pose, about the part's centre. */
+/* Finds the turn of each part as a whole and takes it out of b->pose, about the part's center. */
 static sinew_status take_out_turns(builder *b, blend_target *stored, sinew_error *error) {
     const sinew_rotation *r = b->rotation;
     const sn_rotation_strain *rs = r->structure;
@@ -132,17 +132,17 @@ static sinew_status take_out_turns(builder *b, blend_target *stored, sinew_error
     for (int i = 0; i < r->vertex_count; i++)
         if (rs->vertex_component[i] >= 0 && is_moved(b, i))
             b->moved_mass[rs->vertex_component[i]] += rs->vertex_mass[i];
-    sn_rotation_strain_centres(rs, b->pose, b->pose_centres);
+    sn_rotation_strain_centers(rs, b->pose, b->pose_centers);
     bool any = false;
     for (int c = 0; c < rs->component_count; c++)
         any |= b->moved_mass[c] > (1 - HELD_SHARE) * rs->component_mass[c];
     if (any) {
-        sn_rotation_strain_turns(rs, r->rest, r->rest_centres, b->pose, b->pose_centres,
+        sn_rotation_strain_turns(rs, r->rest, r->rest_centers, b->pose, b->pose_centers,
                                  stored->turns);
         for (int c = 0; c < rs->component_count; c++)
             if (!(b->moved_mass[c] > (1 - HELD_SHARE) * rs->component_mass[c]))
                 sn_put(stored->turns, c, sn_v3(0, 0, 0));
-        sn_rotation_strain_turn(rs, b->pose_centres, stored->turns, -1, b->pose);
+        sn_rotation_strain_turn(rs, b->pose_centers, stored->turns, -1, b->pose);
     }
     for (int j = 0; j < r->target_count; j++)
         for (int c = 0; b->activations[j] != 0 && c < 3 * rs->component_count; c++)
@@ -238,14 +238,14 @@ static sinew_status store_coordinates(builder *b, blend_target *stored, sinew_er
     return SINEW_OK;
 }
 
-/* Centres and loose vertices: linear, less the other targets in the pose. */
+/* Centers and loose vertices: linear, less the other targets in the pose. */
 static sinew_status store_linear_parts(builder *b, blend_target *stored, sinew_error *error) {
     const sinew_rotation *r = b->rotation;
-    int centres = 3 * r->structure->component_count;
-    stored->centres = SN_NEW(double, centres);
-    if (!stored->centres) return sn_no_memory(error);
-    sn_rotation_strain_centres(r->structure, b->pose, stored->centres);
-    for (int c = 0; c < centres; c++) stored->centres[c] -= r->rest_centres[c];
+    int centers = 3 * r->structure->component_count;
+    stored->centers = SN_NEW(double, centers);
+    if (!stored->centers) return sn_no_memory(error);
+    sn_rotation_strain_centers(r->structure, b->pose, stored->centers);
+    for (int c = 0; c < centers; c++) stored->centers[c] -= r->rest_centers[c];
 
     bool any = false;
     for (int i = 0; i < r->loose_count; i++) any |= is_moved(b, r->loose_vertices[i]);
@@ -261,7 +261,7 @@ static sinew_status store_linear_parts(builder *b, blend_target *stored, sinew_e
         double a = b->activations[j];
         const blend_target *other = &r->targets[j];
         if (a == 0) continue;
-        for (int c = 0; c < centres; c++) stored->centres[c] -= a * other->centres[c];
+        for (int c = 0; c < centers; c++) stored->centers[c] -= a * other->centers[c];
         if (stored->loose && other->loose)
             for (int c = 0; c < 3 * r->loose_count; c++) stored->loose[c] -= a * other->loose[c];
     }
@@ -279,7 +279,7 @@ static sinew_status store_targets(builder *b, const double *const *poses,
     for (int round = 0; round <= most; round++) {
         for (int k = 0; k < r->target_count; k++) {
             const sinew_target *target = &b->rig->targets[k];
-            bool combination = target->kind == SINEW_TARGET_COMBINATION;
+            bool combination = target->kind == SINEW_TARGET_KIND_COMBINATION;
             if ((combination ? target->driver_count : 0) != round) continue;
             if (sn_cancelled(monitor))
                 return sn_fail(error, SINEW_CANCELLED, "cancelled while measuring targets");
@@ -327,16 +327,16 @@ static sinew_status build(sinew_rotation *r, const sinew_rig *rig, const double 
     b.queue = SN_NEW(int, elements);
     b.anchor = SN_NEW(int, r->structure->component_count);
     b.anchor_size = SN_NEW(int, r->structure->component_count);
-    b.pose_centres = SN_NEW(double, (size_t)3 * r->structure->component_count);
+    b.pose_centers = SN_NEW(double, (size_t)3 * r->structure->component_count);
     b.moved_mass = SN_NEW(double, r->structure->component_count);
     bool room = b.pose && b.weights && b.activations && b.dense && b.measured && b.active &&
-                b.touched && b.region && b.queue && b.anchor && b.anchor_size && b.pose_centres &&
+                b.touched && b.region && b.queue && b.anchor && b.anchor_size && b.pose_centers &&
                 b.moved_mass;
     sinew_status status = room ? store_targets(&b, poses, monitor, error) : sn_no_memory(error);
     sn_free(b.pose), sn_free(b.weights), sn_free(b.activations), sn_free(b.dense);
     sn_free(b.measured), sn_free(b.active), sn_free(b.touched);
     sn_free(b.region), sn_free(b.queue), sn_free(b.anchor), sn_free(b.anchor_size);
-    sn_free(b.pose_centres), sn_free(b.moved_mass);
+    sn_free(b.pose_centers), sn_free(b.moved_mass);
     if (status == SINEW_OK) find_held_parts(r);
     return status;
 }
@@ -351,14 +351,14 @@ static sinew_status prepare(sinew_rotation *r, const sinew_rig *rig, const doubl
     int components = r->structure->component_count;
     r->rest = sn_memdup(rest, (size_t)3 * r->vertex_count, sizeof *rest);
     r->targets = SN_NEW0(blend_target, r->target_count);
-    r->rest_centres = SN_NEW(double, 3 * components);
+    r->rest_centers = SN_NEW(double, 3 * components);
     r->held = SN_NEW(bool, r->vertex_count);
     r->held_total = SN_NEW0(double, components);
     r->loose_vertices = SN_NEW(int, r->vertex_count);
-    if (!r->rest || !r->targets || !r->rest_centres || !r->held || !r->held_total ||
+    if (!r->rest || !r->targets || !r->rest_centers || !r->held || !r->held_total ||
         !r->loose_vertices)
         return sn_no_memory(error);
-    sn_rotation_strain_centres(r->structure, rest, r->rest_centres);
+    sn_rotation_strain_centers(r->structure, rest, r->rest_centers);
     for (int i = 0; i < r->vertex_count; i++) {
         r->held[i] = true;
         if (r->structure->vertex_component[i] < 0) r->loose_vertices[r->loose_count++] = i;
@@ -404,7 +404,7 @@ void sinew_rotation_destroy(sinew_rotation *rotation) {
     for (int k = 0; rotation->targets && k < rotation->target_count; k++) {
         sn_free(rotation->targets[k].elements);
         sn_free(rotation->targets[k].coordinates);
-        sn_free(rotation->targets[k].centres);
+        sn_free(rotation->targets[k].centers);
         sn_free(rotation->targets[k].turns);
         sn_free(rotation->targets[k].loose);
     }
@@ -412,7 +412,7 @@ void sinew_rotation_destroy(sinew_rotation *rotation) {
     sn_activation_plan_destroy(rotation->plan);
     sn_rotation_strain_destroy(rotation->structure);
     sn_free(rotation->rest);
-    sn_free(rotation->rest_centres);
+    sn_free(rotation->rest_centers);
     sn_free(rotation->held);
     sn_free(rotation->held_total);
     sn_free(rotation->loose_vertices);
@@ -430,9 +430,9 @@ sinew_status sinew_rotation_state_create(const sinew_rotation *rotation,
     if (!result) return sn_no_memory(error);
     result->activations = SN_NEW(double, rotation->target_count);
     result->coordinates = SN_NEW(double, (size_t)SN_RS_SIZE * rs->element_count);
-    result->centres = SN_NEW(double, (size_t)3 * rs->component_count);
+    result->centers = SN_NEW(double, (size_t)3 * rs->component_count);
     result->turns = SN_NEW(double, (size_t)3 * rs->component_count);
-    bool room = result->activations && result->coordinates && result->centres && result->turns;
+    bool room = result->activations && result->coordinates && result->centers && result->turns;
     sinew_status status =
         room ? sn_rotation_strain_work_create(rs, &result->work, error) : sn_no_memory(error);
     if (status != SINEW_OK) {
@@ -448,7 +448,7 @@ void sinew_rotation_state_destroy(sinew_rotation_state *state) {
     sn_rotation_strain_work_destroy(state->work);
     sn_free(state->activations);
     sn_free(state->coordinates);
-    sn_free(state->centres);
+    sn_free(state->centers);
     sn_free(state->turns);
     sn_free(state);
 }
@@ -515,8 +515,8 @@ void sinew_rotation_evaluate(const sinew_rotation *rotation, sinew_rotation_stat
     double *a = state->activations;
     sn_activations(rotation->plan, weights, a, NULL);
     blend_coordinates(rotation, a, state->coordinates);
-    memcpy(state->centres, rotation->rest_centres,
-           (size_t)3 * rs->component_count * sizeof *state->centres);
+    memcpy(state->centers, rotation->rest_centers,
+           (size_t)3 * rs->component_count * sizeof *state->centers);
     for (int i = 0; i < rotation->loose_count; i++) {
         int vertex = rotation->loose_vertices[i];
         sn_put(positions, vertex, sn_at(rotation->rest, vertex));
@@ -526,7 +526,7 @@ void sinew_rotation_evaluate(const sinew_rotation *rotation, sinew_rotation_stat
         const blend_target *target = &rotation->targets[k];
         if (a[k] == 0) continue;
         for (int c = 0; c < 3 * rs->component_count; c++) {
-            state->centres[c] += a[k] * target->centres[c];
+            state->centers[c] += a[k] * target->centers[c];
             state->turns[c] += a[k] * target->turns[c];
         }
         for (int i = 0; target->loose && i < rotation->loose_count; i++) {
@@ -535,7 +535,7 @@ void sinew_rotation_evaluate(const sinew_rotation *rotation, sinew_rotation_stat
                    sn_add_scaled(sn_at(positions, vertex), a[k], sn_at(target->loose, i)));
         }
     }
-    sn_rotation_strain_rebuild(rs, state->work, state->coordinates, state->centres, positions);
-    sn_rotation_strain_turn(rs, state->centres, state->turns, 1, positions);
-    place_held_parts(rotation, state->centres, positions);
+    sn_rotation_strain_rebuild(rs, state->work, state->coordinates, state->centers, positions);
+    sn_rotation_strain_turn(rs, state->centers, state->turns, 1, positions);
+    place_held_parts(rotation, state->centers, positions);
 }

@@ -343,7 +343,7 @@ typedef struct jacobian_row {
 
 static jacobian_row row_of(const sinew_slider_space *space, const double *derivatives, int k) {
     const sinew_target *target = &space->rig->targets[k];
-    bool own = target->kind != SINEW_TARGET_COMBINATION;
+    bool own = target->kind != SINEW_TARGET_KIND_COMBINATION;
     return (jacobian_row){own ? 1 : target->driver_count, own ? &target->slider : target->drivers,
                           derivatives + space->plan->derivative_start[k]};
 }

@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/rotation.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "mesh/laplacian.h"
 #include "mesh/normals.h"
@@ -24,9 +25,11 @@
 #define COTANGENT_LOW  0.02
 #define COTANGENT_HIGH 10.0
 
-void sinew_transfer_options_default(sinew_transfer_options *options) {
-    *options = (sinew_transfer_options){
-        .pull = SINEW_TRANSFER_PULL, .drop = SINEW_TRANSFER_DROP, .rounds = SINEW_TRANSFER_ROUNDS};
+void sinew_transfer_options_init(sinew_transfer_options *options) {
+    *options = (sinew_transfer_options){.size = sizeof *options,
+                                        .pull = SINEW_TRANSFER_PULL,
+                                        .drop = SINEW_TRANSFER_DROP,
+                                        .rounds = SINEW_TRANSFER_ROUNDS};
 }
 
 /* What stays the same for all shapes. */
@@ -279,7 +282,7 @@ static void add_target(const sinew_target *target, double factor, double *dense)
 /* The plain target of a slider, or NULL. */
 static const sinew_target *plain_of(const sinew_rig *rig, int slider) {
     for (int k = 0; k < rig->target_count; k++)
-        if (rig->targets[k].kind == SINEW_TARGET_PLAIN && rig->targets[k].slider == slider)
+        if (rig->targets[k].kind == SINEW_TARGET_KIND_PLAIN && rig->targets[k].slider == slider)
             return &rig->targets[k];
     return NULL;
 }
@@ -313,7 +316,7 @@ static sinew_status carry_target(sn_transfer *t, const sinew_rig *source, int in
     const sinew_target *from = &source->targets[index];
     memset(t->moved, 0, sizeof(double) * 3 * (size_t)t->source->vertex_count);
     add_target(from, 1, t->moved);
-    bool combination = from->kind == SINEW_TARGET_COMBINATION;
+    bool combination = from->kind == SINEW_TARGET_KIND_COMBINATION;
     for (int i = 0; combination && i < from->driver_count; i++) {
         const sinew_target *driver = plain_of(source, from->drivers[i]);
         if (driver) add_target(driver, 1, t->moved);
@@ -356,21 +359,18 @@ sinew_status sinew_transfer(const sinew_rig *source, const sinew_mesh *target_ne
                             const sinew_transfer_options *options, const sinew_monitor *monitor,
                             sinew_rig **transferred, sinew_transfer_info *info,
                             sinew_error *error) {
-    SN_REQUIRE(source && target_neutral && transferred, error);
+    SN_REQUIRE(source && target_neutral && transferred && sn_info_ready(info), error);
     *transferred = NULL;
-    sinew_transfer_options defaults;
-    sinew_transfer_info unread = {0};
-    sinew_transfer_options_default(&defaults);
-    if (!options) options = &defaults;
-    if (!info) info = &unread;
-    memset(info, 0, sizeof *info);
+    SN_OPTIONS(sinew_transfer_options, wanted, options, error);
+    options = &wanted;
+    sinew_transfer_info found = {0};
     if (!(options->pull > 0) || !(options->drop >= 0) || options->rounds < 0)
         return sn_fail(error, SINEW_BAD_INPUT,
                        "transfer: pull must be positive, drop and rounds 0 or more");
     sn_transfer t = {.source = source->neutral, .target = target_neutral, .options = options};
     sinew_rig *rig = NULL;
     sinew_status status =
-        sn_match_create(source->neutral, target_neutral, options, monitor, &t.match, info, error);
+        sn_match_create(source->neutral, target_neutral, options, monitor, &t.match, &found, error);
     if (status == SINEW_OK) status = prepare(&t, error);
     if (status == SINEW_OK) status = sinew_rig_copy(source, &rig, error);
     if (status == SINEW_OK) {
@@ -381,7 +381,7 @@ sinew_status sinew_transfer(const sinew_rig *source, const sinew_mesh *target_ne
     /* Drivers before the combinations that need them. */
     for (int pass = 0; pass < 2; pass++)
         for (int k = 0; status == SINEW_OK && k < source->target_count; k++) {
-            if ((source->targets[k].kind == SINEW_TARGET_COMBINATION) != (pass == 1)) continue;
+            if ((source->targets[k].kind == SINEW_TARGET_KIND_COMBINATION) != (pass == 1)) continue;
             if (sn_cancelled(monitor)) status = sn_fail(error, SINEW_CANCELLED, "cancelled");
             if (status == SINEW_OK) status = carry_target(&t, source, k, rig, error);
             sn_progress(monitor, (k + 1.0) / source->target_count, "transfer");
@@ -394,5 +394,6 @@ sinew_status sinew_transfer(const sinew_rig *source, const sinew_mesh *target_ne
         return status;
     }
     *transferred = rig;
+    sn_info_write(info, &found, sizeof found);
     return SINEW_OK;
 }

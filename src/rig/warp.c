@@ -21,7 +21,7 @@ struct sinew_warp {
     double *weights;     /* 3 each: c_i */
     double affine[4][3]; /* rows: constant, x, y, z; applied to (x - origin) / scale */
     sn_vec3 origin;
-    double scale; /* of the centres: the system is solved in units of it */
+    double scale; /* of the centers: the system is solved in units of it */
 };
 
 /* Pairs with equal sources are merged. Returns how many are left. */
@@ -182,7 +182,7 @@ void sinew_warp_jacobian(const sinew_warp *warp, const double point[3], double j
     sn_mat3 j = warp->linear;
     sn_vec3 x = sn_v3(point[0], point[1], point[2]);
     for (int i = 0; i < warp->count; i++) {
-        /* d|x - p| = (x - p) / |x - p|; at a centre the slopes from all sides average to zero. */
+        /* d|x - p| = (x - p) / |x - p|; at a center the slopes from all sides average to zero. */
         sn_vec3 d = sn_normalize(sn_sub(x, sn_at(warp->centers, i)));
         const double *c = warp->weights + 3 * (size_t)i;
         const double n[3] = {d.x, d.y, d.z};

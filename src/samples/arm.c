@@ -17,9 +17,9 @@ static const double METRES = 0.01;
 static const double SHOULDER = -57; /* where the axis begins, in the coordinates of the hand */
 static const double LENGTH = 76;
 
-/* Cross-sections from the wrist to the shoulder: place, half height, half width, centre height. */
+/* Cross-sections from the wrist to the shoulder: place, half height, half width, center height. */
 static const struct {
-    double x, height, width, centre;
+    double x, height, width, center;
 } sections[] = {
     {-8.5, 2.5, 3.0, 0.0}, {-12.5, 3.3, 3.6, 0.0}, {-17, 4.2, 4.3, 0.0},   {-21.5, 4.7, 4.6, 0.0},
     {-25, 4.4, 4.4, -0.2}, {-28, 4.0, 4.3, -0.6},  {-31, 4.3, 4.2, -0.3},  {-36, 5.1, 4.6, 0.2},
@@ -49,7 +49,7 @@ static void grow_arm(sn_cage *cage, const int wrist[SN_WRIST]) {
             double degrees = i < 9 ? 210 + 15 * i : i == 9 ? 0 : i < 19 ? 30 + 15 * (i - 10) : 180;
             double a = sn_radians(degrees);
             next[i] = sn_cage_point(cage, sn_v3(sections[k].x,
-                                                sections[k].centre + sections[k].height * sin(a),
+                                                sections[k].center + sections[k].height * sin(a),
                                                 sections[k].width * cos(a)));
         }
         sn_cage_band(cage, SN_WRIST, ring, next, true, 0);

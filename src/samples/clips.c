@@ -53,7 +53,9 @@ sinew_status sinew_sample_curves(const char *name, sinew_curves **curves, sinew_
     SN_REQUIRE(name && curves, error);
     *curves = NULL;
     if (sn_is_face(name)) return sn_face_clip(curves, error);
-    sinew_sample_options coarse = {.vertices = SINEW_SAMPLE_MIN_VERTICES};
+    sinew_sample_options coarse;
+    sinew_sample_options_init(&coarse);
+    coarse.vertices = SINEW_SAMPLE_MIN_VERTICES;
     sinew_rig *rig;
     SN_TRY(sinew_sample_rig(name, &coarse, &rig, error));
     sinew_status status = walk_through_poses(rig, curves, error);

@@ -52,7 +52,7 @@ void sn_face_mouth_parts(sn_cage *cage);
 /* The left eyebrow, with z counted from the skin below it. */
 void sn_face_brow(sn_cage *cage);
 
-/* Latitude of a lid's rim over longitude, as seen from the centre of the left eye; radians. */
+/* Latitude of a lid's rim over longitude, as seen from the center of the left eye; radians. */
 enum { SN_RIM_LIMIT = 512 };
 typedef struct sn_rim {
     int count;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "base/vec3.h"
 #include "samples/builders.h"
@@ -30,7 +31,7 @@ static const struct {
     {"foreheadOuter", 0.050, 0.065},
     {"temple", 0.066, 0.030},
     {"browInner", 0.014, 0.044},
-    {"browCentre", 0.031, 0.048},
+    {"browCenter", 0.031, 0.048},
     {"browOuter", 0.052, 0.043},
     {"lidUpper", 0.034, 0.018},
     {"lidLower", 0.034, -0.013},
@@ -39,7 +40,7 @@ static const struct {
     {"noseSide", 0.010, -0.012},
     {"noseWing", 0.018, -0.034},
     {"cheekInner", 0.028, -0.034},
-    {"cheekCentre", 0.044, -0.033},
+    {"cheekCenter", 0.044, -0.033},
     {"cheekOuter", 0.062, -0.030},
     {"cheekLow", 0.043, -0.055},
     {"cheekBone", 0.054, -0.015},
@@ -49,7 +50,7 @@ static const struct {
     {"lipLowerSide", 0.012, -0.071},
     {"chinSide", 0.018, -0.092},
     {"jawFront", 0.032, -0.089},
-    {"jawCentre", 0.050, -0.076},
+    {"jawCenter", 0.050, -0.076},
     {"jawBack", 0.063, -0.052},
 };
 enum { PLACES = sizeof places / sizeof *places, MARKERS = 60 };
@@ -125,8 +126,8 @@ static void add_gaps(sinew_markers *markers, double share, uint64_t *state) {
     }
 }
 
-sinew_sample_marker_options sinew_sample_default_marker_options(void) {
-    return (sinew_sample_marker_options){.seed = SINEW_SAMPLE_SEED};
+void sinew_sample_marker_options_init(sinew_sample_marker_options *options) {
+    *options = (sinew_sample_marker_options){.size = sizeof *options, .seed = SINEW_SAMPLE_SEED};
 }
 
 static sinew_status record(const sinew_rig *rig, const sinew_curves *curves,
@@ -174,7 +175,7 @@ sinew_status sinew_sample_markers(const char *name, const sinew_sample_options *
                                   sinew_markers **markers, sinew_marker_map **map,
                                   sinew_error *error) {
     SN_REQUIRE(name && markers && map, error);
-    sinew_sample_marker_options o = wanted ? *wanted : sinew_sample_default_marker_options();
+    SN_OPTIONS(sinew_sample_marker_options, o, wanted, error);
     SN_REQUIRE(o.noise >= 0 && o.gaps >= 0 && o.gaps <= 0.9, error);
     *markers = NULL, *map = NULL;
     if (!sn_is_face(name))

@@ -2,7 +2,7 @@
  *
  * Fields are smooth functions of the place on the neutral face, so that whatever touches in the
  * neutral moves together. Where the two lips or lids must part, the SIDE values tell them apart.
- * The jaw turns about its hinge, lids about the centre of the eyeball. Centimetres and radians. */
+ * The jaw turns about its hinge, lids about the center of the eyeball. Centimetres and radians. */
 #include "samples/face.h"
 
 #include <math.h>

@@ -254,7 +254,7 @@ static void make_eye(sn_cage *cage, grid at) {
     sn_cage_cap(cage, 3, ring, 1, sn_v3(0, 0, -SN_EYE_RADIUS - 0.3), SN_PART_SKIN, NULL);
 }
 
-/* Rings of the mouth from bottom centre over the corner to top centre. */
+/* Rings of the mouth from bottom center over the corner to top center. */
 static const struct {
     double x[MOUTH], y[MOUTH], z[MOUTH];
     double lip, inside;
@@ -335,14 +335,14 @@ static void make_mouth(sn_cage *cage, grid at) {
 /* A short tunnel up into the wing of the nose. */
 static void make_nostril(sn_cage *cage, grid at) {
     int ring[4] = {at[8][1], at[8][2], at[9][2], at[9][1]};
-    sn_vec3 centre = sn_v3(0, 0, 0);
-    for (int i = 0; i < 4; i++) centre = sn_add_scaled(centre, 0.25, sn_cage_at(cage, ring[i]));
+    sn_vec3 center = sn_v3(0, 0, 0);
+    for (int i = 0; i < 4; i++) center = sn_add_scaled(center, 0.25, sn_cage_at(cage, ring[i]));
     for (int k = 0; k < 2; k++) {
         int next[4];
         for (int i = 0; i < 4; i++) {
             sn_vec3 p =
                 sn_lerp(sn_cage_at(cage, (int[4]){at[8][1], at[8][2], at[9][2], at[9][1]}[i]),
-                        centre, k ? 0.45 : 0.35);
+                        center, k ? 0.45 : 0.35);
             p.y += k ? 0.75 : -0.02;
             next[i] = sn_cage_point(cage, p);
             sn_cage_values(cage, next[i])[SN_FACE_INSIDE] = k;
@@ -377,10 +377,10 @@ static const double ear_up[EAR] = {-2.5, -3.0, -2.3, -1.0, 0.4,  1.7,
 static void make_ear(sn_cage *cage, grid at) {
     int ring[EAR] = {at[8][8],   at[8][9],  at[8][10], at[9][10], at[10][10], at[11][10],
                      at[12][10], at[12][9], at[12][8], at[11][8], at[10][8],  at[9][8]};
-    sn_vec3 centre = sn_v3(0, 0, 0), hole[EAR];
+    sn_vec3 center = sn_v3(0, 0, 0), hole[EAR];
     for (int i = 0; i < EAR; i++)
-        centre = sn_add_scaled(centre, 1.0 / EAR, sn_cage_at(cage, ring[i]));
-    for (int i = 0; i < EAR; i++) hole[i] = sn_sub(sn_cage_at(cage, ring[i]), centre);
+        center = sn_add_scaled(center, 1.0 / EAR, sn_cage_at(cage, ring[i]));
+    for (int i = 0; i < EAR; i++) hole[i] = sn_sub(sn_cage_at(cage, ring[i]), center);
     sn_vec3 out = sn_normalize(sn_v3(1, 0, 0.28)), up = sn_normalize(sn_v3(0, 1, -0.16));
     sn_vec3 back = sn_cross(up, out);
     out = sn_normalize(sn_cross(back, up));
@@ -395,7 +395,7 @@ static void make_ear(sn_cage *cage, grid at) {
             outline =
                 sn_add_scaled(outline, ear_rings[k].inset, sn_normalize(sn_sub(axis, outline)));
             sn_vec3 tall = sn_v3(0, hole[i].y, 0), wide = sn_sub(hole[i], tall);
-            sn_vec3 p = sn_add_scaled(centre, ear_rings[k].width, wide);
+            sn_vec3 p = sn_add_scaled(center, ear_rings[k].width, wide);
             p = sn_add_scaled(p, ear_rings[k].height, tall);
             p = sn_add_scaled(p, ear_rings[k].ear * outline.x, back);
             p = sn_add_scaled(p, ear_rings[k].ear * outline.y, up);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "samples/builders.h"
 
@@ -24,8 +25,8 @@ static const struct {
 };
 enum { SAMPLE_COUNT = sizeof samples / sizeof *samples };
 
-sinew_sample_options sinew_sample_default_options(void) {
-    return (sinew_sample_options){0};
+void sinew_sample_options_init(sinew_sample_options *options) {
+    *options = (sinew_sample_options){.size = sizeof *options};
 }
 
 int sinew_sample_count(void) {
@@ -55,9 +56,10 @@ sinew_status sinew_sample_rig(const char *name, const sinew_sample_options *opti
                               sinew_rig **rig, sinew_error *error) {
     SN_REQUIRE(name && rig, error);
     *rig = NULL;
+    SN_OPTIONS(sinew_sample_options, wanted, options, error);
     int sample = find(name, error);
     if (sample < 0) return SINEW_BAD_INPUT;
-    int vertices = options && options->vertices ? options->vertices : samples[sample].vertices;
+    int vertices = wanted.vertices ? wanted.vertices : samples[sample].vertices;
     if (vertices < SINEW_SAMPLE_MIN_VERTICES || vertices > SINEW_SAMPLE_MAX_VERTICES)
         return sn_fail(error, SINEW_BAD_INPUT, "%d vertices asked for; samples have %d to %d",
                        vertices, SINEW_SAMPLE_MIN_VERTICES, SINEW_SAMPLE_MAX_VERTICES);

@@ -118,7 +118,7 @@ static sinew_status match_channels(const sinew_scene *scene, const sinew_rig *ri
         int sliders[2], count = sinew_rig_match(rig, curves->names[c], sliders);
         matched += count > 0;
         if (count == 0)
-            sn_log(monitor, SINEW_LOG_WARNING, "curve '%s' drives no slider of the rig",
+            sn_log(monitor, SINEW_LOG_LEVEL_WARNING, "curve '%s' drives no slider of the rig",
                    curves->names[c]);
         for (int i = 0; i < count; i++) {
             int before = channel_of[sliders[i]];
@@ -242,13 +242,13 @@ static sinew_status bring_to_unit_of_rig(const sinew_scene *scene, const json_t 
     const char *said = json_string_value(json_object_get(given, "unit"));
     if (said) {
         if (*take->unit && strcmp(take->unit, said) != 0)
-            sn_log(monitor, SINEW_LOG_WARNING, "the markers' file says %s; they are taken as %s",
-                   take->unit, said);
+            sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
+                   "the markers' file says %s; they are taken as %s", take->unit, said);
         snprintf(take->unit, sizeof take->unit, "%s", said);
     }
     if (!*take->unit) return SINEW_OK;
     if (sn_unit_metres(take->unit) == 0) {
-        sn_log(monitor, SINEW_LOG_WARNING,
+        sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
                "the markers' unit '%s' is no unit of length; they are taken as the rig's",
                take->unit);
         return SINEW_OK;

@@ -89,7 +89,7 @@ static void read_options(const json_t *given, sinew_lock_options *options) {
     if ((value = json_object_get(given, "dead_zone")))
         options->dead_zone = json_number_value(value);
     if ((value = json_object_get(given, "few"))) options->few = json_number_value(value);
-    if (json_is_true(json_object_get(given, "trade"))) options->mode = SINEW_LOCK_TRADE;
+    if (json_is_true(json_object_get(given, "trade"))) options->mode = SINEW_LOCK_MODE_TRADE;
     if (json_is_true(json_object_get(given, "unbounded"))) options->bounded = false;
 }
 
@@ -157,14 +157,14 @@ static sinew_status attenuate(sinew_locks *locks, const sinew_rig *rig, const si
     double asked, given;
     sinew_status status;
     if (clip->frame_count == 1) {
-        sinew_lock_info info;
+        sinew_lock_info info = {.size = sizeof info};
         status = sinew_locks_apply(locks, pose, clip->weights, clip->weights, &info, error);
         asked = info.asked_motion, given = info.given_motion;
         if (info.conflict)
-            sn_log(monitor, SINEW_LOG_WARNING,
+            sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
                    "the edit is the very motion that is locked: little of it could be cancelled");
     } else {
-        sinew_lock_filter_info info;
+        sinew_lock_filter_info info = {.size = sizeof info};
         sinew_curves *filtered;
         status = sinew_locks_filter(locks, take, keep, &filtered, &info, monitor, error);
         if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
@@ -174,10 +174,11 @@ static sinew_status attenuate(sinew_locks *locks, const sinew_rig *rig, const si
         asked = info.asked_motion, given = info.given_motion;
     }
     if (status == SINEW_NOT_CONVERGED) {
-        sn_log(monitor, SINEW_LOG_WARNING, "some frames of the locks did not converge");
+        sn_log(monitor, SINEW_LOG_LEVEL_WARNING, "some frames of the locks did not converge");
         status = SINEW_OK;
     }
-    sn_log(monitor, SINEW_LOG_INFO, "locked motion (RMS) %.4g, without locks %.4g", given, asked);
+    sn_log(monitor, SINEW_LOG_LEVEL_INFO, "locked motion (RMS) %.4g, without locks %.4g", given,
+           asked);
     return status;
 }
 
@@ -202,13 +203,14 @@ sinew_status sn_locks_apply(const sinew_scene *scene, const sinew_rig *rig, sn_c
         status = lock_pose(scene, rig, clip, take, pose, error);
     }
     if (status == SINEW_OK) status = sinew_slider_space_create(rig, &made.space, error);
-    sinew_lock_options options = sinew_lock_options_default();
+    sinew_lock_options options;
+    sinew_lock_options_init(&options);
     if (status == SINEW_OK) status = sinew_locks_create(made.space, &options, &made.locks, error);
     if (status == SINEW_OK) status = add_locks(scene, rig, pose, made.locks, error);
     if (status == SINEW_OK) {
         if (json_is_true(json_object_get(given, "published")))
-            options =
-                sinew_lock_options_published(made.space, (int)sinew_locks_coordinates(made.locks));
+            sinew_lock_options_set_published(&options, made.space,
+                                             (int)sinew_locks_coordinates(made.locks));
         read_options(given, &options);
         status = sinew_locks_set_options(made.locks, &options, error);
     }

@@ -22,7 +22,7 @@ typedef struct fit_model {
 } fit_model;
 
 static const sinew_parameter parameters[] = {
-    CHOICE(STRUCTURE, "method", SINEW_FIT_RSBS, "sbs|rsbs|uls",
+    CHOICE(STRUCTURE, "method", SINEW_FIT_METHOD_RSBS, "sbs|rsbs|uls",
            "no negative weights | the same with small weights preferred | any weights"),
     NUMBER(STRUCTURE, "l1", SINEW_FIT_RSBS_L1, 0, 1e6, "", "pull to few weights; rsbs only"),
     NUMBER(STRUCTURE, "l2", SINEW_FIT_RSBS_L2, 0, 1e6, "", "pull to small weights; rsbs and uls"),
@@ -53,9 +53,11 @@ static sinew_status build(fit_model *m, sinew_error *error) {
         return sn_scene_fail(scene, error, "markers", "the model 'fit' needs markers");
     SN_TRY(sn_capture_create(setup, &m->capture, error));
     sinew_fit_method method = (sinew_fit_method)sn_scene_choice(scene, "method");
-    sinew_fit_options options = sinew_fit_options_default(method);
-    if (method == SINEW_FIT_RSBS) options.l1 = sn_scene_number(scene, "l1");
-    if (method == SINEW_FIT_RSBS || sn_scene_has(scene, "l2"))
+    sinew_fit_options options;
+    sinew_fit_options_init(&options);
+    sinew_fit_options_set_method(&options, method);
+    if (method == SINEW_FIT_METHOD_RSBS) options.l1 = sn_scene_number(scene, "l1");
+    if (method == SINEW_FIT_METHOD_RSBS || sn_scene_has(scene, "l2"))
         options.l2 = sn_scene_number(scene, "l2");
     options.smooth = sn_scene_number(scene, "smooth");
     options.symmetry = sn_scene_number(scene, "symmetry");
@@ -108,7 +110,7 @@ static sinew_status frame(void *model, int index, double *positions, sinew_frame
                           json_t *fields, const sinew_monitor *monitor, sinew_error *error) {
     (void)monitor;
     fit_model *m = model;
-    sinew_fit_info figures = {0};
+    sinew_fit_info figures = {.size = sizeof figures};
     if (index < m->next) m->next = index; /* rows before it are known */
     while (m->next <= index) SN_TRY(advance(m, &figures, error));
     info->iterations = figures.iterations;

@@ -85,7 +85,7 @@ static void destroy(void *model) {
 
 static void read_options(const sn_model_setup *setup, sinew_force_options *options) {
     const sinew_scene *scene = setup->scene;
-    sinew_force_options_default(options);
+    sinew_force_options_init(options);
     options->frame_time = 1 / setup->clip->rate;
     options->stretch_length = sn_scene_number(scene, "stretch_length");
     options->bend_length = sn_scene_number(scene, "bend_length");
@@ -171,17 +171,17 @@ static sinew_status estimate_stiffness(force_model *m, const sinew_force_options
     m->stretch_map = SN_NEW(double, n), m->bend_map = SN_NEW(double, n);
     if (!m->stretch_map || !m->bend_map) return sn_no_memory(error);
     sinew_stiffness_options how;
-    sinew_stiffness_info info;
-    sinew_stiffness_options_default(&how);
+    sinew_stiffness_info info = {.size = sizeof info};
+    sinew_stiffness_options_init(&how);
     how.prior = sn_scene_number(setup->scene, "stiffness_prior");
     how.cache = setup->cache;
     SN_TRY(sinew_stiffness_estimate(setup->rig, options, &how, setup->monitor, m->stretch_map,
                                     m->bend_map, &info, error));
     if (info.status != SINEW_OK)
-        sn_log(setup->monitor, SINEW_LOG_WARNING, "stiffness: %d iterations left a change of %.2g",
-               info.iterations, info.residual);
+        sn_log(setup->monitor, SINEW_LOG_LEVEL_WARNING,
+               "stiffness: %d iterations left a change of %.2g", info.iterations, info.residual);
     if (info.uniform)
-        sn_log(setup->monitor, SINEW_LOG_WARNING,
+        sn_log(setup->monitor, SINEW_LOG_LEVEL_WARNING,
                "stiffness: a map gains nothing on unseen shapes; the whole face gets one factor");
     json_object_set_new(
         setup->report, "stiffness",
@@ -223,14 +223,15 @@ static sinew_status write_stiffness(const force_model *m, sinew_error *error) {
 }
 
 static void report_structure(const force_model *m) {
-    const sinew_force_summary *s = sinew_force_describe(m->force);
+    sinew_force_info s = {.size = sizeof s};
+    sinew_force_get_info(m->force, &s);
     json_object_set_new(m->setup.report, "sheet",
                         json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:f, s:f}", "edges",
-                                  s->edge_count, "held_vertices", s->fixed_count, "targets",
-                                  s->target_count, "empty_targets", s->empty_count, "markers",
-                                  s->marker_count, "contact_triangles", s->contact_triangles,
-                                  "contact_dropped", s->contact_dropped, "diagonal", s->diagonal,
-                                  "seconds", s->seconds));
+                                  s.edge_count, "held_vertices", s.fixed_count, "targets",
+                                  s.target_count, "empty_targets", s.empty_count, "markers",
+                                  s.marker_count, "contact_triangles", s.contact_triangles,
+                                  "contact_dropped", s.contact_dropped, "diagonal", s.diagonal,
+                                  "seconds", s.seconds));
 }
 
 /* Outputs that nothing would be written to are refused before the first frame. */
@@ -297,7 +298,7 @@ static sinew_status create(const sn_model_setup *setup, void **model, sinew_erro
     return status;
 }
 
-static sinew_status advance(force_model *m, double *positions, sinew_force_info *info,
+static sinew_status advance(force_model *m, double *positions, sinew_force_frame_info *info,
                             const sinew_monitor *monitor, sinew_error *error) {
     const sn_clip *clip = m->setup.clip;
     int index = m->next++;
@@ -315,7 +316,7 @@ static sinew_status advance(force_model *m, double *positions, sinew_force_info 
 static sinew_status frame(void *model, int index, double *positions, sinew_frame_info *info,
                           json_t *fields, const sinew_monitor *monitor, sinew_error *error) {
     force_model *m = model;
-    sinew_force_info figures;
+    sinew_force_frame_info figures = {.size = sizeof figures};
     /* The past decides: frames in between are computed too. */
     if (index < m->next) {
         sinew_force_reset(m->state);

@@ -29,6 +29,18 @@ typedef struct modal_model {
     bool *inverted; /* per element: inside out in some frame, in no key */
 } modal_model;
 
+static sinew_modal_info about_body(const modal_model *m) {
+    sinew_modal_info info = {.size = sizeof info};
+    sinew_modal_get_info(m->modal, &info);
+    return info;
+}
+
+static sinew_modal_motion_info about_motion(const modal_model *m) {
+    sinew_modal_motion_info info = {.size = sizeof info};
+    sinew_modal_motion_get_info(m->motion, &info);
+    return info;
+}
+
 static const sinew_parameter parameters[] = {
     INTEGER(STRUCTURE, "modes", SINEW_MODAL_MODES_DEFAULT, 1, 10000, "vibration modes"),
     CHOICE(STRUCTURE, "body", 0, "auto|tets|cage|shell",
@@ -87,7 +99,7 @@ static const sinew_parameter parameters[] = {
 static sinew_status read_options(const sn_model_setup *setup, sinew_modal_options *options,
                                  double **map, double **basis, sinew_error *error) {
     const sinew_scene *scene = setup->scene;
-    *options = sinew_modal_default_options();
+    sinew_modal_options_init(options);
     options->modes = sn_scene_integer(scene, "modes");
     options->body = (sinew_modal_body)sn_scene_choice(scene, "body");
     options->young = sn_scene_number(scene, "young");
@@ -185,10 +197,10 @@ typedef struct mode_knobs {
     double *gamma, *kappa, *amplitude, *fit;
 } mode_knobs;
 
-static sinew_status read_knobs(modal_model *m, sinew_modal_knobs *knobs, mode_knobs *own,
+static sinew_status read_knobs(modal_model *m, sinew_modal_parameters *knobs, mode_knobs *own,
                                sinew_error *error) {
     const sinew_scene *scene = m->setup.scene;
-    *knobs = sinew_modal_default_knobs();
+    sinew_modal_parameters_init(knobs);
     knobs->swings = sn_scene_number(scene, "swings");
     knobs->frequency = sn_scene_number(scene, "frequency");
     knobs->physical = sn_scene_flag(scene, "physical");
@@ -202,7 +214,7 @@ static sinew_status read_knobs(modal_model *m, sinew_modal_knobs *knobs, mode_kn
     knobs->ease = sn_scene_flag(scene, "ease");
     knobs->rate = sn_scene_flag(scene, "fade") ? m->setup.clip->rate : 0;
     double *gravity = NULL;
-    int count = 0, modes = sinew_modal_get_info(m->modal).modes;
+    int count = 0, modes = about_body(m).modes;
     SN_TRY(sn_scene_numbers(scene, "gravity", &gravity, &count, error));
     if (count == 3) memcpy(knobs->gravity, gravity, sizeof knobs->gravity);
     sn_free(gravity);
@@ -242,7 +254,7 @@ static sinew_status key_weights(const sn_model_setup *setup, const json_t *key, 
     int target = sinew_rig_find_target(rig, pose);
     if (target < 0) return sn_scene_fail(setup->scene, error, place, "there is no pose '%s'", pose);
     const sinew_target *t = &rig->targets[target];
-    if (t->kind == SINEW_TARGET_COMBINATION)
+    if (t->kind == SINEW_TARGET_KIND_COMBINATION)
         for (int d = 0; d < t->driver_count; d++) weights[t->drivers[d]] = 1;
     else
         weights[t->slider] = t->at;
@@ -314,7 +326,7 @@ static sinew_status read_path(const sn_model_setup *setup, sinew_markers **path,
 }
 
 static sinew_status make_motion(modal_model *m, sinew_error *error) {
-    sinew_modal_knobs knobs;
+    sinew_modal_parameters knobs;
     mode_knobs own = {0};
     key_list list = {0};
     sinew_markers *path = NULL;
@@ -322,7 +334,8 @@ static sinew_status make_motion(modal_model *m, sinew_error *error) {
     if (status == SINEW_OK) status = read_keys(&m->setup, &list, error);
     if (status == SINEW_OK) status = read_path(&m->setup, &path, error);
     if (status == SINEW_OK) {
-        sinew_modal_keys keys = {.count = list.count,
+        sinew_modal_keys keys = {.size = sizeof keys,
+                                 .count = list.count,
                                  .times = list.times,
                                  .positions = (const double *const *)list.poses,
                                  .inner_count = list.inner_count,
@@ -363,8 +376,10 @@ static sinew_status read_given(modal_model *m, sinew_error *error) {
 static void report_modes(const modal_model *m) {
     static const char *const bodies[] = {"auto", "tets", "cage", "shell"};
     json_t *report = m->setup.report, *modes = json_array(), *keys = json_array();
-    sinew_modal_info info = sinew_modal_get_info(m->modal);
-    sinew_modal_motion_info motion = sinew_modal_motion_get_info(m->motion);
+    sinew_modal_info info = {.size = sizeof info};
+    sinew_modal_get_info(m->modal, &info);
+    sinew_modal_motion_info motion = {.size = sizeof motion};
+    sinew_modal_motion_get_info(m->motion, &motion);
     for (int i = 0; i < info.modes; i++)
         json_array_append_new(modes, json_pack("{s:f,s:f,s:f}", "frequency_hz", motion.frequency[i],
                                                "damping_ratio", motion.damping[i], "lambda",
@@ -412,9 +427,9 @@ static sinew_status create(const sn_model_setup *setup, void **model, sinew_erro
     if (status == SINEW_OK) status = read_given(m, error);
     if (status == SINEW_OK) {
         m->shape = SN_NEW(double, (size_t)3 * (size_t)setup->rig->neutral->vertex_count);
-        m->weights = SN_NEW(double, sinew_modal_motion_get_info(m->motion).columns);
-        m->listed = SN_NEW(int, sinew_modal_get_info(m->modal).elements);
-        m->inverted = SN_NEW0(bool, sinew_modal_get_info(m->modal).elements);
+        m->weights = SN_NEW(double, about_motion(m).columns);
+        m->listed = SN_NEW(int, about_body(m).elements);
+        m->inverted = SN_NEW0(bool, about_body(m).elements);
         if (!m->shape || !m->weights || !m->listed || !m->inverted) status = sn_no_memory(error);
     }
     if (status != SINEW_OK) {
@@ -433,7 +448,7 @@ static sinew_status frame(void *model, int index, double *positions, sinew_frame
     (void)monitor;
     modal_model *m = model;
     double time = m->setup.clip->times[index];
-    sinew_modal_constraints constraints = {0};
+    sinew_modal_constraints constraints = {.size = sizeof constraints};
     sn_modal_holds_at(&m->holds, index, time, &constraints);
     if (m->given) {
         size_t size = (size_t)3 * (size_t)m->given->vertex_count;
@@ -444,24 +459,24 @@ static sinew_status frame(void *model, int index, double *positions, sinew_frame
     SN_TRY(
         sinew_modal_frame_constrained(m->motion, m->state, &constraints, time, positions, error));
     info->inverted = sinew_modal_inverted(m->motion, m->state);
-    int fresh = info->inverted == 0
-                    ? 0
-                    : sinew_modal_new_inverted(m->motion, m->state,
-                                               sinew_modal_get_info(m->modal).elements, m->listed);
+    int fresh = info->inverted == 0 ? 0
+                                    : sinew_modal_new_inverted(m->motion, m->state,
+                                                               about_body(m).elements, m->listed);
     for (int k = 0; k < fresh; k++) m->inverted[m->listed[k]] = true;
     if (fields) {
         json_object_set_new(fields, "new_inverted", json_integer(fresh));
         sinew_modal_motion_weights(m->motion, time, m->weights);
-        json_object_set_new(fields, "z",
-                            sn_report_numbers(sinew_modal_get_info(m->modal).modes, m->weights));
+        json_object_set_new(fields, "z", sn_report_numbers(about_body(m).modes, m->weights));
     }
     return SINEW_OK;
 }
 
 /* mode,frequency_hz,damping_ratio and the mode's weight at every key. */
 static sinew_status write_modes(modal_model *m, const char *path, sinew_error *error) {
-    sinew_modal_info info = sinew_modal_get_info(m->modal);
-    sinew_modal_motion_info motion = sinew_modal_motion_get_info(m->motion);
+    sinew_modal_info info = {.size = sizeof info};
+    sinew_modal_get_info(m->modal, &info);
+    sinew_modal_motion_info motion = {.size = sizeof motion};
+    sinew_modal_motion_get_info(m->motion, &motion);
     const json_t *keys = sn_scene_at(m->setup.scene, "keys");
     size_t count = json_array_size(keys);
     double *amplitudes = SN_NEW(double, count *(size_t)motion.columns);
@@ -489,7 +504,8 @@ static sinew_status write_modes(modal_model *m, const char *path, sinew_error *e
 
 /* A point cache with one frame per mode: the rest shape displaced by a tenth of the diagonal. */
 static sinew_status write_shapes(modal_model *m, const char *path, sinew_error *error) {
-    sinew_modal_info info = sinew_modal_get_info(m->modal);
+    sinew_modal_info info = {.size = sizeof info};
+    sinew_modal_get_info(m->modal, &info);
     sinew_frame_writer *writer;
     SN_TRY(sinew_frame_writer_open(path, m->setup.rig->neutral, info.modes, 0, 1, &writer, error));
     sinew_status status = SINEW_OK;
@@ -507,12 +523,12 @@ static void report_inverted(const modal_model *m, json_t *report) {
     enum { MOST = 1000 };
     json_t *tets = json_array();
     int count = 0;
-    for (int e = 0; e < sinew_modal_get_info(m->modal).elements; e++)
+    for (int e = 0; e < about_body(m).elements; e++)
         if (m->inverted[e] && count++ < MOST) json_array_append_new(tets, json_integer(e));
     json_object_set_new(report, "new_inverted",
                         json_pack("{s:i,s:o}", "count", count, "tets", tets));
     if (count > 0)
-        sn_log(m->setup.monitor, SINEW_LOG_WARNING,
+        sn_log(m->setup.monitor, SINEW_LOG_LEVEL_WARNING,
                "%d tets are inside out in some frame and in no key pose", count);
 }
 

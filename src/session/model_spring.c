@@ -18,7 +18,7 @@ static const sinew_parameter parameters[] = {
     CHOICE(STRUCTURE, "boundary", 0, "free|static|pinned|anchor", "what holds the shape"),
     NUMBERS(
         STRUCTURE, "anchor", "length",
-        "corners of the anchor inside the neutral: 12 numbers (default: at the centre of mass)"),
+        "corners of the anchor inside the neutral: 12 numbers (default: at the center of mass)"),
     CHOICE(STRUCTURE, "solver", 0, "default|newton|published", "how the balance is found"),
     NUMBER(NOTHING, "tolerance", SINEW_SPRING_TOLERANCE, 1e-14, 0.999, "",
            "largest relative force left"),
@@ -312,32 +312,33 @@ static void destroy(void *model) {
 
 static void report_network(const spring_model *m) {
     static const char *const boundaries[] = {"free", "static", "pinned", "anchor"};
-    const sinew_spring_summary *s = sinew_spring_describe(m->spring);
+    sinew_spring_info s = {.size = sizeof s};
+    sinew_spring_get_info(m->spring, &s);
     json_t *kinds = json_object(), *terms = json_array(), *report = m->setup.report;
-    for (int k = 0; k < SINEW_SPRING_KINDS; k++)
-        json_object_set_new(kinds, sinew_spring_kind_name(k), json_integer(s->kind_count[k]));
+    for (int k = 0; k < SINEW_SPRING_KIND_COUNT; k++)
+        json_object_set_new(kinds, sinew_spring_kind_name(k), json_integer(s.kind_count[k]));
     json_object_set_new(report, "network",
                         json_pack("{s:i,s:i,s:i,s:o,s:i,s:i,s:i,s:i,s:i,s:f,s:f}", "vertices",
-                                  s->vertex_count, "surface", s->surface_count, "springs",
-                                  s->spring_count, "kinds", kinds, "tets", s->tet_count, "parts",
-                                  s->component_count, "isolated", s->isolated_count, "held",
-                                  s->fixed_count, "pose_inverted", s->pose_inverted,
-                                  "bytes_per_vertex", s->bytes_per_vertex, "seconds", s->seconds));
-    json_object_set_new(report, "interior", json_string(s->interior));
-    json_object_set_new(report, "boundary", json_string(boundaries[s->boundary]));
-    if (s->pull_stiffness > 0)
+                                  s.vertex_count, "surface", s.surface_count, "springs",
+                                  s.spring_count, "kinds", kinds, "tets", s.tet_count, "parts",
+                                  s.component_count, "isolated", s.isolated_count, "held",
+                                  s.fixed_count, "pose_inverted", s.pose_inverted,
+                                  "bytes_per_vertex", s.bytes_per_vertex, "seconds", s.seconds));
+    json_object_set_new(report, "interior", json_string(s.interior));
+    json_object_set_new(report, "boundary", json_string(boundaries[s.boundary]));
+    if (s.pull_stiffness > 0)
         json_array_append_new(terms, json_pack("{s:s,s:f,s:f}", "name", "pull_to_blend", "epsilon",
-                                               s->pull_to_blend, "stiffness", s->pull_stiffness));
+                                               s.pull_to_blend, "stiffness", s.pull_stiffness));
     double c_v = sn_scene_number(m->setup.scene, "volume");
-    if (s->volume_stiffness > 0)
+    if (s.volume_stiffness > 0)
         json_array_append_new(terms,
-                              json_pack("{s:s,s:f,s:f}", "name", s->tet_count ? "volume" : "hinges",
-                                        "c_v", c_v, "stiffness", s->volume_stiffness));
-    if (s->area_stiffness > 0)
+                              json_pack("{s:s,s:f,s:f}", "name", s.tet_count ? "volume" : "hinges",
+                                        "c_v", c_v, "stiffness", s.volume_stiffness));
+    if (s.area_stiffness > 0)
         json_array_append_new(terms, json_pack("{s:s,s:f,s:f}", "name", "areas", "c_v", c_v,
-                                               "stiffness", s->area_stiffness));
+                                               "stiffness", s.area_stiffness));
     json_object_set_new(report, "terms", terms);
-    if (s->note[0]) sn_report_warning(report, s->note);
+    if (s.note[0]) sn_report_warning(report, s.note);
 }
 
 static sinew_status build(spring_model *m, sinew_error *error) {
@@ -346,7 +347,7 @@ static sinew_status build(spring_model *m, sinew_error *error) {
     SN_TRY(read_pulls(m, error));
     SN_TRY(prepare_obstacles(m, error));
     sinew_spring_options options;
-    sinew_spring_options_default(&options);
+    sinew_spring_options_init(&options);
     options.boundary = (sinew_spring_boundary)sn_scene_choice(scene, "boundary");
     options.solver = (sinew_spring_solver)sn_scene_choice(scene, "solver");
     options.bending = (sinew_spring_bending)sn_scene_choice(scene, "bending");
@@ -354,9 +355,9 @@ static sinew_status build(spring_model *m, sinew_error *error) {
     options.max_iterations = sn_scene_integer(scene, "max_iterations");
     options.time_limit = sn_scene_number(scene, "time_limit");
     options.independent = sn_scene_flag(scene, "independent");
-    options.kappa[SINEW_SPRING_STRUCTURE] = sn_scene_number(scene, "stiffness_structure");
-    options.kappa[SINEW_SPRING_BENDING_KIND] = sn_scene_number(scene, "stiffness_bending");
-    options.kappa[SINEW_SPRING_INTERNAL] = sn_scene_number(scene, "stiffness_internal");
+    options.kappa[SINEW_SPRING_KIND_STRUCTURE] = sn_scene_number(scene, "stiffness_structure");
+    options.kappa[SINEW_SPRING_KIND_BENDING] = sn_scene_number(scene, "stiffness_bending");
+    options.kappa[SINEW_SPRING_KIND_INTERNAL] = sn_scene_number(scene, "stiffness_internal");
     options.interior = sn_scene_flag(scene, "interior");
     options.interior_points = sn_scene_flag(scene, "interior_points");
     options.tie_distance = sn_scene_number(scene, "tie");
@@ -438,7 +439,7 @@ static void list_new_inverted(const spring_model *m, json_t *fields) {
     json_object_set_new(fields, "new_inverted_tets", list);
 }
 
-static void report_frame(const spring_model *m, int index, const sinew_spring_info *s,
+static void report_frame(const spring_model *m, int index, const sinew_spring_frame_info *s,
                          json_t *fields) {
     int sliders = m->setup.rig->slider_count;
     json_object_set_new(
@@ -470,6 +471,7 @@ static sinew_status frame(void *model, int index, double *positions, sinew_frame
         blend_depths(m);
     }
     sinew_spring_frame ask = {
+        .size = sizeof ask,
         .weights = weights,
         .index = index,
         .pin_positions = place_pins(m, index),
@@ -481,7 +483,7 @@ static sinew_status frame(void *model, int index, double *positions, sinew_frame
         .allowed_triangle_depth = m->allowed_triangles,
         .carried = m->carried,
     };
-    sinew_spring_info solved;
+    sinew_spring_frame_info solved = {.size = sizeof solved};
     sinew_status status =
         sinew_spring_solve(m->spring, m->state, &ask, positions, &solved, monitor, error);
     if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
@@ -504,12 +506,13 @@ static sinew_status begin(void *model, int first, int last, sinew_error *error) 
     char *path;
     SN_TRY(sn_scene_output(m->setup.scene, "network_frames", &path, error));
     if (!path) return SINEW_OK;
-    const sinew_spring_summary *s = sinew_spring_describe(m->spring);
+    sinew_spring_info s = {.size = sizeof s};
+    sinew_spring_get_info(m->spring, &s);
     sinew_mesh *points = NULL;
-    double *zeros = SN_NEW0(double, 3 * (size_t)s->vertex_count);
+    double *zeros = SN_NEW0(double, 3 * (size_t)s.vertex_count);
     int none = 0;
     sinew_status status =
-        zeros ? sinew_mesh_create(s->vertex_count, zeros, 0, NULL, &none, &points, error)
+        zeros ? sinew_mesh_create(s.vertex_count, zeros, 0, NULL, &none, &points, error)
               : sn_no_memory(error);
     if (status == SINEW_OK)
         status =

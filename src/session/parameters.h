@@ -20,8 +20,8 @@
 
 #define SN_PARAMETER(cost, name, kind, fallback, low, high, choices, unit, help)                   \
     {                                                                                              \
-        sizeof(sinew_parameter), name, SINEW_PARAMETER_##kind, SINEW_COST_##cost, fallback, low,   \
-            high, choices, unit, help                                                              \
+        sizeof(sinew_parameter), name, SINEW_PARAMETER_KIND_##kind, SINEW_COST_##cost, fallback,   \
+            low, high, choices, unit, help                                                         \
     }
 
 #endif

@@ -276,18 +276,18 @@ static sinew_status check_object(const checker *c, const json_t *object, const f
 static sinew_status check_parameter(const checker *c, const sinew_parameter *parameter,
                                     const json_t *value, const char *place) {
     switch (parameter->kind) {
-    case SINEW_PARAMETER_NUMBER:
-    case SINEW_PARAMETER_INTEGER:
-        return check_number(c, value, place, parameter->kind == SINEW_PARAMETER_INTEGER,
+    case SINEW_PARAMETER_KIND_NUMBER:
+    case SINEW_PARAMETER_KIND_INTEGER:
+        return check_number(c, value, place, parameter->kind == SINEW_PARAMETER_KIND_INTEGER,
                             parameter->minimum, parameter->maximum);
-    case SINEW_PARAMETER_FLAG:
+    case SINEW_PARAMETER_KIND_FLAG:
         return json_is_boolean(value) ? SINEW_OK : wrong_kind(c, place, "true or false");
-    case SINEW_PARAMETER_CHOICE:
+    case SINEW_PARAMETER_KIND_CHOICE:
         return check_word(c, value, place, parameter->choices);
-    case SINEW_PARAMETER_TEXT:
-    case SINEW_PARAMETER_FILE:
+    case SINEW_PARAMETER_KIND_TEXT:
+    case SINEW_PARAMETER_KIND_FILE:
         return json_is_string(value) ? SINEW_OK : wrong_kind(c, place, "a text");
-    case SINEW_PARAMETER_NUMBERS:
+    case SINEW_PARAMETER_KIND_NUMBERS:
         return check_numbers(c, value, place, -1);
     }
     return SINEW_OK;
@@ -465,25 +465,26 @@ static json_t *describe_parameters(const sinew_model *model) {
         const sinew_parameter *p = &model->parameters[i];
         json_t *schema = NULL;
         switch (p->kind) {
-        case SINEW_PARAMETER_NUMBER:
-        case SINEW_PARAMETER_INTEGER:
-            schema = describe_number(p->kind == SINEW_PARAMETER_INTEGER, p->minimum, p->maximum);
+        case SINEW_PARAMETER_KIND_NUMBER:
+        case SINEW_PARAMETER_KIND_INTEGER:
+            schema =
+                describe_number(p->kind == SINEW_PARAMETER_KIND_INTEGER, p->minimum, p->maximum);
             json_object_set_new(schema, "default",
-                                p->kind == SINEW_PARAMETER_INTEGER
+                                p->kind == SINEW_PARAMETER_KIND_INTEGER
                                     ? json_integer((json_int_t)p->fallback)
                                     : json_real(p->fallback));
             break;
-        case SINEW_PARAMETER_FLAG:
+        case SINEW_PARAMETER_KIND_FLAG:
             schema = json_pack("{s:s, s:b}", "type", "boolean", "default", p->fallback != 0);
             break;
-        case SINEW_PARAMETER_CHOICE:
+        case SINEW_PARAMETER_KIND_CHOICE:
             schema = describe_words(p->choices);
             break;
-        case SINEW_PARAMETER_TEXT:
-        case SINEW_PARAMETER_FILE:
+        case SINEW_PARAMETER_KIND_TEXT:
+        case SINEW_PARAMETER_KIND_FILE:
             schema = json_pack("{s:s}", "type", "string");
             break;
-        case SINEW_PARAMETER_NUMBERS:
+        case SINEW_PARAMETER_KIND_NUMBERS:
             schema = describe_list(json_pack("{s:s}", "type", "number"));
             break;
         }

@@ -51,11 +51,11 @@ sinew_status sn_boundary_find(sinew_spring *spring, const double *const *poses,
                               sinew_error *error) {
     const sn_network *network = spring->network;
     const sinew_rig *rig = spring->rig;
-    sinew_spring_summary *summary = &spring->summary;
-    summary->boundary = spring->options.boundary;
+    sinew_spring_info *info = &spring->info;
+    info->boundary = spring->options.boundary;
     spring->held = SN_NEW0(bool, network->vertex_count);
     if (!spring->held) return sn_no_memory(error);
-    if (spring->options.boundary == SINEW_SPRING_STATIC) {
+    if (spring->options.boundary == SINEW_SPRING_BOUNDARY_STATIC) {
         double *move = SN_NEW0(double, network->surface_count), largest = 0;
         if (!move) return sn_no_memory(error);
         for (int t = 0; t < rig->target_count; t++)
@@ -71,8 +71,8 @@ sinew_status sn_boundary_find(sinew_spring *spring, const double *const *poses,
         double spread = spread_of(network, rig->neutral->positions, spring->held);
         if (!(spread > WELL_SPREAD * network->diagonal)) {
             memset(spring->held, 0, (size_t)network->vertex_count * sizeof(bool));
-            summary->boundary = SINEW_SPRING_FREE;
-            snprintf(summary->note, sizeof summary->note,
+            info->boundary = SINEW_SPRING_BOUNDARY_FREE;
+            snprintf(info->note, sizeof info->note,
                      "boundary static: fewer than three well-spread still vertices, used free");
         }
     }
@@ -144,7 +144,7 @@ sinew_status sn_anchor_start(sinew_spring *spring, const double *positions, sine
         low = sn_v3(fmin(low.x, p.x), fmin(low.y, p.y), fmin(low.z, p.z));
         high = sn_v3(fmax(high.x, p.x), fmax(high.y, p.y), fmax(high.z, p.z));
     }
-    anchor->centre = sn_v3(0, 0, 0);
+    anchor->center = sn_v3(0, 0, 0);
     for (int a = 0; a < 4; a++) {
         sn_vec3 p = sn_at(anchor->rest, a);
         if (!(p.x >= low.x && p.y >= low.y && p.z >= low.z && p.x <= high.x && p.y <= high.y &&
@@ -152,7 +152,7 @@ sinew_status sn_anchor_start(sinew_spring *spring, const double *positions, sine
             return sn_fail(error, SINEW_BAD_INPUT,
                            "spring: anchor corner %d (%g, %g, %g) is outside the shape's box", a,
                            p.x, p.y, p.z);
-        anchor->centre = sn_add_scaled(anchor->centre, 0.25, p);
+        anchor->center = sn_add_scaled(anchor->center, 0.25, p);
     }
     double area = sn_length(sn_cross(sn_sub(sn_at(anchor->rest, 1), sn_at(anchor->rest, 0)),
                                      sn_sub(sn_at(anchor->rest, 3), sn_at(anchor->rest, 0))));
@@ -165,8 +165,8 @@ static void move_corners(const sn_anchor *anchor, sn_mat3 rotation, sn_vec3 shif
                          double *corners) {
     for (int a = 0; a < 4; a++)
         sn_put(corners, a,
-               sn_add(sn_add(anchor->centre, shift),
-                      sn_mat3_apply(rotation, sn_sub(sn_at(anchor->rest, a), anchor->centre))));
+               sn_add(sn_add(anchor->center, shift),
+                      sn_mat3_apply(rotation, sn_sub(sn_at(anchor->rest, a), anchor->center))));
 }
 
 /* min over rigid motions of sum_ties k (|c_a - v| - r)^2 with the pose's vertices v held. Each
@@ -188,7 +188,7 @@ void sn_anchor_find(const sinew_spring *spring, const double *positions, double 
     sn_mat3 rotation = sn_mat3_identity();
     sn_vec3 translation = {0, 0, 0};
     if (tied > 0) sn_rigid_fit(tied, from, to, NULL, &rotation, &translation);
-    *shift = sn_sub(sn_add(sn_mat3_apply(rotation, anchor->centre), translation), anchor->centre);
+    *shift = sn_sub(sn_add(sn_mat3_apply(rotation, anchor->center), translation), anchor->center);
     move_corners(anchor, rotation, *shift, corners);
     for (int round = 0; round < ANCHOR_ITERATIONS; round++) {
         sn_vec3 sum[4] = {{0}};
@@ -208,7 +208,7 @@ void sn_anchor_find(const sinew_spring *spring, const double *positions, double 
         sn_rigid_fit(4, anchor->rest, goals, weight[0] > 0 ? weight : NULL, &rotation,
                      &translation);
         *shift =
-            sn_sub(sn_add(sn_mat3_apply(rotation, anchor->centre), translation), anchor->centre);
+            sn_sub(sn_add(sn_mat3_apply(rotation, anchor->center), translation), anchor->center);
         move_corners(anchor, rotation, *shift, corners);
         double moved = 0;
         for (int k = 0; k < 12; k++) moved = fmax(moved, fabs(corners[k] - before[k]));
@@ -248,7 +248,7 @@ void sn_anchor_blend(const sinew_spring *spring, const double *activations, doub
     sn_mat3 turn = sn_rotation_exp(rotation);
     sn_mat3 back = sn_mat3_transpose(sn_rotation_exp(found_rotation));
     sn_mat3 move = sn_mat3_multiply(turn, back);
-    sn_vec3 from = sn_add(anchor->centre, found_shift), to = sn_add(anchor->centre, shift);
+    sn_vec3 from = sn_add(anchor->center, found_shift), to = sn_add(anchor->center, shift);
     for (int v = 0; v < first; v++)
         sn_put(blend, v, sn_add(to, sn_mat3_apply(move, sn_sub(sn_at(blend, v), from))));
     move_corners(anchor, turn, shift, blend + 3 * (size_t)first);

@@ -1,11 +1,11 @@
 /* Smooth clusters of a network.
  *
- * Centres are chosen one after another, each the vertex farthest from those before it (distances
- * along springs). Every vertex then belongs to its nearest centres c with hat weights
+ * Centers are chosen one after another, each the vertex farthest from those before it (distances
+ * along springs). Every vertex then belongs to its nearest centers c with hat weights
  *
- *   w_c = max(0, D - d_c),  D the distance to the first centre that is left out,
+ *   w_c = max(0, D - d_c),  D the distance to the first center that is left out,
  *
- * scaled to sum 1: continuous, 1 near a centre, overlapping between. Distances follow the springs,
+ * scaled to sum 1: continuous, 1 near a center, overlapping between. Distances follow the springs,
  * so two fingers that lie side by side do not share a cluster. */
 #include "spring/precondition.h"
 
@@ -49,11 +49,11 @@ static bool graph_create(const sn_system *system, const double *lengths, graph *
     return true;
 }
 
-/* ---- a binary heap of (distance, vertex, centre) ---- */
+/* ---- a binary heap of (distance, vertex, center) ---- */
 
 typedef struct item {
     float distance;
-    int vertex, centre;
+    int vertex, center;
 } item;
 
 typedef struct heap {
@@ -61,11 +61,11 @@ typedef struct heap {
     size_t count, capacity;
 } heap;
 
-/* Ties by vertex, then centre: the order must not depend on anything else. */
+/* Ties by vertex, then center: the order must not depend on anything else. */
 static bool before(const item *a, const item *b) {
     if (a->distance != b->distance) return a->distance < b->distance;
     if (a->vertex != b->vertex) return a->vertex < b->vertex;
-    return a->centre < b->centre;
+    return a->center < b->center;
 }
 
 static bool heap_push(heap *h, item value) {
@@ -91,11 +91,11 @@ static item heap_pop(heap *h) {
     return top;
 }
 
-/* Shrinks `distance` where `centre` is nearer. */
-static bool spread(const graph *g, int centre, float *distance, heap *h) {
-    distance[centre] = 0;
+/* Shrinks `distance` where `center` is nearer. */
+static bool spread(const graph *g, int center, float *distance, heap *h) {
+    distance[center] = 0;
     h->count = 0;
-    if (!heap_push(h, (item){0, centre, 0})) return false;
+    if (!heap_push(h, (item){0, center, 0})) return false;
     while (h->count) {
         item top = heap_pop(h);
         if (top.distance > distance[top.vertex]) continue;
@@ -110,32 +110,32 @@ static bool spread(const graph *g, int centre, float *distance, heap *h) {
     return true;
 }
 
-/* The NEAREST centres of every vertex: one search in which a vertex may be settled by several. */
-static bool search_nearest(const graph *g, int centre_count, const int *centres, int *found,
-                           int *centre, float *distance, heap *h) {
+/* The NEAREST centers of every vertex: one search in which a vertex may be settled by several. */
+static bool search_nearest(const graph *g, int center_count, const int *centers, int *found,
+                           int *center, float *distance, heap *h) {
     memset(found, 0, (size_t)g->count * sizeof *found);
     h->count = 0;
-    for (int c = 0; c < centre_count; c++)
-        if (!heap_push(h, (item){0, centres[c], c})) return false;
+    for (int c = 0; c < center_count; c++)
+        if (!heap_push(h, (item){0, centers[c], c})) return false;
     while (h->count) {
         item top = heap_pop(h);
         int v = top.vertex, known = found[v];
         if (known == NEAREST) continue;
         bool repeated = false;
-        for (int k = 0; k < known; k++) repeated |= centre[NEAREST * v + k] == top.centre;
+        for (int k = 0; k < known; k++) repeated |= center[NEAREST * v + k] == top.center;
         if (repeated) continue;
-        centre[NEAREST * v + known] = top.centre;
+        center[NEAREST * v + known] = top.center;
         distance[NEAREST * v + known] = top.distance;
         found[v]++;
         for (int k = g->start[v]; k < g->start[v + 1]; k++)
             if (found[g->neighbour[k]] < NEAREST &&
-                !heap_push(h, (item){top.distance + g->length[k], g->neighbour[k], top.centre}))
+                !heap_push(h, (item){top.distance + g->length[k], g->neighbour[k], top.center}))
                 return false;
     }
     return true;
 }
 
-static int choose_centres(const graph *g, int wanted, int *centres, float *distance, heap *h) {
+static int choose_centers(const graph *g, int wanted, int *centers, float *distance, heap *h) {
     for (int v = 0; v < g->count; v++) distance[v] = INFINITY;
     int count = 0;
     while (count < wanted) {
@@ -143,21 +143,21 @@ static int choose_centres(const graph *g, int wanted, int *centres, float *dista
         for (int v = 1; v < g->count; v++)
             if (distance[v] > distance[farthest]) farthest = v;
         if (count && !(distance[farthest] > 0)) break;
-        centres[count++] = farthest;
+        centers[count++] = farthest;
         if (!spread(g, farthest, distance, h)) return -1;
     }
     return count;
 }
 
-static void set_weights(int n, const int *found, const int *centre, const float *distance,
+static void set_weights(int n, const int *found, const int *center, const float *distance,
                         sn_clusters *clusters) {
     for (int v = 0; v < n; v++) {
-        const int *c = centre + NEAREST * v;
+        const int *c = center + NEAREST * v;
         const float *d = distance + NEAREST * v;
         int *own = clusters->cluster + SN_CLUSTERS_PER_VERTEX * v;
         float *weight = clusters->weight + SN_CLUSTERS_PER_VERTEX * v, sum = 0;
         int count = found[v] < SN_CLUSTERS_PER_VERTEX ? found[v] : SN_CLUSTERS_PER_VERTEX;
-        /* with fewer centres than that in reach nothing is left out: a little past the farthest */
+        /* with fewer centers than that in reach nothing is left out: a little past the farthest */
         float limit = found[v] == NEAREST ? d[NEAREST - 1] : count ? 1.25f * d[count - 1] : 0;
         for (int k = 0; k < SN_CLUSTERS_PER_VERTEX; k++) {
             own[k] = k < count ? c[k] : 0;
@@ -176,21 +176,21 @@ sinew_status sn_clusters_create(const sn_system *system, const double *lengths, 
     graph g = {0};
     heap h = {0};
     if (wanted > n) wanted = n;
-    int *centres = SN_NEW(int, wanted), *found = SN_NEW(int, n);
-    int *centre = SN_NEW(int, NEAREST *(size_t)n);
+    int *centers = SN_NEW(int, wanted), *found = SN_NEW(int, n);
+    int *center = SN_NEW(int, NEAREST *(size_t)n);
     float *distance = SN_NEW(float, NEAREST *(size_t)n);
     clusters->cluster = SN_NEW0(int, SN_CLUSTERS_PER_VERTEX *(size_t)n);
     clusters->weight = SN_NEW0(float, SN_CLUSTERS_PER_VERTEX *(size_t)n);
-    bool ok = centres && found && centre && distance && clusters->cluster && clusters->weight &&
+    bool ok = centers && found && center && distance && clusters->cluster && clusters->weight &&
               graph_create(system, lengths, &g);
     if (ok && n > 0) {
-        clusters->count = choose_centres(&g, wanted, centres, distance, &h);
+        clusters->count = choose_centers(&g, wanted, centers, distance, &h);
         ok = clusters->count >= 0 &&
-             search_nearest(&g, clusters->count, centres, found, centre, distance, &h);
-        if (ok) set_weights(n, found, centre, distance, clusters);
+             search_nearest(&g, clusters->count, centers, found, center, distance, &h);
+        if (ok) set_weights(n, found, center, distance, clusters);
     }
     graph_free(&g);
-    sn_free(h.items), sn_free(centres), sn_free(found), sn_free(centre), sn_free(distance);
+    sn_free(h.items), sn_free(centers), sn_free(found), sn_free(center), sn_free(distance);
     if (ok) return SINEW_OK;
     sn_clusters_free(clusters);
     return sn_no_memory(error);

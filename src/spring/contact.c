@@ -225,7 +225,8 @@ static void remember(const sinew_spring *spring, sinew_spring_state *state,
 
 /* What is left to do: true when some touch is too deep or pushes across a gap. */
 static bool judge(const sinew_spring *spring, const sinew_spring_state *state,
-                  const sinew_spring_frame *frame, double tolerance, sinew_spring_info *info) {
+                  const sinew_spring_frame *frame, double tolerance,
+                  sinew_spring_frame_info *info) {
     const sn_contacts *contacts = state->contacts;
     double diagonal = spring->network->diagonal;
     bool wrong = false;
@@ -276,7 +277,7 @@ static int find_swallowed(const sinew_spring *spring, const sinew_spring_state *
 /* Rounds from state->x until all is well. apart: the surface is kept from crossing itself. */
 static sinew_status settle(const sinew_spring *spring, sinew_spring_state *state,
                            const sinew_spring_frame *frame, const sn_equilibrium_options *options,
-                           bool apart, sn_equilibrium_info *counts, sinew_spring_info *info,
+                           bool apart, sn_equilibrium_info *counts, sinew_spring_frame_info *info,
                            sinew_error *error) {
     double depth = spring->options.contact_depth * spring->network->diagonal;
     double margin = NEAR * spring->network->mean_length, left = LOOSE;
@@ -311,7 +312,7 @@ static sinew_status settle(const sinew_spring *spring, sinew_spring_state *state
  * next step goes on from it. What self-contact cuts back is tried again. */
 static sinew_status lead(const sinew_spring *spring, sinew_spring_state *state,
                          const sinew_spring_frame *frame, const sn_equilibrium_options *options,
-                         bool apart, sn_equilibrium_info *counts, sinew_spring_info *info,
+                         bool apart, sn_equilibrium_info *counts, sinew_spring_frame_info *info,
                          sinew_error *error) {
     double depth = AIM * spring->options.contact_depth * spring->network->diagonal;
     double margin = NEAR * spring->network->mean_length;
@@ -338,7 +339,7 @@ static sinew_status lead(const sinew_spring *spring, sinew_spring_state *state,
 static sinew_status go(const sinew_spring *spring, sinew_spring_state *state,
                        const sinew_spring_frame *frame, const sn_way *way,
                        const sn_equilibrium_options *options, sn_equilibrium_info *counts,
-                       sinew_spring_info *info, sinew_error *error) {
+                       sinew_spring_frame_info *info, sinew_error *error) {
     if (!way->straight) {
         SN_TRY(prepare(spring, state, frame->obstacle_count, error));
         if (spring->self) SN_TRY(sn_self_begin(spring, state, error));
@@ -358,7 +359,7 @@ static sinew_status go(const sinew_spring *spring, sinew_spring_state *state,
 sinew_status sn_contact_solve(const sinew_spring *spring, sinew_spring_state *state,
                               const sinew_spring_frame *frame,
                               const sn_equilibrium_options *options, sn_equilibrium_info *counts,
-                              sinew_spring_info *info, sinew_error *error) {
+                              sinew_spring_frame_info *info, sinew_error *error) {
     SN_TRY(prepare(spring, state, frame->obstacle_count, error));
     info->rounds = 0;
     state->solver->load.contact_count = 0;

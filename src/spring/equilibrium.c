@@ -190,21 +190,21 @@ static void remove_rigid_motion(const sn_solver *solver, const double *x, double
     int n = system->free_count;
     for (int part = 0; part < solver->component_count; part++) {
         double count = 0;
-        sn_vec3 centre = {0, 0, 0}, mean = {0, 0, 0}, moment = {0, 0, 0};
+        sn_vec3 center = {0, 0, 0}, mean = {0, 0, 0}, moment = {0, 0, 0};
         for (int v = 0; v < n; v++) {
             if (solver->component[system->order[v]] != part) continue;
             const double *p = x + SN_PAD * (size_t)v, *s = d + SN_PAD * (size_t)v;
             count++;
-            centre = sn_add(centre, sn_v3(p[0], p[1], p[2]));
+            center = sn_add(center, sn_v3(p[0], p[1], p[2]));
             mean = sn_add(mean, sn_v3(s[0], s[1], s[2]));
         }
         if (count < 1) continue;
-        centre = sn_scale(1 / count, centre), mean = sn_scale(1 / count, mean);
+        center = sn_scale(1 / count, center), mean = sn_scale(1 / count, mean);
         sn_mat3 inertia = {{{0}}}, inverse;
         for (int v = 0; v < n; v++) {
             if (solver->component[system->order[v]] != part) continue;
             const double *p = x + SN_PAD * (size_t)v, *s = d + SN_PAD * (size_t)v;
-            sn_vec3 y = sn_sub(sn_v3(p[0], p[1], p[2]), centre);
+            sn_vec3 y = sn_sub(sn_v3(p[0], p[1], p[2]), center);
             moment = sn_add(moment, sn_cross(y, sn_v3(s[0], s[1], s[2])));
             double r[3] = {y.x, y.y, y.z}, squared = sn_dot(y, y);
             for (int i = 0; i < 3; i++)
@@ -216,7 +216,7 @@ static void remove_rigid_motion(const sn_solver *solver, const double *x, double
             if (solver->component[system->order[v]] != part) continue;
             const double *p = x + SN_PAD * (size_t)v;
             double *s = d + SN_PAD * (size_t)v;
-            sn_vec3 rigid = sn_add(mean, sn_cross(spin, sn_sub(sn_v3(p[0], p[1], p[2]), centre)));
+            sn_vec3 rigid = sn_add(mean, sn_cross(spin, sn_sub(sn_v3(p[0], p[1], p[2]), center)));
             s[0] -= rigid.x, s[1] -= rigid.y, s[2] -= rigid.z;
         }
     }
@@ -484,7 +484,7 @@ sinew_status sn_equilibrium(sn_solver *solver, const sn_equilibrium_options *opt
         }
         if (sn_now() > options->deadline) break;
         bool short_sighted = false;
-        if (options->solver == SINEW_SPRING_DEFAULT) {
+        if (options->solver == SINEW_SPRING_SOLVER_DEFAULT) {
             /* as much of the negative curvature as leaves the Hessian definite; far from the
              * answer, where nothing but the projection is, do not try */
             bool failed = false;
@@ -500,8 +500,8 @@ sinew_status sn_equilibrium(sn_solver *solver, const sn_equilibrium_options *opt
                 level--;
             }
         } else {
-            status = direction_by_factor(solver, x, forces,
-                                         options->solver == SINEW_SPRING_PUBLISHED, info, error);
+            status = direction_by_factor(
+                solver, x, forces, options->solver == SINEW_SPRING_SOLVER_PUBLISHED, info, error);
             if (status != SINEW_OK) return status;
             status = SINEW_NOT_CONVERGED;
         }
@@ -509,7 +509,7 @@ sinew_status sn_equilibrium(sn_solver *solver, const sn_equilibrium_options *opt
         info->iterations++;
         double slope = sn_vector_dot(n, solver->gradient, solver->step);
         double length, trial_energy = 0, trial_residual = 0;
-        if (options->solver == SINEW_SPRING_PUBLISHED)
+        if (options->solver == SINEW_SPRING_SOLVER_PUBLISHED)
             length = full_step(solver, x, &trial_energy, &trial_residual, forces);
         else
             length = slope < 0 ? line_search(solver, x, energy, slope, residual, &trial_energy,
@@ -518,7 +518,7 @@ sinew_status sn_equilibrium(sn_solver *solver, const sn_equilibrium_options *opt
         if (length == 1 && short_sighted)
             length = lengthen(solver, x, slope, length, &trial_energy, &trial_residual, forces);
         if (length == 0) {
-            if (options->solver == SINEW_SPRING_DEFAULT && level < PROJECTED) {
+            if (options->solver == SINEW_SPRING_SOLVER_DEFAULT && level < PROJECTED) {
                 /* the true Hessian led nowhere: once more with its projection */
                 level = PROJECTED, hold = penalty;
                 find_residual(solver, solver->gradient, forces);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "spring/structure.h"
@@ -99,7 +100,7 @@ static sinew_status check_frame(const sinew_spring *spring, const sinew_spring_f
                            pull->vertex);
     }
     bool held = frame->pull_count > 0 || frame->obstacle_count > 0 || spring->options.self_contact;
-    if (held && spring->pull == 0 && spring->summary.fixed_count == 0)
+    if (held && spring->pull == 0 && spring->info.fixed_count == 0)
         return sn_fail(error, SINEW_BAD_INPUT,
                        "spring: a free body with obstacles or pulls needs the pull to the blend "
                        "(it is 0): nothing else carries its rigid motion");
@@ -182,7 +183,7 @@ sinew_status sn_frame_pull(const sinew_spring *spring, sinew_spring_state *state
  * blend. */
 enum { TAME_STEPS = 8 };
 
-static bool is_tame(const sn_equilibrium_info *counts, const sinew_spring_info *info) {
+static bool is_tame(const sn_equilibrium_info *counts, const sinew_spring_frame_info *info) {
     int rounds = info->rounds > 1 ? info->rounds : 1;
     return counts->iterations <= TAME_STEPS * rounds;
 }
@@ -208,7 +209,7 @@ static void extrapolate(const sinew_spring *spring, const sinew_spring_state *st
 /* x := the lowest in energy of the blend and of its two highest extrapolated corrections: the
  * highest is nearest on smooth motion, the other bears the errors that loose tolerances leave. */
 static void choose_start(const sinew_spring *spring, sinew_spring_state *state,
-                         sinew_spring_info *info) {
+                         sinew_spring_frame_info *info) {
     const sn_system *system = spring->system;
     sn_solver *solver = state->solver;
     size_t n = SN_PAD * (size_t)system->count;
@@ -229,7 +230,7 @@ static void choose_start(const sinew_spring *spring, sinew_spring_state *state,
 
 /* x stays as the last frame left it, but for what is held: the warm start of plain Newton. */
 static void start_from_last(const sinew_spring *spring, sinew_spring_state *state,
-                            sinew_spring_info *info) {
+                            sinew_spring_frame_info *info) {
     size_t n = SN_PAD * (size_t)spring->system->count,
            moving = SN_PAD * (size_t)spring->system->free_count;
     memcpy(state->x + moving, state->solver->load.blend + moving, (n - moving) * sizeof *state->x);
@@ -256,7 +257,7 @@ static void remember(const sinew_spring *spring, sinew_spring_state *state, int 
 /* ---- what to say ---- */
 
 static void report_shape(const sinew_spring *spring, const sinew_spring_state *state,
-                         sinew_spring_info *info) {
+                         sinew_spring_frame_info *info) {
     const sn_network *network = spring->network;
     int inverted = 0, new_inverted = 0, flipped = 0;
     int threads = sn_system_threads(spring->system);
@@ -303,7 +304,7 @@ int sinew_spring_new_inverted(const sinew_spring_state *state, int capacity, int
 static sinew_status solve_from(const sinew_spring *spring, sinew_spring_state *state,
                                const sinew_spring_frame *frame,
                                const sn_equilibrium_options *options, sn_equilibrium_info *counts,
-                               sinew_spring_info *info, sinew_error *error) {
+                               sinew_spring_frame_info *info, sinew_error *error) {
     SN_TRY(sn_frame_pull(spring, state, frame, 1, error));
     if (frame->obstacle_count > 0 || spring->options.self_contact)
         return sn_contact_solve(spring, state, frame, options, counts, info, error);
@@ -320,7 +321,7 @@ static void start_from_source(const sinew_spring *spring, sinew_spring_state *st
 }
 
 static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
-                          const sinew_spring_frame *frame, sinew_spring_info *info,
+                          const sinew_spring_frame *frame, sinew_spring_frame_info *info,
                           const sinew_monitor *monitor, sinew_error *error) {
     double began = sn_now();
     const sinew_spring_options *options = &spring->options;
@@ -335,10 +336,11 @@ static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
     if (!follows) forget(state);
     info->clamped = sn_frame_blend(spring, state, frame, 1);
     solver->load.soft_count = 0;
-    solver->floating = spring->pull == 0 && spring->summary.fixed_count == 0;
-    if (options->solver == SINEW_SPRING_PUBLISHED)
+    solver->floating = spring->pull == 0 && spring->info.fixed_count == 0;
+    if (options->solver == SINEW_SPRING_SOLVER_PUBLISHED)
         start_from_source(spring, state);
-    else if (options->solver == SINEW_SPRING_NEWTON && state->history_count > 0 && state->tame)
+    else if (options->solver == SINEW_SPRING_SOLVER_NEWTON && state->history_count > 0 &&
+             state->tame)
         start_from_last(spring, state, info);
     else
         choose_start(spring, state, info);
@@ -382,23 +384,24 @@ static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
 
 sinew_status sinew_spring_solve(const sinew_spring *spring, sinew_spring_state *state,
                                 const sinew_spring_frame *frame, double *positions,
-                                sinew_spring_info *info, const sinew_monitor *monitor,
+                                sinew_spring_frame_info *given, const sinew_monitor *monitor,
                                 sinew_error *error) {
-    SN_REQUIRE(spring && state && frame && positions, error);
+    SN_REQUIRE(spring && state && frame && positions && sn_info_ready(given), error);
+    SN_INPUT(sinew_spring_frame, asked, frame, error);
+    frame = &asked;
     SN_REQUIRE(frame->weights || spring->rig->slider_count == 0, error);
-    sinew_spring_info unused;
-    if (!info) info = &unused;
-    *info = (sinew_spring_info){0};
+    sinew_spring_frame_info info = {0};
     SN_TRY(check_frame(spring, frame, error));
-    sinew_status status = solve(spring, state, frame, info, monitor, error);
+    sinew_status status = solve(spring, state, frame, &info, monitor, error);
     if (status == SINEW_OK || status == SINEW_NOT_CONVERGED || status == SINEW_CANCELLED)
         memcpy(positions, state->positions,
                3 * (size_t)spring->network->surface_count * sizeof *positions);
-    if (status == SINEW_NOT_CONVERGED && info->swallowed)
+    if (status == SINEW_NOT_CONVERGED && info.swallowed)
         sn_fail(error, status, "spring: obstacle %d swallows the whole shape: there is no way out",
-                info->swallowed);
+                info.swallowed);
     else if (status == SINEW_NOT_CONVERGED)
-        sn_fail(error, status, "spring: force %.2g of tolerance %.2g after %d steps",
-                info->residual, spring->options.tolerance, info->iterations);
+        sn_fail(error, status, "spring: force %.2g of tolerance %.2g after %d steps", info.residual,
+                spring->options.tolerance, info.iterations);
+    sn_info_write(given, &info, sizeof info);
     return status;
 }

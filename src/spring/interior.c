@@ -37,7 +37,8 @@ sinew_status sn_interior_make(const sinew_mesh *mesh, const sinew_spring_options
         snprintf(note, (size_t)note_size, "tets");
         return copy_tets(options->tets, tets, error);
     }
-    sinew_tets_options make = sinew_tets_options_default();
+    sinew_tets_options make;
+    sinew_tets_options_init(&make);
     make.interior_points = options->interior_points;
     sinew_error why = {0};
     sinew_status status = sinew_tets_from_surface(mesh, &make, monitor, tets, &why);

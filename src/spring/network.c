@@ -101,7 +101,7 @@ static bool add_flaps(spring_list *list, int triangle_count, const int *triangle
     bool ok = sides != NULL;
     for (size_t a = 0; a < count && ok; a++)
         for (size_t b = a + 1; b < count && sides[b].edge == sides[a].edge && ok; b++)
-            ok = list_add(list, sides[a].opposite, sides[b].opposite, SINEW_SPRING_BENDING_KIND);
+            ok = list_add(list, sides[a].opposite, sides[b].opposite, SINEW_SPRING_KIND_BENDING);
     sn_free(sides);
     return ok;
 }
@@ -189,7 +189,7 @@ static bool add_rings(spring_list *list, int vertex_count) {
         for (int v = 0; v < vertex_count && ok; v++)
             for (int a = start[v]; a < start[v + 1] && ok; a++)
                 for (int b = a + 1; b < start[v + 1] && ok; b++)
-                    ok = list_add(list, neighbour[a], neighbour[b], SINEW_SPRING_BENDING_KIND);
+                    ok = list_add(list, neighbour[a], neighbour[b], SINEW_SPRING_KIND_BENDING);
     }
     sn_free(start), sn_free(neighbour);
     return ok;
@@ -251,7 +251,8 @@ static sinew_status take_springs(sn_network *network, spring_list *list, const d
         network->kind[q] = (unsigned char)(list->keys[q] & (((uint64_t)1 << KIND_BITS) - 1));
         network->rest[q] = sn_distance(sn_at(positions, a), sn_at(positions, b));
         sum += network->rest[q];
-        if (network->kind[q] == SINEW_SPRING_STRUCTURE) edges += network->rest[q], edge_count++;
+        if (network->kind[q] == SINEW_SPRING_KIND_STRUCTURE)
+            edges += network->rest[q], edge_count++;
     }
     network->mean_length = count ? sum / (double)count : 0;
     network->mean_edge = edge_count ? edges / edge_count : 1;
@@ -275,16 +276,16 @@ static sinew_status build(sn_network *network, const sinew_mesh *mesh, const sin
     for (int t = 0; t < mesh->triangle_count && ok; t++)
         for (int c = 0; c < 3 && ok; c++)
             ok = list_add(&list, mesh->triangles[3 * t + c], mesh->triangles[3 * t + (c + 1) % 3],
-                          SINEW_SPRING_STRUCTURE);
+                          SINEW_SPRING_KIND_STRUCTURE);
     list_unique(&list);
-    if (ok && bending == SINEW_SPRING_FLAP)
+    if (ok && bending == SINEW_SPRING_BENDING_FLAP)
         ok = add_flaps(&list, mesh->triangle_count, mesh->triangles);
-    if (ok && bending == SINEW_SPRING_RING) ok = add_rings(&list, mesh->vertex_count);
+    if (ok && bending == SINEW_SPRING_BENDING_RING) ok = add_rings(&list, mesh->vertex_count);
     static const int edges[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
     for (int t = 0; t < network->tet_count && ok; t++)
         for (int e = 0; e < 6 && ok; e++)
             ok = list_add(&list, tets->tets[4 * t + edges[e][0]], tets->tets[4 * t + edges[e][1]],
-                          SINEW_SPRING_INTERNAL);
+                          SINEW_SPRING_KIND_INTERNAL);
     sinew_status status = ok ? take_springs(network, &list, positions, error) : sn_no_memory(error);
     sn_free(list.keys);
     return status;
@@ -338,7 +339,7 @@ sinew_status sn_network_create(const sinew_mesh *mesh, const sinew_tets *tets,
         status = sn_no_memory(error);
     if (status == SINEW_OK) status = build(network, mesh, tets, positions, bending, error);
     if (status == SINEW_OK)
-        status = take_volumes(network, tets, bending != SINEW_SPRING_NO_BENDING, error);
+        status = take_volumes(network, tets, bending != SINEW_SPRING_BENDING_NONE, error);
     if (status != SINEW_OK) {
         sn_network_destroy(network);
         return status;
@@ -398,9 +399,9 @@ sinew_status sn_network_add_anchor(sn_network *network, const double *positions,
         int found = nearest_vertices(network, positions, first, sn_at(positions, first + a),
                                      ANCHOR_TIES, nearest);
         for (int k = 0; k < found && ok; k++)
-            ok = list_add(&list, first + a, nearest[k], SINEW_SPRING_ANCHOR_KIND);
+            ok = list_add(&list, first + a, nearest[k], SINEW_SPRING_KIND_ANCHOR);
         for (int b = 0; b < a && ok; b++)
-            ok = list_add(&list, first + a, first + b, SINEW_SPRING_ANCHOR_KIND);
+            ok = list_add(&list, first + a, first + b, SINEW_SPRING_KIND_ANCHOR);
     }
     double *neutral = sn_realloc(network->neutral, 3 * ((size_t)first + 4), sizeof *neutral);
     if (!neutral)
@@ -437,7 +438,7 @@ sinew_status sn_network_tie_components(sn_network *network, const double *positi
             double d = sn_distance(sn_at(positions, u), sn_at(positions, v));
             if (d <= best) best = d, nearest = u;
         }
-        if (nearest >= 0) ok = list_add(&list, v, nearest, SINEW_SPRING_TIE);
+        if (nearest >= 0) ok = list_add(&list, v, nearest, SINEW_SPRING_KIND_TIE);
     }
     sinew_status status = ok ? take_springs(network, &list, positions, error) : sn_no_memory(error);
     sn_free(list.keys);

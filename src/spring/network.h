@@ -98,7 +98,8 @@ sinew_status sn_network_add_pose(sn_network *network, int target, const double *
                                  const double *activations, sinew_error *error);
 
 /* After the last pose: k_q = s_q kappa / mean rest, s_q the mean of the map at both ends.
- * kappa[SINEW_SPRING_KINDS]; map per surface vertex or NULL (1 everywhere; interior points get 1).
+ * kappa[SINEW_SPRING_KIND_COUNT]; map per surface vertex or NULL (1 everywhere; interior points get
+ * 1).
  */
 sinew_status sn_network_finish(sn_network *network, const double *kappa, const double *map,
                                sinew_error *error);

@@ -1,20 +1,21 @@
 #include "sinew/spring.h"
 
 const char *sinew_spring_kind_name(int kind) {
-    static const char *const names[SINEW_SPRING_KINDS] = {"structure", "bending", "internal",
-                                                          "anchor", "tie"};
-    return kind >= 0 && kind < SINEW_SPRING_KINDS ? names[kind] : "unknown";
+    static const char *const names[SINEW_SPRING_KIND_COUNT] = {"structure", "bending", "internal",
+                                                               "anchor", "tie"};
+    return kind >= 0 && kind < SINEW_SPRING_KIND_COUNT ? names[kind] : "unknown";
 }
 
-void sinew_spring_options_default(sinew_spring_options *options) {
+void sinew_spring_options_init(sinew_spring_options *options) {
     *options = (sinew_spring_options){
-        .bending = SINEW_SPRING_FLAP,
+        .size = sizeof *options,
+        .bending = SINEW_SPRING_BENDING_FLAP,
         .interior = true,
         .volume = SINEW_SPRING_VOLUME,
         .pull_to_blend = SINEW_SPRING_PULL_CHOSEN,
-        .boundary = SINEW_SPRING_FREE,
+        .boundary = SINEW_SPRING_BOUNDARY_FREE,
         .static_share = SINEW_SPRING_STATIC_SHARE,
-        .solver = SINEW_SPRING_DEFAULT,
+        .solver = SINEW_SPRING_SOLVER_DEFAULT,
         .tolerance = SINEW_SPRING_TOLERANCE,
         .max_iterations = SINEW_SPRING_MAX_ITERATIONS,
         .time_limit = SINEW_SPRING_TIME_LIMIT,
@@ -23,7 +24,7 @@ void sinew_spring_options_default(sinew_spring_options *options) {
         .max_rounds = SINEW_SPRING_MAX_ROUNDS,
         .sample_edges = true,
     };
-    for (int kind = 0; kind < SINEW_SPRING_KINDS; kind++)
+    for (int kind = 0; kind < SINEW_SPRING_KIND_COUNT; kind++)
         options->kappa[kind] =
-            kind == SINEW_SPRING_ANCHOR_KIND ? SINEW_SPRING_ANCHOR_KAPPA : SINEW_SPRING_KAPPA;
+            kind == SINEW_SPRING_KIND_ANCHOR ? SINEW_SPRING_ANCHOR_KAPPA : SINEW_SPRING_KAPPA;
 }

@@ -83,7 +83,7 @@ static sinew_status factor_laplacian(const sn_system *system, const sn_network *
     for (int i = 0; i < n && ok; i++) {
         ok = sn_triplets_add(&triplets, i, i, shift);
         for (int s = system->row_start[i]; s < system->row_start[i + 1] && ok; s++) {
-            if (network->kind[system->spring[s]] == SINEW_SPRING_BENDING_KIND) continue;
+            if (network->kind[system->spring[s]] == SINEW_SPRING_KIND_BENDING) continue;
             double k = system->stiffness[s];
             ok = sn_triplets_add(&triplets, i, i, k);
             if (ok && s < system->row_split[i])
@@ -113,7 +113,7 @@ typedef struct term {
 
 /* E += (W^T g)(W^T g)^T, lower blocks: the term's motion in every mode of the clusters at its
  * vertices. Mode (t, r) of a cluster with weight w moves a vertex by w (t + r x l), l its lever. */
-static void add_term(const sn_clusters *clusters, const float *neutral, const double *centres,
+static void add_term(const sn_clusters *clusters, const float *neutral, const double *centers,
                      const term *t, double *matrix) {
     enum { MOST = TERM_VERTICES * SN_CLUSTERS_PER_VERTEX };
     int touched[MOST], count = 0;
@@ -131,7 +131,7 @@ static void add_term(const sn_clusters *clusters, const float *neutral, const do
             }
             const float *x = neutral + SN_PAD * (size_t)t->vertex[a];
             sn_vec3 lever =
-                sn_sub(sn_v3((double)x[0], (double)x[1], (double)x[2]), sn_at(centres, c));
+                sn_sub(sn_v3((double)x[0], (double)x[1], (double)x[2]), sn_at(centers, c));
             sn_vec3 force = sn_scale(w, t->direction[a]), torque = sn_cross(lever, force);
             double *m = motion[slot];
             m[0] += force.x, m[1] += force.y, m[2] += force.z;
@@ -155,7 +155,7 @@ static sn_vec3 neutral_at(const float *neutral, int vertex) {
 }
 
 static void add_springs(const sn_system *system, const sn_network *network,
-                        const sn_preconditioner *made, const double *centres, int chunk,
+                        const sn_preconditioner *made, const double *centers, int chunk,
                         double *matrix) {
     for (int i = system->chunk_row[chunk]; i < system->chunk_row[chunk + 1]; i++)
         for (int s = system->row_start[i]; s < system->row_start[i + 1]; s++) {
@@ -166,12 +166,12 @@ static void add_springs(const sn_system *system, const sn_network *network,
             if (!(length > 0)) continue;
             sn_vec3 q = sn_scale(sqrt(system->stiffness[s]) / length, d);
             term t = {both ? 2 : 1, {i, system->other[s]}, {q, sn_scale(-1, q)}};
-            add_term(&made->clusters, made->neutral, centres, &t, matrix);
+            add_term(&made->clusters, made->neutral, centers, &t, matrix);
         }
 }
 
 static void add_tets(const sn_system *system, const sn_network *network,
-                     const sn_preconditioner *made, const double *centres, int chunk,
+                     const sn_preconditioner *made, const double *centers, int chunk,
                      double *matrix) {
     for (int e = system->chunk_tet[chunk]; e < system->chunk_tet[chunk + 1]; e++) {
         const int *v = system->tet + 4 * (size_t)e;
@@ -185,12 +185,12 @@ static void add_tets(const sn_system *system, const sn_network *network,
         for (int a = 0; a < 4; a++)
             if (v[a] < system->free_count)
                 t.vertex[t.count] = v[a], t.direction[t.count++] = sn_scale(scale, g[a]);
-        add_term(&made->clusters, made->neutral, centres, &t, matrix);
+        add_term(&made->clusters, made->neutral, centers, &t, matrix);
     }
 }
 
 static void add_triangles(const sn_system *system, const sn_network *network,
-                          const sn_preconditioner *made, const double *centres, int chunk,
+                          const sn_preconditioner *made, const double *centers, int chunk,
                           double *matrix) {
     for (int e = system->chunk_triangle[chunk]; e < system->chunk_triangle[chunk + 1]; e++) {
         const int *v = system->triangle + 3 * (size_t)e;
@@ -201,12 +201,12 @@ static void add_triangles(const sn_system *system, const sn_network *network,
         for (int a = 0; a < 3; a++)
             if (v[a] < system->free_count)
                 t.vertex[t.count] = v[a], t.direction[t.count++] = sn_scale(scale, m[a]);
-        add_term(&made->clusters, made->neutral, centres, &t, matrix);
+        add_term(&made->clusters, made->neutral, centers, &t, matrix);
     }
 }
 
 /* The pull on each mode: translations share it, rotations by their levers. */
-static void add_pull(const sn_system *system, const sn_preconditioner *made, const double *centres,
+static void add_pull(const sn_system *system, const sn_preconditioner *made, const double *centers,
                      double pull, double *matrix) {
     size_t size = MODES * (size_t)made->clusters.count;
     for (int v = 0; v < system->free_count; v++)
@@ -214,7 +214,7 @@ static void add_pull(const sn_system *system, const sn_preconditioner *made, con
             size_t at = SN_CLUSTERS_PER_VERTEX * (size_t)v + (size_t)k;
             int c = made->clusters.cluster[at];
             double share = (double)made->clusters.weight[at];
-            sn_vec3 l = sn_sub(neutral_at(made->neutral, v), sn_at(centres, c));
+            sn_vec3 l = sn_sub(neutral_at(made->neutral, v), sn_at(centers, c));
             double squared = sn_dot(l, l), lever[3] = {l.x, l.y, l.z};
             double *diagonal = matrix + (size + 1) * MODES * (size_t)c;
             for (size_t d = 0; d < 3; d++) {
@@ -232,31 +232,31 @@ static bool build_coarse(const sn_system *system, const sn_network *network, dou
     int m = MODES * clusters->count;
     size_t size = (size_t)m * (size_t)m;
     made->coarse = sn_alloc_aligned(size, sizeof(float));
-    double *centres = SN_NEW0(double, 3 * (size_t)clusters->count);
+    double *centers = SN_NEW0(double, 3 * (size_t)clusters->count);
     double *parts = SN_NEW0(double, BUILD_PARTS *size);
-    bool ok = made->coarse && centres && parts;
+    bool ok = made->coarse && centers && parts;
     if (ok) {
         for (int v = 0; v < system->free_count; v++)
             for (int k = 0; k < SN_CLUSTERS_PER_VERTEX; k++) {
                 size_t at = SN_CLUSTERS_PER_VERTEX * (size_t)v + (size_t)k;
                 int c = clusters->cluster[at];
-                sn_put(centres, c,
-                       sn_add_scaled(sn_at(centres, c), (double)clusters->weight[at],
+                sn_put(centers, c,
+                       sn_add_scaled(sn_at(centers, c), (double)clusters->weight[at],
                                      neutral_at(made->neutral, v)));
             }
-        for (int c = 0; c < 3 * clusters->count; c++) centres[c] /= made->mass[c / 3];
+        for (int c = 0; c < 3 * clusters->count; c++) centers[c] /= made->mass[c / 3];
 #pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
         for (int p = 0; p < BUILD_PARTS; p++)
             for (int k = 0; k < SN_CHUNKS / BUILD_PARTS; k++) {
                 int chunk = p * (SN_CHUNKS / BUILD_PARTS) + k;
                 double *part = parts + (size_t)p * size;
-                add_springs(system, network, made, centres, chunk, part);
-                add_tets(system, network, made, centres, chunk, part);
-                add_triangles(system, network, made, centres, chunk, part);
+                add_springs(system, network, made, centers, chunk, part);
+                add_tets(system, network, made, centers, chunk, part);
+                add_triangles(system, network, made, centers, chunk, part);
             }
         for (int p = 1; p < BUILD_PARTS; p++)
             for (size_t e = 0; e < size; e++) parts[e] += parts[(size_t)p * size + e];
-        add_pull(system, made, centres, pull, parts);
+        add_pull(system, made, centers, pull, parts);
         double trace = 0;
         for (int r = 0; r < m; r++) trace += parts[(size_t)r * ((size_t)m + 1)];
         for (int r = 0; r < m; r++) parts[(size_t)r * ((size_t)m + 1)] += COARSE_SHIFT * trace / m;
@@ -270,7 +270,7 @@ static bool build_coarse(const sn_system *system, const sn_network *network, dou
             memset(inverse, 0, size * sizeof *inverse);
         for (size_t e = 0; e < size; e++) made->coarse[e] = (float)inverse[e];
     }
-    sn_free(centres), sn_free(parts);
+    sn_free(centers), sn_free(parts);
     return ok;
 }
 
@@ -357,7 +357,7 @@ sinew_status sn_preconditioning_create(const sn_system *system,
     } floats[] = {{&state->packed, 3 * n},         {&state->lever, 4 * SN_CLUSTERS_PER_VERTEX * n},
                   {&state->blocks, 6 * n},         {&state->part, PARTS * PART_STRIDE * k},
                   {&state->modes, 2 * SN_PAD * k}, {&state->turned, MODES * k},
-                  {&state->answer, MODES * k},     {&state->centre, SN_PAD * k},
+                  {&state->answer, MODES * k},     {&state->center, SN_PAD * k},
                   {&state->rotation, 9 * k}};
     sinew_status status = SINEW_OK;
     for (size_t a = 0; a < sizeof floats / sizeof *floats; a++) {
@@ -381,7 +381,7 @@ void sn_preconditioning_destroy(sn_preconditioning *state) {
     sn_free_aligned(state->packed), sn_free_aligned(state->lever), sn_free_aligned(state->blocks);
     sn_free_aligned(state->part), sn_free_aligned(state->modes);
     sn_free_aligned(state->turned), sn_free_aligned(state->answer);
-    sn_free_aligned(state->centre), sn_free_aligned(state->rotation);
+    sn_free_aligned(state->center), sn_free_aligned(state->rotation);
     sn_free(state);
 }
 
@@ -421,7 +421,7 @@ static void add_parts(sn_preconditioning *state, size_t stride) {
         for (size_t e = 0; e < size; e++) state->part[e] += state->part[p * size + e];
 }
 
-/* Centres of the clusters and every vertex's levers to its own. Any point near the centre serves:
+/* Centers of the clusters and every vertex's levers to its own. Any point near the center serves:
  * the rigid motions about it are the same. */
 static void find_levers(const sn_system *system, const double *x, sn_preconditioning *state) {
     const sn_clusters *clusters = &state->constant->clusters;
@@ -446,14 +446,14 @@ static void find_levers(const sn_system *system, const double *x, sn_preconditio
         {
             add_parts(state, SN_PAD);
             for (size_t e = 0; e < size; e++)
-                state->centre[e] = state->part[e] / (float)state->constant->mass[e / SN_PAD];
+                state->center[e] = state->part[e] / (float)state->constant->mass[e / SN_PAD];
         }
 #pragma omp for schedule(static)
         for (int v = 0; v < system->free_count; v++) {
             sn_d4 at = *(const sn_d4 *)(x + SN_PAD * (size_t)v);
             for (int k = 0; k < SN_CLUSTERS_PER_VERTEX; k++) {
                 size_t entry = SN_CLUSTERS_PER_VERTEX * (size_t)v + (size_t)k;
-                const float *from = state->centre + SN_PAD * (size_t)clusters->cluster[entry];
+                const float *from = state->center + SN_PAD * (size_t)clusters->cluster[entry];
                 sn_d4 away = at - __builtin_convertvector(*(const sn_f4 *)from, sn_d4);
                 sn_f4 lever = __builtin_convertvector(away, sn_f4);
                 lever[3] = clusters->weight[entry];

@@ -41,7 +41,7 @@ typedef struct sn_preconditioner {
     sn_clusters clusters;
     double *mass;   /* per cluster: sum of its weights */
     float *neutral; /* SN_PAD per free vertex, about their mean */
-    float *coarse;  /* E^-1, 6 rows per cluster: translation, rotation about the centre */
+    float *coarse;  /* E^-1, 6 rows per cluster: translation, rotation about the center */
 } sn_preconditioner;
 
 /* pull: stiffness of the pull to the blend, on the diagonal of L. */
@@ -56,12 +56,12 @@ typedef struct sn_preconditioning {
     const sn_preconditioner *constant;
     sn_cholesky_work *work;
     float *packed;          /* 3 per free vertex, for the Laplacian */
-    float *lever;           /* 4 x (x - centre, weight) per free vertex */
+    float *lever;           /* 4 x (x - center, weight) per free vertex */
     float *blocks;          /* 6 per free vertex: inverse diagonal blocks */
     float *part;            /* fixed parts of the sums over vertices */
     float *modes;           /* 8 per cluster: translation, 0, rotation, 0 */
     float *turned, *answer; /* 6 per cluster: modes in the frame of the neutral */
-    float *centre;          /* SN_PAD per cluster */
+    float *center;          /* SN_PAD per cluster */
     float *rotation;        /* 9 per cluster, from the neutral */
     size_t bytes;
 } sn_preconditioning;

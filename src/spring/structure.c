@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "rig/activations.h"
@@ -15,7 +16,7 @@
 
 static sinew_status check_options(const sinew_rig *rig, const sinew_spring_options *options,
                                   sinew_error *error) {
-    for (int kind = 0; kind < SINEW_SPRING_KINDS; kind++)
+    for (int kind = 0; kind < SINEW_SPRING_KIND_COUNT; kind++)
         if (!(options->kappa[kind] > 0) || !isfinite(options->kappa[kind]))
             return sn_fail(error, SINEW_BAD_INPUT, "spring: kappa of %s is %g, must be above 0",
                            sinew_spring_kind_name(kind), options->kappa[kind]);
@@ -35,7 +36,7 @@ static sinew_status check_options(const sinew_rig *rig, const sinew_spring_optio
     if (!(options->friction >= 0) || !(options->contact_depth > 0))
         return sn_fail(error, SINEW_BAD_INPUT,
                        "spring: friction must be 0 or more and the contact depth above 0");
-    if (options->boundary == SINEW_SPRING_PINNED && options->pin_count < 1)
+    if (options->boundary == SINEW_SPRING_BOUNDARY_PINNED && options->pin_count < 1)
         return sn_fail(error, SINEW_BAD_INPUT, "spring: boundary pinned without pinned vertices");
     for (int k = 0; k < options->pin_count; k++)
         if (options->pins[k] < 0 || options->pins[k] >= rig->neutral->vertex_count)
@@ -73,7 +74,7 @@ static sinew_status check_rig(const sinew_rig *rig, sinew_error *error) {
 static void weights_of(const sinew_rig *rig, int target, double *weights) {
     for (int s = 0; s < rig->slider_count; s++) weights[s] = rig->sliders[s].rest;
     const sinew_target *t = &rig->targets[target];
-    if (t->kind == SINEW_TARGET_COMBINATION)
+    if (t->kind == SINEW_TARGET_KIND_COMBINATION)
         for (int d = 0; d < t->driver_count; d++) weights[t->drivers[d]] = 1;
     else
         weights[t->slider] = t->at;
@@ -120,7 +121,7 @@ static sinew_status make_poses(sinew_spring *spring, int room, double ***result,
 /* Targets with drivers after those without, fewer drivers first: an increment needs those of the
  * targets that are active beside it. */
 static int rank_of(const sinew_target *target) {
-    return target->kind == SINEW_TARGET_COMBINATION ? target->driver_count : 0;
+    return target->kind == SINEW_TARGET_KIND_COMBINATION ? target->driver_count : 0;
 }
 
 static sinew_status add_poses(sinew_spring *spring, double **poses, sinew_error *error) {
@@ -166,7 +167,7 @@ static sinew_status build_network(sinew_spring *spring, double **poses, double *
     if (options->tie_distance > 0)
         SN_TRY(sn_network_tie_components(network, neutral,
                                          options->tie_distance * network->diagonal, error));
-    if (options->boundary == SINEW_SPRING_ANCHOR) {
+    if (options->boundary == SINEW_SPRING_BOUNDARY_ANCHOR) {
         SN_TRY(sn_anchor_start(spring, neutral, error));
         memcpy(neutral + 3 * (size_t)network->vertex_count, spring->anchor.rest,
                sizeof spring->anchor.rest);
@@ -202,28 +203,28 @@ static sinew_status find_pose_inversions(sinew_spring *spring, sinew_error *erro
         }
         if (count > worst) worst = count;
     }
-    spring->summary.pose_inverted = worst;
+    spring->info.pose_inverted = worst;
     return SINEW_OK;
 }
 
 static void summarize(sinew_spring *spring, double seconds) {
-    sinew_spring_summary *summary = &spring->summary;
+    sinew_spring_info *info = &spring->info;
     const sn_network *network = spring->network;
-    summary->vertex_count = network->vertex_count;
-    summary->surface_count = network->surface_count;
-    summary->spring_count = network->spring_count;
-    for (int q = 0; q < network->spring_count; q++) summary->kind_count[network->kind[q]]++;
-    summary->tet_count = network->tet_count;
-    summary->component_count = network->component_count;
+    info->vertex_count = network->vertex_count;
+    info->surface_count = network->surface_count;
+    info->spring_count = network->spring_count;
+    for (int q = 0; q < network->spring_count; q++) info->kind_count[network->kind[q]]++;
+    info->tet_count = network->tet_count;
+    info->component_count = network->component_count;
     for (int v = 0; v < network->vertex_count; v++) {
-        summary->isolated_count += network->component[v] < 0;
-        summary->fixed_count += spring->held[v] && network->component[v] >= 0;
+        info->isolated_count += network->component[v] < 0;
+        info->fixed_count += spring->held[v] && network->component[v] >= 0;
     }
-    summary->pull_stiffness = spring->pull;
-    summary->volume_stiffness = network->volume_count ? spring->volume_stiffness : 0;
-    summary->area_stiffness =
-        network->area_count ? spring->volume_stiffness * network->mean_edge * network->mean_edge
-                            : 0;
+    info->pull_stiffness = spring->pull;
+    info->volume_stiffness = network->volume_count ? spring->volume_stiffness : 0;
+    info->area_stiffness = network->area_count
+                               ? spring->volume_stiffness * network->mean_edge * network->mean_edge
+                               : 0;
     size_t bytes = (size_t)network->spring_count * (8 + 1 + 24) +
                    (size_t)network->volume_count * 32 + (size_t)network->area_count * 28 +
                    spring->system->bytes + sn_preconditioner_bytes(spring->preconditioner);
@@ -231,8 +232,8 @@ static void summarize(sinew_spring *spring, double seconds) {
         bytes +=
             12 * (size_t)(network->rest_increment[t].count + network->volume_increment[t].count +
                           network->area_increment[t].count);
-    summary->bytes_per_vertex = (double)bytes / network->vertex_count;
-    summary->seconds = seconds;
+    info->bytes_per_vertex = (double)bytes / network->vertex_count;
+    info->seconds = seconds;
 }
 
 static sinew_status build(sinew_spring *spring, const sinew_monitor *monitor, sinew_error *error) {
@@ -241,8 +242,8 @@ static sinew_status build(sinew_spring *spring, const sinew_monitor *monitor, si
     double began = sn_now();
     SN_TRY(sinew_linear_create(rig, &spring->linear, error));
     sn_progress(monitor, 0, "interior");
-    SN_TRY(sn_interior_make(rig->neutral, options, monitor, &spring->tets, spring->summary.interior,
-                            sizeof spring->summary.interior, error));
+    SN_TRY(sn_interior_make(rig->neutral, options, monitor, &spring->tets, spring->info.interior,
+                            sizeof spring->info.interior, error));
     int inner = spring->tets ? spring->tets->vertex_count : rig->neutral->vertex_count;
     int room = inner + 4; /* the anchor's corners */
     double *neutral = SN_NEW0(double, 3 * (size_t)room), **poses = NULL;
@@ -262,9 +263,9 @@ static sinew_status build(sinew_spring *spring, const sinew_monitor *monitor, si
     if (status == SINEW_OK) {
         double length = spring->network->mean_edge;
         spring->volume_stiffness =
-            options->volume * options->kappa[SINEW_SPRING_STRUCTURE] / (length * length);
+            options->volume * options->kappa[SINEW_SPRING_KIND_STRUCTURE] / (length * length);
         status = sn_system_create(spring->network, spring->held, spring->volume_stiffness,
-                                  options->volume * options->kappa[SINEW_SPRING_STRUCTURE],
+                                  options->volume * options->kappa[SINEW_SPRING_KIND_STRUCTURE],
                                   &spring->system, error);
     }
     sn_progress(monitor, 0.5, "rotation");
@@ -274,7 +275,7 @@ static sinew_status build(sinew_spring *spring, const sinew_monitor *monitor, si
         double epsilon = options->pull_to_blend;
         if (epsilon == SINEW_SPRING_PULL_CHOSEN)
             epsilon = spring->tets ? SINEW_SPRING_PULL_TO_BLEND : SINEW_SPRING_PULL_OF_SKIN;
-        spring->summary.pull_to_blend = epsilon;
+        spring->info.pull_to_blend = epsilon;
         spring->pull = epsilon * spring->system->mean_stiffness;
         status = sn_preconditioner_create(spring->system, spring->network, spring->pull,
                                           &spring->preconditioner, error);
@@ -291,13 +292,11 @@ sinew_status sinew_spring_create(const sinew_rig *rig, const sinew_spring_option
                                  sinew_error *error) {
     SN_REQUIRE(rig && result, error);
     *result = NULL;
+    SN_OPTIONS(sinew_spring_options, wanted, options, error);
     sinew_spring *spring = SN_NEW0(sinew_spring, 1);
     if (!spring) return sn_no_memory(error);
     spring->rig = rig;
-    if (options)
-        spring->options = *options;
-    else
-        sinew_spring_options_default(&spring->options);
+    spring->options = wanted;
     sinew_status status = check_options(rig, &spring->options, error);
     if (status == SINEW_OK) status = check_rig(rig, error);
     if (status == SINEW_OK) {
@@ -335,8 +334,10 @@ void sinew_spring_destroy(sinew_spring *spring) {
     sn_free(spring);
 }
 
-const sinew_spring_summary *sinew_spring_describe(const sinew_spring *spring) {
-    return &spring->summary;
+sinew_status sinew_spring_get_info(const sinew_spring *spring, sinew_spring_info *info) {
+    SN_REQUIRE(spring && info && sn_info_ready(info), NULL);
+    sn_info_write(info, &spring->info, sizeof spring->info);
+    return SINEW_OK;
 }
 
 sinew_status sinew_spring_write_network(const sinew_spring *spring, const char *path,

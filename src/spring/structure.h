@@ -24,15 +24,15 @@ typedef struct sn_anchor {
     double rest[12]; /* in the neutral */
     int tie_count;
     int *ties;         /* springs between a corner and the body */
-    sn_vec3 centre;    /* of the four */
+    sn_vec3 center;    /* of the four */
     sn_vec3 *rotation; /* per target: rotation vector, an increment as rest lengths are */
-    sn_vec3 *shift;    /* per target: move of the centre */
+    sn_vec3 *shift;    /* per target: move of the center */
 } sn_anchor;
 
 struct sinew_spring {
     const sinew_rig *rig;
     sinew_spring_options options;
-    sinew_spring_summary summary;
+    sinew_spring_info info;
     sinew_tets *tets; /* own, or NULL */
     sn_network *network;
     bool *held; /* per network vertex */
@@ -72,7 +72,7 @@ struct sinew_spring_state {
 
 /* held[vertex_count] for the boundary in force, which may fall back to free: summary says why. */
 sinew_status sn_boundary_find(sinew_spring *spring, const double *const *poses, sinew_error *error);
-/* Place the anchor: rest, from the user's corners or at the centre of mass. */
+/* Place the anchor: rest, from the user's corners or at the center of mass. */
 sinew_status sn_anchor_start(sinew_spring *spring, const double *positions, sinew_error *error);
 /* Where the anchor is in a pose: a rigid motion of its rest. corners: 12 doubles out. */
 void sn_anchor_find(const sinew_spring *spring, const double *positions, double *corners,
@@ -110,6 +110,6 @@ void sn_contacts_forget(sn_contacts *contacts, int surface_count);
 sinew_status sn_contact_solve(const sinew_spring *spring, sinew_spring_state *state,
                               const sinew_spring_frame *frame,
                               const sn_equilibrium_options *options, sn_equilibrium_info *counts,
-                              sinew_spring_info *info, sinew_error *error);
+                              sinew_spring_frame_info *info, sinew_error *error);
 
 #endif

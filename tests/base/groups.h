@@ -6,4 +6,5 @@ int test_outputs(void);
 int test_nearest(void);
 int test_rotation(void);
 int test_parallel(void);
+int test_sized(void);
 #endif

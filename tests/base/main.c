@@ -9,5 +9,6 @@ int main(void) {
     failed += test_nearest();
     failed += test_rotation();
     failed += test_parallel();
+    failed += test_sized();
     return failed != 0;
 }

@@ -62,8 +62,11 @@ static void solve(const sinew_rig *whole, const sinew_rig *rig, const sinew_mark
         assert_ok(sinew_force_create(rig, map, NULL, NULL, &force, &error));
         assert_ok(sinew_force_state_create(force, &state, &error));
     } else {
-        sinew_fit_options options = sinew_fit_options_default(
-            (sinew_fit_method[]){SINEW_FIT_SBS, SINEW_FIT_RSBS, SINEW_FIT_ULS}[m]);
+        sinew_fit_options options;
+        sinew_fit_options_init(&options);
+        sinew_fit_options_set_method(&options, (sinew_fit_method[]){SINEW_FIT_METHOD_SBS,
+                                                                    SINEW_FIT_METHOD_RSBS,
+                                                                    SINEW_FIT_METHOD_ULS}[m]);
         assert_ok(sinew_fit_create(rig, map, &options, &fit, &error));
     }
     double sum[2] = {0};
@@ -96,7 +99,8 @@ static void solve(const sinew_rig *whole, const sinew_rig *rig, const sinew_mark
 static void blendforces_and_the_layer_gain_on_the_static_fit(void **state) {
     (void)state;
     sinew_error error = {0};
-    sinew_sample_options size = sinew_sample_default_options();
+    sinew_sample_options size;
+    sinew_sample_options_init(&size);
     sinew_rig *whole;
     sinew_markers *take;
     sinew_marker_map *map;

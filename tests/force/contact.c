@@ -62,7 +62,7 @@ static void lips_that_would_cross_press(void **state) {
     sinew_error error = {0};
     sinew_rig *rig = lips_rig();
     sinew_force_options options;
-    sinew_force_options_default(&options);
+    sinew_force_options_init(&options);
     double x[2][3 * COUNT];
     int crossed = 0, pressing = 0;
     sinew_force *force[2];
@@ -74,7 +74,7 @@ static void lips_that_would_cross_press(void **state) {
     }
     for (int f = 0; f < 24; f++) {
         double u = 0.5 - 0.5 * cos(0.26 * f); /* closes and opens */
-        sinew_force_info info;
+        sinew_force_frame_info info = {.size = sizeof info};
         for (int with = 0; with < 2; with++)
             assert_ok(
                 sinew_force_command(force[with], made[with], &u, x[with], &info, NULL, &error));
@@ -122,13 +122,13 @@ static void friction_slows_skin_that_slides(void **state) {
     double slid[2];
     for (int rough = 0; rough < 2; rough++) {
         sinew_force_options options;
-        sinew_force_options_default(&options);
+        sinew_force_options_init(&options);
         options.contact = true, options.friction = rough ? 2 : 0, options.velocity_kept = 1;
         sinew_force *force;
         sinew_force_state *made;
         static double x[3 * COUNT], pushed[3 * COUNT];
         double u = 0.6;
-        sinew_force_info info;
+        sinew_force_frame_info info = {.size = sizeof info};
         assert_ok(sinew_force_create(rig, NULL, &options, NULL, &force, &error));
         assert_ok(sinew_force_state_create(force, &made, &error));
         for (int f = 0; f < 8; f++)
@@ -162,7 +162,7 @@ static void contact_can_be_cancelled(void **state) {
     sinew_error error = {0};
     sinew_rig *rig = sheets_rig();
     sinew_force_options options;
-    sinew_force_options_default(&options);
+    sinew_force_options_init(&options);
     for (int with = 0; with < 2; with++) {
         static double x[3 * COUNT];
         int questions = 0;
@@ -187,7 +187,7 @@ static void a_jump_through_in_one_frame_is_caught(void **state) {
     sinew_error error = {0};
     sinew_rig *rig = lips_rig();
     sinew_force_options options;
-    sinew_force_options_default(&options);
+    sinew_force_options_init(&options);
     options.contact = true;
     sinew_force *force;
     sinew_force_state *made;
@@ -213,7 +213,7 @@ static sinew_status close_lips(void *user) {
     closing_job *job = user;
     sinew_error error = {0};
     sinew_force_options options;
-    sinew_force_options_default(&options);
+    sinew_force_options_init(&options);
     options.contact = true;
     sinew_force *force = NULL;
     sinew_force_state *made = NULL;
@@ -260,7 +260,8 @@ static void lips_of_the_sample_face_close_without_crossing(void **state) {
     static const char *const closing[] = {"mouthShrugLower", "mouthPressLeft", "mouthPressRight"};
     sinew_error error = {0};
     sinew_rig *rig;
-    sinew_sample_options size = sinew_sample_default_options();
+    sinew_sample_options size;
+    sinew_sample_options_init(&size);
     size.vertices = 3000;
     assert_ok(sinew_sample_rig("face", &size, &rig, &error));
     size_t n = (size_t)rig->neutral->vertex_count;
@@ -271,7 +272,7 @@ static void lips_of_the_sample_face_close_without_crossing(void **state) {
     assert_true(region >= 0);
     for (int with = 0; with < 3; with++) { /* none, the region of the lips, everything */
         sinew_force_options options;
-        sinew_force_options_default(&options);
+        sinew_force_options_init(&options);
         options.contact = with > 0;
         if (with == 1) {
             options.contact_vertices = rig->regions[region].vertices;
@@ -283,7 +284,7 @@ static void lips_of_the_sample_face_close_without_crossing(void **state) {
         assert_ok(sinew_force_state_create(force, &made, &error));
         int pressing = 0;
         for (int f = 0; f < FRAMES; f++) {
-            sinew_force_info info;
+            sinew_force_frame_info info = {.size = sizeof info};
             for (int k = 0; k < 3; k++)
                 weights[sinew_rig_find_slider(rig, closing[k])] = 1.5 * f / (FRAMES - 1);
             sinew_rig_activations(rig, weights, command);

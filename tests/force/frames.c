@@ -23,7 +23,7 @@ static void build(setting *s) {
 
 static setting prepare(void) {
     setting s = {.rig = dome_rig(SIDE, TARGETS)};
-    sinew_force_options_default(&s.options);
+    sinew_force_options_init(&s.options);
     return s;
 }
 
@@ -33,7 +33,7 @@ static void release(setting *s) {
     sinew_rig_destroy(s->rig);
 }
 
-static void push(setting *s, const double *u, double *x, sinew_force_info *info) {
+static void push(setting *s, const double *u, double *x, sinew_force_frame_info *info) {
     sinew_error error = {0};
     assert_ok(sinew_force_command(s->force, s->state, u, x, info, NULL, &error));
 }
@@ -78,7 +78,7 @@ static void the_static_frame_is_where_steps_come_to_rest(void **state) {
     s.options.stretch_length = s.options.bend_length = 0.03;
     build(&s);
     double u[TARGETS] = {0.7, -0.4, 1, 0.2, 0.6}, still[3 * COUNT], x[3 * COUNT];
-    sinew_force_info info;
+    sinew_force_frame_info info = {.size = sizeof info};
     push(&s, u, still, &info);
     assert_below(info.residual, 1e-6);
     sinew_force_start(s.state, NULL, NULL, NULL);
@@ -164,7 +164,7 @@ static void the_split_by_the_span_adds_up(void **state) {
     s.options.stretch_length = s.options.bend_length = 0;
     build(&s);
     double u[TARGETS] = {0.3, 0.5, 1, -0.2, 0.1}, x[3 * COUNT];
-    sinew_force_info info;
+    sinew_force_frame_info info = {.size = sizeof info};
     push(&s, u, x, &info);
     assert_true(info.in_span > 0.01);
     assert_below(info.out_of_span, 1e-5 * info.in_span);
@@ -203,11 +203,11 @@ static void bad_options_are_named(void **state) {
     assert_int_equal(sinew_force_create(s.rig, NULL, &s.options, NULL, &s.force, &error),
                      SINEW_BAD_INPUT);
     assert_non_null(strstr(error.message, "frame time"));
-    sinew_force_options_default(&s.options);
+    sinew_force_options_init(&s.options);
     s.options.mass_time = NAN;
     assert_int_equal(sinew_force_create(s.rig, NULL, &s.options, NULL, &s.force, &error),
                      SINEW_BAD_INPUT);
-    sinew_force_options_default(&s.options);
+    sinew_force_options_init(&s.options);
     int far = COUNT;
     s.options.fixed = &far, s.options.fixed_count = 1;
     assert_int_equal(sinew_force_create(s.rig, NULL, &s.options, NULL, &s.force, &error),
@@ -234,12 +234,12 @@ static void empty_and_equal_targets_do_no_harm(void **state) {
     free(vertices), free(deltas);
     sinew_marker_map *map = dome_markers(s.rig, SIDE, 4);
     assert_ok(sinew_force_create(s.rig, map, &s.options, NULL, &s.force, &error));
-    assert_int_equal(sinew_force_describe(s.force)->empty_count, 1);
+    assert_int_equal(info_of(sinew_force, s.force).empty_count, 1);
     assert_ok(sinew_force_state_create(s.force, &s.state, &error));
     double w[TARGETS + 2] = {1}, goal[3 * COUNT], x[3 * COUNT], markers[3 * COUNT];
     dome_blend(s.rig, w, goal);
     sinew_marker_map_points(map, s.rig->neutral, goal, markers);
-    sinew_force_info info;
+    sinew_force_frame_info info = {.size = sizeof info};
     assert_ok(sinew_force_frame(s.force, s.state, markers, NULL, x, &info, NULL, &error));
     assert_below(root_mean_square(x, goal, COUNT), 0.02);
     const double *u = sinew_force_last_command(s.state);

@@ -51,7 +51,7 @@ static sinew_rig *jaw_rig(void) {
 static void settle(const sinew_rig *rig, const double *jaw, const double *u, double *x) {
     sinew_error error = {0};
     sinew_force_options options;
-    sinew_force_options_default(&options);
+    sinew_force_options_init(&options);
     options.jaw = jaw;
     sinew_force *force;
     sinew_force_state *state;
@@ -150,11 +150,11 @@ static void markers_of_an_opening_jaw_are_met_on_the_arc(void **state) {
     double error_at[2];
     for (int with = 0; with < 2; with++) {
         sinew_force_options options;
-        sinew_force_options_default(&options);
+        sinew_force_options_init(&options);
         options.jaw = with ? jaw : NULL;
         sinew_force *force;
         sinew_force_state *moving;
-        sinew_force_info info;
+        sinew_force_frame_info info = {.size = sizeof info};
         assert_ok(sinew_force_create(rig, map, &options, NULL, &force, &error));
         assert_ok(sinew_force_state_create(force, &moving, &error));
         error_at[with] = 0;
@@ -179,7 +179,7 @@ static void bad_jaws_are_refused(void **state) {
     sinew_rig *rig = jaw_rig();
     double jaw[COUNT] = {0};
     sinew_force_options options;
-    sinew_force_options_default(&options);
+    sinew_force_options_init(&options);
     options.jaw = jaw;
     sinew_force *force;
     assert_int_equal(sinew_force_create(rig, NULL, &options, NULL, &force, &error),

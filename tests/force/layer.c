@@ -101,7 +101,8 @@ static const char *part_name(const sinew_mesh *mesh, int v) {
 /* The sample face, as it is or without the targets that move its brows. */
 static sinew_rig *face(bool brows) {
     sinew_error error = {0};
-    sinew_sample_options size = sinew_sample_default_options();
+    sinew_sample_options size;
+    sinew_sample_options_init(&size);
     sinew_rig *whole, *rig;
     sinew_mesh *mesh;
     size.vertices = 1000;
@@ -123,7 +124,8 @@ static sinew_rig *face(bool brows) {
 static void check_riders(bool brows) {
     sinew_error error = {0};
     sinew_rig *rig = face(brows);
-    sinew_sample_options size = sinew_sample_default_options();
+    sinew_sample_options size;
+    sinew_sample_options_init(&size);
     sinew_markers *take;
     sinew_marker_map *map;
     sinew_marker_layer *layer;
@@ -171,12 +173,12 @@ static void brows_ride_on_the_skin_below_them(void **state) {
 }
 
 /* A clip that the rig does not span: what the layer adds to the command. */
-static double follow(bool layer, bool feeds, sinew_force_info *info) {
+static double follow(bool layer, bool feeds, sinew_force_frame_info *info) {
     sinew_error error = {0};
     sinew_rig *rig = dome_rig(SIDE, TARGETS);
     sinew_marker_map *map = dome_markers(rig, SIDE, 3);
     sinew_force_options options;
-    sinew_force_options_default(&options);
+    sinew_force_options_init(&options);
     options.layer = layer, options.layer_feeds = feeds;
     sinew_force *force;
     sinew_force_state *state;
@@ -200,7 +202,7 @@ static double follow(bool layer, bool feeds, sinew_force_info *info) {
 
 static void the_layer_meets_what_the_rig_cannot(void **state) {
     (void)state;
-    sinew_force_info bare, layered;
+    sinew_force_frame_info bare = {.size = sizeof bare}, layered = {.size = sizeof layered};
     double without = follow(false, false, &bare), with = follow(true, false, &layered);
     assert_below(with, 0.4 * without);
     /* the command is the same: the layer is laid on top */
@@ -217,7 +219,7 @@ static void corrections_fade_and_wild_markers_are_left_out(void **state) {
     sinew_rig *rig = dome_rig(SIDE, TARGETS);
     sinew_marker_map *map = dome_markers(rig, SIDE, 3);
     sinew_force_options options;
-    sinew_force_options_default(&options);
+    sinew_force_options_init(&options);
     sinew_force *force[2]; /* bare, and with the layer */
     sinew_force_state *run[2];
     for (int k = 0; k < 2; k++) {
@@ -256,7 +258,7 @@ static void corrections_fade_and_wild_markers_are_left_out(void **state) {
 
 static void a_layer_that_feeds_the_motion_stays_bounded(void **state) {
     (void)state;
-    sinew_force_info info;
+    sinew_force_frame_info info = {.size = sizeof info};
     double calm = follow(true, false, &info), fed = follow(true, true, &info);
     assert_below(fed, 2 * calm);
 }

@@ -29,7 +29,7 @@ static double follow(clip *c) {
     sinew_marker_map *map = dome_markers(rig, SIDE, 3);
     assert_true(map->count < MOST);
     sinew_force_options options;
-    sinew_force_options_default(&options);
+    sinew_force_options_init(&options);
     options.layer = c->layer;
     if (c->free) options.bounded = false;
     if (c->bound > 0) options.bounded = true, options.lower = 0, options.upper = c->bound;
@@ -56,7 +56,7 @@ static double follow(clip *c) {
             }
         }
         if (f == c->jump) markers[3 * 3] += 1;
-        sinew_force_info info;
+        sinew_force_frame_info info = {.size = sizeof info};
         assert_ok(sinew_force_frame(force, state, markers, NULL, x, &info, NULL, &error));
         c->outliers += info.outliers;
         const double *command = sinew_force_last_command(state);
@@ -174,7 +174,8 @@ static void ridge_and_smoothness_calm_the_command(void **state) {
 static void targets_that_markers_hardly_see_stay_small(void **state) {
     (void)state;
     sinew_error error = {0};
-    sinew_sample_options size = sinew_sample_default_options();
+    sinew_sample_options size;
+    sinew_sample_options_init(&size);
     sinew_rig *rig;
     sinew_markers *take;
     sinew_marker_map *all, *map;
@@ -214,7 +215,8 @@ static void targets_that_markers_hardly_see_stay_small(void **state) {
 static void stiff_skins_rest_or_say_that_they_do_not(void **state) {
     (void)state;
     sinew_error error = {0};
-    sinew_sample_options size = sinew_sample_default_options();
+    sinew_sample_options size;
+    sinew_sample_options_init(&size);
     sinew_rig *rig;
     size.vertices = 1000;
     assert_ok(sinew_sample_rig("face", &size, &rig, &error));
@@ -224,11 +226,11 @@ static void stiff_skins_rest_or_say_that_they_do_not(void **state) {
     u[sinew_rig_find_target(rig, "jawOpen")] = 0.3;
     const double bends[] = {SINEW_FORCE_BEND_LENGTH, SINEW_FORCE_MOST_BEND};
     sinew_force_options options;
-    sinew_force_options_default(&options);
+    sinew_force_options_init(&options);
     sinew_force *force;
     for (int k = 0; k < 2; k++) {
         sinew_force_state *made;
-        sinew_force_info info;
+        sinew_force_frame_info info = {.size = sizeof info};
         options.bend_length = bends[k];
         assert_ok(sinew_force_create(rig, NULL, &options, NULL, &force, &error));
         assert_ok(sinew_force_state_create(force, &made, &error));

@@ -19,7 +19,7 @@ typedef struct sheet {
 static sheet make_sheet(double stretch, double bend, double position) {
     sinew_error error = {0};
     sinew_force_options options;
-    sinew_force_options_default(&options);
+    sinew_force_options_init(&options);
     options.stretch_length = stretch, options.bend_length = bend, options.position = position;
     options.overstretch = 0.7;
     sheet s = {.rig = dome_rig(SIDE, 3)};

@@ -18,7 +18,7 @@ static bool on_border(int v, int rings) {
 /* A skin on which both stiffnesses matter, held at its border. */
 static sinew_force_options soft_skin(int *border) {
     sinew_force_options options;
-    sinew_force_options_default(&options);
+    sinew_force_options_init(&options);
     options.stretch_length = 0.06, options.bend_length = 0.05;
     options.fixed = border;
     for (int v = 0; v < COUNT; v++)
@@ -140,9 +140,9 @@ static void known_stiffness_is_found_again_from_shapes_made_with_it(void **state
         examples[k] = (sinew_stiffness_example){commands[k], shapes[k]};
     }
     sinew_stiffness_options options;
-    sinew_stiffness_options_default(&options);
+    sinew_stiffness_options_init(&options);
     options.prior = 1e-6, options.examples = examples, options.example_count = TARGETS;
-    sinew_stiffness_info info;
+    sinew_stiffness_info info = {.size = sizeof info};
     assert_ok(sinew_stiffness_estimate(rig, &skin, &options, NULL, found_stretch, found_bend, &info,
                                        &error));
     assert_int_equal(info.status, SINEW_OK);
@@ -168,7 +168,7 @@ static void each_target_is_held_to_what_the_estimate_reports(void **state) {
     sinew_force_options skin = soft_skin(border);
     sinew_rig *rig = dome_rig(SIDE, TARGETS);
     double stretch[COUNT], bend[COUNT], x[3 * COUNT], goal[3 * COUNT];
-    sinew_stiffness_info info;
+    sinew_stiffness_info info = {.size = sizeof info};
     assert_ok(sinew_stiffness_estimate(rig, &skin, NULL, NULL, stretch, bend, &info, &error));
     assert_int_equal(info.status, SINEW_OK);
     assert_below(info.rest_error, 0.9 * info.rest_error_default);
@@ -178,7 +178,7 @@ static void each_target_is_held_to_what_the_estimate_reports(void **state) {
     sinew_force_state *moving;
     assert_ok(sinew_force_create(rig, NULL, &skin, NULL, &force, &error));
     assert_ok(sinew_force_state_create(force, &moving, &error));
-    double area = sinew_force_describe(force)->vertex_count, worst = 0;
+    double area = info_of(sinew_force, force).vertex_count, worst = 0;
     for (int k = 0; k < TARGETS; k++) {
         double command[TARGETS] = {0};
         command[k] = 1;
@@ -199,10 +199,10 @@ static void skin_is_softer_where_shapes_strain_it_and_itself_where_none_does(voi
     (void)state;
     sinew_error error = {0};
     sinew_force_options skin;
-    sinew_force_options_default(&skin);
+    sinew_force_options_init(&skin);
     sinew_rig *rig = dome_rig(SIDE, 1); /* one bump, right of the middle */
     double stretch[COUNT], bend[COUNT];
-    sinew_stiffness_info info;
+    sinew_stiffness_info info = {.size = sizeof info};
     assert_ok(sinew_stiffness_estimate(rig, &skin, NULL, NULL, stretch, bend, &info, &error));
     assert_true(info.stretch_least < 0.8 && info.bend_least < 0.9);
     assert_close(info.unseen_map, 0, 0);
@@ -257,13 +257,13 @@ static void the_store_gives_the_same_maps_and_another_skin_its_own(void **state)
     char folder[256];
     snprintf(folder, sizeof folder, "%s/stiffness", test_folder());
     sinew_stiffness_options options;
-    sinew_stiffness_options_default(&options);
+    sinew_stiffness_options_init(&options);
     assert_ok(sinew_cache_open(folder, 0, &options.cache, &error));
     sinew_rig *rig = dome_rig(SIDE, TARGETS);
     sinew_force_options skin;
-    sinew_force_options_default(&skin);
+    sinew_force_options_init(&skin);
     double s[2][COUNT], b[2][COUNT];
-    sinew_stiffness_info info[2];
+    sinew_stiffness_info info[2] = {{.size = sizeof *info}, {.size = sizeof *info}};
     for (int turn = 0; turn < 2; turn++)
         assert_ok(sinew_stiffness_estimate(rig, &skin, &options, NULL, s[turn], b[turn],
                                            &info[turn], &error));
@@ -288,8 +288,8 @@ static void bad_input_is_refused(void **state) {
     double s[49], b[49], command[2] = {1, NAN}, shape[147] = {0};
     sinew_stiffness_options options;
     sinew_force_options skin;
-    sinew_stiffness_options_default(&options);
-    sinew_force_options_default(&skin);
+    sinew_stiffness_options_init(&options);
+    sinew_force_options_init(&skin);
     options.prior = 0;
     assert_int_equal(sinew_stiffness_estimate(rig, NULL, &options, NULL, s, b, NULL, &error),
                      SINEW_BAD_INPUT);
@@ -311,7 +311,7 @@ static void bad_input_is_refused(void **state) {
     assert_int_equal(sinew_stiffness_estimate(rig, &skin, NULL, NULL, s, b, NULL, &error),
                      SINEW_BAD_INPUT);
     /* nothing to learn from: factors of 1 */
-    sinew_stiffness_info info;
+    sinew_stiffness_info info = {.size = sizeof info};
     assert_ok(sinew_stiffness_estimate(empty, NULL, NULL, NULL, s, b, &info, &error));
     assert_int_equal(info.examples, 0);
     for (int v = 0; v < 49; v++) assert_true(s[v] == 1 && b[v] == 1);

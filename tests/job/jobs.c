@@ -146,7 +146,7 @@ static void any_order_of_frames_gives_the_same_bits(void **state) {
         sinew_job *job = job_of(text);
         size_t size = 3 * (size_t)sinew_job_rig(job)->neutral->vertex_count;
         double *one = SN_NEW(double, size), *two = SN_NEW(double, size);
-        sinew_frame_info info;
+        sinew_frame_info info = {.size = sizeof info};
         assert_ok(sinew_job_frame(job, 2, one, &info, NULL, &error));
         assert_close(info.time, 2 / 30.0, 1e-15);
         assert_int_equal(info.status, SINEW_OK);
@@ -277,7 +277,7 @@ typedef struct warnings {
 
 static void remember(sinew_log_level level, const char *line, void *user) {
     warnings *w = user;
-    if (level < SINEW_LOG_WARNING) return;
+    if (level < SINEW_LOG_LEVEL_WARNING) return;
     w->count++;
     snprintf(w->last, sizeof w->last, "%s", line);
 }

@@ -83,7 +83,7 @@ static void paths_come_from_a_marker_file(void **state) {
     (void)state;
     sinew_markers *path;
     assert_ok(sinew_markers_create(1, 3, &path, &error));
-    assert_ok(sinew_markers_set_name(path, 0, "centre", &error));
+    assert_ok(sinew_markers_set_name(path, 0, "center", &error));
     for (int k = 0; k < 3; k++) {
         path->times[k] = 0.5 * k;
         sn_put(path->positions, k, sn_v3(0, k == 1 ? 3 : 0, 0));
@@ -109,7 +109,8 @@ static void paths_come_from_a_marker_file(void **state) {
 static void given_tets_and_new_inversions_are_reported(void **state) {
     (void)state;
     sinew_rig *rig;
-    sinew_sample_options size = sinew_sample_default_options();
+    sinew_sample_options size;
+    sinew_sample_options_init(&size);
     size.vertices = 1000;
     assert_ok(sinew_sample_rig("bar", &size, &rig, &error));
     sinew_tets *tets;

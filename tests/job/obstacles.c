@@ -73,7 +73,7 @@ static void incomplete_obstacles_say_what_they_need(void **state) {
 static void frames_of_another_mesh_are_refused(void **state) {
     (void)state;
     sinew_rig *bar, *hand;
-    sinew_sample_options size = {1000};
+    sinew_sample_options size = {.size = sizeof size, .vertices = 1000};
     assert_ok(sinew_sample_rig("bar", NULL, &bar, &error));
     assert_ok(sinew_sample_rig("hand", &size, &hand, &error));
     char mesh[512], frames[512], text[2048];

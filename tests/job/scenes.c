@@ -182,8 +182,9 @@ static void every_parameter_of_every_model_says_what_it_is(void **state) {
             assert_ptr_equal(sinew_model_find_parameter(model, p->name), p);
             assert_true(p->help && strlen(p->help) > 5);
             assert_non_null(p->unit);
-            assert_true((p->kind == SINEW_PARAMETER_CHOICE) == (p->choices != NULL));
-            bool number = p->kind == SINEW_PARAMETER_NUMBER || p->kind == SINEW_PARAMETER_INTEGER;
+            assert_true((p->kind == SINEW_PARAMETER_KIND_CHOICE) == (p->choices != NULL));
+            bool number =
+                p->kind == SINEW_PARAMETER_KIND_NUMBER || p->kind == SINEW_PARAMETER_KIND_INTEGER;
             if (number && (p->minimum != 0 || p->maximum != 0))
                 assert_true(p->minimum <= p->fallback && p->fallback <= p->maximum);
         }

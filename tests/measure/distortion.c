@@ -30,7 +30,7 @@ static sinew_rig *cube_rig(void) {
 static sinew_distortion measured(const sinew_rig *rig, const double *weights,
                                  const double *positions) {
     sinew_measure *measure;
-    sinew_distortion d;
+    sinew_distortion d = {.size = sizeof d};
     assert_ok(sinew_measure_create(rig, &measure, &error));
     assert_ok(sinew_measure_frame(measure, weights, positions, true, &d, &error));
     sinew_measure_destroy(measure);
@@ -145,7 +145,7 @@ static void linear_blending_of_a_bent_bar_is_distorted(void **state) {
         for (int i = 0; i < 3 * n; i++)
             frames.positions[(size_t)(3 * n) * (size_t)k + (size_t)i] = (float)positions[i];
     }
-    sinew_distortion d[3];
+    sinew_distortion d[3] = {{.size = sizeof *d}};
     assert_ok(sinew_measure_frames(rig, &frames, NULL, false, d, NULL, &error));
     assert_below(d[0].edge.max, 1e-4);
     assert_true(d[1].edge.mean > 0.02 && d[1].volume < -0.02);
@@ -162,7 +162,7 @@ static void values_that_are_not_finite_are_bad_input_by_vertex(void **state) {
     (void)state;
     sinew_rig *rig = cube_rig();
     sinew_measure *measure;
-    sinew_distortion d;
+    sinew_distortion d = {.size = sizeof d};
     assert_ok(sinew_measure_create(rig, &measure, &error));
     double positions[24], weight = 0;
     memcpy(positions, cube, sizeof cube);

@@ -18,7 +18,8 @@
 
 static sinew_cage *cage_of(const sinew_mesh *mesh, double cell) {
     sinew_error error;
-    sinew_cage_options options = sinew_cage_options_default();
+    sinew_cage_options options;
+    sinew_cage_options_init(&options);
     options.cell = cell;
     sinew_cage *cage;
     assert_ok(sinew_cage_create(mesh, &options, NULL, &cage, &error));
@@ -70,13 +71,13 @@ static void assert_fits_together(const sinew_tets *tets) {
         end = sn_sides_next(sides, count, i);
         assert_true(end - i <= 2);
         if (end - i == 2) continue;
-        sn_vec3 p[3], centre = sn_v3(0, 0, 0);
+        sn_vec3 p[3], center = sn_v3(0, 0, 0);
         for (int k = 0; k < 3; k++) p[k] = sn_at(tets->positions, sides[i].v[k]);
         for (int k = 0; k < 4; k++)
-            centre = sn_add_scaled(centre, 0.25,
+            center = sn_add_scaled(center, 0.25,
                                    sn_at(tets->positions, tets->tets[4 * sides[i].tet + k]));
         sn_vec3 normal = sn_cross(sn_sub(p[1], p[0]), sn_sub(p[2], p[0]));
-        double way = sn_dot(normal, sn_sub(p[0], centre)) > 0 ? 1 : -1;
+        double way = sn_dot(normal, sn_sub(p[0], center)) > 0 ? 1 : -1;
         enclosed += way * sn_dot(p[0], sn_cross(p[1], p[2])) / 6;
     }
     sn_free(sides);
@@ -144,7 +145,8 @@ static void parts_that_touch_keep_their_own_cells(void **state) {
     sinew_cage *apart = cage_of(mesh, 1.0 / 25), *together;
     assert_int_equal(tet_parts(apart->tets), 2);
     assert_holds(mesh, apart, 0);
-    sinew_cage_options options = sinew_cage_options_default();
+    sinew_cage_options options;
+    sinew_cage_options_init(&options);
     options.cell = 1.0 / 25;
     options.separate_parts = false;
     assert_ok(sinew_cage_create(mesh, &options, NULL, &together, &error));
@@ -194,7 +196,8 @@ static void surfaces_without_a_cage_are_named(void **state) {
     assert_int_equal(sinew_cage_create(point, NULL, NULL, &cage, &error), SINEW_BAD_INPUT);
     assert_non_null(strstr(error.message, "extent"));
     sinew_mesh *sphere = shape_sphere(4);
-    sinew_cage_options options = sinew_cage_options_default();
+    sinew_cage_options options;
+    sinew_cage_options_init(&options);
     options.cell = 1e-6;
     assert_int_equal(sinew_cage_create(sphere, &options, NULL, &cage, &error), SINEW_BAD_INPUT);
     assert_non_null(strstr(error.message, "cells"));
@@ -429,7 +432,8 @@ static void cat_and_horse_get_cages(void **state) {
         assert_ok(sinew_cage_create(mesh, NULL, NULL, &cage, &error));
         assert_holds(mesh, cage, 0);
         double volume = tet_volume_sum(cage->tets);
-        sinew_check_options quick = sinew_check_options_default();
+        sinew_check_options quick;
+        sinew_check_options_init(&quick);
         quick.self_intersection = false;
         sinew_check *check;
         assert_ok(sinew_check_mesh(mesh, &quick, NULL, &check, &error));

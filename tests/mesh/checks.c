@@ -44,7 +44,7 @@ static void open_surfaces_have_their_boundary(void **state) {
     sinew_check *check = check_of(grid);
     assert_int_equal(check->boundary_edge_count, 20);
     assert_int_equal(check->boundary_loop_count, 1);
-    const sinew_finding *loop = only_finding(check, SINEW_FINDING_BOUNDARY_LOOP);
+    const sinew_finding *loop = only_finding(check, SINEW_FINDING_KIND_BOUNDARY_LOOP);
     assert_int_equal(loop->elements[0], 0);
     assert_int_equal(loop->elements[1], 20);
     assert_false(check->closed);
@@ -64,19 +64,19 @@ static void each_fault_is_named_by_its_element(void **state) {
     sinew_check *check = check_of(mesh);
     const sinew_finding *edge = NULL;
     for (int i = 0; i < check->finding_count; i++)
-        if (check->findings[i].kind == SINEW_FINDING_NON_MANIFOLD_EDGE && !edge)
+        if (check->findings[i].kind == SINEW_FINDING_KIND_NON_MANIFOLD_EDGE && !edge)
             edge = &check->findings[i];
     assert_non_null(edge);
     assert_string_equal(sinew_finding_text(edge, line), "edge 0-1 joins 3 faces");
-    const sinew_finding *duplicate = only_finding(check, SINEW_FINDING_DUPLICATE_FACE);
+    const sinew_finding *duplicate = only_finding(check, SINEW_FINDING_KIND_DUPLICATE_FACE);
     assert_string_equal(sinew_finding_text(duplicate, line),
                         "face 4 has the same vertices as face 3");
-    assert_int_equal(only_finding(check, SINEW_FINDING_DEGENERATE_FACE)->elements[0], 5);
-    const sinew_finding *place = only_finding(check, SINEW_FINDING_COINCIDENT_VERTEX);
+    assert_int_equal(only_finding(check, SINEW_FINDING_KIND_DEGENERATE_FACE)->elements[0], 5);
+    const sinew_finding *place = only_finding(check, SINEW_FINDING_KIND_COINCIDENT_VERTEX);
     assert_int_equal(place->elements[0], 7);
     assert_int_equal(place->elements[1], 2);
-    assert_int_equal(check->counts[SINEW_FINDING_ISOLATED_VERTEX], 2); /* 6 and 7 */
-    assert_true(check->counts[SINEW_FINDING_NON_MANIFOLD_VERTEX] >= 1);
+    assert_int_equal(check->counts[SINEW_FINDING_KIND_ISOLATED_VERTEX], 2); /* 6 and 7 */
+    assert_true(check->counts[SINEW_FINDING_KIND_NON_MANIFOLD_VERTEX] >= 1);
     assert_true(sinew_check_problems(check) >= 4);
     sinew_check_destroy(check);
     sinew_mesh_destroy(mesh);
@@ -88,7 +88,7 @@ static void bow_ties_and_twists_are_found(void **state) {
     const int triangles[] = {0, 1, 2, 0, 4, 3};
     sinew_mesh *mesh = shape_from(5, tie, 2, triangles);
     sinew_check *check = check_of(mesh);
-    const sinew_finding *vertex = only_finding(check, SINEW_FINDING_NON_MANIFOLD_VERTEX);
+    const sinew_finding *vertex = only_finding(check, SINEW_FINDING_KIND_NON_MANIFOLD_VERTEX);
     assert_int_equal(vertex->elements[0], 0);
     assert_int_equal(vertex->elements[1], 2);
     assert_int_equal(check->boundary_loop_count, 2);
@@ -97,7 +97,7 @@ static void bow_ties_and_twists_are_found(void **state) {
 
     sinew_mesh *band = shape_moebius(20);
     check = check_of(band);
-    assert_int_equal(only_finding(check, SINEW_FINDING_ORIENTATION)->elements[0], 0);
+    assert_int_equal(only_finding(check, SINEW_FINDING_KIND_ORIENTATION)->elements[0], 0);
     assert_int_equal(check->component_count, 1);
     sinew_check_destroy(check);
     sinew_mesh_destroy(band);
@@ -109,16 +109,16 @@ static void numbers_and_indices_that_cannot_be_are_found(void **state) {
     mesh->positions[3 * 17 + 1] = NAN;
     mesh->positions[3 * 30] = INFINITY;
     sinew_check *check = check_of(mesh);
-    assert_int_equal(check->counts[SINEW_FINDING_NOT_FINITE], 2);
+    assert_int_equal(check->counts[SINEW_FINDING_KIND_NOT_FINITE], 2);
     assert_int_equal(check->findings[0].elements[0], 17);
-    assert_int_equal(check->counts[SINEW_FINDING_SELF_INTERSECTION], 0);
+    assert_int_equal(check->counts[SINEW_FINDING_KIND_SELF_INTERSECTION], 0);
     assert_true(isfinite(check->area));
     assert_false(check->closed);
     sinew_check_destroy(check);
     mesh->face_vertices[7] = 4000;
     mesh->triangles[7] = 4000;
     check = check_of(mesh);
-    const sinew_finding *bad = only_finding(check, SINEW_FINDING_BAD_INDEX);
+    const sinew_finding *bad = only_finding(check, SINEW_FINDING_KIND_BAD_INDEX);
     assert_int_equal(bad->elements[0], 2);
     assert_int_equal(bad->elements[2], 4000);
     sinew_check_destroy(check);
@@ -130,15 +130,16 @@ static void crossing_bodies_list_their_faces(void **state) {
     sinew_error error;
     sinew_mesh *mesh = shape_join(shape_bar(1, 1), shape_bar(1, 1), 0.5, 0.3, 0.2);
     sinew_check *check = check_of(mesh);
-    assert_true(check->counts[SINEW_FINDING_SELF_INTERSECTION] > 0);
+    assert_true(check->counts[SINEW_FINDING_KIND_SELF_INTERSECTION] > 0);
     assert_true(check->self_intersecting_faces > 0);
-    sinew_check_options few = sinew_check_options_default();
+    sinew_check_options few;
+    sinew_check_options_init(&few);
     few.listed = 1;
     sinew_check *limited;
     assert_ok(sinew_check_mesh(mesh, &few, NULL, &limited, &error));
     assert_int_equal(limited->finding_count, 1);
-    assert_int_equal(limited->counts[SINEW_FINDING_SELF_INTERSECTION],
-                     check->counts[SINEW_FINDING_SELF_INTERSECTION]);
+    assert_int_equal(limited->counts[SINEW_FINDING_KIND_SELF_INTERSECTION],
+                     check->counts[SINEW_FINDING_KIND_SELF_INTERSECTION]);
     sinew_check_destroy(check), sinew_check_destroy(limited);
     sinew_mesh_destroy(mesh);
 }

@@ -47,7 +47,8 @@ static void random_soups_are_survived(void **state) {
         assert_true(status == SINEW_OK || status == SINEW_BAD_INPUT || status == SINEW_UNAVAILABLE);
         sinew_tets_destroy(tets);
         sinew_cage *cage;
-        sinew_cage_options options = sinew_cage_options_default();
+        sinew_cage_options options;
+        sinew_cage_options_init(&options);
         options.cell = 0.1;
         status = sinew_cage_create(mesh, &options, NULL, &cage, &error);
         assert_true(status == SINEW_OK || status == SINEW_BAD_INPUT);
@@ -86,7 +87,8 @@ static void extreme_sizes_are_survived(void **state) {
         sinew_query_inside(query, mesh->positions);
         sinew_query_destroy(query);
         sinew_cage *cage = NULL;
-        sinew_cage_options options = sinew_cage_options_default();
+        sinew_cage_options options;
+        sinew_cage_options_init(&options);
         options.cell = 0.1;
         sinew_status status = sinew_cage_create(mesh, &options, NULL, &cage, &error);
         assert_true(status == SINEW_OK || status == SINEW_BAD_INPUT);
@@ -131,7 +133,8 @@ static sinew_status cage_job(void *user) {
     sinew_cage *cage = NULL;
     sinew_cage_fit *fit = NULL;
     sinew_cage_pose *pose = NULL;
-    sinew_cage_options options = sinew_cage_options_default();
+    sinew_cage_options options;
+    sinew_cage_options_init(&options);
     options.cell = 0.2;
     sinew_status status = sinew_cage_create(body, &options, NULL, &cage, NULL);
     if (status == SINEW_OK) status = sinew_cage_fit_create(cage, body, NULL, &fit, NULL);
@@ -145,7 +148,8 @@ static sinew_status cage_job(void *user) {
 /* Everything but the mesher's own run, whose stand-in refuses. */
 static sinew_status tets_job(void *user) {
     (void)user;
-    sinew_tets_options options = sinew_tets_options_default();
+    sinew_tets_options options;
+    sinew_tets_options_init(&options);
     options.program = "/bin/false";
     sinew_tets *tets = NULL;
     sinew_error error;

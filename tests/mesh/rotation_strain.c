@@ -7,7 +7,7 @@
 #include "shapes.h"
 #include "sinew/threads.h"
 
-/* A bar of boxes cut into six tetrahedra each, length along x, centred on the x axis. */
+/* A bar of boxes cut into six tetrahedra each, length along x, centerd on the x axis. */
 typedef struct bar {
     int vertex_count, tet_count;
     double *rest, *pose, *result;
@@ -76,7 +76,7 @@ static double largest_difference(int count, const double *a, const double *b) {
     return largest;
 }
 
-/* T of the pose, scaled by s, through T^-1, centres blended likewise. */
+/* T of the pose, scaled by s, through T^-1, centers blended likewise. */
 static void scaled_pose(const sn_rotation_strain *rs, const double *rest, const double *pose,
                         double s, double *result) {
     sinew_error error;
@@ -85,14 +85,14 @@ static void scaled_pose(const sn_rotation_strain *rs, const double *rest, const 
     double *coordinates = malloc(sizeof(double) * SN_RS_SIZE * (size_t)rs->element_count);
     assert_ok(sn_rotation_strain_measure(rs, pose, 0, NULL, coordinates, &error));
     for (int k = 0; k < SN_RS_SIZE * rs->element_count; k++) coordinates[k] *= s;
-    double *centres = malloc(sizeof(double) * 6 * (size_t)rs->component_count);
-    double *from = centres + 3 * rs->component_count;
-    sn_rotation_strain_centres(rs, rest, from);
-    sn_rotation_strain_centres(rs, pose, centres);
+    double *centers = malloc(sizeof(double) * 6 * (size_t)rs->component_count);
+    double *from = centers + 3 * rs->component_count;
+    sn_rotation_strain_centers(rs, rest, from);
+    sn_rotation_strain_centers(rs, pose, centers);
     for (int k = 0; k < 3 * rs->component_count; k++)
-        centres[k] = (1 - s) * from[k] + s * centres[k];
-    sn_rotation_strain_rebuild(rs, work, coordinates, centres, result);
-    free(coordinates), free(centres);
+        centers[k] = (1 - s) * from[k] + s * centers[k];
+    sn_rotation_strain_rebuild(rs, work, coordinates, centers, result);
+    free(coordinates), free(centers);
     sn_rotation_strain_work_destroy(work);
 }
 

@@ -76,7 +76,8 @@ static void solids_are_filled_and_keep_their_surface(void **state) {
     for (int i = 0; i < 4; i++)
         for (int inner = 0; inner < 2; inner++) {
             sinew_error error;
-            sinew_tets_options options = sinew_tets_options_default();
+            sinew_tets_options options;
+            sinew_tets_options_init(&options);
             options.interior_points = inner;
             options.cell_size = inner && i == 2 ? 0.2 : 0;
             sinew_tets *tets;
@@ -127,7 +128,8 @@ static void small_holes_are_closed_for_meshing_only(void **state) {
     assert_ok(sinew_tets_from_surface(mesh, NULL, NULL, &tets, &error));
     assert_keeps_surface(mesh, tets);
     sinew_tets_destroy(tets);
-    sinew_tets_options options = sinew_tets_options_default();
+    sinew_tets_options options;
+    sinew_tets_options_init(&options);
     options.hole_edges = 0;
     assert_int_equal(sinew_tets_from_surface(mesh, &options, NULL, &tets, &error), SINEW_BAD_INPUT);
     assert_non_null(strstr(error.message, "open"));
@@ -210,7 +212,8 @@ static const char *script(const char *name, const char *text) {
 
 static sinew_status mesh_with(const char *program, double seconds, sinew_error *error) {
     sinew_mesh *mesh = shape_sphere(3);
-    sinew_tets_options options = sinew_tets_options_default();
+    sinew_tets_options options;
+    sinew_tets_options_init(&options);
     options.program = program;
     options.seconds = seconds;
     sinew_tets *tets;
@@ -270,7 +273,8 @@ static void a_cancelled_mesher_is_stopped_and_leaves_no_folder(void **state) {
     assert_ok(sn_make_folder(folder, &error));
     setenv("TMPDIR", folder, 1);
     sinew_mesh *mesh = shape_sphere(3);
-    sinew_tets_options options = sinew_tets_options_default();
+    sinew_tets_options options;
+    sinew_tets_options_init(&options);
     options.program = script("waits", "#!/bin/sh\nexec sleep 60\n");
     sinew_monitor monitor = {.cancelled = always};
     sinew_tets *tets;
@@ -306,7 +310,8 @@ static void real_solids_get_tets(void **state) {
         sinew_error error;
         sinew_mesh *mesh;
         assert_ok(sinew_mesh_read(test_data(solids[i].path), &mesh, &error));
-        sinew_tets_options options = sinew_tets_options_default();
+        sinew_tets_options options;
+        sinew_tets_options_init(&options);
         options.interior_points = false;
         sinew_tets *tets;
         assert_ok(sinew_tets_from_surface(mesh, &options, NULL, &tets, &error));

@@ -5,7 +5,7 @@
 #include "mesh/rotation_strain.h"
 #include "sinew/tets.h"
 
-/* A bar of nx x ny x nz boxes of six tetrahedra, from x = 0 to `length`, centred on the x axis,
+/* A bar of nx x ny x nz boxes of six tetrahedra, from x = 0 to `length`, centerd on the x axis,
  * `height` along y and `width` along z. Release with sinew_tets_destroy. */
 sinew_tets *test_bar(int nx, int ny, int nz, double length, double height, double width);
 /* Turned about the x axis by `turns` at the far end, evenly; positions[3 * vertex_count]. */

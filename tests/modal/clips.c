@@ -15,7 +15,8 @@ test_clip test_clip_make(int cells, int across, int modes) {
     }
     s.frame = malloc(size);
     s.diagonal = sinew_diagonal(s.bar->vertex_count, s.bar->positions);
-    sinew_modal_options options = sinew_modal_default_options();
+    sinew_modal_options options;
+    sinew_modal_options_init(&options);
     options.modes = modes;
     assert_ok(sinew_modal_create_tets(s.bar, &options, NULL, &s.modal, &error));
     assert_ok(sinew_modal_state_create(s.modal, &s.state, &error));
@@ -31,15 +32,17 @@ void test_clip_free(test_clip *s) {
 }
 
 sinew_modal_keys test_clip_keys(const test_clip *s) {
-    return (sinew_modal_keys){
-        .count = s->keys, .times = s->times, .positions = (const double *const *)s->poses};
+    return (sinew_modal_keys){.size = sizeof(sinew_modal_keys),
+                              .count = s->keys,
+                              .times = s->times,
+                              .positions = (const double *const *)s->poses};
 }
 
-sinew_modal_motion *test_clip_motion(const test_clip *s, const sinew_modal_knobs *knobs) {
+sinew_modal_motion *test_clip_motion(const test_clip *s, const sinew_modal_parameters *parameters) {
     sinew_error error;
     sinew_modal_motion *motion;
     sinew_modal_keys keys = test_clip_keys(s);
-    assert_ok(sinew_modal_motion_create(s->modal, &keys, knobs, NULL, &motion, &error));
+    assert_ok(sinew_modal_motion_create(s->modal, &keys, parameters, NULL, &motion, &error));
     return motion;
 }
 

@@ -12,7 +12,8 @@
 static void frame_with_pins(test_clip *s, const sinew_modal_motion *motion, sinew_modal_pins *pins,
                             const double *targets) {
     sinew_error error;
-    sinew_modal_constraints constraints = {.pins = pins, .targets = targets};
+    sinew_modal_constraints constraints = {
+        .size = sizeof constraints, .pins = pins, .targets = targets};
     assert_ok(sinew_modal_frame_constrained(motion, s->state, &constraints, 0.3, s->frame, &error));
 }
 
@@ -134,7 +135,8 @@ static void regions_are_led_to_their_orientation(void **state) {
         for (int w = 0; w < 3; w++) {
             sinew_modal_orientation level = {
                 .element_count = element_count, .elements = elements, .weight = weights[w]};
-            sinew_modal_constraints constraints = {.orientation_count = 1, .orientations = &level};
+            sinew_modal_constraints constraints = {
+                .size = sizeof constraints, .orientation_count = 1, .orientations = &level};
             assert_ok(
                 sinew_modal_frame_constrained(motion, s.state, &constraints, 1, s.frame, &error));
             double angle = sn_length(sn_rotation_log(end_rotation(&s, s.frame)));
@@ -147,7 +149,8 @@ static void regions_are_led_to_their_orientation(void **state) {
             assert_int_equal(test_flipped(s.bar, s.frame, &volume), 0);
         }
         sinew_modal_orientation bad = {element_count, elements, {0, 0, 0}, 1.5};
-        sinew_modal_constraints wrong = {.orientation_count = 1, .orientations = &bad};
+        sinew_modal_constraints wrong = {
+            .size = sizeof wrong, .orientation_count = 1, .orientations = &bad};
         assert_int_equal(sinew_modal_frame_constrained(motion, s.state, &wrong, 1, s.frame, &error),
                          SINEW_BAD_INPUT);
         sn_free(elements), free(vertices);
@@ -178,9 +181,10 @@ static void whole_follows_its_path_between_keys(void **state) {
     sinew_modal_keys keys = test_clip_keys(&s);
     sinew_modal_motion *plain, *led, *falling;
     assert_ok(sinew_modal_motion_create(s.modal, &keys, NULL, NULL, &plain, &error));
-    sinew_modal_knobs knobs = sinew_modal_default_knobs();
-    knobs.gravity[2] = -9.81;
-    assert_ok(sinew_modal_motion_create(s.modal, &keys, &knobs, NULL, &falling, &error));
+    sinew_modal_parameters parameters;
+    sinew_modal_parameters_init(&parameters);
+    parameters.gravity[2] = -9.81;
+    assert_ok(sinew_modal_motion_create(s.modal, &keys, &parameters, NULL, &falling, &error));
     keys.path_count = POINTS, keys.path_times = times, keys.path = path;
     assert_ok(sinew_modal_motion_create(s.modal, &keys, NULL, NULL, &led, &error));
     test_clip_meets_keys(&s, led);
@@ -217,7 +221,7 @@ static void new_inverted_tets_are_listed(void **state) {
         s.poses[1][3 * corner + axis] +=
             1.3 * (s.bar->positions[3 * (9 + 4) + axis] - s.bar->positions[3 * corner + axis]);
     sinew_modal_motion *motion = test_clip_motion(&s, NULL);
-    int in_key = sinew_modal_motion_get_info(motion).inverted[1], listed[500];
+    int in_key = info_of(sinew_modal_motion, motion).inverted[1], listed[500];
     assert_true(in_key > 0);
     sinew_modal_frame(motion, s.state, 1, s.frame);
     assert_int_equal(sinew_modal_inverted(motion, s.state), in_key);

@@ -39,7 +39,7 @@ static double two_keys(const sinew_mesh *mesh, const double *pose, sinew_modal_o
     assert_ok(sinew_modal_state_create(modal, &state, &error));
     const double times[2] = {0, 1}, straight = -1;
     const double *poses[2] = {mesh->positions, pose};
-    sinew_modal_keys keys = {.count = 2, .times = times, .positions = poses};
+    sinew_modal_keys keys = {.size = sizeof keys, .count = 2, .times = times, .positions = poses};
     assert_ok(sinew_modal_motion_create(modal, &keys, NULL, NULL, &motion, &error));
     double diagonal = sinew_diagonal(mesh->vertex_count, mesh->positions);
     double *frame = malloc(sizeof(double) * 3 * (size_t)mesh->vertex_count);
@@ -52,12 +52,13 @@ static double two_keys(const sinew_mesh *mesh, const double *pose, sinew_modal_o
         sinew_modal_frame(motion, state, k / 4.0, frame);
         for (int i = 0; i < 3 * mesh->vertex_count; i++) assert_true(isfinite(frame[i]));
     }
-    sinew_modal_knobs knobs = sinew_modal_default_knobs();
-    knobs.count = 1, knobs.gamma = knobs.kappa = &straight;
-    assert_ok(sinew_modal_motion_update(motion, &knobs, &error));
+    sinew_modal_parameters parameters;
+    sinew_modal_parameters_init(&parameters);
+    parameters.count = 1, parameters.gamma = parameters.kappa = &straight;
+    assert_ok(sinew_modal_motion_update(motion, &parameters, &error));
     sinew_modal_frame(motion, state, 0.5, frame);
     double result = distortion(mesh, mesh->positions, pose, frame);
-    *about = sinew_modal_get_info(modal);
+    *about = info_of(sinew_modal, modal);
     free(frame);
     sinew_modal_motion_destroy(motion);
     sinew_modal_state_destroy(state);
@@ -68,7 +69,8 @@ static double two_keys(const sinew_mesh *mesh, const double *pose, sinew_modal_o
 static sinew_rig *sample_bar(void) {
     sinew_error error;
     sinew_rig *rig;
-    sinew_sample_options size = sinew_sample_default_options();
+    sinew_sample_options size;
+    sinew_sample_options_init(&size);
     size.vertices = 1000;
     assert_ok(sinew_sample_rig("bar", &size, &rig, &error));
     return rig;
@@ -88,14 +90,15 @@ static void closed_cage_and_shell_bodies_meet_their_keys(void **state) {
     (void)state;
     sinew_rig *rig = sample_bar();
     double *pose = target_pose(rig, 0);
-    sinew_modal_options options = sinew_modal_default_options();
+    sinew_modal_options options;
+    sinew_modal_options_init(&options);
     options.modes = 12, options.cells = 20;
     const sinew_modal_body bodies[] = {SINEW_MODAL_BODY_AUTO, SINEW_MODAL_BODY_CAGE,
                                        SINEW_MODAL_BODY_SHELL};
     const sinew_modal_body expected[] = {SINEW_MODAL_BODY_TETS, SINEW_MODAL_BODY_CAGE,
                                          SINEW_MODAL_BODY_SHELL};
     for (int k = 0; k < 3; k++) {
-        sinew_modal_info info;
+        sinew_modal_info info = {.size = sizeof info};
         options.body = bodies[k];
         double linear = 0,
                *middle = malloc(sizeof(double) * 3 * (size_t)rig->neutral->vertex_count);
@@ -131,9 +134,10 @@ static void open_meshes_get_a_cage_and_the_reason(void **state) {
     sn_put(positions, loose, sn_v3(0.5, 0.5, 0.1)), sn_put(pose, loose, sn_v3(0.4, 0.5, 0.3));
     sinew_mesh *mesh;
     assert_ok(sinew_mesh_create(loose + 1, positions, 2 * N * N, NULL, triangles, &mesh, &error));
-    sinew_modal_options options = sinew_modal_default_options();
+    sinew_modal_options options;
+    sinew_modal_options_init(&options);
     options.modes = 8, options.cells = 12;
-    sinew_modal_info info;
+    sinew_modal_info info = {.size = sizeof info};
     assert_below(two_keys(mesh, pose, options, &info), 0.05);
     assert_int_equal(info.body, SINEW_MODAL_BODY_CAGE);
     assert_true(info.why[0] != 0);
@@ -160,16 +164,17 @@ static void given_basis_expresses_its_own_poses(void **state) {
         fields[2 * wide + i] = test_random(&seed);
         pose[i] = rig->neutral->positions[i] + 0.02 * fields[i] - 0.05 * fields[wide + i];
     }
-    sinew_modal_options options = sinew_modal_default_options();
+    sinew_modal_options options;
+    sinew_modal_options_init(&options);
     options.body = SINEW_MODAL_BODY_SHELL;
     options.basis = fields, options.basis_count = 3;
     sinew_modal *modal;
     sinew_modal_motion *motion;
     assert_ok(sinew_modal_create(rig->neutral, &options, NULL, &modal, &error));
     const double times[2] = {0, 1}, *poses[2] = {rig->neutral->positions, pose};
-    sinew_modal_keys keys = {.count = 2, .times = times, .positions = poses};
+    sinew_modal_keys keys = {.size = sizeof keys, .count = 2, .times = times, .positions = poses};
     assert_ok(sinew_modal_motion_create(modal, &keys, NULL, NULL, &motion, &error));
-    assert_true(sinew_modal_motion_get_info(motion).captured[1] > 0.99);
+    assert_true(info_of(sinew_modal_motion, motion).captured[1] > 0.99);
     sinew_modal_motion_destroy(motion);
     sinew_modal_destroy(modal);
     free(fields), free(pose);
@@ -187,9 +192,10 @@ static void given_tets_are_the_body(void **state) {
     sinew_tets *tets;
     assert_ok(sinew_tets_from_surface(mesh, NULL, NULL, &tets, &error));
     assert_true(tets->vertex_count > mesh->vertex_count);
-    sinew_modal_options options = sinew_modal_default_options();
+    sinew_modal_options options;
+    sinew_modal_options_init(&options);
     options.modes = 20, options.tets = tets;
-    sinew_modal_info info;
+    sinew_modal_info info = {.size = sizeof info};
     assert_below(two_keys(mesh, pose, options, &info), 0.02);
     assert_int_equal(info.elements, tets->tet_count);
     assert_int_equal(info.vertex_count, mesh->vertex_count);
@@ -218,7 +224,8 @@ static void tets_and_modes_come_from_the_cache(void **state) {
     sinew_cache *cache;
     assert_ok(sinew_cache_open(test_folder(), 0, &cache, &error));
     sinew_modal *modal[2];
-    sinew_modal_options options = sinew_modal_default_options();
+    sinew_modal_options options;
+    sinew_modal_options_init(&options);
     options.modes = 5, options.cache = cache;
     double *shape[2];
     for (int k = 0; k < 2; k++) {
@@ -226,8 +233,8 @@ static void tets_and_modes_come_from_the_cache(void **state) {
         shape[k] = malloc(sizeof(double) * 3 * (size_t)rig->neutral->vertex_count);
         assert_ok(sinew_modal_shape(modal[k], 0, 0.1, shape[k], &error));
     }
-    sinew_modal_info first = sinew_modal_get_info(modal[0]),
-                     second = sinew_modal_get_info(modal[1]);
+    sinew_modal_info first = info_of(sinew_modal, modal[0]),
+                     second = info_of(sinew_modal, modal[1]);
     assert_false(first.from_cache);
     assert_true(second.from_cache);
     assert_int_equal(first.elements, second.elements);
@@ -246,9 +253,10 @@ static void real_hand_closes_to_a_fist(void **state) {
     sinew_mesh *hand, *fist;
     assert_ok(sinew_mesh_read(open, &hand, &error));
     assert_ok(sinew_mesh_read(test_data("free/aframe-hand/fist.obj"), &fist, &error));
-    sinew_modal_options options = sinew_modal_default_options();
+    sinew_modal_options options;
+    sinew_modal_options_init(&options);
     options.modes = 40;
-    sinew_modal_info info;
+    sinew_modal_info info = {.size = sizeof info};
     double mean = two_keys(hand, fist->positions, options, &info);
     print_message("hand: body %d, %d tets, distortion %.2f%%\n", info.body, info.elements,
                   100 * mean);

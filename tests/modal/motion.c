@@ -18,7 +18,8 @@ static void key_poses_are_met_with_any_number_of_modes(void **state) {
         test_bend(s.bar, TEST_LENGTH, 2, s.poses[1]);
         sinew_modal_motion *motion = test_clip_motion(&s, NULL);
         test_clip_meets_keys(&s, motion);
-        sinew_modal_motion_info info = sinew_modal_motion_get_info(motion);
+        sinew_modal_motion_info info = {.size = sizeof info};
+        sinew_modal_motion_get_info(motion, &info);
         assert_close(info.captured[0], 1, 1e-12); /* the rest */
         if (modes[m] == 60) assert_true(info.captured[1] > 0.9);
         sinew_modal_motion_destroy(motion);
@@ -41,20 +42,21 @@ static void large_bends_and_twists_flip_nothing_and_keep_the_volume(void **state
     (void)state;
     test_clip s = test_clip_make(40, 2, 60);
     const double straight = -1;
-    sinew_modal_knobs knobs = sinew_modal_default_knobs();
+    sinew_modal_parameters parameters;
+    sinew_modal_parameters_init(&parameters);
     for (int pose = 0; pose < 4; pose++) {
         if (pose == 0) test_bend(s.bar, TEST_LENGTH, 1.5 * M_PI, s.poses[1]);
         if (pose > 0) test_twist(s.bar, TEST_LENGTH, pose == 1 ? 1.02 : 3, s.poses[1]);
         uint64_t seed = 5;
         for (int i = 0; pose == 3 && i < 3 * s.bar->vertex_count; i++)
             s.poses[1][i] += 0.01 * test_random(&seed);
-        knobs.count = 1, knobs.gamma = knobs.kappa = &straight;
-        sinew_modal_motion *motion = test_clip_motion(&s, &knobs);
+        parameters.count = 1, parameters.gamma = parameters.kappa = &straight;
+        sinew_modal_motion *motion = test_clip_motion(&s, &parameters);
         assert_sound(&s, motion, 0.05);
         if (pose < 2) { /* and while swinging */
             sinew_error error;
-            knobs.gamma = knobs.kappa = NULL;
-            assert_ok(sinew_modal_motion_update(motion, &knobs, &error));
+            parameters.gamma = parameters.kappa = NULL;
+            assert_ok(sinew_modal_motion_update(motion, &parameters, &error));
             assert_sound(&s, motion, 0.1);
         }
         test_clip_meets_keys(&s, motion);
@@ -69,18 +71,19 @@ static void straight_knobs_give_the_straight_path(void **state) {
     test_clip s = test_clip_make(12, 2, 20);
     test_bend(s.bar, TEST_LENGTH, 2, s.poses[1]);
     const double minus = -1, none = 0;
-    sinew_modal_knobs knobs = sinew_modal_default_knobs();
+    sinew_modal_parameters parameters;
+    sinew_modal_parameters_init(&parameters);
     sinew_modal_motion *motion = test_clip_motion(&s, NULL);
-    int columns = sinew_modal_motion_get_info(motion).columns;
+    int columns = info_of(sinew_modal_motion, motion).columns;
     double *from = malloc(sizeof(double) * 3 * (size_t)columns), *to = from + columns;
     double *at = to + columns;
     sinew_modal_motion_weights(motion, 0, from);
     sinew_modal_motion_weights(motion, 1, to);
     for (int way = 0; way < 2; way++) {
-        knobs.count = 1;
-        knobs.gamma = knobs.kappa = way ? NULL : &minus;
-        knobs.amplitude = way ? &none : NULL;
-        assert_ok(sinew_modal_motion_update(motion, &knobs, &error));
+        parameters.count = 1;
+        parameters.gamma = parameters.kappa = way ? NULL : &minus;
+        parameters.amplitude = way ? &none : NULL;
+        assert_ok(sinew_modal_motion_update(motion, &parameters, &error));
         for (int k = 0; k <= 10; k++) {
             sinew_modal_motion_weights(motion, k / 10.0, at);
             for (int i = 0; i < columns; i++)
@@ -103,20 +106,21 @@ static void every_knob_leaves_the_keys_exact_and_changes_the_path(void **state) 
     sinew_modal_frame(motion, s.state, 0.4, standard);
     const double half = 0.5, minus = -0.5;
     for (int knob = 0; knob < 11; knob++) {
-        sinew_modal_knobs knobs = sinew_modal_default_knobs();
-        knobs.count = 1;
-        if (knob == 0) knobs.swings = 3;
-        if (knob == 1) knobs.frequency = 2.2;
-        if (knob == 2) knobs.damping = 0.5;
-        if (knob == 3) knobs.alpha_mass = 4;
-        if (knob == 4) knobs.alpha_stiffness = 0.01;
-        if (knob == 5) knobs.rest_offset = 0.6;
-        if (knob == 6) knobs.stiffness = 4;
-        if (knob == 7) knobs.wiggly = true;
-        if (knob == 8) knobs.gamma = &minus;
-        if (knob == 9) knobs.kappa = &half;
-        if (knob == 10) knobs.amplitude = &half;
-        assert_ok(sinew_modal_motion_update(motion, &knobs, &error));
+        sinew_modal_parameters parameters;
+        sinew_modal_parameters_init(&parameters);
+        parameters.count = 1;
+        if (knob == 0) parameters.swings = 3;
+        if (knob == 1) parameters.frequency = 2.2;
+        if (knob == 2) parameters.damping = 0.5;
+        if (knob == 3) parameters.alpha_mass = 4;
+        if (knob == 4) parameters.alpha_stiffness = 0.01;
+        if (knob == 5) parameters.rest_offset = 0.6;
+        if (knob == 6) parameters.stiffness = 4;
+        if (knob == 7) parameters.wiggly = true;
+        if (knob == 8) parameters.gamma = &minus;
+        if (knob == 9) parameters.kappa = &half;
+        if (knob == 10) parameters.amplitude = &half;
+        assert_ok(sinew_modal_motion_update(motion, &parameters, &error));
         test_clip_meets_keys(&s, motion);
         sinew_modal_frame(motion, s.state, 0.4, s.frame);
         assert_true(test_clip_distance(&s, s.frame, standard) > 1e-5);
@@ -139,7 +143,8 @@ static void default_units_do_not_depend_on_size_or_density(void **state) {
     }
     sinew_modal_destroy(b.modal);
     sinew_modal_state_destroy(b.state);
-    sinew_modal_options options = sinew_modal_default_options();
+    sinew_modal_options options;
+    sinew_modal_options_init(&options);
     options.modes = 20, options.density *= 10;
     assert_ok(sinew_modal_create_tets(b.bar, &options, NULL, &b.modal, &error));
     assert_ok(sinew_modal_state_create(b.modal, &b.state, &error));
@@ -198,10 +203,11 @@ static void prescribed_velocities_are_taken(void **state) {
     const double *velocities[3] = {NULL, velocity, NULL};
     sinew_modal_keys keys = test_clip_keys(&s);
     keys.velocities = velocities;
-    sinew_modal_knobs knobs = sinew_modal_default_knobs();
-    knobs.rate = 0;
+    sinew_modal_parameters parameters;
+    sinew_modal_parameters_init(&parameters);
+    parameters.rate = 0;
     sinew_modal_motion *motion;
-    assert_ok(sinew_modal_motion_create(s.modal, &keys, &knobs, NULL, &motion, &error));
+    assert_ok(sinew_modal_motion_create(s.modal, &keys, &parameters, NULL, &motion, &error));
     const double h = 1e-4;
     sinew_modal_frame(motion, s.state, 1 + h, later);
     sinew_modal_frame(motion, s.state, 1 - h, s.frame);
@@ -229,10 +235,11 @@ static void inner_keys_are_passed_whatever_the_knobs(void **state) {
     keys.inner_positions = (const double *const *)s.poses + 2;
     sinew_modal_motion *motion;
     assert_ok(sinew_modal_motion_create(s.modal, &keys, NULL, NULL, &motion, &error));
-    sinew_modal_knobs knobs = sinew_modal_default_knobs();
+    sinew_modal_parameters parameters;
+    sinew_modal_parameters_init(&parameters);
     for (int way = 0; way < 3; way++) {
-        knobs.damping = 0.1 * way, knobs.swings = 1 + way;
-        assert_ok(sinew_modal_motion_update(motion, &knobs, &error));
+        parameters.damping = 0.1 * way, parameters.swings = 1 + way;
+        assert_ok(sinew_modal_motion_update(motion, &parameters, &error));
         for (int i = 0; i < 2; i++) {
             sinew_modal_frame(motion, s.state, inner_times[i], s.frame);
             assert_below(test_clip_distance(&s, s.frame, s.poses[2 + i]), 1e-9);
@@ -271,9 +278,10 @@ static void falling_parts_follow_a_parabola(void **state) {
     test_clip s = test_clip_make(6, 2, 4);
     for (int i = 0; i < s.bar->vertex_count; i++)
         sn_put(s.poses[1], i, sn_add(sn_at(s.poses[0], i), sn_v3(1, 0, 0)));
-    sinew_modal_knobs knobs = sinew_modal_default_knobs();
-    knobs.gravity[1] = -9.81;
-    sinew_modal_motion *motion = test_clip_motion(&s, &knobs);
+    sinew_modal_parameters parameters;
+    sinew_modal_parameters_init(&parameters);
+    parameters.gravity[1] = -9.81;
+    sinew_modal_motion *motion = test_clip_motion(&s, &parameters);
     for (int k = 0; k <= 10; k++) {
         double t = k / 10.0, shift[3] = {t, -9.81 / 2 * t * (t - 1), 0};
         sinew_modal_frame(motion, s.state, t, s.frame);
@@ -325,7 +333,8 @@ static void fast_frames_agree_and_meet_the_keys(void **state) {
     sinew_error error;
     test_clip s = test_clip_make(25, 3, 30), quick = test_clip_make(25, 3, 30);
     sinew_modal_destroy(quick.modal), sinew_modal_state_destroy(quick.state);
-    sinew_modal_options options = sinew_modal_default_options();
+    sinew_modal_options options;
+    sinew_modal_options_init(&options);
     options.modes = 30, options.fast = true;
     assert_ok(sinew_modal_create_tets(quick.bar, &options, NULL, &quick.modal, &error));
     assert_ok(sinew_modal_state_create(quick.modal, &quick.state, &error));
@@ -377,18 +386,19 @@ static void bad_keys_and_knobs_are_refused_with_a_reason(void **state) {
     sinew_modal_motion *motion = test_clip_motion(&s, NULL);
     const double two = 2;
     for (int way = 0; way < 9; way++) {
-        sinew_modal_knobs knobs = sinew_modal_default_knobs();
-        knobs.count = 1;
-        if (way == 0) knobs.swings = 0;
-        if (way == 1) knobs.damping = -1;
-        if (way == 2) knobs.rest_offset = 2;
-        if (way == 3) knobs.kappa = &two;
-        if (way == 4) knobs.gamma = &two;
-        if (way == 5) knobs.stiffness = NAN;
-        if (way == 6) knobs.frequency = INFINITY;
-        if (way == 7) knobs.gravity[2] = NAN;
-        if (way == 8) knobs.rate = -1;
-        assert_int_equal(sinew_modal_motion_update(motion, &knobs, &error), SINEW_BAD_INPUT);
+        sinew_modal_parameters parameters;
+        sinew_modal_parameters_init(&parameters);
+        parameters.count = 1;
+        if (way == 0) parameters.swings = 0;
+        if (way == 1) parameters.damping = -1;
+        if (way == 2) parameters.rest_offset = 2;
+        if (way == 3) parameters.kappa = &two;
+        if (way == 4) parameters.gamma = &two;
+        if (way == 5) parameters.stiffness = NAN;
+        if (way == 6) parameters.frequency = INFINITY;
+        if (way == 7) parameters.gravity[2] = NAN;
+        if (way == 8) parameters.rate = -1;
+        assert_int_equal(sinew_modal_motion_update(motion, &parameters, &error), SINEW_BAD_INPUT);
     }
     test_clip_meets_keys(&s, motion); /* a refused knob leaves the motion usable */
     sinew_modal_motion_destroy(motion);
@@ -400,12 +410,13 @@ static void bad_bodies_are_refused_with_a_reason(void **state) {
     sinew_error error;
     sinew_modal *modal;
     sinew_tets *bar = test_bar(3, 1, 1, 3, 1, 1);
-    sinew_modal_options options = sinew_modal_default_options();
+    sinew_modal_options options;
+    sinew_modal_options_init(&options);
     options.modes = 1000;
     assert_int_equal(sinew_modal_create_tets(bar, &options, NULL, &modal, &error), SINEW_BAD_INPUT);
     assert_non_null(strstr(error.message, "1000 modes"));
     for (int way = 0; way < 6; way++) {
-        options = sinew_modal_default_options();
+        sinew_modal_options_init(&options);
         options.modes = 5;
         if (way == 0) options.density = 0;
         if (way == 1) options.poisson = 0.5;
@@ -417,7 +428,7 @@ static void bad_bodies_are_refused_with_a_reason(void **state) {
                          SINEW_BAD_INPUT);
         assert_null(modal);
     }
-    options = sinew_modal_default_options();
+    sinew_modal_options_init(&options);
     options.modes = 5;
     int swap = bar->tets[1];
     bar->tets[1] = bar->tets[2], bar->tets[2] = swap;
@@ -437,16 +448,17 @@ static void modes_come_back_from_the_cache_bit_by_bit(void **state) {
     sinew_cache *cache;
     assert_ok(sinew_cache_open(folder, 0, &cache, &error));
     sinew_tets *bar = test_bar(8, 2, 2, TEST_LENGTH, 1, 1);
-    sinew_modal_options options = sinew_modal_default_options();
+    sinew_modal_options options;
+    sinew_modal_options_init(&options);
     options.modes = 12, options.cache = cache;
     sinew_modal *first, *second, *third;
     assert_ok(sinew_modal_create_tets(bar, &options, NULL, &first, &error));
     assert_ok(sinew_modal_create_tets(bar, &options, NULL, &second, &error));
     options.poisson = 0.2;
     assert_ok(sinew_modal_create_tets(bar, &options, NULL, &third, &error));
-    assert_false(sinew_modal_get_info(first).from_cache);
-    assert_true(sinew_modal_get_info(second).from_cache);
-    assert_false(sinew_modal_get_info(third).from_cache);
+    assert_false(info_of(sinew_modal, first).from_cache);
+    assert_true(info_of(sinew_modal, second).from_cache);
+    assert_false(info_of(sinew_modal, third).from_cache);
     double *a = malloc(sizeof(double) * 6 * (size_t)bar->vertex_count), *b;
     b = a + 3 * bar->vertex_count;
     for (int mode = 0; mode < 12; mode++) {
@@ -471,13 +483,14 @@ static void painted_stiffness_holds_its_end(void **state) {
         double x = bar->positions[3 * bar->tets[4 * t]];
         stiffness[t] = x < TEST_LENGTH / 2 ? 100 : 1;
     }
-    sinew_modal_options options = sinew_modal_default_options();
+    sinew_modal_options options;
+    sinew_modal_options_init(&options);
     options.modes = 6;
     sinew_modal *plain, *painted;
     assert_ok(sinew_modal_create_tets(bar, &options, NULL, &plain, &error));
     options.stiffness = stiffness;
     assert_ok(sinew_modal_create_tets(bar, &options, NULL, &painted, &error));
-    assert_true(sinew_modal_get_info(painted).lambda[0] > sinew_modal_get_info(plain).lambda[0]);
+    assert_true(info_of(sinew_modal, painted).lambda[0] > info_of(sinew_modal, plain).lambda[0]);
     sinew_modal_destroy(plain), sinew_modal_destroy(painted);
     free(stiffness);
     sinew_tets_destroy(bar);
@@ -487,7 +500,8 @@ static void running_out_of_memory_is_reported_at_every_step(void **state) {
     (void)state;
     test_clip s = test_clip_make(3, 1, 2);
     test_bend(s.bar, TEST_LENGTH, 1, s.poses[1]);
-    sinew_modal_options options = sinew_modal_default_options();
+    sinew_modal_options options;
+    sinew_modal_options_init(&options);
     options.modes = 2, options.fast = true;
     const double inner_time = 0.5;
     sinew_modal_keys keys = test_clip_keys(&s);

@@ -56,7 +56,7 @@ static void ball_is_round_and_lit_from_the_upper_left(void **state) {
     sinew_mesh *mesh = ball(31, 64);
     sinew_panel panel = {.mesh = mesh};
     sinew_render_options options;
-    sinew_render_options_default(&options);
+    sinew_render_options_init(&options);
     options.width = options.height = 200;
     options.azimuth = options.elevation = 0;
     options.ground = false;
@@ -82,7 +82,7 @@ static void pictures_do_not_depend_on_threads(void **state) {
     for (int v = 0; v < mesh->vertex_count; v++) heat[v] = mesh->positions[3 * v];
     sinew_panel panels[2] = {{.mesh = mesh, .label = "skin"}, {.mesh = mesh, .heat = heat}};
     sinew_render_options options;
-    sinew_render_options_default(&options);
+    sinew_render_options_init(&options);
     options.width = 320, options.height = 180;
     options.wireframe = true;
     sinew_set_threads(1);
@@ -106,7 +106,7 @@ static void wires_follow_faces_and_not_their_diagonals(void **state) {
     assert_ok(sinew_mesh_create(4, x, 1, start, face, &mesh, &error));
     sinew_panel panel = {.mesh = mesh};
     sinew_render_options options;
-    sinew_render_options_default(&options);
+    sinew_render_options_init(&options);
     options.width = options.height = 100;
     options.azimuth = options.elevation = 0;
     options.ground = false;
@@ -132,7 +132,7 @@ static void unusable_input_is_refused_with_a_message(void **state) {
     sinew_mesh *mesh = ball(3, 6);
     sinew_panel panel = {.mesh = mesh};
     sinew_render_options options;
-    sinew_render_options_default(&options);
+    sinew_render_options_init(&options);
     sinew_image *image;
     sinew_error error;
     options.width = 1 << 20;

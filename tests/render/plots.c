@@ -18,7 +18,7 @@ static void lines_are_drawn_over_gaps_and_odd_values(void **state) {
     const double x[5] = {0, 1, 2, 3, 4}, y[5] = {1, 10, NAN, -3, 1000};
     sinew_line line = {.label = "residual", .count = 5, .x = x, .y = y};
     sinew_plot_options options;
-    sinew_plot_options_default(&options);
+    sinew_plot_options_init(&options);
     options.title = "title";
     options.log_y = true;
     sinew_error error;
@@ -42,7 +42,7 @@ static void signed_matrix_shows_both_signs(void **state) {
     const double values[4] = {1, -1, 0, NAN};
     const char *names[2] = {"jawOpen", "mouthClose"};
     sinew_plot_options options;
-    sinew_plot_options_default(&options);
+    sinew_plot_options_init(&options);
     sinew_error error;
     sinew_image *image;
     assert_ok(sinew_plot_matrix(2, 2, values, names, names, &options, &image, &error));

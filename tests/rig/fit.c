@@ -67,17 +67,19 @@ static void planted_weights_come_back(void **state) {
     const double planted[SHAPES] = {0.3, 0, 1, 0.7, 0, 0.1};
     double markers[3 * MARKERS];
     markers_of(rig, map, planted, markers);
-    for (int method = SINEW_FIT_SBS; method <= SINEW_FIT_ULS; method++) {
-        sinew_fit_options options = sinew_fit_options_default(method);
+    for (int method = SINEW_FIT_METHOD_SBS; method <= SINEW_FIT_METHOD_ULS; method++) {
+        sinew_fit_options options;
+        sinew_fit_options_init(&options);
+        sinew_fit_options_set_method(&options, method);
         sinew_fit *fit;
-        sinew_fit_info info;
+        sinew_fit_info info = {.size = sizeof info};
         double weights[SHAPES] = {0};
         assert_ok(sinew_fit_create(rig, map, &options, &fit, &error));
         assert_ok(sinew_fit_frame(fit, markers, NULL, weights, &info, &error));
         /* SBS is exact to the float storage of the shapes; the ridges of the others cost a little.
          */
         for (int s = 0; s < SHAPES; s++)
-            assert_close(weights[s], planted[s], method == SINEW_FIT_SBS ? 1e-5 : 0.05);
+            assert_close(weights[s], planted[s], method == SINEW_FIT_METHOD_SBS ? 1e-5 : 0.05);
         assert_int_equal(info.seen, MARKERS);
         sinew_fit_destroy(fit);
     }
@@ -125,7 +127,9 @@ static void noisy_markers_give_the_nonnegative_least_squares_answer(void **state
     }
     double expected[SHAPES] = {0}, weights[SHAPES] = {0};
     reference_nnls(3 * MARKERS, A, b, expected);
-    sinew_fit_options options = sinew_fit_options_default(SINEW_FIT_SBS);
+    sinew_fit_options options;
+    sinew_fit_options_init(&options);
+    sinew_fit_options_set_method(&options, SINEW_FIT_METHOD_SBS);
     options.outlier = INFINITY;
     sinew_fit *fit;
     assert_ok(sinew_fit_create(rig, map, &options, &fit, &error));
@@ -146,9 +150,11 @@ static void missing_and_jumping_markers_do_not_spoil_the_fit(void **state) {
     markers_of(rig, map, planted, markers);
     for (int i = 0; i < 6; i++) markers[3 * (3 * i)] = NAN;
     markers[3 * 4 + 1] += 1000;
-    sinew_fit_options options = sinew_fit_options_default(SINEW_FIT_SBS);
+    sinew_fit_options options;
+    sinew_fit_options_init(&options);
+    sinew_fit_options_set_method(&options, SINEW_FIT_METHOD_SBS);
     sinew_fit *fit;
-    sinew_fit_info info;
+    sinew_fit_info info = {.size = sizeof info};
     assert_ok(sinew_fit_create(rig, map, &options, &fit, &error));
     assert_ok(sinew_fit_frame(fit, markers, NULL, weights, &info, &error));
     assert_int_equal(info.seen, MARKERS - 6);
@@ -187,7 +193,9 @@ static void curved_rigs_are_fitted_through_their_jacobian(void **state) {
     const double planted[SHAPES] = {0.3, 0, 0.9, 0.7, 0.2, 0.1};
     double markers[3 * MARKERS], weights[SHAPES] = {0.1, 0.1, 0.5, 0.5, 0.1, 0.1};
     markers_of(rig, map, planted, markers);
-    sinew_fit_options options = sinew_fit_options_default(SINEW_FIT_SBS);
+    sinew_fit_options options;
+    sinew_fit_options_init(&options);
+    sinew_fit_options_set_method(&options, SINEW_FIT_METHOD_SBS);
     sinew_fit *fit;
     assert_ok(sinew_fit_create(rig, map, &options, &fit, &error));
     assert_ok(sinew_fit_frame(fit, markers, NULL, weights, NULL, &error));

@@ -17,8 +17,9 @@ typedef struct take {
 
 static take take_of(const char *face, bool lips) {
     sinew_error error = {0};
-    sinew_sample_options size = {.vertices = VERTICES};
-    sinew_sample_marker_options clip = sinew_sample_default_marker_options();
+    sinew_sample_options size = {.size = sizeof size, .vertices = VERTICES};
+    sinew_sample_marker_options clip;
+    sinew_sample_marker_options_init(&clip);
     clip.lips = lips;
     take t;
     assert_ok(sinew_sample_rig(face, &size, &t.rig, &error));
@@ -79,15 +80,17 @@ static double *row_of(const take *t, int time) {
 static void expect_belief(const take *t, const double *error_bound) {
     sinew_error error = {0};
     double *weights = calloc((size_t)t->rig->slider_count, sizeof(double));
-    for (int method = SINEW_FIT_SBS; method <= SINEW_FIT_ULS; method++) {
-        sinew_fit_options options = sinew_fit_options_default(method);
+    for (int method = SINEW_FIT_METHOD_SBS; method <= SINEW_FIT_METHOD_ULS; method++) {
+        sinew_fit_options options;
+        sinew_fit_options_init(&options);
+        sinew_fit_options_set_method(&options, method);
         sinew_fit *fit;
         double sum = 0;
         int frames = 0;
         assert_ok(sinew_fit_create(t->rig, t->map, &options, &fit, &error));
         sinew_rig_rest_weights(t->rig, weights);
         for (int f = 0; f < t->markers->time_count; f += STRIDE, frames++) {
-            sinew_fit_info info;
+            sinew_fit_info info = {.size = sizeof info};
             assert_ok(sinew_fit_frame(fit, row_of(t, f), NULL, weights, &info, &error));
             if (info.outliers > 0)
                 fail_msg("method %d: %d outliers at %d", method, info.outliers, f);
@@ -115,10 +118,12 @@ static void good_markers_are_believed(void **state) {
 /* Largest motion of a vertex, metres, when the tip of the nose jumps forwards at one time. */
 static double motion_by_jump(const take *t, sinew_fit_method method, double jump, int *outliers) {
     sinew_error error = {0};
-    sinew_fit_options options = sinew_fit_options_default(method);
+    sinew_fit_options options;
+    sinew_fit_options_init(&options);
+    sinew_fit_options_set_method(&options, method);
     sinew_fit *fit;
     sinew_linear *linear;
-    sinew_fit_info info;
+    sinew_fit_info info = {.size = sizeof info};
     size_t sliders = (size_t)t->rig->slider_count, n = (size_t)t->rig->neutral->vertex_count;
     double *weights = calloc(sliders, sizeof(double)), *x = calloc(6 * n, sizeof(double)), most = 0;
     double *row = row_of(t, 200);
@@ -147,7 +152,7 @@ static void a_marker_that_jumps_is_not_believed(void **state) {
     double face = sinew_diagonal(t.rig->neutral->vertex_count, t.rig->neutral->positions);
     for (int cut = 0; cut < 2; cut++) {
         if (cut) take_a_third_away(t.rig);
-        for (int method = SINEW_FIT_SBS; method <= SINEW_FIT_ULS; method++) {
+        for (int method = SINEW_FIT_METHOD_SBS; method <= SINEW_FIT_METHOD_ULS; method++) {
             int outliers;
             assert_below(motion_by_jump(&t, method, 0.05 * face, &outliers), 3e-3);
             assert_int_equal(outliers, 1);

@@ -13,5 +13,5 @@ int test_rotation_blend(void);
 int test_transfer(void);
 int test_fit(void);
 int test_fit_trust(void);
-int test_fit_knobs(void);
+int test_fit_parameters(void);
 #endif

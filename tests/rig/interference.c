@@ -107,7 +107,7 @@ static void advice_is_a_lock_that_was_tried(void **state) {
         if (helper) assert_ok(sinew_rig_add_target(rig, "lip up", 6, v, d, &error));
         sinew_slider_space *space;
         assert_ok(sinew_slider_space_create(rig, &space, &error));
-        sinew_interference_advice advice;
+        sinew_interference_advice advice = {.size = sizeof advice};
         int core[80];
         assert_ok(sinew_interference_advise(space, 1, 0, NULL, &advice, core, &error));
         assert_int_equal(advice.vertex_count, 6);

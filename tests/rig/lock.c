@@ -41,13 +41,14 @@ static double motion(const bench *b, const double *pick, const double *from, con
 }
 
 static sinew_lock_options closed_form(double alpha, double ridge) {
-    sinew_lock_options options = sinew_lock_options_default();
+    sinew_lock_options options;
+    sinew_lock_options_init(&options);
     options.alpha = alpha;
     options.alpha_relative = false;
     options.ridge = ridge;
     options.dead_zone = 0;
     options.bounded = false;
-    options.mode = SINEW_LOCK_TRADE;
+    options.mode = SINEW_LOCK_MODE_TRADE;
     return options;
 }
 
@@ -127,7 +128,9 @@ static void the_published_formula_is_reproduced(void **state) {
     double *pick = malloc(sizeof(double) * (size_t)b.rows),
            *rest = malloc(sizeof(double) * (size_t)b.rows);
     random_weights(12, 5, w1);
-    sinew_lock_options options = sinew_lock_options_published(b.space, 33);
+    sinew_lock_options options;
+    sinew_lock_options_init(&options);
+    sinew_lock_options_set_published(&options, b.space, 33);
     assert_close(options.alpha, (360.0 - 33) / 33, 1e-15);
     sinew_locks *locks;
     assert_ok(sinew_locks_create(b.space, &options, &locks, &error));
@@ -159,7 +162,7 @@ static void kept_sliders_are_out_of_the_solve(void **state) {
     w1[7] = -0.4;
     double *pick = malloc(sizeof(double) * (size_t)b.rows);
     sinew_lock_options options = closed_form(20, 1e-3);
-    options.mode = SINEW_LOCK_KEEP;
+    options.mode = SINEW_LOCK_MODE_KEEP;
     sinew_locks *locks;
     assert_ok(sinew_locks_create(b.space, &options, &locks, &error));
     lock_some(locks, &b, SINEW_AXIS_ALL, w0, pick);
@@ -245,13 +248,14 @@ static void locking_nothing_gives_what_was_asked_and_all_holds_all(void **state)
     assert_memory_equal(w1, w2, sizeof w1);
     int all[100];
     for (int v = 0; v < 100; v++) all[v] = v;
-    sinew_lock_options options = sinew_lock_options_default();
-    options.mode = SINEW_LOCK_TRADE;
+    sinew_lock_options options;
+    sinew_lock_options_init(&options);
+    options.mode = SINEW_LOCK_MODE_TRADE;
     options.dead_zone = 0;
     assert_ok(sinew_locks_set_options(locks, &options, &error));
     assert_ok(sinew_locks_add(locks, "all", 100, all, SINEW_AXIS_ALL, NULL, w0, &error));
     assert_close(sinew_locks_alpha(locks), 1, 0); /* no unlocked coordinates: still a lock */
-    sinew_lock_info info;
+    sinew_lock_info info = {.size = sizeof info};
     assert_ok(sinew_locks_apply(locks, w0, w1, w2, &info, &error));
     assert_below(motion(&b, ones, w0, w2), 0.05 * motion(&b, ones, w0, w1));
     assert_true(isfinite(info.kept) && isfinite(info.cosine));
@@ -272,10 +276,11 @@ static void a_y_lock_leaves_x_and_z_free(void **state) {
         assert_ok(sinew_rig_set_limits(rig, i, -INFINITY, INFINITY, &error));
     sinew_slider_space *space;
     assert_ok(sinew_slider_space_create(rig, &space, &error));
-    sinew_lock_options options = sinew_lock_options_default();
+    sinew_lock_options options;
+    sinew_lock_options_init(&options);
     options.alpha = 1e6;
     options.dead_zone = 0;
-    options.mode = SINEW_LOCK_KEEP;
+    options.mode = SINEW_LOCK_MODE_KEEP;
     sinew_locks *locks;
     assert_ok(sinew_locks_create(space, &options, &locks, &error));
     double w0[2] = {0}, w1[2] = {1, 0}, w2[2];
@@ -319,8 +324,9 @@ static void planted_freedom_is_found(void **state) {
     sinew_slider_space *space;
     assert_ok(sinew_slider_space_create(rig, &space, &error));
     for (int mode = 0; mode < 2; mode++) {
-        sinew_lock_options options = sinew_lock_options_default();
-        options.mode = mode ? SINEW_LOCK_TRADE : SINEW_LOCK_KEEP;
+        sinew_lock_options options;
+        sinew_lock_options_init(&options);
+        options.mode = mode ? SINEW_LOCK_MODE_TRADE : SINEW_LOCK_MODE_KEEP;
         sinew_locks *locks;
         assert_ok(sinew_locks_create(space, &options, &locks, &error));
         double w0[2 * EDITS] = {0}, w1[2 * EDITS] = {0}, w2[2 * EDITS];
@@ -328,7 +334,7 @@ static void planted_freedom_is_found(void **state) {
         for (int k = 0; k < EDITS; k++) {
             memset(w1, 0, sizeof w1);
             w1[2 * k] = 0.9;
-            sinew_lock_info info;
+            sinew_lock_info info = {.size = sizeof info};
             assert_ok(sinew_locks_apply(locks, w0, w1, w2, &info, &error));
             assert_true(info.reduction >= 10);
             assert_true(info.kept >= 0.9 && info.cosine > 0.99);
@@ -350,8 +356,9 @@ static void the_bounded_solve_is_never_worse_and_keeps_limits(void **state) {
     double *pick = malloc(sizeof(double) * (size_t)b.rows);
     uint64_t seed = 5;
     for (int trial = 0; trial < 60; trial++) {
-        sinew_lock_options options = sinew_lock_options_default();
-        options.mode = trial % 2 ? SINEW_LOCK_TRADE : SINEW_LOCK_KEEP;
+        sinew_lock_options options;
+        sinew_lock_options_init(&options);
+        options.mode = trial % 2 ? SINEW_LOCK_MODE_TRADE : SINEW_LOCK_MODE_KEEP;
         options.dead_zone = trial % 3 ? 0.002 * trial : 0;
         options.few = trial % 5 == 4 ? 0.2 : 0;
         options.alpha = pow(10, 2 * test_random(&seed));
@@ -360,7 +367,7 @@ static void the_bounded_solve_is_never_worse_and_keeps_limits(void **state) {
         for (int i = 0; i < 24; i++) w0[i] = w1[i] = 0.5 + 0.5 * test_random(&seed);
         for (int i = 0; i < 3; i++) w1[(trial * 5 + 7 * i) % 24] = 0.5 + 0.5 * test_random(&seed);
         lock_some(locks, &b, 1 + (unsigned)trial % 7, w0, pick);
-        sinew_lock_info info;
+        sinew_lock_info info = {.size = sizeof info};
         assert_ok(sinew_locks_apply(locks, w0, w1, w2, &info, &error));
         for (int i = 0; i < 24; i++) assert_true(w2[i] >= 0 && w2[i] <= 1);
         assert_below(motion(&b, pick, w0, w2), motion(&b, pick, w0, w1) * (1 + 1e-9));
@@ -420,7 +427,8 @@ static void motion_within_the_dead_zone_is_left_alone(void **state) {
     sinew_error error = {0};
     bench b = make_bench(200, 10, 0.9, 2);
     double w0[10] = {0}, w1[10] = {0}, w2[10], pick[600];
-    sinew_lock_options options = sinew_lock_options_default();
+    sinew_lock_options options;
+    sinew_lock_options_init(&options);
     options.dead_zone = 0.01;
     sinew_locks *locks;
     assert_ok(sinew_locks_create(b.space, &options, &locks, &error));
@@ -520,12 +528,13 @@ static void few_responders_are_few(void **state) {
     const double prices[] = {0, 0.05, 0.2, 0.5, 1};
     double before = INFINITY;
     for (int p = 0; p < 5; p++) {
-        sinew_lock_options options = sinew_lock_options_default();
+        sinew_lock_options options;
+        sinew_lock_options_init(&options);
         options.few = prices[p];
         sinew_locks *locks;
         assert_ok(sinew_locks_create(b.space, &options, &locks, &error));
         lock_some(locks, &b, SINEW_AXIS_ALL, w0, pick);
-        sinew_lock_info info;
+        sinew_lock_info info = {.size = sizeof info};
         assert_ok(sinew_locks_apply(locks, w0, w1, w2, &info, &error));
         int responders = 0;
         for (int i = 0; i < 40; i++) responders += w2[i] != w1[i];
@@ -548,18 +557,20 @@ static void bad_input_is_refused(void **state) {
     sinew_locks *locks;
     const double alphas[] = {-1, NAN, -INFINITY};
     for (int i = 0; i < 3; i++) {
-        sinew_lock_options options = sinew_lock_options_default();
+        sinew_lock_options options;
+        sinew_lock_options_init(&options);
         options.alpha = alphas[i];
         assert_int_equal(sinew_locks_create(b.space, &options, &locks, &e), SINEW_BAD_INPUT);
         assert_non_null(strstr(e.message, "alpha"));
     }
-    sinew_lock_options options = sinew_lock_options_default();
+    sinew_lock_options options;
+    sinew_lock_options_init(&options);
     options.dead_zone = -1;
     assert_int_equal(sinew_locks_create(b.space, &options, &locks, &e), SINEW_BAD_INPUT);
-    options = sinew_lock_options_default();
+    sinew_lock_options_init(&options);
     options.ridge = NAN;
     assert_int_equal(sinew_locks_create(b.space, &options, &locks, &e), SINEW_BAD_INPUT);
-    options = sinew_lock_options_default();
+    sinew_lock_options_init(&options);
     options.few = 1.5;
     assert_int_equal(sinew_locks_create(b.space, &options, &locks, &e), SINEW_BAD_INPUT);
     assert_int_equal(sinew_locks_create(b.space, NULL, &locks, &e), SINEW_OK);
@@ -594,15 +605,16 @@ static void degenerate_targets_give_finite_weights(void **state) {
     assert_ok(sinew_slider_space_create(rig, &space, &error));
     const int v[] = {20, 21, 22, 30};
     for (int mode = 0; mode < 8; mode++) {
-        sinew_lock_options options = sinew_lock_options_default();
+        sinew_lock_options options;
+        sinew_lock_options_init(&options);
         options.bounded = mode & 1;
-        options.mode = mode & 2 ? SINEW_LOCK_TRADE : SINEW_LOCK_KEEP;
+        options.mode = mode & 2 ? SINEW_LOCK_MODE_TRADE : SINEW_LOCK_MODE_KEEP;
         options.ridge = mode & 4 ? 1e-3 : 0;
         sinew_locks *locks;
         assert_ok(sinew_locks_create(space, &options, &locks, &error));
         double w0[5] = {0}, w1[5] = {1, 0, 0, 0, 0.5}, w2[5];
         assert_ok(sinew_locks_add(locks, "l", 4, v, SINEW_AXIS_ALL, NULL, w0, &error));
-        sinew_lock_info info;
+        sinew_lock_info info = {.size = sizeof info};
         assert_ok(sinew_locks_apply(locks, w0, w1, w2, &info, &error));
         for (int i = 0; i < 5; i++) assert_true(isfinite(w2[i]));
         assert_close(w2[1], w2[3], 1e-3);

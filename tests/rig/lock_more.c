@@ -56,12 +56,13 @@ static void figures_are_those_of_the_rig_itself(void **state) {
         for (int i = 0; i < 8; i++) w0[i] = w1[i] = 0.5 + 0.5 * test_random(&seed);
         w1[trial % 8] = 0.5 + 0.5 * test_random(&seed);
         w1[(trial + 3) % 8] = 0.5 + 0.5 * test_random(&seed);
-        sinew_lock_options options = sinew_lock_options_default();
-        options.mode = trial % 2 ? SINEW_LOCK_TRADE : SINEW_LOCK_KEEP;
+        sinew_lock_options options;
+        sinew_lock_options_init(&options);
+        options.mode = trial % 2 ? SINEW_LOCK_MODE_TRADE : SINEW_LOCK_MODE_KEEP;
         options.dead_zone = 0;
         options.bounded = trial % 3 != 0;
         sinew_locks *locks;
-        sinew_lock_info info;
+        sinew_lock_info info = {.size = sizeof info};
         assert_ok(sinew_locks_create(space, &options, &locks, &error));
         assert_ok(sinew_locks_add(locks, "l", 5, locked, SINEW_AXIS_ALL, NULL, w0, &error));
         assert_ok(sinew_locks_apply(locks, w0, w1, w2, &info, &error));
@@ -112,11 +113,12 @@ static void curved_rigs_end_in_a_minimum(void **state) {
     double w0[8] = {0}, w1[8] = {0}, w2[8], p0[450], p1[450];
     w1[0] = 0.9;
     w1[2] = 0.7;
-    sinew_lock_options options = sinew_lock_options_default();
-    options.mode = SINEW_LOCK_TRADE;
+    sinew_lock_options options;
+    sinew_lock_options_init(&options);
+    options.mode = SINEW_LOCK_MODE_TRADE;
     options.dead_zone = 0;
     sinew_locks *locks;
-    sinew_lock_info info;
+    sinew_lock_info info = {.size = sizeof info};
     assert_ok(sinew_locks_create(space, &options, &locks, &error));
     assert_ok(sinew_locks_add(locks, "l", 5, locked, SINEW_AXIS_ALL, NULL, w0, &error));
     assert_ok(sinew_locks_apply(locks, w0, w1, w2, &info, &error));
@@ -162,14 +164,15 @@ static void slack_is_not_traded_for_motion(void **state) {
     assert_ok(sinew_rig_add_target(rig, "helper", LOCKED, vertices, deltas, &error));
     sinew_slider_space *space;
     assert_ok(sinew_slider_space_create(rig, &space, &error));
-    sinew_lock_options options = sinew_lock_options_default();
+    sinew_lock_options options;
+    sinew_lock_options_init(&options);
     options.dead_zone = 0.05 / sinew_slider_space_diagonal(space);
     options.ridge = 0;
     sinew_locks *locks;
     assert_ok(sinew_locks_create(space, &options, &locks, &error));
     double w0[2] = {0}, w1[2] = {1, 0}, w2[2];
     assert_ok(sinew_locks_add(locks, "l", LOCKED, vertices, SINEW_AXIS_ALL, NULL, w0, &error));
-    sinew_lock_info info;
+    sinew_lock_info info = {.size = sizeof info};
     assert_ok(sinew_locks_apply(locks, w0, w1, w2, &info, &error));
     assert_true(info.reduction >= 1 - 1e-9);
     assert_true(w2[1] >= 0 && w2[1] < 0.2);
@@ -210,7 +213,7 @@ static sinew_curves *filter_take(const sinew_rig *rig, const sinew_slider_space 
  * problem; so a take cannot get jumps that it did not have. */
 static void expect_no_new_jumps(const sinew_rig *rig, const sinew_slider_space *space,
                                 const sinew_curves *take, int count, const int *vertices) {
-    sinew_lock_filter_info info;
+    sinew_lock_filter_info info = {.size = sizeof info};
     double alpha;
     sinew_curves *filtered = filter_take(rig, space, take, count, vertices, &info, &alpha);
     int m = rig->slider_count, rows = 3 * rig->neutral->vertex_count;
@@ -282,7 +285,7 @@ static void a_take_cut_in_two_gives_the_same_weights(void **state) {
     memcpy(half->times, take->times + 30, 30 * sizeof(double));
     memcpy(half->values, take->values + 360, 360 * sizeof(double));
     const int locked[] = {30, 31, 32, 33, 34, 60};
-    sinew_lock_filter_info info;
+    sinew_lock_filter_info info = {.size = sizeof info};
     double alpha;
     sinew_curves *whole = filter_take(rig, space, take, 6, locked, &info, &alpha);
     sinew_curves *part = filter_take(rig, space, half, 6, locked, &info, &alpha);
@@ -303,7 +306,8 @@ static void a_corrective_puts_locked_coordinates_back(void **state) {
     sinew_rig *rig = random_rig(200, 6, 0.9, 19);
     sinew_slider_space *space;
     assert_ok(sinew_slider_space_create(rig, &space, &error));
-    sinew_lock_options options = sinew_lock_options_default();
+    sinew_lock_options options;
+    sinew_lock_options_init(&options);
     options.falloff = 0.15;
     sinew_locks *locks;
     assert_ok(sinew_locks_create(space, &options, &locks, &error));
@@ -412,7 +416,7 @@ static void real_edits_are_quieted(void **state) {
                  {"mouthSmile_L", "jawOpen=1", 2, 0.85}};
     for (int i = 0; i < 3; i++) {
         sinew_locks *locks;
-        sinew_lock_info info;
+        sinew_lock_info info = {.size = sizeof info};
         double w0[64] = {0}, w1[64] = {0}, w2[64];
         int count = core_of(rig, edits[i].core, 0.6, vertices);
         assert_ok(sinew_rig_parse_weights(rig, edits[i].edit, w1, &error));

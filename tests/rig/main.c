@@ -16,6 +16,6 @@ int main(void) {
     failed += test_transfer();
     failed += test_fit();
     failed += test_fit_trust();
-    failed += test_fit_knobs();
+    failed += test_fit_parameters();
     return failed != 0;
 }

@@ -18,7 +18,8 @@ static void a_drag_is_the_regularised_least_squares_answer(void **state) {
     sinew_error error = {0};
     sinew_rig *rig = random_rig(100, 10, 0.9, 3);
     sinew_slider_space *space = space_of(rig);
-    sinew_manipulate_options options = sinew_manipulate_options_default();
+    sinew_manipulate_options options;
+    sinew_manipulate_options_init(&options);
     options.bounded = false;
     options.ridge = 0.05;
     sinew_manipulator *manipulator;
@@ -48,7 +49,7 @@ static void a_drag_is_the_regularised_least_squares_answer(void **state) {
     for (int k = 0; k < 10; k++) reach += A[k * 10 + k] > 0;
     for (int k = 0; k < 10; k++) A[k * 10 + k] += 0.05 * trace / reach;
     dense_eliminate(10, A, x);
-    sinew_manipulate_info info;
+    sinew_manipulate_info info = {.size = sizeof info};
     assert_ok(sinew_manipulate(manipulator, 2, drags, now, w, &info, &error));
     for (int k = 0; k < 10; k++) assert_close(w[k], now[k] + x[k], 1e-10);
     assert_true(info.left < info.distance);
@@ -69,7 +70,8 @@ static void reachable_places_are_reached(void **state) {
     assert_ok(sinew_rig_add_combination(rig, "both", SINEW_COMBINE_MULTIPLY, 2, drivers, 2, v, d,
                                         &error));
     sinew_slider_space *space = space_of(rig);
-    sinew_manipulate_options options = sinew_manipulate_options_default();
+    sinew_manipulate_options options;
+    sinew_manipulate_options_init(&options);
     options.ridge = 1e-7;
     sinew_manipulator *manipulator;
     assert_ok(sinew_manipulator_create(space, &options, NULL, &manipulator, &error));
@@ -84,7 +86,7 @@ static void reachable_places_are_reached(void **state) {
         plain_evaluate(rig, a, p);
         sinew_drag drag = {.vertex = 40, .axes = SINEW_AXIS_ALL, .weight = 1};
         memcpy(drag.target, p + 120, sizeof drag.target);
-        sinew_manipulate_info info;
+        sinew_manipulate_info info = {.size = sizeof info};
         sinew_status status = sinew_manipulate(manipulator, 1, &drag, now, w, &info, &error);
         assert_true(status == SINEW_OK || status == SINEW_NOT_CONVERGED);
         for (int i = 0; i < 10; i++) assert_true(w[i] >= 0 && w[i] <= 1);
@@ -121,7 +123,7 @@ static void locks_hold_during_a_drag(void **state) {
         plain_evaluate(rig, now, p);
         sinew_drag drag = {.vertex = 45, .axes = SINEW_AXIS_ALL, .weight = 1};
         for (int c = 0; c < 3; c++) drag.target[c] = p[135 + c] + 0.05;
-        sinew_manipulate_info info;
+        sinew_manipulate_info info = {.size = sizeof info};
         assert_ok(sinew_manipulate(manipulator, 1, &drag, now, w, &info, &error));
         sinew_rig_activations(rig, w, a);
         plain_evaluate(rig, a, q);
@@ -148,7 +150,8 @@ static void bad_drags_are_refused(void **state) {
     sinew_rig *rig = random_rig(20, 3, 0.9, 1);
     sinew_slider_space *space = space_of(rig);
     sinew_manipulator *manipulator;
-    sinew_manipulate_options options = sinew_manipulate_options_default();
+    sinew_manipulate_options options;
+    sinew_manipulate_options_init(&options);
     options.ridge = NAN;
     assert_int_equal(sinew_manipulator_create(space, &options, NULL, &manipulator, &e),
                      SINEW_BAD_INPUT);

@@ -157,7 +157,8 @@ static void sample_poses_are_met_at_their_own_weight(void **state) {
     (void)state;
     sinew_error error;
     for (int s = 0; s < sinew_sample_count(); s++) {
-        sinew_sample_options options = sinew_sample_default_options();
+        sinew_sample_options options;
+        sinew_sample_options_init(&options);
         options.vertices = 2000;
         sinew_rig *rig;
         assert_ok(sinew_sample_rig(sinew_sample_name(s), &options, &rig, &error));
@@ -165,7 +166,7 @@ static void sample_poses_are_met_at_their_own_weight(void **state) {
         assert_below(off_linear(&b), 1e-10);
         for (int k = 0; k < rig->target_count; k++) {
             const sinew_target *target = &rig->targets[k];
-            if (target->kind == SINEW_TARGET_COMBINATION) {
+            if (target->kind == SINEW_TARGET_KIND_COMBINATION) {
                 for (int d = 0; d < target->driver_count; d++) b.weights[target->drivers[d]] = 1;
             } else {
                 b.weights[target->slider] = target->at;
@@ -297,7 +298,7 @@ static void assert_three_turns_fold_nothing(const sinew_rig *rig, int slider) {
     assert_ok(sinew_measure_create(rig, &measure, &error));
     blend b = start(rig);
     for (int k = 1; k <= 12; k++) {
-        sinew_distortion found;
+        sinew_distortion found = {.size = sizeof found};
         b.weights[slider] = k / 12.0;
         sinew_rotation_evaluate(b.rotation, b.state, b.weights, b.positions);
         assert_ok(sinew_measure_frame(measure, b.weights, b.positions, false, &found, &error));

@@ -179,7 +179,7 @@ static void transfer_to_the_same_face_changes_nothing(void **state) {
     const int vertex = 60, drivers[1] = {0};
     assert_ok(sinew_rig_add_combination(rig, "fix", SINEW_COMBINE_MULTIPLY, 1, drivers, 1, &vertex,
                                         tilt, &error));
-    sinew_transfer_info info;
+    sinew_transfer_info info = {.size = sizeof info};
     assert_ok(sinew_transfer(rig, rig->neutral, NULL, NULL, &carried, &info, &error));
     assert_true(info.same_topology);
     for (int k = 0; k < 2; k++) {
@@ -223,7 +223,7 @@ static void regions_come_along_to_another_topology(void **state) {
     assert_ok(sinew_rig_add_region(rig, "tab", 4, from + 4, &error));
     assert_ok(sinew_rig_add_region(rig, "nothing", 0, NULL, &error));
     sinew_transfer_options options;
-    sinew_transfer_options_default(&options);
+    sinew_transfer_options_init(&options);
     options.pair_count = 8;
     options.source_vertices = from, options.target_vertices = to;
     assert_ok(sinew_transfer(rig, other, &options, NULL, &carried, NULL, &error));
@@ -259,7 +259,7 @@ static sinew_status carry_once(void *user) {
     sinew_error error = {0};
     sinew_rig *carried = NULL;
     sinew_transfer_options options;
-    sinew_transfer_options_default(&options);
+    sinew_transfer_options_init(&options);
     options.pair_count = 8, options.rounds = 1;
     options.source_vertices = from, options.target_vertices = to;
     sinew_status status = sinew_transfer(c->rig, c->other, &options, NULL, &carried, NULL, &error);
@@ -288,12 +288,12 @@ static void transfer_to_another_topology_follows_the_pairs(void **state) {
     const int from[8] = {0, s, s * S, S * S - 1, S * S, S * S + 1, S * S + 2, S * S + 3};
     const int to[8] = {0, t, t * T, T * T - 1, T * T, T * T + 1, T * T + 2, T * T + 3};
     sinew_transfer_options options;
-    sinew_transfer_options_default(&options);
+    sinew_transfer_options_init(&options);
     assert_int_equal(sinew_transfer(rig, other, &options, NULL, &carried, NULL, &error),
                      SINEW_BAD_INPUT);
     options.pair_count = 8;
     options.source_vertices = from, options.target_vertices = to;
-    sinew_transfer_info info;
+    sinew_transfer_info info = {.size = sizeof info};
     assert_ok(sinew_transfer(rig, other, &options, NULL, &carried, &info, &error));
     assert_false(info.same_topology);
     assert_below(info.match_max, 0.01);
@@ -319,7 +319,7 @@ static void a_face_that_looks_elsewhere_gets_shapes_turned_with_it(void **state)
     const int from[8] = {0, s, s * S, S * S - 1, S * S, S * S + 1, S * S + 2, S * S + 3};
     const int to[8] = {0, t, t * T, T * T - 1, T * T, T * T + 1, T * T + 2, T * T + 3};
     sinew_transfer_options options;
-    sinew_transfer_options_default(&options);
+    sinew_transfer_options_init(&options);
     options.pair_count = 8;
     options.source_vertices = from, options.target_vertices = to;
     assert_ok(sinew_transfer(rig, other, &options, NULL, &straight, NULL, &error));

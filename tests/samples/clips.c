@@ -48,7 +48,7 @@ static void face_talks_blinks_and_raises_its_brows_for_ten_seconds(void **state)
 static void markers_sit_on_the_clip(void **state) {
     (void)state;
     sinew_error error;
-    sinew_sample_options coarse = {.vertices = 1500};
+    sinew_sample_options coarse = {.size = sizeof coarse, .vertices = 1500};
     for (int second = 0; second < 2; second++) {
         const char *name = second ? "face2" : "face";
         sinew_markers *markers = NULL;
@@ -87,8 +87,9 @@ static double between(const sinew_markers *markers, const sinew_marker_map *map,
 static void parted_lips_press_without_crossing(void **state) {
     (void)state;
     sinew_error error;
-    sinew_sample_options coarse = {.vertices = 3000};
-    sinew_sample_marker_options wanted = sinew_sample_default_marker_options();
+    sinew_sample_options coarse = {.size = sizeof coarse, .vertices = 3000};
+    sinew_sample_marker_options wanted;
+    sinew_sample_marker_options_init(&wanted);
     wanted.lips = true;
     sinew_curves *curves = NULL;
     sinew_markers *markers = NULL;
@@ -134,8 +135,9 @@ static void parted_lips_press_without_crossing(void **state) {
 static void noise_and_gaps_have_the_asked_size(void **state) {
     (void)state;
     sinew_error error;
-    sinew_sample_options coarse = {.vertices = 1500};
-    sinew_sample_marker_options wanted = sinew_sample_default_marker_options();
+    sinew_sample_options coarse = {.size = sizeof coarse, .vertices = 1500};
+    sinew_sample_marker_options wanted;
+    sinew_sample_marker_options_init(&wanted);
     sinew_markers *clean = NULL, *rough = NULL;
     sinew_marker_map *map = NULL;
     assert_ok(sinew_sample_markers("face", &coarse, &wanted, &clean, &map, &error));

@@ -70,8 +70,8 @@ static void face_has_all_52_sliders_of_arkit(void **state) {
     }
     int inbetweens = 0, combinations = 0;
     for (int t = 0; t < f.rig->target_count; t++) {
-        inbetweens += f.rig->targets[t].kind == SINEW_TARGET_INBETWEEN;
-        combinations += f.rig->targets[t].kind == SINEW_TARGET_COMBINATION;
+        inbetweens += f.rig->targets[t].kind == SINEW_TARGET_KIND_INBETWEEN;
+        combinations += f.rig->targets[t].kind == SINEW_TARGET_KIND_COMBINATION;
     }
     assert_int_equal(inbetweens, 2);
     assert_true(combinations >= 2);

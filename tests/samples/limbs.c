@@ -30,12 +30,12 @@ static double volume(const sinew_mesh *mesh, const double *p) {
     return sum / 6;
 }
 
-/* By Pappus a bend about the centre line keeps the volume of a symmetric bar; so does a twist. */
+/* By Pappus a bend about the center line keeps the volume of a symmetric bar; so does a twist. */
 static void bar_poses_keep_the_volume(void **state) {
     (void)state;
     sinew_error error;
     sinew_rig *rig = NULL;
-    sinew_sample_options options = {.vertices = 20000};
+    sinew_sample_options options = {.size = sizeof options, .vertices = 20000};
     assert_ok(sinew_sample_rig("bar", &options, &rig, &error));
     double rest = volume(rig->neutral, rig->neutral->positions);
     assert_close(rest, 0.04, 0.002); /* 1 x 0.2 x 0.2 less its rounded edges */
@@ -66,20 +66,20 @@ static void bar_stays_where_it_is_held(void **state) {
     sinew_rig_destroy(rig);
 }
 
-/* After a bend of 270 degrees the end looks back along -y: its centre is known in closed form. */
+/* After a bend of 270 degrees the end looks back along -y: its center is known in closed form. */
 static void bend270_ends_on_its_circle(void **state) {
     (void)state;
     sinew_error error;
     sinew_rig *rig = NULL;
     assert_ok(sinew_sample_rig("bar", NULL, &rig, &error));
-    double *p = posed(rig, "bend270"), centre[3] = {0};
+    double *p = posed(rig, "bend270"), center[3] = {0};
     const sinew_region *end = &rig->regions[sinew_rig_find_region(rig, "end")];
     for (int i = 0; i < end->count; i++)
-        for (int k = 0; k < 3; k++) centre[k] += p[3 * end->vertices[i] + k] / end->count;
+        for (int k = 0; k < 3; k++) center[k] += p[3 * end->vertices[i] + k] / end->count;
     double radius = 1 / (1.5 * 3.14159265358979323846);
-    assert_close(centre[0], -radius, 1e-9);
-    assert_close(centre[1], radius, 1e-9);
-    assert_close(centre[2], 0, 1e-9);
+    assert_close(center[0], -radius, 1e-9);
+    assert_close(center[1], radius, 1e-9);
+    assert_close(center[2], 0, 1e-9);
     free(p);
     sinew_rig_destroy(rig);
 }

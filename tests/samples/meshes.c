@@ -30,7 +30,7 @@ static void pose(const sinew_rig *rig, const sinew_linear *linear, int target, d
     double *weights = calloc((size_t)rig->slider_count, sizeof *weights);
     if (target >= 0) {
         const sinew_target *t = &rig->targets[target];
-        if (t->kind == SINEW_TARGET_COMBINATION)
+        if (t->kind == SINEW_TARGET_KIND_COMBINATION)
             for (int d = 0; d < t->driver_count; d++) weights[t->drivers[d]] = 1;
         else
             weights[t->slider] = t->at;
@@ -43,7 +43,7 @@ static void check_poses(const char *name, int vertices, bool crossings) {
     sinew_error error;
     sinew_rig *rig = NULL;
     sinew_linear *linear = NULL;
-    sinew_sample_options options = {.vertices = vertices};
+    sinew_sample_options options = {.size = sizeof options, .vertices = vertices};
     assert_ok(sinew_sample_rig(name, &options, &rig, &error));
     assert_ok(sinew_linear_create(rig, &linear, &error));
     sinew_mesh *mesh = rig->neutral;

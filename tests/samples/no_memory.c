@@ -5,7 +5,7 @@
 #include "sinew/samples.h"
 
 static sinew_status make(const char *name, int what) {
-    sinew_sample_options coarse = {.vertices = SINEW_SAMPLE_MIN_VERTICES};
+    sinew_sample_options coarse = {.size = sizeof coarse, .vertices = SINEW_SAMPLE_MIN_VERTICES};
     sinew_rig *rig = NULL;
     sinew_curves *curves = NULL;
     sinew_markers *markers = NULL;

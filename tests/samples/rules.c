@@ -8,7 +8,8 @@
 static sinew_rig *make(const char *name, int vertices) {
     sinew_error error;
     sinew_rig *rig = NULL;
-    sinew_sample_options options = sinew_sample_default_options();
+    sinew_sample_options options;
+    sinew_sample_options_init(&options);
     options.vertices = vertices;
     assert_ok(sinew_sample_rig(name, &options, &rig, &error));
     return rig;
@@ -31,7 +32,7 @@ static void sizes_out_of_range_are_refused(void **state) {
     (void)state;
     sinew_error error;
     sinew_rig *rig = NULL;
-    sinew_sample_options options = {.vertices = 10};
+    sinew_sample_options options = {.size = sizeof options, .vertices = 10};
     assert_int_equal(sinew_sample_rig("bar", &options, &rig, &error), SINEW_BAD_INPUT);
     options.vertices = 1000001;
     assert_int_equal(sinew_sample_rig("bar", &options, &rig, &error), SINEW_BAD_INPUT);

@@ -34,17 +34,18 @@ static void bad_options_are_named(void **state) {
     (void)state;
     sinew_rig *rig = block_rig(4);
     sinew_spring_options base, options;
-    sinew_spring_options_default(&base);
+    sinew_spring_options_init(&base);
     base.interior = false;
     options = base, options.tolerance = 0, refuse(rig, &options, "tolerance");
     options = base, options.kappa[1] = NAN, refuse(rig, &options, "bending");
     options = base, options.volume = -1, refuse(rig, &options, "volume");
-    options = base, options.boundary = SINEW_SPRING_PINNED, refuse(rig, &options, "pinned");
+    options = base, options.boundary = SINEW_SPRING_BOUNDARY_PINNED,
+    refuse(rig, &options, "pinned");
     const int far_pin = 1000000;
     options = base, options.pins = &far_pin, options.pin_count = 1,
     refuse(rig, &options, "1000000");
     const double outside[12] = {90, 0, 0, 91, 0, 0, 91, 1, 0, 90, 1, 0};
-    options = base, options.boundary = SINEW_SPRING_ANCHOR, options.anchor = outside;
+    options = base, options.boundary = SINEW_SPRING_BOUNDARY_ANCHOR, options.anchor = outside;
     refuse(rig, &options, "anchor");
     sinew_rig_destroy(rig);
 }
@@ -56,7 +57,7 @@ static void weights_that_are_no_weights_are_refused(void **state) {
     sinew_spring *spring = NULL;
     sinew_spring_state *s = NULL;
     sinew_spring_options options;
-    sinew_spring_options_default(&options);
+    sinew_spring_options_init(&options);
     options.interior = false;
     assert_ok(sinew_spring_create(rig, &options, NULL, &spring, &error));
     assert_ok(sinew_spring_state_create(spring, &s, &error));
@@ -64,7 +65,7 @@ static void weights_that_are_no_weights_are_refused(void **state) {
     double *x = SN_NEW(double, 3 * count);
     const double bad[3] = {NAN, INFINITY, 1e9};
     for (int k = 0; k < 3; k++) {
-        sinew_spring_frame frame = {.weights = &bad[k], .index = -1};
+        sinew_spring_frame frame = {.size = sizeof frame, .weights = &bad[k], .index = -1};
         assert_int_equal(sinew_spring_solve(spring, s, &frame, x, NULL, NULL, &error),
                          SINEW_BAD_INPUT);
         assert_non_null(strstr(error.message, "pose"));
@@ -72,8 +73,8 @@ static void weights_that_are_no_weights_are_refused(void **state) {
     /* far, but within reason: rest lengths are clamped, the shape is finite, time is limited */
     const double far_weights[2] = {-40, 60};
     for (int k = 0; k < 2; k++) {
-        sinew_spring_frame frame = {.weights = &far_weights[k], .index = -1};
-        sinew_spring_info info;
+        sinew_spring_frame frame = {.size = sizeof frame, .weights = &far_weights[k], .index = -1};
+        sinew_spring_frame_info info = {.size = sizeof info};
         sinew_status status = sinew_spring_solve(spring, s, &frame, x, &info, NULL, &error);
         assert_true(status == SINEW_OK || status == SINEW_NOT_CONVERGED);
         for (int i = 0; i < 3 * count; i++) assert_true(isfinite(x[i]));
@@ -102,14 +103,14 @@ static void coincident_and_isolated_vertices_follow_a_rule(void **state) {
     sinew_spring *spring = NULL;
     sinew_spring_state *s = NULL;
     assert_ok(sinew_spring_create(rig, NULL, NULL, &spring, &error));
-    assert_int_equal(sinew_spring_describe(spring)->isolated_count, 1);
-    assert_int_equal(sinew_spring_describe(spring)->component_count, 2);
+    assert_int_equal(info_of(sinew_spring, spring).isolated_count, 1);
+    assert_int_equal(info_of(sinew_spring, spring).component_count, 2);
     assert_ok(sinew_spring_state_create(spring, &s, &error));
     double x[27];
     for (int k = 0; k <= 4; k++) {
         double weight = 0.25 * k;
-        sinew_spring_frame frame = {.weights = &weight, .index = k};
-        sinew_spring_info info;
+        sinew_spring_frame frame = {.size = sizeof frame, .weights = &weight, .index = k};
+        sinew_spring_frame_info info = {.size = sizeof info};
         assert_ok(sinew_spring_solve(spring, s, &frame, x, &info, NULL, &error));
         for (int i = 0; i < 27; i++) assert_true(isfinite(x[i]));
         assert_close(x[14], 7 + 2 * weight, 1e-6); /* alone: the linear blend */
@@ -129,11 +130,11 @@ static void limits_and_cancelling_have_their_own_statuses(void **state) {
     sinew_error error = {0};
     sinew_rig *rig = block_rig(8);
     sinew_spring_options options;
-    sinew_spring_options_default(&options);
+    sinew_spring_options_init(&options);
     options.interior = false;
     double *x = SN_NEW(double, 3 * rig->neutral->vertex_count);
     const double half = 0.5;
-    sinew_spring_frame frame = {.weights = &half, .index = -1};
+    sinew_spring_frame frame = {.size = sizeof frame, .weights = &half, .index = -1};
     for (int pass = 0; pass < 3; pass++) {
         sinew_spring_options limited = options;
         if (pass == 0) limited.max_iterations = 1, limited.tolerance = 1e-12;
@@ -143,7 +144,7 @@ static void limits_and_cancelling_have_their_own_statuses(void **state) {
         assert_ok(sinew_spring_create(rig, &limited, NULL, &spring, &error));
         assert_ok(sinew_spring_state_create(spring, &s, &error));
         sinew_monitor monitor = {.cancelled = always};
-        sinew_spring_info info;
+        sinew_spring_frame_info info = {.size = sizeof info};
         sinew_status status =
             sinew_spring_solve(spring, s, &frame, x, &info, pass == 2 ? &monitor : NULL, &error);
         assert_int_equal(status, pass == 2 ? SINEW_CANCELLED : SINEW_NOT_CONVERGED);
@@ -162,7 +163,7 @@ static void a_free_body_in_contact_needs_the_pull(void **state) {
     sinew_error error = {0};
     sinew_rig *rig = block_rig(4);
     sinew_spring_options options;
-    sinew_spring_options_default(&options);
+    sinew_spring_options_init(&options);
     options.interior = false, options.pull_to_blend = 0;
     sinew_spring *spring = NULL;
     sinew_spring_state *s = NULL;
@@ -171,7 +172,8 @@ static void a_free_body_in_contact_needs_the_pull(void **state) {
     double *x = SN_NEW(double, 3 * rig->neutral->vertex_count);
     const double half = 0.5;
     sinew_spring_pull pull = {.vertex = 0, .stiffness = INFINITY};
-    sinew_spring_frame frame = {.weights = &half, .index = -1, .pull_count = 1, .pulls = &pull};
+    sinew_spring_frame frame = {
+        .size = sizeof frame, .weights = &half, .index = -1, .pull_count = 1, .pulls = &pull};
     assert_int_equal(sinew_spring_solve(spring, s, &frame, x, NULL, NULL, &error), SINEW_BAD_INPUT);
     assert_non_null(strstr(error.message, "pull to the blend"));
     sn_free(x);
@@ -186,7 +188,7 @@ static void every_failing_allocation_is_survived(void **state) {
     (void)state;
     sinew_rig *rig = block_rig(3);
     sinew_spring_options options;
-    sinew_spring_options_default(&options);
+    sinew_spring_options_init(&options);
     options.interior = false;
     double *x = malloc(3 * sizeof(double) * (size_t)rig->neutral->vertex_count);
     const double half = 0.5;
@@ -199,7 +201,7 @@ static void every_failing_allocation_is_survived(void **state) {
         sinew_status status = sinew_spring_create(rig, &options, NULL, &spring, &error);
         if (status == SINEW_OK) status = sinew_spring_state_create(spring, &s, &error);
         if (status == SINEW_OK) {
-            sinew_spring_frame frame = {.weights = &half, .index = -1};
+            sinew_spring_frame frame = {.size = sizeof frame, .weights = &half, .index = -1};
             status = sinew_spring_solve(spring, s, &frame, x, NULL, NULL, &error);
         }
         sinew_spring_state_destroy(s);

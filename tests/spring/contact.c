@@ -40,9 +40,9 @@ static void scene_create(double friction, int cells, scene *s) {
         pins[pin_count++] = k * (cells + 1) + cells;
     }
     sinew_spring_options options;
-    sinew_spring_options_default(&options);
+    sinew_spring_options_init(&options);
     options.tets = &s->block.tets;
-    options.boundary = SINEW_SPRING_PINNED;
+    options.boundary = SINEW_SPRING_BOUNDARY_PINNED;
     options.pins = pins, options.pin_count = pin_count;
     options.friction = friction;
     assert_ok(sinew_spring_create(s->rig, &options, NULL, &s->spring, &error));
@@ -67,9 +67,10 @@ static void scene_free(scene *s) {
 }
 
 static void solve(scene *s, double weight, int index, const sinew_obstacle *obstacle, double *x,
-                  sinew_spring_info *info) {
+                  sinew_spring_frame_info *info) {
     sinew_error error = {0};
-    sinew_spring_frame frame = {.weights = &weight,
+    sinew_spring_frame frame = {.size = sizeof frame,
+                                .weights = &weight,
                                 .index = index,
                                 .obstacle_count = obstacle ? 1 : 0,
                                 .obstacles = &obstacle};
@@ -94,7 +95,7 @@ static void nothing_stays_inside_and_everything_lets_go(void **state) {
         scene s;
         scene_create(0, CELLS, &s);
         sinew_obstacle *obstacle = obstacle_of(forms[k]);
-        sinew_spring_info info;
+        sinew_spring_frame_info info = {.size = sizeof info};
         solve(&s, 0, -1, NULL, s.free_x, &info);
         assert_true(deepest(&s, obstacle, s.free_x) > 0.1); /* there is something to do */
         solve(&s, 0, 0, obstacle, s.x, &info);
@@ -133,7 +134,7 @@ static void a_mesh_does_what_its_primitive_does(void **state) {
     for (int k = 0; k < 4; k++)
         assert_close(sinew_obstacle_distance(box, points[k], NULL),
                      sinew_obstacle_distance(primitive, points[k], NULL), 1e-9);
-    sinew_spring_info info;
+    sinew_spring_frame_info info = {.size = sizeof info};
     solve(&s, 0, -1, box, s.x, &info);
     assert_below(deepest(&s, primitive, s.x), 1e-4 * s.diagonal);
     /* moving its vertices moves it */
@@ -181,7 +182,7 @@ static void no_point_of_any_triangle_stays_inside(void **state) {
         scene s;
         scene_create(0, CELLS, &s);
         sinew_obstacle *obstacle = obstacle_of(forms[k]);
-        sinew_spring_info info;
+        sinew_spring_frame_info info = {.size = sizeof info};
         solve(&s, 0, -1, NULL, s.free_x, &info);
         assert_true(deepest_of_triangles(&s, obstacle, s.free_x) > 0.04);
         solve(&s, 0, -1, obstacle, s.x, &info);
@@ -197,7 +198,7 @@ static void an_obstacle_thinner_than_a_triangle_is_not_missed(void **state) {
     scene s;
     scene_create(0, CELLS, &s);
     sinew_obstacle *blade = obstacle_of("box:8.5,1,2.5,0.05,5,0.8");
-    sinew_spring_info info;
+    sinew_spring_frame_info info = {.size = sizeof info};
     solve(&s, 0, -1, NULL, s.free_x, &info);
     assert_true(deepest(&s, blade, s.free_x) == 0); /* no vertex is in it */
     solve(&s, 0, -1, blade, s.x, &info);
@@ -225,9 +226,9 @@ static void bending_create(scene *s) {
     test_bend(s->count, neutral->positions, LONG, 2.4, s->x);
     assert_ok(sinew_rig_add_pose(s->rig, "pose", s->x, &error));
     sinew_spring_options options;
-    sinew_spring_options_default(&options);
+    sinew_spring_options_init(&options);
     options.tets = &s->block.tets;
-    options.boundary = SINEW_SPRING_PINNED;
+    options.boundary = SINEW_SPRING_BOUNDARY_PINNED;
     options.pins = pins, options.pin_count = 4;
     assert_ok(sinew_spring_create(s->rig, &options, NULL, &s->spring, &error));
     assert_ok(sinew_spring_state_create(s->spring, &s->state, &error));
@@ -241,7 +242,7 @@ static void what_bends_past_an_obstacle_stays_on_the_side_where_it_came(void **s
     bending_create(&s);
     sinew_obstacle *rod = obstacle_of("capsule:6.5,-3,3.1,6.5,4,3.1,0.9");
     static const double weights[4] = {0.5, 0.7, 0.85, 1};
-    sinew_spring_info info;
+    sinew_spring_frame_info info = {.size = sizeof info};
     for (int k = 0; k < 4; k++) {
         solve(&s, weights[k], k, rod, s.x, &info);
         assert_below(info.depth, 1e-4);
@@ -264,7 +265,7 @@ static void a_ceiling_thinner_than_a_step_is_not_passed(void **state) {
     scene s;
     bending_create(&s);
     sinew_obstacle *ceiling = obstacle_of("box:6,0.5,3.1,30,30,0.1");
-    sinew_spring_info info;
+    sinew_spring_frame_info info = {.size = sizeof info};
     solve(&s, 1, -1, NULL, s.free_x, &info);
     solve(&s, 1, -1, ceiling, s.x, &info);
     int passed = 0;
@@ -289,12 +290,13 @@ static void allowed_depth_is_kept_and_not_exceeded(void **state) {
     const double weight = 0;
     const double *depths = allowed;
     const sinew_obstacle *obstacle = plane;
-    sinew_spring_frame frame = {.weights = &weight,
+    sinew_spring_frame frame = {.size = sizeof frame,
+                                .weights = &weight,
                                 .index = -1,
                                 .obstacle_count = 1,
                                 .obstacles = &obstacle,
                                 .allowed_depth = &depths};
-    sinew_spring_info info;
+    sinew_spring_frame_info info = {.size = sizeof info};
     assert_ok(sinew_spring_solve(s.spring, s.state, &frame, s.x, &info, NULL, &error));
     double depth = deepest(&s, plane, s.x);
     assert_below(depth, 0.1 + 1e-4 * s.diagonal);
@@ -317,13 +319,14 @@ static void triangles_sink_as_deep_as_allowed_and_no_deeper(void **state) {
     const double weight = 0;
     const double *depths = none, *sinks = some;
     const sinew_obstacle *obstacle = ball;
-    sinew_spring_frame frame = {.weights = &weight,
+    sinew_spring_frame frame = {.size = sizeof frame,
+                                .weights = &weight,
                                 .index = -1,
                                 .obstacle_count = 1,
                                 .obstacles = &obstacle,
                                 .allowed_depth = &depths};
     for (int watched = 0; watched < 2; watched++) {
-        sinew_spring_info info;
+        sinew_spring_frame_info info = {.size = sizeof info};
         frame.allowed_triangle_depth = watched ? &sinks : NULL;
         assert_ok(sinew_spring_solve(s.spring, s.state, &frame, s.x, &info, NULL, &error));
         double depth = deepest_of_triangles(&s, ball, s.x);
@@ -368,7 +371,7 @@ static void slope_create(double along, slope *s) {
         s->x[k] = neutral->positions[k] + (k % 3 == 0 ? along : k % 3 == 2 ? -1 : 0);
     assert_ok(sinew_rig_add_pose(s->rig, "pose", s->x, &error));
     sinew_spring_options options;
-    sinew_spring_options_default(&options);
+    sinew_spring_options_init(&options);
     options.tets = &s->block.tets;
     options.friction = FRICTION;
     assert_ok(sinew_spring_create(s->rig, &options, NULL, &s->spring, &error));
@@ -389,8 +392,11 @@ static void slope_free(slope *s) {
 static double slope_solve(slope *s, double weight, int index) {
     sinew_error error = {0};
     const sinew_obstacle *floor = s->floor;
-    sinew_spring_frame frame = {
-        .weights = &weight, .index = index, .obstacle_count = 1, .obstacles = &floor};
+    sinew_spring_frame frame = {.size = sizeof frame,
+                                .weights = &weight,
+                                .index = index,
+                                .obstacle_count = 1,
+                                .obstacles = &floor};
     assert_ok(sinew_spring_solve(s->spring, s->state, &frame, s->x, NULL, NULL, &error));
     double moved = 0;
     for (int v = 0; v < s->count; v++)
@@ -478,9 +484,12 @@ static void an_obstacle_that_swallows_everything_ends_in_a_status(void **state) 
     sinew_obstacle *whale = obstacle_of("sphere:8,1,1,500");
     const double weight = 0.5;
     const sinew_obstacle *obstacle = whale;
-    sinew_spring_frame frame = {
-        .weights = &weight, .index = -1, .obstacle_count = 1, .obstacles = &obstacle};
-    sinew_spring_info info;
+    sinew_spring_frame frame = {.size = sizeof frame,
+                                .weights = &weight,
+                                .index = -1,
+                                .obstacle_count = 1,
+                                .obstacles = &obstacle};
+    sinew_spring_frame_info info = {.size = sizeof info};
     sinew_status status = sinew_spring_solve(s.spring, s.state, &frame, s.x, &info, NULL, &error);
     assert_int_equal(status, SINEW_NOT_CONVERGED);
     assert_int_equal(info.swallowed, 1);
@@ -529,16 +538,16 @@ static void a_face_yields_to_a_ball_and_comes_back(void **state) {
     (void)state;
     sinew_error error = {0};
     sinew_rig *rig = NULL;
-    sinew_sample_options size = {1500};
+    sinew_sample_options size = {.size = sizeof size, .vertices = 1500};
     assert_ok(sinew_sample_rig("face", &size, &rig, &error));
     const sinew_mesh *mesh = rig->neutral;
     int n = mesh->vertex_count, pin_count = 0, *pins = SN_NEW(int, n);
     for (int v = 0; v < n; v++) /* the back of the head, and what is not skin */
         if (mesh->positions[3 * v + 2] < 0.02) pins[pin_count++] = v;
     sinew_spring_options options;
-    sinew_spring_options_default(&options);
+    sinew_spring_options_init(&options);
     options.interior = false;
-    options.boundary = SINEW_SPRING_PINNED;
+    options.boundary = SINEW_SPRING_BOUNDARY_PINNED;
     options.pins = pins, options.pin_count = pin_count;
     sinew_spring *spring = NULL;
     sinew_spring_state *solver = NULL;
@@ -552,9 +561,12 @@ static void a_face_yields_to_a_ball_and_comes_back(void **state) {
     for (int k = 0; k < 7; k++) {
         const double move[3] = {0, 0, -in[k]};
         sinew_obstacle_move(ball, NULL, move);
-        sinew_spring_info info;
-        sinew_spring_frame frame = {
-            .weights = weights, .index = k, .obstacle_count = 1, .obstacles = &obstacle};
+        sinew_spring_frame_info info = {.size = sizeof info};
+        sinew_spring_frame frame = {.size = sizeof frame,
+                                    .weights = weights,
+                                    .index = k,
+                                    .obstacle_count = 1,
+                                    .obstacles = &obstacle};
         assert_ok(sinew_spring_solve(spring, solver, &frame, x, &info, NULL, &error));
         assert_true((info.contacts > 0) == (in[k] > 0.03));
         double depth = 0;
@@ -583,7 +595,7 @@ static void a_part_inside_an_obstacle_stays_and_the_others_yield(void **state) {
     (void)state;
     sinew_error error = {0};
     sinew_rig *rig = NULL;
-    sinew_sample_options size = {1500};
+    sinew_sample_options size = {.size = sizeof size, .vertices = 1500};
     assert_ok(sinew_sample_rig("face", &size, &rig, &error));
     const sinew_mesh *mesh = rig->neutral;
     int n = mesh->vertex_count, *eye = NULL, eye_count = 0;
@@ -591,7 +603,7 @@ static void a_part_inside_an_obstacle_stays_and_the_others_yield(void **state) {
     bool *own = SN_NEW0(bool, n);
     for (int k = 0; k < eye_count; k++) own[eye[k]] = true;
     sinew_spring_options options;
-    sinew_spring_options_default(&options);
+    sinew_spring_options_init(&options);
     options.interior = false;
     sinew_spring *spring = NULL;
     sinew_spring_state *solver = NULL;
@@ -601,9 +613,12 @@ static void a_part_inside_an_obstacle_stays_and_the_others_yield(void **state) {
     const sinew_obstacle *obstacle = ball;
     double *x = SN_NEW(double, 3 * n), *weights = SN_NEW0(double, rig->slider_count);
     double diagonal = sinew_diagonal(n, mesh->positions);
-    sinew_spring_info info;
-    sinew_spring_frame frame = {
-        .weights = weights, .index = -1, .obstacle_count = 1, .obstacles = &obstacle};
+    sinew_spring_frame_info info = {.size = sizeof info};
+    sinew_spring_frame frame = {.size = sizeof frame,
+                                .weights = weights,
+                                .index = -1,
+                                .obstacle_count = 1,
+                                .obstacles = &obstacle};
     assert_ok(sinew_spring_solve(spring, solver, &frame, x, &info, NULL, &error));
     assert_true(info.contacts > 0);
     for (int v = 0; v < n; v++) {
@@ -641,7 +656,7 @@ static void obstacle_meshes_need_an_inside(void **state) {
     assert_ok(sinew_obstacle_create_mesh(mesh, &box, &error));
     scene s;
     scene_create(0, CELLS, &s);
-    sinew_spring_info info;
+    sinew_spring_frame_info info = {.size = sizeof info};
     solve(&s, 0, -1, box, s.x, &info);
     assert_true(info.contacts > 0);
     assert_below(info.depth, 1e-4);

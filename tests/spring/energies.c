@@ -23,10 +23,10 @@ enum { SPRINGS = 1, VOLUMES = 2, PULL = 4, SOFT = 8, ALL = 15, AREAS = 16 /* of 
 
 static void bench_create(int cells, int terms, int held_vertices, bench *b) {
     sinew_error error = {0};
-    static const double stiff[SINEW_SPRING_KINDS] = {1, 0.7, 0.4, 100, 1};
+    static const double stiff[SINEW_SPRING_KIND_COUNT] = {1, 0.7, 0.4, 100, 1};
     test_block_create(cells, 2, 2, &b->block);
     assert_ok(sn_network_create(b->block.mesh, terms & AREAS ? NULL : &b->block.tets,
-                                b->block.mesh->positions, SINEW_SPRING_FLAP, 0, &b->network,
+                                b->block.mesh->positions, SINEW_SPRING_BENDING_FLAP, 0, &b->network,
                                 &error));
     assert_ok(sn_network_finish(b->network, stiff, NULL, &error));
     if (!(terms & SPRINGS)) memset(b->network->stiffness, 0, (size_t)b->network->spring_count * 8);
@@ -144,13 +144,13 @@ static void sum_of_all_derivatives_matches_differences(void **state) {
 /* Energy of a skin of two triangles, folded up or down by the same angle. */
 static double folded_flap_energy(double volume_stiffness, double side) {
     sinew_error error = {0};
-    static const double kappa[SINEW_SPRING_KINDS] = {1, 1, 1, 100, 1};
+    static const double kappa[SINEW_SPRING_KIND_COUNT] = {1, 1, 1, 100, 1};
     sinew_mesh *mesh = test_flap();
     double fold[12];
     memcpy(fold, mesh->positions, sizeof fold);
     fold[3 * 3 + 2] += 0.4;
     sn_network *network = NULL;
-    assert_ok(sn_network_create(mesh, NULL, fold, SINEW_SPRING_FLAP, 0, &network, &error));
+    assert_ok(sn_network_create(mesh, NULL, fold, SINEW_SPRING_BENDING_FLAP, 0, &network, &error));
     assert_int_equal(network->tet_count, 0);
     assert_int_equal(network->volume_count, 1);
     assert_ok(sn_network_finish(network, kappa, NULL, &error));

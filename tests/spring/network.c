@@ -5,7 +5,7 @@
 #include "groups.h"
 #include "spring/network.h"
 
-static const double KAPPA[SINEW_SPRING_KINDS] = {1, 1, 1, 100, 1};
+static const double KAPPA[SINEW_SPRING_KIND_COUNT] = {1, 1, 1, 100, 1};
 
 static int count_kind(const sn_network *network, int kind) {
     int count = 0;
@@ -18,11 +18,11 @@ static void flap_has_five_edges_and_one_bending_spring(void **state) {
     sinew_error error = {0};
     sinew_mesh *mesh = test_flap();
     sn_network *network = NULL;
-    assert_ok(
-        sn_network_create(mesh, NULL, mesh->positions, SINEW_SPRING_FLAP, 0, &network, &error));
+    assert_ok(sn_network_create(mesh, NULL, mesh->positions, SINEW_SPRING_BENDING_FLAP, 0, &network,
+                                &error));
     assert_int_equal(network->spring_count, 6);
-    assert_int_equal(count_kind(network, SINEW_SPRING_BENDING_KIND), 1);
-    assert_int_equal(network->kind[2], SINEW_SPRING_BENDING_KIND); /* 0-3, after 0-1 and 0-2 */
+    assert_int_equal(count_kind(network, SINEW_SPRING_KIND_BENDING), 1);
+    assert_int_equal(network->kind[2], SINEW_SPRING_KIND_BENDING); /* 0-3, after 0-1 and 0-2 */
     assert_close(network->rest[2], sqrt(2), 1e-15);
     sn_network_destroy(network);
     sinew_mesh_destroy(mesh);
@@ -36,8 +36,8 @@ static void ring_joins_exactly_the_pairs_two_edges_apart(void **state) {
     test_block_create(3, 2, 2, &block);
     const sinew_mesh *mesh = block.mesh;
     sn_network *network = NULL;
-    assert_ok(
-        sn_network_create(mesh, NULL, mesh->positions, SINEW_SPRING_RING, 0, &network, &error));
+    assert_ok(sn_network_create(mesh, NULL, mesh->positions, SINEW_SPRING_BENDING_RING, 0, &network,
+                                &error));
     int n = mesh->vertex_count;
     char *near = SN_NEW0(char, n *n);
     for (int t = 0; t < mesh->triangle_count; t++)
@@ -51,7 +51,7 @@ static void ring_joins_exactly_the_pairs_two_edges_apart(void **state) {
             for (int m = 0; m < n; m++) two |= near[a * n + m] && near[m * n + b];
             expected += two && !near[a * n + b];
         }
-    assert_int_equal(count_kind(network, SINEW_SPRING_BENDING_KIND), expected);
+    assert_int_equal(count_kind(network, SINEW_SPRING_KIND_BENDING), expected);
     sn_free(near);
     sn_network_destroy(network);
     test_block_free(&block);
@@ -63,14 +63,14 @@ static void every_tet_edge_is_a_spring_and_no_pair_twice(void **state) {
     test_block block;
     test_block_create(2, 2, 2, &block);
     sn_network *network = NULL;
-    assert_ok(sn_network_create(block.mesh, &block.tets, block.mesh->positions, SINEW_SPRING_FLAP,
-                                0, &network, &error));
+    assert_ok(sn_network_create(block.mesh, &block.tets, block.mesh->positions,
+                                SINEW_SPRING_BENDING_FLAP, 0, &network, &error));
     for (int q = 1; q < network->spring_count; q++) {
         const int *a = network->ends + 2 * (q - 1), *b = network->ends + 2 * q;
         assert_true(a[0] < b[0] || (a[0] == b[0] && a[1] < b[1]));
         assert_true(b[0] < b[1]);
     }
-    assert_true(count_kind(network, SINEW_SPRING_INTERNAL) > 0);
+    assert_true(count_kind(network, SINEW_SPRING_KIND_INTERNAL) > 0);
     for (int t = 0; t < block.tets.tet_count; t++)
         for (int a = 0; a < 4; a++)
             for (int b = a + 1; b < 4; b++) {
@@ -89,8 +89,8 @@ static void rest_lengths_blend_and_combinations_are_met_exactly(void **state) {
     sinew_error error = {0};
     sinew_mesh *mesh = test_flap();
     sn_network *network = NULL;
-    assert_ok(
-        sn_network_create(mesh, NULL, mesh->positions, SINEW_SPRING_FLAP, 3, &network, &error));
+    assert_ok(sn_network_create(mesh, NULL, mesh->positions, SINEW_SPRING_BENDING_FLAP, 3, &network,
+                                &error));
     double a[12], b[12], both[12];
     memcpy(a, mesh->positions, sizeof a), memcpy(b, a, sizeof b), memcpy(both, a, sizeof both);
     a[9] = 2, a[11] = 0.5;                   /* corner 3 lifted */
@@ -134,8 +134,8 @@ static void stiffness_is_kappa_over_mean_length_times_the_map(void **state) {
     sinew_error error = {0};
     sinew_mesh *mesh = test_flap();
     sn_network *network = NULL;
-    assert_ok(
-        sn_network_create(mesh, NULL, mesh->positions, SINEW_SPRING_FLAP, 1, &network, &error));
+    assert_ok(sn_network_create(mesh, NULL, mesh->positions, SINEW_SPRING_BENDING_FLAP, 1, &network,
+                                &error));
     double wide[12];
     for (int k = 0; k < 12; k++) wide[k] = 3 * mesh->positions[k];
     const double one = 1, map[4] = {1, 1, 1, 5};
@@ -153,8 +153,8 @@ static void coincident_vertices_get_a_finite_stiffness(void **state) {
     sinew_mesh *mesh = test_flap();
     memcpy(mesh->positions + 9, mesh->positions + 3, 3 * sizeof(double));
     sn_network *network = NULL;
-    assert_ok(
-        sn_network_create(mesh, NULL, mesh->positions, SINEW_SPRING_FLAP, 0, &network, &error));
+    assert_ok(sn_network_create(mesh, NULL, mesh->positions, SINEW_SPRING_BENDING_FLAP, 0, &network,
+                                &error));
     assert_ok(sn_network_finish(network, KAPPA, NULL, &error));
     double rest[6];
     assert_int_equal(sn_network_blend_rest(network, NULL, rest), 1);
@@ -172,8 +172,8 @@ static void components_count_separate_parts_and_leave_out_isolated_vertices(void
     sinew_mesh *mesh = NULL;
     assert_ok(sinew_mesh_create(8, positions, 2, NULL, faces, &mesh, &error));
     sn_network *network = NULL;
-    assert_ok(
-        sn_network_create(mesh, NULL, mesh->positions, SINEW_SPRING_FLAP, 0, &network, &error));
+    assert_ok(sn_network_create(mesh, NULL, mesh->positions, SINEW_SPRING_BENDING_FLAP, 0, &network,
+                                &error));
     assert_int_equal(network->component_count, 2);
     assert_int_equal(network->component[3], -1);
     assert_int_equal(network->component[0], network->component[2]);

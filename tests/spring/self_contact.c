@@ -22,7 +22,7 @@ static sinew_spring *create(const sinew_rig *rig, const sinew_tets *tets, bool a
     sinew_error error = {0};
     sinew_spring *spring = NULL;
     sinew_spring_options options;
-    sinew_spring_options_default(&options);
+    sinew_spring_options_init(&options);
     options.tets = tets;
     options.self_contact = apart;
     assert_ok(sinew_spring_create(rig, &options, NULL, &spring, &error));
@@ -63,11 +63,11 @@ static void close_ring(double shift, double weight, bool settles) {
     for (int apart = 0; apart < 2; apart++) {
         sinew_spring_state *solver = NULL;
         sinew_spring *spring = create(rig, &block.tets, apart, &solver);
-        sinew_spring_info info;
+        sinew_spring_frame_info info = {.size = sizeof info};
         /* the pose itself is met, the weight beyond it closes the ring */
         const double weights[3] = {0.5, 1, weight};
         for (int k = 0; k < 3; k++) {
-            sinew_spring_frame frame = {.weights = &weights[k], .index = k};
+            sinew_spring_frame frame = {.size = sizeof frame, .weights = &weights[k], .index = k};
             sinew_status status =
                 sinew_spring_solve(spring, solver, &frame, x, &info, NULL, &error);
             if (status != SINEW_NOT_CONVERGED || settles || k < 2) assert_ok(status);
@@ -79,7 +79,7 @@ static void close_ring(double shift, double weight, bool settles) {
             assert_true(info.contacts > 0);
             assert_below(info.depth, settles ? 1e-4 : 5e-4);
             /* no frame before it has a say */
-            sinew_spring_frame alone = {.weights = &weights[2], .index = -1};
+            sinew_spring_frame alone = {.size = sizeof alone, .weights = &weights[2], .index = -1};
             sinew_status status =
                 sinew_spring_solve(spring, solver, &alone, again, &info, NULL, &error);
             if (status != SINEW_NOT_CONVERGED || settles) assert_ok(status);
@@ -110,7 +110,7 @@ static void a_closing_hand_does_not_cross_itself(void **state) {
     sinew_error error = {0};
     enum { STEPS = 12 };
     sinew_rig *rig = NULL;
-    sinew_sample_options size = {1000};
+    sinew_sample_options size = {.size = sizeof size, .vertices = 1000};
     assert_ok(sinew_sample_rig("hand", &size, &rig, &error));
     const sinew_mesh *mesh = rig->neutral;
     sinew_spring_state *plain_state = NULL, *apart_state = NULL;
@@ -123,7 +123,7 @@ static void a_closing_hand_does_not_cross_itself(void **state) {
     double *y = SN_NEW(double, 3 * mesh->vertex_count);
     for (int k = 0; k <= STEPS; k++) {
         weights[fist] = (double)k / STEPS;
-        sinew_spring_frame frame = {.weights = weights, .index = k};
+        sinew_spring_frame frame = {.size = sizeof frame, .weights = weights, .index = k};
         assert_ok(sinew_spring_solve(apart, apart_state, &frame, x, NULL, NULL, &error));
         assert_ok(sinew_spring_solve(plain, plain_state, &frame, y, NULL, NULL, &error));
         assert_int_equal(crossings(mesh, x), 0);
@@ -132,7 +132,7 @@ static void a_closing_hand_does_not_cross_itself(void **state) {
             assert_memory_equal(x, y, 3 * (size_t)mesh->vertex_count * sizeof *x);
     }
     weights[fist] = 1.1;
-    sinew_spring_frame frame = {.weights = weights, .index = -1};
+    sinew_spring_frame frame = {.size = sizeof frame, .weights = weights, .index = -1};
     assert_ok(sinew_spring_solve(plain, plain_state, &frame, y, NULL, NULL, &error));
     assert_true(crossings(mesh, y) > 0);
     assert_ok(sinew_spring_solve(apart, apart_state, &frame, x, NULL, NULL, &error));
@@ -154,17 +154,20 @@ static void every_failing_allocation_in_contact_is_survived(void **state) {
     assert_ok(sinew_obstacle_parse("sphere:5,0.5,2.6,1", &ball, &error));
     const sinew_obstacle *obstacle = ball;
     const double weight = 1.2;
-    sinew_spring_frame frame = {
-        .weights = &weight, .index = 0, .obstacle_count = 1, .obstacles = &obstacle};
+    sinew_spring_frame frame = {.size = sizeof frame,
+                                .weights = &weight,
+                                .index = 0,
+                                .obstacle_count = 1,
+                                .obstacles = &obstacle};
     sinew_spring_options options;
-    sinew_spring_options_default(&options);
+    sinew_spring_options_init(&options);
     options.tets = &block.tets;
     options.self_contact = true, options.friction = 0.3;
     int made = 0, failures = 0; /* made: allocations of structure and state */
     for (long n = 0;; n += made ? 1 : 3) {
         sinew_spring *spring = NULL;
         sinew_spring_state *s = NULL;
-        sinew_spring_info info = {0};
+        sinew_spring_frame_info info = {.size = sizeof info};
         test_memory_limit(n);
         sinew_status status = sinew_spring_create(rig, &options, NULL, &spring, &error);
         if (status == SINEW_OK) status = sinew_spring_state_create(spring, &s, &error);

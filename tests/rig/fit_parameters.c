@@ -23,7 +23,9 @@ static sinew_marker_map *map_of(int count) {
 }
 
 static sinew_fit_options knobs(void) {
-    sinew_fit_options options = sinew_fit_options_default(SINEW_FIT_SBS);
+    sinew_fit_options options;
+    sinew_fit_options_init(&options);
+    sinew_fit_options_set_method(&options, SINEW_FIT_METHOD_SBS);
     options.outlier = INFINITY;
     return options;
 }
@@ -315,11 +317,13 @@ static void a_take_is_its_frames_in_a_row(void **state) {
             take->positions[3 * (MARKERS - 1) * f + i] =
                 p.markers[3 * (MARKERS - 1 - i / 3) + i % 3] + 0.01 * f * (i % 5);
     }
-    sinew_fit_options options = sinew_fit_options_default(SINEW_FIT_RSBS);
+    sinew_fit_options options;
+    sinew_fit_options_init(&options);
+    sinew_fit_options_set_method(&options, SINEW_FIT_METHOD_RSBS);
     options.smooth = 0.2;
     sinew_fit *fit;
     sinew_curves *curves;
-    sinew_fit_info infos[TIMES];
+    sinew_fit_info infos[TIMES] = {{.size = sizeof *infos}};
     assert_ok(sinew_fit_create(p.rig, p.map, &options, &fit, &error));
     assert_ok(sinew_fit_take(fit, take, NULL, &curves, infos, &error));
     assert_int_equal(curves->time_count, TIMES);
@@ -330,7 +334,7 @@ static void a_take_is_its_frames_in_a_row(void **state) {
         for (int i = 0; i < MARKERS - 1; i++)
             memcpy(row + 3 * (MARKERS - 1 - i),
                    take->positions + 3 * (size_t)((MARKERS - 1) * f + i), 3 * sizeof(double));
-        sinew_fit_info info;
+        sinew_fit_info info = {.size = sizeof info};
         assert_ok(sinew_fit_frame(fit, row, NULL, weights, &info, &error));
         assert_memory_equal(curves->values + (size_t)(SLIDERS * f), weights, sizeof weights);
         assert_true(curves->times[f] == take->times[f]);
@@ -369,7 +373,7 @@ static void without_memory_nothing_is_fitted(void **state) {
     free_problem(&p);
 }
 
-int test_fit_knobs(void) {
+int test_fit_parameters(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_knob_shrinks_as_its_parabola_says),
         cmocka_unit_test(symmetry_draws_declared_pairs_together),
