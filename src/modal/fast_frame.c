@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/threads.h"
+#include "base/parallel.h"
 #include "modal/fast.h"
 #include "modal/field.h"
 
@@ -89,11 +89,9 @@ typedef struct field_sum {
     float pose_weight[SUMMED];
 } field_sum;
 
-static void sum_rows(const field_sum *field, size_t from, float *displacement) {
+static void sum_rows(const field_sum *field, size_t from, int rows, float *sum) {
     enum { RUN = 64 };
     const float *run[RUN];
-    int rows = field->size - from < ROWS ? (int)(field->size - from) : ROWS;
-    float *sum = displacement + from;
     memset(sum, 0, (size_t)rows * sizeof *sum);
     for (int p = 0; p < field->pose_count; p++) run[p] = field->pose[p] + from;
     add_columns(run, field->pose_weight, field->pose_count, rows, sum);
@@ -107,25 +105,39 @@ static void sum_rows(const field_sum *field, size_t from, float *displacement) {
     }
 }
 
-void sn_fast_still(const sn_fast *fast, int vertex_count, const bool *moves, const double *weights,
-                   float *displacement) {
-    size_t size = (size_t)3 * vertex_count;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (size_t from = 0; from < size; from += ROWS) {
+typedef struct still_loop {
+    const sn_fast *fast;
+    size_t size;
+    const bool *moves;
+    const double *weights;
+    float *displacement;
+} still_loop;
+
+static void sum_still_rows(void *context, sn_span span) {
+    const still_loop *loop = context;
+    const sn_fast *fast = loop->fast;
+    for (size_t from = span.begin; from < span.end; from += ROWS) {
         const float *run[4];
-        float own[4], *sum = displacement + from;
-        int rows = size - from < ROWS ? (int)(size - from) : ROWS, count = 0;
+        float own[4], *sum = loop->displacement + from;
+        int rows = span.end - from < ROWS ? (int)(span.end - from) : ROWS, count = 0;
         memset(sum, 0, (size_t)rows * sizeof *sum);
         for (int k = 0; k <= fast->column_count; k++) {
             if (count == 4 || k == fast->column_count) {
                 add_columns(run, own, count, rows, sum);
                 count = 0;
             }
-            if (k == fast->column_count || moves[k]) continue;
-            run[count] = fast->shapes + size * (size_t)k + from;
-            own[count++] = (float)weights[k];
+            if (k == fast->column_count || loop->moves[k]) continue;
+            run[count] = fast->shapes + loop->size * (size_t)k + from;
+            own[count++] = (float)loop->weights[k];
         }
     }
+}
+
+void sn_fast_still(const sn_fast *fast, int vertex_count, const bool *moves, const double *weights,
+                   float *displacement) {
+    size_t size = (size_t)3 * vertex_count;
+    sn_parallel_for(size, ROWS, sum_still_rows,
+                    &(still_loop){fast, size, moves, weights, displacement});
 }
 
 /* ---- one block ---------------------------------------------------------------------------- */
@@ -291,22 +303,33 @@ static void gather(const sn_fast *fast, const float *sums, int i, float *right) 
     for (int a = 0; a < 3; a++) right[3 * (size_t)i + a] = sum[a];
 }
 
+typedef struct center_loop {
+    const sn_rotation_strain *rs;
+    const float *x;
+    double *partial; /* three sums per block */
+} center_loop;
+
+static void sum_centers(void *context, sn_span span) {
+    const center_loop *loop = context;
+    const sn_rotation_strain *rs = loop->rs;
+    SN_IN_SPAN(int, b, span) {
+        double sum[3] = {0, 0, 0};
+        int end =
+            (b + 1) * SN_SUM_BLOCK < rs->vertex_count ? (b + 1) * SN_SUM_BLOCK : rs->vertex_count;
+        for (int i = b * SN_SUM_BLOCK; i < end; i++)
+            for (int a = 0; a < 3; a++) /* vertices in no element have no mass */
+                sum[a] += rs->vertex_mass[i] * (double)loop->x[3 * (size_t)i + a];
+        memcpy(loop->partial + 3 * b, sum, sizeof sum);
+    }
+}
+
 /* Centers of the solution: sums over fixed blocks of vertices when there is one part. */
 static void find_centers(const sn_rotation_strain *rs, const float *x, double *partial,
                          double *centers) {
     int parts = rs->component_count, blocks = (rs->vertex_count + SN_SUM_BLOCK - 1) / SN_SUM_BLOCK;
     memset(centers, 0, (size_t)3 * (size_t)parts * sizeof *centers);
     if (parts == 1) {
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-        for (int b = 0; b < blocks; b++) {
-            double sum[3] = {0, 0, 0};
-            int end = (b + 1) * SN_SUM_BLOCK < rs->vertex_count ? (b + 1) * SN_SUM_BLOCK
-                                                                : rs->vertex_count;
-            for (int i = b * SN_SUM_BLOCK; i < end; i++)
-                for (int a = 0; a < 3; a++) /* vertices in no element have no mass */
-                    sum[a] += rs->vertex_mass[i] * (double)x[3 * (size_t)i + a];
-            memcpy(partial + 3 * b, sum, sizeof sum);
-        }
+        sn_parallel_for(blocks, 1, sum_centers, &(center_loop){rs, x, partial});
         for (int b = 0; b < blocks; b++)
             for (int a = 0; a < 3; a++) centers[a] += partial[3 * b + a];
     } else {
@@ -318,68 +341,108 @@ static void find_centers(const sn_rotation_strain *rs, const float *x, double *p
     for (int k = 0; k < 3 * parts; k++) centers[k] /= rs->component_mass[k / 3];
 }
 
+/* What the loops of one frame share. */
+typedef struct rebuild {
+    const sn_rotation_strain *rs;
+    const sn_fast *fast;
+    sn_fast_state *state;
+    const double *centers;
+    double *positions;
+    field_sum field;
+    residuals packed;
+} rebuild;
+
+static void sum_fields(void *context, sn_span span) {
+    const rebuild *r = context;
+    for (size_t from = span.begin; from < span.end; from += ROWS)
+        sum_rows(&r->field, from, span.end - from < ROWS ? (int)(span.end - from) : ROWS,
+                 r->state->displacement + from);
+}
+
+static void run_chunks(void *context, sn_span span) {
+    const rebuild *r = context;
+    SN_IN_SPAN(int, c, span)
+        run_chunk(r->fast, &r->fast->chunks[c], r->state->displacement, &r->packed, r->state->sums);
+}
+
+static void gather_chunks(void *context, sn_span span) {
+    const rebuild *r = context;
+    SN_IN_SPAN(int, i, span) gather(r->fast, r->state->sums, i, r->state->right);
+}
+
+static void place_vertices(void *context, sn_span span) {
+    const rebuild *r = context;
+    const sn_fast_state *state = r->state;
+    SN_IN_SPAN(int, i, span) {
+        int c = r->rs->vertex_component[i];
+        if (c < 0) continue;
+        const float *x = state->right + 3 * (size_t)i;
+        const double *m = state->turns + 9 * (size_t)c, *own = state->centers + 3 * (size_t)c;
+        double d[3] = {(double)x[0] - own[0], (double)x[1] - own[1], (double)x[2] - own[2]};
+        for (int a = 0; a < 3; a++)
+            r->positions[3 * (size_t)i + a] =
+                r->centers[3 * c + a] +
+                (m[3 * a] * d[0] + m[3 * a + 1] * d[1] + m[3 * a + 2] * d[2]);
+    }
+}
+
 void sn_fast_rebuild(const sn_body *body, const sn_fast *fast, sn_fast_state *state,
                      const double *weights, const sn_residual_sum *residual, const double *centers,
                      const double *turns, double *positions) {
     const sn_rotation_strain *rs = body->rs;
     int n = body->vertex_count;
-    size_t size = (size_t)3 * n;
-    residuals packed = {.count = 0};
-    field_sum field = {.fast = fast,
-                       .size = size,
-                       .count = residual->moving ? residual->moving_count : fast->column_count,
-                       .columns = residual->moving,
-                       .weights = state->weights};
+    rebuild r = {
+        .rs = rs, .fast = fast, .state = state, .centers = centers, .positions = positions};
+    residuals *packed = &r.packed;
+    field_sum *field = &r.field;
+    *field = (field_sum){.fast = fast,
+                         .size = (size_t)3 * n,
+                         .count = residual->moving ? residual->moving_count : fast->column_count,
+                         .columns = residual->moving,
+                         .weights = state->weights};
     if (fast->stretch)
-        packed.packed[packed.count] = fast->stretch, packed.shares[packed.count++] = 1;
+        packed->packed[packed->count] = fast->stretch, packed->shares[packed->count++] = 1;
     for (int k = 0; k < residual->count; k++) {
         const sn_pose *pose = residual->poses[k];
         float share = (float)residual->weights[k];
         if (pose->packed)
-            packed.packed[packed.count] = pose->packed, packed.shares[packed.count++] = share;
+            packed->packed[packed->count] = pose->packed, packed->shares[packed->count++] = share;
         if (pose->still && residual->moving)
-            field.pose[field.pose_count] = pose->still,
-            field.pose_weight[field.pose_count++] = share;
+            field->pose[field->pose_count] = pose->still,
+            field->pose_weight[field->pose_count++] = share;
     }
-    for (int k = 0; k < field.count; k++)
-        state->weights[k] = (float)weights[field.columns ? field.columns[k] : k];
-#pragma omp parallel num_threads(sn_threads())
-    {
-#pragma omp for schedule(static)
-        for (size_t from = 0; from < size; from += ROWS)
-            sum_rows(&field, from, state->displacement);
-#pragma omp for schedule(static)
-        for (int c = 0; c < fast->chunk_count; c++)
-            run_chunk(fast, &fast->chunks[c], state->displacement, &packed, state->sums);
-#pragma omp for schedule(static)
-        for (int i = 0; i < n; i++) gather(fast, state->sums, i, state->right);
-    }
+    for (int k = 0; k < field->count; k++)
+        state->weights[k] = (float)weights[field->columns ? field->columns[k] : k];
+    sn_parallel_for_weighted(field->size, ROWS, field->count + field->pose_count + 1, sum_fields,
+                             &r);
+    sn_parallel_for(fast->chunk_count, 1, run_chunks, &r);
+    sn_parallel_for(n, 256, gather_chunks, &r);
     sn_cholesky_solve_f32(rs->laplacian, state->solve, 3, state->right, state->right);
     find_centers(rs, state->right, state->partial, state->centers);
     for (int c = 0; c < rs->component_count; c++) {
         sn_mat3 turn = sn_rotation_exp(sn_at(turns, c));
         memcpy(state->turns + 9 * (size_t)c, turn.m, sizeof turn.m);
     }
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int i = 0; i < n; i++) {
-        int c = rs->vertex_component[i];
-        if (c < 0) continue;
-        const float *x = state->right + 3 * (size_t)i;
-        const double *m = state->turns + 9 * (size_t)c, *own = state->centers + 3 * (size_t)c;
-        double d[3] = {(double)x[0] - own[0], (double)x[1] - own[1], (double)x[2] - own[2]};
-        for (int a = 0; a < 3; a++)
-            positions[3 * (size_t)i + a] =
-                centers[3 * c + a] + (m[3 * a] * d[0] + m[3 * a + 1] * d[1] + m[3 * a + 2] * d[2]);
-    }
+    sn_parallel_for(n, 256, place_vertices, &r);
 }
 
-void sn_fast_hosts(const sn_body *body, const sn_fast *fast, const sn_fast_state *state,
-                   const sn_residual_sum *residual, double *coordinates) {
-    const sn_rotation_strain *rs = body->rs;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int h = 0; h < fast->host_count; h++) {
+typedef struct host_loop {
+    const sn_rotation_strain *rs;
+    const sn_fast *fast;
+    const sn_fast_state *state;
+    const sn_residual_sum *residual;
+    double *coordinates;
+} host_loop;
+
+static void find_hosts(void *context, sn_span span) {
+    const host_loop *loop = context;
+    const sn_rotation_strain *rs = loop->rs;
+    const sn_fast *fast = loop->fast;
+    const sn_fast_state *state = loop->state;
+    const sn_residual_sum *residual = loop->residual;
+    SN_IN_SPAN(int, h, span) {
         size_t e = (size_t)fast->hosts[h];
-        double *c = coordinates + SN_RS_SIZE * e, u[12];
+        double *c = loop->coordinates + SN_RS_SIZE * e, u[12];
         for (int k = 0; k < 12; k++)
             u[k] = state->displacement[3 * (size_t)rs->elements[4 * e + (size_t)k / 3] + k % 3];
         for (int i = 0; i < SN_RS_SIZE; i++) {
@@ -390,4 +453,10 @@ void sn_fast_hosts(const sn_body *body, const sn_fast *fast, const sn_fast_state
         }
         sn_field_add_element(rs, (int)e, u, c);
     }
+}
+
+void sn_fast_hosts(const sn_body *body, const sn_fast *fast, const sn_fast_state *state,
+                   const sn_residual_sum *residual, double *coordinates) {
+    sn_parallel_for(fast->host_count, 64, find_hosts,
+                    &(host_loop){body->rs, fast, state, residual, coordinates});
 }

@@ -1,6 +1,6 @@
 #include "modal/field.h"
 
-#include "base/threads.h"
+#include "base/parallel.h"
 
 void sn_field_add_element(const sn_rotation_strain *rs, int e, const double *u, double *c) {
     const double *g = rs->gradients + (size_t)3 * rs->corners * e;
@@ -23,26 +23,39 @@ void sn_field_add_element(const sn_rotation_strain *rs, int e, const double *u, 
     c[SN_RS_S + 5] += 0.5 * (h.m[1][2] + h.m[2][1]);
 }
 
-void sn_field_add(const sn_rotation_strain *rs, const double *displacement, double *coordinates) {
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int e = 0; e < rs->element_count; e++) {
+typedef struct field_loop {
+    const sn_rotation_strain *rs;
+    const double *from;
+    double *to;
+} field_loop;
+
+static void add_elements(void *context, sn_span span) {
+    const field_loop *loop = context;
+    const sn_rotation_strain *rs = loop->rs;
+    SN_IN_SPAN(int, e, span) {
         const int *v = rs->elements + (size_t)rs->corners * e;
         double u[12];
         for (int k = 0; k < rs->corners; k++)
-            for (int i = 0; i < 3; i++) u[3 * k + i] = displacement[3 * (size_t)v[k] + (size_t)i];
-        sn_field_add_element(rs, e, u, coordinates + (size_t)SN_RS_SIZE * e);
+            for (int i = 0; i < 3; i++) u[3 * k + i] = loop->from[3 * (size_t)v[k] + (size_t)i];
+        sn_field_add_element(rs, e, u, loop->to + (size_t)SN_RS_SIZE * e);
     }
+}
+
+void sn_field_add(const sn_rotation_strain *rs, const double *displacement, double *coordinates) {
+    sn_parallel_for(rs->element_count, 64, add_elements,
+                    &(field_loop){rs, displacement, coordinates});
 }
 
 /* <H, G + dn n^T> with dn = -G^T n is (H - n (H n)^T) : G, so on triangles P = H - n (H n)^T takes
  * the place of H, and row i of the adjoint is sum |e| P g_i. */
-void sn_field_adjoint(const sn_rotation_strain *rs, const double *coordinates, double *forces) {
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int i = 0; i < rs->vertex_count; i++) {
+static void gather_forces(void *context, sn_span span) {
+    const field_loop *loop = context;
+    const sn_rotation_strain *rs = loop->rs;
+    SN_IN_SPAN(int, i, span) {
         sn_vec3 sum = {0, 0, 0};
         for (int k = rs->corner_start[i]; k < rs->corner_start[i + 1]; k++) {
             int corner = rs->vertex_corners[k], e = corner / rs->corners;
-            const double *c = coordinates + (size_t)SN_RS_SIZE * e;
+            const double *c = loop->from + (size_t)SN_RS_SIZE * e;
             const double *s = c + SN_RS_S;
             sn_vec3 g = sn_at(rs->gradients, corner);
             sn_vec3 w = sn_v3(c[0] + c[3], c[1] + c[4], c[2] + c[5]);
@@ -56,8 +69,12 @@ void sn_field_adjoint(const sn_rotation_strain *rs, const double *coordinates, d
             }
             sum = sn_add_scaled(sum, rs->weights[e], f);
         }
-        sn_put(forces, i, sum);
+        sn_put(loop->to, i, sum);
     }
+}
+
+void sn_field_adjoint(const sn_rotation_strain *rs, const double *coordinates, double *forces) {
+    sn_parallel_for(rs->vertex_count, 64, gather_forces, &(field_loop){rs, coordinates, forces});
 }
 
 /* With h = sum u_i g_i^T, k of another field, and h n = 0 (gradients lie in the triangle),

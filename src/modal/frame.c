@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "base/sized.h"
-#include "base/threads.h"
 #include "modal/field.h"
 #include "modal/pose.h"
 
@@ -47,23 +47,32 @@ void sinew_modal_state_destroy(sinew_modal_state *state) {
 /* Coordinates that are summed up at a time: they stay in the nearest cache. */
 enum { SHARE = 1024 };
 
+typedef struct residual_loop {
+    const sn_residual_sum *residual;
+    double *coordinates;
+} residual_loop;
+
+static void sum_residuals(void *context, sn_span span) {
+    const residual_loop *loop = context;
+    for (size_t first = span.begin; first < span.end; first += SHARE) {
+        size_t count = span.end - first < SHARE ? span.end - first : SHARE;
+        double *sum = loop->coordinates + first;
+        memset(sum, 0, count * sizeof *sum);
+        for (int k = 0; k < loop->residual->count; k++) {
+            const double *from = loop->residual->poses[k]->residual + first;
+            double weight = loop->residual->weights[k];
+            for (size_t i = 0; i < count; i++) sum[i] += weight * from[i];
+        }
+    }
+}
+
 /* Coordinates of weights and residuals into state->coordinates. */
 static void set_coordinates(const sinew_modal *modal, sinew_modal_state *state,
                             const double *weights, const sn_residual_sum *residual) {
     size_t size = (size_t)SN_RS_SIZE * modal->body->rs->element_count;
-    double *coordinates = state->coordinates;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (size_t first = 0; first < size; first += SHARE) {
-        size_t count = size - first < SHARE ? size - first : SHARE;
-        double *sum = coordinates + first;
-        memset(sum, 0, count * sizeof *sum);
-        for (int k = 0; k < residual->count; k++) {
-            const double *from = residual->poses[k]->residual + first;
-            for (size_t i = 0; i < count; i++) sum[i] += residual->weights[k] * from[i];
-        }
-    }
+    sn_parallel_for(size, SHARE, sum_residuals, &(residual_loop){residual, state->coordinates});
     sn_modes_displace(modal->modes, weights, state->displacement);
-    sn_field_add(modal->body->rs, state->displacement, coordinates);
+    sn_field_add(modal->body->rs, state->displacement, state->coordinates);
 }
 
 /* Rotations of the listed elements on their way to exp(turn): from R = exp(w) exp(q), in the frame

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "base/sized.h"
-#include "base/threads.h"
 #include "modal/fast.h"
 
 static const double PI = 3.14159265358979323846;
@@ -170,14 +170,21 @@ static void set_tracks(sinew_modal_motion *motion, const sinew_modal_parameters 
 
 /* ---- curves in time ----------------------------------------------------------------------- */
 
-static void solve_tracks(sinew_modal_motion *motion, const sinew_modal_parameters *parameters) {
+typedef struct solve_some_tracks_loop {
+    sinew_modal_motion *motion;
+    const sinew_modal_parameters *parameters;
+} solve_some_tracks_loop;
+
+static void solve_some_tracks(void *context, sn_span span) {
+    const solve_some_tracks_loop *loop = context;
+    sinew_modal_motion *motion = loop->motion;
+    const sinew_modal_parameters *parameters = loop->parameters;
     int keys = motion->key_count;
     bool wiggly = keys > 2 || parameters->wiggly;
     sn_wiggly_rest rest =
         parameters->rest == SINEW_MODAL_REST_NEXT ? SN_WIGGLY_NEXT : SN_WIGGLY_LINE;
     int mode_count = motion->modal->modes->mode_count;
-#pragma omp parallel for num_threads(sn_threads()) schedule(dynamic, 8)
-    for (int i = 0; i < motion->track_count; i++) {
+    SN_IN_SPAN(int, i, span) {
         sn_track *track = &motion->tracks[i];
         double *values = motion->values + (size_t)5 * keys * i, *rates = values + keys;
         for (int k = 0; k < keys; k++) {
@@ -203,6 +210,11 @@ static void solve_tracks(sinew_modal_motion *motion, const sinew_modal_parameter
                                               motion->times[1] - motion->times[0],
                                               parameters->rest_offset, weights);
     }
+}
+
+static void solve_tracks(sinew_modal_motion *motion, const sinew_modal_parameters *parameters) {
+    sn_parallel_for(motion->track_count, 8, solve_some_tracks,
+                    &(solve_some_tracks_loop){motion, parameters});
 }
 
 /* The interval of a time, and the share of its later key, held at the ends. */

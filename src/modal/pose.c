@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/threads.h"
+#include "base/parallel.h"
 #include "modal/fast.h"
 #include "modal/field.h"
 #include "sinew/cage.h"
@@ -26,12 +26,23 @@ bool sn_is_inverted(const sn_rotation_strain *rs, const double *positions, int e
     return !(sn_dot(sn_cross(a, b), sn_sub(sn_at(positions, v[3]), o)) > 0);
 }
 
-int sn_inverted_elements(const sn_body *body, const double *positions) {
+typedef struct inversion_count {
+    const sn_rotation_strain *rs;
+    const double *positions;
+    atomic_int inverted;
+} inversion_count;
+
+static void count_inverted(void *context, sn_span span) {
+    inversion_count *c = context;
     int inverted = 0;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static) reduction(+ : inverted)
-    for (int e = 0; e < body->rs->element_count; e++)
-        inverted += sn_is_inverted(body->rs, positions, e);
-    return inverted;
+    SN_IN_SPAN(int, e, span) inverted += sn_is_inverted(c->rs, c->positions, e);
+    if (inverted) atomic_fetch_add(&c->inverted, inverted);
+}
+
+int sn_inverted_elements(const sn_body *body, const double *positions) {
+    inversion_count c = {body->rs, positions, 0};
+    sn_parallel_for(body->rs->element_count, 256, count_inverted, &c);
+    return atomic_load(&c.inverted);
 }
 
 /* |w + q|, S in the metric of modal/field.h. */
@@ -119,25 +130,40 @@ static sn_mat3 host_rotation(const sn_body *body, int vertex, const double *coor
     return sn_mat3_multiply(turn, sn_rotation_exp(sn_v3(c[3], c[4], c[5])));
 }
 
-void sn_add_leftovers(const sn_body *body, const sn_residual_sum *residual,
-                      const double *coordinates, const double *turns, double *positions) {
-    enum { ROWS = 256 }; /* vertices at a time */
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int from = 0; from < body->artist_count; from += ROWS) {
+enum { ROWS = 256 }; /* vertices at a time */
+
+typedef struct leftover_loop {
+    const sn_body *body;
+    const sn_residual_sum *residual;
+    const double *coordinates, *turns;
+    double *positions;
+} leftover_loop;
+
+static void add_some_leftovers(void *context, sn_span span) {
+    const leftover_loop *loop = context;
+    const sn_residual_sum *residual = loop->residual;
+    for (int from = (int)span.begin; from < (int)span.end; from += ROWS) {
         double sum[3 * ROWS] = {0};
-        int count = body->artist_count - from < ROWS ? body->artist_count - from : ROWS;
+        int count = (int)span.end - from < ROWS ? (int)span.end - from : ROWS;
         for (int k = 0; k < residual->count; k++) {
             if (!residual->poses[k]->leftover) continue;
             const double *leftover = residual->poses[k]->leftover + (size_t)3 * from;
             double weight = residual->weights[k];
             for (int i = 0; i < 3 * count; i++) sum[i] += weight * leftover[i];
         }
-        for (int i = 0; body->cage && i < count; i++)
-            sn_put(sum, i,
-                   sn_mat3_apply(host_rotation(body, from + i, coordinates, turns), sn_at(sum, i)));
-        double *to = positions + (size_t)3 * from;
+        for (int i = 0; loop->body->cage && i < count; i++) {
+            sn_mat3 rotation = host_rotation(loop->body, from + i, loop->coordinates, loop->turns);
+            sn_put(sum, i, sn_mat3_apply(rotation, sn_at(sum, i)));
+        }
+        double *to = loop->positions + (size_t)3 * from;
         for (int i = 0; i < 3 * count; i++) to[i] += sum[i];
     }
+}
+
+void sn_add_leftovers(const sn_body *body, const sn_residual_sum *residual,
+                      const double *coordinates, const double *turns, double *positions) {
+    sn_parallel_for(body->artist_count, ROWS, add_some_leftovers,
+                    &(leftover_loop){body, residual, coordinates, turns, positions});
 }
 
 void sn_correct_leftover(const sn_body *body, const double *wanted, const double *positions,
