@@ -16,7 +16,7 @@ static void NAME(multiply_tiles)(void *context, sn_span span) {
     int stride_b = p->op_b == SN_AS_IS ? p->inner : p->columns;
     if (stride_a < 1) stride_a = 1;
     if (stride_b < 1) stride_b = 1;
-    SN_IN_SPAN (int, tile, span) {
+    SN_IN_SPAN(int, tile, span) {
         int i = tile % p->tiles_down * p->high, j = tile / p->tiles_down * TILE;
         int height = p->rows - i < p->high ? p->rows - i : p->high;
         int width = p->columns - j < TILE ? p->columns - j : TILE;
@@ -44,7 +44,7 @@ void NAME(multiply)(sn_transpose op_a, sn_transpose op_b, int rows, int columns,
 static void NAME(apply_blocks)(void *context, sn_span span) {
     const NAME(product) *p = context;
     int block = p->high, outputs = p->op_a == SN_AS_IS ? p->rows : p->columns;
-    SN_IN_SPAN (int, b, span) {
+    SN_IN_SPAN(int, b, span) {
         int from = b * block, count = outputs - from < block ? outputs - from : block;
         if (p->op_a == SN_AS_IS)
             BLAS(gemv, CblasColMajor, CblasNoTrans, count, p->columns, p->alpha, p->A + from,
@@ -76,7 +76,7 @@ static void NAME(gram_tiles)(void *context, sn_span span) {
     const NAME(product) *p = context;
     int rows = p->rows, columns = p->columns, stride = rows > 0 ? rows : 1;
     size_t n = (size_t)columns;
-    SN_IN_SPAN (int, tile, span) {
+    SN_IN_SPAN(int, tile, span) {
         int i = tile % p->tiles_down * TILE, j = tile / p->tiles_down * TILE;
         if (i < j) continue;
         int height = columns - i < TILE ? columns - i : TILE;
@@ -144,7 +144,7 @@ typedef struct NAME(panel) {
 static void NAME(divide_tiles)(void *context, sn_span span) {
     const NAME(panel) *p = context;
     size_t n = (size_t)p->size;
-    SN_IN_SPAN (int, tile, span) {
+    SN_IN_SPAN(int, tile, span) {
         int i = p->j + p->width + tile * TILE, height = p->size - i < TILE ? p->size - i : TILE;
         NAME(divide_rows)
         (height, p->width, n, p->A + (size_t)p->j * (n + 1), p->A + (size_t)i + n * (size_t)p->j);
@@ -155,7 +155,7 @@ static void NAME(update_tiles)(void *context, sn_span span) {
     const NAME(panel) *p = context;
     int size = p->size, below = p->j + p->width;
     size_t n = (size_t)size;
-    SN_IN_SPAN (int, tile, span) {
+    SN_IN_SPAN(int, tile, span) {
         int i = below + tile % p->tiles * TILE, k = below + tile / p->tiles * TILE;
         if (i < k) continue;
         int height = size - i < TILE ? size - i : TILE;

@@ -56,18 +56,18 @@ typedef struct columns_loop {
 static void weigh_rows(void *context, sn_span span) {
     const columns_loop *l = context;
     for (size_t c = 0; c < l->count; c++)
-        SN_IN_SPAN (size_t, i, span) l->to[l->n * c + i] = l->mass[i] * l->from[l->n * c + i];
+        SN_IN_SPAN(size_t, i, span) l->to[l->n * c + i] = l->mass[i] * l->from[l->n * c + i];
 }
 
 static void interleave_rows(void *context, sn_span span) {
     const columns_loop *l = context;
-    SN_IN_SPAN (size_t, i, span)
+    SN_IN_SPAN(size_t, i, span)
         for (size_t c = 0; c < l->count; c++) l->to[i * l->count + c] = l->from[c * l->n + i];
 }
 
 static void separate_rows(void *context, sn_span span) {
     const columns_loop *l = context;
-    SN_IN_SPAN (size_t, i, span)
+    SN_IN_SPAN(size_t, i, span)
         for (size_t c = 0; c < l->count; c++) l->to[c * l->n + i] = l->from[i * l->count + c];
 }
 

@@ -205,7 +205,7 @@ static void run_task(const factorization *f, int t) {
 }
 
 static void run_tasks(void *context, sn_span span) {
-    SN_IN_SPAN (int, t, span) run_task(context, t);
+    SN_IN_SPAN(int, t, span) run_task(context, t);
 }
 
 sinew_status sn_multifrontal_factor(const sn_supernodal *pattern, const sn_sparse *matrix,

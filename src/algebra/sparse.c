@@ -241,7 +241,7 @@ static void multiply_columns(void *context, sn_span span) {
     const product *p = context;
     const sn_sparse *matrix = p->matrix;
     size_t v = (size_t)p->vectors;
-    SN_IN_SPAN (size_t, j, span) {
+    SN_IN_SPAN(size_t, j, span) {
         double *yj = p->y + v * j;
         for (size_t k = 0; k < v; k++) yj[k] = 0;
         for (int i = matrix->start[j]; i < matrix->start[j + 1]; i++) {

@@ -310,7 +310,7 @@ static void NAME(run_task)(const NAME(sweep) * s, int t, bool down, int sides) {
 
 static void NAME(run_up)(void *context, sn_span span) {
     const NAME(sweep) *s = context;
-    SN_IN_SPAN (int, t, span) NAME(run_task)(s, t, false, s->sides);
+    SN_IN_SPAN(int, t, span) NAME(run_task)(s, t, false, s->sides);
 }
 
 static void NAME(run_down)(void *context, sn_span span) {

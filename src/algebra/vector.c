@@ -17,7 +17,7 @@ typedef struct sum_loop {
     static void name(void *context, sn_span span) {                                                \
         sum_loop *loop = context;                                                                  \
         const REAL *a = loop->a, *b = loop->b;                                                     \
-        SN_IN_SPAN (size_t, block, span) {                                                         \
+        SN_IN_SPAN(size_t, block, span) {                                                          \
             size_t begin = loop->from + block * SN_SUM_BLOCK;                                      \
             size_t end = begin + SN_SUM_BLOCK < loop->size ? begin + SN_SUM_BLOCK : loop->size;    \
             double sum = 0;                                                                        \

@@ -14,9 +14,9 @@
 #include "algebra/cholesky.h"
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/parallel.h"
 #include "base/rotation.h"
 #include "base/sized.h"
-#include "base/threads.h"
 #include "mesh/rigidity.h"
 #include "sinew/cage.h"
 #include "sinew/query.h"
@@ -193,16 +193,29 @@ static sinew_status work_create(const sinew_cage_fit *fit, fit_work *work, sinew
     return status;
 }
 
-static void pull_pins(const sinew_cage_fit *fit, const double *pose, double *pinned) {
+typedef struct pull_carried_loop {
+    const sinew_cage_fit *fit;
+    const double *pose;
+    double *pinned;
+} pull_carried_loop;
+
+static void pull_carried(void *context, sn_span span) {
+    const pull_carried_loop *loop = context;
+    const sinew_cage_fit *fit = loop->fit;
+    const double *pose = loop->pose;
+    double *pinned = loop->pinned;
     const sn_lists *carried = &fit->carried;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int c = 0; c < carried->count; c++) {
+    SN_IN_SPAN(int, c, span) {
         sn_vec3 sum = sn_v3(0, 0, 0);
         for (int i = carried->start[c]; i < carried->start[c + 1]; i++)
             sum = sn_add_scaled(sum, fit->pin * fit->cage->embedding->weights[carried->item[i]],
                                 sn_at(pose, carried->item[i] / 4));
         sn_put(pinned, c, sum);
     }
+}
+
+static void pull_pins(const sinew_cage_fit *fit, const double *pose, double *pinned) {
+    sn_parallel_for(fit->carried.count, 128, pull_carried, &(pull_carried_loop){fit, pose, pinned});
 }
 
 /* Positions from rotations: (L + w h B^T B) x = b(R) + w h B^T p. */
@@ -219,13 +232,26 @@ static double largest_step(const double *a, const double *b, size_t count) {
     return largest;
 }
 
+typedef struct start_rotations_loop {
+    const sinew_cage_fit *fit;
+    const double *target;
+    sn_mat3 *rotations;
+} start_rotations_loop;
+
+static void start_rotations(void *context, sn_span span) {
+    const start_rotations_loop *loop = context;
+    const sinew_cage_fit *fit = loop->fit;
+    const double *target = loop->target;
+    sn_mat3 *rotations = loop->rotations;
+    SN_IN_SPAN(int, t, span) rotations[t] = triangle_rotation(fit, target, fit->near_triangle[t]);
+}
+
 static sinew_status iterate(const sinew_cage_fit *fit, const double *target, fit_work *work,
                             const sinew_monitor *monitor, sinew_cage_pose *pose,
                             sinew_error *error) {
     size_t n = 3 * (size_t)fit->cage->tets->vertex_count;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int t = 0; t < fit->rigidity.tet_count; t++)
-        work->rotations[t] = triangle_rotation(fit, target, fit->near_triangle[t]);
+    sn_parallel_for(fit->rigidity.tet_count, 32, start_rotations,
+                    &(start_rotations_loop){fit, target, work->rotations});
     pull_pins(fit, target, work->pinned);
     global_step(fit, work, pose->positions);
     for (int k = 1; k < fit->options.iterations; k++) {
@@ -293,13 +319,29 @@ sinew_status sinew_cage_fit_pose(const sinew_cage_fit *fit, const double *positi
     return SINEW_OK;
 }
 
+typedef struct add_leftovers_loop {
+    const sinew_cage_fit *fit;
+    const double *cage_positions;
+    const double *leftover;
+    double *positions;
+} add_leftovers_loop;
+
+static void add_leftovers(void *context, sn_span span) {
+    const add_leftovers_loop *loop = context;
+    const sinew_cage_fit *fit = loop->fit;
+    const double *cage_positions = loop->cage_positions;
+    const double *leftover = loop->leftover;
+    double *positions = loop->positions;
+    SN_IN_SPAN(int, v, span) {
+        sn_vec3 left = sn_mat3_apply(vertex_rotation(fit, cage_positions, v), sn_at(leftover, v));
+        sn_put(positions, v, sn_add(sn_at(positions, v), left));
+    }
+}
+
 void sinew_cage_surface(const sinew_cage_fit *fit, const double *cage_positions,
                         const double *leftover, double *positions) {
     sinew_embedding_apply(fit->cage->embedding, cage_positions, positions);
     if (!leftover) return;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int v = 0; v < fit->rest->vertex_count; v++) {
-        sn_vec3 left = sn_mat3_apply(vertex_rotation(fit, cage_positions, v), sn_at(leftover, v));
-        sn_put(positions, v, sn_add(sn_at(positions, v), left));
-    }
+    sn_parallel_for(fit->rest->vertex_count, 32, add_leftovers,
+                    &(add_leftovers_loop){fit, cage_positions, leftover, positions});
 }

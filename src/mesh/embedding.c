@@ -3,8 +3,8 @@
 
 #include "base/mat3.h"
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "base/status.h"
-#include "base/threads.h"
 #include "mesh/broadphase.h"
 #include "mesh/embedding.h"
 #include "mesh/sides.h"
@@ -190,14 +190,28 @@ sinew_status sinew_embedding_create(const sinew_tets *tets, int vertex_count,
     return SINEW_OK;
 }
 
-void sinew_embedding_apply(const sinew_embedding *embedding, const double *tet_positions,
-                           double *positions) {
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int v = 0; v < embedding->vertex_count; v++) {
+typedef struct carry_vertices_loop {
+    const sinew_embedding *embedding;
+    const double *tet_positions;
+    double *positions;
+} carry_vertices_loop;
+
+static void carry_vertices(void *context, sn_span span) {
+    const carry_vertices_loop *loop = context;
+    const sinew_embedding *embedding = loop->embedding;
+    const double *tet_positions = loop->tet_positions;
+    double *positions = loop->positions;
+    SN_IN_SPAN(int, v, span) {
         const int *corner = embedding->corners + 4 * (size_t)v;
         const double *w = embedding->weights + 4 * (size_t)v;
         sn_vec3 sum = sn_scale(w[0], sn_at(tet_positions, corner[0]));
         for (int k = 1; k < 4; k++) sum = sn_add_scaled(sum, w[k], sn_at(tet_positions, corner[k]));
         sn_put(positions, v, sum);
     }
+}
+
+void sinew_embedding_apply(const sinew_embedding *embedding, const double *tet_positions,
+                           double *positions) {
+    sn_parallel_for(embedding->vertex_count, 256, carry_vertices,
+                    &(carry_vertices_loop){embedding, tet_positions, positions});
 }

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/monitor.h"
-#include "base/threads.h"
+#include "base/parallel.h"
 #include "mesh/predicates.h"
 #include "mesh/topology.h"
 
@@ -135,16 +135,32 @@ static void corners(const double *positions, const int *triangle, sn_vec3 out[3]
     for (int k = 0; k < 3; k++) out[k] = sn_at(positions, triangle[k]);
 }
 
-static sn_box *triangle_boxes(const sn_box_frame *frame, const double *positions,
-                              int triangle_count, const int *triangles) {
-    sn_box *boxes = SN_NEW(sn_box, triangle_count);
-    if (!boxes) return NULL;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int t = 0; t < triangle_count; t++) {
+typedef struct bound_triangles_loop {
+    const sn_box_frame *frame;
+    const double *positions;
+    const int *triangles;
+    sn_box *boxes;
+} bound_triangles_loop;
+
+static void bound_triangles(void *context, sn_span span) {
+    const bound_triangles_loop *loop = context;
+    const sn_box_frame *frame = loop->frame;
+    const double *positions = loop->positions;
+    const int *triangles = loop->triangles;
+    sn_box *boxes = loop->boxes;
+    SN_IN_SPAN(int, t, span) {
         boxes[t] = sn_box_empty();
         for (int k = 0; k < 3; k++)
             sn_box_include(&boxes[t], frame, sn_at(positions, triangles[3 * (size_t)t + k]), 0);
     }
+}
+
+static sn_box *triangle_boxes(const sn_box_frame *frame, const double *positions,
+                              int triangle_count, const int *triangles) {
+    sn_box *boxes = SN_NEW(sn_box, triangle_count);
+    if (!boxes) return NULL;
+    sn_parallel_for(triangle_count, 256, bound_triangles,
+                    &(bound_triangles_loop){frame, positions, triangles, boxes});
     return boxes;
 }
 
@@ -171,23 +187,39 @@ typedef struct side {
 /* Pairs per block between two polls of the monitor. */
 enum { PAIR_BLOCK = 1 << 18 };
 
+typedef struct mark_pairs_loop {
+    const side *a;
+    const side *b;
+    const int *pairs;
+    char *mark;
+} mark_pairs_loop;
+
+static void mark_pairs(void *context, sn_span span) {
+    const mark_pairs_loop *loop = context;
+    const side *a = loop->a;
+    const side *b = loop->b;
+    const int *pairs = loop->pairs;
+    char *mark = loop->mark;
+    SN_IN_SPAN(int, i, span) {
+        int s = pairs[2 * (size_t)i], t = pairs[2 * (size_t)i + 1];
+        mark[i] = 0;
+        if (a->collapsed[s] || b->collapsed[t]) continue;
+        sn_vec3 p[3], q[3];
+        corners(a->positions, a->triangles + 3 * (size_t)s, p);
+        corners(b->positions, b->triangles + 3 * (size_t)t, q);
+        mark[i] = a->id ? neighbours_meet(p, a->id + 3 * (size_t)s, q, b->id + 3 * (size_t)t)
+                        : sn_triangles_meet(p, q);
+    }
+}
+
 static sinew_status narrow(const side *a, const side *b, const sinew_monitor *monitor,
                            sn_pairs *pairs, sinew_error *error) {
     char *mark = SN_NEW(char, pairs->count);
     if (!mark) return sn_no_memory(error);
     for (int begin = 0; begin < pairs->count; begin += PAIR_BLOCK) {
         int end = pairs->count - begin > PAIR_BLOCK ? begin + PAIR_BLOCK : pairs->count;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-        for (int i = begin; i < end; i++) {
-            int s = pairs->pair[2 * (size_t)i], t = pairs->pair[2 * (size_t)i + 1];
-            mark[i] = 0;
-            if (a->collapsed[s] || b->collapsed[t]) continue;
-            sn_vec3 p[3], q[3];
-            corners(a->positions, a->triangles + 3 * (size_t)s, p);
-            corners(b->positions, b->triangles + 3 * (size_t)t, q);
-            mark[i] = a->id ? neighbours_meet(p, a->id + 3 * (size_t)s, q, b->id + 3 * (size_t)t)
-                            : sn_triangles_meet(p, q);
-        }
+        sn_parallel_for(end - begin, 64, mark_pairs,
+                        &(mark_pairs_loop){a, b, pairs->pair + 2 * (size_t)begin, mark + begin});
         sn_progress(monitor, (double)end / pairs->count, "intersections");
         if (sn_cancelled(monitor)) {
             sn_free(mark);
@@ -199,15 +231,29 @@ static sinew_status narrow(const side *a, const side *b, const sinew_monitor *mo
     return SINEW_OK;
 }
 
-static char *find_collapsed(const double *positions, int triangle_count, const int *triangles) {
-    char *collapsed = SN_NEW(char, triangle_count);
-    if (!collapsed) return NULL;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int t = 0; t < triangle_count; t++) {
+typedef struct find_some_collapsed_loop {
+    const double *positions;
+    const int *triangles;
+    char *collapsed;
+} find_some_collapsed_loop;
+
+static void find_some_collapsed(void *context, sn_span span) {
+    const find_some_collapsed_loop *loop = context;
+    const double *positions = loop->positions;
+    const int *triangles = loop->triangles;
+    char *collapsed = loop->collapsed;
+    SN_IN_SPAN(int, t, span) {
         sn_vec3 p[3];
         corners(positions, triangles + 3 * (size_t)t, p);
         collapsed[t] = sn_triangle_collapsed(p[0], p[1], p[2]);
     }
+}
+
+static char *find_collapsed(const double *positions, int triangle_count, const int *triangles) {
+    char *collapsed = SN_NEW(char, triangle_count);
+    if (!collapsed) return NULL;
+    sn_parallel_for(triangle_count, 128, find_some_collapsed,
+                    &(find_some_collapsed_loop){positions, triangles, collapsed});
     return collapsed;
 }
 

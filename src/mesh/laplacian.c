@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/mat3.h"
-#include "base/threads.h"
+#include "base/parallel.h"
 #include "mesh/normals.h"
 
 /* Height over longest edge below which an element counts as having this height. */
@@ -157,9 +157,23 @@ static double tet_volume(const double *positions, const int *tet) {
            6;
 }
 
+typedef struct measure_volumes_loop {
+    const double *positions;
+    const int *tets;
+    double *volumes;
+} measure_volumes_loop;
+
+static void measure_volumes(void *context, sn_span span) {
+    const measure_volumes_loop *loop = context;
+    const double *positions = loop->positions;
+    const int *tets = loop->tets;
+    double *volumes = loop->volumes;
+    SN_IN_SPAN(int, t, span) volumes[t] = tet_volume(positions, tets + 4 * (size_t)t);
+}
+
 void sn_tet_volumes(const double *positions, int tet_count, const int *tets, double *volumes) {
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int t = 0; t < tet_count; t++) volumes[t] = tet_volume(positions, tets + 4 * (size_t)t);
+    sn_parallel_for(tet_count, 256, measure_volumes,
+                    &(measure_volumes_loop){positions, tets, volumes});
 }
 
 void sn_mass_tets(int vertex_count, const double *positions, int tet_count, const int *tets,

@@ -1,20 +1,48 @@
 /* Based on: angle-weighted vertex normals (Thuermer and Wuethrich 1998). */
 #include "mesh/normals.h"
 
-#include "base/threads.h"
+#include "base/parallel.h"
+
+typedef struct find_triangle_normals_loop {
+    const int *triangles;
+    const double *positions;
+    double *normals;
+} find_triangle_normals_loop;
+
+static void find_triangle_normals(void *context, sn_span span) {
+    const find_triangle_normals_loop *loop = context;
+    const int *triangles = loop->triangles;
+    const double *positions = loop->positions;
+    double *normals = loop->normals;
+    SN_IN_SPAN(int, t, span)
+        sn_put(normals, t, sn_normalize(sn_area_vector(positions, triangles + 3 * (size_t)t)));
+}
 
 void sn_triangle_normals(int triangle_count, const int *triangles, const double *positions,
                          double *normals) {
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int t = 0; t < triangle_count; t++)
-        sn_put(normals, t, sn_normalize(sn_area_vector(positions, triangles + 3 * (size_t)t)));
+    sn_parallel_for(triangle_count, 256, find_triangle_normals,
+                    &(find_triangle_normals_loop){triangles, positions, normals});
+}
+
+typedef struct find_triangle_areas_loop {
+    const int *triangles;
+    const double *positions;
+    double *areas;
+} find_triangle_areas_loop;
+
+static void find_triangle_areas(void *context, sn_span span) {
+    const find_triangle_areas_loop *loop = context;
+    const int *triangles = loop->triangles;
+    const double *positions = loop->positions;
+    double *areas = loop->areas;
+    SN_IN_SPAN(int, t, span)
+        areas[t] = 0.5 * sn_length(sn_area_vector(positions, triangles + 3 * (size_t)t));
 }
 
 void sn_triangle_areas(int triangle_count, const int *triangles, const double *positions,
                        double *areas) {
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int t = 0; t < triangle_count; t++)
-        areas[t] = 0.5 * sn_length(sn_area_vector(positions, triangles + 3 * (size_t)t));
+    sn_parallel_for(triangle_count, 256, find_triangle_areas,
+                    &(find_triangle_areas_loop){triangles, positions, areas});
 }
 
 /* atan2(|u x v|, u . v): exact near 0 and pi. */
@@ -29,12 +57,21 @@ static double corner_angle(const double *positions, const int *triangle, int ver
                          sn_sub(sn_at(positions, triangle[(k + 2) % 3]), p));
 }
 
-/* Each vertex gathers from its triangles in their order: no race, one order of summation. */
-void sn_vertex_normals(const sn_topology *topology, const double *positions,
-                       sn_normal_weight weight, double *normals) {
+typedef struct find_vertex_normals_loop {
+    const sn_topology *topology;
+    const double *positions;
+    sn_normal_weight weight;
+    double *normals;
+} find_vertex_normals_loop;
+
+static void find_vertex_normals(void *context, sn_span span) {
+    const find_vertex_normals_loop *loop = context;
+    const sn_topology *topology = loop->topology;
+    const double *positions = loop->positions;
+    sn_normal_weight weight = loop->weight;
+    double *normals = loop->normals;
     const sn_lists *around = &topology->vertex_triangles;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int v = 0; v < topology->vertex_count; v++) {
+    SN_IN_SPAN(int, v, span) {
         sn_vec3 sum = sn_v3(0, 0, 0);
         for (int i = around->start[v]; i < around->start[v + 1]; i++) {
             const int *triangle = topology->triangles + 3 * (size_t)around->item[i];
@@ -46,6 +83,13 @@ void sn_vertex_normals(const sn_topology *topology, const double *positions,
         }
         sn_put(normals, v, sn_normalize(sum));
     }
+}
+
+/* Each vertex gathers from its triangles in their order: no race, one order of summation. */
+void sn_vertex_normals(const sn_topology *topology, const double *positions,
+                       sn_normal_weight weight, double *normals) {
+    sn_parallel_for(topology->vertex_count, 128, find_vertex_normals,
+                    &(find_vertex_normals_loop){topology, positions, weight, normals});
 }
 
 double sn_enclosed_volume(int triangle_count, const int *triangles, const double *positions) {

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "base/memory.h"
-#include "base/threads.h"
+#include "base/parallel.h"
 #include "mesh/broadphase.h"
 #include "mesh/closest.h"
 #include "mesh/embree.h"
@@ -40,15 +40,19 @@ struct sinew_query {
     RTCGeometry geometry;
 };
 
-static void fill_local(sinew_query *query) {
-    query->frame = sn_box_frame_of(query->vertex_count, query->positions, 0, NULL);
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int v = 0; v < query->vertex_count; v++) {
+static void localise(void *context, sn_span span) {
+    sinew_query *query = context;
+    SN_IN_SPAN(int, v, span) {
         sn_vec3 p =
             sn_scale(query->frame.scale, sn_sub(sn_at(query->positions, v), query->frame.center));
         float *out = query->local + 3 * (size_t)v;
         out[0] = (float)p.x, out[1] = (float)p.y, out[2] = (float)p.z;
     }
+}
+
+static void fill_local(sinew_query *query) {
+    query->frame = sn_box_frame_of(query->vertex_count, query->positions, 0, NULL);
+    sn_parallel_for(query->vertex_count, 512, localise, query);
 }
 
 static sinew_status build_scene(sinew_query *query, sinew_error *error) {
@@ -228,11 +232,27 @@ bool sinew_query_closest(const sinew_query *query, const double point[3], double
     return closest->triangle >= 0;
 }
 
+typedef struct find_closest_loop {
+    const sinew_query *query;
+    const double *points;
+    double max_distance;
+    sinew_closest *closest;
+} find_closest_loop;
+
+static void find_closest(void *context, sn_span span) {
+    const find_closest_loop *loop = context;
+    const sinew_query *query = loop->query;
+    const double *points = loop->points;
+    double max_distance = loop->max_distance;
+    sinew_closest *closest = loop->closest;
+    SN_IN_SPAN(int, i, span)
+        sinew_query_closest(query, points + 3 * (size_t)i, max_distance, closest + i);
+}
+
 void sinew_query_closest_all(const sinew_query *query, int count, const double *points,
                              double max_distance, sinew_closest *closest) {
-#pragma omp parallel for num_threads(sn_threads()) schedule(dynamic, 64)
-    for (int i = 0; i < count; i++)
-        sinew_query_closest(query, points + 3 * (size_t)i, max_distance, closest + i);
+    sn_parallel_for(count, 16, find_closest,
+                    &(find_closest_loop){query, points, max_distance, closest});
 }
 
 /* ---- rays ---- */
@@ -380,10 +400,23 @@ bool sinew_query_inside(const sinew_query *query, const double point[3]) {
     return winding >= 0.5;
 }
 
+typedef struct find_inside_loop {
+    const sinew_query *query;
+    const double *points;
+    bool *inside;
+} find_inside_loop;
+
+static void find_inside(void *context, sn_span span) {
+    const find_inside_loop *loop = context;
+    const sinew_query *query = loop->query;
+    const double *points = loop->points;
+    bool *inside = loop->inside;
+    SN_IN_SPAN(int, i, span) inside[i] = sinew_query_inside(query, points + 3 * (size_t)i);
+}
+
 void sinew_query_inside_all(const sinew_query *query, int count, const double *points,
                             bool *inside) {
-#pragma omp parallel for num_threads(sn_threads()) schedule(dynamic, 64)
-    for (int i = 0; i < count; i++) inside[i] = sinew_query_inside(query, points + 3 * (size_t)i);
+    sn_parallel_for(count, 16, find_inside, &(find_inside_loop){query, points, inside});
 }
 
 sinew_status sinew_self_intersections(int vertex_count, const double *positions, int triangle_count,

@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "base/rotation.h"
-#include "base/threads.h"
 #include "mesh/predicates.h"
 
 /* Volume over longest edge cubed below which a tet counts as this thick: keeps gradients finite. */
@@ -37,6 +37,20 @@ static void prepare_tet(const double *positions, const int *tet, double *volume,
     }
 }
 
+typedef struct prepare_tets_loop {
+    const sinew_tets *rest;
+    sn_rigidity *rigidity;
+} prepare_tets_loop;
+
+static void prepare_tets(void *context, sn_span span) {
+    const prepare_tets_loop *loop = context;
+    const sinew_tets *rest = loop->rest;
+    sn_rigidity *rigidity = loop->rigidity;
+    SN_IN_SPAN(int, t, span)
+        prepare_tet(rest->positions, rest->tets + 4 * (size_t)t, &rigidity->volume[t],
+                    rigidity->gradient + 12 * (size_t)t);
+}
+
 sinew_status sn_rigidity_create(const sinew_tets *rest, sn_rigidity *rigidity, sinew_error *error) {
     *rigidity = (sn_rigidity){.vertex_count = rest->vertex_count,
                               .tet_count = rest->tet_count,
@@ -51,10 +65,7 @@ sinew_status sn_rigidity_create(const sinew_tets *rest, sn_rigidity *rigidity, s
         sn_rigidity_free(rigidity);
         return status;
     }
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int t = 0; t < rest->tet_count; t++)
-        prepare_tet(rest->positions, rest->tets + 4 * (size_t)t, &rigidity->volume[t],
-                    rigidity->gradient + 12 * (size_t)t);
+    sn_parallel_for(rest->tet_count, 64, prepare_tets, &(prepare_tets_loop){rest, rigidity});
     return SINEW_OK;
 }
 
@@ -86,20 +97,42 @@ sn_mat3 sn_rigidity_deformation(const sn_rigidity *rigidity, const double *posit
     return f;
 }
 
-void sn_rigidity_rotations(const sn_rigidity *rigidity, const double *positions,
-                           sn_mat3 *rotations) {
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int t = 0; t < rigidity->tet_count; t++) {
+typedef struct find_rotations_loop {
+    const sn_rigidity *rigidity;
+    const double *positions;
+    sn_mat3 *rotations;
+} find_rotations_loop;
+
+static void find_rotations(void *context, sn_span span) {
+    const find_rotations_loop *loop = context;
+    const sn_rigidity *rigidity = loop->rigidity;
+    const double *positions = loop->positions;
+    sn_mat3 *rotations = loop->rotations;
+    SN_IN_SPAN(int, t, span) {
         sn_mat3 stretch;
         sn_polar3(sn_rigidity_deformation(rigidity, positions, t), &rotations[t], &stretch);
     }
 }
 
-/* Each vertex gathers from its corners in their order: no race, one order of summation. */
-void sn_rigidity_pull(const sn_rigidity *rigidity, const sn_mat3 *rotations, double *b) {
+void sn_rigidity_rotations(const sn_rigidity *rigidity, const double *positions,
+                           sn_mat3 *rotations) {
+    sn_parallel_for(rigidity->tet_count, 32, find_rotations,
+                    &(find_rotations_loop){rigidity, positions, rotations});
+}
+
+typedef struct pull_vertices_loop {
+    const sn_rigidity *rigidity;
+    const sn_mat3 *rotations;
+    double *b;
+} pull_vertices_loop;
+
+static void pull_vertices(void *context, sn_span span) {
+    const pull_vertices_loop *loop = context;
+    const sn_rigidity *rigidity = loop->rigidity;
+    const sn_mat3 *rotations = loop->rotations;
+    double *b = loop->b;
     const sn_lists *around = &rigidity->vertex_corners;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int v = 0; v < rigidity->vertex_count; v++) {
+    SN_IN_SPAN(int, v, span) {
         sn_vec3 sum = sn_v3(0, 0, 0);
         for (int i = around->start[v]; i < around->start[v + 1]; i++) {
             int t = around->item[i] / 4;
@@ -108,6 +141,12 @@ void sn_rigidity_pull(const sn_rigidity *rigidity, const sn_mat3 *rotations, dou
         }
         sn_put(b, v, sum);
     }
+}
+
+/* Each vertex gathers from its corners in their order: no race, one order of summation. */
+void sn_rigidity_pull(const sn_rigidity *rigidity, const sn_mat3 *rotations, double *b) {
+    sn_parallel_for(rigidity->vertex_count, 128, pull_vertices,
+                    &(pull_vertices_loop){rigidity, rotations, b});
 }
 
 double sn_rigidity_energy(const sn_rigidity *rigidity, const double *positions,

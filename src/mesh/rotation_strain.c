@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/threads.h"
+#include "base/parallel.h"
 #include "mesh/rotation_lanes.h"
 #include "mesh/rotation_unwrap.h"
 #include "mesh/topology.h"
@@ -366,15 +366,22 @@ sn_mat3 sn_rotation_strain_gradient(const sn_rotation_strain *structure, const d
     return f;
 }
 
-sinew_status sn_rotation_strain_measure(const sn_rotation_strain *structure,
-                                        const double *positions, int active_count,
-                                        const int *active, double *coordinates,
-                                        sinew_error *error) {
-    if (!active) active_count = structure->element_count;
-    sn_mat3 *rotations = SN_NEW(sn_mat3, active_count);
-    if (!rotations) return sn_no_memory(error);
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int k = 0; k < active_count; k++) {
+typedef struct polar_parts_loop {
+    const sn_rotation_strain *structure;
+    const double *positions;
+    const int *active;
+    double *coordinates;
+    sn_mat3 *rotations;
+} polar_parts_loop;
+
+static void polar_parts(void *context, sn_span span) {
+    const polar_parts_loop *loop = context;
+    const sn_rotation_strain *structure = loop->structure;
+    const double *positions = loop->positions;
+    const int *active = loop->active;
+    double *coordinates = loop->coordinates;
+    sn_mat3 *rotations = loop->rotations;
+    SN_IN_SPAN(int, k, span) {
         int e = active ? active[k] : k;
         sn_mat3 stretch;
         sn_polar3(sn_rotation_strain_gradient(structure, positions, e), &rotations[k], &stretch);
@@ -384,6 +391,17 @@ sinew_status sn_rotation_strain_measure(const sn_rotation_strain *structure,
             s[j] -= structure->rest_stretch ? structure->rest_stretch[(size_t)6 * e + j]
                                             : (j < 3 ? 1 : 0);
     }
+}
+
+sinew_status sn_rotation_strain_measure(const sn_rotation_strain *structure,
+                                        const double *positions, int active_count,
+                                        const int *active, double *coordinates,
+                                        sinew_error *error) {
+    if (!active) active_count = structure->element_count;
+    sn_mat3 *rotations = SN_NEW(sn_mat3, active_count);
+    if (!rotations) return sn_no_memory(error);
+    sn_parallel_for(active_count, 32, polar_parts,
+                    &(polar_parts_loop){structure, positions, active, coordinates, rotations});
     sinew_status status =
         sn_rotation_unwrap(structure, active_count, active, rotations, coordinates, error);
     sn_free(rotations);
@@ -518,6 +536,55 @@ static void find_forces(const sn_rotation_strain *structure, const double *coord
     }
 }
 
+typedef struct find_block_forces_loop {
+    const sn_rotation_strain *structure;
+    const double *coordinates;
+    double *forces;
+} find_block_forces_loop;
+
+static void find_block_forces(void *context, sn_span span) {
+    const find_block_forces_loop *loop = context;
+    const sn_rotation_strain *structure = loop->structure;
+    const double *coordinates = loop->coordinates;
+    double *forces = loop->forces;
+    SN_IN_SPAN(int, block, span)
+        find_forces(structure, coordinates, SN_ROTATION_LANES * block, forces);
+}
+
+typedef struct gather_corners_loop {
+    const sn_rotation_strain *structure;
+    const double *forces;
+    double *right;
+} gather_corners_loop;
+
+static void gather_corners(void *context, sn_span span) {
+    const gather_corners_loop *loop = context;
+    const sn_rotation_strain *structure = loop->structure;
+    const double *forces = loop->forces;
+    double *right = loop->right;
+    SN_IN_SPAN(int, i, span) {
+        sn_vec3 sum = {0, 0, 0};
+        for (int c = structure->corner_start[i]; c < structure->corner_start[i + 1]; c++)
+            sum = sn_add(sum, sn_at(forces, structure->vertex_corners[c]));
+        sn_put(right, i, sum);
+    }
+}
+
+typedef struct copy_solution_loop {
+    const sn_rotation_strain *structure;
+    const double *right;
+    double *positions;
+} copy_solution_loop;
+
+static void copy_solution(void *context, sn_span span) {
+    const copy_solution_loop *loop = context;
+    const sn_rotation_strain *structure = loop->structure;
+    const double *right = loop->right;
+    double *positions = loop->positions;
+    SN_IN_SPAN(int, i, span)
+        if (structure->vertex_component[i] >= 0) sn_put(positions, i, sn_at(right, i));
+}
+
 /* Normal equations of T^-1: row i of the right-hand side is sum over its corners of |e| F_e g_i.
  * Each corner's part is written by its element and gathered by its vertex, in a fixed order. */
 void sn_rotation_strain_rebuild(const sn_rotation_strain *structure, sn_rotation_strain_work *work,
@@ -525,36 +592,40 @@ void sn_rotation_strain_rebuild(const sn_rotation_strain *structure, sn_rotation
                                 double *positions) {
     int n = structure->vertex_count;
     int blocks = (structure->element_count + SN_ROTATION_LANES - 1) / SN_ROTATION_LANES;
-#pragma omp parallel num_threads(sn_threads())
-    {
-#pragma omp for schedule(static)
-        for (int block = 0; block < blocks; block++)
-            find_forces(structure, coordinates, SN_ROTATION_LANES * block, work->forces);
-#pragma omp for schedule(static)
-        for (int i = 0; i < n; i++) {
-            sn_vec3 sum = {0, 0, 0};
-            for (int c = structure->corner_start[i]; c < structure->corner_start[i + 1]; c++)
-                sum = sn_add(sum, sn_at(work->forces, structure->vertex_corners[c]));
-            sn_put(work->right, i, sum);
-        }
-    }
+    sn_parallel_for(blocks, 16, find_block_forces,
+                    &(find_block_forces_loop){structure, coordinates, work->forces});
+    sn_parallel_for(n, 256, gather_corners,
+                    &(gather_corners_loop){structure, work->forces, work->right});
     sn_cholesky_solve(structure->laplacian, work->solve, 3, work->right, work->right);
 
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int i = 0; i < n; i++)
-        if (structure->vertex_component[i] >= 0) sn_put(positions, i, sn_at(work->right, i));
+    sn_parallel_for(n, 1024, copy_solution,
+                    &(copy_solution_loop){structure, work->right, positions});
     /* The forces are free again, and hold at least three doubles per component. */
     sn_rotation_strain_place(structure, centers, work->forces, positions);
+}
+
+typedef struct shift_parts_loop {
+    const sn_rotation_strain *structure;
+    const double *scratch;
+    double *positions;
+} shift_parts_loop;
+
+static void shift_parts(void *context, sn_span span) {
+    const shift_parts_loop *loop = context;
+    const sn_rotation_strain *structure = loop->structure;
+    const double *scratch = loop->scratch;
+    double *positions = loop->positions;
+    SN_IN_SPAN(int, i, span) {
+        int component = structure->vertex_component[i];
+        if (component < 0) continue;
+        sn_put(positions, i, sn_add(sn_at(positions, i), sn_at(scratch, component)));
+    }
 }
 
 void sn_rotation_strain_place(const sn_rotation_strain *structure, const double *centers,
                               double *scratch, double *positions) {
     sn_rotation_strain_centers(structure, positions, scratch);
     for (int k = 0; k < 3 * structure->component_count; k++) scratch[k] = centers[k] - scratch[k];
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int i = 0; i < structure->vertex_count; i++) {
-        int component = structure->vertex_component[i];
-        if (component < 0) continue;
-        sn_put(positions, i, sn_add(sn_at(positions, i), sn_at(scratch, component)));
-    }
+    sn_parallel_for(structure->vertex_count, 1024, shift_parts,
+                    &(shift_parts_loop){structure, scratch, positions});
 }

@@ -29,7 +29,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/threads.h"
+#include "base/parallel.h"
 
 /* A piece in which no rotation exceeds this needs no unwrapping: its logs are continuous. */
 static const double SAFE_ANGLE = 1.57;
@@ -129,16 +129,10 @@ static void find_pieces(unwrapping *u, const double *coordinates) {
     }
 }
 
-static void measure_pairs(unwrapping *u) {
+static void measure_row_pairs(void *context, sn_span span) {
+    unwrapping *u = context;
     const sn_rotation_strain *rs = u->structure;
-    u->pair_start[0] = 0;
-    for (int row = 0; row < u->row_count; row++) {
-        int element = element_at(u, u->rows[row]);
-        u->pair_start[row + 1] =
-            u->pair_start[row] + rs->neighbour_start[element + 1] - rs->neighbour_start[element];
-    }
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int row = 0; row < u->row_count; row++) {
+    SN_IN_SPAN(int, row, span) {
         int place = u->rows[row], element = element_at(u, place);
         for (int pair = u->pair_start[row]; pair < u->pair_start[row + 1]; pair++) {
             int neighbour =
@@ -153,6 +147,17 @@ static void measure_pairs(unwrapping *u) {
             u->pair_trust[pair] = 1 / (doubt * doubt);
         }
     }
+}
+
+static void measure_pairs(unwrapping *u) {
+    const sn_rotation_strain *rs = u->structure;
+    u->pair_start[0] = 0;
+    for (int row = 0; row < u->row_count; row++) {
+        int element = element_at(u, u->rows[row]);
+        u->pair_start[row + 1] =
+            u->pair_start[row] + rs->neighbour_start[element + 1] - rs->neighbour_start[element];
+    }
+    sn_parallel_for(u->row_count, 64, measure_row_pairs, u);
 }
 
 static sinew_status factor_laplacian(const unwrapping *u, sn_cholesky **factor,
@@ -200,25 +205,37 @@ static void shift_piece(unwrapping *u, piece p) {
         sn_put(u->w, row, sn_add_scaled(sn_at(u->w, row), 1 / total, sum));
 }
 
-static void sweep(unwrapping *u, bool first, const sn_cholesky *factor, sn_cholesky_work *work) {
-#pragma omp parallel num_threads(sn_threads())
-    {
-#pragma omp for schedule(static)
-        for (int row = 0; row < u->row_count; row++)
-            u->growth[row] = first ? sn_mat3_identity() : growth(sn_at(u->w, row));
-#pragma omp for schedule(static)
-        for (int row = 0; row < u->row_count; row++) {
-            sn_vec3 sum = {0, 0, 0};
-            for (int pair = u->pair_start[row]; pair < u->pair_start[row + 1]; pair++) {
-                int other = u->pair_row[pair];
-                sn_vec3 turn = sn_at(u->pair_turn, pair);
-                sn_vec3 there = other < 0 ? turn : sn_mat3_apply(u->growth[other], turn);
-                sn_vec3 mean = sn_add(sn_mat3_apply(u->growth[row], turn), there);
-                sum = sn_add_scaled(sum, 0.5 * u->pair_trust[pair], mean);
-            }
-            sn_put(u->right, row, sum);
+typedef struct grow_rows_loop {
+    unwrapping *u;
+    bool first;
+} grow_rows_loop;
+
+static void grow_rows(void *context, sn_span span) {
+    const grow_rows_loop *loop = context;
+    unwrapping *u = loop->u;
+    bool first = loop->first;
+    SN_IN_SPAN(int, row, span)
+        u->growth[row] = first ? sn_mat3_identity() : growth(sn_at(u->w, row));
+}
+
+static void gather_row_turns(void *context, sn_span span) {
+    unwrapping *u = context;
+    SN_IN_SPAN(int, row, span) {
+        sn_vec3 sum = {0, 0, 0};
+        for (int pair = u->pair_start[row]; pair < u->pair_start[row + 1]; pair++) {
+            int other = u->pair_row[pair];
+            sn_vec3 turn = sn_at(u->pair_turn, pair);
+            sn_vec3 there = other < 0 ? turn : sn_mat3_apply(u->growth[other], turn);
+            sn_vec3 mean = sn_add(sn_mat3_apply(u->growth[row], turn), there);
+            sum = sn_add_scaled(sum, 0.5 * u->pair_trust[pair], mean);
         }
+        sn_put(u->right, row, sum);
     }
+}
+
+static void sweep(unwrapping *u, bool first, const sn_cholesky *factor, sn_cholesky_work *work) {
+    sn_parallel_for(u->row_count, 64, grow_rows, &(grow_rows_loop){u, first});
+    sn_parallel_for(u->row_count, 64, gather_row_turns, u);
     for (int p = 0; p < u->piece_count; p++) {
         int seed = u->pieces[p].seed;
         if (seed >= 0) sn_put(u->right, seed, sn_add(sn_at(u->right, seed), sn_at(u->w, seed)));
@@ -226,6 +243,26 @@ static void sweep(unwrapping *u, bool first, const sn_cholesky *factor, sn_chole
     sn_cholesky_solve(factor, work, 3, u->right, u->w);
     for (int p = 0; p < u->piece_count; p++)
         if (u->pieces[p].seed >= 0) shift_piece(u, u->pieces[p]);
+}
+
+typedef struct split_rotations_loop {
+    const unwrapping *u;
+    double *coordinates;
+} split_rotations_loop;
+
+static void split_rotations(void *context, sn_span span) {
+    const split_rotations_loop *loop = context;
+    const unwrapping *u = loop->u;
+    double *coordinates = loop->coordinates;
+    SN_IN_SPAN(int, row, span) {
+        int place = u->rows[row];
+        sn_vec3 w = sn_at(u->w, row);
+        double *c = coordinates + (size_t)SN_RS_SIZE * place;
+        sn_put(c + SN_RS_W, 0, w);
+        sn_put(c + SN_RS_Q, 0,
+               sn_rotation_log(
+                   sn_mat3_multiply(sn_mat3_transpose(sn_rotation_exp(w)), u->rotations[place])));
+    }
 }
 
 static sinew_status solve(unwrapping *u, double *coordinates, sinew_error *error) {
@@ -238,16 +275,7 @@ static sinew_status solve(unwrapping *u, double *coordinates, sinew_error *error
         for (int row = 0; row < u->row_count; row++)
             sn_put(u->w, row, vector_of(coordinates, u->rows[row]));
         for (int k = 0; k < SWEEPS; k++) sweep(u, k == 0, factor, work);
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-        for (int row = 0; row < u->row_count; row++) {
-            int place = u->rows[row];
-            sn_vec3 w = sn_at(u->w, row);
-            double *c = coordinates + (size_t)SN_RS_SIZE * place;
-            sn_put(c + SN_RS_W, 0, w);
-            sn_put(c + SN_RS_Q, 0,
-                   sn_rotation_log(sn_mat3_multiply(sn_mat3_transpose(sn_rotation_exp(w)),
-                                                    u->rotations[place])));
-        }
+        sn_parallel_for(u->row_count, 64, split_rotations, &(split_rotations_loop){u, coordinates});
     }
     sn_cholesky_work_destroy(work);
     sn_cholesky_destroy(factor);
@@ -272,18 +300,28 @@ static bool reserve_rows(unwrapping *u) {
            u->right;
 }
 
-sinew_status sn_rotation_unwrap(const sn_rotation_strain *structure, int count, const int *active,
-                                const sn_mat3 *rotations, double *coordinates, sinew_error *error) {
-    bool large = false;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static) reduction(| : large)
-    for (int k = 0; k < count; k++) {
-        sn_vec3 w = sn_rotation_log(rotations[k]);
-        double *c = coordinates + (size_t)SN_RS_SIZE * k;
+typedef struct logarithm_loop {
+    const sn_mat3 *rotations;
+    double *coordinates;
+    atomic_bool large; /* one of the angles */
+} logarithm_loop;
+
+static void take_logarithms(void *context, sn_span span) {
+    logarithm_loop *loop = context;
+    SN_IN_SPAN(size_t, k, span) {
+        sn_vec3 w = sn_rotation_log(loop->rotations[k]);
+        double *c = loop->coordinates + SN_RS_SIZE * k;
         sn_put(c + SN_RS_W, 0, w);
         sn_put(c + SN_RS_Q, 0, sn_v3(0, 0, 0));
-        large |= sn_length(w) > SAFE_ANGLE;
+        if (sn_length(w) > SAFE_ANGLE) atomic_store(&loop->large, true);
     }
-    if (!large) return SINEW_OK;
+}
+
+sinew_status sn_rotation_unwrap(const sn_rotation_strain *structure, int count, const int *active,
+                                const sn_mat3 *rotations, double *coordinates, sinew_error *error) {
+    logarithm_loop logarithms = {rotations, coordinates, false};
+    sn_parallel_for(count, 128, take_logarithms, &logarithms);
+    if (!atomic_load(&logarithms.large)) return SINEW_OK;
     unwrapping u = {
         .structure = structure, .count = count, .active = active, .rotations = rotations};
     u.row_of = SN_NEW(int, count);
