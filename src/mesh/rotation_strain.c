@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "mesh/rotation_lanes.h"
+#include "mesh/rotation_links.h"
 #include "mesh/rotation_unwrap.h"
 #include "mesh/topology.h"
 
@@ -101,17 +102,23 @@ static sinew_status find_components(sn_rotation_strain *structure, sinew_error *
     int n = structure->vertex_count, corners = structure->corners;
     SN_TRY(sn_components_of(n, structure->element_count, corners, structure->elements,
                             structure->vertex_component, &structure->component_count, error));
+    SN_TRY(sn_rotation_links_join(structure, error));
     structure->component_mass = SN_NEW0(double, structure->component_count);
     if (!structure->component_mass) return sn_no_memory(error);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
+        if (structure->vertex_component[i] >= 0)
+            structure->component_mass[structure->vertex_component[i]] += structure->vertex_mass[i];
+    return SINEW_OK;
+}
+
+static void find_masses(sn_rotation_strain *structure) {
+    int corners = structure->corners;
+    for (int i = 0; i < structure->vertex_count; i++) {
         double mass = 0;
         for (int c = structure->corner_start[i]; c < structure->corner_start[i + 1]; c++)
             mass += structure->weights[structure->vertex_corners[c] / corners] / corners;
         structure->vertex_mass[i] = mass;
-        if (structure->vertex_component[i] >= 0)
-            structure->component_mass[structure->vertex_component[i]] += mass;
     }
-    return SINEW_OK;
 }
 
 static sinew_status list_vertex_corners(sn_rotation_strain *structure, sinew_error *error) {
@@ -146,15 +153,29 @@ static int compare_sides(const void *a, const void *b) {
     return (x->element > y->element) - (x->element < y->element);
 }
 
+/* First pass: counts the neighbours of a and b; second: lists them. */
+static void join(sn_rotation_strain *structure, int *fill, int pass, int a, int b) {
+    if (pass == 0) {
+        structure->neighbour_start[a + 1]++, structure->neighbour_start[b + 1]++;
+    } else {
+        structure->neighbours[fill[a]++] = b, structure->neighbours[fill[b]++] = a;
+    }
+}
+
 /* Elements next to each other in the sorted list of sides are neighbours; a side of three or more
- * elements joins them in a chain. */
+ * elements joins them in a chain. Halves of links are
+ * neighbours of each other and of the elements around them. */
 static sinew_status find_neighbours(sn_rotation_strain *structure, sinew_error *error) {
-    int corners = structure->corners, count = structure->element_count;
-    size_t total = (size_t)corners * count;
+    int corners = structure->corners, count = structure->item_count, first, last;
+    size_t total = (size_t)corners * structure->element_count, around = 0;
+    for (int half = 0; half < 2 * structure->link_count; half++) {
+        sn_rotation_half_ring(structure, half, &first, &last);
+        around += (size_t)(last - first) + 1;
+    }
     side *sides = SN_NEW(side, total);
     int *fill = SN_NEW(int, count);
     structure->neighbour_start = SN_NEW0(int, count + 1);
-    structure->neighbours = SN_NEW(int, 2 * total);
+    structure->neighbours = SN_NEW(int, 2 * (total + around));
     if (!sides || !fill || !structure->neighbour_start || !structure->neighbours) {
         sn_free(sides), sn_free(fill);
         return sn_no_memory(error);
@@ -177,12 +198,14 @@ static sinew_status find_neighbours(sn_rotation_strain *structure, sinew_error *
             if (memcmp(sides[c].vertices, sides[c - 1].vertices, sizeof sides[c].vertices))
                 continue;
             int a = sides[c - 1].element, b = sides[c].element;
-            if (a == b) continue;
-            if (pass == 0) {
-                structure->neighbour_start[a + 1]++, structure->neighbour_start[b + 1]++;
-            } else {
-                structure->neighbours[fill[a]++] = b, structure->neighbours[fill[b]++] = a;
-            }
+            if (a != b) join(structure, fill, pass, a, b);
+        }
+        for (int half = 0; half < 2 * structure->link_count; half++) {
+            int item = structure->element_count + half;
+            sn_rotation_half_ring(structure, half, &first, &last);
+            for (int c = first; c < last; c++)
+                join(structure, fill, pass, structure->vertex_corners[c] / corners, item);
+            if (half % 2 == 1) join(structure, fill, pass, item - 1, item);
         }
         if (pass == 0) {
             for (int e = 0; e < count; e++)
@@ -200,8 +223,8 @@ static sinew_status factor_laplacian(sn_rotation_strain *structure, sinew_error 
     int n = structure->vertex_count, corners = structure->corners;
     sn_triplets triplets;
     size_t per_element = (size_t)corners * (corners + 1) / 2;
-    SN_TRY(sn_triplets_create(n, n, per_element * structure->element_count + (size_t)n, &triplets,
-                              error));
+    size_t expected = per_element * structure->element_count + 10 * (size_t)structure->link_count;
+    SN_TRY(sn_triplets_create(n, n, expected + (size_t)n, &triplets, error));
     bool room = true;
     for (int e = 0; e < structure->element_count; e++) {
         const int *v = structure->elements + (size_t)corners * e;
@@ -212,6 +235,18 @@ static sinew_status factor_laplacian(sn_rotation_strain *structure, sinew_error 
                 double value = structure->weights[e] * sn_dot(sn_at(g, i), sn_at(g, j));
                 if (i != j && v[i] == v[j]) value *= 2;
                 room = room && sn_triplets_add(&triplets, row, column, value);
+            }
+    }
+    for (int l = 0; l < structure->link_count; l++) {
+        int v[4];
+        double values[4];
+        sn_rotation_link_row(structure, l, v, values);
+        for (int i = 0; i < 4; i++)
+            for (int j = 0; j <= i; j++) {
+                double value = structure->link_stiffness[l] * values[i] * values[j];
+                if (i != j && v[i] == v[j]) value *= 2;
+                room = room && sn_triplets_add(&triplets, v[i] > v[j] ? v[i] : v[j],
+                                               v[i] > v[j] ? v[j] : v[i], value);
             }
     }
     int grounded = 0;
@@ -240,12 +275,12 @@ static sinew_status factor_laplacian(sn_rotation_strain *structure, sinew_error 
 }
 
 static sinew_status prepare(sn_rotation_strain *structure, const double *rest, const int *elements,
-                            sinew_error *error) {
+                            const sn_link *links, sinew_error *error) {
     size_t n = (size_t)structure->vertex_count, m = (size_t)structure->element_count;
     size_t corners = (size_t)structure->corners;
     structure->elements = sn_memdup(elements, corners * m, sizeof *elements);
     structure->gradients = SN_NEW(double, 3 * corners * m);
-    structure->weights = SN_NEW(double, m);
+    structure->weights = SN_NEW0(double, structure->item_count); /* links have none */
     structure->vertex_component = SN_NEW(int, n);
     structure->vertex_mass = SN_NEW(double, n);
     if (corners == 3) structure->normals = SN_NEW(double, 3 * m);
@@ -279,6 +314,8 @@ static sinew_status prepare(sn_rotation_strain *structure, const double *rest, c
     }
     sn_free(flat);
     SN_TRY(list_vertex_corners(structure, error));
+    find_masses(structure);
+    SN_TRY(sn_rotation_links_prepare(structure, rest, links, error));
     SN_TRY(find_components(structure, error));
     SN_TRY(find_neighbours(structure, error));
     return factor_laplacian(structure, error);
@@ -287,6 +324,14 @@ static sinew_status prepare(sn_rotation_strain *structure, const double *rest, c
 sinew_status sn_rotation_strain_create(int vertex_count, const double *rest, int corners,
                                        int element_count, const int *elements,
                                        sn_rotation_strain **structure, sinew_error *error) {
+    return sn_rotation_strain_create_linked(vertex_count, rest, corners, element_count, elements, 0,
+                                            NULL, structure, error);
+}
+
+sinew_status sn_rotation_strain_create_linked(int vertex_count, const double *rest, int corners,
+                                              int element_count, const int *elements,
+                                              int link_count, const sn_link *links,
+                                              sn_rotation_strain **structure, sinew_error *error) {
     *structure = NULL;
     if (corners != 3 && corners != 4) return sn_misuse(error, "corners are 3 or 4", __func__);
     if (vertex_count < 1 || element_count < 1)
@@ -303,7 +348,9 @@ sinew_status sn_rotation_strain_create(int vertex_count, const double *rest, int
     result->vertex_count = vertex_count;
     result->element_count = element_count;
     result->corners = corners;
-    sinew_status status = prepare(result, rest, elements, error);
+    result->link_count = link_count;
+    result->item_count = element_count + 2 * link_count;
+    sinew_status status = prepare(result, rest, elements, links, error);
     if (status != SINEW_OK) {
         sn_rotation_strain_destroy(result);
         return status;
@@ -319,6 +366,10 @@ void sn_rotation_strain_destroy(sn_rotation_strain *structure) {
     sn_free(structure->weights);
     sn_free(structure->normals);
     sn_free(structure->rest_stretch);
+    sn_free(structure->links);
+    sn_free(structure->half_rest);
+    sn_free(structure->link_fits);
+    sn_free(structure->link_stiffness);
     sn_free(structure->vertex_component);
     sn_free(structure->vertex_mass);
     sn_free(structure->component_mass);
@@ -383,9 +434,14 @@ static void polar_parts(void *context, sn_span span) {
     sn_mat3 *rotations = loop->rotations;
     SN_IN_SPAN(int, k, span) {
         int e = active ? active[k] : k;
+        double *s = coordinates + (size_t)SN_RS_SIZE * k + SN_RS_S;
+        if (e >= structure->element_count) {
+            rotations[k] =
+                sn_rotation_half_rotation(structure, positions, e - structure->element_count);
+            continue;
+        }
         sn_mat3 stretch;
         sn_polar3(sn_rotation_strain_gradient(structure, positions, e), &rotations[k], &stretch);
-        double *s = coordinates + (size_t)SN_RS_SIZE * k + SN_RS_S;
         store_symmetric(stretch, s);
         for (int j = 0; j < 6; j++)
             s[j] -= structure->rest_stretch ? structure->rest_stretch[(size_t)6 * e + j]
@@ -393,11 +449,22 @@ static void polar_parts(void *context, sn_span span) {
     }
 }
 
+/* Both halves of a link are listed, or neither: they follow each other at the end. */
+static void measure_links(const sn_rotation_strain *structure, const double *positions, int count,
+                          const int *active, double *coordinates) {
+    for (int k = 0; k + 1 < count; k++) {
+        int half = (active ? active[k] : k) - structure->element_count;
+        double *first = coordinates + (size_t)SN_RS_SIZE * k;
+        if (half < 0 || half % 2) continue;
+        sn_rotation_link_measure(structure, positions, half / 2, first, first + SN_RS_SIZE);
+    }
+}
+
 sinew_status sn_rotation_strain_measure(const sn_rotation_strain *structure,
                                         const double *positions, int active_count,
                                         const int *active, double *coordinates,
                                         sinew_error *error) {
-    if (!active) active_count = structure->element_count;
+    if (!active) active_count = structure->item_count;
     sn_mat3 *rotations = SN_NEW(sn_mat3, active_count);
     if (!rotations) return sn_no_memory(error);
     sn_parallel_for(active_count, 32, polar_parts,
@@ -405,6 +472,7 @@ sinew_status sn_rotation_strain_measure(const sn_rotation_strain *structure,
     sinew_status status =
         sn_rotation_unwrap(structure, active_count, active, rotations, coordinates, error);
     sn_free(rotations);
+    if (status == SINEW_OK) measure_links(structure, positions, active_count, active, coordinates);
     return status;
 }
 
@@ -596,6 +664,7 @@ void sn_rotation_strain_rebuild(const sn_rotation_strain *structure, sn_rotation
                     &(find_block_forces_loop){structure, coordinates, work->forces});
     sn_parallel_for(n, 256, gather_corners,
                     &(gather_corners_loop){structure, work->forces, work->right});
+    sn_rotation_links_force(structure, coordinates, work->right);
     sn_cholesky_solve(structure->laplacian, work->solve, 3, work->right, work->right);
 
     sn_parallel_for(n, 1024, copy_solution,

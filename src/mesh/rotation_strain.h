@@ -9,15 +9,22 @@
  * strain. Y_e = I but for elements that are flat at rest. T(rest) = 0. Coordinates of
  * several shapes may be added, scaled and blended; T^-1 turns any of them into a shape.
  *
+ * Parts that no element joins can be joined by links (rotation_links.h), whose halves
+ * then count as elements after the others: coordinates have SN_RS_SIZE numbers per item, item_count
+ * of them.
+ *
  * The structure is built once and shared; each thread that rebuilds owns a work. */
 #ifndef SN_MESH_ROTATION_STRAIN_H
 #define SN_MESH_ROTATION_STRAIN_H
 
 #include "algebra/cholesky.h"
 #include "base/rotation.h"
+#include "mesh/parts.h"
 
 /* Doubles per element: w x y z, q x y z, S xx yy zz xy xz yz. */
 enum { SN_RS_W = 0, SN_RS_Q = 3, SN_RS_S = 6, SN_RS_SIZE = 12 };
+
+typedef struct sn_link_fit sn_link_fit;
 
 typedef struct sn_rotation_strain {
     int vertex_count;
@@ -29,17 +36,25 @@ typedef struct sn_rotation_strain {
     double *normals;   /* triangles: 3 each; NULL for tetrahedra */
     double *rest_stretch; /* 6 each as S, or NULL when no element is flat */
 
-    int component_count;   /* connected through vertices of elements */
+    int link_count;
+    int item_count; /* elements and two halves per link */
+    sn_link *links;
+    double *half_rest;      /* 3 per half: its share of the offset at rest */
+    double *link_stiffness; /* per link */
+    sn_link_fit *link_fits; /* while pivots are being found */
+
+    int component_count;   /* connected through vertices of elements, and links */
     int *vertex_component; /* -1: in no element */
     double *vertex_mass;   /* a corner's share of its elements' weights */
     double *component_mass;
 
-    int *neighbour_start; /* elements that share a side, element_count + 1 offsets */
+    /* Elements that share a side; links and the elements around them. item_count + 1 offsets */
+    int *neighbour_start;
     int *neighbours;
     int *corner_start; /* per vertex: its corners as element * corners + corner */
     int *vertex_corners;
 
-    sn_cholesky *laplacian; /* sum |e| g_i.g_j, one vertex of each component grounded */
+    sn_cholesky *laplacian; /* sum |e| g_i.g_j, and links; one vertex of each component grounded */
 } sn_rotation_strain;
 
 typedef struct sn_rotation_strain_work sn_rotation_strain_work;
@@ -49,14 +64,22 @@ typedef struct sn_rotation_strain_work sn_rotation_strain_work;
 sinew_status sn_rotation_strain_create(int vertex_count, const double *rest, int corners,
                                        int element_count, const int *elements,
                                        sn_rotation_strain **structure, sinew_error *error);
+/* The same with links between parts; both ends of each are vertices of elements. */
+sinew_status sn_rotation_strain_create_linked(int vertex_count, const double *rest, int corners,
+                                              int element_count, const int *elements,
+                                              int link_count, const sn_link *links,
+                                              sn_rotation_strain **structure, sinew_error *error);
+/* Shows the links a pose, before anything is measured, and then settles their pivots. */
+void sn_rotation_strain_watch(sn_rotation_strain *structure, const double *positions);
+void sn_rotation_strain_settle(sn_rotation_strain *structure);
 void sn_rotation_strain_destroy(sn_rotation_strain *structure);
 
 /* Deformation gradient of one element. */
 sn_mat3 sn_rotation_strain_gradient(const sn_rotation_strain *structure, const double *positions,
                                     int element);
 
-/* T. Coordinates of the listed elements, SN_RS_SIZE each in the list's order; every other element
- * must stand as at rest. NULL: all elements. Allocates. */
+/* T. Coordinates of the listed items, SN_RS_SIZE each in the list's order; every other item must be
+ * as at rest. NULL: all items. Allocates. */
 sinew_status sn_rotation_strain_measure(const sn_rotation_strain *structure,
                                         const double *positions, int active_count,
                                         const int *active, double *coordinates, sinew_error *error);

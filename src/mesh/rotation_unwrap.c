@@ -16,7 +16,9 @@
  * one Laplacian of the dual graph, factored once; D is taken from the sweep before, I at first.
  * c_ab = 1/(1 + (angle/s)^2)^2 trusts a pair the less the more it turns (Geman–McClure), so that
  * folded elements do not lead the field astray. Elements at rest hold w = 0; a piece that touches
- * none is held at its element of least rotation and then shifted as a whole to make q small.
+ * none is held at its element of least rotation and then shifted as a whole to make q small. Pieces
+ * joined by links between parts get their branch from one another: a link adds a pair of so little
+ * weight that it moves a piece as a whole and does not bend its field.
  *
  * Based on: Huang et al. (2011), who unwrap rotation vectors by a breadth-first walk.
  * We differ in: no walk. A walk makes exp(w) meet R in every element. But where a surface shears
@@ -30,6 +32,7 @@
 
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "mesh/topology.h"
 
 /* A piece in which no rotation exceeds this needs no unwrapping: its logs are continuous. */
 static const double SAFE_ANGLE = 1.57;
@@ -40,10 +43,18 @@ static const double DAMPING = 0.5;
 /* The first has D = I; the field then changes little after three more. */
 enum { SWEEPS = 4 };
 
+/* Say of a link between parts beside that of two elements: it chooses the branch of a part, and
+ * does not bend its field. */
+static const double ACROSS = 1e-6;
+
 /* A connected set of active elements that is solved for. */
 typedef struct piece {
     int first, count; /* rows */
-    int seed;         /* row held where it is, or -1 when elements at rest hold the piece */
+    int seed;         /* row held where it is, or -1 when something else holds the piece */
+    bool held;        /* by elements at rest */
+    double largest;   /* rotation; of the first piece of a set, in all of it */
+    double weight;
+    int set, leader; /* the first piece of those joined across links; the one that leads them */
 } piece;
 
 typedef struct unwrapping {
@@ -58,6 +69,7 @@ typedef struct unwrapping {
     int *rows; /* row -> place; rows of a piece follow each other */
     int piece_count;
     piece *pieces;
+    piece *kept; /* scratch */
 
     int *pair_start;   /* row_count + 1 */
     int *pair_row;     /* the neighbour's row, -1: at rest */
@@ -96,37 +108,99 @@ static sn_vec3 vector_of(const double *coordinates, int place) {
     return sn_at(coordinates + (size_t)SN_RS_SIZE * place + SN_RS_W, 0);
 }
 
-/* Walks every piece of active elements and keeps those with a large rotation as rows. On entry
- * coordinates hold w = log R. */
-static void find_pieces(unwrapping *u, const double *coordinates) {
+/* The two halves of a link, which belong to different parts. */
+static bool is_across(const sn_rotation_strain *rs, int item, int other) {
+    return item >= rs->element_count && other >= rs->element_count;
+}
+
+/* Walks the piece of active elements from `start`, along sides and to the halves of links, not
+ * across links. On entry coordinates hold w = log R. */
+static piece walk(unwrapping *u, const double *coordinates, int start) {
     const sn_rotation_strain *rs = u->structure;
+    piece p = {.first = u->row_count, .seed = -1};
+    double smallest = INFINITY;
+    u->rows[p.first + p.count++] = start;
+    u->row_of[start] = p.first;
+    for (int i = 0; i < p.count; i++) {
+        int place = u->rows[p.first + i], element = element_at(u, place);
+        double angle = sn_length(vector_of(coordinates, place));
+        p.largest = fmax(p.largest, angle);
+        p.weight += rs->weights[element];
+        if (angle < smallest) smallest = angle, p.seed = p.first + i;
+        for (int n = rs->neighbour_start[element]; n < rs->neighbour_start[element + 1]; n++) {
+            if (is_across(rs, element, rs->neighbours[n])) continue;
+            int next = place_of(u, rs->neighbours[n]);
+            p.held |= next < 0;
+            if (next < 0 || u->row_of[next] >= 0) continue;
+            u->row_of[next] = p.first + p.count;
+            u->rows[p.first + p.count++] = next;
+        }
+    }
+    return p;
+}
+
+/* Joins pieces across links. Of those that are joined, the one at rest or, without any, the
+ * heaviest decides on the branch. */
+static sinew_status join_pieces(unwrapping *u, sinew_error *error) {
+    const sn_rotation_strain *rs = u->structure;
+    int *set = SN_NEW(int, u->piece_count), *piece_of = SN_NEW(int, u->row_count);
+    if (!set || !piece_of) {
+        sn_free(set), sn_free(piece_of);
+        return sn_no_memory(error);
+    }
+    for (int k = 0; k < u->piece_count; k++) {
+        set[k] = k;
+        for (int i = 0; i < u->pieces[k].count; i++) piece_of[u->pieces[k].first + i] = k;
+    }
+    for (int l = 0; l < rs->link_count; l++) {
+        int a = place_of(u, rs->element_count + 2 * l);
+        int b = place_of(u, rs->element_count + 2 * l + 1);
+        if (a >= 0 && b >= 0) sn_set_join(set, piece_of[u->row_of[a]], piece_of[u->row_of[b]]);
+    }
+    for (int k = 0; k < u->piece_count; k++) { /* a root is the first of its set */
+        int root = sn_set_find(set, k);
+        piece *p = &u->pieces[k], *first = &u->pieces[root];
+        p->set = root, p->leader = k;
+        if (root == k) continue;
+        first->largest = fmax(first->largest, p->largest);
+        const piece *leader = &u->pieces[first->leader];
+        if (p->held > leader->held || (p->held == leader->held && p->weight > leader->weight))
+            first->leader = k;
+    }
+    sn_free(set), sn_free(piece_of);
+    return SINEW_OK;
+}
+
+/* Finds the pieces and keeps those with a large rotation, or joined to one, as rows. */
+static sinew_status find_pieces(unwrapping *u, const double *coordinates, sinew_error *error) {
     for (int k = 0; k < u->count; k++) u->row_of[k] = -1;
     for (int start = 0; start < u->count; start++) {
-        if (u->row_of[start] != -1) continue;
-        piece p = {u->row_count, 0, -1};
-        bool held = false;
-        double largest = 0, smallest = 1e300;
-        u->rows[p.first + p.count++] = start;
-        u->row_of[start] = -2;
-        for (int i = 0; i < p.count; i++) {
-            int place = u->rows[p.first + i], element = element_at(u, place);
-            double angle = sn_length(vector_of(coordinates, place));
-            largest = fmax(largest, angle);
-            if (angle < smallest) smallest = angle, p.seed = p.first + i;
-            for (int n = rs->neighbour_start[element]; n < rs->neighbour_start[element + 1]; n++) {
-                int next = place_of(u, rs->neighbours[n]);
-                held |= next < 0;
-                if (next < 0 || u->row_of[next] != -1) continue;
-                u->row_of[next] = -2; /* seen */
-                u->rows[p.first + p.count++] = next;
-            }
-        }
-        if (largest <= SAFE_ANGLE) continue;
-        if (held) p.seed = -1;
-        for (int i = 0; i < p.count; i++) u->row_of[u->rows[p.first + i]] = p.first + i;
+        if (u->row_of[start] >= 0) continue;
+        piece p = walk(u, coordinates, start);
         u->pieces[u->piece_count++] = p;
         u->row_count += p.count;
     }
+    SN_TRY(join_pieces(u, error));
+    int kept = 0, rows = 0;
+    for (int k = 0; k < u->piece_count; k++) {
+        piece p = u->pieces[k];
+        const piece *first = &u->pieces[p.set];
+        bool large = first->largest > SAFE_ANGLE, leads = first->leader == k;
+        for (int i = 0; i < p.count; i++) {
+            int place = u->rows[p.first + i];
+            u->row_of[place] = large ? rows + i : -1;
+            u->rows[rows + i] = place;
+        }
+        if (!large) continue;
+        p.seed = p.held || !leads ? -1 : p.seed - p.first + rows;
+        p.first = rows;
+        rows += p.count;
+        u->kept[kept++] = p;
+    }
+    piece *all = u->pieces;
+    u->pieces = u->kept, u->kept = all;
+    u->piece_count = kept, u->row_count = rows;
+    return SINEW_OK;
 }
 
 static void measure_row_pairs(void *context, sn_span span) {
@@ -144,7 +218,8 @@ static void measure_row_pairs(void *context, sn_span span) {
             double doubt = 1 + sn_dot(v, v) / (DOUBTFUL_ANGLE * DOUBTFUL_ANGLE);
             sn_put(u->pair_turn, pair, v);
             u->pair_row[pair] = other < 0 ? -1 : u->row_of[other];
-            u->pair_trust[pair] = 1 / (doubt * doubt);
+            u->pair_trust[pair] =
+                (is_across(rs, element, neighbour) ? ACROSS : 1) / (doubt * doubt);
         }
     }
 }
@@ -188,7 +263,7 @@ static sinew_status factor_laplacian(const unwrapping *u, sn_cholesky **factor,
     return status;
 }
 
-/* Moves a piece that nothing holds by the mean of what is left to turn. */
+/* Moves a piece that no element at rest holds by the mean of what is left to turn. */
 static void shift_piece(unwrapping *u, piece p) {
     sn_vec3 sum = {0, 0, 0};
     double total = 0;
@@ -242,7 +317,7 @@ static void sweep(unwrapping *u, bool first, const sn_cholesky *factor, sn_chole
     }
     sn_cholesky_solve(factor, work, 3, u->right, u->w);
     for (int p = 0; p < u->piece_count; p++)
-        if (u->pieces[p].seed >= 0) shift_piece(u, u->pieces[p]);
+        if (!u->pieces[p].held) shift_piece(u, u->pieces[p]);
 }
 
 typedef struct split_rotations_loop {
@@ -327,19 +402,21 @@ sinew_status sn_rotation_unwrap(const sn_rotation_strain *structure, int count, 
     u.row_of = SN_NEW(int, count);
     u.rows = SN_NEW(int, count);
     u.pieces = SN_NEW(piece, count);
-    if (active) u.place = SN_NEW(int, structure->element_count);
+    u.kept = SN_NEW(piece, count);
+    if (active) u.place = SN_NEW(int, structure->item_count);
     sinew_status status = SINEW_OK;
-    if (!u.row_of || !u.rows || !u.pieces || (active && !u.place)) {
+    if (!u.row_of || !u.rows || !u.pieces || !u.kept || (active && !u.place)) {
         status = sn_no_memory(error);
     } else {
         if (active) {
-            for (int e = 0; e < structure->element_count; e++) u.place[e] = -1;
+            for (int e = 0; e < structure->item_count; e++) u.place[e] = -1;
             for (int k = 0; k < count; k++) u.place[active[k]] = k;
         }
-        find_pieces(&u, coordinates);
-        status = reserve_rows(&u) ? solve(&u, coordinates, error) : sn_no_memory(error);
+        status = find_pieces(&u, coordinates, error);
+        if (status == SINEW_OK)
+            status = reserve_rows(&u) ? solve(&u, coordinates, error) : sn_no_memory(error);
     }
-    sn_free(u.row_of), sn_free(u.rows), sn_free(u.pieces), sn_free(u.place);
+    sn_free(u.row_of), sn_free(u.rows), sn_free(u.pieces), sn_free(u.kept), sn_free(u.place);
     sn_free(u.pair_start), sn_free(u.pair_row), sn_free(u.pair_turn), sn_free(u.pair_trust);
     sn_free(u.growth), sn_free(u.w), sn_free(u.right);
     return status;

@@ -16,6 +16,7 @@
 #include "base/monitor.h"
 #include "base/threads.h"
 #include "rig/activations.h"
+#include "rig/part_links.h"
 
 /* Elements that one thread blends at a time. */
 enum { BLOCK = 2048 };
@@ -150,16 +151,18 @@ static sinew_status take_out_turns(builder *b, blend_target *stored, sinew_error
     return SINEW_OK;
 }
 
-static int component_of(const sn_rotation_strain *rs, int element) {
-    return rs->vertex_component[rs->elements[(size_t)rs->corners * element]];
+static int component_of(const sn_rotation_strain *rs, int item) {
+    int half = item - rs->element_count;
+    return rs->vertex_component[half >= 0 ? rs->links[half / 2].vertex
+                                          : rs->elements[(size_t)rs->corners * item]];
 }
 
 /* Labels the regions of untouched elements and finds the largest of each component, its anchor. */
 static void find_regions_at_rest(builder *b) {
     const sn_rotation_strain *rs = b->rotation->structure;
     for (int c = 0; c < rs->component_count; c++) b->anchor[c] = -1, b->anchor_size[c] = 0;
-    for (int e = 0; e < rs->element_count; e++) b->region[e] = -1;
-    for (int start = 0; start < rs->element_count; start++) {
+    for (int e = 0; e < rs->item_count; e++) b->region[e] = -1;
+    for (int start = 0; start < rs->item_count; start++) {
         if (b->touched[start] || b->region[start] >= 0) continue;
         int count = 0;
         b->queue[count++] = start;
@@ -196,14 +199,21 @@ static bool is_zero(const double *coordinates) {
 static sinew_status store_coordinates(builder *b, blend_target *stored, sinew_error *error) {
     const sinew_rotation *r = b->rotation;
     const sn_rotation_strain *rs = r->structure;
-    memset(b->touched, 0, (size_t)rs->element_count * sizeof *b->touched);
+    memset(b->touched, 0, (size_t)rs->item_count * sizeof *b->touched);
     int active = 0;
     for (int e = 0; e < rs->element_count; e++) {
         const int *v = rs->elements + (size_t)rs->corners * e;
         for (int c = 0; c < rs->corners; c++) b->touched[e] |= is_moved(b, v[c]);
     }
+    for (int l = 0; l < rs->link_count; l++) { /* both halves know the whole link */
+        bool any = false;
+        int first = rs->element_count + 2 * l, begin = rs->neighbour_start[first];
+        for (int k = begin; k < rs->neighbour_start[first + 2]; k++)
+            any |= b->touched[rs->neighbours[k]];
+        b->touched[first] = b->touched[first + 1] = any;
+    }
     find_regions_at_rest(b);
-    for (int e = 0; e < rs->element_count; e++)
+    for (int e = 0; e < rs->item_count; e++)
         if (b->touched[e] || is_island(b, e)) b->active[active++] = e;
     SN_TRY(sn_rotation_strain_measure(rs, b->pose, active, b->active, b->measured, error));
     int count = 0;
@@ -229,7 +239,7 @@ static sinew_status store_coordinates(builder *b, blend_target *stored, sinew_er
     stored->elements = SN_NEW(int, count);
     stored->coordinates = SN_NEW(double, (size_t)SN_RS_SIZE *count);
     if (!stored->elements || !stored->coordinates) return sn_no_memory(error);
-    for (int e = 0; e < rs->element_count; e++) {
+    for (int e = 0; e < rs->item_count; e++) {
         if (!b->touched[e]) continue;
         memcpy(stored->coordinates + (size_t)SN_RS_SIZE * stored->count,
                b->dense + (size_t)SN_RS_SIZE * e, SN_RS_SIZE * sizeof(double));
@@ -314,7 +324,7 @@ static void find_held_parts(sinew_rotation *r) {
 
 static sinew_status build(sinew_rotation *r, const sinew_rig *rig, const double *const *poses,
                           const sinew_monitor *monitor, sinew_error *error) {
-    size_t elements = (size_t)r->structure->element_count, vertices = (size_t)r->vertex_count;
+    size_t elements = (size_t)r->structure->item_count, vertices = (size_t)r->vertex_count;
     builder b = {.rotation = r, .rig = rig};
     b.pose = SN_NEW(double, 3 * vertices);
     b.weights = SN_NEW(double, rig->slider_count);
@@ -341,22 +351,65 @@ static sinew_status build(sinew_rotation *r, const sinew_rig *rig, const double 
     return status;
 }
 
+/* The poses that links between parts must be short in. */
+typedef struct pose_list {
+    builder builder;
+    const double *const *poses;
+} pose_list;
+
+static const double *listed_pose(void *user, int k) {
+    pose_list *list = user;
+    set_pose(&list->builder, k, list->poses ? list->poses[k] : NULL);
+    return list->builder.pose;
+}
+
+static sinew_status create_structure(sinew_rotation *r, const sinew_rig *rig, int corners,
+                                     int element_count, const int *elements,
+                                     const double *const *poses, const sinew_monitor *monitor,
+                                     sinew_error *error) {
+    pose_list list = {.builder = {.rotation = r, .rig = rig}, .poses = poses};
+    builder *b = &list.builder;
+    b->pose = SN_NEW(double, 3 * (size_t)r->vertex_count);
+    b->weights = SN_NEW(double, rig->slider_count);
+    b->activations = SN_NEW(double, rig->target_count);
+    sn_part_poses given = {r->vertex_count, r->rest, rig->target_count, listed_pose, &list};
+    sn_link *links = NULL;
+    int link_count = 0;
+    sinew_status status =
+        b->pose && b->weights && b->activations
+            ? sn_part_links_find(&given, corners, element_count, elements,
+                                 rig->neutral->triangle_count, rig->neutral->triangles, monitor,
+                                 &links, &link_count, error)
+            : sn_no_memory(error);
+    if (status == SINEW_OK)
+        status =
+            sn_rotation_strain_create_linked(r->vertex_count, r->rest, corners, element_count,
+                                             elements, link_count, links, &r->structure, error);
+    if (status == SINEW_OK && link_count > 0) {
+        for (int k = 0; k < rig->target_count; k++)
+            sn_rotation_strain_watch(r->structure, listed_pose(&list, k));
+        sn_rotation_strain_settle(r->structure);
+    }
+    sn_free(links);
+    sn_free(b->pose), sn_free(b->weights), sn_free(b->activations);
+    return status;
+}
+
 static sinew_status prepare(sinew_rotation *r, const sinew_rig *rig, const double *rest,
                             int corners, int element_count, const int *elements,
                             const double *const *poses, const sinew_monitor *monitor,
                             sinew_error *error) {
     SN_TRY(sn_activation_plan_create(rig, &r->plan, error));
-    SN_TRY(sn_rotation_strain_create(r->vertex_count, rest, corners, element_count, elements,
-                                     &r->structure, error));
-    int components = r->structure->component_count;
     r->rest = sn_memdup(rest, (size_t)3 * r->vertex_count, sizeof *rest);
     r->targets = SN_NEW0(blend_target, r->target_count);
+    if (!r->rest || !r->targets) return sn_no_memory(error);
+    SN_TRY(create_structure(r, rig, corners, element_count, elements, poses, monitor, error));
+    int components = r->structure->component_count;
     r->rest_centers = SN_NEW(double, 3 * components);
     r->held = SN_NEW(bool, r->vertex_count);
     r->held_total = SN_NEW0(double, components);
     r->loose_vertices = SN_NEW(int, r->vertex_count);
-    if (!r->rest || !r->targets || !r->rest_centers || !r->held || !r->held_total ||
-        !r->loose_vertices)
+    if (!r->rest_centers || !r->held || !r->held_total || !r->loose_vertices)
         return sn_no_memory(error);
     sn_rotation_strain_centers(r->structure, rest, r->rest_centers);
     for (int i = 0; i < r->vertex_count; i++) {
@@ -429,7 +482,7 @@ sinew_status sinew_rotation_state_create(const sinew_rotation *rotation,
     sinew_rotation_state *result = SN_NEW0(sinew_rotation_state, 1);
     if (!result) return sn_no_memory(error);
     result->activations = SN_NEW(double, rotation->target_count);
-    result->coordinates = SN_NEW(double, (size_t)SN_RS_SIZE * rs->element_count);
+    result->coordinates = SN_NEW(double, (size_t)SN_RS_SIZE * rs->item_count);
     result->centers = SN_NEW(double, (size_t)3 * rs->component_count);
     result->turns = SN_NEW(double, (size_t)3 * rs->component_count);
     bool room = result->activations && result->coordinates && result->centers && result->turns;
@@ -469,7 +522,7 @@ static int lower_bound(const int *list, int count, int value) {
 /* sum_k a_k c_k, block by block of elements, so that each element sums in the order of targets. */
 static void blend_coordinates(const sinew_rotation *rotation, const double *activations,
                               double *coordinates) {
-    int elements = rotation->structure->element_count, blocks = (elements + BLOCK - 1) / BLOCK;
+    int elements = rotation->structure->item_count, blocks = (elements + BLOCK - 1) / BLOCK;
 #pragma omp parallel for num_threads(sn_threads()) schedule(static)
     for (int block = 0; block < blocks; block++) {
         int begin = block * BLOCK, end = begin + BLOCK < elements ? begin + BLOCK : elements;
