@@ -32,6 +32,16 @@ static unsigned kinds_written(const char *path) {
     return kinds;
 }
 
+bool cli_holds_mesh_only(const char *path) {
+    bool mesh = false, rig = false;
+    for (const sn_format *const *f = sn_formats(); *f; f++)
+        if (sn_format_has_ending(*f, path)) {
+            mesh |= (*f)->write_mesh != NULL;
+            rig |= (*f)->write_rig != NULL;
+        }
+    return mesh && !rig;
+}
+
 sinew_status cli_file_read_for(const char *path, const char *out, cli_file *file,
                                sinew_error *error) {
     memset(file, 0, sizeof *file);
@@ -40,6 +50,9 @@ sinew_status cli_file_read_for(const char *path, const char *out, cli_file *file
     for (const sn_format *const *f = sn_formats(); *f; f++) {
         if (!sn_format_has_ending(*f, path) || (*f)->recognise) continue;
         file->format = (*f)->name;
+        /* A file that is posed goes into a plain mesh as it shows itself. */
+        if ((*f)->read_pose && cli_holds_mesh_only(out))
+            return sinew_mesh_read(path, &file->mesh, error);
         if ((*f)->read_rig && written & RIG) return sinew_rig_read(1, &path, &file->rig, error);
         if ((*f)->read_mesh && written & MESH) return sinew_mesh_read(path, &file->mesh, error);
         if ((*f)->read_frames && written & FRAMES)

@@ -16,6 +16,8 @@ typedef struct cli_file {
 } cli_file;
 
 sinew_status cli_file_read(const char *path, cli_file *file, sinew_error *error);
+/* Whether files of this ending hold a mesh but no rig. */
+bool cli_holds_mesh_only(const char *path);
 /* The same, choosing of what the file holds the kind of thing that `out` can hold too: a rig, a
  * mesh, frames, curves, markers or tets, in this order. */
 sinew_status cli_file_read_for(const char *path, const char *out, cli_file *file,

@@ -21,16 +21,6 @@ static const cli_option options[] = {
     CLI_END,
 };
 
-static bool holds_mesh_only(const char *path) {
-    bool mesh = false, rig = false;
-    for (const sn_format *const *f = sn_formats(); *f; f++)
-        if (sn_format_has_ending(*f, path)) {
-            mesh |= (*f)->write_mesh != NULL;
-            rig |= (*f)->write_rig != NULL;
-        }
-    return mesh && !rig;
-}
-
 /* The faces the frames move: of --mesh, of the input where it has some, else none. */
 static sinew_status frames_mesh(cli_call *call, const char *in, sinew_frames *frames,
                                 sinew_mesh **mesh) {
@@ -97,7 +87,7 @@ static sinew_status write_animated(cli_call *call, const sinew_rig *rig, const c
 
 static sinew_status write_rig(cli_call *call, const sinew_rig *rig, const char *out) {
     if (cli_given(call, "--curves")) return write_animated(call, rig, out);
-    if (!holds_mesh_only(out)) return sinew_rig_write(out, rig, &call->error);
+    if (!cli_holds_mesh_only(out)) return sinew_rig_write(out, rig, &call->error);
     if (rig->target_count > 0)
         cli_warn(call, "%s holds a single mesh: the neutral, without %d targets", out,
                  rig->target_count);

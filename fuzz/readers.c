@@ -115,14 +115,14 @@ static int read_target(const uint8_t *bytes, size_t size) {
     return good;
 }
 
-static int rig_again(const sinew_rig *rig) {
+static int rig_again(const sn_format *format, const sinew_rig *rig) {
     sn_buffer out = {0};
     sinew_error error;
     int good = 1;
-    if (sn_format_glb.write_rig(rig, NULL, &out, &error) == SINEW_OK && !out.failed) {
+    if (format->write_rig(rig, NULL, &out, &error) == SINEW_OK && !out.failed) {
         sn_source source = buffer_source(&out);
         sinew_rig *back = NULL;
-        good = sn_format_glb.read_rig(&source, &back, &error) == SINEW_OK &&
+        good = format->read_rig(&source, &back, &error) == SINEW_OK &&
                back->neutral->vertex_count == rig->neutral->vertex_count &&
                back->target_count == rig->target_count;
         sinew_rig_destroy(back);
@@ -132,24 +132,35 @@ static int rig_again(const sinew_rig *rig) {
     return good;
 }
 
-static int read_glb(const uint8_t *bytes, size_t size) {
+static int read_rig_file(const sn_format *format, const uint8_t *bytes, size_t size) {
     sn_source source = make_source(bytes, size);
     sinew_rig *rig = NULL;
     sinew_curves *curves = NULL;
     sinew_frames *frames = NULL;
+    sinew_mesh *pose = NULL;
     sinew_error error;
     int good = 1;
-    if (sn_format_glb.read_rig(&source, &rig, &error) == SINEW_OK &&
-        rig->neutral->vertex_count < 100000)
-        good = rig_again(rig);
-    if (sn_format_glb.read_curves(&source, &curves, &error) == SINEW_OK && rig &&
+    if (format->read_rig(&source, &rig, &error) == SINEW_OK && rig->neutral->vertex_count < 100000)
+        good = rig_again(format, rig);
+    if (format->read_curves(&source, &curves, &error) == SINEW_OK && rig &&
         (double)curves->time_count * rig->neutral->vertex_count < 1e6)
-        sn_format_glb.read_frames(&source, &frames, &error);
+        format->read_frames(&source, &frames, &error);
+    if (format->read_pose && rig && rig->neutral->vertex_count < 100000)
+        format->read_pose(&source, NULL, 0.5, &pose, &error);
+    sinew_mesh_destroy(pose);
     sinew_rig_destroy(rig);
     sinew_curves_destroy(curves);
     sinew_frames_destroy(frames);
     free_source(&source);
     return good;
+}
+
+static int read_glb(const uint8_t *bytes, size_t size) {
+    return read_rig_file(&sn_format_glb, bytes, size);
+}
+
+static int read_fbx(const uint8_t *bytes, size_t size) {
+    return read_rig_file(&sn_format_fbx, bytes, size);
 }
 
 static int read_rig_json(const uint8_t *bytes, size_t size) {
@@ -301,6 +312,7 @@ const fuzz_reader fuzz_readers[] = {
     {"tetgen", read_tetgen},
     {"target", read_target},
     {"glb", read_glb},
+    {"fbx", read_fbx},
     {"rig_json", read_rig_json},
     {"vertex_tables", read_vertex_tables},
     {"pc2", read_pc2},

@@ -11,6 +11,8 @@ extern "C" {
 
 /* Frames per second of a file that counts frames without saying how long one lasts (PC2). */
 #define SINEW_FRAMES_DEFAULT_RATE 30.0
+/* Most frames that a clip of a file is sampled at. */
+#define SINEW_FRAMES_MAXIMUM 1000000
 
 typedef struct sinew_frames {
     int vertex_count;
@@ -22,6 +24,11 @@ typedef struct sinew_frames {
 
 SINEW_API sinew_status sinew_frames_read(const char *path, sinew_frames **frames,
                                          sinew_error *error);
+/* Plays a clip of a file (GLB, FBX) at `rate` frames per second, with skins and blend-shape weights
+ * applied. clip NULL: the first clip that moves anything; rate 0: the rate of the file, or
+ * SINEW_FRAMES_DEFAULT_RATE. The vertices are those of sinew_pose_read. */
+SINEW_API sinew_status sinew_frames_read_clip(const char *path, const char *clip, double rate,
+                                              sinew_frames **frames, sinew_error *error);
 SINEW_API void sinew_frames_destroy(sinew_frames *frames);
 /* Makes the frames fit the mesh: a cache of a file that splits vertices (sinew_mesh.file_vertices)
  * is brought to the mesh's vertices. Bad input when the counts agree with neither. */

@@ -18,6 +18,11 @@ extern "C" {
 SINEW_API sinew_status sinew_mesh_read(const char *path, sinew_mesh **mesh, sinew_error *error);
 SINEW_API sinew_status sinew_mesh_write(const char *path, const sinew_mesh *mesh,
                                         sinew_error *error);
+/* The mesh of a file (GLB, FBX) as a clip shows it at `time` seconds, with skins and blend-shape
+ * weights applied. clip NULL: the first clip that moves anything. Bad input names the clips that
+ * the file has. */
+SINEW_API sinew_status sinew_pose_read(const char *path, const char *clip, double time,
+                                       sinew_mesh **mesh, sinew_error *error);
 
 /* A rig from one rig file (.glb), or from the folder that sinew_rig_write makes, or from a neutral
  * followed by folders of .target or mesh files (sorted by name), by single .target files, and by

@@ -14,6 +14,7 @@ const sn_format *const *sn_formats(void) {
                                                &sn_format_off,
                                                &sn_format_glb,
                                                &sn_format_gltf,
+                                               &sn_format_fbx,
                                                &sn_format_medit,
                                                &sn_format_tetgen_node,
                                                &sn_format_tetgen_ele,

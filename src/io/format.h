@@ -53,6 +53,12 @@ typedef struct sn_format {
     const char *beside_ending;
     sinew_status (*write_tets_beside)(const sinew_tets *tets, sn_buffer *out, sinew_error *error);
     sinew_status (*read_frames)(const sn_source *source, sinew_frames **frames, sinew_error *error);
+    /* The mesh at a time of a clip, and a whole clip, with skins and weights applied: clip NULL is
+     * the first that moves anything, rate 0 the file's own. */
+    sinew_status (*read_pose)(const sn_source *source, const char *clip, double time,
+                              sinew_mesh **mesh, sinew_error *error);
+    sinew_status (*read_clip)(const sn_source *source, const char *clip, double rate,
+                              sinew_frames **frames, sinew_error *error);
     const sn_frame_sink *write_frames;
 } sn_format;
 
@@ -61,6 +67,7 @@ extern const sn_format sn_format_ply;
 extern const sn_format sn_format_off;
 extern const sn_format sn_format_glb;
 extern const sn_format sn_format_gltf;
+extern const sn_format sn_format_fbx;
 extern const sn_format sn_format_medit;
 extern const sn_format sn_format_tetgen_node;
 extern const sn_format sn_format_tetgen_ele;

@@ -1,4 +1,5 @@
 /* The public readers: find the format by the path's ending and hand it the bytes. */
+#include <math.h>
 #include <stdio.h>
 
 #include "base/file.h"
@@ -42,6 +43,8 @@ DEFINE_CAN(read_curves)
 DEFINE_CAN(read_markers)
 DEFINE_CAN(read_tets)
 DEFINE_CAN(read_frames)
+DEFINE_CAN(read_pose)
+DEFINE_CAN(read_clip)
 
 /* Opens the file, finds the format, reads, closes. */
 #define READ(path, member, kind, result, error)                                                    \
@@ -122,4 +125,30 @@ sinew_status sinew_frames_read(const char *path, sinew_frames **frames, sinew_er
     }
     READ(path, read_frames, "frames", frames, error);
     return SINEW_OK;
+}
+
+sinew_status sinew_pose_read(const char *path, const char *clip, double time, sinew_mesh **mesh,
+                             sinew_error *error) {
+    SN_REQUIRE(path && mesh && isfinite(time), error);
+    *mesh = NULL;
+    sn_source source;
+    SN_TRY(sn_source_open(&source, path, error));
+    const sn_format *format = find_reader(&source, can_read_pose);
+    sinew_status status = format ? format->read_pose(&source, clip, time, mesh, error)
+                                 : refuse(path, "clips", can_read_pose, error);
+    sn_source_close(&source);
+    return status;
+}
+
+sinew_status sinew_frames_read_clip(const char *path, const char *clip, double rate,
+                                    sinew_frames **frames, sinew_error *error) {
+    SN_REQUIRE(path && frames && isfinite(rate) && rate >= 0, error);
+    *frames = NULL;
+    sn_source source;
+    SN_TRY(sn_source_open(&source, path, error));
+    const sn_format *format = find_reader(&source, can_read_clip);
+    sinew_status status = format ? format->read_clip(&source, clip, rate, frames, error)
+                                 : refuse(path, "clips", can_read_clip, error);
+    sn_source_close(&source);
+    return status;
 }

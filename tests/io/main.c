@@ -10,6 +10,7 @@ int main(void) {
     failed += test_rigs();
     failed += test_tables();
     failed += test_glb();
+    failed += test_fbx();
     failed += test_meshes();
     failed += test_captures();
     failed += test_clips();

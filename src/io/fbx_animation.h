@@ -1,0 +1,54 @@
+/* Animation of an FBX file: curves that drive properties of objects. */
+#ifndef SN_IO_FBX_ANIMATION_H
+#define SN_IO_FBX_ANIMATION_H
+
+#include "io/fbx_scene.h"
+
+typedef enum sn_fbx_interpolation {
+    SN_FBX_CONSTANT,      /* holds the value of the key */
+    SN_FBX_CONSTANT_NEXT, /* jumps to the value of the next key at once */
+    SN_FBX_LINEAR,
+    SN_FBX_CUBIC
+} sn_fbx_interpolation;
+
+typedef struct sn_fbx_key {
+    double time; /* seconds */
+    double value;
+    sn_fbx_interpolation interpolation; /* up to the next key */
+    double slope, next_slope;           /* cubic: per second, at this and at the next key */
+    double weight, next_weight;         /* cubic: share of the interval, 1/3 without weights */
+} sn_fbx_key;
+
+typedef struct sn_fbx_curve {
+    int object;
+    const char *property; /* "Lcl Translation"; not ended by a zero byte */
+    int property_size;
+    int component; /* 0 x, 1 y, 2 z, or 0 for a single number */
+    int first_key, key_count;
+} sn_fbx_curve;
+
+/* An animation stack (7.x) or take (6.x). */
+typedef struct sn_fbx_clip {
+    const char *name;
+    int name_size;
+    int curve_count;
+    sn_fbx_curve *curves;
+    int key_count;
+    sn_fbx_key *keys;
+    size_t curve_capacity, key_capacity;
+} sn_fbx_clip;
+
+/* The clip of that name, NULL: the first that has any key. Without such a clip a NULL name gives an
+ * empty clip and any other name is bad input that lists what there is. Release with
+ * sn_fbx_clip_free, on failure too. */
+sinew_status sn_fbx_clip_read(sn_fbx_scene *scene, const char *name, sn_fbx_clip *clip);
+void sn_fbx_clip_free(sn_fbx_clip *clip);
+
+/* First and last key in seconds; 0 and 0 without keys. */
+void sn_fbx_clip_range(const sn_fbx_clip *clip, double *start, double *end);
+double sn_fbx_curve_at(const sn_fbx_clip *clip, const sn_fbx_curve *curve, double time);
+/* The curve of a property, or NULL. */
+const sn_fbx_curve *sn_fbx_clip_find(const sn_fbx_clip *clip, int object, const char *property,
+                                     int property_size, int component);
+
+#endif

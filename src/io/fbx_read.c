@@ -1,0 +1,653 @@
+/* Meshes and rigs from FBX.
+ *
+ * Every node with a mesh becomes a part, placed by its node, in the units and axes of the file;
+ * vertices, faces, channels and their names keep the order of the file. A blend-shape channel is a
+ * slider; its shapes at other weights than 100% are in-betweens. Channels of equal name on
+ * different meshes move together, as exporters cut one character into several meshes. */
+#include "io/fbx_read.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "io/fbx_animation.h"
+#include "io/fbx_skin.h"
+#include "io/frames.h"
+#include "io/names.h"
+
+/* One target being gathered, over all meshes. */
+typedef struct target {
+    int slider; /* index of its name in `sliders` */
+    double at;  /* slider value */
+    bool plain; /* at 1; others are in-betweens */
+    char *name;
+    int last_mesh; /* the last mesh that added to it */
+    int *vertices;
+    double *deltas;
+    size_t count, vertex_capacity, delta_capacity;
+} target;
+
+typedef struct reader {
+    sn_fbx_scene scene;
+    sn_fbx_tree *tree;
+    sinew_error *error;
+    bool posed; /* with the weights that the file has set */
+
+    size_t vertex_count, corner_count;
+    int face_count;
+    double *positions;
+    int *corners, *face_start, *face_part;
+    size_t position_capacity, corner_capacity, start_capacity, part_capacity;
+    sn_names parts;     /* one per mesh */
+    sn_names materials; /* of the only mesh, when they tell its parts */
+
+    bool any_uv, any_normal;
+    size_t uv_count, normal_count;
+    double *uvs, *normals;
+    int *corner_uv, *corner_normal;
+    size_t uv_capacity, normal_capacity, corner_uv_capacity, corner_normal_capacity;
+
+    sn_names sliders;
+    int target_count;
+    target *targets;
+    size_t target_capacity;
+} reader;
+
+static void release(reader *r) {
+    for (int i = 0; i < r->target_count; i++)
+        sn_free(r->targets[i].name), sn_free(r->targets[i].vertices), sn_free(r->targets[i].deltas);
+    sn_free(r->targets);
+    sn_names_release(&r->sliders);
+    sn_names_release(&r->parts);
+    sn_names_release(&r->materials);
+    sn_free(r->positions), sn_free(r->corners), sn_free(r->face_start), sn_free(r->face_part);
+    sn_free(r->uvs), sn_free(r->normals), sn_free(r->corner_uv), sn_free(r->corner_normal);
+    sn_fbx_close(&r->scene);
+}
+
+static sinew_status fail_mesh(const reader *r, const sn_fbx_model *model, const char *what) {
+    const sn_fbx_object *o = &r->scene.objects[model->object];
+    return sn_fbx_fail(r->tree, "mesh '%.*s': %s", o->name_size, o->name, what);
+}
+
+/* ---- faces ----------------------------------------------------------------------------------- */
+
+/* The corners of a mesh as the file counts them: faces of fewer than three corners are left out,
+ * kept[c] says which corners remain. */
+typedef struct polygons {
+    int64_t *index; /* as stored: the last corner of a face is ~vertex */
+    int count;
+    bool *kept;
+} polygons;
+
+static sinew_status read_faces(reader *r, const sn_fbx_model *model, int first_vertex,
+                               int vertex_count, int part, polygons *p) {
+    int node = sn_fbx_child(r->tree, model->mesh, "PolygonVertexIndex");
+    SN_TRY(sn_fbx_integers(r->tree, node, &p->index, &p->count));
+    p->kept = SN_NEW0(bool, p->count);
+    if (!p->kept) return sn_no_memory(r->error);
+    if (r->corner_count + (size_t)p->count > INT_MAX)
+        return fail_mesh(r, model, "there are too many faces");
+    if (!SN_RESERVE(r->corners, r->corner_capacity, r->corner_count + (size_t)p->count) ||
+        !SN_RESERVE(r->face_start, r->start_capacity,
+                    (size_t)r->face_count + (size_t)p->count + 1) ||
+        !SN_RESERVE(r->face_part, r->part_capacity, (size_t)r->face_count + (size_t)p->count))
+        return sn_no_memory(r->error);
+    int begin = 0;
+    for (int c = 0; c < p->count; c++) {
+        int64_t vertex = p->index[c] < 0 ? ~p->index[c] : p->index[c];
+        if (vertex >= vertex_count) {
+            char what[120];
+            snprintf(what, sizeof what, "corner %d refers to vertex %lld, but there are %d", c,
+                     (long long)vertex, vertex_count);
+            return fail_mesh(r, model, what);
+        }
+        if (p->index[c] >= 0) continue;
+        int size = c + 1 - begin;
+        for (int k = begin; size >= 3 && k <= c; k++) {
+            int64_t v = p->index[k] < 0 ? ~p->index[k] : p->index[k];
+            r->corners[r->corner_count++] = first_vertex + (int)v;
+            p->kept[k] = true;
+        }
+        if (size >= 3) {
+            r->face_part[r->face_count] = part;
+            r->face_start[++r->face_count] = (int)r->corner_count;
+        }
+        begin = c + 1;
+    }
+    if (begin != p->count) return fail_mesh(r, model, "the last face does not end");
+    return SINEW_OK;
+}
+
+/* ---- attributes of corners ------------------------------------------------------------------- */
+
+typedef struct layer {
+    const char *element, *values, *index; /* names of the nodes */
+    int width;
+} layer;
+
+static const layer uv_layer = {"LayerElementUV", "UV", "UVIndex", 2};
+static const layer normal_layer = {"LayerElementNormal", "Normals", "NormalsIndex", 3};
+
+/* Appends the layer's values and, for every kept corner of the mesh, an index into them; -1 where
+ * the layer has none. A layer that does not fit its mesh is left out, as viewers do. */
+static sinew_status read_layer(reader *r, const sn_fbx_model *model, const layer *l,
+                               const polygons *p, bool *any, double **values, size_t *value_count,
+                               size_t *value_capacity, int **corner, size_t *corner_capacity,
+                               size_t first_corner) {
+    int node = sn_fbx_child(r->tree, model->mesh, l->element);
+    const sn_fbx_value *mapping =
+        sn_fbx_value_at(r->tree, sn_fbx_child(r->tree, node, "MappingInformationType"), 0);
+    double *found = NULL;
+    int64_t *index = NULL;
+    int count = 0, index_count = 0;
+    SN_TRY(sn_fbx_numbers(r->tree, sn_fbx_child(r->tree, node, l->values), &found, &count));
+    sinew_status status =
+        sn_fbx_integers(r->tree, sn_fbx_child(r->tree, node, l->index), &index, &index_count);
+    int rows = count / l->width;
+    size_t total = *value_count + (size_t)rows;
+    if (status == SINEW_OK &&
+        (!SN_RESERVE(*values, *value_capacity, total * (size_t)l->width) ||
+         !SN_RESERVE(*corner, *corner_capacity, r->corner_count) || total > INT_MAX))
+        status = sn_no_memory(r->error);
+    bool by_vertex = sn_fbx_text_is(mapping, "ByVertice") || sn_fbx_text_is(mapping, "ByVertex");
+    bool by_face = sn_fbx_text_is(mapping, "ByPolygon");
+    bool by_corner = sn_fbx_text_is(mapping, "ByPolygonVertex");
+    int face = 0;
+    size_t at = first_corner;
+    for (int c = 0; status == SINEW_OK && c < p->count; c++) {
+        int64_t vertex = p->index[c] < 0 ? ~p->index[c] : p->index[c];
+        int64_t row = by_corner ? c : by_vertex ? vertex : by_face ? face : 0;
+        if (index) row = row < index_count ? index[row] : -1;
+        if (p->index[c] < 0) face++;
+        if (!p->kept[c]) continue;
+        bool there = row >= 0 && row < rows;
+        (*corner)[at++] = there ? (int)(*value_count + (size_t)row) : -1;
+        *any |= there;
+    }
+    if (status == SINEW_OK && rows > 0) {
+        memcpy(*values + *value_count * (size_t)l->width, found,
+               (size_t)rows * (size_t)l->width * sizeof(double));
+        *value_count = total;
+    }
+    sn_free(found);
+    sn_free(index);
+    return status;
+}
+
+/* Normals turn with the cofactors of the matrix: right for uneven scales too. */
+static void turn_normals(reader *r, const sn_fbx_affine *placed, size_t first) {
+    sn_vec3 a = sn_mat3_column(placed->linear, 0), b = sn_mat3_column(placed->linear, 1),
+            c = sn_mat3_column(placed->linear, 2);
+    double sign = sn_mat3_determinant(placed->linear) < 0 ? -1 : 1;
+    for (size_t i = first; i < r->normal_count; i++) {
+        sn_vec3 n = sn_at(r->normals, (int)i);
+        sn_vec3 turned =
+            sn_add(sn_add(sn_scale(n.x, sn_cross(b, c)), sn_scale(n.y, sn_cross(c, a))),
+                   sn_scale(n.z, sn_cross(a, b)));
+        sn_put(r->normals, (int)i, sn_normalize(sn_scale(sign, turned)));
+    }
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+/* A list of sparse displacements as dense rows: delta[3 * vertex_count], touched[vertex_count]. */
+typedef struct dense {
+    double *delta;
+    bool *touched;
+} dense;
+
+static sinew_status read_shape(const reader *r, const sn_fbx_model *model, int vertex_count,
+                               const sn_fbx_shape *shape, dense *out) {
+    int64_t *index = NULL;
+    double *delta = NULL;
+    int index_count, delta_count;
+    SN_TRY(sn_fbx_integers(r->tree, sn_fbx_child(r->tree, shape->node, "Indexes"), &index,
+                           &index_count));
+    sinew_status status = sn_fbx_numbers(r->tree, sn_fbx_child(r->tree, shape->node, "Vertices"),
+                                         &delta, &delta_count);
+    char what[200];
+    if (status == SINEW_OK && delta_count != 3 * (int64_t)index_count) {
+        snprintf(what, sizeof what, "shape '%.*s' has %d vertices and %d coordinates",
+                 shape->name_size < 80 ? shape->name_size : 80, shape->name, index_count,
+                 delta_count);
+        status = fail_mesh(r, model, what);
+    }
+    for (int k = 0; status == SINEW_OK && k < index_count; k++) {
+        if (index[k] < 0 || index[k] >= vertex_count) {
+            snprintf(what, sizeof what, "shape '%.*s' moves vertex %lld, but there are %d",
+                     shape->name_size < 80 ? shape->name_size : 80, shape->name,
+                     (long long)index[k], vertex_count);
+            status = fail_mesh(r, model, what);
+            break;
+        }
+        memcpy(out->delta + 3 * index[k], delta + 3 * (size_t)k, 3 * sizeof *delta);
+        out->touched[index[k]] = true;
+    }
+    sn_free(index);
+    sn_free(delta);
+    return status;
+}
+
+static void clear_dense(dense *d, int vertex_count) {
+    memset(d->delta, 0, 3 * (size_t)vertex_count * sizeof *d->delta);
+    memset(d->touched, 0, (size_t)vertex_count * sizeof *d->touched);
+}
+
+/* The channel at a weight in per cent, piecewise linear through its shapes and the rest; beyond the
+ * last shape its segment goes on. factor[i] of shape i. */
+static double shape_factor(const sn_fbx_shape *shapes, int count, int i, double percent) {
+    double at = shapes[i].full_weight, before = i > 0 ? shapes[i - 1].full_weight : 0;
+    bool last = i + 1 == count;
+    if (percent <= at || last) {
+        if (percent < before && i > 0) return 0;
+        return at != before ? (percent - before) / (at - before) : percent >= at;
+    }
+    double after = shapes[i + 1].full_weight;
+    if (percent < after) return (after - percent) / (after - at);
+    /* Beyond the last shape the last segment goes on: its first end takes the rest. */
+    return i + 2 == count && after != at ? (after - percent) / (after - at) : 0;
+}
+
+static sinew_status find_target(reader *r, int slider, double at, bool plain, const char *name,
+                                int name_size, target **found) {
+    for (int i = 0; i < r->target_count; i++)
+        if (r->targets[i].slider == slider && r->targets[i].at == at) {
+            *found = &r->targets[i];
+            return SINEW_OK;
+        }
+    if (!SN_RESERVE(r->targets, r->target_capacity, r->target_count + 1))
+        return sn_no_memory(r->error);
+    *found = &r->targets[r->target_count];
+    **found = (target){.slider = slider, .at = at, .plain = plain, .last_mesh = -1};
+    (*found)->name = sn_strndup(name, (size_t)name_size);
+    if (!(*found)->name) return sn_no_memory(r->error);
+    r->target_count++;
+    return SINEW_OK;
+}
+
+/* Adds `factor` times the dense shape to a target that starts at `first_vertex`. */
+static sinew_status add_deltas(reader *r, const sn_fbx_model *model, target *t, int first_vertex,
+                               int vertex_count, const dense *d) {
+    for (int v = 0; v < vertex_count; v++) {
+        if (!d->touched[v]) continue;
+        sn_vec3 moved = sn_at(d->delta, v);
+        if (!model->still) moved = sn_mat3_apply(model->geometry.linear, moved);
+        if (moved.x == 0 && moved.y == 0 && moved.z == 0) continue;
+        if (!isfinite(moved.x) || !isfinite(moved.y) || !isfinite(moved.z))
+            return fail_mesh(r, model, "its node sends a shape to infinity");
+        if (!SN_RESERVE(t->vertices, t->vertex_capacity, t->count + 1) ||
+            !SN_RESERVE(t->deltas, t->delta_capacity, 3 * (t->count + 1)))
+            return sn_no_memory(r->error);
+        t->vertices[t->count] = first_vertex + v;
+        sn_put(t->deltas, (int)t->count++, moved);
+    }
+    return SINEW_OK;
+}
+
+/* A slider's name: the channel's; a second channel of that name on the same mesh gets a number. */
+static sinew_status name_slider(reader *r, const sn_fbx_channel *channel, int mesh, int *slider) {
+    char name[512];
+    int size = channel->name_size < 480 ? channel->name_size : 480;
+    snprintf(name, sizeof name, "%.*s", size, channel->name);
+    if (!*name) {
+        const sn_fbx_shape *shape = &r->scene.shapes[channel->first_shape];
+        snprintf(name, sizeof name, "%.*s", shape->name_size < 480 ? shape->name_size : 480,
+                 shape->name);
+    }
+    if (!*name) snprintf(name, sizeof name, "target_%d", r->sliders.count);
+    size_t base = strlen(name);
+    for (int copy = 2;; copy++) {
+        *slider = sn_names_find(&r->sliders, name, strlen(name));
+        bool taken = false;
+        for (int i = 0; *slider >= 0 && i < r->target_count; i++)
+            taken |= r->targets[i].slider == *slider && r->targets[i].last_mesh == mesh;
+        if (!taken) break;
+        snprintf(name + base, sizeof name - base, " (%d)", copy);
+    }
+    if (*slider < 0) *slider = sn_names_add(&r->sliders, name, strlen(name));
+    return *slider < 0 ? sn_no_memory(r->error) : SINEW_OK;
+}
+
+/* The targets of a channel: one per shape, and the plain one at 100% when no shape is there. */
+static sinew_status add_channel(reader *r, const sn_fbx_model *model, int mesh,
+                                const sn_fbx_channel *channel, int first_vertex, int vertex_count,
+                                dense *one, dense *full) {
+    const sn_fbx_shape *shapes = r->scene.shapes + channel->first_shape;
+    int slider;
+    bool exact = false; /* some shape stands at 100% */
+    target *t;
+    SN_TRY(name_slider(r, channel, mesh, &slider));
+    clear_dense(full, vertex_count);
+    for (int i = 0; i < channel->shape_count; i++) {
+        double at = shapes[i].full_weight / 100;
+        clear_dense(one, vertex_count);
+        SN_TRY(read_shape(r, model, vertex_count, &shapes[i], one));
+        double factor = shape_factor(shapes, channel->shape_count, i, 100);
+        for (int v = 0; v < vertex_count; v++) {
+            if (!one->touched[v] || factor == 0) continue;
+            for (size_t c = 3 * (size_t)v; c < 3 * (size_t)v + 3; c++)
+                full->delta[c] = full->touched[v] ? full->delta[c] + factor * one->delta[c]
+                                                  : factor * one->delta[c];
+            full->touched[v] = true;
+        }
+        bool repeated = i > 0 && shapes[i - 1].full_weight == shapes[i].full_weight;
+        exact |= at == 1;
+        if (at == 1 || channel->shape_count == 1 || at == 0 || repeated) continue;
+        SN_TRY(find_target(r, slider, at, false, shapes[i].name, shapes[i].name_size, &t));
+        SN_TRY(add_deltas(r, model, t, first_vertex, vertex_count, one));
+        t->last_mesh = mesh;
+    }
+    const char *name = r->sliders.names[slider];
+    SN_TRY(find_target(r, slider, 1, true, name, (int)strlen(name), &t));
+    SN_TRY(add_deltas(r, model, t, first_vertex, vertex_count, full));
+    t->last_mesh = mesh;
+    return SINEW_OK;
+}
+
+/* As stored, or as the clip has it. */
+static double channel_percent(const reader *r, const sn_fbx_channel *channel) {
+    const sn_fbx_clip *clip = r->scene.clip;
+    const sn_fbx_curve *curve =
+        clip ? sn_fbx_clip_find(clip, channel->object, channel->property, channel->property_size, 0)
+             : NULL;
+    return curve ? sn_fbx_curve_at(clip, curve, r->scene.time) : channel->percent;
+}
+
+/* Moves the mesh by the weights that the file or its clip has set. */
+static sinew_status pose_channel(reader *r, const sn_fbx_model *model,
+                                 const sn_fbx_channel *channel, int vertex_count, double *positions,
+                                 dense *one) {
+    const sn_fbx_shape *shapes = r->scene.shapes + channel->first_shape;
+    double percent = channel_percent(r, channel);
+    for (int i = 0; percent != 0 && i < channel->shape_count; i++) {
+        double factor = shape_factor(shapes, channel->shape_count, i, percent);
+        if (factor == 0) continue;
+        clear_dense(one, vertex_count);
+        SN_TRY(read_shape(r, model, vertex_count, &shapes[i], one));
+        for (size_t c = 0; c < 3 * (size_t)vertex_count; c++)
+            positions[c] += factor * one->delta[c];
+    }
+    return SINEW_OK;
+}
+
+static sinew_status read_channels(reader *r, const sn_fbx_model *model, int mesh, int first_vertex,
+                                  int vertex_count, double *positions) {
+    int n = vertex_count > 0 ? vertex_count : 1;
+    dense one = {SN_NEW(double, 3 * (size_t)n), SN_NEW(bool, n)};
+    dense full = {SN_NEW(double, 3 * (size_t)n), SN_NEW(bool, n)};
+    sinew_status status =
+        one.delta && one.touched && full.delta && full.touched ? SINEW_OK : sn_no_memory(r->error);
+    for (int i = 0; status == SINEW_OK && i < r->scene.channel_count; i++) {
+        const sn_fbx_channel *channel = &r->scene.channels[i];
+        if (channel->mesh != model->mesh) continue;
+        status = r->posed ? pose_channel(r, model, channel, vertex_count, positions, &one)
+                          : add_channel(r, model, mesh, channel, first_vertex, vertex_count, &one,
+                                        &full);
+    }
+    sn_free(one.delta), sn_free(one.touched), sn_free(full.delta), sn_free(full.touched);
+    return status;
+}
+
+/* ---- meshes ---------------------------------------------------------------------------------- */
+
+static sinew_status add_part(reader *r, const sn_fbx_model *model, int *part) {
+    const sn_fbx_object *o = &r->scene.objects[model->object];
+    *part = sn_names_add(&r->parts, o->name, (size_t)o->name_size);
+    return *part < 0 ? sn_no_memory(r->error) : SINEW_OK;
+}
+
+static sinew_status read_vertices(reader *r, const sn_fbx_model *model, int mesh, int *count) {
+    double *local;
+    int numbers;
+    SN_TRY(
+        sn_fbx_numbers(r->tree, sn_fbx_child(r->tree, model->mesh, "Vertices"), &local, &numbers));
+    *count = numbers / 3;
+    int first = (int)r->vertex_count;
+    sinew_status status = SINEW_OK;
+    if (numbers % 3 != 0) status = fail_mesh(r, model, "its coordinates are not a multiple of 3");
+    if (status == SINEW_OK && r->vertex_count + (size_t)*count > INT_MAX / 3)
+        status = fail_mesh(r, model, "there are too many vertices");
+    if (status == SINEW_OK &&
+        !SN_RESERVE(r->positions, r->position_capacity, 3 * (r->vertex_count + (size_t)*count)))
+        status = sn_no_memory(r->error);
+    if (status == SINEW_OK) status = read_channels(r, model, mesh, first, *count, local);
+    double *world = r->positions + 3 * (size_t)first;
+    if (status == SINEW_OK && r->posed)
+        status = sn_fbx_place_mesh(&r->scene, model, *count, local, world);
+    for (int v = 0; status == SINEW_OK && v < *count; v++) {
+        if (!r->posed)
+            sn_put(world, v,
+                   model->still ? sn_at(local, v)
+                                : sn_fbx_apply(&model->geometry, sn_at(local, v)));
+        sn_vec3 p = sn_at(world, v);
+        if (!isfinite(p.x) || !isfinite(p.y) || !isfinite(p.z))
+            status = fail_mesh(r, model, "its node sends a vertex to infinity");
+    }
+    sn_free(local);
+    if (status == SINEW_OK) r->vertex_count += (size_t)*count;
+    return status;
+}
+
+static sinew_status read_mesh(reader *r, const sn_fbx_model *model, int mesh) {
+    int first_vertex = (int)r->vertex_count, count, part;
+    size_t first_corner = r->corner_count, first_normal = r->normal_count;
+    polygons p = {0};
+    SN_TRY(add_part(r, model, &part));
+    SN_TRY(read_vertices(r, model, mesh, &count));
+    sinew_status status = read_faces(r, model, first_vertex, count, part, &p);
+    if (status == SINEW_OK)
+        status = read_layer(r, model, &uv_layer, &p, &r->any_uv, &r->uvs, &r->uv_count,
+                            &r->uv_capacity, &r->corner_uv, &r->corner_uv_capacity, first_corner);
+    if (status == SINEW_OK)
+        status = read_layer(r, model, &normal_layer, &p, &r->any_normal, &r->normals,
+                            &r->normal_count, &r->normal_capacity, &r->corner_normal,
+                            &r->corner_normal_capacity, first_corner);
+    if (status == SINEW_OK && !model->still) turn_normals(r, &model->geometry, first_normal);
+    sn_free(p.index);
+    sn_free(p.kept);
+    return status;
+}
+
+/* In a file of one mesh the materials tell its parts. */
+static sinew_status parts_from_materials(reader *r, const sn_fbx_model *model) {
+    const sn_fbx_scene *s = &r->scene;
+    sn_names names = {0};
+    sinew_status status = SINEW_OK;
+    for (int k = s->first_to[model->object]; k < s->first_to[model->object + 1]; k++) {
+        int child = s->connections[s->connections_to[k]].child;
+        const sn_fbx_object *o = &s->objects[child];
+        if (sn_fbx_is(s, child, "Material", NULL) &&
+            sn_names_add(&names, o->name, (size_t)o->name_size) < 0)
+            status = sn_no_memory(r->error);
+    }
+    int element = sn_fbx_child(r->tree, model->mesh, "LayerElementMaterial"), count = 0;
+    const sn_fbx_value *mapping =
+        sn_fbx_value_at(r->tree, sn_fbx_child(r->tree, element, "MappingInformationType"), 0);
+    int64_t *part = NULL;
+    if (status == SINEW_OK && names.count > 1 && sn_fbx_text_is(mapping, "ByPolygon"))
+        status =
+            sn_fbx_integers(r->tree, sn_fbx_child(r->tree, element, "Materials"), &part, &count);
+    bool fits = count == r->face_count && count > 0;
+    for (int f = 0; fits && f < count; f++) fits = part[f] >= 0 && part[f] < names.count;
+    if (status == SINEW_OK && fits) {
+        for (int f = 0; f < count; f++) r->face_part[f] = (int)part[f];
+        sn_names_release(&r->materials);
+        r->materials = names, names = (sn_names){0};
+    }
+    sn_free(part);
+    sn_names_release(&names);
+    return status;
+}
+
+/* How often a mesh may be shown again: memory stays within a multiple of the file. */
+static bool too_much(const reader *r) {
+    return r->vertex_count > 1000000 + 16 * r->tree->source->size;
+}
+
+static sinew_status open_scene(reader *r, const sn_source *source, sinew_error *error) {
+    r->error = error;
+    r->tree = &r->scene.tree;
+    return sn_fbx_open(&r->scene, source, error);
+}
+
+static sinew_status read_scene(reader *r, sinew_error *error) {
+    if (!SN_RESERVE(r->face_start, r->start_capacity, 1)) return sn_no_memory(error);
+    r->face_start[0] = 0;
+    for (int i = 0; i < r->scene.model_count; i++) {
+        const sn_fbx_model *model = &r->scene.models[i];
+        if (model->mesh < 0) continue;
+        if (too_much(r)) return sn_fbx_fail(r->tree, "shows its meshes too often");
+        SN_TRY(read_mesh(r, model, i));
+    }
+    if (r->vertex_count == 0) return sn_fbx_fail(r->tree, "holds no mesh");
+    for (int i = 0; r->parts.count == 1 && i < r->scene.model_count; i++)
+        if (r->scene.models[i].mesh >= 0) return parts_from_materials(r, &r->scene.models[i]);
+    return SINEW_OK;
+}
+
+static sinew_status build_mesh(reader *r, sinew_mesh **mesh, sinew_error *error) {
+    *mesh = NULL;
+    sinew_status status = sinew_mesh_create((int)r->vertex_count, r->positions, r->face_count,
+                                            r->face_start, r->corners, mesh, error);
+    SN_TRY(sn_source_blame(r->tree->source, status, error));
+    sinew_mesh *m = *mesh;
+    if (r->any_uv) {
+        m->uvs = r->uvs, m->corner_uv = r->corner_uv, m->uv_count = (int)r->uv_count;
+        r->uvs = NULL, r->corner_uv = NULL;
+    }
+    if (r->any_normal) {
+        m->normals = r->normals, m->corner_normal = r->corner_normal;
+        m->normal_count = (int)r->normal_count;
+        r->normals = NULL, r->corner_normal = NULL;
+    }
+    bool single = r->parts.count == 1; /* the only mesh is the whole */
+    sn_names *parts = single ? &r->materials : &r->parts;
+    if (single && !(m->name = sn_strdup(r->parts.names[0]))) {
+        sinew_mesh_destroy(m);
+        *mesh = NULL;
+        return sn_no_memory(error);
+    }
+    if (parts->count > 0) {
+        m->part_count = parts->count;
+        m->part_names = sn_names_take(parts);
+        m->face_part = r->face_part, r->face_part = NULL;
+    }
+    return SINEW_OK;
+}
+
+static sinew_status add_targets(reader *r, sinew_rig *rig, sinew_error *error) {
+    for (int i = 0; i < r->target_count; i++) {
+        const target *t = &r->targets[i];
+        if (t->plain)
+            SN_TRY(
+                sinew_rig_add_target(rig, t->name, (int)t->count, t->vertices, t->deltas, error));
+    }
+    for (int i = 0; i < r->target_count; i++) {
+        const target *t = &r->targets[i];
+        if (t->plain) continue;
+        int slider = 0;
+        while (strcmp(rig->sliders[slider].name, r->sliders.names[t->slider]) != 0) slider++;
+        char name[600];
+        snprintf(name, sizeof name, "%s", t->name);
+        if (!*name || sinew_rig_find_target(rig, name) >= 0)
+            snprintf(name, sizeof name, "%s@%g", rig->sliders[slider].name, t->at);
+        SN_TRY(sinew_rig_add_inbetween(rig, name, slider, t->at, (int)t->count, t->vertices,
+                                       t->deltas, error));
+    }
+    return SINEW_OK;
+}
+
+sinew_status sn_fbx_read_rig(const sn_source *source, sinew_rig **rig, sinew_error *error) {
+    reader r = {0};
+    sinew_mesh *mesh = NULL;
+    sinew_status status = open_scene(&r, source, error);
+    if (status == SINEW_OK) status = read_scene(&r, error);
+    if (status == SINEW_OK) status = build_mesh(&r, &mesh, error);
+    if (status == SINEW_OK) status = sinew_rig_create(mesh, rig, error);
+    if (status == SINEW_OK) {
+        status = sn_source_blame(source, add_targets(&r, *rig, error), error);
+        if (status != SINEW_OK) {
+            sinew_rig_destroy(*rig);
+            *rig = NULL;
+        }
+    }
+    release(&r);
+    return status;
+}
+
+sinew_status sn_fbx_read_mesh(const sn_source *source, sinew_mesh **mesh, sinew_error *error) {
+    reader r = {.posed = true};
+    sinew_status status = open_scene(&r, source, error);
+    if (status == SINEW_OK) status = read_scene(&r, error);
+    if (status == SINEW_OK) status = build_mesh(&r, mesh, error);
+    release(&r);
+    return status;
+}
+
+sinew_status sn_fbx_read_pose(const sn_source *source, const char *clip, double time,
+                              sinew_mesh **mesh, sinew_error *error) {
+    reader r = {.posed = true};
+    sn_fbx_clip played = {0};
+    sinew_status status = open_scene(&r, source, error);
+    if (status == SINEW_OK) status = sn_fbx_clip_read(&r.scene, clip, &played);
+    if (status == SINEW_OK) status = sn_fbx_place(&r.scene, &played, time);
+    if (status == SINEW_OK) status = read_scene(&r, error);
+    if (status == SINEW_OK) status = build_mesh(&r, mesh, error);
+    sn_fbx_clip_free(&played);
+    release(&r);
+    return status;
+}
+
+/* All vertices at the time the scene was placed for, as a row of floats. */
+static sinew_status read_row(reader *r, float *row) {
+    r->vertex_count = 0;
+    for (int i = 0; i < r->scene.model_count; i++) {
+        int count;
+        if (r->scene.models[i].mesh >= 0) SN_TRY(read_vertices(r, &r->scene.models[i], i, &count));
+    }
+    for (size_t k = 0; k < 3 * r->vertex_count; k++) row[k] = (float)r->positions[k];
+    return SINEW_OK;
+}
+
+sinew_status sn_fbx_read_clip(const sn_source *source, const char *clip, double rate,
+                              sinew_frames **frames, sinew_error *error) {
+    reader r = {.posed = true};
+    sn_fbx_clip played = {0};
+    double start = 0, end = 0;
+    sinew_status status = open_scene(&r, source, error);
+    if (status == SINEW_OK) status = sn_fbx_clip_read(&r.scene, clip, &played);
+    if (status == SINEW_OK && played.curve_count == 0)
+        status = sn_source_fail(source, error, "holds no animation");
+    if (status == SINEW_OK) status = read_scene(&r, error);
+    if (status == SINEW_OK) {
+        sn_fbx_clip_range(&played, &start, &end);
+        if (!(rate > 0)) rate = sn_fbx_rate(&r.scene);
+        double count = ceil((end - start) * rate - 1e-6) + 1;
+        if (count > SINEW_FRAMES_MAXIMUM)
+            status = sn_source_fail(source, error, "its clip has %.0f frames, more than %d", count,
+                                    SINEW_FRAMES_MAXIMUM);
+        else
+            status = sn_frames_create((int)r.vertex_count, (int)count, start, rate, frames, error);
+    }
+    for (int k = 0; status == SINEW_OK && k < (*frames)->frame_count; k++) {
+        double time = fmin(start + k / rate, end);
+        status = sn_fbx_place(&r.scene, &played, time);
+        if (status == SINEW_OK)
+            status = read_row(&r, (*frames)->positions + (size_t)k * 3 * r.vertex_count);
+    }
+    if (status != SINEW_OK && *frames) {
+        sinew_frames_destroy(*frames);
+        *frames = NULL;
+    }
+    sn_fbx_clip_free(&played);
+    release(&r);
+    return status;
+}
+
+sinew_status sn_fbx_read_frames(const sn_source *source, sinew_frames **frames,
+                                sinew_error *error) {
+    return sn_fbx_read_clip(source, NULL, 0, frames, error);
+}

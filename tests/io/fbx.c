@@ -1,0 +1,377 @@
+/* FBX: three generations of the format, both encodings, and what we write. */
+#include "groups.h"
+#include "helpers.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "io/fbx_read.h"
+#include "io/fbx_write.h"
+#include "sinew/samples.h"
+
+static sinew_mesh *mesh_of(const char *text) {
+    sinew_error error;
+    sinew_mesh *mesh = NULL;
+    sn_source source = bytes_source(text, strlen(text), "test.fbx");
+    assert_ok(sn_fbx_read_mesh(&source, &mesh, &error));
+    bytes_source_free(&source);
+    return mesh;
+}
+
+static sinew_rig *rig_of(const char *text) {
+    sinew_error error;
+    sinew_rig *rig = NULL;
+    sn_source source = bytes_source(text, strlen(text), "test.fbx");
+    assert_ok(sn_fbx_read_rig(&source, &rig, &error));
+    bytes_source_free(&source);
+    return rig;
+}
+
+static void refuse(const char *text, const char *part) {
+    sinew_error error = {0};
+    sinew_rig *rig = NULL;
+    sn_source source = bytes_source(text, strlen(text), "test.fbx");
+    assert_int_equal(sn_fbx_read_rig(&source, &rig, &error), SINEW_BAD_INPUT);
+    bytes_source_free(&source);
+    if (!strstr(error.message, part) || !strstr(error.message, "test.fbx"))
+        fail_msg("'%s' does not say '%s'", error.message, part);
+}
+
+static void assert_point(const double *positions, int vertex, double x, double y, double z) {
+    assert_close(positions[3 * vertex], x, 1e-12);
+    assert_close(positions[3 * vertex + 1], y, 1e-12);
+    assert_close(positions[3 * vertex + 2], z, 1e-12);
+}
+
+/* ---- hand-written files ---------------------------------------------------------------------- */
+
+#define TRIANGLE                                                                                   \
+    "Geometry: 10, \"Geometry::\", \"Mesh\" {\n"                                                   \
+    " Vertices: *9 { a: 0,0,0, 1,0,0, 0,1,0 }\n"                                                   \
+    " PolygonVertexIndex: *3 { a: 0,1,-3 }\n}\n"
+#define FILE_7400(objects, connections)                                                            \
+    "FBXHeaderExtension: { FBXVersion: 7400 }\nObjects: {\n" objects                               \
+    "}\nConnections: {\n" connections "}\n"
+
+/* A pivot at (1,0,0), a quarter turn about z, scale 2 in x, in the order that FBX defines. */
+static void nodes_place_their_meshes(void **state) {
+    (void)state;
+    sinew_mesh *mesh = mesh_of(FILE_7400(
+        TRIANGLE "Model: 20, \"Model::m\", \"Mesh\" { Properties70: {\n"
+                 "P: \"Lcl Translation\",\"\",\"\",\"\",10,20,30\n"
+                 "P: \"RotationPivot\",\"\",\"\",\"\",1,0,0\n"
+                 "P: \"Lcl Rotation\",\"\",\"\",\"\",0,0,90\n"
+                 "P: \"Lcl Scaling\",\"\",\"\",\"\",2,1,1\n"
+                 "P: \"GeometricTranslation\",\"\",\"\",\"\",0,0,5\n} }\n",
+        "C: \"OO\",20,0\nC: \"OO\",10,20\n"));
+    /* x: scale, to the pivot, turn, back, move */
+    assert_point(mesh->positions, 0, 10 + 1, 20 - 1, 35);
+    assert_point(mesh->positions, 1, 10 + 1, 20 + 1, 35);
+    assert_point(mesh->positions, 2, 10 + 1 - 1, 20 - 1, 35);
+    sinew_mesh_destroy(mesh);
+}
+
+static void euler_angles_turn_in_their_order(void **state) {
+    (void)state;
+    /* x first: (0,1,0) -> (0,0,1) -> about y (1,0,0); y first: (0,1,0) stays -> (0,0,1) */
+    const struct {
+        const char *order;
+        double x, z;
+    } cases[] = {{"0", 1, 0}, {"3", 0, 1}};
+    for (int i = 0; i < 2; i++) {
+        char text[1000];
+        snprintf(text, sizeof text,
+                 FILE_7400(TRIANGLE "Model: 20, \"Model::m\", \"Mesh\" { Properties70: {\n"
+                                    "P: \"RotationOrder\",\"\",\"\",\"\",%s\n"
+                                    "P: \"Lcl Rotation\",\"\",\"\",\"\",90,90,0\n} }\n",
+                           "C: \"OO\",20,0\nC: \"OO\",10,20\n"),
+                 cases[i].order);
+        sinew_mesh *mesh = mesh_of(text);
+        assert_point(mesh->positions, 2, cases[i].x, 0, cases[i].z);
+        sinew_mesh_destroy(mesh);
+    }
+}
+
+static void children_inherit_scale_as_they_say(void **state) {
+    (void)state;
+    /* Parent: scale 3 in x. Child: a quarter turn about z. (1,0,0) turns into y.
+     * RSrs scales after the turn: (0,1,0). RrSs scales before: (0,3,0). Rrs: not at all. */
+    const double expected[] = {3, 1, 1};
+    for (int type = 0; type < 3; type++) {
+        char text[1400];
+        snprintf(text, sizeof text,
+                 FILE_7400(TRIANGLE "Model: 20, \"Model::m\", \"Mesh\" { Properties70: {\n"
+                                    "P: \"InheritType\",\"\",\"\",\"\",%d\n"
+                                    "P: \"Lcl Rotation\",\"\",\"\",\"\",0,0,90\n} }\n"
+                                    "Model: 21, \"Model::p\", \"Null\" { Properties70: {\n"
+                                    "P: \"Lcl Scaling\",\"\",\"\",\"\",3,1,1\n} }\n",
+                           "C: \"OO\",20,21\nC: \"OO\",21,0\nC: \"OO\",10,20\n"),
+                 type);
+        sinew_mesh *mesh = mesh_of(text);
+        assert_point(mesh->positions, 1, 0, expected[type], 0);
+        sinew_mesh_destroy(mesh);
+    }
+}
+
+#define SHAPE(id, name, x)                                                                         \
+    "Geometry: " #id ", \"Geometry::" name "\", \"Shape\" {\n"                                     \
+    " Indexes: *1 { a: 1 }\n Vertices: *3 { a: " #x ",0,0 }\n}\n"
+#define CHANNEL(id, name, percent, weights)                                                        \
+    "Deformer: " #id ", \"SubDeformer::" name "\", \"BlendShapeChannel\" {\n"                      \
+    " DeformPercent: " #percent "\n FullWeights: " weights "\n}\n"
+#define BLEND "Deformer: 30, \"Deformer::\", \"BlendShape\" { }\n"
+#define MODEL "Model: 20, \"Model::m\", \"Mesh\" { }\n"
+#define WIRES "C: \"OO\",20,0\nC: \"OO\",10,20\nC: \"OO\",30,10\n"
+
+static void channels_become_sliders_with_in_betweens(void **state) {
+    (void)state;
+    sinew_rig *rig = rig_of(FILE_7400(
+        TRIANGLE SHAPE(11, "late", 4) SHAPE(12, "early", 1) SHAPE(13, "wide", 7) MODEL BLEND
+            CHANNEL(31, "zeta", 0, "*2 { a: 100,25 }") CHANNEL(32, "alpha", 0, "*1 { a: 100 }"),
+        WIRES "C: \"OO\",32,30\nC: \"OO\",31,30\n"
+              "C: \"OO\",11,31\nC: \"OO\",12,31\nC: \"OO\",13,32\n"));
+    assert_int_equal(rig->slider_count, 2);
+    assert_string_equal(rig->sliders[0].name, "alpha"); /* the order of the connections */
+    assert_string_equal(rig->sliders[1].name, "zeta");
+    const double weights[][2] = {{0, 0.25}, {0, 0.625}, {0, 1}, {1, 0}};
+    const double moved[] = {1, 2.5, 4, 7};
+    double positions[9];
+    sinew_error error;
+    sinew_linear *linear;
+    assert_ok(sinew_linear_create(rig, &linear, &error));
+    for (int i = 0; i < 4; i++) {
+        sinew_linear_evaluate(linear, weights[i], positions);
+        assert_close(positions[3], 1 + moved[i], 1e-6);
+    }
+    sinew_linear_destroy(linear);
+    sinew_rig_destroy(rig);
+}
+
+static void a_mesh_shows_the_weights_of_its_file(void **state) {
+    (void)state;
+    sinew_mesh *mesh = mesh_of(
+        FILE_7400(TRIANGLE SHAPE(11, "half", 1) SHAPE(12, "full", 4) MODEL BLEND
+                      CHANNEL(31, "z", 75, "*2 { a: 50,100 }"),
+                  WIRES "C: \"OO\",31,30\nC: \"OO\",11,31\nC: \"OO\",12,31\n"));
+    assert_point(mesh->positions, 1, 1 + 2.5, 0, 0);
+    sinew_mesh_destroy(mesh);
+}
+
+static void channels_of_one_name_move_all_their_meshes(void **state) {
+    (void)state;
+    sinew_rig *rig = rig_of(FILE_7400(
+        TRIANGLE "Geometry: 50, \"Geometry::\", \"Mesh\" {\n"
+                 " Vertices: *9 { a: 0,0,9, 1,0,9, 0,1,9 }\n"
+                 " PolygonVertexIndex: *3 { a: 0,1,-3 }\n}\n"
+                 "Model: 51, \"Model::lash\", \"Mesh\" { }\n"
+                 "Deformer: 52, \"Deformer::\", \"BlendShape\" { }\n" SHAPE(11, "blink", 1)
+                     SHAPE(53, "blink", 2) MODEL BLEND CHANNEL(31, "blink", 0, "*1 { a: 100 }")
+                         CHANNEL(54, "blink", 0, "*1 { a: 100 }"),
+        WIRES "C: \"OO\",31,30\nC: \"OO\",11,31\nC: \"OO\",51,0\nC: \"OO\",50,51\n"
+              "C: \"OO\",52,50\nC: \"OO\",54,52\nC: \"OO\",53,54\n"));
+    assert_int_equal(rig->slider_count, 1);
+    assert_int_equal(rig->targets[0].count, 2);
+    assert_int_equal(rig->targets[0].vertices[1], 4);
+    assert_int_equal(rig->neutral->part_count, 2);
+    assert_string_equal(rig->neutral->part_names[1], "lash");
+    sinew_rig_destroy(rig);
+}
+
+static void skins_carry_vertices_along_a_clip(void **state) {
+    (void)state;
+    sinew_error error;
+    const char *root = getenv("SINEW_SOURCE");
+    char *path = sn_path_join(root ? root : ".", "fuzz/corpus/fbx/ascii_7400"), *bytes;
+    size_t size;
+    assert_ok(sn_file_read(path, &bytes, &size, &error));
+    sn_free(path);
+    sn_source source = bytes_source(bytes, size, "test.fbx");
+    sinew_mesh *mesh;
+    /* The bone moves from z = 1 to z = 3 with flat tangents: half-way at half time. Its vertices
+     * follow it and not their node, whose scale is 2. */
+    assert_ok(sn_fbx_read_pose(&source, "wave", 0.5, &mesh, &error));
+    assert_point(mesh->positions, 0, 0, 0, 2);
+    assert_point(mesh->positions, 1, 1, 0, 2);
+    assert_point(mesh->positions, 2, 2, 1, 0);
+    sinew_mesh_destroy(mesh);
+    sinew_frames *frames;
+    assert_ok(sn_fbx_read_clip(&source, NULL, 0, &frames, &error));
+    assert_int_equal(frames->frame_count, 25); /* a second at the file's 24 frames */
+    assert_close(frames->positions[2], 1, 1e-6);
+    assert_close(frames->positions[24 * 12 + 2], 3, 1e-6);
+    sinew_frames_destroy(frames);
+    assert_int_equal(sn_fbx_read_pose(&source, "run", 0, &mesh, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "'wave'"));
+    bytes_source_free(&source);
+    sn_free(bytes);
+}
+
+static void bad_files_are_refused_by_element(void **state) {
+    (void)state;
+    refuse("hello", "name of a node");
+    refuse("", "not an FBX file");
+    refuse("Objects: {", "ends in the middle");
+    refuse(FILE_7400("", ""), "holds no mesh");
+    refuse(FILE_7400("Geometry: 10, \"Geometry::\", \"Mesh\" {\n"
+                     " Vertices: *3 { a: 0,0,0 }\n PolygonVertexIndex: *3 { a: 0,1,-3 }\n}\n" MODEL,
+                     "C: \"OO\",10,20\n"),
+           "corner 1 refers to vertex 1, but there are 1");
+    refuse(FILE_7400("Geometry: 10, \"Geometry::\", \"Mesh\" {\n"
+                     " Vertices: *3 { a: 0,nan,0 }\n PolygonVertexIndex: *1 { a: -1 }\n}\n" MODEL,
+                     "C: \"OO\",10,20\n"),
+           "Vertices: element 1 is not a finite number");
+    refuse(FILE_7400("Geometry: 10, \"Geometry::\", \"Mesh\" {\n"
+                     " Vertices: *9 { a: 0,0,0,1,0,0,0,1,0 }\n"
+                     " PolygonVertexIndex: *3 { a: 0,1,2 }\n}\n" MODEL,
+                     "C: \"OO\",10,20\n"),
+           "the last face does not end");
+    refuse(FILE_7400(TRIANGLE "Geometry: 11, \"Geometry::s\", \"Shape\" {\n"
+                              " Indexes: *1 { a: 7 }\n Vertices: *3 { a: 1,0,0 }\n}\n" MODEL BLEND
+                                  CHANNEL(31, "c", 0, "*1 { a: 100 }"),
+                     WIRES "C: \"OO\",31,30\nC: \"OO\",11,31\n"),
+           "moves vertex 7");
+    refuse(FILE_7400(TRIANGLE MODEL "Model: 21, \"Model::p\", \"Null\" { }\n",
+                     "C: \"OO\",20,21\nC: \"OO\",21,20\nC: \"OO\",10,20\n"),
+           "its own parent");
+}
+
+/* ---- round trips ----------------------------------------------------------------------------- */
+
+static void come_back(const sinew_rig *rig) {
+    sinew_error error;
+    sinew_rig *back = NULL;
+    sn_buffer out = {0}, again = {0};
+    assert_ok(sn_fbx_write_rig(rig, NULL, &out, &error));
+    assert_false(out.failed);
+    sn_source source = bytes_source(out.bytes, out.size, "rig.fbx");
+    assert_ok(sn_fbx_read_rig(&source, &back, &error));
+    bytes_source_free(&source);
+    assert_int_equal(back->slider_count, rig->slider_count);
+    for (int i = 0; i < rig->slider_count; i++)
+        assert_string_equal(back->sliders[i].name, rig->sliders[i].name);
+    assert_same_mesh(rig->neutral, back->neutral, sn_format_fbx.holds);
+    for (int i = 0; i < rig->target_count; i++) {
+        const sinew_target *a = &rig->targets[i];
+        int k = sinew_rig_find_target(back, a->name);
+        assert_true(k >= 0);
+        assert_int_equal(back->targets[k].count, a->count);
+        assert_memory_equal(back->targets[k].vertices, a->vertices,
+                            (size_t)a->count * sizeof(int));
+        assert_memory_equal(back->targets[k].deltas, a->deltas,
+                            3 * (size_t)a->count * sizeof(double));
+        assert_true(back->targets[k].at == a->at);
+    }
+    assert_ok(sn_fbx_write_rig(back, NULL, &again, &error));
+    assert_int_equal(again.size, out.size);
+    sinew_rig_destroy(back);
+    sn_buffer_free(&out), sn_buffer_free(&again);
+}
+
+static void samples_come_back_to_the_bit(void **state) {
+    (void)state;
+    const char *const names[] = {"bar", "arm", "hand", "face"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        sinew_error error;
+        sinew_rig *rig;
+        sinew_sample_options options;
+        sinew_sample_options_init(&options);
+        options.vertices = 1500;
+        assert_ok(sinew_sample_rig(names[i], &options, &rig, &error));
+        for (int t = rig->target_count; t-- > 0;)
+            if (rig->targets[t].kind == SINEW_TARGET_KIND_COMBINATION) rig->target_count = t;
+        come_back(rig);
+        sinew_rig_destroy(rig);
+    }
+}
+
+static void clips_come_back(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_rig *rig;
+    sinew_sample_options options;
+    sinew_sample_options_init(&options);
+    options.vertices = 300;
+    assert_ok(sinew_sample_rig("bar", &options, &rig, &error));
+    sinew_curves *curves, *back;
+    assert_ok(sinew_curves_create(1, 3, &curves, &error));
+    assert_ok(sinew_curves_set_name(curves, 0, rig->sliders[0].name, &error));
+    const double times[] = {0, 0.5, 2}, values[] = {0, 1, 0.25};
+    memcpy(curves->times, times, sizeof times);
+    memcpy(curves->values, values, sizeof values);
+    const char *path = temporary("clip.fbx");
+    assert_ok(sinew_rig_write_animated(path, rig, curves, &error));
+    assert_ok(sinew_curves_read(path, &back, &error));
+    double now[8];
+    for (int k = 0; k < 3; k++) {
+        sinew_curves_sample(back, times[k], now);
+        assert_close(now[0], values[k], 1e-7);
+    }
+    sinew_curves_destroy(curves), sinew_curves_destroy(back);
+    sinew_rig_destroy(rig);
+}
+
+/* ---- real files ------------------------------------------------------------------------------ */
+
+static int compared;
+
+/* Vertices of one file among those of the other, by place: exporters order nodes differently. */
+static double farthest(const sinew_mesh *a, const sinew_mesh *b) {
+    double worst = 0;
+    for (int i = 0; i < a->vertex_count; i++) {
+        double nearest = INFINITY;
+        for (int k = 0; k < b->vertex_count; k++) {
+            double d = 0;
+            for (int c = 0; c < 3; c++)
+                d = fmax(d, fabs(a->positions[3 * (size_t)i + (size_t)c] -
+                                 b->positions[3 * (size_t)k + (size_t)c]));
+            nearest = fmin(nearest, d);
+        }
+        worst = fmax(worst, nearest);
+    }
+    return worst;
+}
+
+static void compare_with_obj(const char *path) {
+    sinew_error error;
+    sinew_mesh *mesh, *expected;
+    assert_ok(sinew_mesh_read(path, &mesh, &error));
+    char obj[4096];
+    snprintf(obj, sizeof obj, "%s", path);
+    char *end = strstr(obj, "_ascii.fbx") ? strstr(obj, "_ascii.fbx") : strstr(obj, "_binary.fbx");
+    if (end) snprintf(end - 5, 5, ".obj"); /* NAME_7400_binary.fbx -> NAME.obj */
+    /* Subdivided results, a file exported in other axes, and a pose saved with less precision. */
+    bool other = strstr(path, "subsurf") || strstr(path, "z_up") || strstr(path, "maya_poses");
+    if (end && !other && sinew_mesh_read(obj, &expected, &error) == SINEW_OK) {
+        assert_int_equal(mesh->vertex_count, expected->vertex_count);
+        assert_int_equal(mesh->face_count, expected->face_count);
+        double size = sinew_diagonal(expected->vertex_count, expected->positions);
+        double off = farthest(mesh, expected) / size;
+        if (off > 1e-5) fail_msg("%s is %g of the diagonal off", path, off);
+        sinew_mesh_destroy(expected);
+        compared++;
+    }
+    sinew_mesh_destroy(mesh);
+}
+
+static void files_of_many_programs_match_their_obj(void **state) {
+    (void)state;
+    skip_without_data(test_data("SOURCES.md"));
+    assert_true(for_each_data_file("fbx", compare_with_obj) >= 28);
+    assert_true(compared >= 21);
+}
+
+int test_fbx(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nodes_place_their_meshes),
+        cmocka_unit_test(euler_angles_turn_in_their_order),
+        cmocka_unit_test(children_inherit_scale_as_they_say),
+        cmocka_unit_test(channels_become_sliders_with_in_betweens),
+        cmocka_unit_test(a_mesh_shows_the_weights_of_its_file),
+        cmocka_unit_test(channels_of_one_name_move_all_their_meshes),
+        cmocka_unit_test(skins_carry_vertices_along_a_clip),
+        cmocka_unit_test(bad_files_are_refused_by_element),
+        cmocka_unit_test(samples_come_back_to_the_bit),
+        cmocka_unit_test(clips_come_back),
+        cmocka_unit_test(files_of_many_programs_match_their_obj),
+    };
+    return cmocka_run_group_tests_name("fbx", tests, NULL, NULL);
+}
