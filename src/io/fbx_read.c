@@ -467,7 +467,7 @@ static sinew_status parts_from_materials(reader *r, const sn_fbx_model *model) {
     const sn_fbx_value *mapping =
         sn_fbx_value_at(r->tree, sn_fbx_child(r->tree, element, "MappingInformationType"), 0);
     int64_t *part = NULL;
-    if (status == SINEW_OK && names.count > 1 && sn_fbx_text_is(mapping, "ByPolygon"))
+    if (status == SINEW_OK && names.count > 0 && sn_fbx_text_is(mapping, "ByPolygon"))
         status =
             sn_fbx_integers(r->tree, sn_fbx_child(r->tree, element, "Materials"), &part, &count);
     bool fits = count == r->face_count && count > 0;

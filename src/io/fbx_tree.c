@@ -377,7 +377,7 @@ static sinew_status read_ascii(sn_fbx_tree *t) {
     scanner s = {t, source->bytes, source->bytes + source->size, 1};
     t->ascii = true;
     if (source->size >= 3 && memcmp(s.at, "\xef\xbb\xbf", 3) == 0) s.at += 3;
-    if (!sn_buffer_room(&t->texts, source->size)) return sn_no_memory(t->error);
+    if (!sn_buffer_room(&t->texts, source->size + 1)) return sn_no_memory(t->error);
     SN_TRY(scan_nodes(&s, 0, 0));
     int header = sn_fbx_child(t, 0, "FBXHeaderExtension");
     const sn_fbx_value *version = sn_fbx_value_at(t, sn_fbx_child(t, header, "FBXVersion"), 0);

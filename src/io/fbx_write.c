@@ -134,7 +134,7 @@ static sinew_status find_channels(writer *w, sinew_error *error) {
         if (c.count > 0) w->channels[w->channel_count++] = c;
     }
     for (int t = 0; t < rig->target_count; t++)
-        if (rig->targets[t].kind == SINEW_TARGET_COMBINATION) {
+        if (rig->targets[t].kind == SINEW_TARGET_KIND_COMBINATION) {
             w->channels[w->channel_count++] = (channel){rig->targets[t].name, -1, t, used, 1};
             w->order[used++] = t;
         }
@@ -263,16 +263,6 @@ static void begin_object(sn_fbx_encoder *e, const char *node, int64_t id, const 
 
 /* ---- geometry -------------------------------------------------------------------------------- */
 
-static void begin_layer(sn_fbx_encoder *e, const char *element, const char *name,
-                        const char *reference) {
-    sn_fbx_begin(e, element);
-    sn_fbx_put_int(e, 0);
-    sn_fbx_int_node(e, "Version", 101);
-    sn_fbx_text_node(e, "Name", name);
-    sn_fbx_text_node(e, "MappingInformationType", "ByPolygonVertex");
-    sn_fbx_text_node(e, "ReferenceInformationType", reference);
-}
-
 static void put_layer_element(sn_fbx_encoder *e, const char *type) {
     sn_fbx_begin(e, "LayerElement");
     sn_fbx_text_node(e, "Type", type);
@@ -303,64 +293,52 @@ static sinew_status put_faces(writer *w, const piece *p, int *corner_count, sine
     return SINEW_OK;
 }
 
-/* Values of the piece's corners, `width` each; corners without one get zeros. */
-static double *corner_values(const sinew_mesh *mesh, const piece *p, const double *values,
-                             const int *corner, size_t width, int corner_count) {
-    double *rows = SN_NEW0(double, (size_t)corner_count *width);
-    size_t at = 0;
-    for (int f = 0; rows && f < mesh->face_count; f++)
-        for (int c = mesh->face_start[f]; in_piece(mesh, p, f) && c < mesh->face_start[f + 1];
-             c++, at++)
-            if (corner[c] >= 0)
-                memcpy(rows + width * at, values + width * (size_t)corner[c], width * sizeof *rows);
-    return rows;
-}
+/* A layer of values at corners; -1 marks corners that have none. */
+typedef struct corner_layer {
+    const char *element, *name, *values_name, *index_name;
+    int width, count;
+    const double *values;
+    const int *corner;
+} corner_layer;
 
-static sinew_status put_uvs(writer *w, const piece *p, int corner_count, sinew_error *error) {
+/* Only the values that the piece uses, in the order of its corners. */
+static sinew_status put_layer(writer *w, const piece *p, const corner_layer *l, int corner_count,
+                              sinew_error *error) {
     const sinew_mesh *mesh = w->mesh;
     sn_fbx_encoder *e = &w->e;
-    int *index = SN_NEW(int, corner_count), *renamed = SN_NEW0(int, mesh->uv_count);
-    double *values = SN_NEW(double, 2 * ((size_t)mesh->uv_count + 1));
+    size_t width = (size_t)l->width;
+    int *index = SN_NEW(int, corner_count), *renamed = SN_NEW0(int, l->count);
+    double *values = SN_NEW(double, width *(size_t)l->count);
     sinew_status status = index && renamed && values ? SINEW_OK : sn_no_memory(error);
-    int at = 0, used = 0, missing = -1;
+    int at = 0, used = 0;
     for (int f = 0; status == SINEW_OK && f < mesh->face_count; f++)
         for (int c = mesh->face_start[f]; in_piece(mesh, p, f) && c < mesh->face_start[f + 1];
              c++) {
-            int uv = mesh->corner_uv[c];
-            if (uv < 0 && missing < 0)
-                missing = used, values[2 * (size_t)used] = values[2 * (size_t)used + 1] = 0, used++;
-            if (uv >= 0 && renamed[uv] == 0) {
-                memcpy(values + 2 * (size_t)used, mesh->uvs + 2 * (size_t)uv, 2 * sizeof *values);
-                renamed[uv] = ++used;
+            int row = l->corner[c];
+            if (row >= 0 && renamed[row] == 0) {
+                memcpy(values + width * (size_t)used, l->values + width * (size_t)row,
+                       width * sizeof *values);
+                renamed[row] = ++used;
             }
-            index[at++] = uv < 0 ? missing : renamed[uv] - 1;
+            index[at++] = row < 0 ? -1 : renamed[row] - 1;
         }
     if (status == SINEW_OK) {
-        begin_layer(e, "LayerElementUV", "UVMap", "IndexToDirect");
-        sn_fbx_begin(e, "UV");
-        sn_fbx_put_doubles(e, values, 2 * (size_t)used);
+        sn_fbx_begin(e, l->element);
+        sn_fbx_put_int(e, 0);
+        sn_fbx_int_node(e, "Version", 101);
+        sn_fbx_text_node(e, "Name", l->name);
+        sn_fbx_text_node(e, "MappingInformationType", "ByPolygonVertex");
+        sn_fbx_text_node(e, "ReferenceInformationType", "IndexToDirect");
+        sn_fbx_begin(e, l->values_name);
+        sn_fbx_put_doubles(e, values, width * (size_t)used);
         sn_fbx_end(e);
-        sn_fbx_begin(e, "UVIndex");
+        sn_fbx_begin(e, l->index_name);
         sn_fbx_put_ints(e, index, (size_t)at);
         sn_fbx_end(e);
         sn_fbx_end(e);
     }
     sn_free(index), sn_free(renamed), sn_free(values);
     return status;
-}
-
-static sinew_status put_normals(writer *w, const piece *p, int corner_count, sinew_error *error) {
-    sn_fbx_encoder *e = &w->e;
-    double *rows =
-        corner_values(w->mesh, p, w->mesh->normals, w->mesh->corner_normal, 3, corner_count);
-    if (!rows) return sn_no_memory(error);
-    begin_layer(e, "LayerElementNormal", "", "Direct");
-    sn_fbx_begin(e, "Normals");
-    sn_fbx_put_doubles(e, rows, 3 * (size_t)corner_count);
-    sn_fbx_end(e);
-    sn_fbx_end(e);
-    sn_free(rows);
-    return SINEW_OK;
 }
 
 /* The part of every face; faces without one go to the first. */
@@ -407,8 +385,13 @@ static sinew_status put_geometry(writer *w, int index, sinew_error *error) {
     sn_fbx_end(e);
     SN_TRY(put_faces(w, p, &corners, error));
     bool normals = mesh->normals && mesh->corner_normal, uvs = mesh->uvs && mesh->corner_uv;
-    if (normals) SN_TRY(put_normals(w, p, corners, error));
-    if (uvs) SN_TRY(put_uvs(w, p, corners, error));
+    const corner_layer normal_layer = {
+        "LayerElementNormal", "", "Normals", "NormalsIndex", 3, mesh->normal_count, mesh->normals,
+        mesh->corner_normal};
+    const corner_layer uv_layer = {"LayerElementUV", "UVMap",   "UV",           "UVIndex", 2,
+                                   mesh->uv_count,   mesh->uvs, mesh->corner_uv};
+    if (normals) SN_TRY(put_layer(w, p, &normal_layer, corners, error));
+    if (uvs) SN_TRY(put_layer(w, p, &uv_layer, corners, error));
     if (material_count(w) > 0) SN_TRY(put_face_materials(w, error));
     sn_fbx_begin(e, "Layer");
     sn_fbx_put_int(e, 0);
