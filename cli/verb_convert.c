@@ -1,4 +1,6 @@
 /* sinew convert: between any two formats that hold the same kind of thing. */
+#include <string.h>
+
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/monitor.h"
@@ -17,6 +19,14 @@ static const cli_option options[] = {
     {"--tolerance", CLI_NUMBER, "LENGTH",
      "largest error of a vertex in frames that are compressed (GLB; default 1e-4 of the diagonal)",
      0, 1e300, false},
+    {"--clip", CLI_TEXT, "NAME",
+     "Clip of IN to play, with its skins and blend-shape weights (default: the first that moves "
+     "anything)",
+     0, 0, false},
+    {"--at", CLI_NUMBER, "SECONDS", "Time on the clip: write that pose instead of the whole clip",
+     -1e9, 1e9, false},
+    {"--rate", CLI_NUMBER, "FPS", "Frames per second of a clip (default: the rate of the file)",
+     1e-3, 1e4, false},
     {"--out", CLI_TEXT, "OUT", "the same as the last argument", 0, 0, false},
     CLI_END,
 };
@@ -25,7 +35,7 @@ static const cli_option options[] = {
 static sinew_status frames_mesh(cli_call *call, const char *in, sinew_frames *frames,
                                 sinew_mesh **mesh) {
     const char *given = cli_text(call, "--mesh");
-    if (!given && sn_has_ending(in, "glb")) given = in;
+    if (!given && (sn_has_ending(in, "glb") || sn_has_ending(in, "fbx"))) given = in;
     if (given) {
         SN_TRY(sinew_mesh_read(given, mesh, &call->error));
         sinew_status status =
@@ -133,6 +143,17 @@ static sinew_status convert(cli_call *call, const char *in, cli_file *file, cons
     return write_frames(call, in, file->frames, out);
 }
 
+/* One pose of a clip, or all of it. */
+static sinew_status read_clip(cli_call *call, const char *in, const char *out, cli_file *file) {
+    const char *clip = cli_text(call, "--clip");
+    if (cli_given(call, "--at"))
+        return sinew_pose_read(in, clip, cli_number(call, "--at", 0), &file->mesh, &call->error);
+    if (cli_holds_mesh_only(out) && !strchr(out, '#') && !strchr(out, '%'))
+        return cli_usage(call, "--clip needs --at SECONDS to write a single mesh");
+    return sinew_frames_read_clip(in, clip, cli_number(call, "--rate", 0), &file->frames,
+                                  &call->error);
+}
+
 static sinew_status run(cli_call *call) {
     int inputs = call->argument_count;
     const char *out = cli_text(call, "--out");
@@ -140,7 +161,10 @@ static sinew_status run(cli_call *call) {
     if (inputs < 1) return cli_usage(call, "needs IN and OUT; see 'sinew convert --help'");
     cli_file file = {0};
     sinew_status status;
-    if (inputs == 1) {
+    bool clip = cli_given(call, "--clip") || cli_given(call, "--at") || cli_given(call, "--rate");
+    if (inputs == 1 && clip) {
+        status = read_clip(call, call->arguments[0], out, &file);
+    } else if (inputs == 1) {
         status = cli_file_read_for(call->arguments[0], out, &file, &call->error);
     } else {
         file.format = "rig"; /* a neutral and what moves it */
