@@ -55,14 +55,14 @@ static void assert_point(const double *positions, int vertex, double x, double y
 /* A pivot at (1,0,0), a quarter turn about z, scale 2 in x, in the order that FBX defines. */
 static void nodes_place_their_meshes(void **state) {
     (void)state;
-    sinew_mesh *mesh = mesh_of(FILE_7400(
-        TRIANGLE "Model: 20, \"Model::m\", \"Mesh\" { Properties70: {\n"
-                 "P: \"Lcl Translation\",\"\",\"\",\"\",10,20,30\n"
-                 "P: \"RotationPivot\",\"\",\"\",\"\",1,0,0\n"
-                 "P: \"Lcl Rotation\",\"\",\"\",\"\",0,0,90\n"
-                 "P: \"Lcl Scaling\",\"\",\"\",\"\",2,1,1\n"
-                 "P: \"GeometricTranslation\",\"\",\"\",\"\",0,0,5\n} }\n",
-        "C: \"OO\",20,0\nC: \"OO\",10,20\n"));
+    sinew_mesh *mesh =
+        mesh_of(FILE_7400(TRIANGLE "Model: 20, \"Model::m\", \"Mesh\" { Properties70: {\n"
+                                   "P: \"Lcl Translation\",\"\",\"\",\"\",10,20,30\n"
+                                   "P: \"RotationPivot\",\"\",\"\",\"\",1,0,0\n"
+                                   "P: \"Lcl Rotation\",\"\",\"\",\"\",0,0,90\n"
+                                   "P: \"Lcl Scaling\",\"\",\"\",\"\",2,1,1\n"
+                                   "P: \"GeometricTranslation\",\"\",\"\",\"\",0,0,5\n} }\n",
+                          "C: \"OO\",20,0\nC: \"OO\",10,20\n"));
     /* x: scale, to the pivot, turn, back, move */
     assert_point(mesh->positions, 0, 10 + 1, 20 - 1, 35);
     assert_point(mesh->positions, 1, 10 + 1, 20 + 1, 35);
@@ -124,11 +124,12 @@ static void children_inherit_scale_as_they_say(void **state) {
 
 static void channels_become_sliders_with_in_betweens(void **state) {
     (void)state;
-    sinew_rig *rig = rig_of(FILE_7400(
-        TRIANGLE SHAPE(11, "late", 4) SHAPE(12, "early", 1) SHAPE(13, "wide", 7) MODEL BLEND
-            CHANNEL(31, "zeta", 0, "*2 { a: 100,25 }") CHANNEL(32, "alpha", 0, "*1 { a: 100 }"),
-        WIRES "C: \"OO\",32,30\nC: \"OO\",31,30\n"
-              "C: \"OO\",11,31\nC: \"OO\",12,31\nC: \"OO\",13,32\n"));
+    sinew_rig *rig =
+        rig_of(FILE_7400(TRIANGLE SHAPE(11, "late", 4) SHAPE(12, "early", 1) SHAPE(13, "wide", 7)
+                             MODEL BLEND CHANNEL(31, "zeta", 0, "*2 { a: 100,25 }")
+                                 CHANNEL(32, "alpha", 0, "*1 { a: 100 }"),
+                         WIRES "C: \"OO\",32,30\nC: \"OO\",31,30\n"
+                               "C: \"OO\",11,31\nC: \"OO\",12,31\nC: \"OO\",13,32\n"));
     assert_int_equal(rig->slider_count, 2);
     assert_string_equal(rig->sliders[0].name, "alpha"); /* the order of the connections */
     assert_string_equal(rig->sliders[1].name, "zeta");
@@ -148,10 +149,10 @@ static void channels_become_sliders_with_in_betweens(void **state) {
 
 static void a_mesh_shows_the_weights_of_its_file(void **state) {
     (void)state;
-    sinew_mesh *mesh = mesh_of(
-        FILE_7400(TRIANGLE SHAPE(11, "half", 1) SHAPE(12, "full", 4) MODEL BLEND
-                      CHANNEL(31, "z", 75, "*2 { a: 50,100 }"),
-                  WIRES "C: \"OO\",31,30\nC: \"OO\",11,31\nC: \"OO\",12,31\n"));
+    sinew_mesh *mesh =
+        mesh_of(FILE_7400(TRIANGLE SHAPE(11, "half", 1) SHAPE(12, "full", 4)
+                              MODEL BLEND CHANNEL(31, "z", 75, "*2 { a: 50,100 }"),
+                          WIRES "C: \"OO\",31,30\nC: \"OO\",11,31\nC: \"OO\",12,31\n"));
     assert_point(mesh->positions, 1, 1 + 2.5, 0, 0);
     sinew_mesh_destroy(mesh);
 }
@@ -254,8 +255,7 @@ static void come_back(const sinew_rig *rig) {
         int k = sinew_rig_find_target(back, a->name);
         assert_true(k >= 0);
         assert_int_equal(back->targets[k].count, a->count);
-        assert_memory_equal(back->targets[k].vertices, a->vertices,
-                            (size_t)a->count * sizeof(int));
+        assert_memory_equal(back->targets[k].vertices, a->vertices, (size_t)a->count * sizeof(int));
         assert_memory_equal(back->targets[k].deltas, a->deltas,
                             3 * (size_t)a->count * sizeof(double));
         assert_true(back->targets[k].at == a->at);
