@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "base/memory.h"
-#include "base/threads.h"
+#include "base/parallel.h"
 
 /* Roundings of a projection of coordinates in [-1, 1] to a float, with room. */
 #define ROUNDING 1e-6
@@ -127,10 +127,23 @@ static void fit_leaf(const sn_hierarchy *h, const sn_hull *item, int leaf, sn_hu
     for (int i = from; i < to; i++) sn_hull_join(hull, &item[i]);
 }
 
+typedef struct fit_leaves_loop {
+    const sn_hierarchy *h;
+    const sn_hull *item;
+    sn_hull *leaf;
+} fit_leaves_loop;
+
+static void fit_leaves(void *context, sn_span span) {
+    const fit_leaves_loop *loop = context;
+    const sn_hierarchy *h = loop->h;
+    const sn_hull *item = loop->item;
+    sn_hull *leaf = loop->leaf;
+    SN_IN_SPAN(int, l, span) fit_leaf(h, item, l, &leaf[l]);
+}
+
 void sn_hierarchy_fit(const sn_hierarchy *h, const sn_hull *item, sn_hull *node) {
     sn_hull *leaf = node + h->leaves - 1;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int l = 0; l < h->leaves; l++) fit_leaf(h, item, l, &leaf[l]);
+    sn_parallel_for(h->leaves, 16, fit_leaves, &(fit_leaves_loop){h, item, leaf});
     for (int i = h->leaves - 2; i >= 0; i--) {
         node[i] = node[2 * i + 1];
         sn_hull_join(&node[i], &node[2 * i + 2]);

@@ -6,11 +6,10 @@
 #include "contact/pairs.h"
 
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/threads.h"
+#include "base/parallel.h"
 #include "mesh/closest.h"
 #include "mesh/intersection.h"
 #include "mesh/topology.h"
@@ -413,15 +412,34 @@ static bool search_block(const sn_contact_surface *s, const sn_contact_work *w, 
     return !no_memory;
 }
 
-static void fit_tree(const sn_contact_surface *s, const sn_contact_work *w, const sn_hierarchy *h,
-                     int corners, const int *vertices, fitted_tree *tree) {
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int i = 0; i < h->count; i++) {
+typedef struct fit_items_loop {
+    const sn_contact_surface *s;
+    const sn_contact_work *w;
+    const sn_hierarchy *h;
+    int corners;
+    const int *vertices;
+    fitted_tree *tree;
+} fit_items_loop;
+
+static void fit_items(void *context, sn_span span) {
+    const fit_items_loop *loop = context;
+    const sn_contact_surface *s = loop->s;
+    const sn_contact_work *w = loop->w;
+    const sn_hierarchy *h = loop->h;
+    int corners = loop->corners;
+    const int *vertices = loop->vertices;
+    fitted_tree *tree = loop->tree;
+    SN_IN_SPAN(int, i, span) {
         const int *v = vertices + (size_t)corners * (size_t)h->order[i];
         sn_hull hull = w->ways[s->place[v[0]]];
         for (int c = 1; c < corners; c++) sn_hull_join(&hull, &w->ways[s->place[v[c]]]);
         tree->item[i] = hull;
     }
+}
+
+static void fit_tree(const sn_contact_surface *s, const sn_contact_work *w, const sn_hierarchy *h,
+                     int corners, const int *vertices, fitted_tree *tree) {
+    sn_parallel_for(h->count, 64, fit_items, &(fit_items_loop){s, w, h, corners, vertices, tree});
     sn_hierarchy_fit(h, tree->item, tree->node);
 }
 
@@ -439,6 +457,50 @@ static bool still_holds(const sn_contact_surface *s, const sn_contact_work *w, c
     return most <= room * room;
 }
 
+typedef struct bound_ways_loop {
+    const sn_contact_surface *s;
+    const sn_contact_work *w;
+    const sn_hull_frame *frame;
+    const double *x0;
+    const double *x1;
+    double wide;
+} bound_ways_loop;
+
+static void bound_ways(void *context, sn_span span) {
+    const bound_ways_loop *loop = context;
+    const sn_contact_surface *s = loop->s;
+    const sn_contact_work *w = loop->w;
+    const sn_hull_frame *frame = loop->frame;
+    const double *x0 = loop->x0;
+    const double *x1 = loop->x1;
+    double wide = loop->wide;
+    SN_IN_SPAN(int, i, span) {
+        sn_put(w->from, i, sn_at(x0, s->points[i]));
+        sn_put(w->to, i, sn_at(x1, s->points[i]));
+        w->ways[i] = sn_hull_of_way(frame, sn_at(w->from, i), sn_at(w->to, i), 0.5 * wide);
+    }
+}
+
+typedef struct pair_search {
+    const sn_contact_surface *s;
+    sn_contact_work *w;
+    const double *x0, *x1;
+    double wide;
+    atomic_bool no_memory;
+} pair_search;
+
+static void search_blocks(void *context, sn_span span) {
+    pair_search *p = context;
+    int edge_blocks = blocks_of(&p->s->edge_tree);
+    int *leaves = p->w->leaves + (size_t)span.seat * (size_t)p->w->leaf_room;
+    SN_IN_SPAN(int, b, span) {
+        bool edges = b < edge_blocks;
+        if (!search_block(p->s, p->w, edges, edges ? b : b - edge_blocks, p->x0, p->x1, p->wide,
+                          leaves, &p->w->blocks[b]))
+            atomic_store(&p->no_memory, true);
+    }
+}
+
 sinew_status sn_contact_find(const sn_contact_surface *s, sn_contact_work *w, const double *x0,
                              const double *x1, double margin, const sn_contact_pair **pairs,
                              int *count, sinew_error *error) {
@@ -447,27 +509,13 @@ sinew_status sn_contact_find(const sn_contact_surface *s, sn_contact_work *w, co
     w->margin = 0;
     double wide = margin + s->slack;
     sn_hull_frame frame = sn_hull_frame_of(s->point_count, s->points, x0, x1);
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int i = 0; i < s->point_count; i++) {
-        sn_put(w->from, i, sn_at(x0, s->points[i]));
-        sn_put(w->to, i, sn_at(x1, s->points[i]));
-        w->ways[i] = sn_hull_of_way(&frame, sn_at(w->from, i), sn_at(w->to, i), 0.5 * wide);
-    }
+    sn_parallel_for(s->point_count, 64, bound_ways, &(bound_ways_loop){s, w, &frame, x0, x1, wide});
     fit_tree(s, w, &s->point_tree, 1, s->points, &w->points);
     fit_tree(s, w, &s->edge_tree, 2, s->edges, &w->edges);
     fit_tree(s, w, &s->triangle_tree, 3, s->triangles, &w->triangles);
-    int edge_blocks = blocks_of(&s->edge_tree), threads = sn_threads();
-    if (threads > w->threads) threads = w->threads;
-    bool complete = true;
-#pragma omp parallel for num_threads(threads) schedule(dynamic) reduction(&& : complete)
-    for (int b = 0; b < w->block_count; b++) {
-        bool edges = b < edge_blocks;
-        int *leaves = w->leaves + (size_t)omp_get_thread_num() * (size_t)w->leaf_room;
-        complete = search_block(s, w, edges, edges ? b : b - edge_blocks, x0, x1, wide, leaves,
-                                &w->blocks[b]) &&
-                   complete;
-    }
-    if (!complete) return sn_no_memory(error);
+    pair_search search = {s, w, x0, x1, wide, false};
+    sn_parallel_for_seats(w->block_count, 1, w->threads, search_blocks, &search);
+    if (atomic_load(&search.no_memory)) return sn_no_memory(error);
     w->found.count = 0;
     for (int b = 0; b < w->block_count; b++) {
         const pair_list *list = &w->blocks[b];
@@ -490,12 +538,23 @@ static void place(const sn_contact_work *w, int v, const double *x0, double *x1)
         x1[a] = w->share[v] >= 1 ? w->target[a] : x0[a] + w->share[v] * (w->target[a] - x0[a]);
 }
 
+typedef struct meeting_loop {
+    const sn_contact_pair *pairs;
+    const double *x0, *x1;
+    atomic_bool meets;
+} meeting_loop;
+
+static void find_meeting(void *context, sn_span span) {
+    meeting_loop *l = context;
+    for (size_t i = span.begin; i < span.end && !atomic_load(&l->meets); i++)
+        if (sn_contact_impact(&l->pairs[i], l->x0, l->x1, l->pairs[i].reach) < 1)
+            atomic_store(&l->meets, true);
+}
+
 static bool any_meets(int count, const sn_contact_pair *pairs, const double *x0, const double *x1) {
-    bool meets = false;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static) reduction(|| : meets)
-    for (int i = 0; i < count; i++)
-        meets = meets || sn_contact_impact(&pairs[i], x0, x1, pairs[i].reach) < 1;
-    return meets;
+    meeting_loop loop = {pairs, x0, x1, false};
+    sn_parallel_for(count, 32, find_meeting, &loop);
+    return atomic_load(&loop.meets);
 }
 
 /* Shares only shrink, and a share of zero is the free shape x0: the rounds end. A shortened way may

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "base/sized.h"
 #include "base/status.h"
 #include "rig/lock_state.h"
@@ -29,11 +30,25 @@ static void weigh(const sn_held *held, int first, int count, double *motion) {
     for (int i = 0; i < 3 * count; i++) motion[i] = sqrt(strengths[i]) * (motion[i] - reference[i]);
 }
 
+typedef struct measure_blocks_loop {
+    const sn_row_blocks *rows;
+    const double *activations;
+    double *motion;
+} measure_blocks_loop;
+
+static void measure_blocks(void *context, sn_span span) {
+    const measure_blocks_loop *loop = context;
+    const sn_row_blocks *rows = loop->rows;
+    const double *activations = loop->activations;
+    double *motion = loop->motion;
+    SN_IN_SPAN(int, b, span)
+        sn_row_block_motion(rows, b, activations, motion + (size_t)b * SN_BLOCK_ROWS);
+}
+
 static void measure_motion(const sinew_locks *locks, const double *activations, double *motion) {
     const sn_row_blocks *rows = &locks->held.rows;
-#pragma omp parallel for num_threads(sn_row_blocks_threads(rows)) schedule(static)
-    for (int b = 0; b < rows->block_count; b++)
-        sn_row_block_motion(rows, b, activations, motion + (size_t)b * SN_BLOCK_ROWS);
+    sn_parallel_for(rows->block_count, 1, measure_blocks,
+                    &(measure_blocks_loop){rows, activations, motion});
     weigh(&locks->held, 0, locks->held.count, motion);
 }
 
@@ -43,13 +58,17 @@ double sn_locks_rms(const sinew_locks *locks, const double *motion) {
     return locks->held.coordinates > 0 ? sqrt(sum / locks->held.coordinates) : 0;
 }
 
-/* m1, g = alpha S^T H soft(m1), the pull of what exceeds the dead zone, and S^T H m1: block by
- * block, so that the rows are read once. */
-static void pull_of_motion(sinew_locks *locks) {
+typedef struct pull_of_blocks_loop {
+    sinew_locks *locks;
+    double zone;
+} pull_of_blocks_loop;
+
+static void pull_of_blocks(void *context, sn_span span) {
+    const pull_of_blocks_loop *loop = context;
+    sinew_locks *locks = loop->locks;
+    double zone = loop->zone;
     const sn_row_blocks *rows = &locks->held.rows;
-    double zone = locks->options.dead_zone * locks->space->diagonal;
-#pragma omp parallel for num_threads(sn_row_blocks_threads(rows)) schedule(static)
-    for (int b = 0; b < rows->block_count; b++) {
+    SN_IN_SPAN(int, b, span) {
         int first = b * SN_BLOCK_VERTICES, count = sn_row_block_vertices(rows, b);
         const double *strengths = locks->held.strengths + 3 * (size_t)first;
         double *motion = locks->asked_motion + 3 * (size_t)first;
@@ -63,6 +82,14 @@ static void pull_of_motion(sinew_locks *locks) {
         }
         sn_row_block_pull(rows, b, excess, whole, locks->excess_pulls, locks->motion_pulls);
     }
+}
+
+/* m1, g = alpha S^T H soft(m1), the pull of what exceeds the dead zone, and S^T H m1: block by
+ * block, so that the rows are read once. */
+static void pull_of_motion(sinew_locks *locks) {
+    const sn_row_blocks *rows = &locks->held.rows;
+    double zone = locks->options.dead_zone * locks->space->diagonal;
+    sn_parallel_for(rows->block_count, 1, pull_of_blocks, &(pull_of_blocks_loop){locks, zone});
     int targets = locks->space->rig->target_count;
     sn_row_blocks_sum(rows, locks->excess_pulls, targets, locks->gradient);
     sn_row_blocks_sum(rows, locks->motion_pulls, targets, locks->pull);

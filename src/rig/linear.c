@@ -13,16 +13,15 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "base/status.h"
-#include "base/threads.h"
 #include "rig/activations.h"
 #include "sinew/rig.h"
 
 enum {
-    BLOCK = 256,     /* vertices; 6 KiB of sums */
-    GAP = 4,         /* vertices of zeros that are cheaper than a new run */
-    CHUNK = 1024,    /* targets whose activations are held on the stack at a time */
-    THREADED = 65536 /* floats from which waking threads pays */
+    BLOCK = 256, /* vertices; 6 KiB of sums */
+    GAP = 4,     /* vertices of zeros that are cheaper than a new run */
+    CHUNK = 1024 /* targets whose activations are held on the stack at a time */
 };
 
 typedef struct run {
@@ -160,21 +159,37 @@ static void add_block(const sinew_linear *linear, int block, int chunk, const do
     }
 }
 
+typedef struct add_blocks_loop {
+    const sinew_linear *linear;
+    int chunk;
+    const double *activations;
+    double *positions;
+} add_blocks_loop;
+
+static void add_blocks(void *context, sn_span part) {
+    const add_blocks_loop *loop = context;
+    const sinew_linear *linear = loop->linear;
+    int chunk = loop->chunk;
+    const double *activations = loop->activations;
+    double *positions = loop->positions;
+    SN_IN_SPAN(int, block, part) {
+        size_t begin = 3 * (size_t)block * BLOCK, end = begin + 3 * BLOCK;
+        if (end > 3 * (size_t)linear->vertex_count) end = 3 * (size_t)linear->vertex_count;
+        if (chunk == 0)
+            memcpy(positions + begin, linear->neutral + begin, sizeof(double) * (end - begin));
+        add_block(linear, block, chunk, activations, positions);
+    }
+}
+
 void sinew_linear_evaluate(const sinew_linear *linear, const double *weights, double *positions) {
     if (!linear || !weights || !positions) return;
     size_t total = linear->spans[(size_t)linear->block_count * (size_t)linear->chunk_count].value;
-    int thread_count = total >= THREADED ? sn_threads() : 1;
     for (int chunk = 0; chunk < linear->chunk_count; chunk++) {
         double activations[CHUNK];
         sn_activations_range(linear->plan, chunk * CHUNK, (chunk + 1) * CHUNK, weights,
                              activations);
-#pragma omp parallel for num_threads(thread_count) schedule(dynamic, 2)
-        for (int block = 0; block < linear->block_count; block++) {
-            size_t begin = 3 * (size_t)block * BLOCK, end = begin + 3 * BLOCK;
-            if (end > 3 * (size_t)linear->vertex_count) end = 3 * (size_t)linear->vertex_count;
-            if (chunk == 0)
-                memcpy(positions + begin, linear->neutral + begin, sizeof(double) * (end - begin));
-            add_block(linear, block, chunk, activations, positions);
-        }
+        sn_parallel_for_weighted(linear->block_count, 1, 1 + (double)total / linear->block_count,
+                                 add_blocks,
+                                 &(add_blocks_loop){linear, chunk, activations, positions});
     }
 }

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "base/sized.h"
 #include "base/status.h"
-#include "base/threads.h"
 #include "rig/lock_state.h"
 
 void sinew_lock_options_init(sinew_lock_options *options) {
@@ -158,6 +158,25 @@ static sinew_status update_held_gram(sinew_locks *locks, const sn_held *now, sin
     return status;
 }
 
+typedef struct combine_columns_loop {
+    size_t m;
+    const double *gram;
+    const double *held_gram;
+    double factor;
+    double *matrix;
+} combine_columns_loop;
+
+static void combine_columns(void *context, sn_span span) {
+    const combine_columns_loop *loop = context;
+    size_t m = loop->m;
+    const double *gram = loop->gram;
+    const double *held_gram = loop->held_gram;
+    double factor = loop->factor;
+    double *matrix = loop->matrix;
+    SN_IN_SPAN(size_t, j, span)
+        for (size_t i = j * m; i < j * m + m; i++) matrix[i] = gram[i] + factor * held_gram[i];
+}
+
 /* alpha, A = T^T T + (alpha - 1) Q, and its factor. */
 static void update_matrix(sinew_locks *locks) {
     size_t m = (size_t)locks->space->rig->target_count;
@@ -167,9 +186,8 @@ static void update_matrix(sinew_locks *locks) {
     if (locks->alpha > SINEW_LOCK_ALPHA_LIMIT) locks->alpha = SINEW_LOCK_ALPHA_LIMIT;
     const double *gram = locks->space->gram, *held_gram = locks->held_gram;
     double *matrix = locks->matrix, factor = locks->alpha - 1;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (size_t j = 0; j < m; j++)
-        for (size_t i = j * m; i < j * m + m; i++) matrix[i] = gram[i] + factor * held_gram[i];
+    sn_parallel_for(m, 8, combine_columns,
+                    &(combine_columns_loop){m, gram, held_gram, factor, matrix});
     locks->version++;
     sn_slider_problem problem = {.matrix = locks->matrix,
                                  .version = locks->version,

@@ -14,7 +14,7 @@
 
 #include "base/memory.h"
 #include "base/monitor.h"
-#include "base/threads.h"
+#include "base/parallel.h"
 #include "rig/activations.h"
 #include "rig/part_links.h"
 
@@ -519,12 +519,19 @@ static int lower_bound(const int *list, int count, int value) {
     return low;
 }
 
-/* sum_k a_k c_k, block by block of elements, so that each element sums in the order of targets. */
-static void blend_coordinates(const sinew_rotation *rotation, const double *activations,
-                              double *coordinates) {
-    int elements = rotation->structure->item_count, blocks = (elements + BLOCK - 1) / BLOCK;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int block = 0; block < blocks; block++) {
+typedef struct blend_blocks_loop {
+    const sinew_rotation *rotation;
+    const double *activations;
+    double *coordinates;
+} blend_blocks_loop;
+
+static void blend_blocks(void *context, sn_span span) {
+    const blend_blocks_loop *loop = context;
+    const sinew_rotation *rotation = loop->rotation;
+    const double *activations = loop->activations;
+    double *coordinates = loop->coordinates;
+    int elements = rotation->structure->item_count;
+    SN_IN_SPAN(int, block, span) {
         int begin = block * BLOCK, end = begin + BLOCK < elements ? begin + BLOCK : elements;
         memset(coordinates + (size_t)SN_RS_SIZE * begin, 0,
                (size_t)SN_RS_SIZE * (size_t)(end - begin) * sizeof(double));
@@ -540,6 +547,14 @@ static void blend_coordinates(const sinew_rotation *rotation, const double *acti
             }
         }
     }
+}
+
+/* sum_k a_k c_k, block by block of elements, so that each element sums in the order of targets. */
+static void blend_coordinates(const sinew_rotation *rotation, const double *activations,
+                              double *coordinates) {
+    int elements = rotation->structure->item_count, blocks = (elements + BLOCK - 1) / BLOCK;
+    sn_parallel_for(blocks, 1, blend_blocks,
+                    &(blend_blocks_loop){rotation, activations, coordinates});
 }
 
 /* Shift each held part so that its held vertices are, on average, where they rest. */

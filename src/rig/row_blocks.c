@@ -4,11 +4,6 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "base/threads.h"
-
-/* One thread reads so many entries in a third of a millisecond; below that an edit must not wait
- * for another thread to be given a core. */
-enum { THREADED_ENTRIES = 800000 };
 
 /* Marks the targets of a block in `place` with their position, or -1; returns their number. */
 static size_t block_columns(const sinew_slider_space *space, int count, const int *vertices,
@@ -87,12 +82,6 @@ void sn_row_blocks_free(sn_row_blocks *blocks) {
     sn_free(blocks->columns);
     sn_free_aligned(blocks->values);
     *blocks = (sn_row_blocks){0};
-}
-
-int sn_row_blocks_threads(const sn_row_blocks *blocks) {
-    size_t entries =
-        blocks->block_count > 0 ? blocks->start[blocks->block_count] * SN_BLOCK_ROWS : 0;
-    return entries > THREADED_ENTRIES ? sn_threads() : 1;
 }
 
 typedef double lanes __attribute__((vector_size(SN_BLOCK_LANES * sizeof(double)), may_alias));

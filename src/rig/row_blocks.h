@@ -24,8 +24,6 @@ sinew_status sn_row_blocks_create(const sinew_slider_space *space, int count, co
                                   sn_row_blocks *blocks, sinew_error *error);
 void sn_row_blocks_free(sn_row_blocks *blocks);
 int sn_row_block_vertices(const sn_row_blocks *blocks, int block);
-/* Threads that are worth their while for all blocks. */
-int sn_row_blocks_threads(const sn_row_blocks *blocks);
 
 /* motion[3 per vertex of the block] = T activations. */
 void sn_row_block_motion(const sn_row_blocks *blocks, int block, const double *activations,

@@ -15,8 +15,8 @@
 #include "algebra/dense.h"
 #include "algebra/vector.h"
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "base/status.h"
-#include "base/threads.h"
 
 struct sn_slider_work {
     const sinew_slider_space *space;
@@ -149,6 +149,19 @@ static void build_hessian(sn_slider_work *work, const sn_slider_problem *problem
     sn_block_solver_set_matrix(work->blocks, work->hessian);
 }
 
+typedef struct copy_triangle_loop {
+    sn_slider_work *work;
+    size_t s;
+} copy_triangle_loop;
+
+static void copy_triangle(void *context, sn_span span) {
+    const copy_triangle_loop *loop = context;
+    sn_slider_work *work = loop->work;
+    size_t s = loop->s;
+    SN_IN_SPAN(size_t, i, span) /* the lower triangle, which is what is factored */
+        memcpy(work->factor + i * (s + 1), work->hessian + i * (s + 1), sizeof(double) * (s - i));
+}
+
 /* The factor of H. A singular H (sliders that move nothing, targets that are there twice) gets a
  * little on its diagonal, so that such sliders share the answer evenly. A pivot that rounding alone
  * could have left counts as singular: its factor would be noise. */
@@ -158,10 +171,7 @@ static void factor(sn_slider_work *work) {
     for (size_t i = 0; i < s; i++) trace += work->hessian[i * s + i];
     double unit = trace > 0 ? trace / (double)s : 1;
     for (double extra = 0; extra < 1; extra = extra == 0 ? 1e-10 : 10 * extra) {
-#pragma omp parallel for num_threads(sn_threads()) schedule(static, 16)
-        for (size_t i = 0; i < s; i++) /* the lower triangle, which is what is factored */
-            memcpy(work->factor + i * (s + 1), work->hessian + i * (s + 1),
-                   sizeof(double) * (s - i));
+        sn_parallel_for(s, 16, copy_triangle, &(copy_triangle_loop){work, s});
         for (size_t i = 0; i < s; i++) work->factor[i * s + i] += extra * unit;
         if (sn_dense_cholesky((int)s, work->factor, NULL) != SINEW_OK) continue;
         bool clear = true;

@@ -8,8 +8,8 @@
 
 #include "algebra/dense.h"
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "base/status.h"
-#include "base/threads.h"
 
 /* Vertices whose rows are packed into one dense product: enough to be fast, few enough that local
  * targets leave most columns out. */
@@ -267,13 +267,31 @@ static void pack_rows(const sinew_slider_space *space, const sn_picked_rows *row
     }
 }
 
-static void scatter(const sn_row_pack *pack, int columns, double sign, size_t m, double *matrix) {
-#pragma omp parallel for num_threads(columns > 100 ? sn_threads() : 1) schedule(static)
-    for (int j = 0; j < columns; j++) {
+typedef struct scatter_columns_loop {
+    const sn_row_pack *pack;
+    int columns;
+    double sign;
+    size_t m;
+    double *matrix;
+} scatter_columns_loop;
+
+static void scatter_columns(void *context, sn_span span) {
+    const scatter_columns_loop *loop = context;
+    const sn_row_pack *pack = loop->pack;
+    int columns = loop->columns;
+    double sign = loop->sign;
+    size_t m = loop->m;
+    double *matrix = loop->matrix;
+    SN_IN_SPAN(int, j, span) {
         double *to = matrix + (size_t)pack->columns[j] * m;
         const double *from = pack->product + (size_t)j * (size_t)columns;
         for (int i = 0; i < columns; i++) to[pack->columns[i]] += sign * from[i];
     }
+}
+
+static void scatter(const sn_row_pack *pack, int columns, double sign, size_t m, double *matrix) {
+    sn_parallel_for(columns, 8, scatter_columns,
+                    &(scatter_columns_loop){pack, columns, sign, m, matrix});
 }
 
 /* Picked coordinates of one sign that some target moves. */
@@ -357,15 +375,27 @@ void sn_pull_back(const sinew_slider_space *space, const double *derivatives,
     }
 }
 
+typedef struct copy_columns_loop {
+    size_t m;
+    const double *matrix;
+    double *slider_matrix;
+} copy_columns_loop;
+
+static void copy_columns(void *context, sn_span span) {
+    const copy_columns_loop *loop = context;
+    size_t m = loop->m;
+    const double *matrix = loop->matrix;
+    double *slider_matrix = loop->slider_matrix;
+    SN_IN_SPAN(size_t, j, span) memcpy(slider_matrix + j * m, matrix + j * m, sizeof(double) * m);
+}
+
 /* Column s of A J, then J^T of it; a slider drives a handful of targets, so most of the work is
  * adding columns of A. */
 void sn_pull_back_matrix(const sinew_slider_space *space, const double *derivatives,
                          const double *matrix, double *slider_matrix, double *scratch) {
     size_t m = (size_t)space->rig->target_count, sliders = (size_t)space->rig->slider_count;
     if (space->aligned) {
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-        for (size_t j = 0; j < m; j++)
-            memcpy(slider_matrix + j * m, matrix + j * m, sizeof(double) * m);
+        sn_parallel_for(m, 16, copy_columns, &(copy_columns_loop){m, matrix, slider_matrix});
         return;
     }
     for (size_t s = 0; s < sliders; s++) {
