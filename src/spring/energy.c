@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "base/status.h"
 
 static int block_count(const sn_system *system) {
@@ -80,36 +81,71 @@ static void gather_windows(const sn_system *system, const sn_scratch *scratch, i
     }
 }
 
+typedef struct sum_chunks_loop {
+    const sn_system *system;
+    const sn_load *load;
+    const double *x;
+    bool sloped;
+    sn_scratch *scratch;
+    double *chunk_energy;
+} sum_chunks_loop;
+
+static void sum_chunks(void *context, sn_span span) {
+    const sum_chunks_loop *loop = context;
+    const sn_system *system = loop->system;
+    const sn_load *load = loop->load;
+    const double *x = loop->x;
+    bool sloped = loop->sloped;
+    sn_scratch *scratch = loop->scratch;
+    double *chunk_energy = loop->chunk_energy;
+    SN_IN_SPAN(int, c, span) {
+        if (!sloped) {
+            chunk_energy[c] = sn_springs_value(system, load->rest, c, x) +
+                              sn_volumes_value(system, load->volume, c, x) +
+                              sn_areas_value(system, load->area, c, x);
+            continue;
+        }
+        double *window = scratch->window + SN_PAD * system->window_start[c];
+        size_t size = system->window_start[c + 1] - system->window_start[c];
+        memset(window, 0, SN_PAD * size * sizeof *window);
+        chunk_energy[c] = sn_springs_energy(system, load->rest, c, x, window) +
+                          sn_volumes_energy(system, load->volume, c, x, window) +
+                          sn_areas_energy(system, load->area, c, x, window);
+    }
+}
+
+typedef struct sum_blocks_loop {
+    const sn_system *system;
+    const sn_load *load;
+    const double *x;
+    double *gradient;
+    sn_scratch *scratch;
+} sum_blocks_loop;
+
+static void sum_blocks(void *context, sn_span span) {
+    const sum_blocks_loop *loop = context;
+    const sn_system *system = loop->system;
+    const sn_load *load = loop->load;
+    const double *x = loop->x;
+    double *gradient = loop->gradient;
+    sn_scratch *scratch = loop->scratch;
+    SN_IN_SPAN(int, b, span) {
+        int first = b * SN_VERTEX_BLOCK, last = first + SN_VERTEX_BLOCK;
+        if (last > system->free_count) last = system->free_count;
+        if (gradient) gather_windows(system, scratch, first, last, gradient);
+        scratch->partial[b] =
+            load->pull > 0 ? sn_pull_energy(system, load, first, last, x, gradient) : 0;
+    }
+}
+
 double sn_energy(const sn_system *system, const sn_load *load, const double *x, double *gradient,
                  sn_scratch *scratch) {
-    int blocks = block_count(system), workers = sn_system_threads(system);
+    int blocks = block_count(system);
     double *chunk_energy = scratch->partial + blocks;
-#pragma omp parallel num_threads(workers)
-    {
-#pragma omp for schedule(dynamic)
-        for (int c = 0; c < SN_CHUNKS; c++) {
-            if (!gradient) {
-                chunk_energy[c] = sn_springs_value(system, load->rest, c, x) +
-                                  sn_volumes_value(system, load->volume, c, x) +
-                                  sn_areas_value(system, load->area, c, x);
-                continue;
-            }
-            double *window = scratch->window + SN_PAD * system->window_start[c];
-            size_t size = system->window_start[c + 1] - system->window_start[c];
-            memset(window, 0, SN_PAD * size * sizeof *window);
-            chunk_energy[c] = sn_springs_energy(system, load->rest, c, x, window) +
-                              sn_volumes_energy(system, load->volume, c, x, window) +
-                              sn_areas_energy(system, load->area, c, x, window);
-        }
-#pragma omp for schedule(static)
-        for (int b = 0; b < blocks; b++) {
-            int first = b * SN_VERTEX_BLOCK, last = first + SN_VERTEX_BLOCK;
-            if (last > system->free_count) last = system->free_count;
-            if (gradient) gather_windows(system, scratch, first, last, gradient);
-            scratch->partial[b] =
-                load->pull > 0 ? sn_pull_energy(system, load, first, last, x, gradient) : 0;
-        }
-    }
+    sn_parallel_for_weighted(
+        SN_CHUNKS, 1, system->spring_count, sum_chunks,
+        &(sum_chunks_loop){system, load, x, gradient != NULL, scratch, chunk_energy});
+    sn_parallel_for(blocks, 1, sum_blocks, &(sum_blocks_loop){system, load, x, gradient, scratch});
     double energy = 0;
     for (int k = 0; k < blocks + SN_CHUNKS; k++) energy += scratch->partial[k];
     return energy + sn_soft_energy(load, x, gradient) + sn_contacts_energy(load, x, gradient);
@@ -117,89 +153,167 @@ double sn_energy(const sn_system *system, const sn_load *load, const double *x, 
 
 /* ---- Hessian ---- */
 
-void sn_linearize(const sn_system *system, const sn_load *load, const double *x, double negative,
-                  sn_linearization *lin) {
-#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(dynamic)
-    for (int c = 0; c < SN_CHUNKS; c++) {
+typedef struct linearize_chunks_loop {
+    const sn_system *system;
+    const sn_load *load;
+    const double *x;
+    double negative;
+    sn_linearization *lin;
+} linearize_chunks_loop;
+
+static void linearize_chunks(void *context, sn_span span) {
+    const linearize_chunks_loop *loop = context;
+    const sn_system *system = loop->system;
+    const sn_load *load = loop->load;
+    const double *x = loop->x;
+    double negative = loop->negative;
+    sn_linearization *lin = loop->lin;
+    SN_IN_SPAN(int, c, span) {
         sn_springs_linearize(system, load->rest, c, x, negative, lin->spring);
         sn_volumes_linearize(system, load->volume, c, x, negative, lin->tet);
         sn_areas_linearize(system, load->area, c, x, negative, lin->triangle);
     }
+}
+
+void sn_linearize(const sn_system *system, const sn_load *load, const double *x, double negative,
+                  sn_linearization *lin) {
+    sn_parallel_for_weighted(SN_CHUNKS, 1, system->spring_count, linearize_chunks,
+                             &(linearize_chunks_loop){system, load, x, negative, lin});
     sn_pull_linearize(system, load, lin->stiffness);
     sn_contacts_linearize(load, x, lin);
+}
+
+typedef struct multiply_chunks_loop {
+    const sn_system *system;
+    const sn_linearization *lin;
+    const float *p;
+    float *windows;
+} multiply_chunks_loop;
+
+static void multiply_chunks(void *context, sn_span span) {
+    const multiply_chunks_loop *loop = context;
+    const sn_system *system = loop->system;
+    const sn_linearization *lin = loop->lin;
+    const float *p = loop->p;
+    float *windows = loop->windows;
+    SN_IN_SPAN(int, c, span) {
+        float *window = windows + SN_PAD * system->window_start[c];
+        size_t size = system->window_start[c + 1] - system->window_start[c];
+        memset(window, 0, SN_PAD * size * sizeof *window);
+        sn_springs_multiply(system, lin->spring, c, p, window);
+        sn_volumes_multiply(system, lin->tet, c, p, window);
+        sn_areas_multiply(system, lin->triangle, c, p, window);
+    }
+}
+
+typedef struct multiply_blocks_loop {
+    const sn_system *system;
+    const sn_linearization *lin;
+    const float *p;
+    const float *windows;
+    float *y;
+    double *partial;
+} multiply_blocks_loop;
+
+static void multiply_blocks(void *context, sn_span span) {
+    const multiply_blocks_loop *loop = context;
+    const sn_system *system = loop->system;
+    const sn_linearization *lin = loop->lin;
+    const float *p = loop->p;
+    const float *windows = loop->windows;
+    float *y = loop->y;
+    double *partial = loop->partial;
+    SN_IN_SPAN(int, b, span) {
+        int first = b * SN_VERTEX_BLOCK, last = first + SN_VERTEX_BLOCK;
+        if (last > system->free_count) last = system->free_count;
+        for (int v = first; v < last; v++)
+            *(sn_f4 *)(y + SN_PAD * (size_t)v) =
+                lin->stiffness[v] * *(const sn_f4 *)(p + SN_PAD * (size_t)v);
+        for (int c = 0; c < SN_CHUNKS; c++) {
+            int low = system->window_low[c], high = system->window_high[c];
+            int from = low > first ? low : first, to = high < last ? high : last;
+            const float *window = windows + SN_PAD * system->window_start[c];
+            for (int v = from; v < to; v++)
+                *(sn_f4 *)(y + SN_PAD * (size_t)v) +=
+                    *(const sn_f4 *)(window + SN_PAD * (size_t)(v - low));
+        }
+        sn_f4 sum = {0};
+        for (int v = first; v < last; v++) {
+            sn_f4 *yv = (sn_f4 *)(y + SN_PAD * (size_t)v);
+            *yv = __builtin_shufflevector(*yv, (sn_f4){0}, 0, 1, 2, 4);
+            sum += *yv * *(const sn_f4 *)(p + SN_PAD * (size_t)v);
+        }
+        partial[b] = (double)sum[0] + (double)sum[1] + (double)sum[2];
+    }
 }
 
 double sn_hessian_multiply(const sn_system *system, const sn_linearization *lin, const float *p,
                            float *y, sn_scratch *scratch) {
     int blocks = block_count(system);
     float *windows = (float *)scratch->window;
-#pragma omp parallel num_threads(sn_system_threads(system))
-    {
-#pragma omp for schedule(dynamic)
-        for (int c = 0; c < SN_CHUNKS; c++) {
-            float *window = windows + SN_PAD * system->window_start[c];
-            size_t size = system->window_start[c + 1] - system->window_start[c];
-            memset(window, 0, SN_PAD * size * sizeof *window);
-            sn_springs_multiply(system, lin->spring, c, p, window);
-            sn_volumes_multiply(system, lin->tet, c, p, window);
-            sn_areas_multiply(system, lin->triangle, c, p, window);
-        }
-#pragma omp for schedule(static)
-        for (int b = 0; b < blocks; b++) {
-            int first = b * SN_VERTEX_BLOCK, last = first + SN_VERTEX_BLOCK;
-            if (last > system->free_count) last = system->free_count;
-            for (int v = first; v < last; v++)
-                *(sn_f4 *)(y + SN_PAD * (size_t)v) =
-                    lin->stiffness[v] * *(const sn_f4 *)(p + SN_PAD * (size_t)v);
-            for (int c = 0; c < SN_CHUNKS; c++) {
-                int low = system->window_low[c], high = system->window_high[c];
-                int from = low > first ? low : first, to = high < last ? high : last;
-                const float *window = windows + SN_PAD * system->window_start[c];
-                for (int v = from; v < to; v++)
-                    *(sn_f4 *)(y + SN_PAD * (size_t)v) +=
-                        *(const sn_f4 *)(window + SN_PAD * (size_t)(v - low));
-            }
-            sn_f4 sum = {0};
-            for (int v = first; v < last; v++) {
-                sn_f4 *yv = (sn_f4 *)(y + SN_PAD * (size_t)v);
-                *yv = __builtin_shufflevector(*yv, (sn_f4){0}, 0, 1, 2, 4);
-                sum += *yv * *(const sn_f4 *)(p + SN_PAD * (size_t)v);
-            }
-            scratch->partial[b] = (double)sum[0] + (double)sum[1] + (double)sum[2];
-        }
-    }
+    sn_parallel_for_weighted(SN_CHUNKS, 1, system->spring_count, multiply_chunks,
+                             &(multiply_chunks_loop){system, lin, p, windows});
+    sn_parallel_for(blocks, 1, multiply_blocks,
+                    &(multiply_blocks_loop){system, lin, p, windows, y, scratch->partial});
     double product = 0;
     for (int b = 0; b < blocks; b++) product += scratch->partial[b];
     return product + sn_contacts_multiply(lin, p, y);
 }
 
+typedef struct sum_diagonal_chunks_loop {
+    const sn_system *system;
+    const sn_linearization *lin;
+    float *windows;
+} sum_diagonal_chunks_loop;
+
+static void sum_diagonal_chunks(void *context, sn_span span) {
+    const sum_diagonal_chunks_loop *loop = context;
+    const sn_system *system = loop->system;
+    const sn_linearization *lin = loop->lin;
+    float *windows = loop->windows;
+    SN_IN_SPAN(int, c, span) {
+        float *window = windows + SN_BLOCK_PAD * system->window_start[c];
+        size_t size = system->window_start[c + 1] - system->window_start[c];
+        memset(window, 0, SN_BLOCK_PAD * size * sizeof *window);
+        sn_springs_diagonal(system, lin->spring, c, window);
+        sn_volumes_diagonal(system, lin->tet, c, window);
+        sn_areas_diagonal(system, lin->triangle, c, window);
+    }
+}
+
+typedef struct gather_diagonal_loop {
+    const sn_system *system;
+    const sn_linearization *lin;
+    const float *windows;
+    float *blocks;
+} gather_diagonal_loop;
+
+static void gather_diagonal(void *context, sn_span span) {
+    const gather_diagonal_loop *loop = context;
+    const sn_system *system = loop->system;
+    const sn_linearization *lin = loop->lin;
+    const float *windows = loop->windows;
+    float *blocks = loop->blocks;
+    SN_IN_SPAN(int, v, span) {
+        float *block = blocks + 6 * (size_t)v, k = lin->stiffness[v];
+        block[0] = block[3] = block[5] = k, block[1] = block[2] = block[4] = 0;
+        for (int c = 0; c < SN_CHUNKS; c++) {
+            int low = system->window_low[c];
+            if (v < low || v >= system->window_high[c]) continue;
+            const float *from =
+                windows + SN_BLOCK_PAD * (system->window_start[c] + (size_t)(v - low));
+            for (int e = 0; e < 6; e++) block[e] += from[e];
+        }
+    }
+}
+
 void sn_hessian_diagonal(const sn_system *system, const sn_linearization *lin, float *blocks,
                          sn_scratch *scratch) {
     float *windows = (float *)scratch->window;
-#pragma omp parallel num_threads(sn_system_threads(system))
-    {
-#pragma omp for schedule(dynamic)
-        for (int c = 0; c < SN_CHUNKS; c++) {
-            float *window = windows + SN_BLOCK_PAD * system->window_start[c];
-            size_t size = system->window_start[c + 1] - system->window_start[c];
-            memset(window, 0, SN_BLOCK_PAD * size * sizeof *window);
-            sn_springs_diagonal(system, lin->spring, c, window);
-            sn_volumes_diagonal(system, lin->tet, c, window);
-            sn_areas_diagonal(system, lin->triangle, c, window);
-        }
-#pragma omp for schedule(static)
-        for (int v = 0; v < system->free_count; v++) {
-            float *block = blocks + 6 * (size_t)v, k = lin->stiffness[v];
-            block[0] = block[3] = block[5] = k, block[1] = block[2] = block[4] = 0;
-            for (int c = 0; c < SN_CHUNKS; c++) {
-                int low = system->window_low[c];
-                if (v < low || v >= system->window_high[c]) continue;
-                const float *from =
-                    windows + SN_BLOCK_PAD * (system->window_start[c] + (size_t)(v - low));
-                for (int e = 0; e < 6; e++) block[e] += from[e];
-            }
-        }
-    }
+    sn_parallel_for_weighted(SN_CHUNKS, 1, system->spring_count, sum_diagonal_chunks,
+                             &(sum_diagonal_chunks_loop){system, lin, windows});
+    sn_parallel_for(system->free_count, 256, gather_diagonal,
+                    &(gather_diagonal_loop){system, lin, windows, blocks});
     sn_contacts_diagonal(lin, blocks);
 }
 

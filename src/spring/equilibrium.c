@@ -10,8 +10,8 @@
 #include "algebra/vector.h"
 #include "base/mat3.h"
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "base/status.h"
-#include "base/threads.h"
 
 /* Residual reduction asked of a linear solve: loose far from the answer, just enough near it. */
 static const double LOOSEST = 0.3, TIGHTEST = 0.01, NEEDED = 0.3;
@@ -100,34 +100,58 @@ void sn_solver_destroy(sn_solver *solver) {
     sn_free(solver);
 }
 
+typedef struct sum_scale_windows_loop {
+    const sn_system *system;
+    const double *rest;
+    double *windows;
+} sum_scale_windows_loop;
+
+static void sum_scale_windows(void *context, sn_span span) {
+    const sum_scale_windows_loop *loop = context;
+    const sn_system *system = loop->system;
+    const double *rest = loop->rest;
+    double *windows = loop->windows;
+    SN_IN_SPAN(int, c, span) {
+        double *window = windows + system->window_start[c];
+        int low = system->window_low[c];
+        memset(window, 0, (system->window_start[c + 1] - system->window_start[c]) * sizeof *window);
+        for (int i = system->chunk_row[c]; i < system->chunk_row[c + 1]; i++)
+            for (int s = system->row_start[i]; s < system->row_start[i + 1]; s++) {
+                double share = system->stiffness[s] * rest[s];
+                window[i - low] += share;
+                if (s < system->row_split[i]) window[system->other[s] - low] += share;
+            }
+    }
+}
+
+typedef struct gather_scales_loop {
+    const sn_system *system;
+    const double *windows;
+    double *scale;
+} gather_scales_loop;
+
+static void gather_scales(void *context, sn_span span) {
+    const gather_scales_loop *loop = context;
+    const sn_system *system = loop->system;
+    const double *windows = loop->windows;
+    double *scale = loop->scale;
+    SN_IN_SPAN(int, v, span) {
+        double sum = 0;
+        for (int c = 0; c < SN_CHUNKS; c++)
+            if (v >= system->window_low[c] && v < system->window_high[c])
+                sum += windows[system->window_start[c] + (size_t)(v - system->window_low[c])];
+        scale[v] = sum;
+    }
+}
+
 void sn_solver_set_scale(sn_solver *solver) {
     const sn_system *system = solver->system;
     const double *rest = solver->load.rest;
     double *windows = solver->scratch.window;
-#pragma omp parallel num_threads(sn_system_threads(system))
-    {
-#pragma omp for schedule(dynamic)
-        for (int c = 0; c < SN_CHUNKS; c++) {
-            double *window = windows + system->window_start[c];
-            int low = system->window_low[c];
-            memset(window, 0,
-                   (system->window_start[c + 1] - system->window_start[c]) * sizeof *window);
-            for (int i = system->chunk_row[c]; i < system->chunk_row[c + 1]; i++)
-                for (int s = system->row_start[i]; s < system->row_start[i + 1]; s++) {
-                    double share = system->stiffness[s] * rest[s];
-                    window[i - low] += share;
-                    if (s < system->row_split[i]) window[system->other[s] - low] += share;
-                }
-        }
-#pragma omp for schedule(static)
-        for (int v = 0; v < system->free_count; v++) {
-            double sum = 0;
-            for (int c = 0; c < SN_CHUNKS; c++)
-                if (v >= system->window_low[c] && v < system->window_high[c])
-                    sum += windows[system->window_start[c] + (size_t)(v - system->window_low[c])];
-            solver->scale[v] = sum;
-        }
-    }
+    sn_parallel_for_weighted(SN_CHUNKS, 1, system->spring_count, sum_scale_windows,
+                             &(sum_scale_windows_loop){system, rest, windows});
+    sn_parallel_for(system->free_count, 256, gather_scales,
+                    &(gather_scales_loop){system, windows, solver->scale});
     double total = 0;
     for (int v = 0; v < system->free_count; v++) total += solver->scale[v];
     /* a vertex painted soft must not ask for more than the arithmetic can give */
@@ -156,6 +180,33 @@ static double largest_of(int count, const double *values) {
     return largest;
 }
 
+typedef struct find_worst_forces_loop {
+    const sn_system *system;
+    const double *forces;
+    const double *scale;
+    double *partial;
+} find_worst_forces_loop;
+
+static void find_worst_forces(void *context, sn_span span) {
+    const find_worst_forces_loop *loop = context;
+    const sn_system *system = loop->system;
+    const double *forces = loop->forces;
+    const double *scale = loop->scale;
+    double *partial = loop->partial;
+    SN_IN_SPAN(int, b, span) {
+        double worst = 0;
+        bool finite = true;
+        for (int v = b * SN_VERTEX_BLOCK; v < block_end(system, b); v++) {
+            const double *f = forces + SN_PAD * (size_t)v;
+            double squared = f[0] * f[0] + f[1] * f[1] + f[2] * f[2];
+            double relative = squared / (scale[v] * scale[v]);
+            if (relative > worst) worst = relative;
+            finite = finite && relative < INFINITY;
+        }
+        partial[b] = finite ? worst : NAN;
+    }
+}
+
 /* Largest projected force over its scale; NaN when any force is. The projected gradient goes to
  * `forces`. */
 static double find_residual(sn_solver *solver, const double *gradient, double *forces) {
@@ -165,19 +216,8 @@ static double find_residual(sn_solver *solver, const double *gradient, double *f
     if (!sn_constraints_empty(&solver->constraints))
         sn_constraints_project(&solver->constraints, forces);
     double *partial = solver->scratch.partial;
-#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
-    for (int b = 0; b < blocks; b++) {
-        double worst = 0;
-        bool finite = true;
-        for (int v = b * SN_VERTEX_BLOCK; v < block_end(system, b); v++) {
-            const double *f = forces + SN_PAD * (size_t)v;
-            double squared = f[0] * f[0] + f[1] * f[1] + f[2] * f[2];
-            double relative = squared / (solver->scale[v] * solver->scale[v]);
-            if (relative > worst) worst = relative;
-            finite = finite && relative < INFINITY;
-        }
-        partial[b] = finite ? worst : NAN;
-    }
+    sn_parallel_for(blocks, 1, find_worst_forces,
+                    &(find_worst_forces_loop){system, forces, solver->scale, partial});
     return sqrt(largest_of(blocks, partial));
 }
 
@@ -251,6 +291,52 @@ static void apply_preconditioner(const float *r, float *z, void *user) {
         sn_constraints_project_f32(&solver->constraints, z);
 }
 
+typedef struct find_largest_forces_loop {
+    const sn_system *system;
+    const double *forces;
+    double *partial;
+} find_largest_forces_loop;
+
+static void find_largest_forces(void *context, sn_span span) {
+    const find_largest_forces_loop *loop = context;
+    const sn_system *system = loop->system;
+    const double *forces = loop->forces;
+    double *partial = loop->partial;
+    SN_IN_SPAN(int, b, span) {
+        partial[b] = 0;
+        for (int k = SN_PAD * SN_VERTEX_BLOCK * b; k < SN_PAD * block_end(system, b); k++)
+            if (fabs(forces[k]) > partial[b]) partial[b] = fabs(forces[k]);
+    }
+}
+
+typedef struct scale_forces_loop {
+    const double *forces;
+    double inverse;
+    float *rhs;
+} scale_forces_loop;
+
+static void scale_forces(void *context, sn_span span) {
+    const scale_forces_loop *loop = context;
+    const double *forces = loop->forces;
+    double inverse = loop->inverse;
+    float *rhs = loop->rhs;
+    SN_IN_SPAN(size_t, k, span) rhs[k] = (float)(forces[k] * inverse);
+}
+
+typedef struct scale_direction_loop {
+    const float *direction;
+    double largest;
+    double *step;
+} scale_direction_loop;
+
+static void scale_direction(void *context, sn_span span) {
+    const scale_direction_loop *loop = context;
+    const float *direction = loop->direction;
+    double largest = loop->largest;
+    double *step = loop->step;
+    SN_IN_SPAN(size_t, k, span) step[k] = largest * (double)direction[k];
+}
+
 /* step := about -H^-1 forces. False: negative curvature was met on the way. */
 static bool direction_by_cg(sn_solver *solver, const sn_equilibrium_options *options,
                             const double *x, const double *forces, double residual, double negative,
@@ -259,17 +345,12 @@ static bool direction_by_cg(sn_solver *solver, const sn_equilibrium_options *opt
     size_t n = SN_PAD * (size_t)system->free_count;
     sn_linearize(system, &solver->load, x, negative, &solver->lin);
     sn_preconditioning_update(system, &solver->lin, x, &solver->scratch, solver->preconditioning);
-    int blocks = vertex_blocks(system), threads = sn_system_threads(system);
+    int blocks = vertex_blocks(system);
     double *partial = solver->scratch.partial;
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int b = 0; b < blocks; b++) {
-        partial[b] = 0;
-        for (int k = SN_PAD * SN_VERTEX_BLOCK * b; k < SN_PAD * block_end(system, b); k++)
-            if (fabs(forces[k]) > partial[b]) partial[b] = fabs(forces[k]);
-    }
+    sn_parallel_for(blocks, 1, find_largest_forces,
+                    &(find_largest_forces_loop){system, forces, partial});
     double largest = largest_of(blocks, partial), inverse = -1 / largest;
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (size_t k = 0; k < n; k++) solver->rhs[k] = (float)(forces[k] * inverse);
+    sn_parallel_for(n, 1024, scale_forces, &(scale_forces_loop){forces, inverse, solver->rhs});
     double goal = NEEDED * options->tolerance / residual;
     goal = goal > LOOSEST ? LOOSEST : goal < TIGHTEST ? TIGHTEST : goal;
     sn_pcg_options pcg = {.tolerance = goal,
@@ -280,8 +361,8 @@ static bool direction_by_cg(sn_solver *solver, const sn_equilibrium_options *opt
     sn_pcg_solve_f32(solver->pcg, &pcg, apply_hessian, apply_preconditioner, solver, solver->rhs,
                      solver->direction, &result);
     info->inner_iterations += result.iterations;
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (size_t k = 0; k < n; k++) solver->step[k] = largest * (double)solver->direction[k];
+    sn_parallel_for(n, 1024, scale_direction,
+                    &(scale_direction_loop){solver->direction, largest, solver->step});
     return !result.negative_curvature;
 }
 
@@ -382,10 +463,26 @@ static sinew_status direction_by_factor(sn_solver *solver, const double *x, cons
 
 /* ---- the iteration ---- */
 
+typedef struct take_some_steps_loop {
+    const double *x;
+    const double *step;
+    double length;
+    double *trial;
+} take_some_steps_loop;
+
+static void take_some_steps(void *context, sn_span span) {
+    const take_some_steps_loop *loop = context;
+    const double *x = loop->x;
+    const double *step = loop->step;
+    double length = loop->length;
+    double *trial = loop->trial;
+    SN_IN_SPAN(size_t, k, span) trial[k] = x[k] + length * step[k];
+}
+
 static void take_step(sn_solver *solver, const double *x, double length) {
     size_t n = SN_PAD * (size_t)solver->system->free_count;
-#pragma omp parallel for num_threads(sn_system_threads(solver->system)) schedule(static)
-    for (size_t k = 0; k < n; k++) solver->trial[k] = x[k] + length * solver->step[k];
+    sn_parallel_for(n, 1024, take_some_steps,
+                    &(take_some_steps_loop){x, solver->step, length, solver->trial});
 }
 
 /* The longest of 1, 1/2 ... (or the minimum of the parabola) that lowers the energy enough. Where

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "base/sized.h"
 #include "base/status.h"
-#include "base/threads.h"
 #include "spring/structure.h"
 
 /* ---- state ---- */
@@ -107,6 +107,20 @@ static sinew_status check_frame(const sinew_spring *spring, const sinew_spring_f
     return SINEW_OK;
 }
 
+typedef struct gather_rest_loop {
+    const sn_system *system;
+    const double *source;
+    double *rest;
+} gather_rest_loop;
+
+static void gather_rest(void *context, sn_span span) {
+    const gather_rest_loop *loop = context;
+    const sn_system *system = loop->system;
+    const double *source = loop->source;
+    double *rest = loop->rest;
+    SN_IN_SPAN(int, s, span) rest[s] = source[system->spring[s]];
+}
+
 int sn_frame_blend(const sinew_spring *spring, sinew_spring_state *state,
                    const sinew_spring_frame *frame, double share) {
     const sn_network *network = spring->network;
@@ -118,8 +132,8 @@ int sn_frame_blend(const sinew_spring *spring, sinew_spring_state *state,
     int clamped = sn_network_blend_rest(network, state->activations, state->rest);
     sn_network_blend_volume(network, state->activations, state->volume);
     sn_network_blend_area(network, state->activations, state->area);
-#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
-    for (int s = 0; s < system->spring_count; s++) load->rest[s] = state->rest[system->spring[s]];
+    sn_parallel_for(system->spring_count, 1024, gather_rest,
+                    &(gather_rest_loop){system, state->rest, load->rest});
     for (int t = 0; t < system->tet_count; t++)
         load->volume[t] = state->volume[system->tet_source[t]];
     for (int t = 0; t < system->triangle_count; t++)
@@ -191,6 +205,28 @@ static bool is_tame(const sn_equilibrium_info *counts, const sinew_spring_frame_
 /* Extrapolation of what the equilibrium adds to the blend, from the frames before. */
 static const double EXTRAPOLATION[SN_HISTORY][SN_HISTORY] = {{1, 0, 0}, {2, -1, 0}, {3, -3, 1}};
 
+typedef struct extrapolate_some_loop {
+    const double *blend;
+    const double *factor;
+    double *const *past;
+    int order;
+    double *x;
+} extrapolate_some_loop;
+
+static void extrapolate_some(void *context, sn_span span) {
+    const extrapolate_some_loop *loop = context;
+    const double *blend = loop->blend;
+    const double *factor = loop->factor;
+    double *const *past = loop->past;
+    int order = loop->order;
+    double *x = loop->x;
+    SN_IN_SPAN(size_t, k, span) {
+        double sum = blend[k];
+        for (int h = 0; h <= order; h++) sum += factor[h] * past[h][k];
+        x[k] = sum;
+    }
+}
+
 static void extrapolate(const sinew_spring *spring, const sinew_spring_state *state, int order,
                         double *x) {
     const sn_system *system = spring->system;
@@ -198,12 +234,8 @@ static void extrapolate(const sinew_spring *spring, const sinew_spring_state *st
     double *const *past = state->history;
     size_t n = SN_PAD * (size_t)system->count, moving = SN_PAD * (size_t)system->free_count;
     memcpy(x + moving, blend + moving, (n - moving) * sizeof *x);
-#pragma omp parallel for simd num_threads(sn_system_threads(system)) schedule(static)
-    for (size_t k = 0; k < moving; k++) {
-        double sum = blend[k];
-        for (int h = 0; h <= order; h++) sum += factor[h] * past[h][k];
-        x[k] = sum;
-    }
+    sn_parallel_for(moving, 1024, extrapolate_some,
+                    &(extrapolate_some_loop){blend, factor, past, order, x});
 }
 
 /* x := the lowest in energy of the blend and of its two highest extrapolated corrections: the
@@ -242,36 +274,60 @@ static void forget(sinew_spring_state *state) {
     state->tame = false;
 }
 
+typedef struct find_corrections_loop {
+    const double *x;
+    const double *blend;
+    double *correction;
+} find_corrections_loop;
+
+static void find_corrections(void *context, sn_span span) {
+    const find_corrections_loop *loop = context;
+    const double *x = loop->x;
+    const double *blend = loop->blend;
+    double *correction = loop->correction;
+    SN_IN_SPAN(size_t, k, span) correction[k] = x[k] - blend[k];
+}
+
 static void remember(const sinew_spring *spring, sinew_spring_state *state, int index) {
     double *oldest = state->history[SN_HISTORY - 1];
     for (int h = SN_HISTORY - 1; h > 0; h--) state->history[h] = state->history[h - 1];
     state->history[0] = oldest;
     size_t moving = SN_PAD * (size_t)spring->system->free_count;
     const double *blend = state->solver->load.blend;
-#pragma omp parallel for simd num_threads(sn_system_threads(spring->system)) schedule(static)
-    for (size_t k = 0; k < moving; k++) oldest[k] = state->x[k] - blend[k];
+    sn_parallel_for(moving, 1024, find_corrections,
+                    &(find_corrections_loop){state->x, blend, oldest});
     if (state->history_count < SN_HISTORY) state->history_count++;
     state->history_index = index;
 }
 
 /* ---- what to say ---- */
 
-static void report_shape(const sinew_spring *spring, const sinew_spring_state *state,
-                         sinew_spring_frame_info *info) {
-    const sn_network *network = spring->network;
-    int inverted = 0, new_inverted = 0, flipped = 0;
-    int threads = sn_system_threads(spring->system);
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : inverted, new_inverted)
-    for (int t = 0; t < network->tet_count; t++) {
-        if (sn_tet_volume(state->positions, network->tets + 4 * (size_t)t) > 0) continue;
+typedef struct shape_report {
+    const sinew_spring *spring;
+    const sinew_spring_state *state;
+    atomic_int inverted, new_inverted, flipped;
+} shape_report;
+
+static void count_inverted(void *context, sn_span span) {
+    shape_report *r = context;
+    const sn_network *network = r->spring->network;
+    int inverted = 0, new_inverted = 0;
+    SN_IN_SPAN(size_t, t, span) {
+        if (sn_tet_volume(r->state->positions, network->tets + 4 * t) > 0) continue;
         inverted++;
-        new_inverted += !spring->pose_inverts[t];
+        new_inverted += !r->spring->pose_inverts[t];
     }
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : flipped)
-    for (int t = 0; t < network->triangle_count; t++) {
-        const int *v = network->triangles + 3 * (size_t)t;
+    if (inverted) atomic_fetch_add(&r->inverted, inverted);
+    if (new_inverted) atomic_fetch_add(&r->new_inverted, new_inverted);
+}
+
+static void count_flipped(void *context, sn_span span) {
+    shape_report *r = context;
+    const double *shapes[2] = {r->state->positions, r->state->blend};
+    int flipped = 0;
+    SN_IN_SPAN(size_t, t, span) {
+        const int *v = r->spring->network->triangles + 3 * t;
         sn_vec3 normal[2];
-        const double *shapes[2] = {state->positions, state->blend};
         for (int k = 0; k < 2; k++) {
             sn_vec3 a = sn_at(shapes[k], v[0]);
             normal[k] =
@@ -279,7 +335,18 @@ static void report_shape(const sinew_spring *spring, const sinew_spring_state *s
         }
         flipped += sn_dot(normal[0], normal[1]) < 0;
     }
-    info->inverted = inverted, info->new_inverted = new_inverted, info->flipped = flipped;
+    if (flipped) atomic_fetch_add(&r->flipped, flipped);
+}
+
+static void report_shape(const sinew_spring *spring, const sinew_spring_state *state,
+                         sinew_spring_frame_info *info) {
+    const sn_network *network = spring->network;
+    shape_report report = {.spring = spring, .state = state};
+    sn_parallel_for(network->tet_count, 512, count_inverted, &report);
+    sn_parallel_for(network->triangle_count, 512, count_flipped, &report);
+    info->inverted = atomic_load(&report.inverted);
+    info->new_inverted = atomic_load(&report.new_inverted);
+    info->flipped = atomic_load(&report.flipped);
 }
 
 int sinew_spring_new_inverted(const sinew_spring_state *state, int capacity, int *tets) {

@@ -5,6 +5,7 @@
 
 #include "algebra/dense.h"
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "base/rotation.h"
 #include "base/status.h"
 
@@ -225,6 +226,33 @@ static void add_pull(const sn_system *system, const sn_preconditioner *made, con
         }
 }
 
+typedef struct build_parts_loop {
+    const sn_system *system;
+    const sn_network *network;
+    const sn_preconditioner *made;
+    const double *centers;
+    size_t size;
+    double *parts;
+} build_parts_loop;
+
+static void build_parts(void *context, sn_span span) {
+    const build_parts_loop *loop = context;
+    const sn_system *system = loop->system;
+    const sn_network *network = loop->network;
+    const sn_preconditioner *made = loop->made;
+    const double *centers = loop->centers;
+    size_t size = loop->size;
+    double *parts = loop->parts;
+    SN_IN_SPAN(int, p, span)
+        for (int k = 0; k < SN_CHUNKS / BUILD_PARTS; k++) {
+            int chunk = p * (SN_CHUNKS / BUILD_PARTS) + k;
+            double *part = parts + (size_t)p * size;
+            add_springs(system, network, made, centers, chunk, part);
+            add_tets(system, network, made, centers, chunk, part);
+            add_triangles(system, network, made, centers, chunk, part);
+        }
+}
+
 /* E^-1 at the neutral, to single precision. False: no memory. */
 static bool build_coarse(const sn_system *system, const sn_network *network, double pull,
                          sn_preconditioner *made) {
@@ -245,15 +273,8 @@ static bool build_coarse(const sn_system *system, const sn_network *network, dou
                                      neutral_at(made->neutral, v)));
             }
         for (int c = 0; c < 3 * clusters->count; c++) centers[c] /= made->mass[c / 3];
-#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
-        for (int p = 0; p < BUILD_PARTS; p++)
-            for (int k = 0; k < SN_CHUNKS / BUILD_PARTS; k++) {
-                int chunk = p * (SN_CHUNKS / BUILD_PARTS) + k;
-                double *part = parts + (size_t)p * size;
-                add_springs(system, network, made, centers, chunk, part);
-                add_tets(system, network, made, centers, chunk, part);
-                add_triangles(system, network, made, centers, chunk, part);
-            }
+        sn_parallel_for(BUILD_PARTS, 1, build_parts,
+                        &(build_parts_loop){system, network, made, centers, size, parts});
         for (int p = 1; p < BUILD_PARTS; p++)
             for (size_t e = 0; e < size; e++) parts[e] += parts[(size_t)p * size + e];
         add_pull(system, made, centers, pull, parts);
@@ -385,10 +406,9 @@ void sn_preconditioning_destroy(sn_preconditioning *state) {
     sn_free(state);
 }
 
-/* Symmetric 3x3 inverse, shifted so that it exists. */
-static void invert_blocks(const sn_system *system, float *blocks) {
-#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
-    for (int v = 0; v < system->free_count; v++) {
+static void invert_some_blocks(void *context, sn_span span) {
+    float *blocks = context;
+    SN_IN_SPAN(int, v, span) {
         float *b = blocks + 6 * (size_t)v;
         float shift = BLOCK_SHIFT * (b[0] + b[3] + b[5]);
         /* the unprojected Hessian may be indefinite here: fall back to its trace */
@@ -409,6 +429,11 @@ static void invert_blocks(const sn_system *system, float *blocks) {
     }
 }
 
+/* Symmetric 3x3 inverse, shifted so that it exists. */
+static void invert_blocks(const sn_system *system, float *blocks) {
+    sn_parallel_for(system->free_count, 512, invert_some_blocks, blocks);
+}
+
 /* The vertices of one of the fixed parts. */
 static int part_begin(const sn_system *system, int part) {
     return (int)((long long)system->free_count * part / PARTS);
@@ -421,54 +446,85 @@ static void add_parts(sn_preconditioning *state, size_t stride) {
         for (size_t e = 0; e < size; e++) state->part[e] += state->part[p * size + e];
 }
 
-/* Centers of the clusters and every vertex's levers to its own. Any point near the center serves:
- * the rigid motions about it are the same. */
-static void find_levers(const sn_system *system, const double *x, sn_preconditioning *state) {
+typedef struct sum_centers_loop {
+    const sn_system *system;
+    const double *x;
+    size_t size;
+    sn_preconditioning *state;
+} sum_centers_loop;
+
+static void sum_centers(void *context, sn_span span) {
+    const sum_centers_loop *loop = context;
+    const sn_system *system = loop->system;
+    const double *x = loop->x;
+    size_t size = loop->size;
+    sn_preconditioning *state = loop->state;
     const sn_clusters *clusters = &state->constant->clusters;
-    size_t size = SN_PAD * (size_t)clusters->count;
-#pragma omp parallel num_threads(sn_system_threads(system))
-    {
-#pragma omp for schedule(static)
-        for (int p = 0; p < PARTS; p++) {
-            float *sum = state->part + (size_t)p * size;
-            memset(sum, 0, size * sizeof *sum);
-            for (int v = part_begin(system, p); v < part_begin(system, p + 1); v++) {
-                sn_d4 wide = *(const sn_d4 *)(x + SN_PAD * (size_t)v);
-                sn_f4 at = __builtin_convertvector(wide, sn_f4);
-                for (int k = 0; k < SN_CLUSTERS_PER_VERTEX; k++) {
-                    size_t entry = SN_CLUSTERS_PER_VERTEX * (size_t)v + (size_t)k;
-                    *(sn_f4 *)(sum + SN_PAD * (size_t)clusters->cluster[entry]) +=
-                        clusters->weight[entry] * at;
-                }
-            }
-        }
-#pragma omp single
-        {
-            add_parts(state, SN_PAD);
-            for (size_t e = 0; e < size; e++)
-                state->center[e] = state->part[e] / (float)state->constant->mass[e / SN_PAD];
-        }
-#pragma omp for schedule(static)
-        for (int v = 0; v < system->free_count; v++) {
-            sn_d4 at = *(const sn_d4 *)(x + SN_PAD * (size_t)v);
+    SN_IN_SPAN(int, p, span) {
+        float *sum = state->part + (size_t)p * size;
+        memset(sum, 0, size * sizeof *sum);
+        for (int v = part_begin(system, p); v < part_begin(system, p + 1); v++) {
+            sn_d4 wide = *(const sn_d4 *)(x + SN_PAD * (size_t)v);
+            sn_f4 at = __builtin_convertvector(wide, sn_f4);
             for (int k = 0; k < SN_CLUSTERS_PER_VERTEX; k++) {
                 size_t entry = SN_CLUSTERS_PER_VERTEX * (size_t)v + (size_t)k;
-                const float *from = state->center + SN_PAD * (size_t)clusters->cluster[entry];
-                sn_d4 away = at - __builtin_convertvector(*(const sn_f4 *)from, sn_d4);
-                sn_f4 lever = __builtin_convertvector(away, sn_f4);
-                lever[3] = clusters->weight[entry];
-                *(sn_f4 *)(state->lever + 4 * entry) = lever;
+                *(sn_f4 *)(sum + SN_PAD * (size_t)clusters->cluster[entry]) +=
+                    clusters->weight[entry] * at;
             }
         }
     }
 }
 
-/* The rotation of each cluster from the neutral: of sum w l x0^T. */
-static void find_rotations(const sn_system *system, sn_preconditioning *state) {
+typedef struct find_some_levers_loop {
+    const double *x;
+    sn_preconditioning *state;
+} find_some_levers_loop;
+
+static void find_some_levers(void *context, sn_span span) {
+    const find_some_levers_loop *loop = context;
+    const double *x = loop->x;
+    sn_preconditioning *state = loop->state;
     const sn_clusters *clusters = &state->constant->clusters;
-    size_t size = 3 * SN_PAD * (size_t)clusters->count;
-#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
-    for (int p = 0; p < PARTS; p++) {
+    SN_IN_SPAN(int, v, span) {
+        sn_d4 at = *(const sn_d4 *)(x + SN_PAD * (size_t)v);
+        for (int k = 0; k < SN_CLUSTERS_PER_VERTEX; k++) {
+            size_t entry = SN_CLUSTERS_PER_VERTEX * (size_t)v + (size_t)k;
+            const float *from = state->center + SN_PAD * (size_t)clusters->cluster[entry];
+            sn_d4 away = at - __builtin_convertvector(*(const sn_f4 *)from, sn_d4);
+            sn_f4 lever = __builtin_convertvector(away, sn_f4);
+            lever[3] = clusters->weight[entry];
+            *(sn_f4 *)(state->lever + 4 * entry) = lever;
+        }
+    }
+}
+
+/* Centers of the clusters and every vertex's levers to its own. Any point near the center serves:
+ * the rigid motions about it are the same. */
+static void find_levers(const sn_system *system, const double *x, sn_preconditioning *state) {
+    const sn_clusters *clusters = &state->constant->clusters;
+    size_t size = SN_PAD * (size_t)clusters->count;
+    sn_parallel_for(PARTS, 1, sum_centers, &(sum_centers_loop){system, x, size, state});
+    {
+        add_parts(state, SN_PAD);
+        for (size_t e = 0; e < size; e++)
+            state->center[e] = state->part[e] / (float)state->constant->mass[e / SN_PAD];
+    }
+    sn_parallel_for(system->free_count, 256, find_some_levers, &(find_some_levers_loop){x, state});
+}
+
+typedef struct sum_covariances_loop {
+    const sn_system *system;
+    size_t size;
+    sn_preconditioning *state;
+} sum_covariances_loop;
+
+static void sum_covariances(void *context, sn_span span) {
+    const sum_covariances_loop *loop = context;
+    const sn_system *system = loop->system;
+    size_t size = loop->size;
+    sn_preconditioning *state = loop->state;
+    const sn_clusters *clusters = &state->constant->clusters;
+    SN_IN_SPAN(int, p, span) {
         float *sum = state->part + (size_t)p * size;
         memset(sum, 0, size * sizeof *sum);
         for (int v = part_begin(system, p); v < part_begin(system, p + 1); v++) {
@@ -481,9 +537,11 @@ static void find_rotations(const sn_system *system, sn_preconditioning *state) {
             }
         }
     }
-    add_parts(state, 3 * SN_PAD);
-#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
-    for (int c = 0; c < clusters->count; c++) {
+}
+
+static void rotate_clusters(void *context, sn_span span) {
+    sn_preconditioning *state = context;
+    SN_IN_SPAN(int, c, span) {
         sn_mat3 covariance, rotation;
         for (int e = 0; e < 9; e++)
             covariance.m[e / 3][e % 3] =
@@ -492,6 +550,15 @@ static void find_rotations(const sn_system *system, sn_preconditioning *state) {
         for (int e = 0; e < 9; e++)
             state->rotation[9 * (size_t)c + (size_t)e] = (float)rotation.m[e / 3][e % 3];
     }
+}
+
+/* The rotation of each cluster from the neutral: of sum w l x0^T. */
+static void find_rotations(const sn_system *system, sn_preconditioning *state) {
+    const sn_clusters *clusters = &state->constant->clusters;
+    size_t size = 3 * SN_PAD * (size_t)clusters->count;
+    sn_parallel_for(PARTS, 1, sum_covariances, &(sum_covariances_loop){system, size, state});
+    add_parts(state, 3 * SN_PAD);
+    sn_parallel_for(clusters->count, 8, rotate_clusters, state);
 }
 
 void sn_preconditioning_update(const sn_system *system, const sn_linearization *lin,
@@ -505,13 +572,21 @@ void sn_preconditioning_update(const sn_system *system, const sn_linearization *
 
 /* ---- applying ---- */
 
-/* Packs the residual for the Laplacian, and adds its forces and torques on each cluster. */
-static void restrict_to_clusters(const sn_system *system, sn_preconditioning *state,
-                                 const float *r) {
+typedef struct restrict_parts_loop {
+    const sn_system *system;
+    size_t size;
+    const float *r;
+    sn_preconditioning *state;
+} restrict_parts_loop;
+
+static void restrict_parts(void *context, sn_span span) {
+    const restrict_parts_loop *loop = context;
+    const sn_system *system = loop->system;
+    size_t size = loop->size;
+    const float *r = loop->r;
+    sn_preconditioning *state = loop->state;
     const sn_clusters *clusters = &state->constant->clusters;
-    size_t size = 2 * SN_PAD * (size_t)clusters->count;
-#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
-    for (int p = 0; p < PARTS; p++) {
+    SN_IN_SPAN(int, p, span) {
         float *sum = state->part + (size_t)p * size;
         memset(sum, 0, size * sizeof *sum);
         for (int v = part_begin(system, p); v < part_begin(system, p + 1); v++) {
@@ -526,6 +601,14 @@ static void restrict_to_clusters(const sn_system *system, sn_preconditioning *st
             }
         }
     }
+}
+
+/* Packs the residual for the Laplacian, and adds its forces and torques on each cluster. */
+static void restrict_to_clusters(const sn_system *system, sn_preconditioning *state,
+                                 const float *r) {
+    const sn_clusters *clusters = &state->constant->clusters;
+    size_t size = 2 * SN_PAD * (size_t)clusters->count;
+    sn_parallel_for(PARTS, 1, restrict_parts, &(restrict_parts_loop){system, size, r, state});
     add_parts(state, 2 * SN_PAD);
 }
 
@@ -548,15 +631,21 @@ static void solve_coarse(sn_preconditioning *state) {
     }
 }
 
-void sn_preconditioning_apply(const sn_system *system, sn_preconditioning *state, const float *r,
-                              float *z) {
+typedef struct apply_to_vertices_loop {
+    const sn_preconditioning *state;
+    bool coarse;
+    const float *r;
+    float *z;
+} apply_to_vertices_loop;
+
+static void apply_to_vertices(void *context, sn_span span) {
+    const apply_to_vertices_loop *loop = context;
+    const sn_preconditioning *state = loop->state;
+    bool coarse = loop->coarse;
+    const float *r = loop->r;
+    float *z = loop->z;
     const sn_clusters *clusters = &state->constant->clusters;
-    bool coarse = clusters->count > 0;
-    restrict_to_clusters(system, state, r);
-    sn_cholesky_solve_f32(state->constant->laplacian, state->work, 3, state->packed, state->packed);
-    if (coarse) solve_coarse(state);
-#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
-    for (int v = 0; v < system->free_count; v++) {
+    SN_IN_SPAN(int, v, span) {
         const float *f = r + SN_PAD * (size_t)v, *b = state->blocks + 6 * (size_t)v;
         const float *smooth = state->packed + 3 * (size_t)v;
         sn_f4 sum = {smooth[0] + b[0] * f[0] + b[1] * f[1] + b[2] * f[2],
@@ -572,4 +661,15 @@ void sn_preconditioning_apply(const sn_system *system, sn_preconditioning *state
         sum[3] = 0;
         *(sn_f4 *)(z + SN_PAD * (size_t)v) = sum;
     }
+}
+
+void sn_preconditioning_apply(const sn_system *system, sn_preconditioning *state, const float *r,
+                              float *z) {
+    const sn_clusters *clusters = &state->constant->clusters;
+    bool coarse = clusters->count > 0;
+    restrict_to_clusters(system, state, r);
+    sn_cholesky_solve_f32(state->constant->laplacian, state->work, 3, state->packed, state->packed);
+    if (coarse) solve_coarse(state);
+    sn_parallel_for(system->free_count, 256, apply_to_vertices,
+                    &(apply_to_vertices_loop){state, coarse, r, z});
 }

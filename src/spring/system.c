@@ -4,11 +4,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "base/status.h"
-#include "base/threads.h"
-
-/* Systems under this many springs are not worth waking another thread for. */
-enum { SERIAL_SPRINGS = 20000 };
 
 /* ---- order ---- */
 
@@ -263,22 +260,46 @@ void sn_system_destroy(sn_system *system) {
     sn_free(system);
 }
 
-int sn_system_threads(const sn_system *system) {
-    return system->spring_count < SERIAL_SPRINGS ? 1 : sn_threads();
-}
+typedef struct import_vertices_loop {
+    const sn_system *system;
+    const double *positions;
+    double *solver;
+} import_vertices_loop;
 
-void sn_system_import(const sn_system *system, const double *positions, double *solver) {
-#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
-    for (int k = 0; k < system->count; k++) {
+static void import_vertices(void *context, sn_span span) {
+    const import_vertices_loop *loop = context;
+    const sn_system *system = loop->system;
+    const double *positions = loop->positions;
+    double *solver = loop->solver;
+    SN_IN_SPAN(int, k, span) {
         const double *from = positions + 3 * (size_t)system->order[k];
         double *to = solver + SN_PAD * (size_t)k;
         to[0] = from[0], to[1] = from[1], to[2] = from[2], to[3] = 0;
     }
 }
 
-void sn_system_export(const sn_system *system, const double *solver, double *positions) {
-#pragma omp parallel for num_threads(sn_system_threads(system)) schedule(static)
-    for (int k = 0; k < system->count; k++)
+void sn_system_import(const sn_system *system, const double *positions, double *solver) {
+    sn_parallel_for(system->count, 512, import_vertices,
+                    &(import_vertices_loop){system, positions, solver});
+}
+
+typedef struct export_vertices_loop {
+    const sn_system *system;
+    const double *solver;
+    double *positions;
+} export_vertices_loop;
+
+static void export_vertices(void *context, sn_span span) {
+    const export_vertices_loop *loop = context;
+    const sn_system *system = loop->system;
+    const double *solver = loop->solver;
+    double *positions = loop->positions;
+    SN_IN_SPAN(int, k, span)
         memcpy(positions + 3 * (size_t)system->order[k], solver + SN_PAD * (size_t)k,
                3 * sizeof(double));
+}
+
+void sn_system_export(const sn_system *system, const double *solver, double *positions) {
+    sn_parallel_for(system->count, 512, export_vertices,
+                    &(export_vertices_loop){system, solver, positions});
 }

@@ -82,9 +82,6 @@ sinew_status sn_system_create(const sn_network *network, const bool *held, doubl
                               double area_stiffness, sn_system **system, sinew_error *error);
 void sn_system_destroy(sn_system *system);
 
-/* Threads worth using for loops over this system. */
-int sn_system_threads(const sn_system *system);
-
 /* Between network order with 3 numbers a vertex and solver order with 4. */
 void sn_system_import(const sn_system *system, const double *positions, double *solver);
 void sn_system_export(const sn_system *system, const double *solver, double *positions);
