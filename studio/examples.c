@@ -1,0 +1,144 @@
+#include "examples.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct example {
+    const char *name, *title, *hint;
+    const char *scene; /* JSON without the clip */
+    const char *clip;  /* "sample", "lips" or NULL */
+    const char *sample;
+} example;
+
+static const example examples[] = {
+    {"bend", "A bend that does not shrink",
+     "Drag bend180 between 0 and 1: the linear bar collapses, the spring bar keeps its length.",
+     "{\"sinew\":1,\"rig\":{\"sample\":\"bar\"},\"model\":\"spring\",\"weights\":{\"bend180\":0.5}}",
+     NULL, "bar"},
+    {"rod", "A hand closing on a rod",
+     "Drag fist up: the fingers stop at the rod. Then move the rod with its arrows.",
+     "{\"sinew\":1,\"rig\":{\"sample\":\"hand\"},\"model\":\"spring\",\"weights\":{\"fist\":0.85},"
+     "\"obstacles\":[{\"shape\":\"cylinder\",\"name\":\"rod\",\"from\":[0.088,-0.022,-0.08],"
+     "\"to\":[0.088,-0.022,0.12],\"radius\":0.014}]}",
+     NULL, "hand"},
+    {"lips", "Lips that press",
+     "Play the clip: on the left the lips cross, on the right they press against each other.",
+     "{\"sinew\":1,\"rig\":{\"sample\":\"face\"},\"model\":\"spring\",\"parameters\":{\"self_contact\":"
+     "true},\"weights\":{\"mouthClose\":0.7,\"mouthPressLeft\":0.6,\"mouthPressRight\":0.6},"
+     "\"studio\":{\"camera\":\"mouth\"}}",
+     "lips", "face"},
+    {"creature", "A creature that swings and settles",
+     "Press play, then turn damping down and watch it swing longer.",
+     "{\"sinew\":1,\"rig\":{\"sample\":\"blob\"},\"model\":\"modal\",\"keys\":[{\"time\":0,\"pose\":"
+     "\"leanLeft\"},{\"time\":0.8,\"pose\":\"leanRight\"}],\"time\":{\"from\":0,\"to\":2.6},"
+     "\"parameters\":{\"damping\":0.1}}",
+     NULL, "blob"},
+    {"brow", "A brow that stays while the mouth moves",
+     "Drag mouthSmileLeft, then switch the lock off and drag again: the brow moves with it.",
+     "{\"sinew\":1,\"rig\":{\"sample\":\"face\"},\"model\":\"linear\",\"locks\":[{\"name\":\"brow\","
+     "\"select\":\"region:brows\"}],\"weights\":{\"mouthSmileLeft\":0.6,\"browOuterUpLeft\":0.4}}",
+     NULL, "face"},
+    {"take", "A captured take solved four ways",
+     "Press play; change method from SBS to RSBS or blendforces and compare.",
+     "{\"sinew\":1,\"rig\":{\"sample\":\"face\",\"vertices\":4000},\"model\":\"fit\"}", "take", "face"},
+};
+enum { EXAMPLE_COUNT = sizeof examples / sizeof *examples };
+
+json_t *examples_list(void) {
+    json_t *list = json_array();
+    for (int i = 0; i < EXAMPLE_COUNT; i++)
+        json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:s}", "name", examples[i].name, "title",
+                                              examples[i].title, "hint", examples[i].hint, "rig",
+                                              examples[i].sample));
+    return list;
+}
+
+/* Curves as the scene holds them: times, and per slider the values. Rounded: nobody drags to more
+ * than four places. */
+static json_t *inline_curves(const sinew_curves *curves) {
+    json_t *times = json_array(), *values = json_object();
+    for (int t = 0; t < curves->time_count; t++)
+        json_array_append_new(times, json_real(round(curves->times[t] * 1e6) / 1e6));
+    for (int c = 0; c < curves->channel_count; c++) {
+        json_t *row = json_array();
+        bool moves = false;
+        for (int t = 0; t < curves->time_count; t++) {
+            double v = curves->values[(size_t)t * (size_t)curves->channel_count + (size_t)c];
+            moves |= v != 0;
+            json_array_append_new(row, json_real(round(v * 1e4) / 1e4));
+        }
+        if (moves)
+            json_object_set_new(values, curves->names[c], row);
+        else
+            json_decref(row);
+    }
+    return json_pack("{s:o,s:o}", "times", times, "values", values);
+}
+
+static sinew_status add_take(json_t *document, const char *sample, const char *files_path,
+                             const char *files_name, sinew_error *error) {
+    sinew_markers *markers = NULL;
+    sinew_marker_map *map = NULL;
+    char path[4096], name[512];
+    sinew_sample_options options = sinew_sample_default_options();
+    options.vertices = 4000;
+    sinew_status status = sinew_sample_markers(sample, &options, NULL, &markers, &map, error);
+    json_t *take = json_object();
+    if (status == SINEW_OK) {
+        snprintf(path, sizeof path, "%s/take.csv", files_path);
+        snprintf(name, sizeof name, "%s/take.csv", files_name);
+        json_object_set_new(take, "file", json_string(name));
+        status = sinew_markers_write(path, markers, error);
+    }
+    if (status == SINEW_OK) {
+        snprintf(path, sizeof path, "%s/take_map.csv", files_path);
+        snprintf(name, sizeof name, "%s/take_map.csv", files_name);
+        json_object_set_new(take, "map", json_string(name));
+        status = sinew_marker_map_write(path, map, error);
+    }
+    sinew_markers_destroy(markers);
+    sinew_marker_map_destroy(map);
+    json_object_set_new(document, "markers", take);
+    return status;
+}
+
+sinew_status examples_document(const char *name, const char *files_path, const char *files_name,
+                               json_t **document, sinew_error *error) {
+    for (int i = 0; i < EXAMPLE_COUNT; i++) {
+        const example *e = &examples[i];
+        if (strcmp(e->name, name) != 0) continue;
+        json_t *scene = json_loads(e->scene, 0, NULL), *studio = json_object_get(scene, "studio");
+        if (!studio) json_object_set_new(scene, "studio", studio = json_object());
+        json_object_set_new(studio, "example", json_string(name));
+        sinew_status status = SINEW_OK;
+        if (e->clip && !strcmp(e->clip, "take")) {
+            status = add_take(scene, e->sample, files_path, files_name, error);
+        } else if (e->clip) {
+            sinew_curves *curves = NULL;
+            status = !strcmp(e->clip, "lips") ? sinew_sample_lip_curves(&curves, error)
+                                              : sinew_sample_curves(e->sample, &curves, error);
+            if (status == SINEW_OK)
+                json_object_set_new(scene, "curves", inline_curves(curves));
+            sinew_curves_destroy(curves);
+        }
+        if (status == SINEW_OK)
+            *document = scene;
+        else
+            json_decref(scene);
+        return status;
+    }
+    error->status = SINEW_BAD_INPUT;
+    snprintf(error->message, sizeof error->message, "there is no example '%s'", name);
+    return SINEW_BAD_INPUT;
+}
+
+sinew_status examples_sample(const char *sample, json_t **document, sinew_error *error) {
+    sinew_curves *curves = NULL;
+    sinew_status status = sinew_sample_curves(sample, &curves, error);
+    if (status != SINEW_OK) return status;
+    *document = json_pack("{s:i,s:{s:s},s:s,s:{},s:o}", "sinew", 1, "rig", "sample", sample, "model",
+                          "spring", "weights", "curves", inline_curves(curves));
+    sinew_curves_destroy(curves);
+    return SINEW_OK;
+}

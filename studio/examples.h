@@ -1,0 +1,18 @@
+/* The scenes of the start screen, and scenes for the built-in rigs. */
+#ifndef STUDIO_EXAMPLES_H
+#define STUDIO_EXAMPLES_H
+
+#include <jansson.h>
+
+#include <sinew/sinew.h>
+
+/* [{"name", "title", "hint"}, ...] */
+json_t *examples_list(void);
+/* The document of an example. Files it needs (a take) are written to `files_path`, which the scene
+ * calls `files_name`. */
+sinew_status examples_document(const char *name, const char *files_path, const char *files_name,
+                               json_t **document, sinew_error *error);
+/* A scene that shows a built-in rig with its clip. */
+sinew_status examples_sample(const char *sample, json_t **document, sinew_error *error);
+
+#endif

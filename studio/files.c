@@ -1,0 +1,306 @@
+#include "files.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static sinew_status fail(sinew_error *error, sinew_status status, const char *format,
+                         const char *text) {
+    error->status = status;
+    snprintf(error->message, sizeof error->message, format, text);
+    return status;
+}
+
+static const char *ending(const char *name) {
+    const char *dot = strrchr(name, '.');
+    return dot ? dot + 1 : "";
+}
+
+static bool ends(const char *name, const char *const *endings) {
+    for (; *endings; endings++)
+        if (!strcasecmp(ending(name), *endings)) return true;
+    return false;
+}
+
+/* ---- dropped on the page --------------------------------------------------------------------- */
+
+/* A name without folders, of letters, digits and a few signs. */
+static bool clean_name(const char *given, char *name, size_t room) {
+    const char *slash = strrchr(given, '/');
+    if (slash) given = slash + 1;
+    size_t n = 0;
+    for (; *given && n + 1 < room; given++)
+        name[n++] = isalnum((unsigned char)*given) || strchr("._-", *given) ? *given : '_';
+    name[n] = 0;
+    return n > 0 && name[0] != '.' && !*given;
+}
+
+static sinew_status write_file(const char *folder, const char *name, const unsigned char *bytes,
+                               size_t size, sinew_error *error) {
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+        return fail(error, SINEW_IO, "the path of %s is too long", name);
+    FILE *out = fopen(path, "wbe");
+    bool good = out && fwrite(bytes, 1, size, out) == size;
+    if (out && fclose(out) != 0) good = false;
+    return good ? SINEW_OK : fail(error, SINEW_IO, "cannot write %.400s", path);
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static json_t *operation(const char *op, const char *path, json_t *value) {
+    return json_pack("{s:s,s:s,s:o}", "op", op, "path", path, "value", value);
+}
+
+static json_t *named(const project *p, const char *name) {
+    return json_sprintf("%s/%s", project_files_name(p), name);
+}
+
+/* The rig of several meshes: the neutral first, the poses by name. */
+static json_t *rig_files(const project *p, char **names, int count) {
+    static const char *const meshes[] = {"obj", "target", "glb", "gltf", "ply", "off", "stl", NULL};
+    json_t *list = json_array();
+    int neutral = -1;
+    for (int i = 0; i < count; i++) {
+        if (!ends(names[i], meshes)) continue;
+        bool said = strcasestr(names[i], "neutral") || strcasestr(names[i], "base");
+        if (neutral < 0 || (said && !strcasestr(names[neutral], "neutral"))) neutral = i;
+    }
+    if (neutral < 0) return list;
+    json_array_append_new(list, named(p, names[neutral]));
+    for (int i = 0; i < count; i++)
+        if (i != neutral && ends(names[i], meshes)) json_array_append_new(list, named(p, names[i]));
+    return list;
+}
+
+/* What a CSV holds shows when it is read: slider curves or markers. */
+static bool is_curves(const project *p, const char *name) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", project_files_path(p), name);
+    sinew_curves *curves = NULL;
+    sinew_error ignored;
+    bool good = sinew_curves_read(path, &curves, &ignored) == SINEW_OK;
+    sinew_curves_destroy(curves);
+    return good;
+}
+
+static sinew_status use_files(const project *p, char **names, int count, json_t **operations,
+                              char label[128], sinew_error *error) {
+    static const char *const takes[] = {"c3d", "trc", NULL}, *const tables[] = {"csv", NULL},
+                      *const scenes[] = {"json", NULL};
+    json_t *list = json_array(), *rig = rig_files(p, names, count), *document = project_document(p);
+    snprintf(label, 128, "Open %.100s", names[0]);
+    if (json_array_size(rig)) {
+        snprintf(label, 128, "Open %.100s", json_string_value(json_array_get(rig, 0)) +
+                                                strlen(project_files_name(p)) + 1);
+        const char *model = json_string_value(json_object_get(document, "model"));
+        bool follows = model && (!strcmp(model, "force") || !strcmp(model, "fit") ||
+                                 !strcmp(model, "modal"));
+        json_array_append_new(
+            list, operation("replace", "",
+                            json_pack("{s:i,s:{s:O},s:s,s:{}}", "sinew", 1, "rig", "files", rig,
+                                      "model", model && !follows ? model : "spring", "weights")));
+    }
+    for (int i = 0; i < count; i++) {
+        if (ends(names[i], scenes)) {
+            char path[4096];
+            snprintf(path, sizeof path, "%s/%s", project_files_path(p), names[i]);
+            json_t *scene = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+            if (!json_is_object(scene) || !json_object_get(scene, "sinew")) {
+                json_decref(scene);
+                continue;
+            }
+            if (project_check_paths(scene, error) != SINEW_OK) {
+                json_decref(scene);
+                json_decref(list);
+                json_decref(rig);
+                json_decref(document);
+                return error->status;
+            }
+            json_array_append_new(list, operation("replace", "", scene));
+        } else if (ends(names[i], takes) || (ends(names[i], tables) && !is_curves(p, names[i]))) {
+            json_array_append_new(list, operation("add", "/markers",
+                                                  json_pack("{s:o}", "file", named(p, names[i]))));
+            if (!json_array_size(rig)) json_array_append_new(list, operation("add", "/model", json_string("fit")));
+        } else if (ends(names[i], tables)) {
+            json_array_append_new(list, operation("add", "/curves",
+                                                  json_pack("{s:o}", "file", named(p, names[i]))));
+            if (json_object_get(document, "markers") && !json_array_size(rig))
+                json_array_append_new(list,
+                                      json_pack("{s:s,s:s}", "op", "remove", "path", "/markers"));
+        }
+    }
+    json_decref(rig);
+    json_decref(document);
+    if (!json_array_size(list)) {
+        json_decref(list);
+        return fail(error, SINEW_BAD_INPUT,
+                    "%s: drop a rig (GLB, OBJ files), a clip (CSV), a take (C3D, TRC, CSV) or a scene",
+                    names[0]);
+    }
+    *operations = list;
+    return SINEW_OK;
+}
+
+sinew_status files_receive(const project *p, const unsigned char *bytes, size_t size,
+                           json_t **operations, char label[128], bool *malformed,
+                           sinew_error *error) {
+    *malformed = true;
+    if (size < 4) return fail(error, SINEW_BAD_INPUT, "the message is too short%s", "");
+    size_t length = (size_t)bytes[0] | (size_t)bytes[1] << 8 | (size_t)bytes[2] << 16 |
+                    (size_t)bytes[3] << 24;
+    if (length > size - 4 || length > 1 << 20)
+        return fail(error, SINEW_BAD_INPUT, "the header is longer than the message%s", "");
+    json_t *header = json_loadb((const char *)bytes + 4, length, 0, NULL);
+    const char *type = json_string_value(json_object_get(header, "type"));
+    json_t *files = json_object_get(header, "files");
+    size_t count = json_array_size(files), at = 4 + length;
+    if (!type || strcmp(type, "files") != 0 || !count || count > FILES_LIMIT) {
+        json_decref(header);
+        return fail(error, SINEW_BAD_INPUT, "not a message of files%s", "");
+    }
+    char **names = calloc(count, sizeof *names);
+    sinew_status status = names ? SINEW_OK : fail(error, SINEW_NO_MEMORY, "out of memory%s", "");
+    for (size_t i = 0; i < count && status == SINEW_OK; i++) {
+        json_t *file = json_array_get(files, i), *bytes_there = json_object_get(file, "size");
+        const char *given = json_string_value(json_object_get(file, "name"));
+        char name[200];
+        json_int_t wanted = json_integer_value(bytes_there);
+        if (!given || !json_is_integer(bytes_there) || wanted < 0 || (size_t)wanted > size - at) {
+            status = fail(error, SINEW_BAD_INPUT, "files are cut short%s", "");
+        } else if (!clean_name(given, name, sizeof name)) {
+            *malformed = false;
+            status = fail(error, SINEW_BAD_INPUT, "'%.100s' is not a file name", given);
+        } else {
+            *malformed = false;
+            status = write_file(project_files_path(p), name, bytes + at, (size_t)wanted, error);
+            names[i] = strdup(name);
+            at += (size_t)wanted;
+            if (i + 1 < count) *malformed = true;
+        }
+    }
+    if (status == SINEW_OK) {
+        *malformed = false;
+        qsort(names, count, sizeof *names, by_name);
+        status = use_files(p, names, (int)count, operations, label, error);
+    }
+    for (size_t i = 0; names && i < count; i++) free(names[i]);
+    free(names);
+    json_decref(header);
+    return status;
+}
+
+/* ---- exports --------------------------------------------------------------------------------- */
+
+typedef struct export_task {
+    solver_task task;
+    sinew_scene *scene;
+    char name[64], folder[64], path[160];
+    bool curves;
+} export_task;
+
+static void refuse(solver *s, int client, const char *message) {
+    json_t *answer = json_pack("{s:s,s:s}", "type", "error", "message", message);
+    char *text = json_dumps(answer, JSON_COMPACT);
+    if (text) solver_say(s, SOLVER_ANSWER, client, text);
+    free(text);
+    json_decref(answer);
+}
+
+static bool send_file(solver *s, const export_task *e) {
+    FILE *in = fopen(e->path, "rbe");
+    if (!in) return false;
+    fseek(in, 0, SEEK_END);
+    long size = ftell(in);
+    rewind(in);
+    char *bytes = size > 0 ? malloc((size_t)size) : NULL;
+    bool good = bytes && fread(bytes, 1, (size_t)size, in) == (size_t)size;
+    fclose(in);
+    if (good) {
+        json_t *header = json_pack("{s:s,s:s,s:[[s,s,I]]}", "type", "file", "name", e->name,
+                                   "arrays", "bytes", "u8", (json_int_t)size);
+        char *text = json_dumps(header, JSON_COMPACT);
+        const void *parts[] = {bytes};
+        size_t sizes[] = {(size_t)size};
+        solver_give(s, SOLVER_ANSWER, e->task.client, net_message_binary(text, 1, parts, sizes));
+        free(text);
+        json_decref(header);
+    }
+    free(bytes);
+    return good;
+}
+
+static void run_export(solver_task *task, solver *s, engine *unused, const sinew_monitor *monitor) {
+    (void)unused;
+    export_task *e = (export_task *)task;
+    sinew_job *job = NULL;
+    sinew_error error = {0};
+    sinew_status status = sinew_job_create(e->scene, monitor, &job, &error);
+    if (status == SINEW_OK) status = sinew_job_run(job, 0, -1, monitor, &error);
+    sinew_job_destroy(job);
+    if (status == SINEW_CANCELLED)
+        refuse(s, task->client, "the export was cancelled");
+    else if (status != SINEW_OK && status != SINEW_NOT_CONVERGED)
+        refuse(s, task->client, error.message);
+    else if (!send_file(s, e))
+        refuse(s, task->client, "the export could not be read back");
+}
+
+static void release_export(solver_task *task) {
+    export_task *e = (export_task *)task;
+    sinew_scene_destroy(e->scene);
+    if (*e->folder) {
+        unlink(e->path);
+        rmdir(e->folder);
+    }
+    free(e);
+}
+
+sinew_status files_export(solver *s, const sinew_scene *scene, const char *what, const char *format,
+                          int client, sinew_error *error) {
+    static const char *const formats[] = {"pc2", "mdd", "glb", "usda", "obj", "csv", NULL};
+    bool known = false;
+    for (int i = 0; formats[i]; i++) known |= !strcmp(formats[i], format);
+    bool clip = !strcmp(what, "clip"), curves = !strcmp(what, "curves");
+    if (!known || !(clip || curves || !strcmp(what, "shape")))
+        return fail(error, SINEW_BAD_INPUT, "cannot export '%.20s'", format);
+    export_task *e = calloc(1, sizeof *e);
+    if (!e) return fail(error, SINEW_NO_MEMORY, "out of memory%s", "");
+    e->task = (solver_task){.run = run_export, .release = release_export, .client = client};
+    e->curves = curves;
+    snprintf(e->name, sizeof e->name, "%s.%s", curves ? "curves" : clip ? "clip" : "shape", format);
+    char folder[] = "/tmp/sinew-export-XXXXXX";
+    sinew_status status = sinew_scene_copy(scene, &e->scene, error);
+    if (status == SINEW_OK && !mkdtemp(folder))
+        status = fail(error, SINEW_IO, "cannot make a temporary folder: %s", strerror(errno));
+    if (status == SINEW_OK) {
+        snprintf(e->folder, sizeof e->folder, "%s", folder);
+        snprintf(e->path, sizeof e->path, "%s/%s", folder, e->name);
+        char outputs[256];
+        snprintf(outputs, sizeof outputs, curves ? "{\"curves\":\"%s\"}" : "{\"frames\":[\"%s\"]}",
+                 e->path);
+        status = sinew_scene_set(e->scene, "/outputs", outputs, NULL, error);
+    }
+    if (status == SINEW_OK && !clip && !curves) { /* one shape: what moves in time is left out */
+        static const char *const moving[] = {"/curves", "/keys", "/markers", "/steps", "/time"};
+        for (int i = 0; i < 5; i++) {
+            char *there = NULL;
+            sinew_error ignored;
+            if (sinew_scene_get(e->scene, moving[i], &there, &ignored) == SINEW_OK && there) {
+                sinew_free(there);
+                sinew_scene_set(e->scene, moving[i], NULL, NULL, &ignored);
+            }
+        }
+    }
+    if (status != SINEW_OK) {
+        release_export(&e->task);
+        return status;
+    }
+    solver_add(s, &e->task);
+    return SINEW_OK;
+}

@@ -1,0 +1,485 @@
+#include "solver.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Computed frames of the clip are kept for scrubbing, up to this many bytes. */
+#define CLIP_BYTES ((size_t)512 << 20)
+/* Work that takes longer shows its progress. */
+#define PROGRESS_AFTER 0.2
+#define PROGRESS_EVERY 0.1
+
+typedef struct drag {
+    bool fresh;
+    int vertex, client;
+    double target[3];
+    char gesture[40];
+} drag;
+
+struct solver {
+    solver_handler handler;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    /* under the lock */
+    solver_request request;
+    bool fresh, quit;
+    solver_task *tasks;
+    drag drag;
+    /* read by the monitor without it */
+    atomic_bool cancel, interrupt;
+    /* of the thread */
+    engine *engine;
+    engine_shape shape;
+    double *weights_before;
+    net_message **clip; /* computed frames, or NULL */
+    int clip_frames;
+    size_t clip_bytes;
+    engine_clip clip_info;
+    bool ready; /* the engine has a scene */
+    double busy_since, told;
+    bool showing_progress;
+};
+
+static double now_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void solver_give(solver *s, solver_post kind, int client, net_message *message) {
+    if (message) s->handler.post(s->handler.user, kind, message, client);
+}
+
+void solver_say(solver *s, solver_post kind, int client, const char *text) {
+    solver_give(s, kind, client, net_message_text(text));
+}
+
+static void say_json(solver *s, solver_post kind, int client, json_t *value /* stolen */) {
+    char *text = json_dumps(value, JSON_COMPACT);
+    if (text) solver_say(s, kind, client, text);
+    free(text);
+    json_decref(value);
+}
+
+static void say_error(solver *s, const char *message) {
+    say_json(s, SOLVER_STATE, 0, json_pack("{s:s,s:s}", "type", "problem", "message", message));
+}
+
+/* ---- the monitor ----------------------------------------------------------------------------- */
+
+static bool is_cancelled(void *user) {
+    solver *s = user;
+    return atomic_load(&s->cancel) || atomic_load(&s->interrupt);
+}
+
+static void on_progress(double fraction, const char *stage, void *user) {
+    solver *s = user;
+    double now = now_seconds();
+    if (now - s->busy_since < PROGRESS_AFTER || now - s->told < PROGRESS_EVERY) return;
+    s->told = now;
+    s->showing_progress = true;
+    say_json(s, SOLVER_STATE, 0,
+             json_pack("{s:s,s:s,s:f}", "type", "progress", "stage", stage ? stage : "working",
+                       "fraction", fraction >= 0 && fraction <= 1 ? fraction : 0));
+}
+
+static void on_log(sinew_log_level level, const char *line, void *user) {
+    solver *s = user;
+    if (level == SINEW_LOG_WARNING)
+        say_json(s, SOLVER_STATE, 0, json_pack("{s:s,s:s}", "type", "warning", "message", line));
+}
+
+static void begin_work(solver *s) {
+    s->busy_since = now_seconds();
+    s->told = 0;
+    s->showing_progress = false;
+}
+
+static void end_work(solver *s) {
+    if (s->showing_progress) say_json(s, SOLVER_STATE, 0, json_pack("{s:s}", "type", "idle"));
+    s->showing_progress = false;
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+static json_t *number_or_null(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
+static void send_rig(solver *s) {
+    const sinew_rig *rig = engine_rig(s->engine);
+    const sinew_mesh *mesh = rig->neutral;
+    size_t n = (size_t)mesh->vertex_count, m = (size_t)mesh->triangle_count, inside = 0;
+    json_t *sliders = json_array(), *regions = json_array(), *parts = json_array();
+    for (int i = 0; i < rig->slider_count; i++) {
+        const sinew_slider *slider = &rig->sliders[i];
+        json_array_append_new(
+            sliders,
+            json_pack("{s:s,s:o,s:o,s:f,s:s?,s:i}", "name", slider->name, "minimum",
+                      number_or_null(slider->minimum), "maximum", number_or_null(slider->maximum),
+                      "rest", slider->rest, "group", slider->group, "mirror", slider->mirror));
+    }
+    for (int i = 0; i < rig->region_count; i++) {
+        json_array_append_new(regions, json_pack("{s:s,s:i}", "name", rig->regions[i].name, "count",
+                                                 rig->regions[i].count));
+        inside += (size_t)rig->regions[i].count;
+    }
+    for (int i = 0; i < mesh->part_count; i++)
+        json_array_append_new(parts, json_string(mesh->part_names[i]));
+    float *neutral = malloc(3 * n * sizeof *neutral + 4);
+    uint32_t *triangles = malloc(3 * m * sizeof *triangles + 4);
+    uint32_t *faces = malloc(m * sizeof *faces + 4);
+    int32_t *part = malloc(m * sizeof *part + 4);
+    uint32_t *members = malloc(inside * sizeof *members + 4);
+    json_t *header = json_pack(
+        "{s:s,s:i,s:o,s:o,s:o,s:f,s:[[s,s,I],[s,s,I],[s,s,I],[s,s,I],[s,s,I]]}", "type", "rig",
+        "vertices", mesh->vertex_count, "sliders", sliders, "regions", regions, "parts", parts,
+        "diagonal", sinew_diagonal(mesh->vertex_count, mesh->positions), "arrays", "neutral", "f32",
+        (json_int_t)(3 * n), "triangles", "u32", (json_int_t)(3 * m), "triangle_face", "u32",
+        (json_int_t)m, "triangle_part", "i32", (json_int_t)m, "region_vertices", "u32",
+        (json_int_t)inside);
+    char *text = header ? json_dumps(header, JSON_COMPACT) : NULL;
+    if (neutral && triangles && faces && part && members && text) {
+        for (size_t i = 0; i < 3 * n; i++) neutral[i] = (float)mesh->positions[i];
+        for (size_t i = 0; i < 3 * m; i++) triangles[i] = (uint32_t)mesh->triangles[i];
+        for (size_t i = 0; i < m; i++) {
+            int face = mesh->triangle_face ? mesh->triangle_face[i] : (int)i;
+            faces[i] = (uint32_t)face;
+            part[i] = mesh->face_part ? mesh->face_part[face] : 0;
+        }
+        size_t at = 0;
+        for (int i = 0; i < rig->region_count; i++)
+            for (int k = 0; k < rig->regions[i].count; k++)
+                members[at++] = (uint32_t)rig->regions[i].vertices[k];
+        const void *arrays[] = {neutral, triangles, faces, part, members};
+        size_t sizes[] = {12 * n, 12 * m, 4 * m, 4 * m, 4 * inside};
+        solver_give(s, SOLVER_RIG, 0, net_message_binary(text, 5, arrays, sizes));
+    }
+    free(text);
+    json_decref(header);
+    free(neutral);
+    free(triangles);
+    free(faces);
+    free(part);
+    free(members);
+}
+
+static void send_clip(solver *s) {
+    const engine_clip *clip = &s->clip_info;
+    say_json(s, SOLVER_CLIP, 0,
+             json_pack("{s:s,s:i,s:f,s:f}", "type", "clip", "frames", clip->frame_count, "rate",
+                       clip->rate, "start", clip->start));
+}
+
+static net_message *frame_message(solver *s, int frame) {
+    const sinew_rig *rig = engine_rig(s->engine);
+    const engine_shape *shape = &s->shape;
+    size_t n = 3 * (size_t)rig->neutral->vertex_count;
+    json_t *weights = json_array();
+    for (int i = 0; i < rig->slider_count; i++)
+        json_array_append_new(weights, json_real(shape->weights[i]));
+    json_t *header = json_pack(
+        "{s:s,s:I,s:i,s:f,s:b,s:i,s:o,s:f,s:f,s:i,s:i,s:o,s:[[s,s,I],[s,s,I]]}", "type", "frame",
+        "revision", (json_int_t)shape->revision, "frame", frame, "time", shape->time, "converged",
+        shape->status == SINEW_OK, "iterations", shape->iterations, "residual",
+        number_or_null(shape->residual), "ms", 1e3 * shape->seconds, "build_ms",
+        1e3 * shape->build_seconds, "contacts", shape->contacts, "inverted", shape->inverted,
+        "weights", weights, "arrays", "positions", "f32", (json_int_t)n, "linear", "f32",
+        (json_int_t)n);
+    char *text = header ? json_dumps(header, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    const void *arrays[] = {shape->positions, shape->linear};
+    size_t sizes[] = {n * sizeof(float), n * sizeof(float)};
+    net_message *message = text ? net_message_binary(text, 2, arrays, sizes) : NULL;
+    free(text);
+    json_decref(header);
+    return message;
+}
+
+/* ---- work ------------------------------------------------------------------------------------ */
+
+static void forget_clip(solver *s) {
+    for (int i = 0; i < s->clip_frames; i++) net_message_release(s->clip[i]);
+    free(s->clip);
+    s->clip = NULL;
+    s->clip_frames = 0;
+    s->clip_bytes = 0;
+}
+
+static bool make_room(solver *s) {
+    const sinew_rig *rig = engine_rig(s->engine);
+    size_t n = 3 * (size_t)rig->neutral->vertex_count, k = (size_t)rig->slider_count;
+    free(s->shape.positions);
+    free(s->shape.linear);
+    free(s->shape.weights);
+    free(s->weights_before);
+    s->shape.positions = calloc(n, sizeof(float));
+    s->shape.linear = calloc(n, sizeof(float));
+    s->shape.weights = calloc(k + 1, sizeof(double));
+    s->weights_before = calloc(k + 1, sizeof(double));
+    return s->shape.positions && s->shape.linear && s->shape.weights && s->weights_before;
+}
+
+/* Solves and sends one frame, or sends the one that is kept. */
+static sinew_status show_frame(solver *s, int frame, const sinew_monitor *monitor,
+                               sinew_error *error) {
+    if (s->clip_info.frame_count <= 0) frame = -1;
+    if (frame >= s->clip_info.frame_count) frame = s->clip_info.frame_count - 1;
+    if (frame >= 0 && frame < s->clip_frames && s->clip[frame]) {
+        solver_give(s, SOLVER_FRAME, 0, net_message_keep(s->clip[frame]));
+        return SINEW_OK;
+    }
+    sinew_status status = engine_solve(s->engine, frame, &s->shape, monitor, error);
+    if (status != SINEW_OK) return status;
+    net_message *message = frame_message(s, frame);
+    if (frame >= 0 && message) {
+        if (!s->clip) {
+            s->clip = calloc((size_t)s->clip_info.frame_count, sizeof *s->clip);
+            s->clip_frames = s->clip ? s->clip_info.frame_count : 0;
+        }
+        size_t bytes = 24 * (size_t)engine_rig(s->engine)->neutral->vertex_count + 4096;
+        if (frame < s->clip_frames && s->clip_bytes + bytes <= CLIP_BYTES) {
+            s->clip[frame] = net_message_keep(message);
+            s->clip_bytes += bytes;
+        }
+    }
+    solver_give(s, SOLVER_FRAME, 0, message);
+    return SINEW_OK;
+}
+
+static void serve_request(solver *s, solver_request *request, const sinew_monitor *monitor) {
+    sinew_error error = {0};
+    sinew_status status = SINEW_OK;
+    begin_work(s);
+    if (request->scene) {
+        bool rig_changed = false;
+        status = engine_update(s->engine, request->scene, request->revision, monitor, &rig_changed,
+                               &error);
+        sinew_scene_destroy(request->scene);
+        request->scene = NULL;
+        if (status == SINEW_OK) {
+            if (!request->only_pose || rig_changed) forget_clip(s);
+            if ((rig_changed || !s->shape.positions) && !make_room(s)) {
+                status = SINEW_NO_MEMORY;
+                snprintf(error.message, sizeof error.message, "out of memory");
+            } else {
+                s->ready = true;
+                if (rig_changed) send_rig(s);
+                engine_clip clip;
+                engine_get_clip(s->engine, &clip);
+                if (rig_changed || memcmp(&clip, &s->clip_info, sizeof clip) != 0) {
+                    s->clip_info = clip;
+                    send_clip(s);
+                }
+            }
+        }
+    }
+    if (status == SINEW_OK && s->ready) status = show_frame(s, request->frame, monitor, &error);
+    end_work(s);
+    if (status == SINEW_CANCELLED) {
+        if (atomic_exchange(&s->cancel, false))
+            say_json(s, SOLVER_STATE, 0, json_pack("{s:s}", "type", "cancelled"));
+    } else if (status != SINEW_OK) {
+        say_error(s, error.message);
+    } else {
+        say_json(s, SOLVER_STATE, 0,
+                 json_pack("{s:s,s:I}", "type", "solved", "revision", (json_int_t)request->revision));
+    }
+}
+
+static void serve_drag(solver *s, const drag *d) {
+    const sinew_rig *rig = engine_rig(s->engine);
+    if (!s->ready || d->vertex < 0 || d->vertex >= rig->neutral->vertex_count) return;
+    sinew_error error = {0};
+    memcpy(s->weights_before, s->shape.weights, (size_t)rig->slider_count * sizeof(double));
+    sinew_status status = engine_drag(s->engine, d->vertex, d->target, s->weights_before,
+                                      s->shape.weights, &error);
+    if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) {
+        memcpy(s->shape.weights, s->weights_before, (size_t)rig->slider_count * sizeof(double));
+        say_error(s, error.message);
+        return;
+    }
+    json_t *weights = json_object();
+    for (int i = 0; i < rig->slider_count; i++)
+        if (fabs(s->shape.weights[i] - s->weights_before[i]) > 1e-5)
+            json_object_set_new(weights, rig->sliders[i].name,
+                                json_real(round(s->shape.weights[i] * 1e5) / 1e5));
+    if (json_object_size(weights))
+        say_json(s, SOLVER_PATCH, d->client,
+                 json_pack("{s:O,s:s}", "weights", weights, "gesture", d->gesture));
+    json_decref(weights);
+}
+
+static void wait_until(solver *s, double when) {
+    struct timespec t = {(time_t)when, (long)(1e9 * (when - floor(when)))};
+    pthread_cond_timedwait(&s->changed, &s->lock, &t);
+}
+
+static void *work(void *user) {
+    solver *s = user;
+    const sinew_monitor monitor = {on_progress, is_cancelled, on_log, s};
+    solver_request current = {.frame = -1};
+    double play_start = 0;
+    int play_from = 0, last = -1;
+    pthread_mutex_lock(&s->lock);
+    while (!s->quit) {
+        if (s->fresh) {
+            bool was_playing = current.playing;
+            current = s->request;
+            s->request.scene = NULL;
+            s->fresh = false;
+            atomic_store(&s->interrupt, false);
+            atomic_store(&s->cancel, false);
+            pthread_mutex_unlock(&s->lock);
+            if (!(current.playing && was_playing && !current.scene))
+                serve_request(s, &current, &monitor);
+            play_start = now_seconds();
+            play_from = last = current.frame < 0 ? 0 : current.frame;
+            pthread_mutex_lock(&s->lock);
+        } else if (s->drag.fresh) {
+            drag d = s->drag;
+            s->drag.fresh = false;
+            pthread_mutex_unlock(&s->lock);
+            serve_drag(s, &d);
+            pthread_mutex_lock(&s->lock);
+        } else if (s->tasks) {
+            solver_task *task = s->tasks;
+            s->tasks = task->next;
+            atomic_store(&s->cancel, false);
+            pthread_mutex_unlock(&s->lock);
+            begin_work(s);
+            if (s->ready) task->run(task, s, s->engine, &monitor);
+            end_work(s);
+            task->release(task);
+            pthread_mutex_lock(&s->lock);
+        } else if (current.playing && s->ready && s->clip_info.frame_count > 1) {
+            /* Frames are due at the clip's rate; those that come too late are left out. */
+            double rate = s->clip_info.rate > 0 ? s->clip_info.rate : 30;
+            int count = s->clip_info.frame_count;
+            int due = play_from + (int)floor((now_seconds() - play_start) * rate);
+            if (due <= last) {
+                wait_until(s, play_start + (last + 1 - play_from) / rate);
+                continue;
+            }
+            last = due;
+            int frame = current.loop ? due % count : due;
+            bool ended = frame >= count;
+            if (ended) current.playing = false;
+            pthread_mutex_unlock(&s->lock);
+            sinew_error error = {0};
+            begin_work(s);
+            sinew_status status =
+                ended ? SINEW_OK : show_frame(s, frame, &monitor, &error);
+            end_work(s);
+            if (status != SINEW_OK && status != SINEW_CANCELLED) say_error(s, error.message);
+            if (status != SINEW_OK || ended) {
+                current.playing = false;
+                atomic_store(&s->cancel, false);
+                say_json(s, SOLVER_STATE, 0, json_pack("{s:s}", "type", "stopped"));
+            }
+            pthread_mutex_lock(&s->lock);
+        } else {
+            pthread_cond_wait(&s->changed, &s->lock);
+        }
+    }
+    sinew_scene_destroy(s->request.scene);
+    s->request.scene = NULL;
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+/* ---- from the main thread -------------------------------------------------------------------- */
+
+sinew_status solver_create(const solver_handler *handler, solver **out, sinew_error *error) {
+    solver *s = calloc(1, sizeof *s);
+    if (!s) {
+        *error = (sinew_error){SINEW_NO_MEMORY, "out of memory"};
+        return SINEW_NO_MEMORY;
+    }
+    s->handler = *handler;
+    sinew_status status = engine_create(&s->engine, error);
+    if (status != SINEW_OK) {
+        free(s);
+        return status;
+    }
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&s->lock, NULL);
+    if (pthread_create(&s->thread, NULL, work, s) != 0) {
+        engine_destroy(s->engine);
+        free(s);
+        *error = (sinew_error){SINEW_UNAVAILABLE, "cannot start the solver thread"};
+        return SINEW_UNAVAILABLE;
+    }
+    *out = s;
+    return SINEW_OK;
+}
+
+void solver_destroy(solver *s) {
+    if (!s) return;
+    pthread_mutex_lock(&s->lock);
+    s->quit = true;
+    atomic_store(&s->cancel, true);
+    pthread_cond_signal(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    pthread_join(s->thread, NULL);
+    while (s->tasks) {
+        solver_task *next = s->tasks->next;
+        s->tasks->release(s->tasks);
+        s->tasks = next;
+    }
+    forget_clip(s);
+    engine_destroy(s->engine);
+    free(s->shape.positions);
+    free(s->shape.linear);
+    free(s->shape.weights);
+    free(s->weights_before);
+    pthread_cond_destroy(&s->changed);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+void solver_want(solver *s, const solver_request *request) {
+    pthread_mutex_lock(&s->lock);
+    sinew_scene *waiting = s->fresh ? s->request.scene : NULL;
+    bool only_pose = request->only_pose && (!waiting || s->request.only_pose);
+    s->request = *request;
+    if (!request->scene)
+        s->request.scene = waiting;
+    else
+        sinew_scene_destroy(waiting);
+    s->request.only_pose = only_pose;
+    s->fresh = true;
+    /* A slider that moves on lets the running solve end, so that something is always shown. */
+    if (request->scene && !request->only_pose) atomic_store(&s->interrupt, true);
+    pthread_cond_signal(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void solver_cancel(solver *s) { atomic_store(&s->cancel, true); }
+
+void solver_add(solver *s, solver_task *task) {
+    pthread_mutex_lock(&s->lock);
+    solver_task **at = &s->tasks;
+    while (*at) at = &(*at)->next;
+    task->next = NULL;
+    *at = task;
+    pthread_cond_signal(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void solver_drag(solver *s, int vertex, const double target[3], const char *gesture, int client) {
+    pthread_mutex_lock(&s->lock);
+    s->drag = (drag){.fresh = true, .vertex = vertex, .client = client};
+    memcpy(s->drag.target, target, sizeof s->drag.target);
+    snprintf(s->drag.gesture, sizeof s->drag.gesture, "%s", gesture);
+    pthread_cond_signal(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}

@@ -1,0 +1,62 @@
+/* The solver thread. It works on snapshots of the scene; the newest request wins. Everything it has
+ * to tell goes out as ready messages through `post`, which may be called from that thread. */
+#ifndef STUDIO_SOLVER_H
+#define STUDIO_SOLVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sinew/sinew.h>
+
+#include "engine.h"
+#include "net.h"
+
+typedef enum solver_post {
+    SOLVER_RIG,      /* kept for pages that come later */
+    SOLVER_CLIP,     /* kept */
+    SOLVER_FRAME,    /* kept; replaces an older frame that still waits */
+    SOLVER_STATE,    /* progress, errors: sent to all pages now */
+    SOLVER_ANSWER,   /* to one page */
+    SOLVER_PATCH     /* slider weights of a drag: text is a patch for the project */
+} solver_post;
+
+typedef struct solver_handler {
+    /* The message is given away. client: number of the page, for SOLVER_ANSWER. */
+    void (*post)(void *user, solver_post kind, net_message *message, int client);
+    void *user;
+} solver_handler;
+
+typedef struct solver solver;
+
+/* What a page wants to see. */
+typedef struct solver_request {
+    sinew_scene *scene; /* given away; NULL: the scene of the last request */
+    uint64_t revision;
+    int frame;     /* of the clip; -1: the pose */
+    bool playing;  /* go on from there at the clip's rate */
+    bool loop;
+    bool only_pose; /* since the last request only weights changed: frames of the clip still hold */
+} solver_request;
+
+sinew_status solver_create(const solver_handler *handler, solver **out, sinew_error *error);
+void solver_destroy(solver *s);
+void solver_want(solver *s, const solver_request *request);
+/* Stops the running solve, build or task; the last shape stays. */
+void solver_cancel(solver *s);
+
+/* Work that answers one page, in order, between shapes. `run` gets the engine and may take long. */
+typedef struct solver_task {
+    void (*run)(struct solver_task *task, solver *s, engine *e, const sinew_monitor *monitor);
+    void (*release)(struct solver_task *task);
+    struct solver_task *next;
+    int client;
+} solver_task;
+void solver_add(solver *s, solver_task *task);
+/* For tasks: JSON text to the page that asked, or to all when client is 0. */
+void solver_say(solver *s, solver_post kind, int client, const char *text);
+void solver_give(solver *s, solver_post kind, int client, net_message *message);
+
+/* Slider weights that bring a vertex to a place become a patch (SOLVER_PATCH). The newest wins. */
+void solver_drag(solver *s, int vertex, const double target[3], const char *gesture, int client);
+
+#endif
