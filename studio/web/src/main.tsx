@@ -1,2 +1,300 @@
-document.body.textContent = 'studio';
-export {};
+import { effect, signal } from '@preact/signals';
+import { render } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { Anchor, CircleHelp, Columns2, Download, Grab, Ghost, Maximize, Moon, Pointer, Redo2, Rotate3d, SlidersHorizontal, Square, Sun, Undo2, X } from 'lucide-preact';
+import { IconButton, Segmented } from './controls';
+import { Dialogs } from './dialogs';
+import { cancel, clearLatency, connect, patch, play, redo, seek, send, sendFiles, setWeights, undo } from './link';
+import type { Operation } from './patch';
+import { HEAT_STOPS } from './shading';
+import { Side } from './side';
+import { Sliders } from './sliders';
+import * as state from './state';
+import './style.css';
+import { setKey, Timeline } from './timeline';
+import { View } from './view';
+
+const view = signal<View | null>(null);
+const dropping = signal(false);
+
+effect(() => {
+  document.documentElement.dataset.theme = state.theme.value;
+  try {
+    localStorage.setItem('sinew-theme', state.theme.value);
+  } catch {
+    // private windows have no storage
+  }
+});
+
+// ---- header ------------------------------------------------------------------------------------
+
+function chooseModel(name: string) {
+  const ops: Operation[] = [{ op: 'add', path: '/model', value: name }];
+  // Parameters belong to a model: another one would refuse them.
+  if (state.scene.value.parameters) ops.unshift({ op: 'remove', path: '/parameters' });
+  patch(ops, `Model ${name}`);
+}
+
+const title = (name: string) => name.replace(/^./, (c) => c.toUpperCase());
+const COMPARE: { value: state.Compare; label: string; icon: typeof Columns2 }[] = [
+  { value: 'side', label: 'Side by side', icon: Columns2 },
+  { value: 'ghost', label: 'Linear as a ghost', icon: Ghost },
+  { value: 'single', label: 'Physical only', icon: Square },
+];
+
+function Header() {
+  const hello = state.hello.value;
+  const rigName = state.scene.value.rig?.sample ?? state.scene.value.rig?.files?.[0]?.split('/').pop() ?? 'rig';
+  return (
+    <header class="top">
+      <strong class="brand">Sinew</strong>
+      <button type="button" class="button" title="Open an example, a sample or a file" data-testid="open" onClick={() => (state.dialog.value = 'start')}>
+        {rigName} ▾
+      </button>
+      {hello && (
+        <Segmented
+          label="Model"
+          value={state.modelName.value}
+          options={hello.models.map((m, i) => ({ value: m.name, label: title(m.name), hint: `${m.summary} (${i + 1})` }))}
+          onChange={chooseModel}
+        />
+      )}
+      <span class="grow" />
+      {state.connection.value === 'lost' && <span class="badge warn" role="status">Reconnecting…</span>}
+      <IconButton label={`Undo ${state.history.value.undo[0] ?? ''} (Ctrl+Z)`} disabled={!state.history.value.undo.length} onClick={undo} testid="undo"><Undo2 size={16} /></IconButton>
+      <IconButton label={`Redo ${state.history.value.redo[0] ?? ''} (Ctrl+Shift+Z)`} disabled={!state.history.value.redo.length} onClick={redo} testid="redo"><Redo2 size={16} /></IconButton>
+      <span class="divider" />
+      {COMPARE.map(({ value, label, icon: Icon }) => (
+        <IconButton key={value} label={`${label} (C)`} pressed={state.compare.value === value} onClick={() => (state.compare.value = value)} testid={`compare-${value}`}><Icon size={16} /></IconButton>
+      ))}
+      <span class="divider" />
+      <IconButton label="Light or dark (T)" onClick={() => (state.theme.value = state.theme.value === 'dark' ? 'light' : 'dark')}>
+        {state.theme.value === 'dark' ? <Sun size={16} /> : <Moon size={16} />}
+      </IconButton>
+      <IconButton label="Keyboard and mouse (?)" onClick={() => (state.dialog.value = 'help')}><CircleHelp size={16} /></IconButton>
+      <button type="button" class="button accent" data-testid="export" onClick={() => (state.dialog.value = 'export')}><Download size={14} /> Export</button>
+    </header>
+  );
+}
+
+// ---- viewport ----------------------------------------------------------------------------------
+
+const TOOLS: { value: state.Tool; label: string; hint: string; icon: typeof Grab }[] = [
+  { value: 'orbit', label: 'Orbit', hint: 'Turn the view (O)', icon: Rotate3d },
+  { value: 'pull', label: 'Pull', hint: 'Pull a point; it springs back when you let go (P)', icon: Grab },
+  { value: 'pose', label: 'Pose', hint: 'Drag a point and let the sliders follow (S)', icon: SlidersHorizontal },
+  { value: 'pin', label: 'Pin', hint: 'Pull a point and keep it there (N)', icon: Anchor },
+];
+
+function chooseTool(tool: state.Tool) {
+  state.tool.value = tool;
+  const follows = ['linear', 'rotation'].includes(state.modelName.value);
+  if ((tool === 'pull' || tool === 'pin') && follows)
+    state.tell(`The ${state.modelName.value} model has nothing to pull on; use Pose, or choose Spring`);
+}
+
+function Figures() {
+  const shape = state.shape.value;
+  const problem = state.problem.value;
+  if (problem) return <div class="stat bad" role="status" data-testid="problem"><i class="light bad" /> {problem}</div>;
+  if (!shape) return null;
+  const parts = [`${shape.ms < 10 ? shape.ms.toFixed(1) : Math.round(shape.ms)} ms`];
+  if (shape.iterations) parts.push(`${shape.iterations} steps`);
+  if (shape.residual) parts.push(`residual ${shape.residual.toExponential(0)}`);
+  if (shape.contacts) parts.push(`${shape.contacts} contacts`);
+  parts.push(`${shape.inverted} inverted`);
+  const latency = state.latency.value;
+  return (
+    <div class={`stat ${shape.converged ? '' : 'warn'}`} data-testid="figures" title={latency ? `Slider to picture: half under ${latency.p50.toFixed(0)} ms, 95% under ${latency.p95.toFixed(0)} ms` : 'Figures of the last solve'}>
+      <i class={`light ${shape.converged ? 'ok' : 'warn'}`} />
+      {!shape.converged && <b data-testid="not-converged">not converged · </b>}
+      {parts.join(' · ')}
+    </div>
+  );
+}
+
+function Legend() {
+  const mode = state.overlay.value;
+  if (mode === 'none') return null;
+  const stops = HEAT_STOPS.map((s) => `rgb(${s.map((x) => Math.round(255 * x)).join(',')})`).join(',');
+  const range = state.heatRange.value;
+  const label = mode === 'stretch' ? `${Math.round(range * 100)} %` : `${(range * 1000).toPrecision(2)} mm`;
+  const name = { difference: 'distance from linear', stretch: 'change of edge length', motion: 'motion from rest' }[mode];
+  return (
+    <div class="legendbar" role="img" aria-label={`Heat map: ${name}, 0 to ${label}`}>
+      <span>{name}</span>
+      <div><small>0</small><i style={{ background: `linear-gradient(to right, ${stops})` }} /><small>{label}</small></div>
+    </div>
+  );
+}
+
+function Progress() {
+  const progress = state.progress.value;
+  if (!progress) return null;
+  return (
+    <div class="progress" role="status">
+      <span>{title(progress.stage)}</span>
+      <progress value={progress.fraction} max={1} aria-label={progress.stage} />
+      <IconButton label="Cancel (Esc)" onClick={cancel} testid="cancel"><X size={14} /></IconButton>
+    </div>
+  );
+}
+
+function Viewport() {
+  const host = useRef<HTMLDivElement>(null), right = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    view.value = new View(host.current!, right.current!);
+  }, []);
+  const side = state.compare.value === 'side';
+  const hint = state.example.value;
+  return (
+    <main class={`view ${side ? 'split' : ''}`} aria-label="View">
+      <div class="stage" ref={host} data-testid="stage">
+        <div class="half" style={{ display: side ? '' : 'none' }} />
+        <div class="half" ref={right} data-testid="physical" />
+      </div>
+      {side && <span class="tag leftTag">Linear</span>}
+      <span class="tag rightTag">{title(state.modelName.value)}{state.compare.value === 'ghost' ? ' · linear as ghost' : ''}</span>
+      {!state.rig.value && <div class="loading" role="status">{state.connection.value === 'open' ? 'Loading the rig…' : 'Connecting…'}</div>}
+      {hint && state.scene.value.studio?.hint !== false && (
+        <div class="coach" role="note">
+          <Pointer size={15} aria-hidden="true" /> {hint.hint}
+          <IconButton label="Hide this hint" onClick={() => patch([{ op: 'add', path: '/studio/hint', value: false }], 'Hide the hint')}><X size={13} /></IconButton>
+        </div>
+      )}
+      <Legend />
+      <div class="tools" role="radiogroup" aria-label="Tool">
+        {TOOLS.map(({ value, label, hint: text, icon: Icon }) => (
+          <button type="button" role="radio" key={value} aria-checked={state.tool.value === value} title={text} data-testid={`tool-${value}`} onClick={() => chooseTool(value)}>
+            <Icon size={15} aria-hidden="true" /> {label}
+          </button>
+        ))}
+        <IconButton label="Frame the shape (F)" onClick={() => view.value?.home()}><Maximize size={15} /></IconButton>
+      </div>
+      <Figures />
+      <Progress />
+      {state.warnings.value.length > 0 && (
+        <div class="warnings" role="status">
+          {state.warnings.value.slice(-2).map((text) => <span key={text}>{text}</span>)}
+          <IconButton label="Hide the warnings" onClick={() => (state.warnings.value = [])}><X size={12} /></IconButton>
+        </div>
+      )}
+    </main>
+  );
+}
+
+// ---- keyboard, files ---------------------------------------------------------------------------
+
+function nudge(frames: number) {
+  if (state.clip.value.frames > 1) seek(Math.max(0, Math.min(state.clip.value.frames - 1, state.playhead.value + frames)));
+}
+
+function onKey(event: KeyboardEvent) {
+  const target = event.target as HTMLElement;
+  const typing = ['INPUT', 'SELECT', 'TEXTAREA'].includes(target.tagName) && (target as HTMLInputElement).type !== 'checkbox' && (target as HTMLInputElement).type !== 'range';
+  const command = event.ctrlKey || event.metaKey;
+  if (command && event.key.toLowerCase() === 'z' && !typing) {
+    event.preventDefault();
+    if (event.shiftKey) redo();
+    else undo();
+    return;
+  }
+  if (command && event.key.toLowerCase() === 'y') return event.preventDefault(), redo();
+  if (command && event.key.toLowerCase() === 's') return event.preventDefault(), send({ type: 'save' });
+  if (typing || command || event.altKey || state.dialog.value) return;
+  const cycle = <T,>(list: T[], now: T) => list[(list.indexOf(now) + 1) % list.length];
+  const actions: { [key: string]: () => void } = {
+    ' ': () => play(!state.time.value.playing),
+    ArrowLeft: () => nudge(-1),
+    ArrowRight: () => nudge(1),
+    Home: () => seek(0),
+    End: () => seek(state.clip.value.frames - 1),
+    k: setKey,
+    c: () => (state.compare.value = cycle(['side', 'ghost', 'single'], state.compare.value)),
+    o: () => chooseTool('orbit'),
+    p: () => chooseTool('pull'),
+    s: () => chooseTool('pose'),
+    n: () => chooseTool('pin'),
+    w: () => (state.wireframe.value = !state.wireframe.value),
+    h: () => (state.overlay.value = cycle(['none', 'difference', 'stretch', 'motion'], state.overlay.value)),
+    f: () => view.value?.home(),
+    r: () => setWeights(Object.fromEntries((state.rig.value?.sliders ?? []).map((s) => [s.name, s.rest])), 'Reset all sliders'),
+    t: () => (state.theme.value = state.theme.value === 'dark' ? 'light' : 'dark'),
+    '/': () => document.getElementById('slider-search')?.focus(),
+    '?': () => (state.dialog.value = 'help'),
+    Escape: () => {
+      if (state.progress.value) cancel();
+      state.selectedObstacle.value = -1;
+    },
+  };
+  const models = state.hello.value?.models ?? [];
+  const digit = Number(event.key);
+  if (digit >= 1 && digit <= models.length) chooseModel(models[digit - 1].name);
+  else {
+    const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (!action || (event.key === ' ' && target.tagName === 'BUTTON')) return;
+    event.preventDefault();
+    action();
+  }
+}
+
+async function droppedFiles(items: DataTransferItemList | undefined, files: FileList): Promise<File[]> {
+  const entries = [...(items ?? [])].map((item) => item.webkitGetAsEntry?.()).filter((e): e is FileSystemEntry => !!e);
+  if (!entries.some((entry) => entry.isDirectory)) return [...files];
+  const result: File[] = [];
+  const walk = async (entry: FileSystemEntry): Promise<void> => {
+    if (entry.isFile) result.push(await new Promise((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject)));
+    else {
+      const reader = (entry as FileSystemDirectoryEntry).createReader();
+      for (;;) {
+        const batch = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
+        if (!batch.length) break;
+        for (const inner of batch) await walk(inner);
+      }
+    }
+  };
+  for (const entry of entries) await walk(entry);
+  return result;
+}
+
+addEventListener('keydown', onKey);
+addEventListener('dragover', (event) => {
+  event.preventDefault();
+  dropping.value = true;
+});
+addEventListener('dragleave', (event) => {
+  if (!event.relatedTarget) dropping.value = false;
+});
+addEventListener('drop', async (event) => {
+  event.preventDefault();
+  dropping.value = false;
+  if (!event.dataTransfer) return;
+  const files = await droppedFiles(event.dataTransfer.items, event.dataTransfer.files);
+  if (files.length) {
+    state.tell(`Opening ${files.length === 1 ? files[0].name : `${files.length} files`}…`);
+    await sendFiles(files);
+  }
+});
+
+function App() {
+  return (
+    <>
+      <Header />
+      <Sliders />
+      <Viewport />
+      <Side />
+      <Timeline />
+      <Dialogs view={view.value} />
+      {dropping.value && <div class="drop" role="status">Drop a rig, a clip, a take or a scene</div>}
+      <div class="toasts" role="log" aria-live="polite">
+        {state.toasts.value.map((toast) => <div key={toast.id} class={`toast ${toast.kind}`}>{toast.text}</div>)}
+      </div>
+    </>
+  );
+}
+
+render(<App />, document.getElementById('app')!);
+connect();
+
+// For tests and measurements.
+Object.assign(window, { studio: { state, view: () => view.value, clearLatency } });

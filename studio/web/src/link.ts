@@ -1,0 +1,287 @@
+// The connection to the server (docs/protocol.md): reconnects by itself, applies patches.
+import { batch } from '@preact/signals';
+import { applyPatch, escapeKey, type Json, type Operation } from './patch';
+import * as state from './state';
+
+let socket: WebSocket | null = null;
+let retry = 250;
+let nextId = 1;
+let gestureNumber = 0;
+const sentAt = new Map<number, number>();
+const waiting: { revision: number; sent: number }[] = [];
+const samples: number[] = [];
+let afterFrame: ((done: () => void) => void) | null = null;
+
+/** The view calls `done` once the newest shape is on the screen. */
+export const onShape = (show: (done: () => void) => void) => (afterFrame = show);
+
+export function send(message: object) {
+  if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
+}
+
+export const newGesture = (name: string) => `${name}-${Date.now().toString(36)}-${++gestureNumber}`;
+
+/** Changes the scene here at once and on the server. */
+export function patch(
+  ops: Operation[],
+  label: string,
+  options: { gesture?: string; trial?: boolean } = {},
+) {
+  if (state.connection.value !== 'open') return;
+  state.scene.value = applyPatch(state.scene.value as unknown as Json, ops) as never;
+  const id = nextId++;
+  sentAt.set(id, performance.now());
+  if (sentAt.size > 500) sentAt.delete(sentAt.keys().next().value!);
+  send({ type: 'patch', id, ops, label, ...options });
+}
+
+/** Sets members of an object of the scene, making it when it is missing. */
+export function setMembers(
+  parent: 'weights' | 'parameters' | 'attenuation' | 'time' | 'studio',
+  values: { [name: string]: Json | undefined },
+  label: string,
+  gesture?: string,
+) {
+  const ops: Operation[] = [];
+  const there = state.scene.value[parent] as { [name: string]: Json } | undefined;
+  if (!there) ops.push({ op: 'add', path: `/${parent}`, value: {} });
+  for (const [name, value] of Object.entries(values)) {
+    const path = `/${parent}/${escapeKey(name)}`;
+    if (value !== undefined) ops.push({ op: 'add', path, value });
+    else if (there && name in there) ops.push({ op: 'remove', path });
+  }
+  if (ops.length) patch(ops, label, { gesture });
+}
+
+/** Moves sliders of the pose. While a frame of the clip is shown, the pose starts from it. */
+export function setWeights(values: { [name: string]: number }, label: string, gesture?: string) {
+  if (state.time.value.frame >= 0) {
+    const all: { [name: string]: number } = {};
+    for (const slider of state.rig.value?.sliders ?? []) {
+      const value = values[slider.name] ?? state.weights.value[slider.name];
+      if (value !== slider.rest) all[slider.name] = Math.round(value * 1e4) / 1e4;
+    }
+    state.time.value = { ...state.time.value, frame: -1, playing: false };
+    patch([{ op: 'add', path: '/weights', value: all }], label, { gesture });
+  } else setMembers('weights', values, label, gesture);
+}
+
+export const undo = () => send({ type: 'undo' });
+export const redo = () => send({ type: 'redo' });
+export const settle = () => send({ type: 'settle' });
+export const cancel = () => send({ type: 'cancel' });
+export const open = (what: { example?: string; sample?: string }) => send({ type: 'open', ...what });
+export function seek(frame: number) {
+  state.playhead.value = Math.max(0, frame);
+  send({ type: 'seek', frame });
+}
+export function play(on: boolean) {
+  const { frame, loop } = state.time.value;
+  const last = state.clip.value.frames - 1;
+  const from = frame < 0 ? state.playhead.value : frame >= last && !loop ? 0 : frame;
+  send({ type: 'play', on, loop, frame: Math.max(0, Math.min(from, last)) });
+}
+
+export async function sendFiles(files: File[]) {
+  const total = files.reduce((sum, file) => sum + file.size, 0);
+  if (total > 500e6) return state.tell('Files over 500 MB cannot be dropped', 'error');
+  const header = new TextEncoder().encode(
+    JSON.stringify({ type: 'files', files: files.map((f) => ({ name: f.name, size: f.size })) }),
+  );
+  const length = new Uint8Array(4);
+  new DataView(length.buffer).setUint32(0, header.length, true);
+  socket?.send(await new Blob([length, header, ...files]).arrayBuffer());
+}
+
+// ---- what the server says --------------------------------------------------------------------
+
+interface Header {
+  type: string;
+  arrays: [string, 'f32' | 'u32' | 'i32' | 'u8', number][];
+  [key: string]: unknown;
+}
+
+export function readBinary(buffer: ArrayBuffer) {
+  const length = new DataView(buffer).getUint32(0, true);
+  const header: Header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
+  const arrays: { [name: string]: ArrayBufferView } = {};
+  let at = 4 + length;
+  for (const [name, type, count] of header.arrays) {
+    if (type === 'f32') arrays[name] = new Float32Array(buffer, at, count);
+    else if (type === 'u32') arrays[name] = new Uint32Array(buffer, at, count);
+    else if (type === 'i32') arrays[name] = new Int32Array(buffer, at, count);
+    else arrays[name] = new Uint8Array(buffer, at, count);
+    at += count * (type === 'u8' ? 1 : 4);
+  }
+  return { header, arrays };
+}
+
+function onBinary(buffer: ArrayBuffer) {
+  const { header, arrays } = readBinary(buffer);
+  if (header.type === 'rig') {
+    let at = 0;
+    const members = arrays.region_vertices as Uint32Array;
+    const regions = (header.regions as { name: string; count: number }[]).map((region) => {
+      const vertices = members.subarray(at, at + region.count);
+      at += region.count;
+      return { name: region.name, vertices };
+    });
+    batch(() => {
+      state.shape.value = null;
+      state.selectedSliders.value = [];
+      state.selectedObstacle.value = -1;
+      state.playhead.value = 0;
+      state.problem.value = null;
+      state.warnings.value = [];
+      state.rig.value = {
+        vertices: header.vertices as number,
+        diagonal: header.diagonal as number,
+        sliders: header.sliders as state.Slider[],
+        parts: header.parts as string[],
+        regions,
+        neutral: arrays.neutral as Float32Array,
+        triangles: arrays.triangles as Uint32Array,
+        triangleFace: arrays.triangle_face as Uint32Array,
+        trianglePart: arrays.triangle_part as Int32Array,
+      };
+    });
+  } else if (header.type === 'frame') {
+    const figures = header as unknown as state.Figures;
+    batch(() => {
+      state.problem.value = null;
+      state.shape.value = {
+        ...figures,
+        positions: arrays.positions as Float32Array,
+        linear: arrays.linear as Float32Array,
+      };
+      if (figures.frame >= 0) {
+        state.playhead.value = figures.frame;
+        if (state.time.value.playing) state.time.value = { ...state.time.value, frame: figures.frame };
+      }
+    });
+    const done = () => {
+      send({ type: 'shown' });
+      measure(figures.revision);
+    };
+    if (afterFrame) afterFrame(done);
+    else done();
+  } else if (header.type === 'file') download(header.name as string, arrays.bytes as Uint8Array);
+}
+
+function measure(revision: number) {
+  const now = performance.now();
+  let slowest = 0;
+  for (let i = waiting.length - 1; i >= 0; i--)
+    if (waiting[i].revision <= revision) {
+      // Of the changes that one frame answers, the newest counts: older ones were overtaken.
+      slowest = slowest ? Math.min(slowest, now - waiting[i].sent) : now - waiting[i].sent;
+      waiting.splice(i, 1);
+    }
+  if (!slowest) return;
+  samples.push(slowest);
+  if (samples.length > 300) samples.shift();
+  const sorted = samples.slice().sort((a, b) => a - b);
+  const at = (q: number) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))];
+  state.latency.value = { count: samples.length, p50: at(0.5), p95: at(0.95) };
+}
+export const clearLatency = () => {
+  samples.length = waiting.length = 0;
+  state.latency.value = null;
+};
+
+export function download(name: string, data: Uint8Array | string | Blob) {
+  const blob = data instanceof Blob ? data : new Blob([data as BlobPart]);
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  state.tell(`Saved ${name}`);
+}
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+function onText(message: any) {
+  switch (message.type) {
+    case 'hello':
+      state.hello.value = message;
+      document.title = `${message.project} · Sinew studio`;
+      break;
+    case 'scene':
+      batch(() => {
+        state.scene.value = message.scene;
+        state.revision.value = message.revision;
+        state.history.value = message.history;
+      });
+      break;
+    case 'patch':
+      batch(() => {
+        const mine = message.page === state.hello.value?.page && sentAt.has(message.id);
+        if (mine) {
+          waiting.push({ revision: message.revision, sent: sentAt.get(message.id)! });
+          sentAt.delete(message.id);
+        } else state.scene.value = applyPatch(state.scene.value as never, message.ops);
+        state.revision.value = message.revision;
+        state.history.value = message.history;
+      });
+      break;
+    case 'clip':
+      state.clip.value = message;
+      break;
+    case 'time':
+      batch(() => {
+        state.time.value = message;
+        if (message.frame >= 0) state.playhead.value = message.frame;
+      });
+      break;
+    case 'progress':
+      state.progress.value = message;
+      break;
+    case 'idle':
+    case 'solved':
+      state.progress.value = null;
+      break;
+    case 'cancelled':
+      state.progress.value = null;
+      state.tell('Cancelled: the last shape stays');
+      break;
+    case 'problem':
+      batch(() => {
+        state.progress.value = null;
+        state.problem.value = message.message;
+      });
+      break;
+    case 'warning':
+      if (!state.warnings.value.includes(message.message))
+        state.warnings.value = [...state.warnings.value, message.message].slice(-5);
+      break;
+    case 'error':
+      state.tell(message.message, 'error');
+      break;
+    case 'saved':
+      state.tell(`Saved ${message.path}`);
+      break;
+  }
+}
+
+export function connect() {
+  const token = new URLSearchParams(location.search).get('t') ?? '';
+  const url = `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/ws?t=${token}`;
+  socket = new WebSocket(url, 'sinew-studio-1');
+  socket.binaryType = 'arraybuffer';
+  socket.onopen = () => {
+    retry = 250;
+    state.connection.value = 'open';
+  };
+  socket.onmessage = (event) => {
+    if (typeof event.data === 'string') onText(JSON.parse(event.data));
+    else onBinary(event.data);
+  };
+  socket.onclose = () => {
+    state.connection.value = 'lost';
+    state.progress.value = null;
+    sentAt.clear();
+    waiting.length = 0;
+    setTimeout(connect, retry);
+    retry = Math.min(2000, retry * 1.5);
+  };
+}

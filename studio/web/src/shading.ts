@@ -1,0 +1,174 @@
+// How surfaces look: what a part is made of, eyes, heat map.
+import * as THREE from 'three';
+import type { Rig } from './state';
+
+export const HEAT_STOPS: [number, number, number][] = [
+  [0.19, 0.26, 0.58],
+  [0.16, 0.53, 0.69],
+  [0.3, 0.74, 0.58],
+  [0.84, 0.86, 0.4],
+  [0.96, 0.62, 0.26],
+  [0.78, 0.18, 0.18],
+];
+
+interface Look {
+  color: THREE.Color;
+  gloss: number; // 0 skin, 1 wet
+  eye: boolean;
+}
+
+function lookOf(name: string, isFace: boolean): Look {
+  const has = (...words: string[]) => words.some((w) => name.toLowerCase().includes(w));
+  const look = (hex: number, gloss = 0, eye = false) => ({ color: new THREE.Color(hex), gloss, eye });
+  if (has('hair', 'eyebrow', 'lash')) return look(0x2e211b, 0.1);
+  if (has('sclera', 'iris', 'cornea')) return look(0xe9e4de, 1, true);
+  if (has('eye') && !has('brow', 'lid', 'socket')) return look(0xe9e4de, 1, true);
+  if (has('teeth', 'tooth')) return look(0xe6ddc8, 0.8);
+  if (has('tongue', 'gum')) return look(0xa8544c, 0.6);
+  return isFace ? look(0xd7a58b) : look(0xc9a08a);
+}
+
+/** Per vertex: colour, and (direction from the eyeball's centre at rest, gloss). */
+export function paintRig(rig: Rig) {
+  const names = rig.parts.length ? rig.parts : ['skin'];
+  const isFace = names.some((name) => /eye|teeth/i.test(name));
+  const looks = names.map((name) => lookOf(name, isFace));
+  const plain = lookOf('', isFace);
+  const color = new Float32Array(3 * rig.vertices);
+  const gaze = new Float32Array(4 * rig.vertices);
+  const part = new Int32Array(rig.vertices).fill(-1);
+  for (let t = 0; t < rig.trianglePart.length; t++)
+    for (let k = 0; k < 3; k++) part[rig.triangles[3 * t + k]] = rig.trianglePart[t];
+  const box = names.map(() => new THREE.Box3());
+  const point = new THREE.Vector3();
+  for (let v = 0; v < rig.vertices; v++)
+    if (part[v] >= 0) box[part[v]].expandByPoint(point.fromArray(rig.neutral, 3 * v));
+  const center = box.map((b) => b.getCenter(new THREE.Vector3()));
+  for (let v = 0; v < rig.vertices; v++) {
+    const look = looks[part[v]] ?? plain;
+    look.color.toArray(color, 3 * v);
+    if (look.eye) point.fromArray(rig.neutral, 3 * v).sub(center[part[v]]).normalize().toArray(gaze, 4 * v);
+    gaze[4 * v + 3] = look.gloss;
+  }
+  return { color, gaze };
+}
+
+export interface SurfaceMaterial extends THREE.MeshStandardMaterial {
+  heatOn: { value: number };
+}
+
+/** Standard material with eyes drawn by angle and an optional heat map per vertex. */
+export function surfaceMaterial(): SurfaceMaterial {
+  const material = new THREE.MeshStandardMaterial({
+    vertexColors: true,
+    roughness: 0.58,
+    metalness: 0,
+    side: THREE.DoubleSide,
+    polygonOffset: true,
+    polygonOffsetFactor: 1,
+    polygonOffsetUnits: 1,
+  }) as SurfaceMaterial;
+  material.heatOn = { value: 0 };
+  const stops = HEAT_STOPS.map((s) => `vec3(${s.map((x) => x.toFixed(3)).join(',')})`);
+  material.onBeforeCompile = (shader) => {
+    shader.uniforms.heatOn = material.heatOn;
+    shader.vertexShader = shader.vertexShader
+      .replace(
+        '#include <common>',
+        '#include <common>\nattribute vec4 gaze; attribute float heat; varying vec4 vGaze; varying float vHeat;',
+      )
+      .replace('#include <begin_vertex>', '#include <begin_vertex>\nvGaze = gaze; vHeat = heat;');
+    shader.fragmentShader = shader.fragmentShader
+      .replace(
+        '#include <common>',
+        `#include <common>
+varying vec4 vGaze; varying float vHeat; uniform float heatOn;
+vec3 heatColor(float t) {
+  vec3 s[6] = vec3[6](${stops.join(',')});
+  float x = clamp(t, 0.0, 1.0) * 5.0; int i = int(min(x, 4.0));
+  return pow(mix(s[i], s[i + 1], x - float(i)), vec3(2.2));
+}
+vec3 eyeColor(vec3 base, vec3 d) {
+  // Iris 12 mm across on a ball of 24 mm; +z is ahead at rest.
+  float angle = acos(clamp(d.z, -1.0, 1.0));
+  float spokes = 0.5 + 0.5 * sin(40.0 * atan(d.y, d.x)) * sin(17.0 * atan(d.y, d.x) + 2.0);
+  vec3 iris = mix(vec3(0.23, 0.10, 0.03), vec3(0.07, 0.17, 0.23), smoothstep(0.19, 0.36, angle));
+  iris *= 0.75 + 0.5 * spokes * smoothstep(0.19, 0.3, angle);
+  iris = mix(iris, vec3(0.015, 0.025, 0.03), smoothstep(0.40, 0.47, angle));
+  vec3 c = mix(vec3(0.004), iris, smoothstep(0.17, 0.20, angle));
+  return mix(c, base, smoothstep(0.45, 0.50, angle));
+}`,
+      )
+      .replace(
+        '#include <color_fragment>',
+        `#include <color_fragment>
+if (dot(vGaze.xyz, vGaze.xyz) > 0.25) diffuseColor.rgb = eyeColor(diffuseColor.rgb, normalize(vGaze.xyz));
+if (heatOn > 0.5) diffuseColor.rgb = heatColor(vHeat);`,
+      )
+      .replace(
+        '#include <roughnessmap_fragment>',
+        '#include <roughnessmap_fragment>\nroughnessFactor = mix(roughnessFactor, 0.12, vGaze.w * (1.0 - heatOn));',
+      );
+  };
+  return material;
+}
+
+/** Area-weighted normals; seams of the file are no seams here because vertices are shared. */
+export function computeNormals(positions: Float32Array, triangles: Uint32Array, out: Float32Array) {
+  out.fill(0);
+  for (let t = 0; t < triangles.length; t += 3) {
+    const a = 3 * triangles[t], b = 3 * triangles[t + 1], c = 3 * triangles[t + 2];
+    const ax = positions[a], ay = positions[a + 1], az = positions[a + 2];
+    const ux = positions[b] - ax, uy = positions[b + 1] - ay, uz = positions[b + 2] - az;
+    const vx = positions[c] - ax, vy = positions[c + 1] - ay, vz = positions[c + 2] - az;
+    const x = uy * vz - uz * vy, y = uz * vx - ux * vz, z = ux * vy - uy * vx;
+    out[a] += x; out[a + 1] += y; out[a + 2] += z;
+    out[b] += x; out[b + 1] += y; out[b + 2] += z;
+    out[c] += x; out[c + 1] += y; out[c + 2] += z;
+  }
+  for (let i = 0; i < out.length; i += 3) {
+    const n = Math.hypot(out[i], out[i + 1], out[i + 2]) || 1;
+    out[i] /= n; out[i + 1] /= n; out[i + 2] /= n;
+  }
+}
+
+/** Edges of the polygons: diagonals inside a face are left out. */
+export function polygonEdges(triangles: Uint32Array, faceOf: Uint32Array): Uint32Array {
+  const seen = new Map<number, number>(); // edge -> face, or -1 when it is a real edge
+  const edges: number[] = [];
+  const limit = 2 ** 26;
+  for (let t = 0; t < triangles.length; t += 3)
+    for (let k = 0; k < 3; k++) {
+      const a = triangles[t + k], b = triangles[t + ((k + 1) % 3)];
+      const key = Math.min(a, b) * limit + Math.max(a, b);
+      const face = seen.get(key);
+      if (face === undefined) seen.set(key, faceOf[t / 3]);
+      else if (face === faceOf[t / 3]) seen.set(key, -2);
+    }
+  for (const [key, face] of seen) if (face !== -2) edges.push(Math.floor(key / limit), key % limit);
+  return new Uint32Array(edges);
+}
+
+/** A soft studio: bright box above and to the left, dimmer walls, warm floor. */
+export function studioEnvironment(renderer: THREE.WebGLRenderer): THREE.Texture {
+  const scene = new THREE.Scene();
+  const wall = (color: number, intensity: number, x: number, y: number, z: number, w: number, h: number) => {
+    const panel = new THREE.Mesh(
+      new THREE.PlaneGeometry(w, h),
+      new THREE.MeshBasicMaterial({ color: new THREE.Color(color).multiplyScalar(intensity), side: THREE.DoubleSide }),
+    );
+    panel.position.set(x, y, z);
+    panel.lookAt(0, 0, 0);
+    scene.add(panel);
+  };
+  scene.background = new THREE.Color(0x6c7076).multiplyScalar(0.55);
+  wall(0xfff4e6, 6, -4, 5, 4, 4, 4);
+  wall(0xe6efff, 1.6, 6, 1, 2, 3, 6);
+  wall(0xffffff, 2.2, 0, 7, -2, 6, 3);
+  wall(0xcfd8e6, 2.5, 2, 2, -7, 6, 4);
+  wall(0x9a8f86, 0.7, 0, -6, 0, 12, 12);
+  const generator = new THREE.PMREMGenerator(renderer);
+  const texture = generator.fromScene(scene, 0.04).texture;
+  generator.dispose();
+  return texture;
+}

@@ -1,0 +1,289 @@
+// The right panel: parameters of the model, obstacles, locks, overlay, history.
+import { Box, Circle, Cylinder, Eye, EyeOff, Pill, Square, Trash2, Undo2, Redo2, Move3d, Rotate3d } from 'lucide-preact';
+import { format, IconButton, Scrub, Section } from './controls';
+import { newGesture, patch, redo, setMembers, undo } from './link';
+import { newObstacle } from './obstacles';
+import type { Operation } from './patch';
+import * as state from './state';
+
+let gesture = '';
+const title = (name: string) => name.replace(/_/g, ' ').replace(/^./, (c) => c.toUpperCase());
+
+// ---- parameters --------------------------------------------------------------------------------
+
+/** Tracks need ends; limits of the table are often far wider than what anybody uses. */
+function trackRange(p: state.Parameter): { minimum: number; maximum: number; logarithmic: boolean } {
+  const low = p.minimum ?? 0, high = p.maximum ?? 0;
+  const limited = p.minimum !== undefined;
+  if (limited && high - low <= 1000 && low >= 0 && !(low > 0 && high / low > 1000)) return { minimum: low, maximum: high, logarithmic: false };
+  if (p.kind === 'integer') return { minimum: Math.max(low, 0), maximum: Math.max(10, Math.min(high || 1000, 4 * p.fallback)), logarithmic: false };
+  if (p.fallback > 0 && (limited ? low >= 0 : true)) {
+    const from = Math.max(low, p.fallback / 1000), to = Math.min(limited ? high : Infinity, p.fallback * 1000);
+    return { minimum: from, maximum: to, logarithmic: true };
+  }
+  return { minimum: limited ? Math.max(low, -1) : -1, maximum: limited ? Math.min(high, 1) : 1, logarithmic: false };
+}
+
+function ParameterRow({ parameter: p }: { parameter: state.Parameter }) {
+  const given = state.scene.value.parameters?.[p.name];
+  const hint = `${p.help}${p.unit ? ` (${p.unit})` : ''}`;
+  const set = (value: never | number | boolean | string | undefined, label: string) =>
+    setMembers('parameters', { [p.name]: value as never }, label, gesture);
+  if (p.kind === 'flag') {
+    const on = given === undefined ? p.fallback === 1 : given === true;
+    return (
+      <label class={`row check ${given !== undefined ? 'on' : ''}`} title={hint}>
+        <span class="name">{title(p.name)}</span>
+        <input type="checkbox" checked={on} data-testid={`parameter-${p.name}`} onChange={(event) => {
+          gesture = newGesture('parameter');
+          set(event.currentTarget.checked, `${title(p.name)} ${event.currentTarget.checked ? 'on' : 'off'}`);
+        }} />
+      </label>
+    );
+  }
+  if (p.kind === 'choice') {
+    const choices = (p.choices ?? '').split('|');
+    return (
+      <label class={`row choice ${given !== undefined ? 'on' : ''}`} title={hint}>
+        <span class="name">{title(p.name)}</span>
+        <select value={(given as string) ?? choices[p.fallback]} data-testid={`parameter-${p.name}`} onChange={(event) => {
+          gesture = newGesture('parameter');
+          set(event.currentTarget.value, `${title(p.name)}: ${event.currentTarget.value}`);
+        }}>
+          {choices.map((choice) => <option key={choice}>{choice}</option>)}
+        </select>
+      </label>
+    );
+  }
+  if (p.kind === 'number' || p.kind === 'integer') {
+    const range = trackRange(p);
+    const value = typeof given === 'number' ? given : p.fallback;
+    return (
+      <Scrub
+        label={title(p.name)}
+        value={value}
+        rest={p.fallback}
+        {...range}
+        hardMinimum={p.minimum ?? -1e12}
+        hardMaximum={p.maximum ?? 1e12}
+        integer={p.kind === 'integer'}
+        unit={p.unit}
+        hint={p.help}
+        onInput={(next, first) => {
+          if (first) gesture = newGesture('parameter');
+          set(next === p.fallback ? undefined : next, `${title(p.name)} ${format(next, 3)}`);
+        }}
+      />
+    );
+  }
+  return null;
+}
+
+const RARE = /tolerance|iterations|rounds|limit|published|solver|margin|map|anchor|interior|sample_edges|contact_depth|independent|seed|cache|lattice|resolution/;
+
+function Parameters() {
+  const model = state.model.value;
+  if (!model) return null;
+  const shown = model.parameters.filter((p) => !['text', 'file', 'numbers'].includes(p.kind));
+  const common = shown.filter((p) => !RARE.test(p.name)), rare = shown.filter((p) => RARE.test(p.name));
+  const changed = Object.keys(state.scene.value.parameters ?? {}).length > 0;
+  return (
+    <Section
+      title={title(model.name)}
+      actions={changed && (
+        <button type="button" class="link" onClick={(event) => { event.preventDefault(); patch([{ op: 'remove', path: '/parameters' }], 'Reset parameters'); }}>reset</button>
+      )}
+    >
+      <p class="note">{model.summary.replace(/^./, (c) => c.toUpperCase())}.</p>
+      {common.map((p) => <ParameterRow key={p.name} parameter={p} />)}
+      {rare.length > 0 && (
+        <details class="more">
+          <summary>Solver and details</summary>
+          {rare.map((p) => <ParameterRow key={p.name} parameter={p} />)}
+        </details>
+      )}
+    </Section>
+  );
+}
+
+// ---- obstacles ---------------------------------------------------------------------------------
+
+const SHAPES = [
+  { shape: 'sphere', icon: Circle, label: 'Add a ball' },
+  { shape: 'capsule', icon: Pill, label: 'Add a capsule' },
+  { shape: 'cylinder', icon: Cylinder, label: 'Add a rod' },
+  { shape: 'box', icon: Box, label: 'Add a box' },
+  { shape: 'plane', icon: Square, label: 'Add a plane' },
+] as const;
+
+function Obstacles() {
+  const list = state.scene.value.obstacles ?? [];
+  const selected = state.selectedObstacle.value;
+  const add = (shape: state.Obstacle['shape']) => {
+    const rig = state.rig.value;
+    if (!rig) return;
+    const ops: Operation[] = [];
+    if (!state.scene.value.obstacles) ops.push({ op: 'add', path: '/obstacles', value: [] });
+    ops.push({ op: 'add', path: '/obstacles/-', value: newObstacle(shape, rig.neutral, rig.diagonal) as never });
+    state.selectedObstacle.value = list.length;
+    patch(ops, `Add ${shape}`);
+    if (!['spring', 'modal', 'force'].includes(state.modelName.value))
+      state.tell(`The ${state.modelName.value} model ignores obstacles; choose Spring to see it yield`);
+  };
+  const replace = (index: number, value: state.Obstacle, label: string) =>
+    patch([{ op: 'replace', path: `/obstacles/${index}`, value: value as never }], label, { gesture });
+  return (
+    <Section title="Obstacles" actions={SHAPES.map(({ shape, icon: Icon, label }) => (
+      <IconButton key={shape} label={label} testid={`add-${shape}`} onClick={() => add(shape)}><Icon size={14} /></IconButton>
+    ))}>
+      {list.length === 0 && <p class="note">Add a ball or a rod, then move it with its arrows and watch the shape yield.</p>}
+      {list.map((obstacle, i) => (
+        <div key={i} class={`card ${i === selected ? 'selected' : ''}`} onClick={() => (state.selectedObstacle.value = i)}>
+          <div class="cardhead">
+            <button type="button" class="link strong" onClick={() => (state.selectedObstacle.value = i)}>{obstacle.name ?? obstacle.shape}</button>
+            <span class="actions">
+              {i === selected && !['sphere', 'box'].includes(obstacle.shape) && (
+                <IconButton label={state.gizmoMode.value === 'translate' ? 'Rotate instead of move' : 'Move instead of rotate'} onClick={() => {
+                  state.gizmoMode.value = state.gizmoMode.value === 'translate' ? 'rotate' : 'translate';
+                  state.scene.value = { ...state.scene.value };
+                }}>{state.gizmoMode.value === 'translate' ? <Rotate3d size={14} /> : <Move3d size={14} />}</IconButton>
+              )}
+              <IconButton label={obstacle.enabled === false ? 'Switch on' : 'Switch off'} onClick={() => replace(i, { ...obstacle, enabled: obstacle.enabled === false }, `Switch ${obstacle.name ?? obstacle.shape}`)}>
+                {obstacle.enabled === false ? <EyeOff size={14} /> : <Eye size={14} />}
+              </IconButton>
+              <IconButton label="Remove" testid={`remove-obstacle-${i}`} onClick={() => {
+                state.selectedObstacle.value = -1;
+                patch([{ op: 'remove', path: `/obstacles/${i}` }], `Remove ${obstacle.name ?? obstacle.shape}`);
+              }}><Trash2 size={14} /></IconButton>
+            </span>
+          </div>
+          <p class="figures">{(obstacle.center ?? obstacle.point ?? obstacle.from ?? []).map((x) => x.toFixed(3)).join(', ')} m</p>
+          {obstacle.radius !== undefined && i === selected && (
+            <Scrub label="Radius" value={obstacle.radius * 1000} rest={state.rig.value!.diagonal * 80} minimum={0} maximum={Math.ceil(state.rig.value!.diagonal * 300)} hardMinimum={0.01} hardMaximum={1e6} unit="mm" digits={1}
+              onInput={(next, first) => {
+                if (first) gesture = newGesture('radius');
+                replace(i, { ...obstacle, radius: Math.max(next, 0.01) / 1000 }, `Radius ${format(next, 1)} mm`);
+              }} />
+          )}
+        </div>
+      ))}
+    </Section>
+  );
+}
+
+// ---- locks -------------------------------------------------------------------------------------
+
+function Locks() {
+  const locks = state.scene.value.locks ?? [];
+  const regions = state.rig.value?.regions ?? [];
+  const alpha = state.scene.value.attenuation?.alpha;
+  const free = regions.filter((region) => !locks.some((lock) => lock.select === `region:${region.name}`));
+  if (!regions.length && !locks.length) return null;
+  return (
+    <Section title="Locks">
+      <p class="note">Hold a region while sliders move; other sliders make room.</p>
+      {locks.map((lock, i) => (
+        <div class="card lock" key={i}>
+          <span>{lock.name ?? lock.select}</span>
+          <span class="actions">
+            <IconButton label={lock.enabled === false ? 'Switch the lock on' : 'Switch the lock off'} pressed={lock.enabled !== false} testid={`lock-${i}`} onClick={() =>
+              patch([{ op: 'replace', path: `/locks/${i}`, value: { ...lock, enabled: lock.enabled === false } as never }], `Lock ${lock.name ?? ''} ${lock.enabled === false ? 'on' : 'off'}`)}>
+              {lock.enabled === false ? <EyeOff size={14} /> : <Eye size={14} />}
+            </IconButton>
+            <IconButton label="Remove the lock" onClick={() => patch([{ op: 'remove', path: `/locks/${i}` }], `Remove lock ${lock.name ?? ''}`)}><Trash2 size={14} /></IconButton>
+          </span>
+        </div>
+      ))}
+      {locks.length > 0 && (
+        <Scrub label="Strength" value={typeof alpha === 'number' ? alpha : 1} rest={1} minimum={0} maximum={10} hardMinimum={0} hardMaximum={1e9} hint="How strongly locks hold against the rest of the edit (alpha); 0 lets everything move"
+          onInput={(next, first) => {
+            if (first) gesture = newGesture('alpha');
+            setMembers('attenuation', { alpha: next }, `Lock strength ${format(next)}`, gesture);
+          }} />
+      )}
+      {free.length > 0 && (
+        <label class="row choice">
+          <span class="name">Lock a region</span>
+          <select value="" data-testid="add-lock" onChange={(event) => {
+            const name = event.currentTarget.value;
+            event.currentTarget.value = '';
+            if (!name) return;
+            const ops: Operation[] = state.scene.value.locks ? [] : [{ op: 'add', path: '/locks', value: [] }];
+            patch([...ops, { op: 'add', path: '/locks/-', value: { name, select: `region:${name}` } }], `Lock ${name}`);
+          }}>
+            <option value="">choose…</option>
+            {free.map((region) => <option key={region.name} value={region.name}>{region.name}</option>)}
+          </select>
+        </label>
+      )}
+    </Section>
+  );
+}
+
+// ---- pins, overlay, history --------------------------------------------------------------------
+
+function Pins() {
+  const pulls = state.scene.value.pulls ?? [];
+  if (!pulls.length) return null;
+  return (
+    <Section title="Pins" actions={<button type="button" class="link" onClick={(event) => { event.preventDefault(); patch([{ op: 'remove', path: '/pulls' }], 'Remove all pins'); }}>remove all</button>}>
+      {pulls.map((pull, i) => (
+        <div class="card lock" key={i}>
+          <span>vertex {pull.vertex}</span>
+          <IconButton label="Remove the pin" onClick={() => patch([{ op: 'remove', path: `/pulls/${i}` }], `Remove pin ${pull.vertex}`)}><Trash2 size={14} /></IconButton>
+        </div>
+      ))}
+    </Section>
+  );
+}
+
+const OVERLAYS: { value: state.Overlay; label: string; hint: string }[] = [
+  { value: 'none', label: 'None', hint: 'Skin' },
+  { value: 'difference', label: 'vs linear', hint: 'How far the shape is from the linear blend' },
+  { value: 'stretch', label: 'Stretch', hint: 'Largest change of length of the edges at a vertex' },
+  { value: 'motion', label: 'Motion', hint: 'How far each vertex has moved from rest' },
+];
+
+function Overlays() {
+  return (
+    <Section title="Overlay">
+      <div class="chips" role="radiogroup" aria-label="Overlay">
+        {OVERLAYS.map((o) => (
+          <button type="button" role="radio" key={o.value} class="chip" aria-checked={state.overlay.value === o.value} title={o.hint} data-testid={`overlay-${o.value}`} onClick={() => (state.overlay.value = o.value)}>{o.label}</button>
+        ))}
+        <button type="button" class="chip" aria-pressed={state.wireframe.value} title="Edges of the polygons (W)" onClick={() => (state.wireframe.value = !state.wireframe.value)}>Wireframe</button>
+      </div>
+    </Section>
+  );
+}
+
+function History() {
+  const { undo: past, redo: future } = state.history.value;
+  return (
+    <Section title="History" actions={<>
+      <IconButton label="Undo (Ctrl+Z)" disabled={!past.length} onClick={undo}><Undo2 size={14} /></IconButton>
+      <IconButton label="Redo (Ctrl+Shift+Z)" disabled={!future.length} onClick={redo}><Redo2 size={14} /></IconButton>
+    </>}>
+      {past.length === 0 && future.length === 0 && <p class="note">Every change can be undone; the history survives a restart.</p>}
+      <ol class="history" data-testid="history">
+        {future.slice(0, 3).reverse().map((label, i) => <li key={`f${i}`} class="future">{label}</li>)}
+        {past.slice(0, 12).map((label, i) => <li key={i}>{label}</li>)}
+      </ol>
+    </Section>
+  );
+}
+
+export function Side() {
+  return (
+    <aside class="right" aria-label="Model, obstacles and history">
+      <div class="scroll">
+        <Parameters />
+        <Obstacles />
+        <Pins />
+        <Locks />
+        <Overlays />
+        <History />
+      </div>
+    </aside>
+  );
+}

@@ -1,0 +1,126 @@
+// The left panel: sliders by group, symmetric pairs as one row, search, reset.
+import { computed, signal } from '@preact/signals';
+import { FlipHorizontal2, RotateCcw, Search } from 'lucide-preact';
+import { IconButton, Scrub, Section } from './controls';
+import { newGesture, setMembers, setWeights } from './link';
+import { rig, scene, selectedSliders, time, weights, type Slider } from './state';
+
+const query = signal('');
+const paired = signal(true);
+const overdrive = signal(false);
+let gesture = '';
+
+interface Row {
+  label: string;
+  sliders: Slider[];
+}
+
+const common = (a: string, b: string) => {
+  let start = 0, end = 0;
+  while (start < a.length && a[start] === b[start]) start++;
+  while (end < a.length - start && end < b.length - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
+  return (a.slice(0, start) + a.slice(a.length - end)).replace(/[_. -]$/, '') || a;
+};
+
+const groups = computed(() => {
+  const sliders = rig.value?.sliders ?? [];
+  const words = query.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const result = new Map<string, Row[]>();
+  const done = new Set<number>();
+  sliders.forEach((slider, i) => {
+    if (done.has(i)) return;
+    const other = paired.value && slider.mirror >= 0 && slider.mirror !== i ? sliders[slider.mirror] : null;
+    if (other) done.add(slider.mirror);
+    const row: Row = { label: other ? `${common(slider.name, other.name)} L·R` : slider.name, sliders: other ? [slider, other] : [slider] };
+    const text = `${row.label} ${row.sliders.map((s) => s.name).join(' ')} ${slider.group ?? ''}`.toLowerCase();
+    if (!words.every((word) => text.includes(word))) return;
+    const group = slider.group ?? 'shapes';
+    result.set(group, [...(result.get(group) ?? []), row]);
+  });
+  return result;
+});
+
+function SliderRow({ row }: { row: Row }) {
+  const slider = row.sliders[0];
+  const names = row.sliders.map((s) => s.name);
+  const value = row.sliders.reduce((sum, s) => sum + (weights.value[s.name] ?? s.rest), 0) / row.sliders.length;
+  const low = slider.minimum ?? 0, high = slider.maximum ?? 1;
+  const wide = overdrive.value;
+  return (
+    <Scrub
+      label={row.sliders.length > 1 ? row.label : slider.name}
+      value={value}
+      rest={slider.rest}
+      minimum={wide ? Math.min(low, -1) : low}
+      maximum={wide ? Math.max(high, 2) : high}
+      hardMinimum={Math.min(low, -1)}
+      hardMaximum={Math.max(high, 2)}
+      hint={wide ? 'Overdrive is on' : undefined}
+      selected={names.some((n) => selectedSliders.value.includes(n))}
+      onSelect={(add) => {
+        selectedSliders.value = add ? [...new Set([...selectedSliders.value, ...names])].slice(-8) : names;
+      }}
+      onInput={(next, first) => {
+        if (first) gesture = newGesture('slider');
+        setWeights(Object.fromEntries(names.map((n) => [n, next])), `${row.label} ${next.toFixed(2)}`, gesture);
+      }}
+    />
+  );
+}
+
+function resetAll(names: string[] | null, label: string) {
+  if (!names || time.value.frame >= 0) {
+    const rest = Object.fromEntries((rig.value?.sliders ?? []).map((s) => [s.name, s.rest]));
+    const kept = names ? Object.fromEntries(names.map((n) => [n, rest[n]])) : rest;
+    setWeights(kept, label);
+  } else setMembers('weights', Object.fromEntries(names.map((n) => [n, undefined])), label);
+}
+
+export function Sliders() {
+  const count = rig.value?.sliders.length ?? 0;
+  const moved = Object.keys(scene.value.weights ?? {}).filter((n) => scene.value.weights![n] !== 0).length;
+  return (
+    <aside class="left" aria-label="Sliders">
+      <div class="search">
+        <Search size={14} aria-hidden="true" />
+        <input
+          id="slider-search"
+          type="search"
+          placeholder={`Search ${count} sliders`}
+          aria-label="Search sliders"
+          value={query.value}
+          onInput={(event) => (query.value = event.currentTarget.value)}
+        />
+        <IconButton label={paired.value ? 'Symmetric pairs move together' : 'Left and right move by themselves'} pressed={paired.value} onClick={() => (paired.value = !paired.value)} testid="pairs">
+          <FlipHorizontal2 size={15} />
+        </IconButton>
+        <IconButton label="Overdrive: let sliders go from -1 to 2" pressed={overdrive.value} onClick={() => (overdrive.value = !overdrive.value)}>
+          <span class="glyph">×2</span>
+        </IconButton>
+        <IconButton label="Reset all sliders" disabled={!moved && time.value.frame < 0} onClick={() => resetAll(null, 'Reset all sliders')} testid="reset-all">
+          <RotateCcw size={15} />
+        </IconButton>
+      </div>
+      <div class="scroll">
+        {[...groups.value].map(([group, rows]) => (
+          <Section
+            key={group}
+            title={group}
+            actions={
+              rows.some((row) => row.sliders.some((s) => weights.value[s.name] !== s.rest)) && (
+                <button type="button" class="link" onClick={(event) => { event.preventDefault(); resetAll(rows.flatMap((r) => r.sliders.map((s) => s.name)), `Reset ${group}`); }}>
+                  reset
+                </button>
+              )
+            }
+          >
+            {rows.map((row) => (
+              <SliderRow key={row.label} row={row} />
+            ))}
+          </Section>
+        ))}
+        {rig.value && groups.value.size === 0 && <p class="empty">No slider matches “{query.value}”.</p>}
+      </div>
+    </aside>
+  );
+}

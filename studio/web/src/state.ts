@@ -1,0 +1,177 @@
+// What the page knows. The server owns the scene; these signals mirror it.
+import { computed, signal } from '@preact/signals';
+import type { Json } from './patch';
+
+export interface Slider {
+  name: string;
+  minimum: number | null;
+  maximum: number | null;
+  rest: number;
+  group: string | null;
+  mirror: number;
+}
+export interface Rig {
+  vertices: number;
+  diagonal: number;
+  sliders: Slider[];
+  regions: { name: string; vertices: Uint32Array }[];
+  parts: string[];
+  neutral: Float32Array;
+  triangles: Uint32Array;
+  triangleFace: Uint32Array;
+  trianglePart: Int32Array;
+}
+export interface Figures {
+  revision: number;
+  frame: number;
+  time: number;
+  converged: boolean;
+  iterations: number;
+  residual: number | null;
+  ms: number;
+  build_ms: number;
+  contacts: number;
+  inverted: number;
+  weights: number[];
+}
+export interface Shape extends Figures {
+  positions: Float32Array;
+  linear: Float32Array;
+}
+export interface Parameter {
+  name: string;
+  kind: 'number' | 'integer' | 'flag' | 'choice' | 'text' | 'file' | 'numbers';
+  fallback: number;
+  minimum?: number;
+  maximum?: number;
+  choices?: string;
+  unit: string;
+  help: string;
+}
+export interface Model {
+  name: string;
+  summary: string;
+  parameters: Parameter[];
+}
+export interface Example {
+  name: string;
+  title: string;
+  hint: string;
+  rig: string;
+}
+export interface Hello {
+  version: string;
+  project: string;
+  page: number;
+  models: Model[];
+  samples: { name: string; summary: string }[];
+  examples: Example[];
+}
+export interface Obstacle {
+  shape: 'sphere' | 'plane' | 'capsule' | 'cylinder' | 'box' | 'mesh' | 'part';
+  name?: string;
+  center?: number[];
+  radius?: number;
+  point?: number[];
+  normal?: number[];
+  from?: number[];
+  to?: number[];
+  half?: number[];
+  enabled?: boolean;
+}
+export interface Lock {
+  name?: string;
+  select: string;
+  axes?: string;
+  enabled?: boolean;
+}
+export interface Scene {
+  sinew: number;
+  rig?: { sample?: string; files?: string[]; vertices?: number };
+  model?: string;
+  parameters?: { [name: string]: Json };
+  weights?: { [name: string]: number };
+  curves?: { file?: string; times?: number[]; values?: { [name: string]: number[] } };
+  keys?: { time: number; pose?: string; weights?: { [name: string]: number } }[];
+  markers?: { file: string; map?: string };
+  time?: { fps?: number; from?: number; to?: number };
+  obstacles?: Obstacle[];
+  pulls?: { vertex: number; to: number[]; stiffness?: number }[];
+  locks?: Lock[];
+  attenuation?: { [name: string]: Json };
+  studio?: { [name: string]: Json };
+}
+export type Tool = 'orbit' | 'pull' | 'pose' | 'pin' | 'lock';
+export type Compare = 'side' | 'ghost' | 'single';
+export type Overlay = 'none' | 'difference' | 'motion' | 'stretch';
+export interface Toast {
+  id: number;
+  text: string;
+  kind: 'error' | 'note';
+}
+
+export const connection = signal<'connecting' | 'open' | 'lost'>('connecting');
+export const hello = signal<Hello | null>(null);
+export const scene = signal<Scene>({ sinew: 1 });
+export const revision = signal(0);
+export const history = signal<{ undo: string[]; redo: string[] }>({ undo: [], redo: [] });
+export const rig = signal<Rig | null>(null);
+export const shape = signal<Shape | null>(null);
+export const clip = signal({ frames: 0, rate: 30, start: 0 });
+export const time = signal({ frame: -1, playing: false, loop: true });
+/** Where keys go while a pose is shown: the last frame that was. */
+export const playhead = signal(0);
+export const progress = signal<{ stage: string; fraction: number } | null>(null);
+export const problem = signal<string | null>(null);
+export const warnings = signal<string[]>([]);
+export const toasts = signal<Toast[]>([]);
+
+export const tool = signal<Tool>('orbit');
+export const compare = signal<Compare>('side');
+export const overlay = signal<Overlay>('none');
+export const wireframe = signal(false);
+export const selectedObstacle = signal(-1);
+export const gizmoMode = signal<'translate' | 'rotate'>('translate');
+export const selectedSliders = signal<string[]>([]);
+export const heatRange = signal(0);
+export const panel = signal<'curves' | 'locks' | 'modes'>('curves');
+export const dialog = signal<'start' | 'help' | 'export' | null>(null);
+export const latency = signal<{ count: number; p50: number; p95: number } | null>(null);
+
+const savedTheme = (() => {
+  try {
+    return localStorage.getItem('sinew-theme');
+  } catch {
+    return null;
+  }
+})();
+export const theme = signal<'dark' | 'light'>(savedTheme === 'light' ? 'light' : 'dark');
+
+export const modelName = computed(() => scene.value.model ?? 'linear');
+export const model = computed(() => hello.value?.models.find((m) => m.name === modelName.value));
+export const example = computed(() =>
+  hello.value?.examples.find((e) => e.name === scene.value.studio?.example),
+);
+
+/** Slider weights on the screen: of the pose, or of the frame that is shown. */
+export const weights = computed<{ [name: string]: number }>(() => {
+  const sliders = rig.value?.sliders ?? [];
+  const result: { [name: string]: number } = {};
+  const shown = time.value.frame >= 0 ? shape.value : null;
+  sliders.forEach((slider, i) => {
+    const live = scene.value.weights?.[slider.name];
+    result[slider.name] =
+      shown && shown.frame >= 0 ? (shown.weights[i] ?? slider.rest) : (live ?? slider.rest);
+  });
+  return result;
+});
+
+let toastNumber = 0;
+export function tell(text: string, kind: Toast['kind'] = 'note') {
+  const id = ++toastNumber;
+  toasts.value = [...toasts.value.filter((t) => t.text !== text), { id, text, kind }].slice(-4);
+  setTimeout(
+    () => (toasts.value = toasts.value.filter((t) => t.id !== id)),
+    kind === 'error' ? 8000 : 3500,
+  );
+}

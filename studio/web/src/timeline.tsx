@@ -1,0 +1,249 @@
+// The bottom panel: play, scrub, slider curves and keys.
+import { effect } from '@preact/signals';
+import { ChevronFirst, ChevronLast, Diamond, Film, Pause, Play, Repeat, Trash2 } from 'lucide-preact';
+import { useEffect, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { IconButton } from './controls';
+import { newGesture, open, patch, play, seek, send } from './link';
+import * as state from './state';
+
+const PALETTE = ['#e8825a', '#6aa3dc', '#6fbf8b', '#e3b34c', '#b58ad6', '#5cc1c1', '#d76f8c', '#9aa4b1'];
+
+export const secondsOf = (frame: number) => state.clip.value.start + frame / (state.clip.value.rate || 30);
+const frameOf = (seconds: number) =>
+  Math.max(0, Math.min(state.clip.value.frames - 1, Math.round((seconds - state.clip.value.start) * state.clip.value.rate)));
+
+/** Sliders whose curves are shown: the selected ones, else those that move most. */
+function shownSliders(): string[] {
+  const values = state.scene.value.curves?.values ?? {};
+  const chosen = state.selectedSliders.value.filter((name) => values[name]);
+  if (chosen.length) return chosen;
+  const range = (list: number[]) => Math.max(...list) - Math.min(...list);
+  return Object.keys(values)
+    .map((name) => ({ name, range: values[name].length < 5000 ? range(values[name]) : 1 }))
+    .sort((a, b) => b.range - a.range)
+    .slice(0, 5)
+    .map((entry) => entry.name);
+}
+
+/** Puts the pose on the screen into the clip, at the playhead. */
+export function setKey() {
+  const curves = state.scene.value.curves;
+  const t = Math.round(secondsOf(state.playhead.value) * 1e6) / 1e6;
+  const pose = state.weights.value;
+  if (curves?.file) return state.tell('This clip comes from a file; its keys are not edited here', 'error');
+  if (!curves) {
+    const values = Object.fromEntries(Object.entries(pose).filter(([, v]) => v !== 0).map(([n, v]) => [n, [0, v, 0]]));
+    if (!Object.keys(values).length) return state.tell('Move a slider first, then set a key');
+    patch([{ op: 'add', path: '/curves', value: { times: [0, 1, 2], values } as never }], 'Make a clip from the pose');
+    state.tell('A clip of two seconds: rest, this pose, rest');
+    return;
+  }
+  const times = curves.times ?? [], values = curves.values ?? {};
+  const at = times.findIndex((x) => Math.abs(x - t) < 1e-4);
+  const insert = at < 0 ? (times.findIndex((x) => x > t) + times.length + 1) % (times.length + 1) : at;
+  const newTimes = at < 0 ? [...times.slice(0, insert), t, ...times.slice(insert)] : times;
+  const next: { [name: string]: number[] } = {};
+  for (const name of new Set([...Object.keys(values), ...Object.keys(pose).filter((n) => Math.abs(pose[n]) > 1e-6)])) {
+    const old = values[name] ?? times.map(() => 0);
+    const v = Math.round((pose[name] ?? 0) * 1e4) / 1e4;
+    next[name] = at < 0 ? [...old.slice(0, insert), v, ...old.slice(insert)] : old.map((x, i) => (i === at ? v : x));
+  }
+  patch([{ op: 'replace', path: '/curves', value: { times: newTimes, values: next } as never }], `Key at ${t.toFixed(2)} s`);
+  seek(state.playhead.value);
+}
+
+function removeKey() {
+  const curves = state.scene.value.curves;
+  const t = secondsOf(state.playhead.value);
+  const at = curves?.times?.findIndex((x) => Math.abs(x - t) < 0.5 / (state.clip.value.rate || 30)) ?? -1;
+  if (!curves?.times || at < 0 || curves.times.length < 3) return state.tell('There is no key here');
+  const values = Object.fromEntries(Object.entries(curves.values ?? {}).map(([n, v]) => [n, v.filter((_, i) => i !== at)]));
+  patch([{ op: 'replace', path: '/curves', value: { times: curves.times.filter((_, i) => i !== at), values } as never }], `Remove key at ${t.toFixed(2)} s`);
+}
+
+function Curves() {
+  const host = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const element = host.current!;
+    let plot: uPlot | null = null;
+    let names: string[] = [];
+    let drag: { name: string; index: number; gesture: string } | null = null;
+    let scrubbing = false;
+    const css = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+    const drawPlayhead = (u: uPlot) => {
+      const x = u.valToPos(secondsOf(state.playhead.peek()), 'x', true);
+      const context = u.ctx;
+      context.save();
+      context.strokeStyle = css('--text');
+      context.globalAlpha = 0.8;
+      context.beginPath();
+      context.moveTo(x, u.bbox.top);
+      context.lineTo(x, u.bbox.top + u.bbox.height);
+      context.stroke();
+      context.restore();
+    };
+    const build = () => {
+      plot?.destroy();
+      plot = null;
+      const curves = state.scene.peek().curves;
+      const times = curves?.times;
+      names = shownSliders();
+      if (!times || !names.length || !element.clientWidth) return;
+      const few = times.length <= 60;
+      plot = new uPlot(
+        {
+          width: element.clientWidth,
+          height: element.clientHeight,
+          legend: { show: false },
+          cursor: { drag: { x: false, y: false }, points: { show: few }, y: false },
+          padding: [8, 12, 0, 0],
+          scales: { x: { time: false }, y: { range: (_u, low, high) => [Math.min(0, low) - 0.05, Math.max(1, high) + 0.05] } },
+          axes: [
+            { stroke: css('--dim'), grid: { stroke: css('--line'), width: 1 }, ticks: { show: false }, size: 24, font: '11px system-ui', values: (_u, ticks) => ticks.map((t) => `${t} s`) },
+            { stroke: css('--dim'), grid: { stroke: css('--line'), width: 1 }, ticks: { show: false }, size: 32, font: '11px system-ui' },
+          ],
+          series: [{}, ...names.map((name, i) => ({ label: name, stroke: PALETTE[i % PALETTE.length], width: 1.75, points: { show: few, size: 7 } }))],
+          hooks: { draw: [drawPlayhead] },
+        },
+        [times, ...names.map((name) => curves.values![name])],
+        element,
+      );
+      const over = plot.over;
+      over.style.cursor = 'ew-resize';
+      const near = (event: PointerEvent) => {
+        if (!few || !plot) return null;
+        const rect = over.getBoundingClientRect();
+        const mx = event.clientX - rect.left, my = event.clientY - rect.top;
+        let best: { name: string; index: number } | null = null, distance = 9;
+        for (const name of names)
+          times.forEach((t, index) => {
+            const values = state.scene.peek().curves!.values![name];
+            const d = Math.hypot(plot!.valToPos(t, 'x') - mx, plot!.valToPos(values[index], 'y') - my);
+            if (d < distance) [distance, best] = [d, { name, index }];
+          });
+        return best as { name: string; index: number } | null;
+      };
+      const scrub = (event: PointerEvent) => {
+        const rect = over.getBoundingClientRect();
+        const frame = frameOf(plot!.posToVal(event.clientX - rect.left, 'x'));
+        if (frame !== state.playhead.peek() || state.time.peek().frame < 0) seek(frame);
+      };
+      over.addEventListener('pointerdown', (event) => {
+        over.setPointerCapture(event.pointerId);
+        const key = near(event);
+        if (key) drag = { ...key, gesture: newGesture('key') };
+        else {
+          scrubbing = true;
+          scrub(event);
+        }
+      });
+      over.addEventListener('pointermove', (event) => {
+        if (scrubbing) return scrub(event);
+        over.style.cursor = near(event) || drag ? 'ns-resize' : 'ew-resize';
+        if (!drag) return;
+        const rect = over.getBoundingClientRect();
+        const value = Math.round(Math.max(-1, Math.min(2, plot!.posToVal(event.clientY - rect.top, 'y'))) * 100) / 100;
+        patch([{ op: 'replace', path: `/curves/values/${drag.name}/${drag.index}`, value }], `${drag.name} key ${value}`, { gesture: drag.gesture });
+      });
+      const end = () => {
+        drag = null;
+        scrubbing = false;
+      };
+      over.addEventListener('pointerup', end);
+      over.addEventListener('pointercancel', end);
+    };
+    const stop = [
+      effect(() => {
+        void state.theme.value;
+        const curves = state.scene.value.curves;
+        const list = shownSliders();
+        if (plot && drag && curves?.times) {
+          plot.setData([curves.times, ...list.map((n) => curves.values![n])]);
+          return;
+        }
+        queueMicrotask(build);
+      }),
+      effect(() => {
+        void state.playhead.value, state.clip.value;
+        plot?.redraw(false);
+      }),
+    ];
+    const observer = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height: element.clientHeight }));
+    observer.observe(element);
+    return () => {
+      stop.forEach((s) => s());
+      observer.disconnect();
+      plot?.destroy();
+    };
+  }, []);
+  const curves = state.scene.value.curves;
+  const names = shownSliders();
+  return (
+    <div class="curves">
+      <ul class="legend" aria-label="Curves">
+        {names.map((name, i) => (
+          <li key={name}><i style={{ background: PALETTE[i % PALETTE.length] }} />{name}</li>
+        ))}
+      </ul>
+      <div class="plot" ref={host} data-testid="plot" role="img" aria-label="Slider curves over time" />
+      {!curves?.times && <Nothing />}
+    </div>
+  );
+}
+
+function Nothing() {
+  const sample = state.scene.value.rig?.sample;
+  const { keys, markers, curves } = state.scene.value;
+  if (curves?.file || markers) return <p class="hint">Driven by {curves?.file ?? markers?.file}. Drag the bar below to scrub.</p>;
+  if (keys) return <p class="hint">{keys.length} key poses drive this clip: {keys.map((k) => `${k.pose ?? 'pose'} at ${k.time} s`).join(', ')}.</p>;
+  return (
+    <p class="hint">
+      No clip yet. Press <b>K</b> to make one from this pose, drop a CSV of slider curves on the page
+      {sample && <>, or <button type="button" class="link strong" data-testid="sample-clip" onClick={() => open({ sample })}>use the sample clip</button></>}.
+    </p>
+  );
+}
+
+function Scrubber() {
+  const { frames } = state.clip.value;
+  if (frames < 2) return <div class="scrubber" />;
+  return (
+    <input class="scrubber" type="range" min={0} max={frames - 1} value={state.playhead.value} aria-label="Frame" data-testid="scrubber"
+      onInput={(event) => seek(Number(event.currentTarget.value))} />
+  );
+}
+
+export function Timeline() {
+  const { frames, rate } = state.clip.value;
+  const { playing, loop, frame } = state.time.value;
+  const has = frames > 1;
+  const t = secondsOf(state.playhead.value);
+  const clock = `${Math.floor(t / 60)}:${(t % 60).toFixed(2).padStart(5, '0')}`;
+  return (
+    <footer class="time" aria-label="Timeline">
+      <div class="bar">
+        <IconButton label="First frame (Home)" disabled={!has} onClick={() => seek(0)}><ChevronFirst size={16} /></IconButton>
+        <IconButton class="primary" label={playing ? 'Pause (Space)' : 'Play (Space)'} disabled={!has} onClick={() => play(!playing)} testid="play">
+          {playing ? <Pause size={16} /> : <Play size={16} />}
+        </IconButton>
+        <IconButton label="Last frame (End)" disabled={!has} onClick={() => seek(frames - 1)}><ChevronLast size={16} /></IconButton>
+        <IconButton label="Loop" pressed={loop} disabled={!has} onClick={() => {
+          state.time.value = { ...state.time.value, loop: !loop };
+          if (playing) send({ type: 'play', on: true, loop: !loop });
+        }}><Repeat size={15} /></IconButton>
+        <output class="clock">{has ? clock : '–'}</output>
+        <span class="dim">{has ? `${Math.round(rate * 100) / 100} fps · frame ${state.playhead.value} / ${frames - 1}` : 'no clip'}</span>
+        <Scrubber />
+        <button type="button" class={`mode ${frame >= 0 ? 'clip' : ''}`} disabled={!has} title="Shows the clip or the pose of the sliders" onClick={() => seek(frame >= 0 ? -1 : state.playhead.value)}>
+          <Film size={13} /> {frame >= 0 ? 'clip' : 'pose'}
+        </button>
+        <IconButton label="Set a key of this pose at the playhead (K)" onClick={setKey} testid="key"><Diamond size={15} /></IconButton>
+        <IconButton label="Remove the key at the playhead" disabled={!state.scene.value.curves?.times} onClick={removeKey}><Trash2 size={15} /></IconButton>
+      </div>
+      <Curves />
+    </footer>
+  );
+}

@@ -1,0 +1,535 @@
+// The viewport: one renderer, two views with one camera, tools on the surface.
+import { effect } from '@preact/signals';
+import * as THREE from 'three';
+import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
+import { TransformControls } from 'three/examples/jsm/controls/TransformControls.js';
+import { acceleratedRaycast, MeshBVH } from 'three-mesh-bvh';
+import { ContactShadow } from './contact_shadow';
+import { newGesture, onShape, patch, send, settle } from './link';
+import { obstacleMesh, placeObstacle } from './obstacles';
+import { computeNormals, paintRig, polygonEdges, studioEnvironment, surfaceMaterial, type SurfaceMaterial } from './shading';
+import type { Json, Operation } from './patch';
+import * as state from './state';
+
+interface Surface {
+  geometry: THREE.BufferGeometry;
+  mesh: THREE.Mesh<THREE.BufferGeometry, SurfaceMaterial>;
+  wires: THREE.LineSegments;
+  bvh: MeshBVH | null;
+  stale: boolean;
+}
+
+export class View {
+  readonly renderer: THREE.WebGLRenderer;
+  readonly camera = new THREE.PerspectiveCamera(26, 1, 0.001, 100);
+  private scene = new THREE.Scene();
+  private orbit: OrbitControls;
+  private gizmo: TransformControls;
+  private gizmoHelper: THREE.Object3D;
+  private linear: Surface | null = null;
+  private physical: Surface | null = null;
+  private ghostMaterial = new THREE.MeshStandardMaterial({
+    color: 0x4f8fd0, transparent: true, opacity: 0.28, depthWrite: false, roughness: 0.9, side: THREE.FrontSide,
+  });
+  private wireMaterial = new THREE.LineBasicMaterial({ color: 0x10141a, transparent: true, opacity: 0.22 });
+  private obstacles = new THREE.Group();
+  private marks = new THREE.Group();
+  private dot: THREE.Mesh;
+  private line: THREE.Line;
+  private shadow: ContactShadow;
+  private dirty = true;
+  private afterRender: (() => void)[] = [];
+  private restEdges: Uint32Array = new Uint32Array();
+  private diagonal = 1;
+  private drag: { vertex: number; plane: THREE.Plane; gesture: string; index: number; moved: boolean; kind: state.Tool } | null = null;
+  private frames = 0;
+
+  constructor(private host: HTMLElement, right: HTMLElement) {
+    this.renderer = new THREE.WebGLRenderer({ antialias: true, preserveDrawingBuffer: true, alpha: true });
+    this.renderer.setPixelRatio(Math.min(2, devicePixelRatio));
+    this.renderer.toneMapping = THREE.ACESFilmicToneMapping;
+    this.renderer.toneMappingExposure = 0.95;
+    this.renderer.autoClear = false;
+    const canvas = this.renderer.domElement;
+    canvas.className = 'canvas';
+    canvas.setAttribute('aria-hidden', 'true');
+    host.prepend(canvas);
+    this.scene.environment = studioEnvironment(this.renderer);
+    this.scene.environmentIntensity = 0.55;
+    const key = new THREE.DirectionalLight(0xfff1e0, 1.7);
+    key.position.set(-2, 3, 3);
+    const rim = new THREE.DirectionalLight(0xdfe9ff, 1.1);
+    rim.position.set(2.5, 1.5, -3);
+    this.scene.add(key, rim, this.obstacles, this.marks);
+    this.shadow = new ContactShadow(this.renderer);
+    this.scene.add(this.shadow.plane);
+
+    this.dot = new THREE.Mesh(new THREE.SphereGeometry(1, 16, 12), new THREE.MeshBasicMaterial({ color: 0xe8825a, depthTest: false }));
+    this.line = new THREE.Line(
+      new THREE.BufferGeometry().setAttribute('position', new THREE.BufferAttribute(new Float32Array(6), 3)),
+      new THREE.LineBasicMaterial({ color: 0xe8825a, depthTest: false }),
+    );
+    this.dot.renderOrder = this.line.renderOrder = 10;
+    this.line.frustumCulled = false;
+    this.dot.visible = this.line.visible = false;
+    this.marks.add(this.dot, this.line);
+
+    this.orbit = new OrbitControls(this.camera, host);
+    this.orbit.enableDamping = false;
+    this.orbit.addEventListener('change', () => this.invalidate());
+    this.gizmo = new TransformControls(this.camera, right);
+    this.gizmo.setSize(0.75);
+    this.gizmoHelper = this.gizmo.getHelper();
+    this.scene.add(this.gizmoHelper);
+    this.gizmo.addEventListener('change', () => this.invalidate());
+    this.gizmo.addEventListener('dragging-changed', (event) => {
+      this.orbit.enabled = !event.value;
+      this.gizmoGesture = newGesture('obstacle');
+    });
+    this.gizmo.addEventListener('objectChange', () => this.moveObstacle());
+
+    host.addEventListener('pointerdown', (event) => this.onDown(event), { capture: true });
+    host.addEventListener('pointermove', (event) => this.onMove(event));
+    host.addEventListener('pointerup', (event) => this.onUp(event));
+    host.addEventListener('pointercancel', (event) => this.onUp(event));
+    new ResizeObserver(() => this.resize()).observe(host);
+
+    effect(() => this.setRig(state.rig.value));
+    effect(() => this.setShape(state.shape.value));
+    effect(() => this.setObstacles(state.scene.value.obstacles ?? [], state.selectedObstacle.value));
+    effect(() => {
+      void state.compare.value, state.wireframe.value, state.theme.value;
+      this.updateOverlay();
+      this.resize();
+    });
+    effect(() => {
+      void state.overlay.value;
+      this.updateOverlay();
+    });
+    onShape((done) => {
+      this.afterRender.push(done);
+      this.invalidate();
+    });
+    this.loop();
+  }
+
+  invalidate() {
+    this.dirty = true;
+  }
+
+  private loop = () => {
+    requestAnimationFrame(this.loop);
+    if (!this.dirty) return;
+    this.dirty = false;
+    this.render();
+    for (const done of this.afterRender.splice(0)) done();
+    this.frames++;
+  };
+
+  get frameCount() {
+    return this.frames;
+  }
+
+  private resize() {
+    const { clientWidth: w, clientHeight: h } = this.host;
+    if (!w || !h) return;
+    this.renderer.setSize(w, h, false);
+    this.dirty = true;
+  }
+
+  // ---- shapes ---------------------------------------------------------------------------------
+
+  private makeSurface(rig: state.Rig, paint: { color: Float32Array; gaze: Float32Array }, edges: Uint32Array): Surface {
+    const geometry = new THREE.BufferGeometry();
+    geometry.setIndex(new THREE.BufferAttribute(rig.triangles.slice(), 1));
+    const position = new THREE.BufferAttribute(rig.neutral.slice(), 3).setUsage(THREE.DynamicDrawUsage);
+    geometry.setAttribute('position', position);
+    geometry.setAttribute('normal', new THREE.BufferAttribute(new Float32Array(3 * rig.vertices), 3));
+    geometry.setAttribute('color', new THREE.BufferAttribute(paint.color, 3));
+    geometry.setAttribute('gaze', new THREE.BufferAttribute(paint.gaze, 4));
+    geometry.setAttribute('heat', new THREE.BufferAttribute(new Float32Array(rig.vertices), 1));
+    computeNormals(rig.neutral, rig.triangles, geometry.attributes.normal.array as Float32Array);
+    const mesh = new THREE.Mesh(geometry, surfaceMaterial());
+    mesh.frustumCulled = false;
+    mesh.raycast = acceleratedRaycast;
+    const wireGeometry = new THREE.BufferGeometry();
+    wireGeometry.setAttribute('position', position);
+    wireGeometry.setIndex(new THREE.BufferAttribute(edges, 1));
+    const wires = new THREE.LineSegments(wireGeometry, this.wireMaterial);
+    wires.frustumCulled = false;
+    this.scene.add(mesh, wires);
+    return { geometry, mesh, wires, bvh: null, stale: true };
+  }
+
+  private setRig(rig: state.Rig | null) {
+    for (const surface of [this.linear, this.physical])
+      if (surface) {
+        this.scene.remove(surface.mesh, surface.wires);
+        surface.geometry.dispose();
+        surface.wires.geometry.dispose();
+        surface.mesh.material.dispose();
+      }
+    this.linear = this.physical = null;
+    if (!rig) return;
+    const paint = paintRig(rig);
+    this.restEdges = polygonEdges(rig.triangles, rig.triangleFace);
+    this.linear = this.makeSurface(rig, paint, this.restEdges);
+    this.physical = this.makeSurface(rig, paint, this.restEdges);
+    this.diagonal = rig.diagonal || 1;
+    this.dot.scale.setScalar(this.diagonal * 0.006);
+    this.home();
+    this.updateOverlay();
+  }
+
+  /** Frames the neutral, faces from a little to the side; `part` aims at a region. */
+  home() {
+    const rig = state.rig.value;
+    if (!rig) return;
+    const box = new THREE.Box3().setFromArray(rig.neutral as unknown as number[]);
+    const aim = state.scene.peek().studio?.camera;
+    const region = rig.regions.find((r) => r.name === aim);
+    if (region) {
+      box.makeEmpty();
+      const p = new THREE.Vector3();
+      for (const v of region.vertices) box.expandByPoint(p.fromArray(rig.neutral, 3 * v));
+      box.expandByScalar(this.diagonal * 0.06);
+    }
+    const center = box.getCenter(new THREE.Vector3());
+    const size = box.getSize(new THREE.Vector3());
+    const radius = 0.5 * Math.max(size.length() * 0.92, 1e-6);
+    const isLong = size.x > 2.2 * size.y;
+    const azimuth = isLong ? 0.25 : 0.42;
+    const elevation = isLong ? 0.32 : 0.1;
+    const half = this.half();
+    const aspect = half.w / Math.max(1, half.h);
+    const fov = (this.camera.fov * Math.PI) / 360;
+    const across = isLong ? 0.5 * size.x * 1.25 : radius;
+    const distance = Math.max(across / Math.sin(Math.atan(Math.tan(fov) * aspect)), (isLong ? radius * 0.7 : radius) / Math.sin(fov));
+    this.orbit.target.copy(center);
+    this.camera.position.set(
+      center.x + distance * Math.sin(azimuth) * Math.cos(elevation),
+      center.y + distance * Math.sin(elevation),
+      center.z + distance * Math.cos(azimuth) * Math.cos(elevation),
+    );
+    this.camera.near = distance / 100;
+    this.camera.far = distance * 20;
+    this.camera.updateProjectionMatrix();
+    this.orbit.update();
+    this.shadow.place(new THREE.Box3().setFromArray(rig.neutral as unknown as number[]), this.diagonal);
+    this.invalidate();
+  }
+
+  private setPositions(surface: Surface, positions: Float32Array, triangles: Uint32Array) {
+    const attribute = surface.geometry.attributes.position as THREE.BufferAttribute;
+    (attribute.array as Float32Array).set(positions);
+    attribute.needsUpdate = true;
+    const normal = surface.geometry.attributes.normal as THREE.BufferAttribute;
+    computeNormals(positions, triangles, normal.array as Float32Array);
+    normal.needsUpdate = true;
+    surface.stale = true;
+  }
+
+  private setShape(shape: state.Shape | null) {
+    const rig = state.rig.peek();
+    if (!shape || !rig || !this.linear || !this.physical || shape.positions.length !== 3 * rig.vertices) return;
+    this.setPositions(this.linear, shape.linear, rig.triangles);
+    this.setPositions(this.physical, shape.positions, rig.triangles);
+    this.shadow.stale = true;
+    this.updateOverlay();
+    this.drawMarks();
+  }
+
+  private updateOverlay() {
+    const rig = state.rig.peek();
+    if (!rig || !this.linear || !this.physical) return;
+    const mode = state.overlay.peek();
+    const surfaces: [Surface, boolean][] = [[this.linear, false], [this.physical, true]];
+    const a = this.linear.geometry.attributes.position.array as Float32Array;
+    const b = this.physical.geometry.attributes.position.array as Float32Array;
+    let top = 0;
+    for (const [surface, isPhysical] of surfaces) {
+      surface.mesh.material.heatOn.value = mode === 'none' ? 0 : 1;
+      surface.wires.visible = state.wireframe.peek();
+      if (mode === 'none') continue;
+      const heat = surface.geometry.attributes.heat.array as Float32Array;
+      const p = isPhysical ? b : a;
+      if (mode === 'stretch') {
+        heat.fill(0);
+        for (let e = 0; e < this.restEdges.length; e += 2) {
+          const i = 3 * this.restEdges[e], j = 3 * this.restEdges[e + 1];
+          const rest = Math.hypot(rig.neutral[i] - rig.neutral[j], rig.neutral[i + 1] - rig.neutral[j + 1], rig.neutral[i + 2] - rig.neutral[j + 2]);
+          const now = Math.hypot(p[i] - p[j], p[i + 1] - p[j + 1], p[i + 2] - p[j + 2]);
+          const error = rest > 0 ? Math.abs(now / rest - 1) : 0;
+          heat[i / 3] = Math.max(heat[i / 3], error);
+          heat[j / 3] = Math.max(heat[j / 3], error);
+        }
+        top = 0.5;
+      } else {
+        const from = mode === 'difference' ? a : rig.neutral;
+        for (let v = 0; v < rig.vertices; v++) {
+          const i = 3 * v;
+          heat[v] = Math.hypot(p[i] - from[i], p[i + 1] - from[i + 1], p[i + 2] - from[i + 2]);
+          if (heat[v] > top) top = heat[v];
+        }
+      }
+    }
+    if (mode !== 'none') {
+      const range = Math.max(top, 1e-9);
+      for (const [surface] of surfaces) {
+        const attribute = surface.geometry.attributes.heat as THREE.BufferAttribute;
+        const heat = attribute.array as Float32Array;
+        for (let v = 0; v < heat.length; v++) heat[v] /= range;
+        attribute.needsUpdate = true;
+      }
+      state.heatRange.value = range;
+    }
+    this.invalidate();
+  }
+
+  // ---- drawing --------------------------------------------------------------------------------
+
+  private half() {
+    const split = state.compare.peek() === 'side';
+    const w = this.host.clientWidth, h = this.host.clientHeight;
+    return { split, w: split ? w / 2 : w, h };
+  }
+
+  private render() {
+    const { split, w, h } = this.half();
+    const renderer = this.renderer;
+    this.camera.aspect = w / Math.max(1, h);
+    this.camera.updateProjectionMatrix();
+    if (this.physical) this.shadow.update(this.physical.mesh);
+    renderer.setScissorTest(true);
+    renderer.setClearColor(0x000000, 0);
+    renderer.clear();
+    const ghost = state.compare.peek() === 'ghost';
+    const draw = (x: number, which: 'linear' | 'physical') => {
+      renderer.setViewport(x, 0, w, h);
+      renderer.setScissor(x, 0, w, h);
+      if (!this.linear || !this.physical) return;
+      const isLinear = which === 'linear';
+      this.linear.mesh.visible = isLinear || ghost;
+      this.physical.mesh.visible = !isLinear;
+      const wires = state.wireframe.peek();
+      this.linear.wires.visible = wires && isLinear;
+      this.physical.wires.visible = wires && !isLinear;
+      const own = this.linear.mesh.material;
+      if (ghost) (this.linear.mesh as THREE.Mesh).material = this.ghostMaterial;
+      this.linear.mesh.renderOrder = ghost ? 5 : 0;
+      this.gizmoHelper.visible = !isLinear && !!this.gizmo.object;
+      this.marks.visible = !isLinear;
+      renderer.render(this.scene, this.camera);
+      this.linear.mesh.material = own;
+    };
+    if (split) {
+      draw(0, 'linear');
+      draw(w, 'physical');
+    } else draw(0, 'physical');
+  }
+
+  picture(): Promise<Blob> {
+    this.render();
+    const source = this.renderer.domElement;
+    const copy = document.createElement('canvas');
+    copy.width = source.width;
+    copy.height = source.height;
+    const context = copy.getContext('2d')!;
+    const gradient = context.createLinearGradient(0, 0, 0, copy.height);
+    const style = getComputedStyle(document.documentElement);
+    gradient.addColorStop(0, style.getPropertyValue('--view-top'));
+    gradient.addColorStop(1, style.getPropertyValue('--view-bottom'));
+    context.fillStyle = gradient;
+    context.fillRect(0, 0, copy.width, copy.height);
+    context.drawImage(source, 0, 0);
+    return new Promise((resolve, reject) =>
+      copy.toBlob((blob) => (blob ? resolve(blob) : reject(new Error('no picture'))), 'image/png'),
+    );
+  }
+
+  // ---- tools ----------------------------------------------------------------------------------
+
+  /** Normalized device coordinates within the half under the pointer. */
+  private pointer(event: PointerEvent) {
+    const rect = this.host.getBoundingClientRect();
+    const { split, w, h } = this.half();
+    let x = event.clientX - rect.left;
+    const onLinear = split && x < w;
+    if (split && !onLinear) x -= w;
+    return { onLinear, ndc: new THREE.Vector2((2 * x) / w - 1, 1 - (2 * (event.clientY - rect.top)) / h) };
+  }
+
+  private pick(event: PointerEvent) {
+    const { onLinear, ndc } = this.pointer(event);
+    const surface = onLinear ? this.linear : this.physical;
+    if (!surface) return null;
+    if (!surface.bvh) {
+      // The tree keeps its own order of triangles, so that the index stays as it is.
+      surface.bvh = new MeshBVH(surface.geometry, { indirect: true });
+      (surface.geometry as THREE.BufferGeometry & { boundsTree?: MeshBVH }).boundsTree = surface.bvh;
+    } else if (surface.stale) surface.bvh.refit();
+    surface.stale = false;
+    const ray = new THREE.Raycaster();
+    (ray as THREE.Raycaster & { firstHitOnly: boolean }).firstHitOnly = true;
+    ray.setFromCamera(ndc, this.camera);
+    const visible = surface.mesh.visible;
+    surface.mesh.visible = true;
+    const hit = ray.intersectObject(surface.mesh, false)[0];
+    surface.mesh.visible = visible;
+    if (!hit?.face) return null;
+    const p = surface.geometry.attributes.position;
+    const corner = new THREE.Vector3();
+    let vertex = -1, best = Infinity;
+    for (const v of [hit.face.a, hit.face.b, hit.face.c]) {
+      const d = corner.fromBufferAttribute(p, v).distanceToSquared(hit.point);
+      if (d < best) [best, vertex] = [d, v];
+    }
+    return { vertex, point: hit.point, ray: ray.ray };
+  }
+
+  private pickObstacle(event: PointerEvent): number {
+    const { ndc } = this.pointer(event);
+    const ray = new THREE.Raycaster();
+    ray.setFromCamera(ndc, this.camera);
+    const hit = ray.intersectObjects(this.obstacles.children, true)[0];
+    if (!hit) return -1;
+    const surface = this.pick(event);
+    if (surface && surface.point.distanceTo(this.camera.position) < hit.distance) return -1;
+    return hit.object.userData.index as number;
+  }
+
+  private onDown(event: PointerEvent) {
+    if (event.button !== 0 || this.gizmo.axis) return;
+    const tool = state.tool.peek();
+    const obstacle = this.pickObstacle(event);
+    if (obstacle >= 0) {
+      state.selectedObstacle.value = obstacle;
+      return;
+    }
+    if (tool === 'orbit' || tool === 'lock') return;
+    const hit = this.pick(event);
+    if (!hit) return;
+    event.stopPropagation();
+    this.orbit.enabled = false;
+    this.host.setPointerCapture(event.pointerId);
+    const normal = this.camera.getWorldDirection(new THREE.Vector3());
+    this.drag = {
+      vertex: hit.vertex,
+      plane: new THREE.Plane().setFromNormalAndCoplanarPoint(normal, hit.point),
+      gesture: newGesture(tool),
+      index: state.scene.peek().pulls?.length ?? 0,
+      moved: false,
+      kind: tool,
+    };
+    this.dot.position.copy(hit.point);
+    this.dot.visible = true;
+    this.invalidate();
+  }
+
+  private onMove(event: PointerEvent) {
+    if (!this.drag) {
+      const tool = state.tool.peek();
+      if (tool === 'orbit' || event.buttons) return;
+      const hit = this.pick(event);
+      const was = this.dot.visible;
+      this.dot.visible = !!hit;
+      if (hit) this.dot.position.copy(hit.point);
+      if (hit || was) this.invalidate();
+      this.host.style.cursor = hit ? 'crosshair' : '';
+      return;
+    }
+    const { ndc } = this.pointer(event);
+    const ray = new THREE.Raycaster();
+    ray.setFromCamera(ndc, this.camera);
+    const to = ray.ray.intersectPlane(this.drag.plane, new THREE.Vector3());
+    if (to) this.dragTo(to);
+  }
+
+  dragTo(to: THREE.Vector3) {
+    const drag = this.drag!;
+    this.dot.position.copy(to);
+    const target = to.toArray().map((x) => Math.round(x * 1e6) / 1e6);
+    if (drag.kind === 'pose') send({ type: 'drag', vertex: drag.vertex, to: target, gesture: drag.gesture });
+    else if (!drag.moved) {
+      const ops: Operation[] = [];
+      if (!state.scene.peek().pulls) ops.push({ op: 'add', path: '/pulls', value: [] });
+      const value: Json = drag.kind === 'pin' ? { vertex: drag.vertex, to: target } : { vertex: drag.vertex, to: target, stiffness: 30 };
+      ops.push({ op: 'add', path: '/pulls/-', value });
+      patch(ops, `Pin vertex ${drag.vertex}`, drag.kind === 'pin' ? { gesture: drag.gesture } : { trial: true });
+    } else
+      patch([{ op: 'replace', path: `/pulls/${drag.index}/to`, value: target }], `Pin vertex ${drag.vertex}`,
+        drag.kind === 'pin' ? { gesture: drag.gesture } : { trial: true });
+    drag.moved = true;
+    this.drawMarks();
+  }
+
+  private onUp(event: PointerEvent) {
+    if (!this.drag) return;
+    if (this.host.hasPointerCapture(event.pointerId)) this.host.releasePointerCapture(event.pointerId);
+    if (this.drag.kind === 'pull' && this.drag.moved) settle();
+    this.drag = null;
+    this.orbit.enabled = true;
+    this.dot.visible = this.line.visible = false;
+    this.invalidate();
+  }
+
+  private drawMarks() {
+    if (this.drag && this.physical) {
+      const p = this.physical.geometry.attributes.position;
+      const line = this.line.geometry.attributes.position as THREE.BufferAttribute;
+      line.setXYZ(0, p.getX(this.drag.vertex), p.getY(this.drag.vertex), p.getZ(this.drag.vertex));
+      line.setXYZ(1, this.dot.position.x, this.dot.position.y, this.dot.position.z);
+      line.needsUpdate = true;
+      this.line.visible = true;
+    }
+    this.invalidate();
+  }
+
+  // ---- obstacles ------------------------------------------------------------------------------
+
+  private gizmoGesture = '';
+
+  private setObstacles(list: state.Obstacle[], selected: number) {
+    const dragging = this.gizmo.dragging;
+    if (dragging && this.obstacles.children.length === list.length) {
+      this.invalidate();
+      return; // the gizmo already shows where it is
+    }
+    this.gizmo.detach();
+    for (const child of [...this.obstacles.children]) {
+      this.obstacles.remove(child);
+      child.traverse((o) => (o as THREE.Mesh).geometry?.dispose());
+    }
+    list.forEach((obstacle, i) => {
+      const mesh = obstacleMesh(obstacle, this.diagonal, i === selected);
+      if (!mesh) return;
+      mesh.traverse((o) => (o.userData.index = i));
+      this.obstacles.add(mesh);
+      if (i === selected) {
+        this.gizmo.attach(mesh);
+        this.gizmo.setMode(obstacle.shape === 'sphere' || obstacle.shape === 'box' ? 'translate' : state.gizmoMode.value);
+      }
+    });
+    this.invalidate();
+  }
+
+  private moveObstacle() {
+    const object = this.gizmo.object;
+    const index = state.selectedObstacle.peek();
+    const obstacle = state.scene.peek().obstacles?.[index];
+    if (!object || !obstacle) return;
+    const moved = placeObstacle(obstacle, object);
+    patch([{ op: 'replace', path: `/obstacles/${index}`, value: moved as never }], `Move ${obstacle.name ?? obstacle.shape}`, {
+      gesture: this.gizmoGesture,
+    });
+  }
+
+  /** For tests: where a vertex is on the screen, in the physical view. */
+  project(vertex: number): { x: number; y: number } | null {
+    if (!this.physical) return null;
+    const point = new THREE.Vector3().fromBufferAttribute(this.physical.geometry.attributes.position, vertex).project(this.camera);
+    const { split, w, h } = this.half();
+    const rect = this.host.getBoundingClientRect();
+    return { x: rect.left + (split ? w : 0) + ((point.x + 1) / 2) * w, y: rect.top + ((1 - point.y) / 2) * h };
+  }
+}
