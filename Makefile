@@ -2,7 +2,7 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all help packages demo test lint studio bench evidence install clean format
+.PHONY: all help packages web demo test lint studio bench evidence install clean format
 
 all: $(BUILD)/build.ninja ## build the library and build/sinew
 	@ninja -C $(BUILD)
@@ -16,6 +16,10 @@ help: ## list the targets
 packages: ## install missing Debian packages (NO_INSTALL=1 only names them)
 	@scripts/install-packages core
 
+web: | packages ## install what the studio needs beside `packages`
+	@scripts/install-packages web
+	@if [ -f $(BUILD)/build.ninja ] && ! grep -q studio/page.c $(BUILD)/build.ninja; then meson setup --reconfigure $(BUILD); fi
+
 demo: all ## run the main job on the built-in rigs; writes build/demo/index.html
 	@scripts/demo $(BUILD)
 
@@ -25,7 +29,7 @@ test: packages ## build every variant and run all tests and the lint
 lint: ## prefixes, direction of includes, format
 	@scripts/lint
 
-studio: all ## the local page
+studio: web all ## the local page
 	@$(BUILD)/sinew studio
 
 bench: all ## named benchmark cases: table, JSON and plot under build/bench

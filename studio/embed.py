@@ -3,11 +3,13 @@
 
 usage: embed.py WEB_FOLDER WORK_FOLDER OUT.c NPM|-
 
-Works on a copy in WORK_FOLDER, so that the source tree stays clean. Without npm, or when the
-packages cannot be fetched, the array is empty, and `sinew studio` says so.
+Works on a copy in WORK_FOLDER, so that the source tree stays clean. Packages and built pages are
+kept under the user's cache folder, so that several build folders share them. Without npm, or when
+the packages cannot be fetched, the array is empty, and `sinew studio` says so.
 """
 import gzip
 import hashlib
+import os
 import pathlib
 import shutil
 import subprocess
@@ -15,44 +17,52 @@ import sys
 
 TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
          ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+LEFT_OUT = {"node_modules", "dist", "tests"}
 
 
 def run(command, folder):
     result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if result.returncode != 0:
-        print("studio: " + " ".join(command) + " failed; the studio is built without its page",
-              file=sys.stderr)
+        print("studio: " + " ".join(map(str, command)) + " failed; the studio is built without "
+              "its page", file=sys.stderr)
         print((result.stdout + result.stderr)[-3000:], file=sys.stderr)
     return result.returncode == 0
 
 
-def build(web, work, npm):
-    """The folder of the built page, or None."""
-    if npm == "-":
-        print("studio: npm not found; the studio is built without its page", file=sys.stderr)
+def digest(paths):
+    total = hashlib.sha256()
+    for path in paths:
+        total.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return total.hexdigest()[:24]
+
+
+def packages(web, npm, cache):
+    """The folder of the locked packages, fetched when it is not there; or None."""
+    folder = cache / ("packages-" + digest([web / "package-lock.json", web / "package.json"]))
+    if (folder / "done").exists():
+        return folder / "node_modules"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("package.json", "package-lock.json", ".npmrc"):
+        shutil.copy2(web / name, folder / name)
+    if not run([npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts"], folder):
         return None
-    work.mkdir(parents=True, exist_ok=True)
-    for name in ("src", "dist"):
-        shutil.rmtree(work / name, ignore_errors=True)
-    for source in web.iterdir():
-        if source.name in ("node_modules", "dist"):
-            continue
-        if source.is_dir():
-            shutil.copytree(source, work / source.name, dirs_exist_ok=True)
-        else:
-            shutil.copy2(source, work / source.name)
-    lock = hashlib.sha256((web / "package-lock.json").read_bytes()).hexdigest()
-    stamp = work / "node_modules" / ".sinew-lock"
-    if not stamp.exists() or stamp.read_text() != lock:
-        if not run([npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts"], work):
-            return None
-        stamp.write_text(lock)
-    return work / "dist" if run([npm, "run", "build", "--silent"], work) else None
+    (folder / "done").touch()
+    return folder / "node_modules"
 
 
-def main():
-    web, work, out, npm = map(pathlib.Path, sys.argv[1:5])
-    dist = build(web, work, str(npm))
+def build(web, work, npm, cache):
+    """The folder of the built page, or None."""
+    modules = packages(web, npm, cache)
+    if not modules:
+        return None
+    shutil.rmtree(work, ignore_errors=True)
+    shutil.copytree(web, work, ignore=lambda _, names: LEFT_OUT & set(names))
+    (work / "node_modules").symlink_to(modules)
+    command = ["node", modules / "vite" / "bin" / "vite.js", "build", "--logLevel", "error"]
+    return work / "dist" if run(command, work) else None
+
+
+def write(dist, out):
     lines = ["/* Made by studio/embed.py. */", '#include "page.h"', ""]
     entries = []
     files = sorted(dist.rglob("*")) if dist else []
@@ -68,6 +78,32 @@ def main():
                        f"file_{number}, sizeof file_{number}}},")
     lines += ["const page_file page_files[] = {", *entries, "    {0},", "};", ""]
     out.write_text("\n".join(lines))
+
+
+def main():
+    web, work, out = map(pathlib.Path, sys.argv[1:4])
+    npm = sys.argv[4]
+    if npm == "-":
+        print("studio: node or npm not found; the studio is built without its page",
+              file=sys.stderr)
+        return write(None, out)
+    home = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+    cache = pathlib.Path(home) / "sinew" / "studio"
+    sources = sorted(p for p in web.rglob("*")
+                     if p.is_file() and not LEFT_OUT & set(p.relative_to(web).parts))
+    kept = cache / f"page-{digest([pathlib.Path(__file__), *sources])}.c"
+    if kept.exists():
+        shutil.copy(kept, out)
+        return None
+    dist = build(web, work, npm, cache)
+    write(dist, out)
+    if dist:
+        for old in sorted(cache.glob("page-*.c"), key=os.path.getmtime)[:-4]:
+            old.unlink()
+        partial = kept.with_suffix(f".{os.getpid()}")
+        shutil.copy(out, partial)
+        partial.rename(kept)
+    return None
 
 
 main()

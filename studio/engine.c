@@ -89,13 +89,14 @@ sinew_status engine_update(engine *e, const sinew_scene *scene, uint64_t revisio
     e->revision = revision;
     status = sinew_linear_create(sinew_job_rig(pose), &e->linear, error);
     free(e->positions);
-    e->positions =
-        malloc((size_t)sinew_job_rig(pose)->neutral->vertex_count * 3 * sizeof(double));
+    e->positions = malloc((size_t)sinew_job_rig(pose)->neutral->vertex_count * 3 * sizeof(double));
     e->build_seconds = now_seconds() - start;
     return status;
 }
 
-const sinew_rig *engine_rig(const engine *e) { return e->pose ? sinew_job_rig(e->pose) : NULL; }
+const sinew_rig *engine_rig(const engine *e) {
+    return e->pose ? sinew_job_rig(e->pose) : NULL;
+}
 
 void engine_get_clip(const engine *e, engine_clip *clip) {
     *clip = (engine_clip){0};
@@ -111,7 +112,7 @@ sinew_status engine_solve(engine *e, int frame, engine_shape *shape, const sinew
     if (frame < 0 || job == e->pose) frame = 0;
     const sinew_rig *rig = engine_rig(e);
     int n = 3 * rig->neutral->vertex_count;
-    sinew_frame_info info;
+    sinew_frame_info info = {.size = sizeof info};
     sinew_status status = sinew_job_frame(job, frame, e->positions, &info, monitor, error);
     if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
     for (int i = 0; i < n; i++) shape->positions[i] = (float)e->positions[i];

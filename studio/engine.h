@@ -28,7 +28,8 @@ typedef struct engine_shape {
 sinew_status engine_create(engine **out, sinew_error *error);
 void engine_destroy(engine *e);
 
-/* Brings it to a scene; rebuilds no more than that takes. *rig_changed: sliders and mesh are new. */
+/* Brings it to a scene; rebuilds no more than that takes. *rig_changed: sliders and mesh are new.
+ */
 sinew_status engine_update(engine *e, const sinew_scene *scene, uint64_t revision,
                            const sinew_monitor *monitor, bool *rig_changed, sinew_error *error);
 const sinew_rig *engine_rig(const engine *e);

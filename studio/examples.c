@@ -14,7 +14,8 @@ typedef struct example {
 static const example examples[] = {
     {"bend", "A bend that does not shrink",
      "Drag bend180 between 0 and 1: the linear bar collapses, the spring bar keeps its length.",
-     "{\"sinew\":1,\"rig\":{\"sample\":\"bar\"},\"model\":\"spring\",\"weights\":{\"bend180\":0.5}}",
+     "{\"sinew\":1,\"rig\":{\"sample\":\"bar\"},\"model\":\"spring\",\"weights\":{\"bend180\":0.5}"
+     "}",
      NULL, "bar"},
     {"rod", "A hand closing on a rod",
      "Drag fist up: the fingers stop at the rod. Then move the rod with its arrows.",
@@ -24,33 +25,37 @@ static const example examples[] = {
      NULL, "hand"},
     {"lips", "Lips that press",
      "Play the clip: on the left the lips cross, on the right they press against each other.",
-     "{\"sinew\":1,\"rig\":{\"sample\":\"face\"},\"model\":\"spring\",\"parameters\":{\"self_contact\":"
+     "{\"sinew\":1,\"rig\":{\"sample\":\"face\"},\"model\":\"spring\",\"parameters\":{\"self_"
+     "contact\":"
      "true},\"weights\":{\"mouthClose\":0.7,\"mouthPressLeft\":0.6,\"mouthPressRight\":0.6},"
      "\"studio\":{\"camera\":\"mouth\"}}",
      "lips", "face"},
     {"creature", "A creature that swings and settles",
      "Press play, then turn damping down and watch it swing longer.",
-     "{\"sinew\":1,\"rig\":{\"sample\":\"blob\"},\"model\":\"modal\",\"keys\":[{\"time\":0,\"pose\":"
+     "{\"sinew\":1,\"rig\":{\"sample\":\"blob\"},\"model\":\"modal\",\"keys\":[{\"time\":0,"
+     "\"pose\":"
      "\"leanLeft\"},{\"time\":0.8,\"pose\":\"leanRight\"}],\"time\":{\"from\":0,\"to\":2.6},"
      "\"parameters\":{\"damping\":0.1}}",
      NULL, "blob"},
     {"brow", "A brow that stays while the mouth moves",
      "Drag mouthSmileLeft, then switch the lock off and drag again: the brow moves with it.",
-     "{\"sinew\":1,\"rig\":{\"sample\":\"face\"},\"model\":\"linear\",\"locks\":[{\"name\":\"brow\","
+     "{\"sinew\":1,\"rig\":{\"sample\":\"face\"},\"model\":\"linear\",\"locks\":[{\"name\":"
+     "\"brow\","
      "\"select\":\"region:brows\"}],\"weights\":{\"mouthSmileLeft\":0.6,\"browOuterUpLeft\":0.4}}",
      NULL, "face"},
     {"take", "A captured take solved four ways",
      "Press play; change method from SBS to RSBS or blendforces and compare.",
-     "{\"sinew\":1,\"rig\":{\"sample\":\"face\",\"vertices\":4000},\"model\":\"fit\"}", "take", "face"},
+     "{\"sinew\":1,\"rig\":{\"sample\":\"face\",\"vertices\":4000},\"model\":\"fit\"}", "take",
+     "face"},
 };
 enum { EXAMPLE_COUNT = sizeof examples / sizeof *examples };
 
 json_t *examples_list(void) {
     json_t *list = json_array();
     for (int i = 0; i < EXAMPLE_COUNT; i++)
-        json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:s}", "name", examples[i].name, "title",
-                                              examples[i].title, "hint", examples[i].hint, "rig",
-                                              examples[i].sample));
+        json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:s}", "name", examples[i].name,
+                                              "title", examples[i].title, "hint", examples[i].hint,
+                                              "rig", examples[i].sample));
     return list;
 }
 
@@ -81,7 +86,8 @@ static sinew_status add_take(json_t *document, const char *sample, const char *f
     sinew_markers *markers = NULL;
     sinew_marker_map *map = NULL;
     char path[4096], name[512];
-    sinew_sample_options options = sinew_sample_default_options();
+    sinew_sample_options options;
+    sinew_sample_options_init(&options);
     options.vertices = 4000;
     sinew_status status = sinew_sample_markers(sample, &options, NULL, &markers, &map, error);
     json_t *take = json_object();
@@ -118,8 +124,7 @@ sinew_status examples_document(const char *name, const char *files_path, const c
             sinew_curves *curves = NULL;
             status = !strcmp(e->clip, "lips") ? sinew_sample_lip_curves(&curves, error)
                                               : sinew_sample_curves(e->sample, &curves, error);
-            if (status == SINEW_OK)
-                json_object_set_new(scene, "curves", inline_curves(curves));
+            if (status == SINEW_OK) json_object_set_new(scene, "curves", inline_curves(curves));
             sinew_curves_destroy(curves);
         }
         if (status == SINEW_OK)
@@ -137,8 +142,8 @@ sinew_status examples_sample(const char *sample, json_t **document, sinew_error 
     sinew_curves *curves = NULL;
     sinew_status status = sinew_sample_curves(sample, &curves, error);
     if (status != SINEW_OK) return status;
-    *document = json_pack("{s:i,s:{s:s},s:s,s:{},s:o}", "sinew", 1, "rig", "sample", sample, "model",
-                          "spring", "weights", "curves", inline_curves(curves));
+    *document = json_pack("{s:i,s:{s:s},s:s,s:{},s:o}", "sinew", 1, "rig", "sample", sample,
+                          "model", "spring", "weights", "curves", inline_curves(curves));
     sinew_curves_destroy(curves);
     return SINEW_OK;
 }

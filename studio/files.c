@@ -92,15 +92,15 @@ static bool is_curves(const project *p, const char *name) {
 static sinew_status use_files(const project *p, char **names, int count, json_t **operations,
                               char label[128], sinew_error *error) {
     static const char *const takes[] = {"c3d", "trc", NULL}, *const tables[] = {"csv", NULL},
-                      *const scenes[] = {"json", NULL};
+                             *const scenes[] = {"json", NULL};
     json_t *list = json_array(), *rig = rig_files(p, names, count), *document = project_document(p);
     snprintf(label, 128, "Open %.100s", names[0]);
     if (json_array_size(rig)) {
-        snprintf(label, 128, "Open %.100s", json_string_value(json_array_get(rig, 0)) +
-                                                strlen(project_files_name(p)) + 1);
+        snprintf(label, 128, "Open %.100s",
+                 json_string_value(json_array_get(rig, 0)) + strlen(project_files_name(p)) + 1);
         const char *model = json_string_value(json_object_get(document, "model"));
-        bool follows = model && (!strcmp(model, "force") || !strcmp(model, "fit") ||
-                                 !strcmp(model, "modal"));
+        bool follows =
+            model && (!strcmp(model, "force") || !strcmp(model, "fit") || !strcmp(model, "modal"));
         json_array_append_new(
             list, operation("replace", "",
                             json_pack("{s:i,s:{s:O},s:s,s:{}}", "sinew", 1, "rig", "files", rig,
@@ -124,12 +124,13 @@ static sinew_status use_files(const project *p, char **names, int count, json_t 
             }
             json_array_append_new(list, operation("replace", "", scene));
         } else if (ends(names[i], takes) || (ends(names[i], tables) && !is_curves(p, names[i]))) {
-            json_array_append_new(list, operation("add", "/markers",
-                                                  json_pack("{s:o}", "file", named(p, names[i]))));
-            if (!json_array_size(rig)) json_array_append_new(list, operation("add", "/model", json_string("fit")));
+            json_array_append_new(
+                list, operation("add", "/markers", json_pack("{s:o}", "file", named(p, names[i]))));
+            if (!json_array_size(rig))
+                json_array_append_new(list, operation("add", "/model", json_string("fit")));
         } else if (ends(names[i], tables)) {
-            json_array_append_new(list, operation("add", "/curves",
-                                                  json_pack("{s:o}", "file", named(p, names[i]))));
+            json_array_append_new(
+                list, operation("add", "/curves", json_pack("{s:o}", "file", named(p, names[i]))));
             if (json_object_get(document, "markers") && !json_array_size(rig))
                 json_array_append_new(list,
                                       json_pack("{s:s,s:s}", "op", "remove", "path", "/markers"));
@@ -139,9 +140,10 @@ static sinew_status use_files(const project *p, char **names, int count, json_t 
     json_decref(document);
     if (!json_array_size(list)) {
         json_decref(list);
-        return fail(error, SINEW_BAD_INPUT,
-                    "%s: drop a rig (GLB, OBJ files), a clip (CSV), a take (C3D, TRC, CSV) or a scene",
-                    names[0]);
+        return fail(
+            error, SINEW_BAD_INPUT,
+            "%s: drop a rig (GLB, OBJ files), a clip (CSV), a take (C3D, TRC, CSV) or a scene",
+            names[0]);
     }
     *operations = list;
     return SINEW_OK;
@@ -152,8 +154,8 @@ sinew_status files_receive(const project *p, const unsigned char *bytes, size_t 
                            sinew_error *error) {
     *malformed = true;
     if (size < 4) return fail(error, SINEW_BAD_INPUT, "the message is too short%s", "");
-    size_t length = (size_t)bytes[0] | (size_t)bytes[1] << 8 | (size_t)bytes[2] << 16 |
-                    (size_t)bytes[3] << 24;
+    size_t length =
+        (size_t)bytes[0] | (size_t)bytes[1] << 8 | (size_t)bytes[2] << 16 | (size_t)bytes[3] << 24;
     if (length > size - 4 || length > 1 << 20)
         return fail(error, SINEW_BAD_INPUT, "the header is longer than the message%s", "");
     json_t *header = json_loadb((const char *)bytes + 4, length, 0, NULL);

@@ -35,9 +35,10 @@ static void broadcast_json(studio_state *s, json_t *value) {
 static json_t *parameter_table(const sinew_parameter *p) {
     static const char *const kinds[] = {"number", "integer", "flag",   "choice",
                                         "text",   "file",    "numbers"};
-    json_t *entry = json_pack("{s:s,s:s,s:f,s:s,s:s}", "name", p->name, "kind", kinds[p->kind],
-                              "fallback", isfinite(p->fallback) ? p->fallback : 0.0, "unit",
-                              p->unit ? p->unit : "", "help", p->help ? p->help : "");
+    json_t *entry =
+        json_pack("{s:s,s:s,s:f,s:s,s:s,s:s}", "name", p->name, "kind", kinds[p->kind], "fallback",
+                  isfinite(p->fallback) ? p->fallback : 0.0, "unit", p->unit ? p->unit : "", "help",
+                  p->help ? p->help : "", "cost", sinew_cost_name(p->cost));
     if (p->minimum != 0 || p->maximum != 0) {
         json_object_set_new(entry, "minimum", json_real(p->minimum));
         json_object_set_new(entry, "maximum", json_real(p->maximum));
@@ -51,10 +52,11 @@ static json_t *model_table(void) {
     for (int i = 0; i < sinew_model_count(); i++) {
         const sinew_model *model = sinew_model_at(i);
         json_t *parameters = json_array();
-        for (int k = 0; k < model->parameter_count; k++)
-            json_array_append_new(parameters, parameter_table(&model->parameters[k]));
-        json_array_append_new(models, json_pack("{s:s,s:s,s:o}", "name", model->name, "summary",
-                                                model->summary, "parameters", parameters));
+        for (int k = 0; k < sinew_model_parameter_count(model); k++)
+            json_array_append_new(parameters, parameter_table(sinew_model_parameter(model, k)));
+        json_array_append_new(models,
+                              json_pack("{s:s,s:s,s:o}", "name", sinew_model_name(model), "summary",
+                                        sinew_model_summary(model), "parameters", parameters));
     }
     return models;
 }
@@ -79,11 +81,10 @@ static json_t *scene_state(const studio_state *s) {
 }
 
 void messages_welcome(studio_state *s, net_client *client) {
-    send_json(client,
-              json_pack("{s:s,s:i,s:s,s:s,s:i,s:o,s:o,s:o}", "type", "hello", "protocol", 1,
-                        "version", sinew_version(), "project", project_name(s->project), "page",
-                        net_client_number(client), "models", model_table(), "samples",
-                        sample_table(), "examples", examples_list()));
+    send_json(client, json_pack("{s:s,s:i,s:s,s:s,s:i,s:o,s:o,s:o}", "type", "hello", "protocol", 1,
+                                "version", sinew_version(), "project", project_name(s->project),
+                                "page", net_client_number(client), "models", model_table(),
+                                "samples", sample_table(), "examples", examples_list()));
     send_json(client, scene_state(s));
     if (s->rig) net_send(client, s->rig, false);
     if (s->clip) net_send(client, s->clip, false);
@@ -142,8 +143,8 @@ static void announce(studio_state *s, json_t *operations /* stolen */, const cha
         broadcast_json(s, time_state(s));
     }
     broadcast_json(s, json_pack("{s:s,s:I,s:o,s:s,s:i,s:I,s:b,s:o}", "type", "patch", "revision",
-                                (json_int_t)project_revision(s->project), "ops", operations, "label",
-                                label, "page", page, "id", id, "trial", trial, "history",
+                                (json_int_t)project_revision(s->project), "ops", operations,
+                                "label", label, "page", page, "id", id, "trial", trial, "history",
                                 project_history(s->project)));
     if (only_view) return;
     /* Weights of the pose do not show while the clip does. */
@@ -175,8 +176,8 @@ void messages_dragged(studio_state *s, const char *text, size_t size, int client
     const char *name;
     json_t *document = project_document(s->project);
     if (!json_object_get(document, "weights"))
-        json_array_append_new(operations,
-                              json_pack("{s:s,s:s,s:{}}", "op", "add", "path", "/weights", "value"));
+        json_array_append_new(
+            operations, json_pack("{s:s,s:s,s:{}}", "op", "add", "path", "/weights", "value"));
     json_decref(document);
     json_object_foreach(json_object_get(result, "weights"), name, value) {
         char path[300];
@@ -190,8 +191,8 @@ void messages_dragged(studio_state *s, const char *text, size_t size, int client
             }
         }
         path[n] = 0;
-        json_array_append_new(operations, json_pack("{s:s,s:s,s:O}", "op", "add", "path", path,
-                                                    "value", value));
+        json_array_append_new(
+            operations, json_pack("{s:s,s:s,s:O}", "op", "add", "path", path, "value", value));
     }
     change(s, NULL, operations, "Pose by dragging",
            json_string_value(json_object_get(result, "gesture")), false, 0);
@@ -250,8 +251,8 @@ static bool travel(studio_state *s, net_client *client, bool back) {
                                : project_redo(s->project, &applied, &error);
     announce(s, applied, back ? "Undo" : "Redo", 0, 0, false);
     if (status != SINEW_OK)
-        send_json(client, json_pack("{s:s,s:i,s:s}", "type", "error", "id", 0, "message",
-                                    error.message));
+        send_json(client,
+                  json_pack("{s:s,s:i,s:s}", "type", "error", "id", 0, "message", error.message));
     return true;
 }
 
@@ -315,10 +316,10 @@ static bool on_open(studio_state *s, net_client *client, const json_t *m, const 
     if (!name && !sample) return false;
     json_t *document = NULL;
     sinew_error error = {0};
-    sinew_status status =
-        name ? examples_document(name, project_files_path(s->project),
-                                 project_files_name(s->project), &document, &error)
-             : examples_sample(sample, &document, &error);
+    sinew_status status = name
+                              ? examples_document(name, project_files_path(s->project),
+                                                  project_files_name(s->project), &document, &error)
+                              : examples_sample(sample, &document, &error);
     if (status != SINEW_OK) {
         complain(s, client, 0, error.message);
         return true;
@@ -340,8 +341,8 @@ static bool on_export(studio_state *s, net_client *client, const json_t *m, cons
     sinew_error error = {0};
     if (files_export(s->solver, project_scene(s->project), what, format, net_client_number(client),
                      &error) != SINEW_OK)
-        send_json(client, json_pack("{s:s,s:i,s:s}", "type", "error", "id", 0, "message",
-                                    error.message));
+        send_json(client,
+                  json_pack("{s:s,s:i,s:s}", "type", "error", "id", 0, "message", error.message));
     return true;
 }
 
@@ -352,8 +353,8 @@ static bool on_save(studio_state *s, net_client *client, const json_t *m, const 
     if (project_save(s->project, &path, &error) == SINEW_OK)
         broadcast_json(s, json_pack("{s:s,s:s}", "type", "saved", "path", path));
     else
-        send_json(client, json_pack("{s:s,s:i,s:s}", "type", "error", "id", 0, "message",
-                                    error.message));
+        send_json(client,
+                  json_pack("{s:s,s:i,s:s}", "type", "error", "id", 0, "message", error.message));
     return true;
 }
 

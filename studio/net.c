@@ -230,7 +230,8 @@ static int on_http(net *n, struct lws *wsi, connection *c, const char *path) {
         return text_answer(wsi, c, 405, "GET only\n");
     for (const page_file *file = page_files; file->path; file++) {
         if (strcmp(file->path, path)) continue;
-        /* Scripts and styles hold nothing of the project; the page and the socket need the token. */
+        /* Scripts and styles hold nothing of the project; the page and the socket need the token.
+         */
         if (!strcmp(path, "/") && !right_token(n, wsi)) {
             refuse_line(n, "no token for", path);
             return text_answer(wsi, c, 403, need_token);
@@ -343,8 +344,7 @@ static int on_receive(net *n, struct lws *wsi, connection *c, const void *bytes,
 static int on_writable(net *n, struct lws *wsi, connection *c) {
     net_client *client = c->client;
     if (!client) return -1;
-    if (client->doomed)
-        return drop(wsi, n, client, LWS_CLOSE_STATUS_POLICY_VIOLATION, "too slow");
+    if (client->doomed) return drop(wsi, n, client, LWS_CLOSE_STATUS_POLICY_VIOLATION, "too slow");
     if (!client->count) return 0;
     waiting *next = &client->queue[client->first];
     if (next->is_frame && client->ahead >= NET_FRAMES_AHEAD) return 0;
@@ -354,8 +354,8 @@ static int on_writable(net *n, struct lws *wsi, connection *c) {
     if (taken.is_frame) client->ahead++;
     net_message *m = taken.message;
     /* Writes into the room before the payload; pages share it one after the other. */
-    int written = lws_write(wsi, m->bytes + LWS_PRE, m->size,
-                            m->binary ? LWS_WRITE_BINARY : LWS_WRITE_TEXT);
+    int written =
+        lws_write(wsi, m->bytes + LWS_PRE, m->size, m->binary ? LWS_WRITE_BINARY : LWS_WRITE_TEXT);
     bool failed = written < (int)m->size;
     net_message_release(m);
     if (failed) return -1;
@@ -400,25 +400,38 @@ void net_shown(net_client *client) {
     if (client->count) lws_callback_on_writable(client->wsi);
 }
 
-int net_client_count(const net *n) { return n->client_count; }
-int net_client_number(const net_client *client) { return client->number; }
+int net_client_count(const net *n) {
+    return n->client_count;
+}
+int net_client_number(const net_client *client) {
+    return client->number;
+}
 
 static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
                     size_t size) {
     net *n = lws_context_user(lws_get_context(wsi));
     connection *c = user;
     switch (reason) {
-    case LWS_CALLBACK_HTTP: return on_http(n, wsi, c, in);
-    case LWS_CALLBACK_HTTP_WRITEABLE: return send_body(wsi, c);
-    case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: return on_upgrade(n, wsi);
-    case LWS_CALLBACK_ESTABLISHED: return on_open(n, wsi, c);
-    case LWS_CALLBACK_RECEIVE: return on_receive(n, wsi, c, in, size);
-    case LWS_CALLBACK_SERVER_WRITEABLE: return on_writable(n, wsi, c);
-    case LWS_CALLBACK_CLOSED: on_close(n, c); return 0;
+    case LWS_CALLBACK_HTTP:
+        return on_http(n, wsi, c, in);
+    case LWS_CALLBACK_HTTP_WRITEABLE:
+        return send_body(wsi, c);
+    case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
+        return on_upgrade(n, wsi);
+    case LWS_CALLBACK_ESTABLISHED:
+        return on_open(n, wsi, c);
+    case LWS_CALLBACK_RECEIVE:
+        return on_receive(n, wsi, c, in, size);
+    case LWS_CALLBACK_SERVER_WRITEABLE:
+        return on_writable(n, wsi, c);
+    case LWS_CALLBACK_CLOSED:
+        on_close(n, c);
+        return 0;
     case LWS_CALLBACK_EVENT_WAIT_CANCELLED:
         if (n && n->handler.woken) n->handler.woken(n->handler.user);
         return 0;
-    default: return 0;
+    default:
+        return 0;
     }
 }
 
@@ -486,11 +499,15 @@ void net_destroy(net *n) {
     free(n);
 }
 
-const char *net_address(const net *n) { return n->address; }
+const char *net_address(const net *n) {
+    return n->address;
+}
 
 void net_serve(net *n) {
     while (!n->handler.stopped(n->handler.user))
         if (lws_service(n->context, 0) < 0) break;
 }
 
-void net_wake(net *n) { lws_cancel_service(n->context); }
+void net_wake(net *n) {
+    lws_cancel_service(n->context);
+}

@@ -39,7 +39,8 @@ typedef struct net_handler {
     void (*opened)(void *user, net_client *client);
     void (*closed)(void *user, net_client *client);
     /* false: malformed, the connection is closed with `reason` */
-    bool (*text)(void *user, net_client *client, const char *text, size_t size, const char **reason);
+    bool (*text)(void *user, net_client *client, const char *text, size_t size,
+                 const char **reason);
     bool (*binary)(void *user, net_client *client, const unsigned char *bytes, size_t size,
                    const char **reason);
     /* Called in the main thread after net_wake. */

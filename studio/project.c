@@ -88,7 +88,8 @@ static sinew_status edit_list(project *p, const char *op, const char *parent, co
         char *end;
         index = strtoul(key, &end, 10);
         if (*end || end == key || index > size)
-            return fail(error, SINEW_BAD_INPUT, "%.300s: '%.60s' is not an index of the list", parent, key);
+            return fail(error, SINEW_BAD_INPUT, "%.300s: '%.60s' is not an index of the list",
+                        parent, key);
     }
     char place[600];
     snprintf(place, sizeof place, "%s/%zu", parent, index);
@@ -209,8 +210,7 @@ static bool same_places(const json_t *a, const json_t *b) {
 
 static bool only_replaces(const json_t *operations) {
     for (size_t i = 0; i < json_array_size(operations); i++) {
-        const char *op =
-            json_string_value(json_object_get(json_array_get(operations, i), "op"));
+        const char *op = json_string_value(json_object_get(json_array_get(operations, i), "op"));
         if (!op || strcmp(op, "replace") != 0) return false;
     }
     return true;
@@ -323,7 +323,8 @@ static sinew_status travel(project *p, bool back, json_t **applied, sinew_error 
     json_t *settled = NULL, *ignored = NULL;
     sinew_status status = project_settle(p, &settled, error);
     if (status == SINEW_OK && (back ? p->done == 0 : p->done == p->count))
-        status = fail(error, SINEW_BAD_INPUT, "there is nothing to %s%s", back ? "undo" : "redo", "");
+        status =
+            fail(error, SINEW_BAD_INPUT, "there is nothing to %s%s", back ? "undo" : "redo", "");
     if (status == SINEW_OK) {
         step *s = &p->steps[back ? p->done - 1 : p->done];
         json_t *operations = back ? s->inverse : s->operations;
@@ -332,8 +333,8 @@ static sinew_status travel(project *p, bool back, json_t **applied, sinew_error 
             p->done += back ? -1 : 1;
             p->revision++;
             json_array_extend(settled, operations);
-            write_line(p, json_pack("{s:I,s:b}", "n", (json_int_t)p->revision,
-                                    back ? "undo" : "redo", 1));
+            write_line(
+                p, json_pack("{s:I,s:b}", "n", (json_int_t)p->revision, back ? "undo" : "redo", 1));
             /* A drag that goes on after an undo is a new step. */
             free(s->gesture);
             s->gesture = NULL;
@@ -379,7 +380,8 @@ static void replay(project *p, FILE *in) {
         const char *gesture = json_string_value(json_object_get(entry, "gesture"));
         sinew_status status = SINEW_OK;
         if (patch)
-            status = project_patch(p, patch, label ? label : "change", gesture, false, NULL, &error);
+            status =
+                project_patch(p, patch, label ? label : "change", gesture, false, NULL, &error);
         else if (json_object_get(entry, "undo"))
             status = project_undo(p, NULL, &error);
         else if (json_object_get(entry, "redo"))
@@ -469,7 +471,8 @@ static sinew_status make_folder(const char *path, sinew_error *error) {
 /* $XDG_STATE_HOME/sinew/studio, made when missing. */
 static sinew_status own_folder(char **folder, sinew_error *error) {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    char *base = state && *state ? strdup(state) : join(home && *home ? home : "/tmp", "/.local/state", "");
+    char *base =
+        state && *state ? strdup(state) : join(home && *home ? home : "/tmp", "/.local/state", "");
     char *path = base ? join(base, "/sinew/studio", "") : NULL;
     free(base);
     if (!path) return fail(error, SINEW_NO_MEMORY, "out of memory", "", "");
@@ -567,12 +570,24 @@ void project_close(project *p) {
     free(p);
 }
 
-const sinew_scene *project_scene(const project *p) { return p->scene; }
-uint64_t project_revision(const project *p) { return p->revision; }
-const char *project_files_name(const project *p) { return p->files_name; }
-const char *project_files_path(const project *p) { return p->files; }
-const char *project_folder(const project *p) { return p->folder; }
-const char *project_name(const project *p) { return p->name; }
+const sinew_scene *project_scene(const project *p) {
+    return p->scene;
+}
+uint64_t project_revision(const project *p) {
+    return p->revision;
+}
+const char *project_files_name(const project *p) {
+    return p->files_name;
+}
+const char *project_files_path(const project *p) {
+    return p->files;
+}
+const char *project_folder(const project *p) {
+    return p->folder;
+}
+const char *project_name(const project *p) {
+    return p->name;
+}
 
 json_t *project_document(const project *p) {
     char *text;
@@ -614,10 +629,12 @@ sinew_status project_check_paths(const json_t *value, sinew_error *error) {
     if (json_is_string(value) && leaves_folder(json_string_value(value)))
         return fail(error, SINEW_BAD_INPUT, "'%s' lies outside the project%s",
                     json_string_value(value), "");
-    json_object_foreach((json_t *)value, key, inner) if (status == SINEW_OK && strcmp(key, "notes") &&
-                                                         strcmp(key, "studio"))
-        status = project_check_paths(inner, error);
-    if (json_is_array(value)) json_array_foreach((json_t *)value, i, inner)
-        if (status == SINEW_OK) status = project_check_paths(inner, error);
+    json_object_foreach((json_t *)value, key, inner) if (status == SINEW_OK &&
+                                                         strcmp(key, "notes") &&
+                                                         strcmp(key, "studio")) status =
+        project_check_paths(inner, error);
+    if (json_is_array(value))
+        json_array_foreach((json_t *)value, i, inner) if (status == SINEW_OK) status =
+            project_check_paths(inner, error);
     return status;
 }

@@ -92,7 +92,7 @@ static void on_progress(double fraction, const char *stage, void *user) {
 
 static void on_log(sinew_log_level level, const char *line, void *user) {
     solver *s = user;
-    if (level == SINEW_LOG_WARNING)
+    if (level == SINEW_LOG_LEVEL_WARNING)
         say_json(s, SOLVER_STATE, 0, json_pack("{s:s,s:s}", "type", "warning", "message", line));
 }
 
@@ -109,7 +109,9 @@ static void end_work(solver *s) {
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-static json_t *number_or_null(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+static json_t *number_or_null(double value) {
+    return isfinite(value) ? json_real(value) : json_null();
+}
 
 static void send_rig(solver *s) {
     const sinew_rig *rig = engine_rig(s->engine);
@@ -118,11 +120,11 @@ static void send_rig(solver *s) {
     json_t *sliders = json_array(), *regions = json_array(), *parts = json_array();
     for (int i = 0; i < rig->slider_count; i++) {
         const sinew_slider *slider = &rig->sliders[i];
-        json_array_append_new(
-            sliders,
-            json_pack("{s:s,s:o,s:o,s:f,s:s?,s:i}", "name", slider->name, "minimum",
-                      number_or_null(slider->minimum), "maximum", number_or_null(slider->maximum),
-                      "rest", slider->rest, "group", slider->group, "mirror", slider->mirror));
+        json_array_append_new(sliders,
+                              json_pack("{s:s,s:o,s:o,s:f,s:s?,s:i}", "name", slider->name,
+                                        "minimum", number_or_null(slider->minimum), "maximum",
+                                        number_or_null(slider->maximum), "rest", slider->rest,
+                                        "group", slider->group, "mirror", slider->mirror));
     }
     for (int i = 0; i < rig->region_count; i++) {
         json_array_append_new(regions, json_pack("{s:s,s:i}", "name", rig->regions[i].name, "count",
@@ -136,13 +138,13 @@ static void send_rig(solver *s) {
     uint32_t *faces = malloc(m * sizeof *faces + 4);
     int32_t *part = malloc(m * sizeof *part + 4);
     uint32_t *members = malloc(inside * sizeof *members + 4);
-    json_t *header = json_pack(
-        "{s:s,s:i,s:o,s:o,s:o,s:f,s:[[s,s,I],[s,s,I],[s,s,I],[s,s,I],[s,s,I]]}", "type", "rig",
-        "vertices", mesh->vertex_count, "sliders", sliders, "regions", regions, "parts", parts,
-        "diagonal", sinew_diagonal(mesh->vertex_count, mesh->positions), "arrays", "neutral", "f32",
-        (json_int_t)(3 * n), "triangles", "u32", (json_int_t)(3 * m), "triangle_face", "u32",
-        (json_int_t)m, "triangle_part", "i32", (json_int_t)m, "region_vertices", "u32",
-        (json_int_t)inside);
+    json_t *header =
+        json_pack("{s:s,s:i,s:o,s:o,s:o,s:f,s:[[s,s,I],[s,s,I],[s,s,I],[s,s,I],[s,s,I]]}", "type",
+                  "rig", "vertices", mesh->vertex_count, "sliders", sliders, "regions", regions,
+                  "parts", parts, "diagonal", sinew_diagonal(mesh->vertex_count, mesh->positions),
+                  "arrays", "neutral", "f32", (json_int_t)(3 * n), "triangles", "u32",
+                  (json_int_t)(3 * m), "triangle_face", "u32", (json_int_t)m, "triangle_part",
+                  "i32", (json_int_t)m, "region_vertices", "u32", (json_int_t)inside);
     char *text = header ? json_dumps(header, JSON_COMPACT) : NULL;
     if (neutral && triangles && faces && part && members && text) {
         for (size_t i = 0; i < 3 * n; i++) neutral[i] = (float)mesh->positions[i];
@@ -183,14 +185,14 @@ static net_message *frame_message(solver *s, int frame) {
     json_t *weights = json_array();
     for (int i = 0; i < rig->slider_count; i++)
         json_array_append_new(weights, json_real(shape->weights[i]));
-    json_t *header = json_pack(
-        "{s:s,s:I,s:i,s:f,s:b,s:i,s:o,s:f,s:f,s:i,s:i,s:o,s:[[s,s,I],[s,s,I]]}", "type", "frame",
-        "revision", (json_int_t)shape->revision, "frame", frame, "time", shape->time, "converged",
-        shape->status == SINEW_OK, "iterations", shape->iterations, "residual",
-        number_or_null(shape->residual), "ms", 1e3 * shape->seconds, "build_ms",
-        1e3 * shape->build_seconds, "contacts", shape->contacts, "inverted", shape->inverted,
-        "weights", weights, "arrays", "positions", "f32", (json_int_t)n, "linear", "f32",
-        (json_int_t)n);
+    json_t *header =
+        json_pack("{s:s,s:I,s:i,s:f,s:b,s:i,s:o,s:f,s:f,s:i,s:i,s:o,s:[[s,s,I],[s,s,I]]}", "type",
+                  "frame", "revision", (json_int_t)shape->revision, "frame", frame, "time",
+                  shape->time, "converged", shape->status == SINEW_OK, "iterations",
+                  shape->iterations, "residual", number_or_null(shape->residual), "ms",
+                  1e3 * shape->seconds, "build_ms", 1e3 * shape->build_seconds, "contacts",
+                  shape->contacts, "inverted", shape->inverted, "weights", weights, "arrays",
+                  "positions", "f32", (json_int_t)n, "linear", "f32", (json_int_t)n);
     char *text = header ? json_dumps(header, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
     const void *arrays[] = {shape->positions, shape->linear};
     size_t sizes[] = {n * sizeof(float), n * sizeof(float)};
@@ -286,8 +288,9 @@ static void serve_request(solver *s, solver_request *request, const sinew_monito
     } else if (status != SINEW_OK) {
         say_error(s, error.message);
     } else {
-        say_json(s, SOLVER_STATE, 0,
-                 json_pack("{s:s,s:I}", "type", "solved", "revision", (json_int_t)request->revision));
+        say_json(
+            s, SOLVER_STATE, 0,
+            json_pack("{s:s,s:I}", "type", "solved", "revision", (json_int_t)request->revision));
     }
 }
 
@@ -296,8 +299,8 @@ static void serve_drag(solver *s, const drag *d) {
     if (!s->ready || d->vertex < 0 || d->vertex >= rig->neutral->vertex_count) return;
     sinew_error error = {0};
     memcpy(s->weights_before, s->shape.weights, (size_t)rig->slider_count * sizeof(double));
-    sinew_status status = engine_drag(s->engine, d->vertex, d->target, s->weights_before,
-                                      s->shape.weights, &error);
+    sinew_status status =
+        engine_drag(s->engine, d->vertex, d->target, s->weights_before, s->shape.weights, &error);
     if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) {
         memcpy(s->shape.weights, s->weights_before, (size_t)rig->slider_count * sizeof(double));
         say_error(s, error.message);
@@ -372,8 +375,7 @@ static void *work(void *user) {
             pthread_mutex_unlock(&s->lock);
             sinew_error error = {0};
             begin_work(s);
-            sinew_status status =
-                ended ? SINEW_OK : show_frame(s, frame, &monitor, &error);
+            sinew_status status = ended ? SINEW_OK : show_frame(s, frame, &monitor, &error);
             end_work(s);
             if (status != SINEW_OK && status != SINEW_CANCELLED) say_error(s, error.message);
             if (status != SINEW_OK || ended) {
@@ -463,7 +465,9 @@ void solver_want(solver *s, const solver_request *request) {
     pthread_mutex_unlock(&s->lock);
 }
 
-void solver_cancel(solver *s) { atomic_store(&s->cancel, true); }
+void solver_cancel(solver *s) {
+    atomic_store(&s->cancel, true);
+}
 
 void solver_add(solver *s, solver_task *task) {
     pthread_mutex_lock(&s->lock);

@@ -12,12 +12,12 @@
 #include "net.h"
 
 typedef enum solver_post {
-    SOLVER_RIG,      /* kept for pages that come later */
-    SOLVER_CLIP,     /* kept */
-    SOLVER_FRAME,    /* kept; replaces an older frame that still waits */
-    SOLVER_STATE,    /* progress, errors: sent to all pages now */
-    SOLVER_ANSWER,   /* to one page */
-    SOLVER_PATCH     /* slider weights of a drag: text is a patch for the project */
+    SOLVER_RIG,    /* kept for pages that come later */
+    SOLVER_CLIP,   /* kept */
+    SOLVER_FRAME,  /* kept; replaces an older frame that still waits */
+    SOLVER_STATE,  /* progress, errors: sent to all pages now */
+    SOLVER_ANSWER, /* to one page */
+    SOLVER_PATCH   /* slider weights of a drag: text is a patch for the project */
 } solver_post;
 
 typedef struct solver_handler {
@@ -32,8 +32,8 @@ typedef struct solver solver;
 typedef struct solver_request {
     sinew_scene *scene; /* given away; NULL: the scene of the last request */
     uint64_t revision;
-    int frame;     /* of the clip; -1: the pose */
-    bool playing;  /* go on from there at the clip's rate */
+    int frame;    /* of the clip; -1: the pose */
+    bool playing; /* go on from there at the clip's rate */
     bool loop;
     bool only_pose; /* since the last request only weights changed: frames of the clip still hold */
 } solver_request;

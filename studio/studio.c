@@ -32,7 +32,9 @@ typedef struct studio {
     posted *first, **last;
 } studio;
 
-bool studio_has_page(void) { return page_files[0].path != NULL; }
+bool studio_has_page(void) {
+    return page_files[0].path != NULL;
+}
 
 static void log_line(void *user, const char *line) {
     studio *s = user;
@@ -86,8 +88,12 @@ static void deliver(studio *s, posted *p) {
         else
             net_broadcast(state->net, p->message, false);
         break;
-    case SOLVER_ANSWER: net_send_to(state->net, p->client, p->message); break;
-    case SOLVER_PATCH: messages_dragged(state, text, size, p->client); break;
+    case SOLVER_ANSWER:
+        net_send_to(state->net, p->client, p->message);
+        break;
+    case SOLVER_PATCH:
+        messages_dragged(state, text, size, p->client);
+        break;
     }
 }
 

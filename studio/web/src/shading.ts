@@ -25,7 +25,7 @@ function lookOf(name: string, isFace: boolean): Look {
   if (has('eye') && !has('brow', 'lid', 'socket')) return look(0xe9e4de, 1, true);
   if (has('teeth', 'tooth')) return look(0xe6ddc8, 0.8);
   if (has('tongue', 'gum')) return look(0xa8544c, 0.6);
-  return isFace ? look(0xd7a58b) : look(0xc9a08a);
+  return isFace ? look(0xe3b196) : look(0xd9b09a);
 }
 
 /** Per vertex: colour, and (direction from the eyeball's centre at rest, gloss). */

@@ -15,12 +15,9 @@ interface Row {
   sliders: Slider[];
 }
 
-const common = (a: string, b: string) => {
-  let start = 0, end = 0;
-  while (start < a.length && a[start] === b[start]) start++;
-  while (end < a.length - start && end < b.length - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
-  return (a.slice(0, start) + a.slice(a.length - end)).replace(/[_. -]$/, '') || a;
-};
+/** The name without its side: mouthSmileLeft, smile_L and L_smile are all "…smile". */
+const withoutSide = (name: string) =>
+  name.replace(/(Left|Right)(?=[A-Z_. -]|$)/, '').replace(/[_. -]([LRlr]|left|right)$/, '').replace(/^([LRlr]|left|right)[_. -]/, '') || name;
 
 const groups = computed(() => {
   const sliders = rig.value?.sliders ?? [];
@@ -31,7 +28,7 @@ const groups = computed(() => {
     if (done.has(i)) return;
     const other = paired.value && slider.mirror >= 0 && slider.mirror !== i ? sliders[slider.mirror] : null;
     if (other) done.add(slider.mirror);
-    const row: Row = { label: other ? `${common(slider.name, other.name)} L·R` : slider.name, sliders: other ? [slider, other] : [slider] };
+    const row: Row = { label: other ? `${withoutSide(slider.name)} L·R` : slider.name, sliders: other ? [slider, other] : [slider] };
     const text = `${row.label} ${row.sliders.map((s) => s.name).join(' ')} ${slider.group ?? ''}`.toLowerCase();
     if (!words.every((word) => text.includes(word))) return;
     const group = slider.group ?? 'shapes';

@@ -48,15 +48,15 @@ export class View {
     this.renderer = new THREE.WebGLRenderer({ antialias: true, preserveDrawingBuffer: true, alpha: true });
     this.renderer.setPixelRatio(Math.min(2, devicePixelRatio));
     this.renderer.toneMapping = THREE.ACESFilmicToneMapping;
-    this.renderer.toneMappingExposure = 0.95;
+    this.renderer.toneMappingExposure = 1.08;
     this.renderer.autoClear = false;
     const canvas = this.renderer.domElement;
     canvas.className = 'canvas';
     canvas.setAttribute('aria-hidden', 'true');
     host.prepend(canvas);
     this.scene.environment = studioEnvironment(this.renderer);
-    this.scene.environmentIntensity = 0.55;
-    const key = new THREE.DirectionalLight(0xfff1e0, 1.7);
+    this.scene.environmentIntensity = 0.75;
+    const key = new THREE.DirectionalLight(0xfff1e0, 1.9);
     key.position.set(-2, 3, 3);
     const rim = new THREE.DirectionalLight(0xdfe9ff, 1.1);
     rim.position.set(2.5, 1.5, -3);
@@ -196,15 +196,15 @@ export class View {
     }
     const center = box.getCenter(new THREE.Vector3());
     const size = box.getSize(new THREE.Vector3());
-    const radius = 0.5 * Math.max(size.length() * 0.92, 1e-6);
     const isLong = size.x > 2.2 * size.y;
     const azimuth = isLong ? 0.25 : 0.42;
     const elevation = isLong ? 0.32 : 0.1;
     const half = this.half();
     const aspect = half.w / Math.max(1, half.h);
     const fov = (this.camera.fov * Math.PI) / 360;
-    const across = isLong ? 0.5 * size.x * 1.25 : radius;
-    const distance = Math.max(across / Math.sin(Math.atan(Math.tan(fov) * aspect)), (isLong ? radius * 0.7 : radius) / Math.sin(fov));
+    const across = 0.5 * (size.x * Math.cos(azimuth) + size.z * Math.sin(azimuth)) * 1.12;
+    const tall = 0.5 * (size.y + (isLong ? size.z * 0.4 : 0)) * 1.16;
+    const distance = 0.5 * Math.min(size.x, size.z) + Math.max(across / (Math.tan(fov) * aspect), tall / Math.tan(fov));
     this.orbit.target.copy(center);
     this.camera.position.set(
       center.x + distance * Math.sin(azimuth) * Math.cos(elevation),
