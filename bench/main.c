@@ -13,6 +13,7 @@
 #include "bench.h"
 #include "machine.h"
 #include "rooms.h"
+#include "sinew/version.h"
 
 enum { MAX_BANDS = 64, MAX_LINES = 512 };
 

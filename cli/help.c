@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "frame.h"
+#include "sinew/version.h"
 
 enum { WIDTH = 80, OPTION_COLUMN = 26 };
 

@@ -7,6 +7,7 @@
 #include "base/threads.h"
 #include "frame.h"
 #include "session/report.h"
+#include "sinew/version.h"
 #include "verbs.h"
 
 const cli_verb *cli_verb_at(int index) {

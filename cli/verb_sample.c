@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "session/report.h"
+#include "sinew/version.h"
 #include "verb.h"
 
 static const cli_option options[] = {

@@ -56,6 +56,41 @@ SINEW_API sinew_status sinew_markers_set_name(sinew_markers *markers, int marker
  * either neighbouring time is missing. */
 SINEW_API void sinew_markers_sample(const sinew_markers *markers, double time, double *positions);
 
+/* ---- accessors, for bindings that do not mirror the structure ---- */
+
+/* Names and arrays belong to the curves. */
+SINEW_API int sinew_curves_channel_count(const sinew_curves *curves);
+/* NULL outside 0 <= channel < channel_count. */
+SINEW_API const char *sinew_curves_channel_name(const sinew_curves *curves, int channel);
+SINEW_API int sinew_curves_time_count(const sinew_curves *curves);
+/* Seconds, increasing. */
+SINEW_API const double *sinew_curves_times(const sinew_curves *curves);
+/* time_count rows of channel_count. */
+SINEW_API const double *sinew_curves_values(const sinew_curves *curves);
+
+/* ---- accessors, for bindings that do not mirror the structure ---- */
+
+/* Names and arrays belong to the markers. */
+/* Number of markers. */
+SINEW_API int sinew_markers_count(const sinew_markers *markers);
+/* NULL outside 0 <= marker < count. */
+SINEW_API const char *sinew_markers_name(const sinew_markers *markers, int marker);
+SINEW_API int sinew_markers_time_count(const sinew_markers *markers);
+/* Seconds, increasing. */
+SINEW_API const double *sinew_markers_times(const sinew_markers *markers);
+/* time_count rows of 3 per marker, NaN where missing. */
+SINEW_API const double *sinew_markers_positions(const sinew_markers *markers);
+/* "m", "cm", "mm", "in", "ft", or "" when unknown. */
+SINEW_API const char *sinew_markers_unit(const sinew_markers *markers);
+/* 'x', 'y' or 'z'; 0 when unknown. */
+SINEW_API char sinew_markers_up(const sinew_markers *markers);
+/* Copies time_count times, or time_count rows of channel_count values. */
+SINEW_API void sinew_curves_set_times(sinew_curves *curves, const double *times);
+SINEW_API void sinew_curves_set_values(sinew_curves *curves, const double *values);
+/* Copies time_count times, or time_count rows of 3 coordinates per marker. */
+SINEW_API void sinew_markers_set_times(sinew_markers *markers, const double *times);
+SINEW_API void sinew_markers_set_positions(sinew_markers *markers, const double *positions);
+
 #ifdef __cplusplus
 }
 #endif

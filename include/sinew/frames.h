@@ -54,6 +54,19 @@ SINEW_API sinew_status sinew_frame_writer_add(sinew_frame_writer *writer, const 
 SINEW_API sinew_status sinew_frame_writer_close(sinew_frame_writer *writer, sinew_error *error);
 SINEW_API void sinew_frame_writer_abandon(sinew_frame_writer *writer);
 
+/* ---- accessors, for bindings that do not mirror the structure ---- */
+
+/* The positions belong to the frames. */
+SINEW_API int sinew_frames_vertex_count(const sinew_frames *frames);
+/* Number of frames. */
+SINEW_API int sinew_frames_count(const sinew_frames *frames);
+/* Seconds. */
+SINEW_API double sinew_frames_start(const sinew_frames *frames);
+/* Frames per second. */
+SINEW_API double sinew_frames_rate(const sinew_frames *frames);
+/* 3 per vertex; NULL outside 0 <= frame < count. */
+SINEW_API const float *sinew_frames_positions(const sinew_frames *frames, int frame);
+
 #ifdef __cplusplus
 }
 #endif

@@ -58,6 +58,27 @@ typedef struct sinew_rigid {
 /* positions[3 * count] := R x + t. */
 SINEW_API void sinew_rigid_apply(const sinew_rigid *motion, int count, double *positions);
 
+/* ---- accessors, for bindings that do not mirror the structure ---- */
+
+/* Names and arrays belong to the map. */
+/* Number of markers. */
+SINEW_API int sinew_marker_map_count(const sinew_marker_map *map);
+/* NULL outside 0 <= marker < count. */
+SINEW_API const char *sinew_marker_map_name(const sinew_marker_map *map, int marker);
+/* Per marker, or -1 where it lies on a triangle. */
+SINEW_API const int *sinew_marker_map_vertices(const sinew_marker_map *map);
+/* Per marker, or -1 where it lies on a vertex. */
+SINEW_API const int *sinew_marker_map_triangles(const sinew_marker_map *map);
+/* 3 per marker, sum 1. */
+SINEW_API const double *sinew_marker_map_barycentric(const sinew_marker_map *map);
+/* Per marker; NULL: all 1. */
+SINEW_API const double *sinew_marker_map_weights(const sinew_marker_map *map);
+/* Attaches a marker to a vertex, or to a point of a triangle. Check the map when it is complete
+ * (sinew_marker_map_check). SINEW_MISUSE: no such marker. */
+SINEW_API sinew_status sinew_marker_map_set_vertex(sinew_marker_map *map, int marker, int vertex);
+SINEW_API sinew_status sinew_marker_map_set_point(sinew_marker_map *map, int marker, int triangle,
+                                                  const double barycentric[3]);
+
 #ifdef __cplusplus
 }
 #endif

@@ -71,6 +71,40 @@ SINEW_API sinew_status sinew_mesh_same_topology(const sinew_mesh *a, const sinew
 /* Length of the diagonal of the axis-aligned box of the given vertices; 0 for none. */
 SINEW_API double sinew_diagonal(int vertex_count, const double *positions);
 
+/* ---- accessors, for bindings that do not mirror the structure ---- */
+
+/* The arrays belong to the mesh. */
+/* May be NULL. */
+SINEW_API const char *sinew_mesh_name(const sinew_mesh *mesh);
+SINEW_API int sinew_mesh_vertex_count(const sinew_mesh *mesh);
+/* 3 per vertex. */
+SINEW_API const double *sinew_mesh_positions(const sinew_mesh *mesh);
+SINEW_API int sinew_mesh_face_count(const sinew_mesh *mesh);
+/* face_count + 1 offsets into the face vertices. */
+SINEW_API const int *sinew_mesh_face_starts(const sinew_mesh *mesh);
+/* One per corner. */
+SINEW_API const int *sinew_mesh_face_vertices(const sinew_mesh *mesh);
+SINEW_API int sinew_mesh_triangle_count(const sinew_mesh *mesh);
+/* 3 vertices each. */
+SINEW_API const int *sinew_mesh_triangles(const sinew_mesh *mesh);
+/* The face of each triangle. */
+SINEW_API const int *sinew_mesh_triangle_faces(const sinew_mesh *mesh);
+SINEW_API int sinew_mesh_uv_count(const sinew_mesh *mesh);
+/* 2 each; NULL when there are none. */
+SINEW_API const double *sinew_mesh_uvs(const sinew_mesh *mesh);
+/* Per corner, -1: none; NULL when there are none. */
+SINEW_API const int *sinew_mesh_corner_uvs(const sinew_mesh *mesh);
+SINEW_API int sinew_mesh_normal_count(const sinew_mesh *mesh);
+/* 3 each; NULL when there are none. */
+SINEW_API const double *sinew_mesh_normals(const sinew_mesh *mesh);
+/* Per corner, -1: none; NULL when there are none. */
+SINEW_API const int *sinew_mesh_corner_normals(const sinew_mesh *mesh);
+SINEW_API int sinew_mesh_part_count(const sinew_mesh *mesh);
+/* NULL outside 0 <= part < part_count. */
+SINEW_API const char *sinew_mesh_part_name(const sinew_mesh *mesh, int part);
+/* Per face, -1: no part; NULL: all faces belong to part 0. */
+SINEW_API const int *sinew_mesh_face_parts(const sinew_mesh *mesh);
+
 #ifdef __cplusplus
 }
 #endif

@@ -178,6 +178,49 @@ SINEW_API void sinew_linear_destroy(sinew_linear *linear);
 SINEW_API void sinew_linear_evaluate(const sinew_linear *linear, const double *weights,
                                      double *positions);
 
+/* ---- accessors, for bindings that do not mirror the structure ---- */
+
+/* Names and arrays belong to the rig. An index out of range gives NULL, -1 for an index or a
+ * count, and NaN for a number. */
+SINEW_API const sinew_mesh *sinew_rig_neutral(const sinew_rig *rig);
+SINEW_API int sinew_rig_slider_count(const sinew_rig *rig);
+SINEW_API const char *sinew_rig_slider_name(const sinew_rig *rig, int slider);
+/* -INFINITY: no limit. */
+SINEW_API double sinew_rig_slider_minimum(const sinew_rig *rig, int slider);
+/* INFINITY: no limit. */
+SINEW_API double sinew_rig_slider_maximum(const sinew_rig *rig, int slider);
+/* Value of the neutral. */
+SINEW_API double sinew_rig_slider_rest(const sinew_rig *rig, int slider);
+/* NULL: in no group. */
+SINEW_API const char *sinew_rig_slider_group(const sinew_rig *rig, int slider);
+/* Slider of the other side, or -1. */
+SINEW_API int sinew_rig_slider_mirror(const sinew_rig *rig, int slider);
+SINEW_API int sinew_rig_target_count(const sinew_rig *rig);
+SINEW_API const char *sinew_rig_target_name(const sinew_rig *rig, int target);
+/* A sinew_target_kind. */
+SINEW_API int sinew_rig_target_kind(const sinew_rig *rig, int target);
+/* -1 for combinations. */
+SINEW_API int sinew_rig_target_slider(const sinew_rig *rig, int target);
+/* Slider value of full activation. */
+SINEW_API double sinew_rig_target_at(const sinew_rig *rig, int target);
+/* A sinew_combine. */
+SINEW_API int sinew_rig_target_combine(const sinew_rig *rig, int target);
+/* 0 unless a combination. */
+SINEW_API int sinew_rig_target_driver_count(const sinew_rig *rig, int target);
+/* Slider indices. */
+SINEW_API const int *sinew_rig_target_drivers(const sinew_rig *rig, int target);
+/* Moved vertices. */
+SINEW_API int sinew_rig_target_vertex_count(const sinew_rig *rig, int target);
+/* Increasing. */
+SINEW_API const int *sinew_rig_target_vertices(const sinew_rig *rig, int target);
+/* 3 per moved vertex. */
+SINEW_API const double *sinew_rig_target_deltas(const sinew_rig *rig, int target);
+SINEW_API int sinew_rig_region_count(const sinew_rig *rig);
+SINEW_API const char *sinew_rig_region_name(const sinew_rig *rig, int region);
+SINEW_API int sinew_rig_region_vertex_count(const sinew_rig *rig, int region);
+/* Increasing. */
+SINEW_API const int *sinew_rig_region_vertices(const sinew_rig *rig, int region);
+
 #ifdef __cplusplus
 }
 #endif

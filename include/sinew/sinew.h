@@ -39,6 +39,7 @@
 #include "sinew/tets.h"
 #include "sinew/threads.h"
 #include "sinew/transfer.h"
+#include "sinew/version.h"
 #include "sinew/warp.h"
 
 #endif

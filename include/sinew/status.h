@@ -44,9 +44,6 @@ typedef struct sinew_error {
 /* Short lower-case name of a status, such as "bad input". */
 SINEW_API const char *sinew_status_name(sinew_status status);
 
-/* "major.minor.patch" */
-SINEW_API const char *sinew_version(void);
-
 /* Called with a description when the caller breaks a contract. The default does nothing. */
 typedef void sinew_misuse_handler(const char *what, const char *function, void *user);
 SINEW_API void sinew_set_misuse_handler(sinew_misuse_handler *handler, void *user);

@@ -77,6 +77,25 @@ SINEW_API sinew_status sinew_carry_pose(const sinew_carry *carry, const double *
                                         int iterations, double *positions, int *inverted,
                                         sinew_error *error);
 
+/* ---- accessors, for bindings that do not mirror the structure ---- */
+
+/* The arrays belong to the tet mesh. */
+SINEW_API int sinew_tets_vertex_count(const sinew_tets *tets);
+/* The first vertices are those of the surface. */
+SINEW_API int sinew_tets_surface_count(const sinew_tets *tets);
+/* 3 per vertex. */
+SINEW_API const double *sinew_tets_positions(const sinew_tets *tets);
+/* Number of tets. */
+SINEW_API int sinew_tets_count(const sinew_tets *tets);
+/* 4 vertices per tet. */
+SINEW_API const int *sinew_tets_corners(const sinew_tets *tets);
+/* A tet mesh from arrays, which are copied. surface_count: how many of the first vertices form the
+ * surface, 0 to vertex_count. SINEW_BAD_INPUT names a vertex that is not finite or a tet that is
+ * out of range, flat or inverted. */
+SINEW_API sinew_status sinew_tets_create(int vertex_count, const double *positions,
+                                         int surface_count, int tet_count, const int *corners,
+                                         sinew_tets **tets, sinew_error *error);
+
 #ifdef __cplusplus
 }
 #endif

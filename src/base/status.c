@@ -3,15 +3,17 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#ifndef SINEW_VERSION
-#define SINEW_VERSION "0.0.0"
-#endif
+#include "sinew/version.h"
 
 static sinew_misuse_handler *misuse_handler;
 static void *misuse_user;
 
 const char *sinew_version(void) {
     return SINEW_VERSION;
+}
+
+int sinew_version_number(void) {
+    return SINEW_VERSION_NUMBER;
 }
 
 const char *sinew_status_name(sinew_status status) {

@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "io/fbx_encode.h"
+#include "sinew/version.h"
 
 #define TICKS_PER_SECOND 46186158000.0
 

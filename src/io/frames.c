@@ -160,3 +160,22 @@ sinew_status sinew_frame_writer_close(sinew_frame_writer *writer, sinew_error *e
 void sinew_frame_writer_abandon(sinew_frame_writer *writer) {
     if (writer) release(writer);
 }
+
+int sinew_frames_vertex_count(const sinew_frames *frames) {
+    return frames ? frames->vertex_count : 0;
+}
+int sinew_frames_count(const sinew_frames *frames) {
+    return frames ? frames->frame_count : 0;
+}
+double sinew_frames_start(const sinew_frames *frames) {
+    return frames ? frames->start : NAN;
+}
+double sinew_frames_rate(const sinew_frames *frames) {
+    return frames ? frames->rate : NAN;
+}
+
+const float *sinew_frames_positions(const sinew_frames *frames, int frame) {
+    return frames && frame >= 0 && frame < frames->frame_count
+               ? frames->positions + 3 * (size_t)frame * (size_t)frames->vertex_count
+               : NULL;
+}

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "sinew/version.h"
 
 json_t *sn_report_new(const char *verb) {
     return json_pack("{s:s, s:s, s:[], s:i, s:i, s:[], s:{}, s:[]}", "verb", verb, "version",

@@ -1,5 +1,6 @@
 #ifndef TESTS_RIG_GROUPS_H
 #define TESTS_RIG_GROUPS_H
+int test_accessors(void);
 int test_rig(void);
 int test_names(void);
 int test_activations(void);
