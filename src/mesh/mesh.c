@@ -184,33 +184,6 @@ sinew_status sinew_mesh_triangulate(sinew_mesh *mesh, sinew_error *error) {
     return SINEW_OK;
 }
 
-sinew_status sinew_mesh_same_topology(const sinew_mesh *a, const sinew_mesh *b,
-                                      sinew_error *error) {
-    SN_REQUIRE(a && b, error);
-    const char *name_a = a->name ? a->name : "first mesh";
-    const char *name_b = b->name ? b->name : "second mesh";
-    if (a->vertex_count != b->vertex_count)
-        return sn_fail(error, SINEW_BAD_INPUT, "%s has %d vertices, %s has %d", name_a,
-                       a->vertex_count, name_b, b->vertex_count);
-    if (a->face_count != b->face_count)
-        return sn_fail(error, SINEW_BAD_INPUT, "%s has %d faces, %s has %d", name_a, a->face_count,
-                       name_b, b->face_count);
-    for (int f = 0; f < a->face_count; f++) {
-        int begin_a = a->face_start[f], count_a = a->face_start[f + 1] - begin_a;
-        int begin_b = b->face_start[f], count_b = b->face_start[f + 1] - begin_b;
-        if (count_a != count_b)
-            return sn_fail(error, SINEW_BAD_INPUT, "face %d has %d corners in %s and %d in %s", f,
-                           count_a, name_a, count_b, name_b);
-        for (int c = 0; c < count_a; c++)
-            if (a->face_vertices[begin_a + c] != b->face_vertices[begin_b + c])
-                return sn_fail(error, SINEW_BAD_INPUT,
-                               "face %d corner %d is vertex %d in %s and vertex %d in %s", f, c,
-                               a->face_vertices[begin_a + c], name_a, b->face_vertices[begin_b + c],
-                               name_b);
-    }
-    return SINEW_OK;
-}
-
 double sinew_diagonal(int vertex_count, const double *positions) {
     if (vertex_count <= 0 || !positions) return 0;
     sn_vec3 low = sn_at(positions, 0), high = low;

@@ -94,8 +94,9 @@ static void poses_that_do_not_match_are_refused_at_the_first_difference(void **s
     write_text(temporary("n.obj"), "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
     write_text(temporary("p.obj"), "v 0 0 0\nv 1 0 0\nf 1 2 2\n");
     assert_rig_refused(temporary("p.obj"), "n has 3 vertices, p has 2");
-    write_text(temporary("p.obj"), "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 3 2\n");
-    assert_rig_refused(temporary("p.obj"), "face 0 corner 1 is vertex 1 in n and vertex 2 in p");
+    write_text(temporary("p.obj"), "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 3 2 1\nf 1 2 2\n");
+    assert_rig_refused(temporary("p.obj"),
+                       "1 of 2 faces differ from n, first face 1 of p (vertices 0 1 1)");
     write_text(temporary("p.obj"), "v 0 0 0\nv 1 0 0\n");
     assert_rig_refused(temporary("p.obj"), "n has 3 vertices, p has 2");
     write_text(temporary("p.target"), "0 0 0 0\n3 0 0 0\n");

@@ -119,11 +119,107 @@ static void copies_are_equal_and_differences_are_named(void **state) {
     assert_memory_equal(bar->triangles, copy->triangles, 12 * (size_t)bar->triangle_count);
     copy->face_vertices[4 * 5 + 2] ^= 1;
     assert_int_equal(sinew_mesh_same_topology(bar, copy, &error), SINEW_BAD_INPUT);
-    assert_non_null(strstr(error.message, "face 5 corner 2"));
+    assert_non_null(strstr(error.message, "first face 5"));
     sinew_mesh *sphere = shape_sphere(2);
     assert_int_equal(sinew_mesh_same_topology(bar, sphere, &error), SINEW_BAD_INPUT);
     assert_non_null(strstr(error.message, "vertices"));
     sinew_mesh_destroy(bar), sinew_mesh_destroy(copy), sinew_mesh_destroy(sphere);
+}
+
+static sinew_mesh *of_faces(const sinew_mesh *like, int face_count, const int *start,
+                            const int *vertices) {
+    sinew_error error;
+    sinew_mesh *mesh;
+    assert_ok(sinew_mesh_create(like->vertex_count, like->positions, face_count, start, vertices,
+                                &mesh, &error));
+    return mesh;
+}
+
+/* The faces of a grid of quads: rotated, reversed and in another order (kind 0), as triangles along
+ * either diagonal (1 and 2). */
+static sinew_mesh *listed_anew(const sinew_mesh *grid, int kind) {
+    int count = grid->face_count, *vertices = malloc(sizeof(int) * 6 * (size_t)count);
+    int *start = malloc(sizeof(int) * ((size_t)count + 1));
+    for (int f = 0; f < count; f++) {
+        const int *v = grid->face_vertices + 4 * f;
+        start[f] = 4 * f;
+        for (int c = 0; c < 4 && kind == 0; c++)
+            vertices[4 * (count - 1 - f) + c] = v[(f % 2 ? 4 + f - c : f + c) % 4];
+        for (int c = 0; c < 3 && kind > 0; c++) {
+            vertices[6 * f + c] = v[(kind + c) % 4];
+            vertices[6 * f + 3 + c] = v[(kind + 2 + c) % 4];
+        }
+    }
+    start[count] = 4 * count;
+    sinew_mesh *mesh = of_faces(grid, kind ? 2 * count : count, kind ? NULL : start, vertices);
+    free(vertices), free(start);
+    return mesh;
+}
+
+static void the_same_surface_may_be_listed_in_other_ways(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_mesh *bar = shape_bar(3, 3), *kinds[3];
+    for (int k = 0; k < 3; k++) {
+        kinds[k] = listed_anew(bar, k);
+        assert_ok(sinew_mesh_same_topology(bar, kinds[k], &error));
+        assert_ok(sinew_mesh_same_topology(kinds[k], bar, &error));
+    }
+    assert_ok(sinew_mesh_same_topology(kinds[1], kinds[2], &error)); /* every diagonal flipped */
+    for (int k = 0; k < 3; k++) sinew_mesh_destroy(kinds[k]);
+    sinew_mesh_destroy(bar);
+}
+
+static void other_surfaces_are_counted_and_named(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_mesh *grid = shape_grid(4), *cut = listed_anew(grid, 1), *other;
+    int count = cut->face_count, *vertices = malloc(sizeof(int) * 3 * (size_t)count);
+    memcpy(vertices, cut->triangles, sizeof(int) * 3 * (size_t)count);
+    vertices[3 * 7] = vertices[3 * 7] == 0 ? 1 : 0; /* a corner goes elsewhere */
+    other = of_faces(grid, count, NULL, vertices);
+    assert_int_equal(sinew_mesh_same_topology(cut, other, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "first face"));
+    assert_non_null(strstr(error.message, "vertex order"));
+    sinew_mesh_destroy(other);
+
+    memcpy(vertices, cut->triangles, sizeof(int) * 3 * (size_t)count);
+    other = of_faces(grid, count - 1, NULL, vertices); /* the last is gone */
+    assert_int_equal(sinew_mesh_same_topology(cut, other, &error), SINEW_BAD_INPUT);
+    assert_int_equal(sinew_mesh_same_topology(other, cut, &error), SINEW_BAD_INPUT);
+    sinew_mesh_destroy(other);
+
+    /* Vertices numbered anew: the same picture, another correspondence. */
+    for (int c = 0; c < 3 * count; c++)
+        vertices[c] = (7 * cut->triangles[c] + 3) % grid->vertex_count;
+    other = of_faces(grid, count, NULL, vertices);
+    assert_int_equal(sinew_mesh_same_topology(cut, other, &error), SINEW_BAD_INPUT);
+    assert_int_equal(sinew_mesh_same_topology(grid, other, &error), SINEW_BAD_INPUT);
+    sinew_mesh_destroy(other);
+    free(vertices);
+
+    /* A closed surface whose faces share no edge with the other: no cell has a boundary. */
+    sinew_mesh *sphere = shape_sphere(3);
+    vertices = malloc(sizeof(int) * 3 * (size_t)sphere->triangle_count);
+    for (int c = 0; c < 3 * sphere->triangle_count; c++)
+        vertices[c] = (17 * sphere->triangles[c] + 5) % sphere->vertex_count;
+    other = of_faces(sphere, sphere->triangle_count, NULL, vertices);
+    assert_int_equal(sinew_mesh_same_topology(sphere, other, &error), SINEW_BAD_INPUT);
+    sinew_mesh_destroy(other), sinew_mesh_destroy(sphere);
+    free(vertices);
+    sinew_mesh_destroy(grid), sinew_mesh_destroy(cut);
+}
+
+static sinew_status compare_cuts(void *user) {
+    sinew_mesh **meshes = user;
+    return sinew_mesh_same_topology(meshes[0], meshes[1], NULL);
+}
+
+static void comparing_surfaces_reports_that_memory_ran_out(void **state) {
+    (void)state;
+    sinew_mesh *grid = shape_grid(3), *meshes[2] = {listed_anew(grid, 1), listed_anew(grid, 2)};
+    assert_true(test_out_of_memory(compare_cuts, meshes) > 8);
+    sinew_mesh_destroy(meshes[0]), sinew_mesh_destroy(meshes[1]), sinew_mesh_destroy(grid);
 }
 
 static void shapes_are_what_they_say(void **state) {
@@ -146,6 +242,9 @@ int test_polygons(void) {
         cmocka_unit_test(degenerate_faces_still_give_their_triangles),
         cmocka_unit_test(bad_indices_and_numbers_are_named),
         cmocka_unit_test(copies_are_equal_and_differences_are_named),
+        cmocka_unit_test(the_same_surface_may_be_listed_in_other_ways),
+        cmocka_unit_test(other_surfaces_are_counted_and_named),
+        cmocka_unit_test(comparing_surfaces_reports_that_memory_ran_out),
         cmocka_unit_test(shapes_are_what_they_say),
     };
     return cmocka_run_group_tests_name("polygons", tests, NULL, NULL);
