@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/threads.h"
+#include "base/parallel.h"
 
 /* Written with vectors of 32 bytes, so that the figures do not hang on what a compiler makes of a
  * loop; both compilers split or join them to what the processor has. */
@@ -24,28 +24,39 @@ static double sum_block(const double *array, size_t count) {
     return sum[0] + sum[1] + sum[2] + sum[3];
 }
 
+typedef struct reading {
+    const double *array;
+    size_t count;
+    int threads, sweeps;
+    double *sinks;
+} reading;
+
+/* Each thread reads its own part again and again, as a case does that runs in a loop. */
+static void read_parts(void *context, sn_span span) {
+    const reading *r = context;
+    SN_IN_SPAN(size_t, t, span) {
+        size_t first = r->count * t / (size_t)r->threads / 8 * 8;
+        size_t last = r->count * (t + 1) / (size_t)r->threads;
+        for (int s = 0; s < r->sweeps; s++)
+            r->sinks[t] += sum_block(r->array + first, last - first);
+    }
+}
+
 double machine_read_bandwidth(double working_set, int threads) {
     size_t count = (size_t)(working_set / sizeof(double));
     if (count < 4096) count = 4096;
-    /* Each thread reads its own part again and again, as a case does that runs in a loop. */
     int sweeps = (int)fmax(1, 3e7 / (double)count);
     double *array = aligned_alloc(64, (count * sizeof *array + 63) / 64 * 64);
     if (!array) return NAN;
-    double best = INFINITY, sink = 0;
-#pragma omp parallel for num_threads(threads) schedule(static)
+    double best = INFINITY, sinks[SINEW_MAX_THREADS] = {0};
     for (size_t i = 0; i < count; i++) array[i] = 1e-9 * (double)i;
     for (int round = 0; round < 5; round++) {
         double start = sn_now();
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : sink)
-        for (int t = 0; t < threads; t++) {
-            size_t first = count * (size_t)t / (size_t)threads / 8 * 8;
-            size_t last = count * (size_t)(t + 1) / (size_t)threads;
-            for (int s = 0; s < sweeps; s++) sink += sum_block(array + first, last - first);
-        }
+        sn_parallel_for(threads, 1, read_parts, &(reading){array, count, threads, sweeps, sinks});
         best = fmin(best, sn_now() - start);
     }
     free(array);
-    return sink != 0 ? (double)count * sizeof(double) * sweeps / best : NAN;
+    return sinks[0] != 0 ? (double)count * sizeof(double) * sweeps / best : NAN;
 }
 
 /* Ten chains of multiply-adds, one register each. */
@@ -65,16 +76,27 @@ double machine_read_bandwidth(double working_set, int threads) {
 DEFINE_CHAINS(chains_double, vector_double)
 DEFINE_CHAINS(chains_float, vector_float)
 
+typedef struct chain_loop {
+    double (*chains)(long rounds);
+    long rounds;
+    double sinks[SINEW_MAX_THREADS];
+} chain_loop;
+
+static void run_chains(void *context, sn_span span) {
+    chain_loop *loop = context;
+    SN_IN_SPAN(int, t, span) loop->sinks[t] += loop->chains(loop->rounds + t);
+}
+
 static double flops(double (*chains)(long rounds), int width, int threads) {
     const long rounds = 1000000;
-    double best = INFINITY, sink = 0;
+    double best = INFINITY;
+    chain_loop loop = {chains, rounds, {0}};
     for (int repeat = 0; repeat < 5; repeat++) {
         double start = sn_now();
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : sink)
-        for (int t = 0; t < threads; t++) sink += chains(rounds + t);
+        sn_parallel_for(threads, 1, run_chains, &loop);
         best = fmin(best, sn_now() - start);
     }
-    return sink != 0 ? 2.0 * 10 * width * (double)rounds * threads / best : NAN;
+    return loop.sinks[0] != 0 ? 2.0 * 10 * width * (double)rounds * threads / best : NAN;
 }
 
 double machine_flops_double(int threads) {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/threads.h"
+#include "base/parallel.h"
 #include "base/vec3.h"
 
 /* Vertex v has 2 (degree + 1) unknowns: its own two, then two of each neighbour. Its share of Q is
@@ -126,11 +126,21 @@ static sn_vec3 find_coefficients(const sn_balance_builder *b, const double *pull
     return sn_add_scaled(sn_at(push, v), -p->position[v], sn_sub(xv, sn_at(skin->rest, v)));
 }
 
-void sn_balance_add(sn_balance_builder *b, const double *push, const double *x) {
+typedef struct add_vertices_loop {
+    sn_balance_builder *b;
+    const double *pull;
+    const double *push;
+    const double *x;
+} add_vertices_loop;
+
+static void add_vertices(void *context, sn_span span) {
+    const add_vertices_loop *loop = context;
+    sn_balance_builder *b = loop->b;
+    const double *pull = loop->pull;
+    const double *push = loop->push;
+    const double *x = loop->x;
     const sn_skin *skin = b->potentials->skin;
-    const double *pull = sn_potentials_strains(b->potentials, x, b->scratch, b->tension);
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int v = 0; v < skin->vertex_count; v++) {
+    SN_IN_SPAN(int, v, span) {
         double weight = b->weight[v];
         if (!(weight > 0)) continue;
         int m = unknowns_of(skin, v);
@@ -144,6 +154,12 @@ void sn_balance_add(sn_balance_builder *b, const double *push, const double *x) 
             for (int j = 0; j <= i; j++) *block++ += sn_dot(ci, sn_at(c, j));
         }
     }
+}
+
+void sn_balance_add(sn_balance_builder *b, const double *push, const double *x) {
+    const sn_skin *skin = b->potentials->skin;
+    const double *pull = sn_potentials_strains(b->potentials, x, b->scratch, b->tension);
+    sn_parallel_for(skin->vertex_count, 32, add_vertices, &(add_vertices_loop){b, pull, push, x});
 }
 
 static sinew_status gather(const sn_balance_builder *b, sn_balance *made, sinew_error *error) {

@@ -14,14 +14,13 @@
 #include "force/contact.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/parallel.h"
 #include "base/status.h"
-#include "base/threads.h"
 
 /* Of the gap: what pairs may be short of it; and the change of a distance in one sweep at which the
  * sweeps stop: the worst pair then lacks less than a tenth, most a hundredth. */
@@ -306,19 +305,28 @@ static sinew_status reserve_bands(sn_force_contact *c, size_t places, sinew_erro
     return SINEW_OK;
 }
 
+static size_t place_count(const sn_force_contact *c) {
+    return ((size_t)c->block->count + LANES - 1) / LANES * LANES;
+}
+
+static void fill_bands(void *context, sn_span span) {
+    sn_force_contact *c = context;
+    float *band = c->band + BAND * place_count(c) * (size_t)span.seat;
+    SN_IN_SPAN(size_t, b, span) fill_band(c, b * BAND, band);
+}
+
 static sinew_status fill_matrix(sn_force_contact *c, sinew_error *error) {
     SN_TRY(complete_block(c, error));
     SN_TRY(make_rows(c, error));
-    size_t places = ((size_t)c->block->count + LANES - 1) / LANES * LANES, width = c->rows.width;
+    size_t places = place_count(c), width = c->rows.width;
     SN_TRY(reserve_bands(c, places, error));
     fill_rows(c);
     if (places == 0) {
         memset(c->rows.matrix, 0, sizeof(float) * width * width);
         return SINEW_OK;
     }
-#pragma omp parallel for num_threads(sn_threads()) schedule(dynamic, 1)
-    for (size_t first = 0; first < width; first += BAND)
-        fill_band(c, first, c->band + BAND * places * (size_t)omp_get_thread_num());
+    sn_parallel_for_seats((width + BAND - 1) / BAND, 1, (int)(c->band_capacity / (places * BAND)),
+                          fill_bands, c);
     return SINEW_OK;
 }
 
@@ -399,6 +407,20 @@ static void press(sn_force_contact *c) {
 
 /* ---- the shape ------------------------------------------------------------------------------- */
 
+typedef struct displace_all_loop {
+    const double *goal;
+    const float *right;
+    double *x;
+} displace_all_loop;
+
+static void displace_all(void *context, sn_span span) {
+    const displace_all_loop *loop = context;
+    const double *goal = loop->goal;
+    const float *right = loop->right;
+    double *x = loop->x;
+    SN_IN_SPAN(size_t, i, span) x[i] = goal[i] + (double)right[i];
+}
+
 /* x = x* + N^-1 C^T l everywhere. */
 static void displace(sn_force_contact *c, double *x) {
     size_t n = 3 * (size_t)c->surface->vertex_count;
@@ -414,8 +436,7 @@ static void displace(sn_force_contact *c, double *x) {
         }
     }
     sn_cholesky_solve_f32(c->factor, c->solver, 3, c->right, c->right);
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (size_t i = 0; i < n; i++) x[i] = c->goal[i] + (double)c->right[i];
+    sn_parallel_for(n, 1024, displace_all, &(displace_all_loop){c->goal, c->right, x});
 }
 
 /* Places from .. to of a region move by the next PUSHES forces, or the few that are `left`. */
@@ -434,6 +455,21 @@ static void push_stretch(sn_force_contact *c, size_t from, size_t to, int first,
         x[i] += f[0][0] * g[0][i] + f[0][1] * g[1][i] + f[0][2] * g[2][i] + f[0][3] * g[3][i];
         y[i] += f[1][0] * g[0][i] + f[1][1] * g[1][i] + f[1][2] * g[2][i] + f[1][3] * g[3][i];
         z[i] += f[2][0] * g[0][i] + f[2][1] * g[1][i] + f[2][2] * g[2][i] + f[2][3] * g[3][i];
+    }
+}
+
+typedef struct push_loop {
+    sn_force_contact *c;
+    int pushes;
+} push_loop;
+
+/* A stretch of the vertices at a time, whoever takes it: the sums are the same. */
+static void push_stretches(void *context, sn_span span) {
+    const push_loop *loop = context;
+    for (size_t from = span.begin; from < span.end; from += STRETCH) {
+        size_t to = from + STRETCH < span.end ? from + STRETCH : span.end;
+        for (int k = 0; k < loop->pushes; k += PUSHES)
+            push_stretch(loop->c, from, to, k, loop->pushes - k);
     }
 }
 
@@ -457,12 +493,7 @@ static void displace_region(sn_force_contact *c, double *x) {
         bool some = c->push[k] != 0 || c->push[count + k] != 0 || c->push[2 * count + k] != 0;
         if (some) c->pushed[pushes++] = (int)k;
     }
-    /* a stretch of the vertices at a time, whoever takes it: the sums are the same */
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (size_t from = 0; from < count; from += STRETCH) {
-        size_t to = from + STRETCH < count ? from + STRETCH : count;
-        for (int k = 0; k < pushes; k += PUSHES) push_stretch(c, from, to, k, pushes - k);
-    }
+    sn_parallel_for_weighted(count, STRETCH, pushes, push_stretches, &(push_loop){c, pushes});
     const float *mx = c->moved, *my = mx + count, *mz = my + count;
     for (size_t k = 0; k < count; k++) {
         size_t v = 3 * (size_t)c->block->unknown[k];
@@ -528,17 +559,52 @@ static bool linearise(const double *x0, const double *x, touch *t) {
     return short_of;
 }
 
+typedef struct touch_loop {
+    sn_force_contact *c;
+    const double *x0, *x;
+    atomic_int found;
+} touch_loop;
+
+static void linearise_touches(void *context, sn_span span) {
+    touch_loop *loop = context;
+    int found = 0;
+    SN_IN_SPAN(size_t, t, span) found += linearise(loop->x0, loop->x, &loop->c->touches[t]);
+    if (found) atomic_fetch_add(&loop->found, found);
+}
+
 /* Returns how many are too near. */
 static int linearise_all(sn_force_contact *c, const double *x0, const double *x) {
-    int found = 0;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static) reduction(+ : found)
-    for (size_t t = 0; t < c->touch_count; t++) found += linearise(x0, x, &c->touches[t]);
-    return found;
+    touch_loop loop = {c, x0, x, 0};
+    sn_parallel_for(c->touch_count, 32, linearise_touches, &loop);
+    return atomic_load(&loop.found);
 }
 
 static touch new_touch(const sn_force_contact *c, const sn_contact_pair *pair) {
     double rest = sn_contact_rest_distance(c->surface, pair);
     return (touch){.pair = *pair, .gap = fmin(c->surface->gap, rest)};
+}
+
+typedef struct find_nears_loop {
+    sn_force_contact *c;
+    const sn_contact_pair *pairs;
+    const double *x0;
+    const double *x;
+    double near;
+} find_nears_loop;
+
+static void find_nears(void *context, sn_span span) {
+    const find_nears_loop *loop = context;
+    sn_force_contact *c = loop->c;
+    const sn_contact_pair *pairs = loop->pairs;
+    const double *x0 = loop->x0;
+    const double *x = loop->x;
+    double near = loop->near;
+    SN_IN_SPAN(int, i, span) {
+        c->nears[i] = false;
+        if (sn_contact_stays_apart(&pairs[i], x0, x, near) || *bucket_of(c, &pairs[i])) continue;
+        touch t = new_touch(c, &pairs[i]);
+        c->nears[i] = linearise(x0, x, &t);
+    }
 }
 
 /* Pairs that are known are linearised anew, also those without a force: they would come back. New
@@ -552,13 +618,7 @@ static sinew_status find_touches(sn_force_contact *c, const double *x0, const do
     SN_TRY(sn_contact_find(c->surface, c->work, x0, x, c->surface->gap, &pairs, &count, error));
     SN_TRY(list_buckets(c, error));
     if (!SN_RESERVE(c->nears, c->nears_capacity, (size_t)count)) return sn_no_memory(error);
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int i = 0; i < count; i++) {
-        c->nears[i] = false;
-        if (sn_contact_stays_apart(&pairs[i], x0, x, near) || *bucket_of(c, &pairs[i])) continue;
-        touch t = new_touch(c, &pairs[i]);
-        c->nears[i] = linearise(x0, x, &t);
-    }
+    sn_parallel_for(count, 32, find_nears, &(find_nears_loop){c, pairs, x0, x, near});
     for (int i = 0; i < count; i++) {
         if (!c->nears[i]) continue;
         if (!SN_RESERVE(c->touches, c->touch_capacity, c->touch_count + 1))

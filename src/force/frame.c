@@ -19,9 +19,9 @@
 #include "algebra/dense.h"
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/parallel.h"
 #include "base/sized.h"
 #include "base/status.h"
-#include "base/threads.h"
 #include "base/vec3.h"
 #include "force/command.h"
 #include "force/contact.h"
@@ -223,36 +223,77 @@ static bool pushes(const sinew_force_state *s) {
     return false;
 }
 
-/* z += dz with N dz = inertia M (z~ - z) + f(z) + B u */
-static void solve_change(sinew_force_state *s, const pass *p) {
+typedef struct predict_vertices_loop {
+    sinew_force_state *s;
+    double inertia;
+} predict_vertices_loop;
+
+static void predict_vertices(void *context, sn_span span) {
+    const predict_vertices_loop *loop = context;
+    sinew_force_state *s = loop->s;
+    double inertia = loop->inertia;
     const sinew_force *force = s->force;
-    const sn_skin *skin = force->skin;
-    int n = skin->vertex_count;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (size_t v = 0; v < (size_t)n; v++) {
+    SN_IN_SPAN(size_t, v, span) {
         /* the rest that the forces are about to read too */
         const double *rest = force->potentials->rings.rest + 4 * v, *z = s->z + 3 * v;
         double *x = s->x + 4 * v, *right = s->right + 3 * v;
-        double mass = p->system->inertia * force->mass[v];
+        double mass = inertia * force->mass[v];
         for (size_t a = 0; a < 3; a++) {
             x[a] = rest[a] + z[a];
             right[a] = mass * (s->predicted[3 * v + a] - z[a]);
         }
         x[3] = 0;
     }
+}
+
+typedef struct scale_right_loop {
+    const sn_skin *skin;
+    double scale;
+    const double *right;
+    float *solve;
+} scale_right_loop;
+
+static void scale_right(void *context, sn_span span) {
+    const scale_right_loop *loop = context;
+    const sn_skin *skin = loop->skin;
+    double scale = loop->scale;
+    const double *right = loop->right;
+    float *solve = loop->solve;
+    SN_IN_SPAN(int, v, span)
+        for (int a = 3 * v; a < 3 * v + 3; a++)
+            solve[a] = skin->fixed[v] ? 0 : (float)(scale * right[a]);
+}
+
+typedef struct add_solution_loop {
+    const float *solve;
+    double diagonal;
+    double *z;
+} add_solution_loop;
+
+static void add_solution(void *context, sn_span span) {
+    const add_solution_loop *loop = context;
+    const float *solve = loop->solve;
+    double diagonal = loop->diagonal;
+    double *z = loop->z;
+    SN_IN_SPAN(int, i, span) z[i] += diagonal * (double)solve[i];
+}
+
+/* z += dz with N dz = inertia M (z~ - z) + f(z) + B u */
+static void solve_change(sinew_force_state *s, const pass *p) {
+    const sinew_force *force = s->force;
+    const sn_skin *skin = force->skin;
+    int n = skin->vertex_count;
+    sn_parallel_for(n, 256, predict_vertices, &(predict_vertices_loop){s, p->system->inertia});
     if (p->pushed && pushes(s)) sn_vertex_columns_add(force->push, s->u, s->right);
     if (force->jaw)
         sn_jaw_pull(force->jaw, p->jaw, skin->rest, force->potentials->position, s->right);
     sn_potentials_add_forces(force->potentials, s->x, s->bend, s->right);
     /* in units of the diagonal: safe in single precision for any unit of length */
     double scale = 1 / skin->diagonal;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int v = 0; v < n; v++)
-        for (int a = 3 * v; a < 3 * v + 3; a++)
-            s->solve[a] = skin->fixed[v] ? 0 : (float)(scale * s->right[a]);
+    sn_parallel_for(n, 512, scale_right, &(scale_right_loop){skin, scale, s->right, s->solve});
     sn_cholesky_solve_f32(p->system->factor, p->work, 3, s->solve, s->solve);
-#pragma omp parallel for simd num_threads(sn_threads()) schedule(static)
-    for (int i = 0; i < 3 * n; i++) s->z[i] += skin->diagonal * (double)s->solve[i];
+    sn_parallel_for(3 * n, 1024, add_solution,
+                    &(add_solution_loop){s->solve, skin->diagonal, s->z});
 }
 
 /* u := the command that brings the markers home. */
@@ -289,17 +330,31 @@ static sinew_status steer(sinew_force_state *s, const pass *p, sinew_force_frame
     return SINEW_OK;
 }
 
+typedef struct change_loop {
+    const sinew_force_state *s;
+    _Atomic double most;
+} change_loop;
+
+static void find_change(void *context, sn_span span) {
+    change_loop *loop = context;
+    const sinew_force_state *s = loop->s;
+    const double *rest = s->force->skin->rest;
+    double most = 0, known = atomic_load(&loop->most);
+    SN_IN_SPAN(size_t, v, span)
+        for (size_t a = 0; a < 3; a++) {
+            double change = fabs(s->z[3 * v + a] + rest[3 * v + a] - s->x[4 * v + a]);
+            most = change > most ? change : most;
+        }
+    while (most > known && !atomic_compare_exchange_weak(&loop->most, &known, most)) {
+    }
+}
+
 /* Largest change of a coordinate between s->x - rest and z, share of the diagonal. */
 static double change_since(const sinew_force_state *s) {
     const sn_skin *skin = s->force->skin;
-    double most = 0;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static) reduction(max : most)
-    for (int v = 0; v < skin->vertex_count; v++)
-        for (int a = 0; a < 3; a++) {
-            double change = fabs(s->z[3 * v + a] + skin->rest[3 * v + a] - s->x[4 * v + a]);
-            most = change > most ? change : most;
-        }
-    return most / skin->diagonal;
+    change_loop loop = {s, 0};
+    sn_parallel_for(skin->vertex_count, 512, find_change, &loop);
+    return atomic_load(&loop.most) / skin->diagonal;
 }
 
 static sinew_status relinearise(sinew_force_state *s, const pass *p, sinew_force_frame_info *info,

@@ -11,9 +11,9 @@
 #include "algebra/dense.h"
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/parallel.h"
 #include "base/sort.h"
 #include "base/status.h"
-#include "base/threads.h"
 #include "base/vec3.h"
 #include "force/riders.h"
 
@@ -282,6 +282,31 @@ static void remember(const sn_layer *layer, sn_layer_work *work, double seconds,
     }
 }
 
+typedef struct spread_forces_loop {
+    const sn_layer *layer;
+    const double *full;
+    double *positions;
+} spread_forces_loop;
+
+static void spread_forces(void *context, sn_span span) {
+    const spread_forces_loop *loop = context;
+    const sn_layer *layer = loop->layer;
+    const double *full = loop->full;
+    double *positions = loop->positions;
+    int m = layer->marker_count;
+    SN_IN_SPAN(int, v, span) {
+        const float *row = layer->spread + (size_t)v * (size_t)m;
+        double x = 0, y = 0, z = 0;
+#pragma omp simd reduction(+ : x, y, z)
+        for (int i = 0; i < m; i++) {
+            double w = (double)row[i];
+            x += w * full[i], y += w * full[m + i], z += w * full[2 * m + i];
+        }
+        double *p = positions + 3 * (size_t)v;
+        p[0] += x, p[1] += y, p[2] += z;
+    }
+}
+
 sinew_status sn_layer_add(const sn_layer *layer, sn_layer_work *work, double seconds,
                           const double *residual, const double *weights, double *positions,
                           sinew_error *error) {
@@ -306,18 +331,8 @@ sinew_status sn_layer_add(const sn_layer *layer, sn_layer_work *work, double sec
     memset(full, 0, 3 * sizeof(double) * (size_t)m);
     for (int i = 0; i < seen; i++)
         for (int a = 0; a < 3; a++) full[a * m + work->seen[i]] = columns[i + seen * a];
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int v = 0; v < layer->vertex_count; v++) {
-        const float *row = layer->spread + (size_t)v * (size_t)m;
-        double x = 0, y = 0, z = 0;
-#pragma omp simd reduction(+ : x, y, z)
-        for (int i = 0; i < m; i++) {
-            double w = (double)row[i];
-            x += w * full[i], y += w * full[m + i], z += w * full[2 * m + i];
-        }
-        double *p = positions + 3 * (size_t)v;
-        p[0] += x, p[1] += y, p[2] += z;
-    }
+    sn_parallel_for(layer->vertex_count, 32, spread_forces,
+                    &(spread_forces_loop){layer, full, positions});
     return SINEW_OK;
 }
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/threads.h"
+#include "base/parallel.h"
 #include "base/vec3.h"
 
 /* An edge takes the mean of its ends. */
@@ -360,12 +360,23 @@ ALWAYS_INLINE void strain_batch(const sn_potentials *p, const double *x, int fir
     }
 }
 
-/* The loops without the parts that a sheet does not have. */
-static void strain(const sn_potentials *p, const double *x, double *forces, double *bend) {
-    int step = SN_RING_BATCH / SN_RING_LANES, groups = p->rings.group_count;
+typedef struct strain_batches_loop {
+    const sn_potentials *p;
+    const double *x;
+    double *forces;
+    double *bend;
+} strain_batches_loop;
+
+static void strain_batches(void *context, sn_span span) {
+    const strain_batches_loop *loop = context;
+    const sn_potentials *p = loop->p;
+    const double *x = loop->x;
+    double *forces = loop->forces;
+    double *bend = loop->bend;
+    int step = SN_RING_BATCH / SN_RING_LANES;
     bool mapped = p->rings.stretch;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int first = 0; first < groups; first += step) {
+    SN_IN_SPAN(int, b, span) {
+        int first = b * step;
         if (p->stretches && p->bends && !mapped)
             strain_batch(p, x, first, true, true, false, forces, bend);
         else if (p->stretches && p->bends)
@@ -379,12 +390,27 @@ static void strain(const sn_potentials *p, const double *x, double *forces, doub
     }
 }
 
-/* forces += w (g_v - g_w) over the edges */
-static void share_bending(const sn_potentials *p, const double *bend, double *forces) {
+/* The loops without the parts that a sheet does not have. */
+static void strain(const sn_potentials *p, const double *x, double *forces, double *bend) {
+    int step = SN_RING_BATCH / SN_RING_LANES;
+    sn_parallel_for((p->rings.group_count + step - 1) / step, 1, strain_batches,
+                    &(strain_batches_loop){p, x, forces, bend});
+}
+
+typedef struct share_groups_loop {
+    const sn_potentials *p;
+    const double *bend;
+    double *forces;
+} share_groups_loop;
+
+static void share_groups(void *context, sn_span span) {
+    const share_groups_loop *loop = context;
+    const sn_potentials *p = loop->p;
+    const double *bend = loop->bend;
+    double *forces = loop->forces;
     const sn_rings *r = &p->rings;
     int n = p->skin->vertex_count;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int g = 0; g < r->group_count; g++) {
+    SN_IN_SPAN(int, g, span) {
         const int *self = r->vertex + g * SN_RING_LANES;
         lanes own[3], sum[3] = {{0}};
         gather(bend, self, own);
@@ -395,6 +421,11 @@ static void share_bending(const sn_potentials *p, const double *bend, double *fo
         }
         add_to(forces, self, n - g * SN_RING_LANES, sum);
     }
+}
+
+/* forces += w (g_v - g_w) over the edges */
+static void share_bending(const sn_potentials *p, const double *bend, double *forces) {
+    sn_parallel_for(p->rings.group_count, 16, share_groups, &(share_groups_loop){p, bend, forces});
 }
 
 size_t sn_potentials_scratch(const sn_potentials *p) {
@@ -422,6 +453,26 @@ void sn_potentials_forces(const sn_potentials *p, const double *x, double *scrat
     sn_potentials_add_forces(p, scratch, scratch + 4 * (size_t)n, forces);
 }
 
+typedef struct find_tensions_loop {
+    const sn_potentials *p;
+    const double *x;
+    double *tension;
+} find_tensions_loop;
+
+static void find_tensions(void *context, sn_span span) {
+    const find_tensions_loop *loop = context;
+    const sn_potentials *p = loop->p;
+    const double *x = loop->x;
+    double *tension = loop->tension;
+    const sn_skin *s = p->skin;
+    SN_IN_SPAN(int, e, span) {
+        double length = sn_distance(sn_at(x, s->edges[2 * e]), sn_at(x, s->edges[2 * e + 1]));
+        double ratio = length > 0 ? s->length[e] / length : 1;
+        double beyond = fmin(SINEW_FORCE_OVERSTRETCH_FROM * ratio - 1, 0);
+        tension[e] = p->stretch[e] * (ratio - 1 + p->overstretch * beyond);
+    }
+}
+
 const double *sn_potentials_strains(const sn_potentials *p, const double *x, double *scratch,
                                     double *tension) {
     const sn_skin *s = p->skin;
@@ -431,12 +482,6 @@ const double *sn_potentials_strains(const sn_potentials *p, const double *x, dou
         strain(p, scratch, NULL, bend);
     else
         memset(bend, 0, 4 * sizeof(double) * (size_t)s->vertex_count);
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int e = 0; e < s->edge_count; e++) {
-        double length = sn_distance(sn_at(x, s->edges[2 * e]), sn_at(x, s->edges[2 * e + 1]));
-        double ratio = length > 0 ? s->length[e] / length : 1;
-        double beyond = fmin(SINEW_FORCE_OVERSTRETCH_FROM * ratio - 1, 0);
-        tension[e] = p->stretch[e] * (ratio - 1 + p->overstretch * beyond);
-    }
+    sn_parallel_for(s->edge_count, 256, find_tensions, &(find_tensions_loop){p, x, tension});
     return bend;
 }

@@ -9,9 +9,9 @@
 #include "algebra/dense.h"
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/parallel.h"
 #include "base/sized.h"
 #include "base/status.h"
-#include "base/threads.h"
 #include "base/vec3.h"
 #include "force/contact.h"
 
@@ -188,13 +188,21 @@ static sinew_status build_span(sinew_force *force, sinew_error *error) {
     return sn_dense_cholesky((int)m, force->span, error);
 }
 
-void sn_force_split(const sinew_force *force, const double *z, double *scratch, double *inside,
-                    double *outside) {
-    int m = force->rig->target_count;
+typedef struct find_shares_loop {
+    const sinew_force *force;
+    const double *z;
+    double *along;
+    double *weights;
+} find_shares_loop;
+
+static void find_shares(void *context, sn_span span) {
+    const find_shares_loop *loop = context;
+    const sinew_force *force = loop->force;
+    const double *z = loop->z;
+    double *along = loop->along;
+    double *weights = loop->weights;
     const sn_skin *skin = force->skin;
-    double *along = scratch, *weights = scratch + m;
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int k = 0; k < m; k++) {
+    SN_IN_SPAN(int, k, span) {
         const sinew_target *target = &force->rig->targets[k];
         double sum = 0;
         for (int i = 0; i < target->count; i++) {
@@ -204,6 +212,14 @@ void sn_force_split(const sinew_force *force, const double *z, double *scratch, 
         }
         along[k] = weights[k] = sum;
     }
+}
+
+void sn_force_split(const sinew_force *force, const double *z, double *scratch, double *inside,
+                    double *outside) {
+    int m = force->rig->target_count;
+    const sn_skin *skin = force->skin;
+    double *along = scratch, *weights = scratch + m;
+    sn_parallel_for(m, 1, find_shares, &(find_shares_loop){force, z, along, weights});
     sn_dense_cholesky_solve(m, force->span, 1, weights);
     double in = 0, all = 0;
     for (int k = 0; k < m; k++) in += along[k] * weights[k];
@@ -215,15 +231,33 @@ void sn_force_split(const sinew_force *force, const double *z, double *scratch, 
     *outside = sqrt(fmax(all - in, 0) / force->total_area);
 }
 
-/* Adds the vertices that lie within `margin` of the listed ones. */
-static void grow_inside(const sn_skin *skin, int count, const int *vertices, double margin,
-                        bool *inside) {
-#pragma omp parallel for num_threads(sn_threads()) schedule(static)
-    for (int v = 0; v < skin->vertex_count; v++) {
+typedef struct grow_some_loop {
+    const sn_skin *skin;
+    int count;
+    const int *vertices;
+    double margin;
+    bool *inside;
+} grow_some_loop;
+
+static void grow_some(void *context, sn_span span) {
+    const grow_some_loop *loop = context;
+    const sn_skin *skin = loop->skin;
+    int count = loop->count;
+    const int *vertices = loop->vertices;
+    double margin = loop->margin;
+    bool *inside = loop->inside;
+    SN_IN_SPAN(int, v, span) {
         sn_vec3 x = sn_at(skin->rest, v);
         for (int i = 0; i < count && !inside[v]; i++)
             inside[v] = sn_distance(x, sn_at(skin->rest, vertices[i])) < margin;
     }
+}
+
+/* Adds the vertices that lie within `margin` of the listed ones. */
+static void grow_inside(const sn_skin *skin, int count, const int *vertices, double margin,
+                        bool *inside) {
+    sn_parallel_for_weighted(skin->vertex_count, 64, count + 1, grow_some,
+                             &(grow_some_loop){skin, count, vertices, margin, inside});
 }
 
 static sinew_status build_contact(sinew_force *force, sinew_error *error) {

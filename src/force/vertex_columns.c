@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/threads.h"
+#include "base/parallel.h"
 #include "base/vec3.h"
 
 /* Entries column by column, as they are found. */
@@ -168,9 +168,18 @@ typedef float lanes_f32
 /* Groups that a thread takes at a time. */
 enum { SHARE = 16 };
 
-void sn_vertex_columns_add(const sn_vertex_columns *c, const double *u, double *out) {
-#pragma omp parallel for num_threads(sn_threads()) schedule(dynamic, SHARE)
-    for (int g = 0; g < c->group_count; g++) {
+typedef struct add_groups_loop {
+    const sn_vertex_columns *c;
+    const double *u;
+    double *out;
+} add_groups_loop;
+
+static void add_groups(void *context, sn_span span) {
+    const add_groups_loop *loop = context;
+    const sn_vertex_columns *c = loop->c;
+    const double *u = loop->u;
+    double *out = loop->out;
+    SN_IN_SPAN(int, g, span) {
         const lanes *value = (const lanes *)c->value + 3 * c->first[g];
         lanes sum[3] = {{0}};
         for (size_t b = c->first[g]; b < c->first[g + 1]; b++, value += 3)
@@ -180,9 +189,22 @@ void sn_vertex_columns_add(const sn_vertex_columns *c, const double *u, double *
     }
 }
 
-void sn_vertex_columns_add_f32(const sn_vertex_columns *c, const float *u, double *out) {
-#pragma omp parallel for num_threads(sn_threads()) schedule(dynamic, SHARE)
-    for (int g = 0; g < c->group_count; g++) {
+void sn_vertex_columns_add(const sn_vertex_columns *c, const double *u, double *out) {
+    sn_parallel_for(c->group_count, SHARE, add_groups, &(add_groups_loop){c, u, out});
+}
+
+typedef struct add_groups_f32_loop {
+    const sn_vertex_columns *c;
+    const float *u;
+    double *out;
+} add_groups_f32_loop;
+
+static void add_groups_f32(void *context, sn_span span) {
+    const add_groups_f32_loop *loop = context;
+    const sn_vertex_columns *c = loop->c;
+    const float *u = loop->u;
+    double *out = loop->out;
+    SN_IN_SPAN(int, g, span) {
         const lanes_f32 *value = (const lanes_f32 *)c->value_f32 + 3 * c->first[g];
         lanes_f32 sum[3] = {{0}};
         for (size_t b = c->first[g]; b < c->first[g + 1]; b++, value += 3)
@@ -191,4 +213,8 @@ void sn_vertex_columns_add_f32(const sn_vertex_columns *c, const float *u, doubl
         for (int i = 0; i < SN_COLUMN_LANES_F32 && j < c->reached; i++, j++)
             for (size_t a = 0; a < 3; a++) out[3 * (size_t)c->vertex[j] + a] += (double)sum[a][i];
     }
+}
+
+void sn_vertex_columns_add_f32(const sn_vertex_columns *c, const float *u, double *out) {
+    sn_parallel_for(c->group_count, SHARE, add_groups_f32, &(add_groups_f32_loop){c, u, out});
 }

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "base/status.h"
-#include "base/threads.h"
 
 /* Rays for all vertices together; a vertex gets between FEWEST and MOST for each kind of light. */
 enum { RAY_BUDGET = 900000, FEWEST_RAYS = 12, MOST_RAYS = 64, FLOOR_RAYS = 24 };
@@ -86,6 +86,60 @@ static sinew_status build_scene(const sn_soup *soup, RTCDevice *device, RTCScene
     return SINEW_OK;
 }
 
+typedef struct light_vertices_loop {
+    RTCScene scene;
+    sn_soup *soup;
+    sn_vec3 key;
+    int rays;
+    double lift;
+} light_vertices_loop;
+
+static void light_vertices(void *context, sn_span span) {
+    const light_vertices_loop *loop = context;
+    RTCScene scene = loop->scene;
+    sn_soup *soup = loop->soup;
+    sn_vec3 key = loop->key;
+    int rays = loop->rays;
+    double lift = loop->lift;
+    SN_IN_SPAN(int, v, span) {
+        sn_vec3 n = sn_at(soup->normals, v);
+        soup->ambient[v] = soup->key[v] = 1;
+        if (sn_dot(n, n) == 0) continue;
+        sn_vec3 from = sn_add_scaled(sn_at(soup->positions, v), lift, n);
+        soup->ambient[v] = visible(scene, from, n, 0, rays, n);
+        soup->key[v] = visible(scene, from, key, KEY_SPREAD, rays / 2, n);
+    }
+}
+
+typedef struct light_floor_loop {
+    RTCScene scene;
+    sn_floor *floor;
+    sn_vec3 key;
+    sn_vec3 up;
+    double lift;
+} light_floor_loop;
+
+static void light_floor(void *context, sn_span span) {
+    const light_floor_loop *loop = context;
+    RTCScene scene = loop->scene;
+    sn_floor *floor = loop->floor;
+    sn_vec3 key = loop->key;
+    sn_vec3 up = loop->up;
+    double lift = loop->lift;
+    int nodes = SN_FLOOR_CELLS + 1;
+    SN_IN_SPAN(int, row, span)
+        for (int column = 0; column < nodes; column++) {
+            sn_vec3 from = sn_add_scaled(
+                sn_add_scaled(floor->origin, (double)column / SN_FLOOR_CELLS, floor->side),
+                (double)row / SN_FLOOR_CELLS, floor->other);
+            from = sn_add_scaled(from, lift, up);
+            /* A wide light: shadows on the floor are contact hints, not outlines. */
+            float lit = visible(scene, from, key, 3 * KEY_SPREAD, FLOOR_RAYS, up);
+            float sky = visible(scene, from, up, 0, FLOOR_RAYS, up);
+            floor->shadow[row * nodes + column] = 0.55f * lit + 0.45f * sky;
+        }
+}
+
 sinew_status sn_light_bake(sn_soup *soup, sn_vec3 key, sn_vec3 up, sn_floor *floor,
                            sinew_error *error) {
     if (soup->triangle_count == 0) {
@@ -95,35 +149,17 @@ sinew_status sn_light_bake(sn_soup *soup, sn_vec3 key, sn_vec3 up, sn_floor *flo
         return SINEW_OK;
     }
     RTCDevice device;
-    RTCScene scene;
+    RTCScene scene = NULL;
     SN_TRY(build_scene(soup, &device, &scene, error));
 
     int rays = RAY_BUDGET / (2 * (soup->vertex_count + 1));
     rays = rays < FEWEST_RAYS ? FEWEST_RAYS : rays > MOST_RAYS ? MOST_RAYS : rays;
     double lift = 1e-3 * sinew_diagonal(soup->vertex_count, soup->positions);
-#pragma omp parallel for num_threads(sn_threads()) schedule(dynamic, 256)
-    for (int v = 0; v < soup->vertex_count; v++) {
-        sn_vec3 n = sn_at(soup->normals, v);
-        soup->ambient[v] = soup->key[v] = 1;
-        if (sn_dot(n, n) == 0) continue;
-        sn_vec3 from = sn_add_scaled(sn_at(soup->positions, v), lift, n);
-        soup->ambient[v] = visible(scene, from, n, 0, rays, n);
-        soup->key[v] = visible(scene, from, key, KEY_SPREAD, rays / 2, n);
-    }
+    sn_parallel_for(soup->vertex_count, 64, light_vertices,
+                    &(light_vertices_loop){scene, soup, key, rays, lift});
     if (floor) {
-        int nodes = SN_FLOOR_CELLS + 1;
-#pragma omp parallel for num_threads(sn_threads()) schedule(dynamic, 4)
-        for (int row = 0; row < nodes; row++)
-            for (int column = 0; column < nodes; column++) {
-                sn_vec3 from = sn_add_scaled(
-                    sn_add_scaled(floor->origin, (double)column / SN_FLOOR_CELLS, floor->side),
-                    (double)row / SN_FLOOR_CELLS, floor->other);
-                from = sn_add_scaled(from, lift, up);
-                /* A wide light: shadows on the floor are contact hints, not outlines. */
-                float lit = visible(scene, from, key, 3 * KEY_SPREAD, FLOOR_RAYS, up);
-                float sky = visible(scene, from, up, 0, FLOOR_RAYS, up);
-                floor->shadow[row * nodes + column] = 0.55f * lit + 0.45f * sky;
-            }
+        sn_parallel_for(SN_FLOOR_CELLS + 1, 1, light_floor,
+                        &(light_floor_loop){scene, floor, key, up, lift});
     }
     rtcReleaseScene(scene);
     rtcReleaseDevice(device);

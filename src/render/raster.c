@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "base/status.h"
-#include "base/threads.h"
 
 const float sn_sample_x[SN_SAMPLES] = {0.375f, 0.875f, 0.125f, 0.625f};
 const float sn_sample_y[SN_SAMPLES] = {0.125f, 0.375f, 0.625f, 0.875f};
@@ -73,19 +73,28 @@ static void draw(const sn_view *view, const sn_corner *p[3], int triangle, int f
             }
 }
 
-sinew_status sn_raster(const sn_view *view, const sn_soup *soup, const sn_corner *corners,
-                       int *hits, sinew_error *error) {
-    int bands = (view->height + BAND - 1) / BAND;
-    bool failed = false;
-#pragma omp parallel for num_threads(sn_threads()) schedule(dynamic, 1)
-    for (int band = 0; band < bands; band++) {
+typedef struct raster_bands_loop {
+    const sn_view *view;
+    const sn_soup *soup;
+    const sn_corner *corners;
+    int *hits;
+    atomic_bool *failed;
+} raster_bands_loop;
+
+static void raster_bands(void *context, sn_span span) {
+    const raster_bands_loop *loop = context;
+    const sn_view *view = loop->view;
+    const sn_soup *soup = loop->soup;
+    const sn_corner *corners = loop->corners;
+    int *hits = loop->hits;
+    atomic_bool *failed = loop->failed;
+    SN_IN_SPAN(int, band, span) {
         int first = band * BAND;
         int last = first + BAND < view->height ? first + BAND : view->height;
         size_t samples = SN_SAMPLES * (size_t)(last - first) * (size_t)view->width;
         float *nearest = SN_NEW0(float, samples);
         if (!nearest) {
-#pragma omp atomic write
-            failed = true;
+            atomic_store(failed, true);
             continue;
         }
         memset(hits + SN_SAMPLES * (size_t)first * (size_t)view->width, 0xff,
@@ -102,5 +111,13 @@ sinew_status sn_raster(const sn_view *view, const sn_soup *soup, const sn_corner
         }
         sn_free(nearest);
     }
+}
+
+sinew_status sn_raster(const sn_view *view, const sn_soup *soup, const sn_corner *corners,
+                       int *hits, sinew_error *error) {
+    int bands = (view->height + BAND - 1) / BAND;
+    atomic_bool failed = false;
+    sn_parallel_for(bands, 1, raster_bands,
+                    &(raster_bands_loop){view, soup, corners, hits, &failed});
     return failed ? sn_no_memory(error) : SINEW_OK;
 }

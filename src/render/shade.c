@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "base/threads.h"
+#include "base/parallel.h"
 
 /* Skin in full key light lands a little below white. */
 #define EXPOSURE 0.68f
@@ -237,10 +237,28 @@ static unsigned char develop(float light) {
     return (unsigned char)lrintf(255 * sn_color_encode(x));
 }
 
-void sn_shade(const sn_view *view, const sn_soup *soup, const sn_corner *corners, const int *hits,
-              const sn_lighting *lighting, sinew_image *image, int left, int top) {
-#pragma omp parallel for num_threads(sn_threads()) schedule(dynamic, 8)
-    for (int y = 0; y < view->height; y++) {
+typedef struct shade_rows_loop {
+    const sn_view *view;
+    const sn_soup *soup;
+    const sn_corner *corners;
+    const int *hits;
+    const sn_lighting *lighting;
+    sinew_image *image;
+    int left;
+    int top;
+} shade_rows_loop;
+
+static void shade_rows(void *context, sn_span span) {
+    const shade_rows_loop *loop = context;
+    const sn_view *view = loop->view;
+    const sn_soup *soup = loop->soup;
+    const sn_corner *corners = loop->corners;
+    const int *hits = loop->hits;
+    const sn_lighting *lighting = loop->lighting;
+    sinew_image *image = loop->image;
+    int left = loop->left;
+    int top = loop->top;
+    SN_IN_SPAN(int, y, span) {
         unsigned char *pixel =
             image->pixels + 4 * ((size_t)(top + y) * (size_t)image->width + (size_t)left);
         for (int x = 0; x < view->width; x++, pixel += 4) {
@@ -263,4 +281,10 @@ void sn_shade(const sn_view *view, const sn_soup *soup, const sn_corner *corners
             pixel[3] = 255;
         }
     }
+}
+
+void sn_shade(const sn_view *view, const sn_soup *soup, const sn_corner *corners, const int *hits,
+              const sn_lighting *lighting, sinew_image *image, int left, int top) {
+    sn_parallel_for(view->height, 4, shade_rows,
+                    &(shade_rows_loop){view, soup, corners, hits, lighting, image, left, top});
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/threads.h"
+#include "base/parallel.h"
 #include "samples/builders.h"
 #include "samples/relax.h"
 
@@ -115,6 +115,28 @@ static double skin_below(int count, const double *nearby, double x, double y, do
     return sum / weights;
 }
 
+typedef struct lift_brows_loop {
+    sn_face *face;
+    int count;
+    const double *nearby;
+    double width;
+    double lift;
+} lift_brows_loop;
+
+static void lift_brows(void *context, sn_span span) {
+    const lift_brows_loop *loop = context;
+    sn_face *face = loop->face;
+    int count = loop->count;
+    const double *nearby = loop->nearby;
+    double width = loop->width;
+    double lift = loop->lift;
+    SN_IN_SPAN(int, v, span) {
+        double *values = face->fine.values + (size_t)v * SN_FACE_CHANNELS;
+        if (face->part[v] == SN_PART_BROW_LEFT)
+            values[2] += lift + skin_below(count, nearby, values[0], values[1], width);
+    }
+}
+
 /* lift: further off the skin, which is bumpy on the coarsest face. */
 static sinew_status lay_brows(sn_face *face, double width, double lift, sinew_error *error) {
     int count = 0;
@@ -127,12 +149,8 @@ static sinew_status lay_brows(sn_face *face, double width, double lift, sinew_er
         memcpy(nearby + 4 * (size_t)count, values, 3 * sizeof *values);
         nearby[4 * (size_t)count++ + 3] = 1 - fmin(1, values[SN_FACE_LID_RING]);
     }
-#pragma omp parallel for num_threads(sn_threads()) schedule(dynamic, 256)
-    for (int v = 0; v < face->fine.vertex_count; v++) {
-        double *values = face->fine.values + (size_t)v * SN_FACE_CHANNELS;
-        if (face->part[v] == SN_PART_BROW_LEFT)
-            values[2] += lift + skin_below(count, nearby, values[0], values[1], width);
-    }
+    sn_parallel_for(face->fine.vertex_count, 256, lift_brows,
+                    &(lift_brows_loop){face, count, nearby, width, lift});
     sn_free(nearby);
     return SINEW_OK;
 }
