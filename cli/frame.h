@@ -32,6 +32,8 @@ struct cli_value {
 
 /* Fills arguments and values of the call. */
 sinew_status cli_parse(cli_call *call, int count, char **words);
+/* Refuses a call that would write one file twice, or over one that it reads. */
+sinew_status cli_check_files(cli_call *call);
 void cli_call_free(cli_call *call);
 
 void cli_print_help(FILE *out, const cli_verb *verb);

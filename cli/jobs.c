@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "files.h"
+#include "job/files.h"
 #include "session/model.h"
 #include "session/report.h"
 #include "session/scene.h"
@@ -232,7 +233,21 @@ static void say_outputs(const cli_call *call, const json_t *outputs) {
     }
 }
 
-sinew_status cli_run_scene(cli_call *call, const sinew_scene *scene) {
+/* The outputs of the command that the scene does not know must not be its files either. A mistake
+ * of the command line leaves no report: it could be what destroys the file. */
+static sinew_status check_files(cli_call *call, const sinew_scene *scene, const char *saved) {
+    const char *report = cli_text(call, "--report");
+    sn_file_plan plan = {0};
+    sn_scene_plan(scene, &plan);
+    if (report) sn_plan_output(&plan, report);
+    if (saved) sn_plan_output(&plan, saved);
+    sinew_status status =
+        sn_plan_check(&plan, report || saved ? SINEW_MISUSE : SINEW_BAD_INPUT, &call->error);
+    sn_plan_free(&plan);
+    return status;
+}
+
+static sinew_status run_scene(cli_call *call, const sinew_scene *scene) {
     int first, last;
     SN_TRY(cli_frame_range(call, &first, &last));
     sinew_job *job;
@@ -252,11 +267,17 @@ sinew_status cli_run_scene(cli_call *call, const sinew_scene *scene) {
     return status;
 }
 
+sinew_status cli_run_scene(cli_call *call, const sinew_scene *scene) {
+    SN_TRY(check_files(call, scene, NULL));
+    return run_scene(call, scene);
+}
+
 sinew_status cli_run_document(cli_call *call, json_t *document, const char *saved) {
     sinew_scene *scene;
     SN_TRY(sn_scene_make(document, "command line", "", &scene, &call->error));
-    sinew_status status = saved ? sinew_scene_write(saved, scene, &call->error) : SINEW_OK;
-    if (status == SINEW_OK) status = cli_run_scene(call, scene);
+    sinew_status status = check_files(call, scene, saved);
+    if (status == SINEW_OK && saved) status = sinew_scene_write(saved, scene, &call->error);
+    if (status == SINEW_OK) status = run_scene(call, scene);
     sinew_scene_destroy(scene);
     return status;
 }

@@ -37,7 +37,10 @@ sinew_status cli_run_scene(cli_call *call, const sinew_scene *scene);
 
 /* Options that a verb which builds a scene has in its table. */
 #define CLI_SCENE_OPTION                                                                           \
-    { "--scene-out", CLI_TEXT, "FILE", "keep the job as a scene file, for sinew run", 0, 0, false }
+    {                                                                                              \
+        "--scene-out", CLI_OUTPUT, "FILE", "keep the job as a scene file, for sinew run", 0, 0,    \
+            false                                                                                  \
+    }
 #define CLI_FRAMES_OPTION                                                                          \
     { "--frames", CLI_TEXT, "A-B", "only frames A to B of the clip, counted from 0", 0, 0, false }
 

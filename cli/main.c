@@ -80,6 +80,7 @@ static int run_verb(const cli_verb *verb, int count, char **words) {
         cli_call_free(&call);
         return EXIT_DONE;
     }
+    if (status == SINEW_OK) status = cli_check_files(&call);
     if (status == SINEW_OK) {
         call.quiet = cli_given(&call, "--quiet");
         sinew_set_threads(cli_integer(&call, "--threads", 0));

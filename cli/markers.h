@@ -5,9 +5,9 @@
 #include "jobs.h"
 
 #define CLI_MARKERS_OPTIONS                                                                         \
-    {"--markers", CLI_TEXT, "FILE", "marker trajectories: CSV, C3D or TRC", 0, 0, false},           \
+    {"--markers", CLI_INPUT, "FILE", "marker trajectories: CSV, C3D or TRC", 0, 0, false},          \
         {"--map",                                                                                   \
-         CLI_TEXT,                                                                                  \
+         CLI_INPUT,                                                                                 \
          "FILE",                                                                                    \
          "CSV NAME,vertex or NAME,triangle,b0,b1,b2 (default: by names, else nearest points)",      \
          0,                                                                                         \
@@ -49,14 +49,14 @@
          1,                                                                                         \
          false},                                                                                    \
         {"--truth",                                                                                 \
-         CLI_TEXT,                                                                                  \
+         CLI_INPUT,                                                                                 \
          "CACHE",                                                                                   \
          "frames to compare with: dense error in the report; a cache without times (PC2) counts "   \
          "the clip's frames",                                                                       \
          0,                                                                                         \
          0,                                                                                         \
          false},                                                                                    \
-        {"--error-plot", CLI_TEXT, "PNG", "curves of the errors over time", 0, 0, false},           \
+        {"--error-plot", CLI_OUTPUT, "PNG", "curves of the errors over time", 0, 0, false},         \
         {"--fps", CLI_NUMBER, "RATE", "frames per second (default 30)", 1e-3, 1e5, false},          \
         CLI_FRAMES_OPTION, {                                                                        \
         "--sample", CLI_TEXT, "NAME", "a built-in rig instead of files", 0, 0, false                \

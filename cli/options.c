@@ -8,11 +8,12 @@
 
 #include "base/memory.h"
 #include "base/nearest.h"
+#include "base/plan.h"
 #include "base/status.h"
 #include "frame.h"
 
 const cli_option cli_shared_options[] = {
-    {"--report", CLI_TEXT, "FILE.json", "write figures of what was done as JSON", 0, 0, false},
+    {"--report", CLI_OUTPUT, "FILE.json", "write figures of what was done as JSON", 0, 0, false},
     {"--threads", CLI_INTEGER, "N",
      "threads to use; the result does not depend on it (default: one per core)", 1, 4096, false},
     {"--quiet", CLI_FLAG, NULL, "print errors only", 0, 0, false},
@@ -146,6 +147,22 @@ sinew_status cli_parse(cli_call *call, int count, char **words) {
         return cli_usage(call, "unexpected argument '%s'; see 'sinew %s --help'",
                          call->arguments[verb->maximum], verb->name);
     return SINEW_OK;
+}
+
+sinew_status cli_check_files(cli_call *call) {
+    sn_file_plan plan = {0};
+    int inputs = call->verb->reads_no_files ? 0 : call->argument_count;
+    if (call->verb->writes_last && !cli_given(call, "--out") && inputs > 0)
+        sn_plan_output(&plan, call->arguments[--inputs]);
+    for (int i = 0; i < inputs; i++) sn_plan_input(&plan, call->arguments[i]);
+    for (int i = 0; i < call->value_count; i++) {
+        const struct cli_value *value = &call->values[i];
+        if (value->option->kind == CLI_INPUT) sn_plan_input(&plan, value->text);
+        if (value->option->kind == CLI_OUTPUT) sn_plan_output(&plan, value->text);
+    }
+    sinew_status status = sn_plan_check(&plan, SINEW_MISUSE, &call->error);
+    sn_plan_free(&plan);
+    return status;
 }
 
 void cli_call_free(cli_call *call) {

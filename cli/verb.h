@@ -14,6 +14,8 @@
 typedef enum cli_option_kind {
     CLI_FLAG,    /* takes no value */
     CLI_TEXT,    /* any text */
+    CLI_INPUT,   /* a file that is read */
+    CLI_OUTPUT,  /* a file that is written; never one that is read or written otherwise */
     CLI_NUMBER,  /* a finite number within [minimum, maximum] */
     CLI_INTEGER, /* a whole number within [minimum, maximum] */
     CLI_CHOICE   /* one of the words in `value`, separated by | */
@@ -37,7 +39,9 @@ typedef struct cli_call cli_call;
 typedef struct cli_verb {
     const char *name;
     const char *summary;       /* one line, lower case, no full stop */
-    const char *arguments;     /* "RIG..." as in the usage line */
+    const char *arguments;     /* "RIG..." as in the usage line: files that are read */
+    bool writes_last;          /* the last argument is an output, unless --out is given */
+    bool reads_no_files;       /* the arguments are names */
     int minimum, maximum;      /* number of arguments; maximum -1: any number */
     const cli_option *options; /* beyond --report, --threads, --quiet and --help, that all have */
     const char *description;   /* paragraphs, separated by an empty line */

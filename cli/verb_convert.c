@@ -10,11 +10,11 @@
 #include "session/report.h"
 
 static const cli_option options[] = {
-    {"--mesh", CLI_TEXT, "FILE", "faces and names for formats of frames that hold them", 0, 0,
+    {"--mesh", CLI_INPUT, "FILE", "faces and names for formats of frames that hold them", 0, 0,
      false},
-    {"--curves", CLI_TEXT, "FILE", "a clip of slider weights that goes into the rig (GLB, USDA)", 0,
-     0, false},
-    {"--names", CLI_TEXT, "CSV", "renames the channels of curves, or markers: lines from,to", 0, 0,
+    {"--curves", CLI_INPUT, "FILE", "a clip of slider weights that goes into the rig (GLB, USDA)",
+     0, 0, false},
+    {"--names", CLI_INPUT, "CSV", "renames the channels of curves, or markers: lines from,to", 0, 0,
      false},
     {"--tolerance", CLI_NUMBER, "LENGTH",
      "largest error of a vertex in frames that are compressed (GLB; default 1e-4 of the diagonal)",
@@ -27,7 +27,7 @@ static const cli_option options[] = {
      -1e9, 1e9, false},
     {"--rate", CLI_NUMBER, "FPS", "Frames per second of a clip (default: the rate of the file)",
      1e-3, 1e4, false},
-    {"--out", CLI_TEXT, "OUT", "the same as the last argument", 0, 0, false},
+    {"--out", CLI_OUTPUT, "OUT", "the same as the last argument", 0, 0, false},
     CLI_END,
 };
 
@@ -180,6 +180,7 @@ const cli_verb verb_convert = {
     .name = "convert",
     .summary = "between any two formats that hold the same kind of thing",
     .arguments = "IN... OUT",
+    .writes_last = true,
     .minimum = 1,
     .maximum = -1,
     .options = options,

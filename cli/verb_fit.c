@@ -16,7 +16,7 @@ static const cli_option options[] = {
     {"--outlier", CLI_NUMBER, "SHARE",
      "markers farther off, as a share of the diagonal, lose weight (default 0.025)", 1e-9, 1e9,
      false},
-    {"--out", CLI_TEXT, "FILE", "slider curves (.csv) or frames, by the ending", 0, 0, true},
+    {"--out", CLI_OUTPUT, "FILE", "slider curves (.csv) or frames, by the ending", 0, 0, true},
     CLI_SCENE_OPTION,
     CLI_END,
 };

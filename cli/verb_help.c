@@ -39,6 +39,7 @@ const cli_verb verb_help = {
     .name = "help",
     .summary = "list the verbs, or show the page of one",
     .arguments = "[VERB]",
+    .reads_no_files = true,
     .maximum = 1,
     .options = options,
     .description = "Without a verb: the list of all. With one: its help page, the same as "

@@ -10,13 +10,13 @@
 #include "verb.h"
 
 static const cli_option options[] = {
-    {"--frames", CLI_TEXT, "CACHE", "the frames to measure", 0, 0, false},
-    {"--curves", CLI_TEXT, "FILE",
+    {"--frames", CLI_INPUT, "CACHE", "the frames to measure", 0, 0, false},
+    {"--curves", CLI_INPUT, "FILE",
      "slider weights over time (default: frame k of N + 1 is k/N of the way to the second pose)", 0,
      0, false},
     {"--intersections", CLI_FLAG, NULL, "also count pairs of triangles that cut each other", 0, 0,
      false},
-    {"--out", CLI_TEXT, "FILE.csv", "a line of figures per frame", 0, 0, false},
+    {"--out", CLI_OUTPUT, "FILE.csv", "a line of figures per frame", 0, 0, false},
     CLI_END,
 };
 

@@ -6,7 +6,7 @@
 
 static const cli_option options[] = {
     CLI_FRAMES_OPTION,
-    {"--out", CLI_TEXT, "FILE", "write frames here instead of where the scene says", 0, 0, true},
+    {"--out", CLI_OUTPUT, "FILE", "write frames here instead of where the scene says", 0, 0, true},
     CLI_END,
 };
 

@@ -10,7 +10,7 @@
 #include "verb.h"
 
 static const cli_option options[] = {
-    {"--out", CLI_TEXT, "DIR|FILE", "a rig folder, or a rig file by its ending (default: ./NAME)",
+    {"--out", CLI_OUTPUT, "DIR|FILE", "a rig folder, or a rig file by its ending (default: ./NAME)",
      0, 0, false},
     {"--vertices", CLI_INTEGER, "N", "wanted size (default: the sample's own)",
      SINEW_SAMPLE_MIN_VERTICES, SINEW_SAMPLE_MAX_VERTICES, false},
@@ -163,6 +163,7 @@ const cli_verb verb_sample = {
     .name = "sample",
     .summary = "write a built-in rig",
     .arguments = "[NAME]",
+    .reads_no_files = true,
     .maximum = 1,
     .options = options,
     .description =

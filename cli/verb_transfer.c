@@ -6,12 +6,12 @@
 #include "verb.h"
 
 static const cli_option options[] = {
-    {"--to", CLI_TEXT, "MESH", "the other face, neutral", 0, 0, false},
-    {"--pairs", CLI_TEXT, "CSV",
+    {"--to", CLI_INPUT, "MESH", "the other face, neutral", 0, 0, false},
+    {"--pairs", CLI_INPUT, "CSV",
      "vertices that correspond, a line each: source,target (needed when the faces differ)", 0, 0,
      false},
     {"--pull", CLI_NUMBER, "X", "pull to the scaled displacement (default 1e-3)", 0, 1e6, false},
-    {"--out", CLI_TEXT, "RIG", "a .glb, or a folder", 0, 0, false},
+    {"--out", CLI_OUTPUT, "RIG", "a .glb, or a folder", 0, 0, false},
     CLI_END,
 };
 

@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "io/format.h"
+#include "job/files.h"
 #include "session/clip.h"
 #include "session/locks.h"
 #include "session/model.h"
@@ -131,11 +132,21 @@ static void warn_about_idle(const sinew_job *job, const sinew_monitor *monitor) 
     }
 }
 
+/* Nothing is written over what is read, and no file is written twice. */
+static sinew_status check_files(const sinew_scene *scene, sinew_error *error) {
+    sn_file_plan plan = {0};
+    sn_scene_plan(scene, &plan);
+    sinew_status status = sn_plan_check(&plan, SINEW_BAD_INPUT, error);
+    sn_plan_free(&plan);
+    return status;
+}
+
 static sinew_status build(sinew_job *job, const sinew_monitor *monitor, sinew_error *error) {
     const char *name = json_string_value(sn_scene_at(job->scene, "model"));
     job->kind = sn_model_kind_find(name ? name : "linear");
     job->report = sn_report_new("run");
     if (!job->report) return sn_no_memory(error);
+    SN_TRY(check_files(job->scene, error));
     SN_TRY(read_rig(job->scene, &job->rig, error));
     SN_TRY(read_regions(job->scene, job->rig, error));
     warn_about_unused(job, monitor);

@@ -1,16 +1,27 @@
-/* The command, as a person uses it. */
+/* The command, as a person uses it. Arguments choose groups: test-cli usage help. */
+#include <string.h>
+
 #include "groups.h"
 
-int main(void) {
+static const struct {
+    const char *name;
+    int (*run)(void);
+} groups[] = {
+    {"usage", test_usage}, {"bad_input", test_bad_input}, {"outputs", test_outputs},
+    {"runs", test_runs},   {"locks", test_locks},         {"markers", test_markers},
+    {"fit", test_fit},     {"transfer", test_transfer},   {"videos", test_videos},
+    {"help", test_help},
+};
+
+static int chosen(const char *name, int count, char **words) {
+    int found = count < 2;
+    for (int i = 1; i < count; i++) found |= !strcmp(words[i], name);
+    return found;
+}
+
+int main(int count, char **words) {
     int failed = 0;
-    failed += test_usage();
-    failed += test_bad_input();
-    failed += test_runs();
-    failed += test_locks();
-    failed += test_markers();
-    failed += test_fit();
-    failed += test_transfer();
-    failed += test_videos();
-    failed += test_help();
+    for (unsigned i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (chosen(groups[i].name, count, words)) failed += groups[i].run();
     return failed != 0;
 }

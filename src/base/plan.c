@@ -1,0 +1,129 @@
+#include "base/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+
+static char *adopt(char *found) {
+    char *copy = found ? sn_strdup(found) : NULL;
+    free(found);
+    return copy;
+}
+
+char *sn_real_path(const char *path) {
+    char *whole = realpath(path, NULL);
+    if (whole) return adopt(whole);
+    /* The last part is not there yet: its folder may be. */
+    char *target = sn_follow_links(path);
+    if (!target) return NULL;
+    size_t length = strlen(target);
+    while (length > 1 && target[length - 1] == '/') target[--length] = '\0';
+    const char *name = sn_path_name(target);
+    char *folder = name == target ? sn_strdup(".") : sn_strndup(target, (size_t)(name - target));
+    char *real = folder ? realpath(folder, NULL) : NULL;
+    char *joined = sn_path_join(real ? real : folder ? folder : "", name);
+    free(real);
+    sn_free(folder);
+    sn_free(target);
+    return joined;
+}
+
+static void add(sn_file_plan *plan, const char *path, bool output) {
+    if (plan->failed || !SN_RESERVE(plan->files, plan->capacity, plan->count + 1)) {
+        plan->failed = true;
+        return;
+    }
+    sn_planned_file *file = &plan->files[plan->count++];
+    *file = (sn_planned_file){sn_strdup(path), sn_real_path(path), output};
+    plan->failed = !file->path || !file->real;
+}
+
+void sn_plan_input(sn_file_plan *plan, const char *path) {
+    add(plan, path, false);
+}
+
+void sn_plan_output(sn_file_plan *plan, const char *path) {
+    add(plan, path, true);
+}
+
+void sn_plan_free(sn_file_plan *plan) {
+    for (int i = 0; i < plan->count; i++) {
+        sn_free(plan->files[i].path);
+        sn_free(plan->files[i].real);
+    }
+    sn_free(plan->files);
+    memset(plan, 0, sizeof *plan);
+}
+
+/* Pipes and devices are written through and lose nothing. */
+static bool is_special(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+static bool same_file(const sn_planned_file *a, const sn_planned_file *b) {
+    if (!strcmp(a->real, b->real)) return true;
+    struct stat one, two; /* one file under two names: hard links, folders mounted twice */
+    return stat(a->real, &one) == 0 && stat(b->real, &two) == 0 && one.st_dev == two.st_dev &&
+           one.st_ino == two.st_ino;
+}
+
+/* What follows the folder in the path, or NULL. */
+static const char *inside(const char *path, const char *folder) {
+    size_t length = strlen(folder);
+    if (strncmp(path, folder, length)) return NULL;
+    if (length && folder[length - 1] == '/') return path + length;
+    return path[length] == '/' ? path + length + 1 : NULL;
+}
+
+/* The files of a rig folder, by their names in it. */
+static bool is_rig_file(const char *name) {
+    return !strcmp(name, "rig.json") || !strcmp(name, "neutral.obj") ||
+           !strncmp(name, "targets/", 8);
+}
+
+/* Whether the output, a rig folder, would replace the input. */
+static bool contains(const sn_planned_file *output, const sn_planned_file *input) {
+    const char *name = inside(input->real, output->real);
+    return name && is_rig_file(name);
+}
+
+/* Whether the output would replace a file that reading the folder would read. */
+static bool belongs_to(const sn_planned_file *output, const sn_planned_file *folder) {
+    const char *name = sn_is_folder(folder->real) ? inside(output->real, folder->real) : NULL;
+    if (!name || !sn_file_exists(output->real)) return false;
+    if (is_rig_file(name)) return true;
+    char *description = sn_path_join(folder->real, "rig.json");
+    bool rig = description && sn_file_exists(description);
+    sn_free(description);
+    if (rig || strchr(name, '/')) return false;
+    static const char *const shapes[] = {"target", "obj", "ply", "off", "glb", "gltf"};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        if (sn_has_ending(name, shapes[i])) return true;
+    return false;
+}
+
+sinew_status sn_plan_check(const sn_file_plan *plan, sinew_status status, sinew_error *error) {
+    if (plan->failed) return sn_no_memory(error);
+    for (int i = 0; i < plan->count; i++) {
+        const sn_planned_file *output = &plan->files[i];
+        if (!output->output || is_special(output->real)) continue;
+        for (int j = 0; j < plan->count; j++) {
+            const sn_planned_file *other = &plan->files[j];
+            if (j == i || (other->output && j < i)) continue;
+            if (same_file(output, other))
+                return sn_fail(error, status,
+                               other->output ? "%s: two outputs have this name"
+                                             : "%s: is an input, and would be overwritten",
+                               output->path);
+            if (other->output) continue;
+            if (belongs_to(output, other) || contains(output, other))
+                return sn_fail(error, status, "%s: would overwrite the input %s", output->path,
+                               other->path);
+        }
+    }
+    return SINEW_OK;
+}
