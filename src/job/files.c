@@ -54,7 +54,8 @@ static void add_parameters(const sinew_scene *scene, sn_file_plan *plan) {
     const sinew_model *model = sinew_model_find(name ? name : "linear");
     for (int i = 0; model && i < model->parameter_count; i++) {
         const sinew_parameter *p = &model->parameters[i];
-        const char *path = p->kind == SINEW_PARAMETER_FILE ? sn_scene_string(scene, p->name) : NULL;
+        const char *path =
+            p->kind == SINEW_PARAMETER_KIND_FILE ? sn_scene_string(scene, p->name) : NULL;
         if (path) add(scene, path, false, plan);
     }
 }

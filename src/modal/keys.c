@@ -7,6 +7,10 @@
 #include "modal/frame.h"
 #include "modal/pose.h"
 
+/* Seconds: keys that are closer lie within one frame of any clock, and their rates leave the range
+ * of numbers. */
+static const double CLOSEST_KEYS = 1e-6, LATEST_KEY = 1e9;
+
 static sinew_status check_times(const sinew_modal_keys *keys, sinew_error *error) {
     if (keys->count < 2) return sn_fail(error, SINEW_BAD_INPUT, "a motion needs two keys or more");
     for (int k = 0; k < keys->count; k++) {
@@ -18,6 +22,13 @@ static sinew_status check_times(const sinew_modal_keys *keys, sinew_error *error
         if (k > 0 && keys->times[k] < keys->times[k - 1])
             return sn_fail(error, SINEW_BAD_INPUT, "keys are out of order: %g s after %g s",
                            keys->times[k], keys->times[k - 1]);
+        if (k > 0 && keys->times[k] - keys->times[k - 1] < CLOSEST_KEYS)
+            return sn_fail(error, SINEW_BAD_INPUT,
+                           "times: keys %d and %d are only %g s apart; the least is %g s", k - 1, k,
+                           keys->times[k] - keys->times[k - 1], CLOSEST_KEYS);
+        if (fabs(keys->times[k]) > LATEST_KEY)
+            return sn_fail(error, SINEW_BAD_INPUT, "times: key %d at %g s is beyond %g s", k,
+                           keys->times[k], LATEST_KEY);
         if (!keys->positions[k]) return sn_fail(error, SINEW_BAD_INPUT, "key %d has no pose", k);
     }
     for (int i = 0; i < keys->inner_count; i++) {

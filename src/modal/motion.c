@@ -161,11 +161,50 @@ static void set_tracks(sinew_modal_motion *motion, const sinew_modal_parameters 
             double frames = parameters->rate * 2 * PI / pace;
             track->amplitude *= fmin(fmax((frames - 3) / 3, 0), 1);
         }
-        if (mode) {
-            motion->frequency[i] = track->lambda / (2 * PI);
-            motion->damping[i] = track->lambda > 0 ? track->zeta / track->lambda : 0;
-        }
     }
+}
+
+static void set_figures(sinew_modal_motion *motion) {
+    for (int i = 0; i < motion->modal->modes->mode_count; i++) {
+        const sn_track *track = &motion->tracks[i];
+        motion->frequency[i] = track->lambda / (2 * PI);
+        motion->damping[i] = track->lambda > 0 ? track->zeta / track->lambda : 0;
+    }
+}
+
+/* Periods of a mode between two keys that are still told apart. */
+static const double MOST_PERIODS = 1e6;
+
+/* A mode that is too fast to be computed is a mistake in the parameters, said in their words. */
+static sinew_status check_tracks(const sinew_modal_motion *motion, sinew_error *error) {
+    double longest = 0;
+    for (int k = 1; k < motion->key_count; k++)
+        longest = fmax(longest, motion->times[k] - motion->times[k - 1]);
+    for (int i = 0; i < motion->track_count; i++) {
+        const sn_track *track = &motion->tracks[i];
+        double periods = fmax(track->lambda, track->zeta) * longest / (2 * PI);
+        if (!(periods <= MOST_PERIODS))
+            return sn_fail(error, SINEW_BAD_INPUT,
+                           "mode %d would swing %g times between two keys, the most is %g: lower "
+                           "its kappa, or swings, frequency, stiffness and damping",
+                           i, periods, MOST_PERIODS);
+    }
+    return SINEW_OK;
+}
+
+/* Parameters that are refused leave the motion as it was. */
+static sinew_status try_tracks(sinew_modal_motion *motion, const sinew_modal_parameters *parameters,
+                               sinew_error *error) {
+    sn_track *before = sn_memdup(motion->tracks, (size_t)motion->track_count, sizeof *before);
+    if (!before) return sn_no_memory(error);
+    set_tracks(motion, parameters);
+    sinew_status status = check_tracks(motion, error);
+    if (status == SINEW_OK)
+        set_figures(motion);
+    else
+        memcpy(motion->tracks, before, (size_t)motion->track_count * sizeof *before);
+    sn_free(before);
+    return status;
 }
 
 /* ---- curves in time ----------------------------------------------------------------------- */
@@ -378,8 +417,8 @@ sinew_status sinew_modal_motion_update(sinew_modal_motion *motion,
     SN_OPTIONS(sinew_modal_parameters, wanted, parameters, error);
     parameters = &wanted;
     SN_TRY(check_parameters(parameters, error));
+    SN_TRY(try_tracks(motion, parameters, error));
     memcpy(motion->gravity, parameters->gravity, sizeof motion->gravity);
-    set_tracks(motion, parameters);
     solve_tracks(motion, parameters);
     for (int i = 0; i < motion->inner_count; i++) {
         double *offset = motion->inner_offsets + (size_t)motion->track_count * i;

@@ -373,6 +373,8 @@ static void bad_keys_and_knobs_are_refused_with_a_reason(void **state) {
     s.times[1] = 0, expect_bad(&s, &keys, "both at");
     s.times[1] = -1, expect_bad(&s, &keys, "out of order");
     s.times[1] = NAN, expect_bad(&s, &keys, "not finite");
+    s.times[1] = 1e-300, expect_bad(&s, &keys, "times: keys 0 and 1 are only");
+    s.times[1] = 1e10, expect_bad(&s, &keys, "times: key 1 at");
     s.times[1] = 1;
     for (int i = 0; i < s.bar->vertex_count; i++) s.poses[1][3 * i] *= -1;
     expect_bad(&s, &keys, "mirror");
@@ -384,8 +386,8 @@ static void bad_keys_and_knobs_are_refused_with_a_reason(void **state) {
     expect_bad(&s, &keys, "inner key 0");
     keys.inner_count = 0;
     sinew_modal_motion *motion = test_clip_motion(&s, NULL);
-    const double two = 2;
-    for (int way = 0; way < 9; way++) {
+    const double two = 2, almost_one = 0.999999999999;
+    for (int way = 0; way < 11; way++) {
         sinew_modal_parameters parameters;
         sinew_modal_parameters_init(&parameters);
         parameters.count = 1;
@@ -398,6 +400,8 @@ static void bad_keys_and_knobs_are_refused_with_a_reason(void **state) {
         if (way == 6) parameters.frequency = INFINITY;
         if (way == 7) parameters.gravity[2] = NAN;
         if (way == 8) parameters.rate = -1;
+        if (way == 9) parameters.kappa = &almost_one;
+        if (way == 10) parameters.frequency = 1e12;
         assert_int_equal(sinew_modal_motion_update(motion, &parameters, &error), SINEW_BAD_INPUT);
     }
     test_clip_meets_keys(&s, motion); /* a refused knob leaves the motion usable */
