@@ -13,7 +13,7 @@ enum {
     EXIT_USAGE = 2,
     EXIT_BAD_INPUT = 3,
     EXIT_IO = 4, /* also: no memory, or something it needs is not available */
-    EXIT_INTERRUPTED = 130
+    EXIT_SIGNAL = 128 /* and the signal's number: 130 for Ctrl-C, 143 for SIGTERM */
 };
 
 extern const cli_option cli_shared_options[];
@@ -44,6 +44,7 @@ void cli_print_man(FILE *out, const cli_verb *verb);
 /* Progress bar, warnings and Ctrl-C. One call at a time. */
 void cli_terminal_start(cli_call *call, sinew_monitor *monitor);
 void cli_terminal_end(void);
-bool cli_interrupted(void);
+/* The signal that asked to stop, or 0. */
+int cli_interrupted(void);
 
 #endif

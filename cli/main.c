@@ -1,5 +1,6 @@
 /* The command: finds the verb, runs it, writes its report, turns its status into an exit code. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,7 +36,7 @@ static int exit_code(sinew_status status) {
     case SINEW_NOT_CONVERGED:
         return EXIT_UNFINISHED;
     case SINEW_CANCELLED:
-        return EXIT_INTERRUPTED;
+        return EXIT_SIGNAL + (cli_interrupted() ? cli_interrupted() : SIGINT);
     case SINEW_MISUSE:
         return EXIT_USAGE;
     case SINEW_BAD_INPUT:
@@ -91,6 +92,8 @@ static int run_verb(const cli_verb *verb, int count, char **words) {
         cli_terminal_start(&call, &monitor);
         double start = sn_now();
         status = verb->run(&call);
+        /* Whatever failed because of it: a read that was cut short, a program that got it too. */
+        if (status != SINEW_OK && cli_interrupted()) status = SINEW_CANCELLED;
         status = write_report(&call, status, sn_now() - start);
         cli_terminal_end();
     }

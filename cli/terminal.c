@@ -1,12 +1,18 @@
 /* What the person at the terminal sees while a verb works: a progress bar and warnings on standard
- * error, and Ctrl-C, which asks the running call to stop through the monitor. A second Ctrl-C ends
- * the process at once. */
+ * error, and Ctrl-C, which asks the running call to stop through the monitor. A call that does not
+ * answer in time is not waited for: a thread removes what is unfinished and ends the process. A
+ * second Ctrl-C ends it at once. */
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/process.h"
+#include "base/scratch.h"
 #include "base/threads.h"
 #include "frame.h"
 #include "session/report.h"
@@ -22,13 +28,43 @@ static struct {
 } terminal;
 
 static volatile sig_atomic_t interrupted;
+static sem_t interruption;
+/* Time for the verb to stop by itself. */
+static const double PATIENCE_SECONDS = 0.3;
 
 static void on_interrupt(int signal_number) {
     interrupted = signal_number;
+    sem_post(&interruption);
 }
 
-bool cli_interrupted(void) {
-    return interrupted != 0;
+int cli_interrupted(void) {
+    return interrupted;
+}
+
+/* Outputs have no name until they are complete, so that children and scratch folders are all that
+ * an end in the middle could leave. */
+static void *wait_for_interruption(void *unused) {
+    (void)unused;
+    while (sem_wait(&interruption) != 0) {
+    }
+    struct timespec time = {0, (long)(1e9 * PATIENCE_SECONDS)};
+    nanosleep(&time, NULL);
+    sn_children_kill();
+    sn_scratch_remove_all();
+    static const char line[] = "sinew: interrupted, nothing half-written is left\n";
+    ssize_t written = write(STDERR_FILENO, line, sizeof line - 1);
+    (void)written;
+    _exit(EXIT_SIGNAL + interrupted);
+}
+
+static void watch_for_interruption(void) {
+    pthread_t thread;
+    sigset_t all, before;
+    sem_init(&interruption, 0, 0);
+    sigfillset(&all); /* signals are for the thread that works */
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    if (pthread_create(&thread, NULL, wait_for_interruption, NULL) == 0) pthread_detach(thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static void clear_bar(void) {
@@ -75,6 +111,7 @@ void cli_terminal_start(cli_call *call, sinew_monitor *monitor) {
     terminal.call = call;
     terminal.draws = !call->quiet && isatty(STDERR_FILENO);
     *monitor = (sinew_monitor){on_progress, on_cancelled, on_log, NULL};
+    watch_for_interruption();
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_interrupt;

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/scratch.h"
 #include "base/status.h"
 #include "session/report.h"
 #include "sinew/version.h"
@@ -132,6 +133,26 @@ static sinew_status write_readme(const folder *f) {
     return sn_output_commit(&output, error);
 }
 
+static sinew_status write_rest(const folder *f, const sinew_sample_options *chosen) {
+    SN_TRY(write_clip(f, false));
+    if (!f->markers) SN_TRY(write_poses(f));
+    if (f->markers) SN_TRY(write_clip(f, true));
+    for (int lips = 0; lips < 2 && f->markers; lips++) SN_TRY(write_markers(f, chosen, lips));
+    return write_readme(f);
+}
+
+/* A new folder gets its name when everything is in it. */
+static sinew_status open_beside(const char *path, sn_scratch *scratch, sinew_error *error) {
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/') length--;
+    while (length > 0 && path[length - 1] != '/') length--;
+    char *parent = sn_strndup(path, length);
+    if (!parent) return sn_no_memory(error);
+    sinew_status status = sn_scratch_open(scratch, parent, 0777, path, error);
+    sn_free(parent);
+    return status;
+}
+
 static sinew_status run(cli_call *call) {
     if (call->argument_count == 0) return list(call);
     const char *name = call->arguments[0];
@@ -142,16 +163,17 @@ static sinew_status run(cli_call *call) {
     sinew_rig *rig;
     SN_TRY(sinew_sample_rig(name, &chosen, &rig, &call->error));
     sn_report_sizes(call->report, rig->neutral->vertex_count, rig->neutral->triangle_count);
-    folder f = {call, out, name, rig, strncmp(name, "face", 4) == 0};
-    sinew_status status = sinew_rig_write(out, rig, &call->error);
-    if (status == SINEW_OK && sn_is_folder(out)) {
-        status = write_clip(&f, false);
-        if (status == SINEW_OK && !f.markers) status = write_poses(&f);
-        if (status == SINEW_OK && f.markers) status = write_clip(&f, true);
-        for (int lips = 0; lips < 2 && status == SINEW_OK && f.markers; lips++)
-            status = write_markers(&f, &chosen, lips);
-        if (status == SINEW_OK) status = write_readme(&f);
+    bool fresh = !*sn_path_ending(out) && !sn_is_folder(out);
+    sn_scratch scratch = {0};
+    sinew_status status = fresh ? open_beside(out, &scratch, &call->error) : SINEW_OK;
+    const char *place = fresh ? scratch.path : out;
+    if (status == SINEW_OK) status = sinew_rig_write(place, rig, &call->error);
+    if (status == SINEW_OK && sn_is_folder(place)) {
+        folder f = {call, place, name, rig, strncmp(name, "face", 4) == 0};
+        status = write_rest(&f, &chosen);
     }
+    if (status == SINEW_OK && fresh) status = sn_scratch_rename(&scratch, out, &call->error);
+    sn_scratch_close(&scratch);
     if (status == SINEW_OK)
         cli_say(call, "wrote %s: %d vertices, %d targets", out, rig->neutral->vertex_count,
                 rig->target_count);

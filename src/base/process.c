@@ -21,6 +21,34 @@
 
 extern char **environ;
 
+/* More than this many at a time are not noted; they end when their input does. */
+enum { NOTED_CHILDREN = 64 };
+static int children[NOTED_CHILDREN]; /* 0: free */
+
+static void exchange(int from, int to) {
+    for (int i = 0; i < NOTED_CHILDREN; i++) {
+        int expected = from;
+        if (__atomic_compare_exchange_n(&children[i], &expected, to, false, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_SEQ_CST))
+            return;
+    }
+}
+
+void sn_child_note(int child) {
+    exchange(0, child);
+}
+
+void sn_child_strike_out(int child) {
+    exchange(child, 0);
+}
+
+void sn_children_kill(void) {
+    for (int i = 0; i < NOTED_CHILDREN; i++) {
+        int child = __atomic_load_n(&children[i], __ATOMIC_SEQ_CST);
+        if (child > 0) kill(child, SIGKILL);
+    }
+}
+
 static bool is_program(const char *path) {
     struct stat info;
     return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
@@ -78,11 +106,8 @@ static void end(pid_t child) {
     }
 }
 
-sinew_status sn_process_run(const char *path, const char *const *arguments,
-                            const sn_process_limits *limits, const sinew_monitor *monitor,
-                            int *outcome, sinew_error *error) {
-    pid_t child;
-    SN_TRY(start(path, arguments, &child, error));
+static sinew_status wait_for(pid_t child, const char *path, const sn_process_limits *limits,
+                             const sinew_monitor *monitor, int *outcome, sinew_error *error) {
     limit(child, RLIMIT_CORE, 0);
     limit(child, RLIMIT_CPU, ceil(limits->seconds) + 1);
     if (limits->memory_bytes) limit(child, RLIMIT_AS, (double)limits->memory_bytes);
@@ -109,4 +134,15 @@ sinew_status sn_process_run(const char *path, const char *const *arguments,
         pause_for(wait);
         wait = fmin(0.02, wait * 1.3);
     }
+}
+
+sinew_status sn_process_run(const char *path, const char *const *arguments,
+                            const sn_process_limits *limits, const sinew_monitor *monitor,
+                            int *outcome, sinew_error *error) {
+    pid_t child;
+    SN_TRY(start(path, arguments, &child, error));
+    sn_child_note(child);
+    sinew_status status = wait_for(child, path, limits, monitor, outcome, error);
+    sn_child_strike_out(child);
+    return status;
 }

@@ -23,4 +23,10 @@ sinew_status sn_process_run(const char *path, const char *const *arguments,
                             const sn_process_limits *limits, const sinew_monitor *monitor,
                             int *outcome, sinew_error *error);
 
+/* Programs that run on behalf of the process: noted when started, struck out when waited for. */
+void sn_child_note(int child);
+void sn_child_strike_out(int child);
+/* Kills every one of them, for a program that must end now. */
+void sn_children_kill(void);
+
 #endif

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,15 +30,42 @@ static void remove_tree(const char *path) {
     nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* Those that are open, for an end without unwinding. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static sn_scratch *open_ones;
+
+static void enlist(sn_scratch *scratch) {
+    pthread_mutex_lock(&lock);
+    scratch->next = open_ones;
+    open_ones = scratch;
+    pthread_mutex_unlock(&lock);
+}
+
+static void strike_out(sn_scratch *scratch) {
+    pthread_mutex_lock(&lock);
+    for (sn_scratch **s = &open_ones; *s; s = &(*s)->next)
+        if (*s == scratch) {
+            *s = scratch->next;
+            break;
+        }
+    pthread_mutex_unlock(&lock);
+}
+
+void sn_scratch_remove_all(void) {
+    pthread_mutex_lock(&lock);
+    for (const sn_scratch *s = open_ones; s; s = s->next) remove_tree(s->path);
+    pthread_mutex_unlock(&lock);
+}
+
 /* Removes the folder if whoever made it, under our name, has died. */
 static void remove_if_stale(const char *path) {
     struct stat info;
-    int lock = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (lock < 0) return;
-    bool ours = fstat(lock, &info) == 0 && info.st_uid == geteuid() &&
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0) return;
+    bool ours = fstat(folder, &info) == 0 && info.st_uid == geteuid() &&
                 difftime(time(NULL), info.st_mtime) > STALE_SECONDS;
-    if (ours && flock(lock, LOCK_EX | LOCK_NB) == 0) remove_tree(path);
-    close(lock);
+    if (ours && flock(folder, LOCK_EX | LOCK_NB) == 0) remove_tree(path);
+    close(folder);
 }
 
 static void remove_stale(const char *parent) {
@@ -84,12 +112,14 @@ sinew_status sn_scratch_open(sn_scratch *scratch, const char *parent, mode_t mod
     scratch->path = path;
     scratch->lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (scratch->lock > 0) flock(scratch->lock, LOCK_EX | LOCK_NB);
+    enlist(scratch);
     return SINEW_OK;
 }
 
 sinew_status sn_scratch_rename(sn_scratch *scratch, const char *path, sinew_error *error) {
     if (rename(scratch->path, path) != 0)
         return sn_fail(error, SINEW_IO, "%s: cannot be made: %s", path, strerror(errno));
+    strike_out(scratch);
     sn_free(scratch->path);
     scratch->path = NULL;
     sn_scratch_close(scratch);
@@ -97,7 +127,10 @@ sinew_status sn_scratch_rename(sn_scratch *scratch, const char *path, sinew_erro
 }
 
 void sn_scratch_close(sn_scratch *scratch) {
-    if (scratch->path) remove_tree(scratch->path);
+    if (scratch->path) {
+        strike_out(scratch);
+        remove_tree(scratch->path);
+    }
     sn_free(scratch->path);
     if (scratch->lock > 0) close(scratch->lock);
     *scratch = (sn_scratch){0};

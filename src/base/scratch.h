@@ -10,6 +10,7 @@
 typedef struct sn_scratch {
     char *path;
     int lock; /* 0: none */
+    struct sn_scratch *next;
 } sn_scratch;
 
 /* Makes the folder in `parent` ("": the current folder; NULL: $TMPDIR or /tmp), and removes those
@@ -21,5 +22,9 @@ sinew_status sn_scratch_open(sn_scratch *scratch, const char *parent, mode_t mod
 sinew_status sn_scratch_rename(sn_scratch *scratch, const char *path, sinew_error *error);
 /* Removes the folder and what is in it. Safe on a zeroed, renamed or closed one. */
 void sn_scratch_close(sn_scratch *scratch);
+
+/* Removes every scratch folder of the process, whatever is at work in them: for a program that must
+ * end now. The structures must stay where they were opened. */
+void sn_scratch_remove_all(void);
 
 #endif

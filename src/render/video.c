@@ -18,6 +18,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/process.h"
 #include "sinew/render.h"
 
 extern char **environ;
@@ -96,6 +97,7 @@ static sinew_status start(sinew_video *video, double rate, sinew_error *error) {
                        failed == ENOENT ? "" : strerror(failed));
     }
     video->channel = pair[1];
+    sn_child_note(video->program);
     return SINEW_OK;
 }
 
@@ -152,6 +154,7 @@ static int finish(sinew_video *video) {
     int status = 0;
     while (waitpid(video->program, &status, 0) < 0 && errno == EINTR) {
     }
+    sn_child_strike_out(video->program);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
 }
 
