@@ -12,7 +12,7 @@ enum {
     EXIT_UNFINISHED = 1, /* not converged, or a check failed */
     EXIT_USAGE = 2,
     EXIT_BAD_INPUT = 3,
-    EXIT_IO = 4, /* also: no memory, or something it needs is not available */
+    EXIT_IO = 4,      /* also: no memory, or something it needs is not available */
     EXIT_SIGNAL = 128 /* and the signal's number: 130 for Ctrl-C, 143 for SIGTERM */
 };
 

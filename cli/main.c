@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/printable.h"
 #include "base/threads.h"
 #include "frame.h"
 #include "session/report.h"
@@ -118,6 +119,7 @@ int main(int count, char **words) {
     const cli_verb *verb = cli_find_verb(name);
     if (!verb) {
         const char *nearest = cli_nearest_verb(name);
+        sn_make_printable(words[1]);
         if (nearest)
             fprintf(stderr, "sinew: unknown verb '%s'; did you mean '%s'?\n", name, nearest);
         else

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "base/plan.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "frame.h"
 
@@ -26,6 +27,7 @@ sinew_status cli_usage(cli_call *call, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(call->error.message, sizeof call->error.message, format, arguments);
     va_end(arguments);
+    sn_make_printable(call->error.message);
     return call->error.status = SINEW_MISUSE;
 }
 

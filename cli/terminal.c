@@ -7,10 +7,12 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/printable.h"
 #include "base/process.h"
 #include "base/scratch.h"
 #include "base/threads.h"
@@ -128,11 +130,15 @@ void cli_terminal_end(void) {
 void cli_say(const cli_call *call, const char *format, ...) {
     if (call->quiet) return;
     clear_bar();
+    char *line;
     va_list arguments;
     va_start(arguments, format);
-    vprintf(format, arguments);
+    int length = vasprintf(&line, format, arguments);
     va_end(arguments);
-    putchar('\n');
+    if (length < 0) return;
+    sn_make_printable(line);
+    puts(line);
+    free(line);
 }
 
 void cli_warn(cli_call *call, const char *format, ...) {
@@ -141,5 +147,6 @@ void cli_warn(cli_call *call, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
+    sn_make_printable(line);
     warn_line(call, line);
 }

@@ -46,11 +46,11 @@ static sinew_status carry(cli_call *call, const sinew_rig *source, const sinew_m
         cli_warn(call, "%d vertices are far from the source's surface", info.unmatched);
     warn_of_lost_regions(call, source, made);
     status = sinew_rig_write(cli_text(call, "--out"), made, &call->error);
-    if (status == SINEW_OK)
-        cli_say(call, "%d targets on %d vertices (%s)\nwrote %s", made->target_count,
-                target->vertex_count,
-                info.same_topology ? "same topology" : "matched by pairs and surface",
-                cli_text(call, "--out"));
+    if (status == SINEW_OK) {
+        cli_say(call, "%d targets on %d vertices (%s)", made->target_count, target->vertex_count,
+                info.same_topology ? "same topology" : "matched by pairs and surface");
+        cli_say(call, "wrote %s", cli_text(call, "--out"));
+    }
     sinew_rig_destroy(made);
     return status;
 }

@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/printable.h"
+
 void sn_progress(const sinew_monitor *monitor, double fraction, const char *stage) {
     if (monitor && monitor->progress) monitor->progress(fraction, stage, monitor->user);
 }
@@ -18,5 +20,6 @@ void sn_log(const sinew_monitor *monitor, sinew_log_level level, const char *for
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
+    sn_make_printable(line);
     monitor->log(level, line, monitor->user);
 }

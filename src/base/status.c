@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/printable.h"
 #include "sinew/version.h"
 
 static sinew_misuse_handler *misuse_handler;
@@ -49,6 +50,7 @@ sinew_status sn_fail(sinew_error *error, sinew_status status, const char *format
         va_start(arguments, format);
         vsnprintf(error->message, sizeof error->message, format, arguments);
         va_end(arguments);
+        sn_make_printable(error->message);
         error->status = status;
     }
     return status;

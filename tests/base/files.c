@@ -45,11 +45,43 @@ static void unwritable_path_is_an_io_error_with_its_name(void **state) {
     assert_non_null(strstr(error.message, "/nowhere/at/all"));
 }
 
+static void messages_are_one_printable_line(void **state) {
+    (void)state;
+    static const struct {
+        const char *raw, *shown;
+    } cases[] = {
+        {"plain", "plain"},
+        {"tab\tfeed\nreturn\r", "tab?feed?return?"},
+        {"\x1b[31mred\x1b[0m", "?[31mred?[0m"},
+        {"\x7f\x01", "??"},
+        {"M\xc3\xa4usel\xc3\xb6wen \xe2\x82\xac \xf0\x9f\x98\x80",
+         "M\xc3\xa4usel\xc3\xb6wen \xe2\x82\xac \xf0\x9f\x98\x80"},
+        {"c1 \xc2\x9b"
+         "31m",
+         "c1 ??31m"},
+        {"override \xe2\x80\xae"
+         "fdp",
+         "override ???fdp"},
+        {"isolate \xe2\x81\xa6", "isolate ???"},
+        {"overlong \xc0\xaf \xe0\x80\xaf", "overlong ?? ???"},
+        {"surrogate \xed\xa0\x80", "surrogate ???"},
+        {"beyond \xf4\x90\x80\x80 \xff", "beyond ???? ?"},
+        {"cut \xe2\x82", "cut ??"},
+        {"lone \x80 and \xc3(", "lone ? and ?("},
+    };
+    sinew_error error;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sn_fail(&error, SINEW_IO, "%s", cases[i].raw);
+        assert_string_equal(error.message, cases[i].shown);
+    }
+}
+
 int test_files(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(abandoned_output_leaves_nothing),
         cmocka_unit_test(written_file_reads_back),
         cmocka_unit_test(unwritable_path_is_an_io_error_with_its_name),
+        cmocka_unit_test(messages_are_one_printable_line),
     };
     return cmocka_run_group_tests_name("files", tests, NULL, NULL);
 }

@@ -135,6 +135,32 @@ static void a_transfer_between_faces_that_differ_names_both(void **state) {
     assert_int_equal(files_with("carried"), 0);
 }
 
+static void names_in_files_cannot_speak_to_the_terminal(void **state) {
+    (void)state;
+    fresh_folder();
+    write_text("g.obj", "o \x1b[2J\xff"
+                        "evil\nv 0 0 0\nv 1 0 0\nv 0 1 0\ng \x1b]0;title\x07\nf 1 2 3\n");
+    expect_code(
+        0, "sinew sample bar --out bar --quiet && sed -i 's/bend120/be\\\\u001b[31mnd\\\\nsinew: "
+           "fine/g' bar/rig.json && mv bar/targets/bend120.target bar/targets/x.target");
+    static const char *const commands[] = {
+        "info g.obj", "check g.obj",         "info bar",
+        "check bar",  "blend bar --steps 1", "blend bar --weights bend=1",
+        "run s.json", "run t.json",          "interference bar"};
+    write_text("s.json", "{\"sinew\": 1, \"\\u001b[2Jk\\nsinew: forged\": 2}");
+    write_text("t.json", "{\"sinew\": 1, \"rig\": {\"sample\": \"\\u001b[1mx\\ny\"}}");
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        const run_result *r = sh("sinew %s", commands[i]);
+        assert_true(r->code <= 4);
+        for (const char *c = r->out; *c; c++)
+            if ((unsigned char)*c < 32 && *c != '\n') fail_msg("%s prints %d", commands[i], *c);
+        for (const char *c = r->err; *c; c++)
+            if ((unsigned char)*c < 32 && *c != '\n') fail_msg("%s prints %d", commands[i], *c);
+        if (strstr(r->err, "\nsinew: ") || strstr(r->out, "\nsinew: "))
+            fail_msg("%s: a forged line\n%s", commands[i], r->err);
+    }
+}
+
 int test_bad_input(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(meshes_with_wrong_content_are_named_by_line),
@@ -142,6 +168,7 @@ int test_bad_input(void) {
         cmocka_unit_test(poses_of_different_topology_name_the_first_difference),
         cmocka_unit_test(curves_and_scenes_with_mistakes_are_named),
         cmocka_unit_test(missing_files_and_unwritable_places_are_exit_4),
+        cmocka_unit_test(names_in_files_cannot_speak_to_the_terminal),
         cmocka_unit_test(a_slider_given_twice_is_named),
         cmocka_unit_test(a_transfer_between_faces_that_differ_names_both),
     };

@@ -4,6 +4,7 @@ int test_usage(void);
 int test_bad_input(void);
 int test_outputs(void);
 int test_runs(void);
+int test_signals(void);
 int test_locks(void);
 int test_markers(void);
 int test_fit(void);

@@ -7,9 +7,11 @@ static const struct {
     const char *name;
     int (*run)(void);
 } groups[] = {
-    {"usage", test_usage}, {"bad_input", test_bad_input}, {"outputs", test_outputs},
-    {"runs", test_runs},   {"locks", test_locks},         {"markers", test_markers},
-    {"fit", test_fit},     {"transfer", test_transfer},   {"videos", test_videos},
+    {"usage", test_usage},       {"bad_input", test_bad_input},
+    {"outputs", test_outputs},   {"runs", test_runs},
+    {"signals", test_signals},   {"locks", test_locks},
+    {"markers", test_markers},   {"fit", test_fit},
+    {"transfer", test_transfer}, {"videos", test_videos},
     {"help", test_help},
 };
 

@@ -1,0 +1,53 @@
+/* A signal ends every verb at once and leaves nothing. */
+#include "support.h"
+
+#include "command.h"
+#include "groups.h"
+
+/* Runs the command in the background, sends the signal when it is at work, and checks that it ends
+ * with the code within the time. Under a sanitizer or on a busy machine times are longer: the limit
+ * is far below what the work itself would take. */
+static void expect_stop(const char *command, int signal_number, int patience_ms) {
+    const run_result *r =
+        expect_code(0,
+                    "sinew %s >/dev/null 2>words & p=$!\n"
+                    "sleep 0.5; kill -%d $p || exit 9; a=$(date +%%s%%N)\n"
+                    "wait $p; c=$?; b=$(date +%%s%%N); echo $c $(( (b - a) / 1000000 ))",
+                    command, signal_number);
+    int code, waited;
+    assert_int_equal(sscanf(r->out, "%d %d", &code, &waited), 2);
+    if (code != 128 + signal_number) fail_msg("%s: exit %d, '%s'", command, code, r->out);
+    if (waited > patience_ms) fail_msg("%s: ended after %d ms", command, waited);
+    expect_code(0, "test $(wc -l <words) = 1 && grep -q interrupted words && rm words");
+}
+
+static void every_long_verb_stops_and_leaves_nothing(void **state) {
+    (void)state;
+    fresh_folder();
+    expect_code(0, "sinew sample face --out face --vertices 3000 --quiet && sinew blend face "
+                   "--curves face/clip.csv --out long.pc2 --quiet && mkdir tmp");
+    static const char *const commands[] = {
+        "sample face --vertices 200000 --out big",
+        "render face --size 8000x8000 --out big.png",
+        "convert long.pc2 --mesh face/neutral.obj --out big.usda",
+        "render long.pc2 --mesh face/neutral.obj --size 1280x720 --out big.mp4",
+        "blend --sample face --vertices 60000 --model spring --curves face/clip.csv --out big.pc2",
+        "modal --sample blob --vertices 60000 --poses neutral,fist --out big.pc2",
+    };
+    setenv("SINEW_CACHE", "off", 1);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        char command[512];
+        snprintf(command, sizeof command, "%s", commands[i]);
+        expect_stop(command, i % 2 ? 15 : 2, 3000);
+        assert_int_equal(files_with("big"), 0);
+        assert_int_equal(files_with(".sinew"), 0);
+    }
+    unsetenv("SINEW_CACHE");
+}
+
+int test_signals(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_long_verb_stops_and_leaves_nothing),
+    };
+    return cmocka_run_group_tests_name("signals", tests, NULL, NULL);
+}
