@@ -106,13 +106,15 @@ static void warn_line(cli_call *call, const char *line) {
 
 static void on_log(sinew_log_level level, const char *line, void *user) {
     (void)user;
+    if (level == SINEW_LOG_LEVEL_FALLBACK) sn_report_fallback(terminal.call->report, line);
     if (level >= SINEW_LOG_LEVEL_WARNING) warn_line(terminal.call, line);
 }
 
 void cli_terminal_start(cli_call *call, sinew_monitor *monitor) {
     terminal.call = call;
     terminal.draws = !call->quiet && isatty(STDERR_FILENO);
-    *monitor = (sinew_monitor){on_progress, on_cancelled, on_log, NULL};
+    *monitor =
+        (sinew_monitor){on_progress, on_cancelled, on_log, NULL, cli_given(call, "--strict")};
     watch_for_interruption();
     struct sigaction action;
     memset(&action, 0, sizeof action);

@@ -16,7 +16,10 @@ extern "C" {
 typedef enum sinew_log_level {
     SINEW_LOG_LEVEL_DEBUG,
     SINEW_LOG_LEVEL_INFO,
-    SINEW_LOG_LEVEL_WARNING
+    SINEW_LOG_LEVEL_WARNING,
+    /* A program or resource that is missing or failed was done without, and the result is another
+     * than with it. On a machine that has it the same call gives other numbers. */
+    SINEW_LOG_LEVEL_FALLBACK
 } sinew_log_level;
 
 typedef struct sinew_monitor {
@@ -27,6 +30,8 @@ typedef struct sinew_monitor {
     /* one line without a line feed */
     void (*log)(sinew_log_level level, const char *line, void *user);
     void *user;
+    /* true: fail with the status of what is missing or failed instead of falling back */
+    bool strict;
 } sinew_monitor;
 
 #ifdef __cplusplus

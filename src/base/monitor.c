@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/printable.h"
+#include "base/status.h"
 
 void sn_progress(const sinew_monitor *monitor, double fraction, const char *stage) {
     if (monitor && monitor->progress) monitor->progress(fraction, stage, monitor->user);
@@ -22,4 +23,16 @@ void sn_log(const sinew_monitor *monitor, sinew_log_level level, const char *for
     va_end(arguments);
     sn_make_printable(line);
     monitor->log(level, line, monitor->user);
+}
+
+sinew_status sn_fallback(const sinew_monitor *monitor, sinew_status status, sinew_error *error,
+                         const char *format, ...) {
+    char line[SINEW_MESSAGE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    if (monitor && monitor->strict) return sn_fail(error, status, "%s", line);
+    sn_log(monitor, SINEW_LOG_LEVEL_FALLBACK, "%s", line);
+    return SINEW_OK;
 }

@@ -34,7 +34,31 @@ struct sinew_job {
     const sn_model_kind *kind;
     void *model;
     json_t *report;
+    const sinew_monitor *caller; /* during sinew_job_create */
+    sinew_monitor monitor;       /* the caller's, and fallbacks go into the report */
 };
+
+static void pass_progress(double fraction, const char *stage, void *user) {
+    sn_progress(((const sinew_job *)user)->caller, fraction, stage);
+}
+
+static bool pass_cancelled(void *user) {
+    return sn_cancelled(((const sinew_job *)user)->caller);
+}
+
+static void note_fallback(sinew_log_level level, const char *line, void *user) {
+    const sinew_job *job = user;
+    if (level == SINEW_LOG_LEVEL_FALLBACK) sn_report_fallback(job->report, line);
+    sn_log(job->caller, level, "%s", line);
+}
+
+static const sinew_monitor *watch(sinew_job *job, const sinew_monitor *caller) {
+    bool strict = json_is_true(sn_scene_at(job->scene, "strict"));
+    job->caller = caller;
+    job->monitor = (sinew_monitor){pass_progress, pass_cancelled, note_fallback, job,
+                                   strict || (caller && caller->strict)};
+    return &job->monitor;
+}
 
 static sinew_status make_sample(const json_t *given, const char *name, sinew_rig **rig,
                                 sinew_error *error) {
@@ -173,7 +197,8 @@ sinew_status sinew_job_create(const sinew_scene *scene, const sinew_monitor *mon
     sinew_job *made = SN_NEW0(sinew_job, 1);
     if (!made) return sn_no_memory(error);
     sinew_status status = sinew_scene_copy(scene, &made->scene, error);
-    if (status == SINEW_OK) status = build(made, monitor, error);
+    if (status == SINEW_OK) status = build(made, watch(made, monitor), error);
+    made->caller = NULL;
     if (status != SINEW_OK) {
         sinew_job_destroy(made);
         return status;

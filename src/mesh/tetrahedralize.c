@@ -176,7 +176,8 @@ static sinew_status read_output(const char *folder, const char *name, read_part 
         locale_t plain = newlocale(LC_ALL_MASK, "C", NULL);
         locale_t host = plain ? uselocale(plain) : NULL;
         if (!read(&in, solid, tets))
-            status = sn_fail(error, SINEW_BAD_INPUT, "tetgen's %s is incomplete", name);
+            status =
+                sn_fail(error, SINEW_IO, "tetgen's %s is incomplete: is %s full?", name, folder);
         if (host) uselocale(host);
         if (plain) freelocale(plain);
     }
@@ -206,7 +207,13 @@ static sinew_status explain(int outcome, const sinew_tets_options *options, sine
         return sn_fail(error, SINEW_NOT_CONVERGED,
                        "tetgen was ended by signal %d (limits: %g s, %d MB)", -outcome,
                        options->seconds, options->megabytes);
-    return sn_fail(error, SINEW_BAD_INPUT, "tetgen refused the surface (exit status %d)", outcome);
+    /* Its own words for surfaces that cut themselves, have features that are too small, or do not
+     * parse; anything else is a program that does not work. */
+    bool refused = outcome == 3 || outcome == 4 || outcome == 5 || outcome == 10;
+    return sn_fail(error, refused ? SINEW_BAD_INPUT : SINEW_UNAVAILABLE,
+                   refused ? "tetgen refused the surface (exit status %d)"
+                           : "tetgen failed (exit status %d)",
+                   outcome);
 }
 
 static sinew_status run_in(const char *folder, const char *program, const sn_solid *solid,

@@ -173,6 +173,8 @@ static sinew_status fill(sn_body *body, const sinew_mesh *mesh, const sinew_moda
             return status;
         }
         snprintf(body->why, sizeof body->why, "%.*s", (int)sizeof body->why - 1, reason.message);
+        if (status != SINEW_BAD_INPUT)
+            SN_TRY(sn_fallback(monitor, status, error, "modal body is a cage: %s", body->why));
         sn_log(monitor, SINEW_LOG_LEVEL_INFO, "no tetrahedra inside (%s): a cage instead",
                body->why);
     }

@@ -8,9 +8,9 @@
 #include "sinew/version.h"
 
 json_t *sn_report_new(const char *verb) {
-    return json_pack("{s:s, s:s, s:[], s:i, s:i, s:[], s:{}, s:[]}", "verb", verb, "version",
+    return json_pack("{s:s, s:s, s:[], s:i, s:i, s:[], s:{}, s:[], s:[]}", "verb", verb, "version",
                      sinew_version(), "inputs", "vertices", 0, "triangles", 0, "frames", "totals",
-                     "warnings");
+                     "warnings", "fallbacks");
 }
 
 /* Paths and messages may hold bytes that are no UTF-8; jansson refuses those. */
@@ -37,6 +37,10 @@ void sn_report_sizes(json_t *report, int vertices, int triangles) {
 
 void sn_report_warning(json_t *report, const char *line) {
     json_array_append_new(json_object_get(report, "warnings"), text_value(line));
+}
+
+void sn_report_fallback(json_t *report, const char *line) {
+    json_array_append_new(json_object_get(report, "fallbacks"), text_value(line));
 }
 
 void sn_report_total(json_t *report, const char *name, json_t *value) {

@@ -3,7 +3,7 @@
  *   {"verb", "version", "inputs": [...], "vertices", "triangles",
  *    "frames": [{"time", "status", "iterations", "residual", "energy", "ms", "inverted",
  *                "contacts", ...}],
- *    "totals": {...}, "warnings": [...], "status", "message"}
+ *    "totals": {...}, "warnings": [...], "fallbacks": [...], "status", "message"}
  *
  * Verbs and models add fields, never rename these. It is a jansson object, so that they can add
  * anything; a NULL report (no memory) is ignored by every call here and refused by the writer. */
@@ -18,6 +18,8 @@ json_t *sn_report_new(const char *verb);
 void sn_report_input(json_t *report, const char *path);
 void sn_report_sizes(json_t *report, int vertices, int triangles);
 void sn_report_warning(json_t *report, const char *line);
+/* What was done without although the result differs by it. */
+void sn_report_fallback(json_t *report, const char *line);
 /* Takes the reference to `value`. */
 void sn_report_total(json_t *report, const char *name, json_t *value);
 /* Appends to "frames"; takes the reference. */

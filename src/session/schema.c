@@ -184,6 +184,10 @@ static const field output_fields[] = {
 
 static const field scene_fields[] = {
     {"sinew", INTEGER, "version of the format", true, 1, 1e6, NULL, NULL},
+    {"strict", FLAG,
+     "fail where a missing or failing program would change the result (default: do without and "
+     "report it)",
+     false, 0, 0, NULL, NULL},
     {"rig", OBJECT, "the rig", false, 0, 0, NULL, rig_fields},
     {"model", TEXT, "name of the model (default linear)", false, 0, 0, NULL, NULL},
     {"parameters", PARAMETERS, "knobs of the model", false, 0, 0, NULL, NULL},

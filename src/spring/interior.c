@@ -49,7 +49,10 @@ sinew_status sn_interior_make(const sinew_mesh *mesh, const sinew_spring_options
     if (status == SINEW_NO_MEMORY || status == SINEW_CANCELLED)
         return sn_fail(error, status, "%s", why.message);
     snprintf(note, (size_t)note_size, "none: %s", why.message);
-    return SINEW_OK;
+    /* A surface that has no inside gets none on every machine; a program that is missing, starved
+     * or broken is another matter. */
+    if (status == SINEW_BAD_INPUT) return SINEW_OK;
+    return sn_fallback(monitor, status, error, "spring without interior: %s", why.message);
 }
 
 sinew_status sn_interior_carry(const sinew_tets *tets, int pose_count, double **poses,
