@@ -2,7 +2,10 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/nearest.h"
 #include "base/printable.h"
@@ -85,6 +88,7 @@ static int run_verb(const cli_verb *verb, int count, char **words) {
     if (status == SINEW_OK) status = cli_check_files(&call);
     if (status == SINEW_OK) {
         call.quiet = cli_given(&call, "--quiet");
+        sinew_set_memory_limit((size_t)cli_number(&call, "--memory-limit", 0) << 20);
         sinew_set_threads(cli_integer(&call, "--threads", 0));
         call.report = sn_report_new(verb->name);
         for (int i = 0; i < call.argument_count; i++)
@@ -105,7 +109,19 @@ static int run_verb(const cli_verb *verb, int count, char **words) {
     return code;
 }
 
+/* OpenBLAS starts a thread per core when it is loaded. Where the address space is limited that can
+ * fail, and its end then waits for threads that never were. It reads the number of threads from the
+ * environment only, so start again with one. We use no more than that anyway. */
+static void start_again_with_one_blas_thread(char **words) {
+    struct rlimit space;
+    if (getenv("OPENBLAS_NUM_THREADS") || getrlimit(RLIMIT_AS, &space) != 0 ||
+        space.rlim_cur == RLIM_INFINITY)
+        return;
+    if (setenv("OPENBLAS_NUM_THREADS", "1", 1) == 0) execv("/proc/self/exe", words);
+}
+
 int main(int count, char **words) {
+    start_again_with_one_blas_thread(words);
     if (count < 2) {
         cli_print_overview(stderr);
         return EXIT_USAGE;

@@ -17,6 +17,8 @@ const cli_option cli_shared_options[] = {
     {"--report", CLI_OUTPUT, "FILE.json", "write figures of what was done as JSON", 0, 0, false},
     {"--threads", CLI_INTEGER, "N",
      "threads to use; the result does not depend on it (default: one per core)", 1, 4096, false},
+    {"--memory-limit", CLI_INTEGER, "MB",
+     "fail instead of using more memory than this, megabytes (default: no limit)", 1, 1e9, false},
     {"--strict", CLI_FLAG, NULL,
      "fail where a missing or failing program would change the result, instead of doing without", 0,
      0, false},

@@ -24,6 +24,12 @@ typedef struct sinew_allocator {
 /* Replace the allocator; NULL restores the C library's. Call before anything else is created. */
 SINEW_API void sinew_set_allocator(const sinew_allocator *allocator);
 
+/* The most bytes that the library may hold at a time; 0: no limit. Calls that would need more
+ * return SINEW_NO_MEMORY and leave everything as it was. Counts what the library allocates from the
+ * C library, and the ray-tracing structures of Embree; an allocator of the host sets its own
+ * limits. Call before anything else is created. */
+SINEW_API void sinew_set_memory_limit(size_t bytes);
+
 SINEW_API void sinew_free(void *block);
 
 #ifdef __cplusplus

@@ -1,17 +1,53 @@
 #include "base/memory.h"
 
+#include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+static size_t limit; /* 0: none */
+static size_t used;  /* only kept while there is a limit */
+static bool refused;
+
+void sinew_set_memory_limit(size_t bytes) {
+    limit = bytes;
+    used = 0;
+    refused = false;
+}
+
+bool sn_memory_take(size_t bytes) {
+    if (!limit) return true;
+    size_t now = __atomic_add_fetch(&used, bytes, __ATOMIC_RELAXED);
+    if (now <= limit && now >= bytes) return true;
+    __atomic_sub_fetch(&used, bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&refused, true, __ATOMIC_RELAXED);
+    return false;
+}
+
+void sn_memory_give_back(size_t bytes) {
+    if (limit) __atomic_sub_fetch(&used, bytes, __ATOMIC_RELAXED);
+}
+
+size_t sn_memory_limit_met(void) {
+    return __atomic_load_n(&refused, __ATOMIC_RELAXED) ? limit : 0;
+}
+
 static void *default_resize(void *block, size_t bytes, void *user) {
     (void)user;
-    return realloc(block, bytes);
+    if (!limit) return realloc(block, bytes);
+    size_t before = block ? malloc_usable_size(block) : 0;
+    if (!sn_memory_take(bytes)) return NULL;
+    void *moved = realloc(block, bytes);
+    /* What is counted is what the C library has set aside. */
+    sn_memory_give_back(moved ? bytes + before : bytes);
+    if (moved) __atomic_add_fetch(&used, malloc_usable_size(moved), __ATOMIC_RELAXED);
+    return moved;
 }
 
 static void default_release(void *block, void *user) {
     (void)user;
+    if (limit) sn_memory_give_back(malloc_usable_size(block));
     free(block);
 }
 

@@ -18,6 +18,13 @@ void sn_free(void *block);
 void *sn_alloc_aligned(size_t count, size_t size);
 void sn_free_aligned(void *block);
 
+/* Memory of other libraries under the limit of sinew_set_memory_limit: false when it does not fit.
+ */
+bool sn_memory_take(size_t bytes);
+void sn_memory_give_back(size_t bytes);
+/* The limit in bytes if something was refused because of it, otherwise 0. */
+size_t sn_memory_limit_met(void);
+
 char *sn_strdup(const char *text);
 char *sn_strndup(const char *text, size_t length);
 void *sn_memdup(const void *block, size_t count, size_t size);

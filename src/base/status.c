@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/memory.h"
 #include "base/printable.h"
 #include "sinew/version.h"
 
@@ -57,6 +58,9 @@ sinew_status sn_fail(sinew_error *error, sinew_status status, const char *format
 }
 
 sinew_status sn_no_memory(sinew_error *error) {
+    size_t limit = sn_memory_limit_met();
+    if (limit)
+        return sn_fail(error, SINEW_NO_MEMORY, "out of memory: the limit is %zu MB", limit >> 20);
     return sn_fail(error, SINEW_NO_MEMORY, "out of memory");
 }
 

@@ -21,8 +21,7 @@ static sinew_status read_frames(const sn_source *source, sinew_frames **frames,
         return sn_source_fail(
             source, error, "is cut short: %u frames of %u points need %llu bytes, %llu are there",
             count, points, (unsigned long long)needed, (unsigned long long)(source->size - 8));
-    if (points == 0 && count > 0)
-        return sn_source_fail(source, error, "has %u frames of no points", count);
+    if (points == 0) return sn_source_fail(source, error, "has %u frames of no points", count);
     const char *times = source->bytes + 8, *data = times + 4 * (size_t)count;
     double last = 0, first = 0;
     for (uint32_t k = 0; k < count; k++) {

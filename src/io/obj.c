@@ -232,6 +232,8 @@ static void give_parts(struct part_names *parts, sinew_mesh *mesh) {
 
 static sinew_status build(obj_reader *r, sinew_mesh **mesh, sinew_error *error) {
     SN_TRY(check_ranges(r));
+    if (r->position_count == 0)
+        return sn_fail(error, SINEW_BAD_INPUT, "%s: has no vertices", r->text.name);
     if (!SN_RESERVE(r->face_start, r->face_capacity, r->face_count + 1)) return sn_no_memory(error);
     r->face_start[r->face_count] = (int)r->corner_count;
     SN_TRY(sinew_mesh_create((int)r->position_count, r->positions, (int)r->face_count,

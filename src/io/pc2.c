@@ -44,8 +44,7 @@ static sinew_status read_frames(const sn_source *source, sinew_frames **frames,
             source, error, "is cut short: %u samples of %u points need %llu bytes, %llu are there",
             samples, points, (unsigned long long)needed,
             (unsigned long long)(source->size - HEADER_SIZE));
-    if (points == 0 && samples > 0)
-        return sn_source_fail(source, error, "has %u samples of no points", samples);
+    if (points == 0) return sn_source_fail(source, error, "has %u samples of no points", samples);
     double rate = SINEW_FRAMES_DEFAULT_RATE / (double)sampling;
     SN_TRY(sn_frames_create((int)points, (int)samples, start / SINEW_FRAMES_DEFAULT_RATE, rate,
                             frames, error));

@@ -1,10 +1,37 @@
 #include "mesh/embree.h"
 
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+/* Embree ends the process when memory runs out in the middle of a build. It asks before it takes a
+ * block, and is told no when the block does not fit the limit or cannot be had. */
+/* Bytes beyond the block for what Embree allocates without asking. */
+enum { RESERVE = 4 << 20 };
+
+static bool watch_memory(void *user, ssize_t bytes, bool post) {
+    (void)user, (void)post;
+    if (bytes < 0) {
+        sn_memory_give_back((size_t)-bytes);
+        return true;
+    }
+    if (!sn_memory_take((size_t)bytes)) return false;
+    void *probe = post ? NULL : malloc((size_t)bytes + RESERVE);
+    bool fits = post || probe;
+    free(probe);
+    if (!fits) sn_memory_give_back((size_t)bytes);
+    return fits;
+}
+
 sinew_status sn_embree_device(RTCDevice *device, sinew_error *error) {
     *device = rtcNewDevice("threads=1,set_affinity=0");
-    if (*device) return SINEW_OK;
-    return sn_fail(error, SINEW_UNAVAILABLE, "Embree cannot start (error %d)",
-                   (int)rtcGetDeviceError(NULL));
+    if (*device) {
+        rtcSetDeviceMemoryMonitorFunction(*device, watch_memory, NULL);
+        return SINEW_OK;
+    }
+    enum RTCError code = rtcGetDeviceError(NULL);
+    if (code == RTC_ERROR_OUT_OF_MEMORY) return sn_no_memory(error);
+    return sn_fail(error, SINEW_UNAVAILABLE, "Embree cannot start (error %d)", (int)code);
 }
 
 sinew_status sn_embree_status(RTCDevice device, sinew_error *error) {

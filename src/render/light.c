@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "base/status.h"
+#include "mesh/embree.h"
 
 /* Rays for all vertices together; a vertex gets between FEWEST and MOST for each kind of light. */
 enum { RAY_BUDGET = 900000, FEWEST_RAYS = 12, MOST_RAYS = 64, FLOOR_RAYS = 24 };
@@ -61,8 +62,7 @@ static float visible(RTCScene scene, sn_vec3 from, sn_vec3 axis, double spread, 
 
 static sinew_status build_scene(const sn_soup *soup, RTCDevice *device, RTCScene *scene,
                                 sinew_error *error) {
-    *device = rtcNewDevice("threads=1,set_affinity=0");
-    if (!*device) return sn_fail(error, SINEW_UNAVAILABLE, "Embree could not be started");
+    SN_TRY(sn_embree_device(device, error));
     *scene = rtcNewScene(*device);
     RTCGeometry geometry = rtcNewGeometry(*device, RTC_GEOMETRY_TYPE_TRIANGLE);
     float *vertices =

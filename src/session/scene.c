@@ -60,6 +60,8 @@ sinew_status sinew_scene_parse(const char *text, const char *name, const char *f
     *scene = NULL;
     json_error_t place;
     json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, &place);
+    if (!document && json_error_code(&place) == json_error_out_of_memory)
+        return sn_no_memory(error);
     if (!document)
         return sn_fail(error, SINEW_BAD_INPUT, "%s:%d:%d: %s", name, place.line, place.column,
                        place.text);
@@ -223,6 +225,8 @@ sinew_status sinew_scene_set(sinew_scene *scene, const char *pointer, const char
     if (json) {
         json_error_t place;
         value = json_loads(json, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &place);
+        if (!value && json_error_code(&place) == json_error_out_of_memory)
+            return sn_no_memory(error);
         if (!value)
             return sn_fail(error, SINEW_BAD_INPUT, "%s: value of '%s': %s", scene->name, pointer,
                            place.text);

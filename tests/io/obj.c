@@ -77,12 +77,10 @@ static void bad_lines_are_named(void **state) {
     assert_refused("solid cube\n", "a.obj:1: 'solid' is not an OBJ statement");
 }
 
-static void an_empty_file_is_an_empty_mesh(void **state) {
+static void a_file_without_vertices_is_refused(void **state) {
     (void)state;
-    sinew_mesh *mesh = parse("");
-    assert_int_equal(mesh->vertex_count, 0);
-    assert_int_equal(mesh->face_count, 0);
-    sinew_mesh_destroy(mesh);
+    assert_refused("", "a.obj: has no vertices");
+    assert_refused("# nothing\n\n", "a.obj: has no vertices");
 }
 
 static void round_trip(const char *path) {
@@ -145,7 +143,7 @@ int test_obj(void) {
         cmocka_unit_test(every_kind_of_corner_and_index_is_read),
         cmocka_unit_test(materials_name_the_parts_when_nothing_else_does),
         cmocka_unit_test(bad_lines_are_named),
-        cmocka_unit_test(an_empty_file_is_an_empty_mesh),
+        cmocka_unit_test(a_file_without_vertices_is_refused),
         cmocka_unit_test(every_real_obj_comes_back),
         cmocka_unit_test(real_head_has_the_coordinates_of_its_text),
         cmocka_unit_test(unknown_endings_and_missing_files_are_told_apart),

@@ -1,0 +1,143 @@
+"""Files for the hostile suite: good ones, made by the command under test, and ruined copies."""
+import json
+import pathlib
+import random
+import struct
+import subprocess
+
+TRIANGLE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
+
+
+def make_good(sinew, folder):
+    """The good files that command lines refer to."""
+    def run(*words):
+        subprocess.run([sinew, *words, "--quiet"], cwd=folder, check=True)
+
+    run("sample", "bar", "--out", "bar")
+    run("sample", "face", "--out", "face", "--vertices", "1000")
+    run("convert", "bar", "rig.glb")
+    run("convert", "bar/neutral.obj", "mesh.ply")
+    run("convert", "bar/neutral.obj", "mesh.off")
+    run("blend", "bar", "--steps", "2", "--out", "clip.pc2", "--out", "clip.mdd", "--scene-out",
+        "good.json")
+    run("convert", "face/markers.csv", "markers.trc")
+    (folder / "good.obj").write_text(TRIANGLE)
+    (folder / "tets.mesh").write_text(
+        "MeshVersionFormatted 1\nDimension 3\nVertices 4\n0 0 0 0\n1 0 0 0\n0 1 0 0\n0 0 1 0\n"
+        "Tetrahedra 1\n1 2 3 4 0\nEnd\n")
+    (folder / "tets.node").write_text("4 3 0 0\n0 0 0 0\n1 1 0 0\n2 0 1 0\n3 0 0 1\n")
+    (folder / "tets.ele").write_text("1 4 0\n0 0 1 2 3\n")
+    (folder / "curves.csv").write_text("time_s,bend120\n0,0\n1,1\n")
+    (folder / "map.csv").write_text("vertex,value\n0,1\n")
+
+
+# good file, and whether it is text
+READ = [("bar/neutral.obj", True), ("mesh.ply", False), ("mesh.off", True), ("rig.glb", False),
+        ("clip.pc2", False), ("clip.mdd", False), ("face/markers.csv", True),
+        ("bar/clip.csv", True), ("markers.trc", True), ("tets.mesh", True)]
+
+
+def damage(data, text):
+    """Ways to ruin a file: (name, bytes)."""
+    noise = random.Random(7)
+    yield "empty", b""
+    yield "start", data[:7]
+    yield "zeros", bytes(len(data))
+    yield "noise", bytes(noise.randrange(256) for _ in range(512))
+    yield "blank", b"\n \t\r\n" * 50
+    if text:
+        yield "nul", data[:40] + b"\0" + data[40:]
+        yield "words", b"lorem ipsum dolor\n" * 30
+        yield "huge", b"9" * 100000
+    else:
+        yield "half", data[:len(data) // 2]
+        yield "less", data[:-1]
+        yield "ones", data[:16] + b"\xff" * 16 + data[32:]
+
+
+def make_bad(folder):
+    """Ruined copies of every kind; returns their names and the kind of damage."""
+    made = []
+    for name, text in READ:
+        data = (folder / name).read_bytes()
+        path = pathlib.Path(name)
+        for kind, content in damage(data, text):
+            bad = f"{kind}-{path.parent.name or 'x'}-{path.name}"
+            (folder / bad).write_bytes(content)
+            made.append((bad, kind))
+    return made
+
+
+def write_special(folder):
+    """Files that single cases of the table refer to."""
+    texts = {
+        "index.obj": "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n",
+        "negative.obj": "v 0 0 0\nv 1 0 0\nv 0 1 0\nf -1 -2 -9\n",
+        "zero.obj": "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 0 1 2\n",
+        "nan.obj": "v 0 0 0\nv 1 nan 0\nv 0 1 0\nf 1 2 3\n",
+        "inf.obj": "v 0 0 0\nv 1 1e999 0\nv 0 1 0\nf 1 2 3\n",
+        "short.obj": "v 0 0 0\nv 1 0\nv 0 1 0\nf 1 2 3\n",
+        "two.obj": "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2\n",
+        "escape.obj": "o \x1b[2Jevil\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n",
+        "far.obj": "v 1e300 0 0\nv -1e300 0 0\nv 0 1e300 0\nf 1 2 3\n",
+        "huge.ply": "ply\nformat binary_little_endian 1.0\nelement vertex 4000000000\n"
+                    "property float x\nproperty float y\nproperty float z\nend_header\n",
+        "claims.ply": "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\n"
+                      "property float z\nelement face 700000000\nproperty list uchar int "
+                      "vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n",
+        "neither.ply": "ply\nformat ebcdic 1.0\nend_header\n",
+        "wide.off": "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n2000000000 0 1 2\n",
+        "counts.off": "OFF 700000000 700000000 0\n",
+        "back.csv": "time_s,bend120\n0,0\n1,0.5\n0.5,1\n",
+        "word.csv": "time_s,bend120\n0,0\n0.5,much\n",
+        "nan.csv": "time_s,bend120\n0,0\n0.5,nan\n",
+        "inf.csv": "time_s,bend120\n0,0\n0.5,1e999\n",
+        "none.csv": "time_s,nothing\n0,0\n1,0.5\n",
+        "ragged.csv": "time_s,bend120\n0,0,7\n1\n",
+        "twice.csv": "time_s,bend120,bend120\n0,0,0\n1,1,1\n",
+        "far_map.csv": "vertex,value\n99999999,1\n",
+        "neg_map.csv": "vertex,value\n-1,1\n",
+        "deep.json": "[" * 100000,
+        "cut.json": '{"sinew": 1, ',
+        "list.json": "[1, 2]",
+        "twice.json": '{"sinew": 1, "sinew": 1}',
+        "regions.json": '{"r": [99999999]}',
+        "words.json": '{"r": ["a"]}',
+        "plain.txt": "hello\n",
+        "noend": "hello\n",
+        "buffer.gltf": '{"asset":{"version":"2.0"},"meshes":[{"primitives":[{"attributes":'
+                       '{"POSITION":0}}]}],"accessors":[{"bufferView":0,"componentType":5126,'
+                       '"type":"VEC3","count":3}],"bufferViews":[{"buffer":0,"byteLength":36}],'
+                       '"buffers":[{"byteLength":36,"uri":"../../../../etc/passwd"}]}',
+        "version.gltf": '{"asset":{"version":"1.0"}}',
+        "accessor.gltf": '{"asset":{"version":"2.0"},"meshes":[{"primitives":[{"attributes":'
+                         '{"POSITION":7}}]}]}',
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    (folder / "claims.pc2").write_bytes(b"POINTCACHE2\0" + struct.pack(
+        "<iiffi", 1, 0x7fffffff, 0, 1, 0x7fffffff))
+    (folder / "negative.pc2").write_bytes(b"POINTCACHE2\0" + struct.pack("<iiffi", 1, -5, 0, 1, -1))
+    (folder / "zero.pc2").write_bytes(b"POINTCACHE2\0" + struct.pack("<iiffi", 1, 0, 0, 1, 0))
+    (folder / "nan.pc2").write_bytes(b"POINTCACHE2\0" + struct.pack(
+        "<iiffi", 1, 1, 0, 1, 1) + struct.pack("<3f", float("nan"), 0, 0))
+    (folder / "claims.mdd").write_bytes(struct.pack(">ii", 0x7fffffff, 0x0fffffff))
+    (folder / "glb2.glb").write_bytes(b"glTF" + struct.pack("<II", 9, 12))
+    (folder / "long.glb").write_bytes(b"glTF" + struct.pack("<IIII", 2, 0x7fffffff, 0x7fffffff,
+                                                            0x4E4F534A))
+    (folder / "folder.obj").mkdir()
+    (folder / "hollow").mkdir()
+
+
+def write_scenes(folder):
+    """Scenes from the table in scenes.txt: `words of the message | JSON`; returns the cases."""
+    cases = []
+    table = pathlib.Path(__file__).with_name("scenes.txt").read_text()
+    for number, line in enumerate(table.splitlines()):
+        if not line.strip() or line.startswith("#"):
+            continue
+        words, text = line.split("|", 1)
+        name = f"scene{number}.json"
+        (folder / name).write_text(text.strip())
+        cases.append((3, [words.strip()] if words.strip() else [], f"run {name}"))
+    return cases
