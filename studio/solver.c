@@ -324,7 +324,7 @@ static void wait_until(solver *s, double when) {
 
 static void *work(void *user) {
     solver *s = user;
-    const sinew_monitor monitor = {on_progress, is_cancelled, on_log, s};
+    const sinew_monitor monitor = {on_progress, is_cancelled, on_log, s, false};
     solver_request current = {.frame = -1};
     double play_start = 0;
     int play_from = 0, last = -1;
