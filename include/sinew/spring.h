@@ -113,7 +113,7 @@ typedef struct sinew_spring_options {
     sinew_spring_solver solver;
     double tolerance;   /* largest force over sum k r around its vertex; in (0, 1) */
     int max_iterations; /* Newton steps per frame, >= 1 */
-    double time_limit;  /* seconds per frame, > 0 */
+    double time_limit;  /* seconds of CPU time per frame, of all threads together, > 0 */
     bool independent;   /* never start from earlier frames */
 
     double friction;      /* Coulomb's mu >= 0 against obstacles */
@@ -213,6 +213,7 @@ typedef struct sinew_spring_frame_info {
     double depth;     /* deepest point beyond the allowed depth, share of the diagonal */
     double pose_depth; /* deepest allowed depth in use, share of the diagonal */
     double adhesion;   /* strongest force left across an open gap, share of the force scale */
+    bool time_limited; /* not converged because time_limit was reached */
 } sinew_spring_frame_info;
 
 SINEW_API sinew_status sinew_spring_state_create(const sinew_spring *spring,

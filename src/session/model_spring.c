@@ -24,7 +24,8 @@ static const sinew_parameter parameters[] = {
            "largest relative force left"),
     INTEGER(NOTHING, "max_iterations", SINEW_SPRING_MAX_ITERATIONS, 1, 1000000,
             "Newton steps per frame"),
-    NUMBER(NOTHING, "time_limit", SINEW_SPRING_TIME_LIMIT, 1e-6, 1e9, "s", "per frame"),
+    NUMBER(NOTHING, "time_limit", SINEW_SPRING_TIME_LIMIT, 1e-6, 1e9, "s",
+           "CPU time of a frame, of all threads together"),
     FLAG(STATE, "independent", 0, "solve every frame without looking at its neighbours"),
     CHOICE(STRUCTURE, "bending", 0, "flap|ring|none",
            "springs across edges, two edges apart, or none"),
@@ -448,6 +449,7 @@ static void report_frame(const spring_model *m, int index, const sinew_spring_fr
     json_object_set_new(fields, "inner_iterations", json_integer(s->inner_iterations));
     json_object_set_new(fields, "factorizations", json_integer(s->factorizations));
     json_object_set_new(fields, "extrapolated", json_boolean(s->extrapolated));
+    json_object_set_new(fields, "time_limited", json_boolean(s->time_limited));
     json_object_set_new(fields, "clamped", json_integer(s->clamped));
     json_object_set_new(fields, "new_inverted", json_integer(s->new_inverted));
     if (s->new_inverted > 0) list_new_inverted(m, fields);

@@ -27,8 +27,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "base/status.h"
-#include "base/threads.h"
 
 /* Of the allowed penetration: what is aimed at, and what will do after many rounds. */
 static const double AIM = 0.1, ENOUGH = 0.9;
@@ -292,7 +292,9 @@ static sinew_status settle(const sinew_spring *spring, sinew_spring_state *state
         if (apart) SN_TRY(sn_self_look(spring, state, margin, error));
         bool wrong = judge(spring, state, frame, tolerance, info) || changes || cut;
         if (!wrong && exact) break;
-        if (round >= spring->options.max_rounds || sn_now() > options->deadline) {
+        bool late = sn_work_seconds() > options->work_limit;
+        if (round >= spring->options.max_rounds || late) {
+            counts->out_of_time |= late;
             if (status == SINEW_OK) status = SINEW_NOT_CONVERGED;
             break;
         }
@@ -321,7 +323,8 @@ static sinew_status lead(const sinew_spring *spring, sinew_spring_state *state,
     rough.max_iterations = STEP_ITERATIONS;
     bool cut = true;
     state->contacts->still = false;
-    for (int round = 0; cut && round < STEP_ROUNDS && sn_now() <= options->deadline; round++) {
+    for (int round = 0; cut && round < STEP_ROUNDS && sn_work_seconds() <= options->work_limit;
+         round++) {
         SN_TRY(sn_contacts_look(spring, state, frame, depth, margin, true, error));
         if (apart) SN_TRY(sn_self_look(spring, state, margin, error));
         SN_TRY(push(spring, state, margin, error));

@@ -579,7 +579,10 @@ sinew_status sn_equilibrium(sn_solver *solver, const sn_equilibrium_options *opt
             status = SINEW_CANCELLED;
             break;
         }
-        if (sn_now() > options->deadline) break;
+        if (sn_work_seconds() > options->work_limit) {
+            info->out_of_time = true;
+            break;
+        }
         bool short_sighted = false;
         if (options->solver == SINEW_SPRING_SOLVER_DEFAULT) {
             /* as much of the negative curvature as leaves the Hessian definite; far from the

@@ -51,13 +51,14 @@ typedef struct sn_equilibrium_options {
     sinew_spring_solver solver;
     double tolerance;
     int max_iterations;
-    double deadline; /* sn_now() */
+    double work_limit; /* sn_work_seconds() at which to stop */
     const sinew_monitor *monitor;
 } sn_equilibrium_options;
 
 typedef struct sn_equilibrium_info {
     int iterations, inner_iterations, factorizations;
     double residual, energy;
+    bool out_of_time; /* stopped by the limit */
 } sn_equilibrium_info;
 
 /* x: SN_PAD per vertex, start in and result out; the solver's gradient is that of the result.

@@ -414,7 +414,7 @@ static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
     sn_equilibrium_options solve_options = {.solver = options->solver,
                                             .tolerance = options->tolerance,
                                             .max_iterations = options->max_iterations,
-                                            .deadline = began + options->time_limit,
+                                            .work_limit = sn_work_seconds() + options->time_limit,
                                             .monitor = monitor};
     sn_equilibrium_info counts = {0}, wasted = {0};
     sinew_status status = solve_from(spring, state, frame, &solve_options, &counts, info, error);
@@ -445,6 +445,7 @@ static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
         forget(state);
     report_shape(spring, state, info);
     info->status = status;
+    info->time_limited = status == SINEW_NOT_CONVERGED && counts.out_of_time;
     info->seconds = sn_now() - began;
     return status;
 }
@@ -466,6 +467,12 @@ sinew_status sinew_spring_solve(const sinew_spring *spring, sinew_spring_state *
     if (status == SINEW_NOT_CONVERGED && info.swallowed)
         sn_fail(error, status, "spring: obstacle %d swallows the whole shape: there is no way out",
                 info.swallowed);
+    else if (info.time_limited)
+        sn_fail(error, status,
+                "spring: stopped by the time limit (%g s of CPU time): force %.2g of tolerance "
+                "%.2g after %d steps",
+                spring->options.time_limit, info.residual, spring->options.tolerance,
+                info.iterations);
     else if (status == SINEW_NOT_CONVERGED)
         sn_fail(error, status, "spring: force %.2g of tolerance %.2g after %d steps", info.residual,
                 spring->options.tolerance, info.iterations);

@@ -148,6 +148,8 @@ static void limits_and_cancelling_have_their_own_statuses(void **state) {
         sinew_status status =
             sinew_spring_solve(spring, s, &frame, x, &info, pass == 2 ? &monitor : NULL, &error);
         assert_int_equal(status, pass == 2 ? SINEW_CANCELLED : SINEW_NOT_CONVERGED);
+        assert_int_equal(info.time_limited, pass == 1);
+        if (pass < 2) assert_int_equal(strstr(error.message, "time limit") != NULL, pass == 1);
         for (int i = 0; i < 3 * rig->neutral->vertex_count; i++) assert_true(isfinite(x[i]));
         if (pass == 2) /* the state is still good */
             assert_ok(sinew_spring_solve(spring, s, &frame, x, &info, NULL, &error));
