@@ -1,15 +1,19 @@
 /* Spring blendshapes: shapes between poses as the equilibrium of a spring network.
  *
- * Every edge of the mesh (and of the tetrahedra inside it) is a spring. The rest length of each is
- * blended between the poses, and the shape is where the forces balance:
+ * Springs lie along the edges of the mesh, across its edges, and through the inside from one side
+ * to the other. The rest length of each is blended between the poses, and the shape is where the
+ * forces balance:
  *
- *   E(x) = sum_q 1/2 k_q (|x_i - x_j| - r_q(w))^2
- *        + sum_T 1/2 c_v kappa / l^2 (vol_T(x) - v_T(w))^2 / V_T     keeps left from right
- *        + sum_t 1/2 c_v kappa (area_t(x) - a_t(w))^2 / S_t          of a skin without tets
- *        + sum_i 1/2 eps k |x_i - x_rot,i(w)|^2                      weak pull to the blend
+ *   E(x) = sum_q 1/2 k_q (|d_q| - r_q(w))^2,  d = x_i - x_j           lengths
+ *        + sum_q 1/2 beta_q k_q |d_q - m_q(w)|^2                      directions
+ *        + sum_t 1/2 c_a kappa / h_t |a_t(x) - m_t(w)|^2              altitudes of triangles
+ *        + sum_T 1/2 c_v kappa / l^2 (vol_T(x) - v_T(w))^2 / V_T      signed volumes of tets, if
+ * any
+ *        + sum_i 1/2 eps k |x_i - x_rot,i(w)|^2                       weak pull to the blend
  *
- * T: tets inside, or the hinges of a skin without (two triangles at an edge); t: triangles; x_rot:
- * the rotation-aware blend of the poses.
+ * x_rot is the rotation-aware blend of the poses; m_q and m_t are vectors that point as it does and
+ * have the blended length. Lengths decide the shape; the weaker terms decide which way a spring
+ * buckles when lengths cannot all be met, so that frames follow each other smoothly.
  *
  * Lengths do not shrink when parts turn, so bends stay bends; and an equilibrium can lean on
  * obstacles, be pinned and be pulled.
@@ -41,7 +45,7 @@ extern "C" {
 typedef enum sinew_spring_kind {
     SINEW_SPRING_KIND_STRUCTURE, /* edges of the surface's triangles */
     SINEW_SPRING_KIND_BENDING,   /* across an edge, or two edges apart */
-    SINEW_SPRING_KIND_INTERNAL,  /* edges of tetrahedra inside */
+    SINEW_SPRING_KIND_INTERNAL,  /* struts through the inside, or edges of tetrahedra */
     SINEW_SPRING_KIND_ANCHOR,    /* the anchor rectangle and its ties */
     SINEW_SPRING_KIND_TIE,       /* between components, when asked for */
     SINEW_SPRING_KIND_COUNT
@@ -54,6 +58,13 @@ typedef enum sinew_spring_bending {
     SINEW_SPRING_BENDING_RING, /* every pair at graph distance exactly 2 */
     SINEW_SPRING_BENDING_NONE
 } sinew_spring_bending;
+
+typedef enum sinew_spring_interior {
+    SINEW_SPRING_INTERIOR_STRUTS, /* springs from side to side; for any surface */
+    SINEW_SPRING_INTERIOR_TETS,   /* edges of tetrahedra, made by the tetgen program from a closed
+                                     surface that does not intersect itself; an error otherwise */
+    SINEW_SPRING_INTERIOR_NONE
+} sinew_spring_interior;
 
 typedef enum sinew_spring_boundary {
     SINEW_SPRING_BOUNDARY_FREE, /* nothing held; the result is placed on the rotation-aware blend */
@@ -74,9 +85,9 @@ typedef enum sinew_spring_solver {
 #define SINEW_SPRING_KAPPA          1.0
 #define SINEW_SPRING_ANCHOR_KAPPA   100.0
 #define SINEW_SPRING_VOLUME         1.0
-#define SINEW_SPRING_PULL_TO_BLEND  0.01 /* of a network with an interior */
-#define SINEW_SPRING_PULL_OF_SKIN   0.2  /* of one without: a skin alone buckles in small spots */
-#define SINEW_SPRING_PULL_CHOSEN    -1.0 /* one of these two */
+#define SINEW_SPRING_GUIDE          0.1
+#define SINEW_SPRING_ALTITUDE       1.0
+#define SINEW_SPRING_PULL_TO_BLEND  1e-3
 #define SINEW_SPRING_TOLERANCE      1e-6
 #define SINEW_SPRING_MAX_ITERATIONS 300
 #define SINEW_SPRING_TIME_LIMIT     60.0
@@ -92,17 +103,17 @@ typedef struct sinew_spring_options {
                                          over its mean length; default 1, anchor 100 */
     const double *stiffness_map;           /* per surface vertex, >= 0, or NULL for 1 everywhere */
 
-    bool interior;          /* use tetrahedra inside closed surfaces (default true) */
-    bool interior_points;   /* add points inside where they give better tets (default false) */
-    const sinew_tets *tets; /* to use instead of making them; NULL */
+    sinew_spring_interior interior; /* default struts */
+    bool interior_points; /* tets: add points inside where they give better tets (default false) */
+    const sinew_tets *tets; /* use these, whatever `interior` is; NULL */
     double tie_distance;    /* > 0: tie components to the largest by springs up to this length, as
                                a share of the box diagonal; default 0 */
 
-    double volume; /* c_v >= 0, weight of the signed volumes of tets, or of hinges and areas of
-                      a skin without; 0 turns them off */
-    double pull_to_blend; /* epsilon >= 0, relative to the mean spring stiffness; 0 turns it off;
-                             default SINEW_SPRING_PULL_CHOSEN. What a pull or an obstacle does
-                             spreads over about 1/sqrt(epsilon) edges of a skin without interior */
+    double volume;   /* c_v >= 0, weight of the signed volumes of tets; 0 turns them off */
+    double guide;    /* beta >= 0, stiffness of a spring's direction relative to its length; raised
+                        where the start compresses the spring; 0 turns it off */
+    double altitude; /* c_a >= 0, weight of the altitudes of triangles; 0 turns them off */
+    double pull_to_blend; /* epsilon >= 0, relative to the mean spring stiffness; 0 turns it off */
 
     sinew_spring_boundary boundary; /* default free */
     int pin_count;                  /* pinned: the marked vertices */
@@ -142,12 +153,11 @@ typedef struct sinew_spring_info {
     int fixed_count;                /* held vertices */
     int pose_inverted;              /* most tets inverted in one pose */
     sinew_spring_boundary boundary; /* in force: static may fall back to free */
-    char interior[160];             /* "tets", or "none: why" */
+    char interior[160];             /* "struts", "tets" or "none" */
     char note[160];                 /* why a boundary fell back, or "" */
-    double pull_to_blend;           /* epsilon in force */
     double pull_stiffness;          /* epsilon k: force per length of the pull to the blend */
-    double volume_stiffness;        /* c_v kappa / l^2, of tets, or of a skin's hinges */
-    double area_stiffness;          /* c_v kappa, of a skin's areas; 0: it has an interior */
+    double volume_stiffness;        /* c_v kappa / l^2; 0: there are no tets */
+    double altitude_stiffness;      /* c_a kappa */
     double bytes_per_vertex;        /* of structure and one state */
     double seconds;                 /* to build */
 } sinew_spring_info;

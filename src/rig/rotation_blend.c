@@ -607,3 +607,13 @@ void sinew_rotation_evaluate(const sinew_rotation *rotation, sinew_rotation_stat
     sn_rotation_strain_turn(rs, state->centers, state->turns, 1, positions);
     place_held_parts(rotation, state->centers, positions);
 }
+
+sn_mat3 sn_rotation_asked_gradient(const sinew_rotation *rotation,
+                                   const sinew_rotation_state *state, int element) {
+    const sn_rotation_strain *rs = rotation->structure;
+    int component = rs->vertex_component[rs->elements[(size_t)rs->corners * (size_t)element]];
+    sn_mat3 asked = sn_rotation_strain_compose(
+        state->coordinates + (size_t)SN_RS_SIZE * (size_t)element,
+        rs->rest_stretch ? rs->rest_stretch + 6 * (size_t)element : NULL);
+    return sn_mat3_multiply(sn_rotation_exp(sn_at(state->turns, component)), asked);
+}

@@ -15,6 +15,11 @@ sinew_status sn_rotation_create_elements(const sinew_rig *rig, int vertex_count,
                                          const double *const *poses, const sinew_monitor *monitor,
                                          sinew_rotation **rotation, sinew_error *error);
 
+/* The deformation gradient that the last evaluation asked of an element, before the solve that
+ * makes elements fit each other. */
+sn_mat3 sn_rotation_asked_gradient(const sinew_rotation *rotation,
+                                   const sinew_rotation_state *state, int element);
+
 const sn_rotation_strain *sn_rotation_structure(const sinew_rotation *rotation);
 
 #endif

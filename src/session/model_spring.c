@@ -35,15 +35,21 @@ static const sinew_parameter parameters[] = {
     NUMBER(STRUCTURE, "stiffness_internal", SINEW_SPRING_KAPPA, 1e-9, 1e9, "", "of springs inside"),
     PATH(STRUCTURE, "stiffness_map",
          "CSV vertex,value: painted stiffness, 1 where nothing is said"),
-    FLAG(STRUCTURE, "interior", 1, "tetrahedra inside closed surfaces"),
-    FLAG(STRUCTURE, "interior_points", 0, "points inside, where they give better tetrahedra"),
+    CHOICE(STRUCTURE, "interior", 0, "struts|tets|none",
+           "springs through the inside: from side to side, edges of tetrahedra made by the tetgen "
+           "program, or none"),
+    FLAG(STRUCTURE, "interior_points", 0, "add points inside where they give better tetrahedra"),
+    NUMBER(STRUCTURE, "guide", SINEW_SPRING_GUIDE, 0, 1e9, "",
+           "stiffness of the springs' directions in the rotation-aware blend, relative to that of "
+           "their lengths"),
+    NUMBER(STRUCTURE, "altitude", SINEW_SPRING_ALTITUDE, 0, 1e9, "",
+           "weight of the altitudes of triangles, which hold thin triangles and resist bending"),
     NUMBER(STRUCTURE, "tie", 0, 0, 1, "share of the diagonal",
            "tie parts to the largest by springs"),
     NUMBER(STRUCTURE, "volume", SINEW_SPRING_VOLUME, 0, 1e9, "",
            "weight of the signed-volume term"),
-    NUMBER(STRUCTURE, "pull_to_blend", SINEW_SPRING_PULL_CHOSEN, -1, 1e9, "",
-           "weak pull to the rotation-aware blend, relative to the mean spring; -1: 0.2 for a skin "
-           "without interior that nothing touches or pulls, else 0.01"),
+    NUMBER(STRUCTURE, "pull_to_blend", SINEW_SPRING_PULL_TO_BLEND, 0, 1e9, "",
+           "weak pull to the rotation-aware blend, relative to the mean spring"),
     NUMBER(STATE, "friction", SINEW_SPRING_FRICTION, 0, 1e3, "", "Coulomb's mu against obstacles"),
     NUMBER(NOTHING, "contact_depth", SINEW_SPRING_CONTACT_DEPTH, 1e-9, 1, "share of the diagonal",
            "allowed penetration"),
@@ -329,15 +335,19 @@ static void report_network(const spring_model *m) {
     json_object_set_new(report, "boundary", json_string(boundaries[s.boundary]));
     if (s.pull_stiffness > 0)
         json_array_append_new(terms, json_pack("{s:s,s:f,s:f}", "name", "pull_to_blend", "epsilon",
-                                               s.pull_to_blend, "stiffness", s.pull_stiffness));
+                                               sn_scene_number(m->setup.scene, "pull_to_blend"),
+                                               "stiffness", s.pull_stiffness));
     double c_v = sn_scene_number(m->setup.scene, "volume");
     if (s.volume_stiffness > 0)
-        json_array_append_new(terms,
-                              json_pack("{s:s,s:f,s:f}", "name", s.tet_count ? "volume" : "hinges",
-                                        "c_v", c_v, "stiffness", s.volume_stiffness));
-    if (s.area_stiffness > 0)
-        json_array_append_new(terms, json_pack("{s:s,s:f,s:f}", "name", "areas", "c_v", c_v,
-                                               "stiffness", s.area_stiffness));
+        json_array_append_new(terms, json_pack("{s:s,s:f,s:f}", "name", "volume", "c_v", c_v,
+                                               "stiffness", s.volume_stiffness));
+    if (s.altitude_stiffness > 0)
+        json_array_append_new(terms, json_pack("{s:s,s:f,s:f}", "name", "altitudes", "c_a",
+                                               sn_scene_number(m->setup.scene, "altitude"),
+                                               "stiffness", s.altitude_stiffness));
+    double guide = sn_scene_number(m->setup.scene, "guide");
+    if (guide > 0)
+        json_array_append_new(terms, json_pack("{s:s,s:f}", "name", "directions", "beta", guide));
     json_object_set_new(report, "terms", terms);
     if (s.note[0]) sn_report_warning(report, s.note);
 }
@@ -359,15 +369,13 @@ static sinew_status build(spring_model *m, sinew_error *error) {
     options.kappa[SINEW_SPRING_KIND_STRUCTURE] = sn_scene_number(scene, "stiffness_structure");
     options.kappa[SINEW_SPRING_KIND_BENDING] = sn_scene_number(scene, "stiffness_bending");
     options.kappa[SINEW_SPRING_KIND_INTERNAL] = sn_scene_number(scene, "stiffness_internal");
-    options.interior = sn_scene_flag(scene, "interior");
+    options.interior = (sinew_spring_interior)sn_scene_choice(scene, "interior");
     options.interior_points = sn_scene_flag(scene, "interior_points");
     options.tie_distance = sn_scene_number(scene, "tie");
     options.volume = sn_scene_number(scene, "volume");
     options.pull_to_blend = sn_scene_number(scene, "pull_to_blend");
-    if (options.pull_to_blend < 0) options.pull_to_blend = SINEW_SPRING_PULL_CHOSEN;
-    /* pulls and contacts are to spread over more than a few edges */
-    bool touched = m->pull_count > 0 || m->obstacles.count > 0;
-    if (options.pull_to_blend < 0 && touched) options.pull_to_blend = SINEW_SPRING_PULL_TO_BLEND;
+    options.guide = sn_scene_number(scene, "guide");
+    options.altitude = sn_scene_number(scene, "altitude");
     options.friction = sn_scene_number(scene, "friction");
     options.contact_depth = sn_scene_number(scene, "contact_depth");
     options.max_rounds = sn_scene_integer(scene, "max_rounds");

@@ -86,7 +86,8 @@ sinew_status sn_boundary_find(sinew_spring *spring, const double *const *poses,
 
 /* ---- placing ---- */
 
-void sn_boundary_place(const sinew_spring *spring, const double *blend, double *positions) {
+void sn_boundary_place(const sinew_spring *spring, bool rotate, const double *blend,
+                       double *positions) {
     const sn_network *network = spring->network;
     for (int part = 0; part < network->component_count; part++) {
         /* Kabsch by components: weights 0 leave out the others, without copies. The fit is linear
@@ -110,6 +111,7 @@ void sn_boundary_place(const sinew_spring *spring, const double *blend, double *
                 for (int j = 0; j < 3; j++) covariance.m[i][j] += q[i] * p[j];
         }
         sn_polar3(covariance, &rotation, &stretch);
+        if (!rotate) rotation = sn_mat3_identity();
         for (int v = 0; v < network->vertex_count; v++)
             if (network->component[v] == part)
                 sn_put(positions, v,

@@ -18,16 +18,15 @@ sinew_status sn_linearization_create(const sn_system *system, sn_linearization *
     *lin = (sn_linearization){0};
     lin->spring = sn_alloc_aligned(4 * (size_t)system->spring_count, sizeof(float));
     lin->tet = sn_alloc_aligned(12 * (size_t)system->tet_count, sizeof(float));
-    lin->triangle = sn_alloc_aligned(12 * (size_t)system->triangle_count, sizeof(float));
     lin->stiffness = sn_alloc_aligned((size_t)system->free_count, sizeof(float));
-    if (lin->spring && lin->tet && lin->triangle && lin->stiffness) return SINEW_OK;
+    if (lin->spring && lin->tet && lin->stiffness) return SINEW_OK;
     sn_linearization_free(lin);
     return sn_no_memory(error);
 }
 
 void sn_linearization_free(sn_linearization *lin) {
     sn_free_aligned(lin->spring), sn_free_aligned(lin->tet);
-    sn_free_aligned(lin->triangle), sn_free_aligned(lin->stiffness);
+    sn_free_aligned(lin->stiffness);
     sn_free(lin->contacts);
     *lin = (sn_linearization){0};
 }
@@ -51,16 +50,23 @@ sinew_status sn_load_create(const sn_system *system, sn_load *load, sinew_error 
     *load = (sn_load){0};
     load->rest = sn_alloc_aligned((size_t)system->spring_count, sizeof(double));
     load->volume = sn_alloc_aligned((size_t)system->tet_count, sizeof(double));
-    load->area = sn_alloc_aligned((size_t)system->triangle_count, sizeof(double));
+    load->altitude = sn_alloc_aligned(SN_PAD * (size_t)system->triangle_count, sizeof(double));
+    if (load->altitude)
+        memset(load->altitude, 0, SN_PAD * (size_t)system->triangle_count * sizeof(double));
     load->blend = sn_alloc_aligned(SN_PAD * (size_t)system->count, sizeof(double));
-    if (load->rest && load->volume && load->area && load->blend) return SINEW_OK;
+    load->heading = sn_alloc_aligned(SN_PAD * (size_t)system->spring_count, sizeof(double));
+    if (load->heading)
+        memset(load->heading, 0, SN_PAD * (size_t)system->spring_count * sizeof(double));
+    if (load->rest && load->volume && load->altitude && load->blend && load->heading)
+        return SINEW_OK;
     sn_load_free(load);
     return sn_no_memory(error);
 }
 
 void sn_load_free(sn_load *load) {
     sn_free_aligned(load->rest), sn_free_aligned(load->volume);
-    sn_free_aligned(load->area), sn_free_aligned(load->blend);
+    sn_free_aligned(load->altitude), sn_free_aligned(load->blend);
+    sn_free_aligned(load->heading);
     *load = (sn_load){0};
 }
 
@@ -100,17 +106,17 @@ static void sum_chunks(void *context, sn_span span) {
     double *chunk_energy = loop->chunk_energy;
     SN_IN_SPAN(int, c, span) {
         if (!sloped) {
-            chunk_energy[c] = sn_springs_value(system, load->rest, c, x) +
+            chunk_energy[c] = sn_springs_value(system, load, c, x) +
                               sn_volumes_value(system, load->volume, c, x) +
-                              sn_areas_value(system, load->area, c, x);
+                              sn_altitudes_value(system, load->altitude, c, x);
             continue;
         }
         double *window = scratch->window + SN_PAD * system->window_start[c];
         size_t size = system->window_start[c + 1] - system->window_start[c];
         memset(window, 0, SN_PAD * size * sizeof *window);
-        chunk_energy[c] = sn_springs_energy(system, load->rest, c, x, window) +
+        chunk_energy[c] = sn_springs_energy(system, load, c, x, window) +
                           sn_volumes_energy(system, load->volume, c, x, window) +
-                          sn_areas_energy(system, load->area, c, x, window);
+                          sn_altitudes_energy(system, load->altitude, c, x, window);
     }
 }
 
@@ -169,9 +175,8 @@ static void linearize_chunks(void *context, sn_span span) {
     double negative = loop->negative;
     sn_linearization *lin = loop->lin;
     SN_IN_SPAN(int, c, span) {
-        sn_springs_linearize(system, load->rest, c, x, negative, lin->spring);
+        sn_springs_linearize(system, load, c, x, negative, lin->spring);
         sn_volumes_linearize(system, load->volume, c, x, negative, lin->tet);
-        sn_areas_linearize(system, load->area, c, x, negative, lin->triangle);
     }
 }
 
@@ -202,7 +207,7 @@ static void multiply_chunks(void *context, sn_span span) {
         memset(window, 0, SN_PAD * size * sizeof *window);
         sn_springs_multiply(system, lin->spring, c, p, window);
         sn_volumes_multiply(system, lin->tet, c, p, window);
-        sn_areas_multiply(system, lin->triangle, c, p, window);
+        sn_altitudes_multiply(system, c, p, window);
     }
 }
 
@@ -277,7 +282,7 @@ static void sum_diagonal_chunks(void *context, sn_span span) {
         memset(window, 0, SN_BLOCK_PAD * size * sizeof *window);
         sn_springs_diagonal(system, lin->spring, c, window);
         sn_volumes_diagonal(system, lin->tet, c, window);
-        sn_areas_diagonal(system, lin->triangle, c, window);
+        sn_altitudes_diagonal(system, c, window);
     }
 }
 
@@ -354,9 +359,9 @@ sinew_status sn_hessian_pattern(const sn_system *system, sn_sparse **matrix, sin
 void sn_hessian_assemble(const sn_system *system, const sn_load *load, const double *x,
                          double negative, sn_sparse *matrix) {
     memset(matrix->value, 0, (size_t)sn_sparse_nonzeros(matrix) * sizeof *matrix->value);
-    sn_springs_assemble(system, load->rest, x, negative, matrix);
+    sn_springs_assemble(system, load, x, negative, matrix);
     sn_volumes_assemble(system, load->volume, x, negative, matrix);
-    sn_areas_assemble(system, load->area, x, negative, matrix);
+    sn_altitudes_assemble(system, matrix);
     for (int v = 0; v < system->free_count; v++)
         for (int c = 0; c < 3; c++) *sn_hessian_entry(system, matrix, v, -1, c, c) += load->pull;
     for (int k = 0; k < load->soft_count; k++)

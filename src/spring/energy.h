@@ -1,8 +1,8 @@
 /* The energies of the equilibrium, each in a file of its own with its derivation.
  *
  *   energy_spring.c   springs between vertices
- *   energy_volume.c   signed volumes of tets and hinges
- *   energy_area.c     areas of a skin's triangles
+ *   energy_volume.c   signed volumes of tets
+ *   energy_altitude.c altitudes of the surface's triangles
  *   energy_pull.c     weak pull to the blend, soft pulls
  *   energy_contact.c  contacts that push and rub
  *   energy.c          their sum: value and gradient, linearization, Hessian products, assembly
@@ -40,11 +40,12 @@ typedef struct sn_contact_term {
 
 /* What one frame asks for, in solver order. */
 typedef struct sn_load {
-    double *rest;   /* per spring of the system */
-    double *volume; /* per tet of the system */
-    double *area;   /* per triangle of the system */
-    double pull;    /* eps k of the pull to the blend; 0: off */
-    double *blend;  /* SN_PAD per vertex: where that pull goes */
+    double *rest;     /* per spring of the system */
+    double *volume;   /* per tet of the system */
+    double *altitude; /* SN_PAD per triangle of the system: the vector it should have */
+    double *heading;  /* SN_PAD per spring: its vector in the blend, as long as r; then beta */
+    double pull;      /* eps k of the pull to the blend; 0: off */
+    double *blend;    /* SN_PAD per vertex: where that pull goes */
     int soft_count;
     const sn_soft_pull *soft;
     int contact_count;
@@ -65,7 +66,6 @@ typedef struct sn_contact_curvature {
 typedef struct sn_linearization {
     float *spring;    /* 4 per spring: sqrt(k - c) n, c   with H = c I + (k - c) n n^T */
     float *tet;       /* 12 per tet: the three edges; lane 3: weight, curvature, 0 */
-    float *triangle;  /* 12 per triangle: two sides, normal; lane 3: weight, curvature, 1/|N| */
     float *stiffness; /* per free vertex: pulls */
     int contact_count;
     size_t contact_capacity;
@@ -121,15 +121,15 @@ int sn_hessian_slot(const sn_system *system, int a, int b);
 /* Parts, called per chunk by energy.c. Windows begin at the chunk's first vertex; those of diagonal
  * blocks have SN_BLOCK_PAD floats a vertex. */
 enum { SN_BLOCK_PAD = 8 };
-double sn_springs_energy(const sn_system *system, const double *rest, int chunk, const double *x,
+double sn_springs_energy(const sn_system *system, const sn_load *load, int chunk, const double *x,
                          double *window);
-double sn_springs_value(const sn_system *system, const double *rest, int chunk, const double *x);
-void sn_springs_linearize(const sn_system *system, const double *rest, int chunk, const double *x,
+double sn_springs_value(const sn_system *system, const sn_load *load, int chunk, const double *x);
+void sn_springs_linearize(const sn_system *system, const sn_load *load, int chunk, const double *x,
                           double negative, float *table);
 void sn_springs_multiply(const sn_system *system, const float *table, int chunk, const float *p,
                          float *window);
 void sn_springs_diagonal(const sn_system *system, const float *table, int chunk, float *window);
-void sn_springs_assemble(const sn_system *system, const double *rest, const double *x,
+void sn_springs_assemble(const sn_system *system, const sn_load *load, const double *x,
                          double negative, sn_sparse *matrix);
 
 double sn_volumes_energy(const sn_system *system, const double *volume, int chunk, const double *x,
@@ -143,16 +143,13 @@ void sn_volumes_diagonal(const sn_system *system, const float *table, int chunk,
 void sn_volumes_assemble(const sn_system *system, const double *volume, const double *x,
                          double negative, sn_sparse *matrix);
 
-double sn_areas_energy(const sn_system *system, const double *area, int chunk, const double *x,
-                       double *window);
-double sn_areas_value(const sn_system *system, const double *area, int chunk, const double *x);
-void sn_areas_linearize(const sn_system *system, const double *area, int chunk, const double *x,
-                        double negative, float *table);
-void sn_areas_multiply(const sn_system *system, const float *table, int chunk, const float *p,
-                       float *window);
-void sn_areas_diagonal(const sn_system *system, const float *table, int chunk, float *window);
-void sn_areas_assemble(const sn_system *system, const double *area, const double *x,
-                       double negative, sn_sparse *matrix);
+double sn_altitudes_energy(const sn_system *system, const double *altitude, int chunk,
+                           const double *x, double *window);
+double sn_altitudes_value(const sn_system *system, const double *altitude, int chunk,
+                          const double *x);
+void sn_altitudes_multiply(const sn_system *system, int chunk, const float *p, float *window);
+void sn_altitudes_diagonal(const sn_system *system, int chunk, float *window);
+void sn_altitudes_assemble(const sn_system *system, sn_sparse *matrix);
 
 /* Pull to the blend on vertices [first, last); gradients may be NULL. */
 double sn_pull_energy(const sn_system *system, const sn_load *load, int first, int last,

@@ -23,19 +23,30 @@ typedef struct spring_derivatives {
     double inverse;    /* 1/|d| */
 } spring_derivatives;
 
-static inline spring_derivatives derive(double k, double r, double squared) {
+static inline spring_derivatives derive(double k, double r, double guide, double squared) {
     double least = NO_DIRECTION * r * r;
     double length = sqrt(squared > least ? squared : least);
     spring_derivatives s;
     s.inverse = length > 0 ? 1 / length : 0;
     s.stretch = length - r;
-    s.force = s.transverse = k * s.stretch * s.inverse;
+    s.force = k * s.stretch * s.inverse;
+    s.transverse = s.force + guide * k;
     return s;
 }
 
-double sn_springs_energy(const sn_system *system, const double *rest, int chunk, const double *x,
+/* The spring's vector m and, in lane 3, its beta. */
+static inline sn_d4 heading_of(const sn_load *load, int s) {
+    return *(const sn_d4 *)(load->heading + SN_PAD * (size_t)s);
+}
+
+static inline sn_d4 without_lane_3(sn_d4 a) {
+    return __builtin_shufflevector(a, (sn_d4){0}, 0, 1, 2, 4);
+}
+
+double sn_springs_energy(const sn_system *system, const sn_load *load, int chunk, const double *x,
                          double *window) {
     int low = system->window_low[chunk];
+    const double *rest = load->rest;
     double energy = 0;
     for (int i = system->chunk_row[chunk]; i < system->chunk_row[chunk + 1]; i++) {
         sn_d4 xi = *(const sn_d4 *)(x + SN_PAD * (size_t)i), gi = {0};
@@ -43,9 +54,11 @@ double sn_springs_energy(const sn_system *system, const double *rest, int chunk,
         for (int s = system->row_start[i]; s < system->row_start[i + 1]; s++) {
             int j = system->other[s];
             sn_d4 d = xi - *(const sn_d4 *)(x + SN_PAD * (size_t)j);
-            spring_derivatives e = derive(system->stiffness[s], rest[s], sn_d4_dot3(d, d));
-            energy += 0.5 * system->stiffness[s] * e.stretch * e.stretch;
-            sn_d4 f = e.force * d;
+            double k = system->stiffness[s];
+            sn_d4 heading = heading_of(load, s), off = d - without_lane_3(heading);
+            spring_derivatives e = derive(k, rest[s], heading[3], sn_d4_dot3(d, d));
+            energy += 0.5 * k * (e.stretch * e.stretch + heading[3] * sn_d4_dot3(off, off));
+            sn_d4 f = e.force * d + (heading[3] * k) * off;
             gi += f;
             if (s < split) *(sn_d4 *)(window + SN_PAD * (size_t)(j - low)) -= f;
         }
@@ -54,29 +67,33 @@ double sn_springs_energy(const sn_system *system, const double *rest, int chunk,
     return energy;
 }
 
-double sn_springs_value(const sn_system *system, const double *rest, int chunk, const double *x) {
+double sn_springs_value(const sn_system *system, const sn_load *load, int chunk, const double *x) {
     double energy = 0;
     for (int i = system->chunk_row[chunk]; i < system->chunk_row[chunk + 1]; i++) {
         sn_d4 xi = *(const sn_d4 *)(x + SN_PAD * (size_t)i);
         for (int s = system->row_start[i]; s < system->row_start[i + 1]; s++) {
-            sn_d4 d = xi - *(const sn_d4 *)(x + SN_PAD * (size_t)system->other[s]);
-            double stretch = sqrt(sn_d4_dot3(d, d)) - rest[s];
-            energy += 0.5 * system->stiffness[s] * stretch * stretch;
+            int j = system->other[s];
+            sn_d4 d = xi - *(const sn_d4 *)(x + SN_PAD * (size_t)j);
+            sn_d4 heading = heading_of(load, s), off = d - heading;
+            double stretch = sqrt(sn_d4_dot3(d, d)) - load->rest[s];
+            energy += 0.5 * system->stiffness[s] *
+                      (stretch * stretch + heading[3] * sn_d4_dot3(off, off));
         }
     }
     return energy;
 }
 
-void sn_springs_linearize(const sn_system *system, const double *rest, int chunk, const double *x,
+void sn_springs_linearize(const sn_system *system, const sn_load *load, int chunk, const double *x,
                           double negative, float *table) {
     for (int i = system->chunk_row[chunk]; i < system->chunk_row[chunk + 1]; i++) {
         sn_d4 xi = *(const sn_d4 *)(x + SN_PAD * (size_t)i);
         for (int s = system->row_start[i]; s < system->row_start[i + 1]; s++) {
             sn_d4 d = xi - *(const sn_d4 *)(x + SN_PAD * (size_t)system->other[s]);
             double k = system->stiffness[s];
-            spring_derivatives e = derive(k, rest[s], sn_d4_dot3(d, d));
+            double beta = load->heading[SN_PAD * (size_t)s + 3];
+            spring_derivatives e = derive(k, load->rest[s], beta, sn_d4_dot3(d, d));
             double c = e.transverse < 0 ? negative * e.transverse : e.transverse;
-            sn_d4 q = sqrt(k - c) * e.inverse * d;
+            sn_d4 q = sqrt((1 + beta) * k - c) * e.inverse * d;
             float *entry = table + 4 * (size_t)s;
             entry[0] = (float)q[0], entry[1] = (float)q[1], entry[2] = (float)q[2];
             entry[3] = (float)c;
@@ -123,7 +140,7 @@ void sn_springs_diagonal(const sn_system *system, const float *table, int chunk,
         }
 }
 
-void sn_springs_assemble(const sn_system *system, const double *rest, const double *x,
+void sn_springs_assemble(const sn_system *system, const sn_load *load, const double *x,
                          double negative, sn_sparse *matrix) {
     for (int i = 0; i < system->free_count; i++) {
         sn_d4 xi = *(const sn_d4 *)(x + SN_PAD * (size_t)i);
@@ -131,12 +148,13 @@ void sn_springs_assemble(const sn_system *system, const double *rest, const doub
             int j = system->other[s];
             sn_d4 d = xi - *(const sn_d4 *)(x + SN_PAD * (size_t)j);
             double k = system->stiffness[s];
-            spring_derivatives e = derive(k, rest[s], sn_d4_dot3(d, d));
+            double beta = load->heading[SN_PAD * (size_t)s + 3];
+            spring_derivatives e = derive(k, load->rest[s], beta, sn_d4_dot3(d, d));
             double c = e.transverse < 0 ? negative * e.transverse : e.transverse;
             sn_d4 n = e.inverse * d;
             for (int row = 0; row < 3; row++)
                 for (int column = 0; column < 3; column++) {
-                    double h = (row == column ? c : 0) + (k - c) * n[row] * n[column];
+                    double h = (row == column ? c : 0) + ((1 + beta) * k - c) * n[row] * n[column];
                     if (s < system->row_split[i])
                         *sn_hessian_entry(system, matrix, i, s - system->row_start[i], row,
                                           column) -= h;

@@ -251,7 +251,8 @@ static void remove_rigid_motion(const sn_solver *solver, const double *x, double
                 for (int j = 0; j < 3; j++) inertia.m[i][j] += (i == j ? squared : 0) - r[i] * r[j];
         }
         sn_vec3 spin = {0, 0, 0};
-        if (sn_mat3_inverse(inertia, &inverse)) spin = sn_mat3_apply(inverse, moment);
+        if (!solver->guided && sn_mat3_inverse(inertia, &inverse))
+            spin = sn_mat3_apply(inverse, moment);
         for (int v = 0; v < n; v++) {
             if (solver->component[system->order[v]] != part) continue;
             const double *p = x + SN_PAD * (size_t)v;

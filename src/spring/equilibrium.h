@@ -20,7 +20,8 @@ typedef struct sn_solver {
     const sn_system *system;
     const int *component; /* per network vertex, to take out rigid motions; may be NULL */
     int component_count;
-    bool floating; /* nothing holds the body: steps have their rigid part taken out */
+    bool floating; /* nothing holds the body: steps have their rigid part taken out ... */
+    bool guided;   /* ... but for rotations, which directions hold */
 
     sn_load load;
     sn_constraints constraints;

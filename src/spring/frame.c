@@ -22,15 +22,16 @@ sinew_status sinew_spring_state_create(const sinew_spring *spring, sinew_spring_
     state->weights = SN_NEW0(double, spring->rig->slider_count);
     state->activations = SN_NEW0(double, spring->rig->target_count);
     state->rest = SN_NEW(double, network->spring_count);
-    state->volume = SN_NEW(double, network->volume_count);
-    state->area = SN_NEW(double, network->area_count);
+    state->volume = SN_NEW(double, network->tet_count);
+    state->altitude = SN_NEW(double, network->triangle_count);
     state->linear = SN_NEW(double, 3 * (size_t)network->surface_count);
     state->blend = SN_NEW0(double, 3 * n);
     state->positions = SN_NEW0(double, 3 * n);
     state->x = sn_alloc_aligned(SN_PAD * n, sizeof(double));
     state->start = sn_alloc_aligned(SN_PAD * n, sizeof(double));
-    bool ok = state->weights && state->activations && state->rest && state->volume && state->area &&
-              state->linear && state->blend && state->positions && state->x && state->start;
+    bool ok = state->weights && state->activations && state->rest && state->volume &&
+              state->altitude && state->linear && state->blend && state->positions && state->x &&
+              state->start;
     for (int h = 0; h < SN_HISTORY; h++) {
         state->history[h] = sn_alloc_aligned(SN_PAD * n, sizeof(double));
         ok = ok && state->history[h];
@@ -48,7 +49,7 @@ sinew_status sinew_spring_state_create(const sinew_spring *spring, sinew_spring_
     state->solver->component_count = network->component_count;
     state->bytes =
         state->solver->bytes + n * (48 + (2 + SN_HISTORY) * 32) +
-        8 * (size_t)(network->spring_count + network->volume_count + network->area_count);
+        8 * (size_t)(network->spring_count + network->tet_count + network->triangle_count);
     state->history_index = -2;
     *result = state;
     return SINEW_OK;
@@ -60,7 +61,7 @@ void sinew_spring_state_destroy(sinew_spring_state *state) {
     sinew_rotation_state_destroy(state->rotation);
     sn_contacts_destroy(state->contacts);
     sn_free(state->weights), sn_free(state->activations), sn_free(state->rest),
-        sn_free(state->volume), sn_free(state->area);
+        sn_free(state->volume), sn_free(state->altitude);
     sn_free(state->linear), sn_free(state->blend), sn_free(state->positions);
     sn_free_aligned(state->x), sn_free_aligned(state->start);
     for (int h = 0; h < SN_HISTORY; h++) sn_free_aligned(state->history[h]);
@@ -131,15 +132,15 @@ int sn_frame_blend(const sinew_spring *spring, sinew_spring_state *state,
     sinew_rig_activations(spring->rig, state->weights, state->activations);
     int clamped = sn_network_blend_rest(network, state->activations, state->rest);
     sn_network_blend_volume(network, state->activations, state->volume);
-    sn_network_blend_area(network, state->activations, state->area);
+    sn_network_blend_altitude(network, state->activations, state->altitude);
     sn_parallel_for(system->spring_count, 1024, gather_rest,
                     &(gather_rest_loop){system, state->rest, load->rest});
     for (int t = 0; t < system->tet_count; t++)
         load->volume[t] = state->volume[system->tet_source[t]];
-    for (int t = 0; t < system->triangle_count; t++)
-        load->area[t] = state->area[system->triangle_source[t]];
     sinew_rotation_evaluate(spring->rotation, state->rotation, state->weights, state->blend);
     if (spring->anchor.used) sn_anchor_blend(spring, state->activations, state->blend);
+    sn_system_import(system, state->blend, load->blend);
+    sn_guide_set(spring, state);
     /* held vertices follow the linear blend, or where they are put */
     if (system->free_count < system->count)
         sinew_linear_evaluate(spring->linear, state->weights, state->linear);
@@ -397,13 +398,13 @@ static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
     if (frame->index < 0 || frame->index != state->last_index + 1)
         sn_contacts_forget(state->contacts, spring->network->surface_count);
     state->last_index = frame->index;
-    /* a skin without interior has equilibria too close to each other for a neighbour to choose */
-    bool follows = frame->index >= 0 && !options->independent && spring->tets &&
+    bool follows = frame->index >= 0 && !options->independent &&
                    frame->index == state->history_index + 1 && frame->index % SN_HISTORY_RUN != 0;
     if (!follows) forget(state);
     info->clamped = sn_frame_blend(spring, state, frame, 1);
     solver->load.soft_count = 0;
     solver->floating = spring->pull == 0 && spring->info.fixed_count == 0;
+    solver->guided = options->guide > 0 || options->altitude > 0;
     if (options->solver == SINEW_SPRING_SOLVER_PUBLISHED)
         start_from_source(spring, state);
     else if (options->solver == SINEW_SPRING_SOLVER_NEWTON && state->history_count > 0 &&
@@ -434,7 +435,7 @@ static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
     info->residual = counts.residual, info->energy = counts.energy;
     sn_system_export(spring->system, state->x, state->positions);
     if (solver->floating) {
-        sn_boundary_place(spring, state->blend, state->positions);
+        sn_boundary_place(spring, !solver->guided, state->blend, state->positions);
         sn_system_import(spring->system, state->positions, state->x);
     }
     /* a solve that needed no step says nothing about its neighbours */

@@ -25,10 +25,6 @@ sinew_status sn_interior_make(const sinew_mesh *mesh, const sinew_spring_options
                               const sinew_monitor *monitor, sinew_tets **tets, char *note,
                               int note_size, sinew_error *error) {
     *tets = NULL;
-    if (!options->interior) {
-        snprintf(note, (size_t)note_size, "none: turned off");
-        return SINEW_OK;
-    }
     if (options->tets) {
         if (options->tets->surface_count != mesh->vertex_count)
             return sn_fail(error, SINEW_BAD_INPUT,
@@ -37,22 +33,16 @@ sinew_status sn_interior_make(const sinew_mesh *mesh, const sinew_spring_options
         snprintf(note, (size_t)note_size, "tets");
         return copy_tets(options->tets, tets, error);
     }
+    if (options->interior != SINEW_SPRING_INTERIOR_TETS) {
+        bool struts = options->interior == SINEW_SPRING_INTERIOR_STRUTS;
+        snprintf(note, (size_t)note_size, struts ? "struts" : "none");
+        return SINEW_OK;
+    }
     sinew_tets_options make;
     sinew_tets_options_init(&make);
     make.interior_points = options->interior_points;
-    sinew_error why = {0};
-    sinew_status status = sinew_tets_from_surface(mesh, &make, monitor, tets, &why);
-    if (status == SINEW_OK) {
-        snprintf(note, (size_t)note_size, "tets");
-        return SINEW_OK;
-    }
-    if (status == SINEW_NO_MEMORY || status == SINEW_CANCELLED)
-        return sn_fail(error, status, "%s", why.message);
-    snprintf(note, (size_t)note_size, "none: %s", why.message);
-    /* A surface that has no inside gets none on every machine; a program that is missing, starved
-     * or broken is another matter. */
-    if (status == SINEW_BAD_INPUT) return SINEW_OK;
-    return sn_fallback(monitor, status, error, "spring without interior: %s", why.message);
+    snprintf(note, (size_t)note_size, "tets");
+    return sinew_tets_from_surface(mesh, &make, monitor, tets, error);
 }
 
 sinew_status sn_interior_carry(const sinew_tets *tets, int pose_count, double **poses,

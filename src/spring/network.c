@@ -18,11 +18,10 @@ static const double REST_FLOOR = 1e-6;
 /* Mean lengths below this share of the mean spring length count as this long for the stiffness:
  * k = kappa / length must not explode on coincident vertices. */
 static const double STIFFNESS_FLOOR = 1e-2;
-/* Floor of V_T and V_h relative to their means, and of S to the cube of the mean edge. */
+/* Floor of V_T relative to the mean. */
 static const double SCALE_FLOOR = 1e-3;
-/* Stiffness of a hinge across its triangles relative to a spring as long as its edge. At 1 a skin
- * folds less than its lengths ask for, at 0.1 small spots still snap, below 0.03 they buckle. */
-static const double HINGE = 0.2;
+/* Altitudes below this fraction of the mean edge count as this long for the stiffness. */
+static const double ALTITUDE_FLOOR = 1e-2;
 /* Nearest vertices that each anchor corner is tied to. */
 enum { ANCHOR_TIES = 12 };
 
@@ -32,6 +31,10 @@ double sn_tet_volume(const double *positions, const int tet[4]) {
     sn_vec3 v = sn_sub(sn_at(positions, tet[2]), a);
     sn_vec3 w = sn_sub(sn_at(positions, tet[3]), a);
     return sn_dot(sn_cross(u, v), w) / 6;
+}
+
+static double cube_of(double a) {
+    return a * a * a;
 }
 
 /* ---- list of springs while it grows: first, second and kind packed into one sortable key ---- */
@@ -106,63 +109,49 @@ static bool add_flaps(spring_list *list, int triangle_count, const int *triangle
     return ok;
 }
 
-static double area_of(const sn_network *network, const double *positions, int t) {
-    const int *v = network->triangles + 3 * (size_t)t;
-    sn_vec3 a = sn_at(positions, v[0]);
-    return 0.5 * sn_length(sn_cross(sn_sub(sn_at(positions, v[1]), a),
-                                    sn_sub(sn_at(positions, v[2]), a)));
+/* The altitude of triangle t as it is in `positions`. */
+static double altitude_of(const sn_network *network, const double *positions, int t) {
+    const int *v = network->altitude_corners + 3 * (size_t)t;
+    sn_vec3 foot =
+        sn_lerp(sn_at(positions, v[1]), sn_at(positions, v[2]), network->altitude_foot[t]);
+    return sn_distance(sn_at(positions, v[0]), foot);
 }
 
-/* S = A L / 2, L the longest side. With A = L h / 2 an altitude h is then a spring like any other:
- * w (L / 2)^2 = c_v kappa / h. Over the poses it is the geometric mean: a triangle that is tiny or
- * thin in one of them is held more firmly, but not so much that the solver suffers. */
-static double area_scale_of(const sn_network *network, const double *positions, int t,
-                            double area) {
+static double altitude_log(const sn_network *network, double altitude) {
+    double least = ALTITUDE_FLOOR * network->mean_edge;
+    return log(altitude > least ? altitude : least);
+}
+
+/* Takes the longest side as the base when that makes the triangle thinner than `thinnest`. */
+static void choose_altitude(sn_network *network, const double *positions, int t, double *thinnest) {
     const int *v = network->triangles + 3 * (size_t)t;
-    double longest = 0;
+    int base = 0;
+    double longest = -1;
     for (int c = 0; c < 3; c++) {
-        double length = sn_distance(sn_at(positions, v[c]), sn_at(positions, v[(c + 1) % 3]));
-        if (length > longest) longest = length;
+        double length =
+            sn_distance(sn_at(positions, v[(c + 1) % 3]), sn_at(positions, v[(c + 2) % 3]));
+        if (length > longest) longest = length, base = c;
     }
-    double scale = 0.5 * area * longest,
-           least = SCALE_FLOOR * network->mean_edge * network->mean_edge * network->mean_edge;
-    return log(scale > least ? scale : least);
+    if (!(longest > 0)) return;
+    int corners[3] = {v[base], v[(base + 1) % 3], v[(base + 2) % 3]};
+    sn_vec3 a = sn_at(positions, corners[1]), along = sn_sub(sn_at(positions, corners[2]), a);
+    sn_vec3 apex = sn_sub(sn_at(positions, corners[0]), a);
+    double foot = sn_dot(apex, along) / sn_dot(along, along);
+    double altitude = sn_length(sn_add_scaled(apex, -foot, along));
+    if (!(altitude < *thinnest)) return;
+    *thinnest = altitude;
+    memcpy(network->altitude_corners + 3 * (size_t)t, corners, sizeof corners);
+    network->altitude_foot[t] = foot;
 }
 
-/* Four vertices per pair of triangles at an edge: its two ends, then those across. */
-static bool list_hinges(sn_network *network) {
-    size_t count = 3 * (size_t)network->triangle_count, capacity = 0;
-    side *sides = list_sides(network->triangle_count, network->triangles);
-    bool ok = sides != NULL;
-    for (size_t a = 0; a < count && ok; a++)
-        for (size_t b = a + 1; b < count && sides[b].edge == sides[a].edge && ok; b++) {
-            if (sides[a].opposite == sides[b].opposite) continue;
-            size_t at = 4 * (size_t)network->volume_count;
-            ok = SN_RESERVE(network->tets, capacity, at + 4);
-            if (!ok) break;
-            network->tets[at] = (int)(sides[a].edge >> 32);
-            network->tets[at + 1] = (int)(sides[a].edge & UINT32_MAX);
-            network->tets[at + 2] = sides[a].opposite;
-            network->tets[at + 3] = sides[b].opposite;
-            network->volume_count++;
-        }
-    sn_free(sides);
-    return ok;
-}
-
-/* What a signed volume is measured by. A tet: its volume. A hinge: with a and b the areas of its
- * triangles and e its edge, a vertex at rest that moves by h across its triangle changes the volume
- * by h a / 3 or h b / 3, and
- *   V_h = |e| max(a, b)^2 / (9 l^2 HINGE)      makes that cost at most
- *   1/2 c_v HINGE kappa/|e| h^2. */
-static double scale_of(const sn_network *network, const double *positions, int t, double volume) {
-    if (t < network->tet_count) return fabs(volume);
-    const int *v = network->tets + 4 * (size_t)t;
-    sn_vec3 o = sn_at(positions, v[0]), e = sn_sub(sn_at(positions, v[1]), o);
-    double a = 0.5 * sn_length(sn_cross(e, sn_sub(sn_at(positions, v[2]), o)));
-    double b = 0.5 * sn_length(sn_cross(e, sn_sub(sn_at(positions, v[3]), o)));
-    double larger = a > b ? a : b, l = network->mean_edge;
-    return l > 0 ? sn_length(e) * larger * larger / (9 * HINGE * l * l) : 0;
+void sn_network_choose_altitudes(sn_network *network, int pose_count, const double *const *poses) {
+    for (int t = 0; t < network->triangle_count; t++) {
+        double thinnest = INFINITY;
+        network->altitude_foot[t] = 0.5;
+        choose_altitude(network, network->neutral, t, &thinnest);
+        for (int p = 0; p < pose_count; p++) choose_altitude(network, poses[p], t, &thinnest);
+        network->altitude[t] = altitude_of(network, network->neutral, t);
+    }
 }
 
 /* Every pair at graph distance exactly two over structure springs. Pairs at distance one are
@@ -291,26 +280,16 @@ static sinew_status build(sn_network *network, const sinew_mesh *mesh, const sin
     return status;
 }
 
-static sinew_status take_volumes(sn_network *network, const sinew_tets *tets, bool hinges,
-                                 sinew_error *error) {
+static sinew_status take_volumes(sn_network *network, const sinew_tets *tets, sinew_error *error) {
     if (tets) {
         network->tets = sn_memdup(tets->tets, 4 * (size_t)tets->tet_count, sizeof(int));
-        network->volume_count = tets->tet_count;
         if (!network->tets) return sn_no_memory(error);
-    } else if (hinges && !list_hinges(network)) {
-        return sn_no_memory(error);
     }
-    network->volume = SN_NEW(double, network->volume_count);
-    network->volume_scale = SN_NEW0(double, network->volume_count);
-    network->area_count = tets ? 0 : network->triangle_count;
-    network->area = SN_NEW(double, network->area_count);
-    network->area_scale = SN_NEW0(double, network->area_count);
-    if (!network->volume || !network->volume_scale || !network->area || !network->area_scale)
-        return sn_no_memory(error);
-    for (int t = 0; t < network->area_count; t++)
-        network->area[t] = area_of(network, network->neutral, t);
-    for (int t = 0; t < network->volume_count; t++)
-        network->volume[t] = sn_tet_volume(network->neutral, network->tets + 4 * (size_t)t);
+    network->volume = SN_NEW(double, network->tet_count);
+    network->volume_scale = SN_NEW0(double, network->tet_count);
+    if (!network->volume || !network->volume_scale) return sn_no_memory(error);
+    for (int t = 0; t < network->tet_count; t++)
+        network->volume[t] = cbrt(sn_tet_volume(network->neutral, network->tets + 4 * (size_t)t));
     return SINEW_OK;
 }
 
@@ -330,16 +309,23 @@ sinew_status sn_network_create(const sinew_mesh *mesh, const sinew_tets *tets,
     network->component = SN_NEW(int, network->vertex_count);
     network->triangles = sn_memdup(mesh->triangles, 3 * (size_t)mesh->triangle_count, sizeof(int));
     network->neutral = sn_memdup(positions, 3 * (size_t)network->vertex_count, sizeof(double));
+    size_t triangles = (size_t)mesh->triangle_count;
+    network->altitude_corners = sn_memdup(mesh->triangles, 3 * triangles, sizeof(int));
+    network->altitude_foot = SN_NEW(double, triangles);
+    network->altitude = SN_NEW(double, triangles);
+    network->altitude_scale = SN_NEW(double, triangles);
     network->rest_increment = SN_NEW0(sn_increment, target_count);
     network->volume_increment = SN_NEW0(sn_increment, target_count);
-    network->area_increment = SN_NEW0(sn_increment, target_count);
+    network->altitude_increment = SN_NEW0(sn_increment, target_count);
     sinew_status status = SINEW_OK;
     if (!network->component || !network->neutral || !network->triangles ||
-        !network->rest_increment || !network->volume_increment || !network->area_increment)
+        !network->altitude_corners || !network->altitude_foot || !network->altitude ||
+        !network->altitude_scale || !network->rest_increment || !network->volume_increment ||
+        !network->altitude_increment)
         status = sn_no_memory(error);
+    if (status == SINEW_OK) sn_network_choose_altitudes(network, 0, NULL);
     if (status == SINEW_OK) status = build(network, mesh, tets, positions, bending, error);
-    if (status == SINEW_OK)
-        status = take_volumes(network, tets, bending != SINEW_SPRING_BENDING_NONE, error);
+    if (status == SINEW_OK) status = take_volumes(network, tets, error);
     if (status != SINEW_OK) {
         sn_network_destroy(network);
         return status;
@@ -358,11 +344,12 @@ void sn_network_destroy(sn_network *network) {
     if (!network) return;
     free_increments(network->target_count, network->rest_increment);
     free_increments(network->target_count, network->volume_increment);
-    free_increments(network->target_count, network->area_increment);
+    free_increments(network->target_count, network->altitude_increment);
     sn_free(network->ends), sn_free(network->kind), sn_free(network->stiffness);
     sn_free(network->rest), sn_free(network->mean_rest), sn_free(network->triangles);
     sn_free(network->tets), sn_free(network->volume), sn_free(network->volume_scale);
-    sn_free(network->area), sn_free(network->area_scale), sn_free(network->area_sum);
+    sn_free(network->altitude), sn_free(network->altitude_scale), sn_free(network->altitude_sum);
+    sn_free(network->altitude_corners), sn_free(network->altitude_foot);
     sn_free(network->neutral), sn_free(network->component), sn_free(network->length_sum),
         sn_free(network->volume_sum);
     sn_free(network);
@@ -412,6 +399,17 @@ sinew_status sn_network_add_anchor(sn_network *network, const double *positions,
     }
     network->vertex_count = first + 4;
     network->anchor_first = first;
+    sinew_status status = ok ? take_springs(network, &list, positions, error) : sn_no_memory(error);
+    sn_free(list.keys);
+    return status;
+}
+
+sinew_status sn_network_add_struts(sn_network *network, const double *positions, const int *across,
+                                   sinew_error *error) {
+    spring_list list = {0};
+    bool ok = list_from_network(&list, network);
+    for (int v = 0; v < network->surface_count && ok; v++)
+        if (across[v] >= 0) ok = list_add(&list, v, across[v], SINEW_SPRING_KIND_INTERNAL);
     sinew_status status = ok ? take_springs(network, &list, positions, error) : sn_no_memory(error);
     sn_free(list.keys);
     return status;
@@ -480,14 +478,14 @@ static void add_increments(int target_count, const sn_increment *increments,
 static sinew_status start_sums(sn_network *network, sinew_error *error) {
     if (network->length_sum) return SINEW_OK;
     network->length_sum = sn_memdup(network->rest, (size_t)network->spring_count, sizeof(double));
-    network->volume_sum = SN_NEW(double, network->volume_count);
-    network->area_sum = SN_NEW(double, network->area_count);
-    if (!network->length_sum || !network->volume_sum || !network->area_sum)
+    network->volume_sum = SN_NEW(double, network->tet_count);
+    network->altitude_sum = SN_NEW(double, network->triangle_count);
+    if (!network->length_sum || !network->volume_sum || !network->altitude_sum)
         return sn_no_memory(error);
-    for (int t = 0; t < network->area_count; t++)
-        network->area_sum[t] = area_scale_of(network, network->neutral, t, network->area[t]);
-    for (int t = 0; t < network->volume_count; t++)
-        network->volume_sum[t] = scale_of(network, network->neutral, t, network->volume[t]);
+    for (int t = 0; t < network->triangle_count; t++)
+        network->altitude_sum[t] = altitude_log(network, network->altitude[t]);
+    for (int t = 0; t < network->tet_count; t++)
+        network->volume_sum[t] = cube_of(fabs(network->volume[t]));
     network->pose_count = 1;
     return SINEW_OK;
 }
@@ -495,9 +493,9 @@ static sinew_status start_sums(sn_network *network, sinew_error *error) {
 sinew_status sn_network_add_pose(sn_network *network, int target, const double *positions,
                                  const double *activations, sinew_error *error) {
     SN_TRY(start_sums(network, error));
-    int larger = network->spring_count > network->volume_count ? network->spring_count
-                                                               : network->volume_count;
-    if (larger < network->area_count) larger = network->area_count;
+    int larger =
+        network->spring_count > network->tet_count ? network->spring_count : network->tet_count;
+    if (larger < network->triangle_count) larger = network->triangle_count;
     double *value = SN_NEW(double, larger), *blend = SN_NEW(double, larger);
     sinew_status status = value && blend ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK) {
@@ -513,24 +511,24 @@ sinew_status sn_network_add_pose(sn_network *network, int target, const double *
                                 &network->rest_increment[target], error);
     }
     if (status == SINEW_OK) {
-        for (int t = 0; t < network->volume_count; t++) {
-            value[t] = sn_tet_volume(positions, network->tets + 4 * t);
+        for (int t = 0; t < network->tet_count; t++) {
+            value[t] = cbrt(sn_tet_volume(positions, network->tets + 4 * (size_t)t));
             blend[t] = network->volume[t];
-            network->volume_sum[t] += scale_of(network, positions, t, value[t]);
+            network->volume_sum[t] += cube_of(fabs(value[t]));
         }
         add_increments(network->target_count, network->volume_increment, activations, blend);
-        status = make_increment(network->volume_count, value, blend, network->volume,
+        status = make_increment(network->tet_count, value, blend, network->volume,
                                 &network->volume_increment[target], error);
     }
     if (status == SINEW_OK) {
-        for (int t = 0; t < network->area_count; t++) {
-            value[t] = area_of(network, positions, t);
-            blend[t] = network->area[t];
-            network->area_sum[t] += area_scale_of(network, positions, t, value[t]);
+        for (int t = 0; t < network->triangle_count; t++) {
+            value[t] = altitude_of(network, positions, t);
+            blend[t] = network->altitude[t];
+            network->altitude_sum[t] += altitude_log(network, value[t]);
         }
-        add_increments(network->target_count, network->area_increment, activations, blend);
-        status = make_increment(network->area_count, value, blend, network->area,
-                                &network->area_increment[target], error);
+        add_increments(network->target_count, network->altitude_increment, activations, blend);
+        status = make_increment(network->triangle_count, value, blend, network->altitude,
+                                &network->altitude_increment[target], error);
     }
     network->pose_count++;
     sn_free(value), sn_free(blend);
@@ -566,12 +564,12 @@ sinew_status sn_network_finish(sn_network *network, const double *kappa, const d
         network->mean_rest[q] = mean;
         network->stiffness[q] = s * kappa[network->kind[q]] / mean;
     }
-    take_scales(network->volume_count, network->pose_count, network->volume_sum,
+    take_scales(network->tet_count, network->pose_count, network->volume_sum,
                 network->volume_scale);
-    for (int t = 0; t < network->area_count; t++)
-        network->area_scale[t] = exp(network->area_sum[t] / network->pose_count);
-    sn_free(network->length_sum), sn_free(network->volume_sum), sn_free(network->area_sum);
-    network->length_sum = network->volume_sum = network->area_sum = NULL;
+    for (int t = 0; t < network->triangle_count; t++)
+        network->altitude_scale[t] = exp(network->altitude_sum[t] / network->pose_count);
+    sn_free(network->length_sum), sn_free(network->volume_sum), sn_free(network->altitude_sum);
+    network->length_sum = network->volume_sum = network->altitude_sum = NULL;
     return SINEW_OK;
 }
 
@@ -585,15 +583,17 @@ int sn_network_blend_rest(const sn_network *network, const double *activations, 
 }
 
 void sn_network_blend_volume(const sn_network *network, const double *activations, double *volume) {
-    memcpy(volume, network->volume, (size_t)network->volume_count * sizeof *volume);
+    memcpy(volume, network->volume, (size_t)network->tet_count * sizeof *volume);
     add_increments(network->target_count, network->volume_increment, activations, volume);
+    for (int t = 0; t < network->tet_count; t++) volume[t] = cube_of(volume[t]);
 }
 
-void sn_network_blend_area(const sn_network *network, const double *activations, double *area) {
-    memcpy(area, network->area, (size_t)network->area_count * sizeof *area);
-    add_increments(network->target_count, network->area_increment, activations, area);
-    for (int t = 0; t < network->area_count; t++)
-        if (area[t] < 0) area[t] = 0;
+void sn_network_blend_altitude(const sn_network *network, const double *activations,
+                               double *altitude) {
+    memcpy(altitude, network->altitude, (size_t)network->triangle_count * sizeof *altitude);
+    add_increments(network->target_count, network->altitude_increment, activations, altitude);
+    for (int t = 0; t < network->triangle_count; t++)
+        if (altitude[t] < 0) altitude[t] = 0;
 }
 
 /* ---- file ---- */

@@ -9,14 +9,12 @@
  *
  * For a plain target or an in-between D_tq is its length minus the neutral's. For a combination it
  * is the length in the full sculpted pose minus what the blend gives at that pose's weights without
- * it, so that the sculpted corrective is met exactly at full activation. Signed tet volumes blend
- * the same way.
+ * it, so that the sculpted corrective is met exactly at full activation. Altitudes blend the same
+ * way, and so do the cube roots of signed tet volumes: a body that grows evenly has volumes that
+ * fit its lengths.
  *
- * Hinges. A skin without tets has only lengths, and lengths do not know a ridge from a groove: the
- * spring across an edge is as long either way. So the four vertices around every inner edge of such
- * a skin count as a tet: its signed volume, edge x altitude x altitude x sin(fold) / 6, tells the
- * two apart, and it resists bending where the skin is flat and the spring across does not. Such a
- * skin's areas blend as well: lengths hardly hold the area of a triangle that is thin in a pose. */
+ * Altitudes. Every triangle has one more length: its altitude on the base that makes it thinnest
+ * over the poses. Three sides hardly hold a thin triangle; its altitude does. */
 #ifndef SN_SPRING_NETWORK_H
 #define SN_SPRING_NETWORK_H
 
@@ -47,20 +45,20 @@ typedef struct sn_network {
     int *triangles; /* 3 per triangle: the surface, for contact and flips */
 
     int tet_count;
-    int volume_count;     /* signed volumes: of the tets, then of hinges */
-    int *tets;            /* 4 vertices per signed volume */
-    double *volume;       /* in the neutral */
-    double *volume_scale; /* mean over the poses, floored: |volume| of a tet, V_h of a hinge */
+    int *tets;            /* 4 vertices each */
+    double *volume;       /* cube root of the signed volume in the neutral */
+    double *volume_scale; /* mean |volume| over the poses, floored */
     double *neutral;      /* 3 per vertex */
 
-    int area_count;     /* triangle_count of a skin without tets, else 0 */
-    double *area;       /* in the neutral */
-    double *area_scale; /* S: see network.c */
+    int *altitude_corners;  /* 3 per triangle: apex, ends of the base */
+    double *altitude_foot;  /* per triangle: where the altitude meets the base */
+    double *altitude;       /* length in the neutral */
+    double *altitude_scale; /* geometric mean over the poses, floored */
 
     int target_count;
-    sn_increment *rest_increment;   /* per target, over springs */
-    sn_increment *volume_increment; /* per target, over signed volumes */
-    sn_increment *area_increment;   /* per target, over areas */
+    sn_increment *rest_increment;     /* per target, over springs */
+    sn_increment *volume_increment;   /* per target, over tets: of cube roots */
+    sn_increment *altitude_increment; /* per target, over triangles */
 
     double mean_length; /* of all springs in the neutral */
     double mean_edge;   /* of structure springs in the neutral */
@@ -72,7 +70,7 @@ typedef struct sn_network {
     /* Sums while poses are added. */
     int pose_count;
     double *length_sum, *volume_sum;
-    double *area_sum; /* of logarithms */
+    double *altitude_sum; /* of logarithms */
 } sn_network;
 
 /* Springs between the vertices of a surface and, when given, inside the tets (whose first
@@ -87,6 +85,9 @@ void sn_network_destroy(sn_network *network);
 sinew_status sn_network_add_anchor(sn_network *network, const double *positions,
                                    sinew_error *error);
 
+/* Internal springs from each surface vertex to across[vertex], where that is not -1. */
+sinew_status sn_network_add_struts(sn_network *network, const double *positions, const int *across,
+                                   sinew_error *error);
 /* Springs between nearby vertices of different components, each component to the largest.
  * distance: longest tie. Before any pose. */
 sinew_status sn_network_tie_components(sn_network *network, const double *positions,
@@ -106,10 +107,14 @@ sinew_status sn_network_finish(sn_network *network, const double *kappa, const d
 
 /* rest[spring_count] for the activations; returns how many were clamped to the floor. */
 int sn_network_blend_rest(const sn_network *network, const double *activations, double *rest);
-/* volume[volume_count] for the activations. */
+/* volume[tet_count] for the activations. */
 void sn_network_blend_volume(const sn_network *network, const double *activations, double *volume);
-/* area[area_count] for the activations. */
-void sn_network_blend_area(const sn_network *network, const double *activations, double *area);
+/* altitude[triangle_count] for the activations. */
+void sn_network_blend_altitude(const sn_network *network, const double *activations,
+                               double *altitude);
+/* Bases and feet of the altitudes, from the neutral or pose in which each triangle is thinnest.
+ * Before poses are added. */
+void sn_network_choose_altitudes(sn_network *network, int pose_count, const double *const *poses);
 
 /* CSV: i,j,kind,k and one rest_POSE column for the neutral and each target. */
 sinew_status sn_network_write(const sn_network *network, const char *path,

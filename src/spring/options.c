@@ -10,9 +10,11 @@ void sinew_spring_options_init(sinew_spring_options *options) {
     *options = (sinew_spring_options){
         .size = sizeof *options,
         .bending = SINEW_SPRING_BENDING_FLAP,
-        .interior = true,
+        .interior = SINEW_SPRING_INTERIOR_STRUTS,
         .volume = SINEW_SPRING_VOLUME,
-        .pull_to_blend = SINEW_SPRING_PULL_CHOSEN,
+        .guide = SINEW_SPRING_GUIDE,
+        .altitude = SINEW_SPRING_ALTITUDE,
+        .pull_to_blend = SINEW_SPRING_PULL_TO_BLEND,
         .boundary = SINEW_SPRING_BOUNDARY_FREE,
         .static_share = SINEW_SPRING_STATIC_SHARE,
         .solver = SINEW_SPRING_SOLVER_DEFAULT,

@@ -45,28 +45,16 @@ static bool add_volumes(const sn_system *system, const sn_network *network, sn_t
     return true;
 }
 
-/* Sides across the corners turned by a right angle in the plane: twice the gradients of the area.
- */
-static void area_gradients(const sn_system *system, const sn_network *network, int t,
-                           sn_vec3 m[3]) {
-    const int *v = system->triangle + 3 * (size_t)t;
-    sn_vec3 x[3];
-    for (int a = 0; a < 3; a++) x[a] = sn_at(network->neutral, system->order[v[a]]);
-    sn_vec3 n = sn_normalize(sn_cross(sn_sub(x[1], x[0]), sn_sub(x[2], x[0])));
-    for (int a = 0; a < 3; a++) m[a] = sn_cross(n, sn_sub(x[(a + 2) % 3], x[(a + 1) % 3]));
-}
-
-/* The same for areas. */
-static bool add_areas(const sn_system *system, const sn_network *network, sn_triplets *triplets) {
+/* Altitudes as they are: they act on each coordinate alike. */
+static bool add_altitudes(const sn_system *system, sn_triplets *triplets) {
     for (int t = 0; t < system->triangle_count; t++) {
         const int *v = system->triangle + 3 * (size_t)t;
-        sn_vec3 m[3];
-        area_gradients(system, network, t, m);
-        double w = system->triangle_weight[t] / 4 / 3;
+        double f = system->triangle_foot[t], w = system->triangle_weight[t];
+        const double s[3] = {1, f - 1, -f};
         for (int a = 0; a < 3; a++)
             for (int b = 0; b < 3; b++)
                 if (v[a] < system->free_count && v[b] < system->free_count && v[a] >= v[b] &&
-                    !sn_triplets_add(triplets, v[a], v[b], w * sn_dot(m[a], m[b])))
+                    !sn_triplets_add(triplets, v[a], v[b], w * s[a] * s[b]))
                     return false;
     }
     return true;
@@ -92,7 +80,7 @@ static sinew_status factor_laplacian(const sn_system *system, const sn_network *
                      sn_triplets_add(&triplets, system->other[s], i, -k);
         }
     }
-    if (ok) ok = add_volumes(system, network, &triplets) && add_areas(system, network, &triplets);
+    if (ok) ok = add_volumes(system, network, &triplets) && add_altitudes(system, &triplets);
     sn_sparse *matrix = NULL;
     sinew_status status =
         ok ? sn_sparse_from_triplets(&triplets, true, &matrix, error) : sn_no_memory(error);
@@ -190,19 +178,20 @@ static void add_tets(const sn_system *system, const sn_network *network,
     }
 }
 
-static void add_triangles(const sn_system *system, const sn_network *network,
-                          const sn_preconditioner *made, const double *centers, int chunk,
-                          double *matrix) {
+static void add_triangles(const sn_system *system, const sn_preconditioner *made,
+                          const double *centers, int chunk, double *matrix) {
     for (int e = system->chunk_triangle[chunk]; e < system->chunk_triangle[chunk + 1]; e++) {
         const int *v = system->triangle + 3 * (size_t)e;
-        sn_vec3 m[3];
-        area_gradients(system, network, e, m);
-        double scale = sqrt(system->triangle_weight[e]) / 2;
-        term t = {0};
-        for (int a = 0; a < 3; a++)
-            if (v[a] < system->free_count)
-                t.vertex[t.count] = v[a], t.direction[t.count++] = sn_scale(scale, m[a]);
-        add_term(&made->clusters, made->neutral, centers, &t, matrix);
+        double f = system->triangle_foot[e], scale = sqrt(system->triangle_weight[e]);
+        const double s[3] = {1, f - 1, -f};
+        for (int axis = 0; axis < 3; axis++) {
+            sn_vec3 unit = sn_v3(axis == 0, axis == 1, axis == 2);
+            term t = {0};
+            for (int a = 0; a < 3; a++)
+                if (v[a] < system->free_count)
+                    t.vertex[t.count] = v[a], t.direction[t.count++] = sn_scale(scale * s[a], unit);
+            add_term(&made->clusters, made->neutral, centers, &t, matrix);
+        }
     }
 }
 
@@ -249,7 +238,7 @@ static void build_parts(void *context, sn_span span) {
             double *part = parts + (size_t)p * size;
             add_springs(system, network, made, centers, chunk, part);
             add_tets(system, network, made, centers, chunk, part);
-            add_triangles(system, network, made, centers, chunk, part);
+            add_triangles(system, made, centers, chunk, part);
         }
 }
 

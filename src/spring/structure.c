@@ -23,11 +23,15 @@ static sinew_status check_options(const sinew_rig *rig, const sinew_spring_optio
     if (!(options->volume >= 0) || !isfinite(options->volume))
         return sn_fail(error, SINEW_BAD_INPUT, "spring: volume %g must be 0 or more",
                        options->volume);
-    bool chosen = options->pull_to_blend == SINEW_SPRING_PULL_CHOSEN;
-    if (!chosen && (!(options->pull_to_blend >= 0) || !isfinite(options->pull_to_blend)))
-        return sn_fail(error, SINEW_BAD_INPUT,
-                       "spring: pull to the blend %g must be 0 or more, or %g to have it chosen",
-                       options->pull_to_blend, SINEW_SPRING_PULL_CHOSEN);
+    if (!(options->guide >= 0) || !isfinite(options->guide))
+        return sn_fail(error, SINEW_BAD_INPUT, "spring: guide %g must be 0 or more",
+                       options->guide);
+    if (!(options->altitude >= 0) || !isfinite(options->altitude))
+        return sn_fail(error, SINEW_BAD_INPUT, "spring: altitude %g must be 0 or more",
+                       options->altitude);
+    if (!(options->pull_to_blend >= 0) || !isfinite(options->pull_to_blend))
+        return sn_fail(error, SINEW_BAD_INPUT, "spring: pull to the blend %g must be 0 or more",
+                       options->pull_to_blend);
     if (!(options->tolerance > 0 && options->tolerance < 1))
         return sn_fail(error, SINEW_BAD_INPUT, "spring: tolerance %g must be between 0 and 1",
                        options->tolerance);
@@ -158,12 +162,20 @@ static sinew_status add_poses(sinew_spring *spring, double **poses, sinew_error 
 /* ---- building ---- */
 
 static sinew_status build_network(sinew_spring *spring, double **poses, double *neutral,
-                                  sinew_error *error) {
+                                  const sinew_monitor *monitor, sinew_error *error) {
     const sinew_spring_options *options = &spring->options;
     const sinew_mesh *mesh = spring->rig->neutral;
     SN_TRY(sn_network_create(mesh, spring->tets, neutral, options->bending,
                              spring->rig->target_count, &spring->network, error));
     sn_network *network = spring->network;
+    if (!spring->tets && options->interior == SINEW_SPRING_INTERIOR_STRUTS) {
+        int *across = NULL;
+        SN_TRY(sn_struts_find(mesh, spring->rig->target_count, (const double *const *)poses,
+                              monitor, &across, error));
+        sinew_status status = sn_network_add_struts(network, neutral, across, error);
+        sn_free(across);
+        SN_TRY(status);
+    }
     if (options->tie_distance > 0)
         SN_TRY(sn_network_tie_components(network, neutral,
                                          options->tie_distance * network->diagonal, error));
@@ -174,6 +186,7 @@ static sinew_status build_network(sinew_spring *spring, double **poses, double *
         SN_TRY(sn_network_add_anchor(network, neutral, error));
         SN_TRY(sn_anchor_list_ties(spring, error));
     }
+    sn_network_choose_altitudes(network, spring->rig->target_count, (const double *const *)poses);
     SN_TRY(add_poses(spring, poses, error));
     return sn_network_finish(network, options->kappa, options->stiffness_map, error);
 }
@@ -221,17 +234,16 @@ static void summarize(sinew_spring *spring, double seconds) {
         info->fixed_count += spring->held[v] && network->component[v] >= 0;
     }
     info->pull_stiffness = spring->pull;
-    info->volume_stiffness = network->volume_count ? spring->volume_stiffness : 0;
-    info->area_stiffness = network->area_count
-                               ? spring->volume_stiffness * network->mean_edge * network->mean_edge
-                               : 0;
-    size_t bytes = (size_t)network->spring_count * (8 + 1 + 24) +
-                   (size_t)network->volume_count * 32 + (size_t)network->area_count * 28 +
-                   spring->system->bytes + sn_preconditioner_bytes(spring->preconditioner);
+    info->volume_stiffness = network->tet_count ? spring->volume_stiffness : 0;
+    info->altitude_stiffness =
+        spring->options.altitude * spring->options.kappa[SINEW_SPRING_KIND_STRUCTURE];
+    size_t bytes = (size_t)network->spring_count * (8 + 1 + 24) + (size_t)network->tet_count * 32 +
+                   (size_t)network->triangle_count * 44 + spring->system->bytes +
+                   sn_preconditioner_bytes(spring->preconditioner);
     for (int t = 0; t < network->target_count; t++)
         bytes +=
             12 * (size_t)(network->rest_increment[t].count + network->volume_increment[t].count +
-                          network->area_increment[t].count);
+                          network->altitude_increment[t].count);
     info->bytes_per_vertex = (double)bytes / network->vertex_count;
     info->seconds = seconds;
 }
@@ -257,7 +269,7 @@ static sinew_status build(sinew_spring *spring, const sinew_monitor *monitor, si
     if (status == SINEW_OK && spring->tets)
         status = sn_interior_carry(spring->tets, rig->target_count, poses, monitor, error);
     sn_progress(monitor, 0.3, "network");
-    if (status == SINEW_OK) status = build_network(spring, poses, neutral, error);
+    if (status == SINEW_OK) status = build_network(spring, poses, neutral, monitor, error);
     if (status == SINEW_OK) status = find_pose_inversions(spring, error);
     if (status == SINEW_OK) status = sn_boundary_find(spring, (const double *const *)poses, error);
     if (status == SINEW_OK) {
@@ -265,18 +277,14 @@ static sinew_status build(sinew_spring *spring, const sinew_monitor *monitor, si
         spring->volume_stiffness =
             options->volume * options->kappa[SINEW_SPRING_KIND_STRUCTURE] / (length * length);
         status = sn_system_create(spring->network, spring->held, spring->volume_stiffness,
-                                  options->volume * options->kappa[SINEW_SPRING_KIND_STRUCTURE],
+                                  options->altitude * options->kappa[SINEW_SPRING_KIND_STRUCTURE],
                                   &spring->system, error);
     }
     sn_progress(monitor, 0.5, "rotation");
     if (status == SINEW_OK) status = build_rotation(spring, poses, neutral, monitor, error);
     sn_progress(monitor, 0.7, "preconditioner");
     if (status == SINEW_OK) {
-        double epsilon = options->pull_to_blend;
-        if (epsilon == SINEW_SPRING_PULL_CHOSEN)
-            epsilon = spring->tets ? SINEW_SPRING_PULL_TO_BLEND : SINEW_SPRING_PULL_OF_SKIN;
-        spring->info.pull_to_blend = epsilon;
-        spring->pull = epsilon * spring->system->mean_stiffness;
+        spring->pull = options->pull_to_blend * spring->system->mean_stiffness;
         status = sn_preconditioner_create(spring->system, spring->network, spring->pull,
                                           &spring->preconditioner, error);
     }

@@ -53,13 +53,13 @@ struct sinew_spring_state {
     const sinew_spring *spring;
     sn_solver *solver;
     sinew_rotation_state *rotation;
-    double *weights, *activations; /* of the last blend */
-    double *rest, *volume, *area;  /* network order */
-    double *linear;                /* 3 per surface vertex */
-    double *blend;                 /* 3 per network vertex: rotation-aware blend */
-    double *positions;             /* 3 per network vertex: the result */
-    double *x, *start;             /* SN_PAD per vertex, solver order */
-    double *history[SN_HISTORY];   /* result minus blend, solver order, newest first */
+    double *weights, *activations;    /* of the last blend */
+    double *rest, *volume, *altitude; /* network order */
+    double *linear;                   /* 3 per surface vertex */
+    double *blend;                    /* 3 per network vertex: rotation-aware blend */
+    double *positions;                /* 3 per network vertex: the result */
+    double *x, *start;                /* SN_PAD per vertex, solver order */
+    double *history[SN_HISTORY];      /* result minus blend, solver order, newest first */
     int history_count, history_index, last_index;
     bool tame; /* the last solve from the blend was easy: history leads to the same equilibrium */
     sn_soft_pull *soft;
@@ -82,8 +82,9 @@ sinew_status sn_anchor_list_ties(sinew_spring *spring, sinew_error *error);
 /* The anchor's corners for the activations; the blended body before them is moved rigidly onto
  * them, so that the pull to the blend does not work against the anchor. */
 void sn_anchor_blend(const sinew_spring *spring, const double *activations, double *blend);
-/* Move every component of x rigidly onto the blend. */
-void sn_boundary_place(const sinew_spring *spring, const double *blend, double *positions);
+/* Move every component of x rigidly onto the blend, or without rotation. */
+void sn_boundary_place(const sinew_spring *spring, bool rotate, const double *blend,
+                       double *positions);
 
 /* ---- frame.c ---- */
 
@@ -94,6 +95,11 @@ int sn_frame_blend(const sinew_spring *spring, sinew_spring_state *state,
 /* The frame's pulls, a share of the way from the blend; hard ones move their vertex of state->x. */
 sinew_status sn_frame_pull(const sinew_spring *spring, sinew_spring_state *state,
                            const sinew_spring_frame *frame, double share, sinew_error *error);
+
+/* ---- guide.c ---- */
+
+/* Every spring's vector in the rotation-aware blend that was evaluated last, into the load. */
+void sn_guide_set(const sinew_spring *spring, sinew_spring_state *state);
 
 /* ---- self.c ---- */
 

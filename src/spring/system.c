@@ -218,7 +218,7 @@ static void cut_chunks(sn_system *system) {
 }
 
 sinew_status sn_system_create(const sn_network *network, const bool *held, double volume_stiffness,
-                              double area_stiffness, sn_system **result, sinew_error *error) {
+                              double altitude_stiffness, sn_system **result, sinew_error *error) {
     *result = NULL;
     sn_system *system = SN_NEW0(sn_system, 1);
     if (!system) return sn_no_memory(error);
@@ -230,13 +230,20 @@ sinew_status sn_system_create(const sn_network *network, const bool *held, doubl
         status = sn_no_memory(error);
     if (status == SINEW_OK) status = fill_rows(network, system, error);
     if (status == SINEW_OK)
-        status = fill_elements(system, network->volume_count, 4, network->tets, volume_stiffness,
+        status = fill_elements(system, network->tet_count, 4, network->tets, volume_stiffness,
                                network->volume_scale, &system->tet_count, &system->tet,
                                &system->tet_source, &system->tet_weight, error);
     if (status == SINEW_OK)
-        status = fill_elements(system, network->area_count, 3, network->triangles, area_stiffness,
-                               network->area_scale, &system->triangle_count, &system->triangle,
-                               &system->triangle_source, &system->triangle_weight, error);
+        status = fill_elements(system, network->triangle_count, 3, network->altitude_corners,
+                               altitude_stiffness, network->altitude_scale, &system->triangle_count,
+                               &system->triangle, &system->triangle_source,
+                               &system->triangle_weight, error);
+    if (status == SINEW_OK) {
+        system->triangle_foot = SN_NEW(double, system->triangle_count);
+        if (!system->triangle_foot) status = sn_no_memory(error);
+        for (int t = 0; status == SINEW_OK && t < system->triangle_count; t++)
+            system->triangle_foot[t] = network->altitude_foot[system->triangle_source[t]];
+    }
     if (status != SINEW_OK) {
         sn_system_destroy(system);
         return status;
@@ -255,7 +262,7 @@ void sn_system_destroy(sn_system *system) {
     sn_free(system->row_start), sn_free(system->row_split), sn_free(system->other);
     sn_free(system->spring), sn_free(system->stiffness);
     sn_free(system->tet), sn_free(system->tet_source), sn_free(system->tet_weight);
-    sn_free(system->triangle), sn_free(system->triangle_source);
+    sn_free(system->triangle), sn_free(system->triangle_source), sn_free(system->triangle_foot);
     sn_free(system->triangle_weight);
     sn_free(system);
 }

@@ -58,15 +58,16 @@ typedef struct sn_system {
     int *spring;      /* index in the network */
     double *stiffness;
 
-    int tet_count;      /* tets or hinges with a free vertex */
+    int tet_count;      /* with a free vertex */
     int *tet;           /* 4 solver vertices each */
     int *tet_source;    /* index in the network */
     double *tet_weight; /* kappa_v / V_T */
 
-    int triangle_count;      /* of a skin without tets, with a free vertex */
-    int *triangle;           /* 3 solver vertices each */
+    int triangle_count;      /* with a free vertex */
+    int *triangle;           /* 3 solver vertices each: apex, ends of the base */
+    double *triangle_foot;   /* of the altitude: fraction of the base */
     int *triangle_source;    /* index in the network */
-    double *triangle_weight; /* c_v kappa / S */
+    double *triangle_weight; /* c_a kappa / altitude */
 
     int chunk_row[SN_CHUNKS + 1], chunk_tet[SN_CHUNKS + 1], chunk_triangle[SN_CHUNKS + 1];
     int window_low[SN_CHUNKS], window_high[SN_CHUNKS]; /* free vertices [low, high) */
@@ -77,9 +78,10 @@ typedef struct sn_system {
 } sn_system;
 
 /* held[vertex_count]: true for vertices that the solver does not move. volume_stiffness: c_v
- * kappa / l^2, 0 leaves tets and hinges out. area_stiffness: c_v kappa, 0 leaves areas out. */
+ * kappa / l^2, 0 leaves tets out. altitude_stiffness: c_a kappa, 0 leaves altitudes
+ * out. */
 sinew_status sn_system_create(const sn_network *network, const bool *held, double volume_stiffness,
-                              double area_stiffness, sn_system **system, sinew_error *error);
+                              double altitude_stiffness, sn_system **system, sinew_error *error);
 void sn_system_destroy(sn_system *system);
 
 /* Between network order with 3 numbers a vertex and solver order with 4. */

@@ -5,5 +5,6 @@ int test_bad_input(void);
 int test_contact(void);
 int test_energies(void);
 int test_equilibrium(void);
+int test_paths(void);
 int test_self_contact(void);
 #endif

@@ -1,0 +1,92 @@
+/* The vector that every spring has in the rotation-aware blend of the poses.
+ *
+ * Blended lengths alone do not tell which way a spring points, and where poses disagree they cannot
+ * all be met: a compressed spring then buckles to one side or the other, and the side changes from
+ * one frame to the next. So each spring has, beside its length r, a heading m, |m| = r, and
+ *
+ *   e = 1/2 k (|d| - r)^2 + 1/2 beta k |d - m|^2
+ *
+ * m points along b, the spring's vector in the blend from which the solve starts. Across the spring
+ * the first term has the stiffness k (1 - r/|d|), which is negative under compression. With
+ *
+ *   beta = guide + max(0, r/|b| - 1)
+ *
+ * the sum is at least guide k at the start: every spring is convex there, and the equilibrium
+ * follows the weights smoothly. At the poses d = b = m, and the term vanishes.
+ *
+ * Altitudes of triangles (energy_altitude.c) take their direction from the rotation and strain that
+ * the blend asks of their own triangle. These change smoothly even where a thin triangle turns over
+ * in the assembled blend. */
+#include <math.h>
+
+#include "base/parallel.h"
+#include "spring/structure.h"
+
+/* Vectors shorter than this fraction of the rest length have no direction. */
+static const double NO_DIRECTION = 1e-6;
+/* Largest r/|b| that raises beta. */
+static const double MOST_RAISED = 4;
+
+typedef struct guide_loop {
+    const sinew_spring *spring;
+    const sinew_spring_state *state;
+    sn_load *load;
+} guide_loop;
+
+static inline sn_d4 blend_at(const sn_load *load, int v) {
+    return *(const sn_d4 *)(load->blend + SN_PAD * (size_t)v);
+}
+
+static void guide_springs(void *context, sn_span span) {
+    const guide_loop *loop = context;
+    const sn_system *system = loop->spring->system;
+    double guide = loop->spring->options.guide;
+    sn_load *load = loop->load;
+    SN_IN_SPAN(int, i, span) {
+        for (int s = system->row_start[i]; s < system->row_start[i + 1]; s++) {
+            sn_d4 b = blend_at(load, i) - blend_at(load, system->other[s]);
+            double r = load->rest[s], length = sqrt(sn_d4_dot3(b, b));
+            double ratio = length > NO_DIRECTION * r ? r / length : 1;
+            sn_d4 *heading = (sn_d4 *)(load->heading + SN_PAD * (size_t)s);
+            *heading = ratio * b;
+            (*heading)[3] = guide > 0 ? guide + fmax(0, fmin(ratio, MOST_RAISED) - 1) : 0;
+        }
+    }
+}
+
+/* The altitude of the system's triangle t that the blend asks for, as long as it comes. */
+static sn_d4 asked_altitude(const guide_loop *loop, int t) {
+    const sinew_spring *spring = loop->spring;
+    const sn_system *system = spring->system;
+    double f = system->triangle_foot[t];
+    if (spring->tets) { /* the blend knows tets and no triangles */
+        const int *v = system->triangle + 3 * (size_t)t;
+        return blend_at(loop->load, v[0]) - (1 - f) * blend_at(loop->load, v[1]) -
+               f * blend_at(loop->load, v[2]);
+    }
+    int source = system->triangle_source[t];
+    const int *v = spring->network->altitude_corners + 3 * (size_t)source;
+    const double *rest = spring->network->neutral;
+    sn_vec3 foot = sn_lerp(sn_at(rest, v[1]), sn_at(rest, v[2]), f);
+    sn_vec3 a =
+        sn_mat3_apply(sn_rotation_asked_gradient(spring->rotation, loop->state->rotation, source),
+                      sn_sub(sn_at(rest, v[0]), foot));
+    return (sn_d4){a.x, a.y, a.z, 0};
+}
+
+static void guide_altitudes(void *context, sn_span span) {
+    const guide_loop *loop = context;
+    SN_IN_SPAN(int, t, span) {
+        double h = loop->state->altitude[loop->spring->system->triangle_source[t]];
+        sn_d4 a = asked_altitude(loop, t);
+        double length = sqrt(sn_d4_dot3(a, a));
+        *(sn_d4 *)(loop->load->altitude + SN_PAD * (size_t)t) =
+            (length > NO_DIRECTION * h ? h / length : 1) * a;
+    }
+}
+
+void sn_guide_set(const sinew_spring *spring, sinew_spring_state *state) {
+    guide_loop loop = {spring, state, &state->solver->load};
+    sn_parallel_for(spring->system->free_count, 256, guide_springs, &loop);
+    sn_parallel_for(spring->system->triangle_count, 256, guide_altitudes, &loop);
+}

@@ -1,0 +1,270 @@
+/* Paths of frames over surfaces as scanners give them: irregular, noisy in every pose, open, and
+ * crossing themselves. Reference: angles between neighboring triangles, measured here. */
+#include "support.h"
+
+#include "base/memory.h"
+#include "base/vec3.h"
+#include "bodies.h"
+#include "groups.h"
+#include "sinew/rotation.h"
+#include "sinew/spring.h"
+
+enum { ALONG = 60, AROUND = 14, STEPS = 24 };
+static const double LENGTH = 20, RADIUS = 1;
+
+/* A tube along x with open ends, random diagonals and vertices off their places. */
+static sinew_mesh *make_tube(void) {
+    sinew_error error = {0};
+    sinew_mesh *mesh = NULL;
+    double *positions = SN_NEW(double, 3 * ALONG * AROUND);
+    int *start = SN_NEW0(int, 2 * (ALONG - 1) * AROUND + 1);
+    int *corners = SN_NEW(int, 6 * (ALONG - 1) * AROUND), count = 0;
+    uint64_t seed = 5;
+    for (int i = 0; i < ALONG; i++)
+        for (int j = 0; j < AROUND; j++) {
+            double u = (i + 0.35 * test_random(&seed)) * LENGTH / (ALONG - 1);
+            double a = 2 * M_PI * (j + 0.35 * test_random(&seed)) / AROUND;
+            sn_put(positions, AROUND * i + j, sn_v3(u, RADIUS * cos(a), RADIUS * sin(a)));
+        }
+    for (int i = 0; i + 1 < ALONG; i++)
+        for (int j = 0; j < AROUND; j++) {
+            int a = AROUND * i + j, b = AROUND * i + (j + 1) % AROUND;
+            int c = b + AROUND, d = a + AROUND;
+            const int one[6] = {a, b, d, d, b, c}, other[6] = {a, c, d, a, b, c};
+            memcpy(corners + 3 * count, test_random(&seed) > 0 ? one : other, sizeof one);
+            count += 2;
+            start[count - 1] = 3 * (count - 1), start[count] = 3 * count;
+        }
+    assert_ok(sinew_mesh_create(ALONG * AROUND, positions, count, start, corners, &mesh, &error));
+    sn_free(positions), sn_free(start), sn_free(corners);
+    return mesh;
+}
+
+/* Bent by so many radians, with noise of its own. */
+static void bend_with_noise(const sinew_mesh *tube, double angle, uint64_t seed, double *to) {
+    test_bend(tube->vertex_count, tube->positions, LENGTH, angle, to);
+    for (int k = 0; k < 3 * tube->vertex_count; k++) to[k] += 0.1 * test_random(&seed);
+}
+
+/* From a tube that overlaps itself in more than a full circle, or a straight one, to half a circle.
+ */
+static sinew_rig *make_rig(bool crossing) {
+    sinew_error error = {0};
+    sinew_mesh *tube = make_tube(), *neutral = NULL;
+    sinew_rig *rig = NULL;
+    double *pose = SN_NEW(double, 3 * tube->vertex_count);
+    assert_ok(sinew_mesh_copy(tube, &neutral, &error));
+    bend_with_noise(tube, crossing ? 6.6 : 0.01, 17, neutral->positions);
+    bend_with_noise(tube, 3, 29, pose);
+    assert_ok(sinew_rig_create(neutral, &rig, &error));
+    assert_ok(sinew_rig_add_pose(rig, "pose", pose, &error));
+    sn_free(pose);
+    sinew_mesh_destroy(tube);
+    return rig;
+}
+
+/* Signed angle in degrees between the two triangles at corner c of triangle t, or NaN. */
+static double angle_at(const sinew_mesh *mesh, const double *x, int t, int c) {
+    int a = mesh->triangles[3 * t + c], b = mesh->triangles[3 * t + (c + 1) % 3];
+    if (a > b) return NAN; /* each edge once */
+    for (int other = 3 * (t - 4 * AROUND < 0 ? 0 : t - 4 * AROUND);
+         other < 3 * mesh->triangle_count && other < 3 * (t + 4 * AROUND); other++) {
+        int from = mesh->triangles[other],
+            to = mesh->triangles[other % 3 == 2 ? other - 2 : other + 1];
+        if (from != b || to != a) continue;
+        int far = mesh->triangles[3 * (other / 3) + (other % 3 + 2) % 3];
+        sn_vec3 o = sn_at(x, a), e = sn_sub(sn_at(x, b), o);
+        sn_vec3 m = sn_cross(e, sn_sub(sn_at(x, mesh->triangles[3 * t + (c + 2) % 3]), o));
+        sn_vec3 n = sn_cross(sn_sub(sn_at(x, far), o), e);
+        return atan2(sn_dot(sn_cross(m, n), e) / sn_length(e), sn_dot(m, n)) * 180 / M_PI;
+    }
+    return NAN;
+}
+
+static double turned(double from, double to) {
+    double d = fabs(to - from);
+    return d > 180 ? 360 - d : d;
+}
+
+/* Edges whose angle changes by over 20 degrees more in one step than an even path would. */
+static int count_popping(const sinew_mesh *mesh, double *const *frames) {
+    int popping = 0;
+    for (int t = 0; t < mesh->triangle_count; t++)
+        for (int c = 0; c < 3; c++) {
+            double first = angle_at(mesh, frames[0], t, c), before = first, largest = 0;
+            if (isnan(first)) continue;
+            for (int f = 1; f <= STEPS; f++) {
+                double now = angle_at(mesh, frames[f], t, c);
+                largest = fmax(largest, turned(before, now));
+                before = now;
+            }
+            popping += largest - turned(first, before) / STEPS > 20;
+        }
+    return popping;
+}
+
+typedef struct path {
+    double *frames[STEPS + 1];
+    int newton_steps;
+    sinew_spring_info info;
+} path;
+
+static void path_create(const sinew_rig *rig, const sinew_spring_options *options, path *p) {
+    sinew_error error = {0};
+    sinew_spring *spring = NULL;
+    sinew_spring_state *state = NULL;
+    *p = (path){.info.size = sizeof p->info};
+    assert_ok(sinew_spring_create(rig, options, NULL, &spring, &error));
+    assert_ok(sinew_spring_state_create(spring, &state, &error));
+    assert_ok(sinew_spring_get_info(spring, &p->info));
+    for (int f = 0; f <= STEPS; f++) {
+        p->frames[f] = SN_NEW(double, 3 * rig->neutral->vertex_count);
+        const double weight = (double)f / STEPS;
+        sinew_spring_frame frame = {.size = sizeof frame, .weights = &weight, .index = f};
+        sinew_spring_frame_info info = {.size = sizeof info};
+        assert_ok(sinew_spring_solve(spring, state, &frame, p->frames[f], &info, NULL, &error));
+        p->newton_steps += info.iterations;
+    }
+    sinew_spring_state_destroy(state);
+    sinew_spring_destroy(spring);
+}
+
+static void path_free(path *p) {
+    for (int f = 0; f <= STEPS; f++) sn_free(p->frames[f]);
+}
+
+static int count_popping_of_rotation(const sinew_rig *rig) {
+    sinew_error error = {0};
+    sinew_rotation *rotation = NULL;
+    sinew_rotation_state *state = NULL;
+    path p = {0};
+    assert_ok(sinew_rotation_create(rig, NULL, &rotation, &error));
+    assert_ok(sinew_rotation_state_create(rotation, &state, &error));
+    for (int f = 0; f <= STEPS; f++) {
+        const double weight = (double)f / STEPS;
+        p.frames[f] = SN_NEW(double, 3 * rig->neutral->vertex_count);
+        sinew_rotation_evaluate(rotation, state, &weight, p.frames[f]);
+    }
+    int popping = count_popping(rig->neutral, p.frames);
+    path_free(&p);
+    sinew_rotation_state_destroy(state);
+    sinew_rotation_destroy(rotation);
+    return popping;
+}
+
+static void check_popping(bool crossing) {
+    sinew_rig *rig = make_rig(crossing);
+    sinew_spring_options options;
+    sinew_spring_options_init(&options);
+    path p;
+    path_create(rig, &options, &p);
+    int popping = count_popping(rig->neutral, p.frames);
+    assert_in_range(popping, 0, count_popping_of_rotation(rig));
+    assert_below(p.newton_steps, 4 * STEPS);
+    path_free(&p);
+    /* lengths alone pop on the same surface */
+    options.guide = options.altitude = 0;
+    options.interior = SINEW_SPRING_INTERIOR_NONE;
+    path_create(rig, &options, &p);
+    assert_true(count_popping(rig->neutral, p.frames) > popping + 10);
+    path_free(&p);
+    sinew_rig_destroy(rig);
+}
+
+static void open_surfaces_do_not_pop(void **state) {
+    (void)state;
+    check_popping(false);
+}
+
+static void surfaces_that_cross_themselves_do_not_pop(void **state) {
+    (void)state;
+    check_popping(true);
+}
+
+/* A crossing costs the struts around it and no others. */
+static void crossing_surfaces_have_struts(void **state) {
+    (void)state;
+    for (int crossing = 0; crossing < 2; crossing++) {
+        sinew_error error = {0};
+        sinew_rig *rig = make_rig(crossing);
+        sinew_spring *spring = NULL;
+        assert_ok(sinew_spring_create(rig, NULL, NULL, &spring, &error));
+        sinew_spring_info info = {.size = sizeof info};
+        assert_ok(sinew_spring_get_info(spring, &info));
+        assert_string_equal(info.interior, "struts");
+        assert_true(info.kind_count[SINEW_SPRING_KIND_INTERNAL] > rig->neutral->vertex_count / 3);
+        sinew_spring_destroy(spring);
+        sinew_rig_destroy(rig);
+    }
+}
+
+static void a_clip_agrees_with_independent_frames(void **state) {
+    (void)state;
+    sinew_rig *rig = make_rig(true);
+    sinew_spring_options options;
+    sinew_spring_options_init(&options);
+    path clip, alone;
+    path_create(rig, &options, &clip);
+    options.independent = true;
+    path_create(rig, &options, &alone);
+    double diagonal = sinew_diagonal(rig->neutral->vertex_count, rig->neutral->positions);
+    for (int f = 0; f <= STEPS; f++)
+        for (int k = 0; k < 3 * rig->neutral->vertex_count; k++)
+            assert_close(clip.frames[f][k], alone.frames[f][k], 2e-5 * diagonal);
+    assert_true(clip.newton_steps < alone.newton_steps);
+    path_free(&clip), path_free(&alone);
+    sinew_rig_destroy(rig);
+}
+
+/* Where nothing rotates, springs do as linear blending does. */
+static void check_growth(bool tets) {
+    sinew_error error = {0};
+    test_block block;
+    test_block_create(4, 3, 3, &block);
+    int n = block.mesh->vertex_count;
+    sinew_mesh *neutral = NULL;
+    sinew_rig *rig = NULL;
+    double *pose = SN_NEW(double, 3 * n), *x = SN_NEW(double, 3 * n);
+    assert_ok(sinew_mesh_copy(block.mesh, &neutral, &error));
+    for (int k = 0; k < 3 * n; k++) pose[k] = 1.8 * neutral->positions[k];
+    assert_ok(sinew_rig_create(neutral, &rig, &error));
+    assert_ok(sinew_rig_add_pose(rig, "large", pose, &error));
+    sinew_spring_options options;
+    sinew_spring_options_init(&options);
+    if (tets) options.tets = &block.tets;
+    sinew_spring *spring = NULL;
+    sinew_spring_state *state = NULL;
+    assert_ok(sinew_spring_create(rig, &options, NULL, &spring, &error));
+    assert_ok(sinew_spring_state_create(spring, &state, &error));
+    const double weight = 0.5;
+    sinew_spring_frame frame = {.size = sizeof frame, .weights = &weight, .index = -1};
+    assert_ok(sinew_spring_solve(spring, state, &frame, x, NULL, NULL, &error));
+    const int *t = neutral->triangles;
+    for (int c = 0; c < 3 * neutral->triangle_count; c++) {
+        int a = t[c], b = t[c % 3 == 2 ? c - 2 : c + 1];
+        double rest = sn_distance(sn_at(neutral->positions, a), sn_at(neutral->positions, b));
+        assert_close(sn_distance(sn_at(x, a), sn_at(x, b)), 1.4 * rest, 1e-5 * rest);
+    }
+    sinew_spring_state_destroy(state);
+    sinew_spring_destroy(spring);
+    sn_free(pose), sn_free(x);
+    sinew_rig_destroy(rig);
+    test_block_free(&block);
+}
+
+static void growth_keeps_lengths(void **state) {
+    (void)state;
+    check_growth(false);
+    check_growth(true);
+}
+
+int test_paths(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(open_surfaces_do_not_pop),
+        cmocka_unit_test(surfaces_that_cross_themselves_do_not_pop),
+        cmocka_unit_test(crossing_surfaces_have_struts),
+        cmocka_unit_test(a_clip_agrees_with_independent_frames),
+        cmocka_unit_test(growth_keeps_lengths),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
