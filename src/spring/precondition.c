@@ -60,6 +60,13 @@ static bool add_altitudes(const sn_system *system, sn_triplets *triplets) {
     return true;
 }
 
+/* Bending springs join what two edges join already, and struts reach across the body: both make the
+ * factor larger than what they save. Inner edges of tets are what joins their vertices. */
+static bool left_out(const sn_network *network, int spring) {
+    return network->kind[spring] == SINEW_SPRING_KIND_BENDING ||
+           (network->kind[spring] == SINEW_SPRING_KIND_INTERNAL && network->tet_count == 0);
+}
+
 static sinew_status factor_laplacian(const sn_system *system, const sn_network *network,
                                      double pull, sn_cholesky **factor, sinew_error *error) {
     int n = system->free_count;
@@ -72,7 +79,7 @@ static sinew_status factor_laplacian(const sn_system *system, const sn_network *
     for (int i = 0; i < n && ok; i++) {
         ok = sn_triplets_add(&triplets, i, i, shift);
         for (int s = system->row_start[i]; s < system->row_start[i + 1] && ok; s++) {
-            if (network->kind[system->spring[s]] == SINEW_SPRING_KIND_BENDING) continue;
+            if (left_out(network, system->spring[s])) continue;
             double k = system->stiffness[s];
             ok = sn_triplets_add(&triplets, i, i, k);
             if (ok && s < system->row_split[i])
@@ -287,7 +294,7 @@ static bool build_coarse(const sn_system *system, const sn_network *network, dou
 /* ---- the constant part ---- */
 
 static sinew_status build(const sn_system *system, const sn_network *network, double pull,
-                          sn_preconditioner *made, sinew_error *error) {
+                          bool bare, sn_preconditioner *made, sinew_error *error) {
     size_t n = (size_t)system->free_count;
     if (n > 0) SN_TRY(factor_laplacian(system, network, pull, &made->laplacian, error));
     double *lengths = SN_NEW(double, system->spring_count);
@@ -306,7 +313,7 @@ static sinew_status build(const sn_system *system, const sn_network *network, do
         float *to = made->neutral + SN_PAD * v;
         to[0] = (float)at.x, to[1] = (float)at.y, to[2] = (float)at.z, to[3] = 0;
     }
-    int wanted = system->free_count / VERTICES_PER_CLUSTER;
+    int wanted = bare ? system->free_count / VERTICES_PER_CLUSTER : 0;
     if (wanted > CLUSTERS) wanted = CLUSTERS;
     sinew_status status = sn_clusters_create(system, lengths, wanted, &made->clusters, error);
     sn_free(lengths);
@@ -321,11 +328,12 @@ static sinew_status build(const sn_system *system, const sn_network *network, do
 }
 
 sinew_status sn_preconditioner_create(const sn_system *system, const sn_network *network,
-                                      double pull, sn_preconditioner **result, sinew_error *error) {
+                                      double pull, bool bare, sn_preconditioner **result,
+                                      sinew_error *error) {
     *result = NULL;
     sn_preconditioner *made = SN_NEW0(sn_preconditioner, 1);
     if (!made) return sn_no_memory(error);
-    sinew_status status = build(system, network, pull, made, error);
+    sinew_status status = build(system, network, pull, bare, made, error);
     if (status != SINEW_OK) {
         sn_preconditioner_destroy(made);
         return status;

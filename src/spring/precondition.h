@@ -3,14 +3,15 @@
  *
  *   L^-1          scalar Laplacian of the network (weights k), the same for x, y and z: factored
  *                 once in single precision. Right for stretched and mixed directions at all scales.
- *                 Bending springs are left out: they join what two edges join already, and without
- *                 them the factor is half as large and the sum slightly better.
- *   W E^-1 W^T    E = W^T H W over the rigid motions of smooth clusters of vertices: bends and
- *                 twists, which cost the Hessian little and the Laplacian much. E belongs to the
- *                 neutral and is turned with the clusters: inside one of them the lengths of a
- *                 shape in equilibrium are nearly those of its poses, so E in the cluster's frame
- *                 hardly changes.
- *   D^-1          3x3 diagonal blocks of H: what is stiff in one direction only.
+ *                 Directions and altitudes are multiples of the identity at every scale, so with
+ *                 them L bounds H from both sides on any mesh: the steps that conjugate gradients
+ *                 need do not grow with its size. Bending springs and struts are left out, which
+ *                 halves the factor.
+ *   W E^-1 W^T    without directions only. E = W^T H W over the rigid motions of smooth clusters of
+ * vertices: bends and twists, which cost the Hessian little and the Laplacian much. E belongs to
+ * the neutral and is turned with the clusters: inside one of them the lengths of a shape in
+ * equilibrium are nearly those of its poses, so E in the cluster's frame hardly changes. D^-1 3x3
+ * diagonal blocks of H: what is stiff in one direction only.
  *
  * Based on: additive two-level Schwarz methods with rigid-body coarse spaces. We differ in: the
  * constant scalar Laplacian in the place of local subdomain solves, and in the corotated coarse
@@ -44,9 +45,10 @@ typedef struct sn_preconditioner {
     float *coarse;  /* E^-1, 6 rows per cluster: translation, rotation about the center */
 } sn_preconditioner;
 
-/* pull: stiffness of the pull to the blend, on the diagonal of L. */
+/* pull: stiffness of the pull to the blend, on the diagonal of L. bare: springs without directions,
+ * which need clusters. */
 sinew_status sn_preconditioner_create(const sn_system *system, const sn_network *network,
-                                      double pull, sn_preconditioner **preconditioner,
+                                      double pull, bool bare, sn_preconditioner **preconditioner,
                                       sinew_error *error);
 void sn_preconditioner_destroy(sn_preconditioner *preconditioner);
 size_t sn_preconditioner_bytes(const sn_preconditioner *preconditioner);

@@ -286,7 +286,7 @@ static sinew_status build(sinew_spring *spring, const sinew_monitor *monitor, si
     if (status == SINEW_OK) {
         spring->pull = options->pull_to_blend * spring->system->mean_stiffness;
         status = sn_preconditioner_create(spring->system, spring->network, spring->pull,
-                                          &spring->preconditioner, error);
+                                          options->guide == 0, &spring->preconditioner, error);
     }
     free_poses(poses, rig->target_count);
     sn_free(neutral);
