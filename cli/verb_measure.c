@@ -28,14 +28,25 @@ static json_t *spread(const sinew_spread *s) {
 static void report_frames(json_t *report, const sinew_frames *frames, const sinew_distortion *d) {
     for (int k = 0; k < frames->frame_count; k++) {
         double time = frames->start + (frames->rate > 0 ? k / frames->rate : 0);
-        sn_report_frame(report,
-                        json_pack("{s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:i, s:i, s:i}", "time",
-                                  sn_report_number(time), "status", "ok", "iterations", 0, "edge",
-                                  spread(&d[k].edge), "area", spread(&d[k].area),
-                                  "dihedral_degrees", spread(&d[k].dihedral), "volume",
-                                  sn_report_number(d[k].volume), "inverted", d[k].flipped,
-                                  "intersections", d[k].intersections, "contacts", 0));
+        sn_report_frame(
+            report,
+            json_pack("{s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:[o, o, o], s:i}",
+                      "time", sn_report_number(time), "status", "ok", "iterations", 0, "edge",
+                      spread(&d[k].edge), "area", spread(&d[k].area), "dihedral_degrees",
+                      spread(&d[k].dihedral), "volume", sn_report_number(d[k].volume), "inverted",
+                      d[k].flipped, "intersections", d[k].intersections, "contacts", 0, "drift",
+                      sn_report_number(d[k].drift), "below", sn_report_number(d[k].below[0]),
+                      sn_report_number(d[k].below[1]), sn_report_number(d[k].below[2]), "pops",
+                      d[k].pops));
     }
+}
+
+/* A cell, empty for what cannot be measured. */
+static void write_number(FILE *stream, double value) {
+    if (isfinite(value))
+        fprintf(stream, ",%.9g", value);
+    else
+        fprintf(stream, ",");
 }
 
 static sinew_status write_table(const char *path, const sinew_frames *frames,
@@ -43,18 +54,19 @@ static sinew_status write_table(const char *path, const sinew_frames *frames,
     sn_output out;
     SN_TRY(sn_output_open(&out, path, error));
     fprintf(out.stream, "frame,edge_mean,edge_p95,edge_max,area_mean,area_p95,area_max,"
-                        "dihedral_mean,dihedral_p95,dihedral_max,volume,flipped,intersections\n");
+                        "dihedral_mean,dihedral_p95,dihedral_max,volume,flipped,intersections,"
+                        "drift,below_x,below_y,below_z,pops\n");
     for (int k = 0; k < frames->frame_count; k++) {
         const sinew_spread *spreads[3] = {&d[k].edge, &d[k].area, &d[k].dihedral};
         fprintf(out.stream, "%d", k);
         for (int i = 0; i < 3; i++)
             fprintf(out.stream, ",%.9g,%.9g,%.9g", spreads[i]->mean, spreads[i]->p95,
                     spreads[i]->max);
-        if (isfinite(d[k].volume))
-            fprintf(out.stream, ",%.9g", d[k].volume);
-        else
-            fprintf(out.stream, ",");
-        fprintf(out.stream, ",%d,%d\n", d[k].flipped, d[k].intersections);
+        write_number(out.stream, d[k].volume);
+        fprintf(out.stream, ",%d,%d", d[k].flipped, d[k].intersections);
+        write_number(out.stream, d[k].drift);
+        for (int axis = 0; axis < 3; axis++) write_number(out.stream, d[k].below[axis]);
+        fprintf(out.stream, ",%d\n", d[k].pops);
     }
     return sn_output_commit(&out, error);
 }
@@ -67,11 +79,14 @@ static void say_spread(const cli_call *call, const char *name, const sinew_sprea
 
 /* The frame with the largest mean edge distortion stands for the clip. */
 static void say_worst(cli_call *call, const sinew_frames *frames, const sinew_distortion *d) {
-    int worst = 0;
-    double mean = 0;
+    int worst = 0, pops = 0;
+    double mean = 0, drift = NAN, below[3] = {0, 0, 0};
     for (int k = 0; k < frames->frame_count; k++) {
         if (d[k].edge.mean > d[worst].edge.mean) worst = k;
         mean += d[k].edge.mean / frames->frame_count;
+        drift = fmax(drift, d[k].drift); /* of a number and NaN, the number */
+        for (int axis = 0; axis < 3; axis++) below[axis] = fmax(below[axis], d[k].below[axis]);
+        pops += d[k].pops;
     }
     const sinew_distortion *w = &d[worst];
     cli_say(call, "%d frames, mean edge distortion %.4f%%; worst frame %d:", frames->frame_count,
@@ -82,6 +97,17 @@ static void say_worst(cli_call *call, const sinew_frames *frames, const sinew_di
     if (isfinite(w->volume)) cli_say(call, "volume    %+.4f%%", 100 * w->volume);
     cli_say(call, "flipped triangles %d", w->flipped);
     if (w->intersections >= 0) cli_say(call, "intersecting pairs %d", w->intersections);
+    cli_say(call,
+            "all frames: %d popping edges, %.4f%% of the diagonal below the poses along y, "
+            "%.4f%% along z",
+            pops, 100 * below[1], 100 * below[2]);
+    if (isfinite(drift))
+        cli_say(call, "neighboring parts drift apart by up to %.4f%% of the diagonal", 100 * drift);
+    sn_report_total(call->report, "pops", json_integer(pops));
+    sn_report_total(call->report, "drift", sn_report_number(drift));
+    sn_report_total(call->report, "below",
+                    json_pack("[o, o, o]", sn_report_number(below[0]), sn_report_number(below[1]),
+                              sn_report_number(below[2])));
     sn_report_total(call->report, "edge_mean", sn_report_number(mean));
     sn_report_total(call->report, "worst_frame", json_integer(worst));
 }
@@ -148,7 +174,12 @@ const cli_verb verb_measure = {
         "Compares each frame with the blend of what its poses have: lengths of edges, areas of "
         "triangles, angles between neighbours, volume. Edge distortion is |l / sum w l_p - 1|, its "
         "mean, 95th percentile and maximum. POSES are a rig as for 'sinew blend'. Frame k is "
-        "compared at k/N between the first two poses, or at the weights of --curves.",
+        "compared at k/N between the first two poses, or at the weights of --curves.\n\n"
+        "Three more figures: edges that pop (their dihedral angle jumps by over 30 degrees between "
+        "two frames, beyond the change of the blend), how far the shape reaches below the lowest "
+        "point of the poses (feet through the floor), and for meshes of several parts how far "
+        "vertices of different parts drift apart that are within 2% of the diagonal in all "
+        "poses.",
     .example = "sinew sample bar --out bar\n"
                "sinew blend bar --model linear --steps 10 --out linear.pc2\n"
                "sinew measure bar --frames linear.pc2\n",

@@ -39,6 +39,13 @@ typedef struct sinew_distortion {
     int flipped;           /* triangles folded by over 90 degrees more than the blend asks for along
                               at least two of their edges */
     int intersections;     /* pairs of triangles that cut each other; -1: not counted */
+    double drift;          /* by how much vertices of different parts, within 2% of the diagonal in
+                              all poses, are further apart than in any: the largest, as a fraction of
+                              the diagonal; NaN when there are none */
+    double below[3];       /* how far the shape reaches below the lowest point of all poses along
+                              x, y and z, as a fraction of the diagonal: feet through the floor */
+    int pops;              /* edges whose dihedral angle jumped by over 30 degrees since the frame
+                              that was measured before, beyond the change of the blended angle */
 } sinew_distortion;
 
 /* Holds scratch memory: one per thread. The rig must outlive it. */
@@ -49,7 +56,8 @@ SINEW_API sinew_status sinew_measure_create(const sinew_rig *rig, sinew_measure 
 SINEW_API void sinew_measure_destroy(sinew_measure *measure);
 
 /* weights[slider_count], positions[3 * vertex_count]. Positions that are not finite are bad input,
- * by vertex. Allocates nothing, unless intersections are to be counted. */
+ * by vertex. Pops are counted from the frame of the call before. Allocates nothing, unless
+ * intersections are to be counted. */
 SINEW_API sinew_status sinew_measure_frame(sinew_measure *measure, const double *weights,
                                            const double *positions, bool count_intersections,
                                            sinew_distortion *distortion, sinew_error *error);

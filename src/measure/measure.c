@@ -10,12 +10,17 @@
 #include "base/status.h"
 #include "base/vec3.h"
 #include "measure/blended.h"
+#include "measure/near_pairs.h"
 #include "mesh/topology.h"
 #include "sinew/query.h"
 
 static const double PI = 3.14159265358979323846;
 /* Lengths and areas below this share of the diagonal (squared) have no meaningful ratio. */
 static const double TINY = 1e-9;
+/* Vertices of different parts this close in all poses should stay close, of the diagonal. */
+static const double NEAR = 0.02;
+/* A dihedral angle that changes by this between two frames, beyond its blend, is seen to jump. */
+static const double POP_DEGREES = 30;
 
 /* An edge between two triangles that run along it in opposite directions. */
 typedef struct hinge {
@@ -32,6 +37,10 @@ struct sinew_measure {
     bool closed;
     double diagonal;
     sn_blended lengths, areas, angles, volume;
+    sn_near_pairs pairs;
+    double lowest[3];    /* of all poses, along each axis */
+    double *last_change; /* per hinge: angle - blended angle in the frame before */
+    bool has_last;
     double *activations;
     double *now, *wanted, *difference; /* scratch, as long as the longest list */
     double *edge_difference;           /* of the last frame, per edge of the faces */
@@ -122,6 +131,8 @@ void sinew_measure_destroy(sinew_measure *measure) {
     sn_blended_free(&measure->areas);
     sn_blended_free(&measure->angles);
     sn_blended_free(&measure->volume);
+    sn_near_pairs_free(&measure->pairs);
+    sn_free(measure->last_change);
     sn_free(measure->hinges);
     sn_free(measure->activations);
     sn_free(measure->now);
@@ -156,6 +167,30 @@ static int largest(int a, int b) {
     return a > b ? a : b;
 }
 
+/* Plain targets and in-betweens are poses; a combination is close to one of them. */
+static void find_lowest(sinew_measure *m) {
+    const sinew_rig *rig = m->rig;
+    const double *rest = rig->neutral->positions;
+    for (int axis = 0; axis < 3; axis++) {
+        double lowest = INFINITY;
+        for (int v = 0; v < rig->neutral->vertex_count; v++)
+            lowest = fmin(lowest, rest[3 * (size_t)v + (size_t)axis]);
+        for (int t = 0; t < rig->target_count; t++)
+            for (int i = 0; i < rig->targets[t].count; i++)
+                lowest = fmin(lowest, rest[3 * (size_t)rig->targets[t].vertices[i] + (size_t)axis] +
+                                          rig->targets[t].deltas[3 * (size_t)i + (size_t)axis]);
+        m->lowest[axis] = lowest;
+    }
+}
+
+static void measure_depth(const sinew_measure *m, const double *positions, sinew_distortion *d) {
+    for (int axis = 0; axis < 3 && m->diagonal > 0; axis++)
+        for (int v = 0; v < m->rig->neutral->vertex_count; v++)
+            d->below[axis] =
+                fmax(d->below[axis],
+                     (m->lowest[axis] - positions[3 * (size_t)v + (size_t)axis]) / m->diagonal);
+}
+
 static sinew_status build(sinew_measure *m, sinew_error *error) {
     const sinew_rig *rig = m->rig;
     const sinew_mesh *mesh = rig->neutral;
@@ -181,7 +216,10 @@ static sinew_status build(sinew_measure *m, sinew_error *error) {
     SN_TRY(sn_blended_create(rig, m->hinge_count, hinge_angles, m, angle_difference, &m->angles,
                              error));
     if (m->closed) SN_TRY(sn_blended_create(rig, 1, whole_volume, m, NULL, &m->volume, error));
-    return SINEW_OK;
+    find_lowest(m);
+    m->last_change = SN_NEW(double, m->hinge_count);
+    if (!m->last_change) return sn_no_memory(error);
+    return sn_near_pairs_create(rig, NEAR * m->diagonal, &m->pairs, error);
 }
 
 sinew_status sinew_measure_create(const sinew_rig *rig, sinew_measure **measure,
@@ -234,13 +272,18 @@ static void measure_angles(sinew_measure *m, const double *positions, sinew_dist
     hinge_angles(m, positions, m->now);
     memset(m->folds, 0, (size_t)mesh->triangle_count);
     for (int i = 0; i < m->hinge_count; i++) {
-        double degrees = fabs(angle_difference(m->now[i], m->wanted[i])) * 180 / PI;
+        double change = angle_difference(m->now[i], m->wanted[i]);
+        double degrees = fabs(change) * 180 / PI;
+        if (m->has_last)
+            d->pops += fabs(angle_difference(change, m->last_change[i])) * 180 / PI > POP_DEGREES;
+        m->last_change[i] = change;
         m->difference[i] = degrees;
         if (degrees > 90) {
             m->folds[m->hinges[i].first]++;
             m->folds[m->hinges[i].second]++;
         }
     }
+    m->has_last = true;
     d->dihedral = spread_of(m->difference, m->hinge_count);
     d->flipped = 0;
     for (int i = 0; i < mesh->triangle_count; i++) d->flipped += m->folds[i] >= 2;
@@ -273,6 +316,9 @@ static sinew_status measure_frame(sinew_measure *m, const double *weights, const
         ratio_spread(m, mesh->triangle_count, TINY * TINY * m->diagonal * m->diagonal, NULL);
 
     measure_angles(m, positions, distortion);
+    measure_depth(m, positions, distortion);
+    distortion->drift = sn_near_pairs_drift(&m->pairs, positions);
+    if (m->diagonal > 0) distortion->drift /= m->diagonal;
 
     distortion->volume = NAN;
     if (m->closed) {

@@ -187,6 +187,77 @@ static void an_open_surface_has_no_volume(void **state) {
 }
 
 /* A broken allocator must give "no memory", never a crash or a leak. */
+/* Two cubes, the second `gap` beside the first; the pose lifts both and widens the gap. */
+static sinew_rig *two_cubes(double gap, double wider) {
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    double positions[48], posed[48];
+    int faces[48], start[13];
+    for (int i = 0; i < 24; i++) {
+        positions[i] = cube[i], positions[24 + i] = cube[i] + (i % 3 == 0 ? 1 + gap : 0);
+        faces[i] = cube_faces[i], faces[24 + i] = cube_faces[i] + 8;
+    }
+    for (int f = 0; f <= 12; f++) start[f] = 4 * f;
+    for (int i = 0; i < 48; i++)
+        posed[i] = positions[i] + (i % 3 == 1 ? 0.5 : i % 3 == 0 && i >= 24 ? wider : 0);
+    assert_ok(sinew_mesh_create(16, positions, 12, start, faces, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    assert_ok(sinew_rig_add_pose(rig, "up", posed, &error));
+    return rig;
+}
+
+static void drift_is_what_neighboring_parts_gain_over_all_poses(void **state) {
+    (void)state;
+    sinew_rig *rig = two_cubes(0.01, 0.02);
+    double positions[48], weight = 0.5;
+    const double diagonal = sqrt(2.01 * 2.01 + 2);
+    for (int i = 0; i < 48; i++)
+        positions[i] = rig->neutral->positions[i] + (i % 3 == 0 && i >= 24 ? 0.3 : 0);
+    /* 0.31 apart; 0.03 in the pose */
+    assert_close(measured(rig, &weight, positions).drift, (0.31 - 0.03) / diagonal, 1e-12);
+    assert_close(measured(rig, &weight, rig->neutral->positions).drift, 0, 1e-12);
+    sinew_rig_destroy(rig);
+
+    rig = two_cubes(0.01, 0.5); /* not neighbors in the pose */
+    assert_true(isnan(measured(rig, &weight, positions).drift));
+    sinew_rig_destroy(rig);
+    rig = cube_rig();
+    assert_true(isnan(measured(rig, &weight, rig->neutral->positions).drift));
+    sinew_rig_destroy(rig);
+}
+
+static void depth_is_below_the_lowest_point_of_the_poses(void **state) {
+    (void)state;
+    sinew_rig *rig = two_cubes(0.01, 0.02);
+    double positions[48], weight = 0.5;
+    const double diagonal = sqrt(2.01 * 2.01 + 2);
+    memcpy(positions, rig->neutral->positions, sizeof positions);
+    positions[1] = -0.25, positions[5] = 1.5;
+    sinew_distortion d = measured(rig, &weight, positions);
+    assert_close(d.below[1], 0.25 / diagonal, 1e-12);
+    assert_true(d.below[0] == 0 && d.below[2] == 0);
+    sinew_rig_destroy(rig);
+}
+
+/* A corner of the cube goes in far and comes back: its edges pop both times, and only then. */
+static void edges_pop_when_their_angle_jumps_between_frames(void **state) {
+    (void)state;
+    sinew_rig *rig = cube_rig();
+    sinew_measure *measure;
+    double positions[24], weight = 0;
+    const double depth[] = {0, 0.01, 0.8, 0.8, 0.01, 0};
+    assert_ok(sinew_measure_create(rig, &measure, &error));
+    for (int k = 0; k < 6; k++) {
+        sinew_distortion d = {.size = sizeof d};
+        memcpy(positions, cube, sizeof positions);
+        for (int axis = 0; axis < 3; axis++) positions[18 + axis] -= depth[k];
+        assert_ok(sinew_measure_frame(measure, &weight, positions, false, &d, &error));
+        assert_true(k == 2 || k == 4 ? d.pops >= 3 : d.pops == 0);
+    }
+    sinew_measure_destroy(measure);
+    sinew_rig_destroy(rig);
+}
+
 static void every_failing_allocation_is_reported(void **state) {
     (void)state;
     sinew_rig *rig = cube_rig();
@@ -214,6 +285,9 @@ int test_distortion(void) {
         cmocka_unit_test(linear_blending_of_a_bent_bar_is_distorted),
         cmocka_unit_test(values_that_are_not_finite_are_bad_input_by_vertex),
         cmocka_unit_test(an_open_surface_has_no_volume),
+        cmocka_unit_test(drift_is_what_neighboring_parts_gain_over_all_poses),
+        cmocka_unit_test(depth_is_below_the_lowest_point_of_the_poses),
+        cmocka_unit_test(edges_pop_when_their_angle_jumps_between_frames),
         cmocka_unit_test(every_failing_allocation_is_reported),
     };
     return cmocka_run_group_tests_name("distortion", tests, NULL, NULL);
