@@ -31,6 +31,10 @@ static const cli_option options[] = {
      0, 0, true},
     {"--pull", CLI_TEXT, "V=x,y,z[:K]", "drag vertex V there, by a spring of stiffness K or hard",
      0, 0, true},
+    {"--hold", CLI_TEXT, "SELECT|auto",
+     "keep vertices on their linear path (rotation); 'auto': those that rest on the floor in all "
+     "poses",
+     0, 0, false},
     {"--boundary", CLI_CHOICE, "free|static|pinned|anchor", "what holds the shape (default free)",
      0, 0, false},
     {"--anchor", CLI_TEXT, "NUMBERS", "corners of the anchor: 12 numbers (default: made inside)", 0,
@@ -61,9 +65,16 @@ static const cli_option options[] = {
 
 /* Option, and the parameter of the model that it sets. */
 static const char *const parameters[][2] = {
-    {"--boundary", "boundary"}, {"--anchor", "anchor"},       {"--independent", "independent"},
-    {"--solver", "solver"},     {"--tolerance", "tolerance"}, {"--pull-to-blend", "pull_to_blend"},
-    {"--volume", "volume"},     {"--friction", "friction"},   {"--self-contact", "self_contact"},
+    {"--hold", "hold"},
+    {"--boundary", "boundary"},
+    {"--anchor", "anchor"},
+    {"--independent", "independent"},
+    {"--solver", "solver"},
+    {"--tolerance", "tolerance"},
+    {"--pull-to-blend", "pull_to_blend"},
+    {"--volume", "volume"},
+    {"--friction", "friction"},
+    {"--self-contact", "self_contact"},
 };
 
 static sinew_status add_drive(cli_call *call, json_t *document) {

@@ -10,12 +10,21 @@
  *
  * Each target is met exactly at its own weight. In-betweens work along their slider; a combination
  * adds what its sculpted pose has beyond the blend of its drivers. Weights outside [0, 1]
- * extrapolate. Each connected part is placed by its vertices that no target moves, or by the blend
- * of its centers of area when there are none. Vertices in no face are blended linearly.
+ * extrapolate. Vertices in no face are blended linearly.
+ *
+ * Parts that lie close together in all poses (eyes, teeth, clothes) are linked and carried
+ * together: they keep their distance as if they were one surface. Each group of linked parts is
+ * placed by the vertices that are held, else by those that no target moves, else by the blend of
+ * its centers of area.
+ *
+ * Held vertices follow their linear path exactly, and the rest follows smoothly: feet that stand on
+ * the floor in all poses stay on it.
  *
  * Frames do not depend on each other: any order, any thread, the same bits. */
 #ifndef SINEW_ROTATION_H
 #define SINEW_ROTATION_H
+
+#include <stdint.h>
 
 #include "sinew/monitor.h"
 #include "sinew/rig.h"
@@ -27,8 +36,18 @@ extern "C" {
 typedef struct sinew_rotation sinew_rotation;
 typedef struct sinew_rotation_state sinew_rotation_state;
 
-/* The rig must outlive the structure. */
-SINEW_API sinew_status sinew_rotation_create(const sinew_rig *rig, const sinew_monitor *monitor,
+typedef struct sinew_rotation_options {
+    uint32_t size;   /* of this structure in bytes; set by sinew_rotation_options_init */
+    int hold_count;  /* default 0 */
+    const int *hold; /* vertices that follow their linear path; read by create only */
+} sinew_rotation_options;
+SINEW_API void sinew_rotation_options_init(sinew_rotation_options *options);
+
+/* options NULL: the defaults. The rig must outlive the structure. A held vertex that does not exist
+ * is bad input. */
+SINEW_API sinew_status sinew_rotation_create(const sinew_rig *rig,
+                                             const sinew_rotation_options *options,
+                                             const sinew_monitor *monitor,
                                              sinew_rotation **rotation, sinew_error *error);
 SINEW_API void sinew_rotation_destroy(sinew_rotation *rotation);
 
@@ -40,6 +59,13 @@ SINEW_API void sinew_rotation_state_destroy(sinew_rotation_state *state);
 /* positions[3 * vertex_count] from weights[slider_count]. */
 SINEW_API void sinew_rotation_evaluate(const sinew_rotation *rotation, sinew_rotation_state *state,
                                        const double *weights, double *positions);
+
+/* Vertices that stand on the floor in all poses: no higher than 0.5% of the diagonal above the
+ * lowest point of each pose. The floor lies across y or, when no vertices rest there, across z:
+ * *axis is 1 or 2. Fewer than three are none. *vertices is increasing, or NULL; release it with
+ * sinew_free. */
+SINEW_API sinew_status sinew_find_resting(const sinew_rig *rig, int **vertices, int *count,
+                                          int *axis, sinew_error *error);
 
 #ifdef __cplusplus
 }

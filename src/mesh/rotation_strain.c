@@ -14,6 +14,7 @@
 #include "base/parallel.h"
 #include "mesh/rotation_lanes.h"
 #include "mesh/rotation_links.h"
+#include "mesh/rotation_system.h"
 #include "mesh/rotation_unwrap.h"
 #include "mesh/topology.h"
 
@@ -217,65 +218,8 @@ static sinew_status find_neighbours(sn_rotation_strain *structure, sinew_error *
     return SINEW_OK;
 }
 
-/* sum_e |e| g_i . g_j. Grounding one vertex of a component by a diagonal entry gives exactly the
- * solution that is zero there, because every right-hand side sums to zero over a component. */
-static sinew_status factor_laplacian(sn_rotation_strain *structure, sinew_error *error) {
-    int n = structure->vertex_count, corners = structure->corners;
-    sn_triplets triplets;
-    size_t per_element = (size_t)corners * (corners + 1) / 2;
-    size_t expected = per_element * structure->element_count + 10 * (size_t)structure->link_count;
-    SN_TRY(sn_triplets_create(n, n, expected + (size_t)n, &triplets, error));
-    bool room = true;
-    for (int e = 0; e < structure->element_count; e++) {
-        const int *v = structure->elements + (size_t)corners * e;
-        const double *g = structure->gradients + (size_t)3 * corners * e;
-        for (int i = 0; i < corners; i++)
-            for (int j = 0; j <= i; j++) {
-                int row = v[i] > v[j] ? v[i] : v[j], column = v[i] > v[j] ? v[j] : v[i];
-                double value = structure->weights[e] * sn_dot(sn_at(g, i), sn_at(g, j));
-                if (i != j && v[i] == v[j]) value *= 2;
-                room = room && sn_triplets_add(&triplets, row, column, value);
-            }
-    }
-    for (int l = 0; l < structure->link_count; l++) {
-        int v[4];
-        double values[4];
-        sn_rotation_link_row(structure, l, v, values);
-        for (int i = 0; i < 4; i++)
-            for (int j = 0; j <= i; j++) {
-                double value = structure->link_stiffness[l] * values[i] * values[j];
-                if (i != j && v[i] == v[j]) value *= 2;
-                room = room && sn_triplets_add(&triplets, v[i] > v[j] ? v[i] : v[j],
-                                               v[i] > v[j] ? v[j] : v[i], value);
-            }
-    }
-    int grounded = 0;
-    for (int i = 0; i < n; i++) {
-        int component = structure->vertex_component[i];
-        if (component < 0) { /* in no element */
-            room = room && sn_triplets_add(&triplets, i, i, 1);
-        } else if (component == grounded) {
-            double diagonal = 0;
-            for (int c = structure->corner_start[i]; c < structure->corner_start[i + 1]; c++) {
-                int place = structure->vertex_corners[c], e = place / corners;
-                sn_vec3 g = sn_at(structure->gradients, place);
-                diagonal += structure->weights[e] * sn_dot(g, g);
-            }
-            room = room && sn_triplets_add(&triplets, i, i, diagonal);
-            grounded++;
-        }
-    }
-    sn_sparse *matrix = NULL;
-    sinew_status status =
-        room ? sn_sparse_from_triplets(&triplets, true, &matrix, error) : sn_no_memory(error);
-    sn_triplets_free(&triplets);
-    if (status == SINEW_OK) status = sn_cholesky_create(matrix, &structure->laplacian, error);
-    sn_sparse_destroy(matrix);
-    return status;
-}
-
 static sinew_status prepare(sn_rotation_strain *structure, const double *rest, const int *elements,
-                            const sn_link *links, sinew_error *error) {
+                            const sn_rotation_joints *joints, sinew_error *error) {
     size_t n = (size_t)structure->vertex_count, m = (size_t)structure->element_count;
     size_t corners = (size_t)structure->corners;
     structure->elements = sn_memdup(elements, corners * m, sizeof *elements);
@@ -315,22 +259,23 @@ static sinew_status prepare(sn_rotation_strain *structure, const double *rest, c
     sn_free(flat);
     SN_TRY(list_vertex_corners(structure, error));
     find_masses(structure);
-    SN_TRY(sn_rotation_links_prepare(structure, rest, links, error));
+    SN_TRY(sn_rotation_links_prepare(structure, rest, joints->links, error));
     SN_TRY(find_components(structure, error));
     SN_TRY(find_neighbours(structure, error));
-    return factor_laplacian(structure, error);
+    SN_TRY(sn_rotation_holds_prepare(structure, joints, error));
+    return sn_rotation_system_factor(structure, error);
 }
 
 sinew_status sn_rotation_strain_create(int vertex_count, const double *rest, int corners,
                                        int element_count, const int *elements,
                                        sn_rotation_strain **structure, sinew_error *error) {
-    return sn_rotation_strain_create_linked(vertex_count, rest, corners, element_count, elements, 0,
-                                            NULL, structure, error);
+    return sn_rotation_strain_create_joined(vertex_count, rest, corners, element_count, elements,
+                                            &(sn_rotation_joints){0}, structure, error);
 }
 
-sinew_status sn_rotation_strain_create_linked(int vertex_count, const double *rest, int corners,
+sinew_status sn_rotation_strain_create_joined(int vertex_count, const double *rest, int corners,
                                               int element_count, const int *elements,
-                                              int link_count, const sn_link *links,
+                                              const sn_rotation_joints *joints,
                                               sn_rotation_strain **structure, sinew_error *error) {
     *structure = NULL;
     if (corners != 3 && corners != 4) return sn_misuse(error, "corners are 3 or 4", __func__);
@@ -348,9 +293,9 @@ sinew_status sn_rotation_strain_create_linked(int vertex_count, const double *re
     result->vertex_count = vertex_count;
     result->element_count = element_count;
     result->corners = corners;
-    result->link_count = link_count;
-    result->item_count = element_count + 2 * link_count;
-    sinew_status status = prepare(result, rest, elements, links, error);
+    result->link_count = joints->link_count;
+    result->item_count = element_count + 2 * joints->link_count;
+    sinew_status status = prepare(result, rest, elements, joints, error);
     if (status != SINEW_OK) {
         sn_rotation_strain_destroy(result);
         return status;
@@ -367,6 +312,10 @@ void sn_rotation_strain_destroy(sn_rotation_strain *structure) {
     sn_free(structure->normals);
     sn_free(structure->rest_stretch);
     sn_free(structure->links);
+    sn_free(structure->holds);
+    sn_free(structure->component_held);
+    sn_free(structure->hold_terms);
+    sn_free(structure->hold_values);
     sn_free(structure->half_rest);
     sn_free(structure->link_fits);
     sn_free(structure->link_stiffness);
@@ -665,6 +614,7 @@ void sn_rotation_strain_rebuild(const sn_rotation_strain *structure, sn_rotation
     sn_parallel_for(n, 256, gather_corners,
                     &(gather_corners_loop){structure, work->forces, work->right});
     sn_rotation_links_force(structure, coordinates, work->right);
+    sn_rotation_holds_force(structure, positions, work->right);
     sn_cholesky_solve(structure->laplacian, work->solve, 3, work->right, work->right);
 
     sn_parallel_for(n, 1024, copy_solution,
@@ -694,7 +644,10 @@ static void shift_parts(void *context, sn_span span) {
 void sn_rotation_strain_place(const sn_rotation_strain *structure, const double *centers,
                               double *scratch, double *positions) {
     sn_rotation_strain_centers(structure, positions, scratch);
-    for (int k = 0; k < 3 * structure->component_count; k++) scratch[k] = centers[k] - scratch[k];
+    for (int k = 0; k < 3 * structure->component_count; k++)
+        scratch[k] = structure->component_held && structure->component_held[k / 3]
+                         ? 0
+                         : centers[k] - scratch[k];
     sn_parallel_for(structure->vertex_count, 1024, shift_parts,
                     &(shift_parts_loop){structure, scratch, positions});
 }

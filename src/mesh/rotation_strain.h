@@ -43,6 +43,13 @@ typedef struct sn_rotation_strain {
     double *link_stiffness; /* per link */
     sn_link_fit *link_fits; /* while pivots are being found */
 
+    int hold_count; /* vertices of elements that are held */
+    int *holds;
+    bool *component_held; /* NULL: none */
+    int hold_term_count;  /* entries of the Laplacian between a free and a held vertex */
+    int *hold_terms;      /* 2 each: free, held */
+    double *hold_values;
+
     int component_count;   /* connected through vertices of elements, and links */
     int *vertex_component; /* -1: in no element */
     double *vertex_mass;   /* a corner's share of its elements' weights */
@@ -64,10 +71,16 @@ typedef struct sn_rotation_strain_work sn_rotation_strain_work;
 sinew_status sn_rotation_strain_create(int vertex_count, const double *rest, int corners,
                                        int element_count, const int *elements,
                                        sn_rotation_strain **structure, sinew_error *error);
-/* The same with links between parts; both ends of each are vertices of elements. */
-sinew_status sn_rotation_strain_create_linked(int vertex_count, const double *rest, int corners,
+/* What joins parts, and what holds vertices. */
+typedef struct sn_rotation_joints {
+    int link_count;
+    const sn_link *links; /* between parts; both ends of each are vertices of elements */
+    int hold_count;
+    const int *holds; /* vertices whose positions rebuild is given */
+} sn_rotation_joints;
+sinew_status sn_rotation_strain_create_joined(int vertex_count, const double *rest, int corners,
                                               int element_count, const int *elements,
-                                              int link_count, const sn_link *links,
+                                              const sn_rotation_joints *joints,
                                               sn_rotation_strain **structure, sinew_error *error);
 /* Shows the links a pose, before anything is measured, and then settles their pivots. */
 void sn_rotation_strain_watch(sn_rotation_strain *structure, const double *positions);
@@ -101,7 +114,8 @@ sinew_status sn_rotation_strain_work_create(const sn_rotation_strain *structure,
                                             sn_rotation_strain_work **work, sinew_error *error);
 void sn_rotation_strain_work_destroy(sn_rotation_strain_work *work);
 
-/* T^-1, with the center of each component where it is asked to be. Allocates nothing; the same
+/* T^-1, with the center of each component where it is asked to be. Held vertices keep the positions
+ * that are there on entry, and their components are placed by them. Allocates nothing; the same
  * bits for any number of threads. */
 void sn_rotation_strain_rebuild(const sn_rotation_strain *structure, sn_rotation_strain_work *work,
                                 const double *coordinates, const double *centers,

@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/parallel.h"
+#include "base/sized.h"
 #include "rig/activations.h"
 #include "rig/part_links.h"
 
@@ -47,7 +48,7 @@ struct sinew_rotation {
     bool *held;         /* per vertex: no target moves it, and its part is held by such vertices */
     double *held_total; /* mass of a component's held vertices; 0: placed by its center */
 
-    int loose_count; /* vertices in no element */
+    int loose_count; /* vertices that are blended linearly: in no element, or held by the caller */
     int *loose_vertices;
 };
 
@@ -315,7 +316,9 @@ static void find_held_parts(sinew_rotation *r) {
         if (rs->vertex_component[i] >= 0 && r->held[i])
             r->held_total[rs->vertex_component[i]] += rs->vertex_mass[i];
     for (int c = 0; c < rs->component_count; c++)
-        if (r->held_total[c] < HELD_SHARE * rs->component_mass[c]) r->held_total[c] = 0;
+        if (r->held_total[c] < HELD_SHARE * rs->component_mass[c] ||
+            (rs->component_held && rs->component_held[c])) /* by the caller, which is enough */
+            r->held_total[c] = 0;
     for (int i = 0; i < r->vertex_count; i++) {
         int component = rs->vertex_component[i];
         r->held[i] = r->held[i] && component >= 0 && r->held_total[component] > 0;
@@ -365,8 +368,9 @@ static const double *listed_pose(void *user, int k) {
 
 static sinew_status create_structure(sinew_rotation *r, const sinew_rig *rig, int corners,
                                      int element_count, const int *elements,
-                                     const double *const *poses, const sinew_monitor *monitor,
-                                     sinew_error *error) {
+                                     const double *const *poses,
+                                     const sinew_rotation_options *options,
+                                     const sinew_monitor *monitor, sinew_error *error) {
     pose_list list = {.builder = {.rotation = r, .rig = rig}, .poses = poses};
     builder *b = &list.builder;
     b->pose = SN_NEW(double, 3 * (size_t)r->vertex_count);
@@ -374,18 +378,19 @@ static sinew_status create_structure(sinew_rotation *r, const sinew_rig *rig, in
     b->activations = SN_NEW(double, rig->target_count);
     sn_part_poses given = {r->vertex_count, r->rest, rig->target_count, listed_pose, &list};
     sn_link *links = NULL;
-    int link_count = 0;
+    sn_rotation_joints joints = {.hold_count = options ? options->hold_count : 0,
+                                 .holds = options ? options->hold : NULL};
     sinew_status status =
         b->pose && b->weights && b->activations
             ? sn_part_links_find(&given, corners, element_count, elements,
                                  rig->neutral->triangle_count, rig->neutral->triangles, monitor,
-                                 &links, &link_count, error)
+                                 &links, &joints.link_count, error)
             : sn_no_memory(error);
+    joints.links = links;
     if (status == SINEW_OK)
-        status =
-            sn_rotation_strain_create_linked(r->vertex_count, r->rest, corners, element_count,
-                                             elements, link_count, links, &r->structure, error);
-    if (status == SINEW_OK && link_count > 0) {
+        status = sn_rotation_strain_create_joined(r->vertex_count, r->rest, corners, element_count,
+                                                  elements, &joints, &r->structure, error);
+    if (status == SINEW_OK && joints.link_count > 0) {
         for (int k = 0; k < rig->target_count; k++)
             sn_rotation_strain_watch(r->structure, listed_pose(&list, k));
         sn_rotation_strain_settle(r->structure);
@@ -397,13 +402,14 @@ static sinew_status create_structure(sinew_rotation *r, const sinew_rig *rig, in
 
 static sinew_status prepare(sinew_rotation *r, const sinew_rig *rig, const double *rest,
                             int corners, int element_count, const int *elements,
-                            const double *const *poses, const sinew_monitor *monitor,
-                            sinew_error *error) {
+                            const double *const *poses, const sinew_rotation_options *options,
+                            const sinew_monitor *monitor, sinew_error *error) {
     SN_TRY(sn_activation_plan_create(rig, &r->plan, error));
     r->rest = sn_memdup(rest, (size_t)3 * r->vertex_count, sizeof *rest);
     r->targets = SN_NEW0(blend_target, r->target_count);
     if (!r->rest || !r->targets) return sn_no_memory(error);
-    SN_TRY(create_structure(r, rig, corners, element_count, elements, poses, monitor, error));
+    SN_TRY(
+        create_structure(r, rig, corners, element_count, elements, poses, options, monitor, error));
     int components = r->structure->component_count;
     r->rest_centers = SN_NEW(double, 3 * components);
     r->held = SN_NEW(bool, r->vertex_count);
@@ -416,20 +422,24 @@ static sinew_status prepare(sinew_rotation *r, const sinew_rig *rig, const doubl
         r->held[i] = true;
         if (r->structure->vertex_component[i] < 0) r->loose_vertices[r->loose_count++] = i;
     }
+    for (int k = 0; k < r->structure->hold_count; k++)
+        r->loose_vertices[r->loose_count++] = r->structure->holds[k];
     return build(r, rig, poses, monitor, error);
 }
 
 sinew_status sn_rotation_create_elements(const sinew_rig *rig, int vertex_count, const double *rest,
                                          int corners, int element_count, const int *elements,
-                                         const double *const *poses, const sinew_monitor *monitor,
-                                         sinew_rotation **rotation, sinew_error *error) {
+                                         const double *const *poses,
+                                         const sinew_rotation_options *options,
+                                         const sinew_monitor *monitor, sinew_rotation **rotation,
+                                         sinew_error *error) {
     *rotation = NULL;
     sinew_rotation *result = SN_NEW0(sinew_rotation, 1);
     if (!result) return sn_no_memory(error);
     result->vertex_count = vertex_count;
     result->target_count = rig->target_count;
-    sinew_status status =
-        prepare(result, rig, rest, corners, element_count, elements, poses, monitor, error);
+    sinew_status status = prepare(result, rig, rest, corners, element_count, elements, poses,
+                                  options, monitor, error);
     if (status != SINEW_OK) {
         sinew_rotation_destroy(result);
         return status;
@@ -438,17 +448,28 @@ sinew_status sn_rotation_create_elements(const sinew_rig *rig, int vertex_count,
     return SINEW_OK;
 }
 
-sinew_status sinew_rotation_create(const sinew_rig *rig, const sinew_monitor *monitor,
-                                   sinew_rotation **rotation, sinew_error *error) {
+void sinew_rotation_options_init(sinew_rotation_options *options) {
+    if (options) *options = (sinew_rotation_options){.size = sizeof *options};
+}
+
+sinew_status sinew_rotation_create(const sinew_rig *rig, const sinew_rotation_options *options,
+                                   const sinew_monitor *monitor, sinew_rotation **rotation,
+                                   sinew_error *error) {
     SN_REQUIRE(rotation != NULL, error);
     *rotation = NULL;
     SN_REQUIRE(rig != NULL && rig->neutral != NULL, error);
     const sinew_mesh *mesh = rig->neutral;
+    SN_OPTIONS(sinew_rotation_options, own, options, error);
+    SN_REQUIRE(own.hold_count >= 0 && (own.hold || own.hold_count == 0), error);
+    for (int k = 0; k < own.hold_count; k++)
+        if (own.hold[k] < 0 || own.hold[k] >= mesh->vertex_count)
+            return sn_fail(error, SINEW_BAD_INPUT, "held vertex %d is outside 0 to %d", own.hold[k],
+                           mesh->vertex_count - 1);
     if (mesh->triangle_count < 1)
         return sn_fail(error, SINEW_BAD_INPUT, "%s: the rotation-aware blend needs faces",
                        mesh->name ? mesh->name : "neutral");
     return sn_rotation_create_elements(rig, mesh->vertex_count, mesh->positions, 3,
-                                       mesh->triangle_count, mesh->triangles, NULL, monitor,
+                                       mesh->triangle_count, mesh->triangles, NULL, &own, monitor,
                                        rotation, error);
 }
 
@@ -576,6 +597,19 @@ static void place_held_parts(const sinew_rotation *rotation, double *shifts, dou
     }
 }
 
+/* The parts are put together before they are turned as a whole, and so are the held vertices. */
+static void turn_back_holds(const sn_rotation_strain *rs, const double *centers,
+                            const double *turns, double *positions) {
+    for (int k = 0; k < rs->hold_count; k++) {
+        int vertex = rs->holds[k], component = rs->vertex_component[vertex];
+        sn_vec3 center = sn_at(centers, component);
+        sn_mat3 turn = sn_rotation_exp(sn_at(turns, component));
+        sn_put(positions, vertex,
+               sn_add(center,
+                      sn_mat3_apply_transposed(turn, sn_sub(sn_at(positions, vertex), center))));
+    }
+}
+
 void sinew_rotation_evaluate(const sinew_rotation *rotation, sinew_rotation_state *state,
                              const double *weights, double *positions) {
     if (!rotation || !state || !weights || !positions) return;
@@ -603,6 +637,7 @@ void sinew_rotation_evaluate(const sinew_rotation *rotation, sinew_rotation_stat
                    sn_add_scaled(sn_at(positions, vertex), a[k], sn_at(target->loose, i)));
         }
     }
+    turn_back_holds(rs, state->centers, state->turns, positions);
     sn_rotation_strain_rebuild(rs, state->work, state->coordinates, state->centers, positions);
     sn_rotation_strain_turn(rs, state->centers, state->turns, 1, positions);
     place_held_parts(rotation, state->centers, positions);

@@ -1,8 +1,24 @@
 /* The rotation-aware blend as a model. */
+#include <math.h>
+#include <string.h>
+
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "base/status.h"
 #include "session/model.h"
+#include "session/parameters.h"
+#include "session/scene.h"
 #include "sinew/rotation.h"
+#include "sinew/selection.h"
+
+static const sinew_parameter parameters[] = {
+    TEXT(STRUCTURE, "hold",
+         "Vertices that follow their linear path exactly, while the rest follows smoothly: "
+         "a selection, or 'auto' for those that rest on the floor in all poses."),
+};
+
+/* Of the diagonal: feet that leave the floor by more between poses are worth a word. */
+static const double NOTICEABLE = 0.005;
 
 typedef struct rotation_model {
     sinew_rotation *rotation;
@@ -19,13 +35,87 @@ static void destroy(void *model) {
     sn_free(m);
 }
 
+/* How far resting vertices leave their linear path along the axis half-way to the first target, of
+ * the diagonal. */
+static sinew_status half_way_error(const sinew_rig *rig, rotation_model *m, int count,
+                                   const int *resting, int axis, double *leaves,
+                                   sinew_error *error) {
+    const sinew_mesh *mesh = rig->neutral;
+    double *weights = SN_NEW(double, rig->slider_count);
+    double *activations = SN_NEW(double, rig->target_count);
+    double *positions = SN_NEW(double, 3 * (size_t)mesh->vertex_count);
+    sinew_status status = weights && activations && positions ? SINEW_OK : sn_no_memory(error);
+    *leaves = 0;
+    if (status == SINEW_OK) {
+        for (int s = 0; s < rig->slider_count; s++) weights[s] = rig->sliders[s].rest;
+        weights[0] = 0.5 * (rig->sliders[0].rest + 1);
+        sinew_rotation_evaluate(m->rotation, m->state, weights, positions);
+        sinew_rig_activations(rig, weights, activations);
+        for (int t = 0; t < rig->target_count; t++) /* less the linear blend */
+            for (int i = 0; i < rig->targets[t].count; i++)
+                positions[3 * (size_t)rig->targets[t].vertices[i] + (size_t)axis] -=
+                    activations[t] * rig->targets[t].deltas[3 * (size_t)i + (size_t)axis];
+        for (int k = 0; k < count; k++) {
+            size_t at = 3 * (size_t)resting[k] + (size_t)axis;
+            *leaves = fmax(*leaves, fabs(positions[at] - mesh->positions[at]));
+        }
+        double diagonal = sinew_diagonal(mesh->vertex_count, mesh->positions);
+        if (diagonal > 0) *leaves /= diagonal;
+    }
+    sn_free(weights), sn_free(activations), sn_free(positions);
+    return status;
+}
+
+/* Without a hold: says so when feet leave the floor between poses. */
+static sinew_status suggest_hold(const sn_model_setup *setup, rotation_model *m,
+                                 sinew_error *error) {
+    int *resting = NULL, count = 0, axis = 1;
+    double leaves = 0;
+    if (setup->rig->slider_count == 0) return SINEW_OK;
+    sinew_status status = sinew_find_resting(setup->rig, &resting, &count, &axis, error);
+    if (status == SINEW_OK && count > 0)
+        status = half_way_error(setup->rig, m, count, resting, axis, &leaves, error);
+    if (status == SINEW_OK && leaves > NOTICEABLE) {
+        sn_log(setup->monitor, SINEW_LOG_LEVEL_WARNING,
+               "%d vertices rest on the floor (lowest %c) in all poses and leave it by %.2g%% of "
+               "the diagonal in between; set 'hold' to 'auto' to keep them there",
+               count, axis == 1 ? 'y' : 'z', 100 * leaves);
+    }
+    sn_free(resting);
+    return status;
+}
+
+static sinew_status select_holds(const sn_model_setup *setup, const char *text, int **vertices,
+                                 int *count, sinew_error *error) {
+    if (strcmp(text, "auto") != 0)
+        return sinew_select(setup->rig, text, setup->scene->folder, vertices, count, error);
+    int axis;
+    SN_TRY(sinew_find_resting(setup->rig, vertices, count, &axis, error));
+    if (*count == 0)
+        sn_log(setup->monitor, SINEW_LOG_LEVEL_WARNING,
+               "hold 'auto': no vertices rest on the lowest plane in all poses");
+    return SINEW_OK;
+}
+
 static sinew_status create(const sn_model_setup *setup, void **model, sinew_error *error) {
     rotation_model *m = SN_NEW0(rotation_model, 1);
     if (!m) return sn_no_memory(error);
     m->clip = setup->clip;
     m->slider_count = setup->rig->slider_count;
-    sinew_status status = sinew_rotation_create(setup->rig, setup->monitor, &m->rotation, error);
+    sinew_rotation_options options;
+    sinew_rotation_options_init(&options);
+    const char *hold = sn_scene_string(setup->scene, "hold");
+    int *vertices = NULL;
+    sinew_status status = SINEW_OK;
+    if (hold) status = select_holds(setup, hold, &vertices, &options.hold_count, error);
+    options.hold = vertices;
+    if (status == SINEW_OK)
+        status = sinew_rotation_create(setup->rig, &options, setup->monitor, &m->rotation, error);
+    sn_free(vertices);
     if (status == SINEW_OK) status = sinew_rotation_state_create(m->rotation, &m->state, error);
+    if (status == SINEW_OK && !hold) status = suggest_hold(setup, m, error);
+    if (status == SINEW_OK && hold)
+        json_object_set_new(setup->report, "held", json_integer(options.hold_count));
     if (status != SINEW_OK)
         destroy(m);
     else
@@ -44,7 +134,9 @@ static sinew_status frame(void *model, int index, double *positions, sinew_frame
 
 const sn_model_kind sn_model_rotation = {
     .about = {.name = "rotation",
-              .summary = "rotation-aware blend: bends instead of shrinking, no physics"},
+              .summary = "rotation-aware blend: bends instead of shrinking, no physics",
+              .parameters = parameters,
+              .parameter_count = sizeof parameters / sizeof *parameters},
     .create = create,
     .destroy = destroy,
     .frame = frame,

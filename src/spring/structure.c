@@ -193,10 +193,11 @@ static sinew_status build_network(sinew_spring *spring, double **poses, double *
 
 static sinew_status build_rotation(sinew_spring *spring, double **poses, const double *neutral,
                                    const sinew_monitor *monitor, sinew_error *error) {
-    if (!spring->tets) return sinew_rotation_create(spring->rig, monitor, &spring->rotation, error);
+    if (!spring->tets)
+        return sinew_rotation_create(spring->rig, NULL, monitor, &spring->rotation, error);
     return sn_rotation_create_elements(
         spring->rig, spring->tets->vertex_count, neutral, 4, spring->tets->tet_count,
-        spring->tets->tets, (const double *const *)poses, monitor, &spring->rotation, error);
+        spring->tets->tets, (const double *const *)poses, NULL, monitor, &spring->rotation, error);
 }
 
 static sinew_status find_pose_inversions(sinew_spring *spring, sinew_error *error) {

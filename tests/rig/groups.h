@@ -10,6 +10,7 @@ int test_lock(void);
 int test_lock_more(void);
 int test_manipulate(void);
 int test_interference(void);
+int test_holds(void);
 int test_parts(void);
 int test_rotation_blend(void);
 int test_transfer(void);

@@ -14,6 +14,7 @@ int main(void) {
     failed += test_manipulate();
     failed += test_interference();
     failed += test_parts();
+    failed += test_holds();
     failed += test_rotation_blend();
     failed += test_transfer();
     failed += test_fit();

@@ -104,7 +104,7 @@ static int blended(const sinew_rig *rig, double weight, double *positions) {
     sinew_rotation_state *state;
     double *weights = calloc((size_t)rig->slider_count, sizeof(double));
     weights[0] = weight;
-    assert_ok(sinew_rotation_create(rig, NULL, &rotation, &error));
+    assert_ok(sinew_rotation_create(rig, NULL, NULL, &rotation, &error));
     assert_ok(sinew_rotation_state_create(rotation, &state, &error));
     sinew_rotation_evaluate(rotation, state, weights, positions);
     int links = sn_rotation_structure(rotation)->link_count;
@@ -270,7 +270,7 @@ static void linked_parts_have_the_same_bits_for_any_number_of_threads(void **sta
 
 static sinew_status create_linked(void *user) {
     sinew_rotation *rotation = NULL;
-    sinew_status status = sinew_rotation_create(user, NULL, &rotation, NULL);
+    sinew_status status = sinew_rotation_create(user, NULL, NULL, &rotation, NULL);
     sinew_rotation_destroy(rotation);
     return status;
 }

@@ -20,7 +20,7 @@ typedef struct blend {
 static blend start(const sinew_rig *rig) {
     blend b = {.rig = rig};
     sinew_error error;
-    assert_ok(sinew_rotation_create(rig, NULL, &b.rotation, &error));
+    assert_ok(sinew_rotation_create(rig, NULL, NULL, &b.rotation, &error));
     assert_ok(sinew_rotation_state_create(b.rotation, &b.state, &error));
     size_t size = sizeof(double) * 3 * (size_t)rig->neutral->vertex_count;
     b.positions = malloc(size), b.expected = malloc(size);
@@ -382,7 +382,7 @@ static void running_out_of_memory_is_reported_at_every_step(void **state) {
         test_memory_limit(steps);
         sinew_rotation *rotation = NULL;
         sinew_rotation_state *own = NULL;
-        status = sinew_rotation_create(rig, NULL, &rotation, NULL);
+        status = sinew_rotation_create(rig, NULL, NULL, &rotation, NULL);
         if (status == SINEW_OK) status = sinew_rotation_state_create(rotation, &own, NULL);
         sinew_rotation_state_destroy(own);
         sinew_rotation_destroy(rotation);
@@ -406,17 +406,17 @@ static void cancelling_and_bad_rigs_say_so(void **state) {
     sinew_rotation *rotation;
     assert_ok(sinew_sample_rig("bar", NULL, &rig, &error));
     sinew_monitor monitor = {.cancelled = always};
-    assert_int_equal(sinew_rotation_create(rig, &monitor, &rotation, &error), SINEW_CANCELLED);
+    assert_int_equal(sinew_rotation_create(rig, NULL, &monitor, &rotation, &error), SINEW_CANCELLED);
     assert_null(rotation);
     rig->targets[0].deltas[4] = INFINITY;
-    assert_int_equal(sinew_rotation_create(rig, NULL, &rotation, &error), SINEW_BAD_INPUT);
+    assert_int_equal(sinew_rotation_create(rig, NULL, NULL, &rotation, &error), SINEW_BAD_INPUT);
     assert_non_null(strstr(error.message, rig->targets[0].name));
     sinew_rig_destroy(rig);
     sinew_mesh *points;
     const double positions[] = {0, 0, 0, 1, 0, 0};
     assert_ok(sinew_mesh_create(2, positions, 0, NULL, NULL, &points, &error));
     assert_ok(sinew_rig_create(points, &rig, &error));
-    assert_int_equal(sinew_rotation_create(rig, NULL, &rotation, &error), SINEW_BAD_INPUT);
+    assert_int_equal(sinew_rotation_create(rig, NULL, NULL, &rotation, &error), SINEW_BAD_INPUT);
     sinew_rig_destroy(rig);
 }
 
