@@ -438,20 +438,40 @@ void sn_rotation_strain_centers(const sn_rotation_strain *structure, const doubl
     }
 }
 
-void sn_rotation_strain_turns(const sn_rotation_strain *structure, const double *rest,
-                              const double *rest_centers, const double *pose,
-                              const double *pose_centers, double *turns) {
-    for (int component = 0; component < structure->component_count; component++) {
-        sn_vec3 from = sn_at(rest_centers, component), to = sn_at(pose_centers, component);
-        sn_mat3 covariance = {{{0}}}, rotation;
-        for (int i = 0; i < structure->vertex_count; i++) {
-            if (structure->vertex_component[i] != component) continue;
-            sn_vec3 p = sn_sub(sn_at(rest, i), from), q = sn_sub(sn_at(pose, i), to);
-            covariance = add_outer(covariance, sn_scale(structure->vertex_mass[i], q), p);
-        }
-        sn_polar3(covariance, &rotation, NULL);
-        sn_put(turns, component, sn_rotation_log(rotation));
+/* min_R sum |e| |R_e - R|^2 + MATCH m |R_k - R|^2: the mean of the elements' rotations, and a
+ * little of R_k, the best rotation of the vertices, which decides where the elements cancel each
+ * other (a plate that is rolled up). The mean leaves smaller rotations to the elements than R_k
+ * alone. */
+sinew_status sn_rotation_strain_turns(const sn_rotation_strain *structure, const double *rest,
+                                      const double *rest_centers, const double *pose,
+                                      const double *pose_centers, double *turns,
+                                      sinew_error *error) {
+    static const double MATCH = 0.01;
+    int components = structure->component_count;
+    sn_mat3 *sums = SN_NEW0(sn_mat3, components), rotation;
+    if (!sums) return sn_no_memory(error);
+    for (int i = 0; i < structure->vertex_count; i++) {
+        int component = structure->vertex_component[i];
+        if (component < 0) continue;
+        sn_vec3 p = sn_sub(sn_at(rest, i), sn_at(rest_centers, component));
+        sn_vec3 q = sn_sub(sn_at(pose, i), sn_at(pose_centers, component));
+        sums[component] = add_outer(sums[component], sn_scale(structure->vertex_mass[i], q), p);
     }
+    for (int c = 0; c < components; c++) {
+        sn_polar3(sums[c], &rotation, NULL);
+        sums[c] = sn_mat3_scale(MATCH * structure->component_mass[c], rotation);
+    }
+    for (int e = 0; e < structure->element_count; e++) {
+        int c = structure->vertex_component[structure->elements[(size_t)structure->corners * e]];
+        sn_polar3(sn_rotation_strain_gradient(structure, pose, e), &rotation, NULL);
+        sums[c] = sn_mat3_add(sums[c], sn_mat3_scale(structure->weights[e], rotation));
+    }
+    for (int c = 0; c < components; c++) {
+        sn_polar3(sums[c], &rotation, NULL);
+        sn_put(turns, c, sn_rotation_log(rotation));
+    }
+    sn_free(sums);
+    return SINEW_OK;
 }
 
 void sn_rotation_strain_turn(const sn_rotation_strain *structure, const double *centers,

@@ -101,11 +101,12 @@ sinew_status sn_rotation_strain_measure(const sn_rotation_strain *structure,
 void sn_rotation_strain_centers(const sn_rotation_strain *structure, const double *positions,
                                 double *centers);
 
-/* The best rigid rotation of each component from rest to pose, about its centers, as rotation
- * vectors: turns[3 * component_count]. */
-void sn_rotation_strain_turns(const sn_rotation_strain *structure, const double *rest,
-                              const double *rest_centers, const double *pose,
-                              const double *pose_centers, double *turns);
+/* The rotation of each component as a whole from rest to pose, about its centers, as rotation
+ * vectors: turns[3 * component_count]. Allocates. */
+sinew_status sn_rotation_strain_turns(const sn_rotation_strain *structure, const double *rest,
+                                      const double *rest_centers, const double *pose,
+                                      const double *pose_centers, double *turns,
+                                      sinew_error *error);
 /* Turns each component about its center by sign * turns. */
 void sn_rotation_strain_turn(const sn_rotation_strain *structure, const double *centers,
                              const double *turns, double sign, double *positions);

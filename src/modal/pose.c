@@ -73,7 +73,8 @@ static sinew_status read_body(const sinew_modal *modal, double *shape, bool *inv
     for (int e = 0; inverted && pose->inverted > 0 && e < rs->element_count; e++)
         inverted[e] = inverted[e] || sn_is_inverted(rs, shape, e);
     sn_rotation_strain_centers(rs, shape, centers);
-    sn_rotation_strain_turns(rs, body->rest, body->rest_centers, shape, centers, turns);
+    SN_TRY(
+        sn_rotation_strain_turns(rs, body->rest, body->rest_centers, shape, centers, turns, error));
     sn_rotation_strain_turn(rs, centers, turns, -1, shape);
     SN_TRY(sn_rotation_strain_measure(rs, shape, 0, NULL, pose->residual, error));
     double whole = square(rs, pose->residual);

@@ -4,8 +4,8 @@
  * in log space; the coordinates are those of mesh/rotation_strain.h.
  * We differ in: rotations beyond half a turn (unwrapped coordinates), targets of a delta rig stored
  * for the elements they move only, in-betweens and combinations, and the motion of a part as a
- * whole. Where a target moves all of a part, its best rigid rotation is taken out first and blended
- * by itself, which leaves smaller rotations to the elements (cats: 3.2% -> 2.2% edge distortion).
+ * whole. Where a target moves all of a part, its mean rotation is taken out first and blended by
+ * itself, which leaves smaller rotations to the elements (cats: 3.2% -> 2.2% edge distortion).
  * And a head must not drift when its jaw opens, so vertices that no target moves hold their part
  * where there are any. */
 #include "rig/rotation_blend.h"
@@ -139,8 +139,8 @@ static sinew_status take_out_turns(builder *b, blend_target *stored, sinew_error
     for (int c = 0; c < rs->component_count; c++)
         any |= b->moved_mass[c] > (1 - HELD_SHARE) * rs->component_mass[c];
     if (any) {
-        sn_rotation_strain_turns(rs, r->rest, r->rest_centers, b->pose, b->pose_centers,
-                                 stored->turns);
+        SN_TRY(sn_rotation_strain_turns(rs, r->rest, r->rest_centers, b->pose, b->pose_centers,
+                                        stored->turns, error));
         for (int c = 0; c < rs->component_count; c++)
             if (!(b->moved_mass[c] > (1 - HELD_SHARE) * rs->component_mass[c]))
                 sn_put(stored->turns, c, sn_v3(0, 0, 0));

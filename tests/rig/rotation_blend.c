@@ -341,6 +341,73 @@ static void three_turns_of_a_thick_bar_fold_no_triangle(void **state) {
     free(vertices), free(deltas);
 }
 
+/* A rig of two poses: a cap of a sphere, and what `move` makes of it. */
+static sinew_rig *cap_rig(sn_vec3 (*move)(sn_vec3)) {
+    sinew_error error;
+    sinew_mesh *mesh = sheet(12);
+    sinew_rig *rig;
+    int n = mesh->vertex_count;
+    double *pose = malloc(sizeof(double) * 3 * (size_t)n);
+    for (int i = 0; i < n; i++) {
+        sn_vec3 p = sn_at(mesh->positions, i);
+        sn_put(mesh->positions, i,
+               i + 1 < n ? sn_scale(2, sn_normalize(sn_v3(p.x - 0.5, p.y - 0.5, 0.4))) : p);
+        sn_put(pose, i, move(sn_at(mesh->positions, i)));
+    }
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    assert_ok(sinew_rig_add_pose(rig, "pose", pose, &error));
+    free(pose);
+    return rig;
+}
+
+static sn_vec3 grow(sn_vec3 p) {
+    return sn_add(sn_scale(3, p), sn_v3(1, 2, 3));
+}
+
+static void growth_without_rotation_is_linear(void **state) {
+    (void)state;
+    sinew_rig *rig = cap_rig(grow);
+    blend b = start(rig);
+    for (int k = 0; k <= 10; k++) {
+        b.weights[0] = k / 8.0;
+        assert_below(off_linear(&b), 1e-12);
+    }
+    finish(&b);
+    sinew_rig_destroy(rig);
+}
+
+static double shared_angle;
+
+/* Bent by 100 degrees over its length, then turned as a whole. */
+static sn_vec3 bend_and_turn(sn_vec3 p) {
+    double angle = 0.6 * (p.x + 1.5);
+    sn_vec3 q = sn_v3((3 - p.z) * sin(angle), p.y, (3 - p.z) * (1 - cos(angle)) + p.z);
+    sn_mat3 turn = sn_rotation_exp(sn_scale(shared_angle, sn_normalize(sn_v3(1, 2, -1))));
+    return sn_add(sn_mat3_apply(turn, q), sn_v3(5, 0, 1));
+}
+
+static void a_shared_rotation_changes_no_length_between_poses(void **state) {
+    (void)state;
+    double first[64];
+    const double angles[] = {0, 1.7, 2.6, 3.1};
+    for (int k = 0; k < 4; k++) {
+        shared_angle = angles[k];
+        sinew_rig *rig = cap_rig(bend_and_turn);
+        blend b = start(rig);
+        b.weights[0] = 0.5;
+        sinew_rotation_evaluate(b.rotation, b.state, b.weights, b.positions);
+        for (int i = 0; i < 64; i++) {
+            double length = sn_distance(sn_at(b.positions, 2 * i), sn_at(b.positions, i));
+            if (k == 0)
+                first[i] = length;
+            else
+                assert_close(length, first[i], 1e-9);
+        }
+        finish(&b);
+        sinew_rig_destroy(rig);
+    }
+}
+
 static void any_thread_count_gives_the_same_bits(void **state) {
     (void)state;
     sinew_error error;
@@ -406,7 +473,8 @@ static void cancelling_and_bad_rigs_say_so(void **state) {
     sinew_rotation *rotation;
     assert_ok(sinew_sample_rig("bar", NULL, &rig, &error));
     sinew_monitor monitor = {.cancelled = always};
-    assert_int_equal(sinew_rotation_create(rig, NULL, &monitor, &rotation, &error), SINEW_CANCELLED);
+    assert_int_equal(sinew_rotation_create(rig, NULL, &monitor, &rotation, &error),
+                     SINEW_CANCELLED);
     assert_null(rotation);
     rig->targets[0].deltas[4] = INFINITY;
     assert_int_equal(sinew_rotation_create(rig, NULL, NULL, &rotation, &error), SINEW_BAD_INPUT);
@@ -431,6 +499,8 @@ int test_rotation_blend(void) {
         cmocka_unit_test(cows_keep_their_edges),
         cmocka_unit_test(cacti_keep_their_edges),
         cmocka_unit_test(three_turns_of_a_thick_bar_fold_no_triangle),
+        cmocka_unit_test(growth_without_rotation_is_linear),
+        cmocka_unit_test(a_shared_rotation_changes_no_length_between_poses),
         cmocka_unit_test(any_thread_count_gives_the_same_bits),
         cmocka_unit_test(cancelling_and_bad_rigs_say_so),
         cmocka_unit_test(running_out_of_memory_is_reported_at_every_step),
