@@ -12,10 +12,14 @@ static const double STIFFNESS = 0.1;
  * the other pulls as much towards the joint. */
 static const double MIDDLE = 0.1;
 
+/* A pivot that leaves more than this part of the motion is no joint; the link keeps its middle. */
+static const double UNEXPLAINED = 0.3;
+
 /* Sums of the normal equations of a pivot. */
 struct sn_link_fit {
     sn_mat3 matrix;
     sn_vec3 right;
+    double square; /* sum |d|^2 */
 };
 
 static int main_corner(const sn_link *link) {
@@ -138,6 +142,7 @@ static void watch_some(void *context, sn_span span) {
             sn_mat3_add(fit->matrix, sn_mat3_multiply(sn_mat3_transpose(against), against));
         for (int k = 0; k < 3; k++) fit->matrix.m[k][k] += MIDDLE;
         fit->right = sn_add(fit->right, sn_mat3_apply_transposed(against, left));
+        fit->square += sn_dot(left, left);
     }
 }
 
@@ -160,7 +165,8 @@ void sn_rotation_strain_settle(sn_rotation_strain *structure) {
         pivot = sn_add_scaled(pivot, right.z / s[2], sn_mat3_column(v, 2));
         sn_vec3 offset =
             sn_add(sn_at(structure->half_rest, 2 * l), sn_at(structure->half_rest, 2 * l + 1));
-        set_pivot(structure, l, offset, pivot);
+        double left = fit->square - sn_dot(pivot, fit->right);
+        if (left <= UNEXPLAINED * fit->square) set_pivot(structure, l, offset, pivot);
     }
     sn_free(structure->link_fits);
     structure->link_fits = NULL;
