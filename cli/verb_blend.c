@@ -35,6 +35,8 @@ static const cli_option options[] = {
      "keep vertices on their linear path (rotation); 'auto': those that rest on the floor in all "
      "poses",
      0, 0, false},
+    {"--published", CLI_FLAG, NULL, "blend rotations as first published, for comparison (rotation)",
+     0, 0, false},
     {"--boundary", CLI_CHOICE, "free|static|pinned|anchor", "what holds the shape (default free)",
      0, 0, false},
     {"--anchor", CLI_TEXT, "NUMBERS", "corners of the anchor: 12 numbers (default: made inside)", 0,
@@ -65,16 +67,10 @@ static const cli_option options[] = {
 
 /* Option, and the parameter of the model that it sets. */
 static const char *const parameters[][2] = {
-    {"--hold", "hold"},
-    {"--boundary", "boundary"},
-    {"--anchor", "anchor"},
-    {"--independent", "independent"},
-    {"--solver", "solver"},
-    {"--tolerance", "tolerance"},
-    {"--pull-to-blend", "pull_to_blend"},
-    {"--volume", "volume"},
-    {"--friction", "friction"},
-    {"--self-contact", "self_contact"},
+    {"--hold", "hold"},           {"--published", "published"},         {"--boundary", "boundary"},
+    {"--anchor", "anchor"},       {"--independent", "independent"},     {"--solver", "solver"},
+    {"--tolerance", "tolerance"}, {"--pull-to-blend", "pull_to_blend"}, {"--volume", "volume"},
+    {"--friction", "friction"},   {"--self-contact", "self_contact"},
 };
 
 static sinew_status add_drive(cli_call *call, json_t *document) {

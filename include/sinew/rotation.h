@@ -24,6 +24,7 @@
 #ifndef SINEW_ROTATION_H
 #define SINEW_ROTATION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sinew/monitor.h"
@@ -40,6 +41,8 @@ typedef struct sinew_rotation_options {
     uint32_t size;   /* of this structure in bytes; set by sinew_rotation_options_init */
     int hold_count;  /* default 0 */
     const int *hold; /* vertices that follow their linear path; read by create only */
+    bool published;  /* as first published, for comparison: the shortest rotation of each triangle,
+                        no rotation of the whole taken out, parts not linked; default false */
 } sinew_rotation_options;
 SINEW_API void sinew_rotation_options_init(sinew_rotation_options *options);
 

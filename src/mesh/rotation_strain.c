@@ -293,6 +293,7 @@ sinew_status sn_rotation_strain_create_joined(int vertex_count, const double *re
     result->vertex_count = vertex_count;
     result->element_count = element_count;
     result->corners = corners;
+    result->shortest = joints->shortest;
     result->link_count = joints->link_count;
     result->item_count = element_count + 2 * joints->link_count;
     sinew_status status = prepare(result, rest, elements, joints, error);

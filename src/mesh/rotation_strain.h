@@ -30,6 +30,7 @@ typedef struct sn_rotation_strain {
     int vertex_count;
     int element_count;
     int corners;       /* 3: triangles, 4: tetrahedra */
+    bool shortest;     /* rotation vectors are plain logarithms, not unwrapped */
     int *elements;     /* corners vertices each */
     double *gradients; /* 3 * corners each: of the corner's hat function; tangential on triangles */
     double *weights;   /* area or volume; of its widened shape for a flat element */
@@ -77,6 +78,7 @@ typedef struct sn_rotation_joints {
     const sn_link *links; /* between parts; both ends of each are vertices of elements */
     int hold_count;
     const int *holds; /* vertices whose positions rebuild is given */
+    bool shortest;    /* rotation vectors are plain logarithms, not unwrapped */
 } sn_rotation_joints;
 sinew_status sn_rotation_strain_create_joined(int vertex_count, const double *rest, int corners,
                                               int element_count, const int *elements,

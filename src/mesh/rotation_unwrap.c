@@ -396,7 +396,7 @@ sinew_status sn_rotation_unwrap(const sn_rotation_strain *structure, int count, 
                                 const sn_mat3 *rotations, double *coordinates, sinew_error *error) {
     logarithm_loop logarithms = {rotations, coordinates, false};
     sn_parallel_for(count, 128, take_logarithms, &logarithms);
-    if (!atomic_load(&logarithms.large)) return SINEW_OK;
+    if (!atomic_load(&logarithms.large) || structure->shortest) return SINEW_OK;
     unwrapping u = {
         .structure = structure, .count = count, .active = active, .rotations = rotations};
     u.row_of = SN_NEW(int, count);

@@ -38,6 +38,7 @@ typedef struct blend_target {
 struct sinew_rotation {
     sn_activation_plan *plan;
     sn_rotation_strain *structure;
+    bool published; /* no links, no rotation of the whole, no unwrapping */
     int vertex_count;
     double *rest;
 
@@ -138,7 +139,7 @@ static sinew_status take_out_turns(builder *b, blend_target *stored, sinew_error
     bool any = false;
     for (int c = 0; c < rs->component_count; c++)
         any |= b->moved_mass[c] > (1 - HELD_SHARE) * rs->component_mass[c];
-    if (any) {
+    if (any && !r->published) {
         SN_TRY(sn_rotation_strain_turns(rs, r->rest, r->rest_centers, b->pose, b->pose_centers,
                                         stored->turns, error));
         for (int c = 0; c < rs->component_count; c++)
@@ -379,13 +380,13 @@ static sinew_status create_structure(sinew_rotation *r, const sinew_rig *rig, in
     sn_part_poses given = {r->vertex_count, r->rest, rig->target_count, listed_pose, &list};
     sn_link *links = NULL;
     sn_rotation_joints joints = {.hold_count = options ? options->hold_count : 0,
-                                 .holds = options ? options->hold : NULL};
-    sinew_status status =
-        b->pose && b->weights && b->activations
-            ? sn_part_links_find(&given, corners, element_count, elements,
-                                 rig->neutral->triangle_count, rig->neutral->triangles, monitor,
-                                 &links, &joints.link_count, error)
-            : sn_no_memory(error);
+                                 .holds = options ? options->hold : NULL,
+                                 .shortest = r->published};
+    sinew_status status = b->pose && b->weights && b->activations ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK && !r->published)
+        status = sn_part_links_find(&given, corners, element_count, elements,
+                                    rig->neutral->triangle_count, rig->neutral->triangles, monitor,
+                                    &links, &joints.link_count, error);
     joints.links = links;
     if (status == SINEW_OK)
         status = sn_rotation_strain_create_joined(r->vertex_count, r->rest, corners, element_count,
@@ -438,6 +439,7 @@ sinew_status sn_rotation_create_elements(const sinew_rig *rig, int vertex_count,
     if (!result) return sn_no_memory(error);
     result->vertex_count = vertex_count;
     result->target_count = rig->target_count;
+    result->published = options && options->published;
     sinew_status status = prepare(result, rig, rest, corners, element_count, elements, poses,
                                   options, monitor, error);
     if (status != SINEW_OK) {

@@ -15,6 +15,9 @@ static const sinew_parameter parameters[] = {
     TEXT(STRUCTURE, "hold",
          "Vertices that follow their linear path exactly, while the rest follows smoothly: "
          "a selection, or 'auto' for those that rest on the floor in all poses."),
+    FLAG(STRUCTURE, "published", 0,
+         "Blend as first published, for comparison: the shortest rotation of each triangle, no "
+         "rotation of the whole taken out, parts not linked."),
 };
 
 /* Of the diagonal: feet that leave the floor by more between poses are worth a word. */
@@ -104,6 +107,7 @@ static sinew_status create(const sn_model_setup *setup, void **model, sinew_erro
     m->slider_count = setup->rig->slider_count;
     sinew_rotation_options options;
     sinew_rotation_options_init(&options);
+    options.published = sn_scene_flag(setup->scene, "published");
     const char *hold = sn_scene_string(setup->scene, "hold");
     int *vertices = NULL;
     sinew_status status = SINEW_OK;
@@ -113,7 +117,7 @@ static sinew_status create(const sn_model_setup *setup, void **model, sinew_erro
         status = sinew_rotation_create(setup->rig, &options, setup->monitor, &m->rotation, error);
     sn_free(vertices);
     if (status == SINEW_OK) status = sinew_rotation_state_create(m->rotation, &m->state, error);
-    if (status == SINEW_OK && !hold) status = suggest_hold(setup, m, error);
+    if (status == SINEW_OK && !hold && !options.published) status = suggest_hold(setup, m, error);
     if (status == SINEW_OK && hold)
         json_object_set_new(setup->report, "held", json_integer(options.hold_count));
     if (status != SINEW_OK)
