@@ -8,8 +8,8 @@
 
 /* `rest` and `poses` have vertex_count vertices each, `elements` has `corners` (3 or 4) vertices
  * each. poses[k]: the full sculpted pose of target k, which for a combination is the pose with all
- * its drivers at 1. options NULL: the defaults. Everything is copied; the rig, which gives the activations, must outlive the
- * structure. */
+ * its drivers at 1. options NULL: the defaults. Everything is copied; the rig, which gives the
+ * activations, must outlive the structure. */
 sinew_status sn_rotation_create_elements(const sinew_rig *rig, int vertex_count, const double *rest,
                                          int corners, int element_count, const int *elements,
                                          const double *const *poses,
