@@ -17,6 +17,7 @@
 
 #include <stdint.h>
 
+#include "sinew/anatomy.h"
 #include "sinew/curves.h"
 #include "sinew/marker_map.h"
 #include "sinew/monitor.h"
@@ -28,8 +29,9 @@ extern "C" {
 
 typedef struct sinew_capture_options {
     uint32_t size;
-    const sinew_marker_map *map; /* where the markers sit on the neutral; NULL: found by names, or
-                                    by the nearest points of the face. Copied */
+    const sinew_marker_map *map;  /* where the markers sit on the neutral; NULL: found, see
+                                     sinew_map_source. Copied */
+    const sinew_anatomy *anatomy; /* of the rig, when it is at hand; NULL: made where needed */
     int neutral_sample; /* sample of the take in which the face is at rest; -1: the first in which
                            most markers are seen */
     const char *stable; /* names of markers that move with the head, separated by commas; NULL or
@@ -40,9 +42,15 @@ typedef struct sinew_capture_options {
 
 SINEW_API void sinew_capture_options_init(sinew_capture_options *options);
 
-/* Without a map, markers farther than this fraction of the diagonal from the surface on average,
- * after alignment, are not on it. */
-#define SINEW_CAPTURE_REACH 0.05
+/* How the markers were tied to the face. */
+typedef enum sinew_map_source {
+    SINEW_MAP_SOURCE_GIVEN,
+    SINEW_MAP_SOURCE_BY_VERTEX, /* markers are named after vertices or regions of the rig */
+    SINEW_MAP_SOURCE_IN_PLACE,  /* the take lies on the face: nearest points of the outer skin */
+    SINEW_MAP_SOURCE_BY_NAMES,  /* names tell the landmarks: similarity, warp, nearest points */
+    SINEW_MAP_SOURCE_BY_SHAPE   /* without names that tell: the best of 24 orientations */
+} sinew_map_source;
+
 /* Median distance of the markers from their points on the face in the neutral sample, as a fraction
  * of the diagonal: beyond the first a warning is logged, beyond the second the take is refused. */
 #define SINEW_CAPTURE_FAR  0.1
@@ -55,14 +63,20 @@ typedef struct sinew_capture_info {
     int markers;        /* of the take */
     int used;           /* of these, tied to the face */
     int neutral_sample; /* that was used */
+    sinew_map_source map_source;
+    int doubtful; /* markers whose point on the face is in doubt, see sinew_capture_doubt */
+    int left_out; /* markers of the take that lie off the face */
+    double scale; /* of the take to the rig's unit of length, found with the map; 1: as it is */
 } sinew_capture_info;
 
 /* Constant once created: may be shared between threads. */
 typedef struct sinew_capture sinew_capture;
 
-/* The rig must outlive the capture; the take is copied and has the rig's unit of length. Choices
- * made without a map, and markers that are not used, are logged. Returns SINEW_BAD_INPUT when no
- * marker is tied to the face, the take lies elsewhere, or a stable marker is unknown. */
+/* The rig must outlive the capture; the take is copied. With a map it has the rig's unit of length;
+ * without one its position and scale are found. A take that does not lie on the face as it is
+ * counts as another face and is retargeted. Choices made without a map, doubtful markers and
+ * markers that are not used are logged. Returns SINEW_BAD_INPUT when no marker is tied to the face,
+ * the take lies elsewhere, the map does not fit the take, or a stable marker is unknown. */
 SINEW_API sinew_status sinew_capture_create(const sinew_rig *rig, const sinew_markers *take,
                                             const sinew_capture_options *options,
                                             const sinew_monitor *monitor, sinew_capture **capture,
@@ -71,6 +85,8 @@ SINEW_API void sinew_capture_destroy(sinew_capture *capture);
 SINEW_API void sinew_capture_get_info(const sinew_capture *capture, sinew_capture_info *info);
 /* Valid as long as the capture. */
 SINEW_API const sinew_marker_map *sinew_capture_map(const sinew_capture *capture);
+/* Why the point of a marker of the map is in doubt; NULL when it is not. */
+SINEW_API const char *sinew_capture_doubt(const sinew_capture *capture, int marker);
 /* markers[3 * map->count] in the map's order at a time in seconds, NaN where missing. */
 SINEW_API void sinew_capture_sample(const sinew_capture *capture, double time, double *markers);
 /* The rigid motion from the face without head motion to where the take has it. */

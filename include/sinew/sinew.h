@@ -2,6 +2,7 @@
 #ifndef SINEW_H
 #define SINEW_H
 
+#include "sinew/anatomy.h"
 #include "sinew/cache.h"
 #include "sinew/cage.h"
 #include "sinew/capture.h"

@@ -11,6 +11,7 @@
 #include "base/monitor.h"
 #include "base/rotation.h"
 #include "base/status.h"
+#include "capture/automap.h"
 #include "capture/take.h"
 
 static const sinew_rigid none = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
@@ -56,14 +57,26 @@ static int map_entry(const sinew_marker_map *map, const char *name, size_t lengt
     return -1;
 }
 
+/* x -> a(b(x)) */
+static sinew_rigid after(const sinew_rigid *a, const sinew_rigid *b) {
+    sn_mat3 first, second;
+    sinew_rigid both;
+    memcpy(&first, b->rotation, sizeof first), memcpy(&second, a->rotation, sizeof second);
+    sn_mat3 product = sn_mat3_multiply(second, first);
+    memcpy(both.rotation, &product, sizeof product);
+    sn_put(both.translation, 0,
+           sn_add(sn_mat3_apply(second, sn_at(b->translation, 0)), sn_at(a->translation, 0)));
+    return both;
+}
+
 static sinew_status stabilise(sinew_capture *c, const char *list, const sinew_monitor *monitor,
                               sinew_error *error) {
     if (!list || !*list) return SINEW_OK;
     int count = 0, most = c->map->count, held = 0;
     int *stable = SN_NEW(int, most);
     double *reference = SN_NEW(double, 3 * (size_t)most);
-    c->motion = SN_NEW(sinew_rigid, c->take->time_count);
-    sinew_status status = stable && reference && c->motion ? SINEW_OK : sn_no_memory(error);
+    sinew_rigid *motion = SN_NEW(sinew_rigid, c->take->time_count);
+    sinew_status status = stable && reference && motion ? SINEW_OK : sn_no_memory(error);
     const char *name;
     size_t length;
     while (status == SINEW_OK && sn_list_next(&list, &name, &length)) {
@@ -77,36 +90,108 @@ static sinew_status stabilise(sinew_capture *c, const char *list, const sinew_mo
         }
     }
     if (status == SINEW_OK)
-        status =
-            sinew_markers_stabilise(c->take, count, stable, reference, c->motion, &held, error);
+        status = sinew_markers_stabilise(c->take, count, stable, reference, motion, &held, error);
     if (status == SINEW_OK && held > 0)
         sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
                "%d samples have fewer than three stable markers and keep the last head motion",
                held);
-    sn_free(stable), sn_free(reference);
+    if (status == SINEW_OK && c->motion) /* where the take lies comes last */
+        for (int t = 0; t < c->take->time_count; t++) motion[t] = after(&c->motion[t], &motion[t]);
+    if (status == SINEW_OK) sn_free(c->motion), c->motion = motion, motion = NULL;
+    sn_free(stable), sn_free(reference), sn_free(motion);
     return status;
 }
 
-static sinew_rigid inverse(const sinew_rigid *motion) {
-    sinew_rigid back;
-    sn_mat3 rotation;
-    memcpy(&rotation, motion->rotation, sizeof rotation);
-    sn_vec3 shift = sn_scale(-1, sn_mat3_apply_transposed(rotation, sn_at(motion->translation, 0)));
-    rotation = sn_mat3_transpose(rotation);
-    memcpy(back.rotation, &rotation, sizeof back.rotation);
-    sn_put(back.translation, 0, shift);
-    return back;
+/* ---- the map --------------------------------------------------------------------------------- */
+
+static void align_take(sinew_capture *c, const sn_similarity *s) {
+    for (int t = 0; t < c->take->time_count; t++)
+        for (int i = 0; i < c->take->marker_count; i++) {
+            double *p = sn_take_at(c->take, t, i);
+            if (isfinite(p[0])) sn_put(p, 0, sn_similarity_apply(s, sn_at(p, 0)));
+        }
 }
 
-/* The take lies elsewhere: the same motion in all samples, put back like the head's. */
-static sinew_status move_take(sinew_capture *c, const sinew_rigid *motion, sinew_error *error) {
+/* A take of this face that lies elsewhere is put back there in the end, like head motion. */
+static sinew_status stay(sinew_capture *c, const sn_similarity *s, sinew_error *error) {
     c->motion = SN_NEW(sinew_rigid, c->take->time_count);
     if (!c->motion) return sn_no_memory(error);
+    sn_mat3 back = sn_mat3_transpose(s->rotation);
     for (int t = 0; t < c->take->time_count; t++) {
-        sinew_rigid_apply(motion, c->take->marker_count, sn_take_at(c->take, t, 0));
-        c->motion[t] = inverse(motion);
+        memcpy(c->motion[t].rotation, &back, sizeof back);
+        sn_put(c->motion[t].translation, 0, sn_scale(-1, sn_mat3_apply(back, s->translation)));
     }
     return SINEW_OK;
+}
+
+static void log_source(const sinew_capture *c, const sn_automap *found,
+                       const sinew_monitor *monitor) {
+    static const char *const how[] = {
+        [SINEW_MAP_SOURCE_IN_PLACE] =
+            "lie on the face and are tied to the nearest points of its skin",
+        [SINEW_MAP_SOURCE_BY_NAMES] = "are tied to the face by their names",
+        [SINEW_MAP_SOURCE_BY_SHAPE] = "are tied to the face by their arrangement alone"};
+    char names[SN_CAPTURE_NAMES_SIZE] = "";
+    for (int i = 0; i < found->left_out_count; i++)
+        sn_capture_add_name(names, c->take->names[found->left_out[i]]);
+    sn_log(monitor, SINEW_LOG_LEVEL_WARNING, "no map: %d of %d markers %s%s%s", found->map->count,
+           c->take->marker_count, how[found->source], *names ? "; off the face: " : "", names);
+}
+
+static sinew_status find_map(sinew_capture *c, const sinew_anatomy *given, bool *other_face,
+                             const sinew_monitor *monitor, sinew_error *error) {
+    c->info.map_source = SINEW_MAP_SOURCE_BY_VERTEX;
+    SN_TRY(sn_map_by_name(c->rig, c->take, &c->map, error));
+    if (c->map) {
+        sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
+               "no map: %d of %d markers are tied by their names to regions or vertices",
+               c->map->count, c->take->marker_count);
+        return SINEW_OK;
+    }
+    sinew_anatomy *own = NULL;
+    sn_automap found = {0};
+    sinew_status status = given ? SINEW_OK : sinew_anatomy_create(c->rig, monitor, &own, error);
+    if (status == SINEW_OK)
+        status = sn_automap_find(c->rig, given ? given : own, c->take, c->info.neutral_sample,
+                                 monitor, &found, error);
+    sinew_anatomy_destroy(own);
+    SN_TRY(status);
+    log_source(c, &found, monitor);
+    c->map = found.map, found.map = NULL;
+    c->doubts = found.doubts, found.doubts = (sn_map_doubts){0};
+    c->info.map_source = found.source, c->info.scale = found.alignment.scale;
+    c->info.left_out = found.left_out_count;
+    bool moved = found.source != SINEW_MAP_SOURCE_IN_PLACE;
+    *other_face = moved && !found.same_face;
+    if (moved) align_take(c, &found.alignment);
+    if (found.same_face && found.alignment.scale == 1) status = stay(c, &found.alignment, error);
+    sn_automap_free(&found);
+    return status;
+}
+
+/* A map that was given must fit the take, too. */
+static sinew_status check_map(sinew_capture *c, sinew_error *error) {
+    if (c->doubts.count > 0) return SINEW_OK;
+    double *markers = SN_NEW(double, 3 * (size_t)c->map->count);
+    sinew_status status =
+        markers ? sn_map_doubts_create(c->map->count, &c->doubts, error) : sn_no_memory(error);
+    for (int i = 0; status == SINEW_OK && i < c->map->count; i++)
+        sn_put(markers, i,
+               sn_capture_seen(c, c->info.neutral_sample, i)
+                   ? sn_at(sn_take_at(c->take, c->info.neutral_sample, c->index[i]), 0)
+                   : sn_v3(NAN, NAN, NAN));
+    if (status == SINEW_OK)
+        status =
+            sn_map_check(NULL, c->map->count, c->map->names, markers, c->points, &c->doubts, error);
+    sn_free(markers);
+    return status;
+}
+
+static void log_doubts(const sinew_capture *c, const sinew_monitor *monitor) {
+    for (int i = 0; i < c->map->count; i++)
+        if (c->doubts.count && *c->doubts.reason[i])
+            sn_log(monitor, SINEW_LOG_LEVEL_WARNING, "marker '%s' is in doubt: it %s",
+                   c->map->names[i], c->doubts.reason[i]);
 }
 
 /* ---- creation -------------------------------------------------------------------------------- */
@@ -153,14 +238,14 @@ static sinew_status build(sinew_capture *c, const sinew_markers *take,
                           const sinew_capture_options *options, const sinew_monitor *monitor,
                           sinew_error *error) {
     const sinew_mesh *mesh = c->rig->neutral;
-    sinew_rigid alignment;
-    bool moved = false;
+    bool other_face = false;
     if (take->time_count < 1) return sn_fail(error, SINEW_BAD_INPUT, "the take has no samples");
     SN_TRY(copy_take(take, &c->take, error));
     c->diagonal = sinew_diagonal(mesh->vertex_count, mesh->positions);
     for (int i = 0; i < mesh->vertex_count; i++)
         c->center = sn_add_scaled(c->center, 1.0 / mesh->vertex_count, sn_at(mesh->positions, i));
     c->info.samples = take->time_count, c->info.markers = take->marker_count;
+    c->info.scale = 1;
     double duration = take->times[take->time_count - 1] - take->times[0];
     c->info.rate = duration > 0 ? (take->time_count - 1) / duration : 0;
     SN_TRY(find_neutral(c, options->neutral_sample, error));
@@ -168,12 +253,14 @@ static sinew_status build(sinew_capture *c, const sinew_markers *take,
         SN_TRY(sinew_marker_map_check(options->map, mesh, error));
         SN_TRY(sinew_marker_map_copy(options->map, &c->map, error));
     } else {
-        SN_TRY(sn_capture_find_map(c, monitor, &alignment, &moved, error));
+        SN_TRY(find_map(c, options->anatomy, &other_face, monitor, error));
     }
     SN_TRY(bind(c, monitor, error));
+    SN_TRY(check_map(c, error));
+    c->info.doubtful = c->doubts.doubtful;
+    log_doubts(c, monitor);
     SN_TRY(stabilise(c, options->stable, monitor, error));
-    if (options->retarget) return sn_capture_retarget(c, monitor, error);
-    if (moved && !c->motion) SN_TRY(move_take(c, &alignment, error));
+    if (options->retarget || other_face) return sn_capture_retarget(c, monitor, error);
     return sn_capture_check_points(c, options->rig_unit, monitor, error);
 }
 
@@ -204,6 +291,7 @@ void sinew_capture_destroy(sinew_capture *c) {
     if (!c) return;
     sinew_markers_destroy(c->take);
     sinew_marker_map_destroy(c->map);
+    sn_map_doubts_free(&c->doubts);
     sn_free(c->index), sn_free(c->points), sn_free(c->motion);
     sn_free(c);
 }
@@ -217,6 +305,11 @@ void sinew_capture_get_info(const sinew_capture *c, sinew_capture_info *info) {
 
 const sinew_marker_map *sinew_capture_map(const sinew_capture *c) {
     return c->map;
+}
+
+const char *sinew_capture_doubt(const sinew_capture *c, int marker) {
+    bool doubt = marker >= 0 && marker < c->doubts.count && *c->doubts.reason[marker];
+    return doubt ? c->doubts.reason[marker] : NULL;
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */

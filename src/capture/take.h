@@ -5,17 +5,19 @@
 #include <math.h>
 
 #include "base/vec3.h"
+#include "capture/map_check.h"
 #include "sinew/capture.h"
 
 struct sinew_capture {
     const sinew_rig *rig;
     sinew_markers *take; /* own copy; in the end without head motion */
     sinew_marker_map *map;
-    int *index;          /* marker of the take for each of the map, or -1 */
-    double *points;      /* 3 per marker of the map: on the neutral */
-    sinew_rigid *motion; /* of the head per sample of the take; NULL: none */
-    sn_vec3 center;      /* of the neutral */
-    double diagonal;     /* of the neutral */
+    int *index;           /* marker of the take for each of the map, or -1 */
+    double *points;       /* 3 per marker of the map: on the neutral */
+    sinew_rigid *motion;  /* of the head per sample of the take; NULL: none */
+    sn_vec3 center;       /* of the neutral */
+    double diagonal;      /* of the neutral */
+    sn_map_doubts doubts; /* by markers of the map */
     sinew_capture_info info;
 };
 
@@ -32,10 +34,10 @@ static inline bool sn_capture_seen(const sinew_capture *c, int sample, int marke
 enum { SN_CAPTURE_NAMES_SIZE = 160 };
 void sn_capture_add_name(char list[SN_CAPTURE_NAMES_SIZE], const char *name);
 
-/* c->map without a file: by names, or by nearest points, which is logged. *moved: the nearest
- * points are those after this rigid motion of the take. */
-sinew_status sn_capture_find_map(sinew_capture *c, const sinew_monitor *monitor,
-                                 sinew_rigid *motion, bool *moved, sinew_error *error);
+/* A map of markers named "v12", "vertex12", "12" or after a region, when most are and four at
+ * least; *map stays NULL otherwise. */
+sinew_status sn_map_by_name(const sinew_rig *rig, const sinew_markers *take, sinew_marker_map **map,
+                            sinew_error *error);
 
 /* Warns when the take lies off its points on the face in the neutral sample, and refuses it when it
  * is lost, with the unit that would explain it. rig_unit: meters, or 0. */

@@ -1,5 +1,6 @@
 #ifndef TESTS_CAPTURE_GROUPS_H
 #define TESTS_CAPTURE_GROUPS_H
+int test_maps(void);
 int test_stabilise(void);
 int test_takes(void);
 #endif

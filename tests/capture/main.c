@@ -5,5 +5,6 @@ int main(void) {
     int failed = 0;
     failed += test_stabilise();
     failed += test_takes();
+    failed += test_maps();
     return failed != 0;
 }

@@ -1,0 +1,142 @@
+/* sinew map: where the markers of a take sit on a face. */
+#include <math.h>
+#include <string.h>
+
+#include "balls.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "session/report.h"
+#include "verb.h"
+
+static const cli_option options[] = {
+    {"--map-out", CLI_TEXT, "CSV", "Write the map: NAME,triangle,b0,b1,b2 for each marker.", 0, 0,
+     false},
+    {"--picture", CLI_TEXT, "PNG",
+     "Draw the markers on the face, from the front and the side: green, or red where in doubt.", 0,
+     0, false},
+    {"--map", CLI_TEXT, "CSV", "Check this map against the take instead of finding one.", 0, 0,
+     false},
+    {"--neutral-frame", CLI_INTEGER, "K",
+     "Sample of the take in which the face is at rest (default: found).", 0, 2e9, false},
+    {"--sample", CLI_TEXT, "NAME", "Use a built-in rig instead of files.", 0, 0, false},
+    CLI_END,
+};
+
+static sinew_status draw(cli_call *call, const sinew_rig *rig, const sinew_capture *capture) {
+    const sinew_marker_map *map = sinew_capture_map(capture);
+    const sinew_mesh *mesh = rig->neutral;
+    double *points = SN_NEW(double, 4 * (size_t)map->count),
+           *heat = points + 3 * (size_t)map->count;
+    sinew_mesh *with = NULL;
+    float *colors = NULL;
+    sinew_image *image = NULL;
+    sinew_status status = points ? SINEW_OK : sn_no_memory(&call->error);
+    if (status == SINEW_OK) {
+        sinew_marker_map_points(map, mesh, mesh->positions, points);
+        for (int i = 0; i < map->count; i++) heat[i] = sinew_capture_doubt(capture, i) != NULL;
+        double size = sinew_diagonal(map->count, points);
+        status = cli_add_balls(call, mesh, NULL, NULL, map->count, points, heat, 0.012 * size,
+                               &with, &colors);
+        if (status == SINEW_OK) {
+            sinew_panel panels[2] = {{.mesh = with, .colors = colors},
+                                     {.mesh = with, .colors = colors, .turn = 60}};
+            sinew_render_options o;
+            sinew_render_options_init(&o);
+            o.azimuth = 0, o.elevation = 0, o.ground = false;
+            for (int k = 0; k < 3; k++) {
+                double low = INFINITY, high = -INFINITY;
+                for (int i = 0; i < map->count; i++)
+                    low = fmin(low, points[3 * i + k]), high = fmax(high, points[3 * i + k]);
+                o.center[k] = 0.5 * (low + high);
+            }
+            o.radius = 0.65 * size;
+            status = sinew_render(2, panels, &o, &image, &call->error);
+        }
+    }
+    if (status == SINEW_OK)
+        status = sinew_image_write(cli_text(call, "--picture"), image, &call->error);
+    sinew_image_destroy(image);
+    sinew_mesh_destroy(with);
+    sn_free(points), sn_free(colors);
+    return status;
+}
+
+static sinew_status report(cli_call *call, const sinew_rig *rig, const sinew_capture *capture) {
+    static const char *const sources[] = {"given", "vertex names", "position", "marker names",
+                                          "arrangement"};
+    sinew_capture_info info = {.size = sizeof info};
+    sinew_capture_get_info(capture, &info);
+    const sinew_marker_map *map = sinew_capture_map(capture);
+    json_t *doubts = json_object();
+    for (int i = 0; i < map->count; i++)
+        if (sinew_capture_doubt(capture, i))
+            json_object_set_new(doubts, map->names[i],
+                                json_string(sinew_capture_doubt(capture, i)));
+    json_object_set_new(call->report, "map",
+                        json_pack("{s:s, s:i, s:i, s:i, s:f, s:i, s:o}", "source",
+                                  sources[info.map_source], "markers", info.markers, "used",
+                                  info.used, "left_out", info.left_out, "scale", info.scale,
+                                  "neutral_sample", info.neutral_sample, "doubtful", doubts));
+    if (cli_given(call, "--map-out"))
+        SN_TRY(sinew_marker_map_write(cli_text(call, "--map-out"), map, &call->error));
+    if (cli_given(call, "--picture")) SN_TRY(draw(call, rig, capture));
+    cli_say(call, "%d of %d markers are on the face, by %s; %d in doubt; neutral sample %d",
+            info.used, info.markers, sources[info.map_source], info.doubtful, info.neutral_sample);
+    if (cli_given(call, "--map-out")) cli_say(call, "wrote %s", cli_text(call, "--map-out"));
+    if (cli_given(call, "--picture")) cli_say(call, "wrote %s", cli_text(call, "--picture"));
+    return SINEW_OK;
+}
+
+static sinew_status run(cli_call *call) {
+    bool built_in = cli_given(call, "--sample");
+    if (call->argument_count < (built_in ? 1 : 2) || (built_in && call->argument_count > 1))
+        return cli_usage(call, built_in ? "needs one TAKE; see 'sinew map --help'"
+                                        : "needs RIG and TAKE; see 'sinew map --help'");
+    const char *file = call->arguments[call->argument_count - 1];
+    sinew_rig *rig = NULL;
+    sinew_markers *take = NULL;
+    sinew_marker_map *map = NULL;
+    sinew_capture *capture = NULL;
+    sn_report_input(call->report, file);
+    sinew_status status =
+        built_in ? sinew_sample_rig(cli_text(call, "--sample"), NULL, &rig, &call->error)
+                 : sinew_rig_read(call->argument_count - 1, call->arguments, &rig, &call->error);
+    if (status == SINEW_OK) status = sinew_markers_read(file, &take, &call->error);
+    if (status == SINEW_OK && cli_given(call, "--map"))
+        status = sinew_marker_map_read(cli_text(call, "--map"), rig->neutral, &map, &call->error);
+    if (status == SINEW_OK) {
+        sinew_capture_options chosen;
+        sinew_capture_options_init(&chosen);
+        chosen.neutral_sample = cli_integer(call, "--neutral-frame", -1);
+        chosen.map = map, chosen.retarget = true;
+        status = sinew_capture_create(rig, take, &chosen, call->monitor, &capture, &call->error);
+    }
+    if (status == SINEW_OK) status = report(call, rig, capture);
+    sinew_capture_destroy(capture);
+    sinew_marker_map_destroy(map);
+    sinew_markers_destroy(take);
+    sinew_rig_destroy(rig);
+    return status;
+}
+
+const cli_verb verb_map = {
+    .name = "map",
+    .summary = "find where the markers of a take sit on a face",
+    .arguments = "RIG... TAKE",
+    .minimum = 1,
+    .maximum = -1,
+    .options = options,
+    .description =
+        "Tie the markers of a take to points of a rig's skin. The names of the markers (words such "
+        "as brow, lid, lip, corner, left, in any usual form; the numbers of the 68-point and "
+        "MediaPipe layouts) tell which landmarks they sit on, and the rig's targets where these "
+        "are: a blink finds the lids, jawOpen the chin. A similarity and a thin-plate warp bring "
+        "the take onto the face, and every marker goes to the nearest point of the outer skin.\n\n"
+        "Markers whose point is in doubt are listed with the reason. A map that is mirrored or "
+        "does "
+        "not fit the take is refused. 'fit' and 'force' find the map in the same way when none is "
+        "given.",
+    .example = "sinew sample face --out face\n"
+               "sinew map face face/markers.csv --map-out map.csv --picture map.png\n",
+    .run = run,
+};

@@ -1,0 +1,429 @@
+/* A map from names and shape.
+ *
+ *   1. The names of the markers tell which landmarks they sit on (marker_names.c), the rig's
+ * targets where these are on the face (landmarks.c). A similarity brings the take there.
+ *   2. Without names that tell: 24 orientations are tried, each refined by nearest points.
+ *   3. A thin-plate warp through the landmarks adapts the proportions.
+ *   4. Every marker goes to the nearest point of the outer skin.
+ *
+ * A take that lies on the face as it is needs none of the first three. */
+#include "capture/automap.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/monitor.h"
+#include "base/status.h"
+#include "base/vec3.h"
+#include "capture/take.h"
+#include "sinew/query.h"
+#include "sinew/warp.h"
+
+/* Markers with a mean distance below this fraction of the diagonal lie on the face as they are. */
+#define ON_THE_FACE 0.01
+/* Fractions of the eye distance: markers farther off the skin are in doubt; are not on the face. */
+#define OFF_SKIN 0.25
+#define NOT_FACE 0.8
+/* How far nearest points may move the take from where its names put it, on average. */
+#define WANDER 0.25
+/* A take that is this near to the skin on average is of this face. */
+#define SAME_FACE 0.01
+/* From this much more on it is another one, and its proportions are those of its landmarks. */
+#define OTHER_FACE 0.03
+/* And in its unit of length when its scale is this near to 1. */
+#define SAME_SCALE 0.03
+/* Of the warp through landmarks, which are good to some millimeters. */
+#define WARP_SMOOTHING 0.05
+enum { LEAST_ANCHORS = 4, WARP_ANCHORS = 8, NEAREST_ROUNDS = 40 };
+
+/* How well a landmark is known from targets, and how alike people put markers on it. */
+static double anchor_weight(int landmark) {
+    switch (landmark) {
+    case SINEW_LANDMARK_EYE_INNER:
+    case SINEW_LANDMARK_EYE_OUTER:
+    case SINEW_LANDMARK_MOUTH_CORNER:
+    case SINEW_LANDMARK_NOSE_TIP:
+        return 1;
+    case SINEW_LANDMARK_LIP_UPPER:
+    case SINEW_LANDMARK_LIP_LOWER:
+    case SINEW_LANDMARK_LID_UPPER:
+    case SINEW_LANDMARK_LID_LOWER:
+        return 0.7;
+    case SINEW_LANDMARK_CHIN:
+    case SINEW_LANDMARK_NOSE_BRIDGE:
+    case SINEW_LANDMARK_BROW_INNER:
+    case SINEW_LANDMARK_BROW_OUTER:
+    case SINEW_LANDMARK_BROW_MIDDLE:
+    case SINEW_LANDMARK_BROW_CENTER:
+    case SINEW_LANDMARK_NOSE_WING:
+    case SINEW_LANDMARK_NOSE_BASE:
+        return 0.5;
+    case SINEW_LANDMARK_LIP_UPPER_SIDE:
+    case SINEW_LANDMARK_LIP_LOWER_SIDE:
+        return 0.4;
+    default:
+        return 0.1;
+    }
+}
+
+typedef struct anchors {
+    int count;
+    double from[3 * 2 * SINEW_LANDMARK_COUNT], to[3 * 2 * SINEW_LANDMARK_COUNT];
+    double weights[2 * SINEW_LANDMARK_COUNT], off[2 * SINEW_LANDMARK_COUNT];
+    double scratch[3 * 2 * SINEW_LANDMARK_COUNT];
+} anchors;
+
+typedef struct mapping {
+    const sinew_rig *rig;
+    const sinew_anatomy *anatomy;
+    const sinew_markers *take;
+    sn_marker_name *names;
+    int count;     /* seen markers */
+    int *marker;   /* of the take */
+    double *from;  /* 3 each: as they are */
+    double *image; /* 3 each: brought to the face */
+    double *near;  /* 3 each: nearest points */
+    double *weights, *off, *scratch;
+    sinew_closest *found;
+    double diagonal, unit; /* unit: eye distance, or a fraction of the diagonal */
+    int skin_triangles;
+    int *triangles, *original; /* of the outer skin; their index in the mesh */
+    sinew_query *query;
+} mapping;
+
+/* ---- the skin -------------------------------------------------------------------------------- */
+
+static sinew_status collect_skin(mapping *m, sinew_error *error) {
+    const sinew_mesh *mesh = m->rig->neutral;
+    const bool *skin = sinew_anatomy_skin(m->anatomy);
+    m->triangles = SN_NEW(int, 3 * (size_t)mesh->triangle_count);
+    m->original = SN_NEW(int, mesh->triangle_count);
+    if (!m->triangles || !m->original) return sn_no_memory(error);
+    for (int pass = 0; pass < 2 && m->skin_triangles == 0; pass++)
+        for (int t = 0; t < mesh->triangle_count; t++) {
+            const int *v = mesh->triangles + 3 * (size_t)t;
+            /* a rig whose skin is not known is all skin */
+            if (pass == 0 && !(skin[v[0]] && skin[v[1]] && skin[v[2]])) continue;
+            memcpy(m->triangles + 3 * (size_t)m->skin_triangles, v, 3 * sizeof(int));
+            m->original[m->skin_triangles++] = t;
+        }
+    return sinew_query_create(mesh->vertex_count, mesh->positions, m->skin_triangles, m->triangles,
+                              &m->query, error);
+}
+
+static double nearest_points(mapping *m) {
+    double sum = 0;
+    sinew_query_closest_all(m->query, m->count, m->image, INFINITY, m->found);
+    for (int i = 0; i < m->count; i++) {
+        memcpy(m->near + 3 * (size_t)i, m->found[i].point, 3 * sizeof(double));
+        sum += m->found[i].distance;
+    }
+    return m->count ? sum / m->count : INFINITY;
+}
+
+/* ---- alignment ------------------------------------------------------------------------------- */
+
+/* Markers of one landmark count together, at their mean. `swap`: left is the viewer's. */
+static void gather_anchors(const mapping *m, bool swap, anchors *a) {
+    a->count = 0;
+    for (int landmark = 0; landmark < SINEW_LANDMARK_COUNT; landmark++)
+        for (int side = 0; side < (landmark < SINEW_LANDMARK_PAIRS ? 2 : 1); side++) {
+            bool paired = landmark < SINEW_LANDMARK_PAIRS;
+            int given = paired ? side : SINEW_SIDE_NONE, found = 0;
+            int there = paired && swap ? 1 - side : given;
+            sn_vec3 sum = {0, 0, 0};
+            if (!sinew_anatomy_landmark(m->anatomy, (sinew_landmark)landmark, (sinew_side)there,
+                                        a->to + 3 * a->count, NULL))
+                continue;
+            for (int i = 0; i < m->count; i++) {
+                const sn_marker_name *name = &m->names[m->marker[i]];
+                if (name->landmark != landmark || (paired && (int)name->side != given)) continue;
+                sum = sn_add(sum, sn_at(m->from, i)), found++;
+            }
+            if (!found) continue;
+            sn_put(a->from, a->count, sn_scale(1.0 / found, sum));
+            a->weights[a->count++] = anchor_weight(landmark);
+        }
+}
+
+static double weighted_off(const anchors *a) {
+    double sum = 0, total = 0;
+    for (int i = 0; i < a->count; i++) sum += a->weights[i] * a->off[i], total += a->weights[i];
+    return total > 0 ? sum / total : INFINITY;
+}
+
+/* False when the names do not tell enough. */
+static bool align_by_names(const mapping *m, anchors *a, sn_similarity *s, bool *swapped) {
+    double off[2] = {INFINITY, INFINITY};
+    for (int swap = 1; swap >= 0; swap--) {
+        gather_anchors(m, swap, a);
+        if (a->count < LEAST_ANCHORS) return false;
+        if (sn_similarity_fit_robust(a->count, a->from, a->to, a->weights, a->off, a->scratch, s))
+            off[swap] = weighted_off(a);
+    }
+    *swapped = off[1] < 0.6 * off[0] && off[1] < 0.3 * m->unit;
+    if (*swapped) {
+        gather_anchors(m, true, a);
+        sn_similarity_fit_robust(a->count, a->from, a->to, a->weights, a->off, a->scratch, s);
+    }
+    return isfinite(off[*swapped]) && off[*swapped] < 0.5 * m->unit;
+}
+
+static void apply(mapping *m, const sn_similarity *s);
+
+/* Landmarks are good to some millimeters; a whole face full of markers tells its position better by
+ * nearest points, as long as it does not wander off. Returns the mean distance. */
+static double settle(mapping *m, bool scale, sn_similarity *s) {
+    sn_similarity start = *s, next;
+    double distance = INFINITY;
+    for (int round = 0; round < NEAREST_ROUNDS; round++) {
+        apply(m, s);
+        double before = distance;
+        distance = nearest_points(m);
+        if (!(distance < 0.9995 * before)) break;
+        for (int i = 0; i < m->count; i++)
+            m->weights[i] = m->found[i].distance < NOT_FACE * m->unit;
+        if (!sn_similarity_fit_robust(m->count, m->from, m->near, m->weights, m->off, m->scratch,
+                                      &next))
+            break;
+        if (!scale) {
+            sn_vec3 shift;
+            for (int i = 0; i < m->count; i++)
+                sn_put(m->scratch, i, sn_scale(start.scale, sn_at(m->from, i)));
+            sn_rigid_fit(m->count, m->scratch, m->near, m->weights, &next.rotation, &shift);
+            next.scale = start.scale, next.translation = shift;
+        }
+        double wander = 0;
+        for (int i = 0; i < m->count; i++)
+            wander += sn_distance(sn_similarity_apply(&next, sn_at(m->from, i)),
+                                  sn_similarity_apply(&start, sn_at(m->from, i))) /
+                      m->count;
+        if (wander > WANDER * m->unit || fabs(log(next.scale / start.scale)) > 0.15) break;
+        *s = next;
+    }
+    apply(m, s);
+    return nearest_points(m);
+}
+
+static void apply(mapping *m, const sn_similarity *s) {
+    for (int i = 0; i < m->count; i++)
+        sn_put(m->image, i, sn_similarity_apply(s, sn_at(m->from, i)));
+}
+
+/* Rotation k of the 24 that map axes to axes. */
+static sn_mat3 orientation(int k) {
+    static const double turns[4][2] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
+    sn_vec3 x, y;
+    int axis = k / 4 % 3;
+    double sign = k / 12 ? -1 : 1, c = turns[k % 4][0], s = turns[k % 4][1];
+    sn_vec3 e[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    x = sn_scale(sign, e[axis]);
+    y = sn_add(sn_scale(c, e[(axis + 1) % 3]), sn_scale(s, e[(axis + 2) % 3]));
+    sn_vec3 z = sn_cross(x, y);
+    sn_mat3 r;
+    double rows[9] = {x.x, y.x, z.x, x.y, y.y, z.y, x.z, y.z, z.z};
+    memcpy(&r, rows, sizeof r);
+    return r;
+}
+
+/* Nearest points lead to the nearest valley only, so all orientations are tried. Returns the mean
+ * distance of the best; *second: that of the next one that differs from it. */
+static double align_by_shape(mapping *m, sn_similarity *best, double *second) {
+    double point[3], least = INFINITY, size = 0, goal = 0.9 * m->unit;
+    sn_vec3 to = {0, 0, 0}, middle = {0, 0, 0};
+    int known = 0;
+    for (int l = 0; l < SINEW_LANDMARK_COUNT; l++)
+        for (int side = 0; side < 3; side++)
+            if (sinew_anatomy_landmark(m->anatomy, (sinew_landmark)l, (sinew_side)side, point,
+                                       NULL))
+                to = sn_add(to, sn_at(point, 0)), known++;
+    if (known) to = sn_scale(1.0 / known, to);
+    for (int i = 0; i < m->count; i++)
+        middle = sn_add_scaled(middle, 1.0 / m->count, sn_at(m->from, i));
+    for (int i = 0; i < m->count; i++) {
+        double d = sn_distance(middle, sn_at(m->from, i));
+        size += d * d / m->count;
+    }
+    *second = INFINITY;
+    if (!known || !(size > 0)) return INFINITY;
+    for (int k = 0; k < 24; k++) {
+        sn_similarity s = {orientation(k), goal / sqrt(size), {0, 0, 0}};
+        double first = s.scale, distance = INFINITY;
+        s.translation = sn_sub(to, sn_scale(s.scale, sn_mat3_apply(s.rotation, middle)));
+        for (int round = 0; round < NEAREST_ROUNDS; round++) {
+            apply(m, &s);
+            double before = distance;
+            distance = nearest_points(m);
+            if (!(distance < 0.9999 * before)) break;
+            sn_similarity next;
+            if (!sn_similarity_fit(m->count, m->from, m->near, NULL, m->scratch, &next)) break;
+            if (next.scale < 0.7 * first || next.scale > 1.4 * first) break; /* it shrinks to fit */
+            s = next;
+        }
+        if (distance < least) {
+            *second = least;
+            least = distance, *best = s;
+        } else {
+            *second = fmin(*second, distance);
+        }
+    }
+    return least;
+}
+
+/* A take of this face in its unit of length is only moved. */
+static void keep_scale(mapping *m, sn_similarity *s) {
+    sn_vec3 shift;
+    sn_rigid_fit(m->count, m->from, m->near, NULL, &s->rotation, &shift);
+    s->scale = 1, s->translation = shift;
+    apply(m, s);
+}
+
+/* ---- the map --------------------------------------------------------------------------------- */
+
+/* image := the warp through the anchors that the fit kept, which go `share` of the way to their
+ * landmarks: the better a face fits as a whole, the less is to be gained from landmarks. */
+static sinew_status warp(mapping *m, const anchors *a, const sn_similarity *s, double share,
+                         sinew_error *error) {
+    double from[3 * 2 * SINEW_LANDMARK_COUNT], to[3 * 2 * SINEW_LANDMARK_COUNT];
+    int used = 0;
+    for (int i = 0; i < a->count; i++) {
+        if (a->weights[i] < 0.4 || a->off[i] > 0.35 * m->unit) continue;
+        sn_vec3 image = sn_similarity_apply(s, sn_at(a->from, i));
+        sn_put(from, used, image);
+        sn_put(to, used++, sn_lerp(image, sn_at(a->to, i), share));
+    }
+    if (used < WARP_ANCHORS) return SINEW_OK;
+    sinew_warp *w;
+    SN_TRY(sinew_warp_create(used, from, to, WARP_SMOOTHING, &w, error));
+    for (int i = 0; i < m->count; i++) {
+        double p[3];
+        memcpy(p, m->image + 3 * (size_t)i, sizeof p);
+        sinew_warp_point(w, p, m->image + 3 * (size_t)i);
+    }
+    sinew_warp_destroy(w);
+    return SINEW_OK;
+}
+
+static sinew_status write_map(mapping *m, sn_automap *r, sinew_error *error) {
+    int kept = 0;
+    nearest_points(m);
+    for (int i = 0; i < m->count; i++) kept += m->found[i].distance <= NOT_FACE * m->unit;
+    SN_TRY(sinew_marker_map_create(kept, &r->map, error));
+    SN_TRY(sn_map_doubts_create(kept, &r->doubts, error));
+    r->left_out = SN_NEW(int, m->count);
+    if (!r->left_out) return sn_no_memory(error);
+    kept = 0;
+    for (int i = 0; i < m->count; i++) {
+        const sinew_closest *c = &m->found[i];
+        if (!(c->distance <= NOT_FACE * m->unit)) {
+            r->left_out[r->left_out_count++] = m->marker[i];
+            continue;
+        }
+        SN_TRY(sinew_marker_map_set_name(r->map, kept, m->take->names[m->marker[i]], error));
+        r->map->vertices[kept] = -1;
+        r->map->triangles[kept] = m->original[c->triangle];
+        memcpy(r->map->barycentric + 3 * (size_t)kept, c->barycentric, sizeof c->barycentric);
+        if (c->distance > OFF_SKIN * m->unit)
+            sn_map_doubt(&r->doubts, kept, "lies %.2g eye distances off the skin",
+                         c->distance / m->unit);
+        sn_put(m->from, kept, sn_at(m->from, i)); /* for the check: those of the map only */
+        sn_put(m->near, kept++, sn_at(c->point, 0));
+    }
+    return SINEW_OK;
+}
+
+static sinew_status find(mapping *m, const sinew_monitor *monitor, sn_automap *r,
+                         sinew_error *error) {
+    anchors a;
+    bool swapped = false;
+    memcpy(m->image, m->from, 3 * sizeof(double) * (size_t)m->count);
+    double as_it_is = nearest_points(m), second = INFINITY;
+    bool named = align_by_names(m, &a, &r->alignment, &swapped);
+    double moved = named ? sn_distance(sn_similarity_apply(&r->alignment, sn_at(m->from, 0)),
+                                       sn_at(m->from, 0))
+                         : 0;
+    if (as_it_is < ON_THE_FACE * m->diagonal && (!named || moved < 0.4 * m->unit)) {
+        r->source = SINEW_MAP_SOURCE_IN_PLACE;
+        r->alignment = (sn_similarity){sn_mat3_identity(), 1, {0, 0, 0}};
+    } else if (named) {
+        r->source = SINEW_MAP_SOURCE_BY_NAMES;
+        /* a face that fits as a whole is this one, and needs no other proportions */
+        sn_similarity by_names = r->alignment;
+        double off = settle(m, true, &r->alignment) / m->unit;
+        if (off > SAME_FACE) { /* on another face the size of the nearest shape means nothing */
+            r->alignment = by_names;
+            off = settle(m, false, &r->alignment) / m->unit;
+        }
+        r->same_face = off <= SAME_FACE;
+        if (!r->same_face)
+            SN_TRY(warp(m, &a, &r->alignment, fmin((off - SAME_FACE) / OTHER_FACE, 1), error));
+        else if (fabs(r->alignment.scale - 1) < SAME_SCALE)
+            keep_scale(m, &r->alignment);
+        if (swapped)
+            sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
+                   "the names of the markers use the viewer's left and right");
+    } else {
+        double least = align_by_shape(m, &r->alignment, &second);
+        if (!(least < 0.25 * m->unit) || m->count < 8)
+            return sn_fail(error, SINEW_BAD_INPUT,
+                           "the names of the %d markers do not say where they sit, and their shape "
+                           "does not fit the face: give a map (NAME,vertex)",
+                           m->count);
+        if (second < 1.15 * least)
+            return sn_fail(error, SINEW_BAD_INPUT,
+                           "the names of the %d markers do not say where they sit, and their shape "
+                           "fits the face in several positions: give a map (NAME,vertex)",
+                           m->count);
+        r->source = SINEW_MAP_SOURCE_BY_SHAPE;
+        apply(m, &r->alignment);
+    }
+    SN_TRY(write_map(m, r, error));
+    return sn_map_check(swapped ? NULL : m->anatomy, r->map->count, r->map->names, m->from, m->near,
+                        &r->doubts, error);
+}
+
+sinew_status sn_automap_find(const sinew_rig *rig, const sinew_anatomy *anatomy,
+                             const sinew_markers *take, int sample, const sinew_monitor *monitor,
+                             sn_automap *r, sinew_error *error) {
+    const sinew_mesh *mesh = rig->neutral;
+    size_t n = (size_t)take->marker_count;
+    mapping m = {.rig = rig, .anatomy = anatomy, .take = take};
+    *r = (sn_automap){0};
+    m.names = SN_NEW(sn_marker_name, n), m.marker = SN_NEW(int, n);
+    m.found = SN_NEW(sinew_closest, n);
+    double *room = SN_NEW(double, 14 * n);
+    sinew_status status = m.names && m.marker && m.found && room ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) {
+        m.from = room, m.image = room + 3 * n, m.near = room + 6 * n, m.scratch = room + 9 * n;
+        m.weights = room + 12 * n, m.off = room + 13 * n;
+        m.diagonal = sinew_diagonal(mesh->vertex_count, mesh->positions);
+        m.unit = sinew_anatomy_eye_distance(anatomy);
+        if (!(m.unit > 0)) m.unit = 0.15 * m.diagonal;
+        sn_marker_names_of(take, m.names);
+        for (int i = 0; i < take->marker_count; i++) {
+            const double *p = sn_take_at(take, sample, i);
+            if (!isfinite(p[0])) continue;
+            sn_put(m.from, m.count, sn_at(p, 0));
+            m.marker[m.count++] = i;
+        }
+        if (m.count == 0)
+            status =
+                sn_fail(error, SINEW_BAD_INPUT, "sample %d of the take shows no marker", sample);
+    }
+    if (status == SINEW_OK) status = collect_skin(&m, error);
+    if (status == SINEW_OK) status = find(&m, monitor, r, error);
+    sinew_query_destroy(m.query);
+    sn_free(m.names), sn_free(m.marker), sn_free(m.found), sn_free(m.triangles);
+    sn_free(m.original), sn_free(room);
+    if (status != SINEW_OK) sn_automap_free(r);
+    return status;
+}
+
+void sn_automap_free(sn_automap *r) {
+    sinew_marker_map_destroy(r->map);
+    sn_map_doubts_free(&r->doubts);
+    sn_free(r->left_out);
+    *r = (sn_automap){0};
+}

@@ -1,0 +1,316 @@
+#include "capture/marker_names.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What words mean. */
+enum {
+    BROW = 1,
+    EYE = 2,
+    NOSE = 4,
+    WING = 8,
+    BRIDGE = 16,
+    MOUTH = 32,
+    CORNER = 64,
+    CHEEK = 128,
+    CHIN = 256,
+    JAW = 512,
+    FOREHEAD = 1 << 10,
+    TEMPLE = 1 << 11,
+    EAR = 1 << 12,
+    HEAD = 1 << 13,
+    UP = 1 << 14,
+    DOWN = 1 << 15,
+    INNER = 1 << 16,
+    OUTER = 1 << 17,
+    MIDDLE = 1 << 18,
+    LEFT = 1 << 19,
+    RIGHT = 1 << 20,
+    TIP = 1 << 21,
+    BASE = 1 << 22,
+    BESIDE = 1 << 23, /* "side": beside the point that the rest names */
+    NOTHING = 1 << 24 /* a word without a place */
+};
+
+/* Longer words first where one begins with another; words of one or two letters count only where
+ * they stand alone or beside a longer one. */
+static const struct {
+    const char *word;
+    int meaning;
+} words[] = {
+    {"forehead", FOREHEAD},
+    {"eyebrow", BROW},
+    {"frhd", FOREHEAD},
+    {"fhd", FOREHEAD},
+    {"fh", FOREHEAD},
+    {"brow", BROW},
+    {"brw", BROW},
+    {"bro", BROW},
+    {"bm", BROW | MIDDLE},
+    {"eyelid", EYE},
+    {"eyes", EYE},
+    {"eye", EYE},
+    {"lids", EYE},
+    {"lid", EYE},
+    {"nosebridge", NOSE | BRIDGE},
+    {"nostril", NOSE | WING},
+    {"nstrl", NOSE | WING},
+    {"nasion", NOSE | BRIDGE},
+    {"sellion", NOSE | BRIDGE},
+    {"bridge", BRIDGE},
+    {"wing", WING},
+    {"ala", WING},
+    {"nose", NOSE},
+    {"nos", NOSE},
+    {"mouth", MOUTH},
+    {"mth", MOUTH},
+    {"mou", MOUTH},
+    {"lips", MOUTH},
+    {"lip", MOUTH},
+    {"corner", CORNER},
+    {"crnr", CORNER},
+    {"crn", CORNER},
+    {"end", CORNER},
+    {"cheek", CHEEK},
+    {"chk", CHEEK},
+    {"zygoma", CHEEK},
+    {"zygo", CHEEK},
+    {"chin", CHIN},
+    {"chn", CHIN},
+    {"pogonion", CHIN},
+    {"jaw", JAW},
+    {"temple", TEMPLE},
+    {"tmpl", TEMPLE},
+    {"tmp", TEMPLE},
+    {"ear", EAR},
+    {"head", HEAD},
+    {"hd", HEAD},
+    {"upper", UP},
+    {"top", UP},
+    {"up", UP},
+    {"lower", DOWN},
+    {"lwr", DOWN},
+    {"low", DOWN},
+    {"bottom", DOWN},
+    {"bot", DOWN},
+    {"down", DOWN},
+    {"dn", DOWN},
+    {"inner", INNER},
+    {"inside", INNER},
+    {"inr", INNER},
+    {"medial", INNER},
+    {"med", INNER},
+    {"in", INNER},
+    {"outer", OUTER},
+    {"outside", OUTER},
+    {"otr", OUTER},
+    {"lateral", OUTER},
+    {"lat", OUTER},
+    {"out", OUTER},
+    {"middle", MIDDLE},
+    {"center", MIDDLE},
+    {"centre", MIDDLE},
+    {"mid", MIDDLE},
+    {"left", LEFT},
+    {"lft", LEFT},
+    {"lt", LEFT},
+    {"right", RIGHT},
+    {"rgt", RIGHT},
+    {"rt", RIGHT},
+    {"tip", TIP},
+    {"base", BASE},
+    {"side", BESIDE},
+    {"marker", NOTHING},
+    {"point", NOTHING},
+    {"face", NOTHING},
+    {"facial", NOTHING},
+    {"landmark", NOTHING},
+    {"mkr", NOTHING},
+    {"l", LEFT},
+    {"r", RIGHT},
+    {"m", MIDDLE},
+    {"c", MIDDLE},
+    {"u", UP},
+    {"d", DOWN},
+};
+enum { WORDS = sizeof words / sizeof *words };
+
+/* Meaning of a run of letters that is made of known words only; -1 when it is not. Longest first;
+ * tries shorter words where the rest does not fit. */
+static int meaning_of(const char *text, size_t length) {
+    if (length == 0) return 0;
+    for (size_t size = length; size > 0; size--)
+        for (int i = 0; i < WORDS; i++) {
+            if (strlen(words[i].word) != size || strncmp(words[i].word, text, size) != 0) continue;
+            int rest = meaning_of(text + size, length - size);
+            if (rest >= 0) return words[i].meaning | rest;
+        }
+    return -1;
+}
+
+/* Runs of letters, cut where a capital follows a small letter. */
+static int meaning_of_name(const char *name) {
+    const char *colon = strrchr(name, ':');
+    int all = 0;
+    if (colon && colon[1]) name = colon + 1;
+    while (*name) {
+        char run[32];
+        size_t length = 0;
+        if (!isalpha((unsigned char)*name)) {
+            name++;
+            continue;
+        }
+        do {
+            if (length + 1 < sizeof run) run[length++] = (char)tolower((unsigned char)*name);
+            name++;
+        } while (isalpha((unsigned char)*name) &&
+                 !(isupper((unsigned char)*name) && islower((unsigned char)name[-1])));
+        int meaning = meaning_of(run, length);
+        if (meaning > 0) all |= meaning;
+    }
+    return all;
+}
+
+static int landmark_of(int m, bool sided) {
+    if (m & BESIDE && !(m & MOUTH)) return -1;
+    if (m & BROW) {
+        if (!sided) return m & (INNER | OUTER) ? -1 : SINEW_LANDMARK_BROW_CENTER;
+        return m & INNER   ? SINEW_LANDMARK_BROW_INNER
+               : m & OUTER ? SINEW_LANDMARK_BROW_OUTER
+                           : SINEW_LANDMARK_BROW_MIDDLE;
+    }
+    if (m & FOREHEAD) return sided ? SINEW_LANDMARK_FOREHEAD_SIDE : SINEW_LANDMARK_FOREHEAD;
+    if (m & EYE) {
+        if (!sided) return -1;
+        return m & INNER   ? SINEW_LANDMARK_EYE_INNER
+               : m & OUTER ? SINEW_LANDMARK_EYE_OUTER
+               : m & DOWN  ? SINEW_LANDMARK_LID_LOWER
+                           : SINEW_LANDMARK_LID_UPPER;
+    }
+    if (m & (NOSE | BRIDGE | WING)) {
+        if (m & BRIDGE || (m & UP && !sided)) return sided ? -1 : SINEW_LANDMARK_NOSE_BRIDGE;
+        if (sided) return m & (UP | MIDDLE) ? -1 : SINEW_LANDMARK_NOSE_WING;
+        return m & (BASE | DOWN) ? SINEW_LANDMARK_NOSE_BASE
+               : m & MIDDLE      ? -1
+                                 : SINEW_LANDMARK_NOSE_TIP;
+    }
+    if (m & MOUTH) {
+        if (m & CORNER) return sided ? SINEW_LANDMARK_MOUTH_CORNER : -1;
+        if (m & UP) return sided ? SINEW_LANDMARK_LIP_UPPER_SIDE : SINEW_LANDMARK_LIP_UPPER;
+        if (m & DOWN) return sided ? SINEW_LANDMARK_LIP_LOWER_SIDE : SINEW_LANDMARK_LIP_LOWER;
+        return sided ? SINEW_LANDMARK_MOUTH_CORNER : -1;
+    }
+    if (m & CHIN) return sided || m & DOWN ? -1 : SINEW_LANDMARK_CHIN;
+    if (m & CHEEK) return sided && !(m & (UP | INNER | OUTER)) ? SINEW_LANDMARK_CHEEK : -1;
+    if (m & TEMPLE) return sided ? SINEW_LANDMARK_TEMPLE : -1;
+    return -1;
+}
+
+sn_marker_name sn_marker_name_parse(const char *name) {
+    int m = meaning_of_name(name);
+    bool left = m & LEFT && !(m & RIGHT), right = m & RIGHT && !(m & LEFT);
+    sn_marker_name parsed = {landmark_of(m, left || right),
+                             left    ? SINEW_SIDE_LEFT
+                             : right ? SINEW_SIDE_RIGHT
+                                     : SINEW_SIDE_NONE,
+                             (m & (FOREHEAD | TEMPLE | EAR | HEAD | BRIDGE)) != 0 ||
+                                 ((m & NOSE) && (m & UP))};
+    if (m & (MOUTH | CHEEK | CHIN | JAW | BROW | EYE)) parsed.stable = false;
+    if ((m & NOSE) && (m & HEAD)) parsed.stable = false; /* the head of the nose is its tip */
+    return parsed;
+}
+
+/* ---- numbered layouts ------------------------------------------------------------------------ */
+
+typedef struct numbered {
+    int point, landmark;
+    sinew_side side;
+} numbered;
+
+#define BOTH(left, right, landmark)                                                                \
+    {left, landmark, SINEW_SIDE_LEFT}, {                                                           \
+        right, landmark, SINEW_SIDE_RIGHT                                                          \
+    }
+#define ONE(point, landmark)                                                                       \
+    { point, landmark, SINEW_SIDE_NONE }
+
+static const numbered ibug[] = {
+    BOTH(22, 21, SINEW_LANDMARK_BROW_INNER),
+    BOTH(24, 19, SINEW_LANDMARK_BROW_MIDDLE),
+    BOTH(26, 17, SINEW_LANDMARK_BROW_OUTER),
+    BOTH(42, 39, SINEW_LANDMARK_EYE_INNER),
+    BOTH(45, 36, SINEW_LANDMARK_EYE_OUTER),
+    BOTH(35, 31, SINEW_LANDMARK_NOSE_WING),
+    BOTH(54, 48, SINEW_LANDMARK_MOUTH_CORNER),
+    BOTH(53, 49, SINEW_LANDMARK_LIP_UPPER_SIDE),
+    BOTH(55, 59, SINEW_LANDMARK_LIP_LOWER_SIDE),
+    ONE(27, SINEW_LANDMARK_NOSE_BRIDGE),
+    ONE(30, SINEW_LANDMARK_NOSE_TIP),
+    ONE(33, SINEW_LANDMARK_NOSE_BASE),
+    ONE(51, SINEW_LANDMARK_LIP_UPPER),
+    ONE(57, SINEW_LANDMARK_LIP_LOWER),
+    ONE(8, SINEW_LANDMARK_CHIN),
+};
+static const numbered mediapipe[] = {
+    BOTH(336, 107, SINEW_LANDMARK_BROW_INNER),
+    BOTH(334, 105, SINEW_LANDMARK_BROW_MIDDLE),
+    BOTH(300, 70, SINEW_LANDMARK_BROW_OUTER),
+    BOTH(362, 133, SINEW_LANDMARK_EYE_INNER),
+    BOTH(263, 33, SINEW_LANDMARK_EYE_OUTER),
+    BOTH(386, 159, SINEW_LANDMARK_LID_UPPER),
+    BOTH(374, 145, SINEW_LANDMARK_LID_LOWER),
+    BOTH(278, 48, SINEW_LANDMARK_NOSE_WING),
+    BOTH(291, 61, SINEW_LANDMARK_MOUTH_CORNER),
+    BOTH(269, 39, SINEW_LANDMARK_LIP_UPPER_SIDE),
+    BOTH(405, 181, SINEW_LANDMARK_LIP_LOWER_SIDE),
+    ONE(168, SINEW_LANDMARK_NOSE_BRIDGE),
+    ONE(1, SINEW_LANDMARK_NOSE_TIP),
+    ONE(2, SINEW_LANDMARK_NOSE_BASE),
+    ONE(0, SINEW_LANDMARK_LIP_UPPER),
+    ONE(17, SINEW_LANDMARK_LIP_LOWER),
+    ONE(199, SINEW_LANDMARK_CHIN),
+    ONE(9, SINEW_LANDMARK_BROW_CENTER),
+};
+
+/* The number that ends a name; -1 when there is none. */
+static int number_of(const char *name) {
+    size_t length = strlen(name), start = length;
+    int number = -1;
+    while (start > 0 && isdigit((unsigned char)name[start - 1])) start--;
+    if (start == length || length - start > 6 || sscanf(name + start, "%d", &number) != 1)
+        return -1;
+    return number;
+}
+
+static const numbered *layout_of(const sinew_markers *take, int *first, int *rows) {
+    int count = take->marker_count, low = number_of(take->names[0]);
+    if (count != 68 && count != 51 && count != 468 && count != 478) return NULL;
+    for (int i = 0; i < count; i++) {
+        sn_marker_name parsed = sn_marker_name_parse(take->names[i]);
+        int number = number_of(take->names[i]);
+        if (number < 0 || parsed.landmark >= 0) return NULL;
+        if (number < low) low = number;
+    }
+    if (low != 0 && low != 1) return NULL;
+    *first = count == 51 ? low - 17 : low; /* 51 points are the 68 without the jaw line */
+    bool dense = count > 100;
+    *rows = dense ? (int)(sizeof mediapipe / sizeof *mediapipe) : (int)(sizeof ibug / sizeof *ibug);
+    return dense ? mediapipe : ibug;
+}
+
+void sn_marker_names_of(const sinew_markers *take, sn_marker_name *names) {
+    int first = 0, rows = 0;
+    const numbered *layout = take->marker_count ? layout_of(take, &first, &rows) : NULL;
+    for (int i = 0; i < take->marker_count; i++) {
+        if (!layout) {
+            names[i] = sn_marker_name_parse(take->names[i]);
+            continue;
+        }
+        names[i] = (sn_marker_name){-1, SINEW_SIDE_NONE, false};
+        int point = number_of(take->names[i]) - first;
+        for (int k = 0; k < rows; k++)
+            if (layout[k].point == point)
+                names[i] = (sn_marker_name){layout[k].landmark, layout[k].side, false};
+    }
+}

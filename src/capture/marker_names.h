@@ -1,0 +1,22 @@
+/* What the name of a marker says about where it sits. */
+#ifndef SN_CAPTURE_MARKER_NAMES_H
+#define SN_CAPTURE_MARKER_NAMES_H
+
+#include "sinew/anatomy.h"
+#include "sinew/curves.h"
+
+typedef struct sn_marker_name {
+    int landmark;    /* sinew_landmark, or -1: the name does not tell */
+    sinew_side side; /* as named, also where the landmark is not known */
+    bool stable;     /* moves with the head rather than with the face: forehead, temple, ear */
+} sn_marker_name;
+
+/* "Leye_Up", "lipCornerLeft", "RBRO2", "Actor:L_Cheek": words, their usual short forms and sides,
+ * in any order and joined in any way. */
+sn_marker_name sn_marker_name_parse(const char *name);
+
+/* Numbered layouts are known by their size: 68 or 51 points (iBUG), 468 or 478 (MediaPipe). All
+ * other takes are parsed name by name. names[take->marker_count]. */
+void sn_marker_names_of(const sinew_markers *take, sn_marker_name *names);
+
+#endif

@@ -1,0 +1,289 @@
+/* Maps found from names and shape, and maps that do not fit. */
+#include "support.h"
+
+#include "capture/marker_names.h"
+#include "groups.h"
+#include "sinew/capture.h"
+#include "sinew/samples.h"
+
+typedef struct scene {
+    sinew_rig *rig, *other;
+    sinew_markers *take; /* of the first face */
+    sinew_marker_map *map;
+} scene;
+
+static int make(void **state) {
+    static scene s;
+    sinew_error error;
+    assert_ok(sinew_sample_rig("face", NULL, &s.rig, &error));
+    assert_ok(sinew_sample_rig("face2", NULL, &s.other, &error));
+    assert_ok(sinew_sample_markers("face", NULL, NULL, &s.take, &s.map, &error));
+    *state = &s;
+    return 0;
+}
+
+static int drop(void **state) {
+    scene *s = *state;
+    sinew_rig_destroy(s->rig), sinew_rig_destroy(s->other);
+    sinew_markers_destroy(s->take);
+    sinew_marker_map_destroy(s->map);
+    return 0;
+}
+
+static void names_tell_landmarks_and_sides(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        int landmark;
+        sinew_side side;
+    } rows[] = {
+        {"Leye_Up", SINEW_LANDMARK_LID_UPPER, SINEW_SIDE_LEFT},
+        {"Reyebrow_Inside", SINEW_LANDMARK_BROW_INNER, SINEW_SIDE_RIGHT},
+        {"Eyebrow_Center", SINEW_LANDMARK_BROW_CENTER, SINEW_SIDE_NONE},
+        {"NoseTop", SINEW_LANDMARK_NOSE_BRIDGE, SINEW_SIDE_NONE},
+        {"NoseHead", SINEW_LANDMARK_NOSE_TIP, SINEW_SIDE_NONE},
+        {"NoseHead_L", SINEW_LANDMARK_NOSE_WING, SINEW_SIDE_LEFT},
+        {"Mouth_Lend", SINEW_LANDMARK_MOUTH_CORNER, SINEW_SIDE_LEFT},
+        {"Mouth_UpR1", SINEW_LANDMARK_LIP_UPPER_SIDE, SINEW_SIDE_RIGHT},
+        {"lipCornerRight", SINEW_LANDMARK_MOUTH_CORNER, SINEW_SIDE_RIGHT},
+        {"Actor01:L_Outer_Brow", SINEW_LANDMARK_BROW_OUTER, SINEW_SIDE_LEFT},
+        {"RBRO3", SINEW_LANDMARK_BROW_MIDDLE, SINEW_SIDE_RIGHT},
+        {"LNSTRL", SINEW_LANDMARK_NOSE_WING, SINEW_SIDE_LEFT},
+        {"upperlip", SINEW_LANDMARK_LIP_UPPER, SINEW_SIDE_NONE},
+        {"left_mouth_corner", SINEW_LANDMARK_MOUTH_CORNER, SINEW_SIDE_LEFT},
+        {"RightEyeOuter", SINEW_LANDMARK_EYE_OUTER, SINEW_SIDE_RIGHT},
+        {"Chin", SINEW_LANDMARK_CHIN, SINEW_SIDE_NONE},
+        {"M017", -1, SINEW_SIDE_NONE},
+        {"unlabeled 3", -1, SINEW_SIDE_NONE},
+        {"", -1, SINEW_SIDE_NONE},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        sn_marker_name parsed = sn_marker_name_parse(rows[i].name);
+        if (parsed.landmark != rows[i].landmark || parsed.side != rows[i].side)
+            fail_msg("'%s' reads as %d on side %d", rows[i].name, parsed.landmark,
+                     (int)parsed.side);
+    }
+    assert_true(sn_marker_name_parse("ForeHead_L").stable);
+    assert_true(sn_marker_name_parse("NoseTop").stable);
+    assert_false(sn_marker_name_parse("Leyebrow_M").stable);
+    assert_false(sn_marker_name_parse("NoseHead").stable);
+}
+
+/* The take turned, shifted and in other units. */
+static sinew_markers *elsewhere(const sinew_markers *take, int samples, double scale) {
+    sinew_error error;
+    sinew_markers *made;
+    double c = cos(1.1), s = sin(1.1);
+    assert_ok(sinew_markers_create(take->marker_count, samples, &made, &error));
+    for (int i = 0; i < take->marker_count; i++)
+        assert_ok(sinew_markers_set_name(made, i, take->names[i], &error));
+    for (int t = 0; t < samples; t++) {
+        made->times[t] = take->times[t];
+        for (int i = 0; i < take->marker_count; i++) {
+            const double *p = take->positions + 3 * (t * take->marker_count + i);
+            double *q = made->positions + 3 * (t * take->marker_count + i);
+            q[0] = scale * (c * p[0] + s * p[2]) + 300;
+            q[1] = scale * (-s * p[0] + c * p[2]) - 20;
+            q[2] = -scale * p[1] + 1600;
+        }
+    }
+    return made;
+}
+
+/* Vertices of the two faces correspond. Returns the mean distance from the truth in millimeters. */
+static double error_of(const sinew_rig *rig, const sinew_capture *capture,
+                       const sinew_marker_map *truth, double *worst) {
+    const sinew_marker_map *map = sinew_capture_map(capture);
+    double sum = 0;
+    int found = 0;
+    *worst = 0;
+    for (int i = 0; i < map->count; i++) {
+        double p[3] = {0, 0, 0}, d = 0;
+        for (int k = 0; k < 3; k++)
+            for (int a = 0; a < 3; a++)
+                p[a] += map->barycentric[3 * i + k] *
+                        rig->neutral
+                            ->positions[3 * rig->neutral->triangles[3 * map->triangles[i] + k] + a];
+        for (int j = 0; j < truth->count; j++) {
+            if (strcmp(map->names[i], truth->names[j])) continue;
+            d = 0;
+            for (int a = 0; a < 3; a++)
+                d += pow(p[a] - rig->neutral->positions[3 * truth->vertices[j] + a], 2);
+            d = 1000 * sqrt(d), sum += d, found++;
+            *worst = fmax(*worst, d);
+        }
+    }
+    assert_int_equal(found, map->count);
+    return sum / found;
+}
+
+static void named_takes_find_their_points_on_either_face(void **state) {
+    scene *s = *state;
+    sinew_error error;
+    sinew_markers *take = elsewhere(s->take, 3, 1000);
+    sinew_rig *rigs[] = {s->rig, s->other};
+    for (int k = 0; k < 2; k++) {
+        sinew_capture *capture;
+        assert_ok(sinew_capture_create(rigs[k], take, NULL, NULL, &capture, &error));
+        sinew_capture_info info = {.size = sizeof info};
+        sinew_capture_get_info(capture, &info);
+        assert_int_equal(info.map_source, SINEW_MAP_SOURCE_BY_NAMES);
+        assert_int_equal(info.used, take->marker_count);
+        assert_close(info.scale, 0.001, 0.0002);
+        double worst, mean = error_of(rigs[k], capture, s->map, &worst);
+        assert_below(mean, 5);
+        assert_below(worst, 16);
+        /* at rest the markers lie on their points */
+        double *row = malloc(sizeof(double) * 3 * (size_t)info.used);
+        double *points = malloc(sizeof(double) * 3 * (size_t)info.used);
+        sinew_capture_sample(capture, take->times[info.neutral_sample], row);
+        sinew_marker_map_points(sinew_capture_map(capture), rigs[k]->neutral,
+                                rigs[k]->neutral->positions, points);
+        for (int i = 0; i < 3 * info.used; i++) assert_close(row[i], points[i], 1e-3);
+        free(row), free(points);
+        sinew_capture_destroy(capture);
+    }
+    sinew_markers_destroy(take);
+}
+
+static void a_take_that_lies_on_the_face_is_tied_as_it_is(void **state) {
+    scene *s = *state;
+    sinew_error error;
+    sinew_capture *capture;
+    assert_ok(sinew_capture_create(s->rig, s->take, NULL, NULL, &capture, &error));
+    sinew_capture_info info = {.size = sizeof info};
+    sinew_capture_get_info(capture, &info);
+    assert_int_equal(info.map_source, SINEW_MAP_SOURCE_IN_PLACE);
+    double worst;
+    assert_below(error_of(s->rig, capture, s->map, &worst), 0.01);
+    sinew_capture_destroy(capture);
+}
+
+static sinew_status try_map(const scene *s, const sinew_marker_map *map, int *doubtful,
+                            sinew_error *error) {
+    sinew_capture_options options;
+    sinew_capture_options_init(&options);
+    options.map = map;
+    sinew_capture *capture;
+    sinew_status status = sinew_capture_create(s->rig, s->take, &options, NULL, &capture, error);
+    sinew_capture_info info = {.size = sizeof info};
+    if (status == SINEW_OK) sinew_capture_get_info(capture, &info);
+    *doubtful = info.doubtful;
+    if (status == SINEW_OK) sinew_capture_destroy(capture);
+    return status;
+}
+
+static void swap_vertices(sinew_marker_map *map, const char *a, const char *b) {
+    int i = 0, j = 0;
+    while (strcmp(map->names[i], a)) i++;
+    while (strcmp(map->names[j], b)) j++;
+    int v = map->vertices[i];
+    map->vertices[i] = map->vertices[j], map->vertices[j] = v;
+}
+
+static void wrong_maps_are_recognised(void **state) {
+    scene *s = *state;
+    sinew_error error;
+    sinew_marker_map *map;
+    int doubtful;
+    assert_ok(try_map(s, s->map, &doubtful, &error));
+    assert_int_equal(doubtful, 0);
+    /* two exchanged: named, but usable */
+    assert_ok(sinew_marker_map_copy(s->map, &map, &error));
+    swap_vertices(map, "lipCornerLeft", "lipCornerRight");
+    assert_ok(try_map(s, map, &doubtful, &error));
+    assert_true(doubtful >= 2 && doubtful <= 6);
+    sinew_marker_map_destroy(map);
+    /* left and right exchanged everywhere */
+    assert_ok(sinew_marker_map_copy(s->map, &map, &error));
+    for (int i = 0; i < map->count; i++) {
+        char other[64];
+        const char *left = strstr(map->names[i], "Left");
+        if (!left) continue;
+        snprintf(other, sizeof other, "%.*sRight", (int)(left - map->names[i]), map->names[i]);
+        swap_vertices(map, map->names[i], other);
+    }
+    assert_int_equal(try_map(s, map, &doubtful, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "mirrored"));
+    sinew_marker_map_destroy(map);
+    /* shuffled */
+    assert_ok(sinew_marker_map_copy(s->map, &map, &error));
+    uint64_t seed = 5;
+    for (int i = map->count - 1; i > 0; i--) {
+        int j = (int)((test_random(&seed) + 1) / 2 * (i + 1)), v = map->vertices[i];
+        map->vertices[i] = map->vertices[j], map->vertices[j] = v;
+    }
+    assert_int_equal(try_map(s, map, &doubtful, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "does not fit"));
+    sinew_marker_map_destroy(map);
+}
+
+static void numbered_markers_without_a_layout_are_refused_or_placed_by_shape(void **state) {
+    scene *s = *state;
+    sinew_error error;
+    sinew_markers *take = elsewhere(s->take, 2, 1000);
+    for (int i = 0; i < take->marker_count; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "M%03d", i);
+        assert_ok(sinew_markers_set_name(take, i, name, &error));
+    }
+    sinew_capture *capture;
+    sinew_status status = sinew_capture_create(s->rig, take, NULL, NULL, &capture, &error);
+    if (status == SINEW_OK) {
+        /* by shape it is right, or it would have been refused */
+        sinew_capture_info info = {.size = sizeof info};
+        sinew_capture_get_info(capture, &info);
+        assert_int_equal(info.map_source, SINEW_MAP_SOURCE_BY_SHAPE);
+        const sinew_marker_map *map = sinew_capture_map(capture);
+        double *points = malloc(sizeof(double) * 3 * (size_t)map->count), sum = 0;
+        sinew_marker_map_points(map, s->rig->neutral, s->rig->neutral->positions, points);
+        for (int i = 0; i < map->count; i++)
+            for (int a = 0; a < 3; a++)
+                sum += fabs(points[3 * i + a] -
+                            s->rig->neutral->positions[3 * s->map->vertices[i] + a]);
+        assert_below(1000 * sum / map->count, 15);
+        free(points);
+        sinew_capture_destroy(capture);
+    } else {
+        assert_int_equal(status, SINEW_BAD_INPUT);
+    }
+    sinew_markers_destroy(take);
+}
+
+static sinew_status find_once(void *user) {
+    scene *s = user;
+    sinew_error error;
+    sinew_capture *capture;
+    sinew_status status = sinew_capture_create(s->rig, s->take, NULL, NULL, &capture, &error);
+    if (status == SINEW_OK) sinew_capture_destroy(capture);
+    return status;
+}
+
+static void finding_a_map_survives_running_out_of_memory(void **state) {
+    (void)state;
+    sinew_error error;
+    scene small = {0};
+    sinew_sample_options few;
+    sinew_sample_options_init(&few);
+    few.vertices = SINEW_SAMPLE_MIN_VERTICES;
+    sinew_markers *take;
+    assert_ok(sinew_sample_rig("face", &few, &small.rig, &error));
+    assert_ok(sinew_sample_markers("face", &few, NULL, &take, &small.map, &error));
+    small.take = elsewhere(take, 2, 10);
+    assert_true(test_out_of_memory(find_once, &small) > 30);
+    sinew_rig_destroy(small.rig);
+    sinew_markers_destroy(small.take), sinew_markers_destroy(take);
+    sinew_marker_map_destroy(small.map);
+}
+
+int test_maps(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_tell_landmarks_and_sides),
+        cmocka_unit_test(named_takes_find_their_points_on_either_face),
+        cmocka_unit_test(a_take_that_lies_on_the_face_is_tied_as_it_is),
+        cmocka_unit_test(wrong_maps_are_recognised),
+        cmocka_unit_test(numbered_markers_without_a_layout_are_refused_or_placed_by_shape),
+        cmocka_unit_test(finding_a_map_survives_running_out_of_memory),
+    };
+    return cmocka_run_group_tests_name("maps", tests, make, drop);
+}
