@@ -26,6 +26,12 @@ demo: all ## run the main job on the built-in rigs; writes build/demo/index.html
 test: packages ## build every variant and run all tests and the lint
 	@scripts/test
 
+coverage: packages ## lines and branches that the tests run; build-coverage/html/index.html
+	@scripts/coverage $(ROOMS)
+
+golden: all ## compare results on the samples with tests/golden/hashes.json
+	@tests/golden/run $(BUILD)/sinew
+
 lint: ## prefixes, direction of includes, format
 	@scripts/lint
 

@@ -1,14 +1,43 @@
 /* sinew run: a job that is described in a scene file. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/plan.h"
+#include "base/status.h"
 #include "files.h"
+#include "job/files.h"
 #include "jobs.h"
 
 static const cli_option options[] = {
     CLI_FRAMES_OPTION,
     {"--out", CLI_OUTPUT, "FILE", "write frames here instead of where the scene says", 0, 0, true},
+    {"--allow-outside", CLI_FLAG, NULL,
+     "let the scene write outside its own folder; for scenes that you trust", 0, 0, false},
     CLI_END,
 };
+
+/* A scene may come from somebody else: without leave it writes in its own folder alone. What the
+ * command line says is said by the person at it. */
+static sinew_status check_outside(cli_call *call, const sinew_scene *scene) {
+    if (cli_given(call, "--allow-outside")) return SINEW_OK;
+    const char *path = call->arguments[0];
+    char *folder = sn_strndup(path, (size_t)(sn_path_name(path) - path));
+    if (!folder) return sn_no_memory(&call->error);
+    sn_file_plan plan = {0};
+    sn_scene_plan(scene, &plan);
+    sinew_status status = sn_plan_check_inside(&plan, folder, SINEW_BAD_INPUT, &call->error);
+    if (status == SINEW_BAD_INPUT) {
+        size_t used = strlen(call->error.message);
+        snprintf(call->error.message + used, sizeof call->error.message - used,
+                 "; --allow-outside permits it");
+    }
+    sn_plan_free(&plan);
+    sn_free(folder);
+    return status;
+}
 
 static sinew_status replace_outputs(cli_call *call, sinew_scene *scene) {
     int count = cli_count(call, "--out");
@@ -33,7 +62,10 @@ static sinew_status run(cli_call *call) {
     sinew_scene *scene;
     sinew_status status = sinew_scene_read(call->arguments[0], &scene, &call->error);
     if (status != SINEW_OK) return status;
-    status = replace_outputs(call, scene);
+    if (cli_given(call, "--out")) /* instead of those of the scene */
+        status = sinew_scene_set(scene, "/outputs/frames", "[]", NULL, &call->error);
+    if (status == SINEW_OK) status = check_outside(call, scene);
+    if (status == SINEW_OK) status = replace_outputs(call, scene);
     if (status == SINEW_OK) status = cli_run_scene(call, scene);
     sinew_scene_destroy(scene);
     return status;
@@ -48,7 +80,8 @@ const cli_verb verb_run = {
     .options = options,
     .description =
         "A scene holds a whole job: rig, model, parameters, what drives it, obstacles, locks and "
-        "outputs. Paths in it are relative to its folder. docs/scene.md describes every key; the "
+        "outputs. Paths in it are relative to its folder, and it writes nowhere else without "
+        "--allow-outside. docs/scene.md describes every key; the "
         "same file opens in the studio.\n\n"
         "With --frames a clip can be cut into ranges that run on different machines; the frames "
         "are the same bits as those of a whole run.",

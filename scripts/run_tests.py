@@ -64,6 +64,8 @@ def main():
                 continue
             room = executable.name.removeprefix("test-")
             run(f"{folder} {room}", [str(executable)], environment)
+        run(f"{folder} hostile", [str(ROOT / "tests" / "hostile" / "run"), str(build / "sinew")],
+            environment)
     run("lint", [str(ROOT / "scripts" / "lint")])
     if sys.argv[1:]:
         run("docs and install", [str(ROOT / "scripts" / "check-docs"), sys.argv[1]])

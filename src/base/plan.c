@@ -127,3 +127,19 @@ sinew_status sn_plan_check(const sn_file_plan *plan, sinew_status status, sinew_
     }
     return SINEW_OK;
 }
+
+sinew_status sn_plan_check_inside(const sn_file_plan *plan, const char *folder, sinew_status status,
+                                  sinew_error *error) {
+    char *real = sn_real_path(*folder ? folder : ".");
+    if (plan->failed || !real) {
+        sn_free(real);
+        return sn_no_memory(error);
+    }
+    sinew_status found = SINEW_OK;
+    for (int i = 0; i < plan->count && found == SINEW_OK; i++)
+        if (plan->files[i].output && !inside(plan->files[i].real, real))
+            found = sn_fail(error, status, "%s: is an output outside the folder %s",
+                            plan->files[i].path, real);
+    sn_free(real);
+    return found;
+}

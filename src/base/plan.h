@@ -27,6 +27,9 @@ void sn_plan_output(sn_file_plan *plan, const char *path);
 /* Fails with `status` when two outputs are one file, or an output is an input. Pipes and devices
  * may be named as often as one likes. */
 sinew_status sn_plan_check(const sn_file_plan *plan, sinew_status status, sinew_error *error);
+/* Fails with `status` when an output lies outside the folder, links followed. */
+sinew_status sn_plan_check_inside(const sn_file_plan *plan, const char *folder, sinew_status status,
+                                  sinew_error *error);
 void sn_plan_free(sn_file_plan *plan);
 
 /* The path from the root with all links followed; its last part need not exist. Newly allocated;

@@ -23,9 +23,28 @@
 #include "base/monitor.h"
 #include "base/threads.h"
 #include "cache/hash.h"
+#include "sinew/version.h"
 
 #define MAGIC 0x31656e7477656e53u
 static const double POLL_SECONDS = 0.02;
+
+/* What else decides the bits of an entry: the library, the compiler, the instructions it may use
+ * and the size of its numbers. Machines of different kinds can share a folder; each finds its own.
+ */
+static const char builder[] = SINEW_VERSION " " __VERSION__
+#ifdef __AVX512F__
+                                            " avx512"
+#endif
+#ifdef __AVX2__
+                                            " avx2"
+#endif
+#ifdef __FMA__
+                                            " fma"
+#endif
+#ifdef __ARM_FEATURE_SVE
+                                            " sve"
+#endif
+    ;
 
 struct sinew_cache {
     char *folder; /* NULL: keeps nothing */
@@ -169,6 +188,7 @@ sinew_status sinew_cache_enter(sinew_cache *cache, sinew_cache_key key, const ch
     sinew_hash_start(&hash);
     sinew_hash_add(&hash, &key, sizeof key);
     sinew_hash_add_text(&hash, version);
+    sinew_hash_add_text(&hash, builder);
     e->identity = sinew_hash_key(&hash);
     char name[64];
     snprintf(name, sizeof name, "%016" PRIx64 "%016" PRIx64 ".entry", e->identity.high,

@@ -80,6 +80,29 @@ static void a_scene_cannot_write_over_itself(void **state) {
     assert_int_equal(files_with("r.json"), 0);
 }
 
+static void a_scene_writes_in_its_own_folder(void **state) {
+    (void)state;
+    fresh_folder();
+    expect_code(0, "mkdir in && ln -s .. in/up");
+    static const char *const places[] = {"../x.pc2", "/tmp/sinew-outside.pc2", "up/x.pc2",
+                                         "in/../../x.pc2"};
+    for (int i = 0; i < 4; i++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\"}, \"weights\": {\"bend120\": 1}, "
+                 "\"outputs\": {\"frames\": [\"%s\"]}}",
+                 places[i]);
+        write_text("in/s.json", text);
+        expect_refusal(3, "is an output outside|--allow-outside", "sinew run in/s.json");
+        expect_refusal(3, "is an output outside", "cd in && sinew run s.json");
+        expect_code(0, "sinew run in/s.json --out mine.pc2 --quiet && rm mine.pc2");
+    }
+    assert_int_equal(files_with("x.pc2"), 0);
+    write_text("in/s.json", "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\"}, \"weights\": "
+                            "{\"bend120\": 1}, \"outputs\": {\"frames\": [\"../x.pc2\"]}}");
+    expect_code(0, "sinew run in/s.json --allow-outside --quiet && test -s x.pc2");
+}
+
 static void links_and_pipes_survive_their_outputs(void **state) {
     (void)state;
     fresh_folder();
@@ -97,6 +120,7 @@ int test_outputs(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_output_over_an_input_is_refused_before_the_work),
         cmocka_unit_test(a_scene_cannot_write_over_itself),
+        cmocka_unit_test(a_scene_writes_in_its_own_folder),
         cmocka_unit_test(links_and_pipes_survive_their_outputs),
     };
     return cmocka_run_group_tests_name("outputs", tests, NULL, NULL);
