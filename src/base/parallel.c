@@ -96,3 +96,21 @@ void sn_parallel_run(sn_loop_cost *cost, size_t count, size_t grain, double weig
     }
     sn_enter_loop(false);
 }
+
+void sn_parallel_together(int seats, sn_parallel_body *body, void *context) {
+    int threads = sn_threads();
+    sn_pool_loop loop = {.body = body, .context = context, .grain = 1, .eager = true, .led = true};
+    sn_pool_outcome outcome = {0};
+    loop.seats = seats < threads ? seats : threads;
+    loop.count = loop.units = (size_t)(loop.seats > 0 ? loop.seats : 0);
+    loop.unit_ns = 1e12; /* as long as it takes */
+    loop.float_control = sn_float_control();
+    bool within = sn_inside_loop(), done = false;
+    if (loop.seats > 1 && !within && !sn_task_system()) {
+        sn_enter_loop(true);
+        done = sn_pool_run(&loop, &outcome);
+        sn_enter_loop(false);
+        helped_ns += outcome.helper_ns;
+    }
+    if (!done) body(context, (sn_span){0, 1, 0});
+}

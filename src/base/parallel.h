@@ -64,6 +64,12 @@ void sn_parallel_run(sn_loop_cost *cost, size_t count, size_t grain, double weig
 #define sn_parallel_for_seats(count, grain, limit, body, ...)                                      \
     SN_PARALLEL_LOOP(count, grain, 1, limit, body, __VA_ARGS__)
 
+/* Calls the body on the calling thread, as seat 0, and on up to seats - 1 others at the same time,
+ * as soon as they are free; none may come, and the body may be called again after it returned. For
+ * work that hands out its own pieces: bodies share the context, return when nothing is left to do,
+ * and wait only for those that have begun. */
+void sn_parallel_together(int seats, sn_parallel_body *body, void *context);
+
 /* For tests: every loop is shared out in pieces of one grain, however short it is. */
 void sn_parallel_eagerly(bool eagerly);
 

@@ -419,6 +419,7 @@ bool sn_pool_run(const sn_pool_loop *loop, sn_pool_outcome *outcome) {
     for (int i = 0; i < found; i++)
         ring(helpers[i], (uint64_t)s->generation << 32 | (uint64_t)(s - pool.slots) << 24 |
                              (uint64_t)(i + 1) << 16 | (uint64_t)(found + 1) << 8);
+    if (loop->led) loop->body(loop->context, (sn_span){0, 1, 0});
     finish(s, take_part(s, found + 1, outcome));
     give_back(s, outcome);
     return true;

@@ -26,6 +26,7 @@ typedef struct sn_pool_loop {
     size_t first, units;    /* grains: the first one, how many */
     double unit_ns;         /* what one takes, as measured */
     bool eager;             /* whatever it costs, in pieces of one grain */
+    bool led;               /* the caller calls the body once before it claims pieces */
     int seats;              /* at most, the caller's included: >= 2 */
     unsigned float_control; /* of the caller: rounding and denormals */
 } sn_pool_loop;

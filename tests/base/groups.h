@@ -6,6 +6,7 @@ int test_outputs(void);
 int test_nearest(void);
 int test_rotation(void);
 int test_parallel(void);
+int test_ordered(void);
 int test_same_bits(void);
 int test_sized(void);
 #endif

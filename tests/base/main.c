@@ -9,6 +9,7 @@ int main(void) {
     failed += test_nearest();
     failed += test_rotation();
     failed += test_parallel();
+    failed += test_ordered();
     failed += test_same_bits();
     failed += test_sized();
     return failed != 0;
