@@ -162,7 +162,7 @@ static void rotation_case(bench *b) {
     sinew_error error;
     face_case c;
     make_face(&c);
-    bench_need(sinew_rotation_create(c.rig, NULL, &c.rotation, &error), &error);
+    bench_need(sinew_rotation_create(c.rig, NULL, NULL, &c.rotation, &error), &error);
     bench_need(sinew_rotation_state_create(c.rotation, &c.rotation_state, &error), &error);
     share(b, rotation_frame, &c);
     free_face(&c);

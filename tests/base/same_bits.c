@@ -34,7 +34,7 @@ static void run_rotation(const sinew_rig *rig, double *shapes) {
     sinew_rotation_state *state;
     size_t n = 3 * (size_t)rig->neutral->vertex_count;
     double *weights = calloc((size_t)rig->slider_count, sizeof *weights);
-    assert_ok(sinew_rotation_create(rig, NULL, &rotation, &error));
+    assert_ok(sinew_rotation_create(rig, NULL, NULL, &rotation, &error));
     assert_ok(sinew_rotation_state_create(rotation, &state, &error));
     for (int f = 0; f < FRAMES; f++) {
         weights[f % rig->slider_count] = 0.4 + 0.1 * f;
