@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "session/report.h"
+#include "sinew/loader.h"
 #include "sinew/selection.h"
 #include "verb.h"
 
@@ -221,7 +222,8 @@ static sinew_status run(cli_call *call) {
     if (status == SINEW_OK && cli_given(call, "--regions"))
         status = sinew_regions_read(cli_text(call, "--regions"), rig, error);
     if (status == SINEW_OK && cli_given(call, "--select"))
-        status = sinew_select(rig, cli_text(call, "--select"), NULL, &vertices, &count, error);
+        status = sinew_select(rig, cli_text(call, "--select"), NULL, sinew_file_loader(), &vertices,
+                              &count, error);
     if (status == SINEW_OK) status = sinew_rig_deduce_from_names(rig, error);
     if (status == SINEW_OK) status = sinew_slider_space_create(rig, &space, error);
     if (status == SINEW_OK)

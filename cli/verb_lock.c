@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "jobs.h"
-#include "session/locks.h"
 #include "session/report.h"
 
 static const cli_option options[] = {
@@ -74,7 +73,8 @@ static sinew_status add_locks(cli_call *call, const sinew_rig *rig, sinew_locks 
         if (!spec) return sn_no_memory(&call->error);
         sinew_status status =
             split_spec(spec, &select, &axes)
-                ? sn_locks_select(locks, rig, spec, select, axes, NULL, pose, &call->error)
+                ? sinew_locks_add_selection(locks, rig, spec, select, axes, NULL,
+                                            sinew_file_loader(), pose, &call->error)
                 : cli_usage(call, "--lock '%s' is not NAME:SELECT[:xyz]", text);
         sn_free(spec);
         SN_TRY(status);

@@ -182,6 +182,12 @@ SINEW_API sinew_status sinew_force_state_create(const sinew_force *force, sinew_
 SINEW_API void sinew_force_state_destroy(sinew_force_state *state);
 /* Back to the neutral at rest; the next frame is a static solve again. */
 SINEW_API void sinew_force_reset(sinew_force_state *state);
+/* Settings of later frames with this state, taken from the options: ridge, smooth, bounded, lower,
+ * upper, outlier, velocity_kept, relinearisations, friction and layer_feeds. The rest is the
+ * structure's and is not read. SINEW_BAD_INPUT when one of them is out of range. */
+SINEW_API sinew_status sinew_force_state_set(sinew_force_state *state,
+                                             const sinew_force_options *options,
+                                             sinew_error *error);
 /* Starts from given positions and velocities (3 per vertex; NULL: the neutral, at rest): the next
  * frame is a step, not a static solve. Held vertices stay where they are. */
 SINEW_API sinew_status sinew_force_start(sinew_force_state *state, const double *positions,

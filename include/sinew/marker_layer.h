@@ -48,6 +48,9 @@ SINEW_API sinew_status sinew_marker_layer_follow(sinew_marker_layer *layer, doub
                                                  const double *marker_weights, double *positions,
                                                  sinew_error *error);
 
+/* Forgets earlier frames. */
+SINEW_API void sinew_marker_layer_reset(sinew_marker_layer *layer);
+
 #ifdef __cplusplus
 }
 #endif

@@ -54,6 +54,15 @@ SINEW_API double sinew_obstacle_distance(const sinew_obstacle *obstacle, const d
 SINEW_API double sinew_obstacle_triangle_depth(const sinew_obstacle *obstacle,
                                                const double corners[9]);
 
+/* How deep the vertices and triangles of a mesh at positions[3 * vertex_count] are in the obstacle,
+ * >= 0: vertex_depths[vertex_count], triangle_depths[triangle_count]. Vertices that are skipped
+ * (NULL: none) and what none of the changed vertices (NULL: all) touches keep their value. The
+ * depths in the poses of a rig, blended, are what a solve may allow in between. */
+SINEW_API void sinew_obstacle_depths(const sinew_obstacle *obstacle, const sinew_mesh *mesh,
+                                     const double *positions, const bool *skipped,
+                                     const bool *changed, double *vertex_depths,
+                                     double *triangle_depths);
+
 #ifdef __cplusplus
 }
 #endif

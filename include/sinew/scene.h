@@ -13,8 +13,8 @@
  * is checked against the schema, and one that does not fit leaves the scene as it was. Whether it
  * is complete (has a rig, names sliders that exist) shows when a job is made from it.
  *
- * Places inside are named by JSON pointers (RFC 6901): "/parameters/tolerance", "/obstacles/0";
- * "/obstacles/-" appends. What a set replaced is handed back, so undo is a set of the old value. */
+ * Values are named by JSON pointers (RFC 6901): "/parameters/tolerance", "/obstacles/0";
+ * "/obstacles/-" appends. Every change returns the patch that undoes it. */
 #ifndef SINEW_SCENE_H
 #define SINEW_SCENE_H
 
@@ -53,10 +53,14 @@ SINEW_API sinew_status sinew_scene_text(const sinew_scene *scene, char **text, s
 /* The value at a pointer as JSON text, or NULL where there is none; release with sinew_free. */
 SINEW_API sinew_status sinew_scene_get(const sinew_scene *scene, const char *pointer, char **json,
                                        sinew_error *error);
-/* Sets the value; json NULL removes it. Objects on the way are made when missing. before may be
- * NULL; otherwise it receives the old value as JSON text, or NULL where there was none. */
+/* Applies a JSON Patch (RFC 6902) as a whole or not at all. inverse (may be NULL): the patch that
+ * undoes it, byte for byte; release with sinew_free. See sinew_session_patch. */
+SINEW_API sinew_status sinew_scene_patch(sinew_scene *scene, const char *patch, char **inverse,
+                                         sinew_error *error);
+/* Sets one value; json NULL removes it. Objects on the path are made when missing. inverse as
+ * above. */
 SINEW_API sinew_status sinew_scene_set(sinew_scene *scene, const char *pointer, const char *json,
-                                       char **before, sinew_error *error);
+                                       char **inverse, sinew_error *error);
 
 /* The JSON schema (draft 2020-12) of scenes, made from the tables that check them; release with
  * sinew_free. */

@@ -229,6 +229,14 @@ typedef struct sinew_spring_frame_info {
 SINEW_API sinew_status sinew_spring_state_create(const sinew_spring *spring,
                                                  sinew_spring_state **state, sinew_error *error);
 SINEW_API void sinew_spring_state_destroy(sinew_spring_state *state);
+/* Forgets earlier frames. */
+SINEW_API void sinew_spring_state_reset(sinew_spring_state *state);
+/* Settings of later solves with this state, taken from the options: tolerance, max_iterations,
+ * time_limit, independent, friction, max_rounds and sample_edges. The rest is the structure's and
+ * is not read. SINEW_BAD_INPUT when one of them is out of range. */
+SINEW_API sinew_status sinew_spring_state_set(sinew_spring_state *state,
+                                              const sinew_spring_options *options,
+                                              sinew_error *error);
 
 /* positions: 3 per surface vertex. Not converged: positions hold the best shape reached. */
 SINEW_API sinew_status sinew_spring_solve(const sinew_spring *spring, sinew_spring_state *state,

@@ -71,6 +71,15 @@ void *sn_unpack_array(sn_unpack *unpack, size_t count, size_t size) {
     return array;
 }
 
+bool sn_unpack_into(sn_unpack *unpack, void *elements, size_t count, size_t size) {
+    uint64_t header[2];
+    if (!take(unpack, header, sizeof header)) return false;
+    bool fits = header[0] == count && header[1] == size &&
+                (size == 0 || count <= (unpack->size - unpack->at) / size);
+    unpack->failed |= !fits;
+    return fits && take(unpack, elements, count * size);
+}
+
 bool sn_unpack_complete(const sn_unpack *unpack) {
     return !unpack->failed && unpack->at == unpack->size;
 }

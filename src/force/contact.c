@@ -137,6 +137,63 @@ void sn_force_contact_destroy(sn_force_contact *c) {
 
 void sn_force_contact_reset(sn_force_contact *c) {
     c->touch_count = 0;
+    sn_force_contact_shrink(c, 0);
+}
+
+/* ---- the past -------------------------------------------------------------------------------- */
+
+void sn_force_contact_pack(const sn_force_contact *c, sn_pack *pack) {
+    int pressing = 0;
+    for (size_t t = 0; t < c->touch_count; t++) pressing += c->touches[t].force > 0;
+    sn_pack_int(pack, pressing);
+    for (size_t t = 0; t < c->touch_count; t++)
+        if (c->touches[t].force > 0) sn_pack_array(pack, &c->touches[t], 1, sizeof(touch));
+}
+
+sinew_status sn_force_contact_unpack(sn_force_contact *c, sn_unpack *unpack, sinew_error *error) {
+    int count = sn_unpack_int(unpack);
+    if (count < 0) unpack->failed = true;
+    if (unpack->failed) return sn_fail(error, SINEW_BAD_INPUT, "the saved state is damaged");
+    if (!SN_RESERVE(c->touches, c->touch_capacity, (size_t)count)) return sn_no_memory(error);
+    for (int t = 0; t < count; t++) sn_unpack_into(unpack, &c->touches[t], 1, sizeof(touch));
+    c->touch_count = unpack->failed ? 0 : (size_t)count;
+    return SINEW_OK;
+}
+
+int sn_force_contact_block(const sn_force_contact *c) {
+    return c->own ? c->own->count : 0;
+}
+
+void sn_force_contact_shrink(sn_force_contact *c, int size) {
+    for (int k = size; c->own && k < c->own->count; k++) c->own->slot[c->own->unknown[k]] = -1;
+    if (c->own && size < c->own->count) c->own->count = size;
+}
+
+void sn_force_contact_pack_block(const sn_force_contact *c, sn_pack *pack) {
+    int count = sn_force_contact_block(c);
+    sn_pack_int(pack, count);
+    if (count > 0) sn_pack_array(pack, c->own->unknown, (size_t)count, sizeof(int));
+    for (int i = 0; i < count; i++)
+        sn_pack_array(pack, sn_inverse_block_row(c->own, i), (size_t)count, sizeof(float));
+}
+
+sinew_status sn_force_contact_unpack_block(sn_force_contact *c, sn_unpack *unpack,
+                                           sinew_error *error) {
+    int count = sn_unpack_int(unpack);
+    sn_force_contact_shrink(c, 0);
+    if (unpack->failed || count <= 0 || !c->own) return SINEW_OK;
+    int *unknowns = sn_unpack_array(unpack, (size_t)count, sizeof(int));
+    for (int i = 0; unknowns && i < count; i++)
+        if (unknowns[i] < 0 || unknowns[i] >= c->skin->vertex_count) unpack->failed = true;
+    sinew_status status = unpack->failed
+                              ? sn_fail(error, SINEW_BAD_INPUT, "the saved state is damaged")
+                              : sn_inverse_block_reserve(c->own, count, unknowns, error);
+    sn_free(unknowns);
+    SN_TRY(status);
+    for (int i = 0; i < count; i++)
+        sn_unpack_into(unpack, (float *)sn_inverse_block_row(c->own, i), (size_t)count,
+                       sizeof(float));
+    return SINEW_OK;
 }
 
 /* ---- the matrix ------------------------------------------------------------------------------ */

@@ -4,6 +4,7 @@
 #define SN_FORCE_CONTACT_H
 
 #include "algebra/cholesky.h"
+#include "cache/pack.h"
 #include "contact/pairs.h"
 #include "force/inverse_block.h"
 #include "force/skin.h"
@@ -22,8 +23,19 @@ sinew_status sn_force_contact_create(const sn_contact_surface *surface, const sn
                                      const sn_cholesky *factor, sn_inverse_block *region,
                                      sn_force_contact **contact, sinew_error *error);
 void sn_force_contact_destroy(sn_force_contact *contact);
-/* Forgets the pairs that pressed in the last solve. */
+/* Forgets the frames before: pairs that pressed, and the part of N^-1 that was found for them,
+ * whose bits depend on the order in which vertices touched. */
 void sn_force_contact_reset(sn_force_contact *contact);
+/* The pairs that pressed in the last solve, and back. */
+void sn_force_contact_pack(const sn_force_contact *contact, sn_pack *pack);
+sinew_status sn_force_contact_unpack(sn_force_contact *contact, sn_unpack *unpack,
+                                     sinew_error *error);
+/* Likewise the part of N^-1; its size, and back to a smaller one. */
+void sn_force_contact_pack_block(const sn_force_contact *contact, sn_pack *pack);
+sinew_status sn_force_contact_unpack_block(sn_force_contact *contact, sn_unpack *unpack,
+                                           sinew_error *error);
+int sn_force_contact_block(const sn_force_contact *contact);
+void sn_force_contact_shrink(sn_force_contact *contact, int size);
 
 typedef struct sn_force_contact_info {
     int pressing; /* pairs with a force */

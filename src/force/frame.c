@@ -23,6 +23,7 @@
 #include "base/sized.h"
 #include "base/status.h"
 #include "base/vec3.h"
+#include "cache/pack.h"
 #include "force/command.h"
 #include "force/contact.h"
 #include "force/sheet.h"
@@ -34,7 +35,9 @@
 
 struct sinew_force_state {
     const sinew_force *force;
-    bool started; /* there is a frame before the next */
+    sinew_force_options settings; /* of frames: sinew_force_state_set */
+    sn_pack kept;                 /* the past before a frame that may fail */
+    bool started;                 /* there is a frame before the next */
     double *z, *last, *velocity, *predicted, *right;
     double *x, *bend; /* 4 per vertex: where the last forces were found, and their bending */
     double *shown;    /* displacement of the written frame */
@@ -57,6 +60,7 @@ sinew_status sinew_force_state_create(const sinew_force *force, sinew_force_stat
     sinew_force_state *s = SN_NEW0(sinew_force_state, 1);
     if (!s) return sn_no_memory(error);
     s->force = force;
+    s->settings = force->options;
     size_t n = 3 * (size_t)force->skin->vertex_count, m = (size_t)force->rig->target_count;
     size_t markers = (size_t)force->map->count;
     s->z = SN_NEW0(double, n), s->last = SN_NEW0(double, n), s->velocity = SN_NEW0(double, n);
@@ -120,6 +124,7 @@ void sinew_force_state_destroy(sinew_force_state *s) {
     sn_force_contact_destroy(s->contact);
     sn_free(s->written);
     sn_command_destroy(s->step_command), sn_command_destroy(s->still_command);
+    sn_pack_free(&s->kept);
     sn_free(s);
 }
 
@@ -164,6 +169,93 @@ const double *sinew_force_velocities(const sinew_force_state *state) {
     return state->velocity;
 }
 
+/* ---- settings and the past ------------------------------------------------------------------- */
+
+sinew_status sinew_force_state_set(sinew_force_state *s, const sinew_force_options *options,
+                                   sinew_error *error) {
+    SN_REQUIRE(s && options, error);
+    const sinew_force *force = s->force;
+    sinew_force_options wanted = force->options;
+    wanted.ridge = options->ridge, wanted.smooth = options->smooth;
+    wanted.bounded = options->bounded;
+    wanted.lower = options->lower, wanted.upper = options->upper;
+    wanted.outlier = options->outlier;
+    wanted.velocity_kept = options->velocity_kept;
+    wanted.relinearisations = options->relinearisations;
+    wanted.friction = options->friction;
+    wanted.layer_feeds = options->layer_feeds;
+    SN_TRY(sn_force_check_options(&wanted, error));
+    sn_command *step = NULL, *still = NULL;
+    sinew_status status =
+        sn_command_create(force->map->count, force->rig->target_count, force->step.rows,
+                          force->step.effect, &wanted, &step, error);
+    if (status == SINEW_OK)
+        status = sn_command_create(force->map->count, force->rig->target_count, force->still.rows,
+                                   force->still.effect, &wanted, &still, error);
+    if (status != SINEW_OK) {
+        sn_command_destroy(step);
+        return status;
+    }
+    sn_command_destroy(s->step_command), sn_command_destroy(s->still_command);
+    s->step_command = step, s->still_command = still;
+    s->settings = wanted;
+    return SINEW_OK;
+}
+
+/* What a frame needs of those before it, but for the block of contact. */
+static void pack_past(const sinew_force_state *s, sn_pack *pack) {
+    size_t n = 3 * (size_t)s->force->skin->vertex_count;
+    sn_pack_int(pack, s->started);
+    sn_pack_array(pack, s->z, n, sizeof(double));
+    sn_pack_array(pack, s->velocity, n, sizeof(double));
+    sn_pack_array(pack, s->u, (size_t)s->force->rig->target_count, sizeof(double));
+    sn_pack_array(pack, s->seen_last, 3 * (size_t)s->force->map->count, sizeof(double));
+    if (s->layer_work) sn_layer_pack(s->force->layer, s->layer_work, pack);
+    if (!s->contact) return;
+    sn_pack_array(pack, s->written, n, sizeof(double));
+    sn_force_contact_pack(s->contact, pack);
+}
+
+static sinew_status unpack_past(sinew_force_state *s, sn_unpack *unpack, sinew_error *error) {
+    size_t n = 3 * (size_t)s->force->skin->vertex_count;
+    s->started = sn_unpack_int(unpack) != 0;
+    sn_unpack_into(unpack, s->z, n, sizeof(double));
+    sn_unpack_into(unpack, s->velocity, n, sizeof(double));
+    sn_unpack_into(unpack, s->u, (size_t)s->force->rig->target_count, sizeof(double));
+    sn_unpack_into(unpack, s->seen_last, 3 * (size_t)s->force->map->count, sizeof(double));
+    if (s->layer_work) sn_layer_unpack(s->force->layer, s->layer_work, unpack);
+    if (!s->contact) return SINEW_OK;
+    sn_unpack_into(unpack, s->written, n, sizeof(double));
+    return sn_force_contact_unpack(s->contact, unpack, error);
+}
+
+void sn_force_pack(const sinew_force_state *s, sn_pack *pack) {
+    pack_past(s, pack);
+    if (s->contact) sn_force_contact_pack_block(s->contact, pack);
+}
+
+sinew_status sn_force_unpack(sinew_force_state *s, sn_unpack *unpack, sinew_error *error) {
+    SN_TRY(unpack_past(s, unpack, error));
+    if (s->contact) SN_TRY(sn_force_contact_unpack_block(s->contact, unpack, error));
+    return unpack->failed ? sn_fail(error, SINEW_BAD_INPUT, "the saved state is damaged")
+                          : SINEW_OK;
+}
+
+/* Around a frame: what it changes goes back when it fails. The block of contact only grows, so that
+ * its size is enough. */
+static sinew_status keep_past(sinew_force_state *s, int *block, sinew_error *error) {
+    s->kept.size = 0, s->kept.failed = false;
+    *block = s->contact ? sn_force_contact_block(s->contact) : 0;
+    pack_past(s, &s->kept);
+    return s->kept.failed ? sn_no_memory(error) : SINEW_OK;
+}
+
+static void put_past_back(sinew_force_state *s, int block) {
+    sn_unpack unpack = {.bytes = s->kept.bytes, .size = s->kept.size};
+    unpack_past(s, &unpack, NULL);
+    if (s->contact) sn_force_contact_shrink(s->contact, block);
+}
+
 /* ---- markers --------------------------------------------------------------------------------- */
 
 static bool is_seen(const double *p) {
@@ -194,7 +286,7 @@ static int set_goals(sinew_force_state *s, const double *weights, int part, int 
 /* residual = goal - S z; a marker far off loses weight with the square of its distance. */
 static void compare_markers(sinew_force_state *s, const double *z) {
     const sinew_force *force = s->force;
-    double reach = force->options.outlier * force->skin->diagonal;
+    double reach = s->settings.outlier * force->skin->diagonal;
     sinew_marker_map_points(force->map, force->rig->neutral, z, s->places);
     for (int i = 0; i < force->map->count; i++) {
         bool there = s->given[i] > 0;
@@ -391,13 +483,13 @@ static sinew_status step(sinew_force_state *s, const double *given, sinew_force_
     const sinew_force *force = s->force;
     int n = 3 * force->skin->vertex_count;
     double h = force->options.frame_time / force->options.substeps;
-    double reach = force->options.velocity_kept * h;
+    double reach = s->settings.velocity_kept * h;
     memcpy(s->last, s->z, sizeof(double) * (size_t)n);
     for (int i = 0; i < n; i++) s->z[i] = s->predicted[i] = s->last[i] + reach * s->velocity[i];
     /* The prediction holds no command yet. */
     memset(s->u, 0, sizeof(double) * (size_t)force->rig->target_count);
     pass p = {&force->step, s->step_work, s->step_command, given, given ? given : s->u_last, given};
-    for (int i = 0; i < force->options.relinearisations; i++) {
+    for (int i = 0; i < s->settings.relinearisations; i++) {
         SN_TRY(relinearise(s, &p, info, error));
         if (!given) p.jaw = s->u;
     }
@@ -431,7 +523,7 @@ static sinew_status add_layer(sinew_force_state *s, sinew_force_frame_info *info
     SN_TRY(sn_layer_add(force->layer, s->layer_work, force->options.frame_time, s->residual,
                         believed, s->shown, error));
     info->marker_error_layer = marker_error(s, s->shown, info->seen);
-    if (!force->options.layer_feeds) return SINEW_OK;
+    if (!s->settings.layer_feeds) return SINEW_OK;
     double h = force->options.frame_time / force->options.substeps;
     for (int i = 0; i < 3 * force->skin->vertex_count; i++)
         s->velocity[i] += (s->shown[i] - s->z[i]) / h;
@@ -456,7 +548,7 @@ static sinew_status keep_apart(sinew_force_state *s, double *positions,
         s->z[i] += moved, s->shown[i] += moved;
         if (s->started) s->velocity[i] += moved / h;
     }
-    sn_force_contact_rub(s->contact, force->options.friction, h, s->velocity);
+    sn_force_contact_rub(s->contact, s->settings.friction, h, s->velocity);
     memcpy(s->written, positions, sizeof(double) * (size_t)n);
     info->contacts = contact.pressing, info->cut = contact.cut;
     return SINEW_OK;
@@ -506,9 +598,13 @@ sinew_status sinew_force_frame(const sinew_force *force, sinew_force_state *s,
                                double *positions, sinew_force_frame_info *info,
                                const sinew_monitor *monitor, sinew_error *error) {
     SN_REQUIRE(sn_info_ready(info), error);
+    SN_REQUIRE(s, error);
     sinew_force_frame_info own = {0};
+    int block;
+    SN_TRY(keep_past(s, &block, error));
     sinew_status status =
         follow_markers(force, s, markers, marker_weights, positions, &own, monitor, error);
+    if (status != SINEW_OK) put_past_back(s, block);
     sn_info_write(info, &own, sizeof own);
     return status;
 }
@@ -545,8 +641,12 @@ sinew_status sinew_force_command(const sinew_force *force, sinew_force_state *s,
                                  sinew_force_frame_info *info, const sinew_monitor *monitor,
                                  sinew_error *error) {
     SN_REQUIRE(sn_info_ready(info), error);
+    SN_REQUIRE(s, error);
     sinew_force_frame_info own = {0};
+    int block;
+    SN_TRY(keep_past(s, &block, error));
     sinew_status status = follow_command(force, s, command, positions, &own, monitor, error);
+    if (status != SINEW_OK) put_past_back(s, block);
     sn_info_write(info, &own, sizeof own);
     return status;
 }

@@ -87,3 +87,11 @@ sinew_status sn_inverse_block_add(sn_inverse_block *b, int count, const int *unk
     b->count = after;
     return SINEW_OK;
 }
+
+sinew_status sn_inverse_block_reserve(sn_inverse_block *b, int count, const int *unknowns,
+                                      sinew_error *error) {
+    SN_TRY(grow(b, count, error));
+    for (int i = 0; i < count; i++) b->slot[unknowns[i]] = i, b->unknown[i] = unknowns[i];
+    b->count = count;
+    return SINEW_OK;
+}

@@ -31,6 +31,10 @@ void sn_inverse_block_destroy(sn_inverse_block *block);
 sinew_status sn_inverse_block_add(sn_inverse_block *block, int count, const int *unknowns,
                                   sinew_error *error);
 
+/* Of an empty block: these unknowns in this order, with rows to be filled in by the caller. */
+sinew_status sn_inverse_block_reserve(sn_inverse_block *block, int count, const int *unknowns,
+                                      sinew_error *error);
+
 static inline const float *sn_inverse_block_row(const sn_inverse_block *block, int slot) {
     return block->values + (size_t)slot * (size_t)block->capacity;
 }

@@ -250,6 +250,22 @@ void sn_layer_forget(sn_layer_work *work) {
     work->started = false;
 }
 
+void sn_layer_pack(const sn_layer *layer, const sn_layer_work *work, sn_pack *pack) {
+    size_t m = (size_t)layer->marker_count;
+    sn_pack_int(pack, work->started);
+    sn_pack_array(pack, work->left, 3 * m, sizeof(double));
+    sn_pack_array(pack, work->weight, m, sizeof(double));
+    sn_pack_array(pack, work->presence, m, sizeof(double));
+}
+
+void sn_layer_unpack(const sn_layer *layer, sn_layer_work *work, sn_unpack *unpack) {
+    size_t m = (size_t)layer->marker_count;
+    work->started = sn_unpack_int(unpack) != 0;
+    sn_unpack_into(unpack, work->left, 3 * m, sizeof(double));
+    sn_unpack_into(unpack, work->weight, m, sizeof(double));
+    sn_unpack_into(unpack, work->presence, m, sizeof(double));
+}
+
 /* The weight at which a marker alone is met to `share` (0 to 1) of what it is at `weight`, that is
  * to gain / (gain + m / weight). */
 static double fading_weight(const sn_layer *layer, int marker, double weight, double share) {
@@ -407,4 +423,16 @@ sinew_status sinew_marker_layer_follow(sinew_marker_layer *layer, double seconds
     }
     return sn_layer_add(layer->layer, layer->work, seconds, layer->residual, layer->weights,
                         positions, error);
+}
+
+void sinew_marker_layer_reset(sinew_marker_layer *layer) {
+    if (layer) sn_layer_forget(layer->work);
+}
+
+void sn_marker_layer_pack(const sinew_marker_layer *layer, sn_pack *pack) {
+    sn_layer_pack(layer->layer, layer->work, pack);
+}
+
+void sn_marker_layer_unpack(sinew_marker_layer *layer, sn_unpack *unpack) {
+    sn_layer_unpack(layer->layer, layer->work, unpack);
 }

@@ -2,6 +2,7 @@
 #ifndef SN_FORCE_LAYER_H
 #define SN_FORCE_LAYER_H
 
+#include "cache/pack.h"
 #include "force/skin.h"
 #include "sinew/marker_layer.h"
 
@@ -28,6 +29,12 @@ sinew_status sn_layer_work_create(const sn_layer *layer, sn_layer_work **work, s
 void sn_layer_work_destroy(sn_layer_work *work);
 /* No frame came before. */
 void sn_layer_forget(sn_layer_work *work);
+/* What is remembered of the frames before, and back. */
+void sn_layer_pack(const sn_layer *layer, const sn_layer_work *work, sn_pack *pack);
+void sn_layer_unpack(const sn_layer *layer, sn_layer_work *work, sn_unpack *unpack);
+/* The same of a layer for any shape. */
+void sn_marker_layer_pack(const sinew_marker_layer *layer, sn_pack *pack);
+void sn_marker_layer_unpack(sinew_marker_layer *layer, sn_unpack *unpack);
 /* positions += delta of the residuals; weights[marker_count] >= 0, 0: not seen. A marker that is
  * not seen any more keeps its last residual and fades within SINEW_MARKER_LAYER_MEMORY, `seconds`
  * after the last frame; one that comes back fades in. INFINITY: nothing is remembered. */

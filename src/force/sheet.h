@@ -3,6 +3,7 @@
 #define SN_FORCE_SHEET_H
 
 #include "algebra/cholesky.h"
+#include "cache/pack.h"
 #include "contact/pairs.h"
 #include "force/inverse_block.h"
 #include "force/jaw.h"
@@ -47,6 +48,10 @@ const sn_cholesky *sn_force_contact_factor(const sinew_force *force);
 
 /* Ranges of the numbers; maps and lists of vertices are checked where they are used. */
 sinew_status sn_force_check_options(const sinew_force_options *options, sinew_error *error);
+
+/* The past of a state, but for its settings, and back. */
+void sn_force_pack(const sinew_force_state *state, sn_pack *pack);
+sinew_status sn_force_unpack(sinew_force_state *state, sn_unpack *unpack, sinew_error *error);
 
 /* Shares of the RMS displacement over the area inside and outside the span of the targets. scratch:
  * target_count * 2 doubles. */

@@ -11,31 +11,34 @@
 struct sn_trace {
     const sinew_rig *rig;
     const sn_clip *clip;
+    int first, last; /* frames */
     int *vertices, count;
     sinew_linear *linear; /* NULL without weights */
     double *shape;        /* the linear one */
     sn_vec3 *way[2];      /* per frame: of the frames, of the linear shape; NaN: not computed */
 };
 
-static sinew_status fill(sn_trace *t, const sn_model_setup *setup, const char *selection,
-                         sinew_error *error) {
-    SN_TRY(sinew_select(t->rig, selection, setup->scene->folder, &t->vertices, &t->count, error));
+static sinew_status fill(sn_trace *t, const sinew_scene *scene, const sinew_loader *loader,
+                         const char *selection, sinew_error *error) {
+    SN_TRY(sinew_select(t->rig, selection, scene->folder, loader, &t->vertices, &t->count, error));
     if (t->clip->weights) SN_TRY(sinew_linear_create(t->rig, &t->linear, error));
     t->shape = SN_NEW(double, 3 * (size_t)t->rig->neutral->vertex_count);
-    for (int k = 0; k < 2; k++) t->way[k] = SN_NEW(sn_vec3, t->clip->frame_count);
+    int frames = t->last - t->first + 1;
+    for (int k = 0; k < 2; k++) t->way[k] = SN_NEW(sn_vec3, frames);
     if (!t->shape || !t->way[0] || !t->way[1]) return sn_no_memory(error);
-    for (int f = 0; f < t->clip->frame_count; f++)
-        t->way[0][f] = t->way[1][f] = sn_v3(NAN, NAN, NAN);
+    for (int f = 0; f < frames; f++) t->way[0][f] = t->way[1][f] = sn_v3(NAN, NAN, NAN);
     return SINEW_OK;
 }
 
-sinew_status sn_trace_create(const sn_model_setup *setup, const char *selection, sn_trace **trace,
+sinew_status sn_trace_create(const sinew_scene *scene, const sinew_solver *solver,
+                             const char *selection, int first, int last, sn_trace **trace,
                              sinew_error *error) {
     *trace = NULL;
     sn_trace *made = SN_NEW0(sn_trace, 1);
     if (!made) return sn_no_memory(error);
-    made->rig = setup->rig, made->clip = setup->clip;
-    sinew_status status = fill(made, setup, selection, error);
+    made->rig = sinew_solver_rig(solver), made->clip = sn_solver_get_clip(solver);
+    made->first = first, made->last = last;
+    sinew_status status = fill(made, scene, solver->session->loader, selection, error);
     if (status != SINEW_OK)
         sn_trace_destroy(made);
     else
@@ -60,31 +63,33 @@ static sn_vec3 way_of(const sn_trace *t, const double *positions) {
 }
 
 void sn_trace_add(sn_trace *t, int frame, const double *positions) {
-    t->way[0][frame] = way_of(t, positions);
+    int at = frame - t->first;
+    t->way[0][at] = way_of(t, positions);
     if (!t->linear) return;
     sinew_linear_evaluate(
         t->linear, t->clip->weights + (size_t)frame * (size_t)t->rig->slider_count, t->shape);
-    t->way[1][frame] = way_of(t, t->shape);
+    t->way[1][at] = way_of(t, t->shape);
 }
 
 /* The direction of the farthest point of the way. */
 static sn_vec3 main_direction(const sn_trace *t) {
     sn_vec3 best = {0, 0, 0};
     for (int k = 0; k < 2; k++)
-        for (int f = 0; f < t->clip->frame_count; f++)
+        for (int f = 0; f <= t->last - t->first; f++)
             if (sn_length(t->way[k][f]) > sn_length(best)) best = t->way[k][f];
     double length = sn_length(best);
     return length > 0 ? sn_scale(1 / length, best) : best;
 }
 
 sinew_status sn_trace_write(const sn_trace *t, const char *path, sinew_error *error) {
-    int count = t->clip->frame_count;
+    int count = t->last - t->first + 1;
+    const double *times = t->clip->times + t->first;
     double *along = SN_NEW(double, 2 * (size_t)count);
     if (!along) return sn_no_memory(error);
     sn_vec3 direction = main_direction(t);
     for (int i = 0; i < 2 * count; i++) along[i] = sn_dot(t->way[i / count][i % count], direction);
-    const sinew_line lines[2] = {{"skin", count, t->clip->times, along},
-                                 {"weights alone", count, t->clip->times, along + count}};
+    const sinew_line lines[2] = {{"skin", count, times, along},
+                                 {"weights alone", count, times, along + count}};
     sinew_plot_options options;
     sinew_plot_options_init(&options);
     options.title = "way from rest";

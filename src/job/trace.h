@@ -4,12 +4,13 @@
 #ifndef SN_JOB_TRACE_H
 #define SN_JOB_TRACE_H
 
-#include "session/model.h"
+#include "session/session.h"
 
 typedef struct sn_trace sn_trace;
 
-/* `selection` as in sinew/selection.h. */
-sinew_status sn_trace_create(const sn_model_setup *setup, const char *selection, sn_trace **trace,
+/* For frames first..last. `selection` as in sinew/selection.h. */
+sinew_status sn_trace_create(const sinew_scene *scene, const sinew_solver *solver,
+                             const char *selection, int first, int last, sn_trace **trace,
                              sinew_error *error);
 void sn_trace_destroy(sn_trace *trace);
 void sn_trace_add(sn_trace *trace, int frame, const double *positions);

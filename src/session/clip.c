@@ -9,7 +9,8 @@
 #include "base/status.h"
 #include "base/unit.h"
 #include "rig/names.h"
-#include "sinew/io.h"
+#include "session/load.h"
+#include "sinew/job.h"
 
 /* Frames closer than this share of a frame to the end are the end: 2.0000001 s at 30 fps has 61. */
 static const double FRAME_SLACK = 1e-6;
@@ -60,11 +61,11 @@ static sinew_status make_grid(const sinew_scene *scene, double from, double to, 
     if (given_from) from = json_number_value(given_from);
     if (given_to) to = json_number_value(given_to);
     if (!(to >= from))
-        return sn_scene_fail(scene, error, "time", "ends at %g s, before it starts at %g s", to,
+        return sn_scene_fail(scene, error, "/time", "ends at %g s, before it starts at %g s", to,
                              from);
     double intervals = ceil((to - from) * clip->rate - FRAME_SLACK);
     if (!(intervals < SINEW_JOB_MAX_FRAMES))
-        return sn_scene_fail(scene, error, "time",
+        return sn_scene_fail(scene, error, "/time",
                              "%g s at %g frames per second are too many frames", to - from,
                              clip->rate);
     SN_TRY(allocate(clip, (int)intervals + 1, slider_count, error));
@@ -79,14 +80,14 @@ static sinew_status inline_curves(const sinew_scene *scene, const json_t *given,
     const json_t *times = json_object_get(given, "times");
     json_t *values = json_object_get(given, "values");
     if (!times || !values || json_array_size(times) == 0)
-        return sn_scene_fail(scene, error, "curves", "needs a file, or times and values");
+        return sn_scene_fail(scene, error, "/curves", "needs a file, or times and values");
     int time_count = (int)json_array_size(times), channel = 0;
     SN_TRY(sinew_curves_create((int)json_object_size(values), time_count, curves, error));
     sinew_curves *c = *curves;
     for (int k = 0; k < time_count; k++) {
         c->times[k] = json_number_value(json_array_get(times, (size_t)k));
         if (k > 0 && !(c->times[k] > c->times[k - 1]))
-            return sn_scene_fail(scene, error, "curves.times", "element %d does not increase", k);
+            return sn_scene_fail(scene, error, "/curves/times", "element %d does not increase", k);
     }
     const char *name;
     json_t *list;
@@ -96,7 +97,7 @@ static sinew_status inline_curves(const sinew_scene *scene, const json_t *given,
         sn_free(c->names[channel]);
         c->names[channel] = copy;
         if (json_array_size(list) != (size_t)time_count)
-            return sn_scene_fail(scene, error, "curves.values", "'%s' has %zu values for %d times",
+            return sn_scene_fail(scene, error, "/curves/values", "'%s' has %zu values for %d times",
                                  name, json_array_size(list), time_count);
         for (int k = 0; k < time_count; k++)
             c->values[(size_t)k * (size_t)c->channel_count + (size_t)channel] =
@@ -123,21 +124,21 @@ static sinew_status match_channels(const sinew_scene *scene, const sinew_rig *ri
         for (int i = 0; i < count; i++) {
             int before = channel_of[sliders[i]];
             if (before >= 0)
-                return sn_scene_fail(scene, error, "curves", "'%s' and '%s' both drive slider '%s'",
-                                     curves->names[before], curves->names[c],
-                                     rig->sliders[sliders[i]].name);
+                return sn_scene_fail(scene, error, "/curves",
+                                     "'%s' and '%s' both drive slider '%s'", curves->names[before],
+                                     curves->names[c], rig->sliders[sliders[i]].name);
             channel_of[sliders[i]] = c;
         }
     }
     if (matched == 0 && curves->channel_count > 0)
-        return unknown_slider(scene, rig, "curves", curves->names[0], error);
+        return unknown_slider(scene, rig, "/curves", curves->names[0], error);
     return SINEW_OK;
 }
 
 static sinew_status sample_curves(const sinew_scene *scene, const sinew_rig *rig,
                                   const sinew_curves *curves, const sinew_monitor *monitor,
                                   sn_clip *clip, sinew_error *error) {
-    if (curves->time_count < 1) return sn_scene_fail(scene, error, "curves", "hold no times");
+    if (curves->time_count < 1) return sn_scene_fail(scene, error, "/curves", "hold no times");
     SN_TRY(make_grid(scene, curves->times[0], curves->times[curves->time_count - 1],
                      rig->slider_count, clip, error));
     int *channel_of = SN_NEW(int, rig->slider_count);
@@ -157,18 +158,14 @@ static sinew_status sample_curves(const sinew_scene *scene, const sinew_rig *rig
 }
 
 static sinew_status clip_of_curves(const sinew_scene *scene, const sinew_rig *rig,
-                                   const json_t *given, const sinew_monitor *monitor, sn_clip *clip,
+                                   const sinew_loader *loader, const json_t *given,
+                                   const sinew_monitor *monitor, sn_clip *clip,
                                    sinew_error *error) {
     sinew_curves *curves = NULL;
     const char *file = json_string_value(json_object_get(given, "file"));
     sinew_status status;
-    if (file) {
-        char *path = sn_scene_path(scene, file);
-        status = path ? sinew_curves_read(path, &curves, error) : sn_no_memory(error);
-        sn_free(path);
-    } else {
-        status = inline_curves(scene, given, &curves, error);
-    }
+    status = file ? sn_load_curves(scene, loader, file, &curves, error)
+                  : inline_curves(scene, given, &curves, error);
     if (status == SINEW_OK) status = sample_curves(scene, rig, curves, monitor, clip, error);
     sinew_curves_destroy(curves);
     return status;
@@ -181,13 +178,13 @@ static sinew_status clip_of_curves(const sinew_scene *scene, const sinew_rig *ri
 static sinew_status clip_of_steps(const sinew_scene *scene, const sinew_rig *rig, int steps,
                                   sn_clip *clip, sinew_error *error) {
     if (rig->slider_count < 1)
-        return sn_scene_fail(scene, error, "steps", "the rig has no second pose to go to");
+        return sn_scene_fail(scene, error, "/steps", "the rig has no second pose to go to");
     int n = rig->slider_count;
     SN_TRY(allocate(clip, steps + 1, n, error));
     const json_t *map = sn_scene_at(scene, "weights");
     double *goal = clip->weights + (size_t)steps * (size_t)n;
     if (map) {
-        SN_TRY(sn_scene_weights(scene, rig, map, "weights", goal, error));
+        SN_TRY(sn_scene_weights(scene, rig, map, "/weights", goal, error));
     } else {
         sinew_rig_rest_weights(rig, goal);
         goal[0] = 1;
@@ -211,7 +208,7 @@ static sinew_status clip_of_weights(const sinew_scene *scene, const sinew_rig *r
         clip->times[0] = 0;
     }
     for (int k = 0; k < clip->frame_count; k++)
-        SN_TRY(sn_scene_weights(scene, rig, map, "weights",
+        SN_TRY(sn_scene_weights(scene, rig, map, "/weights",
                                 clip->weights + (size_t)k * (size_t)rig->slider_count, error));
     return SINEW_OK;
 }
@@ -219,13 +216,13 @@ static sinew_status clip_of_weights(const sinew_scene *scene, const sinew_rig *r
 static sinew_status clip_of_keys(const sinew_scene *scene, const json_t *keys, sn_clip *clip,
                                  sinew_error *error) {
     size_t count = json_array_size(keys);
-    if (count < 1) return sn_scene_fail(scene, error, "keys", "holds no key");
+    if (count < 1) return sn_scene_fail(scene, error, "/keys", "holds no key");
     double from = 0, to = 0;
     for (size_t i = 0; i < count; i++) {
         double time = json_number_value(json_object_get(json_array_get(keys, i), "time"));
         if (i == 0) from = time;
         if (i > 0 && !(time > to))
-            return sn_scene_fail(scene, error, "keys", "the time of key %zu does not increase", i);
+            return sn_scene_fail(scene, error, "/keys", "the time of key %zu does not increase", i);
         to = time;
     }
     SN_TRY(make_grid(scene, from, to, 0, clip, error));
@@ -256,16 +253,13 @@ static sinew_status bring_to_unit_of_rig(const sinew_scene *scene, const json_t 
     return sinew_markers_convert(take, rig ? rig : SN_RIG_UNIT, 0, error);
 }
 
-static sinew_status clip_of_markers(const sinew_scene *scene, const json_t *given,
-                                    const sinew_monitor *monitor, sn_clip *clip,
-                                    sinew_error *error) {
-    char *path = sn_scene_path(scene, json_string_value(json_object_get(given, "file")));
-    if (!path) return sn_no_memory(error);
-    sinew_status status = sinew_markers_read(path, &clip->markers, error);
-    sn_free(path);
-    SN_TRY(status);
+static sinew_status clip_of_markers(const sinew_scene *scene, const sinew_loader *loader,
+                                    const json_t *given, const sinew_monitor *monitor,
+                                    sn_clip *clip, sinew_error *error) {
+    SN_TRY(sn_load_markers(scene, loader, json_string_value(json_object_get(given, "file")),
+                           &clip->markers, error));
     const sinew_markers *markers = clip->markers;
-    if (markers->time_count < 1) return sn_scene_fail(scene, error, "markers", "hold no times");
+    if (markers->time_count < 1) return sn_scene_fail(scene, error, "/markers", "hold no times");
     SN_TRY(bring_to_unit_of_rig(scene, given, clip->markers, monitor, error));
     SN_TRY(make_grid(scene, markers->times[0], markers->times[markers->time_count - 1], 0, clip,
                      error));
@@ -274,20 +268,21 @@ static sinew_status clip_of_markers(const sinew_scene *scene, const json_t *give
     return SINEW_OK;
 }
 
-sinew_status sn_clip_create(const sinew_scene *scene, const sinew_rig *rig, bool needs_weights,
-                            const sinew_monitor *monitor, sn_clip *clip, sinew_error *error) {
-    memset(clip, 0, sizeof *clip);
+static sinew_status create(const sinew_scene *scene, const sinew_rig *rig,
+                           const sinew_loader *loader, bool needs_weights,
+                           const sinew_monitor *monitor, sn_clip *clip, sinew_error *error) {
     const json_t *fps = json_object_get(sn_scene_at(scene, "time"), "fps");
     clip->rate = fps ? json_number_value(fps) : SINEW_JOB_FPS;
     const json_t *curves = sn_scene_at(scene, "curves"), *steps = sn_scene_at(scene, "steps");
     const json_t *weights = sn_scene_at(scene, "weights"), *keys = sn_scene_at(scene, "keys");
     const json_t *markers = sn_scene_at(scene, "markers");
     if (markers && !needs_weights && (curves || steps))
-        return sn_scene_fail(scene, error, curves ? "curves" : "steps",
+        return sn_scene_fail(scene, error, curves ? "/curves" : "/steps",
                              "the scene gives markers too; one of the two drives");
-    if (curves) return clip_of_curves(scene, rig, curves, monitor, clip, error);
+    if (curves) return clip_of_curves(scene, rig, loader, curves, monitor, clip, error);
     if (steps) return clip_of_steps(scene, rig, (int)json_integer_value(steps), clip, error);
-    if (markers && !needs_weights) return clip_of_markers(scene, markers, monitor, clip, error);
+    if (markers && !needs_weights)
+        return clip_of_markers(scene, loader, markers, monitor, clip, error);
     if (keys && !needs_weights) return clip_of_keys(scene, keys, clip, error);
     if (weights) return clip_of_weights(scene, rig, weights, clip, error);
     return sn_scene_fail(scene, error, "",
@@ -296,9 +291,49 @@ sinew_status sn_clip_create(const sinew_scene *scene, const sinew_rig *rig, bool
                                          "curves or steps");
 }
 
+sinew_status sn_clip_create(const sinew_scene *scene, const sinew_rig *rig,
+                            const sinew_loader *loader, bool needs_weights,
+                            const sinew_monitor *monitor, sn_clip *clip, sinew_error *error) {
+    memset(clip, 0, sizeof *clip);
+    sinew_status status = create(scene, rig, loader, needs_weights, monitor, clip, error);
+    if (status != SINEW_OK) sn_clip_free(clip);
+    return status;
+}
+
 void sn_clip_free(sn_clip *clip) {
     sn_free(clip->times);
     sn_free(clip->weights);
+    sn_free(clip->asked);
     sinew_markers_destroy(clip->markers);
     memset(clip, 0, sizeof *clip);
+}
+
+/* The last frame at or before a time, or 0. */
+static int frame_before(const sn_clip *clip, double time) {
+    int low = 0, high = clip->frame_count - 1;
+    while (low < high) {
+        int middle = low + (high - low + 1) / 2;
+        if (clip->times[middle] <= time)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+int sn_clip_nearest(const sn_clip *clip, double time) {
+    int k = frame_before(clip, time);
+    if (k + 1 < clip->frame_count && clip->times[k + 1] - time < time - clip->times[k]) k++;
+    return k;
+}
+
+bool sn_clip_weights(const sn_clip *clip, int slider_count, double time, double *weights) {
+    if (!clip->weights) return false;
+    int k = frame_before(clip, time), next = k + 1 < clip->frame_count ? k + 1 : k;
+    double span = clip->times[next] - clip->times[k];
+    double t = span > 0 ? fmin(fmax((time - clip->times[k]) / span, 0), 1) : 0;
+    const double *a = clip->weights + (size_t)k * (size_t)slider_count;
+    const double *b = clip->weights + (size_t)next * (size_t)slider_count;
+    for (int i = 0; i < slider_count; i++) weights[i] = t == 0 ? a[i] : a[i] + t * (b[i] - a[i]);
+    return true;
 }

@@ -1,34 +1,33 @@
-/* Locks of a scene, or of a command line, on the weights that drive a rig. */
+/* Locks of a scene on the weights that drive a rig. */
 #ifndef SN_SESSION_LOCKS_H
 #define SN_SESSION_LOCKS_H
 
-#include "session/model.h"
+#include "session/clip.h"
 #include "sinew/lock.h"
 
-/* Adds a lock on a selection (sinew/selection.h) at the pose of the weights. axes: letters of
- * "xyz", NULL: all. A mask gives each vertex its value as strength. folder: where a mask's path
- * starts; NULL: the working directory. */
-sinew_status sn_locks_select(sinew_locks *locks, const sinew_rig *rig, const char *name,
-                             const char *select, const char *axes, const char *folder,
-                             const double *weights, sinew_error *error);
-
-/* The locks of a job that go on holding after the weights: those of a vertex corrective. All zero:
- * there are none. */
-typedef struct sn_job_locks {
+/* The locks of one solver. All zero: the scene has none. */
+typedef struct sn_session_locks {
     sinew_slider_space *space;
     sinew_locks *locks;
-} sn_job_locks;
+    double *pose;    /* weights at the moment of locking */
+    bool *keep;      /* sliders that stay as they are in a take; NULL: none */
+    bool corrective; /* what sliders cannot cancel, vertices do */
+} sn_session_locks;
 
-/* Attenuates the clip's weights in place; nothing happens without enabled locks. A clip of one
- * frame is an edit from the neutral or from "attenuation.from"; a longer one is a take, locked at
- * its first frame, at "attenuation.at" or at "attenuation.from". `held` is filled when
- * "attenuation.corrective" is on. */
-sinew_status sn_locks_apply(const sinew_scene *scene, const sinew_rig *rig, sn_clip *clip,
-                            const sinew_monitor *monitor, sn_job_locks *held, sinew_error *error);
+/* The scene's enabled locks at their pose: clip->asked, "attenuation.at" or "attenuation.from". */
+sinew_status sn_locks_create(const sinew_scene *scene, const sinew_rig *rig,
+                             const sinew_loader *loader, const sn_clip *clip,
+                             sn_session_locks *locks, sinew_error *error);
+/* clip->asked to clip->weights. A clip of one frame is an edit, a longer one a take. */
+sinew_status sn_locks_filter(const sn_session_locks *locks, const sinew_rig *rig, sn_clip *clip,
+                             const sinew_monitor *monitor, sinew_error *error);
+/* The same for weights that are given directly, in place. */
+sinew_status sn_locks_edit(const sn_session_locks *locks, double *weights, sinew_error *error);
 /* Moves what is locked back to its pose and lets the surface around follow; adds the strain to the
- * frame's fields (may be NULL). */
-sinew_status sn_locks_correct(const sn_job_locks *held, double *positions, json_t *fields,
+ * frame's fields (may be NULL). Nothing happens without "attenuation.corrective". */
+sinew_status sn_locks_correct(const sn_session_locks *locks, double *positions, json_t *fields,
                               sinew_error *error);
-void sn_job_locks_free(sn_job_locks *held);
+void sn_locks_free(sn_session_locks *locks);
+bool sn_scene_has_locks(const sinew_scene *scene);
 
 #endif

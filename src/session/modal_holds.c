@@ -6,16 +6,19 @@
 #include "base/memory.h"
 #include "base/rotation.h"
 #include "base/status.h"
-#include "session/obstacles.h"
-#include "sinew/io.h"
+#include "session/load.h"
 #include "sinew/selection.h"
 
 static const double DEGREE = 3.14159265358979323846 / 180;
 
 void sn_modal_holds_free(sn_modal_holds *holds) {
     sinew_modal_pins_destroy(holds->pins);
-    for (int e = 0; holds->entries && e < holds->entry_count; e++)
+    for (int e = 0; holds->entries && e < holds->entry_count; e++) {
+        sn_motion_free(&holds->entries[e].motion);
         sinew_frames_destroy(holds->entries[e].frames);
+    }
+    for (int k = 0; holds->turning && k < holds->turning_count; k++)
+        sn_motion_free(&holds->turning[k]);
     for (int k = 0; holds->orientations && k < holds->orientation_count; k++)
         sinew_free((void *)holds->orientations[k].elements);
     sn_free(holds->vertices), sn_free(holds->places), sn_free(holds->targets);
@@ -25,28 +28,14 @@ void sn_modal_holds_free(sn_modal_holds *holds) {
 
 /* ---- set-up ------------------------------------------------------------------------------- */
 
-static sinew_status read_motion(const sinew_scene *scene, const json_t *from, const char *place,
-                                const json_t **motion, sinew_error *error) {
-    *motion = json_object_get(from, "motion");
-    if (json_array_size(*motion) == 0) *motion = NULL;
-    return *motion ? sn_scene_check_motion(scene, *motion, place, error) : SINEW_OK;
-}
-
 static sinew_status read_frames(const sn_model_setup *setup, const json_t *pin, const char *place,
                                 sn_modal_pin_entry *entry, sinew_error *error) {
     const char *file = json_string_value(json_object_get(pin, "frames"));
     if (!file) return SINEW_OK;
-    if (entry->motion)
+    if (entry->motion.count)
         return sn_scene_fail(setup->scene, error, place, "has both frames and a motion");
-    char *path = sn_scene_path(setup->scene, file);
-    if (!path) return sn_no_memory(error);
-    sinew_status status = sinew_frames_read(path, &entry->frames, error);
-    sn_free(path);
-    SN_TRY(status);
-    if (sinew_frames_match(entry->frames, setup->rig->neutral, NULL) != SINEW_OK)
-        return sn_scene_fail(setup->scene, error, place, "%s has %d vertices, the rig has %d", file,
-                             entry->frames->vertex_count, setup->rig->neutral->vertex_count);
-    return SINEW_OK;
+    return sn_load_frames(setup->scene, setup->loader, file, setup->rig->neutral, &entry->frames,
+                          error);
 }
 
 /* The vertices of one entry, appended; `stiffness` grows along. */
@@ -54,13 +43,14 @@ static sinew_status read_pin(const sn_model_setup *setup, sn_modal_holds *holds,
                              const json_t *pin, size_t *capacity, double **stiffness,
                              size_t *stiffness_capacity, sinew_error *error) {
     char place[64];
-    snprintf(place, sizeof place, "pins[%d]", e);
+    snprintf(place, sizeof place, "/pins/%d", e);
     sn_modal_pin_entry *entry = &holds->entries[e];
-    SN_TRY(read_motion(setup->scene, pin, place, &entry->motion, error));
+    SN_TRY(
+        sn_motion_read(setup->scene, json_object_get(pin, "motion"), place, &entry->motion, error));
     SN_TRY(read_frames(setup, pin, place, entry, error));
     int *found = NULL, count = 0;
     SN_TRY(sinew_select(setup->rig, json_string_value(json_object_get(pin, "select")),
-                        setup->scene->folder, &found, &count, error));
+                        setup->scene->folder, setup->loader, &found, &count, error));
     entry->first = holds->pin_count, entry->count = count;
     bool room = SN_RESERVE(holds->vertices, *capacity, holds->pin_count + count) &&
                 SN_RESERVE(*stiffness, *stiffness_capacity, holds->pin_count + count);
@@ -109,18 +99,20 @@ static sinew_status read_orientations(const sn_model_setup *setup, const sinew_m
     const json_t *list = sn_scene_at(setup->scene, "orientations");
     size_t count = json_array_size(list);
     holds->orientations = SN_NEW0(sinew_modal_orientation, count);
-    holds->turning = SN_NEW0(const json_t *, count);
+    holds->turning = SN_NEW0(sn_motion, count);
     if (!holds->orientations || !holds->turning) return sn_no_memory(error);
+    holds->turning_count = (int)count;
     for (size_t k = 0; k < count; k++) {
         const json_t *given = json_array_get(list, k), *weight = json_object_get(given, "weight");
         const json_t *turn = json_object_get(given, "turn");
         sinew_modal_orientation *o = &holds->orientations[k];
         char place[64];
-        snprintf(place, sizeof place, "orientations[%zu]", k);
-        SN_TRY(read_motion(setup->scene, given, place, &holds->turning[k], error));
+        snprintf(place, sizeof place, "/orientations/%zu", k);
+        SN_TRY(sn_motion_read(setup->scene, json_object_get(given, "motion"), place,
+                              &holds->turning[k], error));
         int *vertices, vertex_count, *elements;
         SN_TRY(sinew_select(setup->rig, json_string_value(json_object_get(given, "select")),
-                            setup->scene->folder, &vertices, &vertex_count, error));
+                            setup->scene->folder, setup->loader, &vertices, &vertex_count, error));
         sinew_status status = sinew_modal_elements_at(modal, vertex_count, vertices, &elements,
                                                       &o->element_count, error);
         sinew_free(vertices);
@@ -149,7 +141,7 @@ sinew_status sn_modal_holds_create(const sn_model_setup *setup, const sinew_moda
 static void place_entry(sn_modal_holds *holds, const sn_modal_pin_entry *entry, int frame,
                         double time) {
     sn_vec3 move = {0, 0, 0}, turn = {0, 0, 0}, middle = sn_at(entry->middle, 0);
-    if (entry->motion) sn_scene_motion_at(entry->motion, time, &move, &turn);
+    if (entry->motion.count) sn_motion_at(&entry->motion, time, &move, &turn);
     sn_mat3 rotation = sn_rotation_exp(sn_scale(DEGREE, turn));
     for (int k = entry->first; k < entry->first + entry->count; k++) {
         if (entry->frames) {
@@ -161,7 +153,7 @@ static void place_entry(sn_modal_holds *holds, const sn_modal_pin_entry *entry, 
             continue;
         }
         sn_vec3 from = sn_sub(sn_at(holds->places, k), middle);
-        if (entry->motion) from = sn_add(sn_mat3_apply(rotation, from), move);
+        if (entry->motion.count) from = sn_add(sn_mat3_apply(rotation, from), move);
         sn_put(holds->targets, k, sn_add(middle, from));
     }
 }
@@ -171,9 +163,9 @@ void sn_modal_holds_at(sn_modal_holds *holds, int frame, double time,
     for (int e = 0; e < holds->entry_count; e++)
         place_entry(holds, &holds->entries[e], frame, time);
     for (int k = 0; k < holds->orientation_count; k++) {
-        if (!holds->turning[k]) continue;
+        if (!holds->turning[k].count) continue;
         sn_vec3 move, turn;
-        sn_scene_motion_at(holds->turning[k], time, &move, &turn);
+        sn_motion_at(&holds->turning[k], time, &move, &turn);
         sn_put(holds->orientations[k].turn, 0, sn_scale(DEGREE, turn));
     }
     constraints->pins = holds->pins;

@@ -3,11 +3,12 @@
 #define SN_SESSION_MODAL_HOLDS_H
 
 #include "session/model.h"
+#include "session/obstacles.h"
 #include "sinew/frames.h"
 #include "sinew/modal.h"
 
 typedef struct sn_modal_pin_entry {
-    const json_t *motion; /* of the scene, or NULL */
+    sn_motion motion;
     sinew_frames *frames; /* positions to follow, or NULL */
     int first, count;     /* its pins */
     double middle[3];     /* they turn about this */
@@ -23,10 +24,11 @@ typedef struct sn_modal_holds {
     sn_modal_pin_entry *entries;
     int orientation_count;
     sinew_modal_orientation *orientations;
-    const json_t **turning; /* per orientation: its motion, or NULL */
+    int turning_count;
+    sn_motion *turning; /* per orientation of the scene */
 } sn_modal_holds;
 
-/* first_key: positions of the rig's vertices there. The scene must outlive the holds. */
+/* first_key: positions of the rig's vertices there. */
 sinew_status sn_modal_holds_create(const sn_model_setup *setup, const sinew_modal *modal,
                                    const double *first_key, sn_modal_holds *holds,
                                    sinew_error *error);

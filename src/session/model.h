@@ -1,34 +1,48 @@
-/* What a model is to a job: a table of functions. One file per model, src/session/model_NAME.c,
- * listed in models.c. An adaptor turns the scene into the model's own options, and the model's own
- * info into the report; it holds no mathematics. */
+/* What a model is to a session: a table of functions. One file per model,
+ * src/session/model_NAME.c, listed in models.c. An adaptor turns the scene into the model's own
+ * options and the model's own info into figures; it holds no mathematics.
+ *
+ *   structure   immutable, expensive, shared by the solvers of a session   build, discard
+ *   model       what the scene says beyond it (obstacles, pins, settings)
+ *               and the state: one per solver                              create, update, destroy
+ *
+ * The order of frames is the session's business: `solve` goes on by one frame from the state as it
+ * is, and the session resets, repeats and restores as `past` demands. */
 #ifndef SN_SESSION_MODEL_H
 #define SN_SESSION_MODEL_H
 
 #include <jansson.h>
 
+#include "cache/pack.h"
+#include "session/clip.h"
 #include "session/scene.h"
 #include "sinew/cache.h"
-#include "sinew/curves.h"
-#include "sinew/job.h"
+#include "sinew/loader.h"
+#include "sinew/model.h"
+#include "sinew/monitor.h"
 
-/* What drives the rig over time, sampled at the frames. */
-typedef struct sn_clip {
-    int frame_count;
-    double rate;            /* frames per second */
-    double *times;          /* seconds, per frame */
-    double *weights;        /* per frame a row of slider weights, after locks; NULL: none given */
-    sinew_markers *markers; /* of the scene's "markers", in the rig's unit; or NULL */
-} sn_clip;
-
-/* Everything a model is built from; all of it outlives the model. */
+/* What a model is built and updated from. Rig and cache outlive the model; the rest is valid during
+ * the call alone. */
 typedef struct sn_model_setup {
-    const sinew_scene *scene; /* parameters, obstacles, pins, pulls, keys: see session/scene.h */
+    const sinew_scene *scene;
     const sinew_rig *rig;
     const sn_clip *clip;
-    sinew_cache *cache; /* may be NULL */
-    json_t *report;     /* add what was built: sizes, notes, "terms" */
+    const sinew_loader *loader; /* through session/load.h */
+    sinew_cache *cache;         /* may be NULL */
+    json_t *report;             /* add what was built: sizes, notes, "terms" */
     const sinew_monitor *monitor;
 } sn_model_setup;
+
+/* One frame to solve. */
+typedef struct sn_ask {
+    const double *weights; /* per slider, after locks; NULL: the clip has none */
+    const double *markers; /* given by the caller, or NULL: the clip's */
+    int frame;             /* of the clip, or -1: live */
+    int sample;            /* frame of the clip nearest to the time, for caches that count frames */
+    double time;           /* seconds */
+    sinew_contact *contacts; /* wanted contact points, or NULL */
+    int contact_capacity;
+} sn_ask;
 
 /* A parameter that does nothing without a thing, or beside a thing. A thing is a parameter that is
  * set and not off, "method=sbs" (the word of a choice), a key of the scene, or "outputs.NAME". */
@@ -48,9 +62,8 @@ typedef struct sn_model_kind {
     sinew_model about; /* name, summary and parameters, as scenes and studios see them */
     /* Names of outputs beyond "frames", "report" and "curves", ended by NULL; NULL: none. */
     const char *const *outputs;
-    /* Keys of the scene it listens to beyond the rig and what drives it, ended by NULL; NULL: none.
-     * Of "obstacles", "pins", "orientations", "pulls", "keys", "markers"; what it does not use is a
-     * warning. */
+    /* Keys of the scene it reads beyond the rig and what drives it, ended by NULL; NULL: none. Of
+     * "obstacles", "pins", "orientations", "pulls", "keys", "markers"; others give a warning. */
     const char *const *uses;
     /* Parameters that the scene sets in vain are warned of; ended by a NULL parameter; NULL: none.
      */
@@ -58,25 +71,30 @@ typedef struct sn_model_kind {
     /* Poses, keys or markers drive it: the scene need not give weights, curves or steps. */
     bool needs_no_weights;
 
-    /* Frames are best computed in runs of this many, each from the one before; a run starts at the
-     * multiples. A range of a clip then begins at the start of its run, so that its frames are the
-     * same bits as in the whole clip. 0: frames know nothing of each other; INT_MAX: all of them
-     * are one run. */
-    int run_length;
+    /* The structure. `key` adds what it depends on beyond the rig and the parameters of
+     * SINEW_COST_STRUCTURE; may be NULL. */
+    void (*key)(const sn_model_setup *setup, sinew_hash *hash);
+    sinew_status (*build)(const sn_model_setup *setup, void **structure, sinew_error *error);
+    void (*discard)(void *structure);
 
-    sinew_status (*create)(const sn_model_setup *setup, void **model, sinew_error *error);
+    /* The model of one solver. `update` reads what changed (SN_KEY_* bits) and leaves the model as
+     * it was when it fails; NULL: a change makes a new model. */
+    sinew_status (*create)(const sn_model_setup *setup, const void *structure, void **model,
+                           sinew_error *error);
+    sinew_status (*update)(void *model, const sn_model_setup *setup, uint32_t changed,
+                           sinew_error *error);
     void (*destroy)(void *model);
 
-    /* positions[3 * vertex_count] of a frame of the clip; frames come in any order. `fields` is
-     * NULL, or this frame's object in the report, to which the model may add. */
-    sinew_status (*frame)(void *model, int frame, double *positions, sinew_frame_info *info,
+    /* positions[3 * vertex_count]. A call that fails or is cancelled leaves the state as it was.
+     * `fields` is NULL, or an object to which the model adds figures. */
+    sinew_status (*solve)(void *model, const sn_ask *ask, double *positions, sinew_result *result,
                           json_t *fields, const sinew_monitor *monitor, sinew_error *error);
 
-    /* Around a run, for the model's own outputs; each may be NULL. `begin` opens them; `end` is
-     * called once for every run whose begin did not fail, with complete false when the run was
-     * cancelled or failed: the outputs must then leave nothing behind. */
-    sinew_status (*begin)(void *model, int first, int last, sinew_error *error);
-    sinew_status (*end)(void *model, bool complete, json_t *report, sinew_error *error);
+    /* The past; all NULL: frames are independent. */
+    sinew_past (*past)(const void *model, int *run);
+    void (*reset)(void *model);
+    void (*pack)(const void *model, sn_pack *pack);
+    sinew_status (*unpack)(void *model, sn_unpack *unpack, sinew_error *error);
 } sn_model_kind;
 
 extern const sn_model_kind sn_model_linear;

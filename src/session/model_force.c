@@ -3,28 +3,17 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/file.h"
+#include "base/list.h"
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/status.h"
-#include "job/capture.h"
-#include "job/trace.h"
+#include "force/sheet.h"
+#include "session/follow.h"
+#include "session/load.h"
+#include "session/outputs.h"
 #include "session/report.h"
 #include "sinew/force.h"
-#include "sinew/io.h"
 #include "sinew/selection.h"
-
-typedef struct force_model {
-    const sn_model_setup setup; /* outlives the model */
-    sinew_force *force;
-    sinew_force_state *state;
-    sn_capture *capture;            /* NULL: weights drive */
-    sn_trace *trace;                /* NULL: none */
-    double *command;                /* activations of a frame's weights */
-    double *positions;              /* of frames on the way to the one asked for */
-    double *stretch_map, *bend_map; /* factors per vertex; NULL: 1 */
-    int next;                       /* the frame that the state is ready for */
-} force_model;
 
 #define MOST_COMMAND 1e6 /* as good as no bound */
 
@@ -37,10 +26,10 @@ static const sinew_parameter parameters[] = {
            "extra stiffness of edges beyond 110%, share of theirs"),
     NUMBER(STRUCTURE, "mass_time", SINEW_FORCE_MASS_TIME, 1e-6, 1e6, "s",
            "how long the skin takes to follow"),
-    NUMBER(STRUCTURE, "velocity_kept", SINEW_FORCE_VELOCITY_KEPT, 0, 1, "",
+    NUMBER(NOTHING, "velocity_kept", SINEW_FORCE_VELOCITY_KEPT, 0, 1, "",
            "1 keeps all velocity, 0 is overdamped"),
     INTEGER(STRUCTURE, "substeps", SINEW_FORCE_SUBSTEPS, 1, 1000, "steps per frame"),
-    INTEGER(STRUCTURE, "relinearisations", SINEW_FORCE_RELINEARISATIONS, 1, 1000, "per step"),
+    INTEGER(NOTHING, "relinearisations", SINEW_FORCE_RELINEARISATIONS, 1, 1000, "per step"),
     NUMBER(NOTHING, "ridge", SINEW_FORCE_RIDGE, 0, 1e6, "", "pull to no command"),
     NUMBER(NOTHING, "smooth", SINEW_FORCE_SMOOTH, 0, 1e6, "", "pull to the last command"),
     FLAG(NOTHING, "bounded", 0, "commands stay in [0, 1]"),
@@ -48,7 +37,7 @@ static const sinew_parameter parameters[] = {
     NUMBER(NOTHING, "upper", SINEW_FORCE_UPPER, 0, MOST_COMMAND, "", "largest command otherwise"),
     NUMBER(NOTHING, "outlier", SINEW_FORCE_OUTLIER, 1e-9, 1e9, "share of the diagonal",
            "markers farther off lose weight"),
-    FLAG(STATE, "layer_feeds", 0, "the next frame starts from the corrected shape"),
+    FLAG(NOTHING, "layer_feeds", 0, "the next frame starts from the corrected shape"),
     TEXT(STRUCTURE, "contact",
          "regions whose skin must not cross itself, separated by commas, or all"),
     NUMBER(STRUCTURE, "contact_gap", SINEW_FORCE_CONTACT_GAP, 1e-7, 0.01, "share of the diagonal",
@@ -57,7 +46,7 @@ static const sinew_parameter parameters[] = {
            "what is this near to the regions at rest is part of them, as teeth are behind lips"),
     NUMBER(STRUCTURE, "contact_length", SINEW_FORCE_CONTACT_LENGTH, 0, 10, "share of the diagonal",
            "skin that presses bends over this length, as flesh does"),
-    NUMBER(STRUCTURE, "friction", SINEW_FORCE_FRICTION, 0, 1e6, "",
+    NUMBER(NOTHING, "friction", SINEW_FORCE_FRICTION, 0, 1e6, "",
            "of skin that presses, Coulomb's"),
     PATH(STRUCTURE, "stretch_map", "factors of the stretch: CSV vertex,value"),
     PATH(STRUCTURE, "bend_map", "factors of the bending: CSV vertex,value"),
@@ -72,16 +61,7 @@ static const sinew_parameter parameters[] = {
     SN_CAPTURE_PARAMETERS,
 };
 
-static void destroy(void *model) {
-    force_model *m = model;
-    if (!m) return;
-    sinew_force_state_destroy(m->state);
-    sinew_force_destroy(m->force);
-    sn_capture_destroy(m->capture);
-    sn_trace_destroy(m->trace);
-    sn_free(m->command), sn_free(m->positions), sn_free(m->stretch_map), sn_free(m->bend_map);
-    sn_free(m);
-}
+/* ---- the structure --------------------------------------------------------------------------- */
 
 static void read_options(const sn_model_setup *setup, sinew_force_options *options) {
     const sinew_scene *scene = setup->scene;
@@ -124,21 +104,19 @@ static sinew_status read_contact(const sn_model_setup *setup, sinew_force_option
         int *found, more;
         sinew_error what;
         snprintf(text, sizeof text, "region:%.*s", (int)length, name);
-        if (sinew_select(setup->rig, text, NULL, &found, &more, &what) != SINEW_OK)
-            return sn_fail(error, what.status, "contact: %s", what.message);
+        if (sinew_select(setup->rig, text, NULL, NULL, &found, &more, &what) != SINEW_OK)
+            return sn_fail(error, what.status, "/parameters/contact: %s", what.message);
         bool room = SN_RESERVE(*vertices, capacity, count + (size_t)more);
         if (room) memcpy(*vertices + count, found, sizeof(int) * (size_t)more);
         sinew_free(found);
         if (!room) return sn_no_memory(error);
         count += (size_t)more;
     }
-    if (count == 0) return sn_fail(error, SINEW_BAD_INPUT, "contact: names no region");
+    if (count == 0) return sn_fail(error, SINEW_BAD_INPUT, "/parameters/contact: names no region");
     options->contact_vertices = *vertices;
     options->contact_count = (int)count;
     return SINEW_OK;
 }
-
-/* ---- jaw and stiffness ----------------------------------------------------------------------- */
 
 /* Shares of the jaw per vertex, new; NULL without a jaw. */
 static sinew_status read_jaw(const sn_model_setup *setup, double **shares, sinew_error *error) {
@@ -152,20 +130,20 @@ static sinew_status read_jaw(const sn_model_setup *setup, double **shares, sinew
         if (!strcasecmp(rig->targets[k].name, given))
             return sinew_jaw_shares(rig, k, *shares, error);
     if (!strchr(given, ':'))
-        return sn_fail(error, SINEW_BAD_INPUT, "jaw: the rig has no target '%s'", given);
+        return sn_fail(error, SINEW_BAD_INPUT, "/parameters/jaw: the rig has no target '%s'",
+                       given);
     int *vertices, count;
-    SN_TRY(sinew_select(rig, given, setup->scene->folder, &vertices, &count, error));
+    SN_TRY(sinew_select(rig, given, setup->scene->folder, setup->loader, &vertices, &count, error));
     for (int i = 0; i < count; i++) (*shares)[vertices[i]] = 1;
     sinew_free(vertices);
     return SINEW_OK;
 }
 
-static sinew_status estimate_stiffness(force_model *m, const sinew_force_options *options,
-                                       sinew_error *error) {
-    const sn_model_setup *setup = &m->setup;
+static sinew_status estimate_stiffness(const sn_model_setup *setup, sn_force_structure *m,
+                                       const sinew_force_options *options, sinew_error *error) {
     if (m->stretch_map || m->bend_map)
         return sn_scene_fail(
-            setup->scene, error, "parameters",
+            setup->scene, error, "/parameters",
             "estimate_stiffness makes the maps that stretch_map and bend_map give");
     int n = setup->rig->neutral->vertex_count;
     m->stretch_map = SN_NEW(double, n), m->bend_map = SN_NEW(double, n);
@@ -196,36 +174,22 @@ static sinew_status estimate_stiffness(force_model *m, const sinew_force_options
     return SINEW_OK;
 }
 
-static sinew_status find_stiffness(force_model *m, sinew_force_options *options,
-                                   sinew_error *error) {
-    const sn_model_setup *setup = &m->setup;
-    SN_TRY(sn_scene_vertex_map(setup->scene, "stretch_map", setup->rig, &m->stretch_map, error));
-    SN_TRY(sn_scene_vertex_map(setup->scene, "bend_map", setup->rig, &m->bend_map, error));
+static sinew_status find_stiffness(const sn_model_setup *setup, sn_force_structure *m,
+                                   sinew_force_options *options, sinew_error *error) {
+    SN_TRY(sn_load_vertex_map(setup->scene, setup->loader, "stretch_map", setup->rig,
+                              &m->stretch_map, error));
+    SN_TRY(sn_load_vertex_map(setup->scene, setup->loader, "bend_map", setup->rig, &m->bend_map,
+                              error));
     if (sn_scene_flag(setup->scene, "estimate_stiffness"))
-        SN_TRY(estimate_stiffness(m, options, error));
+        SN_TRY(estimate_stiffness(setup, m, options, error));
     options->stretch_map = m->stretch_map, options->bend_map = m->bend_map;
     return SINEW_OK;
 }
 
-static sinew_status write_stiffness(const force_model *m, sinew_error *error) {
-    const double *maps[] = {m->stretch_map, m->bend_map};
-    static const char *const names[] = {"stretch_map", "bend_map"};
-    for (int i = 0; i < 2; i++) {
-        char *path;
-        SN_TRY(sn_scene_output(m->setup.scene, names[i], &path, error));
-        if (!path) continue;
-        sinew_status status =
-            sinew_vertex_values_write(path, m->setup.rig->neutral->vertex_count, maps[i], error);
-        sn_free(path);
-        SN_TRY(status);
-    }
-    return SINEW_OK;
-}
-
-static void report_structure(const force_model *m) {
+static void report_structure(const sn_model_setup *setup, const sinew_force *force) {
     sinew_force_info s = {.size = sizeof s};
-    sinew_force_get_info(m->force, &s);
-    json_object_set_new(m->setup.report, "sheet",
+    sinew_force_get_info(force, &s);
+    json_object_set_new(setup->report, "sheet",
                         json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:f, s:f}", "edges",
                                   s.edge_count, "held_vertices", s.fixed_count, "targets",
                                   s.target_count, "empty_targets", s.empty_count, "markers",
@@ -234,30 +198,24 @@ static void report_structure(const force_model *m) {
                                   "seconds", s.seconds));
 }
 
-/* Outputs that nothing would be written to are refused before the first frame. */
-static sinew_status check_outputs(const sn_model_setup *setup, sinew_error *error) {
-    const sinew_scene *scene = setup->scene;
-    bool estimate = sn_scene_flag(scene, "estimate_stiffness");
-    const struct {
-        const char *output, *needed;
-        bool there;
-    } rows[] = {
-        {"error_plot", "markers", setup->clip->markers},
-        {"trace_plot", "the parameter trace", sn_scene_has(scene, "trace")},
-        {"stretch_map", "estimate_stiffness", estimate || sn_scene_has(scene, "stretch_map")},
-        {"bend_map", "estimate_stiffness", estimate || sn_scene_has(scene, "bend_map")},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (!rows[i].there && json_object_get(sn_scene_at(scene, "outputs"), rows[i].output))
-            return sn_scene_fail(scene, error, "outputs", "%s needs %s", rows[i].output,
-                                 rows[i].needed);
-    return SINEW_OK;
+static void key(const sn_model_setup *setup, sinew_hash *hash) {
+    sinew_hash_add_number(hash, setup->clip->rate);
+    sinew_hash_add_number(hash, setup->clip->markers != NULL);
+    sn_follow_key(setup, hash);
 }
 
-static sinew_status build(force_model *m, sinew_error *error) {
-    const sn_model_setup *setup = &m->setup;
-    SN_TRY(check_outputs(setup, error));
-    if (setup->clip->markers) SN_TRY(sn_capture_create(setup, &m->capture, error));
+static void discard(void *structure) {
+    sn_force_structure *s = structure;
+    if (!s) return;
+    sinew_force_destroy(s->force);
+    sinew_capture_destroy(s->capture);
+    sn_free(s->stretch_map), sn_free(s->bend_map);
+    sn_free(s);
+}
+
+static sinew_status make_force(const sn_model_setup *setup, sn_force_structure *s,
+                               sinew_error *error) {
+    if (setup->clip->markers) SN_TRY(sn_follow_capture(setup, &s->capture, error));
     sinew_force_options options;
     read_options(setup, &options);
     int *vertices, *fixed = NULL;
@@ -265,32 +223,76 @@ static sinew_status build(force_model *m, sinew_error *error) {
     sinew_status status = read_contact(setup, &options, &vertices, error);
     const char *held = sn_scene_string(setup->scene, "fixed");
     if (status == SINEW_OK && held)
-        status = sinew_select(setup->rig, held, setup->scene->folder, &fixed, &options.fixed_count,
-                              error);
+        status = sinew_select(setup->rig, held, setup->scene->folder, setup->loader, &fixed,
+                              &options.fixed_count, error);
     options.fixed = fixed;
-    if (status == SINEW_OK) status = find_stiffness(m, &options, error);
+    if (status == SINEW_OK) status = find_stiffness(setup, s, &options, error);
     if (status == SINEW_OK) status = read_jaw(setup, &jaw, error);
     options.jaw = jaw;
     if (status == SINEW_OK)
-        status = sinew_force_create(setup->rig, m->capture ? m->capture->map : NULL, &options,
-                                    setup->monitor, &m->force, error);
+        status = sinew_force_create(setup->rig, s->capture ? sinew_capture_map(s->capture) : NULL,
+                                    &options, setup->monitor, &s->force, error);
     sn_free(vertices), sn_free(jaw), sinew_free(fixed);
-    SN_TRY(status);
-    SN_TRY(sinew_force_state_create(m->force, &m->state, error));
-    m->command = SN_NEW(double, setup->rig->target_count);
-    m->positions = SN_NEW(double, 3 * (size_t)setup->rig->neutral->vertex_count);
-    if (!m->command || !m->positions) return sn_no_memory(error);
-    const char *traced = sn_scene_string(setup->scene, "trace");
-    if (traced) SN_TRY(sn_trace_create(setup, traced, &m->trace, error));
-    report_structure(m);
-    return SINEW_OK;
+    if (status == SINEW_OK) report_structure(setup, s->force);
+    return status;
 }
 
-static sinew_status create(const sn_model_setup *setup, void **model, sinew_error *error) {
+static sinew_status build(const sn_model_setup *setup, void **structure, sinew_error *error) {
+    sn_force_structure *s = SN_NEW0(sn_force_structure, 1);
+    if (!s) return sn_no_memory(error);
+    sinew_status status = make_force(setup, s, error);
+    if (status != SINEW_OK)
+        discard(s);
+    else
+        *structure = s;
+    return status;
+}
+
+/* ---- the model of one solver ----------------------------------------------------------------- */
+
+typedef struct force_model {
+    const sinew_rig *rig;
+    const sn_force_structure *structure;
+    sinew_force_state *state;
+    sn_follow follow; /* all zero: weights drive */
+    double *command;  /* activations of a frame's weights */
+} force_model;
+
+static void destroy(void *model) {
+    force_model *m = model;
+    if (!m) return;
+    sinew_force_state_destroy(m->state);
+    sn_follow_free(&m->follow);
+    sn_free(m->command);
+    sn_free(m);
+}
+
+static sinew_status update(void *model, const sn_model_setup *setup, uint32_t changed,
+                           sinew_error *error) {
+    force_model *m = model;
+    if (m->structure->capture && changed >> sn_scene_key_bit("markers") & 1) {
+        sn_follow follow;
+        SN_TRY(sn_follow_create(setup, m->structure->capture, &follow, error));
+        sn_follow_free(&m->follow);
+        m->follow = follow;
+    }
+    if (!(changed >> sn_scene_key_bit("parameters") & 1)) return SINEW_OK;
+    sinew_force_options options;
+    read_options(setup, &options);
+    options.friction = sn_scene_number(setup->scene, "friction");
+    return sinew_force_state_set(m->state, &options, error);
+}
+
+static sinew_status create(const sn_model_setup *setup, const void *structure, void **model,
+                           sinew_error *error) {
     force_model *m = SN_NEW0(force_model, 1);
     if (!m) return sn_no_memory(error);
-    memcpy((void *)&m->setup, setup, sizeof *setup);
-    sinew_status status = build(m, error);
+    m->rig = setup->rig, m->structure = structure;
+    m->command = SN_NEW(double, setup->rig->target_count);
+    sinew_status status = m->command ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK)
+        status = sinew_force_state_create(m->structure->force, &m->state, error);
+    if (status == SINEW_OK) status = update(m, setup, UINT32_MAX, error);
     if (status != SINEW_OK)
         destroy(m);
     else
@@ -298,61 +300,56 @@ static sinew_status create(const sn_model_setup *setup, void **model, sinew_erro
     return status;
 }
 
-static sinew_status advance(force_model *m, double *positions, sinew_force_frame_info *info,
-                            const sinew_monitor *monitor, sinew_error *error) {
-    const sn_clip *clip = m->setup.clip;
-    int index = m->next++;
-    if (m->capture) {
-        sn_capture_sample(m->capture, index);
-        return sinew_force_frame(m->force, m->state, m->capture->row, m->capture->map->weights,
-                                 positions, info, monitor, error);
+/* Markers steer, where the take or the caller has some and no weights are given. */
+static sinew_status advance(force_model *m, const sn_ask *ask, double *positions,
+                            sinew_force_frame_info *info, const sinew_monitor *monitor,
+                            sinew_error *error) {
+    const sinew_force *force = m->structure->force;
+    if (m->follow.capture && !ask->weights) {
+        sn_follow_sample(&m->follow, ask);
+        return sinew_force_frame(force, m->state, m->follow.row, m->follow.map->weights, positions,
+                                 info, monitor, error);
     }
-    sinew_rig_activations(m->setup.rig,
-                          clip->weights + (size_t)index * (size_t)m->setup.rig->slider_count,
-                          m->command);
-    return sinew_force_command(m->force, m->state, m->command, positions, info, monitor, error);
+    sinew_rig_activations(m->rig, ask->weights, m->command);
+    return sinew_force_command(force, m->state, m->command, positions, info, monitor, error);
 }
 
-static sinew_status frame(void *model, int index, double *positions, sinew_frame_info *info,
+static sinew_status solve(void *model, const sn_ask *ask, double *positions, sinew_result *result,
                           json_t *fields, const sinew_monitor *monitor, sinew_error *error) {
     force_model *m = model;
     sinew_force_frame_info figures = {.size = sizeof figures};
-    /* The past decides: frames in between are computed too. */
-    if (index < m->next) {
-        sinew_force_reset(m->state);
-        m->next = 0;
-    }
-    while (m->next < index) SN_TRY(advance(m, m->positions, &figures, monitor, error));
-    SN_TRY(advance(m, positions, &figures, monitor, error));
-    info->iterations = figures.iterations;
-    info->residual = figures.residual;
-    info->contacts = figures.contacts;
-    info->status = figures.status;
-    if (m->trace) sn_trace_add(m->trace, index, positions);
-    if (m->capture) sn_capture_finish(m->capture, index, positions, fields);
+    SN_TRY(advance(m, ask, positions, &figures, monitor, error));
+    result->iterations = figures.iterations;
+    result->residual = figures.residual;
+    result->contact_count = figures.contacts;
+    bool followed = m->follow.capture && !ask->weights;
+    if (followed) sn_follow_finish(&m->follow, ask, positions, fields);
     if (!fields) return figures.status;
     json_object_set_new(fields, "in_span", sn_report_number(figures.in_span));
     json_object_set_new(fields, "out_of_span", sn_report_number(figures.out_of_span));
     json_object_set_new(fields, "cut", sn_report_number(figures.cut));
-    if (m->capture) {
+    if (followed) {
         json_object_set_new(fields, "marker_error_bare", sn_report_number(figures.marker_error));
         json_object_set_new(fields, "outliers", json_integer(figures.outliers));
     }
     return figures.status;
 }
 
-static sinew_status end(void *model, bool complete, json_t *report, sinew_error *error) {
-    force_model *m = model;
-    if (!complete) return SINEW_OK;
-    SN_TRY(write_stiffness(m, error));
-    char *errors = NULL, *way = NULL;
-    sinew_status status = sn_scene_output(m->setup.scene, "error_plot", &errors, error);
-    if (status == SINEW_OK) status = sn_scene_output(m->setup.scene, "trace_plot", &way, error);
-    if (status == SINEW_OK && way) status = sn_trace_write(m->trace, way, error);
-    if (status == SINEW_OK && m->capture)
-        status = sn_capture_report(m->capture, report, errors, error);
-    sn_free(errors), sn_free(way);
-    return status;
+static sinew_past past(const void *model, int *run) {
+    (void)model, (void)run;
+    return SINEW_PAST_ALL;
+}
+
+static void reset(void *model) {
+    sinew_force_reset(((force_model *)model)->state);
+}
+
+static void pack(const void *model, sn_pack *bytes) {
+    sn_force_pack(((const force_model *)model)->state, bytes);
+}
+
+static sinew_status unpack(void *model, sn_unpack *bytes, sinew_error *error) {
+    return sn_force_unpack(((force_model *)model)->state, bytes, error);
 }
 
 static const char *const outputs[] = {"error_plot", "trace_plot", "stretch_map", "bend_map", NULL};
@@ -386,8 +383,15 @@ const sn_model_kind sn_model_force = {
     .uses = uses,
     .idle = idle,
     .needs_no_weights = true,
+    .key = key,
+    .build = build,
+    .discard = discard,
     .create = create,
+    .update = update,
     .destroy = destroy,
-    .frame = frame,
-    .end = end,
+    .solve = solve,
+    .past = past,
+    .reset = reset,
+    .pack = pack,
+    .unpack = unpack,
 };

@@ -1,5 +1,5 @@
-/* Modal dynamics as a model: the scene's keys and knobs in, modes and their motion into the report.
- */
+/* Modal dynamics as a model: the scene's keys and parameters in, modes and their motion into the
+ * report. */
 #include <string.h>
 
 #include "base/file.h"
@@ -7,31 +7,35 @@
 #include "base/monitor.h"
 #include "base/status.h"
 #include "session/clip.h"
+#include "session/load.h"
 #include "session/modal_holds.h"
 #include "session/model.h"
+#include "session/outputs.h"
 #include "session/parameters.h"
 #include "session/report.h"
 #include "sinew/frames.h"
-#include "sinew/io.h"
 #include "sinew/modal.h"
 
 typedef struct modal_model {
-    const sn_model_setup setup; /* outlives the model */
-    sinew_modal *modal;
+    const sinew_rig *rig;
+    const sinew_modal *modal;
     sinew_modal_motion *motion;
     sinew_modal_state *state;
     sinew_frames *given; /* the motion that is mixed in, or NULL */
+    char *given_file, *path_file;
+    double rate; /* of the clip that the motion was made for */
     double mix;
     sn_modal_holds holds;
-    double *shape; /* scratch: 3 per vertex */
+    double *first_key; /* its positions */
+    double *shape;     /* scratch: 3 per vertex */
     double *weights;
-    int *listed;    /* scratch: per element */
-    bool *inverted; /* per element: inside out in some frame, in no key */
+    int *listed; /* elements that the last frame turns inside out and no key does */
+    int listed_count;
 } modal_model;
 
-static sinew_modal_info about_body(const modal_model *m) {
+static sinew_modal_info about_body(const sinew_modal *modal) {
     sinew_modal_info info = {.size = sizeof info};
-    sinew_modal_get_info(m->modal, &info);
+    sinew_modal_get_info(modal, &info);
     return info;
 }
 
@@ -110,7 +114,7 @@ static sinew_status read_options(const sn_model_setup *setup, sinew_modal_option
     options->fine_inside = sn_scene_flag(scene, "fine_inside");
     options->fast = sn_scene_flag(scene, "fast");
     options->cache = setup->cache;
-    SN_TRY(sn_scene_vertex_map(scene, "stiffness_map", setup->rig, map, error));
+    SN_TRY(sn_load_vertex_map(scene, setup->loader, "stiffness_map", setup->rig, map, error));
     options->stiffness = *map;
     if (sn_scene_choice(scene, "basis") == 1) {
         const sinew_rig *rig = setup->rig;
@@ -136,27 +140,29 @@ static sinew_status read_tets(const sn_model_setup *setup, sinew_tets **tets, si
         !given && sn_scene_choice(setup->scene, "body") <= 1 && own &&
         (sn_has_ending(own, "mesh") || sn_has_ending(own, "node") || sn_has_ending(own, "ele"));
     if (!given && !from_rig) return SINEW_OK;
-    char *path = sn_scene_path(setup->scene, given ? given : own);
-    if (!path) return sn_no_memory(error);
-    sinew_status status = sinew_tets_read(path, tets, given ? error : NULL);
-    sn_free(path);
+    sinew_status status =
+        sn_load_tets(setup->scene, setup->loader, given ? given : own, tets, given ? error : NULL);
     if (status == SINEW_NO_MEMORY) return sn_no_memory(error);
     return given ? status : SINEW_OK; /* a rig's file need not have tets */
 }
 
-static sinew_status make_body(modal_model *m, sinew_error *error) {
+static sinew_status build(const sn_model_setup *setup, void **structure, sinew_error *error) {
     sinew_modal_options options;
     double *map = NULL, *basis = NULL;
     sinew_tets *tets = NULL;
-    sinew_status status = read_options(&m->setup, &options, &map, &basis, error);
-    if (status == SINEW_OK) status = read_tets(&m->setup, &tets, error);
+    sinew_status status = read_options(setup, &options, &map, &basis, error);
+    if (status == SINEW_OK) status = read_tets(setup, &tets, error);
     options.tets = tets;
     if (status == SINEW_OK)
-        status =
-            sinew_modal_create(m->setup.rig->neutral, &options, m->setup.monitor, &m->modal, error);
+        status = sinew_modal_create(setup->rig->neutral, &options, setup->monitor,
+                                    (sinew_modal **)structure, error);
     sn_free(map), sn_free(basis);
     sinew_tets_destroy(tets);
     return status;
+}
+
+static void discard(void *structure) {
+    sinew_modal_destroy(structure);
 }
 
 /* Values per mode: a list as it is, or a curve over the mode number. *values stays NULL when the
@@ -165,6 +171,8 @@ static sinew_status mode_values(const sinew_scene *scene, const char *list, cons
                                 int stride, int place, double standard, int count, double **values,
                                 sinew_error *error) {
     double *given = NULL, numbers[256], points[256], *own = NULL;
+    char where[64];
+    snprintf(where, sizeof where, "/parameters/%s", curve);
     int given_count = 0;
     if (list) SN_TRY(sn_scene_numbers(scene, list, &given, &given_count, error));
     bool is_list = given_count > 0;
@@ -182,7 +190,7 @@ static sinew_status mode_values(const sinew_scene *scene, const char *list, cons
         for (int i = 0; i < count; i++) own[i] = given[i < given_count ? i : given_count - 1];
     if (status == SINEW_OK && !is_list) {
         if (given_count % 2 || given_count > 512) {
-            status = sn_scene_fail(scene, error, curve, "needs pairs of mode number and value");
+            status = sn_scene_fail(scene, error, where, "needs pairs of mode number and value");
         } else {
             for (int i = 0; i < given_count; i++) (i % 2 ? points : numbers)[i / 2] = given[i];
             status = sinew_modal_curve(given_count / 2, numbers, points, count, own, error);
@@ -197,9 +205,13 @@ typedef struct mode_knobs {
     double *gamma, *kappa, *amplitude, *fit;
 } mode_knobs;
 
-static sinew_status read_knobs(modal_model *m, sinew_modal_parameters *knobs, mode_knobs *own,
-                               sinew_error *error) {
-    const sinew_scene *scene = m->setup.scene;
+static void free_knobs(mode_knobs *own) {
+    sn_free(own->gamma), sn_free(own->kappa), sn_free(own->amplitude), sn_free(own->fit);
+}
+
+static sinew_status read_knobs(const sn_model_setup *setup, const sinew_modal *modal,
+                               sinew_modal_parameters *knobs, mode_knobs *own, sinew_error *error) {
+    const sinew_scene *scene = setup->scene;
     sinew_modal_parameters_init(knobs);
     knobs->swings = sn_scene_number(scene, "swings");
     knobs->frequency = sn_scene_number(scene, "frequency");
@@ -212,14 +224,14 @@ static sinew_status read_knobs(modal_model *m, sinew_modal_parameters *knobs, mo
     knobs->rest = (sinew_modal_rest)sn_scene_choice(scene, "rest");
     knobs->wiggly = sn_scene_flag(scene, "wiggly");
     knobs->ease = sn_scene_flag(scene, "ease");
-    knobs->rate = sn_scene_flag(scene, "fade") ? m->setup.clip->rate : 0;
+    knobs->rate = sn_scene_flag(scene, "fade") ? setup->clip->rate : 0;
     double *gravity = NULL;
-    int count = 0, modes = about_body(m).modes;
+    int count = 0, modes = about_body(modal).modes;
     SN_TRY(sn_scene_numbers(scene, "gravity", &gravity, &count, error));
     if (count == 3) memcpy(knobs->gravity, gravity, sizeof knobs->gravity);
     sn_free(gravity);
     if (count != 0 && count != 3)
-        return sn_scene_fail(scene, error, "parameters.gravity", "needs three numbers");
+        return sn_scene_fail(scene, error, "/parameters/gravity", "needs three numbers");
     SN_TRY(mode_values(scene, "gamma", "gamma_curve", 1, 0, 1, modes, &own->gamma, error));
     SN_TRY(mode_values(scene, "kappa", "kappa_curve", 1, 0, 0, modes, &own->kappa, error));
     SN_TRY(
@@ -241,7 +253,7 @@ static sinew_status key_weights(const sn_model_setup *setup, const json_t *key, 
                                 double *weights, sinew_error *error) {
     const sinew_rig *rig = setup->rig;
     char place[64];
-    snprintf(place, sizeof place, "keys.%d", index);
+    snprintf(place, sizeof place, "/keys/%d", index);
     const json_t *map = json_object_get(key, "weights");
     const char *pose = json_string_value(json_object_get(key, "pose"));
     if (map && pose)
@@ -278,7 +290,7 @@ static sinew_status read_keys(const sn_model_setup *setup, key_list *keys, sinew
     const json_t *list = sn_scene_at(setup->scene, "keys");
     size_t count = json_array_size(list),
            size = (size_t)3 * (size_t)setup->rig->neutral->vertex_count;
-    if (count < 2) return sn_scene_fail(setup->scene, error, "keys", "two or more are needed");
+    if (count < 2) return sn_scene_fail(setup->scene, error, "/keys", "two or more are needed");
     keys->times = SN_NEW(double, count), keys->inner_times = SN_NEW(double, count);
     keys->poses = SN_NEW0(double *, count), keys->inner_poses = SN_NEW0(double *, count);
     double *weights = SN_NEW(double, setup->rig->slider_count);
@@ -306,18 +318,14 @@ static sinew_status read_keys(const sn_model_setup *setup, key_list *keys, sinew
     return status;
 }
 
-/* Times and places of the path's first marker. */
+/* Times and positions of the path's first marker. */
 static sinew_status read_path(const sn_model_setup *setup, sinew_markers **path,
                               sinew_error *error) {
-    const char *given = sn_scene_string(setup->scene, "path");
-    if (!given) return SINEW_OK;
-    char *file = sn_scene_path(setup->scene, given);
-    if (!file) return sn_no_memory(error);
-    sinew_status status = sinew_markers_read(file, path, error);
-    if (status == SINEW_OK && ((*path)->marker_count < 1 || (*path)->time_count < 1))
-        status = sn_fail(error, SINEW_BAD_INPUT, "%s: no marker to follow", file);
-    sn_free(file);
-    SN_TRY(status);
+    const char *file = sn_scene_string(setup->scene, "path");
+    if (!file) return SINEW_OK;
+    SN_TRY(sn_load_markers(setup->scene, setup->loader, file, path, error));
+    if ((*path)->marker_count < 1 || (*path)->time_count < 1)
+        return sn_fail(error, SINEW_BAD_INPUT, "%s: no marker to follow", file);
     for (int k = 0; k < (*path)->time_count; k++) /* the first marker's rows close up */
         memmove((*path)->positions + 3 * (size_t)k,
                 (*path)->positions + 3 * (size_t)k * (size_t)(*path)->marker_count,
@@ -325,14 +333,17 @@ static sinew_status read_path(const sn_model_setup *setup, sinew_markers **path,
     return SINEW_OK;
 }
 
-static sinew_status make_motion(modal_model *m, sinew_error *error) {
+/* A new motion through the scene's keys; first_key: its positions, new. */
+static sinew_status make_motion(const sn_model_setup *setup, const sinew_modal *modal,
+                                sinew_modal_motion **motion, double **first_key,
+                                sinew_error *error) {
     sinew_modal_parameters knobs;
     mode_knobs own = {0};
     key_list list = {0};
     sinew_markers *path = NULL;
-    sinew_status status = read_knobs(m, &knobs, &own, error);
-    if (status == SINEW_OK) status = read_keys(&m->setup, &list, error);
-    if (status == SINEW_OK) status = read_path(&m->setup, &path, error);
+    sinew_status status = read_knobs(setup, modal, &knobs, &own, error);
+    if (status == SINEW_OK) status = read_keys(setup, &list, error);
+    if (status == SINEW_OK) status = read_path(setup, &path, error);
     if (status == SINEW_OK) {
         sinew_modal_keys keys = {.size = sizeof keys,
                                  .count = list.count,
@@ -344,38 +355,29 @@ static sinew_status make_motion(modal_model *m, sinew_error *error) {
         if (path)
             keys.path_count = path->time_count, keys.path_times = path->times,
             keys.path = path->positions;
-        status =
-            sinew_modal_motion_create(m->modal, &keys, &knobs, m->setup.monitor, &m->motion, error);
+        status = sinew_modal_motion_create(modal, &keys, &knobs, setup->monitor, motion, error);
     }
-    if (status == SINEW_OK)
-        status = sn_modal_holds_create(&m->setup, m->modal, list.poses[0], &m->holds, error);
+    if (status == SINEW_OK) *first_key = list.poses[0], list.poses[0] = NULL;
     free_keys(&list);
     sinew_markers_destroy(path);
-    sn_free(own.gamma), sn_free(own.kappa), sn_free(own.amplitude), sn_free(own.fit);
+    free_knobs(&own);
     return status;
 }
 
-static sinew_status read_given(modal_model *m, sinew_error *error) {
-    const sinew_scene *scene = m->setup.scene;
-    m->mix = sn_scene_number(scene, "mix");
-    const char *given = sn_scene_string(scene, "mix_frames");
-    if (!given) return SINEW_OK;
-    char *path = sn_scene_path(scene, given);
-    if (!path) return sn_no_memory(error);
-    sinew_status status = sinew_frames_read(path, &m->given, error);
-    if (status == SINEW_OK && sinew_frames_match(m->given, m->setup.rig->neutral, NULL) != SINEW_OK)
-        status = sn_fail(error, SINEW_BAD_INPUT, "%s: %d vertices, the rig has %d", path,
-                         m->given->vertex_count, m->setup.rig->neutral->vertex_count);
-    if (status == SINEW_OK && m->given->frame_count < m->setup.clip->frame_count)
-        status = sn_fail(error, SINEW_BAD_INPUT, "%s: %d frames, the clip has %d", path,
-                         m->given->frame_count, m->setup.clip->frame_count);
-    sn_free(path);
-    return status;
+static sinew_status read_given(const sn_model_setup *setup, sinew_frames **given,
+                               sinew_error *error) {
+    const char *file = sn_scene_string(setup->scene, "mix_frames");
+    *given = NULL;
+    if (!file) return SINEW_OK;
+    SN_TRY(sn_load_frames(setup->scene, setup->loader, file, setup->rig->neutral, given, error));
+    if ((*given)->frame_count >= setup->clip->frame_count) return SINEW_OK;
+    return sn_fail(error, SINEW_BAD_INPUT, "%s: %d frames, the clip has %d", file,
+                   (*given)->frame_count, setup->clip->frame_count);
 }
 
-static void report_modes(const modal_model *m) {
+static void report_modes(const modal_model *m, const sn_model_setup *setup) {
     static const char *const bodies[] = {"auto", "tets", "cage", "shell"};
-    json_t *report = m->setup.report, *modes = json_array(), *keys = json_array();
+    json_t *report = setup->report, *modes = json_array(), *keys = json_array();
     sinew_modal_info info = {.size = sizeof info};
     sinew_modal_get_info(m->modal, &info);
     sinew_modal_motion_info motion = {.size = sizeof motion};
@@ -384,9 +386,9 @@ static void report_modes(const modal_model *m) {
         json_array_append_new(modes, json_pack("{s:f,s:f,s:f}", "frequency_hz", motion.frequency[i],
                                                "damping_ratio", motion.damping[i], "lambda",
                                                info.lambda[i]));
-    size_t key_count = json_array_size(sn_scene_at(m->setup.scene, "keys"));
+    size_t key_count = json_array_size(sn_scene_at(setup->scene, "keys"));
     for (size_t k = 0, at = 0; k < key_count; k++) {
-        const json_t *key = json_array_get(sn_scene_at(m->setup.scene, "keys"), k);
+        const json_t *key = json_array_get(sn_scene_at(setup->scene, "keys"), k);
         if (json_is_true(json_object_get(key, "inner"))) continue;
         json_array_append_new(keys,
                               json_pack("{s:f,s:f,s:i}", "time",
@@ -408,143 +410,141 @@ static void destroy(void *model) {
     modal_model *m = model;
     if (!m) return;
     sinew_modal_state_destroy(m->state);
-    sinew_modal_motion_destroy(m->motion);
-    sinew_modal_destroy(m->modal);
-    sinew_frames_destroy(m->given);
     sn_modal_holds_free(&m->holds);
-    sn_free(m->shape), sn_free(m->weights);
-    sn_free(m->listed), sn_free(m->inverted);
+    sinew_modal_motion_destroy(m->motion);
+    sinew_frames_destroy(m->given);
+    sn_free(m->given_file), sn_free(m->path_file), sn_free(m->first_key);
+    sn_free(m->shape), sn_free(m->weights), sn_free(m->listed);
     sn_free(m);
 }
 
-static sinew_status create(const sn_model_setup *setup, void **model, sinew_error *error) {
-    modal_model *m = SN_NEW0(modal_model, 1);
-    if (!m) return sn_no_memory(error);
-    memcpy((void *)&m->setup, setup, sizeof *setup);
-    sinew_status status = make_body(m, error);
-    if (status == SINEW_OK) status = make_motion(m, error);
-    if (status == SINEW_OK) status = sinew_modal_state_create(m->modal, &m->state, error);
-    if (status == SINEW_OK) status = read_given(m, error);
-    if (status == SINEW_OK) {
-        m->shape = SN_NEW(double, (size_t)3 * (size_t)setup->rig->neutral->vertex_count);
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a && b && !strcmp(a, b));
+}
+
+static sinew_status keep_text(char **kept, const char *text, sinew_error *error) {
+    sn_free(*kept);
+    *kept = text ? sn_strdup(text) : NULL;
+    return text && !*kept ? sn_no_memory(error) : SINEW_OK;
+}
+
+/* New keys, or a path, make a new motion; parameters change it as it is. */
+static sinew_status update_motion(modal_model *m, const sn_model_setup *setup, bool keys,
+                                  sinew_error *error) {
+    const char *path = sn_scene_string(setup->scene, "path");
+    if (keys || !m->motion || !same_text(path, m->path_file)) {
+        sinew_modal_motion *motion = NULL;
+        double *first_key = NULL;
+        SN_TRY(make_motion(setup, m->modal, &motion, &first_key, error));
+        sinew_modal_motion_destroy(m->motion);
+        sn_free(m->first_key), sn_free(m->weights);
+        m->motion = motion, m->first_key = first_key;
         m->weights = SN_NEW(double, about_motion(m).columns);
-        m->listed = SN_NEW(int, about_body(m).elements);
-        m->inverted = SN_NEW0(bool, about_body(m).elements);
-        if (!m->shape || !m->weights || !m->listed || !m->inverted) status = sn_no_memory(error);
+        if (!m->weights) return sn_no_memory(error);
+        return keep_text(&m->path_file, path, error);
     }
+    sinew_modal_parameters knobs;
+    mode_knobs own = {0};
+    sinew_status status = read_knobs(setup, m->modal, &knobs, &own, error);
+    if (status == SINEW_OK) status = sinew_modal_motion_update(m->motion, &knobs, error);
+    free_knobs(&own);
+    return status;
+}
+
+static sinew_status update_given(modal_model *m, const sn_model_setup *setup, sinew_error *error) {
+    const char *file = sn_scene_string(setup->scene, "mix_frames");
+    m->mix = sn_scene_number(setup->scene, "mix");
+    if (same_text(file, m->given_file) &&
+        (!m->given || m->given->frame_count >= setup->clip->frame_count))
+        return SINEW_OK;
+    sinew_frames *given;
+    sinew_status status = read_given(setup, &given, error);
     if (status != SINEW_OK) {
-        destroy(m);
+        sinew_frames_destroy(given);
         return status;
     }
-    report_modes(m);
-    *model = m;
+    sinew_frames_destroy(m->given);
+    m->given = given;
+    return keep_text(&m->given_file, file, error);
+}
+
+static bool has_changed(uint32_t changed, const char *key) {
+    return changed >> sn_scene_key_bit(key) & 1;
+}
+
+static sinew_status update(void *model, const sn_model_setup *setup, uint32_t changed,
+                           sinew_error *error) {
+    modal_model *m = model;
+    bool keys = has_changed(changed, "keys"), timed = setup->clip->rate != m->rate;
+    bool held = has_changed(changed, "pins") || has_changed(changed, "orientations");
+    bool set = has_changed(changed, "parameters");
+    if (keys || set || timed) SN_TRY(update_motion(m, setup, keys, error));
+    if (keys || held) {
+        sn_modal_holds holds;
+        SN_TRY(sn_modal_holds_create(setup, m->modal, m->first_key, &holds, error));
+        sn_modal_holds_free(&m->holds);
+        m->holds = holds;
+    }
+    SN_TRY(update_given(m, setup, error));
+    m->rate = setup->clip->rate;
+    report_modes(m, setup);
     return SINEW_OK;
 }
 
-/* ---- frames and outputs ------------------------------------------------------------------- */
+static sinew_status create(const sn_model_setup *setup, const void *structure, void **model,
+                           sinew_error *error) {
+    modal_model *m = SN_NEW0(modal_model, 1);
+    if (!m) return sn_no_memory(error);
+    m->rig = setup->rig, m->modal = structure;
+    m->shape = SN_NEW(double, (size_t)3 * (size_t)setup->rig->neutral->vertex_count);
+    m->listed = SN_NEW(int, about_body(structure).elements);
+    sinew_status status = m->shape && m->listed ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) status = sinew_modal_state_create(structure, &m->state, error);
+    if (status == SINEW_OK) status = update(m, setup, UINT32_MAX, error);
+    if (status != SINEW_OK)
+        destroy(m);
+    else
+        *model = m;
+    return status;
+}
 
-static sinew_status frame(void *model, int index, double *positions, sinew_frame_info *info,
+/* ---- frames ------------------------------------------------------------------------------- */
+
+static sinew_status solve(void *model, const sn_ask *ask, double *positions, sinew_result *result,
                           json_t *fields, const sinew_monitor *monitor, sinew_error *error) {
     (void)monitor;
     modal_model *m = model;
-    double time = m->setup.clip->times[index];
     sinew_modal_constraints constraints = {.size = sizeof constraints};
-    sn_modal_holds_at(&m->holds, index, time, &constraints);
+    sn_modal_holds_at(&m->holds, ask->sample, ask->time, &constraints);
     if (m->given) {
         size_t size = (size_t)3 * (size_t)m->given->vertex_count;
-        const float *given = m->given->positions + size * (size_t)index;
+        const float *given = m->given->positions + size * (size_t)ask->sample;
         for (size_t i = 0; i < size; i++) m->shape[i] = given[i];
         constraints.given = m->shape, constraints.share = m->mix;
     }
-    SN_TRY(
-        sinew_modal_frame_constrained(m->motion, m->state, &constraints, time, positions, error));
-    info->inverted = sinew_modal_inverted(m->motion, m->state);
-    int fresh = info->inverted == 0 ? 0
-                                    : sinew_modal_new_inverted(m->motion, m->state,
-                                                               about_body(m).elements, m->listed);
-    for (int k = 0; k < fresh; k++) m->inverted[m->listed[k]] = true;
+    SN_TRY(sinew_modal_frame_constrained(m->motion, m->state, &constraints, ask->time, positions,
+                                         error));
+    sinew_modal_info body = about_body(m->modal);
+    result->inverted = sinew_modal_inverted(m->motion, m->state);
+    m->listed_count = result->inverted == 0
+                          ? 0
+                          : sinew_modal_new_inverted(m->motion, m->state, body.elements, m->listed);
     if (fields) {
-        json_object_set_new(fields, "new_inverted", json_integer(fresh));
-        sinew_modal_motion_weights(m->motion, time, m->weights);
-        json_object_set_new(fields, "z", sn_report_numbers(about_body(m).modes, m->weights));
+        json_object_set_new(fields, "new_inverted", json_integer(m->listed_count));
+        sinew_modal_motion_weights(m->motion, ask->time, m->weights);
+        json_object_set_new(fields, "z", sn_report_numbers(body.modes, m->weights));
     }
     return SINEW_OK;
 }
 
-/* mode,frequency_hz,damping_ratio and the mode's weight at every key. */
-static sinew_status write_modes(modal_model *m, const char *path, sinew_error *error) {
-    sinew_modal_info info = {.size = sizeof info};
-    sinew_modal_get_info(m->modal, &info);
-    sinew_modal_motion_info motion = {.size = sizeof motion};
-    sinew_modal_motion_get_info(m->motion, &motion);
-    const json_t *keys = sn_scene_at(m->setup.scene, "keys");
-    size_t count = json_array_size(keys);
-    double *amplitudes = SN_NEW(double, count *(size_t)motion.columns);
-    if (!amplitudes) return sn_no_memory(error);
-    sn_output output;
-    sinew_status status = sn_output_open(&output, path, error);
-    if (status == SINEW_OK) {
-        fprintf(output.stream, "mode,frequency_hz,damping_ratio");
-        for (size_t k = 0; k < count; k++) {
-            double time = json_number_value(json_object_get(json_array_get(keys, k), "time"));
-            sinew_modal_motion_weights(m->motion, time, amplitudes + k * (size_t)motion.columns);
-            fprintf(output.stream, ",amplitude_%zu", k);
-        }
-        for (int i = 0; i < info.modes; i++) {
-            fprintf(output.stream, "\n%d,%.9g,%.9g", i, motion.frequency[i], motion.damping[i]);
-            for (size_t k = 0; k < count; k++)
-                fprintf(output.stream, ",%.9g", amplitudes[k * (size_t)motion.columns + (size_t)i]);
-        }
-        fprintf(output.stream, "\n");
-        status = sn_output_commit(&output, error);
-    }
-    sn_free(amplitudes);
-    return status;
+const int *sn_model_modal_inverted(const void *model, int *count) {
+    const modal_model *m = model;
+    *count = m->listed_count;
+    return m->listed;
 }
 
-/* A point cache with one frame per mode: the rest shape displaced by a tenth of the diagonal. */
-static sinew_status write_shapes(modal_model *m, const char *path, sinew_error *error) {
-    sinew_modal_info info = {.size = sizeof info};
-    sinew_modal_get_info(m->modal, &info);
-    sinew_frame_writer *writer;
-    SN_TRY(sinew_frame_writer_open(path, m->setup.rig->neutral, info.modes, 0, 1, &writer, error));
-    sinew_status status = SINEW_OK;
-    for (int i = 0; status == SINEW_OK && i < info.modes; i++) {
-        status = sinew_modal_shape(m->modal, i, 0.1, m->shape, error);
-        if (status == SINEW_OK) status = sinew_frame_writer_add(writer, m->shape, error);
-    }
-    if (status == SINEW_OK) return sinew_frame_writer_close(writer, error);
-    sinew_frame_writer_abandon(writer);
-    return status;
-}
-
-/* Tets that some frame turns inside out and no key: how many, and the first thousand by index. */
-static void report_inverted(const modal_model *m, json_t *report) {
-    enum { MOST = 1000 };
-    json_t *tets = json_array();
-    int count = 0;
-    for (int e = 0; e < about_body(m).elements; e++)
-        if (m->inverted[e] && count++ < MOST) json_array_append_new(tets, json_integer(e));
-    json_object_set_new(report, "new_inverted",
-                        json_pack("{s:i,s:o}", "count", count, "tets", tets));
-    if (count > 0)
-        sn_log(m->setup.monitor, SINEW_LOG_LEVEL_WARNING,
-               "%d tets are inside out in some frame and in no key pose", count);
-}
-
-static sinew_status end(void *model, bool complete, json_t *report, sinew_error *error) {
-    modal_model *m = model;
-    if (report) report_inverted(m, report);
-    static const char *const names[] = {"modes", "shapes"};
-    for (int i = 0; complete && i < 2; i++) {
-        char *path;
-        SN_TRY(sn_scene_output(m->setup.scene, names[i], &path, error));
-        if (!path) continue;
-        sinew_status status = i ? write_shapes(m, path, error) : write_modes(m, path, error);
-        sn_free(path);
-        SN_TRY(status);
-    }
-    return SINEW_OK;
+const sinew_modal_motion *sn_model_modal_motion(const void *model) {
+    return ((const modal_model *)model)->motion;
 }
 
 static const char *const outputs[] = {"modes", "shapes", NULL};
@@ -558,8 +558,10 @@ const sn_model_kind sn_model_modal = {
     .outputs = outputs,
     .uses = uses,
     .needs_no_weights = true,
+    .build = build,
+    .discard = discard,
     .create = create,
+    .update = update,
     .destroy = destroy,
-    .frame = frame,
-    .end = end,
+    .solve = solve,
 };

@@ -24,17 +24,14 @@ static const sinew_parameter parameters[] = {
 static const double NOTICEABLE = 0.005;
 
 typedef struct rotation_model {
-    sinew_rotation *rotation;
+    const sinew_rotation *rotation;
     sinew_rotation_state *state;
-    const sn_clip *clip;
-    int slider_count;
 } rotation_model;
 
 static void destroy(void *model) {
     rotation_model *m = model;
     if (!m) return;
     sinew_rotation_state_destroy(m->state);
-    sinew_rotation_destroy(m->rotation);
     sn_free(m);
 }
 
@@ -91,7 +88,8 @@ static sinew_status suggest_hold(const sn_model_setup *setup, rotation_model *m,
 static sinew_status select_holds(const sn_model_setup *setup, const char *text, int **vertices,
                                  int *count, sinew_error *error) {
     if (strcmp(text, "auto") != 0)
-        return sinew_select(setup->rig, text, setup->scene->folder, vertices, count, error);
+        return sinew_select(setup->rig, text, setup->scene->folder, setup->loader, vertices, count,
+                            error);
     int axis;
     SN_TRY(sinew_find_resting(setup->rig, vertices, count, &axis, error));
     if (*count == 0)
@@ -100,26 +98,46 @@ static sinew_status select_holds(const sn_model_setup *setup, const char *text, 
     return SINEW_OK;
 }
 
-static sinew_status create(const sn_model_setup *setup, void **model, sinew_error *error) {
-    rotation_model *m = SN_NEW0(rotation_model, 1);
-    if (!m) return sn_no_memory(error);
-    m->clip = setup->clip;
-    m->slider_count = setup->rig->slider_count;
+static sinew_status build(const sn_model_setup *setup, void **structure, sinew_error *error) {
     sinew_rotation_options options;
     sinew_rotation_options_init(&options);
     options.published = sn_scene_flag(setup->scene, "published");
     const char *hold = sn_scene_string(setup->scene, "hold");
     int *vertices = NULL;
+    sinew_rotation *rotation = NULL;
+    rotation_model trial = {0};
     sinew_status status = SINEW_OK;
     if (hold) status = select_holds(setup, hold, &vertices, &options.hold_count, error);
     options.hold = vertices;
     if (status == SINEW_OK)
-        status = sinew_rotation_create(setup->rig, &options, setup->monitor, &m->rotation, error);
+        status = sinew_rotation_create(setup->rig, &options, setup->monitor, &rotation, error);
     sn_free(vertices);
-    if (status == SINEW_OK) status = sinew_rotation_state_create(m->rotation, &m->state, error);
-    if (status == SINEW_OK && !hold && !options.published) status = suggest_hold(setup, m, error);
+    trial.rotation = rotation;
+    if (status == SINEW_OK && !hold && !options.published) {
+        status = sinew_rotation_state_create(rotation, &trial.state, error);
+        if (status == SINEW_OK) status = suggest_hold(setup, &trial, error);
+        sinew_rotation_state_destroy(trial.state);
+    }
     if (status == SINEW_OK && hold)
         json_object_set_new(setup->report, "held", json_integer(options.hold_count));
+    if (status != SINEW_OK)
+        sinew_rotation_destroy(rotation);
+    else
+        *structure = rotation;
+    return status;
+}
+
+static void discard(void *structure) {
+    sinew_rotation_destroy(structure);
+}
+
+static sinew_status create(const sn_model_setup *setup, const void *structure, void **model,
+                           sinew_error *error) {
+    (void)setup;
+    rotation_model *m = SN_NEW0(rotation_model, 1);
+    if (!m) return sn_no_memory(error);
+    m->rotation = structure;
+    sinew_status status = sinew_rotation_state_create(structure, &m->state, error);
     if (status != SINEW_OK)
         destroy(m);
     else
@@ -127,12 +145,11 @@ static sinew_status create(const sn_model_setup *setup, void **model, sinew_erro
     return status;
 }
 
-static sinew_status frame(void *model, int index, double *positions, sinew_frame_info *info,
+static sinew_status solve(void *model, const sn_ask *ask, double *positions, sinew_result *result,
                           json_t *fields, const sinew_monitor *monitor, sinew_error *error) {
-    (void)info, (void)fields, (void)monitor, (void)error;
+    (void)result, (void)fields, (void)monitor, (void)error;
     rotation_model *m = model;
-    sinew_rotation_evaluate(m->rotation, m->state,
-                            m->clip->weights + (size_t)index * (size_t)m->slider_count, positions);
+    sinew_rotation_evaluate(m->rotation, m->state, ask->weights, positions);
     return SINEW_OK;
 }
 
@@ -141,7 +158,9 @@ const sn_model_kind sn_model_rotation = {
               .summary = "rotation-aware blend: bends instead of shrinking, no physics",
               .parameters = parameters,
               .parameter_count = sizeof parameters / sizeof *parameters},
+    .build = build,
+    .discard = discard,
     .create = create,
     .destroy = destroy,
-    .frame = frame,
+    .solve = solve,
 };

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/rotation.h"
 #include "base/status.h"
-#include "sinew/io.h"
+#include "session/load.h"
 #include "sinew/selection.h"
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
@@ -39,30 +39,24 @@ static void middle_of(int count, const double *positions, double middle[3]) {
     for (int i = 0; i < 3 * count; i++) middle[i % 3] += positions[i] / count;
 }
 
-static sinew_status make_mesh(const sinew_scene *scene, const json_t *given, const char *place,
-                              sn_scene_obstacle *o, sinew_error *error) {
+static sinew_status make_mesh(const sinew_scene *scene, const sinew_loader *loader,
+                              const json_t *given, const char *place, sn_scene_obstacle *o,
+                              sinew_error *error) {
     const char *file = json_string_value(json_object_get(given, "file"));
+    const char *frames = json_string_value(json_object_get(given, "frames"));
     if (!file) return sn_scene_fail(scene, error, place, "a mesh needs 'file'");
-    char *path = sn_scene_path(scene, file);
     sinew_mesh *mesh = NULL;
-    sinew_status status = path ? sinew_mesh_read(path, &mesh, error) : sn_no_memory(error);
-    sn_free(path);
+    sinew_status status = sn_load_mesh(scene, loader, file, &mesh, error);
     if (status == SINEW_OK) {
         o->vertex_count = mesh->vertex_count;
         middle_of(mesh->vertex_count, mesh->positions, o->middle);
         status = sinew_obstacle_create_mesh(mesh, &o->obstacle, error);
     }
+    if (status == SINEW_OK && frames)
+        status = sn_load_frames(scene, loader, frames, mesh, &o->frames, error);
+    if (status == SINEW_OK && frames && o->frames->frame_count < 1)
+        status = sn_scene_fail(scene, error, place, "its point cache has no frames");
     sinew_mesh_destroy(mesh);
-    const char *frames = json_string_value(json_object_get(given, "frames"));
-    if (status != SINEW_OK || !frames) return status;
-    path = sn_scene_path(scene, frames);
-    status = path ? sinew_frames_read(path, &o->frames, error) : sn_no_memory(error);
-    sn_free(path);
-    if (status == SINEW_OK && o->frames->vertex_count != o->vertex_count)
-        status = sn_scene_fail(scene, error, place, "its frames have %d vertices, its mesh %d",
-                               o->frames->vertex_count, o->vertex_count);
-    if (status == SINEW_OK && o->frames->frame_count < 1)
-        status = sn_scene_fail(scene, error, place, "its frames are none");
     return status;
 }
 
@@ -105,7 +99,7 @@ static sinew_status make_part(const sinew_scene *scene, const json_t *given, con
     const sinew_mesh *mesh = rig->neutral;
     char selection[256];
     snprintf(selection, sizeof selection, "part:%s", name);
-    SN_TRY(sinew_select(rig, selection, NULL, &o->part_vertices, &o->vertex_count, error));
+    SN_TRY(sinew_select(rig, selection, NULL, NULL, &o->part_vertices, &o->vertex_count, error));
     o->part = 0;
     while (strcmp(mesh->part_names[o->part], name)) o->part++;
     sinew_mesh *surface;
@@ -127,14 +121,13 @@ static sinew_status make_capsule(const sinew_scene *scene, const json_t *given, 
                 : sinew_obstacle_create_capsule(a, b, radius, &o->obstacle, error);
 }
 
-static sinew_status make_one(const sinew_scene *scene, const json_t *given, const char *place,
-                             const sinew_rig *rig, sn_scene_obstacle *o, sinew_error *error) {
+static sinew_status make_shape(const sinew_scene *scene, const sinew_loader *loader,
+                               const json_t *given, const char *place, const sinew_rig *rig,
+                               sn_scene_obstacle *o, sinew_error *error) {
     const char *shape = json_string_value(json_object_get(given, "shape"));
     double p[3], q[3];
     o->part = -1;
-    o->motion = json_object_get(given, "motion");
-    if (json_array_size(o->motion) == 0) o->motion = NULL;
-    if (!strcmp(shape, "mesh")) return make_mesh(scene, given, place, o, error);
+    if (!strcmp(shape, "mesh")) return make_mesh(scene, loader, given, place, o, error);
     if (!strcmp(shape, "part")) return make_part(scene, given, place, rig, o, error);
     if (!strcmp(shape, "capsule") || !strcmp(shape, "cylinder"))
         return make_capsule(scene, given, place, !strcmp(shape, "cylinder"), o, error);
@@ -151,65 +144,98 @@ static sinew_status make_one(const sinew_scene *scene, const json_t *given, cons
                  : sinew_obstacle_create_box(p, q, &o->obstacle, error);
 }
 
-sinew_status sn_scene_check_motion(const sinew_scene *scene, const json_t *motion,
-                                   const char *place, sinew_error *error) {
-    for (size_t i = 1; i < json_array_size(motion); i++)
-        if (!(json_number_value(json_object_get(json_array_get(motion, i), "time")) >
-              json_number_value(json_object_get(json_array_get(motion, i - 1), "time"))))
-            return sn_scene_fail(scene, error, place, "the time of motion %zu does not increase",
-                                 i);
-    return SINEW_OK;
+/* ---- the list -------------------------------------------------------------------------------- */
+
+static void free_obstacle(sn_scene_obstacle *o) {
+    json_decref(o->given);
+    sinew_obstacle_destroy(o->obstacle);
+    sinew_frames_destroy(o->frames);
+    sn_free(o->part_vertices);
 }
 
-sinew_status sn_obstacles_create(const sinew_scene *scene, const sinew_rig *rig,
-                                 sn_obstacles *obstacles, sinew_error *error) {
-    memset(obstacles, 0, sizeof *obstacles);
-    json_t *given = (json_t *)sn_scene_at(scene, "obstacles");
+/* The obstacle before of the same shape whose shape was not taken yet, or NULL. */
+static sn_scene_obstacle *find_same(sn_obstacles *before, const json_t *given, const bool *taken) {
+    for (int k = 0; k < before->count; k++)
+        if (!taken[k] && json_equal(before->list[k].given, given)) return &before->list[k];
+    return NULL;
+}
+
+static sinew_status read_one(const sinew_scene *scene, const sinew_rig *rig,
+                             const sinew_loader *loader, size_t index, const json_t *entry,
+                             sn_obstacles *before, bool *taken, sn_scene_obstacle *o,
+                             sinew_error *error) {
+    char place[64];
+    snprintf(place, sizeof place, "/obstacles/%zu", index);
+    json_t *given = json_deep_copy(entry);
+    if (!given) return sn_no_memory(error);
+    json_object_del(given, "motion");
+    sn_scene_obstacle *same = find_same(before, given, taken);
+    sinew_error why = {SINEW_OK, ""};
+    sinew_status status = SINEW_OK;
+    if (same) {
+        *o = *same;
+        o->motion = (sn_motion){0};
+        o->fresh = false;
+        taken[same - before->list] = true;
+        json_decref(given);
+    } else {
+        o->given = given;
+        o->fresh = true;
+        status = make_shape(scene, loader, given, place, rig, o, &why);
+    }
+    o->index = (int)index;
+    if (status == SINEW_OK)
+        status = sn_motion_read(scene, json_object_get(entry, "motion"), place, &o->motion, &why);
+    /* Failures of the scene name their place already; those of shapes and files do not. */
+    if (status != SINEW_OK && strstr(why.message, place))
+        sn_fail(error, status, "%s", why.message);
+    else if (status != SINEW_OK)
+        sn_fail(error, status, "%.90s: %s: %.400s", scene->name, place, why.message);
+    return status;
+}
+
+sinew_status sn_obstacles_update(const sinew_scene *scene, const sinew_rig *rig,
+                                 const sinew_loader *loader, sn_obstacles *obstacles,
+                                 sinew_error *error) {
+    json_t *given = (json_t *)sn_scene_at(scene, "obstacles"), *entry;
     size_t total = json_array_size(given), index;
-    obstacles->list = SN_NEW0(sn_scene_obstacle, total);
-    obstacles->pointers = SN_NEW0(sinew_obstacle *, total);
-    sinew_status status = obstacles->list && obstacles->pointers ? SINEW_OK : sn_no_memory(error);
+    sn_obstacles made = {.list = SN_NEW0(sn_scene_obstacle, total),
+                         .pointers = SN_NEW0(sinew_obstacle *, total)};
+    bool *taken = SN_NEW0(bool, obstacles->count + 1);
+    sinew_status status = made.list && made.pointers && taken ? SINEW_OK : sn_no_memory(error);
     int largest = 0;
-    json_t *entry;
     json_array_foreach(given, index, entry) {
         if (status != SINEW_OK) break;
         if (json_is_false(json_object_get(entry, "enabled"))) continue;
-        char place[64];
-        snprintf(place, sizeof place, "obstacles[%zu]", index);
-        sn_scene_obstacle *o = &obstacles->list[obstacles->count++];
-        sinew_error why = {SINEW_OK, ""};
-        status = make_one(scene, entry, place, rig, o, &why);
-        if (status == SINEW_OK) status = sn_scene_check_motion(scene, o->motion, place, &why);
-        /* Failures of the scene name their place already; those of shapes and files do not. */
-        if (status != SINEW_OK && strstr(why.message, place))
-            sn_fail(error, status, "%s", why.message);
-        else if (status != SINEW_OK)
-            sn_fail(error, status, "%.90s: %s: %.400s", scene->name, place, why.message);
-        obstacles->pointers[obstacles->count - 1] = o->obstacle;
+        sn_scene_obstacle *o = &made.list[made.count++];
+        status = read_one(scene, rig, loader, index, entry, obstacles, taken, o, error);
+        made.pointers[made.count - 1] = o->obstacle;
         if (o->vertex_count > largest) largest = o->vertex_count;
     }
-    if (status == SINEW_OK && !(obstacles->positions = SN_NEW(double, 3 * (size_t)largest)))
+    if (status == SINEW_OK && !(made.positions = SN_NEW(double, 3 * (size_t)largest)))
         status = sn_no_memory(error);
-    if (status != SINEW_OK) sn_obstacles_free(obstacles);
+    /* What was taken over belongs to the one that stays. */
+    sn_obstacles *leaving = status == SINEW_OK ? obstacles : &made;
+    for (int k = 0; leaving->list && k < leaving->count; k++) {
+        sn_motion_free(&leaving->list[k].motion);
+        if (status == SINEW_OK ? !taken[k] : leaving->list[k].fresh)
+            free_obstacle(&leaving->list[k]);
+    }
+    sn_free(leaving->list), sn_free(leaving->pointers), sn_free(leaving->positions);
+    sn_free(taken);
+    if (status == SINEW_OK) *obstacles = made;
     return status;
 }
 
 void sn_obstacles_free(sn_obstacles *obstacles) {
     for (int i = 0; obstacles->list && i < obstacles->count; i++) {
-        sinew_obstacle_destroy(obstacles->list[i].obstacle);
-        sinew_frames_destroy(obstacles->list[i].frames);
-        sn_free(obstacles->list[i].part_vertices);
+        sn_motion_free(&obstacles->list[i].motion);
+        free_obstacle(&obstacles->list[i]);
     }
     sn_free(obstacles->list);
     sn_free(obstacles->pointers);
     sn_free(obstacles->positions);
     memset(obstacles, 0, sizeof *obstacles);
-}
-
-bool sn_obstacles_animated(const sn_obstacles *obstacles) {
-    for (int i = 0; i < obstacles->count; i++)
-        if (obstacles->list[i].motion || obstacles->list[i].frames) return true;
-    return false;
 }
 
 /* ---- motion ---------------------------------------------------------------------------------- */
@@ -221,23 +247,48 @@ static sn_vec3 key_vector(const json_t *key, const char *name) {
     return sn_v3(p[0], p[1], p[2]);
 }
 
-void sn_scene_motion_at(const json_t *motion, double time, sn_vec3 *move, sn_vec3 *turn) {
-    size_t count = json_array_size(motion), next = 0;
-    while (next < count &&
-           json_number_value(json_object_get(json_array_get(motion, next), "time")) <= time)
-        next++;
-    const json_t *a = json_array_get(motion, next > 0 ? next - 1 : 0);
-    const json_t *b = json_array_get(motion, next < count ? next : count - 1);
-    double start = json_number_value(json_object_get(a, "time"));
-    double end = json_number_value(json_object_get(b, "time"));
+sinew_status sn_motion_read(const sinew_scene *scene, const json_t *list, const char *place,
+                            sn_motion *motion, sinew_error *error) {
+    size_t count = json_array_size(list);
+    *motion = (sn_motion){0};
+    if (count == 0) return SINEW_OK;
+    motion->times = SN_NEW(double, count);
+    motion->move = SN_NEW(sn_vec3, count), motion->turn = SN_NEW(sn_vec3, count);
+    sinew_status status =
+        motion->times && motion->move && motion->turn ? SINEW_OK : sn_no_memory(error);
+    for (size_t i = 0; status == SINEW_OK && i < count; i++) {
+        const json_t *key = json_array_get(list, i);
+        motion->times[i] = json_number_value(json_object_get(key, "time"));
+        motion->move[i] = key_vector(key, "move"), motion->turn[i] = key_vector(key, "turn");
+        if (i > 0 && !(motion->times[i] > motion->times[i - 1])) {
+            char here[128];
+            snprintf(here, sizeof here, "%.80s/motion/%zu/time", place, i);
+            status = sn_scene_fail(scene, error, here, "times must increase");
+        }
+    }
+    motion->count = (int)count;
+    if (status != SINEW_OK) sn_motion_free(motion);
+    return status;
+}
+
+void sn_motion_free(sn_motion *motion) {
+    sn_free(motion->times), sn_free(motion->move), sn_free(motion->turn);
+    *motion = (sn_motion){0};
+}
+
+void sn_motion_at(const sn_motion *motion, double time, sn_vec3 *move, sn_vec3 *turn) {
+    int next = 0, last = motion->count - 1;
+    while (next <= last && motion->times[next] <= time) next++;
+    int a = next > 0 ? next - 1 : 0, b = next <= last ? next : last;
+    double start = motion->times[a], end = motion->times[b];
     double t = end > start ? fmin(fmax((time - start) / (end - start), 0), 1) : 0;
-    *move = sn_lerp(key_vector(a, "move"), key_vector(b, "move"), t);
-    *turn = sn_lerp(key_vector(a, "turn"), key_vector(b, "turn"), t);
+    *move = sn_lerp(motion->move[a], motion->move[b], t);
+    *turn = sn_lerp(motion->turn[a], motion->turn[b], t);
 }
 
 static void move_rigidly(const sn_scene_obstacle *o, double time) {
     sn_vec3 move, turn, middle = sn_v3(o->middle[0], o->middle[1], o->middle[2]);
-    sn_scene_motion_at(o->motion, time, &move, &turn);
+    sn_motion_at(&o->motion, time, &move, &turn);
     sn_mat3 rotation = sn_rotation_exp(sn_scale(acos(-1.0) / 180, turn));
     sn_vec3 shift = sn_add(sn_sub(middle, sn_mat3_apply(rotation, middle)), move);
     double rows[9], translation[3] = {shift.x, shift.y, shift.z};
@@ -272,7 +323,7 @@ sinew_status sn_obstacles_move(sn_obstacles *obstacles, double time, const doubl
         const sn_scene_obstacle *o = &obstacles->list[i];
         if (o->frames) SN_TRY(follow_frames(o, time, obstacles->positions, error));
         if (o->part >= 0 && shape) SN_TRY(follow_part(o, shape, obstacles->positions, error));
-        if (o->motion) move_rigidly(o, time);
+        if (o->motion.count) move_rigidly(o, time);
     }
     return SINEW_OK;
 }

@@ -5,17 +5,34 @@
 #include "base/vec3.h"
 #include "session/scene.h"
 #include "sinew/frames.h"
+#include "sinew/loader.h"
 #include "sinew/obstacle.h"
 #include "sinew/rig.h"
 
+/* Where something goes over time, {"time", "move", "turn"}: linear between keys, still outside. */
+typedef struct sn_motion {
+    int count; /* 0: still */
+    double *times;
+    sn_vec3 *move, *turn; /* displacement; axis times degrees */
+} sn_motion;
+
+/* Reads a list of motions; its times must increase. */
+sinew_status sn_motion_read(const sinew_scene *scene, const json_t *list, const char *place,
+                            sn_motion *motion, sinew_error *error);
+void sn_motion_free(sn_motion *motion);
+void sn_motion_at(const sn_motion *motion, double time, sn_vec3 *move, sn_vec3 *turn);
+
 typedef struct sn_scene_obstacle {
+    json_t *given; /* what the scene says of it, without its motion */
     sinew_obstacle *obstacle;
-    const json_t *motion; /* of the scene; NULL: still */
+    sn_motion motion;
     sinew_frames *frames; /* of a mesh that deforms; NULL: it does not */
     double middle[3];     /* it turns about this */
+    int index;            /* in the scene */
     int part;             /* index of the rig's part that it is, or -1 */
     int vertex_count;     /* of a mesh or part */
     int *part_vertices;   /* of a part: its vertices in the rig */
+    bool fresh;           /* its shape was made by the last update */
 } sn_scene_obstacle;
 
 typedef struct sn_obstacles {
@@ -25,21 +42,15 @@ typedef struct sn_obstacles {
     double *positions;         /* scratch for meshes that deform */
 } sn_obstacles;
 
-/* Enabled obstacles only. The scene must outlive them. */
-sinew_status sn_obstacles_create(const sinew_scene *scene, const sinew_rig *rig,
-                                 sn_obstacles *obstacles, sinew_error *error);
+/* Brings all-zero or earlier obstacles to what the scene says; shapes that did not change are kept.
+ * Enabled obstacles only. Stays as it was on failure. */
+sinew_status sn_obstacles_update(const sinew_scene *scene, const sinew_rig *rig,
+                                 const sinew_loader *loader, sn_obstacles *obstacles,
+                                 sinew_error *error);
 void sn_obstacles_free(sn_obstacles *obstacles);
 /* Puts them where they are at that time. shape: positions of the rig's vertices in that frame, for
  * parts; NULL leaves parts where they were. Allocates nothing. */
 sinew_status sn_obstacles_move(sn_obstacles *obstacles, double time, const double *shape,
                                sinew_error *error);
-/* True when some obstacle moves by itself (parts not counted). */
-bool sn_obstacles_animated(const sn_obstacles *obstacles);
-
-/* A list of motions, {"time", "move", "turn"}: its times must increase. */
-sinew_status sn_scene_check_motion(const sinew_scene *scene, const json_t *motion,
-                                   const char *place, sinew_error *error);
-/* Displacement and rotation vector (degrees) at a time: linear between keys, still outside. */
-void sn_scene_motion_at(const json_t *motion, double time, sn_vec3 *move, sn_vec3 *turn);
 
 #endif

@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "session/model.h"
-#include "sinew/io.h"
 
 sinew_status sn_scene_fail(const sinew_scene *scene, sinew_error *error, const char *place,
                            const char *format, ...) {
@@ -102,7 +101,7 @@ void sinew_scene_destroy(sinew_scene *scene) {
     sn_free(scene);
 }
 
-static sinew_status value_text(const json_t *value, size_t flags, char **text, sinew_error *error) {
+sinew_status sn_json_text(const json_t *value, size_t flags, char **text, sinew_error *error) {
     *text = NULL;
     char *dumped = json_dumps(value, flags | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
     if (dumped) *text = sn_strdup(dumped);
@@ -112,7 +111,7 @@ static sinew_status value_text(const json_t *value, size_t flags, char **text, s
 
 sinew_status sinew_scene_text(const sinew_scene *scene, char **text, sinew_error *error) {
     SN_REQUIRE(scene && text, error);
-    return value_text(scene->document, JSON_INDENT(1), text, error);
+    return sn_json_text(scene->document, JSON_INDENT(1), text, error);
 }
 
 sinew_status sinew_scene_write(const char *path, const sinew_scene *scene, sinew_error *error) {
@@ -124,132 +123,59 @@ sinew_status sinew_scene_write(const char *path, const sinew_scene *scene, sinew
     return status;
 }
 
-/* ---- JSON pointers --------------------------------------------------------------------------- */
-
-enum { TOKEN_SIZE = 256 };
-
-/* Takes one "/token" off the pointer: ~1 is a slash, ~0 a tilde. False: malformed or too long. */
-static bool next_token(const char **pointer, char token[TOKEN_SIZE]) {
-    const char *p = *pointer;
-    if (*p != '/') return false;
-    int used = 0;
-    for (p++; *p && *p != '/'; p++) {
-        char c = *p;
-        if (c == '~') {
-            p++;
-            if (*p != '0' && *p != '1') return false;
-            c = *p == '0' ? '~' : '/';
-        }
-        if (used + 1 >= TOKEN_SIZE) return false;
-        token[used++] = c;
-    }
-    token[used] = '\0';
-    *pointer = p;
-    return true;
-}
-
-/* Index of an array element; size for "-"; -1 when it is no index of this array. */
-static long array_index(const json_t *array, const char *token) {
-    size_t size = json_array_size(array);
-    if (!strcmp(token, "-")) return (long)size;
-    if (!*token || strlen(token) > 9 || strspn(token, "0123456789") != strlen(token)) return -1;
-    long index = strtol(token, NULL, 10);
-    return index < (long)size ? index : -1;
-}
-
-static json_t *child_of(const json_t *value, const char *token) {
-    if (json_is_object(value)) return json_object_get(value, token);
-    if (!json_is_array(value)) return NULL;
-    long index = array_index(value, token);
-    return index < 0 ? NULL : json_array_get(value, (size_t)index);
-}
-
-static sinew_status bad_pointer(const char *pointer, sinew_error *error) {
-    return sn_fail(error, SINEW_BAD_INPUT, "'%s' points to no place in the scene", pointer);
-}
+/* ---- values by pointer ----------------------------------------------------------------------- */
 
 sinew_status sinew_scene_get(const sinew_scene *scene, const char *pointer, char **json,
                              sinew_error *error) {
     SN_REQUIRE(scene && pointer && json, error);
     *json = NULL;
-    const json_t *value = scene->document;
-    char token[TOKEN_SIZE];
-    for (const char *rest = pointer; *rest && value;) {
-        if (!next_token(&rest, token)) return bad_pointer(pointer, error);
-        value = child_of(value, token);
-    }
-    return value ? value_text(value, JSON_COMPACT, json, error) : SINEW_OK;
+    char text[SN_POINTER_SIZE];
+    const char *tokens[SN_POINTER_DEPTH];
+    int depth = sn_pointer_parse(pointer, text, tokens);
+    if (depth < 0) return sn_fail(error, SINEW_BAD_INPUT, "'%s' is not a JSON pointer", pointer);
+    const json_t *value = sn_pointer_find(scene->document, depth, tokens);
+    return value ? sn_json_text(value, JSON_COMPACT, json, error) : SINEW_OK;
 }
 
-/* Puts `value` (NULL: removes) at the token of its parent. False: there is no such place. */
-static bool put_child(json_t *parent, const char *token, json_t *value) {
-    if (json_is_object(parent)) {
-        if (value) return json_object_set(parent, token, value) == 0;
-        json_object_del(parent, token);
-        return true;
-    }
-    if (!json_is_array(parent)) return false;
-    long index = array_index(parent, token);
-    if (index < 0) return false;
-    bool end = (size_t)index == json_array_size(parent);
-    if (!value) return !end && json_array_remove(parent, (size_t)index) == 0;
-    if (end) return json_array_append(parent, value) == 0;
-    return json_array_set(parent, (size_t)index, value) == 0;
+static sinew_status parse_value(const sinew_scene *scene, const char *what, const char *json,
+                                json_t **value, sinew_error *error) {
+    json_error_t place;
+    *value = json_loads(json, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &place);
+    if (*value) return SINEW_OK;
+    if (json_error_code(&place) == json_error_out_of_memory) return sn_no_memory(error);
+    return sn_fail(error, SINEW_BAD_INPUT, "%s: %s: %d:%d: %s", scene->name, what, place.line,
+                   place.column, place.text);
 }
 
-/* The parent of the pointer's last token, with objects on the way made when missing. */
-static json_t *find_parent(json_t *document, const char *pointer, char token[TOKEN_SIZE]) {
-    json_t *parent = document;
-    const char *rest = pointer;
-    if (!next_token(&rest, token)) return NULL;
-    while (*rest) {
-        json_t *child = child_of(parent, token);
-        if (!child) {
-            /* "/obstacles/-" on a scene without obstacles starts a list. */
-            child = !strcmp(rest, "/-") ? json_array() : json_object();
-            bool placed = child && put_child(parent, token, child);
-            json_decref(child); /* the parent holds it now */
-            if (!placed) return NULL;
-        }
-        parent = child;
-        if (!next_token(&rest, token)) return NULL;
-    }
-    return parent;
+sinew_status sinew_scene_patch(sinew_scene *scene, const char *patch, char **inverse,
+                               sinew_error *error) {
+    SN_REQUIRE(scene && patch, error);
+    if (inverse) *inverse = NULL;
+    json_t *operations, *back = NULL;
+    SN_TRY(parse_value(scene, "patch", patch, &operations, error));
+    sn_patch_change change;
+    sinew_status status = sn_scene_patch(scene, operations, inverse ? &back : NULL, &change, error);
+    json_decref(operations);
+    if (status == SINEW_OK && inverse) status = sn_json_text(back, JSON_COMPACT, inverse, error);
+    json_decref(back);
+    return status;
 }
 
 sinew_status sinew_scene_set(sinew_scene *scene, const char *pointer, const char *json,
-                             char **before, sinew_error *error) {
+                             char **inverse, sinew_error *error) {
     SN_REQUIRE(scene && pointer, error);
-    if (before) *before = NULL;
-    json_t *value = NULL;
-    if (json) {
-        json_error_t place;
-        value = json_loads(json, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &place);
-        if (!value && json_error_code(&place) == json_error_out_of_memory)
-            return sn_no_memory(error);
-        if (!value)
-            return sn_fail(error, SINEW_BAD_INPUT, "%s: value of '%s': %s", scene->name, pointer,
-                           place.text);
-    }
-    /* A changed copy is checked as a whole, then takes the place of the old document. */
-    sinew_scene changed = *scene;
-    changed.document = *pointer ? json_deep_copy(scene->document) : json_incref(value);
-    char token[TOKEN_SIZE];
-    sinew_status status = SINEW_OK;
-    if (*pointer) {
-        json_t *parent = find_parent(changed.document, pointer, token);
-        if (!parent || !put_child(parent, token, value)) status = bad_pointer(pointer, error);
-    }
-    if (status == SINEW_OK) status = sn_scene_check(&changed, error);
-    if (status == SINEW_OK && before) status = sinew_scene_get(scene, pointer, before, error);
+    if (inverse) *inverse = NULL;
+    json_t *value = NULL, *patch = NULL, *back = NULL;
+    if (json) SN_TRY(parse_value(scene, pointer, json, &value, error));
+    sinew_status status = sn_scene_set_patch(scene, pointer, value, &patch, error);
+    sn_patch_change change;
+    if (status == SINEW_OK)
+        status = sn_scene_patch(scene, patch, inverse ? &back : NULL, &change, error);
+    if (status == SINEW_OK && inverse) status = sn_json_text(back, JSON_COMPACT, inverse, error);
     json_decref(value);
-    if (status != SINEW_OK) {
-        json_decref(changed.document);
-        return status;
-    }
-    json_decref(scene->document);
-    scene->document = changed.document;
-    return SINEW_OK;
+    json_decref(patch);
+    json_decref(back);
+    return status;
 }
 
 /* ---- typed questions ------------------------------------------------------------------------- */
@@ -318,25 +244,6 @@ sinew_status sn_scene_numbers(const sinew_scene *scene, const char *parameter, d
     *values = array;
     *count = (int)size;
     return SINEW_OK;
-}
-
-sinew_status sn_scene_vertex_map(const sinew_scene *scene, const char *parameter,
-                                 const sinew_rig *rig, double **map, sinew_error *error) {
-    const char *file = sn_scene_string(scene, parameter);
-    int count = rig->neutral->vertex_count;
-    *map = NULL;
-    if (!file) return SINEW_OK;
-    char *path = sn_scene_path(scene, file);
-    double *values = SN_NEW(double, count);
-    sinew_status status = path && values ? SINEW_OK : sn_no_memory(error);
-    for (int v = 0; status == SINEW_OK && v < count; v++) values[v] = 1;
-    if (status == SINEW_OK) status = sinew_vertex_values_read(path, count, values, error);
-    sn_free(path);
-    if (status != SINEW_OK)
-        sn_free(values);
-    else
-        *map = values;
-    return status;
 }
 
 char *sn_scene_path(const sinew_scene *scene, const char *path) {

@@ -5,8 +5,10 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/list.h"
+#include "sinew/model.h"
 #include "sinew/rig.h"
 #include "sinew/scene.h"
 
@@ -35,11 +37,6 @@ bool sn_scene_has(const sinew_scene *scene, const char *parameter);           /*
 sinew_status sn_scene_numbers(const sinew_scene *scene, const char *parameter, double **values,
                               int *count, sinew_error *error);
 
-/* A file parameter "vertex,value" as a new array (release with sn_free), 1 where the file says
- * nothing; NULL when absent. */
-sinew_status sn_scene_vertex_map(const sinew_scene *scene, const char *parameter,
-                                 const sinew_rig *rig, double **map, sinew_error *error);
-
 /* A path of the scene, made relative to the working directory; newly allocated, NULL: no memory. */
 char *sn_scene_path(const sinew_scene *scene, const char *path);
 /* Path of an output, newly allocated; NULL when the scene does not ask for it. */
@@ -55,5 +52,37 @@ sinew_status sn_scene_fail(const sinew_scene *scene, sinew_error *error, const c
 
 /* Checks a document against the schema (schema.c). */
 sinew_status sn_scene_check(const sinew_scene *scene, sinew_error *error);
+/* Checks what a change at a location can have spoilt: the value there, if there is one, and what
+ * its parents and the model demand. cost: what a change there costs at most. */
+sinew_status sn_scene_check_at(const sinew_scene *scene, int depth, const char *const *tokens,
+                               sinew_cost *cost, sinew_error *error);
+
+/* Keys of the document, as bits: 1 << sn_scene_key_bit("obstacles"). -1: no such key. */
+int sn_scene_key_bit(const char *name);
+
+/* ---- JSON pointers and patches (patch.c) ---- */
+
+enum { SN_POINTER_DEPTH = 16, SN_POINTER_SIZE = 1024 };
+/* The tokens of a pointer, unescaped, in `text`; their number, or -1: malformed or too long. */
+int sn_pointer_parse(const char *pointer, char text[SN_POINTER_SIZE],
+                     const char *tokens[SN_POINTER_DEPTH]);
+/* NULL when there is nothing. */
+json_t *sn_pointer_find(const json_t *document, int depth, const char *const *tokens);
+
+typedef struct sn_patch_change {
+    sinew_cost cost;
+    uint32_t keys; /* bits of the document's keys that were touched */
+    int operations;
+} sn_patch_change;
+
+/* Applies a patch as a whole or not at all; see sinew_session_patch. inverse (may be NULL): a new
+ * reference. Nodes of the document that others hold are copied, not changed. */
+sinew_status sn_scene_patch(sinew_scene *scene, const json_t *patch, json_t **inverse,
+                            sn_patch_change *change, sinew_error *error);
+/* The patch that sets (json NULL: removes) one value, with parents made as needed. */
+sinew_status sn_scene_set_patch(const sinew_scene *scene, const char *pointer, json_t *value,
+                                json_t **patch, sinew_error *error);
+/* JSON text in the number format of scenes; flags of jansson. Release with sn_free. */
+sinew_status sn_json_text(const json_t *value, size_t flags, char **text, sinew_error *error);
 
 #endif

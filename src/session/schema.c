@@ -38,177 +38,212 @@ typedef struct field {
     double minimum, maximum; /* both 0: no limits */
     const char *choices;
     const struct field *fields; /* ended by a NULL name */
+    sinew_cost cost;            /* of a change, at most */
 } field;
 
 #define END                                                                                        \
-    { NULL, TEXT, NULL, false, 0, 0, NULL, NULL }
+    { NULL, TEXT, NULL, false, 0, 0, NULL, NULL, SINEW_COST_NOTHING }
 /* Larger than any coordinate or count that makes sense, and finite. */
 #define HUGE_NUMBER 1e300
 #define UNITS       "m|dm|cm|mm|in|ft"
 
 static const field rig_fields[] = {
     {"files", TEXTS, "a rig file, or a neutral followed by targets, folders and pose meshes", false,
-     0, 0, NULL, NULL},
-    {"sample", TEXT, "a built-in rig instead of files", false, 0, 0, NULL, NULL},
-    {"vertices", INTEGER, "wanted size of the built-in rig", false, 1, 1e7, NULL, NULL},
-    {"unit", CHOICE, "its unit of length (default m)", false, 0, 0, UNITS, NULL},
-    {"regions", PATH, "JSON {name: [vertices]} with further regions", false, 0, 0, NULL, NULL},
+     0, 0, NULL, NULL, SINEW_COST_RIG},
+    {"sample", TEXT, "a built-in rig instead of files", false, 0, 0, NULL, NULL, SINEW_COST_RIG},
+    {"vertices", INTEGER, "wanted size of the built-in rig", false, 1, 1e7, NULL, NULL,
+     SINEW_COST_RIG},
+    {"unit", CHOICE, "its unit of length (default m)", false, 0, 0, UNITS, NULL,
+     SINEW_COST_STRUCTURE},
+    {"regions", PATH, "JSON {name: [vertices]} with further regions", false, 0, 0, NULL, NULL,
+     SINEW_COST_RIG},
     END,
 };
 
 static const field curves_fields[] = {
-    {"file", PATH, "weight curves, CSV", false, 0, 0, NULL, NULL},
-    {"times", NUMBERS, "seconds, increasing; with `values`", false, 0, 0, NULL, NULL},
-    {"values", NUMBERS_MAP, "per slider a value for each time", false, 0, 0, NULL, NULL},
+    {"file", PATH, "weight curves, CSV", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"times", NUMBERS, "seconds, increasing; with `values`", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"values", NUMBERS_MAP, "per slider a value for each time", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
     END,
 };
 
 static const field time_fields[] = {
-    {"fps", NUMBER, "frames per second (default 30)", false, 1e-3, 1e5, NULL, NULL},
-    {"from", NUMBER, "seconds: start of the clip (default: of the curves)", false, 0, 0, NULL,
-     NULL},
-    {"to", NUMBER, "seconds: end of the clip (default: of the curves)", false, 0, 0, NULL, NULL},
+    {"fps", NUMBER, "frames per second (default 30)", false, 1e-3, 1e5, NULL, NULL,
+     SINEW_COST_STRUCTURE},
+    {"from", NUMBER, "seconds: start of the clip (default: of the curves)", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"to", NUMBER, "seconds: end of the clip (default: of the curves)", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
     END,
 };
 
 static const field key_fields[] = {
-    {"time", NUMBER, "seconds", true, 0, 0, NULL, NULL},
-    {"pose", TEXT, "name of a target at full weight, or of the neutral", false, 0, 0, NULL, NULL},
-    {"weights", NUMBER_MAP, "slider weights of the pose", false, 0, 0, NULL, NULL},
+    {"time", NUMBER, "seconds", true, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"pose", TEXT, "name of a target at full weight, or of the neutral", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"weights", NUMBER_MAP, "slider weights of the pose", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
     {"inner", FLAG, "a correction that the motion passes through without changing its modes", false,
-     0, 0, NULL, NULL},
+     0, 0, NULL, NULL, SINEW_COST_NOTHING},
     END,
 };
 
 static const field motion_fields[] = {
-    {"time", NUMBER, "seconds", true, 0, 0, NULL, NULL},
-    {"move", POINT, "displacement from the given place", false, 0, 0, NULL, NULL},
+    {"time", NUMBER, "seconds", true, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"move", POINT, "displacement from the given place", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
     {"turn", POINT, "rotation about the shape's middle: axis times degrees", false, 0, 0, NULL,
-     NULL},
+     NULL, SINEW_COST_NOTHING},
     END,
 };
 
 static const field obstacle_fields[] = {
-    {"shape", CHOICE, "what it is", true, 0, 0, "sphere|plane|capsule|cylinder|box|mesh|part",
-     NULL},
-    {"name", TEXT, "its name; for a part: the part of the rig's file", false, 0, 0, NULL, NULL},
-    {"center", POINT, "sphere, box", false, 0, 0, NULL, NULL},
-    {"radius", NUMBER, "sphere, capsule, cylinder", false, 1e-300, HUGE_NUMBER, NULL, NULL},
-    {"point", POINT, "plane: a point on it", false, 0, 0, NULL, NULL},
-    {"normal", POINT, "plane: towards the free side", false, 0, 0, NULL, NULL},
-    {"from", POINT, "capsule, cylinder: one end of the axis", false, 0, 0, NULL, NULL},
-    {"to", POINT, "capsule, cylinder: the other end", false, 0, 0, NULL, NULL},
-    {"half", POINT, "box: half its size along x, y and z", false, 0, 0, NULL, NULL},
-    {"file", PATH, "mesh: a closed surface", false, 0, 0, NULL, NULL},
-    {"frames", PATH, "mesh: point cache of its motion", false, 0, 0, NULL, NULL},
+    {"shape", CHOICE, "what it is", true, 0, 0, "sphere|plane|capsule|cylinder|box|mesh|part", NULL,
+     SINEW_COST_STRUCTURE},
+    {"name", TEXT, "its name; for a part: the part of the rig's file", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"center", POINT, "sphere, box", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"radius", NUMBER, "sphere, capsule, cylinder", false, 1e-300, HUGE_NUMBER, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"point", POINT, "plane: a point on it", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"normal", POINT, "plane: towards the free side", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"from", POINT, "capsule, cylinder: one end of the axis", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"to", POINT, "capsule, cylinder: the other end", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"half", POINT, "box: half its size along x, y and z", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"file", PATH, "mesh: a closed surface", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"frames", PATH, "mesh: point cache of its motion", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
     {"motion", OBJECTS, "where it goes: linear in between, still outside", false, 0, 0, NULL,
-     motion_fields},
-    {"enabled", FLAG, "default true", false, 0, 0, NULL, NULL},
+     motion_fields, SINEW_COST_NOTHING},
+    {"enabled", FLAG, "default true", false, 0, 0, NULL, NULL, SINEW_COST_STRUCTURE},
     END,
 };
 
 static const field pin_fields[] = {
-    {"select", TEXT, "v:1,5-9 | region:NAME | mask:FILE", true, 0, 0, NULL, NULL},
+    {"select", TEXT, "v:1,5-9 | region:NAME | mask:FILE", true, 0, 0, NULL, NULL,
+     SINEW_COST_STRUCTURE},
     {"frames", PATH,
      "point cache with the positions to follow (default: the linear blend; modal: the first key)",
-     false, 0, 0, NULL, NULL},
+     false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
     {"motion", OBJECTS, "modal: where they go from their place in the first key", false, 0, 0, NULL,
-     motion_fields},
+     motion_fields, SINEW_COST_NOTHING},
     {"stiffness", NUMBER, "modal: of springs that pull them, times the body's (default: held)",
-     false, 0, HUGE_NUMBER, NULL, NULL},
+     false, 0, HUGE_NUMBER, NULL, NULL, SINEW_COST_NOTHING},
     END,
 };
 
 static const field orientation_fields[] = {
-    {"select", TEXT, "v:1,5-9 | region:NAME | mask:FILE", true, 0, 0, NULL, NULL},
+    {"select", TEXT, "v:1,5-9 | region:NAME | mask:FILE", true, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
     {"turn", POINT, "rotation from the rest shape: axis times degrees (default: none)", false, 0, 0,
-     NULL, NULL},
+     NULL, NULL, SINEW_COST_NOTHING},
     {"motion", OBJECTS, "the rotation over time, `turn` of each entry", false, 0, 0, NULL,
-     motion_fields},
-    {"weight", NUMBER, "share of the way there (default 1)", false, 0, 1, NULL, NULL},
+     motion_fields, SINEW_COST_NOTHING},
+    {"weight", NUMBER, "share of the way there (default 1)", false, 0, 1, NULL, NULL,
+     SINEW_COST_NOTHING},
     END,
 };
 
 static const field pull_fields[] = {
-    {"vertex", INTEGER, "index of the pulled vertex", true, 0, 2e9, NULL, NULL},
-    {"to", POINT, "where to", true, 0, 0, NULL, NULL},
+    {"vertex", INTEGER, "index of the pulled vertex", true, 0, 2e9, NULL, NULL, SINEW_COST_NOTHING},
+    {"to", POINT, "where to", true, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
     {"stiffness", NUMBER, "relative to the mean spring (default: held there)", false, 0,
-     HUGE_NUMBER, NULL, NULL},
+     HUGE_NUMBER, NULL, NULL, SINEW_COST_NOTHING},
     END,
 };
 
 static const field lock_fields[] = {
-    {"name", TEXT, "its name", true, 0, 0, NULL, NULL},
-    {"select", TEXT, "v:1,5-9 | region:NAME | mask:FILE", true, 0, 0, NULL, NULL},
-    {"axes", TEXT, "of x, y, z (default all)", false, 0, 0, NULL, NULL},
-    {"enabled", FLAG, "default true", false, 0, 0, NULL, NULL},
+    {"name", TEXT, "its name", true, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"select", TEXT, "v:1,5-9 | region:NAME | mask:FILE", true, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"axes", TEXT, "of x, y, z (default all)", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"enabled", FLAG, "default true", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
     END,
 };
 
 static const field attenuation_fields[] = {
     {"alpha", NUMBER, "strength (default: unlocked over locked coordinates)", false, 0, HUGE_NUMBER,
-     NULL, NULL},
+     NULL, NULL, SINEW_COST_NOTHING},
     {"strength", NUMBER, "alpha in units of its default (default 1)", false, 0, HUGE_NUMBER, NULL,
-     NULL},
-    {"ridge", NUMBER, "weight of the change of sliders", false, 0, HUGE_NUMBER, NULL, NULL},
-    {"dead_zone", NUMBER, "share of the diagonal left alone", false, 0, 1, NULL, NULL},
-    {"trade", FLAG, "the moved sliders may give way too", false, 0, 0, NULL, NULL},
-    {"keep", TEXTS, "sliders that stay as they are in a take", false, 0, 0, NULL, NULL},
-    {"few", NUMBER, "prefer few responding sliders, 0 (no) to 1 (none)", false, 0, 1, NULL, NULL},
-    {"unbounded", FLAG, "ignore slider limits", false, 0, 0, NULL, NULL},
-    {"published", FLAG, "the published form", false, 0, 0, NULL, NULL},
+     NULL, SINEW_COST_NOTHING},
+    {"ridge", NUMBER, "weight of the change of sliders", false, 0, HUGE_NUMBER, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"dead_zone", NUMBER, "share of the diagonal left alone", false, 0, 1, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"trade", FLAG, "the moved sliders may give way too", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"keep", TEXTS, "sliders that stay as they are in a take", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"few", NUMBER, "prefer few responding sliders, 0 (no) to 1 (none)", false, 0, 1, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"unbounded", FLAG, "ignore slider limits", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"published", FLAG, "the published form", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
     {"corrective", FLAG, "cancel what is left by moving vertices of the frames", false, 0, 0, NULL,
-     NULL},
+     NULL, SINEW_COST_NOTHING},
     {"at", NUMBER, "seconds: the pose at the moment of locking (default: the first frame)", false,
-     0, 0, NULL, NULL},
+     0, 0, NULL, NULL, SINEW_COST_NOTHING},
     {"from", NUMBER_MAP, "slider weights of the pose at the moment of locking", false, 0, 0, NULL,
-     NULL},
+     NULL, SINEW_COST_NOTHING},
     END,
 };
 
 static const field markers_fields[] = {
-    {"file", PATH, "marker trajectories", true, 0, 0, NULL, NULL},
-    {"map", PATH, "CSV that ties markers to the surface", false, 0, 0, NULL, NULL},
+    {"file", PATH, "marker trajectories", true, 0, 0, NULL, NULL, SINEW_COST_STRUCTURE},
+    {"map", PATH, "CSV that ties markers to the surface", false, 0, 0, NULL, NULL,
+     SINEW_COST_STRUCTURE},
     {"unit", CHOICE, "their unit of length (default: as the file says, else the rig's)", false, 0,
-     0, UNITS, NULL},
-    {"truth", PATH, "point cache to compare with", false, 0, 0, NULL, NULL},
+     0, UNITS, NULL, SINEW_COST_STRUCTURE},
+    {"truth", PATH, "point cache to compare with", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
     END,
 };
 
 static const field output_fields[] = {
-    {"frames", TEXTS, "point caches or scenes, by their endings", false, 0, 0, NULL, NULL},
-    {"report", PATH, "figures of the run, JSON", false, 0, 0, NULL, NULL},
-    {"curves", PATH, "the slider weights of the frames, after locks, CSV", false, 0, 0, NULL, NULL},
+    {"frames", TEXTS, "point caches or scenes, by their endings", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"report", PATH, "figures of the run, JSON", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"curves", PATH, "the slider weights of the frames, after locks, CSV", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
     END,
 };
 
 static const field scene_fields[] = {
-    {"sinew", INTEGER, "version of the format", true, 1, 1e6, NULL, NULL},
+    {"sinew", INTEGER, "version of the format", true, 1, 1e6, NULL, NULL, SINEW_COST_RIG},
     {"strict", FLAG,
      "fail where a missing or failing program would change the result (default: do without and "
      "report it)",
-     false, 0, 0, NULL, NULL},
-    {"rig", OBJECT, "the rig", false, 0, 0, NULL, rig_fields},
-    {"model", TEXT, "name of the model (default linear)", false, 0, 0, NULL, NULL},
-    {"parameters", PARAMETERS, "knobs of the model", false, 0, 0, NULL, NULL},
+     false, 0, 0, NULL, NULL, SINEW_COST_STRUCTURE},
+    {"rig", OBJECT, "the rig", false, 0, 0, NULL, rig_fields, SINEW_COST_RIG},
+    {"model", TEXT, "name of the model (default linear)", false, 0, 0, NULL, NULL,
+     SINEW_COST_STRUCTURE},
+    {"parameters", PARAMETERS, "knobs of the model", false, 0, 0, NULL, NULL, SINEW_COST_STRUCTURE},
     {"weights", NUMBER_MAP, "slider weights of one shape, or of the last step", false, 0, 0, NULL,
-     NULL},
+     NULL, SINEW_COST_NOTHING},
     {"steps", INTEGER, "steps from the first pose to the second, or to `weights`", false, 1, 1e7,
-     NULL, NULL},
-    {"curves", OBJECT, "slider weights over time", false, 0, 0, NULL, curves_fields},
-    {"keys", OBJECTS, "key poses in time", false, 0, 0, NULL, key_fields},
-    {"markers", OBJECT, "captured markers", false, 0, 0, NULL, markers_fields},
-    {"time", OBJECT, "frames of the clip", false, 0, 0, NULL, time_fields},
-    {"obstacles", OBJECTS, "what stands in the way", false, 0, 0, NULL, obstacle_fields},
-    {"pins", OBJECTS, "held vertices", false, 0, 0, NULL, pin_fields},
+     NULL, NULL, SINEW_COST_NOTHING},
+    {"curves", OBJECT, "slider weights over time", false, 0, 0, NULL, curves_fields,
+     SINEW_COST_NOTHING},
+    {"keys", OBJECTS, "key poses in time", false, 0, 0, NULL, key_fields, SINEW_COST_NOTHING},
+    {"markers", OBJECT, "captured markers", false, 0, 0, NULL, markers_fields,
+     SINEW_COST_STRUCTURE},
+    {"time", OBJECT, "frames of the clip", false, 0, 0, NULL, time_fields, SINEW_COST_STRUCTURE},
+    {"obstacles", OBJECTS, "what stands in the way", false, 0, 0, NULL, obstacle_fields,
+     SINEW_COST_STRUCTURE},
+    {"pins", OBJECTS, "held vertices", false, 0, 0, NULL, pin_fields, SINEW_COST_STRUCTURE},
     {"orientations", OBJECTS, "regions led to an orientation", false, 0, 0, NULL,
-     orientation_fields},
-    {"pulls", OBJECTS, "dragged vertices", false, 0, 0, NULL, pull_fields},
-    {"locks", OBJECTS, "what sliders must not move", false, 0, 0, NULL, lock_fields},
-    {"attenuation", OBJECT, "how locks hold", false, 0, 0, NULL, attenuation_fields},
-    {"outputs", OUTPUTS, "where results go", false, 0, 0, NULL, output_fields},
-    {"notes", TEXT, "for people", false, 0, 0, NULL, NULL},
-    {"studio", ANYTHING, "camera and layout of the studio", false, 0, 0, NULL, NULL},
+     orientation_fields, SINEW_COST_NOTHING},
+    {"pulls", OBJECTS, "dragged vertices", false, 0, 0, NULL, pull_fields, SINEW_COST_STRUCTURE},
+    {"locks", OBJECTS, "what sliders must not move", false, 0, 0, NULL, lock_fields,
+     SINEW_COST_NOTHING},
+    {"attenuation", OBJECT, "how locks hold", false, 0, 0, NULL, attenuation_fields,
+     SINEW_COST_NOTHING},
+    {"outputs", OUTPUTS, "where results go", false, 0, 0, NULL, output_fields, SINEW_COST_NOTHING},
+    {"notes", TEXT, "for people", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"studio", ANYTHING, "camera and layout of the studio", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
     END,
 };
 
@@ -223,8 +258,12 @@ typedef struct checker {
 enum { PLACE_SIZE = 160 };
 
 static void extend(char out[PLACE_SIZE], const char *place, const char *key) {
-    int length = snprintf(out, PLACE_SIZE, "%s%s%s", place, *place ? "." : "", key);
-    if (length >= PLACE_SIZE) memcpy(out + PLACE_SIZE - 4, "...", 4);
+    int used = snprintf(out, PLACE_SIZE, "%s/", place);
+    for (const char *c = key; *c && used < PLACE_SIZE - 5; c++) {
+        if (*c == '~' || *c == '/') out[used++] = '~';
+        out[used++] = *c == '~' ? '0' : *c == '/' ? '1' : *c;
+    }
+    out[used < PLACE_SIZE ? used : PLACE_SIZE - 1] = '\0';
 }
 
 static sinew_status wrong_kind(const checker *c, const char *place, const char *wanted) {
@@ -362,7 +401,7 @@ static sinew_status check_field(const checker *c, const field *f, const json_t *
         if (!json_is_array(value)) return wrong_kind(c, place, "a list of objects");
         for (size_t i = 0; i < json_array_size(value); i++) {
             char here[PLACE_SIZE];
-            snprintf(here, sizeof here, "%.*s[%zu]", PLACE_SIZE - 24, place, i);
+            snprintf(here, sizeof here, "%.*s/%zu", PLACE_SIZE - 24, place, i);
             SN_TRY(check_object(c, json_array_get(value, i), f->fields, NULL, here));
         }
         return SINEW_OK;
@@ -409,33 +448,139 @@ static sinew_status check_object(const checker *c, const json_t *object, const f
     return SINEW_OK;
 }
 
+static sinew_status check_model(const sinew_scene *scene, sinew_error *error) {
+    const json_t *model = json_object_get(scene->document, "model");
+    if (!json_is_string(model) || sn_model_kind_find(json_string_value(model))) return SINEW_OK;
+    const char *names[32];
+    int count = sinew_model_count();
+    for (int i = 0; i < count; i++) names[i] = sinew_model_at(i)->name;
+    const char *nearest = sn_nearest_name(json_string_value(model), count, names);
+    return sn_scene_fail(scene, error, "/model", "there is no model '%s'%s%s%s",
+                         json_string_value(model), nearest ? "; did you mean '" : "",
+                         nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+static const sn_model_kind *model_of(const sinew_scene *scene) {
+    const char *name = json_string_value(json_object_get(scene->document, "model"));
+    const sn_model_kind *kind = name ? sn_model_kind_find(name) : NULL;
+    return kind ? kind : &sn_model_linear;
+}
+
 sinew_status sn_scene_check(const sinew_scene *scene, sinew_error *error) {
     const json_t *document = scene->document;
     if (!json_is_object(document))
         return sn_scene_fail(scene, error, "", "a scene is a JSON object");
     const json_t *version = json_object_get(document, "sinew");
     if (!version)
-        return sn_scene_fail(scene, error, "sinew",
+        return sn_scene_fail(scene, error, "/sinew",
                              "is missing: a scene says the version of its format, \"sinew\": %d",
                              SINEW_SCENE_VERSION);
     if (json_is_integer(version) && json_integer_value(version) > SINEW_SCENE_VERSION)
-        return sn_scene_fail(scene, error, "sinew", "version %lld is newer than this program's %d",
+        return sn_scene_fail(scene, error, "/sinew", "version %lld is newer than this program's %d",
                              (long long)json_integer_value(version), SINEW_SCENE_VERSION);
-    checker c = {scene, &sn_model_linear, error};
-    const json_t *model = json_object_get(document, "model");
-    if (json_is_string(model)) {
-        c.model = sn_model_kind_find(json_string_value(model));
-        if (!c.model) {
-            const char *names[32];
-            int count = sinew_model_count();
-            for (int i = 0; i < count; i++) names[i] = sinew_model_at(i)->name;
-            const char *nearest = sn_nearest_name(json_string_value(model), count, names);
-            return sn_scene_fail(scene, error, "model", "there is no model '%s'%s%s%s",
-                                 json_string_value(model), nearest ? "; did you mean '" : "",
-                                 nearest ? nearest : "", nearest ? "'?" : "");
-        }
-    }
+    SN_TRY(check_model(scene, error));
+    checker c = {scene, model_of(scene), error};
     return check_object(&c, document, scene_fields, NULL, "");
+}
+
+/* ---- checking what a patch touched ----------------------------------------------------------- */
+
+static const field *find_field(const field *fields, const char *name) {
+    for (; fields->name; fields++)
+        if (!strcmp(fields->name, name)) return fields;
+    return NULL;
+}
+
+static const json_t *element_at(const json_t *array, const char *token) {
+    return json_array_get(array, (size_t)strtoul(token, NULL, 10));
+}
+
+/* The rest of a location below a field that holds no objects: lists and maps of plain values. */
+static sinew_status check_leaf(const checker *c, const field *f, const json_t *value, int depth,
+                               const char *const *tokens, const char *place) {
+    char here[PLACE_SIZE];
+    extend(here, place, tokens[0]);
+    const json_t *inner =
+        json_is_array(value) ? element_at(value, tokens[0]) : json_object_get(value, tokens[0]);
+    if (f->kind == ANYTHING || !inner) return SINEW_OK;
+    if (f->kind == NUMBERS || f->kind == NUMBER_MAP)
+        return check_number(c, inner, here, false, 0, 0);
+    if (f->kind != NUMBERS_MAP) return check_field(c, f, value, place);
+    if (depth == 1) return check_numbers(c, inner, here, -1);
+    char element[PLACE_SIZE];
+    extend(element, here, tokens[1]);
+    const json_t *number = element_at(inner, tokens[1]);
+    return number ? check_number(c, number, element, false, 0, 0) : SINEW_OK;
+}
+
+static sinew_status check_parameter_at(const checker *c, const json_t *parameters, int depth,
+                                       const char *const *tokens, const char *place,
+                                       sinew_cost *cost) {
+    const sinew_parameter *parameter = sinew_model_find_parameter(&c->model->about, tokens[0]);
+    if (!parameter) return check_parameters(c, parameters, place); /* names the nearest */
+    *cost = parameter->cost;
+    char here[PLACE_SIZE], element[PLACE_SIZE];
+    extend(here, place, tokens[0]);
+    const json_t *value = json_object_get(parameters, tokens[0]);
+    if (!value) return SINEW_OK;
+    if (depth == 1 || parameter->kind != SINEW_PARAMETER_KIND_NUMBERS)
+        return check_parameter(c, parameter, value, here);
+    extend(element, here, tokens[1]);
+    const json_t *number = element_at(value, tokens[1]);
+    return number ? check_number(c, number, element, false, 0, 0) : SINEW_OK;
+}
+
+sinew_status sn_scene_check_at(const sinew_scene *scene, int depth, const char *const *tokens,
+                               sinew_cost *cost, sinew_error *error) {
+    *cost = SINEW_COST_RIG;
+    if (depth == 0 || !strcmp(tokens[0], "sinew")) return sn_scene_check(scene, error);
+    checker c = {scene, model_of(scene), error};
+    const json_t *object = scene->document;
+    const field *fields = scene_fields;
+    char place[PLACE_SIZE] = "", here[PLACE_SIZE];
+    for (int i = 0; i < depth;) {
+        const field *f = find_field(fields, tokens[i]);
+        if (!f) return check_object(&c, object, fields, NULL, place); /* names the nearest */
+        *cost = f->cost;
+        extend(here, place, tokens[i]);
+        memcpy(place, here, sizeof place);
+        const json_t *value = json_object_get(object, tokens[i++]);
+        if (!value)
+            return f->required ? sn_scene_fail(scene, error, place, "is missing") : SINEW_OK;
+        if (i == depth) {
+            if (fields == scene_fields && !strcmp(f->name, "model")) {
+                SN_TRY(check_model(scene, error));
+                const json_t *own[2] = {json_object_get(object, "parameters"),
+                                        json_object_get(object, "outputs")};
+                if (own[0]) SN_TRY(check_parameters(&c, own[0], "/parameters"));
+                if (own[1])
+                    SN_TRY(check_object(&c, own[1], output_fields, c.model->outputs, "/outputs"));
+            }
+            return check_field(&c, f, value, place);
+        }
+        if (f->kind == PARAMETERS)
+            return check_parameter_at(&c, value, depth - i, tokens + i, place, cost);
+        if (f->kind == OUTPUTS) return check_field(&c, f, value, place);
+        if (f->kind == OBJECTS) {
+            extend(here, place, tokens[i]);
+            memcpy(place, here, sizeof place);
+            value = element_at(value, tokens[i++]);
+            if (!value) return SINEW_OK;
+            if (i == depth) return check_object(&c, value, f->fields, NULL, place);
+        } else if (f->kind != OBJECT) {
+            return check_leaf(&c, f, value, depth - i, tokens + i, place);
+        }
+        object = value;
+        fields = f->fields;
+        if (!json_is_object(object)) return wrong_kind(&c, place, "an object");
+    }
+    return SINEW_OK;
+}
+
+int sn_scene_key_bit(const char *name) {
+    for (int i = 0; scene_fields[i].name; i++)
+        if (!strcmp(scene_fields[i].name, name)) return i;
+    return -1;
 }
 
 /* ---- the schema for machines ----------------------------------------------------------------- */

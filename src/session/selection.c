@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "base/status.h"
-#include "sinew/io.h"
 
 /* Marks the vertices of "1,5-9". */
 static sinew_status mark_indices(const char *list, int vertex_count, unsigned char *marked,
@@ -75,26 +74,37 @@ static sinew_status mark_part(const sinew_mesh *mesh, const char *name, unsigned
     return SINEW_OK;
 }
 
-static sinew_status mark_mask(const char *file, const char *folder, int vertex_count,
-                              unsigned char *marked, sinew_error *error) {
+/* values[vertex_count] of a mask's file, 0 where it says nothing. */
+static sinew_status read_mask(const char *file, const char *folder, const sinew_loader *loader,
+                              int vertex_count, double *values, sinew_error *error) {
+    if (!loader || !loader->vertex_values)
+        return sn_fail(error, SINEW_UNAVAILABLE, "%s: there is no loader for this file", file);
     char *path = folder && *folder && *file != '/' ? sn_path_join(folder, file) : sn_strdup(file);
-    double *values = SN_NEW0(double, vertex_count);
-    sinew_status status = path && values
-                              ? sinew_vertex_values_read(path, vertex_count, values, error)
-                              : sn_no_memory(error);
-    for (int v = 0; status == SINEW_OK && v < vertex_count; v++) marked[v] = values[v] >= 0.5;
-    sn_free(values);
+    memset(values, 0, (size_t)vertex_count * sizeof *values);
+    sinew_status status =
+        path ? loader->vertex_values(path, vertex_count, loader->user, values, error)
+             : sn_no_memory(error);
     sn_free(path);
     return status;
 }
 
+static sinew_status mark_mask(const char *file, const char *folder, const sinew_loader *loader,
+                              int vertex_count, unsigned char *marked, sinew_error *error) {
+    double *values = SN_NEW(double, vertex_count);
+    sinew_status status =
+        values ? read_mask(file, folder, loader, vertex_count, values, error) : sn_no_memory(error);
+    for (int v = 0; status == SINEW_OK && v < vertex_count; v++) marked[v] = values[v] >= 0.5;
+    sn_free(values);
+    return status;
+}
+
 static sinew_status mark(const sinew_rig *rig, const char *text, const char *folder,
-                         unsigned char *marked, sinew_error *error) {
+                         const sinew_loader *loader, unsigned char *marked, sinew_error *error) {
     int n = rig->neutral->vertex_count;
     if (!strncmp(text, "v:", 2)) return mark_indices(text + 2, n, marked, error);
     if (!strncmp(text, "region:", 7)) return mark_region(rig, text + 7, marked, error);
     if (!strncmp(text, "part:", 5)) return mark_part(rig->neutral, text + 5, marked, error);
-    if (!strncmp(text, "mask:", 5)) return mark_mask(text + 5, folder, n, marked, error);
+    if (!strncmp(text, "mask:", 5)) return mark_mask(text + 5, folder, loader, n, marked, error);
     if (strcmp(text, "all"))
         return sn_fail(error, SINEW_BAD_INPUT,
                        "'%.200s' is no selection: v:1,5-9 | region:NAME | part:NAME | mask:FILE | "
@@ -105,14 +115,16 @@ static sinew_status mark(const sinew_rig *rig, const char *text, const char *fol
 }
 
 sinew_status sinew_select(const sinew_rig *rig, const char *text, const char *folder,
-                          int **vertices, int *count, sinew_error *error) {
+                          const sinew_loader *loader, int **vertices, int *count,
+                          sinew_error *error) {
     SN_REQUIRE(rig && text && vertices && count, error);
     *vertices = NULL;
     *count = 0;
     int n = rig->neutral->vertex_count, used = 0;
     unsigned char *marked = SN_NEW0(unsigned char, n);
     int *list = NULL;
-    sinew_status status = marked ? mark(rig, text, folder, marked, error) : sn_no_memory(error);
+    sinew_status status =
+        marked ? mark(rig, text, folder, loader, marked, error) : sn_no_memory(error);
     for (int v = 0; status == SINEW_OK && v < n; v++) used += marked[v];
     if (status == SINEW_OK && used == 0)
         status = sn_fail(error, SINEW_BAD_INPUT, "'%.200s' selects no vertex", text);
@@ -123,5 +135,57 @@ sinew_status sinew_select(const sinew_rig *rig, const char *text, const char *fo
         *vertices = list;
     }
     sn_free(marked);
+    return status;
+}
+
+/* ---- locks ----------------------------------------------------------------------------------- */
+
+static sinew_status parse_axes(const char *text, unsigned *axes, sinew_error *error) {
+    *axes = text ? 0 : SINEW_AXIS_ALL;
+    for (const char *c = text; c && *c; c++) {
+        const char *known = strchr("xyz", *c);
+        if (!known)
+            return sn_fail(error, SINEW_BAD_INPUT, "'%.40s' is not a choice of the axes x, y, z",
+                           text);
+        *axes |= 1u << (known - "xyz");
+    }
+    return *axes ? SINEW_OK : sn_fail(error, SINEW_BAD_INPUT, "no axis of x, y, z is locked");
+}
+
+/* Vertices of a value other than 0, with the value as strength. */
+static sinew_status select_mask(const sinew_rig *rig, const char *file, const char *folder,
+                                const sinew_loader *loader, int **vertices, double **strengths,
+                                int *count, sinew_error *error) {
+    int n = rig->neutral->vertex_count;
+    *vertices = SN_NEW(int, n);
+    *strengths = SN_NEW(double, n);
+    *count = 0;
+    if (!*vertices || !*strengths) return sn_no_memory(error);
+    SN_TRY(read_mask(file, folder, loader, n, *strengths, error));
+    for (int v = 0; v < n; v++)
+        if ((*strengths)[v] != 0) {
+            (*vertices)[*count] = v;
+            (*strengths)[(*count)++] = (*strengths)[v];
+        }
+    return SINEW_OK;
+}
+
+sinew_status sinew_locks_add_selection(sinew_locks *locks, const sinew_rig *rig, const char *name,
+                                       const char *select, const char *axes, const char *folder,
+                                       const sinew_loader *loader, const double *weights,
+                                       sinew_error *error) {
+    SN_REQUIRE(locks && rig && name && select && weights, error);
+    unsigned mask;
+    int *vertices = NULL, count = 0;
+    double *strengths = NULL;
+    SN_TRY(parse_axes(axes, &mask, error));
+    sinew_status status =
+        strncmp(select, "mask:", 5) == 0
+            ? select_mask(rig, select + 5, folder, loader, &vertices, &strengths, &count, error)
+            : sinew_select(rig, select, folder, loader, &vertices, &count, error);
+    if (status == SINEW_OK)
+        status = sinew_locks_add(locks, name, count, vertices, mask, strengths, weights, error);
+    sn_free(vertices);
+    sn_free(strengths);
     return status;
 }

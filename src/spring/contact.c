@@ -103,7 +103,7 @@ static sinew_status prepare(const sinew_spring *spring, sinew_spring_state *stat
                 ? obstacles
                 : 0;
     }
-    if (spring->options.friction > 0 && obstacles > contacts->past_room) {
+    if (state->settings.friction > 0 && obstacles > contacts->past_room) {
         sn_free(contacts->touched), sn_free(contacts->anchor);
         contacts->touched = SN_NEW0(bool, n *wanted);
         contacts->anchor = SN_NEW0(sn_obstacle_anchor, n * wanted);
@@ -293,7 +293,7 @@ static sinew_status settle(const sinew_spring *spring, sinew_spring_state *state
         bool wrong = judge(spring, state, frame, tolerance, info) || changes || cut;
         if (!wrong && exact) break;
         bool late = sn_work_seconds() > options->work_limit;
-        if (round >= spring->options.max_rounds || late) {
+        if (round >= state->settings.max_rounds || late) {
             counts->out_of_time |= late;
             if (status == SINEW_OK) status = SINEW_NOT_CONVERGED;
             break;
@@ -303,7 +303,7 @@ static sinew_status settle(const sinew_spring *spring, sinew_spring_state *state
         left *= TIGHTEN;
         exact = !wrong;
         status = sn_equilibrium(state->solver, exact ? options : &loose, state->x, counts, error);
-        changes = learn(state, spring->options.friction, tolerance);
+        changes = learn(state, state->settings.friction, tolerance);
         if (apart) SN_TRY(sn_self_cut_back(spring, state, &cut, error));
         info->rounds++;
     }
@@ -389,6 +389,7 @@ sinew_status sn_contact_solve(const sinew_spring *spring, sinew_spring_state *st
         }
     }
     state->solver->load.contact_count = 0;
-    if (spring->options.friction > 0) remember(spring, state, frame);
+    bool solved = status == SINEW_OK || status == SINEW_NOT_CONVERGED;
+    if (state->settings.friction > 0 && solved) remember(spring, state, frame);
     return status;
 }

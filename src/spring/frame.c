@@ -50,7 +50,8 @@ sinew_status sinew_spring_state_create(const sinew_spring *spring, sinew_spring_
     state->bytes =
         state->solver->bytes + n * (48 + (2 + SN_HISTORY) * 32) +
         8 * (size_t)(network->spring_count + network->tet_count + network->triangle_count);
-    state->history_index = -2;
+    state->settings = spring->options;
+    sinew_spring_state_reset(state);
     *result = state;
     return SINEW_OK;
 }
@@ -66,6 +67,7 @@ void sinew_spring_state_destroy(sinew_spring_state *state) {
     sn_free_aligned(state->x), sn_free_aligned(state->start);
     for (int h = 0; h < SN_HISTORY; h++) sn_free_aligned(state->history[h]);
     sn_free(state->soft);
+    sn_pack_free(&state->kept);
     sn_free(state);
 }
 
@@ -392,7 +394,7 @@ static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
                           const sinew_spring_frame *frame, sinew_spring_frame_info *info,
                           const sinew_monitor *monitor, sinew_error *error) {
     double began = sn_now();
-    const sinew_spring_options *options = &spring->options;
+    const sinew_spring_options *options = &state->settings;
     sn_solver *solver = state->solver;
     /* friction has a past, whatever the solver does with its history */
     if (frame->index < 0 || frame->index != state->last_index + 1)
@@ -442,7 +444,7 @@ static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
     if (!info->extrapolated) state->tame = is_tame(&counts, info) && counts.iterations > 0;
     if (status == SINEW_OK && frame->index >= 0)
         remember(spring, state, frame->index);
-    else
+    else if (status != SINEW_CANCELLED)
         forget(state);
     report_shape(spring, state, info);
     info->status = status;
@@ -461,7 +463,10 @@ sinew_status sinew_spring_solve(const sinew_spring *spring, sinew_spring_state *
     SN_REQUIRE(frame->weights || spring->rig->slider_count == 0, error);
     sinew_spring_frame_info info = {0};
     SN_TRY(check_frame(spring, frame, error));
+    sn_spring_past past;
+    SN_TRY(sn_spring_keep(state, &past, error));
     sinew_status status = solve(spring, state, frame, &info, monitor, error);
+    if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) sn_spring_restore(state, &past);
     if (status == SINEW_OK || status == SINEW_NOT_CONVERGED || status == SINEW_CANCELLED)
         memcpy(positions, state->positions,
                3 * (size_t)spring->network->surface_count * sizeof *positions);
@@ -472,11 +477,11 @@ sinew_status sinew_spring_solve(const sinew_spring *spring, sinew_spring_state *
         sn_fail(error, status,
                 "spring: stopped by the time limit (%g s of CPU time): force %.2g of tolerance "
                 "%.2g after %d steps",
-                spring->options.time_limit, info.residual, spring->options.tolerance,
+                state->settings.time_limit, info.residual, state->settings.tolerance,
                 info.iterations);
     else if (status == SINEW_NOT_CONVERGED)
         sn_fail(error, status, "spring: force %.2g of tolerance %.2g after %d steps", info.residual,
-                spring->options.tolerance, info.iterations);
+                state->settings.tolerance, info.iterations);
     sn_info_write(given, &info, sizeof info);
     return status;
 }

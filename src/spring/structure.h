@@ -8,6 +8,7 @@
 #define SN_SPRING_STRUCTURE_H
 
 #include "base/rotation.h"
+#include "cache/pack.h"
 #include "contact/pairs.h"
 #include "rig/rotation_blend.h"
 #include "spring/equilibrium.h"
@@ -51,6 +52,8 @@ struct sinew_spring {
 
 struct sinew_spring_state {
     const sinew_spring *spring;
+    sinew_spring_options settings; /* of solves: sinew_spring_state_set */
+    sn_pack kept;                  /* the past before a solve that may fail */
     sn_solver *solver;
     sinew_rotation_state *rotation;
     double *weights, *activations;    /* of the last blend */
@@ -100,6 +103,19 @@ sinew_status sn_frame_pull(const sinew_spring *spring, sinew_spring_state *state
 
 /* Every spring's vector in the rotation-aware blend that was evaluated last, into the load. */
 void sn_guide_set(const sinew_spring *spring, sinew_spring_state *state);
+
+/* ---- state.c ---- */
+
+/* The past of a state, for saving it and for the way back from a solve that failed. */
+typedef struct sn_spring_past {
+    double *history[SN_HISTORY];
+    int history_count, history_index, last_index;
+    bool tame, packed;
+} sn_spring_past;
+sinew_status sn_spring_keep(sinew_spring_state *state, sn_spring_past *past, sinew_error *error);
+void sn_spring_restore(sinew_spring_state *state, const sn_spring_past *past);
+void sn_spring_pack(const sinew_spring_state *state, sn_pack *pack);
+sinew_status sn_spring_unpack(sinew_spring_state *state, sn_unpack *unpack, sinew_error *error);
 
 /* ---- self.c ---- */
 

@@ -389,7 +389,7 @@ sinew_status sn_contacts_look(const sinew_spring *spring, sinew_spring_state *st
         /* where vertices may sink in, the flat triangles between them do as well: how far? */
         bool known = !frame->allowed_depth || !frame->allowed_depth[o] ||
                      (frame->allowed_triangle_depth && frame->allowed_triangle_depth[o]);
-        if (known && spring->options.sample_edges) SN_TRY(look_at_triangles(&l, o, error));
+        if (known && state->settings.sample_edges) SN_TRY(look_at_triangles(&l, o, error));
     }
     return SINEW_OK;
 }

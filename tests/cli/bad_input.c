@@ -86,7 +86,7 @@ static void curves_and_scenes_with_mistakes_are_named(void **state) {
     expect_refusal(3, "no region 'thumb'; it has 2: start, end",
                    "sinew blend bar --model spring --weights twist1=1 --pin region:thumb");
     write_text("s.json", "{\"sinew\": 1, \"rig\": {\"sampel\": \"bar\"}}");
-    expect_refusal(3, "s.json: rig.sampel: unknown key; did you mean 'sample'?",
+    expect_refusal(3, "s.json: /rig/sampel: unknown key; did you mean 'sample'?",
                    "sinew run s.json");
     write_text("cut.json", "{\"sinew\": 1, ");
     expect_refusal(3, "cut.json:1", "sinew run cut.json");

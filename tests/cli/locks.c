@@ -104,7 +104,7 @@ static void wrong_lock_calls_are_refused(void **state) {
                "{\"file\": "
                "\"take.csv\"}, \"locks\": [{\"name\": \"c\", \"select\": \"v:1500\"}], "
                "\"attenuation\": {\"at\": 3}, \"outputs\": {\"frames\": [\"a.pc2\"]}}");
-    expect_refusal(3, "attenuation.at|0.5 to 2 s", "sinew run scene.json");
+    expect_refusal(3, "/attenuation/at|0.5 to 2 s", "sinew run scene.json");
     write_text("mask.csv", "vertex,value\n1500,0.5\n1501,2\n");
     expect_refusal(3, "1501", "sinew lock %s --lock c:mask:mask.csv", edit);
     write_text("mask.csv", "vertex,value\n1500,0.5\n1501,1\n");

@@ -115,14 +115,14 @@ static void steps_go_from_the_first_pose_to_the_second(void **state) {
 static void incomplete_scenes_say_what_is_missing(void **state) {
     (void)state;
     assert_string_equal(refusal("{\"sinew\": 1, \"steps\": 2}", SINEW_BAD_INPUT),
-                        "s.json: rig: needs files, or the name of a sample");
+                        "s.json: /rig: needs files, or the name of a sample");
     assert_string_equal(refusal("{\"sinew\": 1, \"rig\": {\"sample\": \"bar\"}}", SINEW_BAD_INPUT),
                         "s.json: nothing drives the rig: give weights, curves or steps");
     assert_non_null(strstr(refusal(BAR "\"weights\": {\"bend12\": 1}}", SINEW_BAD_INPUT),
                            "weights: the rig has no slider 'bend12'; did you mean 'bend120'?"));
     assert_non_null(
         strstr(refusal(BAR "\"curves\": {\"times\": [0, 0], \"values\": {}}}", SINEW_BAD_INPUT),
-               "curves.times: element 1 does not increase"));
+               "/curves/times: element 1 does not increase"));
     assert_non_null(
         strstr(refusal(BAR "\"curves\": {\"times\": [0], \"values\": {\"bend120\": [1, 2]}}}",
                        SINEW_BAD_INPUT),

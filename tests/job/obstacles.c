@@ -12,8 +12,8 @@ static sn_obstacles obstacles_of(const char *list, sinew_scene **scene, const si
     char text[1024];
     snprintf(text, sizeof text, "{\"sinew\": 1, \"obstacles\": %s}", list);
     assert_ok(sinew_scene_parse(text, "s.json", NULL, scene, &error));
-    sn_obstacles obstacles;
-    assert_ok(sn_obstacles_create(*scene, rig, &obstacles, &error));
+    sn_obstacles obstacles = {0};
+    assert_ok(sn_obstacles_update(*scene, rig, sinew_file_loader(), &obstacles, &error));
     return obstacles;
 }
 
@@ -28,7 +28,7 @@ static void moving_obstacles_are_where_their_keys_say(void **state) {
         "{\"shape\": \"sphere\", \"enabled\": false}]",
         &scene, rig);
     assert_int_equal(o.count, 1);
-    assert_true(sn_obstacles_animated(&o));
+    assert_int_equal(o.list[0].motion.count, 2);
     const double end[3] = {3, 0, 0}, turned[3] = {1, 6, 0}, half[3] = {1, 2, 0};
     assert_ok(sn_obstacles_move(&o, 0, NULL, &error));
     assert_close(sinew_obstacle_distance(o.pointers[0], end, NULL), 0, 1e-12);
@@ -49,11 +49,11 @@ static void incomplete_obstacles_say_what_they_need(void **state) {
         {"{\"shape\": \"plane\", \"point\": [0,0,0]}", "a plane needs 'normal'"},
         {"{\"shape\": \"capsule\", \"from\": [0,0,0], \"radius\": 1}", "a capsule needs 'to'"},
         {"{\"shape\": \"mesh\"}", "a mesh needs 'file'"},
-        {"{\"shape\": \"part\", \"name\": \"nose\"}", "obstacles[0]: the rig has no part 'nose'"},
-        {"{\"shape\": \"plane\", \"point\": [0,0,0], \"normal\": [0,0,0]}", "obstacles[0]"},
+        {"{\"shape\": \"part\", \"name\": \"nose\"}", "/obstacles/0: the rig has no part 'nose'"},
+        {"{\"shape\": \"plane\", \"point\": [0,0,0], \"normal\": [0,0,0]}", "/obstacles/0"},
         {"{\"shape\": \"box\", \"center\": [0,0,0], \"half\": [1,1,1], \"motion\": "
          "[{\"time\": 1}, {\"time\": 1}]}",
-         "motion 1 does not increase"},
+         "/motion/1/time: times must increase"},
     };
     sinew_rig *rig;
     assert_ok(sinew_sample_rig("bar", NULL, &rig, &error));
@@ -61,9 +61,10 @@ static void incomplete_obstacles_say_what_they_need(void **state) {
         char text[1024];
         snprintf(text, sizeof text, "{\"sinew\": 1, \"obstacles\": [%s]}", bad[i][0]);
         sinew_scene *scene;
-        sn_obstacles obstacles;
+        sn_obstacles obstacles = {0};
         assert_ok(sinew_scene_parse(text, "s.json", NULL, &scene, &error));
-        assert_int_equal(sn_obstacles_create(scene, rig, &obstacles, &error), SINEW_BAD_INPUT);
+        assert_int_equal(sn_obstacles_update(scene, rig, sinew_file_loader(), &obstacles, &error),
+                         SINEW_BAD_INPUT);
         if (!strstr(error.message, bad[i][1])) fail_msg("%s", error.message);
         sinew_scene_destroy(scene);
     }
@@ -89,9 +90,10 @@ static void frames_of_another_mesh_are_refused(void **state) {
              "\"frames\": \"%s\"}]}",
              mesh, frames);
     sinew_scene *scene;
-    sn_obstacles obstacles;
+    sn_obstacles obstacles = {0};
     assert_ok(sinew_scene_parse(text, "s.json", NULL, &scene, &error));
-    assert_int_equal(sn_obstacles_create(scene, bar, &obstacles, &error), SINEW_BAD_INPUT);
+    assert_int_equal(sn_obstacles_update(scene, bar, sinew_file_loader(), &obstacles, &error),
+                     SINEW_BAD_INPUT);
     if (!strstr(error.message, "its frames have")) fail_msg("%s", error.message);
     sinew_scene_destroy(scene);
     sinew_rig_destroy(bar), sinew_rig_destroy(hand);

@@ -22,12 +22,13 @@ static int drop_rig(void **state) {
 static void lists_are_sorted_and_without_repetition(void **state) {
     (void)state;
     int *vertices, count;
-    assert_ok(sinew_select(rig, "v:7,1,5-8,6", NULL, &vertices, &count, &error));
+    assert_ok(
+        sinew_select(rig, "v:7,1,5-8,6", NULL, sinew_file_loader(), &vertices, &count, &error));
     const int expected[] = {1, 5, 6, 7, 8};
     assert_int_equal(count, 5);
     assert_memory_equal(vertices, expected, sizeof expected);
     sinew_free(vertices);
-    assert_ok(sinew_select(rig, "all", NULL, &vertices, &count, &error));
+    assert_ok(sinew_select(rig, "all", NULL, sinew_file_loader(), &vertices, &count, &error));
     assert_int_equal(count, rig->neutral->vertex_count);
     sinew_free(vertices);
 }
@@ -38,7 +39,8 @@ static void masks_are_read_from_their_folder(void **state) {
     const char *text = "vertex,value\n3,1\n4,0.2\n9,0.5\n";
     assert_ok(sn_file_write(path, text, strlen(text), &error));
     int *vertices, count;
-    assert_ok(sinew_select(rig, "mask:mask.csv", test_folder(), &vertices, &count, &error));
+    assert_ok(sinew_select(rig, "mask:mask.csv", test_folder(), sinew_file_loader(), &vertices,
+                           &count, &error));
     assert_int_equal(count, 2);
     assert_int_equal(vertices[0], 3);
     assert_int_equal(vertices[1], 9);
@@ -64,14 +66,16 @@ static void bad_selections_say_why(void **state) {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         int *vertices, count;
         error.message[0] = '\0';
-        assert_int_equal(sinew_select(rig, bad[i], NULL, &vertices, &count, &error),
-                         SINEW_BAD_INPUT);
+        assert_int_equal(
+            sinew_select(rig, bad[i], NULL, sinew_file_loader(), &vertices, &count, &error),
+            SINEW_BAD_INPUT);
         assert_null(vertices);
         assert_true(strlen(error.message) > 10);
     }
     int *vertices, count;
-    assert_int_equal(sinew_select(rig, "mask:nowhere.csv", NULL, &vertices, &count, &error),
-                     SINEW_IO);
+    assert_int_equal(
+        sinew_select(rig, "mask:nowhere.csv", NULL, sinew_file_loader(), &vertices, &count, &error),
+        SINEW_IO);
 }
 
 int test_selections(void) {

@@ -1,7 +1,7 @@
 /* A scene's markers for the models that follow them (sinew/capture.h), sampled at the frames of the
  * clip, and the comparison of frames with markers and truth. */
-#ifndef SN_JOB_CAPTURE_H
-#define SN_JOB_CAPTURE_H
+#ifndef SN_SESSION_FOLLOW_H
+#define SN_SESSION_FOLLOW_H
 
 #include "session/model.h"
 #include "session/parameters.h"
@@ -28,32 +28,30 @@
         "stable", "markers", NULL                                                                  \
     }
 
-typedef struct sn_capture {
+/* The take of the clip on the rig, from the scene's markers {file, map} and the parameters above;
+ * the choice made without a map is logged. */
+sinew_status sn_follow_capture(const sn_model_setup *setup, sinew_capture **capture,
+                               sinew_error *error);
+/* Adds what a capture depends on to the key of a structure. */
+void sn_follow_key(const sn_model_setup *setup, sinew_hash *hash);
+
+/* What one solver needs to follow a capture. */
+typedef struct sn_follow {
     const sinew_rig *rig;
-    const sn_clip *clip;
-    sinew_capture *capture;
+    const sinew_capture *capture;
     const sinew_marker_map *map; /* of the capture */
     double *row;                 /* 3 per marker of the map, NaN where missing */
     double *places;              /* 3 per marker of the map */
-    sinew_frames *truth;         /* NULL: none */
-    int beyond_truth;            /* frames computed that the truth does not have */
-    const sinew_monitor *monitor;
-    /* figures per frame; NaN where not computed */
-    double *marker_error, *truth_error;
-} sn_capture;
+    sinew_frames *truth;         /* to compare with; NULL: none */
+} sn_follow;
 
-/* From the scene's markers {file, map, truth} and the parameters above. The choice made without a
- * map is logged. */
-sinew_status sn_capture_create(const sn_model_setup *setup, sn_capture **capture,
-                               sinew_error *error);
-void sn_capture_destroy(sn_capture *capture);
-/* capture->row of a frame of the clip. */
-void sn_capture_sample(sn_capture *capture, int frame);
-/* RMS distance of the sampled markers to positions and of positions to the truth: into `fields`
- * (may be NULL) and into the figures. Then the head's motion is put back into positions. */
-void sn_capture_finish(sn_capture *capture, int frame, double *positions, json_t *fields);
-/* Totals over the frames that were computed; `plot` (may be NULL): curves of the errors, PNG. */
-sinew_status sn_capture_report(const sn_capture *capture, json_t *report, const char *plot,
-                               sinew_error *error);
+sinew_status sn_follow_create(const sn_model_setup *setup, const sinew_capture *capture,
+                              sn_follow *follow, sinew_error *error);
+void sn_follow_free(sn_follow *follow);
+/* follow->row of what is asked: the caller's markers, or the take's. */
+void sn_follow_sample(sn_follow *follow, const sn_ask *ask);
+/* RMS distance of the sampled markers to positions and of positions to the truth, into `fields`
+ * (may be NULL). Then the head's motion is put back into positions. */
+void sn_follow_finish(sn_follow *follow, const sn_ask *ask, double *positions, json_t *fields);
 
 #endif

@@ -1,0 +1,129 @@
+#include "session/follow.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/unit.h"
+#include "base/vec3.h"
+#include "session/clip.h"
+#include "session/load.h"
+#include "session/report.h"
+
+void sn_follow_key(const sn_model_setup *setup, sinew_hash *hash) {
+    const json_t *markers = sn_scene_at(setup->scene, "markers");
+    static const char *const names[] = {"file", "map", "unit"};
+    if (!setup->clip->markers) return;
+    for (int i = 0; i < 3; i++) {
+        const char *text = json_string_value(json_object_get(markers, names[i]));
+        sinew_hash_add_text(hash, text ? text : "");
+    }
+    const char *unit = json_string_value(json_object_get(sn_scene_at(setup->scene, "rig"), "unit"));
+    sinew_hash_add_text(hash, unit ? unit : "");
+}
+
+sinew_status sn_follow_capture(const sn_model_setup *setup, sinew_capture **capture,
+                               sinew_error *error) {
+    const sinew_scene *scene = setup->scene;
+    const char *unit = json_string_value(json_object_get(sn_scene_at(scene, "rig"), "unit"));
+    const char *file = json_string_value(json_object_get(sn_scene_at(scene, "markers"), "map"));
+    sinew_marker_map *map = NULL;
+    if (file)
+        SN_TRY(sn_load_marker_map(scene, setup->loader, file, setup->rig->neutral, &map, error));
+    sinew_capture_options options;
+    sinew_capture_options_init(&options);
+    options.map = map;
+    options.neutral_sample = sn_scene_integer(scene, "neutral_frame");
+    options.stable = sn_scene_string(scene, "stable");
+    options.retarget = sn_scene_flag(scene, "retarget");
+    options.rig_unit = sn_unit_metres(unit ? unit : SN_RIG_UNIT);
+    sinew_status status = sinew_capture_create(setup->rig, setup->clip->markers, &options,
+                                               setup->monitor, capture, error);
+    sinew_marker_map_destroy(map);
+    SN_TRY(status);
+    sinew_capture_info info = {.size = sizeof info};
+    sinew_capture_get_info(*capture, &info);
+    json_object_set_new(setup->report, "take",
+                        json_pack("{s:i, s:f, s:i, s:i, s:i}", "samples", info.samples, "rate",
+                                  info.rate, "markers", info.markers, "used", info.used,
+                                  "neutral_sample", info.neutral_sample));
+    return SINEW_OK;
+}
+
+static sinew_status read_truth(const sn_model_setup *setup, sinew_frames **truth,
+                               sinew_error *error) {
+    const char *file =
+        json_string_value(json_object_get(sn_scene_at(setup->scene, "markers"), "truth"));
+    if (!file) return SINEW_OK;
+    SN_TRY(sn_load_frames(setup->scene, setup->loader, file, setup->rig->neutral, truth, error));
+    if (sn_has_ending(file, "pc2") || sn_has_ending(file, "obj")) {
+        /* Counted, not timed: frames of the truth are frames of the clip. */
+        double faster = setup->clip->rate / SINEW_FRAMES_DEFAULT_RATE;
+        (*truth)->rate *= faster, (*truth)->start /= faster;
+    }
+    return SINEW_OK;
+}
+
+sinew_status sn_follow_create(const sn_model_setup *setup, const sinew_capture *capture,
+                              sn_follow *follow, sinew_error *error) {
+    *follow = (sn_follow){.rig = setup->rig, .capture = capture};
+    follow->map = sinew_capture_map(capture);
+    size_t count = (size_t)follow->map->count;
+    follow->row = SN_NEW(double, 3 * count);
+    follow->places = SN_NEW(double, 3 * count);
+    sinew_status status = follow->row && follow->places ? read_truth(setup, &follow->truth, error)
+                                                        : sn_no_memory(error);
+    if (status != SINEW_OK) sn_follow_free(follow);
+    return status;
+}
+
+void sn_follow_free(sn_follow *follow) {
+    sinew_frames_destroy(follow->truth);
+    sn_free(follow->row), sn_free(follow->places);
+    *follow = (sn_follow){0};
+}
+
+void sn_follow_sample(sn_follow *follow, const sn_ask *ask) {
+    if (ask->markers)
+        memcpy(follow->row, ask->markers, 3 * (size_t)follow->map->count * sizeof *follow->row);
+    else
+        sinew_capture_sample(follow->capture, ask->time, follow->row);
+}
+
+static double truth_error(const sinew_frames *truth, double time, const double *positions,
+                          bool *beyond) {
+    long k = lround((time - truth->start) * truth->rate);
+    *beyond = k < 0 || k >= truth->frame_count;
+    k = k < 0 ? 0 : k >= truth->frame_count ? truth->frame_count - 1 : k;
+    const float *goal = truth->positions + 3 * (size_t)k * (size_t)truth->vertex_count;
+    double sum = 0;
+    for (int i = 0; i < 3 * truth->vertex_count; i++)
+        sum += (positions[i] - (double)goal[i]) * (positions[i] - (double)goal[i]);
+    return truth->vertex_count ? sqrt(sum / truth->vertex_count) : 0;
+}
+
+void sn_follow_finish(sn_follow *follow, const sn_ask *ask, double *positions, json_t *fields) {
+    double sum = 0;
+    int seen = 0;
+    if (fields)
+        sinew_marker_map_points(follow->map, follow->rig->neutral, positions, follow->places);
+    for (int i = 0; fields && i < follow->map->count; i++) {
+        double d = sn_distance(sn_at(follow->row, i), sn_at(follow->places, i));
+        if (isfinite(d)) sum += d * d, seen++;
+    }
+    if (!ask->markers) {
+        sinew_rigid motion;
+        sinew_capture_head(follow->capture, ask->time, &motion);
+        sinew_rigid_apply(&motion, follow->rig->neutral->vertex_count, positions);
+    }
+    if (!fields) return;
+    json_object_set_new(fields, "markers_seen", json_integer(seen));
+    json_object_set_new(fields, "marker_error", sn_report_number(seen ? sqrt(sum / seen) : NAN));
+    if (!follow->truth) return;
+    bool beyond;
+    double error = truth_error(follow->truth, ask->time, positions, &beyond);
+    json_object_set_new(fields, "truth_error", sn_report_number(error));
+    if (beyond) json_object_set_new(fields, "beyond_truth", json_true());
+}

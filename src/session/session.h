@@ -1,0 +1,88 @@
+/* Inside sessions and solvers. */
+#ifndef SN_SESSION_SESSION_H
+#define SN_SESSION_SESSION_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "session/locks.h"
+#include "session/model.h"
+#include "sinew/session.h"
+
+/* Something that several solvers hold: rig, structure, clip. Constant once made. */
+typedef struct sn_shared {
+    atomic_int holders;
+    void *object;
+    void (*release)(void *object);
+    sinew_cache_key key; /* of what it was made from */
+    uint64_t revision;   /* of the document that it was made from first */
+} sn_shared;
+
+/* Takes the object over, on failure too; NULL: no memory. */
+sn_shared *sn_shared_new(void *object, void (*release)(void *object));
+sn_shared *sn_shared_hold(sn_shared *shared); /* NULL is fine */
+void sn_shared_drop(sn_shared *shared);       /* NULL is fine */
+
+enum { SN_KEYS = 32 };
+
+struct sinew_session {
+    pthread_mutex_t lock;     /* of the document and its revisions */
+    pthread_mutex_t building; /* one thread loads and builds at a time; `newest_*` below */
+    sinew_scene *scene;
+    atomic_uint_fast64_t revision;
+    uint64_t key_revision[SN_KEYS]; /* when each key of the document changed last */
+    atomic_uint cancels;            /* counts sinew_session_cancel */
+    const sinew_loader *loader;
+    sinew_cache *cache;
+    sn_shared *given_rig;              /* the host's; NULL: the scene's */
+    sn_shared *rig, *clip, *structure; /* built last, for other solvers to share */
+    sinew_solver *own;
+};
+
+struct sinew_solver {
+    sinew_session *session;
+    uint64_t revision; /* 0: nothing was read yet */
+    sn_shared *rig, *clip, *structure;
+    const sn_model_kind *kind;
+    void *model;
+    json_t *report; /* what was built */
+    sn_session_locks locks;
+    int next;  /* frame of the clip that the state is ready for; -1: it is live */
+    bool torn; /* an update failed half-way: the next one reads everything */
+    bool warned_markers;
+    double build_seconds; /* since the last solve */
+
+    /* scratch */
+    double *positions, *weights, *normals;
+    sinew_linear *linear;           /* made when asked for */
+    sinew_slider_space *space;      /* likewise */
+    sinew_manipulator *manipulator; /* likewise */
+    sn_pack before;                 /* the state before a call of several frames */
+};
+
+const sn_clip *sn_solver_get_clip(const sinew_solver *solver);
+/* What the model's own outputs are made of. */
+const void *sn_solver_structure(const sinew_solver *solver);
+void *sn_solver_model(sinew_solver *solver);
+
+/* A scene that shares the document; release with sn_scene_view_free. */
+sinew_scene sn_session_view(sinew_session *session, uint64_t *revision,
+                            uint64_t key_revision[SN_KEYS]);
+
+/* The state as it is, into a pack that is emptied first, and back. */
+void sn_solver_pack(const sinew_solver *solver, sn_pack *pack);
+sinew_status sn_solver_unpack(sinew_solver *solver, const void *bytes, size_t size,
+                              sinew_error *error);
+
+/* A monitor around the caller's that also ends when the session is cancelled or newer. */
+typedef struct sn_watch {
+    sinew_monitor monitor;
+    const sinew_monitor *outer;
+    sinew_session *session;
+    unsigned cancels;
+    uint64_t revision; /* 0: any */
+} sn_watch;
+const sinew_monitor *sn_watch_start(sn_watch *watch, sinew_session *session,
+                                    const sinew_monitor *outer, uint64_t revision);
+
+#endif

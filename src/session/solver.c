@@ -1,0 +1,341 @@
+/* Solving at a solver's revision: the order of frames, locks, and what else is asked of a shape. */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/monitor.h"
+#include "base/sized.h"
+#include "base/status.h"
+#include "base/threads.h"
+#include "base/vec3.h"
+#include "session/records.h"
+#include "session/report.h"
+#include "session/session.h"
+
+sinew_status sinew_solver_create(sinew_session *session, const sinew_monitor *monitor,
+                                 sinew_solver **solver, sinew_error *error) {
+    SN_REQUIRE(session && solver, error);
+    *solver = NULL;
+    sinew_solver *made = SN_NEW0(sinew_solver, 1);
+    if (!made) return sn_no_memory(error);
+    made->session = session;
+    made->next = -1;
+    sinew_status status = sinew_solver_update(made, monitor, error);
+    if (status != SINEW_OK)
+        sinew_solver_destroy(made);
+    else
+        *solver = made;
+    return status;
+}
+
+void sinew_solver_destroy(sinew_solver *s) {
+    if (!s) return;
+    if (s->model) s->kind->destroy(s->model);
+    sinew_manipulator_destroy(s->manipulator);
+    sinew_slider_space_destroy(s->space);
+    sinew_linear_destroy(s->linear);
+    sn_locks_free(&s->locks);
+    sn_shared_drop(s->structure), sn_shared_drop(s->clip), sn_shared_drop(s->rig);
+    sn_free(s->positions), sn_free(s->weights), sn_free(s->normals);
+    sn_pack_free(&s->before);
+    json_decref(s->report);
+    sn_free(s);
+}
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+const sn_clip *sn_solver_get_clip(const sinew_solver *solver) {
+    return solver->clip ? solver->clip->object : NULL;
+}
+
+void *sn_solver_model(sinew_solver *solver) {
+    return solver->model;
+}
+
+const sinew_rig *sinew_solver_rig(const sinew_solver *solver) {
+    return solver->rig ? solver->rig->object : NULL;
+}
+
+uint64_t sinew_solver_revision(const sinew_solver *solver) {
+    return solver->revision;
+}
+
+sinew_past sinew_solver_past(const sinew_solver *solver, int *run) {
+    int own = 0;
+    sinew_past past = SINEW_PAST_NONE;
+    if (solver->model && solver->kind->past) past = solver->kind->past(solver->model, &own);
+    if (run) *run = past == SINEW_PAST_RUN ? own : 0;
+    return past;
+}
+
+sinew_status sinew_solver_clip(const sinew_solver *solver, sinew_clip_info *info,
+                               sinew_error *error) {
+    SN_REQUIRE(solver && info && sn_info_ready(info), error);
+    const sn_clip *clip = sn_solver_get_clip(solver);
+    if (!clip) return sn_fail(error, SINEW_BAD_INPUT, "the session was not prepared yet");
+    sinew_clip_info own = {.frame_count = clip->frame_count,
+                           .rate = clip->rate,
+                           .start = clip->times[0],
+                           .end = clip->times[clip->frame_count - 1],
+                           .has_weights = clip->weights != NULL};
+    sn_info_write(info, &own, sizeof own);
+    return SINEW_OK;
+}
+
+double sinew_solver_frame_time(const sinew_solver *solver, int frame) {
+    const sn_clip *clip = sn_solver_get_clip(solver);
+    return clip && frame >= 0 && frame < clip->frame_count ? clip->times[frame] : 0;
+}
+
+/* ---- from an input to weights ---------------------------------------------------------------- */
+
+static sinew_status make_scratch(sinew_solver *s, sinew_error *error) {
+    const sinew_rig *rig = sinew_solver_rig(s);
+    size_t vertices = (size_t)rig->neutral->vertex_count;
+    if (!s->positions) s->positions = SN_NEW(double, 3 * vertices);
+    if (!s->weights) s->weights = SN_NEW(double, rig->slider_count);
+    return s->positions && s->weights ? SINEW_OK : sn_no_memory(error);
+}
+
+static sinew_status check_input(const sinew_solver *s, const sinew_input *input,
+                                sinew_error *error) {
+    const sinew_rig *rig = sinew_solver_rig(s);
+    const sn_clip *clip = sn_solver_get_clip(s);
+    if (!input->weights && input->frame >= clip->frame_count)
+        return sn_fail(error, SINEW_BAD_INPUT, "frame %d: the clip has frames 0-%d", input->frame,
+                       clip->frame_count - 1);
+    for (int i = 0; input->weights && i < rig->slider_count; i++)
+        if (!isfinite(input->weights[i]))
+            return sn_fail(error, SINEW_BAD_INPUT, "the weight of slider '%s' is not finite",
+                           rig->sliders[i].name);
+    return SINEW_OK;
+}
+
+/* What the input comes to; the weights are in s->weights or in the clip. */
+static sinew_status resolve(sinew_solver *s, const sinew_input *input, sn_ask *ask,
+                            sinew_error *error) {
+    SN_TRY(make_scratch(s, error));
+    SN_TRY(check_input(s, input, error));
+    const sn_clip *clip = sn_solver_get_clip(s);
+    int n = sinew_solver_rig(s)->slider_count;
+    bool frame = !input->weights && input->frame >= 0;
+    int row = input->frame >= 0 && input->frame < clip->frame_count ? input->frame : 0;
+    *ask = (sn_ask){.frame = frame ? input->frame : -1, .markers = input->markers};
+    ask->time = frame || isnan(input->time) ? clip->times[row] : input->time;
+    ask->sample = frame ? input->frame : sn_clip_nearest(clip, ask->time);
+    if (input->weights) {
+        memcpy(s->weights, input->weights, (size_t)n * sizeof *s->weights);
+        SN_TRY(sn_locks_edit(&s->locks, s->weights, error));
+        ask->weights = s->weights;
+    } else if (frame && clip->weights) {
+        ask->weights = clip->weights + (size_t)row * (size_t)n;
+    } else if (sn_clip_weights(clip, n, ask->time, s->weights)) {
+        ask->weights = s->weights;
+    }
+    return SINEW_OK;
+}
+
+static sinew_status require_prepared(const sinew_solver *s, sinew_error *error) {
+    if (s->model) return SINEW_OK;
+    return sn_fail(error, SINEW_BAD_INPUT, "the session was not prepared yet");
+}
+
+sinew_status sinew_solver_weights(sinew_solver *solver, const sinew_input *input, double *weights,
+                                  sinew_error *error) {
+    SN_REQUIRE(solver && weights, error);
+    SN_OPTIONS(sinew_input, own, input, error);
+    sn_ask ask;
+    SN_TRY(require_prepared(solver, error));
+    SN_TRY(resolve(solver, &own, &ask, error));
+    if (!ask.weights)
+        return sn_fail(error, SINEW_BAD_INPUT, "the model '%s' has no slider weights here",
+                       solver->kind->about.name);
+    memcpy(weights, ask.weights, (size_t)sinew_solver_rig(solver)->slider_count * sizeof *weights);
+    return SINEW_OK;
+}
+
+sinew_status sinew_solver_linear(sinew_solver *s, const sinew_input *input, double *positions,
+                                 float *positions_float, sinew_error *error) {
+    SN_REQUIRE(s, error);
+    SN_OPTIONS(sinew_input, own, input, error);
+    sn_ask ask;
+    SN_TRY(require_prepared(s, error));
+    SN_TRY(resolve(s, &own, &ask, error));
+    const sinew_rig *rig = sinew_solver_rig(s);
+    if (!s->linear) SN_TRY(sinew_linear_create(rig, &s->linear, error));
+    if (!ask.weights) sinew_rig_rest_weights(rig, s->weights), ask.weights = s->weights;
+    double *shape = positions ? positions : s->positions;
+    sinew_linear_evaluate(s->linear, ask.weights, shape);
+    for (int i = 0; positions_float && i < 3 * rig->neutral->vertex_count; i++)
+        positions_float[i] = (float)shape[i];
+    return SINEW_OK;
+}
+
+sinew_status sinew_solver_drag(sinew_solver *s, int drag_count, const sinew_drag *drags,
+                               const double *now, double *weights, sinew_manipulate_info *info,
+                               sinew_error *error) {
+    SN_REQUIRE(s && drags && weights, error);
+    SN_TRY(require_prepared(s, error));
+    SN_TRY(make_scratch(s, error));
+    const sinew_rig *rig = sinew_solver_rig(s);
+    const sinew_slider_space *space = s->locks.space;
+    if (!space && !s->space) SN_TRY(sinew_slider_space_create(rig, &s->space, error));
+    if (!s->manipulator) {
+        sinew_manipulate_options options;
+        sinew_manipulate_options_init(&options);
+        SN_TRY(sinew_manipulator_create(space ? space : s->space, &options, s->locks.locks,
+                                        &s->manipulator, error));
+    }
+    if (!now) sinew_rig_rest_weights(rig, s->weights), now = s->weights;
+    return sinew_manipulate(s->manipulator, drag_count, drags, now, weights, info, error);
+}
+
+/* ---- one frame ------------------------------------------------------------------------------- */
+
+static sinew_status solve_one(sinew_solver *s, const sn_ask *ask, double *positions,
+                              sinew_result *result, json_t *fields, const sinew_monitor *monitor,
+                              sinew_error *error) {
+    sinew_status status = s->kind->solve(s->model, ask, positions, result, fields, monitor, error);
+    if (status == SINEW_OK || status == SINEW_NOT_CONVERGED) {
+        s->next = ask->frame >= 0 ? ask->frame + 1 : -1;
+        sinew_status corrected = sn_locks_correct(&s->locks, positions, fields, error);
+        if (corrected != SINEW_OK) status = corrected;
+    }
+    return status;
+}
+
+/* Solves the frames before `frame` that its past needs and that the state has not seen. */
+static sinew_status catch_up(sinew_solver *s, int frame, bool *kept, const sinew_monitor *monitor,
+                             sinew_error *error) {
+    int run;
+    sinew_past past = sinew_solver_past(s, &run);
+    *kept = false;
+    if (past == SINEW_PAST_NONE || s->next == frame) return SINEW_OK;
+    int start = past == SINEW_PAST_ALL ? 0 : frame - frame % run;
+    sn_solver_pack(s, &s->before);
+    if (s->before.failed) return sn_no_memory(error);
+    *kept = true;
+    if (s->next < start || s->next > frame) {
+        s->kind->reset(s->model);
+        s->next = start;
+    }
+    const sn_clip *clip = sn_solver_get_clip(s);
+    int n = sinew_solver_rig(s)->slider_count, first = s->next;
+    sinew_status status = SINEW_OK;
+    for (int k = first; k < frame && (status == SINEW_OK || status == SINEW_NOT_CONVERGED); k++) {
+        sinew_result unused;
+        sinew_result_init(&unused);
+        sn_ask ask = {.frame = k, .sample = k, .time = clip->times[k]};
+        if (clip->weights) ask.weights = clip->weights + (size_t)k * (size_t)n;
+        sn_progress(monitor, (double)(k - first) / (frame - first), "earlier frames");
+        status = sn_cancelled(monitor)
+                     ? sn_fail(error, SINEW_CANCELLED, "cancelled")
+                     : solve_one(s, &ask, s->positions, &unused, NULL, monitor, error);
+    }
+    return status == SINEW_NOT_CONVERGED ? SINEW_OK : status;
+}
+
+static void move_head(const double *head, int count, double *positions) {
+    for (int v = 0; v < count; v++) {
+        double *p = positions + 3 * (size_t)v, x = p[0], y = p[1], z = p[2];
+        for (int r = 0; r < 3; r++)
+            p[r] = head[4 * r] * x + head[4 * r + 1] * y + head[4 * r + 2] * z + head[4 * r + 3];
+    }
+}
+
+/* Area-weighted sums of the triangles' normals. */
+static sinew_status find_normals(sinew_solver *s, const double *positions, float *normals,
+                                 sinew_error *error) {
+    const sinew_mesh *mesh = sinew_solver_rig(s)->neutral;
+    size_t n = (size_t)mesh->vertex_count;
+    if (!s->normals) s->normals = SN_NEW(double, 3 * n);
+    if (!s->normals) return sn_no_memory(error);
+    memset(s->normals, 0, 3 * n * sizeof *s->normals);
+    for (int t = 0; t < mesh->triangle_count; t++) {
+        const int *v = mesh->triangles + 3 * (size_t)t;
+        sn_vec3 a = sn_at(positions, v[0]);
+        sn_vec3 normal =
+            sn_cross(sn_sub(sn_at(positions, v[1]), a), sn_sub(sn_at(positions, v[2]), a));
+        for (int c = 0; c < 3; c++)
+            sn_put(s->normals, v[c], sn_add(sn_at(s->normals, v[c]), normal));
+    }
+    for (size_t v = 0; v < n; v++) {
+        sn_vec3 normal = sn_at(s->normals, (int)v);
+        double length = sn_length(normal), scale = length > 0 ? 1 / length : 0;
+        normals[3 * v] = (float)(scale * normal.x);
+        normals[3 * v + 1] = (float)(scale * normal.y);
+        normals[3 * v + 2] = (float)(scale * normal.z);
+    }
+    return SINEW_OK;
+}
+
+static void warn_about_input(sinew_solver *s, const sinew_input *input,
+                             const sinew_monitor *monitor) {
+    bool markers = sinew_model_uses(&s->kind->about, "markers");
+    if (input->markers && !markers && !s->warned_markers) {
+        sn_log(monitor, SINEW_LOG_LEVEL_WARNING, "the model '%s' does not use markers",
+               s->kind->about.name);
+        s->warned_markers = true;
+    }
+}
+
+static sinew_status finish(sinew_solver *s, const sinew_input *input, double *positions,
+                           sinew_result *result, sinew_error *error) {
+    int n = sinew_solver_rig(s)->neutral->vertex_count;
+    if (input->head) move_head(input->head, n, positions);
+    for (int i = 0; result->positions_float && i < 3 * n; i++)
+        result->positions_float[i] = (float)positions[i];
+    return result->normals ? find_normals(s, positions, result->normals, error) : SINEW_OK;
+}
+
+static sinew_status solve(sinew_solver *s, const sinew_input *input, sinew_result *result,
+                          const sinew_monitor *monitor, sinew_error *error) {
+    sn_watch watch;
+    const sinew_monitor *watched =
+        sn_watch_start(&watch, s->session, monitor, input->newest_only ? s->revision : 0);
+    double began = sn_now();
+    sn_ask ask;
+    SN_TRY(resolve(s, input, &ask, error));
+    ask.contacts = result->contacts, ask.contact_capacity = result->contact_capacity;
+    warn_about_input(s, input, watched);
+    int next = s->next;
+    bool kept = false;
+    double *positions = result->positions ? result->positions : s->positions;
+    json_t *fields = result->figures ? result->figures->fields : NULL;
+    if (fields) json_object_clear(fields);
+    result->iterations = result->inverted = result->contact_count = result->contacts_returned = 0;
+    result->residual = result->energy = 0;
+    result->time_limited = false;
+    result->frame = ask.frame, result->time = ask.time, result->revision = s->revision;
+    result->build_seconds = s->build_seconds;
+    s->build_seconds = 0;
+    sinew_status status = SINEW_OK;
+    if (sn_cancelled(watched)) status = sn_fail(error, SINEW_CANCELLED, "cancelled");
+    if (status == SINEW_OK && ask.frame >= 0)
+        status = catch_up(s, ask.frame, &kept, watched, error);
+    if (status == SINEW_OK) status = solve_one(s, &ask, positions, result, fields, watched, error);
+    bool good = status == SINEW_OK || status == SINEW_NOT_CONVERGED;
+    if (!good && kept) {
+        sn_solver_unpack(s, s->before.bytes, s->before.size, NULL);
+        s->next = next;
+    }
+    if (good) {
+        sinew_status finished = finish(s, input, positions, result, error);
+        if (finished != SINEW_OK) status = finished;
+    }
+    result->status = status;
+    result->seconds = sn_now() - began;
+    return status;
+}
+
+sinew_status sinew_solver_solve(sinew_solver *s, const sinew_input *input, sinew_result *result,
+                                const sinew_monitor *monitor, sinew_error *error) {
+    SN_REQUIRE(s && result && sn_info_ready(result), error);
+    SN_OPTIONS(sinew_input, own, input, error);
+    SN_OPTIONS(sinew_result, out, result, error);
+    SN_TRY(require_prepared(s, error));
+    sinew_status status = solve(s, &own, &out, monitor, error);
+    out.status = status;
+    sn_info_write(result, &out, sizeof out);
+    return status;
+}
