@@ -50,6 +50,11 @@ SINEW_API sinew_status sinew_tets_read(const char *path, sinew_tets **tets, sine
 SINEW_API sinew_status sinew_tets_write(const char *path, const sinew_tets *tets,
                                         sinew_error *error);
 
+/* The driver table of a rig as JSON: how slider weights become weights of targets, for programs
+ * that play plain morph targets (docs/bake.md). */
+SINEW_API sinew_status sinew_drivers_write(const char *path, const sinew_rig *rig,
+                                           sinew_error *error);
+
 /* Regions of a JSON file {"name": [vertex, ...], ...}, added to the rig. */
 SINEW_API sinew_status sinew_regions_read(const char *path, sinew_rig *rig, sinew_error *error);
 SINEW_API sinew_status sinew_regions_write(const char *path, const sinew_rig *rig,

@@ -103,7 +103,8 @@ SINEW_API sinew_status sinew_rig_add_target(sinew_rig *rig, const char *name, in
 SINEW_API sinew_status sinew_rig_add_inbetween(sinew_rig *rig, const char *name, int slider,
                                                double at, int count, const int *vertices,
                                                const double *deltas, sinew_error *error);
-/* A corrective driven by existing sliders, 1 <= driver_count <= SINEW_MAX_DRIVERS. */
+/* A corrective driven by existing sliders, 1 <= driver_count <= SINEW_MAX_DRIVERS. In a product a
+ * slider may appear more than once: it counts as a power. */
 enum { SINEW_MAX_DRIVERS = 16 };
 SINEW_API sinew_status sinew_rig_add_combination(sinew_rig *rig, const char *name,
                                                  sinew_combine combine, int driver_count,

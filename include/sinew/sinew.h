@@ -3,6 +3,7 @@
 #define SINEW_H
 
 #include "sinew/anatomy.h"
+#include "sinew/bake.h"
 #include "sinew/cache.h"
 #include "sinew/cage.h"
 #include "sinew/capture.h"

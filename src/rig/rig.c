@@ -260,7 +260,7 @@ sinew_status sinew_rig_add_combination(sinew_rig *rig, const char *name, sinew_c
                            "combination \"%s\": slider %d is out of range, the rig has %d", name,
                            drivers[i], rig->slider_count);
         for (int j = 0; j < i; j++)
-            if (drivers[i] == drivers[j])
+            if (drivers[i] == drivers[j] && combine != SINEW_COMBINE_MULTIPLY)
                 return sn_fail(error, SINEW_BAD_INPUT,
                                "combination \"%s\" is driven twice by slider \"%s\"", name,
                                rig->sliders[drivers[i]].name);

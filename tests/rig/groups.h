@@ -2,6 +2,7 @@
 #define TESTS_RIG_GROUPS_H
 int test_accessors(void);
 int test_rig(void);
+int test_bake(void);
 int test_names(void);
 int test_activations(void);
 int test_linear(void);

@@ -5,6 +5,7 @@ int main(void) {
     int failed = 0;
     failed += test_accessors();
     failed += test_rig();
+    failed += test_bake();
     failed += test_names();
     failed += test_activations();
     failed += test_linear();

@@ -1,0 +1,91 @@
+/* Physics that any engine can play: correctives that bring a plain blendshape rig close to a model.
+ *
+ * No engine runs our solvers, but every engine plays morph targets. Baking samples a model (any
+ * function from slider weights to positions) and fits what the rig's linear blend lacks:
+ *
+ *   f(w) = f0 + sum_k a_k(w) d_k + sum_j phi_j(w) c_j
+ *
+ * phi_j is either the hat function of a new in-between on one slider, or a product of slider
+ * weights (jawOpen * smile, jawOpen^2 * smile) that becomes a combination. Which of them to add is
+ * found greedily: in each step the one that removes most of the remaining error over all samples.
+ * The displacements c_j are then the least-squares solution, and displacements too small to see are
+ * dropped.
+ *
+ *   sinew_bake          fit                                  once
+ *   sinew_bake_measure  compare with the model on poses that were not used to fit
+ *
+ * When not to use it: where the model has a past (inertia, friction), which no function of the
+ * weights can follow; bake the frames of the clip instead. */
+#ifndef SINEW_BAKE_H
+#define SINEW_BAKE_H
+
+#include <stdint.h>
+
+#include "sinew/monitor.h"
+#include "sinew/rig.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SINEW_BAKE_TARGETS   40
+#define SINEW_BAKE_TOLERANCE 1e-3
+#define SINEW_BAKE_SAMPLES   800
+
+/* The model: positions[3 * vertex_count] of weights[slider_count]. Called from one thread. A result
+ * that did not converge counts. */
+typedef sinew_status sinew_bake_model(const double *weights, double *positions, void *user,
+                                      const sinew_monitor *monitor, sinew_error *error);
+
+typedef struct sinew_bake_options {
+    uint32_t size;    /* of this structure in bytes; set by sinew_bake_options_init */
+    int max_targets;  /* most targets to add, >= 1 */
+    double tolerance; /* stop when no vertex of any sample is farther off, fraction of the
+                         bounding-box diagonal, >= 0 */
+    int max_samples;  /* most evaluations of the model, 10 to 5000 */
+    int row_count;    /* poses of the clips that the rig is going to play: rows of slider weights */
+    const double *rows; /* row_count * slider_count, or NULL */
+} sinew_bake_options;
+
+SINEW_API void sinew_bake_options_init(sinew_bake_options *options);
+
+typedef struct sinew_bake_info {
+    uint32_t size;                /* of this structure in bytes; set by the caller */
+    int samples;                  /* evaluations of the model */
+    int inbetweens, combinations; /* targets added */
+    double linear_error; /* root mean square over the samples, fraction of the diagonal … */
+    double fitted_error; /* … before and after; on the samples themselves: see sinew_bake_measure */
+    double fitted_worst; /* largest error of a vertex in a sample, fraction of the diagonal */
+    double seconds;
+} sinew_bake_info;
+
+/* The rig with its correctives; the given one is not changed. info may be NULL. */
+SINEW_API sinew_status sinew_bake(const sinew_rig *rig, const sinew_bake_options *options,
+                                  sinew_bake_model *model, void *user, const sinew_monitor *monitor,
+                                  sinew_rig **baked, sinew_bake_info *info, sinew_error *error);
+
+/* How far a rig's linear blend is from the model. */
+typedef struct sinew_bake_error {
+    uint32_t size; /* of this structure in bytes; set by the caller */
+    int poses;
+    double mean;  /* distance of a vertex, fraction of the diagonal */
+    double rms;   /* root mean square */
+    double p95;   /* 95 of 100 moving vertices are nearer, over all poses */
+    double worst; /* largest */
+} sinew_bake_error;
+
+/* Over row_count rows of slider weights, which should not be those of the fit. */
+SINEW_API sinew_status sinew_bake_measure(const sinew_rig *rig, int row_count, const double *rows,
+                                          sinew_bake_model *model, void *user,
+                                          const sinew_monitor *monitor, sinew_bake_error *measured,
+                                          sinew_error *error);
+
+/* Poses for measuring: rows[count * slider_count] of two to four sliders that move the same skin,
+ * at random weights. The same seed gives the same rows. */
+SINEW_API sinew_status sinew_bake_poses(const sinew_rig *rig, uint64_t seed, int count,
+                                        double *rows, sinew_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,39 @@
+/* The poses that a bake learns from and is measured on. */
+#ifndef SN_RIG_BAKE_SAMPLES_H
+#define SN_RIG_BAKE_SAMPLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sinew/rig.h"
+
+/* Two sliders that move the same vertices, and how much: the sum of |d_a| |d_b|. */
+typedef struct sn_slider_pair {
+    int a, b;
+    double overlap;
+    /* They move the skin they share the same way, as elbow45 and elbow90 do: alternatives that an
+     * animator fades between and never adds up. */
+    bool alike;
+} sn_slider_pair;
+
+/* Pairs of sliders that meet, strongest first; release with sn_free. */
+sinew_status sn_bake_pairs(const sinew_rig *rig, sn_slider_pair **pairs, int *count,
+                           sinew_error *error);
+
+/* The weight of a slider at u, 0 at rest and 1 at its full shape. */
+static inline double sn_bake_weight(const sinew_slider *slider, double u) {
+    return slider->rest + u * (1 - slider->rest);
+}
+/* The way back, as combinations count: never below 0. */
+static inline double sn_bake_unit(const sinew_slider *slider, double weight) {
+    double range = 1 - slider->rest, u = range != 0 ? (weight - slider->rest) / range : 0;
+    return u > 0 ? u : 0;
+}
+
+/* Uniform in [0, 1). */
+static inline double sn_bake_random(uint64_t *state) {
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(*state >> 11) / 9007199254740992.0;
+}
+
+#endif

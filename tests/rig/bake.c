@@ -1,0 +1,204 @@
+/* Baking a model into in-betweens and combinations. */
+#include "groups.h"
+#include "support.h"
+
+#include "sinew/bake.h"
+#include "sinew/rotation.h"
+#include "sinew/samples.h"
+
+/* ---- a model that the functions can express ----------------------------------------------------
+ */
+
+/* Two sliders over four points; the model has a curve along the first and a product of both. */
+static sinew_rig *small_rig(void) {
+    static const double points[] = {0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0};
+    static const int faces[] = {0, 1, 2, 0, 2, 3};
+    sinew_error error;
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    assert_ok(sinew_mesh_create(4, points, 2, NULL, faces, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    const int first[] = {1, 2}, second[] = {2, 3};
+    const double up[] = {0, 0, 1, 0, 0, 1}, aside[] = {0.5, 0, 0, 0.5, 0, 0};
+    assert_ok(sinew_rig_add_target(rig, "up", 2, first, up, &error));
+    assert_ok(sinew_rig_add_target(rig, "aside", 2, second, aside, &error));
+    return rig;
+}
+
+static double hat(double u) {
+    return u <= 0 || u >= 1 ? 0 : u < 0.5 ? 2 * u : 2 - 2 * u;
+}
+
+static sinew_status known_model(const double *w, double *positions, void *user,
+                                const sinew_monitor *monitor, sinew_error *error) {
+    (void)monitor, (void)error;
+    const sinew_rig *rig = user;
+    sinew_linear *linear;
+    if (sinew_linear_create(rig, &linear, NULL) != SINEW_OK) return SINEW_NO_MEMORY;
+    sinew_linear_evaluate(linear, w, positions);
+    sinew_linear_destroy(linear);
+    positions[3] += 0.25 * hat(w[0]);             /* vertex 1, x */
+    positions[7] += 0.125 * w[0] * w[1];          /* vertex 2, y */
+    positions[8] += -0.0625 * w[0] * w[0] * w[1]; /* vertex 2, z */
+    return SINEW_OK;
+}
+
+static void functions_of_the_model_are_found_exactly(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_rig *rig = small_rig(), *baked;
+    sinew_bake_options options;
+    sinew_bake_options_init(&options);
+    options.max_targets = 6;
+    options.tolerance = 1e-5;
+    sinew_bake_info info = {.size = sizeof info};
+    assert_ok(sinew_bake(rig, &options, known_model, rig, NULL, &baked, &info, &error));
+    assert_int_equal(info.inbetweens, 1);
+    assert_int_equal(info.combinations, 2);
+    assert_below(info.fitted_worst, 1e-5);
+    double rows[2 * 30];
+    assert_ok(sinew_bake_poses(rig, 5, 30, rows, &error));
+    sinew_bake_error before = {.size = sizeof before}, after = {.size = sizeof after};
+    assert_ok(sinew_bake_measure(rig, 30, rows, known_model, rig, NULL, &before, &error));
+    assert_ok(sinew_bake_measure(baked, 30, rows, known_model, rig, NULL, &after, &error));
+    assert_true(before.worst > 0.01);
+    assert_below(after.worst, 1e-4);
+    /* What the artist made is untouched. */
+    assert_int_equal(baked->slider_count, rig->slider_count);
+    for (int t = 0; t < rig->target_count; t++) {
+        assert_string_equal(baked->targets[t].name, rig->targets[t].name);
+        assert_memory_equal(baked->targets[t].deltas, rig->targets[t].deltas,
+                            3 * (size_t)rig->targets[t].count * sizeof(double));
+    }
+    sinew_rig_destroy(rig), sinew_rig_destroy(baked);
+}
+
+static void powers_of_a_slider_are_products(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_rig *rig = small_rig();
+    const int twice[] = {0, 0, 1}, vertex = 0;
+    const double delta[] = {1, 0, 0};
+    assert_ok(sinew_rig_add_combination(rig, "p", SINEW_COMBINE_MULTIPLY, 3, twice, 1, &vertex,
+                                        delta, &error));
+    assert_int_equal(sinew_rig_add_combination(rig, "q", SINEW_COMBINE_LOWEST, 3, twice, 1, &vertex,
+                                               delta, &error),
+                     SINEW_BAD_INPUT);
+    const double weights[] = {0.5, 0.25};
+    double activations[3];
+    sinew_rig_activations(rig, weights, activations);
+    assert_close(activations[2], 0.0625, 1e-15);
+    sinew_rig_destroy(rig);
+}
+
+/* ---- the rotation-aware blend ------------------------------------------------------------------
+ */
+
+typedef struct rotation_model {
+    sinew_rotation *rotation;
+    sinew_rotation_state *state;
+    int calls, cancel_at;
+} rotation_model;
+
+static sinew_status blend(const double *weights, double *positions, void *user,
+                          const sinew_monitor *monitor, sinew_error *error) {
+    (void)monitor, (void)error;
+    rotation_model *model = user;
+    model->calls++;
+    sinew_rotation_evaluate(model->rotation, model->state, weights, positions);
+    return SINEW_OK;
+}
+
+static sinew_rig *hand_and_model(rotation_model *model) {
+    sinew_error error;
+    sinew_rig *rig;
+    sinew_sample_options options;
+    sinew_sample_options_init(&options);
+    options.vertices = 1000;
+    assert_ok(sinew_sample_rig("hand", &options, &rig, &error));
+    assert_ok(sinew_rotation_create(rig, NULL, &model->rotation, &error));
+    assert_ok(sinew_rotation_state_create(model->rotation, &model->state, &error));
+    return rig;
+}
+
+static void release(rotation_model *model, sinew_rig *rig) {
+    sinew_rotation_state_destroy(model->state);
+    sinew_rotation_destroy(model->rotation);
+    sinew_rig_destroy(rig);
+}
+
+static void forty_correctives_leave_a_fifth_of_the_error_on_unseen_poses(void **state) {
+    (void)state;
+    sinew_error error;
+    rotation_model model = {0};
+    sinew_rig *rig = hand_and_model(&model), *baked;
+    int count = 30;
+    double *rows = malloc(sizeof(double) * (size_t)(count * rig->slider_count));
+    assert_ok(sinew_bake_poses(rig, 77, count, rows, &error));
+    sinew_bake_error before = {.size = sizeof before}, after = {.size = sizeof after};
+    assert_ok(sinew_bake_measure(rig, count, rows, blend, &model, NULL, &before, &error));
+    sinew_bake_options options;
+    sinew_bake_options_init(&options);
+    double last = before.mean;
+    for (int targets = 10; targets <= 40; targets *= 2) {
+        options.max_targets = targets;
+        sinew_bake_info info = {.size = sizeof info};
+        assert_ok(sinew_bake(rig, &options, blend, &model, NULL, &baked, &info, &error));
+        assert_true(info.inbetweens + info.combinations <= targets);
+        assert_ok(sinew_bake_measure(baked, count, rows, blend, &model, NULL, &after, &error));
+        assert_true(after.mean < last);
+        last = after.mean;
+        sinew_rig_destroy(baked);
+    }
+    assert_below(last, 0.2 * before.mean);
+    free(rows);
+    release(&model, rig);
+}
+
+static bool stop(void *user) {
+    const rotation_model *model = user;
+    return model->calls >= model->cancel_at;
+}
+
+static void baking_can_be_cancelled(void **state) {
+    (void)state;
+    sinew_error error;
+    rotation_model model = {.cancel_at = 20};
+    sinew_rig *rig = hand_and_model(&model), *baked;
+    const sinew_monitor monitor = {.cancelled = stop, .user = &model};
+    assert_int_equal(sinew_bake(rig, NULL, blend, &model, &monitor, &baked, NULL, &error),
+                     SINEW_CANCELLED);
+    assert_null(baked);
+    assert_int_equal(model.calls, 20);
+    release(&model, rig);
+}
+
+static sinew_status bake_small(void *user) {
+    sinew_rig *baked;
+    sinew_error error;
+    sinew_bake_options options;
+    sinew_bake_options_init(&options);
+    options.max_samples = 14;
+    options.max_targets = 4;
+    sinew_status status = sinew_bake(user, &options, known_model, user, NULL, &baked, NULL, &error);
+    if (status == SINEW_OK) sinew_rig_destroy(baked);
+    return status;
+}
+
+static void baking_survives_without_memory(void **state) {
+    (void)state;
+    sinew_rig *rig = small_rig();
+    assert_true(test_out_of_memory(bake_small, rig) > 10);
+    sinew_rig_destroy(rig);
+}
+
+int test_bake(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(functions_of_the_model_are_found_exactly),
+        cmocka_unit_test(powers_of_a_slider_are_products),
+        cmocka_unit_test(forty_correctives_leave_a_fifth_of_the_error_on_unseen_poses),
+        cmocka_unit_test(baking_can_be_cancelled),
+        cmocka_unit_test(baking_survives_without_memory),
+    };
+    return cmocka_run_group_tests_name("bake", tests, NULL, NULL);
+}
