@@ -51,7 +51,7 @@ sinew_status cli_file_read_for(const char *path, const char *out, cli_file *file
         if (!sn_format_has_ending(*f, path) || (*f)->recognise) continue;
         file->format = (*f)->name;
         /* A file that is posed goes into a plain mesh as it shows itself. */
-        if ((*f)->read_pose && cli_holds_mesh_only(out))
+        if ((*f)->mesh_is_posed && cli_holds_mesh_only(out))
             return sinew_mesh_read(path, &file->mesh, error);
         if ((*f)->read_rig && written & RIG) return sinew_rig_read(1, &path, &file->rig, error);
         if ((*f)->read_mesh && written & MESH) return sinew_mesh_read(path, &file->mesh, error);

@@ -53,6 +53,8 @@ typedef struct sn_format {
     const char *beside_ending;
     sinew_status (*write_tets_beside)(const sinew_tets *tets, sn_buffer *out, sinew_error *error);
     sinew_status (*read_frames)(const sn_source *source, sinew_frames **frames, sinew_error *error);
+    /* read_mesh applies the weights and skins that the file has set; read_rig never does. */
+    bool mesh_is_posed;
     /* The mesh at a time of a clip, and a whole clip, with skins and weights applied: clip NULL is
      * the first that moves anything, rate 0 the file's own. */
     sinew_status (*read_pose)(const sn_source *source, const char *clip, double time,

@@ -68,6 +68,8 @@ const sn_format sn_format_glb = {
     .write_rig = write_rig,
     .read_curves = sn_gltf_read_curves,
     .read_frames = sn_gltf_read_frames,
+    .read_pose = sn_gltf_read_pose,
+    .read_clip = sn_gltf_read_clip,
     .write_frames = &sn_gltf_frame_sink,
 };
 
@@ -78,4 +80,6 @@ const sn_format sn_format_gltf = {
     .read_rig = sn_gltf_read_rig,
     .read_curves = sn_gltf_read_curves,
     .read_frames = sn_gltf_read_frames,
+    .read_pose = sn_gltf_read_pose,
+    .read_clip = sn_gltf_read_clip,
 };

@@ -323,6 +323,7 @@ static int component_count(const char *type) {
     static const char *const names[] = {"SCALAR", "VEC2", "VEC3", "VEC4"};
     for (int i = 0; type && i < 4; i++)
         if (strcmp(type, names[i]) == 0) return i + 1;
+    if (type && strcmp(type, "MAT4") == 0) return 16;
     return 0;
 }
 

@@ -15,15 +15,10 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "io/gltf_scene.h"
+#include "io/frames.h"
+#include "io/gltf_pose.h"
 #include "io/names.h"
 #include "io/rig_json.h"
-
-/* A vertex array that one or more primitives of an instance index. */
-typedef struct vertex_block {
-    const json_t *attributes, *targets;
-    int first, count;
-} vertex_block;
 
 /* Displacements of one target, by file vertex. */
 typedef struct target_list {
@@ -60,8 +55,11 @@ typedef struct gltf_reader {
     target_list *lists;
     size_t list_capacity;
 
-    vertex_block *blocks; /* of the instance at hand */
+    sn_gltf_block *blocks;
     size_t block_count, block_capacity;
+    size_t first_block; /* of the instance at hand */
+
+    const sn_gltf_pose *pose; /* NULL: the neutral */
 
     /* What our own writer left; NULL in other files. */
     const json_t *sinew;
@@ -152,7 +150,7 @@ static sinew_status check_placed(gltf_reader *r, int first, int count) {
 }
 
 static sinew_status read_block(gltf_reader *r, const sn_gltf_transform *transform,
-                               const json_t *attributes, const vertex_block *block) {
+                               const json_t *attributes, const sn_gltf_block *block) {
     int first = block->first, count = block->count;
     size_t end = (size_t)first + (size_t)count;
     if (!SN_RESERVE(r->positions, r->position_capacity, 3 * end) ||
@@ -193,7 +191,7 @@ static sinew_status find_list(gltf_reader *r, const char *name, target_list **li
 }
 
 static sinew_status keep_deltas(gltf_reader *r, const sn_gltf_transform *transform,
-                                const vertex_block *block, uint64_t salt, const double *rows,
+                                const sn_gltf_block *block, uint64_t salt, const double *rows,
                                 target_list *list) {
     if (list->count > 0 && list->vertices[list->count - 1] >= block->first)
         return sn_gltf_fail(&r->gltf, "two targets of one mesh have the same name");
@@ -217,7 +215,7 @@ static sinew_status keep_deltas(gltf_reader *r, const sn_gltf_transform *transfo
 }
 
 static sinew_status read_targets(gltf_reader *r, const sn_gltf_instance *instance,
-                                 const vertex_block *block, const json_t *targets) {
+                                 const sn_gltf_block *block, const json_t *targets) {
     size_t count = json_array_size(targets);
     if (count == 0) return SINEW_OK;
     double *rows = sn_alloc((size_t)block->count, 3 * sizeof(double));
@@ -262,7 +260,7 @@ static sinew_status add_triangle(gltf_reader *r, int a, int b, int c, int part) 
 
 enum { MODE_POINTS = 0, MODE_TRIANGLES = 4, MODE_STRIP = 5, MODE_FAN = 6 };
 
-static sinew_status add_triangles(gltf_reader *r, const vertex_block *block, int mode,
+static sinew_status add_triangles(gltf_reader *r, const sn_gltf_block *block, int mode,
                                   const int *indices, int count, int part) {
     int first = block->first;
 #define INDEX(i) (first + (indices ? indices[i] : (i)))
@@ -277,7 +275,7 @@ static sinew_status add_triangles(gltf_reader *r, const vertex_block *block, int
     return SINEW_OK;
 }
 
-static sinew_status read_faces(gltf_reader *r, const json_t *primitive, const vertex_block *block,
+static sinew_status read_faces(gltf_reader *r, const json_t *primitive, const sn_gltf_block *block,
                                int part) {
     int64_t mode = MODE_TRIANGLES;
     const json_t *mode_value = json_object_get(primitive, "mode");
@@ -320,11 +318,11 @@ static sinew_status find_part(gltf_reader *r, const sn_gltf_instance *instance,
 
 /* --- instances -------------------------------------------------------------------------------- */
 
-static const vertex_block *known_block(const gltf_reader *r, const json_t *attributes,
-                                       const json_t *targets) {
+static const sn_gltf_block *known_block(const gltf_reader *r, const json_t *attributes,
+                                        const json_t *targets) {
     /* Primitives that share vertices stand together; looking far back would cost more than it
      * finds. */
-    size_t oldest = r->block_count > 16 ? r->block_count - 16 : 0;
+    size_t oldest = r->block_count > r->first_block + 16 ? r->block_count - 16 : r->first_block;
     for (size_t i = oldest; i < r->block_count; i++)
         if (json_equal(r->blocks[i].attributes, attributes) &&
             (r->blocks[i].targets == targets || json_equal(r->blocks[i].targets, targets)))
@@ -336,7 +334,7 @@ static sinew_status read_primitive(gltf_reader *r, const sn_gltf_instance *insta
                                    const json_t *primitive, int number, int count) {
     const json_t *attributes = json_object_get(primitive, "attributes");
     const json_t *targets = json_object_get(primitive, "targets");
-    const vertex_block *block = known_block(r, attributes, targets);
+    const sn_gltf_block *block = known_block(r, attributes, targets);
     if (!block) {
         sn_gltf_accessor accessor;
         SN_TRY(sn_gltf_accessor_open(&r->gltf, json_object_get(attributes, "POSITION"), "POSITION",
@@ -345,8 +343,9 @@ static sinew_status read_primitive(gltf_reader *r, const sn_gltf_instance *insta
             return sn_gltf_fail(&r->gltf, "shows its meshes too often");
         if (!SN_RESERVE(r->blocks, r->block_capacity, r->block_count + 1))
             return sn_no_memory(r->gltf.error);
-        vertex_block *made = &r->blocks[r->block_count];
-        *made = (vertex_block){attributes, targets, r->file_count, accessor.count};
+        sn_gltf_block *made = &r->blocks[r->block_count];
+        *made = (sn_gltf_block){attributes, targets, r->file_count, accessor.count,
+                                (int)(instance - r->instances)};
         SN_TRY(read_block(r, &instance->transform, attributes, made));
         SN_TRY(read_targets(r, instance, made, targets));
         r->block_count++;
@@ -388,7 +387,7 @@ static sinew_status read_instance(gltf_reader *r, const sn_gltf_instance *instan
     const json_t *primitives = json_object_get(instance->mesh, "primitives");
     int count = (int)json_array_size(primitives), first = r->file_count;
     if (count == 0) return sn_gltf_fail(&r->gltf, "a mesh has no primitives");
-    r->block_count = 0;
+    r->first_block = r->block_count;
     for (int i = 0; i < count; i++)
         SN_TRY(read_primitive(r, instance, json_array_get(primitives, (size_t)i), i, count));
     r->named_parts |= count > 1;
@@ -697,7 +696,11 @@ static sinew_status read_all(gltf_reader *r, const sn_source *source, sinew_erro
     } else {
         r->sinew = NULL;
     }
-    return SINEW_OK;
+    if (!r->pose) return SINEW_OK;
+    /* Vertices were joined by their neutral, so that every pose has the vertices of the rig. */
+    r->any_normal = false;
+    return sn_gltf_pose_apply(&r->gltf, r->pose, r->instances, r->blocks, r->block_count,
+                              r->positions);
 }
 
 sinew_status sn_gltf_read_rig(const sn_source *source, sinew_rig **rig, sinew_error *error) {
@@ -712,6 +715,46 @@ sinew_status sn_gltf_read_mesh(const sn_source *source, sinew_mesh **mesh, sinew
     gltf_reader r = {0};
     sinew_status status = read_all(&r, source, error);
     if (status == SINEW_OK) status = build_mesh(&r, mesh, error);
+    release(&r);
+    return status;
+}
+
+sinew_status sn_gltf_read_pose(const sn_source *source, const char *clip, double time,
+                               sinew_mesh **mesh, sinew_error *error) {
+    const sn_gltf_pose pose = {clip, time};
+    gltf_reader r = {.pose = &pose};
+    sinew_status status = read_all(&r, source, error);
+    if (status == SINEW_OK) status = build_mesh(&r, mesh, error);
+    release(&r);
+    return status;
+}
+
+sinew_status sn_gltf_read_clip(const sn_source *source, const char *clip, double rate,
+                               sinew_frames **frames, sinew_error *error) {
+    gltf_reader r = {0};
+    double start = 0, end = 0;
+    if (!(rate > 0)) rate = SINEW_FRAMES_DEFAULT_RATE;
+    sinew_status status = read_all(&r, source, error);
+    if (status == SINEW_OK) status = sn_gltf_clip_range(&r.gltf, clip, &start, &end);
+    double count = ceil((end - start) * rate - 1e-6) + 1;
+    if (status == SINEW_OK && count > SINEW_FRAMES_MAXIMUM)
+        status = sn_gltf_fail(&r.gltf, "its clip has %.0f frames, more than %d", count,
+                              SINEW_FRAMES_MAXIMUM);
+    if (status == SINEW_OK)
+        status = sn_frames_create(r.vertex_count, (int)count, start, rate, frames, error);
+    for (int k = 0; status == SINEW_OK && k < (*frames)->frame_count; k++) {
+        const sn_gltf_pose pose = {clip, fmin(start + k / rate, end)};
+        float *row = (*frames)->positions + 3 * (size_t)k * (size_t)r.vertex_count;
+        status =
+            sn_gltf_pose_apply(&r.gltf, &pose, r.instances, r.blocks, r.block_count, r.positions);
+        for (int i = r.file_count; status == SINEW_OK && i-- > 0;)
+            for (size_t c = 0; c < 3; c++)
+                row[3 * (size_t)r.vertex_of[i] + c] = (float)r.positions[3 * (size_t)i + c];
+    }
+    if (status != SINEW_OK && *frames) {
+        sinew_frames_destroy(*frames);
+        *frames = NULL;
+    }
     release(&r);
     return status;
 }

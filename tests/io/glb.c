@@ -532,6 +532,40 @@ static void frames_are_compressed_within_the_tolerance(void **state) {
     sinew_mesh_destroy(mesh);
 }
 
+/* The clips of a rigged hand at their end, against poses that another program made of them in
+ * hundredths of the unit. */
+static void skinned_clips_match_poses_made_elsewhere(void **state) {
+    (void)state;
+    static const char *const clips[][2] = {{"Fist", "fist"}, {"Grip", "grip"}, {"Open", "open"}};
+    const char *hand = test_data("free/aframe-hand/rightHandHigh.glb");
+    skip_without_data(hand);
+    sinew_error error;
+    for (int i = 0; i < 3; i++) {
+        char path[100];
+        snprintf(path, sizeof path, "free/aframe-hand/%s.obj", clips[i][1]);
+        sinew_mesh *posed, *expected;
+        assert_ok(sinew_pose_read(hand, clips[i][0], 99, &posed, &error));
+        assert_ok(sinew_mesh_read(test_data(path), &expected, &error));
+        assert_int_equal(posed->vertex_count, expected->vertex_count);
+        double size = sinew_diagonal(expected->vertex_count, expected->positions);
+        for (int k = 0; k < 3 * posed->vertex_count; k++)
+            assert_close(100 * posed->positions[k], expected->positions[k], 2e-6 * size);
+        sinew_mesh_destroy(expected);
+        sinew_frames *frames;
+        assert_ok(sinew_frames_read_clip(hand, clips[i][0], 10, &frames, &error));
+        assert_int_equal(frames->vertex_count, posed->vertex_count);
+        const float *last =
+            frames->positions + 3 * (size_t)(frames->frame_count - 1) * (size_t)posed->vertex_count;
+        for (int k = 0; k < 3 * posed->vertex_count; k++)
+            assert_close(last[k], posed->positions[k], 1e-7);
+        sinew_frames_destroy(frames);
+        sinew_mesh_destroy(posed);
+    }
+    sinew_mesh *mesh;
+    assert_int_equal(sinew_pose_read(hand, "Wave", 0, &mesh, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "'Thumb Up'"));
+}
+
 int test_glb(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_small_rig_comes_back_with_everything),
@@ -544,6 +578,7 @@ int test_glb(void) {
         cmocka_unit_test(morph_normals_are_those_of_the_posed_surface),
         cmocka_unit_test(every_real_mesh_comes_back_through_glb),
         cmocka_unit_test(real_rigs_come_back_through_glb_and_folders),
+        cmocka_unit_test(skinned_clips_match_poses_made_elsewhere),
     };
     return cmocka_run_group_tests_name("glb", tests, NULL, NULL);
 }
