@@ -138,7 +138,7 @@ static int count_popping_of_rotation(const sinew_rig *rig) {
     sinew_rotation *rotation = NULL;
     sinew_rotation_state *state = NULL;
     path p = {0};
-    assert_ok(sinew_rotation_create(rig, NULL, &rotation, &error));
+    assert_ok(sinew_rotation_create(rig, NULL, NULL, &rotation, &error));
     assert_ok(sinew_rotation_state_create(rotation, &state, &error));
     for (int f = 0; f <= STEPS; f++) {
         const double weight = (double)f / STEPS;
