@@ -1,153 +1,219 @@
 #include "engine.h"
 
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct engine {
-    sinew_scene *scene;
-    uint64_t revision;
-    char *rig_text;
-    sinew_job *pose, *clip;
-    sinew_linear *linear;
-    const sinew_rig *linear_rig;
-    double *positions;
-    double build_seconds;
+    shared_session *shared;
+    sinew_solver *solver;
+    sinew_session *preview; /* the linear blend of the same scene, while there is no solver */
+    const sinew_rig *rig;   /* the one that the arrays fit */
+    double *live;           /* weights of the pose */
+    engine_shape shape;
 };
 
-static double now_seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+static sinew_status no_memory(sinew_error *error) {
+    error->status = SINEW_NO_MEMORY;
+    snprintf(error->message, sizeof error->message, "out of memory");
+    return SINEW_NO_MEMORY;
 }
 
 sinew_status engine_create(engine **out, sinew_error *error) {
     *out = calloc(1, sizeof **out);
-    if (*out) return SINEW_OK;
-    *error = (sinew_error){SINEW_NO_MEMORY, "out of memory"};
-    return SINEW_NO_MEMORY;
+    return *out ? SINEW_OK : no_memory(error);
 }
 
-static void drop_jobs(engine *e) {
-    sinew_linear_destroy(e->linear);
-    e->linear = NULL;
-    sinew_job_destroy(e->pose);
-    sinew_job_destroy(e->clip);
-    e->pose = e->clip = NULL;
+static void free_arrays(engine *e) {
+    free(e->shape.positions);
+    free(e->shape.linear);
+    free(e->shape.weights);
+    free(e->shape.contacts);
+    free(e->live);
+    e->shape = (engine_shape){0};
+    e->live = NULL;
+    e->rig = NULL;
+}
+
+static void let_go(engine *e) {
+    sinew_solver_destroy(e->solver);
+    sinew_session_destroy(e->preview);
+    shared_session_release(e->shared);
+    e->solver = NULL;
+    e->preview = NULL;
+    e->shared = NULL;
 }
 
 void engine_destroy(engine *e) {
     if (!e) return;
-    drop_jobs(e);
-    sinew_scene_destroy(e->scene);
-    free(e->rig_text);
-    free(e->positions);
+    let_go(e);
+    free_arrays(e);
     free(e);
 }
 
-static bool has(const sinew_scene *scene, const char *pointer) {
-    char *text = NULL;
-    sinew_error ignored;
-    if (sinew_scene_get(scene, pointer, &text, &ignored) != SINEW_OK || !text) return false;
-    sinew_free(text);
-    return true;
-}
-
-sinew_status engine_update(engine *e, const sinew_scene *scene, uint64_t revision,
-                           const sinew_monitor *monitor, bool *rig_changed, sinew_error *error) {
-    double start = now_seconds();
-    sinew_scene *copy = NULL, *still = NULL;
-    sinew_job *pose = NULL, *clip = NULL;
-    char *rig_text = NULL;
-    sinew_status status = sinew_scene_copy(scene, &copy, error);
-    if (status == SINEW_OK) status = sinew_scene_copy(scene, &still, error);
-    if (status == SINEW_OK) {
-        static const char *const moving[] = {"/curves", "/keys", "/markers", "/steps", "/time"};
-        for (int i = 0; i < 5; i++)
-            if (has(still, moving[i])) sinew_scene_set(still, moving[i], NULL, NULL, error);
-        if (!has(still, "/weights")) sinew_scene_set(still, "/weights", "{}", NULL, error);
-        status = sinew_job_create(still, monitor, &pose, error);
-    }
-    if (status == SINEW_OK && (has(copy, "/curves") || has(copy, "/keys") || has(copy, "/markers")))
-        status = sinew_job_create(copy, monitor, &clip, error);
-    sinew_scene_destroy(still);
-    if (status != SINEW_OK) {
-        sinew_scene_destroy(copy);
-        sinew_job_destroy(pose);
-        return status;
-    }
-    sinew_scene_get(copy, "/rig", &rig_text, error);
-    *rig_changed = !e->rig_text || !rig_text || strcmp(e->rig_text, rig_text) != 0;
-    drop_jobs(e);
-    free(e->rig_text);
-    e->rig_text = rig_text ? strdup(rig_text) : NULL;
-    sinew_free(rig_text);
-    sinew_scene_destroy(e->scene);
-    e->scene = copy;
-    e->pose = pose;
-    e->clip = clip;
-    e->revision = revision;
-    status = sinew_linear_create(sinew_job_rig(pose), &e->linear, error);
-    free(e->positions);
-    e->positions = malloc((size_t)sinew_job_rig(pose)->neutral->vertex_count * 3 * sizeof(double));
-    e->build_seconds = now_seconds() - start;
-    return status;
+static sinew_solver *active(const engine *e) {
+    return e->solver ? e->solver : e->preview ? sinew_session_solver(e->preview) : NULL;
 }
 
 const sinew_rig *engine_rig(const engine *e) {
-    return e->pose ? sinew_job_rig(e->pose) : NULL;
+    return active(e) ? sinew_solver_rig(active(e)) : NULL;
+}
+
+static sinew_status make_arrays(engine *e, sinew_error *error) {
+    free_arrays(e);
+    const sinew_rig *rig = engine_rig(e);
+    size_t n = 3 * (size_t)rig->neutral->vertex_count, k = (size_t)rig->slider_count + 1;
+    e->shape.positions = calloc(n, sizeof(float));
+    e->shape.linear = calloc(n, sizeof(float));
+    e->shape.weights = calloc(k, sizeof(double));
+    e->shape.contacts = calloc(ENGINE_CONTACTS, sizeof *e->shape.contacts);
+    e->live = calloc(k, sizeof(double));
+    if (!e->shape.positions || !e->shape.linear || !e->shape.weights || !e->shape.contacts ||
+        !e->live)
+        return no_memory(error);
+    e->rig = rig;
+    return SINEW_OK;
+}
+
+bool engine_is_new(const engine *e, const shared_session *shared) {
+    return e->shared != shared;
+}
+
+sinew_status engine_preview(engine *e, shared_session *shared, const sinew_monitor *monitor,
+                            sinew_error *error) {
+    let_go(e);
+    sinew_scene *scene = NULL;
+    sinew_session_options options;
+    sinew_session_options_init(&options);
+    options.loader = sinew_file_loader();
+    sinew_status status = sinew_session_scene(shared->session, &scene, error);
+    if (status != SINEW_OK) return status;
+    /* What linear blends have no use for would only be built or warned of. */
+    static const char *const other[] = {"/parameters", "/obstacles", "/pins",    "/pulls",
+                                        "/keys",       "/markers",   "/outputs", "/orientations"};
+    sinew_error ignored;
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        (void)sinew_scene_set(scene, other[i], NULL, NULL, &ignored);
+    status = sinew_scene_set(scene, "/model", "\"linear\"", NULL, error);
+    char *weights = NULL;
+    if (status == SINEW_OK) status = sinew_scene_get(scene, "/weights", &weights, error);
+    if (status == SINEW_OK && !weights)
+        status = sinew_scene_set(scene, "/weights", "{}", NULL, error);
+    sinew_free(weights);
+    if (status == SINEW_OK) status = sinew_session_create(scene, &options, &e->preview, error);
+    if (status == SINEW_OK) status = sinew_session_prepare(e->preview, monitor, error);
+    if (status == SINEW_OK) status = make_arrays(e, error);
+    if (status != SINEW_OK) {
+        sinew_session_destroy(e->preview);
+        e->preview = NULL;
+    }
+    sinew_scene_destroy(scene);
+    return status;
+}
+
+sinew_status engine_update(engine *e, shared_session *shared, const sinew_monitor *monitor,
+                           bool *rig_changed, sinew_error *error) {
+    sinew_status status;
+    if (e->solver && e->shared == shared) {
+        status = sinew_solver_update(e->solver, monitor, error);
+    } else {
+        sinew_solver *solver = NULL;
+        status = sinew_solver_create(shared->session, monitor, &solver, error);
+        if (status != SINEW_OK) return status;
+        sinew_session *preview = e->preview;
+        e->preview = NULL;
+        let_go(e);
+        atomic_fetch_add(&shared->references, 1);
+        e->shared = shared;
+        e->solver = solver;
+        /* The preview has the same rig: pages know it already. */
+        const sinew_rig *old = preview ? sinew_session_rig(preview) : NULL, *rig = engine_rig(e);
+        bool same = old && old->slider_count == rig->slider_count &&
+                    old->neutral->vertex_count == rig->neutral->vertex_count;
+        sinew_session_destroy(preview);
+        if (same) e->rig = rig;
+    }
+    if (status != SINEW_OK) return status;
+    *rig_changed = e->rig != engine_rig(e);
+    return *rig_changed ? make_arrays(e, error) : SINEW_OK;
 }
 
 void engine_get_clip(const engine *e, engine_clip *clip) {
     *clip = (engine_clip){0};
-    if (!e->clip) return;
-    clip->frame_count = sinew_job_frame_count(e->clip);
-    clip->start = sinew_job_time(e->clip, 0);
-    clip->rate = clip->frame_count > 1 ? 1 / (sinew_job_time(e->clip, 1) - clip->start) : 30;
+    sinew_clip_info info;
+    sinew_error ignored;
+    sinew_clip_info_init(&info);
+    if (!e->solver || sinew_solver_clip(e->solver, &info, &ignored) != SINEW_OK) return;
+    if (info.frame_count < 2) return;
+    clip->frame_count = info.frame_count;
+    clip->rate = info.rate;
+    clip->start = info.start;
 }
 
-sinew_status engine_solve(engine *e, int frame, engine_shape *shape, const sinew_monitor *monitor,
-                          sinew_error *error) {
-    sinew_job *job = frame >= 0 && e->clip ? e->clip : e->pose;
-    if (frame < 0 || job == e->pose) frame = 0;
-    const sinew_rig *rig = engine_rig(e);
-    int n = 3 * rig->neutral->vertex_count;
-    sinew_frame_info info = {.size = sizeof info};
-    sinew_status status = sinew_job_frame(job, frame, e->positions, &info, monitor, error);
-    if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
-    for (int i = 0; i < n; i++) shape->positions[i] = (float)e->positions[i];
-    const double *weights = sinew_job_weights(job, frame);
-    if (weights) {
-        memcpy(shape->weights, weights, (size_t)rig->slider_count * sizeof *weights);
-        sinew_linear_evaluate(e->linear, weights, e->positions);
-        for (int i = 0; i < n; i++) shape->linear[i] = (float)e->positions[i];
-    } else {
-        for (int i = 0; i < n; i++) shape->linear[i] = (float)rig->neutral->positions[i];
+bool engine_has_past(const engine *e) {
+    return e->solver && sinew_solver_past(e->solver, NULL) == SINEW_PAST_ALL;
+}
+
+char *engine_describe(const engine *e) {
+    char *text = NULL;
+    sinew_error ignored;
+    if (!e->shared || sinew_session_describe(e->shared->session, &text, &ignored) != SINEW_OK)
+        return NULL;
+    return text;
+}
+
+/* The pose: "weights" of the document, rest where it says nothing. */
+static void read_live_weights(engine *e) {
+    sinew_rig_rest_weights(e->rig, e->live);
+    char *text = NULL;
+    sinew_error ignored;
+    if (!e->shared && !e->preview) return;
+    const sinew_session *session = e->shared ? e->shared->session : e->preview;
+    if (sinew_session_get(session, "/weights", &text, &ignored) != SINEW_OK || !text) return;
+    json_t *weights = json_loads(text, 0, NULL), *value;
+    sinew_free(text);
+    const char *name;
+    json_object_foreach(weights, name, value) {
+        int sliders[2], count = sinew_rig_match(e->rig, name, sliders);
+        for (int i = 0; i < count; i++) e->live[sliders[i]] = json_number_value(value);
     }
-    shape->status = status;
-    shape->time = info.time;
-    shape->residual = info.residual;
-    shape->seconds = info.seconds;
-    shape->build_seconds = e->build_seconds;
-    e->build_seconds = 0;
-    shape->iterations = info.iterations;
-    shape->contacts = info.contacts;
-    shape->inverted = info.inverted;
-    shape->revision = e->revision;
-    return SINEW_OK;
+    json_decref(weights);
 }
 
-sinew_status engine_drag(engine *e, int vertex, const double target[3], const double *now,
-                         double *weights, sinew_error *error) {
-    sinew_slider_space *space = NULL;
-    sinew_manipulator *manipulator = NULL;
-    sinew_status status = sinew_slider_space_create(engine_rig(e), &space, error);
-    if (status == SINEW_OK)
-        status = sinew_manipulator_create(space, NULL, NULL, &manipulator, error);
-    sinew_drag drag = {vertex, SINEW_AXIS_ALL, {target[0], target[1], target[2]}, 1};
-    if (status == SINEW_OK)
-        status = sinew_manipulate(manipulator, 1, &drag, now, weights, NULL, error);
-    sinew_manipulator_destroy(manipulator);
-    sinew_slider_space_destroy(space);
-    return status;
+sinew_status engine_solve(engine *e, int frame, const sinew_monitor *monitor, sinew_error *error) {
+    sinew_solver *solver = active(e);
+    sinew_input input;
+    sinew_input_init(&input);
+    input.frame = frame;
+    if (frame < 0) {
+        read_live_weights(e);
+        input.frame = 0;
+        input.weights = e->live;
+    }
+    sinew_result *result = &e->shape.result;
+    sinew_result_init(result);
+    result->positions_float = e->shape.positions;
+    result->contacts = e->shape.contacts;
+    result->contact_capacity = ENGINE_CONTACTS;
+    sinew_status status = sinew_solver_solve(solver, &input, result, monitor, error);
+    if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
+    result->status = status;
+    if (sinew_solver_weights(solver, &input, e->shape.weights, error) != SINEW_OK)
+        sinew_rig_rest_weights(e->rig, e->shape.weights);
+    return sinew_solver_linear(solver, &input, NULL, e->shape.linear, error);
+}
+
+const engine_shape *engine_get_shape(const engine *e) {
+    return &e->shape;
+}
+
+sinew_status engine_drag(engine *e, int vertex, const double target[3], double *weights,
+                         sinew_error *error) {
+    sinew_drag drag = {.vertex = vertex,
+                       .axes = SINEW_AXIS_ALL,
+                       .target = {target[0], target[1], target[2]},
+                       .weight = 1};
+    return sinew_solver_drag(active(e), 1, &drag, e->shape.weights, weights, NULL, error);
 }

@@ -1,10 +1,12 @@
-/* Shapes of a scene, for the solver thread: the one place of the studio that calls models. */
+/* Shapes of a session, for the solver thread: the one place of the studio that calls models. */
 #ifndef STUDIO_ENGINE_H
 #define STUDIO_ENGINE_H
 
 #include <stdint.h>
 
 #include <sinew/sinew.h>
+
+#include "project.h"
 
 typedef struct engine engine;
 
@@ -13,33 +15,38 @@ typedef struct engine_clip {
     double rate, start;
 } engine_clip;
 
+enum { ENGINE_CONTACTS = 4096 }; /* contact points sent with a shape, at most */
+
 typedef struct engine_shape {
-    /* in: the caller's arrays */
     float *positions; /* 3 per vertex */
-    float *linear;    /* 3 per vertex */
-    double *weights;  /* one per slider */
-    /* out */
-    sinew_status status; /* OK or NOT_CONVERGED */
-    double time, residual, seconds, build_seconds;
-    int iterations, contacts, inverted;
-    uint64_t revision;
+    float *linear;    /* 3 per vertex: the linear blend of the same weights */
+    double *weights;  /* one per slider, after locks */
+    sinew_contact *contacts;
+    sinew_result result; /* figures of the solve */
 } engine_shape;
 
 sinew_status engine_create(engine **out, sinew_error *error);
 void engine_destroy(engine *e);
 
-/* Brings it to a scene; rebuilds no more than that takes. *rig_changed: sliders and mesh are new.
- */
-sinew_status engine_update(engine *e, const sinew_scene *scene, uint64_t revision,
-                           const sinew_monitor *monitor, bool *rig_changed, sinew_error *error);
+/* Another session: loads its rig and shows the linear blend until the model is built. */
+sinew_status engine_preview(engine *e, shared_session *shared, const sinew_monitor *monitor,
+                            sinew_error *error);
+bool engine_is_new(const engine *e, const shared_session *shared);
+/* Brings the solver to the newest revision; rebuilds no more than that takes. Keeps `shared`. */
+sinew_status engine_update(engine *e, shared_session *shared, const sinew_monitor *monitor,
+                           bool *rig_changed, sinew_error *error);
 const sinew_rig *engine_rig(const engine *e);
 void engine_get_clip(const engine *e, engine_clip *clip);
+/* True: shapes of the pose go on moving while the weights stay. */
+bool engine_has_past(const engine *e);
+/* JSON of what was built (modes, sizes, warnings), or NULL; release with sinew_free. */
+char *engine_describe(const engine *e);
 
-/* frame -1: the pose of the scene's weights; otherwise a frame of the clip. */
-sinew_status engine_solve(engine *e, int frame, engine_shape *shape, const sinew_monitor *monitor,
-                          sinew_error *error);
-/* Slider weights that bring a vertex to a target: now -> weights. */
-sinew_status engine_drag(engine *e, int vertex, const double target[3], const double *now,
-                         double *weights, sinew_error *error);
+/* frame -1: the pose of the scene's weights; otherwise a frame of the clip. Fills engine_shape. */
+sinew_status engine_solve(engine *e, int frame, const sinew_monitor *monitor, sinew_error *error);
+const engine_shape *engine_get_shape(const engine *e);
+/* Slider weights that bring a vertex to a target, from those of the last shape. */
+sinew_status engine_drag(engine *e, int vertex, const double target[3], double *weights,
+                         sinew_error *error);
 
 #endif

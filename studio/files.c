@@ -263,8 +263,8 @@ static void release_export(solver_task *task) {
     free(e);
 }
 
-sinew_status files_export(solver *s, const sinew_scene *scene, const char *what, const char *format,
-                          int client, sinew_error *error) {
+sinew_status files_export(solver *s, project *p, const char *what, const char *format, int client,
+                          sinew_error *error) {
     static const char *const formats[] = {"pc2", "mdd", "glb", "usda", "obj", "csv", NULL};
     bool known = false;
     for (int i = 0; formats[i]; i++) known |= !strcmp(formats[i], format);
@@ -277,7 +277,9 @@ sinew_status files_export(solver *s, const sinew_scene *scene, const char *what,
     e->curves = curves;
     snprintf(e->name, sizeof e->name, "%s.%s", curves ? "curves" : clip ? "clip" : "shape", format);
     char folder[] = "/tmp/sinew-export-XXXXXX";
-    sinew_status status = sinew_scene_copy(scene, &e->scene, error);
+    shared_session *shared = project_session(p);
+    sinew_status status = sinew_session_scene(shared->session, &e->scene, error);
+    shared_session_release(shared);
     if (status == SINEW_OK && !mkdtemp(folder))
         status = fail(error, SINEW_IO, "cannot make a temporary folder: %s", strerror(errno));
     if (status == SINEW_OK) {

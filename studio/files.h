@@ -21,7 +21,7 @@ sinew_status files_receive(const project *p, const unsigned char *bytes, size_t 
 
 /* Computes an export and sends it to the page that asked. what: "clip", "shape" or "curves";
  * format: an ending such as "glb". */
-sinew_status files_export(solver *s, const sinew_scene *scene, const char *what, const char *format,
-                          int client, sinew_error *error);
+sinew_status files_export(solver *s, project *p, const char *what, const char *format, int client,
+                          sinew_error *error);
 
 #endif

@@ -100,9 +100,7 @@ void messages_want(studio_state *s, bool changed, bool only_pose) {
                               .playing = s->playing,
                               .loop = s->loop,
                               .only_pose = only_pose};
-    sinew_error error;
-    if (changed && sinew_scene_copy(project_scene(s->project), &request.scene, &error) != SINEW_OK)
-        return;
+    if (changed) request.session = project_session(s->project);
     solver_want(s->solver, &request);
 }
 
@@ -339,8 +337,8 @@ static bool on_export(studio_state *s, net_client *client, const json_t *m, cons
     *reason = "export needs what and format";
     if (!what || !format) return false;
     sinew_error error = {0};
-    if (files_export(s->solver, project_scene(s->project), what, format, net_client_number(client),
-                     &error) != SINEW_OK)
+    if (files_export(s->solver, s->project, what, format, net_client_number(client), &error) !=
+        SINEW_OK)
         send_json(client,
                   json_pack("{s:s,s:i,s:s}", "type", "error", "id", 0, "message", error.message));
     return true;

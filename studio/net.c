@@ -93,7 +93,7 @@ struct net {
     net_client *clients;
     int client_count, numbers;
     int port;
-    char token[44];
+    char token[NET_TOKEN_SIZE];
     char address[128];
 };
 
@@ -443,7 +443,8 @@ static const struct lws_protocols protocols[] = {
     {NULL, NULL, 0, 0, 0, NULL, 0},
 };
 
-sinew_status net_create(int port, const net_handler *handler, net **out, sinew_error *error) {
+sinew_status net_create(int port, const char *token, const net_handler *handler, net **out,
+                        sinew_error *error) {
     net *n = calloc(1, sizeof *n);
     if (!n) {
         *error = (sinew_error){SINEW_NO_MEMORY, "out of memory"};
@@ -457,6 +458,7 @@ sinew_status net_create(int port, const net_handler *handler, net **out, sinew_e
         return error->status;
     }
     for (size_t i = 0; i < sizeof secret; i++) snprintf(n->token + 2 * i, 3, "%02x", secret[i]);
+    if (strlen(token) == NET_TOKEN_SIZE - 1) memcpy(n->token, token, NET_TOKEN_SIZE);
 
     lws_set_log_level(0, NULL);
     struct lws_context_creation_info info = {
@@ -501,6 +503,14 @@ void net_destroy(net *n) {
 
 const char *net_address(const net *n) {
     return n->address;
+}
+
+const char *net_token(const net *n) {
+    return n->token;
+}
+
+int net_port(const net *n) {
+    return n->port;
 }
 
 void net_serve(net *n) {

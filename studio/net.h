@@ -50,10 +50,15 @@ typedef struct net_handler {
     void *user;
 } net_handler;
 
-sinew_status net_create(int port, const net_handler *handler, net **out, sinew_error *error);
+enum { NET_TOKEN_SIZE = 33 };
+/* token: 32 hexadecimal digits, or "" to make one. */
+sinew_status net_create(int port, const char *token, const net_handler *handler, net **out,
+                        sinew_error *error);
 void net_destroy(net *n);
 /* "http://127.0.0.1:PORT/?t=TOKEN" */
 const char *net_address(const net *n);
+const char *net_token(const net *n);
+int net_port(const net *n);
 /* Serves until handler->stopped. */
 void net_serve(net *n);
 /* From any thread. */

@@ -18,7 +18,7 @@ typedef struct step {
 
 struct project {
     char *folder, *home, *files, *files_name, *name, *scene_path, *journal_path;
-    sinew_scene *scene;
+    shared_session *shared;
     uint64_t revision;
     step *steps; /* steps[0 .. done) are in the scene, [done .. count) can be redone */
     int count, done, room;
@@ -43,28 +43,33 @@ static char *join(const char *a, const char *b, const char *c) {
 
 /* ---- one patch ------------------------------------------------------------------------------- */
 
-static sinew_status value_at(const sinew_scene *scene, const char *pointer, json_t **value,
-                             sinew_error *error) {
-    char *text;
-    *value = NULL;
-    sinew_status status = sinew_scene_get(scene, pointer, &text, error);
-    if (status != SINEW_OK || !text) return status;
-    *value = json_loads(text, JSON_DECODE_ANY, NULL);
-    sinew_free(text);
+void shared_session_release(shared_session *shared) {
+    if (!shared || atomic_fetch_sub(&shared->references, 1) != 1) return;
+    sinew_session_destroy(shared->session);
+    free(shared);
+}
+
+shared_session *project_session(project *p) {
+    atomic_fetch_add(&p->shared->references, 1);
+    return p->shared;
+}
+
+static sinew_status use_scene(project *p, const sinew_scene *scene, sinew_error *error) {
+    shared_session *shared = calloc(1, sizeof *shared);
+    if (!shared) return fail(error, SINEW_NO_MEMORY, "out of memory", "", "");
+    atomic_init(&shared->references, 1);
+    sinew_session_options options;
+    sinew_session_options_init(&options);
+    options.loader = sinew_file_loader();
+    sinew_status status = sinew_session_create(scene, &options, &shared->session, error);
+    if (status != SINEW_OK) {
+        free(shared);
+        return status;
+    }
+    if (p->shared) sinew_session_cancel(p->shared->session);
+    shared_session_release(p->shared);
+    p->shared = shared;
     return SINEW_OK;
-}
-
-static sinew_status set_value(sinew_scene *scene, const char *pointer, const json_t *value,
-                              sinew_error *error) {
-    char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
-    sinew_status status = sinew_scene_set(scene, pointer, text, NULL, error);
-    free(text);
-    return status;
-}
-
-static json_t *operation(const char *op, const char *path, json_t *value /* stolen */) {
-    return value ? json_pack("{s:s,s:s,s:o}", "op", op, "path", path, "value", value)
-                 : json_pack("{s:s,s:s}", "op", op, "path", path);
 }
 
 static sinew_status replace_document(project *p, const json_t *document, sinew_error *error) {
@@ -74,119 +79,49 @@ static sinew_status replace_document(project *p, const json_t *document, sinew_e
         sinew_scene_parse(text ? text : "", "the scene", p->folder, &scene, error);
     free(text);
     if (status != SINEW_OK) return status;
-    sinew_scene_destroy(p->scene);
-    p->scene = scene;
-    return SINEW_OK;
-}
-
-/* Adds or removes an element of a list: the list is set as a whole. */
-static sinew_status edit_list(project *p, const char *op, const char *parent, const char *key,
-                              json_t *list, const json_t *value, json_t **inverse,
-                              sinew_error *error) {
-    size_t size = json_array_size(list), index = size;
-    if (strcmp(key, "-") != 0) {
-        char *end;
-        index = strtoul(key, &end, 10);
-        if (*end || end == key || index > size)
-            return fail(error, SINEW_BAD_INPUT, "%.300s: '%.60s' is not an index of the list",
-                        parent, key);
-    }
-    char place[600];
-    snprintf(place, sizeof place, "%s/%zu", parent, index);
-    if (!strcmp(op, "add")) {
-        json_array_insert(list, index, (json_t *)value);
-        *inverse = operation("remove", place, NULL);
-    } else {
-        if (index >= size)
-            return fail(error, SINEW_BAD_INPUT, "%.300s: there is no element %.60s", parent, key);
-        json_t *old = json_incref(json_array_get(list, index));
-        if (!strcmp(op, "remove")) {
-            json_array_remove(list, index);
-            *inverse = operation("add", place, old);
-        } else {
-            json_array_set(list, index, (json_t *)value);
-            *inverse = operation("replace", place, old);
-        }
-    }
-    return set_value(p->scene, parent, list, error);
-}
-
-static sinew_status apply_one(project *p, const json_t *o, json_t **inverse, sinew_error *error) {
-    const char *op = json_string_value(json_object_get(o, "op"));
-    const char *path = json_string_value(json_object_get(o, "path"));
-    const json_t *value = json_object_get(o, "value");
-    if (!op || !path) return fail(error, SINEW_BAD_INPUT, "an operation needs op and path", "", "");
-    bool remove = !strcmp(op, "remove");
-    if (!remove && strcmp(op, "add") != 0 && strcmp(op, "replace") != 0)
-        return fail(error, SINEW_BAD_INPUT, "%s: unknown operation '%s'", path, op);
-    if (!remove && !value) return fail(error, SINEW_BAD_INPUT, "%s: %s needs a value", path, op);
-    if (!*path) {
-        if (remove) return fail(error, SINEW_BAD_INPUT, "the scene cannot be removed", "", "");
-        *inverse = operation("replace", "", project_document(p));
-        return replace_document(p, value, error);
-    }
-    const char *slash = strrchr(path, '/');
-    if (!slash || strlen(path) > 400)
-        return fail(error, SINEW_BAD_INPUT, "'%s' is not a JSON pointer%s", path, "");
-    char parent[512];
-    snprintf(parent, sizeof parent, "%.*s", (int)(slash - path), path);
-    json_t *holder = NULL, *old = NULL;
-    sinew_status status = *parent ? value_at(p->scene, parent, &holder, error) : SINEW_OK;
-    if (status != SINEW_OK) return status;
-    bool is_list = json_is_array(holder) || (!holder && !strcmp(slash + 1, "-"));
-    if (is_list) {
-        if (!holder) holder = json_array();
-        status = edit_list(p, op, parent, slash + 1, holder, value, inverse, error);
-        json_decref(holder);
-        return status;
-    }
-    bool fresh_parent = *parent && !holder;
-    json_decref(holder);
-    status = value_at(p->scene, path, &old, error);
-    if (status != SINEW_OK) return status;
-    if (!old && strcmp(op, "add") != 0)
-        return fail(error, SINEW_BAD_INPUT, "%s: there is nothing to %s", path, op);
-    status = set_value(p->scene, path, remove ? NULL : value, error);
-    if (old && status == SINEW_OK)
-        *inverse = operation(remove ? "add" : "replace", path, old);
-    else if (status == SINEW_OK) /* an object that was made on the way goes, too */
-        *inverse = operation("remove", fresh_parent ? parent : path, NULL);
-    else
-        json_decref(old);
+    status = use_scene(p, scene, error);
+    sinew_scene_destroy(scene);
     return status;
 }
 
-static sinew_status apply(project *p, const json_t *operations, json_t **inverse,
-                          sinew_error *error);
-
-static void roll_back(project *p, json_t *inverse) {
-    sinew_error ignored;
-    json_t *again = NULL;
-    (void)apply(p, inverse, &again, &ignored);
-    json_decref(again);
+/* The new document of a patch that starts another scene, or NULL. */
+static const json_t *whole_document(const json_t *operations) {
+    const json_t *o = json_array_get(operations, 0);
+    const char *path = json_string_value(json_object_get(o, "path"));
+    return path && !*path ? json_object_get(o, "value") : NULL;
 }
 
-/* All operations or none. */
+/* All operations or none; the session checks them. */
 static sinew_status apply(project *p, const json_t *operations, json_t **inverse,
                           sinew_error *error) {
     if (!json_is_array(operations))
         return fail(error, SINEW_BAD_INPUT, "a patch is a list of operations", "", "");
-    json_t *back = json_array();
-    size_t i;
-    json_t *o;
-    json_array_foreach((json_t *)operations, i, o) {
-        json_t *one = NULL;
-        sinew_status status = apply_one(p, o, &one, error);
-        if (status != SINEW_OK) {
-            json_decref(one);
-            if (json_array_size(back)) roll_back(p, back);
-            json_decref(back);
-            return status;
+    const json_t *whole = whole_document(operations);
+    if (whole) {
+        json_t *before = project_document(p), *rest = json_deep_copy(operations);
+        json_array_remove(rest, 0);
+        sinew_status status = replace_document(p, whole, error);
+        if (status == SINEW_OK && json_array_size(rest)) {
+            json_t *ignored = NULL;
+            status = apply(p, rest, &ignored, error);
+            json_decref(ignored);
+            sinew_error unused;
+            if (status != SINEW_OK) (void)replace_document(p, before, &unused);
         }
-        json_array_insert_new(back, 0, one);
+        if (status == SINEW_OK)
+            *inverse = json_pack("[{s:s,s:s,s:O}]", "op", "replace", "path", "", "value", before);
+        json_decref(rest);
+        json_decref(before);
+        return status;
     }
-    *inverse = back;
-    return SINEW_OK;
+    char *text = json_dumps(operations, JSON_COMPACT), *back = NULL;
+    if (!text) return fail(error, SINEW_NO_MEMORY, "out of memory", "", "");
+    sinew_status status = sinew_session_patch(p->shared->session, text, &back, NULL, error);
+    free(text);
+    if (status != SINEW_OK) return status;
+    *inverse = json_loads(back, 0, NULL);
+    sinew_free(back);
+    return *inverse ? SINEW_OK : fail(error, SINEW_NO_MEMORY, "out of memory", "", "");
 }
 
 /* ---- history --------------------------------------------------------------------------------- */
@@ -487,18 +422,22 @@ static sinew_status own_folder(char **folder, sinew_error *error) {
 }
 
 static sinew_status start_scene(project *p, const char *path, bool is_scene, sinew_error *error) {
-    if (is_scene) return sinew_scene_read(path, &p->scene, error);
+    sinew_scene *scene = NULL;
+    sinew_status status;
+    if (is_scene) {
+        status = sinew_scene_read(path, &scene, error);
+        if (status == SINEW_OK) status = use_scene(p, scene, error);
+        sinew_scene_destroy(scene);
+        return status;
+    }
     json_t *document =
         path ? json_pack("{s:i,s:{s:[s]},s:s}", "sinew", 1, "rig", "files",
                          strrchr(path, '/') ? strrchr(path, '/') + 1 : path, "model", "spring")
              : json_pack("{s:i,s:{s:s},s:s,s:{s:f,s:f,s:f}}", "sinew", 1, "rig", "sample", "face",
                          "model", "spring", "weights", "jawOpen", 0.35, "mouthSmileLeft", 0.6,
                          "mouthSmileRight", 0.6);
-    char *text = json_dumps(document, JSON_COMPACT);
+    status = replace_document(p, document, error);
     json_decref(document);
-    sinew_status status =
-        sinew_scene_parse(text ? text : "", "the scene", p->folder, &p->scene, error);
-    free(text);
     return status;
 }
 
@@ -559,7 +498,7 @@ void project_close(project *p) {
     free(p->steps);
     json_decref(p->trial);
     json_decref(p->base);
-    sinew_scene_destroy(p->scene);
+    shared_session_release(p->shared);
     free(p->folder);
     free(p->home);
     free(p->files);
@@ -570,9 +509,6 @@ void project_close(project *p) {
     free(p);
 }
 
-const sinew_scene *project_scene(const project *p) {
-    return p->scene;
-}
 uint64_t project_revision(const project *p) {
     return p->revision;
 }
@@ -592,15 +528,19 @@ const char *project_name(const project *p) {
 json_t *project_document(const project *p) {
     char *text;
     sinew_error error;
-    if (sinew_scene_text(p->scene, &text, &error) != SINEW_OK) return json_object();
+    if (!p->shared || sinew_session_text(p->shared->session, &text, &error) != SINEW_OK)
+        return json_object();
     json_t *document = json_loads(text, 0, NULL);
     sinew_free(text);
     return document ? document : json_object();
 }
 
 sinew_status project_save(project *p, const char **written, sinew_error *error) {
-    sinew_status status = sinew_scene_write(p->scene_path, p->scene, error);
+    sinew_scene *scene;
+    sinew_status status = sinew_session_scene(p->shared->session, &scene, error);
+    if (status == SINEW_OK) status = sinew_scene_write(p->scene_path, scene, error);
     if (status != SINEW_OK) return status;
+    sinew_scene_destroy(scene);
     *written = p->scene_path;
     json_t *now = project_document(p);
     char *path = join(p->home, "/saved.json", "");
@@ -608,6 +548,33 @@ sinew_status project_save(project *p, const char **written, sinew_error *error) 
     free(path);
     json_decref(now);
     return SINEW_OK;
+}
+
+/* ---- where pages find it --------------------------------------------------------------------- */
+
+void project_read_address(const project *p, int *port, char token[33]) {
+    *port = 0;
+    token[0] = 0;
+    char *path = join(p->home, "/address", "");
+    FILE *in = path ? fopen(path, "re") : NULL;
+    free(path);
+    if (!in) return;
+    char text[33];
+    int number;
+    if (fscanf(in, "%d %32[0-9a-f]", &number, text) == 2 && number > 0 && number < 65536) {
+        *port = number;
+        memcpy(token, text, sizeof text);
+    }
+    fclose(in);
+}
+
+void project_write_address(const project *p, int port, const char *token) {
+    char *path = join(p->home, "/address", "");
+    int file = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+    free(path);
+    if (file < 0) return;
+    dprintf(file, "%d %s\n", port, token);
+    close(file);
 }
 
 /* ---- what pages may name --------------------------------------------------------------------- */

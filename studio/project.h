@@ -14,6 +14,7 @@
 #define STUDIO_PROJECT_H
 
 #include <jansson.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include <sinew/sinew.h>
@@ -24,7 +25,15 @@ typedef struct project project;
 sinew_status project_open(const char *path, project **out, sinew_error *error);
 void project_close(project *p);
 
-const sinew_scene *project_scene(const project *p);
+/* The session that solvers share. Another scene (a patch of the whole document) is another session;
+ * the old one lives until its last solver lets go of it. */
+typedef struct shared_session {
+    sinew_session *session;
+    atomic_int references;
+} shared_session;
+shared_session *project_session(project *p); /* kept: release it */
+void shared_session_release(shared_session *shared);
+
 uint64_t project_revision(const project *p);
 /* A copy of the document. */
 json_t *project_document(const project *p);
@@ -32,6 +41,10 @@ json_t *project_document(const project *p);
 const char *project_files_name(const project *p);
 const char *project_files_path(const project *p);
 const char *project_folder(const project *p);
+/* The port and the token of the last time, so that pages find a restarted server again. Readable by
+ * the user alone. */
+void project_read_address(const project *p, int *port, char token[33]);
+void project_write_address(const project *p, int port, const char *token);
 /* What the window is called. */
 const char *project_name(const project *p);
 

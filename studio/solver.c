@@ -36,8 +36,6 @@ struct solver {
     atomic_bool cancel, interrupt;
     /* of the thread */
     engine *engine;
-    engine_shape shape;
-    double *weights_before;
     net_message **clip; /* computed frames, or NULL */
     int clip_frames;
     size_t clip_bytes;
@@ -178,26 +176,31 @@ static void send_clip(solver *s) {
                        clip->rate, "start", clip->start));
 }
 
-static net_message *frame_message(solver *s, int frame) {
+static net_message *frame_message(solver *s, int frame, uint64_t revision) {
     const sinew_rig *rig = engine_rig(s->engine);
-    const engine_shape *shape = &s->shape;
-    size_t n = 3 * (size_t)rig->neutral->vertex_count;
+    const engine_shape *shape = engine_get_shape(s->engine);
+    const sinew_result *r = &shape->result;
+    size_t n = 3 * (size_t)rig->neutral->vertex_count, m = (size_t)r->contacts_returned;
+    float *contacts = malloc(3 * m * sizeof *contacts + 4);
+    if (!contacts) return NULL;
+    for (size_t i = 0; i < 3 * m; i++) contacts[i] = (float)shape->contacts[i / 3].position[i % 3];
     json_t *weights = json_array();
     for (int i = 0; i < rig->slider_count; i++)
         json_array_append_new(weights, json_real(shape->weights[i]));
-    json_t *header =
-        json_pack("{s:s,s:I,s:i,s:f,s:b,s:i,s:o,s:f,s:f,s:i,s:i,s:o,s:[[s,s,I],[s,s,I]]}", "type",
-                  "frame", "revision", (json_int_t)shape->revision, "frame", frame, "time",
-                  shape->time, "converged", shape->status == SINEW_OK, "iterations",
-                  shape->iterations, "residual", number_or_null(shape->residual), "ms",
-                  1e3 * shape->seconds, "build_ms", 1e3 * shape->build_seconds, "contacts",
-                  shape->contacts, "inverted", shape->inverted, "weights", weights, "arrays",
-                  "positions", "f32", (json_int_t)n, "linear", "f32", (json_int_t)n);
+    json_t *header = json_pack(
+        "{s:s,s:I,s:i,s:f,s:b,s:i,s:o,s:f,s:f,s:i,s:i,s:o,s:[[s,s,I],[s,s,I],[s,s,I]]}", "type",
+        "frame", "revision", (json_int_t)revision, "frame", frame, "time",
+        isfinite(r->time) ? r->time : 0.0, "converged", r->status == SINEW_OK, "iterations",
+        r->iterations, "residual", number_or_null(r->residual), "ms", 1e3 * r->seconds, "build_ms",
+        1e3 * r->build_seconds, "contacts", r->contact_count, "inverted", r->inverted, "weights",
+        weights, "arrays", "positions", "f32", (json_int_t)n, "linear", "f32", (json_int_t)n,
+        "contacts", "f32", (json_int_t)(3 * m));
     char *text = header ? json_dumps(header, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
-    const void *arrays[] = {shape->positions, shape->linear};
-    size_t sizes[] = {n * sizeof(float), n * sizeof(float)};
-    net_message *message = text ? net_message_binary(text, 2, arrays, sizes) : NULL;
+    const void *arrays[] = {shape->positions, shape->linear, contacts};
+    size_t sizes[] = {n * sizeof(float), n * sizeof(float), 3 * m * sizeof(float)};
+    net_message *message = text ? net_message_binary(text, 3, arrays, sizes) : NULL;
     free(text);
+    free(contacts);
     json_decref(header);
     return message;
 }
@@ -212,32 +215,18 @@ static void forget_clip(solver *s) {
     s->clip_bytes = 0;
 }
 
-static bool make_room(solver *s) {
-    const sinew_rig *rig = engine_rig(s->engine);
-    size_t n = 3 * (size_t)rig->neutral->vertex_count, k = (size_t)rig->slider_count;
-    free(s->shape.positions);
-    free(s->shape.linear);
-    free(s->shape.weights);
-    free(s->weights_before);
-    s->shape.positions = calloc(n, sizeof(float));
-    s->shape.linear = calloc(n, sizeof(float));
-    s->shape.weights = calloc(k + 1, sizeof(double));
-    s->weights_before = calloc(k + 1, sizeof(double));
-    return s->shape.positions && s->shape.linear && s->shape.weights && s->weights_before;
-}
-
 /* Solves and sends one frame, or sends the one that is kept. */
-static sinew_status show_frame(solver *s, int frame, const sinew_monitor *monitor,
-                               sinew_error *error) {
+static sinew_status show_frame(solver *s, int frame, uint64_t revision,
+                               const sinew_monitor *monitor, sinew_error *error) {
     if (s->clip_info.frame_count <= 0) frame = -1;
     if (frame >= s->clip_info.frame_count) frame = s->clip_info.frame_count - 1;
     if (frame >= 0 && frame < s->clip_frames && s->clip[frame]) {
         solver_give(s, SOLVER_FRAME, 0, net_message_keep(s->clip[frame]));
         return SINEW_OK;
     }
-    sinew_status status = engine_solve(s->engine, frame, &s->shape, monitor, error);
+    sinew_status status = engine_solve(s->engine, frame, monitor, error);
     if (status != SINEW_OK) return status;
-    net_message *message = frame_message(s, frame);
+    net_message *message = frame_message(s, frame, revision);
     if (frame >= 0 && message) {
         if (!s->clip) {
             s->clip = calloc((size_t)s->clip_info.frame_count, sizeof *s->clip);
@@ -253,34 +242,48 @@ static sinew_status show_frame(solver *s, int frame, const sinew_monitor *monito
     return SINEW_OK;
 }
 
+/* The rig and its linear blend at once; the model may take seconds to build. */
+static void show_preview(solver *s, solver_request *request, const sinew_monitor *monitor) {
+    sinew_error ignored = {0};
+    if (engine_preview(s->engine, request->session, monitor, &ignored) != SINEW_OK) return;
+    s->ready = true;
+    s->clip_info = (engine_clip){0};
+    forget_clip(s);
+    send_rig(s);
+    send_clip(s);
+    (void)show_frame(s, -1, request->revision, monitor, &ignored);
+}
+
+static sinew_status bring_up(solver *s, solver_request *request, const sinew_monitor *monitor,
+                             sinew_error *error) {
+    bool rig_changed = false;
+    if (engine_is_new(s->engine, request->session)) show_preview(s, request, monitor);
+    sinew_status status = engine_update(s->engine, request->session, monitor, &rig_changed, error);
+    if (status != SINEW_OK) return status;
+    if (!request->only_pose || rig_changed) forget_clip(s);
+    s->ready = true;
+    if (rig_changed) send_rig(s);
+    engine_clip clip;
+    engine_get_clip(s->engine, &clip);
+    if (rig_changed || clip.frame_count != s->clip_info.frame_count ||
+        clip.rate != s->clip_info.rate || clip.start != s->clip_info.start) {
+        s->clip_info = clip;
+        send_clip(s);
+    }
+    return SINEW_OK;
+}
+
 static void serve_request(solver *s, solver_request *request, const sinew_monitor *monitor) {
     sinew_error error = {0};
     sinew_status status = SINEW_OK;
     begin_work(s);
-    if (request->scene) {
-        bool rig_changed = false;
-        status = engine_update(s->engine, request->scene, request->revision, monitor, &rig_changed,
-                               &error);
-        sinew_scene_destroy(request->scene);
-        request->scene = NULL;
-        if (status == SINEW_OK) {
-            if (!request->only_pose || rig_changed) forget_clip(s);
-            if ((rig_changed || !s->shape.positions) && !make_room(s)) {
-                status = SINEW_NO_MEMORY;
-                snprintf(error.message, sizeof error.message, "out of memory");
-            } else {
-                s->ready = true;
-                if (rig_changed) send_rig(s);
-                engine_clip clip;
-                engine_get_clip(s->engine, &clip);
-                if (rig_changed || memcmp(&clip, &s->clip_info, sizeof clip) != 0) {
-                    s->clip_info = clip;
-                    send_clip(s);
-                }
-            }
-        }
+    if (request->session) {
+        status = bring_up(s, request, monitor, &error);
+        shared_session_release(request->session);
+        request->session = NULL;
     }
-    if (status == SINEW_OK && s->ready) status = show_frame(s, request->frame, monitor, &error);
+    if (status == SINEW_OK && s->ready)
+        status = show_frame(s, request->frame, request->revision, monitor, &error);
     end_work(s);
     if (status == SINEW_CANCELLED) {
         if (atomic_exchange(&s->cancel, false))
@@ -298,23 +301,25 @@ static void serve_drag(solver *s, const drag *d) {
     const sinew_rig *rig = engine_rig(s->engine);
     if (!s->ready || d->vertex < 0 || d->vertex >= rig->neutral->vertex_count) return;
     sinew_error error = {0};
-    memcpy(s->weights_before, s->shape.weights, (size_t)rig->slider_count * sizeof(double));
-    sinew_status status =
-        engine_drag(s->engine, d->vertex, d->target, s->weights_before, s->shape.weights, &error);
+    double *weights = malloc(((size_t)rig->slider_count + 1) * sizeof *weights);
+    if (!weights) return;
+    sinew_status status = engine_drag(s->engine, d->vertex, d->target, weights, &error);
     if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) {
-        memcpy(s->shape.weights, s->weights_before, (size_t)rig->slider_count * sizeof(double));
         say_error(s, error.message);
+        free(weights);
         return;
     }
-    json_t *weights = json_object();
+    const double *before = engine_get_shape(s->engine)->weights;
+    json_t *changed = json_object();
     for (int i = 0; i < rig->slider_count; i++)
-        if (fabs(s->shape.weights[i] - s->weights_before[i]) > 1e-5)
-            json_object_set_new(weights, rig->sliders[i].name,
-                                json_real(round(s->shape.weights[i] * 1e5) / 1e5));
-    if (json_object_size(weights))
+        if (fabs(weights[i] - before[i]) > 1e-5)
+            json_object_set_new(changed, rig->sliders[i].name,
+                                json_real(round(weights[i] * 1e5) / 1e5));
+    if (json_object_size(changed))
         say_json(s, SOLVER_PATCH, d->client,
-                 json_pack("{s:O,s:s}", "weights", weights, "gesture", d->gesture));
-    json_decref(weights);
+                 json_pack("{s:O,s:s}", "weights", changed, "gesture", d->gesture));
+    json_decref(changed);
+    free(weights);
 }
 
 static void wait_until(solver *s, double when) {
@@ -333,12 +338,12 @@ static void *work(void *user) {
         if (s->fresh) {
             bool was_playing = current.playing;
             current = s->request;
-            s->request.scene = NULL;
+            s->request.session = NULL;
             s->fresh = false;
             atomic_store(&s->interrupt, false);
             atomic_store(&s->cancel, false);
             pthread_mutex_unlock(&s->lock);
-            if (!(current.playing && was_playing && !current.scene))
+            if (!(current.playing && was_playing && !current.session))
                 serve_request(s, &current, &monitor);
             play_start = now_seconds();
             play_from = last = current.frame < 0 ? 0 : current.frame;
@@ -375,7 +380,8 @@ static void *work(void *user) {
             pthread_mutex_unlock(&s->lock);
             sinew_error error = {0};
             begin_work(s);
-            sinew_status status = ended ? SINEW_OK : show_frame(s, frame, &monitor, &error);
+            sinew_status status =
+                ended ? SINEW_OK : show_frame(s, frame, current.revision, &monitor, &error);
             end_work(s);
             if (status != SINEW_OK && status != SINEW_CANCELLED) say_error(s, error.message);
             if (status != SINEW_OK || ended) {
@@ -388,8 +394,8 @@ static void *work(void *user) {
             pthread_cond_wait(&s->changed, &s->lock);
         }
     }
-    sinew_scene_destroy(s->request.scene);
-    s->request.scene = NULL;
+    shared_session_release(s->request.session);
+    s->request.session = NULL;
     pthread_mutex_unlock(&s->lock);
     return NULL;
 }
@@ -439,10 +445,6 @@ void solver_destroy(solver *s) {
     }
     forget_clip(s);
     engine_destroy(s->engine);
-    free(s->shape.positions);
-    free(s->shape.linear);
-    free(s->shape.weights);
-    free(s->weights_before);
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->lock);
     free(s);
@@ -450,17 +452,17 @@ void solver_destroy(solver *s) {
 
 void solver_want(solver *s, const solver_request *request) {
     pthread_mutex_lock(&s->lock);
-    sinew_scene *waiting = s->fresh ? s->request.scene : NULL;
+    shared_session *waiting = s->fresh ? s->request.session : NULL;
     bool only_pose = request->only_pose && (!waiting || s->request.only_pose);
     s->request = *request;
-    if (!request->scene)
-        s->request.scene = waiting;
+    if (!request->session)
+        s->request.session = waiting;
     else
-        sinew_scene_destroy(waiting);
+        shared_session_release(waiting);
     s->request.only_pose = only_pose;
     s->fresh = true;
     /* A slider that moves on lets the running solve end, so that something is always shown. */
-    if (request->scene && !request->only_pose) atomic_store(&s->interrupt, true);
+    if (request->session && !request->only_pose) atomic_store(&s->interrupt, true);
     pthread_cond_signal(&s->changed);
     pthread_mutex_unlock(&s->lock);
 }

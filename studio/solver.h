@@ -10,6 +10,7 @@
 
 #include "engine.h"
 #include "net.h"
+#include "project.h"
 
 typedef enum solver_post {
     SOLVER_RIG,    /* kept for pages that come later */
@@ -30,7 +31,7 @@ typedef struct solver solver;
 
 /* What a page wants to see. */
 typedef struct solver_request {
-    sinew_scene *scene; /* given away; NULL: the scene of the last request */
+    shared_session *session; /* given away; NULL: nothing changed since the last request */
     uint64_t revision;
     int frame;    /* of the clip; -1: the pose */
     bool playing; /* go on from there at the clip's rate */

@@ -144,6 +144,20 @@ static void open_browser(const char *address) {
     (void)posix_spawnp(&child, "xdg-open", NULL, NULL, arguments, environ);
 }
 
+/* At the address of the last time where that is free, so that open pages reconnect. */
+static sinew_status listen_again(studio *s, int port, const net_handler *handler,
+                                 sinew_error *error) {
+    int last;
+    char token[NET_TOKEN_SIZE];
+    project_read_address(s->state.project, &last, token);
+    sinew_status status = SINEW_IO;
+    if (!port && last) status = net_create(last, token, handler, &s->state.net, error);
+    if (status != SINEW_OK) status = net_create(port, token, handler, &s->state.net, error);
+    if (status == SINEW_OK)
+        project_write_address(s->state.project, net_port(s->state.net), net_token(s->state.net));
+    return status;
+}
+
 sinew_status studio_run(const studio_options *options, const sinew_monitor *monitor,
                         sinew_error *error) {
     studio s = {.monitor = monitor};
@@ -161,7 +175,7 @@ sinew_status studio_run(const studio_options *options, const sinew_monitor *moni
                                   .log = log_line,
                                   .user = &s};
     sinew_status status = project_open(options->path, &s.state.project, error);
-    if (status == SINEW_OK) status = net_create(options->port, &from_net, &s.state.net, error);
+    if (status == SINEW_OK) status = listen_again(&s, options->port, &from_net, error);
     if (status == SINEW_OK) status = solver_create(&from_solver, &s.state.solver, error);
     if (status == SINEW_OK) {
         printf("%s\n", net_address(s.state.net));
