@@ -2,6 +2,7 @@
 """Build the page with Vite and turn it into a C array.
 
 usage: embed.py WEB_FOLDER WORK_FOLDER OUT.c NPM|-
+       embed.py --packages WEB_FOLDER          fetches the packages, prints their folder
 
 Works on a copy in WORK_FOLDER, so that the source tree stays clean. Packages and built pages are
 kept under the user's cache folder, so that several build folders share them. Without npm, or when
@@ -81,14 +82,18 @@ def write(dist, out):
 
 
 def main():
+    home = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+    cache = pathlib.Path(home) / "sinew" / "studio"
+    if sys.argv[1] == "--packages":
+        modules = packages(pathlib.Path(sys.argv[2]), "npm", cache)
+        print(modules or "")
+        sys.exit(not modules)
     web, work, out = map(pathlib.Path, sys.argv[1:4])
     npm = sys.argv[4]
     if npm == "-":
         print("studio: node or npm not found; the studio is built without its page",
               file=sys.stderr)
         return write(None, out)
-    home = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
-    cache = pathlib.Path(home) / "sinew" / "studio"
     sources = sorted(p for p in web.rglob("*")
                      if p.is_file() and not LEFT_OUT & set(p.relative_to(web).parts))
     kept = cache / f"page-{digest([pathlib.Path(__file__), *sources])}.c"

@@ -297,4 +297,4 @@ render(<App />, document.getElementById('app')!);
 connect();
 
 // For tests and measurements.
-Object.assign(window, { studio: { state, view: () => view.value, clearLatency } });
+Object.assign(window, { studio: { state, patch, view: () => view.value, clearLatency } });

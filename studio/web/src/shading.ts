@@ -64,7 +64,6 @@ export function surfaceMaterial(): SurfaceMaterial {
     roughness: 0.58,
     metalness: 0,
     side: THREE.DoubleSide,
-    polygonOffset: true,
     polygonOffsetFactor: 1,
     polygonOffsetUnits: 1,
   }) as SurfaceMaterial;
@@ -103,7 +102,8 @@ vec3 eyeColor(vec3 base, vec3 d) {
         '#include <color_fragment>',
         `#include <color_fragment>
 if (dot(vGaze.xyz, vGaze.xyz) > 0.25) diffuseColor.rgb = eyeColor(diffuseColor.rgb, normalize(vGaze.xyz));
-if (heatOn > 0.5) diffuseColor.rgb = heatColor(vHeat);`,
+if (heatOn > 0.5) diffuseColor.rgb = heatColor(vHeat);
+if (!gl_FrontFacing) diffuseColor.rgb *= vec3(0.20, 0.10, 0.09); // the inside: a dark mouth`,
       )
       .replace(
         '#include <roughnessmap_fragment>',

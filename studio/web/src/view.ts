@@ -249,7 +249,8 @@ export class View {
     let top = 0;
     for (const [surface, isPhysical] of surfaces) {
       surface.mesh.material.heatOn.value = mode === 'none' ? 0 : 1;
-      surface.wires.visible = state.wireframe.peek();
+      // An offset would let the inside shine through at the silhouette: only where wires need it.
+      surface.mesh.material.polygonOffset = state.wireframe.peek();
       if (mode === 'none') continue;
       const heat = surface.geometry.attributes.heat.array as Float32Array;
       const p = isPhysical ? b : a;
@@ -300,9 +301,11 @@ export class View {
     this.camera.aspect = w / Math.max(1, h);
     this.camera.updateProjectionMatrix();
     if (this.physical) this.shadow.update(this.physical.mesh);
-    renderer.setScissorTest(true);
+    renderer.setScissorTest(false);
+    renderer.setViewport(0, 0, this.host.clientWidth, h);
     renderer.setClearColor(0x000000, 0);
     renderer.clear();
+    renderer.setScissorTest(true);
     const ghost = state.compare.peek() === 'ghost';
     const draw = (x: number, which: 'linear' | 'physical') => {
       renderer.setViewport(x, 0, w, h);

@@ -1,0 +1,328 @@
+// The page in Chromium, as a person uses it.
+import { mkdtempSync, writeFileSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { check, near, openPage, read, require, runTests, settled, startBrowser, startServer, test, until } from './support.mjs';
+
+const FACE = { sinew: 1, rig: { sample: 'face', vertices: 1500 }, model: 'spring', weights: {} };
+const folder = mkdtempSync(join(tmpdir(), 'sinew-studio-'));
+writeFileSync(join(folder, 'face.json'), JSON.stringify(FACE));
+let server = await startServer({ folder, args: ['face.json'] });
+const browser = await startBrowser();
+let page;
+
+const track = (name) => page.getByTestId(`slider-${name}`);
+const weight = (name) => read(page, `state.weights.value[a]`, name);
+
+/** Drags a slider from one share of its track to another. */
+async function dragSlider(name, from, to, steps = 4) {
+  await track(name).scrollIntoViewIfNeeded();
+  const box = await track(name).boundingBox();
+  const at = (share) => [box.x + share * box.width, box.y + box.height / 2];
+  await page.mouse.move(...at(from));
+  await page.mouse.down();
+  await page.mouse.move(...at(to), { steps });
+  await page.mouse.up();
+}
+
+/** Mean colour of part of the stage. */
+async function pixels(half) {
+  return page.evaluate((h) => {
+    const view = window.studio.view();
+    const canvas = view.renderer.domElement;
+    const copy = document.createElement('canvas');
+    copy.width = copy.height = 64;
+    const context = copy.getContext('2d', { willReadFrequently: true });
+    const w = canvas.width / 2;
+    context.drawImage(canvas, h === 'left' ? 0 : w, 0, w, canvas.height, 0, 0, 64, 64);
+    return Array.from(context.getImageData(0, 0, 64, 64).data);
+  }, half);
+}
+const difference = (a, b) => a.reduce((sum, x, i) => sum + Math.abs(x - b[i]), 0) / a.length;
+
+test('the face is on the screen, with the linear view beside the physical one', async () => {
+  page = await openPage(browser, server.address);
+  await until(page, 'state.shape.value && state.rig.value.sliders.length === 52');
+  await settled(page);
+  const [left, right] = [await pixels('left'), await pixels('right')];
+  for (const half of [left, right]) {
+    const painted = half.filter((x, i) => i % 4 === 3 && x > 128).length / (half.length / 4);
+    check(painted > 0.08 && painted < 0.9, `a shape covers ${painted} of the view`);
+  }
+});
+
+test('dragging a slider moves positions and pixels; typing, Shift and double-click work', async () => {
+  const before = await pixels('right');
+  const rest = await read(page, 'Array.from(state.shape.value.positions)');
+  await dragSlider('jawOpen', 0, 0.8);
+  near(await weight('jawOpen'), 0.8, 0.06, 'weight');
+  await settled(page);
+  const now = await read(page, 'Array.from(state.shape.value.positions)');
+  const moved = Math.max(...now.map((x, i) => Math.abs(x - rest[i])));
+  check(moved > 0.005, `vertices moved by ${moved} m`);
+  check(difference(before, await pixels('right')) > 0.3, 'the picture changed');
+  const number = page.getByTestId('number-jawOpen');
+  await number.fill('0.25');
+  await number.press('Enter');
+  near(await weight('jawOpen'), 0.25, 1e-9, 'typed');
+  await track('jawOpen').dblclick();
+  near(await weight('jawOpen'), 0, 1e-9, 'reset');
+  const box = await track('mouthPucker').boundingBox();
+  await page.keyboard.down('Shift');
+  await page.mouse.move(box.x + 2, box.y + 12);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 2 + box.width / 2, box.y + 12, { steps: 3 });
+  await page.mouse.up();
+  await page.keyboard.up('Shift');
+  near(await weight('mouthPucker'), 0.05, 0.02, 'Shift is ten times finer');
+  await track('mouthPucker').press('Delete');
+});
+
+test('symmetric pairs move together', async () => {
+  await dragSlider('mouthSmile L·R', 0, 0.6);
+  near(await weight('mouthSmileLeft'), await weight('mouthSmileRight'), 1e-9, 'both sides');
+  check((await weight('mouthSmileLeft')) > 0.4, 'they moved');
+});
+
+test('undo and redo, one step per drag', async () => {
+  const value = await weight('mouthSmileLeft');
+  await settled(page);
+  await page.keyboard.press('Control+z');
+  await until(page, 'state.weights.value.mouthSmileLeft === 0');
+  await page.keyboard.press('Control+Shift+z');
+  await until(page, 'Math.abs(state.weights.value.mouthSmileLeft - a) < 1e-9', value);
+  await settled(page);
+});
+
+test('models and parameters: the panel follows the model', async () => {
+  await page.getByTestId('model-linear').click();
+  await until(page, 'state.modelName.value === "linear"');
+  await settled(page);
+  const apart = await read(page, 'Math.max(...state.shape.value.positions.map((x, i) => Math.abs(x - state.shape.value.linear[i])))');
+  check(apart < 1e-6, `linear is linear: ${apart}`);
+  await page.getByTestId('model-spring').click();
+  await page.getByTestId('parameter-self_contact').check();
+  await until(page, 'state.scene.value.parameters.self_contact === true');
+  await settled(page);
+  await page.keyboard.press('Control+z');
+  await until(page, '!state.scene.value.parameters?.self_contact');
+  await settled(page);
+});
+
+/** A vertex that faces the camera: nearest to the front of the face. */
+const noseTip = () => read(page, `(() => { const r = state.rig.value; let best = 0; for (let v = 0; v < r.vertices; v++) if (r.neutral[3*v+2] > r.neutral[3*best+2]) best = v; return best; })()`);
+
+test('pull: a dragged point follows and springs back', async () => {
+  await page.getByTestId('tool-pull').click();
+  const vertex = await noseTip();
+  const start = await read(page, 'view.project(a)', vertex);
+  const rest = await read(page, 'Array.from(state.shape.value.positions.slice(3*a, 3*a+3))', vertex);
+  await page.mouse.move(start.x, start.y);
+  await page.mouse.down();
+  await page.mouse.move(start.x + 30, start.y, { steps: 3 });
+  await until(page, 'state.scene.value.pulls?.length === 1');
+  await page.waitForTimeout(300);
+  await settled(page);
+  const grabbed = await read(page, 'state.scene.value.pulls[0].vertex');
+  const pulled = await read(page, 'Array.from(state.shape.value.positions.slice(3*a, 3*a+3))', grabbed);
+  const at = await read(page, 'Array.from(state.shape.value.linear.slice(3*a, 3*a+3))', grabbed);
+  check(Math.hypot(...pulled.map((x, i) => x - at[i])) > 1e-4, 'the point follows');
+  await page.mouse.up();
+  await until(page, '!state.scene.value.pulls');
+  await settled(page);
+  const back = await read(page, 'Array.from(state.shape.value.positions.slice(3*a, 3*a+3))', vertex);
+  near(Math.hypot(...back.map((x, i) => x - rest[i])), 0, 2e-4, 'it springs back');
+  check(!(await read(page, 'state.history.value.undo[0]')).startsWith('Pin'), 'no history');
+});
+
+test('pose: sliders follow a dragged point', async () => {
+  await page.getByTestId('tool-pose').click();
+  const vertex = await read(page, `state.rig.value.regions.find((r) => r.name === 'lowerLip').vertices[0]`);
+  const start = await read(page, 'view.project(a)', vertex);
+  await page.mouse.move(start.x, start.y);
+  await page.mouse.down();
+  await page.mouse.move(start.x, start.y + 12, { steps: 3 });
+  await until(page, 'state.history.value.undo[0] === "Pose by dragging"');
+  await page.mouse.up();
+  await settled(page);
+  check(Object.values(await read(page, 'state.weights.value')).some((w) => Math.abs(w) > 0.02), 'sliders moved');
+  await page.getByTestId('undo').click();
+  await until(page, 'state.history.value.redo[0] === "Pose by dragging"');
+  await page.getByTestId('tool-orbit').click();
+});
+
+test('orbit turns the view and leaves the scene alone', async () => {
+  await settled(page);
+  const before = [await pixels('left'), await read(page, 'state.revision.value')];
+  const stage = await page.getByTestId('stage').boundingBox();
+  await page.mouse.move(stage.x + stage.width * 0.75, stage.y + 60);
+  await page.mouse.down();
+  await page.mouse.move(stage.x + stage.width * 0.75 + 80, stage.y + 80, { steps: 3 });
+  await page.mouse.up();
+  await page.waitForTimeout(200);
+  check(difference(before[0], await pixels('left')) > 0.5, 'both views turn');
+  check((await read(page, 'state.revision.value')) === before[1], 'nothing was sent');
+  await page.keyboard.press('f');
+});
+
+test('an obstacle is added, the shape yields, undo takes it away', async () => {
+  await settled(page);
+  const before = await read(page, 'Array.from(state.shape.value.positions)');
+  await page.getByTestId('add-sphere').click();
+  await until(page, 'state.scene.value.obstacles?.length === 1');
+  const tip = await noseTip();
+  const nose = await read(page, 'Array.from(state.shape.value.positions.slice(3*a, 3*a+3))', tip);
+  await page.evaluate((center) => window.studio.patch([{ op: 'replace', path: '/obstacles/0/center', value: center }], 'Move ball'), [nose[0], nose[1], nose[2] + 0.012]);
+  await settled(page);
+  const after = await read(page, 'Array.from(state.shape.value.positions)');
+  const moved = Math.max(...after.map((x, i) => Math.abs(x - before[i])));
+  check(moved > 1e-3, `the nose yields: ${moved} m`);
+  check((await read(page, 'state.shape.value.contacts')) > 0, 'contacts are counted');
+  await page.keyboard.press('Control+z');
+  await page.keyboard.press('Control+z');
+  await until(page, '!state.scene.value.obstacles?.length');
+  await settled(page);
+});
+
+test('a file is dropped on the page', async () => {
+  const glb = await dropped();
+  await page.evaluate(({ name, text }) => {
+    const transfer = new DataTransfer();
+    for (const [file, body] of text) transfer.items.add(new File([body], file));
+    void name;
+    window.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
+  }, { name: 'rig', text: glb });
+  await until(page, 'state.rig.value.vertices === 441');
+  check((await read(page, 'state.rig.value.sliders[0].name')) === 'wave', 'its slider');
+  await settled(page);
+  await dragSlider('wave', 0, 1);
+  await settled(page);
+  await page.getByTestId('undo').click();
+  await page.getByTestId('undo').click();
+  await until(page, 'state.rig.value.sliders.length === 52');
+  await settled(page);
+});
+
+async function dropped() {
+  let neutral = '', wave = '', faces = '';
+  for (let j = 0; j <= 20; j++)
+    for (let i = 0; i <= 20; i++) {
+      neutral += `v ${i / 20} ${j / 20} 0\n`;
+      wave += `v ${i / 20} ${j / 20} ${0.2 * Math.sin(i / 3)}\n`;
+      if (i < 20 && j < 20) faces += `f ${j * 21 + i + 1} ${j * 21 + i + 2} ${j * 21 + i + 23} ${j * 21 + i + 22}\n`;
+    }
+  return [['neutral.obj', neutral + faces], ['wave.obj', wave + faces]];
+}
+
+test('a clip: sample, scrub, play, key', async () => {
+  await page.getByTestId('model-linear').click();
+  await page.evaluate(() => window.studio.patch([{ op: 'add', path: '/curves', value: { times: [0, 0.5, 1], values: { jawOpen: [0, 1, 0] } } }], 'Clip'));
+  await until(page, 'state.clip.value.frames === 31');
+  await page.getByTestId('scrubber').fill('15');
+  await until(page, 'state.shape.value.frame === 15');
+  near(await weight('jawOpen'), 1, 1e-3, 'the slider shows the clip');
+  await page.getByTestId('play').click();
+  await until(page, 'state.time.value.playing && state.shape.value.frame > 17');
+  await page.getByTestId('play').click();
+  await until(page, '!state.time.value.playing');
+  await page.getByTestId('scrubber').fill('10');
+  await until(page, 'state.shape.value.frame === 10');
+  const number = page.getByTestId('number-mouthPucker');
+  await number.fill('0.5');
+  await number.press('Enter');
+  await until(page, 'state.time.value.frame === -1 && state.weights.value.mouthPucker === 0.5');
+  check((await weight('jawOpen')) > 0.5, 'the pose starts from the frame');
+  await page.getByTestId('key').click();
+  await until(page, 'state.scene.value.curves.times.length === 4 && state.scene.value.curves.values.mouthPucker[1] === 0.5');
+  check(await page.locator('.uplot canvas').count(), 'curves are drawn');
+});
+
+test('export: a picture, the clip and the scene are downloaded', async () => {
+  const get = async (id) => {
+    await page.getByTestId('export').click();
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByTestId(id).click()]);
+    return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
+  };
+  const picture = await get('export-picture');
+  check(picture.bytes.subarray(1, 4).toString() === 'PNG' && picture.bytes.length > 5000, 'a PNG');
+  const scene = await get('export-scene');
+  check(JSON.parse(scene.bytes.toString()).rig.sample === 'face', 'the scene');
+  const clip = await get('export-clip-pc2');
+  check(clip.bytes.subarray(0, 11).toString() === 'POINTCACHE2', 'a point cache');
+});
+
+test('a reload loses nothing; a second page stays in step', async () => {
+  const before = await read(page, 'JSON.stringify(state.scene.value)');
+  await page.reload();
+  await until(page, 'state.shape.value && state.rig.value');
+  check((await read(page, 'JSON.stringify(state.scene.value)')) === before, 'the scene is the same');
+  const other = await openPage(browser, server.address, { size: { width: 1000, height: 600 }, strict: true });
+  await other.getByTestId('number-jawForward').waitFor();
+  const number = page.getByTestId('number-jawForward');
+  await number.fill('0.4');
+  await number.press('Enter');
+  await other.waitForTimeout(200);
+  check((await other.getByTestId('number-jawForward').inputValue()) === '0.4', 'the other page follows');
+  await other.keyboard.press('Control+z');
+  await until(page, 'state.scene.value.weights.jawForward !== 0.4');
+  check(other.problems.length === 0, other.problems.join());
+  await other.close();
+});
+
+test('the server is killed in mid-drag and started again', async () => {
+  await page.keyboard.press('f');
+  await track('jawOpen').scrollIntoViewIfNeeded();
+  const box = await track('jawOpen').boundingBox();
+  await page.mouse.move(box.x + 2, box.y + 12);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.7, box.y + 12, { steps: 4 });
+  await page.waitForTimeout(200);
+  const value = await weight('jawOpen');
+  const undo = await read(page, 'state.history.value.undo.length');
+  await server.kill('SIGKILL');
+  await until(page, 'state.connection.value === "lost"');
+  await page.mouse.up();
+  server = await startServer({ folder, args: ['face.json'] });
+  await until(page, 'state.connection.value === "open" && state.shape.value && state.rig.value');
+  near(await weight('jawOpen'), value, 1e-6, 'the slider is where it was');
+  check((await read(page, 'state.history.value.undo.length')) === undo, 'the history is there');
+  await page.keyboard.press('Control+z');
+  await until(page, 'Math.abs(state.weights.value.jawOpen - a) > 0.05', value);
+});
+
+test('start screen: an example opens in one click', async () => {
+  await page.getByTestId('open').click();
+  await page.getByTestId('example-bend').click();
+  await until(page, 'state.rig.value.sliders.some((s) => s.name === "bend180")');
+  await settled(page);
+  check(await page.getByText('Drag bend180').isVisible(), 'one sentence says what to try');
+});
+
+test('keyboard, themes, sizes; no serious accessibility issue, no console error', async () => {
+  await page.keyboard.press('?');
+  check(await page.getByText('Keyboard and mouse').first().isVisible(), 'the keyboard map');
+  await page.keyboard.press('Escape');
+  await page.addScriptTag({ content: readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8') });
+  for (const theme of ['dark', 'light']) {
+    await page.evaluate((t) => (window.studio.state.theme.value = t), theme);
+    await page.waitForTimeout(100);
+    const found = await page.evaluate(async () => {
+      const result = await window.axe.run(document, { resultTypes: ['violations'] });
+      return result.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 120)).join(' | ')}`);
+    });
+    check(found.length === 0, `${theme}: ${found.join('\n')}`);
+  }
+  for (const size of [{ width: 1280, height: 720 }, { width: 2560, height: 1440 }]) {
+    await page.setViewportSize(size);
+    await page.waitForTimeout(100);
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth || document.documentElement.scrollHeight > innerHeight);
+    check(!overflow, `${size.width}×${size.height} does not overflow`);
+    check(await page.getByTestId('export').isVisible(), 'the header fits');
+  }
+  check(page.problems.length === 0, page.problems.join('\n'));
+});
+
+const failed = await runTests(process.argv[2]);
+await browser.close();
+await server.stop();
+process.exit(failed ? 1 : 0);

@@ -1,0 +1,310 @@
+// The server without a browser: protocol, history, restarts, and people who mean no good.
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { check, near, require, runTests, startServer, test } from './support.mjs';
+
+const WebSocket = require('ws');
+const SCENE = { sinew: 1, rig: { sample: 'bar', vertices: 1000 }, model: 'spring', weights: {} };
+
+function project(scene = SCENE) {
+  const folder = mkdtempSync(join(tmpdir(), 'sinew-studio-'));
+  writeFileSync(join(folder, 'scene.json'), JSON.stringify(scene));
+  return { folder, args: ['scene.json'] };
+}
+
+const status = (server, path, headers = {}, method = 'GET') =>
+  new Promise((resolve, reject) => {
+    const request = http.request({ host: '127.0.0.1', port: server.port, path, method, headers }, (response) => {
+      response.resume();
+      response.on('end', () => resolve(response.statusCode));
+    });
+    request.on('error', reject);
+    request.end();
+  });
+
+/** 'open', or why not. */
+const tryShake = (server, { token = true, headers = {}, protocol = 'sinew-studio-1', path = '/ws' } = {}) =>
+  new Promise((resolve) => {
+    const search = token === true ? new URL(server.address).search : token ? `?t=${token}` : '';
+    const socket = new WebSocket(`ws://127.0.0.1:${server.port}${path}${search}`, protocol, { headers });
+    socket.on('open', () => {
+      resolve('open');
+      socket.close();
+    });
+    socket.on('unexpected-response', (_request, response) => resolve(`status ${response.statusCode}`));
+    socket.on('error', (error) => resolve(error.message));
+  });
+
+const memory = (server) => {
+  const text = readFileSync(`/proc/${server.child.pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+)/.exec(text)[1]) / 1024;
+};
+
+let shared;
+test('a script drives the studio: slider, figures, undo, redo', async () => {
+  shared = await startServer(project());
+  const client = await shared.connect();
+  const hello = await client.next('hello');
+  check(hello.models.some((m) => m.name === 'spring' && m.parameters.length > 5), 'models have parameters');
+  check(hello.examples.length === 6, 'six examples');
+  const rig = await client.next('rig');
+  check(rig.neutral.length === 3 * rig.vertices && rig.triangles.length > 0, 'the rig is whole');
+  check(rig.triangles.every((v) => v < rig.vertices), 'triangles are in range');
+  const rest = await client.next('frame', (f) => f.iterations >= 0 && f.frame === -1);
+  client.patch([{ op: 'add', path: '/weights/bend180', value: 1 }], 'bend');
+  const patch = await client.next('patch', (p) => p.label === 'bend');
+  const bent = await client.next('frame', (f) => f.revision >= patch.revision);
+  let moved = 0, apart = 0;
+  for (let i = 0; i < bent.positions.length; i++) {
+    moved = Math.max(moved, Math.abs(bent.positions[i] - rest.positions[i]));
+    apart = Math.max(apart, Math.abs(bent.linear[i] - bent.positions[i]));
+  }
+  check(moved > 0.1, `the bar bends: ${moved}`);
+  near(bent.weights[rig.sliders.findIndex((s) => s.name === 'bend180')], 1, 1e-9, 'weight');
+  check(apart >= 0 && Number.isFinite(apart), 'the linear shape comes along');
+  client.send({ type: 'undo' });
+  const back = await client.next('patch', (p) => p.label === 'Undo');
+  check(back.history.redo[0] === 'bend', 'redo is offered');
+  const undone = await client.next('frame', (f) => f.revision >= back.revision);
+  near(undone.weights[rig.sliders.findIndex((s) => s.name === 'bend180')], 0, 1e-9, 'undone weight');
+  client.send({ type: 'redo' });
+  await client.next('patch', (p) => p.label === 'Redo');
+  client.close();
+});
+
+test('patches of one gesture are one step of the history', async () => {
+  const client = await shared.connect();
+  await client.next('scene');
+  for (let i = 1; i <= 20; i++)
+    client.patch([{ op: 'add', path: '/weights/twist1', value: i / 20 }], `twist ${i}`, { gesture: 'g1' });
+  const last = await client.next('patch', (p) => p.label === 'twist 20');
+  check(last.history.undo[0] === 'twist 20' && last.history.undo[1] !== 'twist 19', 'one step');
+  client.send({ type: 'undo' });
+  const undone = await client.next('patch', (p) => p.label === 'Undo');
+  const scene = JSON.stringify(undone.ops);
+  check(!scene.includes('0.95'), `back to before the gesture: ${scene}`);
+  client.close();
+});
+
+test('trial patches leave no trace', async () => {
+  const client = await shared.connect();
+  const before = JSON.stringify((await client.next('scene')).scene);
+  const [, history] = [0, (await client.next('time'), null)];
+  void history;
+  client.patch([{ op: 'add', path: '/pulls', value: [] }, { op: 'add', path: '/pulls/-', value: { vertex: 5, to: [0, 0.3, 0], stiffness: 10 } }], 'pull', { trial: true });
+  await client.next('patch', (p) => p.trial);
+  client.patch([{ op: 'replace', path: '/pulls/0/to', value: [0, 0.4, 0] }], 'pull', { trial: true });
+  await client.next('patch', (p) => p.trial);
+  client.send({ type: 'settle' });
+  await client.next('patch', (p) => p.ops.some((o) => o.op === 'remove'));
+  const other = await shared.connect();
+  const after = JSON.stringify((await other.next('scene')).scene);
+  check(before === after, `the same document: ${before} ${after}`);
+  client.close();
+  other.close();
+});
+
+test('a bad patch changes nothing and says where', async () => {
+  const client = await shared.connect();
+  const before = JSON.stringify((await client.next('scene')).scene);
+  client.patch([{ op: 'add', path: '/weights/bend120', value: 0.5 }, { op: 'add', path: '/parameters', value: { volume: 'much' } }], 'bad');
+  const error = await client.next('error');
+  check(/volume/.test(error.message), error.message);
+  check(JSON.stringify((await client.next('scene')).scene) === before, 'nothing changed');
+  client.patch([{ op: 'replace', path: '/rig', value: { files: ['../../../etc/passwd'] } }], 'outside');
+  check(/outside/.test((await client.next('error')).message), 'files outside are refused');
+  client.patch([{ op: 'add', path: '/curves', value: { file: '/etc/passwd' } }], 'absolute');
+  check(/outside/.test((await client.next('error')).message), 'absolute paths are refused');
+  client.close();
+});
+
+test('two clients see the same patches', async () => {
+  const [a, b] = [await shared.connect(), await shared.connect()];
+  a.patch([{ op: 'add', path: '/weights/twist3', value: 0.25 }], 'shared');
+  const [pa, pb] = [await a.next('patch', (p) => p.label === 'shared'), await b.next('patch', (p) => p.label === 'shared')];
+  check(pa.revision === pb.revision && JSON.stringify(pa.ops) === JSON.stringify(pb.ops), 'the same patch');
+  b.send({ type: 'undo' });
+  check((await a.next('patch', (p) => p.label === 'Undo')).ops.length === 1, 'undo reaches the other');
+  a.close();
+  b.close();
+});
+
+test('a killed server comes back as it was, history included', async () => {
+  const where = project();
+  let server = await startServer(where);
+  let client = await server.connect();
+  client.patch([{ op: 'add', path: '/weights/bend120', value: 0.5 }], 'first');
+  await client.next('patch', (p) => p.label === 'first');
+  for (let i = 0; i < 10; i++) client.patch([{ op: 'add', path: '/weights/bend120', value: 0.5 + i / 20 }], `drag ${i}`, { gesture: 'd' });
+  await client.next('patch', (p) => p.label === 'drag 9');
+  const address = server.address;
+  await server.kill('SIGKILL');
+  server = await startServer({ ...where });
+  check(server.address === address, `the same address: ${server.address} ${address}`);
+  client = await server.connect();
+  const { scene, history } = await client.next('scene');
+  near(scene.weights.bend120, 0.95, 1e-9, 'weight after the restart');
+  check(history.undo.join() === 'drag 9,first', `history: ${history.undo}`);
+  client.send({ type: 'undo' });
+  await client.next('patch', (p) => p.label === 'Undo');
+  client.send({ type: 'undo' });
+  const last = await client.next('patch', (p) => p.label === 'Undo' && p.history.undo.length === 0);
+  check(last.history.redo.length === 2, 'both can be redone');
+  await server.stop();
+});
+
+test('Ctrl-C ends it with code 0 or as cancelled, quickly', async () => {
+  const server = await startServer(project());
+  const client = await server.connect();
+  await client.next('rig');
+  const start = Date.now();
+  const { code, signal } = await server.kill('SIGINT');
+  check(signal === null && (code === 0 || code === 1), `code ${code} signal ${signal}`);
+  check(Date.now() - start < 5000, `ended after ${Date.now() - start} ms`);
+});
+
+test('a wrong Host, Origin, token or path is refused and logged', async () => {
+  const token = new URL(shared.address).search;
+  check((await status(shared, `/${token}`)) === 200, 'the page is there');
+  check((await status(shared, '/')) === 403, 'no token');
+  check((await status(shared, '/?t=00000000000000000000000000000000')) === 403, 'wrong token');
+  check((await status(shared, `/${token}`, { Host: 'evil.example' })) === 403, 'wrong Host');
+  check((await status(shared, `/${token}`, { Host: `evil.example:${shared.port}` })) === 403, 'wrong Host with the port');
+  for (const path of ['/../../etc/passwd', '/%2e%2e/%2e%2e/etc/passwd', '/..%2f..%2fetc/passwd', '/app.js/../../x', '//etc/passwd'])
+    check([400, 403, 404].includes(await status(shared, path + token)), path);
+  check((await status(shared, `/${token}`, {}, 'POST')) >= 400, 'POST');
+  check((await tryShake(shared)) === 'open', 'a script without Origin');
+  check((await tryShake(shared, { headers: { Origin: `http://127.0.0.1:${shared.port}` } })) === 'open', 'own Origin');
+  for (const bad of [{ token: false }, { token: '00000000000000000000000000000000' }, { headers: { Origin: 'http://evil.example' } }, { headers: { Origin: 'null' } }, { headers: { Host: 'evil.example' } }, { path: '/other' }])
+    check((await tryShake(shared, bad)) !== 'open', `refused: ${JSON.stringify(bad)}`);
+  check(/refused: Host/.test(shared.log) && /refused: Origin/.test(shared.log) && /token/.test(shared.log), shared.log);
+});
+
+test('malformed messages close their socket and nothing else', async () => {
+  const good = await shared.connect();
+  const texts = ['', 'garbage', '[]', '{}', '{"type":5}', '{"type":"nonsense"}', '{"type":"patch"}', '{"type":"patch","ops":5}', '{"type":"seek","frame":"x"}', '{"type":"seek","frame":-7}', '{"type":"drag","vertex":-1,"to":[0,0,0],"gesture":"g"}', '{"type":"drag","vertex":1,"to":[0,null,0],"gesture":"g"}', '{"type":"open"}', '['.repeat(100000), '{"type":"patch","ops":[' + '{"op":"add","path":"/a","value":'.repeat(3000)];
+  for (const text of texts) {
+    const client = await shared.connect();
+    const socket = new WebSocket(`ws://127.0.0.1:${shared.port}/ws${new URL(shared.address).search}`, 'sinew-studio-1');
+    await new Promise((resolve) => socket.on('open', resolve));
+    const ended = new Promise((resolve) => socket.on('close', (code) => resolve(code)));
+    socket.send(text);
+    const code = await ended;
+    check(code === 1007, `${text.slice(0, 40)}: closed with ${code}`);
+    client.close();
+  }
+  for (const bytes of [Buffer.alloc(0), Buffer.from([1, 2]), Buffer.from([255, 255, 255, 255, 0]), Buffer.from('\x02\0\0\0{}'), Buffer.concat([Buffer.from([60, 0, 0, 0]), Buffer.from('{"type":"files","files":[{"name":"a.obj","size":99999999}]}  ')])]) {
+    const socket = new WebSocket(`ws://127.0.0.1:${shared.port}/ws${new URL(shared.address).search}`, 'sinew-studio-1');
+    await new Promise((resolve) => socket.on('open', resolve));
+    const ended = new Promise((resolve) => socket.on('close', (code) => resolve(code)));
+    socket.send(bytes);
+    check((await ended) === 1007, `bytes ${bytes.length}`);
+  }
+  good.patch([{ op: 'add', path: '/weights/twist1', value: 0.5 }], 'still here');
+  await good.next('patch', (p) => p.label === 'still here');
+  good.close();
+});
+
+test('garbage frames and half requests do not matter', async () => {
+  for (let i = 0; i < 20; i++)
+    await new Promise((resolve) => {
+      const socket = net.connect(shared.port, '127.0.0.1', () => {
+        const random = Buffer.from(Array.from({ length: 400 }, (_, k) => (k * 7919 + i * 104729) & 255));
+        if (i % 2) socket.write(random);
+        else socket.write(`GET /ws${new URL(shared.address).search} HTTP/1.1\r\nHost: 127.0.0.1:${shared.port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: sinew-studio-1\r\n\r\n`);
+        setTimeout(() => {
+          socket.write(random);
+          setTimeout(() => socket.destroy(), 20);
+        }, 20);
+      });
+      socket.on('error', () => {});
+      socket.on('close', resolve);
+    });
+  check((await tryShake(shared)) === 'open', 'still serving');
+});
+
+test('a message of 2 GB is refused before it is read', async () => {
+  const before = memory(shared);
+  const code = await new Promise((resolve, reject) => {
+    const socket = net.connect(shared.port, '127.0.0.1', () =>
+      socket.write(`GET /ws${new URL(shared.address).search} HTTP/1.1\r\nHost: 127.0.0.1:${shared.port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: sinew-studio-1\r\n\r\n`));
+    let shaken = false;
+    socket.on('data', () => {
+      if (shaken) return;
+      shaken = true;
+      const head = Buffer.alloc(14); // a masked binary frame of 2^31 bytes
+      head[0] = 0x82;
+      head[1] = 0x80 | 127;
+      head.writeBigUInt64BE(2n ** 31n, 2);
+      socket.write(head);
+      socket.write(Buffer.alloc(1 << 20));
+    });
+    socket.on('error', () => resolve('reset'));
+    socket.on('close', () => resolve('closed'));
+    setTimeout(() => reject(new Error('the socket stays open')), 10000).unref();
+  });
+  check(code, 'closed');
+  check(memory(shared) - before < 60, `memory grew by ${memory(shared) - before} MB`);
+  check(/too large/.test(shared.log), 'logged');
+});
+
+test('many reconnects and idle sockets leave memory flat', async () => {
+  for (let i = 0; i < 60; i++) await tryShake(shared);
+  const before = memory(shared);
+  for (let i = 0; i < 300; i += 10) await Promise.all(Array.from({ length: 10 }, () => tryShake(shared)));
+  const idle = await Promise.all(Array.from({ length: 200 }, () => new Promise((resolve) => {
+    const socket = net.connect(shared.port, '127.0.0.1', () => resolve(socket));
+    socket.on('error', () => {});
+  })));
+  check((await tryShake(shared)) === 'open', 'served beside 200 idle sockets');
+  idle.forEach((socket) => socket.destroy());
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const after = memory(shared);
+  check(after - before < 30, `memory grew from ${before} to ${after} MB`);
+});
+
+test('files: a rig is dropped, a name cannot leave the folder', async () => {
+  const client = await shared.connect();
+  const obj = (x) => Buffer.from(`v 0 0 0\nv 1 0 0\nv 1 1 ${x}\nv 0 1 0\nf 1 2 3 4\n`);
+  client.files([{ name: '../../evil/neutral.obj', bytes: obj(0) }, { name: 'lift.obj', bytes: obj(1) }]);
+  const patch = await client.next('patch', (p) => p.label.startsWith('Open'));
+  const files = patch.ops[0].value.rig.files;
+  check(files.length === 2 && files.every((f) => /^scene\.json\.studio\/files\/[a-z.]+$/.test(f)), files.join());
+  const rig = await client.next('rig', (r) => r.vertices === 4);
+  check(rig.sliders.length === 1 && rig.sliders[0].name === 'lift', 'its slider');
+  client.files([{ name: 'notes.txt', bytes: Buffer.from('hello') }]);
+  check(/drop a rig/.test((await client.next('error')).message), 'other files are refused with a hint');
+  client.send({ type: 'undo' });
+  await client.next('rig', (r) => r.vertices > 500);
+  client.close();
+});
+
+test('a clip plays in order and can be exported', async () => {
+  const client = await shared.connect();
+  client.send({ type: 'open', sample: 'bar' });
+  const clip = await client.next('clip', (c) => c.frames > 10);
+  client.send({ type: 'seek', frame: 30 });
+  const frame = await client.next('frame', (f) => f.frame === 30);
+  near(frame.time, clip.start + 30 / clip.rate, 1e-6, 'time');
+  check(frame.weights.some((w) => w > 0), 'the clip moves sliders');
+  client.send({ type: 'play', on: true, loop: false, frame: 30 });
+  await client.next('frame', (f) => f.frame > 32);
+  client.send({ type: 'play', on: false });
+  await client.next('time', (t) => !t.playing && t.frame >= 0);
+  client.send({ type: 'export', what: 'shape', format: 'obj' });
+  const shape = await client.next('file', (f) => f.name === 'shape.obj');
+  check(/^v /m.test(Buffer.from(shape.bytes).toString().slice(0, 2000)), 'an OBJ');
+  client.send({ type: 'export', what: 'curves', format: 'csv' });
+  const curves = await client.next('file', (f) => f.name === 'curves.csv', 60000);
+  check(/^time/.test(Buffer.from(curves.bytes).toString()), 'a CSV');
+  client.send({ type: 'export', what: 'clip', format: '../../x' });
+  check(/cannot export/.test((await client.next('error')).message), 'unknown formats are refused');
+  client.close();
+  const { code } = await shared.stop();
+  check(code === 0 || code === 1, `ends cleanly: ${code}`);
+});
+
+process.exit((await runTests(process.argv[2])) ? 1 : 0);

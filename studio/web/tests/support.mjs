@@ -1,0 +1,105 @@
+// What the tests of the studio share: a server, a script client, a browser, a list of tests.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from '../../client.mjs';
+
+export const require = createRequire(join(process.env.SINEW_WEB_MODULES ?? '', 'x.js'));
+const command = process.env.SINEW_COMMAND ?? 'build/sinew';
+
+/** A studio in a folder of its own; `args` may name a scene in it. */
+export async function startServer({ folder, args = [], port = 0 } = {}) {
+  const home = folder ?? mkdtempSync(join(tmpdir(), 'sinew-studio-'));
+  const child = spawn(command, ['studio', '--no-browser', '--port', String(port), ...args], {
+    cwd: home,
+    env: { ...process.env, XDG_STATE_HOME: home, SINEW_CACHE: join(home, 'cache') },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const server = { child, home, log: '', address: '', exited: null };
+  server.exited = new Promise((resolve) => child.on('exit', (code, signal) => resolve({ code, signal })));
+  child.stderr.on('data', (data) => (server.log += data));
+  server.address = await new Promise((resolve, reject) => {
+    let text = '';
+    child.stdout.on('data', (data) => {
+      text += data;
+      if (text.includes('\n')) resolve(text.split('\n')[0]);
+    });
+    child.on('exit', () => reject(new Error(`the server ended: ${server.log}`)));
+  });
+  server.port = Number(new URL(server.address).port);
+  server.connect = () => connect(server.address, require('ws'));
+  server.kill = async (signal = 'SIGKILL') => {
+    child.kill(signal);
+    return server.exited;
+  };
+  server.stop = async () => {
+    const result = await server.kill('SIGINT');
+    if (!folder) rmSync(home, { recursive: true, force: true });
+    return result;
+  };
+  return server;
+}
+
+export async function startBrowser() {
+  const { chromium } = require('playwright-core');
+  return chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+  });
+}
+
+/** A page of the server; collects what must not happen. */
+export async function openPage(browser, address, { size = { width: 1280, height: 720 }, strict = false } = {}) {
+  // Tests evaluate text in the page, which its security policy forbids; `strict` pages keep it.
+  const page = await browser.newPage({ viewport: size, acceptDownloads: true, bypassCSP: !strict });
+  page.problems = [];
+  page.on('console', (message) => {
+    const lost = /WebSocket connection|ERR_CONNECTION_REFUSED/.test(message.text());
+    if (message.type() === 'error' && !lost) page.problems.push(message.text());
+  });
+  page.on('pageerror', (error) => page.problems.push(error.message));
+  await page.goto(address);
+  return page;
+}
+
+/** Waits for a condition on the page's state; `what` is evaluated there with (state, argument). */
+export const until = (page, what, argument, timeout = 40000) =>
+  page.waitForFunction(([text, a]) => new Function('state', 'a', `return ${text}`)(window.studio.state, a), [what, argument], { timeout, polling: 50 });
+export const read = (page, what, argument) =>
+  page.evaluate(([text, a]) => new Function('state', 'view', 'a', `return ${text}`)(window.studio.state, window.studio.view(), a), [what, argument]);
+
+/** The newest revision is on the screen. */
+export async function settled(page) {
+  await page.waitForTimeout(60);
+  await until(page, `state.shape.value && !state.progress.value && state.shape.value.revision >= state.revision.value`);
+  await page.waitForTimeout(30);
+}
+
+const tests = [];
+export const test = (name, run) => tests.push({ name, run });
+export function check(condition, message) {
+  if (!condition) throw new Error(message);
+}
+export const near = (a, b, tolerance, message) =>
+  check(Math.abs(a - b) <= tolerance, `${message}: ${a} against ${b}`);
+
+export async function runTests(only) {
+  let passed = 0, failed = 0;
+  for (const { name, run } of tests) {
+    if (only && !name.includes(only)) continue;
+    const start = Date.now();
+    try {
+      await run();
+      passed++;
+      console.log(`[       OK ] ${name} (${Date.now() - start} ms)`);
+    } catch (error) {
+      failed++;
+      console.log(`[  ERROR   ] ${name}: ${error.stack ?? error}`);
+    }
+  }
+  console.log(`[  PASSED  ] ${passed} test(s).`);
+  if (failed) console.log(`[  FAILED  ] ${failed} test(s).`);
+  return failed;
+}
