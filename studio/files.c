@@ -290,6 +290,14 @@ sinew_status files_export(solver *s, project *p, const char *what, const char *f
                  e->path);
         status = sinew_scene_set(e->scene, "/outputs", outputs, NULL, error);
     }
+    char *driven = NULL;
+    if (status == SINEW_OK && curves) status = sinew_scene_get(e->scene, "/curves", &driven, error);
+    if (driven) { /* weights need no shapes */
+        sinew_error ignored;
+        sinew_scene_set(e->scene, "/parameters", NULL, NULL, &ignored);
+        status = sinew_scene_set(e->scene, "/model", "\"linear\"", NULL, error);
+    }
+    sinew_free(driven);
     if (status == SINEW_OK && !clip && !curves) { /* one shape: what moves in time is left out */
         static const char *const moving[] = {"/curves", "/keys", "/markers", "/steps", "/time"};
         for (int i = 0; i < 5; i++) {

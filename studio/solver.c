@@ -14,6 +14,11 @@
 /* Work that takes longer shows its progress. */
 #define PROGRESS_AFTER 0.2
 #define PROGRESS_EVERY 0.1
+/* A pose of a model with a past moves on after its weights have stopped: until it rests, at most
+ * this many seconds. */
+#define LIVE_SECONDS 4.0
+#define LIVE_RATE    30.0
+#define LIVE_REST    2e-5 /* motion per frame, as a fraction of the diagonal, that counts as rest */
 
 typedef struct drag {
     bool fresh;
@@ -41,6 +46,8 @@ struct solver {
     size_t clip_bytes;
     engine_clip clip_info;
     bool ready; /* the engine has a scene */
+    float *last_positions;
+    size_t last_size;
     double busy_since, told;
     bool showing_progress;
 };
@@ -194,7 +201,7 @@ static net_message *frame_message(solver *s, int frame, uint64_t revision) {
         r->iterations, "residual", number_or_null(r->residual), "ms", 1e3 * r->seconds, "build_ms",
         1e3 * r->build_seconds, "contacts", r->contact_count, "inverted", r->inverted, "weights",
         weights, "arrays", "positions", "f32", (json_int_t)n, "linear", "f32", (json_int_t)n,
-        "contacts", "f32", (json_int_t)(3 * m));
+        "contact_points", "f32", (json_int_t)(3 * m));
     char *text = header ? json_dumps(header, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
     const void *arrays[] = {shape->positions, shape->linear, contacts};
     size_t sizes[] = {n * sizeof(float), n * sizeof(float), 3 * m * sizeof(float)};
@@ -322,6 +329,24 @@ static void serve_drag(solver *s, const drag *d) {
     free(weights);
 }
 
+/* Largest motion of a coordinate since the last call, as a fraction of the diagonal. */
+static double motion(solver *s) {
+    const sinew_mesh *mesh = engine_rig(s->engine)->neutral;
+    const float *now = engine_get_shape(s->engine)->positions;
+    size_t n = 3 * (size_t)mesh->vertex_count;
+    if (s->last_size != n) {
+        free(s->last_positions);
+        s->last_positions = calloc(n, sizeof(float));
+        s->last_size = s->last_positions ? n : 0;
+    }
+    double largest = 0;
+    for (size_t i = 0; i < s->last_size; i++) {
+        largest = fmax(largest, fabs((double)now[i] - (double)s->last_positions[i]));
+        s->last_positions[i] = now[i];
+    }
+    return largest / fmax(sinew_diagonal(mesh->vertex_count, mesh->positions), 1e-30);
+}
+
 static void wait_until(solver *s, double when) {
     struct timespec t = {(time_t)when, (long)(1e9 * (when - floor(when)))};
     pthread_cond_timedwait(&s->changed, &s->lock, &t);
@@ -331,7 +356,7 @@ static void *work(void *user) {
     solver *s = user;
     const sinew_monitor monitor = {on_progress, is_cancelled, on_log, s, false};
     solver_request current = {.frame = -1};
-    double play_start = 0;
+    double play_start = 0, live_until = 0, live_next = 0;
     int play_from = 0, last = -1;
     pthread_mutex_lock(&s->lock);
     while (!s->quit) {
@@ -347,6 +372,10 @@ static void *work(void *user) {
                 serve_request(s, &current, &monitor);
             play_start = now_seconds();
             play_from = last = current.frame < 0 ? 0 : current.frame;
+            bool live = s->ready && current.frame < 0 && engine_has_past(s->engine);
+            if (live) (void)motion(s);
+            live_until = live ? play_start + LIVE_SECONDS : 0;
+            live_next = play_start + 1 / LIVE_RATE;
             pthread_mutex_lock(&s->lock);
         } else if (s->drag.fresh) {
             drag d = s->drag;
@@ -389,6 +418,19 @@ static void *work(void *user) {
                 atomic_store(&s->cancel, false);
                 say_json(s, SOLVER_STATE, 0, json_pack("{s:s}", "type", "stopped"));
             }
+            pthread_mutex_lock(&s->lock);
+        } else if (live_until > now_seconds()) {
+            if (live_next > now_seconds()) {
+                wait_until(s, live_next);
+                continue;
+            }
+            live_next = now_seconds() + 1 / LIVE_RATE;
+            pthread_mutex_unlock(&s->lock);
+            sinew_error error = {0};
+            begin_work(s);
+            sinew_status status = show_frame(s, -1, current.revision, &monitor, &error);
+            end_work(s);
+            if (status != SINEW_OK || motion(s) < LIVE_REST) live_until = 0;
             pthread_mutex_lock(&s->lock);
         } else {
             pthread_cond_wait(&s->changed, &s->lock);
@@ -445,6 +487,7 @@ void solver_destroy(solver *s) {
     }
     forget_clip(s);
     engine_destroy(s->engine);
+    free(s->last_positions);
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->lock);
     free(s);

@@ -164,6 +164,7 @@ sinew_status studio_run(const studio_options *options, const sinew_monitor *moni
     s.last = &s.first;
     s.state.quiet = options->quiet;
     s.state.frame = -1;
+    s.state.loop = true;
     pthread_mutex_init(&s.lock, NULL);
     const solver_handler from_solver = {.post = post, .user = &s};
     const net_handler from_net = {.opened = opened,

@@ -32,7 +32,19 @@ function chooseModel(name: string) {
   const ops: Operation[] = [{ op: 'add', path: '/model', value: name }];
   // Parameters belong to a model: another one would refuse them.
   if (state.scene.value.parameters) ops.unshift({ op: 'remove', path: '/parameters' });
+  const { keys, time } = state.scene.value;
+  if (name === 'modal' && !keys) {
+    // Modes need poses to swing between: from rest to the pose on the screen, then freely.
+    const pose = Object.fromEntries(Object.entries(state.weights.value).filter(([, w]) => Math.abs(w) > 1e-4));
+    const first = state.rig.value?.sliders[0]?.name;
+    if (!Object.keys(pose).length && first) pose[first] = 1;
+    ops.push({ op: 'add', path: '/keys', value: [{ time: 0, weights: {} }, { time: 0.5, weights: pose }] });
+    if (!time) ops.push({ op: 'add', path: '/time', value: { from: 0, to: 2.5 } });
+    state.tell('Modal swings between key poses: from rest to this pose, then freely. Press play.');
+  }
+  if (name === 'fit' && !state.scene.value.markers) state.tell('Fit follows captured markers: drop a take (C3D, TRC, CSV)');
   patch(ops, `Model ${name}`);
+  if (name === 'modal') seek(0);
 }
 
 const title = (name: string) => name.replace(/^./, (c) => c.toUpperCase());

@@ -66,7 +66,7 @@ export async function openPage(browser, address, { size = { width: 1280, height:
 
 /** Waits for a condition on the page's state; `what` is evaluated there with (state, argument). */
 export const until = (page, what, argument, timeout = 40000) =>
-  page.waitForFunction(([text, a]) => new Function('state', 'a', `return ${text}`)(window.studio.state, a), [what, argument], { timeout, polling: 50 });
+  page.waitForFunction(([text, a]) => new Function('state', 'view', 'a', `return ${text}`)(window.studio.state, window.studio.view(), a), [what, argument], { timeout, polling: 50 });
 export const read = (page, what, argument) =>
   page.evaluate(([text, a]) => new Function('state', 'view', 'a', `return ${text}`)(window.studio.state, window.studio.view(), a), [what, argument]);
 
@@ -74,7 +74,9 @@ export const read = (page, what, argument) =>
 export async function settled(page) {
   await page.waitForTimeout(60);
   await until(page, `state.shape.value && !state.progress.value && state.shape.value.revision >= state.revision.value`);
-  await page.waitForTimeout(30);
+  const drawn = await read(page, 'view.frameCount');
+  await read(page, 'view.invalidate()');
+  await until(page, 'view.frameCount > a', drawn);
 }
 
 const tests = [];
