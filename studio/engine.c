@@ -11,7 +11,9 @@ struct engine {
     sinew_solver *solver;
     sinew_session *preview; /* the linear blend of the same scene, while there is no solver */
     const sinew_rig *rig;   /* the one that the arrays fit */
-    double *live;           /* weights of the pose */
+    double *live;           /* weights of the pose, before locks */
+    sinew_linear *linear;
+    double *blend; /* 3 per vertex */
     engine_shape shape;
 };
 
@@ -32,6 +34,10 @@ static void free_arrays(engine *e) {
     free(e->shape.weights);
     free(e->shape.contacts);
     free(e->live);
+    free(e->blend);
+    sinew_linear_destroy(e->linear);
+    e->blend = NULL;
+    e->linear = NULL;
     e->shape = (engine_shape){0};
     e->live = NULL;
     e->rig = NULL;
@@ -61,6 +67,13 @@ const sinew_rig *engine_rig(const engine *e) {
     return active(e) ? sinew_solver_rig(active(e)) : NULL;
 }
 
+/* Linear blends belong to the rig that is in use. */
+static sinew_status use_linear(engine *e, sinew_error *error) {
+    sinew_linear_destroy(e->linear);
+    e->linear = NULL;
+    return sinew_linear_create(engine_rig(e), &e->linear, error);
+}
+
 static sinew_status make_arrays(engine *e, sinew_error *error) {
     free_arrays(e);
     const sinew_rig *rig = engine_rig(e);
@@ -70,11 +83,12 @@ static sinew_status make_arrays(engine *e, sinew_error *error) {
     e->shape.weights = calloc(k, sizeof(double));
     e->shape.contacts = calloc(ENGINE_CONTACTS, sizeof *e->shape.contacts);
     e->live = calloc(k, sizeof(double));
+    e->blend = calloc(n, sizeof(double));
     if (!e->shape.positions || !e->shape.linear || !e->shape.weights || !e->shape.contacts ||
-        !e->live)
+        !e->live || !e->blend)
         return no_memory(error);
     e->rig = rig;
-    return SINEW_OK;
+    return use_linear(e, error);
 }
 
 bool engine_is_new(const engine *e, const shared_session *shared) {
@@ -134,6 +148,7 @@ sinew_status engine_update(engine *e, shared_session *shared, const sinew_monito
                     old->neutral->vertex_count == rig->neutral->vertex_count;
         sinew_session_destroy(preview);
         if (same) e->rig = rig;
+        if (same) (void)use_linear(e, error);
     }
     if (status != SINEW_OK) return status;
     *rig_changed = e->rig != engine_rig(e);
@@ -202,7 +217,13 @@ sinew_status engine_solve(engine *e, int frame, const sinew_monitor *monitor, si
     result->status = status;
     if (sinew_solver_weights(solver, &input, e->shape.weights, error) != SINEW_OK)
         sinew_rig_rest_weights(e->rig, e->shape.weights);
-    return sinew_solver_linear(solver, &input, NULL, e->shape.linear, error);
+    if (frame >= 0 || !e->linear)
+        return sinew_solver_linear(solver, &input, NULL, e->shape.linear, error);
+    /* What every other program shows for these sliders: no model, no locks. */
+    sinew_linear_evaluate(e->linear, e->live, e->blend);
+    for (size_t i = 0; i < 3 * (size_t)e->rig->neutral->vertex_count; i++)
+        e->shape.linear[i] = (float)e->blend[i];
+    return SINEW_OK;
 }
 
 const engine_shape *engine_get_shape(const engine *e) {

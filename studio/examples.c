@@ -2,12 +2,13 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct example {
     const char *name, *title, *hint;
     const char *scene; /* JSON without the clip */
-    const char *clip;  /* "sample", "lips" or NULL */
+    const char *clip;  /* what else it needs: "lips", "take", "laugh" or NULL */
     const char *sample;
 } example;
 
@@ -38,11 +39,10 @@ static const example examples[] = {
      "\"parameters\":{\"damping\":0.1}}",
      NULL, "blob"},
     {"brow", "A brow that stays while the mouth moves",
-     "Drag mouthSmileLeft, then switch the lock off and drag again: the brow moves with it.",
-     "{\"sinew\":1,\"rig\":{\"sample\":\"face\"},\"model\":\"linear\",\"locks\":[{\"name\":"
-     "\"brow\","
-     "\"select\":\"region:brows\"}],\"weights\":{\"mouthSmileLeft\":0.6,\"browOuterUpLeft\":0.4}}",
-     NULL, "face"},
+     "Drag laugh: on the left the brows rise with the mouth, on the right the lock holds them.",
+     "{\"sinew\":1,\"model\":\"linear\",\"locks\":[{\"name\":\"brow\",\"select\":"
+     "\"region:brows\"}],\"attenuation\":{\"trade\":true},\"weights\":{\"laugh\":0.9}}",
+     "laugh", "face"},
     {"take", "A captured take solved four ways",
      "Press play; change method from SBS to RSBS or blendforces and compare.",
      "{\"sinew\":1,\"rig\":{\"sample\":\"face\",\"vertices\":4000},\"model\":\"fit\"}", "take",
@@ -109,6 +109,49 @@ static sinew_status add_take(json_t *document, const char *sample, const char *f
     return status;
 }
 
+/* The face with a laugh that was sculpted as one shape, mouth and brows together. */
+static sinew_status add_laugh(json_t *document, const char *files_path, const char *files_name,
+                              sinew_error *error) {
+    static const struct {
+        const char *slider;
+        double weight;
+    } laugh[] = {{"mouthSmileLeft", 0.9}, {"mouthSmileRight", 0.9}, {"jawOpen", 0.35},
+                 {"browInnerUp", 0.7},    {"browOuterUpLeft", 0.7}, {"browOuterUpRight", 0.7}};
+    sinew_rig *rig = NULL;
+    sinew_linear *linear = NULL;
+    double *weights = NULL, *positions = NULL;
+    sinew_status status = sinew_sample_rig("face", NULL, &rig, error);
+    if (status == SINEW_OK) status = sinew_linear_create(rig, &linear, error);
+    if (status == SINEW_OK) {
+        weights = calloc((size_t)rig->slider_count, sizeof *weights);
+        positions = calloc(3 * (size_t)rig->neutral->vertex_count, sizeof *positions);
+        if (!weights || !positions) {
+            *error = (sinew_error){.status = SINEW_NO_MEMORY, .message = "out of memory"};
+            status = SINEW_NO_MEMORY;
+        }
+    }
+    if (status == SINEW_OK) {
+        sinew_rig_rest_weights(rig, weights);
+        for (size_t i = 0; i < sizeof laugh / sizeof *laugh; i++) {
+            int slider = sinew_rig_find_slider(rig, laugh[i].slider);
+            if (slider >= 0) weights[slider] = laugh[i].weight;
+        }
+        sinew_linear_evaluate(linear, weights, positions);
+        status = sinew_rig_add_pose(rig, "laugh", positions, error);
+    }
+    char path[4096];
+    snprintf(path, sizeof path, "%s/laugh", files_path);
+    if (status == SINEW_OK) status = sinew_rig_write(path, rig, error);
+    if (status == SINEW_OK)
+        json_object_set_new(document, "rig",
+                            json_pack("{s:[o]}", "files", json_sprintf("%s/laugh", files_name)));
+    free(weights);
+    free(positions);
+    sinew_linear_destroy(linear);
+    sinew_rig_destroy(rig);
+    return status;
+}
+
 sinew_status examples_document(const char *name, const char *files_path, const char *files_name,
                                json_t **document, sinew_error *error) {
     for (int i = 0; i < EXAMPLE_COUNT; i++) {
@@ -120,6 +163,8 @@ sinew_status examples_document(const char *name, const char *files_path, const c
         sinew_status status = SINEW_OK;
         if (e->clip && !strcmp(e->clip, "take")) {
             status = add_take(scene, e->sample, files_path, files_name, error);
+        } else if (e->clip && !strcmp(e->clip, "laugh")) {
+            status = add_laugh(scene, files_path, files_name, error);
         } else if (e->clip) {
             sinew_curves *curves = NULL;
             status = !strcmp(e->clip, "lips") ? sinew_sample_lip_curves(&curves, error)

@@ -82,6 +82,7 @@ const clamp = (x: number, low: number, high: number) => Math.max(low, Math.min(h
 export function Scrub(props: ScrubProps) {
   const track = useRef<HTMLDivElement>(null);
   const drag = useRef<{ x: number; value: number; moved: boolean; id: number } | null>(null);
+  const pressed = useRef(false);
   const [typing, setTyping] = useState<string | null>(null);
   const { minimum, maximum, value, rest } = props;
   const hardMinimum = props.hardMinimum ?? minimum;
@@ -108,7 +109,8 @@ export function Scrub(props: ScrubProps) {
     const delta = ((event.clientX - d.x) / width) * (event.shiftKey ? 0.1 : 1);
     d.x = event.clientX;
     d.value = clamp(d.value + delta, 0, 1);
-    props.onInput(tidy(toValue(d.value)), first);
+    props.onInput(tidy(toValue(d.value)), first || pressed.current);
+    pressed.current = false;
   };
   const onPointerDown = (event: PointerEvent) => {
     if (event.button !== 0) return;
@@ -121,7 +123,7 @@ export function Scrub(props: ScrubProps) {
     (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
     props.onSelect?.(event.ctrlKey || event.metaKey);
     if (!near && !event.shiftKey) props.onInput(tidy(toValue(at)), true);
-    else props.onInput(value, true);
+    else pressed.current = true; // a press changes nothing; the first move starts the gesture
   };
   const onKey = (event: KeyboardEvent) => {
     const step = (event.shiftKey ? 0.1 : 1) * (props.integer ? 1 / (maximum - minimum) : 0.01);
@@ -139,7 +141,7 @@ export function Scrub(props: ScrubProps) {
   const commit = (raw: string) => {
     setTyping(null);
     const number = Number(raw.replace(',', '.'));
-    if (raw.trim() !== '' && Number.isFinite(number)) props.onInput(tidyTyped(number), true);
+    if (raw.trim() !== '' && Number.isFinite(number) && Math.abs(number - value) > 1e-9) props.onInput(tidyTyped(number), true);
   };
   const tidyTyped = (x: number) => (props.integer ? Math.round(clamp(x, hardMinimum, hardMaximum)) : clamp(x, hardMinimum, hardMaximum));
   const range = `${format(minimum)} to ${format(maximum)}${props.unit ? ` ${props.unit}` : ''}`;
@@ -163,7 +165,7 @@ export function Scrub(props: ScrubProps) {
         onPointerMove={(event) => drag.current && move(event, false)}
         onPointerUp={() => (drag.current = null)}
         onPointerCancel={() => (drag.current = null)}
-        onDblClick={() => props.onInput(rest, true)}
+        onDblClick={() => value !== rest && props.onInput(rest, true)}
         onKeyDown={onKey}
       >
         <i style={{ left: `${100 * Math.min(origin, share)}%`, width: `${100 * Math.abs(share - origin)}%` }} />

@@ -1,5 +1,6 @@
 // How surfaces look: what a part is made of, eyes, heat map.
 import * as THREE from 'three';
+import type { MeshBVH } from 'three-mesh-bvh';
 import type { Rig } from './state';
 
 export const HEAT_STOPS: [number, number, number][] = [
@@ -74,14 +75,14 @@ export function surfaceMaterial(): SurfaceMaterial {
     shader.vertexShader = shader.vertexShader
       .replace(
         '#include <common>',
-        '#include <common>\nattribute vec4 gaze; attribute float heat; varying vec4 vGaze; varying float vHeat;',
+        '#include <common>\nattribute vec4 gaze; attribute float heat; attribute float shade; varying vec4 vGaze; varying float vHeat; varying float vShade;',
       )
-      .replace('#include <begin_vertex>', '#include <begin_vertex>\nvGaze = gaze; vHeat = heat;');
+      .replace('#include <begin_vertex>', '#include <begin_vertex>\nvGaze = gaze; vHeat = heat; vShade = shade;');
     shader.fragmentShader = shader.fragmentShader
       .replace(
         '#include <common>',
         `#include <common>
-varying vec4 vGaze; varying float vHeat; uniform float heatOn;
+varying vec4 vGaze; varying float vHeat; varying float vShade; uniform float heatOn;
 vec3 heatColor(float t) {
   vec3 s[6] = vec3[6](${stops.join(',')});
   float x = clamp(t, 0.0, 1.0) * 5.0; int i = int(min(x, 4.0));
@@ -103,7 +104,10 @@ vec3 eyeColor(vec3 base, vec3 d) {
         `#include <color_fragment>
 if (dot(vGaze.xyz, vGaze.xyz) > 0.25) diffuseColor.rgb = eyeColor(diffuseColor.rgb, normalize(vGaze.xyz));
 if (heatOn > 0.5) diffuseColor.rgb = heatColor(vHeat);
-if (!gl_FrontFacing) diffuseColor.rgb *= vec3(0.20, 0.10, 0.09); // the inside: a dark mouth`,
+// The inside of an open surface is dark, but not where a silhouette merely turns away.
+float inside = gl_FrontFacing ? 0.0 : smoothstep(0.1, 0.5, -dot(normalize(vNormal), normalize(vViewPosition)));
+diffuseColor.rgb *= mix(vec3(1.0), vec3(0.20, 0.10, 0.09), inside);
+diffuseColor.rgb *= mix(mix(vec3(0.16, 0.05, 0.04), vec3(1.0), vShade), vec3(0.6 + 0.4 * vShade), heatOn);`,
       )
       .replace(
         '#include <roughnessmap_fragment>',
@@ -171,4 +175,44 @@ export function studioEnvironment(renderer: THREE.WebGLRenderer): THREE.Texture 
   const texture = generator.fromScene(scene, 0.04).texture;
   generator.dispose();
   return texture;
+}
+
+const AO_RAYS = 20;
+const AO_LIMIT = 80000; // vertices
+
+/** Ambient occlusion of the neutral, a few milliseconds at a time; `done` when `out` is full. */
+export function bakeOcclusion(bvh: MeshBVH, rig: Rig, normals: Float32Array, out: Float32Array, alive: () => boolean, done: () => void) {
+  if (rig.vertices > AO_LIMIT) return;
+  const directions = Array.from({ length: AO_RAYS }, (_, i) => {
+    // Cosine-weighted on the hemisphere about +z, on a spiral.
+    const u = (i + 0.5) / AO_RAYS, angle = i * 2.399963;
+    const r = Math.sqrt(u);
+    return [r * Math.cos(angle), r * Math.sin(angle), Math.sqrt(1 - u)];
+  });
+  const ray = new THREE.Ray(), normal = new THREE.Vector3(), a = new THREE.Vector3(), b = new THREE.Vector3();
+  const reach = 0.35 * rig.diagonal, lift = 1e-3 * rig.diagonal;
+  const result = new Float32Array(rig.vertices);
+  let v = 0;
+  const step = () => {
+    if (!alive()) return;
+    const until = performance.now() + 6;
+    for (; v < rig.vertices && performance.now() < until; v++) {
+      normal.fromArray(normals, 3 * v);
+      a.set(Math.abs(normal.x) > 0.9 ? 0 : 1, Math.abs(normal.x) > 0.9 ? 1 : 0, 0).cross(normal).normalize();
+      b.crossVectors(normal, a);
+      let open = 0;
+      for (const [x, y, z] of directions) {
+        ray.origin.fromArray(rig.neutral, 3 * v).addScaledVector(normal, lift);
+        ray.direction.set(0, 0, 0).addScaledVector(a, x).addScaledVector(b, y).addScaledVector(normal, z);
+        const hit = bvh.raycastFirst(ray, THREE.DoubleSide);
+        open += hit && hit.distance < reach ? hit.distance / reach : 1;
+      }
+      result[v] = open / AO_RAYS;
+    }
+    if (v < rig.vertices) return setTimeout(step, 12);
+    for (let i = 0; i < result.length; i++) out[i] = Math.min(1, 0.08 + 1.05 * result[i]);
+    done();
+    return undefined;
+  };
+  setTimeout(step, 300);
 }

@@ -76,6 +76,20 @@ function ParameterRow({ parameter: p }: { parameter: state.Parameter }) {
       />
     );
   }
+  if (p.kind === 'numbers') {
+    const text = Array.isArray(given) ? given.join(', ') : '';
+    return (
+      <label class={`row choice ${given !== undefined ? 'on' : ''}`} title={`${hint}\nA list of numbers, separated by commas.`}>
+        <span class="name">{title(p.name)}</span>
+        <input class="list" value={text} placeholder="default" data-testid={`parameter-${p.name}`} onKeyDown={(event) => event.stopPropagation()} onChange={(event) => {
+          const list = event.currentTarget.value.split(/[\s,;]+/).filter(Boolean).map(Number);
+          if (list.some((x) => !Number.isFinite(x))) return state.tell('A list of numbers is needed, separated by commas', 'error');
+          gesture = newGesture('parameter');
+          setMembers('parameters', { [p.name]: list.length ? (list as never) : undefined }, title(p.name), gesture);
+        }} />
+      </label>
+    );
+  }
   return null;
 }
 
@@ -84,7 +98,7 @@ const RARE = /tolerance|iterations|rounds|limit|published|solver|margin|map|anch
 function Parameters() {
   const model = state.model.value;
   if (!model) return null;
-  const shown = model.parameters.filter((p) => !['text', 'file', 'numbers'].includes(p.kind));
+  const shown = model.parameters.filter((p) => !['text', 'file'].includes(p.kind));
   const common = shown.filter((p) => !RARE.test(p.name)), rare = shown.filter((p) => RARE.test(p.name));
   const changed = Object.keys(state.scene.value.parameters ?? {}).length > 0;
   return (

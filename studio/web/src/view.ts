@@ -7,7 +7,7 @@ import { acceleratedRaycast, MeshBVH } from 'three-mesh-bvh';
 import { ContactShadow } from './contact_shadow';
 import { newGesture, onShape, patch, send, settle } from './link';
 import { obstacleMesh, placeObstacle } from './obstacles';
-import { computeNormals, paintRig, polygonEdges, studioEnvironment, surfaceMaterial, type SurfaceMaterial } from './shading';
+import { bakeOcclusion, computeNormals, paintRig, polygonEdges, studioEnvironment, surfaceMaterial, type SurfaceMaterial } from './shading';
 import type { Json, Operation } from './patch';
 import * as state from './state';
 
@@ -139,7 +139,7 @@ export class View {
 
   // ---- shapes ---------------------------------------------------------------------------------
 
-  private makeSurface(rig: state.Rig, paint: { color: Float32Array; gaze: Float32Array }, edges: Uint32Array): Surface {
+  private makeSurface(rig: state.Rig, paint: { color: Float32Array; gaze: Float32Array }, edges: Uint32Array, shade: THREE.BufferAttribute): Surface {
     const geometry = new THREE.BufferGeometry();
     geometry.setIndex(new THREE.BufferAttribute(rig.triangles.slice(), 1));
     const position = new THREE.BufferAttribute(rig.neutral.slice(), 3).setUsage(THREE.DynamicDrawUsage);
@@ -148,6 +148,7 @@ export class View {
     geometry.setAttribute('color', new THREE.BufferAttribute(paint.color, 3));
     geometry.setAttribute('gaze', new THREE.BufferAttribute(paint.gaze, 4));
     geometry.setAttribute('heat', new THREE.BufferAttribute(new Float32Array(rig.vertices), 1));
+    geometry.setAttribute('shade', shade);
     computeNormals(rig.neutral, rig.triangles, geometry.attributes.normal.array as Float32Array);
     const mesh = new THREE.Mesh(geometry, surfaceMaterial());
     mesh.frustumCulled = false;
@@ -173,8 +174,18 @@ export class View {
     if (!rig) return;
     const paint = paintRig(rig);
     this.restEdges = polygonEdges(rig.triangles, rig.triangleFace);
-    this.linear = this.makeSurface(rig, paint, this.restEdges);
-    this.physical = this.makeSurface(rig, paint, this.restEdges);
+    const shade = new THREE.BufferAttribute(new Float32Array(rig.vertices).fill(1), 1);
+    this.linear = this.makeSurface(rig, paint, this.restEdges, shade);
+    this.physical = this.makeSurface(rig, paint, this.restEdges, shade);
+    const neutral = new THREE.BufferGeometry();
+    neutral.setAttribute('position', new THREE.BufferAttribute(rig.neutral, 3));
+    neutral.setIndex(new THREE.BufferAttribute(rig.triangles.slice(), 1));
+    const normals = (this.linear.geometry.attributes.normal.array as Float32Array).slice();
+    if (rig.vertices < 80000)
+      bakeOcclusion(new MeshBVH(neutral), rig, normals, shade.array as Float32Array, () => state.rig.peek() === rig, () => {
+        shade.needsUpdate = true;
+        this.invalidate();
+      });
     this.diagonal = rig.diagonal || 1;
     this.dot.scale.setScalar(this.diagonal * 0.006);
     this.home();

@@ -1,0 +1,80 @@
+// Pictures of every part of the studio for the documentation: scripts/studio-pictures.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync } from 'node:fs';
+import { openPage, read, settled, startBrowser, startServer, until } from './support.mjs';
+
+const out = process.argv[2] ?? 'docs/pictures';
+const only = process.argv[3];
+mkdirSync(out, { recursive: true });
+const server = await startServer();
+const browser = await startBrowser();
+const page = await openPage(browser, server.address, { size: { width: 1440, height: 900 } });
+await until(page, 'state.shape.value && state.rig.value', null, 90000);
+
+async function picture(name, element) {
+  await page.waitForTimeout(300);
+  const png = `${out}/studio-${name}.png`;
+  await (element ?? page).screenshot({ path: png });
+  execFileSync('ffmpeg', ['-loglevel', 'error', '-y', '-i', png, '-quality', '82', `${out}/studio-${name}.webp`]);
+  rmSync(png);
+  console.log(`${out}/studio-${name}.webp`);
+}
+const example = async (name, slider) => {
+  await page.getByTestId('open').click();
+  await page.getByTestId(`example-${name}`).click();
+  await until(page, 'state.rig.value.sliders.some((s) => s.name === a)', slider, 90000);
+  await settled(page);
+};
+const scenes = {
+  async face() {
+    await settled(page);
+    await picture('face');
+  },
+  async start() {
+    await page.getByTestId('open').click();
+    await picture('start', page.getByRole('dialog'));
+    await page.keyboard.press('Escape');
+  },
+  async bend() {
+    await example('bend', 'bend180');
+    const number = page.getByTestId('number-bend180');
+    await number.fill('0.5');
+    await number.press('Enter');
+    await settled(page);
+    await picture('bend');
+  },
+  async rod() {
+    await example('rod', 'fist');
+    await page.evaluate(() => (window.studio.state.selectedObstacle.value = 0));
+    await settled(page);
+    await picture('rod');
+  },
+  async creature() {
+    await example('creature', 'leanLeft');
+    await until(page, 'state.clip.value.frames > 10', null, 90000);
+    await page.getByTestId('scrubber').fill('20');
+    await until(page, 'state.shape.value.frame === 20', null, 90000);
+    await picture('creature');
+  },
+  async clip() {
+    await page.getByTestId('open').click();
+    await page.getByTestId('sample-bar').click();
+    await until(page, 'state.clip.value.frames > 100', null, 90000);
+    await page.getByTestId('scrubber').fill('45');
+    await until(page, 'state.shape.value.frame === 45', null, 90000);
+    await page.evaluate(() => {
+      window.studio.state.theme.value = 'light';
+      window.studio.state.overlay.value = 'difference';
+    });
+    await settled(page);
+    await picture('clip');
+    await page.evaluate(() => {
+      window.studio.state.theme.value = 'dark';
+      window.studio.state.overlay.value = 'none';
+    });
+  },
+};
+for (const [name, make] of Object.entries(scenes)) if (!only || name === only) await make();
+void read;
+await browser.close();
+await server.stop();
