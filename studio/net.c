@@ -470,10 +470,11 @@ sinew_status net_create(int port, const char *token, const net_handler *handler,
         .uid = (uid_t)-1,
         .timeout_secs = 20,
         .pt_serv_buf_size = 65536,
-        .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_DISABLE_IPV6,
+        .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS,
         .server_string = "sinew-studio",
     };
     n->context = lws_create_context(&info);
+    info.options |= LWS_SERVER_OPTION_DISABLE_IPV6;
     n->vhost = n->context ? lws_create_vhost(n->context, &info) : NULL;
     if (!n->vhost) {
         if (n->context) lws_context_destroy(n->context);

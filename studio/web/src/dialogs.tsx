@@ -72,7 +72,7 @@ const KEYS: [string, string][] = [
   ['Ctrl S', 'Save the scene file'],
   ['1 … 6', 'Model: linear, rotation, spring …'],
   ['C', 'Compare: side by side, ghost, single'],
-  ['O, P, S, N', 'Tool: orbit, pull, pose by sliders, pin'],
+  ['O, P, S, N, L', 'Tool: orbit, pull, pose by sliders, pin, lock brush'],
   ['W', 'Wireframe'],
   ['H', 'Next heat map'],
   ['F', 'Frame the shape'],

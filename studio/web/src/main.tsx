@@ -1,7 +1,7 @@
 import { effect, signal } from '@preact/signals';
 import { render } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { Anchor, CircleHelp, Columns2, Download, Grab, Ghost, Maximize, Moon, Pointer, Redo2, Rotate3d, SlidersHorizontal, Square, Sun, Undo2, X } from 'lucide-preact';
+import { Anchor, CircleHelp, Columns2, Download, Grab, Ghost, Lock, Maximize, Moon, Pointer, Redo2, Rotate3d, SlidersHorizontal, Square, Sun, Undo2, X } from 'lucide-preact';
 import { IconButton, Segmented } from './controls';
 import { Dialogs } from './dialogs';
 import { cancel, clearLatency, connect, patch, play, redo, seek, send, sendFiles, setWeights, undo } from './link';
@@ -96,6 +96,7 @@ const TOOLS: { value: state.Tool; label: string; hint: string; icon: typeof Grab
   { value: 'pull', label: 'Pull', hint: 'Pull a point; it springs back when you let go (P)', icon: Grab },
   { value: 'pose', label: 'Pose', hint: 'Drag a point and let the sliders follow (S)', icon: SlidersHorizontal },
   { value: 'pin', label: 'Pin', hint: 'Pull a point and keep it there (N)', icon: Anchor },
+  { value: 'lock', label: 'Lock', hint: 'Paint vertices that stay while sliders move; Alt takes them away (L)', icon: Lock },
 ];
 
 function chooseTool(tool: state.Tool) {
@@ -227,6 +228,7 @@ function onKey(event: KeyboardEvent) {
     p: () => chooseTool('pull'),
     s: () => chooseTool('pose'),
     n: () => chooseTool('pin'),
+    l: () => chooseTool('lock'),
     w: () => (state.wireframe.value = !state.wireframe.value),
     h: () => (state.overlay.value = cycle(['none', 'difference', 'stretch', 'motion'], state.overlay.value)),
     f: () => view.value?.home(),

@@ -75,14 +75,14 @@ export function surfaceMaterial(): SurfaceMaterial {
     shader.vertexShader = shader.vertexShader
       .replace(
         '#include <common>',
-        '#include <common>\nattribute vec4 gaze; attribute float heat; attribute float shade; varying vec4 vGaze; varying float vHeat; varying float vShade;',
+        '#include <common>\nattribute vec4 gaze; attribute float heat; attribute float shade; attribute float mark; varying float vMark; varying vec4 vGaze; varying float vHeat; varying float vShade;',
       )
-      .replace('#include <begin_vertex>', '#include <begin_vertex>\nvGaze = gaze; vHeat = heat; vShade = shade;');
+      .replace('#include <begin_vertex>', '#include <begin_vertex>\nvGaze = gaze; vHeat = heat; vShade = shade; vMark = mark;');
     shader.fragmentShader = shader.fragmentShader
       .replace(
         '#include <common>',
         `#include <common>
-varying vec4 vGaze; varying float vHeat; varying float vShade; uniform float heatOn;
+varying vec4 vGaze; varying float vHeat; varying float vShade; varying float vMark; uniform float heatOn;
 vec3 heatColor(float t) {
   vec3 s[6] = vec3[6](${stops.join(',')});
   float x = clamp(t, 0.0, 1.0) * 5.0; int i = int(min(x, 4.0));
@@ -103,6 +103,7 @@ vec3 eyeColor(vec3 base, vec3 d) {
         '#include <color_fragment>',
         `#include <color_fragment>
 if (dot(vGaze.xyz, vGaze.xyz) > 0.25) diffuseColor.rgb = eyeColor(diffuseColor.rgb, normalize(vGaze.xyz));
+diffuseColor.rgb = mix(diffuseColor.rgb, vec3(0.05, 0.22, 0.62), 0.6 * vMark); // locked
 if (heatOn > 0.5) diffuseColor.rgb = heatColor(vHeat);
 // The inside of an open surface is dark, but not where a silhouette merely turns away.
 float inside = gl_FrontFacing ? 0.0 : smoothstep(0.1, 0.5, -dot(normalize(vNormal), normalize(vViewPosition)));

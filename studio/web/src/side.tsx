@@ -195,7 +195,10 @@ function Locks() {
   if (!regions.length && !locks.length) return null;
   return (
     <Section title="Locks">
-      <p class="note">Hold a region while sliders move; other sliders make room.</p>
+      <p class="note">Hold a region, or paint one with the Lock tool; other sliders make room. What is locked is blue; the motion overlay shows what still moves.</p>
+      {state.tool.value === 'lock' && (
+        <Scrub label="Brush" value={state.brush.value * 100} rest={4} minimum={0.5} maximum={20} unit="% of the diagonal" hint="Radius of the lock brush" onInput={(next) => (state.brush.value = next / 100)} />
+      )}
       {locks.map((lock, i) => (
         <div class="card lock" key={i}>
           <span>{lock.name ?? lock.select}</span>

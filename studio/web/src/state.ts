@@ -131,6 +131,8 @@ export const compare = signal<Compare>('side');
 export const overlay = signal<Overlay>('none');
 export const wireframe = signal(false);
 export const selectedObstacle = signal(-1);
+/** Radius of the lock brush, as a fraction of the diagonal. */
+export const brush = signal(0.04);
 export const gizmoMode = signal<'translate' | 'rotate'>('translate');
 export const selectedSliders = signal<string[]>([]);
 export const heatRange = signal(0);

@@ -19,6 +19,24 @@ interface Surface {
   stale: boolean;
 }
 
+/** 1, 5, 6, 7 -> "1,5-7", and back. */
+export function ranges(sorted: number[]): string {
+  const parts: string[] = [];
+  for (let i = 0; i < sorted.length; ) {
+    let j = i;
+    while (j + 1 < sorted.length && sorted[j + 1] === sorted[j] + 1) j++;
+    parts.push(i === j ? `${sorted[i]}` : `${sorted[i]}-${sorted[j]}`);
+    i = j + 1;
+  }
+  return parts.join(',');
+}
+function unrange(text: string): number[] {
+  return text.split(',').flatMap((part) => {
+    const [from, to] = part.split('-').map(Number);
+    return to === undefined ? [from] : Array.from({ length: to - from + 1 }, (_, i) => from + i);
+  });
+}
+
 export class View {
   readonly renderer: THREE.WebGLRenderer;
   readonly camera = new THREE.PerspectiveCamera(26, 1, 0.001, 100);
@@ -42,7 +60,14 @@ export class View {
   private restEdges: Uint32Array = new Uint32Array();
   private diagonal = 1;
   private drag: { vertex: number; plane: THREE.Plane; gesture: string; index: number; moved: boolean; kind: state.Tool } | null = null;
+  private mark = new THREE.BufferAttribute(new Float32Array(), 1);
+  private painted = new Set<number>();
+  private painting = false;
   private frames = 0;
+  private busyFrames = 0;
+  private lastDraw = 0;
+  private pace = 16;
+  private detail = 1;
 
   constructor(private host: HTMLElement, right: HTMLElement) {
     this.renderer = new THREE.WebGLRenderer({ antialias: true, preserveDrawingBuffer: true, alpha: true });
@@ -96,6 +121,7 @@ export class View {
 
     effect(() => this.setRig(state.rig.value));
     effect(() => this.setShape(state.shape.value));
+    effect(() => this.showLocks(state.rig.value, state.scene.value.locks ?? []));
     effect(() => this.setObstacles(state.scene.value.obstacles ?? [], state.selectedObstacle.value));
     effect(() => {
       void state.compare.value, state.wireframe.value, state.theme.value;
@@ -110,21 +136,43 @@ export class View {
       this.afterRender.push(done);
       this.invalidate();
     });
-    this.loop();
+    this.loop(0);
   }
 
   invalidate() {
     this.dirty = true;
   }
 
-  private loop = () => {
+  private loop = (now: number) => {
     requestAnimationFrame(this.loop);
-    if (!this.dirty) return;
+    if (!this.dirty) {
+      this.busyFrames = 0;
+      // At rest the picture gets all its pixels back.
+      if (this.detail < 1 && now - this.lastDraw > 250) this.setDetail(1);
+      else return;
+    }
+    this.adapt(now);
     this.dirty = false;
     this.render();
     for (const done of this.afterRender.splice(0)) done();
     this.frames++;
   };
+
+  /** Slow graphics (no GPU) get fewer pixels while things move, so that they follow the hand. */
+  private adapt(now: number) {
+    if (this.busyFrames++ > 1) {
+      this.pace += 0.4 * (now - this.lastDraw - this.pace);
+      if (this.pace > 45 && this.detail > 0.35) this.setDetail(Math.max(0.35, this.detail * 0.7));
+    }
+    this.lastDraw = now;
+  }
+
+  private setDetail(detail: number) {
+    this.detail = detail;
+    this.pace = 16;
+    this.renderer.setPixelRatio(Math.min(2, devicePixelRatio) * detail);
+    this.resize();
+  }
 
   get frameCount() {
     return this.frames;
@@ -149,6 +197,7 @@ export class View {
     geometry.setAttribute('gaze', new THREE.BufferAttribute(paint.gaze, 4));
     geometry.setAttribute('heat', new THREE.BufferAttribute(new Float32Array(rig.vertices), 1));
     geometry.setAttribute('shade', shade);
+    geometry.setAttribute('mark', this.mark);
     computeNormals(rig.neutral, rig.triangles, geometry.attributes.normal.array as Float32Array);
     const mesh = new THREE.Mesh(geometry, surfaceMaterial());
     mesh.frustumCulled = false;
@@ -174,6 +223,8 @@ export class View {
     if (!rig) return;
     const paint = paintRig(rig);
     this.restEdges = polygonEdges(rig.triangles, rig.triangleFace);
+    this.mark = new THREE.BufferAttribute(new Float32Array(rig.vertices), 1);
+    this.painted.clear();
     const shade = new THREE.BufferAttribute(new Float32Array(rig.vertices).fill(1), 1);
     this.linear = this.makeSurface(rig, paint, this.restEdges, shade);
     this.physical = this.makeSurface(rig, paint, this.restEdges, shade);
@@ -343,6 +394,7 @@ export class View {
   }
 
   picture(): Promise<Blob> {
+    this.setDetail(1);
     this.render();
     const source = this.renderer.domElement;
     const copy = document.createElement('canvas');
@@ -420,12 +472,17 @@ export class View {
       state.selectedObstacle.value = obstacle;
       return;
     }
-    if (tool === 'orbit' || tool === 'lock') return;
+    if (tool === 'orbit') return;
     const hit = this.pick(event);
     if (!hit) return;
     event.stopPropagation();
     this.orbit.enabled = false;
     this.host.setPointerCapture(event.pointerId);
+    if (tool === 'lock') {
+      this.painting = true;
+      this.paint(event);
+      return;
+    }
     const normal = this.camera.getWorldDirection(new THREE.Vector3());
     this.drag = {
       vertex: hit.vertex,
@@ -441,6 +498,7 @@ export class View {
   }
 
   private onMove(event: PointerEvent) {
+    if (this.painting) return this.paint(event);
     if (!this.drag) {
       const tool = state.tool.peek();
       if (tool === 'orbit' || event.buttons) return;
@@ -478,8 +536,15 @@ export class View {
   }
 
   private onUp(event: PointerEvent) {
-    if (!this.drag) return;
+    if (!this.drag && !this.painting) return;
     if (this.host.hasPointerCapture(event.pointerId)) this.host.releasePointerCapture(event.pointerId);
+    if (this.painting) {
+      this.painting = false;
+      this.orbit.enabled = true;
+      this.dot.visible = false;
+      return this.keepPaint();
+    }
+    if (!this.drag) return;
     if (this.drag.kind === 'pull' && this.drag.moved) settle();
     this.drag = null;
     this.orbit.enabled = true;
@@ -496,6 +561,61 @@ export class View {
       line.needsUpdate = true;
       this.line.visible = true;
     }
+    this.invalidate();
+  }
+
+  // ---- locks ----------------------------------------------------------------------------------
+
+  /** Adds the vertices under the brush; with Alt takes them away. */
+  private paint(event: PointerEvent) {
+    const hit = this.pick(event);
+    const rig = state.rig.peek();
+    if (!hit || !rig) return;
+    const { onLinear } = this.pointer(event);
+    const p = (onLinear ? this.linear : this.physical)!.geometry.attributes.position.array as Float32Array;
+    const reach = (state.brush.peek() * this.diagonal) ** 2;
+    for (let v = 0; v < rig.vertices; v++) {
+      const x = p[3 * v] - hit.point.x, y = p[3 * v + 1] - hit.point.y, z = p[3 * v + 2] - hit.point.z;
+      if (x * x + y * y + z * z > reach) continue;
+      if (event.altKey) this.painted.delete(v);
+      else this.painted.add(v);
+      (this.mark.array as Float32Array)[v] = event.altKey ? 0 : 1;
+    }
+    this.mark.needsUpdate = true;
+    this.dot.position.copy(hit.point);
+    this.dot.visible = true;
+    this.invalidate();
+  }
+
+  private keepPaint() {
+    const sorted = [...this.painted].sort((a, b) => a - b);
+    const locks = state.scene.peek().locks ?? [];
+    const index = locks.findIndex((lock) => lock.name === 'painted');
+    if (!sorted.length) {
+      if (index >= 0) patch([{ op: 'remove', path: `/locks/${index}` }], 'Remove the painted lock');
+      return;
+    }
+    const select = `v:${ranges(sorted)}`;
+    const ops: Operation[] = state.scene.peek().locks ? [] : [{ op: 'add', path: '/locks', value: [] }];
+    if (index >= 0) ops.push({ op: 'replace', path: `/locks/${index}/select`, value: select });
+    else ops.push({ op: 'add', path: '/locks/-', value: { name: 'painted', select } });
+    patch(ops, `Paint a lock of ${sorted.length} vertices`);
+  }
+
+  private showLocks(rig: state.Rig | null, locks: state.Lock[]) {
+    if (!rig || this.mark.count !== rig.vertices || this.painting) return;
+    const mark = this.mark.array as Float32Array;
+    mark.fill(0);
+    this.painted.clear();
+    for (const lock of locks) {
+      const [kind, what] = lock.select.split(/:(.*)/);
+      const vertices = kind === 'region' ? (rig.regions.find((r) => r.name === what)?.vertices ?? []) : kind === 'v' ? unrange(what) : [];
+      for (const v of vertices) {
+        if (lock.enabled !== false && v < mark.length) mark[v] = 1;
+        if (lock.name === 'painted') this.painted.add(v);
+      }
+    }
+    this.mark.needsUpdate = true;
     this.invalidate();
   }
 

@@ -1,0 +1,51 @@
+// Slider to picture, measured in the page: scripts/studio-latency [--rig FILE] [MODEL...]
+// A person drags a slider at 60 steps a second; each sample is the time from the change in the page
+// to the frame with its result on the screen.
+import { cpus, loadavg } from 'node:os';
+import { openPage, read, settled, startBrowser, startServer, until } from './support.mjs';
+
+const words = process.argv.slice(2);
+const at = words.indexOf('--rig');
+const rig = at >= 0 ? words.splice(at, 2)[1] : null;
+const models = words.length ? words : ['linear', 'rotation', 'spring', 'force'];
+const server = await startServer({ args: rig ? [rig] : [] });
+const browser = await startBrowser();
+const page = await openPage(browser, server.address);
+await until(page, 'state.shape.value && state.rig.value', null, 120000);
+const vertices = await read(page, 'state.rig.value.vertices');
+const slider = await read(page, `(state.rig.value.sliders.find((s) => s.name === 'jawOpen') ?? state.rig.value.sliders[0]).name`);
+console.log(`${rig ?? 'sample face'}, ${vertices} vertices, slider ${slider}; ${cpus().length} cores, load ${loadavg()[0].toFixed(1)}`);
+console.log('model      samples   p50 ms   p95 ms   solve p50 ms   longest task ms');
+for (const model of models) {
+  await page.evaluate((m) => window.studio.patch([{ op: 'add', path: '/model', value: m }], 'model'), model);
+  await page.waitForTimeout(100);
+  await settled(page).catch(() => {});
+  const result = await page.evaluate(async (name) => {
+    const { state, patch, clearLatency } = window.studio;
+    const solves = [];
+    let longest = 0;
+    const observer = new PerformanceObserver((list) => list.getEntries().forEach((e) => (longest = Math.max(longest, e.duration))));
+    observer.observe({ type: 'longtask' });
+    const drag = async (milliseconds) => {
+      const start = performance.now();
+      for (let last = null; performance.now() - start < milliseconds; ) {
+        const value = 0.4 + 0.3 * Math.sin((performance.now() - start) / 300);
+        patch([{ op: 'add', path: `/weights/${name}`, value }], 'drag', { gesture: 'latency' });
+        await new Promise((resolve) => setTimeout(resolve, 16));
+        if (state.shape.value !== last) solves.push((last = state.shape.value).ms);
+      }
+    };
+    await drag(1500); // warm
+    clearLatency();
+    solves.length = longest = 0;
+    await drag(6000);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    observer.disconnect();
+    solves.sort((a, b) => a - b);
+    return { ...state.latency.value, solve: solves[solves.length >> 1], longest };
+  }, slider);
+  const cell = (x, width) => (x === undefined ? '-' : x.toFixed(1)).padStart(width);
+  console.log(`${model.padEnd(9)} ${String(result.count ?? 0).padStart(8)} ${cell(result.p50, 8)} ${cell(result.p95, 8)} ${cell(result.solve, 14)} ${cell(result.longest, 17)}`);
+}
+await browser.close();
+await server.stop();
