@@ -206,14 +206,6 @@ typedef struct export_task {
     bool curves;
 } export_task;
 
-static void refuse(solver *s, int client, const char *message) {
-    json_t *answer = json_pack("{s:s,s:s}", "type", "error", "message", message);
-    char *text = json_dumps(answer, JSON_COMPACT);
-    if (text) solver_say(s, SOLVER_ANSWER, client, text);
-    free(text);
-    json_decref(answer);
-}
-
 static bool send_file(solver *s, const export_task *e) {
     FILE *in = fopen(e->path, "rbe");
     if (!in) return false;
@@ -246,11 +238,11 @@ static void run_export(solver_task *task, solver *s, engine *unused, const sinew
     if (status == SINEW_OK) status = sinew_job_run(job, 0, -1, monitor, &error);
     sinew_job_destroy(job);
     if (status == SINEW_CANCELLED)
-        refuse(s, task->client, "the export was cancelled");
+        solver_refuse(s, task->client, "the export was cancelled");
     else if (status != SINEW_OK && status != SINEW_NOT_CONVERGED)
-        refuse(s, task->client, error.message);
+        solver_refuse(s, task->client, error.message);
     else if (!send_file(s, e))
-        refuse(s, task->client, "the export could not be read back");
+        solver_refuse(s, task->client, "the export could not be read back");
 }
 
 static void release_export(solver_task *task) {

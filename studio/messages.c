@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis.h"
 #include "examples.h"
 #include "files.h"
 
@@ -356,6 +357,13 @@ static bool on_save(studio_state *s, net_client *client, const json_t *m, const 
     return true;
 }
 
+static bool on_interference(studio_state *s, net_client *client, const json_t *m,
+                            const char **reason) {
+    (void)m, (void)reason;
+    analysis_interference(s->solver, net_client_number(client));
+    return true;
+}
+
 static bool on_cancel(studio_state *s, net_client *client, const json_t *m, const char **reason) {
     (void)client, (void)m, (void)reason;
     solver_cancel(s->solver);
@@ -372,9 +380,19 @@ static const struct {
     const char *type;
     handle *handle;
 } handlers[] = {
-    {"patch", on_patch}, {"settle", on_settle}, {"undo", on_undo},     {"redo", on_redo},
-    {"seek", on_seek},   {"play", on_play},     {"drag", on_drag},     {"open", on_open},
-    {"save", on_save},   {"export", on_export}, {"cancel", on_cancel}, {"shown", on_shown},
+    {"interference", on_interference},
+    {"patch", on_patch},
+    {"settle", on_settle},
+    {"undo", on_undo},
+    {"redo", on_redo},
+    {"seek", on_seek},
+    {"play", on_play},
+    {"drag", on_drag},
+    {"open", on_open},
+    {"save", on_save},
+    {"export", on_export},
+    {"cancel", on_cancel},
+    {"shown", on_shown},
 };
 
 bool messages_text(studio_state *s, net_client *client, const char *text, size_t size,

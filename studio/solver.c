@@ -73,6 +73,11 @@ static void say_json(solver *s, solver_post kind, int client, json_t *value /* s
     json_decref(value);
 }
 
+void solver_refuse(solver *s, int client, const char *message) {
+    say_json(s, SOLVER_ANSWER, client,
+             json_pack("{s:s,s:i,s:s}", "type", "error", "id", 0, "message", message));
+}
+
 static void say_error(solver *s, const char *message) {
     say_json(s, SOLVER_STATE, 0, json_pack("{s:s,s:s}", "type", "problem", "message", message));
 }

@@ -55,6 +55,8 @@ typedef struct solver_task {
 void solver_add(solver *s, solver_task *task);
 /* For tasks: JSON text to the page that asked, or to all when client is 0. */
 void solver_say(solver *s, solver_post kind, int client, const char *text);
+/* An error message to the page that asked. */
+void solver_refuse(solver *s, int client, const char *message);
 void solver_give(solver *s, solver_post kind, int client, net_message *message);
 
 /* Slider weights that bring a vertex to a place become a patch (SOLVER_PATCH). The newest wins. */

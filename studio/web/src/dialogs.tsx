@@ -1,7 +1,7 @@
 // Start screen, keyboard map and export, over everything else.
 import { X } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { IconButton } from './controls';
 import { download, open, send } from './link';
 import * as state from './state';
@@ -124,10 +124,73 @@ function Export({ view }: { view: View }) {
   );
 }
 
+const CELL = 11;
+
+/** The matrix as a picture; a click selects the two sliders. */
+function Matrix() {
+  const data = state.interference.value;
+  const ref = useRef<HTMLCanvasElement>(null);
+  const [over, setOver] = useState('');
+  useEffect(() => {
+    const canvas = ref.current;
+    if (!canvas || !data) return;
+    const n = data.targets.length;
+    const context = canvas.getContext('2d')!;
+    const style = getComputedStyle(document.documentElement);
+    context.fillStyle = style.getPropertyValue('--bg');
+    context.fillRect(0, 0, canvas.width, canvas.height);
+    for (let i = 0; i < n; i++)
+      for (let j = 0; j < n; j++) {
+        const value = i === j ? 0 : Math.min(1, data.disturbance[i * n + j]);
+        if (value < 0.02 && i !== j) continue;
+        context.globalAlpha = i === j ? 0.25 : 0.15 + 0.85 * value;
+        context.fillStyle = style.getPropertyValue(i === j ? '--dim' : '--accent');
+        context.fillRect(j * CELL, i * CELL, CELL - 1, CELL - 1);
+      }
+  }, [data]);
+  if (!data) return <Dialog title="Which sliders disturb which"><p class="note">Computing…</p></Dialog>;
+  const n = data.targets.length;
+  const select = (i: number, j: number) => {
+    const names = [data.sliders[i], data.sliders[j]].filter((s): s is string => !!s);
+    state.selectedSliders.value = [...new Set(names)];
+    close();
+    state.tell(`Selected ${names.join(' and ')}`);
+  };
+  const cell = (event: MouseEvent) => {
+    const rect = ref.current!.getBoundingClientRect();
+    return [Math.floor(((event.clientY - rect.top) / rect.height) * n), Math.floor(((event.clientX - rect.left) / rect.width) * n)];
+  };
+  return (
+    <Dialog title="Which sliders disturb which" wide>
+      <div class="matrix">
+        <canvas ref={ref} width={n * CELL} height={n * CELL} role="img" aria-label="Interference matrix"
+          onMouseMove={(event) => {
+            const [i, j] = cell(event);
+            if (i >= 0 && j >= 0 && i < n && j < n) setOver(`${data.targets[j]} moves ${data.targets[i]} by ${Math.round(100 * data.disturbance[i * n + j])} %`);
+          }}
+          onClick={(event) => select(...(cell(event) as [number, number]))} />
+        <div>
+          <p class="note">{over || 'A row is disturbed by a column: 100 % means that it moves as much as by itself. Click a cell to select the two sliders.'}</p>
+          <h2>Worst pairs</h2>
+          <ol class="pairs">
+            {data.worst.slice(0, 12).map((pair) => (
+              <li key={`${pair.disturbed}-${pair.disturber}`}>
+                <button type="button" class="link strong" onClick={() => select(pair.disturbed, pair.disturber)}>{data.targets[pair.disturber]} → {data.targets[pair.disturbed]}</button>
+                <output>{Math.round(100 * pair.disturbance)} %</output>
+              </li>
+            ))}
+          </ol>
+        </div>
+      </div>
+    </Dialog>
+  );
+}
+
 export function Dialogs({ view }: { view: View | null }) {
   const which = state.dialog.value;
   if (which === 'start') return <Start />;
   if (which === 'help') return <Help />;
+  if (which === 'interference') return <Matrix />;
   if (which === 'export' && view) return <Export view={view} />;
   return null;
 }

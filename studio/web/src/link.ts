@@ -133,6 +133,7 @@ function onBinary(buffer: ArrayBuffer) {
       state.playhead.value = 0;
       state.problem.value = null;
       state.warnings.value = [];
+      state.interference.value = null;
       state.rig.value = {
         vertices: header.vertices as number,
         diagonal: header.diagonal as number,
@@ -165,6 +166,8 @@ function onBinary(buffer: ArrayBuffer) {
     };
     if (afterFrame) afterFrame(done);
     else done();
+  } else if (header.type === 'interference') {
+    state.interference.value = { ...(header as unknown as state.Interference), disturbance: arrays.disturbance as Float32Array };
   } else if (header.type === 'file') download(header.name as string, arrays.bytes as Uint8Array);
 }
 

@@ -111,6 +111,15 @@ diffuseColor.rgb *= mix(vec3(1.0), vec3(0.20, 0.10, 0.09), inside);
 diffuseColor.rgb *= mix(mix(vec3(0.16, 0.05, 0.04), vec3(1.0), vShade), vec3(0.6 + 0.4 * vShade), heatOn);`,
       )
       .replace(
+        '#include <aomap_fragment>',
+        `// Deep places get little light from the walls and hardly any from the lamps.
+float deep = smoothstep(0.05, 0.5, vShade) * (1.0 - 0.85 * inside);
+reflectedLight.indirectDiffuse *= mix(0.3, 1.0, deep);
+reflectedLight.indirectSpecular *= deep;
+reflectedLight.directSpecular *= deep;
+reflectedLight.directDiffuse *= mix(0.25, 1.0, deep);`,
+      )
+      .replace(
         '#include <roughnessmap_fragment>',
         '#include <roughnessmap_fragment>\nroughnessFactor = mix(roughnessFactor, 0.12, vGaze.w * (1.0 - heatOn));',
       );

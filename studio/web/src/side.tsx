@@ -1,7 +1,7 @@
 // The right panel: parameters of the model, obstacles, locks, overlay, history.
-import { Box, Circle, Cylinder, Eye, EyeOff, Pill, Square, Trash2, Undo2, Redo2, Move3d, Rotate3d } from 'lucide-preact';
+import { Box, Circle, Cylinder, Eye, EyeOff, Grid3x3, Pill, Square, Trash2, Undo2, Redo2, Move3d, Rotate3d } from 'lucide-preact';
 import { format, IconButton, Scrub, Section } from './controls';
-import { newGesture, patch, redo, setMembers, undo } from './link';
+import { newGesture, patch, redo, send, setMembers, undo } from './link';
 import { newObstacle } from './obstacles';
 import type { Operation } from './patch';
 import * as state from './state';
@@ -194,7 +194,9 @@ function Locks() {
   const free = regions.filter((region) => !locks.some((lock) => lock.select === `region:${region.name}`));
   if (!regions.length && !locks.length) return null;
   return (
-    <Section title="Locks">
+    <Section title="Locks" actions={
+      <IconButton label="Which sliders disturb which" testid="interference" onClick={() => { state.dialog.value = 'interference'; if (!state.interference.value) send({ type: 'interference' }); }}><Grid3x3 size={14} /></IconButton>
+    }>
       <p class="note">Hold a region, or paint one with the Lock tool; other sliders make room. What is locked is blue; the motion overlay shows what still moves.</p>
       {state.tool.value === 'lock' && (
         <Scrub label="Brush" value={state.brush.value * 100} rest={4} minimum={0.5} maximum={20} unit="% of the diagonal" hint="Radius of the lock brush" onInput={(next) => (state.brush.value = next / 100)} />

@@ -136,8 +136,14 @@ export const brush = signal(0.04);
 export const gizmoMode = signal<'translate' | 'rotate'>('translate');
 export const selectedSliders = signal<string[]>([]);
 export const heatRange = signal(0);
-export const panel = signal<'curves' | 'locks' | 'modes'>('curves');
-export const dialog = signal<'start' | 'help' | 'export' | null>(null);
+export const dialog = signal<'start' | 'help' | 'export' | 'interference' | null>(null);
+export interface Interference {
+  targets: string[];
+  sliders: (string | null)[];
+  worst: { disturbed: number; disturber: number; disturbance: number; cosine: number }[];
+  disturbance: Float32Array;
+}
+export const interference = signal<Interference | null>(null);
 export const latency = signal<{ count: number; p50: number; p95: number } | null>(null);
 
 const savedTheme = (() => {
