@@ -198,16 +198,17 @@ export function Scrub(props: ScrubProps) {
   );
 }
 
-export function Section(props: { title: string; actions?: ComponentChildren; children: ComponentChildren; open?: boolean }) {
+export function Section(props: { title: string; actions?: ComponentChildren; children: ComponentChildren }) {
+  const [open, setOpen] = useState(true);
   return (
-    <details class="section" open={props.open ?? true}>
-      <summary>
-        <h2>{props.title}</h2>
-        <span class="actions" onClick={(event) => event.stopPropagation()}>
-          {props.actions}
-        </span>
-      </summary>
-      {props.children}
-    </details>
+    <section class="section">
+      <div class="head">
+        <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
+          <h2>{props.title}</h2>
+        </button>
+        <span class="actions">{props.actions}</span>
+      </div>
+      {open && props.children}
+    </section>
   );
 }

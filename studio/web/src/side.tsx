@@ -105,7 +105,7 @@ function Parameters() {
     <Section
       title={title(model.name)}
       actions={changed && (
-        <button type="button" class="link" onClick={(event) => { event.preventDefault(); patch([{ op: 'remove', path: '/parameters' }], 'Reset parameters'); }}>reset</button>
+        <button type="button" class="link" onClick={() => { patch([{ op: 'remove', path: '/parameters' }], 'Reset parameters'); }}>reset</button>
       )}
     >
       <p class="note">{model.summary.replace(/^./, (c) => c.toUpperCase())}.</p>
@@ -245,7 +245,7 @@ function Pins() {
   const pulls = state.scene.value.pulls ?? [];
   if (!pulls.length) return null;
   return (
-    <Section title="Pins" actions={<button type="button" class="link" onClick={(event) => { event.preventDefault(); patch([{ op: 'remove', path: '/pulls' }], 'Remove all pins'); }}>remove all</button>}>
+    <Section title="Pins" actions={<button type="button" class="link" onClick={() => { patch([{ op: 'remove', path: '/pulls' }], 'Remove all pins'); }}>remove all</button>}>
       {pulls.map((pull, i) => (
         <div class="card lock" key={i}>
           <span>vertex {pull.vertex}</span>

@@ -105,7 +105,7 @@ export function Sliders() {
             title={group}
             actions={
               rows.some((row) => row.sliders.some((s) => weights.value[s.name] !== s.rest)) && (
-                <button type="button" class="link" onClick={(event) => { event.preventDefault(); resetAll(rows.flatMap((r) => r.sliders.map((s) => s.name)), `Reset ${group}`); }}>
+                <button type="button" class="link" onClick={() => { resetAll(rows.flatMap((r) => r.sliders.map((s) => s.name)), `Reset ${group}`); }}>
                   reset
                 </button>
               )
