@@ -13,6 +13,7 @@ static sinew_status read_as(const sn_format *format, const char *path, cli_file 
     file->format = format->name;
     if (format->read_rig) return sinew_rig_read(1, &path, &file->rig, error);
     if (format->read_mesh) return sinew_mesh_read(path, &file->mesh, error);
+    if (format->cache_layout) return sinew_frame_reader_open(path, &file->reader, error);
     if (format->read_frames) return sinew_frames_read(path, &file->frames, error);
     if (format->read_curves) return sinew_curves_read(path, &file->curves, error);
     if (format->read_markers) return sinew_markers_read(path, &file->markers, error);
@@ -55,6 +56,8 @@ sinew_status cli_file_read_for(const char *path, const char *out, cli_file *file
             return sinew_mesh_read(path, &file->mesh, error);
         if ((*f)->read_rig && written & RIG) return sinew_rig_read(1, &path, &file->rig, error);
         if ((*f)->read_mesh && written & MESH) return sinew_mesh_read(path, &file->mesh, error);
+        if ((*f)->cache_layout && written & FRAMES)
+            return sinew_frame_reader_open(path, &file->reader, error);
         if ((*f)->read_frames && written & FRAMES)
             return sinew_frames_read(path, &file->frames, error);
         if ((*f)->read_curves && written & CURVES && !sn_has_ending(path, "csv"))
@@ -72,6 +75,10 @@ sinew_status cli_file_read(const char *path, cli_file *file, sinew_error *error)
         file->format = "folder";
         return sinew_rig_read(1, &path, &file->rig, error);
     }
+    /* Caches can be larger than memory, and their endings are enough. */
+    for (const sn_format *const *f = sn_formats(); *f; f++)
+        if ((*f)->cache_layout && sn_format_has_ending(*f, path))
+            return read_as(*f, path, file, error);
     sn_source source;
     SN_TRY(sn_source_open(&source, path, error));
     const sn_format *found = NULL;
@@ -90,6 +97,7 @@ void cli_file_free(cli_file *file) {
     sinew_curves_destroy(file->curves);
     sinew_markers_destroy(file->markers);
     sinew_frames_destroy(file->frames);
+    sinew_frame_reader_close(file->reader);
     sinew_tets_destroy(file->tets);
     memset(file, 0, sizeof *file);
 }

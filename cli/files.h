@@ -12,6 +12,7 @@ typedef struct cli_file {
     sinew_curves *curves;
     sinew_markers *markers;
     sinew_frames *frames;
+    sinew_frame_reader *reader; /* frames that can be read one by one */
     sinew_tets *tets;
 } cli_file;
 

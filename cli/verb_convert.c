@@ -31,59 +31,111 @@ static const cli_option options[] = {
     CLI_END,
 };
 
+/* Frames to be written: in memory, or read one by one. */
+typedef struct frame_source {
+    const cli_file *file;
+    sinew_frame_reader_info about;
+    float *row; /* one frame of a reader */
+} frame_source;
+
+static sinew_status open_source(const cli_file *file, frame_source *s, sinew_error *error) {
+    *s = (frame_source){.file = file, .about = {.size = sizeof s->about}};
+    if (file->reader) {
+        sinew_frame_reader_get_info(file->reader, &s->about);
+        s->row = sn_alloc(3 * (size_t)s->about.vertex_count, sizeof(float));
+        return s->row ? SINEW_OK : sn_no_memory(error);
+    }
+    const sinew_frames *f = file->frames;
+    s->about = (sinew_frame_reader_info){sizeof s->about, f->vertex_count, f->frame_count, f->start,
+                                         f->rate};
+    return SINEW_OK;
+}
+
+static sinew_status row_at(frame_source *s, int frame, const float **row, sinew_error *error) {
+    const sinew_frames *f = s->file->frames;
+    *row = f ? f->positions + 3 * (size_t)f->vertex_count * (size_t)frame : s->row;
+    return f ? SINEW_OK : sinew_frame_reader_read(s->file->reader, frame, s->row, error);
+}
+
 /* The faces the frames move: of --mesh, of the input where it has some, else none. */
-static sinew_status frames_mesh(cli_call *call, const char *in, sinew_frames *frames,
+static sinew_status frames_mesh(cli_call *call, const char *in, frame_source *s,
                                 sinew_mesh **mesh) {
     const char *given = cli_text(call, "--mesh");
+    int count = s->about.vertex_count;
     if (!given && (sn_has_ending(in, "glb") || sn_has_ending(in, "fbx"))) given = in;
     if (given) {
         SN_TRY(sinew_mesh_read(given, mesh, &call->error));
-        sinew_status status =
-            sn_source_blame(&(sn_source){.name = in},
-                            sinew_frames_match(frames, *mesh, &call->error), &call->error);
-        if (status == SINEW_OK) return status;
+        const sinew_mesh *m = *mesh;
+        if (count == m->vertex_count || (m->file_vertices && count == m->file_vertex_count))
+            return SINEW_OK;
+        sn_fail(&call->error, SINEW_BAD_INPUT, "%s: the frames have %d points, %s has %d vertices",
+                in, count, m->name ? m->name : "the mesh", m->vertex_count);
         sinew_mesh_destroy(*mesh);
         *mesh = NULL;
-        return status;
+        return SINEW_BAD_INPUT;
     }
-    double *positions = SN_NEW0(double, 3 * (size_t)frames->vertex_count);
-    if (!positions) return sn_no_memory(&call->error);
-    for (size_t i = 0; frames->frame_count > 0 && i < 3 * (size_t)frames->vertex_count; i++)
-        positions[i] = (double)frames->positions[i];
+    double *positions = SN_NEW0(double, 3 * (size_t)count);
+    const float *row = NULL;
+    sinew_status status = positions ? SINEW_OK : sn_no_memory(&call->error);
+    if (status == SINEW_OK && s->about.frame_count > 0) status = row_at(s, 0, &row, &call->error);
+    for (size_t i = 0; status == SINEW_OK && row && i < 3 * (size_t)count; i++)
+        positions[i] = (double)row[i];
     const int none = 0;
-    sinew_status status =
-        sinew_mesh_create(frames->vertex_count, positions, 0, &none, NULL, mesh, &call->error);
+    if (status == SINEW_OK)
+        status = sinew_mesh_create(count, positions, 0, &none, NULL, mesh, &call->error);
     sn_free(positions);
     return status;
 }
 
-static sinew_status write_frames(cli_call *call, const char *in, sinew_frames *frames,
+/* A frame of the file's points on the vertices of the mesh, which may be fewer: see
+ * sinew_frames_match. */
+static void place_row(const frame_source *s, const sinew_mesh *mesh, const float *row,
+                      double *positions) {
+    bool split = s->about.vertex_count != mesh->vertex_count;
+    for (int i = s->about.vertex_count; i-- > 0;)
+        for (int c = 0; c < 3; c++)
+            positions[3 * (size_t)(split ? mesh->file_vertices[i] : i) + (size_t)c] =
+                (double)row[3 * (size_t)i + (size_t)c];
+}
+
+static sinew_status add_frames(cli_call *call, frame_source *s, const sinew_mesh *mesh,
+                               sinew_frame_writer *writer) {
+    double *positions = SN_NEW0(double, 3 * (size_t)mesh->vertex_count);
+    sinew_status status = positions ? SINEW_OK : sn_no_memory(&call->error);
+    for (int k = 0; status == SINEW_OK && k < s->about.frame_count; k++) {
+        const float *row;
+        sn_progress(call->monitor, (double)k / s->about.frame_count, "frames");
+        if (sn_cancelled(call->monitor)) status = SINEW_CANCELLED;
+        if (status == SINEW_OK) status = row_at(s, k, &row, &call->error);
+        if (status == SINEW_OK) {
+            place_row(s, mesh, row, positions);
+            status = sinew_frame_writer_add(writer, positions, &call->error);
+        }
+    }
+    sn_free(positions);
+    return status;
+}
+
+static sinew_status write_frames(cli_call *call, const char *in, const cli_file *file,
                                  const char *out) {
     sinew_mesh *mesh = NULL;
     sinew_error *error = &call->error;
-    SN_TRY(frames_mesh(call, in, frames, &mesh));
-    size_t stride = 3 * (size_t)frames->vertex_count;
-    double *positions = SN_NEW0(double, stride);
+    frame_source s;
     sinew_frame_writer *writer = NULL;
-    sinew_status status = positions ? SINEW_OK : sn_no_memory(error);
+    sinew_status status = open_source(file, &s, error);
+    if (status == SINEW_OK) status = frames_mesh(call, in, &s, &mesh);
     if (status == SINEW_OK)
-        status = sinew_frame_writer_open(out, mesh, frames->frame_count, frames->start,
-                                         frames->rate > 0 ? frames->rate : 30, &writer, error);
+        status = sinew_frame_writer_open(out, mesh, s.about.frame_count, s.about.start,
+                                         s.about.rate > 0 ? s.about.rate : 30, &writer, error);
     if (status == SINEW_OK && cli_given(call, "--tolerance"))
         sinew_frame_writer_set_tolerance(writer, cli_number(call, "--tolerance", 0));
-    for (int k = 0; status == SINEW_OK && k < frames->frame_count; k++) {
-        sn_progress(call->monitor, (double)k / frames->frame_count, "frames");
-        if (sn_cancelled(call->monitor)) status = SINEW_CANCELLED;
-        for (size_t i = 0; i < stride; i++)
-            positions[i] = frames->positions[(size_t)k * stride + i];
-        if (status == SINEW_OK) status = sinew_frame_writer_add(writer, positions, error);
-    }
+    if (status == SINEW_OK) status = add_frames(call, &s, mesh, writer);
     if (status == SINEW_OK)
         status = sinew_frame_writer_close(writer, error);
     else if (writer)
         sinew_frame_writer_abandon(writer);
-    sn_free(positions);
     sinew_mesh_destroy(mesh);
+    sn_free(s.row);
     return status;
 }
 
@@ -140,7 +192,7 @@ static sinew_status convert(cli_call *call, const char *in, cli_file *file, cons
     if (file->curves) return sinew_curves_write(out, file->curves, &call->error);
     if (file->markers) return sinew_markers_write(out, file->markers, &call->error);
     if (file->tets) return sinew_tets_write(out, file->tets, &call->error);
-    return write_frames(call, in, file->frames, out);
+    return write_frames(call, in, file, out);
 }
 
 /* One pose of a clip, or all of it. */

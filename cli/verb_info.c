@@ -1,6 +1,9 @@
 /* sinew info: what is in a file. */
 #include <math.h>
 
+#include "base/memory.h"
+#include "base/monitor.h"
+#include "base/status.h"
 #include "files.h"
 #include "session/report.h"
 
@@ -78,6 +81,30 @@ static void say_times(const cli_call *call, const char *what, int count, char **
     json_object_set_new(entry, "times", json_integer(time_count));
 }
 
+static void say_frames(const cli_call *call, int frames, int vertices, double start, double rate,
+                       json_t *entry) {
+    cli_say(call, "  %d frames of %d vertices, from %g s at %g a second", frames, vertices, start,
+            rate);
+    json_object_set_new(entry, "frames", json_integer(frames));
+    json_object_set_new(entry, "vertices", json_integer(vertices));
+}
+
+/* Reads every frame once, in the memory of one: a number that is not finite is found. */
+static sinew_status check_frames(cli_call *call, sinew_frame_reader *reader) {
+    sinew_frame_reader_info about = {.size = sizeof about};
+    sinew_frame_reader_get_info(reader, &about);
+    float *row = sn_alloc(3 * (size_t)about.vertex_count, sizeof(float));
+    sinew_status status = row ? SINEW_OK : sn_no_memory(&call->error);
+    for (int k = 0; k < about.frame_count && status == SINEW_OK; k++) {
+        sn_progress(call->monitor, (double)k / about.frame_count, "frames");
+        status = sn_cancelled(call->monitor)
+                     ? SINEW_CANCELLED
+                     : sinew_frame_reader_read(reader, k, row, &call->error);
+    }
+    sn_free(row);
+    return status;
+}
+
 static void say_file(const cli_call *call, const cli_file *file, json_t *entry) {
     if (file->mesh) say_mesh(call, file->mesh, entry);
     if (file->rig) say_rig(call, file->rig, entry);
@@ -93,12 +120,13 @@ static void say_file(const cli_call *call, const cli_file *file, json_t *entry) 
         json_object_set_new(entry, "unit", json_string(m->unit));
         json_object_set_new(entry, "up", json_string(axis));
     }
-    if (file->frames) {
-        const sinew_frames *f = file->frames;
-        cli_say(call, "  %d frames of %d vertices, from %g s at %g a second", f->frame_count,
-                f->vertex_count, f->start, f->rate);
-        json_object_set_new(entry, "frames", json_integer(f->frame_count));
-        json_object_set_new(entry, "vertices", json_integer(f->vertex_count));
+    if (file->frames)
+        say_frames(call, file->frames->frame_count, file->frames->vertex_count, file->frames->start,
+                   file->frames->rate, entry);
+    if (file->reader) {
+        sinew_frame_reader_info about = {.size = sizeof about};
+        sinew_frame_reader_get_info(file->reader, &about);
+        say_frames(call, about.frame_count, about.vertex_count, about.start, about.rate, entry);
     }
     if (file->tets) {
         const sinew_tets *t = file->tets;
@@ -115,7 +143,11 @@ static sinew_status run(cli_call *call) {
     for (int i = 0; i < call->argument_count; i++) {
         cli_file file;
         sinew_status status = cli_file_read(call->arguments[i], &file, &call->error);
-        if (status != SINEW_OK) return status;
+        if (status == SINEW_OK && file.reader) status = check_frames(call, file.reader);
+        if (status != SINEW_OK) {
+            cli_file_free(&file);
+            return status;
+        }
         cli_say(call, "%s (%s)", call->arguments[i], file.format);
         json_t *entry = json_pack("{s:s, s:s}", "file", call->arguments[i], "format", file.format);
         say_file(call, &file, entry);

@@ -29,6 +29,26 @@ SINEW_API sinew_status sinew_frames_read(const char *path, sinew_frames **frames
  * SINEW_FRAMES_DEFAULT_RATE. The vertices are those of sinew_pose_read. */
 SINEW_API sinew_status sinew_frames_read_clip(const char *path, const char *clip, double rate,
                                               sinew_frames **frames, sinew_error *error);
+/* A cache frame by frame. PC2 and MDD files of any size need the memory of one frame; other formats
+ * are read as a whole. */
+typedef struct sinew_frame_reader sinew_frame_reader;
+typedef struct sinew_frame_reader_info {
+    uint32_t size;
+    int vertex_count;
+    int frame_count;
+    double start; /* seconds */
+    double rate;  /* frames per second */
+} sinew_frame_reader_info;
+
+SINEW_API sinew_status sinew_frame_reader_open(const char *path, sinew_frame_reader **reader,
+                                               sinew_error *error);
+SINEW_API sinew_status sinew_frame_reader_get_info(const sinew_frame_reader *reader,
+                                                   sinew_frame_reader_info *info);
+/* positions receives 3 * vertex_count floats. Frames may be read in any order. */
+SINEW_API sinew_status sinew_frame_reader_read(sinew_frame_reader *reader, int frame,
+                                               float *positions, sinew_error *error);
+SINEW_API void sinew_frame_reader_close(sinew_frame_reader *reader);
+
 SINEW_API void sinew_frames_destroy(sinew_frames *frames);
 /* Makes the frames fit the mesh: a cache of a file that splits vertices (sinew_mesh.file_vertices)
  * is brought to the mesh's vertices. Bad input when the counts agree with neither. */

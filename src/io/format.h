@@ -28,6 +28,14 @@ typedef enum sn_holds {
 
 typedef struct sn_frame_sink sn_frame_sink;
 
+/* Frames of a cache in its file: rows of 3 float32 per vertex from `offset` on. */
+typedef struct sn_cache_layout {
+    uint64_t offset; /* bytes */
+    int vertex_count, frame_count;
+    bool big_endian;
+    double start, rate; /* seconds, frames per second */
+} sn_cache_layout;
+
 typedef struct sn_format {
     const char *name;    /* "OBJ" */
     const char *endings; /* "glb gltf" */
@@ -55,6 +63,11 @@ typedef struct sn_format {
     sinew_status (*read_frames)(const sn_source *source, sinew_frames **frames, sinew_error *error);
     /* read_mesh applies the weights and skins that the file has set; read_rig never does. */
     bool mesh_is_posed;
+    /* Caches whose frames can be read one by one: where they are, from the first `available` bytes
+     * of the file (source->size is that of the whole). *needed is set to what it takes to know;
+     * with less than that only *needed counts. */
+    sinew_status (*cache_layout)(const sn_source *source, size_t available, size_t *needed,
+                                 sn_cache_layout *layout, sinew_error *error);
     /* The mesh at a time of a clip, and a whole clip, with skins and weights applied: clip NULL is
      * the first that moves anything, rate 0 the file's own. */
     sinew_status (*read_pose)(const sn_source *source, const char *clip, double time,

@@ -37,6 +37,16 @@ struct sn_frame_sink {
 /* Frames whose positions are not yet filled in. */
 sinew_status sn_frames_create(int vertex_count, int frame_count, double start, double rate,
                               sinew_frames **frames, sinew_error *error);
+/* One frame as it is in the file to floats of this machine; fails on what is not finite. */
+sinew_status sn_cache_decode(const sn_source *source, const sn_cache_layout *layout,
+                             const char *bytes, int frame, float *row, sinew_error *error);
+/* All frames of a cache that is in memory, and of one on disk. */
+sinew_status sn_cache_read_all(const sn_source *source, const sn_cache_layout *layout,
+                               sinew_frames **frames, sinew_error *error);
+sinew_status sn_cache_read(const char *path, sinew_frames **frames, sinew_error *error);
+/* Whether the path is that of a regular file whose frames can be read one by one. */
+bool sn_is_cache_path(const char *path);
+
 /* Frames per second of `count` frames whose first and last lie `length` seconds apart, the nearest
  * whole number where the times are only rounded; the default rate for a single frame. */
 double sn_frames_rate(int count, double length);

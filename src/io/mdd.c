@@ -8,21 +8,25 @@
 #include "io/binary.h"
 #include "io/frames.h"
 
-static sinew_status read_frames(const sn_source *source, sinew_frames **frames,
-                                sinew_error *error) {
-    if (source->size < 8) return sn_source_fail(source, error, "is not an MDD cache");
+static sinew_status find_layout(const sn_source *source, size_t available, size_t *needed,
+                                sn_cache_layout *layout, sinew_error *error) {
+    *needed = 8;
+    if (source->size < 8 || available < 8)
+        return sn_source_fail(source, error, "is not an MDD cache");
     uint32_t count = sn_load_u32(source->bytes, true);
     uint32_t points = sn_load_u32(source->bytes + 4, true);
     if (count > INT_MAX || points > INT_MAX / 3)
         return sn_source_fail(source, error, "header promises %u frames of %u points", count,
                               points);
-    uint64_t needed = (uint64_t)count * 4 + (uint64_t)count * points * 12;
-    if (needed > source->size - 8)
+    uint64_t bytes = (uint64_t)count * 4 + (uint64_t)count * points * 12;
+    if (bytes > source->size - 8)
         return sn_source_fail(
             source, error, "is cut short: %u frames of %u points need %llu bytes, %llu are there",
-            count, points, (unsigned long long)needed, (unsigned long long)(source->size - 8));
+            count, points, (unsigned long long)bytes, (unsigned long long)(source->size - 8));
     if (points == 0) return sn_source_fail(source, error, "has %u frames of no points", count);
-    const char *times = source->bytes + 8, *data = times + 4 * (size_t)count;
+    *needed = 8 + 4 * (size_t)count; /* the times */
+    if (available < *needed) return SINEW_OK;
+    const char *times = source->bytes + 8;
     double last = 0, first = 0;
     for (uint32_t k = 0; k < count; k++) {
         double time = (double)sn_load_f32(times + 4 * (size_t)k, true);
@@ -31,19 +35,21 @@ static sinew_status read_frames(const sn_source *source, sinew_frames **frames,
         if (k == 0) first = time;
         last = time;
     }
-    SN_TRY(sn_frames_create((int)points, (int)count, first,
-                            sn_frames_rate((int)count, last - first), frames, error));
-    size_t row = 3 * (size_t)points, total = row * count;
-    for (size_t i = 0; i < total; i++) {
-        float value = sn_load_f32(data + 4 * i, true);
-        (*frames)->positions[i] = value;
-        if (isfinite(value)) continue;
-        sinew_frames_destroy(*frames);
-        *frames = NULL;
-        return sn_source_fail(source, error, "frame %zu: point %zu is not finite", i / row,
-                              i % row / 3);
-    }
+    *layout = (sn_cache_layout){.offset = *needed,
+                                .vertex_count = (int)points,
+                                .frame_count = (int)count,
+                                .big_endian = true,
+                                .start = first,
+                                .rate = sn_frames_rate((int)count, last - first)};
     return SINEW_OK;
+}
+
+static sinew_status read_frames(const sn_source *source, sinew_frames **frames,
+                                sinew_error *error) {
+    sn_cache_layout layout;
+    size_t needed;
+    SN_TRY(find_layout(source, source->size, &needed, &layout, error));
+    return sn_cache_read_all(source, &layout, frames, error);
 }
 
 static void put_u32(FILE *stream, uint32_t value) {
@@ -81,5 +87,6 @@ const sn_format sn_format_mdd = {
     .name = "MDD",
     .endings = "mdd",
     .read_frames = read_frames,
+    .cache_layout = find_layout,
     .write_frames = &sink,
 };

@@ -20,10 +20,12 @@
 enum { HEADER_SIZE = 32 };
 static const char signature[12] = "POINTCACHE2";
 
-static sinew_status read_frames(const sn_source *source, sinew_frames **frames,
-                                sinew_error *error) {
+static sinew_status find_layout(const sn_source *source, size_t available, size_t *needed,
+                                sn_cache_layout *layout, sinew_error *error) {
     const char *header = source->bytes;
-    if (source->size < HEADER_SIZE || memcmp(header, signature, sizeof signature) != 0)
+    *needed = HEADER_SIZE;
+    if (source->size < HEADER_SIZE || available < HEADER_SIZE ||
+        memcmp(header, signature, sizeof signature) != 0)
         return sn_source_fail(source, error, "is not a PC2 cache");
     uint32_t version = sn_load_u32(header + 12, false);
     uint32_t points = sn_load_u32(header + 16, false);
@@ -38,29 +40,27 @@ static sinew_status read_frames(const sn_source *source, sinew_frames **frames,
         return sn_source_fail(source, error, "header has a bad start or sampling");
     if (sampling == 0) sampling = 1;
     uint64_t row = (uint64_t)points * 12;
-    uint64_t needed = row * samples; /* 12 * 2^31 / 3 * 2^31 < 2^64 */
-    if (needed > source->size - HEADER_SIZE)
+    uint64_t bytes = row * samples; /* 12 * 2^31 / 3 * 2^31 < 2^64 */
+    if (bytes > source->size - HEADER_SIZE)
         return sn_source_fail(
             source, error, "is cut short: %u samples of %u points need %llu bytes, %llu are there",
-            samples, points, (unsigned long long)needed,
+            samples, points, (unsigned long long)bytes,
             (unsigned long long)(source->size - HEADER_SIZE));
     if (points == 0) return sn_source_fail(source, error, "has %u samples of no points", samples);
-    double rate = SINEW_FRAMES_DEFAULT_RATE / (double)sampling;
-    SN_TRY(sn_frames_create((int)points, (int)samples, start / SINEW_FRAMES_DEFAULT_RATE, rate,
-                            frames, error));
-    float *positions = (*frames)->positions;
-    const char *data = source->bytes + HEADER_SIZE;
-    size_t count = (size_t)samples * points * 3;
-    for (size_t i = 0; i < count; i++) {
-        positions[i] = sn_load_f32(data + 4 * i, false);
-        if (isfinite(positions[i])) continue;
-        sinew_frames_destroy(*frames);
-        *frames = NULL;
-        size_t row_length = 3 * (size_t)points;
-        return sn_source_fail(source, error, "sample %zu: point %zu is not finite", i / row_length,
-                              i % row_length / 3);
-    }
+    *layout = (sn_cache_layout){.offset = HEADER_SIZE,
+                                .vertex_count = (int)points,
+                                .frame_count = (int)samples,
+                                .start = start / SINEW_FRAMES_DEFAULT_RATE,
+                                .rate = SINEW_FRAMES_DEFAULT_RATE / (double)sampling};
     return SINEW_OK;
+}
+
+static sinew_status read_frames(const sn_source *source, sinew_frames **frames,
+                                sinew_error *error) {
+    sn_cache_layout layout;
+    size_t needed;
+    SN_TRY(find_layout(source, source->size, &needed, &layout, error));
+    return sn_cache_read_all(source, &layout, frames, error);
 }
 
 static sinew_status open_frames(sinew_frame_writer *writer, const sinew_mesh *mesh,
@@ -94,5 +94,6 @@ const sn_format sn_format_pc2 = {
     .name = "PC2",
     .endings = "pc2",
     .read_frames = read_frames,
+    .cache_layout = find_layout,
     .write_frames = &sink,
 };

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "io/format.h"
+#include "io/frames.h"
 #include "io/obj_sequence.h"
 #include "io/tets.h"
 
@@ -122,6 +123,10 @@ sinew_status sinew_frames_read(const char *path, sinew_frames **frames, sinew_er
     if (path && frames && sn_has_ending(path, "obj")) {
         *frames = NULL;
         return sn_obj_sequence_read(path, frames, error);
+    }
+    if (path && frames && sn_is_cache_path(path)) {
+        *frames = NULL;
+        return sn_cache_read(path, frames, error);
     }
     READ(path, read_frames, "frames", frames, error);
     return SINEW_OK;

@@ -153,8 +153,25 @@ static void conversions_come_back_the_same(void **state) {
     expect_code(0, "sinew convert a.obj b.ply rig && sinew info rig");
 }
 
+static void caches_larger_than_memory_are_read_frame_by_frame(void **state) {
+    (void)state;
+    fresh_folder();
+    /* 24 frames of 1,000,000 points: 288 MB, most of it a hole */
+    write_bytes("big.pc2", "POINTCACHE2\0\1\0\0\0\100\102\17\0\0\0\0\0\0\0\200\77\30\0\0\0", 32);
+    expect_code(0, "truncate -s 288000032 big.pc2");
+    const run_result *r = expect_code(0, "sinew info big.pc2 --memory-limit 40");
+    assert_non_null(strstr(r->out, "24 frames of 1000000 vertices"));
+    expect_code(0, "sinew convert big.pc2 big.mdd --memory-limit 120 --quiet && sinew info big.mdd "
+                   "--memory-limit 40 --quiet");
+    expect_refusal(4, "out of memory: the limit is 40 MB",
+                   "sinew render big.pc2 --mesh big.pc2 --memory-limit 40 --out x.png");
+    expect_code(0, "sinew convert big.mdd back.pc2 --memory-limit 120 --quiet && cmp big.pc2 "
+                   "back.pc2 && rm *.pc2 *.mdd");
+}
+
 int test_runs(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(caches_larger_than_memory_are_read_frame_by_frame),
         cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
         cmocka_unit_test(ranges_joined_are_the_whole),
         cmocka_unit_test(a_scene_does_what_the_verb_did),
