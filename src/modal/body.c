@@ -137,13 +137,28 @@ static sinew_status fill_given(sn_body *body, const sinew_mesh *mesh, const sine
     return sinew_carry_create(body->tets, &body->carry, error);
 }
 
+/* Cells along the diagonal. A cage that is much finer than the mesh costs gigabytes and shows
+ * nothing: unless the caller has chosen, a cell is no smaller than a quarter of the mean edge. */
+static int cage_cells(const sinew_mesh *mesh, double diagonal, int wanted) {
+    if (wanted != SINEW_MODAL_CELLS_DEFAULT || mesh->triangle_count < 1) return wanted;
+    double sum = 0;
+    for (int i = 0; i < 3 * mesh->triangle_count; i++) {
+        int next = i % 3 == 2 ? i - 2 : i + 1;
+        sum += sn_distance(sn_at(mesh->positions, mesh->triangles[i]),
+                           sn_at(mesh->positions, mesh->triangles[next]));
+    }
+    double finest = 4 * diagonal / (sum / (3.0 * mesh->triangle_count));
+    const int fewest = 8;
+    return finest < fewest ? fewest : finest < wanted ? (int)finest : wanted;
+}
+
 static sinew_status fill_cage(sn_body *body, const sinew_mesh *mesh,
                               const sinew_modal_options *options, const sinew_monitor *monitor,
                               sinew_error *error) {
     body->kind = SINEW_MODAL_BODY_CAGE;
     sinew_cage_options cage_options;
     sinew_cage_options_init(&cage_options);
-    cage_options.cell = 1.0 / options->cells;
+    cage_options.cell = 1.0 / cage_cells(mesh, body->diagonal, options->cells);
     SN_TRY(sinew_mesh_copy(mesh, &body->mesh, error));
     SN_TRY(sinew_cage_create(body->mesh, &cage_options, monitor, &body->cage, error));
     SN_TRY(sinew_cage_fit_create(body->cage, body->mesh, NULL, &body->fit, error));

@@ -169,9 +169,20 @@ static void caches_larger_than_memory_are_read_frame_by_frame(void **state) {
                    "back.pc2 && rm *.pc2 *.mdd");
 }
 
+static void tiny_inputs_cost_little(void **state) {
+    (void)state;
+    fresh_folder();
+    write_text("a.obj", "v 0 0 0\nv 0 0 1\nv 0 1 0\nv 0 1 1\nv 1 0 0\nv 1 0 1\nv 1 1 0\nv 1 1 1\n"
+                        "f 1 2 4 3\nf 5 7 8 6\nf 1 5 6 2\nf 3 4 8 7\nf 1 3 7 5\nf 2 6 8 4\n");
+    expect_code(0, "sed 's/v 1 1 1/v 1.2 1.1 1/' a.obj >b.obj");
+    expect_code(0, "SINEW_CACHE=off sinew modal a.obj b.obj --body cage --memory-limit 60 --out "
+                   "m.pc2 --quiet");
+}
+
 int test_runs(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(caches_larger_than_memory_are_read_frame_by_frame),
+        cmocka_unit_test(tiny_inputs_cost_little),
         cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
         cmocka_unit_test(ranges_joined_are_the_whole),
         cmocka_unit_test(a_scene_does_what_the_verb_did),
