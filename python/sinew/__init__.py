@@ -1,0 +1,31 @@
+"""Sinew: sliders that behave like flesh.
+
+    >>> import sinew
+    >>> bar = sinew.sample("bar", vertices=1000)
+    >>> session = sinew.Session(rig=bar, model="rotation")
+    >>> half = session.solve({"bend120": 0.5})
+    >>> half.positions.shape == (bar.vertex_count, 3)
+    True
+
+A :class:`Rig` holds a neutral mesh and its sliders. A :class:`Session` keeps a rig, a model and a
+scene alive while values change: patch it, undo, solve. Arrays are numpy's; where the library owns
+the memory they are read-only views of it. Calls release the interpreter lock, and Ctrl-C cancels
+them.
+"""
+from ._library import BadInput, Cancelled, Error
+from .bake import BakeReport, bake
+from .mesh import Mesh
+from .picture import render
+from .rig import Rig, sample, sample_curves, sample_names
+from .session import Result, Session, Solver, models
+from .tracks import Curves, Frames
+
+__all__ = ["BadInput", "BakeReport", "Cancelled", "Curves", "Error", "Frames", "Mesh", "Result",
+           "Rig", "Session", "Solver", "bake", "models", "render", "sample", "sample_curves",
+           "sample_names", "version"]
+
+
+def version() -> str:
+    """The version of the library, "0.2.0"."""
+    from ._library import function
+    return function("sinew_version", "s", "")().decode()

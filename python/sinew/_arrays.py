@@ -1,0 +1,31 @@
+"""Numpy arrays over the library's memory, and pointers to numpy's."""
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+
+
+def view(pointer, shape, kind, owner) -> np.ndarray:
+    """A read-only array over memory of the library; keeps its owner alive."""
+    count = int(np.prod(shape))
+    if not pointer or count == 0:
+        return np.zeros(shape, kind)
+    kinds = {np.float64: ctypes.c_double, np.float32: ctypes.c_float, np.int32: ctypes.c_int}
+    block = (kinds[kind] * count).from_address(pointer)
+    block._owner = owner  # numpy keeps the ctypes object, which keeps the owner
+    array = np.frombuffer(block, kind).reshape(shape)
+    array.flags.writeable = False
+    return array
+
+
+def given(array, kind, shape=None, what="array") -> np.ndarray:
+    """The array as the library wants it: contiguous and of that type; copied only when needed."""
+    made = np.ascontiguousarray(array, kind)
+    if shape is not None and made.size != int(np.prod(shape)):
+        raise ValueError(f"{what} has {made.size} numbers, {int(np.prod(shape))} are needed")
+    return made
+
+
+def address(array: np.ndarray | None):
+    return None if array is None else array.ctypes.data

@@ -1,0 +1,274 @@
+"""The shared library: where it is, how its functions look, and how its outcomes become Python's.
+
+The library is called through ctypes, which releases the interpreter lock during every call.
+"""
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import os
+from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_bool, c_char, c_char_p, c_double,
+                    c_float, c_int, c_size_t, c_uint32, c_uint64, c_void_p)
+
+OLDEST_VERSION = 200  # 0.2.0
+
+OK, NOT_CONVERGED, CANCELLED, BAD_INPUT, IO, NO_MEMORY, UNAVAILABLE, MISUSE = range(8)
+
+
+class Error(Exception):
+    """A call that failed. ``status`` is the library's name for the kind of failure."""
+
+    def __init__(self, message: str, status: str = ""):
+        super().__init__(message)
+        self.status = status
+
+
+class BadInput(Error, ValueError):
+    """A file or an argument cannot be used; the message names the file and the element."""
+
+
+class Cancelled(Error):
+    """The call was asked to stop. The object it was made on can be used again."""
+
+
+class _Error(Structure):
+    _fields_ = [("status", c_int), ("message", c_char * 512)]
+
+
+PROGRESS = CFUNCTYPE(None, c_double, c_char_p, c_void_p)
+CANCEL = CFUNCTYPE(c_bool, c_void_p)
+LOG = CFUNCTYPE(None, c_int, c_char_p, c_void_p)
+
+
+class _Monitor(Structure):
+    _fields_ = [("progress", PROGRESS), ("cancelled", CANCEL), ("log", LOG), ("user", c_void_p)]
+
+
+class SessionOptions(Structure):
+    _fields_ = [("size", c_uint32), ("loader", c_void_p), ("rig", c_void_p), ("cache", c_void_p)]
+
+
+class Change(Structure):
+    _fields_ = [("size", c_uint32), ("revision", c_uint64), ("cost", c_int), ("operations", c_int)]
+
+
+class Input(Structure):
+    _fields_ = [("size", c_uint32), ("frame", c_int), ("time", c_double),
+                ("weights", c_void_p), ("markers", c_void_p), ("head", c_void_p),
+                ("newest_only", c_bool)]
+
+
+class Result(Structure):
+    _fields_ = [("size", c_uint32), ("positions", c_void_p), ("positions_float", c_void_p),
+                ("normals", c_void_p), ("figures", c_void_p), ("contacts", c_void_p),
+                ("contact_capacity", c_int), ("status", c_int), ("frame", c_int),
+                ("time", c_double), ("revision", c_uint64), ("iterations", c_int),
+                ("residual", c_double), ("energy", c_double), ("seconds", c_double),
+                ("build_seconds", c_double), ("inverted", c_int), ("contact_count", c_int),
+                ("contacts_returned", c_int), ("time_limited", c_bool)]
+
+
+class ClipInfo(Structure):
+    _fields_ = [("size", c_uint32), ("frame_count", c_int), ("rate", c_double),
+                ("start", c_double), ("end", c_double), ("has_weights", c_bool)]
+
+
+class SampleOptions(Structure):
+    _fields_ = [("size", c_uint32), ("vertices", c_int)]
+
+
+class Image(Structure):
+    _fields_ = [("width", c_int), ("height", c_int), ("pixels", POINTER(ctypes.c_ubyte))]
+
+
+class Panel(Structure):
+    _fields_ = [("mesh", c_void_p), ("positions", c_void_p), ("heat", c_void_p),
+                ("colors", c_void_p), ("label", c_char_p), ("extras", c_void_p),
+                ("extra_count", c_int), ("turn", c_double)]
+
+
+class RenderOptions(Structure):
+    _fields_ = [("size", c_uint32), ("width", c_int), ("height", c_int), ("columns", c_int),
+                ("azimuth", c_double), ("elevation", c_double), ("zoom", c_double),
+                ("field_of_view", c_double), ("up", c_char), ("wireframe", c_bool),
+                ("ground", c_bool), ("title", c_char_p), ("heat_low", c_double),
+                ("heat_high", c_double), ("heat_unit", c_char_p), ("center", c_double * 3),
+                ("radius", c_double)]
+
+
+class BakeOptions(Structure):
+    _fields_ = [("size", c_uint32), ("max_targets", c_int), ("tolerance", c_double),
+                ("max_samples", c_int), ("row_count", c_int), ("rows", c_void_p)]
+
+
+class BakeInfo(Structure):
+    _fields_ = [("size", c_uint32), ("samples", c_int), ("inbetweens", c_int),
+                ("combinations", c_int), ("linear_error", c_double), ("fitted_error", c_double),
+                ("fitted_worst", c_double), ("seconds", c_double)]
+
+
+BAKE_MODEL = CFUNCTYPE(c_int, POINTER(c_double), POINTER(c_double), c_void_p, POINTER(_Monitor),
+                       POINTER(_Error))
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def _candidates():
+    given = os.environ.get("SINEW_LIBRARY")
+    if given:
+        yield given
+        return
+    for name in ("libsinew.so.0", "libsinew.so"):
+        yield os.path.join(_HERE, name)  # beside the module, as in the Blender add-on
+    build = os.path.normpath(os.path.join(_HERE, "..", "..", "build"))
+    if os.path.isdir(build):
+        yield os.path.join(build, "libsinew.so")
+    found = ctypes.util.find_library("sinew")
+    if found:
+        yield found
+    for folder in ("/usr/local/lib", "/usr/local/lib/x86_64-linux-gnu"):
+        yield os.path.join(folder, "libsinew.so")
+
+
+def _load():
+    tried = []
+    for path in _candidates():
+        if os.path.isabs(path) and not os.path.exists(path):
+            tried.append(path)
+            continue
+        try:
+            return ctypes.CDLL(path), path
+        except OSError as error:
+            tried.append(f"{path} ({error})")
+    raise ImportError("the Sinew library was not found; build it with 'make', install it with "
+                      "'make install', or set SINEW_LIBRARY to libsinew.so. Tried: "
+                      + ", ".join(tried))
+
+
+_lib, path = _load()
+
+
+def _sibling(stem):
+    """A library that was split off libsinew, or libsinew itself where it holds everything."""
+    folder, name = os.path.split(path)
+    other = os.path.join(folder, name.replace("libsinew", f"libsinew-{stem}", 1))
+    try:
+        return ctypes.CDLL(other)
+    except OSError:
+        return _lib
+
+
+_others = None
+
+
+def _find(name):
+    global _others
+    try:
+        return getattr(_lib, name)
+    except AttributeError:
+        pass
+    if _others is None:
+        _others = [_sibling(stem) for stem in ("core", "render", "samples")]
+    for library in _others:
+        try:
+            return getattr(library, name)
+        except AttributeError:
+            continue
+    raise ImportError(f"{path} has no function {name}: it is older than this module")
+
+
+_pointers = {"p": c_void_p, "s": c_char_p, "i": c_int, "d": c_double, "f": c_float, "z": c_size_t,
+             "u": c_uint64, "v": None, "P": POINTER(c_void_p), "B": c_bool}
+
+
+def function(name: str, result: str, arguments: str):
+    """A function of the library; one letter per type, see ``_pointers``."""
+    found = _find(name)
+    found.restype = _pointers[result]
+    found.argtypes = [_pointers[letter] for letter in arguments]
+    return found
+
+
+def _check_version():
+    number = function("sinew_version_number", "i", "")()
+    if number < OLDEST_VERSION:
+        raise ImportError(f"{path} is version {number}; this module needs {OLDEST_VERSION} or newer")
+
+
+_status_name = function("sinew_status_name", "s", "i")
+free = function("sinew_free", "v", "p")
+_check_version()
+
+
+class Monitor:
+    """Passes progress on, and turns Ctrl-C into a cancelled call.
+
+    Python handles signals between instructions of the main thread; the library asks
+    ``cancelled`` once per iteration, and that is such an instruction.
+    """
+
+    def __init__(self, progress=None, cancelled=None, log=None):
+        self.interrupted = False
+        self.failure = None
+
+        def on_progress(fraction, stage, _user):
+            try:
+                progress(fraction, stage.decode("utf-8", "replace"))
+            except BaseException as error:  # noqa: B902: carried over the C frames
+                self.failure = error
+
+        def on_cancelled(_user):
+            try:
+                return self.failure is not None or bool(cancelled and cancelled())
+            except KeyboardInterrupt:
+                self.interrupted = True
+                return True
+            except BaseException as error:  # noqa: B902
+                self.failure = error
+                return True
+
+        def on_log(level, line, _user):
+            try:
+                log(("debug", "info", "warning")[level], line.decode("utf-8", "replace"))
+            except BaseException as error:  # noqa: B902
+                self.failure = error
+
+        self._callbacks = (PROGRESS(on_progress) if progress else PROGRESS(),
+                           CANCEL(on_cancelled), LOG(on_log) if log else LOG())
+        self._struct = _Monitor(*self._callbacks, None)
+        self.pointer = ctypes.cast(byref(self._struct), c_void_p)
+
+
+def call(function_, *arguments, monitor: Monitor | None = None, quiet=(OK,)):
+    """Calls a function whose last parameter is a ``sinew_error``; raises what it reports.
+
+    ``quiet`` lists outcomes that are returned instead of raised."""
+    error = _Error()
+    status = function_(*arguments, byref(error))
+    if monitor is not None:
+        if monitor.interrupted:
+            raise KeyboardInterrupt
+        if monitor.failure is not None:
+            raise monitor.failure
+    if status in quiet:
+        return status
+    message = error.message.decode("utf-8", "replace")
+    name = _status_name(status).decode()
+    if status == CANCELLED:
+        raise Cancelled(message or "cancelled", name)
+    if status == NO_MEMORY:
+        raise MemoryError(message or "not enough memory")
+    if status == IO:
+        raise OSError(message)
+    if status == BAD_INPUT:
+        raise BadInput(message, name)
+    raise Error(message or name, name)
+
+
+def take_text(pointer: c_void_p) -> str | None:
+    """The text that a call handed out, released."""
+    if not pointer.value:
+        return None
+    text = ctypes.string_at(pointer.value).decode("utf-8")
+    free(pointer)
+    return text

@@ -1,0 +1,70 @@
+"""Physics as in-betweens and correctives."""
+from __future__ import annotations
+
+import ctypes
+from ctypes import byref, c_void_p
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._arrays import address
+from ._library import BAKE_MODEL, BAD_INPUT, BakeInfo, BakeOptions, Monitor, call, function
+from .rig import Rig
+from .session import Session
+from .tracks import Curves
+
+_init = function("sinew_bake_options_init", "v", "p")
+_bind = function("sinew_rig_bind_curves", "i", "ppppp")
+
+
+@dataclass
+class BakeReport:
+    samples: int
+    inbetweens: int
+    combinations: int
+    linear_error: float
+    fitted_error: float
+    seconds: float
+
+
+def bake(session: Session, *, max_targets: int = 40, tolerance: float = 1e-3, samples: int = 800,
+         clips: list[Curves] | None = None, progress=None) -> tuple[Rig, BakeReport]:
+    """Bake the session's model into its rig: in-betweens and combinations that bring the linear
+    blend close to the model. Errors are fractions of the bounding-box diagonal, on the samples
+    that were fitted; measure other poses yourself."""
+    _bake = function("sinew_bake", "i", "pppppppp")
+    rig = session.rig
+    options = BakeOptions()
+    _init(byref(options))
+    options.max_targets, options.tolerance, options.max_samples = max_targets, tolerance, samples
+    sliders, vertices = len(rig.sliders), rig.vertex_count
+    rows = []
+    for clip in clips or []:
+        bound = c_void_p()
+        call(_bind, rig._handle, clip._handle, byref(bound), None)
+        rows.append(np.array(Curves._of(bound).values))
+    table = np.ascontiguousarray(np.concatenate(rows)) if rows else None
+    options.row_count, options.rows = (len(table), address(table)) if rows else (0, None)
+    failure = []
+
+    def model(weights, positions, _user, _monitor, _error):
+        try:
+            w = np.ctypeslib.as_array(weights, (sliders,))
+            session.solve(w, out=np.ctypeslib.as_array(positions, (vertices, 3)))
+            return 0
+        except BaseException as error:  # noqa: B902: carried over the C frames
+            failure.append(error)
+            return BAD_INPUT
+
+    info, handle = BakeInfo(), c_void_p()
+    info.size = ctypes.sizeof(info)
+    monitor = Monitor(progress=progress)
+    try:
+        call(_bake, rig._handle, byref(options), ctypes.cast(BAKE_MODEL(model), c_void_p), None,
+             monitor.pointer, byref(handle), byref(info), monitor=monitor)
+    except Exception:
+        if failure:
+            raise failure[0]
+        raise
+    return Rig._of(handle), BakeReport(info.samples, info.inbetweens, info.combinations,
+                                       info.linear_error, info.fitted_error, info.seconds)

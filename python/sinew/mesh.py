@@ -1,0 +1,103 @@
+"""Polygon meshes."""
+from __future__ import annotations
+
+import os
+from ctypes import byref, c_void_p
+
+import numpy as np
+
+from ._arrays import address, given, view
+from ._library import call, function
+
+_create = function("sinew_mesh_create", "i", "ipipppp")
+_destroy = function("sinew_mesh_destroy", "v", "p")
+_read = function("sinew_mesh_read", "i", "spp")
+_write = function("sinew_mesh_write", "i", "spp")
+_pose = function("sinew_pose_read", "i", "ssdpp")
+_count = {name: function(f"sinew_mesh_{name}_count", "i", "p")
+          for name in ("vertex", "face", "triangle", "part")}
+_positions = function("sinew_mesh_positions", "p", "p")
+_triangles = function("sinew_mesh_triangles", "p", "p")
+_starts = function("sinew_mesh_face_starts", "p", "p")
+_corners = function("sinew_mesh_face_vertices", "p", "p")
+_part_name = function("sinew_mesh_part_name", "s", "pi")
+
+
+class Mesh:
+    """A polygon mesh as its file has it: vertex and face order never change.
+
+    >>> quad = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2, 3]])
+    >>> quad.vertex_count, quad.face_count, len(quad.triangles)
+    (4, 1, 2)
+    """
+
+    def __init__(self, positions, faces):
+        points = given(positions, np.float64, what="positions").reshape(-1, 3)
+        sizes = np.array([len(face) for face in faces], np.int64)
+        starts = np.zeros(len(sizes) + 1, np.int32)
+        starts[1:] = np.cumsum(sizes)
+        corners = (np.concatenate([np.asarray(face, np.int32) for face in faces])
+                   if len(sizes) else np.zeros(0, np.int32))
+        handle = c_void_p()
+        call(_create, len(points), address(points), len(sizes), address(starts), address(corners),
+             byref(handle))
+        self._take(handle)
+
+    def _take(self, handle, owner=None):
+        self._handle = handle
+        self._owner = owner  # a rig that owns the mesh; None: it is ours
+
+    @classmethod
+    def _of(cls, handle, owner=None):
+        mesh = cls.__new__(cls)
+        mesh._take(handle, owner)
+        return mesh
+
+    def __del__(self):
+        if getattr(self, "_handle", None) and self._owner is None:
+            _destroy(self._handle)
+            self._handle = None
+
+    @classmethod
+    def read(cls, path, clip: str | None = None, at: float | None = None) -> "Mesh":
+        """Read a mesh; with ``at`` the pose of a clip at that time in seconds."""
+        handle = c_void_p()
+        name = os.fsencode(path)
+        if at is None and clip is None:
+            call(_read, name, byref(handle))
+        else:
+            call(_pose, name, clip.encode() if clip else None, at or 0.0, byref(handle))
+        return cls._of(handle)
+
+    def write(self, path) -> None:
+        """Write it; the ending chooses the format."""
+        call(_write, os.fsencode(path), self._handle)
+
+    @property
+    def vertex_count(self) -> int:
+        return _count["vertex"](self._handle)
+
+    @property
+    def face_count(self) -> int:
+        return _count["face"](self._handle)
+
+    @property
+    def positions(self) -> np.ndarray:
+        """(vertices, 3), read-only."""
+        return view(_positions(self._handle), (self.vertex_count, 3), np.float64, self)
+
+    @property
+    def triangles(self) -> np.ndarray:
+        """(triangles, 3): the triangulation that the solvers use, read-only."""
+        return view(_triangles(self._handle), (_count["triangle"](self._handle), 3), np.int32, self)
+
+    @property
+    def faces(self) -> list:
+        """A list of arrays of vertices."""
+        starts = view(_starts(self._handle), (self.face_count + 1,), np.int32, self)
+        corners = view(_corners(self._handle), (int(starts[-1]),), np.int32, self)
+        return [corners[starts[i]:starts[i + 1]] for i in range(self.face_count)]
+
+    @property
+    def parts(self) -> list[str]:
+        return [_part_name(self._handle, i).decode() for i in range(_count["part"](self._handle))]

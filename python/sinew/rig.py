@@ -1,0 +1,185 @@
+"""Blendshape rigs."""
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import byref, c_void_p
+
+import numpy as np
+
+from ._arrays import address, given
+from ._library import SampleOptions, call, function
+from .mesh import Mesh
+from .tracks import Curves
+
+_create = function("sinew_rig_create", "i", "ppp")
+_copy_mesh = function("sinew_mesh_copy", "i", "ppp")
+_destroy = function("sinew_rig_destroy", "v", "p")
+_read = function("sinew_rig_read", "i", "ippp")
+_write = function("sinew_rig_write", "i", "spp")
+_write_animated = function("sinew_rig_write_animated", "i", "sppp")
+_neutral = function("sinew_rig_neutral", "p", "p")
+_add_pose = function("sinew_rig_add_pose", "i", "pspp")
+_add_target = function("sinew_rig_add_target", "i", "psippp")
+_add_region = function("sinew_rig_add_region", "i", "psipp")
+_slider_count = function("sinew_rig_slider_count", "i", "p")
+_slider_name = function("sinew_rig_slider_name", "s", "pi")
+_slider_rest = function("sinew_rig_slider_rest", "d", "pi")
+_limits = (function("sinew_rig_slider_minimum", "d", "pi"),
+           function("sinew_rig_slider_maximum", "d", "pi"))
+_find_slider = function("sinew_rig_find_slider", "i", "ps")
+_target_count = function("sinew_rig_target_count", "i", "p")
+_target_name = function("sinew_rig_target_name", "s", "pi")
+_shape = function("sinew_rig_shape", "v", "pip")
+_region_count = function("sinew_rig_region_count", "i", "p")
+_region_name = function("sinew_rig_region_name", "s", "pi")
+_sample = function("sinew_sample_rig", "i", "sppp")
+_sample_curves = function("sinew_sample_curves", "i", "spp")
+_sample_count = function("sinew_sample_count", "i", "")
+_sample_name = function("sinew_sample_name", "s", "i")
+_sample_init = function("sinew_sample_options_init", "v", "p")
+
+
+class Rig:
+    """A neutral mesh and the sliders that move it.
+
+    >>> flat = Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+    >>> rig = Rig(flat)
+    >>> rig.add_pose("lift", [[0, 0, 0], [1, 0, 0], [0, 1, 1]])
+    >>> rig.sliders
+    ['lift']
+    >>> float(rig.shape("lift")[2, 2])
+    1.0
+    """
+
+    def __init__(self, neutral: Mesh):
+        mesh, handle = c_void_p(), c_void_p()
+        call(_copy_mesh, neutral._handle, byref(mesh))
+        call(_create, mesh, byref(handle))  # takes the mesh, on failure too
+        self._handle = handle
+
+    @classmethod
+    def _of(cls, handle) -> "Rig":
+        rig = cls.__new__(cls)
+        rig._handle = handle
+        return rig
+
+    @classmethod
+    def _borrowed(cls, handle) -> "Rig":
+        """For asking only: somebody else owns it."""
+        rig = cls._of(handle)
+        rig._is_borrowed = True
+        return rig
+
+    _is_borrowed = False
+
+    def __del__(self):
+        if getattr(self, "_handle", None) and not self._is_borrowed:
+            _destroy(self._handle)
+        self._handle = None
+
+    @classmethod
+    def read(cls, *paths) -> "Rig":
+        """Read one rig file or folder (GLB, FBX, …), or a neutral followed by targets or poses."""
+        names = [os.fsencode(path) for path in paths]
+        array = (ctypes.c_char_p * len(names))(*names)
+        handle = c_void_p()
+        call(_read, len(names), ctypes.cast(array, c_void_p), byref(handle))
+        return cls._of(handle)
+
+    def write(self, path, curves: Curves | None = None) -> None:
+        """Write a GLB, an FBX or a folder; with curves, an animated GLB or FBX."""
+        if curves is None:
+            call(_write, os.fsencode(path), self._handle)
+        else:
+            call(_write_animated, os.fsencode(path), self._handle, curves._handle)
+
+    @property
+    def neutral(self) -> Mesh:
+        return Mesh._of(c_void_p(_neutral(self._handle)), self)
+
+    @property
+    def vertex_count(self) -> int:
+        return self.neutral.vertex_count
+
+    @property
+    def sliders(self) -> list[str]:
+        return [_slider_name(self._handle, i).decode() for i in range(_slider_count(self._handle))]
+
+    @property
+    def targets(self) -> list[str]:
+        return [_target_name(self._handle, i).decode() for i in range(_target_count(self._handle))]
+
+    @property
+    def regions(self) -> list[str]:
+        return [_region_name(self._handle, i).decode() for i in range(_region_count(self._handle))]
+
+    def limits(self, slider: str) -> tuple[float, float]:
+        index = self.index(slider)
+        return _limits[0](self._handle, index), _limits[1](self._handle, index)
+
+    def index(self, slider: str) -> int:
+        """Index of a slider by name; ARKit, ICT and Left/_L spellings are understood."""
+        found = _find_slider(self._handle, slider.encode())
+        if found < 0:
+            raise KeyError(f"the rig has no slider '{slider}'")
+        return found
+
+    def weights(self, values=None) -> np.ndarray:
+        """Slider weights as an array: from a dictionary, a sequence, or the rest weights."""
+        count = _slider_count(self._handle)
+        if values is None or isinstance(values, dict):
+            array = np.array([_slider_rest(self._handle, i) for i in range(count)])
+            for name, value in (values or {}).items():
+                array[self.index(name)] = value
+            return array
+        return given(values, np.float64, (count,), "weights")
+
+    def shape(self, target: str) -> np.ndarray:
+        """Positions of a target alone, fully on."""
+        names = self.targets
+        if target not in names:
+            raise KeyError(f"the rig has no target '{target}'")
+        positions = np.empty((self.vertex_count, 3))
+        _shape(self._handle, names.index(target), address(positions))
+        return positions
+
+    def add_pose(self, name: str, positions) -> None:
+        """Add a target and its slider from the positions of the posed mesh."""
+        points = given(positions, np.float64, (self.vertex_count, 3), "positions")
+        call(_add_pose, self._handle, name.encode(), address(points))
+
+    def add_target(self, name: str, vertices, deltas) -> None:
+        """Add a target and its slider from the displacements of some vertices."""
+        index = given(vertices, np.int32, what="vertices")
+        moved = given(deltas, np.float64, (len(index), 3), "deltas")
+        call(_add_target, self._handle, name.encode(), len(index), address(index), address(moved))
+
+    def add_region(self, name: str, vertices) -> None:
+        index = given(vertices, np.int32, what="vertices")
+        call(_add_region, self._handle, name.encode(), len(index), address(index))
+
+
+def sample_names() -> list[str]:
+    """Names of the built-in rigs."""
+    return [_sample_name(i).decode() for i in range(_sample_count())]
+
+
+def sample(name: str, vertices: int = 0) -> Rig:
+    """A built-in rig; ``vertices`` is the wanted size, 0 the default.
+
+    >>> sample("bar", vertices=1000).sliders[0]
+    'bend120'
+    """
+    options, handle = SampleOptions(), c_void_p()
+    options.size = ctypes.sizeof(options)
+    options.vertices = vertices
+    call(_sample, name.encode(), byref(options), byref(handle))
+    return Rig._of(handle)
+
+
+def sample_curves(name: str) -> Curves:
+    """The clip that belongs to a built-in rig."""
+    handle = c_void_p()
+    call(_sample_curves, name.encode(), byref(handle))
+    return Curves._of(handle)

@@ -1,0 +1,332 @@
+"""Live sessions: a rig, a model and a scene that stay alive while values change."""
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from ctypes import byref, c_void_p
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+import numpy as np
+
+from ._arrays import address, given
+from ._library import (NOT_CONVERGED, OK, Change, ClipInfo, Input, Monitor, SessionOptions, call,
+                       function, take_text)
+from ._library import Result as _Result
+from .rig import Rig
+
+_parse = function("sinew_scene_parse", "i", "ssspp")
+_scene_read = function("sinew_scene_read", "i", "spp")
+_scene_destroy = function("sinew_scene_destroy", "v", "p")
+_loader = function("sinew_file_loader", "p", "")
+_create = function("sinew_session_create", "i", "pppp")
+_destroy = function("sinew_session_destroy", "v", "p")
+_patch = function("sinew_session_patch", "i", "psppp")
+_text = function("sinew_session_text", "i", "ppp")
+_get = function("sinew_session_get", "i", "pspp")
+_revision = function("sinew_session_revision", "u", "p")
+_prepare = function("sinew_session_prepare", "i", "ppp")
+_describe = function("sinew_session_describe", "i", "ppp")
+_cancel = function("sinew_session_cancel", "v", "p")
+_own_solver = function("sinew_session_solver", "p", "p")
+_solver_create = function("sinew_solver_create", "i", "pppp")
+_solver_destroy = function("sinew_solver_destroy", "v", "p")
+_solver_update = function("sinew_solver_update", "i", "ppp")
+_solve_session = function("sinew_session_solve", "i", "ppppp")
+_solve = function("sinew_solver_solve", "i", "ppppp")
+_linear = function("sinew_solver_linear", "i", "ppppp")
+_weights = function("sinew_solver_weights", "i", "pppp")
+_clip = function("sinew_solver_clip", "i", "ppp")
+_reset = function("sinew_solver_reset", "v", "p")
+_save = function("sinew_solver_save_state", "i", "pppp")
+_load = function("sinew_solver_load_state", "i", "ppzp")
+_rig = function("sinew_solver_rig", "p", "p")
+_rig_copy = function("sinew_rig_copy", "i", "ppp")
+_input_init = function("sinew_input_init", "v", "p")
+_result_init = function("sinew_result_init", "v", "p")
+_model_count = function("sinew_model_count", "i", "")
+_model_at = function("sinew_model_at", "p", "i")
+_model_name = function("sinew_model_name", "s", "p")
+_vertices = function("sinew_mesh_vertex_count", "i", "p")
+_neutral = function("sinew_rig_neutral", "p", "p")
+_slider_count = function("sinew_rig_slider_count", "i", "p")
+
+
+def models() -> list[str]:
+    """Names of the models of this build."""
+    return [_model_name(_model_at(i)).decode() for i in range(_model_count())]
+
+
+@dataclass
+class Result:
+    """A solved shape and the figures of its solve."""
+
+    positions: np.ndarray
+    converged: bool
+    frame: int
+    time: float
+    revision: int
+    iterations: int
+    residual: float
+    energy: float
+    seconds: float
+    inverted: int
+    contacts: int
+    normals: np.ndarray | None = field(default=None, repr=False)
+
+
+def _monitor(progress, log) -> Monitor:
+    return Monitor(progress=progress, log=log)
+
+
+class _Solving:
+    """What sessions and solvers share. ``_target`` is what is solved, ``_solver`` a solver."""
+
+    _input: Input
+    _result: _Result
+
+    def _prepare_records(self):
+        self._input, self._result = Input(), _Result()
+        _input_init(byref(self._input))
+        _result_init(byref(self._result))
+
+    def solve(self, weights=None, *, frame: int | None = None, time: float | None = None,
+              out: np.ndarray | None = None, normals: bool = False,
+              progress: Callable[[float, str], None] | None = None,
+              log: Callable[[str, str], None] | None = None) -> Result:
+        """Solve slider weights (a dictionary or one number per slider), or a frame or time of
+        the clip. ``out`` receives the positions, in double or single precision."""
+        rig = self.rig_handle()
+        count = _vertices(_neutral(rig))
+        record, result = self._input, self._result
+        _input_init(byref(record))
+        _result_init(byref(result))
+        if frame is not None:
+            record.frame = frame
+        if time is not None:
+            record.frame, record.time = -1, time
+        row = None
+        if weights is not None:
+            row = self._row(weights, rig)
+            record.weights = address(row)
+        if out is None:
+            out = np.empty((count, 3))
+        if out.size != 3 * count or not out.flags.c_contiguous or not out.flags.writeable:
+            raise ValueError(f"out must be a contiguous array of ({count}, 3)")
+        if out.dtype == np.float32:
+            result.positions_float = address(out)
+        elif out.dtype == np.float64:
+            result.positions = address(out)
+        else:
+            raise ValueError("out must be float64 or float32")
+        made = np.empty((count, 3), np.float32) if normals else None
+        result.normals = address(made)
+        monitor = _monitor(progress, log)
+        status = call(self._solve_function, self._target, byref(record), byref(result),
+                      monitor.pointer, monitor=monitor, quiet=(OK, NOT_CONVERGED))
+        return Result(out, status == OK, result.frame, result.time, result.revision,
+                      result.iterations, result.residual, result.energy, result.seconds,
+                      result.inverted, result.contact_count, made)
+
+    def _row(self, weights, rig) -> np.ndarray:
+        if isinstance(weights, dict):
+            return Rig._borrowed(rig).weights(weights)
+        return given(weights, np.float64, (_slider_count(rig),), "weights")
+
+    def linear(self, weights=None, *, frame: int | None = None) -> np.ndarray:
+        """The linear blend of the same weights or frame, to compare with."""
+        rig = self.rig_handle()
+        record = Input()
+        _input_init(byref(record))
+        if frame is not None:
+            record.frame = frame
+        row = self._row(weights, rig) if weights is not None else None
+        record.weights = address(row)
+        positions = np.empty((_vertices(_neutral(rig)), 3))
+        call(_linear, self._solver_handle(), byref(record), address(positions), None)
+        return positions
+
+    def clip(self) -> dict[str, Any]:
+        """Frames, rate, start and end of the clip."""
+        self.rig_handle()
+        info = ClipInfo()
+        info.size = ctypes.sizeof(info)
+        call(_clip, self._solver_handle(), byref(info))
+        return {"frames": info.frame_count, "rate": info.rate, "start": info.start,
+                "end": info.end, "has_weights": bool(info.has_weights)}
+
+    def reset(self) -> None:
+        """Forget the past of a model that has one."""
+        _reset(self._solver_handle())
+
+    def save_state(self) -> bytes:
+        """The past as bytes, for :meth:`load_state`."""
+        block, size = c_void_p(), ctypes.c_size_t()
+        call(_save, self._solver_handle(), byref(block), byref(size))
+        from ._library import free
+        try:
+            return ctypes.string_at(block.value, size.value)
+        finally:
+            free(block)
+
+    def load_state(self, state: bytes) -> None:
+        call(_load, self._solver_handle(), state, len(state))
+
+
+class Session(_Solving):
+    """A rig, a model and a scene that stay alive.
+
+    >>> from sinew import sample
+    >>> session = Session(rig=sample("bar", vertices=1000), model="linear")
+    >>> undo = session.patch([{"op": "add", "path": "/weights", "value": {"bend120": 0.5}}])
+    >>> session.get("/weights/bend120")
+    0.5
+    >>> _ = session.patch(undo)
+    >>> session.get("/weights") is None
+    True
+    """
+
+    _solve_function = staticmethod(_solve_session)
+
+    def __init__(self, scene=None, *, rig: Rig | None = None, model: str | None = None,
+                 parameters: dict | None = None):
+        """``scene``: a path, a dictionary, or nothing. ``rig`` replaces the scene's own."""
+        self._handle = None
+        self._prepare_records()
+        handle, scene_handle = c_void_p(), c_void_p()
+        if isinstance(scene, (str, os.PathLike)):
+            call(_scene_read, os.fsencode(scene), byref(scene_handle))
+        else:
+            document = {"sinew": 1, **(scene or {})}
+            if model:
+                document["model"] = model
+            if parameters:
+                document["parameters"] = parameters
+            text = json.dumps(document)
+            call(_parse, text.encode(), b"scene", None, byref(scene_handle))
+        options = SessionOptions()
+        options.size = ctypes.sizeof(options)
+        options.loader = _loader()
+        options.rig = rig._handle if rig is not None else None
+        try:
+            call(_create, scene_handle, byref(options), byref(handle))
+        finally:
+            _scene_destroy(scene_handle)
+        self._handle = self._target = handle
+
+    def close(self) -> None:
+        """Release it now; solvers made of it must be closed first."""
+        if self._handle:
+            _destroy(self._handle)
+            self._handle = self._target = None
+
+    def __del__(self):
+        self.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def patch(self, operations: list[dict]) -> list[dict]:
+        """Apply a JSON Patch, as a whole or not at all; returns the patch that undoes it."""
+        inverse = c_void_p()
+        change = Change()
+        change.size = ctypes.sizeof(change)
+        call(_patch, self._handle, json.dumps(operations).encode(), byref(inverse), byref(change))
+        return json.loads(take_text(inverse))
+
+    def set(self, pointer: str, value) -> list[dict]:
+        """Set one value, for example ``session.set("/parameters/tolerance", 1e-4)``."""
+        parents, made = pointer.strip("/").split("/")[:-1], []
+        for depth in range(1, len(parents) + 1):
+            path = "/" + "/".join(parents[:depth])
+            if self.get(path) is None:
+                made.append({"op": "add", "path": path, "value": {}})
+        return self.patch(made + [{"op": "add", "path": pointer, "value": value}])
+
+    def get(self, pointer: str = ""):
+        """The value at a JSON pointer, or None."""
+        text = c_void_p()
+        call(_get, self._handle, pointer.encode(), byref(text))
+        found = take_text(text)
+        return None if found is None else json.loads(found)
+
+    def text(self) -> str:
+        """The document as it would be saved."""
+        text = c_void_p()
+        call(_text, self._handle, byref(text))
+        return take_text(text)
+
+    @property
+    def revision(self) -> int:
+        return _revision(self._handle)
+
+    def prepare(self, progress=None, log=None) -> dict:
+        """Load and build what the next solve needs; returns a description of it."""
+        monitor = _monitor(progress, log)
+        call(_prepare, self._handle, monitor.pointer, monitor=monitor)
+        text = c_void_p()
+        call(_describe, self._handle, byref(text))
+        return json.loads(take_text(text) or "{}")
+
+    def cancel(self) -> None:
+        """Stop the solves that are under way, from any thread."""
+        _cancel(self._handle)
+
+    def solver(self) -> "Solver":
+        """A snapshot with a state of its own, for another thread."""
+        return Solver(self)
+
+    def rig_handle(self):
+        handle = _rig(self._solver_handle())
+        if not handle:
+            self.prepare()
+            handle = _rig(self._solver_handle())
+        return c_void_p(handle)
+
+    def _solver_handle(self):
+        return c_void_p(_own_solver(self._handle))
+
+    @property
+    def rig(self) -> Rig:
+        """A copy of the rig that is solved."""
+        handle = c_void_p()
+        call(_rig_copy, self.rig_handle(), byref(handle))
+        return Rig._of(handle)
+
+
+class Solver(_Solving):
+    """A snapshot of a session for one thread; shares the rig and the structure."""
+
+    _solve_function = staticmethod(_solve)
+
+    def __init__(self, session: Session):
+        self._session = session
+        self._handle = None
+        self._prepare_records()
+        handle = c_void_p()
+        monitor = _monitor(None, None)
+        call(_solver_create, session._handle, monitor.pointer, byref(handle), monitor=monitor)
+        self._handle = self._target = handle
+
+    def update(self) -> None:
+        """Follow the newest revision of the session."""
+        monitor = _monitor(None, None)
+        call(_solver_update, self._handle, monitor.pointer, monitor=monitor)
+
+    def close(self) -> None:
+        if self._handle and self._session._handle:
+            _solver_destroy(self._handle)
+        self._handle = self._target = None
+
+    def __del__(self):
+        self.close()
+
+    def rig_handle(self):
+        return c_void_p(_rig(self._handle))
+
+    def _solver_handle(self):
+        return self._handle
