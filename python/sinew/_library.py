@@ -7,6 +7,9 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import os
+import sys
+import threading
+from contextlib import nullcontext
 from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_bool, c_char, c_char_p, c_double,
                     c_float, c_int, c_size_t, c_uint32, c_uint64, c_void_p)
 
@@ -219,7 +222,8 @@ class Monitor:
 
         def on_cancelled(_user):
             try:
-                return self.failure is not None or bool(cancelled and cancelled())
+                return (self.interrupted or self.failure is not None
+                        or bool(cancelled and cancelled()))
             except KeyboardInterrupt:
                 self.interrupted = True
                 return True
@@ -239,12 +243,32 @@ class Monitor:
         self.pointer = ctypes.cast(byref(self._struct), c_void_p)
 
 
+    def __enter__(self):
+        """Catches a Ctrl-C that arrives between two instructions of a callback, where Python can
+        only report it as ignored."""
+        self._hook = sys.unraisablehook
+        if threading.current_thread() is threading.main_thread():
+            sys.unraisablehook = self._unraisable
+        return self
+
+    def __exit__(self, *_):
+        if sys.unraisablehook == self._unraisable:
+            sys.unraisablehook = self._hook
+
+    def _unraisable(self, report):
+        if issubclass(report.exc_type, KeyboardInterrupt):
+            self.interrupted = True
+        else:
+            self._hook(report)
+
+
 def call(function_, *arguments, monitor: Monitor | None = None, quiet=(OK,)):
     """Calls a function whose last parameter is a ``sinew_error``; raises what it reports.
 
     ``quiet`` lists outcomes that are returned instead of raised."""
     error = _Error()
-    status = function_(*arguments, byref(error))
+    with monitor or nullcontext():
+        status = function_(*arguments, byref(error))
     if monitor is not None:
         if monitor.interrupted:
             raise KeyboardInterrupt

@@ -53,6 +53,9 @@ _neutral = function("sinew_rig_neutral", "p", "p")
 _slider_count = function("sinew_rig_slider_count", "i", "p")
 
 
+_DRIVERS = ("weights", "curves", "steps", "keys", "markers")
+
+
 def models() -> list[str]:
     """Names of the models of this build."""
     return [_model_name(_model_at(i)).decode() for i in range(_model_count())]
@@ -183,8 +186,8 @@ class Session(_Solving):
     >>> session.get("/weights/bend120")
     0.5
     >>> _ = session.patch(undo)
-    >>> session.get("/weights") is None
-    True
+    >>> session.get("/weights")
+    {}
     """
 
     _solve_function = staticmethod(_solve_session)
@@ -203,6 +206,8 @@ class Session(_Solving):
                 document["model"] = model
             if parameters:
                 document["parameters"] = parameters
+            if not any(key in document for key in _DRIVERS):
+                document["weights"] = {}  # sliders are moved by solve
             text = json.dumps(document)
             call(_parse, text.encode(), b"scene", None, byref(scene_handle))
         options = SessionOptions()

@@ -1,0 +1,215 @@
+"""Tests of the Python module: run by `make test`, or by hand with PYTHONPATH=python."""
+import doctest
+import gc
+import importlib
+import locale
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import numpy as np
+
+import sinew
+
+ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+
+
+def load_tests(_loader, tests, _ignore):
+    for name in ("sinew", "sinew.mesh", "sinew.rig", "sinew.session", "sinew.tracks"):
+        tests.addTests(doctest.DocTestSuite(importlib.import_module(name)))
+    return tests
+
+
+class Rigs(unittest.TestCase):
+    def test_arrays_are_views_and_outlive_their_objects(self):
+        rig = sinew.sample("bar", vertices=1000)
+        positions = rig.neutral.positions
+        kept = positions.copy()
+        self.assertFalse(positions.flags.writeable)
+        del rig
+        gc.collect()
+        self.assertTrue(np.array_equal(positions, kept))
+
+    def test_a_rig_comes_back_from_a_file(self):
+        rig = sinew.sample("bar", vertices=1000)
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("bar.glb", "bar.fbx", "folder"):
+                path = os.path.join(folder, name)
+                rig.write(path)
+                back = sinew.Rig.read(path)
+                self.assertEqual(back.sliders, rig.sliders)
+                self.assertTrue(np.allclose(back.shape("bend120"), rig.shape("bend120"), atol=1e-6))
+
+    def test_bad_input_names_the_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "bad.obj")
+            with open(path, "w") as file:
+                file.write("v 0 0 0\nf 1 2 3\n")
+            with self.assertRaises(sinew.BadInput) as caught:
+                sinew.Mesh.read(path)
+            self.assertIn("bad.obj", str(caught.exception))
+            with self.assertRaises(OSError):
+                sinew.Mesh.read(os.path.join(folder, "none.obj"))
+
+    def test_wrong_shapes_are_refused_before_the_call(self):
+        rig = sinew.sample("bar", vertices=1000)
+        with self.assertRaises(ValueError):
+            rig.add_pose("short", np.zeros((3, 3)))
+        with self.assertRaises(KeyError):
+            rig.weights({"nose": 1})
+        session = sinew.Session(rig=rig, model="linear")
+        with self.assertRaises(ValueError):
+            session.solve([0, 0])
+        with self.assertRaises(ValueError):
+            session.solve(out=np.zeros(5))
+
+
+class Sessions(unittest.TestCase):
+    def setUp(self):
+        self.rig = sinew.sample("bar", vertices=1000)
+
+    def test_linear_is_the_sum_of_its_targets(self):
+        session = sinew.Session(rig=self.rig, model="linear")
+        neutral = self.rig.neutral.positions
+        expected = neutral + 0.25 * (self.rig.shape("bend120") - neutral)
+        self.assertTrue(np.allclose(session.solve({"bend120": 0.25}).positions, expected, atol=1e-7))
+        self.assertTrue(np.allclose(session.linear({"bend120": 0.25}), expected, atol=1e-7))
+
+    def test_every_slider_model_meets_its_poses(self):
+        for model in ("linear", "rotation", "spring"):
+            session = sinew.Session(rig=self.rig, model=model)
+            result = session.solve({"bend120": 1})
+            self.assertTrue(result.converged)
+            self.assertLess(np.abs(result.positions - self.rig.shape("bend120")).max(), 1e-5, model)
+
+    def test_output_arrays_are_used_without_a_copy(self):
+        session = sinew.Session(rig=self.rig, model="rotation")
+        double, single = np.empty((self.rig.vertex_count, 3)), np.empty((self.rig.vertex_count, 3),
+                                                                      np.float32)
+        self.assertIs(session.solve({"bend120": 0.5}, out=double).positions, double)
+        session.solve({"bend120": 0.5}, out=single)
+        self.assertTrue(np.allclose(double, single, atol=1e-6))
+
+    def test_undo_gives_the_same_bytes_back(self):
+        session = sinew.Session({"weights": {"bend120": 0.5}}, rig=self.rig, model="spring")
+        before = session.text()
+        undo = [session.set("/parameters/tolerance", 1e-4),
+                session.patch([{"op": "remove", "path": "/weights/bend120"}])]
+        self.assertNotEqual(session.text(), before)
+        for patch in reversed(undo):
+            session.patch(patch)
+        self.assertEqual(session.text(), before)
+
+    def test_two_threads_solve_two_states_of_one_structure(self):
+        session = sinew.Session(rig=self.rig, model="spring")
+        expected = [session.solve({"bend120": w}).positions for w in (0.3, 0.7)]
+        found = [None, None]
+
+        def work(i):
+            solver = session.solver()
+            found[i] = [solver.solve({"bend120": (0.3, 0.7)[i]}).positions for _ in range(3)][-1]
+            solver.close()
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for i in range(2):
+            self.assertLess(np.abs(found[i] - expected[i]).max(), 1e-5)
+
+    def test_a_clip_plays(self):
+        curves = sinew.sample_curves("bar")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "clip.csv")
+            curves.write(path)
+            session = sinew.Session({"curves": {"file": path}}, rig=self.rig, model="linear")
+            count = session.clip()["frames"]
+            self.assertGreater(count, 10)
+            frames = [session.solve(frame=k).positions for k in range(0, count, 10)]
+            sinew.Frames.write(os.path.join(folder, "clip.pc2"), self.rig.neutral, frames)
+            back = sinew.Frames.read(os.path.join(folder, "clip.pc2"))
+            self.assertEqual(len(back), len(frames))
+            self.assertTrue(np.allclose(back[-1], frames[-1], atol=1e-6))
+
+    def test_control_c_cancels_and_the_session_lives_on(self):
+        session = sinew.Session(rig=sinew.sample("face"), model="spring")
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        previous = signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        try:
+            with self.assertRaises(KeyboardInterrupt):
+                for _ in range(1000):
+                    session.solve({"jawOpen": 1})
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, previous)
+        linear = sinew.Session(rig=self.rig, model="linear")
+        self.assertTrue(linear.solve({"bend120": 1}).converged)
+
+    def test_many_sessions_leave_memory_flat(self):
+        def cycle(count):
+            for _ in range(count):
+                with sinew.Session(rig=self.rig, model="linear") as session:
+                    session.solve({"bend120": 0.5})
+            gc.collect()
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+        first = cycle(100)
+        self.assertLess(cycle(900) - first, 4000)  # kilobytes
+
+    def test_the_host_keeps_its_settings(self):
+        before = locale.setlocale(locale.LC_ALL), np.geterr(), threading.active_count()
+        sinew.Session(rig=self.rig, model="rotation").solve({"bend120": 0.5})
+        after = locale.setlocale(locale.LC_ALL), np.geterr(), threading.active_count()
+        self.assertEqual(before, after)
+        self.assertNotEqual(np.float64(5e-324), 0)  # denormals are not flushed
+
+
+class Tools(unittest.TestCase):
+    def test_pictures_come_as_arrays(self):
+        rig = sinew.sample("bar", vertices=1000)
+        picture = sinew.render(rig.neutral, width=160, height=90)
+        self.assertEqual(picture.shape, (90, 160, 3))
+        self.assertGreater(picture.std(), 5)
+
+    def test_bake_gets_closer_to_the_model(self):
+        session = sinew.Session(rig=sinew.sample("hand", vertices=1000), model="rotation")
+        baked, report = sinew.bake(session, max_targets=8, samples=100)
+        self.assertLess(report.fitted_error, 0.8 * report.linear_error)
+        linear = sinew.Session(rig=baked, model="linear")
+        slider = session.rig.sliders[0]
+        physical = session.solve({slider: 0.5}).positions
+        plain = session.linear({slider: 0.5})
+        found = linear.solve({slider: 0.5}).positions
+        self.assertLess(np.abs(found - physical).mean(), np.abs(plain - physical).mean() + 1e-12)
+
+    def test_pip_installs_it_offline(self):
+        with tempfile.TemporaryDirectory() as folder:
+            made = subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", folder],
+                                  capture_output=True)
+            if made.returncode != 0:
+                self.skipTest("this Python has no venv")
+            python = os.path.join(folder, "bin", "python")
+            subprocess.run([python, "-m", "pip", "install", "--no-index", "--quiet",
+                            os.path.join(ROOT, "python")], check=True, capture_output=True)
+            environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+            library = os.environ.get("SINEW_LIBRARY", os.path.join(ROOT, "build", "libsinew.so"))
+            shown = subprocess.run([python, "-c", "import sinew; print(sinew.__file__)"],
+                                   env={**environment, "SINEW_LIBRARY": library}, cwd=folder,
+                                   check=True, capture_output=True, text=True).stdout
+            self.assertTrue(shown.startswith(os.path.realpath(folder)) or shown.startswith(folder))
+
+    def test_a_missing_library_says_what_to_do(self):
+        result = subprocess.run([sys.executable, "-c", "import sinew"], capture_output=True,
+                                text=True, env={**os.environ, "SINEW_LIBRARY": "/nowhere/libsinew.so"})
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("make install", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
