@@ -18,6 +18,7 @@ _destroy = function("sinew_rig_destroy", "v", "p")
 _read = function("sinew_rig_read", "i", "ippp")
 _write = function("sinew_rig_write", "i", "spp")
 _write_animated = function("sinew_rig_write_animated", "i", "sppp")
+_write_drivers = function("sinew_drivers_write", "i", "spp")
 _neutral = function("sinew_rig_neutral", "p", "p")
 _add_pose = function("sinew_rig_add_pose", "i", "pspp")
 _add_target = function("sinew_rig_add_target", "i", "psippp")
@@ -93,6 +94,10 @@ class Rig:
             call(_write, os.fsencode(path), self._handle)
         else:
             call(_write_animated, os.fsencode(path), self._handle, curves._handle)
+
+    def write_drivers(self, path) -> None:
+        """Write the driver table: how slider weights become target weights (docs/bake.md)."""
+        call(_write_drivers, os.fsencode(path), self._handle)
 
     @property
     def neutral(self) -> Mesh:

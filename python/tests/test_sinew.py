@@ -2,6 +2,8 @@
 import doctest
 import gc
 import importlib
+import importlib.util
+import json
 import locale
 import os
 import resource
@@ -187,6 +189,30 @@ class Tools(unittest.TestCase):
         plain = session.linear({slider: 0.5})
         found = linear.solve({slider: 0.5}).positions
         self.assertLess(np.abs(found - physical).mean(), np.abs(plain - physical).mean() + 1e-12)
+
+    def test_the_driver_table_gives_the_library_s_weights(self):
+        spec = importlib.util.spec_from_file_location(
+            "drivers", os.path.join(ROOT, "examples", "drivers.py"))
+        drivers = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(drivers)
+        rigs = [sinew.sample("face", vertices=1500)]
+        session = sinew.Session(rig=sinew.sample("hand", vertices=1000), model="rotation")
+        rigs.append(sinew.bake(session, max_targets=12, samples=120)[0])
+        random = np.random.default_rng(3)
+        for rig in rigs:
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "drivers.json")
+                rig.write_drivers(path)
+                with open(path, encoding="utf-8") as file:
+                    table = json.load(file)
+            linear = sinew.Session(rig=rig, model="linear")
+            neutral = rig.neutral.positions
+            for _ in range(5):
+                weights = dict(zip(rig.sliders, random.uniform(-0.2, 1.3, len(rig.sliders))))
+                found = neutral.copy()
+                for name, weight in drivers.evaluate(table, weights).items():
+                    found += weight * (rig.shape(name) - neutral)
+                self.assertLess(np.abs(found - linear.solve(weights).positions).max(), 1e-5)
 
     def test_pip_installs_it_offline(self):
         with tempfile.TemporaryDirectory() as folder:
