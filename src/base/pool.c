@@ -11,6 +11,7 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +32,8 @@ enum {
     WAIT_SPIN_NS = 20000, /* the caller waits for the last pieces so long, then sleeps */
     STALL_NS = 100000,    /* a worker without a processor for longer is starved, */
     RECOVERY = 10,        /* and is left alone for this many times as long, */
-    LONGEST_RECOVERY_NS = 300000000
+    LONGEST_RECOVERY_NS = 300000000,
+    CROWDED_NS = 3000000 /* the same for one that shares the caller's processor */
 };
 
 typedef struct range {
@@ -49,8 +51,9 @@ typedef struct slot {
     range ranges[SINEW_MAX_THREADS];
 } slot;
 
-/* The invitation to a loop: generation (32) | slot (8) | seat (8) | seats (8). It may be
- * overwritten at any time; what it says is checked when a piece is claimed. */
+/* The invitation to a loop: generation (32) | slot (8) | seat (8) | seats (8) | processor of the
+ * caller (8). It may be overwritten at any time; what it says is checked when a piece is claimed.
+ */
 typedef struct worker {
     _Alignas(64) atomic_uint_least64_t bell;
     atomic_uint sleeping;                       /* the worker sleeps on it */
@@ -174,7 +177,16 @@ static void help(slot *s, uint32_t generation, int seat, int seats) {
     }
 }
 
+static void starve(uint64_t now, uint64_t ns) {
+    atomic_store_explicit(&pool.starved_until, now + ns, memory_order_relaxed);
+}
+
+/* A worker that wakes up on the processor of the caller stands in its way: no other is free. */
 static void follow(uint64_t bell) {
+    if ((unsigned)(bell & 0xff) == ((unsigned)sched_getcpu() & 0xff)) {
+        starve(sn_nanoseconds(), CROWDED_NS);
+        return;
+    }
     slot *s = &pool.slots[bell >> 24 & 0xff];
     help(s, (uint32_t)(bell >> 32), (int)(bell >> 16 & 0xff), (int)(bell >> 8 & 0xff));
 }
@@ -385,7 +397,7 @@ static void finish(slot *s, int own) {
     if (waited > ran + STALL_NS) {
         uint64_t recovery = RECOVERY * (waited - ran);
         if (recovery > LONGEST_RECOVERY_NS) recovery = LONGEST_RECOVERY_NS;
-        atomic_store_explicit(&pool.starved_until, now + recovery, memory_order_relaxed);
+        starve(now, recovery);
     }
 }
 
@@ -416,9 +428,10 @@ bool sn_pool_run(const sn_pool_loop *loop, sn_pool_outcome *outcome) {
     if (!s) return false;
     *outcome = (sn_pool_outcome){0};
     publish(s, loop, found + 1);
+    uint64_t processor = (uint64_t)sched_getcpu() & 0xff;
     for (int i = 0; i < found; i++)
         ring(helpers[i], (uint64_t)s->generation << 32 | (uint64_t)(s - pool.slots) << 24 |
-                             (uint64_t)(i + 1) << 16 | (uint64_t)(found + 1) << 8);
+                             (uint64_t)(i + 1) << 16 | (uint64_t)(found + 1) << 8 | processor);
     if (loop->led) loop->body(loop->context, (sn_span){0, 1, 0});
     finish(s, take_part(s, found + 1, outcome));
     give_back(s, outcome);
