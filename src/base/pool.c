@@ -32,7 +32,7 @@ enum {
     WAIT_SPIN_NS = 20000, /* the caller waits for the last pieces so long, then sleeps */
     STALL_NS = 100000,    /* a worker without a processor for longer is starved, */
     RECOVERY = 10,        /* and is left alone for this many times as long, */
-    LONGEST_RECOVERY_NS = 300000000,
+    LONGEST_RECOVERY_NS = 1000000000,
     CROWDED_NS = 3000000 /* the same for one that shares the caller's processor */
 };
 
