@@ -1,5 +1,7 @@
 #include "io/format.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <strings.h>
@@ -29,6 +31,18 @@ bool sn_format_has_ending(const sn_format *format, const char *path) {
         known += strspn(known, " ");
     }
     return false;
+}
+
+sinew_status sn_check_float32(const sinew_mesh *mesh, const sinew_rig *rig, sinew_error *error) {
+    for (size_t i = 0; i < 3 * (size_t)mesh->vertex_count; i++)
+        if (!(fabs(mesh->positions[i]) <= FLT_MAX))
+            return sn_fail(error, SINEW_BAD_INPUT, "vertex %zu does not fit float32", i / 3);
+    for (int t = 0; rig && t < rig->target_count; t++)
+        for (size_t i = 0; i < 3 * (size_t)rig->targets[t].count; i++)
+            if (!(fabs(rig->targets[t].deltas[i]) <= FLT_MAX))
+                return sn_fail(error, SINEW_BAD_INPUT, "target \"%s\" does not fit float32",
+                               rig->targets[t].name);
+    return SINEW_OK;
 }
 
 sinew_status sn_source_open(sn_source *source, const char *path, sinew_error *error) {

@@ -99,6 +99,9 @@ extern const sn_format sn_format_trc;
 const sn_format *const *sn_formats(void);
 bool sn_format_has_ending(const sn_format *format, const char *path);
 
+/* Whether the positions, and the deltas of the rig (may be NULL), can be written as float32. */
+sinew_status sn_check_float32(const sinew_mesh *mesh, const sinew_rig *rig, sinew_error *error);
+
 /* The file at `path`, named by it in messages. Release with sn_source_close. */
 sinew_status sn_source_open(sn_source *source, const char *path, sinew_error *error);
 void sn_source_close(sn_source *source);

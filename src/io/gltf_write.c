@@ -395,15 +395,7 @@ static sinew_status check_mesh(const sinew_rig *rig, sinew_error *error) {
     if (mesh->vertex_count > 1 << 24)
         return sn_fail(error, SINEW_BAD_INPUT, "glTF cannot number %d vertices, at most %d",
                        mesh->vertex_count, 1 << 24);
-    for (size_t i = 0; i < 3 * (size_t)mesh->vertex_count; i++)
-        if (!(fabs(mesh->positions[i]) <= FLT_MAX))
-            return sn_fail(error, SINEW_BAD_INPUT, "vertex %zu does not fit float32", i / 3);
-    for (int t = 0; t < rig->target_count; t++)
-        for (size_t i = 0; i < 3 * (size_t)rig->targets[t].count; i++)
-            if (!(fabs(rig->targets[t].deltas[i]) <= FLT_MAX))
-                return sn_fail(error, SINEW_BAD_INPUT, "target \"%s\" does not fit float32",
-                               rig->targets[t].name);
-    return SINEW_OK;
+    return sn_check_float32(mesh, rig, error);
 }
 
 sinew_status sn_gltf_add_rig(sn_gltf_file *file, const sinew_rig *rig, json_t *root,

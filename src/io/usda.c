@@ -354,6 +354,7 @@ static void add_mesh_head(sn_buffer *out, const sinew_mesh *mesh) {
 }
 
 static sinew_status write_mesh(const sinew_mesh *mesh, sn_buffer *out, sinew_error *error) {
+    SN_TRY(sn_check_float32(mesh, NULL, error));
     sn_names parts = {0};
     sn_buffer_text(out, "#usda 1.0\n(\n    defaultPrim = \"Mesh\"\n    upAxis = \"Y\"\n)\n\n");
     add_mesh_head(out, mesh);
@@ -371,6 +372,7 @@ static sinew_status write_mesh(const sinew_mesh *mesh, sn_buffer *out, sinew_err
 static sinew_status write_rig(const sinew_rig *rig, const sn_keyed_clip *clip, sn_buffer *out,
                               sinew_error *error) {
     if (rig->target_count == 0) return write_mesh(rig->neutral, out, error);
+    SN_TRY(sn_check_float32(rig->neutral, rig, error));
     sn_names shapes = {0}, parts = {0};
     bool good = add_rig(rig, clip, out, &shapes, &parts);
     sn_names_release(&shapes);
