@@ -35,7 +35,8 @@ static const cli_option options[] = {
      "keep vertices on their linear path (rotation); 'auto': those that rest on the floor in all "
      "poses",
      0, 0, false},
-    {"--published", CLI_FLAG, NULL, "blend rotations as first published, for comparison (rotation)",
+    {"--published", CLI_FLAG, NULL,
+     "blend rotations, or balance springs, as first published, for comparison (rotation, spring)",
      0, 0, false},
     {"--boundary", CLI_CHOICE, "free|static|pinned|anchor", "what holds the shape (default free)",
      0, 0, false},
@@ -48,7 +49,16 @@ static const cli_option options[] = {
      false},
     {"--pull-to-blend", CLI_NUMBER, "E", "weak pull to the rotation-aware blend; 0 turns it off", 0,
      1e9, false},
-    {"--volume", CLI_NUMBER, "C", "weight of the signed-volume term; 0 turns it off", 0, 1e9,
+    {"--interior", CLI_CHOICE, "struts|tets|none",
+     "springs through the inside: from side to side (default), or edges of tetrahedra made by "
+     "tetgen",
+     0, 0, false},
+    {"--guide", CLI_NUMBER, "B",
+     "stiffness of the springs' directions relative to that of their lengths (default 0.1)", 0, 1e9,
+     false},
+    {"--altitude", CLI_NUMBER, "C", "weight of the altitudes of triangles (default 1)", 0, 1e9,
+     false},
+    {"--volume", CLI_NUMBER, "C", "weight of the signed volumes of tets; 0 turns it off", 0, 1e9,
      false},
     {"--friction", CLI_NUMBER, "MU", "Coulomb friction against obstacles (default 0)", 0, 1e3,
      false},
@@ -67,10 +77,20 @@ static const cli_option options[] = {
 
 /* Option, and the parameter of the model that it sets. */
 static const char *const parameters[][2] = {
-    {"--hold", "hold"},           {"--published", "published"},         {"--boundary", "boundary"},
-    {"--anchor", "anchor"},       {"--independent", "independent"},     {"--solver", "solver"},
-    {"--tolerance", "tolerance"}, {"--pull-to-blend", "pull_to_blend"}, {"--volume", "volume"},
-    {"--friction", "friction"},   {"--self-contact", "self_contact"},
+    {"--hold", "hold"},
+    {"--published", "published"},
+    {"--boundary", "boundary"},
+    {"--anchor", "anchor"},
+    {"--independent", "independent"},
+    {"--solver", "solver"},
+    {"--tolerance", "tolerance"},
+    {"--pull-to-blend", "pull_to_blend"},
+    {"--volume", "volume"},
+    {"--interior", "interior"},
+    {"--guide", "guide"},
+    {"--altitude", "altitude"},
+    {"--friction", "friction"},
+    {"--self-contact", "self_contact"},
 };
 
 static sinew_status add_drive(cli_call *call, json_t *document) {

@@ -133,9 +133,17 @@ typedef struct sinew_spring_options {
     bool sample_edges;    /* also test points inside edges and triangles against obstacles, so that
                              thin obstacles are not missed (default true) */
     bool self_contact;    /* keep the surface from crossing itself (default false) */
+
+    const double *fibers; /* 3 per surface vertex, or NULL: springs along a vertex's vector are as
+                             many times stiffer as it is long; springs across it, and springs at
+                             vertices whose vector is zero, keep their stiffness */
 } sinew_spring_options;
 
 SINEW_API void sinew_spring_options_init(sinew_spring_options *options);
+/* The choices of the published method: bending springs between all vertices two edges apart,
+ * tetrahedra inside, lengths as the only energy, and plain Newton from the source shape. What the
+ * paper leaves to the user (boundary, tolerance, stiffness) keeps its default. */
+SINEW_API void sinew_spring_options_published(sinew_spring_options *options);
 
 typedef struct sinew_spring sinew_spring;
 typedef struct sinew_spring_state sinew_spring_state;
@@ -160,6 +168,7 @@ typedef struct sinew_spring_info {
     double altitude_stiffness;      /* c_a kappa */
     double bytes_per_vertex;        /* of structure and one state */
     double seconds;                 /* to build */
+    double mean_edge;               /* mean length of structure springs in the neutral */
 } sinew_spring_info;
 
 SINEW_API sinew_status sinew_spring_create(const sinew_rig *rig,
@@ -200,6 +209,9 @@ typedef struct sinew_spring_frame {
     /* Per obstacle whether it moves with the weights, as parts of the rig do; NULL: none does. The
      * others stand still while the shape is led to them. */
     const bool *carried;
+    /* 3 per surface vertex, or NULL: force on each vertex (gravity, wind), in lengths by which it
+     * would stretch a spring of the mean stiffness. */
+    const double *forces;
 } sinew_spring_frame;
 
 typedef struct sinew_spring_frame_info {

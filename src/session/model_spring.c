@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "mesh/normals.h"
 #include "session/load.h"
 #include "session/model.h"
 #include "session/obstacles.h"
@@ -16,6 +17,9 @@
 #include "spring/structure.h"
 
 static const sinew_parameter parameters[] = {
+    FLAG(STRUCTURE, "published", 0,
+         "the published method: bending ring, interior tets, solver published, and no guide, "
+         "altitude, volume or pull_to_blend, whatever is given for them"),
     CHOICE(STRUCTURE, "boundary", 0, "free|static|pinned|anchor", "what holds the shape"),
     NUMBERS(
         STRUCTURE, "anchor", "length",
@@ -54,6 +58,10 @@ static const sinew_parameter parameters[] = {
     NUMBER(STATE, "friction", SINEW_SPRING_FRICTION, 0, 1e3, "", "Coulomb's mu against obstacles"),
     NUMBER(STRUCTURE, "contact_depth", SINEW_SPRING_CONTACT_DEPTH, 1e-9, 1, "share of the diagonal",
            "allowed penetration"),
+    NUMBERS(NOTHING, "gravity", "mean edge",
+            "force on a vertex of mean area: 3 numbers; 1 stretches a mean spring by a mean edge"),
+    NUMBERS(NOTHING, "wind", "mean edge",
+            "force on a vertex of mean area that faces it squarely: 3 numbers"),
     INTEGER(NOTHING, "max_rounds", SINEW_SPRING_MAX_ROUNDS, 1, 100000, "contact rounds per frame"),
     FLAG(NOTHING, "sample_edges", 1, "look between vertices for thin obstacles"),
     FLAG(STRUCTURE, "self_contact", 0, "keep the surface from crossing itself"),
@@ -98,6 +106,16 @@ static sinew_status read_pins(const sn_model_setup *setup, pin_list *pins, sinew
     return SINEW_OK;
 }
 
+/* The published choices over the scene's parameters. */
+static void use_published(sinew_spring_options *options) {
+    sinew_spring_options published;
+    sinew_spring_options_published(&published);
+    options->bending = published.bending, options->interior = published.interior;
+    options->volume = published.volume, options->guide = published.guide;
+    options->altitude = published.altitude, options->pull_to_blend = published.pull_to_blend;
+    options->solver = published.solver;
+}
+
 static void read_options(const sinew_scene *scene, sinew_spring_options *options) {
     sinew_spring_options_init(options);
     options->boundary = (sinew_spring_boundary)sn_scene_choice(scene, "boundary");
@@ -122,6 +140,7 @@ static void read_options(const sinew_scene *scene, sinew_spring_options *options
     options->max_rounds = sn_scene_integer(scene, "max_rounds");
     options->sample_edges = sn_scene_flag(scene, "sample_edges");
     options->self_contact = sn_scene_flag(scene, "self_contact");
+    if (sn_scene_flag(scene, "published")) use_published(options);
 }
 
 /* ---- the structure ---- */
@@ -161,9 +180,13 @@ static void report_network(const sinew_spring *spring, const sn_model_setup *set
         json_array_append_new(terms, json_pack("{s:s,s:f,s:f}", "name", "altitudes", "c_a",
                                                sn_scene_number(setup->scene, "altitude"),
                                                "stiffness", s.altitude_stiffness));
-    double guide = sn_scene_number(setup->scene, "guide");
-    if (guide > 0)
-        json_array_append_new(terms, json_pack("{s:s,s:f}", "name", "directions", "beta", guide));
+    sinew_spring_options options;
+    read_options(setup->scene, &options);
+    if (options.guide > 0)
+        json_array_append_new(
+            terms,
+            json_pack("{s:s,s:f,s:f}", "name", "directions", "beta", options.guide, "stiffness",
+                      options.guide * options.kappa[SINEW_SPRING_KIND_STRUCTURE]));
     json_object_set_new(report, "terms", terms);
     if (s.note[0]) sn_report_warning(report, s.note);
 }
@@ -214,7 +237,11 @@ typedef struct spring_model {
     sinew_frames **pin_frames; /* per entry of the scene's pins, or NULL */
     double *pin_positions;
     sinew_spring_pull *pulls;
+    sinew_frames **pull_frames; /* per pull: what its vertex follows, or NULL */
     int pull_count;
+    double gravity[3], wind[3];
+    double *forces; /* 3 per vertex */
+    bool forced;    /* there is gravity or wind */
     sn_obstacles obstacles;
     sn_pose_depths depths;
     sinew_spring_options settings;
@@ -234,6 +261,8 @@ static void destroy(void *model) {
     sn_obstacles_free(&m->obstacles);
     free_pin_frames(m->pin_frames, m->pins.entries);
     free_pins(&m->pins);
+    free_pin_frames(m->pull_frames, m->pull_count);
+    sn_free(m->forces);
     sn_free(m->pin_positions), sn_free(m->pulls), sn_free(m->shape), sn_free(m->activations);
     sn_free(m);
 }
@@ -273,25 +302,64 @@ static sinew_status update_pulls(spring_model *m, const sn_model_setup *setup, s
     const json_t *list = sn_scene_at(setup->scene, "pulls");
     int count = (int)json_array_size(list);
     sinew_spring_pull *pulls = SN_NEW0(sinew_spring_pull, count);
-    if (!pulls) return sn_no_memory(error);
-    for (int k = 0; k < count; k++) {
+    sinew_frames **frames = SN_NEW0(sinew_frames *, count);
+    sinew_status status = pulls && frames ? SINEW_OK : sn_no_memory(error);
+    for (int k = 0; k < count && status == SINEW_OK; k++) {
+        char place[48];
         const json_t *pull = json_array_get(list, (size_t)k);
         const json_t *stiffness = json_object_get(pull, "stiffness");
         pulls[k].vertex = (int)json_integer_value(json_object_get(pull, "vertex"));
         sn_json_point(json_object_get(pull, "to"), pulls[k].position);
         pulls[k].stiffness = stiffness ? json_number_value(stiffness) : INFINITY;
-        if (pulls[k].vertex >= m->rig->neutral->vertex_count) {
-            char place[48];
-            snprintf(place, sizeof place, "/pulls/%d/vertex", k);
-            sinew_status status =
+        const char *file = json_string_value(json_object_get(pull, "frames"));
+        snprintf(place, sizeof place, "/pulls/%d/vertex", k);
+        if (pulls[k].vertex >= m->rig->neutral->vertex_count)
+            status =
                 sn_scene_fail(setup->scene, error, place, "there is no vertex %d", pulls[k].vertex);
-            sn_free(pulls);
-            return status;
-        }
+        snprintf(place, sizeof place, "/pulls/%d", k);
+        if (status == SINEW_OK && !file == !json_object_get(pull, "to"))
+            status =
+                sn_scene_fail(setup->scene, error, place, "a pull has either \"to\" or \"frames\"");
+        if (status == SINEW_OK && file)
+            status = sn_load_frames(setup->scene, setup->loader, file, setup->rig->neutral,
+                                    &frames[k], error);
     }
+    if (status != SINEW_OK) {
+        free_pin_frames(frames, count);
+        sn_free(pulls);
+        return status;
+    }
+    free_pin_frames(m->pull_frames, m->pull_count);
     sn_free(m->pulls);
-    m->pulls = pulls, m->pull_count = count;
+    m->pulls = pulls, m->pull_frames = frames, m->pull_count = count;
     return SINEW_OK;
+}
+
+/* Three numbers, or none. */
+static sinew_status read_field(const sn_model_setup *setup, const char *name, double field[3],
+                               sinew_error *error) {
+    double *values = NULL;
+    int count = 0;
+    SN_TRY(sn_scene_numbers(setup->scene, name, &values, &count, error));
+    sinew_status status = SINEW_OK;
+    char place[48];
+    snprintf(place, sizeof place, "/parameters/%s", name);
+    if (count != 0 && count != 3)
+        status = sn_scene_fail(setup->scene, error, place, "a vector has 3 numbers, not %d", count);
+    for (int c = 0; c < 3 && status == SINEW_OK; c++) field[c] = count == 3 ? values[c] : 0;
+    sn_free(values);
+    return status;
+}
+
+static sinew_status update_forces(spring_model *m, const sn_model_setup *setup,
+                                  sinew_error *error) {
+    SN_TRY(read_field(setup, "gravity", m->gravity, error));
+    SN_TRY(read_field(setup, "wind", m->wind, error));
+    m->forced = false;
+    for (int c = 0; c < 3; c++) m->forced |= m->gravity[c] != 0 || m->wind[c] != 0;
+    if (m->forced && !m->forces)
+        m->forces = SN_NEW(double, 3 * (size_t)m->rig->neutral->vertex_count);
+    return m->forced && !m->forces ? sn_no_memory(error) : SINEW_OK;
 }
 
 static sinew_status update_obstacles(spring_model *m, const sn_model_setup *setup,
@@ -314,6 +382,7 @@ static sinew_status update(void *model, const sn_model_setup *setup, uint32_t ch
     if (changed & (1u << sn_scene_key_bit("obstacles") | parameters_bit))
         SN_TRY(update_obstacles(m, setup, error));
     if (!(changed & parameters_bit)) return SINEW_OK;
+    SN_TRY(update_forces(m, setup, error));
     sinew_spring_options options;
     read_options(setup->scene, &options);
     SN_TRY(sinew_spring_state_set(m->state, &options, error));
@@ -343,6 +412,48 @@ static sinew_status create(const sn_model_setup *setup, const void *structure, v
 
 /* ---- frames ---- */
 
+/* Where vertex v is in frame `index`, or in the last one after the end. */
+static void followed_position(const spring_model *m, const sinew_frames *frames, int index,
+                              size_t v, double position[3]) {
+    size_t n = (size_t)m->rig->neutral->vertex_count;
+    int at = index >= frames->frame_count ? frames->frame_count - 1 : index;
+    for (size_t c = 0; c < 3; c++)
+        position[c] = (double)frames->positions[3 * ((size_t)at * n + v) + c];
+}
+
+static void place_pulls(spring_model *m, int index) {
+    for (int k = 0; k < m->pull_count; k++)
+        if (m->pull_frames[k])
+            followed_position(m, m->pull_frames[k], index, (size_t)m->pulls[k].vertex,
+                              m->pulls[k].position);
+}
+
+/* Gravity acts on a vertex by its share of the area, wind by the part of that share that faces it.
+ */
+static const double *find_forces(spring_model *m) {
+    if (!m->forced) return NULL;
+    const sinew_mesh *mesh = m->rig->neutral;
+    size_t n = (size_t)mesh->vertex_count;
+    sinew_spring_info info = {.size = sizeof info};
+    sinew_spring_get_info(m->spring, &info);
+    sn_vec3 gravity = sn_at(m->gravity, 0), wind = sn_at(m->wind, 0);
+    double total = 0;
+    memset(m->forces, 0, 3 * n * sizeof *m->forces);
+    for (int t = 0; t < mesh->triangle_count; t++) {
+        const int *v = mesh->triangles + 3 * (size_t)t;
+        sn_vec3 normal = sn_area_vector(m->shape, v);
+        double area = sn_length(normal);
+        if (!(area > 0)) continue;
+        total += area;
+        sn_vec3 force = sn_add_scaled(sn_scale(area, gravity), sn_dot(wind, normal) / area, normal);
+        for (int c = 0; c < 3; c++)
+            sn_put(m->forces, v[c], sn_add_scaled(sn_at(m->forces, v[c]), 1.0 / 3, force));
+    }
+    double scale = total > 0 ? (double)n * info.mean_edge / total : 0;
+    for (size_t k = 0; k < 3 * n; k++) m->forces[k] *= scale;
+    return m->forces;
+}
+
 /* Pins with frames follow them, the others the linear blend. */
 static const double *place_pins(spring_model *m, int index) {
     bool given = false;
@@ -350,12 +461,12 @@ static const double *place_pins(spring_model *m, int index) {
     if (!given) return NULL;
     for (int k = 0; k < m->pins.count; k++) {
         const sinew_frames *frames = m->pin_frames[m->pins.entry[k]];
-        size_t v = (size_t)m->pins.vertices[k], n = (size_t)m->rig->neutral->vertex_count;
-        int at = frames && index >= frames->frame_count ? frames->frame_count - 1 : index;
-        for (size_t c = 0; c < 3; c++)
-            m->pin_positions[3 * (size_t)k + c] =
-                frames ? (double)frames->positions[3 * ((size_t)at * n + v) + c]
-                       : m->shape[3 * v + c];
+        size_t v = (size_t)m->pins.vertices[k];
+        double *position = m->pin_positions + 3 * (size_t)k;
+        if (frames)
+            followed_position(m, frames, index, v, position);
+        else
+            memcpy(position, m->shape + 3 * v, 3 * sizeof *position);
     }
     return m->pin_positions;
 }
@@ -413,8 +524,10 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
         SN_TRY(sn_pose_depths_blend(&m->depths, &m->obstacles, m->activations, error));
         SN_TRY(sn_obstacles_move(&m->obstacles, ask->time, m->shape, error));
     }
+    place_pulls(m, ask->sample);
     sinew_spring_frame frame = {
         .size = sizeof frame,
+        .forces = find_forces(m),
         .weights = ask->weights,
         .index = frame_index(m, ask),
         .pin_positions = place_pins(m, ask->sample),

@@ -150,7 +150,9 @@ static const field orientation_fields[] = {
 
 static const field pull_fields[] = {
     {"vertex", INTEGER, "index of the pulled vertex", true, 0, 2e9, NULL, NULL, SINEW_COST_NOTHING},
-    {"to", POINT, "where to", true, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"to", POINT, "where to", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"frames", PATH, "point cache in which the vertex moves, instead of \"to\"", false, 0, 0, NULL,
+     NULL, SINEW_COST_NOTHING},
     {"stiffness", NUMBER, "relative to the mean spring (default: held there)", false, 0,
      HUGE_NUMBER, NULL, NULL, SINEW_COST_NOTHING},
     END,

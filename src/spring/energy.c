@@ -54,10 +54,11 @@ sinew_status sn_load_create(const sn_system *system, sn_load *load, sinew_error 
     if (load->altitude)
         memset(load->altitude, 0, SN_PAD * (size_t)system->triangle_count * sizeof(double));
     load->blend = sn_alloc_aligned(SN_PAD * (size_t)system->count, sizeof(double));
+    load->force = sn_alloc_aligned(SN_PAD * (size_t)system->free_count, sizeof(double));
     load->heading = sn_alloc_aligned(SN_PAD * (size_t)system->spring_count, sizeof(double));
     if (load->heading)
         memset(load->heading, 0, SN_PAD * (size_t)system->spring_count * sizeof(double));
-    if (load->rest && load->volume && load->altitude && load->blend && load->heading)
+    if (load->rest && load->volume && load->altitude && load->blend && load->force && load->heading)
         return SINEW_OK;
     sn_load_free(load);
     return sn_no_memory(error);
@@ -66,7 +67,7 @@ sinew_status sn_load_create(const sn_system *system, sn_load *load, sinew_error 
 void sn_load_free(sn_load *load) {
     sn_free_aligned(load->rest), sn_free_aligned(load->volume);
     sn_free_aligned(load->altitude), sn_free_aligned(load->blend);
-    sn_free_aligned(load->heading);
+    sn_free_aligned(load->heading), sn_free_aligned(load->force);
     *load = (sn_load){0};
 }
 
@@ -141,6 +142,7 @@ static void sum_blocks(void *context, sn_span span) {
         if (gradient) gather_windows(system, scratch, first, last, gradient);
         scratch->partial[b] =
             load->pull > 0 ? sn_pull_energy(system, load, first, last, x, gradient) : 0;
+        if (load->forced) scratch->partial[b] += sn_force_energy(load, first, last, x, gradient);
     }
 }
 

@@ -46,6 +46,8 @@ typedef struct sn_load {
     double *heading;  /* SN_PAD per spring: its vector in the blend, as long as r; then beta */
     double pull;      /* eps k of the pull to the blend; 0: off */
     double *blend;    /* SN_PAD per vertex: where that pull goes */
+    bool forced;      /* `force` counts */
+    double *force;    /* SN_PAD per free vertex */
     int soft_count;
     const sn_soft_pull *soft;
     int contact_count;
@@ -151,6 +153,8 @@ void sn_altitudes_multiply(const sn_system *system, int chunk, const float *p, f
 void sn_altitudes_diagonal(const sn_system *system, int chunk, float *window);
 void sn_altitudes_assemble(const sn_system *system, sn_sparse *matrix);
 
+/* Forces that do not change with the shape, on vertices [first, last); gradients may be NULL. */
+double sn_force_energy(const sn_load *load, int first, int last, const double *x, double *gradient);
 /* Pull to the blend on vertices [first, last); gradients may be NULL. */
 double sn_pull_energy(const sn_system *system, const sn_load *load, int first, int last,
                       const double *x, double *gradient);

@@ -2,6 +2,7 @@
  *
  *   to the blend   e = 1/2 eps k |x_i - b_i|^2        on every free vertex
  *   soft pull      e = 1/2 s |x_i - t|^2              on single vertices
+ *   force          e = -f . (x_i - b_i)               on every free vertex
  *
  * The first chooses between equilibria that differ little, and carries the rigid motion of a body
  * that nothing else holds: its stationary rigid motion is the best rigid fit to the blend, because
@@ -19,6 +20,19 @@ double sn_pull_energy(const sn_system *system, const sn_load *load, int first, i
         if (gradient) *(sn_d4 *)(gradient + SN_PAD * (size_t)v) += load->pull * off;
     }
     return 0.5 * load->pull * energy;
+}
+
+/* Measured from the blend, so that a body far from the origin loses no digits. */
+double sn_force_energy(const sn_load *load, int first, int last, const double *x,
+                       double *gradient) {
+    double energy = 0;
+    for (int v = first; v < last; v++) {
+        sn_d4 force = *(const sn_d4 *)(load->force + SN_PAD * (size_t)v);
+        energy -= sn_d4_dot3(force, *(const sn_d4 *)(x + SN_PAD * (size_t)v) -
+                                        *(const sn_d4 *)(load->blend + SN_PAD * (size_t)v));
+        if (gradient) *(sn_d4 *)(gradient + SN_PAD * (size_t)v) -= force;
+    }
+    return energy;
 }
 
 double sn_soft_energy(const sn_load *load, const double *x, double *gradient) {

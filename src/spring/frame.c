@@ -102,11 +102,17 @@ static sinew_status check_frame(const sinew_spring *spring, const sinew_spring_f
                            "spring: pull of vertex %d needs a finite place and a stiffness above 0",
                            pull->vertex);
     }
-    bool held = frame->pull_count > 0 || frame->obstacle_count > 0 || spring->options.self_contact;
+    for (int k = 0; frame->forces && k < 3 * spring->network->surface_count; k++)
+        if (!isfinite(frame->forces[k]))
+            return sn_fail(error, SINEW_BAD_INPUT, "spring: force on vertex %d is not finite",
+                           k / 3);
+    bool held = frame->forces || frame->pull_count > 0 || frame->obstacle_count > 0 ||
+                spring->options.self_contact;
     if (held && spring->pull == 0 && spring->info.fixed_count == 0)
-        return sn_fail(error, SINEW_BAD_INPUT,
-                       "spring: a free body with obstacles or pulls needs the pull to the blend "
-                       "(it is 0): nothing else carries its rigid motion");
+        return sn_fail(
+            error, SINEW_BAD_INPUT,
+            "spring: a free body with obstacles, pulls or forces needs the pull to the blend "
+            "(it is 0): nothing else carries its rigid motion");
     return SINEW_OK;
 }
 
@@ -159,12 +165,28 @@ int sn_frame_blend(const sinew_spring *spring, sinew_spring_state *state,
     return clamped;
 }
 
+/* A share of the frame's forces, in the order of the solver. */
+static void set_forces(const sinew_spring *spring, const sinew_spring_frame *frame, double share,
+                       sn_load *load) {
+    const sn_system *system = spring->system;
+    load->forced = frame->forces != NULL;
+    if (!load->forced) return;
+    memset(load->force, 0, SN_PAD * (size_t)system->free_count * sizeof *load->force);
+    for (int v = 0; v < spring->network->surface_count; v++) {
+        int at = system->place[v];
+        for (int c = 0; c < 3 && at < system->free_count; c++)
+            load->force[SN_PAD * (size_t)at + (size_t)c] =
+                share * system->mean_stiffness * frame->forces[3 * (size_t)v + (size_t)c];
+    }
+}
+
 /* Hard pulls freeze their vertex at its place, soft ones become springs. */
 sinew_status sn_frame_pull(const sinew_spring *spring, sinew_spring_state *state,
                            const sinew_spring_frame *frame, double share, sinew_error *error) {
     sn_solver *solver = state->solver;
     const sn_system *system = spring->system;
     sn_constraints_clear(&solver->constraints);
+    set_forces(spring, frame, share, &solver->load);
     solver->load.soft_count = 0;
     if (frame->pull_count > state->soft_capacity) {
         sn_soft_pull *soft = sn_realloc(state->soft, (size_t)frame->pull_count, sizeof *soft);
@@ -404,7 +426,7 @@ static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
                    frame->index == state->history_index + 1 && frame->index % SN_HISTORY_RUN != 0;
     if (!follows) forget(state);
     info->clamped = sn_frame_blend(spring, state, frame, 1);
-    solver->load.soft_count = 0;
+    solver->load.soft_count = 0, solver->load.forced = false;
     solver->floating = spring->pull == 0 && spring->info.fixed_count == 0;
     solver->guided = options->guide > 0 || options->altitude > 0;
     if (options->solver == SINEW_SPRING_SOLVER_PUBLISHED)

@@ -546,8 +546,25 @@ static void take_scales(int count, int pose_count, const double *sum, double *sc
     }
 }
 
+/* How much stiffer fibers make spring q: 1 + (|t| - 1) cos^2 of the angle to the vector t at each
+ * of its ends, the mean of both. */
+static double fiber_factor(const sn_network *network, const double *fibers, int q) {
+    sn_vec3 d = sn_sub(sn_at(network->neutral, network->ends[2 * q]),
+                       sn_at(network->neutral, network->ends[2 * q + 1]));
+    double factor = 0, squared = sn_dot(d, d);
+    for (int e = 0; e < 2; e++) {
+        int v = network->ends[2 * q + e];
+        sn_vec3 t = v < network->surface_count ? sn_at(fibers, v) : sn_v3(0, 0, 0);
+        double length = sn_length(t), along = sn_dot(t, d);
+        factor += 0.5;
+        if (length > 0 && squared > 0)
+            factor += 0.5 * (length - 1) * along * along / (length * length * squared);
+    }
+    return factor;
+}
+
 sinew_status sn_network_finish(sn_network *network, const double *kappa, const double *map,
-                               sinew_error *error) {
+                               const double *fibers, sinew_error *error) {
     SN_TRY(start_sums(network, error));
     network->stiffness = SN_NEW(double, network->spring_count);
     network->mean_rest = SN_NEW(double, network->spring_count);
@@ -561,6 +578,7 @@ sinew_status sn_network_finish(sn_network *network, const double *kappa, const d
         if (map)
             s = 0.5 * ((a < network->surface_count ? map[a] : 1) +
                        (b < network->surface_count ? map[b] : 1));
+        if (fibers) s *= fiber_factor(network, fibers, q);
         network->mean_rest[q] = mean;
         network->stiffness[q] = s * kappa[network->kind[q]] / mean;
     }

@@ -100,10 +100,9 @@ sinew_status sn_network_add_pose(sn_network *network, int target, const double *
 
 /* After the last pose: k_q = s_q kappa / mean rest, s_q the mean of the map at both ends.
  * kappa[SINEW_SPRING_KIND_COUNT]; map per surface vertex or NULL (1 everywhere; interior points get
- * 1).
- */
+ * 1). fibers: 3 per surface vertex or NULL, as in sinew_spring_options. */
 sinew_status sn_network_finish(sn_network *network, const double *kappa, const double *map,
-                               sinew_error *error);
+                               const double *fibers, sinew_error *error);
 
 /* rest[spring_count] for the activations; returns how many were clamped to the floor. */
 int sn_network_blend_rest(const sn_network *network, const double *activations, double *rest);

@@ -30,3 +30,11 @@ void sinew_spring_options_init(sinew_spring_options *options) {
         options->kappa[kind] =
             kind == SINEW_SPRING_KIND_ANCHOR ? SINEW_SPRING_ANCHOR_KAPPA : SINEW_SPRING_KAPPA;
 }
+
+void sinew_spring_options_published(sinew_spring_options *options) {
+    sinew_spring_options_init(options);
+    options->bending = SINEW_SPRING_BENDING_RING;
+    options->interior = SINEW_SPRING_INTERIOR_TETS;
+    options->volume = options->guide = options->altitude = options->pull_to_blend = 0;
+    options->solver = SINEW_SPRING_SOLVER_PUBLISHED;
+}

@@ -50,6 +50,10 @@ static sinew_status check_options(const sinew_rig *rig, const sinew_spring_optio
         if (!(options->stiffness_map[v] >= 0) || !isfinite(options->stiffness_map[v]))
             return sn_fail(error, SINEW_BAD_INPUT, "spring: stiffness map has %g at vertex %d",
                            options->stiffness_map[v], v);
+    for (int k = 0; options->fibers && k < 3 * rig->neutral->vertex_count; k++)
+        if (!isfinite(options->fibers[k]))
+            return sn_fail(error, SINEW_BAD_INPUT, "spring: fiber at vertex %d is not finite",
+                           k / 3);
     return SINEW_OK;
 }
 
@@ -188,7 +192,8 @@ static sinew_status build_network(sinew_spring *spring, double **poses, double *
     }
     sn_network_choose_altitudes(network, spring->rig->target_count, (const double *const *)poses);
     SN_TRY(add_poses(spring, poses, error));
-    return sn_network_finish(network, options->kappa, options->stiffness_map, error);
+    return sn_network_finish(network, options->kappa, options->stiffness_map, options->fibers,
+                             error);
 }
 
 static sinew_status build_rotation(sinew_spring *spring, double **poses, const double *neutral,
@@ -227,6 +232,7 @@ static void summarize(sinew_spring *spring, double seconds) {
     info->vertex_count = network->vertex_count;
     info->surface_count = network->surface_count;
     info->spring_count = network->spring_count;
+    info->mean_edge = network->mean_edge;
     for (int q = 0; q < network->spring_count; q++) info->kind_count[network->kind[q]]++;
     info->tet_count = network->tet_count;
     info->component_count = network->component_count;
@@ -322,7 +328,8 @@ sinew_status sinew_spring_create(const sinew_rig *rig, const sinew_spring_option
     }
     /* the caller's arrays need not outlive the call */
     spring->options.pins = spring->pins;
-    spring->options.stiffness_map = NULL, spring->options.tets = NULL;
+    spring->options.stiffness_map = spring->options.fibers = NULL;
+    spring->options.tets = NULL;
     spring->options.anchor = NULL;
     *result = spring;
     return SINEW_OK;

@@ -119,14 +119,14 @@ static void reports_list_every_energy_beside_the_springs(void **state) {
     check_terms(folder,
                 "sinew blend --sample bar --vertices 1000 --model spring --weights "
                 "bend120=0.5 --out a.obj",
-                "pull_to_blend volume");
+                "pull_to_blend altitudes directions");
     write_text("skin.json", "{\"sinew\": 1, \"model\": \"spring\", \"rig\": {\"sample\": \"bar\"}, "
                             "\"weights\": {\"bend120\": 0.5}, \"parameters\": {\"interior\": "
-                            "false}, \"outputs\": {\"frames\": [\"a.obj\"]}}");
-    check_terms(folder, "sinew run skin.json", "pull_to_blend hinges areas");
+                            "\"tets\"}, \"outputs\": {\"frames\": [\"a.obj\"]}}");
+    check_terms(folder, "sinew run skin.json", "pull_to_blend volume altitudes directions");
     check_terms(folder,
                 "sinew blend --sample bar --vertices 1000 --model spring --weights "
-                "bend120=0.5 --volume 0 --pull-to-blend 0 --out a.obj",
+                "bend120=0.5 --guide 0 --altitude 0 --pull-to-blend 0 --out a.obj",
                 "");
 }
 

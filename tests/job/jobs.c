@@ -252,6 +252,59 @@ static void a_single_shape_may_be_a_mesh(void **state) {
     sinew_job_destroy(job);
 }
 
+/* A pull follows its vertex through a point cache; gravity lowers what is pinned at one end. */
+static void spring_pulls_move_and_gravity_acts(void **state) {
+    (void)state;
+    char cache[512];
+    snprintf(cache, sizeof cache, "%s/pull.pc2", test_folder());
+    sinew_job *job = job_of(BAR "\"steps\": 2}");
+    int n = sinew_job_rig(job)->neutral->vertex_count, tip = 0;
+    const double *rest = sinew_job_rig(job)->neutral->positions;
+    for (int v = 1; v < n; v++)
+        if (rest[3 * v] > rest[3 * tip]) tip = v;
+    double *x = SN_NEW(double, 3 * n), *moved = SN_NEW(double, 3 * n);
+    sinew_frame_writer *writer = NULL;
+    assert_ok(
+        sinew_frame_writer_open(cache, sinew_job_rig(job)->neutral, 3, 0, 30, &writer, &error));
+    for (int f = 0; f < 3; f++) {
+        for (int k = 0; k < 3 * n; k++) moved[k] = rest[k] + (k % 3 == 1 ? 0.01 * f : 0);
+        assert_ok(sinew_frame_writer_add(writer, moved, &error));
+    }
+    assert_ok(sinew_frame_writer_close(writer, &error));
+    double goal = rest[3 * tip + 1];
+    sinew_job_destroy(job);
+    char text[512];
+    snprintf(text, sizeof text,
+             BAR "\"model\": \"spring\", \"steps\": 2, \"pulls\": [{\"vertex\": %d, "
+                 "\"frames\": \"pull.pc2\"}], \"weights\": {\"bend120\": 0.001}}",
+             tip);
+    job = job_of(text);
+    for (int f = 0; f < 3; f++) {
+        assert_ok(sinew_job_frame(job, f, x, NULL, NULL, &error));
+        assert_close(x[3 * tip + 1], goal + 0.01 * f, 1e-6);
+    }
+    sinew_job_destroy(job);
+    double height[2];
+    for (int k = 0; k < 2; k++) {
+        job = job_of(k ? BAR "\"model\": \"spring\", \"weights\": {\"bend120\": 0}, "
+                             "\"parameters\": {\"boundary\": \"static\", \"gravity\": "
+                             "[0, -1e-4, 0]}}"
+                       : BAR "\"model\": \"spring\", \"weights\": {\"bend120\": 0}, "
+                             "\"parameters\": {\"boundary\": \"static\"}}");
+        assert_ok(sinew_job_frame(job, 0, x, NULL, NULL, &error));
+        height[k] = x[3 * tip + 1];
+        sinew_job_destroy(job);
+    }
+    assert_true(height[1] < height[0] - 1e-6);
+    assert_non_null(strstr(
+        refusal(
+            BAR
+            "\"model\": \"spring\", \"weights\": {\"bend120\": 0}, \"pulls\": [{\"vertex\": 3}]}",
+            SINEW_BAD_INPUT),
+        "either"));
+    sn_free(x), sn_free(moved);
+}
+
 static void the_report_has_the_fixed_fields(void **state) {
     (void)state;
     sinew_job *job = job_of(BAR "\"steps\": 2}");
@@ -373,6 +426,7 @@ int test_jobs(void) {
         cmocka_unit_test(a_cancelled_run_leaves_nothing),
         cmocka_unit_test(an_unwritable_output_fails_before_the_first_frame),
         cmocka_unit_test(a_single_shape_may_be_a_mesh),
+        cmocka_unit_test(spring_pulls_move_and_gravity_acts),
         cmocka_unit_test(the_report_has_the_fixed_fields),
         cmocka_unit_test(surprises_are_warnings),
         cmocka_unit_test(every_failing_allocation_is_reported_and_leaves_nothing),

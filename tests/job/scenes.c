@@ -32,8 +32,8 @@ static void refusals_name_the_place(void **state) {
     assert_string_equal(refusal("{\"sinew\": 1, \"obstacles\": [{\"shape\": \"sphere\"}, "
                                 "{\"shape\": \"sphere\", \"radius\": -1}]}"),
                         "s.json: /obstacles/1/radius: must be between 1e-300 and 1e+300, not -1");
-    assert_string_equal(refusal("{\"sinew\": 1, \"pulls\": [{\"vertex\": 3}]}"),
-                        "s.json: /pulls/0/to: is missing");
+    assert_string_equal(refusal("{\"sinew\": 1, \"pulls\": [{\"to\": [1, 2, 3]}]}"),
+                        "s.json: /pulls/0/vertex: is missing");
     assert_string_equal(refusal("{\"sinew\": 1, \"pulls\": [{\"vertex\": 3, \"to\": [1, 2]}]}"),
                         "s.json: /pulls/0/to: must be three numbers [x, y, z]");
     assert_string_equal(refusal("{\"sinew\": 1, \"weights\": {\"smile\": \"much\"}}"),

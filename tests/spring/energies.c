@@ -19,7 +19,16 @@ typedef struct bench {
     double *x; /* SN_PAD per vertex */
 } bench;
 
-enum { SPRINGS = 1, VOLUMES = 2, PULL = 4, SOFT = 8, GUIDE = 16, ALTITUDES = 32, ALL = 63 };
+enum {
+    SPRINGS = 1,
+    VOLUMES = 2,
+    PULL = 4,
+    SOFT = 8,
+    GUIDE = 16,
+    ALTITUDES = 32,
+    FORCES = 64,
+    ALL = 127
+};
 
 static void bench_create(int cells, int terms, int held_vertices, bench *b) {
     sinew_error error = {0};
@@ -27,7 +36,7 @@ static void bench_create(int cells, int terms, int held_vertices, bench *b) {
     test_block_create(cells, 2, 2, &b->block);
     assert_ok(sn_network_create(b->block.mesh, &b->block.tets, b->block.mesh->positions,
                                 SINEW_SPRING_BENDING_FLAP, 0, &b->network, &error));
-    assert_ok(sn_network_finish(b->network, stiff, NULL, &error));
+    assert_ok(sn_network_finish(b->network, stiff, NULL, NULL, &error));
     if (!(terms & SPRINGS)) memset(b->network->stiffness, 0, (size_t)b->network->spring_count * 8);
     int n = b->network->vertex_count;
     bool *held = SN_NEW0(bool, n);
@@ -53,6 +62,9 @@ static void bench_create(int cells, int terms, int held_vertices, bench *b) {
     for (int s = 0; s < b->system->spring_count && terms & GUIDE; s++)
         for (int c = 0; c < SN_PAD; c++) /* some directions are far off; beta in lane 3 */
             b->load.heading[SN_PAD * s + c] = c < 3 ? test_random(&seed) : 0.05 * (s % 5);
+    b->load.forced = terms & FORCES;
+    for (int k = 0; k < SN_PAD * b->system->free_count; k++)
+        b->load.force[k] = k % SN_PAD < 3 ? test_random(&seed) : 0;
     b->load.pull = terms & PULL ? 0.13 : 0;
     for (int k = 0; k < SN_PAD * n; k++) b->load.blend[k] = k % SN_PAD < 3 ? k * 0.01 : 0;
     b->soft[0] = (sn_soft_pull){4, 2.5, {1, 2, 3}};
@@ -128,6 +140,10 @@ static void direction_derivatives_match_differences(void **state) {
 static void altitude_derivatives_match_differences(void **state) {
     (void)state;
     check_terms(ALTITUDES);
+}
+static void force_derivatives_match_differences(void **state) {
+    (void)state;
+    check_terms(FORCES | PULL);
 }
 static void pull_to_blend_derivatives_match_differences(void **state) {
     (void)state;
@@ -348,6 +364,7 @@ int test_energies(void) {
         cmocka_unit_test(volume_derivatives_match_differences),
         cmocka_unit_test(direction_derivatives_match_differences),
         cmocka_unit_test(altitude_derivatives_match_differences),
+        cmocka_unit_test(force_derivatives_match_differences),
         cmocka_unit_test(pull_to_blend_derivatives_match_differences),
         cmocka_unit_test(soft_pull_derivatives_match_differences),
         cmocka_unit_test(sum_of_all_derivatives_matches_differences),

@@ -418,6 +418,66 @@ static void pulls_hold_or_attract(void **state) {
     fixture_free(&f);
 }
 
+/* A bar held at one end sags under gravity, twice as far under twice as much; a free one is carried
+ * by the pull alone, which every force must balance. */
+static void forces_bend_what_is_held(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    fixture f;
+    fixture_create(bend_120, &f);
+    sinew_spring_options options = options_for(&f);
+    int pins[4 * (ACROSS + 1) * (ACROSS + 1)], count = 0;
+    for (int v = 0; v < f.count && count < (int)(sizeof pins / sizeof *pins); v++)
+        if (f.block.mesh->positions[3 * v] < 1.5) pins[count++] = v;
+    options.boundary = SINEW_SPRING_BOUNDARY_PINNED, options.pins = pins;
+    options.pin_count = count;
+    body b = body_create(f.rig, &options);
+    double *forces = SN_NEW0(double, 3 * f.count), *x = SN_NEW(double, 3 * f.count);
+    const double weight = 0;
+    sinew_spring_frame frame = {
+        .size = sizeof frame, .weights = &weight, .index = -1, .forces = forces};
+    sinew_spring_frame_info info = {.size = sizeof info};
+    double sag[2];
+    for (int k = 0; k < 2; k++) {
+        for (int v = 0; v < f.count; v++) forces[3 * v + 2] = -1e-5 * (k + 1);
+        assert_ok(sinew_spring_solve(b.spring, b.state, &frame, x, &info, NULL, &error));
+        sag[k] = f.block.mesh->positions[3 * CELLS + 2] - x[3 * CELLS + 2];
+        for (int p = 0; p < count; p++)
+            assert_close(x[3 * pins[p] + 2], f.block.mesh->positions[3 * pins[p] + 2], 1e-12);
+    }
+    assert_true(sag[0] > 1e-4);
+    assert_close(sag[1], 2 * sag[0], 0.01 * sag[1]);
+    forces[7] = NAN;
+    assert_int_equal(sinew_spring_solve(b.spring, b.state, &frame, x, &info, NULL, &error),
+                     SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "vertex 2"));
+    body_free(&b);
+    sn_free(forces), sn_free(x);
+    fixture_free(&f);
+}
+
+/* The paper's choices: only lengths, and a shape from plain Newton that they balance. */
+static void the_published_preset_has_lengths_alone(void **state) {
+    (void)state;
+    fixture f;
+    fixture_create(bend_120, &f);
+    sinew_spring_options options;
+    sinew_spring_options_published(&options);
+    options.tets = &f.block.tets;
+    body b = body_create(f.rig, &options);
+    sinew_spring_info built = info_of(sinew_spring, b.spring);
+    assert_true(built.volume_stiffness == 0 && built.altitude_stiffness == 0 &&
+                built.pull_stiffness == 0);
+    double *x = SN_NEW(double, 3 * f.count);
+    sinew_spring_frame_info info = {.size = sizeof info};
+    solve_at(b.spring, b.state, 0.05, -1, x, &info);
+    assert_true(info.factorizations >= info.iterations && info.iterations > 0);
+    assert_int_equal(info.inner_iterations, 0);
+    sn_free(x);
+    body_free(&b);
+    fixture_free(&f);
+}
+
 /* Large enough for the loops to be shared between threads. */
 static void threads_do_not_change_the_bits(void **state) {
     (void)state;
@@ -535,6 +595,8 @@ int test_equilibrium(void) {
         cmocka_unit_test(written_network_shows_balanced_forces),
         cmocka_unit_test(static_vertices_are_found_and_held),
         cmocka_unit_test(pulls_hold_or_attract),
+        cmocka_unit_test(forces_bend_what_is_held),
+        cmocka_unit_test(the_published_preset_has_lengths_alone),
         cmocka_unit_test(thin_triangles_keep_altitudes_that_lengths_would_lose),
         cmocka_unit_test(tets_that_only_the_solve_inverts_are_listed),
         cmocka_unit_test(threads_do_not_change_the_bits),

@@ -100,7 +100,7 @@ static void rest_lengths_blend_and_combinations_are_met_exactly(void **state) {
     assert_ok(sn_network_add_pose(network, 0, a, at_a, &error));
     assert_ok(sn_network_add_pose(network, 1, b, at_b, &error));
     assert_ok(sn_network_add_pose(network, 2, both, at_both, &error));
-    assert_ok(sn_network_finish(network, KAPPA, NULL, &error));
+    assert_ok(sn_network_finish(network, KAPPA, NULL, NULL, &error));
     double rest[6];
     const double half[3] = {0.5, 0, 0};
     assert_int_equal(sn_network_blend_rest(network, half, rest), 0);
@@ -140,10 +140,32 @@ static void stiffness_is_kappa_over_mean_length_times_the_map(void **state) {
     for (int k = 0; k < 12; k++) wide[k] = 3 * mesh->positions[k];
     const double one = 1, map[4] = {1, 1, 1, 5};
     assert_ok(sn_network_add_pose(network, 0, wide, &one, &error));
-    assert_ok(sn_network_finish(network, KAPPA, map, &error));
+    assert_ok(sn_network_finish(network, KAPPA, map, NULL, &error));
     assert_close(network->stiffness[0], 1 / 2.0, 1e-15);     /* 0-1: mean of 1 and 3 */
     assert_close(network->stiffness[2], 3 / sqrt(8), 1e-15); /* 0-3: mean 2 sqrt 2, map 3 */
     sn_network_destroy(network);
+    sinew_mesh_destroy(mesh);
+}
+
+static void fibers_stiffen_the_springs_along_them(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_mesh *mesh = test_flap();
+    static const double fibers[12] = {4, 0, 0, 4, 0, 0, 4, 0, 0, 4, 0, 0};
+    sn_network *network[2] = {NULL};
+    for (int k = 0; k < 2; k++) {
+        assert_ok(sn_network_create(mesh, NULL, mesh->positions, SINEW_SPRING_BENDING_FLAP, 0,
+                                    &network[k], &error));
+        assert_ok(sn_network_finish(network[k], KAPPA, NULL, k ? fibers : NULL, &error));
+    }
+    for (int q = 0; q < network[0]->spring_count; q++) {
+        const int *ends = network[0]->ends + 2 * q;
+        double along = mesh->positions[3 * ends[0]] - mesh->positions[3 * ends[1]];
+        double cosine = along / network[0]->rest[q];
+        assert_close(network[1]->stiffness[q] / network[0]->stiffness[q], 1 + 3 * cosine * cosine,
+                     1e-12);
+    }
+    sn_network_destroy(network[0]), sn_network_destroy(network[1]);
     sinew_mesh_destroy(mesh);
 }
 
@@ -155,7 +177,7 @@ static void coincident_vertices_get_a_finite_stiffness(void **state) {
     sn_network *network = NULL;
     assert_ok(sn_network_create(mesh, NULL, mesh->positions, SINEW_SPRING_BENDING_FLAP, 0, &network,
                                 &error));
-    assert_ok(sn_network_finish(network, KAPPA, NULL, &error));
+    assert_ok(sn_network_finish(network, KAPPA, NULL, NULL, &error));
     double rest[6];
     assert_int_equal(sn_network_blend_rest(network, NULL, rest), 1);
     for (int q = 0; q < 6; q++) assert_true(isfinite(network->stiffness[q]) && rest[q] > 0);
@@ -191,6 +213,7 @@ int test_network(void) {
         cmocka_unit_test(every_tet_edge_is_a_spring_and_no_pair_twice),
         cmocka_unit_test(rest_lengths_blend_and_combinations_are_met_exactly),
         cmocka_unit_test(stiffness_is_kappa_over_mean_length_times_the_map),
+        cmocka_unit_test(fibers_stiffen_the_springs_along_them),
         cmocka_unit_test(coincident_vertices_get_a_finite_stiffness),
         cmocka_unit_test(components_count_separate_parts_and_leave_out_isolated_vertices),
     };
