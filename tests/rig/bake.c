@@ -116,7 +116,7 @@ static sinew_rig *hand_and_model(rotation_model *model) {
     sinew_sample_options_init(&options);
     options.vertices = 1000;
     assert_ok(sinew_sample_rig("hand", &options, &rig, &error));
-    assert_ok(sinew_rotation_create(rig, NULL, &model->rotation, &error));
+    assert_ok(sinew_rotation_create(rig, NULL, NULL, &model->rotation, &error));
     assert_ok(sinew_rotation_state_create(model->rotation, &model->state, &error));
     return rig;
 }
