@@ -4,8 +4,8 @@ PREFIX ?= /usr/local
 
 .PHONY: all help packages web demo test lint studio bench evidence install clean format
 
-all: $(BUILD)/build.ninja ## build the library and build/sinew
-	@ninja -C $(BUILD)
+all: $(BUILD)/build.ninja ## build the libraries and build/sinew
+	@ninja -C $(BUILD) product
 
 $(BUILD)/build.ninja: | packages
 	@meson setup $(BUILD)
@@ -39,13 +39,17 @@ studio: web all ## the local page
 	@$(BUILD)/sinew studio
 
 bench: all ## named benchmark cases: table, JSON and plot under build/bench
+	@ninja -C $(BUILD) bench/sinew-bench
 	@scripts/bench $(BUILD) $(CASES)
 
-evidence: all ## long tables over real data (needs SINEW_DATA); TABLES=words picks some
+evidence: $(BUILD)/build.ninja ## long tables over real data (needs SINEW_DATA); TABLES=words picks some
+	@ninja -C $(BUILD)
 	@scripts/evidence $(BUILD) $(TABLES)
 
 install: all ## install under PREFIX
-	@meson configure $(BUILD) -Dprefix=$(PREFIX) && meson install -C $(BUILD)
+	@meson configure $(BUILD) -Dprefix=$(PREFIX)
+	@ninja -C $(BUILD) product
+	@meson install --no-rebuild -C $(BUILD)
 
 format: ## apply .clang-format
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

@@ -12,6 +12,7 @@
 #include "base/threads.h"
 #include "frame.h"
 #include "session/report.h"
+#include "sinew/job.h"
 #include "sinew/version.h"
 #include "verbs.h"
 
@@ -126,6 +127,7 @@ int main(int count, char **words) {
         cli_print_overview(stderr);
         return EXIT_USAGE;
     }
+    sinew_set_plot_function(sinew_plot_write);
     const char *name = words[1];
     if (!strcmp(name, "--help") || !strcmp(name, "-h")) name = "help";
     if (!strcmp(name, "--version")) {

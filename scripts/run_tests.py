@@ -16,13 +16,14 @@ TIMEOUT = 600
 passed = failed = skipped = 0
 
 
-def run(label, command, environment=None):
+def run(label, command, environment=None, folder=None):
     """Run one suite, add its counts, show what matters of its output."""
     global passed, failed, skipped
     start = time.time()
+    print(f"{label} ...", end=" ", flush=True)
     try:
         result = subprocess.run(command, capture_output=True, text=True, errors="replace",
-                                timeout=TIMEOUT, env={**os.environ, **(environment or {})})
+                                timeout=TIMEOUT, cwd=folder, env={**os.environ, **(environment or {})})
         output, code = result.stdout + result.stderr, result.returncode
     except subprocess.TimeoutExpired as expired:
         output = (expired.stdout or b"").decode(errors="replace") + "\ntimed out"
@@ -35,7 +36,7 @@ def run(label, command, environment=None):
     elif code != 0 and bad == 0:  # crashed after its last summary
         bad = 1
     passed, failed, skipped = passed + ok, failed + bad, skipped + skip
-    print(f"{'ok  ' if bad == 0 else 'FAIL'} {label}: {ok} passed, {bad} failed, {skip} skipped"
+    print(f"{'ok' if bad == 0 else 'FAILED'}: {ok} passed, {bad} failed, {skip} skipped"
           f" ({time.time() - start:.1f} s)", flush=True)
     if bad:
         print(output[-6000:], flush=True)
@@ -66,9 +67,14 @@ def main():
             run(f"{folder} {room}", [str(executable)], environment)
         run(f"{folder} hostile", [str(ROOT / "tests" / "hostile" / "run"), str(build / "sinew")],
             environment)
+        for executable in sorted((build / "examples").glob("*")):
+            if executable.is_file() and os.access(executable, os.X_OK):
+                run(f"{folder} example {executable.name}", [str(executable)], environment,
+                    build / "examples")
     run("lint", [str(ROOT / "scripts" / "lint")])
     if sys.argv[1:]:
         run("docs and install", [str(ROOT / "scripts" / "check-docs"), sys.argv[1]])
+        run("kernels", [str(ROOT / "scripts" / "check-kernels"), sys.argv[1]])
     for packages in sorted((ROOT / "scripts" / "packages").glob("*.txt")):
         group = packages.stem
         suite = ROOT / "scripts" / f"test-{group}"

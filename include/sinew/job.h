@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "sinew/monitor.h"
+#include "sinew/render.h"
 #include "sinew/rig.h"
 #include "sinew/scene.h"
 
@@ -67,6 +68,17 @@ SINEW_API sinew_status sinew_job_run(sinew_job *job, int first, int last,
 
 /* The report of the last run as JSON text; release with sinew_free. */
 SINEW_API sinew_status sinew_job_report(const sinew_job *job, char **json, sinew_error *error);
+
+/* ---- plots ----------------------------------------------------------------------------------- */
+
+/* Writes a plot of lines to an image file. */
+typedef sinew_status sinew_plot_function(const char *path, const char *title, const char *x_label,
+                                         const char *y_label, int line_count,
+                                         const sinew_line *lines, sinew_error *error);
+
+/* Sets the function that draws the plots a scene asks for: sinew_plot_write of libsinew-render, or
+ * a custom one. NULL, the default: such a scene fails with SINEW_UNAVAILABLE. */
+SINEW_API void sinew_set_plot_function(sinew_plot_function *function);
 
 #ifdef __cplusplus
 }

@@ -118,6 +118,10 @@ SINEW_API void sinew_plot_options_init(sinew_plot_options *options);
 SINEW_API sinew_status sinew_plot_lines(int line_count, const sinew_line *lines,
                                         const sinew_plot_options *options, sinew_image **image,
                                         sinew_error *error);
+/* Plots the lines into a file: what sinew_set_plot_function (sinew/job.h) wants. */
+SINEW_API sinew_status sinew_plot_write(const char *path, const char *title, const char *x_label,
+                                        const char *y_label, int line_count,
+                                        const sinew_line *lines, sinew_error *error);
 /* A matrix as coloured cells, row by row; names may be NULL. Signed values get a diverging scale.
  */
 SINEW_API sinew_status sinew_plot_matrix(int rows, int columns, const double *values,

@@ -8,11 +8,11 @@
 #include "base/monitor.h"
 #include "base/status.h"
 #include "job/outputs.h"
+#include "job/plot.h"
 #include "job/trace.h"
 #include "session/outputs.h"
 #include "session/report.h"
 #include "sinew/io.h"
-#include "sinew/render.h"
 #include "sinew/spring.h"
 
 struct sn_model_outputs {
@@ -261,15 +261,8 @@ static sinew_status plot_errors(const sn_model_outputs *out, const char *path, s
     bool truth = json_object_get(sn_scene_at(out->scene, "markers"), "truth") != NULL;
     sinew_line lines[2] = {{"markers", count, out->times, out->marker_error},
                            {"all vertices", count, out->times, out->truth_error}};
-    sinew_plot_options options;
-    sinew_plot_options_init(&options);
-    options.title = "distance, root mean square";
-    options.x_label = "seconds", options.y_label = "length units";
-    sinew_image *image;
-    SN_TRY(sinew_plot_lines(truth ? 2 : 1, lines, &options, &image, error));
-    sinew_status status = sinew_image_write(path, image, error);
-    sinew_image_destroy(image);
-    return status;
+    return sn_plot_write(path, "distance, root mean square", "seconds", "length units",
+                         truth ? 2 : 1, lines, error);
 }
 
 static sinew_status write_map(const sn_model_outputs *out, const char *path, bool bend,

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/vec3.h"
-#include "sinew/render.h"
+#include "job/plot.h"
 #include "sinew/selection.h"
 
 struct sn_trace {
@@ -90,14 +90,8 @@ sinew_status sn_trace_write(const sn_trace *t, const char *path, sinew_error *er
     for (int i = 0; i < 2 * count; i++) along[i] = sn_dot(t->way[i / count][i % count], direction);
     const sinew_line lines[2] = {{"skin", count, times, along},
                                  {"weights alone", count, times, along + count}};
-    sinew_plot_options options;
-    sinew_plot_options_init(&options);
-    options.title = "way from rest";
-    options.x_label = "seconds", options.y_label = "length units";
-    sinew_image *image = NULL;
-    sinew_status status = sinew_plot_lines(t->linear ? 2 : 1, lines, &options, &image, error);
-    if (status == SINEW_OK) status = sinew_image_write(path, image, error);
-    sinew_image_destroy(image);
+    sinew_status status = sn_plot_write(path, "displacement from rest", "seconds", "length units",
+                                        t->linear ? 2 : 1, lines, error);
     sn_free(along);
     return status;
 }

@@ -213,6 +213,19 @@ sinew_status sinew_plot_lines(int line_count, const sinew_line *lines,
     return status;
 }
 
+sinew_status sinew_plot_write(const char *path, const char *title, const char *x_label,
+                              const char *y_label, int line_count, const sinew_line *lines,
+                              sinew_error *error) {
+    sinew_plot_options options;
+    sinew_plot_options_init(&options);
+    options.title = title, options.x_label = x_label, options.y_label = y_label;
+    sinew_image *image;
+    SN_TRY(sinew_plot_lines(line_count, lines, &options, &image, error));
+    sinew_status status = sinew_image_write(path, image, error);
+    sinew_image_destroy(image);
+    return status;
+}
+
 /* ---- matrices -------------------------------------------------------------------------------- */
 
 static double widest_name(cairo_t *canvas, double size, int count, const char *const *names) {

@@ -1,7 +1,9 @@
 /* Scenes and their run loop. */
 #include "groups.h"
+#include "sinew/job.h"
 
 int main(void) {
+    sinew_set_plot_function(sinew_plot_write);
     int failed = 0;
     failed += test_scenes();
     failed += test_jobs();
