@@ -2,7 +2,7 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all help packages web demo test lint studio bench evidence install clean format
+.PHONY: all help packages web demo test lint studio blender bench evidence install clean format
 
 all: $(BUILD)/build.ninja ## build the libraries and build/sinew
 	@ninja -C $(BUILD) product
@@ -37,6 +37,9 @@ lint: ## prefixes, direction of includes, format
 
 studio: web all ## the local page
 	@$(BUILD)/sinew studio
+
+blender: all ## the Blender add-on: build/sinew-blender.zip
+	@scripts/blender-zip $(BUILD)
 
 bench: all ## named benchmark cases: table, JSON and plot under build/bench
 	@ninja -C $(BUILD) bench/sinew-bench
