@@ -7,7 +7,7 @@ from ctypes import byref, c_void_p
 
 import numpy as np
 
-from ._arrays import address, given
+from ._arrays import address, given, view
 from ._library import SampleOptions, call, function
 from .mesh import Mesh
 from .tracks import Curves
@@ -31,6 +31,11 @@ _limits = (function("sinew_rig_slider_minimum", "d", "pi"),
 _find_slider = function("sinew_rig_find_slider", "i", "ps")
 _target_count = function("sinew_rig_target_count", "i", "p")
 _target_name = function("sinew_rig_target_name", "s", "pi")
+_target_kind = function("sinew_rig_target_kind", "i", "pi")
+_target_slider = function("sinew_rig_target_slider", "i", "pi")
+_target_at = function("sinew_rig_target_at", "d", "pi")
+_driver_count = function("sinew_rig_target_driver_count", "i", "pi")
+_drivers = function("sinew_rig_target_drivers", "p", "pi")
 _shape = function("sinew_rig_shape", "v", "pip")
 _region_count = function("sinew_rig_region_count", "i", "p")
 _region_name = function("sinew_rig_region_name", "s", "pi")
@@ -148,6 +153,26 @@ class Rig:
         positions = np.empty((self.vertex_count, 3))
         _shape(self._handle, names.index(target), address(positions))
         return positions
+
+    def target_drivers(self, target: str) -> dict:
+        """What drives a target: {"kind": "plain" | "inbetween", "slider", "at", "previous", "next"}
+        with the neighbouring values on the slider, or {"kind": "combination", "drivers"}."""
+        names, sliders = self.targets, self.sliders
+        if target not in names:
+            raise KeyError(f"the rig has no target '{target}'")
+        index = names.index(target)
+        kind = ("plain", "inbetween", "combination")[_target_kind(self._handle, index)]
+        if kind == "combination":
+            count = _driver_count(self._handle, index)
+            drivers = view(_drivers(self._handle, index), (count,), np.int32, self)
+            return {"kind": kind, "drivers": [sliders[d] for d in drivers]}
+        slider, at = _target_slider(self._handle, index), _target_at(self._handle, index)
+        knots = [_slider_rest(self._handle, slider)]
+        knots += [_target_at(self._handle, k) for k in range(len(names))
+                  if _target_slider(self._handle, k) == slider]
+        return {"kind": kind, "slider": sliders[slider], "at": at,
+                "previous": max((k for k in knots if k < at), default=None),
+                "next": min((k for k in knots if k > at), default=None)}
 
     def add_pose(self, name: str, positions) -> None:
         """Add a target and its slider from the positions of the posed mesh."""
