@@ -7,6 +7,7 @@ int test_runs(void);
 int test_signals(void);
 int test_locks(void);
 int test_markers(void);
+int test_conversions(void);
 int test_fallbacks(void);
 int test_fit(void);
 int test_transfer(void);
