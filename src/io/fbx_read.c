@@ -317,7 +317,6 @@ static sinew_status add_channel(reader *r, const sn_fbx_model *model, int mesh,
                                 dense *one, dense *full) {
     const sn_fbx_shape *shapes = r->scene.shapes + channel->first_shape;
     int slider;
-    bool exact = false; /* some shape stands at 100% */
     target *t;
     SN_TRY(name_slider(r, channel, mesh, &slider));
     clear_dense(full, vertex_count);
@@ -334,7 +333,6 @@ static sinew_status add_channel(reader *r, const sn_fbx_model *model, int mesh,
             full->touched[v] = true;
         }
         bool repeated = i > 0 && shapes[i - 1].full_weight == shapes[i].full_weight;
-        exact |= at == 1;
         if (at == 1 || channel->shape_count == 1 || at == 0 || repeated) continue;
         SN_TRY(find_target(r, slider, at, false, shapes[i].name, shapes[i].name_size, &t));
         SN_TRY(add_deltas(r, model, t, first_vertex, vertex_count, one));
