@@ -26,7 +26,7 @@ extern "C" {
 
 enum {
     SINEW_SAMPLE_MIN_VERTICES = 1000,
-    SINEW_SAMPLE_MAX_VERTICES = 200000,
+    SINEW_SAMPLE_MAX_VERTICES = 2000000,
 };
 
 typedef struct sinew_sample_options {

@@ -179,10 +179,41 @@ static void tiny_inputs_cost_little(void **state) {
                    "m.pc2 --quiet");
 }
 
+static void held_vertices_are_counted_and_bad_ones_refused(void **state) {
+    (void)state;
+    const char *folder = fresh_folder();
+    const char *held =
+        "sinew blend --sample bar --model rotation --hold v:0-3 --steps 2 --out h.pc2";
+    json_t *report = report_of(folder, held);
+    assert_int_equal(json_integer_value(json_object_get(report, "held")), 4);
+    json_decref(report);
+    expect_code(
+        3, "sinew blend --sample bar --model rotation --hold v:99999999 --steps 2 --out x.pc2");
+    expect_code(2, "sinew blend --sample bar --model linear --hold all --steps 2 --out x.pc2");
+    expect_code(0, "sinew blend --sample bar --model rotation --published --steps 2 --out p.pc2");
+    expect_code(1, "cmp h.pc2 p.pc2");
+}
+
+static void measuring_counts_pops_depth_and_drift(void **state) {
+    (void)state;
+    const char *folder = fresh_folder();
+    expect_code(0, "sinew sample face --out face && sinew blend face --model rotation --steps 4 "
+                   "--out f.pc2");
+    json_t *report = report_of(folder, "sinew measure face --frames f.pc2 --out f.csv");
+    const json_t *totals = json_object_get(report, "totals");
+    assert_true(json_is_integer(json_object_get(totals, "pops")));
+    assert_int_equal(json_array_size(json_object_get(totals, "below")), 3);
+    assert_true(json_is_number(json_object_get(totals, "drift"))); /* eyes and teeth */
+    json_decref(report);
+    expect_code(0, "head -1 f.csv | grep -q 'drift,below_x,below_y,below_z,pops$'");
+}
+
 int test_runs(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(caches_larger_than_memory_are_read_frame_by_frame),
         cmocka_unit_test(tiny_inputs_cost_little),
+        cmocka_unit_test(held_vertices_are_counted_and_bad_ones_refused),
+        cmocka_unit_test(measuring_counts_pops_depth_and_drift),
         cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
         cmocka_unit_test(ranges_joined_are_the_whole),
         cmocka_unit_test(a_scene_does_what_the_verb_did),
