@@ -2,6 +2,8 @@
 #ifndef SINEW_FRAMES_H
 #define SINEW_FRAMES_H
 
+#include <stdint.h>
+
 #include "sinew/mesh.h"
 #include "sinew/rig.h"
 
