@@ -337,7 +337,8 @@ static void run(const face *f, const sinew_rig *rig, const sinew_marker_map *map
     sinew_linear *linear;
     sinew_marker_layer *layer;
     need(sinew_linear_create(rig, &linear, &error));
-    need(sinew_marker_layer_create(rig, map, SINEW_MARKER_LAYER_SMOOTHING, NULL, &layer, &error));
+    need(sinew_marker_layer_create(rig, map, SINEW_MARKER_LAYER_SMOOTHING, false, NULL, &layer,
+                                   &error));
     double *x = malloc(3 * FACE_VERTICES * sizeof *x);
     double *markers = malloc(3 * (size_t)map->count * sizeof *markers);
     double *weights = malloc((size_t)rig->slider_count * sizeof *weights);

@@ -111,6 +111,7 @@ typedef struct sinew_force_options {
     /* The marker layer on top (sinew/marker_layer.h). */
     bool layer;
     double layer_smoothing; /* mu in [1e-12, 1] */
+    bool layer_contact;     /* the layer crosses nothing that the shape below it does not cross */
     bool layer_feeds;       /* the corrected shape is what the next frame starts from */
 
     /* Contact of the skin with itself: pairs of a vertex and a triangle, or of two edges, whose

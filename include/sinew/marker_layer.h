@@ -7,11 +7,14 @@
  * delta = 0 on vertices that are held. The matrix does not depend on the frame: delta = Psi l with
  * one small solve for l. What is far from all markers stays put: p_v grows from 0 to
  * mu (D / h)^4 between h and 2 h along the skin from the nearest marker, h the spacing of markers.
- * Parts without markers that lie on the skin and move with it under the rig's targets (brows,
- * lashes) ride on it; others (eyes, teeth) stay put.
+ * Only the outer skin moves: what lies inside (the mouth bag, sockets, eyes, teeth, tongue) follows
+ * its own rig motion. Parts without markers that lie on the skin and move with it under the rig's
+ * targets (brows, lashes) follow it.
  * Works on any shape: of a static fit as well as of the force model. */
 #ifndef SINEW_MARKER_LAYER_H
 #define SINEW_MARKER_LAYER_H
+
+#include <stdint.h>
 
 #include "sinew/marker_map.h"
 #include "sinew/monitor.h"
@@ -30,10 +33,13 @@ extern "C" {
 /* Owns scratch memory: one per thread. */
 typedef struct sinew_marker_layer sinew_marker_layer;
 
-/* smoothing mu in [1e-12, 1]. Boundary vertices that no target moves are held, as in the force
- * model. The map is copied; the rig is not needed afterwards. */
+/* contact: the layer pushes no skin through what lies below it, relative to the shape without the
+ * layer: lids stay on the eyeballs, lips and cheeks in front of teeth and mouth bag. smoothing mu
+ * in [1e-12, 1]. Boundary vertices that no target moves are held, as in the force model. The map is
+ * copied; the rig is not needed afterwards. */
 SINEW_API sinew_status sinew_marker_layer_create(const sinew_rig *rig, const sinew_marker_map *map,
-                                                 double smoothing, const sinew_monitor *monitor,
+                                                 double smoothing, bool contact,
+                                                 const sinew_monitor *monitor,
                                                  sinew_marker_layer **layer, sinew_error *error);
 SINEW_API void sinew_marker_layer_destroy(sinew_marker_layer *layer);
 /* Adds delta to positions[3 * vertex_count]. markers[3 * map->count], NaN where missing;
@@ -50,6 +56,15 @@ SINEW_API sinew_status sinew_marker_layer_follow(sinew_marker_layer *layer, doub
 
 /* Forgets earlier frames. */
 SINEW_API void sinew_marker_layer_reset(sinew_marker_layer *layer);
+
+typedef struct sinew_marker_layer_info {
+    uint32_t size; /* of this structure in bytes */
+    int held;      /* vertices of the last frame that contact held back */
+    int eyeballs;  /* that lids are kept on */
+    int covered;   /* vertices of the outer skin with something close below them */
+} sinew_marker_layer_info;
+SINEW_API void sinew_marker_layer_get_info(const sinew_marker_layer *layer,
+                                           sinew_marker_layer_info *info);
 
 #ifdef __cplusplus
 }

@@ -23,13 +23,16 @@ enum { DIRECTIONS = 64 };
 #define LIFT 1e-4
 /* A piece with this fraction of the moving, visible vertices of the largest one is skin, too. */
 #define ALSO_SKIN 0.2
+/* Other pieces of which this much is seen cover the skin and do not hide it. */
+#define COVER 0.3
 
 typedef struct casting {
     const sinew_query *query;
     const double *positions, *normals;
     sn_vec3 direction[DIRECTIONS];
     double lift;
-    float *open[2]; /* per vertex: above and below the surface */
+    float *open[2];   /* per vertex: above and below the surface */
+    const bool *done; /* vertices to leave as they are; NULL: none */
 } casting;
 
 static void cast_some(void *context, sn_span span) {
@@ -37,6 +40,7 @@ static void cast_some(void *context, sn_span span) {
     for (size_t v = span.begin; v < span.end; v++) {
         sn_vec3 p = sn_at(c->positions, (int)v), n = sn_at(c->normals, (int)v);
         int all[2] = {0, 0}, open[2] = {0, 0};
+        if (c->done && c->done[v]) continue;
         for (int k = 0; k < DIRECTIONS; k++) {
             double slope = sn_dot(n, c->direction[k]), from[3], along[3];
             sinew_closest hit;
@@ -61,12 +65,13 @@ static void spread_directions(sn_vec3 direction[DIRECTIONS]) {
 }
 
 /* a->openness; scratch: 2 per piece. */
-static void choose_sides(sinew_anatomy *a, float *const open[2], double *sums) {
+static void choose_sides(sinew_anatomy *a, float *const open[2], double *sums, bool *below) {
     for (int v = 0; v < a->vertex_count; v++)
         for (int side = 0; side < 2; side++) sums[2 * a->piece[v] + side] += (double)open[side][v];
     for (int v = 0; v < a->vertex_count; v++) {
         const double *s = sums + 2 * a->piece[v];
-        a->openness[v] = (double)open[s[1] > s[0]][v];
+        below[v] = s[1] > s[0];
+        a->openness[v] = (double)open[below[v]][v];
     }
 }
 
@@ -100,6 +105,40 @@ static void even_out(const sn_topology *topology, sinew_anatomy *a, double *shar
             a->skin[v] = share[v] > 0.5;
 }
 
+/* Brows, lashes and hair lie on the skin and do not make it an inner one: skin that was not seen is
+ * looked at again without the other pieces that are seen from outside. */
+static sinew_status look_below(sinew_anatomy *a, const sinew_mesh *mesh, casting *c, double *sums,
+                               const bool *below, sinew_error *error) {
+    int kept = 0, count = mesh->triangle_count;
+    double *open = sums, *size = sums + a->piece_count;
+    memset(sums, 0, 2 * sizeof(double) * (size_t)a->piece_count);
+    for (int v = 0; v < a->vertex_count; v++)
+        open[a->piece[v]] += a->openness[v], size[a->piece[v]]++;
+    int *triangles = SN_NEW(int, 3 * (size_t)count);
+    if (!triangles) return sn_no_memory(error);
+    for (int t = 0; t < count; t++) {
+        int piece = a->piece[mesh->triangles[3 * (size_t)t]];
+        if (a->kind[piece] != SINEW_PIECE_KIND_SKIN && open[piece] > COVER * size[piece]) continue;
+        memcpy(triangles + 3 * (size_t)kept++, mesh->triangles + 3 * (size_t)t, 3 * sizeof(int));
+    }
+    sinew_query *query = NULL;
+    sinew_status status = kept == count ? SINEW_OK
+                                        : sinew_query_create(mesh->vertex_count, mesh->positions,
+                                                             kept, triangles, &query, error);
+    if (query) {
+        c->query = query, c->done = a->skin;
+        sn_parallel_for(a->vertex_count, 64, cast_some, c);
+        for (int v = 0; v < a->vertex_count; v++) {
+            if (a->skin[v] || a->kind[a->piece[v]] != SINEW_PIECE_KIND_SKIN) continue;
+            a->openness[v] = (double)c->open[below[v]][v];
+            a->skin[v] = a->openness[v] >= SINEW_ANATOMY_OPEN;
+        }
+    }
+    sinew_query_destroy(query);
+    sn_free(triangles);
+    return status;
+}
+
 sinew_status sn_anatomy_find_skin(const sinew_rig *rig, sinew_anatomy *a,
                                   const sinew_monitor *monitor, sinew_error *error) {
     const sinew_mesh *mesh = rig->neutral;
@@ -108,10 +147,11 @@ sinew_status sn_anatomy_find_skin(const sinew_rig *rig, sinew_anatomy *a,
            *sums = SN_NEW0(double, 2 * (size_t)a->piece_count + n);
     casting c = {.positions = mesh->positions, .normals = normals};
     c.open[0] = SN_NEW(float, n), c.open[1] = SN_NEW(float, n);
+    bool *below = SN_NEW(bool, n); /* the side of the surface that is outside */
     sn_topology *topology = NULL;
     sinew_query *query = NULL;
     sinew_status status =
-        normals && sums && c.open[0] && c.open[1] ? SINEW_OK : sn_no_memory(error);
+        normals && sums && below && c.open[0] && c.open[1] ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK)
         status = sn_topology_create(mesh->vertex_count, mesh->triangle_count, mesh->triangles,
                                     &topology, error);
@@ -126,12 +166,13 @@ sinew_status sn_anatomy_find_skin(const sinew_rig *rig, sinew_anatomy *a,
         if (sn_cancelled(monitor)) status = sn_fail(error, SINEW_CANCELLED, "cancelled");
     }
     if (status == SINEW_OK) {
-        choose_sides(a, c.open, sums);
+        choose_sides(a, c.open, sums, below);
         memset(sums, 0, sizeof(double) * (size_t)a->piece_count);
         choose_skin(rig, a, sums);
-        even_out(topology, a, sums);
+        status = look_below(a, mesh, &c, sums, below, error);
     }
-    sn_free(normals), sn_free(sums), sn_free(c.open[0]), sn_free(c.open[1]);
+    if (status == SINEW_OK) even_out(topology, a, sums);
+    sn_free(normals), sn_free(sums), sn_free(below), sn_free(c.open[0]), sn_free(c.open[1]);
     sinew_query_destroy(query);
     sn_topology_destroy(topology);
     return status;

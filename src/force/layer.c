@@ -16,16 +16,19 @@
 #include "base/status.h"
 #include "base/vec3.h"
 #include "force/riders.h"
+#include "sinew/anatomy.h"
 
 /* Pull of every vertex to no correction, against parts that no marker holds. */
 #define LEAST_PULL 1e-6
 /* Markers with less weight are not seen. */
 #define LEAST_WEIGHT 1e-9
+/* Fraction of the diagonal over which the correction fades from the outer skin inwards. */
+#define FADE 0.012
 /* Nor are those that fade and would be met to a lesser share. */
 #define LEAST_SHARE 1e-3
 
-static sinew_status smoothness(const sn_skin *s, double smoothing, const double *far,
-                               sn_sparse **matrix, sinew_error *error) {
+sinew_status sn_layer_matrix(const sn_skin *s, double smoothing, const double *far,
+                             sn_sparse **matrix, sinew_error *error) {
     int n = s->vertex_count;
     double total = 0, d2 = s->diagonal * s->diagonal;
     for (int v = 0; v < n; v++) total += s->area[v];
@@ -86,6 +89,23 @@ static sinew_status marker_spacing(const sn_skin *skin, const sinew_mesh *mesh,
     return SINEW_OK;
 }
 
+/* Shortest paths along edges from the vertices at 0; only those below `most` are found, so the
+ * sweeps are few. */
+static void spread_along_edges(const sn_skin *skin, double most, double *distance) {
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int sweep = 0; sweep < 2; sweep++)
+            for (int i = 0; i < skin->edge_count; i++) {
+                int e = sweep ? skin->edge_count - 1 - i : i;
+                double *a = &distance[skin->edges[2 * (size_t)e]],
+                       *b = &distance[skin->edges[2 * (size_t)e + 1]];
+                double length = skin->length[e];
+                if (*a + length < *b && *a + length < most) *b = *a + length, changed = true;
+                if (*b + length < *a && *b + length < most) *a = *b + length, changed = true;
+            }
+    }
+}
+
 /* A plate goes on straight where no marker holds it: the mouth's inside would swing by more than
  * the lips. So vertices farther along the skin from every marker than their spacing h are drawn to
  * no correction, fully from 2 h on, with the pull mu (D / h)^4 that fades a plate within h. */
@@ -101,24 +121,32 @@ static sinew_status pull_far_parts(const sn_skin *skin, const sinew_mesh *mesh,
         int parts = corners(mesh, map, i, vertex, vertex_weight);
         for (int k = 0; k < parts; k++) far[vertex[k]] = 0;
     }
-    /* shortest ways along edges; only those up to 2 h matter, so the sweeps are few */
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (int sweep = 0; sweep < 2; sweep++)
-            for (int i = 0; i < skin->edge_count; i++) {
-                int e = sweep ? skin->edge_count - 1 - i : i;
-                double *a = &far[skin->edges[2 * (size_t)e]],
-                       *b = &far[skin->edges[2 * (size_t)e + 1]];
-                double length = skin->length[e];
-                if (*a + length < *b && *a + length < 2 * h) *b = *a + length, changed = true;
-                if (*b + length < *a && *b + length < 2 * h) *a = *b + length, changed = true;
-            }
-    }
+    spread_along_edges(skin, 2 * h, far);
     double over = skin->diagonal / h, most = smoothing * over * over * over * over;
     for (int v = 0; v < skin->vertex_count; v++) {
         double s = fmin(fmax(far[v] / h - 1, 0), 1);
         far[v] = most * s * s * (3 - 2 * s);
     }
+    return SINEW_OK;
+}
+
+/* What is not outer skin follows its own rig motion: the mouth's bag and the sockets behind the
+ * eyes are drawn to no correction within FADE of the diagonal along the surface from the outer
+ * skin. Parts of which nothing is outer skin are left to riders. */
+static sinew_status pull_inside(const sn_skin *skin, const sinew_anatomy *anatomy, double smoothing,
+                                double *far, sinew_error *error) {
+    const bool *outer = sinew_anatomy_skin(anatomy);
+    const int *piece = sinew_anatomy_pieces(anatomy);
+    double *depth = SN_NEW(double, skin->vertex_count), reach = FADE * skin->diagonal;
+    if (!depth) return sn_no_memory(error);
+    for (int v = 0; v < skin->vertex_count; v++) depth[v] = outer[v] ? 0 : INFINITY;
+    spread_along_edges(skin, reach, depth);
+    for (int v = 0; v < skin->vertex_count; v++) {
+        if (sinew_anatomy_piece_kind(anatomy, piece[v]) != SINEW_PIECE_KIND_SKIN) continue;
+        double s = fmin(depth[v] / reach, 1), over = 1 / FADE;
+        far[v] = fmax(far[v], smoothing * over * over * over * over * s * s * (3 - 2 * s));
+    }
+    sn_free(depth);
     return SINEW_OK;
 }
 
@@ -162,11 +190,18 @@ static sinew_status spread_markers(sn_layer *layer, const sn_skin *skin, const s
 
 /* Psi of vertices that ride is that of the skin below them. */
 static sinew_status carry_riders(sn_layer *layer, const sn_skin *skin, const sinew_rig *rig,
-                                 const sinew_marker_map *map, sinew_error *error) {
+                                 const sinew_marker_map *map, const sinew_anatomy *anatomy,
+                                 sinew_error *error) {
     sn_riders riders;
     SN_TRY(sn_riders_find(skin, rig, map, &riders, error));
     size_t m = (size_t)layer->marker_count;
+    const int *piece = sinew_anatomy_pieces(anatomy);
     for (int i = 0; i < riders.count; i++) {
+        /* teeth and tongue lie below the skin, however near */
+        sinew_piece_kind kind = sinew_anatomy_piece_kind(anatomy, piece[riders.vertex[i]]);
+        if (kind == SINEW_PIECE_KIND_TEETH || kind == SINEW_PIECE_KIND_TONGUE ||
+            kind == SINEW_PIECE_KIND_MOUTH)
+            continue;
         const float *from[3];
         for (int k = 0; k < 3; k++) from[k] = layer->spread + (size_t)riders.host[3 * i + k] * m;
         const double *w = riders.weight + 3 * (size_t)i;
@@ -180,8 +215,8 @@ static sinew_status carry_riders(sn_layer *layer, const sn_skin *skin, const sin
 }
 
 sinew_status sn_layer_create(const sn_skin *skin, const sinew_rig *rig, const sinew_marker_map *map,
-                             double smoothing, const sinew_monitor *monitor, sn_layer **layer,
-                             sinew_error *error) {
+                             double smoothing, bool contact, const sinew_monitor *monitor,
+                             sn_layer **layer, sinew_error *error) {
     const sinew_mesh *mesh = rig->neutral;
     *layer = NULL;
     if (!(smoothing >= 1e-12 && smoothing <= 1))
@@ -196,12 +231,18 @@ sinew_status sn_layer_create(const sn_skin *skin, const sinew_rig *rig, const si
     sn_cholesky *factor = NULL;
     double *far = SN_NEW(double, n);
     sinew_status status = made->spread && made->coupling && far ? SINEW_OK : sn_no_memory(error);
+    sinew_anatomy *anatomy = NULL;
     if (status == SINEW_OK) status = pull_far_parts(skin, mesh, map, smoothing, far, error);
-    if (status == SINEW_OK) status = smoothness(skin, smoothing, far, &matrix, error);
+    if (status == SINEW_OK) status = sinew_anatomy_create(rig, monitor, &anatomy, error);
+    if (status == SINEW_OK) status = pull_inside(skin, anatomy, smoothing, far, error);
+    if (status == SINEW_OK) status = sn_layer_matrix(skin, smoothing, far, &matrix, error);
     sn_free(far);
     if (status == SINEW_OK) status = sn_cholesky_create(matrix, &factor, error);
     if (status == SINEW_OK) status = spread_markers(made, skin, mesh, map, factor, monitor, error);
-    if (status == SINEW_OK) status = carry_riders(made, skin, rig, map, error);
+    if (status == SINEW_OK) status = carry_riders(made, skin, rig, map, anatomy, error);
+    if (status == SINEW_OK && contact)
+        status = sn_layer_guard_create(skin, rig, anatomy, monitor, &made->guard, error);
+    sinew_anatomy_destroy(anatomy);
     sn_sparse_destroy(matrix);
     sn_cholesky_destroy(factor);
     if (status != SINEW_OK) {
@@ -214,6 +255,7 @@ sinew_status sn_layer_create(const sn_skin *skin, const sinew_rig *rig, const si
 
 void sn_layer_destroy(sn_layer *layer) {
     if (!layer) return;
+    sn_layer_guard_destroy(layer->guard);
     sn_free(layer->spread), sn_free(layer->coupling);
     sn_free(layer);
 }
@@ -234,6 +276,10 @@ sinew_status sn_layer_work_create(const sn_layer *layer, sn_layer_work **work, s
         sn_layer_work_destroy(made);
         return sn_no_memory(error);
     }
+    if (layer->guard && !(made->before = SN_NEW(double, 3 * (size_t)layer->vertex_count))) {
+        sn_layer_work_destroy(made);
+        return sn_no_memory(error);
+    }
     *work = made;
     return SINEW_OK;
 }
@@ -242,7 +288,7 @@ void sn_layer_work_destroy(sn_layer_work *work) {
     if (!work) return;
     sn_free(work->matrix), sn_free(work->forces), sn_free(work->seen);
     sn_free(work->left), sn_free(work->residual), sn_free(work->weight), sn_free(work->presence);
-    sn_free(work->say);
+    sn_free(work->say), sn_free(work->before);
     sn_free(work);
 }
 
@@ -360,10 +406,11 @@ struct sinew_marker_layer {
     sn_layer *layer;
     sn_layer_work *work;
     double *residual, *weights;
+    int held; /* vertices, in the last frame */
 };
 
 sinew_status sinew_marker_layer_create(const sinew_rig *rig, const sinew_marker_map *map,
-                                       double smoothing, const sinew_monitor *monitor,
+                                       double smoothing, bool contact, const sinew_monitor *monitor,
                                        sinew_marker_layer **layer, sinew_error *error) {
     SN_REQUIRE(rig && map && layer, error);
     *layer = NULL;
@@ -380,7 +427,7 @@ sinew_status sinew_marker_layer_create(const sinew_rig *rig, const sinew_marker_
     if (status == SINEW_OK) status = sinew_marker_map_copy(map, &made->map, error);
     if (status == SINEW_OK) status = sn_skin_create(rig, 0, NULL, &skin, error);
     if (status == SINEW_OK)
-        status = sn_layer_create(skin, rig, map, smoothing, monitor, &made->layer, error);
+        status = sn_layer_create(skin, rig, map, smoothing, contact, monitor, &made->layer, error);
     if (status == SINEW_OK) status = sn_layer_work_create(made->layer, &made->work, error);
     sn_skin_destroy(skin);
     if (status != SINEW_OK) {
@@ -421,8 +468,23 @@ sinew_status sinew_marker_layer_follow(sinew_marker_layer *layer, double seconds
             layer->residual[3 * i + a] =
                 there ? markers[3 * i + a] - layer->residual[3 * i + a] : 0;
     }
-    return sn_layer_add(layer->layer, layer->work, seconds, layer->residual, layer->weights,
-                        positions, error);
+    size_t bytes = 3 * sizeof(double) * (size_t)layer->mesh->vertex_count;
+    if (layer->work->before) memcpy(layer->work->before, positions, bytes);
+    SN_TRY(sn_layer_add(layer->layer, layer->work, seconds, layer->residual, layer->weights,
+                        positions, error));
+    layer->held = layer->layer->guard
+                      ? sn_layer_guard_hold(layer->layer->guard, layer->work->before, positions)
+                      : 0;
+    return SINEW_OK;
+}
+
+void sinew_marker_layer_get_info(const sinew_marker_layer *layer, sinew_marker_layer_info *info) {
+    sinew_marker_layer_info full = {.held = layer->held};
+    if (layer->layer->guard)
+        sn_layer_guard_counts(layer->layer->guard, &full.eyeballs, &full.covered);
+    uint32_t size = info->size < sizeof full ? info->size : (uint32_t)sizeof full;
+    full.size = size;
+    memcpy(info, &full, size);
 }
 
 void sinew_marker_layer_reset(sinew_marker_layer *layer) {

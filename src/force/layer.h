@@ -3,13 +3,15 @@
 #define SN_FORCE_LAYER_H
 
 #include "cache/pack.h"
+#include "force/layer_guard.h"
 #include "force/skin.h"
 #include "sinew/marker_layer.h"
 
 typedef struct sn_layer {
     int vertex_count, marker_count;
-    float *spread;    /* Psi, marker_count numbers per vertex */
-    double *coupling; /* S Psi, marker_count squared */
+    float *spread;         /* Psi, marker_count numbers per vertex */
+    double *coupling;      /* S Psi, marker_count squared */
+    sn_layer_guard *guard; /* NULL: none */
 } sn_layer;
 
 typedef struct sn_layer_work {
@@ -19,11 +21,17 @@ typedef struct sn_layer_work {
     double *left, *weight, *presence;
     double *residual, *say; /* what is spread, and with which weight */
     bool started;
+    double *before; /* with a guard: room for the shape without the layer */
 } sn_layer_work;
 
+/* mu D^4 sum a_v |Laplacian|^2 + sum (1e-6 + pull_v) a_v, with 1 on the diagonal of held vertices.
+ */
+sinew_status sn_layer_matrix(const sn_skin *skin, double smoothing, const double *pull,
+                             sn_sparse **matrix, sinew_error *error);
+
 sinew_status sn_layer_create(const sn_skin *skin, const sinew_rig *rig, const sinew_marker_map *map,
-                             double smoothing, const sinew_monitor *monitor, sn_layer **layer,
-                             sinew_error *error);
+                             double smoothing, bool contact, const sinew_monitor *monitor,
+                             sn_layer **layer, sinew_error *error);
 void sn_layer_destroy(sn_layer *layer);
 sinew_status sn_layer_work_create(const sn_layer *layer, sn_layer_work **work, sinew_error *error);
 void sn_layer_work_destroy(sn_layer_work *work);

