@@ -48,6 +48,20 @@
          1e-12,                                                                                     \
          1,                                                                                         \
          false},                                                                                    \
+        {"--cutoff",                                                                                \
+         CLI_NUMBER,                                                                                \
+         "HZ",                                                                                      \
+         "Smooth motion above this frequency away; 0: none (default: as the noise asks).",          \
+         -1,                                                                                        \
+         1000,                                                                                      \
+         false},                                                                                    \
+        {"--layer-contact",                                                                         \
+         CLI_CHOICE,                                                                                \
+         "off|on",                                                                                  \
+         "Keep the layer from pushing skin through eyes, teeth or itself (default on).",            \
+         0,                                                                                         \
+         0,                                                                                         \
+         false},                                                                                    \
         {"--truth",                                                                                 \
          CLI_INPUT,                                                                                 \
          "CACHE",                                                                                   \
@@ -65,7 +79,8 @@
 /* Options and the parameters of the model that they set: rows of a verb's table. */
 #define CLI_MARKERS_PARAMETERS                                                                     \
     {"--layer", "layer"}, {"--neutral-frame", "neutral_frame"},                                    \
-        {"--layer-smoothing", "layer_smoothing"}, {"--stable", "stable"}, {                        \
+        {"--layer-smoothing", "layer_smoothing"}, {"--layer-contact", "layer_contact"},            \
+        {"--cutoff", "cutoff"}, {"--stable", "stable"}, {                                          \
         "--retarget", "retarget"                                                                   \
     }
 

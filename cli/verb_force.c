@@ -90,12 +90,12 @@ static sinew_status fill(cli_call *call, json_t *document) {
     if (!curves == !cli_given(call, "--markers"))
         return cli_usage(call, curves ? "--markers and --curves do not go together"
                                       : "needs --markers or --curves; see 'sinew force --help'");
-    static const char *const of_markers[] = {"--map",        "--marker-unit",     "--unit",
-                                             "--stable",     "--retarget",        "--neutral-frame",
-                                             "--layer",      "--layer-smoothing", "--truth",
-                                             "--error-plot", "--ridge",           "--smooth",
-                                             "--bounded",    "--lower",           "--outlier",
-                                             "--upper",      "--layer-feeds"};
+    static const char *const of_markers[] = {
+        "--map",         "--marker-unit",   "--unit",    "--stable",
+        "--retarget",    "--neutral-frame", "--layer",   "--layer-smoothing",
+        "--truth",       "--error-plot",    "--ridge",   "--smooth",
+        "--bounded",     "--lower",         "--outlier", "--upper",
+        "--layer-feeds", "--layer-contact", "--cutoff"};
     for (size_t i = 0; curves && i < sizeof of_markers / sizeof *of_markers; i++)
         if (cli_given(call, of_markers[i]))
             return cli_usage(call, "%s is about markers and does not go with --curves",

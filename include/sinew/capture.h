@@ -32,12 +32,15 @@ typedef struct sinew_capture_options {
     const sinew_marker_map *map;  /* where the markers sit on the neutral; NULL: found, see
                                      sinew_map_source. Copied */
     const sinew_anatomy *anatomy; /* of the rig, when it is at hand; NULL: made where needed */
-    int neutral_sample; /* sample of the take in which the face is at rest; -1: the first in which
-                           most markers are seen */
-    const char *stable; /* names of markers that move with the head, separated by commas; NULL or
-                           "": the take does not move with the head */
-    bool retarget;      /* the markers are those of another face */
-    double rig_unit;    /* meters in the rig's unit of length, for advice in messages; 0: unknown */
+    int neutral_sample; /* sample of the take in which the face is at rest; -1: in the first calm
+                           stretch */
+    const char *stable; /* names of markers that move with the head, separated by commas; "none":
+                           the head does not move; NULL or "": its motion is found from all markers,
+                           weighted by how little they move against each other */
+    double cutoff;   /* Hz: frequencies above are smoothed away (half the amplitude there); 0: none;
+                        -1: as low as the noise of the take asks for */
+    bool retarget;   /* the markers are those of another face */
+    double rig_unit; /* meters in the rig's unit of length, for advice in messages; 0: unknown */
 } sinew_capture_options;
 
 SINEW_API void sinew_capture_options_init(sinew_capture_options *options);
@@ -50,6 +53,9 @@ typedef enum sinew_map_source {
     SINEW_MAP_SOURCE_BY_NAMES,  /* names tell the landmarks: similarity, warp, nearest points */
     SINEW_MAP_SOURCE_BY_SHAPE   /* without names that tell: the best of 24 orientations */
 } sinew_map_source;
+
+/* Seconds of the longest gap that is filled. */
+#define SINEW_CAPTURE_GAP 0.2
 
 /* Median distance of the markers from their points on the face in the neutral sample, as a fraction
  * of the diagonal: beyond the first a warning is logged, beyond the second the take is refused. */
@@ -64,9 +70,13 @@ typedef struct sinew_capture_info {
     int used;           /* of these, tied to the face */
     int neutral_sample; /* that was used */
     sinew_map_source map_source;
-    int doubtful; /* markers whose point on the face is in doubt, see sinew_capture_doubt */
-    int left_out; /* markers of the take that lie off the face */
-    double scale; /* of the take to the rig's unit of length, found with the map; 1: as it is */
+    int doubtful;    /* markers whose point on the face is in doubt, see sinew_capture_doubt */
+    int left_out;    /* markers of the take that lie off the face */
+    bool head_moves; /* head motion was found and removed */
+    int filled;      /* positions in short gaps that were filled */
+    double noise;    /* estimated standard deviation of a coordinate, rig's unit of length */
+    double cutoff;   /* Hz, of the smoothing; 0: none */
+    double scale;    /* of the take to the rig's unit of length, found with the map; 1: as it is */
 } sinew_capture_info;
 
 /* Constant once created: may be shared between threads. */
@@ -89,6 +99,9 @@ SINEW_API const sinew_marker_map *sinew_capture_map(const sinew_capture *capture
 SINEW_API const char *sinew_capture_doubt(const sinew_capture *capture, int marker);
 /* markers[3 * map->count] in the map's order at a time in seconds, NaN where missing. */
 SINEW_API void sinew_capture_sample(const sinew_capture *capture, double time, double *markers);
+/* weights[map->count] at a time: those of the map, less where a marker was filled, 0 where it is
+ * missing. */
+SINEW_API void sinew_capture_weights(const sinew_capture *capture, double time, double *weights);
 /* The rigid motion from the face without head motion to where the take has it. */
 SINEW_API void sinew_capture_head(const sinew_capture *capture, double time, sinew_rigid *motion);
 

@@ -12,12 +12,13 @@
 #include "base/rotation.h"
 #include "base/status.h"
 #include "capture/automap.h"
+#include "capture/clean.h"
 #include "capture/take.h"
 
 static const sinew_rigid none = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
 
 void sinew_capture_options_init(sinew_capture_options *options) {
-    *options = (sinew_capture_options){.size = sizeof *options, .neutral_sample = -1};
+    *options = (sinew_capture_options){.size = sizeof *options, .neutral_sample = -1, .cutoff = -1};
 }
 
 void sn_capture_add_name(char list[SN_CAPTURE_NAMES_SIZE], const char *name) {
@@ -34,19 +35,13 @@ void sn_capture_add_name(char list[SN_CAPTURE_NAMES_SIZE], const char *name) {
 /* ---- the neutral ----------------------------------------------------------------------------- */
 
 static sinew_status find_neutral(sinew_capture *c, int given, sinew_error *error) {
-    const sinew_markers *take = c->take;
-    int most = -1;
-    if (given >= take->time_count)
+    double speed;
+    if (given >= c->take->time_count)
         return sn_fail(error, SINEW_BAD_INPUT,
                        "neutral_frame: %d is not a sample of the take, which has 0 to %d", given,
-                       take->time_count - 1);
-    for (int f = 0; f < take->time_count && most < take->marker_count; f++) {
-        int seen = 0;
-        for (int i = 0; i < take->marker_count; i++) seen += isfinite(sn_take_at(take, f, i)[0]);
-        if (seen > most) most = seen, c->info.neutral_sample = f;
-    }
-    if (given >= 0) c->info.neutral_sample = given;
-    return SINEW_OK;
+                       c->take->time_count - 1);
+    c->info.neutral_sample = given;
+    return given >= 0 ? SINEW_OK : sn_take_calm(c->take, &c->info.neutral_sample, &speed, error);
 }
 
 /* ---- the head -------------------------------------------------------------------------------- */
@@ -69,9 +64,92 @@ static sinew_rigid after(const sinew_rigid *a, const sinew_rigid *b) {
     return both;
 }
 
+/* How far the rig's targets move each marker of the take, RMS; markers off the map count as loose.
+ */
+static void find_looseness(const sinew_capture *c, double *looseness) {
+    const sinew_mesh *mesh = c->rig->neutral;
+    for (int i = 0; i < c->take->marker_count; i++) looseness[i] = 0.1 * c->diagonal;
+    for (int m = 0; m < c->map->count; m++) {
+        double sum = 0;
+        if (c->index[m] < 0) continue;
+        int v = c->map->vertices[m];
+        if (v < 0) v = mesh->triangles[3 * (size_t)c->map->triangles[m]];
+        for (int k = 0; k < c->rig->target_count; k++) {
+            const sinew_target *t = &c->rig->targets[k];
+            int low = 0, high = t->count;
+            while (low < high) {
+                int middle = low + (high - low) / 2;
+                if (t->vertices[middle] < v)
+                    low = middle + 1;
+                else
+                    high = middle;
+            }
+            if (low >= t->count || t->vertices[low] != v) continue;
+            sn_vec3 d = sn_at(t->deltas, low);
+            sum += sn_dot(d, d);
+        }
+        looseness[c->index[m]] = sqrt(sum);
+    }
+}
+
+/* The motion that was there already, where the take lies, comes last. */
+static void put_motion(sinew_capture *c, sinew_rigid *motion) {
+    for (int t = 0; c->motion && t < c->take->time_count; t++)
+        motion[t] = after(&c->motion[t], &motion[t]);
+    sn_free(c->motion);
+    c->motion = motion;
+}
+
+/* The neutral sample, to which the head was brought back, to its points on the face; what moves
+ * least tells most. */
+static sinew_status bring_to_face(sinew_capture *c, const double *looseness, sinew_rigid *motion,
+                                  sinew_error *error) {
+    int count = c->map->count, n = c->take->marker_count, used = 0;
+    double *from = SN_NEW(double, 7 * (size_t)count), *to = from + 3 * count, *w = to + 3 * count;
+    if (!from) return sn_no_memory(error);
+    for (int i = 0; i < count; i++) {
+        if (!sn_capture_seen(c, c->info.neutral_sample, i)) continue;
+        double loose = looseness[c->index[i]] + 1e-3 * c->diagonal;
+        sn_put(from, used, sn_at(sn_take_at(c->take, c->info.neutral_sample, c->index[i]), 0));
+        sn_put(to, used, sn_at(c->points, i));
+        w[used++] = 1 / (loose * loose);
+    }
+    sn_mat3 r = sn_mat3_identity();
+    sn_vec3 shift = {0, 0, 0};
+    if (used >= 3) sn_rigid_fit(used, from, to, w, &r, &shift);
+    sinew_rigid forward, back;
+    sn_mat3 inverse = sn_mat3_transpose(r);
+    memcpy(forward.rotation, &r, sizeof r), memcpy(back.rotation, &inverse, sizeof r);
+    sn_put(forward.translation, 0, shift);
+    sn_put(back.translation, 0, sn_scale(-1, sn_mat3_apply(inverse, shift)));
+    for (int t = 0; t < c->take->time_count; t++) {
+        sinew_rigid_apply(&forward, n, sn_take_at(c->take, t, 0));
+        motion[t] = after(&motion[t], &back);
+    }
+    sn_free(from);
+    return SINEW_OK;
+}
+
+static sinew_status find_head(sinew_capture *c, sinew_error *error) {
+    double *looseness = SN_NEW(double, c->take->marker_count);
+    sinew_rigid *motion = SN_NEW(sinew_rigid, c->take->time_count);
+    sinew_status status = looseness && motion ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) {
+        find_looseness(c, looseness);
+        status = sn_take_remove_head(c->take, c->info.neutral_sample, looseness, c->diagonal,
+                                     motion, &c->info.head_moves, error);
+    }
+    if (status == SINEW_OK && c->info.head_moves)
+        status = bring_to_face(c, looseness, motion, error);
+    if (status == SINEW_OK && c->info.head_moves) put_motion(c, motion), motion = NULL;
+    sn_free(looseness), sn_free(motion);
+    return status;
+}
+
 static sinew_status stabilise(sinew_capture *c, const char *list, const sinew_monitor *monitor,
                               sinew_error *error) {
-    if (!list || !*list) return SINEW_OK;
+    if (list && !strcmp(list, "none")) return SINEW_OK;
+    if (!list || !*list) return find_head(c, error);
     int count = 0, most = c->map->count, held = 0;
     int *stable = SN_NEW(int, most);
     double *reference = SN_NEW(double, 3 * (size_t)most);
@@ -95,9 +173,10 @@ static sinew_status stabilise(sinew_capture *c, const char *list, const sinew_mo
         sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
                "%d samples have fewer than three stable markers and keep the last head motion",
                held);
-    if (status == SINEW_OK && c->motion) /* where the take lies comes last */
-        for (int t = 0; t < c->take->time_count; t++) motion[t] = after(&c->motion[t], &motion[t]);
-    if (status == SINEW_OK) sn_free(c->motion), c->motion = motion, motion = NULL;
+    if (status == SINEW_OK) {
+        put_motion(c, motion);
+        motion = NULL, c->info.head_moves = true;
+    }
     sn_free(stable), sn_free(reference), sn_free(motion);
     return status;
 }
@@ -259,7 +338,13 @@ static sinew_status build(sinew_capture *c, const sinew_markers *take,
     SN_TRY(check_map(c, error));
     c->info.doubtful = c->doubts.doubtful;
     log_doubts(c, monitor);
+    c->trust = SN_NEW(float, (size_t)take->time_count *(size_t)take->marker_count);
+    if (!c->trust) return sn_no_memory(error);
+    c->info.filled = sn_take_fill(c->take, c->trust);
     SN_TRY(stabilise(c, options->stable, monitor, error));
+    SN_TRY(sn_take_smooth(c->take, c->trust, c->info.rate, options->cutoff,
+                          c->info.head_moves ? c->motion : NULL, &c->info.cutoff, &c->info.noise,
+                          error));
     if (options->retarget || other_face) return sn_capture_retarget(c, monitor, error);
     return sn_capture_check_points(c, options->rig_unit, monitor, error);
 }
@@ -292,7 +377,7 @@ void sinew_capture_destroy(sinew_capture *c) {
     sinew_markers_destroy(c->take);
     sinew_marker_map_destroy(c->map);
     sn_map_doubts_free(&c->doubts);
-    sn_free(c->index), sn_free(c->points), sn_free(c->motion);
+    sn_free(c->index), sn_free(c->points), sn_free(c->motion), sn_free(c->trust);
     sn_free(c);
 }
 
@@ -340,6 +425,18 @@ void sinew_capture_sample(const sinew_capture *c, double time, double *markers) 
             if (t > 0) p = sn_lerp(p, sn_at(sn_take_at(c->take, after, c->index[i]), 0), t);
         }
         sn_put(markers, i, p);
+    }
+}
+
+void sinew_capture_weights(const sinew_capture *c, double time, double *weights) {
+    int before, after_it, n = c->take->marker_count;
+    double t = between_samples(c->take, time, &before, &after_it);
+    for (int i = 0; i < c->map->count; i++) {
+        weights[i] = 0;
+        if (c->index[i] < 0) continue;
+        double a = (double)c->trust[(size_t)before * (size_t)n + (size_t)c->index[i]];
+        double b = (double)c->trust[(size_t)after_it * (size_t)n + (size_t)c->index[i]];
+        weights[i] = (c->map->weights ? c->map->weights[i] : 1) * (t > 0 ? fmin(a, b) : a);
     }
 }
 

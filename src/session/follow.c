@@ -37,6 +37,7 @@ sinew_status sn_follow_capture(const sn_model_setup *setup, sinew_capture **capt
     options.map = map;
     options.neutral_sample = sn_scene_integer(scene, "neutral_frame");
     options.stable = sn_scene_string(scene, "stable");
+    options.cutoff = sn_scene_number(scene, "cutoff");
     options.retarget = sn_scene_flag(scene, "retarget");
     options.rig_unit = sn_unit_metres(unit ? unit : SN_RIG_UNIT);
     sinew_status status = sinew_capture_create(setup->rig, setup->clip->markers, &options,
@@ -45,10 +46,13 @@ sinew_status sn_follow_capture(const sn_model_setup *setup, sinew_capture **capt
     SN_TRY(status);
     sinew_capture_info info = {.size = sizeof info};
     sinew_capture_get_info(*capture, &info);
-    json_object_set_new(setup->report, "take",
-                        json_pack("{s:i, s:f, s:i, s:i, s:i}", "samples", info.samples, "rate",
-                                  info.rate, "markers", info.markers, "used", info.used,
-                                  "neutral_sample", info.neutral_sample));
+    json_object_set_new(
+        setup->report, "take",
+        json_pack("{s:i, s:f, s:i, s:i, s:i, s:i, s:i, s:f, s:b, s:i, s:f, s:f}", "samples",
+                  info.samples, "rate", info.rate, "markers", info.markers, "used", info.used,
+                  "neutral_sample", info.neutral_sample, "doubtful", info.doubtful, "left_out",
+                  info.left_out, "scale", info.scale, "head_moves", (int)info.head_moves, "filled",
+                  info.filled, "noise", info.noise, "cutoff", info.cutoff));
     return SINEW_OK;
 }
 
@@ -73,23 +77,29 @@ sinew_status sn_follow_create(const sn_model_setup *setup, const sinew_capture *
     size_t count = (size_t)follow->map->count;
     follow->row = SN_NEW(double, 3 * count);
     follow->places = SN_NEW(double, 3 * count);
-    sinew_status status = follow->row && follow->places ? read_truth(setup, &follow->truth, error)
-                                                        : sn_no_memory(error);
+    follow->weights = SN_NEW(double, count);
+    sinew_status status = follow->row && follow->places && follow->weights
+                              ? read_truth(setup, &follow->truth, error)
+                              : sn_no_memory(error);
     if (status != SINEW_OK) sn_follow_free(follow);
     return status;
 }
 
 void sn_follow_free(sn_follow *follow) {
     sinew_frames_destroy(follow->truth);
-    sn_free(follow->row), sn_free(follow->places);
+    sn_free(follow->row), sn_free(follow->places), sn_free(follow->weights);
     *follow = (sn_follow){0};
 }
 
 void sn_follow_sample(sn_follow *follow, const sn_ask *ask) {
-    if (ask->markers)
-        memcpy(follow->row, ask->markers, 3 * (size_t)follow->map->count * sizeof *follow->row);
-    else
+    if (!ask->markers) {
         sinew_capture_sample(follow->capture, ask->time, follow->row);
+        sinew_capture_weights(follow->capture, ask->time, follow->weights);
+        return;
+    }
+    memcpy(follow->row, ask->markers, 3 * (size_t)follow->map->count * sizeof *follow->row);
+    for (int i = 0; i < follow->map->count; i++)
+        follow->weights[i] = follow->map->weights ? follow->map->weights[i] : 1;
 }
 
 static double truth_error(const sinew_frames *truth, double time, const double *positions,

@@ -11,20 +11,26 @@
 
 /* Rows that every model which follows markers has in its table. */
 #define SN_CAPTURE_PARAMETERS                                                                      \
-    FLAG(STRUCTURE, "layer", 0, "spread what is left at the markers over the skin"),               \
+    FLAG(STRUCTURE, "layer", 0, "Spread the distance left at the markers over the outer skin."),   \
         NUMBER(STRUCTURE, "layer_smoothing", SINEW_MARKER_LAYER_SMOOTHING, 1e-12, 1, "",           \
-               "of the layer; noisy markers want 1e-6 and more"),                                  \
-        FLAG(STRUCTURE, "retarget", 0,                                                             \
-             "the markers are of another face, at rest in the neutral frame"),                     \
+               "Smoothness of the layer; use 1e-6 and more for noisy markers."),                   \
+        CHOICE(STRUCTURE, "layer_contact", 1, "off|on",                                            \
+               "Keep the layer from pushing skin through eyes, teeth or itself."),                 \
+        FLAG(STRUCTURE, "retarget", 0, "The markers are those of another face."),                  \
         INTEGER(STRUCTURE, "neutral_frame", -1, -1, 2000000000,                                    \
-                "sample of the take in which the face is at rest, from 0; -1: the first in which " \
-                "most markers are seen"),                                                          \
-        TEXT(STRUCTURE, "stable", "names of markers that move with the head, separated by commas")
+                "Sample of the take in which the face is at rest, from 0; -1: found."),            \
+        NUMBER(STRUCTURE, "cutoff", -1, -1, 1000, "Hz",                                            \
+               "Smooth motion above this frequency away; 0: none; -1: as the noise asks."),        \
+        TEXT(                                                                                      \
+            STRUCTURE, "stable",                                                                   \
+            "Markers that move with the head alone, separated by commas; none: the head does not " \
+            "move; default: found.")
 
 /* And of their tables of rules. */
 #define SN_CAPTURE_IDLE                                                                            \
-    {"layer", "markers", NULL}, {"layer_smoothing", "layer", NULL}, {"retarget", "markers", NULL}, \
-        {"neutral_frame", "markers", NULL}, {                                                      \
+    {"layer", "markers", NULL}, {"layer_smoothing", "layer", NULL},                                \
+        {"layer_contact", "layer", NULL}, {"retarget", "markers", NULL},                           \
+        {"neutral_frame", "markers", NULL}, {"cutoff", "markers", NULL}, {                         \
         "stable", "markers", NULL                                                                  \
     }
 
@@ -41,6 +47,7 @@ typedef struct sn_follow {
     const sinew_capture *capture;
     const sinew_marker_map *map; /* of the capture */
     double *row;                 /* 3 per marker of the map, NaN where missing */
+    double *weights;             /* per marker of the map, of the same sample */
     double *places;              /* 3 per marker of the map */
     sinew_frames *truth;         /* to compare with; NULL: none */
 } sn_follow;

@@ -112,6 +112,7 @@ static sinew_status fill(fit_model *m, const sn_model_setup *setup, sinew_error 
     if (sn_scene_flag(setup->scene, "layer"))
         SN_TRY(sinew_marker_layer_create(rig, sinew_capture_map(m->follow.capture),
                                          sn_scene_number(setup->scene, "layer_smoothing"),
+                                         sn_scene_choice(setup->scene, "layer_contact") == 1,
                                          setup->monitor, &m->layer, error));
     return update(m, setup, UINT32_MAX, error);
 }
@@ -138,8 +139,7 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
     sinew_fit_info figures = {.size = sizeof figures};
     memcpy(m->next, m->weights, (size_t)m->rig->slider_count * sizeof *m->next);
     sn_follow_sample(&m->follow, ask);
-    SN_TRY(
-        sinew_fit_frame(m->fit, m->follow.row, m->follow.map->weights, m->next, &figures, error));
+    SN_TRY(sinew_fit_frame(m->fit, m->follow.row, m->follow.weights, m->next, &figures, error));
     sinew_linear_evaluate(m->linear, m->next, positions);
     /* the first frame remembers nothing */
     double seconds = m->started ? m->frame_time : INFINITY;

@@ -82,6 +82,7 @@ static void read_options(const sn_model_setup *setup, sinew_force_options *optio
     options->outlier = sn_scene_number(scene, "outlier");
     options->layer = sn_scene_flag(scene, "layer");
     options->layer_smoothing = sn_scene_number(scene, "layer_smoothing");
+    options->layer_contact = sn_scene_choice(scene, "layer_contact") == 1;
     options->layer_feeds = sn_scene_flag(scene, "layer_feeds");
 }
 
@@ -307,8 +308,8 @@ static sinew_status advance(force_model *m, const sn_ask *ask, double *positions
     const sinew_force *force = m->structure->force;
     if (m->follow.capture && !ask->weights) {
         sn_follow_sample(&m->follow, ask);
-        return sinew_force_frame(force, m->state, m->follow.row, m->follow.map->weights, positions,
-                                 info, monitor, error);
+        return sinew_force_frame(force, m->state, m->follow.row, m->follow.weights, positions, info,
+                                 monitor, error);
     }
     sinew_rig_activations(m->rig, ask->weights, m->command);
     return sinew_force_command(force, m->state, m->command, positions, info, monitor, error);

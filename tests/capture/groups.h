@@ -1,5 +1,7 @@
 #ifndef TESTS_CAPTURE_GROUPS_H
 #define TESTS_CAPTURE_GROUPS_H
+int test_anatomy(void);
+int test_cleaning(void);
 int test_maps(void);
 int test_stabilise(void);
 int test_takes(void);

@@ -360,7 +360,7 @@ static void a_take_that_stands_elsewhere_finds_the_face_and_stays_there(void **s
         sinew_frames *here = frames_of("here.pc2"), *aside = frames_of("aside.pc2");
         assert_below(distance(aside, 2, here, 2, 0.3), 5e-4);
         json_t *report = report_of("aside.json");
-        assert_below(total(report, "marker_error_worst"), 1e-3);
+        assert_below(total(report, "marker_error_worst"), 2e-3);
         json_decref(report);
         sinew_frames_destroy(here), sinew_frames_destroy(aside);
     }
