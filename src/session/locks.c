@@ -160,7 +160,7 @@ static sinew_status filter_take(const sn_session_locks *locks, const sinew_rig *
 
 sinew_status sn_locks_filter(const sn_session_locks *locks, const sinew_rig *rig, sn_clip *clip,
                              const sinew_monitor *monitor, sinew_error *error) {
-    double asked, given;
+    double asked = 0, given = 0;
     sinew_status status;
     if (clip->frame_count == 1) {
         sinew_lock_info info = {.size = sizeof info};
