@@ -18,9 +18,10 @@ static void need(sinew_status status, const sinew_error *error) {
 
 int main(void) {
     static const char *const text =
-        "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\"}, \"model\": \"rotation\"}";
+        "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\"}, \"model\": \"rotation\", "
+        "\"weights\": {\"bend120\": 0}}";
     static const char *const patches[PATCHES] = {
-        "[{\"op\": \"add\", \"path\": \"/weights\", \"value\": {\"bend120\": 0.5}}]",
+        "[{\"op\": \"replace\", \"path\": \"/weights/bend120\", \"value\": 0.5}]",
         "[{\"op\": \"replace\", \"path\": \"/weights/bend120\", \"value\": 1}]",
         "[{\"op\": \"replace\", \"path\": \"/model\", \"value\": \"linear\"}]",
     };

@@ -74,6 +74,7 @@ def main():
     run("lint", [str(ROOT / "scripts" / "lint")])
     if sys.argv[1:]:
         run("docs and install", [str(ROOT / "scripts" / "check-docs"), sys.argv[1]])
+        run("binary interface", [str(ROOT / "scripts" / "abi"), sys.argv[1]])
         run("kernels", [str(ROOT / "scripts" / "check-kernels"), sys.argv[1]])
     for packages in sorted((ROOT / "scripts" / "packages").glob("*.txt")):
         group = packages.stem
