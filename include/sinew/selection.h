@@ -1,7 +1,9 @@
 /* Sets of vertices as people write them, in options and in scenes:
  *
  *   v:1,5-9        vertices by index, from 0 in file order
- *   region:NAME    a region of the rig
+ *   region:NAME    a region of the rig, or one derived from its targets (sinew/anatomy.h)
+ *   piece:N        a connected piece of the neutral, counted from 0 by first vertices
+ *   target:NAME>F  vertices that a target moves by at least the fraction F of its largest motion
  *   part:NAME      all vertices of a named part of the neutral
  *   mask:FILE      CSV "vertex,value": vertices with a value of at least one half
  *   all            every vertex */

@@ -23,6 +23,8 @@
 
 /* Markers with a mean distance below this fraction of the diagonal lie on the face as they are. */
 #define ON_THE_FACE 0.01
+/* The same for markers whose names tell nothing better. */
+#define NEAR_THE_FACE 0.05
 /* Fractions of the eye distance: markers farther off the skin are in doubt; are not on the face. */
 #define OFF_SKIN 0.25
 #define NOT_FACE 0.8
@@ -344,7 +346,8 @@ static sinew_status find(mapping *m, const sinew_monitor *monitor, sn_automap *r
     double moved = named ? sn_distance(sn_similarity_apply(&r->alignment, sn_at(m->from, 0)),
                                        sn_at(m->from, 0))
                          : 0;
-    if (as_it_is < ON_THE_FACE * m->diagonal && (!named || moved < 0.4 * m->unit)) {
+    double reach = named ? ON_THE_FACE : NEAR_THE_FACE;
+    if (as_it_is < reach * m->diagonal && (!named || moved < 0.4 * m->unit)) {
         r->source = SINEW_MAP_SOURCE_IN_PLACE;
         r->alignment = (sn_similarity){sn_mat3_identity(), 1, {0, 0, 0}};
     } else if (named) {

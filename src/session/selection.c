@@ -1,12 +1,17 @@
 #include "sinew/selection.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "base/status.h"
+#include "base/vec3.h"
+#include "sinew/anatomy.h"
 
 /* Marks the vertices of "1,5-9". */
 static sinew_status mark_indices(const char *list, int vertex_count, unsigned char *marked,
@@ -43,6 +48,70 @@ static sinew_status unknown_name(const char *what, const char *name, int count,
     return sn_fail(error, SINEW_BAD_INPUT, "the rig has no %s '%s'; %s", what, name, hint);
 }
 
+/* A region that the rig does not name but its targets tell. */
+static sinew_status mark_derived(const sinew_rig *rig, const char *name, unsigned char *marked,
+                                 sinew_error *error) {
+    sinew_anatomy *anatomy;
+    int *vertices = NULL, count = 0;
+    SN_TRY(sinew_anatomy_create(rig, NULL, &anatomy, error));
+    sinew_status status = sinew_anatomy_region(anatomy, name, &vertices, &count, error);
+    for (int i = 0; i < count; i++) marked[vertices[i]] = 1;
+    sinew_free(vertices);
+    sinew_anatomy_destroy(anatomy);
+    return status;
+}
+
+/* "7": a connected piece, counted in the order of first vertices. */
+static sinew_status mark_piece(const sinew_rig *rig, const char *text, unsigned char *marked,
+                               sinew_error *error) {
+    char *end;
+    long wanted = strtol(text, &end, 10);
+    if (end == text || *end || wanted < 0)
+        return sn_fail(error, SINEW_BAD_INPUT, "'piece:%.200s' is not a number such as piece:7",
+                       text);
+    sinew_anatomy *anatomy;
+    SN_TRY(sinew_anatomy_create(rig, NULL, &anatomy, error));
+    int pieces = sinew_anatomy_piece_count(anatomy);
+    const int *piece = sinew_anatomy_pieces(anatomy);
+    for (int v = 0; v < rig->neutral->vertex_count; v++) marked[v] = piece[v] == wanted;
+    sinew_anatomy_destroy(anatomy);
+    return wanted < pieces
+               ? SINEW_OK
+               : sn_fail(error, SINEW_BAD_INPUT,
+                         "'piece:%ld': the mesh has %d connected pieces, from 0", wanted, pieces);
+}
+
+/* "jawOpen>0.2": vertices that a target moves by more than this fraction of its largest motion;
+ * without a number, all that it moves. */
+static sinew_status mark_target(const sinew_rig *rig, const char *text, unsigned char *marked,
+                                sinew_error *error) {
+    const char *above = strchr(text, '>');
+    char name[200], *end;
+    double fraction = 0, most = 0;
+    snprintf(name, sizeof name, "%.*s", above ? (int)(above - text) : (int)strlen(text), text);
+    if (above) {
+        fraction = strtod(above + 1, &end);
+        if (end == above + 1 || *end || !(fraction >= 0 && fraction < 1))
+            return sn_fail(error, SINEW_BAD_INPUT,
+                           "'target:%.200s': expected NAME>FRACTION with a fraction of 0 to 1",
+                           text);
+    }
+    int target = sinew_rig_find_target(rig, name);
+    if (target < 0) {
+        int slider = sinew_rig_find_slider(rig, name);
+        for (int k = 0; slider >= 0 && target < 0 && k < rig->target_count; k++)
+            if (rig->targets[k].slider == slider) target = k;
+    }
+    if (target < 0) return sn_fail(error, SINEW_BAD_INPUT, "the rig has no target '%.200s'", name);
+    const sinew_target *t = &rig->targets[target];
+    for (int i = 0; i < t->count; i++) most = fmax(most, sn_length(sn_at(t->deltas, i)));
+    for (int i = 0; i < t->count; i++) {
+        double size = sn_length(sn_at(t->deltas, i));
+        if (size > 0 && size >= fraction * most) marked[t->vertices[i]] = 1;
+    }
+    return SINEW_OK;
+}
+
 static sinew_status mark_region(const sinew_rig *rig, const char *name, unsigned char *marked,
                                 sinew_error *error) {
     int index = sinew_rig_find_region(rig, name);
@@ -51,6 +120,10 @@ static sinew_status mark_region(const sinew_rig *rig, const char *name, unsigned
         for (int i = 0; i < region->count; i++) marked[region->vertices[i]] = 1;
         return SINEW_OK;
     }
+    bool derived = false;
+    for (int i = 0; !derived && sinew_anatomy_region_name(i); i++)
+        derived = !strcasecmp(sinew_anatomy_region_name(i), name);
+    if (derived) return mark_derived(rig, name, marked, error);
     const char **names = SN_NEW(const char *, rig->region_count);
     if (!names) return sn_no_memory(error);
     for (int i = 0; i < rig->region_count; i++) names[i] = rig->regions[i].name;
@@ -104,11 +177,13 @@ static sinew_status mark(const sinew_rig *rig, const char *text, const char *fol
     if (!strncmp(text, "v:", 2)) return mark_indices(text + 2, n, marked, error);
     if (!strncmp(text, "region:", 7)) return mark_region(rig, text + 7, marked, error);
     if (!strncmp(text, "part:", 5)) return mark_part(rig->neutral, text + 5, marked, error);
+    if (!strncmp(text, "piece:", 6)) return mark_piece(rig, text + 6, marked, error);
+    if (!strncmp(text, "target:", 7)) return mark_target(rig, text + 7, marked, error);
     if (!strncmp(text, "mask:", 5)) return mark_mask(text + 5, folder, loader, n, marked, error);
     if (strcmp(text, "all"))
         return sn_fail(error, SINEW_BAD_INPUT,
-                       "'%.200s' is no selection: v:1,5-9 | region:NAME | part:NAME | mask:FILE | "
-                       "all",
+                       "'%.200s' is not a selection: v:1,5-9 | region:NAME | part:NAME | piece:N | "
+                       "target:NAME>FRACTION | mask:FILE | all",
                        text);
     memset(marked, 1, (size_t)n);
     return SINEW_OK;

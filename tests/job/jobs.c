@@ -373,6 +373,9 @@ static sinew_status run_small_job(const char *text) {
 #define FOLLOWED                                                                                   \
     SMALL "\"model\": \"fit\", \"outputs\": {\"frames\": [\"memory.pc2\"]}, "                      \
           "\"markers\": {\"file\": \"take.csv\""
+#define IN_PLACE                                                                                   \
+    SMALL "\"model\": \"fit\", \"outputs\": {\"frames\": [\"memory.pc2\"]}, "                      \
+          "\"markers\": {\"file\": \"there.csv\""
 
 static void every_failing_allocation_is_reported_and_leaves_nothing(void **state) {
     (void)state;
@@ -382,14 +385,16 @@ static void every_failing_allocation_is_reported_and_leaves_nothing(void **state
         {"map.csv", "a,0\nb,1\nc,2\nd,3,0.5\n"},
         {"take.csv", "# unit cm\ntime_s,a.x,a.y,a.z,b.x,b.y,b.z,c.x,c.y,c.z,d.x,d.y,d.z\n"
                      "0,30,0,0,130,0,0,30,100,0,,,\n0.1,30,0,0,130,0,50,30,100,0,30,0,100\n"},
+        {"there.csv", "# unit cm\ntime_s,a.x,a.y,a.z,b.x,b.y,b.z,c.x,c.y,c.z,d.x,d.y,d.z\n"
+                      "0,0,0,0,100,0,0,0,100,0,,,\n0.1,0,0,0,100,0,2,0,100,0,0,0,100\n"},
     };
-    /* one without markers; a map, the head and another face; and places found after a motion */
+    /* one without markers; a map, the head and another face; and points found on the surface */
     static const char *const scenes[] = {
         SMALL "\"steps\": 2, \"outputs\": {\"frames\": [\"memory.pc2\"], \"curves\": "
               "\"memory.csv\"}}",
         FOLLOWED ", \"map\": \"map.csv\"}, \"parameters\": {\"stable\": \"a, b, c\", \"retarget\": "
                  "true, \"neutral_frame\": 0}}",
-        FOLLOWED "}}",
+        IN_PLACE "}}",
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char *path = file_in_folder(files[i][0]);

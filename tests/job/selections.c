@@ -78,8 +78,33 @@ static void bad_selections_say_why(void **state) {
         SINEW_IO);
 }
 
+/* Pieces, targets, and regions that the rig does not name. */
+static void faces_are_selected_by_piece_target_and_derived_region(void **state) {
+    (void)state;
+    sinew_rig *face;
+    int *vertices, count, jaw, strong;
+    assert_ok(sinew_sample_rig("face", NULL, &face, &error));
+    assert_ok(sinew_select(face, "target:jawOpen", NULL, NULL, &vertices, &jaw, &error));
+    sinew_free(vertices);
+    assert_ok(sinew_select(face, "target:jawOpen>0.5", NULL, NULL, &vertices, &strong, &error));
+    sinew_free(vertices);
+    assert_true(strong > 0 && strong < jaw);
+    assert_ok(sinew_select(face, "piece:0", NULL, NULL, &vertices, &count, &error));
+    assert_int_equal(vertices[0], 0);
+    sinew_free(vertices);
+    assert_ok(sinew_select(face, "region:cheeksLeft", NULL, NULL, &vertices, &count, &error));
+    for (int i = 0; i < count; i++) assert_true(face->neutral->positions[3 * vertices[i]] >= 0);
+    sinew_free(vertices);
+    const char *bad[] = {"piece:99", "piece:x", "target:none>0.2", "target:jawOpen>2", "region:no"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(sinew_select(face, bad[i], NULL, NULL, &vertices, &count, &error),
+                         SINEW_BAD_INPUT);
+    sinew_rig_destroy(face);
+}
+
 int test_selections(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(faces_are_selected_by_piece_target_and_derived_region),
         cmocka_unit_test(lists_are_sorted_and_without_repetition),
         cmocka_unit_test(masks_are_read_from_their_folder),
         cmocka_unit_test(bad_selections_say_why),
