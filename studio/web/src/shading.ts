@@ -191,7 +191,7 @@ const AO_RAYS = 20;
 const AO_LIMIT = 80000; // vertices
 
 /** Ambient occlusion of the neutral, a few milliseconds at a time; `done` when `out` is full. */
-export function bakeOcclusion(bvh: MeshBVH, rig: Rig, normals: Float32Array, out: Float32Array, alive: () => boolean, done: () => void) {
+export function bakeOcclusion(bvh: MeshBVH, rig: Rig, normals: Float32Array, gaze: Float32Array, out: Float32Array, alive: () => boolean, done: () => void) {
   if (rig.vertices > AO_LIMIT) return;
   const directions = Array.from({ length: AO_RAYS }, (_, i) => {
     // Cosine-weighted on the hemisphere about +z, on a spiral.
@@ -220,7 +220,8 @@ export function bakeOcclusion(bvh: MeshBVH, rig: Rig, normals: Float32Array, out
       result[v] = open / AO_RAYS;
     }
     if (v < rig.vertices) return setTimeout(step, 12);
-    for (let i = 0; i < result.length; i++) out[i] = Math.min(1, 0.08 + 1.05 * result[i]);
+    // Teeth and eyes come out of the dark when the mouth opens: only part of it is theirs.
+    for (let i = 0; i < result.length; i++) out[i] = Math.min(1, 0.08 + 1.05 * result[i] + 0.45 * gaze[4 * i + 3]);
     done();
     return undefined;
   };

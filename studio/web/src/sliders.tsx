@@ -13,7 +13,11 @@ let gesture = '';
 interface Row {
   label: string;
   sliders: Slider[];
+  /** jawLeft and jawRight are two ends of one motion, not two sides of the face. */
+  ends?: boolean;
 }
+
+const ENDS = /^(jaw|mouth|tongue|head|chin)(Left|Right)$/i;
 
 /** The name without its side: mouthSmileLeft, smile_L and L_smile are all "…smile". */
 const withoutSide = (name: string) =>
@@ -28,7 +32,9 @@ const groups = computed(() => {
     if (done.has(i)) return;
     const other = paired.value && slider.mirror >= 0 && slider.mirror !== i ? sliders[slider.mirror] : null;
     if (other) done.add(slider.mirror);
-    const row: Row = { label: other ? `${withoutSide(slider.name)} L·R` : slider.name, sliders: other ? [slider, other] : [slider] };
+    const ends = !!other && ENDS.test(slider.name);
+    const label = ends ? `${slider.name} · ${other.name.replace(/^[a-z]+/, '')}` : other ? `${withoutSide(slider.name)} L·R` : slider.name;
+    const row: Row = { label, sliders: other ? [slider, other] : [slider], ends };
     const text = `${row.label} ${row.sliders.map((s) => s.name).join(' ')} ${slider.group ?? ''}`.toLowerCase();
     if (!words.every((word) => text.includes(word))) return;
     const group = slider.group ?? 'shapes';
@@ -36,6 +42,21 @@ const groups = computed(() => {
   });
   return result;
 });
+
+function EndsRow({ row }: { row: Row }) {
+  const [left, right] = row.sliders.map((s) => s.name);
+  const value = (weights.value[right] ?? 0) - (weights.value[left] ?? 0);
+  return (
+    <Scrub label={row.label} value={value} rest={0} minimum={overdrive.value ? -2 : -1} maximum={overdrive.value ? 2 : 1} hardMinimum={-2} hardMaximum={2}
+      hint={`Left of the middle: ${left}; right of it: ${right}`}
+      selected={selectedSliders.value.includes(left)}
+      onSelect={() => (selectedSliders.value = [left, right])}
+      onInput={(next, first) => {
+        if (first) gesture = newGesture('slider');
+        setWeights({ [left]: Math.max(0, -next), [right]: Math.max(0, next) }, `${row.label} ${next.toFixed(2)}`, gesture);
+      }} />
+  );
+}
 
 function SliderRow({ row }: { row: Row }) {
   const slider = row.sliders[0];
@@ -111,9 +132,7 @@ export function Sliders() {
               )
             }
           >
-            {rows.map((row) => (
-              <SliderRow key={row.label} row={row} />
-            ))}
+            {rows.map((row) => (row.ends ? <EndsRow key={row.label} row={row} /> : <SliderRow key={row.label} row={row} />))}
           </Section>
         ))}
         {rig.value && groups.value.size === 0 && <p class="empty">No slider matches “{query.value}”.</p>}

@@ -54,7 +54,7 @@ export class View {
   private marks = new THREE.Group();
   private dot: THREE.Mesh;
   private line: THREE.Line;
-  private shadow: ContactShadow;
+  private shadows: { linear: ContactShadow; physical: ContactShadow };
   private dirty = true;
   private afterRender: (() => void)[] = [];
   private restEdges: Uint32Array = new Uint32Array();
@@ -86,8 +86,8 @@ export class View {
     const rim = new THREE.DirectionalLight(0xdfe9ff, 1.1);
     rim.position.set(2.5, 1.5, -3);
     this.scene.add(key, rim, this.obstacles, this.marks);
-    this.shadow = new ContactShadow(this.renderer);
-    this.scene.add(this.shadow.plane);
+    this.shadows = { linear: new ContactShadow(this.renderer), physical: new ContactShadow(this.renderer) };
+    this.scene.add(this.shadows.linear.plane, this.shadows.physical.plane);
 
     this.dot = new THREE.Mesh(new THREE.SphereGeometry(1, 16, 12), new THREE.MeshBasicMaterial({ color: 0xe8825a, depthTest: false }));
     this.line = new THREE.Line(
@@ -233,7 +233,7 @@ export class View {
     neutral.setIndex(new THREE.BufferAttribute(rig.triangles.slice(), 1));
     const normals = (this.linear.geometry.attributes.normal.array as Float32Array).slice();
     if (rig.vertices < 80000)
-      bakeOcclusion(new MeshBVH(neutral), rig, normals, shade.array as Float32Array, () => state.rig.peek() === rig, () => {
+      bakeOcclusion(new MeshBVH(neutral), rig, normals, paint.gaze, shade.array as Float32Array, () => state.rig.peek() === rig, () => {
         shade.needsUpdate = true;
         this.invalidate();
       });
@@ -277,7 +277,9 @@ export class View {
     this.camera.far = distance * 20;
     this.camera.updateProjectionMatrix();
     this.orbit.update();
-    this.shadow.place(new THREE.Box3().setFromArray(rig.neutral as unknown as number[]), this.diagonal);
+    const whole = new THREE.Box3().setFromArray(rig.neutral as unknown as number[]);
+    this.shadows.linear.place(whole, this.diagonal);
+    this.shadows.physical.place(whole, this.diagonal);
     this.invalidate();
   }
 
@@ -296,7 +298,7 @@ export class View {
     if (!shape || !rig || !this.linear || !this.physical || shape.positions.length !== 3 * rig.vertices) return;
     this.setPositions(this.linear, shape.linear, rig.triangles);
     this.setPositions(this.physical, shape.positions, rig.triangles);
-    this.shadow.stale = true;
+    this.shadows.linear.stale = this.shadows.physical.stale = true;
     this.updateOverlay();
     this.drawMarks();
   }
@@ -362,7 +364,8 @@ export class View {
     const renderer = this.renderer;
     this.camera.aspect = w / Math.max(1, h);
     this.camera.updateProjectionMatrix();
-    if (this.physical) this.shadow.update(this.physical.mesh);
+    if (split && this.linear) this.shadows.linear.update(this.linear.mesh);
+    if (this.physical) this.shadows.physical.update(this.physical.mesh);
     renderer.setScissorTest(false);
     renderer.setViewport(0, 0, this.host.clientWidth, h);
     renderer.setClearColor(0x000000, 0);
@@ -384,6 +387,8 @@ export class View {
       this.linear.mesh.renderOrder = ghost ? 5 : 0;
       this.gizmoHelper.visible = !isLinear && !!this.gizmo.object;
       this.marks.visible = !isLinear;
+      this.shadows.linear.plane.visible = isLinear;
+      this.shadows.physical.plane.visible = !isLinear;
       renderer.render(this.scene, this.camera);
       this.linear.mesh.material = own;
     };

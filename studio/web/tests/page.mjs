@@ -82,6 +82,12 @@ test('symmetric pairs move together', async () => {
   await dragSlider('mouthSmile L·R', 0, 0.6);
   near(await weight('mouthSmileLeft'), await weight('mouthSmileRight'), 1e-9, 'both sides');
   check((await weight('mouthSmileLeft')) > 0.4, 'they moved');
+  const ends = page.getByTestId('number-jawLeft · Right');
+  await ends.fill('-0.5');
+  await ends.press('Enter');
+  await until(page, 'state.weights.value.jawLeft === 0.5 && state.weights.value.jawRight === 0');
+  await page.getByTestId('undo').click();
+  await until(page, 'state.weights.value.jawLeft === 0');
 });
 
 test('undo and redo, one step per drag', async () => {

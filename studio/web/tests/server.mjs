@@ -226,6 +226,33 @@ test('garbage frames and half requests do not matter', async () => {
   check((await tryShake(shared)) === 'open', 'still serving');
 });
 
+test('mutated messages never hurt the server', async () => {
+  const seeds = ['{"type":"patch","id":1,"ops":[{"op":"add","path":"/weights/bend120","value":0.5}],"label":"x","gesture":"g"}', '{"type":"seek","frame":3}', '{"type":"play","on":true,"loop":false,"frame":2}', '{"type":"drag","vertex":3,"to":[0,0,0],"gesture":"d"}', '{"type":"patch","ops":[{"op":"remove","path":"/weights"},{"op":"add","path":"/obstacles/-","value":{"shape":"sphere","center":[0,9,0],"radius":0.1}}]}', '{"type":"settle"}', '{"type":"undo"}', '{"type":"redo"}', '{"type":"cancel"}'];
+  let state = 12345;
+  const random = (n) => (state = (state * 1103515245 + 12345) % 2147483648) % n;
+  const before = memory(shared);
+  let socket = null, closed = 0;
+  for (let i = 0; i < 600; i++) {
+    if (!socket || socket.readyState !== 1) {
+      socket = new WebSocket(`ws://127.0.0.1:${shared.port}/ws${new URL(shared.address).search}`, 'sinew-studio-1');
+      socket.on('close', () => closed++);
+      await new Promise((resolve) => socket.on('open', resolve));
+    }
+    const bytes = Buffer.from(seeds[random(seeds.length)]);
+    for (let k = random(4); k > 0; k--) bytes[random(bytes.length)] = [0x22, 0x7b, 0x5d, 0x2c, 0x30, 0x39, 0x2d, 0x41][random(8)];
+    socket.send(random(8) ? bytes.toString() : bytes);
+    if (random(4) === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  socket.close();
+  check(closed > 10, `malformed ones were closed: ${closed}`);
+  check((await tryShake(shared)) === 'open', 'still serving');
+  check(memory(shared) - before < 80, `memory grew by ${memory(shared) - before} MB`);
+  const client = await shared.connect();
+  client.patch([{ op: 'replace', path: '', value: SCENE }], 'Start again');
+  await client.next('patch', (p) => p.label === 'Start again');
+  client.close();
+});
+
 test('a message of 2 GB is refused before it is read', async () => {
   const before = memory(shared);
   const code = await new Promise((resolve, reject) => {
