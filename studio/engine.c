@@ -197,6 +197,49 @@ static void read_live_weights(engine *e) {
     json_decref(weights);
 }
 
+/* Slider weights of a key pose: a named target at full weight, or weights. */
+static void key_weights(const engine *e, const json_t *key, double share, double *sum) {
+    const char *pose = json_string_value(json_object_get(key, "pose")), *name;
+    int slider = pose ? sinew_rig_find_slider(e->rig, pose) : -1;
+    if (slider >= 0) sum[slider] += share;
+    json_t *value;
+    json_object_foreach(json_object_get(key, "weights"), name, value) {
+        int sliders[2], count = sinew_rig_match(e->rig, name, sliders);
+        for (int i = 0; i < count; i++) sum[sliders[i]] += share * json_number_value(value);
+    }
+}
+
+/* What a linear blend does with key poses: straight from one to the next. False without keys. */
+static bool blend_keys(engine *e, double time) {
+    char *text = NULL;
+    sinew_error ignored;
+    if (!e->shared || sinew_session_get(e->shared->session, "/keys", &text, &ignored) != SINEW_OK ||
+        !text)
+        return false;
+    json_t *keys = json_loads(text, 0, NULL);
+    sinew_free(text);
+    size_t count = json_array_size(keys), next = 0;
+    while (next < count &&
+           json_number_value(json_object_get(json_array_get(keys, next), "time")) < time)
+        next++;
+    const json_t *to = json_array_get(keys, next < count ? next : count - 1);
+    const json_t *from = json_array_get(keys, next > 0 ? next - 1 : 0);
+    double start = json_number_value(json_object_get(from, "time"));
+    double length = json_number_value(json_object_get(to, "time")) - start;
+    double share = length > 0 ? fmin(1, fmax(0, (time - start) / length)) : 1;
+    for (int i = 0; i < e->rig->slider_count; i++) e->shape.weights[i] = 0;
+    if (count) key_weights(e, from, 1 - share, e->shape.weights);
+    if (count) key_weights(e, to, share, e->shape.weights);
+    json_decref(keys);
+    return count > 0;
+}
+
+static void blend(engine *e, const double *weights) {
+    sinew_linear_evaluate(e->linear, weights, e->blend);
+    for (size_t i = 0; i < 3 * (size_t)e->rig->neutral->vertex_count; i++)
+        e->shape.linear[i] = (float)e->blend[i];
+}
+
 sinew_status engine_solve(engine *e, int frame, const sinew_monitor *monitor, sinew_error *error) {
     sinew_solver *solver = active(e);
     sinew_input input;
@@ -217,12 +260,13 @@ sinew_status engine_solve(engine *e, int frame, const sinew_monitor *monitor, si
     result->status = status;
     if (sinew_solver_weights(solver, &input, e->shape.weights, error) != SINEW_OK)
         sinew_rig_rest_weights(e->rig, e->shape.weights);
-    if (frame >= 0 || !e->linear)
-        return sinew_solver_linear(solver, &input, NULL, e->shape.linear, error);
     /* What every other program shows for these sliders: no model, no locks. */
-    sinew_linear_evaluate(e->linear, e->live, e->blend);
-    for (size_t i = 0; i < 3 * (size_t)e->rig->neutral->vertex_count; i++)
-        e->shape.linear[i] = (float)e->blend[i];
+    if (e->linear && frame < 0)
+        blend(e, e->live);
+    else if (e->linear && blend_keys(e, result->time))
+        blend(e, e->shape.weights);
+    else
+        return sinew_solver_linear(solver, &input, NULL, e->shape.linear, error);
     return SINEW_OK;
 }
 

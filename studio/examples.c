@@ -44,7 +44,7 @@ static const example examples[] = {
      "\"region:brows\"}],\"attenuation\":{\"trade\":true},\"weights\":{\"laugh\":0.9}}",
      "laugh", "face"},
     {"take", "A captured take solved four ways",
-     "Press play; change method from SBS to RSBS or blendforces and compare.",
+     "Press play. Change the method, or choose Force (blendforces), and compare.",
      "{\"sinew\":1,\"rig\":{\"sample\":\"face\",\"vertices\":4000},\"model\":\"fit\"}", "take",
      "face"},
 };

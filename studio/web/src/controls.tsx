@@ -178,9 +178,12 @@ export function Scrub(props: ScrubProps) {
         value={text}
         size={5}
         onFocus={(event) => {
-          setTyping(String(Number(value.toPrecision(6))));
+          // All digits, selected, before the next key can arrive.
           const field = event.currentTarget;
-          requestAnimationFrame(() => field.select());
+          field.value = String(Number(value.toPrecision(6)));
+          field.select();
+          setTyping(field.value);
+          requestAnimationFrame(() => document.activeElement === field && field.value === String(Number(value.toPrecision(6))) && field.select());
         }}
         onInput={(event) => setTyping(event.currentTarget.value)}
         onBlur={(event) => commit(event.currentTarget.value)}

@@ -166,13 +166,19 @@ function Viewport() {
         <div class="half" style={{ display: side ? '' : 'none' }} />
         <div class="half" ref={right} data-testid="physical" />
       </div>
-      {side && <span class="tag leftTag">Linear</span>}
+      {side && <span class="tag leftTag">{state.scene.value.markers && state.time.value.frame >= 0 ? 'Rest' : 'Linear'}</span>}
       <span class="tag rightTag">{title(state.modelName.value)}{state.compare.value === 'ghost' ? ' · linear as ghost' : ''}</span>
       {!state.rig.value && <div class="loading" role="status">{state.connection.value === 'open' ? 'Loading the rig…' : 'Connecting…'}</div>}
       {hint && state.scene.value.studio?.hint !== false && (
         <div class="coach" role="note">
           <Pointer size={15} aria-hidden="true" /> {hint.hint}
           <IconButton label="Hide this hint" onClick={() => patch([{ op: 'add', path: '/studio/hint', value: false }], 'Hide the hint')}><X size={13} /></IconButton>
+        </div>
+      )}
+      {!hint && state.rig.value && !state.history.value.undo.length && !state.history.value.redo.length && (
+        <div class="coach" role="note">
+          <Pointer size={15} aria-hidden="true" />
+          <span>Drag a slider, pull a cheek (<kbd>P</kbd>), drop a GLB, or try <button type="button" class="link strong underline" data-testid="examples" onClick={() => (state.dialog.value = 'start')}>one of six examples</button>.</span>
         </div>
       )}
       <Legend />
