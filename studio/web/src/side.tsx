@@ -99,7 +99,8 @@ function Parameters() {
   const model = state.model.value;
   if (!model) return null;
   const shown = model.parameters.filter((p) => !['text', 'file'].includes(p.kind));
-  const common = shown.filter((p) => !RARE.test(p.name)), rare = shown.filter((p) => RARE.test(p.name));
+  const isRare = (p: state.Parameter) => p.kind === 'numbers' || RARE.test(p.name);
+  const common = shown.filter((p) => !isRare(p)), rare = shown.filter(isRare);
   const changed = Object.keys(state.scene.value.parameters ?? {}).length > 0;
   return (
     <Section
