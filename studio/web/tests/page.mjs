@@ -157,6 +157,26 @@ test('pose: sliders follow a dragged point', async () => {
   await page.getByTestId('tool-orbit').click();
 });
 
+test('the face: a lock is painted, shown and undone; the matrix opens', async () => {
+  await page.getByTestId('tool-lock').click();
+  const start = await read(page, 'view.project(a)', await noseTip());
+  await page.mouse.move(start.x, start.y);
+  await page.mouse.down();
+  await page.mouse.move(start.x + 6, start.y, { steps: 2 });
+  await page.mouse.up();
+  await until(page, 'state.scene.value.locks?.[0]?.select.startsWith("v:")');
+  await until(page, 'state.history.value.undo[0]?.startsWith("Paint")');
+  const count = await read(page, 'Number(/of (\\d+)/.exec(state.history.value.undo[0])?.[1])');
+  check(count >= 3 && count < 400, `painted ${count} vertices`);
+  await page.getByTestId('undo').click();
+  await until(page, '!state.scene.value.locks?.length');
+  await page.getByTestId('tool-orbit').click();
+  await page.getByTestId('interference').click();
+  await until(page, 'state.interference.value?.targets.length === 52');
+  await page.getByRole('dialog').locator('.pairs button').first().click();
+  await until(page, 'state.selectedSliders.value.length > 0 && !state.dialog.value');
+});
+
 test('orbit turns the view and leaves the scene alone', async () => {
   await settled(page);
   const before = [await pixels('left'), await read(page, 'state.revision.value')];

@@ -107,6 +107,18 @@ test('trial patches leave no trace', async () => {
   other.close();
 });
 
+test('the interference matrix names who disturbs whom', async () => {
+  const client = await shared.connect();
+  const rig = await client.next('rig');
+  client.send({ type: 'interference' });
+  const found = await client.next('interference');
+  const n = found.targets.length;
+  check(n === rig.sliders.length && found.disturbance.length === n * n, 'a square matrix');
+  for (let i = 0; i < n; i++) near(found.disturbance[i * n + i], 1, 1e-6, 'the diagonal');
+  check(found.worst[0].disturbance >= found.worst.at(-1).disturbance, 'worst first');
+  client.close();
+});
+
 test('a bad patch changes nothing and says where', async () => {
   const client = await shared.connect();
   const before = JSON.stringify((await client.next('scene')).scene);
