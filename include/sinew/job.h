@@ -6,12 +6,14 @@
  *                    -> sinew_job_report   figures of what was run, as JSON
  *
  * A job belongs to one thread at a time. The result of a frame does not depend on which frames were
- * asked for before it, so a clip can be cut into ranges that run on different machines; models with
- * a past (force, friction) say so and take the frames before the range by themselves. */
+ * asked for before it: models with a past (force, friction) compute the frames before a range by
+ * themselves. Frames that do not depend on each other are solved several at once. */
 #ifndef SINEW_JOB_H
 #define SINEW_JOB_H
 
 #include <stdint.h>
+
+#include <stdbool.h>
 
 #include "sinew/monitor.h"
 #include "sinew/render.h"
@@ -65,6 +67,25 @@ SINEW_API sinew_status sinew_job_frame(sinew_job *job, int frame, double *positi
  * SINEW_NOT_CONVERGED: all outputs are written, some frame is short of its tolerance. */
 SINEW_API sinew_status sinew_job_run(sinew_job *job, int first, int last,
                                      const sinew_monitor *monitor, sinew_error *error);
+
+/* ---- parts -----------------------------------------------------------------------------------
+ *
+ * A clip can be cut into parts that run on different machines. A part holds its frames and figures;
+ * where frames depend on earlier ones, a checkpoint holds the state after its last frame. Merging
+ * the parts of a folder writes what a whole run would have written, bit for bit. */
+
+/* Frames first..last (inclusive; last -1: the end of the clip) into a part in the folder, which is
+ * made when missing, and a checkpoint where the model has a past. resume: start from the checkpoint
+ * of another part that ends before `first`; SINEW_IO when it is not there. Without it the earlier
+ * frames that the first one depends on are computed again. */
+SINEW_API sinew_status sinew_job_run_part(sinew_job *job, int first, int last, const char *folder,
+                                          bool resume, const sinew_monitor *monitor,
+                                          sinew_error *error);
+/* Joins the parts of the folder into the scene's outputs. SINEW_BAD_INPUT, and no output, when a
+ * frame is missing or in two parts, or when a part is damaged or of another scene: the message
+ * names the frame and the file. */
+SINEW_API sinew_status sinew_job_merge(sinew_job *job, const char *folder,
+                                       const sinew_monitor *monitor, sinew_error *error);
 
 /* The report of the last run as JSON text; release with sinew_free. */
 SINEW_API sinew_status sinew_job_report(const sinew_job *job, char **json, sinew_error *error);

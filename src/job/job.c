@@ -9,8 +9,10 @@
 #include "base/monitor.h"
 #include "base/sized.h"
 #include "base/status.h"
+#include "job/crew.h"
 #include "job/files.h"
 #include "job/outputs.h"
+#include "job/parts.h"
 #include "session/records.h"
 #include "session/report.h"
 
@@ -20,6 +22,7 @@ struct sinew_job {
     sinew_cache *cache;
     sinew_scene *scene; /* a copy, for the outputs */
     json_t *report;
+    sn_crew crew; /* solvers for several frames at once */
 };
 
 /* During sinew_job_create: the caller's monitor, and fallbacks go into the report. */
@@ -95,6 +98,7 @@ sinew_status sinew_job_create(const sinew_scene *scene, const sinew_monitor *mon
 
 void sinew_job_destroy(sinew_job *job) {
     if (!job) return;
+    sn_crew_free(&job->crew);
     sinew_session_destroy(job->session);
     sinew_cache_close(job->cache);
     sinew_scene_destroy(job->scene);
@@ -126,38 +130,13 @@ const double *sinew_job_weights(const sinew_job *job, int frame) {
 
 /* ---- one frame ------------------------------------------------------------------------------- */
 
-static sinew_status compute(sinew_solver *solver, int frame, double *positions,
-                            sinew_frame_info *info, json_t *fields, const sinew_monitor *monitor,
-                            sinew_error *error) {
-    sinew_input input;
-    sinew_input_init(&input);
-    input.frame = frame;
-    sinew_result result;
-    sinew_result_init(&result);
-    sinew_figures figures = {fields};
-    result.positions = positions;
-    if (fields) result.figures = &figures;
-    sinew_status status = sinew_solver_solve(solver, &input, &result, monitor, error);
-    uint32_t size = info->size;
-    *info = (sinew_frame_info){.size = size,
-                               .time = result.time,
-                               .status = status,
-                               .iterations = result.iterations,
-                               .residual = result.residual,
-                               .energy = result.energy,
-                               .seconds = result.seconds,
-                               .inverted = result.inverted,
-                               .contacts = result.contact_count};
-    return status;
-}
-
 sinew_status sinew_job_frame(sinew_job *job, int frame, double *positions, sinew_frame_info *info,
                              const sinew_monitor *monitor, sinew_error *error) {
     SN_REQUIRE(job && positions, error);
     SN_REQUIRE(sn_info_ready(info), error);
     SN_REQUIRE(frame >= 0 && frame < clip_of(job)->frame_count, error);
     sinew_frame_info own = {.size = sizeof own};
-    sinew_status status = compute(job->solver, frame, positions, &own, NULL, monitor, error);
+    sinew_status status = sn_solve_frame(job->solver, frame, positions, &own, NULL, monitor, error);
     sn_info_write(info, &own, sizeof own);
     return status;
 }
@@ -204,30 +183,21 @@ static sinew_status take_frame(sinew_job *job, sn_frame *frame, sn_outputs *out,
     return SINEW_OK;
 }
 
-static sinew_status run_frames(sinew_job *job, int first, int last, sn_outputs *out,
-                               const sinew_monitor *monitor, totals *sum, sinew_error *error) {
-    sn_frame frame = {.info = {.size = sizeof frame.info}};
-    frame.positions = SN_NEW(double, 3 * (size_t)sinew_job_rig(job)->neutral->vertex_count);
-    sinew_status status = frame.positions ? SINEW_OK : sn_no_memory(error);
-    if (status == SINEW_OK) status = sn_model_outputs_frame(job->scene, job->solver, &frame, error);
-    for (int k = first; status == SINEW_OK && k <= last; k++) {
-        sn_progress(monitor, (double)(k - first) / (last - first + 1), "frames");
-        if (sn_cancelled(monitor)) {
-            status = sn_fail(error, SINEW_CANCELLED, "cancelled at frame %d", k);
-            break;
-        }
-        json_decref(frame.fields);
-        frame.index = k;
-        frame.fields = json_object();
-        status =
-            compute(job->solver, k, frame.positions, &frame.info, frame.fields, monitor, error);
-        if (status == SINEW_NOT_CONVERGED) status = SINEW_OK;
-        if (status != SINEW_OK) break;
-        sn_model_outputs_take(job->solver, &frame);
-        status = take_frame(job, &frame, out, sum, error);
-    }
-    sn_frame_free(&frame);
-    return status;
+/* Where solved frames go: the outputs, or a part. */
+typedef struct sink {
+    sinew_job *job;
+    sn_outputs *outputs;  /* NULL: a part */
+    sn_part_writer *part; /* NULL: the outputs */
+    totals sum;
+} sink;
+
+static sinew_status take(void *user, sn_frame *frame, sinew_error *error) {
+    sink *to = user;
+    if (to->outputs) return take_frame(to->job, frame, to->outputs, &to->sum, error);
+    report_frame(&frame->info, frame->fields);
+    report_weights(to->job, frame->index, frame->fields);
+    to->sum.unconverged += frame->info.status == SINEW_NOT_CONVERGED;
+    return sn_part_add(to->part, frame, error);
 }
 
 static void report_totals(sinew_job *job, int first, int last, const totals *sum) {
@@ -248,31 +218,95 @@ static sinew_status write_report(const sinew_job *job, sinew_error *error) {
     return status;
 }
 
+static sinew_status check_range(const sinew_job *job, int first, int *last, sinew_error *error) {
+    int frames = clip_of(job)->frame_count;
+    if (*last < 0) *last = frames - 1;
+    if (first < 0 || first > *last || *last >= frames)
+        return sn_fail(error, SINEW_BAD_INPUT, "frames %d-%d: the clip has frames 0-%d", first,
+                       *last, frames - 1);
+    return SINEW_OK;
+}
+
+static sinew_status unconverged(int count, int frames, sinew_error *error) {
+    if (count == 0) return SINEW_OK;
+    return sn_fail(error, SINEW_NOT_CONVERGED, "%d of %d frames did not reach the tolerance", count,
+                   frames);
+}
+
+static void clear_report(sinew_job *job) {
+    json_array_clear(json_object_get(job->report, "frames"));
+    json_object_clear(json_object_get(job->report, "totals"));
+}
+
+/* After the last frame: outputs and report. */
+static sinew_status finish_run(sink *to, int first, int last, const sinew_monitor *monitor,
+                               sinew_error *error) {
+    SN_TRY(sn_outputs_close(to->outputs, to->job->report, monitor, error));
+    report_totals(to->job, first, last, &to->sum);
+    SN_TRY(write_report(to->job, error));
+    return unconverged(to->sum.unconverged, last - first + 1, error);
+}
+
 sinew_status sinew_job_run(sinew_job *job, int first, int last, const sinew_monitor *monitor,
                            sinew_error *error) {
     SN_REQUIRE(job, error);
-    int frames = clip_of(job)->frame_count;
-    if (last < 0) last = frames - 1;
-    if (first < 0 || first > last || last >= frames)
-        return sn_fail(error, SINEW_BAD_INPUT, "frames %d-%d: the clip has frames 0-%d", first,
-                       last, frames - 1);
-    json_array_clear(json_object_get(job->report, "frames"));
-    json_object_clear(json_object_get(job->report, "totals"));
-    sn_outputs *out;
-    totals sum = {0};
-    SN_TRY(sn_outputs_open(job->scene, job->solver, first, last, &out, error));
-    sinew_status status = run_frames(job, first, last, out, monitor, &sum, error);
+    SN_TRY(check_range(job, first, &last, error));
+    clear_report(job);
+    sink to = {.job = job};
+    SN_TRY(sn_outputs_open(job->scene, job->solver, first, last, &to.outputs, error));
+    sinew_status status =
+        sn_run_frames(&job->crew, job->scene, job->solver, first, last, take, &to, monitor, error);
     if (status != SINEW_OK) {
-        sn_outputs_abandon(out);
+        sn_outputs_abandon(to.outputs);
         return status;
     }
-    SN_TRY(sn_outputs_close(out, job->report, monitor, error));
-    report_totals(job, first, last, &sum);
-    SN_TRY(write_report(job, error));
-    if (sum.unconverged > 0)
-        return sn_fail(error, SINEW_NOT_CONVERGED, "%d of %d frames did not reach the tolerance",
-                       sum.unconverged, last - first + 1);
-    return SINEW_OK;
+    return finish_run(&to, first, last, monitor, error);
+}
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+sinew_status sinew_job_run_part(sinew_job *job, int first, int last, const char *folder,
+                                bool resume, const sinew_monitor *monitor, sinew_error *error) {
+    SN_REQUIRE(job && folder, error);
+    SN_TRY(check_range(job, first, &last, error));
+    clear_report(job);
+    if (resume && first > 0)
+        SN_TRY(sn_checkpoint_read(folder, job->scene, job->solver, first, error));
+    sink to = {.job = job};
+    SN_TRY(sn_part_create(folder, job->scene, job->solver, first, last, &to.part, error));
+    sinew_status status =
+        sn_run_frames(&job->crew, job->scene, job->solver, first, last, take, &to, monitor, error);
+    if (status == SINEW_OK && sinew_solver_past(job->solver, NULL) == SINEW_PAST_ALL)
+        status = sn_checkpoint_write(folder, job->scene, job->solver, last + 1, error);
+    if (status != SINEW_OK) {
+        sn_part_abandon(to.part);
+        return status;
+    }
+    SN_TRY(sn_part_close(to.part, error));
+    return unconverged(to.sum.unconverged, last - first + 1, error);
+}
+
+static sinew_status take_merged(void *user, sn_frame *frame, sinew_error *error) {
+    sink *to = user;
+    return take_frame(to->job, frame, to->outputs, &to->sum, error);
+}
+
+sinew_status sinew_job_merge(sinew_job *job, const char *folder, const sinew_monitor *monitor,
+                             sinew_error *error) {
+    SN_REQUIRE(job && folder, error);
+    int last = clip_of(job)->frame_count - 1;
+    clear_report(job);
+    sn_part_list *parts;
+    SN_TRY(sn_parts_open(folder, job->scene, job->solver, &parts, error));
+    sink to = {.job = job};
+    sinew_status status = sn_outputs_open(job->scene, job->solver, 0, last, &to.outputs, error);
+    if (status == SINEW_OK) {
+        status = sn_parts_read(parts, job->scene, job->solver, take_merged, &to, monitor, error);
+        if (status != SINEW_OK) sn_outputs_abandon(to.outputs);
+    }
+    sn_parts_close(parts);
+    SN_TRY(status);
+    return finish_run(&to, 0, last, monitor, error);
 }
 
 sinew_status sinew_job_report(const sinew_job *job, char **json, sinew_error *error) {

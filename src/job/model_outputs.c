@@ -29,13 +29,15 @@ struct sn_model_outputs {
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-static int network_size(const sinew_solver *solver) {
+int sn_model_outputs_network(const sinew_solver *solver) {
+    if (solver->kind != &sn_model_spring) return 0;
     sinew_spring_info info = {.size = sizeof info};
     sinew_spring_get_info(sn_solver_structure(solver), &info);
     return info.vertex_count;
 }
 
-static int element_count(const sinew_solver *solver) {
+int sn_model_outputs_elements(const sinew_solver *solver) {
+    if (solver->kind != &sn_model_modal) return 0;
     sinew_modal_info info = {.size = sizeof info};
     sinew_modal_get_info(sn_solver_structure(solver), &info);
     return info.elements;
@@ -49,9 +51,10 @@ sinew_status sn_model_outputs_frame(const sinew_scene *scene, sinew_solver *solv
                                     sinew_error *error) {
     bool good = true;
     if (solver->kind == &sn_model_spring && wants(scene, "network_frames"))
-        good = (frame->network = SN_NEW(double, 3 * (size_t)network_size(solver))) != NULL;
+        good =
+            (frame->network = SN_NEW(double, 3 * (size_t)sn_model_outputs_network(solver))) != NULL;
     if (solver->kind == &sn_model_modal)
-        good = (frame->inverted = SN_NEW(int, element_count(solver))) != NULL;
+        good = (frame->inverted = SN_NEW(int, sn_model_outputs_elements(solver))) != NULL;
     if (solver->kind == &sn_model_fit)
         good = (frame->weights = SN_NEW(double, sinew_solver_rig(solver)->slider_count)) != NULL;
     return good ? SINEW_OK : sn_no_memory(error);
@@ -60,7 +63,7 @@ sinew_status sn_model_outputs_frame(const sinew_scene *scene, sinew_solver *solv
 void sn_model_outputs_take(sinew_solver *solver, sn_frame *frame) {
     if (frame->network)
         memcpy(frame->network, sn_model_spring_network(solver->model),
-               3 * (size_t)network_size(solver) * sizeof *frame->network);
+               3 * (size_t)sn_model_outputs_network(solver) * sizeof *frame->network);
     if (frame->inverted) {
         const int *list = sn_model_modal_inverted(solver->model, &frame->inverted_count);
         memcpy(frame->inverted, list, (size_t)frame->inverted_count * sizeof *list);
@@ -84,7 +87,7 @@ static sinew_status open_network(sn_model_outputs *out, sinew_error *error) {
     char *path;
     SN_TRY(sn_scene_output(out->scene, "network_frames", &path, error));
     if (!path) return SINEW_OK;
-    int count = network_size(out->solver), none = 0;
+    int count = sn_model_outputs_network(out->solver), none = 0;
     sinew_mesh *points = NULL;
     double *zeros = SN_NEW0(double, 3 * (size_t)count);
     sinew_status status = zeros ? sinew_mesh_create(count, zeros, 0, NULL, &none, &points, error)
@@ -111,7 +114,7 @@ static sinew_status open_all(sn_model_outputs *out, sinew_error *error) {
     size_t count = (size_t)(out->last - out->first + 1);
     if (kind == &sn_model_spring) SN_TRY(open_network(out, error));
     if (kind == &sn_model_modal) {
-        out->inverted = SN_NEW0(bool, element_count(out->solver));
+        out->inverted = SN_NEW0(bool, sn_model_outputs_elements(out->solver));
         if (!out->inverted) return sn_no_memory(error);
     }
     if (kind == &sn_model_fit) SN_TRY(open_fitted(out, error));
@@ -234,7 +237,7 @@ static void report_inverted(const sn_model_outputs *out, json_t *report,
     enum { MOST = 1000 };
     json_t *tets = json_array();
     int count = 0;
-    for (int e = 0; e < element_count(out->solver); e++)
+    for (int e = 0; e < sn_model_outputs_elements(out->solver); e++)
         if (out->inverted[e] && count++ < MOST) json_array_append_new(tets, json_integer(e));
     json_object_set_new(report, "new_inverted",
                         json_pack("{s:i,s:o}", "count", count, "tets", tets));

@@ -48,6 +48,10 @@ sinew_status sn_model_outputs_frame(const sinew_scene *scene, sinew_solver *solv
 /* Takes it from a solver that has just solved the frame. */
 void sn_model_outputs_take(sinew_solver *solver, sn_frame *frame);
 void sn_frame_free(sn_frame *frame);
+/* Sizes of sn_frame.network in vertices, and of the list of inverted elements at most; 0 for models
+ * without them. */
+int sn_model_outputs_network(const sinew_solver *solver);
+int sn_model_outputs_elements(const sinew_solver *solver);
 sinew_status sn_model_outputs_add(sn_model_outputs *outputs, const sn_frame *frame,
                                   sinew_error *error);
 sinew_status sn_model_outputs_close(sn_model_outputs *outputs, json_t *report,

@@ -1,0 +1,389 @@
+#include "job/parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/monitor.h"
+#include "base/status.h"
+
+/* What every file of a part begins with. */
+typedef struct header {
+    char magic[8];
+    uint32_t version, kind; /* 1 frames, 2 state */
+    sinew_cache_key scene;  /* what is solved: the document, the rig, the structure */
+    int32_t first, last;    /* a state: both the next frame */
+    uint64_t bytes;         /* of a state */
+} header;
+
+static const char MAGIC[8] = "sinewpt";
+enum { VERSION = 1, FRAMES = 1, STATE = 2 };
+
+/* A frame in a part; arrays follow, then the sum over all of it. */
+typedef struct record {
+    int32_t index, status, iterations, inverted, contacts;
+    int32_t network, listed, weights; /* sizes of what follows, in elements */
+    double time, residual, energy, seconds;
+    uint64_t text; /* bytes of the figures */
+} record;
+
+static sinew_status key_of(const sinew_scene *scene, const sinew_solver *solver,
+                           sinew_cache_key *key, sinew_error *error) {
+    char *text;
+    sinew_hash hash;
+    SN_TRY(sinew_scene_text(scene, &text, error));
+    sinew_hash_start(&hash);
+    sinew_hash_add_text(&hash, text);
+    sinew_hash_add(&hash, &solver->rig->key, sizeof solver->rig->key);
+    sinew_hash_add(&hash, &solver->structure->key, sizeof solver->structure->key);
+    *key = sinew_hash_key(&hash);
+    sn_free(text);
+    return SINEW_OK;
+}
+
+static char *file_in(const char *folder, const char *format, int first, int last) {
+    char name[64];
+    /* both formats are of this file */
+    snprintf(name, sizeof name, format, first, last);
+    return sn_path_join(folder, name);
+}
+#define FRAMES_NAME "frames-%06d-%06d.part"
+#define STATE_NAME  "state-%06d.state"
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+struct sn_part_writer {
+    sn_output output;
+    sinew_hash sum;
+    int vertices, network, sliders, next, last;
+};
+
+static void put(sn_part_writer *part, const void *bytes, size_t size) {
+    if (size == 0) return;
+    fwrite(bytes, 1, size, part->output.stream);
+    sinew_hash_add(&part->sum, bytes, size);
+}
+
+static void put_sum(sn_part_writer *part) {
+    sinew_cache_key sum = sinew_hash_key(&part->sum);
+    fwrite(&sum, 1, sizeof sum, part->output.stream);
+    sinew_hash_start(&part->sum);
+}
+
+sinew_status sn_part_create(const char *folder, const sinew_scene *scene,
+                            const sinew_solver *solver, int first, int last, sn_part_writer **part,
+                            sinew_error *error) {
+    *part = NULL;
+    header head = {.version = VERSION, .kind = FRAMES, .first = first, .last = last};
+    memcpy(head.magic, MAGIC, sizeof MAGIC);
+    SN_TRY(key_of(scene, solver, &head.scene, error));
+    SN_TRY(sn_make_folder(folder, error));
+    sn_part_writer *made = SN_NEW0(sn_part_writer, 1);
+    char *path = file_in(folder, FRAMES_NAME, first, last);
+    sinew_status status =
+        made && path ? sn_output_open(&made->output, path, error) : sn_no_memory(error);
+    sn_free(path);
+    if (status != SINEW_OK) {
+        sn_free(made);
+        return status;
+    }
+    const sinew_rig *rig = sinew_solver_rig(solver);
+    made->vertices = rig->neutral->vertex_count, made->sliders = rig->slider_count;
+    made->network = sn_model_outputs_network(solver);
+    made->next = first, made->last = last;
+    sinew_hash_start(&made->sum);
+    put(made, &head, sizeof head);
+    put_sum(made);
+    *part = made;
+    return SINEW_OK;
+}
+
+sinew_status sn_part_add(sn_part_writer *part, const sn_frame *frame, sinew_error *error) {
+    char *text;
+    SN_TRY(sn_json_text(frame->fields, JSON_COMPACT, &text, error));
+    record r = {.index = frame->index,
+                .status = (int32_t)frame->info.status,
+                .iterations = frame->info.iterations,
+                .inverted = frame->info.inverted,
+                .contacts = frame->info.contacts,
+                .network = frame->network ? part->network : 0,
+                .listed = frame->inverted_count,
+                .weights = frame->weights ? part->sliders : 0,
+                .time = frame->info.time,
+                .residual = frame->info.residual,
+                .energy = frame->info.energy,
+                .seconds = frame->info.seconds,
+                .text = strlen(text)};
+    put(part, &r, sizeof r);
+    put(part, frame->positions, 3 * (size_t)part->vertices * sizeof(double));
+    put(part, frame->network, 3 * (size_t)r.network * sizeof(double));
+    put(part, frame->inverted, (size_t)r.listed * sizeof(int));
+    put(part, frame->weights, (size_t)r.weights * sizeof(double));
+    put(part, text, r.text);
+    put_sum(part);
+    sn_free(text);
+    return sn_output_check(&part->output, error);
+}
+
+sinew_status sn_part_close(sn_part_writer *part, sinew_error *error) {
+    sinew_status status = sn_output_commit(&part->output, error);
+    sn_free(part);
+    return status;
+}
+
+void sn_part_abandon(sn_part_writer *part) {
+    if (!part) return;
+    sn_output_abandon(&part->output);
+    sn_free(part);
+}
+
+/* ---- checkpoints ----------------------------------------------------------------------------- */
+
+sinew_status sn_checkpoint_write(const char *folder, const sinew_scene *scene,
+                                 const sinew_solver *solver, int next, sinew_error *error) {
+    header head = {.version = VERSION, .kind = STATE, .first = next, .last = next};
+    memcpy(head.magic, MAGIC, sizeof MAGIC);
+    void *bytes;
+    size_t size;
+    SN_TRY(key_of(scene, solver, &head.scene, error));
+    SN_TRY(sinew_solver_save_state(solver, &bytes, &size, error));
+    head.bytes = size;
+    char *whole = sn_alloc(sizeof head + size, 1), *path = file_in(folder, STATE_NAME, next, 0);
+    sinew_status status = whole && path ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) {
+        memcpy(whole, &head, sizeof head);
+        memcpy(whole + sizeof head, bytes, size);
+        status = sn_file_write(path, whole, sizeof head + size, error);
+    }
+    sinew_free(bytes);
+    sn_free(whole), sn_free(path);
+    return status;
+}
+
+sinew_status sn_checkpoint_read(const char *folder, const sinew_scene *scene, sinew_solver *solver,
+                                int next, sinew_error *error) {
+    int run;
+    if (sinew_solver_past(solver, &run) != SINEW_PAST_ALL) return SINEW_OK; /* needs none */
+    sinew_cache_key key;
+    SN_TRY(key_of(scene, solver, &key, error));
+    char *path = file_in(folder, STATE_NAME, next, 0), *bytes = NULL;
+    size_t size;
+    sinew_status status = path ? sn_file_read(path, &bytes, &size, error) : sn_no_memory(error);
+    header head;
+    if (status == SINEW_OK && size >= sizeof head) memcpy(&head, bytes, sizeof head);
+    if (status == SINEW_OK &&
+        (size < sizeof head || memcmp(head.magic, MAGIC, sizeof MAGIC) || head.kind != STATE ||
+         head.version != VERSION || head.bytes != size - sizeof head || head.first != next))
+        status = sn_fail(error, SINEW_BAD_INPUT, "%s: this is not a checkpoint for frame %d", path,
+                         next);
+    if (status == SINEW_OK && memcmp(&head.scene, &key, sizeof key))
+        status = sn_fail(error, SINEW_BAD_INPUT, "%s: this checkpoint is of another scene", path);
+    sinew_error why = {SINEW_OK, ""};
+    if (status == SINEW_OK) {
+        status = sinew_solver_load_state(solver, bytes + sizeof head, head.bytes, &why);
+        if (status != SINEW_OK) sn_fail(error, status, "%s: %s", path, why.message);
+    }
+    sn_free(bytes), sn_free(path);
+    return status;
+}
+
+/* ---- merging --------------------------------------------------------------------------------- */
+
+typedef struct part {
+    char *path;
+    int first, last;
+} part;
+
+struct sn_part_list {
+    int count;
+    part *list;
+    int frames; /* of the clip */
+};
+
+void sn_parts_close(sn_part_list *parts) {
+    if (!parts) return;
+    for (int i = 0; i < parts->count; i++) sn_free(parts->list[i].path);
+    sn_free(parts->list);
+    sn_free(parts);
+}
+
+static bool get(FILE *file, sinew_hash *sum, void *bytes, size_t size) {
+    if (size == 0) return true;
+    if (fread(bytes, 1, size, file) != size) return false;
+    sinew_hash_add(sum, bytes, size);
+    return true;
+}
+
+static bool get_sum(FILE *file, sinew_hash *sum) {
+    sinew_cache_key stored, expected = sinew_hash_key(sum);
+    sinew_hash_start(sum);
+    return fread(&stored, 1, sizeof stored, file) == sizeof stored &&
+           !memcmp(&stored, &expected, sizeof stored);
+}
+
+static sinew_status damaged(const char *path, sinew_error *error) {
+    return sn_fail(error, SINEW_BAD_INPUT, "%s: this part is damaged", path);
+}
+
+static sinew_status read_header(FILE *file, const char *path, const sinew_cache_key *key,
+                                header *head, sinew_error *error) {
+    sinew_hash sum;
+    sinew_hash_start(&sum);
+    if (!get(file, &sum, head, sizeof *head) || !get_sum(file, &sum) ||
+        memcmp(head->magic, MAGIC, sizeof MAGIC) || head->kind != FRAMES)
+        return damaged(path, error);
+    if (head->version != VERSION)
+        return sn_fail(error, SINEW_BAD_INPUT, "%s: version %u, this library reads version %d",
+                       path, head->version, VERSION);
+    if (memcmp(&head->scene, key, sizeof *key))
+        return sn_fail(error, SINEW_BAD_INPUT, "%s: this part is of another scene", path);
+    return SINEW_OK;
+}
+
+static int by_first(const void *a, const void *b) {
+    const part *p = a, *q = b;
+    return (p->first > q->first) - (p->first < q->first);
+}
+
+static sinew_status list_parts(const char *folder, const sinew_cache_key *key, sn_part_list *parts,
+                               sinew_error *error) {
+    char **names;
+    int count;
+    SN_TRY(sn_folder_list(folder, &names, &count, error));
+    parts->list = SN_NEW0(part, count);
+    sinew_status status = parts->list ? SINEW_OK : sn_no_memory(error);
+    for (int i = 0; status == SINEW_OK && i < count; i++) {
+        if (!sn_has_ending(names[i], "part")) continue;
+        char *path = sn_path_join(folder, names[i]);
+        if (!path) {
+            status = sn_no_memory(error);
+            break;
+        }
+        part *p = &parts->list[parts->count++];
+        p->path = path;
+        FILE *file = fopen(path, "rb");
+        header head;
+        status = file ? read_header(file, path, key, &head, error)
+                      : sn_fail(error, SINEW_IO, "%s: cannot be read", path);
+        if (file) fclose(file);
+        if (status == SINEW_OK) p->first = head.first, p->last = head.last;
+    }
+    for (int i = 0; i < count; i++) sn_free(names[i]);
+    sn_free(names);
+    return status;
+}
+
+/* Every frame of the clip, once. */
+static sinew_status check_parts(const char *folder, sn_part_list *parts, sinew_error *error) {
+    qsort(parts->list, (size_t)parts->count, sizeof *parts->list, by_first);
+    int next = 0;
+    for (int i = 0; i < parts->count; i++) {
+        const part *p = &parts->list[i];
+        if (p->first > next)
+            return sn_fail(error, SINEW_BAD_INPUT, "%s: frame %d is missing", folder, next);
+        if (p->first < next)
+            return sn_fail(error, SINEW_BAD_INPUT, "%s: frame %d is also in %s", p->path, p->first,
+                           parts->list[i - 1].path);
+        if (p->last < p->first || p->last >= parts->frames)
+            return sn_fail(error, SINEW_BAD_INPUT, "%s: frames %d-%d: the clip has frames 0-%d",
+                           p->path, p->first, p->last, parts->frames - 1);
+        next = p->last + 1;
+    }
+    if (next < parts->frames)
+        return sn_fail(error, SINEW_BAD_INPUT, "%s: frame %d is missing", folder, next);
+    return SINEW_OK;
+}
+
+sinew_status sn_parts_open(const char *folder, const sinew_scene *scene, const sinew_solver *solver,
+                           sn_part_list **parts, sinew_error *error) {
+    *parts = NULL;
+    sinew_cache_key key;
+    SN_TRY(key_of(scene, solver, &key, error));
+    sn_part_list *made = SN_NEW0(sn_part_list, 1);
+    if (!made) return sn_no_memory(error);
+    made->frames = sn_solver_get_clip(solver)->frame_count;
+    sinew_status status = list_parts(folder, &key, made, error);
+    if (status == SINEW_OK) status = check_parts(folder, made, error);
+    if (status != SINEW_OK)
+        sn_parts_close(made);
+    else
+        *parts = made;
+    return status;
+}
+
+/* The next record into the frame. False: damaged. */
+static bool read_record(FILE *file, const sinew_solver *solver, sn_frame *frame) {
+    const sinew_rig *rig = sinew_solver_rig(solver);
+    record r;
+    sinew_hash sum;
+    sinew_hash_start(&sum);
+    if (!get(file, &sum, &r, sizeof r)) return false;
+    if (r.network != (frame->network ? sn_model_outputs_network(solver) : 0) || r.listed < 0 ||
+        r.listed > sn_model_outputs_elements(solver) ||
+        r.weights != (frame->weights ? rig->slider_count : 0) || r.text > (1u << 30))
+        return false;
+    char *text = sn_alloc((size_t)r.text + 1, 1);
+    bool good = text &&
+                get(file, &sum, frame->positions,
+                    3 * (size_t)rig->neutral->vertex_count * sizeof(double)) &&
+                get(file, &sum, frame->network, 3 * (size_t)r.network * sizeof(double)) &&
+                get(file, &sum, frame->inverted, (size_t)r.listed * sizeof(int)) &&
+                get(file, &sum, frame->weights, (size_t)r.weights * sizeof(double)) &&
+                get(file, &sum, text, (size_t)r.text) && get_sum(file, &sum);
+    if (good) {
+        json_decref(frame->fields);
+        frame->fields = json_loadb(text, (size_t)r.text, 0, NULL);
+        good = frame->fields != NULL;
+    }
+    sn_free(text);
+    frame->index = r.index;
+    frame->inverted_count = r.listed;
+    frame->info = (sinew_frame_info){.size = sizeof frame->info,
+                                     .time = r.time,
+                                     .status = (sinew_status)r.status,
+                                     .iterations = r.iterations,
+                                     .residual = r.residual,
+                                     .energy = r.energy,
+                                     .seconds = r.seconds,
+                                     .inverted = r.inverted,
+                                     .contacts = r.contacts};
+    return good;
+}
+
+static sinew_status read_part(const part *p, const sinew_cache_key *key, sinew_solver *solver,
+                              sn_frame *frame, sn_take_frame *take, void *user,
+                              sinew_error *error) {
+    FILE *file = fopen(p->path, "rb");
+    if (!file) return sn_fail(error, SINEW_IO, "%s: cannot be read", p->path);
+    header head;
+    sinew_status status = read_header(file, p->path, key, &head, error);
+    for (int k = p->first; status == SINEW_OK && k <= p->last; k++) {
+        if (!read_record(file, solver, frame) || frame->index != k)
+            status = damaged(p->path, error);
+        else
+            status = take(user, frame, error);
+    }
+    fclose(file);
+    return status;
+}
+
+sinew_status sn_parts_read(sn_part_list *parts, const sinew_scene *scene, sinew_solver *solver,
+                           sn_take_frame *take, void *user, const sinew_monitor *monitor,
+                           sinew_error *error) {
+    sn_frame frame = {.info = {.size = sizeof frame.info}};
+    sinew_cache_key key;
+    frame.positions = SN_NEW(double, 3 * (size_t)sinew_solver_rig(solver)->neutral->vertex_count);
+    sinew_status status =
+        frame.positions ? key_of(scene, solver, &key, error) : sn_no_memory(error);
+    if (status == SINEW_OK) status = sn_model_outputs_frame(scene, solver, &frame, error);
+    for (int i = 0; status == SINEW_OK && i < parts->count; i++) {
+        sn_progress(monitor, (double)i / parts->count, "parts");
+        status = sn_cancelled(monitor)
+                     ? sn_fail(error, SINEW_CANCELLED, "cancelled")
+                     : read_part(&parts->list[i], &key, solver, &frame, take, user, error);
+    }
+    sn_frame_free(&frame);
+    return status;
+}

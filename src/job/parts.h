@@ -1,0 +1,36 @@
+/* Parts of a clip in a folder: frames first..last of a scene, and the state after them.
+ *
+ *   frames-000012-000023.part     a record per frame: positions, figures, what outputs need
+ *   state-000024.state            the state that frame 24 starts from
+ *
+ * Both begin with the key of the scene and are checked by sums. They appear under their names when
+ * they are complete. */
+#ifndef SN_JOB_PARTS_H
+#define SN_JOB_PARTS_H
+
+#include "job/crew.h"
+
+typedef struct sn_part_writer sn_part_writer;
+sinew_status sn_part_create(const char *folder, const sinew_scene *scene,
+                            const sinew_solver *solver, int first, int last, sn_part_writer **part,
+                            sinew_error *error);
+sinew_status sn_part_add(sn_part_writer *part, const sn_frame *frame, sinew_error *error);
+sinew_status sn_part_close(sn_part_writer *part, sinew_error *error);
+void sn_part_abandon(sn_part_writer *part);
+
+sinew_status sn_checkpoint_write(const char *folder, const sinew_scene *scene,
+                                 const sinew_solver *solver, int next, sinew_error *error);
+sinew_status sn_checkpoint_read(const char *folder, const sinew_scene *scene, sinew_solver *solver,
+                                int next, sinew_error *error);
+
+/* The parts of a folder, in order. SINEW_BAD_INPUT names the first frame that is missing or that
+ * two parts have, or the part that is damaged or of another scene. */
+typedef struct sn_part_list sn_part_list;
+sinew_status sn_parts_open(const char *folder, const sinew_scene *scene, const sinew_solver *solver,
+                           sn_part_list **parts, sinew_error *error);
+void sn_parts_close(sn_part_list *parts);
+sinew_status sn_parts_read(sn_part_list *parts, const sinew_scene *scene, sinew_solver *solver,
+                           sn_take_frame *take, void *user, const sinew_monitor *monitor,
+                           sinew_error *error);
+
+#endif

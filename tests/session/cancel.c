@@ -1,0 +1,198 @@
+/* A cancelled or failed solve leaves the state as it was. */
+#include "support.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#include "groups.h"
+#include "scenes.h"
+
+static sinew_error error;
+
+typedef struct countdown {
+    int polls; /* until it cancels; negative: never */
+    int used;
+} countdown;
+
+static bool count_down(void *user) {
+    countdown *c = user;
+    c->used++;
+    return c->polls >= 0 && c->used > c->polls;
+}
+
+static sinew_status solve_with(sinew_solver *solver, int frame, double *positions, countdown *c) {
+    sinew_monitor monitor = {.cancelled = count_down, .user = c};
+    sinew_input input;
+    sinew_input_init(&input);
+    input.frame = frame;
+    sinew_result result;
+    sinew_result_init(&result);
+    result.positions = positions;
+    return sinew_solver_solve(solver, &input, &result, &monitor, &error);
+}
+
+/* Frame 11 is cancelled at every poll it makes; then 11 and 12 are asked for. */
+static void cancelled_frames_leave_no_trace(void **state) {
+    (void)state;
+    for (const char *const *name = test_scene_names; *name; name++) {
+        sinew_session *session = test_session(*name);
+        assert_ok(sinew_session_prepare(session, NULL, &error));
+        sinew_solver *solver = sinew_session_solver(session);
+        size_t size = 3 * (size_t)test_vertex_count(solver);
+        double *frames = calloc(3 * size, sizeof *frames), *shape = frames + 2 * size;
+        test_frame(solver, 10, shape);
+        void *saved, *again;
+        size_t bytes, more;
+        assert_ok(sinew_solver_save_state(solver, &saved, &bytes, &error));
+        test_frame(solver, 11, frames), test_frame(solver, 12, frames + size);
+        int cancelled = 0;
+        for (int polls = 0; polls < 400; polls += 1 + polls / 8) {
+            assert_ok(sinew_solver_load_state(solver, saved, bytes, &error));
+            countdown c = {polls, 0};
+            sinew_status status = solve_with(solver, 11, shape, &c);
+            if (status != SINEW_CANCELLED) break;
+            cancelled++;
+            assert_ok(sinew_solver_save_state(solver, &again, &more, &error));
+            if (more != bytes || memcmp(saved, again, bytes))
+                fail_msg("%s: cancelled at poll %d, the state differs", *name, polls);
+            sinew_free(again);
+            test_frame(solver, 12, shape);
+            if (memcmp(shape, frames + size, size * sizeof *shape))
+                fail_msg("%s: frame 12 after a cancelled 11 (poll %d) differs", *name, polls);
+        }
+        assert_true(cancelled > 0);
+        sinew_free(saved);
+        free(frames);
+        sinew_session_destroy(session);
+    }
+}
+
+/* Frames before the one that is asked for are undone, too. */
+static void cancelled_catching_up_is_undone(void **state) {
+    (void)state;
+    static const char *const names[] = {"friction", "force", "contact", "layer", NULL};
+    for (const char *const *name = names; *name; name++) {
+        sinew_session *session = test_session(*name);
+        assert_ok(sinew_session_prepare(session, NULL, &error));
+        sinew_solver *solver = sinew_session_solver(session);
+        double *shape = calloc(3 * (size_t)test_vertex_count(solver), sizeof *shape);
+        test_frame(solver, 5, shape);
+        void *saved, *again;
+        size_t bytes, more;
+        assert_ok(sinew_solver_save_state(solver, &saved, &bytes, &error));
+        countdown c = {9, 0};
+        assert_int_equal(solve_with(solver, 30, shape, &c), SINEW_CANCELLED);
+        c = (countdown){3, 0};
+        assert_int_equal(solve_with(solver, 4, shape, &c), SINEW_CANCELLED);
+        assert_ok(sinew_solver_save_state(solver, &again, &more, &error));
+        assert_int_equal(more, bytes);
+        assert_memory_equal(saved, again, bytes);
+        sinew_free(saved), sinew_free(again);
+        free(shape);
+        sinew_session_destroy(session);
+    }
+}
+
+/* ---- the monitor ----------------------------------------------------------------------------- */
+
+static void fail_progress(double fraction, const char *stage, void *user) {
+    (void)fraction;
+    if (*(bool *)user) fail_msg("a monitor was called after its call: %s", stage);
+}
+
+static bool fail_cancelled(void *user) {
+    if (*(bool *)user) fail_msg("a monitor was polled after its call");
+    return false;
+}
+
+static void fail_log(sinew_log_level level, const char *line, void *user) {
+    (void)level;
+    if (*(bool *)user) fail_msg("a monitor was told after its call: %s", line);
+}
+
+static void monitors_are_not_kept(void **state) {
+    (void)state;
+    for (const char *const *name = test_scene_names; *name; name++) {
+        bool over = false;
+        sinew_monitor *monitor = malloc(sizeof *monitor);
+        *monitor = (sinew_monitor){
+            .progress = fail_progress, .cancelled = fail_cancelled, .log = fail_log, .user = &over};
+        sinew_scene *scene;
+        sinew_job *job;
+        assert_ok(sinew_scene_parse(test_scene(*name), *name, test_folder(), &scene, &error));
+        assert_ok(sinew_job_create(scene, monitor, &job, &error));
+        over = true;
+        free(monitor);
+        sinew_status status = sinew_job_run(job, 0, 2, NULL, &error);
+        if (status != SINEW_NOT_CONVERGED) assert_ok(status);
+        sinew_job_destroy(job);
+        sinew_scene_destroy(scene);
+    }
+}
+
+/* ---- from another thread --------------------------------------------------------------------- */
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+typedef struct canceller {
+    sinew_session *session;
+    double cancelled_at;
+} canceller;
+
+static void *cancel_soon(void *user) {
+    canceller *c = user;
+    struct timespec wait = {0, 30000000};
+    nanosleep(&wait, NULL);
+    c->cancelled_at = now();
+    sinew_session_cancel(c->session);
+    return NULL;
+}
+
+static void a_session_is_cancelled_from_another_thread(void **state) {
+    (void)state;
+    for (const char *const *name = test_scene_names; *name; name++) {
+        sinew_session *session = test_session(*name);
+        assert_ok(sinew_session_prepare(session, NULL, &error));
+        sinew_solver *solver = sinew_session_solver(session);
+        double *shape = calloc(3 * (size_t)test_vertex_count(solver), sizeof *shape);
+        canceller c = {session, 0};
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, cancel_soon, &c), 0);
+        sinew_status status = SINEW_OK;
+        double end = 0;
+        sinew_input input;
+        sinew_input_init(&input);
+        for (int k = 0; status != SINEW_CANCELLED && k < 100000; k++) {
+            sinew_result result;
+            sinew_result_init(&result);
+            result.positions = shape;
+            input.frame = k % 41;
+            status = sinew_solver_solve(solver, &input, &result, NULL, &error);
+            end = now();
+            if (c.cancelled_at > 0 && end > c.cancelled_at + 1) break;
+        }
+        pthread_join(thread, NULL);
+        if (status == SINEW_CANCELLED)
+            print_message("%s: back %.1f ms after the cancel\n", *name,
+                          1e3 * (end - c.cancelled_at));
+        else
+            print_message("%s: the cancel fell between two solves\n", *name);
+        test_frame(solver, 0, shape);
+        free(shape);
+        sinew_session_destroy(session);
+    }
+}
+
+int test_cancel(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cancelled_frames_leave_no_trace),
+        cmocka_unit_test(cancelled_catching_up_is_undone),
+        cmocka_unit_test(monitors_are_not_kept),
+        cmocka_unit_test(a_session_is_cancelled_from_another_thread),
+    };
+    return cmocka_run_group_tests_name("cancel", tests, NULL, NULL);
+}

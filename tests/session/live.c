@@ -1,0 +1,307 @@
+/* Every model driven live: 500 random patches, each followed by a solve; now and then the result is
+ * compared with that of a session built from the same document. Undoing everything gives back the
+ * first document and the first shape. */
+#include "support.h"
+
+#include "groups.h"
+#include "scenes.h"
+
+static sinew_error error;
+static uint64_t seed;
+
+static double uniform(double low, double high) {
+    return low + (high - low) * 0.5 * (1 + test_random(&seed));
+}
+
+/* ---- patches by model ------------------------------------------------------------------------ */
+
+typedef struct drive {
+    const char *name;
+    double tolerance;           /* of positions against a fresh session, length units */
+    int frames;                 /* the first so many are solved */
+    const char *const *patches; /* printf formats of one number in [0, 1] */
+} drive;
+
+#define PUT(POINTER, VALUE)                                                                        \
+    "[{\"op\": \"replace\", \"path\": \"" POINTER "\", \"value\": " VALUE "}]"
+#define SET(POINTER, VALUE) "[{\"op\": \"add\", \"path\": \"" POINTER "\", \"value\": " VALUE "}]"
+
+static const char *const weight_patches[] = {
+    PUT("/curves/values/jawOpen/1", "%g"),
+    PUT("/curves/values/mouthSmileLeft/2", "%g"),
+    PUT("/curves/times/1", "0.3%03.0f1"),
+    SET("/locks", "[{\"name\": \"l\", \"select\": \"v:1-9\", \"enabled\": true}]"),
+    SET("/locks/0/enabled", "false"),
+    SET("/notes", "\"%g\""),
+    NULL,
+};
+static const char *const spring_patches[] = {
+    PUT("/curves/values/bend120/1", "%g"),
+    SET("/parameters", "{\"tolerance\": 1e-7, \"friction\": 0}"),
+    SET("/parameters/tolerance", "1e-7"),
+    SET("/parameters/stiffness_bending", "1.%03.0f"),
+    SET("/parameters/max_rounds", "60"),
+    SET("/obstacles/0/radius", "0.2%03.0f"),
+    SET("/obstacles/0/center", "[%g, 0, 0]"),
+    SET("/obstacles/0/enabled", "true"),
+    SET("/obstacles/0/enabled", "false"),
+    PUT("/obstacles/0/motion/1/move/1", "%g"),
+    SET("/pulls", "[{\"vertex\": 5, \"to\": [%g, 0.2, 0.1], \"stiffness\": 2}]"),
+    PUT("/pulls/0/to/1", "%g"),
+    SET("/pulls", "[]"),
+    SET("/pins", "[{\"select\": \"v:0-3\"}]"),
+    SET("/pins", "[]"),
+    SET("/parameters/boundary", "\"pinned\""),
+    SET("/parameters/boundary", "\"free\""),
+    SET("/obstacles/-", "{\"shape\": \"plane\", \"point\": [0, -%g, 0], \"normal\": [0, 1, 0]}"),
+    "[{\"op\": \"remove\", \"path\": \"/obstacles/1\"}]",
+    NULL,
+};
+static const char *const modal_patches[] = {
+    SET("/parameters/damping", "%g"),
+    SET("/parameters/swings", "1.%03.0f"),
+    SET("/parameters/modes", "1%1.0f"),
+    SET("/parameters/gamma", "[%g, 0.5]"),
+    SET("/keys/1/time", "2.%03.0f"),
+    SET("/keys/-", "{\"time\": 3, \"weights\": {\"bend120\": %g}}"),
+    SET("/keys/2/weights/bend120", "%g"),
+    "[{\"op\": \"remove\", \"path\": \"/keys/2\"}]",
+    SET("/pins", "[{\"select\": \"v:0-3\"}]"),
+    SET("/pins", "[]"),
+    SET("/time/fps", "20"),
+    NULL,
+};
+static const char *const force_patches[] = {
+    PUT("/curves/values/jawOpen/1", "%g"),
+    SET("/parameters", "{\"velocity_kept\": %g}"),
+    SET("/parameters/velocity_kept", "%g"),
+    SET("/parameters/bend_length", "0.01%03.0f"),
+    SET("/parameters/relinearisations", "2"),
+    SET("/parameters/contact", "\"all\""),
+    SET("/parameters/contact", "\"\""),
+    SET("/parameters/friction", "%g"),
+    NULL,
+};
+static const char *const marker_patches[] = {
+    SET("/parameters/smooth", "%g"),  SET("/parameters/outlier", "0.%03.0f1"),
+    SET("/parameters/layer", "true"), SET("/parameters/layer", "false"),
+    SET("/time/to", "1.%01.0f"),      NULL,
+};
+
+static const drive drives[] = {
+    {"linear", 0, 9, weight_patches},    {"rotation", 1e-12, 9, weight_patches},
+    {"spring", 2e-5, 2, spring_patches}, {"modal", 1e-9, 4, modal_patches},
+    {"force", 0, 9, force_patches},      {"markers", 0, 4, marker_patches},
+    {"fit", 0, 4, marker_patches},
+};
+
+/* ---- driving --------------------------------------------------------------------------------- */
+
+static sinew_session *fresh_session(const sinew_session *session) {
+    sinew_scene *scene;
+    sinew_session *fresh;
+    sinew_session_options options;
+    sinew_session_options_init(&options);
+    options.loader = sinew_file_loader();
+    assert_ok(sinew_session_scene(session, &scene, &error));
+    assert_ok(sinew_session_create(scene, &options, &fresh, &error));
+    sinew_scene_destroy(scene);
+    return fresh;
+}
+
+static sinew_status shape_of(sinew_session *session, int frame, double *positions) {
+    sinew_input input;
+    sinew_input_init(&input);
+    sinew_clip_info clip;
+    sinew_clip_info_init(&clip);
+    sinew_status status = sinew_session_prepare(session, NULL, &error);
+    if (status != SINEW_OK) return status;
+    assert_ok(sinew_session_clip(session, &clip, &error));
+    input.frame = frame < clip.frame_count ? frame : clip.frame_count - 1;
+    sinew_result result;
+    sinew_result_init(&result);
+    result.positions = positions;
+    status = sinew_session_solve(session, &input, &result, NULL, &error);
+    assert_true(result.revision == sinew_session_revision(session) || status != SINEW_OK);
+    return status == SINEW_NOT_CONVERGED ? SINEW_OK : status;
+}
+
+static void compare_with_fresh(const drive *d, sinew_session *session, int frame, int step,
+                               const double *shape, size_t size) {
+    sinew_session *fresh = fresh_session(session);
+    double *expected = calloc(size, sizeof *expected), most = 0;
+    assert_ok(shape_of(fresh, frame, expected));
+    for (size_t i = 0; i < size; i++) most = fmax(most, fabs(shape[i] - expected[i]));
+    if (!(most <= d->tolerance)) {
+        char *text;
+        assert_ok(sinew_session_text(session, &text, &error));
+        fail_msg("%s: frame %d after patch %d is %g off one built from scratch:\n%s", d->name,
+                 frame, step, most, text);
+    }
+    free(expected);
+    sinew_session_destroy(fresh);
+}
+
+static void drive_live(const drive *d) {
+    enum { PATCHES = 500 };
+    int formats = 0, applied = 0, refused = 0;
+    while (d->patches[formats]) formats++;
+    seed = 11;
+    sinew_session *session = test_session(d->name);
+    assert_ok(sinew_session_prepare(session, NULL, &error));
+    size_t size = 3 * (size_t)test_vertex_count(sinew_session_solver(session));
+    double *first = calloc(size, sizeof *first), *shape = calloc(size, sizeof *shape);
+    char **inverses = calloc(PATCHES, sizeof *inverses), *before, *after;
+    assert_ok(sinew_session_text(session, &before, &error));
+    assert_ok(shape_of(session, 1, first));
+    for (int i = 0; i < PATCHES; i++) {
+        char patch[400];
+        const char *format = d->patches[(int)uniform(0, formats - 1e-9)];
+        double value = uniform(0, 1);
+        bool digits =
+            strstr(format, "%03.0f") || strstr(format, "%01.0f") || strstr(format, "%1.0f");
+        double scale = strstr(format, "%03.0f") ? 999 : 8;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+#pragma GCC diagnostic ignored "-Wformat-extra-args"
+        snprintf(patch, sizeof patch, format, digits ? floor(scale * value) : value);
+#pragma GCC diagnostic pop
+        if (sinew_session_patch(session, patch, &inverses[applied], NULL, &error) != SINEW_OK) {
+            refused++;
+            continue;
+        }
+        int frame = (int)uniform(0, d->frames);
+        sinew_status status = shape_of(session, frame, shape);
+        if (status != SINEW_OK) { /* a document that cannot be solved: undo, as a user would */
+            assert_int_equal(status, SINEW_BAD_INPUT);
+            assert_ok(sinew_session_patch(session, inverses[applied], NULL, NULL, &error));
+            sinew_free(inverses[applied]);
+            assert_ok(shape_of(session, frame, shape));
+            refused++;
+        } else {
+            applied++;
+        }
+        if (i % 25 == 7) compare_with_fresh(d, session, frame, i, shape, size);
+    }
+    print_message("%s: %d patches, %d refused\n", d->name, applied, refused);
+    assert_true(applied > 300);
+    while (applied > 0) {
+        assert_ok(sinew_session_patch(session, inverses[--applied], NULL, NULL, &error));
+        sinew_free(inverses[applied]);
+    }
+    assert_ok(sinew_session_text(session, &after, &error));
+    assert_string_equal(before, after);
+    assert_ok(shape_of(session, 1, shape));
+    double most = 0;
+    for (size_t i = 0; i < size; i++) most = fmax(most, fabs(shape[i] - first[i]));
+    assert_below(most, d->tolerance);
+    sinew_free(before), sinew_free(after);
+    free(inverses), free(first), free(shape);
+    sinew_session_destroy(session);
+}
+
+static void every_model_lives_through_500_patches(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof drives / sizeof *drives; i++) drive_live(&drives[i]);
+}
+
+/* ---- weights given directly ------------------------------------------------------------------ */
+
+static void given_weights_are_a_scene_of_these_weights(void **state) {
+    (void)state;
+    static const char *const models[] = {"linear", "rotation", "spring", "force"};
+    for (int m = 0; m < 4; m++) {
+        char text[300];
+        snprintf(text, sizeof text,
+                 "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\"}, \"model\": \"%s\", \"weights\": "
+                 "{\"bend120\": 0.6}}",
+                 models[m]);
+        sinew_scene *scene;
+        sinew_session *session;
+        sinew_session_options options;
+        sinew_session_options_init(&options);
+        options.loader = sinew_file_loader();
+        assert_ok(sinew_scene_parse(text, "s", NULL, &scene, &error));
+        assert_ok(sinew_session_create(scene, &options, &session, &error));
+        assert_ok(sinew_session_prepare(session, NULL, &error));
+        sinew_solver *solver = sinew_session_solver(session);
+        int n = test_vertex_count(solver);
+        double *expected = calloc(6 * (size_t)n, sizeof *expected), *shape = expected + 3 * n;
+        float *floats = calloc(6 * (size_t)n, sizeof *floats), *normals = floats + 3 * n;
+        double weights[8] = {0};
+        weights[sinew_rig_find_slider(sinew_session_rig(session), "bend120")] = 0.6;
+        test_frame(solver, 0, expected);
+        sinew_solver_reset(solver);
+        sinew_input input;
+        sinew_input_init(&input);
+        sinew_result result;
+        sinew_result_init(&result);
+        input.weights = weights;
+        result.positions = shape, result.positions_float = floats, result.normals = normals;
+        assert_ok(sinew_figures_create(&result.figures, &error));
+        assert_ok(sinew_session_solve(session, &input, &result, NULL, &error));
+        assert_memory_equal(expected, shape, 3 * (size_t)n * sizeof *shape);
+        for (int i = 0; i < 3 * n; i++) assert_true(floats[i] == (float)shape[i]);
+        for (int v = 0; v < n; v++) {
+            double length = 0;
+            for (int a = 0; a < 3; a++) length += (double)normals[3 * v + a] * normals[3 * v + a];
+            assert_close(sqrt(length), 1, 1e-5);
+        }
+        double figure;
+        if (m == 2) assert_true(sinew_figures_get(result.figures, "inner_iterations", &figure));
+        assert_false(sinew_figures_get(result.figures, "nothing", &figure));
+        assert_true(isnan(figure));
+        assert_int_equal(result.frame, -1);
+        /* the ghost beside it, and a dragged vertex */
+        assert_ok(sinew_solver_linear(solver, &input, shape, NULL, &error));
+        sinew_drag drag = {.vertex = n - 1, .axes = SINEW_AXIS_ALL, .weight = 1};
+        memcpy(drag.target, shape + 3 * (n - 1), sizeof drag.target);
+        double found[8];
+        assert_ok(sinew_solver_drag(solver, 1, &drag, NULL, found, NULL, &error));
+        assert_close(found[sinew_rig_find_slider(sinew_session_rig(session), "bend120")], 0.6, 0.2);
+        sinew_figures_destroy(result.figures);
+        free(expected), free(floats);
+        sinew_session_destroy(session);
+        sinew_scene_destroy(scene);
+    }
+}
+
+static void a_rig_from_memory_needs_no_loader(void **state) {
+    (void)state;
+    sinew_rig *rig;
+    sinew_scene *scene;
+    sinew_session *session;
+    sinew_session_options options;
+    sinew_session_options_init(&options);
+    assert_ok(sinew_sample_rig("bar", NULL, &rig, &error));
+    options.rig = rig;
+    assert_ok(sinew_scene_parse("{\"sinew\": 1, \"weights\": {\"bend120\": 1}}", "s", NULL, &scene,
+                                &error));
+    assert_ok(sinew_session_create(scene, &options, &session, &error));
+    int n = rig->neutral->vertex_count;
+    double *shape = calloc(6 * (size_t)n, sizeof *shape), *expected = shape + 3 * n;
+    sinew_rig_shape(rig, sinew_rig_find_target(rig, "bend120"), expected);
+    sinew_rig_destroy(rig); /* the session has its own */
+    sinew_result result;
+    sinew_result_init(&result);
+    result.positions = shape;
+    assert_ok(sinew_session_solve(session, NULL, &result, NULL, &error));
+    for (int i = 0; i < 3 * n; i++) assert_close(shape[i], expected[i], 1e-6);
+    /* but files do */
+    assert_ok(sinew_session_set(session, "/curves", "{\"file\": \"c.csv\"}", NULL, NULL, &error));
+    assert_int_equal(sinew_session_solve(session, NULL, &result, NULL, &error), SINEW_UNAVAILABLE);
+    assert_ok(sinew_session_set(session, "/curves", NULL, NULL, NULL, &error));
+    assert_ok(sinew_session_solve(session, NULL, &result, NULL, &error));
+    free(shape);
+    sinew_session_destroy(session);
+    sinew_scene_destroy(scene);
+}
+
+int test_live(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_model_lives_through_500_patches),
+        cmocka_unit_test(given_weights_are_a_scene_of_these_weights),
+        cmocka_unit_test(a_rig_from_memory_needs_no_loader),
+    };
+    return cmocka_run_group_tests_name("live", tests, NULL, NULL);
+}

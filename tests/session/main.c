@@ -1,0 +1,20 @@
+/* Sessions: patches and undo, live solves of every model, states, cancelling, threads. An argument
+ * runs the group of that name alone. */
+#include <string.h>
+
+#include "groups.h"
+
+int main(int count, char **arguments) {
+    static const struct {
+        const char *name;
+        int (*run)(void);
+    } groups[] = {{"patches", test_patches},
+                  {"chunks", test_chunks},
+                  {"cancel", test_cancel},
+                  {"threads", test_threads},
+                  {"live", test_live}};
+    int failed = 0;
+    for (unsigned i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (count < 2 || !strcmp(arguments[1], groups[i].name)) failed += groups[i].run();
+    return failed != 0;
+}

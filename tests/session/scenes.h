@@ -1,0 +1,19 @@
+/* Small scenes of every model, shared by the tests of this room. */
+#ifndef TESTS_SESSION_SCENES_H
+#define TESTS_SESSION_SCENES_H
+
+#include "sinew/sinew.h"
+
+/* "linear", "rotation", "spring", "friction" (spring with friction on a moving ball), "skin"
+ * (spring without interior), "modal", "force", "contact" (force with contact), "markers" (force),
+ * "layer" (fit with the layer, gaps in the take), "fit". 41 frames each. Writes what it needs into
+ * test_folder(). */
+extern const char *const test_scene_names[];
+/* JSON text; static, overwritten by the next call. */
+const char *test_scene(const char *name);
+sinew_session *test_session(const char *name);
+int test_vertex_count(sinew_solver *solver);
+/* positions of a frame of the clip. */
+void test_frame(sinew_solver *solver, int frame, double *positions);
+
+#endif
