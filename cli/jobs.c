@@ -247,22 +247,26 @@ static sinew_status check_files(cli_call *call, const sinew_scene *scene, const 
     return status;
 }
 
+void cli_say_job(cli_call *call, const sinew_job *job, const sinew_scene *scene,
+                 sinew_status status) {
+    adopt_report(call, job);
+    if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return;
+    const json_t *totals = json_object_get(call->report, "totals");
+    cli_say(call, "%d frames of %d vertices, %.3g ms a frame (worst %.3g)",
+            (int)json_integer_value(json_object_get(totals, "frames")),
+            sinew_job_rig(job)->neutral->vertex_count,
+            json_number_value(json_object_get(totals, "frame_ms_mean")),
+            json_number_value(json_object_get(totals, "frame_ms_worst")));
+    say_outputs(call, sn_scene_at(scene, "outputs"));
+}
+
 static sinew_status run_scene(cli_call *call, const sinew_scene *scene) {
     int first, last;
     SN_TRY(cli_frame_range(call, &first, &last));
     sinew_job *job;
     SN_TRY(sinew_job_create(scene, call->monitor, &job, &call->error));
     sinew_status status = sinew_job_run(job, first, last, call->monitor, &call->error);
-    adopt_report(call, job);
-    if (status == SINEW_OK || status == SINEW_NOT_CONVERGED) {
-        const json_t *totals = json_object_get(call->report, "totals");
-        cli_say(call, "%d frames of %d vertices, %.3g ms a frame (worst %.3g)",
-                (int)json_integer_value(json_object_get(totals, "frames")),
-                sinew_job_rig(job)->neutral->vertex_count,
-                json_number_value(json_object_get(totals, "frame_ms_mean")),
-                json_number_value(json_object_get(totals, "frame_ms_worst")));
-        say_outputs(call, sn_scene_at(scene, "outputs"));
-    }
+    cli_say_job(call, job, scene, status);
     sinew_job_destroy(job);
     return status;
 }

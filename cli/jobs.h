@@ -2,6 +2,7 @@
 #ifndef CLI_JOBS_H
 #define CLI_JOBS_H
 
+#include "sinew/job.h"
 #include "verb.h"
 
 /* {"smile": 0.5, ...} of "smile=0.5,jaw=1"; NULL and a usage error when it is no such list. */
@@ -34,6 +35,12 @@ sinew_status cli_run_document(cli_call *call, json_t *document, const char *save
 /* The same for a verb whose `fill` turns its options into the document; kept at --scene-out. */
 sinew_status cli_run_filled(cli_call *call, sinew_status (*fill)(cli_call *call, json_t *document));
 sinew_status cli_run_scene(cli_call *call, const sinew_scene *scene);
+
+/* The file in a folder of parts that says which scene they are of. */
+#define CLI_PART_SCENE "scene.path"
+/* Prints what a job that wrote its outputs did, and adds its figures to the report. */
+void cli_say_job(cli_call *call, const sinew_job *job, const sinew_scene *scene,
+                 sinew_status status);
 
 /* Options that a verb which builds a scene has in its table. */
 #define CLI_SCENE_OPTION                                                                           \

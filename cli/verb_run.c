@@ -16,6 +16,13 @@ static const cli_option options[] = {
     {"--out", CLI_OUTPUT, "FILE", "write frames here instead of where the scene says", 0, 0, true},
     {"--allow-outside", CLI_FLAG, NULL,
      "let the scene write outside its own folder; for scenes that you trust", 0, 0, false},
+    {"--part", CLI_TEXT, "DIR",
+     "write the frames as a part of the clip into this folder, for sinew merge, and a checkpoint "
+     "where frames depend on earlier ones",
+     0, 0, false},
+    {"--resume", CLI_FLAG, NULL,
+     "start from the checkpoint in the folder of --part instead of computing earlier frames again",
+     0, 0, false},
     CLI_END,
 };
 
@@ -58,7 +65,41 @@ static sinew_status replace_outputs(cli_call *call, sinew_scene *scene) {
     return status;
 }
 
+/* Where `sinew merge DIR` finds the scene. */
+static sinew_status note_scene(cli_call *call, const char *folder) {
+    char *path = sn_path_join(folder, CLI_PART_SCENE),
+         *scene = cli_absolute_path(call->arguments[0]);
+    sinew_status status =
+        path && scene ? sn_make_folder(folder, &call->error) : sn_no_memory(&call->error);
+    if (status == SINEW_OK) status = sn_file_write(path, scene, strlen(scene), &call->error);
+    sn_free(path);
+    sinew_free(scene);
+    return status;
+}
+
+static sinew_status run_part(cli_call *call, const sinew_scene *scene) {
+    const char *folder = cli_text(call, "--part");
+    int first, last;
+    SN_TRY(cli_frame_range(call, &first, &last));
+    sinew_job *job;
+    SN_TRY(sinew_job_create(scene, call->monitor, &job, &call->error));
+    sinew_status status = sinew_job_run_part(job, first, last, folder, cli_given(call, "--resume"),
+                                             call->monitor, &call->error);
+    sinew_job_destroy(job);
+    if (status == SINEW_OK || status == SINEW_NOT_CONVERGED) {
+        sinew_status noted = note_scene(call, folder);
+        if (noted != SINEW_OK) return noted;
+        cli_say(call, "wrote a part into %s", folder);
+    }
+    return status;
+}
+
 static sinew_status run(cli_call *call) {
+    if (cli_given(call, "--part") && cli_given(call, "--out"))
+        return cli_usage(call, "--part and --out exclude each other: the scene says where the "
+                               "merged outputs go");
+    if (cli_given(call, "--resume") && !cli_given(call, "--part"))
+        return cli_usage(call, "--resume needs --part");
     sinew_scene *scene;
     sinew_status status = sinew_scene_read(call->arguments[0], &scene, &call->error);
     if (status != SINEW_OK) return status;
@@ -66,7 +107,8 @@ static sinew_status run(cli_call *call) {
         status = sinew_scene_set(scene, "/outputs/frames", "[]", NULL, &call->error);
     if (status == SINEW_OK) status = check_outside(call, scene);
     if (status == SINEW_OK) status = replace_outputs(call, scene);
-    if (status == SINEW_OK) status = cli_run_scene(call, scene);
+    if (status == SINEW_OK)
+        status = cli_given(call, "--part") ? run_part(call, scene) : cli_run_scene(call, scene);
     sinew_scene_destroy(scene);
     return status;
 }
@@ -83,10 +125,12 @@ const cli_verb verb_run = {
         "outputs. Paths in it are relative to its folder, and it writes nowhere else without "
         "--allow-outside. docs/scene.md describes every key; the "
         "same file opens in the studio.\n\n"
-        "With --frames a clip can be cut into ranges that run on different machines; the frames "
-        "are the same bits as those of a whole run.",
+        "With --frames and --part a clip can be cut into parts that run on different machines, and "
+        "sinew merge joins them: the outputs are the same bits as those of a whole run.",
     .example = "sinew blend --sample bar --model rotation --steps 12 --out bar.pc2 --scene-out "
                "bar.json\n"
-               "sinew run bar.json --frames 3-7 --out part.pc2\n",
+               "sinew run bar.json --frames 0-5 --part parts\n"
+               "sinew run bar.json --frames 6- --part parts\n"
+               "sinew merge parts\n",
     .run = run,
 };

@@ -6,4 +6,5 @@ int test_selections(void);
 int test_obstacles(void);
 int test_locks(void);
 int test_modal(void);
+int test_parts(void);
 #endif

@@ -11,5 +11,6 @@ int main(void) {
     failed += test_obstacles();
     failed += test_locks();
     failed += test_modal();
+    failed += test_parts();
     return failed != 0;
 }

@@ -1,0 +1,66 @@
+/* sinew merge: the parts of a clip to the outputs of its scene. */
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "jobs.h"
+
+static const cli_option options[] = {
+    {"--scene", CLI_INPUT, "FILE", "the scene of the parts (default: the one they were run from)",
+     0, 0, false},
+    CLI_END,
+};
+
+/* The scene that the parts were run from. */
+static sinew_status read_path(cli_call *call, char **scene) {
+    const char *given = cli_text(call, "--scene");
+    *scene = NULL;
+    if (given) {
+        *scene = sn_strdup(given);
+        return *scene ? SINEW_OK : sn_no_memory(&call->error);
+    }
+    char *path = sn_path_join(call->arguments[0], CLI_PART_SCENE);
+    size_t size;
+    sinew_status status =
+        path ? sn_file_read(path, scene, &size, &call->error) : sn_no_memory(&call->error);
+    sn_free(path);
+    return status;
+}
+
+static sinew_status run(cli_call *call) {
+    char *path;
+    sinew_scene *scene;
+    SN_TRY(read_path(call, &path));
+    sinew_status status = sinew_scene_read(path, &scene, &call->error);
+    sn_free(path);
+    SN_TRY(status);
+    sinew_job *job = NULL;
+    status = sinew_job_create(scene, call->monitor, &job, &call->error);
+    if (status == SINEW_OK) {
+        status = sinew_job_merge(job, call->arguments[0], call->monitor, &call->error);
+        cli_say_job(call, job, scene, status);
+    }
+    sinew_job_destroy(job);
+    sinew_scene_destroy(scene);
+    return status;
+}
+
+const cli_verb verb_merge = {
+    .name = "merge",
+    .summary = "join the parts of a clip into the outputs of its scene",
+    .arguments = "DIR",
+    .minimum = 1,
+    .maximum = 1,
+    .options = options,
+    .description =
+        "Write the outputs of a scene from the parts that sinew run --part left in a folder. The "
+        "result is the same as that of a whole run, bit for bit. Fails, and writes nothing, when a "
+        "frame is missing or in two parts, or when a part is damaged or of another scene.",
+    .example = "sinew blend --sample bar --model rotation --steps 12 --out bar.pc2 --scene-out "
+               "bar.json\n"
+               "sinew run bar.json --frames 0-5 --part parts\n"
+               "sinew run bar.json --frames 6- --part parts\n"
+               "sinew merge parts\n",
+    .run = run,
+};
