@@ -56,8 +56,11 @@ const sinew_monitor *sn_watch_start(sn_watch *watch, sinew_session *session,
                         .session = session,
                         .cancels = atomic_load(&session->cancels),
                         .revision = revision};
-    watch->monitor = (sinew_monitor){
-        .progress = watch_progress, .cancelled = watch_cancelled, .log = watch_log, .user = watch};
+    watch->monitor = (sinew_monitor){.progress = watch_progress,
+                                     .cancelled = watch_cancelled,
+                                     .log = watch_log,
+                                     .user = watch,
+                                     .strict = outer && outer->strict};
     return &watch->monitor;
 }
 
