@@ -33,6 +33,8 @@ sinew_status sn_command_create(int markers, int columns, const double *rows, con
                                const sinew_force_options *options, sn_command **command,
                                sinew_error *error);
 void sn_command_destroy(sn_command *command);
+/* The next solve factors its matrix anew, as the first did. */
+void sn_command_forget(sn_command *command);
 /* residual[3 * markers], zero where a marker is missing; weights[markers] >= 0; last[columns]; u:
  * warm start in, command out. SINEW_NOT_CONVERGED: within the bounds, but not the best. No
  * allocation. */

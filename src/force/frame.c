@@ -142,6 +142,7 @@ void sinew_force_reset(sinew_force_state *s) {
     memset(s->velocity, 0, n * sizeof(double));
     memset(s->u, 0, sizeof(double) * (size_t)s->force->rig->target_count);
     for (int i = 0; i < 3 * s->force->map->count; i++) s->seen_last[i] = NAN;
+    sn_command_forget(s->step_command), sn_command_forget(s->still_command);
     if (s->layer_work) sn_layer_forget(s->layer_work);
 }
 
@@ -239,6 +240,7 @@ void sn_force_pack(const sinew_force_state *s, sn_pack *pack) {
 }
 
 sinew_status sn_force_unpack(sinew_force_state *s, sn_unpack *unpack, sinew_error *error) {
+    sn_command_forget(s->step_command), sn_command_forget(s->still_command);
     SN_TRY(unpack_past(s, unpack, error));
     if (s->contact) SN_TRY(sn_force_contact_unpack_block(s->contact, unpack, error));
     return unpack->failed ? sn_fail(error, SINEW_BAD_INPUT, "the saved state is damaged")

@@ -258,7 +258,9 @@ static void given_weights_are_a_scene_of_these_weights(void **state) {
         memcpy(drag.target, shape + 3 * (n - 1), sizeof drag.target);
         double found[8];
         assert_ok(sinew_solver_drag(solver, 1, &drag, NULL, found, NULL, &error));
-        assert_close(found[sinew_rig_find_slider(sinew_session_rig(session), "bend120")], 0.6, 0.2);
+        /* the sliders' reluctance leaves a part of the way */
+        assert_close(found[sinew_rig_find_slider(sinew_session_rig(session), "bend120")], 0.4,
+                     0.25);
         sinew_figures_destroy(result.figures);
         free(expected), free(floats);
         sinew_session_destroy(session);

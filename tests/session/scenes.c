@@ -93,7 +93,7 @@ const char *test_scene(const char *name) {
                                "\"bounded\": true}, " TAKE "}"},
         {"layer", START FACE "\"model\": \"fit\", \"parameters\": {\"layer\": true, \"smooth\": "
                              "0.01}, " TAKE "}"},
-        {"fit", START FACE "\"model\": \"fit\", " TAKE "}"},
+        {"fit", START FACE "\"model\": \"fit\", \"parameters\": {}, " TAKE "}"},
     };
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
         if (!strcmp(scenes[i].name, name)) return scenes[i].text;
