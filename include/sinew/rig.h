@@ -145,8 +145,8 @@ SINEW_API void sinew_rig_rest_weights(const sinew_rig *rig, double *weights);
 SINEW_API sinew_status sinew_rig_parse_weights(const sinew_rig *rig, const char *text,
                                                double *weights, sinew_error *error);
 /* Curves with exactly the rig's sliders as channels, in their order: channels are matched with
- * sinew_rig_match; a slider without a channel stays at its rest, one with several gets their mean.
- * `unmatched` (may be NULL): how many channels found no slider. */
+ * sinew_rig_match; a slider without a channel stays at its rest. `unmatched` (may be NULL): how
+ * many channels found no slider. SINEW_BAD_INPUT when two channels drive one slider. */
 SINEW_API sinew_status sinew_rig_bind_curves(const sinew_rig *rig, const sinew_curves *curves,
                                              sinew_curves **bound, int *unmatched,
                                              sinew_error *error);

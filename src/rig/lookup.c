@@ -179,19 +179,28 @@ sinew_status sinew_rig_bind_curves(const sinew_rig *rig, const sinew_curves *cur
     }
     memcpy(made->times, curves->times, sizeof(double) * (size_t)curves->time_count);
     int missed = 0;
-    for (int c = 0; c < curves->channel_count; c++) {
+    for (int c = 0; status == SINEW_OK && c < curves->channel_count; c++) {
         int sliders[2], count = sinew_rig_match(rig, curves->names[c], sliders);
         missed += count == 0;
-        for (int i = 0; i < count; i++) drivers[sliders[i]]++;
-        bind_channel(curves, c, count, sliders, made);
+        for (int i = 0; status == SINEW_OK && i < count; i++) {
+            int before = drivers[sliders[i]] - 1; /* the channel that drives it already */
+            if (before >= 0)
+                status =
+                    sn_fail(error, SINEW_BAD_INPUT, "curves '%s' and '%s' both drive slider '%s'",
+                            curves->names[before], curves->names[c], rig->sliders[sliders[i]].name);
+            drivers[sliders[i]] = c + 1;
+        }
+        if (status == SINEW_OK) bind_channel(curves, c, count, sliders, made);
     }
     for (int i = 0; i < rig->slider_count; i++)
-        for (int t = 0; t < made->time_count; t++) {
-            double *value = &made->values[(size_t)t * (size_t)made->channel_count + (size_t)i];
-            if (drivers[i] == 0) *value = rig->sliders[i].rest;
-            if (drivers[i] > 1) *value /= drivers[i];
-        }
+        for (int t = 0; drivers[i] == 0 && t < made->time_count; t++)
+            made->values[(size_t)t * (size_t)made->channel_count + (size_t)i] =
+                rig->sliders[i].rest;
     sn_free(drivers);
+    if (status != SINEW_OK) {
+        sinew_curves_destroy(made);
+        return status;
+    }
     if (unmatched) *unmatched = missed;
     *bound = made;
     return SINEW_OK;

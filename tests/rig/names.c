@@ -176,8 +176,13 @@ static void curves_of_another_rig_are_bound_by_name(void **state) {
     const double *w = bound->values + 13;
     assert_true(w[0] == 4 && w[1] == 4 && w[2] == 5 && w[8] == 7 && w[5] == 0.25 && w[3] == 0);
     assert_string_equal(bound->names[2], "eyeBlink_L");
-    sinew_curves_destroy(curves);
     sinew_curves_destroy(bound);
+    /* two channels for one slider are refused, not averaged */
+    assert_ok(sinew_curves_set_name(curves, 2, "eyeBlink_L", &error));
+    assert_int_equal(sinew_rig_bind_curves(rig, curves, &bound, NULL, &error), SINEW_BAD_INPUT);
+    assert_null(bound);
+    assert_non_null(strstr(error.message, "both drive slider 'eyeBlink_L'"));
+    sinew_curves_destroy(curves);
     sinew_rig_destroy(rig);
 }
 
