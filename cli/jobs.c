@@ -318,3 +318,15 @@ sinew_status cli_add_rig(cli_call *call, json_t *document, bool sized) {
     json_object_set_new(document, "rig", rig);
     return SINEW_OK;
 }
+
+sinew_status cli_read_scene(cli_call *call, const char *path, sinew_scene **scene) {
+    const char *folder = cli_text(call, "--folder");
+    if (!folder) return sinew_scene_read(path, scene, &call->error);
+    char *text;
+    size_t size;
+    *scene = NULL;
+    SN_TRY(sn_file_read(path, &text, &size, &call->error));
+    sinew_status status = sinew_scene_parse(text, path, folder, scene, &call->error);
+    sn_free(text);
+    return status;
+}

@@ -42,6 +42,15 @@ sinew_status cli_run_scene(cli_call *call, const sinew_scene *scene);
 void cli_say_job(cli_call *call, const sinew_job *job, const sinew_scene *scene,
                  sinew_status status);
 
+/* The scene in the file; its relative paths start at --folder, or at the folder of the file. */
+sinew_status cli_read_scene(cli_call *call, const char *path, sinew_scene **scene);
+#define CLI_FOLDER_OPTION                                                                          \
+    {                                                                                              \
+        "--folder", CLI_TEXT, "DIR",                                                               \
+            "folder that paths in the scene are relative to (default: the folder of the scene)",   \
+            0, 0, false                                                                            \
+    }
+
 /* Options that a verb which builds a scene has in its table. */
 #define CLI_SCENE_OPTION                                                                           \
     {                                                                                              \

@@ -9,6 +9,11 @@
 static const cli_option options[] = {
     {"--scene", CLI_INPUT, "FILE", "the scene of the parts (default: the one they were run from)",
      0, 0, false},
+    CLI_FOLDER_OPTION,
+    {"--missing", CLI_FLAG, NULL,
+     "do not merge: remove parts that are damaged or of another scene, and list the frames that "
+     "are missing",
+     0, 0, false},
     CLI_END,
 };
 
@@ -28,16 +33,43 @@ static sinew_status read_path(cli_call *call, char **scene) {
     return status;
 }
 
+/* Which frames no part holds, as ranges for `sinew run --frames`, and in the report what a plan
+ * needs: {"clip": {"frames", "past", "run", "missing": [[first, last], ...]}}. */
+static sinew_status list_missing(cli_call *call, sinew_job *job) {
+    static const char *const pasts[] = {
+        [SINEW_PAST_NONE] = "none", [SINEW_PAST_RUN] = "run", [SINEW_PAST_ALL] = "all"};
+    int frames = sinew_job_frame_count(job), run = 0;
+    bool *present = SN_NEW0(bool, frames);
+    if (!present) return sn_no_memory(&call->error);
+    sinew_status status =
+        sinew_job_check_parts(job, call->arguments[0], present, call->monitor, &call->error);
+    json_t *missing = json_array();
+    for (int first = 0, last; status == SINEW_OK && first < frames; first = last + 1) {
+        for (last = first; last + 1 < frames && present[last + 1] == present[first];) last++;
+        if (present[first]) continue;
+        cli_say(call, "%d-%d", first, last);
+        json_array_append_new(missing, json_pack("[i, i]", first, last));
+    }
+    const char *past = pasts[sinew_job_past(job, &run)];
+    json_object_set_new(call->report, "clip",
+                        json_pack("{s:i, s:s, s:i, s:o}", "frames", frames, "past", past, "run",
+                                  run, "missing", missing));
+    sn_free(present);
+    return status;
+}
+
 static sinew_status run(cli_call *call) {
     char *path;
     sinew_scene *scene;
     SN_TRY(read_path(call, &path));
-    sinew_status status = sinew_scene_read(path, &scene, &call->error);
+    sinew_status status = cli_read_scene(call, path, &scene);
     sn_free(path);
     SN_TRY(status);
     sinew_job *job = NULL;
     status = sinew_job_create(scene, call->monitor, &job, &call->error);
-    if (status == SINEW_OK) {
+    if (status == SINEW_OK && cli_given(call, "--missing")) {
+        status = list_missing(call, job);
+    } else if (status == SINEW_OK) {
         status = sinew_job_merge(job, call->arguments[0], call->monitor, &call->error);
         cli_say_job(call, job, scene, status);
     }

@@ -23,6 +23,7 @@ static const cli_option options[] = {
     {"--resume", CLI_FLAG, NULL,
      "start from the checkpoint in the folder of --part instead of computing earlier frames again",
      0, 0, false},
+    CLI_FOLDER_OPTION,
     CLI_END,
 };
 
@@ -31,7 +32,8 @@ static const cli_option options[] = {
 static sinew_status check_outside(cli_call *call, const sinew_scene *scene) {
     if (cli_given(call, "--allow-outside")) return SINEW_OK;
     const char *path = call->arguments[0];
-    char *folder = sn_strndup(path, (size_t)(sn_path_name(path) - path));
+    const char *given = cli_text(call, "--folder");
+    char *folder = given ? sn_strdup(given) : sn_strndup(path, (size_t)(sn_path_name(path) - path));
     if (!folder) return sn_no_memory(&call->error);
     sn_file_plan plan = {0};
     sn_scene_plan(scene, &plan);
@@ -101,7 +103,7 @@ static sinew_status run(cli_call *call) {
     if (cli_given(call, "--resume") && !cli_given(call, "--part"))
         return cli_usage(call, "--resume needs --part");
     sinew_scene *scene;
-    sinew_status status = sinew_scene_read(call->arguments[0], &scene, &call->error);
+    sinew_status status = cli_read_scene(call, call->arguments[0], &scene);
     if (status != SINEW_OK) return status;
     if (cli_given(call, "--out")) /* instead of those of the scene */
         status = sinew_scene_set(scene, "/outputs/frames", "[]", NULL, &call->error);

@@ -81,6 +81,14 @@ SINEW_API sinew_status sinew_job_run(sinew_job *job, int first, int last,
 SINEW_API sinew_status sinew_job_run_part(sinew_job *job, int first, int last, const char *folder,
                                           bool resume, const sinew_monitor *monitor,
                                           sinew_error *error);
+/* Whether frames depend on earlier ones. run (may be NULL): frames of a run, 0 unless
+ * SINEW_PAST_RUN. */
+SINEW_API sinew_past sinew_job_past(const sinew_job *job, int *run);
+/* Prepares a folder of parts for a run that computes only what is missing: removes parts that are
+ * damaged, belong to another scene or repeat frames of an earlier part. present[frame_count]
+ * (caller-owned): whether a remaining part holds the frame. A missing folder holds no frames. */
+SINEW_API sinew_status sinew_job_check_parts(sinew_job *job, const char *folder, bool *present,
+                                             const sinew_monitor *monitor, sinew_error *error);
 /* Joins the parts of the folder into the scene's outputs. SINEW_BAD_INPUT, and no output, when a
  * frame is missing or in two parts, or when a part is damaged or of another scene: the message
  * names the frame and the file. */

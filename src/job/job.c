@@ -286,6 +286,16 @@ sinew_status sinew_job_run_part(sinew_job *job, int first, int last, const char 
     return unconverged(to.sum.unconverged, last - first + 1, error);
 }
 
+sinew_past sinew_job_past(const sinew_job *job, int *run) {
+    return sinew_solver_past(job->solver, run);
+}
+
+sinew_status sinew_job_check_parts(sinew_job *job, const char *folder, bool *present,
+                                   const sinew_monitor *monitor, sinew_error *error) {
+    SN_REQUIRE(job && folder && present, error);
+    return sn_parts_check(folder, job->scene, job->solver, present, monitor, error);
+}
+
 static sinew_status take_merged(void *user, sn_frame *frame, sinew_error *error) {
     sink *to = user;
     return take_frame(to->job, frame, to->outputs, &to->sum, error);

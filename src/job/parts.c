@@ -369,15 +369,22 @@ static sinew_status read_part(const part *p, const sinew_cache_key *key, sinew_s
     return status;
 }
 
+/* Memory for the frames of parts, and the key that they must have. */
+static sinew_status make_frame(const sinew_scene *scene, sinew_solver *solver, sn_frame *frame,
+                               sinew_cache_key *key, sinew_error *error) {
+    *frame = (sn_frame){.info = {.size = sizeof frame->info}};
+    frame->positions = SN_NEW(double, 3 * (size_t)sinew_solver_rig(solver)->neutral->vertex_count);
+    if (!frame->positions) return sn_no_memory(error);
+    SN_TRY(key_of(scene, solver, key, error));
+    return sn_model_outputs_frame(scene, solver, frame, error);
+}
+
 sinew_status sn_parts_read(sn_part_list *parts, const sinew_scene *scene, sinew_solver *solver,
                            sn_take_frame *take, void *user, const sinew_monitor *monitor,
                            sinew_error *error) {
-    sn_frame frame = {.info = {.size = sizeof frame.info}};
+    sn_frame frame;
     sinew_cache_key key;
-    frame.positions = SN_NEW(double, 3 * (size_t)sinew_solver_rig(solver)->neutral->vertex_count);
-    sinew_status status =
-        frame.positions ? key_of(scene, solver, &key, error) : sn_no_memory(error);
-    if (status == SINEW_OK) status = sn_model_outputs_frame(scene, solver, &frame, error);
+    sinew_status status = make_frame(scene, solver, &frame, &key, error);
     for (int i = 0; status == SINEW_OK && i < parts->count; i++) {
         sn_progress(monitor, (double)i / parts->count, "parts");
         status = sn_cancelled(monitor)
@@ -385,5 +392,72 @@ sinew_status sn_parts_read(sn_part_list *parts, const sinew_scene *scene, sinew_
                      : read_part(&parts->list[i], &key, solver, &frame, take, user, error);
     }
     sn_frame_free(&frame);
+    return status;
+}
+
+/* ---- checking -------------------------------------------------------------------------------- */
+
+static sinew_status ignore_frame(void *user, sn_frame *frame, sinew_error *error) {
+    (void)user, (void)frame, (void)error;
+    return SINEW_OK;
+}
+
+/* SINEW_OK: the part is whole, and none of its frames is present yet. */
+static sinew_status check_part(part *p, const sinew_cache_key *key, sinew_solver *solver,
+                               sn_frame *frame, const bool *present, sinew_error *error) {
+    FILE *file = fopen(p->path, "rb");
+    if (!file) return sn_fail(error, SINEW_IO, "%s: cannot be read", p->path);
+    header head;
+    sinew_status status = read_header(file, p->path, key, &head, error);
+    fclose(file);
+    SN_TRY(status);
+    p->first = head.first, p->last = head.last;
+    if (p->first < 0 || p->last < p->first || p->last >= sn_solver_get_clip(solver)->frame_count)
+        return damaged(p->path, error);
+    for (int k = p->first; k <= p->last; k++)
+        if (present[k]) return damaged(p->path, error);
+    return read_part(p, key, solver, frame, ignore_frame, NULL, error);
+}
+
+static sinew_status check_or_remove(const char *path, const sinew_cache_key *key,
+                                    sinew_solver *solver, sn_frame *frame, bool *present,
+                                    sinew_error *error) {
+    part p = {.path = sn_strdup(path)};
+    sinew_error why;
+    if (!p.path) return sn_no_memory(error);
+    sinew_status status = check_part(&p, key, solver, frame, present, &why);
+    if (status == SINEW_OK)
+        for (int k = p.first; k <= p.last; k++) present[k] = true;
+    else if (status == SINEW_BAD_INPUT)
+        status =
+            remove(path) == 0 ? SINEW_OK : sn_fail(error, SINEW_IO, "%s: cannot be removed", path);
+    else if (error)
+        *error = why;
+    sn_free(p.path);
+    return status;
+}
+
+sinew_status sn_parts_check(const char *folder, const sinew_scene *scene, sinew_solver *solver,
+                            bool *present, const sinew_monitor *monitor, sinew_error *error) {
+    char **names;
+    int count;
+    sinew_cache_key key;
+    sn_frame frame;
+    memset(present, 0, (size_t)sn_solver_get_clip(solver)->frame_count * sizeof *present);
+    if (!sn_file_exists(folder)) return SINEW_OK;
+    SN_TRY(sn_folder_list(folder, &names, &count, error));
+    sinew_status status = make_frame(scene, solver, &frame, &key, error);
+    for (int i = 0; status == SINEW_OK && i < count; i++) {
+        if (!sn_has_ending(names[i], "part")) continue;
+        sn_progress(monitor, (double)i / count, "parts");
+        char *path = sn_path_join(folder, names[i]);
+        status = !path ? sn_no_memory(error)
+                 : sn_cancelled(monitor)
+                     ? sn_fail(error, SINEW_CANCELLED, "cancelled")
+                     : check_or_remove(path, &key, solver, &frame, present, error);
+        sn_free(path);
+    }
+    sn_frame_free(&frame);
+    sn_names_free(names, count);
     return status;
 }

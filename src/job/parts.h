@@ -33,4 +33,9 @@ sinew_status sn_parts_read(sn_part_list *parts, const sinew_scene *scene, sinew_
                            sn_take_frame *take, void *user, const sinew_monitor *monitor,
                            sinew_error *error);
 
+/* Reads every part of the folder, removes those that a merge would refuse, and sets
+ * present[frame_count]. */
+sinew_status sn_parts_check(const char *folder, const sinew_scene *scene, sinew_solver *solver,
+                            bool *present, const sinew_monitor *monitor, sinew_error *error);
+
 #endif

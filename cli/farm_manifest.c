@@ -1,0 +1,235 @@
+/* The manifest of a farm: {"farm": 1, "shots": [{"name", "scene", "overrides"}]}. It may come from
+ * somebody else, so that names become folders only after a check, and scenes are read only from
+ * the folder of the manifest. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/plan.h"
+#include "base/status.h"
+#include "farm.h"
+#include "job/files.h"
+
+enum { MANIFEST_VERSION = 1, LONGEST_NAME = 100 };
+
+/* A name that is a folder below DIR, whatever the manifest says. */
+static bool is_shot_name(const char *name) {
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                  "0123456789_-.";
+    size_t length = strlen(name);
+    return length > 0 && length <= LONGEST_NAME && strspn(name, allowed) == length &&
+           name[0] != '.' && name[0] != '-' && !strstr(name, "..");
+}
+
+static bool lies_inside(const char *path, const char *folder) {
+    size_t length = strlen(folder);
+    return !strncmp(path, folder, length) &&
+           (path[length] == '/' || (length && folder[length - 1] == '/'));
+}
+
+/* What is known while the shots are read. */
+typedef struct reading {
+    farm *f;
+    const char *manifest;
+    char *folder;  /* of the manifest, links followed */
+    json_t *names; /* set of shot names */
+} reading;
+
+static sinew_status refuse(const reading *r, int index, const char *what) {
+    return sn_fail(&r->f->call->error, SINEW_BAD_INPUT, "%s: /shots/%d: %s", r->manifest, index,
+                   what);
+}
+
+static sinew_status check_keys(const reading *r, int index, json_t *entry) {
+    const char *key;
+    json_t *value;
+    if (!json_is_object(entry)) return refuse(r, index, "a shot is an object");
+    json_object_foreach(entry, key, value) if (strcmp(key, "name") && strcmp(key, "scene") &&
+                                               strcmp(key, "overrides")) {
+        char what[200];
+        snprintf(what, sizeof what, "unknown key '%.100s'; a shot has name, scene and overrides",
+                 key);
+        return refuse(r, index, what);
+    }
+    return SINEW_OK;
+}
+
+/* The path of the scene from the root, links followed. */
+static sinew_status scene_path(const reading *r, int index, const char *scene, char **path) {
+    char *joined = *scene == '/' ? sn_strdup(scene) : sn_path_join(r->folder, scene);
+    *path = joined ? sn_real_path(joined) : NULL;
+    sn_free(joined);
+    if (!*path) return sn_no_memory(&r->f->call->error);
+    if (r->f->allow_outside || lies_inside(*path, r->folder)) return SINEW_OK;
+    sn_free(*path);
+    *path = NULL;
+    return refuse(r, index,
+                  "the scene lies outside the folder of the manifest; --allow-outside permits it");
+}
+
+/* Files of the shots so far. */
+typedef struct claims {
+    json_t *outputs; /* path -> name of the shot that writes it */
+    json_t *inputs;  /* path -> name of a shot that reads it */
+} claims;
+
+/* Two shots must not write one file, nor one of them what another reads. */
+static sinew_status claim_files(const claims *c, const farm_shot *shot, const sn_file_plan *plan,
+                                sinew_error *error) {
+    for (int i = 0; i < plan->count; i++) {
+        const sn_planned_file *file = &plan->files[i];
+        const char *writer = json_string_value(json_object_get(c->outputs, file->real));
+        const char *reader = json_string_value(json_object_get(c->inputs, file->real));
+        if (writer)
+            return sn_fail(error, SINEW_BAD_INPUT, "%s: shot %s writes this file too", file->path,
+                           writer);
+        if (reader && file->output)
+            return sn_fail(error, SINEW_BAD_INPUT, "%s: shot %s reads this file", file->path,
+                           reader);
+    }
+    for (int i = 0; i < plan->count; i++)
+        if (json_object_set_new_nocheck(plan->files[i].output ? c->outputs : c->inputs,
+                                        plan->files[i].real, json_string_nocheck(shot->name)))
+            return sn_no_memory(error);
+    return SINEW_OK;
+}
+
+static sinew_status check_files(const claims *c, const farm *f, const farm_shot *shot,
+                                const sinew_scene *scene, sinew_error *error) {
+    sn_file_plan plan = {0};
+    sn_scene_plan(scene, &plan);
+    sinew_status status = f->allow_outside
+                              ? SINEW_OK
+                              : sn_plan_check_inside(&plan, shot->source, SINEW_BAD_INPUT, error);
+    if (status == SINEW_OK) status = claim_files(c, shot, &plan, error);
+    sn_plan_free(&plan);
+    return status;
+}
+
+/* The scene with its overrides to DIR/NAME/scene.json: every task of the shot sees the same one,
+ * whatever becomes of the original in the meantime. */
+static sinew_status write_scene(const claims *c, const farm *f, const farm_shot *shot,
+                                sinew_error *error) {
+    sinew_scene *scene;
+    SN_TRY(sinew_scene_read(shot->original, &scene, error));
+    sinew_status status = SINEW_OK;
+    if (shot->overrides) {
+        char *patch = json_dumps(shot->overrides, 0);
+        sinew_error why = {0};
+        status = patch ? sinew_scene_patch(scene, patch, NULL, &why) : sn_no_memory(&why);
+        if (status != SINEW_OK) sn_fail(error, status, "overrides: %s", why.message);
+        free(patch);
+    }
+    if (status == SINEW_OK) status = check_files(c, f, shot, scene, error);
+    if (status == SINEW_OK) status = sn_make_folder(shot->folder, error);
+    if (status == SINEW_OK) status = sinew_scene_write(shot->scene, scene, error);
+    sinew_scene_destroy(scene);
+    return status;
+}
+
+static sinew_status read_shot(const reading *r, int index, json_t *entry) {
+    farm_shot *shot = &r->f->shots[index];
+    SN_TRY(check_keys(r, index, entry));
+    const char *name = json_string_value(json_object_get(entry, "name"));
+    const char *scene = json_string_value(json_object_get(entry, "scene"));
+    json_t *overrides = json_object_get(entry, "overrides");
+    if (!name || !is_shot_name(name))
+        return refuse(r, index,
+                      "\"name\" must be 1 to 100 letters, digits, '_', '-' or '.', must not start "
+                      "with '-' or '.', and must not contain '..'");
+    if (json_object_get(r->names, name)) return refuse(r, index, "another shot has this name");
+    if (!scene || !*scene) return refuse(r, index, "\"scene\" must be the path of a scene file");
+    if (overrides && !json_is_array(overrides))
+        return refuse(r, index, "\"overrides\" must be a list of JSON Patch operations");
+    SN_TRY(scene_path(r, index, scene, &shot->original));
+    json_object_set_new(r->names, name, json_true());
+    const char *path = shot->original;
+    shot->overrides = json_incref(overrides);
+    shot->name = sn_strdup(name);
+    shot->folder = sn_path_join(r->f->folder, name);
+    shot->source = sn_strndup(path, (size_t)(sn_path_name(path) - path));
+    if (shot->folder) {
+        shot->scene = sn_path_join(shot->folder, "scene.json");
+        shot->parts = sn_path_join(shot->folder, "parts");
+    }
+    return shot->name && shot->source && shot->scene && shot->parts
+               ? SINEW_OK
+               : sn_no_memory(&r->f->call->error);
+}
+
+static sinew_status read_shots(reading *r, json_t *document) {
+    farm *f = r->f;
+    const json_t *version = json_object_get(document, "farm");
+    json_t *shots = json_object_get(document, "shots");
+    if (!json_is_integer(version) || json_integer_value(version) != MANIFEST_VERSION)
+        return sn_fail(&f->call->error, SINEW_BAD_INPUT,
+                       "%s: not a farm manifest: it needs \"farm\": %d", r->manifest,
+                       MANIFEST_VERSION);
+    if (!json_is_array(shots) || json_array_size(shots) == 0)
+        return sn_fail(&f->call->error, SINEW_BAD_INPUT,
+                       "%s: \"shots\" must be a list of at least one shot", r->manifest);
+    if (json_object_size(document) != 2)
+        return sn_fail(&f->call->error, SINEW_BAD_INPUT,
+                       "%s: unknown key; a manifest has \"farm\" and \"shots\"", r->manifest);
+    f->shots = SN_NEW0(farm_shot, json_array_size(shots));
+    if (!f->shots) return sn_no_memory(&f->call->error);
+    f->shot_count = (int)json_array_size(shots);
+    for (int i = 0; i < f->shot_count; i++)
+        SN_TRY(read_shot(r, i, json_array_get(shots, (size_t)i)));
+    return SINEW_OK;
+}
+
+sinew_status farm_read(farm *f, const char *manifest) {
+    reading r = {.f = f, .manifest = manifest};
+    char *text;
+    size_t size;
+    SN_TRY(sn_file_read(manifest, &text, &size, &f->call->error));
+    json_error_t where;
+    json_t *document = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
+    sn_free(text);
+    if (!document)
+        return sn_fail(&f->call->error, SINEW_BAD_INPUT, "%s:%d: %s", manifest, where.line,
+                       where.text);
+    if (json_object_get(document, "sinew") && !json_object_get(document, "farm")) {
+        /* A scene is a manifest of one shot. */
+        json_decref(document);
+        document = json_pack("{s:i, s:[{s:s, s:s}]}", "farm", MANIFEST_VERSION, "shots", "name",
+                             "shot", "scene", sn_path_name(manifest));
+    }
+    char *real = sn_real_path(manifest);
+    r.folder = real ? sn_strndup(real, (size_t)(sn_path_name(real) - real)) : NULL;
+    sn_free(real);
+    r.names = json_object();
+    sinew_status status =
+        r.folder && r.names ? read_shots(&r, document) : sn_no_memory(&f->call->error);
+    json_decref(r.names);
+    sn_free(r.folder);
+    json_decref(document);
+    return status;
+}
+
+sinew_status farm_write_scenes(farm *f) {
+    claims c = {json_object(), json_object()};
+    if (!c.outputs || !c.inputs) return sn_no_memory(&f->call->error);
+    for (int i = 0; i < f->shot_count; i++) {
+        farm_shot *shot = &f->shots[i];
+        sinew_error why = {0};
+        if (write_scene(&c, f, shot, &why) == SINEW_OK) continue;
+        shot->stage = FARM_FAILED;
+        snprintf(shot->reason, sizeof shot->reason, "%s", why.message);
+    }
+    json_decref(c.outputs), json_decref(c.inputs);
+    return SINEW_OK;
+}
+
+void farm_free(farm *f) {
+    for (int i = 0; i < f->shot_count; i++) {
+        farm_shot *shot = &f->shots[i];
+        sn_free(shot->name), sn_free(shot->scene), sn_free(shot->source);
+        sn_free(shot->original), json_decref(shot->overrides);
+        sn_free(shot->folder), sn_free(shot->parts), sn_free(shot->chunks);
+    }
+    sn_free(f->shots);
+}
