@@ -1,0 +1,218 @@
+/* A farm computes what single runs compute, repairs what broke, and keeps shots apart. */
+#include "support.h"
+
+#include "command.h"
+#include "groups.h"
+
+/* A scene of 9 frames on the built-in bar. */
+#define SCENE(model, parameters, more)                                                             \
+    "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\"}, \"model\": \"" model "\", \"parameters\": "    \
+    "{" parameters "}, " more "\"time\": {\"fps\": 20}, \"curves\": {\"times\": [0, 0.4], "        \
+    "\"values\": {\"bend120\": [0, 0.03]}}, \"outputs\": {\"frames\": [\"" model ".pc2\"]}}"
+#define SPRING                                                                                     \
+    SCENE("spring", "\"friction\": 0.05, \"tolerance\": 1e-2",                                     \
+          "\"obstacles\": [{\"shape\": \"sphere\", \"center\": [0.5, 0.402, 0], \"radius\": "      \
+          "0.3}], ")
+#define OVERRIDE(model)                                                                            \
+    "{\"name\": \"" model "\", \"scene\": \"linear.json\", \"overrides\": [{\"op\": \"replace\", " \
+    "\"path\": \"/model\", \"value\": \"" model "\"}, {\"op\": \"replace\", \"path\": "            \
+    "\"/outputs/frames\", \"value\": [\"" model ".pc2\"]}]}"
+#define PLAIN(name)     "{\"name\": \"" name "\", \"scene\": \"" name ".json\"}"
+#define MANIFEST(shots) "{\"farm\": 1, \"shots\": [" shots "]}"
+
+static void write_scenes(void) {
+    fresh_folder();
+    write_text("linear.json", SCENE("linear", "", ""));
+    write_text("spring.json", SPRING);
+}
+
+/* The scenes that the overrides must come to, run in one process each. Prints the worst code. */
+static int run_references(void) {
+    write_text("rotation.json", SCENE("rotation", "", ""));
+    write_text("force.json", SCENE("force", "", ""));
+    const run_result *r =
+        expect_code(0, "worst=0; for m in linear rotation spring force; do sinew run $m.json "
+                       "--strict --quiet --out $m-whole.pc2 2>/dev/null || worst=$?; done; "
+                       "echo $worst");
+    int worst = atoi(r->out);
+    assert_true(worst <= 1); /* 1: not converged, which is the same in parts */
+    return worst;
+}
+
+static void expect_equal(const char *models) {
+    expect_code(0, "for m in %s; do cmp $m.pc2 $m-whole.pc2 || exit 1; done", models);
+}
+
+static void shots_equal_single_runs_and_damage_is_repaired(void **state) {
+    (void)state;
+    write_scenes();
+    int worst = run_references();
+    write_text("shots.json", MANIFEST(PLAIN("linear") ", " OVERRIDE("rotation") ", " PLAIN(
+                                 "spring") ", " OVERRIDE("force")));
+    static const char farm[] =
+        "sinew farm shots.json --out work --jobs 2 --chunk 4 --report report.json";
+    expect_code(worst, farm);
+    expect_equal("linear rotation spring force");
+    expect_code(0, "test $(ls work/spring/parts/*.part | wc -l) = 3");
+    expect_code(0, "test $(ls work/spring/parts/*.state | wc -l) = 3");
+    expect_code(0, "test $(ls work/linear/parts/*.state 2>/dev/null | wc -l) = 0");
+    expect_code(0, "grep -q '\"shot\": \"force\"' report.json");
+
+    /* A truncated part, a flipped byte, a part and a checkpoint that are gone, a bad checkpoint. */
+    expect_code(0, "cd work && ls -i */parts/*.part | sort >before && "
+                   "truncate -s -100 linear/parts/frames-000004-000007.part && "
+                   "printf X | dd of=rotation/parts/frames-000000-000003.part bs=1 seek=2000 "
+                   "conv=notrunc status=none && "
+                   "rm spring/parts/frames-000004-000007.part spring/parts/state-000004.state "
+                   "force/parts/frames-000008-000008.part && "
+                   "printf X | dd of=force/parts/state-000008.state bs=1 seek=300 conv=notrunc "
+                   "status=none && rm ../linear.pc2 ../rotation.pc2 ../spring.pc2 ../force.pc2");
+    expect_code(worst, farm);
+    expect_equal("linear rotation spring force");
+    /* The sound parts are the same files as before. */
+    expect_code(0, "cd work && ls -i */parts/*.part | sort >after && "
+                   "test $(comm -12 before after | wc -l) -ge 8 && "
+                   "comm -12 before after | grep -q linear/parts/frames-000000 && "
+                   "comm -12 before after | grep -q spring/parts/frames-000008");
+    const run_result *r = expect_code(worst, "sinew farm status work");
+    assert_non_null(strstr(r->out, "no farm is running"));
+    assert_non_null(strstr(r->out, "spring"));
+}
+
+/* Starts the spring shot in chunks of one frame; its child is killed once a part is there. */
+#define START_AND_WAIT                                                                             \
+    "sinew farm shots.json --out work --jobs 1 --chunk 1 >table 2>words & p=$!; "                  \
+    "for i in $(seq 400); do ls work/spring/parts/*.part >/dev/null 2>&1 && break; sleep 0.05; "   \
+    "done; "
+
+static void killed_processes_are_repaired(void **state) {
+    (void)state;
+    write_scenes();
+    write_text("shots.json", MANIFEST(PLAIN("spring")));
+    int worst = expect_code(0, "sinew run spring.json --strict --quiet --out spring-whole.pc2 "
+                               "2>/dev/null; echo $?")
+                    ->out[0] -
+                '0';
+    assert_true(worst <= 1);
+    /* A child: the farm tries again by itself. */
+    expect_code(worst, START_AND_WAIT "for i in $(seq 200); do c=$(cat /proc/$p/task/$p/children); "
+                                      "test -n \"$c\" && kill -9 $c && break; done; wait $p");
+    expect_equal("spring");
+    /* The farm: its child dies with it, and the next call goes on from the parts. */
+    expect_code(137, "rm -rf work spring.pc2; " START_AND_WAIT
+                     "c=$(cat /proc/$p/task/$p/children); kill -9 $p; wait $p; code=$?; sleep 0.3; "
+                     /* Dead, though nobody may have waited for it yet. */
+                     "for k in $c; do grep -qs 'State:.[RSD]' /proc/$k/status && exit 1; done; "
+                     "exit $code");
+    expect_code(0, "test ! -e spring.pc2 && ls -i work/spring/parts/*.part | sort >before");
+    expect_code(1, "sinew farm status work");
+    expect_code(worst, "sinew farm shots.json --out work --jobs 2 --chunk 4");
+    expect_equal("spring");
+    expect_code(0,
+                "ls -i work/spring/parts/*.part | sort | comm -23 before - >lost; test ! -s lost");
+}
+
+static void interrupt_stops_the_children_and_keeps_the_parts(void **state) {
+    (void)state;
+    write_scenes();
+    write_text("shots.json", MANIFEST(PLAIN("spring")));
+    expect_code(130, START_AND_WAIT "c=$(cat /proc/$p/task/$p/children); kill -INT $p; wait $p; "
+                                    "code=$?; for k in $c; do test ! -e /proc/$k || exit 1; done; "
+                                    "exit $code");
+    expect_code(0, "ls work/spring/parts/*.part && test ! -e spring.pc2 && "
+                   "grep -q interrupted words && test $(wc -l <words) = 1");
+    const run_result *r = expect_code(1, "sinew farm status work");
+    assert_non_null(strstr(r->err, "1 of 1 shots are incomplete"));
+}
+
+static void bad_shots_fail_alone(void **state) {
+    (void)state;
+    write_scenes();
+    write_text("broken.json", SCENE("linear", "\"nothing\": 1", ""));
+    write_text("rigless.json", "{\"sinew\": 1, \"rig\": {\"files\": [\"none.obj\"]}, \"model\": "
+                               "\"linear\", \"outputs\": {\"frames\": [\"rigless.pc2\"]}}");
+    write_text("outside.json", "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\"}, \"model\": "
+                               "\"linear\", \"outputs\": {\"frames\": [\"../outside.pc2\"]}}");
+    write_text("shots.json",
+               MANIFEST(PLAIN("broken") ", " PLAIN("rigless") ", " PLAIN("outside") ", " PLAIN(
+                   "absent") ", " PLAIN("linear") ", {\"name\": \"same\", \"scene\": "
+                                                  "\"linear.json\"}, {\"name\": \"patch\", "
+                                                  "\"scene\": \"linear.json\", \"overrides\": "
+                                                  "[{\"op\": \"remove\", \"path\": \"/none\"}]}"));
+    const run_result *r = expect_code(1, "sinew farm shots.json --out work --jobs 2");
+    assert_non_null(strstr(r->err, "6 of 7 shots are incomplete"));
+    assert_non_null(strstr(r->out, "nothing"));                      /* broken */
+    assert_non_null(strstr(r->out, "none.obj"));                     /* rigless */
+    assert_non_null(strstr(r->out, "outside the folder"));           /* outside */
+    assert_non_null(strstr(r->out, "absent.json"));                  /* absent */
+    assert_non_null(strstr(r->out, "shot linear writes this file")); /* same */
+    assert_non_null(strstr(r->out, "overrides: "));                  /* patch */
+    expect_code(0, "test -s linear.pc2 && test ! -e ../outside.pc2");
+}
+
+static void hostile_manifests_are_refused(void **state) {
+    (void)state;
+    static const char *const names[] = {
+        "..",  "../up",     "a/b",    "/tmp/x",        "a..b",           ".hidden",
+        "-rf", "a b",       "a'b",    "$(touch oops)", "a\\nb",          "a;b",
+        "",    "a\\u0000b", "`oops`", "a\\\"b",        "\\u202egnp.exe",
+    };
+    write_scenes();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 MANIFEST(PLAIN("linear") ", {\"name\": \"%s\", \"scene\": \"linear.json\"}"),
+                 names[i]);
+        write_text("shots.json", text);
+        expect_refusal(3, "shots.json", "sinew farm shots.json --out work");
+        assert_int_equal(files_with("work") + files_with("oops") + files_with("linear.pc2"), 0);
+    }
+    static const char *const manifests[][2] = {
+        {"[]", "farm"},
+        {"{\"farm\": 2, \"shots\": []}", "farm"},
+        {"{\"farm\": 1, \"shots\": []}", "at least one shot"},
+        {"{\"farm\": 1, \"shots\": [7]}", "/shots/0"},
+        {MANIFEST("{\"name\": \"a\"}"), "/shots/0|scene"},
+        {MANIFEST(PLAIN("linear") ", " PLAIN("linear")), "/shots/1|another shot"},
+        {MANIFEST("{\"name\": \"a\", \"scene\": \"linear.json\", \"shell\": \"x\"}"), "shell"},
+        {MANIFEST("{\"name\": \"a\", \"scene\": \"../x.json\"}"), "outside the folder"},
+        {MANIFEST("{\"name\": \"a\", \"scene\": \"/etc/passwd\"}"), "outside the folder"},
+        {MANIFEST("{\"name\": \"a\", \"scene\": \"link.json\"}"), "outside the folder"},
+        {MANIFEST("{\"name\": \"a\", \"scene\": \"linear.json\", \"overrides\": 1}"), "overrides"},
+        {"{\"farm\": 1,\n \"shots\": [", "shots.json:2"},
+    };
+    expect_code(0, "ln -s /etc/passwd link.json");
+    for (size_t i = 0; i < sizeof manifests / sizeof *manifests; i++) {
+        write_text("shots.json", manifests[i][0]);
+        expect_refusal(3, manifests[i][1], "sinew farm shots.json --out work");
+        assert_int_equal(files_with("work"), 0);
+    }
+    write_text("shots.json", MANIFEST(PLAIN("linear")));
+    expect_refusal(2, "--out", "sinew farm shots.json");
+    expect_refusal(2, "unexpected", "sinew farm shots.json work --out work");
+    expect_refusal(4, "none", "sinew farm none.json --out work");
+    expect_refusal(4, "none", "sinew farm status none");
+}
+
+static void only_one_farm_works_in_a_folder(void **state) {
+    (void)state;
+    write_scenes();
+    write_text("shots.json", MANIFEST(PLAIN("linear")));
+    expect_code(0, "mkdir work");
+    expect_refusal(4, "another farm", "flock work/farm.lock sinew farm shots.json --out work");
+    assert_int_equal(files_with("linear.pc2"), 0);
+    expect_code(0, "sinew farm shots.json --out work");
+    expect_code(0, "flock work/farm.lock sinew farm status work | grep -q 'a farm is running'");
+}
+
+int test_farm(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shots_equal_single_runs_and_damage_is_repaired),
+        cmocka_unit_test(killed_processes_are_repaired),
+        cmocka_unit_test(interrupt_stops_the_children_and_keeps_the_parts),
+        cmocka_unit_test(bad_shots_fail_alone),
+        cmocka_unit_test(hostile_manifests_are_refused),
+        cmocka_unit_test(only_one_farm_works_in_a_folder),
+    };
+    return cmocka_run_group_tests_name("farm", tests, NULL, NULL);
+}
