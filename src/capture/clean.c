@@ -22,26 +22,41 @@ static bool seen_at(const sinew_markers *take, int t, int i) {
 #define STRETCH 0.25
 #define NEARLY  0.9
 #define CALM    2.0
+/* Of the largest change of a take: as near as this the last sample is the first again. */
+#define COMES_BACK 0.1
 enum { PARTNERS = 4 };
 
-/* Mean change of the distances between markers from sample t to the next; NaN: not seen. Head
+/* Mean change of the distances between markers from one sample to another; NaN: not seen. Head
  * motion does not change them. */
-static double change_at(const sinew_markers *take, int t) {
+static double change_between(const sinew_markers *take, int t, int u) {
     int n = take->marker_count, found = 0;
     double sum = 0;
     for (int i = 0; i < n; i++)
         for (int k = 1; k <= PARTNERS; k++) {
             int j = (i + k * (n / (2 * PARTNERS) + 1)) % n;
-            if (i == j || !seen_at(take, t, i) || !seen_at(take, t, j) ||
-                !seen_at(take, t + 1, i) || !seen_at(take, t + 1, j))
+            if (i == j || !seen_at(take, t, i) || !seen_at(take, t, j) || !seen_at(take, u, i) ||
+                !seen_at(take, u, j))
                 continue;
             double a =
                 sn_distance(sn_at(sn_take_at(take, t, i), 0), sn_at(sn_take_at(take, t, j), 0));
-            double b = sn_distance(sn_at(sn_take_at(take, t + 1, i), 0),
-                                   sn_at(sn_take_at(take, t + 1, j), 0));
+            double b =
+                sn_distance(sn_at(sn_take_at(take, u, i), 0), sn_at(sn_take_at(take, u, j), 0));
             sum += fabs(b - a), found++;
         }
     return found ? sum / found : NAN;
+}
+
+/* A take that comes back to its first pose started in the neutral, also when its calmest stretch is
+ * an expression that was held. */
+static bool comes_back(const sinew_markers *take, const int *seen, int most, int first) {
+    int last = take->time_count - 1;
+    while (last > first && seen[last] < most) last--;
+    double range = 0;
+    for (int t = first; t <= last; t++) {
+        double change = change_between(take, first, t);
+        if (change > range) range = change;
+    }
+    return last > first && change_between(take, first, last) <= COMES_BACK * range;
 }
 
 sinew_status sn_take_calm(const sinew_markers *take, int *sample, double *speed,
@@ -60,7 +75,7 @@ sinew_status sn_take_calm(const sinew_markers *take, int *sample, double *speed,
     for (int t = 0; t < samples; t++) {
         for (int i = 0; i < take->marker_count; i++) seen[t] += seen_at(take, t, i);
         most = seen[t] > most ? seen[t] : most;
-        change[t] = t + 1 < samples ? change_at(take, t) : NAN;
+        change[t] = t + 1 < samples ? change_between(take, t, t + 1) : NAN;
     }
     int window = (int)(STRETCH * rate), known = 0, first = -1;
     if (window < 1) window = 1;
@@ -74,7 +89,7 @@ sinew_status sn_take_calm(const sinew_markers *take, int *sample, double *speed,
         if (first < 0 && seen[t] == most) first = t;
     }
     *sample = first < 0 ? 0 : first;
-    if (known > 0) {
+    if (known > 0 && !(first >= 0 && comes_back(take, seen, most, first))) {
         sn_sort_doubles((size_t)known, sorted);
         double calm = CALM * sorted[known / 10];
         for (int t = 0; t < samples; t++)

@@ -225,6 +225,7 @@ static void stiff_skins_rest_or_say_that_they_do_not(void **state) {
     double *u = calloc((size_t)rig->target_count, sizeof *u);
     u[sinew_rig_find_target(rig, "jawOpen")] = 0.3;
     const double bends[] = {SINEW_FORCE_BEND_LENGTH, SINEW_FORCE_MOST_BEND};
+    double first[2];
     sinew_force_options options;
     sinew_force_options_init(&options);
     sinew_force *force;
@@ -235,8 +236,8 @@ static void stiff_skins_rest_or_say_that_they_do_not(void **state) {
         assert_ok(sinew_force_create(rig, NULL, &options, NULL, &force, &error));
         assert_ok(sinew_force_state_create(force, &made, &error));
         assert_ok(sinew_force_command(force, made, u, x, &info, NULL, &error));
-        assert_int_equal(info.status, info.residual < 1e-7 ? SINEW_OK : SINEW_NOT_CONVERGED);
-        assert_int_equal(info.status, k ? SINEW_NOT_CONVERGED : SINEW_OK);
+        assert_int_equal(info.status, info.residual < 1e-5 ? SINEW_OK : SINEW_NOT_CONVERGED);
+        first[k] = info.residual;
         for (int f = 0; f < 60; f++) {
             memcpy(before, x, n * sizeof *x);
             assert_ok(sinew_force_command(force, made, u, x, &info, NULL, &error));
@@ -245,6 +246,7 @@ static void stiff_skins_rest_or_say_that_they_do_not(void **state) {
         sinew_force_state_destroy(made);
         sinew_force_destroy(force);
     }
+    assert_true(first[0] < first[1]); /* stiffer skins settle more slowly */
     options.bend_length = 1.5 * SINEW_FORCE_MOST_BEND;
     assert_int_equal(sinew_force_create(rig, NULL, &options, NULL, &force, &error),
                      SINEW_BAD_INPUT);

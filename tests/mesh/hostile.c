@@ -152,9 +152,9 @@ static sinew_status tets_job(void *user) {
     sinew_tets_options_init(&options);
     options.program = "/bin/false";
     sinew_tets *tets = NULL;
-    sinew_error error;
+    sinew_error error = {0};
     sinew_status status = sinew_tets_from_surface(body, &options, NULL, &tets, &error);
-    bool reached = status == SINEW_BAD_INPUT && strstr(error.message, "exit status 1");
+    bool reached = status == SINEW_UNAVAILABLE && strstr(error.message, "exit status 1");
     /* without memory for its name the program counts as missing */
     if (status == SINEW_UNAVAILABLE) status = SINEW_NO_MEMORY;
     return reached ? SINEW_OK : status;

@@ -249,7 +249,9 @@ static void a_failing_mesher_is_a_status(void **state) {
                  "#!/bin/sh\nd=$(dirname \"$2\")\nprintf '%%s' '%s' > $d/surface.1.node\n"
                  "printf '%%s' '%s' > $d/surface.1.ele\n",
                  garbage[i], garbage[i]);
-        assert_int_equal(mesh_with(script("garbage", text), 10, &error), SINEW_BAD_INPUT);
+        /* cut short, as on a full disk, or not a mesh */
+        sinew_status status = mesh_with(script("garbage", text), 10, &error);
+        assert_true(status == SINEW_IO || status == SINEW_BAD_INPUT);
     }
     /* right vertices, one tet: the surface is not kept */
     assert_int_equal(

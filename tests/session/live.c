@@ -142,8 +142,20 @@ static void compare_with_fresh(const drive *d, sinew_session *session, int frame
     sinew_session_destroy(fresh);
 }
 
+/* Sanitizers make every solve many times slower: there a sample of the patches must do. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { PATCHES = 60 };
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+enum { PATCHES = 60 };
+#else
+enum { PATCHES = 500 };
+#endif
+#else
+enum { PATCHES = 500 };
+#endif
+
 static void drive_live(const drive *d) {
-    enum { PATCHES = 500 };
     int formats = 0, applied = 0, refused = 0;
     while (d->patches[formats]) formats++;
     seed = 11;
@@ -184,7 +196,7 @@ static void drive_live(const drive *d) {
         if (i % 25 == 7) compare_with_fresh(d, session, frame, i, shape, size);
     }
     print_message("%s: %d patches, %d refused\n", d->name, applied, refused);
-    assert_true(applied > 300);
+    assert_true(5 * applied > 3 * PATCHES);
     while (applied > 0) {
         assert_ok(sinew_session_patch(session, inverses[--applied], NULL, NULL, &error));
         sinew_free(inverses[applied]);
