@@ -326,7 +326,11 @@ sinew_status cli_read_scene(cli_call *call, const char *path, sinew_scene **scen
     size_t size;
     *scene = NULL;
     SN_TRY(sn_file_read(path, &text, &size, &call->error));
-    sinew_status status = sinew_scene_parse(text, path, folder, scene, &call->error);
+    sinew_status status =
+        strlen(text) == size
+            ? sinew_scene_parse(text, path, folder, scene, &call->error)
+            : sn_fail(&call->error, SINEW_BAD_INPUT, "%s: byte %zu is zero: this is not JSON", path,
+                      strlen(text));
     sn_free(text);
     return status;
 }

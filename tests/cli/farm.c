@@ -95,8 +95,10 @@ static void killed_processes_are_repaired(void **state) {
                 '0';
     assert_true(worst <= 1);
     /* A child: the farm tries again by itself. */
-    expect_code(worst, START_AND_WAIT "for i in $(seq 200); do c=$(cat /proc/$p/task/$p/children); "
-                                      "test -n \"$c\" && kill -9 $c && break; done; wait $p");
+    expect_code(worst, START_AND_WAIT
+                "k=0; for i in $(seq 2000); do c=$(cat /proc/$p/task/$p/children); "
+                "test -n \"$c\" && kill -9 $c && k=1 && break; done; wait $p; code=$?; "
+                "test $k = 1 || exit 9; exit $code");
     expect_equal("spring");
     /* The farm: its child dies with it, and the next call goes on from the parts. */
     expect_code(137, "rm -rf work spring.pc2; " START_AND_WAIT
@@ -116,9 +118,10 @@ static void interrupt_stops_the_children_and_keeps_the_parts(void **state) {
     (void)state;
     write_scenes();
     write_text("shots.json", MANIFEST(PLAIN("spring")));
-    expect_code(130, START_AND_WAIT "c=$(cat /proc/$p/task/$p/children); kill -INT $p; wait $p; "
-                                    "code=$?; for k in $c; do test ! -e /proc/$k || exit 1; done; "
-                                    "exit $code");
+    expect_code(130, START_AND_WAIT
+                "c=$(cat /proc/$p/task/$p/children); kill -INT $p; wait $p; "
+                "code=$?; for k in $c; do grep -qs 'State:.[RSD]' /proc/$k/status && exit 1; done; "
+                "exit $code");
     expect_code(0, "ls work/spring/parts/*.part && test ! -e spring.pc2 && "
                    "grep -q interrupted words && test $(wc -l <words) = 1");
     const run_result *r = expect_code(1, "sinew farm status work");
