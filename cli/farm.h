@@ -42,6 +42,7 @@ typedef struct farm_shot {
     farm_stage stage;
     int running;  /* tasks at work */
     int attempts; /* of planning and merging */
+    int tasks;    /* processes started for it in this call */
     bool chained; /* frames depend on all earlier ones: one chunk at a time, in order */
     farm_chunk *chunks;
     int chunk_count;

@@ -71,6 +71,7 @@ static sinew_status start(farm *f, task *t, const char *const *arguments) {
     t->child = child;
     t->begin = sn_now();
     t->shot->running++;
+    t->shot->tasks++;
     return SINEW_OK;
 }
 

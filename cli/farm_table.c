@@ -20,9 +20,10 @@ static json_t *row_of(const farm_shot *shot) {
     const char *state = shot->running && shot->stage == FARM_FRAMES ? "running"
                         : shot->unconverged                         ? "not converged"
                                                                     : stages[shot->stage];
-    return json_pack("{s:s, s:s, s:i, s:i, s:i, s:o, s:s}", "shot", shot->name, "state", state,
-                     "frames", shot->frames, "done", shot->done, "failed", shot->failed, "seconds",
-                     sn_report_number(shot->seconds), "reason", shot->reason);
+    return json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:o, s:s}", "shot", shot->name, "state", state,
+                     "frames", shot->frames, "done", shot->done, "failed", shot->failed, "tasks",
+                     shot->tasks, "seconds", sn_report_number(shot->seconds), "reason",
+                     shot->reason);
 }
 
 static json_t *rows_of(const farm *f) {
