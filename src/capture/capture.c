@@ -105,8 +105,9 @@ static void put_motion(sinew_capture *c, sinew_rigid *motion) {
 static sinew_status bring_to_face(sinew_capture *c, const double *looseness, sinew_rigid *motion,
                                   sinew_error *error) {
     int count = c->map->count, n = c->take->marker_count, used = 0;
-    double *from = SN_NEW(double, 7 * (size_t)count), *to = from + 3 * count, *w = to + 3 * count;
+    double *from = SN_NEW(double, 7 * (size_t)count);
     if (!from) return sn_no_memory(error);
+    double *to = from + 3 * count, *w = to + 3 * count;
     for (int i = 0; i < count; i++) {
         if (!sn_capture_seen(c, c->info.neutral_sample, i)) continue;
         double loose = looseness[c->index[i]] + 1e-3 * c->diagonal;

@@ -66,12 +66,12 @@ sinew_status sn_take_calm(const sinew_markers *take, int *sample, double *speed,
     double rate = duration > 0 ? (samples - 1) / duration : 0;
     *sample = 0, *speed = 0;
     int *seen = SN_NEW0(int, samples);
-    double *change = SN_NEW(double, 3 * (size_t)samples), *mean = change + samples,
-           *sorted = mean + samples;
+    double *change = SN_NEW(double, 3 * (size_t)samples);
     if (!seen || !change) {
         sn_free(seen), sn_free(change);
         return sn_no_memory(error);
     }
+    double *mean = change + samples, *sorted = mean + samples;
     for (int t = 0; t < samples; t++) {
         for (int i = 0; i < take->marker_count; i++) seen[t] += seen_at(take, t, i);
         most = seen[t] > most ? seen[t] : most;

@@ -74,8 +74,9 @@ static sinew_status marker_spacing(const sn_skin *skin, const sinew_mesh *mesh,
                                    const sinew_marker_map *map, double *spacing,
                                    sinew_error *error) {
     int m = map->count;
-    double *places = SN_NEW(double, 4 * (size_t)m), *nearest = places + 3 * (size_t)m;
+    double *places = SN_NEW(double, 4 * (size_t)m);
     if (!places) return sn_no_memory(error);
+    double *nearest = places + 3 * (size_t)m;
     sinew_marker_map_points(map, mesh, skin->rest, places);
     for (int i = 0; i < m; i++) {
         nearest[i] = m > 1 ? INFINITY : 0;

@@ -34,7 +34,7 @@ static void sizes_out_of_range_are_refused(void **state) {
     sinew_rig *rig = NULL;
     sinew_sample_options options = {.size = sizeof options, .vertices = 10};
     assert_int_equal(sinew_sample_rig("bar", &options, &rig, &error), SINEW_BAD_INPUT);
-    options.vertices = 1000001;
+    options.vertices = SINEW_SAMPLE_MAX_VERTICES + 1;
     assert_int_equal(sinew_sample_rig("bar", &options, &rig, &error), SINEW_BAD_INPUT);
 }
 
