@@ -11,7 +11,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TIMEOUT = 600
+TIMEOUT = 1500
 
 passed = failed = skipped = 0
 
