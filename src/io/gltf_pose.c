@@ -177,12 +177,13 @@ static sinew_status sample(poser *p, const json_t *sampler, const char *what, in
         double length = times[next] - times[k], u = length > 0 ? (time - times[k]) / length : 0;
         const double *a = values + (size_t)k * n * (cubic ? 3 : 1) + (cubic ? n : 0);
         const double *b = values + (size_t)next * n * (cubic ? 3 : 1) + (cubic ? n : 0);
+        const double *in = cubic ? b - n : b; /* tangent before the next key */
         double u2 = u * u, u3 = u2 * u;
         for (size_t i = 0; i < n; i++)
             out[i] = step || next == k ? a[i]
                      : cubic
                          ? (2 * u3 - 3 * u2 + 1) * a[i] + (u3 - 2 * u2 + u) * length * a[n + i] +
-                               (3 * u2 - 2 * u3) * b[i] + (u3 - u2) * length * b[i - n]
+                               (3 * u2 - 2 * u3) * b[i] + (u3 - u2) * length * in[i]
                          : (1 - u) * a[i] + u * b[i];
         if (rotation && !step && !cubic && next != k) slerp(a, b, u, out);
         for (size_t i = 0; i < n; i++)
