@@ -411,8 +411,9 @@ static sinew_status read_vertices(reader *r, const sn_fbx_model *model, int mesh
     if (status == SINEW_OK &&
         !SN_RESERVE(r->positions, r->position_capacity, 3 * (r->vertex_count + (size_t)*count)))
         status = sn_no_memory(r->error);
-    if (status == SINEW_OK) status = read_channels(r, model, mesh, first, *count, local);
-    double *world = r->positions + 3 * (size_t)first;
+    if (status == SINEW_OK && *count > 0)
+        status = read_channels(r, model, mesh, first, *count, local);
+    double *world = status == SINEW_OK ? r->positions + 3 * (size_t)first : NULL;
     if (status == SINEW_OK && r->posed)
         status = sn_fbx_place_mesh(&r->scene, model, *count, local, world);
     for (int v = 0; status == SINEW_OK && v < *count; v++) {

@@ -64,7 +64,7 @@ static sinew_status add_object(sn_fbx_scene *s, int node) {
     if (!SN_RESERVE(s->objects, s->object_capacity, s->object_count + 1))
         return sn_no_memory(s->tree.error);
     sn_fbx_object *object = &s->objects[s->object_count++];
-    *object = (sn_fbx_object){.node = node, .name = "", .id = (uint64_t)first->integer};
+    *object = (sn_fbx_object){.node = node, .name = "", .key = "", .id = (uint64_t)first->integer};
     if (named && named->type == SN_FBX_TEXT) {
         split_name(s, named, &object->name, &object->name_size);
         object->key = named->bytes, object->key_size = named->size;
