@@ -8,9 +8,10 @@
 enum { WIDTH = 80, OPTION_COLUMN = 26 };
 
 /* Words of the text, wrapped at WIDTH, each line indented. */
-static void print_wrapped(FILE *out, const char *text, int indent, int column) {
+static void print_wrapped(FILE *out, const char *text, size_t size, int indent, int column) {
+    const char *end = text + size;
     bool fresh = true;
-    for (const char *word = text; *word;) {
+    for (const char *word = text; word < end;) {
         if (word[0] == '\n' && word[1] == '\n') {
             fprintf(out, "\n\n%*s", indent, "");
             column = indent;
@@ -36,6 +37,10 @@ static void print_wrapped(FILE *out, const char *text, int indent, int column) {
 }
 
 static void print_option(FILE *out, const cli_option *option) {
+    if (!*option->name) {
+        fprintf(out, "\n%s:\n", option->help);
+        return;
+    }
     int column = fprintf(out, "  %s", option->name);
     if (option->kind != CLI_FLAG) column += fprintf(out, " %s", option->value);
     if (column >= OPTION_COLUMN) {
@@ -43,30 +48,46 @@ static void print_option(FILE *out, const cli_option *option) {
         column = 0;
     }
     fprintf(out, "%*s", OPTION_COLUMN - column, "");
-    print_wrapped(out, option->help, OPTION_COLUMN, OPTION_COLUMN);
-    if (option->repeatable) fprintf(out, "%*s(may be repeated)\n", OPTION_COLUMN, "");
+    print_wrapped(out, option->help, strlen(option->help), OPTION_COLUMN, OPTION_COLUMN);
+    if (option->repeatable) fprintf(out, "%*sMay be repeated.\n", OPTION_COLUMN, "");
+}
+
+/* The first paragraph of a description says what the verb is for; the rest are notes, or NULL. */
+static const char *notes_of(const cli_verb *verb) {
+    const char *end = strstr(verb->description, "\n\n");
+    return end ? end + 2 : NULL;
+}
+
+static size_t purpose_length(const cli_verb *verb) {
+    const char *notes = notes_of(verb);
+    return notes ? (size_t)(notes - 2 - verb->description) : strlen(verb->description);
 }
 
 void cli_print_help(FILE *out, const cli_verb *verb) {
-    fprintf(out, "usage: sinew %s %s [options]\n\n", verb->name, verb->arguments);
-    print_wrapped(out, verb->description, 0, 0);
-    fprintf(out, "\noptions:\n");
-    for (const cli_option *o = verb->options; o && o->name; o++) print_option(out, o);
-    for (const cli_option *o = cli_shared_options; o->name; o++) print_option(out, o);
-    fprintf(out, "\nexample:\n");
+    fprintf(out, "Usage: sinew %s %s [options]\n\n", verb->name, verb->arguments);
+    print_wrapped(out, verb->description, purpose_length(verb), 0, 0);
+    fprintf(out, "\nExample:\n");
     for (const char *line = verb->example; *line;) {
         size_t length = strcspn(line, "\n");
         fprintf(out, "  %.*s\n", (int)length, line);
         line += length + (line[length] == '\n');
     }
+    bool grouped = verb->options && verb->options->name && !*verb->options->name;
+    if (verb->options && verb->options->name && !grouped) fprintf(out, "\nOptions:\n");
+    for (const cli_option *o = verb->options; o && o->name; o++) print_option(out, o);
+    for (const cli_option *o = cli_shared_options; o->name; o++) print_option(out, o);
+    const char *notes = notes_of(verb);
+    if (!notes) return;
+    fputc('\n', out);
+    print_wrapped(out, notes, strlen(notes), 0, 0);
 }
 
 void cli_print_overview(FILE *out) {
-    fprintf(out, "sinew %s: physical blendshapes\n\nusage: sinew VERB ... [options]\n\n",
+    fprintf(out, "sinew %s: physical blendshapes\n\nUsage: sinew VERB ... [options]\n\n",
             sinew_version());
     for (int i = 0; cli_verb_at(i); i++)
         fprintf(out, "  %-13s %s\n", cli_verb_at(i)->name, cli_verb_at(i)->summary);
-    fprintf(out, "\n'sinew VERB --help' shows the options of a verb and an example.\n");
+    fprintf(out, "\nRun 'sinew VERB --help' for an example and the options of a verb.\n");
 }
 
 /* Text for roff: backslashes and dashes escaped, no line starting with a control character. */
@@ -92,6 +113,12 @@ static void print_roff(FILE *out, const char *text) {
 
 static void print_roff_options(FILE *out, const cli_option *table) {
     for (const cli_option *o = table; o && o->name; o++) {
+        if (!*o->name) {
+            fprintf(out, ".SS ");
+            print_roff(out, o->help);
+            fputc('\n', out);
+            continue;
+        }
         fprintf(out, ".TP\n.BI \"");
         print_roff(out, o->name);
         fprintf(out, "%s\"", o->kind == CLI_FLAG ? "" : " ");
@@ -108,11 +135,12 @@ static void print_roff_options(FILE *out, const cli_option *table) {
 
 static void print_exit_codes(FILE *out) {
     static const char *const codes[][2] = {
-        {"0", "done"},
-        {"1", "did not converge, or a check failed; what was reached is still written"},
-        {"2", "the command was not called as it should be"},
-        {"3", "bad input: the message names file and element"},
-        {"4", "a file could not be read or written, or something needed is not available"},
+        {"0", "success"},
+        {"1", "did not converge, or a check failed; results are still written"},
+        {"2", "usage error"},
+        {"3", "bad input; the message names the file and element"},
+        {"4",
+         "a file could not be read or written, or a required program or resource is not available"},
         {"130", "interrupted; nothing half-written is left"},
     };
     fprintf(out, ".SH EXIT STATUS\n");

@@ -47,17 +47,20 @@ sinew_status cli_read_scene(cli_call *call, const char *path, sinew_scene **scen
 #define CLI_FOLDER_OPTION                                                                          \
     {                                                                                              \
         "--folder", CLI_TEXT, "DIR",                                                               \
-            "folder that paths in the scene are relative to (default: the folder of the scene)",   \
+            "Folder that paths in the scene are relative to (default: the folder of the scene).",  \
             0, 0, false                                                                            \
     }
 
 /* Options that a verb which builds a scene has in its table. */
 #define CLI_SCENE_OPTION                                                                           \
     {                                                                                              \
-        "--scene-out", CLI_OUTPUT, "FILE", "keep the job as a scene file, for sinew run", 0, 0,    \
+        "--scene-out", CLI_OUTPUT, "FILE", "Save the job as a scene file for 'sinew run'.", 0, 0,  \
             false                                                                                  \
     }
 #define CLI_FRAMES_OPTION                                                                          \
-    { "--frames", CLI_TEXT, "A-B", "only frames A to B of the clip, counted from 0", 0, 0, false }
+    {                                                                                              \
+        "--frames", CLI_TEXT, "A-B", "Compute only frames A to B of the clip, counted from 0.", 0, \
+            0, false                                                                               \
+    }
 
 #endif

@@ -1,80 +1,85 @@
-/* What the verbs that follow markers share: rig, markers and outputs of the scene. */
+/* Options and scene entries shared by the verbs that follow markers. */
 #ifndef CLI_MARKERS_H
 #define CLI_MARKERS_H
 
 #include "jobs.h"
 
-#define CLI_MARKERS_OPTIONS                                                                         \
-    {"--markers", CLI_INPUT, "FILE", "marker trajectories: CSV, C3D or TRC", 0, 0, false},          \
-        {"--map",                                                                                   \
-         CLI_INPUT,                                                                                 \
-         "FILE",                                                                                    \
-         "CSV NAME,vertex or NAME,triangle,b0,b1,b2 (default: by names, else nearest points)",      \
-         0,                                                                                         \
-         0,                                                                                         \
-         false},                                                                                    \
-        {"--marker-unit",                                                                           \
-         CLI_CHOICE,                                                                                \
-         "m|dm|cm|mm|in|ft",                                                                        \
-         "of the markers (default: as their file says, else the rig's)",                            \
-         0,                                                                                         \
-         0,                                                                                         \
-         false},                                                                                    \
-        {"--unit", CLI_CHOICE, "m|dm|cm|mm|in|ft", "of the rig (default m)", 0, 0, false},          \
-        {"--stable", CLI_TEXT,                                                                      \
-         "LIST",     "markers that move with the head alone; its motion is taken out and put back", \
-         0,          0,                                                                             \
-         false},                                                                                    \
-        {"--retarget",                                                                              \
-         CLI_FLAG,                                                                                  \
-         NULL,                                                                                      \
-         "the markers are of another face, at rest in the neutral frame",                           \
-         0,                                                                                         \
-         0,                                                                                         \
-         false},                                                                                    \
-        {"--neutral-frame",                                                                         \
-         CLI_INTEGER,                                                                               \
-         "K",                                                                                       \
-         "sample of the take in which the face is at rest (default: the first with most markers)",  \
-         0,                                                                                         \
-         2e9,                                                                                       \
-         false},                                                                                    \
-        {"--layer", CLI_FLAG, NULL, "spread what is left at the markers over the skin",             \
-         0,         0,        false},                                                               \
-        {"--layer-smoothing",                                                                       \
-         CLI_NUMBER,                                                                                \
-         "MU",                                                                                      \
-         "noisy markers want 1e-6 and more (default 1e-7)",                                         \
-         1e-12,                                                                                     \
-         1,                                                                                         \
-         false},                                                                                    \
-        {"--cutoff",                                                                                \
-         CLI_NUMBER,                                                                                \
-         "HZ",                                                                                      \
-         "Smooth motion above this frequency away; 0: none (default: as the noise asks).",          \
-         -1,                                                                                        \
-         1000,                                                                                      \
-         false},                                                                                    \
-        {"--layer-contact",                                                                         \
-         CLI_CHOICE,                                                                                \
-         "off|on",                                                                                  \
-         "Keep the layer from pushing skin through eyes, teeth or itself (default on).",            \
-         0,                                                                                         \
-         0,                                                                                         \
-         false},                                                                                    \
-        {"--truth",                                                                                 \
-         CLI_INPUT,                                                                                 \
-         "CACHE",                                                                                   \
-         "frames to compare with: dense error in the report; a cache without times (PC2) counts "   \
-         "the clip's frames",                                                                       \
-         0,                                                                                         \
-         0,                                                                                         \
-         false},                                                                                    \
-        {"--error-plot", CLI_OUTPUT, "PNG", "curves of the errors over time", 0, 0, false},         \
-        {"--fps", CLI_NUMBER, "RATE", "frames per second (default 30)", 1e-3, 1e5, false},          \
-        CLI_FRAMES_OPTION, {                                                                        \
-        "--sample", CLI_TEXT, "NAME", "a built-in rig instead of files", 0, 0, false                \
-    }
+#define CLI_MARKERS_OPTIONS                                                                        \
+    {"--markers", CLI_INPUT, "FILE", "Marker trajectories: CSV, C3D or TRC.", 0, 0, false},        \
+        {"--map",                                                                                  \
+         CLI_INPUT,                                                                                \
+         "FILE",                                                                                   \
+         "Where the markers sit: CSV NAME,vertex or NAME,triangle,b0,b1,b2 (default: computed as " \
+         "by 'sinew map').",                                                                       \
+         0,                                                                                        \
+         0,                                                                                        \
+         false},                                                                                   \
+        {"--sample", CLI_TEXT,                                                                     \
+         "NAME",     "Use a built-in rig instead of files; 'sinew sample' lists them.",            \
+         0,          0,                                                                            \
+         false},                                                                                   \
+        {"--layer", CLI_FLAG, NULL, "Spread the remaining marker error over the skin.",            \
+         0,         0,        false},                                                              \
+        {"--fps", CLI_NUMBER, "RATE", "Frames per second (default 30).", 1e-3, 1e5, false},        \
+        CLI_FRAMES_OPTION, CLI_GROUP("Take"),                                                      \
+        {"--marker-unit",                                                                          \
+         CLI_CHOICE,                                                                               \
+         "m|dm|cm|mm|in|ft",                                                                       \
+         "Unit of the markers (default: the unit in their file, or that of the rig).",             \
+         0,                                                                                        \
+         0,                                                                                        \
+         false},                                                                                   \
+        {"--unit", CLI_CHOICE, "m|dm|cm|mm|in|ft", "Unit of the rig (default m).", 0, 0, false},   \
+        {"--stable",                                                                               \
+         CLI_TEXT,                                                                                 \
+         "LIST",                                                                                   \
+         "Markers that move only with the head; head motion is removed before the solve and "      \
+         "restored after it.",                                                                     \
+         0,                                                                                        \
+         0,                                                                                        \
+         false},                                                                                   \
+        {"--retarget",                                                                             \
+         CLI_FLAG,                                                                                 \
+         NULL,                                                                                     \
+         "The markers belong to another face, which is at rest in the neutral frame.",             \
+         0,                                                                                        \
+         0,                                                                                        \
+         false},                                                                                   \
+        {"--neutral-frame",                                                                        \
+         CLI_INTEGER,                                                                              \
+         "K",                                                                                      \
+         "Sample of the take in which the face is at rest (default: detected).",                   \
+         0,                                                                                        \
+         2e9,                                                                                      \
+         false},                                                                                   \
+        {"--cutoff",                                                                               \
+         CLI_NUMBER,                                                                               \
+         "HZ",                                                                                     \
+         "Smooth out motion above this frequency; 0 turns it off (default: depends on the "        \
+         "noise).",                                                                                \
+         -1,                                                                                       \
+         1000,                                                                                     \
+         false},                                                                                   \
+        {"--layer-smoothing",                                                                      \
+         CLI_NUMBER,                                                                               \
+         "MU",                                                                                     \
+         "Smoothness of the layer; use 1e-6 or more for noisy markers (default 1e-7).",            \
+         1e-12,                                                                                    \
+         1,                                                                                        \
+         false},                                                                                   \
+        {"--layer-contact",                                                                        \
+         CLI_CHOICE,                                                                               \
+         "off|on",                                                                                 \
+         "Keep the layer from pushing skin through eyes, teeth or itself (default on).",           \
+         0,                                                                                        \
+         0,                                                                                        \
+         false},                                                                                   \
+        {"--truth", CLI_INPUT,                                                                     \
+         "CACHE",   "Frames to compare with; the report then contains the dense error.",           \
+         0,         0,                                                                             \
+         false},                                                                                   \
+        {"--error-plot", CLI_OUTPUT, "PNG", "Plot the errors over time.", 0, 0, false},            \
+        CLI_GROUP("Output")
 
 /* Options and the parameters of the model that they set: rows of a verb's table. */
 #define CLI_MARKERS_PARAMETERS                                                                     \

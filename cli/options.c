@@ -14,16 +14,18 @@
 #include "frame.h"
 
 const cli_option cli_shared_options[] = {
-    {"--report", CLI_OUTPUT, "FILE.json", "write figures of what was done as JSON", 0, 0, false},
+    CLI_GROUP("General"),
+    {"--report", CLI_OUTPUT, "FILE.json", "Write a report of the run as JSON.", 0, 0, false},
     {"--threads", CLI_INTEGER, "N",
-     "threads to use; the result does not depend on it (default: one per core)", 1, 4096, false},
+     "Number of threads; does not affect the result (default: one per core).", 1, 4096, false},
     {"--memory-limit", CLI_INTEGER, "MB",
-     "fail instead of using more memory than this, megabytes (default: no limit)", 1, 1e9, false},
+     "Fail rather than use more memory than this, in megabytes (default: no limit).", 1, 1e9,
+     false},
     {"--strict", CLI_FLAG, NULL,
-     "fail where a missing or failing program would change the result, instead of doing without", 0,
-     0, false},
-    {"--quiet", CLI_FLAG, NULL, "print errors only", 0, 0, false},
-    {"--help", CLI_FLAG, NULL, "show this page", 0, 0, false},
+     "Fail, instead of warning, where a missing or failing program would change the result.", 0, 0,
+     false},
+    {"--quiet", CLI_FLAG, NULL, "Print errors only.", 0, 0, false},
+    {"--help", CLI_FLAG, NULL, "Show this page.", 0, 0, false},
     CLI_END,
 };
 
@@ -37,7 +39,7 @@ sinew_status cli_usage(cli_call *call, const char *format, ...) {
 }
 
 static const cli_option *find_in(const cli_option *table, const char *name, size_t length) {
-    for (; table && table->name; table++)
+    for (; length > 0 && table && table->name; table++)
         if (strlen(table->name) == length && !strncmp(table->name, name, length)) return table;
     return NULL;
 }
@@ -51,8 +53,9 @@ static sinew_status unknown_option(cli_call *call, const char *word, size_t leng
     const char *names[128];
     int count = 0;
     for (const cli_option *o = call->verb->options; o && o->name && count < 120; o++)
-        names[count++] = o->name;
-    for (const cli_option *o = cli_shared_options; o->name; o++) names[count++] = o->name;
+        if (*o->name) names[count++] = o->name;
+    for (const cli_option *o = cli_shared_options; o->name; o++)
+        if (*o->name) names[count++] = o->name;
     char name[128];
     snprintf(name, sizeof name, "%.*s", (int)(length < 100 ? length : 100), word);
     const char *nearest = sn_nearest_name(name, count, names);

@@ -30,6 +30,9 @@ typedef struct cli_option {
     bool repeatable;         /* may be given several times; otherwise twice is a usage error */
 } cli_option;
 
+/* A row that starts a group of options: its title on the help and man pages. */
+#define CLI_GROUP(title)                                                                           \
+    { .name = "", .help = title }
 /* Ends a table of options. */
 #define CLI_END                                                                                    \
     { .name = NULL }
@@ -44,7 +47,8 @@ typedef struct cli_verb {
     bool reads_no_files;       /* the arguments are names */
     int minimum, maximum;      /* number of arguments; maximum -1: any number */
     const cli_option *options; /* beyond --report, --threads, --quiet and --help, that all have */
-    const char *description;   /* paragraphs, separated by an empty line */
+    const char *description;   /* what the verb is for; further paragraphs, after an empty line, are
+                                * notes that follow the options */
     const char *example;       /* one command per line; they run, in order, in an empty folder */
     sinew_status (*run)(cli_call *call);
 } cli_verb;

@@ -8,27 +8,36 @@
 enum { UNSEEN_POSES = 40, UNSEEN_SEED = 77 };
 
 static const cli_option options[] = {
-    {"--model", CLI_CHOICE, "rotation|spring", "Model to bake (default rotation)", 0, 0, false},
-    {"--out", CLI_TEXT, "RIG", "Rig with its correctives: .glb, .fbx or a folder", 0, 0, false},
-    {"--drivers", CLI_TEXT, "FILE",
-     "Driver table, JSON: how slider weights become target weights in an engine", 0, 0, false},
-    {"--clip-out", CLI_TEXT, "FILE",
-     "First --curves clip with all corrective weights as plain animation (.glb, .fbx)", 0, 0,
+    {"--out", CLI_TEXT, "RIG", "Write the rig with its correctives: .glb, .fbx or a folder.", 0, 0,
      false},
-    {"--curves", CLI_TEXT, "FILE", "Clip that the fit should do well on; repeatable", 0, 0, true},
-    {"--unseen", CLI_TEXT, "FILE",
-     "Clip to measure the error on (default: random poses that the fit has not seen)", 0, 0, true},
-    {"--max-targets", CLI_INTEGER, "N", "Most targets to add (default 40)", 1, 2000, false},
+    {"--drivers", CLI_TEXT, "FILE",
+     "Write the driver table, JSON: how slider weights become target weights in an engine.", 0, 0,
+     false},
+    {"--clip-out", CLI_TEXT, "FILE",
+     "Write the first --curves clip with all corrective weights as plain animation (.glb, .fbx).",
+     0, 0, false},
+    {"--model", CLI_CHOICE, "rotation|spring", "Model to bake (default rotation).", 0, 0, false},
+    {"--max-targets", CLI_INTEGER, "N", "Maximum number of targets to add (default 40).", 1, 2000,
+     false},
     {"--tolerance", CLI_NUMBER, "X",
-     "Stop when no vertex is farther off than X, a fraction of the bounding-box diagonal (default "
-     "0.001)",
+     "Stop when no vertex is off by more than this fraction of the bounding-box diagonal (default "
+     "0.001).",
      0, 1, false},
-    {"--samples", CLI_INTEGER, "N", "Most evaluations of the model (default 800)", 10, 5000, false},
-    {"--sample", CLI_TEXT, "NAME", "Use a built-in rig instead of files", 0, 0, false},
-    {"--vertices", CLI_INTEGER, "N", "Vertices of the built-in rig", 1, 1e7, false},
-    {"--obstacle", CLI_TEXT, "SHAPE", "Obstacle for the spring model, as in 'sinew blend'", 0, 0,
+    CLI_GROUP("Poses"),
+    {"--curves", CLI_TEXT, "FILE", "Clip that the rig will play; improves the fit there.", 0, 0,
      true},
-    {"--self-contact", CLI_FLAG, NULL, "Keep the surface from intersecting itself (spring)", 0, 0,
+    {"--unseen", CLI_TEXT, "FILE",
+     "Clip to measure the error on (default: random poses that the fit has not seen).", 0, 0, true},
+    {"--samples", CLI_INTEGER, "N", "Maximum number of model evaluations (default 800).", 10, 5000,
+     false},
+    CLI_GROUP("Rig and contact"),
+    {"--sample", CLI_TEXT, "NAME",
+     "Use a built-in rig instead of files; 'sinew sample' lists them.", 0, 0, false},
+    {"--vertices", CLI_INTEGER, "N", "Approximate number of vertices of the built-in rig.", 1, 1e7,
+     false},
+    {"--obstacle", CLI_TEXT, "SHAPE", "Obstacle for the spring model, as in 'sinew blend'.", 0, 0,
+     true},
+    {"--self-contact", CLI_FLAG, NULL, "Keep the surface from intersecting itself (spring).", 0, 0,
      false},
     CLI_END,
 };
@@ -231,13 +240,12 @@ const cli_verb verb_bake = {
     .arguments = "RIG...",
     .maximum = -1,
     .options = options,
-    .description =
-        "No engine runs Sinew's solvers, but every engine plays morph targets. bake samples the "
-        "model over the sliders, alone and in the pairs that meet, and adds in-betweens and "
-        "combinations to the rig that bring its linear blend close to the model.\n\n"
-        "The printed error is measured on poses that the fit has not seen. Give the clips that the "
-        "rig is going to play with --curves to make the fit better there.\n\n"
-        "Do not bake what depends on the past (friction, inertia): write the frames instead.",
+    .description = "Turn a physical model into in-betweens and corrective targets, so that any "
+                   "engine that plays morph targets can show it.\n\nbake samples the model over "
+                   "the sliders, one at a time and in the pairs that interact, and adds the "
+                   "targets that bring the rig's linear blend closest to it. The printed error is "
+                   "measured on poses that the fit has not seen.\n\nDo not bake effects that "
+                   "depend on the past, such as friction and inertia; write frames instead.",
     .example = "sinew bake --sample hand --vertices 1000 --max-targets 20 --out baked.glb "
                "--drivers drivers.json\n",
     .run = run,

@@ -7,71 +7,80 @@
 #include "session/model.h"
 
 static const cli_option options[] = {
-    {"--model", CLI_CHOICE, "linear|rotation|spring", "what blends (default linear)", 0, 0, false},
-    {"--weights", CLI_TEXT, "LIST", "one shape: smile=0.5,jaw=1", 0, 0, false},
-    {"--curves", CLI_INPUT, "FILE", "a clip: slider weights over time, CSV", 0, 0, false},
-    {"--steps", CLI_INTEGER, "N",
-     "a clip of N + 1 frames from the first pose to the second, or to --weights", 1, 1e7, false},
-    {"--fps", CLI_NUMBER, "RATE", "frames per second (default 30)", 1e-3, 1e5, false},
-    CLI_FRAMES_OPTION,
-    {"--out", CLI_OUTPUT, "FILE",
-     "where the frames go; the ending chooses the format, a single shape may be a mesh", 0, 0,
-     true},
-    {"--curves-out", CLI_OUTPUT, "FILE", "the slider weights of the frames, CSV", 0, 0, false},
-    {"--sample", CLI_TEXT, "NAME", "a built-in rig instead of files", 0, 0, false},
-    {"--vertices", CLI_INTEGER, "N", "wanted size of the built-in rig", 1, 1e7, false},
-    {"--obstacle", CLI_TEXT, "SHAPE",
-     "what stands in the way: sphere:x,y,z,r | plane:x,y,z,nx,ny,nz | "
-     "capsule:ax,ay,az,bx,by,bz,r | cylinder:ax,ay,az,bx,by,bz,r | box:x,y,z,hx,hy,hz | "
-     "part:NAME | a mesh file",
-     0, 0, true},
-    {"--pin", CLI_TEXT, "SELECT[@FILE]",
-     "hold vertices (v:1,5-9 | region:NAME | mask:FILE) at their linear blend, or on the frames of "
-     "a point cache",
-     0, 0, true},
-    {"--pull", CLI_TEXT, "V=x,y,z[:K]", "drag vertex V there, by a spring of stiffness K or hard",
-     0, 0, true},
-    {"--hold", CLI_TEXT, "SELECT|auto",
-     "keep vertices on their linear path (rotation); 'auto': those that rest on the floor in all "
-     "poses",
-     0, 0, false},
-    {"--published", CLI_FLAG, NULL,
-     "blend rotations, or balance springs, as first published, for comparison (rotation, spring)",
-     0, 0, false},
-    {"--boundary", CLI_CHOICE, "free|static|pinned|anchor", "what holds the shape (default free)",
-     0, 0, false},
-    {"--anchor", CLI_TEXT, "NUMBERS", "corners of the anchor: 12 numbers (default: made inside)", 0,
+    {"--model", CLI_CHOICE, "linear|rotation|spring",
+     "Model that computes the shapes (default linear).", 0, 0, false},
+    {"--weights", CLI_TEXT, "LIST", "Blend one shape at these slider weights: smile=0.5,jaw=1.", 0,
      0, false},
-    {"--independent", CLI_FLAG, NULL, "solve every frame without looking at its neighbours", 0, 0,
+    {"--curves", CLI_INPUT, "FILE", "Blend a clip of slider weights over time, CSV.", 0, 0, false},
+    {"--steps", CLI_INTEGER, "N",
+     "Blend a clip of N + 1 frames from the first pose to the second, or to --weights.", 1, 1e7,
      false},
-    {"--solver", CLI_CHOICE, "default|newton|published", "how the balance is found", 0, 0, false},
-    {"--tolerance", CLI_NUMBER, "SHARE", "largest relative force left (default 1e-6)", 1e-14, 1,
+    {"--out", CLI_OUTPUT, "FILE",
+     "Write the frames here; the extension selects the format. A single shape can also be a mesh.",
+     0, 0, true},
+    CLI_GROUP("Rig and clip"),
+    {"--sample", CLI_TEXT, "NAME",
+     "Use a built-in rig instead of files; 'sinew sample' lists them.", 0, 0, false},
+    {"--vertices", CLI_INTEGER, "N", "Approximate number of vertices of the built-in rig.", 1, 1e7,
      false},
-    {"--pull-to-blend", CLI_NUMBER, "E", "weak pull to the rotation-aware blend; 0 turns it off", 0,
-     1e9, false},
-    {"--interior", CLI_CHOICE, "struts|tets|none",
-     "springs through the inside: from side to side (default), or edges of tetrahedra made by "
-     "tetgen",
-     0, 0, false},
-    {"--guide", CLI_NUMBER, "B",
-     "stiffness of the springs' directions relative to that of their lengths (default 0.1)", 0, 1e9,
-     false},
-    {"--altitude", CLI_NUMBER, "C", "weight of the altitudes of triangles (default 1)", 0, 1e9,
-     false},
-    {"--volume", CLI_NUMBER, "C", "weight of the signed volumes of tets; 0 turns it off", 0, 1e9,
-     false},
-    {"--friction", CLI_NUMBER, "MU", "Coulomb friction against obstacles (default 0)", 0, 1e3,
-     false},
-    {"--self-contact", CLI_FLAG, NULL, "keep the surface from crossing itself", 0, 0, false},
-    {"--allow-pose-depth", CLI_FLAG, NULL,
-     "vertices may sink into any obstacle as deep as in the poses (default: parts only)", 0, 0,
-     false},
-    {"--strict", CLI_FLAG, NULL, "nothing may be inside an obstacle, whatever the poses do", 0, 0,
-     false},
-    {"--network-out", CLI_OUTPUT, "FILE", "the spring network, CSV", 0, 0, false},
-    {"--network-frames", CLI_OUTPUT, "FILE", "all network vertices of every frame, PC2", 0, 0,
+    {"--fps", CLI_NUMBER, "RATE", "Frames per second (default 30).", 1e-3, 1e5, false},
+    CLI_FRAMES_OPTION,
+    {"--curves-out", CLI_OUTPUT, "FILE", "Write the slider weights of the frames, CSV.", 0, 0,
      false},
     CLI_SCENE_OPTION,
+    CLI_GROUP("Contact and constraints (spring; --hold: rotation)"),
+    {"--obstacle", CLI_TEXT, "SHAPE",
+     "Add an obstacle: sphere:x,y,z,r | plane:x,y,z,nx,ny,nz | capsule:ax,ay,az,bx,by,bz,r | "
+     "cylinder:ax,ay,az,bx,by,bz,r | box:x,y,z,hx,hy,hz | part:NAME | a mesh file.",
+     0, 0, true},
+    {"--pin", CLI_TEXT, "SELECT[@FILE]",
+     "Pin vertices (v:1,5-9 | region:NAME | mask:FILE) to their linear blend, or to the frames of "
+     "a point cache.",
+     0, 0, true},
+    {"--pull", CLI_TEXT, "V=x,y,z[:K]",
+     "Pull vertex V to a position, exactly or with a spring of stiffness K.", 0, 0, true},
+    {"--hold", CLI_TEXT, "SELECT|auto",
+     "Keep vertices on their linear path; 'auto' selects those that rest on the floor in all poses "
+     "(rotation).",
+     0, 0, false},
+    {"--friction", CLI_NUMBER, "MU", "Coulomb friction against obstacles (default 0).", 0, 1e3,
+     false},
+    {"--self-contact", CLI_FLAG, NULL, "Keep the surface from intersecting itself.", 0, 0, false},
+    {"--allow-pose-depth", CLI_FLAG, NULL,
+     "Let vertices sink into any obstacle as deep as they do in the poses (default: only into "
+     "parts of the rig).",
+     0, 0, false},
+    {"--strict", CLI_FLAG, NULL,
+     "Keep every vertex outside the obstacles, even where the poses are inside.", 0, 0, false},
+    {"--boundary", CLI_CHOICE, "free|static|pinned|anchor",
+     "How the shape is fixed in space (default free).", 0, 0, false},
+    {"--anchor", CLI_TEXT, "NUMBERS",
+     "Corners of the anchor: 12 numbers (default: placed inside the shape).", 0, 0, false},
+    CLI_GROUP("Springs"),
+    {"--interior", CLI_CHOICE, "struts|tets|none",
+     "Springs through the interior: struts from side to side (default), or the edges of tetrahedra "
+     "generated by tetgen.",
+     0, 0, false},
+    {"--guide", CLI_NUMBER, "B",
+     "Stiffness of spring directions relative to spring lengths (default 0.1).", 0, 1e9, false},
+    {"--altitude", CLI_NUMBER, "C", "Weight of the altitudes of triangles (default 1).", 0, 1e9,
+     false},
+    {"--volume", CLI_NUMBER, "C", "Weight of the signed volumes of tetrahedra; 0 turns it off.", 0,
+     1e9, false},
+    {"--pull-to-blend", CLI_NUMBER, "E",
+     "Weight of the weak pull to the rotation-aware blend; 0 turns it off.", 0, 1e9, false},
+    CLI_GROUP("Solver"),
+    {"--tolerance", CLI_NUMBER, "X", "Tolerance on the relative force residual (default 1e-6).",
+     1e-14, 1, false},
+    {"--independent", CLI_FLAG, NULL, "Solve every frame without using its neighbours.", 0, 0,
+     false},
+    {"--solver", CLI_CHOICE, "default|newton|published", "Method used to find the equilibrium.", 0,
+     0, false},
+    {"--published", CLI_FLAG, NULL,
+     "Use the method as first published, for comparison (rotation, spring).", 0, 0, false},
+    {"--network-out", CLI_OUTPUT, "FILE", "Write the spring network, CSV.", 0, 0, false},
+    {"--network-frames", CLI_OUTPUT, "FILE", "Write all network vertices of every frame, PC2.", 0,
+     0, false},
     CLI_END,
 };
 
@@ -188,19 +197,19 @@ static sinew_status run(cli_call *call) {
 
 const cli_verb verb_blend = {
     .name = "blend",
-    .summary = "slider weights to shapes: linear, rotation-aware or spring",
+    .summary = "turn slider weights into shapes: linear, rotation-aware or spring",
     .arguments = "RIG...",
     .maximum = -1,
     .options = options,
     .description =
-        "RIG is a rig file (.glb), a neutral with a folder of targets (neutral.obj targets/), or "
-        "several pose meshes of which the first is the neutral. Weights come from --weights (one "
-        "shape), --curves (a clip) or --steps (from the first pose to the second).\n\n"
-        "Models: linear blends positions and is what every tool has. rotation blends rotations and "
-        "strains, so that bends do not shrink. spring is the balance of a network of springs: it "
-        "leans on obstacles, can be pinned and pulled.\n\n"
-        "Frames go to PC2, MDD, GLB, OBJ or USDA by the ending of --out. Frames that did not reach "
-        "the tolerance are still written; the exit code is then 1.",
+        "Turn slider weights or key poses into shapes that bend instead of shrinking.\n\nRIG is a "
+        "rig file (.glb, .fbx), a neutral with a folder of targets (neutral.obj targets/), or "
+        "several pose meshes, the first of which is the neutral. Specify the motion with "
+        "--weights, --curves or --steps.\n\nThe linear model blends positions, as every other tool "
+        "does. The rotation model blends rotations and strains, so bends keep their volume. The "
+        "spring model finds the equilibrium of a spring network: it leans on obstacles and can be "
+        "pinned and pulled.\n\nThe extension of --out selects PC2, MDD, GLB, OBJ or USDA. Frames "
+        "that do not reach the tolerance are still written, and the exit code is 1.",
     .example = "sinew blend --sample bar --model rotation --steps 12 --out bar.pc2\n"
                "sinew blend --sample bar --model spring --steps 12 --out springs.pc2\n"
                "sinew blend --sample bar --weights bend120=0.5 --out half.obj\n",

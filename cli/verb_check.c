@@ -8,12 +8,13 @@
 
 static const cli_option options[] = {
     {"--poses", CLI_FLAG, NULL,
-     "the files are poses of one mesh: also compare their vertices and faces with the first", 0, 0,
-     false},
-    {"--targets", CLI_FLAG, NULL, "also check every target of a rig at full weight", 0, 0, false},
-    {"--no-intersections", CLI_FLAG, NULL, "leave out the search for self-intersections", 0, 0,
-     false},
-    {"--list", CLI_INTEGER, "N", "most findings printed per kind (default 10)", 0, 1e9, false},
+     "Treat the files as poses of one mesh: also compare their vertices and faces with those of "
+     "the first file.",
+     0, 0, false},
+    {"--targets", CLI_FLAG, NULL, "Also check every target of a rig at full weight.", 0, 0, false},
+    {"--no-intersections", CLI_FLAG, NULL, "Skip the search for self-intersections.", 0, 0, false},
+    {"--list", CLI_INTEGER, "N", "Maximum number of findings to print of each kind (default 10).",
+     0, 1e9, false},
     CLI_END,
 };
 
@@ -149,16 +150,17 @@ static sinew_status run(cli_call *call) {
 
 const cli_verb verb_check = {
     .name = "check",
-    .summary = "what is wrong with a mesh or rig, by element",
+    .summary = "check a mesh or rig and list every problem by element",
     .arguments = "FILE...",
     .minimum = 1,
     .maximum = -1,
     .options = options,
     .description =
-        "Lists what models trip over: values that are not finite, degenerate and duplicate faces, "
-        "non-manifold edges and vertices, faces that disagree about outside, self-intersections. "
-        "Notes are good to know: coincident and unused vertices, open boundaries. Vertices and "
-        "faces are numbered from 0 in file order. The exit code is 1 when there is a problem.",
+        "Check a mesh or rig and list every problem by element: values that are not finite, "
+        "degenerate and duplicate faces, non-manifold edges and vertices, inconsistent face "
+        "orientation, and self-intersections. The exit code is 1 if there is a "
+        "problem.\n\nCoincident vertices, unused vertices and open boundaries are listed as notes. "
+        "Vertices and faces are numbered from 0 in file order.",
     .example = "sinew sample bar --out bar\n"
                "sinew check bar --targets\n",
     .run = run,

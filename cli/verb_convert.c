@@ -10,24 +10,26 @@
 #include "session/report.h"
 
 static const cli_option options[] = {
-    {"--mesh", CLI_INPUT, "FILE", "faces and names for formats of frames that hold them", 0, 0,
-     false},
-    {"--curves", CLI_INPUT, "FILE", "a clip of slider weights that goes into the rig (GLB, USDA)",
+    {"--out", CLI_OUTPUT, "OUT", "Output file; the same as the last argument.", 0, 0, false},
+    {"--names", CLI_INPUT, "CSV", "Rename curve channels or markers: one line from,to for each.", 0,
+     0, false},
+    {"--curves", CLI_INPUT, "FILE", "Store this clip of slider weights in the rig (GLB, USDA).", 0,
+     0, false},
+    CLI_GROUP("Frames"),
+    {"--mesh", CLI_INPUT, "FILE", "Mesh that supplies faces and names to formats that store them.",
      0, 0, false},
-    {"--names", CLI_INPUT, "CSV", "renames the channels of curves, or markers: lines from,to", 0, 0,
-     false},
-    {"--tolerance", CLI_NUMBER, "LENGTH",
-     "largest error of a vertex in frames that are compressed (GLB; default 1e-4 of the diagonal)",
-     0, 1e300, false},
     {"--clip", CLI_TEXT, "NAME",
-     "Clip of IN to play, with its skins and blend-shape weights (default: the first that moves "
-     "anything)",
+     "Play this clip of IN, with its skins and blend-shape weights (default: the first clip that "
+     "moves anything).",
      0, 0, false},
-    {"--at", CLI_NUMBER, "SECONDS", "Time on the clip: write that pose instead of the whole clip",
-     -1e9, 1e9, false},
-    {"--rate", CLI_NUMBER, "FPS", "Frames per second of a clip (default: the rate of the file)",
+    {"--at", CLI_NUMBER, "SECONDS",
+     "Write the pose at this time of the clip instead of the whole clip.", -1e9, 1e9, false},
+    {"--rate", CLI_NUMBER, "FPS", "Frames per second of the clip (default: the rate of the file).",
      1e-3, 1e4, false},
-    {"--out", CLI_OUTPUT, "OUT", "the same as the last argument", 0, 0, false},
+    {"--tolerance", CLI_NUMBER, "LENGTH",
+     "Largest error of a vertex in compressed frames (GLB; default: 1e-4 of the bounding-box "
+     "diagonal).",
+     0, 1e300, false},
     CLI_END,
 };
 
@@ -230,18 +232,18 @@ static sinew_status run(cli_call *call) {
 
 const cli_verb verb_convert = {
     .name = "convert",
-    .summary = "between any two formats that hold the same kind of thing",
+    .summary = "convert meshes, rigs, clips, markers and point caches between formats",
     .arguments = "IN... OUT",
     .writes_last = true,
     .minimum = 1,
     .maximum = -1,
     .options = options,
     .description =
-        "The formats are chosen by the endings; an OUT without an ending is a rig folder. Several "
-        "inputs are a rig: a neutral followed by folders of targets or by pose meshes. Vertex "
-        "order and names survive. Where a take and a rig have different names for the same, "
-        "--names "
-        "makes a take for that rig. docs/formats.md says what each format holds.",
+        "Convert a file to another format that stores the same kind of data. Vertex order and "
+        "names are preserved.\n\nThe extensions select the formats; an OUT without an extension is "
+        "a rig folder. Several inputs make a rig: a neutral followed by folders of targets or by "
+        "pose meshes. If a take and a rig use different names for the same things, --names writes "
+        "a take that fits the rig. docs/formats.md lists what each format stores.",
     .example = "sinew sample bar --out bar\n"
                "sinew convert bar/neutral.obj bar.ply\n",
     .run = run,

@@ -4,20 +4,28 @@
 
 static const cli_option options[] = {
     CLI_MARKERS_OPTIONS,
-    {"--method", CLI_CHOICE, "sbs|rsbs|uls",
-     "weights of 0 or more | the same, small ones preferred (default) | any weights", 0, 0, false},
-    {"--l1", CLI_NUMBER, "X", "rsbs: pull to few weights (default 0.002)", 0, 1e6, false},
-    {"--l2", CLI_NUMBER, "X", "rsbs, uls: pull to small weights (default 0.005, 0.01)", 0, 1e6,
-     false},
-    {"--smooth", CLI_NUMBER, "X", "pull to the last frame's weights (default 0)", 0, 1e6, false},
-    {"--symmetry", CLI_NUMBER, "X", "pull of left and right to each other (default 0)", 0, 1e6,
-     false},
-    {"--bounded", CLI_FLAG, NULL, "no weight beyond its slider's maximum", 0, 0, false},
-    {"--outlier", CLI_NUMBER, "SHARE",
-     "markers farther off, as a share of the diagonal, lose weight (default 0.025)", 1e-9, 1e9,
-     false},
-    {"--out", CLI_OUTPUT, "FILE", "slider curves (.csv) or frames, by the ending", 0, 0, true},
+    {"--out", CLI_OUTPUT, "FILE",
+     "Write slider curves (.csv) or frames; the extension selects the format.", 0, 0, true},
     CLI_SCENE_OPTION,
+    CLI_GROUP("Solver"),
+    {"--method", CLI_CHOICE, "sbs|rsbs|uls",
+     "sbs: weights of 0 or more; rsbs: the same, preferring few and small weights (default); uls: "
+     "any weights.",
+     0, 0, false},
+    {"--l1", CLI_NUMBER, "X", "rsbs: penalty that favors few weights (default 0.002).", 0, 1e6,
+     false},
+    {"--l2", CLI_NUMBER, "X", "rsbs, uls: penalty that favors small weights (default 0.005, 0.01).",
+     0, 1e6, false},
+    {"--smooth", CLI_NUMBER, "X", "Penalty on changes from the previous frame (default 0).", 0, 1e6,
+     false},
+    {"--symmetry", CLI_NUMBER, "X", "Penalty on differences between left and right (default 0).", 0,
+     1e6, false},
+    {"--bounded", CLI_FLAG, NULL, "Keep every weight below the maximum of its slider.", 0, 0,
+     false},
+    {"--outlier", CLI_NUMBER, "FRACTION",
+     "Residual beyond which a marker loses influence, as a fraction of the bounding-box diagonal "
+     "(default 0.025).",
+     1e-9, 1e9, false},
     CLI_END,
 };
 
@@ -48,16 +56,14 @@ static sinew_status run(cli_call *call) {
 
 const cli_verb verb_fit = {
     .name = "fit",
-    .summary = "captured markers to slider curves by least squares",
+    .summary = "solve slider curves for captured markers by least squares",
     .arguments = "RIG...",
     .maximum = -1,
     .options = options,
     .description =
-        "Finds in every frame the weights whose shape meets the markers best: sbs (weights of 0 or "
-        "more), rsbs (the same, with small and few weights preferred) or uls (any weights). "
-        "Missing markers count nothing; one that jumps away is not believed.\n\n"
-        "--out FILE.csv holds the slider curves, any other ending the frames. --layer corrects the "
-        "frames by what is left at the markers; the curves stay as they are.",
+        "Solve for the slider weights whose shape fits the captured markers best, frame by "
+        "frame.\n\nMissing markers are ignored, and markers that jump away lose their influence. "
+        "--layer corrects the frames by what remains at the markers; the curves are not affected.",
     .example = "sinew sample face --out face\n"
                "sinew fit face --markers face/markers.csv --map face/markers_map.csv --out "
                "curves.csv --frames 0-30\n",

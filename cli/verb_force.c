@@ -5,53 +5,74 @@
 
 static const cli_option options[] = {
     CLI_MARKERS_OPTIONS,
-    {"--curves", CLI_INPUT, "FILE", "slider weights push instead of markers", 0, 0, false},
-    {"--stretch-length", CLI_NUMBER, "SHARE",
-     "narrower stretches are smoothed out (default 0.005 of the diagonal)", 0, 10, false},
-    {"--bend-length", CLI_NUMBER, "SHARE", "narrower bumps are smoothed out (default 0.005)", 0,
-     0.1, false},
-    {"--overstretch", CLI_NUMBER, "SHARE", "extra stiffness beyond 110% (default 0.1)", 0, 1,
-     false},
-    {"--mass-time", CLI_NUMBER, "SECONDS", "how long the skin takes to follow (default 0.03)", 1e-6,
-     1e6, false},
-    {"--velocity-kept", CLI_NUMBER, "SHARE", "0 is overdamped, 1 keeps all (default 0.5)", 0, 1,
-     false},
-    {"--substeps", CLI_INTEGER, "N", "steps per frame (default 1)", 1, 1000, false},
-    {"--relinearisations", CLI_INTEGER, "N", "per step (default 3)", 1, 1000, false},
-    {"--ridge", CLI_NUMBER, "X", "pull to no command (default 0.02)", 0, 1e6, false},
-    {"--smooth", CLI_NUMBER, "X", "pull to the last command (default 0)", 0, 1e6, false},
-    {"--bounded", CLI_FLAG, NULL, "commands stay in [0, 1]", 0, 0, false},
-    {"--lower", CLI_NUMBER, "X", "least command otherwise (default -0.05)", -1e6, 1, false},
-    {"--upper", CLI_NUMBER, "X", "largest command otherwise (default 3)", 0, 1e6, false},
-    {"--outlier", CLI_NUMBER, "SHARE", "markers farther off lose weight (default 0.05)", 1e-9, 1e9,
-     false},
-    {"--contact", CLI_TEXT, "REGIONS",
-     "skin of these regions (lips,lids), or all, must not cross itself", 0, 0, false},
-    {"--contact-margin", CLI_NUMBER, "SHARE",
-     "what is this near to the regions is part of them (default 0.1)", 0, 10, false},
-    {"--contact-gap", CLI_NUMBER, "SHARE", "distance that contact keeps (default 2e-5)", 1e-7, 0.01,
-     false},
-    {"--contact-length", CLI_NUMBER, "SHARE",
-     "skin that presses bends over this length, as flesh does (default 0.02)", 0, 10, false},
-    {"--layer-feeds", CLI_FLAG, NULL, "the next frame starts from the corrected shape", 0, 0,
-     false},
-    {"--fixed", CLI_TEXT, "SELECT", "held vertices (default: the border that no target moves)", 0,
-     0, false},
-    {"--jaw", CLI_TEXT, "TARGET", "opens the jaw: its rest then turns with it; or a selection", 0,
-     0, false},
-    {"--estimate-stiffness", CLI_FLAG, NULL, "find the skin's stiffness from the rig's own shapes",
+    {"--curves", CLI_INPUT, "FILE", "Drive the face with slider weights instead of markers, CSV.",
      0, 0, false},
-    {"--stiffness-prior", CLI_NUMBER, "X", "estimated factors stay about 1 (default 1)", 1e-12,
-     1e12, false},
-    {"--stretch-map", CLI_INPUT, "CSV", "vertex,value: factors of the stretch", 0, 0, false},
-    {"--bend-map", CLI_INPUT, "CSV", "vertex,value: factors of the bending", 0, 0, false},
-    {"--stretch-map-out", CLI_OUTPUT, "CSV", "keep the estimated factors", 0, 0, false},
-    {"--bend-map-out", CLI_OUTPUT, "CSV", "keep the estimated factors", 0, 0, false},
-    {"--trace", CLI_TEXT, "SELECT", "vertices whose distance from rest is plotted", 0, 0, false},
-    {"--trace-plot", CLI_OUTPUT, "PNG", "where that plot goes", 0, 0, false},
-    {"--friction", CLI_NUMBER, "MU", "of skin that presses (default 0.3)", 0, 1e6, false},
-    {"--out", CLI_OUTPUT, "FILE", "where the frames go; the ending chooses the format", 0, 0, true},
+    {"--out", CLI_OUTPUT, "FILE", "Write the frames here; the extension selects the format.", 0, 0,
+     true},
     CLI_SCENE_OPTION,
+    CLI_GROUP("Contact"),
+    {"--contact", CLI_TEXT, "REGIONS", "Keep these regions (lips,lids), or all, from intersecting.",
+     0, 0, false},
+    {"--contact-margin", CLI_NUMBER, "FRACTION",
+     "How near to the regions a vertex must be at rest to take part, as a fraction of the "
+     "bounding-box diagonal (default 0.1).",
+     0, 10, false},
+    {"--contact-gap", CLI_NUMBER, "FRACTION",
+     "Distance that contact maintains, as a fraction of the bounding-box diagonal (default 2e-5).",
+     1e-7, 0.01, false},
+    {"--contact-length", CLI_NUMBER, "FRACTION",
+     "Length over which pressed skin bends, as a fraction of the bounding-box diagonal (default "
+     "0.02).",
+     0, 10, false},
+    {"--friction", CLI_NUMBER, "MU", "Coulomb friction between pressed skin (default 0.3).", 0, 1e6,
+     false},
+    CLI_GROUP("Skin"),
+    {"--mass-time", CLI_NUMBER, "SECONDS",
+     "Time in which the skin follows its forces (default 0.03).", 1e-6, 1e6, false},
+    {"--velocity-kept", CLI_NUMBER, "FRACTION",
+     "Fraction of the velocity kept: 0 is overdamped, 1 undamped (default 0.5).", 0, 1, false},
+    {"--stretch-length", CLI_NUMBER, "FRACTION",
+     "Smooth out stretches narrower than this fraction of the bounding-box diagonal (default "
+     "0.005).",
+     0, 10, false},
+    {"--bend-length", CLI_NUMBER, "FRACTION",
+     "Smooth out bumps narrower than this fraction of the bounding-box diagonal (default 0.005).",
+     0, 0.1, false},
+    {"--overstretch", CLI_NUMBER, "X", "Extra stiffness beyond 110% stretch (default 0.1).", 0, 1,
+     false},
+    {"--fixed", CLI_TEXT, "SELECT",
+     "Vertices that do not move (default: the boundary that no target moves).", 0, 0, false},
+    {"--jaw", CLI_TEXT, "TARGET",
+     "Target that opens the jaw, or a selection: its rest shape rotates with the jaw.", 0, 0,
+     false},
+    {"--estimate-stiffness", CLI_FLAG, NULL,
+     "Estimate the stiffness of the skin from the rig's own targets.", 0, 0, false},
+    {"--stiffness-prior", CLI_NUMBER, "X",
+     "How strongly estimated factors are drawn to 1 (default 1).", 1e-12, 1e12, false},
+    {"--stretch-map", CLI_INPUT, "CSV", "Stretch stiffness factors: vertex,value.", 0, 0, false},
+    {"--bend-map", CLI_INPUT, "CSV", "Bending stiffness factors: vertex,value.", 0, 0, false},
+    {"--stretch-map-out", CLI_OUTPUT, "CSV", "Write the estimated stretch factors.", 0, 0, false},
+    {"--bend-map-out", CLI_OUTPUT, "CSV", "Write the estimated bending factors.", 0, 0, false},
+    CLI_GROUP("Solver"),
+    {"--substeps", CLI_INTEGER, "N", "Time steps per frame (default 1).", 1, 1000, false},
+    {"--relinearisations", CLI_INTEGER, "N", "Relinearizations per step (default 3).", 1, 1000,
+     false},
+    {"--ridge", CLI_NUMBER, "X", "Penalty that favors small commands (default 0.02).", 0, 1e6,
+     false},
+    {"--smooth", CLI_NUMBER, "X", "Penalty on changes from the previous command (default 0).", 0,
+     1e6, false},
+    {"--bounded", CLI_FLAG, NULL, "Keep commands within [0, 1].", 0, 0, false},
+    {"--lower", CLI_NUMBER, "X", "Smallest command otherwise (default -0.05).", -1e6, 1, false},
+    {"--upper", CLI_NUMBER, "X", "Largest command otherwise (default 3).", 0, 1e6, false},
+    {"--outlier", CLI_NUMBER, "FRACTION",
+     "Residual beyond which a marker loses influence, as a fraction of the bounding-box diagonal "
+     "(default 0.05).",
+     1e-9, 1e9, false},
+    {"--layer-feeds", CLI_FLAG, NULL, "Start the next frame from the corrected shape.", 0, 0,
+     false},
+    {"--trace", CLI_TEXT, "SELECT", "Plot the displacement of these vertices from rest.", 0, 0,
+     false},
+    {"--trace-plot", CLI_OUTPUT, "PNG", "Write that plot here.", 0, 0, false},
     CLI_END,
 };
 
@@ -123,24 +144,21 @@ static sinew_status run(cli_call *call) {
 
 const cli_verb verb_force = {
     .name = "force",
-    .summary = "captured markers, or weight curves, to a simulated skin",
+    .summary = "simulate skin that follows captured markers or slider curves",
     .arguments = "RIG...",
     .maximum = -1,
     .options = options,
     .description =
-        "The face is a sheet with inertia and elasticity, pushed by the rig's targets; the pushes "
-        "are chosen so that the markers are met. The skin may leave the span of the rig. With "
-        "--curves the weights push, as if every vertex was drawn to its linear shape.\n\n"
-        "--contact keeps skin from crossing itself: pairs that would meet press each other apart, "
-        "and what that leaves is cut back, so that no written frame crosses where the one before "
-        "did not. Lips meet what lies behind them: --contact-margin says how near to the regions a "
-        "vertex must be at rest to take part, as a share of the diagonal.\n\n"
-        "--estimate-stiffness asks at which stiffness the rig rests at its own shapes, vertex by "
-        "vertex; the answer is kept in the store of expensive structures. --jaw jawOpen lets the "
-        "chin move on an arc.\n\n"
-        "Markers may be missing in any frame, jump, and sit inside triangles. The report holds per "
-        "frame the error at the markers, the parts inside and outside the rig's span, and with "
-        "--truth the dense error.",
+        "Simulate a face that follows captured markers: an elastic skin with inertia, moved by "
+        "forces along the rig's targets (blendforces).\n\nThe forces are chosen so that the skin "
+        "meets the markers, and the skin may leave the span of the rig. With --curves, the slider "
+        "weights drive the forces instead. Markers may be missing in any frame, jump, and sit "
+        "inside triangles.\n\n--contact keeps skin from intersecting: a pair that would meet is "
+        "pressed apart, and no frame intersects where the previous one did not. --jaw jawOpen lets "
+        "the chin move on an arc. --estimate-stiffness finds, for each vertex, the stiffness at "
+        "which the rig rests at its own targets, and caches the result.\n\nThe report contains, "
+        "for each frame, the marker error, the parts of the motion inside and outside the rig's "
+        "span and, with --truth, the dense error.",
     .example = "sinew sample face --out face\n"
                "sinew force face --markers face/markers.csv --map face/markers_map.csv --layer "
                "--frames 0-10 --out talk.pc2\n",

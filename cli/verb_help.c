@@ -2,8 +2,8 @@
 #include "frame.h"
 
 static const cli_option options[] = {
-    {"--man", CLI_FLAG, NULL, "print a man page (roff) instead", 0, 0, false},
-    {"--schema", CLI_FLAG, NULL, "print the JSON schema of scene files", 0, 0, false},
+    {"--man", CLI_FLAG, NULL, "Print a man page (roff) instead.", 0, 0, false},
+    {"--schema", CLI_FLAG, NULL, "Print the JSON schema of scene files.", 0, 0, false},
     CLI_END,
 };
 
@@ -37,13 +37,13 @@ static sinew_status run(cli_call *call) {
 
 const cli_verb verb_help = {
     .name = "help",
-    .summary = "list the verbs, or show the page of one",
+    .summary = "list the verbs, or show the help page of one",
     .arguments = "[VERB]",
     .reads_no_files = true,
     .maximum = 1,
     .options = options,
-    .description = "Without a verb: the list of all. With one: its help page, the same as "
-                   "'sinew VERB --help'.",
+    .description =
+        "List the verbs, or show the help page of one. 'sinew VERB --help' does the same.",
     .example = "sinew help\n"
                "sinew help blend\n",
     .run = run,

@@ -161,13 +161,13 @@ static sinew_status run(cli_call *call) {
 
 const cli_verb verb_info = {
     .name = "info",
-    .summary = "what is in a file",
+    .summary = "show what a file contains",
     .arguments = "FILE...",
     .minimum = 1,
     .maximum = -1,
     .options = options,
-    .description = "Meshes, rigs (files and folders), weight curves, markers, point caches and "
-                   "tetrahedra: their sizes, names and ranges.",
+    .description = "Print the sizes, names and ranges of meshes, rigs (files and folders), weight "
+                   "curves, markers, point caches and tetrahedral meshes.",
     .example = "sinew sample bar --out bar\n"
                "sinew info bar\n",
     .run = run,

@@ -12,21 +12,26 @@
 #include "verb.h"
 
 static const cli_option options[] = {
+    {"--top", CLI_INTEGER, "N", "Number of pairs to list, worst first (default 12).", 1, 1000,
+     false},
     {"--select", CLI_TEXT, "SELECT",
-     "only there: v:1,5-9 | region:NAME | part:NAME | mask:FILE (default: the whole face)", 0, 0,
+     "Consider only these vertices: v:1,5-9 | region:NAME | part:NAME | mask:FILE (default: the "
+     "whole face).",
+     0, 0, false},
+    {"--no-advice", CLI_FLAG, NULL, "Do not test which locks would help.", 0, 0, false},
+    CLI_GROUP("Output"),
+    {"--out", CLI_OUTPUT, "FILE.csv", "Write the listed pairs as a table.", 0, 0, false},
+    {"--matrix", CLI_OUTPUT, "FILE.png", "Picture of how much each column disturbs each row.", 0, 0,
      false},
-    {"--top", CLI_INTEGER, "N", "worst pairs to list (default 12)", 1, 1000, false},
-    {"--out", CLI_OUTPUT, "FILE.csv", "the worst pairs as a table", 0, 0, false},
-    {"--matrix", CLI_OUTPUT, "FILE.png", "picture: how much each column disturbs each row", 0, 0,
-     false},
-    {"--cosine", CLI_OUTPUT, "FILE.png", "picture: how alike two targets are where they meet", 0, 0,
-     false},
-    {"--heat", CLI_OUTPUT, "FILE.png", "picture: where the worst pairs meet on the face", 0, 0,
-     false},
-    {"--zoom", CLI_NUMBER, "Z", "of the faces in --heat (default 1)", 0.1, 100, false},
-    {"--no-advice", CLI_FLAG, NULL, "do not try which locks would help", 0, 0, false},
-    {"--regions", CLI_INPUT, "FILE", "regions beyond those of the rig, JSON", 0, 0, false},
-    {"--sample", CLI_TEXT, "NAME", "a built-in rig instead of files", 0, 0, false},
+    {"--cosine", CLI_OUTPUT, "FILE.png",
+     "Picture of how similar two targets are where they overlap.", 0, 0, false},
+    {"--heat", CLI_OUTPUT, "FILE.png", "Picture of where the worst pairs overlap on the face.", 0,
+     0, false},
+    {"--zoom", CLI_NUMBER, "Z", "Zoom of the faces in --heat (default 1).", 0.1, 100, false},
+    CLI_GROUP("Rig"),
+    {"--sample", CLI_TEXT, "NAME",
+     "Use a built-in rig instead of files; 'sinew sample' lists them.", 0, 0, false},
+    {"--regions", CLI_INPUT, "FILE", "Additional regions, JSON.", 0, 0, false},
     CLI_END,
 };
 
@@ -242,17 +247,17 @@ static sinew_status run(cli_call *call) {
 
 const cli_verb verb_interference = {
     .name = "interference",
-    .summary = "which sliders disturb which, where, and what to lock",
+    .summary = "show which sliders disturb each other, where, and what to lock",
     .arguments = "[RIG...]",
     .minimum = 0,
     .maximum = -1,
     .options = options,
     .description =
-        "Lists the worst pairs: how far a target at full weight moves the places of another, as a "
-        "multiple of what that one does there itself, and the same the other way round; how alike "
-        "the two are where they meet; where that is; and what a lock on the disturbed places "
-        "would do, tried out. The left and right of one slider are not counted against each "
-        "other.",
+        "Show which sliders disturb each other, where they overlap, and which locks would "
+        "help.\n\nFor each pair: how far one target at full weight moves the vertices of the "
+        "other, as a multiple of what the other does there itself, in both directions; how similar "
+        "the two are where they overlap; and the measured effect of a lock on the disturbed "
+        "vertices. The left and right halves of a slider are not compared with each other.",
     .example = "sinew interference --sample arm --top 3 --out pairs.csv\n",
     .run = run,
 };

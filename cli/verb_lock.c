@@ -10,38 +10,45 @@
 
 static const cli_option options[] = {
     {"--lock", CLI_TEXT, "NAME:SELECT[:xyz]",
-     "what must not move: v:1,5-9 | region:NAME | part:NAME | mask:FILE | all, on the given axes "
-     "(default all three)",
+     "Vertices that must not move: v:1,5-9 | region:NAME | part:NAME | mask:FILE | all, on the "
+     "given axes (default: all three).",
      0, 0, true},
-    {"--from", CLI_TEXT, "LIST", "pose at the moment of locking: smile=0.5 (default: the neutral)",
+    {"--from", CLI_TEXT, "LIST", "Weights of the pose to lock: smile=0.5 (default: the neutral).",
      0, 0, false},
-    {"--edit", CLI_TEXT, "LIST", "sliders that are then set: jaw=1", 0, 0, false},
-    {"--curves", CLI_INPUT, "FILE", "a take instead of an edit: slider weights over time, CSV", 0,
-     0, false},
+    {"--edit", CLI_TEXT, "LIST", "Slider weights to set: jaw=1.", 0, 0, false},
+    {"--curves", CLI_INPUT, "FILE",
+     "Filter this take instead of an edit: slider weights over time, CSV.", 0, 0, false},
     {"--at", CLI_NUMBER, "TIME",
-     "seconds of the take at which it was locked (default: its start, or --from)", -1e9, 1e9,
-     false},
-    {"--keep", CLI_TEXT, "NAMES", "sliders of a take that stay as they are: jaw,smile", 0, 0,
-     false},
-    {"--alpha", CLI_TEXT, "A|Ax",
-     "strength: 0 lets all move, inf holds; with an x in units of the default, which is unlocked "
-     "over locked coordinates (default 1x)",
-     0, 0, false},
-    {"--ridge", CLI_NUMBER, "L", "weight of the change of sliders (default 0.001)", 0, 1e9, false},
-    {"--dead-zone", CLI_NUMBER, "SHARE",
-     "motion that nobody sees, share of the diagonal (default 0.0005; 0 turns it off)", 0, 1,
-     false},
-    {"--few", CLI_NUMBER, "F", "prefer few responding sliders, 0 (no, default) to 1 (none)", 0, 1,
-     false},
-    {"--trade", CLI_FLAG, NULL, "the edited sliders may give way too", 0, 0, false},
-    {"--unbounded", CLI_FLAG, NULL, "ignore the limits of sliders", 0, 0, false},
-    {"--published", CLI_FLAG, NULL,
-     "the form of the paper: no ridge, no dead zone, no limits, all sliders give way", 0, 0, false},
+     "Time of the take whose pose is locked, in seconds (default: its start, or --from).", -1e9,
+     1e9, false},
+    {"--out", CLI_OUTPUT, "FILE", "Write the adjusted weights, CSV.", 0, 0, false},
     {"--corrective", CLI_OUTPUT, "FILE",
-     "also write the edited shape with what is left cancelled by moving vertices", 0, 0, false},
-    {"--regions", CLI_INPUT, "FILE", "regions beyond those of the rig, JSON", 0, 0, false},
-    {"--sample", CLI_TEXT, "NAME", "a built-in rig instead of files", 0, 0, false},
-    {"--out", CLI_OUTPUT, "FILE", "the weights that are given, CSV", 0, 0, false},
+     "Also write the edited shape, with the motion that remains in the locked vertices removed.", 0,
+     0, false},
+    CLI_GROUP("Strength"),
+    {"--alpha", CLI_TEXT, "A|Ax",
+     "Strength of the locks: 0 turns them off, inf makes them exact; with an x, a multiple of the "
+     "default, the ratio of unlocked to locked coordinates (default 1x).",
+     0, 0, false},
+    {"--dead-zone", CLI_NUMBER, "FRACTION",
+     "Ignore motion below this fraction of the bounding-box diagonal (default 0.0005; 0 turns it "
+     "off).",
+     0, 1, false},
+    {"--ridge", CLI_NUMBER, "L", "Penalty on slider changes (default 0.001).", 0, 1e9, false},
+    {"--few", CLI_NUMBER, "F",
+     "Preference for few responding sliders, from 0 (default) to 1 (none respond).", 0, 1, false},
+    CLI_GROUP("Sliders"),
+    {"--trade", CLI_FLAG, NULL, "Let the edited sliders change too.", 0, 0, false},
+    {"--keep", CLI_TEXT, "NAMES", "Sliders of a take that must not change: jaw,smile.", 0, 0,
+     false},
+    {"--unbounded", CLI_FLAG, NULL, "Ignore the limits of sliders.", 0, 0, false},
+    {"--published", CLI_FLAG, NULL,
+     "Use the form of the paper: no ridge, no dead zone, no limits; every slider may change.", 0, 0,
+     false},
+    CLI_GROUP("Rig"),
+    {"--sample", CLI_TEXT, "NAME",
+     "Use a built-in rig instead of files; 'sinew sample' lists them.", 0, 0, false},
+    {"--regions", CLI_INPUT, "FILE", "Additional regions, JSON.", 0, 0, false},
     CLI_SCENE_OPTION,
     CLI_END,
 };
@@ -408,19 +415,18 @@ static sinew_status run(cli_call *call) {
 
 const cli_verb verb_lock = {
     .name = "lock",
-    .summary = "move sliders without spoiling what is done",
+    .summary = "move sliders without disturbing finished parts of the face",
     .arguments = "[RIG...]",
     .minimum = 0,
     .maximum = -1,
     .options = options,
     .description =
-        "Locks hold parts of the face while sliders move: of the weights that are asked for, those "
-        "are given that leave the locked coordinates where they were and keep the rest of the edit "
-        "(motion attenuation). An edit starts from the pose of --from and sets the sliders of "
-        "--edit, which keep their values unless --trade is given; a take (--curves) is filtered as "
-        "a whole, and every slider may respond but those of --keep.\n\n"
-        "Locked motion below the dead zone is left alone. Sliders stay within their limits. When "
-        "the edit is the very motion that is locked, it says so.",
+        "Keep parts of the face still while sliders move. lock adjusts the requested weights so "
+        "that locked vertices stay where they are and as much as possible of the edit remains "
+        "(motion attenuation).\n\nAn edit starts from the pose of --from and sets the sliders of "
+        "--edit, which keep their values unless --trade is given. A take (--curves) is filtered as "
+        "a whole, and every slider may respond except those of --keep. Sliders stay within their "
+        "limits. If the edit consists of nothing but locked motion, lock says so.",
     .example =
         "sinew lock --sample arm --lock cuff:v:900-940 --edit elbow90=1 --trade --out edit.csv\n",
     .run = run,

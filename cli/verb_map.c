@@ -12,13 +12,14 @@ static const cli_option options[] = {
     {"--map-out", CLI_TEXT, "CSV", "Write the map: NAME,triangle,b0,b1,b2 for each marker.", 0, 0,
      false},
     {"--picture", CLI_TEXT, "PNG",
-     "Draw the markers on the face, from the front and the side: green, or red where in doubt.", 0,
-     0, false},
-    {"--map", CLI_TEXT, "CSV", "Check this map against the take instead of finding one.", 0, 0,
+     "Draw the markers on the face from the front and the side, doubtful ones in red.", 0, 0,
+     false},
+    {"--map", CLI_TEXT, "CSV", "Check this map against the take instead of computing one.", 0, 0,
      false},
     {"--neutral-frame", CLI_INTEGER, "K",
-     "Sample of the take in which the face is at rest (default: found).", 0, 2e9, false},
-    {"--sample", CLI_TEXT, "NAME", "Use a built-in rig instead of files.", 0, 0, false},
+     "Sample of the take in which the face is at rest (default: detected).", 0, 2e9, false},
+    {"--sample", CLI_TEXT, "NAME",
+     "Use a built-in rig instead of files; 'sinew sample' lists them.", 0, 0, false},
     CLI_END,
 };
 
@@ -127,14 +128,13 @@ const cli_verb verb_map = {
     .maximum = -1,
     .options = options,
     .description =
-        "Tie the markers of a take to points of a rig's skin. The names of the markers (words such "
-        "as brow, lid, lip, corner, left, in any usual form; the numbers of the 68-point and "
-        "MediaPipe layouts) tell which landmarks they sit on, and the rig's targets where these "
-        "are: a blink finds the lids, jawOpen the chin. A similarity and a thin-plate warp bring "
-        "the take onto the face, and every marker goes to the nearest point of the outer skin.\n\n"
-        "Markers whose point is in doubt are listed with the reason. A map that is mirrored or "
-        "does "
-        "not fit the take is refused. 'fit' and 'force' find the map in the same way when none is "
+        "Attach the markers of a take to points on a rig's skin.\n\nMarker names indicate which "
+        "landmarks the markers sit on (words such as brow, lid, lip, corner and left in any common "
+        "form, or the numbers of the 68-point and MediaPipe layouts). The rig's targets locate "
+        "those landmarks: a blink finds the lids, jawOpen the chin. A similarity transform and a "
+        "thin-plate warp align the take with the face, and each marker is projected onto the outer "
+        "skin.\n\nDoubtful markers are listed with the reason. A map that is mirrored or does not "
+        "fit the take is rejected. 'fit' and 'force' compute the map in the same way if none is "
         "given.",
     .example = "sinew sample face --out face\n"
                "sinew map face face/markers.csv --map-out map.csv --picture map.png\n",

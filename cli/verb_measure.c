@@ -10,13 +10,13 @@
 #include "verb.h"
 
 static const cli_option options[] = {
-    {"--frames", CLI_INPUT, "CACHE", "the frames to measure", 0, 0, false},
+    {"--frames", CLI_INPUT, "CACHE", "Frames to measure.", 0, 0, false},
     {"--curves", CLI_INPUT, "FILE",
-     "slider weights over time (default: frame k of N + 1 is k/N of the way to the second pose)", 0,
-     0, false},
-    {"--intersections", CLI_FLAG, NULL, "also count pairs of triangles that cut each other", 0, 0,
-     false},
-    {"--out", CLI_OUTPUT, "FILE.csv", "a line of figures per frame", 0, 0, false},
+     "Slider weights over time (default: frame k of N + 1 is at k/N from the first pose to the "
+     "second).",
+     0, 0, false},
+    {"--out", CLI_OUTPUT, "FILE.csv", "Write one row of figures per frame.", 0, 0, false},
+    {"--intersections", CLI_FLAG, NULL, "Also count pairs of intersecting triangles.", 0, 0, false},
     CLI_END,
 };
 
@@ -165,21 +165,20 @@ static sinew_status run(cli_call *call) {
 
 const cli_verb verb_measure = {
     .name = "measure",
-    .summary = "distortion of frames against their poses",
+    .summary = "measure how frames distort edges, areas, angles and volume",
     .arguments = "POSES... --frames CACHE",
     .minimum = 1,
     .maximum = -1,
     .options = options,
     .description =
-        "Compares each frame with the blend of what its poses have: lengths of edges, areas of "
-        "triangles, angles between neighbours, volume. Edge distortion is |l / sum w l_p - 1|, its "
-        "mean, 95th percentile and maximum. POSES are a rig as for 'sinew blend'. Frame k is "
-        "compared at k/N between the first two poses, or at the weights of --curves.\n\n"
-        "Three more figures: edges that pop (their dihedral angle jumps by over 30 degrees between "
-        "two frames, beyond the change of the blend), how far the shape reaches below the lowest "
-        "point of the poses (feet through the floor), and for meshes of several parts how far "
-        "vertices of different parts drift apart that are within 2% of the diagonal in all "
-        "poses.",
+        "Measure the distortion of frames against the poses that they blend: edge lengths, "
+        "triangle areas, dihedral angles and volume.\n\nPOSES are a rig as for 'sinew blend'. Edge "
+        "distortion is |l / sum w l_p - 1|; its mean, 95th percentile and maximum are "
+        "printed.\n\nThree more figures: popping edges (the dihedral angle changes by more than 30 "
+        "degrees between two frames, beyond the change of the blend); the depth below the lowest "
+        "point of the poses (feet through the floor); and, for meshes of several parts, how far "
+        "neighbouring parts drift apart (vertices within 2% of the bounding-box diagonal in all "
+        "poses).",
     .example = "sinew sample bar --out bar\n"
                "sinew blend bar --model linear --steps 10 --out linear.pc2\n"
                "sinew measure bar --frames linear.pc2\n",

@@ -7,12 +7,12 @@
 #include "jobs.h"
 
 static const cli_option options[] = {
-    {"--scene", CLI_INPUT, "FILE", "the scene of the parts (default: the one they were run from)",
-     0, 0, false},
+    {"--scene", CLI_INPUT, "FILE",
+     "Scene of the parts (default: the scene that they were run from).", 0, 0, false},
     CLI_FOLDER_OPTION,
     {"--missing", CLI_FLAG, NULL,
-     "do not merge: remove parts that are damaged or of another scene, and list the frames that "
-     "are missing",
+     "Do not merge: remove parts that are damaged or belong to another scene, and list the missing "
+     "frames.",
      0, 0, false},
     CLI_END,
 };
@@ -85,10 +85,10 @@ const cli_verb verb_merge = {
     .minimum = 1,
     .maximum = 1,
     .options = options,
-    .description =
-        "Write the outputs of a scene from the parts that sinew run --part left in a folder. The "
-        "result is the same as that of a whole run, bit for bit. Fails, and writes nothing, when a "
-        "frame is missing or in two parts, or when a part is damaged or of another scene.",
+    .description = "Join the parts that 'sinew run --part' left in a folder into the outputs of "
+                   "their scene. The result is bit-identical to that of a single run.\n\nFails and "
+                   "writes nothing if a frame is missing or occurs in two parts, or if a part is "
+                   "damaged or belongs to another scene.",
     .example = "sinew blend --sample bar --model rotation --steps 12 --out bar.pc2 --scene-out "
                "bar.json\n"
                "sinew run bar.json --frames 0-5 --part parts\n"

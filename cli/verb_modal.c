@@ -7,56 +7,73 @@
 #include "session/model.h"
 
 static const cli_option options[] = {
-    {"--times", CLI_TEXT, "LIST", "seconds of the poses: 0,1 (default: a second apart)", 0, 0,
-     false},
     {"--poses", CLI_TEXT, "LIST",
-     "names of the key poses in order: neutral,fist,neutral (default: all, as given)", 0, 0, false},
-    {"--until", CLI_NUMBER, "SECONDS", "go on past the last key", 0, 1e6, false},
-    {"--fps", CLI_NUMBER, "RATE", "frames per second (default 30)", 1e-3, 1e5, false},
-    CLI_FRAMES_OPTION,
-    {"--out", CLI_OUTPUT, "FILE", "where the frames go; the ending chooses the format", 0, 0, true},
-    {"--modes", CLI_INTEGER, "M", "vibration modes (default 80)", 1, 10000, false},
-    {"--swings", CLI_NUMBER, "N", "swings of the slowest mode per key interval (default 1.5)", 1e-6,
-     1e6, false},
-    {"--frequency", CLI_NUMBER, "HZ", "of the slowest mode, instead of swings", 0, 1e6, false},
-    {"--damping", CLI_NUMBER, "XI", "ratio of critical damping (default 0.1)", 0, 1e6, false},
-    {"--rest-offset", CLI_NUMBER, "ETA",
-     "two keys: 1 settles into the second (default), 0 swings about the first", 0, 1, false},
-    {"--stiffness", CLI_NUMBER, "S", "of the whole body (default 1)", 1e-9, 1e9, false},
-    {"--gamma", CLI_TEXT, "LIST", "damping per mode, -1 to 1; the last serves all further modes", 0,
-     0, false},
-    {"--kappa", CLI_TEXT, "LIST", "stiffness per mode, -1 to below 1", 0, 0, false},
-    {"--amplitude", CLI_TEXT, "LIST", "of each mode's swing", 0, 0, false},
-    {"--wiggly", CLI_FLAG, NULL, "wiggly splines for two keys, too", 0, 0, false},
-    {"--ease", CLI_FLAG, NULL, "two keys: parts as a whole start and stop gently", 0, 0, false},
-    {"--rest", CLI_CHOICE, "line|next", "three and more keys: what modes rest on", 0, 0, false},
-    {"--body", CLI_CHOICE, "auto|tets|cage|shell", "what vibrates (default auto)", 0, 0, false},
-    {"--cells", CLI_INTEGER, "N", "of a cage along the diagonal (default 50)", 4, 400, false},
-    {"--thickness", CLI_NUMBER, "SHARE", "of a shell, of the diagonal (default 0.05)", 1e-6, 1,
+     "Key poses by name, in order: neutral,fist,neutral (default: all, in the given order).", 0, 0,
      false},
-    {"--stiffness-map", CLI_INPUT, "FILE", "painted stiffness: CSV vertex,value", 0, 0, false},
-    {"--tets", CLI_INPUT, "FILE",
-     "tetrahedra of one's own as the body (default: those of the first file when it has some)", 0,
-     0, false},
-    {"--pin", CLI_TEXT, "SELECT[@FILE]",
-     "hold vertices (v:1,5-9 | region:NAME | mask:FILE) where the first key has them, or on the "
-     "frames of a point cache",
-     0, 0, true},
-    {"--pin-stiffness", CLI_NUMBER, "K", "pull pins by springs, times the body's (default: hold)",
-     0, 1e9, false},
-    {"--orient", CLI_TEXT, "SELECT=X,Y,Z[:W]",
-     "lead a region to an orientation: axis times degrees, W of the way (default 1)", 0, 0, true},
-    {"--path", CLI_INPUT, "FILE", "a marker file whose first marker leads the whole between keys",
+    {"--times", CLI_TEXT, "LIST", "Times of the keys in seconds: 0,1 (default: one second apart).",
      0, 0, false},
-    {"--fast", CLI_FLAG, NULL, "frames in single precision", 0, 0, false},
-    {"--mix-frames", CLI_INPUT, "FILE", "a point cache to blend the motion with", 0, 0, false},
-    {"--mix", CLI_NUMBER, "SHARE", "share of the modal motion in the blend (default 1)", 0, 1,
+    {"--until", CLI_NUMBER, "SECONDS", "Continue past the last key.", 0, 1e6, false},
+    {"--out", CLI_OUTPUT, "FILE", "Write the frames here; the extension selects the format.", 0, 0,
+     true},
+    CLI_GROUP("Motion"),
+    {"--swings", CLI_NUMBER, "N",
+     "Oscillations of the slowest mode per key interval (default 1.5).", 1e-6, 1e6, false},
+    {"--frequency", CLI_NUMBER, "HZ", "Frequency of the slowest mode; replaces --swings.", 0, 1e6,
      false},
-    {"--modes-out", CLI_OUTPUT, "FILE", "frequencies, damping and weights at the keys, CSV", 0, 0,
+    {"--damping", CLI_NUMBER, "XI", "Damping ratio; 1 is critical (default 0.1).", 0, 1e6, false},
+    {"--rest-offset", CLI_NUMBER, "ETA",
+     "Two keys: 1 settles into the second (default), 0 swings about the first.", 0, 1, false},
+    {"--stiffness", CLI_NUMBER, "S", "Stiffness of the whole body (default 1).", 1e-9, 1e9, false},
+    {"--ease", CLI_FLAG, NULL, "Two keys: ease rigid motion in and out.", 0, 0, false},
+    {"--wiggly", CLI_FLAG, NULL, "Use wiggly splines for two keys as well.", 0, 0, false},
+    {"--rest", CLI_CHOICE, "line|next",
+     "Three or more keys: the position that each mode settles toward.", 0, 0, false},
+    CLI_GROUP("Individual modes"),
+    {"--modes", CLI_INTEGER, "M", "Number of vibration modes (default 80).", 1, 10000, false},
+    {"--gamma", CLI_TEXT, "LIST",
+     "Damping of each mode, -1 to 1; the last value applies to all further modes.", 0, 0, false},
+    {"--kappa", CLI_TEXT, "LIST", "Stiffness of each mode, -1 to below 1.", 0, 0, false},
+    {"--amplitude", CLI_TEXT, "LIST", "Amplitude of each mode.", 0, 0, false},
+    CLI_GROUP("Constraints"),
+    {"--pin", CLI_TEXT, "SELECT[@FILE]",
+     "Pin vertices (v:1,5-9 | region:NAME | mask:FILE) to their positions in the first key, or to "
+     "the frames of a point cache.",
+     0, 0, true},
+    {"--pin-stiffness", CLI_NUMBER, "K",
+     "Stiffness of soft pins, relative to the body (default: pins are exact).", 0, 1e9, false},
+    {"--orient", CLI_TEXT, "SELECT=X,Y,Z[:W]",
+     "Rotate a region toward an orientation: rotation vector in degrees, with weight W (default "
+     "1).",
+     0, 0, true},
+    {"--path", CLI_INPUT, "FILE",
+     "Marker file whose first marker guides the whole shape between keys.", 0, 0, false},
+    CLI_GROUP("Body"),
+    {"--body", CLI_CHOICE, "auto|tets|cage|shell",
+     "What vibrates: the interior as tetrahedra, a cage around the mesh, or a thick shell (default "
+     "auto).",
+     0, 0, false},
+    {"--tets", CLI_INPUT, "FILE",
+     "Use this tetrahedral mesh instead of generating one. Overrides --body.", 0, 0, false},
+    {"--cells", CLI_INTEGER, "N", "Cells of a cage along the bounding-box diagonal (default 50).",
+     4, 400, false},
+    {"--thickness", CLI_NUMBER, "FRACTION",
+     "Thickness of a shell, as a fraction of the bounding-box diagonal (default 0.05).", 1e-6, 1,
      false},
-    {"--shapes-out", CLI_OUTPUT, "FILE", "mode shapes, one frame each", 0, 0, false},
-    {"--sample", CLI_TEXT, "NAME", "a built-in rig instead of files", 0, 0, false},
-    {"--vertices", CLI_INTEGER, "N", "wanted size of the built-in rig", 1, 1e7, false},
+    {"--stiffness-map", CLI_INPUT, "FILE", "Painted stiffness: CSV vertex,value.", 0, 0, false},
+    CLI_GROUP("Rig and clip"),
+    {"--sample", CLI_TEXT, "NAME",
+     "Use a built-in rig instead of files; 'sinew sample' lists them.", 0, 0, false},
+    {"--vertices", CLI_INTEGER, "N", "Approximate number of vertices of the built-in rig.", 1, 1e7,
+     false},
+    {"--fps", CLI_NUMBER, "RATE", "Frames per second (default 30).", 1e-3, 1e5, false},
+    CLI_FRAMES_OPTION,
+    {"--mix-frames", CLI_INPUT, "FILE", "Point cache to blend the motion with.", 0, 0, false},
+    {"--mix", CLI_NUMBER, "FRACTION", "Weight of the modal motion in that blend (default 1).", 0, 1,
+     false},
+    {"--fast", CLI_FLAG, NULL, "Compute frames in single precision.", 0, 0, false},
+    {"--modes-out", CLI_OUTPUT, "FILE",
+     "Write the frequency, damping and key weights of each mode, CSV.", 0, 0, false},
+    {"--shapes-out", CLI_OUTPUT, "FILE", "Write the mode shapes, one per frame.", 0, 0, false},
     CLI_SCENE_OPTION,
     CLI_END,
 };
@@ -226,21 +243,20 @@ static sinew_status run(cli_call *call) {
 
 const cli_verb verb_modal = {
     .name = "modal",
-    .summary = "motion through key poses that swings and settles",
+    .summary = "animate between key poses with motion that swings and settles",
     .arguments = "POSES...",
     .maximum = -1,
     .options = options,
     .description =
-        "POSES are meshes of the same topology, the first of which is the shape at rest, or a rig "
-        "whose targets --poses names. The body is the inside of the mesh, or a cage around it when "
-        "it is open or crosses itself, or a shell; its vibration modes are computed once and kept "
-        "in the cache.\n\n"
-        "Two keys: the motion starts at the first and settles into the second, with swings and "
-        "damping as asked. More keys: a wiggly spline through all of them. --until shows how it "
-        "rings out. Key poses are met exactly.\n\n"
-        "POSES may be files of tetrahedra (.mesh, .node): these are then the body. --pin holds "
-        "vertices, --orient leads regions to an orientation, --path the whole along a curve.\n\n"
-        "--amplitude 0, or --gamma -1 with --kappa -1, is the straight path without vibration.",
+        "Animate between key poses with secondary motion: the body overshoots, swings and settles. "
+        "Every key pose is met exactly.\n\nPOSES are meshes with the same topology, the first of "
+        "which is the rest shape, or a rig whose targets are selected with --poses. Files of "
+        "tetrahedra (.mesh, .node) are used as the body. Otherwise the body is the interior of the "
+        "mesh, a cage around it if the mesh is open or intersects itself, or a shell. Its "
+        "vibration modes are computed once and cached.\n\nWith two keys, the motion starts at the "
+        "first and settles into the second. With more, it is a wiggly spline through all of them. "
+        "Use --until to see how it rings out. Use --amplitude 0, or --gamma -1 with --kappa -1, "
+        "for the straight path without vibration.",
     .example =
         "sinew modal --sample bar --vertices 1000 --poses neutral,bend120 --modes 20 --until "
         "2 --out bar.pc2\n",

@@ -14,44 +14,52 @@
 enum { MAX_SHAPES = 64, MAX_VIEWS = 8 };
 
 static const cli_option options[] = {
-    {"--out", CLI_OUTPUT, "FILE", "picture (.png) or video (.mp4, .webm, .gif, .webp); required", 0,
-     0, false},
-    {"--mesh", CLI_INPUT, "FILE", "faces for point caches, which hold vertices only", 0, 0, false},
-    {"--weights", CLI_TEXT, "LIST",
-     "a panel of the rig at these slider weights, smile=0.5,jawOpen=1, instead of its neutral", 0,
-     0, true},
-    {"--frame", CLI_TEXT, "LIST",
-     "frames of the caches, from 0, as 12 or 0,12,24; 'all' spreads 12 over the clip (default 0)",
+    {"--out", CLI_OUTPUT, "FILE", "Picture (.png) or video (.mp4, .webm, .gif, .webp); required.",
      0, 0, false},
+    {"--mesh", CLI_INPUT, "FILE",
+     "Mesh that supplies faces to point caches, which store vertices only.", 0, 0, false},
+    {"--weights", CLI_TEXT, "LIST",
+     "Show the rig at these slider weights instead of its neutral: smile=0.5,jawOpen=1. Each adds "
+     "a panel.",
+     0, 0, true},
+    {"--frame", CLI_TEXT, "LIST",
+     "Frames of the caches, counted from 0: 12 or 0,12,24; 'all' spreads 12 over the clip (default "
+     "0).",
+     0, 0, false},
+    {"--size", CLI_TEXT, "WxH", "Size in pixels (default 1280x720).", 0, 0, false},
+    CLI_GROUP("Camera"),
+    {"--azimuth", CLI_NUMBER, "DEGREES",
+     "Rotation of the camera around the shape; 0 is the front (default 25).", -3600, 3600, false},
+    {"--elevation", CLI_NUMBER, "DEGREES", "Height of the camera above the horizon (default 8).",
+     -90, 90, false},
+    {"--views", CLI_TEXT, "LIST", "Several azimuths in degrees, one panel each: 0,45,90.", 0, 0,
+     false},
+    {"--zoom", CLI_NUMBER, "FACTOR", "Zoom; 1 fits the shape (default 1).", 0.01, 100, false},
+    {"--look-at", CLI_TEXT, "x,y,z,r",
+     "Frame this sphere instead of the whole shape, for a close-up.", 0, 0, false},
+    {"--up", CLI_CHOICE, "y|z", "Up axis (default y).", 0, 0, false},
+    {"--turntable", CLI_NUMBER, "SECONDS", "Video of one rotation around the shapes.", 0.1, 600,
+     false},
+    {"--fps", CLI_NUMBER, "RATE",
+     "Frames per second of a video (default: the rate of the cache, or 30).", 0.1, 1000, false},
+    CLI_GROUP("Overlays"),
     {"--against", CLI_INPUT, "FILE",
-     "mesh or cache to compare with: a heat map of the distance of each vertex", 0, 0, false},
-    {"--heat", CLI_INPUT, "FILE", "heat map from a CSV 'vertex,value'", 0, 0, false},
-    {"--heat-range", CLI_TEXT, "LOW,HIGH", "range of the colours (default: of the values)", 0, 0,
-     false},
-    {"--heat-unit", CLI_TEXT, "TEXT", "unit beside the colour bar", 0, 0, false},
-    {"--crossings", CLI_FLAG, NULL, "show in red which triangles cut each other", 0, 0, false},
+     "Compare with this mesh or cache: heat map of the distance of each vertex.", 0, 0, false},
+    {"--heat", CLI_INPUT, "FILE", "Heat map from a CSV file: vertex,value.", 0, 0, false},
+    {"--heat-range", CLI_TEXT, "LOW,HIGH",
+     "Range of the colors (default: the range of the values).", 0, 0, false},
+    {"--heat-unit", CLI_TEXT, "TEXT", "Unit shown beside the color bar.", 0, 0, false},
+    {"--crossings", CLI_FLAG, NULL, "Show intersecting triangles in red.", 0, 0, false},
+    {"--wireframe", CLI_FLAG, NULL, "Draw the edges of the faces.", 0, 0, false},
     {"--cut", CLI_TEXT, "x=VALUE",
-     "leave out the faces beyond this plane, to look inside; -x=VALUE: on its other side", 0, 0,
+     "Hide the faces beyond this plane to look inside; -x=VALUE hides the other side.", 0, 0,
      false},
-    {"--obstacle", CLI_INPUT, "FILE", "a mesh shown in grey with every shape", 0, 0, true},
-    {"--views", CLI_TEXT, "LIST", "several azimuths in degrees, a panel each: 0,45,90", 0, 0,
-     false},
-    {"--azimuth", CLI_NUMBER, "DEGREES", "camera around the shape, 0 is the front (default 25)",
-     -3600, 3600, false},
-    {"--elevation", CLI_NUMBER, "DEGREES", "camera above the horizon (default 8)", -90, 90, false},
-    {"--zoom", CLI_NUMBER, "FACTOR", "1 fits the shape (default 1)", 0.01, 100, false},
-    {"--look-at", CLI_TEXT, "x,y,z,r", "fit this sphere instead of the shape: a close-up", 0, 0,
-     false},
-    {"--up", CLI_CHOICE, "y|z", "axis that points up (default y)", 0, 0, false},
-    {"--size", CLI_TEXT, "WxH", "pixels (default 1280x720)", 0, 0, false},
-    {"--columns", CLI_INTEGER, "N", "panels in a row (default: as fits)", 1, 64, false},
-    {"--wireframe", CLI_FLAG, NULL, "draw the edges of the faces", 0, 0, false},
-    {"--no-ground", CLI_FLAG, NULL, "no shadow on the floor", 0, 0, false},
-    {"--label", CLI_TEXT, "TEXT", "label of the next shape, in order; '-' for none", 0, 0, true},
-    {"--title", CLI_TEXT, "TEXT", "line above the panels", 0, 0, false},
-    {"--turntable", CLI_NUMBER, "SECONDS", "video of one turn around the shapes", 0.1, 600, false},
-    {"--fps", CLI_NUMBER, "RATE", "frames a second of a video (default: the cache's, or 30)", 0.1,
-     1000, false},
+    {"--obstacle", CLI_INPUT, "FILE", "Show this mesh in gray with every shape.", 0, 0, true},
+    CLI_GROUP("Layout"),
+    {"--label", CLI_TEXT, "TEXT", "Label of the next shape, in order; '-' for none.", 0, 0, true},
+    {"--title", CLI_TEXT, "TEXT", "Title above the panels.", 0, 0, false},
+    {"--columns", CLI_INTEGER, "N", "Panels per row (default: chosen to fit).", 1, 64, false},
+    {"--no-ground", CLI_FLAG, NULL, "Do not draw a shadow on the floor.", 0, 0, false},
     CLI_END,
 };
 
@@ -500,14 +508,12 @@ const cli_verb verb_render = {
     .maximum = -1,
     .options = options,
     .description =
-        "Each SHAPE is a mesh, a rig folder (its neutral) or a point cache (.pc2, .mdd; its faces "
-        "come from --mesh), and gets a panel of its own. Parts named eye, teeth or tongue are "
-        "shown "
-        "as such.\n\n"
-        "Pictures are drawn on the processor: no display and no graphics driver is needed. Videos "
-        "need the program ffmpeg.",
-    .example = "sinew sample bar --out bar\n"
-               "sinew render bar --out bar.png --views 0,45 --wireframe --size 640x360\n"
-               "sinew render bar --weights bend120=0.5 --weights bend120=1 --out bend.png\n",
+        "Draw meshes, rigs and point caches as a picture or a video. No display or graphics driver "
+        "is needed; videos require ffmpeg.\n\nEach SHAPE is a mesh, a rig folder (its neutral) or "
+        "a point cache (.pc2, .mdd; its faces come from --mesh), and gets its own panel. Parts "
+        "named eye, teeth or tongue are shaded accordingly.",
+    .example = "sinew sample bar --out bar\nsinew render bar --out bar.png --views 0,45 "
+               "--wireframe --size 640x360\nsinew render bar --weights bend120=0.5 --weights "
+               "bend120=1 --out bend.png\n",
     .run = run,
 };

@@ -12,18 +12,20 @@
 #include "jobs.h"
 
 static const cli_option options[] = {
+    {"--out", CLI_OUTPUT, "FILE", "Write frames here instead of to the files in the scene.", 0, 0,
+     true},
     CLI_FRAMES_OPTION,
-    {"--out", CLI_OUTPUT, "FILE", "write frames here instead of where the scene says", 0, 0, true},
+    CLI_FOLDER_OPTION,
     {"--allow-outside", CLI_FLAG, NULL,
-     "let the scene write outside its own folder; for scenes that you trust", 0, 0, false},
+     "Let the scene write outside its own folder; only for scenes that you trust.", 0, 0, false},
+    CLI_GROUP("Parts of a clip"),
     {"--part", CLI_TEXT, "DIR",
-     "write the frames as a part of the clip into this folder, for sinew merge, and a checkpoint "
-     "where frames depend on earlier ones",
+     "Write the frames as a part of the clip into this folder, for 'sinew merge', with a "
+     "checkpoint if frames depend on earlier ones.",
      0, 0, false},
     {"--resume", CLI_FLAG, NULL,
-     "start from the checkpoint in the folder of --part instead of computing earlier frames again",
-     0, 0, false},
-    CLI_FOLDER_OPTION,
+     "Start from the checkpoint in the folder of --part instead of recomputing earlier frames.", 0,
+     0, false},
     CLI_END,
 };
 
@@ -122,13 +124,12 @@ const cli_verb verb_run = {
     .minimum = 1,
     .maximum = 1,
     .options = options,
-    .description =
-        "A scene holds a whole job: rig, model, parameters, what drives it, obstacles, locks and "
-        "outputs. Paths in it are relative to its folder, and it writes nowhere else without "
-        "--allow-outside. docs/scene.md describes every key; the "
-        "same file opens in the studio.\n\n"
-        "With --frames and --part a clip can be cut into parts that run on different machines, and "
-        "sinew merge joins them: the outputs are the same bits as those of a whole run.",
+    .description = "Run a whole job from one file: rig, model, parameters, drivers, obstacles, "
+                   "locks and outputs.\n\nPaths in a scene are relative to its folder, and it "
+                   "writes nowhere else without --allow-outside. docs/scene.md describes every "
+                   "key; the same file opens in the studio.\n\nWith --frames and --part, a clip "
+                   "can be split into parts that run on different machines. 'sinew merge' joins "
+                   "them; the outputs are bit-identical to those of a single run.",
     .example = "sinew blend --sample bar --model rotation --steps 12 --out bar.pc2 --scene-out "
                "bar.json\n"
                "sinew run bar.json --frames 0-5 --part parts\n"

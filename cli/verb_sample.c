@@ -11,14 +11,19 @@
 #include "verb.h"
 
 static const cli_option options[] = {
-    {"--out", CLI_OUTPUT, "DIR|FILE", "a rig folder, or a rig file by its ending (default: ./NAME)",
-     0, 0, false},
-    {"--vertices", CLI_INTEGER, "N", "wanted size (default: the sample's own)",
-     SINEW_SAMPLE_MIN_VERTICES, SINEW_SAMPLE_MAX_VERTICES, false},
-    {"--noise", CLI_NUMBER, "M", "standard deviation of the markers, metres (default: 0)", 0, 0.01,
+    {"--out", CLI_OUTPUT, "DIR|FILE",
+     "Rig folder, or a rig file whose extension selects the format (default: ./NAME).", 0, 0,
      false},
-    {"--gaps", CLI_NUMBER, "SHARE", "share of missing marker places (default: 0)", 0, 0.9, false},
-    {"--seed", CLI_INTEGER, "N", "of noise and gaps (default: 1)", 0, 1000000, false},
+    {"--vertices", CLI_INTEGER, "N",
+     "Approximate number of vertices (default: depends on the sample).", SINEW_SAMPLE_MIN_VERTICES,
+     SINEW_SAMPLE_MAX_VERTICES, false},
+    CLI_GROUP("Markers of the sample faces"),
+    {"--noise", CLI_NUMBER, "M",
+     "Standard deviation of the noise added to the markers, in metres (default 0).", 0, 0.01,
+     false},
+    {"--gaps", CLI_NUMBER, "FRACTION", "Fraction of marker samples to drop (default 0).", 0, 0.9,
+     false},
+    {"--seed", CLI_INTEGER, "N", "Random seed for noise and gaps (default 1).", 0, 1000000, false},
     CLI_END,
 };
 
@@ -183,17 +188,17 @@ static sinew_status run(cli_call *call) {
 
 const cli_verb verb_sample = {
     .name = "sample",
-    .summary = "write a built-in rig",
+    .summary = "write a built-in rig to try things on",
     .arguments = "[NAME]",
     .reads_no_files = true,
     .maximum = 1,
     .options = options,
     .description =
-        "Without a name: lists the built-in rigs. With one: writes its neutral, its targets and a "
-        "clip of weight curves; bodies also get their poses as meshes, faces a second clip "
-        "of lips that close and press, both clips as 60 markers, and the map of where these sit. "
-        "README.txt in the folder says what is there. The same name "
-        "and options give the same bits every time.",
+        "Write one of the built-in rigs to disk: its neutral, its targets and an animation clip. "
+        "Without a name, list the rigs.\n\nBodies come with their poses as meshes. Faces come with "
+        "a second clip, of lips that close and press together, with 60 markers for each clip, and "
+        "with a map of where the markers sit. README.txt in the folder describes each file. The "
+        "same name and options always produce the same bits.",
     .example = "sinew sample\n"
                "sinew sample bar --out bar\n"
                "sinew blend bar --model rotation --curves bar/clip.csv --out bar.pc2\n"

@@ -7,9 +7,9 @@
 #endif
 
 static const cli_option options[] = {
-    {"--port", CLI_INTEGER, "N", "Port to listen on; 0 picks a free one (default: 0)", 0, 65535,
+    {"--port", CLI_INTEGER, "N", "Port to listen on; 0 picks a free one (default 0).", 0, 65535,
      false},
-    {"--no-browser", CLI_FLAG, NULL, "Do not open the browser", 0, 0, false},
+    {"--no-browser", CLI_FLAG, NULL, "Do not open the browser.", 0, 0, false},
     CLI_END,
 };
 
@@ -41,13 +41,12 @@ const cli_verb verb_studio = {
     .maximum = 1,
     .options = options,
     .description =
-        "Opens a rig (.glb, .obj, a rig folder), a scene (.json) or the sample face in the "
-        "browser: move sliders, drag the surface, place obstacles, play a clip, and see the "
-        "physical result beside the linear one.\n\n"
-        "The first line of standard output is the address, with a token that keeps others out. "
-        "The server listens on this machine only. Every change is kept in PATH.studio beside the "
-        "rig or scene, with the history for undo; Ctrl-C ends the server, and the same command "
-        "goes on where it was. docs/studio.md is a tour.",
+        "Open a rig (.glb, .obj, a rig folder), a scene (.json) or the sample face in the browser: "
+        "move sliders, drag the surface, place obstacles, play a clip, and compare the physical "
+        "result with the linear one.\n\nThe first line of output is the address, with a token that "
+        "keeps others out; the server accepts connections from this machine only. Every change is "
+        "saved in PATH.studio beside the rig or scene, with its undo history. Press Ctrl-C to stop "
+        "the server; the same command continues where you left off. docs/studio.md is a tour.",
     .example = "sinew studio --help\n",
     .run = run,
 };

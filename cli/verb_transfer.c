@@ -6,12 +6,12 @@
 #include "verb.h"
 
 static const cli_option options[] = {
-    {"--to", CLI_INPUT, "MESH", "the other face, neutral", 0, 0, false},
+    {"--to", CLI_INPUT, "MESH", "Neutral mesh of the other face.", 0, 0, false},
     {"--pairs", CLI_INPUT, "CSV",
-     "vertices that correspond, a line each: source,target (needed when the faces differ)", 0, 0,
+     "Corresponding vertices, one line source,target each; required if the topology differs.", 0, 0,
      false},
-    {"--pull", CLI_NUMBER, "X", "pull to the scaled displacement (default 1e-3)", 0, 1e6, false},
-    {"--out", CLI_OUTPUT, "RIG", "a .glb, or a folder", 0, 0, false},
+    {"--out", CLI_OUTPUT, "RIG", "Write the new rig: a .glb, or a folder.", 0, 0, false},
+    {"--pull", CLI_NUMBER, "X", "Weight of the scaled displacement (default 1e-3).", 0, 1e6, false},
     CLI_END,
 };
 
@@ -84,16 +84,16 @@ static sinew_status run(cli_call *call) {
 
 const cli_verb verb_transfer = {
     .name = "transfer",
-    .summary = "carry a rig's targets to another face",
+    .summary = "transfer a rig's targets to another face",
     .arguments = "RIG...",
     .minimum = 1,
     .maximum = -1,
     .options = options,
-    .description =
-        "Every target of the rig is rebuilt on the other neutral so that its triangles change in "
-        "the same way. Faces with the same triangles need nothing more; others need at least four "
-        "pairs of vertices that correspond (--pairs), better twenty around eyes, nose, mouth and "
-        "chin. Vertices that a target does not move stay exactly still. Regions come along.",
+    .description = "Rebuild every target of a rig on another neutral, so that its triangles deform "
+                   "in the same way (deformation transfer).\n\nFaces with the same triangles need "
+                   "nothing else. Others need at least four pairs of corresponding vertices "
+                   "(--pairs); use about twenty around the eyes, nose, mouth and chin. Vertices "
+                   "that a target does not move stay exactly still. Regions are transferred too.",
     .example = "sinew sample face --out face\n"
                "sinew sample face2 --out other\n"
                "sinew transfer face --to other/neutral.obj --out carried\n",
