@@ -22,9 +22,9 @@ static void every_verb_has_help_and_a_man_page(void **state) {
     assert_true(count >= 7);
     for (int i = 0; i < count; i++) {
         const run_result *r = expect_code(0, "sinew %s --help", names[i]);
-        assert_non_null(strstr(r->out, "usage: sinew "));
+        assert_non_null(strstr(r->out, "Usage: sinew "));
         assert_non_null(strstr(r->out, "--report"));
-        assert_non_null(strstr(r->out, "example:"));
+        assert_non_null(strstr(r->out, "Example:\n"));
         r = expect_code(0, "sinew help --man %s", names[i]);
         assert_int_equal(strncmp(r->out, ".TH SINEW\\-", 11), 0);
         assert_non_null(strstr(r->out, ".SH EXAMPLE"));
@@ -47,8 +47,11 @@ static void the_examples_run(void **state) {
         fresh_folder();
         char text[16384];
         snprintf(text, sizeof text, "%.16000s", expect_code(0, "sinew %s --help", names[i])->out);
-        char *example = strstr(text, "example:\n");
+        char *example = strstr(text, "Example:\n");
         assert_non_null(example);
+        char *end = strstr(example, "\n\n"); /* options follow */
+        assert_non_null(end);
+        *end = 0;
         int commands = 0;
         for (char *line = strtok(example + 9, "\n"); line; line = strtok(NULL, "\n")) {
             while (*line == ' ') line++;
