@@ -257,6 +257,11 @@ void cli_say_job(cli_call *call, const sinew_job *job, const sinew_scene *scene,
             sinew_job_rig(job)->neutral->vertex_count,
             json_number_value(json_object_get(totals, "frame_ms_mean")),
             json_number_value(json_object_get(totals, "frame_ms_worst")));
+    size_t held =
+        json_object_size(json_object_get(json_object_get(call->report, "sliders"), "held"));
+    if (held > 0)
+        cli_say(call, "%zu sliders that the markers do not tell are held; the report names them",
+                held);
     say_outputs(call, sn_scene_at(scene, "outputs"));
 }
 

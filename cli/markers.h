@@ -74,6 +74,18 @@
          0,                                                                                        \
          0,                                                                                        \
          false},                                                                                   \
+        {"--only", CLI_TEXT,                                                                       \
+         "LIST",   "Solve for these sliders only; names separated by commas, * for any end.",      \
+         0,        0,                                                                              \
+         false},                                                                                   \
+        {"--also",                                                                                 \
+         CLI_TEXT,                                                                                 \
+         "LIST",                                                                                   \
+         "Also solve for these sliders, which markers do not observe ('eyeLook*'), or for all.",   \
+         0,                                                                                        \
+         0,                                                                                        \
+         false},                                                                                   \
+        {"--without", CLI_TEXT, "LIST", "Hold these sliders.", 0, 0, false},                       \
         {"--truth", CLI_INPUT,                                                                     \
          "CACHE",   "Frames to compare with; the report then contains the dense error.",           \
          0,         0,                                                                             \
@@ -85,7 +97,8 @@
 #define CLI_MARKERS_PARAMETERS                                                                     \
     {"--layer", "layer"}, {"--neutral-frame", "neutral_frame"},                                    \
         {"--layer-smoothing", "layer_smoothing"}, {"--layer-contact", "layer_contact"},            \
-        {"--cutoff", "cutoff"}, {"--stable", "stable"}, {                                          \
+        {"--cutoff", "cutoff"}, {"--only", "only"}, {"--also", "also"}, {"--without", "without"},  \
+        {"--stable", "stable"}, {                                                                  \
         "--retarget", "retarget"                                                                   \
     }
 

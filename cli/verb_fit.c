@@ -20,8 +20,10 @@ static const cli_option options[] = {
      false},
     {"--symmetry", CLI_NUMBER, "X", "Penalty on differences between left and right (default 0).", 0,
      1e6, false},
-    {"--bounded", CLI_FLAG, NULL, "Keep every weight below the maximum of its slider.", 0, 0,
-     false},
+    {"--bounds", CLI_CHOICE, "method|slider|wide|none",
+     "Range of the weights. slider: that of the slider (default of sbs and rsbs); wide: widened by "
+     "its width (default of uls); none: sbs and rsbs 0 or more, uls any.",
+     0, 0, false},
     {"--outlier", CLI_NUMBER, "FRACTION",
      "Residual beyond which a marker loses influence, as a fraction of the bounding-box diagonal "
      "(default 0.025).",
@@ -35,7 +37,7 @@ static const char *const parameters[][2] = {
     {"--l2", "l2"},
     {"--smooth", "smooth"},
     {"--symmetry", "symmetry"},
-    {"--bounded", "bounded_above"},
+    {"--bounds", "bounds"},
     {"--outlier", "outlier"},
     CLI_MARKERS_PARAMETERS,
 };
@@ -63,7 +65,12 @@ const cli_verb verb_fit = {
     .description =
         "Solve for the slider weights whose shape fits the captured markers best, frame by "
         "frame.\n\nMissing markers are ignored, and markers that jump away lose their influence. "
-        "--layer corrects the frames by what remains at the markers; the curves are not affected.",
+        "--layer corrects the frames by what remains at the markers; the curves are not "
+        "affected.\n\n"
+        "Weights stay in the range of their sliders (--bounds). Sliders that the markers do not "
+        "observe, such as gaze, pupils and tongue, are held: --also solves for them nevertheless, "
+        "--only and --without select sliders. The report lists the held sliders with the reason, "
+        "and the condition of the solve.",
     .example = "sinew sample face --out face\n"
                "sinew fit face --markers face/markers.csv --map face/markers_map.csv --out "
                "curves.csv --frames 0-30\n",

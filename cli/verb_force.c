@@ -116,7 +116,8 @@ static sinew_status fill(cli_call *call, json_t *document) {
         "--retarget",    "--neutral-frame", "--layer",   "--layer-smoothing",
         "--truth",       "--error-plot",    "--ridge",   "--smooth",
         "--bounded",     "--lower",         "--outlier", "--upper",
-        "--layer-feeds", "--layer-contact", "--cutoff"};
+        "--layer-feeds", "--layer-contact", "--cutoff",  "--only",
+        "--also",        "--without"};
     for (size_t i = 0; curves && i < sizeof of_markers / sizeof *of_markers; i++)
         if (cli_given(call, of_markers[i]))
             return cli_usage(call, "%s is about markers and does not go with --curves",

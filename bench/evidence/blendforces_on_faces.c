@@ -30,6 +30,15 @@ enum {
 };
 enum { SBS, RSBS, ULS, FREE, BF, METHODS };
 
+static const bool none_held[1000];
+
+/* The fits of the literature: no upper bound, nothing held; ULS without any bound. */
+static void as_published(sinew_fit_options *options) {
+    options->bounded_above = false;
+    if (options->undershoot > 0) options->bounded_below = false;
+    options->held = none_held;
+}
+
 static const char *const method_names[METHODS] = {"SBS", "RSBS", "ULS", "free BF", "BF"};
 static const int clip_start[CLIPS] = {3550, 900, 2300};
 static const char *const rig_names[RIGS] = {"complete", "without a third (1)",
@@ -350,6 +359,7 @@ static void run(const face *f, const sinew_rig *rig, const sinew_marker_map *map
         if (method >= FREE) {
             sinew_force_options options;
             sinew_force_options_init(&options);
+            options.held = none_held;
             if (method == FREE) options.bounded = false;
             need(sinew_force_create(rig, map, &options, NULL, &force, &error));
             need(sinew_force_state_create(force, &state, &error));
@@ -357,6 +367,7 @@ static void run(const face *f, const sinew_rig *rig, const sinew_marker_map *map
             sinew_fit_options options;
             sinew_fit_options_init(&options);
             sinew_fit_options_set_method(&options, (sinew_fit_method)method);
+            as_published(&options);
             need(sinew_fit_create(rig, map, &options, &fit, &error));
             sinew_rig_rest_weights(rig, weights);
         }
@@ -391,6 +402,7 @@ static double best_in_span(const face *f, const sinew_rig *rig, const double *tr
     sinew_fit_options options;
     sinew_fit_options_init(&options);
     sinew_fit_options_set_method(&options, SINEW_FIT_METHOD_ULS);
+    as_published(&options);
     options.l2 = 1e-6;
     sinew_linear *linear;
     sinew_fit *fit;

@@ -232,6 +232,7 @@ static bool show(const char *title, const sinew_rig *rig, clip of) {
     sinew_fit_options static_fit;
     sinew_fit_options_init(&static_fit);
     sinew_fit_options_set_method(&static_fit, SINEW_FIT_METHOD_SBS);
+    static_fit.bounded_above = false; /* as published */
     need(sinew_linear_create(rig, &linear, &error));
     need(sinew_fit_create(rig, of.map, &static_fit, &fit, &error));
     printf("\n%s: %zu vertices, %d pairs cross in the neutral; %d markers%s\n\n", title, n,

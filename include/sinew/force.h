@@ -131,6 +131,10 @@ typedef struct sinew_force_options {
     /* Held vertices. NULL: the boundary vertices that no target moves. An empty list: none. */
     const int *fixed;
     int fixed_count;
+
+    /* target_count flags: targets that get no command. NULL: those of sliders that markers do not
+     * tell, see sinew_fit_choose_sliders. Does not concern commands that are given. Copied. */
+    const bool *held;
 } sinew_force_options;
 
 SINEW_API void sinew_force_options_init(sinew_force_options *options);

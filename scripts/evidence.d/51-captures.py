@@ -36,8 +36,8 @@ TAKE_POINTS = {"Leyebrow_M": 24, "Leyebrow_Inside": 22, "Leyebrow_Outside": 26, 
                "Mouth_UpL1": 53, "Mouth_UpR1": 49, "Mouth_Lend": 54, "Mouth_Rend": 48,
                "Mouth_DownL": 55, "Mouth_DownR": 59}
 TAKE_STABLE = "ForeHead_M,ForeHead_L,ForeHead_R,NoseTop"
-METHODS = [("SBS", ["fit", "--method", "sbs"]), ("RSBS", ["fit", "--method", "rsbs"]),
-           ("ULS", ["fit", "--method", "uls"]), ("free BF", ["force", "--lower", "-1e6", "--upper", "1e6"]),
+METHODS = [("SBS", ["fit", "--method", "sbs", "--bounds", "none"]), ("RSBS", ["fit", "--method", "rsbs", "--bounds", "none"]),
+           ("ULS", ["fit", "--method", "uls", "--bounds", "none"]), ("free BF", ["force", "--lower", "-1e6", "--upper", "1e6"]),
            ("BF", ["force"])]
 
 

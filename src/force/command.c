@@ -20,6 +20,7 @@ sinew_status sn_command_create(int markers, int columns, const double *rows, con
     if (!c) return sn_no_memory(error);
     c->markers = markers, c->columns = columns, c->rows = rows;
     c->smooth = options->smooth;
+    c->held = options->held;
     c->bounded = options->bounded;
     c->weights = SN_NEW0(double, markers + 1);
     c->scaled = SN_NEW(double, height *m);
@@ -46,7 +47,8 @@ sinew_status sn_command_create(int markers, int columns, const double *rows, con
         double square = 0;
         for (size_t i = 0; i < height; i++) square += rows[height * k + i] * rows[height * k + i];
         sum += square, reached += square > 0;
-        c->lower[k] = options->lower, c->upper[k] = options->upper;
+        bool held = options->held && options->held[k];
+        c->lower[k] = held ? 0 : options->lower, c->upper[k] = held ? 0 : options->upper;
     }
     c->scale = reached ? sum / reached : 1;
     for (size_t k = 0; k < m; k++)
@@ -76,7 +78,8 @@ static sinew_status prepare(sn_command *c, const double *weights, sinew_error *e
         double root = sqrt(weights[i]);
         for (size_t k = 0; k < m; k++)
             for (size_t a = 0; a < 3; a++)
-                c->scaled[height * k + 3 * i + a] = root * c->rows[height * k + 3 * i + a];
+                c->scaled[height * k + 3 * i + a] =
+                    c->held && c->held[k] ? 0 : root * c->rows[height * k + 3 * i + a];
     }
     sn_dense_gram((int)height, (int)m, 1, c->scaled, 0, c->matrix);
     for (size_t k = 0; k < m; k++) c->matrix[k * (m + 1)] += c->pull[k] + c->smooth * c->scale;

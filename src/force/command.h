@@ -19,9 +19,10 @@ typedef struct sn_command {
     int markers, columns;
     const double *rows; /* 3 markers x columns, column-major; borrowed */
     double scale, smooth;
-    double *pull;    /* ridge s_k */
-    double *weights; /* of the factored matrix; weights[0] < 0 before the first */
-    double *scaled;  /* rows times the square roots of the weights */
+    const bool *held; /* columns that get no command; NULL: none; borrowed */
+    double *pull;     /* ridge s_k */
+    double *weights;  /* of the factored matrix; weights[0] < 0 before the first */
+    double *scaled;   /* rows times the square roots of the weights */
     double *matrix, *factor, *right, *residual;
     bool bounded;
     double *lower, *upper;

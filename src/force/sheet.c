@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "base/vec3.h"
 #include "force/contact.h"
+#include "rig/marker_sliders.h"
 
 /* Inertia of the static solve relative to that of a step: keeps a sheet without stiffness definite.
  */
@@ -323,6 +324,22 @@ static sinew_status build_region(sinew_force *force, sinew_error *error) {
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
+/* Targets that steering leaves alone: as given, or those of sliders that markers do not tell. */
+static sinew_status choose_held(sinew_force *force, sinew_error *error) {
+    const sinew_rig *rig = force->rig;
+    force->held = SN_NEW0(bool, rig->target_count);
+    bool *sliders = SN_NEW0(bool, rig->slider_count + 1);
+    sinew_status status = force->held && sliders ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK && force->options.held)
+        memcpy(force->held, force->options.held, sizeof(bool) * (size_t)rig->target_count);
+    else if (status == SINEW_OK && force->map->count > 0)
+        status = sn_fit_held(rig, force->map, sliders, error);
+    if (status == SINEW_OK && !force->options.held) sn_fit_held_targets(rig, sliders, force->held);
+    sn_free(sliders);
+    force->options.held = force->held;
+    return status;
+}
+
 static sinew_status build(sinew_force *force, const sinew_marker_map *map,
                           const sinew_monitor *monitor, sinew_error *error) {
     const sinew_rig *rig = force->rig;
@@ -333,6 +350,7 @@ static sinew_status build(sinew_force *force, const sinew_marker_map *map,
     } else {
         SN_TRY(sinew_marker_map_create(0, &force->map, error));
     }
+    SN_TRY(choose_held(force, error));
     SN_TRY(sn_skin_create(rig, o->fixed_count, o->fixed, &force->skin, error));
     const sn_skin *skin = force->skin;
     if (!positive_map(o->position_map, skin->vertex_count) ||
@@ -419,7 +437,7 @@ void sinew_force_destroy(sinew_force *force) {
     sn_contact_surface_destroy(force->surface);
     sn_inverse_block_destroy(force->region);
     sn_cholesky_destroy(force->flesh);
-    sn_free(force->mass), sn_free(force->marker_rest), sn_free(force->span);
+    sn_free(force->held), sn_free(force->mass), sn_free(force->marker_rest), sn_free(force->span);
     sn_free(force);
 }
 

@@ -16,6 +16,7 @@
 #include "base/vec3.h"
 #include "rig/activations.h"
 #include "rig/marker_rows.h"
+#include "rig/marker_sliders.h"
 
 /* The last change of a weight below which Gauss-Newton stops. */
 #define STEP_TOLERANCE 1e-7
@@ -31,6 +32,7 @@ struct sinew_fit {
     sn_activation_plan *plan;
     double scale; /* mean over sliders of the square motion at the markers, 1 when nothing moves */
     double reach; /* length up to which every marker is believed */
+    bool *held;   /* per slider */
     double ridge; /* l2 of the solve at hand */
 
     double *rest;        /* 3 per marker: places on the neutral */
@@ -58,8 +60,8 @@ void sinew_fit_options_set_method(sinew_fit_options *options, sinew_fit_method m
     bool regularized = method == SINEW_FIT_METHOD_RSBS, unbounded = method == SINEW_FIT_METHOD_ULS;
     options->l1 = regularized ? SINEW_FIT_RSBS_L1 : 0;
     options->l2 = regularized ? SINEW_FIT_RSBS_L2 : unbounded ? SINEW_FIT_ULS_L2 : 0;
-    options->bounded_below = !unbounded;
-    options->bounded_above = false;
+    options->bounded_below = options->bounded_above = true;
+    options->undershoot = options->overshoot = unbounded ? 1 : 0;
 }
 
 static sinew_status check_options(const sinew_fit_options *o, sinew_error *error) {
@@ -67,11 +69,37 @@ static sinew_status check_options(const sinew_fit_options *o, sinew_error *error
         !isfinite(o->l2) || !isfinite(o->smooth) || !isfinite(o->symmetry))
         return sn_fail(error, SINEW_BAD_INPUT,
                        "fit: l1, l2, smooth and symmetry must be 0 or more");
+    if (!(o->undershoot >= 0 && o->overshoot >= 0))
+        return sn_fail(error, SINEW_BAD_INPUT, "fit: undershoot and overshoot must be 0 or more");
     if (!(o->outlier > 0) || o->iterations < 1)
         return sn_fail(error, SINEW_BAD_INPUT, "fit: outlier and iterations must be positive");
-    if (o->l1 > 0 && !o->bounded_below)
-        return sn_fail(error, SINEW_BAD_INPUT, "fit: l1 needs weights that are bounded below");
+    if (o->l1 > 0 && !(o->bounded_below && o->undershoot == 0))
+        return sn_fail(error, SINEW_BAD_INPUT, "fit: l1 needs weights that are not negative");
     return SINEW_OK;
+}
+
+static sinew_status choose_held(sinew_fit *fit, const sinew_marker_map *map, sinew_error *error) {
+    int n = fit->rig->slider_count;
+    fit->held = SN_NEW(bool, n);
+    if (!fit->held) return sn_no_memory(error);
+    if (fit->options.held) {
+        memcpy(fit->held, fit->options.held, sizeof(bool) * (size_t)n);
+        return SINEW_OK;
+    }
+    return sn_fit_held(fit->rig, map, fit->held, error);
+}
+
+/* Bounds of the weights: the slider's range, 0 to 1 where it has none. */
+static void set_bounds(sinew_fit *fit) {
+    const sinew_fit_options *o = &fit->options;
+    for (int s = 0; s < fit->rig->slider_count; s++) {
+        const sinew_slider *slider = &fit->rig->sliders[s];
+        double low = isfinite(slider->minimum) ? slider->minimum : 0;
+        double high = isfinite(slider->maximum) ? slider->maximum : fmax(low, 0) + 1;
+        double range = high - low;
+        fit->lower[s] = o->bounded_below ? low - o->undershoot * range : -INFINITY;
+        fit->upper[s] = o->bounded_above ? high + o->overshoot * range : INFINITY;
+    }
 }
 
 static sinew_status build(sinew_fit *fit, const sinew_marker_map *map, sinew_error *error) {
@@ -80,6 +108,7 @@ static sinew_status build(sinew_fit *fit, const sinew_marker_map *map, sinew_err
     size_t height = 3 * (size_t)map->count;
     SN_TRY(sinew_marker_map_check(map, rig->neutral, error));
     SN_TRY(sinew_marker_map_copy(map, &fit->map, error));
+    SN_TRY(choose_held(fit, map, error));
     SN_TRY(sn_activation_plan_create(rig, &fit->plan, error));
     SN_TRY(sn_box_qp_create((int)sliders, &fit->qp, error));
     fit->rest = SN_NEW(double, height);
@@ -118,12 +147,7 @@ static sinew_status build(sinew_fit *fit, const sinew_marker_map *map, sinew_err
     fit->scale = moving ? sum / moving : 1;
     fit->reach =
         fit->options.outlier * sinew_diagonal(rig->neutral->vertex_count, rig->neutral->positions);
-    for (size_t s = 0; s < sliders; s++) {
-        const sinew_slider *slider = &rig->sliders[s];
-        double floor = isfinite(slider->minimum) ? slider->minimum : 0;
-        fit->lower[s] = fit->options.bounded_below ? floor : -INFINITY;
-        fit->upper[s] = fit->options.bounded_above ? slider->maximum : INFINITY;
-    }
+    set_bounds(fit);
     return SINEW_OK;
 }
 
@@ -142,6 +166,7 @@ sinew_status sinew_fit_create(const sinew_rig *rig, const sinew_marker_map *map,
     created->rig = rig;
     created->options = chosen;
     sinew_status status = build(created, map, error);
+    created->options.held = NULL; /* the caller's */
     if (status != SINEW_OK) {
         sinew_fit_destroy(created);
         return status;
@@ -160,7 +185,7 @@ void sinew_fit_destroy(sinew_fit *fit) {
     sn_free(fit->given), sn_free(fit->trust), sn_free(fit->trusted), sn_free(fit->distances);
     sn_free(fit->hessian);
     sn_free(fit->gradient), sn_free(fit->lower), sn_free(fit->upper), sn_free(fit->step);
-    sn_free(fit->trial), sn_free(fit->last);
+    sn_free(fit->trial), sn_free(fit->last), sn_free(fit->held);
     sn_free(fit);
 }
 
@@ -314,7 +339,10 @@ sinew_status sinew_fit_frame(sinew_fit *fit, const double *markers, const double
     int n = fit->rig->slider_count, count = fit->map->count, seen = 0, outliers = 0, iterations = 0;
     for (int i = 0; i < n; i++) {
         if (!isfinite(weights[i])) weights[i] = fit->rig->sliders[i].rest;
-        weights[i] = fmin(fmax(weights[i], fit->lower[i]), fit->upper[i]);
+        if (fit->held[i])
+            fit->lower[i] = fit->upper[i] = weights[i];
+        else
+            weights[i] = fmin(fmax(weights[i], fit->lower[i]), fit->upper[i]);
     }
     for (int i = 0; i < count; i++) {
         double weight = marker_weights ? marker_weights[i] : 1;
@@ -364,6 +392,15 @@ sinew_status sinew_fit_frame(sinew_fit *fit, const double *markers, const double
 
 const double *sinew_fit_trusted(const sinew_fit *fit) {
     return fit->trusted;
+}
+
+sinew_status sinew_fit_get_summary(const sinew_fit *fit, sinew_fit_summary *summary,
+                                   sinew_error *error) {
+    SN_REQUIRE(fit && summary && sn_info_ready(summary), error);
+    sinew_fit_summary own = {.weakest = {-1, -1, -1, -1}};
+    SN_TRY(sn_fit_condition(fit->rig, 3 * fit->map->count, fit->rows, fit->held, &own, error));
+    sn_info_write(summary, &own, sizeof own);
+    return SINEW_OK;
 }
 
 sinew_status sinew_fit_take(sinew_fit *fit, const sinew_markers *markers,

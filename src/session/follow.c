@@ -1,16 +1,19 @@
 #include "session/follow.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "base/status.h"
 #include "base/unit.h"
 #include "base/vec3.h"
 #include "session/clip.h"
 #include "session/load.h"
 #include "session/report.h"
+#include "sinew/fit.h"
 
 void sn_follow_key(const sn_model_setup *setup, sinew_hash *hash) {
     const json_t *markers = sn_scene_at(setup->scene, "markers");
@@ -54,6 +57,50 @@ sinew_status sn_follow_capture(const sn_model_setup *setup, sinew_capture **capt
                   info.left_out, "scale", info.scale, "head_moves", (int)info.head_moves, "filled",
                   info.filled, "noise", info.noise, "cutoff", info.cutoff));
     return SINEW_OK;
+}
+
+static void report_held(const sn_model_setup *setup, const sinew_fit_slider *choice) {
+    const sinew_rig *rig = setup->rig;
+    json_t *held = json_object();
+    char names[400] = "";
+    int count = 0;
+    for (int s = 0; s < rig->slider_count; s++) {
+        if (choice[s] == SINEW_FIT_SLIDER_SOLVED) continue;
+        json_object_set_new(held, rig->sliders[s].name,
+                            json_string(sinew_fit_slider_reason(choice[s])));
+        if (choice[s] == SINEW_FIT_SLIDER_EXCLUDED) continue;
+        size_t used = strlen(names);
+        if (used + strlen(rig->sliders[s].name) + 8 < sizeof names)
+            sprintf(names + used, "%s%s", used ? ", " : "", rig->sliders[s].name);
+        else if (strcmp(names + used - 3, "...") != 0)
+            strcat(names, ", ...");
+        count++;
+    }
+    json_object_set_new(setup->report, "sliders",
+                        json_pack("{s:i, s:o}", "solved",
+                                  rig->slider_count - (int)json_object_size(held), "held", held));
+    if (count > 0)
+        sn_log(setup->monitor, SINEW_LOG_LEVEL_INFO,
+               "%d sliders that the markers do not tell are held: %s", count, names);
+}
+
+sinew_status sn_follow_held(const sn_model_setup *setup, const sinew_marker_map *map, bool *held,
+                            sinew_error *error) {
+    const sinew_scene *scene = setup->scene;
+    sinew_fit_slider *choice = SN_NEW(sinew_fit_slider, setup->rig->slider_count + 1);
+    if (!choice) return sn_no_memory(error);
+    sinew_error what;
+    sinew_status status = sinew_fit_choose_sliders(
+        setup->rig, map, sn_scene_string(scene, "only"), sn_scene_string(scene, "also"),
+        sn_scene_string(scene, "without"), choice, &what);
+    if (status != SINEW_OK)
+        status = sn_fail(error, status, "/parameters/%s", what.message);
+    else
+        report_held(setup, choice);
+    for (int s = 0; status == SINEW_OK && s < setup->rig->slider_count; s++)
+        held[s] = choice[s] != SINEW_FIT_SLIDER_SOLVED;
+    sn_free(choice);
+    return status;
 }
 
 static sinew_status read_truth(const sn_model_setup *setup, sinew_frames **truth,

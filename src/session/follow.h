@@ -16,6 +16,11 @@
                "Smoothness of the layer; use 1e-6 and more for noisy markers."),                   \
         CHOICE(STRUCTURE, "layer_contact", 1, "off|on",                                            \
                "Keep the layer from pushing skin through eyes, teeth or itself."),                 \
+        TEXT(STRUCTURE, "only",                                                                    \
+             "Sliders to solve for, separated by commas, * for any end; all others are held."),    \
+        TEXT(STRUCTURE, "also",                                                                    \
+             "Sliders to solve for although markers do not tell them, such as gaze; or all."),     \
+        TEXT(STRUCTURE, "without", "Sliders to hold."),                                            \
         FLAG(STRUCTURE, "retarget", 0, "The markers are those of another face."),                  \
         INTEGER(STRUCTURE, "neutral_frame", -1, -1, 2000000000,                                    \
                 "Sample of the take in which the face is at rest, from 0; -1: found."),            \
@@ -29,7 +34,8 @@
 /* And of their tables of rules. */
 #define SN_CAPTURE_IDLE                                                                            \
     {"layer", "markers", NULL}, {"layer_smoothing", "layer", NULL},                                \
-        {"layer_contact", "layer", NULL}, {"retarget", "markers", NULL},                           \
+        {"layer_contact", "layer", NULL}, {"only", "markers", NULL}, {"also", "markers", NULL},    \
+        {"without", "markers", NULL}, {"retarget", "markers", NULL},                               \
         {"neutral_frame", "markers", NULL}, {"cutoff", "markers", NULL}, {                         \
         "stable", "markers", NULL                                                                  \
     }
@@ -40,6 +46,11 @@ sinew_status sn_follow_capture(const sn_model_setup *setup, sinew_capture **capt
                                sinew_error *error);
 /* Adds what a capture depends on to the key of a structure. */
 void sn_follow_key(const sn_model_setup *setup, sinew_hash *hash);
+
+/* held[slider_count]: the sliders that the map's markers do not tell or the parameters exclude. The
+ * report's "sliders" names them with the reason. */
+sinew_status sn_follow_held(const sn_model_setup *setup, const sinew_marker_map *map, bool *held,
+                            sinew_error *error);
 
 /* What one solver needs to follow a capture. */
 typedef struct sn_follow {

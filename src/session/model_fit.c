@@ -10,6 +10,8 @@
 #include "session/report.h"
 #include "sinew/fit.h"
 
+enum { BOUNDS_METHOD, BOUNDS_SLIDER, BOUNDS_WIDE, BOUNDS_NONE };
+
 static const sinew_parameter parameters[] = {
     CHOICE(STATE, "method", SINEW_FIT_METHOD_RSBS, "sbs|rsbs|uls",
            "no negative weights | the same with small weights preferred | any weights"),
@@ -17,7 +19,9 @@ static const sinew_parameter parameters[] = {
     NUMBER(STATE, "l2", SINEW_FIT_RSBS_L2, 0, 1e6, "", "pull to small weights; rsbs and uls"),
     NUMBER(STATE, "smooth", 0, 0, 1e6, "", "pull to the last frame's weights"),
     NUMBER(STATE, "symmetry", 0, 0, 1e6, "", "pull of left and right sliders to each other"),
-    FLAG(STATE, "bounded_above", 0, "no weight beyond its slider's maximum"),
+    CHOICE(STATE, "bounds", BOUNDS_METHOD, "method|slider|wide|none",
+           "Range of the weights: slider for sbs and rsbs, wide for uls | that of the slider | "
+           "widened by its width | sbs and rsbs 0 or more, uls any."),
     NUMBER(STATE, "outlier", SINEW_FIT_OUTLIER, 1e-9, 1e9, "share of the diagonal",
            "markers farther off lose weight"),
     SN_CAPTURE_PARAMETERS,
@@ -67,6 +71,30 @@ static void reset(void *model) {
     sinew_marker_layer_reset(m->layer);
 }
 
+static void set_bounds(int bounds, sinew_fit_options *options) {
+    bool any_sign = options->undershoot > 0; /* uls */
+    if (bounds == BOUNDS_METHOD) return;
+    options->bounded_above = bounds != BOUNDS_NONE;
+    options->bounded_below = bounds != BOUNDS_NONE || !any_sign;
+    options->overshoot = bounds == BOUNDS_WIDE;
+    options->undershoot = bounds == BOUNDS_WIDE && any_sign;
+}
+
+/* How well the markers tell the sliders, beside the held ones in the report. */
+static sinew_status report_condition(const sn_model_setup *setup, const sinew_fit *fit,
+                                     sinew_error *error) {
+    sinew_fit_summary summary = {.size = sizeof summary};
+    SN_TRY(sinew_fit_get_summary(fit, &summary, error));
+    json_t *sliders = json_object_get(setup->report, "sliders"), *weakest = json_array();
+    for (int i = 0; i < 4; i++)
+        if (summary.weakest[i] >= 0)
+            json_array_append_new(weakest,
+                                  json_string(setup->rig->sliders[summary.weakest[i]].name));
+    json_object_set_new(sliders, "condition", sn_report_number(summary.condition));
+    json_object_set_new(sliders, "weakest", weakest);
+    return SINEW_OK;
+}
+
 static sinew_status make_fit(const sn_model_setup *setup, const sinew_marker_map *map,
                              sinew_fit **fit, sinew_error *error) {
     const sinew_scene *scene = setup->scene;
@@ -80,8 +108,15 @@ static sinew_status make_fit(const sn_model_setup *setup, const sinew_marker_map
     options.smooth = sn_scene_number(scene, "smooth");
     options.symmetry = sn_scene_number(scene, "symmetry");
     options.outlier = sn_scene_number(scene, "outlier");
-    options.bounded_above = sn_scene_flag(scene, "bounded_above");
-    return sinew_fit_create(setup->rig, map, &options, fit, error);
+    set_bounds(sn_scene_choice(scene, "bounds"), &options);
+    bool *held = SN_NEW(bool, setup->rig->slider_count + 1);
+    if (!held) return sn_no_memory(error);
+    options.held = held;
+    sinew_status status = sn_follow_held(setup, map, held, error);
+    if (status == SINEW_OK) status = sinew_fit_create(setup->rig, map, &options, fit, error);
+    if (status == SINEW_OK) status = report_condition(setup, *fit, error);
+    sn_free(held);
+    return status;
 }
 
 static sinew_status update(void *model, const sn_model_setup *setup, uint32_t changed,

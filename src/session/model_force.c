@@ -8,6 +8,7 @@
 #include "base/monitor.h"
 #include "base/status.h"
 #include "force/sheet.h"
+#include "rig/marker_sliders.h"
 #include "session/follow.h"
 #include "session/load.h"
 #include "session/outputs.h"
@@ -214,6 +215,20 @@ static void discard(void *structure) {
     sn_free(s);
 }
 
+/* Flags of the targets that markers shall not steer, new. */
+static sinew_status read_held(const sn_model_setup *setup, const sinew_capture *capture,
+                              bool **held, sinew_error *error) {
+    const sinew_rig *rig = setup->rig;
+    *held = SN_NEW0(bool, rig->target_count);
+    bool *sliders = SN_NEW0(bool, rig->slider_count + 1);
+    sinew_status status = *held && sliders ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK && capture)
+        status = sn_follow_held(setup, sinew_capture_map(capture), sliders, error);
+    if (status == SINEW_OK) sn_fit_held_targets(rig, sliders, *held);
+    sn_free(sliders);
+    return status;
+}
+
 static sinew_status make_force(const sn_model_setup *setup, sn_force_structure *s,
                                sinew_error *error) {
     if (setup->clip->markers) SN_TRY(sn_follow_capture(setup, &s->capture, error));
@@ -230,10 +245,13 @@ static sinew_status make_force(const sn_model_setup *setup, sn_force_structure *
     if (status == SINEW_OK) status = find_stiffness(setup, s, &options, error);
     if (status == SINEW_OK) status = read_jaw(setup, &jaw, error);
     options.jaw = jaw;
+    bool *unsteered = NULL;
+    if (status == SINEW_OK) status = read_held(setup, s->capture, &unsteered, error);
+    options.held = unsteered;
     if (status == SINEW_OK)
         status = sinew_force_create(setup->rig, s->capture ? sinew_capture_map(s->capture) : NULL,
                                     &options, setup->monitor, &s->force, error);
-    sn_free(vertices), sn_free(jaw), sinew_free(fixed);
+    sn_free(vertices), sn_free(jaw), sn_free(unsteered), sinew_free(fixed);
     if (status == SINEW_OK) report_structure(setup, s->force);
     return status;
 }

@@ -9,6 +9,7 @@
 #include "sinew/samples.h"
 
 enum { FRAMES = 24, METHODS = 4 };
+static const bool none_held[200]; /* the actor also moves the eyes */
 typedef enum method { SBS, RSBS, ULS, BLENDFORCES } method;
 
 /* The sample face without every third target (left_out: 0 to 2), or whole (-1). */
@@ -59,7 +60,10 @@ static void solve(const sinew_rig *whole, const sinew_rig *rig, const sinew_mark
     assert_ok(sinew_marker_layer_create(rig, map, SINEW_MARKER_LAYER_SMOOTHING, false, NULL, &layer,
                                         &error));
     if (m == BLENDFORCES) {
-        assert_ok(sinew_force_create(rig, map, NULL, NULL, &force, &error));
+        sinew_force_options options;
+        sinew_force_options_init(&options);
+        options.held = none_held;
+        assert_ok(sinew_force_create(rig, map, &options, NULL, &force, &error));
         assert_ok(sinew_force_state_create(force, &state, &error));
     } else {
         sinew_fit_options options;
@@ -67,6 +71,9 @@ static void solve(const sinew_rig *whole, const sinew_rig *rig, const sinew_mark
         sinew_fit_options_set_method(&options, (sinew_fit_method[]){SINEW_FIT_METHOD_SBS,
                                                                     SINEW_FIT_METHOD_RSBS,
                                                                     SINEW_FIT_METHOD_ULS}[m]);
+        options.bounded_above = false; /* as published */
+        if (m == 2) options.bounded_below = false;
+        options.held = none_held;
         assert_ok(sinew_fit_create(rig, map, &options, &fit, &error));
     }
     double sum[2] = {0};

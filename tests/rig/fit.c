@@ -131,6 +131,7 @@ static void noisy_markers_give_the_nonnegative_least_squares_answer(void **state
     sinew_fit_options_init(&options);
     sinew_fit_options_set_method(&options, SINEW_FIT_METHOD_SBS);
     options.outlier = INFINITY;
+    options.bounded_above = false;
     sinew_fit *fit;
     assert_ok(sinew_fit_create(rig, map, &options, &fit, &error));
     assert_ok(sinew_fit_frame(fit, markers, NULL, weights, NULL, &error));

@@ -27,6 +27,7 @@ static sinew_fit_options knobs(void) {
     sinew_fit_options_init(&options);
     sinew_fit_options_set_method(&options, SINEW_FIT_METHOD_SBS);
     options.outlier = INFINITY;
+    options.bounded_above = false;
     return options;
 }
 
@@ -121,6 +122,13 @@ static void bounds_hold_where_they_are_asked_for(void **state) {
     options.bounded_above = true;
     fit_pair(rig, &options, wish, NULL, last, weights);
     assert_close(weights[0], 1, 0);
+    options.overshoot = 0.5;
+    fit_pair(rig, &options, wish, NULL, last, weights);
+    assert_close(weights[0], 1.5, 0);
+    assert_close(weights[1], -0.25, 0);
+    options.undershoot = 0.08; /* of a range of 1.25 */
+    fit_pair(rig, &options, wish, NULL, last, weights);
+    assert_close(weights[1], -0.35, 1e-12);
     options.bounded_above = options.bounded_below = false;
     fit_pair(rig, &options, wish, NULL, last, weights);
     assert_close(weights[0], 1.7, 1e-6);

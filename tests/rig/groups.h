@@ -18,4 +18,5 @@ int test_transfer(void);
 int test_fit(void);
 int test_fit_trust(void);
 int test_fit_parameters(void);
+int test_fit_sliders(void);
 #endif

@@ -21,5 +21,6 @@ int main(void) {
     failed += test_fit();
     failed += test_fit_trust();
     failed += test_fit_parameters();
+    failed += test_fit_sliders();
     return failed != 0;
 }
