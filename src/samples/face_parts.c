@@ -71,8 +71,10 @@ static void tooth_places(double half_width, double depth, double front, double t
     }
 }
 
-/* `bite`: how much longer the front teeth are than the others. */
-static void teeth(sn_cage *cage, double edge, double root, double bite, double front,
+/* `bite`: how much longer the front teeth are than the others; `sink`: how much of their height the
+ * last ones have lost to the gum. The jaw turns about the ears, so that the back of the lower arch
+ * hardly leaves the upper one: teeth of full height would stand in the corners of an open mouth. */
+static void teeth(sn_cage *cage, double edge, double root, double bite, double sink, double front,
                   double half_width, double depth, int part) {
     enum { AROUND = 6 };
     int ring[ALONG][AROUND];
@@ -95,7 +97,8 @@ static void teeth(sn_cage *cage, double edge, double root, double bite, double f
             /* a little outwards everywhere keeps the faces of the teeth in their place */
             double inset = groove[k] * GROOVE * ((between ? 1 : 0) - 1.0 / 6);
             sn_vec3 v = sn_add_scaled(p, out[k] * (out[k] < 0 ? thick : 1) - inset, normal);
-            v.y = edge + sign * height * up[k];
+            double lost = sink * sn_smooth((t - 0.3) / 0.6);
+            v.y = edge + sign * height * (up[k] + (1 - up[k]) * lost);
             if (k == 0 || k == AROUND - 1) v.y -= bite * (1 - sn_smooth((t - 0.15) / 0.5));
             v.y += sign * notch[k] * NOTCH * ((between ? 1 : 0) - 1.0 / 6);
             if (!between) v.y -= sign * notch[k] * tooth[i / STATIONS].longer;
@@ -157,9 +160,9 @@ static void tongue(sn_cage *cage) {
 }
 
 void sn_face_mouth_parts(sn_cage *cage) {
-    teeth(cage, -6.6, -5.1, 0.4, 8.38, 2.3, 3.2, SN_PART_TEETH_UPPER);
+    teeth(cage, -6.6, -5.1, 0.4, 0, 8.38, 2.3, 3.2, SN_PART_TEETH_UPPER);
     int lower = cage->point_count;
-    teeth(cage, -6.78, -8.0, 0, 7.7, 2.1, 2.7, SN_PART_TEETH_LOWER);
+    teeth(cage, -6.78, -8.0, 0, 0.85, 7.7, 2.1, 2.7, SN_PART_TEETH_LOWER);
     tongue(cage);
     set_all(cage, lower, SN_FACE_JAW, 1);
 }

@@ -35,7 +35,7 @@ static const struct {
     {0.3, 0.5, 1.1, 3.1, 7.45, 9.3, -10.5, -1.8},
     {1.8, 2.4, 2.3, 4.0, 7.5, 9.2, -10.5, -1.8},
     {3.1, 3.8, 3.7, 5.0, 7.55, 9.3, -10.4, -1.8},
-    {6.0, 6.1, 6.1, 6.6, 7.55, 9.4, -10.1, -1.6},
+    {6.0, 6.1, 6.1, 6.6, 7.55, 9.4, -9.8, -1.6},
     {8.9, 8.9, 8.9, 8.9, 6.65, 8.1, -9.0, -1.2},
     {11.0, 10.95, 10.9, 10.8, 4.3, 4.8, -6.0, -0.9},
 };
@@ -408,6 +408,17 @@ static void make_ear(sn_cage *cage, grid at) {
     sn_cage_cap(cage, 3, ring, 1, sn_scale(-0.2, out), SN_PART_SKIN, NULL);
 }
 
+/* Lifts the points of the crown's cap onto the ellipsoid that the rows below it approach: a bulge
+ * over the ring would leave a dent between the forehead and the crown. */
+static void round_crown(sn_cage *cage, int first) {
+    const sn_vec3 center = {0, 5.0, -0.6}, half = {7.35, 7.4, 9.23};
+    for (int p = first; p < cage->point_count; p++) {
+        double *at = sn_cage_values(cage, p);
+        double x = at[0] / half.x, z = (at[2] - center.z) / half.z;
+        at[1] = center.y + half.y * sqrt(fmax(0, 1 - x * x - z * z));
+    }
+}
+
 void sn_face_skin(sn_cage *cage) {
     grid at = {0};
     make_grid(cage, at);
@@ -415,5 +426,7 @@ void sn_face_skin(sn_cage *cage) {
     make_eye(cage, at);
     make_mouth(cage, at);
     make_ear(cage, at);
-    half_cap(cage, 6, at[ROWS - 1], sn_v3(0, 1.6, 0));
+    int crown = cage->point_count;
+    half_cap(cage, 6, at[ROWS - 1], sn_v3(0, 0, 0));
+    round_crown(cage, crown);
 }
