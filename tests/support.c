@@ -7,6 +7,12 @@
 
 #include "sinew/memory.h"
 
+/* SINEW_TESTS='*pairs*' runs only the tests whose names match. */
+__attribute__((constructor)) static void choose_tests(void) {
+    const char *pattern = getenv("SINEW_TESTS");
+    if (pattern) cmocka_set_test_filter(pattern);
+}
+
 const char *test_data(const char *relative) {
     static char paths[8][4096];
     static int next;

@@ -24,16 +24,40 @@ enum { MOST_ADVANCES = 200, MOST_ROUNDS = 40 };
 /* A search looks this much of the mean edge further than it was asked to, so that its pairs hold
  * for ways a little off, too. */
 #define SLACK 0.05
+/* Surfaces that lie exactly on each other at rest, up to this many, take part as they are. More of
+ * them mean a damaged file: each pair of copies would cost, although it is exempt. */
+enum { MOST_LAYERS = 8 };
+/* What a search may test and find, per point and edge of the surface and at least. A search that
+ * looks further than it was asked to and exceeds it is repeated without. */
+enum { MOST_TESTS = 2048, MOST_FOUND = 256, LEAST_BUDGET = 1 << 20 };
 
 /* ---- the surface ----------------------------------------------------------------------------- */
 
+/* layer[t]: how many triangles before t lie exactly where it lies. */
+static sinew_status count_layers(int vertex_count, const double *rest, int triangle_count,
+                                 const int *triangles, int *layer, sinew_error *error) {
+    size_t corners = 3 * (size_t)triangle_count;
+    int *weld = SN_NEW(int, vertex_count), *corner = SN_NEW(int, corners), merged;
+    int *first = SN_NEW(int, triangle_count), *seen = SN_NEW0(int, triangle_count);
+    sinew_status status = weld && corner && first && seen
+                              ? sn_weld(vertex_count, rest, 0, weld, &merged, error)
+                              : sn_no_memory(error);
+    if (status == SINEW_OK) {
+        for (size_t c = 0; c < corners; c++) corner[c] = weld[triangles[c]];
+        status = sn_equal_triangles(triangle_count, corner, first, error);
+    }
+    for (int t = 0; status == SINEW_OK && t < triangle_count; t++) layer[t] = seen[first[t]]++;
+    sn_free(weld), sn_free(corner), sn_free(first), sn_free(seen);
+    return status;
+}
+
 static void choose_triangles(sn_contact_surface *s, int triangle_count, const int *triangles,
-                             const bool *inside, const bool *crossing) {
+                             const bool *inside, const bool *crossing, const int *layer) {
     for (int t = 0; t < triangle_count; t++) {
         const int *v = triangles + 3 * (size_t)t;
         if (inside && !(inside[v[0]] && inside[v[1]] && inside[v[2]])) continue;
         if (v[0] == v[1] || v[1] == v[2] || v[2] == v[0]) continue;
-        if (crossing[t]) {
+        if (crossing[t] || layer[t] >= MOST_LAYERS) {
             s->dropped++;
             continue;
         }
@@ -96,19 +120,23 @@ sinew_status sn_contact_surface_create(int vertex_count, const double *rest, int
     s->rest = sn_memdup(rest, 3 * (size_t)vertex_count, sizeof(double));
     s->triangles = SN_NEW(int, 3 * (size_t)triangle_count);
     bool *crossing = SN_NEW0(bool, triangle_count);
+    int *layer = SN_NEW(int, triangle_count);
     sn_pairs cross = {0};
-    sinew_status status = s->rest && s->triangles && crossing ? SINEW_OK : sn_no_memory(error);
+    sinew_status status =
+        s->rest && s->triangles && crossing && layer
+            ? count_layers(vertex_count, rest, triangle_count, triangles, layer, error)
+            : sn_no_memory(error);
     if (status == SINEW_OK)
         status = sn_self_intersections(vertex_count, rest, triangle_count, triangles, NULL, &cross,
                                        error);
     if (status == SINEW_OK) {
         for (int i = 0; i < 2 * cross.count; i++) crossing[cross.pair[i]] = true;
-        choose_triangles(s, triangle_count, triangles, inside, crossing);
+        choose_triangles(s, triangle_count, triangles, inside, crossing, layer);
         status = list_parts(s, error);
     }
     if (status == SINEW_OK) status = plant_trees(s, error);
     sn_pairs_free(&cross);
-    sn_free(crossing);
+    sn_free(crossing), sn_free(layer);
     if (status != SINEW_OK) {
         sn_contact_surface_destroy(s);
         return status;
@@ -373,43 +401,59 @@ static bool may_meet(const sn_contact_surface *s, sn_contact_pair *pair, const d
     return rest > TOUCHING * s->reach;
 }
 
-static void test_pair(const sn_contact_surface *s, bool edges, int a, int b, const double *x0,
-                      const double *x1, double margin, pair_list *list, bool *no_memory) {
-    sn_contact_pair pair = pair_of(s, edges, a, b);
-    if (share_a_vertex(&pair) || !may_meet(s, &pair, x0, x1, margin)) return;
-    if (!SN_RESERVE(list->pairs, list->capacity, list->count + 1)) {
-        *no_memory = true;
-        return;
-    }
+/* One search, shared by the threads that work on it. */
+typedef struct pair_search {
+    const sn_contact_surface *s;
+    sn_contact_work *w;
+    const double *x0, *x1;
+    double wide;
+    size_t most_tests, most_found;
+    atomic_size_t tests, found;
+    atomic_bool no_memory;
+} pair_search;
+
+static bool over_budget(const pair_search *p) {
+    return atomic_load(&p->tests) > p->most_tests || atomic_load(&p->found) > p->most_found;
+}
+
+/* False: no memory. */
+static bool test_pair(const pair_search *p, bool edges, int a, int b, pair_list *list) {
+    sn_contact_pair pair = pair_of(p->s, edges, a, b);
+    if (share_a_vertex(&pair) || !may_meet(p->s, &pair, p->x0, p->x1, p->wide)) return true;
+    if (!SN_RESERVE(list->pairs, list->capacity, list->count + 1)) return false;
     list->pairs[list->count++] = pair;
+    return true;
 }
 
 /* Items of the leaves of block b against those of the other tree; of one tree each pair once. */
-static bool search_block(const sn_contact_surface *s, const sn_contact_work *w, bool edges, int b,
-                         const double *x0, const double *x1, double margin, int *leaves,
-                         pair_list *list) {
+static bool search_block(pair_search *p, bool edges, int b, int *leaves, pair_list *list) {
+    const sn_contact_surface *s = p->s;
+    const sn_contact_work *w = p->w;
     const sn_hierarchy *one = edges ? &s->edge_tree : &s->point_tree;
     const sn_hierarchy *two = edges ? &s->edge_tree : &s->triangle_tree;
     const fitted_tree *first = edges ? &w->edges : &w->points;
     const fitted_tree *second = edges ? &w->edges : &w->triangles;
-    bool no_memory = false;
     int last = (b + 1) * BLOCK < one->leaves ? (b + 1) * BLOCK : one->leaves;
     list->count = 0;
-    for (int l = b * BLOCK; l < last; l++) {
+    for (int l = b * BLOCK; l < last && !over_budget(p); l++) {
         const sn_hull *hull = &first->node[one->leaves - 1 + l];
         int count = sn_hierarchy_near(two, second->node, hull, edges ? l : 0, leaves);
+        size_t tests = 0, found = list->count;
         for (int i = sn_hierarchy_first(one, l); i < sn_hierarchy_first(one, l + 1); i++)
             for (int k = 0; k < count; k++) {
                 int from = sn_hierarchy_first(two, leaves[k]);
                 int to = sn_hierarchy_first(two, leaves[k] + 1);
                 if (edges && leaves[k] == l) from = i + 1;
-                for (int j = from; j < to; j++)
-                    if (sn_hulls_meet(&first->item[i], &second->item[j]))
-                        test_pair(s, edges, one->order[i], two->order[j], x0, x1, margin, list,
-                                  &no_memory);
+                for (int j = from; j < to; j++) {
+                    if (!sn_hulls_meet(&first->item[i], &second->item[j])) continue;
+                    if (!test_pair(p, edges, one->order[i], two->order[j], list)) return false;
+                    tests++;
+                }
             }
+        atomic_fetch_add(&p->tests, tests);
+        atomic_fetch_add(&p->found, list->count - found);
     }
-    return !no_memory;
+    return true;
 }
 
 typedef struct fit_items_loop {
@@ -481,24 +525,37 @@ static void bound_ways(void *context, sn_span span) {
     }
 }
 
-typedef struct pair_search {
-    const sn_contact_surface *s;
-    sn_contact_work *w;
-    const double *x0, *x1;
-    double wide;
-    atomic_bool no_memory;
-} pair_search;
-
 static void search_blocks(void *context, sn_span span) {
     pair_search *p = context;
     int edge_blocks = blocks_of(&p->s->edge_tree);
     int *leaves = p->w->leaves + (size_t)span.seat * (size_t)p->w->leaf_room;
     SN_IN_SPAN(int, b, span) {
         bool edges = b < edge_blocks;
-        if (!search_block(p->s, p->w, edges, edges ? b : b - edge_blocks, p->x0, p->x1, p->wide,
-                          leaves, &p->w->blocks[b]))
+        if (!search_block(p, edges, edges ? b : b - edge_blocks, leaves, &p->w->blocks[b]))
             atomic_store(&p->no_memory, true);
     }
+}
+
+/* What comes nearer than `wide` goes into the lists of the blocks. *fits: within the budget. */
+static sinew_status search_all(const sn_contact_surface *s, sn_contact_work *w, const double *x0,
+                               const double *x1, double wide, bool *fits, sinew_error *error) {
+    sn_hull_frame frame = sn_hull_frame_of(s->point_count, s->points, x0, x1);
+    sn_parallel_for(s->point_count, 64, bound_ways, &(bound_ways_loop){s, w, &frame, x0, x1, wide});
+    fit_tree(s, w, &s->point_tree, 1, s->points, &w->points);
+    fit_tree(s, w, &s->edge_tree, 2, s->edges, &w->edges);
+    fit_tree(s, w, &s->triangle_tree, 3, s->triangles, &w->triangles);
+    size_t parts = (size_t)s->point_count + (size_t)s->edge_count;
+    pair_search search = {.s = s,
+                          .w = w,
+                          .x0 = x0,
+                          .x1 = x1,
+                          .wide = wide,
+                          .most_tests = LEAST_BUDGET + MOST_TESTS * parts,
+                          .most_found = LEAST_BUDGET + MOST_FOUND * parts};
+    sn_parallel_for_seats(w->block_count, 1, w->threads, search_blocks, &search);
+    if (atomic_load(&search.no_memory)) return sn_no_memory(error);
+    *fits = !over_budget(&search);
+    return SINEW_OK;
 }
 
 sinew_status sn_contact_find(const sn_contact_surface *s, sn_contact_work *w, const double *x0,
@@ -508,14 +565,17 @@ sinew_status sn_contact_find(const sn_contact_surface *s, sn_contact_work *w, co
     if (still_holds(s, w, x0, x1, margin)) return SINEW_OK;
     w->margin = 0;
     double wide = margin + s->slack;
-    sn_hull_frame frame = sn_hull_frame_of(s->point_count, s->points, x0, x1);
-    sn_parallel_for(s->point_count, 64, bound_ways, &(bound_ways_loop){s, w, &frame, x0, x1, wide});
-    fit_tree(s, w, &s->point_tree, 1, s->points, &w->points);
-    fit_tree(s, w, &s->edge_tree, 2, s->edges, &w->edges);
-    fit_tree(s, w, &s->triangle_tree, 3, s->triangles, &w->triangles);
-    pair_search search = {s, w, x0, x1, wide, false};
-    sn_parallel_for_seats(w->block_count, 1, w->threads, search_blocks, &search);
-    if (atomic_load(&search.no_memory)) return sn_no_memory(error);
+    bool fits;
+    SN_TRY(search_all(s, w, x0, x1, wide, &fits, error));
+    if (!fits) {
+        wide = margin;
+        SN_TRY(search_all(s, w, x0, x1, wide, &fits, error));
+    }
+    if (!fits)
+        return sn_fail(error, SINEW_BAD_INPUT,
+                       "self-contact: too many of the %d triangles are close to each other at "
+                       "once; leave parts that overlap out of contact",
+                       s->triangle_count);
     w->found.count = 0;
     for (int b = 0; b < w->block_count; b++) {
         const pair_list *list = &w->blocks[b];

@@ -50,28 +50,50 @@ void sn_pairs_free(sn_pairs *pairs) {
     *pairs = (sn_pairs){0};
 }
 
+/* Pairs that are filtered at a time. */
+enum { CHUNK = 1 << 18 };
+
 /* What the callback fills; it may be called from several threads at once. */
 typedef struct collector {
     pthread_mutex_t lock;
     bool within; /* one set: keep i < j only */
-    bool no_memory;
+    sn_pair_filter *filter;
+    void *user;
+    int *waiting; /* 2 each: pairs not filtered yet */
+    char *keep;
+    int waiting_count;
     int *first, *second;
     size_t count, first_capacity, second_capacity;
+    sinew_status status;
+    sinew_error *error;
 } collector;
+
+static sinew_status filter_waiting(collector *all) {
+    int count = all->waiting_count;
+    all->waiting_count = 0;
+    memset(all->keep, 1, (size_t)count);
+    if (all->filter) SN_TRY(all->filter(all->user, count, all->waiting, all->keep, all->error));
+    if (!SN_RESERVE(all->first, all->first_capacity, all->count + (size_t)count) ||
+        !SN_RESERVE(all->second, all->second_capacity, all->count + (size_t)count))
+        return sn_no_memory(all->error);
+    for (size_t i = 0; i < (size_t)count; i++) {
+        if (!all->keep[i]) continue;
+        all->first[all->count] = all->waiting[2 * i];
+        all->second[all->count++] = all->waiting[2 * i + 1];
+    }
+    return SINEW_OK;
+}
 
 static void collect(void *user, struct RTCCollision *found, unsigned int count) {
     collector *all = user;
     pthread_mutex_lock(&all->lock);
-    if (!SN_RESERVE(all->first, all->first_capacity, all->count + count) ||
-        !SN_RESERVE(all->second, all->second_capacity, all->count + count))
-        all->no_memory = true;
-    else
-        for (unsigned int i = 0; i < count; i++) {
-            int a = (int)found[i].primID0, b = (int)found[i].primID1;
-            if (all->within && a == b) continue;
-            all->first[all->count] = all->within && b < a ? b : a;
-            all->second[all->count++] = all->within && b < a ? a : b;
-        }
+    for (unsigned int i = 0; all->status == SINEW_OK && i < count; i++) {
+        int a = (int)found[i].primID0, b = (int)found[i].primID1;
+        if (all->within && a >= b) continue; /* within one set each pair comes in both orders */
+        int *pair = all->waiting + 2 * (size_t)all->waiting_count++;
+        pair[0] = a, pair[1] = b;
+        if (all->waiting_count == CHUNK) all->status = filter_waiting(all);
+    }
     pthread_mutex_unlock(&all->lock);
 }
 
@@ -97,65 +119,74 @@ static RTCScene scene_of(RTCDevice device, int count, const sn_box *boxes) {
 }
 
 /* Two stable counting sorts, then repeated pairs are dropped. */
-static sinew_status sort_pairs(collector *all, int count_a, int count_b, sn_pairs *pairs,
-                               sinew_error *error) {
-    int count = (int)all->count;
+sinew_status sn_pairs_sort(int count, const int *first, const int *second, int count_a, int count_b,
+                           sn_pairs *pairs, sinew_error *error) {
+    *pairs = (sn_pairs){0};
     sn_lists by_second = {0}, by_first = {0};
-    int *first = SN_NEW(int, count);
+    int *ordered = SN_NEW(int, count);
     int *pair = SN_NEW(int, 2 * (size_t)count);
-    sinew_status status = first && pair ? SINEW_OK : sn_no_memory(error);
+    sinew_status status = ordered && pair ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK)
-        status = sn_lists_create(count_b, count, all->second, NULL, &by_second, error);
+        status = sn_lists_create(count_b, count, second, NULL, &by_second, error);
     if (status == SINEW_OK) {
-        for (int i = 0; i < count; i++) first[i] = all->first[by_second.item[i]];
-        status = sn_lists_create(count_a, count, first, by_second.item, &by_first, error);
+        for (int i = 0; i < count; i++) ordered[i] = first[by_second.item[i]];
+        status = sn_lists_create(count_a, count, ordered, by_second.item, &by_first, error);
     }
-    int kept = 0;
+    size_t kept = 0;
     for (int i = 0; status == SINEW_OK && i < count; i++) {
-        int a = all->first[by_first.item[i]], b = all->second[by_first.item[i]];
+        int a = first[by_first.item[i]], b = second[by_first.item[i]];
         if (kept && pair[2 * kept - 2] == a && pair[2 * kept - 1] == b) continue;
         pair[2 * kept] = a, pair[2 * kept + 1] = b;
         kept++;
     }
-    sn_free(first);
+    sn_free(ordered);
     sn_lists_free(&by_second);
     sn_lists_free(&by_first);
     if (status != SINEW_OK) {
         sn_free(pair);
         return status;
     }
-    *pairs = (sn_pairs){kept, pair};
+    *pairs = (sn_pairs){(int)kept, pair};
     return SINEW_OK;
 }
 
+static sinew_status collide(int count_a, const sn_box *boxes_a, int count_b, const sn_box *boxes_b,
+                            collector *all, sinew_error *error) {
+    RTCDevice device;
+    SN_TRY(sn_embree_device(&device, error));
+    pthread_mutex_init(&all->lock, NULL);
+    RTCScene scene_a = scene_of(device, count_a, boxes_a);
+    RTCScene scene_b = all->within ? scene_a : scene_of(device, count_b, boxes_b);
+    sinew_status status = sn_embree_status(device, error);
+    if (status == SINEW_OK) {
+        rtcCollide(scene_a, scene_b, collect, all);
+        status = sn_embree_status(device, error);
+    }
+    if (!all->within) rtcReleaseScene(scene_b);
+    rtcReleaseScene(scene_a);
+    rtcReleaseDevice(device);
+    pthread_mutex_destroy(&all->lock);
+    SN_TRY(status);
+    SN_TRY(all->status);
+    return filter_waiting(all);
+}
+
 sinew_status sn_box_pairs(int count_a, const sn_box *boxes_a, int count_b, const sn_box *boxes_b,
-                          sn_pairs *pairs, sinew_error *error) {
+                          sn_pair_filter *filter, void *user, sn_pairs *pairs, sinew_error *error) {
     *pairs = (sn_pairs){0};
     bool within = boxes_b == NULL;
     if (within) count_b = count_a;
-    collector all = {.within = within};
-    sinew_status status = SINEW_OK;
-    if (count_a > 0 && count_b > 0) {
-        RTCDevice device;
-        SN_TRY(sn_embree_device(&device, error));
-        pthread_mutex_init(&all.lock, NULL);
-        RTCScene scene_a = scene_of(device, count_a, boxes_a);
-        RTCScene scene_b = within ? scene_a : scene_of(device, count_b, boxes_b);
-        status = sn_embree_status(device, error);
-        if (status == SINEW_OK) {
-            rtcCollide(scene_a, scene_b, collect, &all);
-            status = sn_embree_status(device, error);
-        }
-        if (!within) rtcReleaseScene(scene_b);
-        rtcReleaseScene(scene_a);
-        rtcReleaseDevice(device);
-        pthread_mutex_destroy(&all.lock);
-    }
-    if (status == SINEW_OK && all.no_memory) status = sn_no_memory(error);
+    collector all = {.within = within, .filter = filter, .user = user, .error = error};
+    all.waiting = SN_NEW(int, 2 * (size_t)CHUNK), all.keep = SN_NEW(char, CHUNK);
+    sinew_status status = all.waiting && all.keep ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK && count_a > 0 && count_b > 0)
+        status = collide(count_a, boxes_a, count_b, boxes_b, &all, error);
     if (status == SINEW_OK && all.count > INT_MAX / 2)
         status = sn_fail(error, SINEW_BAD_INPUT, "%zu overlapping boxes are too many", all.count);
-    if (status == SINEW_OK) status = sort_pairs(&all, count_a, count_b, pairs, error);
-    sn_free(all.first);
-    sn_free(all.second);
+    if (status == SINEW_OK)
+        status = sn_pairs_sort((int)all.count, all.first, all.second, count_a, count_b, pairs,
+                               error);
+    sn_free(all.waiting), sn_free(all.keep);
+    sn_free(all.first), sn_free(all.second);
     return status;
 }

@@ -85,7 +85,7 @@ static sinew_status find_containing(const sinew_tets *tets, int count, const int
             if (sn_length(local) > 100) p = sn_add(frame.center, sn_v3(100 / frame.scale, 0, 0));
             sn_box_include(&at[i], &frame, p, 0);
         }
-        status = sn_box_pairs(count, at, tets->tet_count, around, &pairs, error);
+        status = sn_box_pairs(count, at, tets->tet_count, around, NULL, NULL, &pairs, error);
     }
     for (int i = 0; status == SINEW_OK && i < pairs.count; i++) {
         int v = points[pairs.pair[2 * (size_t)i]], candidate = pairs.pair[2 * (size_t)i + 1];

@@ -2,7 +2,9 @@
  * edge of one meets the other. */
 #include "mesh/intersection.h"
 
+#include <limits.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/monitor.h"
@@ -164,18 +166,6 @@ static sn_box *triangle_boxes(const sn_box_frame *frame, const double *positions
     return boxes;
 }
 
-/* Drops the pairs whose mark is 0; keeps the order. */
-static void keep_marked(sn_pairs *pairs, const char *mark) {
-    int kept = 0;
-    for (int i = 0; i < pairs->count; i++)
-        if (mark[i]) {
-            pairs->pair[2 * kept] = pairs->pair[2 * i];
-            pairs->pair[2 * kept + 1] = pairs->pair[2 * i + 1];
-            kept++;
-        }
-    pairs->count = kept;
-}
-
 /* One side of a narrow phase: positions, triangles, and the names of vertices. */
 typedef struct side {
     const double *positions;
@@ -183,9 +173,6 @@ typedef struct side {
     const int *id; /* 3 per triangle, or NULL: nothing is shared */
     char *collapsed;
 } side;
-
-/* Pairs per block between two polls of the monitor. */
-enum { PAIR_BLOCK = 1 << 18 };
 
 typedef struct mark_pairs_loop {
     const side *a;
@@ -212,22 +199,17 @@ static void mark_pairs(void *context, sn_span span) {
     }
 }
 
-static sinew_status narrow(const side *a, const side *b, const sinew_monitor *monitor,
-                           sn_pairs *pairs, sinew_error *error) {
-    char *mark = SN_NEW(char, pairs->count);
-    if (!mark) return sn_no_memory(error);
-    for (int begin = 0; begin < pairs->count; begin += PAIR_BLOCK) {
-        int end = pairs->count - begin > PAIR_BLOCK ? begin + PAIR_BLOCK : pairs->count;
-        sn_parallel_for(end - begin, 64, mark_pairs,
-                        &(mark_pairs_loop){a, b, pairs->pair + 2 * (size_t)begin, mark + begin});
-        sn_progress(monitor, (double)end / pairs->count, "intersections");
-        if (sn_cancelled(monitor)) {
-            sn_free(mark);
-            return sn_fail(error, SINEW_CANCELLED, "cancelled");
-        }
-    }
-    keep_marked(pairs, mark);
-    sn_free(mark);
+typedef struct narrow_phase {
+    side a, b;
+    const sinew_monitor *monitor;
+} narrow_phase;
+
+/* A sn_pair_filter: the triangles meet. */
+static sinew_status narrow(void *user, int count, const int *pairs, char *keep,
+                           sinew_error *error) {
+    const narrow_phase *phase = user;
+    sn_parallel_for(count, 64, mark_pairs, &(mark_pairs_loop){&phase->a, &phase->b, pairs, keep});
+    if (sn_cancelled(phase->monitor)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
     return SINEW_OK;
 }
 
@@ -257,26 +239,139 @@ static char *find_collapsed(const double *positions, int triangle_count, const i
     return collapsed;
 }
 
+/* ---- triangles that lie on each other -------------------------------------------------------- */
+
+static uint64_t mix(uint64_t hash, int number) {
+    return (hash ^ (uint64_t)number) * 0xff51afd7ed558ccdu;
+}
+
+/* The three numbers in increasing order. */
+static void sorted_corners(const int *id, int out[3]) {
+    int low = id[0] < id[1] ? id[0] : id[1], high = id[0] < id[1] ? id[1] : id[0];
+    out[0] = id[2] < low ? id[2] : low, out[2] = id[2] > high ? id[2] : high;
+    out[1] = id[2] < low ? low : id[2] > high ? high : id[2];
+}
+
+sinew_status sn_equal_triangles(int triangle_count, const int *corner, int *first,
+                                sinew_error *error) {
+    size_t slots = 16;
+    while (slots < 2 * (size_t)triangle_count) slots *= 2;
+    int *table = SN_NEW(int, slots);
+    if (!table) return sn_no_memory(error);
+    memset(table, -1, slots * sizeof *table);
+    for (int t = 0; t < triangle_count; t++) {
+        int mine[3], other[3];
+        sorted_corners(corner + 3 * (size_t)t, mine);
+        uint64_t hash = mix(mix(mix(0, mine[0]), mine[1]), mine[2]);
+        size_t at = (size_t)(hash ^ hash >> 32) & (slots - 1);
+        for (; table[at] >= 0; at = (at + 1) & (slots - 1)) {
+            sorted_corners(corner + 3 * (size_t)table[at], other);
+            if (!memcmp(mine, other, sizeof mine)) break;
+        }
+        if (table[at] < 0) table[at] = t;
+        first[t] = table[at];
+    }
+    sn_free(table);
+    return SINEW_OK;
+}
+
+/* A surface without the triangles that lie on an earlier one: all copies of a triangle cross the
+ * same others, so that a pile of copies costs no more than one of them until the pairs are listed.
+ */
+typedef struct thinned {
+    int count;
+    int *triangles, *corner; /* 3 each; corner: vertices up to coincidence */
+    int *first;              /* per original triangle: the one it lies on */
+    sn_lists copies;         /* per thinned triangle: the original ones */
+} thinned;
+
+static void free_thinned(thinned *thin) {
+    sn_free(thin->triangles), sn_free(thin->corner), sn_free(thin->first);
+    sn_lists_free(&thin->copies);
+}
+
+static sinew_status thin_out(int vertex_count, const double *positions, int triangle_count,
+                             const int *triangles, thinned *thin, sinew_error *error) {
+    size_t corners = 3 * (size_t)triangle_count;
+    *thin = (thinned){.triangles = SN_NEW(int, corners),
+                      .corner = SN_NEW(int, corners),
+                      .first = SN_NEW(int, triangle_count)};
+    int *weld = SN_NEW(int, vertex_count), merged;
+    sinew_status status = thin->triangles && thin->corner && thin->first && weld
+                              ? sn_weld(vertex_count, positions, 0, weld, &merged, error)
+                              : sn_no_memory(error);
+    if (status == SINEW_OK) {
+        for (size_t c = 0; c < corners; c++) thin->corner[c] = weld[triangles[c]];
+        status = sn_equal_triangles(triangle_count, thin->corner, thin->first, error);
+    }
+    sn_free(weld);
+    SN_TRY(status);
+    for (int t = 0; t < triangle_count; t++) {
+        if (thin->first[t] != t) { /* its place in the thinned list instead */
+            thin->first[t] = thin->first[thin->first[t]];
+            continue;
+        }
+        size_t to = 3 * (size_t)thin->count, from = 3 * (size_t)t;
+        memcpy(thin->triangles + to, triangles + from, 3 * sizeof(int));
+        memmove(thin->corner + to, thin->corner + from, 3 * sizeof(int));
+        thin->first[t] = thin->count++;
+    }
+    return sn_lists_create(thin->count, triangle_count, thin->first, NULL, &thin->copies, error);
+}
+
+/* Pairs of thinned triangles become pairs of original ones. */
+static sinew_status list_copies(const thinned *thin, sn_pairs *pairs, sinew_error *error) {
+    const sn_lists *copies = &thin->copies;
+    size_t total = 0;
+    for (int i = 0; i < 2 * pairs->count; i += 2) {
+        const int *pair = pairs->pair + i;
+        total += (size_t)(copies->start[pair[0] + 1] - copies->start[pair[0]]) *
+                 (size_t)(copies->start[pair[1] + 1] - copies->start[pair[1]]);
+    }
+    if (total > INT_MAX / 2)
+        return sn_fail(error, SINEW_BAD_INPUT, "%zu pairs of triangles that cross are too many",
+                       total);
+    int *first = SN_NEW(int, total), *second = SN_NEW(int, total);
+    sinew_status status = first && second ? SINEW_OK : sn_no_memory(error);
+    size_t n = 0;
+    for (int i = 0; status == SINEW_OK && i < 2 * pairs->count; i += 2)
+        for (int a = copies->start[pairs->pair[i]]; a < copies->start[pairs->pair[i] + 1]; a++)
+            for (int b = copies->start[pairs->pair[i + 1]];
+                 b < copies->start[pairs->pair[i + 1] + 1]; b++) {
+                int s = copies->item[a], t = copies->item[b];
+                first[n] = s < t ? s : t, second[n++] = s < t ? t : s;
+            }
+    sn_pairs_free(pairs);
+    if (status == SINEW_OK)
+        status = sn_pairs_sort((int)n, first, second, copies->start[copies->count],
+                               copies->start[copies->count], pairs, error);
+    sn_free(first), sn_free(second);
+    return status;
+}
+
 sinew_status sn_self_intersections(int vertex_count, const double *positions, int triangle_count,
                                    const int *triangles, const sinew_monitor *monitor,
                                    sn_pairs *pairs, sinew_error *error) {
     *pairs = (sn_pairs){0};
-    sn_box_frame frame = sn_box_frame_of(vertex_count, positions, 0, NULL);
-    sn_box *boxes = triangle_boxes(&frame, positions, triangle_count, triangles);
-    char *collapsed = find_collapsed(positions, triangle_count, triangles);
-    int *weld = SN_NEW(int, vertex_count), *id = SN_NEW(int, 3 * (size_t)triangle_count), merged;
-    sinew_status status = boxes && collapsed && weld && id ? SINEW_OK : sn_no_memory(error);
-    if (status == SINEW_OK) status = sn_weld(vertex_count, positions, 0, weld, &merged, error);
-    if (status == SINEW_OK) status = sn_box_pairs(triangle_count, boxes, 0, NULL, pairs, error);
+    thinned thin;
+    sn_box *boxes = NULL;
+    char *collapsed = NULL;
+    sinew_status status =
+        thin_out(vertex_count, positions, triangle_count, triangles, &thin, error);
     if (status == SINEW_OK) {
-        for (size_t c = 0; c < 3 * (size_t)triangle_count; c++) id[c] = weld[triangles[c]];
-        side one = {positions, triangles, id, collapsed};
-        status = narrow(&one, &one, monitor, pairs, error);
+        sn_box_frame frame = sn_box_frame_of(vertex_count, positions, 0, NULL);
+        boxes = triangle_boxes(&frame, positions, thin.count, thin.triangles);
+        collapsed = find_collapsed(positions, thin.count, thin.triangles);
+        if (!boxes || !collapsed) status = sn_no_memory(error);
     }
-    sn_free(boxes);
-    sn_free(collapsed);
-    sn_free(weld);
-    sn_free(id);
+    side one = {positions, thin.triangles, thin.corner, collapsed};
+    if (status == SINEW_OK)
+        status = sn_box_pairs(thin.count, boxes, 0, NULL, narrow,
+                              &(narrow_phase){one, one, monitor}, pairs, error);
+    if (status == SINEW_OK && thin.count < triangle_count)
+        status = list_copies(&thin, pairs, error);
+    sn_free(boxes), sn_free(collapsed);
+    free_thinned(&thin);
     if (status != SINEW_OK) sn_pairs_free(pairs);
     return status;
 }
@@ -296,8 +391,8 @@ sinew_status sn_intersections(int vertex_count_a, const double *positions_a, int
     sinew_status status = SINEW_OK;
     if (!boxes_a || !boxes_b || !a.collapsed || !b.collapsed) status = sn_no_memory(error);
     if (status == SINEW_OK)
-        status = sn_box_pairs(triangle_count_a, boxes_a, triangle_count_b, boxes_b, pairs, error);
-    if (status == SINEW_OK) status = narrow(&a, &b, monitor, pairs, error);
+        status = sn_box_pairs(triangle_count_a, boxes_a, triangle_count_b, boxes_b, narrow,
+                              &(narrow_phase){a, b, monitor}, pairs, error);
     sn_free(boxes_a);
     sn_free(boxes_b);
     sn_free(a.collapsed);

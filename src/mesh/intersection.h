@@ -19,6 +19,11 @@ bool sn_triangles_meet(const sn_vec3 a[3], const sn_vec3 b[3]);
 /* Exactly no area: the corners are on one line. */
 bool sn_triangle_collapsed(sn_vec3 a, sn_vec3 b, sn_vec3 c);
 
+/* first[t]: the smallest triangle with the same three corners in any order; t itself when it is that
+ * one. corner: 3 each, numbers of vertices or of what they stand for. */
+sinew_status sn_equal_triangles(int triangle_count, const int *corner, int *first,
+                                sinew_error *error);
+
 /* Pairs of triangles (i < j) of a mesh that intersect, sorted. Vertices with equal coordinates
  * count as one, so that the two sides of a seam are neighbours. */
 sinew_status sn_self_intersections(int vertex_count, const double *positions, int triangle_count,

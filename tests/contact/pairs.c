@@ -262,6 +262,46 @@ static void the_search_misses_no_pair(void **state) {
     sn_contact_surface_destroy(s);
 }
 
+/* Triangles with vertices of their own, each `apart` above the one before. */
+static sn_contact_surface *pile(int copies, double apart, double *x, int *triangles) {
+    sinew_error error;
+    const double corner[9] = {0, 0, 0, 1, 0, 0, 0, 1, 0};
+    for (int c = 0; c < copies; c++)
+        for (int i = 0; i < 9; i++) x[9 * c + i] = corner[i] + (i % 3 == 2 ? apart * c : 0);
+    for (int i = 0; i < 3 * copies; i++) triangles[i] = i;
+    sn_contact_surface *surface;
+    assert_ok(sn_contact_surface_create(3 * copies, x, copies, triangles, NULL, 1e-3, &surface,
+                                        &error));
+    return surface;
+}
+
+static void piles_of_triangles_cost_little(void **state) {
+    (void)state;
+    enum { COPIES = 2000 };
+    sinew_error error;
+    double *x = calloc(9 * COPIES, sizeof *x);
+    int *triangles = calloc(3 * COPIES, sizeof *triangles), count;
+    sn_contact_work *work;
+    const sn_contact_pair *pairs;
+    /* exactly on each other: eight layers take part, the others are counted */
+    sn_contact_surface *surface = pile(COPIES, 0, x, triangles);
+    assert_int_equal(surface->triangle_count, 8);
+    assert_int_equal(surface->dropped, COPIES - 8);
+    sn_contact_surface_destroy(surface);
+    /* all nearer than the gap: refused instead of tested for minutes */
+    surface = pile(COPIES, 1e-7, x, triangles);
+    assert_int_equal(surface->triangle_count, COPIES);
+    assert_ok(sn_contact_work_create(surface, &work, &error));
+    assert_int_equal(sn_contact_find(surface, work, x, x, 1e-3, &pairs, &count, &error),
+                     SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "close to each other"));
+    /* few of them nearer than asked for: searches that look no further find them */
+    assert_ok(sn_contact_find(surface, work, x, x, 1.5e-7, &pairs, &count, &error));
+    assert_true(count >= COPIES - 1);
+    sn_contact_work_destroy(work), sn_contact_surface_destroy(surface);
+    free(x), free(triangles);
+}
+
 int test_pairs(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(distances_agree_with_sampling),
@@ -271,6 +311,7 @@ int test_pairs(void) {
         cmocka_unit_test(a_way_that_is_cut_back_never_crosses),
         cmocka_unit_test(triangles_that_cross_at_rest_are_left_out),
         cmocka_unit_test(the_search_misses_no_pair),
+        cmocka_unit_test(piles_of_triangles_cost_little),
     };
     return cmocka_run_group_tests_name("pairs", tests, NULL, NULL);
 }

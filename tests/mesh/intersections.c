@@ -178,6 +178,25 @@ static void pairs_match_brute_force_for_any_thread_count(void **state) {
     sinew_mesh_destroy(mesh);
 }
 
+static void copies_of_triangles_cross_what_the_first_one_crosses(void **state) {
+    (void)state;
+    /* two triangles that cross, three times each with vertices of their own, in turn */
+    const double pair[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0.2, 0.2, -1, 0.3, 0.2, 1, 0.2, 0.3, 1};
+    double positions[54];
+    int triangles[18], next = 0;
+    for (int copy = 0; copy < 3; copy++) memcpy(positions + 18 * copy, pair, sizeof pair);
+    for (int i = 0; i < 18; i++) triangles[i] = i;
+    triangles[6] = 8, triangles[8] = 6; /* a copy that runs the other way */
+    sn_pairs pairs = self_pairs(shape_from(18, positions, 6, triangles));
+    assert_int_equal(pairs.count, 9);
+    for (int i = 0; i < 6; i++)
+        for (int j = i + 1; j < 6; j += 2, next++) {
+            assert_int_equal(pairs.pair[2 * next], i);
+            assert_int_equal(pairs.pair[2 * next + 1], j);
+        }
+    sn_pairs_free(&pairs);
+}
+
 static void two_meshes_are_compared_in_order(void **state) {
     (void)state;
     sinew_error error;
@@ -214,7 +233,7 @@ static void box_pairs_match_brute_force(void **state) {
                 boxes[i].high[k] = boxes[i].low[k] + (i % 5 ? 0.3f : 0);
             }
         sn_pairs pairs;
-        assert_ok(sn_box_pairs(n, boxes, 0, NULL, &pairs, &error));
+        assert_ok(sn_box_pairs(n, boxes, 0, NULL, NULL, NULL, &pairs, &error));
         int next = 0;
         for (int i = 0; i < n; i++)
             for (int j = i + 1; j < n; j++) {
@@ -240,6 +259,7 @@ int test_intersections(void) {
         cmocka_unit_test(clean_surfaces_have_no_intersections),
         cmocka_unit_test(neighbours_intersect_only_beyond_what_they_share),
         cmocka_unit_test(pairs_match_brute_force_for_any_thread_count),
+        cmocka_unit_test(copies_of_triangles_cross_what_the_first_one_crosses),
         cmocka_unit_test(two_meshes_are_compared_in_order),
         cmocka_unit_test(box_pairs_match_brute_force),
     };
