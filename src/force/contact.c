@@ -33,6 +33,9 @@ enum { SWEEPS_BETWEEN = 8 };
 enum { LANES = 8, BLOCK = 16 };
 /* Pairs whose columns of the matrix are filled together, a multiple of BLOCK. */
 enum { BAND = 64 };
+/* Pairs that press at the same time: the matrix of their forces has 256 MB then. What comes near
+ * beyond them has no force, and the guarantee alone takes care of it. */
+enum { MOST_TOUCHES = 8192 };
 /* Vertices that are displaced together, and pushes that displace them at a time. */
 enum { STRETCH = 256, PUSHES = 4 };
 
@@ -237,9 +240,11 @@ static sinew_status make_rows(sn_force_contact *c, sinew_error *error) {
     if (entries <= r->matrix_capacity) return SINEW_OK;
     sn_free_aligned(r->matrix);
     r->matrix_capacity = 0;
-    r->matrix = sn_alloc_aligned(2 * entries, sizeof(float));
+    size_t most = (size_t)MOST_TOUCHES * MOST_TOUCHES;
+    size_t capacity = 2 * entries < most ? 2 * entries : most;
+    r->matrix = sn_alloc_aligned(capacity, sizeof(float));
     if (!r->matrix) return sn_no_memory(error);
-    r->matrix_capacity = 2 * entries;
+    r->matrix_capacity = capacity;
     return SINEW_OK;
 }
 
@@ -678,6 +683,7 @@ static sinew_status find_touches(sn_force_contact *c, const double *x0, const do
     sn_parallel_for(count, 32, find_nears, &(find_nears_loop){c, pairs, x0, x, near});
     for (int i = 0; i < count; i++) {
         if (!c->nears[i]) continue;
+        if (c->touch_count == MOST_TOUCHES) break;
         if (!SN_RESERVE(c->touches, c->touch_capacity, c->touch_count + 1))
             return sn_no_memory(error);
         c->touches[c->touch_count] = new_touch(c, &pairs[i]);

@@ -14,6 +14,8 @@
 /* Vertices whose rows are packed into one dense product: enough to be fast, few enough that local
  * targets leave most columns out. */
 enum { BLOCK = 512 };
+/* Locks keep about eight matrices with a row and a column per target: 1.1 GB at this number. */
+enum { MOST_TARGETS = 4096 };
 
 /* --- displacements by vertex ------------------------------------------------------------------
  */
@@ -169,6 +171,10 @@ sinew_status sinew_slider_space_create(const sinew_rig *rig, sinew_slider_space 
                                        sinew_error *error) {
     SN_REQUIRE(rig && space, error);
     *space = NULL;
+    if (rig->target_count > MOST_TARGETS)
+        return sn_fail(error, SINEW_BAD_INPUT,
+                       "the rig has %d targets; locks and interference support at most %d",
+                       rig->target_count, MOST_TARGETS);
     sinew_slider_space *made = SN_NEW0(sinew_slider_space, 1);
     if (!made) return sn_no_memory(error);
     made->rig = rig;

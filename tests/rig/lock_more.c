@@ -472,6 +472,17 @@ static void running_out_of_memory_is_reported_at_every_step(void **state) {
     sinew_rig_destroy(rig);
 }
 
+static void rigs_with_thousands_of_targets_are_refused(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_slider_space *space;
+    sinew_rig *rig = random_rig(4, 4097, 1, 3);
+    assert_int_equal(sinew_slider_space_create(rig, &space, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "4097 targets"));
+    assert_null(space);
+    sinew_rig_destroy(rig);
+}
+
 int test_lock_more(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_are_those_of_the_rig_itself),
@@ -483,6 +494,7 @@ int test_lock_more(void) {
         cmocka_unit_test(capture_takes_get_no_new_jumps),
         cmocka_unit_test(real_edits_are_quieted),
         cmocka_unit_test(running_out_of_memory_is_reported_at_every_step),
+        cmocka_unit_test(rigs_with_thousands_of_targets_are_refused),
     };
     return cmocka_run_group_tests_name("lock, more", tests, NULL, NULL);
 }
