@@ -184,8 +184,8 @@ sinew_status sn_box_pairs(int count_a, const sn_box *boxes_a, int count_b, const
     if (status == SINEW_OK && all.count > INT_MAX / 2)
         status = sn_fail(error, SINEW_BAD_INPUT, "%zu overlapping boxes are too many", all.count);
     if (status == SINEW_OK)
-        status = sn_pairs_sort((int)all.count, all.first, all.second, count_a, count_b, pairs,
-                               error);
+        status =
+            sn_pairs_sort((int)all.count, all.first, all.second, count_a, count_b, pairs, error);
     sn_free(all.waiting), sn_free(all.keep);
     sn_free(all.first), sn_free(all.second);
     return status;

@@ -31,13 +31,14 @@ typedef struct sn_pairs {
     int *pair; /* 2 each */
 } sn_pairs;
 void sn_pairs_free(sn_pairs *pairs);
-/* Pairs (first[i], second[i]) sorted and without repetition; 0 <= first < count_a, second < count_b.
+/* Pairs (first[i], second[i]) sorted and without repetition; 0 <= first < count_a, second <
+ * count_b.
  */
 sinew_status sn_pairs_sort(int count, const int *first, const int *second, int count_a, int count_b,
                            sn_pairs *pairs, sinew_error *error);
 
-/* Which of some pairs stay: sets keep[i] for pair i. Called with a limited number at a time, so that
- * memory is needed only for those that stay. */
+/* Which of some pairs stay: sets keep[i] for pair i. Called with a limited number at a time, so
+ * that memory is needed only for those that stay. */
 typedef sinew_status sn_pair_filter(void *user, int count, const int *pairs, char *keep,
                                     sinew_error *error);
 

@@ -19,8 +19,8 @@ bool sn_triangles_meet(const sn_vec3 a[3], const sn_vec3 b[3]);
 /* Exactly no area: the corners are on one line. */
 bool sn_triangle_collapsed(sn_vec3 a, sn_vec3 b, sn_vec3 c);
 
-/* first[t]: the smallest triangle with the same three corners in any order; t itself when it is that
- * one. corner: 3 each, numbers of vertices or of what they stand for. */
+/* first[t]: the smallest triangle with the same three corners in any order; t itself when it is
+ * that one. corner: 3 each, numbers of vertices or of what they stand for. */
 sinew_status sn_equal_triangles(int triangle_count, const int *corner, int *first,
                                 sinew_error *error);
 

@@ -8,6 +8,11 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "modal/field.h"
+#include "sinew/modal.h"
+
+/* Each part adds rigid motions that are solved for, and columns to dense matrices: a body of a
+ * thousand cubes would take minutes and gigabytes. */
+enum { MOST_PARTS = 128 };
 
 static sn_modes *new_modes(int vertex_count, int mode_count, int column_count) {
     sn_modes *modes = SN_NEW0(sn_modes, 1);
@@ -176,6 +181,13 @@ sinew_status sn_modes_create(const sn_rotation_strain *rs, const double *rest,
     int size = 3 * rs->vertex_count, used = 0;
     for (int i = 0; i < rs->vertex_count; i++) used += rs->vertex_component[i] >= 0;
     int rigid = 6 * rs->component_count, room = 3 * used - rigid;
+    if (rs->component_count > MOST_PARTS)
+        return sn_fail(error, SINEW_BAD_INPUT,
+                       "the body has %d separate parts, and modes can be found for at most %d; "
+                       "leave small parts out",
+                       rs->component_count, MOST_PARTS);
+    /* the default asks for as many as there are */
+    if (count == SINEW_MODAL_MODES_DEFAULT && count > room && room > 0) count = room;
     if (count < 1 || count > room)
         return sn_fail(error, SINEW_BAD_INPUT,
                        "%d modes asked for, but %d vertices in %d parts have at most %d", count,

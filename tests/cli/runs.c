@@ -177,13 +177,19 @@ static void tiny_inputs_cost_little(void **state) {
     expect_code(0, "sed 's/v 1 1 1/v 1.2 1.1 1/' a.obj >b.obj");
     expect_code(0, "SINEW_CACHE=off sinew modal a.obj b.obj --body cage --memory-limit 60 --out "
                    "m.pc2 --quiet");
+    expect_code(0, "SINEW_CACHE=off sinew modal a.obj b.obj --body shell --memory-limit 60 --out "
+                   "m.pc2 --quiet");
     /* a thousand cubes in one place */
-    expect_code(0, "for f in a b; do (for i in $(seq 1000); do grep ^v $f.obj; done; awk '/^f/ {for "
-                   "(i = 0; i < 1000; i++) print \"f\", $2 + 8 * i, $3 + 8 * i, $4 + 8 * i, "
-                   "$5 + 8 * i}' $f.obj) >many_$f.obj; done; printf "
-                   "'time_s,many_b\\n0,0\\n0.1,1\\n' >w.csv");
+    expect_code(0,
+                "for f in a b; do (for i in $(seq 1000); do grep ^v $f.obj; done; awk '/^f/ {for "
+                "(i = 0; i < 1000; i++) print \"f\", $2 + 8 * i, $3 + 8 * i, $4 + 8 * i, "
+                "$5 + 8 * i}' $f.obj) >many_$f.obj; done; printf "
+                "'time_s,many_b\\n0,0\\n0.1,1\\n' >w.csv");
     expect_code(0, "SINEW_CACHE=off sinew force many_a.obj many_b.obj --curves w.csv --contact all "
                    "--memory-limit 200 --out f.pc2 --quiet");
+    expect_refusal(3, "1000 separate parts",
+                   "SINEW_CACHE=off sinew modal many_a.obj many_b.obj --body shell --memory-limit "
+                   "200 --out m.pc2");
 }
 
 static void held_vertices_are_counted_and_bad_ones_refused(void **state) {

@@ -270,8 +270,8 @@ static sn_contact_surface *pile(int copies, double apart, double *x, int *triang
         for (int i = 0; i < 9; i++) x[9 * c + i] = corner[i] + (i % 3 == 2 ? apart * c : 0);
     for (int i = 0; i < 3 * copies; i++) triangles[i] = i;
     sn_contact_surface *surface;
-    assert_ok(sn_contact_surface_create(3 * copies, x, copies, triangles, NULL, 1e-3, &surface,
-                                        &error));
+    assert_ok(
+        sn_contact_surface_create(3 * copies, x, copies, triangles, NULL, 1e-3, &surface, &error));
     return surface;
 }
 
