@@ -508,11 +508,11 @@ static sinew_past past(const void *model, int *run) {
     return m->settings.independent ? SINEW_PAST_NONE : SINEW_PAST_RUN;
 }
 
-/* Live frames have no history, but for friction: then each follows the one before. */
+/* Live frames follow each other, unless frames are independent. */
 static int frame_index(const spring_model *m, const sn_ask *ask) {
     int run;
     if (ask->frame >= 0) return ask->frame;
-    return past(m, &run) == SINEW_PAST_ALL ? m->state->last_index + 1 : -1;
+    return past(m, &run) == SINEW_PAST_NONE ? -1 : m->state->last_index + 1;
 }
 
 static sinew_status solve(void *model, const sn_ask *ask, double *positions, sinew_result *result,
@@ -525,6 +525,7 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
         SN_TRY(sn_obstacles_move(&m->obstacles, ask->time, m->shape, error));
     }
     place_pulls(m, ask->sample);
+    m->state->live = ask->frame < 0;
     sinew_spring_frame frame = {
         .size = sizeof frame,
         .forces = find_forces(m),

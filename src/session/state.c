@@ -9,7 +9,7 @@
 #include "session/session.h"
 
 static const char MAGIC[12] = "sinew state";
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 
 void sinew_solver_reset(sinew_solver *solver) {
     if (!solver) return;

@@ -34,7 +34,8 @@ sinew_status sinew_spring_state_create(const sinew_spring *spring, sinew_spring_
               state->start;
     for (int h = 0; h < SN_HISTORY; h++) {
         state->history[h] = sn_alloc_aligned(SN_PAD * n, sizeof(double));
-        ok = ok && state->history[h];
+        state->history_weights[h] = SN_NEW(double, spring->rig->slider_count);
+        ok = ok && state->history[h] && state->history_weights[h];
     }
     sinew_status status = ok ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK)
@@ -65,7 +66,8 @@ void sinew_spring_state_destroy(sinew_spring_state *state) {
         sn_free(state->volume), sn_free(state->altitude);
     sn_free(state->linear), sn_free(state->blend), sn_free(state->positions);
     sn_free_aligned(state->x), sn_free_aligned(state->start);
-    for (int h = 0; h < SN_HISTORY; h++) sn_free_aligned(state->history[h]);
+    for (int h = 0; h < SN_HISTORY; h++)
+        sn_free_aligned(state->history[h]), sn_free(state->history_weights[h]);
     sn_free(state->soft);
     sn_pack_free(&state->kept);
     sn_free(state);
@@ -180,6 +182,23 @@ static void set_forces(const sinew_spring *spring, const sinew_spring_frame *fra
     }
 }
 
+/* Where a pull leads at a share of the way from the blend. */
+static void find_target(const sinew_spring_state *state, const sinew_spring_pull *pull, int v,
+                        double share, double to[3]) {
+    const double *blend = state->solver->load.blend + SN_PAD * (size_t)v;
+    for (int c = 0; c < 3; c++) to[c] = share * pull->position[c] + (1 - share) * blend[c];
+}
+
+void sn_frame_place(const sinew_spring *spring, const sinew_spring_state *state,
+                    const sinew_spring_frame *frame, double share, double *x) {
+    for (int k = 0; k < frame->pull_count; k++) {
+        const sinew_spring_pull *pull = &frame->pulls[k];
+        int v = spring->system->place[pull->vertex];
+        if (v < spring->system->free_count && isinf(pull->stiffness))
+            find_target(state, pull, v, share, x + SN_PAD * (size_t)v);
+    }
+}
+
 /* Hard pulls freeze their vertex at its place, soft ones become springs. */
 sinew_status sn_frame_pull(const sinew_spring *spring, sinew_spring_state *state,
                            const sinew_spring_frame *frame, double share, sinew_error *error) {
@@ -197,21 +216,17 @@ sinew_status sn_frame_pull(const sinew_spring *spring, sinew_spring_state *state
         const sinew_spring_pull *pull = &frame->pulls[k];
         int v = system->place[pull->vertex];
         if (v >= system->free_count) continue; /* a held vertex stays where it is held */
-        double to[3];
-        for (int c = 0; c < 3; c++)
-            to[c] = share * pull->position[c] +
-                    (1 - share) * solver->load.blend[SN_PAD * (size_t)v + (size_t)c];
         if (isinf(pull->stiffness)) {
             sn_constraints_freeze(&solver->constraints, v);
-            memcpy(state->x + SN_PAD * (size_t)v, to, sizeof to);
         } else {
             sn_soft_pull *soft = &state->soft[solver->load.soft_count++];
             *soft =
                 (sn_soft_pull){.vertex = v, .stiffness = pull->stiffness * system->mean_stiffness};
-            memcpy(soft->target, to, sizeof to);
+            find_target(state, pull, v, share, soft->target);
         }
     }
     solver->load.soft = state->soft;
+    sn_frame_place(spring, state, frame, share, state->x);
     return SINEW_OK;
 }
 
@@ -227,64 +242,6 @@ static bool is_tame(const sn_equilibrium_info *counts, const sinew_spring_frame_
     return counts->iterations <= TAME_STEPS * rounds;
 }
 
-/* Extrapolation of what the equilibrium adds to the blend, from the frames before. */
-static const double EXTRAPOLATION[SN_HISTORY][SN_HISTORY] = {{1, 0, 0}, {2, -1, 0}, {3, -3, 1}};
-
-typedef struct extrapolate_some_loop {
-    const double *blend;
-    const double *factor;
-    double *const *past;
-    int order;
-    double *x;
-} extrapolate_some_loop;
-
-static void extrapolate_some(void *context, sn_span span) {
-    const extrapolate_some_loop *loop = context;
-    const double *blend = loop->blend;
-    const double *factor = loop->factor;
-    double *const *past = loop->past;
-    int order = loop->order;
-    double *x = loop->x;
-    SN_IN_SPAN(size_t, k, span) {
-        double sum = blend[k];
-        for (int h = 0; h <= order; h++) sum += factor[h] * past[h][k];
-        x[k] = sum;
-    }
-}
-
-static void extrapolate(const sinew_spring *spring, const sinew_spring_state *state, int order,
-                        double *x) {
-    const sn_system *system = spring->system;
-    const double *blend = state->solver->load.blend, *factor = EXTRAPOLATION[order];
-    double *const *past = state->history;
-    size_t n = SN_PAD * (size_t)system->count, moving = SN_PAD * (size_t)system->free_count;
-    memcpy(x + moving, blend + moving, (n - moving) * sizeof *x);
-    sn_parallel_for(moving, 1024, extrapolate_some,
-                    &(extrapolate_some_loop){blend, factor, past, order, x});
-}
-
-/* x := the lowest in energy of the blend and of its two highest extrapolated corrections: the
- * highest is nearest on smooth motion, the other bears the errors that loose tolerances leave. */
-static void choose_start(const sinew_spring *spring, sinew_spring_state *state,
-                         sinew_spring_frame_info *info) {
-    const sn_system *system = spring->system;
-    sn_solver *solver = state->solver;
-    size_t n = SN_PAD * (size_t)system->count;
-    memcpy(state->x, solver->load.blend, n * sizeof *state->x);
-    int highest = state->history_count - 1;
-    if (highest < 0 || !state->tame) return;
-    double best = sn_energy(system, &solver->load, state->x, NULL, &solver->scratch);
-    for (int order = highest; order >= 0 && order >= highest - 1; order--) {
-        extrapolate(spring, state, order, state->start);
-        double energy = sn_energy(system, &solver->load, state->start, NULL, &solver->scratch);
-        if (!(energy < best)) continue;
-        best = energy;
-        info->extrapolated = true;
-        double *swap = state->x;
-        state->x = state->start, state->start = swap;
-    }
-}
-
 /* x stays as the last frame left it, but for what is held: the warm start of plain Newton. */
 static void start_from_last(const sinew_spring *spring, sinew_spring_state *state,
                             sinew_spring_frame_info *info) {
@@ -292,37 +249,6 @@ static void start_from_last(const sinew_spring *spring, sinew_spring_state *stat
            moving = SN_PAD * (size_t)spring->system->free_count;
     memcpy(state->x + moving, state->solver->load.blend + moving, (n - moving) * sizeof *state->x);
     info->extrapolated = true;
-}
-
-static void forget(sinew_spring_state *state) {
-    state->history_count = 0, state->history_index = -2;
-    state->tame = false;
-}
-
-typedef struct find_corrections_loop {
-    const double *x;
-    const double *blend;
-    double *correction;
-} find_corrections_loop;
-
-static void find_corrections(void *context, sn_span span) {
-    const find_corrections_loop *loop = context;
-    const double *x = loop->x;
-    const double *blend = loop->blend;
-    double *correction = loop->correction;
-    SN_IN_SPAN(size_t, k, span) correction[k] = x[k] - blend[k];
-}
-
-static void remember(const sinew_spring *spring, sinew_spring_state *state, int index) {
-    double *oldest = state->history[SN_HISTORY - 1];
-    for (int h = SN_HISTORY - 1; h > 0; h--) state->history[h] = state->history[h - 1];
-    state->history[0] = oldest;
-    size_t moving = SN_PAD * (size_t)spring->system->free_count;
-    const double *blend = state->solver->load.blend;
-    sn_parallel_for(moving, 1024, find_corrections,
-                    &(find_corrections_loop){state->x, blend, oldest});
-    if (state->history_count < SN_HISTORY) state->history_count++;
-    state->history_index = index;
 }
 
 /* ---- what to say ---- */
@@ -423,10 +349,12 @@ static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
         sn_contacts_forget(state->contacts, spring->network->surface_count);
     state->last_index = frame->index;
     bool follows = frame->index >= 0 && !options->independent &&
-                   frame->index == state->history_index + 1 && frame->index % SN_HISTORY_RUN != 0;
-    if (!follows) forget(state);
+                   frame->index == state->history_index + 1 &&
+                   (state->live || frame->index % SN_HISTORY_RUN != 0);
+    if (!follows) sn_history_forget(state);
     info->clamped = sn_frame_blend(spring, state, frame, 1);
-    solver->load.soft_count = 0, solver->load.forced = false;
+    /* pulls and forces count among the energies that starts are compared by */
+    SN_TRY(sn_frame_pull(spring, state, frame, 1, error));
     solver->floating = spring->pull == 0 && spring->info.fixed_count == 0;
     solver->guided = options->guide > 0 || options->altitude > 0;
     if (options->solver == SINEW_SPRING_SOLVER_PUBLISHED)
@@ -435,7 +363,7 @@ static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
              state->tame)
         start_from_last(spring, state, info);
     else
-        choose_start(spring, state, info);
+        info->extrapolated = sn_history_start(spring, state, frame);
     sn_equilibrium_options solve_options = {.solver = options->solver,
                                             .tolerance = options->tolerance,
                                             .max_iterations = options->max_iterations,
@@ -446,7 +374,7 @@ static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
     if (info->extrapolated && !is_tame(&counts, info) && status != SINEW_CANCELLED) {
         info->extrapolated = false;
         wasted = counts, counts = (sn_equilibrium_info){0};
-        forget(state);
+        sn_history_forget(state);
         memcpy(state->x, solver->load.blend,
                SN_PAD * (size_t)spring->system->count * sizeof *state->x);
         status = solve_from(spring, state, frame, &solve_options, &counts, info, error);
@@ -465,9 +393,9 @@ static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
     /* a solve that needed no step says nothing about its neighbours */
     if (!info->extrapolated) state->tame = is_tame(&counts, info) && counts.iterations > 0;
     if (status == SINEW_OK && frame->index >= 0)
-        remember(spring, state, frame->index);
+        sn_history_remember(spring, state, frame->index);
     else if (status != SINEW_CANCELLED)
-        forget(state);
+        sn_history_forget(state);
     report_shape(spring, state, info);
     info->status = status;
     info->time_limited = status == SINEW_NOT_CONVERGED && counts.out_of_time;

@@ -50,12 +50,15 @@ static size_t touch_count(const sinew_spring_state *state) {
 
 void sn_spring_pack(const sinew_spring_state *state, sn_pack *pack) {
     size_t moving = SN_PAD * (size_t)state->spring->system->free_count;
+    size_t sliders = (size_t)state->spring->rig->slider_count;
     sn_pack_int(pack, state->history_count);
     sn_pack_int(pack, state->history_index);
     sn_pack_int(pack, state->last_index);
     sn_pack_int(pack, state->tame);
     for (int h = 0; h < state->history_count; h++)
         sn_pack_array(pack, state->history[h], moving, sizeof(double));
+    for (int h = 0; h < state->history_count; h++)
+        sn_pack_array(pack, state->history_weights[h], sliders, sizeof(double));
     if (needs_shape(state)) sn_pack_array(pack, state->x, shape_size(state), sizeof(double));
     size_t touches = touch_count(state);
     int room = touches ? state->contacts->past_room : 0;
@@ -90,12 +93,15 @@ static sinew_status unpack_touches(sinew_spring_state *state, sn_unpack *unpack,
 
 sinew_status sn_spring_unpack(sinew_spring_state *state, sn_unpack *unpack, sinew_error *error) {
     size_t moving = SN_PAD * (size_t)state->spring->system->free_count;
+    size_t sliders = (size_t)state->spring->rig->slider_count;
     int count = sn_unpack_int(unpack), index = sn_unpack_int(unpack);
     int last = sn_unpack_int(unpack), tame = sn_unpack_int(unpack);
     if (unpack->failed || count < 0 || count > SN_HISTORY)
         return sn_fail(error, SINEW_BAD_INPUT, "the saved state is damaged");
     for (int h = 0; h < count; h++)
         sn_unpack_into(unpack, state->history[h], moving, sizeof(double));
+    for (int h = 0; h < count; h++)
+        sn_unpack_into(unpack, state->history_weights[h], sliders, sizeof(double));
     if (needs_shape(state)) sn_unpack_into(unpack, state->x, shape_size(state), sizeof(double));
     SN_TRY(unpack_touches(state, unpack, error));
     state->history_count = count, state->history_index = index;
@@ -109,6 +115,7 @@ sinew_status sn_spring_unpack(sinew_spring_state *state, sn_unpack *unpack, sine
  * and the last shape are written as it goes, and are kept as bytes. */
 sinew_status sn_spring_keep(sinew_spring_state *state, sn_spring_past *past, sinew_error *error) {
     memcpy(past->history, state->history, sizeof past->history);
+    memcpy(past->history_weights, state->history_weights, sizeof past->history_weights);
     past->history_count = state->history_count, past->history_index = state->history_index;
     past->last_index = state->last_index, past->tame = state->tame;
     past->packed = needs_shape(state) || touch_count(state) > 0;
@@ -119,6 +126,7 @@ sinew_status sn_spring_keep(sinew_spring_state *state, sn_spring_past *past, sin
 
 void sn_spring_restore(sinew_spring_state *state, const sn_spring_past *past) {
     memcpy(state->history, past->history, sizeof past->history);
+    memcpy(state->history_weights, past->history_weights, sizeof past->history_weights);
     state->history_count = past->history_count, state->history_index = past->history_index;
     state->last_index = past->last_index, state->tame = past->tame;
     sn_unpack unpack = {.bytes = state->kept.bytes, .size = state->kept.size};

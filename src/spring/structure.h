@@ -3,6 +3,7 @@
  *   structure.c   building: poses, network, boundary, system, preconditioner
  *   boundary.c    which vertices are held, the anchor, placing
  *   frame.c       one frame: rest lengths, start, equilibrium, info
+ *   history.c     the start that earlier frames predict
  *   contact.c     rounds of contact; contact.h names the rest */
 #ifndef SN_SPRING_STRUCTURE_H
 #define SN_SPRING_STRUCTURE_H
@@ -63,7 +64,9 @@ struct sinew_spring_state {
     double *positions;                /* 3 per network vertex: the result */
     double *x, *start;                /* SN_PAD per vertex, solver order */
     double *history[SN_HISTORY];      /* result minus blend, solver order, newest first */
+    double *history_weights[SN_HISTORY];
     int history_count, history_index, last_index;
+    bool live; /* frames are steps of a slider, not of time: see history.c */
     bool tame; /* the last solve from the blend was easy: history leads to the same equilibrium */
     sn_soft_pull *soft;
     int soft_capacity;
@@ -95,9 +98,22 @@ void sn_boundary_place(const sinew_spring *spring, bool rotate, const double *bl
  * load; returns how many rest lengths were clamped. */
 int sn_frame_blend(const sinew_spring *spring, sinew_spring_state *state,
                    const sinew_spring_frame *frame, double share);
+/* Vertices that hard pulls hold, put into x at a share of the way from the blend. */
+void sn_frame_place(const sinew_spring *spring, const sinew_spring_state *state,
+                    const sinew_spring_frame *frame, double share, double *x);
 /* The frame's pulls, a share of the way from the blend; hard ones move their vertex of state->x. */
 sinew_status sn_frame_pull(const sinew_spring *spring, sinew_spring_state *state,
                            const sinew_spring_frame *frame, double share, sinew_error *error);
+
+/* ---- history.c ---- */
+
+void sn_history_forget(sinew_spring_state *state);
+/* state->x := where the frame starts, after sn_frame_blend and sn_frame_pull; true: from earlier
+ * frames. */
+bool sn_history_start(const sinew_spring *spring, sinew_spring_state *state,
+                      const sinew_spring_frame *frame);
+/* The shape in state->x is the equilibrium of frame `index`. */
+void sn_history_remember(const sinew_spring *spring, sinew_spring_state *state, int index);
 
 /* ---- guide.c ---- */
 
@@ -108,7 +124,7 @@ void sn_guide_set(const sinew_spring *spring, sinew_spring_state *state);
 
 /* The past of a state, for saving it and for the way back from a solve that failed. */
 typedef struct sn_spring_past {
-    double *history[SN_HISTORY];
+    double *history[SN_HISTORY], *history_weights[SN_HISTORY];
     int history_count, history_index, last_index;
     bool tame, packed;
 } sn_spring_past;
