@@ -23,7 +23,7 @@ void sn_fast_destroy(sn_fast *fast) {
     sn_free(fast->place_start);
     sn_free(fast->place);
     sn_free_aligned(fast->shapes);
-    sn_free(fast->hosts);
+    sn_free(fast->carriers);
     sn_free(fast);
 }
 
@@ -140,21 +140,23 @@ static sinew_status fill_chunks(sn_fast *fast, const sn_body *body, sinew_error 
     return room ? SINEW_OK : sn_no_memory(error);
 }
 
-static int by_number(const void *a, const void *b) {
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
-static sinew_status find_hosts(sn_fast *fast, const sn_body *body, sinew_error *error) {
+static sinew_status find_carriers(sn_fast *fast, const sn_body *body, sinew_error *error) {
     if (!body->cage) return SINEW_OK;
-    fast->hosts =
-        sn_memdup(body->cage->embedding->tet, (size_t)body->artist_count, sizeof *fast->hosts);
-    if (!fast->hosts) return sn_no_memory(error);
-    qsort(fast->hosts, (size_t)body->artist_count, sizeof *fast->hosts, by_number);
-    for (int i = 0; i < body->artist_count; i++)
-        if (i == 0 || fast->hosts[i] != fast->hosts[fast->host_count - 1])
-            fast->hosts[fast->host_count++] = fast->hosts[i];
-    return SINEW_OK;
+    int *slot = SN_NEW(int, body->rs->element_count);
+    fast->carriers = SN_NEW(int, (size_t)2 * body->artist_count);
+    bool room = slot && fast->carriers;
+    if (room) {
+        for (int k = 0; k < SN_LANES * fast->blocks; k++)
+            if (fast->element[k] >= 0)
+                slot[fast->element[k]] = 9 * SN_LANES * (k / SN_LANES) + k % SN_LANES;
+        for (int i = 0; i < body->artist_count; i++) {
+            int e = body->cage->embedding->tet[i];
+            fast->carriers[2 * i] = slot[e];
+            fast->carriers[2 * i + 1] = body->rs->vertex_component[body->rs->elements[4 * e]];
+        }
+    }
+    sn_free(slot);
+    return room ? SINEW_OK : sn_no_memory(error);
 }
 
 static void *zeros(size_t count, size_t size) {
@@ -208,7 +210,7 @@ sinew_status sn_fast_create(const sn_body *body, const sn_modes *modes, sn_fast 
     sinew_status status = allocate(made, body, modes, error);
     if (status == SINEW_OK) status = fill_chunks(made, body, error);
     if (status == SINEW_OK) status = pack_stretch(made, rs, error);
-    if (status == SINEW_OK) status = find_hosts(made, body, error);
+    if (status == SINEW_OK) status = find_carriers(made, body, error);
     if (status == SINEW_OK) status = sn_cholesky_prepare_f32(rs->laplacian, error);
     if (status != SINEW_OK) {
         sn_fast_destroy(made);

@@ -44,8 +44,8 @@ typedef struct sn_fast {
     int *place_start, *place; /* per vertex: its places, in order */
     float *shapes;            /* 3 * vertex_count x column_count */
     int column_count;
-    int host_count; /* tets that carry vertices of the artist's in a cage */
-    int *hosts;
+    int *carriers; /* of a cage, per artist's vertex: the rotation of its tet among the state's
+                      rotations, and its component; NULL: no cage */
 } sn_fast;
 
 typedef struct sn_fast_state {
@@ -56,7 +56,7 @@ typedef struct sn_fast_state {
     float *right;        /* 3 per vertex */
     double *partial;     /* per block of vertices: its part of the center */
     double *centers;     /* 3 per component: of the solution */
-    double *turns;       /* 9 per component */
+    float *rotations;    /* of a cage, per block: 9 x lane; NULL: no cage */
 } sn_fast_state;
 
 sinew_status sn_fast_create(const sn_body *body, const sn_modes *modes, sn_fast **fast,
@@ -75,13 +75,21 @@ sinew_status sn_fast_residual(const sn_fast *fast, const double *residual, float
 void sn_fast_still(const sn_fast *fast, int vertex_count, const bool *moves, const double *weights,
                    float *displacement);
 
-/* The body's positions with centers and turns applied, as sn_rotation_strain_rebuild and
+/* The body's positions with centers and turns (matrices) applied, as sn_rotation_strain_rebuild and
  * sn_rotation_strain_turn. */
 void sn_fast_rebuild(const sn_body *body, const sn_fast *fast, sn_fast_state *state,
                      const double *weights, const sn_residual_sum *residual, const double *centers,
                      const double *turns, double *positions);
-/* After it: coordinates of the hosts, at their places among all elements'. */
-void sn_fast_hosts(const sn_body *body, const sn_fast *fast, const sn_fast_state *state,
-                   const sn_residual_sum *residual, double *coordinates);
+/* After it: rotation of the tet that carries a vertex of a cage's surface, without the turn of its
+ * component. */
+static inline sn_mat3 sn_fast_rotation(const sn_fast *fast, const sn_fast_state *state, int vertex,
+                                       int *component) {
+    sn_mat3 rotation;
+    const int *carrier = fast->carriers + (size_t)2 * vertex;
+    const float *from = state->rotations + carrier[0];
+    for (int k = 0; k < 9; k++) rotation.m[k / 3][k % 3] = (double)from[SN_LANES * k];
+    *component = carrier[1];
+    return rotation;
+}
 
 #endif

@@ -32,9 +32,10 @@ sinew_status sn_fast_state_create(const sn_body *body, const sn_modes *modes, co
     made->right = sn_alloc_aligned(vertices, sizeof(float));
     made->partial = SN_NEW(double, 3 * (body->vertex_count / SN_SUM_BLOCK + 1));
     made->centers = SN_NEW(double, 3 * parts);
-    made->turns = SN_NEW(double, 9 * parts);
+    if (body->cage)
+        made->rotations = sn_alloc_aligned(9 * SN_LANES * (size_t)fast->blocks, sizeof(float));
     bool room = made->weights && made->displacement && made->sums && made->right && made->partial &&
-                made->centers && made->turns;
+                made->centers && (made->rotations || !body->cage);
     sinew_status status = room
                               ? sn_cholesky_work_create(body->rs->laplacian, 3, &made->solve, error)
                               : sn_no_memory(error);
@@ -56,7 +57,7 @@ void sn_fast_state_destroy(sn_fast_state *state) {
     sn_free_aligned(state->right);
     sn_free(state->partial);
     sn_free(state->centers);
-    sn_free(state->turns);
+    sn_free_aligned(state->rotations);
     sn_free(state);
 }
 
@@ -257,9 +258,10 @@ INLINE void coordinates(const lanes *g, const uint16_t *corners, const float *u,
 
 /* |e| F g of the four corners, added to the chunk's vertices. */
 INLINE void add_forces(const lanes *weight, const lanes *g, const uint16_t *corners,
-                       const lanes c[SN_RS_SIZE], float *forces) {
+                       const lanes c[SN_RS_SIZE], lanes *rotations, float *forces) {
     lanes R[9], F[9], out[3][3], origin[3];
     rotation(c, c + 3, R);
+    if (rotations) memcpy(rotations, R, sizeof R);
     for (int a = 0; a < 3; a++) {
         lanes x = *weight * R[3 * a], y = *weight * R[3 * a + 1], z = *weight * R[3 * a + 2];
         F[3 * a] = x * c[6] + y * c[9] + z * c[10];
@@ -277,7 +279,7 @@ INLINE void add_forces(const lanes *weight, const lanes *g, const uint16_t *corn
 
 /* Forces of a chunk's tets on its vertices, in 2 x 16 bytes a vertex that stay in the cache. */
 static void run_chunk(const sn_fast *fast, const sn_fast_chunk *chunk, const float *displacement,
-                      const residuals *residual, float *sums) {
+                      const residuals *residual, float *rotations, float *sums) {
     float u[4 * MOST];
     const int *vertices = fast->chunk_vertices + chunk->first_place;
     float *forces = sums + 4 * (size_t)chunk->first_place;
@@ -290,7 +292,8 @@ static void run_chunk(const sn_fast *fast, const sn_fast_chunk *chunk, const flo
         const uint16_t *corners = fast->corners + 4 * SN_LANES * block;
         lanes c[SN_RS_SIZE];
         coordinates(g, corners, u, residual, block, c);
-        add_forces((const lanes *)fast->weights + block, g, corners, c, forces);
+        add_forces((const lanes *)fast->weights + block, g, corners, c,
+                   rotations ? (lanes *)rotations + 9 * block : NULL, forces);
     }
 }
 
@@ -346,7 +349,7 @@ typedef struct rebuild {
     const sn_rotation_strain *rs;
     const sn_fast *fast;
     sn_fast_state *state;
-    const double *centers;
+    const double *centers, *turns;
     double *positions;
     field_sum field;
     residuals packed;
@@ -362,7 +365,8 @@ static void sum_fields(void *context, sn_span span) {
 static void run_chunks(void *context, sn_span span) {
     const rebuild *r = context;
     SN_IN_SPAN(int, c, span)
-        run_chunk(r->fast, &r->fast->chunks[c], r->state->displacement, &r->packed, r->state->sums);
+        run_chunk(r->fast, &r->fast->chunks[c], r->state->displacement, &r->packed,
+                  r->state->rotations, r->state->sums);
 }
 
 static void gather_chunks(void *context, sn_span span) {
@@ -377,7 +381,7 @@ static void place_vertices(void *context, sn_span span) {
         int c = r->rs->vertex_component[i];
         if (c < 0) continue;
         const float *x = state->right + 3 * (size_t)i;
-        const double *m = state->turns + 9 * (size_t)c, *own = state->centers + 3 * (size_t)c;
+        const double *m = r->turns + 9 * (size_t)c, *own = state->centers + 3 * (size_t)c;
         double d[3] = {(double)x[0] - own[0], (double)x[1] - own[1], (double)x[2] - own[2]};
         for (int a = 0; a < 3; a++)
             r->positions[3 * (size_t)i + a] =
@@ -391,8 +395,12 @@ void sn_fast_rebuild(const sn_body *body, const sn_fast *fast, sn_fast_state *st
                      const double *turns, double *positions) {
     const sn_rotation_strain *rs = body->rs;
     int n = body->vertex_count;
-    rebuild r = {
-        .rs = rs, .fast = fast, .state = state, .centers = centers, .positions = positions};
+    rebuild r = {.rs = rs,
+                 .fast = fast,
+                 .state = state,
+                 .centers = centers,
+                 .turns = turns,
+                 .positions = positions};
     residuals *packed = &r.packed;
     field_sum *field = &r.field;
     *field = (field_sum){.fast = fast,
@@ -419,44 +427,5 @@ void sn_fast_rebuild(const sn_body *body, const sn_fast *fast, sn_fast_state *st
     sn_parallel_for(n, 256, gather_chunks, &r);
     sn_cholesky_solve_f32(rs->laplacian, state->solve, 3, state->right, state->right);
     find_centers(rs, state->right, state->partial, state->centers);
-    for (int c = 0; c < rs->component_count; c++) {
-        sn_mat3 turn = sn_rotation_exp(sn_at(turns, c));
-        memcpy(state->turns + 9 * (size_t)c, turn.m, sizeof turn.m);
-    }
     sn_parallel_for(n, 256, place_vertices, &r);
-}
-
-typedef struct host_loop {
-    const sn_rotation_strain *rs;
-    const sn_fast *fast;
-    const sn_fast_state *state;
-    const sn_residual_sum *residual;
-    double *coordinates;
-} host_loop;
-
-static void find_hosts(void *context, sn_span span) {
-    const host_loop *loop = context;
-    const sn_rotation_strain *rs = loop->rs;
-    const sn_fast *fast = loop->fast;
-    const sn_fast_state *state = loop->state;
-    const sn_residual_sum *residual = loop->residual;
-    SN_IN_SPAN(int, h, span) {
-        size_t e = (size_t)fast->hosts[h];
-        double *c = loop->coordinates + SN_RS_SIZE * e, u[12];
-        for (int k = 0; k < 12; k++)
-            u[k] = state->displacement[3 * (size_t)rs->elements[4 * e + (size_t)k / 3] + k % 3];
-        for (int i = 0; i < SN_RS_SIZE; i++) {
-            c[i] = 0;
-            for (int k = 0; k < residual->count; k++)
-                c[i] +=
-                    residual->weights[k] * residual->poses[k]->residual[SN_RS_SIZE * e + (size_t)i];
-        }
-        sn_field_add_element(rs, (int)e, u, c);
-    }
-}
-
-void sn_fast_hosts(const sn_body *body, const sn_fast *fast, const sn_fast_state *state,
-                   const sn_residual_sum *residual, double *coordinates) {
-    sn_parallel_for(fast->host_count, 64, find_hosts,
-                    &(host_loop){body->rs, fast, state, residual, coordinates});
 }

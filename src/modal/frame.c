@@ -18,11 +18,12 @@ sinew_status sinew_modal_state_create(const sinew_modal *modal, sinew_modal_stat
     result->tracks = SN_NEW(double, sn_track_count(modal));
     result->displacement = SN_NEW(double, (size_t)3 * body->vertex_count);
     result->coordinates = SN_NEW(double, (size_t)SN_RS_SIZE * body->rs->element_count);
+    result->turns = SN_NEW(double, (size_t)9 * body->rs->component_count);
     result->positions = sn_memdup(body->rest, (size_t)3 * body->vertex_count, sizeof(double));
-    sinew_status status =
-        result->tracks && result->displacement && result->coordinates && result->positions
-            ? sn_rotation_strain_work_create(body->rs, &result->work, error)
-            : sn_no_memory(error);
+    sinew_status status = result->tracks && result->displacement && result->coordinates &&
+                                  result->turns && result->positions
+                              ? sn_rotation_strain_work_create(body->rs, &result->work, error)
+                              : sn_no_memory(error);
     if (status == SINEW_OK && modal->fast)
         status = sn_fast_state_create(body, modal->modes, modal->fast, &result->fast, error);
     if (status != SINEW_OK) {
@@ -40,6 +41,7 @@ void sinew_modal_state_destroy(sinew_modal_state *state) {
     sn_free(state->tracks);
     sn_free(state->displacement);
     sn_free(state->coordinates);
+    sn_free(state->turns);
     sn_free(state->positions);
     sn_free(state);
 }
@@ -102,11 +104,14 @@ void sn_frame_oriented(const sinew_modal *modal, sinew_modal_state *state,
     const sn_body *body = modal->body;
     const double *weights = state->tracks, *turns = weights + modal->modes->column_count;
     const double *centers = turns + 3 * body->rs->component_count;
-    if (state->fast && count == 0) {
-        sn_fast_rebuild(body, modal->fast, state->fast, weights, residual, centers, turns,
+    for (int c = 0; c < body->rs->component_count; c++) {
+        sn_mat3 turn = sn_rotation_exp(sn_at(turns, c));
+        memcpy(state->turns + 9 * (size_t)c, turn.m, sizeof turn.m);
+    }
+    state->was_fast = state->fast && !state->exact && count == 0;
+    if (state->was_fast) {
+        sn_fast_rebuild(body, modal->fast, state->fast, weights, residual, centers, state->turns,
                         state->positions);
-        /* Leftovers of a cage turn with its tets. */
-        sn_fast_hosts(body, modal->fast, state->fast, residual, state->coordinates);
     } else {
         set_coordinates(modal, state, weights, residual);
         for (int k = 0; k < count; k++)
@@ -116,11 +121,7 @@ void sn_frame_oriented(const sinew_modal *modal, sinew_modal_state *state,
         sn_rotation_strain_turn(body->rs, centers, turns, 1, state->positions);
     }
     sn_body_drop(body, state->positions, positions);
-    for (int k = 0; k < residual->count; k++)
-        if (residual->poses[k]->leftover) {
-            sn_add_leftovers(body, residual, state->coordinates, turns, positions);
-            break;
-        }
+    sn_add_leftovers(modal, state, residual, positions);
 }
 
 void sn_frame_shape(const sinew_modal *modal, sinew_modal_state *state,

@@ -124,7 +124,31 @@ static void make_relative(const sinew_modal_motion *motion, int i) {
 }
 
 /* Rounding of the frame's own arithmetic, and of a cage's embedding, goes into the leftovers: keys
- * are then met to the last bits. */
+ * are then met to the last bits, in double and in single precision. */
+static void correct_keys(sinew_modal_motion *motion, const sinew_modal_keys *keys,
+                         sinew_modal_state *state, bool exact, double *positions) {
+    state->exact = exact;
+    for (int k = 0; k < motion->key_count + motion->inner_count; k++) {
+        bool inner = k >= motion->key_count;
+        int i = inner ? k - motion->key_count : k;
+        sn_pose *pose = inner ? &motion->inner[i] : &motion->keys[i];
+        sinew_modal_frame(motion, state, inner ? keys->inner_times[i] : keys->times[i], positions);
+        sn_correct_leftover(motion->modal, state,
+                            inner ? keys->inner_positions[i] : keys->positions[i], positions,
+                            exact ? pose->leftover : pose->fast_leftover);
+    }
+}
+
+static sinew_status copy_leftovers(const sinew_modal_motion *motion, sn_pose *poses, int count,
+                                   sinew_error *error) {
+    size_t size = (size_t)3 * motion->modal->body->artist_count;
+    for (int k = 0; k < count; k++) {
+        poses[k].fast_leftover = sn_memdup(poses[k].leftover, size, sizeof(double));
+        if (!poses[k].fast_leftover) return sn_no_memory(error);
+    }
+    return SINEW_OK;
+}
+
 static sinew_status correct_leftovers(sinew_modal_motion *motion, const sinew_modal_keys *keys,
                                       sinew_error *error) {
     const sinew_modal *modal = motion->modal;
@@ -133,18 +157,17 @@ static sinew_status correct_leftovers(sinew_modal_motion *motion, const sinew_mo
     double *positions = SN_NEW(double, (size_t)3 * n);
     sinew_status status =
         positions ? sinew_modal_state_create(modal, &state, error) : sn_no_memory(error);
-    for (int k = 0; status == SINEW_OK && k < motion->key_count + motion->inner_count; k++) {
-        bool inner = k >= motion->key_count;
-        int i = inner ? k - motion->key_count : k;
-        const double *wanted = inner ? keys->inner_positions[i] : keys->positions[i];
-        sinew_modal_frame(motion, state, inner ? keys->inner_times[i] : keys->times[i], positions);
-        sn_correct_leftover(modal->body, wanted, positions, state->coordinates,
-                            state->tracks + motion->column_count,
-                            inner ? motion->inner[i].leftover : motion->keys[i].leftover);
-        for (int v = 0; !inner && v < n; v++)
-            motion->leftover =
-                fmax(motion->leftover, sn_length(sn_at(motion->keys[i].leftover, v)));
+    if (status == SINEW_OK) correct_keys(motion, keys, state, true, positions);
+    if (status == SINEW_OK && modal->fast) {
+        status = copy_leftovers(motion, motion->keys, motion->key_count, error);
+        if (status == SINEW_OK)
+            status = copy_leftovers(motion, motion->inner, motion->inner_count, error);
+        if (status == SINEW_OK) correct_keys(motion, keys, state, false, positions);
     }
+    for (int k = 0; status == SINEW_OK && k < motion->key_count; k++)
+        for (int v = 0; v < n; v++)
+            motion->leftover =
+                fmax(motion->leftover, sn_length(sn_at(motion->keys[k].leftover, v)));
     motion->leftover /= modal->body->diagonal > 0 ? modal->body->diagonal : 1;
     sinew_modal_state_destroy(state);
     sn_free(positions);

@@ -22,10 +22,11 @@ typedef struct sn_pose {
     double *tracks;   /* weights of the columns, then turns and centers, 3 per component each */
     double *residual; /* SN_RS_SIZE per element */
     double *leftover; /* 3 per artist's vertex, in the frame of its host element; NULL: none yet */
-    float *packed;    /* the residual in the layout of modal/fast.h; NULL: zero */
-    float *still;     /* displacement by the columns that do not swing; NULL: none */
-    double *rates;    /* prescribed d/dt of the tracks; NULL: none */
-    double captured;  /* share of the coordinates that the columns express */
+    double *fast_leftover; /* the same of frames in single precision; NULL: as above */
+    float *packed;         /* the residual in the layout of modal/fast.h; NULL: zero */
+    float *still;          /* displacement by the columns that do not swing; NULL: none */
+    double *rates;         /* prescribed d/dt of the tracks; NULL: none */
+    double captured;       /* share of the coordinates that the columns express */
     int inverted;
 } sn_pose;
 

@@ -6,12 +6,12 @@
 #include "base/parallel.h"
 #include "modal/fast.h"
 #include "modal/field.h"
-#include "sinew/cage.h"
 
 void sn_pose_free(sn_pose *pose) {
     sn_free(pose->tracks);
     sn_free(pose->residual);
     sn_free(pose->leftover);
+    sn_free(pose->fast_leftover);
     sn_free_aligned(pose->packed);
     sn_free_aligned(pose->still);
     sn_free(pose->rates);
@@ -114,64 +114,4 @@ sinew_status sn_pose_read(const sinew_modal *modal, const double *positions,
     if (status == SINEW_OK) status = sn_pose_pack(modal, pose, error);
     if (status != SINEW_OK) sn_pose_free(pose);
     return status;
-}
-
-/* ---- leftovers ---------------------------------------------------------------------------- */
-
-/* Rotation of the element that carries a vertex; the identity where the vertex is the body's own.
- */
-static sn_mat3 host_rotation(const sn_body *body, int vertex, const double *coordinates,
-                             const double *turns) {
-    if (!body->cage) return sn_mat3_identity();
-    int e = body->cage->embedding->tet[vertex];
-    const double *c = coordinates + (size_t)SN_RS_SIZE * e;
-    int component = body->rs->vertex_component[body->rs->elements[(size_t)4 * e]];
-    sn_mat3 turn = sn_rotation_exp(sn_at(turns, component));
-    turn = sn_mat3_multiply(turn, sn_rotation_exp(sn_v3(c[0], c[1], c[2])));
-    return sn_mat3_multiply(turn, sn_rotation_exp(sn_v3(c[3], c[4], c[5])));
-}
-
-enum { ROWS = 256 }; /* vertices at a time */
-
-typedef struct leftover_loop {
-    const sn_body *body;
-    const sn_residual_sum *residual;
-    const double *coordinates, *turns;
-    double *positions;
-} leftover_loop;
-
-static void add_some_leftovers(void *context, sn_span span) {
-    const leftover_loop *loop = context;
-    const sn_residual_sum *residual = loop->residual;
-    for (int from = (int)span.begin; from < (int)span.end; from += ROWS) {
-        double sum[3 * ROWS] = {0};
-        int count = (int)span.end - from < ROWS ? (int)span.end - from : ROWS;
-        for (int k = 0; k < residual->count; k++) {
-            if (!residual->poses[k]->leftover) continue;
-            const double *leftover = residual->poses[k]->leftover + (size_t)3 * from;
-            double weight = residual->weights[k];
-            for (int i = 0; i < 3 * count; i++) sum[i] += weight * leftover[i];
-        }
-        for (int i = 0; loop->body->cage && i < count; i++) {
-            sn_mat3 rotation = host_rotation(loop->body, from + i, loop->coordinates, loop->turns);
-            sn_put(sum, i, sn_mat3_apply(rotation, sn_at(sum, i)));
-        }
-        double *to = loop->positions + (size_t)3 * from;
-        for (int i = 0; i < 3 * count; i++) to[i] += sum[i];
-    }
-}
-
-void sn_add_leftovers(const sn_body *body, const sn_residual_sum *residual,
-                      const double *coordinates, const double *turns, double *positions) {
-    sn_parallel_for(body->artist_count, ROWS, add_some_leftovers,
-                    &(leftover_loop){body, residual, coordinates, turns, positions});
-}
-
-void sn_correct_leftover(const sn_body *body, const double *wanted, const double *positions,
-                         const double *coordinates, const double *turns, double *leftover) {
-    for (int i = 0; i < body->artist_count; i++) {
-        sn_vec3 miss = sn_sub(sn_at(wanted, i), sn_at(positions, i));
-        miss = sn_mat3_apply_transposed(host_rotation(body, i, coordinates, turns), miss);
-        sn_put(leftover, i, sn_add(sn_at(leftover, i), miss));
-    }
 }

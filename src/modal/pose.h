@@ -18,14 +18,6 @@ void sn_pose_free(sn_pose *pose);
 /* Packs the residual anew after it was changed. */
 sinew_status sn_pose_pack(const sinew_modal *modal, sn_pose *pose, sinew_error *error);
 
-/* positions += leftovers of the residual's poses, each turned with its host element. */
-void sn_add_leftovers(const sn_body *body, const sn_residual_sum *residual,
-                      const double *coordinates, const double *turns, double *positions);
-/* leftover := what it takes to go from `positions` to `wanted`, in the frames of the host elements
- * at those coordinates and turns; added to what is there. */
-void sn_correct_leftover(const sn_body *body, const double *wanted, const double *positions,
-                         const double *coordinates, const double *turns, double *leftover);
-
 /* A tet without positive volume; false for triangles. */
 bool sn_is_inverted(const sn_rotation_strain *rs, const double *positions, int element);
 int sn_inverted_elements(const sn_body *body, const double *positions);

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/status.h"
+#include "modal/frame.h"
 #include "session/clip.h"
 #include "session/load.h"
 #include "session/modal_holds.h"
@@ -25,6 +26,7 @@ typedef struct modal_model {
     char *given_file, *path_file;
     double rate; /* of the clip that the motion was made for */
     double mix;
+    bool fast; /* frames of the clip in single precision, too */
     sn_modal_holds holds;
     double *first_key; /* its positions */
     double *shape;     /* scratch: 3 per vertex */
@@ -87,7 +89,7 @@ static const sinew_parameter parameters[] = {
     NUMBER(STRUCTURE, "thickness", SINEW_MODAL_THICKNESS_DEFAULT, 1e-6, 1, "share of the diagonal",
            "of a shell"),
     INTEGER(STRUCTURE, "cells", SINEW_MODAL_CELLS_DEFAULT, 4, 400, "of a cage along the diagonal"),
-    FLAG(STRUCTURE, "fast", 0, "frames in single precision"),
+    FLAG(NOTHING, "fast", 0, "frames of the clip in single precision, as live times always are"),
     FLAG(STRUCTURE, "fine_inside", 1, "points inside for better modes"),
     PATH(STRUCTURE, "tets",
          "tetrahedra of one's own as the body (default: of the rig's file when it has some)"),
@@ -112,7 +114,7 @@ static sinew_status read_options(const sn_model_setup *setup, sinew_modal_option
     options->thickness = sn_scene_number(scene, "thickness");
     options->cells = sn_scene_integer(scene, "cells");
     options->fine_inside = sn_scene_flag(scene, "fine_inside");
-    options->fast = sn_scene_flag(scene, "fast");
+    options->fast = true; /* for live times, if for nothing else */
     options->cache = setup->cache;
     SN_TRY(sn_load_vertex_map(scene, setup->loader, "stiffness_map", setup->rig, map, error));
     options->stiffness = *map;
@@ -487,6 +489,7 @@ static sinew_status update(void *model, const sn_model_setup *setup, uint32_t ch
     }
     SN_TRY(update_given(m, setup, error));
     m->rate = setup->clip->rate;
+    m->fast = sn_scene_flag(setup->scene, "fast");
     report_modes(m, setup);
     return SINEW_OK;
 }
@@ -522,6 +525,7 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
         for (size_t i = 0; i < size; i++) m->shape[i] = given[i];
         constraints.given = m->shape, constraints.share = m->mix;
     }
+    m->state->exact = ask->frame >= 0 && !m->fast;
     SN_TRY(sinew_modal_frame_constrained(m->motion, m->state, &constraints, ask->time, positions,
                                          error));
     sinew_modal_info body = about_body(m->modal);
