@@ -5,42 +5,16 @@
  * machine. A line has the mean time of a frame, in place of a bound the mean time with one thread,
  * and their ratio: at most 1.3 beside busy processes, well below 1 on an idle machine. */
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/threads.h"
 #include "bench.h"
+#include "busy.h"
 
-enum { MOST_BUSY = 4, TURNS = 8, LEAST_FRAMES = 4, MOST_COUNTS = 8 };
+enum { TURNS = 8, LEAST_FRAMES = 4, MOST_COUNTS = 8 };
 static const double TURN = 0.15;
-
-/* ---- busy processes ---- */
-
-static pid_t busy[MOST_BUSY];
-static int busy_count;
-
-static void set_busy(int count) {
-    for (; busy_count > count; busy_count--) {
-        kill(busy[busy_count - 1], SIGKILL);
-        waitpid(busy[busy_count - 1], NULL, 0);
-    }
-    for (; busy_count < count; busy_count++) {
-        fflush(NULL);
-        pid_t child = fork();
-        if (child < 0) break;
-        if (child == 0) {
-            prctl(PR_SET_PDEATHSIG, SIGKILL);
-            for (volatile unsigned long i = 0;; i++) {
-            }
-        }
-        busy[busy_count] = child;
-    }
-}
 
 /* ---- turns ---- */
 
@@ -71,15 +45,15 @@ static void share(bench *b, void (*frame)(void *user), void *user) {
         sinew_set_threads(counts[k]);
         frame(user);
     }
-    for (int others = 0; others <= MOST_BUSY; others += 2) {
+    for (int others = 0; others <= BENCH_MOST_BUSY; others += 2) {
         tally tallies[MOST_COUNTS] = {0};
-        set_busy(others);
+        bench_set_busy(others);
         for (int turn = 0; turn < TURNS; turn++)
             for (int k = 0; k < count; k++) {
                 tallies[k].threads = counts[k];
                 take_turn(&tallies[k], frame, user);
             }
-        set_busy(0);
+        bench_set_busy(0);
         double alone = tallies[0].seconds / tallies[0].frames;
         for (int k = 0; k < count; k++) {
             char name[32], limit[64];

@@ -142,18 +142,7 @@ static void compare_with_fresh(const drive *d, sinew_session *session, int frame
     sinew_session_destroy(fresh);
 }
 
-/* Sanitizers make every solve many times slower: there a sample of the patches must do. */
-#if defined(__SANITIZE_ADDRESS__)
-enum { PATCHES = 20 };
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-enum { PATCHES = 20 };
-#else
 enum { PATCHES = 500 };
-#endif
-#else
-enum { PATCHES = 500 };
-#endif
 
 static void drive_live(const drive *d) {
     int formats = 0, applied = 0, refused = 0;
@@ -225,7 +214,8 @@ static void given_weights_are_a_scene_of_these_weights(void **state) {
     for (int m = 0; m < 4; m++) {
         char text[300];
         snprintf(text, sizeof text,
-                 "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\"}, \"model\": \"%s\", \"weights\": "
+                 "{\"sinew\": 1, \"rig\": {\"files\": [\"bar.obj\", \"bend120.obj\"]}, "
+                 "\"model\": \"%s\", \"weights\": "
                  "{\"bend120\": 0.6}}",
                  models[m]);
         sinew_scene *scene;
@@ -233,7 +223,7 @@ static void given_weights_are_a_scene_of_these_weights(void **state) {
         sinew_session_options options;
         sinew_session_options_init(&options);
         options.loader = sinew_file_loader();
-        assert_ok(sinew_scene_parse(text, "s", NULL, &scene, &error));
+        assert_ok(sinew_scene_parse(text, "s", test_folder(), &scene, &error));
         assert_ok(sinew_session_create(scene, &options, &session, &error));
         assert_ok(sinew_session_prepare(session, NULL, &error));
         sinew_solver *solver = sinew_session_solver(session);
@@ -311,10 +301,98 @@ static void a_rig_from_memory_needs_no_loader(void **state) {
     sinew_scene_destroy(scene);
 }
 
+/* ---- live steps ------------------------------------------------------------------------------ */
+
+static double farthest(size_t size, const double *a, const double *b) {
+    double most = 0;
+    for (size_t i = 0; i < size; i++) most = fmax(most, fabs(a[i] - b[i]));
+    return most;
+}
+
+/* Sliders are dragged towards ever new weights, slowly, at once, and back and forth; every step
+ * starts from those before it. A solver that has seen nothing must find the same shape. */
+static void live_steps_agree_with_solves_from_scratch(void **state) {
+    (void)state;
+    static const char *const changes[] = {
+        "[]",
+        "[{\"op\": \"add\", \"path\": \"/pulls\", \"value\": [{\"vertex\": 60, \"to\": [0.9, 0.3, "
+        "0.1], \"stiffness\": 2}, {\"vertex\": 30, \"to\": [0.5, 0.2, 0.1]}]}]",
+        "[{\"op\": \"add\", \"path\": \"/parameters/gravity\", \"value\": [0, -0.2, 0]}]",
+    };
+    static const char *const names[] = {"spring", "skin"};
+    for (int c = 0; c < 6; c++) {
+        sinew_session *session = test_session(names[c / 3]);
+        if (c < 3) assert_ok(sinew_session_set(session, "/obstacles", NULL, NULL, NULL, &error));
+        assert_ok(sinew_session_set(session, "/parameters/tolerance", "1e-6", NULL, NULL, &error));
+        assert_ok(sinew_session_patch(session, changes[c % 3], NULL, NULL, &error));
+        assert_ok(sinew_session_prepare(session, NULL, &error));
+        size_t size = 3 * (size_t)test_vertex_count(sinew_session_solver(session));
+        double *shape = calloc(2 * size, sizeof *shape), *expected = shape + size;
+        double weights[2] = {0}, goal[2] = {0}, iterations[2] = {0};
+        int sliders = sinew_session_rig(session)->slider_count;
+        seed = 5;
+        for (int k = 0; k < 60; k++) {
+            sinew_input input;
+            sinew_input_init(&input);
+            sinew_result live, cold;
+            sinew_result_init(&live), sinew_result_init(&cold);
+            input.weights = weights, live.positions = shape, cold.positions = expected;
+            for (int s = 0; s < sliders; s++) {
+                if (k % 10 == 0) goal[s] = k % 20 ? uniform(0, 1) : 0;
+                weights[s] += (k / 10 % 3 == 2 ? 1 : 0.2) * (goal[s] - weights[s]);
+            }
+            assert_ok(sinew_session_solve(session, &input, &live, NULL, &error));
+            sinew_solver *fresh;
+            assert_ok(sinew_solver_create(session, NULL, &fresh, &error));
+            assert_ok(sinew_solver_solve(fresh, &input, &cold, NULL, &error));
+            sinew_solver_destroy(fresh);
+            assert_below(farthest(size, shape, expected), 2e-5);
+            iterations[0] += live.iterations, iterations[1] += cold.iterations;
+        }
+        print_message("%s %d: %g steps live, %g from scratch\n", names[c / 3], c % 3, iterations[0],
+                      iterations[1]);
+        assert_true(iterations[0] < 0.8 * iterations[1]);
+        free(shape);
+        sinew_session_destroy(session);
+    }
+}
+
+/* Live times are computed in single precision: near the frame of the clip, and at keys the pose. */
+static void live_times_agree_with_frames(void **state) {
+    (void)state;
+    sinew_session *session = test_session("modal");
+    assert_ok(sinew_session_prepare(session, NULL, &error));
+    sinew_solver *solver = sinew_session_solver(session);
+    size_t size = 3 * (size_t)test_vertex_count(solver);
+    double *shape = calloc(3 * size, sizeof *shape), *frame = shape + size, *pose = frame + size;
+    const sinew_rig *rig = sinew_session_rig(session);
+    bool differs = false;
+    sinew_rig_shape(rig, sinew_rig_find_target(rig, "bend120"), pose);
+    for (int k = 0; k <= 40; k += 5) {
+        sinew_input input;
+        sinew_input_init(&input);
+        sinew_result result;
+        sinew_result_init(&result);
+        input.frame = -1, input.time = sinew_solver_frame_time(solver, k);
+        result.positions = shape;
+        assert_ok(sinew_solver_solve(solver, &input, &result, NULL, &error));
+        test_frame(solver, k, frame);
+        assert_below(farthest(size, shape, frame), 1e-5);
+        differs |= memcmp(shape, frame, size * sizeof *shape) != 0;
+    }
+    assert_true(differs);
+    assert_below(farthest(size, frame, pose), 1e-7); /* of the rig's single precision */
+    assert_below(farthest(size, shape, frame), 1e-12);
+    free(shape);
+    sinew_session_destroy(session);
+}
+
 int test_live(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_model_lives_through_500_patches),
         cmocka_unit_test(given_weights_are_a_scene_of_these_weights),
+        cmocka_unit_test(live_steps_agree_with_solves_from_scratch),
+        cmocka_unit_test(live_times_agree_with_frames),
         cmocka_unit_test(a_rig_from_memory_needs_no_loader),
     };
     return cmocka_run_group_tests_name("live", tests, NULL, NULL);

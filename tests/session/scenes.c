@@ -9,8 +9,10 @@ const char *const test_scene_names[] = {"linear",  "rotation", "spring", "fricti
                                         "markers", "layer",    "fit",    NULL};
 
 #define START "{\"sinew\": 1, "
-#define BAR   "\"rig\": {\"sample\": \"bar\"}, \"time\": {\"fps\": 20}, "
-#define FACE  "\"rig\": {\"sample\": \"face\", \"vertices\": 1000}, \"time\": {\"fps\": 30}, "
+#define BAR   "\"rig\": {\"files\": [\"bar.obj\", \"bend120.obj\"]}, \"time\": {\"fps\": 20}, "
+#define MOUTH                                                                                      \
+    "\"rig\": {\"files\": [\"mouth.obj\", \"jawOpen.obj\", \"mouthSmileLeft.obj\"]}, "             \
+    "\"time\": {\"fps\": 30}, "
 #define SWING                                                                                      \
     "\"curves\": {\"times\": [0, 0.5, 1.25, 2], \"values\": {\"bend120\": [0, 0.05, 0.02, 0.06]}}"
 #define TALK                                                                                       \
@@ -20,15 +22,105 @@ const char *const test_scene_names[] = {"linear",  "rotation", "spring", "fricti
     "\"obstacles\": [{\"shape\": \"sphere\", \"center\": [0, 0, 0], \"radius\": 0.3, \"motion\": " \
     "[{\"time\": 0, \"move\": [0.45, 0.41, 0]}, {\"time\": 2, \"move\": [0.6, 0.395, 0]}]}]"
 
-/* Markers on some vertices of the face, following TALK, with gaps. */
-static void write_take(void) {
+/* ---- two rigs small enough to be solved thousands of times ------------------------------------
+ */
+
+typedef void shape_function(double x, double y, double z, double to[3]);
+
+static FILE *open_file(const char *name) {
     char path[4096];
+    snprintf(path, sizeof path, "%s/%s", test_folder(), name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    return file;
+}
+
+static void put(FILE *file, shape_function *shape, double x, double y, double z) {
+    double to[3];
+    shape(x, y, z, to);
+    fprintf(file, "v %.9f %.9f %.9f\n", to[0], to[1], to[2]);
+}
+
+static void as_it_is(double x, double y, double z, double to[3]) {
+    to[0] = x, to[1] = y, to[2] = z;
+}
+
+/* A bar of length 1 and thickness 0.2 along x: rings of 8 and a point in the middle of each end. */
+static void write_bar(const char *name, shape_function *shape) {
+    enum { RINGS = 9, ROUND = 8 };
+    FILE *file = open_file(name);
+    for (int r = 0; r < RINGS; r++)
+        for (int k = 0; k < ROUND; k++) {
+            double angle = 2 * 3.14159265358979 * k / ROUND;
+            put(file, shape, r / (RINGS - 1.0), 0.1 * cos(angle), 0.1 * sin(angle));
+        }
+    put(file, shape, 0, 0, 0), put(file, shape, 1, 0, 0);
+    for (int k = 0; k < ROUND; k++) {
+        int next = (k + 1) % ROUND, last = ROUND * (RINGS - 1);
+        for (int r = 0; r + 1 < RINGS; r++)
+            fprintf(file, "f %d %d %d %d\n", ROUND * r + k + 1, ROUND * (r + 1) + k + 1,
+                    ROUND * (r + 1) + next + 1, ROUND * r + next + 1);
+        fprintf(file, "f %d %d %d\n", ROUND * RINGS + 1, k + 1, next + 1);
+        fprintf(file, "f %d %d %d\n", ROUND * RINGS + 2, last + next + 1, last + k + 1);
+    }
+    fclose(file);
+}
+
+/* Along an arc of 120 degrees. */
+static void bend(double x, double y, double z, double to[3]) {
+    double bow = 2 * 3.14159265358979 / 3, angle = bow * x;
+    to[0] = sin(angle) / bow - y * sin(angle);
+    to[1] = (1 - cos(angle)) / bow + y * cos(angle);
+    to[2] = z;
+}
+
+/* Two lips as wide as a face, one above the other. */
+static void write_mouth(const char *name, shape_function *shape) {
+    enum { ACROSS = 10, DOWN = 7 };
+    FILE *file = open_file(name);
+    for (int lip = 0; lip < 2; lip++)
+        for (int j = 0; j < DOWN; j++)
+            for (int i = 0; i < ACROSS; i++) {
+                double x = 0.16 * (i / (ACROSS - 1.0) - 0.5), out = 0.06 * j / (DOWN - 1.0);
+                double away = 0.002 + 8 * (0.06 - out) * (0.06 - out);
+                put(file, shape, x, lip ? -away : away, out - 3 * x * x);
+            }
+    for (int lip = 0; lip < 2; lip++)
+        for (int j = 0; j + 1 < DOWN; j++)
+            for (int i = 0; i + 1 < ACROSS; i++) {
+                int a = ACROSS * (DOWN * lip + j) + i + 1, b = a + 1, c = b + ACROSS,
+                    d = a + ACROSS;
+                if (lip)
+                    fprintf(file, "f %d %d %d %d\n", a, b, c, d);
+                else
+                    fprintf(file, "f %d %d %d %d\n", a, d, c, b);
+            }
+    fclose(file);
+}
+
+static void open_jaw(double x, double y, double z, double to[3]) {
+    double share = y < 0 ? (z + 0.02) / 0.08 : 0;
+    to[0] = x, to[1] = y - 0.03 * share, to[2] = z - 0.01 * share;
+}
+
+/* The left corner goes up, and the upper lip down onto the lower one. */
+static void smile(double x, double y, double z, double to[3]) {
+    double left = x > 0 ? x / 0.08 : 0;
+    to[0] = x + 0.01 * left, to[1] = y + 0.015 * left * left - (y > 0 ? 0.007 * (1 - left) : 0);
+    to[2] = z;
+}
+
+/* Markers on some vertices of the mouth, following TALK, with gaps. */
+static void write_take(void) {
+    char path[4096], *files[3], names[3][4096];
+    static const char *const shapes[] = {"mouth.obj", "jawOpen.obj", "mouthSmileLeft.obj"};
     sinew_rig *rig;
     sinew_linear *linear;
-    sinew_sample_options options;
-    sinew_sample_options_init(&options);
-    options.vertices = 1000;
-    assert_ok(sinew_sample_rig("face", &options, &rig, &error));
+    for (int k = 0; k < 3; k++) {
+        snprintf(names[k], sizeof names[k], "%s/%s", test_folder(), shapes[k]);
+        files[k] = names[k];
+    }
+    assert_ok(sinew_rig_read(3, (const char *const *)files, &rig, &error));
     assert_ok(sinew_linear_create(rig, &linear, &error));
     enum { MARKERS = 24, TIMES = 41 };
     int n = rig->neutral->vertex_count;
@@ -36,8 +128,7 @@ static void write_take(void) {
     double *weights = calloc((size_t)rig->slider_count, sizeof *weights);
     sinew_markers *take;
     assert_ok(sinew_markers_create(MARKERS, TIMES, &take, &error));
-    snprintf(path, sizeof path, "%s/map.csv", test_folder());
-    FILE *map = fopen(path, "w");
+    FILE *map = open_file("map.csv");
     for (int m = 0; m < MARKERS; m++) {
         char name[16];
         snprintf(name, sizeof name, "m%d", m);
@@ -67,33 +158,40 @@ static void write_take(void) {
     free(shape), free(weights);
 }
 
+static void write_files(void) {
+    write_bar("bar.obj", as_it_is), write_bar("bend120.obj", bend);
+    write_mouth("mouth.obj", as_it_is);
+    write_mouth("jawOpen.obj", open_jaw), write_mouth("mouthSmileLeft.obj", smile);
+    write_take();
+}
+
 const char *test_scene(const char *name) {
     static bool written;
-    if (!written) write_take();
+    if (!written) write_files();
     written = true;
 #define TAKE "\"markers\": {\"file\": \"take.csv\", \"map\": \"map.csv\"}"
     const struct {
         const char *name, *text;
     } scenes[] = {
-        {"linear", START FACE "\"model\": \"linear\", " TALK "}"},
-        {"rotation", START FACE "\"model\": \"rotation\", " TALK "}"},
+        {"linear", START MOUTH "\"model\": \"linear\", " TALK "}"},
+        {"rotation", START MOUTH "\"model\": \"rotation\", " TALK "}"},
         {"spring", START BAR "\"model\": \"spring\", \"parameters\": {\"max_rounds\": 4}, " SWING
                              ", " BALL "}"},
         {"friction", START BAR "\"model\": \"spring\", \"parameters\": {\"friction\": 0.3, "
                                "\"tolerance\": 1e-3, \"max_rounds\": 4}, " SWING ", " BALL "}"},
-        {"skin", START FACE "\"model\": \"spring\", \"parameters\": {\"interior\": \"none\", "
-                            "\"tolerance\": 1e-4}, " TALK "}"},
+        {"skin", START MOUTH "\"model\": \"spring\", \"parameters\": {\"interior\": \"none\", "
+                             "\"tolerance\": 1e-4}, " TALK "}"},
         {"modal", START BAR "\"model\": \"modal\", \"parameters\": {\"modes\": 12}, \"keys\": "
                             "[{\"time\": 0, \"pose\": \"neutral\"}, {\"time\": 2, \"pose\": "
                             "\"bend120\"}]}"},
-        {"force", START FACE "\"model\": \"force\", " TALK "}"},
+        {"force", START MOUTH "\"model\": \"force\", " TALK "}"},
         {"contact",
-         START FACE "\"model\": \"force\", \"parameters\": {\"contact\": \"all\"}, " TALK "}"},
-        {"markers", START FACE "\"model\": \"force\", \"parameters\": {\"layer\": true, "
-                               "\"bounded\": true}, " TAKE "}"},
-        {"layer", START FACE "\"model\": \"fit\", \"parameters\": {\"layer\": true, \"smooth\": "
-                             "0.01}, " TAKE "}"},
-        {"fit", START FACE "\"model\": \"fit\", \"parameters\": {}, " TAKE "}"},
+         START MOUTH "\"model\": \"force\", \"parameters\": {\"contact\": \"all\"}, " TALK "}"},
+        {"markers", START MOUTH "\"model\": \"force\", \"parameters\": {\"layer\": true, "
+                                "\"bounded\": true}, " TAKE "}"},
+        {"layer", START MOUTH "\"model\": \"fit\", \"parameters\": {\"layer\": true, \"smooth\": "
+                              "0.01}, " TAKE "}"},
+        {"fit", START MOUTH "\"model\": \"fit\", \"parameters\": {}, " TAKE "}"},
     };
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
         if (!strcmp(scenes[i].name, name)) return scenes[i].text;
