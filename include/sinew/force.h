@@ -117,7 +117,9 @@ typedef struct sinew_force_options {
     /* Contact of the skin with itself: pairs of a vertex and a triangle, or of two edges, whose
      * corners are all among contact_vertices (NULL: the whole surface) or near them at rest, as
      * teeth are behind lips. The written frame never crosses itself there where the one before did
-     * not. Left out: triangles that cross others at rest, and pairs that touch there. */
+     * not. Left out: triangles that cross others at rest and their neighbors, pieces of which a
+     * fifth does, and pairs that touch there. Contact never makes a frame worse: skin that it would
+     * leave as a spike keeps its shape without contact (released in the frame's info). */
     bool contact;
     const int *contact_vertices;
     int contact_count;
@@ -149,7 +151,7 @@ typedef struct sinew_force_info {
     int target_count; /* columns of B */
     int empty_count;  /* targets that move nothing: they get no command */
     int marker_count;
-    int contact_triangles, contact_dropped; /* that take part; left out as they cross at rest */
+    int contact_triangles, contact_dropped; /* that take part; left out at crossings at rest */
     double diagonal;                        /* of the neutral */
     double seconds;                         /* to build */
 } sinew_force_info;
@@ -170,6 +172,8 @@ typedef struct sinew_force_frame_info {
     int contacts; /* pairs that press */
     double cut;   /* smallest share of a vertex's last move that contact left; 1: all of it */
     double seconds;
+    /* Vertices that contact would have left as spikes: they have their shape without contact. */
+    int released;
 } sinew_force_frame_info;
 
 /* Every target of the rig is a column of B, combinations and in-betweens too. `map` may be NULL

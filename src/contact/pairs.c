@@ -51,13 +51,44 @@ static sinew_status count_layers(int vertex_count, const double *rest, int trian
     return status;
 }
 
+/* Where the surface crosses itself at rest there is no side to keep to: a vertex of a triangle that
+ * crosses, held apart from the sheet it has passed already, would be left behind as a spike. Such
+ * vertices do not take part, nor do those of pieces that cross others over more than this share of
+ * their triangles: shells around an eye, gums inside a jaw. */
+#define TANGLED 0.2
+
+/* tangled[vertex_count]: vertices that take no part. */
+static sinew_status find_tangled(int vertex_count, int triangle_count, const int *triangles,
+                                 const sn_pairs *cross, bool *tangled, sinew_error *error) {
+    int pieces;
+    int *piece = SN_NEW(int, vertex_count + 1), *total = NULL, *crossing = NULL;
+    bool *crosses = SN_NEW0(bool, triangle_count + 1);
+    sinew_status status = piece && crosses ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK)
+        status = sn_components(vertex_count, triangle_count, triangles, piece, &pieces, error);
+    if (status == SINEW_OK) {
+        total = SN_NEW0(int, pieces + 1), crossing = SN_NEW0(int, pieces + 1);
+        if (!total || !crossing) status = sn_no_memory(error);
+    }
+    for (int i = 0; status == SINEW_OK && i < 2 * cross->count; i++) crosses[cross->pair[i]] = true;
+    for (int t = 0; status == SINEW_OK && t < triangle_count; t++) {
+        const int *v = triangles + 3 * (size_t)t;
+        total[piece[v[0]]]++, crossing[piece[v[0]]] += crosses[t];
+        for (int c = 0; crosses[t] && c < 3; c++) tangled[v[c]] = true;
+    }
+    for (int v = 0; status == SINEW_OK && v < vertex_count; v++)
+        if (piece[v] >= 0 && crossing[piece[v]] > TANGLED * total[piece[v]]) tangled[v] = true;
+    sn_free(piece), sn_free(total), sn_free(crossing), sn_free(crosses);
+    return status;
+}
+
 static void choose_triangles(sn_contact_surface *s, int triangle_count, const int *triangles,
-                             const bool *inside, const bool *crossing, const int *layer) {
+                             const bool *inside, const bool *tangled, const int *layer) {
     for (int t = 0; t < triangle_count; t++) {
         const int *v = triangles + 3 * (size_t)t;
         if (inside && !(inside[v[0]] && inside[v[1]] && inside[v[2]])) continue;
         if (v[0] == v[1] || v[1] == v[2] || v[2] == v[0]) continue;
-        if (crossing[t] || layer[t] >= MOST_LAYERS) {
+        if (tangled[v[0]] || tangled[v[1]] || tangled[v[2]] || layer[t] >= MOST_LAYERS) {
             s->dropped++;
             continue;
         }
@@ -119,24 +150,25 @@ sinew_status sn_contact_surface_create(int vertex_count, const double *rest, int
     s->gap = gap, s->reach = SN_CONTACT_REACH * gap;
     s->rest = sn_memdup(rest, 3 * (size_t)vertex_count, sizeof(double));
     s->triangles = SN_NEW(int, 3 * (size_t)triangle_count);
-    bool *crossing = SN_NEW0(bool, triangle_count);
+    bool *tangled = SN_NEW0(bool, vertex_count + 1);
     int *layer = SN_NEW(int, triangle_count);
     sn_pairs cross = {0};
     sinew_status status =
-        s->rest && s->triangles && crossing && layer
+        s->rest && s->triangles && tangled && layer
             ? count_layers(vertex_count, rest, triangle_count, triangles, layer, error)
             : sn_no_memory(error);
     if (status == SINEW_OK)
         status = sn_self_intersections(vertex_count, rest, triangle_count, triangles, NULL, &cross,
                                        error);
+    if (status == SINEW_OK && cross.count > 0)
+        status = find_tangled(vertex_count, triangle_count, triangles, &cross, tangled, error);
     if (status == SINEW_OK) {
-        for (int i = 0; i < 2 * cross.count; i++) crossing[cross.pair[i]] = true;
-        choose_triangles(s, triangle_count, triangles, inside, crossing, layer);
+        choose_triangles(s, triangle_count, triangles, inside, tangled, layer);
         status = list_parts(s, error);
     }
     if (status == SINEW_OK) status = plant_trees(s, error);
     sn_pairs_free(&cross);
-    sn_free(crossing), sn_free(layer);
+    sn_free(tangled), sn_free(layer);
     if (status != SINEW_OK) {
         sn_contact_surface_destroy(s);
         return status;

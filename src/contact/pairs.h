@@ -3,7 +3,8 @@
  *
  * Distances are kept above a least one, `reach`: a shape that keeps it is free of crossings, also
  * after its coordinates were rounded to floats. Pairs that are closer than twice that at rest keep
- * half of it; what touches at rest is exempt (seams), as are triangles that cross at rest.
+ * half of it; what touches at rest is exempt (seams), as are triangles that cross at rest and those
+ * beside them.
  *
  *   sn_contact_surface   which triangles, edges and vertices take part: built once
  *   sn_contact_find      pairs that may come near each other on the way
@@ -32,7 +33,7 @@ typedef struct sn_contact_surface {
     double gap, reach;
     double slack; /* how much further than asked a search looks */
     sn_hierarchy point_tree, edge_tree, triangle_tree;
-    int dropped; /* triangles left out because they cross others at rest */
+    int dropped; /* triangles left out: at or beside crossings at rest, or in tangled pieces */
 } sn_contact_surface;
 
 /* Triangles whose corners are all `inside` (NULL: all). gap > 0, length units. */

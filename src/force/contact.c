@@ -21,6 +21,7 @@
 #include "base/monitor.h"
 #include "base/parallel.h"
 #include "base/status.h"
+#include "force/contact_release.h"
 
 /* Of the gap: what pairs may be short of it; and the change of a distance in one sweep at which the
  * sweeps stop: the worst pair then lacks less than a tenth, most a hundredth. */
@@ -81,6 +82,7 @@ struct sn_force_contact {
     touch *touches;
     size_t touch_count, touch_capacity;
     touch_rows rows;
+    int *stack;  /* vertex_count */
     bool *nears; /* of the pairs found: new and too near */
     size_t nears_capacity;
     int *bucket; /* hash of pairs: index of a touch + 1, or 0 */
@@ -97,7 +99,9 @@ sinew_status sn_force_contact_create(const sn_contact_surface *surface, const sn
     size_t n = (size_t)surface->vertex_count;
     c->right = SN_NEW(float, 3 * n), c->goal = SN_NEW(double, 3 * n);
     c->at = SN_NEW(double, 3 * n), c->next = SN_NEW(double, 3 * n);
-    sinew_status status = c->right && c->goal && c->at && c->next ? SINEW_OK : sn_no_memory(error);
+    c->stack = SN_NEW(int, n);
+    sinew_status status =
+        c->right && c->goal && c->at && c->next && c->stack ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK && region) {
         c->moved = SN_NEW(float, 3 * (size_t)region->count);
         c->push = SN_NEW(float, 3 * (size_t)region->count);
@@ -132,7 +136,7 @@ void sn_force_contact_destroy(sn_force_contact *c) {
     sn_free(c->right), sn_free(c->goal), sn_free(c->at), sn_free(c->next), sn_free(c->moved),
         sn_free(c->push), sn_free(c->pushed);
     sn_free_aligned(c->band), sn_free(c->coupled), sn_free(c->asked), sn_free(c->touches),
-        sn_free(c->nears), sn_free(c->bucket);
+        sn_free(c->nears), sn_free(c->bucket), sn_free(c->stack);
     sn_cholesky_work_destroy(c->solver);
     sn_contact_work_destroy(c->work);
     sn_free(c);
@@ -737,7 +741,10 @@ sinew_status sn_force_contact_solve(sn_force_contact *c, const double *x0, doubl
     }
     for (size_t p = 0; p < c->touch_count; p++) info->pressing += c->touches[p].force > 0;
     if (!c->own && info->pressing > 0) displace(c, x);
-    return sn_contact_cut_back(c->surface, c->work, c->at, x, &info->cut, error);
+    SN_TRY(sn_contact_cut_back(c->surface, c->work, c->at, x, &info->cut, error));
+    if (info->pressing > 0 || info->cut < 1)
+        info->released = sn_force_contact_release(c->skin, c->surface->gap, c->goal, x, c->stack);
+    return SINEW_OK;
 }
 
 /* ---- friction -------------------------------------------------------------------------------- */

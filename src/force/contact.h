@@ -40,6 +40,7 @@ void sn_force_contact_shrink(sn_force_contact *contact, int size);
 typedef struct sn_force_contact_info {
     int pressing; /* pairs with a force */
     double cut;   /* smallest share that the guarantee left of a vertex's way */
+    int released; /* vertices that were given their shape without contact */
 } sn_force_contact_info;
 
 /* x moves from x0, which is free of crossings, to the nearest free shape near it. */

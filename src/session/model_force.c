@@ -347,6 +347,8 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
     json_object_set_new(fields, "in_span", sn_report_number(figures.in_span));
     json_object_set_new(fields, "out_of_span", sn_report_number(figures.out_of_span));
     json_object_set_new(fields, "cut", sn_report_number(figures.cut));
+    if (figures.released > 0)
+        json_object_set_new(fields, "contact_released", json_integer(figures.released));
     if (followed) {
         json_object_set_new(fields, "marker_error_bare", sn_report_number(figures.marker_error));
         json_object_set_new(fields, "outliers", json_integer(figures.outliers));

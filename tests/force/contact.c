@@ -346,6 +346,77 @@ static void the_block_of_the_inverse_is_the_inverse(void **state) {
     sn_triplets_free(&t);
 }
 
+/* Two sheets that cross each other along a wavy line at rest. */
+static sinew_rig *crossed_rig(void) {
+    double x[3 * COUNT], delta[3 * LIP];
+    for (int sheet = 0; sheet < 2; sheet++)
+        for (int v = 0; v < LIP; v++) {
+            double s = 2.0 * (v % SIDE) / (SIDE - 1) - 1, t = 2.0 * (v / SIDE) / (SIDE - 1) - 1;
+            double *p = x + 3 * (sheet * LIP + v);
+            p[0] = s + 0.06 * sheet, p[1] = t + 0.04 * sheet;
+            p[2] = sheet ? 0 : 0.06 * (s + 0.75) + 0.03 * sin(5 * t);
+            double soft = fmin(1, 3 * (1 - s * s) * (1 - t * t));
+            delta[3 * v] = 0.3 * soft, delta[3 * v + 1] = 0.2 * soft;
+            delta[3 * v + 2] = -0.3 * soft * s;
+        }
+    return grids_rig(x, delta);
+}
+
+/* How far contact stretches an edge beyond its length at rest and without contact, in times. */
+static double worst_stretch(const sinew_rig *rig, const double *without, const double *with) {
+    double worst = 0;
+    const double *rest = rig->neutral->positions;
+    for (int t = 0; t < rig->neutral->triangle_count; t++)
+        for (int k = 0; k < 3; k++) {
+            const int *v = rig->neutral->triangles + 3 * t;
+            int i = v[k], j = v[(k + 1) % 3];
+            const double *of[3] = {rest, without, with};
+            double length[3];
+            for (int s = 0; s < 3; s++)
+                length[s] =
+                    hypot(hypot(of[s][3 * i] - of[s][3 * j], of[s][3 * i + 1] - of[s][3 * j + 1]),
+                          of[s][3 * i + 2] - of[s][3 * j + 2]);
+            worst = fmax(worst, length[2] / fmax(length[0], length[1]));
+        }
+    return worst;
+}
+
+static void skin_that_crosses_at_rest_is_left_out_and_no_spike_remains(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_rig *rig = crossed_rig();
+    double x[2][3 * COUNT], worst = 0;
+    int none = 0;
+    sinew_force *force[2];
+    sinew_force_state *made[2];
+    assert_true(crossings(rig, rig->neutral->positions) > 10);
+    for (int with = 0; with < 2; with++) {
+        sinew_force_options options;
+        sinew_force_options_init(&options);
+        options.contact = with, options.contact_length = 0, options.fixed = &none;
+        assert_ok(sinew_force_create(rig, NULL, &options, NULL, &force[with], &error));
+        assert_ok(sinew_force_state_create(force[with], &made[with], &error));
+    }
+    sinew_force_info built = {.size = sizeof built};
+    assert_ok(sinew_force_get_info(force[1], &built));
+    /* the triangles that cross, and those beside them */
+    assert_true(built.contact_dropped > crossings(rig, rig->neutral->positions) / 2);
+    for (int f = 0; f < 24; f++) {
+        double u = 2.5 * sin(0.5 * f);
+        sinew_force_frame_info info = {.size = sizeof info};
+        for (int with = 0; with < 2; with++)
+            assert_ok(
+                sinew_force_command(force[with], made[with], &u, x[with], &info, NULL, &error));
+        worst = fmax(worst, worst_stretch(rig, x[0], x[1]));
+    }
+    assert_below(worst, 2);
+    for (int with = 0; with < 2; with++) {
+        sinew_force_state_destroy(made[with]);
+        sinew_force_destroy(force[with]);
+    }
+    sinew_rig_destroy(rig);
+}
+
 int test_contact(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_block_of_the_inverse_is_the_inverse),
@@ -353,6 +424,7 @@ int test_contact(void) {
         cmocka_unit_test(contact_has_the_same_bits_for_any_threads),
         cmocka_unit_test(contact_survives_memory_that_runs_out),
         cmocka_unit_test(lips_that_would_cross_press),
+        cmocka_unit_test(skin_that_crosses_at_rest_is_left_out_and_no_spike_remains),
         cmocka_unit_test(friction_slows_skin_that_slides),
         cmocka_unit_test(contact_can_be_cancelled),
         cmocka_unit_test(a_jump_through_in_one_frame_is_caught),
