@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "session/report.h"
+#include "sinew/anatomy.h"
 #include "sinew/loader.h"
 #include "sinew/selection.h"
 #include "verb.h"
@@ -16,7 +17,7 @@ static const cli_option options[] = {
      false},
     {"--select", CLI_TEXT, "SELECT",
      "Consider only these vertices: v:1,5-9 | region:NAME | part:NAME | mask:FILE (default: the "
-     "whole face).",
+     "outer skin).",
      0, 0, false},
     {"--no-advice", CLI_FLAG, NULL, "Do not test which locks would help.", 0, 0, false},
     CLI_GROUP("Output"),
@@ -31,6 +32,8 @@ static const cli_option options[] = {
     CLI_GROUP("Rig"),
     {"--sample", CLI_TEXT, "NAME",
      "Use a built-in rig instead of files; 'sinew sample' lists them.", 0, 0, false},
+    {"--hidden", CLI_FLAG, NULL, "Also consider vertices that cannot be seen from outside.", 0, 0,
+     false},
     {"--regions", CLI_INPUT, "FILE", "Additional regions, JSON.", 0, 0, false},
     CLI_END,
 };
@@ -210,6 +213,23 @@ static sinew_status look(cli_call *call, const sinew_rig *rig, const sinew_slide
     return status;
 }
 
+/* The vertices of the outer skin: what moves inside the mouth or behind the lids disturbs nobody.
+ * None for the whole surface. */
+static sinew_status find_visible(cli_call *call, const sinew_rig *rig, int **vertices, int *count) {
+    sinew_anatomy *anatomy;
+    if (cli_given(call, "--hidden")) return SINEW_OK;
+    SN_TRY(sinew_anatomy_create(rig, call->monitor, &anatomy, &call->error));
+    const bool *skin = sinew_anatomy_skin(anatomy);
+    int n = rig->neutral->vertex_count;
+    *vertices = SN_NEW(int, n + 1);
+    for (int v = 0; *vertices && v < n; v++)
+        if (skin[v]) (*vertices)[(*count)++] = v;
+    sinew_anatomy_destroy(anatomy);
+    if (!*vertices) return sn_no_memory(&call->error);
+    if (*count == 0) sn_free(*vertices), *vertices = NULL;
+    return SINEW_OK;
+}
+
 static sinew_status run(cli_call *call) {
     const char *sample = cli_text(call, "--sample");
     if (sample && call->argument_count > 0)
@@ -229,6 +249,8 @@ static sinew_status run(cli_call *call) {
     if (status == SINEW_OK && cli_given(call, "--select"))
         status = sinew_select(rig, cli_text(call, "--select"), NULL, sinew_file_loader(), &vertices,
                               &count, error);
+    else if (status == SINEW_OK)
+        status = find_visible(call, rig, &vertices, &count);
     if (status == SINEW_OK) status = sinew_rig_deduce_from_names(rig, error);
     if (status == SINEW_OK) status = sinew_slider_space_create(rig, &space, error);
     if (status == SINEW_OK)

@@ -113,16 +113,20 @@ static sinew_status read_options(cli_call *call, const sinew_slider_space *space
 
 /* ---- an edit --------------------------------------------------------------------------------- */
 
+#define LISTED 0.01 /* weights that changed by less are not listed */
+
 static void say_edit(cli_call *call, const sinew_rig *rig, const double *asked, const double *given,
                      const sinew_lock_info *info) {
     cli_say(call, "locked motion (RMS)  %.5g -> %.5g, %.1f times less", info->asked_motion,
             info->given_motion, info->reduction);
     cli_say(call, "rest of the edit     %.0f%% kept, cosine %.3f; %.0f%% of the asked sliders",
             100 * info->kept, info->cosine, 100 * info->share);
-    cli_say(call, "weights              %.3f to %.3f, %d other sliders moved", info->lowest,
-            info->highest, info->changed);
+    int differ = 0;
+    for (int i = 0; i < rig->slider_count; i++) differ += fabs(given[i] - asked[i]) >= LISTED;
+    cli_say(call, "weights              %.3f to %.3f, %d differ from the edit by %g or more%s",
+            info->lowest, info->highest, differ, LISTED, differ ? ":" : "");
     for (int i = 0; i < rig->slider_count; i++)
-        if (fabs(given[i] - asked[i]) >= 0.01)
+        if (fabs(given[i] - asked[i]) >= LISTED)
             cli_say(call, "  %-24s %7.3f -> %7.3f", rig->sliders[i].name, asked[i], given[i]);
     if (info->conflict)
         cli_warn(call, "the edit is the very motion that is locked: little of it could be "

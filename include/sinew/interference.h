@@ -31,6 +31,7 @@ typedef struct sinew_interference {
     int target_count;
     double *cosine;      /* row i, column j; 0 where they share nothing; symmetric, diagonal 1 */
     double *disturbance; /* row i (disturbed), column j (disturber); 0 where nothing; diagonal 1 */
+    double *motion;      /* per target: RMS motion, weighted by its square, length units */
 } sinew_interference;
 
 /* Over the given vertices, or over all of them: vertices NULL. */
@@ -45,13 +46,16 @@ typedef struct sinew_interference_pair {
     double disturbance;       /* of the first by the second */
     double reverse;           /* of the second by the first */
     double cosine;
-    int vertex; /* where they meet most: largest |d_i| |d_j| */
-    int region; /* of the rig that holds that vertex, the smallest; -1: none */
+    int vertex;  /* where they meet most: largest |d_i| |d_j| */
+    int region;  /* of the rig that holds that vertex, the smallest; -1: none */
+    double rank; /* the disturbance weighted by what is seen: the order of the list */
 } sinew_interference_pair;
 
-/* The `limit` worst directed pairs, worst first; two targets of sliders that are declared a pair
- * (sinew_slider.mirror) and a combination with its drivers are left out, and of two pairs that are
- * mirror images one stands for both. Returns how many. */
+/* The `limit` worst directed pairs, worst first. Pairs are ranked by what is seen: the disturbance
+ * of a target that moves less than half of what targets typically move (the median) counts in
+ * proportion to its motion, so that pupils do not top the list. Two targets of sliders that are
+ * declared a pair (sinew_slider.mirror) and a combination with its drivers are left out, and of two
+ * pairs that are mirror images one stands for both. Returns how many. */
 SINEW_API int sinew_interference_worst(const sinew_slider_space *space,
                                        const sinew_interference *interference, int limit,
                                        sinew_interference_pair *pairs);

@@ -107,6 +107,9 @@ SINEW_API bool sinew_locks_is_on(const sinew_locks *locks, int index);
 SINEW_API double sinew_locks_coordinates(const sinew_locks *locks);
 SINEW_API double sinew_locks_alpha(const sinew_locks *locks);
 
+/* Locked motion below this share of the diagonal cannot be seen: 0.1 mm on a head. */
+#define SINEW_LOCK_VISIBLE 5e-4
+
 typedef struct sinew_lock_info {
     uint32_t size;                     /* of this structure in bytes; set by the caller */
     double asked_motion, given_motion; /* RMS of the locked coordinates from their lock pose, asked
@@ -117,8 +120,8 @@ typedef struct sinew_lock_info {
     double share;                      /* of the asked slider change that was given */
     double lowest, highest;            /* of the given weights */
     int changed;                       /* sliders that were not asked to move and moved over 0.05 */
-    bool conflict; /* the edit is the very motion that is locked: under a quarter of what should go
-                      could be cancelled */
+    bool conflict; /* the edit is the very motion that is locked: it moves locked vertices visibly,
+                      and under a quarter of that could be cancelled */
     int iterations;
     double residual; /* largest weight change of the last iteration */
 } sinew_lock_info;

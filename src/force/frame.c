@@ -34,6 +34,9 @@
  * outliers take turns. A shape whose vertices move by less than this is settled all the same: it is
  * a thousandth of what a marker's noise moves it by. */
 #define STATIC_SETTLED 1e-5
+/* What counts is how far the shape still is from rest, change / (1 - ratio of the last changes):
+ * below this share of the diagonal, 0.05 mm on a head, nobody sees it. */
+#define STATIC_UNSEEN 1e-4
 /* The layer does not believe markers that have lost more of their weight. */
 #define LEAST_TRUST 0.25
 
@@ -472,14 +475,18 @@ static sinew_status settle(sinew_force_state *s, const double *given, sinew_forc
     const sinew_force *force = s->force;
     size_t bytes = 3 * sizeof(double) * (size_t)force->skin->vertex_count;
     pass p = {&force->still, s->still_work, s->still_command, given, given ? given : s->u, true};
+    double before = 0;
     for (int i = 0; i < SINEW_FORCE_STATIC_ITERATIONS; i++) {
         if (sn_cancelled(monitor)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
         memcpy(s->predicted, s->z, bytes);
         SN_TRY(relinearise(s, &p, info, error));
+        before = info->residual;
         info->residual = change_since(s);
         if (info->residual < STATIC_TOLERANCE) break;
     }
-    if (!(info->residual < STATIC_SETTLED)) info->status = SINEW_NOT_CONVERGED;
+    double ratio = before > 0 ? info->residual / before : 0;
+    bool unseen = ratio < 1 && info->residual < (1 - ratio) * STATIC_UNSEEN;
+    if (!(info->residual < STATIC_SETTLED) && !unseen) info->status = SINEW_NOT_CONVERGED;
     memset(s->velocity, 0, bytes);
     return SINEW_OK;
 }

@@ -222,8 +222,8 @@ static void describe(sinew_locks *locks, const double *from, const double *asked
         if (over > 0) excess += over * over;
     }
     excess = locks->held.coordinates > 0 ? sqrt(excess / locks->held.coordinates) : 0;
-    info->conflict =
-        locks->alpha > 0 && excess > 0 && info->asked_motion - info->given_motion < 0.25 * excess;
+    info->conflict = locks->alpha > 0 && excess > SINEW_LOCK_VISIBLE * space->diagonal &&
+                     info->asked_motion - info->given_motion < 0.25 * excess;
 
     double wanted = 0, got = 0;
     info->lowest = INFINITY;

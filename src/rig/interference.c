@@ -121,6 +121,10 @@ static void add_block(const sinew_slider_space *space, int count, const int *ver
 
 static void finish(const sums *s, sinew_interference *made) {
     size_t m = (size_t)made->target_count;
+    for (size_t i = 0; i < m; i++) {
+        double sum = s->within[i * m + i];
+        made->motion[i] = sum > 0 ? sqrt(s->squares[i * m + i] / sum) : 0;
+    }
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < m; j++) {
             double share = s->within[j * m + i] * s->within[i * m + j];
@@ -151,9 +155,11 @@ sinew_status sinew_interference_create(const sinew_slider_space *space, int coun
     made->target_count = space->rig->target_count;
     made->cosine = SN_NEW0(double, m *m);
     made->disturbance = SN_NEW0(double, m *m);
+    made->motion = SN_NEW0(double, m + 1);
     int *block = SN_NEW(int, BLOCK);
     sums s = {0};
-    if (!made->cosine || !made->disturbance || !block || !create_sums(space->rig, &s)) {
+    if (!made->cosine || !made->disturbance || !made->motion || !block ||
+        !create_sums(space->rig, &s)) {
         free_sums(&s);
         sn_free(block);
         sinew_interference_destroy(made);
@@ -176,6 +182,7 @@ void sinew_interference_destroy(sinew_interference *interference) {
     if (!interference) return;
     sn_free(interference->cosine);
     sn_free(interference->disturbance);
+    sn_free(interference->motion);
     sn_free(interference);
 }
 
@@ -247,6 +254,23 @@ static int smallest_region(const sinew_rig *rig, int vertex) {
     return best;
 }
 
+/* Half of what the targets that move anything typically move; the order of few numbers is found by
+ * counting. */
+static double typical_motion(const sinew_interference *found) {
+    int m = found->target_count, moving = 0;
+    for (int i = 0; i < m; i++) moving += found->motion[i] > 0;
+    for (int i = 0; i < m; i++) {
+        int below = 0, same = 0;
+        for (int j = 0; j < m; j++) {
+            below += found->motion[j] > 0 && found->motion[j] < found->motion[i];
+            same += found->motion[j] == found->motion[i];
+        }
+        if (found->motion[i] > 0 && below <= moving / 2 && moving / 2 < below + same)
+            return 0.5 * found->motion[i];
+    }
+    return 0;
+}
+
 int sinew_interference_worst(const sinew_slider_space *space,
                              const sinew_interference *interference, int limit,
                              sinew_interference_pair *pairs) {
@@ -254,16 +278,19 @@ int sinew_interference_worst(const sinew_slider_space *space,
     const sinew_rig *rig = space->rig;
     size_t m = (size_t)interference->target_count;
     int count = 0;
+    double typical = typical_motion(interference);
     /* Kept sorted by insertion: the list is short. */
     for (int i = 0; i < (int)m; i++)
         for (int j = 0; j < (int)m; j++) {
             double d = interference->disturbance[(size_t)i * m + (size_t)j];
             if (i == j || !(d > 0) || is_declared_pair(rig, i, j)) continue;
-            if (count == limit && d <= pairs[limit - 1].disturbance) continue;
+            double rank = d * fmin(1, typical > 0 ? interference->motion[i] / typical : 1);
+            if (count == limit && rank <= pairs[limit - 1].rank) continue;
             if (is_told_by_mirror(rig, interference, i, j)) continue;
             int at = count < limit ? count++ : limit - 1;
-            for (; at > 0 && pairs[at - 1].disturbance < d; at--) pairs[at] = pairs[at - 1];
-            pairs[at] = (sinew_interference_pair){.disturbed = i, .disturber = j, .disturbance = d};
+            for (; at > 0 && pairs[at - 1].rank < rank; at--) pairs[at] = pairs[at - 1];
+            pairs[at] = (sinew_interference_pair){
+                .disturbed = i, .disturber = j, .disturbance = d, .rank = rank};
         }
     for (int p = 0; p < count; p++) {
         size_t i = (size_t)pairs[p].disturbed, j = (size_t)pairs[p].disturber;
