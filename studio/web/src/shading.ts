@@ -54,37 +54,13 @@ export function paintRig(rig: Rig) {
   return { color, gaze };
 }
 
-export interface SurfaceMaterial extends THREE.MeshStandardMaterial {
-  heatOn: { value: number };
-}
-
-/** Standard material with eyes drawn by angle and an optional heat map per vertex. */
-export function surfaceMaterial(): SurfaceMaterial {
-  const material = new THREE.MeshStandardMaterial({
-    vertexColors: true,
-    roughness: 0.58,
-    metalness: 0,
-    side: THREE.DoubleSide,
-    polygonOffsetFactor: 1,
-    polygonOffsetUnits: 1,
-  }) as SurfaceMaterial;
-  material.heatOn = { value: 0 };
-  const stops = HEAT_STOPS.map((s) => `vec3(${s.map((x) => x.toFixed(3)).join(',')})`);
-  material.onBeforeCompile = (shader) => {
-    shader.uniforms.heatOn = material.heatOn;
-    shader.vertexShader = shader.vertexShader
-      .replace(
-        '#include <common>',
-        '#include <common>\nattribute vec4 gaze; attribute float heat; attribute float shade; attribute float mark; varying float vMark; varying vec4 vGaze; varying float vHeat; varying float vShade;',
-      )
-      .replace('#include <begin_vertex>', '#include <begin_vertex>\nvGaze = gaze; vHeat = heat; vShade = shade; vMark = mark;');
-    shader.fragmentShader = shader.fragmentShader
-      .replace(
-        '#include <common>',
-        `#include <common>
-varying vec4 vGaze; varying float vHeat; varying float vShade; varying float vMark; uniform float heatOn;
+const heatStops = HEAT_STOPS.map((s) => `vec3(${s.map((x) => x.toFixed(3)).join(',')})`);
+const VARYINGS = 'varying vec4 vGaze; varying float vHeat; varying float vShade; varying float vMark;';
+const ATTRIBUTES = 'attribute vec4 gaze; attribute float heat; attribute float shade; attribute float mark;';
+const PASS_ON = 'vGaze = gaze; vHeat = heat; vShade = shade; vMark = mark;';
+const COLORS = `uniform float heatOn;
 vec3 heatColor(float t) {
-  vec3 s[6] = vec3[6](${stops.join(',')});
+  vec3 s[6] = vec3[6](${heatStops.join(',')});
   float x = clamp(t, 0.0, 1.0) * 5.0; int i = int(min(x, 4.0));
   return pow(mix(s[i], s[i + 1], x - float(i)), vec3(2.2));
 }
@@ -97,19 +73,51 @@ vec3 eyeColor(vec3 base, vec3 d) {
   iris = mix(iris, vec3(0.015, 0.025, 0.03), smoothstep(0.40, 0.47, angle));
   vec3 c = mix(vec3(0.004), iris, smoothstep(0.17, 0.20, angle));
   return mix(c, base, smoothstep(0.45, 0.50, angle));
-}`,
-      )
+}
+vec3 surfaceColor(vec3 base, vec4 gaze, float mark, float heat) {
+  if (heatOn > 0.5) return heatColor(heat);
+  if (dot(gaze.xyz, gaze.xyz) > 0.25) base = eyeColor(base, normalize(gaze.xyz));
+  return mix(base, vec3(0.05, 0.22, 0.62), 0.6 * mark); // locked
+}
+vec3 occluded(vec3 color, float shade) {
+  return color * mix(mix(vec3(0.16, 0.05, 0.04), vec3(1.0), shade), vec3(0.6 + 0.4 * shade), heatOn);
+}`;
+
+export interface SurfaceMaterials {
+  full: THREE.MeshStandardMaterial;
+  /** Lit at the vertices: an order of magnitude cheaper where there is no GPU. */
+  draft: THREE.ShaderMaterial;
+  heatOn: { value: number };
+}
+
+const side = { side: THREE.DoubleSide, polygonOffsetFactor: 1, polygonOffsetUnits: 1 };
+
+/** Skin, eyes drawn by angle, and an optional heat map per vertex. */
+export function surfaceMaterials(): SurfaceMaterials {
+  const heatOn = { value: 0 };
+  return { full: fullMaterial(heatOn), draft: draftMaterial(heatOn), heatOn };
+}
+
+function fullMaterial(heatOn: { value: number }) {
+  const material = new THREE.MeshStandardMaterial({ vertexColors: true, roughness: 0.58, metalness: 0, ...side });
+  material.onBeforeCompile = (shader) => {
+    shader.uniforms.heatOn = heatOn;
+    shader.vertexShader = shader.vertexShader
+      .replace('#include <common>', `#include <common>\n${ATTRIBUTES} ${VARYINGS}`)
+      .replace('#include <begin_vertex>', `#include <begin_vertex>\n${PASS_ON}`);
+    shader.fragmentShader = shader.fragmentShader
+      .replace('#include <common>', `#include <common>\n${VARYINGS}\n${COLORS}`)
       .replace(
         '#include <color_fragment>',
         `#include <color_fragment>
-if (dot(vGaze.xyz, vGaze.xyz) > 0.25) diffuseColor.rgb = eyeColor(diffuseColor.rgb, normalize(vGaze.xyz));
-diffuseColor.rgb = mix(diffuseColor.rgb, vec3(0.05, 0.22, 0.62), 0.6 * vMark); // locked
-if (heatOn > 0.5) diffuseColor.rgb = heatColor(vHeat);
+diffuseColor.rgb = surfaceColor(diffuseColor.rgb, vGaze, vMark, vHeat);
 // The inside of an open surface is dark, but not where a silhouette merely turns away.
 float inside = gl_FrontFacing ? 0.0 : smoothstep(0.1, 0.5, -dot(normalize(vNormal), normalize(vViewPosition)));
 diffuseColor.rgb *= mix(vec3(1.0), vec3(0.20, 0.10, 0.09), inside);
-diffuseColor.rgb *= mix(mix(vec3(0.16, 0.05, 0.04), vec3(1.0), vShade), vec3(0.6 + 0.4 * vShade), heatOn);`,
+diffuseColor.rgb = occluded(diffuseColor.rgb, vShade);`,
       )
+      // Nor is it lit from behind there: dark specks would line the silhouette.
+      .replace('#include <normal_fragment_begin>', '#include <normal_fragment_begin>\nnormal = normalize(mix(normalize(vNormal), normal, inside));')
       .replace(
         '#include <aomap_fragment>',
         `// Deep places get little light from the walls and hardly any from the lamps.
@@ -125,6 +133,43 @@ reflectedLight.directDiffuse *= mix(0.25, 1.0, deep);`,
       );
   };
   return material;
+}
+
+/** The same lamps and walls as the full material, summed up per vertex. */
+function draftMaterial(heatOn: { value: number }) {
+  return new THREE.ShaderMaterial({
+    ...side,
+    vertexColors: true,
+    uniforms: { heatOn },
+    vertexShader: `uniform float heatOn; ${ATTRIBUTES} ${VARYINGS} varying vec3 vLight; varying vec3 vBase; varying float vGlint; varying float vFacing;
+void main() {
+  ${PASS_ON}
+  vBase = color;
+  vec4 view = modelViewMatrix * vec4(position, 1.0);
+  gl_Position = projectionMatrix * view;
+  vec3 n = normalize(normal);
+  vec3 toEye = normalize(cameraPosition - position);
+  vFacing = dot(n, toEye);
+  if (vFacing < -0.1) n = -n;
+  const vec3 key = vec3(-0.4264, 0.6396, 0.6396), rim = vec3(0.5976, 0.3586, -0.7171);
+  float deep = smoothstep(0.05, 0.5, shade);
+  vec3 walls = mix(vec3(0.22, 0.19, 0.17), vec3(0.42, 0.42, 0.43), 0.5 + 0.5 * n.y) + 0.30 * max(0.0, dot(n, key)) * vec3(1.0, 0.95, 0.9);
+  vLight = mix(0.3, 1.0, deep) * walls
+    + mix(0.25, 1.0, deep) * 0.60 * (max(0.0, dot(n, key)) * vec3(1.0, 0.88, 0.74) + 0.58 * max(0.0, dot(n, rim)) * vec3(0.74, 0.81, 1.0));
+  vec3 h = normalize(key + toEye);
+  float facing = max(0.0, dot(n, h));
+  vGlint = deep * (0.05 * pow(facing, 8.0) + gaze.w * 0.5 * pow(facing, 80.0)) * (1.0 - heatOn);
+}`,
+    fragmentShader: `${VARYINGS} varying vec3 vLight; varying vec3 vBase; varying float vGlint; varying float vFacing;
+${COLORS}
+void main() {
+  vec3 base = occluded(surfaceColor(vBase, vGaze, vMark, vHeat), vShade);
+  if (!gl_FrontFacing) base *= mix(vec3(1.0), vec3(0.20, 0.10, 0.09), smoothstep(0.1, 0.5, -vFacing));
+  gl_FragColor = vec4(base * vLight + vGlint, 1.0);
+  #include <tonemapping_fragment>
+  #include <colorspace_fragment>
+}`,
+  });
 }
 
 /** Area-weighted normals; seams of the file are no seams here because vertices are shared. */

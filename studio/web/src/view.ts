@@ -7,16 +7,29 @@ import { acceleratedRaycast, MeshBVH } from 'three-mesh-bvh';
 import { ContactShadow } from './contact_shadow';
 import { newGesture, onShape, patch, send, settle } from './link';
 import { obstacleMesh, placeObstacle } from './obstacles';
-import { bakeOcclusion, computeNormals, paintRig, polygonEdges, studioEnvironment, surfaceMaterial, type SurfaceMaterial } from './shading';
+import { bakeOcclusion, computeNormals, paintRig, polygonEdges, studioEnvironment, surfaceMaterials, type SurfaceMaterials } from './shading';
 import type { Json, Operation } from './patch';
 import * as state from './state';
 
+/** Milliseconds without a change after which a draft becomes a picture. */
+const REST = 350;
+
 interface Surface {
   geometry: THREE.BufferGeometry;
-  mesh: THREE.Mesh<THREE.BufferGeometry, SurfaceMaterial>;
+  mesh: THREE.Mesh;
+  materials: SurfaceMaterials;
   wires: THREE.LineSegments;
   bvh: MeshBVH | null;
   stale: boolean;
+}
+
+/** WebGL runs on the processor: there is no GPU. */
+function isSoftware(): boolean {
+  const gl = document.createElement('canvas').getContext('webgl2');
+  const about = gl?.getExtension('WEBGL_debug_renderer_info');
+  const name = gl && about ? String(gl.getParameter(about.UNMASKED_RENDERER_WEBGL)) : '';
+  gl?.getExtension('WEBGL_lose_context')?.loseContext();
+  return /swiftshader|llvmpipe|software/i.test(name);
 }
 
 /** 1, 5, 6, 7 -> "1,5-7", and back. */
@@ -67,10 +80,18 @@ export class View {
   private busyFrames = 0;
   private lastDraw = 0;
   private pace = 16;
-  private detail = 1;
+  /** No GPU: drafts only, which leaves the processor to the solver. */
+  private software: boolean;
+  /** Graphics that cannot follow the hand draw drafts while things move. */
+  private slow: boolean;
+  private compiled = false;
+  private sharp = false;
 
   constructor(private host: HTMLElement, right: HTMLElement) {
-    this.renderer = new THREE.WebGLRenderer({ antialias: true, preserveDrawingBuffer: true, alpha: true });
+    this.software = this.slow = isSoftware();
+    // Four samples a pixel take a processor three times as long.
+    this.renderer = new THREE.WebGLRenderer({ antialias: !this.software, preserveDrawingBuffer: true, alpha: true });
+    this.renderer.debug.checkShaderErrors = import.meta.env.DEV; // asking waits for the compiler
     this.renderer.setPixelRatio(Math.min(2, devicePixelRatio));
     this.renderer.toneMapping = THREE.ACESFilmicToneMapping;
     this.renderer.toneMappingExposure = 1.08;
@@ -79,7 +100,6 @@ export class View {
     canvas.className = 'canvas';
     canvas.setAttribute('aria-hidden', 'true');
     host.prepend(canvas);
-    this.scene.environment = studioEnvironment(this.renderer);
     this.scene.environmentIntensity = 0.75;
     const key = new THREE.DirectionalLight(0xfff1e0, 1.9);
     key.position.set(-2, 3, 3);
@@ -147,31 +167,36 @@ export class View {
     requestAnimationFrame(this.loop);
     if (!this.dirty) {
       this.busyFrames = 0;
-      // At rest the picture gets all its pixels back.
-      if (this.detail < 1 && now - this.lastDraw > 250) this.setDetail(1);
-      else return;
+      // At rest a draft gets its shadows, and the full light where there is a GPU.
+      if (this.sharp || !this.linear || !this.compiled || now - this.lastDraw < REST) return;
+      this.render(!this.software, true);
+      this.frames++;
+      return;
     }
-    this.adapt(now);
+    if (this.busyFrames++ > 1) this.pace += 0.4 * (now - this.lastDraw - this.pace);
+    if (this.pace > 40) this.slow = true;
+    this.lastDraw = now;
     this.dirty = false;
-    this.render();
+    const full = this.compiled && !this.slow;
+    this.render(full, full);
     for (const done of this.afterRender.splice(0)) done();
     this.frames++;
   };
 
-  /** Slow graphics (no GPU) get fewer pixels while things move, so that they follow the hand. */
-  private adapt(now: number) {
-    if (this.busyFrames++ > 1) {
-      this.pace += 0.4 * (now - this.lastDraw - this.pace);
-      if (this.pace > 45 && this.detail > 0.35) this.setDetail(Math.max(0.35, this.detail * 0.7));
-    }
-    this.lastDraw = now;
+  /** The first pictures are drafts: the full material takes seconds to compile without a GPU. */
+  private async compile(surface: Surface) {
+    this.compiled = this.software;
+    if (this.software) return;
+    this.scene.environment ??= studioEnvironment(this.renderer);
+    const probe = new THREE.Mesh(surface.geometry, surface.materials.full);
+    await this.renderer.compileAsync(probe, this.camera, this.scene).catch(() => {});
+    this.compiled = true;
+    if (!this.slow) this.invalidate();
   }
 
-  private setDetail(detail: number) {
-    this.detail = detail;
-    this.pace = 16;
-    this.renderer.setPixelRatio(Math.min(2, devicePixelRatio) * detail);
-    this.resize();
+  /** The picture at rest is on the screen. */
+  get isSharp() {
+    return this.sharp;
   }
 
   get frameCount() {
@@ -199,7 +224,8 @@ export class View {
     geometry.setAttribute('shade', shade);
     geometry.setAttribute('mark', this.mark);
     computeNormals(rig.neutral, rig.triangles, geometry.attributes.normal.array as Float32Array);
-    const mesh = new THREE.Mesh(geometry, surfaceMaterial());
+    const materials = surfaceMaterials();
+    const mesh = new THREE.Mesh<THREE.BufferGeometry, THREE.Material>(geometry, materials.draft);
     mesh.frustumCulled = false;
     mesh.raycast = acceleratedRaycast;
     const wireGeometry = new THREE.BufferGeometry();
@@ -208,7 +234,7 @@ export class View {
     const wires = new THREE.LineSegments(wireGeometry, this.wireMaterial);
     wires.frustumCulled = false;
     this.scene.add(mesh, wires);
-    return { geometry, mesh, wires, bvh: null, stale: true };
+    return { geometry, mesh, materials, wires, bvh: null, stale: true };
   }
 
   private setRig(rig: state.Rig | null) {
@@ -217,7 +243,8 @@ export class View {
         this.scene.remove(surface.mesh, surface.wires);
         surface.geometry.dispose();
         surface.wires.geometry.dispose();
-        surface.mesh.material.dispose();
+        surface.materials.full.dispose();
+        surface.materials.draft.dispose();
       }
     this.linear = this.physical = null;
     if (!rig) return;
@@ -228,6 +255,7 @@ export class View {
     const shade = new THREE.BufferAttribute(new Float32Array(rig.vertices).fill(1), 1);
     this.linear = this.makeSurface(rig, paint, this.restEdges, shade);
     this.physical = this.makeSurface(rig, paint, this.restEdges, shade);
+    void this.compile(this.physical);
     const neutral = new THREE.BufferGeometry();
     neutral.setAttribute('position', new THREE.BufferAttribute(rig.neutral, 3));
     neutral.setIndex(new THREE.BufferAttribute(rig.triangles.slice(), 1));
@@ -312,9 +340,9 @@ export class View {
     const b = this.physical.geometry.attributes.position.array as Float32Array;
     let top = 0;
     for (const [surface, isPhysical] of surfaces) {
-      surface.mesh.material.heatOn.value = mode === 'none' ? 0 : 1;
+      surface.materials.heatOn.value = mode === 'none' ? 0 : 1;
       // An offset would let the inside shine through at the silhouette: only where wires need it.
-      surface.mesh.material.polygonOffset = state.wireframe.peek();
+      for (const material of [surface.materials.full, surface.materials.draft]) material.polygonOffset = state.wireframe.peek();
       if (mode === 'none') continue;
       const heat = surface.geometry.attributes.heat.array as Float32Array;
       const p = isPhysical ? b : a;
@@ -359,13 +387,18 @@ export class View {
     return { split, w: split ? w / 2 : w, h };
   }
 
-  private render() {
+  private render(full: boolean, rest: boolean) {
     const { split, w, h } = this.half();
+    this.sharp = rest;
+    // Drafts do without, and making it takes seconds where there is no GPU.
+    if (full) this.scene.environment ??= studioEnvironment(this.renderer);
+    for (const surface of [this.linear, this.physical])
+      if (surface) surface.mesh.material = full ? surface.materials.full : surface.materials.draft;
     const renderer = this.renderer;
     this.camera.aspect = w / Math.max(1, h);
     this.camera.updateProjectionMatrix();
-    if (split && this.linear) this.shadows.linear.update(this.linear.mesh);
-    if (this.physical) this.shadows.physical.update(this.physical.mesh);
+    if (rest && split && this.linear) this.shadows.linear.update(this.linear.mesh);
+    if (rest && this.physical) this.shadows.physical.update(this.physical.mesh);
     renderer.setScissorTest(false);
     renderer.setViewport(0, 0, this.host.clientWidth, h);
     renderer.setClearColor(0x000000, 0);
@@ -399,8 +432,7 @@ export class View {
   }
 
   picture(): Promise<Blob> {
-    this.setDetail(1);
-    this.render();
+    this.render(true, true);
     const source = this.renderer.domElement;
     const copy = document.createElement('canvas');
     copy.width = source.width;
