@@ -79,6 +79,10 @@ sinew_status sn_box_qp_set_matrix(sn_box_qp *qp, const double *H, sinew_error *e
     return SINEW_OK;
 }
 
+void sn_box_qp_forget(sn_box_qp *qp) {
+    sn_block_solver_set_matrix(qp->blocks, qp->H);
+}
+
 static inline double clamp(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }

@@ -43,6 +43,8 @@ sinew_status sn_box_qp_create(int size, sn_box_qp **qp, sinew_error *error);
 void sn_box_qp_destroy(sn_box_qp *qp);
 /* Copies H (size x size, both triangles). SINEW_BAD_INPUT: not finite, or a negative diagonal. */
 sinew_status sn_box_qp_set_matrix(sn_box_qp *qp, const double *H, sinew_error *error);
+/* Drops what earlier solves left to speed up the next: its bits then depend on its input alone. */
+void sn_box_qp_forget(sn_box_qp *qp);
 /* Bounds may be infinite; NULL: none on that side. options and info may be NULL.
  * SINEW_NOT_CONVERGED: x is in the box and the best found. */
 sinew_status sn_box_qp_solve(sn_box_qp *qp, const double *g, const double *lower,

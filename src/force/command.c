@@ -70,6 +70,10 @@ void sn_command_forget(sn_command *c) {
     if (c && c->markers > 0) c->weights[0] = -1;
 }
 
+void sn_command_start_frame(sn_command *c) {
+    if (c && c->qp) sn_box_qp_forget(c->qp);
+}
+
 static sinew_status prepare(sn_command *c, const double *weights, sinew_error *error) {
     size_t height = 3 * (size_t)c->markers, m = (size_t)c->columns;
     if (!memcmp(c->weights, weights, sizeof(double) * (size_t)c->markers)) return SINEW_OK;

@@ -36,6 +36,9 @@ sinew_status sn_command_create(int markers, int columns, const double *rows, con
 void sn_command_destroy(sn_command *command);
 /* The next solve factors its matrix anew, as the first did. */
 void sn_command_forget(sn_command *command);
+/* Drops the factor of the free variables that earlier frames left: a frame that starts from a saved
+ * state has the same bits as one that follows them. The matrix is kept. */
+void sn_command_start_frame(sn_command *command);
 /* residual[3 * markers], zero where a marker is missing; weights[markers] >= 0; last[columns]; u:
  * warm start in, command out. SINEW_NOT_CONVERGED: within the bounds, but not the best. No
  * allocation. */

@@ -254,6 +254,7 @@ sinew_status sn_force_unpack(sinew_force_state *s, sn_unpack *unpack, sinew_erro
  * its size is enough. */
 static sinew_status keep_past(sinew_force_state *s, int *block, sinew_error *error) {
     s->kept.size = 0, s->kept.failed = false;
+    sn_command_start_frame(s->step_command), sn_command_start_frame(s->still_command);
     *block = s->contact ? sn_force_contact_block(s->contact) : 0;
     pack_past(s, &s->kept);
     return s->kept.failed ? sn_no_memory(error) : SINEW_OK;
