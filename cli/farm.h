@@ -1,17 +1,24 @@
-/* sinew farm: the shots of a manifest as parts in a work folder, run by processes on this machine.
+/* sinew farm: the shots of a manifest as parts in a work folder, run by a backend.
  *
  *   DIR/farm.lock             held while a farm works in the folder
- *   DIR/farm.json             the table, renewed after every task
+ *   DIR/farm.json             the table and the measured costs, renewed while it runs
+ *   DIR/index.html            the same as a page
  *   DIR/NAME/scene.json       the scene of the shot with its overrides
  *   DIR/NAME/parts/           what sinew run --part writes
  *   DIR/NAME/task-*.txt       what a failed task printed
+ *   DIR/NAME/sheet.png        contact sheet of a finished shot
+ *   DIR/batches, DIR/results  tasks for the nodes of a scheduler, and what they came to
  *
  *   farm_manifest.c   reads and checks the manifest
- *   farm_schedule.c   plans the tasks of every shot and runs them
- *   farm_table.c      the table, in the folder and on the terminal */
+ *   farm_plan.c       what frames cost, and how shots are cut into chunks
+ *   farm_schedule.c   decides which task is next, and what the end of one means
+ *   farm_backend.h    runs tasks: farm_local.c, farm_slurm.c; shared in farm_process.c
+ *   farm_table.c      the table, in the folder and on the terminal
+ *   farm_page.c       the page */
 #ifndef CLI_FARM_H
 #define CLI_FARM_H
 
+#include "farm_backend.h"
 #include "verb.h"
 
 /* What a shot needs next. */
@@ -31,6 +38,16 @@ typedef struct farm_chunk {
     bool afresh; /* the checkpoint before it cannot be used */
 } farm_chunk;
 
+/* What a task of a structure costs: of scenes that differ in their curves, time and outputs only.
+ */
+typedef struct farm_cost {
+    char key[20];
+    int frames;           /* measured so far; 0: none */
+    double frame_seconds; /* of all these together */
+    double setup_seconds; /* of a process before its first frame; the shortest seen */
+    bool probing;         /* its first chunk is at work */
+} farm_cost;
+
 typedef struct farm_shot {
     char *name;
     char *original;    /* path of the scene that the manifest names */
@@ -40,27 +57,45 @@ typedef struct farm_shot {
     char *folder;      /* DIR/NAME */
     char *parts;       /* DIR/NAME/parts */
     farm_stage stage;
-    int running;  /* tasks at work */
-    int attempts; /* of planning and merging */
-    int tasks;    /* processes started for it in this call */
-    bool chained; /* frames depend on all earlier ones: one chunk at a time, in order */
-    farm_chunk *chunks;
+    int cost;        /* index of its structure in farm.costs */
+    int running;     /* tasks submitted and not ended */
+    int attempts;    /* of planning and merging */
+    int repairs;     /* merges that found damaged parts */
+    int tasks;       /* processes started for it in this call */
+    bool chained;    /* frames depend on all earlier ones: chunks run in order */
+    int run;         /* frames that are solved together; chunks should not divide them */
+    json_t *missing; /* ranges [first, last] of frames that no chunk has yet */
+    farm_chunk **chunks;
+    size_t chunk_capacity;
     int chunk_count;
     int frames, done, failed; /* frames of the clip; frames in parts; frames of failed chunks */
-    bool unconverged;         /* complete, but some frame did not reach the tolerance */
+    json_t *slack;            /* ranges of frames that did not reach the tolerance */
+    bool sheet;               /* it has a contact sheet */
     double seconds;           /* wall-clock time of its tasks, added up */
+    double processor;         /* processor time of its tasks */
     char reason[512];         /* why it failed or did not converge; "" */
 } farm_shot;
 
 typedef struct farm {
     cli_call *call;
-    const char *folder; /* DIR */
+    char *folder; /* DIR, from the root */
     int shot_count;
     farm_shot *shots;
-    int jobs;    /* processes at a time */
-    int threads; /* of each */
-    int chunk;   /* frames; 0: chosen for each shot */
-    bool allow_outside;
+    const farm_backend *backend;
+    farm_resources resources;
+    int chunk;            /* frames; 0: chosen for each shot */
+    double chunk_seconds; /* wanted length of a chunk */
+    bool allow_outside, sheets;
+    farm_cost *costs;
+    size_t cost_capacity;
+    int cost_count;
+    farm_task **tasks; /* submitted and not ended */
+    int task_count;
+    int first_open;                    /* shots before it are done or failed */
+    int workers;                       /* most tasks seen running at a time */
+    double began, saved, save_seconds; /* sn_now() at the start and at the last save */
+    int overhead_tasks;                /* plans and merges that ended */
+    double overhead_seconds;           /* of these */
 } farm;
 
 /* Reads and checks the manifest; writes nothing. */
@@ -70,15 +105,33 @@ sinew_status farm_read(farm *f, const char *manifest);
 sinew_status farm_write_scenes(farm *f);
 void farm_free(farm *f);
 
+/* The index of the cost with this key, which is added when it is new; -1: no memory. */
+int farm_find_cost(farm *f, const char *key);
+/* Adds what the chunk measured; the report is the one of sinew run --part. */
+void farm_add_cost(farm_cost *cost, const json_t *report);
+/* Reads the plan of the shot from the report of sinew merge --missing. */
+bool farm_take_plan(farm_shot *shot, const json_t *report);
+/* The next chunk of the shot that has not started; it may be cut now. NULL: there is none, or the
+ * first chunk of its structure is still at work. *failed: no memory. */
+farm_chunk *farm_next_chunk(farm *f, farm_shot *shot, bool *failed);
+/* Estimate of the seconds until all shots are done; negative: not known yet. */
+double farm_seconds_left(const farm *f);
+
 /* Runs the tasks of all shots. SINEW_CANCELLED: interrupted, no task is left running. */
 sinew_status farm_run(farm *f);
 
-/* Renews DIR/farm.json. */
-sinew_status farm_save(const farm *f, sinew_error *error);
+/* Renews DIR/farm.json and the page. */
+sinew_status farm_save(farm *f, sinew_error *error);
+/* The costs of an earlier call, if any. */
+void farm_load_costs(farm *f);
 /* Prints the table, adds it to the report and returns SINEW_NOT_CONVERGED when a shot is
  * incomplete or did not converge. */
 sinew_status farm_finish(const farm *f);
-/* The same from DIR/farm.json. */
-sinew_status farm_print_status(cli_call *call, const char *folder, bool running);
+/* The same from DIR/farm.json, with what is left to do. most: rows; 0: all. */
+sinew_status farm_print_status(cli_call *call, const char *folder, bool running, int most);
+
+/* Writes the table as DIR/index.html. running: a farm is at work, the page reloads itself. */
+sinew_status farm_write_page(const json_t *table, const char *folder, bool running,
+                             sinew_error *error);
 
 #endif

@@ -8,9 +8,11 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/plan.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "farm.h"
 #include "job/files.h"
+#include "sinew/cache.h"
 
 enum { MANIFEST_VERSION = 1, LONGEST_NAME = 100 };
 
@@ -103,15 +105,43 @@ static sinew_status check_files(const claims *c, const farm *f, const farm_shot 
     sinew_status status = f->allow_outside
                               ? SINEW_OK
                               : sn_plan_check_inside(&plan, shot->source, SINEW_BAD_INPUT, error);
+    for (int i = 0; i < plan.count && status == SINEW_OK; i++)
+        if (plan.files[i].output && lies_inside(plan.files[i].real, f->folder))
+            status = sn_fail(error, SINEW_BAD_INPUT, "%s: this output lies in the work folder",
+                             plan.files[i].path);
     if (status == SINEW_OK) status = claim_files(c, shot, &plan, error);
     sn_plan_free(&plan);
     return status;
 }
 
+/* Scenes with the same key cost the same: they differ in what drives them, in time and in outputs
+ * only. */
+static sinew_status find_cost(farm *f, farm_shot *shot, const sinew_scene *scene,
+                              sinew_error *error) {
+    static const char *const others[] = {"curves", "keys",    "markers", "weights", "steps",
+                                         "time",   "outputs", "notes",   "studio"};
+    char *text, key[20];
+    SN_TRY(sinew_scene_text(scene, &text, error));
+    json_t *document = json_loads(text, 0, NULL);
+    sn_free(text);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        json_object_del(document, others[i]);
+    char *rest = json_dumps(document, JSON_SORT_KEYS | JSON_COMPACT);
+    json_decref(document);
+    if (!rest) return sn_no_memory(error);
+    sinew_hash hash;
+    sinew_hash_start(&hash);
+    sinew_hash_add_text(&hash, rest);
+    sinew_hash_add_text(&hash, shot->source); /* that paths in it are relative to */
+    free(rest);
+    snprintf(key, sizeof key, "%016llx", (unsigned long long)sinew_hash_key(&hash).low);
+    shot->cost = farm_find_cost(f, key);
+    return shot->cost >= 0 ? SINEW_OK : sn_no_memory(error);
+}
+
 /* The scene with its overrides to DIR/NAME/scene.json: every task of the shot sees the same one,
  * whatever becomes of the original in the meantime. */
-static sinew_status write_scene(const claims *c, const farm *f, const farm_shot *shot,
-                                sinew_error *error) {
+static sinew_status write_scene(const claims *c, farm *f, farm_shot *shot, sinew_error *error) {
     sinew_scene *scene;
     SN_TRY(sinew_scene_read(shot->original, &scene, error));
     sinew_status status = SINEW_OK;
@@ -123,6 +153,7 @@ static sinew_status write_scene(const claims *c, const farm *f, const farm_shot 
         free(patch);
     }
     if (status == SINEW_OK) status = check_files(c, f, shot, scene, error);
+    if (status == SINEW_OK) status = find_cost(f, shot, scene, error);
     if (status == SINEW_OK) status = sn_make_folder(shot->folder, error);
     if (status == SINEW_OK) status = sinew_scene_write(shot->scene, scene, error);
     sinew_scene_destroy(scene);
@@ -219,6 +250,7 @@ sinew_status farm_write_scenes(farm *f) {
         if (write_scene(&c, f, shot, &why) == SINEW_OK) continue;
         shot->stage = FARM_FAILED;
         snprintf(shot->reason, sizeof shot->reason, "%s", why.message);
+        sn_make_printable(shot->reason);
     }
     json_decref(c.outputs), json_decref(c.inputs);
     return SINEW_OK;
@@ -229,7 +261,9 @@ void farm_free(farm *f) {
         farm_shot *shot = &f->shots[i];
         sn_free(shot->name), sn_free(shot->scene), sn_free(shot->source);
         sn_free(shot->original), json_decref(shot->overrides);
-        sn_free(shot->folder), sn_free(shot->parts), sn_free(shot->chunks);
+        sn_free(shot->folder), sn_free(shot->parts);
+        for (int k = 0; k < shot->chunk_count; k++) sn_free(shot->chunks[k]);
+        sn_free(shot->chunks), json_decref(shot->missing), json_decref(shot->slack);
     }
-    sn_free(f->shots);
+    sn_free(f->shots), sn_free(f->costs), sn_free(f->tasks), sn_free(f->folder);
 }

@@ -1,4 +1,4 @@
-/* The tasks of a farm. Each is this command in a process of its own:
+/* The tasks of a farm. Each is a process of this command:
  *
  *   plan     sinew merge parts --missing     which frames no sound part holds
  *   frames   sinew run --part --frames A-B   one chunk of them
@@ -7,81 +7,136 @@
  * The chunks of a shot run in any order, several at a time. Where a frame depends on all earlier
  * ones they run in order, and each starts from the checkpoint of the one before it; such shots go
  * first, because they cannot be sped up later. */
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/process.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "farm.h"
 #include "frame.h"
 
 enum { ATTEMPTS = 3 }; /* of every task: the first and two more */
-/* Default sizes of chunks, in frames. A process reads the rig and the structure again, so that a
- * chunk should not be too short; a chunk that dies is lost, so that it should not be long. */
-enum { CHAIN_CHUNK = 48, SHORTEST_CHUNK = 16, LONGEST_CHUNK = 240, CHUNKS_PER_JOB = 2 };
+enum { REPAIRS = 2 };  /* plans after a merge that found a damaged part */
+enum { PLANNED_PER_JOB = 2, LEAST_PLANNED = 16 }; /* shots that are planned and not computed */
 enum { LONGEST_COMMAND = 32 };
-/* Time for children to stop by themselves; shorter than what the terminal grants to us. */
-static const double PATIENCE_SECONDS = 0.15;
+/* The table is renewed this often, or less often where that would take more than a fiftieth of the
+ * time: it has a row per shot. */
+static const double SAVE_SECONDS = 0.5, SAVE_FRACTION = 50;
 
-typedef struct task {
-    pid_t child; /* 0: the slot is free */
-    farm_shot *shot;
-    farm_chunk *chunk; /* NULL: planning or merging */
-    double begin;
-    char *log; /* what the child prints on standard error */
-} task;
+static const farm_backend *const backends[] = {&farm_local, &farm_slurm};
 
-/* ---- processes ------------------------------------------------------------------------------- */
-
-/* In the child: only calls that are safe after a fork. */
-static void become(const char *const *arguments, int log, pid_t parent) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a farm that dies takes its tasks with it */
-    int nothing = open("/dev/null", O_RDWR);
-    if (getppid() == parent && nothing >= 0 && dup2(nothing, 0) >= 0 && dup2(nothing, 1) >= 0 &&
-        dup2(log, 2) >= 0)
-        execv("/proc/self/exe", (char *const *)arguments);
-    _exit(EXIT_IO);
+const farm_backend *farm_find_backend(const char *name) {
+    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
+        if (!strcmp(backends[i]->name, name)) return backends[i];
+    return NULL;
 }
 
-static sinew_status start(farm *f, task *t, const char *const *arguments) {
-    sinew_error *error = &f->call->error;
-    int log = open(t->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (log < 0)
-        return sn_fail(error, SINEW_IO, "%s: cannot be written: %s", t->log, strerror(errno));
-    pid_t parent = getpid(), child = fork();
-    if (child == 0) become(arguments, log, parent);
-    int failure = errno;
-    close(log);
-    if (child < 0)
-        return sn_fail(error, SINEW_UNAVAILABLE, "a process cannot be started: %s",
-                       strerror(failure));
-    sn_child_note(child);
-    t->child = child;
-    t->begin = sn_now();
-    t->shot->running++;
-    t->shot->tasks++;
-    return SINEW_OK;
+/* ---- tasks ------------------------------------------------------------------------------------
+ */
+
+static void free_task(farm_task *task) {
+    if (!task) return;
+    for (int i = 0; task->words && task->words[i]; i++) sn_free(task->words[i]);
+    sn_free(task->words), sn_free(task->log);
+    sn_free(task);
 }
+
+/* A file of the task in the folder of its shot, by its ending: "txt" is its log, "json" its
+ * report. */
+static char *task_file(const farm_shot *shot, const farm_chunk *chunk, const char *ending) {
+    char name[64];
+    if (chunk)
+        snprintf(name, sizeof name, "task-%06d-%06d.%s", chunk->first, chunk->last, ending);
+    else
+        snprintf(name, sizeof name, "task-%s.%s", shot->stage == FARM_PLAN ? "plan" : "merge",
+                 ending);
+    return sn_path_join(shot->folder, name);
+}
+
+/* Appends copies of the texts up to NULL. */
+static bool add_words(char **words, ...) {
+    va_list list;
+    int count = 0;
+    bool good = true;
+    while (words[count]) count++;
+    va_start(list, words);
+    for (const char *text; good && (text = va_arg(list, const char *));) {
+        good = count + 1 < LONGEST_COMMAND && (words[count] = sn_strdup(text));
+        count += good;
+    }
+    va_end(list);
+    return good;
+}
+
+static bool chunk_words(const farm *f, const farm_shot *shot, const farm_chunk *chunk,
+                        char **words) {
+    char frames[32];
+    snprintf(frames, sizeof frames, "%d-%d", chunk->first, chunk->last);
+    bool good = add_words(words, "sinew", "run", "--frames", frames, "--part", shot->parts, NULL);
+    if (!chunk->afresh) good = good && add_words(words, "--resume", NULL);
+    if (f->allow_outside) good = good && add_words(words, "--allow-outside", NULL);
+    return good;
+}
+
+static bool merge_words(const farm *f, const farm_shot *shot, char **words) {
+    bool good = add_words(words, "sinew", "merge", "--scene", shot->scene, NULL);
+    if (shot->stage == FARM_PLAN) return good && add_words(words, "--missing", NULL);
+    char *sheet = f->sheets ? sn_path_join(shot->folder, "sheet.png") : NULL;
+    if (f->sheets) good = good && sheet && add_words(words, "--sheet", sheet, NULL);
+    sn_free(sheet);
+    return good;
+}
+
+/* The task of the shot's stage. Arguments are passed on as they are; no shell ever sees them. */
+static farm_task *make_task(farm *f, farm_shot *shot, farm_chunk *chunk) {
+    char threads[16], memory[32], *report = task_file(shot, chunk, "json");
+    farm_task *task = SN_NEW0(farm_task, 1);
+    bool good =
+        task && report && (task->words = SN_NEW0(char *, LONGEST_COMMAND)) &&
+        (task->log = task_file(shot, chunk, "txt")) &&
+        (chunk ? chunk_words(f, shot, chunk, task->words) : merge_words(f, shot, task->words));
+    snprintf(threads, sizeof threads, "%d", f->resources.threads);
+    double limit = cli_number(f->call, "--memory-limit", 0);
+    snprintf(memory, sizeof memory, "%.0f", limit);
+    good = good && add_words(task->words, "--folder", shot->source, "--report", report, "--strict",
+                             "--quiet", "--threads", threads, NULL);
+    if (limit > 0) good = good && add_words(task->words, "--memory-limit", memory, NULL);
+    good = good && add_words(task->words, "--", chunk ? shot->scene : shot->parts, NULL);
+    sn_free(report);
+    if (!good) {
+        free_task(task);
+        return NULL;
+    }
+    task->shot = shot, task->chunk = chunk;
+    shot->running++;
+    shot->tasks++;
+    if (chunk) {
+        chunk->started = true;
+        chunk->attempts++;
+    } else {
+        shot->attempts++;
+    }
+    return task;
+}
+
+/* ---- what the end of a task means -------------------------------------------------------------
+ */
 
 /* The last line that the task printed, without the name of the command. */
-static void read_reason(const task *t, char *reason, size_t size) {
+static void read_reason(const farm_task *task, char *reason, size_t size) {
     char *text;
     size_t length;
     sinew_error ignored;
     *reason = '\0';
-    if (sn_file_read(t->log, &text, &length, &ignored) != SINEW_OK) return;
+    if (sn_file_read(task->log, &text, &length, &ignored) != SINEW_OK) return;
     while (length && text[length - 1] == '\n') text[--length] = '\0';
     const char *line = strrchr(text, '\n');
     line = line ? line + 1 : text;
@@ -91,235 +146,235 @@ static void read_reason(const task *t, char *reason, size_t size) {
     sn_free(text);
 }
 
-static char *log_path(const farm_shot *shot, const farm_chunk *chunk) {
-    char name[64];
-    if (chunk)
-        snprintf(name, sizeof name, "task-%06d-%06d.txt", chunk->first, chunk->last);
+static void explain(const farm_task *task, char *reason, size_t size) {
+    const farm_outcome *outcome = &task->outcome;
+    *reason = '\0';
+    if (outcome->code == EXIT_DONE) return;
+    if (*outcome->reason)
+        snprintf(reason, size, "%s", outcome->reason);
+    else if (!outcome->killed)
+        read_reason(task, reason, size);
+    sn_make_printable(reason); /* it may end in the middle of a character */
+    if (*reason) return;
+    if (outcome->killed)
+        snprintf(reason, size, "ended by signal %d", outcome->code - EXIT_SIGNAL);
     else
-        snprintf(name, sizeof name, "task-%s.txt", shot->stage == FARM_PLAN ? "plan" : "merge");
-    return sn_path_join(shot->folder, name);
-}
-
-/* Arguments are passed on as they are; no shell ever sees them. */
-static sinew_status start_task(farm *f, task *t, farm_shot *shot, farm_chunk *chunk) {
-    const char *words[LONGEST_COMMAND];
-    int count = 0;
-    char frames[32], threads[16], memory[32];
-    char *plan = sn_path_join(shot->folder, "plan.json");
-    *t = (task){.shot = shot, .chunk = chunk, .log = log_path(shot, chunk)};
-    if (!plan || !t->log) {
-        sn_free(plan);
-        return sn_no_memory(&f->call->error);
-    }
-    words[count++] = "sinew";
-    words[count++] = chunk ? "run" : "merge";
-    if (chunk) {
-        snprintf(frames, sizeof frames, "%d-%d", chunk->first, chunk->last);
-        words[count++] = "--frames", words[count++] = frames;
-        words[count++] = "--part", words[count++] = shot->parts;
-        if (!chunk->afresh) words[count++] = "--resume";
-        if (f->allow_outside) words[count++] = "--allow-outside";
-        chunk->started = true;
-        chunk->attempts++;
-    } else {
-        words[count++] = "--scene", words[count++] = shot->scene;
-        if (shot->stage == FARM_PLAN) {
-            words[count++] = "--missing";
-            words[count++] = "--report", words[count++] = plan;
-        }
-        shot->attempts++;
-    }
-    words[count++] = "--folder", words[count++] = shot->source;
-    words[count++] = "--strict", words[count++] = "--quiet";
-    snprintf(threads, sizeof threads, "%d", f->threads);
-    words[count++] = "--threads", words[count++] = threads;
-    double limit = cli_number(f->call, "--memory-limit", 0);
-    snprintf(memory, sizeof memory, "%.0f", limit);
-    if (limit > 0) words[count++] = "--memory-limit", words[count++] = memory;
-    words[count++] = "--", words[count++] = chunk ? shot->scene : shot->parts;
-    words[count] = NULL;
-    sinew_status status = start(f, t, words);
-    sn_free(plan);
-    if (status != SINEW_OK) sn_free(t->log);
-    return status;
-}
-
-/* ---- plans ----------------------------------------------------------------------------------- */
-
-static int chunk_size(const farm *f, const farm_shot *shot, int run) {
-    int size = f->chunk;
-    if (!size && shot->chained) size = CHAIN_CHUNK;
-    if (!size) {
-        int parts = CHUNKS_PER_JOB * f->jobs;
-        size = (shot->frames + parts - 1) / parts;
-        size = size < SHORTEST_CHUNK ? SHORTEST_CHUNK : size;
-        size = size > LONGEST_CHUNK ? LONGEST_CHUNK : size;
-    }
-    /* A chunk that starts within a run would compute the start of the run again. */
-    return run > 1 ? (size + run - 1) / run * run : size;
-}
-
-/* Chunks start at multiples of the size and cover the missing frames. */
-static bool cut(const farm *f, farm_shot *shot, const json_t *missing, int run) {
-    int size = chunk_size(f, shot, run), count = 0;
-    sn_free(shot->chunks);
-    shot->chunk_count = 0;
-    shot->done = shot->frames;
-    for (int pass = 0; pass < 2; pass++) {
-        if (pass == 1) {
-            shot->chunks = SN_NEW0(farm_chunk, count ? count : 1);
-            if (!shot->chunks) return false;
-        }
-        for (size_t i = 0; i < json_array_size(missing); i++) {
-            const json_t *range = json_array_get(missing, i);
-            int first = (int)json_integer_value(json_array_get(range, 0));
-            int end = (int)json_integer_value(json_array_get(range, 1));
-            while (first <= end) {
-                int last = (first / size + 1) * size - 1;
-                if (last > end) last = end;
-                if (pass == 0) {
-                    count++;
-                    shot->done -= last - first + 1;
-                } else {
-                    shot->chunks[shot->chunk_count++] = (farm_chunk){.first = first, .last = last};
-                }
-                first = last + 1;
-            }
-        }
-    }
-    return true;
-}
-
-static sinew_status take_plan(farm *f, farm_shot *shot) {
-    char *path = sn_path_join(shot->folder, "plan.json");
-    json_t *report = path ? json_load_file(path, 0, NULL) : NULL;
-    const json_t *clip = json_object_get(report, "clip");
-    const char *past = json_string_value(json_object_get(clip, "past"));
-    if (path) unlink(path);
-    sn_free(path);
-    shot->frames = (int)json_integer_value(json_object_get(clip, "frames"));
-    shot->chained = past && !strcmp(past, "all");
-    bool good = past && shot->frames > 0 &&
-                cut(f, shot, json_object_get(clip, "missing"),
-                    (int)json_integer_value(json_object_get(clip, "run")));
-    json_decref(report);
-    shot->attempts = 0;
-    shot->stage = good ? FARM_FRAMES : FARM_FAILED;
-    if (!good) snprintf(shot->reason, sizeof shot->reason, "the plan of the shot cannot be read");
-    return SINEW_OK;
-}
-
-/* ---- the loop -------------------------------------------------------------------------------- */
-
-/* The next task of the shot: true when it can start now. *chunk NULL: planning or merging. */
-static bool next_task(farm_shot *shot, farm_chunk **chunk) {
-    *chunk = NULL;
-    if (shot->stage == FARM_PLAN || shot->stage == FARM_MERGE) return shot->running == 0;
-    if (shot->stage != FARM_FRAMES || (shot->chained && shot->running)) return false;
-    for (int i = 0; i < shot->chunk_count; i++) {
-        if (shot->chunks[i].started || shot->chunks[i].done) continue;
-        *chunk = &shot->chunks[i];
-        return true;
-    }
-    return false;
-}
-
-static bool choose(farm *f, farm_shot **shot, farm_chunk **chunk) {
-    for (int chained = 1; chained >= 0; chained--)
-        for (int i = 0; i < f->shot_count; i++) {
-            *shot = &f->shots[i];
-            if ((*shot)->chained == chained && next_task(*shot, chunk)) return true;
-        }
-    return false;
+        snprintf(reason, size, "exit code %d", outcome->code);
 }
 
 static void fail_shot(farm_shot *shot, const farm_chunk *chunk, const char *reason) {
+    bool first = shot->stage != FARM_FAILED;
     shot->stage = FARM_FAILED;
-    if (chunk) {
-        shot->failed += chunk->last - chunk->first + 1;
+    if (chunk) shot->failed += chunk->last - chunk->first + 1;
+    if (!first) return;
+    if (chunk)
         snprintf(shot->reason, sizeof shot->reason, "frames %d-%d: %.450s", chunk->first,
                  chunk->last, reason);
-    } else {
+    else
         snprintf(shot->reason, sizeof shot->reason, "%s", reason);
-    }
 }
 
-static void chunk_ended(farm_shot *shot, farm_chunk *chunk, bool good, bool killed,
+static void chunk_ended(farm *f, const farm_task *task, bool good, const json_t *report,
                         const char *reason) {
-    chunk->started = false;
+    farm_shot *shot = task->shot;
+    farm_chunk *chunk = task->chunk;
+    farm_cost *cost = &f->costs[shot->cost];
+    chunk->started = cost->probing = false;
     if (good) {
         chunk->done = true;
         shot->done += chunk->last - chunk->first + 1;
-        bool all = true;
-        for (int i = 0; i < shot->chunk_count; i++) all = all && shot->chunks[i].done;
-        if (all && shot->stage == FARM_FRAMES) shot->stage = FARM_MERGE;
+        if (!chunk->afresh)
+            farm_add_cost(cost, report); /* otherwise it computed other frames too */
     } else if (chunk->attempts >= ATTEMPTS) {
         fail_shot(shot, chunk, reason);
-    } else if (!killed) {
+    } else if (!task->outcome.killed) {
         chunk->afresh = true; /* the checkpoint may be what is wrong */
     }
 }
 
-/* What the end of a child means for its shot. */
-static sinew_status ended(farm *f, task *t, int outcome) {
-    farm_shot *shot = t->shot;
-    bool killed = !WIFEXITED(outcome);
-    int code = killed ? 128 + WTERMSIG(outcome) : WEXITSTATUS(outcome);
-    char reason[512] = "";
-    if (code != EXIT_DONE && !killed) read_reason(t, reason, sizeof reason);
-    if (!*reason && code != EXIT_DONE)
-        snprintf(reason, sizeof reason, killed ? "ended by signal %d" : "exit code %d",
-                 killed ? WTERMSIG(outcome) : code);
-    /* Frames that did not converge are complete: another attempt would give the same. */
-    bool good = code == EXIT_DONE || (code == EXIT_UNFINISHED && shot->stage != FARM_PLAN);
-    shot->running--;
-    shot->seconds += sn_now() - t->begin;
-    if (good) unlink(t->log);
-    if (t->chunk) {
-        chunk_ended(shot, t->chunk, good, killed, reason);
+/* Frames of the merged clip that did not reach the tolerance, as ranges. */
+static json_t *slack_frames(const json_t *report) {
+    const json_t *frames = json_object_get(report, "frames");
+    json_t *ranges = json_array();
+    int count = (int)json_array_size(frames), first = -1;
+    for (int i = 0; i <= count; i++) {
+        const json_t *frame = json_array_get(frames, (size_t)i); /* NULL beyond the end */
+        const char *status = json_string_value(json_object_get(frame, "status"));
+        bool slack = status && strcmp(status, "ok");
+        if (slack && first < 0) first = i;
+        if (!slack && first >= 0) {
+            json_array_append_new(ranges, json_pack("[i, i]", first, i - 1));
+            first = -1;
+        }
+    }
+    return ranges;
+}
+
+static void merge_ended(farm_shot *shot, const farm_outcome *outcome, const json_t *report,
+                        const char *reason) {
+    char *sheet = sn_path_join(shot->folder, "sheet.png");
+    shot->stage = FARM_DONE;
+    shot->sheet = sheet && sn_file_exists(sheet);
+    sn_free(sheet);
+    json_decref(shot->slack);
+    shot->slack = outcome->code == EXIT_UNFINISHED ? slack_frames(report) : NULL;
+    snprintf(shot->reason, sizeof shot->reason, "%s", reason);
+}
+
+/* Planning or merging ended. */
+static void step_ended(farm *f, const farm_task *task, bool good, const json_t *report,
+                       const char *reason) {
+    farm_shot *shot = task->shot;
+    bool merging = shot->stage == FARM_MERGE, refused = task->outcome.code == EXIT_BAD_INPUT;
+    f->overhead_tasks++;
+    f->overhead_seconds += task->outcome.seconds;
+    if (!good && merging && refused && shot->repairs < REPAIRS) {
+        /* A part was damaged after it was written: a plan removes it. */
+        shot->repairs++;
+        shot->stage = FARM_PLAN, shot->attempts = 0;
     } else if (!good) {
         /* The same bad input would be refused again. */
-        if (code == EXIT_BAD_INPUT || shot->attempts >= ATTEMPTS) fail_shot(shot, NULL, reason);
-    } else if (shot->stage == FARM_PLAN) {
-        SN_TRY(take_plan(f, shot));
+        if (refused || shot->attempts >= ATTEMPTS) fail_shot(shot, NULL, reason);
+    } else if (merging) {
+        merge_ended(shot, &task->outcome, report, reason);
+    } else if (farm_take_plan(shot, report)) {
+        shot->stage = FARM_FRAMES, shot->attempts = 0;
     } else {
-        shot->stage = FARM_DONE;
-        shot->unconverged = code == EXIT_UNFINISHED;
-        snprintf(shot->reason, sizeof shot->reason, "%s", reason);
+        fail_shot(shot, NULL, "the plan of the shot cannot be read");
     }
-    /* All frames were there before: only the merge is left. */
-    if (shot->stage == FARM_FRAMES && shot->chunk_count == 0) shot->stage = FARM_MERGE;
-    return farm_save(f, &f->call->error);
 }
 
-static void pause_for(double seconds) {
-    struct timespec time = {0, (long)(1e9 * seconds)};
-    nanosleep(&time, NULL);
+static void task_ended(farm *f, farm_task *task) {
+    farm_shot *shot = task->shot;
+    const farm_outcome *outcome = &task->outcome;
+    shot->running--;
+    for (int i = 0; i < f->task_count; i++)
+        if (f->tasks[i]->after == task) f->tasks[i]->after = NULL;
+    if (outcome->dropped) { /* as if it had not been submitted */
+        if (task->chunk) task->chunk->started = false, task->chunk->attempts--;
+        shot->tasks--;
+        return;
+    }
+    char reason[512], *path = task_file(shot, task->chunk, "json");
+    explain(task, reason, sizeof reason);
+    json_t *report = path ? json_load_file(path, 0, NULL) : NULL;
+    /* Frames that did not converge are complete: another attempt would give the same. */
+    bool good = outcome->code == EXIT_DONE ||
+                (outcome->code == EXIT_UNFINISHED && shot->stage != FARM_PLAN);
+    shot->seconds += outcome->seconds;
+    shot->processor += outcome->processor;
+    if (path) unlink(path);
+    if (good) unlink(task->log);
+    if (task->chunk)
+        chunk_ended(f, task, good, report, reason);
+    else
+        step_ended(f, task, good, report, reason);
+    if (shot->stage == FARM_FRAMES && shot->done == shot->frames) shot->stage = FARM_MERGE;
+    json_decref(report);
+    sn_free(path);
 }
 
-static void release(task *t) {
-    sn_child_strike_out(t->child);
-    sn_free(t->log);
-    *t = (task){0};
+/* ---- the loop ---------------------------------------------------------------------------------
+ */
+
+/* Adds the next tasks of the shot to f->tasks: one, or the whole chain where the backend keeps the
+ * order. Returns how many, -1: no memory. */
+static int add_tasks(farm *f, farm_shot *shot, int room) {
+    bool chunks = shot->stage == FARM_FRAMES, failed = false;
+    int depth = chunks && shot->chained && f->backend->queues ? room : 1, added = 0;
+    for (farm_task *before = NULL; added < depth; added++) {
+        farm_chunk *chunk = chunks ? farm_next_chunk(f, shot, &failed) : NULL;
+        if (chunks && !chunk) break;
+        farm_task *task = make_task(f, shot, chunk);
+        if (!task) return -1;
+        task->after = before;
+        before = f->tasks[f->task_count++] = task;
+    }
+    return failed ? -1 : added;
 }
 
-/* Asks all children to stop, then makes them. */
-static void stop_all(farm *f, task *tasks) {
-    for (int i = 0; i < f->jobs; i++)
-        if (tasks[i].child) kill(tasks[i].child, SIGTERM);
-    double begin = sn_now();
-    for (int i = 0; i < f->jobs; i++) {
-        pid_t child = tasks[i].child;
-        if (!child) continue;
-        while (waitpid(child, NULL, WNOHANG) == 0) {
-            if (sn_now() - begin > PATIENCE_SECONDS) kill(child, SIGKILL);
-            pause_for(0.005);
+typedef bool wanted(const farm_shot *shot);
+
+static bool is_chain(const farm_shot *shot) {
+    return shot->stage == FARM_FRAMES && shot->chained && !shot->running;
+}
+
+static bool is_merge(const farm_shot *shot) {
+    return shot->stage == FARM_MERGE && !shot->running;
+}
+
+static bool is_plan(const farm_shot *shot) {
+    return shot->stage == FARM_PLAN && !shot->running;
+}
+
+static bool is_free(const farm_shot *shot) {
+    return shot->stage == FARM_FRAMES && !shot->chained;
+}
+
+static int count_ready(const farm *f, wanted *is_ready) {
+    int count = 0;
+    for (int i = f->first_open; i < f->shot_count; i++) count += is_ready(&f->shots[i]);
+    return count;
+}
+
+/* Adds tasks of at most `most` shots that are ready, in their order. Chains share the room. */
+static sinew_status add_ready(farm *f, wanted *is_ready, int most) {
+    int ready = count_ready(f, is_ready);
+    for (int i = f->first_open; i < f->shot_count && ready > 0 && most > 0; i++) {
+        farm_shot *shot = &f->shots[i];
+        if (!is_ready(shot)) continue;
+        for (int added = 1; added > 0 && is_ready(shot);) {
+            int room = f->resources.jobs - f->task_count;
+            if (room <= 0) return SINEW_OK;
+            added = add_tasks(f, shot, room / ready > 1 ? room / ready : 1);
+            if (added < 0) return sn_no_memory(&f->call->error);
         }
-        tasks[i].shot->running--;
-        if (tasks[i].chunk) tasks[i].chunk->started = false;
-        unlink(tasks[i].log);
-        release(&tasks[i]);
+        ready--, most--;
     }
+    return SINEW_OK;
+}
+
+/* Adds tasks while there is room: what many others wait for goes first. Only so many shots are
+ * planned ahead that chains start early, and shots are finished one after another. */
+static sinew_status fill(farm *f) {
+    while (f->first_open < f->shot_count && f->shots[f->first_open].stage >= FARM_DONE)
+        f->first_open++;
+    SN_TRY(add_ready(f, is_chain, f->shot_count));
+    SN_TRY(add_ready(f, is_merge, f->shot_count));
+    int ahead = PLANNED_PER_JOB * f->resources.jobs, open = 0;
+    ahead = ahead < LEAST_PLANNED ? LEAST_PLANNED : ahead;
+    for (int i = f->first_open; i < f->shot_count; i++)
+        open += f->shots[i].stage == FARM_FRAMES || f->shots[i].running;
+    SN_TRY(add_ready(f, is_plan, ahead - open));
+    return add_ready(f, is_free, f->shot_count);
+}
+
+static sinew_status submit(farm *f, void *state) {
+    int start = f->task_count;
+    SN_TRY(fill(f));
+    return f->task_count > start
+               ? f->backend->submit(state, f->tasks + start, f->task_count - start, &f->call->error)
+               : SINEW_OK;
+}
+
+/* Handles what has ended. */
+static void collect(farm *f, bool *any) {
+    int running = 0;
+    *any = false;
+    for (int i = 0; i < f->task_count;) {
+        farm_task *task = f->tasks[i];
+        running += task->state == FARM_RUNNING;
+        if (task->state != FARM_ENDED) {
+            i++;
+            continue;
+        }
+        *any = true;
+        task_ended(f, task);
+        memmove(f->tasks + i, f->tasks + i + 1, sizeof *f->tasks * (size_t)(f->task_count - i - 1));
+        f->task_count--;
+        free_task(task);
+    }
+    if (running > f->workers) f->workers = running;
 }
 
 static void show_progress(const farm *f) {
@@ -331,51 +386,53 @@ static void show_progress(const farm *f) {
     if (frames > 0) f->call->monitor->progress(done / frames, "frames", f->call->monitor->user);
 }
 
-/* Fills free slots. *busy: how many are at work. */
-static sinew_status fill(farm *f, task *tasks, int *busy) {
-    *busy = 0;
-    bool more = true;
-    for (int i = 0; i < f->jobs; i++) {
-        farm_shot *shot;
-        farm_chunk *chunk;
-        if (!tasks[i].child && more && (more = choose(f, &shot, &chunk)))
-            SN_TRY(start_task(f, &tasks[i], shot, chunk));
-        *busy += tasks[i].child != 0;
-    }
-    return SINEW_OK;
+static sinew_status save_sometimes(farm *f) {
+    if (sn_now() - f->saved < fmax(SAVE_SECONDS, SAVE_FRACTION * f->save_seconds)) return SINEW_OK;
+    return farm_save(f, &f->call->error);
 }
 
-static sinew_status collect(farm *f, task *tasks, bool *any) {
-    *any = false;
-    for (int i = 0; i < f->jobs; i++) {
-        int outcome;
-        if (!tasks[i].child || waitpid(tasks[i].child, &outcome, WNOHANG) <= 0) continue;
-        *any = true;
-        sinew_status status = ended(f, &tasks[i], outcome);
-        release(&tasks[i]);
-        SN_TRY(status);
+static sinew_status loop(farm *f, void *state) {
+    double wait = 0.001;
+    for (bool any = true;;) {
+        if (any) SN_TRY(submit(f, state));
+        if (f->task_count == 0) return SINEW_OK;
+        SN_TRY(f->backend->poll(state, f->tasks, f->task_count, &f->call->error));
+        collect(f, &any);
+        if (cli_interrupted()) return sn_fail(&f->call->error, SINEW_CANCELLED, "cancelled");
+        show_progress(f);
+        SN_TRY(save_sometimes(f));
+        wait = any ? 0.001 : fmin(f->backend->poll_seconds, 1.3 * wait);
+        if (!any) nanosleep(&(struct timespec){0, (long)(1e9 * wait)}, NULL);
     }
-    return SINEW_OK;
+}
+
+/* Tasks that were cancelled: their chunks can run again. */
+static void forget_tasks(farm *f) {
+    for (int i = 0; i < f->task_count; i++) {
+        farm_task *task = f->tasks[i];
+        char *report = task_file(task->shot, task->chunk, "json");
+        if (report) unlink(report);
+        sn_free(report);
+        unlink(task->log);
+        task->shot->running--;
+        if (task->chunk) task->chunk->started = false;
+        free_task(task);
+    }
+    f->task_count = 0;
 }
 
 sinew_status farm_run(farm *f) {
-    task *tasks = SN_NEW0(task, f->jobs);
-    if (!tasks) return sn_no_memory(&f->call->error);
-    sinew_status status = farm_save(f, &f->call->error);
-    double wait = 0.001;
-    for (int busy = 1; status == SINEW_OK && busy;) {
-        bool any = false;
-        status = fill(f, tasks, &busy);
-        if (status == SINEW_OK) status = collect(f, tasks, &any);
-        show_progress(f);
-        if (status == SINEW_OK && cli_interrupted())
-            status = sn_fail(&f->call->error, SINEW_CANCELLED, "cancelled");
-        wait = any ? 0.001 : fmin(0.02, 1.3 * wait);
-        if (!any && busy) pause_for(wait);
-    }
-    stop_all(f, tasks);
-    sn_free(tasks);
+    sinew_error *error = &f->call->error;
+    void *state;
+    f->began = sn_now();
+    f->tasks = SN_NEW0(farm_task *, f->resources.jobs);
+    if (!f->tasks) return sn_no_memory(error);
+    SN_TRY(farm_save(f, error));
+    SN_TRY(f->backend->open(&f->resources, &state, error));
+    sinew_status status = loop(f, state);
+    f->backend->close(state, f->tasks, f->task_count);
+    forget_tasks(f);
     sinew_error ignored;
-    sinew_status saved = farm_save(f, status == SINEW_OK ? &f->call->error : &ignored);
+    sinew_status saved = farm_save(f, status == SINEW_OK ? error : &ignored);
     return status == SINEW_OK ? saved : status;
 }

@@ -1,30 +1,63 @@
-/* sinew farm: many shots, cut into parts, on the processors of this machine. */
+/* sinew farm: many shots, cut into parts, on the processors of this machine or on a scheduler. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/plan.h"
 #include "base/status.h"
+#include "base/threads.h"
 #include "farm.h"
+#include "files.h"
+#include "frame.h"
+#include "sinew/job.h"
 
-enum { MOST_JOBS = 64 };
+enum { MOST_JOBS = 10000, MOST_PROCESSES = 64 };
+static const double CHUNK_SECONDS = 10, PATIENCE_SECONDS = 300, WATCH_SECONDS = 1;
 
 static const cli_option options[] = {
-    {"--out", CLI_TEXT, "DIR", "work folder for parts, checkpoints and the table; required", 0, 0,
+    {"--out", CLI_TEXT, "DIR", "Work folder for parts, checkpoints and the table; required.", 0, 0,
      false},
-    {"--jobs", CLI_INTEGER, "N", "processes at a time (default: one per processor)", 1, MOST_JOBS,
-     false},
-    {"--chunk", CLI_INTEGER, "FRAMES",
-     "frames per task (default: the clip divided by twice the number of processes, at least 16 and "
-     "at most 240; 48 where frames depend on earlier ones)",
-     1, SINEW_JOB_MAX_FRAMES, false},
-    {"--allow-outside", CLI_FLAG, NULL,
-     "let the manifest name scenes outside its folder, and scenes write outside theirs; for "
-     "manifests that you trust",
+    {"--jobs", CLI_INTEGER, "N",
+     "Tasks at a time: processes on this machine (default: one per processor), or tasks in the "
+     "queue of Slurm (default: 256).",
+     1, MOST_JOBS, false},
+    {"--backend", CLI_CHOICE, "local|slurm",
+     "Where tasks run: as processes on this machine, or as job arrays of Slurm (default: local).",
      0, 0, false},
+    {"--watch", CLI_FLAG, NULL, "With 'status': renew the table until the farm has ended.", 0, 0,
+     false},
+    {"--no-sheets", CLI_FLAG, NULL, "Do not draw contact sheets of finished shots.", 0, 0, false},
+    {"--allow-outside", CLI_FLAG, NULL,
+     "Let the manifest name scenes outside its folder, and scenes write outside theirs; only for "
+     "manifests that you trust.",
+     0, 0, false},
+    CLI_GROUP("Tasks"),
+    {"--chunk-seconds", CLI_NUMBER, "SECONDS",
+     "Wanted duration of a task; the number of frames follows from the measured cost of a frame "
+     "(default: 10).",
+     0.01, 86400, false},
+    {"--chunk", CLI_INTEGER, "FRAMES", "Frames per task, instead of measuring.", 1,
+     SINEW_JOB_MAX_FRAMES, false},
+    {"--time", CLI_NUMBER, "MINUTES",
+     "Wall-clock limit of a task, after which it is stopped and tried again (default: none).", 0.01,
+     1e6, false},
+    CLI_GROUP("Slurm"),
+    {"--partition", CLI_TEXT, "NAME", "Partition (default: that of the cluster).", 0, 0, false},
+    {"--account", CLI_TEXT, "NAME", "Account (default: yours).", 0, 0, false},
+    {"--memory", CLI_INTEGER, "MB", "Memory to reserve for a task (default: that of the cluster).",
+     1, 1e8, false},
+    {"--gpus", CLI_INTEGER, "N", "GPUs to reserve for a task (default: 0).", 0, 64, false},
+    {"--node-command", CLI_TEXT, "PATH",
+     "Path of this command on the nodes (default: its path here).", 0, 0, false},
+    {"--patience", CLI_NUMBER, "SECONDS",
+     "How long to wait for a scheduler that does not answer (default: 300).", 0, 1e6, false},
     CLI_END,
 };
 
@@ -47,17 +80,46 @@ static int lock_folder(const char *folder, int flags) {
     return lock;
 }
 
+static bool is_running(const char *folder) {
+    int lock = lock_folder(folder, O_RDONLY);
+    bool running = lock < 0 && errno == EWOULDBLOCK;
+    if (lock >= 0) close(lock);
+    return running;
+}
+
+/* Rows of the terminal that are free for the table; 0: no terminal. */
+static int screen_rows(void) {
+    struct winsize size;
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+    return size.ws_row > 8 ? size.ws_row - 4 : 4;
+}
+
+/* A terminal shows the table in place; elsewhere tables follow each other. */
+static sinew_status watch(cli_call *call, const char *folder) {
+    while (is_running(folder)) {
+        int rows = screen_rows();
+        if (rows) printf("\033[H\033[2J");
+        sinew_status status = farm_print_status(call, folder, true, rows);
+        if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
+        fflush(stdout);
+        for (double end = sn_now() + WATCH_SECONDS; sn_now() < end;) {
+            if (cli_interrupted()) return sn_fail(&call->error, SINEW_CANCELLED, "cancelled");
+            nanosleep(&(struct timespec){0, 50000000}, NULL);
+        }
+    }
+    return farm_print_status(call, folder, false, 0);
+}
+
 static sinew_status print_status(cli_call *call) {
     const char *folder = call->arguments[1];
     if (!sn_is_folder(folder))
         return sn_fail(&call->error, SINEW_IO, "%s: there is no such folder", folder);
-    int lock = lock_folder(folder, O_RDONLY);
-    bool running = lock < 0 && errno == EWOULDBLOCK;
-    if (lock >= 0) close(lock);
-    return farm_print_status(call, folder, running);
+    if (cli_given(call, "--watch")) return watch(call, folder);
+    return farm_print_status(call, folder, is_running(folder), 0);
 }
 
 static sinew_status run_locked(farm *f) {
+    farm_load_costs(f);
     SN_TRY(farm_write_scenes(f));
     SN_TRY(farm_run(f));
     return farm_finish(f);
@@ -79,27 +141,68 @@ static sinew_status run_manifest(farm *f) {
     return status;
 }
 
-static sinew_status run(cli_call *call) {
-    if (call->argument_count == 2) {
-        if (strcmp(call->arguments[0], "status"))
-            return cli_usage(call, "unexpected argument '%s'; see 'sinew farm --help'",
-                             call->arguments[1]);
-        return print_status(call);
-    }
+/* The path of this command, for the nodes. */
+static char *own_path(const cli_call *call) {
+    const char *given = cli_text(call, "--node-command");
+    return given ? sn_strdup(given) : sn_real_path("/proc/self/exe");
+}
+
+static sinew_status run_farm(cli_call *call) {
+    static const char *const names[] = {"local", "slurm"};
     if (!cli_given(call, "--out")) return cli_usage(call, "needs --out DIR, the work folder");
+    const farm_backend *backend = farm_find_backend(names[cli_choice(call, "--backend", 0)]);
+    bool local = backend == &farm_local;
+    static const char *const remote[] = {"--partition", "--account",      "--memory",
+                                         "--gpus",      "--node-command", "--patience"};
+    for (size_t i = 0; local && i < sizeof remote / sizeof *remote; i++)
+        if (cli_given(call, remote[i]))
+            return cli_usage(call, "%s has no effect on processes of this machine; see --backend",
+                             remote[i]);
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     if (processors < 1) processors = 1;
-    int most = processors < MOST_JOBS ? (int)processors : MOST_JOBS;
+    int most = processors < MOST_PROCESSES ? (int)processors : MOST_PROCESSES;
+    int jobs = cli_integer(call, "--jobs", backend->jobs ? backend->jobs : most);
+    if (local && jobs > MOST_PROCESSES)
+        return cli_usage(call, "--jobs: at most %d processes on this machine", MOST_PROCESSES);
+    int share = local ? (int)(processors / jobs) : 1;
+    char *folder = cli_absolute_path(cli_text(call, "--out")), *program = own_path(call);
     farm f = {.call = call,
-              .folder = cli_text(call, "--out"),
-              .jobs = cli_integer(call, "--jobs", most),
+              .folder = folder ? sn_real_path(folder) : NULL,
+              .backend = backend,
+              .workers = local ? jobs : 1,
               .chunk = cli_integer(call, "--chunk", 0),
-              .allow_outside = cli_given(call, "--allow-outside")};
-    int share = (int)(processors / f.jobs);
-    f.threads = cli_integer(call, "--threads", share > 1 ? share : 1);
-    sinew_status status = run_manifest(&f);
+              .chunk_seconds = cli_number(call, "--chunk-seconds", CHUNK_SECONDS),
+              .allow_outside = cli_given(call, "--allow-outside"),
+              .sheets = !cli_given(call, "--no-sheets")};
+    f.resources = (farm_resources){.jobs = jobs,
+                                   .threads = cli_integer(call, "--threads", share > 1 ? share : 1),
+                                   .partition = cli_text(call, "--partition"),
+                                   .account = cli_text(call, "--account"),
+                                   .minutes = cli_number(call, "--time", 0),
+                                   .memory = cli_integer(call, "--memory", 0),
+                                   .gpus = cli_integer(call, "--gpus", 0),
+                                   .patience = cli_number(call, "--patience", PATIENCE_SECONDS),
+                                   .folder = f.folder,
+                                   .program = program,
+                                   .call = call};
+    sinew_status status = f.folder && program ? run_manifest(&f) : sn_no_memory(&call->error);
     farm_free(&f);
+    sinew_free(folder), sn_free(program);
     return status;
+}
+
+static sinew_status run(cli_call *call) {
+    const char *word = call->arguments[0];
+    bool status = call->argument_count == 2 && !strcmp(word, "status");
+    if (cli_given(call, "--watch") && !status)
+        return cli_usage(call, "--watch belongs to 'sinew farm status DIR'");
+    if (status) return print_status(call);
+    if (call->argument_count == 3 && !strcmp(word, "task"))
+        return farm_batch_run(call, call->arguments[1], call->arguments[2]);
+    if (call->argument_count > 1)
+        return cli_usage(call, "unexpected argument '%s'; see 'sinew farm --help'",
+                         call->arguments[1]);
+    return run_farm(call);
 }
 
 const cli_verb verb_farm = {
@@ -107,10 +210,11 @@ const cli_verb verb_farm = {
     .summary = "run the shots of a manifest in parallel, and resume what was interrupted",
     .arguments = "MANIFEST.json | status DIR",
     .minimum = 1,
-    .maximum = 2,
+    .maximum = 3,
     .options = options,
     .description =
-        "Run many shots with several processes on this machine. The manifest lists shots, each a "
+        "Run many shots with several processes on this machine, or on a Slurm cluster. The "
+        "manifest lists shots, each a "
         "scene with optional overrides: {\"farm\": 1, \"shots\": [{\"name\": \"s01\", \"scene\": "
         "\"scene.json\", \"overrides\": [JSON Patch operations]}]}. A scene file in its place is a "
         "manifest of one shot. The farm cuts every clip into "
@@ -119,7 +223,8 @@ const cli_verb verb_farm = {
         "Run the same command again after an interruption: only frames that are missing or damaged "
         "are computed. A failed chunk is tried three times; a shot that fails does not stop the "
         "others. Tasks always run with --strict. The exit code is 1 if any shot is incomplete or "
-        "did not converge. 'sinew farm status DIR' prints the table at any time.\n\n"
+        "did not converge. 'sinew farm status DIR' prints the table at any time, with an estimate "
+        "of the time left; index.html in the work folder shows it with pictures.\n\n"
         "docs/farm.md describes the manifest, the work folder and the limits.",
     .example = "sinew blend --sample bar --model rotation --steps 12 --out bar.pc2 --scene-out "
                "bar.json\n"

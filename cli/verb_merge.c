@@ -1,10 +1,14 @@
 /* sinew merge: the parts of a clip to the outputs of its scene. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "jobs.h"
+#include "session/scene.h"
+#include "sinew/frames.h"
+#include "sinew/render.h"
 
 static const cli_option options[] = {
     {"--scene", CLI_INPUT, "FILE",
@@ -13,6 +17,9 @@ static const cli_option options[] = {
     {"--missing", CLI_FLAG, NULL,
      "Do not merge: remove parts that are damaged or belong to another scene, and list the missing "
      "frames.",
+     0, 0, false},
+    {"--sheet", CLI_OUTPUT, "FILE.png",
+     "Also draw a contact sheet: frames spread over the clip, if the scene writes a point cache.",
      0, 0, false},
     CLI_END,
 };
@@ -58,6 +65,67 @@ static sinew_status list_missing(cli_call *call, sinew_job *job) {
     return status;
 }
 
+/* The frames of the clip that the scene writes as a point cache; NULL: it writes none. */
+static sinew_frames *read_merged(const sinew_scene *scene, const sinew_rig *rig) {
+    char *text = NULL;
+    sinew_frames *frames = NULL;
+    sinew_error ignored;
+    if (sinew_scene_get(scene, "/outputs/frames", &text, &ignored) != SINEW_OK) return NULL;
+    json_t *paths = json_loads(text, JSON_DECODE_ANY, NULL);
+    sinew_free(text);
+    for (size_t i = 0; i < json_array_size(paths) && !frames; i++) {
+        char *path = sn_scene_path(scene, json_string_value(json_array_get(paths, i)));
+        if (path && (sn_has_ending(path, "pc2") || sn_has_ending(path, "mdd")) &&
+            sinew_frames_read(path, &frames, &ignored) == SINEW_OK &&
+            sinew_frames_vertex_count(frames) != rig->neutral->vertex_count) {
+            sinew_frames_destroy(frames);
+            frames = NULL;
+        }
+        sn_free(path);
+    }
+    json_decref(paths);
+    return frames;
+}
+
+static sinew_status draw_sheet(cli_call *call, const sinew_rig *rig, const sinew_frames *frames) {
+    enum { PANELS = 8, COLUMNS = 4, WIDTH = 800, HEIGHT = 420 };
+    int total = sinew_frames_count(frames), count = total < PANELS ? total : PANELS;
+    size_t size = 3 * (size_t)rig->neutral->vertex_count;
+    double *positions = SN_NEW(double, size *(size_t)count);
+    if (!positions) return sn_no_memory(&call->error);
+    sinew_panel panels[PANELS] = {0};
+    char labels[PANELS][24];
+    for (int i = 0; i < count; i++) {
+        int frame = count > 1 ? (int)((double)i * (total - 1) / (count - 1) + 0.5) : 0;
+        const float *from = sinew_frames_positions(frames, frame);
+        for (size_t k = 0; k < size; k++) positions[(size_t)i * size + k] = from[k];
+        snprintf(labels[i], sizeof labels[i], "%d", frame);
+        panels[i] = (sinew_panel){
+            .mesh = rig->neutral, .positions = positions + (size_t)i * size, .label = labels[i]};
+    }
+    sinew_render_options page;
+    sinew_render_options_init(&page);
+    page.width = WIDTH, page.height = HEIGHT, page.columns = COLUMNS;
+    sinew_image *image;
+    sinew_status status = sinew_render(count, panels, &page, &image, &call->error);
+    if (status == SINEW_OK)
+        status = sinew_image_write(cli_text(call, "--sheet"), image, &call->error);
+    sinew_image_destroy(image);
+    sn_free(positions);
+    return status;
+}
+
+/* The outputs are written: a sheet that cannot be drawn is no reason to fail. */
+static void add_sheet(cli_call *call, const sinew_scene *scene, const sinew_job *job) {
+    const sinew_rig *rig = sinew_job_rig(job);
+    sinew_frames *frames = read_merged(scene, rig);
+    sinew_error before = call->error; /* of frames that did not converge */
+    if (frames && draw_sheet(call, rig, frames) != SINEW_OK)
+        cli_warn(call, "no contact sheet: %s", call->error.message);
+    call->error = before;
+    sinew_frames_destroy(frames);
+}
+
 static sinew_status run(cli_call *call) {
     char *path;
     sinew_scene *scene;
@@ -72,6 +140,8 @@ static sinew_status run(cli_call *call) {
     } else if (status == SINEW_OK) {
         status = sinew_job_merge(job, call->arguments[0], call->monitor, &call->error);
         cli_say_job(call, job, scene, status);
+        if (cli_given(call, "--sheet") && (status == SINEW_OK || status == SINEW_NOT_CONVERGED))
+            add_sheet(call, scene, job);
     }
     sinew_job_destroy(job);
     sinew_scene_destroy(scene);

@@ -7,9 +7,11 @@
 #include "base/memory.h"
 #include "base/plan.h"
 #include "base/status.h"
+#include "base/threads.h"
 #include "files.h"
 #include "job/files.h"
 #include "jobs.h"
+#include "session/report.h"
 
 static const cli_option options[] = {
     {"--out", CLI_OUTPUT, "FILE", "Write frames here instead of to the files in the scene.", 0, 0,
@@ -86,9 +88,17 @@ static sinew_status run_part(cli_call *call, const sinew_scene *scene) {
     int first, last;
     SN_TRY(cli_frame_range(call, &first, &last));
     sinew_job *job;
+    double begin = sn_now();
     SN_TRY(sinew_job_create(scene, call->monitor, &job, &call->error));
+    double ready = sn_now();
     sinew_status status = sinew_job_run_part(job, first, last, folder, cli_given(call, "--resume"),
                                              call->monitor, &call->error);
+    /* What a farm needs to know about the cost of further parts. */
+    int frames = (last < 0 ? sinew_job_frame_count(job) - 1 : last) - first + 1;
+    json_object_set_new(call->report, "part",
+                        json_pack("{s:i, s:o, s:o}", "frames", frames, "setup_ms",
+                                  sn_report_number(1e3 * (ready - begin)), "frames_ms",
+                                  sn_report_number(1e3 * (sn_now() - ready))));
     sinew_job_destroy(job);
     if (status == SINEW_OK || status == SINEW_NOT_CONVERGED) {
         sinew_status noted = note_scene(call, folder);
