@@ -2,7 +2,7 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all help packages web demo test lint studio blender bench evidence install clean format
+.PHONY: all help packages web demo test test-farm lint studio blender bench evidence install clean format
 
 all: $(BUILD)/build.ninja ## build the libraries and build/sinew
 	@ninja -C $(BUILD) product
@@ -31,6 +31,10 @@ coverage: packages ## lines and branches that the tests run; build-coverage/html
 
 golden: all ## compare results on the samples with tests/golden/hashes.json
 	@tests/golden/run $(BUILD)/sinew
+
+test-farm: all ## sinew farm on a Slurm that runs for the test alone
+	@scripts/install-packages farm
+	@scripts/test-farm
 
 lint: ## prefixes, direction of includes, format
 	@scripts/lint

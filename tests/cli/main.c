@@ -7,13 +7,21 @@ static const struct {
     const char *name;
     int (*run)(void);
 } groups[] = {
-    {"usage", test_usage},         {"bad_input", test_bad_input},
-    {"outputs", test_outputs},     {"runs", test_runs},
-    {"signals", test_signals},     {"locks", test_locks},
-    {"markers", test_markers},     {"conversions", test_conversions},
-    {"fallbacks", test_fallbacks}, {"fit", test_fit},
-    {"transfer", test_transfer},   {"videos", test_videos},
-    {"help", test_help},           {"farm", test_farm},
+    {"usage", test_usage},
+    {"bad_input", test_bad_input},
+    {"outputs", test_outputs},
+    {"runs", test_runs},
+    {"signals", test_signals},
+    {"locks", test_locks},
+    {"markers", test_markers},
+    {"conversions", test_conversions},
+    {"fallbacks", test_fallbacks},
+    {"fit", test_fit},
+    {"transfer", test_transfer},
+    {"videos", test_videos},
+    {"help", test_help},
+    {"farm", test_farm},
+    {"farm_trouble", test_farm_trouble},
 };
 
 static int chosen(const char *name, int count, char **words) {

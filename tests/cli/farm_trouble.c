@@ -1,0 +1,196 @@
+/* What goes wrong around a farm: full disks, clocks, tasks that hang, many processes at once; and
+ * what people see of it. */
+#include "support.h"
+
+#include "command.h"
+#include "groups.h"
+
+#define SCENE(model, more)                                                                         \
+    "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\"}, \"model\": \"" model "\", " more               \
+    "\"time\": {\"fps\": 20}, \"curves\": {\"times\": [0, 0.95], \"values\": {\"bend120\": [0, "   \
+    "0.3]}}, \"outputs\": {\"frames\": [\"" model ".pc2\"]}}"
+#define SHOT(name)      "{\"name\": \"" name "\", \"scene\": \"" name ".json\"}"
+#define MANIFEST(shots) "{\"farm\": 1, \"shots\": [" shots "]}"
+#define FARM            "sinew farm shots.json --out work --no-sheets "
+
+/* A shot of 20 frames, and the bits that it must have. */
+static void write_shot(void) {
+    fresh_folder();
+    write_text("rotation.json", SCENE("rotation", ""));
+    write_text("shots.json", MANIFEST(SHOT("rotation")));
+    expect_code(0, "sinew run rotation.json --quiet --out whole.pc2");
+}
+
+static int number(const char *command) {
+    return atoi(expect_code(0, "%s", command)->out);
+}
+
+static void full_and_read_only_disks_are_named(void **state) {
+    (void)state;
+    write_shot();
+    expect_code(0, "touch file");
+    expect_refusal(4, "file", "sinew farm shots.json --out file/work");
+    /* Small disks of our own need rights that not every environment gives. */
+    if (number("unshare -m sh -c 'mkdir disk && mount -t tmpfs -o size=600k none disk' "
+               "2>/dev/null && echo 1 || echo 0") == 0) {
+        printf("SKIP full_and_read_only_disks_are_named: cannot mount a disk\n");
+        return;
+    }
+    expect_code(
+        0, "unshare -m sh -c '"
+           "mount -t tmpfs -o size=600k none disk && ln -s disk/work work && mkdir disk/work && "
+           "sinew farm shots.json --out work --jobs 2 --chunk 4 >table 2>words; code=$?; "
+           "test $code = 1 -o $code = 4 || exit 1; "
+           "cat table words | grep -q \"No space left\" || exit 2; "
+           "test ! -e rotation.pc2 || exit 3; "
+           "ls -i work/rotation/parts/*.part | sort >before; test -s before || exit 4; "
+           "mount -o remount,size=20m disk && " FARM "--chunk 4 >table || exit 5; "
+           "cmp rotation.pc2 whole.pc2 || exit 6; "
+           "ls -i work/rotation/parts/*.part | sort | comm -23 before - >lost; "
+           "test ! -s lost || exit 7; "
+           "rm rotation.pc2; mount -o remount,ro disk; " FARM ">table 2>words; test $? = 4 || "
+           "exit 8; grep -q \"Read-only\" words || exit 9; test $(wc -l <words) = 1 || exit 10'");
+}
+
+static void clocks_of_other_machines_do_not_matter(void **state) {
+    (void)state;
+    write_shot();
+    expect_code(0, FARM "--chunk 5 >table && rm rotation.pc2");
+    expect_code(0, "cd work/rotation/parts && rm frames-000005-000009.part && "
+                   "touch -d '2001-01-01' frames-000000-000004.part && "
+                   "touch -d '2099-01-01' frames-000010-000014.part ../scene.json ../../farm.json");
+    expect_code(0, FARM "--chunk 5 >table && cmp rotation.pc2 whole.pc2");
+    /* A plan, the part that is missing, a merge. */
+    assert_int_equal(number("python3 -c 'import json; print(json.load(open(\"work/farm.json\"))"
+                            "[\"shots\"][0][\"tasks\"])'"),
+                     3);
+}
+
+static void outputs_in_the_work_folder_are_refused(void **state) {
+    (void)state;
+    fresh_folder();
+    write_text("a.json", "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\"}, \"model\": \"linear\", "
+                         "\"outputs\": {\"frames\": [\"work/b/x.pc2\"]}}");
+    write_text("b.json", "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\"}, \"model\": \"linear\", "
+                         "\"outputs\": {\"report\": \"link/farm.json\"}}");
+    write_text("shots.json", MANIFEST(SHOT("a") ", " SHOT("b")));
+    expect_code(0, "mkdir work && ln -s work link");
+    const run_result *r = expect_code(1, FARM "--allow-outside");
+    assert_non_null(strstr(r->out, "work/b/x.pc2: this output lies in the work folder"));
+    assert_non_null(strstr(r->out, "link/farm.json: this output lies in the work folder"));
+}
+
+static void a_task_that_hangs_is_stopped_and_tried_again(void **state) {
+    (void)state;
+    write_shot();
+    expect_code(0, "cat >stop.sh <<'E'\n" FARM "--chunk 20 --time 0.05 >table 2>words & p=$!\n"
+                   "k=0; for i in $(seq 3000); do for c in $(cat /proc/$p/task/$p/children); do\n"
+                   "tr '\\0' ' ' </proc/$c/cmdline | grep -q '^sinew run' && kill -STOP $c && "
+                   "k=$c; done; test $k != 0 && break; done\n"
+                   "wait $p; code=$?; test $k != 0 || exit 9; kill -0 $k 2>/dev/null && exit 8\n"
+                   "exit $code\nE\n");
+    expect_code(0, "sh stop.sh && cmp rotation.pc2 whole.pc2");
+    /* A plan, a task that hung, another, a merge. */
+    assert_true(number("python3 -c 'import json; print(json.load(open(\"work/farm.json\"))"
+                       "[\"shots\"][0][\"tasks\"])'") >= 4);
+}
+
+static void structures_are_computed_once_by_many_processes(void **state) {
+    (void)state;
+    fresh_folder();
+    write_text("modal.json",
+               "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\"}, \"time\": {\"fps\": 20}, \"model\": "
+               "\"modal\", \"parameters\": {\"modes\": 8}, \"keys\": [{\"time\": 0, \"pose\": "
+               "\"neutral\"}, {\"time\": 0.35, \"pose\": \"bend120\"}], \"outputs\": {\"frames\": "
+               "[\"modal.pc2\"]}}");
+    const run_result *r =
+        expect_code(0, "SINEW_CACHE=$PWD/cold python3 \"$SINEW_SOURCE\"/tests/farm/count_stores.py "
+                       "8 \"$SINEW_COMMAND\" run modal.json --frames %% --part parts --quiet");
+    int entries = 0, stores = 0;
+    assert_non_null(strstr(r->out, "codes 0 0 0 0 0 0 0 0\n"));
+    assert_int_equal(sscanf(strstr(r->out, "entries"), "entries %d stores %d", &entries, &stores),
+                     2);
+    assert_true(entries >= 1);
+    assert_int_equal(stores, entries);
+    expect_code(0, "sinew merge parts --quiet && sinew run modal.json --quiet --out whole.pc2 && "
+                   "cmp modal.pc2 whole.pc2 && test ! -e cold/*.lock");
+}
+
+static void chunks_follow_the_measured_cost(void **state) {
+    (void)state;
+    static const char parts[] = "ls work/rotation/parts/*.part | wc -l";
+    write_shot();
+    expect_code(0, FARM "--jobs 1 --chunk-seconds 600 >table");
+    assert_int_equal(number(parts), 2); /* 4 frames that are measured, and the rest */
+    expect_code(0,
+                "cmp rotation.pc2 whole.pc2 && ls work/rotation/parts/frames-000000-000003.part "
+                "&& python3 -c 'import json; c = json.load(open(\"work/farm.json\"))[\"costs\"]; "
+                "c, = c.values(); assert c[\"frames\"] == 20 and c[\"frame_seconds\"] > 0 and "
+                "c[\"setup_seconds\"] > 0'");
+    /* The cost is known now: nothing is measured first, and short tasks are possible. */
+    expect_code(0, "rm work/rotation/parts/*.part && " FARM "--jobs 1 --chunk-seconds 600 >table");
+    assert_int_equal(number(parts), 1);
+    expect_code(0, "rm work/rotation/parts/*.part && sed -i 's/\"setup_seconds\": [0-9.e-]*/"
+                   "\"setup_seconds\": 0.001/; s/\"frame_seconds\": [0-9.e-]*/\"frame_seconds\": "
+                   "20/' work/farm.json && " FARM "--jobs 1 --chunk-seconds 2 >table");
+    assert_true(number(parts) > 3);
+    expect_code(0, "cmp rotation.pc2 whole.pc2");
+}
+
+static void the_page_is_whole_and_escaped(void **state) {
+    (void)state;
+    fresh_folder();
+    write_text("rotation.json", SCENE("rotation", ""));
+    write_text("slack.json",
+               "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\"}, \"time\": {\"fps\": 20}, \"model\": "
+               "\"spring\", \"parameters\": {\"tolerance\": 1e-2, \"max_rounds\": 1}, "
+               "\"obstacles\": [{\"shape\": \"sphere\", \"center\": [0.5, 0.402, 0], \"radius\": "
+               "0.3}], \"curves\": {\"times\": [0, 0.2], \"values\": {\"bend120\": [0, 0.04]}}, "
+               "\"outputs\": {\"frames\": [\"slack.pc2\"]}}");
+    write_text("bad.json", "{\"sinew\": 1, \"rig\": {\"files\": [\"<script>alert(1)</script>&'.obj"
+                           "\"]}, \"model\": \"linear\", \"outputs\": {\"frames\": [\"b.pc2\"]}}");
+    write_text("shots.json", MANIFEST(SHOT("rotation") ", " SHOT("slack") ", " SHOT("bad")));
+    expect_code(1, "sinew farm shots.json --out work --jobs 2");
+    expect_code(0, "! grep -qi '<script' work/index.html && grep -q '&lt;script&gt;alert(1)' "
+                   "work/index.html && ! grep -q 'http-equiv=.refresh' work/index.html");
+    /* A sheet for each shot that was merged, inside the page. */
+    assert_int_equal(number("grep -o 'data:image/png;base64,iVBOR' work/index.html | wc -l"), 2);
+    expect_code(0, "grep -q 'Frames that did not converge' work/index.html && "
+                   "grep -q '</html>' work/index.html && test -s work/rotation/sheet.png");
+    const run_result *r = expect_code(1, "sinew farm status work");
+    assert_non_null(strstr(r->out, "not converged"));
+    assert_non_null(strstr(r->out, "; frames "));
+}
+
+static void the_table_can_be_watched(void **state) {
+    (void)state;
+    write_shot();
+    const run_result *r =
+        expect_code(0, FARM "--jobs 1 --chunk 2 >/dev/null & p=$!; for i in $(seq 500); do test -s "
+                            "work/farm.json && break; sleep 0.02; done; "
+                            "sinew farm status work --watch; code=$?; wait $p; exit $code");
+    assert_non_null(strstr(r->out, "time left"));
+    assert_non_null(strstr(r->out, "no farm is running"));
+    expect_refusal(2, "--watch", "sinew farm shots.json --out work --watch");
+    expect_refusal(2, "--partition", "sinew farm shots.json --out work --partition x");
+    expect_refusal(2, "--jobs", "sinew farm shots.json --out work --jobs 65");
+    expect_refusal(3, "batch", "sinew farm task shots.json 0");
+    expect_refusal(2, "number", "sinew farm task shots.json x");
+    expect_refusal(4, "squeue",
+                   "PATH=/nowhere \"$SINEW_COMMAND\" farm shots.json --out work2 "
+                   "--backend slurm");
+}
+
+int test_farm_trouble(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(full_and_read_only_disks_are_named),
+        cmocka_unit_test(clocks_of_other_machines_do_not_matter),
+        cmocka_unit_test(outputs_in_the_work_folder_are_refused),
+        cmocka_unit_test(a_task_that_hangs_is_stopped_and_tried_again),
+        cmocka_unit_test(structures_are_computed_once_by_many_processes),
+        cmocka_unit_test(chunks_follow_the_measured_cost),
+        cmocka_unit_test(the_page_is_whole_and_escaped),
+        cmocka_unit_test(the_table_can_be_watched),
+    };
+    return cmocka_run_group_tests_name("farm_trouble", tests, NULL, NULL);
+}
