@@ -18,40 +18,13 @@
 #include "base/sized.h"
 #include "rig/activations.h"
 #include "rig/part_links.h"
+#include "rig/rotation_structure.h"
 
 /* Elements that one thread blends at a time. */
 enum { BLOCK = 2048 };
 /* A part is held by its unmoved vertices when they are at least this share of it; a target that
  * moves less than the remaining share of a part does not turn it as a whole. */
 static const double HELD_SHARE = 0.01;
-
-/* What one target adds per unit of activation. */
-typedef struct blend_target {
-    int count;           /* elements that it moves */
-    int *elements;       /* increasing */
-    double *coordinates; /* SN_RS_SIZE each */
-    double *centers;     /* 3 per component */
-    double *turns;       /* 3 per component: rotation vector of the part as a whole */
-    double *loose;       /* 3 per loose vertex, or NULL when it moves none */
-} blend_target;
-
-struct sinew_rotation {
-    sn_activation_plan *plan;
-    sn_rotation_strain *structure;
-    bool published; /* no links, no rotation of the whole, no unwrapping */
-    int vertex_count;
-    double *rest;
-
-    int target_count;
-    blend_target *targets;
-    double *rest_centers; /* 3 per component */
-
-    bool *held;         /* per vertex: no target moves it, and its part is held by such vertices */
-    double *held_total; /* mass of a component's held vertices; 0: placed by its center */
-
-    int loose_count; /* vertices that are blended linearly: in no element, or held by the caller */
-    int *loose_vertices;
-};
 
 struct sinew_rotation_state {
     sn_rotation_strain_work *work;
@@ -126,7 +99,7 @@ static void set_pose(builder *b, int k, const double *given) {
 }
 
 /* Finds the turn of each part as a whole and takes it out of b->pose, about the part's center. */
-static sinew_status take_out_turns(builder *b, blend_target *stored, sinew_error *error) {
+static sinew_status take_out_turns(builder *b, sn_blend_target *stored, sinew_error *error) {
     const sinew_rotation *r = b->rotation;
     const sn_rotation_strain *rs = r->structure;
     stored->turns = SN_NEW0(double, (size_t)3 * rs->component_count);
@@ -198,7 +171,7 @@ static bool is_zero(const double *coordinates) {
 }
 
 /* Coordinates of b->pose less those of the other targets in it. */
-static sinew_status store_coordinates(builder *b, blend_target *stored, sinew_error *error) {
+static sinew_status store_coordinates(builder *b, sn_blend_target *stored, sinew_error *error) {
     const sinew_rotation *r = b->rotation;
     const sn_rotation_strain *rs = r->structure;
     memset(b->touched, 0, (size_t)rs->item_count * sizeof *b->touched);
@@ -228,7 +201,7 @@ static sinew_status store_coordinates(builder *b, blend_target *stored, sinew_er
         count++;
     }
     for (int j = 0; j < r->target_count; j++) {
-        const blend_target *other = &r->targets[j];
+        const sn_blend_target *other = &r->targets[j];
         for (int i = 0; b->activations[j] != 0 && i < other->count; i++) {
             int e = other->elements[i];
             double *to = b->dense + (size_t)SN_RS_SIZE * e;
@@ -251,7 +224,7 @@ static sinew_status store_coordinates(builder *b, blend_target *stored, sinew_er
 }
 
 /* Centers and loose vertices: linear, less the other targets in the pose. */
-static sinew_status store_linear_parts(builder *b, blend_target *stored, sinew_error *error) {
+static sinew_status store_linear_parts(builder *b, sn_blend_target *stored, sinew_error *error) {
     const sinew_rotation *r = b->rotation;
     int centers = 3 * r->structure->component_count;
     stored->centers = SN_NEW(double, centers);
@@ -271,7 +244,7 @@ static sinew_status store_linear_parts(builder *b, blend_target *stored, sinew_e
     }
     for (int j = 0; j < r->target_count; j++) {
         double a = b->activations[j];
-        const blend_target *other = &r->targets[j];
+        const sn_blend_target *other = &r->targets[j];
         if (a == 0) continue;
         for (int c = 0; c < centers; c++) stored->centers[c] -= a * other->centers[c];
         if (stored->loose && other->loose)
@@ -407,7 +380,7 @@ static sinew_status prepare(sinew_rotation *r, const sinew_rig *rig, const doubl
                             const sinew_monitor *monitor, sinew_error *error) {
     SN_TRY(sn_activation_plan_create(rig, &r->plan, error));
     r->rest = sn_memdup(rest, (size_t)3 * r->vertex_count, sizeof *rest);
-    r->targets = SN_NEW0(blend_target, r->target_count);
+    r->targets = SN_NEW0(sn_blend_target, r->target_count);
     if (!r->rest || !r->targets) return sn_no_memory(error);
     SN_TRY(
         create_structure(r, rig, corners, element_count, elements, poses, options, monitor, error));
@@ -559,7 +532,7 @@ static void blend_blocks(void *context, sn_span span) {
         memset(coordinates + (size_t)SN_RS_SIZE * begin, 0,
                (size_t)SN_RS_SIZE * (size_t)(end - begin) * sizeof(double));
         for (int k = 0; k < rotation->target_count; k++) {
-            const blend_target *target = &rotation->targets[k];
+            const sn_blend_target *target = &rotation->targets[k];
             double a = activations[k];
             if (a == 0) continue;
             for (int i = lower_bound(target->elements, target->count, begin);
@@ -627,7 +600,7 @@ void sinew_rotation_evaluate(const sinew_rotation *rotation, sinew_rotation_stat
     }
     memset(state->turns, 0, (size_t)3 * rs->component_count * sizeof *state->turns);
     for (int k = 0; k < rotation->target_count; k++) {
-        const blend_target *target = &rotation->targets[k];
+        const sn_blend_target *target = &rotation->targets[k];
         if (a[k] == 0) continue;
         for (int c = 0; c < 3 * rs->component_count; c++) {
             state->centers[c] += a[k] * target->centers[c];

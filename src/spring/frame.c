@@ -79,8 +79,8 @@ const double *sinew_spring_network_positions(const sinew_spring_state *state) {
 
 /* ---- what the frame asks for ---- */
 
-static sinew_status check_frame(const sinew_spring *spring, const sinew_spring_frame *frame,
-                                sinew_error *error) {
+sinew_status sn_frame_check(const sinew_spring *spring, const sinew_spring_frame *frame,
+                            sinew_error *error) {
     const sinew_rig *rig = spring->rig;
     for (int s = 0; s < rig->slider_count; s++)
         if (!(fabs(frame->weights[s]) <= SN_WEIGHT_LIMIT))
@@ -412,7 +412,7 @@ sinew_status sinew_spring_solve(const sinew_spring *spring, sinew_spring_state *
     frame = &asked;
     SN_REQUIRE(frame->weights || spring->rig->slider_count == 0, error);
     sinew_spring_frame_info info = {0};
-    SN_TRY(check_frame(spring, frame, error));
+    SN_TRY(sn_frame_check(spring, frame, error));
     sn_spring_past past;
     SN_TRY(sn_spring_keep(state, &past, error));
     sinew_status status = solve(spring, state, frame, &info, monitor, error);

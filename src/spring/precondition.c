@@ -67,8 +67,8 @@ static bool left_out(const sn_network *network, int spring) {
            (network->kind[spring] == SINEW_SPRING_KIND_INTERNAL && network->tet_count == 0);
 }
 
-static sinew_status factor_laplacian(const sn_system *system, const sn_network *network,
-                                     double pull, sn_cholesky **factor, sinew_error *error) {
+sinew_status sn_preconditioner_laplacian(const sn_system *system, const sn_network *network,
+                                         double pull, sn_sparse **matrix, sinew_error *error) {
     int n = system->free_count;
     sn_triplets triplets;
     SN_TRY(sn_triplets_create(n, n, (size_t)(n + 3 * system->spring_count), &triplets, error));
@@ -88,11 +88,17 @@ static sinew_status factor_laplacian(const sn_system *system, const sn_network *
         }
     }
     if (ok) ok = add_volumes(system, network, &triplets) && add_altitudes(system, &triplets);
-    sn_sparse *matrix = NULL;
     sinew_status status =
-        ok ? sn_sparse_from_triplets(&triplets, true, &matrix, error) : sn_no_memory(error);
+        ok ? sn_sparse_from_triplets(&triplets, true, matrix, error) : sn_no_memory(error);
     sn_triplets_free(&triplets);
-    if (status == SINEW_OK) status = sn_cholesky_create(matrix, factor, error);
+    return status;
+}
+
+static sinew_status factor_laplacian(const sn_system *system, const sn_network *network,
+                                     double pull, sn_cholesky **factor, sinew_error *error) {
+    sn_sparse *matrix = NULL;
+    SN_TRY(sn_preconditioner_laplacian(system, network, pull, &matrix, error));
+    sinew_status status = sn_cholesky_create(matrix, factor, error);
     if (status == SINEW_OK) status = sn_cholesky_prepare_f32(*factor, error);
     sn_sparse_destroy(matrix);
     return status;

@@ -51,6 +51,9 @@ sinew_status sn_preconditioner_create(const sn_system *system, const sn_network 
                                       double pull, bool bare, sn_preconditioner **preconditioner,
                                       sinew_error *error);
 void sn_preconditioner_destroy(sn_preconditioner *preconditioner);
+/* The matrix L above, over free vertices. */
+sinew_status sn_preconditioner_laplacian(const sn_system *system, const sn_network *network,
+                                         double pull, sn_sparse **matrix, sinew_error *error);
 size_t sn_preconditioner_bytes(const sn_preconditioner *preconditioner);
 
 /* Follows one solve. */

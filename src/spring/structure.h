@@ -94,6 +94,9 @@ void sn_boundary_place(const sinew_spring *spring, bool rotate, const double *bl
 
 /* ---- frame.c ---- */
 
+/* Weights, pins, pulls and forces that cannot be used are bad input. */
+sinew_status sn_frame_check(const sinew_spring *spring, const sinew_spring_frame *frame,
+                            sinew_error *error);
 /* Rest lengths, volumes and the rotation-aware blend at a share of the frame's weights, into the
  * load; returns how many rest lengths were clamped. */
 int sn_frame_blend(const sinew_spring *spring, sinew_spring_state *state,

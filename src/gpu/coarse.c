@@ -1,0 +1,322 @@
+/* E = W^T H W at the neutral, where every spring has its length: for a spring of stiffness k along
+ * n
+ *
+ *   H = beta k I + k n n^T, and altitudes add a_ij I between the vertices of a triangle.
+ *
+ * A rigid motion (t, r) of a cluster with weights w_i moves x_i - x_j by tau t + r x rho, with
+ * tau = w_i - w_j and rho = w_i l_i - w_j l_j, l the levers from the cluster's center. So
+ *
+ *   c I      c tau tau' I | -c tau [rho']x  /  c tau' [rho]x | c (rho.rho' I - rho' rho^T)
+ *   n n^T    f f'^T, f = (tau n, rho x n) */
+#include "gpu/coarse.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "algebra/dense.h"
+#include "base/memory.h"
+
+enum { MODES = 6, PER_VERTEX = SN_CLUSTERS_PER_VERTEX };
+/* Of the mean diagonal entry, so that the inverse exists. */
+static const double SHIFT = 1e-5;
+
+/* The motion of one term in the modes of the clusters that it touches. */
+typedef struct motion {
+    int count, cluster[4 * PER_VERTEX];
+    double tau[4 * PER_VERTEX];
+    sn_vec3 rho[4 * PER_VERTEX];
+    double force[4 * PER_VERTEX][MODES];
+} motion;
+
+static int slot_of(motion *m, int cluster) {
+    for (int k = 0; k < m->count; k++)
+        if (m->cluster[k] == cluster) return k;
+    int k = m->count++;
+    m->cluster[k] = cluster, m->tau[k] = 0, m->rho[k] = sn_v3(0, 0, 0);
+    memset(m->force[k], 0, sizeof m->force[k]);
+    return k;
+}
+
+/* sign x the motion of a vertex, and the forces of `direction` there. */
+static void add_vertex(const sn_gpu_coarse *coarse, int v, sn_vec3 x, double sign,
+                       sn_vec3 direction, motion *m) {
+    for (int k = 0; k < PER_VERTEX; k++) {
+        double w = (double)coarse->weight[PER_VERTEX * (size_t)v + (size_t)k];
+        if (w == 0) continue;
+        int c = coarse->cluster[PER_VERTEX * (size_t)v + (size_t)k], s = slot_of(m, c);
+        const sn_double4 *at = &coarse->center[c];
+        sn_vec3 lever = sn_sub(x, sn_v3(at->x, at->y, at->z));
+        sn_vec3 torque = sn_cross(lever, direction);
+        m->tau[s] += sign * w, m->rho[s] = sn_add_scaled(m->rho[s], sign * w, lever);
+        double *f = m->force[s];
+        f[0] += w * direction.x, f[1] += w * direction.y, f[2] += w * direction.z;
+        f[3] += w * torque.x, f[4] += w * torque.y, f[5] += w * torque.z;
+    }
+}
+
+/* E += isotropic M^T M + f f^T, lower blocks (column-major). */
+static void add_motion(const motion *m, double isotropic, bool rank_one, size_t size,
+                       double *matrix) {
+    for (int a = 0; a < m->count; a++)
+        for (int b = 0; b < m->count; b++) {
+            if (m->cluster[b] > m->cluster[a]) continue;
+            double *block =
+                matrix + MODES * (size_t)m->cluster[a] + size * MODES * (size_t)m->cluster[b];
+            double e[MODES][MODES] = {{0}}; /* row of a, column of b */
+            sn_vec3 p = m->rho[a], q = m->rho[b];
+            double s = isotropic, ta = s * m->tau[a], tb = s * m->tau[b], dot = s * sn_dot(p, q);
+            double pv[3] = {p.x, p.y, p.z}, qv[3] = {q.x, q.y, q.z};
+            for (int i = 0; i < 3; i++) {
+                e[i][i] += ta * m->tau[b];
+                e[3 + i][3 + i] += dot;
+                for (int j = 0; j < 3; j++) e[3 + i][3 + j] -= s * qv[i] * pv[j];
+            }
+            e[0][4] += ta * q.z, e[0][5] -= ta * q.y, e[1][3] -= ta * q.z;
+            e[1][5] += ta * q.x, e[2][3] += ta * q.y, e[2][4] -= ta * q.x;
+            e[3][1] -= tb * p.z, e[3][2] += tb * p.y, e[4][0] += tb * p.z;
+            e[4][2] -= tb * p.x, e[5][0] -= tb * p.y, e[5][1] += tb * p.x;
+            for (int i = 0; i < MODES; i++)
+                for (int j = 0; j < MODES; j++) {
+                    if (rank_one) e[i][j] += m->force[a][i] * m->force[b][j];
+                    block[(size_t)i + size * (size_t)j] += e[i][j];
+                }
+        }
+}
+
+static void add_springs(const sinew_spring *spring, const int *place, const sn_gpu_coarse *coarse,
+                        size_t size, double *matrix) {
+    const sn_system *system = spring->system;
+    const double *neutral = spring->network->neutral;
+    for (int i = 0; i < system->free_count; i++)
+        for (int s = system->row_start[i]; s < system->row_start[i + 1]; s++) {
+            int a = system->order[i], b = system->order[system->other[s]];
+            sn_vec3 x = sn_at(neutral, a), y = sn_at(neutral, b), d = sn_sub(x, y);
+            double k = system->stiffness[s], length = sn_length(d);
+            sn_vec3 n = length > 0 ? sn_scale(sqrt(k) / length, d) : sn_v3(0, 0, 0);
+            motion m = {0};
+            add_vertex(coarse, place[a], x, 1, n, &m);
+            if (s < system->row_split[i]) add_vertex(coarse, place[b], y, -1, sn_scale(-1, n), &m);
+            add_motion(&m, spring->options.guide * k, true, size, matrix);
+        }
+}
+
+/* The altitude is a difference of positions, w |x_0 + (f - 1) x_1 - f x_2|^2. */
+static void add_altitudes(const sinew_spring *spring, const int *place, const sn_gpu_coarse *coarse,
+                          size_t size, double *matrix) {
+    const sn_system *system = spring->system;
+    for (int t = 0; t < system->triangle_count; t++) {
+        double f = system->triangle_foot[t], sign[3] = {1, f - 1, -f};
+        motion m = {0};
+        for (int c = 0; c < 3; c++) {
+            int v = system->triangle[3 * (size_t)t + (size_t)c];
+            if (v >= system->free_count) continue;
+            int at = system->order[v];
+            add_vertex(coarse, place[at], sn_at(spring->network->neutral, at), sign[c],
+                       sn_v3(0, 0, 0), &m);
+        }
+        add_motion(&m, system->triangle_weight[t], false, size, matrix);
+    }
+}
+
+static void add_tets(const sinew_spring *spring, const int *place, const sn_gpu_coarse *coarse,
+                     size_t size, double *matrix) {
+    const sn_system *system = spring->system;
+    for (int t = 0; t < system->tet_count; t++) {
+        const int *v = system->tet + 4 * (size_t)t;
+        sn_vec3 x[4], g[4];
+        for (int a = 0; a < 4; a++) x[a] = sn_at(spring->network->neutral, system->order[v[a]]);
+        sn_vec3 e1 = sn_sub(x[1], x[0]), e2 = sn_sub(x[2], x[0]), e3 = sn_sub(x[3], x[0]);
+        g[1] = sn_cross(e2, e3), g[2] = sn_cross(e3, e1), g[3] = sn_cross(e1, e2);
+        g[0] = sn_scale(-1, sn_add(g[1], sn_add(g[2], g[3])));
+        double scale = sqrt(system->tet_weight[t]) / 6;
+        motion m = {0};
+        for (int a = 0; a < 4; a++)
+            if (v[a] < system->free_count)
+                add_vertex(coarse, place[system->order[v[a]]], x[a], 0, sn_scale(scale, g[a]), &m);
+        add_motion(&m, 0, true, size, matrix);
+    }
+}
+
+static sinew_status invert(const sinew_spring *spring, const int *place, sn_gpu_coarse *coarse,
+                           sinew_error *error) {
+    int m = MODES * coarse->clusters;
+    size_t size = (size_t)m;
+    double *matrix = SN_NEW0(double, size *size), *inverse = SN_NEW0(double, size *size);
+    coarse->inverse = SN_NEW(float, size *size);
+    if (!matrix || !inverse || !coarse->inverse) {
+        sn_free(matrix), sn_free(inverse);
+        return sn_no_memory(error);
+    }
+    add_springs(spring, place, coarse, size, matrix);
+    add_altitudes(spring, place, coarse, size, matrix);
+    add_tets(spring, place, coarse, size, matrix);
+    for (int v = 0; v < coarse->free_count; v++) {
+        int at = spring->system->order[v];
+        motion pulled = {0};
+        add_vertex(coarse, place[at], sn_at(spring->network->neutral, at), 1, sn_v3(0, 0, 0),
+                   &pulled);
+        add_motion(&pulled, spring->pull, false, size, matrix);
+    }
+    double trace = 0;
+    for (size_t r = 0; r < size; r++) trace += matrix[r * (size + 1)];
+    for (size_t r = 0; r < size; r++) {
+        matrix[r * (size + 1)] += SHIFT * trace / m;
+        inverse[r * (size + 1)] = 1;
+    }
+    /* without stiffness there is nothing to correct */
+    if (sn_dense_cholesky(m, matrix, NULL) == SINEW_OK)
+        sn_dense_cholesky_solve(m, matrix, m, inverse);
+    else
+        memset(inverse, 0, size * size * sizeof *inverse);
+    for (size_t e = 0; e < size * size; e++) coarse->inverse[e] = (float)inverse[e];
+    sn_free(matrix), sn_free(inverse);
+    return SINEW_OK;
+}
+
+sinew_status sn_gpu_coarse_create(const sinew_spring *spring, const int *place, int wanted,
+                                  sn_gpu_coarse *coarse, sinew_error *error) {
+    const sn_system *system = spring->system;
+    size_t n = (size_t)system->free_count;
+    *coarse = (sn_gpu_coarse){.free_count = system->free_count};
+    double *lengths = SN_NEW(double, system->spring_count);
+    sn_clusters clusters = {0};
+    sinew_status status = lengths ? SINEW_OK : sn_no_memory(error);
+    for (int s = 0; s < system->spring_count && lengths; s++)
+        lengths[s] = spring->network->mean_rest[system->spring[s]];
+    if (status == SINEW_OK) status = sn_clusters_create(system, lengths, wanted, &clusters, error);
+    sn_free(lengths);
+    SN_TRY(status);
+    coarse->clusters = clusters.count;
+    coarse->cluster = SN_NEW0(int, PER_VERTEX *n);
+    coarse->weight = SN_NEW0(float, PER_VERTEX *n);
+    coarse->center = SN_NEW0(sn_double4, clusters.count);
+    if (!coarse->cluster || !coarse->weight || !coarse->center) status = sn_no_memory(error);
+    for (size_t v = 0; v < n && status == SINEW_OK && clusters.count > 0; v++) {
+        size_t to = PER_VERTEX * (size_t)place[system->order[v]];
+        sn_vec3 x = sn_at(spring->network->neutral, system->order[v]);
+        for (size_t k = 0; k < PER_VERTEX; k++) {
+            int c = clusters.cluster[PER_VERTEX * v + k];
+            double w = (double)clusters.weight[PER_VERTEX * v + k];
+            coarse->cluster[to + k] = c, coarse->weight[to + k] = (float)w;
+            sn_double4 *center = &coarse->center[c];
+            center->x += w * x.x, center->y += w * x.y, center->z += w * x.z, center->w += w;
+        }
+    }
+    for (int c = 0; c < clusters.count && status == SINEW_OK; c++) {
+        sn_double4 *center = &coarse->center[c];
+        if (!(center->w > 0)) center->w = 1;
+        center->x /= center->w, center->y /= center->w, center->z /= center->w;
+    }
+    sn_clusters_free(&clusters);
+    if (status == SINEW_OK) status = invert(spring, place, coarse, error);
+    if (status != SINEW_OK) sn_gpu_coarse_free(coarse);
+    return status;
+}
+
+void sn_gpu_coarse_free(sn_gpu_coarse *coarse) {
+    sn_free(coarse->cluster), sn_free(coarse->weight);
+    sn_free(coarse->center), sn_free(coarse->inverse);
+    *coarse = (sn_gpu_coarse){0};
+}
+
+/* ---- on the device ---- */
+
+/* Slots while they are listed. */
+typedef struct slots {
+    int *start;      /* blocks + 1 */
+    int *cluster;    /* per slot */
+    int *item_start; /* slots + 1 */
+    int *item_vertex;
+    float *item_weight;
+    uint16_t *local; /* 4 per vertex */
+    int count, most;
+} slots;
+
+static void free_slots(slots *s) {
+    sn_free(s->start), sn_free(s->cluster), sn_free(s->item_start), sn_free(s->item_vertex);
+    sn_free(s->item_weight), sn_free(s->local);
+}
+
+/* The slots of one block: clusters in the order in which its vertices meet them. size[]: per slot
+ * of the block, its number of items. */
+static void list_block(const sn_gpu_coarse *c, int begin, int end, int *found, int *size,
+                       slots *s) {
+    int first = s->count;
+    for (int v = begin; v < end; v++)
+        for (int k = 0; k < PER_VERTEX; k++) {
+            size_t at = PER_VERTEX * (size_t)v + (size_t)k;
+            if (!(c->weight[at] > 0)) continue;
+            int cluster = c->cluster[at];
+            if (found[cluster] < 0) {
+                found[cluster] = s->count - first, size[s->count - first] = 0;
+                s->cluster[s->count++] = cluster;
+            }
+            s->local[at] = (uint16_t)found[cluster];
+            size[found[cluster]]++;
+        }
+    for (int k = first; k < s->count; k++) {
+        s->item_start[k + 1] = s->item_start[k] + size[k - first];
+        size[k - first] = s->item_start[k];
+    }
+    for (int v = begin; v < end; v++)
+        for (int k = 0; k < PER_VERTEX; k++) {
+            size_t at = PER_VERTEX * (size_t)v + (size_t)k;
+            if (!(c->weight[at] > 0)) continue;
+            int item = size[s->local[at]]++;
+            s->item_vertex[item] = v, s->item_weight[item] = c->weight[at];
+        }
+    for (int k = first; k < s->count; k++) found[s->cluster[k]] = -1;
+    if (s->count - first > s->most) s->most = s->count - first;
+}
+
+static bool list_slots(const sn_gpu_coarse *c, int blocks, slots *s) {
+    size_t entries = PER_VERTEX * (size_t)c->free_count;
+    s->start = SN_NEW(int, blocks + 1), s->cluster = SN_NEW(int, entries);
+    s->item_start = SN_NEW0(int, entries + 1), s->item_vertex = SN_NEW(int, entries);
+    s->item_weight = SN_NEW(float, entries), s->local = SN_NEW0(uint16_t, entries);
+    int *found = SN_NEW(int, c->clusters), *size = SN_NEW(int, c->clusters);
+    bool ok = s->start && s->cluster && s->item_start && s->item_vertex && s->item_weight &&
+              s->local && found && size;
+    for (int k = 0; k < c->clusters && ok; k++) found[k] = -1;
+    for (int b = 0; b < blocks && ok; b++) {
+        s->start[b] = s->count;
+        list_block(c, (int)((int64_t)c->free_count * b / blocks),
+                   (int)((int64_t)c->free_count * (b + 1) / blocks), found, size, s);
+    }
+    if (ok) s->start[blocks] = s->count;
+    sn_free(found), sn_free(size);
+    return ok;
+}
+
+sinew_status sn_gpu_coarse_upload(const sn_gpu_coarse *c, int blocks, sn_gpu_store *store,
+                                  sn_coarse_device *device, int *slot_count, sinew_error *error) {
+    slots s = {0};
+    int *start = SN_NEW0(int, c->clusters + 2), *slot = NULL;
+    bool ok = list_slots(c, blocks, &s) && start;
+    if (ok) slot = SN_NEW(int, s.count);
+    ok = ok && slot;
+    if (ok) {
+        for (int k = 0; k < s.count; k++) start[s.cluster[k] + 2]++;
+        for (int k = 0; k < c->clusters; k++) start[k + 2] += start[k + 1];
+        for (int k = 0; k < s.count; k++) slot[start[s.cluster[k] + 1]++] = k;
+        size_t n = (size_t)c->free_count, m = MODES * (size_t)c->clusters, count = (size_t)s.count,
+               items = (size_t)s.item_start[s.count];
+        *device = (sn_coarse_device){
+            .clusters = c->clusters, .modes = MODES * c->clusters, .most_slots = s.most};
+        device->weight = sn_gpu_store_put(store, c->weight, n, sizeof(sn_float4));
+        device->slot = sn_gpu_store_put(store, s.local, PER_VERTEX * n, sizeof *s.local);
+        device->slot_start = sn_gpu_store_put(store, s.start, (size_t)blocks + 1, sizeof(int));
+        device->slot_cluster = sn_gpu_store_put(store, s.cluster, count, sizeof(int));
+        device->item_start = sn_gpu_store_put(store, s.item_start, count + 1, sizeof(int));
+        device->item_vertex = sn_gpu_store_put(store, s.item_vertex, items, sizeof(int));
+        device->item_weight = sn_gpu_store_put(store, s.item_weight, items, sizeof(float));
+        device->cluster_start =
+            sn_gpu_store_put(store, start, (size_t)c->clusters + 1, sizeof(int));
+        device->cluster_slot = sn_gpu_store_put(store, slot, count, sizeof(int));
+        device->center = sn_gpu_store_put(store, c->center, (size_t)c->clusters, sizeof *c->center);
+        device->inverse = sn_gpu_store_put(store, c->inverse, m * m, sizeof(float));
+        *slot_count = s.count;
+    }
+    free_slots(&s), sn_free(start), sn_free(slot);
+    return ok ? sn_gpu_store_status(store, error) : sn_no_memory(error);
+}

@@ -1,0 +1,219 @@
+#include "gpu/device.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+
+struct sn_gpu {
+    void *library;
+    const sn_gpu_plugin_table *calls;
+    sn_gpu_device *device;
+    sn_gpu_properties about;
+    pthread_mutex_t lock;
+    char lost[256]; /* why, or "" */
+};
+
+/* One device for the process, opened by the first who asks. */
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+static sn_gpu *shared;
+static int users;
+
+/* ---- opening ---- */
+
+static sinew_status load_library(sn_gpu *gpu, sinew_error *error) {
+    const char *name = getenv("SINEW_GPU_LIBRARY");
+    if (!name || !*name) name = SN_GPU_PLUGIN_LIBRARY;
+    gpu->library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!gpu->library)
+        return sn_fail(error, SINEW_UNAVAILABLE, "no GPU: the device library %s cannot be loaded",
+                       name);
+    sn_gpu_plugin_function *function;
+    *(void **)&function = dlsym(gpu->library, SN_GPU_PLUGIN_SYMBOL);
+    gpu->calls = function ? function() : NULL;
+    if (!gpu->calls || gpu->calls->version != SN_GPU_PLUGIN_VERSION)
+        return sn_fail(error, SINEW_UNAVAILABLE,
+                       "no GPU: the device library %s is of another version", name);
+    const char *failure = gpu->calls->open(&gpu->device, &gpu->about);
+    return failure ? sn_fail(error, SINEW_UNAVAILABLE, "no GPU: %s", failure) : SINEW_OK;
+}
+
+static void discard(sn_gpu *gpu) {
+    if (gpu->device) gpu->calls->close(gpu->device);
+    if (gpu->library) dlclose(gpu->library);
+    pthread_mutex_destroy(&gpu->lock);
+    sn_free(gpu);
+}
+
+sinew_status sn_gpu_open(sn_gpu **gpu, sinew_error *error) {
+    *gpu = NULL;
+    pthread_mutex_lock(&opening);
+    sinew_status status = SINEW_OK;
+    if (!shared) {
+        sn_gpu *made = SN_NEW0(sn_gpu, 1);
+        status = made ? SINEW_OK : sn_no_memory(error);
+        if (made) {
+            pthread_mutex_init(&made->lock, NULL);
+            status = load_library(made, error);
+            if (status == SINEW_OK)
+                shared = made;
+            else
+                discard(made);
+        }
+    } else if (shared->lost[0]) {
+        status = sn_fail(error, SINEW_UNAVAILABLE, "no GPU: %s", shared->lost);
+    }
+    if (status == SINEW_OK) users++, *gpu = shared;
+    pthread_mutex_unlock(&opening);
+    return status;
+}
+
+void sn_gpu_close(sn_gpu *gpu) {
+    if (!gpu) return;
+    pthread_mutex_lock(&opening);
+    if (--users == 0) {
+        discard(shared);
+        shared = NULL;
+    }
+    pthread_mutex_unlock(&opening);
+}
+
+const sn_gpu_properties *sn_gpu_about(const sn_gpu *gpu) {
+    return &gpu->about;
+}
+
+void sn_gpu_lock(sn_gpu *gpu) {
+    pthread_mutex_lock(&gpu->lock);
+}
+
+void sn_gpu_unlock(sn_gpu *gpu) {
+    pthread_mutex_unlock(&gpu->lock);
+}
+
+/* ---- calls ---- */
+
+static sinew_status settle(sn_gpu *gpu, const char *failure, sinew_error *error) {
+    if (!failure) return SINEW_OK;
+    if (!gpu->lost[0]) snprintf(gpu->lost, sizeof gpu->lost, "%s", failure);
+    return sn_fail(error, SINEW_UNAVAILABLE, "GPU: %s", gpu->lost);
+}
+
+static const char *refused(const sn_gpu *gpu) {
+    return gpu->lost[0] ? gpu->lost : NULL;
+}
+
+sinew_status sn_gpu_put(sn_gpu *gpu, void *to, const void *from, size_t bytes, sinew_error *error) {
+    const char *failure = refused(gpu);
+    if (!failure && bytes) failure = gpu->calls->put(gpu->device, to, from, bytes);
+    return settle(gpu, failure, error);
+}
+
+sinew_status sn_gpu_get(sn_gpu *gpu, void *to, const void *from, size_t bytes, sinew_error *error) {
+    const char *failure = refused(gpu);
+    if (!failure && bytes) failure = gpu->calls->get(gpu->device, to, from, bytes);
+    return settle(gpu, failure, error);
+}
+
+sinew_status sn_gpu_clear(sn_gpu *gpu, void *memory, size_t bytes, sinew_error *error) {
+    const char *failure = refused(gpu);
+    if (!failure && bytes) failure = gpu->calls->clear(gpu->device, memory, bytes);
+    return settle(gpu, failure, error);
+}
+
+sinew_status sn_gpu_launch(sn_gpu *gpu, sn_gpu_kernel kernel, const void *parameters, int groups,
+                           int blocks, size_t bytes, sinew_error *error) {
+    const char *failure = refused(gpu);
+    if (!failure)
+        failure = gpu->calls->launch(gpu->device, kernel, parameters, groups, blocks, bytes);
+    return settle(gpu, failure, error);
+}
+
+sinew_status sn_gpu_wait(sn_gpu *gpu, const sinew_monitor *monitor, double seconds,
+                         volatile int *stop, sinew_error *error) {
+    enum { LOOK = 64 }; /* at the clock and the monitor, every so many queries */
+    const char *failure = refused(gpu);
+    double limit = sn_now() + seconds;
+    for (int k = 1; !failure; k++) {
+        int done = gpu->calls->finished(gpu->device, &failure);
+        if (done != 0) break;
+        if (k % LOOK || !stop || *stop) continue;
+        if (sn_cancelled(monitor))
+            *stop = 1;
+        else if (sn_now() > limit)
+            *stop = 2;
+    }
+    return settle(gpu, failure, error);
+}
+
+sinew_status sn_gpu_bandwidth(sn_gpu *gpu, double *bytes_per_second, sinew_error *error) {
+    sn_gpu_lock(gpu);
+    const char *failure = refused(gpu);
+    if (!failure) failure = gpu->calls->bandwidth(gpu->device, bytes_per_second);
+    sinew_status status = settle(gpu, failure, error);
+    sn_gpu_unlock(gpu);
+    return status;
+}
+
+/* ---- stores ---- */
+
+static void *take(sn_gpu_store *store, size_t count, size_t size) {
+    if (store->failure || store->no_memory) return NULL;
+    void *memory = NULL;
+    if (!SN_RESERVE(store->blocks, store->capacity, store->count + 1)) {
+        store->no_memory = true;
+        return NULL;
+    }
+    store->failure = store->gpu->calls->alloc(store->gpu->device, count * size, &memory);
+    if (store->failure) return NULL;
+    store->blocks[store->count++] = memory;
+    store->bytes += count * size;
+    return memory;
+}
+
+void *sn_gpu_store_put(sn_gpu_store *store, const void *array, size_t count, size_t size) {
+    void *memory = take(store, count, size);
+    if (memory && count)
+        store->failure = store->gpu->calls->put(store->gpu->device, memory, array, count * size);
+    return store->failure ? NULL : memory;
+}
+
+void *sn_gpu_store_room(sn_gpu_store *store, size_t count, size_t size) {
+    void *memory = take(store, count, size);
+    if (memory && count)
+        store->failure = store->gpu->calls->clear(store->gpu->device, memory, count * size);
+    return store->failure ? NULL : memory;
+}
+
+void *sn_gpu_store_pinned(sn_gpu_store *store, size_t bytes, void **mapped) {
+    *mapped = NULL;
+    if (store->failure || store->no_memory) return NULL;
+    void *host = NULL;
+    if (!SN_RESERVE(store->pinned, store->pinned_capacity, store->pinned_count + 1)) {
+        store->no_memory = true;
+        return NULL;
+    }
+    store->failure = store->gpu->calls->alloc_host(store->gpu->device, bytes, &host, mapped);
+    if (store->failure) return NULL;
+    store->pinned[store->pinned_count++] = host;
+    memset(host, 0, bytes);
+    return host;
+}
+
+sinew_status sn_gpu_store_status(const sn_gpu_store *store, sinew_error *error) {
+    if (store->no_memory) return sn_no_memory(error);
+    if (store->failure) return sn_fail(error, SINEW_UNAVAILABLE, "GPU: %s", store->failure);
+    return SINEW_OK;
+}
+
+void sn_gpu_store_free(sn_gpu_store *store) {
+    for (size_t k = 0; k < store->count; k++)
+        store->gpu->calls->release(store->gpu->device, store->blocks[k]);
+    for (size_t k = 0; k < store->pinned_count; k++)
+        store->gpu->calls->release_host(store->gpu->device, store->pinned[k]);
+    sn_free(store->blocks), sn_free(store->pinned);
+    *store = (sn_gpu_store){0};
+}

@@ -1,0 +1,56 @@
+/* The graphics processor of this process: opened once, shared by all models.
+ *
+ * One frame runs at a time, because a launch occupies the whole device; whoever runs one holds the
+ * lock. When a copy or a launch fails the device counts as lost: every later call fails with the
+ * same message, and models go on on the processor. */
+#ifndef SN_GPU_DEVICE_H
+#define SN_GPU_DEVICE_H
+
+#include "base/monitor.h"
+#include "base/status.h"
+#include "gpu/plugin.h"
+
+typedef struct sn_gpu sn_gpu;
+
+/* SINEW_UNAVAILABLE says why there is none: no device library, no driver, no device. The library is
+ * libsinew-gpu.so.0 where the loader finds it, or the file that SINEW_GPU_LIBRARY names. */
+sinew_status sn_gpu_open(sn_gpu **gpu, sinew_error *error);
+void sn_gpu_close(sn_gpu *gpu);
+const sn_gpu_properties *sn_gpu_about(const sn_gpu *gpu);
+sinew_status sn_gpu_bandwidth(sn_gpu *gpu, double *bytes_per_second, sinew_error *error);
+
+void sn_gpu_lock(sn_gpu *gpu);
+void sn_gpu_unlock(sn_gpu *gpu);
+
+/* Arrays on the device that live and die together. After a failure the calls below return NULL, and
+ * sn_gpu_store_status says what went wrong. */
+typedef struct sn_gpu_store {
+    sn_gpu *gpu;
+    void **blocks, **pinned;
+    size_t count, capacity, pinned_count, pinned_capacity;
+    size_t bytes; /* of device memory */
+    bool no_memory;
+    const char *failure;
+} sn_gpu_store;
+
+/* A copy of the array; `count` may be 0. */
+void *sn_gpu_store_put(sn_gpu_store *store, const void *array, size_t count, size_t size);
+/* Zeros. */
+void *sn_gpu_store_room(sn_gpu_store *store, size_t count, size_t size);
+/* Memory of the host that copies are fast from and to; `mapped`: its address on the device. */
+void *sn_gpu_store_pinned(sn_gpu_store *store, size_t bytes, void **mapped);
+sinew_status sn_gpu_store_status(const sn_gpu_store *store, sinew_error *error);
+void sn_gpu_store_free(sn_gpu_store *store);
+
+/* In order, with the lock held. */
+sinew_status sn_gpu_put(sn_gpu *gpu, void *to, const void *from, size_t bytes, sinew_error *error);
+sinew_status sn_gpu_get(sn_gpu *gpu, void *to, const void *from, size_t bytes, sinew_error *error);
+sinew_status sn_gpu_clear(sn_gpu *gpu, void *memory, size_t bytes, sinew_error *error);
+sinew_status sn_gpu_launch(sn_gpu *gpu, sn_gpu_kernel kernel, const void *parameters, int groups,
+                           int blocks, size_t shared, sinew_error *error);
+/* Until all of it is done. While it waits it sets *stop (may be NULL) to 1 when the monitor
+ * cancels and to 2 after `seconds`. */
+sinew_status sn_gpu_wait(sn_gpu *gpu, const sinew_monitor *monitor, double seconds,
+                         volatile int *stop, sinew_error *error);
+
+#endif

@@ -1,0 +1,82 @@
+/* What the device library (libsinew-gpu.so) offers to this one: memory, copies and launches.
+ *
+ * It is opened by name at run time, so that Sinew links no CUDA library and runs where there is
+ * none. It exports one function, sn_gpu_plugin. Calls return NULL, or a message that says what
+ * failed; after a failed launch or copy the device must be closed. */
+#ifndef SN_GPU_PLUGIN_H
+#define SN_GPU_PLUGIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gpu/kernels/linear.h"
+#include "gpu/kernels/rotation.h"
+#include "gpu/kernels/spring_device.h"
+
+/* Changes with the table or any structure of the kernels. */
+enum { SN_GPU_PLUGIN_VERSION = 1 };
+
+typedef struct sn_gpu_device sn_gpu_device;
+
+typedef struct sn_gpu_properties {
+    char name[128];
+    int multiprocessors;
+    size_t memory;           /* bytes */
+    size_t shared_per_block; /* bytes */
+} sn_gpu_properties;
+
+typedef enum sn_gpu_kernel {
+    SN_GPU_KERNEL_ROTATION, /* sn_rotation_launch */
+    SN_GPU_KERNEL_SPRING,   /* sn_spring_launch */
+    SN_GPU_KERNEL_LINEAR    /* sn_linear_launch */
+} sn_gpu_kernel;
+
+/* Frames are given to groups of blocks in turn. Arrays are on the device. */
+typedef struct sn_rotation_launch {
+    sn_rotation_device rotation;
+    sn_rotation_work work;
+    sn_group_memory memory;
+    const double *activations;
+    int refinements;
+    sn_double4 *positions;
+} sn_rotation_launch;
+
+typedef struct sn_spring_launch {
+    sn_spring_device spring;
+    int frame_count;
+    const sn_spring_work *work;   /* per group */
+    const sn_spring_asked *asked; /* per frame */
+} sn_spring_launch;
+
+typedef struct sn_linear_launch {
+    sn_linear_device linear;
+    sn_linear_frames frames;
+} sn_linear_launch;
+
+typedef struct sn_gpu_plugin_table {
+    uint32_t version;
+    const char *(*open)(sn_gpu_device **device, sn_gpu_properties *properties);
+    void (*close)(sn_gpu_device *device);
+    const char *(*alloc)(sn_gpu_device *device, size_t bytes, void **memory);
+    void (*release)(sn_gpu_device *device, void *memory);
+    /* Memory of the host that the device reads and writes, too. */
+    const char *(*alloc_host)(sn_gpu_device *device, size_t bytes, void **host, void **mapped);
+    void (*release_host)(sn_gpu_device *device, void *host);
+    /* In order with launches; `put` and `get` return before they are done. */
+    const char *(*put)(sn_gpu_device *device, void *to, const void *from, size_t bytes);
+    const char *(*get)(sn_gpu_device *device, void *to, const void *from, size_t bytes);
+    const char *(*clear)(sn_gpu_device *device, void *memory, size_t bytes);
+    /* groups x blocks blocks that all run at the same time; `shared`: bytes of each block. */
+    const char *(*launch)(sn_gpu_device *device, sn_gpu_kernel kernel, const void *parameters,
+                          int groups, int blocks, size_t shared);
+    /* 1: all that was asked for is done, 0: not yet, -1: failed, with a message. */
+    int (*finished)(sn_gpu_device *device, const char **message);
+    /* Bytes per second of a large copy on the device, reads and writes counted. */
+    const char *(*bandwidth)(sn_gpu_device *device, double *bytes_per_second);
+} sn_gpu_plugin_table;
+
+typedef const sn_gpu_plugin_table *sn_gpu_plugin_function(void);
+#define SN_GPU_PLUGIN_SYMBOL  "sn_gpu_plugin"
+#define SN_GPU_PLUGIN_LIBRARY "libsinew-gpu.so.0"
+
+#endif

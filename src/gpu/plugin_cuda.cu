@@ -1,0 +1,231 @@
+/* The device library: memory, copies and launches by the CUDA runtime, which is linked statically.
+ * Built for the architectures that meson.build lists, and as PTX for later ones. */
+#include <cstdio>
+#include <cstdlib>
+#include <cuda_runtime.h>
+
+#include "gpu/kernels/spring_newton.h"
+#include "gpu/plugin.h"
+
+#ifndef SN_THREADS
+#define SN_THREADS 512
+#endif
+
+struct sn_gpu_device {
+    int id;
+    cudaStream_t stream;
+    char message[256];
+};
+
+extern __shared__ __align__(16) char sn_dynamic_shared[];
+
+static __device__ void start_grid(sn_grid *g, int blocks) {
+    g->block = (int)blockIdx.x % blocks, g->blocks = blocks;
+    g->group = (int)blockIdx.x / blocks;
+    g->thread = (int)threadIdx.x, g->threads = (int)blockDim.x;
+    g->epoch = 0;
+    g->shared = sn_dynamic_shared, g->scratch = (double *)sn_dynamic_shared;
+}
+
+static __global__ void __launch_bounds__(SN_THREADS, 1)
+    run_rotation(const __grid_constant__ sn_rotation_launch launch, int blocks) {
+    sn_grid g;
+    start_grid(&g, blocks);
+    g.memory = launch.memory;
+    sn_rotation_run(&g, &launch.rotation, &launch.work, launch.activations, launch.refinements,
+                    NULL, launch.positions);
+}
+
+static __global__ void __launch_bounds__(SN_THREADS, 1)
+    run_spring(const __grid_constant__ sn_spring_launch launch, int groups, int blocks) {
+    __shared__ sn_spring_work work;
+    __shared__ sn_spring_asked asked;
+    sn_grid g;
+    start_grid(&g, blocks);
+    if (threadIdx.x == 0) work = launch.work[g.group];
+    __syncthreads();
+    g.memory = work.group;
+    for (int f = g.group; f < launch.frame_count; f += groups) {
+        if (threadIdx.x == 0) asked = launch.asked[f];
+        __syncthreads();
+        sn_spring_run(&g, &launch.spring, &work, &asked);
+        __syncthreads();
+    }
+}
+
+static __global__ void __launch_bounds__(SN_TILE)
+    run_linear(const __grid_constant__ sn_linear_launch launch) {
+    const sn_linear_device *d = &launch.linear;
+    int f = (int)blockIdx.y * SN_LINEAR_FRAMES, left = launch.frames.count - f;
+    sn_linear_coordinate(d, launch.frames.activations + (size_t)f * d->target_count,
+                         launch.frames.positions + (size_t)f * d->coordinate_count,
+                         left < SN_LINEAR_FRAMES ? left : SN_LINEAR_FRAMES, (int)blockIdx.x,
+                         (int)threadIdx.x);
+}
+
+static __global__ void run_copy(const float4 *from, float4 *to, size_t count) {
+    size_t stride = (size_t)gridDim.x * blockDim.x;
+    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += stride)
+        to[i] = from[i];
+}
+
+static const char *explain(sn_gpu_device *device, const char *what, cudaError_t error) {
+    if (error == cudaSuccess) return NULL;
+    snprintf(device->message, sizeof device->message, "%s: %s", what, cudaGetErrorString(error));
+    return device->message;
+}
+
+static const char *allow_shared(sn_gpu_device *device, const void *kernel, size_t bytes) {
+    return explain(device, "shared memory",
+                   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                        (int)bytes));
+}
+
+static const char *open_device(sn_gpu_device **result, sn_gpu_properties *properties) {
+    static char message[256];
+    int count = 0;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error != cudaSuccess || count == 0) {
+        snprintf(message, sizeof message, "%s",
+                 error == cudaSuccess ? "there is no CUDA device" : cudaGetErrorString(error));
+        return message;
+    }
+    int id = 0, cooperative = 0;
+    cudaDeviceProp about;
+    error = cudaSetDevice(id);
+    if (error == cudaSuccess) error = cudaGetDeviceProperties(&about, id);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&cooperative, cudaDevAttrCooperativeLaunch, id);
+    if (error != cudaSuccess) {
+        snprintf(message, sizeof message, "%s", cudaGetErrorString(error));
+        return message;
+    }
+    if (!cooperative) return "the device has no cooperative launches";
+    sn_gpu_device *device = (sn_gpu_device *)calloc(1, sizeof *device);
+    if (!device) return "out of memory";
+    device->id = id;
+    const char *failure =
+        explain(device, "stream", cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking));
+    /* a little of the shared memory is static */
+    size_t shared = about.sharedMemPerBlockOptin - 2048;
+    if (!failure) failure = allow_shared(device, (const void *)run_rotation, shared);
+    if (!failure) failure = allow_shared(device, (const void *)run_spring, shared);
+    if (failure) {
+        snprintf(message, sizeof message, "%s", failure);
+        free(device);
+        return message;
+    }
+    snprintf(properties->name, sizeof properties->name, "%s", about.name);
+    properties->multiprocessors = about.multiProcessorCount;
+    properties->memory = about.totalGlobalMem;
+    properties->shared_per_block = shared;
+    *result = device;
+    return NULL;
+}
+
+static void close_device(sn_gpu_device *device) {
+    cudaStreamDestroy(device->stream);
+    free(device);
+}
+
+static const char *alloc(sn_gpu_device *device, size_t bytes, void **memory) {
+    cudaSetDevice(device->id);
+    cudaError_t error = cudaMalloc(memory, bytes ? bytes : 16);
+    if (error == cudaErrorMemoryAllocation) {
+        cudaGetLastError();
+        return "out of device memory";
+    }
+    return explain(device, "memory", error);
+}
+
+static void release(sn_gpu_device *device, void *memory) {
+    (void)device;
+    cudaFree(memory);
+}
+
+static const char *alloc_host(sn_gpu_device *device, size_t bytes, void **host, void **mapped) {
+    cudaSetDevice(device->id);
+    cudaError_t error = cudaHostAlloc(host, bytes ? bytes : 16, cudaHostAllocMapped);
+    if (error == cudaSuccess) error = cudaHostGetDevicePointer(mapped, *host, 0);
+    return explain(device, "pinned memory", error);
+}
+
+static void release_host(sn_gpu_device *device, void *host) {
+    (void)device;
+    cudaFreeHost(host);
+}
+
+static const char *put(sn_gpu_device *device, void *to, const void *from, size_t bytes) {
+    return explain(device, "copy to the device",
+                   cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, device->stream));
+}
+
+static const char *get(sn_gpu_device *device, void *to, const void *from, size_t bytes) {
+    return explain(device, "copy from the device",
+                   cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, device->stream));
+}
+
+static const char *clear(sn_gpu_device *device, void *memory, size_t bytes) {
+    return explain(device, "memory", cudaMemsetAsync(memory, 0, bytes, device->stream));
+}
+
+static const char *launch(sn_gpu_device *device, sn_gpu_kernel kernel, const void *parameters,
+                          int groups, int blocks, size_t shared) {
+    cudaError_t error;
+    if (kernel == SN_GPU_KERNEL_LINEAR) {
+        const sn_linear_launch *linear = (const sn_linear_launch *)parameters;
+        int frames = (linear->frames.count + SN_LINEAR_FRAMES - 1) / SN_LINEAR_FRAMES;
+        run_linear<<<dim3(linear->linear.tile_count, frames), SN_TILE, 0, device->stream>>>(*linear);
+        return explain(device, "launch", cudaGetLastError());
+    }
+    if (kernel == SN_GPU_KERNEL_ROTATION) {
+        void *arguments[] = {(void *)parameters, &blocks};
+        error = cudaLaunchCooperativeKernel((const void *)run_rotation, dim3(blocks),
+                                            dim3(SN_THREADS), arguments, shared, device->stream);
+    } else {
+        void *arguments[] = {(void *)parameters, &groups, &blocks};
+        error = cudaLaunchCooperativeKernel((const void *)run_spring, dim3(groups * blocks),
+                                            dim3(SN_THREADS), arguments, shared, device->stream);
+    }
+    return explain(device, "launch", error);
+}
+
+static int finished(sn_gpu_device *device, const char **message) {
+    cudaError_t error = cudaStreamQuery(device->stream);
+    if (error == cudaErrorNotReady) return 0;
+    *message = explain(device, "the device failed", error);
+    return *message ? -1 : 1;
+}
+
+static const char *bandwidth(sn_gpu_device *device, double *bytes_per_second) {
+    size_t count = (size_t)1 << 26; /* 1 GiB */
+    void *from = NULL, *to = NULL;
+    cudaEvent_t begin, end;
+    const char *failure = alloc(device, count * sizeof(float4), &from);
+    if (!failure) failure = alloc(device, count * sizeof(float4), &to);
+    if (!failure) {
+        cudaEventCreate(&begin), cudaEventCreate(&end);
+        float best = 0;
+        for (int k = 0; k < 6; k++) { /* the first one warms up */
+            float ms = 0;
+            cudaEventRecord(begin, device->stream);
+            run_copy<<<2048, 512, 0, device->stream>>>((const float4 *)from, (float4 *)to, count);
+            cudaEventRecord(end, device->stream);
+            cudaEventSynchronize(end);
+            cudaEventElapsedTime(&ms, begin, end);
+            if (k > 0 && (best == 0 || ms < best)) best = ms;
+        }
+        cudaEventDestroy(begin), cudaEventDestroy(end);
+        *bytes_per_second = 2.0 * count * sizeof(float4) / (best * 1e-3);
+        failure = explain(device, "copy", cudaGetLastError());
+    }
+    cudaFree(from), cudaFree(to);
+    return failure;
+}
+
+extern "C" __attribute__((visibility("default"))) const sn_gpu_plugin_table *sn_gpu_plugin(void) {
+    static const sn_gpu_plugin_table table = {
+        SN_GPU_PLUGIN_VERSION, open_device, close_device, alloc, release, alloc_host, release_host,
+        put, get, clear, launch, finished, bandwidth};
+    return &table;
+}

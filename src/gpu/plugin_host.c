@@ -1,0 +1,150 @@
+/* The device library's kernels on the host, for tests: one thread, groups and blocks one after the
+ * other. Memory is the host's, so that sanitizers see every access. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/kernels/spring_newton.h"
+#include "gpu/plugin.h"
+
+struct sn_gpu_device {
+    const char *failed; /* set by the test: see SN_GPU_FAIL */
+};
+
+const sn_gpu_plugin_table *sn_gpu_plugin(void);
+
+enum { BLOCKS = 3 }; /* enough for neighbours on both sides */
+
+/* SINEW_GPU_FAIL=what makes that call fail, for tests of what happens then. */
+static const char *wanted_failure(const char *what) {
+    const char *asked = getenv("SINEW_GPU_FAIL");
+    return asked && strcmp(asked, what) == 0 ? "failed as the test asked" : NULL;
+}
+
+static const char *open_device(sn_gpu_device **device, sn_gpu_properties *properties) {
+    const char *failure = wanted_failure("open");
+    if (failure) return failure;
+    *device = calloc(1, sizeof **device);
+    if (!*device) return "out of memory";
+    *properties = (sn_gpu_properties){.name = "host emulation",
+                                      .multiprocessors = BLOCKS,
+                                      .memory = (size_t)1 << 32,
+                                      .shared_per_block = 200000};
+    return NULL;
+}
+
+static void close_device(sn_gpu_device *device) {
+    free(device);
+}
+
+static const char *alloc(sn_gpu_device *device, size_t bytes, void **memory) {
+    (void)device;
+    const char *failure = wanted_failure("memory");
+    if (failure) return "out of device memory";
+    size_t size = (bytes + 63) / 64 * 64;
+    *memory = aligned_alloc(64, size ? size : 64);
+    if (!*memory) return "out of device memory";
+    memset(*memory, 0xff, bytes); /* what is not written is not a number */
+    return NULL;
+}
+
+static void release(sn_gpu_device *device, void *memory) {
+    (void)device;
+    free(memory);
+}
+
+static const char *alloc_host(sn_gpu_device *device, size_t bytes, void **host, void **mapped) {
+    const char *failure = alloc(device, bytes, host);
+    *mapped = failure ? NULL : *host;
+    return failure;
+}
+
+static const char *copy(sn_gpu_device *device, void *to, const void *from, size_t bytes) {
+    (void)device;
+    if (bytes) memcpy(to, from, bytes);
+    return NULL;
+}
+
+static const char *clear(sn_gpu_device *device, void *memory, size_t bytes) {
+    (void)device;
+    if (bytes) memset(memory, 0, bytes);
+    return NULL;
+}
+
+static void run_rotation(const sn_rotation_launch *launch, sn_grid *g) {
+    g->memory = launch->memory;
+    sn_rotation_run(g, &launch->rotation, &launch->work, launch->activations, launch->refinements,
+                    NULL, launch->positions);
+}
+
+static void run_spring(const sn_spring_launch *launch, int groups, sn_grid *g) {
+    for (int f = 0; f < launch->frame_count; f++) {
+        g->group = f % groups;
+        g->memory = launch->work[g->group].group;
+        sn_spring_run(g, &launch->spring, &launch->work[g->group], &launch->asked[f]);
+    }
+}
+
+static void run_linear(const sn_linear_launch *launch) {
+    const sn_linear_device *d = &launch->linear;
+    for (int f = 0; f < launch->frames.count; f += SN_LINEAR_FRAMES) {
+        int left = launch->frames.count - f;
+        for (int tile = 0; tile < d->tile_count; tile++)
+            for (int thread = 0; thread < SN_TILE; thread++)
+                sn_linear_coordinate(
+                    d, launch->frames.activations + (size_t)f * (size_t)d->target_count,
+                    launch->frames.positions + (size_t)f * (size_t)d->coordinate_count,
+                    left < SN_LINEAR_FRAMES ? left : SN_LINEAR_FRAMES, tile, thread);
+    }
+}
+
+static const char *launch(sn_gpu_device *device, sn_gpu_kernel kernel, const void *parameters,
+                          int groups, int blocks, size_t shared) {
+    (void)device;
+    const char *failure = wanted_failure("launch");
+    if (failure) return failure;
+    shared = (shared + 63) / 64 * 64;
+    sn_grid g = {.blocks = blocks, .threads = 1, .shared_bytes = shared};
+    g.shared_base = aligned_alloc(64, shared * (size_t)blocks + 64);
+    if (!g.shared_base) return "out of memory";
+    memset(g.shared_base, 0xff, shared * (size_t)blocks);
+    g.shared = g.shared_base, g.scratch = (double *)g.shared_base;
+    if (kernel == SN_GPU_KERNEL_ROTATION)
+        run_rotation(parameters, &g);
+    else if (kernel == SN_GPU_KERNEL_SPRING)
+        run_spring(parameters, groups, &g);
+    else
+        run_linear(parameters);
+    free(g.shared_base);
+    return NULL;
+}
+
+static int finished(sn_gpu_device *device, const char **message) {
+    (void)device;
+    *message = wanted_failure("finish");
+    return *message ? -1 : 1;
+}
+
+static const char *bandwidth(sn_gpu_device *device, double *bytes_per_second) {
+    (void)device;
+    *bytes_per_second = 0;
+    return NULL;
+}
+
+const sn_gpu_plugin_table *sn_gpu_plugin(void) {
+    static const sn_gpu_plugin_table table = {
+        .version = SN_GPU_PLUGIN_VERSION,
+        .open = open_device,
+        .close = close_device,
+        .alloc = alloc,
+        .release = release,
+        .alloc_host = alloc_host,
+        .release_host = release,
+        .put = copy,
+        .get = copy,
+        .clear = clear,
+        .launch = launch,
+        .finished = finished,
+        .bandwidth = bandwidth,
+    };
+    return &table;
+}

@@ -1,0 +1,288 @@
+/* Frames of the device against those of the processor, which the other rooms' tests hold to
+ * independent references. */
+#include "support.h"
+
+#include "base/memory.h"
+#include "gpu/linear.h"
+#include "gpu/rotation.h"
+#include "gpu/spring.h"
+#include "groups.h"
+#include "rigs.h"
+#include "sinew/spring.h"
+#include "spring/bodies.h"
+
+/* ---- linear ---- */
+
+static void linear_frames_agree(void **unused) {
+    (void)unused;
+    enum { FRAMES = 6 };
+    sinew_error error = {0};
+    sn_gpu *gpu = open_device();
+    sinew_rig *rig = sample_rig("face", 1500);
+    size_t n = 3 * (size_t)rig->neutral->vertex_count, sliders = (size_t)rig->slider_count;
+    sinew_linear *linear = NULL;
+    sn_gpu_linear *device = NULL;
+    assert_ok(sinew_linear_create(rig, &linear, &error));
+    assert_ok(sn_gpu_linear_create(gpu, rig, FRAMES, &device, &error));
+    double *weights = malloc(sizeof(double) * sliders * FRAMES);
+    double *expected = malloc(sizeof(double) * n);
+    float *found = malloc(sizeof(float) * n * FRAMES);
+    for (int f = 0; f < FRAMES; f++) set_weights(rig, 0.25 * f, weights + (size_t)f * sliders);
+    assert_ok(sn_gpu_linear_evaluate(device, FRAMES, weights, found, &error));
+    for (int f = 0; f < FRAMES; f++) {
+        sinew_linear_evaluate(linear, weights + (size_t)f * sliders, expected);
+        for (size_t k = 0; k < n; k++)
+            assert_close((double)found[(size_t)f * n + k], expected[k],
+                         1e-6 * (1 + fabs(expected[k])));
+    }
+    free(weights), free(expected), free(found);
+    sn_gpu_linear_destroy(device), sinew_linear_destroy(linear);
+    sinew_rig_destroy(rig);
+    sn_gpu_close(gpu);
+}
+
+/* ---- rotation ---- */
+
+static void check_rotation(const char *name, int vertices) {
+    sinew_error error = {0};
+    sn_gpu *gpu = open_device();
+    sinew_rig *rig = sample_rig(name, vertices);
+    size_t n = 3 * (size_t)rig->neutral->vertex_count;
+    sinew_rotation *rotation = NULL;
+    sinew_rotation_state *state = NULL;
+    sn_gpu_rotation *device = NULL;
+    assert_ok(sinew_rotation_create(rig, NULL, NULL, &rotation, &error));
+    assert_ok(sinew_rotation_state_create(rotation, &state, &error));
+    assert_ok(sn_gpu_rotation_create(gpu, rotation, &device, &error));
+    double *weights = malloc(sizeof(double) * (size_t)rig->slider_count);
+    double *expected = calloc(n, sizeof(double)), *found = calloc(n, sizeof(double));
+    double *again = calloc(n, sizeof(double));
+    for (double share = 0; share < 1.4; share += 0.65) {
+        set_weights(rig, share, weights);
+        sinew_rotation_evaluate(rotation, state, weights, expected);
+        assert_ok(sn_gpu_rotation_evaluate(device, weights, found, &error));
+        assert_below(farthest(rig, expected, found), 1e-9);
+        assert_ok(sn_gpu_rotation_evaluate(device, weights, again, &error));
+        assert_memory_equal(found, again, n * sizeof(double));
+    }
+    free(weights), free(expected), free(found), free(again);
+    sn_gpu_rotation_destroy(device);
+    sinew_rotation_state_destroy(state), sinew_rotation_destroy(rotation);
+    sinew_rig_destroy(rig);
+    sn_gpu_close(gpu);
+}
+
+static void rotation_frames_agree(void **unused) {
+    (void)unused;
+    check_rotation("bar", 1000);
+    check_rotation("hand", 1500);
+    check_rotation("face", 1500); /* parts, links, combinations, vertices at rest */
+}
+
+/* ---- spring ---- */
+
+typedef struct springs {
+    sn_gpu *gpu;
+    const sinew_rig *rig;
+    sinew_spring *spring;
+    sinew_spring_state *state;
+    sn_gpu_spring *device;
+    double *weights, *expected, *found;
+} springs;
+
+static springs springs_start(const sinew_rig *rig, const sinew_spring_options *options) {
+    sinew_error error = {0};
+    springs s = {.gpu = open_device(), .rig = rig};
+    assert_ok(sinew_spring_create(rig, options, NULL, &s.spring, &error));
+    assert_ok(sinew_spring_state_create(s.spring, &s.state, &error));
+    assert_ok(sn_gpu_spring_create(s.gpu, s.spring, &s.device, &error));
+    size_t size = 3 * sizeof(double) * (size_t)rig->neutral->vertex_count;
+    s.weights = calloc((size_t)rig->slider_count + 1, sizeof(double));
+    s.expected = malloc(size), s.found = malloc(size);
+    return s;
+}
+
+static void springs_finish(springs *s) {
+    sn_gpu_spring_destroy(s->device);
+    sinew_spring_state_destroy(s->state), sinew_spring_destroy(s->spring);
+    sn_gpu_close(s->gpu);
+    free(s->weights), free(s->expected), free(s->found);
+}
+
+/* Both solvers on one frame, to the same tolerance; how far they differ. */
+static double compare(springs *s, sinew_spring_frame *frame, sinew_spring_frame_info *device) {
+    sinew_error error = {0};
+    sinew_spring_frame_info cpu = {.size = sizeof cpu};
+    frame->size = sizeof *frame, frame->weights = s->weights, frame->index = -1;
+    device->size = sizeof *device;
+    assert_null(sn_gpu_spring_refuses(s->device, frame));
+    assert_ok(sinew_spring_solve(s->spring, s->state, frame, s->expected, &cpu, NULL, &error));
+    assert_ok(sn_gpu_spring_solve(s->device, s->state, frame, s->found, device, NULL, &error));
+    /* the same method: about as many steps */
+    assert_in_range(device->iterations, cpu.iterations / 2, 2 * cpu.iterations + 2);
+    assert_in_range(device->inner_iterations, 0, 2 * cpu.inner_iterations + 10);
+    assert_int_equal(cpu.clamped, device->clamped);
+    assert_int_equal(cpu.inverted, device->inverted);
+    assert_int_equal(cpu.new_inverted, device->new_inverted);
+    assert_close(device->energy, cpu.energy, 1e-6 * fabs(cpu.energy) + 1e-12);
+    return farthest(s->rig, s->expected, s->found);
+}
+
+static void check_sample(const char *name, int vertices, double share,
+                         const sinew_spring_options *options) {
+    sinew_rig *rig = sample_rig(name, vertices);
+    springs s = springs_start(rig, options);
+    sinew_spring_frame frame = {0};
+    sinew_spring_frame_info info;
+    set_weights(rig, share, s.weights);
+    assert_below(compare(&s, &frame, &info), 1e-5);
+    assert_true(info.iterations > 0);
+    springs_finish(&s);
+    sinew_rig_destroy(rig);
+}
+
+static void spring_frames_agree(void **unused) {
+    (void)unused;
+    check_sample("bar", 1000, 0.5, NULL);
+    check_sample("hand", 1500, 0.6, NULL);
+    check_sample("face", 1500, 0.7, NULL);
+}
+
+static void springs_without_directions_agree(void **unused) {
+    (void)unused;
+    sinew_spring_options options;
+    sinew_spring_options_init(&options);
+    options.guide = options.altitude = 0, options.pull_to_blend = 0.01;
+    check_sample("bar", 1000, 0.3, &options);
+}
+
+/* A bar of tets, bent by 120 degrees in its only pose. */
+typedef struct solid {
+    test_block block;
+    sinew_rig *rig;
+    sinew_spring_options options;
+} solid;
+
+static void solid_create(solid *b) {
+    enum { CELLS = 12 };
+    sinew_error error = {0};
+    *b = (solid){0};
+    test_block_create(CELLS, 2, 2, &b->block);
+    sinew_mesh *neutral = NULL;
+    assert_ok(sinew_mesh_copy(b->block.mesh, &neutral, &error));
+    assert_ok(sinew_rig_create(neutral, &b->rig, &error));
+    double *pose = malloc(3 * sizeof(double) * (size_t)neutral->vertex_count);
+    test_bend(neutral->vertex_count, neutral->positions, CELLS, 2 * M_PI / 3, pose);
+    assert_ok(sinew_rig_add_pose(b->rig, "bend", pose, &error));
+    free(pose);
+    sinew_spring_options_init(&b->options);
+    b->options.tets = &b->block.tets;
+    b->options.tolerance = 1e-8;
+}
+
+static void solid_free(solid *b) {
+    sinew_rig_destroy(b->rig);
+    test_block_free(&b->block);
+}
+
+static void volumes_agree(void **unused) {
+    (void)unused;
+    solid b;
+    solid_create(&b);
+    springs s = springs_start(b.rig, &b.options);
+    sinew_spring_frame frame = {0};
+    sinew_spring_frame_info info;
+    s.weights[0] = 0.5;
+    assert_below(compare(&s, &frame, &info), 1e-7);
+    assert_true(info.iterations > 1);
+    springs_finish(&s);
+    solid_free(&b);
+}
+
+/* Pins at one end, moved; a soft and a hard pull; gravity: all at once. */
+static void pins_pulls_and_forces_agree(void **unused) {
+    (void)unused;
+    solid b;
+    solid_create(&b);
+    const sinew_mesh *mesh = b.rig->neutral;
+    int n = mesh->vertex_count, pins[64], pin_count = 0, far_end = 0;
+    for (int v = 0; v < n; v++) {
+        if (mesh->positions[3 * v] < 0.5) pins[pin_count++] = v;
+        if (mesh->positions[3 * v] > mesh->positions[3 * far_end]) far_end = v;
+    }
+    b.options.boundary = SINEW_SPRING_BOUNDARY_PINNED;
+    b.options.pins = pins, b.options.pin_count = pin_count;
+    springs s = springs_start(b.rig, &b.options);
+    double places[3 * 64], *forces = calloc(3 * (size_t)n, sizeof(double));
+    for (int k = 0; k < pin_count; k++)
+        for (int c = 0; c < 3; c++)
+            places[3 * k + c] = mesh->positions[3 * pins[k] + c] + (c == 1 ? 0.2 : 0);
+    for (int v = 0; v < n; v++) forces[3 * v + 1] = -1e-3;
+    s.weights[0] = 0.4;
+    sinew_spring_frame frame = {0};
+    sinew_spring_frame_info info;
+    assert_below(compare(&s, &frame, &info), 1e-7); /* pins on the linear blend */
+    sinew_spring_pull pulls[2] = {{.vertex = far_end, .stiffness = 0.7},
+                                  {.vertex = far_end / 2 + 1, .stiffness = INFINITY}};
+    for (int k = 0; k < 2; k++)
+        for (int c = 0; c < 3; c++)
+            pulls[k].position[c] = s.expected[3 * pulls[k].vertex + c] + 0.1 * (c + 1);
+    frame.pin_positions = places, frame.forces = forces;
+    frame.pulls = pulls, frame.pull_count = 2;
+    assert_below(compare(&s, &frame, &info), 1e-7);
+    for (int c = 0; c < 3; c++) {
+        assert_close(s.found[3 * pulls[1].vertex + c], pulls[1].position[c], 1e-12);
+        assert_close(s.found[3 * pins[0] + c], places[c], 1e-12);
+    }
+    free(forces);
+    springs_finish(&s);
+    solid_free(&b);
+}
+
+static void a_batch_gives_the_frames_one_by_one(void **unused) {
+    (void)unused;
+    enum { FRAMES = 7 };
+    sinew_error error = {0};
+    sinew_rig *rig = sample_rig("bar", 1000);
+    springs s = springs_start(rig, NULL);
+    size_t n = 3 * (size_t)rig->neutral->vertex_count;
+    double *weights = calloc((size_t)rig->slider_count * FRAMES, sizeof(double));
+    double *positions[FRAMES], *again[FRAMES];
+    sinew_spring_frame frames[FRAMES] = {0};
+    sinew_spring_frame_info infos[FRAMES], info;
+    for (int f = 0; f < FRAMES; f++) {
+        double *w = weights + (size_t)f * (size_t)rig->slider_count;
+        set_weights(rig, 0.15 * f, w);
+        frames[f] = (sinew_spring_frame){.size = sizeof *frames, .weights = w, .index = f};
+        positions[f] = malloc(n * sizeof(double)), again[f] = malloc(n * sizeof(double));
+        infos[f].size = sizeof info;
+    }
+    assert_ok(sn_gpu_spring_solve_batch(s.device, s.state, FRAMES, frames, positions, infos, NULL,
+                                        &error));
+    assert_ok(
+        sn_gpu_spring_solve_batch(s.device, s.state, FRAMES, frames, again, NULL, NULL, &error));
+    for (int f = 0; f < FRAMES; f++) {
+        info.size = sizeof info;
+        assert_ok(sn_gpu_spring_solve(s.device, s.state, &frames[f], s.found, &info, NULL, &error));
+        assert_below(farthest(rig, positions[f], s.found), 1e-5);
+        assert_int_equal(infos[f].status, SINEW_OK);
+        assert_memory_equal(positions[f], again[f], n * sizeof(double));
+        free(positions[f]), free(again[f]);
+    }
+    free(weights);
+    springs_finish(&s);
+    sinew_rig_destroy(rig);
+}
+
+int test_frames(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(linear_frames_agree),
+        cmocka_unit_test(rotation_frames_agree),
+        cmocka_unit_test(spring_frames_agree),
+        cmocka_unit_test(springs_without_directions_agree),
+        cmocka_unit_test(volumes_agree),
+        cmocka_unit_test(pins_pulls_and_forces_agree),
+        cmocka_unit_test(a_batch_gives_the_frames_one_by_one),
+    };
+    return cmocka_run_group_tests_name("gpu frames", tests, NULL, NULL);
+}
