@@ -37,9 +37,10 @@ extern "C" {
 /* ---- the body and its modes ---- */
 
 typedef enum sinew_modal_body {
-    SINEW_MODAL_BODY_AUTO, /* tetrahedra inside when the surface is closed and clean, else a cage */
-    SINEW_MODAL_BODY_TETS, /* tetrahedra inside */
-    SINEW_MODAL_BODY_CAGE, /* a lattice of tetrahedra around the surface */
+    SINEW_MODAL_BODY_AUTO,  /* by how well each reproduces `poses`; without poses, tetrahedra inside
+                               when the surface is closed and clean, otherwise a cage */
+    SINEW_MODAL_BODY_TETS,  /* tetrahedra inside */
+    SINEW_MODAL_BODY_CAGE,  /* a lattice of tetrahedra around the surface */
     SINEW_MODAL_BODY_SHELL, /* the surface itself, of some thickness */
 } sinew_modal_body;
 
@@ -76,6 +77,11 @@ typedef struct sinew_modal_options {
      * the mesh is carried by the tets that hold its vertices. NULL: made. */
     const sinew_tets *tets;
     sinew_cache *cache; /* where tets and modes are kept; NULL: nowhere */
+    /* Poses that key poses will be like: 3 * vertex_count each, in the order of the clip where
+     * there is one. AUTO chooses the body by them, and parts of the mesh that stay close in all of
+     * them are linked. Optional; read during the call only, ignored by sinew_modal_create_tets. */
+    int pose_count;
+    const double *const *poses;
 } sinew_modal_options;
 SINEW_API void sinew_modal_options_init(sinew_modal_options *options);
 
@@ -105,6 +111,8 @@ typedef struct sinew_modal_info {
     double residual;      /* worst |K y - lambda^2 M y|, relative */
     double seconds;       /* spent on modes; 0 when they came from the cache */
     bool from_cache;
+    char choice[256]; /* what AUTO chose by the poses, and why; "" when it did not choose */
+    int links;        /* between parts that stay close in all poses */
 } sinew_modal_info;
 SINEW_API sinew_status sinew_modal_get_info(const sinew_modal *modal, sinew_modal_info *info);
 

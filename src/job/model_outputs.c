@@ -243,7 +243,9 @@ static void report_inverted(const sn_model_outputs *out, json_t *report,
                         json_pack("{s:i,s:o}", "count", count, "tets", tets));
     if (count > 0)
         sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
-               "%d tets are inside out in some frame and in no key pose", count);
+               "%d tets are inside out in some frame and in no key pose; if it shows, lower "
+               "'amplitude', raise 'damping' or set 'body' to 'shell'",
+               count);
 }
 
 static void add_total(json_t *report, const char *name, int count, const double *values) {

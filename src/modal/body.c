@@ -1,10 +1,12 @@
 #include "modal/body.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "mesh/uncross.h"
+#include "modal/body_links.h"
+#include "modal/choice.h"
 #include "modal/inside.h"
 
 void sn_body_destroy(sn_body *body) {
@@ -20,17 +22,41 @@ void sn_body_destroy(sn_body *body) {
     sn_free(body);
 }
 
-static sinew_status set_shape(sn_body *body, int vertex_count, const double *rest, int corners,
-                              int element_count, const int *elements, sinew_error *error) {
+static sinew_status set_joined(sn_body *body, int vertex_count, const double *rest, int corners,
+                               int element_count, const int *elements,
+                               const sn_rotation_joints *joints, sinew_error *error) {
     body->vertex_count = vertex_count;
     body->rest = sn_memdup(rest, (size_t)3 * vertex_count, sizeof *rest);
     if (!body->rest) return sn_no_memory(error);
-    SN_TRY(sn_rotation_strain_create(vertex_count, rest, corners, element_count, elements,
-                                     &body->rs, error));
+    SN_TRY(sn_rotation_strain_create_joined(vertex_count, rest, corners, element_count, elements,
+                                            joints, &body->rs, error));
     body->rest_centers = SN_NEW(double, (size_t)3 * body->rs->component_count);
     if (!body->rest_centers) return sn_no_memory(error);
     sn_rotation_strain_centers(body->rs, rest, body->rest_centers);
     return SINEW_OK;
+}
+
+static sinew_status set_shape(sn_body *body, int vertex_count, const double *rest, int corners,
+                              int element_count, const int *elements, sinew_error *error) {
+    const sn_rotation_joints none = {.link_count = 0};
+    return set_joined(body, vertex_count, rest, corners, element_count, elements, &none, error);
+}
+
+/* The same with parts of the mesh linked that stay close in all poses. */
+static sinew_status set_linked(sn_body *body, const sinew_mesh *mesh,
+                               const sinew_modal_options *options, int vertex_count,
+                               const double *rest, int corners, int element_count,
+                               const int *elements, const sinew_monitor *monitor,
+                               sinew_error *error) {
+    sn_link *links;
+    sn_rotation_joints joints = {.link_count = 0};
+    SN_TRY(sn_body_links_find(body, mesh, options, monitor, &links, &joints.link_count, error));
+    joints.links = links;
+    sinew_status status =
+        set_joined(body, vertex_count, rest, corners, element_count, elements, &joints, error);
+    sn_free(links);
+    if (status == SINEW_OK) status = sn_body_links_settle(body, options, monitor, error);
+    return status;
 }
 
 /* Modes of a body with flat tets are noise, and inverted ones mean that the file is broken. */
@@ -89,10 +115,24 @@ static sinew_status fill_inside(sn_body *body, const sinew_mesh *mesh,
     SN_TRY(sn_inside_tets(mesh, options, monitor, &body->tets, error));
     const sinew_tets *tets = body->tets;
     body->kind = SINEW_MODAL_BODY_TETS;
-    SN_TRY(set_shape(body, tets->vertex_count, tets->positions, 4, tets->tet_count, tets->tets,
-                     error));
-    if (tets->vertex_count == mesh->vertex_count) return SINEW_OK;
-    return sinew_carry_create(tets, &body->carry, error);
+    if (tets->vertex_count > mesh->vertex_count)
+        SN_TRY(sinew_carry_create(tets, &body->carry, error));
+    return set_linked(body, mesh, options, tets->vertex_count, tets->positions, 4, tets->tet_count,
+                      tets->tets, monitor, error);
+}
+
+/* The same inside a surface whose intersections are taken out. The artist's own rest shape is then
+ * a pose like any other. */
+static sinew_status fill_repaired(sn_body *body, const sinew_mesh *mesh,
+                                  const sinew_modal_options *options, const sinew_monitor *monitor,
+                                  sinew_error *error) {
+    sinew_mesh *repaired;
+    int moved;
+    SN_TRY(sinew_mesh_copy(mesh, &repaired, error));
+    sinew_status status = sn_uncross(mesh, monitor, repaired->positions, &moved, error);
+    if (status == SINEW_OK) status = fill_inside(body, repaired, options, monitor, error);
+    sinew_mesh_destroy(repaired);
+    return status;
 }
 
 /* The first vertices of the tets are the mesh's, up to the rounding of files. */
@@ -137,63 +177,61 @@ static sinew_status fill_given(sn_body *body, const sinew_mesh *mesh, const sine
     return sinew_carry_create(body->tets, &body->carry, error);
 }
 
-/* Cells along the diagonal. A cage that is much finer than the mesh costs gigabytes and shows
- * nothing: unless the caller has chosen, a cell is no smaller than a quarter of the mean edge. */
-static int cage_cells(const sinew_mesh *mesh, double diagonal, int wanted) {
-    if (wanted != SINEW_MODAL_CELLS_DEFAULT || mesh->triangle_count < 1) return wanted;
-    double sum = 0;
-    for (int i = 0; i < 3 * mesh->triangle_count; i++) {
-        int next = i % 3 == 2 ? i - 2 : i + 1;
-        sum += sn_distance(sn_at(mesh->positions, mesh->triangles[i]),
-                           sn_at(mesh->positions, mesh->triangles[next]));
-    }
-    double finest = 4 * diagonal / (sum / (3.0 * mesh->triangle_count));
-    const int fewest = 8;
-    return finest < fewest ? fewest : finest < wanted ? (int)finest : wanted;
-}
-
 static sinew_status fill_cage(sn_body *body, const sinew_mesh *mesh,
-                              const sinew_modal_options *options, const sinew_monitor *monitor,
-                              sinew_error *error) {
+                              const sinew_modal_options *options, int cells,
+                              const sinew_monitor *monitor, sinew_error *error) {
     body->kind = SINEW_MODAL_BODY_CAGE;
     sinew_cage_options cage_options;
     sinew_cage_options_init(&cage_options);
-    cage_options.cell = 1.0 / cage_cells(mesh, body->diagonal, options->cells);
+    cage_options.cell = 1.0 / cells;
     SN_TRY(sinew_mesh_copy(mesh, &body->mesh, error));
     SN_TRY(sinew_cage_create(body->mesh, &cage_options, monitor, &body->cage, error));
     SN_TRY(sinew_cage_fit_create(body->cage, body->mesh, NULL, &body->fit, error));
     const sinew_tets *tets = body->cage->tets;
-    return set_shape(body, tets->vertex_count, tets->positions, 4, tets->tet_count, tets->tets,
-                     error);
+    return set_linked(body, mesh, options, tets->vertex_count, tets->positions, 4, tets->tet_count,
+                      tets->tets, monitor, error);
 }
 
-static sinew_status fill_shell(sn_body *body, const sinew_mesh *mesh, sinew_error *error) {
+static sinew_status fill_shell(sn_body *body, const sinew_mesh *mesh,
+                               const sinew_modal_options *options, const sinew_monitor *monitor,
+                               sinew_error *error) {
     body->kind = SINEW_MODAL_BODY_SHELL;
-    if (mesh->triangle_count < 1) return sn_fail(error, SINEW_BAD_INPUT, "the mesh has no faces");
-    return set_shape(body, mesh->vertex_count, mesh->positions, 3, mesh->triangle_count,
-                     mesh->triangles, error);
+    return set_linked(body, mesh, options, mesh->vertex_count, mesh->positions, 3,
+                      mesh->triangle_count, mesh->triangles, monitor, error);
 }
 
-static sinew_status fill(sn_body *body, const sinew_mesh *mesh, const sinew_modal_options *options,
-                         const sinew_monitor *monitor, sinew_error *error) {
-    if (options->tets) return fill_given(body, mesh, options->tets, error);
-    if (options->body == SINEW_MODAL_BODY_SHELL) return fill_shell(body, mesh, error);
-    if (options->body != SINEW_MODAL_BODY_CAGE) {
-        sinew_error reason = {0};
-        sinew_status status = fill_inside(body, mesh, options, monitor, &reason);
-        bool refused = status == SINEW_BAD_INPUT || status == SINEW_UNAVAILABLE ||
-                       status == SINEW_NOT_CONVERGED;
-        if (!refused || options->body == SINEW_MODAL_BODY_TETS) {
-            if (status != SINEW_OK && error) *error = reason;
-            return status;
-        }
-        snprintf(body->why, sizeof body->why, "%.*s", (int)sizeof body->why - 1, reason.message);
-        if (status != SINEW_BAD_INPUT)
-            SN_TRY(sn_fallback(monitor, status, error, "modal body is a cage: %s", body->why));
-        sn_log(monitor, SINEW_LOG_LEVEL_INFO, "no tetrahedra inside (%s): a cage instead",
-               body->why);
-    }
-    return fill_cage(body, mesh, options, monitor, error);
+static sinew_status start(const sinew_mesh *mesh, sn_body **body, sinew_error *error) {
+    *body = SN_NEW0(sn_body, 1);
+    if (!*body) return sn_no_memory(error);
+    (*body)->artist_count = mesh->vertex_count;
+    (*body)->diagonal = sinew_diagonal(mesh->vertex_count, mesh->positions);
+    return SINEW_OK;
+}
+
+static sinew_status finish(sinew_status status, sn_body *made, sn_body **body) {
+    if (status != SINEW_OK)
+        sn_body_destroy(made);
+    else
+        *body = made;
+    return status;
+}
+
+sinew_status sn_body_build(const sinew_mesh *mesh, const sinew_modal_options *options,
+                           const sn_body_plan *plan, const sinew_monitor *monitor, sn_body **body,
+                           sinew_error *error) {
+    *body = NULL;
+    sn_body *made;
+    SN_TRY(start(mesh, &made, error));
+    sinew_status status;
+    if (plan->kind == SINEW_MODAL_BODY_SHELL)
+        status = fill_shell(made, mesh, options, monitor, error);
+    else if (plan->kind == SINEW_MODAL_BODY_CAGE)
+        status = fill_cage(made, mesh, options, plan->cells, monitor, error);
+    else if (plan->repaired)
+        status = fill_repaired(made, mesh, options, monitor, error);
+    else
+        status = fill_inside(made, mesh, options, monitor, error);
+    return finish(status, made, body);
 }
 
 sinew_status sn_body_create(const sinew_mesh *mesh, const sinew_modal_options *options,
@@ -201,17 +239,15 @@ sinew_status sn_body_create(const sinew_mesh *mesh, const sinew_modal_options *o
     *body = NULL;
     if (mesh->vertex_count < 1 || (mesh->triangle_count < 1 && !options->tets))
         return sn_fail(error, SINEW_BAD_INPUT, "the mesh has no faces");
-    sn_body *result = SN_NEW0(sn_body, 1);
-    if (!result) return sn_no_memory(error);
-    result->artist_count = mesh->vertex_count;
-    result->diagonal = sinew_diagonal(mesh->vertex_count, mesh->positions);
-    sinew_status status = fill(result, mesh, options, monitor, error);
-    if (status != SINEW_OK) {
-        sn_body_destroy(result);
-        return status;
+    if (options->tets) {
+        sn_body *made;
+        SN_TRY(start(mesh, &made, error));
+        return finish(fill_given(made, mesh, options->tets, error), made, body);
     }
-    *body = result;
-    return SINEW_OK;
+    if (options->body == SINEW_MODAL_BODY_AUTO)
+        return sn_body_choose(mesh, options, monitor, body, error);
+    sn_body_plan plan = {.kind = options->body, .cells = sn_cage_cells(mesh, options->cells)};
+    return sn_body_build(mesh, options, &plan, monitor, body, error);
 }
 
 /* ---- poses -------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 typedef struct sn_body {
     sinew_modal_body kind;
     char why[192];
+    char choice[256]; /* what AUTO chose, and why */
     int artist_count;
     int vertex_count;
     double *rest;
@@ -28,6 +29,16 @@ typedef struct sn_body {
     sinew_carry *carry;
 } sn_body;
 
+/* One way to make a body. */
+typedef struct sn_body_plan {
+    sinew_modal_body kind; /* not AUTO */
+    int cells;             /* of a cage */
+    bool repaired;         /* tets: intersections of the surface are smoothed out first */
+} sn_body_plan;
+sinew_status sn_body_build(const sinew_mesh *mesh, const sinew_modal_options *options,
+                           const sn_body_plan *plan, const sinew_monitor *monitor, sn_body **body,
+                           sinew_error *error);
+/* The body that the options ask for; AUTO is decided by modal/choice.h. */
 sinew_status sn_body_create(const sinew_mesh *mesh, const sinew_modal_options *options,
                             const sinew_monitor *monitor, sn_body **body, sinew_error *error);
 sinew_status sn_body_create_tets(const sinew_tets *tets, sn_body **body, sinew_error *error);

@@ -84,6 +84,7 @@ sinew_status sn_tet_stiffness(const sn_rotation_strain *tets, sn_material materi
     for (int e = 0; e < tets->element_count && room; e++)
         room =
             add_elastic(&triplets, tets, e, lambda, mu, tets->weights[e] * (scale ? scale[e] : 1));
+    room = room && sn_link_stiffness(tets, material.young, &triplets);
     return assemble(&triplets, room, tets, stiffness, error);
 }
 
@@ -106,6 +107,7 @@ sinew_status sn_shell_stiffness(const sn_rotation_strain *triangles, const doubl
                            thickness * triangles->weights[e] * (scale ? scale[e] : 1));
     if (room)
         room = sn_add_bending(triangles, rest, rigidity, nu, scale, &triplets, NULL) == SINEW_OK;
+    room = room && sn_link_stiffness(triangles, thickness * material.young, &triplets);
     return assemble(&triplets, room, triangles, stiffness, error);
 }
 

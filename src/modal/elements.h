@@ -24,6 +24,10 @@ sinew_status sn_shell_stiffness(const sn_rotation_strain *triangles, const doubl
                                 sn_material material, double thickness, const double *scale,
                                 sn_sparse **stiffness, sinew_error *error);
 
+/* Adds the links between parts, whose energy is that of mesh/rotation_links.h for small
+ * displacements times `scale`; rigid motions of linked parts cost nothing. False: no memory. */
+bool sn_link_stiffness(const sn_rotation_strain *rs, double scale, sn_triplets *triplets);
+
 /* Lumped: a third or quarter of each element's mass to its corners, repeated per axis:
  * mass[3 * vertex_count]. thickness 1 for tetrahedra. Vertices in no element get the smallest
  * positive mass, so that M stays regular. */

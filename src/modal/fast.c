@@ -201,7 +201,7 @@ sinew_status sn_fast_create(const sn_body *body, const sn_modes *modes, sn_fast 
                             sinew_error *error) {
     *fast = NULL;
     const sn_rotation_strain *rs = body->rs;
-    if (rs->corners != 4) return SINEW_OK;
+    if (rs->corners != 4 || rs->link_count > 0) return SINEW_OK;
     sn_fast *made = SN_NEW0(sn_fast, 1);
     if (!made) return sn_no_memory(error);
     made->column_count = modes->column_count;

@@ -1,6 +1,7 @@
 #include "modal/field.h"
 
 #include "base/parallel.h"
+#include "mesh/rotation_links.h"
 
 void sn_field_add_element(const sn_rotation_strain *rs, int e, const double *u, double *c) {
     const double *g = rs->gradients + (size_t)3 * rs->corners * e;
@@ -41,9 +42,32 @@ static void add_elements(void *context, sn_span span) {
     }
 }
 
+/* A half of a link turns with the elements around it: their mean rate. Links do not stretch. */
+static void add_halves(void *context, sn_span span) {
+    const field_loop *loop = context;
+    const sn_rotation_strain *rs = loop->rs;
+    SN_IN_SPAN(int, half, span) {
+        double *to = loop->to + (size_t)SN_RS_SIZE * (size_t)(rs->element_count + half);
+        double sum[SN_RS_SIZE] = {0}, weight = 0, u[12];
+        int first, last;
+        sn_rotation_half_ring(rs, half, &first, &last);
+        for (int c = first; c < last; c++) {
+            int e = rs->vertex_corners[c] / rs->corners;
+            const int *v = rs->elements + (size_t)rs->corners * (size_t)e;
+            for (int k = 0; k < rs->corners; k++)
+                for (int i = 0; i < 3; i++)
+                    u[3 * k + i] = rs->weights[e] * loop->from[3 * (size_t)v[k] + (size_t)i];
+            sn_field_add_element(rs, e, u, sum);
+            weight += rs->weights[e];
+        }
+        for (int i = 0; i < 3 && weight > 0; i++) to[SN_RS_W + i] += sum[SN_RS_W + i] / weight;
+    }
+}
+
 void sn_field_add(const sn_rotation_strain *rs, const double *displacement, double *coordinates) {
-    sn_parallel_for(rs->element_count, 64, add_elements,
-                    &(field_loop){rs, displacement, coordinates});
+    field_loop loop = {rs, displacement, coordinates};
+    sn_parallel_for(rs->element_count, 64, add_elements, &loop);
+    sn_parallel_for(2 * (size_t)rs->link_count, 16, add_halves, &loop);
 }
 
 /* <H, G + dn n^T> with dn = -G^T n is (H - n (H n)^T) : G, so on triangles P = H - n (H n)^T takes

@@ -17,7 +17,7 @@ sinew_status sinew_modal_state_create(const sinew_modal *modal, sinew_modal_stat
     if (!result) return sn_no_memory(error);
     result->tracks = SN_NEW(double, sn_track_count(modal));
     result->displacement = SN_NEW(double, (size_t)3 * body->vertex_count);
-    result->coordinates = SN_NEW(double, (size_t)SN_RS_SIZE * body->rs->element_count);
+    result->coordinates = SN_NEW(double, (size_t)SN_RS_SIZE * body->rs->item_count);
     result->turns = SN_NEW(double, (size_t)9 * body->rs->component_count);
     result->positions = sn_memdup(body->rest, (size_t)3 * body->vertex_count, sizeof(double));
     sinew_status status = result->tracks && result->displacement && result->coordinates &&
@@ -71,7 +71,7 @@ static void sum_residuals(void *context, sn_span span) {
 /* Coordinates of weights and residuals into state->coordinates. */
 static void set_coordinates(const sinew_modal *modal, sinew_modal_state *state,
                             const double *weights, const sn_residual_sum *residual) {
-    size_t size = (size_t)SN_RS_SIZE * modal->body->rs->element_count;
+    size_t size = (size_t)SN_RS_SIZE * modal->body->rs->item_count;
     sn_parallel_for(size, SHARE, sum_residuals, &(residual_loop){residual, state->coordinates});
     sn_modes_displace(modal->modes, weights, state->displacement);
     sn_field_add(modal->body->rs, state->displacement, state->coordinates);

@@ -110,7 +110,7 @@ static sinew_status read_rates(const sinew_modal *modal, const double *positions
 
 /* Residual and leftover of an inner key relative to the blend of the keys around it. */
 static void make_relative(const sinew_modal_motion *motion, int i) {
-    size_t coordinates = (size_t)SN_RS_SIZE * motion->modal->body->rs->element_count;
+    size_t coordinates = (size_t)SN_RS_SIZE * motion->modal->body->rs->item_count;
     size_t vertices = (size_t)3 * motion->modal->body->artist_count;
     sinew_modal_motion plain = *motion;
     plain.inner_count = 0;

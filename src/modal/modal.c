@@ -39,6 +39,8 @@ static sinew_status check_options(const sinew_modal_options *o, int painted, sin
         return sn_fail(error, SINEW_BAD_INPUT, "cells must lie in 4 .. 400");
     if (o->basis_count < 0 || (o->basis_count > 0 && !o->basis))
         return sn_fail(error, SINEW_BAD_INPUT, "the basis is missing");
+    if (o->pose_count < 0 || (o->pose_count > 0 && !o->poses))
+        return sn_fail(error, SINEW_BAD_INPUT, "the poses are missing");
     for (int i = 0; o->stiffness && i < painted; i++)
         if (!(o->stiffness[i] > 0) || !isfinite(o->stiffness[i]))
             return sn_fail(error, SINEW_BAD_INPUT, "stiffness %d must be positive", i);
@@ -113,6 +115,8 @@ static sinew_cache_key key_of(const sn_body *body, const sinew_modal_options *op
     sinew_hash_add(&hash, rs->elements,
                    (size_t)rs->corners * rs->element_count * sizeof *rs->elements);
     sinew_hash_add_number(&hash, body->kind);
+    sinew_hash_add(&hash, rs->links, (size_t)rs->link_count * sizeof *rs->links);
+    sinew_hash_add(&hash, rs->half_rest, (size_t)6 * rs->link_count * sizeof *rs->half_rest);
     sinew_hash_add_number(&hash, options->modes);
     sinew_hash_add_number(&hash, options->young);
     sinew_hash_add_number(&hash, options->poisson);
@@ -240,8 +244,10 @@ sinew_status sinew_modal_get_info(const sinew_modal *modal, sinew_modal_info *in
                             .lambda = modal->modes->lambda,
                             .residual = modal->modes->worst_residual,
                             .seconds = modal->seconds,
-                            .from_cache = modal->from_cache};
+                            .from_cache = modal->from_cache,
+                            .links = modal->body->rs->link_count};
     memcpy(own.why, modal->body->why, sizeof own.why);
+    memcpy(own.choice, modal->body->choice, sizeof own.choice);
     sn_info_write(info, &own, sizeof own);
     return SINEW_OK;
 }

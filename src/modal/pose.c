@@ -104,7 +104,7 @@ sinew_status sn_pose_read(const sinew_modal *modal, const double *positions,
         if (!isfinite(positions[k]))
             return sn_fail(error, SINEW_BAD_INPUT, "vertex %zu is not finite", k / 3);
     pose->tracks = SN_NEW(double, sn_track_count(modal));
-    pose->residual = SN_NEW(double, (size_t)SN_RS_SIZE * body->rs->element_count);
+    pose->residual = SN_NEW(double, (size_t)SN_RS_SIZE * body->rs->item_count);
     double *shape = SN_NEW(double, (size_t)3 * body->vertex_count);
     sinew_status status = pose->tracks && pose->residual && shape ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK)

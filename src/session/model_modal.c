@@ -10,6 +10,7 @@
 #include "session/clip.h"
 #include "session/load.h"
 #include "session/modal_holds.h"
+#include "session/modal_poses.h"
 #include "session/model.h"
 #include "session/outputs.h"
 #include "session/parameters.h"
@@ -152,13 +153,17 @@ static sinew_status build(const sn_model_setup *setup, void **structure, sinew_e
     sinew_modal_options options;
     double *map = NULL, *basis = NULL;
     sinew_tets *tets = NULL;
+    sn_modal_poses poses = {0};
     sinew_status status = read_options(setup, &options, &map, &basis, error);
     if (status == SINEW_OK) status = read_tets(setup, &tets, error);
+    if (status == SINEW_OK) status = sn_modal_poses_create(setup->rig, &poses, error);
     options.tets = tets;
+    options.pose_count = poses.count, options.poses = (const double *const *)poses.positions;
     if (status == SINEW_OK)
         status = sinew_modal_create(setup->rig->neutral, &options, setup->monitor,
                                     (sinew_modal **)structure, error);
     sn_free(map), sn_free(basis);
+    sn_modal_poses_free(&poses);
     sinew_tets_destroy(tets);
     return status;
 }
@@ -267,11 +272,7 @@ static sinew_status key_weights(const sn_model_setup *setup, const json_t *key, 
         return SINEW_OK;
     int target = sinew_rig_find_target(rig, pose);
     if (target < 0) return sn_scene_fail(setup->scene, error, place, "there is no pose '%s'", pose);
-    const sinew_target *t = &rig->targets[target];
-    if (t->kind == SINEW_TARGET_KIND_COMBINATION)
-        for (int d = 0; d < t->driver_count; d++) weights[t->drivers[d]] = 1;
-    else
-        weights[t->slider] = t->at;
+    sn_modal_pose_weights(rig, target, weights);
     return SINEW_OK;
 }
 
@@ -398,12 +399,13 @@ static void report_modes(const modal_model *m, const sn_model_setup *setup) {
                                         motion.captured[at], "inverted", motion.inverted[at]));
         at++;
     }
-    json_object_set_new(
-        report, "body",
-        json_pack("{s:s,s:s,s:i,s:i,s:i,s:f,s:f,s:b,s:f}", "kind", bodies[info.body], "why",
-                  info.why, "vertices", info.body_vertices, "elements", info.elements, "parts",
-                  info.components, "mode_residual", info.residual, "mode_seconds", info.seconds,
-                  "from_cache", info.from_cache, "leftover", motion.leftover));
+    json_object_set_new(report, "body",
+                        json_pack("{s:s,s:s,s:s,s:i,s:i,s:i,s:i,s:f,s:f,s:b,s:f}", "kind",
+                                  bodies[info.body], "why", info.why, "choice", info.choice,
+                                  "links", info.links, "vertices", info.body_vertices, "elements",
+                                  info.elements, "parts", info.components, "mode_residual",
+                                  info.residual, "mode_seconds", info.seconds, "from_cache",
+                                  info.from_cache, "leftover", motion.leftover));
     json_object_set_new(report, "modes", modes);
     json_object_set_new(report, "keys", keys);
 }
@@ -430,6 +432,32 @@ static sinew_status keep_text(char **kept, const char *text, sinew_error *error)
     return text && !*kept ? sn_no_memory(error) : SINEW_OK;
 }
 
+/* A body that a key wrecks, and what to do about it. */
+static void warn_about_keys(const modal_model *m, const sn_model_setup *setup) {
+    const double folded = 0.02, far = 0.1; /* of the tets; of the diagonal */
+    sinew_modal_info body = about_body(m->modal);
+    sinew_modal_motion_info motion = about_motion(m);
+    int worst = 0, count = 0;
+    size_t key_count = json_array_size(sn_scene_at(setup->scene, "keys"));
+    for (size_t k = 0; k < key_count; k++) {
+        const json_t *key = json_array_get(sn_scene_at(setup->scene, "keys"), k);
+        if (json_is_true(json_object_get(key, "inner"))) continue;
+        if (motion.inverted[count] > motion.inverted[worst]) worst = count;
+        count++;
+    }
+    if (count > 0 && motion.inverted[worst] > folded * body.elements)
+        sn_log(setup->monitor, SINEW_LOG_LEVEL_WARNING,
+               "key %d turns %d of the body's %d tets inside out, so in-betweens may be torn; set "
+               "'body' to 'shell'%s",
+               worst, motion.inverted[worst], body.elements,
+               body.body == SINEW_MODAL_BODY_CAGE ? ", or raise 'cells'" : "");
+    else if (motion.leftover > far)
+        sn_log(setup->monitor, SINEW_LOG_LEVEL_WARNING,
+               "the cage leaves vertices up to %.2g%% of the diagonal from their key pose, so "
+               "in-betweens may be torn; raise 'cells', or set 'body' to 'shell'",
+               100 * motion.leftover);
+}
+
 /* New keys, or a path, make a new motion; parameters change it as it is. */
 static sinew_status update_motion(modal_model *m, const sn_model_setup *setup, bool keys,
                                   sinew_error *error) {
@@ -443,6 +471,7 @@ static sinew_status update_motion(modal_model *m, const sn_model_setup *setup, b
         m->motion = motion, m->first_key = first_key;
         m->weights = SN_NEW(double, about_motion(m).columns);
         if (!m->weights) return sn_no_memory(error);
+        warn_about_keys(m, setup);
         return keep_text(&m->path_file, path, error);
     }
     sinew_modal_parameters knobs;

@@ -149,6 +149,135 @@ static void open_meshes_get_a_cage_and_the_reason(void **state) {
     sinew_mesh_destroy(mesh);
 }
 
+/* A comb: fingers of two by LENGTH quads, closer to each other than a cell of a cage, on a common
+ * base. In the pose every second finger is rolled up. */
+static sinew_mesh *comb(double **pose) {
+    enum { FINGERS = 5, COLUMNS = 4 * FINGERS - 1, LENGTH = 40, BASE = 3, ROWS = LENGTH + BASE };
+    double *positions = malloc(sizeof(double) * 3 * (COLUMNS + 1) * (ROWS + 1));
+    int *triangles = malloc(sizeof(int) * 6 * COLUMNS * ROWS), count = 0, used = 0;
+    int *number = malloc(sizeof(int) * (COLUMNS + 1) * (ROWS + 1));
+    *pose = malloc(sizeof(double) * 3 * (COLUMNS + 1) * (ROWS + 1));
+    for (int i = 0; i <= COLUMNS; i++)
+        for (int j = 0; j <= ROWS; j++) {
+            bool gap = i % 4 == 3 && j > BASE; /* no finger has this column of vertices */
+            number[i * (ROWS + 1) + j] = gap ? -1 : used;
+            if (gap) continue;
+            double x = 0.008 * i, y = 0.025 * j, base = 0.025 * BASE;
+            sn_put(positions, used, sn_v3(x, y, 0));
+            double along = i / 4 % 2 == 1 && y > base ? y - base : 0, bend = 3.0 * along;
+            sn_put(*pose, used, sn_v3(x, y - along + sin(bend) / 3, (1 - cos(bend)) / 3));
+            used++;
+        }
+    for (int i = 0; i < COLUMNS; i++)
+        for (int j = 0; j < ROWS; j++) {
+            int a = number[i * (ROWS + 1) + j], b = number[(i + 1) * (ROWS + 1) + j];
+            int c = number[(i + 1) * (ROWS + 1) + j + 1], d = number[i * (ROWS + 1) + j + 1];
+            if (a < 0 || b < 0 || c < 0 || d < 0) continue;
+            int quad[6] = {a, b, c, a, c, d};
+            memcpy(triangles + 6 * count++, quad, sizeof quad);
+        }
+    sinew_mesh *mesh;
+    sinew_error error;
+    assert_ok(sinew_mesh_create(used, positions, 2 * count, NULL, triangles, &mesh, &error));
+    free(positions), free(triangles), free(number);
+    return mesh;
+}
+
+/* The open comb used to get a cage, in whose cells neighboring fingers hang together. */
+static void no_key_is_torn_by_the_choice_of_a_body(void **state) {
+    (void)state;
+    double *pose;
+    sinew_mesh *mesh = comb(&pose);
+    sinew_modal_options options;
+    sinew_modal_options_init(&options);
+    options.modes = 8;
+    sinew_modal_info info = {.size = sizeof info};
+    double blind = two_keys(mesh, pose, options, &info);
+    assert_int_equal(info.body, SINEW_MODAL_BODY_CAGE);
+    const double *poses[1] = {pose};
+    options.pose_count = 1, options.poses = poses;
+    double chosen = two_keys(mesh, pose, options, &info);
+    print_message("comb: %.2f%% with a cage; %s\n", 100 * blind, info.choice);
+    assert_below(chosen, 0.02);
+    assert_below(0.1, blind);
+    assert_true(strstr(info.choice, "; a cage of 50 cells: ") != NULL); /* why not that one */
+    free(pose);
+    sinew_mesh_destroy(mesh);
+}
+
+/* A bar and a plate beside it, one mesh of two parts, bent together: the plate stays beside the
+ * bar, and linked parts have one set of rigid motions. */
+static void parts_that_stay_close_are_linked(void **state) {
+    (void)state;
+    enum { N = 24, SIDE = N + 1 };
+    double positions[2 * 3 * 3 * SIDE], pose[2 * 3 * 3 * SIDE];
+    int triangles[2 * 2 * 2 * 3 * N], count = 0;
+    for (int part = 0; part < 2; part++)
+        for (int i = 0; i <= N; i++)
+            for (int j = 0; j < 3; j++) {
+                int at = (part * SIDE + i) * 3 + j;
+                double x = (part ? 0.3 : 0.0) + (part ? 0.4 : 1.0) * i / N, y = 0.1 * j,
+                       z = 0.015 * part, angle = 2.5 * x, radius = 0.4 - z;
+                sn_put(positions, at, sn_v3(x, y, z));
+                sn_put(pose, at, sn_v3(radius * sin(angle), y, 0.4 - radius * cos(angle)));
+                if (i == N || j == 2) continue;
+                int quad[6] = {at, at + 3, at + 4, at, at + 4, at + 1};
+                memcpy(triangles + 6 * count++, quad, sizeof quad);
+            }
+    sinew_mesh *mesh;
+    sinew_error error;
+    assert_ok(sinew_mesh_create(6 * SIDE, positions, 2 * count, NULL, triangles, &mesh, &error));
+    const double *poses[1] = {pose};
+    const sinew_modal_body bodies[] = {SINEW_MODAL_BODY_SHELL, SINEW_MODAL_BODY_CAGE};
+    for (int b = 0; b < 2; b++) {
+        double drift[2];
+        for (int linked = 0; linked < 2; linked++) {
+            sinew_modal_options options;
+            sinew_modal_options_init(&options);
+            options.modes = 6, options.body = bodies[b], options.cells = 40;
+            options.pose_count = linked, options.poses = poses;
+            sinew_modal *modal;
+            sinew_modal_motion *motion;
+            sinew_modal_state *frame_state;
+            assert_ok(sinew_modal_create(mesh, &options, NULL, &modal, &error));
+            sinew_modal_info info = info_of(sinew_modal, modal);
+            assert_int_equal(info.components, linked ? 1 : 2);
+            assert_int_equal(info.links > 0, linked);
+            assert_below(info.residual, 1e-6);
+            const double times[2] = {0, 1}, still = 0;
+            const double *ends[2] = {positions, pose};
+            sinew_modal_keys keys = {
+                .size = sizeof keys, .count = 2, .times = times, .positions = ends};
+            sinew_modal_parameters parameters;
+            sinew_modal_parameters_init(&parameters);
+            parameters.count = 1, parameters.amplitude = &still;
+            assert_ok(sinew_modal_motion_create(modal, &keys, &parameters, NULL, &motion, &error));
+            assert_ok(sinew_modal_state_create(modal, &frame_state, &error));
+            double frame[6 * 3 * SIDE];
+            sinew_modal_frame(motion, frame_state, 0.5, frame);
+            /* Over the middle of the bar, its vertex nearest to the plate's. */
+            drift[linked] = 0;
+            for (int i = 0; i <= N; i++)
+                for (int k = 0; k <= N; k++) {
+                    int plate = 3 * (SIDE + i) + 1, bar = 3 * k + 1;
+                    double before = sn_distance(sn_at(positions, plate), sn_at(positions, bar));
+                    double after = sn_distance(sn_at(frame, plate), sn_at(frame, bar));
+                    if (before < 0.02) drift[linked] = fmax(drift[linked], fabs(after - before));
+                }
+            sinew_modal_frame(motion, frame_state, 1, frame);
+            for (int i = 0; i < 6 * SIDE; i++)
+                assert_below(sn_distance(sn_at(frame, i), sn_at(pose, i)), 1e-6);
+            sinew_modal_state_destroy(frame_state);
+            sinew_modal_motion_destroy(motion);
+            sinew_modal_destroy(modal);
+        }
+        print_message("drift %.4f apart, %.4f linked\n", drift[0], drift[1]);
+        assert_below(drift[1], 0.004);
+        assert_below(2 * drift[1], drift[0]);
+    }
+    sinew_mesh_destroy(mesh);
+}
+
 /* A rig's own targets as the basis: a pose in their span is captured. */
 static void given_basis_expresses_its_own_poses(void **state) {
     (void)state;
@@ -268,6 +397,8 @@ int test_meshes(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(closed_cage_and_shell_bodies_meet_their_keys),
         cmocka_unit_test(open_meshes_get_a_cage_and_the_reason),
+        cmocka_unit_test(no_key_is_torn_by_the_choice_of_a_body),
+        cmocka_unit_test(parts_that_stay_close_are_linked),
         cmocka_unit_test(given_basis_expresses_its_own_poses),
         cmocka_unit_test(given_tets_are_the_body),
         cmocka_unit_test(tets_and_modes_come_from_the_cache),

@@ -1,0 +1,92 @@
+#include "modal/body_links.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "mesh/topology.h"
+#include "rig/part_links.h"
+
+static const double *pose_of(void *user, int k) {
+    return ((const double *const *)user)[k];
+}
+
+/* A link of the artist's surface in a cage: from the main corner of the vertex's tet to the tet of
+ * the point, whose smallest corner is left out. */
+static sn_link carried_link(const sinew_embedding *embedding, const sn_link *link) {
+    int main = 0;
+    for (int c = 1; c < 3; c++)
+        if (link->weights[c] > link->weights[main]) main = c;
+    const size_t from = 4 * (size_t)link->vertex, to = 4 * (size_t)link->corners[main];
+    int first = 0, least = 0, used = 0;
+    for (int k = 1; k < 4; k++) {
+        if (embedding->weights[from + (size_t)k] > embedding->weights[from + (size_t)first])
+            first = k;
+        if (embedding->weights[to + (size_t)k] < embedding->weights[to + (size_t)least]) least = k;
+    }
+    sn_link result = {.vertex = embedding->corners[from + (size_t)first]};
+    double sum = 0;
+    for (int k = 0; k < 4; k++) {
+        if (k == least) continue;
+        result.corners[used] = embedding->corners[to + (size_t)k];
+        result.weights[used] = fmax(embedding->weights[to + (size_t)k], 0);
+        sum += result.weights[used++];
+    }
+    for (int k = 0; k < 3; k++) result.weights[k] = sum > 0 ? result.weights[k] / sum : 1.0 / 3;
+    return result;
+}
+
+/* Links of the surface as links of the cage: those inside one of its parts, and those that start at
+ * the same vertex for the same part as the one before, say nothing new. */
+static sinew_status carry_links(const sn_body *body, sn_link *links, int *count,
+                                sinew_error *error) {
+    const sinew_tets *tets = body->cage->tets;
+    int *part = SN_NEW(int, tets->vertex_count), parts, kept = 0;
+    if (!part) return sn_no_memory(error);
+    sinew_status status =
+        sn_components_of(tets->vertex_count, tets->tet_count, 4, tets->tets, part, &parts, error);
+    for (int k = 0; status == SINEW_OK && k < *count; k++) {
+        sn_link link = carried_link(body->cage->embedding, &links[k]);
+        if (part[link.vertex] == part[link.corners[0]]) continue;
+        if (kept > 0 && links[kept - 1].vertex == link.vertex &&
+            part[links[kept - 1].corners[0]] == part[link.corners[0]])
+            continue;
+        links[kept++] = link;
+    }
+    *count = kept;
+    sn_free(part);
+    return status;
+}
+
+sinew_status sn_body_links_find(const sn_body *body, const sinew_mesh *mesh,
+                                const sinew_modal_options *options, const sinew_monitor *monitor,
+                                sn_link **links, int *count, sinew_error *error) {
+    *links = NULL, *count = 0;
+    if (options->pose_count < 1 || mesh->triangle_count < 1) return SINEW_OK;
+    sn_part_poses poses = {mesh->vertex_count, mesh->positions, options->pose_count, pose_of,
+                           (void *)options->poses};
+    SN_TRY(sn_part_links_find(&poses, 3, mesh->triangle_count, mesh->triangles,
+                              mesh->triangle_count, mesh->triangles, monitor, links, count, error));
+    if (!body->cage || *count == 0) return SINEW_OK;
+    sinew_status status = carry_links(body, *links, count, error);
+    if (status != SINEW_OK) {
+        sn_free(*links);
+        *links = NULL;
+    }
+    return status;
+}
+
+sinew_status sn_body_links_settle(sn_body *body, const sinew_modal_options *options,
+                                  const sinew_monitor *monitor, sinew_error *error) {
+    if (body->rs->link_count == 0) return SINEW_OK;
+    double *shape = SN_NEW(double, (size_t)3 * body->vertex_count);
+    sinew_status status = shape ? SINEW_OK : sn_no_memory(error);
+    for (int k = 0; status == SINEW_OK && k < options->pose_count; k++) {
+        double *leftover = NULL;
+        status = sn_body_lift(body, options->poses[k], monitor, shape, &leftover, error);
+        sn_free(leftover);
+        if (status == SINEW_OK) sn_rotation_strain_watch(body->rs, shape);
+    }
+    sn_free(shape);
+    if (status == SINEW_OK) sn_rotation_strain_settle(body->rs);
+    return status;
+}
