@@ -28,7 +28,7 @@ static const cli_option options[] = {
     {"--curves-out", CLI_OUTPUT, "FILE", "Write the slider weights of the frames, CSV.", 0, 0,
      false},
     CLI_SCENE_OPTION,
-    CLI_GROUP("Contact and constraints (spring; --hold: rotation)"),
+    CLI_GROUP("Contact and constraints (spring; --hold: rotation, too)"),
     {"--obstacle", CLI_TEXT, "SHAPE",
      "Add an obstacle: sphere:x,y,z,r | plane:x,y,z,nx,ny,nz | capsule:ax,ay,az,bx,by,bz,r | "
      "cylinder:ax,ay,az,bx,by,bz,r | box:x,y,z,hx,hy,hz | part:NAME | a mesh file.",
@@ -41,7 +41,7 @@ static const cli_option options[] = {
      "Pull vertex V to a position, exactly or with a spring of stiffness K.", 0, 0, true},
     {"--hold", CLI_TEXT, "SELECT|auto",
      "Keep vertices on their linear path; 'auto' selects those that rest on the floor in all poses "
-     "(rotation).",
+     "(rotation, spring).",
      0, 0, false},
     {"--friction", CLI_NUMBER, "MU", "Coulomb friction against obstacles (default 0).", 0, 1e3,
      false},

@@ -39,6 +39,10 @@ static const cli_option options[] = {
      "Pin vertices (v:1,5-9 | region:NAME | mask:FILE) to their positions in the first key, or to "
      "the frames of a point cache.",
      0, 0, true},
+    {"--hold", CLI_TEXT, "SELECT|auto",
+     "keep vertices on their linear path between keys; auto: those that rest on the floor in all "
+     "poses",
+     0, 0, false},
     {"--pin-stiffness", CLI_NUMBER, "K",
      "Stiffness of soft pins, relative to the body (default: pins are exact).", 0, 1e9, false},
     {"--orient", CLI_TEXT, "SELECT=X,Y,Z[:W]",
@@ -98,6 +102,7 @@ static const char *const parameters[][2] = {
     {"--stiffness-map", "stiffness_map"},
     {"--tets", "tets"},
     {"--path", "path"},
+    {"--hold", "hold"},
     {"--fast", "fast"},
     {"--mix-frames", "mix_frames"},
     {"--mix", "mix"},

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/rotation.h"
 #include "base/status.h"
+#include "session/holds.h"
 #include "session/load.h"
 #include "sinew/selection.h"
 
@@ -23,6 +24,7 @@ void sn_modal_holds_free(sn_modal_holds *holds) {
         sinew_free((void *)holds->orientations[k].elements);
     sn_free(holds->vertices), sn_free(holds->places), sn_free(holds->targets);
     sn_free(holds->entries), sn_free(holds->orientations), sn_free(holds->turning);
+    sn_free(holds->key_times), sn_free(holds->held_places);
     memset(holds, 0, sizeof *holds);
 }
 
@@ -62,11 +64,33 @@ static sinew_status read_pin(const sn_model_setup *setup, sn_modal_holds *holds,
     return room ? SINEW_OK : sn_no_memory(error);
 }
 
+/* The vertices of the parameter "hold", appended, and where each key has them. */
+static sinew_status read_held(const sn_model_setup *setup, const sn_modal_key_poses *keys,
+                              sn_modal_holds *holds, size_t *capacity, double **stiffness,
+                              size_t *stiffness_capacity, sinew_error *error) {
+    int *held = NULL, count = 0, first = holds->pin_count;
+    SN_TRY(sn_holds_select(setup, &held, &count, error));
+    holds->held_first = first, holds->key_count = keys->count;
+    bool room = SN_RESERVE(holds->vertices, *capacity, first + count) &&
+                SN_RESERVE(*stiffness, *stiffness_capacity, first + count);
+    holds->key_times = sn_memdup(keys->times, (size_t)keys->count, sizeof *keys->times);
+    holds->held_places = SN_NEW(double, 3 * (size_t)count * (size_t)keys->count);
+    room = room && holds->key_times && holds->held_places;
+    for (int k = 0; room && k < count; k++) {
+        (*stiffness)[holds->pin_count] = 0;
+        holds->vertices[holds->pin_count++] = held[k];
+    }
+    for (int k = 0; room && k < count * keys->count; k++)
+        sn_put(holds->held_places, k, sn_at(keys->positions[k / count], held[k % count]));
+    sn_free(held);
+    return room ? SINEW_OK : sn_no_memory(error);
+}
+
 static sinew_status read_pins(const sn_model_setup *setup, const sinew_modal *modal,
-                              const double *first_key, sn_modal_holds *holds, sinew_error *error) {
+                              const sn_modal_key_poses *keys, sn_modal_holds *holds,
+                              sinew_error *error) {
     const json_t *list = sn_scene_at(setup->scene, "pins");
     size_t count = json_array_size(list), capacity = 0, stiffness_capacity = 0;
-    if (count == 0) return SINEW_OK;
     double *stiffness = NULL;
     holds->entries = SN_NEW0(sn_modal_pin_entry, count);
     if (!holds->entries) return sn_no_memory(error);
@@ -76,6 +100,8 @@ static sinew_status read_pins(const sn_model_setup *setup, const sinew_modal *mo
         status = read_pin(setup, holds, (int)e, json_array_get(list, e), &capacity, &stiffness,
                           &stiffness_capacity, error);
     if (status == SINEW_OK)
+        status = read_held(setup, keys, holds, &capacity, &stiffness, &stiffness_capacity, error);
+    if (status == SINEW_OK && holds->pin_count > 0)
         status = sinew_modal_pins_create(modal, holds->pin_count, holds->vertices, stiffness,
                                          &holds->pins, error);
     sn_free(stiffness);
@@ -84,7 +110,7 @@ static sinew_status read_pins(const sn_model_setup *setup, const sinew_modal *mo
     holds->targets = SN_NEW(double, 3 * holds->pin_count);
     if (!holds->places || !holds->targets) return sn_no_memory(error);
     for (int k = 0; k < holds->pin_count; k++)
-        sn_put(holds->places, k, sn_at(first_key, holds->vertices[k]));
+        sn_put(holds->places, k, sn_at(keys->positions[0], holds->vertices[k]));
     for (int e = 0; e < holds->entry_count; e++) {
         sn_modal_pin_entry *entry = &holds->entries[e];
         for (int k = entry->first; k < entry->first + entry->count; k++)
@@ -127,10 +153,10 @@ static sinew_status read_orientations(const sn_model_setup *setup, const sinew_m
 }
 
 sinew_status sn_modal_holds_create(const sn_model_setup *setup, const sinew_modal *modal,
-                                   const double *first_key, sn_modal_holds *holds,
+                                   const sn_modal_key_poses *keys, sn_modal_holds *holds,
                                    sinew_error *error) {
     memset(holds, 0, sizeof *holds);
-    sinew_status status = read_pins(setup, modal, first_key, holds, error);
+    sinew_status status = read_pins(setup, modal, keys, holds, error);
     if (status == SINEW_OK) status = read_orientations(setup, modal, holds, error);
     if (status != SINEW_OK) sn_modal_holds_free(holds);
     return status;
@@ -158,10 +184,24 @@ static void place_entry(sn_modal_holds *holds, const sn_modal_pin_entry *entry, 
     }
 }
 
+/* Held vertices on the lines between keys; at the ends before the first and after the last. */
+static void place_held(sn_modal_holds *holds, double time) {
+    int count = holds->pin_count - holds->held_first, k = 0;
+    if (count == 0) return;
+    while (k + 2 < holds->key_count && time >= holds->key_times[k + 1]) k++;
+    double span = holds->key_times[k + 1] - holds->key_times[k];
+    double share = fmin(fmax((time - holds->key_times[k]) / span, 0), 1);
+    for (int i = 0; i < count; i++)
+        sn_put(holds->targets, holds->held_first + i,
+               sn_add(sn_scale(1 - share, sn_at(holds->held_places, count * k + i)),
+                      sn_scale(share, sn_at(holds->held_places, count * (k + 1) + i))));
+}
+
 void sn_modal_holds_at(sn_modal_holds *holds, int frame, double time,
                        sinew_modal_constraints *constraints) {
     for (int e = 0; e < holds->entry_count; e++)
         place_entry(holds, &holds->entries[e], frame, time);
+    place_held(holds, time);
     for (int k = 0; k < holds->orientation_count; k++) {
         if (!holds->turning[k].count) continue;
         sn_vec3 move, turn;

@@ -26,11 +26,21 @@ typedef struct sn_modal_holds {
     sinew_modal_orientation *orientations;
     int turning_count;
     sn_motion *turning; /* per orientation of the scene */
+    /* The parameter "hold": pins after the others that follow lines between the keys. */
+    int held_first, key_count;
+    double *key_times;
+    double *held_places; /* 3 per held vertex, key by key */
 } sn_modal_holds;
 
-/* first_key: positions of the rig's vertices there. */
+/* The key poses that pins start from and held vertices pass through. */
+typedef struct sn_modal_key_poses {
+    int count;
+    const double *times;
+    double *const *positions;
+} sn_modal_key_poses;
+
 sinew_status sn_modal_holds_create(const sn_model_setup *setup, const sinew_modal *modal,
-                                   const double *first_key, sn_modal_holds *holds,
+                                   const sn_modal_key_poses *keys, sn_modal_holds *holds,
                                    sinew_error *error);
 void sn_modal_holds_free(sn_modal_holds *holds);
 /* Fills the constraints' pins and orientations for a frame of the clip. Allocates nothing. */

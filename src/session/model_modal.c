@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "modal/frame.h"
 #include "session/clip.h"
+#include "session/holds.h"
 #include "session/load.h"
 #include "session/modal_holds.h"
 #include "session/modal_poses.h"
@@ -17,6 +18,19 @@
 #include "session/report.h"
 #include "sinew/frames.h"
 #include "sinew/modal.h"
+
+typedef struct key_list {
+    int count, inner_count;
+    double *times, *inner_times;
+    double **poses, **inner_poses;
+} key_list;
+
+static void free_keys(key_list *keys) {
+    for (int k = 0; keys->poses && k < keys->count; k++) sn_free(keys->poses[k]);
+    for (int k = 0; keys->inner_poses && k < keys->inner_count; k++) sn_free(keys->inner_poses[k]);
+    sn_free(keys->times), sn_free(keys->inner_times);
+    sn_free(keys->poses), sn_free(keys->inner_poses);
+}
 
 typedef struct modal_model {
     const sinew_rig *rig;
@@ -29,8 +43,9 @@ typedef struct modal_model {
     double mix;
     bool fast; /* frames of the clip in single precision, too */
     sn_modal_holds holds;
-    double *first_key; /* its positions */
-    double *shape;     /* scratch: 3 per vertex */
+    char *hold;    /* the parameter that the holds were made by */
+    key_list keys; /* their times and poses */
+    double *shape; /* scratch: 3 per vertex */
     double *weights;
     int *listed; /* elements that the last frame turns inside out and no key does */
     int listed_count;
@@ -67,6 +82,7 @@ static const sinew_parameter parameters[] = {
     NUMBER(NOTHING, "stiffness", 1, 1e-9, 1e9, "", "of the whole body"),
     CHOICE(NOTHING, "rest", 0, "line|next",
            "three and more keys: rest on the line between keys, or on the next key"),
+    TEXT(NOTHING, "hold", SN_HOLD_HELP),
     FLAG(NOTHING, "wiggly", 0, "wiggly splines for two keys, too"),
     FLAG(NOTHING, "ease", 0, "two keys: parts as a whole start and stop gently"),
     FLAG(NOTHING, "fade", 1, "still modes that the frame rate cannot show"),
@@ -276,19 +292,6 @@ static sinew_status key_weights(const sn_model_setup *setup, const json_t *key, 
     return SINEW_OK;
 }
 
-typedef struct key_list {
-    int count, inner_count;
-    double *times, *inner_times;
-    double **poses, **inner_poses;
-} key_list;
-
-static void free_keys(key_list *keys) {
-    for (int k = 0; keys->poses && k < keys->count; k++) sn_free(keys->poses[k]);
-    for (int k = 0; keys->inner_poses && k < keys->inner_count; k++) sn_free(keys->inner_poses[k]);
-    sn_free(keys->times), sn_free(keys->inner_times);
-    sn_free(keys->poses), sn_free(keys->inner_poses);
-}
-
 static sinew_status read_keys(const sn_model_setup *setup, key_list *keys, sinew_error *error) {
     const json_t *list = sn_scene_at(setup->scene, "keys");
     size_t count = json_array_size(list),
@@ -336,10 +339,9 @@ static sinew_status read_path(const sn_model_setup *setup, sinew_markers **path,
     return SINEW_OK;
 }
 
-/* A new motion through the scene's keys; first_key: its positions, new. */
+/* A new motion through the scene's keys, and the keys. */
 static sinew_status make_motion(const sn_model_setup *setup, const sinew_modal *modal,
-                                sinew_modal_motion **motion, double **first_key,
-                                sinew_error *error) {
+                                sinew_modal_motion **motion, key_list *made, sinew_error *error) {
     sinew_modal_parameters knobs;
     mode_knobs own = {0};
     key_list list = {0};
@@ -360,8 +362,10 @@ static sinew_status make_motion(const sn_model_setup *setup, const sinew_modal *
             keys.path = path->positions;
         status = sinew_modal_motion_create(modal, &keys, &knobs, setup->monitor, motion, error);
     }
-    if (status == SINEW_OK) *first_key = list.poses[0], list.poses[0] = NULL;
-    free_keys(&list);
+    if (status == SINEW_OK)
+        *made = list;
+    else
+        free_keys(&list);
     sinew_markers_destroy(path);
     free_knobs(&own);
     return status;
@@ -417,7 +421,8 @@ static void destroy(void *model) {
     sn_modal_holds_free(&m->holds);
     sinew_modal_motion_destroy(m->motion);
     sinew_frames_destroy(m->given);
-    sn_free(m->given_file), sn_free(m->path_file), sn_free(m->first_key);
+    sn_free(m->given_file), sn_free(m->path_file), sn_free(m->hold);
+    free_keys(&m->keys);
     sn_free(m->shape), sn_free(m->weights), sn_free(m->listed);
     sn_free(m);
 }
@@ -464,11 +469,11 @@ static sinew_status update_motion(modal_model *m, const sn_model_setup *setup, b
     const char *path = sn_scene_string(setup->scene, "path");
     if (keys || !m->motion || !same_text(path, m->path_file)) {
         sinew_modal_motion *motion = NULL;
-        double *first_key = NULL;
-        SN_TRY(make_motion(setup, m->modal, &motion, &first_key, error));
+        key_list made = {0};
+        SN_TRY(make_motion(setup, m->modal, &motion, &made, error));
         sinew_modal_motion_destroy(m->motion);
-        sn_free(m->first_key), sn_free(m->weights);
-        m->motion = motion, m->first_key = first_key;
+        free_keys(&m->keys), sn_free(m->weights);
+        m->motion = motion, m->keys = made;
         m->weights = SN_NEW(double, about_motion(m).columns);
         if (!m->weights) return sn_no_memory(error);
         warn_about_keys(m, setup);
@@ -509,12 +514,15 @@ static sinew_status update(void *model, const sn_model_setup *setup, uint32_t ch
     bool keys = has_changed(changed, "keys"), timed = setup->clip->rate != m->rate;
     bool held = has_changed(changed, "pins") || has_changed(changed, "orientations");
     bool set = has_changed(changed, "parameters");
+    const char *hold = sn_scene_string(setup->scene, "hold");
     if (keys || set || timed) SN_TRY(update_motion(m, setup, keys, error));
-    if (keys || held) {
+    if (keys || held || !same_text(hold, m->hold)) {
+        sn_modal_key_poses poses = {m->keys.count, m->keys.times, m->keys.poses};
         sn_modal_holds holds;
-        SN_TRY(sn_modal_holds_create(setup, m->modal, m->first_key, &holds, error));
+        SN_TRY(sn_modal_holds_create(setup, m->modal, &poses, &holds, error));
         sn_modal_holds_free(&m->holds);
         m->holds = holds;
+        SN_TRY(keep_text(&m->hold, hold, error));
     }
     SN_TRY(update_given(m, setup, error));
     m->rate = setup->clip->rate;

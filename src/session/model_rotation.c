@@ -1,20 +1,17 @@
 /* The rotation-aware blend as a model. */
 #include <math.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/status.h"
+#include "session/holds.h"
 #include "session/model.h"
 #include "session/parameters.h"
 #include "session/scene.h"
 #include "sinew/rotation.h"
-#include "sinew/selection.h"
 
 static const sinew_parameter parameters[] = {
-    TEXT(STRUCTURE, "hold",
-         "Vertices that follow their linear path exactly, while the rest follows smoothly: "
-         "a selection, or 'auto' for those that rest on the floor in all poses."),
+    TEXT(STRUCTURE, "hold", SN_HOLD_HELP),
     FLAG(STRUCTURE, "published", 0,
          "Blend as first published, for comparison: the shortest rotation of each triangle, no "
          "rotation of the whole taken out, parts not linked."),
@@ -85,19 +82,6 @@ static sinew_status suggest_hold(const sn_model_setup *setup, rotation_model *m,
     return status;
 }
 
-static sinew_status select_holds(const sn_model_setup *setup, const char *text, int **vertices,
-                                 int *count, sinew_error *error) {
-    if (strcmp(text, "auto") != 0)
-        return sinew_select(setup->rig, text, setup->scene->folder, setup->loader, vertices, count,
-                            error);
-    int axis;
-    SN_TRY(sinew_find_resting(setup->rig, vertices, count, &axis, error));
-    if (*count == 0)
-        sn_log(setup->monitor, SINEW_LOG_LEVEL_WARNING,
-               "hold 'auto': no vertices rest on the lowest plane in all poses");
-    return SINEW_OK;
-}
-
 static sinew_status build(const sn_model_setup *setup, void **structure, sinew_error *error) {
     sinew_rotation_options options;
     sinew_rotation_options_init(&options);
@@ -106,8 +90,7 @@ static sinew_status build(const sn_model_setup *setup, void **structure, sinew_e
     int *vertices = NULL;
     sinew_rotation *rotation = NULL;
     rotation_model trial = {0};
-    sinew_status status = SINEW_OK;
-    if (hold) status = select_holds(setup, hold, &vertices, &options.hold_count, error);
+    sinew_status status = sn_holds_select(setup, &vertices, &options.hold_count, error);
     options.hold = vertices;
     if (status == SINEW_OK)
         status = sinew_rotation_create(setup->rig, &options, setup->monitor, &rotation, error);

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "mesh/normals.h"
+#include "session/holds.h"
 #include "session/load.h"
 #include "session/model.h"
 #include "session/obstacles.h"
@@ -58,6 +59,7 @@ static const sinew_parameter parameters[] = {
     NUMBER(STATE, "friction", SINEW_SPRING_FRICTION, 0, 1e3, "", "Coulomb's mu against obstacles"),
     NUMBER(STRUCTURE, "contact_depth", SINEW_SPRING_CONTACT_DEPTH, 1e-9, 1, "share of the diagonal",
            "allowed penetration"),
+    TEXT(STRUCTURE, "hold", SN_HOLD_HELP),
     NUMBERS(NOTHING, "gravity", "mean edge",
             "force on a vertex of mean area: 3 numbers; 1 stretches a mean spring by a mean edge"),
     NUMBERS(NOTHING, "wind", "mean edge",
@@ -82,6 +84,22 @@ static void free_pins(pin_list *pins) {
     *pins = (pin_list){0};
 }
 
+/* Held vertices are pins without frames, which follow the linear blend: one entry more. */
+static sinew_status add_holds(const sn_model_setup *setup, pin_list *pins, size_t *capacity,
+                              size_t *entry_capacity, sinew_error *error) {
+    int *held = NULL, count = 0;
+    SN_TRY(sn_holds_select(setup, &held, &count, error));
+    bool ok = SN_RESERVE(pins->vertices, *capacity, pins->count + count) &&
+              SN_RESERVE(pins->entry, *entry_capacity, pins->count + count);
+    for (int k = 0; ok && k < count; k++) {
+        pins->vertices[pins->count] = held[k];
+        pins->entry[pins->count++] = pins->entries;
+    }
+    pins->entries += count > 0;
+    sn_free(held);
+    return ok ? SINEW_OK : sn_no_memory(error);
+}
+
 static sinew_status read_pins(const sn_model_setup *setup, pin_list *pins, sinew_error *error) {
     const json_t *list = sn_scene_at(setup->scene, "pins");
     size_t capacity = 0, entry_capacity = 0;
@@ -103,7 +121,7 @@ static sinew_status read_pins(const sn_model_setup *setup, pin_list *pins, sinew
         sinew_free(found);
         if (!ok) return sn_no_memory(error);
     }
-    return SINEW_OK;
+    return add_holds(setup, pins, &capacity, &entry_capacity, error);
 }
 
 /* The published choices over the scene's parameters. */

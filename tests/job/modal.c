@@ -54,6 +54,27 @@ static void pins_hold_move_and_turn(void **state) {
     free(still);
 }
 
+/* Held vertices are half-way between the keys half-way, and nowhere near it without. */
+static void held_vertices_follow_their_lines(void **state) {
+    (void)state;
+    const char *const scenes[2] = {"\"parameters\": {\"modes\": 10}",
+                                   "\"parameters\": {\"modes\": 10, \"hold\": \"v:500-520\"}"};
+    for (int held = 0; held < 2; held++) {
+        int n;
+        double off = 0, *frames = frames_of(scenes[held], NULL, &n);
+        size_t size = 3 * (size_t)n;
+        for (int v = 500; v <= 520; v++) {
+            sn_vec3 line = sn_scale(0.5, sn_add(sn_at(frames, v), sn_at(frames + 4 * size, v)));
+            off = fmax(off, sn_distance(line, sn_at(frames + 2 * size, v)));
+        }
+        if (held)
+            assert_below(off, 1e-9);
+        else
+            assert_below(0.01, off);
+        free(frames);
+    }
+}
+
 /* A region asked to keep its orientation of rest turns less than without. */
 static void orientations_level_a_region(void **state) {
     (void)state;
@@ -144,6 +165,7 @@ static void given_tets_and_new_inversions_are_reported(void **state) {
 int test_modal(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pins_hold_move_and_turn),
+        cmocka_unit_test(held_vertices_follow_their_lines),
         cmocka_unit_test(orientations_level_a_region),
         cmocka_unit_test(paths_come_from_a_marker_file),
         cmocka_unit_test(given_tets_and_new_inversions_are_reported),

@@ -1,0 +1,24 @@
+#include "session/holds.h"
+
+#include <string.h>
+
+#include "base/monitor.h"
+#include "base/status.h"
+#include "sinew/rotation.h"
+#include "sinew/selection.h"
+
+sinew_status sn_holds_select(const sn_model_setup *setup, int **vertices, int *count,
+                             sinew_error *error) {
+    const char *text = sn_scene_string(setup->scene, "hold");
+    *vertices = NULL, *count = 0;
+    if (!text) return SINEW_OK;
+    if (strcmp(text, "auto") != 0)
+        return sinew_select(setup->rig, text, setup->scene->folder, setup->loader, vertices, count,
+                            error);
+    int axis;
+    SN_TRY(sinew_find_resting(setup->rig, vertices, count, &axis, error));
+    if (*count == 0)
+        sn_log(setup->monitor, SINEW_LOG_LEVEL_WARNING,
+               "hold 'auto': no vertices rest on the lowest plane in all poses");
+    return SINEW_OK;
+}
