@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-enum { WORST = 20 };
+enum { WORST = 20, MODE_FRAMES = 2000 };
 
 static json_t *slider_of(const sinew_rig *rig, const sinew_target *target) {
     int slider = target->slider >= 0    ? target->slider
@@ -42,7 +42,8 @@ static void send_matrix(solver *s, int client, const sinew_rig *rig,
     json_decref(header);
 }
 
-static void run(solver_task *task, solver *s, engine *e, const sinew_monitor *monitor) {
+static void run_interference(solver_task *task, solver *s, engine *e,
+                             const sinew_monitor *monitor) {
     (void)monitor;
     const sinew_rig *rig = engine_rig(e);
     sinew_slider_space *space = NULL;
@@ -58,13 +59,89 @@ static void run(solver_task *task, solver *s, engine *e, const sinew_monitor *mo
     sinew_slider_space_destroy(space);
 }
 
+/* Frequencies and damping ratios of the modes, in the order of the model; the number of modes. */
+static size_t read_modes(const json_t *modes, float *frequency, float *damping) {
+    size_t count = json_array_size(modes);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *mode = json_array_get(modes, i);
+        frequency[i] = (float)json_number_value(json_object_get(mode, "frequency_hz"));
+        damping[i] = (float)json_number_value(json_object_get(mode, "damping_ratio"));
+    }
+    return count;
+}
+
+static json_t *take_json(char *text) {
+    json_t *value = text ? json_loads(text, 0, NULL) : NULL;
+    sinew_free(text);
+    return value;
+}
+
+/* Weights of all modes in each frame of the clip. */
+static sinew_status trace_modes(engine *e, size_t modes, int frames, const sinew_monitor *monitor,
+                                float *z, sinew_error *error) {
+    for (int k = 0; k < frames; k++) {
+        char *text = NULL;
+        sinew_status status = engine_figures(e, k, monitor, &text, error);
+        if (status != SINEW_OK) return status;
+        json_t *figures = take_json(text);
+        const json_t *weights = json_object_get(figures, "z");
+        for (size_t i = 0; i < modes; i++)
+            z[i * (size_t)frames + (size_t)k] =
+                (float)json_number_value(json_array_get(weights, i));
+        json_decref(figures);
+    }
+    return SINEW_OK;
+}
+
+static void run_modes(solver_task *task, solver *s, engine *e, const sinew_monitor *monitor) {
+    json_t *built = take_json(engine_describe(e));
+    const json_t *modes = json_object_get(built, "modes");
+    size_t count = json_array_size(modes);
+    engine_clip clip;
+    engine_get_clip(e, &clip);
+    sinew_error error = {0};
+    size_t frames = count > 0 && clip.frame_count <= MODE_FRAMES ? (size_t)clip.frame_count : 0;
+    float *values = malloc((count * (frames + 2) + 1) * sizeof *values);
+    if (!count || !values) {
+        solver_refuse(s, task->client, "there are no modes: choose the modal model and set keys");
+    } else {
+        float *frequency = values, *damping = values + count, *z = damping + count;
+        read_modes(modes, frequency, damping);
+        if (trace_modes(e, count, (int)frames, monitor, z, &error) == SINEW_OK) {
+            json_t *header =
+                json_pack("{s:s,s:i,s:[[s,s,I],[s,s,I],[s,s,I]]}", "type", "modes", "frames",
+                          (int)frames, "arrays", "frequency", "f32", (json_int_t)count, "damping",
+                          "f32", (json_int_t)count, "z", "f32", (json_int_t)(count * frames));
+            char *text = header ? json_dumps(header, JSON_COMPACT) : NULL;
+            const void *arrays[] = {frequency, damping, z};
+            size_t sizes[] = {count * sizeof *z, count * sizeof *z, count * frames * sizeof *z};
+            if (text)
+                solver_give(s, SOLVER_ANSWER, task->client,
+                            net_message_binary(text, 3, arrays, sizes));
+            free(text);
+            json_decref(header);
+        }
+    }
+    free(values);
+    json_decref(built);
+}
+
 static void release(solver_task *task) {
     free(task);
 }
 
-void analysis_interference(solver *s, int client) {
+static void add(solver *s, int client,
+                void (*run)(solver_task *, solver *, engine *, const sinew_monitor *)) {
     solver_task *task = calloc(1, sizeof *task);
     if (!task) return;
     *task = (solver_task){.run = run, .release = release, .client = client};
     solver_add(s, task);
+}
+
+void analysis_interference(solver *s, int client) {
+    add(s, client, run_interference);
+}
+
+void analysis_modes(solver *s, int client) {
+    add(s, client, run_modes);
 }

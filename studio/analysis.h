@@ -1,4 +1,4 @@
-/* Questions about the rig that pages ask: which sliders disturb which. */
+/* Questions that pages ask: which sliders disturb which, how the modes of a modal scene move. */
 #ifndef STUDIO_ANALYSIS_H
 #define STUDIO_ANALYSIS_H
 
@@ -6,5 +6,7 @@
 
 /* Sends the interference matrix of the rig to the page that asked. */
 void analysis_interference(solver *s, int client);
+/* Sends frequency, damping and weight over the clip of every mode; the model must be modal. */
+void analysis_modes(solver *s, int client);
 
 #endif

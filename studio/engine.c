@@ -174,8 +174,7 @@ bool engine_has_past(const engine *e) {
 char *engine_describe(const engine *e) {
     char *text = NULL;
     sinew_error ignored;
-    if (!e->shared || sinew_session_describe(e->shared->session, &text, &ignored) != SINEW_OK)
-        return NULL;
+    if (!active(e) || sinew_solver_describe(active(e), &text, &ignored) != SINEW_OK) return NULL;
     return text;
 }
 
@@ -268,6 +267,21 @@ sinew_status engine_solve(engine *e, int frame, const sinew_monitor *monitor, si
     else
         return sinew_solver_linear(solver, &input, NULL, e->shape.linear, error);
     return SINEW_OK;
+}
+
+sinew_status engine_figures(engine *e, int frame, const sinew_monitor *monitor, char **json,
+                            sinew_error *error) {
+    sinew_input input;
+    sinew_input_init(&input);
+    input.frame = frame;
+    sinew_result result;
+    sinew_result_init(&result);
+    sinew_status status = sinew_figures_create(&result.figures, error);
+    if (status == SINEW_OK) status = sinew_solver_solve(active(e), &input, &result, monitor, error);
+    if (status == SINEW_OK || status == SINEW_NOT_CONVERGED)
+        status = sinew_figures_text(result.figures, json, error);
+    sinew_figures_destroy(result.figures);
+    return status;
 }
 
 const engine_shape *engine_get_shape(const engine *e) {

@@ -45,6 +45,10 @@ char *engine_describe(const engine *e);
 /* frame -1: the pose of the scene's weights; otherwise a frame of the clip. Fills engine_shape. */
 sinew_status engine_solve(engine *e, int frame, const sinew_monitor *monitor, sinew_error *error);
 const engine_shape *engine_get_shape(const engine *e);
+/* All figures of a frame of the clip as JSON, lists included; release with sinew_free. The shape
+ * that is shown stays. */
+sinew_status engine_figures(engine *e, int frame, const sinew_monitor *monitor, char **json,
+                            sinew_error *error);
 /* Slider weights that bring a vertex to a target, from those of the last shape. */
 sinew_status engine_drag(engine *e, int vertex, const double target[3], double *weights,
                          sinew_error *error);

@@ -364,6 +364,12 @@ static bool on_interference(studio_state *s, net_client *client, const json_t *m
     return true;
 }
 
+static bool on_modes(studio_state *s, net_client *client, const json_t *m, const char **reason) {
+    (void)m, (void)reason;
+    analysis_modes(s->solver, net_client_number(client));
+    return true;
+}
+
 static bool on_cancel(studio_state *s, net_client *client, const json_t *m, const char **reason) {
     (void)client, (void)m, (void)reason;
     solver_cancel(s->solver);
@@ -381,6 +387,7 @@ static const struct {
     handle *handle;
 } handlers[] = {
     {"interference", on_interference},
+    {"modes", on_modes},
     {"patch", on_patch},
     {"settle", on_settle},
     {"undo", on_undo},

@@ -151,6 +151,10 @@ SINEW_API sinew_status sinew_solver_solve(sinew_solver *solver, const sinew_inpu
                                           sinew_result *result, const sinew_monitor *monitor,
                                           sinew_error *error);
 
+/* What was built for the solver, as sinew_session_describe. */
+SINEW_API sinew_status sinew_solver_describe(const sinew_solver *solver, char **json,
+                                             sinew_error *error);
+
 /* Whether frames depend on earlier ones. run (may be NULL): frames of a run, 0 unless
  * SINEW_PAST_RUN. */
 SINEW_API sinew_past sinew_solver_past(const sinew_solver *solver, int *run);

@@ -282,11 +282,16 @@ sinew_status sinew_session_clip(const sinew_session *session, sinew_clip_info *i
     return sinew_solver_clip(session->own, info, error);
 }
 
-sinew_status sinew_session_describe(const sinew_session *session, char **json, sinew_error *error) {
-    SN_REQUIRE(session && json, error);
-    json_t *report = session->own->report ? json_incref(session->own->report) : json_object();
+sinew_status sinew_solver_describe(const sinew_solver *solver, char **json, sinew_error *error) {
+    SN_REQUIRE(solver && json, error);
+    json_t *report = solver->report ? json_incref(solver->report) : json_object();
     sinew_status status =
         report ? sn_json_text(report, JSON_INDENT(1), json, error) : sn_no_memory(error);
     json_decref(report);
     return status;
+}
+
+sinew_status sinew_session_describe(const sinew_session *session, char **json, sinew_error *error) {
+    SN_REQUIRE(session, error);
+    return sinew_solver_describe(session->own, json, error);
 }

@@ -134,6 +134,8 @@ function onBinary(buffer: ArrayBuffer) {
       state.problem.value = null;
       state.warnings.value = [];
       state.interference.value = null;
+      state.modes.value = null;
+      state.modesAsked.value = -1;
       state.rig.value = {
         vertices: header.vertices as number,
         diagonal: header.diagonal as number,
@@ -168,6 +170,13 @@ function onBinary(buffer: ArrayBuffer) {
     else done();
   } else if (header.type === 'interference') {
     state.interference.value = { ...(header as unknown as state.Interference), disturbance: arrays.disturbance as Float32Array };
+  } else if (header.type === 'modes') {
+    state.modes.value = {
+      frames: header.frames as number,
+      frequency: arrays.frequency as Float32Array,
+      damping: arrays.damping as Float32Array,
+      z: arrays.z as Float32Array,
+    };
   } else if (header.type === 'file') download(header.name as string, arrays.bytes as Uint8Array);
 }
 

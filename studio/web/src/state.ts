@@ -144,6 +144,15 @@ export interface Interference {
   disturbance: Float32Array;
 }
 export const interference = signal<Interference | null>(null);
+export interface ModesData {
+  frames: number;
+  frequency: Float32Array;
+  damping: Float32Array;
+  z: Float32Array;
+}
+/** Of a modal scene; z has a row per mode with its weight in each frame. */
+export const modes = signal<ModesData | null>(null);
+export const modesAsked = signal(-1);
 export const latency = signal<{ count: number; p50: number; p95: number } | null>(null);
 
 const savedTheme = (() => {

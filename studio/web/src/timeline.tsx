@@ -6,6 +6,7 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { IconButton } from './controls';
 import { newGesture, open, patch, play, seek, send } from './link';
+import { Modes } from './modes';
 import * as state from './state';
 
 const PALETTE = ['#e8825a', '#6aa3dc', '#6fbf8b', '#e3b34c', '#b58ad6', '#5cc1c1', '#d76f8c', '#9aa4b1'];
@@ -243,7 +244,7 @@ export function Timeline() {
         <IconButton label="Set a key of this pose at the playhead (K)" onClick={setKey} testid="key"><Diamond size={15} /></IconButton>
         <IconButton label="Remove the key at the playhead" disabled={!state.scene.value.curves?.times} onClick={removeKey}><Trash2 size={15} /></IconButton>
       </div>
-      <Curves />
+      {state.modelName.value === 'modal' ? <Modes /> : <Curves />}
     </footer>
   );
 }

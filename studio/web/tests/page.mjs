@@ -325,6 +325,30 @@ test('start screen: an example opens in one click', async () => {
   check(await page.getByText('Drag bend180').isVisible(), 'one sentence says what to try');
 });
 
+test('modes: a dragged point of the damping curve changes z(t), undo takes it back', async () => {
+  await page.getByTestId('open').click();
+  await page.getByTestId('example-creature').click();
+  await until(page, 'state.modelName.value === "modal" && state.modes.value', null, 90000);
+  const range = () => read(page, `(({ z, frames }) => { const row = z.subarray(frames >> 1, frames); return Math.max(...row) - Math.min(...row); })(state.modes.value)`);
+  const before = await range();
+  check(before > 0, 'the slowest mode moves');
+  check(await read(page, 'state.modes.value.frequency.every((f, i, all) => f > 0 && (i === 0 || f >= all[i - 1]))'), 'frequencies rise');
+  // The first point of the damping curve, from 1 down to -0.3: the mode swings longer.
+  const box = await page.locator('[data-testid=mode-curves] .u-over').boundingBox();
+  const y = (value) => box.y + box.height * (1.1 - value) / 2.2;
+  await page.mouse.move(box.x + 1, y(1));
+  await page.mouse.down();
+  await page.mouse.move(box.x + 1, y(-0.3), { steps: 4 });
+  await page.mouse.up();
+  await until(page, 'state.scene.value.parameters?.gamma_curve?.[1] < -0.2');
+  await page.waitForFunction(([a]) => {
+    const { z, frames } = window.studio.state.modes.value, row = z.subarray(frames >> 1, frames);
+    return Math.max(...row) - Math.min(...row) > 1.2 * a;
+  }, [before], { timeout: 40000 });
+  await page.keyboard.press('Control+z');
+  await until(page, '!state.scene.value.parameters?.gamma_curve');
+});
+
 test('keyboard, themes, sizes; no serious accessibility issue, no console error', async () => {
   await page.keyboard.press('?');
   await page.getByRole('dialog').waitFor();

@@ -1,0 +1,227 @@
+// The modes of a modal scene: damping and stiffness as curves over the modes, and how the chosen
+// mode moves over the clip. Dragging a point of a curve is a patch; the plots follow at once.
+import { effect, signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import { newGesture, patch, send } from './link';
+import * as state from './state';
+
+const CURVES = [
+  { key: 'gamma_curve', label: 'Damping γ', low: -1, high: 1, rest: 1, color: '#e8825a', hint: '1: as set by Damping, -1: none' },
+  { key: 'kappa_curve', label: 'Stiffness κ', low: -1, high: 0.95, rest: 0, color: '#6aa3dc', hint: '0: as the body has it, above: faster, below: slower' },
+] as const;
+type Curve = (typeof CURVES)[number];
+
+const chosen = signal(0);
+const css = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+/** Points of a curve as the scene has them, or flat ones to start from: [mode, value] each. */
+function pointsOf(curve: Curve, count: number): [number, number][] {
+  const given = state.scene.value.parameters?.[curve.key] as number[] | undefined;
+  if (given?.length) return Array.from({ length: given.length >> 1 }, (_, i) => [given[2 * i], given[2 * i + 1]]);
+  return [0, 0.1, 0.3, 0.6, 1].map((share) => [Math.round(share * (count - 1)), curve.rest] as [number, number])
+    .filter(([x], i, all) => i === 0 || x > all[i - 1][0]);
+}
+
+/** A plot that follows the theme and its host's size; `make` gives options and data. */
+function usePlot(make: () => { options: Partial<uPlot.Options>; data: uPlot.AlignedData } | null, ready: (plot: uPlot) => void) {
+  const host = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const element = host.current!;
+    let plot: uPlot | null = null;
+    const build = () => {
+      plot?.destroy();
+      plot = null;
+      const made = element.clientWidth ? make() : null;
+      if (!made) return;
+      const axis = { stroke: css('--dim'), grid: { stroke: css('--line'), width: 1 }, ticks: { show: false }, font: '11px system-ui' };
+      plot = new uPlot(
+        {
+          width: element.clientWidth, height: element.clientHeight, legend: { show: false }, padding: [22, 12, 0, 0],
+          cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
+          ...made.options,
+          scales: { x: { time: false }, ...made.options.scales },
+          axes: [{ ...axis, size: 24, ...made.options.axes?.[0] }, { ...axis, size: 40, ...made.options.axes?.[1] }],
+          series: made.options.series ?? [{}],
+        },
+        made.data,
+        element,
+      );
+      ready(plot);
+    };
+    const stop = effect(() => {
+      void state.theme.value;
+      make(); // reads the signals that the plot depends on
+      queueMicrotask(build);
+    });
+    const observer = new ResizeObserver(build);
+    observer.observe(element);
+    return () => {
+      stop();
+      observer.disconnect();
+      plot?.destroy();
+    };
+  }, []);
+  return host;
+}
+
+/** Damping and stiffness over the mode number; points are dragged up and down. */
+function CurvesOverModes() {
+  const host = usePlot(
+    () => {
+      const count = state.modes.value?.frequency.length ?? 0;
+      if (count < 2) return null;
+      const curves = CURVES.map((curve) => pointsOf(curve, count));
+      const numbers = [...new Set(curves.flat().map(([x]) => x))].sort((a, b) => a - b);
+      const data = [numbers, ...curves.map((points) => numbers.map((n) => points.find(([x]) => x === n)?.[1] ?? null))];
+      return {
+        options: {
+          scales: { x: { range: [0, count - 1] }, y: { range: [-1.1, 1.1] } },
+          axes: [{ values: (_u, ticks) => ticks.map((t) => String(t)) }, {}],
+          series: [{}, ...CURVES.map((c) => ({ label: c.label, stroke: c.color, width: 1.75, spanGaps: true, points: { show: true, size: 8 } }))],
+        },
+        data: data as unknown as uPlot.AlignedData,
+      };
+    },
+    (plot) => {
+      const over = plot.over;
+      over.style.cursor = 'ns-resize';
+      let drag: { curve: Curve; index: number; gesture: string } | null = null;
+      const at = (event: PointerEvent) => {
+        const rect = over.getBoundingClientRect();
+        return { x: event.clientX - rect.left, y: event.clientY - rect.top };
+      };
+      over.addEventListener('pointerdown', (event) => {
+        const count = state.modes.peek()?.frequency.length ?? 0;
+        const { x, y } = at(event);
+        let best = 20;
+        for (const curve of CURVES)
+          pointsOf(curve, count).forEach(([mode, value], index) => {
+            const distance = Math.hypot(plot.valToPos(mode, 'x') - x, plot.valToPos(value, 'y') - y);
+            if (distance < best) [best, drag] = [distance, { curve, index, gesture: newGesture('mode curve') }];
+          });
+        if (drag) follow(event.pointerId, move, () => (drag = null));
+        else chosen.value = Math.max(0, Math.min(count - 1, Math.round(plot.posToVal(x, 'x'))));
+      });
+      const move = (event: PointerEvent) => {
+        if (!drag) return;
+        const { curve, index, gesture } = drag;
+        const points = pointsOf(curve, state.modes.peek()?.frequency.length ?? 0);
+        const value = Math.round(100 * Math.max(curve.low, Math.min(curve.high, plot.posToVal(at(event).y, 'y')))) / 100;
+        points[index][1] = value;
+        const ops = [{ op: 'add' as const, path: `/parameters/${curve.key}`, value: points.flat() }];
+        if (!state.scene.peek().parameters) ops.unshift({ op: 'add', path: '/parameters', value: {} as never });
+        patch(ops, `${curve.label} of mode ${points[index][0] + 1}: ${value}`, { gesture });
+      };
+    },
+  );
+  return (
+    <figure class="modeplot">
+      <figcaption>
+        {CURVES.map((c) => (
+          <span key={c.key} title={`${c.label} over the mode number: drag a point. ${c.hint}`}><i style={{ background: c.color }} />{c.label}</span>
+        ))}
+      </figcaption>
+      <div class="plot" ref={host} data-testid="mode-curves" role="img" aria-label="Damping and stiffness over the modes; drag a point up or down" />
+    </figure>
+  );
+}
+
+/** The plot is rebuilt while a point is dragged: the window keeps the pointer. */
+function follow(pointer: number, move: (event: PointerEvent) => void, end: () => void) {
+  const onMove = (event: PointerEvent) => event.pointerId === pointer && move(event);
+  const onEnd = (event: PointerEvent) => {
+    if (event.pointerId !== pointer) return;
+    removeEventListener('pointermove', onMove);
+    removeEventListener('pointerup', onEnd);
+    removeEventListener('pointercancel', onEnd);
+    end();
+  };
+  addEventListener('pointermove', onMove);
+  addEventListener('pointerup', onEnd);
+  addEventListener('pointercancel', onEnd);
+}
+
+/** z(t) of the chosen mode, with the playhead. */
+function Motion() {
+  const plotRef = useRef<uPlot | null>(null);
+  const host = usePlot(
+    () => {
+      const modes = state.modes.value;
+      const mode = chosen.value;
+      if (!modes || modes.frames < 2 || mode >= modes.frequency.length) return null;
+      const { start, rate } = state.clip.value;
+      const times = Array.from({ length: modes.frames }, (_, k) => start + k / (rate || 30));
+      const z = Array.from(modes.z.subarray(mode * modes.frames, (mode + 1) * modes.frames));
+      return {
+        options: {
+          axes: [{ values: (_u, ticks) => ticks.map((t) => `${t} s`) }, { size: 56, values: (_u, ticks) => ticks.map((t) => String(Number(t.toPrecision(3)))) }],
+          series: [{}, { label: 'z', stroke: '#6fbf8b', width: 1.75 }],
+          hooks: {
+            draw: [(u) => {
+              const x = u.valToPos(start + state.playhead.peek() / (rate || 30), 'x', true);
+              u.ctx.strokeStyle = css('--text');
+              u.ctx.beginPath();
+              u.ctx.moveTo(x, u.bbox.top);
+              u.ctx.lineTo(x, u.bbox.top + u.bbox.height);
+              u.ctx.stroke();
+            }],
+          },
+        },
+        data: [times, z],
+      };
+    },
+    (plot) => (plotRef.current = plot),
+  );
+  useEffect(() => effect(() => {
+    void state.playhead.value;
+    plotRef.current?.redraw(false);
+  }), []);
+  const modes = state.modes.value;
+  const mode = Math.min(chosen.value, (modes?.frequency.length ?? 1) - 1);
+  return (
+    <figure class="modeplot">
+      <figcaption>
+        <label title="Mode whose motion is shown; the slowest is mode 1">
+          Mode{' '}
+          <input type="number" min={1} max={modes?.frequency.length ?? 1} value={mode + 1} data-testid="mode-number"
+            onInput={(event) => (chosen.value = Math.max(0, Number(event.currentTarget.value) - 1 || 0))} />
+        </label>
+        {modes && <span>{modes.frequency[mode].toFixed(2)} Hz · damping {modes.damping[mode].toFixed(3)}</span>}
+        <span><i style={{ background: '#6fbf8b' }} />z(t)</span>
+      </figcaption>
+      <div class="plot" ref={host} data-testid="mode-motion" role="img" aria-label={`Motion of mode ${mode + 1} over the clip`} />
+    </figure>
+  );
+}
+
+/** Asks for the modes of the newest scene, a moment after it settles; once for each revision. */
+function useModes() {
+  useEffect(() => {
+    let timer = 0;
+    const stop = effect(() => {
+      const revision = state.revision.value;
+      const isBuilt = state.modelName.value === 'modal' && !!state.shape.value && state.shape.value.revision >= revision;
+      if (!isBuilt || state.modesAsked.peek() === revision) return;
+      state.modesAsked.value = revision;
+      clearTimeout(timer);
+      timer = window.setTimeout(() => send({ type: 'modes' }), 60);
+    });
+    return () => {
+      clearTimeout(timer);
+      state.modesAsked.value = -1;
+      stop();
+    };
+  }, []);
+}
+
+export function Modes() {
+  useModes();
+  return (
+    <div class="curves modes" data-testid="modes">
+      <CurvesOverModes />
+      <Motion />
+      {!state.modes.value && <p class="hint">Modes appear when the model is built.</p>}
+    </div>
+  );
+}
