@@ -30,6 +30,9 @@ SINEW_API void sinew_set_allocator(const sinew_allocator *allocator);
  * limits. Call before anything else is created. */
 SINEW_API void sinew_set_memory_limit(size_t bytes);
 
+/* Memory of the library's allocator, filled with zero bytes, for arrays that are handed to it or
+ * counted with it. NULL: no memory, or count * size overflows. Release with sinew_free. */
+SINEW_API void *sinew_alloc(size_t count, size_t size);
 SINEW_API void sinew_free(void *block);
 
 #ifdef __cplusplus

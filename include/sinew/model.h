@@ -75,6 +75,9 @@ SINEW_API bool sinew_model_needs_no_weights(const sinew_model *model);
 /* Whether it reads a key of the scene: "obstacles", "pins", "orientations", "pulls", "keys",
  * "markers". */
 SINEW_API bool sinew_model_uses(const sinew_model *model, const char *key);
+/* Names of the outputs it can write beyond "frames", "report" and "curves"; NULL beyond the last.
+ */
+SINEW_API const char *sinew_model_output(const sinew_model *model, int index);
 SINEW_API int sinew_model_parameter_count(const sinew_model *model);
 /* NULL outside 0 <= index < count. */
 SINEW_API const sinew_parameter *sinew_model_parameter(const sinew_model *model, int index);

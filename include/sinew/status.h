@@ -44,6 +44,17 @@ typedef struct sinew_error {
 /* Short lower-case name of a status, such as "bad input". */
 SINEW_API const char *sinew_status_name(sinew_status status);
 
+/* Fills `error` (may be NULL) in the way of printf and returns `status`, for functions that the
+ * library calls back, such as those of a loader:
+ *     return sinew_fail(error, SINEW_IO, "%s: not in the archive", path);
+ * Numbers are printed with a decimal point in every locale. Characters that are not printable text
+ * on one line become '?'. format NULL: the usual message of the status. */
+SINEW_API sinew_status sinew_fail(sinew_error *error, sinew_status status, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 3, 4)))
+#endif
+    ;
+
 /* Called with a description when the caller breaks a contract. The default does nothing. */
 typedef void sinew_misuse_handler(const char *what, const char *function, void *user);
 SINEW_API void sinew_set_misuse_handler(sinew_misuse_handler *handler, void *user);

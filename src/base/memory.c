@@ -58,6 +58,10 @@ void sinew_set_allocator(const sinew_allocator *replacement) {
     allocator = replacement ? *replacement : default_allocator;
 }
 
+void *sinew_alloc(size_t count, size_t size) {
+    return sn_calloc(count, size);
+}
+
 void sinew_free(void *block) {
     sn_free(block);
 }

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/number.h"
 #include "base/printable.h"
 #include "base/status.h"
 
@@ -19,7 +20,7 @@ void sn_log(const sinew_monitor *monitor, sinew_log_level level, const char *for
     char line[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
+    sn_vprint(line, sizeof line, format, arguments);
     va_end(arguments);
     sn_make_printable(line);
     monitor->log(level, line, monitor->user);
@@ -30,7 +31,7 @@ sinew_status sn_fallback(const sinew_monitor *monitor, sinew_status status, sine
     char line[SINEW_MESSAGE_SIZE];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
+    sn_vprint(line, sizeof line, format, arguments);
     va_end(arguments);
     if (monitor && monitor->strict) return sn_fail(error, status, "%s", line);
     sn_log(monitor, SINEW_LOG_LEVEL_FALLBACK, "%s", line);

@@ -13,7 +13,7 @@ static char *adopt(char *found) {
     return copy;
 }
 
-char *sn_real_path(const char *path) {
+char *sinew_file_real_path(const char *path) {
     char *whole = realpath(path, NULL);
     if (whole) return adopt(whole);
     /* The last part is not there yet: its folder may be. */
@@ -37,7 +37,7 @@ static void add(sn_file_plan *plan, const char *path, bool output) {
         return;
     }
     sn_planned_file *file = &plan->files[plan->count++];
-    *file = (sn_planned_file){sn_strdup(path), sn_real_path(path), output};
+    *file = (sn_planned_file){sn_strdup(path), sinew_file_real_path(path), output};
     plan->failed = !file->path || !file->real;
 }
 
@@ -106,7 +106,8 @@ static bool belongs_to(const sn_planned_file *output, const sn_planned_file *fol
     return false;
 }
 
-sinew_status sn_plan_check(const sn_file_plan *plan, sinew_status status, sinew_error *error) {
+sinew_status sinew_file_plan_check(const sinew_file_plan *plan, sinew_error *error) {
+    SN_REQUIRE(plan, error);
     if (plan->failed) return sn_no_memory(error);
     for (int i = 0; i < plan->count; i++) {
         const sn_planned_file *output = &plan->files[i];
@@ -115,22 +116,23 @@ sinew_status sn_plan_check(const sn_file_plan *plan, sinew_status status, sinew_
             const sn_planned_file *other = &plan->files[j];
             if (j == i || (other->output && j < i)) continue;
             if (same_file(output, other))
-                return sn_fail(error, status,
+                return sn_fail(error, SINEW_BAD_INPUT,
                                other->output ? "%s: two outputs have this name"
                                              : "%s: is an input, and would be overwritten",
                                output->path);
             if (other->output) continue;
             if (belongs_to(output, other) || contains(output, other))
-                return sn_fail(error, status, "%s: would overwrite the input %s", output->path,
-                               other->path);
+                return sn_fail(error, SINEW_BAD_INPUT, "%s: would overwrite the input %s",
+                               output->path, other->path);
         }
     }
     return SINEW_OK;
 }
 
-sinew_status sn_plan_check_inside(const sn_file_plan *plan, const char *folder, sinew_status status,
-                                  sinew_error *error) {
-    char *real = sn_real_path(*folder ? folder : ".");
+sinew_status sinew_file_plan_check_inside(const sinew_file_plan *plan, const char *folder,
+                                          sinew_error *error) {
+    SN_REQUIRE(plan && folder, error);
+    char *real = sinew_file_real_path(*folder ? folder : ".");
     if (plan->failed || !real) {
         sn_free(real);
         return sn_no_memory(error);
@@ -138,8 +140,51 @@ sinew_status sn_plan_check_inside(const sn_file_plan *plan, const char *folder, 
     sinew_status found = SINEW_OK;
     for (int i = 0; i < plan->count && found == SINEW_OK; i++)
         if (plan->files[i].output && !inside(plan->files[i].real, real))
-            found = sn_fail(error, status, "%s: is an output outside the folder %s",
+            found = sn_fail(error, SINEW_BAD_INPUT, "%s: is an output outside the folder %s",
                             plan->files[i].path, real);
     sn_free(real);
     return found;
+}
+
+/* ---- public ---------------------------------------------------------------------------------- */
+
+sinew_status sinew_file_plan_create(sinew_file_plan **plan, sinew_error *error) {
+    SN_REQUIRE(plan, error);
+    *plan = SN_NEW0(sinew_file_plan, 1);
+    return *plan ? SINEW_OK : sn_no_memory(error);
+}
+
+void sinew_file_plan_destroy(sinew_file_plan *plan) {
+    if (plan) sn_plan_free(plan);
+    sn_free(plan);
+}
+
+sinew_status sinew_file_plan_add_input(sinew_file_plan *plan, const char *path,
+                                       sinew_error *error) {
+    SN_REQUIRE(plan && path, error);
+    sn_plan_input(plan, path);
+    return plan->failed ? sn_no_memory(error) : SINEW_OK;
+}
+
+sinew_status sinew_file_plan_add_output(sinew_file_plan *plan, const char *path,
+                                        sinew_error *error) {
+    SN_REQUIRE(plan && path, error);
+    sn_plan_output(plan, path);
+    return plan->failed ? sn_no_memory(error) : SINEW_OK;
+}
+
+int sinew_file_plan_count(const sinew_file_plan *plan) {
+    return plan->count;
+}
+
+const char *sinew_file_plan_path(const sinew_file_plan *plan, int index) {
+    return index >= 0 && index < plan->count ? plan->files[index].path : NULL;
+}
+
+const char *sinew_file_plan_real_path(const sinew_file_plan *plan, int index) {
+    return index >= 0 && index < plan->count ? plan->files[index].real : NULL;
+}
+
+bool sinew_file_plan_is_output(const sinew_file_plan *plan, int index) {
+    return index >= 0 && index < plan->count && plan->files[index].output;
 }

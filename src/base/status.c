@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/printable.h"
 #include "sinew/version.h"
 
@@ -45,14 +46,31 @@ void sinew_set_misuse_handler(sinew_misuse_handler *handler, void *user) {
     misuse_user = user;
 }
 
+static void fill(sinew_error *error, sinew_status status, const char *format, va_list arguments) {
+    sn_vprint(error->message, sizeof error->message, format, arguments);
+    sn_make_printable(error->message);
+    error->status = status;
+}
+
 sinew_status sn_fail(sinew_error *error, sinew_status status, const char *format, ...) {
     if (error) {
         va_list arguments;
         va_start(arguments, format);
-        vsnprintf(error->message, sizeof error->message, format, arguments);
+        fill(error, status, format, arguments);
         va_end(arguments);
-        sn_make_printable(error->message);
-        error->status = status;
+    }
+    return status;
+}
+
+sinew_status sinew_fail(sinew_error *error, sinew_status status, const char *format, ...) {
+    if (error && !format)
+        return status == SINEW_NO_MEMORY ? sn_no_memory(error)
+                                         : sn_fail(error, status, "%s", sinew_status_name(status));
+    if (error) {
+        va_list arguments;
+        va_start(arguments, format);
+        fill(error, status, format, arguments);
+        va_end(arguments);
     }
     return status;
 }

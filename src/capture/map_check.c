@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "base/vec3.h"
 #include "capture/similarity.h"
@@ -46,7 +47,7 @@ void sn_map_doubt(sn_map_doubts *d, int marker, const char *format, ...) {
     if (*d->reason[marker]) return; /* the first is enough */
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(d->reason[marker], sizeof d->reason[marker], format, arguments);
+    sn_vprint(d->reason[marker], sizeof d->reason[marker], format, arguments);
     va_end(arguments);
     d->doubtful++;
 }

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/number.h"
 #include "base/sort.h"
 #include "base/status.h"
 #include "base/unit.h"
@@ -31,11 +32,11 @@ static void advise(const sinew_capture *c, double rig_unit, double ratio, char *
         snprintf(text, size,
                  "they are of its size but elsewhere: name stable markers, or retarget them");
     else if (unit)
-        snprintf(text, size,
+        sn_print(text, size,
                  "they spread %.4g times as far, as if %s were in %s: set the unit of %s", ratio,
                  known ? "the rig" : "they", unit, known ? "the rig" : "the markers");
     else
-        snprintf(text, size,
+        sn_print(text, size,
                  "they spread %.4g times as far: set the unit of the markers, or retarget them",
                  ratio);
 }

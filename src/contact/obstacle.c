@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/forms.h"
 #include "base/mat3.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -341,49 +342,46 @@ sinew_status sinew_obstacle_create_mesh(const sinew_mesh *mesh, sinew_obstacle *
     return SINEW_OK;
 }
 
-sinew_status sinew_obstacle_parse(const char *text, sinew_obstacle **obstacle, sinew_error *error) {
-    SN_REQUIRE(text && obstacle, error);
+sinew_status sn_obstacle_form_parse(const char *text, sn_obstacle_form *form, sinew_error *error) {
     static const struct {
-        const char *name, *form;
+        const char *form;
         int count;
-    } forms[] = {{"plane", "x,y,z,nx,ny,nz", 6},
-                 {"sphere", "x,y,z,r", 4},
-                 {"capsule", "ax,ay,az,bx,by,bz,r", 7},
-                 {"cylinder", "ax,ay,az,bx,by,bz,r", 7},
-                 {"box", "x,y,z,hx,hy,hz", 6}};
+    } forms[] = {[SN_OBSTACLE_PLANE] = {"plane:x,y,z,nx,ny,nz", 6},
+                 [SN_OBSTACLE_SPHERE] = {"sphere:x,y,z,r", 4},
+                 [SN_OBSTACLE_CAPSULE] = {"capsule:ax,ay,az,bx,by,bz,r", 7},
+                 [SN_OBSTACLE_CYLINDER] = {"cylinder:ax,ay,az,bx,by,bz,r", 7},
+                 [SN_OBSTACLE_BOX] = {"box:x,y,z,hx,hy,hz", 6}};
     const char *colon = strchr(text, ':');
-    size_t length = colon ? (size_t)(colon - text) : strlen(text);
     for (int k = 0; colon && k < (int)(sizeof forms / sizeof *forms); k++) {
-        if (strlen(forms[k].name) != length || strncmp(forms[k].name, text, length) != 0) continue;
-        double v[7] = {0};
-        const char *at = colon + 1;
-        int count = 0;
-        while (count < forms[k].count) {
-            char *end;
-            v[count] = strtod(at, &end);
-            if (end == at) break;
-            count++, at = end;
-            if (count < forms[k].count && *at++ != ',') break;
-        }
-        if (count != forms[k].count || *at)
-            return sn_fail(error, SINEW_BAD_INPUT, "obstacle \"%.100s\": expected %s:%s", text,
-                           forms[k].name, forms[k].form);
-        switch (k) {
-        case 0:
-            return sinew_obstacle_create_plane(v, v + 3, obstacle, error);
-        case 1:
-            return sinew_obstacle_create_sphere(v, v[3], obstacle, error);
-        case 2:
-            return sinew_obstacle_create_capsule(v, v + 3, v[6], obstacle, error);
-        case 3:
-            return sinew_obstacle_create_cylinder(v, v + 3, v[6], obstacle, error);
-        default:
-            return sinew_obstacle_create_box(v, v + 3, obstacle, error);
-        }
+        if (strncmp(forms[k].form, text, (size_t)(colon - text) + 1) != 0) continue;
+        form->shape = (sn_obstacle_shape)k;
+        if (sn_number_list(colon + 1, 0, 7, form->values, NULL) == forms[k].count) return SINEW_OK;
+        return sn_fail(error, SINEW_BAD_INPUT, "obstacle \"%.100s\": expected %s", text,
+                       forms[k].form);
     }
     return sn_fail(
         error, SINEW_BAD_INPUT,
         "obstacle \"%.100s\": expected plane:, sphere:, capsule:, cylinder: or box:", text);
+}
+
+sinew_status sinew_obstacle_parse(const char *text, sinew_obstacle **obstacle, sinew_error *error) {
+    SN_REQUIRE(text && obstacle, error);
+    sn_obstacle_form form;
+    SN_TRY(sn_obstacle_form_parse(text, &form, error));
+    const double *v = form.values;
+    switch (form.shape) {
+    case SN_OBSTACLE_PLANE:
+        return sinew_obstacle_create_plane(v, v + 3, obstacle, error);
+    case SN_OBSTACLE_SPHERE:
+        return sinew_obstacle_create_sphere(v, v[3], obstacle, error);
+    case SN_OBSTACLE_CAPSULE:
+        return sinew_obstacle_create_capsule(v, v + 3, v[6], obstacle, error);
+    case SN_OBSTACLE_CYLINDER:
+        return sinew_obstacle_create_cylinder(v, v + 3, v[6], obstacle, error);
+    case SN_OBSTACLE_BOX:
+        break;
+    }
+    return sinew_obstacle_create_box(v, v + 3, obstacle, error);
 }
 
 void sinew_obstacle_destroy(sinew_obstacle *obstacle) {

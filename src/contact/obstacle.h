@@ -8,6 +8,21 @@
 #include "base/vec3.h"
 #include "sinew/obstacle.h"
 
+/* "sphere:x,y,z,r" and its relatives taken apart; see sinew_obstacle_parse for the order of values.
+ */
+typedef enum sn_obstacle_shape {
+    SN_OBSTACLE_PLANE,
+    SN_OBSTACLE_SPHERE,
+    SN_OBSTACLE_CAPSULE,
+    SN_OBSTACLE_CYLINDER,
+    SN_OBSTACLE_BOX
+} sn_obstacle_shape;
+typedef struct sn_obstacle_form {
+    sn_obstacle_shape shape;
+    double values[7];
+} sn_obstacle_form;
+sinew_status sn_obstacle_form_parse(const char *text, sn_obstacle_form *form, sinew_error *error);
+
 /* Signed distance (negative inside) and the unit direction out. Beyond `reach` outside, meshes may
  * answer any distance above it. */
 double sn_obstacle_query(const sinew_obstacle *obstacle, sn_vec3 point, double reach,

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "io/number.h"
+#include "base/number.h"
 
 void sn_buffer_free(sn_buffer *buffer) {
     sn_free(buffer->bytes);
@@ -36,11 +36,11 @@ void sn_buffer_print(sn_buffer *buffer, const char *format, ...) {
     va_list arguments, again;
     va_start(arguments, format);
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    int length = sn_vprint(NULL, 0, format, arguments);
     va_end(arguments);
     char *room = length < 0 ? NULL : sn_buffer_room(buffer, (size_t)length + 1);
     if (room) {
-        vsnprintf(room, (size_t)length + 1, format, again);
+        sn_vprint(room, (size_t)length + 1, format, again);
         buffer->size += (size_t)length;
     }
     va_end(again);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "io/fbx_animation.h"
 #include "io/fbx_skin.h"
 #include "io/frames.h"
@@ -552,7 +553,7 @@ static sinew_status add_targets(reader *r, sinew_rig *rig, sinew_error *error) {
         char name[600];
         snprintf(name, sizeof name, "%s", t->name);
         if (!*name || sinew_rig_find_target(rig, name) >= 0)
-            snprintf(name, sizeof name, "%s@%g", rig->sliders[slider].name, t->at);
+            sn_print(name, sizeof name, "%s@%g", rig->sliders[slider].name, t->at);
         SN_TRY(sinew_rig_add_inbetween(rig, name, slider, t->at, (int)t->count, t->vertices,
                                        t->deltas, error));
     }

@@ -13,8 +13,8 @@
 #include <zlib.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "io/binary.h"
-#include "io/number.h"
 
 enum {
     MAGIC_SIZE = 22, /* up to the byte that tells the byte order */
@@ -29,7 +29,7 @@ sinew_status sn_fbx_fail(const sn_fbx_tree *tree, const char *format, ...) {
     char what[SINEW_MESSAGE_SIZE];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
+    sn_vprint(what, sizeof what, format, arguments);
     va_end(arguments);
     return sn_source_fail(tree->source, tree->error, "%s", what);
 }

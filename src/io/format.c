@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 
 const sn_format *const *sn_formats(void) {
     /* where two share an ending, the one that recognises its files comes first */
@@ -62,7 +63,7 @@ sinew_status sn_source_fail(const sn_source *source, sinew_error *error, const c
     char what[SINEW_MESSAGE_SIZE];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
+    sn_vprint(what, sizeof what, format, arguments);
     va_end(arguments);
     return sn_fail(error, SINEW_BAD_INPUT, "%s: %s", source->name, what);
 }

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "io/binary.h"
 #include "io/gltf.h"
 #include "io/meshopt.h"
@@ -13,7 +14,7 @@ sinew_status sn_gltf_fail(const sn_gltf *g, const char *format, ...) {
     char what[SINEW_MESSAGE_SIZE];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
+    sn_vprint(what, sizeof what, format, arguments);
     va_end(arguments);
     return sn_source_fail(g->source, g->error, "%s", what);
 }

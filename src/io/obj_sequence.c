@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/scratch.h"
-#include "io/number.h"
 
 enum { DEFAULT_DIGITS = 4 };
 

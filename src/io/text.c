@@ -25,7 +25,7 @@ sinew_status sn_text_fail(const sn_text *text, const char *format, ...) {
     char what[SINEW_MESSAGE_SIZE];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
+    sn_vprint(what, sizeof what, format, arguments);
     va_end(arguments);
     return sn_fail(text->error, SINEW_BAD_INPUT, "%s:%d: %s", text->name, text->line, what);
 }

@@ -2,8 +2,8 @@
 #ifndef SN_IO_TEXT_H
 #define SN_IO_TEXT_H
 
+#include "base/number.h"
 #include "io/format.h"
-#include "io/number.h"
 
 typedef struct sn_text {
     const char *at;

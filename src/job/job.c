@@ -10,9 +10,9 @@
 #include "base/sized.h"
 #include "base/status.h"
 #include "job/crew.h"
-#include "job/files.h"
 #include "job/outputs.h"
 #include "job/parts.h"
+#include "session/files.h"
 #include "session/records.h"
 #include "session/report.h"
 
@@ -49,7 +49,7 @@ static void note_fallback(sinew_log_level level, const char *line, void *user) {
 static sinew_status check_files(const sinew_scene *scene, sinew_error *error) {
     sn_file_plan plan = {0};
     sn_scene_plan(scene, &plan);
-    sinew_status status = sn_plan_check(&plan, SINEW_BAD_INPUT, error);
+    sinew_status status = sinew_file_plan_check(&plan, error);
     sn_plan_free(&plan);
     return status;
 }

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "job/outputs.h"
 #include "job/plot.h"
@@ -199,9 +200,10 @@ static sinew_status write_modes(const sn_model_outputs *out, const char *path, s
             fprintf(output.stream, ",amplitude_%zu", k);
         }
         for (int i = 0; i < info.modes; i++) {
-            fprintf(output.stream, "\n%d,%.9g,%.9g", i, motion.frequency[i], motion.damping[i]);
+            sn_print_to(output.stream, "\n%d,%.9g,%.9g", i, motion.frequency[i], motion.damping[i]);
             for (size_t k = 0; k < count; k++)
-                fprintf(output.stream, ",%.9g", amplitudes[k * (size_t)motion.columns + (size_t)i]);
+                sn_print_to(output.stream, ",%.9g",
+                            amplitudes[k * (size_t)motion.columns + (size_t)i]);
         }
         fprintf(output.stream, "\n");
         status = sn_output_commit(&output, error);

@@ -6,7 +6,6 @@
  * reach the caller. Its output tells connectivity and interior points only; the surface's
  * coordinates are our own bits. */
 #include <limits.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/number.h"
 #include "base/process.h"
 #include "base/scratch.h"
 #include "base/sized.h"
@@ -35,16 +35,13 @@ void sinew_tets_options_init(sinew_tets_options *options) {
 
 /* ---- in ---- */
 
-/* tetgen reads and writes plain decimals; the host's locale may not. */
 static sinew_status write_input(const char *path, const sn_solid *solid, sinew_error *error) {
     sn_output output;
     SN_TRY(sn_output_open(&output, path, error));
-    locale_t plain = newlocale(LC_ALL_MASK, "C", NULL);
-    locale_t host = plain ? uselocale(plain) : NULL;
     fprintf(output.stream, "%d 3 0 0\n", solid->used_count);
     for (int i = 0; i < solid->used_count; i++) {
         const double *p = solid->positions + 3 * (size_t)solid->used[i];
-        fprintf(output.stream, "%d %.17g %.17g %.17g\n", i, p[0], p[1], p[2]);
+        sn_print_to(output.stream, "%d %.17g %.17g %.17g\n", i, p[0], p[1], p[2]);
     }
     fprintf(output.stream, "%d 0\n", solid->triangle_count);
     for (int t = 0; t < solid->triangle_count; t++) {
@@ -53,8 +50,6 @@ static sinew_status write_input(const char *path, const sn_solid *solid, sinew_e
                 solid->place[v[2]]);
     }
     fprintf(output.stream, "0\n0\n");
-    if (host) uselocale(host);
-    if (plain) freelocale(plain);
     return sn_output_commit(&output, error);
 }
 
@@ -63,13 +58,11 @@ static sinew_status write_input(const char *path, const sn_solid *solid, sinew_e
 static void switches_of(const sinew_tets_options *options, char *text, size_t size) {
     int used = snprintf(text, size, "-pY");
     if (options->interior_points) {
-        used += snprintf(text + used, size - (size_t)used, "q%.6f", options->radius_edge);
+        used += sn_print(text + used, size - (size_t)used, "q%.6f", options->radius_edge);
         if (options->cell_size > 0)
-            used += snprintf(text + used, size - (size_t)used, "a%.9e",
+            used += sn_print(text + used, size - (size_t)used, "a%.9e",
                              pow(options->cell_size, 3) / (6 * sqrt(2)));
     }
-    for (char *c = text; *c; c++)
-        if (*c == ',') *c = '.'; /* the host's decimal point */
     snprintf(text + used, size - (size_t)used, "JQ");
 }
 
@@ -77,7 +70,8 @@ static void switches_of(const sinew_tets_options *options, char *text, size_t si
 
 /* A table of numbers as tetgen writes it: a header line, then rows that start with an index. */
 typedef struct table {
-    char *text, *at;
+    char *text;
+    const char *at;
 } table;
 
 static void skip_comments(table *in) {
@@ -89,12 +83,8 @@ static void skip_comments(table *in) {
 }
 
 static bool read_number(table *in, double *value) {
-    char *end;
     skip_comments(in);
-    *value = strtod(in->at, &end);
-    if (end == in->at) return false;
-    in->at = end;
-    return true;
+    return sn_number(&in->at, value);
 }
 
 static bool read_index(table *in, int *value) {
@@ -173,13 +163,9 @@ static sinew_status read_output(const char *folder, const char *name, read_part 
         status = sn_file_read(path, &in.text, &size, error);
     if (status == SINEW_OK) {
         in.at = in.text;
-        locale_t plain = newlocale(LC_ALL_MASK, "C", NULL);
-        locale_t host = plain ? uselocale(plain) : NULL;
         if (!read(&in, solid, tets))
             status =
                 sn_fail(error, SINEW_IO, "tetgen's %s is incomplete: is %s full?", name, folder);
-        if (host) uselocale(host);
-        if (plain) freelocale(plain);
     }
     sn_free(in.text);
     sn_free(path);

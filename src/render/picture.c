@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/sized.h"
 #include "base/status.h"
 #include "render/canvas.h"
@@ -199,7 +200,7 @@ static void draw_color_bar(cairo_t *canvas, const sinew_render_options *options,
     cairo_set_source_rgb(canvas, 0.15, 0.16, 0.18);
     for (int i = 0; i <= 4; i++) {
         char value[32];
-        snprintf(value, sizeof value, "%.3g", low + (high - low) * i / 4);
+        sn_print(value, sizeof value, "%.3g", low + (high - low) * i / 4);
         sn_canvas_text(canvas, left + 1.6 * text, top + height * (1 - i / 4.0) + 0.35 * text,
                        0.85 * text, 0, value);
     }

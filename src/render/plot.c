@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/sized.h"
 #include "base/status.h"
 #include "render/canvas.h"
@@ -84,9 +85,9 @@ static void settle(sn_axis *axis, double margin) {
 
 static void format_tick(char *text, size_t size, const sn_axis *axis, double units, double step) {
     if (axis->log)
-        snprintf(text, size, "%.3g", pow(10, units));
+        sn_print(text, size, "%.3g", pow(10, units));
     else
-        snprintf(text, size, "%.4g", fabs(units) < 1e-9 * step ? 0 : units);
+        sn_print(text, size, "%.4g", fabs(units) < 1e-9 * step ? 0 : units);
 }
 
 static void draw_axes(cairo_t *canvas, const sn_axis *x, const sn_axis *y,
@@ -288,7 +289,7 @@ sinew_status sinew_plot_matrix(int rows, int columns, const double *values,
     ink(canvas, 0.2);
     for (int i = 0; i <= 2; i++) {
         char text[32];
-        snprintf(text, sizeof text, "%.3g", low < 0 ? reach * (i - 1) : reach * i / 2);
+        sn_print(text, sizeof text, "%.3g", low < 0 ? reach * (i - 1) : reach * i / 2);
         sn_canvas_text(canvas, bar_left + 19, top + bar_height * (1 - i / 2.0) + 4, TEXT - 2, 0,
                        text);
     }
@@ -328,7 +329,7 @@ sinew_status sinew_plot_bars(int count, const char *const *names, const double *
         cairo_rectangle(canvas, left, y + 0.15 * row, length, 0.7 * row);
         cairo_fill(canvas);
         char text[32];
-        snprintf(text, sizeof text, "%.3g", values[i]);
+        sn_print(text, sizeof text, "%.3g", values[i]);
         ink(canvas, 0.2);
         sn_canvas_text(canvas, left + length + 6, y + 0.5 * row + 0.35 * size, size, 0, text);
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/forms.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "rig/names.h"
@@ -105,37 +106,22 @@ static sinew_status unknown_slider(const sinew_rig *rig, const char *name, int s
                    entry, hint);
 }
 
-/* One "name=value"; leaves `text` after it. named: per slider, whether an entry set it. */
-static sinew_status parse_entry(const sinew_rig *rig, const char **text, double *weights,
-                                bool *named, sinew_error *error) {
-    size_t length = strcspn(*text, ",");
-    const char *equals = memchr(*text, '=', length);
-    int shown = (int)(length < 80 ? length : 80);
-    if (!equals || equals == *text)
-        return sn_fail(error, SINEW_BAD_INPUT, "weight \"%.*s\": expected NAME=VALUE", shown,
-                       *text);
-    char *end;
-    double value = strtod(equals + 1, &end);
-    if (end == equals + 1 || end != *text + length || !isfinite(value))
-        return sn_fail(error, SINEW_BAD_INPUT, "weight \"%.*s\": the value is not a finite number",
-                       shown, *text);
-    const char *start = *text;
-    size_t name_length = (size_t)(equals - start);
-    while (name_length > 0 && *start == ' ') start++, name_length--;
-    while (name_length > 0 && start[name_length - 1] == ' ') name_length--;
-    char *name = sn_strndup(start, name_length);
+/* Sets the sliders of one entry. named: per slider, whether an entry set it already. */
+static sinew_status set_entry(const sinew_rig *rig, const sn_weight_entry *entry, double *weights,
+                              bool *named, sinew_error *error) {
+    char *name = sn_strndup(entry->name, entry->name_length);
     if (!name) return sn_no_memory(error);
     int sliders[2], count = sinew_rig_match(rig, name, sliders);
-    sinew_status status = count ? SINEW_OK : unknown_slider(rig, name, shown, *text, error);
+    sinew_status status =
+        count ? SINEW_OK : unknown_slider(rig, name, entry->length, entry->text, error);
     sn_free(name);
     for (int i = 0; i < count && status == SINEW_OK; i++) {
         if (named[sliders[i]])
             status = sn_fail(error, SINEW_BAD_INPUT, "weight \"%.*s\": slider %s is given twice",
-                             shown, *text, rig->sliders[sliders[i]].name);
+                             entry->length, entry->text, rig->sliders[sliders[i]].name);
         named[sliders[i]] = true;
-        weights[sliders[i]] = value;
+        weights[sliders[i]] = entry->value;
     }
-    *text += length;
     return status;
 }
 
@@ -145,8 +131,9 @@ sinew_status sinew_rig_parse_weights(const sinew_rig *rig, const char *text, dou
     bool *named = SN_NEW0(bool, rig->slider_count);
     sinew_status status = named ? SINEW_OK : sn_no_memory(error);
     while (status == SINEW_OK && *text) {
-        status = parse_entry(rig, &text, weights, named, error);
-        if (*text == ',') text++;
+        sn_weight_entry entry;
+        status = sn_weight_next(&text, &entry, error);
+        if (status == SINEW_OK) status = set_entry(rig, &entry, weights, named, error);
     }
     sn_free(named);
     return status;

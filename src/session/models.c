@@ -50,6 +50,13 @@ bool sinew_model_uses(const sinew_model *model, const char *key) {
     return false;
 }
 
+const char *sinew_model_output(const sinew_model *model, int index) {
+    const char *const *outputs = kind_of(model)->outputs;
+    for (int i = 0; outputs && outputs[i]; i++)
+        if (i == index) return outputs[i];
+    return NULL;
+}
+
 int sinew_model_parameter_count(const sinew_model *model) {
     return model->parameter_count;
 }

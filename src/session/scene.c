@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/forms.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "session/model.h"
 
@@ -16,7 +18,7 @@ sinew_status sn_scene_fail(const sinew_scene *scene, sinew_error *error, const c
     char what[SINEW_MESSAGE_SIZE];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
+    sn_vprint(what, sizeof what, format, arguments);
     va_end(arguments);
     return sn_fail(error, SINEW_BAD_INPUT, "%s: %s%s%s", scene->name, place, *place ? ": " : "",
                    what);
@@ -219,12 +221,7 @@ int sn_scene_choice(const sinew_scene *scene, const char *parameter) {
     const sinew_parameter *p = find_parameter(scene, parameter);
     const char *word = json_string_value(given_value(scene, parameter));
     if (!p || !word) return p ? (int)p->fallback : 0;
-    int index = 0;
-    for (const char *choice = p->choices; choice; choice = strchr(choice, '|'), index++) {
-        choice += *choice == '|';
-        if (strcspn(choice, "|") == strlen(word) && !strncmp(choice, word, strlen(word))) break;
-    }
-    return index;
+    return sn_choice_index(p->choices, word);
 }
 
 const char *sn_scene_string(const sinew_scene *scene, const char *parameter) {

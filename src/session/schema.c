@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/forms.h"
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "base/status.h"
@@ -297,11 +298,7 @@ static sinew_status check_numbers(const checker *c, const json_t *value, const c
 static sinew_status check_word(const checker *c, const json_t *value, const char *place,
                                const char *choices) {
     const char *text = json_string_value(value);
-    size_t length = text ? strlen(text) : 0;
-    for (const char *word = choices; text && word; word = strchr(word, '|')) {
-        word += *word == '|';
-        if (strcspn(word, "|") == length && !strncmp(word, text, length)) return SINEW_OK;
-    }
+    if (text && sn_choice_index(choices, text) >= 0) return SINEW_OK;
     return sn_scene_fail(c->scene, c->error, place, "must be one of %s", choices);
 }
 
@@ -599,10 +596,10 @@ static json_t *describe_number(bool whole, double minimum, double maximum) {
 
 static json_t *describe_words(const char *choices) {
     json_t *words = json_array();
-    for (const char *word = choices; word; word = strchr(word, '|')) {
-        word += *word == '|';
-        json_array_append_new(words, json_stringn(word, strcspn(word, "|")));
-    }
+    const char *word;
+    size_t length;
+    for (int i = 0; (word = sn_choice_at(choices, i, &length)); i++)
+        json_array_append_new(words, json_stringn(word, length));
     return json_pack("{s:o}", "enum", words);
 }
 

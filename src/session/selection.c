@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/file.h"
+#include "base/forms.h"
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "base/status.h"
@@ -86,12 +87,11 @@ static sinew_status mark_piece(const sinew_rig *rig, const char *text, unsigned 
 static sinew_status mark_target(const sinew_rig *rig, const char *text, unsigned char *marked,
                                 sinew_error *error) {
     const char *above = strchr(text, '>');
-    char name[200], *end;
+    char name[200];
     double fraction = 0, most = 0;
     snprintf(name, sizeof name, "%.*s", above ? (int)(above - text) : (int)strlen(text), text);
     if (above) {
-        fraction = strtod(above + 1, &end);
-        if (end == above + 1 || *end || !(fraction >= 0 && fraction < 1))
+        if (sn_number_list(above + 1, 0, 1, &fraction, NULL) != 1 || fraction < 0 || fraction >= 1)
             return sn_fail(error, SINEW_BAD_INPUT,
                            "'target:%.200s': expected NAME>FRACTION with a fraction of 0 to 1",
                            text);

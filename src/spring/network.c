@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/vec3.h"
 
 /* A spring under this share of the mean spring length is as good as zero long. */
@@ -631,15 +632,15 @@ sinew_status sn_network_write(const sn_network *network, const char *path,
         return sn_no_memory(error);
     }
     for (int q = 0; q < network->spring_count; q++) {
-        fprintf(output.stream, "%d,%d,%s,%.17g,%.17g", network->ends[2 * q],
-                network->ends[2 * q + 1], sinew_spring_kind_name(network->kind[q]),
-                network->stiffness[q], network->rest[q]);
+        sn_print_to(output.stream, "%d,%d,%s,%.17g,%.17g", network->ends[2 * q],
+                    network->ends[2 * q + 1], sinew_spring_kind_name(network->kind[q]),
+                    network->stiffness[q], network->rest[q]);
         for (int t = 0; t < network->target_count; t++) {
             const sn_increment *increment = &network->rest_increment[t];
             double value = network->rest[q];
             if (next[t] < increment->count && increment->index[next[t]] == q)
                 value += increment->value[next[t]++];
-            fprintf(output.stream, ",%.17g", value);
+            sn_print_to(output.stream, ",%.17g", value);
         }
         fputc('\n', output.stream);
     }

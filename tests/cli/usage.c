@@ -24,7 +24,7 @@ static void mistakes_in_the_call_are_exit_2_with_a_hint(void **state) {
     expect_refusal(2, "needs FILE...", "sinew info");
     expect_refusal(2, "needs RIG", "sinew blend");
     expect_refusal(2, "needs --weights, --curves or --steps", "sinew blend --sample bar");
-    expect_refusal(2, "--weights: 'bend' is not NAME=NUMBER",
+    expect_refusal(2, "--weights: weight \"bend\": expected NAME=VALUE",
                    "sinew blend --sample bar --weights bend");
     expect_refusal(2, "--model takes one of linear|rotation|spring, not 'magic'",
                    "sinew blend --sample bar --model magic");

@@ -3,8 +3,8 @@
 #include <float.h>
 #include <locale.h>
 
+#include "base/number.h"
 #include "groups.h"
-#include "io/number.h"
 
 static double read(const char *text) {
     const char *at = text;

@@ -4,5 +4,6 @@ int test_patches(void);
 int test_live(void);
 int test_chunks(void);
 int test_cancel(void);
+int test_texts(void);
 int test_threads(void);
 #endif

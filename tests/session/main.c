@@ -8,11 +8,8 @@ int main(int count, char **arguments) {
     static const struct {
         const char *name;
         int (*run)(void);
-    } groups[] = {{"patches", test_patches},
-                  {"chunks", test_chunks},
-                  {"cancel", test_cancel},
-                  {"threads", test_threads},
-                  {"live", test_live}};
+    } groups[] = {{"texts", test_texts},   {"patches", test_patches}, {"chunks", test_chunks},
+                  {"cancel", test_cancel}, {"threads", test_threads}, {"live", test_live}};
     int failed = 0;
     for (unsigned i = 0; i < sizeof groups / sizeof *groups; i++)
         if (count < 2 || !strcmp(arguments[1], groups[i].name)) failed += groups[i].run();

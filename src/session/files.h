@@ -1,6 +1,6 @@
 /* The files that a scene names. */
-#ifndef SN_JOB_FILES_H
-#define SN_JOB_FILES_H
+#ifndef SN_SESSION_FILES_H
+#define SN_SESSION_FILES_H
 
 #include "base/plan.h"
 #include "sinew/scene.h"

@@ -1,7 +1,7 @@
 /* Based on: W. Clinger, "How to read floating point numbers accurately" (1990), the exact fast path
  * for short decimals. We differ in: an extended-precision middle path for 16 to 19 digits, taken
  * only when the second rounding provably cannot matter. */
-#include "io/number.h"
+#include "base/number.h"
 
 #include <float.h>
 #include <locale.h>
@@ -25,9 +25,38 @@ static void make_plain_locale(void) {
     plain_locale = newlocale(LC_ALL_MASK, "C", NULL);
 }
 
-static double slow_number(const char *start) {
+static locale_t plain(void) {
     pthread_once(&plain_locale_once, make_plain_locale);
-    return plain_locale ? strtod_l(start, NULL, plain_locale) : strtod(start, NULL);
+    return plain_locale;
+}
+
+static double slow_number(const char *start) {
+    return plain() ? strtod_l(start, NULL, plain()) : strtod(start, NULL);
+}
+
+/* The locale of this thread alone changes, for the time of the call. */
+int sn_vprint(char *text, size_t size, const char *format, va_list arguments) {
+    locale_t host = plain() ? uselocale(plain()) : (locale_t)0;
+    int length = vsnprintf(text, size, format, arguments);
+    if (host) uselocale(host);
+    return length;
+}
+
+int sn_print(char *text, size_t size, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int length = sn_vprint(text, size, format, arguments);
+    va_end(arguments);
+    return length;
+}
+
+void sn_print_to(FILE *stream, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    locale_t host = plain() ? uselocale(plain()) : (locale_t)0;
+    vfprintf(stream, format, arguments);
+    if (host) uselocale(host);
+    va_end(arguments);
 }
 
 /* m * 10^e rounded once, when that can be had without a long computation.
@@ -212,11 +241,11 @@ static bool quick_format(double magnitude, bool single, uint64_t *digits, int *p
     return false;
 }
 
-/* Digits through the C library; its decimal mark, whatever it is, is skipped. */
+/* Digits through the C library. */
 static void slow_format(double magnitude, bool single, uint64_t *digits, int *places) {
     for (int precision = single ? 6 : 15;; precision++) {
         char text[64];
-        snprintf(text, sizeof text, "%.*e", precision - 1, magnitude);
+        sn_print(text, sizeof text, "%.*e", precision - 1, magnitude);
         uint64_t m = 0;
         int count = 0, exponent = 0;
         const char *c = text;

@@ -1,4 +1,4 @@
-#include "job/files.h"
+#include "session/files.h"
 
 #include <string.h>
 
@@ -74,4 +74,11 @@ void sn_scene_plan(const sinew_scene *scene, sn_file_plan *plan) {
     }
     add_parameters(scene, plan);
     if (sn_file_exists(scene->name)) sn_plan_input(plan, scene->name);
+}
+
+sinew_status sinew_file_plan_add_scene(sinew_file_plan *plan, const sinew_scene *scene,
+                                       sinew_error *error) {
+    SN_REQUIRE(plan && scene, error);
+    sn_scene_plan(scene, plan);
+    return plan->failed ? sn_no_memory(error) : SINEW_OK;
 }

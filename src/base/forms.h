@@ -1,0 +1,34 @@
+/* Small text forms that options, scenes and bindings share. One parser each; the public ones are in
+ * sinew/text.h. */
+#ifndef SN_BASE_FORMS_H
+#define SN_BASE_FORMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+
+/* The word at an index of "a|b|c" and its length; NULL beyond the last. */
+const char *sn_choice_at(const char *choices, int index, size_t *length);
+/* Index of the word, or -1. */
+int sn_choice_index(const char *choices, const char *word);
+
+/* Finite numbers separated by commas, exactly to the end of the text: their number, at most
+ * `capacity` of which are stored, or -1. The text may end at `stop` instead (0: nowhere else),
+ * where *end is left. */
+int sn_number_list(const char *text, char stop, int capacity, double *numbers, const char **end);
+
+/* One "NAME=NUMBER" of a list "smile=0.5,jaw=1". */
+typedef struct sn_weight_entry {
+    const char *text; /* the whole entry, inside the list */
+    int length;       /* to be shown in messages, at most 80 */
+    const char *name; /* without blanks around it */
+    size_t name_length;
+    double value;
+} sn_weight_entry;
+
+/* Reads the entry at *text and leaves *text at the next, or at the end. SINEW_BAD_INPUT quotes it.
+ */
+sinew_status sn_weight_next(const char **text, sn_weight_entry *entry, sinew_error *error);
+
+#endif
