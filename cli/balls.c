@@ -3,9 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/memory.h"
-#include "base/status.h"
-
 /* An octahedron with its edges halved once: 18 vertices, 32 triangles. */
 enum { BALL_VERTICES = 18, BALL_TRIANGLES = 32 };
 
@@ -45,11 +42,11 @@ sinew_status cli_add_balls(cli_call *call, const sinew_mesh *mesh, const double 
     make_ball(ball, faces);
     int vertices = mesh->vertex_count + BALL_VERTICES * count;
     int triangles = mesh->triangle_count + BALL_TRIANGLES * count;
-    double *x = SN_NEW(double, 3 * (size_t)vertices);
-    int *t = SN_NEW(int, 3 * (size_t)triangles);
-    *colors = SN_NEW(float, 3 * (size_t)vertices);
+    double *x = CLI_NEW(double, 3 * (size_t)vertices);
+    int *t = CLI_NEW(int, 3 * (size_t)triangles);
+    *colors = CLI_NEW(float, 3 * (size_t)vertices);
     *with = NULL;
-    sinew_status status = x && t && *colors ? SINEW_OK : sn_no_memory(&call->error);
+    sinew_status status = x && t && *colors ? SINEW_OK : cli_no_memory(&call->error);
     if (status == SINEW_OK) {
         size_t n = 3 * (size_t)mesh->vertex_count;
         memcpy(x, positions ? positions : mesh->positions, n * sizeof(double));
@@ -68,7 +65,7 @@ sinew_status cli_add_balls(cli_call *call, const sinew_mesh *mesh, const double 
         }
         status = sinew_mesh_create(vertices, x, triangles, NULL, t, with, &call->error);
     }
-    sn_free(x), sn_free(t);
-    if (status != SINEW_OK) sn_free(*colors), *colors = NULL;
+    sinew_free(x), sinew_free(t);
+    if (status != SINEW_OK) sinew_free(*colors), *colors = NULL;
     return status;
 }

@@ -93,7 +93,7 @@ typedef struct farm {
     int task_count;
     int first_open;                    /* shots before it are done or failed */
     int workers;                       /* most tasks seen running at a time */
-    double began, saved, save_seconds; /* sn_now() at the start and at the last save */
+    double began, saved, save_seconds; /* cli_now() at the start and at the last save */
     int overhead_tasks;                /* plans and merges that ended */
     double overhead_seconds;           /* of these */
 } farm;

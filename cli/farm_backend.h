@@ -98,7 +98,7 @@ sinew_status farm_process_start(char *const *words, const char *log, int *child,
 bool farm_process_ended(int child, bool wait, farm_outcome *outcome);
 
 /* Runs a program of the scheduler and returns what it printed, both streams together, with a zero
- * byte at the end (release with sn_free). No shell sees the words. SINEW_UNAVAILABLE: it is not
+ * byte at the end (release with sinew_free). No shell sees the words. SINEW_UNAVAILABLE: it is not
  * installed, failed or did not end in time; *output then holds what it printed, or NULL. */
 sinew_status farm_capture(const char *const *words, double seconds, char **output,
                           sinew_error *error);

@@ -5,10 +5,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/memory.h"
-#include "base/process.h"
-#include "base/status.h"
-#include "base/threads.h"
 #include "farm_backend.h"
 
 /* Time for children to stop by themselves; shorter than what the terminal grants to us. */
@@ -23,8 +19,8 @@ static sinew_status local_open(const farm_resources *resources, void **state, si
 static sinew_status local_submit(void *state, farm_task **tasks, int count, sinew_error *error) {
     (void)state;
     for (int i = 0; i < count; i++) {
-        SN_TRY(farm_process_start(tasks[i]->words, tasks[i]->log, &tasks[i]->child, error));
-        tasks[i]->begin = sn_now();
+        CLI_TRY(farm_process_start(tasks[i]->words, tasks[i]->log, &tasks[i]->child, error));
+        tasks[i]->begin = cli_now();
         tasks[i]->state = FARM_RUNNING;
     }
     return SINEW_OK;
@@ -35,7 +31,7 @@ static sinew_status local_poll(void *state, farm_task **tasks, int count, sinew_
     (void)error;
     for (int i = 0; i < count; i++) {
         farm_task *task = tasks[i];
-        double seconds = sn_now() - task->begin;
+        double seconds = cli_now() - task->begin;
         bool late = resources->minutes > 0 && seconds > 60 * resources->minutes;
         if (task->state == FARM_ENDED) continue;
         if (late) kill(task->child, SIGKILL);
@@ -55,10 +51,10 @@ static void local_close(void *state, farm_task **tasks, int count) {
     (void)state;
     for (int i = 0; i < count; i++)
         if (tasks[i]->child) kill(tasks[i]->child, SIGTERM);
-    double begin = sn_now();
+    double begin = cli_now();
     for (int i = 0; i < count; i++) {
         while (tasks[i]->child && !farm_process_ended(tasks[i]->child, false, &tasks[i]->outcome)) {
-            if (sn_now() - begin > PATIENCE_SECONDS) kill(tasks[i]->child, SIGKILL);
+            if (cli_now() - begin > PATIENCE_SECONDS) kill(tasks[i]->child, SIGKILL);
             nanosleep(&(struct timespec){0, 5000000}, NULL);
         }
         tasks[i]->child = 0;

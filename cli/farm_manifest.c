@@ -5,13 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/plan.h"
-#include "base/printable.h"
-#include "base/status.h"
 #include "farm.h"
-#include "job/files.h"
 #include "sinew/cache.h"
 
 enum { MANIFEST_VERSION = 1, LONGEST_NAME = 100 };
@@ -40,8 +34,8 @@ typedef struct reading {
 } reading;
 
 static sinew_status refuse(const reading *r, int index, const char *what) {
-    return sn_fail(&r->f->call->error, SINEW_BAD_INPUT, "%s: /shots/%d: %s", r->manifest, index,
-                   what);
+    return sinew_fail(&r->f->call->error, SINEW_BAD_INPUT, "%s: /shots/%d: %s", r->manifest, index,
+                      what);
 }
 
 static sinew_status check_keys(const reading *r, int index, json_t *entry) {
@@ -60,12 +54,12 @@ static sinew_status check_keys(const reading *r, int index, json_t *entry) {
 
 /* The path of the scene from the root, links followed. */
 static sinew_status scene_path(const reading *r, int index, const char *scene, char **path) {
-    char *joined = *scene == '/' ? sn_strdup(scene) : sn_path_join(r->folder, scene);
-    *path = joined ? sn_real_path(joined) : NULL;
-    sn_free(joined);
-    if (!*path) return sn_no_memory(&r->f->call->error);
+    char *joined = *scene == '/' ? cli_strdup(scene) : cli_path_join(r->folder, scene);
+    *path = joined ? sinew_file_real_path(joined) : NULL;
+    sinew_free(joined);
+    if (!*path) return cli_no_memory(&r->f->call->error);
     if (r->f->allow_outside || lies_inside(*path, r->folder)) return SINEW_OK;
-    sn_free(*path);
+    sinew_free(*path);
     *path = NULL;
     return refuse(r, index,
                   "the scene lies outside the folder of the manifest; --allow-outside permits it");
@@ -78,39 +72,42 @@ typedef struct claims {
 } claims;
 
 /* Two shots must not write one file, nor one of them what another reads. */
-static sinew_status claim_files(const claims *c, const farm_shot *shot, const sn_file_plan *plan,
+static sinew_status claim_files(const claims *c, const farm_shot *shot, const sinew_file_plan *plan,
                                 sinew_error *error) {
-    for (int i = 0; i < plan->count; i++) {
-        const sn_planned_file *file = &plan->files[i];
-        const char *writer = json_string_value(json_object_get(c->outputs, file->real));
-        const char *reader = json_string_value(json_object_get(c->inputs, file->real));
+    int count = sinew_file_plan_count(plan);
+    for (int i = 0; i < count; i++) {
+        const char *path = sinew_file_plan_path(plan, i);
+        const char *real = sinew_file_plan_real_path(plan, i);
+        const char *writer = json_string_value(json_object_get(c->outputs, real));
+        const char *reader = json_string_value(json_object_get(c->inputs, real));
         if (writer)
-            return sn_fail(error, SINEW_BAD_INPUT, "%s: shot %s writes this file too", file->path,
-                           writer);
-        if (reader && file->output)
-            return sn_fail(error, SINEW_BAD_INPUT, "%s: shot %s reads this file", file->path,
-                           reader);
+            return sinew_fail(error, SINEW_BAD_INPUT, "%s: shot %s writes this file too", path,
+                              writer);
+        if (reader && sinew_file_plan_is_output(plan, i))
+            return sinew_fail(error, SINEW_BAD_INPUT, "%s: shot %s reads this file", path, reader);
     }
-    for (int i = 0; i < plan->count; i++)
-        if (json_object_set_new_nocheck(plan->files[i].output ? c->outputs : c->inputs,
-                                        plan->files[i].real, json_string_nocheck(shot->name)))
-            return sn_no_memory(error);
+    for (int i = 0; i < count; i++)
+        if (json_object_set_new_nocheck(sinew_file_plan_is_output(plan, i) ? c->outputs : c->inputs,
+                                        sinew_file_plan_real_path(plan, i),
+                                        json_string_nocheck(shot->name)))
+            return cli_no_memory(error);
     return SINEW_OK;
 }
 
 static sinew_status check_files(const claims *c, const farm *f, const farm_shot *shot,
                                 const sinew_scene *scene, sinew_error *error) {
-    sn_file_plan plan = {0};
-    sn_scene_plan(scene, &plan);
-    sinew_status status = f->allow_outside
-                              ? SINEW_OK
-                              : sn_plan_check_inside(&plan, shot->source, SINEW_BAD_INPUT, error);
-    for (int i = 0; i < plan.count && status == SINEW_OK; i++)
-        if (plan.files[i].output && lies_inside(plan.files[i].real, f->folder))
-            status = sn_fail(error, SINEW_BAD_INPUT, "%s: this output lies in the work folder",
-                             plan.files[i].path);
-    if (status == SINEW_OK) status = claim_files(c, shot, &plan, error);
-    sn_plan_free(&plan);
+    sinew_file_plan *plan;
+    CLI_TRY(sinew_file_plan_create(&plan, error));
+    sinew_status status = sinew_file_plan_add_scene(plan, scene, error);
+    if (status == SINEW_OK && !f->allow_outside)
+        status = sinew_file_plan_check_inside(plan, shot->source, error);
+    for (int i = 0; status == SINEW_OK && i < sinew_file_plan_count(plan); i++)
+        if (sinew_file_plan_is_output(plan, i) &&
+            lies_inside(sinew_file_plan_real_path(plan, i), f->folder))
+            status = sinew_fail(error, SINEW_BAD_INPUT, "%s: this output lies in the work folder",
+                                sinew_file_plan_path(plan, i));
+    if (status == SINEW_OK) status = claim_files(c, shot, plan, error);
+    sinew_file_plan_destroy(plan);
     return status;
 }
 
@@ -121,14 +118,14 @@ static sinew_status find_cost(farm *f, farm_shot *shot, const sinew_scene *scene
     static const char *const others[] = {"curves", "keys",    "markers", "weights", "steps",
                                          "time",   "outputs", "notes",   "studio"};
     char *text, key[20];
-    SN_TRY(sinew_scene_text(scene, &text, error));
+    CLI_TRY(sinew_scene_text(scene, &text, error));
     json_t *document = json_loads(text, 0, NULL);
-    sn_free(text);
+    sinew_free(text);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         json_object_del(document, others[i]);
     char *rest = json_dumps(document, JSON_SORT_KEYS | JSON_COMPACT);
     json_decref(document);
-    if (!rest) return sn_no_memory(error);
+    if (!rest) return cli_no_memory(error);
     sinew_hash hash;
     sinew_hash_start(&hash);
     sinew_hash_add_text(&hash, rest);
@@ -136,25 +133,25 @@ static sinew_status find_cost(farm *f, farm_shot *shot, const sinew_scene *scene
     free(rest);
     snprintf(key, sizeof key, "%016llx", (unsigned long long)sinew_hash_key(&hash).low);
     shot->cost = farm_find_cost(f, key);
-    return shot->cost >= 0 ? SINEW_OK : sn_no_memory(error);
+    return shot->cost >= 0 ? SINEW_OK : cli_no_memory(error);
 }
 
 /* The scene with its overrides to DIR/NAME/scene.json: every task of the shot sees the same one,
  * whatever becomes of the original in the meantime. */
 static sinew_status write_scene(const claims *c, farm *f, farm_shot *shot, sinew_error *error) {
     sinew_scene *scene;
-    SN_TRY(sinew_scene_read(shot->original, &scene, error));
+    CLI_TRY(sinew_scene_read(shot->original, &scene, error));
     sinew_status status = SINEW_OK;
     if (shot->overrides) {
         char *patch = json_dumps(shot->overrides, 0);
         sinew_error why = {0};
-        status = patch ? sinew_scene_patch(scene, patch, NULL, &why) : sn_no_memory(&why);
-        if (status != SINEW_OK) sn_fail(error, status, "overrides: %s", why.message);
+        status = patch ? sinew_scene_patch(scene, patch, NULL, &why) : cli_no_memory(&why);
+        if (status != SINEW_OK) sinew_fail(error, status, "overrides: %s", why.message);
         free(patch);
     }
     if (status == SINEW_OK) status = check_files(c, f, shot, scene, error);
     if (status == SINEW_OK) status = find_cost(f, shot, scene, error);
-    if (status == SINEW_OK) status = sn_make_folder(shot->folder, error);
+    if (status == SINEW_OK) status = sinew_folder_create(shot->folder, error);
     if (status == SINEW_OK) status = sinew_scene_write(shot->scene, scene, error);
     sinew_scene_destroy(scene);
     return status;
@@ -162,7 +159,7 @@ static sinew_status write_scene(const claims *c, farm *f, farm_shot *shot, sinew
 
 static sinew_status read_shot(const reading *r, int index, json_t *entry) {
     farm_shot *shot = &r->f->shots[index];
-    SN_TRY(check_keys(r, index, entry));
+    CLI_TRY(check_keys(r, index, entry));
     const char *name = json_string_value(json_object_get(entry, "name"));
     const char *scene = json_string_value(json_object_get(entry, "scene"));
     json_t *overrides = json_object_get(entry, "overrides");
@@ -174,20 +171,20 @@ static sinew_status read_shot(const reading *r, int index, json_t *entry) {
     if (!scene || !*scene) return refuse(r, index, "\"scene\" must be the path of a scene file");
     if (overrides && !json_is_array(overrides))
         return refuse(r, index, "\"overrides\" must be a list of JSON Patch operations");
-    SN_TRY(scene_path(r, index, scene, &shot->original));
+    CLI_TRY(scene_path(r, index, scene, &shot->original));
     json_object_set_new(r->names, name, json_true());
     const char *path = shot->original;
     shot->overrides = json_incref(overrides);
-    shot->name = sn_strdup(name);
-    shot->folder = sn_path_join(r->f->folder, name);
-    shot->source = sn_strndup(path, (size_t)(sn_path_name(path) - path));
+    shot->name = cli_strdup(name);
+    shot->folder = cli_path_join(r->f->folder, name);
+    shot->source = cli_strndup(path, (size_t)(cli_path_name(path) - path));
     if (shot->folder) {
-        shot->scene = sn_path_join(shot->folder, "scene.json");
-        shot->parts = sn_path_join(shot->folder, "parts");
+        shot->scene = cli_path_join(shot->folder, "scene.json");
+        shot->parts = cli_path_join(shot->folder, "parts");
     }
     return shot->name && shot->source && shot->scene && shot->parts
                ? SINEW_OK
-               : sn_no_memory(&r->f->call->error);
+               : cli_no_memory(&r->f->call->error);
 }
 
 static sinew_status read_shots(reading *r, json_t *document) {
@@ -195,20 +192,20 @@ static sinew_status read_shots(reading *r, json_t *document) {
     const json_t *version = json_object_get(document, "farm");
     json_t *shots = json_object_get(document, "shots");
     if (!json_is_integer(version) || json_integer_value(version) != MANIFEST_VERSION)
-        return sn_fail(&f->call->error, SINEW_BAD_INPUT,
-                       "%s: not a farm manifest: it needs \"farm\": %d", r->manifest,
-                       MANIFEST_VERSION);
+        return sinew_fail(&f->call->error, SINEW_BAD_INPUT,
+                          "%s: not a farm manifest: it needs \"farm\": %d", r->manifest,
+                          MANIFEST_VERSION);
     if (!json_is_array(shots) || json_array_size(shots) == 0)
-        return sn_fail(&f->call->error, SINEW_BAD_INPUT,
-                       "%s: \"shots\" must be a list of at least one shot", r->manifest);
+        return sinew_fail(&f->call->error, SINEW_BAD_INPUT,
+                          "%s: \"shots\" must be a list of at least one shot", r->manifest);
     if (json_object_size(document) != 2)
-        return sn_fail(&f->call->error, SINEW_BAD_INPUT,
-                       "%s: unknown key; a manifest has \"farm\" and \"shots\"", r->manifest);
-    f->shots = SN_NEW0(farm_shot, json_array_size(shots));
-    if (!f->shots) return sn_no_memory(&f->call->error);
+        return sinew_fail(&f->call->error, SINEW_BAD_INPUT,
+                          "%s: unknown key; a manifest has \"farm\" and \"shots\"", r->manifest);
+    f->shots = CLI_NEW(farm_shot, json_array_size(shots));
+    if (!f->shots) return cli_no_memory(&f->call->error);
     f->shot_count = (int)json_array_size(shots);
     for (int i = 0; i < f->shot_count; i++)
-        SN_TRY(read_shot(r, i, json_array_get(shots, (size_t)i)));
+        CLI_TRY(read_shot(r, i, json_array_get(shots, (size_t)i)));
     return SINEW_OK;
 }
 
@@ -216,41 +213,41 @@ sinew_status farm_read(farm *f, const char *manifest) {
     reading r = {.f = f, .manifest = manifest};
     char *text;
     size_t size;
-    SN_TRY(sn_file_read(manifest, &text, &size, &f->call->error));
+    CLI_TRY(sinew_file_read(manifest, &text, &size, &f->call->error));
     json_error_t where;
     json_t *document = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
-    sn_free(text);
+    sinew_free(text);
     if (!document)
-        return sn_fail(&f->call->error, SINEW_BAD_INPUT, "%s:%d: %s", manifest, where.line,
-                       where.text);
+        return sinew_fail(&f->call->error, SINEW_BAD_INPUT, "%s:%d: %s", manifest, where.line,
+                          where.text);
     if (json_object_get(document, "sinew") && !json_object_get(document, "farm")) {
         /* A scene is a manifest of one shot. */
         json_decref(document);
         document = json_pack("{s:i, s:[{s:s, s:s}]}", "farm", MANIFEST_VERSION, "shots", "name",
-                             "shot", "scene", sn_path_name(manifest));
+                             "shot", "scene", cli_path_name(manifest));
     }
-    char *real = sn_real_path(manifest);
-    r.folder = real ? sn_strndup(real, (size_t)(sn_path_name(real) - real)) : NULL;
-    sn_free(real);
+    char *real = sinew_file_real_path(manifest);
+    r.folder = real ? cli_strndup(real, (size_t)(cli_path_name(real) - real)) : NULL;
+    sinew_free(real);
     r.names = json_object();
     sinew_status status =
-        r.folder && r.names ? read_shots(&r, document) : sn_no_memory(&f->call->error);
+        r.folder && r.names ? read_shots(&r, document) : cli_no_memory(&f->call->error);
     json_decref(r.names);
-    sn_free(r.folder);
+    sinew_free(r.folder);
     json_decref(document);
     return status;
 }
 
 sinew_status farm_write_scenes(farm *f) {
     claims c = {json_object(), json_object()};
-    if (!c.outputs || !c.inputs) return sn_no_memory(&f->call->error);
+    if (!c.outputs || !c.inputs) return cli_no_memory(&f->call->error);
     for (int i = 0; i < f->shot_count; i++) {
         farm_shot *shot = &f->shots[i];
         sinew_error why = {0};
         if (write_scene(&c, f, shot, &why) == SINEW_OK) continue;
         shot->stage = FARM_FAILED;
         snprintf(shot->reason, sizeof shot->reason, "%s", why.message);
-        sn_make_printable(shot->reason);
+        sinew_text_make_printable(shot->reason);
     }
     json_decref(c.outputs), json_decref(c.inputs);
     return SINEW_OK;
@@ -259,11 +256,11 @@ sinew_status farm_write_scenes(farm *f) {
 void farm_free(farm *f) {
     for (int i = 0; i < f->shot_count; i++) {
         farm_shot *shot = &f->shots[i];
-        sn_free(shot->name), sn_free(shot->scene), sn_free(shot->source);
-        sn_free(shot->original), json_decref(shot->overrides);
-        sn_free(shot->folder), sn_free(shot->parts);
-        for (int k = 0; k < shot->chunk_count; k++) sn_free(shot->chunks[k]);
-        sn_free(shot->chunks), json_decref(shot->missing), json_decref(shot->slack);
+        sinew_free(shot->name), sinew_free(shot->scene), sinew_free(shot->source);
+        sinew_free(shot->original), json_decref(shot->overrides);
+        sinew_free(shot->folder), sinew_free(shot->parts);
+        for (int k = 0; k < shot->chunk_count; k++) sinew_free(shot->chunks[k]);
+        sinew_free(shot->chunks), json_decref(shot->missing), json_decref(shot->slack);
     }
-    sn_free(f->shots), sn_free(f->costs), sn_free(f->tasks), sn_free(f->folder);
+    sinew_free(f->shots), sinew_free(f->costs), sinew_free(f->tasks), sinew_free(f->folder);
 }

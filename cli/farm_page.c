@@ -4,9 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/status.h"
 #include "farm.h"
 
 enum { EMBEDDED_SHEETS = 200 }; /* further ones are referred to */
@@ -145,8 +142,8 @@ static void put_sheet(FILE *out, const char *folder, const char *name, bool embe
     size_t size;
     sinew_error ignored;
     snprintf(file, sizeof file, "%s/sheet.png", name);
-    char *path = sn_path_join(folder, file);
-    embed = embed && path && sn_file_read(path, &bytes, &size, &ignored) == SINEW_OK;
+    char *path = cli_path_join(folder, file);
+    embed = embed && path && sinew_file_read(path, &bytes, &size, &ignored) == SINEW_OK;
     fputs("<figure><img loading=\"lazy\" alt=\"frames of ", out);
     put_text(out, name);
     fputs("\" src=\"", out);
@@ -159,7 +156,7 @@ static void put_sheet(FILE *out, const char *folder, const char *name, bool embe
     fputs("\"><figcaption>", out);
     put_text(out, name);
     fputs("</figcaption></figure>\n", out);
-    sn_free(path), sn_free(bytes);
+    sinew_free(path), sinew_free(bytes);
 }
 
 static void put_sheets(FILE *out, const json_t *rows, const char *folder, bool running) {
@@ -203,13 +200,9 @@ static void put_summary(FILE *out, const json_t *table, bool running) {
 sinew_status farm_write_page(const json_t *table, const char *folder, bool running,
                              sinew_error *error) {
     const json_t *rows = json_object_get(table, "shots");
-    char *path = sn_path_join(folder, "index.html");
-    sn_output output;
-    if (!path) return sn_no_memory(error);
-    sinew_status status = sn_output_open(&output, path, error);
-    sn_free(path);
-    SN_TRY(status);
-    FILE *out = output.stream;
+    cli_document page;
+    CLI_TRY(cli_document_open(&page, error));
+    FILE *out = page.stream;
     fputs(head, out);
     if (running) fputs("<meta http-equiv=\"refresh\" content=\"5\">\n", out);
     fputs("</head>\n<body>\n<h1>Sinew farm</h1>\n", out);
@@ -222,5 +215,8 @@ sinew_status farm_write_page(const json_t *table, const char *folder, bool runni
     put_slack(out, rows);
     put_sheets(out, rows, folder, running);
     fputs("</body>\n</html>\n", out);
-    return sn_output_commit(&output, error);
+    char *path = cli_path_join(folder, "index.html");
+    sinew_status status = cli_document_write(&page, path ? path : "index.html", error);
+    sinew_free(path);
+    return status;
 }

@@ -9,7 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "farm.h"
 #include "sinew/job.h"
 
@@ -21,7 +20,7 @@ static const double LEAST_SETUPS_PER_CHUNK = 2; /* towards the end */
 int farm_find_cost(farm *f, const char *key) {
     for (int i = 0; i < f->cost_count; i++)
         if (!strcmp(f->costs[i].key, key)) return i;
-    if (!SN_RESERVE(f->costs, f->cost_capacity, f->cost_count + 1)) return -1;
+    if (!CLI_RESERVE(f->costs, f->cost_capacity, f->cost_count + 1)) return -1;
     farm_cost *cost = &f->costs[f->cost_count];
     *cost = (farm_cost){0};
     snprintf(cost->key, sizeof cost->key, "%s", key);
@@ -120,9 +119,9 @@ static farm_chunk *cut(farm *f, farm_shot *shot, bool *failed) {
     json_t *range = json_array_get(shot->missing, 0);
     int first = (int)json_integer_value(json_array_get(range, 0));
     int end = (int)json_integer_value(json_array_get(range, 1));
-    farm_chunk *chunk = SN_NEW0(farm_chunk, 1);
-    if (!chunk || !SN_RESERVE(shot->chunks, shot->chunk_capacity, shot->chunk_count + 1)) {
-        sn_free(chunk);
+    farm_chunk *chunk = CLI_NEW(farm_chunk, 1);
+    if (!chunk || !CLI_RESERVE(shot->chunks, shot->chunk_capacity, shot->chunk_count + 1)) {
+        sinew_free(chunk);
         *failed = true;
         return NULL;
     }
@@ -168,7 +167,7 @@ bool farm_take_plan(farm_shot *shot, const json_t *report) {
     json_int_t frames = json_integer_value(json_object_get(clip, "frames"));
     if (!past || frames < 1 || frames > SINEW_JOB_MAX_FRAMES || !are_ranges(missing, (int)frames))
         return false;
-    for (int i = 0; i < shot->chunk_count; i++) sn_free(shot->chunks[i]);
+    for (int i = 0; i < shot->chunk_count; i++) sinew_free(shot->chunks[i]);
     shot->chunk_count = 0;
     shot->frames = shot->done = (int)frames;
     shot->run = (int)json_integer_value(json_object_get(clip, "run"));

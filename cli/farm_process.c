@@ -19,14 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/process.h"
-#include "base/status.h"
-#include "base/threads.h"
 #include "farm_backend.h"
 #include "frame.h"
-#include "session/report.h"
+#include "report.h"
 
 /* ---- children ---------------------------------------------------------------------------------
  */
@@ -45,16 +40,16 @@ sinew_status farm_process_start(char *const *words, const char *log, int *child,
                                 sinew_error *error) {
     int file = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (file < 0)
-        return sn_fail(error, SINEW_IO, "%s: cannot be written: %s", log, strerror(errno));
+        return sinew_fail(error, SINEW_IO, "%s: cannot be written: %s", log, strerror(errno));
     pid_t parent = getpid();
     *child = fork();
     if (*child == 0) become(words, file, parent);
     int failure = errno;
     close(file);
     if (*child < 0)
-        return sn_fail(error, SINEW_UNAVAILABLE, "a process cannot be started: %s",
-                       strerror(failure));
-    sn_child_note(*child);
+        return sinew_fail(error, SINEW_UNAVAILABLE, "a process cannot be started: %s",
+                          strerror(failure));
+    cli_child_note(*child);
     return SINEW_OK;
 }
 
@@ -66,7 +61,7 @@ bool farm_process_ended(int child, bool wait, farm_outcome *outcome) {
         ended = wait4(child, &status, wait ? 0 : WNOHANG, &usage);
     } while (ended < 0 && errno == EINTR && wait);
     if (ended <= 0) return false;
-    sn_child_strike_out(child);
+    cli_child_strike_out(child);
     outcome->killed = !WIFEXITED(status);
     outcome->code = outcome->killed ? EXIT_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
     outcome->processor = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
@@ -89,10 +84,10 @@ static void become_program(const char *path, const char *const *words, int outpu
 static bool drain(int pipe, double seconds, char **text) {
     enum { STEP = 4096 };
     size_t size = 0, capacity = 0;
-    double end = sn_now() + seconds;
+    double end = cli_now() + seconds;
     for (;;) {
-        if (!SN_RESERVE(*text, capacity, size + STEP)) return false;
-        double left = end - sn_now();
+        if (!CLI_RESERVE(*text, capacity, size + STEP)) return false;
+        double left = end - cli_now();
         struct pollfd wait = {.fd = pipe, .events = POLLIN};
         if (left <= 0 || cli_interrupted()) return false;
         if (poll(&wait, 1, left < 0.1 ? (int)(1000 * left) + 1 : 100) <= 0) continue;
@@ -107,32 +102,32 @@ static bool drain(int pipe, double seconds, char **text) {
 sinew_status farm_capture(const char *const *words, double seconds, char **output,
                           sinew_error *error) {
     *output = NULL;
-    char *path = sn_find_program(words[0]);
+    char *path = cli_find_program(words[0]);
     if (!path)
-        return sn_fail(error, SINEW_UNAVAILABLE, "%s: this program is not installed", words[0]);
+        return sinew_fail(error, SINEW_UNAVAILABLE, "%s: this program is not installed", words[0]);
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
-        sn_free(path);
-        return sn_fail(error, SINEW_UNAVAILABLE, "%s: %s", words[0], strerror(errno));
+        sinew_free(path);
+        return sinew_fail(error, SINEW_UNAVAILABLE, "%s: %s", words[0], strerror(errno));
     }
     pid_t child = fork();
     if (child == 0) become_program(path, words, ends[1]);
-    sn_free(path);
+    sinew_free(path);
     close(ends[1]);
     bool complete = child > 0 && drain(ends[0], seconds, output);
     close(ends[0]);
-    if (child < 0) return sn_fail(error, SINEW_UNAVAILABLE, "%s: cannot be started", words[0]);
+    if (child < 0) return sinew_fail(error, SINEW_UNAVAILABLE, "%s: cannot be started", words[0]);
     if (!complete) kill(child, SIGKILL);
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     if (!complete)
-        return sn_fail(error, SINEW_UNAVAILABLE, "%s: no answer within %.0f seconds", words[0],
-                       seconds);
+        return sinew_fail(error, SINEW_UNAVAILABLE, "%s: no answer within %.0f seconds", words[0],
+                          seconds);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return SINEW_OK;
     char *end = *output + strcspn(*output, "\n");
-    return sn_fail(error, SINEW_UNAVAILABLE, "%s: %.*s", words[0], (int)(end - *output),
-                   **output ? *output : "failed without a message");
+    return sinew_fail(error, SINEW_UNAVAILABLE, "%s: %.*s", words[0], (int)(end - *output),
+                      **output ? *output : "failed without a message");
 }
 
 /* ---- batches ----------------------------------------------------------------------------------
@@ -141,22 +136,23 @@ sinew_status farm_capture(const char *const *words, double seconds, char **outpu
 static char *numbered(const char *folder, const char *format, int batch, int index) {
     char name[64];
     snprintf(name, sizeof name, format, batch, index); /* one of the two below */
-    return sn_path_join(folder, name);
+    return cli_path_join(folder, name);
 }
 #define BATCH_NAME  "batches/%d.json"
 #define RESULT_NAME "results/%d-%d.json"
 
 int farm_batch_next(const char *folder) {
-    char *batches = sn_path_join(folder, "batches"), **names;
-    int count, next = 0;
-    if (batches && sn_folder_list(batches, &names, &count, NULL) == SINEW_OK) {
+    char *batches = cli_path_join(folder, "batches");
+    int count = 0, next = 0;
+    char **names = batches ? cli_folder_list(batches, &count) : NULL;
+    if (names) {
         for (int i = 0; i < count; i++) {
             int number = atoi(names[i]);
             if (number >= next) next = number + 1;
         }
-        sn_names_free(names, count);
+        cli_names_free(names, count);
     }
-    sn_free(batches);
+    sinew_free(batches);
     return next;
 }
 
@@ -170,22 +166,22 @@ static json_t *task_entry(const char *folder, const farm_task *task) {
         good ? json_pack("{s:O, s:s, s:s}", "words", words, "log", task->log, "result", result)
              : NULL;
     json_decref(words);
-    sn_free(result);
+    sinew_free(result);
     return entry;
 }
 
 static sinew_status make_folder_in(const char *folder, const char *name, sinew_error *error) {
-    char *path = sn_path_join(folder, name);
-    sinew_status status = path ? sn_make_folder(path, error) : sn_no_memory(error);
-    sn_free(path);
+    char *path = cli_path_join(folder, name);
+    sinew_status status = path ? sinew_folder_create(path, error) : cli_no_memory(error);
+    sinew_free(path);
     return status;
 }
 
 sinew_status farm_batch_write(const char *folder, int batch, farm_task **tasks, int count,
                               char **path, sinew_error *error) {
     *path = NULL;
-    SN_TRY(make_folder_in(folder, "batches", error));
-    SN_TRY(make_folder_in(folder, "results", error));
+    CLI_TRY(make_folder_in(folder, "batches", error));
+    CLI_TRY(make_folder_in(folder, "results", error));
     /* Indices have gaps where a task follows one of an earlier batch. */
     int entries = 0;
     for (int i = 0; i < count; i++) {
@@ -198,18 +194,18 @@ sinew_status farm_batch_write(const char *folder, int batch, farm_task **tasks, 
         json_t *entry = task_entry(folder, tasks[i]);
         if (!entry || json_array_set_new(list, (size_t)tasks[i]->index, entry) != 0) {
             json_decref(list);
-            return sn_fail(error, SINEW_BAD_INPUT,
-                           "%s: a path is not valid UTF-8, which tasks for other machines need",
-                           tasks[i]->log);
+            return sinew_fail(error, SINEW_BAD_INPUT,
+                              "%s: a path is not valid UTF-8, which tasks for other machines need",
+                              tasks[i]->log);
         }
     }
     json_t *document = json_pack("{s:o}", "tasks", list);
     *path = numbered(folder, BATCH_NAME, batch, 0);
     sinew_status status =
-        document && *path ? sn_report_write(document, *path, error) : sn_no_memory(error);
+        document && *path ? cli_report_write(document, *path, error) : cli_no_memory(error);
     json_decref(document);
     if (status != SINEW_OK) {
-        sn_free(*path);
+        sinew_free(*path);
         *path = NULL;
     }
     return status;
@@ -238,21 +234,22 @@ static int compare_names(const void *a, const void *b) {
 /* The folder is listed once: on a network file system that is cheaper than looking for every file.
  */
 void farm_batch_collect(const char *folder, farm_task **tasks, int count) {
-    char *results = sn_path_join(folder, "results"), **names;
-    int found;
-    if (results && sn_folder_list(results, &names, &found, NULL) == SINEW_OK) {
+    char *results = cli_path_join(folder, "results");
+    int found = 0;
+    char **names = results ? cli_folder_list(results, &found) : NULL;
+    if (names) {
         for (int i = 0; found && i < count; i++) {
             char *path = numbered(folder, RESULT_NAME, tasks[i]->batch, tasks[i]->index);
-            const char *name = path ? sn_path_name(path) : NULL;
+            const char *name = path ? cli_path_name(path) : NULL;
             if (name && tasks[i]->state != FARM_ENDED &&
                 bsearch(&name, names, (size_t)found, sizeof *names, compare_names) &&
                 take_outcome(path, &tasks[i]->outcome))
                 tasks[i]->state = FARM_ENDED;
-            sn_free(path);
+            sinew_free(path);
         }
-        sn_names_free(names, found);
+        cli_names_free(names, found);
     }
-    sn_free(results);
+    sinew_free(results);
 }
 
 /* The words, log and result of a task, checked: the batch may be damaged. */
@@ -261,11 +258,11 @@ static char **read_words(const json_t *entry, const char **log, const char **res
     *log = json_string_value(json_object_get(entry, "log"));
     *result = json_string_value(json_object_get(entry, "result"));
     size_t count = json_array_size(words);
-    char **list = *log && *result && count ? SN_NEW0(char *, count + 1) : NULL;
+    char **list = *log && *result && count ? CLI_NEW(char *, count + 1) : NULL;
     for (size_t i = 0; list && i < count; i++) {
         list[i] = (char *)json_string_value(json_array_get(words, i)); /* lives with the entry */
         if (!list[i]) {
-            sn_free(list);
+            sinew_free(list);
             return NULL;
         }
     }
@@ -275,20 +272,20 @@ static char **read_words(const json_t *entry, const char **log, const char **res
 static sinew_status run_task(cli_call *call, char **words, const char *log, const char *result) {
     int child;
     farm_outcome outcome = {0};
-    double begin = sn_now();
-    SN_TRY(farm_process_start(words, log, &child, &call->error));
+    double begin = cli_now();
+    CLI_TRY(farm_process_start(words, log, &child, &call->error));
     if (!farm_process_ended(child, true, &outcome) || cli_interrupted())
-        return sn_fail(&call->error, SINEW_CANCELLED, "cancelled");
+        return sinew_fail(&call->error, SINEW_CANCELLED, "cancelled");
     json_t *document = json_pack("{s:i, s:b, s:o, s:o}", "code", outcome.code, "killed",
-                                 outcome.killed, "seconds", sn_report_number(sn_now() - begin),
-                                 "processor", sn_report_number(outcome.processor));
+                                 outcome.killed, "seconds", cli_report_number(cli_now() - begin),
+                                 "processor", cli_report_number(outcome.processor));
     sinew_status status =
-        document ? sn_report_write(document, result, &call->error) : sn_no_memory(&call->error);
+        document ? cli_report_write(document, result, &call->error) : cli_no_memory(&call->error);
     json_decref(document);
-    SN_TRY(status);
+    CLI_TRY(status);
     if (outcome.code == EXIT_DONE || outcome.code == EXIT_UNFINISHED) return SINEW_OK;
-    return sn_fail(&call->error, SINEW_UNAVAILABLE, "the task ended with code %d; see %s",
-                   outcome.code, log);
+    return sinew_fail(&call->error, SINEW_UNAVAILABLE, "the task ended with code %d; see %s",
+                      outcome.code, log);
 }
 
 sinew_status farm_batch_run(cli_call *call, const char *batch, const char *index) {
@@ -297,17 +294,17 @@ sinew_status farm_batch_run(cli_call *call, const char *batch, const char *index
     long number = strtol(index, &end, 10);
     if (*end || end == index || number < 0)
         return cli_usage(call, "'%s' is not the number of a task", index);
-    SN_TRY(sn_file_read(batch, &text, &size, &call->error));
+    CLI_TRY(sinew_file_read(batch, &text, &size, &call->error));
     json_t *document = json_loadb(text, size, 0, NULL);
-    sn_free(text);
+    sinew_free(text);
     const char *log, *result;
     char **words = read_words(json_array_get(json_object_get(document, "tasks"), (size_t)number),
                               &log, &result);
     sinew_status status =
         words ? run_task(call, words, log, result)
-              : sn_fail(&call->error, SINEW_BAD_INPUT,
-                        "%s: not a batch of a farm, or without task %ld", batch, number);
-    sn_free(words);
+              : sinew_fail(&call->error, SINEW_BAD_INPUT,
+                           "%s: not a batch of a farm, or without task %ld", batch, number);
+    sinew_free(words);
     json_decref(document);
     return status;
 }

@@ -15,11 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/printable.h"
-#include "base/status.h"
-#include "base/threads.h"
 #include "farm.h"
 #include "frame.h"
 
@@ -44,9 +39,9 @@ const farm_backend *farm_find_backend(const char *name) {
 
 static void free_task(farm_task *task) {
     if (!task) return;
-    for (int i = 0; task->words && task->words[i]; i++) sn_free(task->words[i]);
-    sn_free(task->words), sn_free(task->log);
-    sn_free(task);
+    for (int i = 0; task->words && task->words[i]; i++) sinew_free(task->words[i]);
+    sinew_free(task->words), sinew_free(task->log);
+    sinew_free(task);
 }
 
 /* A file of the task in the folder of its shot, by its ending: "txt" is its log, "json" its
@@ -58,7 +53,7 @@ static char *task_file(const farm_shot *shot, const farm_chunk *chunk, const cha
     else
         snprintf(name, sizeof name, "task-%s.%s", shot->stage == FARM_PLAN ? "plan" : "merge",
                  ending);
-    return sn_path_join(shot->folder, name);
+    return cli_path_join(shot->folder, name);
 }
 
 /* Appends copies of the texts up to NULL. */
@@ -69,7 +64,7 @@ static bool add_words(char **words, ...) {
     while (words[count]) count++;
     va_start(list, words);
     for (const char *text; good && (text = va_arg(list, const char *));) {
-        good = count + 1 < LONGEST_COMMAND && (words[count] = sn_strdup(text));
+        good = count + 1 < LONGEST_COMMAND && (words[count] = cli_strdup(text));
         count += good;
     }
     va_end(list);
@@ -89,18 +84,18 @@ static bool chunk_words(const farm *f, const farm_shot *shot, const farm_chunk *
 static bool merge_words(const farm *f, const farm_shot *shot, char **words) {
     bool good = add_words(words, "sinew", "merge", "--scene", shot->scene, NULL);
     if (shot->stage == FARM_PLAN) return good && add_words(words, "--missing", NULL);
-    char *sheet = f->sheets ? sn_path_join(shot->folder, "sheet.png") : NULL;
+    char *sheet = f->sheets ? cli_path_join(shot->folder, "sheet.png") : NULL;
     if (f->sheets) good = good && sheet && add_words(words, "--sheet", sheet, NULL);
-    sn_free(sheet);
+    sinew_free(sheet);
     return good;
 }
 
 /* The task of the shot's stage. Arguments are passed on as they are; no shell ever sees them. */
 static farm_task *make_task(farm *f, farm_shot *shot, farm_chunk *chunk) {
     char threads[16], memory[32], *report = task_file(shot, chunk, "json");
-    farm_task *task = SN_NEW0(farm_task, 1);
+    farm_task *task = CLI_NEW(farm_task, 1);
     bool good =
-        task && report && (task->words = SN_NEW0(char *, LONGEST_COMMAND)) &&
+        task && report && (task->words = CLI_NEW(char *, LONGEST_COMMAND)) &&
         (task->log = task_file(shot, chunk, "txt")) &&
         (chunk ? chunk_words(f, shot, chunk, task->words) : merge_words(f, shot, task->words));
     snprintf(threads, sizeof threads, "%d", f->resources.threads);
@@ -110,7 +105,7 @@ static farm_task *make_task(farm *f, farm_shot *shot, farm_chunk *chunk) {
                              "--quiet", "--threads", threads, NULL);
     if (limit > 0) good = good && add_words(task->words, "--memory-limit", memory, NULL);
     good = good && add_words(task->words, "--", chunk ? shot->scene : shot->parts, NULL);
-    sn_free(report);
+    sinew_free(report);
     if (!good) {
         free_task(task);
         return NULL;
@@ -136,14 +131,14 @@ static void read_reason(const farm_task *task, char *reason, size_t size) {
     size_t length;
     sinew_error ignored;
     *reason = '\0';
-    if (sn_file_read(task->log, &text, &length, &ignored) != SINEW_OK) return;
+    if (sinew_file_read(task->log, &text, &length, &ignored) != SINEW_OK) return;
     while (length && text[length - 1] == '\n') text[--length] = '\0';
     const char *line = strrchr(text, '\n');
     line = line ? line + 1 : text;
     const char *colon = strstr(line, ": ");
     if (!strncmp(line, "sinew ", 6) && colon) line = colon + 2;
     snprintf(reason, size, "%s", line);
-    sn_free(text);
+    sinew_free(text);
 }
 
 static void explain(const farm_task *task, char *reason, size_t size) {
@@ -154,7 +149,7 @@ static void explain(const farm_task *task, char *reason, size_t size) {
         snprintf(reason, size, "%s", outcome->reason);
     else if (!outcome->killed)
         read_reason(task, reason, size);
-    sn_make_printable(reason); /* it may end in the middle of a character */
+    sinew_text_make_printable(reason); /* it may end in the middle of a character */
     if (*reason) return;
     if (outcome->killed)
         snprintf(reason, size, "ended by signal %d", outcome->code - EXIT_SIGNAL);
@@ -212,10 +207,10 @@ static json_t *slack_frames(const json_t *report) {
 
 static void merge_ended(farm_shot *shot, const farm_outcome *outcome, const json_t *report,
                         const char *reason) {
-    char *sheet = sn_path_join(shot->folder, "sheet.png");
+    char *sheet = cli_path_join(shot->folder, "sheet.png");
     shot->stage = FARM_DONE;
-    shot->sheet = sheet && sn_file_exists(sheet);
-    sn_free(sheet);
+    shot->sheet = sheet && access(sheet, F_OK) == 0;
+    sinew_free(sheet);
     json_decref(shot->slack);
     shot->slack = outcome->code == EXIT_UNFINISHED ? slack_frames(report) : NULL;
     snprintf(shot->reason, sizeof shot->reason, "%s", reason);
@@ -271,7 +266,7 @@ static void task_ended(farm *f, farm_task *task) {
         step_ended(f, task, good, report, reason);
     if (shot->stage == FARM_FRAMES && shot->done == shot->frames) shot->stage = FARM_MERGE;
     json_decref(report);
-    sn_free(path);
+    sinew_free(path);
 }
 
 /* ---- the loop ---------------------------------------------------------------------------------
@@ -327,7 +322,7 @@ static sinew_status add_ready(farm *f, wanted *is_ready, int most) {
             int room = f->resources.jobs - f->task_count;
             if (room <= 0) return SINEW_OK;
             added = add_tasks(f, shot, room / ready > 1 ? room / ready : 1);
-            if (added < 0) return sn_no_memory(&f->call->error);
+            if (added < 0) return cli_no_memory(&f->call->error);
         }
         ready--, most--;
     }
@@ -339,19 +334,19 @@ static sinew_status add_ready(farm *f, wanted *is_ready, int most) {
 static sinew_status fill(farm *f) {
     while (f->first_open < f->shot_count && f->shots[f->first_open].stage >= FARM_DONE)
         f->first_open++;
-    SN_TRY(add_ready(f, is_chain, f->shot_count));
-    SN_TRY(add_ready(f, is_merge, f->shot_count));
+    CLI_TRY(add_ready(f, is_chain, f->shot_count));
+    CLI_TRY(add_ready(f, is_merge, f->shot_count));
     int ahead = PLANNED_PER_JOB * f->resources.jobs, open = 0;
     ahead = ahead < LEAST_PLANNED ? LEAST_PLANNED : ahead;
     for (int i = f->first_open; i < f->shot_count; i++)
         open += f->shots[i].stage == FARM_FRAMES || f->shots[i].running;
-    SN_TRY(add_ready(f, is_plan, ahead - open));
+    CLI_TRY(add_ready(f, is_plan, ahead - open));
     return add_ready(f, is_free, f->shot_count);
 }
 
 static sinew_status submit(farm *f, void *state) {
     int start = f->task_count;
-    SN_TRY(fill(f));
+    CLI_TRY(fill(f));
     return f->task_count > start
                ? f->backend->submit(state, f->tasks + start, f->task_count - start, &f->call->error)
                : SINEW_OK;
@@ -387,20 +382,20 @@ static void show_progress(const farm *f) {
 }
 
 static sinew_status save_sometimes(farm *f) {
-    if (sn_now() - f->saved < fmax(SAVE_SECONDS, SAVE_FRACTION * f->save_seconds)) return SINEW_OK;
+    if (cli_now() - f->saved < fmax(SAVE_SECONDS, SAVE_FRACTION * f->save_seconds)) return SINEW_OK;
     return farm_save(f, &f->call->error);
 }
 
 static sinew_status loop(farm *f, void *state) {
     double wait = 0.001;
     for (bool any = true;;) {
-        if (any) SN_TRY(submit(f, state));
+        if (any) CLI_TRY(submit(f, state));
         if (f->task_count == 0) return SINEW_OK;
-        SN_TRY(f->backend->poll(state, f->tasks, f->task_count, &f->call->error));
+        CLI_TRY(f->backend->poll(state, f->tasks, f->task_count, &f->call->error));
         collect(f, &any);
-        if (cli_interrupted()) return sn_fail(&f->call->error, SINEW_CANCELLED, "cancelled");
+        if (cli_interrupted()) return sinew_fail(&f->call->error, SINEW_CANCELLED, "cancelled");
         show_progress(f);
-        SN_TRY(save_sometimes(f));
+        CLI_TRY(save_sometimes(f));
         wait = any ? 0.001 : fmin(f->backend->poll_seconds, 1.3 * wait);
         if (!any) nanosleep(&(struct timespec){0, (long)(1e9 * wait)}, NULL);
     }
@@ -412,7 +407,7 @@ static void forget_tasks(farm *f) {
         farm_task *task = f->tasks[i];
         char *report = task_file(task->shot, task->chunk, "json");
         if (report) unlink(report);
-        sn_free(report);
+        sinew_free(report);
         unlink(task->log);
         task->shot->running--;
         if (task->chunk) task->chunk->started = false;
@@ -424,11 +419,11 @@ static void forget_tasks(farm *f) {
 sinew_status farm_run(farm *f) {
     sinew_error *error = &f->call->error;
     void *state;
-    f->began = sn_now();
-    f->tasks = SN_NEW0(farm_task *, f->resources.jobs);
-    if (!f->tasks) return sn_no_memory(error);
-    SN_TRY(farm_save(f, error));
-    SN_TRY(f->backend->open(&f->resources, &state, error));
+    f->began = cli_now();
+    f->tasks = CLI_NEW(farm_task *, f->resources.jobs);
+    if (!f->tasks) return cli_no_memory(error);
+    CLI_TRY(farm_save(f, error));
+    CLI_TRY(f->backend->open(&f->resources, &state, error));
     sinew_status status = loop(f, state);
     f->backend->close(state, f->tasks, f->task_count);
     forget_tasks(f);

@@ -17,11 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/process.h"
-#include "base/status.h"
-#include "base/threads.h"
 #include "farm_backend.h"
 #include "frame.h"
 #include "sinew/cache.h"
@@ -67,7 +62,7 @@ static bool is_silence(const char *message) {
 /* Counts the time without an answer. SINEW_OK: there is patience left. */
 static sinew_status be_patient(slurm *s, sinew_error *error) {
     const farm_resources *r = s->resources;
-    double now = sn_now();
+    double now = cli_now();
     if (s->unanswered == 0) {
         s->unanswered = now;
         cli_warn(r->call, "%s; trying for %.0f seconds", error->message, r->patience);
@@ -93,7 +88,7 @@ typedef struct queue {
 } queue;
 
 static void free_queue(queue *q) {
-    sn_free(q->text), sn_free(q->list);
+    sinew_free(q->text), sinew_free(q->list);
     *q = (queue){0};
 }
 
@@ -107,8 +102,8 @@ static int by_job(const void *a, const void *b) {
 static sinew_status parse_queue(queue *q, sinew_error *error) {
     size_t lines = 1;
     for (const char *c = q->text; *c; c++) lines += *c == '\n';
-    q->list = SN_NEW0(queued, lines);
-    if (!q->list) return sn_no_memory(error);
+    q->list = CLI_NEW(queued, lines);
+    if (!q->list) return cli_no_memory(error);
     char *rest = q->text;
     for (char *line; (line = strsep(&rest, "\n"));) {
         queued *entry = &q->list[q->count];
@@ -131,11 +126,11 @@ static sinew_status ask(slurm *s, queue *q, sinew_error *error) {
     snprintf(name, sizeof name, "--name=%s", s->name);
     const char *words[] = {"squeue", "--noheader", "--array",           "--states=all",
                            name,     "--me",       "--format=%i|%T|%r", NULL};
-    double begin = sn_now();
+    double begin = cli_now();
     *q = (queue){0};
     sinew_status status = farm_capture(words, CALL_SECONDS, &q->text, error);
     if (status == SINEW_OK) status = parse_queue(q, error);
-    s->asked = sn_now();
+    s->asked = cli_now();
     /* A scheduler that takes long to answer is asked less often. */
     s->interval = ASK_SECONDS + 10 * (s->asked - begin);
     if (status != SINEW_OK) free_queue(q);
@@ -172,7 +167,7 @@ static int level_of(const farm_task *task) {
 
 /* "0-9" or "0,3,7". */
 static char *index_list(farm_task **tasks, int count) {
-    char *text = SN_NEW(char, 8 * count + 32), *end = text;
+    char *text = CLI_NEW(char, 8 * count + 32), *end = text;
     if (!text) return NULL;
     end += sprintf(end, "--array=");
     for (int i = 0; i < count; i++) end += sprintf(end, "%s%d", i ? "," : "", tasks[i]->index);
@@ -196,7 +191,7 @@ static long find_job(slurm *s, int batch) {
             if (*end == '|' && end[1] && atoi(end + 1) == batch) found = job;
         }
     }
-    sn_free(text);
+    sinew_free(text);
     return found;
 }
 
@@ -212,18 +207,18 @@ static sinew_status call_sbatch(slurm *s, const char *const *words, int batch, l
                 if (*c == '\n' && c[1]) line = c + 1;
             *job = strtol(line, NULL, 10);
             if (*job <= 0)
-                status =
-                    sn_fail(error, SINEW_UNAVAILABLE, "sbatch: unexpected answer '%.100s'", text);
+                status = sinew_fail(error, SINEW_UNAVAILABLE, "sbatch: unexpected answer '%.100s'",
+                                    text);
         }
-        sn_free(text);
+        sinew_free(text);
         if (status == SINEW_OK) {
             s->unanswered = 0;
             return SINEW_OK;
         }
         if (!is_silence(error->message)) return status;
-        SN_TRY(be_patient(s, error));
-        for (double end = sn_now() + RETRY_SECONDS; sn_now() < end;) {
-            if (cli_interrupted()) return sn_fail(error, SINEW_CANCELLED, "cancelled");
+        CLI_TRY(be_patient(s, error));
+        for (double end = cli_now() + RETRY_SECONDS; cli_now() < end;) {
+            if (cli_interrupted()) return sinew_fail(error, SINEW_CANCELLED, "cancelled");
             pause_for(0.05);
         }
         if ((*job = find_job(s, batch)) > 0) return SINEW_OK;
@@ -240,9 +235,9 @@ static sinew_status submit_array(slurm *s, farm_task **tasks, int count, long af
     char partition[LONGEST_WORD], account[LONGEST_WORD];
     int n = 0, batch = s->first_batch + s->batch_count;
     char *path = NULL, *array = index_list(tasks, count);
-    sinew_status status = array && SN_RESERVE(s->jobs, s->job_capacity, s->batch_count + 1)
+    sinew_status status = array && CLI_RESERVE(s->jobs, s->job_capacity, s->batch_count + 1)
                               ? farm_batch_write(r->folder, batch, tasks, count, &path, error)
-                              : sn_no_memory(error);
+                              : cli_no_memory(error);
     snprintf(name, sizeof name, "--job-name=%s", s->name);
     snprintf(comment, sizeof comment, "--comment=%d", batch);
     snprintf(threads, sizeof threads, "--cpus-per-task=%d", r->threads);
@@ -278,14 +273,14 @@ static sinew_status submit_array(slurm *s, farm_task **tasks, int count, long af
     words[n++] = path, words[n] = NULL;
     if (status == SINEW_OK) status = call_sbatch(s, words, batch, job, error);
     if (status == SINEW_OK) s->jobs[s->batch_count++] = *job;
-    sn_free(array), sn_free(path);
+    sinew_free(array), sinew_free(path);
     return status;
 }
 
 static sinew_status slurm_submit(void *state, farm_task **tasks, int count, sinew_error *error) {
     slurm *s = state;
-    farm_task **level = SN_NEW(farm_task *, count);
-    if (!level) return sn_no_memory(error);
+    farm_task **level = CLI_NEW(farm_task *, count);
+    if (!level) return cli_no_memory(error);
     sinew_status status = SINEW_OK;
     for (int start = 0; status == SINEW_OK && start < count;) {
         /* Tasks of level 0 from `start` on that fit into an array, with all that follow them. */
@@ -310,7 +305,7 @@ static sinew_status slurm_submit(void *state, farm_task **tasks, int count, sine
         start = end;
     }
     s->asked = 0; /* the state of the new tasks is soon of interest */
-    sn_free(level);
+    sinew_free(level);
     return status;
 }
 
@@ -323,7 +318,7 @@ static void cancel_task(const slurm *s, const farm_task *task) {
     const char *words[] = {"scancel", "--quiet", id, NULL};
     sinew_error ignored;
     farm_capture(words, CALL_SECONDS, &text, &ignored);
-    sn_free(text);
+    sinew_free(text);
 }
 
 /* What accounting knows about the end of the task, where there is any. */
@@ -343,13 +338,13 @@ static void add_account(const slurm *s, const farm_task *task, char *reason, siz
         text[strcspn(text, "\n")] = '\0';
         snprintf(reason + used, size - used, " (sacct: %.80s)", text);
     }
-    sn_free(text);
+    sinew_free(text);
 }
 
 static void lose(const slurm *s, farm_task *task, const char *why, const char *detail) {
     farm_outcome *outcome = &task->outcome;
     *outcome = (farm_outcome){.code = EXIT_SIGNAL + SIGKILL, .killed = true};
-    if (task->begin > 0) outcome->seconds = sn_now() - task->begin;
+    if (task->begin > 0) outcome->seconds = cli_now() - task->begin;
     snprintf(outcome->reason, sizeof outcome->reason, "slurm: %s%.60s", why, detail);
     add_account(s, task, outcome->reason, sizeof outcome->reason);
     task->state = FARM_ENDED;
@@ -362,7 +357,7 @@ static void drop(farm_task *task) {
 
 /* What the queue says about a task without a result. */
 static void judge(const slurm *s, farm_task *task, const queued *entry) {
-    double now = sn_now(), limit = 60 * s->resources->minutes;
+    double now = cli_now(), limit = 60 * s->resources->minutes;
     bool orphan = entry && !strcmp(entry->reason, "DependencyNeverSatisfied");
     if (orphan) {
         if (is_waiting(entry->state)) cancel_task(s, task);
@@ -391,7 +386,7 @@ static sinew_status slurm_poll(void *state, farm_task **tasks, int count, sinew_
     slurm *s = state;
     queue q;
     farm_batch_collect(s->resources->folder, tasks, count);
-    if (s->asked > 0 && sn_now() - s->asked < s->interval) return SINEW_OK;
+    if (s->asked > 0 && cli_now() - s->asked < s->interval) return SINEW_OK;
     if (ask(s, &q, error) != SINEW_OK) {
         s->interval = RETRY_SECONDS;
         return be_patient(s, error);
@@ -417,15 +412,15 @@ static void cancel_all(const slurm *s) {
     char name[LONGEST_WORD];
     snprintf(name, sizeof name, "--name=%s", s->name);
     const char *words[] = {"scancel", "--quiet", name, NULL};
-    char *path = sn_find_program(words[0]);
+    char *path = cli_find_program(words[0]);
     pid_t child = path ? fork() : -1;
     if (child == 0) {
         setsid();
         execv(path, (char *const *)words);
         _exit(EXIT_IO);
     }
-    sn_free(path);
-    for (double end = sn_now() + 0.15; child > 0 && sn_now() < end;) {
+    sinew_free(path);
+    for (double end = cli_now() + 0.15; child > 0 && cli_now() < end;) {
         if (waitpid(child, NULL, WNOHANG) != 0) break;
         pause_for(0.005);
     }
@@ -435,11 +430,11 @@ static void cancel_all(const slurm *s) {
  * answer may hold on to a job: should it ever finish, it writes the same bits under the same name,
  * or a part that the next plan removes. */
 static sinew_status clear_queue(slurm *s, sinew_error *error) {
-    double end = sn_now() + CLEAR_SECONDS;
+    double end = cli_now() + CLEAR_SECONDS;
     for (bool cancelled = false;;) {
         queue q;
         int left = 0;
-        SN_TRY(ask(s, &q, error));
+        CLI_TRY(ask(s, &q, error));
         for (int i = 0; i < q.count; i++)
             left += is_waiting(q.list[i].state) || is_running(q.list[i].state);
         free_queue(&q);
@@ -450,11 +445,11 @@ static sinew_status clear_queue(slurm *s, sinew_error *error) {
             cancel_all(s);
         }
         cancelled = true;
-        if (sn_now() > end) {
+        if (cli_now() > end) {
             cli_warn(s->resources->call, "%d jobs of an earlier farm do not end", left);
             return SINEW_OK;
         }
-        if (cli_interrupted()) return sn_fail(error, SINEW_CANCELLED, "cancelled");
+        if (cli_interrupted()) return sinew_fail(error, SINEW_CANCELLED, "cancelled");
         pause_for(0.2);
     }
 }
@@ -464,15 +459,15 @@ static void slurm_close(void *state, farm_task **tasks, int count) {
     bool left = false;
     for (int i = 0; i < count; i++) left |= tasks[i]->state != FARM_ENDED;
     if (left) cancel_all(s);
-    sn_free(s->script_path), sn_free(s->jobs), sn_free(s);
+    sinew_free(s->script_path), sinew_free(s->jobs), sinew_free(s);
 }
 
 static sinew_status slurm_open(const farm_resources *resources, void **state, sinew_error *error) {
-    slurm *s = SN_NEW0(slurm, 1);
-    char *folder = sn_path_join(resources->folder, "batches");
+    slurm *s = CLI_NEW(slurm, 1);
+    char *folder = cli_path_join(resources->folder, "batches");
     if (!s || !folder) {
-        sn_free(s), sn_free(folder);
-        return sn_no_memory(error);
+        sinew_free(s), sinew_free(folder);
+        return cli_no_memory(error);
     }
     sinew_hash hash;
     sinew_hash_start(&hash);
@@ -481,12 +476,13 @@ static sinew_status slurm_open(const farm_resources *resources, void **state, si
     s->first_batch = farm_batch_next(resources->folder);
     snprintf(s->name, sizeof s->name, "sinew-%016llx",
              (unsigned long long)sinew_hash_key(&hash).low);
-    s->script_path = sn_path_join(folder, "task.sh");
-    sinew_status status = s->script_path ? sn_make_folder(folder, error) : sn_no_memory(error);
+    s->script_path = cli_path_join(folder, "task.sh");
+    sinew_status status =
+        s->script_path ? sinew_folder_create(folder, error) : cli_no_memory(error);
     if (status == SINEW_OK)
-        status = sn_file_write(s->script_path, script, sizeof script - 1, error);
+        status = sinew_file_write(s->script_path, script, sizeof script - 1, error);
     if (status == SINEW_OK) status = clear_queue(s, error);
-    sn_free(folder);
+    sinew_free(folder);
     if (status != SINEW_OK) {
         slurm_close(s, NULL, 0);
         return status;

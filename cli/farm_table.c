@@ -3,12 +3,8 @@
  * frames for later calls. */
 #include <string.h>
 
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/status.h"
-#include "base/threads.h"
 #include "farm.h"
-#include "session/report.h"
+#include "report.h"
 
 #define TABLE_NAME "farm.json"
 
@@ -25,8 +21,8 @@ static json_t *row_of(const farm_shot *shot) {
     json_t *row = json_pack(
         "{s:s, s:s, s:i, s:i, s:i, s:i, s:o, s:o, s:b, s:s}", "shot", shot->name, "state", state,
         "frames", shot->frames, "done", shot->done, "failed", shot->failed, "tasks", shot->tasks,
-        "seconds", sn_report_number(shot->seconds), "processor_seconds",
-        sn_report_number(shot->processor), "sheet", shot->sheet, "reason", shot->reason);
+        "seconds", cli_report_number(shot->seconds), "processor_seconds",
+        cli_report_number(shot->processor), "sheet", shot->sheet, "reason", shot->reason);
     if (row && shot->slack) json_object_set(row, "not_converged", shot->slack);
     return row;
 }
@@ -44,16 +40,16 @@ static json_t *costs_of(const farm *f) {
         if (cost->frames)
             json_object_set_new(costs, cost->key,
                                 json_pack("{s:i, s:o, s:o}", "frames", cost->frames,
-                                          "frame_seconds", sn_report_number(cost->frame_seconds),
-                                          "setup_seconds", sn_report_number(cost->setup_seconds)));
+                                          "frame_seconds", cli_report_number(cost->frame_seconds),
+                                          "setup_seconds", cli_report_number(cost->setup_seconds)));
     }
     return costs;
 }
 
 void farm_load_costs(farm *f) {
-    char *path = sn_path_join(f->folder, TABLE_NAME);
+    char *path = cli_path_join(f->folder, TABLE_NAME);
     json_t *document = path ? json_load_file(path, 0, NULL) : NULL;
-    sn_free(path);
+    sinew_free(path);
     const char *key;
     json_t *value;
     json_object_foreach(json_object_get(document, "costs"), key, value) {
@@ -77,21 +73,21 @@ static json_t *table_of(const farm *f) {
     return json_pack("{s:o, s:o, s:s, s:i, s:i, s:o, s:o}", "shots", rows_of(f), "costs",
                      costs_of(f), "backend", f->backend->name, "running", running, "waiting",
                      f->task_count - running, "elapsed_seconds",
-                     sn_report_number(sn_now() - f->began), "seconds_left",
-                     left < 0 ? json_null() : sn_report_number(left));
+                     cli_report_number(cli_now() - f->began), "seconds_left",
+                     left < 0 ? json_null() : cli_report_number(left));
 }
 
 sinew_status farm_save(farm *f, sinew_error *error) {
-    double begin = sn_now();
+    double begin = cli_now();
     json_t *document = table_of(f);
-    char *path = sn_path_join(f->folder, TABLE_NAME);
+    char *path = cli_path_join(f->folder, TABLE_NAME);
     sinew_status status =
-        path && document ? sn_report_write(document, path, error) : sn_no_memory(error);
+        path && document ? cli_report_write(document, path, error) : cli_no_memory(error);
     bool open = f->task_count > 0;
     if (status == SINEW_OK) status = farm_write_page(document, f->folder, open, error);
-    sn_free(path);
+    sinew_free(path);
     json_decref(document);
-    f->saved = sn_now();
+    f->saved = cli_now();
     f->save_seconds = f->saved - begin;
     return status;
 }
@@ -167,16 +163,16 @@ static tally print_rows(const cli_call *call, const json_t *rows, bool running, 
 }
 
 static sinew_status judge(cli_call *call, tally t) {
-    sn_report_total(call->report, "shots", json_integer(t.shots));
-    sn_report_total(call->report, "incomplete", json_integer(t.incomplete));
-    sn_report_total(call->report, "not_converged", json_integer(t.unconverged));
+    cli_report_total(call->report, "shots", json_integer(t.shots));
+    cli_report_total(call->report, "incomplete", json_integer(t.incomplete));
+    cli_report_total(call->report, "not_converged", json_integer(t.unconverged));
     if (t.incomplete)
-        return sn_fail(&call->error, SINEW_NOT_CONVERGED, "%d of %d shots are incomplete",
-                       t.incomplete, t.shots);
+        return sinew_fail(&call->error, SINEW_NOT_CONVERGED, "%d of %d shots are incomplete",
+                          t.incomplete, t.shots);
     if (t.unconverged)
-        return sn_fail(&call->error, SINEW_NOT_CONVERGED,
-                       "%d of %d shots have frames that did not reach the tolerance", t.unconverged,
-                       t.shots);
+        return sinew_fail(&call->error, SINEW_NOT_CONVERGED,
+                          "%d of %d shots have frames that did not reach the tolerance",
+                          t.unconverged, t.shots);
     return SINEW_OK;
 }
 
@@ -207,14 +203,14 @@ static void say_progress(const cli_call *call, const json_t *document, bool runn
 }
 
 sinew_status farm_print_status(cli_call *call, const char *folder, bool running, int most) {
-    char *path = sn_path_join(folder, TABLE_NAME), *text = NULL;
+    char *path = cli_path_join(folder, TABLE_NAME), *text = NULL;
     size_t size;
     sinew_status status =
-        path ? sn_file_read(path, &text, &size, &call->error) : sn_no_memory(&call->error);
+        path ? sinew_file_read(path, &text, &size, &call->error) : cli_no_memory(&call->error);
     json_t *document = status == SINEW_OK ? json_loadb(text, size, 0, NULL) : NULL;
     json_t *rows = json_object_get(document, "shots");
     if (status == SINEW_OK && !json_is_array(rows))
-        status = sn_fail(&call->error, SINEW_BAD_INPUT, "%s: not the table of a farm", path);
+        status = sinew_fail(&call->error, SINEW_BAD_INPUT, "%s: not the table of a farm", path);
     if (status == SINEW_OK) {
         say_progress(call, document, running);
         tally t = print_rows(call, rows, running, most ? most : (int)json_array_size(rows));
@@ -222,7 +218,7 @@ sinew_status farm_print_status(cli_call *call, const char *folder, bool running,
         json_object_set(call->report, "shots", rows);
     }
     json_decref(document);
-    sn_free(text);
-    sn_free(path);
+    sinew_free(text);
+    sinew_free(path);
     return status;
 }

@@ -1,94 +1,89 @@
 #include "files.h"
 
 #include <string.h>
-#include <unistd.h>
 
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/status.h"
-#include "io/format.h"
+#include "tools.h"
 
-static sinew_status read_as(const sn_format *format, const char *path, cli_file *file,
-                            sinew_error *error) {
-    file->format = format->name;
-    if (format->read_rig) return sinew_rig_read(1, &path, &file->rig, error);
-    if (format->read_mesh) return sinew_mesh_read(path, &file->mesh, error);
-    if (format->cache_layout) return sinew_frame_reader_open(path, &file->reader, error);
-    if (format->read_frames) return sinew_frames_read(path, &file->frames, error);
-    if (format->read_curves) return sinew_curves_read(path, &file->curves, error);
-    if (format->read_markers) return sinew_markers_read(path, &file->markers, error);
-    return sinew_tets_read(path, &file->tets, error);
+static sinew_format_info format_at(int index) {
+    sinew_format_info info = {.size = sizeof info};
+    sinew_format_get_info(index, &info);
+    return info;
 }
 
-enum { RIG = 1, MESH = 2, FRAMES = 4, CURVES = 8, MARKERS = 16, TETS = 32 };
+/* Reads the first kind of thing, in this order, that the format holds and `wanted` allows. False:
+ * there is none. */
+static bool read_as(const sinew_format_info *format, unsigned wanted, const char *path,
+                    cli_file *file, sinew_status *status, sinew_error *error) {
+    unsigned can = format->reads & wanted;
+    file->format = format->name;
+    if (can & SINEW_CONTENT_RIG)
+        *status = sinew_rig_read(1, &path, &file->rig, error);
+    else if (can & SINEW_CONTENT_MESH)
+        *status = sinew_mesh_read(path, &file->mesh, error);
+    else if (can & SINEW_CONTENT_FRAMES && format->streams_frames)
+        *status = sinew_frame_reader_open(path, &file->reader, error);
+    else if (can & SINEW_CONTENT_FRAMES)
+        *status = sinew_frames_read(path, &file->frames, error);
+    else if (can & SINEW_CONTENT_CURVES)
+        *status = sinew_curves_read(path, &file->curves, error);
+    else if (can & SINEW_CONTENT_MARKERS)
+        *status = sinew_markers_read(path, &file->markers, error);
+    else if (can & SINEW_CONTENT_TETS)
+        *status = sinew_tets_read(path, &file->tets, error);
+    else
+        return false;
+    return true;
+}
 
+/* What files with this ending can hold; a path without an ending is a rig folder. */
 static unsigned kinds_written(const char *path) {
-    unsigned kinds = *sn_path_ending(path) ? 0 : RIG | MESH; /* a rig folder */
-    for (const sn_format *const *f = sn_formats(); *f; f++) {
-        if (!sn_format_has_ending(*f, path)) continue;
-        kinds |= ((*f)->write_rig ? RIG : 0) | ((*f)->write_mesh ? RIG | MESH : 0) |
-                 ((*f)->write_frames ? FRAMES : 0) | ((*f)->write_curves ? CURVES : 0) |
-                 ((*f)->write_markers ? MARKERS : 0) | ((*f)->write_tets ? TETS : 0);
+    unsigned kinds = *cli_path_ending(path) ? 0 : SINEW_CONTENT_RIG | SINEW_CONTENT_MESH;
+    for (int i = 0; i < sinew_format_count(); i++) {
+        if (!sinew_format_has_ending(i, path)) continue;
+        kinds |= format_at(i).writes;
     }
     return kinds;
 }
 
 bool cli_holds_mesh_only(const char *path) {
-    bool mesh = false, rig = false;
-    for (const sn_format *const *f = sn_formats(); *f; f++)
-        if (sn_format_has_ending(*f, path)) {
-            mesh |= (*f)->write_mesh != NULL;
-            rig |= (*f)->write_rig != NULL;
-        }
-    return mesh && !rig;
+    unsigned kinds = *cli_path_ending(path) ? kinds_written(path) : 0;
+    return kinds & SINEW_CONTENT_MESH && !(kinds & SINEW_CONTENT_RIG);
 }
 
 sinew_status cli_file_read_for(const char *path, const char *out, cli_file *file,
                                sinew_error *error) {
     memset(file, 0, sizeof *file);
     unsigned written = kinds_written(out);
-    if (sn_is_folder(path) || written == 0) return cli_file_read(path, file, error);
-    for (const sn_format *const *f = sn_formats(); *f; f++) {
-        if (!sn_format_has_ending(*f, path) || (*f)->recognise) continue;
-        file->format = (*f)->name;
+    if (cli_is_folder(path) || written == 0) return cli_file_read(path, file, error);
+    if (written & SINEW_CONTENT_MESH) written |= SINEW_CONTENT_RIG; /* its neutral */
+    for (int i = 0; i < sinew_format_count(); i++) {
+        sinew_format_info format = format_at(i);
+        sinew_status status;
+        if (!sinew_format_has_ending(i, path) || format.shares_ending) continue;
         /* A file that is posed goes into a plain mesh as it shows itself. */
-        if ((*f)->mesh_is_posed && cli_holds_mesh_only(out))
-            return sinew_mesh_read(path, &file->mesh, error);
-        if ((*f)->read_rig && written & RIG) return sinew_rig_read(1, &path, &file->rig, error);
-        if ((*f)->read_mesh && written & MESH) return sinew_mesh_read(path, &file->mesh, error);
-        if ((*f)->cache_layout && written & FRAMES)
-            return sinew_frame_reader_open(path, &file->reader, error);
-        if ((*f)->read_frames && written & FRAMES)
-            return sinew_frames_read(path, &file->frames, error);
-        if ((*f)->read_curves && written & CURVES && !sn_has_ending(path, "csv"))
-            return sinew_curves_read(path, &file->curves, error);
-        if ((*f)->read_markers && written & MARKERS)
-            return sinew_markers_read(path, &file->markers, error);
-        if ((*f)->read_tets && written & TETS) return sinew_tets_read(path, &file->tets, error);
+        unsigned wanted =
+            format.applies_deformer && cli_holds_mesh_only(out) ? SINEW_CONTENT_MESH : written;
+        /* Tables of curves and of markers are told apart by their content. */
+        if (cli_has_ending(path, "csv")) wanted &= ~(unsigned)SINEW_CONTENT_CURVES;
+        if (read_as(&format, wanted, path, file, &status, error)) return status;
     }
     return cli_file_read(path, file, error);
 }
 
 sinew_status cli_file_read(const char *path, cli_file *file, sinew_error *error) {
     memset(file, 0, sizeof *file);
-    if (sn_is_folder(path)) {
+    if (cli_is_folder(path)) {
         file->format = "folder";
         return sinew_rig_read(1, &path, &file->rig, error);
     }
-    /* Caches can be larger than memory, and their endings are enough. */
-    for (const sn_format *const *f = sn_formats(); *f; f++)
-        if ((*f)->cache_layout && sn_format_has_ending(*f, path))
-            return read_as(*f, path, file, error);
-    sn_source source;
-    SN_TRY(sn_source_open(&source, path, error));
-    const sn_format *found = NULL;
-    for (const sn_format *const *f = sn_formats(); *f && !found; f++)
-        if (sn_format_has_ending(*f, path) && (!(*f)->recognise || (*f)->recognise(&source)))
-            found = *f;
-    sn_source_close(&source);
-    if (found) return read_as(found, path, file, error);
-    return sn_fail(error, SINEW_BAD_INPUT, "%s: '%s' is not an ending of a file Sinew reads", path,
-                   sn_path_ending(path));
+    int index;
+    CLI_TRY(sinew_format_find(path, &index, error));
+    sinew_format_info format = format_at(index);
+    sinew_status status = SINEW_OK;
+    if (!read_as(&format, ~0u, path, file, &status, error))
+        return sinew_fail(error, SINEW_BAD_INPUT, "%s: %s files are written, not read", path,
+                          format.name);
+    return status;
 }
 
 void cli_file_free(cli_file *file) {
@@ -100,10 +95,4 @@ void cli_file_free(cli_file *file) {
     sinew_frame_reader_close(file->reader);
     sinew_tets_destroy(file->tets);
     memset(file, 0, sizeof *file);
-}
-
-char *cli_absolute_path(const char *path) {
-    char folder[4096];
-    if (*path == '/' || !getcwd(folder, sizeof folder)) return sn_strdup(path);
-    return sn_path_join(folder, path);
 }

@@ -25,7 +25,4 @@ sinew_status cli_file_read_for(const char *path, const char *out, cli_file *file
                                sinew_error *error);
 void cli_file_free(cli_file *file);
 
-/* The path as it stands, from the root; newly allocated, NULL: no memory. */
-char *cli_absolute_path(const char *path);
-
 #endif

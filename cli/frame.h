@@ -44,6 +44,9 @@ void cli_print_man(FILE *out, const cli_verb *verb);
 /* Progress bar, warnings and Ctrl-C. One call at a time. */
 void cli_terminal_start(cli_call *call, sinew_monitor *monitor);
 void cli_terminal_end(void);
+/* Processes that the command has started: they are killed when it must end at once. */
+void cli_child_note(int child);
+void cli_child_strike_out(int child);
 /* The signal that asked to stop, or 0. */
 int cli_interrupted(void);
 

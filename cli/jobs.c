@@ -4,159 +4,59 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/status.h"
 #include "files.h"
-#include "job/files.h"
-#include "session/model.h"
-#include "session/report.h"
-#include "session/scene.h"
-
-json_t *cli_weights(cli_call *call, const char *option) {
-    const char *text = cli_text(call, option);
-    json_t *map = json_object();
-    while (*text) {
-        size_t length = strcspn(text, ",");
-        const char *equals = memchr(text, '=', length);
-        char *end = NULL;
-        double value = equals ? strtod(equals + 1, &end) : 0;
-        if (!equals || equals == text || end == equals + 1 || end != text + length ||
-            !isfinite(value)) {
-            cli_usage(call, "%s: '%.*s' is not NAME=NUMBER", option, (int)length, text);
-            json_decref(map);
-            return NULL;
-        }
-        char *name = sn_strndup(text, (size_t)(equals - text));
-        if (name && json_object_get(map, name)) {
-            cli_usage(call, "%s: %s is given twice", option, name);
-            sn_free(name);
-            json_decref(map);
-            return NULL;
-        }
-        if (name) json_object_set_new(map, name, json_real(value));
-        sn_free(name);
-        text += length + (text[length] == ',');
-    }
-    return map;
-}
+#include "report.h"
 
 sinew_status cli_frame_range(cli_call *call, int *first, int *last) {
     *first = 0;
     *last = -1;
     const char *text = cli_text(call, "--frames");
-    if (!text) return SINEW_OK;
-    char *end;
-    long a = strtol(text, &end, 10), b = a;
-    bool good = end != text && a >= 0 && a < SINEW_JOB_MAX_FRAMES;
-    if (good && *end == '-') {
-        const char *second = end + 1;
-        b = *second ? strtol(second, &end, 10) : -1;
-        good = *second ? end != second && b >= a && b < SINEW_JOB_MAX_FRAMES : true;
-        if (!*second) end++;
-    }
-    if (!good || *end) return cli_usage(call, "--frames takes A-B, A- or A, not '%s'", text);
-    *first = (int)a;
-    *last = (int)b;
-    return SINEW_OK;
+    sinew_error why = {0};
+    if (!text || sinew_text_frames(text, first, last, &why) == SINEW_OK) return SINEW_OK;
+    return cli_usage(call, "--frames: %s", why.message);
 }
 
 json_t *cli_path(const cli_call *call, const char *path) {
-    const char *scene = cli_text(call, "--scene-out");
+    const char *scene =
+        cli_has_option(call->verb, "--scene-out") ? cli_text(call, "--scene-out") : NULL;
     if (!scene || !strchr(scene, '/')) return json_string(path);
     char *absolute = cli_absolute_path(path);
     json_t *value = json_string(absolute ? absolute : path);
-    sn_free(absolute);
+    sinew_free(absolute);
     return value;
 }
 
-/* ---- obstacles, pins, pulls ------------------------------------------------------------------ */
+/* ---- text forms ------------------------------------------------------------------------------ */
 
-static json_t *point(const double *p) {
-    return json_pack("[f,f,f]", p[0], p[1], p[2]);
-}
-
-static const struct {
-    const char *shape, *form;
-    int numbers;
-} primitives[] = {
-    {"sphere", "x,y,z,r", 4},
-    {"plane", "x,y,z,nx,ny,nz", 6},
-    {"capsule", "ax,ay,az,bx,by,bz,r", 7},
-    {"cylinder", "ax,ay,az,bx,by,bz,r", 7},
-    {"box", "x,y,z,hx,hy,hz", 6},
-};
-
-static json_t *primitive(const char *shape, const double *n) {
-    json_t *o = json_pack("{s:s}", "shape", shape);
-    if (!strcmp(shape, "sphere")) {
-        json_object_set_new(o, "center", point(n));
-        json_object_set_new(o, "radius", json_real(n[3]));
-    } else if (!strcmp(shape, "plane")) {
-        json_object_set_new(o, "point", point(n));
-        json_object_set_new(o, "normal", point(n + 3));
-    } else if (!strcmp(shape, "box")) {
-        json_object_set_new(o, "center", point(n));
-        json_object_set_new(o, "half", point(n + 3));
-    } else {
-        json_object_set_new(o, "from", point(n));
-        json_object_set_new(o, "to", point(n + 3));
-        json_object_set_new(o, "radius", json_real(n[6]));
-    }
-    return o;
-}
-
-json_t *cli_obstacle(cli_call *call, const char *text) {
-    if (!strncmp(text, "part:", 5))
-        return json_pack("{s:s, s:s}", "shape", "part", "name", text + 5);
-    for (size_t i = 0; i < sizeof primitives / sizeof *primitives; i++) {
-        size_t length = strlen(primitives[i].shape);
-        if (strncmp(text, primitives[i].shape, length) || text[length] != ':') continue;
-        double *numbers;
-        int count;
-        if (cli_parse_numbers(call, text + length + 1, text, &numbers, &count) != SINEW_OK)
-            return NULL;
-        json_t *obstacle =
-            count == primitives[i].numbers ? primitive(primitives[i].shape, numbers) : NULL;
-        sn_free(numbers);
-        if (!obstacle)
-            cli_usage(call, "an obstacle is %s:%s, not '%s'", primitives[i].shape,
-                      primitives[i].form, text);
-        return obstacle;
-    }
-    return json_pack("{s:s, s:o}", "shape", "mesh", "file", cli_path(call, text));
-}
-
-json_t *cli_pin(cli_call *call, const char *text) {
-    const char *at = strrchr(text, '@');
-    if (!at) return json_pack("{s:s}", "select", text);
-    return json_pack("{s:s%, s:o}", "select", text, (size_t)(at - text), "frames",
-                     cli_path(call, at + 1));
-}
-
-json_t *cli_pull(cli_call *call, const char *text) {
-    char *end;
-    long vertex = strtol(text, &end, 10);
-    double p[3], stiffness = 0;
-    bool good = end != text && *end == '=' && vertex >= 0 && vertex < 2000000000;
-    for (int i = 0; good && i < 3; i++) {
-        char *start = end + 1;
-        p[i] = strtod(start, &end);
-        good = end != start && isfinite(p[i]) && (i == 2 || *end == ',');
-    }
-    bool soft = good && *end == ':';
-    if (soft) {
-        char *start = end + 1;
-        stiffness = strtod(start, &end);
-        good = end != start && stiffness >= 0 && isfinite(stiffness);
-    }
-    if (!good || *end) {
-        cli_usage(call, "--pull takes VERTEX=x,y,z[:stiffness], not '%s'", text);
+json_t *cli_read_form(cli_call *call, const char *option, int index, cli_form *form) {
+    char *text = NULL;
+    sinew_error why = {0};
+    if (form(cli_text_at(call, option, index), &text, &why) != SINEW_OK) {
+        cli_usage(call, "%s: %s", option, why.message);
         return NULL;
     }
-    json_t *pull = json_pack("{s:i, s:o}", "vertex", (int)vertex, "to", point(p));
-    if (soft) json_object_set_new(pull, "stiffness", json_real(stiffness));
-    return pull;
+    json_t *value = json_loads(text, 0, NULL);
+    sinew_free(text);
+    static const char *const paths[] = {"file", "frames"};
+    for (int i = 0; i < 2 && value; i++) {
+        const char *path = json_string_value(json_object_get(value, paths[i]));
+        if (path) json_object_set_new(value, paths[i], cli_path(call, path));
+    }
+    if (!value) cli_no_memory(&call->error);
+    return value;
+}
+
+sinew_status cli_read_forms(cli_call *call, const char *option, cli_form *form, json_t **list) {
+    *list = json_array();
+    for (int i = 0; i < cli_count(call, option); i++) {
+        json_t *item = cli_read_form(call, option, i, form);
+        if (!item || json_array_append_new(*list, item) != 0) {
+            json_decref(*list);
+            *list = NULL;
+            return call->error.status ? call->error.status : cli_no_memory(&call->error);
+        }
+    }
+    return SINEW_OK;
 }
 
 /* ---- parameters ------------------------------------------------------------------------------ */
@@ -165,8 +65,8 @@ static json_t *number_list(cli_call *call, const char *text, const char *option)
     double *numbers;
     int count;
     if (cli_parse_numbers(call, text, option, &numbers, &count) != SINEW_OK) return NULL;
-    json_t *list = sn_report_numbers(count, numbers);
-    sn_free(numbers);
+    json_t *list = cli_report_numbers(count, numbers);
+    sinew_free(numbers);
     return list;
 }
 
@@ -198,7 +98,7 @@ sinew_status cli_parameter(cli_call *call, json_t *document, const char *model, 
         value = number_list(call, text, option);
         break;
     }
-    if (!value) return call->error.status ? call->error.status : sn_no_memory(&call->error);
+    if (!value) return call->error.status ? call->error.status : cli_no_memory(&call->error);
     json_t *parameters = json_object_get(document, "parameters");
     if (!parameters) {
         parameters = json_object();
@@ -223,27 +123,33 @@ static void adopt_report(cli_call *call, const sinew_job *job) {
     json_decref(figures);
 }
 
-static void say_outputs(const cli_call *call, const json_t *outputs) {
+static void say_outputs(const cli_call *call, const sinew_scene *scene) {
     const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)outputs, key, value) {
+    char *text = NULL;
+    if (sinew_scene_get(scene, "/outputs", &text, NULL) != SINEW_OK || !text) return;
+    json_t *outputs = json_loads(text, 0, NULL), *value;
+    sinew_free(text);
+    json_object_foreach(outputs, key, value) {
         if (json_is_string(value)) cli_say(call, "wrote %s", json_string_value(value));
         for (size_t i = 0; i < json_array_size(value); i++)
             cli_say(call, "wrote %s", json_string_value(json_array_get(value, i)));
     }
+    json_decref(outputs);
 }
 
 /* The outputs of the command that the scene does not know must not be its files either. A mistake
  * of the command line leaves no report: it could be what destroys the file. */
 static sinew_status check_files(cli_call *call, const sinew_scene *scene, const char *saved) {
     const char *report = cli_text(call, "--report");
-    sn_file_plan plan = {0};
-    sn_scene_plan(scene, &plan);
-    if (report) sn_plan_output(&plan, report);
-    if (saved) sn_plan_output(&plan, saved);
-    sinew_status status =
-        sn_plan_check(&plan, report || saved ? SINEW_MISUSE : SINEW_BAD_INPUT, &call->error);
-    sn_plan_free(&plan);
+    sinew_error *error = &call->error;
+    sinew_file_plan *plan;
+    CLI_TRY(sinew_file_plan_create(&plan, error));
+    sinew_status status = sinew_file_plan_add_scene(plan, scene, error);
+    if (status == SINEW_OK && report) status = sinew_file_plan_add_output(plan, report, error);
+    if (status == SINEW_OK && saved) status = sinew_file_plan_add_output(plan, saved, error);
+    if (status == SINEW_OK) status = sinew_file_plan_check(plan, error);
+    sinew_file_plan_destroy(plan);
+    if (status == SINEW_BAD_INPUT && (report || saved)) status = error->status = SINEW_MISUSE;
     return status;
 }
 
@@ -262,14 +168,14 @@ void cli_say_job(cli_call *call, const sinew_job *job, const sinew_scene *scene,
     if (held > 0)
         cli_say(call, "%zu sliders that the markers do not tell are held; the report names them",
                 held);
-    say_outputs(call, sn_scene_at(scene, "outputs"));
+    say_outputs(call, scene);
 }
 
 static sinew_status run_scene(cli_call *call, const sinew_scene *scene) {
     int first, last;
-    SN_TRY(cli_frame_range(call, &first, &last));
+    CLI_TRY(cli_frame_range(call, &first, &last));
     sinew_job *job;
-    SN_TRY(sinew_job_create(scene, call->monitor, &job, &call->error));
+    CLI_TRY(sinew_job_create(scene, call->monitor, &job, &call->error));
     sinew_status status = sinew_job_run(job, first, last, call->monitor, &call->error);
     cli_say_job(call, job, scene, status);
     sinew_job_destroy(job);
@@ -277,13 +183,23 @@ static sinew_status run_scene(cli_call *call, const sinew_scene *scene) {
 }
 
 sinew_status cli_run_scene(cli_call *call, const sinew_scene *scene) {
-    SN_TRY(check_files(call, scene, NULL));
+    CLI_TRY(check_files(call, scene, NULL));
     return run_scene(call, scene);
+}
+
+sinew_status cli_make_scene(cli_call *call, json_t *document, const char *name,
+                            sinew_scene **scene) {
+    char *text = json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    json_decref(document);
+    if (!text) return cli_no_memory(&call->error);
+    sinew_status status = sinew_scene_parse(text, name, "", scene, &call->error);
+    free(text);
+    return status;
 }
 
 sinew_status cli_run_document(cli_call *call, json_t *document, const char *saved) {
     sinew_scene *scene;
-    SN_TRY(sn_scene_make(document, "command line", "", &scene, &call->error));
+    CLI_TRY(cli_make_scene(call, document, "command line", &scene));
     sinew_status status = check_files(call, scene, saved);
     if (status == SINEW_OK && saved) status = sinew_scene_write(saved, scene, &call->error);
     if (status == SINEW_OK) status = run_scene(call, scene);
@@ -330,12 +246,12 @@ sinew_status cli_read_scene(cli_call *call, const char *path, sinew_scene **scen
     char *text;
     size_t size;
     *scene = NULL;
-    SN_TRY(sn_file_read(path, &text, &size, &call->error));
+    CLI_TRY(sinew_file_read(path, &text, &size, &call->error));
     sinew_status status =
         strlen(text) == size
             ? sinew_scene_parse(text, path, folder, scene, &call->error)
-            : sn_fail(&call->error, SINEW_BAD_INPUT, "%s: byte %zu is zero: this is not JSON", path,
-                      strlen(text));
-    sn_free(text);
+            : sinew_fail(&call->error, SINEW_BAD_INPUT, "%s: byte %zu is zero: this is not JSON",
+                         path, strlen(text));
+    sinew_free(text);
     return status;
 }

@@ -5,16 +5,15 @@
 #include "sinew/job.h"
 #include "verb.h"
 
-/* {"smile": 0.5, ...} of "smile=0.5,jaw=1"; NULL and a usage error when it is no such list. */
-json_t *cli_weights(cli_call *call, const char *option);
 /* "a-b", "a-" or "a" of --frames; 0 and -1 (all) when absent. */
 sinew_status cli_frame_range(cli_call *call, int *first, int *last);
 
-/* An obstacle of the scene from "sphere:x,y,z,r", "part:NAME" or a file; NULL: usage error. */
-json_t *cli_obstacle(cli_call *call, const char *text);
-/* A pin from "SELECT" or "SELECT@FILE", a pull from "VERTEX=x,y,z[:stiffness]". */
-json_t *cli_pin(cli_call *call, const char *text);
-json_t *cli_pull(cli_call *call, const char *text);
+/* A text form of sinew/text.h that becomes a value of the scene. */
+typedef sinew_status cli_form(const char *text, char **json, sinew_error *error);
+/* The index-th value of the option as JSON, its paths as cli_path has them; NULL: usage error. */
+json_t *cli_read_form(cli_call *call, const char *option, int index, cli_form *form);
+/* All values of the option, as a list. */
+sinew_status cli_read_forms(cli_call *call, const char *option, cli_form *form, json_t **list);
 
 /* A path of the command line for the scene: as it is, or from the root when --scene-out puts the
  * scene into another folder. */
@@ -29,6 +28,9 @@ sinew_status cli_parameter(cli_call *call, json_t *document, const char *model, 
  * says that the verb has that option. */
 sinew_status cli_add_rig(cli_call *call, json_t *document, bool sized);
 
+/* The scene of a document, which it takes; `name` stands for the file in messages. */
+sinew_status cli_make_scene(cli_call *call, json_t *document, const char *name,
+                            sinew_scene **scene);
 /* Makes the scene (takes the document), runs it over --frames, adds its figures to the report and
  * says what was done. `saved`, when not NULL, is where the scene itself is kept. */
 sinew_status cli_run_document(cli_call *call, json_t *document, const char *saved);

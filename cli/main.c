@@ -7,11 +7,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/nearest.h"
-#include "base/printable.h"
-#include "base/threads.h"
 #include "frame.h"
-#include "session/report.h"
+#include "report.h"
 #include "sinew/job.h"
 #include "sinew/version.h"
 #include "verbs.h"
@@ -31,7 +28,7 @@ const char *cli_nearest_verb(const char *name) {
     const char *names[sizeof cli_verbs / sizeof *cli_verbs];
     int count = 0;
     for (; cli_verb_at(count); count++) names[count] = cli_verb_at(count)->name;
-    return sn_nearest_name(name, count, names);
+    return sinew_text_nearest(name, count, names);
 }
 
 static int exit_code(sinew_status status) {
@@ -66,12 +63,12 @@ static void print_failure(const cli_call *call, sinew_status status) {
 static sinew_status write_report(cli_call *call, sinew_status status, double seconds) {
     const char *path = cli_text(call, "--report");
     if (!path || status == SINEW_MISUSE || status == SINEW_CANCELLED) return status;
-    sn_report_total(call->report, "ms", sn_report_number(1e3 * seconds));
+    cli_report_total(call->report, "ms", cli_report_number(1e3 * seconds));
     json_object_set_new(call->report, "status", json_string(sinew_status_name(status)));
     if (status != SINEW_OK && *call->error.message)
         json_object_set_new(call->report, "message", json_string(call->error.message));
     sinew_error error = {0};
-    sinew_status written = sn_report_write(call->report, path, &error);
+    sinew_status written = cli_report_write(call->report, path, &error);
     if (written == SINEW_OK || status > SINEW_NOT_CONVERGED) return status;
     call->error = error;
     return written;
@@ -91,16 +88,16 @@ static int run_verb(const cli_verb *verb, int count, char **words) {
         call.quiet = cli_given(&call, "--quiet");
         sinew_set_memory_limit((size_t)cli_number(&call, "--memory-limit", 0) << 20);
         sinew_set_threads(cli_integer(&call, "--threads", 0));
-        call.report = sn_report_new(verb->name);
+        call.report = cli_report_new(verb->name);
         for (int i = 0; i < call.argument_count; i++)
-            sn_report_input(call.report, call.arguments[i]);
+            cli_report_input(call.report, call.arguments[i]);
         call.monitor = &monitor;
         cli_terminal_start(&call, &monitor);
-        double start = sn_now();
+        double start = cli_now();
         status = verb->run(&call);
         /* Whatever failed because of it: a read that was cut short, a program that got it too. */
         if (status != SINEW_OK && cli_interrupted()) status = SINEW_CANCELLED;
-        status = write_report(&call, status, sn_now() - start);
+        status = write_report(&call, status, cli_now() - start);
         cli_terminal_end();
     }
     if (status != SINEW_OK && (status != SINEW_NOT_CONVERGED || *call.error.message))
@@ -137,7 +134,7 @@ int main(int count, char **words) {
     const cli_verb *verb = cli_find_verb(name);
     if (!verb) {
         const char *nearest = cli_nearest_verb(name);
-        sn_make_printable(words[1]);
+        sinew_text_make_printable(words[1]);
         if (nearest)
             fprintf(stderr, "sinew: unknown verb '%s'; did you mean '%s'?\n", name, nearest);
         else

@@ -3,10 +3,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/status.h"
-
 sinew_status cli_add_marker_drive(cli_call *call, json_t *document) {
-    SN_TRY(cli_add_rig(call, document, false));
+    CLI_TRY(cli_add_rig(call, document, false));
     const char *file = cli_text(call, "--markers");
     if (file) {
         json_t *markers = json_pack("{s:o}", "file", cli_path(call, file));

@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
-#include "base/nearest.h"
-#include "base/plan.h"
-#include "base/printable.h"
-#include "base/status.h"
 #include "frame.h"
 
 const cli_option cli_shared_options[] = {
@@ -30,12 +25,12 @@ const cli_option cli_shared_options[] = {
 };
 
 sinew_status cli_usage(cli_call *call, const char *format, ...) {
+    char message[SINEW_MESSAGE_SIZE];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(call->error.message, sizeof call->error.message, format, arguments);
+    vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    sn_make_printable(call->error.message);
-    return call->error.status = SINEW_MISUSE;
+    return sinew_fail(&call->error, SINEW_MISUSE, "%s", message);
 }
 
 static const cli_option *find_in(const cli_option *table, const char *name, size_t length) {
@@ -49,6 +44,10 @@ static const cli_option *find_option(const cli_verb *verb, const char *name, siz
     return option ? option : find_in(cli_shared_options, name, length);
 }
 
+bool cli_has_option(const cli_verb *verb, const char *option) {
+    return find_option(verb, option, strlen(option)) != NULL;
+}
+
 static sinew_status unknown_option(cli_call *call, const char *word, size_t length) {
     const char *names[128];
     int count = 0;
@@ -58,34 +57,15 @@ static sinew_status unknown_option(cli_call *call, const char *word, size_t leng
         if (*o->name) names[count++] = o->name;
     char name[128];
     snprintf(name, sizeof name, "%.*s", (int)(length < 100 ? length : 100), word);
-    const char *nearest = sn_nearest_name(name, count, names);
+    const char *nearest = sinew_text_nearest(name, count, names);
     if (nearest) return cli_usage(call, "unknown option '%s'; did you mean '%s'?", name, nearest);
     return cli_usage(call, "unknown option '%s'; see 'sinew %s --help'", name, call->verb->name);
-}
-
-/* Index of the word among "a|b|c", or -1. */
-static int find_word(const char *words, const char *text) {
-    size_t length = strlen(text);
-    for (int index = 0;; index++) {
-        const char *end = strchr(words, '|');
-        size_t here = end ? (size_t)(end - words) : strlen(words);
-        if (here == length && !strncmp(words, text, length)) return index;
-        if (!end) return -1;
-        words = end + 1;
-    }
-}
-
-static bool parse_number(const char *text, double *number) {
-    char *end;
-    *number = strtod(text, &end);
-    while (isspace((unsigned char)*end)) end++;
-    return end != text && *end == '\0' && isfinite(*number);
 }
 
 static sinew_status read_value(cli_call *call, const cli_option *option, struct cli_value *value) {
     const char *text = value->text;
     if (option->kind == CLI_CHOICE) {
-        int index = find_word(option->value, text);
+        int index = sinew_text_choice(option->value, text);
         if (index < 0)
             return cli_usage(call, "%s takes one of %s, not '%s'", option->name, option->value,
                              text);
@@ -93,7 +73,7 @@ static sinew_status read_value(cli_call *call, const cli_option *option, struct 
     }
     if (option->kind == CLI_NUMBER || option->kind == CLI_INTEGER) {
         bool whole = option->kind == CLI_INTEGER;
-        if (!parse_number(text, &value->number) ||
+        if (sinew_text_number(text, &value->number, NULL) != SINEW_OK ||
             (whole && (value->number != floor(value->number) || fabs(value->number) > 2e9)))
             return cli_usage(call, "%s takes a %snumber, not '%s'", option->name,
                              whole ? "whole " : "", text);
@@ -112,9 +92,9 @@ static bool given_before(const cli_call *call, const cli_option *option) {
 }
 
 sinew_status cli_parse(cli_call *call, int count, char **words) {
-    call->arguments = SN_NEW0(const char *, count + 1);
-    call->values = SN_NEW0(struct cli_value, count + 1);
-    if (!call->arguments || !call->values) return sn_no_memory(&call->error);
+    call->arguments = CLI_NEW(const char *, count + 1);
+    call->values = CLI_NEW(struct cli_value, count + 1);
+    if (!call->arguments || !call->values) return cli_no_memory(&call->error);
     bool options_ended = false;
     for (int i = 0; i < count; i++) {
         char *word = words[i];
@@ -144,7 +124,7 @@ sinew_status cli_parse(cli_call *call, int count, char **words) {
                 value->text = words[++i];
             else
                 return cli_usage(call, "%s needs a value: %s", option->name, option->value);
-            SN_TRY(read_value(call, option, value));
+            CLI_TRY(read_value(call, option, value));
         }
         call->value_count++;
     }
@@ -160,24 +140,30 @@ sinew_status cli_parse(cli_call *call, int count, char **words) {
 }
 
 sinew_status cli_check_files(cli_call *call) {
-    sn_file_plan plan = {0};
+    sinew_error *error = &call->error;
+    sinew_file_plan *plan;
+    sinew_status status = sinew_file_plan_create(&plan, error);
     int inputs = call->verb->reads_no_files ? 0 : call->argument_count;
-    if (call->verb->writes_last && !cli_given(call, "--out") && inputs > 0)
-        sn_plan_output(&plan, call->arguments[--inputs]);
-    for (int i = 0; i < inputs; i++) sn_plan_input(&plan, call->arguments[i]);
-    for (int i = 0; i < call->value_count; i++) {
+    if (status == SINEW_OK && call->verb->writes_last && !cli_given(call, "--out") && inputs > 0)
+        status = sinew_file_plan_add_output(plan, call->arguments[--inputs], error);
+    for (int i = 0; i < inputs && status == SINEW_OK; i++)
+        status = sinew_file_plan_add_input(plan, call->arguments[i], error);
+    for (int i = 0; i < call->value_count && status == SINEW_OK; i++) {
         const struct cli_value *value = &call->values[i];
-        if (value->option->kind == CLI_INPUT) sn_plan_input(&plan, value->text);
-        if (value->option->kind == CLI_OUTPUT) sn_plan_output(&plan, value->text);
+        if (value->option->kind == CLI_INPUT)
+            status = sinew_file_plan_add_input(plan, value->text, error);
+        if (value->option->kind == CLI_OUTPUT)
+            status = sinew_file_plan_add_output(plan, value->text, error);
     }
-    sinew_status status = sn_plan_check(&plan, SINEW_MISUSE, &call->error);
-    sn_plan_free(&plan);
-    return status;
+    if (status == SINEW_OK && sinew_file_plan_check(plan, error) != SINEW_OK)
+        status = error->status == SINEW_BAD_INPUT ? SINEW_MISUSE : error->status;
+    sinew_file_plan_destroy(plan);
+    return error->status = status;
 }
 
 void cli_call_free(cli_call *call) {
-    sn_free(call->arguments);
-    sn_free(call->values);
+    sinew_free(call->arguments);
+    sinew_free(call->values);
     json_decref(call->report);
 }
 
@@ -220,24 +206,7 @@ int cli_count(const cli_call *call, const char *option) {
 
 sinew_status cli_parse_numbers(cli_call *call, const char *text, const char *what, double **numbers,
                                int *count) {
-    *numbers = NULL;
-    *count = 0;
-    int capacity = 1;
-    for (const char *c = text; *c; c++) capacity += *c == ',';
-    double *list = SN_NEW(double, capacity);
-    if (!list) return sn_no_memory(&call->error);
-    const char *cursor = text;
-    for (int i = 0; i < capacity; i++) {
-        char *end;
-        list[i] = strtod(cursor, &end);
-        bool last = i + 1 == capacity;
-        if (end == cursor || *end != (last ? '\0' : ',') || !isfinite(list[i])) {
-            sn_free(list);
-            return cli_usage(call, "%s: '%s' is not a list of numbers such as 0,0.5,1", what, text);
-        }
-        cursor = end + 1;
-    }
-    *numbers = list;
-    *count = capacity;
-    return SINEW_OK;
+    sinew_error why = {0};
+    sinew_status status = sinew_text_numbers(text, numbers, count, &why);
+    return status == SINEW_OK ? SINEW_OK : cli_usage(call, "%s: %s", what, why.message);
 }

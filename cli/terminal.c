@@ -6,18 +6,15 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/printable.h"
-#include "base/process.h"
-#include "base/scratch.h"
-#include "base/threads.h"
 #include "frame.h"
-#include "session/report.h"
+#include "report.h"
 
 enum { BAR_WIDTH = 32 };
 static const double REDRAW_SECONDS = 0.05;
@@ -43,6 +40,24 @@ int cli_interrupted(void) {
     return interrupted;
 }
 
+enum { NOTED_CHILDREN = 1024 };
+static atomic_int children[NOTED_CHILDREN];
+
+static void exchange(int from, int to) {
+    for (int i = 0; i < NOTED_CHILDREN; i++) {
+        int expected = from;
+        if (atomic_compare_exchange_strong(&children[i], &expected, to)) return;
+    }
+}
+
+void cli_child_note(int child) {
+    exchange(0, child);
+}
+
+void cli_child_strike_out(int child) {
+    exchange(child, 0);
+}
+
 /* Outputs have no name until they are complete, so that children and scratch folders are all that
  * an end in the middle could leave. */
 static void *wait_for_interruption(void *unused) {
@@ -51,8 +66,11 @@ static void *wait_for_interruption(void *unused) {
     }
     struct timespec time = {0, (long)(1e9 * PATIENCE_SECONDS)};
     nanosleep(&time, NULL);
-    sn_children_kill();
-    sn_scratch_remove_all();
+    for (int i = 0; i < NOTED_CHILDREN; i++) {
+        int child = atomic_load(&children[i]);
+        if (child > 0) kill(child, SIGKILL);
+    }
+    sinew_files_clean_up();
     static const char line[] = "sinew: interrupted, nothing half-written is left\n";
     ssize_t written = write(STDERR_FILENO, line, sizeof line - 1);
     (void)written;
@@ -78,7 +96,7 @@ static void clear_bar(void) {
 static void on_progress(double fraction, const char *stage, void *user) {
     (void)user;
     if (!terminal.draws) return;
-    double now = sn_now();
+    double now = cli_now();
     if (now - terminal.drawn_at < REDRAW_SECONDS) return;
     terminal.drawn_at = now;
     fraction = fraction < 0 ? 0 : fraction > 1 ? 1 : fraction;
@@ -98,7 +116,7 @@ static bool on_cancelled(void *user) {
 }
 
 static void warn_line(cli_call *call, const char *line) {
-    sn_report_warning(call->report, line);
+    cli_report_warning(call->report, line);
     if (call->quiet) return;
     clear_bar();
     fprintf(stderr, "sinew %s: warning: %s\n", call->verb->name, line);
@@ -106,7 +124,7 @@ static void warn_line(cli_call *call, const char *line) {
 
 static void on_log(sinew_log_level level, const char *line, void *user) {
     (void)user;
-    if (level == SINEW_LOG_LEVEL_FALLBACK) sn_report_fallback(terminal.call->report, line);
+    if (level == SINEW_LOG_LEVEL_FALLBACK) cli_report_fallback(terminal.call->report, line);
     if (level >= SINEW_LOG_LEVEL_WARNING) warn_line(terminal.call, line);
 }
 
@@ -138,7 +156,7 @@ void cli_say(const cli_call *call, const char *format, ...) {
     int length = vasprintf(&line, format, arguments);
     va_end(arguments);
     if (length < 0) return;
-    sn_make_printable(line);
+    sinew_text_make_printable(line);
     puts(line);
     free(line);
 }
@@ -149,6 +167,6 @@ void cli_warn(cli_call *call, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    sn_make_printable(line);
+    sinew_text_make_printable(line);
     warn_line(call, line);
 }

@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "sinew/sinew.h"
+#include "tools.h"
 
 typedef enum cli_option_kind {
     CLI_FLAG,    /* takes no value */
@@ -58,13 +58,16 @@ struct cli_call {
     const cli_verb *verb;
     int argument_count;
     const char **arguments;
-    json_t *report;               /* see session/report.h; written after the verb returns */
+    json_t *report;               /* see report.h; written after the verb returns */
     const sinew_monitor *monitor; /* progress bar, Ctrl-C, warnings: pass it to every long call */
     sinew_error error;            /* pass &call->error to the library */
     bool quiet;
     struct cli_value *values; /* of the options, in the order given */
     int value_count;
 };
+
+/* Whether the verb's table, or the list that all verbs share, has the option. */
+bool cli_has_option(const cli_verb *verb, const char *option);
 
 /* The value of an option; the fallback (or false, NULL, 0) when it was not given. Asking for an
  * option that is not in the verb's table is a mistake in the verb and ends the program. */

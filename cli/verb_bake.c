@@ -64,21 +64,13 @@ static sinew_status make_scene(cli_call *call, const char *model, sinew_scene **
         json_pack("{s:i, s:s, s:{}}", "sinew", SINEW_SCENE_VERSION, "model", model, "weights");
     sinew_status status = add_rig(call, document);
     if (status == SINEW_OK && cli_count(call, "--obstacle") > 0) {
-        json_t *list = json_array();
+        json_t *list;
+        status = cli_read_forms(call, "--obstacle", sinew_text_obstacle, &list);
         json_object_set_new(document, "obstacles", list);
-        for (int i = 0; status == SINEW_OK && i < cli_count(call, "--obstacle"); i++) {
-            json_t *item = cli_obstacle(call, cli_text_at(call, "--obstacle", i));
-            if (!item) status = call->error.status ? call->error.status : SINEW_NO_MEMORY;
-            json_array_append_new(list, item);
-        }
     }
     if (status == SINEW_OK)
         status = cli_parameter(call, document, model, "--self-contact", "self_contact");
-    char *text = status == SINEW_OK ? json_dumps(document, 0) : NULL;
-    if (status == SINEW_OK)
-        status =
-            text ? sinew_scene_parse(text, "bake", NULL, scene, &call->error) : SINEW_NO_MEMORY;
-    free(text);
+    if (status == SINEW_OK) return cli_make_scene(call, document, "bake", scene);
     json_decref(document);
     return status;
 }

@@ -2,9 +2,7 @@
  * and runs it. */
 #include <string.h>
 
-#include "base/status.h"
 #include "jobs.h"
-#include "session/model.h"
 
 static const cli_option options[] = {
     {"--model", CLI_CHOICE, "linear|rotation|spring",
@@ -111,7 +109,7 @@ static sinew_status add_drive(cli_call *call, json_t *document) {
     if (curves)
         json_object_set_new(document, "curves", json_pack("{s:o}", "file", cli_path(call, curves)));
     if (cli_given(call, "--weights")) {
-        json_t *weights = cli_weights(call, "--weights");
+        json_t *weights = cli_read_form(call, "--weights", 0, sinew_text_weights);
         if (!weights) return SINEW_MISUSE;
         json_object_set_new(document, "weights", weights);
     }
@@ -123,35 +121,33 @@ static sinew_status add_drive(cli_call *call, json_t *document) {
     return SINEW_OK;
 }
 
-static sinew_status add_contacts(cli_call *call, json_t *document, const sn_model_kind *kind) {
-    static const char *const keys[][2] = {
-        {"--obstacle", "obstacles"}, {"--pin", "pins"}, {"--pull", "pulls"}};
+static sinew_status add_contacts(cli_call *call, json_t *document, const sinew_model *kind) {
+    static const struct {
+        const char *option, *key;
+        cli_form *form;
+    } lists[] = {{"--obstacle", "obstacles", sinew_text_obstacle},
+                 {"--pin", "pins", sinew_text_pin},
+                 {"--pull", "pulls", sinew_text_pull}};
     for (int k = 0; k < 3; k++) {
-        int count = cli_count(call, keys[k][0]);
-        if (count == 0) continue;
-        if (!sinew_model_uses(&kind->about, keys[k][1]))
-            return cli_usage(call, "the model '%s' has no %s", kind->about.name, keys[k][0]);
-        json_t *list = json_array();
-        json_object_set_new(document, keys[k][1], list);
-        for (int i = 0; i < count; i++) {
-            const char *text = cli_text_at(call, keys[k][0], i);
-            json_t *item = k == 0   ? cli_obstacle(call, text)
-                           : k == 1 ? cli_pin(call, text)
-                                    : cli_pull(call, text);
-            if (!item) return call->error.status ? call->error.status : SINEW_NO_MEMORY;
-            json_array_append_new(list, item);
-        }
+        if (!cli_given(call, lists[k].option)) continue;
+        if (!sinew_model_uses(kind, lists[k].key))
+            return cli_usage(call, "the model '%s' has no %s", sinew_model_name(kind),
+                             lists[k].option);
+        json_t *list;
+        CLI_TRY(cli_read_forms(call, lists[k].option, lists[k].form, &list));
+        json_object_set_new(document, lists[k].key, list);
     }
     return SINEW_OK;
 }
 
-static bool has_output(const sn_model_kind *kind, const char *name) {
-    for (const char *const *known = kind->outputs; known && *known; known++)
-        if (!strcmp(*known, name)) return true;
+static bool has_output(const sinew_model *kind, const char *name) {
+    const char *known;
+    for (int i = 0; (known = sinew_model_output(kind, i)); i++)
+        if (!strcmp(known, name)) return true;
     return false;
 }
 
-static sinew_status add_outputs(cli_call *call, json_t *document, const sn_model_kind *kind) {
+static sinew_status add_outputs(cli_call *call, json_t *document, const sinew_model *kind) {
     static const char *const further[][2] = {{"--curves-out", "curves"},
                                              {"--network-out", "network"},
                                              {"--network-frames", "network_frames"}};
@@ -163,7 +159,8 @@ static sinew_status add_outputs(cli_call *call, json_t *document, const sn_model
     for (int i = 0; i < 3; i++) {
         if (!cli_given(call, further[i][0])) continue;
         if (i > 0 && !has_output(kind, further[i][1]))
-            return cli_usage(call, "the model '%s' has no %s", kind->about.name, further[i][0]);
+            return cli_usage(call, "the model '%s' has no %s", sinew_model_name(kind),
+                             further[i][0]);
         json_object_set_new(outputs, further[i][1], cli_path(call, cli_text(call, further[i][0])));
     }
     return SINEW_OK;
@@ -171,17 +168,17 @@ static sinew_status add_outputs(cli_call *call, json_t *document, const sn_model
 
 static sinew_status fill(cli_call *call, json_t *document) {
     const char *model = cli_given(call, "--model") ? cli_text(call, "--model") : "linear";
-    const sn_model_kind *kind = sn_model_kind_find(model);
+    const sinew_model *kind = sinew_model_find(model);
     json_object_set_new(document, "model", json_string(model));
-    SN_TRY(cli_add_rig(call, document, true));
-    SN_TRY(add_drive(call, document));
-    SN_TRY(add_contacts(call, document, kind));
+    CLI_TRY(cli_add_rig(call, document, true));
+    CLI_TRY(add_drive(call, document));
+    CLI_TRY(add_contacts(call, document, kind));
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
-        SN_TRY(cli_parameter(call, document, model, parameters[i][0], parameters[i][1]));
+        CLI_TRY(cli_parameter(call, document, model, parameters[i][0], parameters[i][1]));
     if (cli_given(call, "--strict") && cli_given(call, "--allow-pose-depth"))
         return cli_usage(call, "give --strict or --allow-pose-depth, not both");
     if (cli_given(call, "--strict") || cli_given(call, "--allow-pose-depth")) {
-        if (!sinew_model_uses(&kind->about, "obstacles"))
+        if (!sinew_model_uses(kind, "obstacles"))
             return cli_usage(call, "the model '%s' has no obstacles", model);
         json_t *knobs = json_object_get(document, "parameters");
         if (!knobs) json_object_set_new(document, "parameters", knobs = json_object());

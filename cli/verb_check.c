@@ -1,10 +1,8 @@
 /* sinew check: what is wrong with a mesh or rig, by element. */
 #include <string.h>
 
-#include "base/memory.h"
-#include "base/status.h"
 #include "files.h"
-#include "session/report.h"
+#include "report.h"
 
 static const cli_option options[] = {
     {"--poses", CLI_FLAG, NULL,
@@ -55,7 +53,7 @@ static json_t *findings_json(const sinew_check *check) {
 
 static sinew_status check_one(session *s, const char *name, const sinew_mesh *mesh) {
     sinew_check *check;
-    SN_TRY(sinew_check_mesh(mesh, &s->options, s->call->monitor, &check, &s->call->error));
+    CLI_TRY(sinew_check_mesh(mesh, &s->options, s->call->monitor, &check, &s->call->error));
     int problems = sinew_check_problems(check);
     s->problems += problems;
     cli_say(s->call,
@@ -76,14 +74,14 @@ static sinew_status check_one(session *s, const char *name, const sinew_mesh *me
         check->self_intersecting_faces, "area", check->area, "volume", check->volume, "findings",
         findings_json(check));
     if (entry) json_array_append_new(s->files, entry);
-    sn_report_sizes(s->call->report, check->vertex_count, check->triangle_count);
+    cli_report_sizes(s->call->report, check->vertex_count, check->triangle_count);
     sinew_check_destroy(check);
     return SINEW_OK;
 }
 
 static sinew_status check_targets(session *s, const char *path, const sinew_rig *rig) {
     sinew_mesh *posed;
-    SN_TRY(sinew_mesh_copy(rig->neutral, &posed, &s->call->error));
+    CLI_TRY(sinew_mesh_copy(rig->neutral, &posed, &s->call->error));
     size_t bytes = 3 * (size_t)posed->vertex_count * sizeof(double);
     sinew_status status = SINEW_OK;
     for (int k = 0; status == SINEW_OK && k < rig->target_count; k++) {
@@ -133,7 +131,7 @@ static sinew_status run(cli_call *call) {
         } else if (status == SINEW_OK) {
             cli_say(call, "%s: reads without complaint", path); /* no mesh: nothing more to check */
             if (cli_given(call, "--poses"))
-                status = sn_fail(&call->error, SINEW_BAD_INPUT, "%s: is no mesh", path);
+                status = sinew_fail(&call->error, SINEW_BAD_INPUT, "%s: is no mesh", path);
         }
         if (i == 0)
             first = file;
@@ -141,10 +139,10 @@ static sinew_status run(cli_call *call) {
             cli_file_free(&file);
     }
     cli_file_free(&first);
-    sn_report_total(call->report, "problems", json_integer(s.problems));
+    cli_report_total(call->report, "problems", json_integer(s.problems));
     if (status == SINEW_OK && s.problems > 0)
-        return sn_fail(&call->error, SINEW_NOT_CONVERGED, "%d problem%s found", s.problems,
-                       s.problems == 1 ? "" : "s");
+        return sinew_fail(&call->error, SINEW_NOT_CONVERGED, "%d problem%s found", s.problems,
+                          s.problems == 1 ? "" : "s");
     return status;
 }
 

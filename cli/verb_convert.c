@@ -1,13 +1,8 @@
 /* sinew convert: between any two formats that hold the same kind of thing. */
 #include <string.h>
 
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/monitor.h"
-#include "base/status.h"
 #include "files.h"
-#include "io/format.h"
-#include "session/report.h"
+#include "report.h"
 
 static const cli_option options[] = {
     {"--out", CLI_OUTPUT, "OUT", "Output file; the same as the last argument.", 0, 0, false},
@@ -44,8 +39,8 @@ static sinew_status open_source(const cli_file *file, frame_source *s, sinew_err
     *s = (frame_source){.file = file, .about = {.size = sizeof s->about}};
     if (file->reader) {
         sinew_frame_reader_get_info(file->reader, &s->about);
-        s->row = sn_alloc(3 * (size_t)s->about.vertex_count, sizeof(float));
-        return s->row ? SINEW_OK : sn_no_memory(error);
+        s->row = sinew_alloc(3 * (size_t)s->about.vertex_count, sizeof(float));
+        return s->row ? SINEW_OK : cli_no_memory(error);
     }
     const sinew_frames *f = file->frames;
     s->about = (sinew_frame_reader_info){sizeof s->about, f->vertex_count, f->frame_count, f->start,
@@ -64,28 +59,29 @@ static sinew_status frames_mesh(cli_call *call, const char *in, frame_source *s,
                                 sinew_mesh **mesh) {
     const char *given = cli_text(call, "--mesh");
     int count = s->about.vertex_count;
-    if (!given && (sn_has_ending(in, "glb") || sn_has_ending(in, "fbx"))) given = in;
+    if (!given && (cli_has_ending(in, "glb") || cli_has_ending(in, "fbx"))) given = in;
     if (given) {
-        SN_TRY(sinew_mesh_read(given, mesh, &call->error));
+        CLI_TRY(sinew_mesh_read(given, mesh, &call->error));
         const sinew_mesh *m = *mesh;
         if (count == m->vertex_count || (m->file_vertices && count == m->file_vertex_count))
             return SINEW_OK;
-        sn_fail(&call->error, SINEW_BAD_INPUT, "%s: the frames have %d points, %s has %d vertices",
-                in, count, m->name ? m->name : "the mesh", m->vertex_count);
+        sinew_fail(&call->error, SINEW_BAD_INPUT,
+                   "%s: the frames have %d points, %s has %d vertices", in, count,
+                   m->name ? m->name : "the mesh", m->vertex_count);
         sinew_mesh_destroy(*mesh);
         *mesh = NULL;
         return SINEW_BAD_INPUT;
     }
-    double *positions = SN_NEW0(double, 3 * (size_t)count);
+    double *positions = CLI_NEW(double, 3 * (size_t)count);
     const float *row = NULL;
-    sinew_status status = positions ? SINEW_OK : sn_no_memory(&call->error);
+    sinew_status status = positions ? SINEW_OK : cli_no_memory(&call->error);
     if (status == SINEW_OK && s->about.frame_count > 0) status = row_at(s, 0, &row, &call->error);
     for (size_t i = 0; status == SINEW_OK && row && i < 3 * (size_t)count; i++)
         positions[i] = (double)row[i];
     const int none = 0;
     if (status == SINEW_OK)
         status = sinew_mesh_create(count, positions, 0, &none, NULL, mesh, &call->error);
-    sn_free(positions);
+    sinew_free(positions);
     return status;
 }
 
@@ -102,19 +98,19 @@ static void place_row(const frame_source *s, const sinew_mesh *mesh, const float
 
 static sinew_status add_frames(cli_call *call, frame_source *s, const sinew_mesh *mesh,
                                sinew_frame_writer *writer) {
-    double *positions = SN_NEW0(double, 3 * (size_t)mesh->vertex_count);
-    sinew_status status = positions ? SINEW_OK : sn_no_memory(&call->error);
+    double *positions = CLI_NEW(double, 3 * (size_t)mesh->vertex_count);
+    sinew_status status = positions ? SINEW_OK : cli_no_memory(&call->error);
     for (int k = 0; status == SINEW_OK && k < s->about.frame_count; k++) {
         const float *row;
-        sn_progress(call->monitor, (double)k / s->about.frame_count, "frames");
-        if (sn_cancelled(call->monitor)) status = SINEW_CANCELLED;
+        cli_progress(call->monitor, (double)k / s->about.frame_count, "frames");
+        if (cli_cancelled(call->monitor)) status = SINEW_CANCELLED;
         if (status == SINEW_OK) status = row_at(s, k, &row, &call->error);
         if (status == SINEW_OK) {
             place_row(s, mesh, row, positions);
             status = sinew_frame_writer_add(writer, positions, &call->error);
         }
     }
-    sn_free(positions);
+    sinew_free(positions);
     return status;
 }
 
@@ -137,13 +133,13 @@ static sinew_status write_frames(cli_call *call, const char *in, const cli_file 
     else if (writer)
         sinew_frame_writer_abandon(writer);
     sinew_mesh_destroy(mesh);
-    sn_free(s.row);
+    sinew_free(s.row);
     return status;
 }
 
 static sinew_status write_animated(cli_call *call, const sinew_rig *rig, const char *out) {
     sinew_curves *curves;
-    SN_TRY(sinew_curves_read(cli_text(call, "--curves"), &curves, &call->error));
+    CLI_TRY(sinew_curves_read(cli_text(call, "--curves"), &curves, &call->error));
     sinew_status status = sinew_rig_write_animated(out, rig, curves, &call->error);
     sinew_curves_destroy(curves);
     return status;
@@ -160,11 +156,11 @@ static sinew_status write_rig(cli_call *call, const sinew_rig *rig, const char *
 
 /* A mesh becomes a rig without targets where the output holds rigs. */
 static sinew_status write_mesh(cli_call *call, sinew_mesh **mesh, const char *out) {
-    if (*sn_path_ending(out)) return sinew_mesh_write(out, *mesh, &call->error);
+    if (*cli_path_ending(out)) return sinew_mesh_write(out, *mesh, &call->error);
     sinew_rig *rig;
     sinew_mesh *neutral = *mesh;
     *mesh = NULL; /* the rig's from here on */
-    SN_TRY(sinew_rig_create(neutral, &rig, &call->error));
+    CLI_TRY(sinew_rig_create(neutral, &rig, &call->error));
     sinew_status status = sinew_rig_write(out, rig, &call->error);
     sinew_rig_destroy(rig);
     return status;
@@ -176,8 +172,8 @@ static sinew_status rename_channels(cli_call *call, cli_file *file) {
                                             : 0;
     char **names = file->curves ? file->curves->names : file->markers ? file->markers->names : NULL;
     if (!names) return cli_usage(call, "--names goes with curves or markers");
-    sn_report_input(call->report, cli_text(call, "--names"));
-    SN_TRY(sinew_rename(cli_text(call, "--names"), count, names, &unused, &call->error));
+    cli_report_input(call->report, cli_text(call, "--names"));
+    CLI_TRY(sinew_rename(cli_text(call, "--names"), count, names, &unused, &call->error));
     if (unused > 0)
         cli_warn(call, "%d of the names in %s are not there", unused, cli_text(call, "--names"));
     return SINEW_OK;
@@ -187,8 +183,8 @@ static sinew_status convert(cli_call *call, const char *in, cli_file *file, cons
     const sinew_mesh *mesh = file->rig ? file->rig->neutral : file->mesh;
     if (cli_given(call, "--curves") && !file->rig)
         return cli_usage(call, "--curves goes with a rig");
-    if (cli_given(call, "--names")) SN_TRY(rename_channels(call, file));
-    if (mesh) sn_report_sizes(call->report, mesh->vertex_count, mesh->triangle_count);
+    if (cli_given(call, "--names")) CLI_TRY(rename_channels(call, file));
+    if (mesh) cli_report_sizes(call->report, mesh->vertex_count, mesh->triangle_count);
     if (file->mesh) return write_mesh(call, &file->mesh, out);
     if (file->rig) return write_rig(call, file->rig, out);
     if (file->curves) return sinew_curves_write(out, file->curves, &call->error);

@@ -8,11 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/plan.h"
-#include "base/status.h"
-#include "base/threads.h"
 #include "farm.h"
 #include "files.h"
 #include "frame.h"
@@ -64,13 +59,13 @@ static const cli_option options[] = {
 /* The lock of the folder, held until the process ends. -1: another farm holds it, or the file
  * cannot be opened (errno). */
 static int lock_folder(const char *folder, int flags) {
-    char *path = sn_path_join(folder, "farm.lock");
+    char *path = cli_path_join(folder, "farm.lock");
     if (!path) {
         errno = ENOMEM;
         return -1;
     }
     int lock = open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0666);
-    sn_free(path);
+    sinew_free(path);
     if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0) {
         int failure = errno;
         close(lock);
@@ -102,8 +97,8 @@ static sinew_status watch(cli_call *call, const char *folder) {
         sinew_status status = farm_print_status(call, folder, true, rows);
         if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
         fflush(stdout);
-        for (double end = sn_now() + WATCH_SECONDS; sn_now() < end;) {
-            if (cli_interrupted()) return sn_fail(&call->error, SINEW_CANCELLED, "cancelled");
+        for (double end = cli_now() + WATCH_SECONDS; cli_now() < end;) {
+            if (cli_interrupted()) return sinew_fail(&call->error, SINEW_CANCELLED, "cancelled");
             nanosleep(&(struct timespec){0, 50000000}, NULL);
         }
     }
@@ -112,30 +107,30 @@ static sinew_status watch(cli_call *call, const char *folder) {
 
 static sinew_status print_status(cli_call *call) {
     const char *folder = call->arguments[1];
-    if (!sn_is_folder(folder))
-        return sn_fail(&call->error, SINEW_IO, "%s: there is no such folder", folder);
+    if (!cli_is_folder(folder))
+        return sinew_fail(&call->error, SINEW_IO, "%s: there is no such folder", folder);
     if (cli_given(call, "--watch")) return watch(call, folder);
     return farm_print_status(call, folder, is_running(folder), 0);
 }
 
 static sinew_status run_locked(farm *f) {
     farm_load_costs(f);
-    SN_TRY(farm_write_scenes(f));
-    SN_TRY(farm_run(f));
+    CLI_TRY(farm_write_scenes(f));
+    CLI_TRY(farm_run(f));
     return farm_finish(f);
 }
 
 static sinew_status run_manifest(farm *f) {
     cli_call *call = f->call;
-    SN_TRY(farm_read(f, call->arguments[0]));
-    SN_TRY(sn_make_folder(f->folder, &call->error));
+    CLI_TRY(farm_read(f, call->arguments[0]));
+    CLI_TRY(sinew_folder_create(f->folder, &call->error));
     int lock = lock_folder(f->folder, O_RDWR | O_CREAT);
     if (lock < 0 && errno == EWOULDBLOCK)
-        return sn_fail(&call->error, SINEW_UNAVAILABLE,
-                       "%s: another farm is running in this folder", f->folder);
+        return sinew_fail(&call->error, SINEW_UNAVAILABLE,
+                          "%s: another farm is running in this folder", f->folder);
     if (lock < 0)
-        return sn_fail(&call->error, SINEW_IO, "%s: cannot be locked: %s", f->folder,
-                       strerror(errno));
+        return sinew_fail(&call->error, SINEW_IO, "%s: cannot be locked: %s", f->folder,
+                          strerror(errno));
     sinew_status status = run_locked(f);
     close(lock);
     return status;
@@ -144,7 +139,7 @@ static sinew_status run_manifest(farm *f) {
 /* The path of this command, for the nodes. */
 static char *own_path(const cli_call *call) {
     const char *given = cli_text(call, "--node-command");
-    return given ? sn_strdup(given) : sn_real_path("/proc/self/exe");
+    return given ? cli_strdup(given) : sinew_file_real_path("/proc/self/exe");
 }
 
 static sinew_status run_farm(cli_call *call) {
@@ -167,7 +162,7 @@ static sinew_status run_farm(cli_call *call) {
     int share = local ? (int)(processors / jobs) : 1;
     char *folder = cli_absolute_path(cli_text(call, "--out")), *program = own_path(call);
     farm f = {.call = call,
-              .folder = folder ? sn_real_path(folder) : NULL,
+              .folder = folder ? sinew_file_real_path(folder) : NULL,
               .backend = backend,
               .workers = local ? jobs : 1,
               .chunk = cli_integer(call, "--chunk", 0),
@@ -185,9 +180,9 @@ static sinew_status run_farm(cli_call *call) {
                                    .folder = f.folder,
                                    .program = program,
                                    .call = call};
-    sinew_status status = f.folder && program ? run_manifest(&f) : sn_no_memory(&call->error);
+    sinew_status status = f.folder && program ? run_manifest(&f) : cli_no_memory(&call->error);
     farm_free(&f);
-    sinew_free(folder), sn_free(program);
+    sinew_free(folder), sinew_free(program);
     return status;
 }
 

@@ -1,5 +1,4 @@
 /* sinew fit: markers to slider curves by least squares. Builds a scene in memory and runs it. */
-#include "base/status.h"
 #include "markers.h"
 
 static const cli_option options[] = {
@@ -46,9 +45,9 @@ static sinew_status fill(cli_call *call, json_t *document) {
     if (!cli_given(call, "--markers"))
         return cli_usage(call, "needs --markers FILE; see 'sinew fit --help'");
     json_object_set_new(document, "model", json_string("fit"));
-    SN_TRY(cli_add_marker_drive(call, document));
+    CLI_TRY(cli_add_marker_drive(call, document));
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
-        SN_TRY(cli_parameter(call, document, "fit", parameters[i][0], parameters[i][1]));
+        CLI_TRY(cli_parameter(call, document, "fit", parameters[i][0], parameters[i][1]));
     return cli_add_marker_outputs(call, document, "fitted");
 }
 

@@ -1,6 +1,5 @@
 /* sinew force: markers, or weight curves, to frames of a simulated skin. Builds a scene in memory
  * and runs it. */
-#include "base/status.h"
 #include "markers.h"
 
 static const cli_option options[] = {
@@ -123,12 +122,12 @@ static sinew_status fill(cli_call *call, json_t *document) {
             return cli_usage(call, "%s is about markers and does not go with --curves",
                              of_markers[i]);
     json_object_set_new(document, "model", json_string("force"));
-    SN_TRY(cli_add_marker_drive(call, document));
+    CLI_TRY(cli_add_marker_drive(call, document));
     if (curves)
         json_object_set_new(document, "curves", json_pack("{s:o}", "file", cli_path(call, curves)));
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
-        SN_TRY(cli_parameter(call, document, "force", parameters[i][0], parameters[i][1]));
-    SN_TRY(cli_add_marker_outputs(call, document, NULL));
+        CLI_TRY(cli_parameter(call, document, "force", parameters[i][0], parameters[i][1]));
+    CLI_TRY(cli_add_marker_outputs(call, document, NULL));
     static const char *const outputs[][2] = {{"--stretch-map-out", "stretch_map"},
                                              {"--bend-map-out", "bend_map"},
                                              {"--trace-plot", "trace_plot"}};

@@ -1,11 +1,8 @@
 /* sinew info: what is in a file. */
 #include <math.h>
 
-#include "base/memory.h"
-#include "base/monitor.h"
-#include "base/status.h"
 #include "files.h"
-#include "session/report.h"
+#include "report.h"
 
 static const cli_option options[] = {CLI_END};
 
@@ -47,7 +44,7 @@ static void say_mesh(const cli_call *call, const sinew_mesh *mesh, json_t *entry
     json_object_set_new(entry, "triangles", json_integer(mesh->triangle_count));
     json_object_set_new(entry, "parts", json_integer(mesh->part_count));
     json_object_set_new(entry, "diagonal",
-                        sn_report_number(sinew_diagonal(mesh->vertex_count, mesh->positions)));
+                        cli_report_number(sinew_diagonal(mesh->vertex_count, mesh->positions)));
 }
 
 static void say_rig(const cli_call *call, const sinew_rig *rig, json_t *entry) {
@@ -93,15 +90,15 @@ static void say_frames(const cli_call *call, int frames, int vertices, double st
 static sinew_status check_frames(cli_call *call, sinew_frame_reader *reader) {
     sinew_frame_reader_info about = {.size = sizeof about};
     sinew_frame_reader_get_info(reader, &about);
-    float *row = sn_alloc(3 * (size_t)about.vertex_count, sizeof(float));
-    sinew_status status = row ? SINEW_OK : sn_no_memory(&call->error);
+    float *row = sinew_alloc(3 * (size_t)about.vertex_count, sizeof(float));
+    sinew_status status = row ? SINEW_OK : cli_no_memory(&call->error);
     for (int k = 0; k < about.frame_count && status == SINEW_OK; k++) {
-        sn_progress(call->monitor, (double)k / about.frame_count, "frames");
-        status = sn_cancelled(call->monitor)
+        cli_progress(call->monitor, (double)k / about.frame_count, "frames");
+        status = cli_cancelled(call->monitor)
                      ? SINEW_CANCELLED
                      : sinew_frame_reader_read(reader, k, row, &call->error);
     }
-    sn_free(row);
+    sinew_free(row);
     return status;
 }
 
@@ -153,7 +150,7 @@ static sinew_status run(cli_call *call) {
         say_file(call, &file, entry);
         json_array_append_new(files, entry);
         const sinew_mesh *mesh = file.rig ? file.rig->neutral : file.mesh;
-        if (mesh) sn_report_sizes(call->report, mesh->vertex_count, mesh->triangle_count);
+        if (mesh) cli_report_sizes(call->report, mesh->vertex_count, mesh->triangle_count);
         cli_file_free(&file);
     }
     return SINEW_OK;

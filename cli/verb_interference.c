@@ -3,10 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/status.h"
-#include "session/report.h"
+#include "report.h"
 #include "sinew/anatomy.h"
 #include "sinew/loader.h"
 #include "sinew/selection.h"
@@ -69,22 +66,22 @@ static json_t *finding_json(const sinew_rig *rig, const finding *f) {
     json_t *entry = json_pack(
         "{s:s, s:s, s:o, s:o, s:o, s:i}", "disturbed", rig->targets[f->pair.disturbed].name,
         "disturber", rig->targets[f->pair.disturber].name, "disturbance",
-        sn_report_number(f->pair.disturbance), "reverse", sn_report_number(f->pair.reverse),
-        "cosine", sn_report_number(f->pair.cosine), "vertex", f->pair.vertex);
+        cli_report_number(f->pair.disturbance), "reverse", cli_report_number(f->pair.reverse),
+        "cosine", cli_report_number(f->pair.cosine), "vertex", f->pair.vertex);
     if (f->pair.region >= 0)
         json_object_set_new(entry, "region", json_string(rig->regions[f->pair.region].name));
     if (f->tried)
         json_object_set_new(entry, "lock",
                             json_pack("{s:i, s:o, s:o, s:b}", "vertices", f->advice.vertex_count,
-                                      "reduction", sn_report_number(f->advice.reduction), "kept",
-                                      sn_report_number(f->advice.kept), "helps", f->advice.helps));
+                                      "reduction", cli_report_number(f->advice.reduction), "kept",
+                                      cli_report_number(f->advice.kept), "helps", f->advice.helps));
     return entry;
 }
 
 static sinew_status write_table(const char *path, const sinew_rig *rig, int count,
                                 const finding *findings, sinew_error *error) {
-    sn_output out;
-    SN_TRY(sn_output_open(&out, path, error));
+    cli_document out;
+    CLI_TRY(cli_document_open(&out, error));
     fprintf(out.stream, "disturbed,disturber,disturbance,reverse,cosine,vertex,region,"
                         "lock_vertices,lock_reduction,lock_kept\n");
     for (int i = 0; i < count; i++) {
@@ -99,7 +96,7 @@ static sinew_status write_table(const char *path, const sinew_rig *rig, int coun
         else
             fprintf(out.stream, ",,,\n");
     }
-    return sn_output_commit(&out, error);
+    return cli_document_write(&out, path, error);
 }
 
 /* ---- pictures -------------------------------------------------------------------------------- */
@@ -107,10 +104,10 @@ static sinew_status write_table(const char *path, const sinew_rig *rig, int coun
 static sinew_status write_matrix(const char *path, const sinew_rig *rig, const double *matrix,
                                  double limit, const char *title, sinew_error *error) {
     int m = rig->target_count;
-    const char **names = SN_NEW(const char *, m);
-    double *capped = SN_NEW(double, (size_t)m *(size_t)m);
+    const char **names = CLI_NEW(const char *, m);
+    double *capped = CLI_NEW(double, (size_t)m *(size_t)m);
     sinew_image *image = NULL;
-    sinew_status status = names && capped ? SINEW_OK : sn_no_memory(error);
+    sinew_status status = names && capped ? SINEW_OK : cli_no_memory(error);
     for (int i = 0; status == SINEW_OK && i < m; i++) names[i] = rig->targets[i].name;
     for (int i = 0; status == SINEW_OK && i < m * m; i++)
         capped[i] = i % (m + 1) == 0 ? 0 : fmin(matrix[i], limit);
@@ -123,8 +120,8 @@ static sinew_status write_matrix(const char *path, const sinew_rig *rig, const d
     }
     if (status == SINEW_OK) status = sinew_image_write(path, image, error);
     sinew_image_destroy(image);
-    sn_free(names);
-    sn_free(capped);
+    sinew_free(names);
+    sinew_free(capped);
     return status;
 }
 
@@ -134,8 +131,8 @@ static sinew_status write_heat(cli_call *call, const char *path, const sinew_sli
     int panels = count < HEAT_PANELS ? count : HEAT_PANELS, n = rig->neutral->vertex_count;
     sinew_panel panel[HEAT_PANELS] = {0};
     char labels[HEAT_PANELS][160];
-    double *heat = SN_NEW(double, (size_t)(panels > 0 ? panels : 1) * (size_t)n);
-    if (!heat) return sn_no_memory(error);
+    double *heat = CLI_NEW(double, (size_t)(panels > 0 ? panels : 1) * (size_t)n);
+    if (!heat) return cli_no_memory(error);
     double diagonal = sinew_slider_space_diagonal(space);
     for (int i = 0; i < panels; i++) {
         double *own = heat + (size_t)i * (size_t)n;
@@ -155,10 +152,10 @@ static sinew_status write_heat(cli_call *call, const char *path, const sinew_sli
     render.width = 1500;
     sinew_image *image = NULL;
     sinew_status status = panels > 0 ? sinew_render(panels, panel, &render, &image, error)
-                                     : sn_fail(error, SINEW_BAD_INPUT, "no two targets meet");
+                                     : sinew_fail(error, SINEW_BAD_INPUT, "no two targets meet");
     if (status == SINEW_OK) status = sinew_image_write(path, image, error);
     sinew_image_destroy(image);
-    sn_free(heat);
+    sinew_free(heat);
     return status;
 }
 
@@ -169,9 +166,9 @@ static sinew_status try_locks(cli_call *call, const sinew_slider_space *space, c
     for (int i = 0; i < count; i++) {
         if (rig->targets[findings[i].pair.disturber].slider < 0) continue;
         findings[i].advice.size = sizeof findings[i].advice;
-        SN_TRY(sinew_interference_advise(space, findings[i].pair.disturbed,
-                                         findings[i].pair.disturber, NULL, &findings[i].advice,
-                                         NULL, &call->error));
+        CLI_TRY(sinew_interference_advise(space, findings[i].pair.disturbed,
+                                          findings[i].pair.disturber, NULL, &findings[i].advice,
+                                          NULL, &call->error));
         findings[i].tried = true;
     }
     return SINEW_OK;
@@ -181,9 +178,9 @@ static sinew_status look(cli_call *call, const sinew_rig *rig, const sinew_slide
                          const sinew_interference *found) {
     sinew_error *error = &call->error;
     int limit = cli_integer(call, "--top", 12);
-    finding *findings = SN_NEW0(finding, limit);
-    sinew_interference_pair *pairs = SN_NEW0(sinew_interference_pair, limit);
-    sinew_status status = findings && pairs ? SINEW_OK : sn_no_memory(error);
+    finding *findings = CLI_NEW(finding, limit);
+    sinew_interference_pair *pairs = CLI_NEW(sinew_interference_pair, limit);
+    sinew_status status = findings && pairs ? SINEW_OK : cli_no_memory(error);
     int count = status == SINEW_OK ? sinew_interference_worst(space, found, limit, pairs) : 0;
     for (int i = 0; i < count; i++) findings[i].pair = pairs[i];
     if (status == SINEW_OK && !cli_given(call, "--no-advice"))
@@ -208,8 +205,8 @@ static sinew_status look(cli_call *call, const sinew_rig *rig, const sinew_slide
                               "Cosine of two targets where they meet", error);
     if (status == SINEW_OK && cli_given(call, "--heat"))
         status = write_heat(call, cli_text(call, "--heat"), space, rig, count, findings);
-    sn_free(findings);
-    sn_free(pairs);
+    sinew_free(findings);
+    sinew_free(pairs);
     return status;
 }
 
@@ -218,15 +215,15 @@ static sinew_status look(cli_call *call, const sinew_rig *rig, const sinew_slide
 static sinew_status find_visible(cli_call *call, const sinew_rig *rig, int **vertices, int *count) {
     sinew_anatomy *anatomy;
     if (cli_given(call, "--hidden")) return SINEW_OK;
-    SN_TRY(sinew_anatomy_create(rig, call->monitor, &anatomy, &call->error));
+    CLI_TRY(sinew_anatomy_create(rig, call->monitor, &anatomy, &call->error));
     const bool *skin = sinew_anatomy_skin(anatomy);
     int n = rig->neutral->vertex_count;
-    *vertices = SN_NEW(int, n + 1);
+    *vertices = CLI_NEW(int, n + 1);
     for (int v = 0; *vertices && v < n; v++)
         if (skin[v]) (*vertices)[(*count)++] = v;
     sinew_anatomy_destroy(anatomy);
-    if (!*vertices) return sn_no_memory(&call->error);
-    if (*count == 0) sn_free(*vertices), *vertices = NULL;
+    if (!*vertices) return cli_no_memory(&call->error);
+    if (*count == 0) sinew_free(*vertices), *vertices = NULL;
     return SINEW_OK;
 }
 
@@ -256,11 +253,11 @@ static sinew_status run(cli_call *call) {
     if (status == SINEW_OK)
         status = sinew_interference_create(space, count, vertices, &found, error);
     if (status == SINEW_OK) {
-        sn_report_sizes(call->report, rig->neutral->vertex_count, rig->neutral->triangle_count);
-        sn_report_total(call->report, "targets", json_integer(rig->target_count));
+        cli_report_sizes(call->report, rig->neutral->vertex_count, rig->neutral->triangle_count);
+        cli_report_total(call->report, "targets", json_integer(rig->target_count));
         status = look(call, rig, space, found);
     }
-    sn_free(vertices);
+    sinew_free(vertices);
     sinew_interference_destroy(found);
     sinew_slider_space_destroy(space);
     sinew_rig_destroy(rig);

@@ -3,10 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
-#include "base/status.h"
 #include "jobs.h"
-#include "session/report.h"
+#include "report.h"
 
 static const cli_option options[] = {
     {"--lock", CLI_TEXT, "NAME:SELECT[:xyz]",
@@ -53,38 +51,19 @@ static const cli_option options[] = {
     CLI_END,
 };
 
-/* "NAME:SELECT[:xyz]" in place; axes NULL: all. */
-static bool split_spec(char *spec, const char **select, const char **axes) {
-    char *colon = strchr(spec, ':');
-    if (!colon || colon == spec || !colon[1]) return false;
-    *colon = 0;
-    *select = colon + 1;
-    *axes = NULL;
-    char *last = strrchr(colon + 1, ':');
-    if (!last || !last[1] || last[1 + strspn(last + 1, "xyz")]) return true;
-    *last = 0;
-    /* "region:x" is a region of that name, not an axis */
-    if (strchr(*select, ':') || strcmp(*select, "all") == 0)
-        *axes = last + 1;
-    else
-        *last = ':';
-    return true;
-}
-
 static sinew_status add_locks(cli_call *call, const sinew_rig *rig, sinew_locks *locks,
                               const double *pose) {
     if (cli_count(call, "--lock") == 0) return cli_usage(call, "needs --lock NAME:SELECT[:xyz]");
     for (int i = 0; i < cli_count(call, "--lock"); i++) {
-        const char *text = cli_text_at(call, "--lock", i), *select, *axes;
-        char *spec = sn_strdup(text);
-        if (!spec) return sn_no_memory(&call->error);
+        json_t *lock = cli_read_form(call, "--lock", i, sinew_text_lock);
+        if (!lock) return call->error.status;
         sinew_status status =
-            split_spec(spec, &select, &axes)
-                ? sinew_locks_add_selection(locks, rig, spec, select, axes, NULL,
-                                            sinew_file_loader(), pose, &call->error)
-                : cli_usage(call, "--lock '%s' is not NAME:SELECT[:xyz]", text);
-        sn_free(spec);
-        SN_TRY(status);
+            sinew_locks_add_selection(locks, rig, json_string_value(json_object_get(lock, "name")),
+                                      json_string_value(json_object_get(lock, "select")),
+                                      json_string_value(json_object_get(lock, "axes")), NULL,
+                                      sinew_file_loader(), pose, &call->error);
+        json_decref(lock);
+        CLI_TRY(status);
     }
     return SINEW_OK;
 }
@@ -96,10 +75,14 @@ static sinew_status read_options(cli_call *call, const sinew_slider_space *space
         sinew_lock_options_set_published(o, space, (int)sinew_locks_coordinates(locks));
     const char *alpha = cli_text(call, "--alpha");
     if (alpha) {
-        char *end;
-        o->alpha = strtod(alpha, &end);
-        o->alpha_relative = *end == 'x';
-        if (end == alpha || end[o->alpha_relative] || !(o->alpha >= 0))
+        size_t length = strlen(alpha);
+        o->alpha_relative = length > 0 && alpha[length - 1] == 'x';
+        char *number = cli_strndup(alpha, length - o->alpha_relative);
+        bool good = number && (!strcmp(number, "inf") ||
+                               sinew_text_number(number, &o->alpha, NULL) == SINEW_OK);
+        if (good && !strcmp(number, "inf")) o->alpha = INFINITY;
+        sinew_free(number);
+        if (!good || !(o->alpha >= 0))
             return cli_usage(call, "--alpha '%s' is not a number of 0 or more, such as 335 or 3x",
                              alpha);
     }
@@ -135,16 +118,16 @@ static void say_edit(cli_call *call, const sinew_rig *rig, const double *asked, 
 
 static void report_edit(cli_call *call, const sinew_lock_info *info) {
     json_t *r = call->report;
-    sn_report_total(r, "asked_motion", sn_report_number(info->asked_motion));
-    sn_report_total(r, "given_motion", sn_report_number(info->given_motion));
-    sn_report_total(r, "reduction", sn_report_number(info->reduction));
-    sn_report_total(r, "kept", sn_report_number(info->kept));
-    sn_report_total(r, "cosine", sn_report_number(info->cosine));
-    sn_report_total(r, "share", sn_report_number(info->share));
-    sn_report_total(r, "lowest", sn_report_number(info->lowest));
-    sn_report_total(r, "highest", sn_report_number(info->highest));
-    sn_report_total(r, "sliders_changed", json_integer(info->changed));
-    sn_report_total(r, "conflict", json_boolean(info->conflict));
+    cli_report_total(r, "asked_motion", cli_report_number(info->asked_motion));
+    cli_report_total(r, "given_motion", cli_report_number(info->given_motion));
+    cli_report_total(r, "reduction", cli_report_number(info->reduction));
+    cli_report_total(r, "kept", cli_report_number(info->kept));
+    cli_report_total(r, "cosine", cli_report_number(info->cosine));
+    cli_report_total(r, "share", cli_report_number(info->share));
+    cli_report_total(r, "lowest", cli_report_number(info->lowest));
+    cli_report_total(r, "highest", cli_report_number(info->highest));
+    cli_report_total(r, "sliders_changed", json_integer(info->changed));
+    cli_report_total(r, "conflict", json_boolean(info->conflict));
 }
 
 /* The shape of the given weights with the rest cancelled by vertices. */
@@ -163,7 +146,7 @@ static sinew_status write_corrected(cli_call *call, const sinew_rig *rig, sinew_
     if (status == SINEW_OK) status = sinew_mesh_write(cli_text(call, "--corrective"), mesh, error);
     if (status == SINEW_OK) {
         cli_say(call, "corrective           largest change of an edge %.1f%%", 100 * strain);
-        sn_report_total(call->report, "corrective_strain", sn_report_number(strain));
+        cli_report_total(call->report, "corrective_strain", cli_report_number(strain));
     }
     sinew_linear_destroy(linear);
     sinew_mesh_destroy(mesh);
@@ -173,8 +156,8 @@ static sinew_status write_corrected(cli_call *call, const sinew_rig *rig, sinew_
 static sinew_status run_edit(cli_call *call, const sinew_rig *rig, sinew_locks *locks,
                              const double *pose, sinew_curves *out) {
     sinew_error *error = &call->error;
-    double *asked = SN_NEW(double, rig->slider_count);
-    if (!asked) return sn_no_memory(error);
+    double *asked = CLI_NEW(double, rig->slider_count);
+    if (!asked) return cli_no_memory(error);
     memcpy(asked, pose, sizeof(double) * (size_t)rig->slider_count);
     sinew_lock_info info = {.size = sizeof info};
     sinew_status status = sinew_rig_parse_weights(rig, cli_text(call, "--edit"), asked, error);
@@ -183,17 +166,17 @@ static sinew_status run_edit(cli_call *call, const sinew_rig *rig, sinew_locks *
     if (status == SINEW_OK || status == SINEW_NOT_CONVERGED) {
         say_edit(call, rig, asked, out->values, &info);
         report_edit(call, &info);
-        sn_report_frame(call->report,
-                        json_pack("{s:f, s:s, s:i, s:o, s:o}", "time", 0.0, "status",
-                                  sinew_status_name(status), "iterations", info.iterations,
-                                  "residual", sn_report_number(info.residual), "weights",
-                                  sn_report_numbers(rig->slider_count, out->values)));
+        cli_report_frame(call->report,
+                         json_pack("{s:f, s:s, s:i, s:o, s:o}", "time", 0.0, "status",
+                                   sinew_status_name(status), "iterations", info.iterations,
+                                   "residual", cli_report_number(info.residual), "weights",
+                                   cli_report_numbers(rig->slider_count, out->values)));
         if (cli_given(call, "--corrective")) {
             sinew_status written = write_corrected(call, rig, locks, out->values);
             if (written != SINEW_OK) status = written;
         }
     }
-    sn_free(asked);
+    sinew_free(asked);
     return status;
 }
 
@@ -203,17 +186,17 @@ static sinew_status parse_keep(cli_call *call, const sinew_rig *rig, bool **keep
     const char *text = cli_text(call, "--keep");
     *keep = NULL;
     if (!text) return SINEW_OK;
-    *keep = SN_NEW0(bool, rig->slider_count);
-    if (!*keep) return sn_no_memory(&call->error);
+    *keep = CLI_NEW(bool, rig->slider_count);
+    if (!*keep) return cli_no_memory(&call->error);
     while (*text) {
         size_t length = strcspn(text, ",");
-        char *name = sn_strndup(text, length);
-        if (!name) return sn_no_memory(&call->error);
+        char *name = cli_strndup(text, length);
+        if (!name) return cli_no_memory(&call->error);
         int sliders[2], count = sinew_rig_match(rig, name, sliders);
-        sn_free(name);
+        sinew_free(name);
         if (count == 0)
-            return sn_fail(&call->error, SINEW_BAD_INPUT, "--keep: the rig has no slider '%.*s'",
-                           (int)length, text);
+            return sinew_fail(&call->error, SINEW_BAD_INPUT, "--keep: the rig has no slider '%.*s'",
+                              (int)length, text);
         for (int i = 0; i < count; i++) (*keep)[sliders[i]] = true;
         text += length + (text[length] == ',');
     }
@@ -227,18 +210,18 @@ static sinew_status run_take(cli_call *call, const sinew_rig *rig, sinew_locks *
     sinew_status status = parse_keep(call, rig, &keep);
     if (status == SINEW_OK)
         status = sinew_locks_filter(locks, take, keep, out, &info, call->monitor, &call->error);
-    sn_free(keep);
+    sinew_free(keep);
     if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
     cli_say(call, "%d times, locked motion (RMS) %.5g -> %.5g, largest given %.5g",
             take->time_count, info.asked_motion, info.given_motion, info.worst_given);
     cli_say(call, "weights %.3f to %.3f", info.lowest, info.highest);
-    sn_report_total(call->report, "times", json_integer(take->time_count));
-    sn_report_total(call->report, "asked_motion", sn_report_number(info.asked_motion));
-    sn_report_total(call->report, "given_motion", sn_report_number(info.given_motion));
-    sn_report_total(call->report, "worst_given", sn_report_number(info.worst_given));
-    sn_report_total(call->report, "lowest", sn_report_number(info.lowest));
-    sn_report_total(call->report, "highest", sn_report_number(info.highest));
-    sn_report_total(call->report, "not_converged", json_integer(info.not_converged));
+    cli_report_total(call->report, "times", json_integer(take->time_count));
+    cli_report_total(call->report, "asked_motion", cli_report_number(info.asked_motion));
+    cli_report_total(call->report, "given_motion", cli_report_number(info.given_motion));
+    cli_report_total(call->report, "worst_given", cli_report_number(info.worst_given));
+    cli_report_total(call->report, "lowest", cli_report_number(info.lowest));
+    cli_report_total(call->report, "highest", cli_report_number(info.highest));
+    cli_report_total(call->report, "not_converged", json_integer(info.not_converged));
     return status;
 }
 
@@ -255,7 +238,7 @@ static json_t *weights_of(const sinew_rig *rig, const double *weights) {
 static sinew_status keep_scene(cli_call *call, const sinew_rig *rig, const sinew_lock_options *o,
                                const double *pose) {
     json_t *document = json_pack("{s:i}", "sinew", SINEW_SCENE_VERSION), *files = json_array();
-    json_t *locks = json_array(), *how = json_object();
+    json_t *locks = NULL, *how = json_object();
     if (cli_given(call, "--sample")) {
         json_object_set_new(document, "rig",
                             json_pack("{s:s}", "sample", cli_text(call, "--sample")));
@@ -268,17 +251,8 @@ static sinew_status keep_scene(cli_call *call, const sinew_rig *rig, const sinew
             json_object_set_new(source, "regions", cli_path(call, cli_text(call, "--regions")));
         json_object_set_new(document, "rig", source);
     }
-    for (int i = 0; i < cli_count(call, "--lock"); i++) {
-        char *spec = sn_strdup(cli_text_at(call, "--lock", i));
-        const char *select, *axes;
-        if (spec && split_spec(spec, &select, &axes)) {
-            json_t *lock = json_pack("{s:s, s:s}", "name", spec, "select", select);
-            if (axes) json_object_set_new(lock, "axes", json_string(axes));
-            json_array_append_new(locks, lock);
-        }
-        sn_free(spec);
-    }
-    json_object_set_new(document, "locks", locks);
+    if (cli_read_forms(call, "--lock", sinew_text_lock, &locks) == SINEW_OK)
+        json_object_set_new(document, "locks", locks);
     json_object_set_new(how, o->alpha_relative ? "strength" : "alpha",
                         json_real(fmin(o->alpha, SINEW_LOCK_ALPHA_LIMIT)));
     json_object_set_new(how, "ridge", json_real(o->ridge));
@@ -293,21 +267,15 @@ static sinew_status keep_scene(cli_call *call, const sinew_rig *rig, const sinew
         json_object_set_new(document, "curves",
                             json_pack("{s:o}", "file", cli_path(call, cli_text(call, "--curves"))));
     else {
-        double *asked = sn_memdup(pose, (size_t)rig->slider_count, sizeof *pose);
+        double *asked = cli_memdup(pose, (size_t)rig->slider_count, sizeof *pose);
         if (asked &&
             sinew_rig_parse_weights(rig, cli_text(call, "--edit"), asked, NULL) == SINEW_OK)
             json_object_set_new(document, "weights", weights_of(rig, asked));
-        sn_free(asked);
+        sinew_free(asked);
     }
     sinew_scene *scene;
-    char *text = json_dumps(document, 0);
-    json_decref(document);
-    if (!text) return sn_no_memory(&call->error);
-    sinew_status status =
-        sinew_scene_parse(text, cli_text(call, "--scene-out"), NULL, &scene, &call->error);
-    free(text);
-    SN_TRY(status);
-    status = sinew_scene_write(cli_text(call, "--scene-out"), scene, &call->error);
+    CLI_TRY(cli_make_scene(call, document, cli_text(call, "--scene-out"), &scene));
+    sinew_status status = sinew_scene_write(cli_text(call, "--scene-out"), scene, &call->error);
     sinew_scene_destroy(scene);
     return status;
 }
@@ -320,9 +288,9 @@ static sinew_status read_rig(cli_call *call, sinew_rig **rig) {
         return cli_usage(call, "give rig files or --sample, not both");
     if (!sample && call->argument_count == 0)
         return cli_usage(call, "needs RIG... or --sample NAME");
-    SN_TRY(sample ? sinew_sample_rig(sample, NULL, rig, &call->error)
-                  : sinew_rig_read(call->argument_count, call->arguments, rig, &call->error));
-    sn_report_sizes(call->report, (*rig)->neutral->vertex_count, (*rig)->neutral->triangle_count);
+    CLI_TRY(sample ? sinew_sample_rig(sample, NULL, rig, &call->error)
+                   : sinew_rig_read(call->argument_count, call->arguments, rig, &call->error));
+    cli_report_sizes(call->report, (*rig)->neutral->vertex_count, (*rig)->neutral->triangle_count);
     return cli_given(call, "--regions")
                ? sinew_regions_read(cli_text(call, "--regions"), *rig, &call->error)
                : SINEW_OK;
@@ -331,12 +299,12 @@ static sinew_status read_rig(cli_call *call, sinew_rig **rig) {
 static sinew_status read_take(cli_call *call, const sinew_rig *rig, sinew_curves **take) {
     sinew_curves *read;
     int unmatched;
-    sn_report_input(call->report, cli_text(call, "--curves"));
-    SN_TRY(sinew_curves_read(cli_text(call, "--curves"), &read, &call->error));
+    cli_report_input(call->report, cli_text(call, "--curves"));
+    CLI_TRY(sinew_curves_read(cli_text(call, "--curves"), &read, &call->error));
     sinew_status status = sinew_rig_bind_curves(rig, read, take, &unmatched, &call->error);
     if (status == SINEW_OK && unmatched == read->channel_count)
-        status = sn_fail(&call->error, SINEW_BAD_INPUT, "%s: no channel is a slider of the rig",
-                         cli_text(call, "--curves"));
+        status = sinew_fail(&call->error, SINEW_BAD_INPUT, "%s: no channel is a slider of the rig",
+                            cli_text(call, "--curves"));
     if (status == SINEW_OK && unmatched > 0)
         cli_warn(call, "%d of %d channels are no sliders of the rig", unmatched,
                  read->channel_count);
@@ -353,8 +321,8 @@ static sinew_status start_pose(cli_call *call, const sinew_rig *rig, const sinew
     double first = take->times[0], last = take->times[take->time_count - 1];
     double at = cli_number(call, "--at", first);
     if (!(at >= first && at <= last))
-        return sn_fail(&call->error, SINEW_BAD_INPUT, "--at %g: %s lasts from %g to %g s", at,
-                       cli_text(call, "--curves"), first, last);
+        return sinew_fail(&call->error, SINEW_BAD_INPUT, "--at %g: %s lasts from %g to %g s", at,
+                          cli_text(call, "--curves"), first, last);
     sinew_curves_sample(take, at, pose);
     return SINEW_OK;
 }
@@ -374,8 +342,8 @@ static sinew_status run(cli_call *call) {
     double *pose = NULL;
     sinew_lock_options how;
     sinew_status status = read_rig(call, &rig);
-    if (status == SINEW_OK && !(pose = SN_NEW(double, rig->slider_count)))
-        status = sn_no_memory(error);
+    if (status == SINEW_OK && !(pose = CLI_NEW(double, rig->slider_count)))
+        status = cli_no_memory(error);
     if (status == SINEW_OK && curves) status = read_take(call, rig, &take);
     if (status == SINEW_OK) status = start_pose(call, rig, take, pose);
     if (status == SINEW_OK) status = sinew_slider_space_create(rig, &space, error);
@@ -387,9 +355,9 @@ static sinew_status run(cli_call *call) {
         cli_say(call, "%d locks, %.0f coordinates of %d that move, alpha %.4g",
                 sinew_locks_count(locks), sinew_locks_coordinates(locks),
                 sinew_slider_space_moved(space), sinew_locks_alpha(locks));
-        sn_report_total(call->report, "locked_coordinates",
-                        sn_report_number(sinew_locks_coordinates(locks)));
-        sn_report_total(call->report, "alpha", sn_report_number(sinew_locks_alpha(locks)));
+        cli_report_total(call->report, "locked_coordinates",
+                         cli_report_number(sinew_locks_coordinates(locks)));
+        cli_report_total(call->report, "alpha", cli_report_number(sinew_locks_alpha(locks)));
     }
     if (status == SINEW_OK && edit) {
         status = sinew_curves_create(rig->slider_count, 1, &out, error);
@@ -408,7 +376,7 @@ static sinew_status run(cli_call *call) {
             written = keep_scene(call, rig, &how, pose);
         if (written != SINEW_OK) status = written;
     }
-    sn_free(pose);
+    sinew_free(pose);
     sinew_curves_destroy(out);
     sinew_curves_destroy(take);
     sinew_locks_destroy(locks);

@@ -3,9 +3,7 @@
 #include <string.h>
 
 #include "balls.h"
-#include "base/memory.h"
-#include "base/status.h"
-#include "session/report.h"
+#include "report.h"
 #include "verb.h"
 
 static const cli_option options[] = {
@@ -26,12 +24,12 @@ static const cli_option options[] = {
 static sinew_status draw(cli_call *call, const sinew_rig *rig, const sinew_capture *capture) {
     const sinew_marker_map *map = sinew_capture_map(capture);
     const sinew_mesh *mesh = rig->neutral;
-    double *points = SN_NEW(double, 4 * (size_t)map->count),
+    double *points = CLI_NEW(double, 4 * (size_t)map->count),
            *heat = points + 3 * (size_t)map->count;
     sinew_mesh *with = NULL;
     float *colors = NULL;
     sinew_image *image = NULL;
-    sinew_status status = points ? SINEW_OK : sn_no_memory(&call->error);
+    sinew_status status = points ? SINEW_OK : cli_no_memory(&call->error);
     if (status == SINEW_OK) {
         sinew_marker_map_points(map, mesh, mesh->positions, points);
         for (int i = 0; i < map->count; i++) heat[i] = sinew_capture_doubt(capture, i) != NULL;
@@ -58,7 +56,7 @@ static sinew_status draw(cli_call *call, const sinew_rig *rig, const sinew_captu
         status = sinew_image_write(cli_text(call, "--picture"), image, &call->error);
     sinew_image_destroy(image);
     sinew_mesh_destroy(with);
-    sn_free(points), sn_free(colors);
+    sinew_free(points), sinew_free(colors);
     return status;
 }
 
@@ -79,8 +77,8 @@ static sinew_status report(cli_call *call, const sinew_rig *rig, const sinew_cap
                                   info.used, "left_out", info.left_out, "scale", info.scale,
                                   "neutral_sample", info.neutral_sample, "doubtful", doubts));
     if (cli_given(call, "--map-out"))
-        SN_TRY(sinew_marker_map_write(cli_text(call, "--map-out"), map, &call->error));
-    if (cli_given(call, "--picture")) SN_TRY(draw(call, rig, capture));
+        CLI_TRY(sinew_marker_map_write(cli_text(call, "--map-out"), map, &call->error));
+    if (cli_given(call, "--picture")) CLI_TRY(draw(call, rig, capture));
     cli_say(call, "%d of %d markers are on the face, by %s; %d in doubt; neutral sample %d",
             info.used, info.markers, sources[info.map_source], info.doubtful, info.neutral_sample);
     if (cli_given(call, "--map-out")) cli_say(call, "wrote %s", cli_text(call, "--map-out"));
@@ -98,7 +96,7 @@ static sinew_status run(cli_call *call) {
     sinew_markers *take = NULL;
     sinew_marker_map *map = NULL;
     sinew_capture *capture = NULL;
-    sn_report_input(call->report, file);
+    cli_report_input(call->report, file);
     sinew_status status =
         built_in ? sinew_sample_rig(cli_text(call, "--sample"), NULL, &rig, &call->error)
                  : sinew_rig_read(call->argument_count - 1, call->arguments, &rig, &call->error);

@@ -2,11 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/status.h"
-#include "io/format.h"
-#include "session/report.h"
+#include "report.h"
 #include "verb.h"
 
 static const cli_option options[] = {
@@ -21,22 +17,22 @@ static const cli_option options[] = {
 };
 
 static json_t *spread(const sinew_spread *s) {
-    return json_pack("{s:o, s:o, s:o}", "mean", sn_report_number(s->mean), "p95",
-                     sn_report_number(s->p95), "max", sn_report_number(s->max));
+    return json_pack("{s:o, s:o, s:o}", "mean", cli_report_number(s->mean), "p95",
+                     cli_report_number(s->p95), "max", cli_report_number(s->max));
 }
 
 static void report_frames(json_t *report, const sinew_frames *frames, const sinew_distortion *d) {
     for (int k = 0; k < frames->frame_count; k++) {
         double time = frames->start + (frames->rate > 0 ? k / frames->rate : 0);
-        sn_report_frame(
+        cli_report_frame(
             report,
             json_pack("{s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:[o, o, o], s:i}",
-                      "time", sn_report_number(time), "status", "ok", "iterations", 0, "edge",
+                      "time", cli_report_number(time), "status", "ok", "iterations", 0, "edge",
                       spread(&d[k].edge), "area", spread(&d[k].area), "dihedral_degrees",
-                      spread(&d[k].dihedral), "volume", sn_report_number(d[k].volume), "inverted",
+                      spread(&d[k].dihedral), "volume", cli_report_number(d[k].volume), "inverted",
                       d[k].flipped, "intersections", d[k].intersections, "contacts", 0, "drift",
-                      sn_report_number(d[k].drift), "below", sn_report_number(d[k].below[0]),
-                      sn_report_number(d[k].below[1]), sn_report_number(d[k].below[2]), "pops",
+                      cli_report_number(d[k].drift), "below", cli_report_number(d[k].below[0]),
+                      cli_report_number(d[k].below[1]), cli_report_number(d[k].below[2]), "pops",
                       d[k].pops));
     }
 }
@@ -51,8 +47,8 @@ static void write_number(FILE *stream, double value) {
 
 static sinew_status write_table(const char *path, const sinew_frames *frames,
                                 const sinew_distortion *d, sinew_error *error) {
-    sn_output out;
-    SN_TRY(sn_output_open(&out, path, error));
+    cli_document out;
+    CLI_TRY(cli_document_open(&out, error));
     fprintf(out.stream, "frame,edge_mean,edge_p95,edge_max,area_mean,area_p95,area_max,"
                         "dihedral_mean,dihedral_p95,dihedral_max,volume,flipped,intersections,"
                         "drift,below_x,below_y,below_z,pops\n");
@@ -68,7 +64,7 @@ static sinew_status write_table(const char *path, const sinew_frames *frames,
         for (int axis = 0; axis < 3; axis++) write_number(out.stream, d[k].below[axis]);
         fprintf(out.stream, ",%d\n", d[k].pops);
     }
-    return sn_output_commit(&out, error);
+    return cli_document_write(&out, path, error);
 }
 
 static void say_spread(const cli_call *call, const char *name, const sinew_spread *s, double scale,
@@ -103,13 +99,13 @@ static void say_worst(cli_call *call, const sinew_frames *frames, const sinew_di
             pops, 100 * below[1], 100 * below[2]);
     if (isfinite(drift))
         cli_say(call, "neighboring parts drift apart by up to %.4f%% of the diagonal", 100 * drift);
-    sn_report_total(call->report, "pops", json_integer(pops));
-    sn_report_total(call->report, "drift", sn_report_number(drift));
-    sn_report_total(call->report, "below",
-                    json_pack("[o, o, o]", sn_report_number(below[0]), sn_report_number(below[1]),
-                              sn_report_number(below[2])));
-    sn_report_total(call->report, "edge_mean", sn_report_number(mean));
-    sn_report_total(call->report, "worst_frame", json_integer(worst));
+    cli_report_total(call->report, "pops", json_integer(pops));
+    cli_report_total(call->report, "drift", cli_report_number(drift));
+    cli_report_total(call->report, "below",
+                     json_pack("[o, o, o]", cli_report_number(below[0]),
+                               cli_report_number(below[1]), cli_report_number(below[2])));
+    cli_report_total(call->report, "edge_mean", cli_report_number(mean));
+    cli_report_total(call->report, "worst_frame", json_integer(worst));
 }
 
 /* A take of another rig would measure against the neutral alone. */
@@ -117,8 +113,9 @@ static sinew_status check_curves(const char *path, const sinew_curves *curves, c
                                  sinew_error *error) {
     for (int c = 0; c < curves->channel_count; c++)
         if (sinew_rig_find_slider(rig, curves->names[c]) >= 0) return SINEW_OK;
-    return sn_fail(error, SINEW_BAD_INPUT, "%s: none of its %d curves drives a slider of the rig",
-                   path, curves->channel_count);
+    return sinew_fail(error, SINEW_BAD_INPUT,
+                      "%s: none of its %d curves drives a slider of the rig", path,
+                      curves->channel_count);
 }
 
 static sinew_status run(cli_call *call) {
@@ -131,24 +128,26 @@ static sinew_status run(cli_call *call) {
     sinew_error *error = &call->error;
     sinew_status status = sinew_rig_read(call->argument_count, call->arguments, &rig, error);
     if (status == SINEW_OK) status = sinew_frames_read(cache, &frames, error);
-    if (status == SINEW_OK)
-        status = sn_source_blame(&(sn_source){.name = cache},
-                                 sinew_frames_match(frames, rig->neutral, error), error);
+    if (status == SINEW_OK) {
+        sinew_error why = {0};
+        status = sinew_frames_match(frames, rig->neutral, &why);
+        if (status != SINEW_OK) sinew_fail(error, status, "%s: %s", cache, why.message);
+    }
     if (status == SINEW_OK && frames->frame_count == 0)
-        status = sn_fail(error, SINEW_BAD_INPUT, "%s: holds no frames", cache);
+        status = sinew_fail(error, SINEW_BAD_INPUT, "%s: holds no frames", cache);
     if (status == SINEW_OK && cli_given(call, "--curves"))
         status = sinew_curves_read(cli_text(call, "--curves"), &curves, error);
     if (status == SINEW_OK && curves)
         status = check_curves(cli_text(call, "--curves"), curves, rig, error);
     if (status == SINEW_OK) {
-        sn_report_input(call->report, cache);
-        sn_report_sizes(call->report, rig->neutral->vertex_count, rig->neutral->triangle_count);
-        distortions = SN_NEW0(sinew_distortion, frames->frame_count);
+        cli_report_input(call->report, cache);
+        cli_report_sizes(call->report, rig->neutral->vertex_count, rig->neutral->triangle_count);
+        distortions = CLI_NEW(sinew_distortion, frames->frame_count);
         if (distortions) distortions->size = sizeof *distortions;
         status = distortions
                      ? sinew_measure_frames(rig, frames, curves, cli_given(call, "--intersections"),
                                             distortions, call->monitor, error)
-                     : sn_no_memory(error);
+                     : cli_no_memory(error);
     }
     if (status == SINEW_OK) {
         report_frames(call->report, frames, distortions);
@@ -156,7 +155,7 @@ static sinew_status run(cli_call *call) {
         if (cli_given(call, "--out"))
             status = write_table(cli_text(call, "--out"), frames, distortions, error);
     }
-    sn_free(distortions);
+    sinew_free(distortions);
     sinew_curves_destroy(curves);
     sinew_frames_destroy(frames);
     sinew_rig_destroy(rig);

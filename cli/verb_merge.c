@@ -2,11 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/status.h"
 #include "jobs.h"
-#include "session/scene.h"
 #include "sinew/frames.h"
 #include "sinew/render.h"
 
@@ -29,14 +25,14 @@ static sinew_status read_path(cli_call *call, char **scene) {
     const char *given = cli_text(call, "--scene");
     *scene = NULL;
     if (given) {
-        *scene = sn_strdup(given);
-        return *scene ? SINEW_OK : sn_no_memory(&call->error);
+        *scene = cli_strdup(given);
+        return *scene ? SINEW_OK : cli_no_memory(&call->error);
     }
-    char *path = sn_path_join(call->arguments[0], CLI_PART_SCENE);
+    char *path = cli_path_join(call->arguments[0], CLI_PART_SCENE);
     size_t size;
     sinew_status status =
-        path ? sn_file_read(path, scene, &size, &call->error) : sn_no_memory(&call->error);
-    sn_free(path);
+        path ? sinew_file_read(path, scene, &size, &call->error) : cli_no_memory(&call->error);
+    sinew_free(path);
     return status;
 }
 
@@ -46,8 +42,8 @@ static sinew_status list_missing(cli_call *call, sinew_job *job) {
     static const char *const pasts[] = {
         [SINEW_PAST_NONE] = "none", [SINEW_PAST_RUN] = "run", [SINEW_PAST_ALL] = "all"};
     int frames = sinew_job_frame_count(job), run = 0;
-    bool *present = SN_NEW0(bool, frames);
-    if (!present) return sn_no_memory(&call->error);
+    bool *present = CLI_NEW(bool, frames);
+    if (!present) return cli_no_memory(&call->error);
     sinew_status status =
         sinew_job_check_parts(job, call->arguments[0], present, call->monitor, &call->error);
     json_t *missing = json_array();
@@ -61,7 +57,7 @@ static sinew_status list_missing(cli_call *call, sinew_job *job) {
     json_object_set_new(call->report, "clip",
                         json_pack("{s:i, s:s, s:i, s:o}", "frames", frames, "past", past, "run",
                                   run, "missing", missing));
-    sn_free(present);
+    sinew_free(present);
     return status;
 }
 
@@ -74,14 +70,14 @@ static sinew_frames *read_merged(const sinew_scene *scene, const sinew_rig *rig)
     json_t *paths = json_loads(text, JSON_DECODE_ANY, NULL);
     sinew_free(text);
     for (size_t i = 0; i < json_array_size(paths) && !frames; i++) {
-        char *path = sn_scene_path(scene, json_string_value(json_array_get(paths, i)));
-        if (path && (sn_has_ending(path, "pc2") || sn_has_ending(path, "mdd")) &&
+        char *path = sinew_scene_path(scene, json_string_value(json_array_get(paths, i)));
+        if (path && (cli_has_ending(path, "pc2") || cli_has_ending(path, "mdd")) &&
             sinew_frames_read(path, &frames, &ignored) == SINEW_OK &&
             sinew_frames_vertex_count(frames) != rig->neutral->vertex_count) {
             sinew_frames_destroy(frames);
             frames = NULL;
         }
-        sn_free(path);
+        sinew_free(path);
     }
     json_decref(paths);
     return frames;
@@ -91,8 +87,8 @@ static sinew_status draw_sheet(cli_call *call, const sinew_rig *rig, const sinew
     enum { PANELS = 8, COLUMNS = 4, WIDTH = 800, HEIGHT = 420 };
     int total = sinew_frames_count(frames), count = total < PANELS ? total : PANELS;
     size_t size = 3 * (size_t)rig->neutral->vertex_count;
-    double *positions = SN_NEW(double, size *(size_t)count);
-    if (!positions) return sn_no_memory(&call->error);
+    double *positions = CLI_NEW(double, size *(size_t)count);
+    if (!positions) return cli_no_memory(&call->error);
     sinew_panel panels[PANELS] = {0};
     char labels[PANELS][24];
     for (int i = 0; i < count; i++) {
@@ -111,7 +107,7 @@ static sinew_status draw_sheet(cli_call *call, const sinew_rig *rig, const sinew
     if (status == SINEW_OK)
         status = sinew_image_write(cli_text(call, "--sheet"), image, &call->error);
     sinew_image_destroy(image);
-    sn_free(positions);
+    sinew_free(positions);
     return status;
 }
 
@@ -129,10 +125,10 @@ static void add_sheet(cli_call *call, const sinew_scene *scene, const sinew_job 
 static sinew_status run(cli_call *call) {
     char *path;
     sinew_scene *scene;
-    SN_TRY(read_path(call, &path));
+    CLI_TRY(read_path(call, &path));
     sinew_status status = cli_read_scene(call, path, &scene);
-    sn_free(path);
-    SN_TRY(status);
+    sinew_free(path);
+    CLI_TRY(status);
     sinew_job *job = NULL;
     status = sinew_job_create(scene, call->monitor, &job, &call->error);
     if (status == SINEW_OK && cli_given(call, "--missing")) {

@@ -2,9 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/status.h"
 #include "jobs.h"
-#include "session/model.h"
 
 static const cli_option options[] = {
     {"--poses", CLI_TEXT, "LIST",
@@ -108,28 +106,10 @@ static const char *const parameters[][2] = {
     {"--mix", "mix"},
 };
 
-enum { MAX_KEYS = 4096 };
-
-/* Comma-separated numbers; -1: not such a list. */
-static int split_numbers(const char *text, double *values) {
-    int count = 0;
-    while (*text) {
-        char *end;
-        if (count == MAX_KEYS) return -1;
-        values[count++] = strtod(text, &end);
-        if (end == text || (*end && *end != ',')) return -1;
-        text = *end ? end + 1 : end;
-    }
-    return count;
-}
-
 /* Keys from --poses and --times. Without --poses: the first file is the neutral, and every further
  * one a target named after its stem. */
 static sinew_status add_keys(cli_call *call, json_t *document) {
-    static double times[MAX_KEYS];
-    const char *poses = cli_text(call, "--poses"), *given = cli_text(call, "--times");
-    int time_count = given ? split_numbers(given, times) : 0;
-    if (time_count < 0) return cli_usage(call, "--times needs numbers such as 0,1,2.5");
+    const char *poses = cli_text(call, "--poses");
     json_t *keys = json_array();
     json_object_set_new(document, "keys", keys);
     if (poses) {
@@ -152,11 +132,16 @@ static sinew_status add_keys(cli_call *call, json_t *document) {
     }
     size_t count = json_array_size(keys);
     if (count < 2) return cli_usage(call, "needs two poses or more");
-    if (given && (size_t)time_count != count)
-        return cli_usage(call, "%d times for %zu poses", time_count, count);
-    for (size_t k = 0; k < count; k++)
+    double *times = NULL;
+    int time_count = 0;
+    if (cli_given(call, "--times"))
+        CLI_TRY(cli_parse_numbers(call, cli_text(call, "--times"), "--times", &times, &time_count));
+    for (size_t k = 0; k < count && (!times || (size_t)time_count == count); k++)
         json_object_set_new(json_array_get(keys, k), "time",
-                            json_real(given ? times[k] : (double)k));
+                            json_real(times ? times[k] : (double)k));
+    sinew_free(times);
+    if (times && (size_t)time_count != count)
+        return cli_usage(call, "%d times for %zu poses", time_count, count);
     json_t *time = json_object();
     if (cli_given(call, "--fps"))
         json_object_set_new(time, "fps", json_real(cli_number(call, "--fps", 30)));
@@ -185,29 +170,6 @@ static void add_outputs(cli_call *call, json_t *document) {
                                 cli_path(call, cli_text(call, further[i][0])));
 }
 
-/* SELECT=X,Y,Z[:W] */
-static sinew_status add_orientation(cli_call *call, const char *text, json_t *list) {
-    const char *equals = strrchr(text, '=');
-    double turn[3], weight = 1;
-    char *end = (char *)equals;
-    bool good = equals != NULL;
-    for (int i = 0; good && i < 3; i++) {
-        char *start = end + 1;
-        turn[i] = strtod(start, &end);
-        good = end != start && (i == 2 || *end == ',');
-    }
-    if (good && *end == ':') {
-        char *start = end + 1;
-        weight = strtod(start, &end);
-        good = end != start;
-    }
-    if (!good || *end) return cli_usage(call, "--orient takes SELECT=X,Y,Z[:W], not '%s'", text);
-    json_array_append_new(list, json_pack("{s:s%, s:[f,f,f], s:f}", "select", text,
-                                          (size_t)(equals - text), "turn", turn[0], turn[1],
-                                          turn[2], "weight", weight));
-    return SINEW_OK;
-}
-
 static sinew_status add_holds(cli_call *call, json_t *document) {
     if (cli_given(call, "--pin-stiffness") && !cli_given(call, "--pin"))
         return cli_usage(call, "--pin-stiffness needs --pin");
@@ -215,7 +177,8 @@ static sinew_status add_holds(cli_call *call, json_t *document) {
         json_t *pins = json_array();
         json_object_set_new(document, "pins", pins);
         for (int i = 0; i < cli_count(call, "--pin"); i++) {
-            json_t *pin = cli_pin(call, cli_text_at(call, "--pin", i));
+            json_t *pin = cli_read_form(call, "--pin", i, sinew_text_pin);
+            if (!pin) return call->error.status;
             if (cli_given(call, "--pin-stiffness"))
                 json_object_set_new(pin, "stiffness",
                                     json_real(cli_number(call, "--pin-stiffness", 0)));
@@ -223,21 +186,20 @@ static sinew_status add_holds(cli_call *call, json_t *document) {
         }
     }
     if (cli_given(call, "--orient")) {
-        json_t *list = json_array();
+        json_t *list;
+        CLI_TRY(cli_read_forms(call, "--orient", sinew_text_orientation, &list));
         json_object_set_new(document, "orientations", list);
-        for (int i = 0; i < cli_count(call, "--orient"); i++)
-            SN_TRY(add_orientation(call, cli_text_at(call, "--orient", i), list));
     }
     return SINEW_OK;
 }
 
 static sinew_status fill(cli_call *call, json_t *document) {
     json_object_set_new(document, "model", json_string("modal"));
-    SN_TRY(cli_add_rig(call, document, true));
-    SN_TRY(add_keys(call, document));
-    SN_TRY(add_holds(call, document));
+    CLI_TRY(cli_add_rig(call, document, true));
+    CLI_TRY(add_keys(call, document));
+    CLI_TRY(add_holds(call, document));
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
-        SN_TRY(cli_parameter(call, document, "modal", parameters[i][0], parameters[i][1]));
+        CLI_TRY(cli_parameter(call, document, "modal", parameters[i][0], parameters[i][1]));
     add_outputs(call, document);
     return SINEW_OK;
 }

@@ -5,10 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/status.h"
-#include "base/vec3.h"
 #include "verb.h"
 
 enum { MAX_SHAPES = 64, MAX_VIEWS = 8 };
@@ -86,7 +82,7 @@ typedef struct stage {
 static void free_shape(shape *s) {
     sinew_mesh_destroy(s->mesh);
     sinew_frames_destroy(s->frames);
-    sn_free(s->colors);
+    sinew_free(s->colors);
     sinew_free(s->label);
 }
 
@@ -94,11 +90,11 @@ static void free_stage(stage *s) {
     for (int i = 0; i < s->shape_count; i++) free_shape(&s->shapes[i]);
     free_shape(&s->reference);
     for (int i = 0; i < s->obstacle_count; i++) sinew_mesh_destroy(s->obstacles[i]);
-    sn_free(s->heat);
+    sinew_free(s->heat);
 }
 
 static bool is_cache(const char *path) {
-    return sn_has_ending(path, "pc2") || sn_has_ending(path, "mdd");
+    return cli_has_ending(path, "pc2") || cli_has_ending(path, "mdd");
 }
 
 /* Lips are redder than the skin around them; the tint fades over two rings of vertices. */
@@ -108,8 +104,8 @@ static sinew_status tint_lips(cli_call *call, const sinew_rig *rig, shape *s) {
     int region = sinew_rig_find_region(rig, "lips");
     if (region < 0) return SINEW_OK;
     size_t n = (size_t)mesh->vertex_count;
-    float *share = SN_NEW0(float, n), *sum = SN_NEW0(float, 2 * n);
-    s->colors = SN_NEW(float, 3 * n);
+    float *share = CLI_NEW(float, n), *sum = CLI_NEW(float, 2 * n);
+    s->colors = CLI_NEW(float, 3 * n);
     bool complete = share && sum && s->colors;
     for (int i = 0; complete && i < rig->regions[region].count; i++)
         share[rig->regions[region].vertices[i]] = 1;
@@ -126,20 +122,20 @@ static sinew_status tint_lips(cli_call *call, const sinew_rig *rig, shape *s) {
     }
     for (size_t i = 0; complete && i < 3 * n; i++)
         s->colors[i] = 1 + share[i / 3] * (lips[i % 3] - 1);
-    sn_free(share), sn_free(sum);
-    return complete ? SINEW_OK : sn_no_memory(&call->error);
+    sinew_free(share), sinew_free(sum);
+    return complete ? SINEW_OK : cli_no_memory(&call->error);
 }
 
 /* The neutral of a rig, or the rig at `weights` when given. */
 static sinew_status load_rig(cli_call *call, const char *path, const char *weights, shape *s) {
     sinew_rig *rig;
-    SN_TRY(sinew_rig_read(1, &path, &rig, &call->error));
+    CLI_TRY(sinew_rig_read(1, &path, &rig, &call->error));
     sinew_status status = tint_lips(call, rig, s);
     if (status == SINEW_OK && weights) {
-        double *values = SN_NEW(double, rig->slider_count);
+        double *values = CLI_NEW(double, rig->slider_count);
         sinew_linear *linear = NULL;
-        double *posed = SN_NEW(double, 3 * (size_t)rig->neutral->vertex_count);
-        if (!values || !posed) status = sn_no_memory(&call->error);
+        double *posed = CLI_NEW(double, 3 * (size_t)rig->neutral->vertex_count);
+        if (!values || !posed) status = cli_no_memory(&call->error);
         if (status == SINEW_OK) {
             sinew_rig_rest_weights(rig, values);
             status = sinew_rig_parse_weights(rig, weights, values, &call->error);
@@ -151,7 +147,7 @@ static sinew_status load_rig(cli_call *call, const char *path, const char *weigh
                    sizeof(double) * 3 * (size_t)rig->neutral->vertex_count);
         }
         sinew_linear_destroy(linear);
-        sn_free(values), sn_free(posed);
+        sinew_free(values), sinew_free(posed);
     }
     s->mesh = rig->neutral;
     rig->neutral = NULL;
@@ -164,10 +160,10 @@ static sinew_status cut_open(cli_call *call, sinew_mesh *mesh) {
     const char *plane = cli_text(call, "--cut"), *at = plane;
     if (!plane) return SINEW_OK;
     double sign = *at == '-' ? (at++, -1) : 1;
-    char axis = 0, tail;
+    char axis = *at;
     double value;
-    if (sscanf(at, "%c=%lf%c", &axis, &value, &tail) != 2 || axis < 'x' || axis > 'z' ||
-        !isfinite(value))
+    if (axis < 'x' || axis > 'z' || at[1] != '=' ||
+        sinew_text_number(at + 2, &value, NULL) != SINEW_OK)
         return cli_usage(call, "--cut %s: expected x=VALUE, -x=VALUE, or another axis", plane);
     int faces = 0, corners = 0;
     for (int f = 0; f < mesh->face_count; f++) {
@@ -197,21 +193,21 @@ static sinew_status load_shape(cli_call *call, const char *path, const char *wei
     const char *faces = cli_text(call, "--mesh");
     if (is_cache(path)) {
         if (!faces) return cli_usage(call, "%s holds vertices only: give --mesh FILE", path);
-        SN_TRY(sinew_frames_read(path, &s->frames, &call->error));
+        CLI_TRY(sinew_frames_read(path, &s->frames, &call->error));
         if (s->frames->frame_count < 1)
-            return sn_fail(&call->error, SINEW_BAD_INPUT, "%s: no frames", path);
+            return sinew_fail(&call->error, SINEW_BAD_INPUT, "%s: no frames", path);
     }
     const char *shown = is_cache(path) ? faces : path;
-    if (sn_is_folder(shown) || weights)
-        SN_TRY(load_rig(call, shown, weights, s));
+    if (cli_is_folder(shown) || weights)
+        CLI_TRY(load_rig(call, shown, weights, s));
     else
-        SN_TRY(sinew_mesh_read(shown, &s->mesh, &call->error));
-    SN_TRY(cut_open(call, s->mesh));
+        CLI_TRY(sinew_mesh_read(shown, &s->mesh, &call->error));
+    CLI_TRY(cut_open(call, s->mesh));
     if (s->frames && sinew_frames_match(s->frames, s->mesh, NULL) != SINEW_OK)
-        return sn_fail(&call->error, SINEW_BAD_INPUT, "%s: %d vertices, but %s has %d", path,
-                       s->frames->vertex_count, faces, s->mesh->vertex_count);
-    s->label = weights ? sn_strdup(weights) : sn_path_stem(path);
-    return s->label ? SINEW_OK : sn_no_memory(&call->error);
+        return sinew_fail(&call->error, SINEW_BAD_INPUT, "%s: %d vertices, but %s has %d", path,
+                          s->frames->vertex_count, faces, s->mesh->vertex_count);
+    s->label = weights ? cli_strdup(weights) : cli_path_stem(path);
+    return s->label ? SINEW_OK : cli_no_memory(&call->error);
 }
 
 static sinew_status read_options(cli_call *call, stage *s) {
@@ -235,7 +231,7 @@ static sinew_status read_options(cli_call *call, stage *s) {
     int count;
     const char *range = cli_text(call, "--heat-range");
     if (range) {
-        SN_TRY(cli_parse_numbers(call, range, "--heat-range", &numbers, &count));
+        CLI_TRY(cli_parse_numbers(call, range, "--heat-range", &numbers, &count));
         bool right = count == 2 && numbers[0] < numbers[1];
         if (right) o->heat_low = numbers[0], o->heat_high = numbers[1];
         sinew_free(numbers);
@@ -243,7 +239,7 @@ static sinew_status read_options(cli_call *call, stage *s) {
     }
     const char *sphere = cli_text(call, "--look-at");
     if (sphere) {
-        SN_TRY(cli_parse_numbers(call, sphere, "--look-at", &numbers, &count));
+        CLI_TRY(cli_parse_numbers(call, sphere, "--look-at", &numbers, &count));
         bool right = count == 4 && numbers[3] > 0;
         for (int k = 0; right && k < 3; k++) o->center[k] = numbers[k];
         if (right) o->radius = numbers[3];
@@ -253,7 +249,7 @@ static sinew_status read_options(cli_call *call, stage *s) {
     const char *views = cli_text(call, "--views");
     s->view_count = 1;
     if (views) {
-        SN_TRY(cli_parse_numbers(call, views, "--views", &numbers, &count));
+        CLI_TRY(cli_parse_numbers(call, views, "--views", &numbers, &count));
         s->view_count = count < MAX_VIEWS ? count : MAX_VIEWS;
         for (int i = 0; i < s->view_count; i++) s->views[i] = numbers[i];
         sinew_free(numbers);
@@ -264,7 +260,7 @@ static sinew_status read_options(cli_call *call, stage *s) {
 }
 
 static sinew_status load_stage(cli_call *call, stage *s) {
-    SN_TRY(read_options(call, s));
+    CLI_TRY(read_options(call, s));
     /* With --weights the one rig is shown once for each of them. */
     int sets = cli_count(call, "--weights");
     if (sets > 0 && call->argument_count != 1)
@@ -274,12 +270,12 @@ static sinew_status load_stage(cli_call *call, stage *s) {
     for (int i = 0; i < count; i++) {
         const char *path = call->arguments[sets > 0 ? 0 : i];
         s->shape_count++;
-        SN_TRY(load_shape(call, path, sets > 0 ? cli_text_at(call, "--weights", i) : NULL,
-                          &s->shapes[i]));
+        CLI_TRY(load_shape(call, path, sets > 0 ? cli_text_at(call, "--weights", i) : NULL,
+                           &s->shapes[i]));
         if (i < cli_count(call, "--label")) {
             const char *label = cli_text_at(call, "--label", i);
             sinew_free(s->shapes[i].label);
-            s->shapes[i].label = strcmp(label, "-") ? sn_strdup(label) : NULL;
+            s->shapes[i].label = strcmp(label, "-") ? cli_strdup(label) : NULL;
         } else if (count == 1 && !sets) {
             sinew_free(s->shapes[i].label);
             s->shapes[i].label = NULL;
@@ -287,22 +283,24 @@ static sinew_status load_stage(cli_call *call, stage *s) {
     }
     const char *against = cli_text(call, "--against");
     if (against) {
-        SN_TRY(load_shape(call, against, NULL, &s->reference));
+        CLI_TRY(load_shape(call, against, NULL, &s->reference));
         for (int i = 0; i < s->shape_count; i++)
             if (s->shapes[i].mesh->vertex_count != s->reference.mesh->vertex_count)
-                return sn_fail(&call->error, SINEW_BAD_INPUT, "%s: %d vertices, but %s has %d",
-                               against, s->reference.mesh->vertex_count,
-                               call->arguments[sets > 0 ? 0 : i], s->shapes[i].mesh->vertex_count);
+                return sinew_fail(&call->error, SINEW_BAD_INPUT, "%s: %d vertices, but %s has %d",
+                                  against, s->reference.mesh->vertex_count,
+                                  call->arguments[sets > 0 ? 0 : i],
+                                  s->shapes[i].mesh->vertex_count);
     }
     const char *heat = cli_text(call, "--heat");
     if (heat) {
         int vertex_count = s->shapes[0].mesh->vertex_count;
-        s->heat = SN_NEW0(double, vertex_count);
-        if (!s->heat) return sn_no_memory(&call->error);
-        SN_TRY(sinew_vertex_values_read(heat, vertex_count, s->heat, &call->error));
+        s->heat = CLI_NEW(double, vertex_count);
+        if (!s->heat) return cli_no_memory(&call->error);
+        CLI_TRY(sinew_vertex_values_read(heat, vertex_count, s->heat, &call->error));
     }
     for (int i = 0; i < cli_count(call, "--obstacle") && i < MAX_SHAPES; i++) {
-        SN_TRY(sinew_mesh_read(cli_text_at(call, "--obstacle", i), &s->obstacles[i], &call->error));
+        CLI_TRY(
+            sinew_mesh_read(cli_text_at(call, "--obstacle", i), &s->obstacles[i], &call->error));
         s->obstacle_count++;
     }
     return SINEW_OK;
@@ -319,8 +317,8 @@ static int frame_limit(const stage *s) {
 /* Positions of a shape at a frame, the last one held. Newly allocated; NULL: no memory. */
 static double *positions_at(const shape *s, int frame) {
     size_t count = 3 * (size_t)s->mesh->vertex_count;
-    if (!s->frames) return sn_memdup(s->mesh->positions, count, sizeof(double));
-    double *x = SN_NEW(double, count);
+    if (!s->frames) return cli_memdup(s->mesh->positions, count, sizeof(double));
+    double *x = CLI_NEW(double, count);
     if (!x) return NULL;
     if (frame >= s->frames->frame_count) frame = s->frames->frame_count - 1;
     const float *row = s->frames->positions + (size_t)frame * count;
@@ -330,10 +328,14 @@ static double *positions_at(const shape *s, int frame) {
 
 static double *distance_heat(const stage *s, const double *x, int frame) {
     int n = s->reference.mesh->vertex_count;
-    double *y = positions_at(&s->reference, frame), *heat = SN_NEW(double, n);
-    for (int v = 0; y && heat && v < n; v++) heat[v] = sn_distance(sn_at(x, v), sn_at(y, v));
-    if (!y) sn_free(heat), heat = NULL;
-    sn_free(y);
+    double *y = positions_at(&s->reference, frame), *heat = CLI_NEW(double, n);
+    for (int v = 0; y && heat && v < n; v++) {
+        const double *a = x + 3 * (size_t)v, *b = y + 3 * (size_t)v;
+        heat[v] = sqrt((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]) +
+                       (a[2] - b[2]) * (a[2] - b[2]));
+    }
+    if (!y) sinew_free(heat), heat = NULL;
+    sinew_free(y);
     return heat;
 }
 
@@ -344,12 +346,12 @@ static sinew_status mark_crossings(cli_call *call, const shape *s, const double 
     const sinew_mesh *mesh = s->mesh;
     size_t n = 3 * (size_t)mesh->vertex_count;
     int *pairs, count;
-    float *colors = SN_NEW(float, n);
+    float *colors = CLI_NEW(float, n);
     *marked = colors;
-    if (!colors) return sn_no_memory(&call->error);
+    if (!colors) return cli_no_memory(&call->error);
     for (size_t i = 0; i < n; i++) colors[i] = s->colors ? s->colors[i] : 1;
-    SN_TRY(sinew_self_intersections(mesh->vertex_count, x, mesh->triangle_count, mesh->triangles,
-                                    call->monitor, &pairs, &count, &call->error));
+    CLI_TRY(sinew_self_intersections(mesh->vertex_count, x, mesh->triangle_count, mesh->triangles,
+                                     call->monitor, &pairs, &count, &call->error));
     for (int i = 0; i < 2 * count; i++)
         for (int k = 0; k < 3; k++)
             memcpy(colors + 3 * mesh->triangles[3 * pairs[i] + k], red, sizeof red);
@@ -361,9 +363,9 @@ static sinew_status mark_crossings(cli_call *call, const shape *s, const double 
 static sinew_status draw(cli_call *call, const stage *s, const int *frames, int frame_count,
                          double turn, sinew_image **image) {
     int count = s->shape_count * frame_count * s->view_count;
-    sinew_panel *panels = SN_NEW0(sinew_panel, count);
-    char(*labels)[160] = sn_calloc((size_t)count, sizeof *labels);
-    sinew_status status = panels && labels ? SINEW_OK : sn_no_memory(&call->error);
+    sinew_panel *panels = CLI_NEW(sinew_panel, count);
+    char(*labels)[160] = sinew_alloc((size_t)count, sizeof *labels);
+    sinew_status status = panels && labels ? SINEW_OK : cli_no_memory(&call->error);
     for (int p = 0; status == SINEW_OK && p < count; p++) {
         int shape_index = p / (frame_count * s->view_count);
         int frame = frames[p / s->view_count % frame_count], view = p % s->view_count;
@@ -376,12 +378,12 @@ static sinew_status draw(cli_call *call, const stage *s, const int *frames, int 
         panel->extra_count = s->obstacle_count;
         double *x = positions_at(one, frame), *heat = NULL;
         panel->positions = x;
-        if (!x) status = sn_no_memory(&call->error);
+        if (!x) status = cli_no_memory(&call->error);
         if (s->reference.mesh && x) {
             heat = distance_heat(s, x, frame);
-            if (!heat) status = sn_no_memory(&call->error);
+            if (!heat) status = cli_no_memory(&call->error);
         } else if (s->heat && shape_index == 0)
-            heat = sn_memdup(s->heat, (size_t)one->mesh->vertex_count, sizeof(double));
+            heat = cli_memdup(s->heat, (size_t)one->mesh->vertex_count, sizeof(double));
         panel->heat = heat;
         if (status == SINEW_OK && cli_given(call, "--crossings"))
             status = mark_crossings(call, one, x, &panel->colors);
@@ -394,11 +396,11 @@ static sinew_status draw(cli_call *call, const stage *s, const int *frames, int 
     }
     if (status == SINEW_OK) status = sinew_render(count, panels, &s->picture, image, &call->error);
     for (int p = 0; panels && p < count; p++) {
-        sn_free((void *)panels[p].positions);
-        sn_free((void *)panels[p].heat);
-        if (cli_given(call, "--crossings")) sn_free((void *)panels[p].colors);
+        sinew_free((void *)panels[p].positions);
+        sinew_free((void *)panels[p].heat);
+        if (cli_given(call, "--crossings")) sinew_free((void *)panels[p].colors);
     }
-    sn_free(panels), sn_free(labels);
+    sinew_free(panels), sinew_free(labels);
     return status;
 }
 
@@ -411,7 +413,7 @@ static sinew_status draw_picture(cli_call *call, const stage *s, const char *out
             frames[i] = count > 1 ? (int)lrint((double)i * (limit - 1) / (count - 1)) : 0;
     } else if (list) {
         double *numbers;
-        SN_TRY(cli_parse_numbers(call, list, "--frame", &numbers, &count));
+        CLI_TRY(cli_parse_numbers(call, list, "--frame", &numbers, &count));
         bool right = count <= MAX_SHAPES;
         for (int i = 0; right && i < count; i++) {
             right = numbers[i] >= 0 && numbers[i] < limit && numbers[i] == floor(numbers[i]);
@@ -422,7 +424,7 @@ static sinew_status draw_picture(cli_call *call, const stage *s, const char *out
             return cli_usage(call, "--frame %s: whole numbers from 0 to %d", list, limit - 1);
     }
     sinew_image *image;
-    SN_TRY(draw(call, s, frames, count, 0, &image));
+    CLI_TRY(draw(call, s, frames, count, 0, &image));
     sinew_status status = sinew_image_write(out, image, &call->error);
     sinew_image_destroy(image);
     return status;
@@ -435,14 +437,14 @@ static sinew_status fit_all(cli_call *call, stage *s) {
     for (int i = 0; i < s->shape_count; i++)
         for (int f = 0; f < limit; f += step) {
             double *x = positions_at(&s->shapes[i], f), center[3], radius;
-            if (!x) return sn_no_memory(&call->error);
+            if (!x) return cli_no_memory(&call->error);
             sinew_panel panel = {.mesh = s->shapes[i].mesh, .positions = x};
             sinew_render_fit(1, &panel, center, &radius);
             for (int k = 0; k < 3; k++) {
                 low[k] = fmin(low[k], center[k] - 0.62 * radius);
                 high[k] = fmax(high[k], center[k] + 0.62 * radius);
             }
-            sn_free(x);
+            sinew_free(x);
         }
     double square = 0;
     for (int k = 0; k < 3; k++) {
@@ -460,13 +462,13 @@ static sinew_status draw_video(cli_call *call, stage *s, const char *out) {
     rate = cli_number(call, "--fps", rate);
     int count = turn > 0 ? (int)lrint(turn * rate) : frame_limit(s);
     if (count < 1) count = 1;
-    if (!cli_given(call, "--look-at")) SN_TRY(fit_all(call, s));
+    if (!cli_given(call, "--look-at")) CLI_TRY(fit_all(call, s));
     sinew_video *video;
-    SN_TRY(sinew_video_open(out, s->picture.width, s->picture.height, rate, &video, &call->error));
+    CLI_TRY(sinew_video_open(out, s->picture.width, s->picture.height, rate, &video, &call->error));
     sinew_status status = SINEW_OK;
     for (int f = 0; status == SINEW_OK && f < count; f++) {
         if (call->monitor->cancelled && call->monitor->cancelled(call->monitor->user)) {
-            status = sn_fail(&call->error, SINEW_CANCELLED, "cancelled");
+            status = sinew_fail(&call->error, SINEW_CANCELLED, "cancelled");
             break;
         }
         sinew_image *image;
@@ -487,15 +489,15 @@ static sinew_status draw_video(cli_call *call, stage *s, const char *out) {
 static sinew_status run(cli_call *call) {
     const char *out = cli_text(call, "--out");
     if (!out) return cli_usage(call, "--out FILE is required");
-    if (sn_has_ending(out, "png") && cli_given(call, "--turntable"))
+    if (cli_has_ending(out, "png") && cli_given(call, "--turntable"))
         return cli_usage(call, "--turntable makes a video, and %s is a picture", out);
-    stage *s = SN_NEW0(stage, 1);
-    if (!s) return sn_no_memory(&call->error);
+    stage *s = CLI_NEW(stage, 1);
+    if (!s) return cli_no_memory(&call->error);
     sinew_status status = load_stage(call, s);
     if (status == SINEW_OK)
-        status = sn_has_ending(out, "png") ? draw_picture(call, s, out) : draw_video(call, s, out);
+        status = cli_has_ending(out, "png") ? draw_picture(call, s, out) : draw_video(call, s, out);
     free_stage(s);
-    sn_free(s);
+    sinew_free(s);
     if (status == SINEW_OK) cli_say(call, "wrote %s", out);
     return status;
 }

@@ -3,15 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/plan.h"
-#include "base/status.h"
-#include "base/threads.h"
 #include "files.h"
-#include "job/files.h"
 #include "jobs.h"
-#include "session/report.h"
+#include "report.h"
 
 static const cli_option options[] = {
     {"--out", CLI_OUTPUT, "FILE", "Write frames here instead of to the files in the scene.", 0, 0,
@@ -37,18 +31,20 @@ static sinew_status check_outside(cli_call *call, const sinew_scene *scene) {
     if (cli_given(call, "--allow-outside")) return SINEW_OK;
     const char *path = call->arguments[0];
     const char *given = cli_text(call, "--folder");
-    char *folder = given ? sn_strdup(given) : sn_strndup(path, (size_t)(sn_path_name(path) - path));
-    if (!folder) return sn_no_memory(&call->error);
-    sn_file_plan plan = {0};
-    sn_scene_plan(scene, &plan);
-    sinew_status status = sn_plan_check_inside(&plan, folder, SINEW_BAD_INPUT, &call->error);
+    char *folder =
+        given ? cli_strdup(given) : cli_strndup(path, (size_t)(cli_path_name(path) - path));
+    if (!folder) return cli_no_memory(&call->error);
+    sinew_file_plan *plan = NULL;
+    sinew_status status = sinew_file_plan_create(&plan, &call->error);
+    if (status == SINEW_OK) status = sinew_file_plan_add_scene(plan, scene, &call->error);
+    if (status == SINEW_OK) status = sinew_file_plan_check_inside(plan, folder, &call->error);
     if (status == SINEW_BAD_INPUT) {
         size_t used = strlen(call->error.message);
         snprintf(call->error.message + used, sizeof call->error.message - used,
                  "; --allow-outside permits it");
     }
-    sn_plan_free(&plan);
-    sn_free(folder);
+    sinew_file_plan_destroy(plan);
+    sinew_free(folder);
     return status;
 }
 
@@ -73,12 +69,12 @@ static sinew_status replace_outputs(cli_call *call, sinew_scene *scene) {
 
 /* Where `sinew merge DIR` finds the scene. */
 static sinew_status note_scene(cli_call *call, const char *folder) {
-    char *path = sn_path_join(folder, CLI_PART_SCENE),
+    char *path = cli_path_join(folder, CLI_PART_SCENE),
          *scene = cli_absolute_path(call->arguments[0]);
     sinew_status status =
-        path && scene ? sn_make_folder(folder, &call->error) : sn_no_memory(&call->error);
-    if (status == SINEW_OK) status = sn_file_write(path, scene, strlen(scene), &call->error);
-    sn_free(path);
+        path && scene ? sinew_folder_create(folder, &call->error) : cli_no_memory(&call->error);
+    if (status == SINEW_OK) status = sinew_file_write(path, scene, strlen(scene), &call->error);
+    sinew_free(path);
     sinew_free(scene);
     return status;
 }
@@ -86,19 +82,19 @@ static sinew_status note_scene(cli_call *call, const char *folder) {
 static sinew_status run_part(cli_call *call, const sinew_scene *scene) {
     const char *folder = cli_text(call, "--part");
     int first, last;
-    SN_TRY(cli_frame_range(call, &first, &last));
+    CLI_TRY(cli_frame_range(call, &first, &last));
     sinew_job *job;
-    double begin = sn_now();
-    SN_TRY(sinew_job_create(scene, call->monitor, &job, &call->error));
-    double ready = sn_now();
+    double begin = cli_now();
+    CLI_TRY(sinew_job_create(scene, call->monitor, &job, &call->error));
+    double ready = cli_now();
     sinew_status status = sinew_job_run_part(job, first, last, folder, cli_given(call, "--resume"),
                                              call->monitor, &call->error);
     /* What a farm needs to know about the cost of further parts. */
     int frames = (last < 0 ? sinew_job_frame_count(job) - 1 : last) - first + 1;
     json_object_set_new(call->report, "part",
                         json_pack("{s:i, s:o, s:o}", "frames", frames, "setup_ms",
-                                  sn_report_number(1e3 * (ready - begin)), "frames_ms",
-                                  sn_report_number(1e3 * (sn_now() - ready))));
+                                  cli_report_number(1e3 * (ready - begin)), "frames_ms",
+                                  cli_report_number(1e3 * (cli_now() - ready))));
     sinew_job_destroy(job);
     if (status == SINEW_OK || status == SINEW_NOT_CONVERGED) {
         sinew_status noted = note_scene(call, folder);

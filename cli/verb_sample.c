@@ -2,11 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/scratch.h"
-#include "base/status.h"
-#include "session/report.h"
+#include "report.h"
 #include "sinew/version.h"
 #include "verb.h"
 
@@ -48,11 +44,11 @@ typedef struct folder {
 static sinew_status write_clip(const folder *f, bool lips) {
     sinew_error *error = &f->call->error;
     sinew_curves *curves;
-    SN_TRY(lips ? sinew_sample_lip_curves(&curves, error)
-                : sinew_sample_curves(f->name, &curves, error));
-    char *path = sn_path_join(f->path, lips ? "lips.csv" : "clip.csv");
-    sinew_status status = path ? sinew_curves_write(path, curves, error) : sn_no_memory(error);
-    sn_free(path);
+    CLI_TRY(lips ? sinew_sample_lip_curves(&curves, error)
+                 : sinew_sample_curves(f->name, &curves, error));
+    char *path = cli_path_join(f->path, lips ? "lips.csv" : "clip.csv");
+    sinew_status status = path ? sinew_curves_write(path, curves, error) : cli_no_memory(error);
+    sinew_free(path);
     sinew_curves_destroy(curves);
     return status;
 }
@@ -67,14 +63,14 @@ static sinew_status write_markers(const folder *f, const sinew_sample_options *c
     wanted.lips = lips;
     sinew_markers *markers;
     sinew_marker_map *map;
-    SN_TRY(sinew_sample_markers(f->name, chosen, &wanted, &markers, &map, error));
-    char *take = sn_path_join(f->path, lips ? "lips_markers.csv" : "markers.csv");
-    char *places = sn_path_join(f->path, "markers_map.csv");
-    sinew_status status = take && places ? SINEW_OK : sn_no_memory(error);
+    CLI_TRY(sinew_sample_markers(f->name, chosen, &wanted, &markers, &map, error));
+    char *take = cli_path_join(f->path, lips ? "lips_markers.csv" : "markers.csv");
+    char *places = cli_path_join(f->path, "markers_map.csv");
+    sinew_status status = take && places ? SINEW_OK : cli_no_memory(error);
     if (status == SINEW_OK) status = sinew_markers_write(take, markers, error);
     if (status == SINEW_OK) status = sinew_marker_map_write(places, map, error);
-    sn_free(take);
-    sn_free(places);
+    sinew_free(take);
+    sinew_free(places);
     sinew_markers_destroy(markers);
     sinew_marker_map_destroy(map);
     return status;
@@ -85,9 +81,9 @@ static sinew_status write_poses(const folder *f) {
     sinew_error *error = &f->call->error;
     const sinew_rig *rig = f->rig;
     size_t size = 3 * (size_t)rig->neutral->vertex_count;
-    char *poses = sn_path_join(f->path, "poses");
+    char *poses = cli_path_join(f->path, "poses");
     sinew_mesh *mesh = NULL;
-    sinew_status status = poses ? sn_make_folder(poses, error) : sn_no_memory(error);
+    sinew_status status = poses ? sinew_folder_create(poses, error) : cli_no_memory(error);
     if (status == SINEW_OK) status = sinew_mesh_copy(rig->neutral, &mesh, error);
     for (int t = -1; t < rig->target_count && status == SINEW_OK; t++) {
         memcpy(mesh->positions, rig->neutral->positions, size * sizeof(double));
@@ -96,24 +92,20 @@ static sinew_status write_poses(const folder *f) {
                 rig->targets[t].deltas[i];
         char file[128];
         snprintf(file, sizeof file, "%s.obj", t < 0 ? "neutral" : rig->targets[t].name);
-        char *path = sn_path_join(poses, file);
-        status = path ? sinew_mesh_write(path, mesh, error) : sn_no_memory(error);
-        sn_free(path);
+        char *path = cli_path_join(poses, file);
+        status = path ? sinew_mesh_write(path, mesh, error) : cli_no_memory(error);
+        sinew_free(path);
     }
     sinew_mesh_destroy(mesh);
-    sn_free(poses);
+    sinew_free(poses);
     return status;
 }
 
 static sinew_status write_readme(const folder *f) {
     sinew_error *error = &f->call->error;
-    char *path = sn_path_join(f->path, "README.txt");
-    if (!path) return sn_no_memory(error);
-    sn_output output = {0};
-    sinew_status status = sn_output_open(&output, path, error);
-    sn_free(path);
-    SN_TRY(status);
-    FILE *out = output.stream;
+    cli_document document;
+    CLI_TRY(cli_document_open(&document, error));
+    FILE *out = document.stream;
     const sinew_rig *rig = f->rig;
     fprintf(out, "%s: made by sinew %s, sinew sample %s\n\n", f->name, sinew_version(), f->name);
     fprintf(out,
@@ -135,27 +127,18 @@ static sinew_status write_readme(const folder *f) {
     fprintf(out, "\nregions\n");
     for (int r = 0; r < rig->region_count; r++)
         fprintf(out, "  %s (%d vertices)\n", rig->regions[r].name, rig->regions[r].count);
-    return sn_output_commit(&output, error);
+    char *path = cli_path_join(f->path, "README.txt");
+    sinew_status status = cli_document_write(&document, path ? path : "README.txt", error);
+    sinew_free(path);
+    return status;
 }
 
 static sinew_status write_rest(const folder *f, const sinew_sample_options *chosen) {
-    SN_TRY(write_clip(f, false));
-    if (!f->markers) SN_TRY(write_poses(f));
-    if (f->markers) SN_TRY(write_clip(f, true));
-    for (int lips = 0; lips < 2 && f->markers; lips++) SN_TRY(write_markers(f, chosen, lips));
+    CLI_TRY(write_clip(f, false));
+    if (!f->markers) CLI_TRY(write_poses(f));
+    if (f->markers) CLI_TRY(write_clip(f, true));
+    for (int lips = 0; lips < 2 && f->markers; lips++) CLI_TRY(write_markers(f, chosen, lips));
     return write_readme(f);
-}
-
-/* A new folder gets its name when everything is in it. */
-static sinew_status open_beside(const char *path, sn_scratch *scratch, sinew_error *error) {
-    size_t length = strlen(path);
-    while (length > 1 && path[length - 1] == '/') length--;
-    while (length > 0 && path[length - 1] != '/') length--;
-    char *parent = sn_strndup(path, length);
-    if (!parent) return sn_no_memory(error);
-    sinew_status status = sn_scratch_open(scratch, parent, 0777, path, error);
-    sn_free(parent);
-    return status;
 }
 
 static sinew_status run(cli_call *call) {
@@ -166,19 +149,22 @@ static sinew_status run(cli_call *call) {
     sinew_sample_options_init(&chosen);
     chosen.vertices = cli_integer(call, "--vertices", 0);
     sinew_rig *rig;
-    SN_TRY(sinew_sample_rig(name, &chosen, &rig, &call->error));
-    sn_report_sizes(call->report, rig->neutral->vertex_count, rig->neutral->triangle_count);
-    bool fresh = !*sn_path_ending(out) && !sn_is_folder(out);
-    sn_scratch scratch = {0};
-    sinew_status status = fresh ? open_beside(out, &scratch, &call->error) : SINEW_OK;
-    const char *place = fresh ? scratch.path : out;
+    CLI_TRY(sinew_sample_rig(name, &chosen, &rig, &call->error));
+    cli_report_sizes(call->report, rig->neutral->vertex_count, rig->neutral->triangle_count);
+    bool fresh = !*cli_path_ending(out) && !cli_is_folder(out);
+    /* A new folder gets its name when everything is in it. */
+    sinew_folder *made = NULL;
+    sinew_status status = fresh ? sinew_folder_begin(out, &made, &call->error) : SINEW_OK;
+    const char *place = made ? sinew_folder_path(made) : out;
     if (status == SINEW_OK) status = sinew_rig_write(place, rig, &call->error);
-    if (status == SINEW_OK && sn_is_folder(place)) {
+    if (status == SINEW_OK && cli_is_folder(place)) {
         folder f = {call, place, name, rig, strncmp(name, "face", 4) == 0};
         status = write_rest(&f, &chosen);
     }
-    if (status == SINEW_OK && fresh) status = sn_scratch_rename(&scratch, out, &call->error);
-    sn_scratch_close(&scratch);
+    if (status == SINEW_OK && made)
+        status = sinew_folder_finish(made, &call->error);
+    else
+        sinew_folder_abandon(made);
     if (status == SINEW_OK)
         cli_say(call, "wrote %s: %d vertices, %d targets", out, rig->neutral->vertex_count,
                 rig->target_count);

@@ -1,8 +1,7 @@
 /* sinew transfer: the rig on another face. */
 #include <string.h>
 
-#include "base/status.h"
-#include "session/report.h"
+#include "report.h"
 #include "verb.h"
 
 static const cli_option options[] = {
@@ -32,16 +31,16 @@ static sinew_status carry(cli_call *call, const sinew_rig *source, const sinew_m
     if (status != SINEW_OK && status != SINEW_NO_MEMORY && status != SINEW_CANCELLED) {
         char what[SINEW_MESSAGE_SIZE];
         memcpy(what, call->error.message, sizeof what);
-        return sn_fail(&call->error, status, "%s to %s: %s", call->arguments[0],
-                       cli_text(call, "--to"), what);
+        return sinew_fail(&call->error, status, "%s to %s: %s", call->arguments[0],
+                          cli_text(call, "--to"), what);
     }
-    SN_TRY(status);
-    sn_report_sizes(call->report, target->vertex_count, target->triangle_count);
-    sn_report_total(call->report, "targets", json_integer(made->target_count));
-    sn_report_total(call->report, "same_topology", json_boolean(info.same_topology));
-    sn_report_total(call->report, "match_mean", sn_report_number(info.match_mean));
-    sn_report_total(call->report, "match_max", sn_report_number(info.match_max));
-    sn_report_total(call->report, "unmatched", json_integer(info.unmatched));
+    CLI_TRY(status);
+    cli_report_sizes(call->report, target->vertex_count, target->triangle_count);
+    cli_report_total(call->report, "targets", json_integer(made->target_count));
+    cli_report_total(call->report, "same_topology", json_boolean(info.same_topology));
+    cli_report_total(call->report, "match_mean", cli_report_number(info.match_mean));
+    cli_report_total(call->report, "match_max", cli_report_number(info.match_max));
+    cli_report_total(call->report, "unmatched", json_integer(info.unmatched));
     if (info.unmatched > 0)
         cli_warn(call, "%d vertices are far from the source's surface", info.unmatched);
     warn_of_lost_regions(call, source, made);
@@ -64,12 +63,12 @@ static sinew_status run(cli_call *call) {
     sinew_transfer_options chosen;
     sinew_transfer_options_init(&chosen);
     chosen.pull = cli_number(call, "--pull", chosen.pull);
-    sn_report_input(call->report, cli_text(call, "--to"));
+    cli_report_input(call->report, cli_text(call, "--to"));
     sinew_status status =
         sinew_rig_read(call->argument_count, call->arguments, &source, &call->error);
     if (status == SINEW_OK) status = sinew_mesh_read(cli_text(call, "--to"), &target, &call->error);
     if (status == SINEW_OK && cli_given(call, "--pairs")) {
-        sn_report_input(call->report, cli_text(call, "--pairs"));
+        cli_report_input(call->report, cli_text(call, "--pairs"));
         status = sinew_vertex_pairs_read(cli_text(call, "--pairs"), source->neutral->vertex_count,
                                          target->vertex_count, &from, &to, &chosen.pair_count,
                                          &call->error);

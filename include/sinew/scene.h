@@ -50,6 +50,9 @@ SINEW_API sinew_status sinew_scene_write(const char *path, const sinew_scene *sc
 /* The scene as JSON text with keys in the order they were set; release with sinew_free. */
 SINEW_API sinew_status sinew_scene_text(const sinew_scene *scene, char **text, sinew_error *error);
 
+/* A path of the scene, made relative to the working directory; release with sinew_free. NULL: no
+ * memory. */
+SINEW_API char *sinew_scene_path(const sinew_scene *scene, const char *path);
 /* The value at a pointer as JSON text, or NULL where there is none; release with sinew_free. */
 SINEW_API sinew_status sinew_scene_get(const sinew_scene *scene, const char *pointer, char **json,
                                        sinew_error *error);

@@ -67,7 +67,7 @@ sinew_status sn_outputs_open(const sinew_scene *scene, sinew_solver *solver, int
     out->count = (int)json_array_size(paths);
     sinew_status status = out->list ? SINEW_OK : sn_no_memory(error);
     for (int i = 0; status == SINEW_OK && i < out->count; i++) {
-        char *path = sn_scene_path(scene, json_string_value(json_array_get(paths, (size_t)i)));
+        char *path = sinew_scene_path(scene, json_string_value(json_array_get(paths, (size_t)i)));
         status = path ? open_one(out, path, &out->list[i], error) : sn_no_memory(error);
         sn_free(path);
     }

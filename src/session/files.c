@@ -8,7 +8,7 @@
 #include "session/scene.h"
 
 static void add(const sinew_scene *scene, const char *name, bool output, sn_file_plan *plan) {
-    char *path = sn_scene_path(scene, name);
+    char *path = sinew_scene_path(scene, name);
     if (!path)
         plan->failed = true;
     else if (output)

@@ -11,7 +11,7 @@ static sinew_status unavailable(const char *path, sinew_error *error) {
 #define LOAD(FUNCTION, ...)                                                                        \
     do {                                                                                           \
         if (!loader || !loader->FUNCTION) return unavailable(path, error);                         \
-        char *file = sn_scene_path(scene, path);                                                   \
+        char *file = sinew_scene_path(scene, path);                                                   \
         sinew_status status =                                                                      \
             file ? loader->FUNCTION(file, __VA_ARGS__, error) : sn_no_memory(error);               \
         sn_free(file);                                                                             \
@@ -97,7 +97,7 @@ static sinew_status load_files(const sinew_scene *scene, const sinew_loader *loa
     char **paths = SN_NEW0(char *, count);
     sinew_status status = paths ? SINEW_OK : sn_no_memory(error);
     for (int i = 0; status == SINEW_OK && i < count; i++) {
-        paths[i] = sn_scene_path(scene, json_string_value(json_array_get(files, (size_t)i)));
+        paths[i] = sinew_scene_path(scene, json_string_value(json_array_get(files, (size_t)i)));
         if (!paths[i]) status = sn_no_memory(error);
     }
     if (status == SINEW_OK)

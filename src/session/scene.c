@@ -243,7 +243,7 @@ sinew_status sn_scene_numbers(const sinew_scene *scene, const char *parameter, d
     return SINEW_OK;
 }
 
-char *sn_scene_path(const sinew_scene *scene, const char *path) {
+char *sinew_scene_path(const sinew_scene *scene, const char *path) {
     if (*path == '/' || !*scene->folder) return sn_strdup(path);
     return sn_path_join(scene->folder, path);
 }
@@ -253,7 +253,7 @@ sinew_status sn_scene_output(const sinew_scene *scene, const char *name, char **
     *path = NULL;
     const char *given = json_string_value(json_object_get(sn_scene_at(scene, "outputs"), name));
     if (!given) return SINEW_OK;
-    *path = sn_scene_path(scene, given);
+    *path = sinew_scene_path(scene, given);
     return *path ? SINEW_OK : sn_no_memory(error);
 }
 

@@ -37,8 +37,6 @@ bool sn_scene_has(const sinew_scene *scene, const char *parameter);           /*
 sinew_status sn_scene_numbers(const sinew_scene *scene, const char *parameter, double **values,
                               int *count, sinew_error *error);
 
-/* A path of the scene, made relative to the working directory; newly allocated, NULL: no memory. */
-char *sn_scene_path(const sinew_scene *scene, const char *path);
 /* Path of an output, newly allocated; NULL when the scene does not ask for it. */
 sinew_status sn_scene_output(const sinew_scene *scene, const char *name, char **path,
                              sinew_error *error);
