@@ -112,9 +112,14 @@ static sinew_status make_fit(const sn_model_setup *setup, const sinew_marker_map
     bool *held = SN_NEW(bool, setup->rig->slider_count + 1);
     if (!held) return sn_no_memory(error);
     options.held = held;
+    *fit = NULL;
     sinew_status status = sn_follow_held(setup, map, held, error);
     if (status == SINEW_OK) status = sinew_fit_create(setup->rig, map, &options, fit, error);
     if (status == SINEW_OK) status = report_condition(setup, *fit, error);
+    if (status != SINEW_OK) {
+        sinew_fit_destroy(*fit);
+        *fit = NULL;
+    }
     sn_free(held);
     return status;
 }
