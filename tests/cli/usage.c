@@ -34,7 +34,8 @@ static void mistakes_in_the_call_are_exit_2_with_a_hint(void **state) {
                    "sinew blend --sample bar --steps 1 --obstacle sphere:0,0,0,1");
     expect_refusal(2, "the model 'linear' has no --tolerance",
                    "sinew blend --sample bar --steps 1 --tolerance 1e-3");
-    expect_refusal(2, "--frames takes A-B", "sinew blend --sample bar --steps 1 --frames 3-2");
+    expect_refusal(2, "--frames: '3-2' is not a range of frames",
+                   "sinew blend --sample bar --steps 1 --frames 3-2");
     assert_int_equal(files_with(""), 0);
 }
 
