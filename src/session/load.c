@@ -11,7 +11,7 @@ static sinew_status unavailable(const char *path, sinew_error *error) {
 #define LOAD(FUNCTION, ...)                                                                        \
     do {                                                                                           \
         if (!loader || !loader->FUNCTION) return unavailable(path, error);                         \
-        char *file = sinew_scene_path(scene, path);                                                   \
+        char *file = sinew_scene_path(scene, path);                                                \
         sinew_status status =                                                                      \
             file ? loader->FUNCTION(file, __VA_ARGS__, error) : sn_no_memory(error);               \
         sn_free(file);                                                                             \
