@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/number.h"
 #include "cache/pack.h"
 #include "mesh/topology.h"
 
@@ -281,7 +282,7 @@ typedef struct decision {
 static void describe(decision *made, const verdict *own, const verdict *shell, const char *notes) {
     char name[64];
     size_t room = sizeof made->choice;
-    snprintf(made->choice, room, "%s: edges of in-betweens off by %.1f%% on average (shell %.1f%%)",
+    sn_print(made->choice, room, "%s: edges of in-betweens off by %.1f%% on average (shell %.1f%%)",
              name_of(&made->plan, name, sizeof name), 100 * own->mean, 100 * shell->mean);
     size_t used = strlen(made->choice);
     for (size_t k = 0; notes[k] && used + 1 < room; k++) made->choice[used++] = notes[k];
