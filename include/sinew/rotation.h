@@ -27,6 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sinew/cache.h"
 #include "sinew/monitor.h"
 #include "sinew/rig.h"
 
@@ -43,6 +44,7 @@ typedef struct sinew_rotation_options {
     const int *hold; /* vertices that follow their linear path; read by create only */
     bool published;  /* as first published, for comparison: the shortest rotation of each triangle,
                         no rotation of the whole taken out, parts not linked; default false */
+    sinew_cache *cache; /* where what the targets measure is kept; default NULL: nowhere */
 } sinew_rotation_options;
 SINEW_API void sinew_rotation_options_init(sinew_rotation_options *options);
 

@@ -33,6 +33,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sinew/cache.h"
 #include "sinew/monitor.h"
 #include "sinew/obstacle.h"
 #include "sinew/rig.h"
@@ -137,6 +138,7 @@ typedef struct sinew_spring_options {
     const double *fibers; /* 3 per surface vertex, or NULL: springs along a vertex's vector are as
                              many times stiffer as it is long; springs across it, and springs at
                              vertices whose vector is zero, keep their stiffness */
+    sinew_cache *cache;   /* where what the blend measures is kept; default NULL: nowhere */
 } sinew_spring_options;
 
 SINEW_API void sinew_spring_options_init(sinew_spring_options *options);

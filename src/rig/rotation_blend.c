@@ -18,6 +18,7 @@
 #include "base/sized.h"
 #include "rig/activations.h"
 #include "rig/part_links.h"
+#include "rig/rotation_store.h"
 #include "rig/rotation_structure.h"
 
 /* Elements that one thread blends at a time. */
@@ -300,7 +301,8 @@ static void find_held_parts(sinew_rotation *r) {
 }
 
 static sinew_status build(sinew_rotation *r, const sinew_rig *rig, const double *const *poses,
-                          const sinew_monitor *monitor, sinew_error *error) {
+                          sn_rotation_store *store, const sinew_monitor *monitor,
+                          sinew_error *error) {
     size_t elements = (size_t)r->structure->item_count, vertices = (size_t)r->vertex_count;
     builder b = {.rotation = r, .rig = rig};
     b.pose = SN_NEW(double, 3 * vertices);
@@ -319,7 +321,12 @@ static sinew_status build(sinew_rotation *r, const sinew_rig *rig, const double 
     bool room = b.pose && b.weights && b.activations && b.dense && b.measured && b.active &&
                 b.touched && b.region && b.queue && b.anchor && b.anchor_size && b.pose_centers &&
                 b.moved_mass;
-    sinew_status status = room ? store_targets(&b, poses, monitor, error) : sn_no_memory(error);
+    sinew_status status = room ? SINEW_OK : sn_no_memory(error);
+    if (room) sn_rotation_store_targets(store, r);
+    if (room && !store->found) {
+        status = store_targets(&b, poses, monitor, error);
+        if (status == SINEW_OK) sn_rotation_store_keep(store, r);
+    }
     sn_free(b.pose), sn_free(b.weights), sn_free(b.activations), sn_free(b.dense);
     sn_free(b.measured), sn_free(b.active), sn_free(b.touched);
     sn_free(b.region), sn_free(b.queue), sn_free(b.anchor), sn_free(b.anchor_size);
@@ -340,12 +347,13 @@ static const double *listed_pose(void *user, int k) {
     return list->builder.pose;
 }
 
-static sinew_status create_structure(sinew_rotation *r, const sinew_rig *rig, int corners,
-                                     int element_count, const int *elements,
-                                     const double *const *poses,
-                                     const sinew_rotation_options *options,
-                                     const sinew_monitor *monitor, sinew_error *error) {
-    pose_list list = {.builder = {.rotation = r, .rig = rig}, .poses = poses};
+/* The links between parts from the store, or found. */
+static sinew_status create_structure(sinew_rotation *r, const sn_rotation_source *source,
+                                     sn_rotation_store *store, const sinew_monitor *monitor,
+                                     sinew_error *error) {
+    const sinew_rig *rig = source->rig;
+    const sinew_rotation_options *options = source->options;
+    pose_list list = {.builder = {.rotation = r, .rig = rig}, .poses = source->poses};
     builder *b = &list.builder;
     b->pose = SN_NEW(double, 3 * (size_t)r->vertex_count);
     b->weights = SN_NEW(double, rig->slider_count);
@@ -356,16 +364,21 @@ static sinew_status create_structure(sinew_rotation *r, const sinew_rig *rig, in
                                  .holds = options ? options->hold : NULL,
                                  .shortest = r->published};
     sinew_status status = b->pose && b->weights && b->activations ? SINEW_OK : sn_no_memory(error);
-    if (status == SINEW_OK && !r->published)
-        status = sn_part_links_find(&given, corners, element_count, elements,
-                                    rig->neutral->triangle_count, rig->neutral->triangles, monitor,
-                                    &links, &joints.link_count, error);
+    if (status == SINEW_OK)
+        sn_rotation_store_links(store, r->vertex_count, &links, &joints.link_count);
+    if (status == SINEW_OK && !store->found && !r->published)
+        status =
+            sn_part_links_find(&given, source->corners, source->element_count, source->elements,
+                               rig->neutral->triangle_count, rig->neutral->triangles, monitor,
+                               &links, &joints.link_count, error);
     joints.links = links;
     if (status == SINEW_OK)
-        status = sn_rotation_strain_create_joined(r->vertex_count, r->rest, corners, element_count,
-                                                  elements, &joints, &r->structure, error);
+        status = sn_rotation_strain_create_joined(r->vertex_count, r->rest, source->corners,
+                                                  source->element_count, source->elements, &joints,
+                                                  &r->structure, error);
+    if (status == SINEW_OK) sn_rotation_store_pivots(store, r->structure);
     if (status == SINEW_OK && joints.link_count > 0) {
-        for (int k = 0; k < rig->target_count; k++)
+        for (int k = 0; !store->found && k < rig->target_count; k++)
             sn_rotation_strain_watch(r->structure, listed_pose(&list, k));
         sn_rotation_strain_settle(r->structure);
     }
@@ -374,16 +387,14 @@ static sinew_status create_structure(sinew_rotation *r, const sinew_rig *rig, in
     return status;
 }
 
-static sinew_status prepare(sinew_rotation *r, const sinew_rig *rig, const double *rest,
-                            int corners, int element_count, const int *elements,
-                            const double *const *poses, const sinew_rotation_options *options,
-                            const sinew_monitor *monitor, sinew_error *error) {
-    SN_TRY(sn_activation_plan_create(rig, &r->plan, error));
-    r->rest = sn_memdup(rest, (size_t)3 * r->vertex_count, sizeof *rest);
+static sinew_status prepare(sinew_rotation *r, const sn_rotation_source *source,
+                            sn_rotation_store *store, const sinew_monitor *monitor,
+                            sinew_error *error) {
+    SN_TRY(sn_activation_plan_create(source->rig, &r->plan, error));
+    r->rest = sn_memdup(source->rest, (size_t)3 * r->vertex_count, sizeof *source->rest);
     r->targets = SN_NEW0(sn_blend_target, r->target_count);
     if (!r->rest || !r->targets) return sn_no_memory(error);
-    SN_TRY(
-        create_structure(r, rig, corners, element_count, elements, poses, options, monitor, error));
+    SN_TRY(create_structure(r, source, store, monitor, error));
     int components = r->structure->component_count;
     r->rest_centers = SN_NEW(double, 3 * components);
     r->held = SN_NEW(bool, r->vertex_count);
@@ -391,14 +402,14 @@ static sinew_status prepare(sinew_rotation *r, const sinew_rig *rig, const doubl
     r->loose_vertices = SN_NEW(int, r->vertex_count);
     if (!r->rest_centers || !r->held || !r->held_total || !r->loose_vertices)
         return sn_no_memory(error);
-    sn_rotation_strain_centers(r->structure, rest, r->rest_centers);
+    sn_rotation_strain_centers(r->structure, r->rest, r->rest_centers);
     for (int i = 0; i < r->vertex_count; i++) {
         r->held[i] = true;
         if (r->structure->vertex_component[i] < 0) r->loose_vertices[r->loose_count++] = i;
     }
     for (int k = 0; k < r->structure->hold_count; k++)
         r->loose_vertices[r->loose_count++] = r->structure->holds[k];
-    return build(r, rig, poses, monitor, error);
+    return build(r, source->rig, source->poses, store, monitor, error);
 }
 
 sinew_status sn_rotation_create_elements(const sinew_rig *rig, int vertex_count, const double *rest,
@@ -413,8 +424,12 @@ sinew_status sn_rotation_create_elements(const sinew_rig *rig, int vertex_count,
     result->vertex_count = vertex_count;
     result->target_count = rig->target_count;
     result->published = options && options->published;
-    sinew_status status = prepare(result, rig, rest, corners, element_count, elements, poses,
-                                  options, monitor, error);
+    sn_rotation_source source = {rig,           vertex_count, rest,  corners,
+                                 element_count, elements,     poses, options};
+    sn_rotation_store store;
+    sinew_status status = sn_rotation_store_open(&store, &source, monitor, error);
+    if (status == SINEW_OK) status = prepare(result, &source, &store, monitor, error);
+    sn_rotation_store_close(&store);
     if (status != SINEW_OK) {
         sinew_rotation_destroy(result);
         return status;
@@ -450,13 +465,7 @@ sinew_status sinew_rotation_create(const sinew_rig *rig, const sinew_rotation_op
 
 void sinew_rotation_destroy(sinew_rotation *rotation) {
     if (!rotation) return;
-    for (int k = 0; rotation->targets && k < rotation->target_count; k++) {
-        sn_free(rotation->targets[k].elements);
-        sn_free(rotation->targets[k].coordinates);
-        sn_free(rotation->targets[k].centers);
-        sn_free(rotation->targets[k].turns);
-        sn_free(rotation->targets[k].loose);
-    }
+    sn_rotation_targets_free(rotation);
     sn_free(rotation->targets);
     sn_activation_plan_destroy(rotation->plan);
     sn_rotation_strain_destroy(rotation->structure);

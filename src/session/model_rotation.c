@@ -86,6 +86,7 @@ static sinew_status build(const sn_model_setup *setup, void **structure, sinew_e
     sinew_rotation_options options;
     sinew_rotation_options_init(&options);
     options.published = sn_scene_flag(setup->scene, "published");
+    options.cache = setup->cache;
     const char *hold = sn_scene_string(setup->scene, "hold");
     int *vertices = NULL;
     sinew_rotation *rotation = NULL;

@@ -227,6 +227,7 @@ static sinew_status build(const sn_model_setup *setup, void **structure, sinew_e
     if (status == SINEW_OK)
         status = sn_load_vertex_map(scene, setup->loader, "stiffness_map", setup->rig, &map, error);
     options.stiffness_map = map;
+    options.cache = setup->cache;
     sinew_spring *spring = NULL;
     if (status == SINEW_OK)
         status = sinew_spring_create(setup->rig, &options, setup->monitor, &spring, error);

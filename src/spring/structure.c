@@ -197,12 +197,17 @@ static sinew_status build_network(sinew_spring *spring, double **poses, double *
 }
 
 static sinew_status build_rotation(sinew_spring *spring, double **poses, const double *neutral,
-                                   const sinew_monitor *monitor, sinew_error *error) {
+                                   sinew_cache *cache, const sinew_monitor *monitor,
+                                   sinew_error *error) {
+    sinew_rotation_options options;
+    sinew_rotation_options_init(&options);
+    options.cache = cache;
     if (!spring->tets)
-        return sinew_rotation_create(spring->rig, NULL, monitor, &spring->rotation, error);
-    return sn_rotation_create_elements(
-        spring->rig, spring->tets->vertex_count, neutral, 4, spring->tets->tet_count,
-        spring->tets->tets, (const double *const *)poses, NULL, monitor, &spring->rotation, error);
+        return sinew_rotation_create(spring->rig, &options, monitor, &spring->rotation, error);
+    return sn_rotation_create_elements(spring->rig, spring->tets->vertex_count, neutral, 4,
+                                       spring->tets->tet_count, spring->tets->tets,
+                                       (const double *const *)poses, &options, monitor,
+                                       &spring->rotation, error);
 }
 
 static sinew_status find_pose_inversions(sinew_spring *spring, sinew_error *error) {
@@ -288,7 +293,9 @@ static sinew_status build(sinew_spring *spring, const sinew_monitor *monitor, si
                                   &spring->system, error);
     }
     sn_progress(monitor, 0.5, "rotation");
-    if (status == SINEW_OK) status = build_rotation(spring, poses, neutral, monitor, error);
+    if (status == SINEW_OK)
+        status = build_rotation(spring, poses, neutral, spring->options.cache, monitor, error);
+    spring->options.cache = NULL; /* it may be closed before the structure is */
     sn_progress(monitor, 0.7, "preconditioner");
     if (status == SINEW_OK) {
         spring->pull = options->pull_to_blend * spring->system->mean_stiffness;

@@ -1,5 +1,6 @@
 #include "support.h"
 
+#include "base/file.h"
 #include "base/rotation.h"
 #include "groups.h"
 #include "mesh/topology.h"
@@ -488,6 +489,67 @@ static void cancelling_and_bad_rigs_say_so(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* The face of all weights at 0.6 as this cache gives it; counts the entries. */
+static void evaluate_cached(sinew_rig *rig, sinew_cache *cache, double *positions) {
+    sinew_rotation_options options;
+    sinew_rotation_options_init(&options);
+    options.cache = cache;
+    sinew_error error;
+    sinew_rotation *rotation;
+    sinew_rotation_state *state;
+    double *weights = calloc((size_t)rig->slider_count, sizeof(double));
+    for (int s = 0; s < rig->slider_count; s++) weights[s] = 0.6;
+    assert_ok(sinew_rotation_create(rig, &options, NULL, &rotation, &error));
+    assert_ok(sinew_rotation_state_create(rotation, &state, &error));
+    sinew_rotation_evaluate(rotation, state, weights, positions);
+    sinew_rotation_state_destroy(state);
+    sinew_rotation_destroy(rotation);
+    free(weights);
+}
+
+static int count_entries(const char *folder) {
+    char **names;
+    int count;
+    sinew_error error;
+    assert_ok(sn_folder_list(folder, &names, &count, &error));
+    sn_names_free(names, count);
+    return count;
+}
+
+static void a_blend_from_the_cache_has_the_same_bits(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_rig *rig;
+    sinew_cache *cache;
+    sinew_sample_options options;
+    sinew_sample_options_init(&options);
+    options.vertices = 1000; /* a face: parts with links, vertices that nothing moves */
+    char folder[4096];
+    snprintf(folder, sizeof folder, "%s/rotation-cache", test_folder());
+    assert_ok(sinew_sample_rig("face", &options, &rig, &error));
+    assert_ok(sinew_cache_open(folder, 0, &cache, &error));
+    size_t size = 3 * (size_t)rig->neutral->vertex_count * sizeof(double);
+    double *plain = malloc(size), *cold = malloc(size), *warm = malloc(size);
+    evaluate_cached(rig, NULL, plain);
+    assert_int_equal(count_entries(folder), 0);
+    evaluate_cached(rig, cache, cold);
+    assert_int_equal(count_entries(folder), 1);
+    evaluate_cached(rig, cache, warm);
+    assert_int_equal(count_entries(folder), 1);
+    assert_memory_equal(plain, cold, size);
+    assert_memory_equal(plain, warm, size);
+    /* Another rig is another entry. */
+    rig->targets[3].deltas[0] += 1e-3;
+    evaluate_cached(rig, cache, warm);
+    evaluate_cached(rig, NULL, plain);
+    assert_int_equal(count_entries(folder), 2);
+    assert_memory_equal(plain, warm, size);
+    assert_memory_not_equal(plain, cold, size);
+    free(plain), free(cold), free(warm);
+    sinew_cache_close(cache);
+    sinew_rig_destroy(rig);
+}
+
 int test_rotation_blend(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(half_fold_is_half_the_angle_and_the_rest_stays),
@@ -504,6 +566,7 @@ int test_rotation_blend(void) {
         cmocka_unit_test(any_thread_count_gives_the_same_bits),
         cmocka_unit_test(cancelling_and_bad_rigs_say_so),
         cmocka_unit_test(running_out_of_memory_is_reported_at_every_step),
+        cmocka_unit_test(a_blend_from_the_cache_has_the_same_bits),
     };
     return cmocka_run_group_tests_name("rotation blend", tests, NULL, NULL);
 }
