@@ -20,7 +20,8 @@
          false},                                                                                   \
         {"--layer", CLI_FLAG, NULL, "Spread the remaining marker error over the skin.",            \
          0,         0,        false},                                                              \
-        {"--fps", CLI_NUMBER, "RATE", "Frames per second (default 30).", 1e-3, 1e5, false},        \
+        {"--fps", CLI_NUMBER, "RATE", "Frames per second (default: the rate of the take).",        \
+         1e-3,    1e5,        false},                                                              \
         CLI_FRAMES_OPTION, CLI_GROUP("Take"),                                                      \
         {"--marker-unit",                                                                          \
          CLI_CHOICE,                                                                               \

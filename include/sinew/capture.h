@@ -77,6 +77,7 @@ typedef struct sinew_capture_info {
     double noise;    /* estimated standard deviation of a coordinate, rig's unit of length */
     double cutoff;   /* Hz, of the smoothing; 0: none */
     double scale;    /* of the take to the rig's unit of length, found with the map; 1: as it is */
+    int relabeled;   /* positions whose labels had been exchanged, and were put back */
 } sinew_capture_info;
 
 /* Constant once created: may be shared between threads. */

@@ -40,6 +40,8 @@ typedef struct sinew_markers {
     double *positions; /* time_count rows of 3 * marker_count */
     char unit[8];      /* "m", "cm", "mm", "in", "ft", or "" when the file does not say */
     char up;           /* 'x', 'y' or 'z', the axis that points up; 0 when the file does not say */
+    float *residuals;  /* per time and marker: error of the reconstruction, unit of length, 0 where
+                          it was made up; NULL when the file does not say. C3D has them */
 } sinew_markers;
 
 SINEW_API sinew_status sinew_markers_create(int marker_count, int time_count,

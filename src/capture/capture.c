@@ -13,7 +13,10 @@
 #include "base/status.h"
 #include "capture/automap.h"
 #include "capture/clean.h"
+#include "capture/labels.h"
+#include "capture/recording.h"
 #include "capture/take.h"
+#include "rig/rigid.h"
 
 static const sinew_rigid none = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
 
@@ -283,9 +286,31 @@ static sinew_status copy_take(const sinew_markers *take, sinew_markers **copy, s
     memcpy((*copy)->positions, take->positions, sizeof(double) * numbers);
     memcpy((*copy)->unit, take->unit, sizeof take->unit);
     (*copy)->up = take->up;
+    if (take->residuals) {
+        size_t count = times * (size_t)take->marker_count;
+        (*copy)->residuals = sn_memdup(take->residuals, count, sizeof(float));
+        if (!(*copy)->residuals) return sn_no_memory(error);
+    }
     for (int i = 0; i < take->marker_count; i++)
         SN_TRY(sinew_markers_set_name(*copy, i, take->names[i], error));
     return SINEW_OK;
+}
+
+static sinew_status mend_labels(sinew_capture *c, const sinew_monitor *monitor,
+                                sinew_error *error) {
+    bool *touched = SN_NEW0(bool, c->take->marker_count + 1);
+    if (!touched) return sn_no_memory(error);
+    sinew_status status = sn_take_mend_labels(c->take, &c->info.relabeled, touched, error);
+    if (status == SINEW_OK && c->info.relabeled > 0) {
+        char names[SN_CAPTURE_NAMES_SIZE] = "";
+        for (int i = 0; i < c->take->marker_count; i++)
+            if (touched[i]) sn_capture_add_name(names, c->take->names[i]);
+        sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
+               "labels were exchanged in the take; %d positions got theirs back: %s",
+               c->info.relabeled, names);
+    }
+    sn_free(touched);
+    return status;
 }
 
 static sinew_status bind(sinew_capture *c, const sinew_monitor *monitor, sinew_error *error) {
@@ -328,6 +353,7 @@ static sinew_status build(sinew_capture *c, const sinew_markers *take,
     c->info.scale = 1;
     double duration = take->times[take->time_count - 1] - take->times[0];
     c->info.rate = duration > 0 ? (take->time_count - 1) / duration : 0;
+    SN_TRY(mend_labels(c, monitor, error));
     SN_TRY(find_neutral(c, options->neutral_sample, error));
     if (options->map) {
         SN_TRY(sinew_marker_map_check(options->map, mesh, error));
@@ -336,12 +362,14 @@ static sinew_status build(sinew_capture *c, const sinew_markers *take,
         SN_TRY(find_map(c, options->anatomy, &other_face, monitor, error));
     }
     SN_TRY(bind(c, monitor, error));
+    if (options->map) SN_TRY(sn_capture_turn_up(c, error));
     SN_TRY(check_map(c, error));
     c->info.doubtful = c->doubts.doubtful;
     log_doubts(c, monitor);
     c->trust = SN_NEW(float, (size_t)take->time_count *(size_t)take->marker_count);
     if (!c->trust) return sn_no_memory(error);
     c->info.filled = sn_take_fill(c->take, c->trust);
+    SN_TRY(sn_capture_weigh_residuals(c, error));
     SN_TRY(stabilise(c, options->stable, monitor, error));
     SN_TRY(sn_take_smooth(c->take, c->trust, c->info.rate, options->cutoff,
                           c->info.head_moves ? c->motion : NULL, &c->info.cutoff, &c->info.noise,
@@ -441,29 +469,13 @@ void sinew_capture_weights(const sinew_capture *c, double time, double *weights)
     }
 }
 
-/* Rotations by the shortest arc, the center of the face on a straight line. */
-static sinew_rigid blend_motions(const sinew_rigid *a, const sinew_rigid *b, double t,
-                                 sn_vec3 center) {
-    sn_mat3 from, to;
-    memcpy(&from, a->rotation, sizeof from), memcpy(&to, b->rotation, sizeof to);
-    sn_mat3 turn =
-        sn_quat_to_mat3(sn_quat_slerp(sn_quat_from_mat3(from), sn_quat_from_mat3(to), t));
-    sn_vec3 p = sn_add(sn_mat3_apply(from, center), sn_at(a->translation, 0));
-    sn_vec3 q = sn_add(sn_mat3_apply(to, center), sn_at(b->translation, 0));
-    sn_vec3 here = sn_add(sn_scale(1 - t, p), sn_scale(t, q));
-    sinew_rigid motion;
-    memcpy(motion.rotation, &turn, sizeof motion.rotation);
-    sn_put(motion.translation, 0, sn_sub(here, sn_mat3_apply(turn, center)));
-    return motion;
-}
-
 void sinew_capture_head(const sinew_capture *c, double time, sinew_rigid *motion) {
     int before, after;
     double t = between_samples(c->take, time, &before, &after);
     if (!c->motion)
         *motion = none;
     else if (t > 0)
-        *motion = blend_motions(&c->motion[before], &c->motion[after], t, c->center);
+        *motion = sn_rigid_between(&c->motion[before], &c->motion[after], t, c->center);
     else
         *motion = c->motion[before];
 }

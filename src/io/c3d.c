@@ -243,14 +243,19 @@ static sinew_status read_parameters(c3d_reader *r) {
 
 /* --- data ------------------------------------------------------------------------------------- */
 
-/* A point is x y z and a word whose sign says whether it was seen. */
-static bool read_point(const c3d_reader *r, const char *at, double *p) {
+/* A point is x y z and a word whose sign says whether it was seen; its low byte is the residual in
+ * units of the scale, 0 for points that were made up. */
+static bool read_point(const c3d_reader *r, const char *at, double *p, float *residual) {
+    double word;
     if (r->floats) {
         for (int k = 0; k < 3; k++) p[k] = load_float(r, at + 4 * k);
-        return load_float(r, at + 12) >= 0;
+        word = load_float(r, at + 12);
+    } else {
+        for (int k = 0; k < 3; k++) p[k] = (int16_t)load_u16(r, at + 2 * k) * r->scale;
+        word = (int16_t)load_u16(r, at + 6);
     }
-    for (int k = 0; k < 3; k++) p[k] = (int16_t)load_u16(r, at + 2 * k) * r->scale;
-    return (int16_t)load_u16(r, at + 6) >= 0;
+    *residual = word >= 0 && word < 32768 ? (float)(((int)word & 0xff) * fabs(r->scale)) : 0;
+    return word >= 0;
 }
 
 static sinew_status check_sizes(c3d_reader *r) {
@@ -275,19 +280,25 @@ static sinew_status check_sizes(c3d_reader *r) {
 
 static sinew_status read_data(const c3d_reader *r, sinew_markers *markers) {
     size_t number = r->floats ? 4 : 2;
+    bool known = false;
+    markers->residuals = SN_NEW0(float, (size_t)r->frame_count *(size_t)r->point_count);
+    if (!markers->residuals) return sn_no_memory(r->error);
     size_t frame = (4 * (size_t)r->point_count + (size_t)r->analog_count) * number;
     for (int64_t t = 0; t < r->frame_count; t++) {
         const char *at = r->source->bytes + r->data_start + (size_t)t * frame;
         markers->times[t] = (double)t / r->rate;
         for (int i = 0; i < r->point_count; i++) {
             double *p = markers->positions + 3 * ((size_t)t * (size_t)r->point_count + (size_t)i);
-            bool seen = read_point(r, at + 4 * number * (size_t)i, p);
+            float *residual = markers->residuals + (size_t)t * (size_t)r->point_count + (size_t)i;
+            bool seen = read_point(r, at + 4 * number * (size_t)i, p, residual);
+            known |= *residual > 0;
             if (seen && !(isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2])))
                 return sn_source_fail(r->source, r->error, "frame %lld: point %d is not finite",
                                       (long long)t, i);
             if (!seen) p[0] = p[1] = p[2] = NAN;
         }
     }
+    if (!known) sn_free(markers->residuals), markers->residuals = NULL;
     return SINEW_OK;
 }
 

@@ -161,6 +161,7 @@ void sinew_markers_destroy(sinew_markers *markers) {
     free_names(markers->names, markers->marker_count);
     sn_free(markers->times);
     sn_free(markers->positions);
+    sn_free(markers->residuals);
     sn_free(markers);
 }
 

@@ -6,12 +6,16 @@
 
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "base/unit.h"
 #include "rig/names.h"
+#include "session/head.h"
 #include "session/load.h"
 #include "sinew/job.h"
 
+/* Samples a second up to which a take has a frame per sample. */
+#define SN_MOST_TAKE_RATE 1000.0
 /* Frames closer than this share of a frame to the end are the end: 2.0000001 s at 30 fps has 61. */
 static const double FRAME_SLACK = 1e-6;
 
@@ -118,7 +122,9 @@ static sinew_status match_channels(const sinew_scene *scene, const sinew_rig *ri
     for (int c = 0; c < curves->channel_count; c++) {
         int sliders[2], count = sinew_rig_match(rig, curves->names[c], sliders);
         matched += count > 0;
-        if (count == 0)
+        if (count == 0 && sn_head_channel(curves->names[c]))
+            matched++;
+        else if (count == 0)
             sn_log(monitor, SINEW_LOG_LEVEL_WARNING, "curve '%s' drives no slider of the rig",
                    curves->names[c]);
         for (int i = 0; i < count; i++) {
@@ -145,6 +151,9 @@ static sinew_status sample_curves(const sinew_scene *scene, const sinew_rig *rig
     double *values = SN_NEW(double, curves->channel_count);
     sinew_status status = channel_of && values ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK) status = match_channels(scene, rig, curves, monitor, channel_of, error);
+    const json_t *head = json_object_get(sn_scene_at(scene, "curves"), "head");
+    if (status == SINEW_OK && !json_is_false(head))
+        status = sn_head_of_curves(rig, curves, clip, error);
     for (int k = 0; status == SINEW_OK && k < clip->frame_count; k++) {
         double *weights = clip->weights + (size_t)k * (size_t)rig->slider_count;
         sinew_rig_rest_weights(rig, weights);
@@ -253,6 +262,26 @@ static sinew_status bring_to_unit_of_rig(const sinew_scene *scene, const json_t 
     return sinew_markers_convert(take, rig ? rig : SN_RIG_UNIT, 0, error);
 }
 
+/* Samples per second, a whole number where it is as good as one; 0: the take has a single sample.
+ * The middle one of the steps, as a take may have holes. */
+static sinew_status rate_of_take(const sinew_markers *take, double *rate, sinew_error *error) {
+    int count = take->time_count - 1;
+    *rate = 0;
+    if (count < 1) return SINEW_OK;
+    double *steps = SN_NEW(double, count);
+    if (!steps) return sn_no_memory(error);
+    for (int k = 0; k < count; k++) steps[k] = take->times[k + 1] - take->times[k];
+    sn_sort_doubles((size_t)count, steps);
+    /* the mean of the steps that are no holes: times may have been rounded to milliseconds */
+    double sum = 0, most = 1.5 * steps[count / 2];
+    int used = 0;
+    for (; used < count && steps[used] < most; used++) sum += steps[used];
+    double found = used / sum;
+    sn_free(steps);
+    *rate = fabs(found - round(found)) < 2e-3 * found ? round(found) : found;
+    return SINEW_OK;
+}
+
 static sinew_status clip_of_markers(const sinew_scene *scene, const sinew_loader *loader,
                                     const json_t *given, const sinew_monitor *monitor,
                                     sn_clip *clip, sinew_error *error) {
@@ -261,6 +290,10 @@ static sinew_status clip_of_markers(const sinew_scene *scene, const sinew_loader
     const sinew_markers *markers = clip->markers;
     if (markers->time_count < 1) return sn_scene_fail(scene, error, "/markers", "hold no times");
     SN_TRY(bring_to_unit_of_rig(scene, given, clip->markers, monitor, error));
+    double rate;
+    SN_TRY(rate_of_take(markers, &rate, error));
+    bool said = json_object_get(sn_scene_at(scene, "time"), "fps") != NULL;
+    if (!said && rate >= 1 && rate <= SN_MOST_TAKE_RATE) clip->rate = rate;
     SN_TRY(make_grid(scene, markers->times[0], markers->times[markers->time_count - 1], 0, clip,
                      error));
     sn_free(clip->weights);
@@ -304,6 +337,7 @@ void sn_clip_free(sn_clip *clip) {
     sn_free(clip->times);
     sn_free(clip->weights);
     sn_free(clip->asked);
+    sn_free(clip->head);
     sinew_markers_destroy(clip->markers);
     memset(clip, 0, sizeof *clip);
 }

@@ -2,9 +2,11 @@
 #ifndef SN_SESSION_CLIP_H
 #define SN_SESSION_CLIP_H
 
+#include "base/vec3.h"
 #include "session/scene.h"
 #include "sinew/curves.h"
 #include "sinew/loader.h"
+#include "sinew/marker_map.h"
 #include "sinew/monitor.h"
 #include "sinew/rig.h"
 
@@ -18,13 +20,16 @@ typedef struct sn_clip {
     double *times;          /* seconds, per frame */
     double *weights;        /* per frame a row of slider weights, after locks; NULL: none given */
     double *asked;          /* the same before locks; NULL: the scene has none */
+    sinew_rigid *head;      /* per frame: motion of the head by the scene's curves; NULL: none */
+    sn_vec3 pivot;          /* that the head turns about */
     sinew_markers *markers; /* of the scene's "markers", in the rig's unit; or NULL */
 } sn_clip;
 
-/* Frames stand at start + k / rate, k = 0 ... ceil(duration * rate), the last clamped to the end.
- *   weights   one frame                        steps      N + 1 frames at k / rate
- *   curves    from the first to the last time  keys, markers   likewise
- * needs_weights: it is bad input when nothing gives weights. */
+/* Markers without a rate in the scene have frames at the take's own rate; everything else 30 a
+ * second. Frames stand at start + k / rate, k = 0 ... ceil(duration * rate), the last clamped to
+ * the end. weights   one frame                        steps      N + 1 frames at k / rate curves
+ * from the first to the last time  keys, markers   likewise needs_weights: it is bad input when
+ * nothing gives weights. */
 sinew_status sn_clip_create(const sinew_scene *scene, const sinew_rig *rig,
                             const sinew_loader *loader, bool needs_weights,
                             const sinew_monitor *monitor, sn_clip *clip, sinew_error *error);

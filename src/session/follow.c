@@ -51,11 +51,12 @@ sinew_status sn_follow_capture(const sn_model_setup *setup, sinew_capture **capt
     sinew_capture_get_info(*capture, &info);
     json_object_set_new(
         setup->report, "take",
-        json_pack("{s:i, s:f, s:i, s:i, s:i, s:i, s:i, s:f, s:b, s:i, s:f, s:f}", "samples",
+        json_pack("{s:i, s:f, s:i, s:i, s:i, s:i, s:i, s:f, s:b, s:i, s:f, s:f, s:i}", "samples",
                   info.samples, "rate", info.rate, "markers", info.markers, "used", info.used,
                   "neutral_sample", info.neutral_sample, "doubtful", info.doubtful, "left_out",
                   info.left_out, "scale", info.scale, "head_moves", (int)info.head_moves, "filled",
-                  info.filled, "noise", info.noise, "cutoff", info.cutoff));
+                  info.filled, "noise", info.noise, "cutoff", info.cutoff, "relabeled",
+                  info.relabeled));
     return SINEW_OK;
 }
 

@@ -67,12 +67,16 @@ static const field curves_fields[] = {
      SINEW_COST_NOTHING},
     {"values", NUMBERS_MAP, "per slider a value for each time", false, 0, 0, NULL, NULL,
      SINEW_COST_NOTHING},
+    {"head", FLAG,
+     "turn and move the whole head by headYaw, headPitch, headRoll (radians), headX, headY and "
+     "headZ (default true)",
+     false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
     END,
 };
 
 static const field time_fields[] = {
-    {"fps", NUMBER, "frames per second (default 30)", false, 1e-3, 1e5, NULL, NULL,
-     SINEW_COST_STRUCTURE},
+    {"fps", NUMBER, "frames per second (default: those of the markers, else 30)", false, 1e-3, 1e5,
+     NULL, NULL, SINEW_COST_STRUCTURE},
     {"from", NUMBER, "seconds: start of the clip (default: of the curves)", false, 0, 0, NULL, NULL,
      SINEW_COST_NOTHING},
     {"to", NUMBER, "seconds: end of the clip (default: of the curves)", false, 0, 0, NULL, NULL,

