@@ -41,6 +41,11 @@ static const cli_option options[] = {
      "Keep vertices on their linear path; 'auto' selects those that rest on the floor in all poses "
      "(rotation, spring).",
      0, 0, false},
+    {"--tie", CLI_NUMBER, "DISTANCE",
+     "Hold parts that stay close in all poses together under loads by springs up to this fraction "
+     "of "
+     "the diagonal (0.025 ties what the blend links; default 0).",
+     0, 1, false},
     {"--friction", CLI_NUMBER, "MU", "Coulomb friction against obstacles (default 0).", 0, 1e3,
      false},
     {"--self-contact", CLI_FLAG, NULL, "Keep the surface from intersecting itself.", 0, 0, false},
@@ -85,6 +90,7 @@ static const cli_option options[] = {
 /* Option, and the parameter of the model that it sets. */
 static const char *const parameters[][2] = {
     {"--hold", "hold"},
+    {"--tie", "tie"},
     {"--published", "published"},
     {"--boundary", "boundary"},
     {"--anchor", "anchor"},

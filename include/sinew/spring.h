@@ -85,6 +85,7 @@ typedef enum sinew_spring_solver {
 /* Defaults. */
 #define SINEW_SPRING_KAPPA          1.0
 #define SINEW_SPRING_ANCHOR_KAPPA   100.0
+#define SINEW_SPRING_TIE_KAPPA      0.02
 #define SINEW_SPRING_VOLUME         1.0
 #define SINEW_SPRING_GUIDE          0.1
 #define SINEW_SPRING_ALTITUDE       1.0
@@ -101,14 +102,15 @@ typedef struct sinew_spring_options {
     uint32_t size;                /* of this structure in bytes; set by sinew_spring_options_init */
     sinew_spring_bending bending; /* default flap */
     double kappa[SINEW_SPRING_KIND_COUNT]; /* force per relative stretch, > 0; a spring's k is kappa
-                                         over its mean length; default 1, anchor 100 */
+                                         over its mean length; default 1, anchor 100, tie 0.02 */
     const double *stiffness_map;           /* per surface vertex, >= 0, or NULL for 1 everywhere */
 
     sinew_spring_interior interior; /* default struts */
     bool interior_points; /* tets: add points inside where they give better tets (default false) */
     const sinew_tets *tets; /* use these, whatever `interior` is; NULL */
-    double tie_distance;    /* > 0: tie components to the largest by springs up to this length, as
-                               a share of the box diagonal; default 0 */
+    double tie_distance;    /* > 0: springs up to this length between parts that stay close in all
+                               poses, so that they also hold together under loads; a fraction of the
+                               box diagonal; default 0 */
 
     double volume;   /* c_v >= 0, weight of the signed volumes of tets; 0 turns them off */
     double guide;    /* beta >= 0, stiffness of a spring's direction relative to its length; raised

@@ -50,8 +50,11 @@ static const sinew_parameter parameters[] = {
            "their lengths"),
     NUMBER(STRUCTURE, "altitude", SINEW_SPRING_ALTITUDE, 0, 1e9, "",
            "weight of the altitudes of triangles, which hold thin triangles and resist bending"),
-    NUMBER(STRUCTURE, "tie", 0, 0, 1, "share of the diagonal",
-           "tie parts to the largest by springs"),
+    NUMBER(STRUCTURE, "tie", 0, 0, 1, "fraction of the diagonal",
+           "Longest spring between parts that stay close in all poses, so that they also hold "
+           "together under loads; 0: none."),
+    NUMBER(STRUCTURE, "stiffness_tie", SINEW_SPRING_TIE_KAPPA, 1e-9, 1e9, "",
+           "Stiffness of the springs between parts."),
     NUMBER(STRUCTURE, "volume", SINEW_SPRING_VOLUME, 0, 1e9, "",
            "weight of the signed-volume term"),
     NUMBER(STRUCTURE, "pull_to_blend", SINEW_SPRING_PULL_TO_BLEND, 0, 1e9, "",
@@ -146,6 +149,7 @@ static void read_options(const sinew_scene *scene, sinew_spring_options *options
     options->kappa[SINEW_SPRING_KIND_STRUCTURE] = sn_scene_number(scene, "stiffness_structure");
     options->kappa[SINEW_SPRING_KIND_BENDING] = sn_scene_number(scene, "stiffness_bending");
     options->kappa[SINEW_SPRING_KIND_INTERNAL] = sn_scene_number(scene, "stiffness_internal");
+    options->kappa[SINEW_SPRING_KIND_TIE] = sn_scene_number(scene, "stiffness_tie");
     options->interior = (sinew_spring_interior)sn_scene_choice(scene, "interior");
     options->interior_points = sn_scene_flag(scene, "interior_points");
     options->tie_distance = sn_scene_number(scene, "tie");

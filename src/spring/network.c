@@ -416,28 +416,16 @@ sinew_status sn_network_add_struts(sn_network *network, const double *positions,
     return status;
 }
 
-sinew_status sn_network_tie_components(sn_network *network, const double *positions,
-                                       double distance, sinew_error *error) {
-    int *size = SN_NEW0(int, network->component_count + 1);
-    if (!size) return sn_no_memory(error);
-    for (int v = 0; v < network->vertex_count; v++)
-        if (network->component[v] >= 0) size[network->component[v]]++;
-    int largest = 0;
-    for (int c = 1; c < network->component_count; c++)
-        if (size[c] > size[largest]) largest = c;
-    sn_free(size);
+sinew_status sn_network_add_ties(sn_network *network, const double *positions, int link_count,
+                                 const sn_link *links, double distance, sinew_error *error) {
     spring_list list = {0};
     bool ok = list_from_network(&list, network);
-    for (int v = 0; v < network->surface_count && ok; v++) {
-        if (network->component[v] < 0 || network->component[v] == largest) continue;
-        int nearest = -1;
-        double best = distance;
-        for (int u = 0; u < network->surface_count; u++) {
-            if (network->component[u] != largest) continue;
-            double d = sn_distance(sn_at(positions, u), sn_at(positions, v));
-            if (d <= best) best = d, nearest = u;
-        }
-        if (nearest >= 0) ok = list_add(&list, v, nearest, SINEW_SPRING_KIND_TIE);
+    for (int l = 0; l < link_count && ok; l++) {
+        double offset[3];
+        sn_link_offset(&links[l], positions, offset);
+        if (sn_length(sn_at(offset, 0)) > distance) continue;
+        for (int c = 0; c < 3 && ok; c++)
+            ok = list_add(&list, links[l].vertex, links[l].corners[c], SINEW_SPRING_KIND_TIE);
     }
     sinew_status status = ok ? take_springs(network, &list, positions, error) : sn_no_memory(error);
     sn_free(list.keys);

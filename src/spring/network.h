@@ -18,6 +18,7 @@
 #ifndef SN_SPRING_NETWORK_H
 #define SN_SPRING_NETWORK_H
 
+#include "mesh/parts.h"
 #include "sinew/mesh.h"
 #include "sinew/spring.h"
 #include "sinew/tets.h"
@@ -88,10 +89,10 @@ sinew_status sn_network_add_anchor(sn_network *network, const double *positions,
 /* Internal springs from each surface vertex to across[vertex], where that is not -1. */
 sinew_status sn_network_add_struts(sn_network *network, const double *positions, const int *across,
                                    sinew_error *error);
-/* Springs between nearby vertices of different components, each component to the largest.
- * distance: longest tie. Before any pose. */
-sinew_status sn_network_tie_components(sn_network *network, const double *positions,
-                                       double distance, sinew_error *error);
+/* Springs from the vertex of each link that is no longer than `distance` to the corners of its
+ * triangle. Before any pose. */
+sinew_status sn_network_add_ties(sn_network *network, const double *positions, int link_count,
+                                 const sn_link *links, double distance, sinew_error *error);
 
 /* Full positions of the pose of target t, and the activations at that pose (target_count;
  * activations[t] must be 1 and the targets active beside it must have been added before). */

@@ -27,8 +27,9 @@ void sinew_spring_options_init(sinew_spring_options *options) {
         .sample_edges = true,
     };
     for (int kind = 0; kind < SINEW_SPRING_KIND_COUNT; kind++)
-        options->kappa[kind] =
-            kind == SINEW_SPRING_KIND_ANCHOR ? SINEW_SPRING_ANCHOR_KAPPA : SINEW_SPRING_KAPPA;
+        options->kappa[kind] = SINEW_SPRING_KAPPA;
+    options->kappa[SINEW_SPRING_KIND_ANCHOR] = SINEW_SPRING_ANCHOR_KAPPA;
+    options->kappa[SINEW_SPRING_KIND_TIE] = SINEW_SPRING_TIE_KAPPA;
 }
 
 void sinew_spring_options_published(sinew_spring_options *options) {

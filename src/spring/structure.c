@@ -180,9 +180,10 @@ static sinew_status build_network(sinew_spring *spring, double **poses, double *
         sn_free(across);
         SN_TRY(status);
     }
-    if (options->tie_distance > 0)
-        SN_TRY(sn_network_tie_components(network, neutral,
-                                         options->tie_distance * network->diagonal, error));
+    const sn_rotation_strain *blend = sn_rotation_structure(spring->rotation);
+    if (options->tie_distance > 0 && blend->link_count > 0)
+        SN_TRY(sn_network_add_ties(network, neutral, blend->link_count, blend->links,
+                                   options->tie_distance * network->diagonal, error));
     if (options->boundary == SINEW_SPRING_BOUNDARY_ANCHOR) {
         SN_TRY(sn_anchor_start(spring, neutral, error));
         memcpy(neutral + 3 * (size_t)network->vertex_count, spring->anchor.rest,
@@ -280,7 +281,11 @@ static sinew_status build(sinew_spring *spring, const sinew_monitor *monitor, si
     }
     if (status == SINEW_OK && spring->tets)
         status = sn_interior_carry(spring->tets, rig->target_count, poses, monitor, error);
-    sn_progress(monitor, 0.3, "network");
+    sn_progress(monitor, 0.3, "rotation");
+    if (status == SINEW_OK)
+        status = build_rotation(spring, poses, neutral, spring->options.cache, monitor, error);
+    spring->options.cache = NULL; /* it may be closed before the structure is */
+    sn_progress(monitor, 0.5, "network");
     if (status == SINEW_OK) status = build_network(spring, poses, neutral, monitor, error);
     if (status == SINEW_OK) status = find_pose_inversions(spring, error);
     if (status == SINEW_OK) status = sn_boundary_find(spring, (const double *const *)poses, error);
@@ -292,10 +297,6 @@ static sinew_status build(sinew_spring *spring, const sinew_monitor *monitor, si
                                   options->altitude * options->kappa[SINEW_SPRING_KIND_STRUCTURE],
                                   &spring->system, error);
     }
-    sn_progress(monitor, 0.5, "rotation");
-    if (status == SINEW_OK)
-        status = build_rotation(spring, poses, neutral, spring->options.cache, monitor, error);
-    spring->options.cache = NULL; /* it may be closed before the structure is */
     sn_progress(monitor, 0.7, "preconditioner");
     if (status == SINEW_OK) {
         spring->pull = options->pull_to_blend * spring->system->mean_stiffness;

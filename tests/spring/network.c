@@ -200,7 +200,10 @@ static void components_count_separate_parts_and_leave_out_isolated_vertices(void
     assert_int_equal(network->component[3], -1);
     assert_int_equal(network->component[0], network->component[2]);
     assert_int_not_equal(network->component[0], network->component[4]);
-    assert_ok(sn_network_tie_components(network, positions, 4.5, &error));
+    const sn_link link = {.vertex = 4, .corners = {0, 1, 2}, .weights = {0, 1, 0}};
+    assert_ok(sn_network_add_ties(network, positions, 1, &link, 3.5, &error));
+    assert_int_equal(network->component_count, 2); /* it is 4 long */
+    assert_ok(sn_network_add_ties(network, positions, 1, &link, 4.5, &error));
     assert_int_equal(network->component_count, 1);
     sn_network_destroy(network);
     sinew_mesh_destroy(mesh);

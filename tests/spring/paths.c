@@ -258,6 +258,56 @@ static void growth_keeps_lengths(void **state) {
     check_growth(true);
 }
 
+/* Two plates, one above the other. One is pulled up at a corner: with ties the other follows, and
+ * poses stay exact. */
+static void ties_hold_parts_together_under_load(void **state) {
+    (void)state;
+    enum { N = 6, SIDE = N + 1, COUNT = 2 * SIDE * SIDE };
+    double positions[3 * COUNT], pose[3 * COUNT], x[3 * COUNT], moved[2];
+    int triangles[2 * 6 * N * N], count = 0;
+    for (int part = 0; part < 2; part++)
+        for (int i = 0; i <= N; i++)
+            for (int j = 0; j <= N; j++) {
+                int at = (part * SIDE + i) * SIDE + j;
+                sn_put(positions, at, sn_v3(i, j, 0.05 * part));
+                sn_put(pose, at, sn_v3(i, j, 0.05 * part + 0.1 * i * i));
+                if (i == N || j == N) continue;
+                int quad[6] = {at, at + SIDE, at + SIDE + 1, at, at + SIDE + 1, at + 1};
+                memcpy(triangles + 6 * count++, quad, sizeof quad);
+            }
+    for (int tied = 0; tied < 2; tied++) {
+        sinew_error error = {0};
+        sinew_mesh *mesh;
+        sinew_rig *rig;
+        sinew_spring *spring;
+        sinew_spring_state *own;
+        assert_ok(sinew_mesh_create(COUNT, positions, 2 * count, NULL, triangles, &mesh, &error));
+        assert_ok(sinew_rig_create(mesh, &rig, &error));
+        assert_ok(sinew_rig_add_pose(rig, "bent", pose, &error));
+        sinew_spring_options options;
+        sinew_spring_options_init(&options);
+        options.tie_distance = tied ? 0.025 : 0;
+        assert_ok(sinew_spring_create(rig, &options, NULL, &spring, &error));
+        assert_ok(sinew_spring_state_create(spring, &own, &error));
+        const double none = 0, full = 1;
+        sinew_spring_pull pull = {.vertex = 0, .position = {0, 0, 2}, .stiffness = INFINITY};
+        sinew_spring_frame frame = {
+            .size = sizeof frame, .weights = &none, .index = -1, .pull_count = 1, .pulls = &pull};
+        assert_ok(sinew_spring_solve(spring, own, &frame, x, NULL, NULL, &error));
+        moved[tied] = sn_distance(sn_at(x, SIDE * SIDE), sn_at(positions, SIDE * SIDE));
+        frame.weights = &full, frame.pull_count = 0;
+        assert_ok(sinew_spring_solve(spring, own, &frame, x, NULL, NULL, &error));
+        for (int v = 0; v < COUNT; v++)
+            assert_below(sn_distance(sn_at(x, v), sn_at(pose, v)), 1e-4);
+        sinew_spring_state_destroy(own);
+        sinew_spring_destroy(spring);
+        sinew_rig_destroy(rig);
+    }
+    print_message("the other plate moves by %.3f apart, %.3f tied\n", moved[0], moved[1]);
+    assert_below(moved[0], 0.05);
+    assert_below(1.5, moved[1]);
+}
+
 int test_paths(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(open_surfaces_do_not_pop),
@@ -265,6 +315,7 @@ int test_paths(void) {
         cmocka_unit_test(crossing_surfaces_have_struts),
         cmocka_unit_test(a_clip_agrees_with_independent_frames),
         cmocka_unit_test(growth_keeps_lengths),
+        cmocka_unit_test(ties_hold_parts_together_under_load),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
