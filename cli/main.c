@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "frame.h"
 #include "report.h"
@@ -107,19 +105,10 @@ static int run_verb(const cli_verb *verb, int count, char **words) {
     return code;
 }
 
-/* OpenBLAS starts a thread per core when it is loaded. Where the address space is limited that can
- * fail, and its end then waits for threads that never were. It reads the number of threads from the
- * environment only, so start again with one. We use no more than that anyway. */
-static void start_again_with_one_blas_thread(char **words) {
-    struct rlimit space;
-    if (getenv("OPENBLAS_NUM_THREADS") || getrlimit(RLIMIT_AS, &space) != 0 ||
-        space.rlim_cur == RLIM_INFINITY)
-        return;
-    if (setenv("OPENBLAS_NUM_THREADS", "1", 1) == 0) execv("/proc/self/exe", words);
-}
-
 int main(int count, char **words) {
-    start_again_with_one_blas_thread(words);
+    /* OpenBLAS starts a thread per core when the library loads it, which is later. Where the
+     * address space is limited that can fail; the library uses no more than one anyway. */
+    setenv("OPENBLAS_NUM_THREADS", "1", 0);
     if (count < 2) {
         cli_print_overview(stderr);
         return EXIT_USAGE;

@@ -2,9 +2,9 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <suitesparse/cholmod.h>
 
 #include "algebra/multifrontal.h"
+#include "algebra/solver_libraries.h"
 #include "algebra/supernodal.h"
 #include "base/memory.h"
 
@@ -44,8 +44,10 @@ static cholmod_sparse view_of(const sn_sparse *matrix) {
 /* Ordering, pattern and tasks. */
 static sinew_status find_pattern(const sn_sparse *matrix, sn_supernodal **pattern,
                                  sinew_error *error) {
+    SN_TRY(sn_solvers_load(error));
+    const sn_solver_libraries *solvers = sn_solvers();
     cholmod_common common;
-    cholmod_start(&common);
+    solvers->cholmod_start(&common);
     common.print = 0;
     common.try_catch = 1;
     common.nmethods = 1;
@@ -56,7 +58,7 @@ static sinew_status find_pattern(const sn_sparse *matrix, sn_supernodal **patter
     common.supernodal = CHOLMOD_SIMPLICIAL; /* supernodes are our own */
     cholmod_sparse view = view_of(matrix);
     pthread_mutex_lock(&analysis);
-    cholmod_factor *order = cholmod_analyze(&view, &common);
+    cholmod_factor *order = solvers->cholmod_analyze(&view, &common);
     pthread_mutex_unlock(&analysis);
     sinew_status status = SINEW_OK;
     if (order && common.status >= CHOLMOD_OK)
@@ -66,8 +68,8 @@ static sinew_status find_pattern(const sn_sparse *matrix, sn_supernodal **patter
     else
         status = sn_fail(error, SINEW_BAD_INPUT, "a matrix of %d columns cannot be ordered",
                          matrix->columns);
-    if (order) cholmod_free_factor(&order, &common);
-    cholmod_finish(&common);
+    if (order) solvers->cholmod_free_factor(&order, &common);
+    solvers->cholmod_finish(&common);
     return status;
 }
 

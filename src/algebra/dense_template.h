@@ -31,6 +31,10 @@ static void NAME(multiply_tiles)(void *context, sn_span span) {
 void NAME(multiply)(sn_transpose op_a, sn_transpose op_b, int rows, int columns, int inner,
                     REAL alpha, const REAL *A, const REAL *B, REAL beta, REAL *C) {
     if (rows == 0 || columns == 0) return;
+    if (!sn_solvers()) {
+        UNKNOWN(C, (size_t)rows * (size_t)columns);
+        return;
+    }
     int high = columns > 16 ? TILE : rows > 8192 ? SKINNY_TILE : SKINNY_TILE / 16;
     int tiles_down = (rows + high - 1) / high, tiles_across = (columns + TILE - 1) / TILE;
     int tiles = tiles_down * tiles_across;
@@ -63,6 +67,10 @@ void NAME(apply)(sn_transpose op, int rows, int columns, REAL alpha, const REAL 
     int blocks = (outputs + block - 1) / block;
     if (rows == 0 || columns == 0) {
         for (int i = 0; i < outputs; i++) y[i] = beta == 0 ? 0 : beta * y[i];
+        return;
+    }
+    if (!sn_solvers()) {
+        UNKNOWN(y, (size_t)outputs);
         return;
     }
     sn_library_threads_cap();
@@ -98,6 +106,10 @@ static void NAME(gram_tiles)(void *context, sn_span span) {
 /* Tiles on and below the diagonal, then mirrored. */
 void NAME(gram)(int rows, int columns, REAL alpha, const REAL *A, REAL beta, REAL *G) {
     if (columns == 0) return;
+    if (!sn_solvers()) {
+        UNKNOWN(G, (size_t)columns * (size_t)columns);
+        return;
+    }
     int tiles = (columns + TILE - 1) / TILE;
     sn_library_threads_cap();
     sn_parallel_for_weighted(tiles * tiles, 1,
@@ -207,6 +219,7 @@ static int NAME(eliminate_small)(int size, int columns, REAL *A) {
 /* The column that is not positive definite, or -1. */
 static int NAME(eliminate_columns)(int size, int columns, REAL *A) {
     if (columns == 0) return -1;
+    if (!sn_solvers()) return 0;
     sn_library_threads_cap();
     int info = size > 6 * PANEL ? NAME(eliminate_panels)(size, columns, A)
                                 : NAME(eliminate_small)(size, columns, A);
@@ -218,6 +231,7 @@ static int NAME(eliminate_columns)(int size, int columns, REAL *A) {
 }
 
 sinew_status NAME(cholesky)(int size, REAL *A, sinew_error *error) {
+    SN_TRY(sn_solvers_load(error));
     int bad = NAME(eliminate_columns)(size, size, A);
     if (bad >= 0)
         return sn_fail(error, SINEW_BAD_INPUT, "the matrix is not positive definite at column %d",
@@ -227,6 +241,10 @@ sinew_status NAME(cholesky)(int size, REAL *A, sinew_error *error) {
 
 void NAME(cholesky_solve)(int size, const REAL *L, int count, REAL *b) {
     if (size == 0 || count == 0) return;
+    if (!sn_solvers()) {
+        UNKNOWN(b, (size_t)size * (size_t)count);
+        return;
+    }
     sn_library_threads_cap();
     if (count == 1) {
         BLAS(trsv, CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, size, L, size, b, 1);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "algebra/dense.h"
+#include "algebra/solver_libraries.h"
 #include "algebra/vector.h"
 #include "base/threads.h"
 #include "groups.h"
@@ -291,6 +292,28 @@ static void large_factors_rebuild_the_matrix_with_the_same_bits_for_any_threads(
     free(A), free(B), free(L), free(again);
 }
 
+static void without_the_libraries_calls_fail_in_good_order(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    double A[4] = {2, 0, 0, 2}, b[2] = {1, 1}, values[2], product[4];
+    sn_solvers_hidden = true;
+    assert_int_equal(sn_dense_cholesky(2, A, &error), SINEW_UNAVAILABLE);
+    assert_int_equal(sn_dense_solve(2, A, 1, b, &error), SINEW_UNAVAILABLE);
+    assert_int_equal(sn_dense_eigen(2, A, values, &error), SINEW_UNAVAILABLE);
+    assert_int_equal(sn_dense_svd(2, 2, A, values, NULL, NULL, &error), SINEW_UNAVAILABLE);
+    assert_int_equal(sn_dense_least_squares(2, 2, A, 1, b, 0, NULL, &error), SINEW_UNAVAILABLE);
+    assert_non_null(strstr(error.message, "cannot be loaded"));
+    sn_dense_multiply(SN_AS_IS, SN_AS_IS, 2, 2, 2, 1, A, A, 0, product);
+    for (int i = 0; i < 4; i++) assert_true(isnan(product[i]));
+    sn_dense_apply(SN_AS_IS, 2, 2, 1, A, values, 0, b);
+    assert_true(isnan(b[0]) && isnan(b[1]));
+    sn_dense_cholesky_solve(2, A, 1, b);
+    sn_dense_gram(2, 2, 1, A, 0, product);
+    assert_true(isnan(product[3]));
+    sn_solvers_hidden = false;
+    assert_int_equal(sn_dense_cholesky(2, A, &error), SINEW_OK);
+}
+
 int test_dense(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_agree_with_loops),
@@ -304,6 +327,7 @@ int test_dense(void) {
         cmocka_unit_test(eigenvectors_diagonalise),
         cmocka_unit_test(singular_values_rebuild_the_matrix),
         cmocka_unit_test(blocked_sums_have_the_same_bits_for_any_threads),
+        cmocka_unit_test(without_the_libraries_calls_fail_in_good_order),
     };
     return cmocka_run_group_tests_name("dense", tests, NULL, NULL);
 }
