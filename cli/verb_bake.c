@@ -23,12 +23,16 @@ static const cli_option options[] = {
      "Stop when no vertex is off by more than this fraction of the bounding-box diagonal (default "
      "0.001).",
      0, 1, false},
+    {"--style", CLI_CHOICE, "polynomials|inbetweens",
+     "Drive few shapes by polynomials of the slider weights, or use only in-betweens and products "
+     "of sliders (default polynomials).",
+     0, 0, false},
     CLI_GROUP("Poses"),
     {"--curves", CLI_TEXT, "FILE", "Clip that the rig will play; improves the fit there.", 0, 0,
      true},
     {"--unseen", CLI_TEXT, "FILE",
      "Clip to measure the error on (default: random poses that the fit has not seen).", 0, 0, true},
-    {"--samples", CLI_INTEGER, "N", "Maximum number of model evaluations (default 800).", 10, 5000,
+    {"--samples", CLI_INTEGER, "N", "Maximum number of model evaluations (default 1600).", 10, 5000,
      false},
     CLI_GROUP("Rig and contact"),
     {"--sample", CLI_TEXT, "NAME",
@@ -185,6 +189,8 @@ static sinew_status bake(cli_call *call, sinew_session *session) {
     chosen.max_targets = cli_integer(call, "--max-targets", chosen.max_targets);
     chosen.tolerance = cli_number(call, "--tolerance", chosen.tolerance);
     chosen.max_samples = cli_integer(call, "--samples", chosen.max_samples);
+    const char *style = cli_text(call, "--style");
+    if (style && strcmp(style, "inbetweens") == 0) chosen.style = SINEW_BAKE_STYLE_INBETWEENS;
     sinew_rig *baked = NULL;
     sinew_bake_info info = {.size = sizeof info};
     sinew_bake_error before = {.size = sizeof before}, after = {.size = sizeof after};
@@ -228,16 +234,17 @@ static sinew_status run(cli_call *call) {
 
 const cli_verb verb_bake = {
     .name = "bake",
-    .summary = "turn physics into in-betweens and correctives that any engine plays",
+    .summary = "turn physics into corrective shapes that any engine plays",
     .arguments = "RIG...",
     .maximum = -1,
     .options = options,
-    .description = "Turn a physical model into in-betweens and corrective targets, so that any "
-                   "engine that plays morph targets can show it.\n\nbake samples the model over "
-                   "the sliders, one at a time and in the pairs that interact, and adds the "
-                   "targets that bring the rig's linear blend closest to it. The printed error is "
-                   "measured on poses that the fit has not seen.\n\nDo not bake effects that "
-                   "depend on the past, such as friction and inertia; write frames instead.",
+    .description =
+        "Turn a physical model into corrective targets and rules that drive them, so that any "
+        "engine that plays morph targets can show it.\n\nbake samples the model over "
+        "the sliders, one at a time and in the pairs that interact, and adds the "
+        "targets that bring the rig's linear blend closest to it. The printed error is "
+        "measured on poses that the fit has not seen.\n\nDo not bake effects that "
+        "depend on the past, such as friction and inertia; write frames instead.",
     .example = "sinew bake --sample hand --vertices 1000 --max-targets 20 --out baked.glb "
                "--drivers drivers.json\n",
     .run = run,

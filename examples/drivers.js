@@ -18,6 +18,14 @@ function along(rest, knots, w, result) {
   if (high.target !== null) result[high.target] = t
 }
 
+// Sum of coefficient * u[driver] ** power * ...; the drivers stay within [0, 1].
+function polynomial(terms, u) {
+  let sum = 0
+  for (const [coefficient, ...factors] of terms)
+    sum += factors.reduce((product, [driver, power]) => product * Math.min(u[driver], 1) ** power, coefficient)
+  return sum
+}
+
 function combined(rule, u) {
   if (rule === 'multiply') return u.reduce((product, value) => product * value, 1)
   const least = Math.min(...u)
@@ -37,7 +45,8 @@ export function evaluate(table, weights) {
   }
   for (const c of table.combinations) {
     const unit = (d) => Math.max((value[d] - rest[d]) / (1 - rest[d] || 1), 0)
-    result[c.target] = combined(c.rule, c.drivers.map(unit))
+    const u = c.drivers.map(unit)
+    result[c.target] = c.rule === 'polynomial' ? polynomial(c.terms, u) : combined(c.rule, u)
   }
   return result
 }

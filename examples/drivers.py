@@ -20,6 +20,16 @@ def along(rest, knots, w):
     return {name: value for name, value in ((a, 1 - t), (b, t)) if name is not None}
 
 
+def polynomial(terms, u):
+    """Sum of coefficient * u[driver]**power * ...; the drivers stay within [0, 1]."""
+    total = 0.0
+    for coefficient, *factors in terms:
+        for driver, power in factors:
+            coefficient *= min(u[driver], 1.0) ** power
+        total += coefficient
+    return total
+
+
 def combined(rule, u):
     if rule == "multiply":
         product = 1.0
@@ -41,7 +51,8 @@ def evaluate(table, weights):
             result.update(along(s["rest"], s["knots"], value[s["name"]]))
     for c in table["combinations"]:
         u = [max((value[d] - rest[d]) / ((1 - rest[d]) or 1), 0.0) for d in c["drivers"]]
-        result[c["target"]] = combined(c["rule"], u)
+        result[c["target"]] = (polynomial(c["terms"], u) if c["rule"] == "polynomial"
+                               else combined(c["rule"], u))
     return result
 
 

@@ -99,7 +99,9 @@ class SINEW_OT_bake_correctives(_Operator, bpy.types.Operator):
         session, folder = shapes.make_session(obj)
         try:
             known = {b.name for b in artist_names(keys)}
-            baked, report = sinew.bake(session, max_targets=obj.sinew.max_targets)
+            # Expressions of Blender's drivers are too short for polynomials.
+            baked, report = sinew.bake(session, max_targets=obj.sinew.max_targets,
+                                       style="inbetweens")
             neutral = baked.neutral.positions
             linear = {}
             for name in baked.targets:

@@ -5,11 +5,14 @@
  *
  *   f(w) = f0 + sum_k a_k(w) d_k + sum_j phi_j(w) c_j
  *
- * phi_j is either the hat function of a new in-between on one slider, or a product of slider
- * weights (jawOpen * smile, jawOpen^2 * smile) that becomes a combination. Which of them to add is
- * found greedily: in each step the one that removes most of the remaining error over all samples.
- * The displacements c_j are then the least-squares solution, and displacements too small to see are
- * dropped.
+ * phi_j is a polynomial of the slider weights, which a driver table carries into any engine and a
+ * clip needs no engine for. Few shapes and many terms: the shapes span what the samples have in
+ * common, the terms that drive them are chosen greedily, in each step the one that removes most of
+ * the remaining error. A slider alone at full weight still gives exactly the artist's shape.
+ *
+ * Programs that know only in-betweens and products get these instead (style): phi_j is then the hat
+ * function of an in-between on one slider, or a product such as jawOpen^2 * smile. It takes several
+ * times as many targets for the same error.
  *
  *   sinew_bake          fit                                  once
  *   sinew_bake_measure  compare with the model on poses that were not used to fit
@@ -30,12 +33,17 @@ extern "C" {
 
 #define SINEW_BAKE_TARGETS   40
 #define SINEW_BAKE_TOLERANCE 1e-3
-#define SINEW_BAKE_SAMPLES   800
+#define SINEW_BAKE_SAMPLES   1600
 
 /* The model: positions[3 * vertex_count] of weights[slider_count]. Called from one thread. A result
  * that did not converge counts. */
 typedef sinew_status sinew_bake_model(const double *weights, double *positions, void *user,
                                       const sinew_monitor *monitor, sinew_error *error);
+
+typedef enum sinew_bake_style {
+    SINEW_BAKE_STYLE_POLYNOMIALS, /* combinations with SINEW_COMBINE_POLYNOMIAL */
+    SINEW_BAKE_STYLE_INBETWEENS   /* in-betweens and products */
+} sinew_bake_style;
 
 typedef struct sinew_bake_options {
     uint32_t size;    /* of this structure in bytes; set by sinew_bake_options_init */
@@ -45,6 +53,7 @@ typedef struct sinew_bake_options {
     int max_samples;  /* most evaluations of the model, 10 to 5000 */
     int row_count;    /* poses of the clips that the rig is going to play: rows of slider weights */
     const double *rows; /* row_count * slider_count, or NULL */
+    sinew_bake_style style;
 } sinew_bake_options;
 
 SINEW_API void sinew_bake_options_init(sinew_bake_options *options);

@@ -101,7 +101,8 @@ class RenderOptions(Structure):
 
 class BakeOptions(Structure):
     _fields_ = [("size", c_uint32), ("max_targets", c_int), ("tolerance", c_double),
-                ("max_samples", c_int), ("row_count", c_int), ("rows", c_void_p)]
+                ("max_samples", c_int), ("row_count", c_int), ("rows", c_void_p),
+                ("style", c_int)]
 
 
 class BakeInfo(Structure):

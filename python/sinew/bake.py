@@ -27,16 +27,19 @@ class BakeReport:
     seconds: float
 
 
-def bake(session: Session, *, max_targets: int = 40, tolerance: float = 1e-3, samples: int = 800,
-         clips: list[Curves] | None = None, progress=None) -> tuple[Rig, BakeReport]:
-    """Bake the session's model into its rig: in-betweens and combinations that bring the linear
-    blend close to the model. Errors are fractions of the bounding-box diagonal, on the samples
+def bake(session: Session, *, max_targets: int = 40, tolerance: float = 1e-3, samples: int = 1600,
+         clips: list[Curves] | None = None, style: str = "polynomials",
+         progress=None) -> tuple[Rig, BakeReport]:
+    """Bake the session's model into its rig: correctives that bring the linear blend close to the
+    model. style is "polynomials", or "inbetweens" for programs that only know in-betweens and
+    products. Errors are fractions of the bounding-box diagonal, on the samples
     that were fitted; measure other poses yourself."""
     _bake = function("sinew_bake", "i", "pppppppp")
     rig = session.rig
     options = BakeOptions()
     _init(byref(options))
     options.max_targets, options.tolerance, options.max_samples = max_targets, tolerance, samples
+    options.style = ("polynomials", "inbetweens").index(style)
     sliders, vertices = len(rig.sliders), rig.vertex_count
     rows = []
     for clip in clips or []:

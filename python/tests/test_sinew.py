@@ -181,14 +181,15 @@ class Tools(unittest.TestCase):
 
     def test_bake_gets_closer_to_the_model(self):
         session = sinew.Session(rig=sinew.sample("hand", vertices=1000), model="rotation")
-        baked, report = sinew.bake(session, max_targets=8, samples=100)
+        baked, report = sinew.bake(session, max_targets=8, samples=300)
         self.assertLess(report.fitted_error, 0.8 * report.linear_error)
         linear = sinew.Session(rig=baked, model="linear")
-        slider = session.rig.sliders[0]
-        physical = session.solve({slider: 0.5}).positions
-        plain = session.linear({slider: 0.5})
-        found = linear.solve({slider: 0.5}).positions
-        self.assertLess(np.abs(found - physical).mean(), np.abs(plain - physical).mean() + 1e-12)
+        before = after = 0.0
+        for slider in session.rig.sliders:
+            physical = session.solve({slider: 0.5}).positions
+            before += np.abs(session.linear({slider: 0.5}) - physical).mean()
+            after += np.abs(linear.solve({slider: 0.5}).positions - physical).mean()
+        self.assertLess(after, 0.5 * before)
 
     def test_the_driver_table_gives_the_library_s_weights(self):
         spec = importlib.util.spec_from_file_location(

@@ -5,8 +5,9 @@
 #include "base/memory.h"
 #include "io/format.h"
 #include "io/json.h"
+#include "io/rig_json.h"
 
-static const char *const rules[] = {"multiply", "lowest", "smooth_lowest"};
+static const char *const rules[] = {"multiply", "lowest", "smooth_lowest", "polynomial"};
 
 /* The targets of one slider in order of the value at which they are fully on. */
 static json_t *knots_of(const sinew_rig *rig, int slider, int *order) {
@@ -32,8 +33,14 @@ static json_t *combination_of(const sinew_rig *rig, const sinew_target *target) 
     json_t *drivers = json_array();
     for (int d = 0; d < target->driver_count; d++)
         json_array_append_new(drivers, json_string(rig->sliders[target->drivers[d]].name));
-    return json_pack("{s:s, s:s, s:o}", "target", target->name, "rule", rules[target->combine],
-                     "drivers", drivers);
+    json_t *object = json_pack("{s:s, s:s, s:o}", "target", target->name, "rule",
+                               rules[target->combine], "drivers", drivers);
+    json_t *terms = target->terms ? sn_terms_to_json(target) : NULL;
+    if (target->terms && (!terms || json_object_set_new(object, "terms", terms) != 0)) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
 }
 
 static json_t *table_of(const sinew_rig *rig) {

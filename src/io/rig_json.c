@@ -1,11 +1,12 @@
 #include "io/rig_json.h"
 
+#include <limits.h>
 #include <math.h>
 
 #include "base/memory.h"
 
 static const char *const kind_names[] = {"plain", "inbetween", "combination"};
-static const char *const combine_names[] = {"multiply", "lowest", "smooth_lowest"};
+static const char *const combine_names[] = {"multiply", "lowest", "smooth_lowest", "polynomial"};
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
@@ -29,6 +30,25 @@ static json_t *slider_to_json(const sinew_rig *rig, const sinew_slider *slider) 
     return NULL;
 }
 
+/* [coefficient, [driver, power], ...] per term. */
+json_t *sn_terms_to_json(const sinew_target *target) {
+    json_t *terms = json_array();
+    int failed = !terms;
+    for (int t = 0; t < target->term_count; t++) {
+        const sinew_term *term = &target->terms[t];
+        json_t *list = json_array();
+        failed |= json_array_append_new(list, json_real(term->coefficient));
+        for (int f = 0; f < SINEW_TERM_FACTORS; f++)
+            if (term->power[f] > 0)
+                failed |= json_array_append_new(
+                    list, json_pack("[i, i]", term->driver[f], term->power[f]));
+        failed |= json_array_append_new(terms, list);
+    }
+    if (!failed) return terms;
+    json_decref(terms);
+    return NULL;
+}
+
 static json_t *target_to_json(const sinew_rig *rig, const sinew_target *target) {
     json_t *object = json_object();
     int failed = json_object_set_new(object, "name", json_string(target->name));
@@ -41,6 +61,7 @@ static json_t *target_to_json(const sinew_rig *rig, const sinew_target *target) 
             failed |=
                 json_array_append_new(drivers, json_string(rig->sliders[target->drivers[i]].name));
         failed |= json_object_set_new(object, "drivers", drivers);
+        if (target->terms) failed |= json_object_set_new(object, "terms", sn_terms_to_json(target));
     } else {
         failed |=
             json_object_set_new(object, "slider", json_string(rig->sliders[target->slider].name));
@@ -144,15 +165,51 @@ static int find_word(const char *const *words, int count, const char *word) {
     return -1;
 }
 
+static bool read_term(const json_t *list, int driver_count, sinew_term *term) {
+    size_t size = json_array_size(list);
+    const json_t *coefficient = json_array_get(list, 0);
+    if (size < 2 || size > 1 + SINEW_TERM_FACTORS || !json_is_number(coefficient)) return false;
+    *term = (sinew_term){.coefficient = json_number_value(coefficient)};
+    for (size_t f = 0; f + 1 < size; f++) {
+        const json_t *factor = json_array_get(list, f + 1);
+        int64_t driver, power;
+        if (json_array_size(factor) != 2 ||
+            !sn_json_integer(json_array_get(factor, 0), 0, driver_count - 1, &driver) ||
+            !sn_json_integer(json_array_get(factor, 1), 1, SINEW_MAX_POWER, &power))
+            return false;
+        term->driver[f] = (int)driver, term->power[f] = (int)power;
+    }
+    return true;
+}
+
+static sinew_status read_terms(const json_t *object, const char *file, sinew_target *target,
+                               sinew_error *error) {
+    const json_t *terms = json_object_get(object, "terms");
+    size_t count = json_array_size(terms);
+    if (count < 1 || count > INT_MAX)
+        return sn_fail(error, SINEW_BAD_INPUT, "%s: polynomial \"%s\" has no terms", file,
+                       target->name);
+    target->terms = SN_NEW(sinew_term, count);
+    if (!target->terms) return sn_no_memory(error);
+    for (size_t t = 0; t < count; t++, target->term_count++)
+        if (!read_term(json_array_get(terms, t), target->driver_count, &target->terms[t]))
+            return sn_fail(error, SINEW_BAD_INPUT,
+                           "%s: polynomial \"%s\": term %zu is not [coefficient, [driver, power], "
+                           "...] with 1 to %d factors and powers up to %d",
+                           file, target->name, t, SINEW_TERM_FACTORS, SINEW_MAX_POWER);
+    return SINEW_OK;
+}
+
 static sinew_status read_drivers(const json_t *object, const char *file, const sinew_rig *rig,
                                  sinew_target *target, sinew_error *error) {
     const json_t *drivers = json_object_get(object, "drivers");
     size_t count = json_array_size(drivers);
-    int combine = find_word(combine_names, 3, sn_json_string(object, "combine"));
-    if (combine < 0 || count < 1 || count > SINEW_MAX_DRIVERS)
+    int combine = find_word(combine_names, 4, sn_json_string(object, "combine"));
+    int most = combine == SINEW_COMBINE_POLYNOMIAL ? rig->slider_count : SINEW_MAX_DRIVERS;
+    if (combine < 0 || count < 1 || count > (size_t)most)
         return sn_fail(error, SINEW_BAD_INPUT,
                        "%s: combination \"%s\" needs a rule and 1 to %d drivers", file,
-                       target->name, SINEW_MAX_DRIVERS);
+                       target->name, most);
     target->combine = (sinew_combine)combine;
     target->slider = -1;
     target->at = 1;
@@ -166,13 +223,13 @@ static sinew_status read_drivers(const json_t *object, const char *file, const s
                            "%s: combination \"%s\" is driven by \"%s\", which does not exist", file,
                            target->name, name ? name : "?");
         for (int k = 0; k < target->driver_count; k++)
-            if (target->drivers[k] == slider)
+            if (target->drivers[k] == slider && combine != SINEW_COMBINE_MULTIPLY)
                 return sn_fail(error, SINEW_BAD_INPUT,
                                "%s: combination \"%s\" is driven twice by \"%s\"", file,
                                target->name, name);
         target->drivers[target->driver_count++] = slider;
     }
-    return SINEW_OK;
+    return combine == SINEW_COMBINE_POLYNOMIAL ? read_terms(object, file, target, error) : SINEW_OK;
 }
 
 static sinew_status read_slider_place(const json_t *object, const char *file, const sinew_rig *rig,

@@ -7,7 +7,9 @@
  *    "targets": [{"name": "jawOpen", "kind": "plain", "slider": "jawOpen", "at": 1},
  *                {"name": "jawOpen50", "kind": "inbetween", "slider": "jawOpen", "at": 0.5},
  *                {"name": "fix", "kind": "combination", "combine": "multiply",
- *                 "drivers": ["jawOpen", "smile"]}, ...],
+ *                 "drivers": ["jawOpen", "smile"]},
+ *                {"name": "fix2", "kind": "combination", "combine": "polynomial",
+ *                 "drivers": ["jawOpen", "smile"], "terms": [[0.5, [0, 2], [1, 1]], ...]}, ...],
  *    "regions": {"lips": [1, 2, 3]}}
  *
  * A limit that is absent or null is no limit. */
@@ -22,6 +24,8 @@ json_t *sn_rig_to_json(const sinew_rig *rig);
  * a rig that has none. `name` stands in messages. */
 sinew_status sn_rig_from_json(const json_t *root, const char *name, sinew_rig *rig,
                               sinew_error *error);
+/* Terms of a polynomial: [[coefficient, [driver, power], ...], ...]; NULL: no memory. */
+json_t *sn_terms_to_json(const sinew_target *target);
 json_t *sn_regions_to_json(const sinew_rig *rig);
 sinew_status sn_regions_from_json(const json_t *regions, const char *name, sinew_rig *rig,
                                   sinew_error *error);

@@ -186,7 +186,7 @@ static void add_offsets(sn_buffer *out, const sinew_target *target, int count, c
 }
 
 static const char *rule_name(const sinew_target *target) {
-    static const char *const names[] = {"multiply", "lowest", "smooth_lowest"};
+    static const char *const names[] = {"multiply", "lowest", "smooth_lowest", "polynomial"};
     return names[target->combine];
 }
 

@@ -57,6 +57,12 @@ int sinew_rig_target_driver_count(const sinew_rig *rig, int target) {
 const int *sinew_rig_target_drivers(const sinew_rig *rig, int target) {
     return rig && target >= 0 && target < rig->target_count ? rig->targets[target].drivers : NULL;
 }
+int sinew_rig_target_term_count(const sinew_rig *rig, int target) {
+    return rig && target >= 0 && target < rig->target_count ? rig->targets[target].term_count : 0;
+}
+const sinew_term *sinew_rig_target_terms(const sinew_rig *rig, int target) {
+    return rig && target >= 0 && target < rig->target_count ? rig->targets[target].terms : NULL;
+}
 int sinew_rig_target_vertex_count(const sinew_rig *rig, int target) {
     return rig && target >= 0 && target < rig->target_count ? rig->targets[target].count : -1;
 }

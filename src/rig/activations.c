@@ -119,12 +119,49 @@ static double combination(const sinew_rig *rig, const sinew_target *target, cons
     return a;
 }
 
+/* A polynomial: sum of c_t * prod_f u_f^p_f, with u held within [0, 1] because the fit has seen
+ * nothing beyond. At an end of the range the derivative is the one inwards. */
+static double polynomial(const sinew_rig *rig, const sinew_target *target, const double *weights,
+                         double *derivatives) {
+    double sum = 0;
+    for (int i = 0; derivatives && i < target->driver_count; i++) derivatives[i] = 0;
+    for (int t = 0; t < target->term_count; t++) {
+        const sinew_term *term = &target->terms[t];
+        double value[SINEW_TERM_FACTORS], rise[SINEW_TERM_FACTORS], product = term->coefficient;
+        for (int f = 0; f < SINEW_TERM_FACTORS; f++) {
+            value[f] = 1, rise[f] = 0;
+            if (term->power[f] == 0) continue;
+            int slider = target->drivers[term->driver[f]];
+            double rest = rig->sliders[slider].rest, range = 1 - rest;
+            double slope = range != 0 ? 1 / range : 1, u = (weights[slider] - rest) * slope;
+            if (!(u >= 0)) u = 0, slope = 0;
+            if (u > 1) u = 1, slope = 0;
+            double lower = 1; /* u^(power - 1) */
+            for (int p = 1; p < term->power[f]; p++) lower *= u;
+            value[f] = lower * u;
+            rise[f] = term->power[f] * lower * slope;
+            product *= value[f];
+        }
+        sum += product;
+        for (int f = 0; derivatives && f < SINEW_TERM_FACTORS; f++) {
+            if (term->power[f] == 0) continue;
+            double d = term->coefficient * rise[f];
+            for (int g = 0; g < SINEW_TERM_FACTORS; g++)
+                if (g != f) d *= value[g];
+            derivatives[term->driver[f]] += d;
+        }
+    }
+    return sum;
+}
+
 /* Activation of one target; derivatives (may be NULL) of its own sliders. */
 static double activation(const sinew_rig *rig, int k, const sn_hat *hat, const double *weights,
                          double *derivatives) {
     const sinew_target *target = &rig->targets[k];
     if (target->kind == SINEW_TARGET_KIND_COMBINATION)
-        return combination(rig, target, weights, derivatives);
+        return target->combine == SINEW_COMBINE_POLYNOMIAL
+                   ? polynomial(rig, target, weights, derivatives)
+                   : combination(rig, target, weights, derivatives);
     double slope, a = evaluate_hat(hat, weights[target->slider], &slope);
     if (derivatives) *derivatives = slope;
     return a;

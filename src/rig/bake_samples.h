@@ -11,6 +11,7 @@
 typedef struct sn_slider_pair {
     int a, b;
     double overlap;
+    double interaction; /* how much the two together differ from each alone; set by samples */
     /* They move the skin they share the same way, as elbow45 and elbow90 do: alternatives that an
      * animator fades between and never adds up. */
     bool alike;

@@ -25,6 +25,7 @@ sinew_status sinew_rig_create(sinew_mesh *neutral, sinew_rig **rig, sinew_error 
 static void free_target(sinew_target *target) {
     sn_free(target->name);
     sn_free(target->drivers);
+    sn_free(target->terms);
     sn_free(target->vertices);
     sn_free(target->deltas);
 }
@@ -282,6 +283,68 @@ sinew_status sinew_rig_add_combination(sinew_rig *rig, const char *name, sinew_c
     return append_target(rig, target, error);
 }
 
+static sinew_status check_polynomial(const sinew_rig *rig, const char *name, int driver_count,
+                                     const int *drivers, int term_count, const sinew_term *terms,
+                                     sinew_error *error) {
+    if (driver_count < 1 || term_count < 1)
+        return sn_fail(error, SINEW_BAD_INPUT, "polynomial \"%s\" needs drivers and terms", name);
+    for (int i = 0; i < driver_count; i++) {
+        if (drivers[i] < 0 || drivers[i] >= rig->slider_count)
+            return sn_fail(error, SINEW_BAD_INPUT,
+                           "polynomial \"%s\": slider %d is out of range, the rig has %d", name,
+                           drivers[i], rig->slider_count);
+        for (int j = 0; j < i; j++)
+            if (drivers[i] == drivers[j])
+                return sn_fail(error, SINEW_BAD_INPUT,
+                               "polynomial \"%s\" is driven twice by slider \"%s\"", name,
+                               rig->sliders[drivers[i]].name);
+    }
+    for (int t = 0; t < term_count; t++) {
+        int degree = 0;
+        for (int f = 0; f < SINEW_TERM_FACTORS; f++) {
+            int power = terms[t].power[f], driver = terms[t].driver[f];
+            if (power < 0 || power > SINEW_MAX_POWER ||
+                (power > 0 && (driver < 0 || driver >= driver_count)))
+                return sn_fail(error, SINEW_BAD_INPUT,
+                               "polynomial \"%s\": factor %d of term %d is out of range", name, f,
+                               t);
+            degree += power;
+        }
+        if (degree == 0 || !isfinite(terms[t].coefficient))
+            return sn_fail(error, SINEW_BAD_INPUT, "polynomial \"%s\": term %d %s", name, t,
+                           degree == 0 ? "has no factor" : "is not finite");
+    }
+    return SINEW_OK;
+}
+
+sinew_status sinew_rig_add_polynomial(sinew_rig *rig, const char *name, int driver_count,
+                                      const int *drivers, int term_count, const sinew_term *terms,
+                                      int count, const int *vertices, const double *deltas,
+                                      sinew_error *error) {
+    SN_REQUIRE(rig && name && drivers && terms, error);
+    SN_REQUIRE(count >= 0 && (count == 0 || (vertices && deltas)), error);
+    SN_TRY(check_name(rig, name, false, error));
+    SN_TRY(check_polynomial(rig, name, driver_count, drivers, term_count, terms, error));
+    sinew_target target = {.kind = SINEW_TARGET_KIND_COMBINATION,
+                           .slider = -1,
+                           .at = 1,
+                           .combine = SINEW_COMBINE_POLYNOMIAL,
+                           .driver_count = driver_count,
+                           .term_count = term_count};
+    target.name = sn_strdup(name);
+    target.drivers = sn_memdup(drivers, (size_t)driver_count, sizeof *drivers);
+    target.terms = sn_memdup(terms, (size_t)term_count, sizeof *terms);
+    sinew_status status =
+        target.name && target.drivers && target.terms ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK)
+        status = take_deltas(rig, name, count, vertices, deltas, &target, error);
+    if (status != SINEW_OK) {
+        free_target(&target);
+        return status;
+    }
+    return append_target(rig, target, error);
+}
+
 /* --- regions, limits, groups, pairs -----------------------------------------------------------
  */
 
@@ -377,10 +440,13 @@ static sinew_status copy_targets(const sinew_rig *rig, sinew_rig *copy, sinew_er
         target.drivers = target.drivers ? sn_memdup(target.drivers, (size_t)target.driver_count,
                                                     sizeof *target.drivers)
                                         : NULL;
+        target.terms =
+            target.terms ? sn_memdup(target.terms, (size_t)target.term_count, sizeof *target.terms)
+                         : NULL;
         target.vertices = sn_memdup(target.vertices, (size_t)target.count, sizeof(int));
         target.deltas = sn_memdup(target.deltas, (size_t)target.count, 3 * sizeof(double));
-        if (!target.name || (rig->targets[i].drivers && !target.drivers) || !target.vertices ||
-            !target.deltas) {
+        if (!target.name || (rig->targets[i].drivers && !target.drivers) ||
+            (rig->targets[i].terms && !target.terms) || !target.vertices || !target.deltas) {
             free_target(&target);
             return sn_no_memory(error);
         }

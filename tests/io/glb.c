@@ -85,6 +85,9 @@ static sinew_rig *small_rig(void) {
     const int drivers[] = {0, 1};
     assert_ok(sinew_rig_add_combination(rig, "both", SINEW_COMBINE_LOWEST, 2, drivers, 2, vertices,
                                         deltas + 3, &error));
+    const sinew_term terms[] = {{1.0 / 3, {1, 0}, {2, 1}}, {-0.25, {0}, {6}}};
+    assert_ok(
+        sinew_rig_add_polynomial(rig, "curve", 2, drivers, 2, terms, 1, vertices, deltas, &error));
     assert_ok(sinew_rig_set_limits(rig, 0, -1, INFINITY, &error));
     assert_ok(sinew_rig_add_region(rig, "rim", 2, vertices, &error));
     return rig;

@@ -91,6 +91,9 @@ void assert_same_rig(const sinew_rig *a, const sinew_rig *b) {
             assert_int_equal(s->combine, t->combine);
             assert_memory_equal(s->drivers, t->drivers, (size_t)s->driver_count * sizeof(int));
         }
+        assert_int_equal(s->term_count, t->term_count);
+        if (s->term_count)
+            assert_memory_equal(s->terms, t->terms, (size_t)s->term_count * sizeof *s->terms);
         assert_int_equal(s->count, t->count);
         assert_memory_equal(s->vertices, t->vertices, (size_t)s->count * sizeof(int));
         assert_true(same_float32(s->deltas, t->deltas, 3 * (size_t)s->count));

@@ -25,6 +25,13 @@ static sinew_rig *make_rig(void) {
     const int drivers[] = {0, 1};
     assert_ok(sinew_rig_add_combination(rig, "fix", SINEW_COMBINE_SMOOTH_LOWEST, 2, drivers, 1,
                                         all + 2, deltas + 6, &error));
+    const int twice[] = {0, 0, 1};
+    assert_ok(sinew_rig_add_combination(rig, "square", SINEW_COMBINE_MULTIPLY, 3, twice, 1, all + 2,
+                                        deltas + 3, &error));
+    const sinew_term terms[] = {{1.0 / 3, {1, 0, 2}, {2, 1, 3}}, {-2e-9, {2}, {8}}};
+    const int three[] = {0, 3, 1};
+    assert_ok(
+        sinew_rig_add_polynomial(rig, "curve", 3, three, 2, terms, 1, all + 1, deltas + 9, &error));
     assert_ok(sinew_rig_set_limits(rig, 1, -INFINITY, 2.5, &error));
     assert_ok(sinew_rig_set_group(rig, 0, "mouth", &error));
     assert_ok(sinew_rig_set_mirror(rig, 0, 1, &error));

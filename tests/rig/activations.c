@@ -21,10 +21,22 @@ static sinew_rig *curved_rig(void) {
                                         &error));
     assert_ok(sinew_rig_add_combination(rig, "smooth", SINEW_COMBINE_SMOOTH_LOWEST, 3, drivers, 1,
                                         &v, d, &error));
+    const sinew_term terms[] = {{0.5, {0, 2, 1}, {1, 2, 3}}, {-2, {1}, {4}}, {3, {2, 0}, {1, 1}}};
+    assert_ok(sinew_rig_add_polynomial(rig, "curve", 3, drivers, 3, terms, 1, &v, d, &error));
     return rig;
 }
 
-enum { AT_1 = 0, AT_07 = 3, AT_M1 = 4, AT_03 = 5, PRODUCT = 6, LOWEST = 7, SMOOTH = 8 };
+enum {
+    AT_1 = 0,
+    AT_07 = 3,
+    AT_M1 = 4,
+    AT_03 = 5,
+    PRODUCT = 6,
+    LOWEST = 7,
+    SMOOTH = 8,
+    CURVE = 9,
+    TARGETS = 10
+};
 
 static void a_plain_target_follows_its_slider_for_every_weight(void **state) {
     (void)state;
@@ -45,7 +57,7 @@ static void inbetweens_are_full_at_their_own_value_alone(void **state) {
         int target;
     } knots[] = {{-1, AT_M1}, {0, -1}, {0.3, AT_03}, {0.7, AT_07}, {1, AT_1}};
     for (int i = 0; i < 5; i++) {
-        double w[3] = {knots[i].at, 0, 0}, a[9];
+        double w[3] = {knots[i].at, 0, 0}, a[TARGETS];
         sinew_rig_activations(rig, w, a);
         const int all[] = {AT_1, AT_07, AT_M1, AT_03};
         for (int j = 0; j < 4; j++) assert_close(a[all[j]], all[j] == knots[i].target, 1e-15);
@@ -65,7 +77,7 @@ static void inbetweens_interpolate_and_overdrive_goes_on(void **state) {
         double t = (x - at[s]) / (at[s + 1] - at[s]), expected[9] = {0};
         if (target[s] >= 0) expected[target[s]] = 1 - t;
         if (target[s + 1] >= 0) expected[target[s + 1]] = t;
-        double w[3] = {x, 0, 0}, a[9];
+        double w[3] = {x, 0, 0}, a[TARGETS];
         sinew_rig_activations(rig, w, a);
         const int all[] = {AT_1, AT_07, AT_M1, AT_03};
         for (int j = 0; j < 4; j++) assert_close(a[all[j]], expected[all[j]], 1e-13);
@@ -76,12 +88,14 @@ static void inbetweens_interpolate_and_overdrive_goes_on(void **state) {
 static void combinations_follow_their_rules(void **state) {
     (void)state;
     sinew_rig *rig = curved_rig();
-    double w[3] = {0.5, 0.8, 0.6}, a[9];
+    double w[3] = {0.5, 0.8, 0.6}, a[TARGETS];
     sinew_rig_activations(rig, w, a);
     assert_close(a[PRODUCT], 0.5 * 0.8 * 0.6, 1e-15);
     assert_close(a[LOWEST], 0.5, 0);
     double mean = (pow(0.5, -4) + pow(0.8, -4) + pow(0.6, -4)) / 3;
     assert_close(a[SMOOTH], pow(mean, -0.25), 1e-14);
+    /* Drivers 2, 0, 1 are at 0.6, 0.5, 0.8. */
+    assert_close(a[CURVE], 0.5 * 0.6 * 0.8 * 0.8 * 0.125 - 2 * 0.0625 + 3 * 0.8 * 0.6, 1e-14);
     assert_true(a[SMOOTH] > 0.5 && a[SMOOTH] < 0.8);
     double ones[3] = {1, 1, 1};
     sinew_rig_activations(rig, ones, a);
@@ -89,6 +103,9 @@ static void combinations_follow_their_rules(void **state) {
     double off[3] = {-0.5, -0.5, 1}; /* two negatives make no corrective */
     sinew_rig_activations(rig, off, a);
     for (int k = PRODUCT; k <= SMOOTH; k++) assert_true(a[k] == 0);
+    double beyond[3] = {3, 1.5, 1}; /* a polynomial holds its value beyond the full shapes */
+    sinew_rig_activations(rig, beyond, a);
+    assert_close(a[CURVE], 1.5, 1e-14);
     sinew_rig_destroy(rig);
 }
 
@@ -101,19 +118,20 @@ static void derivatives_match_finite_differences(void **state) {
     assert_ok(sn_activation_plan_create(rig, &plan, &error));
     uint64_t seed = 11;
     double derivatives[32];
-    assert_int_equal(plan->derivative_start[9], 6 + 9);
+    assert_int_equal(plan->derivative_start[TARGETS], 6 + 12);
     for (int trial = 0; trial < 200; trial++) {
         double w[3];
         for (int i = 0; i < 3; i++) w[i] = 1.3 * test_random(&seed);
         sn_activations(plan, w, NULL, derivatives);
         for (int s = 0; s < 3; s++) {
             const double h = 1e-6;
-            double up[3] = {w[0], w[1], w[2]}, down[3] = {w[0], w[1], w[2]}, high[9], low[9];
+            double up[3] = {w[0], w[1], w[2]}, down[3] = {w[0], w[1], w[2]}, high[TARGETS],
+                   low[TARGETS];
             up[s] += h;
             down[s] -= h;
             sinew_rig_activations(rig, up, high);
             sinew_rig_activations(rig, down, low);
-            for (int k = 0; k < 9; k++) {
+            for (int k = 0; k < TARGETS; k++) {
                 const sinew_target *target = &rig->targets[k];
                 double own = 0;
                 if (target->slider == s) own = derivatives[plan->derivative_start[k]];
@@ -134,21 +152,21 @@ static void derivatives_at_rest_look_upwards(void **state) {
     sinew_rig *rig = curved_rig();
     sn_activation_plan *plan;
     assert_ok(sn_activation_plan_create(rig, &plan, &error));
-    double derivatives[32], high[9];
+    double derivatives[32], high[TARGETS];
     const double h = 1e-7;
     for (int zeros = 1; zeros <= 3; zeros++) {
         double w[3], up[3];
         for (int i = 0; i < 3; i++) w[i] = i < zeros ? 0 : 0.6, up[i] = w[i] + (i < zeros ? h : 0);
         sn_activations(plan, w, NULL, derivatives);
         sinew_rig_activations(rig, up, high);
-        for (int k = 0; k < 9; k++) {
+        for (int k = 0; k < TARGETS; k++) {
             const sinew_target *target = &rig->targets[k];
             double rate = 0; /* all sliders at rest rising together */
             if (target->slider >= 0 && target->slider < zeros)
                 rate = derivatives[plan->derivative_start[k]];
             for (int i = 0; i < target->driver_count; i++)
                 if (target->drivers[i] < zeros) rate += derivatives[plan->derivative_start[k] + i];
-            double now[9];
+            double now[TARGETS];
             sinew_rig_activations(rig, w, now);
             assert_close(rate, (high[k] - now[k]) / h, 1e-5);
         }

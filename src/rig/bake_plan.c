@@ -1,0 +1,383 @@
+/* Where a bake asks the model, and which functions may explain the answers.
+ *
+ * Samples: along every slider (finer where the path bends more), over the pairs of sliders that
+ * move the same vertices (more of them where the two together differ most from each alone), along
+ * the given clips, and at random poses. Functions: of every slider alone, of the pairs by measured
+ * interaction, and of the triples whose three pairs interact. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/monitor.h"
+#include "base/status.h"
+#include "rig/baker.h"
+
+enum {
+    MOST_POWER = 3,   /* of one slider in the product of an in-between bake */
+    MOST_DEGREE = 4,  /* of such a product */
+    CURVE_POWER = 6,  /* of one slider in a polynomial */
+    MOST_PAIRS = 600, /* that are sampled */
+    MOST_CANDIDATES = 1600,
+    PAIR_SHARE = 45,   /* per cent of the samples up to which pairs are sampled once … */
+    PLANNED_SHARE = 65 /* … and the strongest of them again */
+};
+#define COARSE     0.02 /* of a slider's error that hats between its samples may miss */
+#define NEGLIGIBLE 0.01 /* of the strongest interaction */
+#define ALONE      0.1  /* of the tolerance: sliders with smaller errors alone need no functions */
+
+/* What the model has beyond the blend at the weights; *size receives the largest, over the
+ * diagonal. At the limit of samples nothing is added and *size is 0. */
+static sinew_status add_sample(sn_baker *b, const double *weights, double *size) {
+    size_t n = (size_t)b->rig->slider_count;
+    *size = 0;
+    if (b->sample_count == b->sample_limit) return SINEW_OK;
+    if (sn_cancelled(b->monitor)) return sn_fail(b->error, SINEW_CANCELLED, "cancelled");
+    sn_progress(b->monitor, 0.9 * b->sample_count / b->sample_limit, "samples");
+    sinew_status status = b->model(weights, b->positions, b->user, b->monitor, b->error);
+    if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
+    sinew_linear_evaluate(b->linear, weights, b->blend);
+    float *column = b->residuals + (size_t)b->sample_count * b->numbers;
+    double most = 0;
+    for (size_t i = 0; i < b->numbers; i += 3) {
+        double square = 0;
+        for (size_t c = i; c < i + 3; c++) {
+            double d = b->positions[c] - b->blend[c];
+            column[c] = (float)d;
+            square += d * d;
+        }
+        most = fmax(most, square);
+    }
+    if (!isfinite(most))
+        return sn_fail(b->error, SINEW_BAD_INPUT, "the model gives positions that are not finite");
+    memcpy(b->weights + (size_t)b->sample_count * n, weights, n * sizeof *weights);
+    b->sample_count++;
+    *size = sqrt(most) / b->diagonal;
+    return SINEW_OK;
+}
+
+static bool moves(const sinew_rig *rig, int slider) {
+    for (int t = 0; t < rig->target_count; t++)
+        if (rig->targets[t].slider == slider && rig->targets[t].count > 0) return true;
+    return false;
+}
+
+sinew_status sn_bake_add_function(sn_baker *b, const sn_bake_function *f) {
+    if (!SN_RESERVE(b->functions, b->function_capacity, b->function_count + 1))
+        return sn_no_memory(b->error);
+    b->functions[b->function_count++] = *f;
+    return SINEW_OK;
+}
+
+static double raised(double u, int power) {
+    double product = 1;
+    for (int i = 0; i < power; i++) product *= u;
+    return product;
+}
+
+double sn_bake_evaluate(const sn_baker *b, const sn_bake_function *f, const double *weights) {
+    double u = sn_bake_unit(&b->rig->sliders[f->slider[0]], weights[f->slider[0]]);
+    if (f->kind == SN_BAKE_HAT) {
+        if (u <= f->low || u >= f->high) return 0;
+        return u <= f->knot ? (u - f->low) / (f->knot - f->low)
+                            : (f->high - u) / (f->high - f->knot);
+    }
+    /* Polynomials hold their value beyond the full shapes, products of an in-between bake do not.
+     */
+    bool held = b->options->style == SINEW_BAKE_STYLE_POLYNOMIALS;
+    if (held) u = fmin(u, 1);
+    if (f->kind == SN_BAKE_CURVE) return raised(u, f->power[0]) - u;
+    double product = 1;
+    for (int k = 0; k < SN_BAKE_FACTORS && f->power[k] > 0; k++) {
+        u = sn_bake_unit(&b->rig->sliders[f->slider[k]], weights[f->slider[k]]);
+        product *= raised(held ? fmin(u, 1) : u, f->power[k]);
+    }
+    return product;
+}
+
+/* ---- one slider ------------------------------------------------------------------------------ */
+
+/* Hats half-way between the knots that the slider has: the rest, full, and its in-betweens. */
+static sinew_status add_first_hats(sn_baker *b, int slider) {
+    double knots[SN_BAKE_FINEST + 2] = {0, 1};
+    int count = 2;
+    for (int t = 0; t < b->rig->target_count; t++) {
+        const sinew_target *target = &b->rig->targets[t];
+        if (target->kind != SINEW_TARGET_KIND_INBETWEEN || target->slider != slider) continue;
+        double u = sn_bake_unit(&b->rig->sliders[slider], target->at);
+        if (u > 0 && u < 1 && count < SN_BAKE_FINEST + 2) knots[count++] = u;
+    }
+    for (int i = 1; i < count; i++)
+        for (int k = i; k > 0 && knots[k - 1] > knots[k]; k--) {
+            double swap = knots[k];
+            knots[k] = knots[k - 1], knots[k - 1] = swap;
+        }
+    for (int i = 0; i + 1 < count; i++) {
+        double low = knots[i], high = knots[i + 1];
+        sn_bake_function f = {.kind = SN_BAKE_HAT,
+                              .slider = {slider},
+                              .low = low,
+                              .knot = (low + high) / 2,
+                              .high = high};
+        if (high - low >= 2.0 / SN_BAKE_FINEST) SN_TRY(sn_bake_add_function(b, &f));
+    }
+    return SINEW_OK;
+}
+
+static sinew_status add_curves(sn_baker *b, int slider, double full) {
+    for (int p = 2; p <= CURVE_POWER; p++) {
+        sn_bake_function f = {.kind = SN_BAKE_CURVE, .slider = {slider}, .power = {p}};
+        SN_TRY(sn_bake_add_function(b, &f));
+    }
+    /* Only where the model does not reach the full shape itself: contact, say. */
+    sn_bake_function f = {.kind = SN_BAKE_PRODUCT, .slider = {slider}, .power = {1}};
+    return full > b->options->tolerance ? sn_bake_add_function(b, &f) : SINEW_OK;
+}
+
+/* Largest second difference of three samples of a slider, over the diagonal: eight times what hats
+ * at the outer two would miss at the middle. */
+static double bend_of(const sn_baker *b, int before, int at, int after) {
+    const float *p = b->residuals + (size_t)before * b->numbers;
+    const float *q = b->residuals + (size_t)at * b->numbers;
+    const float *r = b->residuals + (size_t)after * b->numbers;
+    double most = 0;
+    for (size_t i = 0; i < b->numbers; i += 3) {
+        double square = 0;
+        for (size_t c = i; c < i + 3; c++) {
+            double d = (double)p[c] - 2 * (double)q[c] + (double)r[c];
+            square += d * d;
+        }
+        most = fmax(most, square);
+    }
+    return sqrt(most) / b->diagonal;
+}
+
+/* A slider alone: at quarters; where the blend is visibly off, ever finer until hats between the
+ * samples would not miss anything that matters. *half receives the sample in the middle, or -1. */
+static sinew_status sample_slider(sn_baker *b, int s, double *row, int *half) {
+    const sinew_slider *slider = &b->rig->sliders[s];
+    int at[SN_BAKE_FINEST + 1]; /* the sample at k / SN_BAKE_FINEST; -1: none yet */
+    double worst = 0, full = 0, size, bend = INFINITY;
+    for (int k = 0; k <= SN_BAKE_FINEST; k++) at[k] = -1;
+    for (int steps = 4; steps <= SN_BAKE_FINEST; steps *= 2) {
+        int stride = SN_BAKE_FINEST / steps;
+        if (steps > 4 && worst <= b->options->tolerance) break;
+        if (steps > 8 && bend / 8 <= fmax(b->options->tolerance, COARSE * worst)) break;
+        for (int k = stride; k <= SN_BAKE_FINEST; k += stride) {
+            if (at[k] >= 0) continue;
+            row[s] = sn_bake_weight(slider, (double)k / SN_BAKE_FINEST);
+            int index = b->sample_count;
+            SN_TRY(add_sample(b, row, &size));
+            if (b->sample_count > index) at[k] = index;
+            worst = fmax(worst, size);
+            if (k == SN_BAKE_FINEST) full = fmax(full, size);
+        }
+        bend = 0;
+        for (int k = 2 * stride; k + stride <= SN_BAKE_FINEST; k += stride)
+            if (at[k - stride] >= 0 && at[k] >= 0 && at[k + stride] >= 0)
+                bend = fmax(bend, bend_of(b, at[k - stride], at[k], at[k + stride]));
+    }
+    row[s] = slider->rest;
+    *half = at[SN_BAKE_FINEST / 2];
+    if (b->options->style == SINEW_BAKE_STYLE_POLYNOMIALS)
+        return worst > ALONE * b->options->tolerance ? add_curves(b, s, full) : SINEW_OK;
+    return worst > b->options->tolerance ? add_first_hats(b, s) : SINEW_OK;
+}
+
+/* ---- pairs and triples ----------------------------------------------------------------------- */
+
+/* Root mean square of what the sample in the middle of two sliders has beyond the two alone. */
+static double interaction_of(const sn_baker *b, int both, int first, int second) {
+    const float *r = b->residuals + (size_t)both * b->numbers;
+    const float *p = first >= 0 ? b->residuals + (size_t)first * b->numbers : NULL;
+    const float *q = second >= 0 ? b->residuals + (size_t)second * b->numbers : NULL;
+    double sum = 0;
+    for (size_t i = 0; i < b->numbers; i++) {
+        double d = (double)r[i] - (p ? (double)p[i] : 0) - (q ? (double)q[i] : 0);
+        sum += d * d;
+    }
+    return sqrt(3 * sum / (double)b->numbers) / b->diagonal;
+}
+
+static sinew_status sample_pair(sn_baker *b, const sn_slider_pair *pair, const double at[2],
+                                double *row) {
+    const sinew_slider *a = &b->rig->sliders[pair->a], *c = &b->rig->sliders[pair->b];
+    double size;
+    row[pair->a] = sn_bake_weight(a, at[0]);
+    row[pair->b] = sn_bake_weight(c, at[1]);
+    sinew_status status = add_sample(b, row, &size);
+    row[pair->a] = a->rest, row[pair->b] = c->rest;
+    return status;
+}
+
+static int by_interaction(const void *x, const void *y) {
+    const sn_slider_pair *p = x, *q = y;
+    if (p->interaction != q->interaction) return p->interaction > q->interaction ? -1 : 1;
+    return p->a != q->a ? p->a - q->a : p->b - q->b;
+}
+
+/* Samples the pairs and sorts them by interaction; *count falls to those that matter. */
+static sinew_status sample_pairs(sn_baker *b, const int *half, sn_slider_pair *pairs, int *count,
+                                 double *row) {
+    static const double added[][2] = {{1, 1}, {1, 0.5}, {0.5, 1}, {0.75, 0.25}, {0.25, 0.75}};
+    static const double faded[][2] = {{0.25, 0.25}, {0.75, 0.25}, {0.25, 0.75}};
+    static const double middle[] = {0.5, 0.5};
+    int all = b->sample_limit;
+    b->sample_limit = all * PAIR_SHARE / 100;
+    for (int i = 0; i < *count; i++) {
+        int index = b->sample_count;
+        if (i < MOST_PAIRS) SN_TRY(sample_pair(b, &pairs[i], middle, row));
+        pairs[i].interaction = b->sample_count > index
+                                   ? interaction_of(b, index, half[pairs[i].a], half[pairs[i].b])
+                                   : 0;
+    }
+    if (*count > 0) qsort(pairs, (size_t)*count, sizeof *pairs, by_interaction);
+    b->sample_limit = all * PLANNED_SHARE / 100;
+    int kept = 0;
+    while (kept < *count && pairs[kept].interaction > NEGLIGIBLE * pairs[0].interaction) kept++;
+    for (int i = 0; i < kept; i++) {
+        const double(*at)[2] = pairs[i].alike ? faded : added;
+        for (int k = 0; k < (pairs[i].alike ? 3 : 5); k++)
+            SN_TRY(sample_pair(b, &pairs[i], at[k], row));
+    }
+    *count = kept;
+    b->sample_limit = all;
+    return SINEW_OK;
+}
+
+/* Products of powers from 1 of the sliders, up to a degree. */
+static sinew_status add_products(sn_baker *b, int factors, const int *sliders, int power,
+                                 int degree) {
+    int rest = factors > 2 ? power : 1;
+    for (int p = 1; p <= power; p++)
+        for (int q = 1; q <= power && p + q <= degree; q++)
+            for (int r = 1; r <= rest && (factors < 3 || p + q + r <= degree); r++) {
+                sn_bake_function f = {.kind = SN_BAKE_PRODUCT, .power = {p, q}};
+                if (factors > 2) f.power[2] = r;
+                memcpy(f.slider, sliders, (size_t)factors * sizeof *sliders);
+                SN_TRY(sn_bake_add_function(b, &f));
+            }
+    return SINEW_OK;
+}
+
+/* Three sliders whose pairs interact; the weakest of the three interactions. */
+typedef struct triple {
+    int sliders[3];
+    double interaction;
+} triple;
+
+static int by_weakest(const void *x, const void *y) {
+    const triple *p = x, *q = y;
+    if (p->interaction != q->interaction) return p->interaction > q->interaction ? -1 : 1;
+    return memcmp(p->sliders, q->sliders, sizeof p->sliders);
+}
+
+static sinew_status find_triples(sn_baker *b, const sn_slider_pair *pairs, int pair_count,
+                                 triple **triples, int *count) {
+    int n = b->rig->slider_count;
+    size_t capacity = 0;
+    double *between = SN_NEW0(double, (size_t)n *(size_t)n);
+    if (!between) return sn_no_memory(b->error);
+    for (int i = 0; i < pair_count; i++) {
+        int low = pairs[i].a < pairs[i].b ? pairs[i].a : pairs[i].b;
+        int high = pairs[i].a + pairs[i].b - low;
+        between[low + (size_t)n * (size_t)high] = pairs[i].interaction;
+    }
+    sinew_status status = SINEW_OK;
+    for (int z = 2; status == SINEW_OK && z < n; z++)
+        for (int y = 1; status == SINEW_OK && y < z; y++) {
+            double zy = between[y + (size_t)n * (size_t)z];
+            for (int x = 0; zy > 0 && status == SINEW_OK && x < y; x++) {
+                double least = fmin(zy, fmin(between[x + (size_t)n * (size_t)y],
+                                             between[x + (size_t)n * (size_t)z]));
+                if (!(least > 0)) continue;
+                if (SN_RESERVE(*triples, capacity, *count + 1))
+                    (*triples)[(*count)++] = (triple){{x, y, z}, least};
+                else
+                    status = sn_no_memory(b->error);
+            }
+        }
+    sn_free(between);
+    if (status == SINEW_OK && *count > 0)
+        qsort(*triples, (size_t)*count, sizeof **triples, by_weakest);
+    return status;
+}
+
+/* Polynomials of the highest degree for which there is room. */
+static sinew_status add_polynomials(sn_baker *b, const sn_slider_pair *pairs, int pair_count) {
+    triple *triples = NULL;
+    int triple_count = 0, degree = CURVE_POWER;
+    SN_TRY(find_triples(b, pairs, pair_count, &triples, &triple_count));
+    int room = MOST_CANDIDATES - b->function_count;
+    for (; degree > 3; degree--) {
+        int lower = degree - 1, of_triple = lower * (lower - 1) * (lower - 2) / 6;
+        if (pair_count * (degree * lower / 2) + triple_count * of_triple <= room) break;
+    }
+    sinew_status status = SINEW_OK;
+    for (int i = 0; status == SINEW_OK && i < pair_count; i++)
+        if (b->function_count + degree * (degree - 1) / 2 <= MOST_CANDIDATES)
+            status = add_products(b, 2, (const int[]){pairs[i].a, pairs[i].b}, degree, degree);
+    int triple_degree = degree > 4 ? degree - 1 : 3;
+    for (int i = 0; status == SINEW_OK && i < triple_count; i++)
+        if (b->function_count + 10 <= MOST_CANDIDATES)
+            status = add_products(b, 3, triples[i].sliders, triple_degree, triple_degree);
+    sn_free(triples);
+    return status;
+}
+
+static sinew_status add_pairs(sn_baker *b, const int *half, double *row) {
+    sn_slider_pair *pairs;
+    int count;
+    SN_TRY(sn_bake_pairs(b->rig, &pairs, &count, b->error));
+    sinew_status status = sample_pairs(b, half, pairs, &count, row);
+    if (status == SINEW_OK && b->options->style == SINEW_BAKE_STYLE_POLYNOMIALS)
+        status = add_polynomials(b, pairs, count);
+    else
+        for (int i = 0; status == SINEW_OK && i < count && i < MOST_PAIRS / 2; i++)
+            status =
+                add_products(b, 2, (const int[]){pairs[i].a, pairs[i].b}, MOST_POWER, MOST_DEGREE);
+    sn_free(pairs);
+    return status;
+}
+
+/* ---- whole poses ----------------------------------------------------------------------------- */
+
+/* Poses of the clips, evenly spread, then random ones of several sliders: without them the fit
+ * would be free to be anything where more than two sliders act. */
+static sinew_status sample_rows(sn_baker *b) {
+    size_t n = (size_t)b->rig->slider_count;
+    int given = b->options->rows ? b->options->row_count : 0;
+    int half = (b->sample_limit - b->sample_count) / 2, count = given < half ? given : half;
+    double size;
+    for (int k = 0; k < count; k++) {
+        size_t row = (size_t)((int64_t)k * given / count);
+        SN_TRY(add_sample(b, b->options->rows + row * n, &size));
+    }
+    int random = b->sample_limit - b->sample_count;
+    double *rows = SN_NEW(double, (size_t)(random > 0 ? random : 1) * n);
+    if (!rows) return sn_no_memory(b->error);
+    sinew_status status = sinew_bake_poses(b->rig, 1, random, rows, b->error);
+    for (int k = 0; status == SINEW_OK && k < random; k++)
+        status = add_sample(b, rows + (size_t)k * n, &size);
+    sn_free(rows);
+    return status;
+}
+
+sinew_status sn_bake_take_samples(sn_baker *b) {
+    int sliders = b->rig->slider_count;
+    double *row = SN_NEW(double, sliders);
+    int *half = SN_NEW(int, sliders);
+    sinew_status status = row && half ? SINEW_OK : sn_no_memory(b->error);
+    if (status == SINEW_OK) sinew_rig_rest_weights(b->rig, row);
+    int all = b->sample_limit;
+    b->sample_limit = all * PAIR_SHARE / 100;
+    for (int s = 0; status == SINEW_OK && s < sliders; s++) {
+        half[s] = -1;
+        if (moves(b->rig, s)) status = sample_slider(b, s, row, &half[s]);
+    }
+    b->sample_limit = all;
+    if (status == SINEW_OK) status = add_pairs(b, half, row);
+    if (status == SINEW_OK) status = sample_rows(b);
+    sn_free(row), sn_free(half);
+    return status;
+}

@@ -1,0 +1,80 @@
+/* What the steps of a bake share. In order:
+ *
+ *   bake_plan.c     asks the model for samples and lists the functions that may explain them
+ *   bake_choose.c   picks the functions that remove most of the error
+ *   bake_fit.c      finds the displacements, for polynomials also the few shapes that span them
+ *   bake.c          turns the result into targets of a rig */
+#ifndef SN_RIG_BAKER_H
+#define SN_RIG_BAKER_H
+
+#include "rig/bake_samples.h"
+#include "sinew/bake.h"
+
+enum {
+    SN_BAKE_FACTORS = SINEW_TERM_FACTORS,
+    SN_BAKE_FINEST = 32, /* knots and samples of a slider are at least 1/32 apart */
+};
+#define SN_BAKE_INVISIBLE 0.1 /* of the error to mend: displacements below are dropped */
+
+/* A candidate: the hat of an in-between on one slider, u^p - u of one slider (which leaves its full
+ * shape alone), or a product of powers. */
+typedef struct sn_bake_function {
+    enum { SN_BAKE_HAT, SN_BAKE_CURVE, SN_BAKE_PRODUCT } kind;
+    int slider[SN_BAKE_FACTORS];
+    int power[SN_BAKE_FACTORS]; /* 0: no such factor; unused by hats */
+    double low, knot, high;     /* of hats, in units from rest 0 to full 1 */
+    double *values;             /* per sample, made orthogonal to what is chosen */
+    double gain, norm;          /* p^T G p, p^T p */
+    double own;                 /* p^T p before anything was chosen */
+    bool chosen;
+} sn_bake_function;
+
+typedef struct sn_baker {
+    const sinew_rig *rig;
+    const sinew_bake_options *options;
+    sinew_bake_model *model;
+    void *user;
+    const sinew_monitor *monitor;
+    sinew_error *error;
+    sinew_linear *linear;
+    double diagonal;
+    size_t numbers; /* 3 V */
+
+    int sample_count, sample_limit;
+    double *weights;  /* a row of slider weights per sample */
+    float *residuals; /* a column of 3 V per sample, times its scale */
+    double *scale;    /* per sample */
+    double *positions, *blend;
+    double *gram; /* residuals^T residuals */
+
+    sn_bake_function *functions;
+    int function_count;
+    size_t function_capacity;
+    int *chosen; /* functions in the order of choice */
+    int chosen_count;
+    double *basis; /* the orthonormal set, a column per chosen function */
+
+    int shape_count;      /* targets to add */
+    double *coefficients; /* chosen_count x shape_count; NULL: shape j belongs to function j */
+    float *displacements; /* a column of 3 V per shape */
+} sn_baker;
+
+/* bake_plan.c */
+sinew_status sn_bake_take_samples(sn_baker *b);
+sinew_status sn_bake_add_function(sn_baker *b, const sn_bake_function *f);
+double sn_bake_evaluate(const sn_baker *b, const sn_bake_function *f, const double *weights);
+
+/* bake_choose.c: at most `limit` functions. */
+sinew_status sn_bake_choose(sn_baker *b, int limit);
+
+/* bake_fit.c: the fewest shapes that meet the tolerance, and the error that they leave on the
+ * samples, over the diagonal. */
+sinew_status sn_bake_fit(sn_baker *b, double *worst, double *rms);
+
+static inline double sn_bake_dot(int n, const double *a, const double *b) {
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+#endif
