@@ -1,15 +1,11 @@
 #include "algebra/cholesky.h"
 
 #include <math.h>
-#include <pthread.h>
 
 #include "algebra/multifrontal.h"
-#include "algebra/solver_libraries.h"
+#include "algebra/ordering.h"
 #include "algebra/supernodal.h"
 #include "base/memory.h"
-
-/* Below this size minimum degree is as good as nested dissection and much quicker. */
-enum { NESTED_DISSECTION_SIZE = 500 };
 
 struct sn_cholesky {
     int size, nonzeros; /* of the analyzed matrix */
@@ -22,54 +18,16 @@ struct sn_cholesky_work {
     void *x, *scratch; /* of either precision */
 };
 
-/* METIS draws from the C library's random numbers: one analysis at a time, so that orderings do not
- * depend on what other threads analyze. */
-static pthread_mutex_t analysis = PTHREAD_MUTEX_INITIALIZER;
-
-static cholmod_sparse view_of(const sn_sparse *matrix) {
-    return (cholmod_sparse){.nrow = (size_t)matrix->rows,
-                            .ncol = (size_t)matrix->columns,
-                            .nzmax = (size_t)sn_sparse_nonzeros(matrix),
-                            .p = matrix->start,
-                            .i = matrix->row,
-                            .x = matrix->value,
-                            .stype = -1,
-                            .itype = CHOLMOD_INT,
-                            .xtype = CHOLMOD_REAL,
-                            .dtype = CHOLMOD_DOUBLE,
-                            .sorted = 1,
-                            .packed = 1};
-}
-
 /* Ordering, pattern and tasks. */
 static sinew_status find_pattern(const sn_sparse *matrix, sn_supernodal **pattern,
                                  sinew_error *error) {
-    SN_TRY(sn_solvers_load(error));
-    const sn_solver_libraries *solvers = sn_solvers();
-    cholmod_common common;
-    solvers->cholmod_start(&common);
-    common.print = 0;
-    common.try_catch = 1;
-    common.nmethods = 1;
-    common.method[0].ordering =
-        matrix->columns < NESTED_DISSECTION_SIZE ? CHOLMOD_AMD : CHOLMOD_METIS;
-    common.postorder = 1;
-    common.final_ll = 1;
-    common.supernodal = CHOLMOD_SIMPLICIAL; /* supernodes are our own */
-    cholmod_sparse view = view_of(matrix);
-    pthread_mutex_lock(&analysis);
-    cholmod_factor *order = solvers->cholmod_analyze(&view, &common);
-    pthread_mutex_unlock(&analysis);
-    sinew_status status = SINEW_OK;
-    if (order && common.status >= CHOLMOD_OK)
-        status = sn_supernodal_create(matrix, order->Perm, order->ColCount, pattern, error);
-    else if (common.status == CHOLMOD_OUT_OF_MEMORY)
-        status = sn_no_memory(error);
-    else
-        status = sn_fail(error, SINEW_BAD_INPUT, "a matrix of %d columns cannot be ordered",
-                         matrix->columns);
-    if (order) solvers->cholmod_free_factor(&order, &common);
-    solvers->cholmod_finish(&common);
+    int *permutation = SN_NEW(int, matrix->columns), *counts = SN_NEW(int, matrix->columns);
+    sinew_status status = permutation && counts
+                              ? sn_ordering_find(matrix, permutation, counts, error)
+                              : sn_no_memory(error);
+    if (status == SINEW_OK)
+        status = sn_supernodal_create(matrix, permutation, counts, pattern, error);
+    sn_free(permutation), sn_free(counts);
     return status;
 }
 

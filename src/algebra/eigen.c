@@ -280,6 +280,7 @@ static sinew_status iterate(lanczos *l, double tolerance, const sinew_monitor *m
             continue;
         }
         SN_TRY(rayleigh_ritz(l, columns, error));
+        if (sn_cancelled(monitor)) return SINEW_CANCELLED;
         int ready = converged_pairs(l, columns, tolerance);
         sn_progress(monitor, 0.5 + 0.5 * ready / l->wanted, "modes");
         double digits = log10(pair_residual(l, columns, l->wanted - 1) / tolerance);

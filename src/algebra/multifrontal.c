@@ -1,9 +1,11 @@
 #include "algebra/multifrontal.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "algebra/dense.h"
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "base/parallel.h"
 
 /* Below this many values a second thread costs more than it brings. */
@@ -28,6 +30,7 @@ typedef struct factorization {
     int *area_of;         /* supernode -> task */
     size_t *update;       /* place of each supernode's update on the stack of its task */
     area *areas;          /* tasks + 1 */
+    atomic_bool cancelled;
 } factorization;
 
 static size_t square(int side) {
@@ -198,10 +201,13 @@ static void factor_node(const factorization *f, area *own, int s) {
                (below - c) * sizeof *update);
 }
 
-static void run_task(const factorization *f, int t) {
+static void run_task(factorization *f, int t) {
     const sn_supernodal_task *task = &f->pattern->task[t];
-    for (int m = task->begin; m < task->end && f->areas[t].bad_column < 0; m++)
+    for (int m = task->begin; m < task->end && f->areas[t].bad_column < 0; m++) {
+        if (sn_interrupted()) atomic_store(&f->cancelled, true);
+        if (atomic_load_explicit(&f->cancelled, memory_order_relaxed)) return;
         factor_node(f, &f->areas[t], f->pattern->member[m]);
+    }
 }
 
 static void run_tasks(void *context, sn_span span) {
@@ -228,7 +234,9 @@ sinew_status sn_multifrontal_factor(const sn_supernodal *pattern, const sn_spars
             run_task(&f, pattern->tasks);
             bad = f.areas[pattern->tasks].bad_column;
         }
-        if (bad >= 0)
+        if (atomic_load(&f.cancelled))
+            status = sn_fail(error, SINEW_CANCELLED, "cancelled");
+        else if (bad >= 0)
             status =
                 sn_fail(error, SINEW_BAD_INPUT, "the matrix is not positive definite at column %d",
                         pattern->permutation[bad]);

@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "base/printable.h"
 #include "base/status.h"
+#include "base/threads.h"
 
 void sn_progress(const sinew_monitor *monitor, double fraction, const char *stage) {
     if (monitor && monitor->progress) monitor->progress(fraction, stage, monitor->user);
@@ -36,4 +37,37 @@ sinew_status sn_fallback(const sinew_monitor *monitor, sinew_status status, sine
     if (monitor && monitor->strict) return sn_fail(error, status, "%s", line);
     sn_log(monitor, SINEW_LOG_LEVEL_FALLBACK, "%s", line);
     return SINEW_OK;
+}
+
+/* ---- interrupts ------------------------------------------------------------------------------ */
+
+static const double BETWEEN_POLLS = 1e-3; /* seconds */
+
+static _Thread_local const sinew_monitor *entered;
+static _Thread_local double last_poll;
+
+const sinew_monitor *sn_monitor_enter(const sinew_monitor *monitor) {
+    const sinew_monitor *before = entered;
+    entered = monitor;
+    return before;
+}
+
+void sn_monitor_leave(const sinew_monitor *before) {
+    entered = before;
+}
+
+bool sn_interruptible(void) {
+    return entered && entered->cancelled;
+}
+
+bool sn_interrupted(void) {
+    if (!sn_interruptible()) return false;
+    double now = sn_now();
+    if (now - last_poll < BETWEEN_POLLS) return false;
+    last_poll = now;
+    return entered->cancelled(entered->user);
+}
+
+sinew_status sn_check_interrupt(sinew_error *error) {
+    return sn_interrupted() ? sn_fail(error, SINEW_CANCELLED, "cancelled") : SINEW_OK;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "base/parallel.h"
 #include "mesh/closest.h"
 #include "mesh/intersection.h"
@@ -157,6 +158,7 @@ sinew_status sn_contact_surface_create(int vertex_count, const double *rest, int
         s->rest && s->triangles && tangled && layer
             ? count_layers(vertex_count, rest, triangle_count, triangles, layer, error)
             : sn_no_memory(error);
+    if (status == SINEW_OK) status = sn_check_interrupt(error);
     if (status == SINEW_OK)
         status = sn_self_intersections(vertex_count, rest, triangle_count, triangles, NULL, &cross,
                                        error);
@@ -166,6 +168,7 @@ sinew_status sn_contact_surface_create(int vertex_count, const double *rest, int
         choose_triangles(s, triangle_count, triangles, inside, tangled, layer);
         status = list_parts(s, error);
     }
+    if (status == SINEW_OK) status = sn_check_interrupt(error);
     if (status == SINEW_OK) status = plant_trees(s, error);
     sn_pairs_free(&cross);
     sn_free(tangled), sn_free(layer);
@@ -441,7 +444,7 @@ typedef struct pair_search {
     double wide;
     size_t most_tests, most_found;
     atomic_size_t tests, found;
-    atomic_bool no_memory;
+    atomic_bool no_memory, cancelled;
 } pair_search;
 
 static bool over_budget(const pair_search *p) {
@@ -563,6 +566,8 @@ static void search_blocks(void *context, sn_span span) {
     int *leaves = p->w->leaves + (size_t)span.seat * (size_t)p->w->leaf_room;
     SN_IN_SPAN(int, b, span) {
         bool edges = b < edge_blocks;
+        if (sn_interrupted()) atomic_store(&p->cancelled, true);
+        if (atomic_load_explicit(&p->cancelled, memory_order_relaxed)) return;
         if (!search_block(p, edges, edges ? b : b - edge_blocks, leaves, &p->w->blocks[b]))
             atomic_store(&p->no_memory, true);
     }
@@ -586,6 +591,7 @@ static sinew_status search_all(const sn_contact_surface *s, sn_contact_work *w, 
                           .most_found = LEAST_BUDGET + MOST_FOUND * parts};
     sn_parallel_for_seats(w->block_count, 1, w->threads, search_blocks, &search);
     if (atomic_load(&search.no_memory)) return sn_no_memory(error);
+    if (atomic_load(&search.cancelled)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
     *fits = !over_budget(&search);
     return SINEW_OK;
 }
@@ -662,6 +668,7 @@ sinew_status sn_contact_cut_back(const sn_contact_surface *s, sn_contact_work *w
         SN_TRY(sn_contact_find(s, w, x0, x1, s->reach, &pairs, &count, error));
         if (!any_meets(count, pairs, x0, x1)) return SINEW_OK;
         for (int i = 0; i < count; i++) {
+            if (i % 64 == 0) SN_TRY(sn_check_interrupt(error));
             double t = sn_contact_impact(&pairs[i], x0, x1, pairs[i].reach);
             if (t >= 1) continue;
             for (int c = 0; c < 4; c++) {

@@ -14,6 +14,7 @@
 #include "force/contact.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -87,6 +88,7 @@ struct sn_force_contact {
     size_t nears_capacity;
     int *bucket; /* hash of pairs: index of a touch + 1, or 0 */
     size_t bucket_count;
+    atomic_bool cancelled; /* while the matrix is filled */
 };
 
 sinew_status sn_force_contact_create(const sn_contact_surface *surface, const sn_skin *skin,
@@ -378,7 +380,11 @@ static size_t place_count(const sn_force_contact *c) {
 static void fill_bands(void *context, sn_span span) {
     sn_force_contact *c = context;
     float *band = c->band + BAND * place_count(c) * (size_t)span.seat;
-    SN_IN_SPAN(size_t, b, span) fill_band(c, b * BAND, band);
+    SN_IN_SPAN(size_t, b, span) {
+        if (sn_interrupted()) atomic_store(&c->cancelled, true);
+        if (atomic_load_explicit(&c->cancelled, memory_order_relaxed)) return;
+        fill_band(c, b * BAND, band);
+    }
 }
 
 static sinew_status fill_matrix(sn_force_contact *c, sinew_error *error) {
@@ -393,6 +399,7 @@ static sinew_status fill_matrix(sn_force_contact *c, sinew_error *error) {
     }
     sn_parallel_for_seats((width + BAND - 1) / BAND, 1, (int)(c->band_capacity / (places * BAND)),
                           fill_bands, c);
+    if (atomic_exchange(&c->cancelled, false)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
     return SINEW_OK;
 }
 
@@ -437,7 +444,7 @@ static float sweep(touch_rows *r, bool all, float wide) {
 }
 
 /* Sweeps, with the steps of the last ones added as conjugate gradients would while that helps. */
-static void press(sn_force_contact *c) {
+static sinew_status press(sn_force_contact *c, sinew_error *error) {
     touch_rows *r = &c->rows;
     size_t count = c->touch_count;
     float stop = (float)(SWEEP_STOP * c->surface->gap);
@@ -445,6 +452,7 @@ static void press(sn_force_contact *c) {
     double last = 0;
     memset(r->direction, 0, sizeof(float) * count);
     for (int k = 0; k < SN_FORCE_CONTACT_SWEEPS; k++) {
+        SN_TRY(sn_check_interrupt(error));
         memcpy(r->before, r->force, sizeof(float) * count);
         bool all = k % SWEEPS_BETWEEN == 0;
         if (sweep(r, all, wide) < stop) {
@@ -469,6 +477,7 @@ static void press(sn_force_contact *c) {
         r->force[p] = fmaxf(r->force[p], 0);
         c->touches[p].force = (double)r->force[p];
     }
+    return SINEW_OK;
 }
 
 /* ---- the shape ------------------------------------------------------------------------------- */
@@ -698,7 +707,7 @@ static sinew_status find_touches(sn_force_contact *c, const double *x0, const do
 
 static sinew_status press_apart(sn_force_contact *c, double *x, sinew_error *error) {
     SN_TRY(fill_matrix(c, error));
-    press(c);
+    SN_TRY(press(c, error));
     if (c->own)
         displace(c, x);
     else

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "base/status.h"
 
 enum { SIDES = 8 };
@@ -79,11 +80,14 @@ sinew_status sn_inverse_block_add(sn_inverse_block *b, int count, const int *unk
         b->unknown[after++] = u;
     }
     sinew_status status = grow(b, after, error);
+    for (int k = known; k < after && status == SINEW_OK; k += SIDES) {
+        solve(b, k, after - k < SIDES ? after - k : SIDES);
+        status = sn_check_interrupt(error);
+    }
     if (status != SINEW_OK) {
         for (int k = known; k < after; k++) b->slot[b->unknown[k]] = -1;
         return status;
     }
-    for (int k = known; k < after; k += SIDES) solve(b, k, after - k < SIDES ? after - k : SIDES);
     b->count = after;
     return SINEW_OK;
 }

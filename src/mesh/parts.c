@@ -4,11 +4,14 @@
 #include "mesh/parts.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "base/parallel.h"
+#include "base/status.h"
 #include "mesh/closest.h"
 
 /* Triangles in a leaf. */
@@ -201,14 +204,18 @@ typedef struct search_job {
     double max_distance;
     sn_link *found; /* `most` per vertex */
     int *counts;    /* per vertex */
+    atomic_bool cancelled;
 } search_job;
 
 static void search_some(void *context, sn_span span) {
-    const search_job *job = context;
-    SN_IN_SPAN(int, v, span)
+    search_job *job = context;
+    SN_IN_SPAN(int, v, span) {
+        if (v % 64 == 0 && sn_interrupted()) atomic_store(&job->cancelled, true);
+        if (atomic_load_explicit(&job->cancelled, memory_order_relaxed)) return;
         if (job->tree->part[v] >= 0)
             job->counts[v] = search_all(job->tree, v, job->most, job->max_distance,
                                         job->found + (size_t)job->most * v);
+    }
 }
 
 sinew_status sn_parts_nearest(int vertex_count, const double *positions, int triangle_count,
@@ -224,9 +231,10 @@ sinew_status sn_parts_nearest(int vertex_count, const double *positions, int tri
     if (status == SINEW_OK) sort_triangles(&t, triangle_count);
     if (status == SINEW_OK && t.triangle_count > 0) {
         build(&t, 0, t.triangle_count);
-        sn_parallel_for(vertex_count, 64, search_some,
-                        &(search_job){&t, most, max_distance, found, counts});
-        for (int v = 0; v < vertex_count; v++)
+        search_job job = {&t, most, max_distance, found, counts, false};
+        sn_parallel_for(vertex_count, 64, search_some, &job);
+        if (atomic_load(&job.cancelled)) status = sn_fail(error, SINEW_CANCELLED, "cancelled");
+        for (int v = 0; status == SINEW_OK && v < vertex_count; v++)
             for (int k = 0; k < counts[v]; k++)
                 found[(*link_count)++] = found[(size_t)most * v + k];
     }

@@ -125,8 +125,9 @@ static void make_relative(const sinew_modal_motion *motion, int i) {
 
 /* Rounding of the frame's own arithmetic, and of a cage's embedding, goes into the leftovers: keys
  * are then met to the last bits, in double and in single precision. */
-static void correct_keys(sinew_modal_motion *motion, const sinew_modal_keys *keys,
-                         sinew_modal_state *state, bool exact, double *positions) {
+static sinew_status correct_keys(sinew_modal_motion *motion, const sinew_modal_keys *keys,
+                                 sinew_modal_state *state, bool exact, double *positions,
+                                 sinew_error *error) {
     state->exact = exact;
     for (int k = 0; k < motion->key_count + motion->inner_count; k++) {
         bool inner = k >= motion->key_count;
@@ -136,7 +137,9 @@ static void correct_keys(sinew_modal_motion *motion, const sinew_modal_keys *key
         sn_correct_leftover(motion->modal, state,
                             inner ? keys->inner_positions[i] : keys->positions[i], positions,
                             exact ? pose->leftover : pose->fast_leftover);
+        SN_TRY(sn_check_interrupt(error));
     }
+    return SINEW_OK;
 }
 
 static sinew_status copy_leftovers(const sinew_modal_motion *motion, sn_pose *poses, int count,
@@ -157,12 +160,12 @@ static sinew_status correct_leftovers(sinew_modal_motion *motion, const sinew_mo
     double *positions = SN_NEW(double, (size_t)3 * n);
     sinew_status status =
         positions ? sinew_modal_state_create(modal, &state, error) : sn_no_memory(error);
-    if (status == SINEW_OK) correct_keys(motion, keys, state, true, positions);
+    if (status == SINEW_OK) status = correct_keys(motion, keys, state, true, positions, error);
     if (status == SINEW_OK && modal->fast) {
         status = copy_leftovers(motion, motion->keys, motion->key_count, error);
         if (status == SINEW_OK)
             status = copy_leftovers(motion, motion->inner, motion->inner_count, error);
-        if (status == SINEW_OK) correct_keys(motion, keys, state, false, positions);
+        if (status == SINEW_OK) status = correct_keys(motion, keys, state, false, positions, error);
     }
     for (int k = 0; status == SINEW_OK && k < motion->key_count; k++)
         for (int v = 0; v < n; v++)

@@ -184,6 +184,7 @@ static sinew_status find_modes(sinew_modal *modal, const sinew_modal_options *op
 
 static sinew_status finish(sinew_status status, const sinew_modal_options *options,
                            sinew_modal *made, sinew_modal **modal, sinew_error *error) {
+    if (status == SINEW_OK) status = sn_check_interrupt(error);
     if (status == SINEW_OK && options->fast)
         status = sn_fast_create(made->body, made->modes, &made->fast, error);
     if (status != SINEW_OK)

@@ -379,8 +379,10 @@ static sinew_status create_structure(sinew_rotation *r, const sn_rotation_source
                                                   &r->structure, error);
     if (status == SINEW_OK) sn_rotation_store_pivots(store, r->structure);
     if (status == SINEW_OK && joints.link_count > 0) {
-        for (int k = 0; !store->found && k < rig->target_count; k++)
+        for (int k = 0; !store->found && k < rig->target_count && status == SINEW_OK; k++) {
             sn_rotation_strain_watch(r->structure, listed_pose(&list, k));
+            status = sn_check_interrupt(error);
+        }
         sn_rotation_strain_settle(r->structure);
     }
     sn_free(links);

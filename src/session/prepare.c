@@ -417,7 +417,9 @@ sinew_status sinew_solver_update(sinew_solver *solver, const sinew_monitor *moni
     u.changed &= ~(bit_of("outputs") | bit_of("notes") | bit_of("studio"));
     watch.monitor.strict |= json_is_true(sn_scene_at(&u.scene, "strict"));
     pthread_mutex_lock(&session->building);
+    const sinew_monitor *before = sn_monitor_enter(u.monitor);
     sinew_status status = run(&u, error);
+    sn_monitor_leave(before);
     pthread_mutex_unlock(&session->building);
     json_decref(u.scene.document);
     if (status == SINEW_OK)

@@ -41,9 +41,9 @@ static void watch_progress(double fraction, const char *stage, void *user) {
 
 static bool watch_cancelled(void *user) {
     const sn_watch *w = user;
-    return atomic_load(&w->session->cancels) != w->cancels ||
-           (w->revision && atomic_load(&w->session->revision) != w->revision) ||
-           sn_cancelled(w->outer);
+    /* the outer one may be what cancels the session */
+    return sn_cancelled(w->outer) || atomic_load(&w->session->cancels) != w->cancels ||
+           (w->revision && atomic_load(&w->session->revision) != w->revision);
 }
 
 static void watch_log(sinew_log_level level, const char *line, void *user) {

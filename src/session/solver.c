@@ -315,10 +315,12 @@ static sinew_status solve(sinew_solver *s, const sinew_input *input, sinew_resul
     result->build_seconds = s->build_seconds;
     s->build_seconds = 0;
     sinew_status status = SINEW_OK;
+    const sinew_monitor *before = sn_monitor_enter(watched);
     if (sn_cancelled(watched)) status = sn_fail(error, SINEW_CANCELLED, "cancelled");
     if (status == SINEW_OK && ask.frame >= 0)
         status = catch_up(s, ask.frame, &kept, watched, error);
     if (status == SINEW_OK) status = solve_one(s, &ask, positions, result, fields, watched, error);
+    sn_monitor_leave(before);
     bool good = status == SINEW_OK || status == SINEW_NOT_CONVERGED;
     if (!good && kept) {
         sn_solver_unpack(s, s->before.bytes, s->before.size, NULL);

@@ -287,6 +287,7 @@ static sinew_status build(sinew_spring *spring, const sinew_monitor *monitor, si
     spring->options.cache = NULL; /* it may be closed before the structure is */
     sn_progress(monitor, 0.5, "network");
     if (status == SINEW_OK) status = build_network(spring, poses, neutral, monitor, error);
+    if (status == SINEW_OK) status = sn_check_interrupt(error);
     if (status == SINEW_OK) status = find_pose_inversions(spring, error);
     if (status == SINEW_OK) status = sn_boundary_find(spring, (const double *const *)poses, error);
     if (status == SINEW_OK) {
@@ -297,6 +298,7 @@ static sinew_status build(sinew_spring *spring, const sinew_monitor *monitor, si
                                   options->altitude * options->kappa[SINEW_SPRING_KIND_STRUCTURE],
                                   &spring->system, error);
     }
+    if (status == SINEW_OK) status = sn_check_interrupt(error);
     sn_progress(monitor, 0.7, "preconditioner");
     if (status == SINEW_OK) {
         spring->pull = options->pull_to_blend * spring->system->mean_stiffness;

@@ -2,7 +2,7 @@
 #include "support.h"
 
 #include <pthread.h>
-#include <time.h>
+#include <semaphore.h>
 
 #include "groups.h"
 #include "scenes.h"
@@ -130,26 +130,56 @@ static void monitors_are_not_kept(void **state) {
     }
 }
 
-/* ---- from another thread --------------------------------------------------------------------- */
+/* ---- while the session is prepared ----------------------------------------------------------- */
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+/* Cancelled at one poll after the other, the session is as if it had not been asked; then it is
+ * prepared and gives the frame of one that was never disturbed. */
+static void a_cancelled_preparation_can_be_repeated(void **state) {
+    (void)state;
+    for (const char *const *name = test_scene_names; *name; name++) {
+        sinew_session *session = test_session(*name), *other = test_session(*name);
+        assert_ok(sinew_session_prepare(other, NULL, &error));
+        size_t size = 3 * (size_t)test_vertex_count(sinew_session_solver(other));
+        double *shape = calloc(2 * size, sizeof *shape), *expected = shape + size;
+        sinew_status status = SINEW_CANCELLED;
+        for (int polls = 0; status == SINEW_CANCELLED; polls += 1 + polls / 4) {
+            countdown c = {polls, 0};
+            sinew_monitor monitor = {.cancelled = count_down, .user = &c};
+            status = sinew_session_prepare(session, &monitor, &error);
+            if (status != SINEW_CANCELLED) assert_ok(status);
+        }
+        test_frame(sinew_session_solver(session), 3, shape);
+        test_frame(sinew_session_solver(other), 3, expected);
+        assert_memory_equal(shape, expected, size * sizeof *shape);
+        free(shape);
+        sinew_session_destroy(session), sinew_session_destroy(other);
+    }
 }
 
+/* ---- from another thread --------------------------------------------------------------------- */
+
+/* The solve waits in its poll until the other thread has cancelled: it is hit in mid-solve. */
 typedef struct canceller {
     sinew_session *session;
-    double cancelled_at;
+    sem_t inside, cancelled;
+    int polls; /* until it waits */
 } canceller;
 
-static void *cancel_soon(void *user) {
+static void *cancel_inside(void *user) {
     canceller *c = user;
-    struct timespec wait = {0, 30000000};
-    nanosleep(&wait, NULL);
-    c->cancelled_at = now();
+    sem_wait(&c->inside);
     sinew_session_cancel(c->session);
+    sem_post(&c->cancelled);
     return NULL;
+}
+
+static bool wait_inside(void *user) {
+    canceller *c = user;
+    if (c->polls-- == 0) {
+        sem_post(&c->inside);
+        sem_wait(&c->cancelled);
+    }
+    return false;
 }
 
 static void a_session_is_cancelled_from_another_thread(void **state) {
@@ -159,29 +189,34 @@ static void a_session_is_cancelled_from_another_thread(void **state) {
         assert_ok(sinew_session_prepare(session, NULL, &error));
         sinew_solver *solver = sinew_session_solver(session);
         double *shape = calloc(3 * (size_t)test_vertex_count(solver), sizeof *shape);
-        canceller c = {session, 0};
-        pthread_t thread;
-        assert_int_equal(pthread_create(&thread, NULL, cancel_soon, &c), 0);
-        sinew_status status = SINEW_OK;
-        double end = 0;
-        sinew_input input;
-        sinew_input_init(&input);
-        for (int k = 0; status != SINEW_CANCELLED && k < 100000; k++) {
+        test_frame(solver, 5, shape);
+        void *saved, *again;
+        size_t bytes, more;
+        assert_ok(sinew_solver_save_state(solver, &saved, &bytes, &error));
+        bool past = sinew_solver_past(solver, NULL) != SINEW_PAST_NONE;
+        for (int polls = 0; polls < (past ? 3 : 1); polls++) {
+            canceller c = {.session = session, .polls = polls};
+            sem_init(&c.inside, 0, 0), sem_init(&c.cancelled, 0, 0);
+            pthread_t thread;
+            assert_int_equal(pthread_create(&thread, NULL, cancel_inside, &c), 0);
+            sinew_monitor monitor = {.cancelled = wait_inside, .user = &c};
+            sinew_input input;
+            sinew_input_init(&input);
             sinew_result result;
             sinew_result_init(&result);
-            result.positions = shape;
-            input.frame = k % 41;
-            status = sinew_solver_solve(solver, &input, &result, NULL, &error);
-            end = now();
-            if (c.cancelled_at > 0 && end > c.cancelled_at + 1) break;
+            input.frame = 9, result.positions = shape;
+            sinew_status status = sinew_solver_solve(solver, &input, &result, &monitor, &error);
+            sem_post(&c.inside); /* if no poll has */
+            pthread_join(thread, NULL);
+            sem_destroy(&c.inside), sem_destroy(&c.cancelled);
+            assert_true(status == SINEW_CANCELLED || polls > 0);
+            if (status != SINEW_CANCELLED) break;
+            assert_ok(sinew_solver_save_state(solver, &again, &more, &error));
+            assert_int_equal(more, bytes);
+            assert_memory_equal(saved, again, bytes);
+            sinew_free(again);
         }
-        pthread_join(thread, NULL);
-        if (status == SINEW_CANCELLED)
-            print_message("%s: back %.1f ms after the cancel\n", *name,
-                          1e3 * (end - c.cancelled_at));
-        else
-            print_message("%s: the cancel fell between two solves\n", *name);
-        test_frame(solver, 0, shape);
+        sinew_free(saved);
         free(shape);
         sinew_session_destroy(session);
     }
@@ -192,6 +227,7 @@ int test_cancel(void) {
         cmocka_unit_test(cancelled_frames_leave_no_trace),
         cmocka_unit_test(cancelled_catching_up_is_undone),
         cmocka_unit_test(monitors_are_not_kept),
+        cmocka_unit_test(a_cancelled_preparation_can_be_repeated),
         cmocka_unit_test(a_session_is_cancelled_from_another_thread),
     };
     return cmocka_run_group_tests_name("cancel", tests, NULL, NULL);

@@ -1,0 +1,164 @@
+/* CHOLMOD finds the order and cannot be interrupted. Where the caller can be cancelled, it runs on
+ * a thread of its own with a copy of the pattern; a cancelled caller leaves it behind, and the
+ * thread ends by itself. */
+#include "algebra/ordering.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include "algebra/solver_libraries.h"
+#include "base/memory.h"
+#include "base/monitor.h"
+#include "base/status.h"
+
+enum {
+    NESTED_DISSECTION_SIZE = 500, /* below, minimum degree is as good and much quicker */
+    THREAD_SIZE = 2000,           /* below, it is over before anybody waits */
+    POLL_NS = 3000000,
+};
+
+/* METIS draws from the C library's random numbers: one analysis at a time, so that orderings do not
+ * depend on what other threads analyze. */
+static pthread_mutex_t analysis = PTHREAD_MUTEX_INITIALIZER;
+
+typedef struct ordering {
+    int columns;
+    int *start, *row;
+    int *permutation, *counts;
+    bool done, left; /* guarded by `changes`; left: the caller has gone */
+    int outcome;     /* of CHOLMOD */
+} ordering;
+
+static pthread_mutex_t changes = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int running; /* threads */
+
+static void free_ordering(ordering *o) {
+    if (!o) return;
+    sn_free(o->start), sn_free(o->row), sn_free(o->permutation), sn_free(o->counts);
+    sn_free(o);
+}
+
+static ordering *copy_pattern(const sn_sparse *matrix) {
+    ordering *o = SN_NEW0(ordering, 1);
+    if (!o) return NULL;
+    o->columns = matrix->columns;
+    o->start = sn_memdup(matrix->start, (size_t)matrix->columns + 1, sizeof *o->start);
+    o->row = sn_memdup(matrix->row, (size_t)sn_sparse_nonzeros(matrix), sizeof *o->row);
+    o->permutation = SN_NEW(int, matrix->columns);
+    o->counts = SN_NEW(int, matrix->columns);
+    if (o->start && o->row && o->permutation && o->counts) return o;
+    free_ordering(o);
+    return NULL;
+}
+
+static void find(ordering *o) {
+    const sn_solver_libraries *solvers = sn_solvers();
+    cholmod_common common;
+    solvers->cholmod_start(&common);
+    common.print = 0;
+    common.try_catch = 1;
+    common.nmethods = 1;
+    common.method[0].ordering = o->columns < NESTED_DISSECTION_SIZE ? CHOLMOD_AMD : CHOLMOD_METIS;
+    common.postorder = 1;
+    common.final_ll = 1;
+    common.supernodal = CHOLMOD_SIMPLICIAL; /* supernodes are our own */
+    cholmod_sparse view = {.nrow = (size_t)o->columns,
+                           .ncol = (size_t)o->columns,
+                           .nzmax = (size_t)o->start[o->columns],
+                           .p = o->start,
+                           .i = o->row,
+                           .stype = -1,
+                           .itype = CHOLMOD_INT,
+                           .xtype = CHOLMOD_PATTERN,
+                           .dtype = CHOLMOD_DOUBLE,
+                           .sorted = 1,
+                           .packed = 1};
+    pthread_mutex_lock(&analysis);
+    cholmod_factor *order = solvers->cholmod_analyze(&view, &common);
+    pthread_mutex_unlock(&analysis);
+    o->outcome = order || common.status < CHOLMOD_OK ? common.status : CHOLMOD_INVALID;
+    if (order && o->outcome >= CHOLMOD_OK) {
+        memcpy(o->permutation, order->Perm, (size_t)o->columns * sizeof(int));
+        memcpy(o->counts, order->ColCount, (size_t)o->columns * sizeof(int));
+    }
+    if (order) solvers->cholmod_free_factor(&order, &common);
+    solvers->cholmod_finish(&common);
+}
+
+static void *find_apart(void *user) {
+    ordering *o = user;
+    find(o);
+    pthread_mutex_lock(&changes);
+    o->done = true;
+    bool left = o->left;
+    if (left) free_ordering(o);
+    running--;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&changes);
+    return NULL;
+}
+
+/* Threads that were left behind end before the library is unloaded. */
+__attribute__((destructor)) static void wait_for_all(void) {
+    pthread_mutex_lock(&changes);
+    while (running > 0) pthread_cond_wait(&changed, &changes);
+    pthread_mutex_unlock(&changes);
+}
+
+/* True when it was cancelled before it was done; the thread owns it then. */
+static bool wait_for(ordering *o) {
+    bool left = false;
+    pthread_mutex_lock(&changes);
+    while (!o->done && !left) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += POLL_NS;
+        if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
+        pthread_cond_timedwait(&changed, &changes, &until);
+        if (o->done) break;
+        pthread_mutex_unlock(&changes); /* the monitor is the caller's code */
+        left = sn_interrupted();
+        pthread_mutex_lock(&changes);
+        left = left && !o->done;
+        o->left = left;
+    }
+    pthread_mutex_unlock(&changes);
+    return left;
+}
+
+static bool start_thread(ordering *o) {
+    pthread_t thread;
+    pthread_mutex_lock(&changes);
+    running++;
+    bool started = pthread_create(&thread, NULL, find_apart, o) == 0;
+    if (!started) running--;
+    pthread_mutex_unlock(&changes);
+    if (started) pthread_detach(thread);
+    return started;
+}
+
+sinew_status sn_ordering_find(const sn_sparse *matrix, int *permutation, int *counts,
+                              sinew_error *error) {
+    SN_TRY(sn_solvers_load(error));
+    ordering *o = copy_pattern(matrix);
+    if (!o) return sn_no_memory(error);
+    if (matrix->columns >= THREAD_SIZE && sn_interruptible() && start_thread(o)) {
+        if (wait_for(o)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
+    } else {
+        find(o);
+    }
+    sinew_status status = SINEW_OK;
+    if (o->outcome == CHOLMOD_OUT_OF_MEMORY)
+        status = sn_no_memory(error);
+    else if (o->outcome < CHOLMOD_OK)
+        status = sn_fail(error, SINEW_BAD_INPUT, "a matrix of %d columns cannot be ordered",
+                         matrix->columns);
+    if (status == SINEW_OK) {
+        memcpy(permutation, o->permutation, (size_t)o->columns * sizeof(int));
+        memcpy(counts, o->counts, (size_t)o->columns * sizeof(int));
+    }
+    free_ordering(o);
+    return status;
+}
