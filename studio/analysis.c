@@ -126,22 +126,10 @@ static void run_modes(solver_task *task, solver *s, engine *e, const sinew_monit
     json_decref(built);
 }
 
-static void release(solver_task *task) {
-    free(task);
-}
-
-static void add(solver *s, int client,
-                void (*run)(solver_task *, solver *, engine *, const sinew_monitor *)) {
-    solver_task *task = calloc(1, sizeof *task);
-    if (!task) return;
-    *task = (solver_task){.run = run, .release = release, .client = client};
-    solver_add(s, task);
-}
-
 void analysis_interference(solver *s, int client) {
-    add(s, client, run_interference);
+    solver_ask(s, client, run_interference);
 }
 
 void analysis_modes(solver *s, int client) {
-    add(s, client, run_modes);
+    solver_ask(s, client, run_modes);
 }

@@ -171,6 +171,14 @@ bool engine_has_past(const engine *e) {
     return e->solver && sinew_solver_past(e->solver, NULL) == SINEW_PAST_ALL;
 }
 
+double engine_frame_time(const engine *e, int frame) {
+    return sinew_solver_frame_time(active(e), frame);
+}
+
+const sinew_capture *engine_capture(const engine *e) {
+    return active(e) ? sinew_solver_capture(active(e)) : NULL;
+}
+
 char *engine_describe(const engine *e) {
     char *text = NULL;
     sinew_error ignored;

@@ -37,6 +37,9 @@ sinew_status engine_update(engine *e, shared_session *shared, const sinew_monito
                            bool *rig_changed, sinew_error *error);
 const sinew_rig *engine_rig(const engine *e);
 void engine_get_clip(const engine *e, engine_clip *clip);
+double engine_frame_time(const engine *e, int frame);
+/* The take that the model follows, or NULL. */
+const sinew_capture *engine_capture(const engine *e);
 /* True: shapes of the pose go on moving while the weights stay. */
 bool engine_has_past(const engine *e);
 /* JSON of what was built (modes, sizes, warnings), or NULL; release with sinew_free. */

@@ -89,6 +89,26 @@ static bool is_curves(const project *p, const char *name) {
     return good;
 }
 
+/* A map of markers: lines NAME,vertex or NAME,triangle,b0,b1,b2, all of one kind. */
+static bool is_map(const project *p, const char *name) {
+    char path[4096], line[1024];
+    snprintf(path, sizeof path, "%s/%s", project_files_path(p), name);
+    FILE *file = fopen(path, "r");
+    int good = 0;
+    bool map = file != NULL;
+    while (map && fgets(line, sizeof line, file)) {
+        int commas = 0;
+        for (const char *c = line; *c; c++) commas += *c == ',';
+        size_t text = strcspn(line, ",");
+        const char *rest = line[text] ? line + text + 1 : "";
+        map = (commas == 1 || commas == 4) && text > 0 &&
+              strspn(rest, "0123456789.,eE+- \r\n") == strlen(rest) && *rest != ',';
+        good++;
+    }
+    if (file) fclose(file);
+    return map && good > 0;
+}
+
 static sinew_status use_files(const project *p, char **names, int count, json_t **operations,
                               char label[128], sinew_error *error) {
     static const char *const takes[] = {"c3d", "trc", NULL}, *const tables[] = {"csv", NULL},
@@ -123,6 +143,10 @@ static sinew_status use_files(const project *p, char **names, int count, json_t 
                 return error->status;
             }
             json_array_append_new(list, operation("replace", "", scene));
+        } else if (ends(names[i], tables) && json_object_get(document, "markers") &&
+                   is_map(p, names[i])) {
+            snprintf(label, 128, "Map %.100s", names[i]);
+            json_array_append_new(list, operation("add", "/markers/map", named(p, names[i])));
         } else if (ends(names[i], takes) || (ends(names[i], tables) && !is_curves(p, names[i]))) {
             json_array_append_new(
                 list, operation("add", "/markers", json_pack("{s:o}", "file", named(p, names[i]))));
@@ -142,7 +166,8 @@ static sinew_status use_files(const project *p, char **names, int count, json_t 
         json_decref(list);
         return fail(
             error, SINEW_BAD_INPUT,
-            "%s: drop a rig (GLB, OBJ files), a clip (CSV), a take (C3D, TRC, CSV) or a scene",
+            "%s: drop a rig (GLB, OBJ files), a clip (CSV), a take (C3D, TRC, CSV), a map of its "
+            "markers (CSV) or a scene",
             names[0]);
     }
     *operations = list;

@@ -1,4 +1,5 @@
 #include "messages.h"
+#include "take.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -370,6 +371,18 @@ static bool on_modes(studio_state *s, net_client *client, const json_t *m, const
     return true;
 }
 
+static bool on_take(studio_state *s, net_client *client, const json_t *m, const char **reason) {
+    (void)m, (void)reason;
+    take_markers(s->solver, net_client_number(client));
+    return true;
+}
+
+static bool on_errors(studio_state *s, net_client *client, const json_t *m, const char **reason) {
+    (void)m, (void)reason;
+    take_errors(s->solver, net_client_number(client));
+    return true;
+}
+
 static bool on_cancel(studio_state *s, net_client *client, const json_t *m, const char **reason) {
     (void)client, (void)m, (void)reason;
     solver_cancel(s->solver);
@@ -388,6 +401,8 @@ static const struct {
 } handlers[] = {
     {"interference", on_interference},
     {"modes", on_modes},
+    {"take", on_take},
+    {"errors", on_errors},
     {"patch", on_patch},
     {"settle", on_settle},
     {"undo", on_undo},

@@ -529,6 +529,19 @@ void solver_add(solver *s, solver_task *task) {
     pthread_mutex_unlock(&s->lock);
 }
 
+static void free_task(solver_task *task) {
+    free(task);
+}
+
+void solver_ask(solver *s, int client,
+                void (*run)(solver_task *task, solver *s, engine *e,
+                            const sinew_monitor *monitor)) {
+    solver_task *task = calloc(1, sizeof *task);
+    if (!task) return;
+    *task = (solver_task){.run = run, .release = free_task, .client = client};
+    solver_add(s, task);
+}
+
 void solver_drag(solver *s, int vertex, const double target[3], const char *gesture, int client) {
     pthread_mutex_lock(&s->lock);
     s->drag = (drag){.fresh = true, .vertex = vertex, .client = client};

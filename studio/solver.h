@@ -53,6 +53,9 @@ typedef struct solver_task {
     int client;
 } solver_task;
 void solver_add(solver *s, solver_task *task);
+/* A task that needs nothing but the page that asks. */
+void solver_ask(solver *s, int client,
+                void (*run)(solver_task *task, solver *s, engine *e, const sinew_monitor *monitor));
 /* For tasks: JSON text to the page that asked, or to all when client is 0. */
 void solver_say(solver *s, solver_post kind, int client, const char *text);
 /* An error message to the page that asked. */

@@ -30,6 +30,7 @@
 #include <stdint.h>
 
 #include "sinew/cache.h"
+#include "sinew/capture.h"
 #include "sinew/loader.h"
 #include "sinew/manipulate.h"
 #include "sinew/model.h"
@@ -154,6 +155,10 @@ SINEW_API sinew_status sinew_solver_solve(sinew_solver *solver, const sinew_inpu
 /* What was built for the solver, as sinew_session_describe. */
 SINEW_API sinew_status sinew_solver_describe(const sinew_solver *solver, char **json,
                                              sinew_error *error);
+
+/* The take that the model follows: its markers on the face and over time. NULL when it follows none
+ * or nothing was built; valid until the next update or destroy. */
+SINEW_API const sinew_capture *sinew_solver_capture(const sinew_solver *solver);
 
 /* Whether frames depend on earlier ones. run (may be NULL): frames of a run, 0 unless
  * SINEW_PAST_RUN. */

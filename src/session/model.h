@@ -17,6 +17,7 @@
 #include "session/clip.h"
 #include "session/scene.h"
 #include "sinew/cache.h"
+#include "sinew/capture.h"
 #include "sinew/loader.h"
 #include "sinew/model.h"
 #include "sinew/monitor.h"
@@ -76,6 +77,8 @@ typedef struct sn_model_kind {
     void (*key)(const sn_model_setup *setup, sinew_hash *hash);
     sinew_status (*build)(const sn_model_setup *setup, void **structure, sinew_error *error);
     void (*discard)(void *structure);
+    /* The take that the structure follows, or NULL; may be NULL. */
+    const sinew_capture *(*capture)(const void *structure);
 
     /* The model of one solver. `update` reads what changed (SN_KEY_* bits) and leaves the model as
      * it was when it fails; NULL: a change makes a new model. */

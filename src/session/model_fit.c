@@ -231,6 +231,10 @@ static const sn_idle_rule idle[] = {
     {NULL, NULL, NULL},
 };
 
+static const sinew_capture *capture(const void *structure) {
+    return structure;
+}
+
 const sn_model_kind sn_model_fit = {
     .about = {.name = "fit",
               .summary = "markers to slider weights by least squares, frame by frame",
@@ -243,6 +247,7 @@ const sn_model_kind sn_model_fit = {
     .key = sn_follow_key,
     .build = build,
     .discard = discard,
+    .capture = capture,
     .create = create,
     .update = update,
     .destroy = destroy,

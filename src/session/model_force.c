@@ -395,6 +395,10 @@ static const sn_idle_rule idle[] = {
     {NULL, NULL, NULL},
 };
 
+static const sinew_capture *capture(const void *structure) {
+    return ((const sn_force_structure *)structure)->capture;
+}
+
 const sn_model_kind sn_model_force = {
     .about = {.name = "force",
               .summary = "simulated skin that markers steer, or weight curves push",
@@ -407,6 +411,7 @@ const sn_model_kind sn_model_force = {
     .key = key,
     .build = build,
     .discard = discard,
+    .capture = capture,
     .create = create,
     .update = update,
     .destroy = destroy,

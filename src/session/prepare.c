@@ -430,6 +430,11 @@ sinew_status sinew_solver_update(sinew_solver *solver, const sinew_monitor *moni
     return status;
 }
 
+const sinew_capture *sinew_solver_capture(const sinew_solver *solver) {
+    if (!solver || !solver->structure || !solver->kind->capture) return NULL;
+    return solver->kind->capture(sn_solver_structure(solver));
+}
+
 const void *sn_solver_structure(const sinew_solver *solver) {
     return ((const built *)solver->structure->object)->structure;
 }

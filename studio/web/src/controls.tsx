@@ -7,6 +7,9 @@ export const format = (value: number, digits = 2) =>
     ? value.toExponential(1)
     : String(Math.round(value * 10 ** digits) / 10 ** digits);
 
+/** Screen readers do not read 1e-7. */
+const plain = (value: number) => value.toLocaleString('en', { useGrouping: false, maximumFractionDigits: 20 }) as unknown as number;
+
 export function IconButton(props: {
   label: string;
   onClick: () => void;
@@ -157,9 +160,9 @@ export function Scrub(props: ScrubProps) {
         role="slider"
         tabIndex={0}
         aria-label={props.label}
-        aria-valuemin={minimum}
-        aria-valuemax={maximum}
-        aria-valuenow={value}
+        aria-valuemin={plain(minimum)}
+        aria-valuemax={plain(maximum)}
+        aria-valuenow={plain(value)}
         data-testid={`slider-${props.label}`}
         onPointerDown={onPointerDown}
         onPointerMove={(event) => drag.current && move(event, false)}

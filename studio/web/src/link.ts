@@ -135,6 +135,9 @@ function onBinary(buffer: ArrayBuffer) {
       state.warnings.value = [];
       state.interference.value = null;
       state.modes.value = null;
+      state.take.value = null;
+      state.solves.value = [];
+      state.selectedMarker.value = -1;
       state.modesAsked.value = -1;
       state.rig.value = {
         vertices: header.vertices as number,
@@ -177,6 +180,18 @@ function onBinary(buffer: ArrayBuffer) {
       damping: arrays.damping as Float32Array,
       z: arrays.z as Float32Array,
     };
+  } else if (header.type === 'take') {
+    state.take.value = {
+      names: header.names as string[],
+      doubts: header.doubts as (string | null)[],
+      frames: header.frames as number,
+      triangle: arrays.triangle as Int32Array,
+      corner: arrays.corner as Uint32Array,
+      barycentric: arrays.barycentric as Float32Array,
+      markers: arrays.markers as Float32Array,
+    };
+  } else if (header.type === 'errors') {
+    state.errors.value = arrays.error as Float32Array;
   } else if (header.type === 'file') download(header.name as string, arrays.bytes as Uint8Array);
 }
 

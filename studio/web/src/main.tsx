@@ -235,6 +235,7 @@ function onKey(event: KeyboardEvent) {
     s: () => chooseTool('pose'),
     n: () => chooseTool('pin'),
     l: () => chooseTool('lock'),
+    m: () => state.scene.value.markers && chooseTool('map'),
     w: () => (state.wireframe.value = !state.wireframe.value),
     h: () => (state.overlay.value = cycle(['none', 'difference', 'stretch', 'motion'], state.overlay.value)),
     f: () => view.value?.home(),

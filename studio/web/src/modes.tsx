@@ -1,9 +1,10 @@
 // The modes of a modal scene: damping and stiffness as curves over the modes, and how the chosen
 // mode moves over the clip. Dragging a point of a curve is a patch; the plots follow at once.
 import { effect, signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
-import uPlot from 'uplot';
+import { useEffect } from 'preact/hooks';
+import type uPlot from 'uplot';
 import { newGesture, patch, send } from './link';
+import { css, usePlot } from './plot';
 import * as state from './state';
 
 const CURVES = [
@@ -13,7 +14,6 @@ const CURVES = [
 type Curve = (typeof CURVES)[number];
 
 const chosen = signal(0);
-const css = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /** Points of a curve as the scene has them, or flat ones to start from: [mode, value] each. */
 function pointsOf(curve: Curve, count: number): [number, number][] {
@@ -21,48 +21,6 @@ function pointsOf(curve: Curve, count: number): [number, number][] {
   if (given?.length) return Array.from({ length: given.length >> 1 }, (_, i) => [given[2 * i], given[2 * i + 1]]);
   return [0, 0.1, 0.3, 0.6, 1].map((share) => [Math.round(share * (count - 1)), curve.rest] as [number, number])
     .filter(([x], i, all) => i === 0 || x > all[i - 1][0]);
-}
-
-/** A plot that follows the theme and its host's size; `make` gives options and data. */
-function usePlot(make: () => { options: Partial<uPlot.Options>; data: uPlot.AlignedData } | null, ready: (plot: uPlot) => void) {
-  const host = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    const element = host.current!;
-    let plot: uPlot | null = null;
-    const build = () => {
-      plot?.destroy();
-      plot = null;
-      const made = element.clientWidth ? make() : null;
-      if (!made) return;
-      const axis = { stroke: css('--dim'), grid: { stroke: css('--line'), width: 1 }, ticks: { show: false }, font: '11px system-ui' };
-      plot = new uPlot(
-        {
-          width: element.clientWidth, height: element.clientHeight, legend: { show: false }, padding: [22, 12, 0, 0],
-          cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
-          ...made.options,
-          scales: { x: { time: false }, ...made.options.scales },
-          axes: [{ ...axis, size: 24, ...made.options.axes?.[0] }, { ...axis, size: 40, ...made.options.axes?.[1] }],
-          series: made.options.series ?? [{}],
-        },
-        made.data,
-        element,
-      );
-      ready(plot);
-    };
-    const stop = effect(() => {
-      void state.theme.value;
-      make(); // reads the signals that the plot depends on
-      queueMicrotask(build);
-    });
-    const observer = new ResizeObserver(build);
-    observer.observe(element);
-    return () => {
-      stop();
-      observer.disconnect();
-      plot?.destroy();
-    };
-  }, []);
-  return host;
 }
 
 /** Damping and stiffness over the mode number; points are dragged up and down. */
@@ -83,6 +41,7 @@ function CurvesOverModes() {
         data: data as unknown as uPlot.AlignedData,
       };
     },
+    null,
     (plot) => {
       const over = plot.over;
       over.style.cursor = 'ns-resize';
@@ -144,7 +103,6 @@ function follow(pointer: number, move: (event: PointerEvent) => void, end: () =>
 
 /** z(t) of the chosen mode, with the playhead. */
 function Motion() {
-  const plotRef = useRef<uPlot | null>(null);
   const host = usePlot(
     () => {
       const modes = state.modes.value;
@@ -171,12 +129,8 @@ function Motion() {
         data: [times, z],
       };
     },
-    (plot) => (plotRef.current = plot),
+    state.playhead,
   );
-  useEffect(() => effect(() => {
-    void state.playhead.value;
-    plotRef.current?.redraw(false);
-  }), []);
   const modes = state.modes.value;
   const mode = Math.min(chosen.value, (modes?.frequency.length ?? 1) - 1);
   return (

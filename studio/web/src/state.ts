@@ -101,7 +101,7 @@ export interface Scene {
   attenuation?: { [name: string]: Json };
   studio?: { [name: string]: Json };
 }
-export type Tool = 'orbit' | 'pull' | 'pose' | 'pin' | 'lock';
+export type Tool = 'orbit' | 'pull' | 'pose' | 'pin' | 'lock' | 'map';
 export type Compare = 'side' | 'ghost' | 'single';
 export type Overlay = 'none' | 'difference' | 'motion' | 'stretch';
 export interface Toast {
@@ -153,6 +153,21 @@ export interface ModesData {
 /** Of a modal scene; z has a row per mode with its weight in each frame. */
 export const modes = signal<ModesData | null>(null);
 export const modesAsked = signal(-1);
+/** A take on the face: a point of the surface per marker, and its position in each frame. */
+export interface Take {
+  names: string[];
+  doubts: (string | null)[];
+  frames: number;
+  triangle: Int32Array;
+  corner: Uint32Array;
+  barycentric: Float32Array;
+  markers: Float32Array;
+}
+export const take = signal<Take | null>(null);
+export const selectedMarker = signal(-1);
+/** Marker error of each frame, of the solve asked for last; curves that were kept. */
+export const errors = signal<Float32Array | null>(null);
+export const solves = signal<{ name: string; errors: Float32Array }[]>([]);
 export const latency = signal<{ count: number; p50: number; p95: number } | null>(null);
 
 const savedTheme = (() => {

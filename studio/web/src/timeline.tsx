@@ -6,6 +6,7 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { IconButton } from './controls';
 import { newGesture, open, patch, play, seek, send } from './link';
+import { CaptureBench } from './capture';
 import { Modes } from './modes';
 import * as state from './state';
 
@@ -244,7 +245,7 @@ export function Timeline() {
         <IconButton label="Set a key of this pose at the playhead (K)" onClick={setKey} testid="key"><Diamond size={15} /></IconButton>
         <IconButton label="Remove the key at the playhead" disabled={!state.scene.value.curves?.times} onClick={removeKey}><Trash2 size={15} /></IconButton>
       </div>
-      {state.modelName.value === 'modal' ? <Modes /> : <Curves />}
+      {state.modelName.value === 'modal' ? <Modes /> : state.scene.value.markers ? <CaptureBench /> : <Curves />}
     </footer>
   );
 }

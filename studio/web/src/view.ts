@@ -5,7 +5,8 @@ import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
 import { TransformControls } from 'three/examples/jsm/controls/TransformControls.js';
 import { acceleratedRaycast, MeshBVH } from 'three-mesh-bvh';
 import { ContactShadow } from './contact_shadow';
-import { newGesture, onShape, patch, send, settle } from './link';
+import { newGesture, onShape, patch, send, sendFiles, settle } from './link';
+import { mapWith, MarkerMarks } from './markers';
 import { obstacleMesh, placeObstacle } from './obstacles';
 import { bakeOcclusion, computeNormals, paintRig, polygonEdges, studioEnvironment, surfaceMaterials, type SurfaceMaterials } from './shading';
 import type { Json, Operation } from './patch';
@@ -68,6 +69,7 @@ export class View {
   private dot: THREE.Mesh;
   private line: THREE.Line;
   private shadows: { linear: ContactShadow; physical: ContactShadow };
+  private markers = new MarkerMarks();
   private dirty = true;
   private afterRender: (() => void)[] = [];
   private restEdges: Uint32Array = new Uint32Array();
@@ -117,7 +119,7 @@ export class View {
     this.dot.renderOrder = this.line.renderOrder = 10;
     this.line.frustumCulled = false;
     this.dot.visible = this.line.visible = false;
-    this.marks.add(this.dot, this.line);
+    this.marks.add(this.dot, this.line, this.markers.group);
 
     this.orbit = new OrbitControls(this.camera, host);
     this.orbit.enableDamping = false;
@@ -147,6 +149,10 @@ export class View {
       void state.compare.value, state.wireframe.value, state.theme.value;
       this.updateOverlay();
       this.resize();
+    });
+    effect(() => {
+      void state.take.value, state.selectedMarker.value, state.tool.value;
+      this.invalidate();
     });
     effect(() => {
       void state.overlay.value;
@@ -399,6 +405,9 @@ export class View {
     this.camera.updateProjectionMatrix();
     if (rest && split && this.linear) this.shadows.linear.update(this.linear.mesh);
     if (rest && this.physical) this.shadows.physical.update(this.physical.mesh);
+    const shown = this.physical?.geometry.attributes;
+    const isOn = !!state.scene.peek().markers && !!shown;
+    this.markers.update(isOn ? state.rig.peek() : null, state.take.peek(), shown?.position.array ?? [], shown?.normal.array ?? [], state.shape.peek()?.frame ?? -1, state.selectedMarker.peek(), this.camera);
     renderer.setScissorTest(false);
     renderer.setViewport(0, 0, this.host.clientWidth, h);
     renderer.setClearColor(0x000000, 0);
@@ -487,7 +496,10 @@ export class View {
       const d = corner.fromBufferAttribute(p, v).distanceToSquared(hit.point);
       if (d < best) [best, vertex] = [d, v];
     }
-    return { vertex, point: hit.point, ray: ray.ray };
+    const triangle = hit.faceIndex ?? 0, weights = new THREE.Vector3();
+    const [a, b, c] = [hit.face.a, hit.face.b, hit.face.c].map((v) => new THREE.Vector3().fromBufferAttribute(p, v));
+    THREE.Triangle.getBarycoord(hit.point, a, b, c, weights);
+    return { vertex, point: hit.point, ray: ray.ray, triangle, barycentric: weights.toArray() };
   }
 
   private pickObstacle(event: PointerEvent): number {
@@ -501,6 +513,25 @@ export class View {
     return hit.object.userData.index as number;
   }
 
+  /** Chooses the marker under the pointer, or moves the chosen one to the point of the face there. */
+  private chooseMarker(event: PointerEvent): boolean {
+    const rig = state.rig.peek(), take = state.take.peek(), chosen = state.selectedMarker.peek();
+    const { ndc, onLinear } = this.pointer(event);
+    if (!rig || !take || onLinear) return false;
+    const { w, h } = this.half();
+    const marker = this.markers.pick(ndc, this.camera, w, h);
+    const hit = marker < 0 && chosen >= 0 ? this.pick(event) : null;
+    if (marker < 0 && !hit) return false;
+    event.stopPropagation();
+    if (hit) {
+      const name = `map-${Date.now()}.csv`; // a new file each time: undo goes back to the old one
+      void sendFiles([new File([mapWith(rig, take, chosen, hit.triangle, hit.barycentric)], name)]);
+      state.tell(`${take.names[chosen]} is moved`);
+    }
+    state.selectedMarker.value = marker;
+    return true;
+  }
+
   private onDown(event: PointerEvent) {
     if (event.button !== 0 || this.gizmo.axis) return;
     const tool = state.tool.peek();
@@ -510,8 +541,9 @@ export class View {
       return;
     }
     if (tool === 'orbit') return;
+    if (tool === 'map' && this.chooseMarker(event)) return;
     const hit = this.pick(event);
-    if (!hit) return;
+    if (!hit || tool === 'map') return;
     event.stopPropagation();
     this.orbit.enabled = false;
     this.host.setPointerCapture(event.pointerId);

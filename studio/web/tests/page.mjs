@@ -349,6 +349,45 @@ test('modes: a dragged point of the damping curve changes z(t), undo takes it ba
   await until(page, '!state.scene.value.parameters?.gamma_curve');
 });
 
+test('capture bench: markers are shown, error curves compared, a marker is moved and undone', async () => {
+  await page.getByTestId('open').click();
+  await page.getByTestId('example-take').click();
+  await until(page, 'state.take.value', null, 60000);
+  const { names, frames } = await read(page, '({ names: state.take.value.names, frames: state.take.value.frames })');
+  check(names.length === 60 && frames === (await read(page, 'state.clip.value.frames')), 'all markers, in all frames');
+  await page.getByTestId('errors').click();
+  await until(page, 'state.solves.value.length === 1', null, 60000);
+  const error = await read(page, 'state.solves.value[0].errors.reduce((a, b) => a + b, 0) / state.solves.value[0].errors.length');
+  check(error > 0 && error < 1e-3, `mean error ${error} m`);
+  await page.getByTestId('tool-map').click();
+  await page.waitForTimeout(500);
+  // The marker with most room around it, and a point of the face 16 pixels away from its neighbour.
+  const spot = await page.evaluate(() => {
+    const view = window.studio.view(), { shown, seen } = view.markers;
+    const box = document.querySelector('[data-testid=physical]').getBoundingClientRect();
+    const at = shown.map((marker, k) => {
+      const p = view.dot.position.clone().fromBufferAttribute(seen.geometry.attributes.position, k).project(view.camera);
+      return { marker, x: box.x + ((p.x + 1) / 2) * box.width, y: box.y + ((1 - p.y) / 2) * box.height };
+    });
+    const room = (a) => Math.min(...at.filter((b) => b !== a).map((b) => Math.hypot(a.x - b.x, a.y - b.y)));
+    const inner = at.filter((a) => Math.abs(a.x - box.x - box.width / 2) < 60);
+    const best = inner.reduce((a, b) => (room(b) > room(a) ? b : a));
+    const near = at.filter((b) => b !== best).reduce((a, b) => (Math.hypot(b.x - best.x, b.y - best.y) < Math.hypot(a.x - best.x, a.y - best.y) ? b : a));
+    const length = Math.hypot(best.x - near.x, best.y - near.y);
+    return { ...best, toX: best.x + (16 * (best.x - near.x)) / length, toY: best.y + (16 * (best.y - near.y)) / length };
+  });
+  await page.mouse.click(spot.x, spot.y);
+  check((await read(page, 'state.selectedMarker.value')) === spot.marker, 'the marker under the pointer is chosen');
+  const before = await read(page, 'state.scene.value.markers.map ?? ""');
+  await page.mouse.click(spot.toX, spot.toY);
+  await until(page, 'state.scene.value.markers.map && state.scene.value.markers.map !== a', before);
+  await settled(page);
+  check(!(await read(page, 'state.problem.value')), 'the corrected map is accepted');
+  await page.keyboard.press('Control+z');
+  await until(page, '(state.scene.value.markers.map ?? "") === a', before);
+  await page.evaluate(() => (window.studio.state.tool.value = 'orbit'));
+});
+
 test('keyboard, themes, sizes; no serious accessibility issue, no console error', async () => {
   await page.keyboard.press('?');
   await page.getByRole('dialog').waitFor();

@@ -1,0 +1,120 @@
+// The capture bench: markers of a take, those in doubt, and error curves of the solves side by side.
+import { effect, signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { Crosshair, LineChart, Trash2 } from 'lucide-preact';
+import { IconButton } from './controls';
+import { send } from './link';
+import { css, usePlot } from './plot';
+import * as state from './state';
+
+const PALETTE = ['#e8825a', '#6aa3dc', '#6fbf8b', '#e3b34c', '#b58ad6', '#5cc1c1'];
+
+/** What the solve is called in the legend: the model, and how it differs from its default. */
+function solveName(): string {
+  const { method, layer } = (state.scene.peek().parameters ?? {}) as { method?: string; layer?: boolean };
+  const model = state.modelName.peek();
+  return `${model}${model === 'fit' ? ` ${method ?? 'rsbs'}` : ''}${layer ? ' + layer' : ''}`;
+}
+
+const asked = signal<string | null>(null);
+
+/** Marker errors that came in belong to the solve that was asked for. */
+effect(() => {
+  const errors = state.errors.value;
+  const name = asked.peek();
+  if (!errors || !name) return;
+  asked.value = null;
+  const kept = state.solves.peek().filter((solve) => solve.name !== name);
+  state.solves.value = [...kept, { name, errors }].slice(-PALETTE.length);
+});
+
+function Errors() {
+  const host = usePlot(() => {
+    const solves = state.solves.value;
+    const { frames, start, rate } = state.clip.value;
+    if (!solves.length || frames < 2) return null;
+    const times = Array.from({ length: frames }, (_, k) => start + k / (rate || 30));
+    return {
+      options: {
+        axes: [{ values: (_u, ticks) => ticks.map((t) => `${t} s`) }, { size: 56, values: (_u, ticks) => ticks.map((t) => `${Number(t.toPrecision(3))} mm`) }],
+        series: [{}, ...solves.map((solve, i) => ({ label: solve.name, stroke: PALETTE[i % PALETTE.length], width: 1.5 }))],
+        hooks: {
+          draw: [(u) => {
+            const x = u.valToPos(start + state.playhead.peek() / (rate || 30), 'x', true);
+            u.ctx.strokeStyle = css('--text');
+            u.ctx.beginPath();
+            u.ctx.moveTo(x, u.bbox.top);
+            u.ctx.lineTo(x, u.bbox.top + u.bbox.height);
+            u.ctx.stroke();
+          }],
+        },
+      },
+      data: [times, ...solves.map((solve) => times.map((_, k) => 1000 * (solve.errors[k] ?? NaN)))],
+    };
+  }, state.playhead);
+  return <div class="plot" ref={host} data-testid="error-plot" role="img" aria-label="Mean distance of markers from the face over the clip" />;
+}
+
+/** Asks for the markers once per built take. */
+function useTake() {
+  useEffect(() => {
+    let last = '';
+    return effect(() => {
+      const { markers } = state.scene.value;
+      const isBuilt = !!state.shape.value && state.shape.value.revision >= state.revision.value && ['fit', 'force'].includes(state.modelName.value);
+      const key = JSON.stringify([markers, state.scene.value.parameters, state.rig.value?.vertices]);
+      if (!markers || !isBuilt || key === last) return;
+      last = key;
+      send({ type: 'take' });
+    });
+  }, []);
+}
+
+const mean = (values: Float32Array) => values.reduce((sum, x) => sum + (Number.isFinite(x) ? x : 0), 0) / Math.max(1, values.length);
+
+export function CaptureBench() {
+  useTake();
+  const take = state.take.value;
+  const doubtful = take?.names.map((name, i) => ({ name, i, why: take.doubts[i] })).filter((m) => m.why) ?? [];
+  const chosen = state.selectedMarker.value;
+  return (
+    <div class="curves bench" data-testid="bench">
+      <div class="benchside">
+        <p class="note">
+          {take ? `${take.names.length} markers${doubtful.length ? `, ${doubtful.length} in doubt` : ''}.` : 'The markers appear when the take is solved.'}{' '}
+          {chosen >= 0 && take ? <b data-testid="chosen-marker">Click the face to move {take.names[chosen]}.</b> : 'Click a marker, then its place on the face.'}
+        </p>
+        <div class="buttons">
+          <button type="button" class={`button ${state.tool.value === 'map' ? 'accent' : ''}`} data-testid="tool-map" title="Correct where markers sit on the face (M)" onClick={() => (state.tool.value = state.tool.value === 'map' ? 'orbit' : 'map')}>
+            <Crosshair size={14} /> Place markers
+          </button>
+          <button type="button" class="button" data-testid="errors" disabled={!take || !!asked.value} title="Solve the whole clip and plot the distance of the markers from the face" onClick={() => {
+            asked.value = solveName();
+            send({ type: 'errors' });
+          }}><LineChart size={14} /> Error curve</button>
+        </div>
+        <ul class="solves" aria-label="Solves">
+          {state.solves.value.map((solve, i) => (
+            <li key={solve.name}>
+              <i style={{ background: PALETTE[i % PALETTE.length] }} />{solve.name}
+              <span>{(1000 * mean(solve.errors)).toFixed(2)} mm</span>
+              <IconButton label={`Remove the curve of ${solve.name}`} onClick={() => (state.solves.value = state.solves.value.filter((s) => s !== solve))}><Trash2 size={12} /></IconButton>
+            </li>
+          ))}
+          {doubtful.slice(0, 12).map(({ name, i, why }) => (
+            <li key={name}>
+              <button type="button" class="link" title={why!} onClick={() => {
+                state.tool.value = 'map';
+                state.selectedMarker.value = i;
+              }}>{name}: {why}</button>
+            </li>
+          ))}
+        </ul>
+      </div>
+      <div class="benchplot">
+        <Errors />
+        {!state.solves.value.length && <p class="hint">Press <b>Error curve</b> for this solve, change the model or its method, and press it again to compare.</p>}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,60 @@
+// A plot in a panel: follows the theme, the size of its host and the signals that it shows.
+import { effect, type Signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import * as state from './state';
+
+export const css = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+export interface PlotContent {
+  options: Partial<uPlot.Options>;
+  data: uPlot.AlignedData;
+}
+
+/** `make` is called again when a signal that it reads changes; `redraw` draws the plot anew as it is. */
+export function usePlot(make: () => PlotContent | null, redraw: Signal<unknown> | null = null, ready: (plot: uPlot) => void = () => {}) {
+  const host = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const element = host.current!;
+    let plot: uPlot | null = null;
+    const build = () => {
+      plot?.destroy();
+      plot = null;
+      const made = element.clientWidth ? make() : null;
+      if (!made) return;
+      const axis = { stroke: css('--dim'), grid: { stroke: css('--line'), width: 1 }, ticks: { show: false }, font: '11px system-ui' };
+      plot = new uPlot(
+        {
+          width: element.clientWidth, height: element.clientHeight, legend: { show: false }, padding: [22, 12, 0, 0],
+          cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
+          ...made.options,
+          scales: { x: { time: false }, ...made.options.scales },
+          axes: [{ ...axis, size: 24, ...made.options.axes?.[0] }, { ...axis, size: 40, ...made.options.axes?.[1] }],
+          series: made.options.series ?? [{}],
+        },
+        made.data,
+        element,
+      );
+      ready(plot);
+    };
+    const stop = [
+      effect(() => {
+        void state.theme.value;
+        make(); // reads the signals that the plot depends on
+        queueMicrotask(build);
+      }),
+      effect(() => {
+        void redraw?.value;
+        plot?.redraw(false);
+      }),
+    ];
+    const observer = new ResizeObserver(build);
+    observer.observe(element);
+    return () => {
+      stop.forEach((s) => s());
+      observer.disconnect();
+      plot?.destroy();
+    };
+  }, []);
+  return host;
+}
