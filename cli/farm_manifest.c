@@ -217,6 +217,8 @@ sinew_status farm_read(farm *f, const char *manifest) {
     json_error_t where;
     json_t *document = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
     sinew_free(text);
+    if (!document && !*where.text)
+        return sinew_fail(&f->call->error, SINEW_NO_MEMORY, "out of memory");
     if (!document)
         return sinew_fail(&f->call->error, SINEW_BAD_INPUT, "%s:%d: %s", manifest, where.line,
                           where.text);

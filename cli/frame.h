@@ -41,6 +41,10 @@ void cli_print_overview(FILE *out);
 /* roff; verb NULL: the page of the command itself. */
 void cli_print_man(FILE *out, const cli_verb *verb);
 
+/* As many threads as wanted (0: as many as the machine has), or fewer where the address space is
+ * limited (ulimit -v). */
+int cli_threads_that_fit(int wanted);
+
 /* Progress bar, warnings and Ctrl-C. One call at a time. */
 void cli_terminal_start(cli_call *call, sinew_monitor *monitor);
 void cli_terminal_end(void);

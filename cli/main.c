@@ -85,7 +85,7 @@ static int run_verb(const cli_verb *verb, int count, char **words) {
     if (status == SINEW_OK) {
         call.quiet = cli_given(&call, "--quiet");
         sinew_set_memory_limit((size_t)cli_number(&call, "--memory-limit", 0) << 20);
-        sinew_set_threads(cli_integer(&call, "--threads", 0));
+        sinew_set_threads(cli_threads_that_fit(cli_integer(&call, "--threads", 0)));
         call.report = cli_report_new(verb->name);
         for (int i = 0; i < call.argument_count; i++)
             cli_report_input(call.report, call.arguments[i]);

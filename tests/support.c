@@ -48,13 +48,19 @@ const char *test_folder(void) {
 
 static test_memory_use memory;
 
+/* A place for a breakpoint: who asks for the block that is not there? */
+__attribute__((noinline)) static void *refuse(void) {
+    __asm__ volatile("");
+    return NULL;
+}
+
 static void *limited_resize(void *block, size_t bytes, void *user) {
     (void)user;
     size_t largest = __atomic_load_n(&memory.largest, __ATOMIC_RELAXED);
     while (bytes > largest && !__atomic_compare_exchange_n(&memory.largest, &largest, bytes, false,
                                                            __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
     }
-    if (__atomic_fetch_sub(&memory.left, 1, __ATOMIC_RELAXED) <= 0) return NULL;
+    if (__atomic_fetch_sub(&memory.left, 1, __ATOMIC_RELAXED) <= 0) return refuse();
     void *moved = realloc(block, bytes);
     if (moved && !block) __atomic_fetch_add(&memory.living, 1, __ATOMIC_RELAXED);
     return moved;

@@ -4,8 +4,12 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "algebra/sonames.h"
+#include "base/threads.h"
 
 bool sn_solvers_hidden;
 
@@ -36,10 +40,61 @@ static void load(const char *soname, const char *const *names, const size_t *off
         load(soname, names, offsets, (int)(sizeof names / sizeof *names));                         \
     } while (0)
 
+/* ---- a limited address space (ulimit -v) ---- */
+
+/* MB of the buffer that OpenBLAS takes for every thread that calls it, and that with something left
+ * to work with. Where it does not get its buffer it tries for ever. */
+enum { BUFFER_MB = 129, LEAST_MB = BUFFER_MB + 31, MOST_BUFFERS = 64 };
+
+/* MB that are mapped now. */
+static long mapped(void) {
+    long pages = 0;
+    FILE *stream = fopen("/proc/self/statm", "r");
+    if (stream && fscanf(stream, "%ld", &pages) != 1) pages = 0;
+    if (stream) fclose(stream);
+    return pages * (sysconf(_SC_PAGESIZE) >> 10) >> 10;
+}
+
+/* Functions of OpenBLAS without a header: a buffer, which stays its own when it is given back. */
+typedef void *take_buffer(int which);
+typedef void give_buffer(void *buffer);
+
+/* Takes the buffers of our threads before anything else takes the room. */
+static void take_buffers(void *blas) {
+    void *buffers[MOST_BUFFERS];
+    take_buffer *take;
+    give_buffer *give;
+    *(void **)&take = dlsym(blas, "blas_memory_alloc");
+    *(void **)&give = dlsym(blas, "blas_memory_free");
+    int taken = 0;
+    for (; take && give && taken < sn_threads() && taken < MOST_BUFFERS; taken++) {
+        void *probe = malloc((size_t)BUFFER_MB << 20);
+        if (!probe) break;
+        free(probe);
+        buffers[taken] = take(0);
+    }
+    for (int i = 0; i < taken; i++) give(buffers[i]);
+}
+
+static void fit_address_space(void) {
+    struct rlimit space;
+    if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY) return;
+    long limit = (long)(space.rlim_cur >> 20), room = limit - mapped();
+    void *blas = dlopen(SN_OPENBLAS_SONAME, RTLD_NOW | RTLD_LOCAL);
+    if (room < LEAST_MB && !*missing)
+        snprintf(missing, sizeof missing,
+                 "the address space is limited to %ld MB, and at least %ld MB are needed", limit,
+                 limit - room + LEAST_MB);
+    else if (blas)
+        take_buffers(blas);
+    if (blas) dlclose(blas);
+}
+
 static void load_all(void) {
     LOAD(SN_OPENBLAS_SONAME, SN_BLAS_FUNCTIONS);
     LOAD(SN_LAPACKE_SONAME, SN_LAPACK_FUNCTIONS);
     LOAD(SN_CHOLMOD_SONAME, SN_CHOLMOD_FUNCTIONS);
+    fit_address_space();
 }
 
 const sn_solver_libraries *sn_solvers(void) {

@@ -75,6 +75,6 @@ sinew_status sinew_drivers_write(const char *path, const sinew_rig *rig, sinew_e
     sn_buffer out = {0};
     if (text) sn_buffer_text(&out, text), sn_buffer_char(&out, '\n');
     out.failed |= !text;
-    free(text);
+    sn_json_free(text);
     return sn_format_finish(path, SINEW_OK, &out, error);
 }

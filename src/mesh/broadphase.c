@@ -158,6 +158,7 @@ static sinew_status collide(int count_a, const sn_box *boxes_a, int count_b, con
     RTCScene scene_a = scene_of(device, count_a, boxes_a);
     RTCScene scene_b = all->within ? scene_a : scene_of(device, count_b, boxes_b);
     sinew_status status = sn_embree_status(device, error);
+    if (status == SINEW_OK) status = sn_embree_room(error);
     if (status == SINEW_OK) {
         rtcCollide(scene_a, scene_b, collect, all);
         status = sn_embree_status(device, error);

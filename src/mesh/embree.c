@@ -5,9 +5,15 @@
 #include "base/memory.h"
 
 /* Embree ends the process when memory runs out in the middle of a build. It asks before it takes a
- * block, and is told no when the block does not fit the limit or cannot be had. */
-/* Bytes beyond the block for what Embree allocates without asking. */
-enum { RESERVE = 4 << 20 };
+ * block, and is told no when the block does not fit the limit or cannot be had. What it takes
+ * without asking, for the tasks of its scheduler and their threads, must fit into the reserve. */
+enum { RESERVE = 24 << 20 };
+
+static bool can_be_had(size_t bytes) {
+    void *probe = malloc(bytes + RESERVE);
+    free(probe);
+    return probe != NULL;
+}
 
 static bool watch_memory(void *user, ssize_t bytes, bool post) {
     (void)user, (void)post;
@@ -16,14 +22,18 @@ static bool watch_memory(void *user, ssize_t bytes, bool post) {
         return true;
     }
     if (!sn_memory_take((size_t)bytes)) return false;
-    void *probe = post ? NULL : malloc((size_t)bytes + RESERVE);
-    bool fits = post || probe;
-    free(probe);
+    bool fits = post || can_be_had((size_t)bytes);
     if (!fits) sn_memory_give_back((size_t)bytes);
     return fits;
 }
 
+sinew_status sn_embree_room(sinew_error *error) {
+    return can_be_had(0) ? SINEW_OK : sn_no_memory(error);
+}
+
 sinew_status sn_embree_device(RTCDevice *device, sinew_error *error) {
+    *device = NULL;
+    SN_TRY(sn_embree_room(error));
     *device = rtcNewDevice("threads=1,set_affinity=0");
     if (*device) {
         rtcSetDeviceMemoryMonitorFunction(*device, watch_memory, NULL);

@@ -9,6 +9,8 @@
 #include "base/status.h"
 
 sinew_status sn_embree_device(RTCDevice *device, sinew_error *error);
+/* Memory for what Embree takes without asking; before calls that may start work. */
+sinew_status sn_embree_room(sinew_error *error);
 /* The device's pending error, if any. */
 sinew_status sn_embree_status(RTCDevice device, sinew_error *error);
 

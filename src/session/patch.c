@@ -76,6 +76,7 @@ typedef struct patching {
     sinew_scene *scene;
     json_t *inverse; /* operations that undo, the last first; NULL: not wanted */
     bool several;    /* operations may have shifted the elements that others touched */
+    bool undoing;    /* without new memory: values of the patch are taken as they are */
     const char *why; /* a failure in words */
 } patching;
 
@@ -89,23 +90,26 @@ static json_t *own(json_t *parent, const char *token, long index, json_t *child)
     return failed ? NULL : copy;
 }
 
-/* The container that holds the last token, owned by this document alone. */
-static json_t *open_parent(patching *p, const location *at) {
+/* The container that holds the last token, owned by this document alone; NULL: there is none.
+ * False: no memory. */
+static bool open_parent(patching *p, const location *at, json_t **parent) {
     sinew_scene *scene = p->scene;
+    *parent = NULL;
     if (scene->document->refcount > 1) {
         json_t *copy = json_copy(scene->document);
-        if (!copy) return NULL;
+        if (!copy) return false;
         json_decref(scene->document);
         scene->document = copy;
     }
     json_t *value = scene->document;
     for (int i = 0; i + 1 < at->depth; i++) {
         json_t *child = child_of(value, at->tokens[i]);
-        if (!json_is_object(child) && !json_is_array(child)) return NULL;
+        if (!json_is_object(child) && !json_is_array(child)) return true;
         value = own(value, at->tokens[i], strtol(at->tokens[i], NULL, 10), child);
-        if (!value) return NULL;
+        if (!value) return false;
     }
-    return value;
+    *parent = value;
+    return true;
 }
 
 static const char *key_after(json_t *object, const char *key) {
@@ -154,41 +158,52 @@ static bool keep(patching *p, const char *op, const location *at, long index, js
                 !json_object_set_new(operation, "path", json_string(path)) &&
                 (!value || !json_object_set(operation, "value", value)) &&
                 (!before || !json_object_set_new(operation, "before", json_string(before)));
-    return good && !json_array_insert_new(p->inverse, 0, operation)
-               ? true
-               : (json_decref(operation), false);
+    if (good) return !json_array_insert_new(p->inverse, 0, operation); /* frees it on failure */
+    json_decref(operation);
+    return false;
+}
+
+/* After keep: whether the change happened; if not, there is nothing to undo. */
+static bool happened(patching *p, bool done) {
+    if (!done && p->inverse) json_array_remove(p->inverse, 0);
+    return done;
 }
 
 static bool replace_document(patching *p, const location *at, json_t *value) {
     if (!json_is_object(value)) return p->why = "the document must be an object", false;
     if (!keep(p, "replace", at, -1, p->scene->document, NULL)) return false;
+    json_t *copy = p->undoing ? json_incref(value) : json_deep_copy(value);
+    if (!copy) return happened(p, false);
     json_decref(p->scene->document);
-    p->scene->document = json_deep_copy(value);
-    return p->scene->document != NULL;
+    p->scene->document = copy;
+    return true;
 }
 
 static bool add(patching *p, const location *at, json_t *value, const char *before) {
     if (at->depth == 0) return replace_document(p, at, value);
-    json_t *parent = open_parent(p, at);
+    json_t *parent;
+    if (!open_parent(p, at, &parent)) return false;
     const char *token = at->tokens[at->depth - 1];
     if (json_is_object(parent)) {
         json_t *old = json_object_get(parent, token);
         if (old)
-            return keep(p, "replace", at, -1, old, NULL) && !json_object_set(parent, token, value);
+            return keep(p, "replace", at, -1, old, NULL) &&
+                   happened(p, !json_object_set(parent, token, value));
         if (!keep(p, "remove", at, -1, NULL, NULL)) return false;
         if (before && json_object_get(parent, before))
-            return insert_before(parent, token, value, before);
-        return !json_object_set(parent, token, value);
+            return happened(p, insert_before(parent, token, value, before));
+        return happened(p, !json_object_set(parent, token, value));
     }
     long index = json_is_array(parent) ? array_index(token, json_array_size(parent), true) : -1;
     if (index < 0) return p->why = "there is no such location", false;
     return keep(p, "remove", at, index, NULL, NULL) &&
-           !json_array_insert(parent, (size_t)index, value);
+           happened(p, !json_array_insert(parent, (size_t)index, value));
 }
 
 static bool remove_at(patching *p, const location *at) {
     if (at->depth == 0) return p->why = "the document cannot be removed", false;
-    json_t *parent = open_parent(p, at), *old = NULL;
+    json_t *parent, *old = NULL;
+    if (!open_parent(p, at, &parent)) return false;
     const char *token = at->tokens[at->depth - 1];
     if (parent) old = child_of(parent, token);
     if (!old) return p->why = "there is no value", false;
@@ -201,13 +216,14 @@ static bool remove_at(patching *p, const location *at) {
 
 static bool replace(patching *p, const location *at, json_t *value) {
     if (at->depth == 0) return replace_document(p, at, value);
-    json_t *parent = open_parent(p, at), *old = NULL;
+    json_t *parent, *old = NULL;
+    if (!open_parent(p, at, &parent)) return false;
     const char *token = at->tokens[at->depth - 1];
     if (parent) old = child_of(parent, token);
     if (!old) return p->why = "there is no value", false;
     if (!keep(p, "replace", at, -1, old, NULL)) return false;
-    if (json_is_object(parent)) return !json_object_set(parent, token, value);
-    return !json_array_set(parent, (size_t)strtol(token, NULL, 10), value);
+    if (json_is_object(parent)) return happened(p, !json_object_set(parent, token, value));
+    return happened(p, !json_array_set(parent, (size_t)strtol(token, NULL, 10), value));
 }
 
 /* Equal as RFC 6902 has it: numbers by value, objects in any order. */
@@ -269,9 +285,9 @@ static bool copy_value(patching *p, const location *from, const location *to) {
 
 /* A value of the patch is the patch's: the document gets a copy, so that later patches change only
  * what is the document's own. */
-static json_t *own_value(const json_t *operation) {
-    const json_t *value = json_object_get(operation, "value");
-    return value ? json_deep_copy(value) : NULL;
+static json_t *own_value(const patching *p, const json_t *operation) {
+    json_t *value = json_object_get(operation, "value");
+    return !value ? NULL : p->undoing ? json_incref(value) : json_deep_copy(value);
 }
 
 static bool apply(patching *p, const json_t *operation, const location *at) {
@@ -287,8 +303,10 @@ static bool apply(patching *p, const json_t *operation, const location *at) {
     if (!strcmp(op, "remove")) return remove_at(p, at);
     if (strcmp(op, "add") && strcmp(op, "replace") && strcmp(op, "test"))
         return p->why = "\"op\" is not add, remove, replace, move, copy or test", false;
-    json_t *value = own_value(operation);
-    if (!value) return p->why = "\"value\" is missing", false;
+    json_t *value = own_value(p, operation);
+    if (!value && !json_object_get(operation, "value"))
+        return p->why = "\"value\" is missing", false;
+    if (!value) return false;
     bool good;
     if (!strcmp(op, "test")) {
         const json_t *there = sn_pointer_find(p->scene->document, at->depth, at->tokens);
@@ -352,16 +370,32 @@ static sinew_status check_all(const patching *p, const json_t *patch, sn_patch_c
     return SINEW_OK;
 }
 
-/* Brings the document back after a failure: the inverse operations need no check. */
-static void roll_back(patching *p) {
-    json_t *inverse = p->inverse;
-    patching back = {.scene = p->scene};
-    for (size_t i = 0; i < json_array_size(inverse); i++) {
-        const json_t *operation = json_array_get(inverse, i);
+/* Brings the document back after a failure. What was replaced or added is undone without memory;
+ * `before` is the document where that is not enough. */
+static void roll_back(patching *p, json_t *before) {
+    patching back = {.scene = p->scene, .undoing = true};
+    if (before) {
+        json_decref(p->scene->document);
+        p->scene->document = json_incref(before);
+        return;
+    }
+    for (size_t i = 0; i < json_array_size(p->inverse); i++) {
+        const json_t *operation = json_array_get(p->inverse, i);
         location at;
         locate(operation, "path", &at);
         apply(&back, operation, &at);
     }
+}
+
+/* Some operation takes a value out: to put it back may need memory. */
+static bool takes_out(const json_t *patch) {
+    for (size_t i = 0; i < json_array_size(patch); i++) {
+        const json_t *operation = json_array_get(patch, i);
+        const char *op = json_string_value(json_object_get(operation, "op"));
+        if (op && (!strcmp(op, "remove") || !strcmp(op, "move"))) return true;
+        if (json_object_get(operation, "before")) return true;
+    }
+    return false;
 }
 
 /* Several operations, of which some may shift the elements of a list. */
@@ -382,6 +416,8 @@ sinew_status sn_scene_patch(sinew_scene *scene, const json_t *patch, json_t **in
     patching p = {
         .scene = scene, .inverse = json_array(), .several = shifts_elements(patch), .why = NULL};
     if (!p.inverse) return sn_no_memory(error);
+    /* Held here, the document is copied where it changes, and is there again after a failure. */
+    json_t *before = takes_out(patch) ? json_incref(scene->document) : NULL;
     sinew_status status = SINEW_OK;
     for (size_t i = 0; status == SINEW_OK && i < json_array_size(patch); i++) {
         const json_t *operation = json_array_get(patch, i);
@@ -397,7 +433,8 @@ sinew_status sn_scene_patch(sinew_scene *scene, const json_t *patch, json_t **in
                       : sn_no_memory(error);
     }
     if (status == SINEW_OK) status = check_all(&p, patch, change, error);
-    if (status != SINEW_OK) roll_back(&p);
+    if (status != SINEW_OK) roll_back(&p, before);
+    json_decref(before);
     if (status == SINEW_OK && inverse)
         *inverse = p.inverse;
     else

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/json.h"
 #include "session/records.h"
 #include "sinew/loader.h"
 #include "sinew/model.h"
@@ -88,6 +89,6 @@ sinew_status sinew_figures_text(const sinew_figures *figures, char **json, sinew
     *json = NULL;
     char *text = json_dumps(figures->fields, JSON_COMPACT | JSON_REAL_PRECISION(17));
     if (text) *json = sn_strdup(text);
-    free(text);
+    sn_json_free(text);
     return *json ? SINEW_OK : sn_no_memory(error);
 }

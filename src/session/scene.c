@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
+#include "io/json.h"
 #include "session/model.h"
 
 sinew_status sn_scene_fail(const sinew_scene *scene, sinew_error *error, const char *place,
@@ -61,8 +62,7 @@ sinew_status sinew_scene_parse(const char *text, const char *name, const char *f
     *scene = NULL;
     json_error_t place;
     json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, &place);
-    if (!document && json_error_code(&place) == json_error_out_of_memory)
-        return sn_no_memory(error);
+    if (!document && sn_json_ran_out(&place, text, strlen(text))) return sn_no_memory(error);
     if (!document)
         return sn_fail(error, SINEW_BAD_INPUT, "%s:%d:%d: %s", name, place.line, place.column,
                        place.text);
@@ -107,7 +107,7 @@ sinew_status sn_json_text(const json_t *value, size_t flags, char **text, sinew_
     *text = NULL;
     char *dumped = json_dumps(value, flags | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
     if (dumped) *text = sn_strdup(dumped);
-    free(dumped);
+    sn_json_free(dumped);
     return *text ? SINEW_OK : sn_no_memory(error);
 }
 
@@ -144,7 +144,7 @@ static sinew_status parse_value(const sinew_scene *scene, const char *what, cons
     json_error_t place;
     *value = json_loads(json, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &place);
     if (*value) return SINEW_OK;
-    if (json_error_code(&place) == json_error_out_of_memory) return sn_no_memory(error);
+    if (sn_json_ran_out(&place, json, strlen(json))) return sn_no_memory(error);
     return sn_fail(error, SINEW_BAD_INPUT, "%s: %s: %d:%d: %s", scene->name, what, place.line,
                    place.column, place.text);
 }

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "base/status.h"
+#include "io/json.h"
 #include "session/model.h"
 
 typedef enum field_kind {
@@ -749,6 +750,6 @@ sinew_status sinew_scene_schema(char **json, sinew_error *error) {
     json_decref(schema);
     if (!text) return sn_no_memory(error);
     *json = sn_strdup(text);
-    free(text);
+    sn_json_free(text);
     return *json ? SINEW_OK : sn_no_memory(error);
 }

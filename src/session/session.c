@@ -7,6 +7,7 @@
 #include "base/monitor.h"
 #include "base/sized.h"
 #include "base/status.h"
+#include "io/json.h"
 #include "session/report.h"
 
 /* ---- what solvers share ---------------------------------------------------------------------- */
@@ -169,7 +170,7 @@ static sinew_status parse(const char *what, const char *text, json_t **value, si
     json_error_t at;
     *value = json_loads(text, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &at);
     if (*value) return SINEW_OK;
-    if (json_error_code(&at) == json_error_out_of_memory) return sn_no_memory(error);
+    if (sn_json_ran_out(&at, text, strlen(text))) return sn_no_memory(error);
     return sn_fail(error, SINEW_BAD_INPUT, "%s: %d:%d: %s", what, at.line, at.column, at.text);
 }
 

@@ -6,4 +6,5 @@ int test_chunks(void);
 int test_cancel(void);
 int test_texts(void);
 int test_threads(void);
+int test_no_memory(void);
 #endif

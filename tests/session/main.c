@@ -9,7 +9,8 @@ int main(int count, char **arguments) {
         const char *name;
         int (*run)(void);
     } groups[] = {{"texts", test_texts},   {"patches", test_patches}, {"chunks", test_chunks},
-                  {"cancel", test_cancel}, {"threads", test_threads}, {"live", test_live}};
+                  {"cancel", test_cancel}, {"threads", test_threads}, {"no_memory", test_no_memory},
+                  {"live", test_live}};
     int failed = 0;
     for (unsigned i = 0; i < sizeof groups / sizeof *groups; i++)
         if (count < 2 || !strcmp(arguments[1], groups[i].name)) failed += groups[i].run();
