@@ -217,8 +217,7 @@ sinew_status farm_read(farm *f, const char *manifest) {
     json_error_t where;
     json_t *document = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
     sinew_free(text);
-    if (!document && !*where.text)
-        return sinew_fail(&f->call->error, SINEW_NO_MEMORY, "out of memory");
+    if (!document && !*where.text) return cli_no_memory(&f->call->error);
     if (!document)
         return sinew_fail(&f->call->error, SINEW_BAD_INPUT, "%s:%d: %s", manifest, where.line,
                           where.text);
