@@ -4,20 +4,15 @@
 
 #include <jansson.h>
 
+#include "base/json_text.h"
 #include "io/format.h"
 
-/* Whether jansson read nothing for lack of memory. It often calls that an error of syntax, so that
- * the text is looked at once more. */
-bool sn_json_ran_out(const json_error_t *problem, const char *text, size_t size);
 /* The document, an object; bad input names the line. Depth is limited, duplicate keys are refused.
  * Release with json_decref. */
 sinew_status sn_json_parse(const char *bytes, size_t size, const char *name, json_t **root,
                            sinew_error *error);
 /* The text with an indent of 1, or on one line. */
 sinew_status sn_json_write(const json_t *root, bool pretty, sn_buffer *out, sinew_error *error);
-
-/* What json_dumps gave, by the functions that the host may have set with json_set_alloc_funcs. */
-void sn_json_free(char *text);
 
 /* A member that must be a string without zero bytes; NULL when it is not there. */
 const char *sn_json_string(const json_t *object, const char *key);

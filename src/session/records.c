@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/json.h"
 #include "session/records.h"
 #include "sinew/loader.h"
 #include "sinew/model.h"

@@ -8,10 +8,10 @@
 
 #include "base/file.h"
 #include "base/forms.h"
+#include "base/json_text.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
-#include "io/json.h"
 #include "session/model.h"
 
 sinew_status sn_scene_fail(const sinew_scene *scene, sinew_error *error, const char *place,

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/forms.h"
+#include "base/json_text.h"
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "base/status.h"
-#include "io/json.h"
 #include "session/model.h"
 
 typedef enum field_kind {

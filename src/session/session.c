@@ -3,11 +3,11 @@
 
 #include <string.h>
 
+#include "base/json_text.h"
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/sized.h"
 #include "base/status.h"
-#include "io/json.h"
 #include "session/report.h"
 
 /* ---- what solvers share ---------------------------------------------------------------------- */
