@@ -23,7 +23,7 @@
 
 /* What a shot needs next. */
 typedef enum farm_stage {
-    FARM_PLAN,   /* find out which frames are missing */
+    FARM_PLAN,   /* find out which frames are missing, and compute the first of them */
     FARM_FRAMES, /* compute them */
     FARM_MERGE,  /* join the parts into the outputs */
     FARM_DONE,
@@ -60,6 +60,7 @@ typedef struct farm_shot {
     int cost;        /* index of its structure in farm.costs */
     int running;     /* tasks submitted and not ended */
     int attempts;    /* of planning and merging */
+    bool careful;    /* the plan must not compute anything: that failed */
     int repairs;     /* merges that found damaged parts */
     int tasks;       /* processes started for it in this call */
     bool chained;    /* frames depend on all earlier ones: chunks run in order */
@@ -111,8 +112,8 @@ int farm_find_cost(farm *f, const char *key);
 void farm_add_cost(farm_cost *cost, const json_t *report);
 /* Reads the plan of the shot from the report of sinew merge --missing. */
 bool farm_take_plan(farm_shot *shot, const json_t *report);
-/* The next chunk of the shot that has not started; it may be cut now. NULL: there is none, or the
- * first chunk of its structure is still at work. *failed: no memory. */
+/* The next chunk of the shot that has not started; it may be cut now. NULL: there is none, or, with
+ * *failed, no memory. */
 farm_chunk *farm_next_chunk(farm *f, farm_shot *shot, bool *failed);
 /* Estimate of the seconds until all shots are done; negative: not known yet. */
 double farm_seconds_left(const farm *f);

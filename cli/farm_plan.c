@@ -1,20 +1,22 @@
 /* What frames cost, and how shots are cut into chunks.
  *
  * A chunk is a process that reads the rig and its structure again, so that it should not be too
- * short; a chunk that dies is lost, so that it should not be long. The first chunk of a structure
- * has a few frames and is measured: s seconds to set up and t seconds a frame. Later chunks have
- * chunk_seconds / t frames. Where s is large they are up to six times longer, so that setting up
- * stays below a twentieth; towards the end of the work they are shorter, so that all processes end
- * together. Each chunk that ends makes the measurement better, and it is kept for later calls. */
+ * short; a chunk that dies is lost, so that it should not be long. The first task of a shot finds
+ * out which frames are missing and computes as many of them as fit into chunk_seconds. A short shot
+ * is done with that. Otherwise it has measured s seconds to set up and t seconds a frame, and the
+ * rest is cut: chunks have chunk_seconds / t frames. Where s is large they are longer, so that
+ * setting up stays below a fortieth; towards the end of the work they are shorter, so that all
+ * processes end together. Each chunk that ends makes the measurement better, and it is kept for
+ * later calls. */
 #include <math.h>
 #include <string.h>
 
 #include "farm.h"
+#include "parts.h"
 #include "sinew/job.h"
 
-enum { PROBE_FRAMES = 4, CHUNKS_PER_WORKER = 2 };
-static const double SETUPS_PER_CHUNK = 20;      /* where the chunk may be longer than wanted */
-static const double LONGEST_CHUNK = 6;          /* times the wanted length */
+enum { CHUNKS_PER_WORKER = 2 };
+enum { UNKNOWN_FRAMES = 16 };                   /* of a chunk whose cost nobody has measured */
 static const double LEAST_SETUPS_PER_CHUNK = 2; /* towards the end */
 
 int farm_find_cost(farm *f, const char *key) {
@@ -90,10 +92,10 @@ double farm_seconds_left(const farm *f) {
 static int chunk_size(const farm *f, const farm_shot *shot) {
     const farm_cost *cost = &f->costs[shot->cost];
     if (f->chunk) return f->chunk;
-    if (!cost->frames) return PROBE_FRAMES;
+    if (!cost->frames) return UNKNOWN_FRAMES;
     double setup = cost->setup_seconds;
-    double wanted =
-        fmin(fmax(f->chunk_seconds, SETUPS_PER_CHUNK * setup), LONGEST_CHUNK * f->chunk_seconds);
+    double wanted = fmin(fmax(f->chunk_seconds, CLI_SETUPS_PER_PART * setup),
+                         CLI_LONGEST_PART * f->chunk_seconds);
     double left = farm_seconds_left(f);
     if (!shot->chained && left >= 0) {
         wanted = fmin(wanted, left / CHUNKS_PER_WORKER);
@@ -136,13 +138,10 @@ static farm_chunk *cut(farm *f, farm_shot *shot, bool *failed) {
 }
 
 farm_chunk *farm_next_chunk(farm *f, farm_shot *shot, bool *failed) {
-    farm_cost *cost = &f->costs[shot->cost];
-    if (!f->chunk && !cost->frames && cost->probing) return NULL;
     farm_chunk *chunk = NULL;
     for (int i = 0; i < shot->chunk_count && !chunk; i++)
         if (!shot->chunks[i]->started && !shot->chunks[i]->done) chunk = shot->chunks[i];
     if (!chunk && json_array_size(shot->missing)) chunk = cut(f, shot, failed);
-    if (chunk && !cost->frames) cost->probing = true;
     return chunk;
 }
 

@@ -1,7 +1,10 @@
 /* The tasks of a farm. Each is a process of this command:
  *
- *   plan     sinew merge parts --missing     which frames no sound part holds
- *   frames   sinew run --part --frames A-B   one chunk of them
+ *   plan     sinew run --part --budget S     the first frames that no sound part holds; all of
+ *                                            them and the outputs, if there is time
+ *            sinew merge parts --missing     the same without computing: with --chunk, and after a
+ *                                            failure
+ *   frames   sinew run --part --frames A-B   one chunk of the others
  *   merge    sinew merge parts               the parts to the outputs of the shot
  *
  * The chunks of a shot run in any order, several at a time. Where a frame depends on all earlier
@@ -81,9 +84,20 @@ static bool chunk_words(const farm *f, const farm_shot *shot, const farm_chunk *
     return good;
 }
 
-static bool merge_words(const farm *f, const farm_shot *shot, char **words) {
-    bool good = add_words(words, "sinew", "merge", "--scene", shot->scene, NULL);
-    if (shot->stage == FARM_PLAN) return good && add_words(words, "--missing", NULL);
+static bool starts(const farm *f, const farm_shot *shot) {
+    return shot->stage == FARM_PLAN && !f->chunk && !shot->careful;
+}
+
+static bool step_words(const farm *f, const farm_shot *shot, char **words) {
+    char budget[32];
+    bool start = starts(f, shot), good;
+    snprintf(budget, sizeof budget, "%g", f->chunk_seconds);
+    if (start)
+        good = add_words(words, "sinew", "run", "--part", shot->parts, "--budget", budget, NULL);
+    else
+        good = add_words(words, "sinew", "merge", "--scene", shot->scene, NULL);
+    if (start && f->allow_outside) good = good && add_words(words, "--allow-outside", NULL);
+    if (!start && shot->stage == FARM_PLAN) return good && add_words(words, "--missing", NULL);
     char *sheet = f->sheets ? cli_path_join(shot->folder, "sheet.png") : NULL;
     if (f->sheets) good = good && sheet && add_words(words, "--sheet", sheet, NULL);
     sinew_free(sheet);
@@ -97,14 +111,15 @@ static farm_task *make_task(farm *f, farm_shot *shot, farm_chunk *chunk) {
     bool good =
         task && report && (task->words = CLI_NEW(char *, LONGEST_COMMAND)) &&
         (task->log = task_file(shot, chunk, "txt")) &&
-        (chunk ? chunk_words(f, shot, chunk, task->words) : merge_words(f, shot, task->words));
+        (chunk ? chunk_words(f, shot, chunk, task->words) : step_words(f, shot, task->words));
     snprintf(threads, sizeof threads, "%d", f->resources.threads);
     double limit = cli_number(f->call, "--memory-limit", 0);
     snprintf(memory, sizeof memory, "%.0f", limit);
     good = good && add_words(task->words, "--folder", shot->source, "--report", report, "--strict",
                              "--quiet", "--threads", threads, NULL);
     if (limit > 0) good = good && add_words(task->words, "--memory-limit", memory, NULL);
-    good = good && add_words(task->words, "--", chunk ? shot->scene : shot->parts, NULL);
+    good = good &&
+           add_words(task->words, "--", chunk || starts(f, shot) ? shot->scene : shot->parts, NULL);
     sinew_free(report);
     if (!good) {
         free_task(task);
@@ -174,7 +189,7 @@ static void chunk_ended(farm *f, const farm_task *task, bool good, const json_t 
     farm_shot *shot = task->shot;
     farm_chunk *chunk = task->chunk;
     farm_cost *cost = &f->costs[shot->cost];
-    chunk->started = cost->probing = false;
+    chunk->started = false;
     if (good) {
         chunk->done = true;
         shot->done += chunk->last - chunk->first + 1;
@@ -221,21 +236,27 @@ static void step_ended(farm *f, const farm_task *task, bool good, const json_t *
                        const char *reason) {
     farm_shot *shot = task->shot;
     bool merging = shot->stage == FARM_MERGE, refused = task->outcome.code == EXIT_BAD_INPUT;
+    bool merged = json_is_true(json_object_get(report, "merged"));
+    const json_t *part = json_object_get(report, "part");
+    double computing = 1e-3 * json_number_value(json_object_get(part, "frames_ms"));
     f->overhead_tasks++;
-    f->overhead_seconds += task->outcome.seconds;
+    f->overhead_seconds += fmax(0, task->outcome.seconds - computing);
+    if (good && !merging) farm_add_cost(&f->costs[shot->cost], report);
     if (!good && merging && refused && shot->repairs < REPAIRS) {
         /* A part was damaged after it was written: a plan removes it. */
         shot->repairs++;
         shot->stage = FARM_PLAN, shot->attempts = 0;
+    } else if (!good && !merging && !task->outcome.killed && starts(f, shot)) {
+        shot->careful = true; /* a checkpoint may be what is wrong: its chunk finds out */
     } else if (!good) {
         /* The same bad input would be refused again. */
         if (refused || shot->attempts >= ATTEMPTS) fail_shot(shot, NULL, reason);
-    } else if (merging) {
-        merge_ended(shot, &task->outcome, report, reason);
-    } else if (farm_take_plan(shot, report)) {
-        shot->stage = FARM_FRAMES, shot->attempts = 0;
-    } else {
+    } else if (!merging && !farm_take_plan(shot, report)) {
         fail_shot(shot, NULL, "the plan of the shot cannot be read");
+    } else if (merging || merged) {
+        merge_ended(shot, &task->outcome, report, reason);
+    } else {
+        shot->stage = FARM_FRAMES, shot->attempts = 0;
     }
 }
 
@@ -254,8 +275,7 @@ static void task_ended(farm *f, farm_task *task) {
     explain(task, reason, sizeof reason);
     json_t *report = path ? json_load_file(path, 0, NULL) : NULL;
     /* Frames that did not converge are complete: another attempt would give the same. */
-    bool good = outcome->code == EXIT_DONE ||
-                (outcome->code == EXIT_UNFINISHED && shot->stage != FARM_PLAN);
+    bool good = outcome->code == EXIT_DONE || outcome->code == EXIT_UNFINISHED;
     shot->seconds += outcome->seconds;
     shot->processor += outcome->processor;
     if (path) unlink(path);

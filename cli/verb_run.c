@@ -1,10 +1,12 @@
 /* sinew run: a job that is described in a scene file. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "files.h"
 #include "jobs.h"
+#include "parts.h"
 #include "report.h"
 
 static const cli_option options[] = {
@@ -22,6 +24,11 @@ static const cli_option options[] = {
     {"--resume", CLI_FLAG, NULL,
      "Start from the checkpoint in the folder of --part instead of recomputing earlier frames.", 0,
      0, false},
+    {"--budget", CLI_NUMBER, "SECONDS",
+     "Instead of --frames: compute missing frames for about this long, and merge the parts once "
+     "all frames are there.",
+     0, 86400, false},
+    CLI_SHEET_OPTION,
     CLI_END,
 };
 
@@ -79,27 +86,102 @@ static sinew_status note_scene(cli_call *call, const char *folder) {
     return status;
 }
 
-static sinew_status run_part(cli_call *call, const sinew_scene *scene) {
+/* What a farm needs to know about the cost of further parts. */
+static void report_cost(cli_call *call, int frames, double setup, double seconds) {
+    json_object_set_new(call->report, "part",
+                        json_pack("{s:i, s:o, s:o}", "frames", frames, "setup_ms",
+                                  cli_report_number(1e3 * setup), "frames_ms",
+                                  cli_report_number(1e3 * seconds)));
+}
+
+static bool is_complete(sinew_status status) {
+    return status == SINEW_OK || status == SINEW_NOT_CONVERGED;
+}
+
+static sinew_status run_range(cli_call *call, sinew_job *job, double setup) {
     const char *folder = cli_text(call, "--part");
     int first, last;
     CLI_TRY(cli_frame_range(call, &first, &last));
+    double begin = cli_now();
+    sinew_status status = sinew_job_run_part(job, first, last, folder, cli_given(call, "--resume"),
+                                             call->monitor, &call->error);
+    int frames = (last < 0 ? sinew_job_frame_count(job) - 1 : last) - first + 1;
+    report_cost(call, frames, setup, cli_now() - begin);
+    return status;
+}
+
+/* The first frames that no part has and that fit into the time: as the frames before them were. */
+static bool next_range(const sinew_job *job, const bool *present, int done, double spent,
+                       double budget, int *first, int *last) {
+    enum { TRIAL = 4 }; /* frames, before anything is known */
+    int frames = sinew_job_frame_count(job), run = 0;
+    for (*first = 0; *first < frames && present[*first];) ++*first;
+    if (*first == frames) return false;
+    double fits = done ? (budget - spent) * done / fmax(spent, 1e-9) : TRIAL;
+    if (fits < 1) return false;
+    int end = *first + (int)fmin(fits, frames - *first);
+    sinew_job_past(job, &run);
+    if (run > 1) end = (end + run - 1) / run * run; /* runs are solved together */
+    for (*last = *first; *last + 1 < end && *last + 1 < frames && !present[*last + 1];) ++*last;
+    return true;
+}
+
+/* Parts of the missing frames until the time is used up. */
+static sinew_status fill_parts(cli_call *call, sinew_job *job, bool *present, double setup) {
+    const char *folder = cli_text(call, "--part");
+    /* Where setting up takes long, more work makes it worth while. */
+    double wanted = cli_number(call, "--budget", 0);
+    double budget = fmin(fmax(wanted, CLI_SETUPS_PER_PART * setup), CLI_LONGEST_PART * wanted);
+    double begin = cli_now();
+    int done = 0, first, last;
+    sinew_status worst = SINEW_OK;
+    while (next_range(job, present, done, cli_now() - begin, budget, &first, &last)) {
+        sinew_status status =
+            sinew_job_run_part(job, first, last, folder, first > 0, call->monitor, &call->error);
+        if (!is_complete(status)) return status;
+        if (status != SINEW_OK) worst = status;
+        for (int i = first; i <= last; i++) present[i] = true;
+        done += last - first + 1;
+    }
+    report_cost(call, done, setup, cli_now() - begin);
+    return worst;
+}
+
+static sinew_status run_budget(cli_call *call, const sinew_scene *scene, sinew_job *job,
+                               double setup) {
+    const char *folder = cli_text(call, "--part");
+    int frames = sinew_job_frame_count(job);
+    bool *present = CLI_NEW(bool, frames), all = true;
+    if (!present) return cli_no_memory(&call->error);
+    sinew_status status = sinew_job_check_parts(job, folder, present, call->monitor, &call->error);
+    if (status == SINEW_OK) status = fill_parts(call, job, present, setup);
+    for (int i = 0; i < frames; i++) all = all && present[i];
+    if (is_complete(status) && all) {
+        status = sinew_job_merge(job, folder, call->monitor, &call->error);
+        cli_say_job(call, job, scene, status);
+        if (is_complete(status)) {
+            json_object_set_new(call->report, "merged", json_true());
+            if (cli_given(call, "--sheet")) cli_add_sheet(call, scene, job);
+        }
+    }
+    if (is_complete(status)) cli_report_clip(call, job, present);
+    sinew_free(present);
+    return status;
+}
+
+static sinew_status run_part(cli_call *call, const sinew_scene *scene) {
+    const char *folder = cli_text(call, "--part");
     sinew_job *job;
     double begin = cli_now();
     CLI_TRY(sinew_job_create(scene, call->monitor, &job, &call->error));
-    double ready = cli_now();
-    sinew_status status = sinew_job_run_part(job, first, last, folder, cli_given(call, "--resume"),
-                                             call->monitor, &call->error);
-    /* What a farm needs to know about the cost of further parts. */
-    int frames = (last < 0 ? sinew_job_frame_count(job) - 1 : last) - first + 1;
-    json_object_set_new(call->report, "part",
-                        json_pack("{s:i, s:o, s:o}", "frames", frames, "setup_ms",
-                                  cli_report_number(1e3 * (ready - begin)), "frames_ms",
-                                  cli_report_number(1e3 * (cli_now() - ready))));
+    double setup = cli_now() - begin;
+    sinew_status status = cli_given(call, "--budget") ? run_budget(call, scene, job, setup)
+                                                      : run_range(call, job, setup);
     sinew_job_destroy(job);
-    if (status == SINEW_OK || status == SINEW_NOT_CONVERGED) {
+    if (is_complete(status)) {
         sinew_status noted = note_scene(call, folder);
         if (noted != SINEW_OK) return noted;
-        cli_say(call, "wrote a part into %s", folder);
+        cli_say(call, "wrote parts into %s", folder);
     }
     return status;
 }
@@ -110,6 +192,10 @@ static sinew_status run(cli_call *call) {
                                "merged outputs go");
     if (cli_given(call, "--resume") && !cli_given(call, "--part"))
         return cli_usage(call, "--resume needs --part");
+    if (cli_given(call, "--budget") && (!cli_given(call, "--part") || cli_given(call, "--frames")))
+        return cli_usage(call, "--budget needs --part, and chooses the frames");
+    if (cli_given(call, "--sheet") && !cli_given(call, "--budget"))
+        return cli_usage(call, "--sheet needs --budget, which may merge the parts");
     sinew_scene *scene;
     sinew_status status = cli_read_scene(call, call->arguments[0], &scene);
     if (status != SINEW_OK) return status;

@@ -116,25 +116,41 @@ static void structures_are_computed_once_by_many_processes(void **state) {
                    "cmp modal.pc2 whole.pc2 && test ! -e cold/*.lock");
 }
 
+static int tasks(void) {
+    return number("python3 -c 'import json; print(json.load(open(\"work/farm.json\"))[\"shots\"][0]"
+                  "[\"tasks\"])'");
+}
+
 static void chunks_follow_the_measured_cost(void **state) {
     (void)state;
-    static const char parts[] = "ls work/rotation/parts/*.part | wc -l";
     write_shot();
-    expect_code(0, FARM "--jobs 1 --chunk-seconds 600 >table");
-    assert_int_equal(number(parts), 2); /* 4 frames that are measured, and the rest */
-    expect_code(0,
-                "cmp rotation.pc2 whole.pc2 && ls work/rotation/parts/frames-000000-000003.part "
-                "&& python3 -c 'import json; c = json.load(open(\"work/farm.json\"))[\"costs\"]; "
-                "c, = c.values(); assert c[\"frames\"] == 20 and c[\"frame_seconds\"] > 0 and "
-                "c[\"setup_seconds\"] > 0'");
-    /* The cost is known now: nothing is measured first, and short tasks are possible. */
-    expect_code(0, "rm work/rotation/parts/*.part && " FARM "--jobs 1 --chunk-seconds 600 >table");
-    assert_int_equal(number(parts), 1);
-    expect_code(0, "rm work/rotation/parts/*.part && sed -i 's/\"setup_seconds\": [0-9.e-]*/"
-                   "\"setup_seconds\": 0.001/; s/\"frame_seconds\": [0-9.e-]*/\"frame_seconds\": "
-                   "20/' work/farm.json && " FARM "--jobs 1 --chunk-seconds 2 >table");
-    assert_true(number(parts) > 3);
-    expect_code(0, "cmp rotation.pc2 whole.pc2");
+    /* A short shot is one task, which plans, computes and merges. */
+    expect_code(0, FARM "--chunk-seconds 60 >table && cmp rotation.pc2 whole.pc2");
+    assert_int_equal(tasks(), 1);
+    expect_code(0, "python3 -c 'import json; c, = json.load(open(\"work/farm.json\"))[\"costs\"]"
+                   ".values(); assert c[\"frames\"] == 20 and c[\"frame_seconds\"] > 0 and "
+                   "c[\"setup_seconds\"] > 0'");
+    /* Again: every frame is there. */
+    expect_code(0, "rm rotation.pc2 && " FARM ">table && cmp rotation.pc2 whole.pc2");
+    assert_int_equal(tasks(), 1);
+    /* A shot that takes longer is cut. The same shot with a past is a chain. */
+    write_text("spring.json", SCENE("spring", "\"parameters\": {\"tolerance\": 1e-5}, "));
+    write_text("force.json", SCENE("force", ""));
+    static const char *const models[] = {"spring", "force"};
+    for (int i = 0; i < 2; i++) {
+        expect_code(
+            0,
+            "rm -rf work && sinew run %s.json --quiet --strict --out whole.pc2; "
+            "sinew farm %s.json --out work --jobs 2 --no-sheets --chunk-seconds 0.01 >table; "
+            "cmp %s.pc2 whole.pc2 && test $(ls work/shot/parts/*.part | wc -l) -ge 2",
+            models[i], models[i], models[i]);
+        assert_true(tasks() >= 3); /* the start, at least one chunk, a merge */
+    }
+    /* A bad checkpoint: the start fails, and a chunk computes the frames before it again. */
+    expect_code(0, "rm force.pc2; cd work/shot/parts && last=$(ls *.part | tail -1) && rm $last && "
+                   "n=$(echo $last | cut -c8-13) && "
+                   "printf X | dd of=state-$n.state bs=1 seek=300 conv=notrunc status=none");
+    expect_code(0, "sinew farm force.json --out work --no-sheets >table; cmp force.pc2 whole.pc2");
 }
 
 static void the_page_is_whole_and_escaped(void **state) {
