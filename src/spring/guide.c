@@ -54,12 +54,24 @@ static void guide_springs(void *context, sn_span span) {
     }
 }
 
-/* The altitude of the system's triangle t that the blend asks for, as long as it comes. */
+/* The gradient of a triangle without area at rest says nothing of its altitude. */
+static bool is_flat_at_rest(const sinew_spring *spring, int t) {
+    const double flat = 1e-3; /* altitude over base */
+    int source = spring->system->triangle_source[t];
+    const int *v = spring->network->altitude_corners + 3 * (size_t)source;
+    const double *rest = spring->network->neutral;
+    sn_vec3 foot = sn_lerp(sn_at(rest, v[1]), sn_at(rest, v[2]), spring->system->triangle_foot[t]);
+    return sn_distance(sn_at(rest, v[0]), foot) <=
+           flat * sn_distance(sn_at(rest, v[1]), sn_at(rest, v[2]));
+}
+
+/* The altitude of the system's triangle t that the blend asks for, as long as it comes. The blend's
+ * own vertices serve where it knows tets and no triangles. */
 static sn_d4 asked_altitude(const guide_loop *loop, int t) {
     const sinew_spring *spring = loop->spring;
     const sn_system *system = spring->system;
     double f = system->triangle_foot[t];
-    if (spring->tets) { /* the blend knows tets and no triangles */
+    if (spring->tets || is_flat_at_rest(spring, t)) {
         const int *v = system->triangle + 3 * (size_t)t;
         return blend_at(loop->load, v[0]) - (1 - f) * blend_at(loop->load, v[1]) -
                f * blend_at(loop->load, v[2]);

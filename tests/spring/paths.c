@@ -258,6 +258,34 @@ static void growth_keeps_lengths(void **state) {
     check_growth(true);
 }
 
+/* A triangle that has no area at rest opens in the pose: the pose is met, and no step is needed. */
+static void triangles_without_area_at_rest_meet_their_pose(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    const double positions[12] = {0, 0, 0, 1, 0, 0, 0.5, 1, 0, 0.4, 0, 0};
+    const double pose[12] = {0, 0, 0, 1, 0.1, 0, 0.5, 1, 0.2, 0.45, -0.3, 0.1};
+    const int faces[6] = {0, 1, 2, 0, 3, 1};
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    sinew_spring *spring;
+    sinew_spring_state *own;
+    assert_ok(sinew_mesh_create(4, positions, 2, NULL, faces, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    assert_ok(sinew_rig_add_pose(rig, "open", pose, &error));
+    assert_ok(sinew_spring_create(rig, NULL, NULL, &spring, &error));
+    assert_ok(sinew_spring_state_create(spring, &own, &error));
+    const double full = 1;
+    double x[12];
+    sinew_spring_frame_info info = {.size = sizeof info};
+    sinew_spring_frame frame = {.size = sizeof frame, .weights = &full, .index = -1};
+    assert_ok(sinew_spring_solve(spring, own, &frame, x, &info, NULL, &error));
+    for (int v = 0; v < 4; v++) assert_below(sn_distance(sn_at(x, v), sn_at(pose, v)), 1e-6);
+    assert_int_equal(info.iterations, 0);
+    sinew_spring_state_destroy(own);
+    sinew_spring_destroy(spring);
+    sinew_rig_destroy(rig);
+}
+
 /* Two plates, one above the other. One is pulled up at a corner: with ties the other follows, and
  * poses stay exact. */
 static void ties_hold_parts_together_under_load(void **state) {
@@ -315,6 +343,7 @@ int test_paths(void) {
         cmocka_unit_test(crossing_surfaces_have_struts),
         cmocka_unit_test(a_clip_agrees_with_independent_frames),
         cmocka_unit_test(growth_keeps_lengths),
+        cmocka_unit_test(triangles_without_area_at_rest_meet_their_pose),
         cmocka_unit_test(ties_hold_parts_together_under_load),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
