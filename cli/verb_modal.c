@@ -24,8 +24,22 @@ static const cli_option options[] = {
     {"--stiffness", CLI_NUMBER, "S", "Stiffness of the whole body (default 1).", 1e-9, 1e9, false},
     {"--ease", CLI_FLAG, NULL, "Two keys: ease rigid motion in and out.", 0, 0, false},
     {"--wiggly", CLI_FLAG, NULL, "Use wiggly splines for two keys as well.", 0, 0, false},
-    {"--rest", CLI_CHOICE, "line|next",
-     "Three or more keys: the position that each mode settles toward.", 0, 0, false},
+    {"--rest", CLI_CHOICE, "line|next|shape",
+     "Three or more keys: the position that each mode settles toward. shape: vibrate about the "
+     "rest "
+     "shape, with two keys, too.",
+     0, 0, false},
+    {"--velocity", CLI_TEXT, "K:NAME=RATE,...",
+     "Pass key K (counted from 0) with slider weights that change at these rates per second; 'K:' "
+     "stands still.",
+     0, 0, true},
+    {"--fit", CLI_CHOICE, "gentle|published|none",
+     "Two keys: how frequencies and damping are adjusted for a gentle start (default gentle).", 0,
+     0, false},
+    {"--published", CLI_FLAG, NULL,
+     "Move as first published, for comparison: about the rest shape, with the published fit, fast "
+     "modes not faded.",
+     0, 0, false},
     CLI_GROUP("Individual modes"),
     {"--modes", CLI_INTEGER, "M", "Number of vibration modes (default 80).", 1, 10000, false},
     {"--gamma", CLI_TEXT, "LIST",
@@ -94,6 +108,8 @@ static const char *const parameters[][2] = {
     {"--wiggly", "wiggly"},
     {"--ease", "ease"},
     {"--rest", "rest"},
+    {"--fit", "fit"},
+    {"--published", "published"},
     {"--body", "body"},
     {"--cells", "cells"},
     {"--thickness", "thickness"},
@@ -154,6 +170,29 @@ static sinew_status add_keys(cli_call *call, json_t *document) {
     return SINEW_OK;
 }
 
+/* K:NAME=RATE,... */
+static sinew_status add_velocities(cli_call *call, json_t *document) {
+    json_t *keys = json_object_get(document, "keys");
+    for (int i = 0; i < cli_count(call, "--velocity"); i++) {
+        const char *text = cli_text_at(call, "--velocity", i), *at;
+        char *end;
+        long key = strtol(text, &end, 10);
+        if (end == text || *end != ':' || key < 0 || (size_t)key >= json_array_size(keys))
+            return cli_usage(call, "--velocity needs K:NAME=RATE,... with a key from 0 to %zu",
+                             json_array_size(keys) - 1);
+        json_t *map = json_object();
+        json_object_set_new(json_array_get(keys, (size_t)key), "velocity", map);
+        for (at = end + 1; *at; at = *end ? end + 1 : end) {
+            const char *equals = strchr(at, '=');
+            double rate = equals ? strtod(equals + 1, &end) : 0;
+            if (!equals || equals == at || end == equals + 1 || (*end && *end != ','))
+                return cli_usage(call, "--velocity needs K:NAME=RATE,..., not '%s'", text);
+            json_object_setn_new(map, at, (size_t)(equals - at), json_real(rate));
+        }
+    }
+    return SINEW_OK;
+}
+
 static void add_outputs(cli_call *call, json_t *document) {
     static const char *const further[][2] = {{"--modes-out", "modes"}, {"--shapes-out", "shapes"}};
     json_t *outputs = json_object(), *frames = json_array();
@@ -197,6 +236,7 @@ static sinew_status fill(cli_call *call, json_t *document) {
     json_object_set_new(document, "model", json_string("modal"));
     CLI_TRY(cli_add_rig(call, document, true));
     CLI_TRY(add_keys(call, document));
+    CLI_TRY(add_velocities(call, document));
     CLI_TRY(add_holds(call, document));
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
         CLI_TRY(cli_parameter(call, document, "modal", parameters[i][0], parameters[i][1]));

@@ -129,9 +129,20 @@ SINEW_API sinew_status sinew_modal_shape(const sinew_modal *modal, int mode, dou
 #define SINEW_MODAL_RATE_DEFAULT        30.0
 
 typedef enum sinew_modal_rest {
-    SINEW_MODAL_REST_LINE, /* wiggly splines rest on the line between keys: a held pose is held */
-    SINEW_MODAL_REST_NEXT, /* or on the next key: each pose is a pull that sets in at its key */
+    SINEW_MODAL_REST_LINE,  /* wiggly splines rest on the line between keys: a held pose is held */
+    SINEW_MODAL_REST_NEXT,  /* or on the next key: each pose is a pull that sets in at its key */
+    SINEW_MODAL_REST_SHAPE, /* modes vibrate about the rest shape, as published; also with two keys,
+                               where rest_offset then means nothing */
 } sinew_modal_rest;
+
+/* How frequency and damping are adjusted between two keys, so that the motion starts gently. */
+typedef enum sinew_modal_fit {
+    SINEW_MODAL_FIT_GENTLE, /* to the nearest that starts at rest; for rest_offset < 1, to the least
+                               of velocity and change in units of the interval */
+    SINEW_MODAL_FIT_PUBLISHED, /* min 1/2 z'(0)^2 + 1/4 (w' - w)^2 + 1/4 (zeta' - zeta)^2 in SI
+                                  units by Levenberg-Marquardt from w and zeta */
+    SINEW_MODAL_FIT_NONE,
+} sinew_modal_fit;
 
 typedef struct sinew_modal_parameters {
     uint32_t size; /* of this structure in bytes; set by sinew_modal_parameters_init */
@@ -148,7 +159,7 @@ typedef struct sinew_modal_parameters {
     double alpha_stiffness; /* s */
     double rest_offset;     /* two keys: 1 settles into the second, 0 swings about the first */
     double stiffness;       /* > 0: scale of the whole body, frequencies go with its root */
-    sinew_modal_rest rest;  /* three and more keys */
+    sinew_modal_rest rest;  /* three and more keys; REST_SHAPE for two, too */
     bool wiggly;            /* wiggly spline for two keys, too */
     bool ease;              /* two keys: parts as a whole start and stop gently (default false) */
     double rate; /* frames per second that will be shown: modes of fewer than 6 frames a period
@@ -161,6 +172,7 @@ typedef struct sinew_modal_parameters {
     const double *amplitude; /* of what differs from the straight path; default 1 */
     const double *fit;       /* 3 each, >= 0: how much the fit for rest_offset < 1 minds the first
                                 velocity, frequency and damping; default 1/2, 1/4, 1/4 */
+    sinew_modal_fit fitting; /* two keys without `wiggly`; default GENTLE */
 } sinew_modal_parameters;
 SINEW_API void sinew_modal_parameters_init(sinew_modal_parameters *parameters);
 
@@ -214,6 +226,10 @@ typedef struct sinew_modal_motion_info {
     const double *captured;  /* per key: share of the pose that the modes express, [0, 1] */
     double leftover;         /* largest distance from key to body on a vertex, share of diagonal */
     const int *inverted;     /* per key: tets of the body that the pose turns inside out */
+    /* What moves: the damped frequencies after the fit, two per mode, and how much of the second is
+     * in the blend of both, [0, 1]. Over-damped: 0. */
+    const double *moving; /* hertz, 2 per mode */
+    const double *moving_share;
 } sinew_modal_motion_info;
 SINEW_API sinew_status sinew_modal_motion_get_info(const sinew_modal_motion *motion,
                                                    sinew_modal_motion_info *info);

@@ -179,7 +179,8 @@ sinew_status sn_model_outputs_add(sn_model_outputs *out, const sn_frame *frame,
 
 /* ---- closing --------------------------------------------------------------------------------- */
 
-/* mode,frequency_hz,damping_ratio and the mode's weight at every key. */
+/* mode, its frequency and damping as asked for, the two frequencies that move and the share of the
+ * second, and the mode's weight at every key. */
 static sinew_status write_modes(const sn_model_outputs *out, const char *path, sinew_error *error) {
     const sinew_modal_motion *moving = sn_model_modal_motion(out->solver->model);
     sinew_modal_info info = {.size = sizeof info};
@@ -193,14 +194,17 @@ static sinew_status write_modes(const sn_model_outputs *out, const char *path, s
     sn_output output;
     sinew_status status = sn_output_open(&output, path, error);
     if (status == SINEW_OK) {
-        fprintf(output.stream, "mode,frequency_hz,damping_ratio");
+        fprintf(output.stream,
+                "mode,frequency_hz,damping_ratio,moving_1_hz,moving_2_hz,moving_share");
         for (size_t k = 0; k < count; k++) {
             double time = json_number_value(json_object_get(json_array_get(keys, k), "time"));
             sinew_modal_motion_weights(moving, time, amplitudes + k * (size_t)motion.columns);
             fprintf(output.stream, ",amplitude_%zu", k);
         }
         for (int i = 0; i < info.modes; i++) {
-            sn_print_to(output.stream, "\n%d,%.9g,%.9g", i, motion.frequency[i], motion.damping[i]);
+            sn_print_to(output.stream, "\n%d,%.9g,%.9g,%.9g,%.9g,%.9g", i, motion.frequency[i],
+                        motion.damping[i], motion.moving[2 * i], motion.moving[2 * i + 1],
+                        motion.moving_share[i]);
             for (size_t k = 0; k < count; k++)
                 sn_print_to(output.stream, ",%.9g",
                             amplitudes[k * (size_t)motion.columns + (size_t)i]);

@@ -191,6 +191,8 @@ static sinew_status allocate(sinew_modal_motion *motion, const sinew_modal_keys 
     motion->values = SN_NEW(double, 5 * tracks * count);
     motion->frequency = SN_NEW0(double, motion->column_count);
     motion->damping = SN_NEW0(double, motion->column_count);
+    motion->fitted = SN_NEW0(double, 2 * motion->column_count);
+    motion->fitted_share = SN_NEW0(double, motion->column_count);
     motion->captured = SN_NEW(double, count);
     motion->inverted = SN_NEW(int, count);
     motion->inverted_in_key = SN_NEW0(bool, motion->modal->body->rs->element_count);
@@ -199,8 +201,9 @@ static sinew_status allocate(sinew_modal_motion *motion, const sinew_modal_keys 
     motion->path = sn_memdup(keys->path, (size_t)3 * (size_t)keys->path_count, sizeof(double));
     bool room = motion->times && motion->keys && motion->inner_times && motion->inner &&
                 motion->inner_offsets && motion->tracks && motion->pieces && motion->values &&
-                motion->frequency && motion->damping && motion->captured && motion->inverted &&
-                motion->inverted_in_key && motion->path_times && motion->path;
+                motion->frequency && motion->damping && motion->fitted && motion->fitted_share &&
+                motion->captured && motion->inverted && motion->inverted_in_key &&
+                motion->path_times && motion->path;
     return room ? SINEW_OK : sn_no_memory(error);
 }
 
@@ -294,6 +297,8 @@ void sinew_modal_motion_destroy(sinew_modal_motion *motion) {
     sn_free(motion->values);
     sn_free(motion->frequency);
     sn_free(motion->damping);
+    sn_free(motion->fitted);
+    sn_free(motion->fitted_share);
     sn_free(motion->captured);
     sn_free(motion->inverted);
     sn_free(motion->inverted_in_key);

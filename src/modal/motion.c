@@ -172,6 +172,22 @@ static void set_figures(sinew_modal_motion *motion) {
     }
 }
 
+static double damped_hertz(double lambda, double zeta) {
+    return sqrt(fmax((lambda - zeta) * (lambda + zeta), 0)) / (2 * PI);
+}
+
+/* After the fit. */
+static void set_moving(sinew_modal_motion *motion) {
+    for (int i = 0; i < motion->modal->modes->mode_count; i++) {
+        const sn_track *track = &motion->tracks[i];
+        const sn_oscillator *o = &track->oscillator;
+        for (int k = 0; k < 2; k++)
+            motion->fitted[2 * i + k] = track->pieces ? damped_hertz(track->lambda, track->zeta)
+                                                      : damped_hertz(o->lambda[k], o->zeta[k]);
+        motion->fitted_share[i] = track->pieces ? 0 : o->share;
+    }
+}
+
 /* Periods of a mode between two keys that are still told apart. */
 static const double MOST_PERIODS = 1e6;
 
@@ -220,8 +236,10 @@ static void solve_some_tracks(void *context, sn_span span) {
     const sinew_modal_parameters *parameters = loop->parameters;
     int keys = motion->key_count;
     bool wiggly = keys > 2 || parameters->wiggly;
-    sn_wiggly_rest rest =
-        parameters->rest == SINEW_MODAL_REST_NEXT ? SN_WIGGLY_NEXT : SN_WIGGLY_LINE;
+    bool about_shape = parameters->rest == SINEW_MODAL_REST_SHAPE;
+    sn_wiggly_rest rest = parameters->rest == SINEW_MODAL_REST_NEXT ? SN_WIGGLY_NEXT
+                          : about_shape                             ? SN_WIGGLY_ZERO
+                                                                    : SN_WIGGLY_LINE;
     int mode_count = motion->modal->modes->mode_count;
     SN_IN_SPAN(int, i, span) {
         sn_track *track = &motion->tracks[i];
@@ -235,8 +253,9 @@ static void solve_some_tracks(void *context, sn_span span) {
         track->pieces = NULL;
         if (wiggly || (parameters->ease && i >= mode_count)) {
             track->pieces = motion->pieces + (size_t)(keys - 1) * i;
-            sn_wiggly_solve(keys, motion->times, values, rates, track->lambda, track->zeta, rest,
-                            values + 2 * keys, track->pieces);
+            sn_wiggly_solve(keys, motion->times, values, rates, track->lambda, track->zeta,
+                            i < mode_count ? rest : SN_WIGGLY_LINE, values + 2 * keys,
+                            track->pieces);
             continue;
         }
         sn_fit_weights weights = SN_FIT_WEIGHTS;
@@ -245,9 +264,18 @@ static void solve_some_tracks(void *context, sn_span span) {
                 parameters->fit + 3 * (i < parameters->count ? i : parameters->count - 1);
             weights = (sn_fit_weights){own[0], own[1], own[2]};
         }
-        track->oscillator = sn_oscillator_fit(track->lambda, track->zeta, values[0], values[1],
-                                              motion->times[1] - motion->times[0],
-                                              parameters->rest_offset, weights);
+        double eta = parameters->rest_offset, duration = motion->times[1] - motion->times[0];
+        double center = about_shape && i < mode_count ? 0
+                        : eta == 1                    ? values[1]
+                                                      : (1 - eta) * values[0] + eta * values[1];
+        track->oscillator = parameters->fitting == SINEW_MODAL_FIT_NONE
+                                ? sn_oscillator_about(track->lambda, track->zeta, values[0],
+                                                      values[1], duration, center)
+                            : parameters->fitting == SINEW_MODAL_FIT_PUBLISHED
+                                ? sn_oscillator_published(track->lambda, track->zeta, values[0],
+                                                          values[1], duration, center, weights)
+                                : sn_oscillator_fit_about(track->lambda, track->zeta, values[0],
+                                                          values[1], duration, center, weights);
     }
 }
 
@@ -420,6 +448,7 @@ sinew_status sinew_modal_motion_update(sinew_modal_motion *motion,
     SN_TRY(try_tracks(motion, parameters, error));
     memcpy(motion->gravity, parameters->gravity, sizeof motion->gravity);
     solve_tracks(motion, parameters);
+    set_moving(motion);
     for (int i = 0; i < motion->inner_count; i++) {
         double *offset = motion->inner_offsets + (size_t)motion->track_count * i;
         own_tracks(motion, motion->inner_times[i], motion->track_count, offset);
@@ -438,7 +467,9 @@ sinew_status sinew_modal_motion_get_info(const sinew_modal_motion *motion,
                                    .damping = motion->damping,
                                    .captured = motion->captured,
                                    .leftover = motion->leftover,
-                                   .inverted = motion->inverted};
+                                   .inverted = motion->inverted,
+                                   .moving = motion->fitted,
+                                   .moving_share = motion->fitted_share};
     sn_info_write(info, &own, sizeof own);
     return SINEW_OK;
 }

@@ -57,6 +57,7 @@ struct sinew_modal_motion {
     int path_count;
     double *path_times, *path;              /* of the whole, or none */
     double *frequency, *damping, *captured; /* what the info shows */
+    double *fitted, *fitted_share;          /* and after the fit: 2 and 1 per column */
     int *inverted;
     bool *inverted_in_key; /* per element: some key turns it inside out */
     double leftover;

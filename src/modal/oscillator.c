@@ -162,19 +162,64 @@ static void fit_offset(sn_oscillator *o, double lambda, double zeta, sn_fit_weig
     o->lambda[0] = o->lambda[1] = lambda_of(best_x, best_zeta, T);
 }
 
-sn_oscillator sn_oscillator_fit(double lambda, double zeta, double from, double to, double duration,
-                                double rest_offset, sn_fit_weights weights) {
-    sn_oscillator o = {.from = from,
-                       .to = to,
-                       .rest = (1 - rest_offset) * from + rest_offset * to,
-                       .duration = duration,
-                       .lambda = {lambda, lambda},
-                       .zeta = {zeta, zeta}};
-    if (rest_offset == 1)
+/* ---- as published -------------------------------------------------------------------------- */
+
+/* w_z z'(0)^2 + w_w (w' - w)^2 + w_d (zeta' - zeta)^2 over w' and zeta' >= 0, in the units of the
+ * poses and seconds. */
+static int published_residuals(void *user, int m, int n, const double *v, double *r, int flag) {
+    (void)m, (void)n, (void)flag;
+    const fit_problem *p = user;
+    double zeta = v[1] * v[1], lambda = hypot(v[0], zeta);
+    sn_oscillation o = sn_oscillation_at(lambda, zeta, p->duration, 0);
+    r[0] = sqrt(p->weights.velocity) * (p->from * o.a_rate + p->to * o.b_rate);
+    r[1] = sqrt(p->weights.frequency) * (v[0] - p->x);
+    r[2] = sqrt(p->weights.damping) * (zeta - p->zeta);
+    for (int k = 0; k < 3; k++)
+        if (!(fabs(r[k]) < 1e100)) r[k] = 1e100;
+    return 0;
+}
+
+sn_oscillator sn_oscillator_about(double lambda, double zeta, double from, double to,
+                                  double duration, double rest) {
+    return (sn_oscillator){.from = from,
+                           .to = to,
+                           .rest = rest,
+                           .duration = duration,
+                           .lambda = {lambda, lambda},
+                           .zeta = {zeta, zeta}};
+}
+
+sn_oscillator sn_oscillator_published(double lambda, double zeta, double from, double to,
+                                      double duration, double rest, sn_fit_weights weights) {
+    sn_oscillator o = sn_oscillator_about(lambda, zeta, from, to, duration, rest);
+    double d = (lambda - zeta) * (lambda + zeta);
+    if (!(d > 0)) return o; /* over-damped modes are left as they are */
+    fit_problem p = {from - rest, to - rest, duration, sqrt(d), zeta, weights};
+    double v[2] = {p.x, sqrt(zeta)}, r[3], work[64];
+    int pivots[2];
+    int info = lmdif1(published_residuals, &p, 3, 2, v, r, 1e-10, pivots, work, 64);
+    if (info >= 1 && info <= 4 && isfinite(v[0]) && isfinite(v[1])) {
+        o.zeta[0] = o.zeta[1] = v[1] * v[1];
+        o.lambda[0] = o.lambda[1] = hypot(v[0], v[1] * v[1]);
+    }
+    return o;
+}
+
+sn_oscillator sn_oscillator_fit_about(double lambda, double zeta, double from, double to,
+                                      double duration, double rest, sn_fit_weights weights) {
+    sn_oscillator o = sn_oscillator_about(lambda, zeta, from, to, duration, rest);
+    if (rest == to)
         fit_settling(&o, lambda, zeta);
     else if (lambda > 0 || zeta > 0)
         fit_offset(&o, lambda, zeta, weights);
     return o;
+}
+
+sn_oscillator sn_oscillator_fit(double lambda, double zeta, double from, double to, double duration,
+                                double rest_offset, sn_fit_weights weights) {
+    double rest = (1 - rest_offset) * from + rest_offset * to;
+    return sn_oscillator_fit_about(lambda, zeta, from, to, duration, rest_offset == 1 ? to : rest,
+                                   weights);
 }
 
 /* Past the interval the same formula goes on; without spring and damper the mode stays. */

@@ -34,6 +34,14 @@ typedef struct sn_oscillator {
 /* rest_offset eta: the mode swings about (1 - eta) from + eta to. eta = 1 settles into `to`. */
 sn_oscillator sn_oscillator_fit(double lambda, double zeta, double from, double to, double duration,
                                 double rest_offset, sn_fit_weights weights);
+/* The same about any rest; the first as published, the second without a fit. */
+sn_oscillator sn_oscillator_published(double lambda, double zeta, double from, double to,
+                                      double duration, double rest, sn_fit_weights weights);
+sn_oscillator sn_oscillator_about(double lambda, double zeta, double from, double to,
+                                  double duration, double rest);
+/* The gentle fit about any rest. */
+sn_oscillator sn_oscillator_fit_about(double lambda, double zeta, double from, double to,
+                                      double duration, double rest, sn_fit_weights weights);
 double sn_oscillator_at(const sn_oscillator *oscillator, double t);
 
 /* The k-th positive root of x cos x + damping sin x, k >= 1, damping >= 0: where a mode that

@@ -141,7 +141,7 @@ static interval make_interval(const double *times, const double *values, int k, 
         i.weight = last->weight, i.phi = last->phi;
     else
         i.weight = inverse(gramian(lambda, zeta, h)), i.phi = transition(lambda, zeta, h);
-    i.rest = rest == SN_WIGGLY_LINE ? values[k] : values[k + 1];
+    i.rest = rest == SN_WIGGLY_LINE ? values[k] : rest == SN_WIGGLY_NEXT ? values[k + 1] : 0;
     i.slope = rest == SN_WIGGLY_LINE ? change / h : 0;
     vec2 start = {values[k] - i.rest, -i.slope}, moved = apply(i.phi, start);
     i.a = (vec2){values[k + 1] - i.rest - i.slope * h - moved.x, -i.slope - moved.y};

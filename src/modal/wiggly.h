@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 
-typedef enum sn_wiggly_rest { SN_WIGGLY_LINE, SN_WIGGLY_NEXT } sn_wiggly_rest;
+typedef enum sn_wiggly_rest { SN_WIGGLY_LINE, SN_WIGGLY_NEXT, SN_WIGGLY_ZERO } sn_wiggly_rest;
 
 /* One interval between keys, ready to evaluate. */
 typedef struct sn_wiggly_piece {

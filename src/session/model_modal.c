@@ -10,6 +10,7 @@
 #include "session/clip.h"
 #include "session/holds.h"
 #include "session/load.h"
+#include "session/modal_guard.h"
 #include "session/modal_holds.h"
 #include "session/modal_poses.h"
 #include "session/model.h"
@@ -23,10 +24,14 @@ typedef struct key_list {
     int count, inner_count;
     double *times, *inner_times;
     double **poses, **inner_poses;
+    double **velocities; /* per key, units per second; NULL: free, at rest at the ends */
+    bool has_velocities;
 } key_list;
 
 static void free_keys(key_list *keys) {
     for (int k = 0; keys->poses && k < keys->count; k++) sn_free(keys->poses[k]);
+    for (int k = 0; keys->velocities && k < keys->count; k++) sn_free(keys->velocities[k]);
+    sn_free(keys->velocities);
     for (int k = 0; keys->inner_poses && k < keys->inner_count; k++) sn_free(keys->inner_poses[k]);
     sn_free(keys->times), sn_free(keys->inner_times);
     sn_free(keys->poses), sn_free(keys->inner_poses);
@@ -41,7 +46,8 @@ typedef struct modal_model {
     char *given_file, *path_file;
     double rate; /* of the clip that the motion was made for */
     double mix;
-    bool fast; /* frames of the clip in single precision, too */
+    double damped; /* what the guard multiplied amplitudes by */
+    bool fast;     /* frames of the clip in single precision, too */
     sn_modal_holds holds;
     char *hold;    /* the parameter that the holds were made by */
     key_list keys; /* their times and poses */
@@ -80,9 +86,16 @@ static const sinew_parameter parameters[] = {
     NUMBER(NOTHING, "rest_offset", SINEW_MODAL_REST_OFFSET_DEFAULT, 0, 1, "",
            "1: settles into the second key, 0: swings about the first"),
     NUMBER(NOTHING, "stiffness", 1, 1e-9, 1e9, "", "of the whole body"),
-    CHOICE(NOTHING, "rest", 0, "line|next",
-           "three and more keys: rest on the line between keys, or on the next key"),
+    CHOICE(NOTHING, "rest", 0, "line|next|shape",
+           "What modes vibrate about: with three and more keys, the line between keys or the next "
+           "key; shape: the rest shape, as published, with two keys, too."),
     TEXT(NOTHING, "hold", SN_HOLD_HELP),
+    CHOICE(NOTHING, "fit", 0, "gentle|published|none",
+           "How frequency and damping of a mode are adjusted between two keys, so that the motion "
+           "starts gently."),
+    FLAG(NOTHING, "published", 0,
+         "Move as first published, for comparison: about the rest shape, with the published fit, "
+         "and fast modes not faded."),
     FLAG(NOTHING, "wiggly", 0, "wiggly splines for two keys, too"),
     FLAG(NOTHING, "ease", 0, "two keys: parts as a whole start and stop gently"),
     FLAG(NOTHING, "fade", 1, "still modes that the frame rate cannot show"),
@@ -245,9 +258,13 @@ static sinew_status read_knobs(const sn_model_setup *setup, const sinew_modal *m
     knobs->rest_offset = sn_scene_number(scene, "rest_offset");
     knobs->stiffness = sn_scene_number(scene, "stiffness");
     knobs->rest = (sinew_modal_rest)sn_scene_choice(scene, "rest");
+    knobs->fitting = (sinew_modal_fit)sn_scene_choice(scene, "fit");
     knobs->wiggly = sn_scene_flag(scene, "wiggly");
     knobs->ease = sn_scene_flag(scene, "ease");
     knobs->rate = sn_scene_flag(scene, "fade") ? setup->clip->rate : 0;
+    if (sn_scene_flag(scene, "published"))
+        knobs->rest = SINEW_MODAL_REST_SHAPE, knobs->fitting = SINEW_MODAL_FIT_PUBLISHED,
+        knobs->rate = 0;
     double *gravity = NULL;
     int count = 0, modes = about_body(modal).modes;
     SN_TRY(sn_scene_numbers(scene, "gravity", &gravity, &count, error));
@@ -292,6 +309,36 @@ static sinew_status key_weights(const sn_model_setup *setup, const json_t *key, 
     return SINEW_OK;
 }
 
+/* The velocity of a key's pose: how its slider weights change, times what they move. */
+static sinew_status read_velocity(const sn_model_setup *setup, const json_t *key, int index,
+                                  const sinew_linear *linear, const double *weights,
+                                  const double *pose, double **velocity, sinew_error *error) {
+    const sinew_rig *rig = setup->rig;
+    const json_t *map = json_object_get(key, "velocity");
+    size_t size = (size_t)3 * (size_t)rig->neutral->vertex_count;
+    char place[64];
+    if (!map) return SINEW_OK;
+    snprintf(place, sizeof place, "/keys/%d/velocity", index);
+    double *moved = SN_NEW(double, rig->slider_count);
+    *velocity = SN_NEW(double, size);
+    sinew_status status = moved && *velocity ? SINEW_OK : sn_no_memory(error);
+    const double step = 1e-4; /* in-betweens and combinations are not linear in their weights */
+    if (status == SINEW_OK) status = sn_scene_weights(setup->scene, rig, map, place, moved, error);
+    if (status == SINEW_OK) {
+        memcpy(moved, weights, (size_t)rig->slider_count * sizeof *moved);
+        for (void *at = json_object_iter((json_t *)map); at;
+             at = json_object_iter_next((json_t *)map, at)) {
+            int sliders[2], count = sinew_rig_match(rig, json_object_iter_key(at), sliders);
+            for (int i = 0; i < count; i++)
+                moved[sliders[i]] += step * json_number_value(json_object_iter_value(at));
+        }
+        sinew_linear_evaluate(linear, moved, *velocity);
+        for (size_t i = 0; i < size; i++) (*velocity)[i] = ((*velocity)[i] - pose[i]) / step;
+    }
+    sn_free(moved);
+    return status;
+}
+
 static sinew_status read_keys(const sn_model_setup *setup, key_list *keys, sinew_error *error) {
     const json_t *list = sn_scene_at(setup->scene, "keys");
     size_t count = json_array_size(list),
@@ -299,12 +346,13 @@ static sinew_status read_keys(const sn_model_setup *setup, key_list *keys, sinew
     if (count < 2) return sn_scene_fail(setup->scene, error, "/keys", "two or more are needed");
     keys->times = SN_NEW(double, count), keys->inner_times = SN_NEW(double, count);
     keys->poses = SN_NEW0(double *, count), keys->inner_poses = SN_NEW0(double *, count);
+    keys->velocities = SN_NEW0(double *, count);
     double *weights = SN_NEW(double, setup->rig->slider_count);
     sinew_linear *linear = NULL;
-    sinew_status status =
-        keys->times && keys->inner_times && keys->poses && keys->inner_poses && weights
-            ? sinew_linear_create(setup->rig, &linear, error)
-            : sn_no_memory(error);
+    sinew_status status = keys->times && keys->inner_times && keys->poses && keys->inner_poses &&
+                                  keys->velocities && weights
+                              ? sinew_linear_create(setup->rig, &linear, error)
+                              : sn_no_memory(error);
     for (size_t k = 0; status == SINEW_OK && k < count; k++) {
         const json_t *key = json_array_get(list, k);
         bool inner = json_is_true(json_object_get(key, "inner"));
@@ -318,6 +366,13 @@ static sinew_status read_keys(const sn_model_setup *setup, key_list *keys, sinew
             keys->inner_poses[keys->inner_count++] = pose;
         else
             keys->times[keys->count] = time, keys->poses[keys->count++] = pose;
+        if (status != SINEW_OK || !json_object_get(key, "velocity")) continue;
+        keys->has_velocities = true;
+        if (inner)
+            status = sn_scene_fail(setup->scene, error, "/keys", "an inner key has no velocity");
+        else
+            status = read_velocity(setup, key, (int)k, linear, weights, pose,
+                                   &keys->velocities[keys->count - 1], error);
     }
     sinew_linear_destroy(linear);
     sn_free(weights);
@@ -357,6 +412,10 @@ static sinew_status make_motion(const sn_model_setup *setup, const sinew_modal *
                                  .inner_count = list.inner_count,
                                  .inner_times = list.inner_times,
                                  .inner_positions = (const double *const *)list.inner_poses};
+        if (list.has_velocities) {
+            keys.velocities = (const double *const *)list.velocities;
+            knobs.wiggly = true; /* two keys have velocities in a spline only */
+        }
         if (path)
             keys.path_count = path->time_count, keys.path_times = path->times,
             keys.path = path->positions;
@@ -390,9 +449,11 @@ static void report_modes(const modal_model *m, const sn_model_setup *setup) {
     sinew_modal_motion_info motion = {.size = sizeof motion};
     sinew_modal_motion_get_info(m->motion, &motion);
     for (int i = 0; i < info.modes; i++)
-        json_array_append_new(modes, json_pack("{s:f,s:f,s:f}", "frequency_hz", motion.frequency[i],
-                                               "damping_ratio", motion.damping[i], "lambda",
-                                               info.lambda[i]));
+        json_array_append_new(
+            modes, json_pack("{s:f,s:[f,f],s:f,s:f,s:f}", "frequency_hz", motion.frequency[i],
+                             "moving_hz", motion.moving[2 * i], motion.moving[2 * i + 1],
+                             "moving_share", motion.moving_share[i], "damping_ratio",
+                             motion.damping[i], "lambda", info.lambda[i]));
     size_t key_count = json_array_size(sn_scene_at(setup->scene, "keys"));
     for (size_t k = 0, at = 0; k < key_count; k++) {
         const json_t *key = json_array_get(sn_scene_at(setup->scene, "keys"), k);
@@ -410,6 +471,7 @@ static void report_modes(const modal_model *m, const sn_model_setup *setup) {
                                   info.elements, "parts", info.components, "mode_residual",
                                   info.residual, "mode_seconds", info.seconds, "from_cache",
                                   info.from_cache, "leftover", motion.leftover));
+    json_object_set_new(report, "amplitude_scale", json_real(m->damped));
     json_object_set_new(report, "modes", modes);
     json_object_set_new(report, "keys", keys);
 }
@@ -477,12 +539,18 @@ static sinew_status update_motion(modal_model *m, const sn_model_setup *setup, b
         m->weights = SN_NEW(double, about_motion(m).columns);
         if (!m->weights) return sn_no_memory(error);
         warn_about_keys(m, setup);
-        return keep_text(&m->path_file, path, error);
+        SN_TRY(keep_text(&m->path_file, path, error));
     }
     sinew_modal_parameters knobs;
     mode_knobs own = {0};
     sinew_status status = read_knobs(setup, m->modal, &knobs, &own, error);
+    knobs.wiggly = knobs.wiggly || m->keys.has_velocities;
     if (status == SINEW_OK) status = sinew_modal_motion_update(m->motion, &knobs, error);
+    const sn_clip *clip = setup->clip;
+    if (status == SINEW_OK && clip->frame_count > 0)
+        status =
+            sn_modal_guard(m->modal, m->motion, m->state, &knobs, clip->times[0],
+                           clip->times[clip->frame_count - 1], setup->monitor, &m->damped, error);
     free_knobs(&own);
     return status;
 }

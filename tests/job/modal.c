@@ -14,8 +14,10 @@ static double *frames_of(const char *further, char **report, int *vertex_count) 
     char text[2000];
     snprintf(text, sizeof text,
              "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\", \"vertices\": 1000}, \"model\": "
-             "\"modal\", \"keys\": [{\"time\": 0, \"pose\": \"neutral\"}, {\"time\": 1, \"pose\": "
-             "\"bend120\"}], \"time\": {\"fps\": 4}, %s}",
+             "\"modal\", %s\"time\": {\"fps\": 4}, %s}",
+             strstr(further, "\"keys\"") ? ""
+                                         : "\"keys\": [{\"time\": 0, \"pose\": \"neutral\"}, "
+                                           "{\"time\": 1, \"pose\": \"bend120\"}], ",
              further);
     sinew_scene *scene;
     sinew_job *job;
@@ -73,6 +75,65 @@ static void held_vertices_follow_their_lines(void **state) {
             assert_below(0.01, off);
         free(frames);
     }
+}
+
+/* Swings through three revolutions would turn the bar inside out: they are damped, unless the
+ * amplitude is given. */
+static void swings_that_fold_the_body_are_damped(void **state) {
+    (void)state;
+    const char *const amplitudes[2] = {"", ", \"amplitude\": [1]"};
+    double scale[2];
+    for (int k = 0; k < 2; k++) {
+        char text[600], *report;
+        snprintf(text, sizeof text,
+                 "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\", \"vertices\": 1000}, \"model\": "
+                 "\"modal\", \"keys\": [{\"time\": 0, \"pose\": \"neutral\"}, {\"time\": 1, "
+                 "\"pose\": \"twist3\"}], \"time\": {\"fps\": 30, \"to\": 2}, \"parameters\": "
+                 "{\"modes\": 40%s}}",
+                 amplitudes[k]);
+        sinew_scene *scene;
+        sinew_job *job;
+        assert_ok(sinew_scene_parse(text, "s.json", test_folder(), &scene, &error));
+        assert_ok(sinew_job_create(scene, NULL, &job, &error));
+        sinew_scene_destroy(scene);
+        assert_ok(sinew_job_run(job, 0, -1, NULL, &error));
+        assert_ok(sinew_job_report(job, &report, &error));
+        const char *at = strstr(report, "\"amplitude_scale\":");
+        assert_non_null(at);
+        scale[k] = atof(strchr(at, ':') + 1);
+        sinew_free(report);
+        sinew_job_destroy(job);
+    }
+    assert_below(scale[0], 0.5);
+    assert_close(scale[1], 1, 0);
+}
+
+/* Standing still at both keys is what a wiggly spline does by itself; a velocity changes the way
+ * there and not the keys. */
+static void keys_have_velocities(void **state) {
+    (void)state;
+    const char *const keys[3] = {"", ", \"velocity\": {}", ", \"velocity\": {\"bend120\": 2}"};
+    double *frames[3];
+    int n = 0;
+    for (int k = 0; k < 3; k++) {
+        char text[600];
+        snprintf(text, sizeof text,
+                 "\"parameters\": {\"modes\": 10, \"wiggly\": true}, \"keys\": [{\"time\": 0, "
+                 "\"pose\": \"neutral\"}, {\"time\": 1, \"pose\": \"bend120\"%s}]",
+                 keys[k]);
+        frames[k] = frames_of(text, NULL, &n);
+    }
+    size_t size = 3 * (size_t)n;
+    double same = 0, other = 0, end = 0;
+    for (size_t i = 0; i < size; i++) {
+        same = fmax(same, fabs(frames[0][2 * size + i] - frames[1][2 * size + i]));
+        other = fmax(other, fabs(frames[0][2 * size + i] - frames[2][2 * size + i]));
+        end = fmax(end, fabs(frames[0][4 * size + i] - frames[2][4 * size + i]));
+    }
+    assert_below(same, 1e-9);
+    assert_below(0.01, other);
+    assert_below(end, 1e-6);
+    for (int k = 0; k < 3; k++) free(frames[k]);
 }
 
 /* A region asked to keep its orientation of rest turns less than without. */
@@ -165,6 +226,8 @@ static void given_tets_and_new_inversions_are_reported(void **state) {
 int test_modal(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pins_hold_move_and_turn),
+        cmocka_unit_test(keys_have_velocities),
+        cmocka_unit_test(swings_that_fold_the_body_are_damped),
         cmocka_unit_test(held_vertices_follow_their_lines),
         cmocka_unit_test(orientations_level_a_region),
         cmocka_unit_test(paths_come_from_a_marker_file),

@@ -159,6 +159,49 @@ static void default_units_do_not_depend_on_size_or_density(void **state) {
     test_clip_free(&a), test_clip_free(&b);
 }
 
+/* About the rest shape, z'' + 2 zeta z' + (w^2 + zeta^2) z = 0 with the frequency w that is said to
+ * move, whatever the fit; and keys are met. With a fit the motion starts more slowly. */
+static void modes_vibrate_about_the_rest_shape_at_the_reported_frequency(void **state) {
+    (void)state;
+    test_clip s = test_clip_make(12, 2, 6);
+    test_bend(s.bar, TEST_LENGTH, 0.7, s.poses[0]);
+    test_bend(s.bar, TEST_LENGTH, 2, s.poses[1]);
+    double fastest[2] = {0, 0};
+    for (int fitted = 0; fitted < 2; fitted++) {
+        sinew_modal_parameters parameters;
+        sinew_modal_parameters_init(&parameters);
+        parameters.damping = 0, parameters.rate = 0, parameters.swings = 2.2;
+        parameters.rest = SINEW_MODAL_REST_SHAPE;
+        parameters.fitting = fitted ? SINEW_MODAL_FIT_PUBLISHED : SINEW_MODAL_FIT_NONE;
+        sinew_modal_motion *motion = test_clip_motion(&s, &parameters);
+        test_clip_meets_keys(&s, motion);
+        sinew_modal_motion_info info = {.size = sizeof info};
+        sinew_modal_motion_get_info(motion, &info);
+        double *z[3];
+        const double h = 1e-4;
+        for (int k = 0; k < 3; k++) z[k] = SN_NEW(double, info.columns);
+        for (double t = 0.2; t < 1; t += 0.3) {
+            for (int k = 0; k < 3; k++) sinew_modal_motion_weights(motion, t + (k - 1) * h, z[k]);
+            for (int i = 0; i < 6; i++) {
+                double w = 2 * M_PI * info.moving[2 * i], size = 0;
+                for (int k = 0; k < 3; k++) size = fmax(size, fabs(z[k][i]));
+                double force = (z[2][i] - 2 * z[1][i] + z[0][i]) / (h * h) + w * w * z[1][i];
+                /* The published fit may damp undamped modes. */
+                if (!fitted) assert_below(fabs(force), 1e-4 * w * w * (size + 1e-6));
+                if (!fitted) assert_close(info.moving[2 * i], info.frequency[i], 1e-12);
+            }
+        }
+        sinew_modal_motion_weights(motion, 0, z[0]);
+        sinew_modal_motion_weights(motion, h, z[1]);
+        for (int i = 0; i < 6; i++)
+            fastest[fitted] = fmax(fastest[fitted], fabs(z[1][i] - z[0][i]) / h);
+        for (int k = 0; k < 3; k++) sn_free(z[k]);
+        sinew_modal_motion_destroy(motion);
+    }
+    assert_below(fastest[1], fastest[0]);
+    test_clip_free(&s);
+}
+
 static void four_keys_are_met_smoothly_and_rung_out(void **state) {
     (void)state;
     test_clip s = test_clip_make(12, 2, 20);
@@ -536,6 +579,7 @@ int test_motion(void) {
         cmocka_unit_test(straight_knobs_give_the_straight_path),
         cmocka_unit_test(every_knob_leaves_the_keys_exact_and_changes_the_path),
         cmocka_unit_test(default_units_do_not_depend_on_size_or_density),
+        cmocka_unit_test(modes_vibrate_about_the_rest_shape_at_the_reported_frequency),
         cmocka_unit_test(four_keys_are_met_smoothly_and_rung_out),
         cmocka_unit_test(prescribed_velocities_are_taken),
         cmocka_unit_test(inner_keys_are_passed_whatever_the_knobs),
