@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algebra/solver_libraries.h"
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/sized.h"
@@ -240,6 +241,7 @@ sinew_status sinew_bake(const sinew_rig *rig, const sinew_bake_options *options,
                         sinew_bake_model *model, void *user, const sinew_monitor *monitor,
                         sinew_rig **baked, sinew_bake_info *info, sinew_error *error) {
     SN_REQUIRE(rig && model && baked && sn_info_ready(info), error);
+    SN_TRY(sn_solvers_load(error)); /* products have no status */
     *baked = NULL;
     SN_OPTIONS(sinew_bake_options, chosen, options, error);
     SN_REQUIRE(chosen.max_targets >= 1 && chosen.tolerance >= 0, error);

@@ -8,6 +8,7 @@
 
 #include "algebra/box_qp.h"
 #include "algebra/dense.h"
+#include "algebra/solver_libraries.h"
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/sized.h"
@@ -155,6 +156,7 @@ sinew_status sinew_fit_create(const sinew_rig *rig, const sinew_marker_map *map,
                               const sinew_fit_options *options, sinew_fit **fit,
                               sinew_error *error) {
     SN_REQUIRE(rig && map && fit, error);
+    SN_TRY(sn_solvers_load(error)); /* products have no status */
     *fit = NULL;
     SN_OPTIONS(sinew_fit_options, chosen, options, error);
     SN_TRY(check_options(&chosen, error));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "algebra/dense.h"
+#include "algebra/solver_libraries.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "base/status.h"
@@ -170,6 +171,7 @@ static sinew_status compute_gram(sinew_slider_space *space, sinew_error *error) 
 sinew_status sinew_slider_space_create(const sinew_rig *rig, sinew_slider_space **space,
                                        sinew_error *error) {
     SN_REQUIRE(rig && space, error);
+    SN_TRY(sn_solvers_load(error)); /* products have no status */
     *space = NULL;
     if (rig->target_count > MOST_TARGETS)
         return sn_fail(error, SINEW_BAD_INPUT,

@@ -192,6 +192,25 @@ static void tiny_inputs_cost_little(void **state) {
                    "200 --out m.pc2");
 }
 
+static void a_small_address_space_is_refused_and_does_not_hang(void **state) {
+    (void)state;
+    fresh_folder();
+#if !defined(__SANITIZE_ADDRESS__)
+    /* OpenBLAS tries for ever to get its buffers */
+    static const char *const commands[] = {
+        "lock --sample bar --lock a:v:0 --edit bend120=1 --out w.csv",
+        "blend --sample bar --model spring --weights bend120=0.5 --out a.obj"};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        char line[300];
+        snprintf(line, sizeof line, "ulimit -v 200000; SINEW_CACHE=off timeout 60 sinew %s --quiet",
+                 commands[i]);
+        const run_result *r = sh(line);
+        if (r->code != 4) fail_msg("%s: exit %d, %s", commands[i], r->code, r->err);
+        assert_int_equal(files_with(""), 0);
+    }
+#endif
+}
+
 static void held_vertices_are_counted_and_bad_ones_refused(void **state) {
     (void)state;
     const char *folder = fresh_folder();
@@ -225,6 +244,7 @@ int test_runs(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(caches_larger_than_memory_are_read_frame_by_frame),
         cmocka_unit_test(tiny_inputs_cost_little),
+        cmocka_unit_test(a_small_address_space_is_refused_and_does_not_hang),
         cmocka_unit_test(held_vertices_are_counted_and_bad_ones_refused),
         cmocka_unit_test(measuring_counts_pops_depth_and_drift),
         cmocka_unit_test(any_number_of_threads_gives_the_same_bits),

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "algebra/solver_libraries.h"
 #include "base/memory.h"
 #include "groups.h"
 #include "scenes.h"
@@ -104,7 +105,38 @@ static void every_model_says_so(void **state) {
     free(right), free(shape);
 }
 
+/* OpenBLAS and its kin are loaded when they are needed, and may not be there. */
+static void without_solvers_there_is_a_status_or_the_right_result(void **state) {
+    (void)state;
+    enum { SHAPE = 3 * 20000 };
+    double *right = calloc(SHAPE, sizeof *right), *shape = calloc(SHAPE, sizeof *shape);
+    int refused = 0;
+    for (const char *const *name = test_scene_names; *name; name++) {
+        memset(right, 0, SHAPE * sizeof *right), memset(shape, 0, SHAPE * sizeof *shape);
+        sinew_status status = use_scene(*name, right);
+        if (status != SINEW_OK) fail_msg("%s: %s", *name, error.message);
+        sn_solvers_hidden = true;
+        status = use_scene(*name, shape);
+        sn_solvers_hidden = false;
+        refused += status == SINEW_UNAVAILABLE;
+        if (status == SINEW_OK && !memcmp(shape, right, SHAPE * sizeof *shape)) continue;
+        if (status != SINEW_UNAVAILABLE)
+            fail_msg("%s without solvers: %s", *name, sinew_status_name(status));
+    }
+    assert_true(refused >= 5);
+    sinew_rig *rig;
+    sinew_slider_space *space;
+    assert_ok(sinew_sample_rig("bar", NULL, &rig, &error));
+    sn_solvers_hidden = true;
+    assert_int_equal(sinew_slider_space_create(rig, &space, &error), SINEW_UNAVAILABLE);
+    sn_solvers_hidden = false;
+    sinew_rig_destroy(rig);
+    free(right), free(shape);
+}
+
 int test_no_memory(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_model_says_so)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_model_says_so),
+        cmocka_unit_test(without_solvers_there_is_a_status_or_the_right_result)};
     return cmocka_run_group_tests_name("no memory", tests, NULL, NULL);
 }
