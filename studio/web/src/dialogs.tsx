@@ -73,6 +73,7 @@ const KEYS: [string, string][] = [
   ['1 … 6', 'Model: linear, rotation, spring …'],
   ['C', 'Compare: side by side, ghost, single'],
   ['O, P, S, N, L', 'Tool: orbit, pull, pose by sliders, pin, lock brush'],
+  ['M', 'Tool: place markers of a take'],
   ['W', 'Wireframe'],
   ['H', 'Next heat map'],
   ['F', 'Frame the shape'],
@@ -114,6 +115,11 @@ function Export({ view }: { view: View }) {
       <div class="buttons">
         <button type="button" title="Mesh of the physical shape" data-testid="export-shape-obj" onClick={() => ask('shape', 'obj')}>OBJ</button>
         <button type="button" title="The two views as they are" data-testid="export-picture" onClick={async () => { download('picture.png', await view.picture()); close(); }}>Picture</button>
+        <button type="button" title="Video of one rotation around the shape (WebM)" data-testid="export-turntable" onClick={async () => {
+          close();
+          state.tell('Recording the turntable…');
+          await view.turntable().then((blob) => download('turntable.webm', blob), (error: Error) => state.tell(error.message, 'error'));
+        }}>Turntable</button>
       </div>
       <h2>The scene</h2>
       <div class="buttons">

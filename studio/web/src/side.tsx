@@ -206,6 +206,15 @@ function Locks() {
         <div class="card lock" key={i}>
           <span>{lock.name ?? lock.select}</span>
           <span class="actions">
+            {['x', 'y', 'z'].map((axis) => {
+              const axes = lock.axes ?? 'xyz', isHeld = axes.includes(axis);
+              const next = ['x', 'y', 'z'].filter((a) => (a === axis ? !isHeld : axes.includes(a))).join('');
+              return (
+                <button type="button" key={axis} class="axis" aria-pressed={isHeld} disabled={isHeld && axes.length === 1} data-testid={`lock-${i}-${axis}`}
+                  title={`${isHeld ? 'Let the vertices move' : 'Hold the vertices'} along ${axis}`}
+                  onClick={() => patch([{ op: 'replace', path: `/locks/${i}`, value: { ...lock, axes: next } as never }], `Lock ${lock.name ?? ''} on ${next}`)}>{axis}</button>
+              );
+            })}
             <IconButton label={lock.enabled === false ? 'Switch the lock on' : 'Switch the lock off'} pressed={lock.enabled !== false} testid={`lock-${i}`} onClick={() =>
               patch([{ op: 'replace', path: `/locks/${i}`, value: { ...lock, enabled: lock.enabled === false } as never }], `Lock ${lock.name ?? ''} ${lock.enabled === false ? 'on' : 'off'}`)}>
               {lock.enabled === false ? <EyeOff size={14} /> : <Eye size={14} />}

@@ -440,6 +440,36 @@ export class View {
     } else draw(0, 'physical');
   }
 
+  /** A video of one rotation about the vertical axis, from the present view. */
+  async turntable(seconds = 4, rate = 24): Promise<Blob> {
+    const type = ['video/webm;codecs=vp9', 'video/webm'].find((t) => window.MediaRecorder?.isTypeSupported(t));
+    if (!type) throw new Error('This browser cannot record videos; use sinew render --turntable');
+    const stream = this.renderer.domElement.captureStream(0);
+    const track = stream.getVideoTracks()[0] as CanvasCaptureMediaStreamTrack;
+    const recorder = new MediaRecorder(stream, { mimeType: type, videoBitsPerSecond: 8e6 });
+    const chunks: Blob[] = [];
+    recorder.ondataavailable = (event) => chunks.push(event.data);
+    const stopped = new Promise((resolve) => (recorder.onstop = resolve));
+    const home = this.camera.position.clone(), axis = new THREE.Vector3(0, 1, 0);
+    this.orbit.enabled = false;
+    recorder.start();
+    for (let k = 0; k < seconds * rate; k++) {
+      const turned = home.clone().sub(this.orbit.target).applyAxisAngle(axis, (2 * Math.PI * k) / (seconds * rate));
+      this.camera.position.copy(turned.add(this.orbit.target));
+      this.camera.lookAt(this.orbit.target);
+      this.render(!this.software && this.compiled, true);
+      track.requestFrame();
+      await new Promise((resolve) => setTimeout(resolve, 1000 / rate));
+    }
+    recorder.stop();
+    await stopped;
+    this.camera.position.copy(home);
+    this.orbit.enabled = true;
+    this.orbit.update();
+    this.invalidate();
+    return new Blob(chunks, { type });
+  }
+
   picture(): Promise<Blob> {
     this.render(true, true);
     const source = this.renderer.domElement;

@@ -168,6 +168,9 @@ test('the face: a lock is painted, shown and undone; the matrix opens', async ()
   await until(page, 'state.history.value.undo[0]?.startsWith("Paint")');
   const count = await read(page, 'Number(/of (\\d+)/.exec(state.history.value.undo[0])?.[1])');
   check(count >= 3 && count < 400, `painted ${count} vertices`);
+  await page.getByTestId('lock-0-y').click();
+  await until(page, 'state.scene.value.locks[0].axes === "xz"');
+  await page.getByTestId('undo').click();
   await page.getByTestId('undo').click();
   await until(page, '!state.scene.value.locks?.length');
   await page.getByTestId('tool-orbit').click();
@@ -274,6 +277,8 @@ test('export: a picture, the clip and the scene are downloaded', async () => {
   check(picture.bytes.subarray(1, 4).toString() === 'PNG' && picture.bytes.length > 5000, 'a PNG');
   const scene = await get('export-scene');
   check(JSON.parse(scene.bytes.toString()).rig.sample === 'face', 'the scene');
+  const video = await get('export-turntable');
+  check(video.bytes.readUInt32BE(0) === 0x1a45dfa3 && video.bytes.length > 5000, 'a WebM video');
   const clip = await get('export-clip-pc2');
   check(clip.bytes.subarray(0, 11).toString() === 'POINTCACHE2', 'a point cache');
 });
