@@ -780,3 +780,25 @@ void sn_force_contact_rub(const sn_force_contact *c, double friction, double h, 
         }
     }
 }
+
+/* ---- what it says ---------------------------------------------------------------------------- */
+
+int sn_force_contact_list(const sn_force_contact *c, const double *x, int capacity,
+                          sinew_contact *contacts) {
+    int count = 0;
+    for (size_t p = 0; p < c->touch_count && count < capacity; p++) {
+        const touch *t = &c->touches[p];
+        if (!(t->force > 0)) continue;
+        sinew_contact *out = &contacts[count++];
+        sn_vec3 at = {0, 0, 0};
+        double most = 0;
+        out->obstacle = -1;
+        for (int i = 0; i < 4; i++) { /* the part that the normal is for */
+            if (!(t->weight[i] > 0)) continue;
+            at = sn_add_scaled(at, t->weight[i], sn_at(x, t->pair.v[i]));
+            if (t->weight[i] > most) most = t->weight[i], out->vertex = t->pair.v[i];
+        }
+        sn_put(out->position, 0, at), sn_put(out->force, 0, sn_scale(t->force, t->normal));
+    }
+    return count;
+}

@@ -8,6 +8,7 @@
 #include "contact/pairs.h"
 #include "force/inverse_block.h"
 #include "force/skin.h"
+#include "sinew/model.h"
 #include "sinew/monitor.h"
 
 /* Rounds of finding pairs and pressing them apart; sweeps of the pressing. */
@@ -51,5 +52,10 @@ sinew_status sn_force_contact_solve(sn_force_contact *contact, const double *x0,
  * of the normal part that contact made over the time h (Coulomb). */
 void sn_force_contact_rub(const sn_force_contact *contact, double friction, double h,
                           double *velocity);
+
+/* Pairs that pressed in the last solve, at its shape x: fills up to `capacity` and returns how many
+ * it filled. */
+int sn_force_contact_list(const sn_force_contact *contact, const double *x, int capacity,
+                          sinew_contact *contacts);
 
 #endif

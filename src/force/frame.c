@@ -582,6 +582,10 @@ static sinew_status keep_apart(sinew_force_state *s, double *positions,
     return SINEW_OK;
 }
 
+int sn_force_list_contacts(const sinew_force_state *s, int capacity, sinew_contact *contacts) {
+    return s->contact ? sn_force_contact_list(s->contact, s->written, capacity, contacts) : 0;
+}
+
 static sinew_status finish(sinew_force_state *s, double *positions, sinew_force_frame_info *info,
                            const sinew_monitor *monitor, sinew_error *error) {
     const sn_skin *skin = s->force->skin;

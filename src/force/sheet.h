@@ -12,6 +12,7 @@
 #include "force/skin.h"
 #include "force/vertex_columns.h"
 #include "sinew/force.h"
+#include "sinew/model.h"
 
 /* N = inertia M + sum k F^T F, factored, with the responses of the targets. */
 typedef struct sn_force_system {
@@ -51,6 +52,8 @@ const sn_cholesky *sn_force_contact_factor(const sinew_force *force);
 sinew_status sn_force_check_options(const sinew_force_options *options, sinew_error *error);
 
 /* The past of a state, but for its settings, and back. */
+/* Pairs of the last frame that press, as many as there is room for; returns how many. */
+int sn_force_list_contacts(const sinew_force_state *state, int capacity, sinew_contact *contacts);
 void sn_force_pack(const sinew_force_state *state, sn_pack *pack);
 sinew_status sn_force_unpack(sinew_force_state *state, sn_unpack *unpack, sinew_error *error);
 

@@ -54,6 +54,20 @@ static sinew_status check_files(const sinew_scene *scene, sinew_error *error) {
     return status;
 }
 
+/* A session without a driver shows sliders at rest; a job has nothing to compute. */
+static sinew_status check_driver(const sinew_scene *scene, sinew_error *error) {
+    static const char *const drivers[] = {"weights", "curves", "steps", "keys", "markers"};
+    for (size_t k = 0; k < sizeof drivers / sizeof *drivers; k++)
+        if (sn_scene_at(scene, drivers[k])) return SINEW_OK;
+    const char *name = json_string_value(sn_scene_at(scene, "model"));
+    const sinew_model *model = sinew_model_find(name ? name : "linear");
+    return sn_scene_fail(
+        scene, error, "",
+        model && sinew_model_needs_no_weights(model)
+            ? "nothing drives the rig: give keys, markers, weights, curves or steps"
+            : "nothing drives the rig: give weights, curves or steps");
+}
+
 static sinew_status build(sinew_job *job, const sinew_scene *scene, const sinew_monitor *monitor,
                           sinew_error *error) {
     /* A store that cannot be opened costs time only. */
@@ -74,6 +88,7 @@ static sinew_status build(sinew_job *job, const sinew_scene *scene, const sinew_
                            .log = note_fallback,
                            .user = &notes,
                            .strict = monitor && monitor->strict};
+    SN_TRY(check_driver(scene, error));
     SN_TRY(sinew_session_create(scene, &options, &job->session, error));
     SN_TRY(sinew_session_prepare(job->session, &noted, error));
     job->solver = sinew_session_solver(job->session);

@@ -317,11 +317,8 @@ static sinew_status create(const sinew_scene *scene, const sinew_rig *rig,
     if (markers && !needs_weights)
         return clip_of_markers(scene, loader, markers, monitor, clip, error);
     if (keys && !needs_weights) return clip_of_keys(scene, keys, clip, error);
-    if (weights) return clip_of_weights(scene, rig, weights, clip, error);
-    return sn_scene_fail(scene, error, "",
-                         needs_weights ? "nothing drives the rig: give weights, curves or steps"
-                                       : "nothing drives the rig: give keys, markers, weights, "
-                                         "curves or steps");
+    /* without any of these, sliders are at rest: a live client moves them later */
+    return clip_of_weights(scene, rig, weights, clip, error);
 }
 
 sinew_status sn_clip_create(const sinew_scene *scene, const sinew_rig *rig,

@@ -100,6 +100,16 @@ typedef struct sn_model_kind {
     sinew_status (*unpack)(void *model, sn_unpack *unpack, sinew_error *error);
 } sn_model_kind;
 
+/* What the tables of models have in common: names of the functions in their files. */
+#define SN_MODEL_ABOUT(title, line)                                                                \
+    .about = {.name = (title),                                                                     \
+              .summary = (line),                                                                   \
+              .parameter_count = sizeof parameters / sizeof *parameters,                           \
+              .parameters = parameters}
+#define SN_MODEL_FUNCTIONS                                                                         \
+    .build = build, .discard = discard, .create = create, .destroy = destroy, .solve = solve
+#define SN_MODEL_PAST .past = past, .reset = reset, .pack = pack, .unpack = unpack
+
 extern const sn_model_kind sn_model_linear;
 extern const sn_model_kind sn_model_rotation;
 extern const sn_model_kind sn_model_spring;

@@ -236,24 +236,14 @@ static const sinew_capture *capture(const void *structure) {
 }
 
 const sn_model_kind sn_model_fit = {
-    .about = {.name = "fit",
-              .summary = "markers to slider weights by least squares, frame by frame",
-              .parameter_count = sizeof parameters / sizeof *parameters,
-              .parameters = parameters},
+    SN_MODEL_ABOUT("fit", "markers to slider weights by least squares, frame by frame"),
     .outputs = outputs,
     .uses = uses,
     .idle = idle,
     .needs_no_weights = true,
     .key = sn_follow_key,
-    .build = build,
-    .discard = discard,
+    SN_MODEL_FUNCTIONS,
     .capture = capture,
-    .create = create,
     .update = update,
-    .destroy = destroy,
-    .solve = solve,
-    .past = past,
-    .reset = reset,
-    .pack = pack,
-    .unpack = unpack,
+    SN_MODEL_PAST,
 };

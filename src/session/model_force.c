@@ -341,6 +341,9 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
     result->iterations = figures.iterations;
     result->residual = figures.residual;
     result->contact_count = figures.contacts;
+    if (ask->contacts && figures.contacts > 0)
+        result->contacts_returned =
+            sn_force_list_contacts(m->state, ask->contact_capacity, ask->contacts);
     bool followed = m->follow.capture && !ask->weights;
     if (followed) sn_follow_finish(&m->follow, ask, positions, fields);
     if (!fields) return figures.status;
@@ -400,24 +403,14 @@ static const sinew_capture *capture(const void *structure) {
 }
 
 const sn_model_kind sn_model_force = {
-    .about = {.name = "force",
-              .summary = "simulated skin that markers steer, or weight curves push",
-              .parameter_count = sizeof parameters / sizeof *parameters,
-              .parameters = parameters},
+    SN_MODEL_ABOUT("force", "simulated skin that markers steer, or weight curves push"),
     .outputs = outputs,
     .uses = uses,
     .idle = idle,
     .needs_no_weights = true,
     .key = key,
-    .build = build,
-    .discard = discard,
+    SN_MODEL_FUNCTIONS,
     .capture = capture,
-    .create = create,
     .update = update,
-    .destroy = destroy,
-    .solve = solve,
-    .past = past,
-    .reset = reset,
-    .pack = pack,
-    .unpack = unpack,
+    SN_MODEL_PAST,
 };

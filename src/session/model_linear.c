@@ -31,9 +31,5 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
 
 const sn_model_kind sn_model_linear = {
     .about = {.name = "linear", .summary = "straight blend of vertex positions"},
-    .build = build,
-    .discard = discard,
-    .create = create,
-    .destroy = destroy,
-    .solve = solve,
+    SN_MODEL_FUNCTIONS,
 };

@@ -660,17 +660,10 @@ static const char *const outputs[] = {"modes", "shapes", NULL};
 static const char *const uses[] = {"keys", "pins", "orientations", NULL};
 
 const sn_model_kind sn_model_modal = {
-    .about = {.name = "modal",
-              .summary = "motion through key poses that swings and settles",
-              .parameter_count = sizeof parameters / sizeof *parameters,
-              .parameters = parameters},
+    SN_MODEL_ABOUT("modal", "motion through key poses that swings and settles"),
     .outputs = outputs,
     .uses = uses,
     .needs_no_weights = true,
-    .build = build,
-    .discard = discard,
-    .create = create,
+    SN_MODEL_FUNCTIONS,
     .update = update,
-    .destroy = destroy,
-    .solve = solve,
 };

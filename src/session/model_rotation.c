@@ -138,13 +138,6 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
 }
 
 const sn_model_kind sn_model_rotation = {
-    .about = {.name = "rotation",
-              .summary = "rotation-aware blend: bends instead of shrinking, no physics",
-              .parameters = parameters,
-              .parameter_count = sizeof parameters / sizeof *parameters},
-    .build = build,
-    .discard = discard,
-    .create = create,
-    .destroy = destroy,
-    .solve = solve,
+    SN_MODEL_ABOUT("rotation", "rotation-aware blend: bends instead of shrinking, no physics"),
+    SN_MODEL_FUNCTIONS,
 };

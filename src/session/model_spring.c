@@ -538,6 +538,16 @@ static int frame_index(const spring_model *m, const sn_ask *ask) {
     return past(m, &run) == SINEW_PAST_NONE ? -1 : m->state->last_index + 1;
 }
 
+/* Obstacles by their number in the scene. */
+static void list_contacts(const spring_model *m, const sn_ask *ask, sinew_result *result) {
+    if (!ask->contacts || result->contact_count == 0) return;
+    result->contacts_returned =
+        sn_spring_list_contacts(m->state, ask->contact_capacity, ask->contacts);
+    for (int k = 0; k < result->contacts_returned; k++)
+        if (ask->contacts[k].obstacle >= 0)
+            ask->contacts[k].obstacle = m->obstacles.list[ask->contacts[k].obstacle].index;
+}
+
 static sinew_status solve(void *model, const sn_ask *ask, double *positions, sinew_result *result,
                           json_t *fields, const sinew_monitor *monitor, sinew_error *error) {
     spring_model *m = model;
@@ -572,6 +582,7 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
     result->energy = solved.energy;
     result->inverted = solved.inverted;
     result->contact_count = solved.contacts;
+    list_contacts(m, ask, result);
     result->time_limited = solved.time_limited;
     if (fields) report_frame(m, ask, &solved, fields);
     return status;
@@ -599,21 +610,11 @@ static const char *const outputs[] = {"network", "network_frames", NULL};
 static const char *const uses[] = {"obstacles", "pins", "pulls", NULL};
 
 const sn_model_kind sn_model_spring = {
-    .about = {.name = "spring",
-              .summary = "balance of springs with blended lengths: bends, leans and yields",
-              .parameter_count = sizeof parameters / sizeof *parameters,
-              .parameters = parameters},
+    SN_MODEL_ABOUT("spring", "balance of springs with blended lengths: bends, leans and yields"),
     .outputs = outputs,
     .uses = uses,
     .key = key,
-    .build = build,
-    .discard = discard,
-    .create = create,
+    SN_MODEL_FUNCTIONS,
     .update = update,
-    .destroy = destroy,
-    .solve = solve,
-    .past = past,
-    .reset = reset,
-    .pack = pack,
-    .unpack = unpack,
+    SN_MODEL_PAST,
 };

@@ -223,6 +223,14 @@ static void remember(const sinew_spring *spring, sinew_spring_state *state,
 
 /* ---- rounds ---- */
 
+/* Held by vertices that cannot move. */
+static bool is_stuck(const sinew_spring *spring, const sinew_spring_state *state,
+                     const sn_touch *touch) {
+    for (int a = 0; a < touch->count; a++)
+        if (sn_contact_movable(spring, state, touch->vertex[a])) return false;
+    return true;
+}
+
 /* What is left to do: true when some touch is too deep or pushes across a gap. */
 static bool judge(const sinew_spring *spring, const sinew_spring_state *state,
                   const sinew_spring_frame *frame, double tolerance,
@@ -233,10 +241,7 @@ static bool judge(const sinew_spring *spring, const sinew_spring_state *state,
     info->depth = info->adhesion = info->pose_depth = 0, info->contacts = 0;
     for (int k = 0; k < contacts->count; k++) {
         const sn_touch *touch = &contacts->list[k];
-        bool stuck = true; /* by vertices that cannot move */
-        for (int a = 0; a < touch->count; a++)
-            stuck &= !sn_contact_movable(spring, state, touch->vertex[a]);
-        if (stuck) continue;
+        if (is_stuck(spring, state, touch)) continue;
         bool across = touch->force > 0 && touch->gap > tolerance;
         wrong |= across || touch->gap < -tolerance;
         if (across)
@@ -392,4 +397,25 @@ sinew_status sn_contact_solve(const sinew_spring *spring, sinew_spring_state *st
     bool solved = status == SINEW_OK || status == SINEW_NOT_CONVERGED;
     if (state->settings.friction > 0 && solved) remember(spring, state, frame);
     return status;
+}
+
+int sn_spring_list_contacts(const sinew_spring_state *state, int capacity,
+                            sinew_contact *contacts) {
+    const sn_contacts *known = state->contacts;
+    int count = 0;
+    for (int k = 0; known && k < known->count && count < capacity; k++) {
+        const sn_touch *touch = &known->list[k];
+        if (!(touch->force > 0) || is_stuck(state->spring, state, touch)) continue;
+        sn_vec3 at = {0, 0, 0}, force = sn_add_scaled(touch->drag, touch->force, touch->normal);
+        double most = 0;
+        sinew_contact *out = &contacts[count++];
+        out->obstacle = touch->obstacle;
+        for (int a = 0; a < touch->count; a++) { /* of a pair, the part that the normal is for */
+            if (!(touch->weight[a] > 0)) continue;
+            at = sn_add_scaled(at, touch->weight[a], sn_at(state->positions, touch->vertex[a]));
+            if (touch->weight[a] > most) most = touch->weight[a], out->vertex = touch->vertex[a];
+        }
+        sn_put(out->position, 0, at), sn_put(out->force, 0, force);
+    }
+    return count;
 }

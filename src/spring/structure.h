@@ -12,6 +12,7 @@
 #include "cache/pack.h"
 #include "contact/pairs.h"
 #include "rig/rotation_blend.h"
+#include "sinew/model.h"
 #include "spring/equilibrium.h"
 #include "spring/network.h"
 
@@ -142,6 +143,10 @@ sinew_status sn_spring_unpack(sinew_spring_state *state, sn_unpack *unpack, sine
 sinew_status sn_self_create(sinew_spring *spring, const sinew_monitor *monitor, sinew_error *error);
 
 /* ---- contact.c ---- */
+
+/* Points that pushed at the end of the last solve, which had contacts: fills up to `capacity` of
+ * them and returns how many it filled. Obstacles are counted as the frame gave them. */
+int sn_spring_list_contacts(const sinew_spring_state *state, int capacity, sinew_contact *contacts);
 
 typedef struct sn_contacts sn_contacts;
 void sn_contacts_destroy(sn_contacts *contacts);

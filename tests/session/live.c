@@ -387,12 +387,96 @@ static void live_times_agree_with_frames(void **state) {
     sinew_session_destroy(session);
 }
 
+/* ---- contacts -------------------------------------------------------------------------------- */
+
+/* What presses is given back: near the obstacle or the other lip, pushed away from it. */
+static void contacts_are_given_back(void **state) {
+    (void)state;
+    enum { ROOM = 400 };
+    static sinew_contact contacts[ROOM];
+    for (int m = 0; m < 2; m++) {
+        sinew_session *session = test_session(m ? "contact" : "spring");
+        /* an obstacle that is switched off in front: the other keeps its number */
+        if (m == 0)
+            assert_ok(sinew_session_patch(
+                session,
+                "[{\"op\": \"add\", \"path\": \"/obstacles/0\", \"value\": {\"shape\": \"plane\", "
+                "\"point\": [0, -9, 0], \"normal\": [0, 1, 0], \"enabled\": false}}]",
+                NULL, NULL, &error));
+        assert_ok(sinew_session_prepare(session, NULL, &error));
+        sinew_solver *solver = sinew_session_solver(session);
+        int n = test_vertex_count(solver), seen = 0;
+        double *shape = calloc(3 * (size_t)n, sizeof *shape);
+        for (int frame = 0; frame < 41; frame += 5) {
+            sinew_input input;
+            sinew_input_init(&input);
+            sinew_result result;
+            sinew_result_init(&result);
+            input.frame = frame, result.positions = shape;
+            result.contacts = contacts, result.contact_capacity = ROOM;
+            sinew_status status = sinew_solver_solve(solver, &input, &result, NULL, &error);
+            if (status != SINEW_NOT_CONVERGED) assert_ok(status);
+            assert_int_equal(result.contacts_returned, result.contact_count);
+            seen += result.contact_count;
+            double t = sinew_solver_frame_time(solver, frame) / 2;
+            double center[3] = {0.45 + 0.15 * t, 0.41 - 0.015 * t, 0};
+            for (int k = 0; k < result.contacts_returned; k++) {
+                const sinew_contact *c = &contacts[k];
+                double away = 0, along = 0, near = INFINITY;
+                assert_in_range(c->vertex, 0, n - 1);
+                for (int v = 0; v < n; v++) {
+                    double square = 0;
+                    for (int a = 0; a < 3; a++) square += pow(shape[3 * v + a] - c->position[a], 2);
+                    near = fmin(near, sqrt(square));
+                }
+                assert_below(near, m ? 0.02 : 0.15); /* on the surface */
+                assert_int_equal(c->obstacle, m ? -1 : 1);
+                for (int a = 0; a < 3 && m == 0; a++) {
+                    away += pow(c->position[a] - center[a], 2);
+                    along += c->force[a] * (c->position[a] - center[a]);
+                }
+                if (m == 0) assert_close(sqrt(away), 0.3, 0.01);
+                if (m == 0) assert_true(along > 0);
+            }
+        }
+        assert_true(seen > 0);
+        free(shape);
+        sinew_session_destroy(session);
+    }
+}
+
+/* ---- nothing to drive it --------------------------------------------------------------------- */
+
+static void a_session_without_a_driver_is_at_rest(void **state) {
+    (void)state;
+    static const char *const models[] = {"linear", "rotation", "spring", "force"};
+    for (int m = 0; m < 4; m++) {
+        sinew_session *session = test_session("spring");
+        char model[16];
+        snprintf(model, sizeof model, "\"%s\"", models[m]);
+        static const char *const keys[] = {"/curves", "/obstacles", "/parameters", "/time"};
+        for (int k = 0; k < 4; k++)
+            assert_ok(sinew_session_set(session, keys[k], NULL, NULL, NULL, &error));
+        assert_ok(sinew_session_set(session, "/model", model, NULL, NULL, &error));
+        assert_ok(sinew_session_prepare(session, NULL, &error));
+        const sinew_rig *rig = sinew_session_rig(session);
+        size_t size = 3 * (size_t)rig->neutral->vertex_count;
+        double *shape = calloc(size, sizeof *shape);
+        test_frame(sinew_session_solver(session), 0, shape);
+        assert_below(farthest(size, shape, rig->neutral->positions), 1e-6);
+        free(shape);
+        sinew_session_destroy(session);
+    }
+}
+
 int test_live(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_model_lives_through_500_patches),
         cmocka_unit_test(given_weights_are_a_scene_of_these_weights),
         cmocka_unit_test(live_steps_agree_with_solves_from_scratch),
         cmocka_unit_test(live_times_agree_with_frames),
+        cmocka_unit_test(contacts_are_given_back),
+        cmocka_unit_test(a_session_without_a_driver_is_at_rest),
         cmocka_unit_test(a_rig_from_memory_needs_no_loader),
     };
     return cmocka_run_group_tests_name("live", tests, NULL, NULL);
