@@ -243,15 +243,6 @@ sinew_status cli_add_rig(cli_call *call, json_t *document, bool sized) {
 sinew_status cli_read_scene(cli_call *call, const char *path, sinew_scene **scene) {
     const char *folder = cli_text(call, "--folder");
     if (!folder) return sinew_scene_read(path, scene, &call->error);
-    char *text;
-    size_t size;
-    *scene = NULL;
-    CLI_TRY(sinew_file_read(path, &text, &size, &call->error));
-    sinew_status status =
-        strlen(text) == size
-            ? sinew_scene_parse(text, path, folder, scene, &call->error)
-            : sinew_fail(&call->error, SINEW_BAD_INPUT, "%s: byte %zu is zero: this is not JSON",
-                         path, strlen(text));
-    sinew_free(text);
-    return status;
+    const sinew_source source = {.size = sizeof source, .name = path};
+    return sinew_scene_read_from(&source, folder, call->monitor, scene, &call->error);
 }

@@ -6,6 +6,7 @@
 
 #include "sinew/mesh.h"
 #include "sinew/rig.h"
+#include "sinew/source.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -75,6 +76,23 @@ SINEW_API sinew_status sinew_frame_writer_add(sinew_frame_writer *writer, const 
 /* Both release the writer. */
 SINEW_API sinew_status sinew_frame_writer_close(sinew_frame_writer *writer, sinew_error *error);
 SINEW_API void sinew_frame_writer_abandon(sinew_frame_writer *writer);
+
+/* The same from memory, streams or files, with a monitor (sinew/source.h). A cache in memory is
+ * read as a whole. */
+SINEW_API sinew_status sinew_frames_read_from(const sinew_source *source,
+                                              const sinew_monitor *monitor, sinew_frames **frames,
+                                              sinew_error *error);
+SINEW_API sinew_status sinew_frames_read_clip_from(const sinew_source *source, const char *clip,
+                                                   double rate, const sinew_monitor *monitor,
+                                                   sinew_frames **frames, sinew_error *error);
+SINEW_API sinew_status sinew_frame_reader_open_from(const sinew_source *source,
+                                                    const sinew_monitor *monitor,
+                                                    sinew_frame_reader **reader,
+                                                    sinew_error *error);
+/* sinew_frame_writer_close with a monitor: formats that compress do their work there. A cancelled
+ * call releases the writer and leaves no file. */
+SINEW_API sinew_status sinew_frame_writer_finish(sinew_frame_writer *writer,
+                                                 const sinew_monitor *monitor, sinew_error *error);
 
 /* ---- accessors, for bindings that do not mirror the structure ---- */
 

@@ -9,6 +9,7 @@
 #include "sinew/marker_map.h"
 #include "sinew/mesh.h"
 #include "sinew/rig.h"
+#include "sinew/source.h"
 #include "sinew/tets.h"
 
 #ifdef __cplusplus
@@ -89,6 +90,76 @@ SINEW_API sinew_status sinew_marker_map_read(const char *path, const sinew_mesh 
                                              sinew_marker_map **map, sinew_error *error);
 SINEW_API sinew_status sinew_marker_map_write(const char *path, const sinew_marker_map *map,
                                               sinew_error *error);
+
+/* ---- sources, sinks and monitors ----
+ *
+ * The same readers from memory, streams or files, with a limit of memory (sinew/source.h) and a
+ * monitor, and the same writers. The functions above are shorthands for files. */
+
+SINEW_API sinew_status sinew_mesh_read_from(const sinew_source *source,
+                                            const sinew_monitor *monitor, sinew_mesh **mesh,
+                                            sinew_error *error);
+SINEW_API sinew_status sinew_pose_read_from(const sinew_source *source, const char *clip,
+                                            double time, const sinew_monitor *monitor,
+                                            sinew_mesh **mesh, sinew_error *error);
+/* A rig file, or a neutral followed by target and pose files. */
+SINEW_API sinew_status sinew_rig_read_from(int source_count, const sinew_source *const *sources,
+                                           const sinew_monitor *monitor, sinew_rig **rig,
+                                           sinew_error *error);
+SINEW_API sinew_status sinew_curves_read_from(const sinew_source *source,
+                                              const sinew_monitor *monitor, sinew_curves **curves,
+                                              sinew_error *error);
+SINEW_API sinew_status sinew_markers_read_from(const sinew_source *source,
+                                               const sinew_monitor *monitor,
+                                               sinew_markers **markers, sinew_error *error);
+SINEW_API sinew_status sinew_tets_read_from(const sinew_source *source,
+                                            const sinew_monitor *monitor, sinew_tets **tets,
+                                            sinew_error *error);
+SINEW_API sinew_status sinew_regions_read_from(const sinew_source *source, sinew_rig *rig,
+                                               const sinew_monitor *monitor, sinew_error *error);
+/* values stay as they were when it fails. */
+SINEW_API sinew_status sinew_vertex_values_read_from(const sinew_source *source, int vertex_count,
+                                                     const sinew_monitor *monitor, double *values,
+                                                     sinew_error *error);
+SINEW_API sinew_status sinew_vertex_pairs_read_from(const sinew_source *source,
+                                                    int source_vertex_count,
+                                                    int target_vertex_count,
+                                                    const sinew_monitor *monitor,
+                                                    int **source_vertices, int **target_vertices,
+                                                    int *count, sinew_error *error);
+SINEW_API sinew_status sinew_marker_map_read_from(const sinew_source *source,
+                                                  const sinew_mesh *mesh,
+                                                  const sinew_monitor *monitor,
+                                                  sinew_marker_map **map, sinew_error *error);
+SINEW_API sinew_status sinew_rename_from(const sinew_source *source, int count, char **names,
+                                         int *unused, const sinew_monitor *monitor,
+                                         sinew_error *error);
+
+SINEW_API sinew_status sinew_mesh_write_to(const sinew_sink *sink, const sinew_mesh *mesh,
+                                           const sinew_monitor *monitor, sinew_error *error);
+SINEW_API sinew_status sinew_rig_write_to(const sinew_sink *sink, const sinew_rig *rig,
+                                          const sinew_monitor *monitor, sinew_error *error);
+SINEW_API sinew_status sinew_curves_write_to(const sinew_sink *sink, const sinew_curves *curves,
+                                             const sinew_monitor *monitor, sinew_error *error);
+SINEW_API sinew_status sinew_markers_write_to(const sinew_sink *sink, const sinew_markers *markers,
+                                              const sinew_monitor *monitor, sinew_error *error);
+SINEW_API sinew_status sinew_tets_write_to(const sinew_sink *sink, const sinew_tets *tets,
+                                           const sinew_monitor *monitor, sinew_error *error);
+SINEW_API sinew_status sinew_drivers_write_to(const sinew_sink *sink, const sinew_rig *rig,
+                                              const sinew_monitor *monitor, sinew_error *error);
+SINEW_API sinew_status sinew_regions_write_to(const sinew_sink *sink, const sinew_rig *rig,
+                                              const sinew_monitor *monitor, sinew_error *error);
+SINEW_API sinew_status sinew_marker_map_write_to(const sinew_sink *sink,
+                                                 const sinew_marker_map *map,
+                                                 const sinew_monitor *monitor, sinew_error *error);
+SINEW_API sinew_status sinew_rig_write_animated_to(const sinew_sink *sink, const sinew_rig *rig,
+                                                   const sinew_curves *curves,
+                                                   const sinew_monitor *monitor,
+                                                   sinew_error *error);
+SINEW_API sinew_status sinew_vertex_values_write_to(const sinew_sink *sink, int vertex_count,
+                                                    const double *values,
+                                                    const sinew_monitor *monitor,
+                                                    sinew_error *error);
 
 #ifdef __cplusplus
 }

@@ -73,6 +73,8 @@ typedef struct sinew_render_options {
     /* The sphere that the camera fits; radius 0: as tight as the panels allow. Give it for steady
      * videos. */
     double center[3], radius;
+    /* Progress and cancelling of the call, valid during it; NULL: none. */
+    const sinew_monitor *monitor;
 } sinew_render_options;
 
 SINEW_API void sinew_render_options_init(sinew_render_options *options);

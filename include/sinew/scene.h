@@ -22,6 +22,7 @@
 
 #include "sinew/memory.h"
 #include "sinew/model.h"
+#include "sinew/source.h"
 #include "sinew/status.h"
 
 #ifdef __cplusplus
@@ -40,6 +41,10 @@ SINEW_API sinew_status sinew_scene_read(const char *path, sinew_scene **scene, s
 /* From JSON text; `name` stands for the file in messages. */
 SINEW_API sinew_status sinew_scene_parse(const char *text, const char *name, const char *folder,
                                          sinew_scene **scene, sinew_error *error);
+/* From a file, memory or a stream; of libsinew, as all readers of sources. */
+SINEW_API sinew_status sinew_scene_read_from(const sinew_source *source, const char *folder,
+                                             const sinew_monitor *monitor, sinew_scene **scene,
+                                             sinew_error *error);
 SINEW_API sinew_status sinew_scene_copy(const sinew_scene *scene, sinew_scene **copy,
                                         sinew_error *error);
 SINEW_API void sinew_scene_destroy(sinew_scene *scene);

@@ -38,6 +38,7 @@
 #include "sinew/selection.h"
 #include "sinew/session.h"
 #include "sinew/slider_space.h"
+#include "sinew/source.h"
 #include "sinew/spring.h"
 #include "sinew/status.h"
 #include "sinew/tets.h"

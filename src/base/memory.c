@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/scope.h"
+
 static size_t limit; /* 0: none */
 static size_t used;  /* only kept while there is a limit */
 static bool refused;
@@ -66,10 +68,20 @@ void sinew_free(void *block) {
     sn_free(block);
 }
 
+/* Only the C library tells: blocks of a host's allocator do not count. */
+static size_t size_of(void *block) {
+    return block && allocator.resize == default_resize ? malloc_usable_size(block) : 0;
+}
+
 void *sn_realloc(void *block, size_t count, size_t size) {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes) || bytes > PTRDIFF_MAX) return NULL;
-    return allocator.resize(block, bytes ? bytes : 1, allocator.user);
+    if (!sn_scope_active()) return allocator.resize(block, bytes ? bytes : 1, allocator.user);
+    size_t before = size_of(block);
+    if (!sn_scope_allows(before, bytes > before ? bytes : before)) return NULL;
+    void *moved = allocator.resize(block, bytes ? bytes : 1, allocator.user);
+    sn_scope_allows(bytes > before ? bytes : before, moved ? size_of(moved) : before);
+    return moved;
 }
 
 void *sn_alloc(size_t count, size_t size) {
@@ -83,7 +95,9 @@ void *sn_calloc(size_t count, size_t size) {
 }
 
 void sn_free(void *block) {
-    if (block) allocator.release(block, allocator.user);
+    if (!block) return;
+    if (sn_scope_active()) sn_scope_allows(size_of(block), 0);
+    allocator.release(block, allocator.user);
 }
 
 /* The original pointer is kept in the word before the aligned block. */

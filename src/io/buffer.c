@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/scope.h"
 
 void sn_buffer_free(sn_buffer *buffer) {
     sn_free(buffer->bytes);
@@ -13,6 +14,11 @@ void sn_buffer_free(sn_buffer *buffer) {
 
 char *sn_buffer_room(sn_buffer *buffer, size_t size) {
     if (buffer->failed) return NULL;
+    /* Asked now and then: a writer that is cancelled finds no more room. */
+    if (buffer->size >> 16 != (buffer->size + size) >> 16 && sn_scope_poll()) {
+        buffer->failed = true;
+        return NULL;
+    }
     if (size > buffer->capacity - buffer->size &&
         !SN_RESERVE(buffer->bytes, buffer->capacity, buffer->size + size + 4096)) {
         buffer->failed = true;

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "io/reading.h"
 
 const sn_format *const *sn_formats(void) {
     /* where two share an ending, the one that recognises its files comes first */
@@ -48,7 +49,7 @@ sinew_status sn_check_float32(const sinew_mesh *mesh, const sinew_rig *rig, sine
 
 sinew_status sn_source_open(sn_source *source, const char *path, sinew_error *error) {
     char *bytes;
-    SN_TRY(sn_file_read(path, &bytes, &source->size, error));
+    SN_TRY(sn_load(path, &bytes, &source->size, error));
     source->bytes = bytes;
     source->name = source->path = path;
     return SINEW_OK;
@@ -79,7 +80,7 @@ sinew_status sn_format_finish(const char *path, sinew_status status, sn_buffer *
                               sinew_error *error) {
     status = sn_source_blame(&(sn_source){.name = path}, status, error);
     if (status == SINEW_OK && out->failed) status = sn_no_memory(error);
-    if (status == SINEW_OK) status = sn_file_write(path, out->bytes, out->size, error);
+    if (status == SINEW_OK) status = sn_store(path, out->bytes, out->size, error);
     sn_buffer_free(out);
     return status;
 }

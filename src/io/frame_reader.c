@@ -6,9 +6,11 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/scope.h"
 #include "base/sized.h"
 #include "io/binary.h"
 #include "io/frames.h"
+#include "io/reading.h"
 
 struct sinew_frame_reader {
     char *path;
@@ -22,6 +24,8 @@ sinew_status sn_cache_decode(const sn_source *source, const sn_cache_layout *lay
                              const char *bytes, int frame, float *row, sinew_error *error) {
     size_t count = 3 * (size_t)layout->vertex_count;
     bool finite = true;
+    sn_scope_progress((double)frame / layout->frame_count);
+    if (sn_scope_poll()) return sn_no_memory(error); /* cancelled: sn_scope_end says so */
     for (size_t i = 0; i < count; i++) {
         row[i] = sn_load_f32(bytes + 4 * i, layout->big_endian);
         finite &= isfinite(row[i]) != 0;
@@ -57,7 +61,8 @@ static const sn_format *find_cache(const char *path) {
 
 bool sn_is_cache_path(const char *path) {
     struct stat info;
-    return find_cache(path) && stat(path, &info) == 0 && S_ISREG(info.st_mode);
+    return find_cache(path) && !sn_path_is_source(path) && stat(path, &info) == 0 &&
+           S_ISREG(info.st_mode);
 }
 
 /* Reads as much of the file's start as the format needs to know its layout. */
@@ -107,10 +112,11 @@ sinew_status sinew_frame_reader_open(const char *path, sinew_frame_reader **read
     if (!r) return sn_no_memory(error);
     const sn_format *format = find_cache(path);
     r->path = sn_strdup(path);
-    sinew_status status = !r->path             ? sn_no_memory(error)
-                          : sn_is_folder(path) ? sn_fail(error, SINEW_IO, "%s: is a folder", path)
-                          : format             ? open_cache(r, format, error)
-                                               : sinew_frames_read(path, &r->whole, error);
+    sinew_status status =
+        !r->path                             ? sn_no_memory(error)
+        : sn_path_is_folder(path)            ? sn_fail(error, SINEW_IO, "%s: is a folder", path)
+        : format && !sn_path_is_source(path) ? open_cache(r, format, error)
+                                             : sinew_frames_read(path, &r->whole, error);
     if (status == SINEW_OK && r->whole)
         r->layout = (sn_cache_layout){.vertex_count = r->whole->vertex_count,
                                       .frame_count = r->whole->frame_count,

@@ -9,6 +9,7 @@
 #include "io/binary.h"
 #include "io/gltf.h"
 #include "io/meshopt.h"
+#include "io/reading.h"
 
 sinew_status sn_gltf_fail(const sn_gltf *g, const char *format, ...) {
     char what[SINEW_MESSAGE_SIZE];
@@ -180,7 +181,7 @@ static sinew_status open_file(const sn_gltf *g, const char *uri, sn_gltf_bytes *
         memcpy(path, g->source->path, folder);
         strcpy(path + folder, relative);
         char *bytes;
-        status = sn_file_read(path, &bytes, &buffer->size, g->error);
+        status = sn_load(path, &bytes, &buffer->size, g->error);
         if (status == SINEW_OK) buffer->bytes = buffer->owned = bytes;
     } else {
         status = sn_no_memory(g->error);

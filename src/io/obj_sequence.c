@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/scratch.h"
+#include "io/reading.h"
 
 enum { DEFAULT_DIGITS = 4 };
 
@@ -258,7 +259,7 @@ sinew_status sn_obj_sequence_read(const char *path, sinew_frames **frames, sinew
     char **names = NULL;
     int count = 0;
     sinew_status status = parse_pattern(path, &p) ? SINEW_OK : sn_no_memory(error);
-    if (status == SINEW_OK && sn_file_exists(path)) {
+    if (status == SINEW_OK && (sn_path_is_source(path) || sn_file_exists(path))) {
         const file_number whole = {0, sn_path_name(path)};
         status = read_files(&p, &whole, 1, frames, error);
     } else if (status == SINEW_OK) {

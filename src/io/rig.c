@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "io/format.h"
+#include "io/reading.h"
 #include "io/rig_folder.h"
 
 static const sn_format *find_rig_format(const char *path) {
@@ -11,7 +12,7 @@ static const sn_format *find_rig_format(const char *path) {
 }
 
 static sinew_status read_first(const char *path, sinew_rig **rig, sinew_error *error) {
-    if (sn_is_folder(path)) return sn_rig_folder_read(path, rig, error);
+    if (sn_path_is_folder(path)) return sn_rig_folder_read(path, rig, error);
     const sn_format *format = find_rig_format(path);
     if (!format) {
         sinew_mesh *neutral;
@@ -60,6 +61,8 @@ static sinew_status write_rig(const char *path, const sinew_rig *rig, const sn_k
     if (clip)
         return sn_fail(error, SINEW_BAD_INPUT,
                        "%s: a rig folder holds no clip; GLB and USDA files do", path);
+    if (sn_storing_elsewhere())
+        return sn_fail(error, SINEW_BAD_INPUT, "%s: a rig folder is written to disk only", path);
     return sn_rig_folder_write(path, rig, error);
 }
 

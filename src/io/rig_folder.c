@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/scratch.h"
+#include "io/reading.h"
 #include "io/rig_json.h"
 #include "io/target.h"
 
@@ -102,7 +103,7 @@ static bool is_mesh_file(const char *path) {
 }
 
 sinew_status sn_rig_add_path(sinew_rig *rig, const char *path, sinew_error *error) {
-    if (!sn_is_folder(path)) return add_file(rig, path, error);
+    if (!sn_path_is_folder(path)) return add_file(rig, path, error);
     char **names;
     int count, used = 0;
     SN_TRY(sn_folder_list(path, &names, &count, error));

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/scope.h"
+
 sinew_status sn_text_check(const sn_source *source, sinew_error *error) {
     if (source->size == 0) return SINEW_OK;
     const char *zero = memchr(source->bytes, '\0', source->size);
@@ -16,7 +18,8 @@ sinew_status sn_text_check(const sn_source *source, sinew_error *error) {
 }
 
 sn_text sn_text_open(const sn_source *source, sinew_error *error) {
-    sn_text text = {source->bytes, source->bytes + source->size, 1, source->name, error};
+    sn_text text = {source->bytes, source->bytes + source->size, 1, source->name, error,
+                    source->bytes};
     if (source->size >= 3 && memcmp(source->bytes, "\xef\xbb\xbf", 3) == 0) text.at += 3;
     return text;
 }
@@ -47,7 +50,16 @@ void sn_text_skip_joined(sn_text *text) {
     }
 }
 
+/* A cancelled reader finds no more text; sn_scope_end says why. */
+static void poll_scope(sn_text *text) {
+    enum { LINES = 128 };
+    if (text->line % LINES != 0 || text->at >= text->end) return;
+    sn_scope_progress((double)(text->at - text->start) / (double)(text->end - text->start));
+    if (sn_scope_poll()) text->at = text->end;
+}
+
 void sn_text_next_line(sn_text *text) {
+    poll_scope(text);
     const char *feed = memchr(text->at, '\n', (size_t)(text->end - text->at));
     if (feed && text->line < INT_MAX) text->line++;
     text->at = feed ? feed + 1 : text->end;

@@ -11,6 +11,7 @@ typedef struct sn_text {
     int line;        /* from 1 */
     const char *name;
     sinew_error *error;
+    const char *start;
 } sn_text;
 
 /* Text has no zero bytes: bad input that names the line of the first. */

@@ -1,8 +1,13 @@
 /* Files on disk as a loader, and the built-in samples. */
 #include "sinew/loader.h"
 
+#include <string.h>
+
+#include "base/memory.h"
+#include "io/reading.h"
 #include "sinew/io.h"
 #include "sinew/samples.h"
+#include "sinew/scene.h"
 
 static sinew_status load_rig(int count, const char *const *paths, void *user, sinew_rig **rig,
                              sinew_error *error) {
@@ -77,4 +82,33 @@ const sinew_loader *sinew_file_loader(void) {
                                         .frames = load_frames,
                                         .vertex_values = load_values};
     return &loader;
+}
+
+static sinew_status read_scene(const char *name, const char *folder, sinew_scene **scene,
+                               sinew_error *error) {
+    char *text;
+    size_t size;
+    SN_TRY(sn_load(name, &text, &size, error));
+    sinew_status status = strlen(text) == size ? sinew_scene_parse(text, name, folder, scene, error)
+                                               : sn_fail(error, SINEW_BAD_INPUT,
+                                                         "%s: byte %zu is zero: this is not JSON",
+                                                         name, strlen(text));
+    sn_free(text);
+    return status;
+}
+
+sinew_status sinew_scene_read_from(const sinew_source *source, const char *folder,
+                                   const sinew_monitor *monitor, sinew_scene **scene,
+                                   sinew_error *error) {
+    SN_REQUIRE(source && scene, error);
+    *scene = NULL;
+    sn_reading reading;
+    SN_TRY(sn_reading_begin(&reading, 1, &source, monitor, error));
+    sinew_status status =
+        sn_reading_end(&reading, read_scene(source->name, folder, scene, error), error);
+    if (status != SINEW_OK) {
+        sinew_scene_destroy(*scene);
+        *scene = NULL;
+    }
+    return status;
 }

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "base/scope.h"
 #include "base/status.h"
 #include "mesh/embree.h"
 
@@ -92,6 +93,7 @@ typedef struct light_vertices_loop {
     sn_vec3 key;
     int rays;
     double lift;
+    int first; /* vertex of the slice */
 } light_vertices_loop;
 
 static void light_vertices(void *context, sn_span span) {
@@ -101,7 +103,8 @@ static void light_vertices(void *context, sn_span span) {
     sn_vec3 key = loop->key;
     int rays = loop->rays;
     double lift = loop->lift;
-    SN_IN_SPAN(int, v, span) {
+    SN_IN_SPAN(int, i, span) {
+        int v = loop->first + i;
         sn_vec3 n = sn_at(soup->normals, v);
         soup->ambient[v] = soup->key[v] = 1;
         if (sn_dot(n, n) == 0) continue;
@@ -155,13 +158,20 @@ sinew_status sn_light_bake(sn_soup *soup, sn_vec3 key, sn_vec3 up, sn_floor *flo
     int rays = RAY_BUDGET / (2 * (soup->vertex_count + 1));
     rays = rays < FEWEST_RAYS ? FEWEST_RAYS : rays > MOST_RAYS ? MOST_RAYS : rays;
     double lift = 1e-3 * sinew_diagonal(soup->vertex_count, soup->positions);
-    sn_parallel_for(soup->vertex_count, 64, light_vertices,
-                    &(light_vertices_loop){scene, soup, key, rays, lift});
-    if (floor) {
+    /* In slices, between which the caller can cancel. */
+    enum { SLICE = 4096 };
+    bool stopped = false;
+    for (int first = 0; first < soup->vertex_count && !stopped; first += SLICE) {
+        int left = soup->vertex_count - first;
+        sn_parallel_for(left < SLICE ? left : SLICE, 64, light_vertices,
+                        &(light_vertices_loop){scene, soup, key, rays, lift, first});
+        stopped = sn_scope_poll();
+    }
+    if (floor && !stopped) {
         sn_parallel_for(SN_FLOOR_CELLS + 1, 1, light_floor,
                         &(light_floor_loop){scene, floor, key, up, lift});
     }
     rtcReleaseScene(scene);
     rtcReleaseDevice(device);
-    return SINEW_OK;
+    return stopped ? sn_fail(error, SINEW_CANCELLED, "cancelled") : SINEW_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/scope.h"
 #include "base/sized.h"
 #include "base/status.h"
 #include "render/canvas.h"
@@ -290,7 +291,10 @@ sinew_status sinew_render(int panel_count, const sinew_panel *panels,
     SN_TRY(sinew_image_create(options->width, options->height, &created, error));
     memset(created->pixels, 236, (size_t)options->width * (size_t)options->height * 4);
     sinew_status status = SINEW_OK;
+    sn_scope scope;
+    sn_scope_begin(&scope, options->monitor, 0, "picture");
     for (int p = 0; p < panel_count && status == SINEW_OK; p++) {
+        sn_scope_progress((double)p / panel_count);
         int left = p % layout.columns * layout.panel_width;
         int top = layout.title + p / layout.columns * (layout.panel_height + layout.label);
         status = draw_panel(&panels[p], options, &layout, center, radius, focal, heat_low,
@@ -299,6 +303,7 @@ sinew_status sinew_render(int panel_count, const sinew_panel *panels,
     if (status == SINEW_OK)
         status =
             draw_texts(panel_count, panels, options, &layout, heat_low, heat_high, created, error);
+    status = sn_scope_end(&scope, status, error);
     if (status != SINEW_OK) {
         sinew_image_destroy(created);
         return status;

@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/scope.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "session/load.h"
@@ -176,8 +177,15 @@ static sinew_status update_rig(update *u, sinew_error *error) {
     if (session->given_rig) {
         u->rig = sn_shared_hold(session->given_rig);
     } else {
-        sinew_rig *rig;
-        SN_TRY(sn_load_rig(&u->scene, session->loader, &rig, error));
+        sinew_rig *rig = NULL;
+        sn_scope scope; /* readers know no monitor: they stop when the scope does */
+        sn_scope_begin(&scope, u->monitor, 0, "reading");
+        sinew_status status =
+            sn_scope_end(&scope, sn_load_rig(&u->scene, session->loader, &rig, error), error);
+        if (status != SINEW_OK) {
+            sinew_rig_destroy(rig);
+            return status;
+        }
         u->rig = sn_shared_new(rig, release_rig);
         if (!u->rig) return sn_no_memory(error);
     }
@@ -197,8 +205,12 @@ static void release_clip(void *object) {
 
 static sinew_status make_clip(update *u, sn_clip *clip, sinew_error *error) {
     const sinew_rig *rig = u->rig->object;
-    SN_TRY(sn_clip_create(&u->scene, rig, u->session->loader, !u->kind->needs_no_weights,
-                          u->monitor, clip, error));
+    sn_scope scope;
+    sn_scope_begin(&scope, u->monitor, 0, "reading");
+    SN_TRY(sn_scope_end(&scope,
+                        sn_clip_create(&u->scene, rig, u->session->loader,
+                                       !u->kind->needs_no_weights, u->monitor, clip, error),
+                        error));
     if (clip->weights && sn_scene_has_locks(&u->scene)) {
         size_t count = (size_t)clip->frame_count * (size_t)rig->slider_count;
         clip->asked = sn_memdup(clip->weights, count, sizeof(double));

@@ -11,5 +11,6 @@ int test_fbx(void);
 int test_meshes(void);
 int test_captures(void);
 int test_clips(void);
+int test_sources(void);
 int test_corpus(void);
 #endif

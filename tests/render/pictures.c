@@ -5,6 +5,7 @@
 #include "groups.h"
 #include "render/color.h"
 #include "sinew/render.h"
+#include "sinew/samples.h"
 #include "sinew/threads.h"
 
 /* A ball of quads with triangles at the poles, radius 1. */
@@ -195,6 +196,29 @@ static void video_appears_when_closed(void **state) {
     sinew_image_destroy(image);
 }
 
+static bool always(void *user) {
+    ++*(int *)user;
+    return true;
+}
+
+static void a_cancelled_picture_is_none(void **state) {
+    (void)state;
+    sinew_rig *rig;
+    sinew_error error;
+    sinew_image *image = (sinew_image *)&rig;
+    int polls = 0;
+    assert_ok(sinew_sample_rig("bar", NULL, &rig, &error));
+    sinew_monitor monitor = {.cancelled = always, .user = &polls};
+    sinew_panel panel = {.mesh = rig->neutral};
+    sinew_render_options options;
+    sinew_render_options_init(&options);
+    options.monitor = &monitor;
+    assert_int_equal(sinew_render(1, &panel, &options, &image, &error), SINEW_CANCELLED);
+    assert_null(image);
+    assert_true(polls > 0);
+    sinew_rig_destroy(rig);
+}
+
 int test_pictures(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ball_is_round_and_lit_from_the_upper_left),
@@ -204,6 +228,7 @@ int test_pictures(void) {
         cmocka_unit_test(heat_colours_rise_from_blue_to_red),
         cmocka_unit_test(video_without_ffmpeg_is_unavailable_and_leaves_nothing),
         cmocka_unit_test(video_appears_when_closed),
+        cmocka_unit_test(a_cancelled_picture_is_none),
     };
     return cmocka_run_group_tests_name("pictures", tests, NULL, NULL);
 }
