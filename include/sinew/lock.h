@@ -7,7 +7,8 @@
  *             + ridge mean(diag D^T D) |w2 - w1|^2
  *
  * S picks the locked coordinates, S' all others, slack is what of the asked motion lies within the
- * dead zone. On a linear rig without limits this is Lewis, Anjyo and colleagues' closed form, with
+ * dead zone. On a linear rig without limits this is the closed form of Lewis, Mooser, Deng and
+ * Neumann ("Reducing blendshape interference by selected motion attenuation", 2005), with
  * the change of weights regularised:
  *
  *   w2 = w1 - alpha (D^T D + (alpha - 1) Q + ridge W)^-1 S^T soft(S (f(w1) - f_lock)),   Q = S^T S

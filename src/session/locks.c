@@ -37,42 +37,67 @@ static void read_options(const json_t *given, sinew_lock_options *options) {
     if (json_is_true(json_object_get(given, "unbounded"))) options->bounded = false;
 }
 
+static sinew_status pose_at(const sinew_scene *scene, const sn_clip *clip, const sinew_curves *take,
+                            const json_t *at, const char *place, double *pose, sinew_error *error) {
+    double when = json_number_value(at), first = clip->times[0];
+    double last = clip->times[clip->frame_count - 1];
+    if (!(when >= first && when <= last))
+        return sn_scene_fail(scene, error, place, "%g s: the take lasts from %g to %g s", when,
+                             first, last);
+    sinew_curves_sample(take, when, pose);
+    return SINEW_OK;
+}
+
 /* Weights of the pose at the moment of locking. */
 static sinew_status lock_pose(const sinew_scene *scene, const sinew_rig *rig, const sn_clip *clip,
                               const sinew_curves *take, double *pose, sinew_error *error) {
     const json_t *given = sn_scene_at(scene, "attenuation");
     const json_t *from = json_object_get(given, "from"), *at = json_object_get(given, "at");
     if (from) return sn_scene_weights(scene, rig, from, "/attenuation/from", pose, error);
-    double when = json_number_value(at), first = clip->times[0];
-    double last = clip->times[clip->frame_count - 1];
-    if (at && !(when >= first && when <= last))
-        return sn_scene_fail(scene, error, "/attenuation/at",
-                             "%g s: the take lasts from %g to %g s", when, first, last);
-    if (at)
-        sinew_curves_sample(take, when, pose);
-    else if (clip->frame_count == 1)
+    if (at) return pose_at(scene, clip, take, at, "/attenuation/at", pose, error);
+    if (clip->frame_count == 1)
         sinew_rig_rest_weights(rig, pose);
     else
         memcpy(pose, clip->asked, sizeof(double) * (size_t)rig->slider_count);
     return SINEW_OK;
 }
 
+/* The pose of one lock: its own, or that of all. */
+static sinew_status own_pose(const sinew_scene *scene, const sinew_rig *rig, const sn_clip *clip,
+                             const sinew_curves *take, const json_t *lock, int index,
+                             const double *common, double *pose, sinew_error *error) {
+    const json_t *weights = json_object_get(lock, "weights"), *at = json_object_get(lock, "at");
+    char place[48];
+    snprintf(place, sizeof place, "/locks/%d", index);
+    if (weights && at) return sn_scene_fail(scene, error, place, "has both weights and a time");
+    if (weights) return sn_scene_weights(scene, rig, weights, place, pose, error);
+    if (at) return pose_at(scene, clip, take, at, place, pose, error);
+    memcpy(pose, common, sizeof(double) * (size_t)rig->slider_count);
+    return SINEW_OK;
+}
+
 static sinew_status add_locks(const sinew_scene *scene, const sinew_rig *rig,
-                              const sinew_loader *loader, const double *pose, sinew_locks *locks,
+                              const sinew_loader *loader, const sn_clip *clip,
+                              const sinew_curves *take, double *pose, sn_session_locks *made,
                               sinew_error *error) {
     size_t index;
     json_t *lock;
     json_array_foreach((json_t *)sn_scene_at(scene, "locks"), index, lock) {
         if (json_is_false(json_object_get(lock, "enabled"))) continue;
         sinew_error own = {0};
+        SN_TRY(own_pose(scene, rig, clip, take, lock, (int)index, made->pose, pose, error));
+        SN_TRY(sn_lock_times_add(&made->times, scene, lock, (int)index, error));
         sinew_status status = sinew_locks_add_selection(
-            locks, rig, json_string_value(json_object_get(lock, "name")),
+            made->locks, rig, json_string_value(json_object_get(lock, "name")),
             json_string_value(json_object_get(lock, "select")),
             json_string_value(json_object_get(lock, "axes")), scene->folder, loader, pose, &own);
         if (status != SINEW_OK)
             return sn_fail(error, status, "%s: /locks/%zu: %.300s", scene->name, index,
                            own.message);
     }
+    if (made->times.timed && made->corrective)
+        return sn_scene_fail(scene, error, "/attenuation/corrective",
+                             "locks with times cannot be corrected at the vertices");
     return SINEW_OK;
 }
 
@@ -115,15 +140,17 @@ sinew_status sn_locks_create(const sinew_scene *scene, const sinew_rig *rig,
     sn_session_locks made = {.corrective = json_is_true(json_object_get(given, "corrective"))};
     sinew_curves *take = NULL;
     made.pose = SN_NEW(double, rig->slider_count);
-    sinew_status status = made.pose ? SINEW_OK : sn_no_memory(error);
+    double *own = SN_NEW(double, rig->slider_count);
+    sinew_status status = made.pose && own ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK) status = make_take(rig, clip, &take, error);
     if (status == SINEW_OK) status = lock_pose(scene, rig, clip, take, made.pose, error);
-    sinew_curves_destroy(take);
     if (status == SINEW_OK) status = sinew_slider_space_create(rig, &made.space, error);
     sinew_lock_options options;
     sinew_lock_options_init(&options);
     if (status == SINEW_OK) status = sinew_locks_create(made.space, &options, &made.locks, error);
-    if (status == SINEW_OK) status = add_locks(scene, rig, loader, made.pose, made.locks, error);
+    if (status == SINEW_OK) status = add_locks(scene, rig, loader, clip, take, own, &made, error);
+    sinew_curves_destroy(take);
+    sn_free(own);
     if (status == SINEW_OK) {
         if (json_is_true(json_object_get(given, "published")))
             sinew_lock_options_set_published(&options, made.space,
@@ -147,8 +174,8 @@ static sinew_status filter_take(const sn_session_locks *locks, const sinew_rig *
     sinew_curves *take = NULL, *filtered;
     sinew_status status = make_take(rig, clip, &take, error);
     if (status == SINEW_OK)
-        status =
-            sinew_locks_filter(locks->locks, take, locks->keep, &filtered, &info, monitor, error);
+        status = sn_lock_times_filter(&locks->times, locks->locks, take, locks->keep, &filtered,
+                                      &info, monitor, error);
     sinew_curves_destroy(take);
     if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
     memcpy(clip->weights, filtered->values,
@@ -202,6 +229,7 @@ sinew_status sn_locks_correct(const sn_session_locks *locks, double *positions, 
 void sn_locks_free(sn_session_locks *locks) {
     sinew_locks_destroy(locks->locks);
     sinew_slider_space_destroy(locks->space);
+    sn_lock_times_free(&locks->times);
     sn_free(locks->pose), sn_free(locks->keep);
     *locks = (sn_session_locks){0};
 }

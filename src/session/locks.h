@@ -3,6 +3,7 @@
 #define SN_SESSION_LOCKS_H
 
 #include "session/clip.h"
+#include "session/lock_times.h"
 #include "sinew/lock.h"
 
 /* The locks of one solver. All zero: the scene has none. */
@@ -12,9 +13,11 @@ typedef struct sn_session_locks {
     double *pose;    /* weights at the moment of locking */
     bool *keep;      /* sliders that stay as they are in a take; NULL: none */
     bool corrective; /* what sliders cannot cancel, vertices do */
+    sn_lock_times times;
 } sn_session_locks;
 
-/* The scene's enabled locks at their pose: clip->asked, "attenuation.at" or "attenuation.from". */
+/* The scene's enabled locks, each at its own pose, or at the common one: clip->asked,
+ * "attenuation.at" or "attenuation.from". */
 sinew_status sn_locks_create(const sinew_scene *scene, const sinew_rig *rig,
                              const sinew_loader *loader, const sn_clip *clip,
                              sn_session_locks *locks, sinew_error *error);

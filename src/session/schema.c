@@ -173,6 +173,15 @@ static const field lock_fields[] = {
      SINEW_COST_NOTHING},
     {"axes", TEXT, "of x, y, z (default all)", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
     {"enabled", FLAG, "default true", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"weights", NUMBER_MAP, "slider weights of the pose that it keeps (default: that of all locks)",
+     false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"at", NUMBER, "seconds of the take whose pose it keeps", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"from", NUMBER, "seconds: when it begins to hold in a take", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"to", NUMBER, "seconds: when it has let go", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"fade", NUMBER, "seconds that it takes to hold fully and to let go (default 0)", false, 0,
+     HUGE_NUMBER, NULL, NULL, SINEW_COST_NOTHING},
     END,
 };
 

@@ -127,10 +127,60 @@ static void the_corrective_puts_locked_vertices_back_in_frames_of_any_model(void
     }
 }
 
+static sinew_job *timed_job(const char *more) {
+    char text[1024];
+    snprintf(text, sizeof text,
+             RIG TAKE "\"locks\": [{\"name\": \"cuff\", \"select\": \"v:300-320\"%s}], \"model\": "
+                      "\"linear\", \"attenuation\": {\"strength\": 20}}",
+             more);
+    return job_of(text);
+}
+
+/* Frames at 0, 0.2, 0.4 and 0.6 s. Before its time a lock does nothing, in it as much as always,
+ * and half-way through a fade half of that. */
+static void locks_hold_from_a_time_to_a_time(void **state) {
+    (void)state;
+    sinew_job *always = timed_job(""), *none = job_of(RIG TAKE "\"model\": \"linear\"}");
+    sinew_job *late = timed_job(", \"from\": 0.3"), *early = timed_job(", \"to\": 0.3");
+    sinew_job *fading = timed_job(", \"from\": 0.3, \"fade\": 0.2");
+    int sliders = sinew_job_rig(none)->slider_count;
+    for (int k = 0; k < 4; k++)
+        for (int i = 0; i < sliders; i++) {
+            double on = sinew_job_weights(always, k)[i], off = sinew_job_weights(none, k)[i];
+            const double part[4] = {0, 0, 0.5, 1};
+            assert_close(sinew_job_weights(late, k)[i], k < 2 ? off : on, 1e-12);
+            assert_close(sinew_job_weights(early, k)[i], k < 2 ? on : off, 1e-12);
+            assert_close(sinew_job_weights(fading, k)[i], (1 - part[k]) * off + part[k] * on, 1e-9);
+        }
+    assert_true(fabs(sinew_job_weights(always, 3)[0] - sinew_job_weights(none, 3)[0]) > 0.01);
+    sinew_job_destroy(always), sinew_job_destroy(none), sinew_job_destroy(late);
+    sinew_job_destroy(early), sinew_job_destroy(fading);
+}
+
+/* A lock that keeps the last pose leaves the last frame alone and changes the first. */
+static void locks_keep_their_own_pose(void **state) {
+    (void)state;
+    sinew_job *none = job_of(RIG TAKE "\"model\": \"linear\"}");
+    sinew_job *own[2] = {timed_job(", \"weights\": {\"elbow90\": 1}"), timed_job(", \"at\": 0.6")};
+    for (int k = 0; k < 2; k++) {
+        double first = 0;
+        for (int i = 0; i < sinew_job_rig(none)->slider_count; i++) {
+            assert_close(sinew_job_weights(own[k], 3)[i], sinew_job_weights(none, 3)[i], 1e-6);
+            first =
+                fmax(first, fabs(sinew_job_weights(own[k], 0)[i] - sinew_job_weights(none, 0)[i]));
+        }
+        assert_true(first > 0.01);
+        sinew_job_destroy(own[k]);
+    }
+    sinew_job_destroy(none);
+}
+
 int test_locks(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(locked_weights_drive_every_model_alike),
         cmocka_unit_test(the_corrective_puts_locked_vertices_back_in_frames_of_any_model),
+        cmocka_unit_test(locks_hold_from_a_time_to_a_time),
+        cmocka_unit_test(locks_keep_their_own_pose),
     };
     return cmocka_run_group_tests_name("locks", tests, NULL, NULL);
 }
