@@ -53,7 +53,7 @@ static const cli_option options[] = {
      "Let vertices sink into any obstacle as deep as they do in the poses (default: only into "
      "parts of the rig).",
      0, 0, false},
-    {"--strict", CLI_FLAG, NULL,
+    {"--no-pose-depth", CLI_FLAG, NULL,
      "Keep every vertex outside the obstacles, even where the poses are inside.", 0, 0, false},
     {"--boundary", CLI_CHOICE, "free|static|pinned|anchor",
      "How the shape is fixed in space (default free).", 0, 0, false},
@@ -181,15 +181,17 @@ static sinew_status fill(cli_call *call, json_t *document) {
     CLI_TRY(add_contacts(call, document, kind));
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
         CLI_TRY(cli_parameter(call, document, model, parameters[i][0], parameters[i][1]));
-    if (cli_given(call, "--strict") && cli_given(call, "--allow-pose-depth"))
-        return cli_usage(call, "give --strict or --allow-pose-depth, not both");
-    if (cli_given(call, "--strict") || cli_given(call, "--allow-pose-depth")) {
+    bool none = cli_given(call, "--no-pose-depth"), all = cli_given(call, "--allow-pose-depth");
+    if (none && all) return cli_usage(call, "give --no-pose-depth or --allow-pose-depth, not both");
+    if (cli_given(call, "--strict") && !none && !all && cli_given(call, "--obstacle"))
+        cli_warn(call, "--strict makes fallbacks an error; to keep every vertex outside the "
+                       "obstacles, which it did before, use --no-pose-depth");
+    if (none || all) {
         if (!sinew_model_uses(kind, "obstacles"))
             return cli_usage(call, "the model '%s' has no obstacles", model);
         json_t *knobs = json_object_get(document, "parameters");
         if (!knobs) json_object_set_new(document, "parameters", knobs = json_object());
-        json_object_set_new(knobs, "pose_depth",
-                            json_string(cli_given(call, "--strict") ? "none" : "all"));
+        json_object_set_new(knobs, "pose_depth", json_string(none ? "none" : "all"));
     }
     return add_outputs(call, document, kind);
 }

@@ -4,6 +4,7 @@
 #include "algebra/ordering.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <time.h>
 
@@ -107,8 +108,44 @@ __attribute__((destructor)) static void wait_for_all(void) {
     pthread_mutex_unlock(&changes);
 }
 
+/* ---- SIGTERM ----
+ * METIS replaces the handler of SIGTERM while it works by one that jumps to its own thread, whoever
+ * gets the signal: the process crashes. So the signal is blocked here meanwhile, as it is in all
+ * threads that the library starts, and the handler of the host is put back before the signal is let
+ * through. Other threads of a host should block it, too. */
+
+static int holders; /* guarded by `changes` */
+static struct sigaction host_action;
+
+static void hold_termination(sigset_t *before) {
+    sigset_t termination;
+    sigemptyset(&termination);
+    sigaddset(&termination, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &termination, before);
+    pthread_mutex_lock(&changes);
+    if (holders++ == 0) sigaction(SIGTERM, NULL, &host_action);
+    pthread_mutex_unlock(&changes);
+}
+
+static void let_termination_through(const sigset_t *before) {
+    sigaction(SIGTERM, &host_action, NULL);
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+static void release_termination(const sigset_t *before) {
+    pthread_mutex_lock(&changes);
+    holders--;
+    pthread_mutex_unlock(&changes);
+    let_termination_through(before);
+}
+
+static bool termination_waits(void) {
+    sigset_t pending;
+    return sigpending(&pending) == 0 && sigismember(&pending, SIGTERM) == 1;
+}
+
 /* True when it was cancelled before it was done; the thread owns it then. */
-static bool wait_for(ordering *o) {
+static bool wait_for(ordering *o, const sigset_t *before) {
     bool left = false;
     pthread_mutex_lock(&changes);
     while (!o->done && !left) {
@@ -119,6 +156,7 @@ static bool wait_for(ordering *o) {
         pthread_cond_timedwait(&changed, &changes, &until);
         if (o->done) break;
         pthread_mutex_unlock(&changes); /* the monitor is the caller's code */
+        if (termination_waits()) let_termination_through(before);
         left = sn_interrupted();
         pthread_mutex_lock(&changes);
         left = left && !o->done;
@@ -144,11 +182,15 @@ sinew_status sn_ordering_find(const sn_sparse *matrix, int *permutation, int *co
     SN_TRY(sn_solvers_load(error));
     ordering *o = copy_pattern(matrix);
     if (!o) return sn_no_memory(error);
-    if (matrix->columns >= THREAD_SIZE && sn_interruptible() && start_thread(o)) {
-        if (wait_for(o)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
-    } else {
+    sigset_t before;
+    bool left = false;
+    hold_termination(&before);
+    if (matrix->columns >= THREAD_SIZE && sn_interruptible() && start_thread(o))
+        left = wait_for(o, &before);
+    else
         find(o);
-    }
+    release_termination(&before);
+    if (left) return sn_fail(error, SINEW_CANCELLED, "cancelled");
     sinew_status status = SINEW_OK;
     if (o->outcome == CHOLMOD_OUT_OF_MEMORY)
         status = sn_no_memory(error);

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,7 +92,11 @@ static void fit_address_space(void) {
 }
 
 static void load_all(void) {
+    sigset_t all, before;
+    sigfillset(&all); /* the threads that OpenBLAS starts: signals are for those of the host */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     LOAD(SN_OPENBLAS_SONAME, SN_BLAS_FUNCTIONS);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     LOAD(SN_LAPACKE_SONAME, SN_LAPACK_FUNCTIONS);
     LOAD(SN_CHOLMOD_SONAME, SN_CHOLMOD_FUNCTIONS);
     fit_address_space();

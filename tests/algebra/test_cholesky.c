@@ -1,5 +1,11 @@
 #include "matrices.h"
 
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
 #include "algebra/cholesky.h"
 #include "base/threads.h"
 #include "groups.h"
@@ -163,6 +169,48 @@ static void solves_have_the_same_bits_for_any_threads(void **state) {
     }
 }
 
+static atomic_int received;
+static atomic_bool sending;
+
+static void on_termination(int signal_number) {
+    (void)signal_number;
+    atomic_fetch_add(&received, 1);
+}
+
+static void *send_terminations(void *unused) {
+    (void)unused;
+    struct timespec pause = {0, 100000};
+    while (atomic_load(&sending)) kill(getpid(), SIGTERM), nanosleep(&pause, NULL);
+    return NULL;
+}
+
+/* METIS installs a handler of its own, which crashes when another thread gets the signal. */
+static void termination_reaches_the_host_while_a_matrix_is_ordered(void **state) {
+    (void)state;
+    sinew_error error;
+    struct sigaction mine = {.sa_handler = on_termination}, before, after;
+    sigaction(SIGTERM, &mine, &before);
+    sn_sparse *matrix = test_grid_matrix(20, 20, 10, 1, 0.5);
+    pthread_t sender;
+    sigset_t all, mask;
+    atomic_store(&sending, true);
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &mask);
+    assert_int_equal(pthread_create(&sender, NULL, send_terminations, NULL), 0);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    for (int i = 0; i < 10; i++) {
+        sn_cholesky *factor;
+        assert_ok(sn_cholesky_create(matrix, &factor, &error));
+        sn_cholesky_destroy(factor);
+    }
+    atomic_store(&sending, false);
+    pthread_join(sender, NULL);
+    sigaction(SIGTERM, &before, &after);
+    assert_true(after.sa_handler == on_termination);
+    assert_true(atomic_load(&received) > 0);
+    sn_sparse_destroy(matrix);
+}
+
 int test_cholesky(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(residuals_are_small_on_grids),
@@ -172,6 +220,7 @@ int test_cholesky(void) {
         cmocka_unit_test(matrix_that_is_not_positive_definite_is_named_by_column),
         cmocka_unit_test(failed_factor_can_be_factored_again),
         cmocka_unit_test(solves_have_the_same_bits_for_any_threads),
+        cmocka_unit_test(termination_reaches_the_host_while_a_matrix_is_ordered),
     };
     return cmocka_run_group_tests_name("cholesky", tests, NULL, NULL);
 }
