@@ -8,6 +8,8 @@ static const cli_option options[] = {
      0, 0, false},
     {"--out", CLI_OUTPUT, "FILE", "Write the frames here; the extension selects the format.", 0, 0,
      true},
+    {"--curves-out", CLI_OUTPUT, "FILE",
+     "Write the commands as slider curves, CSV; --curves plays them back.", 0, 0, false},
     CLI_SCENE_OPTION,
     CLI_GROUP("Contact"),
     {"--contact", CLI_TEXT, "REGIONS", "Keep these regions (lips,lids), or all, from intersecting.",
@@ -24,6 +26,28 @@ static const cli_option options[] = {
      "0.02).",
      0, 10, false},
     {"--friction", CLI_NUMBER, "MU", "Coulomb friction between pressed skin (default 0.3).", 0, 1e6,
+     false},
+    {"--obstacle", CLI_TEXT, "SHAPE",
+     "Press an obstacle into the skin: sphere:x,y,z,r | plane:x,y,z,nx,ny,nz | "
+     "capsule:ax,ay,az,bx,by,bz,r | cylinder:ax,ay,az,bx,by,bz,r | box:x,y,z,hx,hy,hz | a mesh "
+     "file. Scenes can move it.",
+     0, 0, true},
+    CLI_GROUP("Flesh"),
+    {"--flesh", CLI_FLAG, NULL,
+     "Let flesh lag behind a moving head, and sag when the head leans: inertia and gravity.", 0, 0,
+     false},
+    {"--flesh-frequency", CLI_NUMBER, "HZ", "Frequency of the softest flesh (default 7).", 0.1,
+     1000, false},
+    {"--flesh-damping", CLI_NUMBER, "RATIO", "Damping ratio of the flesh (default 0.2).", 0, 100,
+     false},
+    {"--flesh-length", CLI_NUMBER, "FRACTION",
+     "Length over which flesh moves together, as a fraction of the bounding-box diagonal (default "
+     "0.03).",
+     0, 10, false},
+    {"--gravity", CLI_NUMBER, "G", "Gravity, in multiples of that of the earth (default 1).", 0,
+     1000, false},
+    {"--softness", CLI_INPUT, "CSV",
+     "Softness of the flesh, 0 to 1: vertex,value (default: from the regions of the face).", 0, 0,
      false},
     CLI_GROUP("Skin"),
     {"--mass-time", CLI_NUMBER, "SECONDS",
@@ -96,6 +120,12 @@ static const char *const parameters[][2] = {
     {"--contact-gap", "contact_gap"},
     {"--contact-length", "contact_length"},
     {"--friction", "friction"},
+    {"--flesh", "flesh"},
+    {"--flesh-frequency", "flesh_frequency"},
+    {"--flesh-damping", "flesh_damping"},
+    {"--flesh-length", "flesh_length"},
+    {"--gravity", "gravity"},
+    {"--softness", "softness"},
     {"--jaw", "jaw"},
     {"--estimate-stiffness", "estimate_stiffness"},
     {"--stiffness-prior", "stiffness_prior"},
@@ -122,6 +152,11 @@ static sinew_status fill(cli_call *call, json_t *document) {
             return cli_usage(call, "%s is about markers and does not go with --curves",
                              of_markers[i]);
     json_object_set_new(document, "model", json_string("force"));
+    if (cli_given(call, "--obstacle")) {
+        json_t *list;
+        CLI_TRY(cli_read_forms(call, "--obstacle", sinew_text_obstacle, &list));
+        json_object_set_new(document, "obstacles", list);
+    }
     CLI_TRY(cli_add_marker_drive(call, document));
     if (curves)
         json_object_set_new(document, "curves", json_pack("{s:o}", "file", cli_path(call, curves)));
@@ -130,6 +165,7 @@ static sinew_status fill(cli_call *call, json_t *document) {
     CLI_TRY(cli_add_marker_outputs(call, document, NULL));
     static const char *const outputs[][2] = {{"--stretch-map-out", "stretch_map"},
                                              {"--bend-map-out", "bend_map"},
+                                             {"--curves-out", "fitted"},
                                              {"--trace-plot", "trace_plot"}};
     for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
         if (cli_given(call, outputs[i][0]))

@@ -23,8 +23,8 @@
  *
  * inside one frame, for every substep:
  *   predict -> { project p -> y -> command -> x } x relinearisations -> velocity
- * and once for the frame: marker layer (sinew/marker_layer.h) -> contact -> positions; what contact
- * changes, the motion feels.
+ * and once for the frame: marker layer (sinew/marker_layer.h) -> flesh that lags behind the head ->
+ * obstacles -> contact -> positions; what obstacles and contact change, the motion feels.
  *
  * The first frame after a reset is a static solve: the clip starts at rest in its first pose.
  * Frames must come in order; the past is in the state. A frame allocates nothing. */
@@ -38,6 +38,7 @@
 #include "sinew/marker_layer.h"
 #include "sinew/marker_map.h"
 #include "sinew/monitor.h"
+#include "sinew/obstacle.h"
 #include "sinew/rig.h"
 
 #ifdef __cplusplus
@@ -67,7 +68,10 @@ extern "C" {
  */
 #define SINEW_FORCE_FIXED_SHARE 0.005
 /* Areas of vertices count as at least this share of the mean: slivers and loose vertices. */
-#define SINEW_FORCE_LEAST_AREA 1e-3
+#define SINEW_FORCE_LEAST_AREA      1e-3
+#define SINEW_FORCE_FLESH_FREQUENCY 7.0
+#define SINEW_FORCE_FLESH_DAMPING   0.2
+#define SINEW_FORCE_FLESH_LENGTH    0.03
 enum {
     SINEW_FORCE_SUBSTEPS = 1,
     SINEW_FORCE_RELINEARISATIONS = 3,
@@ -137,6 +141,19 @@ typedef struct sinew_force_options {
     /* target_count flags: targets that get no command. NULL: those of sliders that markers do not
      * tell, see sinew_fit_choose_sliders. Does not concern commands that are given. Copied. */
     const bool *held;
+
+    /* Flesh that lags behind a moving head (sinew_force_set_head): inertia and gravity. */
+    bool flesh;
+    const double *softness; /* per vertex, 0 (bone) to 1 (the softest flesh); NULL: by
+                               sinew_force_softness */
+    double flesh_frequency; /* Hz, > 0, of the softest flesh */
+    double flesh_damping;   /* ratio, >= 0: 1 does not swing */
+    double flesh_length;    /* share of the diagonal, >= 0: flesh moves together over it */
+    double gravity[3];      /* length units per s^2; counts against the pose of the neutral */
+
+    /* Obstacles may press into the skin (sinew_force_set_obstacles). They meet the bending of
+     * contact_length, keep contact_gap, and rub with friction. */
+    bool obstacles;
 } sinew_force_options;
 
 SINEW_API void sinew_force_options_init(sinew_force_options *options);
@@ -174,6 +191,7 @@ typedef struct sinew_force_frame_info {
     double seconds;
     /* Vertices that contact would have left as spikes: they have their shape without contact. */
     int released;
+    int pressed; /* vertices that obstacles press */
 } sinew_force_frame_info;
 
 /* Every target of the rig is a column of B, combinations and in-betweens too. `map` may be NULL
@@ -214,6 +232,20 @@ SINEW_API sinew_status sinew_force_command(const sinew_force *force, sinew_force
                                            const double *command, double *positions,
                                            sinew_force_frame_info *info,
                                            const sinew_monitor *monitor, sinew_error *error);
+
+/* Where the head is in the next frame: the motion from the neutral to space; results stay as seen
+ * from the head. Flesh lags behind it, and obstacles, which stand in space, are met there. NULL, as
+ * before the first call: the head stands still. */
+SINEW_API void sinew_force_set_head(sinew_force_state *state, const sinew_rigid *head);
+/* Obstacles of later frames, in a fixed order so that friction knows them again; borrowed. Needs a
+ * structure made with options.obstacles, else SINEW_MISUSE. */
+SINEW_API sinew_status sinew_force_set_obstacles(sinew_force_state *state, int count,
+                                                 const sinew_obstacle *const *obstacles,
+                                                 sinew_error *error);
+/* softness[vertex_count] of a face, by its derived regions: cheeks 1, chin 0.8, lips 0.3, lids,
+ * eyes and teeth 0, soft in between. */
+SINEW_API sinew_status sinew_force_softness(const sinew_rig *rig, double *softness,
+                                            const sinew_monitor *monitor, sinew_error *error);
 
 /* Of the last frame: command[target_count], velocity 3 per vertex; valid until the next. */
 SINEW_API const double *sinew_force_last_command(const sinew_force_state *state);

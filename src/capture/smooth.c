@@ -106,7 +106,15 @@ static double lambda_of(double cutoff, double rate) {
     return 1 / (s * s * s * s);
 }
 
-static double noise_of(const sinew_markers *take, int step, curve *c, double *room) {
+/* Positions that were filled in are smooth, and would hide the noise of the others. */
+static bool all_seen(const sinew_markers *take, const float *trust, int marker, int from) {
+    for (int t = from; t < from + 5; t++)
+        if (!(trust[(size_t)t * (size_t)take->marker_count + (size_t)marker] > 0.5f)) return false;
+    return true;
+}
+
+static double noise_of(const sinew_markers *take, const float *trust, int step, curve *c,
+                       double *room) {
     int found = 0, limit = TRIED * 3 * c->count;
     for (int i = 0; i < take->marker_count; i += step)
         for (int a = 0; a < 3; a++)
@@ -115,7 +123,8 @@ static double noise_of(const sinew_markers *take, int step, curve *c, double *ro
                                      sn_take_at(take, t + 2, i)[a], sn_take_at(take, t + 3, i)[a],
                                      sn_take_at(take, t + 4, i)[a]};
                 double d = x[0] - 4 * x[1] + 6 * x[2] - 4 * x[3] + x[4];
-                if (isfinite(d) && found < limit) room[found++] = fabs(d);
+                if (isfinite(d) && all_seen(take, trust, i, t) && found < limit)
+                    room[found++] = fabs(d);
             }
     if (!found) return 0;
     sn_sort_doubles((size_t)found, room);
@@ -181,7 +190,7 @@ sinew_status sn_take_smooth(sinew_markers *take, const float *trust, double rate
     sinew_status status =
         room && turns ? curve_create(take->time_count, &c, error) : sn_no_memory(error);
     if (status == SINEW_OK) {
-        *noise = noise_of(take, step, &c, room);
+        *noise = noise_of(take, trust, step, &c, room);
         *used = cutoff < 0 ? choose_cutoff(take, trust, rate, step, *noise, &c) : cutoff;
         if (*used >= rate / 2) *used = 0;
     }

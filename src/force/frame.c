@@ -26,6 +26,7 @@
 #include "cache/pack.h"
 #include "force/command.h"
 #include "force/contact.h"
+#include "force/press.h"
 #include "force/sheet.h"
 
 /* The static solve stops when no vertex moves by more than this share of the diagonal. */
@@ -55,7 +56,12 @@ struct sinew_force_state {
     sn_command *step_command, *still_command;
     sn_layer_work *layer_work; /* NULL without a layer */
     sn_force_contact *contact; /* NULL without contact */
-    double *written;           /* 3 per vertex: the frame before, free of crossings */
+    sn_flesh_state *lag;       /* NULL without flesh */
+    sn_press *press;           /* NULL without obstacles */
+    int obstacle_count;
+    const sinew_obstacle *const *obstacles;
+    sinew_rigid head; /* of the next frame */
+    double *written;  /* 3 per vertex: the frame before, free of crossings */
     /* per marker: where it should go (displacement from its rest), its given and robust weight */
     double *seen_last, *seen_now, *goal, *given, *trust, *places, *residual;
 };
@@ -108,10 +114,17 @@ sinew_status sinew_force_state_create(const sinew_force *force, sinew_force_stat
                                                       &s->contact, error)
                             : sn_no_memory(error);
     }
+    if (status == SINEW_OK && force->lag)
+        status = sn_flesh_state_create(force->lag, &s->lag, error);
+    if (status == SINEW_OK && force->options.obstacles)
+        status =
+            sn_press_create(force->skin, sn_force_contact_factor(force),
+                            force->options.contact_gap * force->skin->diagonal, &s->press, error);
     if (status != SINEW_OK) {
         sinew_force_state_destroy(s);
         return status;
     }
+    sinew_force_set_head(s, NULL);
     sinew_force_reset(s);
     *state = s;
     return SINEW_OK;
@@ -129,6 +142,8 @@ void sinew_force_state_destroy(sinew_force_state *s) {
     sn_cholesky_work_destroy(s->step_work), sn_cholesky_work_destroy(s->still_work);
     sn_layer_work_destroy(s->layer_work);
     sn_force_contact_destroy(s->contact);
+    sn_flesh_state_destroy(s->lag);
+    sn_press_destroy(s->press);
     sn_free(s->written);
     sn_command_destroy(s->step_command), sn_command_destroy(s->still_command);
     sn_pack_free(&s->kept);
@@ -147,6 +162,20 @@ void sinew_force_reset(sinew_force_state *s) {
     for (int i = 0; i < 3 * s->force->map->count; i++) s->seen_last[i] = NAN;
     sn_command_forget(s->step_command), sn_command_forget(s->still_command);
     if (s->layer_work) sn_layer_forget(s->layer_work);
+    if (s->lag) sn_flesh_reset(s->lag);
+    if (s->press) sn_press_reset(s->press);
+}
+
+void sinew_force_set_head(sinew_force_state *s, const sinew_rigid *head) {
+    static const sinew_rigid still = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
+    if (s) s->head = head ? *head : still;
+}
+
+sinew_status sinew_force_set_obstacles(sinew_force_state *s, int count,
+                                       const sinew_obstacle *const *obstacles, sinew_error *error) {
+    SN_REQUIRE(s && count >= 0 && (obstacles || count == 0) && (s->press || count == 0), error);
+    s->obstacle_count = count, s->obstacles = obstacles;
+    return SINEW_OK;
 }
 
 sinew_status sinew_force_start(sinew_force_state *s, const double *positions,
@@ -219,6 +248,8 @@ static void pack_past(const sinew_force_state *s, sn_pack *pack) {
     sn_pack_array(pack, s->u, (size_t)s->force->rig->target_count, sizeof(double));
     sn_pack_array(pack, s->seen_last, 3 * (size_t)s->force->map->count, sizeof(double));
     if (s->layer_work) sn_layer_pack(s->force->layer, s->layer_work, pack);
+    if (s->lag) sn_flesh_pack(s->force->lag, s->lag, pack);
+    if (s->press) sn_press_pack(s->press, pack);
     if (!s->contact) return;
     sn_pack_array(pack, s->written, n, sizeof(double));
     sn_force_contact_pack(s->contact, pack);
@@ -232,6 +263,8 @@ static sinew_status unpack_past(sinew_force_state *s, sn_unpack *unpack, sinew_e
     sn_unpack_into(unpack, s->u, (size_t)s->force->rig->target_count, sizeof(double));
     sn_unpack_into(unpack, s->seen_last, 3 * (size_t)s->force->map->count, sizeof(double));
     if (s->layer_work) sn_layer_unpack(s->force->layer, s->layer_work, unpack);
+    if (s->lag) sn_flesh_unpack(s->force->lag, s->lag, unpack);
+    if (s->press) sn_press_unpack(s->press, unpack);
     if (!s->contact) return SINEW_OK;
     sn_unpack_into(unpack, s->written, n, sizeof(double));
     return sn_force_contact_unpack(s->contact, unpack, error);
@@ -586,11 +619,29 @@ int sn_force_list_contacts(const sinew_force_state *s, int capacity, sinew_conta
     return s->contact ? sn_force_contact_list(s->contact, s->written, capacity, contacts) : 0;
 }
 
+/* positions pressed out of the obstacles; the motion feels it as it feels contact. */
+static sinew_status press_out(sinew_force_state *s, double *positions, sinew_force_frame_info *info,
+                              sinew_error *error) {
+    if (!s->press || s->obstacle_count == 0) return SINEW_OK;
+    const sn_skin *skin = s->force->skin;
+    double h = s->force->options.frame_time / s->force->options.substeps;
+    SN_TRY(sn_press_solve(s->press, s->obstacle_count, s->obstacles, &s->head, s->settings.friction,
+                          positions, &info->pressed, error));
+    for (int i = 0; i < 3 * skin->vertex_count; i++) {
+        double moved = positions[i] - skin->rest[i] - s->shown[i];
+        s->z[i] += moved, s->shown[i] += moved;
+        if (s->started) s->velocity[i] += moved / h;
+    }
+    return SINEW_OK;
+}
+
 static sinew_status finish(sinew_force_state *s, double *positions, sinew_force_frame_info *info,
                            const sinew_monitor *monitor, sinew_error *error) {
     const sn_skin *skin = s->force->skin;
+    if (s->lag) sn_flesh_step(s->force->lag, s->lag, &s->head, s->shown);
     for (int i = 0; i < 3 * skin->vertex_count; i++) positions[i] = skin->rest[i] + s->shown[i];
     info->cut = 1;
+    SN_TRY(press_out(s, positions, info, error));
     SN_TRY(keep_apart(s, positions, info, monitor, error));
     sn_force_split(s->force, s->shown, s->split, &info->in_span, &info->out_of_span);
     s->started = true;

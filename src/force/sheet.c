@@ -48,7 +48,10 @@ void sinew_force_options_init(sinew_force_options *options) {
                                      .contact_gap = SINEW_FORCE_CONTACT_GAP,
                                      .contact_margin = SINEW_FORCE_CONTACT_MARGIN,
                                      .contact_length = SINEW_FORCE_CONTACT_LENGTH,
-                                     .friction = SINEW_FORCE_FRICTION};
+                                     .friction = SINEW_FORCE_FRICTION,
+                                     .flesh_frequency = SINEW_FORCE_FLESH_FREQUENCY,
+                                     .flesh_damping = SINEW_FORCE_FLESH_DAMPING,
+                                     .flesh_length = SINEW_FORCE_FLESH_LENGTH};
 }
 
 static bool in_range(double value, double low, double high) {
@@ -82,6 +85,13 @@ sinew_status sn_force_check_options(const sinew_force_options *o, sinew_error *e
     if (!in_range(o->contact_length, 0, 10)) wrong = "contact length must be in [0, 10]";
     if (!in_range(o->friction, 0, 1e6)) wrong = "friction must be in [0, 1e6]";
     if (!(o->outlier > 0)) wrong = "outlier must be positive";
+    if (o->flesh && !in_range(o->flesh_frequency, 0.1, 1000))
+        wrong = "flesh frequency must be in [0.1, 1000] Hz";
+    if (o->flesh && !in_range(o->flesh_damping, 0, 100))
+        wrong = "flesh damping must be in [0, 100]";
+    if (o->flesh && !in_range(o->flesh_length, 0, 10)) wrong = "flesh length must be in [0, 10]";
+    for (int a = 0; a < 3; a++)
+        if (o->flesh && !in_range(fabs(o->gravity[a]), 0, 1e9)) wrong = "gravity must be finite";
     return wrong ? sn_fail(error, SINEW_BAD_INPUT, "force: %s", wrong) : SINEW_OK;
 }
 
@@ -358,6 +368,28 @@ static sinew_status build_region(sinew_force *force, sinew_error *error) {
     return status;
 }
 
+/* ---- flesh behind a moving head -------------------------------------------------------------- */
+
+static sinew_status build_lag(sinew_force *force, const sinew_monitor *monitor,
+                              sinew_error *error) {
+    const sinew_force_options *o = &force->options;
+    int n = force->skin->vertex_count;
+    double *softness = SN_NEW(double, n);
+    sinew_status status = softness ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK && o->softness)
+        memcpy(softness, o->softness, sizeof(double) * (size_t)n);
+    else if (status == SINEW_OK)
+        status = sinew_force_softness(force->rig, softness, monitor, error);
+    for (int v = 0; status == SINEW_OK && v < n; v++)
+        if (!in_range(softness[v], 0, 1))
+            status =
+                sn_fail(error, SINEW_BAD_INPUT,
+                        "force: the softness of vertex %d is %g, not in [0, 1]", v, softness[v]);
+    if (status == SINEW_OK) status = sn_flesh_create(force->skin, softness, o, &force->lag, error);
+    sn_free(softness);
+    return status;
+}
+
 /* ---- creation -------------------------------------------------------------------------------- */
 
 /* Targets that steering leaves alone: as given, or those of sliders that markers do not tell. */
@@ -410,11 +442,10 @@ static sinew_status build(sinew_force *force, const sinew_marker_map *map,
     double rate = o->substeps / o->frame_time, inertia = rate * rate;
     SN_TRY(build_system(force, inertia, &force->step, monitor, error));
     SN_TRY(build_system(force, STATIC_INERTIA * inertia, &force->still, monitor, error));
-    if (o->contact) {
-        SN_TRY(build_contact(force, monitor, error));
-        SN_TRY(build_flesh(force, error));
-        SN_TRY(build_region(force, error));
-    }
+    if (o->contact) SN_TRY(build_contact(force, monitor, error));
+    if (o->contact || o->obstacles) SN_TRY(build_flesh(force, error));
+    if (o->contact) SN_TRY(build_region(force, error));
+    if (o->flesh) SN_TRY(build_lag(force, monitor, error));
     if (!o->layer || force->map->count == 0) return SINEW_OK;
     return sn_layer_create(skin, rig, force->map, o->layer_smoothing, o->layer_contact, monitor,
                            &force->layer, error);
@@ -441,7 +472,7 @@ sinew_status sinew_force_create(const sinew_rig *rig, const sinew_marker_map *ma
     }
     /* the caller's arrays were for building */
     made->options.position_map = made->options.stretch_map = made->options.bend_map = NULL;
-    made->options.jaw = NULL;
+    made->options.jaw = made->options.softness = NULL;
     made->options.fixed = made->options.contact_vertices = NULL;
     sinew_force_info *s = &made->info;
     s->vertex_count = made->skin->vertex_count;
@@ -469,6 +500,7 @@ void sinew_force_destroy(sinew_force *force) {
     release_system(&force->step);
     release_system(&force->still);
     sn_layer_destroy(force->layer);
+    sn_flesh_destroy(force->lag);
     sn_jaw_destroy(force->jaw);
     sn_contact_surface_destroy(force->surface);
     sn_inverse_block_destroy(force->region);

@@ -5,6 +5,7 @@
 #include "algebra/cholesky.h"
 #include "cache/pack.h"
 #include "contact/pairs.h"
+#include "force/flesh.h"
 #include "force/inverse_block.h"
 #include "force/jaw.h"
 #include "force/layer.h"
@@ -39,6 +40,7 @@ struct sinew_force {
     sn_force_system step, still;
     sn_jaw *jaw;                 /* NULL: none */
     sn_layer *layer;             /* NULL: none */
+    sn_flesh *lag;               /* flesh that lags behind the head; NULL: none */
     sn_contact_surface *surface; /* NULL: no contact */
     sn_cholesky *flesh;          /* N with the bending that contact meets; NULL: as the step's */
     sn_inverse_block *region;    /* its inverse at the surface's vertices; NULL: no contact, or too

@@ -56,7 +56,7 @@ sinew_status sn_model_outputs_frame(const sinew_scene *scene, sinew_solver *solv
             (frame->network = SN_NEW(double, 3 * (size_t)sn_model_outputs_network(solver))) != NULL;
     if (solver->kind == &sn_model_modal)
         good = (frame->inverted = SN_NEW(int, sn_model_outputs_elements(solver))) != NULL;
-    if (solver->kind == &sn_model_fit)
+    if (solver->kind == &sn_model_fit || solver->kind == &sn_model_force)
         good = (frame->weights = SN_NEW(double, sinew_solver_rig(solver)->slider_count)) != NULL;
     return good ? SINEW_OK : sn_no_memory(error);
 }
@@ -70,7 +70,9 @@ void sn_model_outputs_take(sinew_solver *solver, sn_frame *frame) {
         memcpy(frame->inverted, list, (size_t)frame->inverted_count * sizeof *list);
     }
     if (frame->weights)
-        memcpy(frame->weights, sn_model_fit_weights(solver->model),
+        memcpy(frame->weights,
+               solver->kind == &sn_model_fit ? sn_model_fit_weights(solver->model)
+                                             : sn_model_force_weights(solver->model),
                (size_t)sinew_solver_rig(solver)->slider_count * sizeof *frame->weights);
 }
 
@@ -118,7 +120,7 @@ static sinew_status open_all(sn_model_outputs *out, sinew_error *error) {
         out->inverted = SN_NEW0(bool, sn_model_outputs_elements(out->solver));
         if (!out->inverted) return sn_no_memory(error);
     }
-    if (kind == &sn_model_fit) SN_TRY(open_fitted(out, error));
+    if (kind == &sn_model_fit || kind == &sn_model_force) SN_TRY(open_fitted(out, error));
     const char *traced = sn_scene_string(out->scene, "trace");
     if (kind == &sn_model_force && traced)
         SN_TRY(sn_trace_create(out->scene, out->solver, traced, out->first, out->last, &out->trace,

@@ -41,12 +41,15 @@ typedef struct sn_ask {
     int frame;             /* of the clip, or -1: live */
     int sample;            /* frame of the clip nearest to the time, for caches that count frames */
     double time;           /* seconds */
+    sinew_rigid head;      /* where the clip has the head, when head_moves */
+    bool head_moves;       /* results stay as seen from the head all the same */
     sinew_contact *contacts; /* wanted contact points, or NULL */
     int contact_capacity;
 } sn_ask;
 
 /* A parameter that does nothing without a thing, or beside a thing. A thing is a parameter that is
- * set and not off, "method=sbs" (the word of a choice), a key of the scene, or "outputs.NAME". */
+ * set and not off, "method=sbs" (the word of a choice), a key of the scene, "outputs.NAME", or "A
+ * or B". */
 typedef struct sn_idle_rule {
     const char *parameter;
     const char *without, *with; /* one of them is NULL */

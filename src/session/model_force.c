@@ -7,10 +7,12 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/status.h"
+#include "base/unit.h"
 #include "force/sheet.h"
 #include "rig/marker_sliders.h"
 #include "session/follow.h"
 #include "session/load.h"
+#include "session/obstacles.h"
 #include "session/outputs.h"
 #include "session/report.h"
 #include "sinew/force.h"
@@ -59,6 +61,17 @@ static const sinew_parameter parameters[] = {
     TEXT(STRUCTURE, "jaw",
          "the target that opens it, or a selection of vertices: its rest turns with it"),
     TEXT(NOTHING, "trace", "selection of vertices whose way is plotted"),
+    FLAG(STRUCTURE, "flesh", 0, "Let flesh lag behind a moving head: inertia and gravity."),
+    NUMBER(STRUCTURE, "flesh_frequency", SINEW_FORCE_FLESH_FREQUENCY, 0.1, 1000, "Hz",
+           "Frequency at which the softest flesh swings."),
+    NUMBER(STRUCTURE, "flesh_damping", SINEW_FORCE_FLESH_DAMPING, 0, 100, "",
+           "Damping ratio of the flesh; 1 does not swing."),
+    NUMBER(STRUCTURE, "flesh_length", SINEW_FORCE_FLESH_LENGTH, 0, 10, "share of the diagonal",
+           "Length over which flesh moves together."),
+    NUMBER(STRUCTURE, "gravity", 1, 0, 1000, "g",
+           "Gravity on the flesh when the head leans, in multiples of that of the earth."),
+    PATH(STRUCTURE, "softness",
+         "Softness of the flesh, 0 to 1: CSV vertex,value (default: derived)."),
     SN_CAPTURE_PARAMETERS,
 };
 
@@ -85,6 +98,17 @@ static void read_options(const sn_model_setup *setup, sinew_force_options *optio
     options->layer_smoothing = sn_scene_number(scene, "layer_smoothing");
     options->layer_contact = sn_scene_choice(scene, "layer_contact") == 1;
     options->layer_feeds = sn_scene_flag(scene, "layer_feeds");
+    const char *unit = json_string_value(json_object_get(sn_scene_at(scene, "rig"), "unit"));
+    options->flesh = sn_scene_flag(scene, "flesh");
+    options->flesh_frequency = sn_scene_number(scene, "flesh_frequency");
+    options->flesh_damping = sn_scene_number(scene, "flesh_damping");
+    options->flesh_length = sn_scene_number(scene, "flesh_length");
+    options->gravity[1] =
+        -9.81 * sn_scene_number(scene, "gravity") / sn_unit_metres(unit ? unit : SN_RIG_UNIT);
+    options->obstacles = json_array_size(sn_scene_at(scene, "obstacles")) > 0;
+    options->contact_gap = sn_scene_number(scene, "contact_gap");
+    options->contact_length = sn_scene_number(scene, "contact_length");
+    options->friction = sn_scene_number(scene, "friction");
 }
 
 /* Vertices of the regions named by "contact", or none for the whole surface. */
@@ -94,10 +118,7 @@ static sinew_status read_contact(const sn_model_setup *setup, sinew_force_option
     *vertices = NULL;
     if (!list || !*list) return SINEW_OK;
     options->contact = true;
-    options->contact_gap = sn_scene_number(setup->scene, "contact_gap");
     options->contact_margin = sn_scene_number(setup->scene, "contact_margin");
-    options->contact_length = sn_scene_number(setup->scene, "contact_length");
-    options->friction = sn_scene_number(setup->scene, "friction");
     if (!strcmp(list, "all")) return SINEW_OK;
     size_t capacity = 0, count = 0, length;
     const char *name;
@@ -203,6 +224,7 @@ static void report_structure(const sn_model_setup *setup, const sinew_force *for
 static void key(const sn_model_setup *setup, sinew_hash *hash) {
     sinew_hash_add_number(hash, setup->clip->rate);
     sinew_hash_add_number(hash, setup->clip->markers != NULL);
+    sinew_hash_add_number(hash, json_array_size(sn_scene_at(setup->scene, "obstacles")) > 0);
     sn_follow_key(setup, hash);
 }
 
@@ -245,13 +267,18 @@ static sinew_status make_force(const sn_model_setup *setup, sn_force_structure *
     if (status == SINEW_OK) status = find_stiffness(setup, s, &options, error);
     if (status == SINEW_OK) status = read_jaw(setup, &jaw, error);
     options.jaw = jaw;
+    double *softness = NULL;
+    if (status == SINEW_OK)
+        status = sn_load_vertex_map(setup->scene, setup->loader, "softness", setup->rig, &softness,
+                                    error);
+    options.softness = softness;
     bool *unsteered = NULL;
     if (status == SINEW_OK) status = read_held(setup, s->capture, &unsteered, error);
     options.held = unsteered;
     if (status == SINEW_OK)
         status = sinew_force_create(setup->rig, s->capture ? sinew_capture_map(s->capture) : NULL,
                                     &options, setup->monitor, &s->force, error);
-    sn_free(vertices), sn_free(jaw), sn_free(unsteered), sinew_free(fixed);
+    sn_free(vertices), sn_free(jaw), sn_free(unsteered), sn_free(softness), sinew_free(fixed);
     if (status == SINEW_OK) report_structure(setup, s->force);
     return status;
 }
@@ -275,6 +302,8 @@ typedef struct force_model {
     sinew_force_state *state;
     sn_follow follow; /* all zero: weights drive */
     double *command;  /* activations of a frame's weights */
+    double *weights;  /* the last command as weights of the sliders */
+    sn_obstacles obstacles;
 } force_model;
 
 static void destroy(void *model) {
@@ -282,7 +311,8 @@ static void destroy(void *model) {
     if (!m) return;
     sinew_force_state_destroy(m->state);
     sn_follow_free(&m->follow);
-    sn_free(m->command);
+    sn_obstacles_free(&m->obstacles);
+    sn_free(m->command), sn_free(m->weights);
     sn_free(m);
 }
 
@@ -295,10 +325,15 @@ static sinew_status update(void *model, const sn_model_setup *setup, uint32_t ch
         sn_follow_free(&m->follow);
         m->follow = follow;
     }
+    if (changed >> sn_scene_key_bit("obstacles") & 1) {
+        SN_TRY(sn_obstacles_update(setup->scene, m->rig, setup->loader, &m->obstacles, error));
+        SN_TRY(sinew_force_set_obstacles(m->state, m->obstacles.count,
+                                         (const sinew_obstacle *const *)m->obstacles.pointers,
+                                         error));
+    }
     if (!(changed >> sn_scene_key_bit("parameters") & 1)) return SINEW_OK;
     sinew_force_options options;
     read_options(setup, &options);
-    options.friction = sn_scene_number(setup->scene, "friction");
     return sinew_force_state_set(m->state, &options, error);
 }
 
@@ -308,7 +343,8 @@ static sinew_status create(const sn_model_setup *setup, const void *structure, v
     if (!m) return sn_no_memory(error);
     m->rig = setup->rig, m->structure = structure;
     m->command = SN_NEW(double, setup->rig->target_count);
-    sinew_status status = m->command ? SINEW_OK : sn_no_memory(error);
+    m->weights = SN_NEW0(double, setup->rig->slider_count + 1);
+    sinew_status status = m->command && m->weights ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK)
         status = sinew_force_state_create(m->structure->force, &m->state, error);
     if (status == SINEW_OK) status = update(m, setup, UINT32_MAX, error);
@@ -317,6 +353,31 @@ static sinew_status create(const sn_model_setup *setup, const void *structure, v
     else
         *model = m;
     return status;
+}
+
+/* Where the head is: by the clip's curves, or by the take. */
+static void place_head(force_model *m, const sn_ask *ask) {
+    sinew_rigid head;
+    if (ask->head_moves)
+        head = ask->head;
+    else if (m->follow.capture && !ask->weights && !ask->markers)
+        sinew_capture_head(m->follow.capture, ask->time, &head);
+    else {
+        sinew_force_set_head(m->state, NULL);
+        return;
+    }
+    sinew_force_set_head(m->state, &head);
+}
+
+const double *sn_model_force_weights(const void *model) {
+    const force_model *m = model;
+    const double *command = sinew_force_last_command(m->state);
+    sinew_rig_rest_weights(m->rig, m->weights);
+    for (int k = 0; k < m->rig->target_count; k++) {
+        const sinew_target *target = &m->rig->targets[k];
+        if (target->slider >= 0) m->weights[target->slider] += target->at * command[k];
+    }
+    return m->weights;
 }
 
 /* Markers steer, where the take or the caller has some and no weights are given. */
@@ -337,10 +398,12 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
                           json_t *fields, const sinew_monitor *monitor, sinew_error *error) {
     force_model *m = model;
     sinew_force_frame_info figures = {.size = sizeof figures};
+    place_head(m, ask);
+    if (m->obstacles.count > 0) SN_TRY(sn_obstacles_move(&m->obstacles, ask->time, NULL, error));
     SN_TRY(advance(m, ask, positions, &figures, monitor, error));
     result->iterations = figures.iterations;
     result->residual = figures.residual;
-    result->contact_count = figures.contacts;
+    result->contact_count = figures.contacts + figures.pressed;
     if (ask->contacts && figures.contacts > 0)
         result->contacts_returned =
             sn_force_list_contacts(m->state, ask->contact_capacity, ask->contacts);
@@ -350,6 +413,8 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
     json_object_set_new(fields, "in_span", sn_report_number(figures.in_span));
     json_object_set_new(fields, "out_of_span", sn_report_number(figures.out_of_span));
     json_object_set_new(fields, "cut", sn_report_number(figures.cut));
+    if (m->obstacles.count > 0)
+        json_object_set_new(fields, "pressed", json_integer(figures.pressed));
     if (figures.released > 0)
         json_object_set_new(fields, "contact_released", json_integer(figures.released));
     if (followed) {
@@ -376,13 +441,19 @@ static sinew_status unpack(void *model, sn_unpack *bytes, sinew_error *error) {
     return sn_force_unpack(((force_model *)model)->state, bytes, error);
 }
 
-static const char *const outputs[] = {"error_plot", "trace_plot", "stretch_map", "bend_map", NULL};
-static const char *const uses[] = {"markers", NULL};
+static const char *const outputs[] = {"error_plot", "trace_plot", "stretch_map",
+                                      "bend_map",   "fitted",     NULL};
+static const char *const uses[] = {"markers", "obstacles", NULL};
 static const sn_idle_rule idle[] = {
-    {"contact_gap", "contact", NULL},
+    {"contact_gap", "contact or obstacles", NULL},
+    {"contact_length", "contact or obstacles", NULL},
+    {"friction", "contact or obstacles", NULL},
     {"contact_margin", "contact", NULL},
-    {"contact_length", "contact", NULL},
-    {"friction", "contact", NULL},
+    {"flesh_frequency", "flesh", NULL},
+    {"flesh_damping", "flesh", NULL},
+    {"flesh_length", "flesh", NULL},
+    {"gravity", "flesh", NULL},
+    {"softness", "flesh", NULL},
     {"stiffness_prior", "estimate_stiffness", NULL},
     {"trace", "outputs.trace_plot", NULL},
     {"lower", NULL, "bounded"},

@@ -20,5 +20,7 @@ const int *sn_model_modal_inverted(const void *model, int *count);
 const sinew_modal_motion *sn_model_modal_motion(const void *model);
 /* Slider weights of the last frame. */
 const double *sn_model_fit_weights(const void *model);
+/* Force: the command of the last frame by sliders; combinations have none. */
+const double *sn_model_force_weights(const void *model);
 
 #endif

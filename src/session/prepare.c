@@ -52,6 +52,12 @@ static void warn_about_unused(const sinew_scene *scene, const sn_model_kind *kin
 
 /* Whether the scene has the thing that a rule speaks of. */
 static bool has_thing(const sinew_scene *scene, const char *thing) {
+    const char *other = strstr(thing, " or ");
+    if (other) {
+        char first[64];
+        snprintf(first, sizeof first, "%.*s", (int)(other - thing), thing);
+        return has_thing(scene, first) || has_thing(scene, other + 4);
+    }
     if (!strncmp(thing, "outputs.", 8))
         return json_object_get(sn_scene_at(scene, "outputs"), thing + 8) != NULL;
     const json_t *parameters = sn_scene_at(scene, "parameters");

@@ -196,7 +196,9 @@ sinew_status sinew_solver_drag(sinew_solver *s, int drag_count, const sinew_drag
 static sinew_status solve_one(sinew_solver *s, const sn_ask *ask, double *positions,
                               sinew_result *result, json_t *fields, const sinew_monitor *monitor,
                               sinew_error *error) {
-    sinew_status status = s->kind->solve(s->model, ask, positions, result, fields, monitor, error);
+    sn_ask own = *ask;
+    own.head_moves = ask->frame >= 0 && sn_clip_head(sn_solver_get_clip(s), ask->time, &own.head);
+    sinew_status status = s->kind->solve(s->model, &own, positions, result, fields, monitor, error);
     if (status == SINEW_OK || status == SINEW_NOT_CONVERGED) {
         s->next = ask->frame >= 0 ? ask->frame + 1 : -1;
         sinew_status corrected = sn_locks_correct(&s->locks, positions, fields, error);

@@ -347,6 +347,25 @@ static void head_curves_turn_the_head(void **state) {
     sinew_frames_destroy(turned), sinew_frames_destroy(still);
 }
 
+/* A solved take is an animation that can be edited: its commands as curves move the face again. */
+static void commands_are_curves_that_play_the_take_back(void **state) {
+    (void)state;
+    prepare();
+    expect_code(0, "sinew force " FOLLOW " --fps 30 --frames 0-24 --curves-out c.csv --out a.pc2");
+    expect_code(0, "sinew force face --curves c.csv --fps 30 --out b.pc2");
+    expect_code(0, "sinew blend face --weights jawOpen=0 --out rest.pc2");
+    sinew_frames *a = frames_of("a.pc2"), *b = frames_of("b.pc2"), *rest = frames_of("rest.pc2");
+    assert_int_equal(a->frame_count, b->frame_count);
+    double most = 0, off = 0;
+    for (int f = 0; f < a->frame_count; f++) {
+        most = fmax(most, distance(a, f, rest, 0, 0));
+        off = fmax(off, distance(a, f, b, f, 0));
+    }
+    assert_true(most > 1e-3);
+    assert_below(off, 0.02 * most);
+    sinew_frames_destroy(a), sinew_frames_destroy(b), sinew_frames_destroy(rest);
+}
+
 static void the_heads_motion_is_taken_out_and_put_back(void **state) {
     (void)state;
     prepare();
@@ -709,6 +728,7 @@ int test_markers(void) {
         cmocka_unit_test(weights_of_the_map_say_how_much_a_marker_counts),
         cmocka_unit_test(frames_have_the_rate_of_the_take),
         cmocka_unit_test(head_curves_turn_the_head),
+        cmocka_unit_test(commands_are_curves_that_play_the_take_back),
         cmocka_unit_test(the_heads_motion_is_taken_out_and_put_back),
         cmocka_unit_test(between_samples_the_head_moves_on_evenly),
         cmocka_unit_test(a_take_that_stands_elsewhere_finds_the_face_and_stays_there),

@@ -10,5 +10,6 @@ int test_layer(void);
 int test_contact(void);
 int test_stiffness(void);
 int test_jaw(void);
+int test_flesh(void);
 
 #endif

@@ -12,5 +12,6 @@ int main(void) {
     failed += test_contact();
     failed += test_stiffness();
     failed += test_jaw();
+    failed += test_flesh();
     return failed != 0;
 }
