@@ -67,8 +67,10 @@ void sn_order_by_halves(int count, const double *positions, int *items) {
 /* ---- the tree ---- */
 
 typedef struct part {
-    int begin, own, end; /* items: children's in [begin, own), the node's in [own, end) */
-    int child[2], depth;
+    int begin, end;     /* its items while the tree is cut: children first, then its own */
+    int parent, depth;  /* parent -1: the root */
+    int own, own_count; /* in owned[] */
+    int child, sibling; /* first child, next one of the same parent; -1: none */
     int boundary_count, boundary_first;
     int *boundary; /* unknowns above that it touches, in the order of the tree */
     double *schur; /* boundary x boundary, until the parent has taken it */
@@ -78,15 +80,17 @@ typedef struct builder {
     const int *start, *column; /* all entries of the matrix, by row */
     const double *value;
     const double *positions;
-    int count, leaf;
+    int count, leaf, root;
     int *items, *spare; /* unknowns, arranged by parts */
+    int *owned;         /* unknowns, part by part */
     int *mark, stamp;   /* per unknown */
     int *place;         /* per unknown: in the tree */
     int *local;         /* per unknown: in the front at hand, or -1 */
     part *parts;
     size_t part_count, part_capacity;
     sn_dissection *made;
-    size_t value_capacity, boundary_capacity, boundary_from_capacity;
+    size_t value_capacity, boundary_capacity, boundary_start_capacity;
+    size_t own_from_capacity, boundary_from_capacity;
 } builder;
 
 /* The items of one half that touch the other; marks: low a, high b. Returns how many, and writes
@@ -143,26 +147,78 @@ static void cut(builder *b, int count, int *items, int *first, int *second) {
     memcpy(items, arranged, (size_t)at * sizeof *items);
 }
 
-/* Index of the part, or -1: no memory. */
-static int divide(builder *b, int begin, int end, int depth) {
-    if (!SN_RESERVE(b->parts, b->part_capacity, b->part_count + 1)) return -1;
+/* False: no memory. */
+static bool divide(builder *b, int begin, int end, int parent, int depth) {
+    if (!SN_RESERVE(b->parts, b->part_capacity, b->part_count + 1)) return false;
     int index = (int)b->part_count++;
-    b->parts[index] =
-        (part){.begin = begin, .own = begin, .end = end, .child = {-1, -1}, .depth = depth};
-    if (end - begin <= b->leaf) return index;
+    b->parts[index] = (part){.begin = begin,
+                             .end = end,
+                             .own = begin,
+                             .parent = parent,
+                             .depth = depth,
+                             .child = -1,
+                             .sibling = -1};
     int first = 0, second = 0;
-    cut(b, end - begin, b->items + begin, &first, &second);
-    if (first == 0 && second == 0) return index; /* everything touches everything */
+    if (end - begin > b->leaf) cut(b, end - begin, b->items + begin, &first, &second);
     b->parts[index].own = begin + first + second;
-    int sizes[2] = {first, second}, at = begin;
-    for (int side = 0; side < 2; side++) {
-        if (sizes[side] == 0) continue;
-        int child = divide(b, at, at + sizes[side], depth + 1);
-        if (child < 0) return -1;
-        b->parts[index].child[side] = child;
-        at += sizes[side];
+    b->parts[index].own_count = end - b->parts[index].own;
+    return (first == 0 || divide(b, begin, begin + first, index, depth + 1)) &&
+           (second == 0 || divide(b, begin + first, begin + first + second, index, depth + 1));
+}
+
+/* The depth down to which separators become the root. */
+static int root_depth(const builder *b) {
+    int depth = 0, deepest = 0, total = 0;
+    for (size_t k = 0; k < b->part_count; k++)
+        if (b->parts[k].depth > deepest) deepest = b->parts[k].depth;
+    for (int level = 0; level <= deepest; level++) {
+        for (size_t k = 0; k < b->part_count; k++)
+            if (b->parts[k].depth == level) total += b->parts[k].own_count;
+        if (total > b->root) break;
+        depth = level;
     }
-    return index;
+    return depth;
+}
+
+/* Makes one part of those down to the depth, and lists what each part owns. */
+static bool merge_root(builder *b, int depth) {
+    b->owned = SN_NEW(int, b->count);
+    if (!b->owned) return false;
+    int at = 0;
+    size_t kept = 1;
+    int *number = SN_NEW(int, b->part_count);
+    if (!number) return false;
+    for (size_t k = 0; k < b->part_count; k++) {
+        part *p = &b->parts[k];
+        if (p->depth > depth) continue;
+        memcpy(b->owned + at, b->items + p->own, (size_t)p->own_count * sizeof *b->owned);
+        at += p->own_count;
+        number[k] = 0;
+    }
+    for (size_t k = 0; k < b->part_count; k++) {
+        part p = b->parts[k];
+        if (p.depth <= depth) continue;
+        memcpy(b->owned + at, b->items + p.own, (size_t)p.own_count * sizeof *b->owned);
+        p.own = at, at += p.own_count;
+        number[k] = (int)kept;
+        p.parent = number[p.parent], p.depth -= depth; /* parents come first */
+        p.sibling = b->parts[p.parent].child;
+        b->parts[kept] = p;
+        kept++;
+    }
+    sn_free(number);
+    part *root = &b->parts[0];
+    root->own = 0, root->own_count = b->count, root->child = -1;
+    for (size_t k = 1; k < kept; k++) {
+        root->own_count -= b->parts[k].own_count;
+        b->parts[k].child = -1;
+    }
+    for (size_t k = kept; k-- > 1;) { /* children in increasing order */
+        b->parts[k].sibling = b->parts[b->parts[k].parent].child;
+        b->parts[b->parts[k].parent].child = (int)k;
+    }
+    b->part_count = kept;
+    return true;
 }
 
 /* ---- numbers ---- */
@@ -179,36 +235,32 @@ static void sort_places(int count, int *items, const int *place) {
 
 /* The unknowns above the part that it touches: its own rows, and what its children touch. */
 static bool find_boundary(builder *b, part *p, int first_place) {
-    int seen = ++b->stamp, count = 0;
+    const int *own = b->owned + p->own;
+    int count = 0;
     for (int pass = 0; pass < 2; pass++) {
         if (pass) {
             p->boundary = SN_NEW(int, count);
             if (!p->boundary) return false;
-            seen = ++b->stamp;
         }
+        int seen = ++b->stamp;
         count = 0;
-        for (int k = p->own; k < p->end; k++) b->mark[b->items[k]] = seen;
-        for (int k = p->own; k < p->end; k++) {
-            int v = b->items[k];
-            for (int e = b->start[v]; e < b->start[v + 1]; e++) {
+        for (int k = 0; k < p->own_count; k++) b->mark[own[k]] = seen;
+        for (int k = 0; k < p->own_count; k++)
+            for (int e = b->start[own[k]]; e < b->start[own[k] + 1]; e++) {
                 int u = b->column[e];
                 if (b->place[u] < first_place || b->mark[u] == seen) continue;
                 b->mark[u] = seen;
                 if (pass) p->boundary[count] = u;
                 count++;
             }
-        }
-        for (int side = 0; side < 2; side++) {
-            if (p->child[side] < 0) continue;
-            const part *c = &b->parts[p->child[side]];
-            for (int k = 0; k < c->boundary_count; k++) {
-                int u = c->boundary[k];
+        for (int c = p->child; c >= 0; c = b->parts[c].sibling)
+            for (int k = 0; k < b->parts[c].boundary_count; k++) {
+                int u = b->parts[c].boundary[k];
                 if (b->mark[u] == seen) continue;
                 b->mark[u] = seen;
                 if (pass) p->boundary[count] = u;
                 count++;
             }
-        }
     }
     p->boundary_count = count;
     sort_places(count, p->boundary, b->place);
@@ -231,31 +283,58 @@ static bool append_values(builder *b, int rows, int columns, const double *matri
     return true;
 }
 
-/* Adds the child's Schur complement to the front and says where its contributions go. */
-static void take_child(builder *b, part *p, const sn_dissection_node *node, int side, double *front,
-                       int size) {
-    part *c = &b->parts[p->child[side]];
-    sn_dissection *d = b->made;
-    for (int i = 0; i < c->boundary_count; i++) {
-        int a = b->local[c->boundary[i]];
-        if (a < node->own)
-            d->own_from[2 * (size_t)(node->first + a) + (size_t)side] = c->boundary_first + i;
-        else
-            d->boundary_from[2 * (size_t)(node->boundary_first + a - node->own) + (size_t)side] =
-                c->boundary_first + i;
-        for (int j = 0; j < c->boundary_count; j++)
-            front[(size_t)a + (size_t)size * (size_t)b->local[c->boundary[j]]] +=
-                c->schur[(size_t)i + (size_t)c->boundary_count * (size_t)j];
+/* Adds the children's Schur complements to the front. */
+static void take_children(builder *b, const part *p, double *front, int size) {
+    for (int child = p->child; child >= 0; child = b->parts[child].sibling) {
+        part *c = &b->parts[child];
+        for (int j = 0; j < c->boundary_count; j++) {
+            double *column = front + (size_t)size * (size_t)b->local[c->boundary[j]];
+            const double *from = c->schur + (size_t)c->boundary_count * (size_t)j;
+            for (int i = 0; i < c->boundary_count; i++) column[b->local[c->boundary[i]]] += from[i];
+        }
+        sn_free(c->schur);
+        c->schur = NULL;
     }
-    sn_free(c->schur);
-    c->schur = NULL;
+}
+
+/* Lists where the children's contributions to each unknown of the front come from. */
+static bool list_children(builder *b, const part *p, const sn_dissection_node *node) {
+    sn_dissection *d = b->made;
+    int size = node->own + node->boundary, *start = SN_NEW0(int, size + 2), total = 0;
+    if (!start) return false;
+    for (int c = p->child; c >= 0; c = b->parts[c].sibling)
+        for (int k = 0; k < b->parts[c].boundary_count; k++)
+            start[b->local[b->parts[c].boundary[k]] + 2]++, total++;
+    for (int k = 0; k < size; k++) start[k + 2] += start[k + 1];
+    int *from = SN_NEW(int, total);
+    bool ok = from;
+    for (int c = p->child; c >= 0 && ok; c = b->parts[c].sibling)
+        for (int k = 0; k < b->parts[c].boundary_count; k++)
+            from[start[b->local[b->parts[c].boundary[k]] + 1]++] = b->parts[c].boundary_first + k;
+    int own = ok ? start[node->own] : 0, before = d->own_start[node->first];
+    int entries = d->boundary_start[node->boundary_first];
+    ok = ok && SN_RESERVE(d->own_from, b->own_from_capacity, before + own + 1) &&
+         SN_RESERVE(d->boundary_from, b->boundary_from_capacity, entries + total - own + 1) &&
+         SN_RESERVE(d->boundary_start, b->boundary_start_capacity,
+                    node->boundary_first + node->boundary + 1);
+    if (ok) {
+        memcpy(d->own_from + before, from, (size_t)own * sizeof *from);
+        memcpy(d->boundary_from + entries, from + own, (size_t)(total - own) * sizeof *from);
+        for (int k = 0; k < node->own; k++)
+            d->own_start[node->first + k + 1] = before + start[k + 1];
+        for (int k = 0; k < node->boundary; k++)
+            d->boundary_start[node->boundary_first + k + 1] =
+                entries + start[node->own + k + 1] - own;
+    }
+    sn_free(start), sn_free(from);
+    return ok;
 }
 
 /* The front: own unknowns, then the boundary. Own rows of the matrix, and the children's shares. */
-static void fill_front(builder *b, part *p, const sn_dissection_node *node, double *front,
+static void fill_front(builder *b, const part *p, const sn_dissection_node *node, double *front,
                        int size) {
     for (int i = 0; i < node->own; i++) {
-        int v = b->items[p->own + i];
+        int v = b->owned[p->own + i];
         for (int e = b->start[v]; e < b->start[v + 1]; e++) {
             int j = b->local[b->column[e]];
             if (j < 0) continue;
@@ -263,8 +342,7 @@ static void fill_front(builder *b, part *p, const sn_dissection_node *node, doub
             if (j >= node->own) front[(size_t)j + (size_t)size * (size_t)i] += b->value[e];
         }
     }
-    for (int side = 0; side < 2; side++)
-        if (p->child[side] >= 0) take_child(b, p, node, side, front, size);
+    take_children(b, p, front, size);
 }
 
 /* Inverse, W and W^T of the front; its Schur complement stays with the part. */
@@ -310,29 +388,26 @@ static sinew_status eliminate(builder *b, part *p, sn_dissection_node *node, con
 
 static sinew_status finish_part(builder *b, part *p, sn_dissection_node *node, sinew_error *error) {
     sn_dissection *d = b->made;
-    node->own = p->end - p->own;
+    const int *own = b->owned + p->own;
+    node->own = p->own_count;
     if (!find_boundary(b, p, node->first)) return sn_no_memory(error);
     node->boundary = p->boundary_count;
     node->boundary_first = p->boundary_first = d->boundary_count;
-    size_t needed = (size_t)(d->boundary_count + p->boundary_count);
-    if (!SN_RESERVE(d->boundary, b->boundary_capacity, needed) ||
-        !SN_RESERVE(d->boundary_from, b->boundary_from_capacity, 2 * needed))
+    if (!SN_RESERVE(d->boundary, b->boundary_capacity, d->boundary_count + p->boundary_count))
         return sn_no_memory(error);
-    for (int k = 0; k < p->boundary_count; k++) {
+    for (int k = 0; k < p->boundary_count; k++)
         d->boundary[d->boundary_count + k] = b->place[p->boundary[k]];
-        d->boundary_from[2 * (d->boundary_count + k)] = -1;
-        d->boundary_from[2 * (d->boundary_count + k) + 1] = -1;
-    }
     d->boundary_count += p->boundary_count;
     int size = node->own + node->boundary;
     double *front = SN_NEW0(double, (size_t)size *(size_t)size);
     if (!front) return sn_no_memory(error);
-    for (int i = 0; i < node->own; i++) b->local[b->items[p->own + i]] = i;
+    for (int i = 0; i < node->own; i++) b->local[own[i]] = i;
     for (int i = 0; i < node->boundary; i++) b->local[p->boundary[i]] = node->own + i;
-    fill_front(b, p, node, front, size);
-    for (int i = 0; i < node->own; i++) b->local[b->items[p->own + i]] = -1;
+    bool ok = list_children(b, p, node);
+    if (ok) fill_front(b, p, node, front, size);
+    for (int i = 0; i < node->own; i++) b->local[own[i]] = -1;
     for (int i = 0; i < node->boundary; i++) b->local[p->boundary[i]] = -1;
-    sinew_status status = eliminate(b, p, node, front, size, error);
+    sinew_status status = ok ? eliminate(b, p, node, front, size, error) : sn_no_memory(error);
     sn_free(front);
     int widest = node->own > node->boundary ? node->own : node->boundary;
     if (widest > d->widest) d->widest = widest;
@@ -342,7 +417,7 @@ static sinew_status finish_part(builder *b, part *p, sn_dissection_node *node, s
 /* Nodes from the deepest level to the root; places in the tree in that order. */
 static sinew_status number(builder *b, int **parts, sinew_error *error) {
     sn_dissection *d = b->made;
-    int deepest = 0, at = 0;
+    int deepest = 0, at = 0, node = 0;
     d->node_count = (int)b->part_count;
     for (int k = 0; k < d->node_count; k++)
         if (b->parts[k].depth > deepest) deepest = b->parts[k].depth;
@@ -350,12 +425,12 @@ static sinew_status number(builder *b, int **parts, sinew_error *error) {
     d->nodes = SN_NEW0(sn_dissection_node, d->node_count);
     d->level_start = SN_NEW(int, d->levels + 1);
     d->order = SN_NEW(int, d->count);
-    d->own_from = SN_NEW(int, 2 * (size_t)d->count);
+    d->own_start = SN_NEW0(int, d->count + 1);
     *parts = SN_NEW(int, d->node_count);
-    if (!d->nodes || !d->level_start || !d->order || !d->own_from || !*parts)
+    if (!d->nodes || !d->level_start || !d->order || !d->own_start || !*parts ||
+        !SN_RESERVE(d->boundary_start, b->boundary_start_capacity, 1))
         return sn_no_memory(error);
-    memset(d->own_from, 0xff, 2 * (size_t)d->count * sizeof *d->own_from);
-    int node = 0;
+    d->boundary_start[0] = 0;
     for (int level = 0; level < d->levels; level++) {
         d->level_start[level] = node;
         for (int k = 0; k < d->node_count; k++) {
@@ -363,9 +438,9 @@ static sinew_status number(builder *b, int **parts, sinew_error *error) {
             if (p->depth != deepest - level) continue;
             (*parts)[node] = k;
             d->nodes[node++].first = at;
-            for (int i = p->own; i < p->end; i++) {
-                b->place[b->items[i]] = at;
-                d->order[at++] = b->items[i];
+            for (int i = 0; i < p->own_count; i++) {
+                b->place[b->owned[p->own + i]] = at;
+                d->order[at++] = b->owned[p->own + i];
             }
         }
     }
@@ -379,7 +454,8 @@ static sinew_status build(builder *b, sinew_error *error) {
     b->mark = SN_NEW0(int, n), b->place = SN_NEW(int, n), b->local = SN_NEW(int, n);
     if (!b->items || !b->spare || !b->mark || !b->place || !b->local) return sn_no_memory(error);
     for (int v = 0; v < n; v++) b->items[v] = v, b->local[v] = -1;
-    if (divide(b, 0, n, 0) < 0) return sn_no_memory(error);
+    if (n <= b->root) b->leaf = n;
+    if (!divide(b, 0, n, -1, 0) || !merge_root(b, root_depth(b))) return sn_no_memory(error);
     sinew_status status = number(b, &parts, error);
     for (int k = 0; k < b->made->node_count && status == SINEW_OK; k++)
         status = finish_part(b, &b->parts[parts[k]], &b->made->nodes[k], error);
@@ -419,7 +495,7 @@ int sn_dissection_leaf(int count, size_t bytes) {
 }
 
 sinew_status sn_dissection_create(const sn_sparse *matrix, const double *positions, int leaf,
-                                  sn_dissection **result, sinew_error *error) {
+                                  int root, sn_dissection **result, sinew_error *error) {
     *result = NULL;
     sn_dissection *made = SN_NEW0(sn_dissection, 1);
     if (!made) return sn_no_memory(error);
@@ -433,12 +509,13 @@ sinew_status sn_dissection_create(const sn_sparse *matrix, const double *positio
                  .positions = positions,
                  .count = made->count,
                  .leaf = leaf,
+                 .root = root,
                  .made = made};
     if (status == SINEW_OK) status = build(&b, error);
     for (size_t k = 0; k < b.part_count; k++)
         sn_free(b.parts[k].boundary), sn_free(b.parts[k].schur);
     sn_free(b.parts), sn_free(b.items), sn_free(b.spare), sn_free(b.mark), sn_free(b.place);
-    sn_free(b.local), sn_free(start), sn_free(column), sn_free(value);
+    sn_free(b.local), sn_free(b.owned), sn_free(start), sn_free(column), sn_free(value);
     if (status == SINEW_OK)
         *result = made;
     else
@@ -449,26 +526,23 @@ sinew_status sn_dissection_create(const sn_sparse *matrix, const double *positio
 void sn_dissection_destroy(sn_dissection *d) {
     if (!d) return;
     sn_free(d->nodes), sn_free(d->level_start), sn_free(d->order), sn_free(d->values);
-    sn_free(d->boundary), sn_free(d->own_from), sn_free(d->boundary_from);
+    sn_free(d->boundary), sn_free(d->own_start), sn_free(d->own_from);
+    sn_free(d->boundary_start), sn_free(d->boundary_from);
     sn_free(d);
 }
 
 /* ---- on the device ---- */
 
-size_t sn_dissection_shared(const sn_dissection *d) {
-    return SN_GRID_SHARED + sizeof(sn_float4) * (size_t)d->widest;
-}
-
 sinew_status sn_dissection_upload(const sn_dissection *d, sn_gpu_store *store,
                                   sn_dissection_device *device, sinew_error *error) {
     size_t n = (size_t)d->count, edges = (size_t)d->boundary_count;
-    *device = (sn_dissection_device){.count = d->count, .levels = d->levels};
-    device->nodes = sn_gpu_store_put(store, d->nodes, (size_t)d->node_count, sizeof *d->nodes);
+    *device =
+        (sn_dissection_device){.count = d->count, .levels = d->levels, .vector_room = d->widest};
     device->values = sn_gpu_store_put(store, d->values, d->value_count, sizeof *d->values);
     device->order = sn_gpu_store_put(store, d->order, n, sizeof(int));
-    device->boundary = sn_gpu_store_put(store, d->boundary, edges, sizeof(int));
-    device->own_from = sn_gpu_store_put(store, d->own_from, 2 * n, sizeof(int));
-    device->boundary_from = sn_gpu_store_put(store, d->boundary_from, 2 * edges, sizeof(int));
+    device->boundary_start = sn_gpu_store_put(store, d->boundary_start, edges + 1, sizeof(int));
+    device->boundary_from =
+        sn_gpu_store_put(store, d->boundary_from, (size_t)d->boundary_start[edges], sizeof(int));
     return sn_gpu_store_status(store, error);
 }
 
@@ -483,44 +557,108 @@ static int row_count(const sn_dissection_node *n, bool up) {
     return up ? n->own + n->boundary : n->own;
 }
 
-const sn_dissection_start *sn_dissection_share(const sn_dissection *d, int blocks,
-                                               sn_gpu_store *store, sinew_error *error) {
-    size_t count = 2 * (size_t)d->levels * (size_t)(blocks + 1);
-    sn_dissection_start *start = SN_NEW(sn_dissection_start, count);
-    if (!start) {
-        sn_no_memory(error);
-        return NULL;
+/* Tasks while they are listed, block by block. */
+typedef struct task_list {
+    sn_dissection_task *tasks;
+    int *lists;
+    size_t count, capacity, size, list_capacity;
+} task_list;
+
+static bool add_task(const sn_dissection *d, const sn_dissection_node *n, bool up, int row,
+                     int last, size_t lists_before, task_list *l) {
+    int from = up ? d->own_start[n->first + n->own] - d->own_start[n->first] : 0;
+    size_t size = up ? 2 * (size_t)n->own + (size_t)from : (size_t)n->boundary;
+    if (!SN_RESERVE(l->tasks, l->capacity, l->count + 1) ||
+        !SN_RESERVE(l->lists, l->list_capacity, l->size + size + 1))
+        return false;
+    l->tasks[l->count++] = (sn_dissection_task){.first = n->first,
+                                                .own = n->own,
+                                                .boundary = n->boundary,
+                                                .boundary_first = n->boundary_first,
+                                                .row = row,
+                                                .last = last,
+                                                .list = (int)(l->size - lists_before),
+                                                .list_size = (int)size,
+                                                .inverse = n->inverse,
+                                                .forward = n->forward,
+                                                .backward = n->backward};
+    int *to = l->lists + l->size;
+    l->size += size;
+    if (!up) {
+        memcpy(to, d->boundary + n->boundary_first, size * sizeof *to);
+        return true;
     }
-    sn_dissection_start *at = start;
-    for (int sweep = 0; sweep < 2; sweep++)
-        for (int level = 0; level < d->levels; level++) {
-            int first = d->level_start[level], last = d->level_start[level + 1];
-            double total = 0, done = 0;
-            for (int k = first; k < last; k++)
-                total += row_count(&d->nodes[k], !sweep) * row_cost(&d->nodes[k], !sweep);
-            int node = first, row = 0;
-            for (int b = 0; b <= blocks; b++) {
-                double goal = total * b / blocks;
-                while (node < last) {
-                    const sn_dissection_node *n = &d->nodes[node];
-                    int rows = row_count(n, !sweep);
-                    double cost = row_cost(n, !sweep);
-                    int wanted = (int)ceil((goal - done) / cost - 1e-9);
-                    if (b == blocks || wanted >= rows - row) {
-                        done += (rows - row) * cost, node++, row = 0;
-                        if (b < blocks && done >= goal) break;
-                    } else {
-                        if (wanted > 0) row += wanted, done += wanted * cost;
-                        break;
-                    }
-                }
-                *at++ = (sn_dissection_start){node, row};
-            }
+    memcpy(to, d->order + n->first, (size_t)n->own * sizeof *to);
+    for (int k = 0; k < n->own; k++)
+        to[n->own + k] = d->own_start[n->first + k + 1] - d->own_start[n->first];
+    memcpy(to + 2 * n->own, d->own_from + d->own_start[n->first], (size_t)from * sizeof *to);
+    return true;
+}
+
+/* The rows of one level that belong to a block: an equal share of their cost. */
+static bool add_share(const sn_dissection *d, int level, bool up, int block, int blocks,
+                      size_t lists_before, task_list *l) {
+    int first = d->level_start[level], last = d->level_start[level + 1];
+    double total = 0, done = 0;
+    for (int k = first; k < last; k++)
+        total += row_count(&d->nodes[k], up) * row_cost(&d->nodes[k], up);
+    double low = total * block / blocks, high = total * (block + 1) / blocks;
+    for (int k = first; k < last; k++) {
+        const sn_dissection_node *n = &d->nodes[k];
+        int rows = row_count(n, up);
+        double cost = row_cost(n, up);
+        /* row r begins at done + r cost */
+        int begin = (int)ceil((low - done) / cost - 1e-9);
+        int end = block + 1 == blocks ? rows : (int)ceil((high - done) / cost - 1e-9);
+        begin = begin < 0 ? 0 : begin, end = end > rows ? rows : end;
+        if (begin < end && !add_task(d, n, up, begin, end, lists_before, l)) return false;
+        done += rows * cost;
+    }
+    return true;
+}
+
+sinew_status sn_dissection_share(const sn_dissection *d, int blocks, sn_gpu_store *store,
+                                 sn_dissection_device *device, size_t *shared, sinew_error *error) {
+    int phases = 2 * d->levels - 1, most_tasks = 0, most_list = 0;
+    int *start = SN_NEW(int, (size_t)blocks *(size_t)(phases + 1));
+    int *list_start = SN_NEW(int, blocks + 1);
+    task_list l = {0};
+    bool ok = start && list_start;
+    for (int block = 0; block < blocks && ok; block++) {
+        int *at = start + (size_t)block * (size_t)(phases + 1);
+        size_t before = l.size;
+        list_start[block] = (int)before;
+        for (int phase = 0; phase < phases && ok; phase++) {
+            bool up = phase < d->levels;
+            at[phase] = (int)l.count;
+            ok = add_share(d, up ? phase : phases - 1 - phase, up, block, blocks, before, &l);
         }
-    const sn_dissection_start *device = sn_gpu_store_put(store, start, count, sizeof *start);
-    sn_free(start);
-    sn_gpu_store_status(store, error);
-    return device;
+        at[phases] = (int)l.count;
+        if (at[phases] - at[0] > most_tasks) most_tasks = at[phases] - at[0];
+        if ((int)(l.size - before) > most_list) most_list = (int)(l.size - before);
+    }
+    if (ok) {
+        list_start[blocks] = (int)l.size;
+        size_t fixed = SN_GRID_SHARED + (32 + (size_t)d->widest) * sizeof(sn_float4);
+        size_t kept = (size_t)most_tasks * sizeof *l.tasks +
+                      (size_t)((phases + 4) / 4 * 4 + most_list) * sizeof(int);
+        size_t room = sn_gpu_about(store->gpu)->shared_per_block;
+        device->cached = fixed + kept <= room;
+        device->task_room = most_tasks;
+        *shared = fixed + (device->cached ? kept : 0);
+        device->task_start =
+            sn_gpu_store_put(store, start, (size_t)blocks * (size_t)(phases + 1), sizeof(int));
+        device->tasks = sn_gpu_store_put(store, l.tasks, l.count, sizeof *l.tasks);
+        device->list_start = sn_gpu_store_put(store, list_start, (size_t)blocks + 1, sizeof(int));
+        device->lists = sn_gpu_store_put(store, l.lists, l.size, sizeof(int));
+    }
+    sn_free(start), sn_free(list_start), sn_free(l.tasks), sn_free(l.lists);
+    if (!ok) return sn_no_memory(error);
+    SN_TRY(sn_gpu_store_status(store, error));
+    if (*shared > sn_gpu_about(store->gpu)->shared_per_block)
+        return sn_fail(error, SINEW_UNAVAILABLE,
+                       "the GPU's shared memory is too small for %d vertices", d->count);
+    return SINEW_OK;
 }
 
 void sn_dissection_work_room(const sn_dissection *d, sn_gpu_store *store,

@@ -6,33 +6,42 @@
 #include "algebra/sparse.h"
 #include "gpu/device.h"
 
+typedef struct sn_dissection_node {
+    int first, own; /* unknowns, in the order of the tree */
+    int boundary, boundary_first;
+    size_t inverse, forward, backward; /* in values: see kernels/dissection.h */
+} sn_dissection_node;
+
 typedef struct sn_dissection {
     int count, levels, node_count;
-    sn_dissection_node *nodes; /* deepest level first */
+    sn_dissection_node *nodes; /* deepest level first; the last one is the root */
     int *level_start;          /* levels + 1, into nodes */
     int *order;                /* place in the tree -> unknown */
     size_t value_count;
     float *values;
     int boundary_count;
-    int *boundary, *own_from, *boundary_from;
-    int widest; /* vectors that a block keeps in shared memory */
+    int *boundary;                       /* places in the tree of the nodes' boundaries */
+    int *own_start, *own_from;           /* per place: entries of the children's boundaries */
+    int *boundary_start, *boundary_from; /* likewise per entry of a boundary */
+    int widest;                          /* most unknowns of a node or of its boundary */
 } sn_dissection;
 
 /* matrix: symmetric, positive definite. positions: 3 per unknown; the cuts are planes. leaf: most
- * unknowns of a part that is not cut any more; more of them mean fewer levels and more values. */
+ * unknowns of a part that is not cut any more; more of them mean fewer levels and more values.
+ * root: the highest separators become one node as long as they have at most so many unknowns. */
 sinew_status sn_dissection_create(const sn_sparse *matrix, const double *positions, int leaf,
-                                  sn_dissection **dissection, sinew_error *error);
+                                  int root, sn_dissection **dissection, sinew_error *error);
+void sn_dissection_destroy(sn_dissection *dissection);
 /* The leaf that spends about so many bytes on leaves. */
 int sn_dissection_leaf(int count, size_t bytes);
-void sn_dissection_destroy(sn_dissection *dissection);
 
-size_t sn_dissection_shared(const sn_dissection *dissection);
-/* The constant part, for groups of `blocks` blocks; and room for one frame. */
+/* The constant part. */
 sinew_status sn_dissection_upload(const sn_dissection *dissection, sn_gpu_store *store,
                                   sn_dissection_device *device, sinew_error *error);
-/* Where each block starts, for groups of `blocks`. */
-const sn_dissection_start *sn_dissection_share(const sn_dissection *dissection, int blocks,
-                                               sn_gpu_store *store, sinew_error *error);
+/* The tasks of groups of `blocks` blocks, after the constant part. */
+sinew_status sn_dissection_share(const sn_dissection *dissection, int blocks, sn_gpu_store *store,
+                                 sn_dissection_device *device, size_t *shared, sinew_error *error);
+/* Room for one frame. */
 void sn_dissection_work_room(const sn_dissection *dissection, sn_gpu_store *store,
                              sn_dissection_work *work);
 

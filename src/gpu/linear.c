@@ -118,30 +118,51 @@ size_t sn_gpu_linear_bytes(const sn_gpu_linear *linear) {
     return linear->bytes;
 }
 
-static sinew_status run(sn_gpu_linear *l, int count, bool fetch, sinew_error *error) {
+/* Asks for `count` frames; they are there after sn_gpu_wait. */
+static sinew_status start(sn_gpu_linear *l, int count, const double *weights, bool fetch,
+                          sinew_error *error) {
     size_t targets = (size_t)l->rig->target_count, frames = (size_t)count;
     size_t n = (size_t)l->launch.linear.coordinate_count;
+    for (int f = 0; f < count; f++)
+        sn_activations(l->plan, weights + (size_t)f * (size_t)l->rig->slider_count,
+                       l->activations + (size_t)f * targets, NULL);
     l->launch.frames.count = count;
     SN_TRY(sn_gpu_put(l->gpu, l->device_activations, l->activations,
                       frames * targets * sizeof(double), error));
     SN_TRY(sn_gpu_launch(l->gpu, SN_GPU_KERNEL_LINEAR, &l->launch, 1, 1, 0, error));
-    if (fetch)
-        SN_TRY(sn_gpu_get(l->gpu, l->positions, l->launch.frames.positions,
-                          frames * n * sizeof(float), error));
-    return sn_gpu_wait(l->gpu, NULL, INFINITY, NULL, error);
+    if (!fetch) return SINEW_OK;
+    return sn_gpu_get(l->gpu, l->positions, l->launch.frames.positions, frames * n * sizeof(float),
+                      error);
+}
+
+static void fetch_positions(const sn_gpu_linear *l, int count, float *positions) {
+    memcpy(positions, l->positions,
+           (size_t)count * (size_t)l->launch.linear.coordinate_count * sizeof *positions);
 }
 
 sinew_status sn_gpu_linear_evaluate(sn_gpu_linear *l, int count, const double *weights,
                                     float *positions, sinew_error *error) {
     SN_REQUIRE(count <= l->most_frames, error);
     sn_gpu_lock(l->gpu);
-    for (int f = 0; f < count; f++)
-        sn_activations(l->plan, weights + (size_t)f * (size_t)l->rig->slider_count,
-                       l->activations + (size_t)f * (size_t)l->rig->target_count, NULL);
-    sinew_status status = run(l, count, positions != NULL, error);
-    if (status == SINEW_OK && positions)
-        memcpy(positions, l->positions,
-               (size_t)count * (size_t)l->launch.linear.coordinate_count * sizeof *positions);
+    sinew_status status = start(l, count, weights, positions != NULL, error);
+    if (status == SINEW_OK) status = sn_gpu_wait(l->gpu, NULL, INFINITY, NULL, error);
+    if (status == SINEW_OK && positions) fetch_positions(l, count, positions);
     sn_gpu_unlock(l->gpu);
+    return status;
+}
+
+sinew_status sn_gpu_linear_characters(int count, sn_gpu_linear *const *characters,
+                                      const double *const *weights, float *const *positions,
+                                      sinew_error *error) {
+    if (count < 1) return SINEW_OK;
+    sn_gpu *gpu = characters[0]->gpu;
+    sinew_status status = SINEW_OK;
+    sn_gpu_lock(gpu);
+    for (int k = 0; k < count && status == SINEW_OK; k++)
+        status = start(characters[k], 1, weights[k], positions != NULL, error);
+    if (status == SINEW_OK) status = sn_gpu_wait(gpu, NULL, INFINITY, NULL, error);
+    for (int k = 0; k < count && status == SINEW_OK && positions; k++)
+        fetch_positions(characters[k], 1, positions[k]);
+    sn_gpu_unlock(gpu);
     return status;
 }

@@ -17,4 +17,10 @@ size_t sn_gpu_linear_bytes(const sn_gpu_linear *linear);
 sinew_status sn_gpu_linear_evaluate(sn_gpu_linear *linear, int count, const double *weights,
                                     float *positions, sinew_error *error);
 
+/* One frame of many characters with one wait at the end: weights[k] and positions[k] (or NULL) of
+ * character k. */
+sinew_status sn_gpu_linear_characters(int count, sn_gpu_linear *const *characters,
+                                      const double *const *weights, float *const *positions,
+                                      sinew_error *error);
+
 #endif

@@ -8,8 +8,9 @@
 #include "rig/rotation_structure.h"
 
 enum {
-    CHUNK = 256,          /* vertices whose center one warp adds up */
-    LEAF_BYTES = 16 << 20 /* of the solve's leaves: they stay in the cache */
+    CHUNK = 256,           /* vertices whose center one warp adds up */
+    LEAF_BYTES = 16 << 20, /* of the solve's leaves: they stay in the cache */
+    ROOT = 1400            /* unknowns of its root: 8 MB */
 };
 
 /* ---- the constant part ---- */
@@ -329,12 +330,7 @@ sinew_status sn_gpu_blender_create(const sinew_rotation *r, sn_gpu_store *store,
     if (status == SINEW_OK)
         status =
             sn_dissection_create(grounded, r->rest, sn_dissection_leaf(r->vertex_count, LEAF_BYTES),
-                                 &blender->dissection, error);
-    if (status == SINEW_OK &&
-        sn_dissection_shared(blender->dissection) > sn_gpu_about(store->gpu)->shared_per_block)
-        status = sn_fail(error, SINEW_UNAVAILABLE,
-                         "the GPU's shared memory is too small for a blend of %d vertices",
-                         r->vertex_count);
+                                 ROOT, &blender->dissection, error);
     if (status == SINEW_OK)
         status = sn_dissection_upload(blender->dissection, store, &device->solve, error);
     sn_sparse_destroy(plain), sn_sparse_destroy(grounded);
@@ -392,8 +388,8 @@ sinew_status sn_gpu_rotation_create(sn_gpu *gpu, const sinew_rotation *rotation,
         size_t n = (size_t)rotation->vertex_count, targets = (size_t)rotation->target_count;
         void *unused;
         launch->rotation = made->blender.device;
-        launch->rotation.solve.start =
-            sn_dissection_share(made->blender.dissection, made->blocks, store, error);
+        status = sn_dissection_share(made->blender.dissection, made->blocks, store,
+                                     &launch->rotation.solve, &made->shared, error);
         sn_gpu_blender_work(&made->blender, store, &launch->work);
         launch->memory.partial =
             sn_gpu_store_room(store, 2 * SN_SUMS * (size_t)made->blocks, sizeof(double));
@@ -404,8 +400,7 @@ sinew_status sn_gpu_rotation_create(sn_gpu *gpu, const sinew_rotation *rotation,
         launch->activations = made->device_activations;
         made->activations = sn_gpu_store_pinned(store, targets * sizeof(double), &unused);
         made->positions = sn_gpu_store_pinned(store, n * sizeof(sn_double4), &unused);
-        made->shared = sn_dissection_shared(made->blender.dissection);
-        status = sn_gpu_store_status(store, error);
+        if (status == SINEW_OK) status = sn_gpu_store_status(store, error);
     }
     if (status == SINEW_OK) status = sn_gpu_wait(gpu, NULL, INFINITY, NULL, error);
     sn_gpu_unlock(gpu);

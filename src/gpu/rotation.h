@@ -12,8 +12,8 @@ typedef struct sn_gpu_blender {
     int target_count;
 } sn_gpu_blender;
 
-/* SINEW_UNAVAILABLE: this structure is not supported (held vertices, or too large). solve.start is
- * left NULL: sn_dissection_share. */
+/* SINEW_UNAVAILABLE: this structure is not supported (held vertices, or too large). the
+ * solve's tasks are added by sn_dissection_share. */
 sinew_status sn_gpu_blender_create(const sinew_rotation *rotation, sn_gpu_store *store,
                                    sn_gpu_blender *blender, sinew_error *error);
 void sn_gpu_blender_free(sn_gpu_blender *blender);

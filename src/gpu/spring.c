@@ -13,7 +13,7 @@
  * spread over all blocks, few where every block has a frame of its own. Likewise bytes of the
  * Laplacian's leaves: there every level is a barrier, here a block reads them all by itself. */
 enum { CLUSTERS = 256, BATCH_CLUSTERS = 48, VERTICES_PER_CLUSTER = 24, BATCH_FRAMES = 256 };
-enum { LEAF_BYTES = 16 << 20, BATCH_LEAF_BYTES = 1 << 20 };
+enum { LEAF_BYTES = 16 << 20, BATCH_LEAF_BYTES = 1 << 20, ROOT = 2200 };
 
 /* How a launch is divided, with the memory of its frames. */
 typedef struct layout {
@@ -114,7 +114,7 @@ static void staging_room(const sn_gpu_spring *s, layout *l) {
 }
 
 /* The Laplacian of the preconditioner, in the order of the device. */
-static sinew_status add_laplacian(const sn_gpu_spring *s, int leaf_bytes, layout *l,
+static sinew_status add_laplacian(const sn_gpu_spring *s, int leaf_bytes, int root, layout *l,
                                   sinew_error *error) {
     const sn_system *system = s->spring->system;
     int n = system->free_count;
@@ -140,14 +140,17 @@ static sinew_status add_laplacian(const sn_gpu_spring *s, int leaf_bytes, layout
     if (status == SINEW_OK) status = sn_sparse_from_triplets(&list, true, &ordered, error);
     if (status == SINEW_OK)
         status = sn_dissection_create(ordered, positions, sn_dissection_leaf(n, (size_t)leaf_bytes),
-                                      &l->laplacian, error);
+                                      root, &l->laplacian, error);
     sn_triplets_free(&list);
     sn_sparse_destroy(matrix), sn_sparse_destroy(ordered);
     sn_free(positions);
     SN_TRY(status);
     SN_TRY(sn_dissection_upload(l->laplacian, &l->store, &l->device.laplacian, error));
-    l->device.laplacian.start = sn_dissection_share(l->laplacian, l->blocks, &l->store, error);
-    return sn_gpu_store_status(&l->store, error);
+    size_t shared;
+    SN_TRY(sn_dissection_share(l->laplacian, l->blocks, &l->store, &l->device.laplacian, &shared,
+                               error));
+    if (shared > l->shared) l->shared = shared;
+    return SINEW_OK;
 }
 
 static sinew_status fill_layout(sn_gpu_spring *s, int groups, int blocks, int frames, int clusters,
@@ -157,7 +160,7 @@ static sinew_status fill_layout(sn_gpu_spring *s, int groups, int blocks, int fr
     l->device = s->device, l->groups = groups, l->blocks = blocks, l->frames = frames;
     bool bare = s->spring->options.guide == 0;
     int wanted = bare ? s->device.free_count / VERTICES_PER_CLUSTER : 0, slots = 0;
-    if (!bare) SN_TRY(add_laplacian(s, leaf_bytes, l, error));
+    if (!bare) SN_TRY(add_laplacian(s, leaf_bytes, groups == 1 ? ROOT : 0, l, error));
     sn_gpu_coarse coarse;
     SN_TRY(sn_gpu_coarse_create(s->spring, s->place, wanted < clusters ? wanted : clusters, &coarse,
                                 error));
@@ -165,13 +168,12 @@ static sinew_status fill_layout(sn_gpu_spring *s, int groups, int blocks, int fr
         sn_gpu_coarse_upload(&coarse, blocks, store, &l->device.coarse, &slots, error);
     sn_gpu_coarse_free(&coarse);
     SN_TRY(status);
-    l->device.rotation.solve.start =
-        sn_dissection_share(s->blender.dissection, blocks, store, error);
-    size_t solve = sn_dissection_shared(s->blender.dissection);
-    l->shared = sn_spring_shared_size(l->device.coarse.modes, l->device.coarse.most_slots);
-    if (solve > l->shared) l->shared = solve;
-    solve = l->laplacian ? sn_dissection_shared(l->laplacian) : 0;
-    if (solve > l->shared) l->shared = solve;
+    size_t shared;
+    SN_TRY(sn_dissection_share(s->blender.dissection, blocks, store, &l->device.rotation.solve,
+                               &shared, error));
+    if (shared > l->shared) l->shared = shared;
+    shared = sn_spring_shared_size(l->device.coarse.modes, l->device.coarse.most_slots);
+    if (shared > l->shared) l->shared = shared;
     if (l->shared > sn_gpu_about(s->gpu)->shared_per_block)
         return sn_fail(error, SINEW_UNAVAILABLE,
                        "the GPU's shared memory is too small for a network of %d vertices",

@@ -36,7 +36,7 @@ static sn_sparse *grid_matrix(int nx, int ny, bool torn, double *positions) {
     return matrix;
 }
 
-/* The kernel's sweeps with the host's own structures: what the device library does, without it. */
+/* The sweeps with the host's own structures: what the device library does, without it. */
 static void solve(const sn_dissection *d, const sn_float4 *right, sn_float4 *answer) {
     sn_float4 *y = calloc((size_t)d->count, sizeof *y), *x = calloc((size_t)d->count, sizeof *x);
     sn_float4 *u = calloc((size_t)d->boundary_count + 1, sizeof *u);
@@ -46,18 +46,24 @@ static void solve(const sn_dissection *d, const sn_float4 *right, sn_float4 *ans
             sn_float4 sum = {0, 0, 0, 0};
             for (int j = 0; j < n->own; j++) {
                 int at = n->first + j;
-                sn_float4 b = sn_add_children(right[d->order[at]], d->own_from + 2 * at, u);
+                sn_float4 b = right[d->order[at]];
+                for (int c = d->own_start[at]; c < d->own_start[at + 1]; c++)
+                    b.x += u[d->own_from[c]].x, b.y += u[d->own_from[c]].y,
+                        b.z += u[d->own_from[c]].z;
                 float m = r < n->own ? d->values[n->inverse + (size_t)(r * n->own + j)]
                                      : d->values[n->forward + (size_t)((r - n->own) * n->own + j)];
                 sum.x += m * b.x, sum.y += m * b.y, sum.z += m * b.z;
             }
             if (r < n->own) {
                 y[n->first + r] = sum;
-            } else {
-                int at = n->boundary_first + r - n->own;
-                sum = sn_float4_make(-sum.x, -sum.y, -sum.z);
-                u[at] = sn_add_children(sum, d->boundary_from + 2 * at, u);
+                continue;
             }
+            int at = n->boundary_first + r - n->own;
+            for (int c = d->boundary_start[at]; c < d->boundary_start[at + 1]; c++) {
+                sn_float4 from = u[d->boundary_from[c]];
+                sum.x -= from.x, sum.y -= from.y, sum.z -= from.z;
+            }
+            u[at] = sn_float4_make(-sum.x, -sum.y, -sum.z);
         }
     }
     for (int k = d->node_count - 1; k >= 0; k--) {
@@ -75,13 +81,13 @@ static void solve(const sn_dissection *d, const sn_float4 *right, sn_float4 *ans
     free(y), free(x), free(u);
 }
 
-static void check_grid(int nx, int ny, bool torn) {
+static void check_grid(int nx, int ny, int root, bool torn) {
     sinew_error error = {0};
     int n = nx * ny;
     double *positions = malloc(sizeof(double) * 3 * (size_t)n);
     sn_sparse *matrix = grid_matrix(nx, ny, torn, positions);
     sn_dissection *d = NULL;
-    assert_ok(sn_dissection_create(matrix, positions, 64, &d, &error));
+    assert_ok(sn_dissection_create(matrix, positions, 64, root, &d, &error));
     sn_cholesky *factor = NULL;
     sn_cholesky_work *work = NULL;
     assert_ok(sn_cholesky_create(matrix, &factor, &error));
@@ -112,14 +118,16 @@ static void check_grid(int nx, int ny, bool torn) {
 
 static void agrees_with_the_sparse_factorization(void **state) {
     (void)state;
-    check_grid(40, 30, false);
-    check_grid(300, 2, false);
-    check_grid(5, 3, false); /* a single leaf */
+    check_grid(40, 30, 0, false);
+    check_grid(40, 30, 100, false); /* a root of several separators */
+    check_grid(300, 2, 10, false);
+    check_grid(5, 3, 0, false); /* a single leaf */
 }
 
 static void separate_parts_need_no_separator(void **state) {
     (void)state;
-    check_grid(30, 30, true);
+    check_grid(30, 30, 0, true);
+    check_grid(30, 30, 50, true);
 }
 
 static void order_by_halves_keeps_neighbours_together(void **state) {
@@ -147,7 +155,7 @@ static void order_by_halves_keeps_neighbours_together(void **state) {
 static sinew_status dissect(void *user) {
     sn_dissection *d = NULL;
     double *positions = ((void **)user)[1];
-    sinew_status status = sn_dissection_create(((void **)user)[0], positions, 16, &d, NULL);
+    sinew_status status = sn_dissection_create(((void **)user)[0], positions, 16, 20, &d, NULL);
     sn_dissection_destroy(d);
     return status;
 }

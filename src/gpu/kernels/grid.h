@@ -20,8 +20,10 @@
 #include <stdint.h>
 
 #ifdef __CUDACC__
-#define SN_FN       static __device__ __forceinline__
-#define SN_PHASE_FN static __device__ __noinline__
+#define SN_FN static __device__ __forceinline__
+#ifndef SN_PHASE_FN
+#define SN_PHASE_FN static __device__ __forceinline__
+#endif
 #ifndef SN_LANES
 #define SN_LANES 8
 #endif
@@ -121,7 +123,6 @@ SN_FN void sn_wait_for_group(sn_grid *g) {
     __syncthreads();
     if (g->blocks > 1) {
         if (g->thread == 0) {
-            __threadfence();
             unsigned goal = g->epoch * (unsigned)g->blocks, seen;
             asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(g->memory.barrier)
                          : "memory");
@@ -131,7 +132,6 @@ SN_FN void sn_wait_for_group(sn_grid *g) {
                              : "l"(g->memory.barrier)
                              : "memory");
             while (seen < goal);
-            __threadfence();
         }
         __syncthreads();
     }

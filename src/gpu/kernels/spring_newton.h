@@ -455,6 +455,7 @@ SN_FN void sn_spring_run(sn_grid *g, const sn_spring_device *d, const sn_spring_
     }
     sn_newton_evaluate(g, d, w, a, 0, now.least, &now);
 
+    if (d->laplacian.levels > 0) SN_PHASE(g, sn_dissection_load(g, &d->laplacian));
     int outcome = SN_SPRING_NOT_CONVERGED, iterations = 0, inner = 0;
     int level = 0, hold = 0, penalty = SN_HOLD_AFTER_FAILURE;
     bool near_answer = false;
