@@ -103,11 +103,14 @@ static sinew_rig *sample(const char *name, int vertices) {
     return rig;
 }
 
-/* Weights of frame f of `count`: sliders rise one after the other, two at a time. */
+/* Weights of frame f of `count`: bodies take one pose after the other, at 0.3 to 1; faces move all
+ * their sliders. */
 static void frame_weights(const sinew_rig *rig, int f, int count, double *weights) {
-    double t = count > 1 ? (double)(f + 1) / count : 0.5;
+    double t = (double)(f + 1) / count;
+    bool body = rig->slider_count <= 8;
     for (int s = 0; s < rig->slider_count; s++) {
-        double share = rig->slider_count == 1 ? t : 0.5 + 0.5 * sin(6.3 * t + 2.4 * s);
+        double share = body ? (s == f % rig->slider_count ? 0.3 + 0.7 * t : 0)
+                            : 0.25 + 0.25 * sin(6.3 * t + 2.4 * s);
         weights[s] = rig->sliders[s].rest + share * (1 - rig->sliders[s].rest);
     }
 }

@@ -43,6 +43,10 @@ static const cli_option options[] = {
      true},
     {"--self-contact", CLI_FLAG, NULL, "Keep the surface from intersecting itself (spring).", 0, 0,
      false},
+    {"--device", CLI_CHOICE, "cpu|auto|gpu",
+     "Processor that solves the frames: the CPU (default), a GPU if there is one, or a GPU and an "
+     "error if there is none (rotation, spring).",
+     0, 0, false},
     CLI_END,
 };
 
@@ -74,6 +78,7 @@ static sinew_status make_scene(cli_call *call, const char *model, sinew_scene **
     }
     if (status == SINEW_OK)
         status = cli_parameter(call, document, model, "--self-contact", "self_contact");
+    if (status == SINEW_OK) status = cli_parameter(call, document, model, "--device", "device");
     if (status == SINEW_OK) return cli_make_scene(call, document, "bake", scene);
     json_decref(document);
     return status;

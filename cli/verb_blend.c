@@ -77,6 +77,10 @@ static const cli_option options[] = {
      1e-14, 1, false},
     {"--independent", CLI_FLAG, NULL, "Solve every frame without using its neighbours.", 0, 0,
      false},
+    {"--device", CLI_CHOICE, "cpu|auto|gpu",
+     "Processor that solves the frames: the CPU (default), a GPU if there is one, or a GPU and an "
+     "error if there is none (rotation, spring).",
+     0, 0, false},
     {"--solver", CLI_CHOICE, "default|newton|published", "Method used to find the equilibrium.", 0,
      0, false},
     {"--published", CLI_FLAG, NULL,
@@ -95,6 +99,7 @@ static const char *const parameters[][2] = {
     {"--boundary", "boundary"},
     {"--anchor", "anchor"},
     {"--independent", "independent"},
+    {"--device", "device"},
     {"--solver", "solver"},
     {"--tolerance", "tolerance"},
     {"--pull-to-blend", "pull_to_blend"},

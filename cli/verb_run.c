@@ -16,6 +16,10 @@ static const cli_option options[] = {
     CLI_FOLDER_OPTION,
     {"--allow-outside", CLI_FLAG, NULL,
      "Let the scene write outside its own folder; only for scenes that you trust.", 0, 0, false},
+    {"--device", CLI_CHOICE, "cpu|auto|gpu",
+     "Processor that solves the frames, instead of the scene's choice: the CPU, a GPU if there is "
+     "one, or a GPU and an error if there is none.",
+     0, 0, false},
     CLI_GROUP("Parts of a clip"),
     {"--part", CLI_TEXT, "DIR",
      "Write the frames as a part of the clip into this folder, for 'sinew merge', with a "
@@ -72,6 +76,14 @@ static sinew_status replace_outputs(cli_call *call, sinew_scene *scene) {
         sinew_scene_set(scene, "/outputs/frames", json ? json : "[]", NULL, &call->error);
     free(json);
     return status;
+}
+
+static sinew_status choose_device(cli_call *call, sinew_scene *scene) {
+    const char *device = cli_text(call, "--device");
+    if (!device) return SINEW_OK;
+    char json[16];
+    snprintf(json, sizeof json, "\"%s\"", device);
+    return sinew_scene_set(scene, "/parameters/device", json, NULL, &call->error);
 }
 
 /* Where `sinew merge DIR` finds the scene. */
@@ -203,6 +215,7 @@ static sinew_status run(cli_call *call) {
         status = sinew_scene_set(scene, "/outputs/frames", "[]", NULL, &call->error);
     if (status == SINEW_OK) status = check_outside(call, scene);
     if (status == SINEW_OK) status = replace_outputs(call, scene);
+    if (status == SINEW_OK) status = choose_device(call, scene);
     if (status == SINEW_OK)
         status = cli_given(call, "--part") ? run_part(call, scene) : cli_run_scene(call, scene);
     sinew_scene_destroy(scene);

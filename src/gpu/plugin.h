@@ -14,7 +14,7 @@
 #include "gpu/kernels/spring_device.h"
 
 /* Changes with the table or any structure of the kernels. */
-enum { SN_GPU_PLUGIN_VERSION = 1 };
+enum { SN_GPU_PLUGIN_VERSION = 2 };
 
 typedef struct sn_gpu_device sn_gpu_device;
 
@@ -49,8 +49,8 @@ typedef struct sn_spring_launch {
 } sn_spring_launch;
 
 typedef struct sn_linear_launch {
-    sn_linear_device linear;
-    sn_linear_frames frames;
+    int entry_count, most_tiles;
+    const sn_linear_entry *entries; /* on the device */
 } sn_linear_launch;
 
 typedef struct sn_gpu_plugin_table {

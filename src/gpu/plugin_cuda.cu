@@ -53,14 +53,19 @@ static __global__ void __launch_bounds__(SN_THREADS, 1)
     }
 }
 
-static __global__ void __launch_bounds__(SN_TILE)
+static __global__ void __launch_bounds__(SN_TILE * SN_LINEAR_TEAMS)
     run_linear(const __grid_constant__ sn_linear_launch launch) {
-    const sn_linear_device *d = &launch.linear;
-    int f = (int)blockIdx.y * SN_LINEAR_FRAMES, left = launch.frames.count - f;
-    sn_linear_coordinate(d, launch.frames.activations + (size_t)f * d->target_count,
-                         launch.frames.positions + (size_t)f * d->coordinate_count,
-                         left < SN_LINEAR_FRAMES ? left : SN_LINEAR_FRAMES, (int)blockIdx.x,
-                         (int)threadIdx.x);
+    __shared__ double sums[SN_LINEAR_TEAMS * SN_LINEAR_FRAMES * SN_TILE];
+    const sn_linear_entry *e = &launch.entries[blockIdx.y];
+    int tile = (int)blockIdx.x, thread = (int)threadIdx.x % SN_TILE;
+    int team = (int)threadIdx.x / SN_TILE;
+    if (tile >= e->linear.tile_count) return;
+    double sum[SN_LINEAR_FRAMES];
+    sn_linear_team(e, tile, thread, team, sum);
+    for (int f = 0; f < SN_LINEAR_FRAMES; f++)
+        sums[(team * SN_LINEAR_FRAMES + f) * SN_TILE + thread] = sum[f];
+    __syncthreads();
+    if (team == 0) sn_linear_finish(e, tile, thread, sums);
 }
 
 static __global__ void run_copy(const float4 *from, float4 *to, size_t count) {
@@ -174,8 +179,8 @@ static const char *launch(sn_gpu_device *device, sn_gpu_kernel kernel, const voi
     cudaError_t error;
     if (kernel == SN_GPU_KERNEL_LINEAR) {
         const sn_linear_launch *linear = (const sn_linear_launch *)parameters;
-        int frames = (linear->frames.count + SN_LINEAR_FRAMES - 1) / SN_LINEAR_FRAMES;
-        run_linear<<<dim3(linear->linear.tile_count, frames), SN_TILE, 0, device->stream>>>(*linear);
+        run_linear<<<dim3(linear->most_tiles, linear->entry_count), SN_TILE * SN_LINEAR_TEAMS, 0,
+                     device->stream>>>(*linear);
         return explain(device, "launch", cudaGetLastError());
     }
     if (kernel == SN_GPU_KERNEL_ROTATION) {

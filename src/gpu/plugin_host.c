@@ -85,15 +85,20 @@ static void run_spring(const sn_spring_launch *launch, int groups, sn_grid *g) {
 }
 
 static void run_linear(const sn_linear_launch *launch) {
-    const sn_linear_device *d = &launch->linear;
-    for (int f = 0; f < launch->frames.count; f += SN_LINEAR_FRAMES) {
-        int left = launch->frames.count - f;
-        for (int tile = 0; tile < d->tile_count; tile++)
+    static double sums[SN_LINEAR_TEAMS * SN_LINEAR_FRAMES * SN_TILE];
+    for (int k = 0; k < launch->entry_count; k++) {
+        const sn_linear_entry *e = &launch->entries[k];
+        for (int tile = 0; tile < e->linear.tile_count; tile++) {
             for (int thread = 0; thread < SN_TILE; thread++)
-                sn_linear_coordinate(
-                    d, launch->frames.activations + (size_t)f * (size_t)d->target_count,
-                    launch->frames.positions + (size_t)f * (size_t)d->coordinate_count,
-                    left < SN_LINEAR_FRAMES ? left : SN_LINEAR_FRAMES, tile, thread);
+                for (int team = 0; team < SN_LINEAR_TEAMS; team++) {
+                    double sum[SN_LINEAR_FRAMES];
+                    sn_linear_team(e, tile, thread, team, sum);
+                    for (int f = 0; f < SN_LINEAR_FRAMES; f++)
+                        sums[(team * SN_LINEAR_FRAMES + f) * SN_TILE + thread] = sum[f];
+                }
+            for (int thread = 0; thread < SN_TILE; thread++)
+                sn_linear_finish(e, tile, thread, sums);
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/status.h"
+#include "session/device.h"
 #include "session/holds.h"
 #include "session/model.h"
 #include "session/parameters.h"
@@ -15,6 +16,7 @@ static const sinew_parameter parameters[] = {
     FLAG(STRUCTURE, "published", 0,
          "Blend as first published, for comparison: the shortest rotation of each triangle, no "
          "rotation of the whole taken out, parts not linked."),
+    SN_DEVICE_PARAMETER,
 };
 
 /* Of the diagonal: feet that leave the floor by more between poses are worth a word. */
@@ -23,11 +25,22 @@ static const double NOTICEABLE = 0.005;
 typedef struct rotation_model {
     const sinew_rotation *rotation;
     sinew_rotation_state *state;
+    sn_device device;
 } rotation_model;
+
+static sinew_status share_device(sn_gpu *gpu, const void *structure, void **frames,
+                                 sinew_error *error) {
+    return sn_gpu_rotation_share(gpu, structure, (sn_gpu_rotation **)frames, error);
+}
+
+static void drop_device(void *frames) {
+    sn_gpu_rotation_drop(frames);
+}
 
 static void destroy(void *model) {
     rotation_model *m = model;
     if (!m) return;
+    sn_device_close(&m->device, drop_device);
     sinew_rotation_state_destroy(m->state);
     sn_free(m);
 }
@@ -117,11 +130,12 @@ static void discard(void *structure) {
 
 static sinew_status create(const sn_model_setup *setup, const void *structure, void **model,
                            sinew_error *error) {
-    (void)setup;
     rotation_model *m = SN_NEW0(rotation_model, 1);
     if (!m) return sn_no_memory(error);
     m->rotation = structure;
     sinew_status status = sinew_rotation_state_create(structure, &m->state, error);
+    if (status == SINEW_OK)
+        status = sn_device_update(setup, structure, share_device, drop_device, &m->device, error);
     if (status != SINEW_OK)
         destroy(m);
     else
@@ -131,9 +145,15 @@ static sinew_status create(const sn_model_setup *setup, const void *structure, v
 
 static sinew_status solve(void *model, const sn_ask *ask, double *positions, sinew_result *result,
                           json_t *fields, const sinew_monitor *monitor, sinew_error *error) {
-    (void)result, (void)fields, (void)monitor, (void)error;
+    (void)result, (void)error;
     rotation_model *m = model;
-    sinew_rotation_evaluate(m->rotation, m->state, ask->weights, positions);
+    sinew_error why = {0};
+    bool on_device = m->device.gpu && sn_gpu_rotation_evaluate(m->device.frames, ask->weights,
+                                                               positions, &why) == SINEW_OK;
+    if (m->device.gpu && !on_device) sn_device_hand_over(&m->device, why.message, monitor);
+    if (!on_device) sinew_rotation_evaluate(m->rotation, m->state, ask->weights, positions);
+    if (fields && m->device.choice)
+        json_object_set_new(fields, "device", json_string(on_device ? "gpu" : "cpu"));
     return SINEW_OK;
 }
 

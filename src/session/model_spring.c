@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "mesh/normals.h"
+#include "session/device.h"
 #include "session/holds.h"
 #include "session/load.h"
 #include "session/model.h"
@@ -33,6 +34,7 @@ static const sinew_parameter parameters[] = {
     NUMBER(NOTHING, "time_limit", SINEW_SPRING_TIME_LIMIT, 1e-6, 1e9, "s",
            "CPU time of a frame, of all threads together"),
     FLAG(STATE, "independent", 0, "solve every frame without looking at its neighbours"),
+    SN_DEVICE_PARAMETER,
     CHOICE(STRUCTURE, "bending", 0, "flap|ring|none",
            "springs across edges, two edges apart, or none"),
     NUMBER(STRUCTURE, "stiffness_structure", SINEW_SPRING_KAPPA, 1e-9, 1e9, "",
@@ -268,6 +270,7 @@ typedef struct spring_model {
     sn_obstacles obstacles;
     sn_pose_depths depths;
     sinew_spring_options settings;
+    sn_device device;
 } spring_model;
 
 static void free_pin_frames(sinew_frames **frames, int count) {
@@ -275,9 +278,19 @@ static void free_pin_frames(sinew_frames **frames, int count) {
     sn_free(frames);
 }
 
+static sinew_status share_device(sn_gpu *gpu, const void *structure, void **frames,
+                                 sinew_error *error) {
+    return sn_gpu_spring_share(gpu, structure, (sn_gpu_spring **)frames, error);
+}
+
+static void drop_device(void *frames) {
+    sn_gpu_spring_drop(frames);
+}
+
 static void destroy(void *model) {
     spring_model *m = model;
     if (!m) return;
+    sn_device_close(&m->device, drop_device);
     sinew_spring_state_destroy(m->state);
     sinew_linear_destroy(m->linear);
     sn_pose_depths_free(&m->depths);
@@ -406,6 +419,7 @@ static sinew_status update(void *model, const sn_model_setup *setup, uint32_t ch
         SN_TRY(update_obstacles(m, setup, error));
     if (!(changed & parameters_bit)) return SINEW_OK;
     SN_TRY(update_forces(m, setup, error));
+    SN_TRY(sn_device_update(setup, m->spring, share_device, drop_device, &m->device, error));
     sinew_spring_options options;
     read_options(setup->scene, &options);
     SN_TRY(sinew_spring_state_set(m->state, &options, error));
@@ -528,6 +542,7 @@ static sinew_past past(const void *model, int *run) {
     const spring_model *m = model;
     if (m->settings.friction > 0 && m->obstacles.count > 0) return SINEW_PAST_ALL;
     *run = SN_HISTORY_RUN;
+    if (m->device.gpu) return SINEW_PAST_NONE; /* it starts every frame from the blend */
     return m->settings.independent ? SINEW_PAST_NONE : SINEW_PAST_RUN;
 }
 
@@ -546,6 +561,27 @@ static void list_contacts(const spring_model *m, const sn_ask *ask, sinew_result
     for (int k = 0; k < result->contacts_returned; k++)
         if (ask->contacts[k].obstacle >= 0)
             ask->contacts[k].obstacle = m->obstacles.list[ask->contacts[k].obstacle].index;
+}
+
+/* On the device where it can; a device that fails is given up. */
+static sinew_status solve_frame(spring_model *m, const sinew_spring_frame *frame, double *positions,
+                                sinew_spring_frame_info *info, bool *on_device,
+                                const sinew_monitor *monitor, sinew_error *error) {
+    const char *why = NULL;
+    sinew_error failure = {0};
+    *on_device = false;
+    if (m->device.gpu) {
+        why = sn_gpu_spring_refuses(m->device.frames, frame);
+        if (!why) {
+            sinew_status status = sn_gpu_spring_solve(m->device.frames, m->state, frame, positions,
+                                                      info, monitor, error ? error : &failure);
+            *on_device = status != SINEW_UNAVAILABLE;
+            if (*on_device) return status;
+            why = error ? error->message : failure.message;
+        }
+        sn_device_hand_over(&m->device, why, monitor);
+    }
+    return sinew_spring_solve(m->spring, m->state, frame, positions, info, monitor, error);
 }
 
 static sinew_status solve(void *model, const sn_ask *ask, double *positions, sinew_result *result,
@@ -574,8 +610,8 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
         .carried = m->depths.carried,
     };
     sinew_spring_frame_info solved = {.size = sizeof solved};
-    sinew_status status =
-        sinew_spring_solve(m->spring, m->state, &frame, positions, &solved, monitor, error);
+    bool on_device;
+    sinew_status status = solve_frame(m, &frame, positions, &solved, &on_device, monitor, error);
     if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
     result->iterations = solved.iterations;
     result->residual = solved.residual;
@@ -585,6 +621,8 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
     list_contacts(m, ask, result);
     result->time_limited = solved.time_limited;
     if (fields) report_frame(m, ask, &solved, fields);
+    if (fields && m->device.choice)
+        json_object_set_new(fields, "device", json_string(on_device ? "gpu" : "cpu"));
     return status;
 }
 

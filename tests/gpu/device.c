@@ -57,7 +57,8 @@ static void a_missing_library_is_named(void **state) {
     (void)state;
     sinew_error error = {0};
     sn_gpu *gpu = NULL;
-    char *before = strdup(getenv("SINEW_GPU_LIBRARY"));
+    const char *library = getenv("SINEW_GPU_LIBRARY");
+    char *before = strdup(library ? library : "");
     setenv("SINEW_GPU_LIBRARY", "libno-such-device.so", 1);
     assert_int_equal(sn_gpu_open(&gpu, &error), SINEW_UNAVAILABLE);
     assert_non_null(strstr(error.message, "libno-such-device.so"));

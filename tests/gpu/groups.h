@@ -3,4 +3,5 @@
 int test_device(void);
 int test_dissection(void);
 int test_frames(void);
+int test_sessions(void);
 #endif

@@ -8,7 +8,7 @@
 
 #include "gpu/kernels/grid.h"
 
-enum { SN_TILE = 128, SN_LINEAR_FRAMES = 4 };
+enum { SN_TILE = 128, SN_LINEAR_FRAMES = 4, SN_LINEAR_TEAMS = 4 };
 
 typedef struct sn_linear_device {
     int coordinate_count, tile_count, target_count;
@@ -18,33 +18,42 @@ typedef struct sn_linear_device {
     const float *value; /* SN_TILE per row */
 } sn_linear_device;
 
-typedef struct sn_linear_frames {
+/* One character in at most SN_LINEAR_FRAMES frames. */
+typedef struct sn_linear_entry {
+    sn_linear_device linear;
     int count;
     const double *activations; /* target_count per frame */
     float *positions;          /* coordinate_count per frame */
-} sn_linear_frames;
+} sn_linear_entry;
 
-/* One coordinate in `count` <= SN_LINEAR_FRAMES frames. */
-SN_FN void sn_linear_coordinate(const sn_linear_device *d, const double *activations,
-                                float *positions, int count, int tile, int thread) {
-    int at = tile * SN_TILE + thread;
-    double sum[SN_LINEAR_FRAMES];
-    for (int f = 0; f < SN_LINEAR_FRAMES; f++)
-        sum[f] = at < d->coordinate_count ? d->neutral[at] : 0;
+/* The sums of one team for one coordinate: rows are dealt out to the teams in turn, so that many of
+ * them are on their way at a time. */
+SN_FN void sn_linear_team(const sn_linear_entry *e, int tile, int thread, int team, double *sum) {
+    const sn_linear_device *d = &e->linear;
+    for (int f = 0; f < SN_LINEAR_FRAMES; f++) sum[f] = 0;
     int last = d->row_start[tile + 1];
 #ifdef __CUDACC__
-#pragma unroll 4
+#pragma unroll 8
 #endif
-    for (int r = d->row_start[tile]; r < last; r++) {
-        const double *a = activations + d->row_target[r];
+    for (int r = d->row_start[tile] + team; r < last; r += SN_LINEAR_TEAMS) {
+        const double *a = e->activations + d->row_target[r];
         double value = (double)d->value[(size_t)r * SN_TILE + (size_t)thread];
         for (int f = 0; f < SN_LINEAR_FRAMES; f++)
-            if (f < count) sum[f] += a[(size_t)f * (size_t)d->target_count] * value;
+            if (f < e->count) sum[f] += a[(size_t)f * (size_t)d->target_count] * value;
     }
-    if (at < d->coordinate_count)
-        for (int f = 0; f < SN_LINEAR_FRAMES; f++)
-            if (f < count)
-                positions[(size_t)f * (size_t)d->coordinate_count + (size_t)at] = (float)sum[f];
+}
+
+/* sums: [team][frame][thread] of the tile. */
+SN_FN void sn_linear_finish(const sn_linear_entry *e, int tile, int thread, const double *sums) {
+    const sn_linear_device *d = &e->linear;
+    int at = tile * SN_TILE + thread;
+    if (at >= d->coordinate_count) return;
+    for (int f = 0; f < e->count; f++) {
+        double sum = d->neutral[at];
+        for (int team = 0; team < SN_LINEAR_TEAMS; team++)
+            sum += sums[(team * SN_LINEAR_FRAMES + f) * SN_TILE + thread];
+        e->positions[(size_t)f * (size_t)d->coordinate_count + (size_t)at] = (float)sum;
+    }
 }
 
 #endif

@@ -1,0 +1,143 @@
+/* The parameter `device` of scenes, and the command's option. */
+#include "support.h"
+
+#include <sys/wait.h>
+
+#include "groups.h"
+#include "rigs.h"
+#include "sinew/scene.h"
+#include "sinew/session.h"
+
+typedef struct log_lines {
+    int count;
+    char last[512];
+} log_lines;
+
+static void keep_line(sinew_log_level level, const char *message, void *user) {
+    log_lines *lines = user;
+    if (level < SINEW_LOG_LEVEL_WARNING) return;
+    lines->count++;
+    snprintf(lines->last, sizeof lines->last, "%s", message);
+}
+
+/* One frame of a scene on the rig. */
+static sinew_status solve_scene(const char *text, const sinew_rig *rig, double *positions,
+                                log_lines *lines, sinew_error *error) {
+    sinew_scene *scene = NULL;
+    sinew_session *session = NULL;
+    sinew_session_options options;
+    sinew_monitor monitor = {.log = keep_line, .user = lines};
+    sinew_session_options_init(&options);
+    options.rig = rig;
+    assert_int_equal(sinew_scene_parse(text, "test", NULL, &scene, error), SINEW_OK);
+    assert_int_equal(sinew_session_create(scene, &options, &session, error), SINEW_OK);
+    sinew_result result;
+    sinew_result_init(&result);
+    result.positions = positions;
+    sinew_status status = sinew_session_solve(session, NULL, &result, &monitor, error);
+    sinew_session_destroy(session);
+    sinew_scene_destroy(scene);
+    return status;
+}
+
+#define SCENE(model, device, more)                                                                 \
+    "{\"sinew\": 1, \"model\": \"" model "\", \"weights\": {\"bend120\": 0.6}, "                      \
+    "\"parameters\": {\"device\": \"" device "\"}" more "}"
+
+static void scenes_choose_the_device(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_rig *rig = sample_rig("bar", 1000);
+    size_t size = 3 * sizeof(double) * (size_t)rig->neutral->vertex_count;
+    double *cpu = malloc(size), *gpu = malloc(size);
+    log_lines lines = {0};
+    assert_ok(solve_scene(SCENE("spring", "cpu", ""), rig, cpu, &lines, &error));
+    assert_ok(solve_scene(SCENE("spring", "gpu", ""), rig, gpu, &lines, &error));
+    assert_memory_not_equal(cpu, gpu, size); /* it did run elsewhere */
+    assert_below(farthest(rig, cpu, gpu), 1e-6);
+    assert_ok(solve_scene(SCENE("rotation", "cpu", ""), rig, cpu, &lines, &error));
+    assert_ok(solve_scene(SCENE("rotation", "auto", ""), rig, gpu, &lines, &error));
+    assert_below(farthest(rig, cpu, gpu), 1e-9);
+    assert_int_equal(lines.count, 0);
+    free(cpu), free(gpu);
+    sinew_rig_destroy(rig);
+}
+
+static void frames_with_obstacles_go_to_the_processor(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_rig *rig = sample_rig("bar", 1000);
+    size_t size = 3 * sizeof(double) * (size_t)rig->neutral->vertex_count;
+    double *cpu = malloc(size), *gpu = malloc(size);
+    log_lines lines = {0};
+#define WALL ", \"obstacles\": [{\"shape\": \"plane\", \"point\": [0, -90, 0], \"normal\": [0, 1, 0]}]"
+    assert_ok(solve_scene(SCENE("spring", "cpu", WALL), rig, cpu, &lines, &error));
+    assert_int_equal(lines.count, 0);
+    assert_ok(solve_scene(SCENE("spring", "gpu", WALL), rig, gpu, &lines, &error));
+    assert_memory_equal(cpu, gpu, size);
+    assert_int_equal(lines.count, 1);
+    assert_non_null(strstr(lines.last, "obstacles"));
+    free(cpu), free(gpu);
+    sinew_rig_destroy(rig);
+}
+
+static void a_missing_device_is_an_error_or_a_warning(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    const char *library = getenv("SINEW_GPU_LIBRARY");
+    char *before = strdup(library ? library : "");
+    sinew_rig *rig = sample_rig("bar", 1000);
+    double *positions = malloc(3 * sizeof(double) * (size_t)rig->neutral->vertex_count);
+    log_lines lines = {0};
+    setenv("SINEW_GPU_LIBRARY", "libno-such-device.so", 1);
+    assert_int_equal(solve_scene(SCENE("spring", "gpu", ""), rig, positions, &lines, &error),
+                     SINEW_UNAVAILABLE);
+    assert_non_null(strstr(error.message, "libno-such-device.so"));
+    assert_ok(solve_scene(SCENE("spring", "auto", ""), rig, positions, &lines, &error));
+    assert_int_equal(lines.count, 1);
+    assert_non_null(strstr(lines.last, "solved on the CPU"));
+    const char *command = getenv("SINEW_COMMAND");
+    if (command) {
+        char line[1024];
+        for (int choice = 0; choice < 2; choice++) {
+            snprintf(line, sizeof line,
+                     "%s blend --sample bar --vertices 1000 --model rotation --weights bend120=0.5 "
+                     "--device %s --out %s/shape.obj > %s/log 2>&1",
+                     command, choice ? "auto" : "gpu", test_folder(), test_folder());
+            assert_int_equal(WEXITSTATUS(system(line)), choice ? 0 : 4);
+        }
+    }
+    setenv("SINEW_GPU_LIBRARY", before, 1);
+    free(before), free(positions);
+    sinew_rig_destroy(rig);
+}
+
+static void a_device_that_is_lost_leaves_the_frame_to_the_processor(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_rig *rig = sample_rig("bar", 1000);
+    size_t size = 3 * sizeof(double) * (size_t)rig->neutral->vertex_count;
+    double *cpu = malloc(size), *gpu = malloc(size);
+    log_lines lines = {0};
+    assert_ok(solve_scene(SCENE("rotation", "cpu", ""), rig, cpu, &lines, &error));
+    setenv("SINEW_GPU_FAIL", "launch", 1);
+    sinew_status status = solve_scene(SCENE("rotation", "gpu", ""), rig, gpu, &lines, &error);
+    unsetenv("SINEW_GPU_FAIL");
+    assert_int_equal(status, SINEW_OK);
+    if (lines.count) { /* the host's library alone knows how to fail */
+        assert_memory_equal(cpu, gpu, size);
+        assert_non_null(strstr(lines.last, "failed as the test asked"));
+    }
+    free(cpu), free(gpu);
+    sinew_rig_destroy(rig);
+}
+
+int test_sessions(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scenes_choose_the_device),
+        cmocka_unit_test(frames_with_obstacles_go_to_the_processor),
+        cmocka_unit_test(a_missing_device_is_an_error_or_a_warning),
+        cmocka_unit_test(a_device_that_is_lost_leaves_the_frame_to_the_processor),
+    };
+    return cmocka_run_group_tests_name("gpu sessions", tests, NULL, NULL);
+}
