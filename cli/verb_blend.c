@@ -93,22 +93,14 @@ static const cli_option options[] = {
 
 /* Option, and the parameter of the model that it sets. */
 static const char *const parameters[][2] = {
-    {"--hold", "hold"},
-    {"--tie", "tie"},
-    {"--published", "published"},
-    {"--boundary", "boundary"},
-    {"--anchor", "anchor"},
-    {"--independent", "independent"},
-    {"--device", "device"},
-    {"--solver", "solver"},
-    {"--tolerance", "tolerance"},
-    {"--pull-to-blend", "pull_to_blend"},
-    {"--volume", "volume"},
-    {"--interior", "interior"},
-    {"--guide", "guide"},
-    {"--altitude", "altitude"},
-    {"--friction", "friction"},
-    {"--self-contact", "self_contact"},
+    {"--hold", "hold"},           {"--tie", "tie"},
+    {"--published", "published"}, {"--boundary", "boundary"},
+    {"--anchor", "anchor"},       {"--independent", "independent"},
+    {"--device", "device"},       {"--solver", "solver"},
+    {"--tolerance", "tolerance"}, {"--pull-to-blend", "pull_to_blend"},
+    {"--volume", "volume"},       {"--interior", "interior"},
+    {"--guide", "guide"},         {"--altitude", "altitude"},
+    {"--friction", "friction"},   {"--self-contact", "self_contact"},
 };
 
 static sinew_status add_drive(cli_call *call, json_t *document) {

@@ -253,7 +253,7 @@ static sinew_status put_triangles(const sinew_spring *spring, const int *place, 
             sn_vec3 foot = sn_lerp(sn_at(neutral, system->order[s[1]]),
                                    sn_at(neutral, system->order[s[2]]), system->triangle_foot[t]);
             sn_vec3 a = sn_sub(sn_at(neutral, system->order[s[0]]), foot);
-            lever[t] = (sn_double4){a.x, a.y, a.z, 0};
+            lever[t] = (sn_double4){a.x, a.y, a.z, sn_guide_by_vertices(spring, (int)t)};
         }
         device->triangle_count = (int)count;
         device->fan_start = sn_gpu_store_put(store, start, n + 1, sizeof(int));
@@ -323,8 +323,7 @@ sinew_status sn_gpu_network_upload(const sinew_spring *spring, const int *source
                                  .free_count = spring->system->free_count,
                                  .rest_floor = network->rest_floor,
                                  .guide = spring->options.guide,
-                                 .pull = spring->pull,
-                                 .by_blend = spring->tets != NULL};
+                                 .pull = spring->pull};
     SN_TRY(put_vertices(spring, source, place, store, device, error));
     SN_TRY(put_blended(network->spring_count, network->rest, network->target_count,
                        network->rest_increment, store, &device->rest, error));

@@ -54,9 +54,11 @@ static void guide_springs(void *context, sn_span span) {
     }
 }
 
-/* The gradient of a triangle without area at rest says nothing of its altitude. */
-static bool is_flat_at_rest(const sinew_spring *spring, int t) {
+/* Where the blend knows tets and no triangles; and the gradient of a triangle without area at rest
+ * says nothing of its altitude. */
+bool sn_guide_by_vertices(const sinew_spring *spring, int t) {
     const double flat = 1e-3; /* altitude over base */
+    if (spring->tets) return true;
     int source = spring->system->triangle_source[t];
     const int *v = spring->network->altitude_corners + 3 * (size_t)source;
     const double *rest = spring->network->neutral;
@@ -65,13 +67,12 @@ static bool is_flat_at_rest(const sinew_spring *spring, int t) {
            flat * sn_distance(sn_at(rest, v[1]), sn_at(rest, v[2]));
 }
 
-/* The altitude of the system's triangle t that the blend asks for, as long as it comes. The blend's
- * own vertices serve where it knows tets and no triangles. */
+/* The altitude of the system's triangle t that the blend asks for, as long as it comes. */
 static sn_d4 asked_altitude(const guide_loop *loop, int t) {
     const sinew_spring *spring = loop->spring;
     const sn_system *system = spring->system;
     double f = system->triangle_foot[t];
-    if (spring->tets || is_flat_at_rest(spring, t)) {
+    if (sn_guide_by_vertices(spring, t)) {
         const int *v = system->triangle + 3 * (size_t)t;
         return blend_at(loop->load, v[0]) - (1 - f) * blend_at(loop->load, v[1]) -
                f * blend_at(loop->load, v[2]);

@@ -123,6 +123,9 @@ void sn_history_remember(const sinew_spring *spring, sinew_spring_state *state, 
 
 /* Every spring's vector in the rotation-aware blend that was evaluated last, into the load. */
 void sn_guide_set(const sinew_spring *spring, sinew_spring_state *state);
+/* The altitude of the system's triangle t points as between the blend's vertices, not as the
+ * gradient of its element does. */
+bool sn_guide_by_vertices(const sinew_spring *spring, int t);
 
 /* ---- state.c ---- */
 

@@ -41,7 +41,7 @@ static sinew_status solve_scene(const char *text, const sinew_rig *rig, double *
 }
 
 #define SCENE(model, device, more)                                                                 \
-    "{\"sinew\": 1, \"model\": \"" model "\", \"weights\": {\"bend120\": 0.6}, "                      \
+    "{\"sinew\": 1, \"model\": \"" model "\", \"weights\": {\"bend120\": 0.6}, "                   \
     "\"parameters\": {\"device\": \"" device "\"}" more "}"
 
 static void scenes_choose_the_device(void **state) {
@@ -70,7 +70,8 @@ static void frames_with_obstacles_go_to_the_processor(void **state) {
     size_t size = 3 * sizeof(double) * (size_t)rig->neutral->vertex_count;
     double *cpu = malloc(size), *gpu = malloc(size);
     log_lines lines = {0};
-#define WALL ", \"obstacles\": [{\"shape\": \"plane\", \"point\": [0, -90, 0], \"normal\": [0, 1, 0]}]"
+#define WALL                                                                                       \
+    ", \"obstacles\": [{\"shape\": \"plane\", \"point\": [0, -90, 0], \"normal\": [0, 1, 0]}]"
     assert_ok(solve_scene(SCENE("spring", "cpu", WALL), rig, cpu, &lines, &error));
     assert_int_equal(lines.count, 0);
     assert_ok(solve_scene(SCENE("spring", "gpu", WALL), rig, gpu, &lines, &error));

@@ -60,8 +60,8 @@ typedef struct sn_spring_device {
     const int *fan;          /* 4 * triangle + corner */
     const sn_int4 *triangle; /* apex, ends of the base, the network's triangle */
     const double *triangle_foot, *triangle_weight;
-    const sn_double4 *triangle_lever; /* altitude in the neutral */
-    int by_blend;                     /* altitudes point as in the blend: its elements are tets */
+    const sn_double4 *triangle_lever; /* altitude in the neutral; w = 1: it points as between the
+                                         vertices of the blend */
 
     const int *held_start; /* count - free_count + 1: linear blend of held vertices */
     const int *held_target;

@@ -97,12 +97,13 @@ SN_PHASE_FN void sn_spring_guides(sn_grid *g, const sn_spring_device *d, const s
         sn_int4 c = d->triangle[t];
         double h = w->altitude[c.w], f = d->triangle_foot[t];
         sn_double4 m;
-        if (d->by_blend) {
+        sn_double4 lever = d->triangle_lever[t];
+        if (lever.w != 0) {
             m = sn_double4_sub(w->blend[c.x], sn_double4_add(sn_double4_scale(1 - f, w->blend[c.y]),
                                                              sn_double4_scale(f, w->blend[c.z])));
         } else {
             int component = d->rotation.vertex_component[d->source[c.x]];
-            m = sn_apply9(w->blender.gradient + 9 * (size_t)c.w, d->triangle_lever[t]);
+            m = sn_apply9(w->blender.gradient + 9 * (size_t)c.w, lever);
             m = sn_apply9(w->blender.transform + SN_TRANSFORM_SIZE * (size_t)component, m);
         }
         double length = sqrt(sn_double4_dot(m, m));
