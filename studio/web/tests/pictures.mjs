@@ -12,6 +12,7 @@ const page = await openPage(browser, server.address, { size: { width: 1440, heig
 await until(page, 'state.shape.value && state.rig.value', null, 90000);
 
 async function picture(name, element) {
+  await until(page, 'view.isSharp', null, 60000);
   await page.waitForTimeout(300);
   const png = `${out}/studio-${name}.png`;
   await (element ?? page).screenshot({ path: png });
@@ -53,8 +54,25 @@ const scenes = {
     await example('creature', 'leanLeft');
     await until(page, 'state.clip.value.frames > 10', null, 90000);
     await page.getByTestId('scrubber').fill('20');
-    await until(page, 'state.shape.value.frame === 20', null, 90000);
+    await until(page, 'state.shape.value.frame === 20 && state.modes.value', null, 90000);
+    await settled(page);
     await picture('creature');
+  },
+  async take() {
+    await page.getByTestId('open').click();
+    await page.getByTestId('example-take').click();
+    await until(page, 'state.take.value', null, 90000);
+    for (const method of ['rsbs', 'sbs']) {
+      await page.evaluate((m) => window.studio.patch([{ op: 'add', path: '/parameters', value: { method: m } }], m), method);
+      await settled(page);
+      const count = await read(page, 'state.solves.value.length');
+      await page.getByTestId('errors').click();
+      await until(page, 'state.solves.value.length > a', count, 90000);
+    }
+    await page.getByTestId('scrubber').fill('45');
+    await until(page, 'state.shape.value.frame === 45', null, 90000);
+    await settled(page);
+    await picture('take');
   },
   async clip() {
     await page.getByTestId('open').click();
