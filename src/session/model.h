@@ -74,6 +74,7 @@ typedef struct sn_model_kind {
     const sn_idle_rule *idle;
     /* Poses, keys or markers drive it: the scene need not give weights, curves or steps. */
     bool needs_no_weights;
+    bool ignores_weights; /* whoever gives them */
 
     /* The structure. `key` adds what it depends on beyond the rig and the parameters of
      * SINEW_COST_STRUCTURE; may be NULL. */

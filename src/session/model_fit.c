@@ -241,6 +241,7 @@ const sn_model_kind sn_model_fit = {
     .uses = uses,
     .idle = idle,
     .needs_no_weights = true,
+    .ignores_weights = true,
     .key = sn_follow_key,
     SN_MODEL_FUNCTIONS,
     .capture = capture,

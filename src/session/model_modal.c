@@ -664,6 +664,7 @@ const sn_model_kind sn_model_modal = {
     .outputs = outputs,
     .uses = uses,
     .needs_no_weights = true,
+    .ignores_weights = true,
     SN_MODEL_FUNCTIONS,
     .update = update,
 };

@@ -49,7 +49,7 @@ struct sinew_solver {
     sn_session_locks locks;
     int next;  /* frame of the clip that the state is ready for; -1: it is live */
     bool torn; /* an update failed half-way: the next one reads everything */
-    bool warned_markers;
+    bool warned_markers, warned_weights;
     double build_seconds; /* since the last solve */
 
     /* scratch */

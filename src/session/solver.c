@@ -247,12 +247,9 @@ static void move_head(const double *head, int count, double *positions) {
 }
 
 /* Area-weighted sums of the triangles' normals. */
-static sinew_status find_normals(sinew_solver *s, const double *positions, float *normals,
-                                 sinew_error *error) {
+static void find_normals(sinew_solver *s, const double *positions, float *normals) {
     const sinew_mesh *mesh = sinew_solver_rig(s)->neutral;
     size_t n = (size_t)mesh->vertex_count;
-    if (!s->normals) s->normals = SN_NEW(double, 3 * n);
-    if (!s->normals) return sn_no_memory(error);
     memset(s->normals, 0, 3 * n * sizeof *s->normals);
     for (int t = 0; t < mesh->triangle_count; t++) {
         const int *v = mesh->triangles + 3 * (size_t)t;
@@ -269,21 +266,27 @@ static sinew_status find_normals(sinew_solver *s, const double *positions, float
         normals[3 * v + 1] = (float)(scale * normal.y);
         normals[3 * v + 2] = (float)(scale * normal.z);
     }
-    return SINEW_OK;
 }
 
 static void warn_about_input(sinew_solver *s, const sinew_input *input,
                              const sinew_monitor *monitor) {
+    const char *name = s->kind->about.name;
     bool markers = sinew_model_uses(&s->kind->about, "markers");
-    if (input->markers && !markers && !s->warned_markers) {
-        sn_log(monitor, SINEW_LOG_LEVEL_WARNING, "the model '%s' does not use markers",
-               s->kind->about.name);
+    if (input->markers && !s->warned_markers && !(markers && sn_solver_get_clip(s)->markers)) {
+        sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
+               markers ? "the model '%s' does not use markers without a take in the scene"
+                       : "the model '%s' does not use markers",
+               name);
         s->warned_markers = true;
+    }
+    if (input->weights && s->kind->ignores_weights && !s->warned_weights) {
+        sn_log(monitor, SINEW_LOG_LEVEL_WARNING, "the model '%s' does not use weights", name);
+        s->warned_weights = true;
     }
 }
 
-static sinew_status finish(sinew_solver *s, const sinew_input *input, double *positions,
-                           sinew_result *result, sinew_error *error) {
+static void finish(sinew_solver *s, const sinew_input *input, double *positions,
+                   sinew_result *result) {
     int n = sinew_solver_rig(s)->neutral->vertex_count;
     sinew_rigid motion;
     if (input->head)
@@ -292,7 +295,7 @@ static sinew_status finish(sinew_solver *s, const sinew_input *input, double *po
         sinew_rigid_apply(&motion, n, positions);
     for (int i = 0; result->positions_float && i < 3 * n; i++)
         result->positions_float[i] = (float)positions[i];
-    return result->normals ? find_normals(s, positions, result->normals, error) : SINEW_OK;
+    if (result->normals) find_normals(s, positions, result->normals);
 }
 
 static sinew_status solve(sinew_solver *s, const sinew_input *input, sinew_result *result,
@@ -305,6 +308,10 @@ static sinew_status solve(sinew_solver *s, const sinew_input *input, sinew_resul
     SN_TRY(resolve(s, input, &ask, error));
     ask.contacts = result->contacts, ask.contact_capacity = result->contact_capacity;
     warn_about_input(s, input, watched);
+    /* Before the state moves on: nothing after that can fail. */
+    size_t coordinates = 3 * (size_t)sinew_solver_rig(s)->neutral->vertex_count;
+    if (result->normals && !s->normals && !(s->normals = SN_NEW(double, coordinates)))
+        return sn_no_memory(error);
     int next = s->next;
     bool kept = false;
     double *positions = result->positions ? result->positions : s->positions;
@@ -328,10 +335,7 @@ static sinew_status solve(sinew_solver *s, const sinew_input *input, sinew_resul
         sn_solver_unpack(s, s->before.bytes, s->before.size, NULL);
         s->next = next;
     }
-    if (good) {
-        sinew_status finished = finish(s, input, positions, result, error);
-        if (finished != SINEW_OK) status = finished;
-    }
+    if (good) finish(s, input, positions, result);
     result->status = status;
     result->seconds = sn_now() - began;
     return status;

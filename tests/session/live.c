@@ -447,6 +447,55 @@ static void contacts_are_given_back(void **state) {
 
 /* ---- nothing to drive it --------------------------------------------------------------------- */
 
+typedef struct heard {
+    int warnings;
+    char last[256];
+} heard;
+
+static void hear(sinew_log_level level, const char *line, void *user) {
+    heard *h = user;
+    if (level < SINEW_LOG_LEVEL_WARNING || !strstr(line, "does not use")) return;
+    h->warnings++;
+    snprintf(h->last, sizeof h->last, "%s", line);
+}
+
+static void input_that_a_model_ignores_is_reported_once(void **state) {
+    (void)state;
+    static const struct {
+        const char *scene;
+        bool weights, markers;
+        const char *words; /* NULL: it is used */
+    } cases[] = {{"linear", true, false, NULL},
+                 {"linear", false, true, "markers"},
+                 {"modal", true, false, "weights"},
+                 {"fit", true, false, "weights"},
+                 {"force", false, true, "markers without a take"},
+                 {"markers", false, true, NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        heard h = {0};
+        sinew_monitor monitor = {.log = hear, .user = &h};
+        sinew_session *session = test_session(cases[i].scene);
+        assert_ok(sinew_session_prepare(session, NULL, &error));
+        sinew_input input;
+        sinew_result result;
+        sinew_input_init(&input);
+        double *numbers = calloc(3000, sizeof *numbers);
+        if (cases[i].weights) input.weights = numbers;
+        if (cases[i].markers) {
+            for (int k = 0; k < 3000; k++) numbers[k] = NAN; /* all are hidden */
+            input.markers = numbers;
+        }
+        for (int k = 0; k < 2; k++) {
+            sinew_result_init(&result);
+            assert_ok(sinew_session_solve(session, &input, &result, &monitor, &error));
+        }
+        assert_int_equal(h.warnings, cases[i].words != NULL);
+        if (cases[i].words) assert_non_null(strstr(h.last, cases[i].words));
+        free(numbers);
+        sinew_session_destroy(session);
+    }
+}
+
 static void a_session_without_a_driver_is_at_rest(void **state) {
     (void)state;
     static const char *const models[] = {"linear", "rotation", "spring", "force"};
@@ -476,6 +525,7 @@ int test_live(void) {
         cmocka_unit_test(live_steps_agree_with_solves_from_scratch),
         cmocka_unit_test(live_times_agree_with_frames),
         cmocka_unit_test(contacts_are_given_back),
+        cmocka_unit_test(input_that_a_model_ignores_is_reported_once),
         cmocka_unit_test(a_session_without_a_driver_is_at_rest),
         cmocka_unit_test(a_rig_from_memory_needs_no_loader),
     };
