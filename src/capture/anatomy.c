@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "capture/anatomy_state.h"
+#include "capture/pieces.h"
 
 bool sn_motion_of(const sinew_rig *rig, const char *slider, double *size) {
     int sliders[2], count = sinew_rig_match(rig, slider, sliders);
@@ -82,8 +83,9 @@ static sinew_status join_seams(const sinew_mesh *mesh, int *parent, sinew_error 
     return SINEW_OK;
 }
 
-static sinew_status find_pieces(const sinew_mesh *mesh, sinew_anatomy *a, sinew_error *error) {
+sinew_status sn_pieces(const sinew_mesh *mesh, int *piece, int *count, sinew_error *error) {
     int n = mesh->vertex_count;
+    *count = 0;
     int *parent = SN_NEW(int, n);
     if (!parent) return sn_no_memory(error);
     for (int v = 0; v < n; v++) parent[v] = v;
@@ -93,9 +95,14 @@ static sinew_status find_pieces(const sinew_mesh *mesh, sinew_anatomy *a, sinew_
             join(parent, mesh->face_vertices[c - 1], mesh->face_vertices[c]);
     for (int v = 0; status == SINEW_OK && v < n; v++) {
         int root = root_of(parent, v);
-        a->piece[v] = root == v ? a->piece_count++ : a->piece[root];
+        piece[v] = root == v ? (*count)++ : piece[root];
     }
     sn_free(parent);
+    return status;
+}
+
+static sinew_status find_pieces(const sinew_mesh *mesh, sinew_anatomy *a, sinew_error *error) {
+    sinew_status status = sn_pieces(mesh, a->piece, &a->piece_count, error);
     if (status == SINEW_OK && !(a->kind = SN_NEW0(sinew_piece_kind, a->piece_count)))
         status = sn_no_memory(error);
     return status;

@@ -9,9 +9,11 @@
 #include "base/file.h"
 #include "base/forms.h"
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "base/nearest.h"
 #include "base/status.h"
 #include "base/vec3.h"
+#include "capture/pieces.h"
 #include "sinew/anatomy.h"
 
 /* Marks the vertices of "1,5-9". */
@@ -49,12 +51,19 @@ static sinew_status unknown_name(const char *what, const char *name, int count,
     return sn_fail(error, SINEW_BAD_INPUT, "the rig has no %s '%s'; %s", what, name, hint);
 }
 
+/* The monitor of the call far above, where there is one: deriving regions takes seconds. */
+static bool stop(void *user) {
+    (void)user;
+    return sn_interrupted();
+}
+
 /* A region that the rig does not name but its targets tell. */
 static sinew_status mark_derived(const sinew_rig *rig, const char *name, unsigned char *marked,
                                  sinew_error *error) {
     sinew_anatomy *anatomy;
     int *vertices = NULL, count = 0;
-    SN_TRY(sinew_anatomy_create(rig, NULL, &anatomy, error));
+    const sinew_monitor monitor = {.cancelled = stop};
+    SN_TRY(sinew_anatomy_create(rig, &monitor, &anatomy, error));
     sinew_status status = sinew_anatomy_region(anatomy, name, &vertices, &count, error);
     for (int i = 0; i < count; i++) marked[vertices[i]] = 1;
     sinew_free(vertices);
@@ -70,12 +79,13 @@ static sinew_status mark_piece(const sinew_rig *rig, const char *text, unsigned 
     if (end == text || *end || wanted < 0)
         return sn_fail(error, SINEW_BAD_INPUT, "'piece:%.200s' is not a number such as piece:7",
                        text);
-    sinew_anatomy *anatomy;
-    SN_TRY(sinew_anatomy_create(rig, NULL, &anatomy, error));
-    int pieces = sinew_anatomy_piece_count(anatomy);
-    const int *piece = sinew_anatomy_pieces(anatomy);
-    for (int v = 0; v < rig->neutral->vertex_count; v++) marked[v] = piece[v] == wanted;
-    sinew_anatomy_destroy(anatomy);
+    int pieces, *piece = SN_NEW(int, rig->neutral->vertex_count);
+    sinew_status status =
+        piece ? sn_pieces(rig->neutral, piece, &pieces, error) : sn_no_memory(error);
+    for (int v = 0; status == SINEW_OK && v < rig->neutral->vertex_count; v++)
+        marked[v] = piece[v] == wanted;
+    sn_free(piece);
+    if (status != SINEW_OK) return status;
     return wanted < pieces
                ? SINEW_OK
                : sn_fail(error, SINEW_BAD_INPUT,
