@@ -5,6 +5,10 @@
 #include "jobs.h"
 
 static const cli_option options[] = {
+    {"--curves", CLI_INPUT, "FILE",
+     "Drive the rig by slider weights over time, CSV, and let its modes lag behind (secondary "
+     "motion), instead of key poses.",
+     0, 0, false},
     {"--poses", CLI_TEXT, "LIST",
      "Key poses by name, in order: neutral,fist,neutral (default: all, in the given order).", 0, 0,
      false},
@@ -122,10 +126,29 @@ static const char *const parameters[][2] = {
     {"--mix", "mix"},
 };
 
+static sinew_status add_time(cli_call *call, json_t *document) {
+    json_t *time = json_object();
+    if (cli_given(call, "--fps"))
+        json_object_set_new(time, "fps", json_real(cli_number(call, "--fps", 30)));
+    if (cli_given(call, "--until"))
+        json_object_set_new(time, "to", json_real(cli_number(call, "--until", 1)));
+    if (json_object_size(time) > 0)
+        json_object_set_new(document, "time", time);
+    else
+        json_decref(time);
+    return SINEW_OK;
+}
+
 /* Keys from --poses and --times. Without --poses: the first file is the neutral, and every further
  * one a target named after its stem. */
 static sinew_status add_keys(cli_call *call, json_t *document) {
-    const char *poses = cli_text(call, "--poses");
+    const char *poses = cli_text(call, "--poses"), *curves = cli_text(call, "--curves");
+    if (curves) {
+        if (poses || cli_given(call, "--times") || cli_given(call, "--velocity"))
+            return cli_usage(call, "--curves replaces key poses, their times and velocities");
+        json_object_set_new(document, "curves", json_pack("{s:o}", "file", cli_path(call, curves)));
+        return add_time(call, document);
+    }
     json_t *keys = json_array();
     json_object_set_new(document, "keys", keys);
     if (poses) {
@@ -158,16 +181,7 @@ static sinew_status add_keys(cli_call *call, json_t *document) {
     sinew_free(times);
     if (times && (size_t)time_count != count)
         return cli_usage(call, "%d times for %zu poses", time_count, count);
-    json_t *time = json_object();
-    if (cli_given(call, "--fps"))
-        json_object_set_new(time, "fps", json_real(cli_number(call, "--fps", 30)));
-    if (cli_given(call, "--until"))
-        json_object_set_new(time, "to", json_real(cli_number(call, "--until", 1)));
-    if (json_object_size(time) > 0)
-        json_object_set_new(document, "time", time);
-    else
-        json_decref(time);
-    return SINEW_OK;
+    return add_time(call, document);
 }
 
 /* K:NAME=RATE,... */

@@ -258,6 +258,19 @@ SINEW_API int sinew_modal_inverted(const sinew_modal_motion *motion,
 SINEW_API int sinew_modal_new_inverted(const sinew_modal_motion *motion,
                                        const sinew_modal_state *state, int capacity, int *elements);
 
+/* ---- secondary motion ---- */
+
+/* Weights of the modes in a shape: weights[columns] of sinew_modal_motion_info. */
+SINEW_API sinew_status sinew_modal_project(const sinew_modal *modal, const double *positions,
+                                           double *weights, sinew_error *error);
+/* How far modes lag behind shapes that something else moves, by their inertia: weights and lag have
+ * `columns` per time. Frequencies, damping and amplitudes are those of the motion, its keys do not
+ * matter. Frames: sinew_modal_frame_constrained with the shape as `given`, share 0 and the time's
+ * row of `lag`. */
+SINEW_API sinew_status sinew_modal_lag(const sinew_modal_motion *motion, int count,
+                                       const double *times, const double *weights, double *lag,
+                                       sinew_error *error);
+
 /* ---- constraints ---- */
 
 /* Vertices held or led along paths: the frame changes as little as it can, measured in strain, so
@@ -294,6 +307,7 @@ typedef struct sinew_modal_constraints {
     const sinew_modal_orientation *orientations;
     const double *given; /* 3 * vertex_count: mixed in as by sinew_modal_frame_mixed */
     double share;        /* of the modal frame in the mix */
+    const double *lag;   /* added to the weights of the modes: sinew_modal_lag; NULL: nothing */
 } sinew_modal_constraints;
 SINEW_API sinew_status sinew_modal_frame_constrained(const sinew_modal_motion *motion,
                                                      sinew_modal_state *state,

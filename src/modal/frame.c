@@ -184,6 +184,9 @@ sinew_status sinew_modal_frame_constrained(const sinew_modal_motion *motion,
     sn_residual_sum residual = sn_motion_residual(motion, time);
     if (constraints->given)
         SN_TRY(mix(motion, state, constraints->given, constraints->share, &pose, &residual, error));
+    for (int i = 0; constraints->lag && i < motion->column_count; i++)
+        state->tracks[i] += constraints->lag[i];
+    if (constraints->lag) residual.moving = NULL; /* it moves columns that the motion does not */
     sn_frame_oriented(motion->modal, state, &residual, constraints->orientation_count,
                       constraints->orientations, positions);
     sn_pose_free(&pose);

@@ -52,6 +52,11 @@ static mat2 transition(double lambda, double zeta, double t) {
     return (mat2){g.y + 2 * zeta * g.x, g.x, -lambda * lambda * g.x, g.y};
 }
 
+void sn_wiggly_free(double lambda, double zeta, double t, double state[2]) {
+    vec2 moved = apply(transition(lambda, zeta, t), (vec2){state[0], state[1]});
+    state[0] = moved.x, state[1] = moved.y;
+}
+
 static const double GAUSS_X[6] = {0.125233408511468916, 0.367831498998180194, 0.587317954286617447,
                                   0.769902674194304687, 0.904117256370474857, 0.981560634246719251};
 static const double GAUSS_W[6] = {0.249147045813402785, 0.233492536538354809,

@@ -29,6 +29,9 @@ void sn_wiggly_solve(int count, const double *times, const double *values, const
                      sn_wiggly_piece *pieces);
 
 /* The curve at time t; past the last key it goes on without force. */
+/* (y, y') after time t without a force, in place. */
+void sn_wiggly_free(double lambda, double zeta, double t, double state[2]);
+
 double sn_wiggly_at(int count, const double *times, const sn_wiggly_piece *pieces, double lambda,
                     double zeta, double t);
 

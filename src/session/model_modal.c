@@ -10,6 +10,7 @@
 #include "session/clip.h"
 #include "session/holds.h"
 #include "session/load.h"
+#include "session/modal_follow.h"
 #include "session/modal_guard.h"
 #include "session/modal_holds.h"
 #include "session/modal_poses.h"
@@ -49,9 +50,10 @@ typedef struct modal_model {
     double damped; /* what the guard multiplied amplitudes by */
     bool fast;     /* frames of the clip in single precision, too */
     sn_modal_holds holds;
-    char *hold;    /* the parameter that the holds were made by */
-    key_list keys; /* their times and poses */
-    double *shape; /* scratch: 3 per vertex */
+    sn_modal_follow follow; /* curves drive instead of keys */
+    char *hold;             /* the parameter that the holds were made by */
+    key_list keys;          /* their times and poses */
+    double *shape;          /* scratch: 3 per vertex */
     double *weights;
     int *listed; /* elements that the last frame turns inside out and no key does */
     int listed_count;
@@ -343,7 +345,14 @@ static sinew_status read_keys(const sn_model_setup *setup, key_list *keys, sinew
     const json_t *list = sn_scene_at(setup->scene, "keys");
     size_t count = json_array_size(list),
            size = (size_t)3 * (size_t)setup->rig->neutral->vertex_count;
-    if (count < 2) return sn_scene_fail(setup->scene, error, "/keys", "two or more are needed");
+    bool follows = sn_modal_follows(setup);
+    if (count < 2 && !follows)
+        return sn_scene_fail(setup->scene, error, "/keys",
+                             "two or more are needed, or curves or steps that drive the rig");
+    if (follows && sn_scene_has(setup->scene, "hold"))
+        return sn_scene_fail(setup->scene, error, "/parameters/hold",
+                             "is for keys; curves move all vertices");
+    if (follows) count = 2; /* at rest: the motion has the parameters alone */
     keys->times = SN_NEW(double, count), keys->inner_times = SN_NEW(double, count);
     keys->poses = SN_NEW0(double *, count), keys->inner_poses = SN_NEW0(double *, count);
     keys->velocities = SN_NEW0(double *, count);
@@ -356,7 +365,7 @@ static sinew_status read_keys(const sn_model_setup *setup, key_list *keys, sinew
     for (size_t k = 0; status == SINEW_OK && k < count; k++) {
         const json_t *key = json_array_get(list, k);
         bool inner = json_is_true(json_object_get(key, "inner"));
-        double time = json_number_value(json_object_get(key, "time"));
+        double time = follows ? (double)k : json_number_value(json_object_get(key, "time"));
         status = key_weights(setup, key, (int)k, weights, error);
         double *pose = SN_NEW(double, size);
         if (!pose) status = sn_no_memory(error);
@@ -481,6 +490,7 @@ static void destroy(void *model) {
     if (!m) return;
     sinew_modal_state_destroy(m->state);
     sn_modal_holds_free(&m->holds);
+    sn_modal_follow_free(&m->follow);
     sinew_modal_motion_destroy(m->motion);
     sinew_frames_destroy(m->given);
     sn_free(m->given_file), sn_free(m->path_file), sn_free(m->hold);
@@ -593,6 +603,11 @@ static sinew_status update(void *model, const sn_model_setup *setup, uint32_t ch
         SN_TRY(keep_text(&m->hold, hold, error));
     }
     SN_TRY(update_given(m, setup, error));
+    sn_modal_follow follow = {0};
+    if (sn_modal_follows(setup))
+        SN_TRY(sn_modal_follow_create(setup, m->modal, m->motion, &follow, error));
+    sn_modal_follow_free(&m->follow);
+    m->follow = follow;
     m->rate = setup->clip->rate;
     m->fast = sn_scene_flag(setup->scene, "fast");
     report_modes(m, setup);
@@ -631,6 +646,8 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
         constraints.given = m->shape, constraints.share = m->mix;
     }
     m->state->exact = ask->frame >= 0 && !m->fast;
+    if (m->follow.rotation && !m->given && ask->weights)
+        sn_modal_follow_at(&m->follow, ask->weights, ask->sample, m->shape, &constraints);
     SN_TRY(sinew_modal_frame_constrained(m->motion, m->state, &constraints, ask->time, positions,
                                          error));
     sinew_modal_info body = about_body(m->modal);

@@ -202,6 +202,52 @@ static void modes_vibrate_about_the_rest_shape_at_the_reported_frequency(void **
     test_clip_free(&s);
 }
 
+/* Weights at constant speed have no lag. A change a of the speed is a push: e = -a e^(-zeta t)
+ * sin(wt)/w from then on, whatever the frames between. And the frame with a lag is the given shape
+ * plus that much of the modes. */
+static void modes_lag_behind_accelerated_shapes(void **state) {
+    (void)state;
+    enum { COUNT = 40 };
+    sinew_error error;
+    test_clip s = test_clip_make(12, 2, 4);
+    sinew_modal_parameters parameters;
+    sinew_modal_parameters_init(&parameters);
+    parameters.rate = 0;
+    sinew_modal_motion *motion = test_clip_motion(&s, &parameters);
+    sinew_modal_motion_info info = {.size = sizeof info};
+    sinew_modal_motion_get_info(motion, &info);
+    int columns = info.columns;
+    double *weights = SN_NEW0(double, columns *COUNT), *lag = SN_NEW(double, columns *COUNT);
+    double times[COUNT], stop = 0;
+    for (int k = 0; k < COUNT; k++) {
+        times[k] = k == 0 ? 0 : times[k - 1] + (k % 3 ? 0.02 : 0.05);
+        if (k == 12) stop = times[k];
+        for (int i = 0; i < 4; i++)
+            weights[columns * k + i] = (i + 1) * (k <= 12 ? times[k] : stop);
+    }
+    assert_ok(sinew_modal_lag(motion, COUNT, times, weights, lag, &error));
+    for (int k = 0; k < COUNT; k++)
+        for (int i = 0; i < 4; i++) {
+            double lambda = 2 * M_PI * info.frequency[i], zeta = info.damping[i] * lambda;
+            double w = sqrt(lambda * lambda - zeta * zeta), t = times[k] - stop;
+            double expected = t > 0 ? (i + 1) * exp(-zeta * t) * sin(w * t) / w : 0;
+            assert_close(lag[columns * k + i], expected, 1e-10);
+        }
+    double *plain = SN_NEW(double, 3 * s.bar->vertex_count);
+    sinew_modal_constraints constraints = {.size = sizeof constraints, .given = s.poses[1]};
+    assert_ok(sinew_modal_frame_constrained(motion, s.state, &constraints, 0, plain, &error));
+    assert_below(test_clip_distance(&s, plain, s.poses[1]), 1e-9);
+    assert_ok(sinew_modal_project(s.modal, s.poses[1], weights, &error));
+    for (int i = 0; i < columns; i++) lag[i] = i == 0 ? 0.3 : 0;
+    constraints.lag = lag;
+    assert_ok(sinew_modal_frame_constrained(motion, s.state, &constraints, 0, plain, &error));
+    assert_ok(sinew_modal_project(s.modal, plain, weights + columns, &error));
+    assert_close(weights[columns] - weights[0], 0.3, 0.02);
+    sn_free(weights), sn_free(lag), sn_free(plain);
+    sinew_modal_motion_destroy(motion);
+    test_clip_free(&s);
+}
+
 static void four_keys_are_met_smoothly_and_rung_out(void **state) {
     (void)state;
     test_clip s = test_clip_make(12, 2, 20);
@@ -580,6 +626,7 @@ int test_motion(void) {
         cmocka_unit_test(every_knob_leaves_the_keys_exact_and_changes_the_path),
         cmocka_unit_test(default_units_do_not_depend_on_size_or_density),
         cmocka_unit_test(modes_vibrate_about_the_rest_shape_at_the_reported_frequency),
+        cmocka_unit_test(modes_lag_behind_accelerated_shapes),
         cmocka_unit_test(four_keys_are_met_smoothly_and_rung_out),
         cmocka_unit_test(prescribed_velocities_are_taken),
         cmocka_unit_test(inner_keys_are_passed_whatever_the_knobs),
