@@ -75,6 +75,8 @@ def main():
     if sys.argv[1:]:
         run("docs and install", [str(ROOT / "scripts" / "check-docs"), sys.argv[1]])
         run("binary interface", [str(ROOT / "scripts" / "abi"), sys.argv[1]])
+        run("golden", [str(ROOT / "tests" / "golden" / "run"), str(ROOT / sys.argv[1] / "sinew"),
+                       "--invariants"])
         run("kernels", [str(ROOT / "scripts" / "check-kernels"), sys.argv[1]])
     for packages in sorted((ROOT / "scripts" / "packages").glob("*.txt")):
         group = packages.stem
