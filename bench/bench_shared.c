@@ -13,7 +13,7 @@
 #include "bench.h"
 #include "busy.h"
 
-enum { TURNS = 8, LEAST_FRAMES = 4, MOST_COUNTS = 8 };
+enum { TURNS = 16, LEAST_FRAMES = 4, MOST_COUNTS = 8 };
 static const double TURN = 0.15;
 
 /* ---- turns ---- */

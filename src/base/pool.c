@@ -5,8 +5,9 @@
  * spinning for a shared-memory multiprocessor", 1991): spin about as long as a sleep costs, then
  * sleep. We differ in: nobody waits for a thread that has no piece, and a thread that lost its
  * processor in the middle of a piece keeps later loops on the caller alone for ten times as long as
- * it was waited for. The loss to a busy machine is therefore bounded by about a tenth, whatever the
- * scheduler does. */
+ * it was waited for, and twice as long again each time that this repeats. The loss to a busy
+ * machine is therefore bounded by about a tenth at first and by a hundredth if it stays busy,
+ * whatever the scheduler does. */
 #include "base/pool.h"
 
 #include <linux/futex.h>
@@ -33,7 +34,9 @@ enum {
     STALL_NS = 100000,    /* a worker without a processor for longer is starved, */
     RECOVERY = 10,        /* and is left alone for this many times as long, */
     LONGEST_RECOVERY_NS = 1000000000,
-    CROWDED_NS = 3000000 /* the same for one that shares the caller's processor */
+    CROWDED_NS = 3000000, /* the same for one that shares the caller's processor */
+    MOST_STRIKES = 4,     /* each time that help fails again, it is done without twice as long; */
+    GOOD_LOOPS = 64       /* so many loops in a row that were helped take one strike back */
 };
 
 typedef struct range {
@@ -69,6 +72,7 @@ static struct {
     atomic_bool stop, failed;
     int cores;
     atomic_uint_least64_t starved_until;
+    atomic_uint strikes, good_loops;
     worker workers[SINEW_MAX_THREADS - 1];
     slot slots[SLOTS];
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -177,8 +181,29 @@ static void help(slot *s, uint32_t generation, int seat, int seats) {
     }
 }
 
+/* Loops run on their callers alone for so long, or longer if help has failed before. */
 static void starve(uint64_t now, uint64_t ns) {
-    atomic_store_explicit(&pool.starved_until, now + ns, memory_order_relaxed);
+    unsigned strikes = atomic_load_explicit(&pool.strikes, memory_order_relaxed);
+    ns <<= strikes < MOST_STRIKES ? strikes : MOST_STRIKES;
+    if (ns > LONGEST_RECOVERY_NS) ns = LONGEST_RECOVERY_NS;
+    if (strikes < MOST_STRIKES)
+        atomic_store_explicit(&pool.strikes, strikes + 1, memory_order_relaxed);
+    atomic_store_explicit(&pool.good_loops, 0, memory_order_relaxed);
+    uint64_t until = atomic_load_explicit(&pool.starved_until, memory_order_relaxed);
+    while (until < now + ns &&
+           !atomic_compare_exchange_weak_explicit(&pool.starved_until, &until, now + ns,
+                                                  memory_order_relaxed, memory_order_relaxed)) {
+    }
+}
+
+/* A loop was helped and nobody had to wait long. */
+static void note_help(void) {
+    unsigned strikes = atomic_load_explicit(&pool.strikes, memory_order_relaxed);
+    if (strikes == 0) return;
+    if (atomic_fetch_add_explicit(&pool.good_loops, 1, memory_order_relaxed) + 1 < GOOD_LOOPS)
+        return;
+    atomic_store_explicit(&pool.good_loops, 0, memory_order_relaxed);
+    atomic_store_explicit(&pool.strikes, strikes - 1, memory_order_relaxed);
 }
 
 /* A worker that wakes up on the processor of the caller stands in its way: no other is free. */
@@ -239,6 +264,8 @@ static void start_over(void) {
     pthread_mutex_init(&pool.lock, NULL);
     atomic_store(&pool.count, 0);
     atomic_store(&pool.failed, false);
+    atomic_store(&pool.starved_until, 0);
+    atomic_store(&pool.strikes, 0);
     for (int i = 0; i < SLOTS; i++) atomic_store(&pool.slots[i].taken, false);
 }
 
@@ -375,6 +402,8 @@ static void read_clocks(uint64_t set, uint64_t *ns) {
  * machine has other work. */
 static void finish(slot *s, int own) {
     unsigned others = (unsigned)(s->pieces - own);
+    if (others == 0) return;
+    note_help();
     if (atomic_load_explicit(&s->done, memory_order_acquire) == others) return;
     uint64_t began = sn_nanoseconds();
     double piece_ns = s->loop.unit_ns * (double)s->loop.units / s->pieces;
@@ -395,9 +424,7 @@ static void finish(slot *s, int own) {
     for (int i = 0; i < 64 && set >> i; i++)
         if (after[i] - before[i] > ran) ran = after[i] - before[i];
     if (waited > ran + STALL_NS) {
-        uint64_t recovery = RECOVERY * (waited - ran);
-        if (recovery > LONGEST_RECOVERY_NS) recovery = LONGEST_RECOVERY_NS;
-        starve(now, recovery);
+        starve(now, RECOVERY * (waited - ran));
     }
 }
 
