@@ -1,24 +1,25 @@
-/* Physics that any engine can play: correctives that bring a plain blendshape rig close to a model.
+/* Baking: correctives that make a plain blendshape rig approximate a physical model, for playback
+ * in any engine.
  *
- * No engine runs our solvers, but every engine plays morph targets. Baking samples a model (any
- * function from slider weights to positions) and fits what the rig's linear blend lacks:
+ * Engines do not run the solvers, but they play morph targets. Baking samples a model (any function
+ * from slider weights to positions) and fits the difference to the rig's linear blend:
  *
  *   f(w) = f0 + sum_k a_k(w) d_k + sum_j phi_j(w) c_j
  *
- * phi_j is a polynomial of the slider weights, which a driver table carries into any engine and a
- * clip needs no engine for. Few shapes and many terms: the shapes span what the samples have in
- * common, the terms that drive them are chosen greedily, in each step the one that removes most of
- * the remaining error. A slider alone at full weight still gives exactly the artist's shape.
+ * phi_j is a polynomial in the slider weights. A driver table exports it to an engine; a baked clip
+ * does not need one. A few shapes span what the samples have in common, and their terms are chosen
+ * greedily: each step adds the term that removes most of the remaining error. A single slider at
+ * full weight still reproduces the artist's shape exactly.
  *
- * Programs that know only in-betweens and products get these instead (style): phi_j is then the hat
- * function of an in-between on one slider, or a product such as jawOpen^2 * smile. It takes several
- * times as many targets for the same error.
+ * For programs that support only in-betweens and products, choose the other style: phi_j is then
+ * the hat function of an in-between on one slider, or a product such as jawOpen^2 * smile. The same
+ * error then takes several times as many targets.
  *
  *   sinew_bake          fit                                  once
  *   sinew_bake_measure  compare with the model on poses that were not used to fit
  *
- * When not to use it: where the model has a past (inertia, friction), which no function of the
- * weights can follow; bake the frames of the clip instead. */
+ * When not to use it: for models whose frames depend on earlier ones (inertia, friction). No
+ * function of the weights can reproduce those; write the frames of the clip instead. */
 #ifndef SINEW_BAKE_H
 #define SINEW_BAKE_H
 
@@ -35,8 +36,8 @@ extern "C" {
 #define SINEW_BAKE_TOLERANCE 1e-3
 #define SINEW_BAKE_SAMPLES   1600
 
-/* The model: positions[3 * vertex_count] of weights[slider_count]. Called from one thread. A result
- * that did not converge counts. */
+/* The model: positions[3 * vertex_count] of weights[slider_count]. Called from one thread.
+ * Unconverged results are used as they are. */
 typedef sinew_status sinew_bake_model(const double *weights, double *positions, void *user,
                                       const sinew_monitor *monitor, sinew_error *error);
 
@@ -68,22 +69,22 @@ typedef struct sinew_bake_info {
     double seconds;
 } sinew_bake_info;
 
-/* The rig with its correctives; the given one is not changed. info may be NULL. */
+/* Returns the rig with its correctives; the given rig is not changed. info may be NULL. */
 SINEW_API sinew_status sinew_bake(const sinew_rig *rig, const sinew_bake_options *options,
                                   sinew_bake_model *model, void *user, const sinew_monitor *monitor,
                                   sinew_rig **baked, sinew_bake_info *info, sinew_error *error);
 
-/* How far a rig's linear blend is from the model. */
+/* Distance between a rig's linear blend and the model. */
 typedef struct sinew_bake_error {
     uint32_t size; /* of this structure in bytes; set by the caller */
     int poses;
     double mean;  /* distance of a vertex, fraction of the diagonal */
     double rms;   /* root mean square */
-    double p95;   /* 95 of 100 moving vertices are nearer, over all poses */
+    double p95;   /* 95th percentile over the moving vertices of all poses */
     double worst; /* largest */
 } sinew_bake_error;
 
-/* Over row_count rows of slider weights, which should not be those of the fit. */
+/* Measures over row_count rows of slider weights, which should differ from those of the fit. */
 SINEW_API sinew_status sinew_bake_measure(const sinew_rig *rig, int row_count, const double *rows,
                                           sinew_bake_model *model, void *user,
                                           const sinew_monitor *monitor, sinew_bake_error *measured,

@@ -1,4 +1,4 @@
-/* A cage of tets around any surface, and the surface carried by it.
+/* A tetrahedral cage around any surface, and the surface embedded in it.
  *
  *   sinew_cage_create       cells around and inside the surface, cut into tets
  *   sinew_embedding_apply   cage positions -> surface positions
@@ -7,7 +7,7 @@
  * The surface may be open, cross itself or have any number of parts. Vertex v follows its tet:
  *   p_v = sum_k w_k x_k + R_v e_v
  * with w its barycentric weights, R_v the rotation of its tet and e_v the leftover of the pose,
- * kept in the tet's frame, so that a fitted pose comes back to the last bits. */
+ * kept in the tet's frame, so that a fitted pose is reproduced to rounding error. */
 #ifndef SINEW_CAGE_H
 #define SINEW_CAGE_H
 
@@ -28,8 +28,8 @@ typedef struct sinew_embedding {
     double *weights; /* 4 per vertex, sum 1; some are negative for a vertex outside its tet */
 } sinew_embedding;
 
-/* Points in a tet mesh: each in the tet that holds it, or else, extrapolated, in the tet whose side
- * is nearest. */
+/* Embeds points in a tet mesh: each in the tet that contains it or, by extrapolation, in the tet
+ * with the nearest side. */
 SINEW_API sinew_status sinew_embedding_create(const sinew_tets *tets, int vertex_count,
                                               const double *positions, sinew_embedding **embedding,
                                               sinew_error *error);
@@ -40,22 +40,22 @@ SINEW_API void sinew_embedding_apply(const sinew_embedding *embedding, const dou
 
 /* ---- cage ---- */
 
-/* Edge of a cell as part of the surface's box diagonal. */
+/* Edge length of a cell, as a fraction of the bounding-box diagonal. */
 #define SINEW_CAGE_CELL_DEFAULT (1.0 / 50.0)
 
 typedef struct sinew_cage_options {
-    uint32_t size;       /* of this structure in bytes; set by sinew_cage_options_init */
-    double cell;         /* part of the box diagonal, > 0; 1/50 or finer for characters */
-    int hole_edges;      /* holes with at most this many edges are closed before filling, >= 0 */
-    bool separate_parts; /* true: parts of the surface that are not connected get cells of their
-                            own, even where they touch or overlap, so that eyes, teeth and clothes
-                            can move apart. Within one part, sheets nearer than a cell share cells:
-                            they move together, and a smaller cell tells them apart. */
+    uint32_t size;  /* of this structure in bytes; set by sinew_cage_options_init */
+    double cell;    /* fraction of the bounding-box diagonal, > 0; 1/50 or finer for characters */
+    int hole_edges; /* holes with at most this many edges are closed before filling, >= 0 */
+    bool separate_parts; /* true: parts of the surface that are not connected get separate cells,
+                            even where they touch or overlap, so that eyes, teeth and clothes can
+                            move apart. Within one part, sheets closer than a cell share cells and
+                            move together; use a smaller cell to separate them. */
 } sinew_cage_options;
 SINEW_API void sinew_cage_options_init(sinew_cage_options *options);
 
 typedef struct sinew_cage {
-    sinew_tets *tets; /* 6 per cell, all the same way, one vertex per corner of the grid */
+    sinew_tets *tets;           /* 6 per cell, all split the same way; one vertex per grid corner */
     sinew_embedding *embedding; /* of the surface's vertices */
     double cell;                /* edge length, in units of the mesh */
 } sinew_cage;
@@ -70,11 +70,12 @@ SINEW_API void sinew_cage_destroy(sinew_cage *cage);
 
 /* ---- poses of the surface as poses of the cage ---- */
 
-/* Weight w of meeting the surface against the cage's stiffness: larger leaves less over and strains
- * the cage more. */
+/* Weight w of the distance to the surface against the stiffness of the cage. Larger values leave a
+ * smaller residual and strain the cage more. */
 #define SINEW_CAGE_FIT_WEIGHT_DEFAULT     1.0
 #define SINEW_CAGE_FIT_ITERATIONS_DEFAULT 60
-/* Largest movement in an iteration, as part of the box diagonal, below which a fit is done. */
+/* A fit stops when no vertex moves more than this in an iteration, as a fraction of the
+ * bounding-box diagonal. */
 #define SINEW_CAGE_FIT_TOLERANCE_DEFAULT 1e-4
 
 typedef struct sinew_cage_fit_options {

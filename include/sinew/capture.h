@@ -1,5 +1,5 @@
-/* A captured take, ready for a rig: markers tied to points of the face, without the head's own
- * motion, moved to where they would sit on this face, and sampled at any time.
+/* A captured take prepared for a rig: markers attached to points of the face, head motion removed,
+ * retargeted to this face, and sampled at any time.
  *
  *   sinew_capture_options options;
  *   sinew_capture_options_init(&options);
@@ -29,29 +29,30 @@ extern "C" {
 
 typedef struct sinew_capture_options {
     uint32_t size;
-    const sinew_marker_map *map;  /* where the markers sit on the neutral; NULL: found, see
-                                     sinew_map_source. Copied */
-    const sinew_anatomy *anatomy; /* of the rig, when it is at hand; NULL: made where needed */
+    const sinew_marker_map *map; /* positions of the markers on the neutral; NULL: found
+                                    automatically, see sinew_map_source. Copied */
+    const sinew_anatomy
+        *anatomy;       /* anatomy of the rig, if the caller has one; NULL: computed when needed */
     int neutral_sample; /* sample of the take in which the face is at rest; -1: in the first calm
                            stretch */
     const char *stable; /* names of markers that move with the head, separated by commas; "none":
                            the head does not move; NULL or "": its motion is found from all markers,
                            weighted by how little they move against each other */
-    double cutoff;   /* Hz: frequencies above are smoothed away (half the amplitude there); 0: none;
-                        -1: as low as the noise of the take asks for */
+    double cutoff;   /* Hz: low-pass cutoff (half the amplitude there); 0: no smoothing; -1: chosen
+                        from the noise of the take */
     bool retarget;   /* the markers are those of another face */
     double rig_unit; /* meters in the rig's unit of length, for advice in messages; 0: unknown */
 } sinew_capture_options;
 
 SINEW_API void sinew_capture_options_init(sinew_capture_options *options);
 
-/* How the markers were tied to the face. */
+/* How the markers were attached to the face. */
 typedef enum sinew_map_source {
     SINEW_MAP_SOURCE_GIVEN,
     SINEW_MAP_SOURCE_BY_VERTEX, /* markers are named after vertices or regions of the rig */
     SINEW_MAP_SOURCE_IN_PLACE,  /* the take lies on the face: nearest points of the outer skin */
-    SINEW_MAP_SOURCE_BY_NAMES,  /* names tell the landmarks: similarity, warp, nearest points */
-    SINEW_MAP_SOURCE_BY_SHAPE   /* without names that tell: the best of 24 orientations */
+    SINEW_MAP_SOURCE_BY_NAMES,  /* names identify landmarks: similarity, warp, nearest points */
+    SINEW_MAP_SOURCE_BY_SHAPE   /* no recognizable names: the best of 24 orientations */
 } sinew_map_source;
 
 /* Seconds of the longest gap that is filled. */
@@ -67,7 +68,7 @@ typedef struct sinew_capture_info {
     int samples;        /* of the take */
     double rate;        /* samples per second, 0 for a single sample */
     int markers;        /* of the take */
-    int used;           /* of these, tied to the face */
+    int used;           /* of these, attached to the face */
     int neutral_sample; /* that was used */
     sinew_map_source map_source;
     int doubtful;    /* markers whose point on the face is in doubt, see sinew_capture_doubt */
@@ -77,7 +78,7 @@ typedef struct sinew_capture_info {
     double noise;    /* estimated standard deviation of a coordinate, rig's unit of length */
     double cutoff;   /* Hz, of the smoothing; 0: none */
     double scale;    /* of the take to the rig's unit of length, found with the map; 1: as it is */
-    int relabeled;   /* positions whose labels had been exchanged, and were put back */
+    int relabeled;   /* positions whose labels were swapped and have been corrected */
 } sinew_capture_info;
 
 /* Constant once created: may be shared between threads. */
@@ -106,17 +107,18 @@ SINEW_API void sinew_capture_weights(const sinew_capture *capture, double time, 
 /* The rigid motion from the face without head motion to where the take has it. */
 SINEW_API void sinew_capture_head(const sinew_capture *capture, double time, sinew_rigid *motion);
 
-/* Share of the stable markers' spread by which a distance between two of them may change, and one
- * of them may lie off its place, before it counts as slipped in that frame. */
+/* A stable marker counts as slipped in a frame when its distance to another, or from its own
+ * position, changes by more than this fraction of the markers' spread. */
 #define SINEW_STABILISE_SLIP 0.05
 
-/* Takes the head's motion out of a take: in each frame the rigid motion that best brings the stable
- * markers onto reference[3 * stable_count] (their places on the neutral) is applied to all markers,
- * and its inverse is kept in motion[time_count] (may be NULL) for putting it back. Stable markers
- * that are missing or slipped are left out; a frame with fewer than three, or with three on a line,
- * keeps the last motion (held_frames, may be NULL). Distances between stable markers are those of
- * most of the take, or of the neutral where one slipped for good. Bad input by name: fewer than
- * three, one that is given twice, all on a line. */
+/* Removes the head motion from a take. In each frame, the rigid motion that best moves the stable
+ * markers onto reference[3 * stable_count] (their positions on the neutral) is applied to all
+ * markers; its inverse is stored in motion[time_count] (may be NULL) to restore it later. Stable
+ * markers that are missing or slipped are ignored; a frame with fewer than three, or with three on
+ * a line, keeps the previous motion (held_frames, may be NULL). Distances between stable markers
+ * are those of most of the take, or of the neutral where one slipped for good. Returns
+ * SINEW_BAD_INPUT and names the marker for fewer than three markers, duplicates, and markers on one
+ * line. */
 SINEW_API sinew_status sinew_markers_stabilise(sinew_markers *markers, int stable_count,
                                                const int *stable, const double *reference,
                                                sinew_rigid *motion, int *held_frames,

@@ -25,8 +25,8 @@ SINEW_API void sinew_curves_destroy(sinew_curves *curves);
 /* Replaces a channel's name by a copy. */
 SINEW_API sinew_status sinew_curves_set_name(sinew_curves *curves, int channel, const char *name,
                                              sinew_error *error);
-/* Bad input, naming time and channel, unless times increase, all numbers are finite, and no two
- * channels share a name. */
+/* Returns SINEW_BAD_INPUT and names the time and channel unless times increase, all numbers are
+ * finite, and channel names are unique. */
 SINEW_API sinew_status sinew_curves_check(const sinew_curves *curves, sinew_error *error);
 /* values[channel_count] at a time. */
 SINEW_API void sinew_curves_sample(const sinew_curves *curves, double time, double *values);
@@ -38,18 +38,19 @@ typedef struct sinew_markers {
     int time_count;
     double *times;     /* seconds, increasing */
     double *positions; /* time_count rows of 3 * marker_count */
-    char unit[8];      /* "m", "cm", "mm", "in", "ft", or "" when the file does not say */
-    char up;           /* 'x', 'y' or 'z', the axis that points up; 0 when the file does not say */
-    float *residuals;  /* per time and marker: error of the reconstruction, unit of length, 0 where
-                          it was made up; NULL when the file does not say. C3D has them */
+    char unit[8];      /* "m", "cm", "mm", "in", "ft", or "" when the file does not specify it */
+    char up; /* 'x', 'y' or 'z', the axis that points up; 0 when the file does not specify it */
+    float *residuals; /* per time and marker: error of the reconstruction, unit of length, 0 where
+                         it was made up; NULL when the file has none. C3D files have them */
 } sinew_markers;
 
 SINEW_API sinew_status sinew_markers_create(int marker_count, int time_count,
                                             sinew_markers **markers, sinew_error *error);
 SINEW_API void sinew_markers_destroy(sinew_markers *markers);
-/* Scales to `unit` ("m", "dm", "cm", "mm", "in", "ft"; NULL or "": as it is) and turns the up axis
- * to `up` (0: as it is) by a quarter turn. Bad input when a unit is asked for and not known; an up
- * axis that the file did not say is taken to be the one asked for. */
+/* Scales to `unit` ("m", "dm", "cm", "mm", "in", "ft"; NULL or "": as it is) and rotates the up
+ * axis to `up` (0: unchanged) by a quarter turn. Returns SINEW_BAD_INPUT when a unit is requested
+ * but the unit of the take is unknown. If the file does not specify an up axis, it is assumed to be
+ * the requested one. */
 SINEW_API sinew_status sinew_markers_convert(sinew_markers *markers, const char *unit, char up,
                                              sinew_error *error);
 SINEW_API sinew_status sinew_markers_set_name(sinew_markers *markers, int marker, const char *name,

@@ -1,18 +1,18 @@
 /* Blendforces: captured markers steer a simulated skin.
  *
- * A blendshape basis B says how a face moves. Read its columns as forces: the face is a sheet with
- * inertia, elasticity and contact, and one number per target, the command u, pushes it:
+ * The columns of a blendshape basis B act as forces on a sheet with inertia, elasticity and
+ * contact. One number per target, the command u, drives it:
  *
  *   N x = M/h^2 (x_last + a h v_last) + B u + sum_k k F^T p(x),     N = M/h^2 + sum_k k F^T F
  *
- * an implicit step of length h; F x - p(x) are the strains of the skin: place, edge lengths, and
- * curvature turned with the skin. N does not change, so it is factored once, and
+ * an implicit step of length h; F x - p(x) are the strains of the skin: position, edge lengths, and
+ * curvature rotated with the skin. N does not change, so it is factored once, and
  *
  *   x = Phi u + y,     Phi = N^-1 B (once),     y = N^-1 (everything but the command)
  *   u = argmin sum_i c_i |d_i - x_i|^2 + ridge s |u|^2 + smooth s |u - u_last|^2
  *
- * steers the places x_i of the markers to where they were seen. The skin may leave the span of B
- * where elasticity, inertia or contact ask for it.
+ * steers the marker positions x_i to the captured ones. The skin may leave the span of B
+ * where elasticity, inertia or contact require it.
  *
  *   rig, map -> sinew_force_create      areas, stiffness, N and its factor, Phi: built once,
  *                                       constant, shared between threads
@@ -62,12 +62,14 @@ extern "C" {
 #define SINEW_FORCE_CONTACT_MARGIN   0.1
 #define SINEW_FORCE_CONTACT_LENGTH   0.02
 #define SINEW_FORCE_FRICTION         0.3
-/* Longest bends; stiffer skins do not come to rest on coarse meshes. Share of the diagonal. */
+/* Longest bends; stiffer skins do not come to rest on coarse meshes. Fraction of the bounding-box
+ * diagonal. */
 #define SINEW_FORCE_MOST_BEND 0.1
-/* A boundary vertex that no target moves by more than this share of the rig's largest move is held.
+/* A boundary vertex that no target moves by more than this fraction of the rig's largest
+ * displacement is held.
  */
 #define SINEW_FORCE_FIXED_SHARE 0.005
-/* Areas of vertices count as at least this share of the mean: slivers and loose vertices. */
+/* Lower bound on vertex areas, as a fraction of the mean, for slivers and isolated vertices. */
 #define SINEW_FORCE_LEAST_AREA      1e-3
 #define SINEW_FORCE_FLESH_FREQUENCY 7.0
 #define SINEW_FORCE_FLESH_DAMPING   0.2
@@ -81,11 +83,12 @@ enum {
 typedef struct sinew_force_options {
     uint32_t size; /* of this structure in bytes; set by sinew_force_options_init */
     /* The skin. A length l means: bumps and stretches narrower than l are smoothed out, wider ones
-     * pass. Share of the diagonal, >= 0; 0 turns the term off. */
+     * pass. Fraction of the bounding-box diagonal, >= 0; 0 turns the term off. */
     double stretch_length, bend_length;
-    double overstretch; /* extra stiffness of edges beyond 110%, share of theirs, 0 to 1 */
-    double position;    /* stiffness of the place per area, >= 0; 1 balances u = w at the target */
-    double mass_time;   /* seconds, > 0: how long the skin takes to follow */
+    double overstretch; /* extra stiffness of edges stretched beyond 110%, as a fraction of their
+                           own, 0 to 1 */
+    double position;    /* positional stiffness per area, >= 0; 1 balances u = w at the target */
+    double mass_time;   /* seconds, > 0: response time of the skin */
     const double *position_map; /* per vertex factors of the stiffness, > 0; NULL: 1 */
     const double *stretch_map;  /* the same; an edge takes the mean of its ends */
     const double *bend_map;
@@ -109,8 +112,8 @@ typedef struct sinew_force_options {
      * to be reached within a frame. */
     bool bounded;
     double lower, upper;
-    double outlier; /* markers off by more than this share of the diagonal lose weight; INFINITY
-                       trusts every marker */
+    double outlier; /* markers farther away than this fraction of the bounding-box diagonal lose
+                       weight; INFINITY trusts every marker */
 
     /* The marker layer on top (sinew/marker_layer.h). */
     bool layer;
@@ -127,10 +130,11 @@ typedef struct sinew_force_options {
     bool contact;
     const int *contact_vertices;
     int contact_count;
-    double contact_margin; /* what is near: share of the diagonal, >= 0 */
-    double contact_gap;    /* share of the diagonal, > 0 */
-    /* Skin that presses bends over this share of the diagonal, >= 0, as the flesh below it does;
-     * less than bend_length counts as that. */
+    double contact_margin; /* distance that counts as near: fraction of the bounding-box diagonal,
+                              >= 0 */
+    double contact_gap;    /* fraction of the bounding-box diagonal, > 0 */
+    /* Length over which pressed skin bends, as a fraction of the bounding-box diagonal, >= 0; at
+     * least bend_length. */
     double contact_length;
     double friction; /* Coulomb's mu >= 0 */
 
@@ -148,7 +152,8 @@ typedef struct sinew_force_options {
                                sinew_force_softness */
     double flesh_frequency; /* Hz, > 0, of the softest flesh */
     double flesh_damping;   /* ratio, >= 0: 1 does not swing */
-    double flesh_length;    /* share of the diagonal, >= 0: flesh moves together over it */
+    double flesh_length;    /* fraction of the bounding-box diagonal, >= 0, over which flesh moves
+                               together */
     double gravity[3];      /* length units per s^2; counts against the pose of the neutral */
 
     /* Obstacles may press into the skin (sinew_force_set_obstacles). They meet the bending of
@@ -178,16 +183,16 @@ typedef struct sinew_force_frame_info {
     /* SINEW_NOT_CONVERGED: the first frame is still moving, see residual; or a command is within
      * its bounds, but not the best. */
     sinew_status status;
-    int iterations;            /* relinearisations in all */
-    double residual;           /* last change of a vertex, share of the diagonal */
-    int seen, outliers;        /* markers used; of these, with less than half their weight */
-    double marker_error;       /* RMS distance of the seen markers to their places, length units */
+    int iterations;      /* relinearisations in all */
+    double residual;     /* last change of a vertex, fraction of the bounding-box diagonal */
+    int seen, outliers;  /* markers used; of these, with less than half their weight */
+    double marker_error; /* RMS distance of the visible markers to their positions, length units */
     double marker_error_layer; /* the same after the layer; equal without one */
     /* RMS over the area of the displacement from the neutral, split into the nearest combination of
      * targets and the rest. */
     double in_span, out_of_span;
     int contacts; /* pairs that press */
-    double cut;   /* smallest share of a vertex's last move that contact left; 1: all of it */
+    double cut;   /* smallest fraction of a vertex's last step that contact allowed; 1: all of it */
     double seconds;
     /* Vertices that contact would have left as spikes: they have their shape without contact. */
     int released;
@@ -195,8 +200,8 @@ typedef struct sinew_force_frame_info {
 } sinew_force_frame_info;
 
 /* Every target of the rig is a column of B, combinations and in-betweens too. `map` may be NULL
- * when only commands drive. The rig must outlive the structure; map and options are copied. Bad
- * input: a map that does not fit, values out of range, a rig without targets. */
+ * when only commands drive. The rig must outlive the structure; map and options are copied. Returns
+ * SINEW_BAD_INPUT for a map that does not fit, values out of range, and rigs without targets. */
 SINEW_API sinew_status sinew_force_create(const sinew_rig *rig, const sinew_marker_map *map,
                                           const sinew_force_options *options,
                                           const sinew_monitor *monitor, sinew_force **force,
@@ -210,8 +215,8 @@ SINEW_API void sinew_force_state_destroy(sinew_force_state *state);
 /* Back to the neutral at rest; the next frame is a static solve again. */
 SINEW_API void sinew_force_reset(sinew_force_state *state);
 /* Settings of later frames with this state, taken from the options: ridge, smooth, bounded, lower,
- * upper, outlier, velocity_kept, relinearisations, friction and layer_feeds. The rest is the
- * structure's and is not read. SINEW_BAD_INPUT when one of them is out of range. */
+ * upper, outlier, velocity_kept, relinearisations, friction and layer_feeds. Other options belong
+ * to the structure and are ignored. Returns SINEW_BAD_INPUT when one of them is out of range. */
 SINEW_API sinew_status sinew_force_state_set(sinew_force_state *state,
                                              const sinew_force_options *options,
                                              sinew_error *error);
@@ -251,8 +256,8 @@ SINEW_API sinew_status sinew_force_softness(const sinew_rig *rig, double *softne
 SINEW_API const double *sinew_force_last_command(const sinew_force_state *state);
 SINEW_API const double *sinew_force_velocities(const sinew_force_state *state);
 
-/* Who belongs to the jaw: shares[vertex_count], near 1 where the target (jawOpen) moves the face as
- * one rigid piece, 0 where vertices stay behind. Bad input: a target that moves nothing. */
+/* Jaw weights: shares[vertex_count], near 1 where the target (jawOpen) moves the face rigidly, 0
+ * where vertices stay behind. Returns SINEW_BAD_INPUT for a target that moves nothing. */
 SINEW_API sinew_status sinew_jaw_shares(const sinew_rig *rig, int target, double *shares,
                                         sinew_error *error);
 
@@ -265,12 +270,12 @@ SINEW_API sinew_status sinew_jaw_shares(const sinew_rig *rig, int target, double
  *
  * f are factors of the stretch and of the bending per vertex, R(f) the squared distance of all
  * shapes from balance, weighed as displacement, a_i shares of the area. It is convex with one
- * solution. The stiffness of the place is prescribed. Without strain the softest skin always fits
+ * solution. The positional stiffness is prescribed. Without strain the softest skin always fits
  * best, so the prior keeps factors about 1, and vertices that no shape strains keep 1.
  *
- * What the map is worth is told by shapes it has not seen: it is estimated from each half of them
- * and compared on the other half with one factor for the whole face. Where it gains nothing, the
- * whole face gets that one factor. */
+ * The map is validated on shapes it has not seen: it is estimated from each half of the shapes and
+ * compared with a single factor on the other half. Where it does not improve on that, the single
+ * factor is used. */
 #define SINEW_STIFFNESS_PRIOR     1.0
 #define SINEW_STIFFNESS_TOLERANCE 1e-5
 enum { SINEW_STIFFNESS_ITERATIONS = 50 };
@@ -283,7 +288,7 @@ typedef struct sinew_stiffness_example {
 typedef struct sinew_stiffness_options {
     uint32_t size;    /* of this structure in bytes; set by sinew_stiffness_options_init */
     double prior;     /* > 0; 1e-6 when shapes were measured under known commands */
-    double tolerance; /* change of a factor that ends the iteration, share of it, > 0 */
+    double tolerance; /* relative change of a factor that ends the iteration, > 0 */
     int iterations;   /* at most, >= 1 */
     const sinew_stiffness_example *examples; /* NULL: every target at weight 1 */
     int example_count;
@@ -296,7 +301,7 @@ typedef struct sinew_stiffness_info {
     uint32_t size;       /* of this structure in bytes; set by the caller */
     sinew_status status; /* SINEW_NOT_CONVERGED: the maps are the last iterate */
     int iterations, examples;
-    double residual; /* last change of a factor, share of it */
+    double residual; /* last relative change of a factor */
     /* RMS over shapes and area of the way from a shape to where the skin comes to rest under its
      * command, length units: with factors 1, and with the maps; and the worst shape's RMS. */
     double rest_error_default, rest_error, rest_error_worst;

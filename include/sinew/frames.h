@@ -12,9 +12,9 @@
 extern "C" {
 #endif
 
-/* Frames per second of a file that counts frames without saying how long one lasts (PC2). */
+/* Frame rate of files that do not specify one (PC2). */
 #define SINEW_FRAMES_DEFAULT_RATE 30.0
-/* Most frames that a clip of a file is sampled at. */
+/* Largest number of frames to which a clip of a file is sampled. */
 #define SINEW_FRAMES_MAXIMUM 1000000
 
 typedef struct sinew_frames {
@@ -54,18 +54,18 @@ SINEW_API void sinew_frame_reader_close(sinew_frame_reader *reader);
 
 SINEW_API void sinew_frames_destroy(sinew_frames *frames);
 /* Makes the frames fit the mesh: a cache of a file that splits vertices (sinew_mesh.file_vertices)
- * is brought to the mesh's vertices. Bad input when the counts agree with neither. */
+ * is converted to the mesh's vertices. Returns SINEW_BAD_INPUT when the counts match neither. */
 SINEW_API sinew_status sinew_frames_match(sinew_frames *frames, const sinew_mesh *mesh,
                                           sinew_error *error);
 
-/* Largest error of a vertex in formats that compress (GLB), over the diagonal of the mesh. */
+/* Largest vertex error of compressed formats (GLB), as a fraction of the bounding-box diagonal. */
 #define SINEW_FRAMES_DEFAULT_TOLERANCE 1e-4
 
-/* Writes frames as they come. The file appears under its name only when `close` succeeds; `abandon`
+/* Writes frames one by one. The file appears under its name only when `close` succeeds; `abandon`
  * leaves nothing behind. The format is chosen by the path's ending. */
 typedef struct sinew_frame_writer sinew_frame_writer;
-/* `mesh` gives faces and names to formats that hold them; formats of points alone (PC2, MDD) hold
- * the vertices of the file the mesh came from. `frame_count` must be exact. */
+/* `mesh` gives faces and names to formats that hold them; point-cache formats (PC2, MDD) store the
+ * vertices of the file from which the mesh was read. `frame_count` must be exact. */
 SINEW_API sinew_status sinew_frame_writer_open(const char *path, const sinew_mesh *mesh,
                                                int frame_count, double start, double rate,
                                                sinew_frame_writer **writer, sinew_error *error);

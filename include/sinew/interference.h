@@ -1,4 +1,5 @@
-/* Which targets fight: who moves what another one moves, how alike, where, and which lock helps.
+/* Interference between targets: which targets move the same vertices, how similarly, where, and
+ * which lock helps.
  *
  * Two matrices over the targets of a rig, for the whole face or a region of it:
  *
@@ -7,7 +8,7 @@
  *                      single slider repairs;
  *   disturbance(i, j)  of i by j, directed, 0 to infinity: the RMS motion of j on the vertices of i
  *                      (weighted by |d_i|^2, so by where i matters) over that of i itself. 1: at
- *                      full weight j moves i's places as much as i does. */
+ * full weight j moves the vertices of i as much as i does. */
 #ifndef SINEW_INTERFERENCE_H
 #define SINEW_INTERFERENCE_H
 
@@ -20,11 +21,12 @@
 extern "C" {
 #endif
 
-/* A vertex belongs to a target that moves it by more than this share of its largest motion. */
+/* A vertex belongs to a target that moves it by more than this fraction of its largest motion. */
 #define SINEW_INTERFERENCE_VISIBLE 1e-3
-/* The vertices that a suggested lock holds move at least this share of the target's largest. */
+/* The vertices that a suggested lock holds move by at least this fraction of the target's largest
+ * motion. */
 #define SINEW_INTERFERENCE_CORE 0.5
-/* Pairs that are mirror images count as one when they are alike to this share. */
+/* Tolerance within which mirrored pairs count as one, as a fraction. */
 #define SINEW_INTERFERENCE_ALIKE 0.2
 
 typedef struct sinew_interference {
@@ -51,11 +53,11 @@ typedef struct sinew_interference_pair {
     double rank; /* the disturbance weighted by what is seen: the order of the list */
 } sinew_interference_pair;
 
-/* The `limit` worst directed pairs, worst first. Pairs are ranked by what is seen: the disturbance
- * of a target that moves less than half of what targets typically move (the median) counts in
- * proportion to its motion, so that pupils do not top the list. Two targets of sliders that are
- * declared a pair (sinew_slider.mirror) and a combination with its drivers are left out, and of two
- * pairs that are mirror images one stands for both. Returns how many. */
+/* Returns up to `limit` directed pairs, worst first. Pairs are ranked by what is seen: the
+ * disturbance of a target that moves less than half of what targets typically move (the median)
+ * counts in proportion to its motion, so that pupils do not top the list. Two targets of sliders
+ * that are declared a pair (sinew_slider.mirror) and a combination with its drivers are left out,
+ * and of two pairs that are mirror images one stands for both. Returns how many. */
 SINEW_API int sinew_interference_worst(const sinew_slider_space *space,
                                        const sinew_interference *interference, int limit,
                                        sinew_interference_pair *pairs);
@@ -75,7 +77,8 @@ typedef struct sinew_interference_advice {
 
 /* Tries the lock: the core of the disturbed target, held at the neutral, while the disturber's
  * slider goes to 1. vertices (may be NULL) receives the core; room for vertex_count of the rig.
- * options NULL: the defaults. Combinations have no slider to try: bad input. */
+ * options NULL: the defaults. Returns SINEW_BAD_INPUT for combinations, which have no slider to
+ * try. */
 SINEW_API sinew_status sinew_interference_advise(const sinew_slider_space *space, int disturbed,
                                                  int disturber, const sinew_lock_options *options,
                                                  sinew_interference_advice *advice, int *vertices,

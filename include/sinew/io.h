@@ -1,6 +1,6 @@
 /* Files in and out. The format is chosen by the path's ending; vertex order and names survive in
  * both directions. Every failure names the file and the line or element. An output appears under
- * its name only when it is complete. docs/formats.md says what each format holds. */
+ * its name only when it is complete. docs/formats.md describes what each format stores. */
 #ifndef SINEW_IO_H
 #define SINEW_IO_H
 
@@ -20,15 +20,15 @@ SINEW_API sinew_status sinew_mesh_read(const char *path, sinew_mesh **mesh, sine
 SINEW_API sinew_status sinew_mesh_write(const char *path, const sinew_mesh *mesh,
                                         sinew_error *error);
 /* The mesh of a file (GLB, FBX) as a clip shows it at `time` seconds, with skins and blend-shape
- * weights applied. clip NULL: the first clip that moves anything. Bad input names the clips that
- * the file has. */
+ * weights applied. clip NULL: the first clip that moves anything. SINEW_BAD_INPUT lists the clips
+ * of the file. */
 SINEW_API sinew_status sinew_pose_read(const char *path, const char *clip, double time,
                                        sinew_mesh **mesh, sinew_error *error);
 
 /* A rig from one rig file (.glb), or from the folder that sinew_rig_write makes, or from a neutral
  * followed by folders of .target or mesh files (sorted by name), by single .target files, and by
- * pose meshes; targets are named after the file's stem. A pose needs the neutral's vertices and
- * faces, or no faces at all; bad input names the first difference. */
+ * pose meshes; targets are named after the file's stem. A pose has the vertices and faces of the
+ * neutral, or no faces; otherwise returns SINEW_BAD_INPUT and names the first difference. */
 SINEW_API sinew_status sinew_rig_read(int path_count, const char *const *paths, sinew_rig **rig,
                                       sinew_error *error);
 /* A .glb, or a folder: neutral.obj, targets/NAME.target and rig.json with the rest. */
@@ -61,8 +61,8 @@ SINEW_API sinew_status sinew_regions_read(const char *path, sinew_rig *rig, sine
 SINEW_API sinew_status sinew_regions_write(const char *path, const sinew_rig *rig,
                                            sinew_error *error);
 
-/* A map over the vertices (mask, stiffness) from CSV lines "vertex,value", with or without that
- * header. Vertices that the file does not name keep what values[vertex_count] held. */
+/* Per-vertex values (mask, stiffness) from CSV lines "vertex,value", with or without that header.
+ * Vertices that are not listed keep their entry in values[vertex_count]. */
 SINEW_API sinew_status sinew_vertex_values_read(const char *path, int vertex_count, double *values,
                                                 sinew_error *error);
 SINEW_API sinew_status sinew_vertex_values_write(const char *path, int vertex_count,
@@ -70,22 +70,23 @@ SINEW_API sinew_status sinew_vertex_values_write(const char *path, int vertex_co
 
 /* Renames names[count], of the channels of curves or of markers, by CSV lines "from,to" with or
  * without that header; all at once, so that names may be swapped. Case does not count in `from`.
- * Bad input, which changes nothing: by line more or fewer cells, an empty name, a `from` twice; two
- * names that would become one. unused (may be NULL): lines whose `from` is not there. */
+ * Returns SINEW_BAD_INPUT and changes nothing for a wrong number of cells, an empty name, a
+ * duplicate `from`, or names that would become equal. unused (may be NULL): number of lines whose
+ * `from` does not occur. */
 SINEW_API sinew_status sinew_rename(const char *path, int count, char **names, int *unused,
                                     sinew_error *error);
 
-/* Vertices of two meshes that correspond, from CSV lines "source,target", with or without a header.
- * The arrays of *count vertices are freed with sinew_free. Bad input by line: an index out of
- * range, anything else in the line, a source vertex that is given twice. */
+/* Pairs of corresponding vertices of two meshes, from CSV lines "source,target", with or without a
+ * header. The arrays of *count vertices are freed with sinew_free. Returns SINEW_BAD_INPUT and
+ * names the line for an index out of range, extra cells, and duplicate source vertices. */
 SINEW_API sinew_status sinew_vertex_pairs_read(const char *path, int source_vertex_count,
                                                int target_vertex_count, int **source_vertices,
                                                int **target_vertices, int *count,
                                                sinew_error *error);
 
-/* Where markers sit on the surface, from CSV lines "NAME,vertex" or "NAME,triangle,b0,b1,b2", each
- * with a weight >= 0 at the end where the marker does not count as 1. Vertices and triangles are
- * checked against the mesh. */
+/* Marker positions on the surface, from CSV lines "NAME,vertex" or "NAME,triangle,b0,b1,b2", each
+ * followed by an optional weight >= 0 (default 1). Vertices and triangles are checked against the
+ * mesh. */
 SINEW_API sinew_status sinew_marker_map_read(const char *path, const sinew_mesh *mesh,
                                              sinew_marker_map **map, sinew_error *error);
 SINEW_API sinew_status sinew_marker_map_write(const char *path, const sinew_marker_map *map,

@@ -1,4 +1,4 @@
-/* A job: a scene made ready to give frames.
+/* A job: a scene prepared for computing frames.
  *
  *   sinew_scene_read -> sinew_job_create   reads the rig, samples what drives it, builds the model
  *                    -> sinew_job_frame    the shape of one frame, in any order
@@ -24,14 +24,14 @@
 extern "C" {
 #endif
 
-/* Frames per second when the scene does not say. */
+/* Default frame rate, frames per second. */
 #define SINEW_JOB_FPS 30.0
 /* A clip may have at most this many frames. */
 #define SINEW_JOB_MAX_FRAMES 10000000
 
 typedef struct sinew_job sinew_job;
 
-/* What came of one frame. Fields that a model has no use for are 0. */
+/* Result of one frame. Fields that a model does not use are 0. */
 typedef struct sinew_frame_info {
     uint32_t size;       /* of this structure in bytes; set by the caller */
     double time;         /* seconds */
@@ -64,7 +64,7 @@ SINEW_API sinew_status sinew_job_frame(sinew_job *job, int frame, double *positi
 
 /* Frames first..last (inclusive; last -1: the end of the clip) into the scene's outputs. Outputs
  * appear under their names when all frames are done; a cancelled or failed run leaves none of them.
- * SINEW_NOT_CONVERGED: all outputs are written, some frame is short of its tolerance. */
+ * SINEW_NOT_CONVERGED: all outputs are written, but some frames did not reach their tolerance. */
 SINEW_API sinew_status sinew_job_run(sinew_job *job, int first, int last,
                                      const sinew_monitor *monitor, sinew_error *error);
 
@@ -75,9 +75,9 @@ SINEW_API sinew_status sinew_job_run(sinew_job *job, int first, int last,
  * the parts of a folder writes what a whole run would have written, bit for bit. */
 
 /* Frames first..last (inclusive; last -1: the end of the clip) into a part in the folder, which is
- * made when missing, and a checkpoint where the model has a past. resume: start from the checkpoint
- * of another part that ends before `first`; SINEW_IO when it is not there. Without it the earlier
- * frames that the first one depends on are computed again. */
+ * created when missing, and a checkpoint where the model has a past. resume: start from the
+ * checkpoint of another part that ends before `first`; SINEW_IO when it is not there. Without it
+ * the earlier frames that the first one depends on are computed again. */
 SINEW_API sinew_status sinew_job_run_part(sinew_job *job, int first, int last, const char *folder,
                                           bool resume, const sinew_monitor *monitor,
                                           sinew_error *error);
@@ -100,7 +100,7 @@ SINEW_API sinew_status sinew_job_report(const sinew_job *job, char **json, sinew
 
 /* ---- plots ----------------------------------------------------------------------------------- */
 
-/* Writes a plot of lines to an image file. */
+/* Writes a line plot to an image file. */
 typedef sinew_status sinew_plot_function(const char *path, const char *title, const char *x_label,
                                          const char *y_label, int line_count,
                                          const sinew_line *lines, sinew_error *error);

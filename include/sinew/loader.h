@@ -1,8 +1,8 @@
-/* Where a session gets its files from.
+/* Loaders: how a session reads its files.
  *
- * A scene names files: rigs, meshes, curves, markers. The session does not read them itself but
- * asks a loader, so that a host can serve them from an archive, a network or its own scene, and
- * the core library needs no file formats. sinew_file_loader reads from disk.
+ * A scene names files: rigs, meshes, curves, markers. The session reads them through a loader, so
+ * that a host can provide them from an archive, a network or its own scene, and the core library
+ * does not depend on file formats. sinew_file_loader reads from disk.
  *
  * Paths are those of the scene, joined to the scene's folder. Every function returns SINEW_OK and a
  * new object, or a status with a message that names the path. They may be called from any thread

@@ -1,21 +1,21 @@
 /* Locks: parts of the face that stay where they are while sliders move (motion attenuation).
  *
- * The pose at the moment of locking is kept. Of later weights w1 that a user or a curve asks for,
- * the weights w2 are given that
+ * A lock stores the pose at the moment of locking. Requested weights w1, of a user or a curve, are
+ * replaced by the weights w2 that
  *
- *   minimise  alpha |S (f(w2) - f_lock) - slack|^2 + |S' (f(w2) - f(w1))|^2
+ *   minimize alpha |S (f(w2) - f_lock) - slack|^2 + |S' (f(w2) - f(w1))|^2
  *             + ridge mean(diag D^T D) |w2 - w1|^2
  *
- * S picks the locked coordinates, S' all others, slack is what of the asked motion lies within the
- * dead zone. On a linear rig without limits this is the closed form of Lewis, Mooser, Deng and
- * Neumann ("Reducing blendshape interference by selected motion attenuation", 2005), with
- * the change of weights regularised:
+ * S picks the locked coordinates, S' all others, slack is the part of the requested motion that
+ * lies within the dead zone. On a linear rig without limits this is the closed form of Lewis,
+ * Mooser, Deng and Neumann ("Reducing blendshape interference by selected motion attenuation",
+ * 2005), with the change of weights regularised:
  *
  *   w2 = w1 - alpha (D^T D + (alpha - 1) Q + ridge W)^-1 S^T soft(S (f(w1) - f_lock)),   Q = S^T S
  *
  * A pipeline:  slider space (once per rig) -> sinew_locks_create -> sinew_locks_add, ..._switch
  *              -> sinew_locks_apply per edit, or sinew_locks_filter for whole curves.
- * docs/locks.md has the method, what it was measured to do, and when not to use it. */
+ * docs/locks.md describes the method, its measured effect, and when not to use it. */
 #ifndef SINEW_LOCK_H
 #define SINEW_LOCK_H
 
@@ -32,7 +32,8 @@ extern "C" {
 enum { SINEW_AXIS_X = 1, SINEW_AXIS_Y = 2, SINEW_AXIS_Z = 4, SINEW_AXIS_ALL = 7 };
 
 typedef enum sinew_lock_mode {
-    SINEW_LOCK_MODE_KEEP, /* sliders the user moves keep their asked value, the others respond */
+    SINEW_LOCK_MODE_KEEP, /* sliders that the user moves keep the requested value; the others
+                             respond */
     SINEW_LOCK_MODE_TRADE /* every slider may give way: more reduction, less of the edit */
 } sinew_lock_mode;
 
@@ -52,15 +53,16 @@ typedef struct sinew_lock_options {
     /* alpha counts in units of (unlocked / locked coordinates), at least 1, among the coordinates
      * that some slider moves; false: alpha is absolute. */
     bool alpha_relative;
-    double ridge;     /* weight of the change of sliders, >= 0, relative to the mean square motion
-                         of a target; more for hundreds of shapes */
-    double dead_zone; /* motion of a locked coordinate that nobody sees, >= 0, as a fraction of the
-                         diagonal of what the rig moves; soft: the excess alone is cancelled */
+    double ridge; /* weight of the change of sliders, >= 0, relative to the mean square motion
+                     of a target; more for hundreds of shapes */
+    double
+        dead_zone; /* invisible motion of a locked coordinate, >= 0, as a fraction of the
+                      bounding-box diagonal of the moving vertices; only the excess is cancelled */
     sinew_lock_mode mode;
-    bool bounded; /* keep sliders within their limits in the solve itself; sliders that are asked to
-                     be outside may stay there */
+    bool bounded; /* keep sliders within their limits in the solve itself; sliders requested outside
+                     may stay there */
     double few;   /* prefer few responding sliders, 0 (no) to 1 (none responds): an L1 term, as a
-                     share of what would silence every slider */
+                     fraction of the value at which no slider responds */
     double tolerance; /* largest change of a weight in the last iteration, rigs with in-betweens or
                          combinations */
     int iteration_limit;
@@ -69,12 +71,12 @@ typedef struct sinew_lock_options {
 
 SINEW_API void sinew_lock_options_init(sinew_lock_options *options);
 /* The method as published: no ridge, no dead zone, no limits, trade, and alpha counted over all
- * coordinates of the mesh. Nearly dependent targets can then give wild weights. */
+ * coordinates of the mesh. Nearly dependent targets can then lead to extreme weights. */
 SINEW_API void sinew_lock_options_set_published(sinew_lock_options *options,
                                                 const sinew_slider_space *space,
                                                 int locked_coordinates);
 
-/* The locks of one user on one rig: a state, not to be shared between threads. */
+/* The locks on one rig. A state: do not share it between threads. */
 typedef struct sinew_locks sinew_locks;
 
 /* options NULL: the defaults. */
@@ -82,21 +84,22 @@ SINEW_API sinew_status sinew_locks_create(const sinew_slider_space *space,
                                           const sinew_lock_options *options, sinew_locks **locks,
                                           sinew_error *error);
 SINEW_API void sinew_locks_destroy(sinew_locks *locks);
-/* Bad input: alpha, ridge or dead zone negative or NaN, few outside [0, 1]. */
+/* Returns SINEW_BAD_INPUT when alpha, ridge or dead_zone is negative or NaN, or few is outside [0,
+ * 1]. */
 SINEW_API sinew_status sinew_locks_set_options(sinew_locks *locks,
                                                const sinew_lock_options *options,
                                                sinew_error *error);
 
 /* Locks coordinates of vertices at the pose of the given weights. `axes`: SINEW_AXIS_*. strengths
- * (may be NULL: all 1) in [0, 1] per vertex, as a painted mask has them. Where locks overlap the
- * stronger one counts, at its own pose. Bad input: a name that is taken, no vertices, a vertex out
- * of range. Only the changed coordinates cost time. */
+ * (may be NULL: all 1) in [0, 1] per vertex, for painted masks. Where locks overlap, the stronger
+ * one applies, at its own pose. Returns SINEW_BAD_INPUT for a duplicate name, no vertices, or a
+ * vertex out of range. The time depends on the changed coordinates only. */
 SINEW_API sinew_status sinew_locks_add(sinew_locks *locks, const char *name, int count,
                                        const int *vertices, unsigned axes, const double *strengths,
                                        const double *weights, sinew_error *error);
-/* Bad input when there is none of that name. */
+/* Returns SINEW_BAD_INPUT when no lock has that name. */
 SINEW_API sinew_status sinew_locks_remove(sinew_locks *locks, const char *name, sinew_error *error);
-/* Off: it stays, with its pose, but holds nothing. */
+/* A lock that is off keeps its pose but has no effect. */
 SINEW_API sinew_status sinew_locks_switch(sinew_locks *locks, const char *name, bool on,
                                           sinew_error *error);
 SINEW_API int sinew_locks_count(const sinew_locks *locks);
@@ -108,21 +111,21 @@ SINEW_API bool sinew_locks_is_on(const sinew_locks *locks, int index);
 SINEW_API double sinew_locks_coordinates(const sinew_locks *locks);
 SINEW_API double sinew_locks_alpha(const sinew_locks *locks);
 
-/* Locked motion below this share of the diagonal cannot be seen: 0.1 mm on a head. */
+/* Locked motion below this fraction of the bounding-box diagonal is invisible: 0.1 mm on a head. */
 #define SINEW_LOCK_VISIBLE 5e-4
 
 typedef struct sinew_lock_info {
     uint32_t size;                     /* of this structure in bytes; set by the caller */
-    double asked_motion, given_motion; /* RMS of the locked coordinates from their lock pose, asked
-                                          and given, length units */
+    double asked_motion, given_motion; /* RMS distance of the locked coordinates from their lock
+                                          pose, requested and returned, length units */
     double reduction;                  /* their ratio; 1 when nothing moves */
-    double kept;                       /* size of the unlocked motion, given over asked */
+    double kept;                       /* size of the unlocked motion, returned over requested */
     double cosine;                     /* between the two unlocked motions */
-    double share;                      /* of the asked slider change that was given */
+    double share;                      /* fraction of the requested slider change that was kept */
     double lowest, highest;            /* of the given weights */
-    int changed;                       /* sliders that were not asked to move and moved over 0.05 */
-    bool conflict; /* the edit is the very motion that is locked: it moves locked vertices visibly,
-                      and under a quarter of that could be cancelled */
+    int changed;                       /* sliders that moved by over 0.05 without being edited */
+    bool conflict; /* the edit conflicts with the lock: it moves locked vertices visibly, and less
+                      than a quarter of that could be cancelled */
     int iterations;
     double residual; /* largest weight change of the last iteration */
 } sinew_lock_info;
@@ -147,14 +150,14 @@ typedef struct sinew_lock_filter_info {
 /* A whole take: `curves` has the rig's sliders as channels (sinew_rig_bind_curves). keep
  * [slider_count] marks sliders that stay as they are; NULL: every slider may respond (trade), since
  * in a take all of them move. Limits are widened to the range that a slider has in the take, so the
- * same times give the same weights whatever came before. The map from asked to given does not
- * stretch distances (docs/locks.md), so curves get no jumps that they did not have. */
+ * weights of a time do not depend on earlier times. The mapping from requested to returned weights
+ * does not increase distances (docs/locks.md), so it adds no jumps to curves. */
 SINEW_API sinew_status sinew_locks_filter(sinew_locks *locks, const sinew_curves *curves,
                                           const bool *keep, sinew_curves **filtered,
                                           sinew_lock_filter_info *info,
                                           const sinew_monitor *monitor, sinew_error *error);
 
-/* What sliders cannot cancel, vertices can: moves the locked coordinates of positions
+/* Cancels by vertices what sliders cannot cancel: moves the locked coordinates of positions
  * [3 * vertex_count] back to their lock pose and lets the displacement fall off smoothly over the
  * surface around. `strain` (may be NULL): largest relative change of an edge's length that this
  * makes. */

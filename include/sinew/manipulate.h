@@ -1,4 +1,4 @@
-/* Direct manipulation: drag points of the face to places and let the sliders follow.
+/* Direct manipulation: drag points of the face, and the sliders follow.
  *
  *   min over w of  |S (f(w) - targets)|^2 + hold |L (f(w) - f_lock)|^2 + ridge m |w - now|^2
  *
@@ -24,7 +24,7 @@ extern "C" {
 
 typedef struct sinew_manipulate_options {
     uint32_t size; /* of this structure in bytes; set by sinew_manipulate_options_init */
-    double ridge;  /* reluctance of sliders to move, >= 0: smaller reaches further */
+    double ridge;  /* resistance of sliders against moving, >= 0; smaller values reach further */
     double hold;   /* weight of a locked coordinate against a dragged one, >= 0; times the relative
                       alpha of the locks */
     bool bounded;  /* keep sliders within their limits */
@@ -44,7 +44,7 @@ typedef struct sinew_drag {
 
 typedef struct sinew_manipulate_info {
     uint32_t size;        /* of this structure in bytes; set by the caller */
-    double distance;      /* RMS of the dragged coordinates from their places, before */
+    double distance;      /* RMS distance of the dragged coordinates from their targets, before */
     double left;          /* and after */
     double locked_motion; /* RMS of the locked coordinates from their lock pose, after */
     int iterations;
@@ -60,8 +60,8 @@ SINEW_API sinew_status sinew_manipulator_create(const sinew_slider_space *space,
                                                 sinew_error *error);
 SINEW_API void sinew_manipulator_destroy(sinew_manipulator *manipulator);
 
-/* Weights from `now` [slider_count] to `weights` (may be the same). Bad input: a vertex out of
- * range, a target that is not finite, no drag. */
+/* Weights from `now` [slider_count] to `weights` (may be the same). Returns SINEW_BAD_INPUT for a
+ * vertex out of range, a target that is not finite, and an empty list of drags. */
 SINEW_API sinew_status sinew_manipulate(sinew_manipulator *manipulator, int drag_count,
                                         const sinew_drag *drags, const double *now, double *weights,
                                         sinew_manipulate_info *info, sinew_error *error);

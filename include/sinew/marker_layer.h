@@ -1,16 +1,16 @@
-/* The marker layer: what a solve leaves at the markers, spread smoothly over the skin.
+/* The marker layer: spreads the distance that a solve leaves at the markers smoothly over the skin.
  *
  *   delta = argmin (1/m) sum_i c_i |r_i - (S delta)_i|^2
  *                  + mu D^4 sum_v a_v |(Laplacian delta)_v|^2 + sum_v (1e-6 + p_v) a_v |delta_v|^2
  *
- * r_i = marker - its place on the solved shape, m markers, a_v shares of the area, D the diagonal;
- * delta = 0 on vertices that are held. The matrix does not depend on the frame: delta = Psi l with
- * one small solve for l. What is far from all markers stays put: p_v grows from 0 to
- * mu (D / h)^4 between h and 2 h along the skin from the nearest marker, h the spacing of markers.
- * Only the outer skin moves: what lies inside (the mouth bag, sockets, eyes, teeth, tongue) follows
- * its own rig motion. Parts without markers that lie on the skin and move with it under the rig's
- * targets (brows, lashes) follow it.
- * Works on any shape: of a static fit as well as of the force model. */
+ * r_i is the marker minus its position on the solved shape, m the number of markers, a_v fractions
+ * of the area, D the bounding-box diagonal; delta = 0 on held vertices. The matrix does not depend
+ * on the frame: delta = Psi l with one small solve for l. Skin far from all markers does not move:
+ * p_v grows from 0 to mu (D / h)^4 between h and 2 h along the skin from the nearest marker, h the
+ * spacing of markers. Only the outer skin moves: what lies inside (the mouth bag, sockets, eyes,
+ * teeth, tongue) follows its own rig motion. Parts without markers that lie on the skin and move
+ * with it under the rig's targets (brows, lashes) follow it. Works on any shape: of a static fit as
+ * well as of the force model. */
 #ifndef SINEW_MARKER_LAYER_H
 #define SINEW_MARKER_LAYER_H
 
@@ -24,19 +24,20 @@
 extern "C" {
 #endif
 
-/* mu for clean markers; noisy ones want 1e-6 and more, or the layer passes their jitter on. */
+/* mu for clean markers. Use 1e-6 or more for noisy ones, otherwise the layer follows their jitter.
+ */
 #define SINEW_MARKER_LAYER_SMOOTHING 1e-7
 
-/* Seconds in which a marker that is not seen is forgotten, and one that comes back is believed. */
+/* Seconds over which a lost marker fades out and a returning one fades in. */
 #define SINEW_MARKER_LAYER_MEMORY 0.1
 
 /* Owns scratch memory: one per thread. */
 typedef struct sinew_marker_layer sinew_marker_layer;
 
-/* contact: the layer pushes no skin through what lies below it, relative to the shape without the
- * layer: lids stay on the eyeballs, lips and cheeks in front of teeth and mouth bag. smoothing mu
- * in [1e-12, 1]. Boundary vertices that no target moves are held, as in the force model. The map is
- * copied; the rig is not needed afterwards. */
+/* contact: keep the layer from pushing skin through what lies below it, relative to the shape
+ * without the layer: lids stay on the eyeballs, lips and cheeks in front of teeth and mouth bag.
+ * smoothing mu in [1e-12, 1]. Boundary vertices that no target moves are held, as in the force
+ * model. The map is copied; the rig may be destroyed afterwards. */
 SINEW_API sinew_status sinew_marker_layer_create(const sinew_rig *rig, const sinew_marker_map *map,
                                                  double smoothing, bool contact,
                                                  const sinew_monitor *monitor,
@@ -47,14 +48,14 @@ SINEW_API void sinew_marker_layer_destroy(sinew_marker_layer *layer);
 SINEW_API sinew_status sinew_marker_layer_apply(sinew_marker_layer *layer, const double *markers,
                                                 const double *marker_weights, double *positions,
                                                 sinew_error *error);
-/* The same for the frames of a clip, `seconds` (>= 0) apart: markers that get lost fade instead of
- * going off at once, and fade in when they come back. INFINITY forgets what was before. */
+/* The same for the frames of a clip, `seconds` (>= 0) apart: lost markers fade out instead of
+ * stopping at once, and fade in when they return. INFINITY discards earlier frames. */
 SINEW_API sinew_status sinew_marker_layer_follow(sinew_marker_layer *layer, double seconds,
                                                  const double *markers,
                                                  const double *marker_weights, double *positions,
                                                  sinew_error *error);
 
-/* Forgets earlier frames. */
+/* Discards earlier frames. */
 SINEW_API void sinew_marker_layer_reset(sinew_marker_layer *layer);
 
 typedef struct sinew_marker_layer_info {

@@ -1,4 +1,4 @@
-/* Where captured markers sit on the surface of a mesh. */
+/* Marker maps: positions of captured markers on the surface of a mesh. */
 #ifndef SINEW_MARKER_MAP_H
 #define SINEW_MARKER_MAP_H
 
@@ -15,11 +15,11 @@ typedef struct sinew_marker_map {
     int *vertices;       /* vertex of each, or -1 where a triangle is given */
     int *triangles;      /* triangle of each (of sinew_mesh.triangles), or -1 */
     double *barycentric; /* 3 per marker, sum 1; 1 0 0 for a vertex */
-    double *weights; /* how much each counts, finite and >= 0; NULL: all 1. To be passed on as the
-                        marker_weights of fits, frames and layers */
+    double *weights; /* weight of each, finite and >= 0; NULL: all 1. Pass it as marker_weights to
+                        fits, frames and layers */
 } sinew_marker_map;
 
-/* Barycentric weights lie in 0 to 1, but for this much of rounding. */
+/* Barycentric weights lie in [0, 1], up to this rounding error. */
 #define SINEW_MARKER_OFF_TRIANGLE 1e-3
 
 /* Names empty, every marker at vertex 0, to be filled in. */
@@ -31,15 +31,16 @@ SINEW_API void sinew_marker_map_destroy(sinew_marker_map *map);
 /* Replaces a marker's name by a copy. */
 SINEW_API sinew_status sinew_marker_map_set_name(sinew_marker_map *map, int marker,
                                                  const char *name, sinew_error *error);
-/* Bad input that names the marker: out of the mesh's range, weights that do not sum to 1 or lie off
- * the triangle, a name that stands twice (case does not count, as in binding). */
+/* Returns SINEW_BAD_INPUT and names the marker for an index out of range, weights that do not sum
+ * to 1 or lie outside the triangle, and duplicate names (case-insensitive, as in binding). */
 SINEW_API sinew_status sinew_marker_map_check(const sinew_marker_map *map, const sinew_mesh *mesh,
                                               sinew_error *error);
 /* points[3 * count] on the mesh posed at positions. */
 SINEW_API void sinew_marker_map_points(const sinew_marker_map *map, const sinew_mesh *mesh,
                                        const double *positions, double *points);
-/* Each of `count` points (3 coordinates) to the nearest place of the mesh. Bad input names a marker
- * farther than `reach` (INFINITY: any) from it, or not finite. */
+/* Attaches each of `count` points (3 coordinates) to the nearest point of the mesh. Returns
+ * SINEW_BAD_INPUT and names the marker when it is farther away than `reach` (INFINITY: any) or not
+ * finite. */
 SINEW_API sinew_status sinew_marker_map_nearest(const sinew_mesh *mesh, int count,
                                                 const char *const *names, const double *points,
                                                 double reach, sinew_marker_map **map,

@@ -1,11 +1,11 @@
-/* How far a shape is from what its poses promise.
+/* Distortion of a shape relative to the blend of its poses.
  *
  * Each pose p has lengths of edges, areas of triangles, angles between neighbouring triangles and,
  * where the surface is closed, a volume. At weights w a shape should have the blend of these,
  *
  *   l(w) = sum_p w_p l_p,   sum_p w_p = 1   (the neutral takes what the others leave),
  *
- * whatever way its parts have turned. Distortion is the difference: |l / l(w) - 1| per edge, the
+ * however its parts are rotated. Distortion is the difference: |l / l(w) - 1| per edge, the
  * same for areas, degrees for angles. In-betweens blend along their slider; a combination adds what
  * its sculpted shape has beyond the blend without it, so that every sculpted shape measures zero.
  *
@@ -38,7 +38,7 @@ typedef struct sinew_distortion {
     double volume;         /* volume / blended volume - 1; NaN when the surface is not closed */
     int flipped;           /* triangles folded by over 90 degrees more than the blend asks for along
                               at least two of their edges */
-    int intersections;     /* pairs of triangles that cut each other; -1: not counted */
+    int intersections;     /* pairs of intersecting triangles; -1: not counted */
     double drift;          /* by how much vertices of different parts, within 2% of the diagonal in
                               all poses, are further apart than in any: the largest, as a fraction of
                               the diagonal; NaN when there are none */
@@ -55,9 +55,9 @@ SINEW_API sinew_status sinew_measure_create(const sinew_rig *rig, sinew_measure 
                                             sinew_error *error);
 SINEW_API void sinew_measure_destroy(sinew_measure *measure);
 
-/* weights[slider_count], positions[3 * vertex_count]. Positions that are not finite are bad input,
- * by vertex. Pops are counted from the frame of the call before. Allocates nothing, unless
- * intersections are to be counted. */
+/* weights[slider_count], positions[3 * vertex_count]. Returns SINEW_BAD_INPUT and names the vertex
+ * when a position is not finite. Pops are counted relative to the frame of the previous call.
+ * Allocates nothing, unless intersections are to be counted. */
 SINEW_API sinew_status sinew_measure_frame(sinew_measure *measure, const double *weights,
                                            const double *positions, bool count_intersections,
                                            sinew_distortion *distortion, sinew_error *error);

@@ -1,7 +1,7 @@
-/* Where the library's memory comes from.
+/* Memory allocation.
  *
- * Everything the library hands out is released by the object's own destroy function; plain arrays
- * by sinew_free. Set-up allocates, a frame does not. */
+ * Objects are released by their destroy function, plain arrays by sinew_free. Setup allocates
+ * memory; computing a frame does not. */
 #ifndef SINEW_MEMORY_H
 #define SINEW_MEMORY_H
 
@@ -21,13 +21,14 @@ typedef struct sinew_allocator {
     void *user;
 } sinew_allocator;
 
-/* Replace the allocator; NULL restores the C library's. Call before anything else is created. */
+/* Replaces the allocator; NULL restores that of the C library. Call it before creating any object.
+ */
 SINEW_API void sinew_set_allocator(const sinew_allocator *allocator);
 
-/* The most bytes that the library may hold at a time; 0: no limit. Calls that would need more
- * return SINEW_NO_MEMORY and leave everything as it was. Counts what the library allocates from the
- * C library, and the ray-tracing structures of Embree; an allocator of the host sets its own
- * limits. Call before anything else is created. */
+/* Limits the memory of the library, in bytes; 0: no limit. Calls that would exceed it return
+ * SINEW_NO_MEMORY and change nothing. Counts what the library allocates from the C library, and the
+ * ray-tracing structures of Embree; a custom allocator enforces its own limits. Call it before
+ * creating any object. */
 SINEW_API void sinew_set_memory_limit(size_t bytes);
 
 /* Memory of the library's allocator, filled with zero bytes, for arrays that are handed to it or

@@ -1,19 +1,20 @@
-/* Modal dynamics: motion through key poses that swings and settles as matter does.
+/* Modal dynamics: motion through key poses with physically based vibration.
  *
  *   z'' + 2 zeta z' + lambda^2 (z - rest) = 0   for every vibration mode, in closed form
  *
  * The body is the inside of the artist's mesh (tetrahedra), a cage around it when it is open or
- * messy, or a thin shell. Its vibration modes give independent motions in time. Each mode is read
- * as a rate of rotation and strain of every element, so that large swings bend instead of shearing:
- * the rotations are exponentiated and one linear solve puts the shape together. What the modes
- * cannot express of a key pose is blended in the same coordinates, so key poses are met exactly.
+ * messy, or a thin shell. Its vibration modes give independent motions in time. Each mode is
+ * interpreted as a rate of rotation and strain of every element, so that large swings bend instead
+ * of shearing: the rotations are exponentiated, and one linear solve assembles the shape. The part
+ * of a key pose that the modes cannot express is blended in the same coordinates, so key poses are
+ * met exactly.
  *
- *   set-up    sinew_modal_create          body, factor, modes; may be kept in a cache   once per
- * mesh sinew_modal_motion_create   key poses read in modes                       once per clip
- *             sinew_modal_state_create    scratch memory                          once per thread
- *   solve     sinew_modal_frame           positions at a time, allocates nothing        per frame
- *   update    sinew_modal_motion_update   parameters: frequency, damping, per-mode control
- * milliseconds cleanup   the three destroy functions
+ *   setup     sinew_modal_create          body, factor, modes; cacheable        once per mesh
+ *             sinew_modal_motion_create   key poses in terms of modes           once per clip
+ *             sinew_modal_state_create    scratch memory                        once per thread
+ *   solve     sinew_modal_frame           positions at a time, no allocation    per frame
+ *   update    sinew_modal_motion_update   frequency, damping, control per mode  milliseconds
+ *   cleanup   the three destroy functions
  *
  * Frames do not depend on each other: any order, any thread, the same bits. A motion must not be
  * updated while frames of it are computed.
@@ -59,7 +60,7 @@ typedef struct sinew_modal_options {
     double young;     /* > 0, pascal */
     double poisson;   /* in (-1, 1/2) */
     double density;   /* > 0, kilograms per cubic metre */
-    double thickness; /* of a shell, > 0, share of the diagonal of its box */
+    double thickness; /* of a shell, > 0, fraction of the bounding-box diagonal */
     int cells;        /* of a cage, 4 to 400: along the diagonal of its box */
     bool fine_inside; /* tetrahedra: points inside for better modes (default true) */
     bool fast; /* frames in single precision: about five times faster, exact at keys, between them
@@ -68,15 +69,15 @@ typedef struct sinew_modal_options {
     /* Painted stiffness, > 0, per vertex of the mesh (per tet with sinew_modal_create_tets): a
      * factor on `young`. NULL: 1. */
     const double *stiffness;
-    /* A basis of one's own instead of vibrations: `basis_count` displacement fields of 3 per vertex
+    /* Custom basis instead of vibration modes: `basis_count` displacement fields of 3 per vertex
      * of the mesh, one after the other. */
     int basis_count;
     const double *basis;
-    /* Tetrahedra of one's own as the body, whatever `body` says; read during the call only. When
-     * their first vertices are the mesh's, key poses move those and points inside follow; otherwise
-     * the mesh is carried by the tets that hold its vertices. NULL: made. */
+    /* Use this tetrahedral mesh instead of generating one. Overrides `body`. Read during the call
+     * only. When their first vertices are the mesh's, key poses move those and points inside
+     * follow; otherwise the mesh follows the tets that contain its vertices. NULL: generated. */
     const sinew_tets *tets;
-    sinew_cache *cache; /* where tets and modes are kept; NULL: nowhere */
+    sinew_cache *cache; /* stores tets and modes; NULL: no cache */
     /* Poses that key poses will be like: 3 * vertex_count each, in the order of the clip where
      * there is one. AUTO chooses the body by them, and parts of the mesh that stay close in all of
      * them are linked. Optional; read during the call only, ignored by sinew_modal_create_tets. */
@@ -91,7 +92,8 @@ SINEW_API sinew_status sinew_modal_create(const sinew_mesh *mesh,
                                           const sinew_modal_options *options,
                                           const sinew_monitor *monitor, sinew_modal **modal,
                                           sinew_error *error);
-/* The body is given; key poses have all its vertices. Flat and inverted tets are bad input. */
+/* The body is given; key poses have all its vertices. Returns SINEW_BAD_INPUT for flat and inverted
+ * tets. */
 SINEW_API sinew_status sinew_modal_create_tets(const sinew_tets *tets,
                                                const sinew_modal_options *options,
                                                const sinew_monitor *monitor, sinew_modal **modal,
@@ -117,7 +119,7 @@ typedef struct sinew_modal_info {
 SINEW_API sinew_status sinew_modal_get_info(const sinew_modal *modal, sinew_modal_info *info);
 
 /* The rest shape displaced by a mode: positions[3 * vertex_count]. `amount`: the largest
- * displacement, share of the diagonal. Large amounts bend as frames do. */
+ * displacement, as a fraction of the bounding-box diagonal. Large amounts bend as frames do. */
 SINEW_API sinew_status sinew_modal_shape(const sinew_modal *modal, int mode, double amount,
                                          double *positions, sinew_error *error);
 
@@ -162,16 +164,16 @@ typedef struct sinew_modal_parameters {
     sinew_modal_rest rest;  /* three and more keys; REST_SHAPE for two, too */
     bool wiggly;            /* wiggly spline for two keys, too */
     bool ease;              /* two keys: parts as a whole start and stop gently (default false) */
-    double rate; /* frames per second that will be shown: modes of fewer than 6 frames a period
-                    fade, of 3 are still; 0: none fades */
+    double rate; /* playback rate, frames per second: modes with fewer than 6 frames per period fade
+                    out, with fewer than 3 they are off; 0: none */
     double gravity[3]; /* of parts that fly between keys, units of the mesh per s^2 */
     /* Per mode, `count` of them (further modes as the last); NULL: the default. */
     int count;
     const double *gamma; /* [-1, 1], damping times (gamma + 1)/2; default 1 */
     const double *kappa; /* [-1, 1), lambda^2 times exp(kappa/(1 - |kappa|)); -1: none; default 0 */
     const double *amplitude; /* of what differs from the straight path; default 1 */
-    const double *fit;       /* 3 each, >= 0: how much the fit for rest_offset < 1 minds the first
-                                velocity, frequency and damping; default 1/2, 1/4, 1/4 */
+    const double *fit; /* 3 each, >= 0: weights of initial velocity, frequency and damping in the
+                          fit for rest_offset < 1; default 1/2, 1/4, 1/4 */
     sinew_modal_fit fitting; /* two keys without `wiggly`; default GENTLE */
 } sinew_modal_parameters;
 SINEW_API void sinew_modal_parameters_init(sinew_modal_parameters *parameters);
@@ -196,7 +198,7 @@ typedef struct sinew_modal_keys {
     int inner_count;
     const double *inner_times; /* increasing, strictly between keys */
     const double *const *inner_positions;
-    /* Where the whole goes between keys: a smooth curve through path_count points, 3 each. Key
+    /* Path of the whole body between keys: a smooth curve through path_count points, 3 each. Key
      * poses stay where they are: the difference at them is blended in. 0: straight lines, splines
      * through three and more keys, or free fall. */
     int path_count;
@@ -223,9 +225,9 @@ typedef struct sinew_modal_motion_info {
     int columns;             /* modes, then three rotations per part */
     const double *frequency; /* hertz, per mode, as set by the parameters */
     const double *damping;   /* ratio of critical, per mode */
-    const double *captured;  /* per key: share of the pose that the modes express, [0, 1] */
-    double leftover;         /* largest distance from key to body on a vertex, share of diagonal */
-    const int *inverted;     /* per key: tets of the body that the pose turns inside out */
+    const double *captured;  /* per key: fraction of the pose that the modes express, [0, 1] */
+    double leftover; /* largest distance of a vertex from key to body, fraction of the diagonal */
+    const int *inverted; /* per key: tets of the body that the pose turns inside out */
     /* What moves: the damped frequencies after the fit, two per mode, and how much of the second is
      * in the blend of both, [0, 1]. Over-damped: 0. */
     const double *moving; /* hertz, 2 per mode */
@@ -274,7 +276,7 @@ SINEW_API sinew_status sinew_modal_lag(const sinew_modal_motion *motion, int cou
 /* ---- constraints ---- */
 
 /* Vertices held or led along paths: the frame changes as little as it can, measured in strain, so
- * that they are at their places. stiffness, per vertex: 0 exactly; otherwise by a spring of that
+ * that they reach their positions. stiffness, per vertex: 0 exactly; otherwise by a spring of that
  * stiffness, a multiple of the body's own; NULL: all exactly. Pins hold scratch memory: one per
  * thread. The modal must outlive them. */
 typedef struct sinew_modal_pins sinew_modal_pins;
@@ -290,12 +292,13 @@ SINEW_API sinew_status sinew_modal_elements_at(const sinew_modal *modal, int ver
                                                const int *vertices, int **elements, int *count,
                                                sinew_error *error);
 
-/* A region that is led to an orientation; its strain and its place stay those of the motion. */
+/* A region that is rotated to an orientation; its strain and its position remain those of the
+ * motion. */
 typedef struct sinew_modal_orientation {
     int element_count;
     const int *elements; /* of sinew_modal_elements_at */
     double turn[3];      /* axis times radians, from the rest shape */
-    double weight;       /* [0, 1]: share of the way from the motion's own orientation */
+    double weight;       /* [0, 1]: blend from the motion's own orientation to this one */
 } sinew_modal_orientation;
 
 /* All are optional. */

@@ -3,11 +3,11 @@
  *   model        parameters                  what a scene may set, and what a change of it costs
  *   sinew_input  -> solve ->  sinew_result   the same two records for all models
  *
- * A session (sinew/session.h) builds the model that a scene names and solves it. Fields of the
- * input that a model has no use for are ignored; the session logs a warning once for each of them.
+ * A session (sinew/session.h) builds the model that a scene names and solves it. Input fields that
+ * a model does not use are ignored, and a warning is logged once for each.
  *
  * Outcomes: SINEW_NOT_CONVERGED is returned like any other status, and the result holds the best
- * shape reached. A solve that fails or is cancelled leaves the state exactly as it was. */
+ * shape reached. A failed or cancelled solve leaves the state unchanged. */
 #ifndef SINEW_MODEL_H
 #define SINEW_MODEL_H
 
@@ -27,7 +27,7 @@ extern "C" {
  * before it. */
 typedef enum sinew_cost {
     SINEW_COST_NOTHING,   /* the next solve reads the new value */
-    SINEW_COST_STATE,     /* the past is forgotten; the structure stays */
+    SINEW_COST_STATE,     /* the state is reset; the structure is kept */
     SINEW_COST_STRUCTURE, /* the model is built again: network, modes, factorization */
     SINEW_COST_RIG        /* the rig is loaded again, then everything else is built */
 } sinew_cost;
@@ -45,8 +45,8 @@ typedef enum sinew_parameter_kind {
     SINEW_PARAMETER_KIND_NUMBERS /* a list, such as a value per mode */
 } sinew_parameter_kind;
 
-/* One parameter of a model, a member of "parameters" in a scene. Owned by the library, valid for
- * ever; later versions may append fields. */
+/* One parameter of a model, a member of "parameters" in a scene. Owned by the library and always
+ * valid; later versions may append fields. */
 typedef struct sinew_parameter {
     uint32_t size; /* of this structure in the library */
     const char *name;
@@ -130,7 +130,7 @@ SINEW_API void sinew_input_init(sinew_input *input);
 
 /* ---- result ---------------------------------------------------------------------------------- */
 
-/* A point that presses against an obstacle or against the surface itself. */
+/* A contact point with an obstacle or with the surface itself. */
 typedef struct sinew_contact {
     double position[3];
     double force[3]; /* on the surface, in the unit of the model's energy per length */
@@ -154,7 +154,7 @@ SINEW_API sinew_status sinew_figures_text(const sinew_figures *figures, char **j
                                           sinew_error *error);
 
 /* Initialize with sinew_result_init: no arrays. Set the arrays that are wanted; the caller owns
- * them. The rest is filled by the solve; fields that a model has no use for are 0. */
+ * them. The solve fills the rest; fields that a model does not use are 0. */
 typedef struct sinew_result {
     uint32_t size;
 

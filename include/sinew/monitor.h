@@ -1,6 +1,6 @@
-/* Progress, cancelling and log lines of long calls.
+/* Progress, cancellation and log lines of long calls.
  *
- * Every long call takes a `const sinew_monitor *`, which may be NULL, and polls it once per
+ * Every long call accepts a `const sinew_monitor *`, which may be NULL, and polls it once per
  * iteration. All callbacks may be NULL. They are called from the thread that made the call. */
 #ifndef SINEW_MONITOR_H
 #define SINEW_MONITOR_H
@@ -17,8 +17,8 @@ typedef enum sinew_log_level {
     SINEW_LOG_LEVEL_DEBUG,
     SINEW_LOG_LEVEL_INFO,
     SINEW_LOG_LEVEL_WARNING,
-    /* A program or resource that is missing or failed was done without, and the result is another
-     * than with it. On a machine that has it the same call gives other numbers. */
+    /* The call continued without a missing or failed program or resource, which changes the result.
+       The same call gives different numbers on a machine that has it. */
     SINEW_LOG_LEVEL_FALLBACK
 } sinew_log_level;
 

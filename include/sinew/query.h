@@ -1,5 +1,5 @@
-/* Questions about a triangle surface: the nearest point on it, what a ray hits, inside or outside,
- * and which triangles cut each other.
+/* Queries on a triangle surface: closest point, ray hit, inside or outside, and intersecting
+ * triangles.
  *
  *   sinew_query *query;
  *   sinew_query_create(mesh->vertex_count, mesh->positions, mesh->triangle_count, mesh->triangles,
@@ -8,9 +8,9 @@
  *   if (sinew_query_closest(query, point, INFINITY, &closest)) ...
  *   sinew_query_move(query, next_positions, &error);      a new pose of the same triangles
  *
- * Answers are computed in double precision and do not depend on the number of threads: of equally
- * near triangles the one with the smallest index is named. Questions may be asked from several
- * threads at once; `move` must not run beside them. */
+ * Results are computed in double precision and do not depend on the number of threads: among
+ * equally close triangles the one with the smallest index is returned. Several threads may query at
+ * the same time; `move` must not run concurrently. */
 #ifndef SINEW_QUERY_H
 #define SINEW_QUERY_H
 
@@ -32,8 +32,8 @@ SINEW_API sinew_status sinew_query_create(int vertex_count, const double *positi
                                           sinew_query **query, sinew_error *error);
 SINEW_API void sinew_query_destroy(sinew_query *query);
 /* New positions for the same triangles; the search tree is refitted, not rebuilt. Good for poses of
- * one mesh. After a change beyond recognition create the query anew: answers stay right, but slow
- * down. */
+ * one mesh. After large deformations create a new query: results remain correct, but queries become
+ * slow. */
 SINEW_API sinew_status sinew_query_move(sinew_query *query, const double *positions,
                                         sinew_error *error);
 
@@ -44,8 +44,8 @@ typedef struct sinew_closest {
     double distance; /* >= 0; for rays, along the direction in units of its length */
 } sinew_closest;
 
-/* The nearest point of the surface. False, and triangle -1, when there is none within max_distance
- * (INFINITY: anywhere), or when the point is not finite. */
+/* Finds the closest point of the surface. Returns false, and triangle -1, when there is none within
+ * max_distance (INFINITY: anywhere), or when the point is not finite. */
 SINEW_API bool sinew_query_closest(const sinew_query *query, const double point[3],
                                    double max_distance, sinew_closest *closest);
 /* The same for `count` points, on all threads. */
@@ -67,8 +67,8 @@ SINEW_API bool sinew_query_inside(const sinew_query *query, const double point[3
 SINEW_API void sinew_query_inside_all(const sinew_query *query, int count, const double *points,
                                       bool *inside);
 
-/* Pairs of triangles i < j of one surface that cut or touch each other beyond their common corners,
- * sorted. Decided exactly. *pairs holds 2 indices each; release with sinew_free. */
+/* Pairs of triangles i < j of one surface that intersect or touch beyond their common corners,
+ * sorted. Evaluated with exact predicates. *pairs holds 2 indices each; release with sinew_free. */
 SINEW_API sinew_status sinew_self_intersections(int vertex_count, const double *positions,
                                                 int triangle_count, const int *triangles,
                                                 const sinew_monitor *monitor, int **pairs,

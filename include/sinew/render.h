@@ -5,7 +5,7 @@
  *   light   ambient occlusion and soft key-light visibility per vertex
  *   raster  the nearest triangle of four samples a pixel
  *   shade   skin, eyes, heat map, wires
- *   page    panels in a grid with labels and a colour bar: a PNG, or a frame of a video
+ *   page    panels in a grid with labels and a color bar: a PNG, or a frame of a video
  *
  * Everything is computed on the CPU, so a picture needs no graphics driver and the same input gives
  * the same pixels on the same machine for any number of threads. */
@@ -39,10 +39,10 @@ SINEW_API sinew_status sinew_image_write(const char *path, const sinew_image *im
 typedef struct sinew_panel {
     const sinew_mesh *mesh;
     const double *positions; /* 3 per vertex; NULL: the mesh's own */
-    const double *heat;      /* a value per vertex, shown in colours; NULL: skin */
-    const float *colors;     /* 3 per vertex in [0, 1], over the material's colour; NULL: none */
+    const double *heat;      /* a value per vertex, shown in colors; NULL: skin */
+    const float *colors;     /* 3 per vertex in [0, 1], over the material's color; NULL: none */
     const char *label;       /* below the panel; NULL: none */
-    const sinew_mesh *const *extras; /* obstacles and other things, drawn in grey */
+    const sinew_mesh *const *extras; /* obstacles and other things, drawn in gray */
     int extra_count;
     double turn; /* degrees added to the picture's azimuth */
 } sinew_panel;
@@ -68,10 +68,10 @@ typedef struct sinew_render_options {
     bool wireframe;             /* draw the edges of the faces */
     bool ground;                /* shadow on the floor */
     const char *title;          /* above the panels; NULL: none */
-    double heat_low, heat_high; /* range of the colours; equal: from the values */
-    const char *heat_unit;      /* beside the colour bar, such as "% of diagonal" */
-    /* The sphere that the camera fits; radius 0: as tight as the panels allow. Give it for steady
-     * videos. */
+    double heat_low, heat_high; /* range of the colors; equal: from the values */
+    const char *heat_unit;      /* beside the color bar, such as "% of diagonal" */
+    /* The sphere that the camera fits; radius 0: as tight as the panels allow. Set it to keep
+     * videos steady. */
     double center[3], radius;
     /* Progress and cancelling of the call, valid during it; NULL: none. */
     const sinew_monitor *monitor;
@@ -120,18 +120,18 @@ SINEW_API void sinew_plot_options_init(sinew_plot_options *options);
 SINEW_API sinew_status sinew_plot_lines(int line_count, const sinew_line *lines,
                                         const sinew_plot_options *options, sinew_image **image,
                                         sinew_error *error);
-/* Plots the lines into a file: what sinew_set_plot_function (sinew/job.h) wants. */
+/* Plots lines to a file; suitable for sinew_set_plot_function (sinew/job.h). */
 SINEW_API sinew_status sinew_plot_write(const char *path, const char *title, const char *x_label,
                                         const char *y_label, int line_count,
                                         const sinew_line *lines, sinew_error *error);
-/* A matrix as coloured cells, row by row; names may be NULL. Signed values get a diverging scale.
+/* A matrix as colored cells, row by row; names may be NULL. Signed values get a diverging scale.
  */
 SINEW_API sinew_status sinew_plot_matrix(int rows, int columns, const double *values,
                                          const char *const *row_names,
                                          const char *const *column_names,
                                          const sinew_plot_options *options, sinew_image **image,
                                          sinew_error *error);
-/* Horizontal bars, longest name decides the margin. */
+/* Horizontal bars, the longest name determines the margin. */
 SINEW_API sinew_status sinew_plot_bars(int count, const char *const *names, const double *values,
                                        const sinew_plot_options *options, sinew_image **image,
                                        sinew_error *error);

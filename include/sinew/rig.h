@@ -13,7 +13,7 @@
  *
  * This is the delta form. The whole-face form f = sum_k v_k b_k with weights that sum to one is the
  * same rig: b_0 = f0 with v_0 = 1 - sum a_k, and b_k = f0 + d_k with v_k = a_k. sinew_rig_add_pose
- * takes a b_k, sinew_rig_shape gives it back, sinew_rig_whole_face_weights converts the weights.
+ * accepts a b_k, sinew_rig_shape returns it, sinew_rig_whole_face_weights converts the weights.
  *
  * Targets are sparse: only moved vertices are stored. Names are unique among targets and among
  * sliders. */
@@ -97,22 +97,23 @@ SINEW_API sinew_status sinew_rig_create(sinew_mesh *neutral, sinew_rig **rig, si
 SINEW_API sinew_status sinew_rig_copy(const sinew_rig *rig, sinew_rig **copy, sinew_error *error);
 SINEW_API void sinew_rig_destroy(sinew_rig *rig);
 
-/* Limits of a slider that the rig says nothing else about. */
+/* Default limits of a slider. */
 #define SINEW_SLIDER_MINIMUM 0.0
 #define SINEW_SLIDER_MAXIMUM 1.0
 
 /* Add a plain target and the slider of the same name, limits [0, 1]. From dense positions of the
- * posed mesh (whole-face form); vertices that did not move are dropped. The shape comes back to the
- * bit when its coordinates came from floats (sinew_rig_shape), to one rounding otherwise. */
+ * posed mesh (whole-face form); vertices that did not move are dropped. sinew_rig_shape reproduces
+ * the shape exactly when its coordinates came from floats, and to one rounding otherwise. */
 SINEW_API sinew_status sinew_rig_add_pose(sinew_rig *rig, const char *name, const double *positions,
                                           sinew_error *error);
-/* The same from sparse displacements (delta form), vertices in any order. Bad input: a name that is
- * taken or empty, a vertex out of range or twice, a displacement that is not finite. */
+/* The same from sparse displacements (delta form), vertices in any order. Returns SINEW_BAD_INPUT
+ * for an empty or duplicate name, a vertex that is out of range or duplicated, and a displacement
+ * that is not finite. */
 SINEW_API sinew_status sinew_rig_add_target(sinew_rig *rig, const char *name, int count,
                                             const int *vertices, const double *deltas,
                                             sinew_error *error);
-/* An in-between of an existing slider at value `at` (displacement from the neutral). `at` may not
- * be the slider's rest or the place of another shape on it. */
+/* An in-between of an existing slider at value `at` (displacement from the neutral). `at` must
+ * differ from the slider's rest and from its other shapes. */
 SINEW_API sinew_status sinew_rig_add_inbetween(sinew_rig *rig, const char *name, int slider,
                                                double at, int count, const int *vertices,
                                                const double *deltas, sinew_error *error);
@@ -130,17 +131,17 @@ SINEW_API sinew_status sinew_rig_add_polynomial(sinew_rig *rig, const char *name
                                                 const sinew_term *terms, int count,
                                                 const int *vertices, const double *deltas,
                                                 sinew_error *error);
-/* A named set of vertices, in any order; twice the same vertex counts once. */
+/* A named set of vertices, in any order; duplicates are ignored. */
 SINEW_API sinew_status sinew_rig_add_region(sinew_rig *rig, const char *name, int count,
                                             const int *vertices, sinew_error *error);
 
-/* -INFINITY and INFINITY: no limit. Bad input: NaN, minimum > maximum. */
+/* -INFINITY and INFINITY: no limit. Returns SINEW_BAD_INPUT for NaN and for minimum > maximum. */
 SINEW_API sinew_status sinew_rig_set_limits(sinew_rig *rig, int slider, double minimum,
                                             double maximum, sinew_error *error);
-/* A copy of the name; NULL takes the slider out of its group. */
+/* The name is copied; NULL removes the slider from its group. */
 SINEW_API sinew_status sinew_rig_set_group(sinew_rig *rig, int slider, const char *group,
                                            sinew_error *error);
-/* Declares two sliders to be the left and right of one another; -1 undoes. */
+/* Declares two sliders a left/right pair; -1 removes the pair. */
 SINEW_API sinew_status sinew_rig_set_mirror(sinew_rig *rig, int slider, int mirror,
                                             sinew_error *error);
 /* Fills groups ("brow", "eyes", "nose", "cheeks", "mouth", "jaw", "tongue", "head") and mirrors
@@ -161,7 +162,8 @@ SINEW_API int sinew_rig_match(const sinew_rig *rig, const char *name, int slider
 /* The rest weights of the neutral. */
 SINEW_API void sinew_rig_rest_weights(const sinew_rig *rig, double *weights);
 /* Sets weights[slider_count] from text such as "smile=0.5,jawOpen=1"; sliders that are not named
- * keep their value. Bad input names the entry; a slider that two entries name is bad input. */
+ * keep their value. Returns SINEW_BAD_INPUT and quotes the entry that is malformed, unknown, or
+ * sets a slider twice. */
 SINEW_API sinew_status sinew_rig_parse_weights(const sinew_rig *rig, const char *text,
                                                double *weights, sinew_error *error);
 /* Curves with exactly the rig's sliders as channels, in their order: channels are matched with
@@ -177,7 +179,7 @@ SINEW_API const char *sinew_arkit_name(int index);
 
 /* positions[3 * vertex_count] of target k alone at full activation: b_k = f0 + d_k. */
 SINEW_API void sinew_rig_shape(const sinew_rig *rig, int target, double *positions);
-/* whole[1 + target_count] = (1 - sum a, a_1, a_2 ...). The way back is to drop the first. */
+/* whole[1 + target_count] = (1 - sum a, a_1, a_2 ...). Drop the first entry to convert back. */
 SINEW_API void sinew_rig_whole_face_weights(const sinew_rig *rig, const double *activations,
                                             double *whole);
 
@@ -201,8 +203,8 @@ SINEW_API void sinew_linear_evaluate(const sinew_linear *linear, const double *w
 
 /* ---- accessors, for bindings that do not mirror the structure ---- */
 
-/* Names and arrays belong to the rig. An index out of range gives NULL, -1 for an index or a
- * count, and NaN for a number. */
+/* Names and arrays belong to the rig. For an index out of range, pointers are NULL, indices and
+ * counts -1, and numbers NaN. */
 SINEW_API const sinew_mesh *sinew_rig_neutral(const sinew_rig *rig);
 SINEW_API int sinew_rig_slider_count(const sinew_rig *rig);
 SINEW_API const char *sinew_rig_slider_name(const sinew_rig *rig, int slider);

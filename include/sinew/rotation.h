@@ -1,8 +1,8 @@
-/* The rotation-aware blend: linear blending's cheap cousin that bends instead of shrinking.
+/* The rotation-aware blend: nearly as fast as linear blending, but bends instead of shrinking.
  *
- * Every target is read as a rotation and a strain of each triangle of the neutral. The weights
- * blend these instead of positions, and one linear solve with a factor that never changes puts the
- * triangles together again:
+ * Every target is converted to a rotation and a strain of each triangle of the neutral. The weights
+ * blend these instead of positions, and one linear solve with a constant factorization assembles
+ * the triangles:
  *
  *   sinew_rotation_create        measure the targets, factor                        once per rig
  *   sinew_rotation_state_create  scratch memory                                     once per thread
@@ -12,13 +12,12 @@
  * adds what its sculpted pose has beyond the blend of its drivers. Weights outside [0, 1]
  * extrapolate. Vertices in no face are blended linearly.
  *
- * Parts that lie close together in all poses (eyes, teeth, clothes) are linked and carried
- * together: they keep their distance as if they were one surface. Each group of linked parts is
- * placed by the vertices that are held, else by those that no target moves, else by the blend of
- * its centers of area.
+ * Parts that lie close together in all poses (eyes, teeth, clothes) are linked and move together,
+ * as if they were one surface. Each group of linked parts is placed by the vertices that are held,
+ * else by those that no target moves, else by the blend of its centers of area.
  *
- * Held vertices follow their linear path exactly, and the rest follows smoothly: feet that stand on
- * the floor in all poses stay on it.
+ * Held vertices follow their linear path exactly, and the rest follows smoothly: feet that are on
+ * the floor in all poses stay there.
  *
  * Frames do not depend on each other: any order, any thread, the same bits. */
 #ifndef SINEW_ROTATION_H
@@ -44,12 +43,12 @@ typedef struct sinew_rotation_options {
     const int *hold; /* vertices that follow their linear path; read by create only */
     bool published;  /* as first published, for comparison: the shortest rotation of each triangle,
                         no rotation of the whole taken out, parts not linked; default false */
-    sinew_cache *cache; /* where what the targets measure is kept; default NULL: nowhere */
+    sinew_cache *cache; /* stores the measured targets; default NULL: no cache */
 } sinew_rotation_options;
 SINEW_API void sinew_rotation_options_init(sinew_rotation_options *options);
 
-/* options NULL: the defaults. The rig must outlive the structure. A held vertex that does not exist
- * is bad input. */
+/* options NULL: the defaults. The rig must outlive the structure. Returns SINEW_BAD_INPUT for a
+ * held vertex out of range. */
 SINEW_API sinew_status sinew_rotation_create(const sinew_rig *rig,
                                              const sinew_rotation_options *options,
                                              const sinew_monitor *monitor,
@@ -65,10 +64,10 @@ SINEW_API void sinew_rotation_state_destroy(sinew_rotation_state *state);
 SINEW_API void sinew_rotation_evaluate(const sinew_rotation *rotation, sinew_rotation_state *state,
                                        const double *weights, double *positions);
 
-/* Vertices that stand on the floor in all poses: no higher than 0.5% of the diagonal above the
+/* Vertices on the floor in all poses: no higher than 0.5% of the diagonal above the
  * lowest point of each pose. The floor lies across y or, when no vertices rest there, across z:
- * *axis is 1 or 2. Fewer than three are none. *vertices is increasing, or NULL; release it with
- * sinew_free. */
+ * *axis is 1 or 2. Fewer than three vertices count as none. *vertices is increasing, or NULL;
+ * release it with sinew_free. */
 SINEW_API sinew_status sinew_find_resting(const sinew_rig *rig, int **vertices, int *count,
                                           int *axis, sinew_error *error);
 

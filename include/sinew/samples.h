@@ -1,4 +1,4 @@
-/* Built-in rigs, made by formula: what tests, benchmarks, demo and studio share.
+/* Built-in procedural rigs, shared by tests, benchmarks, demo and studio.
  *
  *   name     what it is                                  made to show
  *   bar      rounded bar, bent and twisted               large rotations, several turns
@@ -44,7 +44,7 @@ SINEW_API const char *sinew_sample_name(int index);
 SINEW_API const char *sinew_sample_summary(int index);
 
 /* The rig of that name, every pose a target with a slider of the same name. options may be NULL.
- * An unknown name is bad input; the message lists the names. */
+ * Returns SINEW_BAD_INPUT for an unknown name and lists the names. */
 SINEW_API sinew_status sinew_sample_rig(const char *name, const sinew_sample_options *options,
                                         sinew_rig **rig, sinew_error *error);
 
@@ -61,7 +61,7 @@ enum { SINEW_SAMPLE_SEED = 1 };
 typedef struct sinew_sample_marker_options {
     uint32_t size; /* of this structure in bytes; set by sinew_sample_marker_options_init */
     double noise;  /* standard deviation per coordinate, metres, >= 0; 0: none */
-    double gaps;   /* share of missing places, 0 to 0.9, in runs of 3 to 15 frames; 0: none */
+    double gaps;   /* fraction of missing positions, 0 to 0.9, in runs of 3 to 15 frames; 0: none */
     unsigned seed; /* of noise and gaps; SINEW_SAMPLE_SEED */
     bool lips;     /* the closing lips instead of the talking clip */
 } sinew_sample_marker_options;

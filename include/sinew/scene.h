@@ -1,5 +1,5 @@
-/* A scene: a whole job in one document. Which rig, which model with which parameters, what drives
- * it, what stands in the way, where the results go.
+/* A scene: a job in one document. It specifies the rig, the model and its parameters, what drives
+ * it, obstacles, and outputs.
  *
  *   {"sinew": 1,
  *    "rig": {"files": ["neutral.obj", "targets/"]},
@@ -8,10 +8,10 @@
  *    "obstacles": [{"shape": "sphere", "center": [0, 1, 0], "radius": 0.3}],
  *    "outputs": {"frames": ["clip.pc2"]}}
  *
- * docs/scene.md describes every key, docs/scene.schema.json is the same for machines. Paths are
- * relative to the folder of the scene file. A scene in memory is always well-formed: every change
- * is checked against the schema, and one that does not fit leaves the scene as it was. Whether it
- * is complete (has a rig, names sliders that exist) shows when a job is made from it.
+ * docs/scene.md describes every key; docs/scene.schema.json is the machine-readable schema. Paths
+ * are relative to the folder of the scene file. A scene in memory is always valid: every change is
+ * checked against the schema, and an invalid change leaves the scene unchanged. Completeness (a
+ * rig, existing slider names) is checked when the scene is solved.
  *
  * Values are named by JSON pointers (RFC 6901): "/parameters/tolerance", "/obstacles/0";
  * "/obstacles/-" appends. Every change returns the patch that undoes it. */
@@ -38,10 +38,10 @@ typedef struct sinew_scene sinew_scene;
 SINEW_API sinew_status sinew_scene_create(const char *folder, sinew_scene **scene,
                                           sinew_error *error);
 SINEW_API sinew_status sinew_scene_read(const char *path, sinew_scene **scene, sinew_error *error);
-/* From JSON text; `name` stands for the file in messages. */
+/* From JSON text; messages use `name` as the file name. */
 SINEW_API sinew_status sinew_scene_parse(const char *text, const char *name, const char *folder,
                                          sinew_scene **scene, sinew_error *error);
-/* From a file, memory or a stream; of libsinew, as all readers of sources. */
+/* From a file, memory or a stream; provided by libsinew, like all readers of sources. */
 SINEW_API sinew_status sinew_scene_read_from(const sinew_source *source, const char *folder,
                                              const sinew_monitor *monitor, sinew_scene **scene,
                                              sinew_error *error);
@@ -65,7 +65,7 @@ SINEW_API sinew_status sinew_scene_get(const sinew_scene *scene, const char *poi
  * undoes it, byte for byte; release with sinew_free. See sinew_session_patch. */
 SINEW_API sinew_status sinew_scene_patch(sinew_scene *scene, const char *patch, char **inverse,
                                          sinew_error *error);
-/* Sets one value; json NULL removes it. Objects on the path are made when missing. inverse as
+/* Sets one value; json NULL removes it. Missing objects on the path are created. inverse as
  * above. */
 SINEW_API sinew_status sinew_scene_set(sinew_scene *scene, const char *pointer, const char *json,
                                        char **inverse, sinew_error *error);

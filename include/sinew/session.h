@@ -4,8 +4,8 @@
  *   sinew_session_patch    change it (JSON Patch); the inverse patch is returned, for undo
  *   sinew_session_solve    the shape of given weights, or of a frame or time of the clip
  *
- * A patch changes the document and nothing else, in microseconds. What it makes necessary, at most
- * its cost (sinew_cost), is done by the next solve, or ahead of it by sinew_session_prepare.
+ * A patch changes only the document, in microseconds. The next solve rebuilds what the patch
+ * requires, at most its cost (sinew_cost); sinew_session_prepare does so ahead of time.
  *
  *   sinew_session *session;
  *   sinew_session_options options;
@@ -19,10 +19,10 @@
  *
  * Threads. The document is guarded: sinew_session_patch, _text, _get, _revision, _cancel and
  * sinew_solver_create may be called from any thread at any time. A solver is a snapshot of the
- * session with a state of its own, for one thread: it solves the revision that it last saw
- * (sinew_solver_update) while patches go on. Solvers of one session share the rig and the
+ * session with a state of its own, for one thread: it solves the revision of its last
+ * sinew_solver_update while patches continue. Solvers of one session share the rig and the
  * structure. sinew_session_solve and the functions that speak of the clip and the rig use the
- * session's own solver: one thread at a time. */
+ * session's own solver and must be called from one thread at a time. */
 #ifndef SINEW_SESSION_H
 #define SINEW_SESSION_H
 
@@ -65,7 +65,7 @@ SINEW_API void sinew_session_options_init(sinew_session_options *options);
 SINEW_API sinew_status sinew_session_create(const sinew_scene *scene,
                                             const sinew_session_options *options,
                                             sinew_session **session, sinew_error *error);
-/* Destroy the solvers made of it first. */
+/* Destroy its solvers first. */
 SINEW_API void sinew_session_destroy(sinew_session *session);
 
 /* ---- the document ---------------------------------------------------------------------------- */
@@ -90,11 +90,12 @@ SINEW_API void sinew_session_change_init(sinew_session_change *change);
  * without it appends, as JSON Patch says nothing about order.
  *
  * change (may be NULL). An empty list of operations is a valid patch and makes no new revision.
- * SINEW_BAD_INPUT names the operation and the location, as JSON pointers; a failed "test" too. */
+ * Returns SINEW_BAD_INPUT and names the operation and the location as JSON pointers, also for a
+ * failed "test". */
 SINEW_API sinew_status sinew_session_patch(sinew_session *session, const char *patch,
                                            char **inverse, sinew_session_change *change,
                                            sinew_error *error);
-/* Sets one value: shorthand for a patch that adds or replaces it, with parents made as needed. */
+/* Sets one value: shorthand for a patch that adds or replaces it, creating parents as needed. */
 SINEW_API sinew_status sinew_session_set(sinew_session *session, const char *pointer,
                                          const char *json, char **inverse,
                                          sinew_session_change *change, sinew_error *error);
@@ -115,8 +116,8 @@ SINEW_API sinew_status sinew_session_cost(const sinew_session *session, const ch
 
 /* ---- solving --------------------------------------------------------------------------------- */
 
-/* Loads and builds what the newest revision needs: rig, structure, clip. Does nothing when all is
- * there. A failed or cancelled call leaves the session as it was. */
+/* Loads and builds what the newest revision needs: rig, structure, clip. Does nothing when
+ * everything is up to date. A failed or cancelled call leaves the session unchanged. */
 SINEW_API sinew_status sinew_session_prepare(sinew_session *session, const sinew_monitor *monitor,
                                              sinew_error *error);
 /* Prepares and solves the newest revision. input NULL: frame 0 of the clip. */
@@ -206,7 +207,7 @@ SINEW_API sinew_status sinew_solver_drag(sinew_solver *solver, int drag_count,
 
 /* ---- state ----------------------------------------------------------------------------------- */
 
-/* Forgets the past: the next frame is the first. */
+/* Discards the state: the next frame is the first. */
 SINEW_API void sinew_solver_reset(sinew_solver *solver);
 /* Both solvers must be of one session and of the same structure; SINEW_BAD_INPUT otherwise. */
 SINEW_API sinew_status sinew_solver_copy_state(sinew_solver *to, const sinew_solver *from,
@@ -215,9 +216,9 @@ SINEW_API sinew_status sinew_solver_copy_state(sinew_solver *to, const sinew_sol
  * sinew_free. Models without a past save a few bytes. */
 SINEW_API sinew_status sinew_solver_save_state(const sinew_solver *solver, void **bytes,
                                                size_t *size, sinew_error *error);
-/* Frames solved after it have the same bits as if the clip had been solved up to there.
- * SINEW_BAD_INPUT, and the state stays as it was: bytes that are damaged, of another version, or of
- * another structure. */
+/* Later frames have the same bits as if the clip had been solved up to there. Returns
+ * SINEW_BAD_INPUT and keeps the state when the bytes are damaged, of another version, or of another
+ * structure. */
 SINEW_API sinew_status sinew_solver_load_state(sinew_solver *solver, const void *bytes, size_t size,
                                                sinew_error *error);
 

@@ -1,5 +1,5 @@
-/* What the sliders of a rig can move: the ground that locks, direct manipulation, fits and the
- * interference report stand on.
+/* The space of shapes that the sliders of a rig span: the basis of locks, direct manipulation, fits
+ * and interference.
  *
  * T holds a target's displacement in each column, 3n x m; it is kept by vertex, so that a few
  * coordinates can be picked out, together with its Gram matrix T^T T, which is computed once.

@@ -12,10 +12,10 @@
  *        + sum_i 1/2 eps k |x_i - x_rot,i(w)|^2                       weak pull to the blend
  *
  * x_rot is the rotation-aware blend of the poses; m_q and m_t are vectors that point as it does and
- * have the blended length. Lengths decide the shape; the weaker terms decide which way a spring
- * buckles when lengths cannot all be met, so that frames follow each other smoothly.
+ * have the blended length. Lengths determine the shape; the weaker terms determine the buckling
+ * direction where not all lengths can be met, so that consecutive frames are smooth.
  *
- * Lengths do not shrink when parts turn, so bends stay bends; and an equilibrium can lean on
+ * Lengths do not shrink when parts rotate, so bends are preserved; and an equilibrium can rest on
  * obstacles, be pinned and be pulled.
  *
  *   rig -> sinew_spring_create     network, rest lengths of every pose, preconditioner: built once,
@@ -25,8 +25,8 @@
  *                                  allocates nothing unless contacts outgrow their room
  *
  * A frame is solved from the rotation-aware blend of the poses (or from the extrapolated frames
- * before it, where that leads to the same equilibrium): the answer does not depend on the past.
- * Only friction has a past. */
+ * before it, where that leads to the same equilibrium): the result does not depend on earlier
+ * frames. Friction is the only exception. */
 #ifndef SINEW_SPRING_H
 #define SINEW_SPRING_H
 
@@ -68,7 +68,8 @@ typedef enum sinew_spring_interior {
 } sinew_spring_interior;
 
 typedef enum sinew_spring_boundary {
-    SINEW_SPRING_BOUNDARY_FREE, /* nothing held; the result is placed on the rotation-aware blend */
+    SINEW_SPRING_BOUNDARY_FREE,   /* nothing is held; the result is aligned with the rotation-aware
+                                     blend */
     SINEW_SPRING_BOUNDARY_STATIC, /* vertices that hardly move between the poses are held */
     SINEW_SPRING_BOUNDARY_PINNED, /* marked vertices follow their linear blend, or given positions
                                    */
@@ -107,7 +108,7 @@ typedef struct sinew_spring_options {
 
     sinew_spring_interior interior; /* default struts */
     bool interior_points; /* tets: add points inside where they give better tets (default false) */
-    const sinew_tets *tets; /* use these, whatever `interior` is; NULL */
+    const sinew_tets *tets; /* use these tetrahedra; overrides `interior`; default NULL */
     double tie_distance;    /* > 0: springs up to this length between parts that stay close in all
                                poses, so that they also hold together under loads; a fraction of the
                                box diagonal; default 0 */
@@ -121,7 +122,8 @@ typedef struct sinew_spring_options {
     sinew_spring_boundary boundary; /* default free */
     int pin_count;                  /* pinned: the marked vertices */
     const int *pins;
-    double static_share;  /* static: share of the largest move under which a vertex is held */
+    double static_share;  /* static: fraction of the largest displacement below which a vertex is
+                             held */
     const double *anchor; /* 4 x 3 doubles inside the neutral, or NULL: at the center of mass */
 
     sinew_spring_solver solver;
@@ -131,7 +133,7 @@ typedef struct sinew_spring_options {
     bool independent;   /* never start from earlier frames */
 
     double friction;      /* Coulomb's mu >= 0 against obstacles */
-    double contact_depth; /* allowed penetration as a share of the box diagonal, > 0 */
+    double contact_depth; /* allowed penetration, fraction of the bounding-box diagonal, > 0 */
     int max_rounds;       /* contact rounds per frame, >= 1 */
     bool sample_edges;    /* also test points inside edges and triangles against obstacles, so that
                              thin obstacles are not missed (default true) */
@@ -140,13 +142,13 @@ typedef struct sinew_spring_options {
     const double *fibers; /* 3 per surface vertex, or NULL: springs along a vertex's vector are as
                              many times stiffer as it is long; springs across it, and springs at
                              vertices whose vector is zero, keep their stiffness */
-    sinew_cache *cache;   /* where what the blend measures is kept; default NULL: nowhere */
+    sinew_cache *cache;   /* stores the measured blend; default NULL: no cache */
 } sinew_spring_options;
 
 SINEW_API void sinew_spring_options_init(sinew_spring_options *options);
 /* The choices of the published method: bending springs between all vertices two edges apart,
- * tetrahedra inside, lengths as the only energy, and plain Newton from the source shape. What the
- * paper leaves to the user (boundary, tolerance, stiffness) keeps its default. */
+ * tetrahedra inside, lengths as the only energy, and plain Newton from the source shape. Parameters
+ * that the paper leaves open (boundary, tolerance, stiffness) keep their defaults. */
 SINEW_API void sinew_spring_options_published(sinew_spring_options *options);
 
 typedef struct sinew_spring sinew_spring;
@@ -186,7 +188,7 @@ SINEW_API sinew_status sinew_spring_get_info(const sinew_spring *spring, sinew_s
 SINEW_API sinew_status sinew_spring_write_network(const sinew_spring *spring, const char *path,
                                                   sinew_error *error);
 
-/* A vertex dragged somewhere. */
+/* A vertex pulled to a position. */
 typedef struct sinew_spring_pull {
     int vertex;         /* surface vertex */
     double position[3]; /* where to */
@@ -207,11 +209,11 @@ typedef struct sinew_spring_frame {
      * depths in the poses, where those already penetrate. NULL: nothing is allowed. */
     const double *const *allowed_depth;
     /* Likewise how deep each triangle of the rig's mesh may be (sinew_obstacle_triangle_depth in
-     * the poses); INFINITY: it is not watched. Where allowed_depth has an obstacle and this has
-     * not, triangles are not watched against it. */
+     * the poses); INFINITY: the triangle is not tested. Triangles are not tested against obstacles
+     * that have an entry in allowed_depth but none here. */
     const double *const *allowed_triangle_depth;
     /* Per obstacle whether it moves with the weights, as parts of the rig do; NULL: none does. The
-     * others stand still while the shape is led to them. */
+     * others are fixed during a solve. */
     const bool *carried;
     /* 3 per surface vertex, or NULL: force on each vertex (gravity, wind), in lengths by which it
      * would stretch a spring of the mean stiffness. */
@@ -231,14 +233,15 @@ typedef struct sinew_spring_frame_info {
     int clamped;      /* rest lengths raised to the floor */
     int inverted;     /* tets whose volume has the wrong sign against the blend */
     int new_inverted; /* of these, tets that no pose inverts */
-    int flipped;      /* triangles turned over 90 degrees against the rotation-aware blend */
-    int contacts;     /* points that push at the end */
-    int rounds;       /* contact rounds */
-    int swallowed;    /* obstacle in which every vertex is, plus 1; 0: none. It has no near way out:
-                         the frame is not converged and shows the shape without contact */
-    double depth;     /* deepest point beyond the allowed depth, share of the diagonal */
-    double pose_depth; /* deepest allowed depth in use, share of the diagonal */
-    double adhesion;   /* strongest force left across an open gap, share of the force scale */
+    int flipped;   /* triangles rotated by over 90 degrees relative to the rotation-aware blend */
+    int contacts;  /* points that push at the end */
+    int rounds;    /* contact rounds */
+    int swallowed; /* obstacle that contains every vertex, plus 1; 0: none. The frame is then not
+                      converged and shows the shape without contact */
+    double
+        depth; /* deepest point beyond the allowed depth, fraction of the bounding-box diagonal */
+    double pose_depth; /* deepest allowed depth in use, fraction of the bounding-box diagonal */
+    double adhesion; /* strongest remaining force across an open gap, relative to the force scale */
     bool time_limited; /* not converged because time_limit was reached */
 } sinew_spring_frame_info;
 
@@ -248,8 +251,8 @@ SINEW_API void sinew_spring_state_destroy(sinew_spring_state *state);
 /* Forgets earlier frames. */
 SINEW_API void sinew_spring_state_reset(sinew_spring_state *state);
 /* Settings of later solves with this state, taken from the options: tolerance, max_iterations,
- * time_limit, independent, friction, max_rounds and sample_edges. The rest is the structure's and
- * is not read. SINEW_BAD_INPUT when one of them is out of range. */
+ * time_limit, independent, friction, max_rounds and sample_edges. Other options belong to the
+ * structure and are ignored. Returns SINEW_BAD_INPUT when one of them is out of range. */
 SINEW_API sinew_status sinew_spring_state_set(sinew_spring_state *state,
                                               const sinew_spring_options *options,
                                               sinew_error *error);

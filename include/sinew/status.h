@@ -1,7 +1,7 @@
 /* Outcomes of library calls.
  *
  * Three kinds, never mixed:
- *   misuse      a broken contract of the caller (NULL where an object is needed, a negative count):
+ *   misuse      a violated contract (NULL where an object is needed, a negative count):
  *               reported to the replaceable misuse handler, then returned as SINEW_MISUSE;
  *   bad data    files, memory and devices: a status and a message that names file and element;
  *   numerical   a solve that did not reach its tolerance: SINEW_NOT_CONVERGED, with figures in the
@@ -23,9 +23,9 @@ extern "C" {
 
 typedef enum sinew_status {
     SINEW_OK = 0,
-    SINEW_NOT_CONVERGED, /* result is valid but short of its tolerance */
-    SINEW_CANCELLED,     /* the monitor asked to stop; objects remain reusable */
-    SINEW_BAD_INPUT,     /* a file or argument holds something that cannot be used */
+    SINEW_NOT_CONVERGED, /* the result is valid but did not reach its tolerance */
+    SINEW_CANCELLED,     /* cancelled by the monitor; objects remain usable */
+    SINEW_BAD_INPUT,     /* a file or argument is not valid */
     SINEW_IO,            /* a file or device could not be read or written */
     SINEW_NO_MEMORY,
     SINEW_UNAVAILABLE, /* not in this build, or a program or driver it needs is missing */

@@ -1,4 +1,4 @@
-/* Tetrahedral meshes: of the solid inside a closed surface, or of a cage around any surface.
+/* Tetrahedral meshes: the volume inside a closed surface, or a cage around any surface.
  *
  *   sinew_tets_from_surface   for closed, clean surfaces; keeps every vertex and face
  *   sinew_cage_create         (cage.h) for everything else: open, messy, crossing itself; the
@@ -30,7 +30,7 @@ SINEW_API void sinew_tets_destroy(sinew_tets *tets);
 
 /* ---- inside a closed surface ---- */
 
-/* Largest ratio of circumradius to shortest edge asked of inner tets. */
+/* Largest ratio of circumradius to shortest edge of interior tets. */
 #define SINEW_TETS_RADIUS_EDGE_DEFAULT 1.6
 /* Holes with at most this many edges are closed for meshing. */
 #define SINEW_TETS_HOLE_EDGES_DEFAULT 64
@@ -50,10 +50,10 @@ typedef struct sinew_tets_options {
 } sinew_tets_options;
 SINEW_API void sinew_tets_options_init(sinew_tets_options *options);
 
-/* Runs the `tetgen` program in a process of its own, under limits, so that nothing it does can harm
- * the caller. The surface is checked first; SINEW_BAD_INPUT says why it cannot be meshed (open,
- * non-manifold, crossing itself, degenerate, coincident vertices, not finite, bad index, empty).
- * SINEW_UNAVAILABLE: there is no tetgen. SINEW_NOT_CONVERGED: it ran out of its limits.
+/* Runs the `tetgen` program in a separate process with limits, so that it cannot harm the caller.
+ * The surface is checked first; SINEW_BAD_INPUT states why it cannot be meshed (open, non-manifold,
+ * crossing itself, degenerate, coincident vertices, not finite, bad index, empty).
+ * SINEW_UNAVAILABLE: tetgen is not installed. SINEW_NOT_CONVERGED: it exceeded its limits.
  * Several closed parts may be apart, nested (an inner part that faces inward is a cavity). */
 SINEW_API sinew_status sinew_tets_from_surface(const sinew_mesh *mesh,
                                                const sinew_tets_options *options,
@@ -64,7 +64,7 @@ SINEW_API sinew_status sinew_tets_from_surface(const sinew_mesh *mesh,
 
 #define SINEW_CARRY_ITERATIONS_DEFAULT 10
 
-/* Where the interior points go when the surface takes another pose: harmonic displacement, then
+/* Positions of interior points when the surface is posed: harmonic displacement, then
  * `iterations` as-rigid-as-possible steps, the surface held. Factored once, used for any number of
  * poses and from any number of threads; `rest` must outlive it. */
 typedef struct sinew_carry sinew_carry;

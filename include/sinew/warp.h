@@ -1,4 +1,4 @@
-/* A smooth warp of space through pairs of points, for carrying markers and shapes to another face.
+/* A smooth warp through pairs of points, to transfer markers and shapes to another face.
  *
  *   W(x) = A x + b + sum_i c_i |x - p_i|,   W(p_i) = q_i,   sum c_i = 0, sum c_i p_i^T = 0
  *
@@ -17,13 +17,13 @@ extern "C" {
 
 typedef struct sinew_warp sinew_warp;
 
-/* Share of the pairs' mean square spacing by which the warp may miss them; 0 interpolates. Noise in
- * hand-placed pairs asks for about 1e-3. */
+/* Smoothing, as a fraction of the pairs' mean square spacing; 0 interpolates. Use about 1e-3 for
+ * noisy, hand-placed pairs. */
 #define SINEW_WARP_SMOOTHING 0.0
 
 /* Maps from[i] to to[i], 3 coordinates each. Four pairs that span space are needed for a full
- * affine part; fewer or flatter sets get the best similarity instead. Points that stand twice in
- * `from` count once, at the mean of their images. */
+ * affine part; fewer or flatter sets get the best similarity instead. Duplicate points in `from`
+ * are merged, and their images averaged. */
 SINEW_API sinew_status sinew_warp_create(int count, const double *from, const double *to,
                                          double smoothing, sinew_warp **warp, sinew_error *error);
 SINEW_API void sinew_warp_destroy(sinew_warp *warp);
