@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "mesh/normals.h"
 #include "session/device.h"
+#include "session/fibers.h"
 #include "session/holds.h"
 #include "session/load.h"
 #include "session/model.h"
@@ -174,6 +175,7 @@ static void key(const sn_model_setup *setup, sinew_hash *hash) {
     for (size_t k = 0; k < json_array_size(pins); k++)
         sinew_hash_add_text(hash,
                             json_string_value(json_object_get(json_array_get(pins, k), "select")));
+    sn_fibers_key(setup, hash);
 }
 
 static void report_network(const sinew_spring *spring, const sn_model_setup *setup) {
@@ -220,7 +222,7 @@ static sinew_status build(const sn_model_setup *setup, void **structure, sinew_e
     sinew_spring_options options;
     read_options(scene, &options);
     pin_list pins = {0};
-    double *anchor = NULL, *map = NULL;
+    double *anchor = NULL, *map = NULL, *fibers = NULL;
     int anchor_count = 0;
     sinew_status status = read_pins(setup, &pins, error);
     options.pins = pins.vertices, options.pin_count = pins.count;
@@ -233,11 +235,13 @@ static sinew_status build(const sn_model_setup *setup, void **structure, sinew_e
     if (status == SINEW_OK)
         status = sn_load_vertex_map(scene, setup->loader, "stiffness_map", setup->rig, &map, error);
     options.stiffness_map = map;
+    if (status == SINEW_OK) status = sn_fibers_read(setup, &fibers, error);
+    options.fibers = fibers;
     options.cache = setup->cache;
     sinew_spring *spring = NULL;
     if (status == SINEW_OK)
         status = sinew_spring_create(setup->rig, &options, setup->monitor, &spring, error);
-    sn_free(anchor), sn_free(map);
+    sn_free(anchor), sn_free(map), sn_free(fibers);
     free_pins(&pins);
     SN_TRY(status);
     report_network(spring, setup);
@@ -645,7 +649,7 @@ const double *sn_model_spring_network(const void *model) {
 }
 
 static const char *const outputs[] = {"network", "network_frames", NULL};
-static const char *const uses[] = {"obstacles", "pins", "pulls", NULL};
+static const char *const uses[] = {"obstacles", "pins", "pulls", "fibers", NULL};
 
 const sn_model_kind sn_model_spring = {
     SN_MODEL_ABOUT("spring", "balance of springs with blended lengths: bends, leans and yields"),

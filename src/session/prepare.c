@@ -39,8 +39,8 @@ static void warn_about_limits(const sinew_rig *rig, const sn_clip *clip,
 
 static void warn_about_unused(const sinew_scene *scene, const sn_model_kind *kind,
                               const sinew_monitor *monitor) {
-    static const char *const keys[] = {"obstacles", "pins", "orientations",
-                                       "pulls",     "keys", "markers"};
+    static const char *const keys[] = {"obstacles", "pins",    "orientations", "pulls",
+                                       "keys",      "markers", "fibers"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const json_t *value = sn_scene_at(scene, keys[i]);
         bool empty = !value || (json_is_array(value) && json_array_size(value) == 0);

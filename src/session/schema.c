@@ -167,6 +167,16 @@ static const field pull_fields[] = {
     END,
 };
 
+static const field fiber_fields[] = {
+    {"select", TEXT, "v:1,5-9 | region:NAME | mask:FILE", true, 0, 0, NULL, NULL,
+     SINEW_COST_STRUCTURE},
+    {"direction", POINT, "along the fibers, in the neutral", true, 0, 0, NULL, NULL,
+     SINEW_COST_STRUCTURE},
+    {"ratio", NUMBER, "how many times stiffer springs along the fibers are", true, 1e-3, 1e6, NULL,
+     NULL, SINEW_COST_STRUCTURE},
+    END,
+};
+
 static const field lock_fields[] = {
     {"name", TEXT, "its name", true, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
     {"select", TEXT, "v:1,5-9 | region:NAME | mask:FILE", true, 0, 0, NULL, NULL,
@@ -256,6 +266,8 @@ static const field scene_fields[] = {
     {"orientations", OBJECTS, "regions led to an orientation", false, 0, 0, NULL,
      orientation_fields, SINEW_COST_NOTHING},
     {"pulls", OBJECTS, "dragged vertices", false, 0, 0, NULL, pull_fields, SINEW_COST_STRUCTURE},
+    {"fibers", OBJECTS, "regions that are stiffer in a direction", false, 0, 0, NULL, fiber_fields,
+     SINEW_COST_STRUCTURE},
     {"locks", OBJECTS, "what sliders must not move", false, 0, 0, NULL, lock_fields,
      SINEW_COST_NOTHING},
     {"attenuation", OBJECT, "how locks hold", false, 0, 0, NULL, attenuation_fields,

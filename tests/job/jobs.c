@@ -252,6 +252,41 @@ static void a_single_shape_may_be_a_mesh(void **state) {
     sinew_job_destroy(job);
 }
 
+/* A bar that hangs along its length stretches less with fibers along it than with fibers across. */
+static void fibers_stiffen_a_region_in_their_direction(void **state) {
+    (void)state;
+    static const char *const fibers[2] = {"[1, 0, 0]", "[0, 1, 0]"};
+    double length[2];
+    for (int k = 0; k < 2; k++) {
+        char text[700];
+        snprintf(text, sizeof text,
+                 BAR
+                 "\"model\": \"spring\", \"weights\": {\"bend120\": 0}, \"pins\": [{\"select\": "
+                 "\"v:0-20\"}], \"parameters\": {\"gravity\": [0.05, 0, 0], \"pull_to_blend\": "
+                 "1e-6}, \"fibers\": [{\"select\": \"all\", \"direction\": %s, \"ratio\": 20}]}",
+                 fibers[k]);
+        sinew_job *job = job_of(text);
+        const sinew_mesh *neutral = sinew_job_rig(job)->neutral;
+        double *x = SN_NEW(double, 3 * (size_t)neutral->vertex_count), rest = -INFINITY;
+        length[k] = -INFINITY;
+        assert_ok(sinew_job_frame(job, 0, x, NULL, NULL, &error));
+        for (int v = 0; v < neutral->vertex_count; v++) {
+            length[k] = fmax(length[k], x[3 * v]);
+            rest = fmax(rest, neutral->positions[3 * v]);
+        }
+        length[k] -= rest;
+        sn_free(x);
+        sinew_job_destroy(job);
+    }
+    assert_true(length[0] > 0);
+    assert_below(1.1 * length[0], length[1]);
+    assert_non_null(strstr(refusal(BAR "\"model\": \"spring\", \"weights\": {}, \"fibers\": "
+                                       "[{\"select\": \"all\", \"direction\": [0, 0, 0], "
+                                       "\"ratio\": 2}]}",
+                                   SINEW_BAD_INPUT),
+                           "no length"));
+}
+
 /* A pull follows its vertex through a point cache; gravity lowers what is pinned at one end. */
 static void spring_pulls_move_and_gravity_acts(void **state) {
     (void)state;
@@ -431,6 +466,7 @@ int test_jobs(void) {
         cmocka_unit_test(a_cancelled_run_leaves_nothing),
         cmocka_unit_test(an_unwritable_output_fails_before_the_first_frame),
         cmocka_unit_test(a_single_shape_may_be_a_mesh),
+        cmocka_unit_test(fibers_stiffen_a_region_in_their_direction),
         cmocka_unit_test(spring_pulls_move_and_gravity_acts),
         cmocka_unit_test(the_report_has_the_fixed_fields),
         cmocka_unit_test(surprises_are_warnings),
