@@ -558,7 +558,8 @@ static double marker_error(sinew_force_state *s, const double *z, int seen) {
 }
 
 /* The layer's correction, as far as it pushes no skin through what lies below. */
-static void hold_layer(sinew_force_state *s, sinew_force_frame_info *info) {
+static sinew_status hold_layer(sinew_force_state *s, sinew_force_frame_info *info,
+                               sinew_error *error) {
     const sn_skin *skin = s->force->skin;
     int n = 3 * skin->vertex_count;
     double *before = s->layer_work->before, *after = s->right;
@@ -566,8 +567,11 @@ static void hold_layer(sinew_force_state *s, sinew_force_frame_info *info) {
         before[i] = skin->rest[i] + s->z[i];
         after[i] = skin->rest[i] + s->shown[i];
     }
-    info->contacts = sn_layer_guard_hold(s->force->layer->guard, before, after);
+    int crossing;
+    SN_TRY(sn_layer_hold(s->force->layer, s->layer_work, s->force->rig->neutral,
+                         s->force->options.frame_time, after, &info->contacts, &crossing, error));
     for (int i = 0; i < n; i++) s->shown[i] = after[i] - skin->rest[i];
+    return SINEW_OK;
 }
 
 /* s->shown := z, or z and the layer's correction of what the command left at the markers. */
@@ -582,7 +586,7 @@ static sinew_status add_layer(sinew_force_state *s, sinew_force_frame_info *info
         believed[i] = s->trust[i] > LEAST_TRUST * s->given[i] ? s->trust[i] : 0;
     SN_TRY(sn_layer_add(force->layer, s->layer_work, force->options.frame_time, s->residual,
                         believed, s->shown, error));
-    if (force->layer->guard) hold_layer(s, info);
+    if (force->layer->guard) SN_TRY(hold_layer(s, info, error));
     info->marker_error_layer = marker_error(s, s->shown, info->seen);
     if (!s->settings.layer_feeds) return SINEW_OK;
     double h = force->options.frame_time / force->options.substeps;

@@ -15,6 +15,7 @@
 #include "base/sort.h"
 #include "base/status.h"
 #include "base/vec3.h"
+#include "force/layer_untangle.h"
 #include "force/riders.h"
 #include "sinew/anatomy.h"
 
@@ -226,6 +227,7 @@ sinew_status sn_layer_create(const sn_skin *skin, const sinew_rig *rig, const si
     sn_layer *made = SN_NEW0(sn_layer, 1);
     if (!made) return sn_no_memory(error);
     made->vertex_count = (int)n, made->marker_count = (int)m;
+    made->diagonal = skin->diagonal;
     made->spread = SN_NEW(float, n *m);
     made->coupling = SN_NEW(double, m *m);
     sn_sparse *matrix = NULL;
@@ -277,10 +279,17 @@ sinew_status sn_layer_work_create(const sn_layer *layer, sn_layer_work **work, s
         sn_layer_work_destroy(made);
         return sn_no_memory(error);
     }
-    if (layer->guard && !(made->before = SN_NEW(double, 3 * (size_t)layer->vertex_count))) {
-        sn_layer_work_destroy(made);
-        return sn_no_memory(error);
+    size_t n = (size_t)layer->vertex_count;
+    made->vertex_count = layer->vertex_count;
+    if (layer->guard) {
+        made->before = SN_NEW(double, 3 * n);
+        made->share = SN_NEW(double, n), made->room = SN_NEW(double, 4 * n);
+        if (!made->before || !made->share || !made->room) {
+            sn_layer_work_destroy(made);
+            return sn_no_memory(error);
+        }
     }
+    sn_layer_forget(made);
     *work = made;
     return SINEW_OK;
 }
@@ -289,12 +298,21 @@ void sn_layer_work_destroy(sn_layer_work *work) {
     if (!work) return;
     sn_free(work->matrix), sn_free(work->forces), sn_free(work->seen);
     sn_free(work->left), sn_free(work->residual), sn_free(work->weight), sn_free(work->presence);
-    sn_free(work->say), sn_free(work->before);
+    sn_free(work->say), sn_free(work->before), sn_free(work->share), sn_free(work->room);
     sn_free(work);
 }
 
 void sn_layer_forget(sn_layer_work *work) {
     work->started = false;
+    for (int v = 0; work->share && v < work->vertex_count; v++) work->share[v] = 1;
+}
+
+sinew_status sn_layer_hold(const sn_layer *layer, sn_layer_work *work, const sinew_mesh *mesh,
+                           double seconds, double *after, int *held, int *crossing,
+                           sinew_error *error) {
+    *held = sn_layer_guard_hold(layer->guard, work->before, after);
+    return sn_layer_untangle(mesh, layer->diagonal, seconds, work->before, after, work->share,
+                             work->room, crossing, error);
 }
 
 void sn_layer_pack(const sn_layer *layer, const sn_layer_work *work, sn_pack *pack) {
@@ -303,6 +321,7 @@ void sn_layer_pack(const sn_layer *layer, const sn_layer_work *work, sn_pack *pa
     sn_pack_array(pack, work->left, 3 * m, sizeof(double));
     sn_pack_array(pack, work->weight, m, sizeof(double));
     sn_pack_array(pack, work->presence, m, sizeof(double));
+    if (work->share) sn_pack_array(pack, work->share, (size_t)work->vertex_count, sizeof(double));
 }
 
 void sn_layer_unpack(const sn_layer *layer, sn_layer_work *work, sn_unpack *unpack) {
@@ -311,6 +330,8 @@ void sn_layer_unpack(const sn_layer *layer, sn_layer_work *work, sn_unpack *unpa
     sn_unpack_into(unpack, work->left, 3 * m, sizeof(double));
     sn_unpack_into(unpack, work->weight, m, sizeof(double));
     sn_unpack_into(unpack, work->presence, m, sizeof(double));
+    if (work->share)
+        sn_unpack_into(unpack, work->share, (size_t)work->vertex_count, sizeof(double));
 }
 
 /* The weight at which a marker alone is met to `share` (0 to 1) of what it is at `weight`, that is
@@ -407,7 +428,8 @@ struct sinew_marker_layer {
     sn_layer *layer;
     sn_layer_work *work;
     double *residual, *weights;
-    int held; /* vertices, in the last frame */
+    int held;     /* vertices, in the last frame */
+    int crossing; /* pairs that cross anew in the last frame all the same */
 };
 
 sinew_status sinew_marker_layer_create(const sinew_rig *rig, const sinew_marker_map *map,
@@ -473,14 +495,14 @@ sinew_status sinew_marker_layer_follow(sinew_marker_layer *layer, double seconds
     if (layer->work->before) memcpy(layer->work->before, positions, bytes);
     SN_TRY(sn_layer_add(layer->layer, layer->work, seconds, layer->residual, layer->weights,
                         positions, error));
-    layer->held = layer->layer->guard
-                      ? sn_layer_guard_hold(layer->layer->guard, layer->work->before, positions)
-                      : 0;
-    return SINEW_OK;
+    layer->held = layer->crossing = 0;
+    if (!layer->layer->guard) return SINEW_OK;
+    return sn_layer_hold(layer->layer, layer->work, layer->mesh, seconds, positions, &layer->held,
+                         &layer->crossing, error);
 }
 
 void sinew_marker_layer_get_info(const sinew_marker_layer *layer, sinew_marker_layer_info *info) {
-    sinew_marker_layer_info full = {.held = layer->held};
+    sinew_marker_layer_info full = {.held = layer->held, .crossing = layer->crossing};
     if (layer->layer->guard)
         sn_layer_guard_counts(layer->layer->guard, &full.eyeballs, &full.covered);
     uint32_t size = info->size < sizeof full ? info->size : (uint32_t)sizeof full;

@@ -3,6 +3,7 @@
 #include "dome.h"
 #include "groups.h"
 #include "sinew/force.h"
+#include "sinew/query.h"
 #include "sinew/samples.h"
 
 enum { SIDE = 21, COUNT = SIDE * SIDE, TARGETS = 4, MOST = 64 };
@@ -264,6 +265,69 @@ static void a_layer_that_feeds_the_motion_stays_bounded(void **state) {
     assert_below(fed, 2 * calm);
 }
 
+static int crossings(const sinew_rig *rig, const double *x) {
+    sinew_error error = {0};
+    int *pairs, found;
+    assert_ok(sinew_self_intersections(rig->neutral->vertex_count, x, rig->neutral->triangle_count,
+                                       rig->neutral->triangles, NULL, &pairs, &found, &error));
+    sinew_free(pairs);
+    return found;
+}
+
+/* Markers of the lower lip and chin that rise by more and more: the layer alone drives the lips
+ * through each other and the teeth; held, it adds no crossing, and meets the markers elsewhere. */
+static void the_layer_crosses_nothing_that_the_rig_does_not(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_sample_options size;
+    sinew_sample_options_init(&size);
+    size.vertices = 5000;
+    sinew_rig *rig;
+    sinew_markers *take;
+    sinew_marker_map *map;
+    assert_ok(sinew_sample_rig("face", &size, &rig, &error));
+    assert_ok(sinew_sample_markers("face", &size, NULL, &take, &map, &error));
+    size_t n = (size_t)rig->neutral->vertex_count;
+    double *x = malloc(3 * n * sizeof *x),
+           *markers = malloc(3 * sizeof(double) * (size_t)map->count);
+    int most = 0;
+    for (int hold = 0; hold < 2; hold++) {
+        sinew_marker_layer *layer;
+        assert_ok(sinew_marker_layer_create(rig, map, SINEW_MARKER_LAYER_SMOOTHING, hold, NULL,
+                                            &layer, &error));
+        for (int f = 0; f < 6; f++) {
+            double rise = 0.002 * f;
+            sinew_marker_map_points(map, rig->neutral, rig->neutral->positions, markers);
+            for (int i = 0; i < map->count; i++)
+                if (strstr(map->names[i], "Lower") || strstr(map->names[i], "chin"))
+                    markers[3 * i + 1] += rise;
+                else
+                    markers[3 * i] += 0.001;
+            memcpy(x, rig->neutral->positions, 3 * n * sizeof *x);
+            assert_ok(sinew_marker_layer_follow(layer, f ? 1 / 60.0 : INFINITY, markers, NULL, x,
+                                                &error));
+            int found = crossings(rig, x);
+            if (hold)
+                assert_int_equal(found, 0);
+            else
+                most = found > most ? found : most;
+        }
+        sinew_marker_layer_info info = {.size = sizeof info};
+        sinew_marker_layer_get_info(layer, &info);
+        if (hold) assert_int_equal(info.crossing, 0);
+        /* away from the mouth the markers are met */
+        double met = 0;
+        for (size_t v = 0; v < n; v++)
+            if (rig->neutral->positions[3 * v + 1] > 0.05)
+                met = fmax(met, x[3 * v] - rig->neutral->positions[3 * v]);
+        assert_true(met > 0.0008);
+        sinew_marker_layer_destroy(layer);
+    }
+    assert_true(most > 0);
+    free(x), free(markers);
+    sinew_markers_destroy(take), sinew_marker_map_destroy(map), sinew_rig_destroy(rig);
+}
+
 int test_layer(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_smooth_residual_is_spread_over_the_skin),
@@ -272,6 +336,7 @@ int test_layer(void) {
         cmocka_unit_test(the_layer_meets_what_the_rig_cannot),
         cmocka_unit_test(corrections_fade_and_wild_markers_are_left_out),
         cmocka_unit_test(a_layer_that_feeds_the_motion_stays_bounded),
+        cmocka_unit_test(the_layer_crosses_nothing_that_the_rig_does_not),
     };
     return cmocka_run_group_tests_name("layer", tests, NULL, NULL);
 }
