@@ -267,19 +267,25 @@ static bool find_boundary(builder *b, part *p, int first_place) {
     return true;
 }
 
-static bool append_values(builder *b, int rows, int columns, const double *matrix, bool transposed,
-                          size_t *at) {
+/* [A^-1; W^T] and W, from A^-1 (own x own) and W (own x boundary), both column-major. */
+static bool append_values(builder *b, const double *inverse, const double *coupling,
+                          sn_dissection_node *node) {
     sn_dissection *d = b->made;
-    size_t count = (size_t)rows * (size_t)columns;
+    size_t w = (size_t)node->own, n = (size_t)node->boundary;
+    size_t tall = sn_dissection_stride(node->own + node->boundary);
+    size_t low = sn_dissection_stride(node->own), count = tall * w + low * n;
     if (!SN_RESERVE(d->values, b->value_capacity, d->value_count + count)) return false;
-    *at = d->value_count;
-    float *to = d->values + d->value_count;
-    /* matrix is column-major rows x columns; stored by rows */
-    for (int r = 0; r < rows; r++)
-        for (int c = 0; c < columns; c++)
-            *to++ = (float)(transposed ? matrix[(size_t)c + (size_t)columns * (size_t)r]
-                                       : matrix[(size_t)r + (size_t)rows * (size_t)c]);
+    node->up = d->value_count, node->down = d->value_count + tall * w;
+    memset(d->values + d->value_count, 0, count * sizeof *d->values);
     d->value_count += count;
+    for (size_t j = 0; j < w; j++) {
+        float *column = d->values + node->up + tall * j;
+        for (size_t r = 0; r < w; r++) column[r] = (float)inverse[r + w * j];
+        for (size_t r = 0; r < n; r++) column[w + r] = (float)coupling[j + w * r];
+    }
+    for (size_t j = 0; j < n; j++)
+        for (size_t r = 0; r < w; r++)
+            d->values[node->down + low * j + r] = (float)coupling[r + w * j];
     return true;
 }
 
@@ -377,10 +383,7 @@ static sinew_status eliminate(builder *b, part *p, sn_dissection_node *node, con
             sn_dense_cholesky_solve(w, inner, n, coupling);
             sn_dense_multiply(SN_TRANSPOSED, SN_AS_IS, n, n, w, -1, held, coupling, 1, p->schur);
         }
-        if (!append_values(b, w, w, inverse, false, &node->inverse) ||
-            !append_values(b, w, n, coupling, false, &node->backward) ||
-            !append_values(b, n, w, coupling, true, &node->forward))
-            status = sn_no_memory(error);
+        if (!append_values(b, inverse, coupling, node)) status = sn_no_memory(error);
     }
     sn_free(inner), sn_free(inverse), sn_free(coupling), sn_free(held);
     return status;
@@ -546,6 +549,8 @@ sinew_status sn_dissection_upload(const sn_dissection *d, sn_gpu_store *store,
     return sn_gpu_store_status(store, error);
 }
 
+/* Rows are dealt out by so many, which lie in 32 bytes. */
+enum { STEP = 8 };
 /* Time of one row: its length, and about this much to begin with. */
 static const double ROW_COST = 24;
 
@@ -579,9 +584,8 @@ static bool add_task(const sn_dissection *d, const sn_dissection_node *n, bool u
                                                 .last = last,
                                                 .list = (int)(l->size - lists_before),
                                                 .list_size = (int)size,
-                                                .inverse = n->inverse,
-                                                .forward = n->forward,
-                                                .backward = n->backward};
+                                                .up = n->up,
+                                                .down = n->down};
     int *to = l->lists + l->size;
     l->size += size;
     if (!up) {
@@ -608,8 +612,8 @@ static bool add_share(const sn_dissection *d, int level, bool up, int block, int
         int rows = row_count(n, up);
         double cost = row_cost(n, up);
         /* row r begins at done + r cost */
-        int begin = (int)ceil((low - done) / cost - 1e-9);
-        int end = block + 1 == blocks ? rows : (int)ceil((high - done) / cost - 1e-9);
+        int begin = (int)ceil((low - done) / cost / STEP - 1e-9) * STEP;
+        int end = block + 1 == blocks ? rows : (int)ceil((high - done) / cost / STEP - 1e-9) * STEP;
         begin = begin < 0 ? 0 : begin, end = end > rows ? rows : end;
         if (begin < end && !add_task(d, n, up, begin, end, lists_before, l)) return false;
         done += rows * cost;
@@ -639,7 +643,7 @@ sinew_status sn_dissection_share(const sn_dissection *d, int blocks, sn_gpu_stor
     }
     if (ok) {
         list_start[blocks] = (int)l.size;
-        size_t fixed = SN_GRID_SHARED + (32 + (size_t)d->widest) * sizeof(sn_float4);
+        size_t fixed = SN_GRID_SHARED + (SN_MOST_THREADS + (size_t)d->widest) * sizeof(sn_float4);
         size_t kept = (size_t)most_tasks * sizeof *l.tasks +
                       (size_t)((phases + 4) / 4 * 4 + most_list) * sizeof(int);
         size_t room = sn_gpu_about(store->gpu)->shared_per_block;

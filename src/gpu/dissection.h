@@ -9,7 +9,7 @@
 typedef struct sn_dissection_node {
     int first, own; /* unknowns, in the order of the tree */
     int boundary, boundary_first;
-    size_t inverse, forward, backward; /* in values: see kernels/dissection.h */
+    size_t up, down; /* in values: see kernels/dissection.h */
 } sn_dissection_node;
 
 typedef struct sn_dissection {

@@ -8,7 +8,7 @@
 #include "gpu/plugin.h"
 
 #ifndef SN_THREADS
-#define SN_THREADS 512
+#define SN_THREADS SN_MOST_THREADS
 #endif
 
 struct sn_gpu_device {
@@ -53,19 +53,17 @@ static __global__ void __launch_bounds__(SN_THREADS, 1)
     }
 }
 
-static __global__ void __launch_bounds__(SN_TILE * SN_LINEAR_TEAMS)
+static __global__ void __launch_bounds__(SN_LINEAR_LANES *SN_LINEAR_TEAMS)
     run_linear(const __grid_constant__ sn_linear_launch launch) {
     __shared__ double sums[SN_LINEAR_TEAMS * SN_LINEAR_FRAMES * SN_TILE];
-    const sn_linear_entry *e = &launch.entries[blockIdx.y];
-    int tile = (int)blockIdx.x, thread = (int)threadIdx.x % SN_TILE;
-    int team = (int)threadIdx.x / SN_TILE;
-    if (tile >= e->linear.tile_count) return;
-    double sum[SN_LINEAR_FRAMES];
-    sn_linear_team(e, tile, thread, team, sum);
-    for (int f = 0; f < SN_LINEAR_FRAMES; f++)
-        sums[(team * SN_LINEAR_FRAMES + f) * SN_TILE + thread] = sum[f];
+    __shared__ sn_linear_entry e;
+    if (threadIdx.x == 0) e = launch.entries[blockIdx.y];
     __syncthreads();
-    if (team == 0) sn_linear_finish(e, tile, thread, sums);
+    int tile = (int)blockIdx.x, thread = (int)threadIdx.x;
+    if (tile >= e.linear.tile_count) return;
+    sn_linear_team(&e, tile, thread % SN_LINEAR_LANES, thread / SN_LINEAR_LANES, sums);
+    __syncthreads();
+    if (thread < SN_TILE) sn_linear_finish(&e, tile, thread, sums);
 }
 
 static __global__ void run_copy(const float4 *from, float4 *to, size_t count) {
@@ -179,7 +177,7 @@ static const char *launch(sn_gpu_device *device, sn_gpu_kernel kernel, const voi
     cudaError_t error;
     if (kernel == SN_GPU_KERNEL_LINEAR) {
         const sn_linear_launch *linear = (const sn_linear_launch *)parameters;
-        run_linear<<<dim3(linear->most_tiles, linear->entry_count), SN_TILE * SN_LINEAR_TEAMS, 0,
+        run_linear<<<dim3(linear->most_tiles, linear->entry_count), SN_LINEAR_LANES * SN_LINEAR_TEAMS, 0,
                      device->stream>>>(*linear);
         return explain(device, "launch", cudaGetLastError());
     }

@@ -89,13 +89,9 @@ static void run_linear(const sn_linear_launch *launch) {
     for (int k = 0; k < launch->entry_count; k++) {
         const sn_linear_entry *e = &launch->entries[k];
         for (int tile = 0; tile < e->linear.tile_count; tile++) {
-            for (int thread = 0; thread < SN_TILE; thread++)
-                for (int team = 0; team < SN_LINEAR_TEAMS; team++) {
-                    double sum[SN_LINEAR_FRAMES];
-                    sn_linear_team(e, tile, thread, team, sum);
-                    for (int f = 0; f < SN_LINEAR_FRAMES; f++)
-                        sums[(team * SN_LINEAR_FRAMES + f) * SN_TILE + thread] = sum[f];
-                }
+            for (int lane = 0; lane < SN_LINEAR_LANES; lane++)
+                for (int team = 0; team < SN_LINEAR_TEAMS; team++)
+                    sn_linear_team(e, tile, lane, team, sums);
             for (int thread = 0; thread < SN_TILE; thread++)
                 sn_linear_finish(e, tile, thread, sums);
         }

@@ -50,8 +50,8 @@ static void solve(const sn_dissection *d, const sn_float4 *right, sn_float4 *ans
                 for (int c = d->own_start[at]; c < d->own_start[at + 1]; c++)
                     b.x += u[d->own_from[c]].x, b.y += u[d->own_from[c]].y,
                         b.z += u[d->own_from[c]].z;
-                float m = r < n->own ? d->values[n->inverse + (size_t)(r * n->own + j)]
-                                     : d->values[n->forward + (size_t)((r - n->own) * n->own + j)];
+                float m = d->values[n->up + (size_t)j * sn_dissection_stride(n->own + n->boundary) +
+                                    (size_t)r];
                 sum.x += m * b.x, sum.y += m * b.y, sum.z += m * b.z;
             }
             if (r < n->own) {
@@ -71,7 +71,7 @@ static void solve(const sn_dissection *d, const sn_float4 *right, sn_float4 *ans
         for (int r = 0; r < n->own; r++) {
             sn_float4 sum = y[n->first + r];
             for (int j = 0; j < n->boundary; j++) {
-                float m = d->values[n->backward + (size_t)(r * n->boundary + j)];
+                float m = d->values[n->down + (size_t)j * sn_dissection_stride(n->own) + (size_t)r];
                 sn_float4 b = x[d->boundary[n->boundary_first + j]];
                 sum.x -= m * b.x, sum.y -= m * b.y, sum.z -= m * b.z;
             }

@@ -8,9 +8,10 @@
  *   up      y = A^-1 b,  u = (what the children pass on) - W^T b      W = A^-1 C
  *   down    x = y - W x(boundary)
  *
- * A^-1, W and W^T are stored as dense rows in single precision: a sweep is dot products of rows,
- * all nodes of a level at once, and one barrier a level. The highest separators are one node, the
- * root, so that there are few levels; the root has no boundary and x = y.
+ * [A^-1; W^T] and W are stored as dense columns in single precision: a thread has a row, or a part
+ * of one, so that neighbouring threads read neighbouring numbers. All nodes of a level are swept at
+ * once, with one barrier a level. The highest separators are one node, the root, so that there are
+ * few levels; the root has no boundary and x = y.
  *
  * A task is a block's share of the rows of one node. What a block must know of its tasks does not
  * change from solve to solve and is kept in its shared memory, because every barrier empties the
@@ -25,10 +26,14 @@ typedef struct __attribute__((aligned(16))) sn_dissection_task {
     int boundary, boundary_first; /* and the list of those above */
     int row, last;                /* rows of the block: own ones, then (up) those of the boundary */
     int list, list_size;          /* of the block's lists, see below */
-    size_t inverse;               /* own x own, in values */
-    size_t forward, backward;     /* boundary x own: W^T; own x boundary: W */
-    size_t unused;
+    size_t up;   /* in values: columns of [A^-1; W^T], sn_dissection_stride(own + boundary) each */
+    size_t down; /* columns of W, sn_dissection_stride(own) each */
 } sn_dissection_task;
+
+/* Columns begin at multiples of 32 bytes. */
+SN_FN size_t sn_dissection_stride(int rows) {
+    return ((size_t)rows + 7) / 8 * 8;
+}
 
 /* The list of an upward task: the unknowns, then the ends of the lists of entries of u that they
  * take from the children, then those entries. Of a downward task: places of the boundary in the
@@ -57,7 +62,7 @@ typedef struct sn_dissection_work {
 /* What a block has at hand. */
 typedef struct sn_dissection_block {
     sn_float4 *vector;
-    sn_float4 *part; /* 32: sums of parts of rows */
+    sn_float4 *part; /* per thread: sums of parts of rows */
     const int *start;
     const sn_dissection_task *tasks; /* the first has the number start[0] */
     const int *lists;
@@ -71,7 +76,7 @@ SN_FN sn_dissection_block sn_dissection_at(const sn_grid *g, const sn_dissection
     sn_dissection_block b;
     char *at = g->shared + SN_GRID_SHARED;
     int phases = sn_dissection_phases(d);
-    b.part = (sn_float4 *)at, at += 32 * sizeof(sn_float4);
+    b.part = (sn_float4 *)at, at += SN_MOST_THREADS * sizeof(sn_float4);
     b.vector = (sn_float4 *)at, at += sizeof(sn_float4) * (size_t)d->vector_room;
     b.start = d->task_start + (size_t)g->block * (size_t)(phases + 1);
     b.tasks = d->tasks + b.start[0];
@@ -103,86 +108,121 @@ SN_PHASE_FN void sn_dissection_load(sn_grid *g, const sn_dissection_device *d) {
 
 /* ---- rows ---- */
 
-/* Rows whose first values are on their way while the vector is gathered. */
+/* Values that are on their way while the vector is gathered. */
 enum { SN_EARLY = 8 };
 
-/* sum += row . v over [begin, end), by one warp; `early`: values of the first columns. */
-SN_FN void sn_row_add(const float *row, const float *early, const sn_float4 *v, int begin, int end,
-                      int lane, float *x, float *y, float *z) {
-#ifdef __CUDACC__
-#pragma unroll
-#endif
-    for (int k = 0; k < SN_EARLY; k++) {
-        int j = begin + lane + k * SN_WARP;
-        if (j >= end) continue;
-        sn_float4 o = v[j];
-        *x += early[k] * o.x, *y += early[k] * o.y, *z += early[k] * o.z;
+/* What the thread's row starts from: up, minus what the children pass on to a boundary row; down,
+ * minus y. */
+SN_FN sn_float4 sn_row_begin(const sn_dissection_device *d, const sn_dissection_work *w,
+                             const sn_dissection_task *t, bool up, int r) {
+    if (!up) {
+        sn_float4 y = w->y[t->first + r];
+        return sn_float4_make(-y.x, -y.y, -y.z);
     }
-#ifdef __CUDACC__
-#pragma unroll 8
-#endif
-    for (int j = begin + lane + SN_EARLY * SN_WARP; j < end; j += SN_WARP) {
-        float m = row[j];
-        sn_float4 o = v[j];
-        *x += m * o.x, *y += m * o.y, *z += m * o.z;
-    }
-}
-
-SN_FN void sn_row_early(const float *row, int begin, int end, int lane, float *early) {
-#ifdef __CUDACC__
-#pragma unroll
-#endif
-    for (int k = 0; k < SN_EARLY; k++) {
-        int j = begin + lane + k * SN_WARP;
-        early[k] = j < end ? row[j] : 0;
-    }
-}
-
-/* What to do with a row's sum. */
-typedef struct sn_dissection_out {
-    const sn_dissection_device *device;
-    const sn_dissection_work *work;
-    const sn_float4 *right; /* of the product, or NULL */
-    sn_float4 *answer;
-    bool up;
-} sn_dissection_out;
-
-SN_FN const float *sn_row_at(const sn_dissection_out *o, const sn_dissection_task *t, int r) {
-    const float *values = o->device->values;
-    if (!o->up) return values + t->backward + (size_t)r * (size_t)t->boundary;
-    return r < t->own ? values + t->inverse + (size_t)r * (size_t)t->own
-                      : values + t->forward + (size_t)(r - t->own) * (size_t)t->own;
-}
-
-/* The lane's share of what the children pass on to a boundary row, negative. */
-SN_FN void sn_row_children(const sn_dissection_out *o, const sn_dissection_task *t, int r, int lane,
-                           float *x, float *y, float *z) {
-    if (!o->up || r < t->own) return;
-    int at = t->boundary_first + r - t->own;
-    int end = o->device->boundary_start[at + 1];
-    for (int k = o->device->boundary_start[at] + lane; k < end; k += SN_WARP) {
-        sn_float4 u = o->work->u[o->device->boundary_from[k]];
-        *x -= u.x, *y -= u.y, *z -= u.z;
-    }
+    sn_float4 sum = {0, 0, 0, 0};
+    if (r < t->own) return sum;
+    int at = t->boundary_first + r - t->own, end = d->boundary_start[at + 1];
+    for (int k = d->boundary_start[at]; k < end; k++)
+        sum = sn_float4_sub(sum, w->u[d->boundary_from[k]]);
+    return sum;
 }
 
 /* Returns the row's share of answer . right. */
-SN_FN double sn_row_finish(const sn_dissection_out *o, const sn_dissection_task *t, int r,
-                           sn_float4 sum) {
-    if (o->up && r >= t->own) {
-        o->work->u[t->boundary_first + r - t->own] = sn_float4_make(-sum.x, -sum.y, -sum.z);
+SN_FN double sn_row_finish(const sn_dissection_device *d, const sn_dissection_work *w,
+                           const sn_dissection_task *t, bool up, int r, sn_float4 sum,
+                           const sn_float4 *right, sn_float4 *answer) {
+    sn_float4 negative = sn_float4_make(-sum.x, -sum.y, -sum.z);
+    if (up && r >= t->own) {
+        w->u[t->boundary_first + r - t->own] = negative;
         return 0;
     }
     int at = t->first + r;
-    if (o->up && t->boundary > 0) {
-        o->work->y[at] = sum;
+    if (up && t->boundary > 0) {
+        w->y[at] = sum;
         return 0;
     }
-    if (!o->up) sum = sn_float4_sub(o->work->y[at], sum);
-    int unknown = o->device->order[at];
-    o->work->x[at] = sum;
-    o->answer[unknown] = sum;
-    return o->right ? (double)sn_float4_dot(o->right[unknown], sum) : 0;
+    sn_float4 x = up ? sum : negative;
+    int unknown = d->order[at];
+    w->x[at] = x, answer[unknown] = x;
+    return right ? (double)sn_float4_dot(right[unknown], x) : 0;
+}
+
+/* The vector of a task: what its rows are multiplied with. */
+SN_FN void sn_dissection_gather(const sn_grid *g, const sn_dissection_work *w,
+                                const sn_dissection_task *t, bool up, const int *list,
+                                const sn_float4 *right, sn_float4 *vector) {
+    int columns = up ? t->own : t->boundary;
+    for (int i = g->thread; i < columns; i += g->threads) {
+        if (!up) {
+            vector[i] = w->x[list[i]];
+            continue;
+        }
+        sn_float4 v = right[list[i]];
+        const int *ends = list + t->own, *from = list + 2 * t->own;
+        for (int k = i ? ends[i - 1] : 0; k < ends[i]; k++) {
+            sn_float4 u = w->u[from[k]];
+            v.x += u.x, v.y += u.y, v.z += u.z;
+        }
+        vector[i] = v;
+    }
+}
+
+/* The block's rows of one task; returns the thread's share of answer . right. */
+SN_FN double sn_dissection_rows(sn_grid *g, const sn_dissection_device *d,
+                                const sn_dissection_work *w, const sn_dissection_block *b,
+                                const sn_dissection_task *t, bool up, const sn_float4 *right,
+                                sn_float4 *answer, bool product) {
+    int columns = up ? t->own : t->boundary;
+    size_t stride = sn_dissection_stride(up ? t->own + t->boundary : t->own);
+    const float *values = d->values + (up ? t->up : t->down);
+    double found = 0;
+    for (int base = t->row; base < t->last; base += g->threads) {
+        int rows = t->last - base < g->threads ? t->last - base : g->threads;
+        int teams = g->threads / rows, team = g->thread / rows, r = base + g->thread % rows;
+        bool active = team < teams;
+        int begin = (int)((int64_t)columns * team / teams);
+        int end = active ? (int)((int64_t)columns * (team + 1) / teams) : begin;
+        const float *column = values + (size_t)begin * stride + (size_t)r;
+        float early[SN_EARLY];
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+        for (int k = 0; k < SN_EARLY; k++)
+            early[k] = begin + k < end ? column[(size_t)k * stride] : 0;
+        sn_float4 sum = {0, 0, 0, 0};
+        if (team == 0) sum = sn_row_begin(d, w, t, up, r);
+        if (base == t->row) {
+            sn_dissection_gather(g, w, t, up, b->lists + t->list, right, b->vector);
+            sn_sync_block();
+        }
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+        for (int k = 0; k < SN_EARLY; k++) {
+            if (begin + k >= end) continue;
+            sn_float4 v = b->vector[begin + k];
+            sum.x += early[k] * v.x, sum.y += early[k] * v.y, sum.z += early[k] * v.z;
+        }
+#ifdef __CUDACC__
+#pragma unroll 8
+#endif
+        for (int j = begin + SN_EARLY; j < end; j++) {
+            float m = values[(size_t)j * stride + (size_t)r];
+            sn_float4 v = b->vector[j];
+            sum.x += m * v.x, sum.y += m * v.y, sum.z += m * v.z;
+        }
+        if (teams > 1) {
+            b->part[g->thread] = sum;
+            sn_sync_block();
+            for (int k = 1; k < teams && team == 0; k++) {
+                sn_float4 o = b->part[k * rows + g->thread];
+                sum.x += o.x, sum.y += o.y, sum.z += o.z;
+            }
+        }
+        if (team == 0) found += sn_row_finish(d, w, t, up, r, sum, product ? right : NULL, answer);
+        sn_sync_block();
+    }
+    return found;
 }
 
 /* The block's share of one phase: up from the deepest level to the root, then down again. The last
@@ -191,77 +231,17 @@ SN_PHASE_FN void sn_dissection_phase(sn_grid *g, const sn_dissection_device *d,
                                      const sn_dissection_work *w, int phase, const sn_float4 *right,
                                      sn_float4 *answer, bool product) {
     sn_dissection_block b = sn_dissection_at(g, d);
-    int lane = g->thread % SN_WARP, warp = g->thread / SN_WARP, warps = g->threads / SN_WARP;
-    double *sums = (double *)(g->shared + SN_GRID_PRODUCT), found = 0;
     bool up = phase < d->levels;
-    sn_dissection_out out = {d, w, product ? right : NULL, answer, up};
+    double found = 0;
     for (int task = b.start[phase]; task < b.start[phase + 1]; task++) {
         const sn_dissection_task t = b.tasks[task - b.start[0]];
-        const int *list = b.lists + t.list;
-        int rows = t.last - t.row, columns = up ? t.own : t.boundary;
-        int parts = rows > 0 && 2 * rows <= warps ? warps / rows : 1;
-        int begin = 0, end = columns, r = t.row + warp, second = r + warps, part = 0;
-        if (parts > 1) { /* several warps share a row */
-            part = warp / rows;
-            r = t.row + warp % rows, second = t.last;
-            begin = (int)((int64_t)columns * part / parts);
-            end = (int)((int64_t)columns * (part + 1) / parts);
-            if (part >= parts) r = t.last;
-        }
-        float early[2][SN_EARLY] = {{0}};
-        if (r < t.last) sn_row_early(sn_row_at(&out, &t, r), begin, end, lane, early[0]);
-        if (second < t.last) sn_row_early(sn_row_at(&out, &t, second), begin, end, lane, early[1]);
-        for (int i = g->thread; i < columns; i += g->threads) {
-            if (!up) {
-                b.vector[i] = w->x[list[i]];
-                continue;
-            }
-            sn_float4 v = right[list[i]];
-            const int *ends = list + t.own, *from = list + 2 * t.own;
-            for (int k = i ? ends[i - 1] : 0; k < ends[i]; k++) {
-                sn_float4 u = w->u[from[k]];
-                v.x += u.x, v.y += u.y, v.z += u.z;
-            }
-            b.vector[i] = v;
-        }
-        sn_sync_block();
-        for (bool fresh = true; r < t.last; r = second + warps, second = r + warps, fresh = false) {
-            const float *row = sn_row_at(&out, &t, r);
-            float x = 0, y = 0, z = 0, x2 = 0, y2 = 0, z2 = 0;
-            if (!fresh) sn_row_early(row, begin, end, lane, early[0]);
-            if (part == 0) sn_row_children(&out, &t, r, lane, &x, &y, &z);
-            if (second < t.last) {
-                const float *other = sn_row_at(&out, &t, second);
-                if (!fresh) sn_row_early(other, begin, end, lane, early[1]);
-                sn_row_children(&out, &t, second, lane, &x2, &y2, &z2);
-                sn_row_add(other, early[1], b.vector, begin, end, lane, &x2, &y2, &z2);
-            }
-            sn_row_add(row, early[0], b.vector, begin, end, lane, &x, &y, &z);
-            sn_float4 sum = sn_float4_make(sn_warp_sum(x), sn_warp_sum(y), sn_warp_sum(z));
-            if (parts > 1) {
-                if (lane == 0) b.part[warp] = sum;
-                break;
-            }
-            if (lane == 0) found += sn_row_finish(&out, &t, r, sum);
-            if (second >= t.last) continue;
-            sum = sn_float4_make(sn_warp_sum(x2), sn_warp_sum(y2), sn_warp_sum(z2));
-            if (lane == 0) found += sn_row_finish(&out, &t, second, sum);
-        }
-        sn_sync_block();
-        if (parts > 1 && g->thread < rows) {
-            sn_float4 sum = b.part[g->thread];
-            for (int k = 1; k < parts; k++) {
-                sn_float4 o = b.part[k * rows + g->thread];
-                sum.x += o.x, sum.y += o.y, sum.z += o.z;
-            }
-            found += sn_row_finish(&out, &t, t.row + g->thread, sum);
-        }
-        sn_sync_block();
+        found += sn_dissection_rows(g, d, w, &b, &t, up, right, answer, product);
     }
     if (!product) return;
-    /* lane 0 of each warp and the threads that join parts have shares */
+    int lane = g->thread % SN_WARP, warp = g->thread / SN_WARP;
+    double *sums = (double *)(g->shared + SN_GRID_PRODUCT);
     found = sn_warp_sum_d(found);
-    if (lane == 0) sums[warp] = found + (phase >= d->levels ? sums[warp] : 0);
+    if (lane == 0) sums[warp] = found + (up ? 0 : sums[warp]);
     if (phase + 1 == sn_dissection_phases(d)) {
         double sum = lane == 0 ? sums[warp] : 0;
         sn_block_sums(g, 1, &sum, 0);

@@ -35,8 +35,8 @@
 #define SN_WARP     1
 #endif
 
-/* Totals that one phase may hand to the next. */
-enum { SN_SUMS = 8 };
+/* Totals that one phase may hand to the next; threads that a block may have. */
+enum { SN_SUMS = 8, SN_MOST_THREADS = 512 };
 
 typedef struct __attribute__((aligned(16))) sn_float4 {
     float x, y, z, w;
