@@ -26,7 +26,9 @@ class SinewSettings(bpy.types.PropertyGroup):
         name="Model",
         description="How shape keys are blended",
         items=[("rotation", "Rotation", "Blend rotations and strains: fast, does not shrink"),
-               ("spring", "Spring", "Balance of springs: leans on obstacles, can be pinned")],
+               ("spring", "Spring", "Balance of springs: leans on obstacles, can be pinned"),
+               ("modal", "Swing", "Swing between keyframes and settle (modal); baked"),
+               ("force", "Jiggle", "Skin with inertia that follows the animation; baked")],
         default="rotation", update=lambda self, context: live.forget(self.id_data))
     live: bpy.props.BoolProperty(
         name="Live", description="Follow shape-key values while they change", default=False,
@@ -38,6 +40,18 @@ class SinewSettings(bpy.types.PropertyGroup):
         name="Obstacles", type=bpy.types.Collection,
         description="Mesh objects that the shape must stay out of (spring)",
         update=lambda self, context: live.forget(self.id_data))
+    lock_group: bpy.props.StringProperty(
+        name="Lock", description="Vertex group that stays while other keys move; keys make room",
+        update=lambda self, context: live.forget(self.id_data))
+    lock_strength: bpy.props.FloatProperty(
+        name="Strength", description="How strongly the lock holds; 0 turns it off", default=1.0,
+        min=0.0, soft_max=10.0, update=lambda self, context: live.forget(self.id_data))
+    swings: bpy.props.FloatProperty(
+        name="Swings", description="Oscillations of the slowest mode between keyframes",
+        default=1.5, min=0.01, soft_max=10.0)
+    damping: bpy.props.FloatProperty(
+        name="Damping", description="Damping ratio; 1 is critical", default=0.1, min=0.0,
+        soft_max=1.0)
     max_targets: bpy.props.IntProperty(
         name="Correctives", description="Most shape keys that baking may add", default=20, min=1,
         max=500)

@@ -83,8 +83,8 @@ def finish(obj, follower):
         messages[obj.name], follower.failure = follower.failure, None
         return True
     keys = obj.data.shape_keys
-    linear = follower.session.linear(follower.weights)
-    if keys and len(linear) == len(obj.data.vertices):
+    if keys and len(follower.result) == len(obj.data.vertices):
+        linear = shapes.linear_blend(obj, keys, follower.weights)
         shapes.write_result(obj, follower.result, linear)
         follower.solved = follower.weights
         messages.pop(obj.name, None)
@@ -100,6 +100,7 @@ def tick():
             continue
         try:
             keys = shapes.check(obj)
+            shapes.check_live(obj)
             follower = follower_of(obj)
             finish(obj, follower)
             weights = shapes.weights_of(keys)

@@ -3,7 +3,7 @@
 import bpy
 import numpy as np
 
-from . import live, shapes
+from . import bake, shapes
 
 
 class _Operator:
@@ -30,10 +30,12 @@ class SINEW_OT_solve(_Operator, bpy.types.Operator):
 
     def work(self, context, obj):
         keys = shapes.check(obj)
+        shapes.check_live(obj)
         session, folder = shapes.make_session(obj)
         try:
-            result = session.solve(shapes.weights_of(keys))
-            shapes.write_result(obj, result.positions, session.linear(shapes.weights_of(keys)))
+            weights = shapes.weights_of(keys)
+            result = session.solve(weights)
+            shapes.write_result(obj, result.positions, shapes.linear_blend(obj, keys, weights))
             if not result.converged:
                 self.report({"WARNING"}, "the solve did not reach its tolerance")
         finally:
@@ -43,49 +45,82 @@ class SINEW_OT_solve(_Operator, bpy.types.Operator):
 
 
 class SINEW_OT_remove(_Operator, bpy.types.Operator):
-    """Remove the key 'Sinew'; the mesh is as before"""
+    """Remove the key 'Sinew' and the keys of baked frames; the mesh is as before"""
     bl_idname = "sinew.remove"
     bl_label = "Remove result"
 
     def work(self, context, obj):
         keys = shapes.check(obj)
         obj.sinew.live = False
-        block = keys.key_blocks.get(shapes.RESULT_KEY)
-        if block:
+        for block in [b for b in keys.key_blocks if shapes.is_result(b)]:
+            if keys.animation_data and keys.animation_data.action:
+                curve = keys.animation_data.action.fcurves.find(block.path_from_id("value"))
+                if curve:
+                    keys.animation_data.action.fcurves.remove(curve)
             obj.shape_key_remove(block)
         return {"FINISHED"}
 
 
-class SINEW_OT_bake_cache(_Operator, bpy.types.Operator):
-    """Write the physical motion of the scene's frames to a PC2 point cache"""
-    bl_idname = "sinew.bake_cache"
+class SINEW_OT_bake_frames(_Operator, bpy.types.Operator):
+    """Compute the physical motion of the scene's frame range. Esc cancels"""
+    bl_idname = "sinew.bake_frames"
     bl_label = "Bake frames"
+    target: bpy.props.EnumProperty(
+        name="To", items=[(bake.CACHE, "Point cache", "A PC2 file for the Mesh Cache modifier"),
+                          (bake.KEYS, "Shape keys", "A key per frame, with its animation")])
     filepath: bpy.props.StringProperty(subtype="FILE_PATH", default="//sinew.pc2")
 
     def work(self, context, obj):
-        sinew = shapes.library()
-        keys = shapes.check(obj)
-        scene, present = context.scene, context.scene.frame_current
-        session, folder = shapes.make_session(obj)
-        manager, rows = context.window_manager, []
-        manager.progress_begin(scene.frame_start, scene.frame_end)
+        run = bake.Bake(context, obj)
+        manager = context.window_manager
+        manager.progress_begin(0, len(run))
         try:
-            for frame in range(scene.frame_start, scene.frame_end + 1):
-                scene.frame_set(frame)
-                manager.progress_update(frame)
-                rows.append(session.solve(shapes.weights_of(keys)).positions)
-            rate = scene.render.fps / scene.render.fps_base
-            mesh = session.rig.neutral
-            sinew.Frames.write(bpy.path.abspath(self.filepath), mesh, np.array(rows), rate=rate)
-        except OSError as error:
-            raise shapes.Problem(str(error)) from error
+            while len(run.rows) < len(run):
+                run.step()
+                manager.progress_update(len(run.rows))
+            self.report({"INFO"}, run.finish(self.target, self.filepath))
         finally:
             manager.progress_end()
-            scene.frame_set(present)
-            session.close()
-            folder.cleanup()
-        self.report({"INFO"}, f"wrote {len(rows)} frames to {self.filepath}")
+            run.close()
         return {"FINISHED"}
+
+    def invoke(self, context, event):
+        """In the interface: a frame at a time, so that Esc and the rest of Blender work."""
+        try:
+            self.run = bake.Bake(context, context.object)
+        except shapes.Problem as problem:
+            self.report({"ERROR"}, str(problem))
+            return {"CANCELLED"}
+        manager = context.window_manager
+        manager.progress_begin(0, len(self.run))
+        self.timer = manager.event_timer_add(0.001, window=context.window)
+        manager.modal_handler_add(self)
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context, event):
+        if event.type == "ESC":
+            self.end(context)
+            self.report({"INFO"}, "cancelled; nothing was written")
+            return {"CANCELLED"}
+        if event.type != "TIMER":
+            return {"PASS_THROUGH"}
+        try:
+            self.run.step()
+            context.window_manager.progress_update(len(self.run.rows))
+            if len(self.run.rows) < len(self.run):
+                return {"RUNNING_MODAL"}
+            self.report({"INFO"}, self.run.finish(self.target, self.filepath))
+        except (shapes.Problem, shapes.library().Error) as error:
+            self.report({"ERROR"}, str(error))
+            self.end(context)
+            return {"CANCELLED"}
+        self.end(context)
+        return {"FINISHED"}
+
+    def end(self, context):
+        context.window_manager.event_timer_remove(self.timer)
+        context.window_manager.progress_end()
+        self.run.close()
 
 
 class SINEW_OT_bake_correctives(_Operator, bpy.types.Operator):
@@ -154,4 +189,4 @@ def add_corrective(obj, keys, baked, name, neutral, session, linear):
     driver.expression = expression
 
 
-classes = (SINEW_OT_solve, SINEW_OT_remove, SINEW_OT_bake_cache, SINEW_OT_bake_correctives)
+classes = (SINEW_OT_solve, SINEW_OT_remove, SINEW_OT_bake_frames, SINEW_OT_bake_correctives)

@@ -2,7 +2,7 @@
 """The Sinew tab of the 3D view's sidebar."""
 import bpy
 
-from . import live, shapes
+from . import bake, live, shapes
 
 
 class SINEW_PT_panel(bpy.types.Panel):
@@ -21,19 +21,30 @@ class SINEW_PT_panel(bpy.types.Panel):
             return
         settings = obj.sinew
         layout.prop(settings, "model")
-        row = layout.row(align=True)
-        row.prop(settings, "live", toggle=True, icon="PLAY")
-        row.operator("sinew.solve")
+        if settings.model not in shapes.WHOLE_CLIP:
+            row = layout.row(align=True)
+            row.prop(settings, "live", toggle=True, icon="PLAY")
+            row.operator("sinew.solve")
+            layout.prop_search(settings, "lock_group", obj, "vertex_groups", icon="LOCKED")
+            if settings.lock_group:
+                layout.prop(settings, "lock_strength")
         if settings.model == "spring":
-            layout.prop_search(settings, "pin_group", obj, "vertex_groups")
+            layout.prop_search(settings, "pin_group", obj, "vertex_groups", icon="PINNED")
             layout.prop(settings, "obstacles")
+        if settings.model == "modal":
+            column = layout.column(align=True)
+            column.prop(settings, "swings")
+            column.prop(settings, "damping")
         if obj.name in live.messages:
             layout.label(text=live.messages[obj.name], icon="ERROR")
         layout.separator()
-        layout.operator("sinew.bake_cache")
-        column = layout.column(align=True)
-        column.prop(settings, "max_targets")
-        column.operator("sinew.bake_correctives")
+        row = layout.row(align=True)
+        row.operator("sinew.bake_frames", text="Bake to cache").target = bake.CACHE
+        row.operator("sinew.bake_frames", text="Bake to keys").target = bake.KEYS
+        if settings.model not in shapes.WHOLE_CLIP:
+            column = layout.column(align=True)
+            column.prop(settings, "max_targets")
+            column.operator("sinew.bake_correctives")
         layout.operator("sinew.remove")
 
 

@@ -7,6 +7,14 @@ import tempfile
 import numpy as np
 
 RESULT_KEY = "Sinew"
+WHOLE_CLIP = ("modal", "force")  # models that look at a whole clip: baked, not live
+
+
+def is_result(block):
+    """Keys that the add-on made: the result, and those of baked frames."""
+    name = block.name
+    return name == RESULT_KEY or (name.startswith(RESULT_KEY + " ")
+                                  and name[len(RESULT_KEY) + 1:].lstrip("-").isdigit())
 
 
 class Problem(Exception):
@@ -51,7 +59,7 @@ def coordinates(block, count):
 
 def artist_keys(keys):
     """The keys that act as sliders: all but the basis and our own."""
-    return [b for b in keys.key_blocks[1:] if b.name != RESULT_KEY]
+    return [b for b in keys.key_blocks[1:] if not is_result(b)]
 
 
 def make_rig(obj):
@@ -86,11 +94,12 @@ def weights_of(keys):
     return np.array([0.0 if b.mute else b.value for b in artist_keys(keys)])
 
 
-def linear_blend(obj, keys):
-    """What Blender shows without our key."""
+def linear_blend(obj, keys, weights):
+    """What Blender shows at these values without our keys. Not the session's linear blend, whose
+    weights have passed the locks."""
     count = len(obj.data.vertices)
     points = coordinates(keys.reference_key, count)
-    for block, weight in zip(artist_keys(keys), weights_of(keys)):
+    for block, weight in zip(artist_keys(keys), weights):
         if weight == 0:
             continue
         delta = coordinates(block, count) - coordinates(block.relative_key, count)
@@ -112,22 +121,63 @@ def write_result(obj, positions, linear):
     obj.data.update()
 
 
+def check_live(obj):
+    if obj.sinew.model in WHOLE_CLIP:
+        raise Problem(f"'{obj.sinew.model}' moves over time: use Bake frames, or choose Rotation "
+                      "or Spring")
+
+
+def members(obj, group):
+    """Vertices of a group with more than half weight, as a selection of a scene; None if empty."""
+    if not group or group not in obj.vertex_groups:
+        return None
+    chosen = np.nonzero(group_weights(obj, group) > 0.5)[0]
+    return "v:" + ",".join(map(str, chosen)) if len(chosen) else None
+
+
+def obstacles_of(obj, folder, stamp=""):
+    others = obj.sinew.obstacles.objects if obj.sinew.obstacles else ()
+    return [o for o in (obstacle(obj, other, folder, stamp) for other in others) if o]
+
+
 def scene_of(obj, folder):
-    """Pins and obstacles of the object's settings, as keys of a scene."""
+    """Locks, pins and obstacles of the object's settings, as keys of a scene."""
     settings, scene = obj.sinew, {}
-    if settings.model != "spring":
-        return scene
-    if settings.pin_group and settings.pin_group in obj.vertex_groups:
-        pinned = np.nonzero(group_weights(obj, settings.pin_group) > 0.5)[0]
-        if len(pinned):
-            scene["pins"] = [{"select": "v:" + ",".join(map(str, pinned))}]
-    if settings.obstacles:
-        scene["obstacles"] = [o for o in (obstacle(obj, other, folder)
-                                          for other in settings.obstacles.objects) if o]
+    locked = members(obj, settings.lock_group)
+    if locked and settings.model not in WHOLE_CLIP:
+        scene["locks"] = [{"name": settings.lock_group, "select": locked}]
+        scene["attenuation"] = {"trade": True}
+        if settings.lock_strength != 1:
+            # The default is the ratio of free to locked vertices.
+            count = locked.count(",") + 1
+            ratio = max(1.0, (len(obj.data.vertices) - count) / count)
+            scene["attenuation"]["alpha"] = settings.lock_strength * ratio
+    if settings.model == "modal":
+        scene["parameters"] = {"swings": settings.swings, "damping": settings.damping}
+    if settings.model == "spring":
+        pinned = members(obj, settings.pin_group)
+        if pinned:
+            scene["pins"] = [{"select": pinned}]
+        obstacles = obstacles_of(obj, folder)
+        if obstacles:
+            scene["obstacles"] = obstacles
     return scene
 
 
-def obstacle(obj, other, folder):
+def move_obstacles(context, obj, session, folder, frame):
+    """Brings obstacles to where they are in a frame."""
+    if obj.sinew.model != "spring" or not obj.sinew.obstacles:
+        return
+    present = context.scene.frame_current
+    context.scene.frame_set(frame)
+    try:
+        obstacles = obstacles_of(obj, folder.name, f"_{frame}")
+    finally:
+        context.scene.frame_set(present)
+    session.patch([{"op": "add", "path": "/obstacles", "value": obstacles}])
+
+
+def obstacle(obj, other, folder, stamp=""):
     """An evaluated mesh object in the coordinates of `obj`, as a file for the scene."""
     import bpy
     if other.type != "MESH" or other == obj:
@@ -142,20 +192,21 @@ def obstacle(obj, other, folder):
         matrix = np.array(obj.matrix_world.inverted() @ evaluated.matrix_world)
         points = points.reshape(-1, 3) @ matrix[:3, :3].T + matrix[:3, 3]
         sinew = library()
-        path = os.path.join(folder, f"obstacle_{abs(hash(other.name))}.obj")
+        path = os.path.join(folder, f"obstacle_{abs(hash(other.name))}{stamp}.obj")
         sinew.Mesh(points, [list(p.vertices) for p in mesh.polygons]).write(path)
         return {"shape": "mesh", "file": path}
     finally:
         evaluated.to_mesh_clear()
 
 
-def make_session(obj):
-    """A session that is ready to solve, and its folder of temporary files."""
+def make_session(obj, drive=None):
+    """A session that is ready to solve, and its folder of temporary files. `drive`: keys of the
+    scene for models that look at a whole clip."""
     sinew = library()
     folder = tempfile.TemporaryDirectory(prefix="sinew-")
     try:
-        session = sinew.Session(scene_of(obj, folder.name), rig=make_rig(obj),
-                                model=obj.sinew.model)
+        session = sinew.Session({**scene_of(obj, folder.name), **(drive or {})},
+                                rig=make_rig(obj), model=obj.sinew.model)
         session.prepare()
     except sinew.Error as error:
         folder.cleanup()

@@ -93,11 +93,93 @@ keys.key_blocks["bend120"].value = 1
 keys.key_blocks["bend120"].keyframe_insert("value", frame=5)
 bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 5
 path = os.path.join(folder, "bar.pc2")
-check("frames bake to a cache", bpy.ops.sinew.bake_cache(filepath=path) == {"FINISHED"})
+check("frames bake to a cache", bpy.ops.sinew.bake_frames(filepath=path) == {"FINISHED"})
 frames = sinew.Frames.read(path)
 check("the cache has every frame and ends in the pose",
       len(frames) == 5 and np.abs(frames[-1] - rig.shape("bend120")).max() < 1e-4)
 check("animation survives", len(keys.animation_data.action.fcurves) == 1)
+
+obj.sinew.model = "spring"
+check("frames bake to keys", bpy.ops.sinew.bake_frames(target="KEYS") == {"FINISHED"})
+bpy.context.scene.frame_set(3)
+weight = keys.key_blocks["bend120"].value
+expected = sinew.Session(rig=small, model="spring").solve({"bend120": weight}).positions
+check("a frame of baked keys shows the library's own answer",
+      np.abs(shown(obj) - expected).max() < 5e-5)
+check("baked keys can be removed", bpy.ops.sinew.remove() == {"FINISHED"}
+      and [b.name for b in keys.key_blocks] == names
+      and len(keys.animation_data.action.fcurves) == 1)
+
+bpy.context.scene.frame_end = 21
+keys.key_blocks["bend120"].value = 0.2
+keys.key_blocks["bend120"].keyframe_insert("value", frame=21)
+rate = bpy.context.scene.render.fps / bpy.context.scene.render.fps_base
+
+
+def bake_to(name):
+    path = os.path.join(folder, name)
+    bpy.ops.sinew.bake_frames(filepath=path)
+    return sinew.Frames.read(path)
+
+
+obj.sinew.model = "modal"
+swung = bake_to("swing.pc2")
+poses = [{"time": 0.0, "weights": {"bend120": 0.25, "twist1": 0.0}},
+         {"time": 4 / rate, "weights": {"bend120": 1.0, "twist1": 0.0}},
+         {"time": 20 / rate, "weights": {"bend120": 0.20000000298023224, "twist1": 0.0}}]
+session = sinew.Session({"keys": poses, "time": {"fps": rate, "from": 0, "to": 20 / rate},
+                         "parameters": {"swings": 1.5, "damping": 0.10000000149011612}},
+                        rig=small, model="modal")
+check("swinging is the library's modal motion through the keyframes",
+      len(swung) == 21 and max(np.abs(swung[k] - session.solve(frame=k).positions).max()
+                               for k in (0, 4, 9, 20)) < 1e-5)
+obj.sinew.model = "force"
+jiggled = bake_to("jiggle.pc2")
+check("jiggle lags behind the animation and is finite",
+      len(jiggled) == 21 and np.isfinite(np.array([jiggled[k] for k in range(21)])).all()
+      and np.abs(jiggled[4] - rig.shape("bend120")).max() > 1e-3)
+refused = ""
+try:
+    bpy.ops.sinew.solve()
+except RuntimeError as error:
+    refused = str(error)
+check("models that need a clip say so instead of solving once", "Bake frames" in refused)
+
+obj.sinew.model = "rotation"
+bpy.context.scene.frame_set(5)
+group = obj.vertex_groups.new(name="hold")
+tip = np.argsort(neutral.positions[:, 0])[-40:]
+group.add([int(v) for v in tip], 1.0, "REPLACE")
+obj.sinew.lock_group = "hold"
+bpy.ops.sinew.solve()
+moved = np.abs(shown(obj) - neutral.positions)[tip].max()
+free = np.abs(sinew.Session(rig=small, model="rotation").solve({"bend120": 1.0}).positions
+              - neutral.positions)[tip].max()
+check(f"a locked group stays ({moved:.4f} against {free:.4f})", moved < 0.5 * free)
+obj.sinew.lock_group = ""
+
+ball = bpy.data.meshes.new("ball")
+import bmesh  # noqa: E402
+shape = bmesh.new()
+bmesh.ops.create_icosphere(shape, subdivisions=2, radius=float(np.ptp(neutral.positions[:, 1])))
+shape.to_mesh(ball)
+other = bpy.data.objects.new("ball", ball)
+collection = bpy.data.collections.new("obstacles")
+bpy.context.scene.collection.children.link(collection)
+collection.objects.link(other)
+middle = neutral.positions.mean(axis=0)
+for frame, height in ((1, -10.0), (5, 0.0)):
+    other.location = (middle[0], middle[1] + height * np.ptp(neutral.positions[:, 1]), middle[2])
+    other.keyframe_insert("location", frame=frame)
+obj.sinew.model = "spring"
+obj.sinew.obstacles = collection
+bpy.context.scene.frame_end = 5
+pressed = bake_to("pressed.pc2")
+obj.sinew.obstacles = None
+loose = bake_to("loose.pc2")
+check("a moving obstacle presses only where it is",
+      np.abs(pressed[0] - loose[0]).max() < 1e-6 and np.abs(pressed[4] - loose[4]).max() > 1e-3)
+bpy.ops.sinew.remove()
 
 check("the result can be removed", bpy.ops.sinew.remove() == {"FINISHED"}
       and [b.name for b in keys.key_blocks] == names)
