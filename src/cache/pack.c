@@ -1,5 +1,6 @@
 #include "cache/pack.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -69,6 +70,13 @@ void *sn_unpack_array(sn_unpack *unpack, size_t count, size_t size) {
     }
     take(unpack, array, count * size);
     return array;
+}
+
+double *sn_unpack_numbers(sn_unpack *unpack, size_t count) {
+    double *numbers = sn_unpack_array(unpack, count, sizeof(double));
+    for (size_t i = 0; numbers && i < count; i++)
+        if (!isfinite(numbers[i])) unpack->failed = true;
+    return numbers;
 }
 
 bool sn_unpack_into(sn_unpack *unpack, void *elements, size_t count, size_t size) {

@@ -30,6 +30,8 @@ int sn_unpack_int(sn_unpack *unpack);
 double sn_unpack_double(sn_unpack *unpack);
 /* A new array of exactly `count` elements (release with sn_free), or NULL and failed. */
 void *sn_unpack_array(sn_unpack *unpack, size_t count, size_t size);
+/* Doubles, all of them finite: a result that is not a number must not come back from the store. */
+double *sn_unpack_numbers(sn_unpack *unpack, size_t count);
 /* The same into memory of the caller; false when it failed. */
 bool sn_unpack_into(sn_unpack *unpack, void *elements, size_t count, size_t size);
 /* All bytes read and nothing failed. */

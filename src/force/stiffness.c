@@ -449,7 +449,7 @@ static sinew_cache_key key_of(const estimate *e) {
 static bool unpack(const sinew_cache_entry *entry, int n, double *stretch, double *bend,
                    sinew_stiffness_info *info) {
     sn_unpack from = {.bytes = entry->bytes, .size = entry->size};
-    double *maps = sn_unpack_array(&from, 2 * (size_t)n, sizeof(double));
+    double *maps = sn_unpack_numbers(&from, 2 * (size_t)n);
     sinew_stiffness_info *kept = sn_unpack_array(&from, 1, sizeof *kept);
     bool good = maps && kept && sn_unpack_complete(&from);
     if (good) {

@@ -47,7 +47,7 @@ static sinew_tets *unpack(const sinew_cache_entry *entry, const sinew_mesh *mesh
     sn_unpack bytes = {.bytes = entry->bytes, .size = entry->size};
     int vertices = sn_unpack_int(&bytes), tet_count = sn_unpack_int(&bytes);
     if (bytes.failed || vertices < mesh->vertex_count || tet_count < 1) return NULL;
-    double *positions = sn_unpack_array(&bytes, (size_t)3 * (size_t)vertices, sizeof *positions);
+    double *positions = sn_unpack_numbers(&bytes, (size_t)3 * (size_t)vertices);
     int *tets = sn_unpack_array(&bytes, (size_t)4 * (size_t)tet_count, sizeof *tets);
     bool good = sn_unpack_complete(&bytes);
     for (size_t k = 0; good && k < (size_t)4 * (size_t)tet_count; k++)

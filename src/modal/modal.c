@@ -137,9 +137,9 @@ static bool unpack_modes(sinew_modal *modal, const sinew_cache_entry *entry) {
     double residual = sn_unpack_double(&unpack);
     int expected = modes + 3 * modal->body->rs->component_count;
     if (unpack.failed || modes < 1 || columns != expected) return false;
-    double *lambda = sn_unpack_array(&unpack, (size_t)columns, sizeof *lambda);
-    double *shapes = sn_unpack_array(
-        &unpack, (size_t)3 * modal->body->vertex_count * (size_t)columns, sizeof *shapes);
+    double *lambda = sn_unpack_numbers(&unpack, (size_t)columns);
+    double *shapes =
+        sn_unpack_numbers(&unpack, (size_t)3 * modal->body->vertex_count * (size_t)columns);
     if (!sn_unpack_complete(&unpack)) {
         sn_free(lambda), sn_free(shapes);
         return false;

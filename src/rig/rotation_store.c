@@ -89,8 +89,7 @@ void sn_rotation_store_links(sn_rotation_store *store, int vertex_count, sn_link
 
 void sn_rotation_store_pivots(sn_rotation_store *store, sn_rotation_strain *structure) {
     if (!store->found) return;
-    double *halves =
-        sn_unpack_array(&store->from, 6 * (size_t)structure->link_count, sizeof(double));
+    double *halves = sn_unpack_numbers(&store->from, 6 * (size_t)structure->link_count);
     store->found = halves != NULL;
     if (store->found && structure->link_count > 0)
         memcpy(structure->half_rest, halves, 6 * (size_t)structure->link_count * sizeof(double));
@@ -119,11 +118,10 @@ void sn_rotation_store_targets(sn_rotation_store *store, sinew_rotation *r) {
         if (from->failed) break;
         stored->count = count;
         stored->elements = sn_unpack_array(from, (size_t)count, sizeof(int));
-        stored->coordinates = sn_unpack_array(from, SN_RS_SIZE * (size_t)count, sizeof(double));
-        stored->centers = sn_unpack_array(from, parts, sizeof(double));
-        stored->turns = sn_unpack_array(from, parts, sizeof(double));
-        if (loose)
-            stored->loose = sn_unpack_array(from, 3 * (size_t)r->loose_count, sizeof(double));
+        stored->coordinates = sn_unpack_numbers(from, SN_RS_SIZE * (size_t)count);
+        stored->centers = sn_unpack_numbers(from, parts);
+        stored->turns = sn_unpack_numbers(from, parts);
+        if (loose) stored->loose = sn_unpack_numbers(from, 3 * (size_t)r->loose_count);
         for (int i = 0; i < count && !from->failed; i++)
             from->failed |= stored->elements[i] < (i ? stored->elements[i - 1] + 1 : 0) ||
                             stored->elements[i] >= r->structure->item_count;

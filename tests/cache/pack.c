@@ -60,11 +60,28 @@ static void a_different_count_or_type_fails(void **state) {
     sn_pack_free(&pack);
 }
 
+static void numbers_that_are_not_finite_fail(void **state) {
+    (void)state;
+    const double bad[] = {NAN, INFINITY, -INFINITY};
+    for (int i = 0; i < 4; i++) {
+        double values[3] = {1, i < 3 ? bad[i] : 2, 3};
+        sn_pack pack = {0};
+        sn_pack_array(&pack, values, 3, sizeof *values);
+        sn_unpack in = {pack.bytes, pack.size, 0, false};
+        double *numbers = sn_unpack_numbers(&in, 3);
+        assert_int_equal(in.failed, i < 3);
+        assert_int_equal(sn_unpack_complete(&in), i == 3);
+        sn_free(numbers);
+        sn_pack_free(&pack);
+    }
+}
+
 int test_pack(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packed_arrays_come_back),
         cmocka_unit_test(every_truncation_fails_cleanly),
         cmocka_unit_test(a_different_count_or_type_fails),
+        cmocka_unit_test(numbers_that_are_not_finite_fail),
     };
     return cmocka_run_group_tests_name("pack", tests, NULL, NULL);
 }
