@@ -2,7 +2,7 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all help packages web demo test test-farm lint studio blender bench evidence install clean format
+.PHONY: all help packages web demo test test-farm lint studio blender bench bench-gpu test-gpu evidence install clean format
 
 all: $(BUILD)/build.ninja ## build the libraries and build/sinew
 	@ninja -C $(BUILD) product
@@ -48,6 +48,14 @@ blender: all ## the Blender add-on: build/sinew-blender.zip
 bench: all ## named benchmark cases: table, JSON and plot under build/bench
 	@ninja -C $(BUILD) bench/sinew-bench
 	@scripts/bench $(BUILD) $(CASES)
+
+test-gpu: all ## run the tests of GPU frames on this machine's device
+	@ninja -C $(BUILD) tests/test-gpu
+	@SINEW_GPU_LIBRARY=$(CURDIR)/$(BUILD)/src/gpu/libsinew-gpu.so.0 SINEW_COMMAND=$(CURDIR)/$(BUILD)/sinew $(BUILD)/tests/test-gpu
+
+bench-gpu: all ## time GPU frames on this machine's device; CASES=words picks some
+	@ninja -C $(BUILD) bench/bench-gpu
+	@SINEW_GPU_LIBRARY=$(CURDIR)/$(BUILD)/src/gpu/libsinew-gpu.so.0 $(BUILD)/bench/bench-gpu $(CASES)
 
 evidence: $(BUILD)/build.ninja ## long tables over real data (needs SINEW_DATA); TABLES=words picks some
 	@ninja -C $(BUILD)
