@@ -246,7 +246,7 @@ sinew_status sn_body_create(const sinew_mesh *mesh, const sinew_modal_options *o
     }
     if (options->body == SINEW_MODAL_BODY_AUTO)
         return sn_body_choose(mesh, options, monitor, body, error);
-    sn_body_plan plan = {.kind = options->body, .cells = sn_cage_cells(mesh, options->cells)};
+    sn_body_plan plan = {.kind = options->body, .cells = sn_body_cage_cells(mesh, options->cells)};
     return sn_body_build(mesh, options, &plan, monitor, body, error);
 }
 

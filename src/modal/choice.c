@@ -27,7 +27,7 @@ static const double TORN_FACTOR = 1.5, TORN_EXTRA = 0.001;
 /* An edge is torn that is off by more than this fraction of the length it should have. */
 static const double TORN = 0.5;
 
-int sn_cage_cells(const sinew_mesh *mesh, int wanted) {
+int sn_body_cage_cells(const sinew_mesh *mesh, int wanted) {
     if (wanted != SINEW_MODAL_CELLS_DEFAULT || mesh->triangle_count < 1) return wanted;
     double sum = 0, diagonal = sinew_diagonal(mesh->vertex_count, mesh->positions);
     for (int i = 0; i < 3 * mesh->triangle_count; i++) {
@@ -294,7 +294,7 @@ static sinew_status try_solids(judge *j, const sinew_modal_options *options, int
                                const double *const *poses, const verdict *shells,
                                const verdict *reference, const sinew_monitor *monitor,
                                decision *made, sn_body **body, sinew_error *error) {
-    int cells = sn_cage_cells(j->mesh, options->cells);
+    int cells = sn_body_cage_cells(j->mesh, options->cells);
     const sn_body_plan plans[] = {{.kind = SINEW_MODAL_BODY_TETS},
                                   {.kind = SINEW_MODAL_BODY_TETS, .repaired = true},
                                   {.kind = SINEW_MODAL_BODY_CAGE, .cells = cells},
@@ -427,7 +427,7 @@ static sinew_status choose_blindly(const sinew_mesh *mesh, const sinew_modal_opt
                                    sinew_error *error) {
     const sn_body_plan tets = {.kind = SINEW_MODAL_BODY_TETS};
     const sn_body_plan cage = {.kind = SINEW_MODAL_BODY_CAGE,
-                               .cells = sn_cage_cells(mesh, options->cells)};
+                               .cells = sn_body_cage_cells(mesh, options->cells)};
     sinew_error reason = {0};
     sinew_status status = sn_body_build(mesh, options, &tets, monitor, body, &reason);
     if (!is_refusal(status)) {
