@@ -102,14 +102,17 @@ void sn_rotation_link_row(const sn_rotation_strain *structure, int link, int ver
 }
 
 sn_mat3 sn_rotation_half_rotation(const sn_rotation_strain *structure, const double *positions,
-                                  int half) {
+                                  const sn_mat3 *rotations, int half) {
     sn_mat3 sum = {{{0}}}, rotation;
     int first, last;
     sn_rotation_half_ring(structure, half, &first, &last);
     for (int c = first; c < last; c++) {
         int e = structure->vertex_corners[c] / structure->corners;
         sn_mat3 own;
-        sn_polar3(sn_rotation_strain_gradient(structure, positions, e), &own, NULL);
+        if (rotations)
+            own = rotations[e];
+        else
+            sn_polar3(sn_rotation_strain_gradient(structure, positions, e), &own, NULL);
         sum = sn_mat3_add(sum, sn_mat3_scale(structure->weights[e], own));
     }
     sn_polar3(sum, &rotation, NULL);
@@ -134,8 +137,8 @@ static void watch_some(void *context, sn_span span) {
     const watch_job *job = context;
     SN_IN_SPAN(int, l, span) {
         sn_link_fit *fit = &job->structure->link_fits[l];
-        sn_mat3 a = sn_rotation_half_rotation(job->structure, job->positions, 2 * l);
-        sn_mat3 b = sn_rotation_half_rotation(job->structure, job->positions, 2 * l + 1);
+        sn_mat3 a = sn_rotation_half_rotation(job->structure, job->positions, NULL, 2 * l);
+        sn_mat3 b = sn_rotation_half_rotation(job->structure, job->positions, NULL, 2 * l + 1);
         sn_mat3 against = sn_mat3_add(b, sn_mat3_scale(-1, a));
         sn_vec3 left = left_over(job->structure, job->positions, l, a, b);
         fit->matrix =

@@ -385,17 +385,23 @@ static void polar_parts(void *context, sn_span span) {
     SN_IN_SPAN(int, k, span) {
         int e = active ? active[k] : k;
         double *s = coordinates + (size_t)SN_RS_SIZE * k + SN_RS_S;
-        if (e >= structure->element_count) {
-            rotations[k] =
-                sn_rotation_half_rotation(structure, positions, e - structure->element_count);
-            continue;
-        }
+        if (e >= structure->element_count) continue; /* by half_parts */
         sn_mat3 stretch;
         sn_polar3(sn_rotation_strain_gradient(structure, positions, e), &rotations[k], &stretch);
         store_symmetric(stretch, s);
         for (int j = 0; j < 6; j++)
             s[j] -= structure->rest_stretch ? structure->rest_stretch[(size_t)6 * e + j]
                                             : (j < 3 ? 1 : 0);
+    }
+}
+
+static void half_parts(void *context, sn_span span) {
+    const polar_parts_loop *loop = context;
+    SN_IN_SPAN(int, k, span) {
+        int half = (loop->active ? loop->active[k] : k) - loop->structure->element_count;
+        if (half >= 0)
+            loop->rotations[k] = sn_rotation_half_rotation(
+                loop->structure, loop->positions, loop->active ? NULL : loop->rotations, half);
     }
 }
 
@@ -417,8 +423,9 @@ sinew_status sn_rotation_strain_measure(const sn_rotation_strain *structure,
     if (!active) active_count = structure->item_count;
     sn_mat3 *rotations = SN_NEW(sn_mat3, active_count);
     if (!rotations) return sn_no_memory(error);
-    sn_parallel_for(active_count, 32, polar_parts,
-                    &(polar_parts_loop){structure, positions, active, coordinates, rotations});
+    polar_parts_loop loop = {structure, positions, active, coordinates, rotations};
+    sn_parallel_for(active_count, 32, polar_parts, &loop);
+    if (structure->link_count > 0) sn_parallel_for(active_count, 32, half_parts, &loop);
     sinew_status status =
         sn_rotation_unwrap(structure, active_count, active, rotations, coordinates, error);
     sn_free(rotations);

@@ -1,6 +1,6 @@
 #include "modal/body_links.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #include "base/memory.h"
 #include "mesh/topology.h"
@@ -35,25 +35,45 @@ static sn_link carried_link(const sinew_embedding *embedding, const sn_link *lin
     return result;
 }
 
-/* Links of the surface as links of the cage: those inside one of its parts, and those that start at
- * the same vertex for the same part as the one before, say nothing new. */
+/* A link of the cage, and what tells it from others. */
+typedef struct carried {
+    sn_link link;
+    int part;     /* of its point */
+    int original; /* place in the list */
+} carried;
+
+static int by_ends(const void *a, const void *b) {
+    const carried *x = a, *y = b;
+    if (x->link.vertex != y->link.vertex) return x->link.vertex < y->link.vertex ? -1 : 1;
+    if (x->part != y->part) return x->part < y->part ? -1 : 1;
+    return x->original - y->original;
+}
+
+/* Links of the surface as links of the cage: those inside one of its parts say nothing new, and
+ * from a vertex one to each other part is enough. */
 static sinew_status carry_links(const sn_body *body, sn_link *links, int *count,
                                 sinew_error *error) {
     const sinew_tets *tets = body->cage->tets;
-    int *part = SN_NEW(int, tets->vertex_count), parts, kept = 0;
-    if (!part) return sn_no_memory(error);
+    int *part = SN_NEW(int, tets->vertex_count), parts, found = 0, kept = 0;
+    carried *list = SN_NEW(carried, *count);
+    if (!part || !list) {
+        sn_free(part), sn_free(list);
+        return sn_no_memory(error);
+    }
     sinew_status status =
         sn_components_of(tets->vertex_count, tets->tet_count, 4, tets->tets, part, &parts, error);
     for (int k = 0; status == SINEW_OK && k < *count; k++) {
         sn_link link = carried_link(body->cage->embedding, &links[k]);
-        if (part[link.vertex] == part[link.corners[0]]) continue;
-        if (kept > 0 && links[kept - 1].vertex == link.vertex &&
-            part[links[kept - 1].corners[0]] == part[link.corners[0]])
-            continue;
-        links[kept++] = link;
+        if (part[link.vertex] != part[link.corners[0]])
+            list[found++] = (carried){link, part[link.corners[0]], k};
     }
+    qsort(list, (size_t)found, sizeof *list, by_ends);
+    for (int k = 0; k < found; k++)
+        if (k == 0 || list[k].link.vertex != list[k - 1].link.vertex ||
+            list[k].part != list[k - 1].part)
+            links[kept++] = list[k].link;
     *count = kept;
-    sn_free(part);
+    sn_free(part), sn_free(list);
     return status;
 }
 

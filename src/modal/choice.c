@@ -17,6 +17,8 @@
 #include "cache/pack.h"
 #include "mesh/topology.h"
 
+/* A finer cage of more tets than this is not tried. */
+enum { MOST_TETS = 300000 };
 /* Poses that are judged: those that move farthest. */
 enum { MOST_POSES = 6 };
 /* A body passes when mean and 99th percentile of its edge errors are within these factors and
@@ -301,14 +303,17 @@ static sinew_status try_solids(judge *j, const sinew_modal_options *options, int
                                   {.kind = SINEW_MODAL_BODY_CAGE, .cells = 2 * cells}};
     char notes[512] = "";
     bool closed = false;
+    int coarse = 0; /* tets of the first cage */
     for (int k = 0; k < 4; k++) {
         sinew_error reason = {0};
         verdict worst = {0};
         bool passed = false;
         if ((plans[k].repaired && closed) || plans[k].cells > 400) continue;
+        if (k == 3 && coarse > MOST_TETS / 8) continue; /* twice as fine is eight times as many */
         sinew_status status = sn_body_build(j->mesh, options, &plans[k], monitor, body, &reason);
         bool built = status == SINEW_OK;
         closed = closed || (built && k == 0);
+        if (built && k == 2) coarse = (*body)->rs->element_count;
         if (built)
             status =
                 try_body(j, *body, count, poses, shells, monitor, NULL, &worst, &passed, &reason);
@@ -359,7 +364,7 @@ static sinew_status decide(judge *j, const sinew_modal_options *options, int cou
 /* ---- the decision in the cache ------------------------------------------------------------ */
 
 /* Of what is stored: to be counted up when bodies or their judgement change. */
-static const char CACHE_VERSION[] = "modal body 1";
+static const char CACHE_VERSION[] = "modal body 2";
 
 static sinew_cache_key key_of(const sinew_mesh *mesh, const sinew_modal_options *options) {
     size_t shape = 3 * (size_t)mesh->vertex_count * sizeof(double);
