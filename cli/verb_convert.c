@@ -10,6 +10,11 @@ static const cli_option options[] = {
      0, false},
     {"--curves", CLI_INPUT, "FILE", "Store this clip of slider weights in the rig (GLB, USDA).", 0,
      0, false},
+    {"--compact", CLI_FLAG, NULL,
+     "Write a small GLB: quantize targets within the tolerance, compress everything, and leave out "
+     "the normals of targets.",
+     0, 0, false},
+    {"--normals", CLI_FLAG, NULL, "Keep the normals of targets in a compact GLB.", 0, 0, false},
     CLI_GROUP("Frames"),
     {"--mesh", CLI_INPUT, "FILE", "Mesh that supplies faces and names to formats that store them.",
      0, 0, false},
@@ -22,8 +27,8 @@ static const cli_option options[] = {
     {"--rate", CLI_NUMBER, "FPS", "Frames per second of the clip (default: the rate of the file).",
      1e-3, 1e4, false},
     {"--tolerance", CLI_NUMBER, "LENGTH",
-     "Largest error of a vertex in compressed frames (GLB; default: 1e-4 of the bounding-box "
-     "diagonal).",
+     "Largest error of a vertex in frames and targets of a compact GLB, and in all frames that are "
+     "written as GLB (default: 1e-4 of the bounding-box diagonal).",
      0, 1e300, false},
     CLI_END,
 };
@@ -127,6 +132,8 @@ static sinew_status write_frames(cli_call *call, const char *in, const cli_file 
                                          s.about.rate > 0 ? s.about.rate : 30, &writer, error);
     if (status == SINEW_OK && cli_given(call, "--tolerance"))
         sinew_frame_writer_set_tolerance(writer, cli_number(call, "--tolerance", 0));
+    if (status == SINEW_OK && cli_given(call, "--compact"))
+        sinew_frame_writer_set_compact(writer, cli_given(call, "--normals"));
     if (status == SINEW_OK) status = add_frames(call, &s, mesh, writer);
     if (status == SINEW_OK)
         status = sinew_frame_writer_close(writer, error);
@@ -145,7 +152,24 @@ static sinew_status write_animated(cli_call *call, const sinew_rig *rig, const c
     return status;
 }
 
+static sinew_status write_compact(cli_call *call, const sinew_rig *rig, const char *out) {
+    sinew_curves *curves = NULL;
+    sinew_compact_options chosen;
+    sinew_compact_options_init(&chosen);
+    chosen.normals = cli_given(call, "--normals");
+    double diagonal = sinew_diagonal(rig->neutral->vertex_count, rig->neutral->positions);
+    if (cli_given(call, "--tolerance") && diagonal > 0)
+        chosen.tolerance = cli_number(call, "--tolerance", 0) / diagonal;
+    if (!(chosen.tolerance > 0)) return cli_usage(call, "--compact needs a tolerance above 0");
+    if (cli_given(call, "--curves"))
+        CLI_TRY(sinew_curves_read(cli_text(call, "--curves"), &curves, &call->error));
+    sinew_status status = sinew_rig_write_compact(out, rig, curves, &chosen, &call->error);
+    sinew_curves_destroy(curves);
+    return status;
+}
+
 static sinew_status write_rig(cli_call *call, const sinew_rig *rig, const char *out) {
+    if (cli_given(call, "--compact")) return write_compact(call, rig, out);
     if (cli_given(call, "--curves")) return write_animated(call, rig, out);
     if (!cli_holds_mesh_only(out)) return sinew_rig_write(out, rig, &call->error);
     if (rig->target_count > 0)
@@ -183,6 +207,10 @@ static sinew_status convert(cli_call *call, const char *in, cli_file *file, cons
     const sinew_mesh *mesh = file->rig ? file->rig->neutral : file->mesh;
     if (cli_given(call, "--curves") && !file->rig)
         return cli_usage(call, "--curves goes with a rig");
+    if (cli_given(call, "--compact") && !cli_has_ending(out, "glb"))
+        return cli_usage(call, "--compact goes with a .glb file");
+    if (cli_given(call, "--normals") && !cli_given(call, "--compact"))
+        return cli_usage(call, "--normals goes with --compact");
     if (cli_given(call, "--names")) CLI_TRY(rename_channels(call, file));
     if (mesh) cli_report_sizes(call->report, mesh->vertex_count, mesh->triangle_count);
     if (file->mesh) return write_mesh(call, &file->mesh, out);

@@ -71,6 +71,9 @@ SINEW_API sinew_status sinew_frame_writer_open(const char *path, const sinew_mes
                                                sinew_frame_writer **writer, sinew_error *error);
 /* Largest error of a vertex, in the mesh's unit of length, >= 0; set before the first frame. */
 SINEW_API void sinew_frame_writer_set_tolerance(sinew_frame_writer *writer, double tolerance);
+/* GLB: quantizes targets within the tolerance and compresses the file (KHR_mesh_quantization,
+ * EXT_meshopt_compression); normals of targets on request only. Set before the first frame. */
+SINEW_API void sinew_frame_writer_set_compact(sinew_frame_writer *writer, bool normals);
 SINEW_API sinew_status sinew_frame_writer_add(sinew_frame_writer *writer, const double *positions,
                                               sinew_error *error);
 /* Both release the writer. */

@@ -39,6 +39,21 @@ SINEW_API sinew_status sinew_rig_write(const char *path, const sinew_rig *rig, s
 SINEW_API sinew_status sinew_rig_write_animated(const char *path, const sinew_rig *rig,
                                                 const sinew_curves *curves, sinew_error *error);
 
+/* A small .glb for the web: targets as 16-bit numbers, all data compressed (KHR_mesh_quantization,
+ * EXT_meshopt_compression). The neutral keeps its positions to the bit. */
+typedef struct sinew_compact_options {
+    uint32_t size;    /* of this structure in bytes; set by sinew_compact_options_init */
+    double tolerance; /* largest error of a vertex in a target, > 0; fraction of the diagonal */
+    bool normals;     /* of targets; without them programs compute shading from the neutral's */
+} sinew_compact_options;
+#define SINEW_COMPACT_TOLERANCE 1e-4
+SINEW_API void sinew_compact_options_init(sinew_compact_options *options);
+/* curves (a clip of slider weights) and options may be NULL. */
+SINEW_API sinew_status sinew_rig_write_compact(const char *path, const sinew_rig *rig,
+                                               const sinew_curves *curves,
+                                               const sinew_compact_options *options,
+                                               sinew_error *error);
+
 SINEW_API sinew_status sinew_curves_read(const char *path, sinew_curves **curves,
                                          sinew_error *error);
 SINEW_API sinew_status sinew_curves_write(const char *path, const sinew_curves *curves,

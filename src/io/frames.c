@@ -88,6 +88,10 @@ void sinew_frame_writer_set_tolerance(sinew_frame_writer *writer, double toleran
     if (writer && tolerance >= 0) writer->tolerance = tolerance;
 }
 
+void sinew_frame_writer_set_compact(sinew_frame_writer *writer, bool normals) {
+    if (writer) writer->compact = true, writer->normals = normals;
+}
+
 /* The frame in float32, in the order of the file's points. */
 static sinew_status take_row(sinew_frame_writer *writer, const double *positions,
                              sinew_error *error) {

@@ -12,7 +12,8 @@ struct sinew_frame_writer {
     int point_count;  /* of `row`: the file's vertices where the mesh was read from split ones */
     int *points;      /* mesh vertex of each point; NULL: the same */
     double tolerance; /* of formats that compress */
-    int frame_count;  /* promised */
+    bool compact, normals; /* sinew_frame_writer_set_compact */
+    int frame_count;       /* promised */
     int added;
     double start; /* seconds */
     double rate;  /* frames per second */

@@ -1,8 +1,11 @@
 /* glTF 2.0, binary (.glb, read and written) and text (.gltf, read). */
+#include <math.h>
+
 #include "base/memory.h"
+#include "base/sized.h"
 #include "io/gltf_frames.h"
+#include "io/gltf_pack.h"
 #include "io/gltf_read.h"
-#include "io/gltf_write.h"
 
 static float *to_floats(const double *values, size_t count) {
     float *floats = SN_NEW(float, count);
@@ -40,10 +43,12 @@ static sinew_status add_clip(sn_gltf_file *file, const sinew_rig *rig, const sn_
     return status;
 }
 
-static sinew_status write_rig(const sinew_rig *rig, const sn_keyed_clip *clip, sn_buffer *out,
-                              sinew_error *error) {
+static sinew_status build(const sinew_rig *rig, const sn_keyed_clip *clip, double step,
+                          bool normals, sn_buffer *out, sinew_error *error) {
     sn_gltf_file file;
     sn_gltf_file_open(&file);
+    file.step = step;
+    file.no_target_normals = !normals;
     json_t *root = json_object();
     sinew_status status = sn_gltf_add_rig(&file, rig, root, error);
     if (status == SINEW_OK && clip) status = add_clip(&file, rig, clip, root, error);
@@ -51,6 +56,37 @@ static sinew_status write_rig(const sinew_rig *rig, const sn_keyed_clip *clip, s
     json_decref(root);
     sn_gltf_file_free(&file);
     return status;
+}
+
+static sinew_status write_rig(const sinew_rig *rig, const sn_keyed_clip *clip, sn_buffer *out,
+                              sinew_error *error) {
+    return build(rig, clip, 0, true, out, error);
+}
+
+void sinew_compact_options_init(sinew_compact_options *options) {
+    if (options)
+        *options = (sinew_compact_options){sizeof *options, SINEW_COMPACT_TOLERANCE, false};
+}
+
+sinew_status sinew_rig_write_compact(const char *path, const sinew_rig *rig,
+                                     const sinew_curves *curves,
+                                     const sinew_compact_options *options, sinew_error *error) {
+    SN_REQUIRE(path && rig, error);
+    SN_OPTIONS(sinew_compact_options, chosen, options, error);
+    SN_REQUIRE(chosen.tolerance > 0 && isfinite(chosen.tolerance), error);
+    if (!sn_format_has_ending(&sn_format_glb, path))
+        return sn_fail(error, SINEW_BAD_INPUT, "%s: only .glb files can be compact", path);
+    /* A coordinate is off by half a step at most, a vertex by 0.87 steps. */
+    double diagonal = sinew_diagonal(rig->neutral->vertex_count, rig->neutral->positions);
+    double step = sn_gltf_step(chosen.tolerance * (diagonal > 0 ? diagonal : 1));
+    sn_keyed_clip clip = {0};
+    sn_buffer out = {0};
+    if (curves)
+        SN_TRY(sn_source_blame(&(sn_source){.name = path},
+                               sn_keyed_clip_create(rig, curves, &clip, error), error));
+    sinew_status status = build(rig, curves ? &clip : NULL, step, chosen.normals, &out, error);
+    sn_keyed_clip_free(&clip);
+    return sn_format_finish(path, status, &out, error);
 }
 
 static sinew_status write_mesh(const sinew_mesh *mesh, sn_buffer *out, sinew_error *error) {

@@ -13,7 +13,9 @@
 
 #include "algebra/dense.h"
 #include "base/memory.h"
-#include "io/gltf_write.h"
+#include "io/gltf_pack.h"
+
+#define TRUNCATED 0.6 /* of the tolerance: what components that are left out may miss */
 
 typedef struct compressor {
     sinew_mesh *mesh; /* a copy */
@@ -163,6 +165,21 @@ static sinew_status compress(compressor *c, double tolerance, sinew_error *error
     return SINEW_OK;
 }
 
+/* Targets in whole steps, as large as the error of the file allows; *step receives them. */
+static sinew_status quantize(compressor *c, double tolerance, double *step, sinew_error *error) {
+    size_t total = (size_t)c->target_count * c->size;
+    float *exact = sn_memdup(c->targets, total, sizeof(float));
+    if (!exact) return sn_no_memory(error);
+    *step = sn_gltf_step(tolerance);
+    do {
+        *step /= 2;
+        float unit = (float)*step;
+        for (size_t i = 0; i < total; i++) c->targets[i] = unit * rintf(exact[i] / unit);
+    } while (true_error(c) > tolerance && *step > tolerance / 4096);
+    sn_free(exact);
+    return SINEW_OK;
+}
+
 static sinew_status build_rig(const compressor *c, sinew_rig **rig, sinew_error *error) {
     sinew_mesh *neutral;
     SN_TRY(sinew_mesh_copy(c->mesh, &neutral, error));
@@ -219,11 +236,16 @@ static sinew_status close_frames(sinew_frame_writer *writer, sinew_error *error)
     compressor *c = writer->state;
     if (writer->start < 0)
         return sn_fail(error, SINEW_BAD_INPUT, "%s: glTF has no times before 0", writer->path);
-    if (c->count > 0) SN_TRY(compress(c, writer->tolerance, error));
+    bool compact = writer->compact && writer->tolerance > 0;
+    double step = 0;
+    if (c->count > 0) SN_TRY(compress(c, (compact ? TRUNCATED : 1) * writer->tolerance, error));
+    if (compact && c->count > 0) SN_TRY(quantize(c, writer->tolerance, &step, error));
     sinew_rig *rig;
     SN_TRY(build_rig(c, &rig, error));
     sn_gltf_file file;
     sn_gltf_file_open(&file);
+    file.step = step;
+    file.no_target_normals = writer->compact && !writer->normals;
     json_t *root = json_object();
     sn_buffer out = {0};
     sinew_status status = sn_gltf_add_rig(&file, rig, root, error);

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/rotation.h"
 #include "io/binary.h"
+#include "io/gltf_pack.h"
 #include "io/gltf_split.h"
 #include "io/rig_json.h"
 #include "mesh/normals.h"
@@ -96,11 +97,14 @@ static size_t add_float_bytes(sn_gltf_file *file, const float *values, size_t co
 
 int sn_gltf_add_floats(sn_gltf_file *file, const float *values, int count, int components,
                        sn_gltf_use use, bool bounds) {
-    size_t start = add_float_bytes(file, values, (size_t)count * (size_t)components);
     json_t *accessor = json_object();
     if (bounds) add_bounds(file, accessor, values, count, components);
-    return add_accessor(file, accessor, add_view(file, start, use), count, 5126,
-                        shapes[components - 1]);
+    int view =
+        file->step > 0 && count > 0
+            ? sn_gltf_pack_view(file, values, (size_t)count, 4 * (size_t)components, false, use)
+            : add_view(file, add_float_bytes(file, values, (size_t)count * (size_t)components),
+                       use);
+    return add_accessor(file, accessor, view, count, 5126, shapes[components - 1]);
 }
 
 static size_t add_integer_bytes(sn_gltf_file *file, const int *values, int count, bool wide) {
@@ -117,11 +121,12 @@ static size_t add_integer_bytes(sn_gltf_file *file, const int *values, int count
 int sn_gltf_add_integers(sn_gltf_file *file, const int *values, int count, int largest,
                          sn_gltf_use use, const char *name) {
     bool wide = largest >= 65535; /* the largest of a type marks a restart in index lists */
-    size_t start = add_integer_bytes(file, values, count, wide);
+    int view = file->step > 0 && count > 0
+                   ? sn_gltf_pack_view(file, values, (size_t)count, wide ? 4 : 2, true, use)
+                   : add_view(file, add_integer_bytes(file, values, count, wide), use);
     json_t *accessor = json_object();
     if (name) set(file, accessor, "name", json_string(name));
-    return add_accessor(file, accessor, add_view(file, start, use), count, wide ? 5125 : 5123,
-                        "SCALAR");
+    return add_accessor(file, accessor, view, count, wide ? 5125 : 5123, "SCALAR");
 }
 
 static bool is_zero(const float *row, int components) {
@@ -244,15 +249,17 @@ static json_t *write_attributes(rig_writer *w, bool normals) {
     const sn_split *split = &w->split;
     sn_gltf_file *file = w->file;
     json_t *attributes = json_object();
+    double unit = file->step > 0 ? 1 / file->step : 1;
     for (int i = 0; i < split->count; i++)
-        put_row(w->rows, i, sn_at(mesh->positions, split->vertex[i]));
+        put_row(w->rows, i, sn_scale(unit, sn_at(mesh->positions, split->vertex[i])));
     set(file, attributes, "POSITION",
         json_integer(sn_gltf_add_floats(file, w->rows, split->count, 3, SN_GLTF_VERTICES, true)));
     if (normals) {
         for (int i = 0; i < split->count; i++) put_row(w->rows, i, split_normal(w, i));
-        set(file, attributes, "NORMAL",
-            json_integer(
-                sn_gltf_add_floats(file, w->rows, split->count, 3, SN_GLTF_VERTICES, false)));
+        int accessor = file->step > 0 ? sn_gltf_add_directions(file, w->rows, split->count, true)
+                                      : sn_gltf_add_floats(file, w->rows, split->count, 3,
+                                                           SN_GLTF_VERTICES, false);
+        set(file, attributes, "NORMAL", json_integer(accessor));
     }
     if (mesh->corner_uv) write_uvs(w, attributes);
     for (int i = 0; i < split->count; i++) w->rows[i] = (float)split->vertex[i];
@@ -269,10 +276,13 @@ static json_t *write_target(rig_writer *w, const sinew_target *target, bool norm
     memset(w->posed, 0, size * sizeof(double));
     for (int i = 0; i < target->count; i++)
         sn_put(w->posed, target->vertices[i], sn_at(target->deltas, i));
-    for (int i = 0; i < split->count; i++) put_row(w->rows, i, sn_at(w->posed, split->vertex[i]));
+    double step = w->file->step, unit = step > 0 ? 1 / step : 1;
+    for (int i = 0; i < split->count; i++)
+        put_row(w->rows, i, sn_scale(unit, sn_at(w->posed, split->vertex[i])));
     json_t *object = json_object();
     set(w->file, object, "POSITION",
-        json_integer(sn_gltf_add_sparse(w->file, w->rows, split->count, 3, true)));
+        json_integer(step > 0 ? sn_gltf_add_shorts(w->file, w->rows, split->count)
+                              : sn_gltf_add_sparse(w->file, w->rows, split->count, 3, true)));
     if (!normals) return object;
     for (size_t i = 0; i < size; i++) w->posed[i] += mesh->positions[i];
     sn_vertex_normals(w->topology, w->posed, SN_NORMAL_AREA, w->posed_normals);
@@ -288,7 +298,8 @@ static json_t *write_target(rig_writer *w, const sinew_target *target, bool norm
         put_row(w->rows, i, difference);
     }
     set(w->file, object, "NORMAL",
-        json_integer(sn_gltf_add_sparse(w->file, w->rows, split->count, 3, false)));
+        json_integer(step > 0 ? sn_gltf_add_directions(w->file, w->rows, split->count, false)
+                              : sn_gltf_add_sparse(w->file, w->rows, split->count, 3, false)));
     return object;
 }
 
@@ -355,8 +366,9 @@ static json_t *write_mesh_object(rig_writer *w) {
     if (rig->target_count > 0) {
         json_t *targets = json_array(), *names = json_array(), *weights = json_array();
         for (int t = 0; t < rig->target_count; t++) {
-            file->failed |=
-                json_array_append_new(targets, write_target(w, &rig->targets[t], normals)) != 0;
+            file->failed |= json_array_append_new(
+                                targets, write_target(w, &rig->targets[t],
+                                                      normals && !file->no_target_normals)) != 0;
             file->failed |= json_array_append_new(names, json_string(rig->targets[t].name)) != 0;
             file->failed |= json_array_append_new(weights, json_integer(0)) != 0;
         }
@@ -410,6 +422,9 @@ sinew_status sn_gltf_add_rig(sn_gltf_file *file, const sinew_rig *rig, json_t *r
         set(file, root, "nodes",
             json_pack("[{s:i, s:s}]", "mesh", 0, "name",
                       rig->neutral->name ? rig->neutral->name : "mesh"));
+        if (file->step > 0)
+            set(file, json_array_get(json_object_get(root, "nodes"), 0), "scale",
+                json_pack("[f, f, f]", file->step, file->step, file->step));
         set(file, root, "scenes", json_pack("[{s:[i]}]", "nodes", 0));
         set(file, root, "scene", json_integer(0));
     }
@@ -456,6 +471,7 @@ sinew_status sn_gltf_finish(sn_gltf_file *file, json_t *root, sn_buffer *out, si
     set(file, root, "accessors", json_incref(file->accessors));
     set(file, root, "bufferViews", json_incref(file->views));
     set(file, root, "buffers", json_pack("[{s:I}]", "byteLength", (json_int_t)file->binary.size));
+    if (file->step > 0) sn_gltf_finish_packed(file, root);
     if (file->failed || file->binary.failed) return sn_no_memory(error);
     sn_buffer json = {0};
     sinew_status status = sn_json_write(root, false, &json, error);

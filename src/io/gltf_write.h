@@ -16,6 +16,10 @@ typedef struct sn_gltf_file {
     sn_buffer binary;
     json_t *views, *accessors;
     bool failed;
+    /* Small files (gltf_pack.h): */
+    double step;            /* unit of positions, a power of two; 0: a plain file */
+    bool no_target_normals; /* also in plain files */
+    size_t unpacked;        /* bytes of the data before packing */
 } sn_gltf_file;
 
 void sn_gltf_file_open(sn_gltf_file *file);

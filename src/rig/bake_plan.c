@@ -14,10 +14,11 @@
 #include "rig/baker.h"
 
 enum {
-    MOST_POWER = 3,   /* of one slider in the product of an in-between bake */
-    MOST_DEGREE = 4,  /* of such a product */
-    CURVE_POWER = 6,  /* of one slider in a polynomial */
-    MOST_PAIRS = 600, /* that are sampled */
+    CROWDED_SHARE = 50, /* per cent of the random poses that move many sliders */
+    MOST_POWER = 3,     /* of one slider in the product of an in-between bake */
+    MOST_DEGREE = 4,    /* of such a product */
+    CURVE_POWER = 6,    /* of one slider in a polynomial */
+    MOST_PAIRS = 600,   /* that are sampled */
     MOST_CANDIDATES = 1600,
     PAIR_SHARE = 45,   /* per cent of the samples up to which pairs are sampled once … */
     PLANNED_SHARE = 65 /* … and the strongest of them again */
@@ -342,8 +343,8 @@ static sinew_status add_pairs(sn_baker *b, const int *half, double *row) {
 
 /* ---- whole poses ----------------------------------------------------------------------------- */
 
-/* Poses of the clips, evenly spread, then random ones of several sliders: without them the fit
- * would be free to be anything where more than two sliders act. */
+/* Poses of the clips, evenly spread, then random ones of several sliders, and of many: without them
+ * the fit would be free to be anything where more than two sliders act. */
 static sinew_status sample_rows(sn_baker *b) {
     size_t n = (size_t)b->rig->slider_count;
     int given = b->options->rows ? b->options->row_count : 0;
@@ -353,10 +354,13 @@ static sinew_status sample_rows(sn_baker *b) {
         size_t row = (size_t)((int64_t)k * given / count);
         SN_TRY(add_sample(b, b->options->rows + row * n, &size));
     }
-    int random = b->sample_limit - b->sample_count;
+    int random = b->sample_limit - b->sample_count, crowded = random * CROWDED_SHARE / 100;
     double *rows = SN_NEW(double, (size_t)(random > 0 ? random : 1) * n);
     if (!rows) return sn_no_memory(b->error);
-    sinew_status status = sinew_bake_poses(b->rig, 1, random, rows, b->error);
+    sinew_status status = sinew_bake_poses(b->rig, 1, random - crowded, rows, b->error);
+    if (status == SINEW_OK)
+        status = sn_bake_crowded_poses(b->rig, 1, crowded, rows + (size_t)(random - crowded) * n,
+                                       b->error);
     for (int k = 0; status == SINEW_OK && k < random; k++)
         status = add_sample(b, rows + (size_t)k * n, &size);
     sn_free(rows);

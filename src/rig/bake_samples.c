@@ -131,3 +131,33 @@ sinew_status sinew_bake_poses(const sinew_rig *rig, uint64_t seed, int count, do
     sn_free(pairs);
     return SINEW_OK;
 }
+
+sinew_status sn_bake_crowded_poses(const sinew_rig *rig, uint64_t seed, int count, double *rows,
+                                   sinew_error *error) {
+    sn_slider_pair *pairs;
+    int pair_count;
+    SN_TRY(sn_bake_pairs(rig, &pairs, &pair_count, error));
+    int n = rig->slider_count;
+    uint64_t state = seed * UINT64_C(0xd1342543de82ef95) + 1;
+    for (int i = 0; i < 8; i++) sn_bake_random(&state);
+    double *u = SN_NEW(double, 2 * (size_t)n), *sum = u ? u + n : NULL;
+    for (int k = 0; u && k < count; k++) {
+        double *row = rows + (size_t)k * (size_t)n;
+        double share = sn_bake_random(&state), strength = sn_bake_random(&state);
+        for (int s = 0; s < n; s++) {
+            double chance = sn_bake_random(&state), value = sn_bake_random(&state);
+            u[s] = sum[s] = chance < share ? (0.5 + 0.5 * strength) * value * value : 0;
+        }
+        /* Alternatives share the weight of one slider. */
+        for (int p = 0; p < pair_count; p++) {
+            if (!pairs[p].alike) continue;
+            sum[pairs[p].a] += u[pairs[p].b];
+            sum[pairs[p].b] += u[pairs[p].a];
+        }
+        for (int s = 0; s < n; s++)
+            row[s] = sn_bake_weight(&rig->sliders[s], sum[s] > 1 ? u[s] / sum[s] : u[s]);
+    }
+    sinew_status status = u ? SINEW_OK : sn_no_memory(error);
+    sn_free(u), sn_free(pairs);
+    return status;
+}

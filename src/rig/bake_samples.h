@@ -21,6 +21,10 @@ typedef struct sn_slider_pair {
 sinew_status sn_bake_pairs(const sinew_rig *rig, sn_slider_pair **pairs, int *count,
                            sinew_error *error);
 
+/* Rows of many sliders at once, most of them at small weights, as captured faces have them. */
+sinew_status sn_bake_crowded_poses(const sinew_rig *rig, uint64_t seed, int count, double *rows,
+                                   sinew_error *error);
+
 /* The weight of a slider at u, 0 at rest and 1 at its full shape. */
 static inline double sn_bake_weight(const sinew_slider *slider, double u) {
     return slider->rest + u * (1 - slider->rest);

@@ -12,5 +12,6 @@ int test_meshes(void);
 int test_captures(void);
 int test_clips(void);
 int test_sources(void);
+int test_compact(void);
 int test_corpus(void);
 #endif

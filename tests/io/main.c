@@ -16,5 +16,18 @@ int main(int count, char **arguments) {
     int failed = 0;
     for (unsigned i = 0; i < sizeof groups / sizeof *groups; i++)
         if (count < 2 || !strcmp(arguments[1], groups[i].name)) failed += groups[i].run();
+    failed += test_numbers();
+    failed += test_obj();
+    failed += test_ply();
+    failed += test_frames();
+    failed += test_rigs();
+    failed += test_tables();
+    failed += test_glb();
+    failed += test_fbx();
+    failed += test_meshes();
+    failed += test_captures();
+    failed += test_clips();
+    failed += test_compact();
+    failed += test_corpus();
     return failed != 0;
 }
