@@ -15,8 +15,8 @@
 #include "rig/baker.h"
 
 enum {
-    TERMS_PER_TARGET = 8, /* functions that the shapes of a polynomial bake share */
-    SAMPLES_PER_FUNCTION = 5
+    TERMS_PER_TARGET = 16, /* functions that the shapes of a polynomial bake share */
+    SAMPLES_PER_FUNCTION = 3
 };
 #define SMALLEST_TERM 1e-5              /* of the largest coefficient of a polynomial */
 #define MOST_MEMORY   ((size_t)1 << 30) /* bytes of samples */
