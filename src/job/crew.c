@@ -136,8 +136,11 @@ static sinew_status grow_crew(sn_crew *crew, int wanted, sinew_session *session,
     sinew_solver **more = sn_realloc(crew->solvers, (size_t)wanted, sizeof *more);
     if (!more) return sn_no_memory(error);
     crew->solvers = more;
+    /* The first solver has said what there is to say about the scene. */
+    sinew_monitor silent = monitor ? *monitor : (sinew_monitor){0};
+    silent.log = NULL;
     while (crew->count < wanted) {
-        SN_TRY(sinew_solver_create(session, monitor, &crew->solvers[crew->count], error));
+        SN_TRY(sinew_solver_create(session, &silent, &crew->solvers[crew->count], error));
         crew->count++;
     }
     return SINEW_OK;
