@@ -307,7 +307,7 @@ static double cancel_once(live *l, sinew_session *session, double delay) {
 
 /* The call is cancelled at many moments between its beginning and its end. */
 static void cancel_often(bench *b, const struct scene *scene, bool preparing, double seconds) {
-    enum { MOMENTS = 16 };
+    enum { MOMENTS = 8 };
     double worst = 0, sum = 0;
     int hits = 0;
     live l = {0};
