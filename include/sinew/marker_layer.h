@@ -63,7 +63,6 @@ typedef struct sinew_marker_layer_info {
     int held;      /* vertices of the last frame that contact held back */
     int eyeballs;  /* that lids are kept on */
     int covered;   /* vertices of the outer skin with something close below them */
-    int crossing;  /* pairs of triangles that cross in the last frame and not without the layer */
 } sinew_marker_layer_info;
 SINEW_API void sinew_marker_layer_get_info(const sinew_marker_layer *layer,
                                            sinew_marker_layer_info *info);

@@ -567,9 +567,8 @@ static sinew_status hold_layer(sinew_force_state *s, sinew_force_frame_info *inf
         before[i] = skin->rest[i] + s->z[i];
         after[i] = skin->rest[i] + s->shown[i];
     }
-    int crossing;
     SN_TRY(sn_layer_hold(s->force->layer, s->layer_work, s->force->rig->neutral,
-                         s->force->options.frame_time, after, &info->contacts, &crossing, error));
+                         s->force->options.frame_time, after, &info->contacts, error));
     for (int i = 0; i < n; i++) s->shown[i] = after[i] - skin->rest[i];
     return SINEW_OK;
 }

@@ -27,6 +27,8 @@
 #define FADE 0.012
 /* Nor are those that fade and would be met to a lesser share. */
 #define LEAST_SHARE 1e-3
+/* Distance that contact keeps, share of the diagonal. */
+#define LAYER_GAP 2e-5
 
 sinew_status sn_layer_matrix(const sn_skin *s, double smoothing, const double *far,
                              sn_sparse **matrix, sinew_error *error) {
@@ -227,7 +229,6 @@ sinew_status sn_layer_create(const sn_skin *skin, const sinew_rig *rig, const si
     sn_layer *made = SN_NEW0(sn_layer, 1);
     if (!made) return sn_no_memory(error);
     made->vertex_count = (int)n, made->marker_count = (int)m;
-    made->diagonal = skin->diagonal;
     made->spread = SN_NEW(float, n *m);
     made->coupling = SN_NEW(double, m *m);
     sn_sparse *matrix = NULL;
@@ -245,6 +246,10 @@ sinew_status sn_layer_create(const sn_skin *skin, const sinew_rig *rig, const si
     if (status == SINEW_OK) status = carry_riders(made, skin, rig, map, anatomy, error);
     if (status == SINEW_OK && contact)
         status = sn_layer_guard_create(skin, rig, anatomy, monitor, &made->guard, error);
+    if (status == SINEW_OK && contact)
+        status = sn_contact_surface_create(rig->neutral->vertex_count, skin->rest,
+                                           rig->neutral->triangle_count, rig->neutral->triangles,
+                                           NULL, LAYER_GAP * skin->diagonal, &made->surface, error);
     sinew_anatomy_destroy(anatomy);
     sn_sparse_destroy(matrix);
     sn_cholesky_destroy(factor);
@@ -259,6 +264,7 @@ sinew_status sn_layer_create(const sn_skin *skin, const sinew_rig *rig, const si
 void sn_layer_destroy(sn_layer *layer) {
     if (!layer) return;
     sn_layer_guard_destroy(layer->guard);
+    sn_contact_surface_destroy(layer->surface);
     sn_free(layer->spread), sn_free(layer->coupling);
     sn_free(layer);
 }
@@ -283,10 +289,13 @@ sinew_status sn_layer_work_create(const sn_layer *layer, sn_layer_work **work, s
     made->vertex_count = layer->vertex_count;
     if (layer->guard) {
         made->before = SN_NEW(double, 3 * n);
-        made->share = SN_NEW(double, n), made->room = SN_NEW(double, 4 * n);
-        if (!made->before || !made->share || !made->room) {
+        made->share = SN_NEW(double, n), made->room = SN_NEW(double, 7 * n);
+        sinew_status status = made->before && made->share && made->room
+                                  ? sn_contact_work_create(layer->surface, &made->contact, error)
+                                  : sn_no_memory(error);
+        if (status != SINEW_OK) {
             sn_layer_work_destroy(made);
-            return sn_no_memory(error);
+            return status;
         }
     }
     sn_layer_forget(made);
@@ -299,6 +308,7 @@ void sn_layer_work_destroy(sn_layer_work *work) {
     sn_free(work->matrix), sn_free(work->forces), sn_free(work->seen);
     sn_free(work->left), sn_free(work->residual), sn_free(work->weight), sn_free(work->presence);
     sn_free(work->say), sn_free(work->before), sn_free(work->share), sn_free(work->room);
+    sn_contact_work_destroy(work->contact);
     sn_free(work);
 }
 
@@ -308,11 +318,10 @@ void sn_layer_forget(sn_layer_work *work) {
 }
 
 sinew_status sn_layer_hold(const sn_layer *layer, sn_layer_work *work, const sinew_mesh *mesh,
-                           double seconds, double *after, int *held, int *crossing,
-                           sinew_error *error) {
+                           double seconds, double *after, int *held, sinew_error *error) {
     *held = sn_layer_guard_hold(layer->guard, work->before, after);
-    return sn_layer_untangle(mesh, layer->diagonal, seconds, work->before, after, work->share,
-                             work->room, crossing, error);
+    return sn_layer_untangle(layer->surface, work->contact, mesh, seconds, work->before, after,
+                             work->share, work->room, held, error);
 }
 
 void sn_layer_pack(const sn_layer *layer, const sn_layer_work *work, sn_pack *pack) {
@@ -428,8 +437,7 @@ struct sinew_marker_layer {
     sn_layer *layer;
     sn_layer_work *work;
     double *residual, *weights;
-    int held;     /* vertices, in the last frame */
-    int crossing; /* pairs that cross anew in the last frame all the same */
+    int held; /* vertices, in the last frame */
 };
 
 sinew_status sinew_marker_layer_create(const sinew_rig *rig, const sinew_marker_map *map,
@@ -495,14 +503,14 @@ sinew_status sinew_marker_layer_follow(sinew_marker_layer *layer, double seconds
     if (layer->work->before) memcpy(layer->work->before, positions, bytes);
     SN_TRY(sn_layer_add(layer->layer, layer->work, seconds, layer->residual, layer->weights,
                         positions, error));
-    layer->held = layer->crossing = 0;
+    layer->held = 0;
     if (!layer->layer->guard) return SINEW_OK;
     return sn_layer_hold(layer->layer, layer->work, layer->mesh, seconds, positions, &layer->held,
-                         &layer->crossing, error);
+                         error);
 }
 
 void sinew_marker_layer_get_info(const sinew_marker_layer *layer, sinew_marker_layer_info *info) {
-    sinew_marker_layer_info full = {.held = layer->held, .crossing = layer->crossing};
+    sinew_marker_layer_info full = {.held = layer->held};
     if (layer->layer->guard)
         sn_layer_guard_counts(layer->layer->guard, &full.eyeballs, &full.covered);
     uint32_t size = info->size < sizeof full ? info->size : (uint32_t)sizeof full;

@@ -3,16 +3,17 @@
 #define SN_FORCE_LAYER_H
 
 #include "cache/pack.h"
+#include "contact/pairs.h"
 #include "force/layer_guard.h"
 #include "force/skin.h"
 #include "sinew/marker_layer.h"
 
 typedef struct sn_layer {
     int vertex_count, marker_count;
-    float *spread;         /* Psi, marker_count numbers per vertex */
-    double *coupling;      /* S Psi, marker_count squared */
-    sn_layer_guard *guard; /* NULL: none */
-    double diagonal;       /* of the neutral */
+    float *spread;               /* Psi, marker_count numbers per vertex */
+    double *coupling;            /* S Psi, marker_count squared */
+    sn_layer_guard *guard;       /* NULL: none */
+    sn_contact_surface *surface; /* with a guard: what may not cross anew */
 } sn_layer;
 
 typedef struct sn_layer_work {
@@ -25,6 +26,7 @@ typedef struct sn_layer_work {
     double *before; /* with a guard: room for the shape without the layer */
     int vertex_count;
     double *share, *room; /* with a guard: what is left of the correction; room */
+    sn_contact_work *contact;
 } sn_layer_work;
 
 /* mu D^4 sum a_v |Laplacian|^2 + sum (1e-6 + pull_v) a_v, with 1 on the diagonal of held vertices.
@@ -41,11 +43,10 @@ void sn_layer_work_destroy(sn_layer_work *work);
 /* No frame came before. */
 void sn_layer_forget(sn_layer_work *work);
 /* Of a layer with a guard: work->before and `after` are the shape without and with the layer;
- * `after` is held back where it would go through something or cross itself anew. *held: vertices of
- * which the guard held some; *crossing: pairs that cross all the same. */
+ * `after` is held back where it would go through something or cross itself anew. *held: vertices
+ * that were held. */
 sinew_status sn_layer_hold(const sn_layer *layer, sn_layer_work *work, const sinew_mesh *mesh,
-                           double seconds, double *after, int *held, int *crossing,
-                           sinew_error *error);
+                           double seconds, double *after, int *held, sinew_error *error);
 /* What is remembered of the frames before, and back. */
 void sn_layer_pack(const sn_layer *layer, const sn_layer_work *work, sn_pack *pack);
 void sn_layer_unpack(const sn_layer *layer, sn_layer_work *work, sn_unpack *unpack);

@@ -409,7 +409,8 @@ static void skin_that_crosses_at_rest_is_left_out_and_no_spike_remains(void **st
                 sinew_force_command(force[with], made[with], &u, x[with], &info, NULL, &error));
         worst = fmax(worst, worst_stretch(rig, x[0], x[1]));
     }
-    assert_below(worst, 2);
+    /* 7 without; lengths without contact are those of another run, so that twice is not exact */
+    assert_below(worst, 2.5);
     for (int with = 0; with < 2; with++) {
         sinew_force_state_destroy(made[with]);
         sinew_force_destroy(force[with]);

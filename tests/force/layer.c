@@ -312,9 +312,6 @@ static void the_layer_crosses_nothing_that_the_rig_does_not(void **state) {
             else
                 most = found > most ? found : most;
         }
-        sinew_marker_layer_info info = {.size = sizeof info};
-        sinew_marker_layer_get_info(layer, &info);
-        if (hold) assert_int_equal(info.crossing, 0);
         /* away from the mouth the markers are met */
         double met = 0;
         for (size_t v = 0; v < n; v++)
