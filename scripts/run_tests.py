@@ -67,6 +67,8 @@ def main():
             run(f"{folder} {room}", [str(executable)], environment)
         run(f"{folder} hostile", [str(ROOT / "tests" / "hostile" / "run"), str(build / "sinew")],
             environment)
+        run(f"{folder} command lines", [str(ROOT / "scripts" / "fuzz-command"),
+                                        str(build / "sinew"), "8", "7"], environment)
         for executable in sorted((build / "examples").glob("*")):
             if executable.is_file() and os.access(executable, os.X_OK):
                 run(f"{folder} example {executable.name}", [str(executable)], environment,
