@@ -77,11 +77,21 @@ static sinew_status carry_links(const sn_body *body, sn_link *links, int *count,
     return status;
 }
 
+/* More parts than these are a heap rather than a character, and not linked. */
+enum { MOST_PARTS = 500 };
+
 sinew_status sn_body_links_find(const sn_body *body, const sinew_mesh *mesh,
                                 const sinew_modal_options *options, const sinew_monitor *monitor,
                                 sn_link **links, int *count, sinew_error *error) {
     *links = NULL, *count = 0;
     if (options->pose_count < 1 || mesh->triangle_count < 1) return SINEW_OK;
+    int *part = SN_NEW(int, mesh->vertex_count), parts = 0;
+    if (!part) return sn_no_memory(error);
+    sinew_status counted = sn_components(mesh->vertex_count, mesh->triangle_count, mesh->triangles,
+                                         part, &parts, error);
+    sn_free(part);
+    SN_TRY(counted);
+    if (parts > MOST_PARTS) return SINEW_OK;
     sn_part_poses poses = {mesh->vertex_count, mesh->positions, options->pose_count, pose_of,
                            (void *)options->poses};
     SN_TRY(sn_part_links_find(&poses, 3, mesh->triangle_count, mesh->triangles,
@@ -95,18 +105,43 @@ sinew_status sn_body_links_find(const sn_body *body, const sinew_mesh *mesh,
     return status;
 }
 
+/* The `most` poses that move farthest, marked. */
+static void mark_farthest(const sinew_mesh *mesh, const sinew_modal_options *options, int most,
+                          double *farthest, bool *marked) {
+    for (int k = 0; k < options->pose_count; k++) {
+        farthest[k] = 0, marked[k] = false;
+        for (int i = 0; i < mesh->vertex_count; i++)
+            farthest[k] = fmax(farthest[k],
+                               sn_distance(sn_at(options->poses[k], i), sn_at(mesh->positions, i)));
+    }
+    for (int n = 0; n < most; n++) {
+        int best = -1;
+        for (int k = 0; k < options->pose_count; k++)
+            if (!marked[k] && (best < 0 || farthest[k] > farthest[best])) best = k;
+        if (best >= 0) marked[best] = true;
+    }
+}
+
+/* Poses are costly to carry to a cage, where the farthest tell enough. */
+enum { MOST_LIFTS = 3 };
+
 sinew_status sn_body_links_settle(sn_body *body, const sinew_modal_options *options,
                                   const sinew_monitor *monitor, sinew_error *error) {
     if (body->rs->link_count == 0) return SINEW_OK;
     double *shape = SN_NEW(double, (size_t)3 * body->vertex_count);
-    sinew_status status = shape ? SINEW_OK : sn_no_memory(error);
+    double *farthest = SN_NEW(double, options->pose_count);
+    bool *marked = SN_NEW(bool, options->pose_count);
+    sinew_status status = shape && farthest && marked ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK && body->cage)
+        mark_farthest(body->mesh, options, MOST_LIFTS, farthest, marked);
     for (int k = 0; status == SINEW_OK && k < options->pose_count; k++) {
+        if (body->cage && !marked[k]) continue;
         double *leftover = NULL;
         status = sn_body_lift(body, options->poses[k], monitor, shape, &leftover, error);
         sn_free(leftover);
         if (status == SINEW_OK) sn_rotation_strain_watch(body->rs, shape);
     }
-    sn_free(shape);
+    sn_free(shape), sn_free(farthest), sn_free(marked);
     if (status == SINEW_OK) sn_rotation_strain_settle(body->rs);
     return status;
 }
