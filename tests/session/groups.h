@@ -7,4 +7,5 @@ int test_cancel(void);
 int test_texts(void);
 int test_threads(void);
 int test_no_memory(void);
+int test_random_calls(void);
 #endif

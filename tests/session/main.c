@@ -8,8 +8,13 @@ int main(int count, char **arguments) {
     static const struct {
         const char *name;
         int (*run)(void);
-    } groups[] = {{"texts", test_texts},   {"patches", test_patches}, {"chunks", test_chunks},
-                  {"cancel", test_cancel}, {"threads", test_threads}, {"no_memory", test_no_memory},
+    } groups[] = {{"texts", test_texts},
+                  {"patches", test_patches},
+                  {"chunks", test_chunks},
+                  {"cancel", test_cancel},
+                  {"threads", test_threads},
+                  {"no_memory", test_no_memory},
+                  {"random_calls", test_random_calls},
                   {"live", test_live}};
     int failed = 0;
     for (unsigned i = 0; i < sizeof groups / sizeof *groups; i++)
