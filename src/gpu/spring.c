@@ -13,7 +13,7 @@
  * spread over all blocks, few where every block has a frame of its own. Likewise bytes of the
  * Laplacian's leaves: there every level is a barrier, here a block reads them all by itself. */
 enum { CLUSTERS = 256, BATCH_CLUSTERS = 48, VERTICES_PER_CLUSTER = 24, BATCH_FRAMES = 256 };
-enum { LEAF_BYTES = 16 << 20, BATCH_LEAF_BYTES = 12 << 20, ROOT = 2200 };
+enum { LEAF_BYTES = 32 << 20, BATCH_LEAF_BYTES = 12 << 20, ROOT = 3200 };
 
 /* How a launch is divided, with the memory of its frames. */
 typedef struct layout {
