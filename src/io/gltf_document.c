@@ -58,7 +58,7 @@ static sinew_status open_container(sn_gltf *g, sn_gltf_bytes *json, sn_gltf_byte
     size_t length = sn_load_u32(bytes + 8, false);
     if (length > size)
         return sn_gltf_fail(g, "is cut short: %zu of %zu bytes are there", size, length);
-    if (length < 20) return sn_gltf_fail(g, "says that it has %zu bytes", length);
+    if (length < 20) return sn_gltf_fail(g, "states a length of %zu bytes", length);
     *json = (sn_gltf_bytes){0};
     for (size_t at = 12; at + 8 <= length;) {
         size_t chunk = sn_load_u32(bytes + at, false);

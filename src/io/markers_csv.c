@@ -32,7 +32,7 @@ static sinew_status read_name(sn_text *text, sn_buffer *name, sn_buffer *cell, s
         }
         if (name->failed || cell->failed) return sn_no_memory(text->error);
         if (!good || length - 2 != name->size || memcmp(cell->bytes, name->bytes, name->size) != 0)
-            return sn_text_fail(text, "column '%.*s': markers stand as NAME.x, NAME.y, NAME.z",
+            return sn_text_fail(text, "column '%.*s': marker columns are NAME.x, NAME.y, NAME.z",
                                 (int)(length < 40 ? length : 40), length ? cell->bytes : "");
     }
     if (sn_names_find(names, name->bytes, name->size) >= 0)

@@ -34,7 +34,7 @@ static sinew_status read_count(medit_reader *r, int64_t *count) {
 }
 
 static sinew_status read_vertices(medit_reader *r) {
-    if (r->positions) return sn_text_fail(&r->text, "Vertices are there twice");
+    if (r->positions) return sn_text_fail(&r->text, "the section Vertices appears twice");
     if (r->dimension != 3) return sn_text_fail(&r->text, "Dimension is not 3");
     SN_TRY(read_count(r, &r->vertex_count));
     for (int64_t v = 0; v < r->vertex_count; v++) {

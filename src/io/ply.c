@@ -134,7 +134,7 @@ static sinew_status read_property(ply_reader *r) {
     if (length == 0) return sn_text_fail(text, "property has no name");
     property->role = find_role(element, word, length, list);
     if (property->role != ROLE_NONE && r->has[property->role])
-        return sn_text_fail(text, "property '%.*s' is there twice", (int)length, word);
+        return sn_text_fail(text, "property '%.*s' is duplicated", (int)length, word);
     r->has[property->role] = property->role != ROLE_NONE;
     element->property_count++;
     r->property_count++;
@@ -152,7 +152,7 @@ static sinew_status read_element(ply_reader *r) {
     if (sn_text_is(word, length, "face")) element->kind = ELEMENT_FACE;
     for (int i = 0; element->kind != ELEMENT_OTHER && i < r->element_count; i++)
         if (r->elements[i].kind == element->kind)
-            return sn_text_fail(text, "element '%.*s' is there twice", (int)length, word);
+            return sn_text_fail(text, "element '%.*s' is duplicated", (int)length, word);
     int64_t limit = element->kind == ELEMENT_OTHER ? INT64_MAX : INT_MAX / 3;
     SN_TRY(sn_text_integer(text, "an element count", 0, limit, &element->count));
     r->element_count++;
@@ -186,7 +186,7 @@ static sinew_status read_header(ply_reader *r) {
         length = sn_text_word(text, &word);
         if (sn_text_is(word, length, "end_header")) break;
         if (sn_text_is(word, length, "format")) {
-            if (format) return sn_text_fail(text, "format is there twice");
+            if (format) return sn_text_fail(text, "the format is specified twice");
             SN_TRY(read_format(r));
             format = true;
         } else if (sn_text_is(word, length, "element"))

@@ -131,7 +131,7 @@ static sinew_status read_slider(const json_t *object, const char *file, sinew_ri
     slider->rest = sn_json_number(object, "rest", 0);
     slider->mirror = -1;
     if (!(slider->minimum <= slider->maximum))
-        return sn_fail(error, SINEW_BAD_INPUT, "%s: slider \"%s\" has limits that hold no value",
+        return sn_fail(error, SINEW_BAD_INPUT, "%s: slider \"%s\" has a minimum above its maximum",
                        file, name);
     const char *group = sn_json_string(object, "group");
     slider->name = sn_strdup(name);
@@ -247,8 +247,8 @@ static sinew_status read_slider_place(const json_t *object, const char *file, co
     for (const sinew_target *other = rig->targets; other < target; other++)
         if (other->slider == target->slider && other->at == target->at)
             return sn_fail(error, SINEW_BAD_INPUT,
-                           "%s: targets \"%s\" and \"%s\" sit at one place of slider \"%s\"", file,
-                           other->name, target->name, name);
+                           "%s: targets \"%s\" and \"%s\" have the same value of slider \"%s\"",
+                           file, other->name, target->name, name);
     return SINEW_OK;
 }
 
@@ -262,7 +262,8 @@ static sinew_status read_target(const json_t *object, const char *file, sinew_ri
         return sn_fail(error, SINEW_BAD_INPUT, "%s: two targets are named \"%s\"", file, name);
     int kind = find_word(kind_names, 3, sn_json_string(object, "kind"));
     if (kind < 0)
-        return sn_fail(error, SINEW_BAD_INPUT, "%s: target \"%s\" is of no known kind", file, name);
+        return sn_fail(error, SINEW_BAD_INPUT, "%s: target \"%s\" is of an unknown kind", file,
+                       name);
     sinew_target *target = &rig->targets[rig->target_count++];
     target->kind = (sinew_target_kind)kind;
     target->name = sn_strdup(name);

@@ -24,7 +24,7 @@ static sinew_status read_lines(const sn_source *source, int vertex_count, int *l
         int64_t vertex;
         SN_TRY(sn_text_integer(&text, "a vertex", 0, vertex_count - 1, &vertex));
         if (line_of[vertex])
-            return sn_text_fail(&text, "vertex %d stood on line %d already", (int)vertex,
+            return sn_text_fail(&text, "vertex %d already appears on line %d", (int)vertex,
                                 line_of[vertex]);
         line_of[vertex] = text.line;
         double *row = deltas->values + 3 * (size_t)deltas->count;

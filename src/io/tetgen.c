@@ -38,7 +38,7 @@ static sinew_status read_nodes(const sn_source *source, double **positions, int6
         SN_TRY(sn_text_integer(&text, "a point number", 0, INT_MAX, &index));
         if (v == 0 && index <= 1) *first = index;
         if (index != v + *first)
-            return sn_text_fail(&text, "point %lld stands where %lld is due", (long long)index,
+            return sn_text_fail(&text, "found point %lld, expected %lld", (long long)index,
                                 (long long)(v + *first));
         for (size_t k = 0; k < 3; k++)
             SN_TRY(sn_text_number(&text, "a coordinate", &(*positions)[3 * (size_t)v + k]));

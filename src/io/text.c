@@ -121,7 +121,7 @@ sinew_status sn_text_line_end(sn_text *text) {
     if (!sn_text_line_done(text)) {
         const char *rest;
         size_t length = sn_text_rest(text, &rest);
-        return sn_text_fail(text, "'%.*s' is too much on this line",
+        return sn_text_fail(text, "unexpected '%.*s' at the end of the line",
                             (int)(length < 40 ? length : 40), rest);
     }
     sn_text_next_line(text);

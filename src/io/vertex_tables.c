@@ -236,7 +236,7 @@ static sinew_status read_places(sn_text *text, const sinew_mesh *mesh, place_lis
             sn_text_next_line(text);
         else
             SN_TRY(add_place(text, mesh, list, map));
-    return list->names.count == 0 ? sn_text_fail(text, "places no markers") : SINEW_OK;
+    return list->names.count == 0 ? sn_text_fail(text, "contains no markers") : SINEW_OK;
 }
 
 sinew_status sn_marker_map_parse(const sn_source *source, const sinew_mesh *mesh,

@@ -255,7 +255,7 @@ static sinew_status bring_to_unit_of_rig(const sinew_scene *scene, const json_t 
     if (!*take->unit) return SINEW_OK;
     if (sn_unit_metres(take->unit) == 0) {
         sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
-               "the markers' unit '%s' is no unit of length; they are taken as the rig's",
+               "the markers' unit '%s' is not a unit of length; the unit of the rig is assumed",
                take->unit);
         return SINEW_OK;
     }

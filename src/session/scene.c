@@ -80,7 +80,7 @@ sinew_status sinew_scene_read(const char *path, sinew_scene **scene, sinew_error
     if (!folder)
         status = sn_no_memory(error);
     else if (strlen(text) != size)
-        status = sn_fail(error, SINEW_BAD_INPUT, "%s: byte %zu is zero: this is no JSON", path,
+        status = sn_fail(error, SINEW_BAD_INPUT, "%s: byte %zu is zero: this is not JSON", path,
                          strlen(text));
     else
         status = sinew_scene_parse(text, path, folder, scene, error);

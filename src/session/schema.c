@@ -501,7 +501,7 @@ sinew_status sn_scene_check(const sinew_scene *scene, sinew_error *error) {
     const json_t *version = json_object_get(document, "sinew");
     if (!version)
         return sn_scene_fail(scene, error, "/sinew",
-                             "is missing: a scene says the version of its format, \"sinew\": %d",
+                             "is missing: a scene states the version of its format, \"sinew\": %d",
                              SINEW_SCENE_VERSION);
     if (json_is_integer(version) && json_integer_value(version) > SINEW_SCENE_VERSION)
         return sn_scene_fail(scene, error, "/sinew", "version %lld is newer than this program's %d",

@@ -36,8 +36,9 @@ static sinew_status mark_indices(const char *list, int vertex_count, unsigned ch
             return sn_fail(error, SINEW_BAD_INPUT, "'v:%.200s': %ld-%ld runs backwards", list,
                            first, last);
         if (last >= vertex_count)
-            return sn_fail(error, SINEW_BAD_INPUT, "'v:%.200s': vertex %ld of %d", list, last,
-                           vertex_count);
+            return sn_fail(error, SINEW_BAD_INPUT,
+                           "'v:%.200s': vertex %ld is out of range, the mesh has %d vertices", list,
+                           last, vertex_count);
         memset(marked + first, 1, (size_t)(last - first + 1));
         if (*end == '\0') return SINEW_OK;
         cursor = end + 1;

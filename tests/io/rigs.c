@@ -109,11 +109,11 @@ static void poses_that_do_not_match_are_refused_at_the_first_difference(void **s
     write_text(temporary("p.target"), "0 0 0 0\n3 0 0 0\n");
     assert_rig_refused(temporary("p.target"), ":2: a vertex 3 is outside 0 to 2");
     write_text(temporary("p.target"), "1 0 0 0\n1 0 0 0\n");
-    assert_rig_refused(temporary("p.target"), ":2: vertex 1 stood on line 1 already");
+    assert_rig_refused(temporary("p.target"), ":2: vertex 1 already appears on line 1");
     write_text(temporary("p.target"), "1 0 0\n");
     assert_rig_refused(temporary("p.target"), ":1: a displacement is missing");
     write_text(temporary("p.target"), "1 0 0 0 0\n");
-    assert_rig_refused(temporary("p.target"), ":1: '0' is too much on this line");
+    assert_rig_refused(temporary("p.target"), ":1: unexpected '0' at the end of the line");
 }
 
 static void bad_descriptions_are_refused(void **state) {

@@ -41,7 +41,7 @@ static void refusals_name_the_place(void **state) {
     assert_string_equal(refusal("{\"sinew\": 1, \"steps\": 1.5}"),
                         "s.json: /steps: must be a whole number");
     assert_string_equal(refusal("{\"rig\": {}}"),
-                        "s.json: /sinew: is missing: a scene says the version of its format, "
+                        "s.json: /sinew: is missing: a scene states the version of its format, "
                         "\"sinew\": 1");
     assert_string_equal(refusal("{\"sinew\": 99}"),
                         "s.json: /sinew: version 99 is newer than this program's 1");
