@@ -146,8 +146,9 @@ static void bad_shots_fail_alone(void **state) {
     (void)state;
     write_scenes();
     write_text("broken.json", SCENE("linear", "\"nothing\": 1", ""));
-    write_text("rigless.json", "{\"sinew\": 1, \"rig\": {\"files\": [\"none.obj\"]}, \"model\": "
-                               "\"linear\", \"outputs\": {\"frames\": [\"rigless.pc2\"]}}");
+    write_text("rigless.json",
+               "{\"sinew\": 1, \"rig\": {\"files\": [\"none.obj\"]}, \"model\": "
+               "\"linear\", \"steps\": 2, \"outputs\": {\"frames\": [\"rigless.pc2\"]}}");
     write_text("outside.json", "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\"}, \"model\": "
                                "\"linear\", \"outputs\": {\"frames\": [\"../outside.pc2\"]}}");
     write_text("shots.json",

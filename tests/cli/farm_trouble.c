@@ -163,8 +163,10 @@ static void the_page_is_whole_and_escaped(void **state) {
                "\"obstacles\": [{\"shape\": \"sphere\", \"center\": [0.5, 0.402, 0], \"radius\": "
                "0.3}], \"curves\": {\"times\": [0, 0.2], \"values\": {\"bend120\": [0, 0.04]}}, "
                "\"outputs\": {\"frames\": [\"slack.pc2\"]}}");
-    write_text("bad.json", "{\"sinew\": 1, \"rig\": {\"files\": [\"<script>alert(1)</script>&'.obj"
-                           "\"]}, \"model\": \"linear\", \"outputs\": {\"frames\": [\"b.pc2\"]}}");
+    write_text(
+        "bad.json",
+        "{\"sinew\": 1, \"rig\": {\"files\": [\"<script>alert(1)</script>&'.obj"
+        "\"]}, \"model\": \"linear\", \"steps\": 2, \"outputs\": {\"frames\": [\"b.pc2\"]}}");
     write_text("shots.json", MANIFEST(SHOT("rotation") ", " SHOT("slack") ", " SHOT("bad")));
     expect_code(1, "sinew farm shots.json --out work --jobs 2");
     expect_code(0, "! grep -qi '<script' work/index.html && grep -q '&lt;script&gt;alert(1)' "
