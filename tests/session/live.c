@@ -315,8 +315,8 @@ static void live_steps_agree_with_solves_from_scratch(void **state) {
     (void)state;
     static const char *const changes[] = {
         "[]",
-        "[{\"op\": \"add\", \"path\": \"/pulls\", \"value\": [{\"vertex\": 60, \"to\": [0.9, 0.3, "
-        "0.1], \"stiffness\": 2}, {\"vertex\": 30, \"to\": [0.5, 0.2, 0.1]}]}]",
+        ("[{\"op\": \"add\", \"path\": \"/pulls\", \"value\": [{\"vertex\": 60, \"to\": [0.9, 0.3, "
+         "0.1], \"stiffness\": 2}, {\"vertex\": 30, \"to\": [0.5, 0.2, 0.1]}]}]"),
         "[{\"op\": \"add\", \"path\": \"/parameters/gravity\", \"value\": [0, -0.2, 0]}]",
     };
     static const char *const names[] = {"spring", "skin"};
