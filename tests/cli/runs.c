@@ -204,7 +204,7 @@ static void a_small_address_space_is_refused_and_does_not_hang(void **state) {
         char line[300];
         snprintf(line, sizeof line, "ulimit -v 200000; SINEW_CACHE=off timeout 60 sinew %s --quiet",
                  commands[i]);
-        const run_result *r = sh(line);
+        const run_result *r = sh("%s", line);
         if (r->code != 4) fail_msg("%s: exit %d, %s", commands[i], r->code, r->err);
         assert_int_equal(files_with(""), 0);
     }
