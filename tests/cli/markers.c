@@ -703,10 +703,10 @@ static void lips_that_cross_on_another_face_press_by_contact(void **state) {
     assert_true(crossing_frames("rsbs.pc2", &fold) > 2);
     assert_int_equal(crossing_frames("flesh.pc2", &flesh), 0);
     assert_int_equal(crossing_frames("skin.pc2", &skin), 0);
-    /* Lips press flat instead of crumpling. The sharpest fold of all hangs on rounding: 32 degrees
-     * with fused products, 53 without. */
-    assert_below(flesh, skin);
-    assert_below(flesh, 75);
+    /* Lips press flat instead of crumpling. The sharpest fold of all hangs on rounding, with and
+     * without bending over a length: 32 to 35 degrees. */
+    assert_below(flesh, 60);
+    assert_below(skin, 60);
     json_t *report = report_of("r.json");
     assert_true(figure(report, 0, "contacts") == 0);
     assert_true(figure(report, 13, "contacts") > 10);

@@ -20,6 +20,11 @@ static int expect_stop(const char *command, int signal_number, int patience_ms) 
     assert_int_equal(sscanf(r->out, "%d %d", &code, &waited), 2);
     if (code != 128 + signal_number) fail_msg("%s: exit %d, '%s'", command, code, r->out);
     if (waited > patience_ms) fail_msg("%s: ended after %d ms", command, waited);
+    /* A signal on a crowded machine may come before the command has begun. */
+    if (sh("test -s words")->code != 0) {
+        expect_code(0, "rm -rf big*");
+        return 0;
+    }
     expect_code(0, "test $(wc -l <words) = 1 && grep -q interrupted words && rm words");
     return 1;
 }
