@@ -437,7 +437,8 @@ struct sinew_marker_layer {
     sn_layer *layer;
     sn_layer_work *work;
     double *residual, *weights;
-    int held; /* vertices, in the last frame */
+    int held;     /* vertices, in the last frame */
+    sn_pack kept; /* what is remembered, before a frame that may fail */
 };
 
 sinew_status sinew_marker_layer_create(const sinew_rig *rig, const sinew_marker_map *map,
@@ -476,6 +477,7 @@ void sinew_marker_layer_destroy(sinew_marker_layer *layer) {
     sn_layer_destroy(layer->layer);
     sn_layer_work_destroy(layer->work);
     sn_free(layer->residual), sn_free(layer->weights);
+    sn_pack_free(&layer->kept);
     sn_free(layer);
 }
 
@@ -501,12 +503,19 @@ sinew_status sinew_marker_layer_follow(sinew_marker_layer *layer, double seconds
     }
     size_t bytes = 3 * sizeof(double) * (size_t)layer->mesh->vertex_count;
     if (layer->work->before) memcpy(layer->work->before, positions, bytes);
-    SN_TRY(sn_layer_add(layer->layer, layer->work, seconds, layer->residual, layer->weights,
-                        positions, error));
+    layer->kept.size = 0, layer->kept.failed = false;
+    sn_marker_layer_pack(layer, &layer->kept);
+    if (layer->kept.failed) return sn_no_memory(error);
+    sinew_status status = sn_layer_add(layer->layer, layer->work, seconds, layer->residual,
+                                       layer->weights, positions, error);
     layer->held = 0;
-    if (!layer->layer->guard) return SINEW_OK;
-    return sn_layer_hold(layer->layer, layer->work, layer->mesh, seconds, positions, &layer->held,
-                         error);
+    if (status == SINEW_OK && layer->layer->guard)
+        status = sn_layer_hold(layer->layer, layer->work, layer->mesh, seconds, positions,
+                               &layer->held, error);
+    if (status != SINEW_OK)
+        sn_marker_layer_unpack(layer,
+                               &(sn_unpack){.bytes = layer->kept.bytes, .size = layer->kept.size});
+    return status;
 }
 
 void sinew_marker_layer_get_info(const sinew_marker_layer *layer, sinew_marker_layer_info *info) {
