@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { Crosshair, LineChart, Trash2 } from 'lucide-preact';
 import { IconButton } from './controls';
 import { send } from './link';
-import { css, usePlot } from './plot';
+import { drawPlayhead, usePlot } from './plot';
 import * as state from './state';
 
 const PALETTE = ['#e8825a', '#6aa3dc', '#6fbf8b', '#e3b34c', '#b58ad6', '#5cc1c1'];
@@ -38,16 +38,7 @@ function Errors() {
       options: {
         axes: [{ values: (_u, ticks) => ticks.map((t) => `${t} s`) }, { size: 56, values: (_u, ticks) => ticks.map((t) => `${Number(t.toPrecision(3))} mm`) }],
         series: [{}, ...solves.map((solve, i) => ({ label: solve.name, stroke: PALETTE[i % PALETTE.length], width: 1.5 }))],
-        hooks: {
-          draw: [(u) => {
-            const x = u.valToPos(start + state.playhead.peek() / (rate || 30), 'x', true);
-            u.ctx.strokeStyle = css('--text');
-            u.ctx.beginPath();
-            u.ctx.moveTo(x, u.bbox.top);
-            u.ctx.lineTo(x, u.bbox.top + u.bbox.height);
-            u.ctx.stroke();
-          }],
-        },
+        hooks: { draw: [drawPlayhead] },
       },
       data: [times, ...solves.map((solve) => times.map((_, k) => 1000 * (solve.errors[k] ?? NaN)))],
     };

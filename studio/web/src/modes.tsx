@@ -4,7 +4,7 @@ import { effect, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type uPlot from 'uplot';
 import { newGesture, patch, send } from './link';
-import { css, usePlot } from './plot';
+import { drawPlayhead, usePlot } from './plot';
 import * as state from './state';
 
 const CURVES = [
@@ -115,16 +115,7 @@ function Motion() {
         options: {
           axes: [{ values: (_u, ticks) => ticks.map((t) => `${t} s`) }, { size: 56, values: (_u, ticks) => ticks.map((t) => String(Number(t.toPrecision(3)))) }],
           series: [{}, { label: 'z', stroke: '#6fbf8b', width: 1.75 }],
-          hooks: {
-            draw: [(u) => {
-              const x = u.valToPos(start + state.playhead.peek() / (rate || 30), 'x', true);
-              u.ctx.strokeStyle = css('--text');
-              u.ctx.beginPath();
-              u.ctx.moveTo(x, u.bbox.top);
-              u.ctx.lineTo(x, u.bbox.top + u.bbox.height);
-              u.ctx.stroke();
-            }],
-          },
+          hooks: { draw: [drawPlayhead] },
         },
         data: [times, z],
       };

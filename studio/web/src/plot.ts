@@ -6,6 +6,20 @@ import * as state from './state';
 
 export const css = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
+/** A hook that draws the playhead over a plot whose x axis is time in seconds. */
+export function drawPlayhead(u: uPlot) {
+  const { start, rate } = state.clip.peek();
+  const x = u.valToPos(start + state.playhead.peek() / (rate || 30), 'x', true);
+  u.ctx.save();
+  u.ctx.strokeStyle = css('--text');
+  u.ctx.globalAlpha = 0.8;
+  u.ctx.beginPath();
+  u.ctx.moveTo(x, u.bbox.top);
+  u.ctx.lineTo(x, u.bbox.top + u.bbox.height);
+  u.ctx.stroke();
+  u.ctx.restore();
+}
+
 export interface PlotContent {
   options: Partial<uPlot.Options>;
   data: uPlot.AlignedData;

@@ -8,6 +8,7 @@ import { IconButton } from './controls';
 import { newGesture, open, patch, play, seek, send } from './link';
 import { CaptureBench } from './capture';
 import { Modes } from './modes';
+import { css, drawPlayhead } from './plot';
 import * as state from './state';
 
 const PALETTE = ['#e8825a', '#6aa3dc', '#6fbf8b', '#e3b34c', '#b58ad6', '#5cc1c1', '#d76f8c', '#9aa4b1'];
@@ -73,20 +74,6 @@ function Curves() {
     let names: string[] = [];
     let drag: { name: string; index: number; gesture: string } | null = null;
     let scrubbing = false;
-    const css = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
-    const drawPlayhead = (u: uPlot) => {
-      const x = u.valToPos(secondsOf(state.playhead.peek()), 'x', true);
-      const context = u.ctx;
-      context.save();
-      context.strokeStyle = css('--text');
-      context.globalAlpha = 0.8;
-      context.beginPath();
-      context.moveTo(x, u.bbox.top);
-      context.lineTo(x, u.bbox.top + u.bbox.height);
-      context.stroke();
-      context.restore();
-    };
     const build = () => {
       plot?.destroy();
       plot = null;
