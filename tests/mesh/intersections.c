@@ -187,7 +187,8 @@ static void copies_of_triangles_cross_what_the_first_one_crosses(void **state) {
     for (int copy = 0; copy < 3; copy++) memcpy(positions + 18 * copy, pair, sizeof pair);
     for (int i = 0; i < 18; i++) triangles[i] = i;
     triangles[6] = 8, triangles[8] = 6; /* a copy that runs the other way */
-    sn_pairs pairs = self_pairs(shape_from(18, positions, 6, triangles));
+    sinew_mesh *mesh = shape_from(18, positions, 6, triangles);
+    sn_pairs pairs = self_pairs(mesh);
     assert_int_equal(pairs.count, 9);
     for (int i = 0; i < 6; i++)
         for (int j = i + 1; j < 6; j += 2, next++) {
@@ -195,6 +196,7 @@ static void copies_of_triangles_cross_what_the_first_one_crosses(void **state) {
             assert_int_equal(pairs.pair[2 * next + 1], j);
         }
     sn_pairs_free(&pairs);
+    sinew_mesh_destroy(mesh);
 }
 
 static void two_meshes_are_compared_in_order(void **state) {
