@@ -59,15 +59,14 @@ static void run_interference(solver_task *task, solver *s, engine *e,
     sinew_slider_space_destroy(space);
 }
 
-/* Frequencies and damping ratios of the modes, in the order of the model; the number of modes. */
-static size_t read_modes(const json_t *modes, float *frequency, float *damping) {
+/* Frequencies and damping ratios of the modes, in the order of the model. */
+static void read_modes(const json_t *modes, float *frequency, float *damping) {
     size_t count = json_array_size(modes);
     for (size_t i = 0; i < count; i++) {
         const json_t *mode = json_array_get(modes, i);
         frequency[i] = (float)json_number_value(json_object_get(mode, "frequency_hz"));
         damping[i] = (float)json_number_value(json_object_get(mode, "damping_ratio"));
     }
-    return count;
 }
 
 static json_t *take_json(char *text) {
@@ -107,7 +106,10 @@ static void run_modes(solver_task *task, solver *s, engine *e, const sinew_monit
     } else {
         float *frequency = values, *damping = values + count, *z = damping + count;
         read_modes(modes, frequency, damping);
-        if (trace_modes(e, count, (int)frames, monitor, z, &error) == SINEW_OK) {
+        sinew_status status = trace_modes(e, count, (int)frames, monitor, z, &error);
+        if (status != SINEW_OK && status != SINEW_CANCELLED)
+            solver_refuse(s, task->client, error.message);
+        if (status == SINEW_OK) {
             json_t *header =
                 json_pack("{s:s,s:i,s:[[s,s,I],[s,s,I],[s,s,I]]}", "type", "modes", "frames",
                           (int)frames, "arrays", "frequency", "f32", (json_int_t)count, "damping",

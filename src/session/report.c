@@ -26,15 +26,6 @@ static json_t *text_value(const char *text) {
     return value;
 }
 
-void sn_report_input(json_t *report, const char *path) {
-    json_array_append_new(json_object_get(report, "inputs"), text_value(path));
-}
-
-void sn_report_sizes(json_t *report, int vertices, int triangles) {
-    json_object_set_new(report, "vertices", json_integer(vertices));
-    json_object_set_new(report, "triangles", json_integer(triangles));
-}
-
 void sn_report_warning(json_t *report, const char *line) {
     json_array_append_new(json_object_get(report, "warnings"), text_value(line));
 }

@@ -15,8 +15,6 @@
 #include "sinew/status.h"
 
 json_t *sn_report_new(const char *verb);
-void sn_report_input(json_t *report, const char *path);
-void sn_report_sizes(json_t *report, int vertices, int triangles);
 void sn_report_warning(json_t *report, const char *line);
 /* What was done without although the result differs by it. */
 void sn_report_fallback(json_t *report, const char *line);
