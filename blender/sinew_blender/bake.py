@@ -28,9 +28,10 @@ def sample_weights(context, keys, frames):
 def key_frames(keys, frames):
     """Frames in which the artist set keyframes, with the ends of the range."""
     found = {frames[0], frames[-1]}
+    paths = {block.path_from_id("value") for block in shapes.artist_keys(keys)}
     action = keys.animation_data.action if keys.animation_data else None
     for curve in action.fcurves if action else ():
-        if curve.data_path.endswith(".value") and shapes.RESULT_KEY not in curve.data_path:
+        if curve.data_path in paths:
             found.update(int(round(point.co.x)) for point in curve.keyframe_points)
     return sorted(f for f in found if frames[0] <= f <= frames[-1])
 
@@ -103,9 +104,7 @@ class Bake:
 
     def write_keys(self):
         """A key per frame that holds the difference to the linear blend, and is 1 there alone."""
-        live = self.keys.key_blocks.get(shapes.RESULT_KEY)
-        if live:
-            self.obj.shape_key_remove(live)
+        shapes.remove_results(self.obj, self.keys)
         count = len(self.obj.data.vertices)
         basis = shapes.coordinates(self.keys.reference_key, count)
         for frame, row, weights in zip(self.frames, self.rows, self.weights):

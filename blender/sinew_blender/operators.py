@@ -52,12 +52,7 @@ class SINEW_OT_remove(_Operator, bpy.types.Operator):
     def work(self, context, obj):
         keys = shapes.check(obj)
         obj.sinew.live = False
-        for block in [b for b in keys.key_blocks if shapes.is_result(b)]:
-            if keys.animation_data and keys.animation_data.action:
-                curve = keys.animation_data.action.fcurves.find(block.path_from_id("value"))
-                if curve:
-                    keys.animation_data.action.fcurves.remove(curve)
-            obj.shape_key_remove(block)
+        shapes.remove_results(obj, keys)
         return {"FINISHED"}
 
 

@@ -140,6 +140,16 @@ def obstacles_of(obj, folder, stamp=""):
     return [o for o in (obstacle(obj, other, folder, stamp) for other in others) if o]
 
 
+def remove_results(obj, keys):
+    """Removes the keys that the add-on made, and their animation."""
+    action = keys.animation_data.action if keys.animation_data else None
+    for block in [b for b in keys.key_blocks if is_result(b)]:
+        curve = action.fcurves.find(block.path_from_id("value")) if action else None
+        if curve:
+            action.fcurves.remove(curve)
+        obj.shape_key_remove(block)
+
+
 def scene_of(obj, folder):
     """Locks, pins and obstacles of the object's settings, as keys of a scene."""
     settings, scene = obj.sinew, {}

@@ -106,6 +106,9 @@ weight = keys.key_blocks["bend120"].value
 expected = sinew.Session(rig=small, model="spring").solve({"bend120": weight}).positions
 check("a frame of baked keys shows the library's own answer",
       np.abs(shown(obj) - expected).max() < 5e-5)
+bpy.ops.sinew.bake_frames(target="KEYS")
+check("baking again replaces the keys of the first bake",
+      len(keys.key_blocks) == len(names) + 5 and not any(".0" in b.name for b in keys.key_blocks))
 check("baked keys can be removed", bpy.ops.sinew.remove() == {"FINISHED"}
       and [b.name for b in keys.key_blocks] == names
       and len(keys.animation_data.action.fcurves) == 1)
