@@ -51,9 +51,9 @@ function useTake() {
   useEffect(() => {
     let last = '';
     return effect(() => {
-      const { markers } = state.scene.value;
+      const markers = state.member.markers.value;
       const isBuilt = !!state.shape.value && state.shape.value.revision >= state.revision.value && ['fit', 'force'].includes(state.modelName.value);
-      const key = JSON.stringify([markers, state.scene.value.parameters, state.rig.value?.vertices]);
+      const key = JSON.stringify([markers, state.member.parameters.value, state.rig.value?.vertices]);
       if (!markers || !isBuilt || key === last) return;
       last = key;
       send({ type: 'take' });

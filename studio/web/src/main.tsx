@@ -31,7 +31,7 @@ effect(() => {
 function chooseModel(name: string) {
   const ops: Operation[] = [{ op: 'add', path: '/model', value: name }];
   // Parameters belong to a model: another one would refuse them.
-  if (state.scene.value.parameters) ops.unshift({ op: 'remove', path: '/parameters' });
+  if (state.member.parameters.value) ops.unshift({ op: 'remove', path: '/parameters' });
   const { keys, time } = state.scene.value;
   if (name === 'modal' && !keys) {
     // Modes need poses to swing between: from rest to the pose on the screen, then freely.
@@ -42,7 +42,7 @@ function chooseModel(name: string) {
     if (!time) ops.push({ op: 'add', path: '/time', value: { from: 0, to: 2.5 } });
     state.tell('Modal swings between key poses: from rest to this pose, then freely. Press play.');
   }
-  if (name === 'fit' && !state.scene.value.markers) state.tell('Fit follows captured markers: drop a take (C3D, TRC, CSV)');
+  if (name === 'fit' && !state.member.markers.value) state.tell('Fit follows captured markers: drop a take (C3D, TRC, CSV)');
   patch(ops, `Model ${name}`);
   if (name === 'modal') seek(0);
 }
@@ -56,7 +56,7 @@ const COMPARE: { value: state.Compare; label: string; icon: typeof Columns2 }[] 
 
 function Header() {
   const hello = state.hello.value;
-  const rigName = state.scene.value.rig?.sample ?? state.scene.value.rig?.files?.[0]?.split('/').pop() ?? 'rig';
+  const rigName = state.member.rig.value?.sample ?? state.member.rig.value?.files?.[0]?.split('/').pop() ?? 'rig';
   return (
     <header class="top">
       <strong class="brand">Sinew</strong>
@@ -166,10 +166,10 @@ function Viewport() {
         <div class="half" style={{ display: side ? '' : 'none' }} />
         <div class="half" ref={right} data-testid="physical" />
       </div>
-      {side && <span class="tag leftTag">{state.scene.value.markers && state.time.value.frame >= 0 ? 'Rest' : 'Linear'}</span>}
+      {side && <span class="tag leftTag">{state.member.markers.value && state.time.value.frame >= 0 ? 'Rest' : 'Linear'}</span>}
       <span class="tag rightTag">{title(state.modelName.value)}{state.compare.value === 'ghost' ? ' · linear as ghost' : ''}</span>
       {!state.rig.value && <div class="loading" role="status">{state.connection.value === 'open' ? 'Loading the rig…' : 'Connecting…'}</div>}
-      {hint && state.scene.value.studio?.hint !== false && (
+      {hint && state.member.studio.value?.hint !== false && (
         <div class="coach" role="note">
           <Pointer size={15} aria-hidden="true" /> {hint.hint}
           <IconButton label="Hide this hint" onClick={() => patch([{ op: 'add', path: '/studio/hint', value: false }], 'Hide the hint')}><X size={13} /></IconButton>
@@ -235,7 +235,7 @@ function onKey(event: KeyboardEvent) {
     s: () => chooseTool('pose'),
     n: () => chooseTool('pin'),
     l: () => chooseTool('lock'),
-    m: () => state.scene.value.markers && chooseTool('map'),
+    m: () => state.member.markers.value && chooseTool('map'),
     w: () => (state.wireframe.value = !state.wireframe.value),
     h: () => (state.overlay.value = cycle(['none', 'difference', 'stretch', 'motion'], state.overlay.value)),
     f: () => view.value?.home(),

@@ -17,7 +17,7 @@ const chosen = signal(0);
 
 /** Points of a curve as the scene has them, or flat ones to start from: [mode, value] each. */
 function pointsOf(curve: Curve, count: number): [number, number][] {
-  const given = state.scene.value.parameters?.[curve.key] as number[] | undefined;
+  const given = state.member.parameters.value?.[curve.key] as number[] | undefined;
   if (given?.length) return Array.from({ length: given.length >> 1 }, (_, i) => [given[2 * i], given[2 * i + 1]]);
   return [0, 0.1, 0.3, 0.6, 1].map((share) => [Math.round(share * (count - 1)), curve.rest] as [number, number])
     .filter(([x], i, all) => i === 0 || x > all[i - 1][0]);

@@ -25,7 +25,7 @@ function trackRange(p: state.Parameter): { minimum: number; maximum: number; log
 }
 
 function ParameterRow({ parameter: p }: { parameter: state.Parameter }) {
-  const given = state.scene.value.parameters?.[p.name];
+  const given = state.member.parameters.value?.[p.name];
   const hint = `${p.help}${p.unit ? ` (${p.unit})` : ''}`;
   const set = (value: never | number | boolean | string | undefined, label: string) =>
     setMembers('parameters', { [p.name]: value as never }, label, gesture);
@@ -101,7 +101,7 @@ function Parameters() {
   const shown = model.parameters.filter((p) => !['text', 'file'].includes(p.kind));
   const isRare = (p: state.Parameter) => p.kind === 'numbers' || RARE.test(p.name);
   const common = shown.filter((p) => !isRare(p)), rare = shown.filter(isRare);
-  const changed = Object.keys(state.scene.value.parameters ?? {}).length > 0;
+  const changed = Object.keys(state.member.parameters.value ?? {}).length > 0;
   return (
     <Section
       title={title(model.name)}
@@ -132,13 +132,13 @@ const SHAPES = [
 ] as const;
 
 function Obstacles() {
-  const list = state.scene.value.obstacles ?? [];
+  const list = state.member.obstacles.value ?? [];
   const selected = state.selectedObstacle.value;
   const add = (shape: state.Obstacle['shape']) => {
     const rig = state.rig.value;
     if (!rig) return;
     const ops: Operation[] = [];
-    if (!state.scene.value.obstacles) ops.push({ op: 'add', path: '/obstacles', value: [] });
+    if (!state.member.obstacles.value) ops.push({ op: 'add', path: '/obstacles', value: [] });
     ops.push({ op: 'add', path: '/obstacles/-', value: newObstacle(shape, rig.neutral, rig.diagonal) as never });
     state.selectedObstacle.value = list.length;
     patch(ops, `Add ${shape}`);
@@ -160,7 +160,6 @@ function Obstacles() {
               {i === selected && !['sphere', 'box'].includes(obstacle.shape) && (
                 <IconButton label={state.gizmoMode.value === 'translate' ? 'Rotate instead of move' : 'Move instead of rotate'} onClick={() => {
                   state.gizmoMode.value = state.gizmoMode.value === 'translate' ? 'rotate' : 'translate';
-                  state.scene.value = { ...state.scene.value };
                 }}>{state.gizmoMode.value === 'translate' ? <Rotate3d size={14} /> : <Move3d size={14} />}</IconButton>
               )}
               <IconButton label={obstacle.enabled === false ? 'Switch on' : 'Switch off'} onClick={() => replace(i, { ...obstacle, enabled: obstacle.enabled === false }, `Switch ${obstacle.name ?? obstacle.shape}`)}>
@@ -189,9 +188,9 @@ function Obstacles() {
 // ---- locks -------------------------------------------------------------------------------------
 
 function Locks() {
-  const locks = state.scene.value.locks ?? [];
+  const locks = state.member.locks.value ?? [];
   const regions = state.rig.value?.regions ?? [];
-  const alpha = state.scene.value.attenuation?.alpha;
+  const alpha = state.member.attenuation.value?.alpha;
   const free = regions.filter((region) => !locks.some((lock) => lock.select === `region:${region.name}`));
   if (!regions.length && !locks.length) return null;
   return (
@@ -237,7 +236,7 @@ function Locks() {
             const name = event.currentTarget.value;
             event.currentTarget.value = '';
             if (!name) return;
-            const ops: Operation[] = state.scene.value.locks ? [] : [{ op: 'add', path: '/locks', value: [] }];
+            const ops: Operation[] = state.member.locks.value ? [] : [{ op: 'add', path: '/locks', value: [] }];
             patch([...ops, { op: 'add', path: '/locks/-', value: { name, select: `region:${name}` } }], `Lock ${name}`);
           }}>
             <option value="">choose…</option>
@@ -252,7 +251,7 @@ function Locks() {
 // ---- pins, overlay, history --------------------------------------------------------------------
 
 function Pins() {
-  const pulls = state.scene.value.pulls ?? [];
+  const pulls = state.member.pulls.value ?? [];
   if (!pulls.length) return null;
   return (
     <Section title="Pins" actions={<button type="button" class="link" onClick={() => { patch([{ op: 'remove', path: '/pulls' }], 'Remove all pins'); }}>remove all</button>}>

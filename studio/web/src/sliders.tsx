@@ -1,9 +1,9 @@
 // The left panel: sliders by group, symmetric pairs as one row, search, reset.
-import { computed, signal } from '@preact/signals';
+import { computed, signal, useComputed } from '@preact/signals';
 import { FlipHorizontal2, RotateCcw, Search } from 'lucide-preact';
 import { IconButton, Scrub, Section } from './controls';
 import { newGesture, setMembers, setWeights } from './link';
-import { rig, scene, selectedSliders, time, weights, type Slider } from './state';
+import { member, rig, selectedSliders, showsClip, weightOf, type Slider } from './state';
 
 const query = signal('');
 const paired = signal(true);
@@ -45,7 +45,7 @@ const groups = computed(() => {
 
 function EndsRow({ row }: { row: Row }) {
   const [left, right] = row.sliders.map((s) => s.name);
-  const value = (weights.value[right] ?? 0) - (weights.value[left] ?? 0);
+  const value = weightOf(right).value - weightOf(left).value;
   return (
     <Scrub label={row.label} value={value} rest={0} minimum={overdrive.value ? -2 : -1} maximum={overdrive.value ? 2 : 1} hardMinimum={-2} hardMaximum={2}
       hint={`Left of the middle: ${left}; right of it: ${right}`}
@@ -61,7 +61,7 @@ function EndsRow({ row }: { row: Row }) {
 function SliderRow({ row }: { row: Row }) {
   const slider = row.sliders[0];
   const names = row.sliders.map((s) => s.name);
-  const value = row.sliders.reduce((sum, s) => sum + (weights.value[s.name] ?? s.rest), 0) / row.sliders.length;
+  const value = row.sliders.reduce((sum, s) => sum + weightOf(s.name).value, 0) / row.sliders.length;
   const low = slider.minimum ?? 0, high = slider.maximum ?? 1;
   const wide = overdrive.value;
   return (
@@ -87,16 +87,24 @@ function SliderRow({ row }: { row: Row }) {
 }
 
 function resetAll(names: string[] | null, label: string) {
-  if (!names || time.value.frame >= 0) {
+  if (!names || showsClip.value) {
     const rest = Object.fromEntries((rig.value?.sliders ?? []).map((s) => [s.name, s.rest]));
     const kept = names ? Object.fromEntries(names.map((n) => [n, rest[n]])) : rest;
     setWeights(kept, label);
   } else setMembers('weights', Object.fromEntries(names.map((n) => [n, undefined])), label);
 }
 
+const isMoved = computed(() => Object.values(member.weights.value ?? {}).some((w) => w !== 0));
+
+function ResetGroup({ group, rows }: { group: string; rows: Row[] }) {
+  const sliders = rows.flatMap((row) => row.sliders);
+  const on = useComputed(() => sliders.some((s) => weightOf(s.name).value !== s.rest));
+  if (!on.value) return null;
+  return <button type="button" class="link" onClick={() => resetAll(sliders.map((s) => s.name), `Reset ${group}`)}>reset</button>;
+}
+
 export function Sliders() {
   const count = rig.value?.sliders.length ?? 0;
-  const moved = Object.keys(scene.value.weights ?? {}).filter((n) => scene.value.weights![n] !== 0).length;
   return (
     <aside class="left" aria-label="Sliders">
       <div class="search">
@@ -115,7 +123,7 @@ export function Sliders() {
         <IconButton label="Overdrive: let sliders go from -1 to 2" pressed={overdrive.value} onClick={() => (overdrive.value = !overdrive.value)}>
           <span class="glyph">×2</span>
         </IconButton>
-        <IconButton label="Reset all sliders" disabled={!moved && time.value.frame < 0} onClick={() => resetAll(null, 'Reset all sliders')} testid="reset-all">
+        <IconButton label="Reset all sliders" disabled={!isMoved.value && !showsClip.value} onClick={() => resetAll(null, 'Reset all sliders')} testid="reset-all">
           <RotateCcw size={15} />
         </IconButton>
       </div>
@@ -124,13 +132,7 @@ export function Sliders() {
           <Section
             key={group}
             title={group}
-            actions={
-              rows.some((row) => row.sliders.some((s) => weights.value[s.name] !== s.rest)) && (
-                <button type="button" class="link" onClick={() => { resetAll(rows.flatMap((r) => r.sliders.map((s) => s.name)), `Reset ${group}`); }}>
-                  reset
-                </button>
-              )
-            }
+            actions={<ResetGroup group={group} rows={rows} />}
           >
             {rows.map((row) => (row.ends ? <EndsRow key={row.label} row={row} /> : <SliderRow key={row.label} row={row} />))}
           </Section>

@@ -1,5 +1,5 @@
 // What the page knows. The server owns the scene; these signals mirror it.
-import { computed, signal } from '@preact/signals';
+import { computed, signal, type ReadonlySignal } from '@preact/signals';
 import type { Json } from './patch';
 
 export interface Slider {
@@ -179,24 +179,50 @@ const savedTheme = (() => {
 })();
 export const theme = signal<'dark' | 'light'>(savedTheme === 'light' ? 'light' : 'dark');
 
-export const modelName = computed(() => scene.value.model ?? 'linear');
+const part = <K extends keyof Scene>(key: K) => computed(() => scene.value[key]);
+/** Members of the scene, a signal each: a slider that moves does not wake who reads the curves. */
+export const member = {
+  rig: part('rig'),
+  model: part('model'),
+  parameters: part('parameters'),
+  weights: part('weights'),
+  curves: part('curves'),
+  keys: part('keys'),
+  markers: part('markers'),
+  obstacles: part('obstacles'),
+  pulls: part('pulls'),
+  locks: part('locks'),
+  attenuation: part('attenuation'),
+  studio: part('studio'),
+};
+export const modelName = computed(() => member.model.value ?? 'linear');
 export const model = computed(() => hello.value?.models.find((m) => m.name === modelName.value));
 export const example = computed(() =>
-  hello.value?.examples.find((e) => e.name === scene.value.studio?.example),
+  hello.value?.examples.find((e) => e.name === member.studio.value?.example),
 );
+
+export const showsClip = computed(() => time.value.frame >= 0);
 
 /** Slider weights on the screen: of the pose, or of the frame that is shown. */
 export const weights = computed<{ [name: string]: number }>(() => {
   const sliders = rig.value?.sliders ?? [];
   const result: { [name: string]: number } = {};
-  const shown = time.value.frame >= 0 ? shape.value : null;
+  const shown = showsClip.value ? shape.value : null;
   sliders.forEach((slider, i) => {
-    const live = scene.value.weights?.[slider.name];
+    const live = member.weights.value?.[slider.name];
     result[slider.name] =
       shown && shown.frame >= 0 ? (shown.weights[i] ?? slider.rest) : (live ?? slider.rest);
   });
   return result;
 });
+
+const single = new Map<string, ReadonlySignal<number>>();
+/** The weight of one slider: rows of the other sliders stay as they are. */
+export function weightOf(name: string): ReadonlySignal<number> {
+  let found = single.get(name);
+  if (!found) single.set(name, (found = computed(() => weights.value[name] ?? 0)));
+  return found;
+}
 
 let toastNumber = 0;
 export function tell(text: string, kind: Toast['kind'] = 'note') {

@@ -19,7 +19,7 @@ const frameOf = (seconds: number) =>
 
 /** Sliders whose curves are shown: the selected ones, else those that move most. */
 function shownSliders(): string[] {
-  const values = state.scene.value.curves?.values ?? {};
+  const values = state.member.curves.value?.values ?? {};
   const chosen = state.selectedSliders.value.filter((name) => values[name]);
   if (chosen.length) return chosen;
   const range = (list: number[]) => Math.max(...list) - Math.min(...list);
@@ -32,7 +32,7 @@ function shownSliders(): string[] {
 
 /** Puts the pose on the screen into the clip, at the playhead. */
 export function setKey() {
-  const curves = state.scene.value.curves;
+  const curves = state.member.curves.value;
   const t = Math.round(secondsOf(state.playhead.value) * 1e6) / 1e6;
   const pose = state.weights.value;
   if (curves?.file) return state.tell('This clip comes from a file; its keys are not edited here', 'error');
@@ -58,7 +58,7 @@ export function setKey() {
 }
 
 function removeKey() {
-  const curves = state.scene.value.curves;
+  const curves = state.member.curves.value;
   const t = secondsOf(state.playhead.value);
   const at = curves?.times?.findIndex((x) => Math.abs(x - t) < 0.5 / (state.clip.value.rate || 30)) ?? -1;
   if (!curves?.times || at < 0 || curves.times.length < 3) return state.tell('There is no key here');
@@ -147,7 +147,7 @@ function Curves() {
     const stop = [
       effect(() => {
         void state.theme.value;
-        const curves = state.scene.value.curves;
+        const curves = state.member.curves.value;
         const list = shownSliders();
         if (plot && drag && curves?.times) {
           plot.setData([curves.times, ...list.map((n) => curves.values![n])]);
@@ -168,7 +168,7 @@ function Curves() {
       plot?.destroy();
     };
   }, []);
-  const curves = state.scene.value.curves;
+  const curves = state.member.curves.value;
   const names = shownSliders();
   return (
     <div class="curves">
@@ -184,8 +184,8 @@ function Curves() {
 }
 
 function Nothing() {
-  const sample = state.scene.value.rig?.sample;
-  const { keys, markers, curves } = state.scene.value;
+  const sample = state.member.rig.value?.sample;
+  const keys = state.member.keys.value, markers = state.member.markers.value, curves = state.member.curves.value;
   if (curves?.file || markers) return <p class="hint">Driven by {curves?.file ?? markers?.file}. Drag the bar below to scrub.</p>;
   if (keys) return <p class="hint">{keys.length} key poses drive this clip: {keys.map((k) => `${k.pose ?? 'pose'} at ${k.time} s`).join(', ')}.</p>;
   return (
@@ -205,34 +205,40 @@ function Scrubber() {
   );
 }
 
-export function Timeline() {
+function Bar() {
   const { frames, rate } = state.clip.value;
   const { playing, loop, frame } = state.time.value;
   const has = frames > 1;
   const t = secondsOf(state.playhead.value);
   const clock = `${Math.floor(t / 60)}:${(t % 60).toFixed(2).padStart(5, '0')}`;
   return (
+    <div class="bar">
+      <IconButton label="First frame (Home)" disabled={!has} onClick={() => seek(0)}><ChevronFirst size={16} /></IconButton>
+      <IconButton class="primary" label={playing ? 'Pause (Space)' : 'Play (Space)'} disabled={!has} onClick={() => play(!playing)} testid="play">
+        {playing ? <Pause size={16} /> : <Play size={16} />}
+      </IconButton>
+      <IconButton label="Last frame (End)" disabled={!has} onClick={() => seek(frames - 1)}><ChevronLast size={16} /></IconButton>
+      <IconButton label="Loop" pressed={loop} disabled={!has} onClick={() => {
+        state.time.value = { ...state.time.value, loop: !loop };
+        if (playing) send({ type: 'play', on: true, loop: !loop });
+      }}><Repeat size={15} /></IconButton>
+      <output class="clock">{has ? clock : '–'}</output>
+      <span class="dim">{has ? `${Math.round(rate * 100) / 100} fps · frame ${state.playhead.value} / ${frames - 1}` : 'no clip'}</span>
+      <Scrubber />
+      <button type="button" class={`mode ${frame >= 0 ? 'clip' : ''}`} disabled={!has} title="Shows the clip or the pose of the sliders" onClick={() => seek(frame >= 0 ? -1 : state.playhead.value)}>
+        <Film size={13} /> {frame >= 0 ? 'clip' : 'pose'}
+      </button>
+      <IconButton label="Set a key of this pose at the playhead (K)" onClick={setKey} testid="key"><Diamond size={15} /></IconButton>
+      <IconButton label="Remove the key at the playhead" disabled={!state.member.curves.value?.times} onClick={removeKey}><Trash2 size={15} /></IconButton>
+    </div>
+  );
+}
+
+export function Timeline() {
+  return (
     <footer class="time" aria-label="Timeline">
-      <div class="bar">
-        <IconButton label="First frame (Home)" disabled={!has} onClick={() => seek(0)}><ChevronFirst size={16} /></IconButton>
-        <IconButton class="primary" label={playing ? 'Pause (Space)' : 'Play (Space)'} disabled={!has} onClick={() => play(!playing)} testid="play">
-          {playing ? <Pause size={16} /> : <Play size={16} />}
-        </IconButton>
-        <IconButton label="Last frame (End)" disabled={!has} onClick={() => seek(frames - 1)}><ChevronLast size={16} /></IconButton>
-        <IconButton label="Loop" pressed={loop} disabled={!has} onClick={() => {
-          state.time.value = { ...state.time.value, loop: !loop };
-          if (playing) send({ type: 'play', on: true, loop: !loop });
-        }}><Repeat size={15} /></IconButton>
-        <output class="clock">{has ? clock : '–'}</output>
-        <span class="dim">{has ? `${Math.round(rate * 100) / 100} fps · frame ${state.playhead.value} / ${frames - 1}` : 'no clip'}</span>
-        <Scrubber />
-        <button type="button" class={`mode ${frame >= 0 ? 'clip' : ''}`} disabled={!has} title="Shows the clip or the pose of the sliders" onClick={() => seek(frame >= 0 ? -1 : state.playhead.value)}>
-          <Film size={13} /> {frame >= 0 ? 'clip' : 'pose'}
-        </button>
-        <IconButton label="Set a key of this pose at the playhead (K)" onClick={setKey} testid="key"><Diamond size={15} /></IconButton>
-        <IconButton label="Remove the key at the playhead" disabled={!state.scene.value.curves?.times} onClick={removeKey}><Trash2 size={15} /></IconButton>
-      </div>
-      {state.modelName.value === 'modal' ? <Modes /> : state.scene.value.markers ? <CaptureBench /> : <Curves />}
+      <Bar />
+      {state.modelName.value === 'modal' ? <Modes /> : state.member.markers.value ? <CaptureBench /> : <Curves />}
     </footer>
   );
 }

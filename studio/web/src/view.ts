@@ -143,8 +143,8 @@ export class View {
 
     effect(() => this.setRig(state.rig.value));
     effect(() => this.setShape(state.shape.value));
-    effect(() => this.showLocks(state.rig.value, state.scene.value.locks ?? []));
-    effect(() => this.setObstacles(state.scene.value.obstacles ?? [], state.selectedObstacle.value));
+    effect(() => this.showLocks(state.rig.value, state.member.locks.value ?? []));
+    effect(() => this.setObstacles(state.member.obstacles.value ?? [], state.selectedObstacle.value));
     effect(() => {
       void state.compare.value, state.wireframe.value, state.theme.value;
       this.updateOverlay();
