@@ -321,11 +321,23 @@ static sinew_status create(const sinew_scene *scene, const sinew_rig *rig,
     return clip_of_weights(scene, rig, weights, clip, error);
 }
 
+sinew_status sn_check_weights(const sinew_rig *rig, const double *weights, sinew_error *error) {
+    for (int i = 0; i < rig->slider_count; i++)
+        if (!(fabs(weights[i]) <= SN_SLIDER_LIMIT))
+            return sn_fail(error, SINEW_BAD_INPUT,
+                           "the weight of slider '%s' is %g, not a number from -%g to %g",
+                           rig->sliders[i].name, weights[i], SN_SLIDER_LIMIT, SN_SLIDER_LIMIT);
+    return SINEW_OK;
+}
+
 sinew_status sn_clip_create(const sinew_scene *scene, const sinew_rig *rig,
                             const sinew_loader *loader, bool needs_weights,
                             const sinew_monitor *monitor, sn_clip *clip, sinew_error *error) {
     memset(clip, 0, sizeof *clip);
     sinew_status status = create(scene, rig, loader, needs_weights, monitor, clip, error);
+    for (int k = 0; status == SINEW_OK && clip->weights && k < clip->frame_count; k++)
+        status =
+            sn_check_weights(rig, clip->weights + (size_t)k * (size_t)rig->slider_count, error);
     if (status != SINEW_OK) sn_clip_free(clip);
     return status;
 }

@@ -105,11 +105,12 @@ static sinew_status check_input(const sinew_solver *s, const sinew_input *input,
     if (!input->weights && input->frame >= clip->frame_count)
         return sn_fail(error, SINEW_BAD_INPUT, "frame %d: the clip has frames 0-%d", input->frame,
                        clip->frame_count - 1);
-    for (int i = 0; input->weights && i < rig->slider_count; i++)
-        if (!isfinite(input->weights[i]))
-            return sn_fail(error, SINEW_BAD_INPUT, "the weight of slider '%s' is not finite",
-                           rig->sliders[i].name);
-    return SINEW_OK;
+    if (input->frame < 0 && isinf(input->time))
+        return sn_fail(error, SINEW_BAD_INPUT, "the time is not finite");
+    for (int i = 0; input->head && i < 12; i++)
+        if (!isfinite(input->head[i]))
+            return sn_fail(error, SINEW_BAD_INPUT, "the motion of the head is not finite");
+    return input->weights ? sn_check_weights(rig, input->weights, error) : SINEW_OK;
 }
 
 /* What the input comes to; the weights are in s->weights or in the clip. */
@@ -193,6 +194,14 @@ sinew_status sinew_solver_drag(sinew_solver *s, int drag_count, const sinew_drag
 
 /* ---- one frame ------------------------------------------------------------------------------- */
 
+/* 0 * x is 0 for every number and NaN otherwise. */
+static bool all_finite(const double *values, size_t count) {
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < count; i++) sum += 0 * values[i];
+    return sum == 0;
+}
+
 static sinew_status solve_one(sinew_solver *s, const sn_ask *ask, double *positions,
                               sinew_result *result, json_t *fields, const sinew_monitor *monitor,
                               sinew_error *error) {
@@ -203,6 +212,14 @@ static sinew_status solve_one(sinew_solver *s, const sn_ask *ask, double *positi
         s->next = ask->frame >= 0 ? ask->frame + 1 : -1;
         sinew_status corrected = sn_locks_correct(&s->locks, positions, fields, error);
         if (corrected != SINEW_OK) status = corrected;
+        /* Inputs are bounded so that this does not happen. If it does, no client may see it, and
+           the state, which then holds such numbers, too, begins anew. */
+        if (!all_finite(positions, 3 * (size_t)sinew_solver_rig(s)->neutral->vertex_count)) {
+            if (s->kind->reset) s->kind->reset(s->model);
+            s->next = -1;
+            return sn_fail(error, SINEW_BAD_INPUT, "the model '%s' gives no finite shape here",
+                           s->kind->about.name);
+        }
     }
     return status;
 }
