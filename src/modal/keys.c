@@ -251,8 +251,11 @@ static sinew_status build(sinew_modal_motion *motion, const sinew_modal_keys *ke
         SN_TRY(sn_pose_pack(modal, &motion->inner[i], error));
     }
     SN_TRY(prepare_still(motion, error));
-    SN_TRY(sinew_modal_motion_update(motion, parameters, error));
-    return correct_leftovers(motion, keys, error);
+    /* With parameters of their own: the leftovers, and with them all frames, have the same bits
+     * whichever parameters the motion begins with. */
+    SN_TRY(sinew_modal_motion_update(motion, NULL, error));
+    SN_TRY(correct_leftovers(motion, keys, error));
+    return sinew_modal_motion_update(motion, parameters, error);
 }
 
 sinew_status sinew_modal_motion_create(const sinew_modal *modal, const sinew_modal_keys *keys,
