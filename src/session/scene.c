@@ -233,8 +233,8 @@ sinew_status sn_scene_numbers(const sinew_scene *scene, const char *parameter, d
     *values = NULL;
     *count = 0;
     const json_t *list = given_value(scene, parameter);
-    if (!list) return SINEW_OK;
     size_t size = json_array_size(list);
+    if (size == 0) return SINEW_OK;
     double *array = SN_NEW(double, size);
     if (!array) return sn_no_memory(error);
     for (size_t i = 0; i < size; i++) array[i] = json_number_value(json_array_get(list, i));
