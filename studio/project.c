@@ -17,6 +17,7 @@ typedef struct step {
 } step;
 
 struct project {
+    int lock; /* on the folder, so that no other studio opens it; -1: none */
     char *folder, *home, *files, *files_name, *name, *scene_path, *journal_path;
     shared_session *shared;
     uint64_t revision;
@@ -444,6 +445,7 @@ static sinew_status start_scene(project *p, const char *path, bool is_scene, sin
 sinew_status project_open(const char *path, project **out, sinew_error *error) {
     project *p = calloc(1, sizeof *p);
     if (!p) return fail(error, SINEW_NO_MEMORY, "out of memory", "", "");
+    p->lock = -1;
     sinew_status status = SINEW_OK;
     size_t length = path ? strlen(path) : 0;
     bool is_scene = length > 5 && !strcmp(path + length - 5, ".json");
@@ -476,11 +478,9 @@ sinew_status project_open(const char *path, project **out, sinew_error *error) {
     }
     if (status == SINEW_OK) status = make_folder(p->files, error);
     if (status == SINEW_OK) {
-        int lock = open(p->home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0) {
-            if (lock >= 0) close(lock);
+        p->lock = open(p->home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (p->lock < 0 || flock(p->lock, LOCK_EX | LOCK_NB) != 0)
             status = fail(error, SINEW_IO, "%s is already open in another studio%s", p->home, "");
-        } /* held until the process ends */
     }
     if (status == SINEW_OK) status = open_journal(p, path == NULL, error);
     if (status != SINEW_OK) {
@@ -494,6 +494,7 @@ sinew_status project_open(const char *path, project **out, sinew_error *error) {
 void project_close(project *p) {
     if (!p) return;
     if (p->journal) fclose(p->journal);
+    if (p->lock >= 0) close(p->lock);
     for (int i = 0; i < p->count; i++) free_step(&p->steps[i]);
     free(p->steps);
     json_decref(p->trial);
