@@ -304,6 +304,43 @@ static int read_scene(const uint8_t *bytes, size_t size) {
     return good;
 }
 
+/* A patch of a fixed scene is applied as a whole and undone byte for byte, or changes nothing. */
+static int read_patch(const uint8_t *bytes, size_t size) {
+    static const char document[] =
+        "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\", \"vertices\": 300}, \"model\": \"spring\", "
+        "\"parameters\": {\"tolerance\": 0.001}, \"weights\": {\"a~b/c\": 0.5, \"\": 1}, "
+        "\"curves\": {\"times\": [0, 1, 2], \"values\": {\"bend120\": [0, 1, 0.5]}}, "
+        "\"obstacles\": [{\"shape\": \"sphere\", \"center\": [0, 0, 0], \"radius\": 1}], "
+        "\"studio\": {\"a\": [1, [2, {\"b\": null}]], \"c\": true}}";
+    sn_source source = make_source(bytes, size);
+    sinew_scene *scene = NULL;
+    sinew_error error;
+    char *before = NULL, *changed = NULL, *inverse = NULL, *again = NULL, *after = NULL;
+    int good = 1;
+    if (sinew_scene_parse(document, "input", NULL, &scene, &error) == SINEW_OK &&
+        sinew_scene_text(scene, &before, &error) == SINEW_OK) {
+        sinew_status status = sinew_scene_patch(scene, source.bytes, &inverse, &error);
+        if (status == SINEW_OK) { /* there and back, twice */
+            good = sinew_scene_text(scene, &changed, &error) == SINEW_OK &&
+                   sinew_scene_patch(scene, inverse, &again, &error) == SINEW_OK;
+            if (good && sinew_scene_text(scene, &after, &error) == SINEW_OK)
+                good = !strcmp(before, after);
+            sinew_free(after), after = NULL;
+            if (good)
+                good = sinew_scene_patch(scene, again, NULL, &error) == SINEW_OK &&
+                       sinew_scene_text(scene, &after, &error) == SINEW_OK &&
+                       !strcmp(changed, after);
+        } else if (sinew_scene_text(scene, &after, &error) == SINEW_OK) {
+            good = !strcmp(before, after);
+        }
+    }
+    sinew_free(before), sinew_free(changed), sinew_free(inverse), sinew_free(again);
+    sinew_free(after);
+    sinew_scene_destroy(scene);
+    free_source(&source);
+    return good;
+}
+
 const fuzz_reader fuzz_readers[] = {
     {"obj", read_obj},
     {"ply", read_ply},
@@ -323,5 +360,6 @@ const fuzz_reader fuzz_readers[] = {
     {"c3d", read_c3d},
     {"trc", read_trc},
     {"scene", read_scene},
+    {"patch", read_patch},
     {NULL, NULL},
 };

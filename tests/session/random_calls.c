@@ -1,154 +1,107 @@
-/* Sessions under random calls, good and bad: every call ends with a status, a refused patch changes
- * nothing, shapes are finite. SINEW_CALLS=100000 for more than the few of `make test`. */
+/* Sessions of every model under random calls (fuzz/session_calls.h), and the fuzz corpus of the
+ * target `session`. SINEW_CALLS=1000 makes more sessions of each scene than the few of `make test`.
+ */
 #include "support.h"
 
+#include "../../fuzz/session_calls.h"
+#include "base/file.h"
+#include "base/memory.h"
 #include "groups.h"
 #include "scenes.h"
 
-static sinew_error error;
-static uint64_t seed;
-
-static int pick(int count) {
-    int chosen = (int)((test_random(&seed) + 1) / 2 * count);
-    return chosen < count ? chosen : count - 1;
-}
-
-static const char *const pointers[] = {"/curves/values/bend120/1",
-                                       "/time/fps",
-                                       "/strict",
-                                       "/parameters",
-                                       "/parameters/nothing",
-                                       "/weights",
-                                       "/rig/sample",
-                                       "/curves",
-                                       "/model",
-                                       "",
-                                       "/curves/times/0",
-                                       "/curves/times/-",
-                                       "nonsense",
-                                       "/~2",
-                                       "/time"};
-static const char *const values[] = {"0.5",         "25",
-                                     "true",        "{}",
-                                     "[]",          "null",
-                                     "\"bar\"",     "\"rotation\"",
-                                     "\"linear\"",  "-1",
-                                     "1e308",       "{\"bend120\": 0.3}",
-                                     "[0, 1, 2]",   "{\"fps\": 24}",
-                                     "\"\\u0000\"", "{",
-                                     "nan"};
-static const char *const operations[] = {"add", "remove", "replace", "move", "copy", "test", "x"};
-#define ANY(list) (list)[pick((int)(sizeof(list) / sizeof *(list)))]
-
-static void patch_it(sinew_session *session) {
-    char patch[600], *before, *after, *inverse = NULL;
-    int length = snprintf(patch, sizeof patch, "[");
-    for (int count = pick(3); count >= 0; count--)
-        length += snprintf(patch + length, sizeof patch - (size_t)length,
-                           "{\"op\": \"%s\", \"path\": \"%s\", \"from\": \"%s\", \"value\": %s}%s",
-                           ANY(operations), ANY(pointers), ANY(pointers), ANY(values),
-                           count ? ", " : "]");
-    assert_ok(sinew_session_text(session, &before, &error));
-    sinew_status status = sinew_session_patch(session, patch, &inverse, NULL, &error);
-    assert_ok(sinew_session_text(session, &after, &error));
-    if (status == SINEW_OK) { /* and back */
-        sinew_free(after);
-        assert_ok(sinew_session_patch(session, inverse, NULL, NULL, &error));
-        assert_ok(sinew_session_text(session, &after, &error));
-    } else {
-        assert_int_equal(status, SINEW_BAD_INPUT);
-        assert_true(*error.message);
-    }
-    if (strcmp(before, after)) fail_msg("%s: %s became %s", patch, before, after);
-    sinew_free(before), sinew_free(after), sinew_free(inverse);
-}
-
-/* Whether there is a shape. */
-static bool solve_it(sinew_session *session, double *shape, int room) {
-    sinew_input input;
-    sinew_input_init(&input);
-    input.frame = pick(60) - 5;
-    sinew_result result;
-    sinew_result_init(&result);
-    result.positions = shape;
-    const sinew_rig *rig = sinew_session_rig(session);
-    if (rig && 3 * rig->neutral->vertex_count > room) return false;
-    sinew_status status = sinew_session_solve(session, &input, &result, NULL, &error);
-    assert_true(status <= SINEW_NOT_CONVERGED || *error.message);
-    rig = sinew_session_rig(session);
-    for (int i = 0; status <= SINEW_NOT_CONVERGED && i < 3 * rig->neutral->vertex_count; i++)
-        assert_true(isfinite(shape[i]));
-    return status <= SINEW_NOT_CONVERGED;
-}
-
-/* Saved states come back; damaged ones are refused and change nothing. */
-static void keep_it(sinew_session *session) {
-    void *saved, *again;
-    size_t size, more;
-    sinew_solver *solver = sinew_session_solver(session);
-    if (!sinew_session_rig(session)) return;
-    if (sinew_solver_save_state(solver, &saved, &size, &error) != SINEW_OK) return;
-    if (size > 0 && pick(2)) {
-        unsigned char *bytes = saved;
-        bytes[pick((int)size)] ^= (unsigned char)(1 << pick(8));
-        assert_int_equal(sinew_solver_load_state(solver, saved, size, &error), SINEW_BAD_INPUT);
-        assert_int_equal(sinew_solver_load_state(solver, saved, (size_t)pick((int)size), &error),
-                         SINEW_BAD_INPUT);
-    } else {
-        assert_ok(sinew_solver_load_state(solver, saved, size, &error));
-        assert_ok(sinew_solver_save_state(solver, &again, &more, &error));
-        assert_int_equal(more, size);
-        assert_memory_equal(saved, again, size);
-        sinew_free(again);
-    }
-    sinew_free(saved);
-}
-
-static void random_calls_end_with_a_status(void **state) {
+static void random_calls_end_as_they_began(void **state) {
     (void)state;
-    enum { ROOM = 3 * 20000 };
     const char *more = getenv("SINEW_CALLS");
-    int calls = more ? (int)strtol(more, NULL, 10) : 2000;
-    double *shape = calloc(ROOM, sizeof *shape);
-    static const char *const names[] = {"linear", "rotation", "modal"};
-    for (int n = 0; n < 3; n++) {
-        seed = 77 + (uint64_t)n;
-        sinew_session *session = test_session(names[n]);
-        int solved = 0;
-        for (int i = 0; i < calls; i++) {
-            char *text = NULL;
-            switch (pick(8)) {
-            case 0:
-                solved += solve_it(session, shape, ROOM);
-                break;
-            case 1:
-                keep_it(session);
-                break;
-            case 2:
-                sinew_session_set(session, "/time/fps", ANY(values), NULL, NULL, &error);
-                break;
-            case 3:
-                sinew_session_get(session, ANY(pointers), &text, &error);
-                break;
-            case 4:
-                sinew_session_describe(session, &text, &error);
-                break;
-            case 5:
-                if (sinew_session_rig(session)) sinew_solver_reset(sinew_session_solver(session));
-                sinew_session_cancel(session);
-                break;
-            default:
-                patch_it(session);
-            }
-            sinew_free(text);
+    int sessions = more ? (int)strtol(more, NULL, 10) : 3;
+    call_counts counts = {0};
+    for (const char *const *name = test_scene_names; *name; name++)
+        for (int i = 0; i < sessions; i++) {
+            call_dice dice = call_dice_random((uint64_t)(7777 + i));
+            const char *bad = session_calls(*name, &dice, 60, &counts);
+            if (bad) fail_msg("%s, seed %d: %s", *name, 7777 + i, bad);
         }
-        sinew_session_destroy(session);
-        if (solved < calls / 100) fail_msg("%s: %d shapes of %d calls", names[n], solved, calls);
+    /* the calls reach what they are made for */
+    assert_true(counts.shapes >= 50 * sessions && counts.patches >= 10 * sessions);
+    assert_true(counts.rejected >= 10 * sessions && counts.cancelled >= sessions);
+}
+
+/* What the soak found: the document is the same again, and so must be the bits. */
+static void modal_frames_do_not_depend_on_the_first_parameters(void **state) {
+    (void)state;
+    sinew_error error;
+    for (int begin = 0; begin < 2; begin++) {
+        sinew_session *session = test_session("modal"), *other = test_session("modal");
+        char *undo = NULL;
+        assert_ok(sinew_session_set(session, begin ? "/parameters/published" : "/parameters/rest",
+                                    begin ? "true" : "\"shape\"", &undo, NULL, &error));
+        assert_ok(sinew_session_prepare(session, NULL, &error));
+        assert_ok(sinew_session_patch(session, undo, NULL, NULL, &error));
+        sinew_free(undo);
+        assert_ok(sinew_session_prepare(session, NULL, &error));
+        assert_ok(sinew_session_prepare(other, NULL, &error));
+        size_t size = 3 * (size_t)test_vertex_count(sinew_session_solver(session));
+        double *a = calloc(2 * size, sizeof *a), *b = a + size;
+        test_frame(sinew_session_solver(session), 3, a);
+        test_frame(sinew_session_solver(other), 3, b);
+        assert_memory_equal(a, b, size * sizeof *a);
+        free(a);
+        sinew_session_destroy(session), sinew_session_destroy(other);
     }
-    free(shape);
+}
+
+static void immense_weights_are_rejected(void **state) {
+    (void)state;
+    sinew_error error;
+    for (const char *const *name = test_scene_names; *name; name++) {
+        sinew_session *session = test_session(*name);
+        assert_ok(sinew_session_prepare(session, NULL, &error));
+        sinew_solver *solver = sinew_session_solver(session);
+        double weights[8] = {1e300};
+        assert_true(sinew_rig_slider_count(sinew_solver_rig(solver)) <= 8);
+        sinew_input input;
+        sinew_input_init(&input);
+        input.weights = weights;
+        sinew_result result;
+        sinew_result_init(&result);
+        assert_int_equal(sinew_solver_solve(solver, &input, &result, NULL, &error),
+                         SINEW_BAD_INPUT);
+        assert_non_null(strstr(error.message, "weight of slider"));
+        weights[0] = NAN;
+        assert_int_equal(sinew_solver_solve(solver, &input, &result, NULL, &error),
+                         SINEW_BAD_INPUT);
+        sinew_session_destroy(session);
+    }
+    sinew_session *session = test_session("linear");
+    assert_ok(sinew_session_set(session, "/curves/values/jawOpen/1", "1e301", NULL, NULL, &error));
+    assert_int_equal(sinew_session_prepare(session, NULL, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "jawOpen"));
+    sinew_session_destroy(session);
+}
+
+static void the_corpus_replays(void **state) {
+    (void)state;
+    sinew_error error;
+    const char *root = getenv("SINEW_SOURCE");
+    char folder[4096], **names;
+    int count;
+    snprintf(folder, sizeof folder, "%s/fuzz/corpus/session", root ? root : ".");
+    assert_ok(sn_folder_list(folder, &names, &count, &error));
+    assert_true(count > 0);
+    for (int i = 0; i < count; i++) {
+        char *path = sn_path_join(folder, names[i]), *bytes;
+        size_t size;
+        assert_ok(sn_file_read(path, &bytes, &size, &error));
+        const char *bad = session_bytes((const uint8_t *)bytes, size);
+        if (bad) fail_msg("%s: %s", path, bad);
+        sn_free(bytes), sn_free(path);
+    }
+    sn_names_free(names, count);
 }
 
 int test_random_calls(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_calls_end_with_a_status)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_calls_end_as_they_began),
+        cmocka_unit_test(modal_frames_do_not_depend_on_the_first_parameters),
+        cmocka_unit_test(immense_weights_are_rejected), cmocka_unit_test(the_corpus_replays)};
     return cmocka_run_group_tests_name("random calls", tests, NULL, NULL);
 }
