@@ -22,10 +22,10 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/threads.h"
-#include "cache/hash.h"
+#include "cache/checksum.h"
 #include "sinew/version.h"
 
-#define MAGIC 0x31656e7477656e53u
+#define MAGIC 0x32656e7477656e53u
 static const double POLL_SECONDS = 0.02;
 
 /* What else decides the bits of an entry: the library, the compiler, the instructions it may use
@@ -54,7 +54,7 @@ struct sinew_cache {
 typedef struct header {
     uint64_t magic;
     uint64_t size;
-    sinew_cache_key checksum;
+    uint64_t checksum;
     sinew_cache_key identity;
 } header;
 
@@ -73,11 +73,11 @@ static bool same_key(sinew_cache_key a, sinew_cache_key b) {
     return a.low == b.low && a.high == b.high;
 }
 
-static sinew_cache_key checksum_of(const void *bytes, size_t size) {
-    sinew_hash hash;
-    sinew_hash_start(&hash);
-    sn_hash_add_raw(&hash, bytes, size);
-    return sinew_hash_key(&hash);
+static uint64_t checksum_of(const void *bytes, size_t size) {
+    sn_checksum sum;
+    sn_checksum_start(&sum);
+    sn_checksum_add(&sum, bytes, size);
+    return sn_checksum_value(&sum);
 }
 
 static sinew_status default_folder(char **folder, sinew_error *error) {
@@ -139,7 +139,7 @@ static void load(entry *e) {
     if (whole) {
         block = sn_alloc_aligned(h.size, 1);
         whole = block && fread(block, 1, h.size, stream) == h.size &&
-                same_key(checksum_of(block, h.size), h.checksum);
+                checksum_of(block, h.size) == h.checksum;
     }
     if (whole) {
         e->block = block;

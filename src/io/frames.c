@@ -45,6 +45,11 @@ static const sn_frame_sink *find_sink(const char *path) {
     return NULL;
 }
 
+bool sn_frames_are_single(const char *path) {
+    const sn_frame_sink *sink = find_sink(path);
+    return sink && sink->single;
+}
+
 sinew_status sinew_frame_writer_open(const char *path, const sinew_mesh *mesh, int frame_count,
                                      double start, double rate, sinew_frame_writer **writer,
                                      sinew_error *error) {

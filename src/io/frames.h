@@ -25,6 +25,7 @@ struct sinew_frame_writer {
 struct sn_frame_sink {
     bool many_files; /* the sink opens its own outputs; otherwise `output` is open */
     bool has_mesh;   /* the file brings the faces along: points are the mesh's vertices */
+    bool single;     /* `add` uses `row` alone: more digits make no difference */
     /* Start of the file. */
     sinew_status (*open)(sinew_frame_writer *writer, const sinew_mesh *mesh, sinew_error *error);
     /* One frame; `row` holds it in float32 too. */
@@ -34,6 +35,10 @@ struct sn_frame_sink {
     /* Frees `state`, on success and failure; NULL: there is none. */
     void (*release)(sinew_frame_writer *writer);
 };
+
+/* Whether a file with this name receives the same bytes from positions that were rounded to float32
+ * before. */
+bool sn_frames_are_single(const char *path);
 
 /* Frames whose positions are not yet filled in. */
 sinew_status sn_frames_create(int vertex_count, int frame_count, double start, double rate,

@@ -81,7 +81,7 @@ static sinew_status add_frame(sinew_frame_writer *writer, const double *position
     return SINEW_OK;
 }
 
-static const sn_frame_sink sink = {.open = open_frames, .add = add_frame};
+static const sn_frame_sink sink = {.single = true, .open = open_frames, .add = add_frame};
 
 const sn_format sn_format_mdd = {
     .name = "MDD",

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/format.h"
+#include "io/frames.h"
 #include "sinew/io.h"
 
 /* A clip goes to a frame writer. A single shape whose ending is that of a mesh becomes a mesh. */
@@ -133,6 +134,15 @@ sinew_status sn_outputs_close(sn_outputs *out, json_t *report, const sinew_monit
     if (status == SINEW_OK) status = write_curves(out, error);
     sn_outputs_abandon(out);
     return status;
+}
+
+bool sn_outputs_are_single(const sinew_scene *scene, const sinew_solver *solver) {
+    const json_t *paths = json_object_get(sn_scene_at(scene, "outputs"), "frames");
+    /* A single shape may become a mesh, and a trace measures distances. */
+    bool single = sn_solver_get_clip(solver)->frame_count > 1 && !sn_scene_string(scene, "trace");
+    for (size_t i = 0; single && i < json_array_size(paths); i++)
+        single = sn_frames_are_single(json_string_value(json_array_get(paths, i)));
+    return single;
 }
 
 sinew_status sn_outputs_check(const sinew_scene *scene, const sinew_solver *solver,

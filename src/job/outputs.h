@@ -37,6 +37,10 @@ void sn_outputs_abandon(sn_outputs *outputs);
 sinew_status sn_outputs_check(const sinew_scene *scene, const sinew_solver *solver,
                               sinew_error *error);
 
+/* Whether the outputs of the whole clip have the same bytes when positions are rounded to float32
+ * before. */
+bool sn_outputs_are_single(const sinew_scene *scene, const sinew_solver *solver);
+
 /* ---- of the models (model_outputs.c) ---- */
 
 typedef struct sn_model_outputs sn_model_outputs;

@@ -8,18 +8,24 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/status.h"
+#include "cache/checksum.h"
 
 /* What every file of a part begins with. */
 typedef struct header {
     char magic[8];
-    uint32_t version, kind; /* 1 frames, 2 state */
+    uint32_t version, kind; /* below */
     sinew_cache_key scene;  /* what is solved: the document, the rig, the structure */
     int32_t first, last;    /* a state: both the next frame */
     uint64_t bytes;         /* of a state */
 } header;
 
 static const char MAGIC[8] = "sinewpt";
-enum { VERSION = 1, FRAMES = 1, STATE = 2 };
+enum { VERSION = 2 };
+enum {
+    FRAMES = 1,
+    STATE = 2,
+    SINGLE_FRAMES = 3
+}; /* positions in float64; checkpoint; in float32 */
 
 /* A frame in a part; arrays follow, then the sum over all of it. */
 typedef struct record {
@@ -56,48 +62,64 @@ static char *file_in(const char *folder, const char *format, int first, int last
 
 struct sn_part_writer {
     sn_output output;
-    sinew_hash sum;
+    sn_checksum sum;
+    float *single; /* room for positions in float32; NULL: they are written in float64 */
     int vertices, network, sliders, next, last;
 };
 
 static void put(sn_part_writer *part, const void *bytes, size_t size) {
     if (size == 0) return;
     fwrite(bytes, 1, size, part->output.stream);
-    sinew_hash_add(&part->sum, bytes, size);
+    sn_checksum_add(&part->sum, bytes, size);
 }
 
 static void put_sum(sn_part_writer *part) {
-    sinew_cache_key sum = sinew_hash_key(&part->sum);
+    uint64_t sum = sn_checksum_value(&part->sum);
     fwrite(&sum, 1, sizeof sum, part->output.stream);
-    sinew_hash_start(&part->sum);
+    sn_checksum_start(&part->sum);
 }
 
 sinew_status sn_part_create(const char *folder, const sinew_scene *scene,
                             const sinew_solver *solver, int first, int last, sn_part_writer **part,
                             sinew_error *error) {
     *part = NULL;
-    header head = {.version = VERSION, .kind = FRAMES, .first = first, .last = last};
+    bool single = sn_outputs_are_single(scene, solver);
+    header head = {
+        .version = VERSION, .kind = single ? SINGLE_FRAMES : FRAMES, .first = first, .last = last};
     memcpy(head.magic, MAGIC, sizeof MAGIC);
     SN_TRY(key_of(scene, solver, &head.scene, error));
     SN_TRY(sn_make_folder(folder, error));
     sn_part_writer *made = SN_NEW0(sn_part_writer, 1);
     char *path = file_in(folder, FRAMES_NAME, first, last);
-    sinew_status status =
-        made && path ? sn_output_open(&made->output, path, error) : sn_no_memory(error);
+    const sinew_rig *rig = sinew_solver_rig(solver);
+    if (made && single) made->single = SN_NEW(float, 3 * (size_t)rig->neutral->vertex_count);
+    sinew_status status = made && path && (made->single || !single)
+                              ? sn_output_open(&made->output, path, error)
+                              : sn_no_memory(error);
     sn_free(path);
     if (status != SINEW_OK) {
+        if (made) sn_free(made->single);
         sn_free(made);
         return status;
     }
-    const sinew_rig *rig = sinew_solver_rig(solver);
     made->vertices = rig->neutral->vertex_count, made->sliders = rig->slider_count;
     made->network = sn_model_outputs_network(solver);
     made->next = first, made->last = last;
-    sinew_hash_start(&made->sum);
+    sn_checksum_start(&made->sum);
     put(made, &head, sizeof head);
     put_sum(made);
     *part = made;
     return SINEW_OK;
+}
+
+static void put_positions(sn_part_writer *part, const double *positions) {
+    size_t count = 3 * (size_t)part->vertices;
+    if (!part->single) {
+        put(part, positions, count * sizeof *positions);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) part->single[i] = (float)positions[i];
+    put(part, part->single, count * sizeof *part->single);
 }
 
 sinew_status sn_part_add(sn_part_writer *part, const sn_frame *frame, sinew_error *error) {
@@ -117,7 +139,7 @@ sinew_status sn_part_add(sn_part_writer *part, const sn_frame *frame, sinew_erro
                 .seconds = frame->info.seconds,
                 .text = strlen(text)};
     put(part, &r, sizeof r);
-    put(part, frame->positions, 3 * (size_t)part->vertices * sizeof(double));
+    put_positions(part, frame->positions);
     put(part, frame->network, 3 * (size_t)r.network * sizeof(double));
     put(part, frame->inverted, (size_t)r.listed * sizeof(int));
     put(part, frame->weights, (size_t)r.weights * sizeof(double));
@@ -129,6 +151,7 @@ sinew_status sn_part_add(sn_part_writer *part, const sn_frame *frame, sinew_erro
 
 sinew_status sn_part_close(sn_part_writer *part, sinew_error *error) {
     sinew_status status = sn_output_commit(&part->output, error);
+    sn_free(part->single);
     sn_free(part);
     return status;
 }
@@ -136,6 +159,7 @@ sinew_status sn_part_close(sn_part_writer *part, sinew_error *error) {
 void sn_part_abandon(sn_part_writer *part) {
     if (!part) return;
     sn_output_abandon(&part->output);
+    sn_free(part->single);
     sn_free(part);
 }
 
@@ -209,18 +233,17 @@ void sn_parts_close(sn_part_list *parts) {
     sn_free(parts);
 }
 
-static bool get(FILE *file, sinew_hash *sum, void *bytes, size_t size) {
+static bool get(FILE *file, sn_checksum *sum, void *bytes, size_t size) {
     if (size == 0) return true;
     if (fread(bytes, 1, size, file) != size) return false;
-    sinew_hash_add(sum, bytes, size);
+    sn_checksum_add(sum, bytes, size);
     return true;
 }
 
-static bool get_sum(FILE *file, sinew_hash *sum) {
-    sinew_cache_key stored, expected = sinew_hash_key(sum);
-    sinew_hash_start(sum);
+static bool get_sum(FILE *file, const sn_checksum *sum) {
+    uint64_t stored;
     return fread(&stored, 1, sizeof stored, file) == sizeof stored &&
-           !memcmp(&stored, &expected, sizeof stored);
+           stored == sn_checksum_value(sum);
 }
 
 static sinew_status damaged(const char *path, sinew_error *error) {
@@ -229,10 +252,11 @@ static sinew_status damaged(const char *path, sinew_error *error) {
 
 static sinew_status read_header(FILE *file, const char *path, const sinew_cache_key *key,
                                 header *head, sinew_error *error) {
-    sinew_hash sum;
-    sinew_hash_start(&sum);
+    sn_checksum sum;
+    sn_checksum_start(&sum);
     if (!get(file, &sum, head, sizeof *head) || !get_sum(file, &sum) ||
-        memcmp(head->magic, MAGIC, sizeof MAGIC) || head->kind != FRAMES)
+        memcmp(head->magic, MAGIC, sizeof MAGIC) ||
+        (head->kind != FRAMES && head->kind != SINGLE_FRAMES))
         return damaged(path, error);
     if (head->version != VERSION)
         return sn_fail(error, SINEW_BAD_INPUT, "%s: version %u, this library reads version %d",
@@ -313,12 +337,26 @@ sinew_status sn_parts_open(const char *folder, const sinew_scene *scene, const s
     return status;
 }
 
+static bool get_positions(FILE *file, sn_checksum *sum, bool single, double *positions,
+                          size_t count) {
+    if (!single) return get(file, sum, positions, count * sizeof *positions);
+    /* Into the second half of the room, and from there to all of it. */
+    char *from = (char *)positions + count * sizeof(float);
+    if (!get(file, sum, from, count * sizeof(float))) return false;
+    for (size_t i = 0; i < count; i++) {
+        float position;
+        memcpy(&position, from + i * sizeof position, sizeof position);
+        positions[i] = (double)position;
+    }
+    return true;
+}
+
 /* The next record into the frame. False: damaged. */
-static bool read_record(FILE *file, const sinew_solver *solver, sn_frame *frame) {
+static bool read_record(FILE *file, const sinew_solver *solver, bool single, sn_frame *frame) {
     const sinew_rig *rig = sinew_solver_rig(solver);
     record r;
-    sinew_hash sum;
-    sinew_hash_start(&sum);
+    sn_checksum sum;
+    sn_checksum_start(&sum);
     if (!get(file, &sum, &r, sizeof r)) return false;
     if (r.network != (frame->network ? sn_model_outputs_network(solver) : 0) || r.listed < 0 ||
         r.listed > sn_model_outputs_elements(solver) ||
@@ -326,8 +364,8 @@ static bool read_record(FILE *file, const sinew_solver *solver, sn_frame *frame)
         return false;
     char *text = sn_alloc((size_t)r.text + 1, 1);
     bool good = text &&
-                get(file, &sum, frame->positions,
-                    3 * (size_t)rig->neutral->vertex_count * sizeof(double)) &&
+                get_positions(file, &sum, single, frame->positions,
+                              3 * (size_t)rig->neutral->vertex_count) &&
                 get(file, &sum, frame->network, 3 * (size_t)r.network * sizeof(double)) &&
                 get(file, &sum, frame->inverted, (size_t)r.listed * sizeof(int)) &&
                 get(file, &sum, frame->weights, (size_t)r.weights * sizeof(double)) &&
@@ -360,7 +398,7 @@ static sinew_status read_part(const part *p, const sinew_cache_key *key, sinew_s
     header head;
     sinew_status status = read_header(file, p->path, key, &head, error);
     for (int k = p->first; status == SINEW_OK && k <= p->last; k++) {
-        if (!read_record(file, solver, frame) || frame->index != k)
+        if (!read_record(file, solver, head.kind == SINGLE_FRAMES, frame) || frame->index != k)
             status = damaged(p->path, error);
         else
             status = take(user, frame, error);

@@ -1,6 +1,7 @@
 /* Parts of a clip in a folder: frames first..last of a scene, and the state after them.
  *
- *   frames-000012-000023.part     a record per frame: positions, figures, what outputs need
+ *   frames-000012-000023.part     a record per frame: positions, figures, what outputs need;
+ *                                 positions in float32 where no output has more digits
  *   state-000024.state            the state that frame 24 starts from
  *
  * Both begin with the key of the scene and are checked by sums. They appear under their names when

@@ -3,6 +3,7 @@
 
 int main(void) {
     int failed = 0;
+    failed += test_checksum();
     failed += test_hash();
     failed += test_pack();
     failed += test_store();
