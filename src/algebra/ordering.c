@@ -16,6 +16,7 @@
 enum {
     NESTED_DISSECTION_SIZE = 500, /* below, minimum degree is as good and much quicker */
     THREAD_SIZE = 2000,           /* below, it is over before anybody waits */
+    KEPT_SIZE = 2000,             /* below, a file is not worth while */
     POLL_NS = 3000000,
 };
 
@@ -177,9 +178,16 @@ static bool start_thread(ordering *o) {
     return started;
 }
 
-sinew_status sn_ordering_find(const sn_sparse *matrix, int *permutation, int *counts,
-                              sinew_error *error) {
-    SN_TRY(sn_solvers_load(error));
+static _Thread_local const sn_ordering_keeper *keeper;
+
+const sn_ordering_keeper *sn_ordering_enter(const sn_ordering_keeper *entered) {
+    const sn_ordering_keeper *before = keeper;
+    keeper = entered;
+    return before;
+}
+
+static sinew_status compute(const sn_sparse *matrix, int *permutation, int *counts,
+                            sinew_error *error) {
     ordering *o = copy_pattern(matrix);
     if (!o) return sn_no_memory(error);
     sigset_t before;
@@ -202,5 +210,16 @@ sinew_status sn_ordering_find(const sn_sparse *matrix, int *permutation, int *co
         memcpy(counts, o->counts, (size_t)o->columns * sizeof(int));
     }
     free_ordering(o);
+    return status;
+}
+
+sinew_status sn_ordering_find(const sn_sparse *matrix, int *permutation, int *counts,
+                              sinew_error *error) {
+    SN_TRY(sn_solvers_load(error)); /* what follows the ordering uses them, too */
+    if (!keeper || matrix->columns < KEPT_SIZE) return compute(matrix, permutation, counts, error);
+    void *ticket;
+    if (keeper->find(keeper->user, matrix, permutation, counts, &ticket)) return SINEW_OK;
+    sinew_status status = compute(matrix, permutation, counts, error);
+    if (ticket) keeper->keep(ticket, matrix, status == SINEW_OK ? permutation : NULL, counts);
     return status;
 }

@@ -10,4 +10,17 @@
 sinew_status sn_ordering_find(const sn_sparse *matrix, int *permutation, int *counts,
                               sinew_error *error);
 
+/* Where orders are kept, so that the next process finds them. Only those that take long are. */
+typedef struct sn_ordering_keeper {
+    /* True: permutation and counts are filled. False: they are computed, and `keep` is called with
+     * the ticket, unless that is NULL. */
+    bool (*find)(void *user, const sn_sparse *matrix, int *permutation, int *counts, void **ticket);
+    /* permutation NULL: there is none, or nobody waits for it any more. */
+    void (*keep)(void *ticket, const sn_sparse *matrix, const int *permutation, const int *counts);
+    void *user;
+} sn_ordering_keeper;
+
+/* For this thread; NULL: none. Returns the one before. */
+const sn_ordering_keeper *sn_ordering_enter(const sn_ordering_keeper *keeper);
+
 #endif

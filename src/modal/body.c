@@ -22,41 +22,38 @@ void sn_body_destroy(sn_body *body) {
     sn_free(body);
 }
 
-static sinew_status set_joined(sn_body *body, int vertex_count, const double *rest, int corners,
-                               int element_count, const int *elements,
+static sinew_status set_joined(sn_body *body, const sn_body_shape *shape,
                                const sn_rotation_joints *joints, sinew_error *error) {
-    body->vertex_count = vertex_count;
-    body->rest = sn_memdup(rest, (size_t)3 * vertex_count, sizeof *rest);
+    const double *rest = shape->rest;
+    body->vertex_count = shape->vertex_count;
+    body->rest = sn_memdup(rest, (size_t)3 * body->vertex_count, sizeof *rest);
     if (!body->rest) return sn_no_memory(error);
-    SN_TRY(sn_rotation_strain_create_joined(vertex_count, rest, corners, element_count, elements,
-                                            joints, &body->rs, error));
+    SN_TRY(sn_rotation_strain_create_joined(body->vertex_count, rest, shape->corners,
+                                            shape->element_count, shape->elements, joints,
+                                            &body->rs, error));
     body->rest_centers = SN_NEW(double, (size_t)3 * body->rs->component_count);
     if (!body->rest_centers) return sn_no_memory(error);
     sn_rotation_strain_centers(body->rs, rest, body->rest_centers);
     return SINEW_OK;
 }
 
-static sinew_status set_shape(sn_body *body, int vertex_count, const double *rest, int corners,
-                              int element_count, const int *elements, sinew_error *error) {
-    const sn_rotation_joints none = {.link_count = 0};
-    return set_joined(body, vertex_count, rest, corners, element_count, elements, &none, error);
-}
-
 /* The same with parts of the mesh linked that stay close in all poses. */
 static sinew_status set_linked(sn_body *body, const sinew_mesh *mesh,
-                               const sinew_modal_options *options, int vertex_count,
-                               const double *rest, int corners, int element_count,
-                               const int *elements, const sinew_monitor *monitor,
-                               sinew_error *error) {
-    sn_link *links;
-    sn_rotation_joints joints = {.link_count = 0};
-    SN_TRY(sn_body_links_find(body, mesh, options, monitor, &links, &joints.link_count, error));
-    joints.links = links;
-    sinew_status status =
-        set_joined(body, vertex_count, rest, corners, element_count, elements, &joints, error);
-    sn_free(links);
-    if (status == SINEW_OK) status = sn_body_links_settle(body, options, monitor, error);
+                               const sinew_modal_options *options, const sn_body_shape *shape,
+                               const sinew_monitor *monitor, sinew_error *error) {
+    sn_body_links links;
+    sinew_status status = sn_body_links_find(body, mesh, options, shape, monitor, &links, error);
+    if (status == SINEW_OK)
+        status = set_joined(body, shape,
+                            &(sn_rotation_joints){.link_count = links.count, .links = links.list},
+                            error);
+    if (status == SINEW_OK) status = sn_body_links_settle(body, options, &links, monitor, error);
+    sn_body_links_free(&links);
     return status;
+}
+
+static sn_body_shape shape_of_tets(const sinew_tets *tets) {
+    return (sn_body_shape){tets->vertex_count, tets->positions, 4, tets->tet_count, tets->tets};
 }
 
 /* Modes of a body with flat tets are noise, and inverted ones mean that the file is broken. */
@@ -89,8 +86,8 @@ static sinew_status fill_tets(sn_body *body, const sinew_tets *tets, sinew_error
             return sn_fail(error, SINEW_BAD_INPUT, "vertex %zu is not finite", k / 3);
     SN_TRY(check_tets(tets, error));
     body->kind = SINEW_MODAL_BODY_TETS;
-    return set_shape(body, tets->vertex_count, tets->positions, 4, tets->tet_count, tets->tets,
-                     error);
+    sn_body_shape shape = shape_of_tets(tets);
+    return set_joined(body, &shape, &(sn_rotation_joints){.link_count = 0}, error);
 }
 
 sinew_status sn_body_create_tets(const sinew_tets *tets, sn_body **body, sinew_error *error) {
@@ -117,8 +114,8 @@ static sinew_status fill_inside(sn_body *body, const sinew_mesh *mesh,
     body->kind = SINEW_MODAL_BODY_TETS;
     if (tets->vertex_count > mesh->vertex_count)
         SN_TRY(sinew_carry_create(tets, &body->carry, error));
-    return set_linked(body, mesh, options, tets->vertex_count, tets->positions, 4, tets->tet_count,
-                      tets->tets, monitor, error);
+    sn_body_shape shape = shape_of_tets(tets);
+    return set_linked(body, mesh, options, &shape, monitor, error);
 }
 
 /* The same inside a surface whose intersections are taken out. The artist's own rest shape is then
@@ -188,16 +185,17 @@ static sinew_status fill_cage(sn_body *body, const sinew_mesh *mesh,
     SN_TRY(sinew_cage_create(body->mesh, &cage_options, monitor, &body->cage, error));
     SN_TRY(sinew_cage_fit_create(body->cage, body->mesh, NULL, &body->fit, error));
     const sinew_tets *tets = body->cage->tets;
-    return set_linked(body, mesh, options, tets->vertex_count, tets->positions, 4, tets->tet_count,
-                      tets->tets, monitor, error);
+    sn_body_shape shape = shape_of_tets(tets);
+    return set_linked(body, mesh, options, &shape, monitor, error);
 }
 
 static sinew_status fill_shell(sn_body *body, const sinew_mesh *mesh,
                                const sinew_modal_options *options, const sinew_monitor *monitor,
                                sinew_error *error) {
     body->kind = SINEW_MODAL_BODY_SHELL;
-    return set_linked(body, mesh, options, mesh->vertex_count, mesh->positions, 3,
-                      mesh->triangle_count, mesh->triangles, monitor, error);
+    sn_body_shape shape = {mesh->vertex_count, mesh->positions, 3, mesh->triangle_count,
+                           mesh->triangles};
+    return set_linked(body, mesh, options, &shape, monitor, error);
 }
 
 static sinew_status start(const sinew_mesh *mesh, sn_body **body, sinew_error *error) {

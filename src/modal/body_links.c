@@ -1,8 +1,10 @@
 #include "modal/body_links.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
+#include "cache/pack.h"
 #include "mesh/topology.h"
 #include "rig/part_links.h"
 
@@ -80,10 +82,72 @@ static sinew_status carry_links(const sn_body *body, sn_link *links, int *count,
 /* More parts than these are a heap rather than a character, and not linked. */
 enum { MOST_PARTS = 500 };
 
+/* Goes up with every change to what is stored or how it is computed. */
+#define CACHE_VERSION "modal links 1"
+
+static sinew_cache_key key_of(const sn_body *body, const sinew_mesh *mesh,
+                              const sinew_modal_options *options, const sn_body_shape *shape) {
+    size_t surface = 3 * (size_t)mesh->vertex_count * sizeof(double);
+    sinew_hash hash;
+    sinew_hash_start(&hash);
+    sinew_hash_add_number(&hash, body->kind);
+    sinew_hash_add(&hash, shape->rest, 3 * (size_t)shape->vertex_count * sizeof(double));
+    sinew_hash_add(&hash, shape->elements,
+                   (size_t)shape->corners * (size_t)shape->element_count * sizeof(int));
+    sinew_hash_add(&hash, mesh->positions, surface);
+    sinew_hash_add(&hash, mesh->triangles, 3 * (size_t)mesh->triangle_count * sizeof(int));
+    for (int k = 0; k < options->pose_count; k++) sinew_hash_add(&hash, options->poses[k], surface);
+    return sinew_hash_key(&hash);
+}
+
+static bool is_vertex(int index, const sn_body_shape *shape) {
+    return index >= 0 && index < shape->vertex_count;
+}
+
+/* False: not in the cache, or damaged. */
+static bool restore(sn_body_links *links, const sn_body_shape *shape) {
+    sn_unpack unpack = {.bytes = links->entry->bytes, .size = links->entry->size};
+    if (!unpack.bytes) return false;
+    int count = sn_unpack_int(&unpack);
+    if (unpack.failed || count < 0) return false;
+    links->list = sn_unpack_array(&unpack, (size_t)count, sizeof *links->list);
+    links->pivots = sn_unpack_numbers(&unpack, 6 * (size_t)count);
+    bool good = sn_unpack_complete(&unpack);
+    for (int l = 0; good && l < count; l++) {
+        const sn_link *link = &links->list[l];
+        good = is_vertex(link->vertex, shape) && is_vertex(link->corners[0], shape) &&
+               is_vertex(link->corners[1], shape) && is_vertex(link->corners[2], shape);
+    }
+    if (good) {
+        links->count = count;
+    } else {
+        sn_free(links->list), sn_free(links->pivots);
+        links->list = NULL, links->pivots = NULL;
+    }
+    return good;
+}
+
+static void keep(const sn_rotation_strain *rs, sinew_cache_entry *entry) {
+    size_t count = (size_t)rs->link_count;
+    sn_pack pack = {0};
+    sn_pack_int(&pack, rs->link_count);
+    sn_pack_array(&pack, rs->links, count, sizeof *rs->links);
+    sn_pack_array(&pack, rs->half_rest, 6 * count, sizeof *rs->half_rest);
+    if (!pack.failed) (void)sinew_cache_store(entry, pack.bytes, pack.size, NULL);
+    sn_pack_free(&pack);
+}
+
+void sn_body_links_free(sn_body_links *links) {
+    sinew_cache_leave(links->entry);
+    sn_free(links->list), sn_free(links->pivots);
+    *links = (sn_body_links){0};
+}
+
 sinew_status sn_body_links_find(const sn_body *body, const sinew_mesh *mesh,
-                                const sinew_modal_options *options, const sinew_monitor *monitor,
-                                sn_link **links, int *count, sinew_error *error) {
-    *links = NULL, *count = 0;
+                                const sinew_modal_options *options, const sn_body_shape *shape,
+                                const sinew_monitor *monitor, sn_body_links *links,
+                                sinew_error *error) {
+    *links = (sn_body_links){0};
     if (options->pose_count < 1 || mesh->triangle_count < 1) return SINEW_OK;
     int *part = SN_NEW(int, mesh->vertex_count), parts = 0;
     if (!part) return sn_no_memory(error);
@@ -91,18 +155,18 @@ sinew_status sn_body_links_find(const sn_body *body, const sinew_mesh *mesh,
                                          part, &parts, error);
     sn_free(part);
     SN_TRY(counted);
-    if (parts > MOST_PARTS) return SINEW_OK;
+    if (parts < 2 || parts > MOST_PARTS) return SINEW_OK;
+    if (options->cache)
+        SN_TRY(sinew_cache_enter(options->cache, key_of(body, mesh, options, shape), CACHE_VERSION,
+                                 monitor, &links->entry, error));
+    if (links->entry && restore(links, shape)) return SINEW_OK;
     sn_part_poses poses = {mesh->vertex_count, mesh->positions, options->pose_count, pose_of,
                            (void *)options->poses};
     SN_TRY(sn_part_links_find(&poses, 3, mesh->triangle_count, mesh->triangles,
-                              mesh->triangle_count, mesh->triangles, monitor, links, count, error));
-    if (!body->cage || *count == 0) return SINEW_OK;
-    sinew_status status = carry_links(body, *links, count, error);
-    if (status != SINEW_OK) {
-        sn_free(*links);
-        *links = NULL;
-    }
-    return status;
+                              mesh->triangle_count, mesh->triangles, monitor, &links->list,
+                              &links->count, error));
+    if (!body->cage || links->count == 0) return SINEW_OK;
+    return carry_links(body, links->list, &links->count, error);
 }
 
 /* The `most` poses that move farthest, marked. */
@@ -125,9 +189,8 @@ static void mark_farthest(const sinew_mesh *mesh, const sinew_modal_options *opt
 /* Poses are costly to carry to a cage, where the farthest tell enough. */
 enum { MOST_LIFTS = 3 };
 
-sinew_status sn_body_links_settle(sn_body *body, const sinew_modal_options *options,
-                                  const sinew_monitor *monitor, sinew_error *error) {
-    if (body->rs->link_count == 0) return SINEW_OK;
+static sinew_status watch_poses(sn_body *body, const sinew_modal_options *options,
+                                const sinew_monitor *monitor, sinew_error *error) {
     double *shape = SN_NEW(double, (size_t)3 * body->vertex_count);
     double *farthest = SN_NEW(double, options->pose_count);
     bool *marked = SN_NEW(bool, options->pose_count);
@@ -142,6 +205,20 @@ sinew_status sn_body_links_settle(sn_body *body, const sinew_modal_options *opti
         if (status == SINEW_OK) sn_rotation_strain_watch(body->rs, shape);
     }
     sn_free(shape), sn_free(farthest), sn_free(marked);
-    if (status == SINEW_OK) sn_rotation_strain_settle(body->rs);
     return status;
+}
+
+sinew_status sn_body_links_settle(sn_body *body, const sinew_modal_options *options,
+                                  const sn_body_links *links, const sinew_monitor *monitor,
+                                  sinew_error *error) {
+    sn_rotation_strain *rs = body->rs;
+    if (rs->link_count > 0) {
+        if (links->pivots)
+            memcpy(rs->half_rest, links->pivots, 6 * (size_t)rs->link_count * sizeof(double));
+        else
+            SN_TRY(watch_poses(body, options, monitor, error));
+        sn_rotation_strain_settle(rs); /* pivots stay where no pose was shown */
+    }
+    if (links->entry && !links->pivots) keep(rs, links->entry);
+    return SINEW_OK;
 }

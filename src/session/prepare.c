@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "session/load.h"
+#include "session/orderings.h"
 #include "session/report.h"
 #include "session/session.h"
 
@@ -436,7 +437,10 @@ sinew_status sinew_solver_update(sinew_solver *solver, const sinew_monitor *moni
     watch.monitor.strict |= json_is_true(sn_scene_at(&u.scene, "strict"));
     pthread_mutex_lock(&session->building);
     const sinew_monitor *before = sn_monitor_enter(u.monitor);
+    sn_orderings orderings;
+    sn_orderings_begin(&orderings, session->cache, u.monitor);
     sinew_status status = run(&u, error);
+    sn_orderings_end(&orderings);
     sn_monitor_leave(before);
     pthread_mutex_unlock(&session->building);
     json_decref(u.scene.document);
