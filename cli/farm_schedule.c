@@ -4,7 +4,7 @@
  *                                            them and the outputs, if there is time
  *            sinew merge parts --missing     the same without computing: with --chunk, and after a
  *                                            failure
- *   frames   sinew run --part --frames A-B   one chunk of the others
+ *   frames   sinew run --part --frames A-B   one chunk of the others; the last one merges
  *   merge    sinew merge parts               the parts to the outputs of the shot
  *
  * The chunks of a shot run in any order, several at a time. Where a frame depends on all earlier
@@ -74,6 +74,26 @@ static bool add_words(char **words, ...) {
     return good;
 }
 
+/* Contact sheets are drawn by the task that merges. */
+static bool sheet_words(const farm *f, const farm_shot *shot, char **words) {
+    if (!f->sheets) return true;
+    char *sheet = cli_path_join(shot->folder, "sheet.png");
+    bool good = sheet && add_words(words, "--sheet", sheet, NULL);
+    sinew_free(sheet);
+    return good;
+}
+
+/* Whether all other frames of the shot are there when the chunk has been computed. */
+static bool is_last(const farm_shot *shot, const farm_chunk *chunk) {
+    if (json_array_size(shot->missing)) return false;
+    for (int i = 0; i < shot->chunk_count; i++) {
+        const farm_chunk *other = shot->chunks[i];
+        /* In a chain it waits for those that have started. */
+        if (other != chunk && !other->done && !(shot->chained && other->started)) return false;
+    }
+    return true;
+}
+
 static bool chunk_words(const farm *f, const farm_shot *shot, const farm_chunk *chunk,
                         char **words) {
     char frames[32];
@@ -81,6 +101,8 @@ static bool chunk_words(const farm *f, const farm_shot *shot, const farm_chunk *
     bool good = add_words(words, "sinew", "run", "--frames", frames, "--part", shot->parts, NULL);
     if (!chunk->afresh) good = good && add_words(words, "--resume", NULL);
     if (f->allow_outside) good = good && add_words(words, "--allow-outside", NULL);
+    if (is_last(shot, chunk))
+        good = good && add_words(words, "--merge", NULL) && sheet_words(f, shot, words);
     return good;
 }
 
@@ -98,10 +120,7 @@ static bool step_words(const farm *f, const farm_shot *shot, char **words) {
         good = add_words(words, "sinew", "merge", "--scene", shot->scene, NULL);
     if (start && f->allow_outside) good = good && add_words(words, "--allow-outside", NULL);
     if (!start && shot->stage == FARM_PLAN) return good && add_words(words, "--missing", NULL);
-    char *sheet = f->sheets ? cli_path_join(shot->folder, "sheet.png") : NULL;
-    if (f->sheets) good = good && sheet && add_words(words, "--sheet", sheet, NULL);
-    sinew_free(sheet);
-    return good;
+    return good && sheet_words(f, shot, words);
 }
 
 /* The task of the shot's stage. Arguments are passed on as they are; no shell ever sees them. */
@@ -184,24 +203,6 @@ static void fail_shot(farm_shot *shot, const farm_chunk *chunk, const char *reas
         snprintf(shot->reason, sizeof shot->reason, "%s", reason);
 }
 
-static void chunk_ended(farm *f, const farm_task *task, bool good, const json_t *report,
-                        const char *reason) {
-    farm_shot *shot = task->shot;
-    farm_chunk *chunk = task->chunk;
-    farm_cost *cost = &f->costs[shot->cost];
-    chunk->started = false;
-    if (good) {
-        chunk->done = true;
-        shot->done += chunk->last - chunk->first + 1;
-        if (!chunk->afresh)
-            farm_add_cost(cost, report); /* otherwise it computed other frames too */
-    } else if (chunk->attempts >= ATTEMPTS) {
-        fail_shot(shot, chunk, reason);
-    } else if (!task->outcome.killed) {
-        chunk->afresh = true; /* the checkpoint may be what is wrong */
-    }
-}
-
 /* Frames of the merged clip that did not reach the tolerance, as ranges. */
 static json_t *slack_frames(const json_t *report) {
     const json_t *frames = json_object_get(report, "frames");
@@ -229,6 +230,26 @@ static void merge_ended(farm_shot *shot, const farm_outcome *outcome, const json
     json_decref(shot->slack);
     shot->slack = outcome->code == EXIT_UNFINISHED ? slack_frames(report) : NULL;
     snprintf(shot->reason, sizeof shot->reason, "%s", reason);
+}
+
+static void chunk_ended(farm *f, const farm_task *task, bool good, const json_t *report,
+                        const char *reason) {
+    farm_shot *shot = task->shot;
+    farm_chunk *chunk = task->chunk;
+    farm_cost *cost = &f->costs[shot->cost];
+    chunk->started = false;
+    if (good) {
+        chunk->done = true;
+        shot->done += chunk->last - chunk->first + 1;
+        if (!chunk->afresh)
+            farm_add_cost(cost, report); /* otherwise it computed other frames too */
+        if (shot->done == shot->frames && json_is_true(json_object_get(report, "merged")))
+            merge_ended(shot, &task->outcome, report, reason);
+    } else if (chunk->attempts >= ATTEMPTS) {
+        fail_shot(shot, chunk, reason);
+    } else if (!task->outcome.killed) {
+        chunk->afresh = true; /* the checkpoint may be what is wrong */
+    }
 }
 
 /* Planning or merging ended. */

@@ -21,8 +21,8 @@
 #include "frame.h"
 #include "sinew/cache.h"
 
-/* Slurm accepts indices below MaxArraySize, 1001 unless it was changed. */
-enum { LARGEST_ARRAY = 1000, LONGEST_COMMAND = 32, LONGEST_WORD = 256 };
+/* Elements of an array: its indices are below MaxArraySize of the cluster. */
+enum { USUAL_ARRAY = 1001, LONGEST_COMMAND = 32, LONGEST_WORD = 256 };
 static const double CALL_SECONDS = 30;   /* for a program of Slurm to answer */
 static const double ASK_SECONDS = 1;     /* between two calls of squeue */
 static const double RETRY_SECONDS = 2;   /* when Slurm does not answer */
@@ -38,6 +38,7 @@ typedef struct slurm {
     const farm_resources *resources;
     char name[40];     /* of our jobs */
     char *script_path; /* of the script above */
+    int largest_array; /* elements */
     int first_batch, batch_count;
     long *jobs; /* job of each batch */
     size_t job_capacity;
@@ -289,7 +290,7 @@ static sinew_status slurm_submit(void *state, farm_task **tasks, int count, sine
             if (tasks[end]->after) {
                 tasks[end]->index = tasks[end]->after->index;
             } else {
-                if (first == LARGEST_ARRAY) break;
+                if (first == s->largest_array) break;
                 tasks[end]->index = first++;
             }
         }
@@ -462,6 +463,24 @@ static void slurm_close(void *state, farm_task **tasks, int count) {
     sinew_free(s->script_path), sinew_free(s->jobs), sinew_free(s);
 }
 
+/* MaxArraySize of the cluster. Where it is not told, arrays are as long as Slurm allows unless it
+ * was changed, and sbatch says so if that is too much. */
+static sinew_status find_largest_array(slurm *s, sinew_error *error) {
+    static const char name[] = "MaxArraySize";
+    const char *const words[] = {"scontrol", "show", "config", NULL};
+    char *text;
+    sinew_error ignored;
+    s->largest_array = USUAL_ARRAY;
+    if (farm_capture(words, CALL_SECONDS, &text, &ignored) == SINEW_OK) {
+        const char *line = strstr(text, name), *value = line ? strchr(line, '=') : NULL;
+        if (value) s->largest_array = (int)strtol(value + 1, NULL, 10);
+    }
+    sinew_free(text);
+    if (s->largest_array >= 1) return SINEW_OK;
+    return sinew_fail(error, SINEW_UNAVAILABLE,
+                      "this Slurm accepts no job arrays (MaxArraySize is %d)", s->largest_array);
+}
+
 static sinew_status slurm_open(const farm_resources *resources, void **state, sinew_error *error) {
     slurm *s = CLI_NEW(slurm, 1);
     char *folder = cli_path_join(resources->folder, "batches");
@@ -482,6 +501,7 @@ static sinew_status slurm_open(const farm_resources *resources, void **state, si
     if (status == SINEW_OK)
         status = sinew_file_write(s->script_path, script, sizeof script - 1, error);
     if (status == SINEW_OK) status = clear_queue(s, error);
+    if (status == SINEW_OK) status = find_largest_array(s, error);
     sinew_free(folder);
     if (status != SINEW_OK) {
         slurm_close(s, NULL, 0);

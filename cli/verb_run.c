@@ -32,6 +32,9 @@ static const cli_option options[] = {
      "Instead of --frames: compute missing frames for about this long, and merge the parts once "
      "all frames are there.",
      0, 86400, false},
+    {"--merge", CLI_FLAG, NULL,
+     "With --frames and --part: merge the parts afterwards if all frames of the clip are there.", 0,
+     0, false},
     CLI_SHEET_OPTION,
     CLI_END,
 };
@@ -122,14 +125,20 @@ static sinew_status run_range(cli_call *call, sinew_job *job, double setup) {
     return status;
 }
 
-/* The first frames that no part has and that fit into the time: as the frames before them were. */
+/* The first frames that no part has and that fit into the time: as the frames before them were.
+ * When a little more time is enough for all of them, it is taken: another process would have to set
+ * up and merge. */
 static bool next_range(const sinew_job *job, const bool *present, int done, double spent,
                        double budget, int *first, int *last) {
-    enum { TRIAL = 4 }; /* frames, before anything is known */
-    int frames = sinew_job_frame_count(job), run = 0;
+    enum { TRIAL = 4 };        /* frames, before anything is known */
+    const double LITTLE = 0.5; /* of the time */
+    int frames = sinew_job_frame_count(job), run = 0, missing = 0;
     for (*first = 0; *first < frames && present[*first];) ++*first;
     if (*first == frames) return false;
-    double fits = done ? (budget - spent) * done / fmax(spent, 1e-9) : TRIAL;
+    for (int i = *first; i < frames; i++) missing += !present[i];
+    double rate = done ? done / fmax(spent, 1e-9) : 0;
+    double fits = done ? (budget - spent) * rate : TRIAL;
+    if (done && missing <= ((1 + LITTLE) * budget - spent) * rate) fits = missing;
     if (fits < 1) return false;
     int end = *first + (int)fmin(fits, frames - *first);
     sinew_job_past(job, &run);
@@ -181,6 +190,23 @@ static sinew_status run_budget(cli_call *call, const sinew_scene *scene, sinew_j
     return status;
 }
 
+/* Where that does not work, 'sinew merge' says why: the part is sound all the same. */
+static sinew_status try_merge(cli_call *call, const sinew_scene *scene, sinew_job *job,
+                              sinew_status part) {
+    sinew_error before = call->error;
+    sinew_status status =
+        sinew_job_merge(job, cli_text(call, "--part"), call->monitor, &call->error);
+    if (status == SINEW_CANCELLED) return status;
+    if (!is_complete(status)) {
+        call->error = before;
+        return part;
+    }
+    cli_say_job(call, job, scene, status);
+    json_object_set_new(call->report, "merged", json_true());
+    if (cli_given(call, "--sheet")) cli_add_sheet(call, scene, job);
+    return status;
+}
+
 static sinew_status run_part(cli_call *call, const sinew_scene *scene) {
     const char *folder = cli_text(call, "--part");
     sinew_job *job;
@@ -189,6 +215,8 @@ static sinew_status run_part(cli_call *call, const sinew_scene *scene) {
     double setup = cli_now() - begin;
     sinew_status status = cli_given(call, "--budget") ? run_budget(call, scene, job, setup)
                                                       : run_range(call, job, setup);
+    if (is_complete(status) && cli_given(call, "--merge"))
+        status = try_merge(call, scene, job, status);
     sinew_job_destroy(job);
     if (is_complete(status)) {
         sinew_status noted = note_scene(call, folder);
@@ -206,8 +234,10 @@ static sinew_status run(cli_call *call) {
         return cli_usage(call, "--resume needs --part");
     if (cli_given(call, "--budget") && (!cli_given(call, "--part") || cli_given(call, "--frames")))
         return cli_usage(call, "--budget needs --part, and chooses the frames");
-    if (cli_given(call, "--sheet") && !cli_given(call, "--budget"))
-        return cli_usage(call, "--sheet needs --budget, which may merge the parts");
+    if (cli_given(call, "--merge") && (!cli_given(call, "--part") || cli_given(call, "--budget")))
+        return cli_usage(call, "--merge needs --part, and --budget merges by itself");
+    if (cli_given(call, "--sheet") && !cli_given(call, "--budget") && !cli_given(call, "--merge"))
+        return cli_usage(call, "--sheet needs --budget or --merge, which may merge the parts");
     sinew_scene *scene;
     sinew_status status = cli_read_scene(call, call->arguments[0], &scene);
     if (status != SINEW_OK) return status;

@@ -67,8 +67,9 @@ static void shots_equal_single_runs_and_damage_is_repaired(void **state) {
     expect_code(0, "test $(ls work/spring/parts/*.state | wc -l) = 3");
     expect_code(0, "test $(ls work/linear/parts/*.state 2>/dev/null | wc -l) = 0");
     expect_code(0, "grep -q '\"shot\": \"force\"' report.json");
-    assert_int_equal(tasks_of("linear"), 5); /* a plan, three chunks and a merge */
-    assert_int_equal(tasks_of("spring"), 5); /* in order, so that no checkpoint was missing */
+    /* A plan and three chunks; a merge where two chunks were the last ones together. */
+    assert_in_range(tasks_of("linear"), 4, 5);
+    assert_int_equal(tasks_of("spring"), 4); /* in order, so that no checkpoint was missing */
 
     /* A truncated part, a flipped byte, a part and a checkpoint that are gone, a bad checkpoint. */
     expect_code(0, "cd work && ls -i */parts/*.part | sort >before && "
@@ -81,10 +82,10 @@ static void shots_equal_single_runs_and_damage_is_repaired(void **state) {
                    "status=none && rm ../linear.pc2 ../rotation.pc2 ../spring.pc2 ../force.pc2");
     expect_code(worst, farm);
     expect_equal("linear rotation spring force");
-    assert_int_equal(tasks_of("linear"), 3);
-    assert_int_equal(tasks_of("rotation"), 3);
-    assert_int_equal(tasks_of("spring"), 4); /* a second attempt without the checkpoint */
-    assert_int_equal(tasks_of("force"), 4);
+    assert_int_equal(tasks_of("linear"), 2);
+    assert_int_equal(tasks_of("rotation"), 2);
+    assert_int_equal(tasks_of("spring"), 3); /* a second attempt without the checkpoint */
+    assert_int_equal(tasks_of("force"), 3);
     /* The sound parts are the same files as before. */
     expect_code(0, "cd work && ls -i */parts/*.part | sort >after && "
                    "test $(comm -12 before after | wc -l) -ge 8 && "

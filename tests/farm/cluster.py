@@ -13,6 +13,7 @@ import subprocess
 import time
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+ARRAY = 5  # elements of a job array: so few that the farm has to split them
 libc = ctypes.CDLL(None)
 
 
@@ -113,6 +114,7 @@ SlurmdTimeout=5
 KillWait=2
 ReturnToService=2
 MpiDefault=none
+MaxArraySize={ARRAY}
 SchedulerParameters=sched_interval=1,batch_sched_delay=0,sched_min_interval=0
 PartitionName=main Nodes=ALL Default=YES State=UP
 """.splitlines()

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from cluster import Cluster, Unavailable, kill
+from cluster import ARRAY, Cluster, Unavailable, kill
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SINEW = str(pathlib.Path(os.environ.get("SINEW_COMMAND", ROOT / "build" / "sinew")).resolve())
@@ -127,6 +127,10 @@ def twelve_shots_survive_killed_nodes_tasks_and_damage(cluster, folder):
         first.wait()
     log.seek(0)
     expect("friction" in rows(folder), f"no table: {log.read()}")
+    # The cluster accepts only short arrays: twelve shots are planned by several.
+    sizes = [len(json.loads(path.read_text())["tasks"])
+             for path in folder.glob("work/batches/*.json")]
+    expect(max(sizes) == ARRAY and len(sizes) >= 3, f"arrays of {sizes} tasks")
     # A part is cut short, a checkpoint is corrupted.
     wait_for(lambda: list(folder.glob("work/*/parts/*.state")), "a checkpoint")
     part = sorted(parts())[0]
