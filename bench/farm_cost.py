@@ -40,7 +40,7 @@ SCENES = {
 def raise_priority():
     """This session goes before others, so that they disturb less; without permission it does not."""
     try:
-        pathlib.Path("/proc/self/autogroup").write_text("-15")
+        pathlib.Path("/proc/self/autogroup").write_text("-20")
     except OSError as reason:
         print(f"no higher priority: {reason}", file=sys.stderr)
 

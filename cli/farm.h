@@ -90,11 +90,14 @@ typedef struct farm {
     farm_cost *costs;
     size_t cost_capacity;
     int cost_count;
-    farm_task **tasks; /* submitted and not ended */
+    json_t *cost_index; /* key -> place in costs */
+    farm_task **tasks;  /* submitted and not ended */
     int task_count;
     int first_open;                    /* shots before it are done or failed */
+    int first_new;                     /* shots from it on have had no task yet */
     int workers;                       /* most tasks seen running at a time */
     double began, saved, save_seconds; /* cli_now() at the start and at the last save */
+    double shown;                      /* and when progress was shown last */
     int overhead_tasks;                /* plans and merges that ended */
     double overhead_seconds;           /* of these */
 } farm;

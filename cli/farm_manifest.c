@@ -1,9 +1,12 @@
 /* The manifest of a farm: {"farm": 1, "shots": [{"name", "scene", "overrides"}]}. It may come from
  * somebody else, so that names become folders only after a check, and scenes are read only from
  * the folder of the manifest. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "farm.h"
 #include "sinew/cache.h"
@@ -136,6 +139,40 @@ static sinew_status find_cost(farm *f, farm_shot *shot, const sinew_scene *scene
     return shot->cost >= 0 ? SINEW_OK : cli_no_memory(error);
 }
 
+static sinew_status no_scene(const char *path, sinew_error *error) {
+    return sinew_fail(error, SINEW_IO, "%s: cannot be written: %s", path, strerror(errno));
+}
+
+/* Unlike other outputs it is not brought to the disk at once, which would take most of the time of
+ * a large manifest: every call writes it again, unless it is there. */
+static sinew_status write_text(const char *path, const char *text, sinew_error *error) {
+    char *before = NULL, *fresh = CLI_NEW(char, strlen(path) + 5);
+    size_t size, length = strlen(text);
+    sinew_error ignored;
+    if (!fresh) return cli_no_memory(error);
+    bool same = sinew_file_read(path, &before, &size, &ignored) == SINEW_OK && size == length &&
+                !memcmp(before, text, length);
+    sinew_free(before);
+    sprintf(fresh, "%s.new", path);
+    sinew_status status = SINEW_OK;
+    if (!same) {
+        int file = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+        FILE *stream = file >= 0 ? fdopen(file, "wb") : NULL;
+        if (!stream) {
+            status = no_scene(path, error);
+            if (file >= 0) close(file);
+        } else {
+            bool written = fwrite(text, 1, length, stream) == length;
+            if (fclose(stream) != 0 || !written || rename(fresh, path) != 0) {
+                status = no_scene(path, error);
+                unlink(fresh);
+            }
+        }
+    }
+    sinew_free(fresh);
+    return status;
+}
+
 /* The scene with its overrides to DIR/NAME/scene.json: every task of the shot sees the same one,
  * whatever becomes of the original in the meantime. */
 static sinew_status write_scene(const claims *c, farm *f, farm_shot *shot, sinew_error *error) {
@@ -152,7 +189,10 @@ static sinew_status write_scene(const claims *c, farm *f, farm_shot *shot, sinew
     if (status == SINEW_OK) status = check_files(c, f, shot, scene, error);
     if (status == SINEW_OK) status = find_cost(f, shot, scene, error);
     if (status == SINEW_OK) status = sinew_folder_create(shot->folder, error);
-    if (status == SINEW_OK) status = sinew_scene_write(shot->scene, scene, error);
+    char *text = NULL;
+    if (status == SINEW_OK) status = sinew_scene_text(scene, &text, error);
+    if (status == SINEW_OK) status = write_text(shot->scene, text, error);
+    sinew_free(text);
     sinew_scene_destroy(scene);
     return status;
 }
@@ -263,5 +303,6 @@ void farm_free(farm *f) {
         for (int k = 0; k < shot->chunk_count; k++) sinew_free(shot->chunks[k]);
         sinew_free(shot->chunks), json_decref(shot->missing), json_decref(shot->slack);
     }
-    sinew_free(f->shots), sinew_free(f->costs), sinew_free(f->tasks), sinew_free(f->folder);
+    sinew_free(f->shots), sinew_free(f->costs), json_decref(f->cost_index), sinew_free(f->tasks),
+        sinew_free(f->folder);
 }

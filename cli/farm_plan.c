@@ -20,9 +20,12 @@ enum { UNKNOWN_FRAMES = 16 };                   /* of a chunk whose cost nobody 
 static const double LEAST_SETUPS_PER_CHUNK = 2; /* towards the end */
 
 int farm_find_cost(farm *f, const char *key) {
-    for (int i = 0; i < f->cost_count; i++)
-        if (!strcmp(f->costs[i].key, key)) return i;
-    if (!CLI_RESERVE(f->costs, f->cost_capacity, f->cost_count + 1)) return -1;
+    const json_t *known = json_object_get(f->cost_index, key);
+    if (known) return (int)json_integer_value(known);
+    if (!f->cost_index) f->cost_index = json_object();
+    if (!CLI_RESERVE(f->costs, f->cost_capacity, f->cost_count + 1) ||
+        json_object_set_new(f->cost_index, key, json_integer(f->cost_count)))
+        return -1;
     farm_cost *cost = &f->costs[f->cost_count];
     *cost = (farm_cost){0};
     snprintf(cost->key, sizeof cost->key, "%s", key);

@@ -27,7 +27,7 @@ enum { PLANNED_PER_JOB = 2, LEAST_PLANNED = 16 }; /* shots that are planned and 
 enum { LONGEST_COMMAND = 32 };
 /* The table is renewed this often, or less often where that would take more than a fiftieth of the
  * time: it has a row per shot. */
-static const double SAVE_SECONDS = 0.5, SAVE_FRACTION = 50;
+static const double SAVE_SECONDS = 0.5, SAVE_FRACTION = 50, SHOW_SECONDS = 0.1;
 
 static const farm_backend *const backends[] = {&farm_local, &farm_slurm};
 
@@ -349,40 +349,60 @@ static bool is_free(const farm_shot *shot) {
 
 static int count_ready(const farm *f, wanted *is_ready) {
     int count = 0;
-    for (int i = f->first_open; i < f->shot_count; i++) count += is_ready(&f->shots[i]);
+    for (int i = f->first_open; i < f->first_new; i++) count += is_ready(&f->shots[i]);
     return count;
 }
 
-/* Adds tasks of at most `most` shots that are ready, in their order. Chains share the room. */
-static sinew_status add_ready(farm *f, wanted *is_ready, int most) {
+/* Adds the tasks of a shot that is ready, `depth` at a time, while there is room. */
+static sinew_status add_shot(farm *f, farm_shot *shot, wanted *is_ready, int shares) {
+    for (int added = 1; added > 0 && is_ready(shot);) {
+        int room = f->resources.jobs - f->task_count;
+        if (room <= 0) return SINEW_OK;
+        added = add_tasks(f, shot, room / shares > 1 ? room / shares : 1);
+        if (added < 0) return cli_no_memory(&f->call->error);
+    }
+    return SINEW_OK;
+}
+
+/* Adds tasks of the shots that are ready and have had tasks, in their order. Chains share the room.
+ */
+static sinew_status add_ready(farm *f, wanted *is_ready) {
     int ready = count_ready(f, is_ready);
-    for (int i = f->first_open; i < f->shot_count && ready > 0 && most > 0; i++) {
-        farm_shot *shot = &f->shots[i];
-        if (!is_ready(shot)) continue;
-        for (int added = 1; added > 0 && is_ready(shot);) {
-            int room = f->resources.jobs - f->task_count;
-            if (room <= 0) return SINEW_OK;
-            added = add_tasks(f, shot, room / ready > 1 ? room / ready : 1);
-            if (added < 0) return cli_no_memory(&f->call->error);
-        }
-        ready--, most--;
+    for (int i = f->first_open; i < f->first_new && ready > 0; i++) {
+        if (!is_ready(&f->shots[i])) continue;
+        if (f->task_count == f->resources.jobs) return SINEW_OK;
+        CLI_TRY(add_shot(f, &f->shots[i], is_ready, ready--));
+    }
+    return SINEW_OK;
+}
+
+/* Plans at most `most` shots, again or for the first time. */
+static sinew_status add_plans(farm *f, int most) {
+    for (int i = f->first_open; i < f->shot_count && most > 0; i++) {
+        if (f->task_count == f->resources.jobs) return SINEW_OK;
+        if (i >= f->first_new) f->first_new = i + 1;
+        if (!is_plan(&f->shots[i])) continue;
+        CLI_TRY(add_shot(f, &f->shots[i], is_plan, f->resources.jobs));
+        most--;
     }
     return SINEW_OK;
 }
 
 /* Adds tasks while there is room: what many others wait for goes first. Only so many shots are
- * planned ahead that chains start early, and shots are finished one after another. */
+ * planned ahead that chains start early, and shots are finished one after another. So only a few of
+ * many shots are open, and the time this takes does not depend on how many there are. */
 static sinew_status fill(farm *f) {
     while (f->first_open < f->shot_count && f->shots[f->first_open].stage >= FARM_DONE)
         f->first_open++;
-    CLI_TRY(add_ready(f, is_chain, f->shot_count));
-    CLI_TRY(add_ready(f, is_merge, f->shot_count));
+    if (f->first_new < f->first_open) f->first_new = f->first_open;
+    CLI_TRY(add_ready(f, is_chain));
+    CLI_TRY(add_ready(f, is_merge));
     int ahead = PLANNED_PER_JOB * f->resources.jobs, open = 0;
     ahead = ahead < LEAST_PLANNED ? LEAST_PLANNED : ahead;
-    for (int i = f->first_open; i < f->shot_count; i++)
+    for (int i = f->first_open; i < f->first_new; i++)
         open += f->shots[i].stage == FARM_FRAMES || f->shots[i].running;
-    CLI_TRY(add_ready(f, is_plan, ahead - open));
-    return add_ready(f, is_free, f->shot_count);
+    CLI_TRY(add_plans(f, ahead - open));
+    return add_ready(f, is_free);
 }
 
 static sinew_status submit(farm *f, void *state) {
@@ -413,8 +433,10 @@ static void collect(farm *f, bool *any) {
     if (running > f->workers) f->workers = running;
 }
 
-static void show_progress(const farm *f) {
+static void show_progress(farm *f) {
     double frames = 0, done = 0;
+    if (cli_now() - f->shown < SHOW_SECONDS) return;
+    f->shown = cli_now();
     for (int i = 0; i < f->shot_count; i++) {
         frames += f->shots[i].frames;
         done += f->shots[i].done;

@@ -209,8 +209,7 @@ typedef struct sink {
 static sinew_status take(void *user, sn_frame *frame, sinew_error *error) {
     sink *to = user;
     if (to->outputs) return take_frame(to->job, frame, to->outputs, &to->sum, error);
-    report_frame(&frame->info, frame->fields);
-    report_weights(to->job, frame->index, frame->fields);
+    /* What the report says beyond the fields of the model is added when parts are merged. */
     to->sum.unconverged += frame->info.status == SINEW_NOT_CONVERGED;
     return sn_part_add(to->part, frame, error);
 }

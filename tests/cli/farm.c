@@ -213,6 +213,36 @@ static void hostile_manifests_are_refused(void **state) {
     expect_refusal(4, "none", "sinew farm status none");
 }
 
+/* Spaces, quotes, commands and line breaks in all names that a shot brings along. */
+static void names_of_files_are_only_names(void **state) {
+    (void)state;
+    static const char script[] =
+        "import json, pathlib, subprocess\n"
+        "name = 'a \\'b\\' \"c\" $(touch oops) `touch oops` ;touch oops\\nd %s &amp; -e'\n"
+        "place = pathlib.Path(name)\n"
+        "place.mkdir()\n"
+        "subprocess.run(['sinew', 'sample', 'bar', '--out', place / f'{name}.glb'], check=True)\n"
+        "pathlib.Path(f'{name}.csv').write_text('time_s,bend120\\n0,0\\n0.2,0.1\\n')\n"
+        "scene = {'sinew': 1, 'rig': {'files': [f'{name}/{name}.glb']}, 'model': 'rotation',\n"
+        "         'notes': name, 'curves': {'file': f'{name}.csv'},\n"
+        "         'outputs': {'frames': [f'{name}/{name}.pc2'], 'report': f'{name}.out'}}\n"
+        "pathlib.Path(f'{name}.json').write_text(json.dumps(scene))\n"
+        "pathlib.Path('shots.json').write_text(json.dumps(\n"
+        "    {'farm': 1, 'shots': [{'name': 's1', 'scene': f'{name}.json'}]}))\n"
+        "subprocess.run(['sinew', 'farm', 'shots.json', '--out', name + ' work', '--chunk', '3',\n"
+        "                '--quiet'], check=True)\n"
+        "assert (place / f'{name}.pc2').stat().st_size > 0 and len(list(place.iterdir())) == 2\n"
+        "assert not list(pathlib.Path().rglob('oops'))\n"
+        /* An output that is a link to the outside is not followed. */
+        "(place / f'{name}.pc2').unlink()\n"
+        "(place / f'{name}.pc2').symlink_to('../../elsewhere.pc2')\n"
+        "code = subprocess.run(['sinew', 'farm', 'shots.json', '--out', 'work']).returncode\n"
+        "assert code == 1 and not pathlib.Path('../elsewhere.pc2').exists()\n";
+    fresh_folder();
+    write_text("names.py", script);
+    expect_code(0, "python3 names.py");
+}
+
 static void only_one_farm_works_in_a_folder(void **state) {
     (void)state;
     write_scenes();
@@ -231,6 +261,7 @@ int test_farm(void) {
         cmocka_unit_test(interrupt_stops_the_children_and_keeps_the_parts),
         cmocka_unit_test(bad_shots_fail_alone),
         cmocka_unit_test(hostile_manifests_are_refused),
+        cmocka_unit_test(names_of_files_are_only_names),
         cmocka_unit_test(only_one_farm_works_in_a_folder),
     };
     return cmocka_run_group_tests_name("farm", tests, NULL, NULL);

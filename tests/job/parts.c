@@ -56,7 +56,10 @@ static void merged_parts_are_the_whole_clip(void **state) {
     (void)state;
     const char *rows[][3] = {
         {"linear", "{}", "linear.pc2"},
-        {"rotation", "{}", "rotation.pc2"},
+        {"rotation", "{}", "rotation.pc2"}, /* parts in float32 */
+        {"rotation", "{}", "rotation.mdd"},
+        {"rotation", "{}", "rotation.usda"}, /* parts in float64 */
+        {"rotation", "{}", "rotation.glb"},
         {"spring", "{\"friction\": 0.3, \"tolerance\": 1e-3, \"max_rounds\": 4}", "spring.pc2"},
         {"force", "{}", "force.pc2"},
     };
@@ -68,7 +71,9 @@ static void merged_parts_are_the_whole_clip(void **state) {
         if (status != SINEW_NOT_CONVERGED) assert_ok(status);
         sinew_job_destroy(job);
         char *whole = content(out, &size);
-        const char *parts = folder_of(model);
+        char name[64];
+        snprintf(name, sizeof name, "parts-%s", out);
+        const char *parts = folder_of(name);
         part(model, parameters, out, 0, 6, false, parts, SINEW_OK);
         part(model, parameters, out, 7, 13, true, parts, SINEW_OK);
         part(model, parameters, out, 14, -1, true, parts, SINEW_OK);
@@ -81,7 +86,7 @@ static void merged_parts_are_the_whole_clip(void **state) {
         sinew_job_destroy(job);
         char *merged = content(out, &merged_size);
         assert_int_equal(size, merged_size);
-        if (memcmp(whole, merged, size)) fail_msg("%s: merged parts differ", model);
+        if (memcmp(whole, merged, size)) fail_msg("%s: merged parts differ", out);
         sn_free(whole), sn_free(merged);
     }
 }

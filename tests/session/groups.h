@@ -4,6 +4,7 @@ int test_patches(void);
 int test_live(void);
 int test_chunks(void);
 int test_cancel(void);
+int test_orderings(void);
 int test_texts(void);
 int test_threads(void);
 int test_no_memory(void);

@@ -12,6 +12,7 @@ int main(int count, char **arguments) {
                   {"patches", test_patches},
                   {"chunks", test_chunks},
                   {"cancel", test_cancel},
+                  {"orderings", test_orderings},
                   {"threads", test_threads},
                   {"no_memory", test_no_memory},
                   {"random_calls", test_random_calls},
