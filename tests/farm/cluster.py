@@ -114,13 +114,15 @@ SlurmdTimeout=5
 KillWait=2
 ReturnToService=2
 MpiDefault=none
+GresTypes=gpu
 MaxArraySize={ARRAY}
 SchedulerParameters=sched_interval=1,batch_sched_delay=0,sched_min_interval=0
 PartitionName=main Nodes=ALL Default=YES State=UP
 """.splitlines()
         for name, port in zip(self.names, ports):
             lines.append(f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port}"
-                         f" CPUs={cpus} RealMemory=4000")
+                         f" CPUs={cpus} RealMemory=4000 Gres=gpu:1")
+        (folder / "gres.conf").write_text("Name=gpu File=/dev/null\n")  # one on each node, in name
         (folder / "slurm.conf").write_text("\n".join(lines) + "\n")
 
     def launch(self, name, *command):
@@ -152,11 +154,14 @@ PartitionName=main Nodes=ALL Default=YES State=UP
         self.wait(lambda: self.idle() == len(self.names), 120, "the nodes did not start")
         return self
 
+    def ask(self, *words):
+        """What a program of Slurm prints."""
+        return subprocess.run(words, env=self.environment, capture_output=True, text=True,
+                              timeout=30, check=False).stdout
+
     def idle(self):
         """Nodes that are ready."""
-        answer = subprocess.run(["sinfo", "-h", "-N", "-o", "%T"], env=self.environment,
-                                capture_output=True, text=True, timeout=30, check=False)
-        return answer.stdout.split().count("idle")
+        return self.ask("sinfo", "-h", "-N", "-o", "%T").split().count("idle")
 
     def wait(self, condition, seconds, message):
         end = time.monotonic() + seconds
