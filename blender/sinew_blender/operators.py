@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the panel's buttons do. Problems are reports with a remedy; nothing is changed then."""
+import json
+import tempfile
+
 import bpy
 import numpy as np
 
-from . import bake, shapes
+from . import animation, bake, live, markers, scene, shapes
 
 
 class _Operator:
@@ -16,41 +19,70 @@ class _Operator:
     def execute(self, context):
         try:
             return self.work(context, context.object)
-        except shapes.Problem as problem:
+        except (shapes.Problem, OSError, ValueError) as problem:
             self.report({"ERROR"}, str(problem))
-        except shapes.library().Error as error:
+        except Exception as error:
+            if not is_library_error(error):
+                raise
             self.report({"ERROR"}, str(error))
         return {"CANCELLED"}
 
 
+def is_library_error(error):
+    """Errors of the library, which may be missing itself."""
+    try:
+        return isinstance(error, shapes.library().Error)
+    except shapes.Problem:
+        return False
+
+
 class SINEW_OT_solve(_Operator, bpy.types.Operator):
-    """Show the physical shape of the present key values in the key 'Sinew'"""
+    """Compute the physical shape of the current key values, and show it in the key 'Sinew'"""
     bl_idname = "sinew.solve"
-    bl_label = "Solve once"
+    bl_label = "Solve Once"
 
     def work(self, context, obj):
-        keys = shapes.check(obj)
+        block = shapes.check(obj)
         shapes.check_live(obj)
-        session, folder = shapes.make_session(obj)
+        shapes.library()
+        follower = live.Follower(obj)
         try:
-            weights = shapes.weights_of(keys)
-            result = session.solve(weights)
-            shapes.write_result(obj, result.positions, shapes.linear_blend(obj, keys, weights))
+            while not follower.read():
+                pass
+            if obj.sinew.model == "fit" and follower.map is None:
+                raise shapes.Problem("There is no marker map; press Find Map first")
+            weights, found, points = follower.ask(obj)
+            follower.build()
+            scene.patch(follower.session, {}, found)
+            result = (follower.session.solve(markers=points) if points is not None
+                      else follower.session.solve(weights))
+            if obj.sinew.show == "PREVIEW":
+                shapes.write_preview(obj, result.positions)
+            else:
+                shapes.write_result(obj, follower.keys.difference(
+                    result.positions, shapes.weights_of(block)))
             if not result.converged:
-                self.report({"WARNING"}, "the solve did not reach its tolerance")
+                self.report({"WARNING"}, "The solve did not reach its tolerance; the best shape "
+                                         "is shown")
         finally:
-            session.close()
-            folder.cleanup()
+            follower.close()
+        note = shapes.unit_of(context.scene)[1]
+        if note:
+            self.report({"INFO"}, note[0].upper() + note[1:])
         return {"FINISHED"}
 
 
 class SINEW_OT_remove(_Operator, bpy.types.Operator):
-    """Remove the key 'Sinew' and the keys of baked frames; the mesh is as before"""
+    """Remove the key 'Sinew', the keys of baked frames and the preview object"""
     bl_idname = "sinew.remove"
-    bl_label = "Remove result"
+    bl_label = "Remove Result"
 
     def work(self, context, obj):
-        keys = shapes.check(obj)
+        keys = obj.data.shape_keys
+        if keys is None:
+            raise shapes.Problem(f"'{obj.name}' has no shape keys")
+        if obj.mode == "EDIT":
+            raise shapes.Problem("Leave Edit Mode first (Tab)")
         obj.sinew.live = False
         shapes.remove_results(obj, keys)
         return {"FINISHED"}
@@ -59,53 +91,75 @@ class SINEW_OT_remove(_Operator, bpy.types.Operator):
 class SINEW_OT_bake_frames(_Operator, bpy.types.Operator):
     """Compute the physical motion of the scene's frame range. Esc cancels"""
     bl_idname = "sinew.bake_frames"
-    bl_label = "Bake frames"
+    bl_label = "Bake Frames"
     target: bpy.props.EnumProperty(
-        name="To", items=[(bake.CACHE, "Point cache", "A PC2 file for the Mesh Cache modifier"),
-                          (bake.KEYS, "Shape keys", "A key per frame, with its animation")])
-    filepath: bpy.props.StringProperty(subtype="FILE_PATH", default="//sinew.pc2")
+        name="To", items=[(bake.CACHE, "Point Cache", "A PC2 or MDD file for the Mesh Cache "
+                                                      "modifier"),
+                          (bake.KEYS, "Shape Keys", "A key per frame, with its animation")])
+    filepath: bpy.props.StringProperty(
+        name="File", description="File of the point cache: PC2 or MDD", subtype="FILE_PATH",
+        default="//sinew.pc2")
+    filter_glob: bpy.props.StringProperty(default="*.pc2;*.mdd", options={"HIDDEN"})
+
+    def check_path(self):
+        if self.target != bake.CACHE:
+            return
+        if self.filepath.startswith("//") and not bpy.data.filepath:
+            raise shapes.Problem("Save the Blender file first, or choose an absolute path for the "
+                                 "point cache")
 
     def work(self, context, obj):
+        self.check_path()
         run = bake.Bake(context, obj)
-        manager = context.window_manager
-        manager.progress_begin(0, len(run))
         try:
-            while len(run.rows) < len(run):
-                run.step()
-                manager.progress_update(len(run.rows))
+            while not run.sample():
+                pass
+            run.solve()
             self.report({"INFO"}, run.finish(self.target, self.filepath))
         finally:
-            manager.progress_end()
             run.close()
         return {"FINISHED"}
 
     def invoke(self, context, event):
-        """In the interface: a frame at a time, so that Esc and the rest of Blender work."""
+        """In the interface the solves run in a thread; Esc and the rest of Blender work."""
         try:
+            self.check_path()
             self.run = bake.Bake(context, context.object)
-        except shapes.Problem as problem:
+        except (shapes.Problem, OSError, ValueError) as problem:
             self.report({"ERROR"}, str(problem))
             return {"CANCELLED"}
         manager = context.window_manager
         manager.progress_begin(0, len(self.run))
-        self.timer = manager.event_timer_add(0.001, window=context.window)
+        self.timer = manager.event_timer_add(0.02, window=context.window)
         manager.modal_handler_add(self)
         return {"RUNNING_MODAL"}
 
     def modal(self, context, event):
+        run = self.run
         if event.type == "ESC":
             self.end(context)
-            self.report({"INFO"}, "cancelled; nothing was written")
+            self.report({"INFO"}, "Bake canceled; nothing was written")
             return {"CANCELLED"}
         if event.type != "TIMER":
             return {"PASS_THROUGH"}
         try:
-            self.run.step()
-            context.window_manager.progress_update(len(self.run.rows))
-            if len(self.run.rows) < len(self.run):
+            if run.thread is None:
+                if run.sample():
+                    run.start()
                 return {"RUNNING_MODAL"}
-            self.report({"INFO"}, self.run.finish(self.target, self.filepath))
-        except (shapes.Problem, shapes.library().Error) as error:
+            done = len(run.rows)
+            context.window_manager.progress_update(done)
+            context.workspace.status_text_set(f"Sinew: frame {done} of {len(run)}  |  Esc: cancel")
+            if run.thread.is_alive():
+                return {"RUNNING_MODAL"}
+            if run.failure:
+                raise run.failure
+            self.report({"INFO"}, run.finish(self.target, self.filepath))
+        except Exception as error:
+            if not isinstance(error, (shapes.Problem, OSError, ValueError)) \
+                    and not is_library_error(error):
+                self.end(context)
+                raise
             self.report({"ERROR"}, str(error))
             self.end(context)
             return {"CANCELLED"}
@@ -115,44 +169,39 @@ class SINEW_OT_bake_frames(_Operator, bpy.types.Operator):
     def end(self, context):
         context.window_manager.event_timer_remove(self.timer)
         context.window_manager.progress_end()
+        context.workspace.status_text_set(None)
         self.run.close()
 
 
 class SINEW_OT_bake_correctives(_Operator, bpy.types.Operator):
     """Add corrective shape keys with drivers that bring the linear blend close to the model"""
     bl_idname = "sinew.bake_correctives"
-    bl_label = "Bake correctives"
+    bl_label = "Bake Correctives"
 
     def work(self, context, obj):
         sinew = shapes.library()
-        keys = shapes.check(obj)
-        session, folder = shapes.make_session(obj)
-        try:
-            known = {b.name for b in artist_names(keys)}
-            # Expressions of Blender's drivers are too short for polynomials.
-            baked, report = sinew.bake(session, max_targets=obj.sinew.max_targets,
-                                       style="inbetweens")
-            neutral = baked.neutral.positions
-            linear = {}
-            for name in baked.targets:
-                if name in known:
-                    continue
-                add_corrective(obj, keys, baked, name, neutral, session, linear)
-        finally:
-            session.close()
-            folder.cleanup()
-        self.report({"INFO"}, f"added {report.inbetweens} in-betweens and {report.combinations} "
-                              "combinations")
+        block = shapes.check(obj)
+        shapes.check_live(obj)
+        settings = scene.frozen(obj)
+        keys = shapes.Keys.of(obj, scene.groups_of(settings))
+        with tempfile.TemporaryDirectory(prefix="sinew-") as folder:
+            document = scene.document(settings, keys, folder, with_locks=False)
+            with sinew.Session(document, rig=keys.rig(), model=settings.model) as session:
+                # Expressions of Blender's drivers are too short for polynomials.
+                baked, report = sinew.bake(session, max_targets=obj.sinew.max_targets,
+                                           style="inbetweens")
+        for name in baked.targets:
+            if name not in keys.names:
+                add_corrective(obj, block, baked, name)
+        self.report({"INFO"}, f"Added {report.inbetweens} in-betweens and {report.combinations} "
+                              "combinations with drivers")
         return {"FINISHED"}
 
 
-def artist_names(keys):
-    return shapes.artist_keys(keys)
-
-
-def add_corrective(obj, keys, baked, name, neutral, session, linear):
+def add_corrective(obj, keys, baked, name):
     """One corrective key and its driver. An in-between holds the whole shape at its value; as a
     key that is added to the others it holds what the linear blend lacks there."""
+    neutral = baked.neutral.positions
     drivers = baked.target_drivers(name)
     shape = baked.shape(name) - neutral
     if drivers["kind"] == "inbetween":
@@ -184,4 +233,90 @@ def add_corrective(obj, keys, baked, name, neutral, session, linear):
     driver.expression = expression
 
 
-classes = (SINEW_OT_solve, SINEW_OT_remove, SINEW_OT_bake_frames, SINEW_OT_bake_correctives)
+class SINEW_OT_lock_add(_Operator, bpy.types.Operator):
+    """Lock the active vertex group at its position in the current pose"""
+    bl_idname = "sinew.lock_add"
+    bl_label = "Add Lock"
+    group: bpy.props.StringProperty(name="Group", options={"SKIP_SAVE"})
+
+    def work(self, context, obj):
+        keys = shapes.check(obj)
+        group = self.group or (obj.vertex_groups.active.name if obj.vertex_groups.active else "")
+        if group not in obj.vertex_groups:
+            raise shapes.Problem("Add a vertex group over what must not move, and select it"
+                                 if not group else f"There is no vertex group '{group}'")
+        values = zip(shapes.artist_keys(keys), shapes.weights_of(keys))
+        lock = obj.sinew.locks.add()
+        lock.pose = json.dumps({block.name: float(value) for block, value in values})
+        lock.group = group
+        obj.sinew.lock_index = len(obj.sinew.locks) - 1
+        return {"FINISHED"}
+
+
+class SINEW_OT_lock_remove(_Operator, bpy.types.Operator):
+    """Remove the selected lock; its vertex group stays"""
+    bl_idname = "sinew.lock_remove"
+    bl_label = "Remove Lock"
+
+    def work(self, context, obj):
+        settings = obj.sinew
+        if not 0 <= settings.lock_index < len(settings.locks):
+            raise shapes.Problem("Select a lock in the list")
+        settings.locks.remove(settings.lock_index)
+        settings.lock_index = max(0, settings.lock_index - 1)
+        live.forget(obj)
+        return {"FINISHED"}
+
+
+class SINEW_OT_lock_animation(_Operator, bpy.types.Operator):
+    """Apply the locks to the animation of the frame range, as a new action. The action that the
+    keys had is kept"""
+    bl_idname = "sinew.lock_animation"
+    bl_label = "Apply Locks to Animation"
+
+    def work(self, context, obj):
+        block = shapes.check(obj)
+        found = context.scene
+        frames = list(range(found.frame_start, found.frame_end + 1))
+        settings = scene.frozen(obj)
+        keys = shapes.Keys.of(obj, scene.groups_of(settings))
+        if not scene.locks_of(settings, keys)[0]:
+            raise shapes.Problem("There are no locks; select a vertex group and press Add Lock")
+        if not animation.curves_of(block):
+            raise shapes.Problem("The shape keys have no animation; insert keyframes first")
+        rows = bake.filtered(settings, keys, keys.rig(), frames,
+                             animation.sampled(obj, block, frames, context),
+                             *bake.lock_curves(obj, frames))
+        action = animation.write_action(block, f"{block.animation_data.action.name} locked",
+                                        frames, rows)
+        self.report({"INFO"}, f"The keys now use the action '{action.name}'; the original is kept")
+        return {"FINISHED"}
+
+
+class SINEW_OT_find_map(_Operator, bpy.types.Operator):
+    """Attach the markers to points of the face, and show the points as empties that can be moved"""
+    bl_idname = "sinew.find_map"
+    bl_label = "Find Map"
+
+    def work(self, context, obj):
+        sinew = shapes.library()
+        shapes.check(obj)
+        markers.check(obj)
+        keys = shapes.Keys.of(obj)
+        rig = keys.rig()
+        if obj.sinew.marker_objects is not None:
+            names = [markers.name_of(e) for e in obj.sinew.marker_objects.objects]
+            take = sinew.Markers(names, [0.0], markers.positions_now(obj, names)[None])
+        else:
+            take = markers.read_take(bpy.path.abspath(obj.sinew.take))
+        capture = sinew.Capture(rig, take)
+        found, doubts = capture.map, capture.doubts()
+        markers.show_map(context, obj, found.names, found.points(rig.neutral), doubts)
+        self.report({"WARNING"} if doubts else {"INFO"},
+                    f"Attached {len(found.names)} of {len(take.names)} markers"
+                    + (f"; check {', '.join(doubts)} (shown as cubes)" if doubts else ""))
+        return {"FINISHED"}
+
+
+classes = (SINEW_OT_solve, SINEW_OT_remove, SINEW_OT_bake_frames, SINEW_OT_bake_correctives,
+           SINEW_OT_lock_add, SINEW_OT_lock_remove, SINEW_OT_lock_animation, SINEW_OT_find_map)

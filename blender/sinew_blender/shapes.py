@@ -1,13 +1,32 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From Blender's shape keys to a Sinew session, and back."""
+"""Blender's shape keys as arrays and as a rig, and results back into Blender.
+
+Arrays are read and written with foreach_get and foreach_set: nothing here loops over vertices,
+except for vertex groups, which Blender has no arrays of.
+"""
+import importlib
 import os
-import sys
-import tempfile
 
 import numpy as np
 
 RESULT_KEY = "Sinew"
-WHOLE_CLIP = ("modal", "force")  # models that look at a whole clip: baked, not live
+WHOLE_CLIP = ("modal", "force")  # models whose motion depends on a whole clip: baked, not live
+UNITS = {1.0: "m", 0.1: "dm", 0.01: "cm", 0.001: "mm", 0.0254: "in", 0.3048: "ft"}
+
+
+class Problem(Exception):
+    """Something the user can fix; shown as a Blender report."""
+
+
+def library():
+    """The Python module that is bundled with the add-on, or the installed one."""
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sinew")
+    try:
+        return (importlib.import_module(".sinew", __package__) if os.path.isdir(folder)
+                else importlib.import_module("sinew"))
+    except ImportError as error:
+        raise Problem(f"Cannot load the Sinew library: {error}. Install the add-on again from its "
+                      "zip file") from error
 
 
 def is_result(block):
@@ -17,76 +36,153 @@ def is_result(block):
                                   and name[len(RESULT_KEY) + 1:].lstrip("-").isdigit())
 
 
-class Problem(Exception):
-    """Something the user can mend; shown as a Blender report."""
-
-
-def library():
-    """The Python module that is bundled with the add-on, or the installed one."""
-    try:
-        folder = os.path.dirname(os.path.abspath(__file__))
-        if os.path.isdir(os.path.join(folder, "sinew")):
-            if folder not in sys.path:
-                sys.path.insert(0, folder)
-        import sinew
-        return sinew
-    except ImportError as error:
-        raise Problem(f"the Sinew library cannot be loaded: {error}") from error
+def artist_keys(keys):
+    """The keys that act as sliders: all but the basis and the add-on's own."""
+    return [b for b in keys.key_blocks if b != keys.reference_key and not is_result(b)]
 
 
 def check(obj):
-    """The object's mesh with shape keys, or a Problem that says what to do."""
+    """The shape keys of an object that can be solved, or a Problem that explains what to do."""
     if obj is None or obj.type != "MESH":
-        raise Problem("select a mesh object")
+        raise Problem("Select a mesh object")
     if obj.mode == "EDIT":
-        raise Problem("leave edit mode first")
+        raise Problem("Leave Edit Mode first (Tab)")
     keys = obj.data.shape_keys
-    if keys is None or len(keys.key_blocks) < 2:
-        raise Problem(f"'{obj.name}' has no shape keys; add some, or pick another object")
+    if keys is None or not artist_keys(keys):
+        raise Problem(f"'{obj.name}' has no shape keys; add some, or select another object")
     if not keys.use_relative:
-        raise Problem("absolute shape keys are not supported; switch them to relative")
+        raise Problem(f"'{obj.name}' has absolute shape keys; turn on Relative in its shape key "
+                      "panel")
+    count = len(obj.data.vertices)
+    for block in keys.key_blocks:
+        if len(block.data) != count:
+            raise Problem(f"Shape key '{block.name}' has {len(block.data)} vertices, but the mesh "
+                          f"has {count}; enter and leave Edit Mode to update it, or remove the key")
+    check_scale(obj)
     return keys
 
 
+def check_scale(obj):
+    """A stretched object bends differently than its mesh, so it cannot be solved."""
+    axes = np.array(obj.matrix_world.to_3x3())
+    scale = np.linalg.norm(axes, axis=0)
+    skew = axes.T @ axes / max(scale.max() ** 2, 1e-300) - np.eye(3) * (scale / scale.max()) ** 2
+    if scale.min() <= 0 or scale.max() / scale.min() > 1.0001 or np.abs(skew).max() > 1e-4:
+        shown = ", ".join(f"{s:.4g}" for s in scale)
+        raise Problem(f"'{obj.name}' has a non-uniform scale ({shown}); apply it with Ctrl+A > "
+                      "Scale")
+
+
+def check_live(obj):
+    if obj.sinew.model in WHOLE_CLIP:
+        label = obj.sinew.bl_rna.properties["model"].enum_items[obj.sinew.model].name
+        raise Problem(f"{label} moves over time: use one of the Bake buttons, or choose Rotation "
+                      "or Spring")
+
+
+def unit_of(scene):
+    """The unit of length of a scene for the library, and a sentence if it is not a meter."""
+    scale = scene.unit_settings.scale_length
+    for size, name in UNITS.items():
+        if abs(scale / size - 1) < 1e-4:
+            return name, "" if name == "m" else f"the scene's unit scale is {scale:g}: lengths are in {name}"
+    return "m", f"the scene's unit scale {scale:g} is not a known unit: lengths are read as meters"
+
+
 def coordinates(block, count):
-    if len(block.data) != count:
-        raise Problem(f"shape key '{block.name}' has {len(block.data)} vertices, the mesh has "
-                      f"{count}; apply or remove the key")
     points = np.empty(3 * count, np.float32)
     block.data.foreach_get("co", points)
-    return points.reshape(-1, 3).astype(np.float64)
+    return points.reshape(-1, 3)
 
 
-def artist_keys(keys):
-    """The keys that act as sliders: all but the basis and our own."""
-    return [b for b in keys.key_blocks[1:] if not is_result(b)]
+def group_weights(obj, names):
+    """Weights of vertex groups as arrays, by name. One loop over the vertices for all of them."""
+    count = len(obj.data.vertices)
+    found = {name: np.zeros(count) for name in names if name in obj.vertex_groups}
+    rows = {obj.vertex_groups[name].index: row for name, row in found.items()}
+    if rows:
+        for vertex in obj.data.vertices:
+            for member in vertex.groups:
+                row = rows.get(member.group)
+                if row is not None:
+                    row[vertex.index] = member.weight
+    return found
 
 
-def make_rig(obj):
-    """The shape keys as a rig, in the mesh's own coordinates."""
-    sinew = library()
-    keys = check(obj)
-    mesh = obj.data
-    count = len(mesh.vertices)
-    basis = coordinates(keys.reference_key, count)
-    rig = sinew.Rig(sinew.Mesh(basis, [list(p.vertices) for p in mesh.polygons]))
-    for block in artist_keys(keys):
-        delta = coordinates(block, count) - coordinates(block.relative_key, count)
-        if block.vertex_group and block.vertex_group in obj.vertex_groups:
-            delta *= group_weights(obj, block.vertex_group)[:, None]
-        moved = np.nonzero(np.abs(delta).max(axis=1) > 0)[0]
-        rig.add_target(block.name, moved, delta[moved])
-    return rig
+class Keys:
+    """The shape keys of an object as arrays, which other threads may use.
 
+    Reading a large face takes longer than the interface may wait, so `read` is a generator that
+    pauses after every key.
+    """
 
-def group_weights(obj, name):
-    group = obj.vertex_groups[name].index
-    weights = np.zeros(len(obj.data.vertices))
-    for v in obj.data.vertices:
-        for g in v.groups:
-            if g.group == group:
-                weights[v.index] = g.weight
-    return weights
+    def __init__(self, obj):
+        keys = check(obj)
+        mesh = obj.data
+        self.count = len(mesh.vertices)
+        blocks = artist_keys(keys)
+        self.names = [block.name for block in blocks]
+        self.limits = [(block.slider_min, block.slider_max) for block in blocks]
+        self.starts = np.empty(len(mesh.polygons) + 1, np.int32)
+        mesh.polygons.foreach_get("loop_start", self.starts[:-1])
+        self.starts[-1] = len(mesh.loops)
+        self.corners = np.empty(len(mesh.loops), np.int32)
+        mesh.loops.foreach_get("vertex_index", self.corners)
+        self.basis = coordinates(keys.reference_key, self.count)
+        self.groups = {}
+        self.deltas = []  # per key: moved vertices, their displacements
+
+    def read(self, obj, groups=()):
+        keys = obj.data.shape_keys
+        blocks = artist_keys(keys)
+        masks = [block.vertex_group for block in blocks if block.vertex_group]
+        self.groups = group_weights(obj, set(masks) | {name for name in groups if name})
+        yield
+        for block in blocks:
+            delta = coordinates(block, self.count)
+            delta -= (self.basis if block.relative_key == keys.reference_key
+                      else coordinates(block.relative_key, self.count))
+            if block.vertex_group in self.groups:
+                delta *= self.groups[block.vertex_group][:, None].astype(np.float32)
+            moved = np.flatnonzero(delta.any(axis=1)).astype(np.int32)
+            self.deltas.append((moved, delta[moved].astype(np.float64)))
+            yield
+
+    @classmethod
+    def of(cls, obj, groups=()):
+        keys = cls(obj)
+        for _ in keys.read(obj, groups):
+            pass
+        return keys
+
+    def matches(self, obj):
+        """Whether the object still has the same keys, without a look at their shapes."""
+        keys = obj.data.shape_keys
+        return (keys is not None and len(obj.data.vertices) == self.count
+                and [block.name for block in artist_keys(keys)] == self.names)
+
+    def mesh(self):
+        return library().Mesh.from_arrays(self.basis, self.starts, self.corners)
+
+    def rig(self):
+        """The keys as a rig, in the coordinates of the mesh."""
+        rig = library().Rig(self.mesh())
+        for name, (moved, delta), limits in zip(self.names, self.deltas, self.limits):
+            rig.add_target(name, moved, delta)
+            rig.set_limits(name, *limits)
+        return rig
+
+    def linear(self, weights):
+        """The linear blend that Blender shows at these values, without the add-on's keys."""
+        points = self.basis.astype(np.float64)
+        for weight, (moved, delta) in zip(weights, self.deltas):
+            if weight != 0 and len(moved):
+                points[moved] += weight * delta
+        return points
+
+    def difference(self, positions, weights):
+        """What a key must hold to show these positions on top of the linear blend."""
+        return (self.basis + (positions - self.linear(weights))).astype(np.float32)
 
 
 def weights_of(keys):
@@ -94,131 +190,59 @@ def weights_of(keys):
     return np.array([0.0 if b.mute else b.value for b in artist_keys(keys)])
 
 
-def linear_blend(obj, keys, weights):
-    """What Blender shows at these values without our keys. Not the session's linear blend, whose
-    weights have passed the locks."""
-    count = len(obj.data.vertices)
-    points = coordinates(keys.reference_key, count)
-    for block, weight in zip(artist_keys(keys), weights):
-        if weight == 0:
-            continue
-        delta = coordinates(block, count) - coordinates(block.relative_key, count)
-        if block.vertex_group and block.vertex_group in obj.vertex_groups:
-            delta *= group_weights(obj, block.vertex_group)[:, None]
-        points += weight * delta
-    return points
-
-
-def write_result(obj, positions, linear):
-    """Puts the difference to the linear blend into our own key, at value 1."""
+def write_result(obj, points):
+    """Stores coordinates in the add-on's own key, at value 1."""
     keys = obj.data.shape_keys
     block = keys.key_blocks.get(RESULT_KEY)
     if block is None:
         block = obj.shape_key_add(name=RESULT_KEY, from_mix=False)
         block.value = 1.0
-    basis = coordinates(keys.reference_key, len(obj.data.vertices))
-    block.data.foreach_set("co", (basis + positions - linear).astype(np.float32).ravel())
+    block.data.foreach_set("co", points.ravel())
     obj.data.update()
 
 
-def check_live(obj):
-    if obj.sinew.model in WHOLE_CLIP:
-        raise Problem(f"'{obj.sinew.model}' moves over time: use Bake frames, or choose Rotation "
-                      "or Spring")
+def preview_of(obj):
+    """The preview object: a copy of the mesh without shape keys, beside the original."""
+    import bpy
+    shown = obj.sinew.preview
+    if shown is not None and len(shown.data.vertices) == len(obj.data.vertices):
+        return shown
+    if shown is not None:
+        bpy.data.objects.remove(shown)
+    shown = obj.copy()
+    shown.data = obj.data.copy()
+    shown.animation_data_clear()
+    shown.shape_key_clear()
+    shown.sinew.live = False
+    shown.name = f"{obj.name} {RESULT_KEY}"
+    shown.parent = obj
+    shown.matrix_parent_inverse.identity()
+    shown.matrix_basis.identity()
+    corners = np.array(obj.bound_box)
+    shown.location.x = 1.2 * float(np.ptp(corners[:, 0]))
+    for collection in obj.users_collection:
+        collection.objects.link(shown)
+    obj.sinew.preview = shown
+    return shown
 
 
-def members(obj, group):
-    """Vertices of a group with more than half weight, as a selection of a scene; None if empty."""
-    if not group or group not in obj.vertex_groups:
-        return None
-    chosen = np.nonzero(group_weights(obj, group) > 0.5)[0]
-    return "v:" + ",".join(map(str, chosen)) if len(chosen) else None
-
-
-def obstacles_of(obj, folder, stamp=""):
-    others = obj.sinew.obstacles.objects if obj.sinew.obstacles else ()
-    return [o for o in (obstacle(obj, other, folder, stamp) for other in others) if o]
+def write_preview(obj, positions):
+    shown = preview_of(obj)
+    shown.data.vertices.foreach_set("co", positions.astype(np.float32).ravel())
+    shown.data.update()
 
 
 def remove_results(obj, keys):
-    """Removes the keys that the add-on made, and their animation."""
-    action = keys.animation_data.action if keys.animation_data else None
-    for block in [b for b in keys.key_blocks if is_result(b)]:
-        curve = action.fcurves.find(block.path_from_id("value")) if action else None
-        if curve:
-            action.fcurves.remove(curve)
-        obj.shape_key_remove(block)
-
-
-def scene_of(obj, folder):
-    """Locks, pins and obstacles of the object's settings, as keys of a scene."""
-    settings, scene = obj.sinew, {}
-    locked = members(obj, settings.lock_group)
-    if locked and settings.model not in WHOLE_CLIP:
-        scene["locks"] = [{"name": settings.lock_group, "select": locked}]
-        scene["attenuation"] = {"trade": True}
-        if settings.lock_strength != 1:
-            # The default is the ratio of free to locked vertices.
-            count = locked.count(",") + 1
-            ratio = max(1.0, (len(obj.data.vertices) - count) / count)
-            scene["attenuation"]["alpha"] = settings.lock_strength * ratio
-    if settings.model == "modal":
-        scene["parameters"] = {"swings": settings.swings, "damping": settings.damping}
-    if settings.model == "spring":
-        pinned = members(obj, settings.pin_group)
-        if pinned:
-            scene["pins"] = [{"select": pinned}]
-        obstacles = obstacles_of(obj, folder)
-        if obstacles:
-            scene["obstacles"] = obstacles
-    return scene
-
-
-def move_obstacles(context, obj, session, folder, frame):
-    """Brings obstacles to where they are in a frame."""
-    if obj.sinew.model != "spring" or not obj.sinew.obstacles:
-        return
-    present = context.scene.frame_current
-    context.scene.frame_set(frame)
-    try:
-        obstacles = obstacles_of(obj, folder.name, f"_{frame}")
-    finally:
-        context.scene.frame_set(present)
-    session.patch([{"op": "add", "path": "/obstacles", "value": obstacles}])
-
-
-def obstacle(obj, other, folder, stamp=""):
-    """An evaluated mesh object in the coordinates of `obj`, as a file for the scene."""
+    """Removes what the add-on made: its keys with their animation, and the preview object."""
     import bpy
-    if other.type != "MESH" or other == obj:
-        return None
-    evaluated = other.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    mesh = evaluated.to_mesh()
-    try:
-        if not mesh.polygons:
-            return None
-        points = np.empty(3 * len(mesh.vertices), np.float32)
-        mesh.vertices.foreach_get("co", points)
-        matrix = np.array(obj.matrix_world.inverted() @ evaluated.matrix_world)
-        points = points.reshape(-1, 3) @ matrix[:3, :3].T + matrix[:3, 3]
-        sinew = library()
-        path = os.path.join(folder, f"obstacle_{abs(hash(other.name))}{stamp}.obj")
-        sinew.Mesh(points, [list(p.vertices) for p in mesh.polygons]).write(path)
-        return {"shape": "mesh", "file": path}
-    finally:
-        evaluated.to_mesh_clear()
 
-
-def make_session(obj, drive=None):
-    """A session that is ready to solve, and its folder of temporary files. `drive`: keys of the
-    scene for models that look at a whole clip."""
-    sinew = library()
-    folder = tempfile.TemporaryDirectory(prefix="sinew-")
-    try:
-        session = sinew.Session({**scene_of(obj, folder.name), **(drive or {})},
-                                rig=make_rig(obj), model=obj.sinew.model)
-        session.prepare()
-    except sinew.Error as error:
-        folder.cleanup()
-        raise Problem(str(error)) from error
-    return session, folder
+    from . import animation
+    for block in [b for b in keys.key_blocks if is_result(b)]:
+        animation.remove_curve(keys, block.path_from_id("value"))
+        obj.shape_key_remove(block)
+    shown = obj.sinew.preview
+    if shown is not None:
+        mesh = shown.data
+        bpy.data.objects.remove(shown)
+        if mesh.users == 0:
+            bpy.data.meshes.remove(mesh)

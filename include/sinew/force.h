@@ -159,6 +159,10 @@ typedef struct sinew_force_options {
     /* Obstacles may press into the skin (sinew_force_set_obstacles). They meet the bending of
      * contact_length, keep contact_gap, and rub with friction. */
     bool obstacles;
+
+    /* Per vertex factors of the mass, > 0; NULL: 1. Twice the mass follows as slowly as sqrt(2)
+     * times mass_time. */
+    const double *mass_map;
 } sinew_force_options;
 
 SINEW_API void sinew_force_options_init(sinew_force_options *options);

@@ -14,15 +14,20 @@ them.
 """
 from ._library import BadInput, Cancelled, Error
 from .bake import BakeReport, bake
+from .fit import Fit
+from .interference import Interference, interference
+from .markers import Capture, MarkerMap, Markers
 from .mesh import Mesh
 from .picture import render
-from .rig import Rig, sample, sample_curves, sample_names
+from .query import Query
+from .rig import Rig, sample, sample_curves, sample_markers, sample_names
 from .session import Result, Session, Solver, models
 from .tracks import Curves, Frames
 
-__all__ = ["BadInput", "BakeReport", "Cancelled", "Curves", "Error", "Frames", "Mesh", "Result",
-           "Rig", "Session", "Solver", "bake", "models", "render", "sample", "sample_curves",
-           "sample_names", "version"]
+__all__ = ["BadInput", "BakeReport", "Cancelled", "Capture", "Curves", "Error", "Fit", "Frames",
+           "Interference", "MarkerMap", "Markers", "Mesh", "Query", "Result", "Rig", "Session",
+           "Solver", "bake", "interference", "models", "render", "sample", "sample_curves",
+           "sample_markers", "sample_names", "version"]
 
 
 def version() -> str:

@@ -76,8 +76,62 @@ class ClipInfo(Structure):
                 ("start", c_double), ("end", c_double), ("has_weights", c_bool)]
 
 
+class Drag(Structure):
+    _fields_ = [("vertex", c_int), ("axes", ctypes.c_uint), ("target", c_double * 3),
+                ("weight", c_double)]
+
+
+class ManipulateInfo(Structure):
+    _fields_ = [("size", c_uint32), ("distance", c_double), ("left", c_double),
+                ("locked_motion", c_double), ("iterations", c_int), ("residual", c_double)]
+
+
+class CaptureOptions(Structure):
+    _fields_ = [("size", c_uint32), ("map", c_void_p), ("anatomy", c_void_p),
+                ("neutral_sample", c_int), ("stable", c_char_p), ("cutoff", c_double),
+                ("retarget", c_bool), ("rig_unit", c_double)]
+
+
+class CaptureInfo(Structure):
+    _fields_ = [("size", c_uint32), ("samples", c_int), ("rate", c_double), ("markers", c_int),
+                ("used", c_int), ("neutral_sample", c_int), ("map_source", c_int),
+                ("doubtful", c_int), ("left_out", c_int), ("head_moves", c_bool),
+                ("filled", c_int), ("noise", c_double), ("cutoff", c_double),
+                ("scale", c_double), ("relabeled", c_int)]
+
+
+class FitInfo(Structure):
+    _fields_ = [("size", c_uint32), ("seen", c_int), ("outliers", c_int), ("iterations", c_int),
+                ("marker_error", c_double)]
+
+
+class Rigid(Structure):
+    _fields_ = [("rotation", c_double * 9), ("translation", c_double * 3)]
+
+
+class InterferencePair(Structure):
+    _fields_ = [("disturbed", c_int), ("disturber", c_int), ("disturbance", c_double),
+                ("reverse", c_double), ("cosine", c_double), ("vertex", c_int), ("region", c_int),
+                ("rank", c_double)]
+
+
+class InterferenceAdvice(Structure):
+    _fields_ = [("size", c_uint32), ("vertex_count", c_int), ("reduction", c_double),
+                ("kept", c_double), ("helps", c_bool)]
+
+
+class Closest(Structure):
+    _fields_ = [("triangle", c_int), ("barycentric", c_double * 3), ("point", c_double * 3),
+                ("distance", c_double)]
+
+
 class SampleOptions(Structure):
     _fields_ = [("size", c_uint32), ("vertices", c_int)]
+
+
+class SampleMarkerOptions(Structure):
+    _fields_ = [("size", c_uint32), ("noise", c_double), ("gaps", c_double),
+                ("seed", ctypes.c_uint), ("lips", c_bool)]
 
 
 class Image(Structure):

@@ -32,15 +32,38 @@ class Mesh:
     """
 
     def __init__(self, positions, faces):
+        """``faces``: a list of lists of vertices, or an array (faces, corners)."""
+        if isinstance(faces, np.ndarray) and faces.ndim == 2:
+            starts = np.arange(len(faces) + 1, dtype=np.int32) * faces.shape[1]
+            corners = faces
+        else:
+            starts = np.zeros(len(faces) + 1, np.int32)
+            starts[1:] = np.cumsum([len(face) for face in faces])
+            corners = (np.concatenate([np.asarray(face, np.int32) for face in faces])
+                       if len(faces) else np.zeros(0, np.int32))
+        self._make(positions, starts, corners)
+
+    @classmethod
+    def from_arrays(cls, positions, starts, corners) -> "Mesh":
+        """A mesh from flat arrays, without a loop over faces: face ``i`` has the vertices
+        ``corners[starts[i]:starts[i + 1]]``.
+
+        >>> pair = Mesh.from_arrays(np.eye(4, 3), [0, 3, 6], [0, 1, 2, 0, 2, 3])
+        >>> pair.face_count
+        2
+        """
+        mesh = cls.__new__(cls)
+        mesh._make(positions, starts, corners)
+        return mesh
+
+    def _make(self, positions, starts, corners):
         points = given(positions, np.float64, what="positions").reshape(-1, 3)
-        sizes = np.array([len(face) for face in faces], np.int64)
-        starts = np.zeros(len(sizes) + 1, np.int32)
-        starts[1:] = np.cumsum(sizes)
-        corners = (np.concatenate([np.asarray(face, np.int32) for face in faces])
-                   if len(sizes) else np.zeros(0, np.int32))
+        starts, corners = given(starts, np.int32), given(corners, np.int32)
+        if len(starts) == 0 or starts[-1] != corners.size:
+            raise ValueError("the last start must be the number of corners")
         handle = c_void_p()
-        call(_create, len(points), address(points), len(sizes), address(starts), address(corners),
-             byref(handle))
+        call(_create, len(points), address(points), len(starts) - 1, address(starts),
+             address(corners), byref(handle))
         self._take(handle)
 
     def _take(self, handle, owner=None):

@@ -19,7 +19,14 @@ def render(mesh: Mesh, positions=None, *, width: int = 1280, height: int = 720,
            azimuth: float | None = None, elevation: float | None = None, heat=None,
            title: str | None = None, wireframe: bool = False) -> np.ndarray:
     """Draw a mesh, or several shapes of it side by side: an array (height, width, 3) of bytes,
-    red green blue. ``positions``: (vertices, 3), or a list of such arrays."""
+    red green blue. ``positions``: (vertices, 3), or a list of such arrays.
+
+    >>> from sinew import sample
+    >>> bar = sample("bar", vertices=1000)
+    >>> picture = render(bar.neutral, [None, bar.shape("bend120")], width=320, height=180)
+    >>> picture.shape, picture.dtype
+    ((180, 320, 3), dtype('uint8'))
+    """
     shapes = positions if isinstance(positions, (list, tuple)) else [positions]
     kept, panels = [], (Panel * len(shapes))()
     for panel, shape in zip(panels, shapes):

@@ -8,7 +8,8 @@ from ctypes import byref, c_void_p
 import numpy as np
 
 from ._arrays import address, given, view
-from ._library import SampleOptions, call, function
+from ._library import SampleMarkerOptions, SampleOptions, call, function
+from .markers import MarkerMap, Markers
 from .mesh import Mesh
 from .tracks import Curves
 
@@ -28,6 +29,7 @@ _slider_name = function("sinew_rig_slider_name", "s", "pi")
 _slider_rest = function("sinew_rig_slider_rest", "d", "pi")
 _limits = (function("sinew_rig_slider_minimum", "d", "pi"),
            function("sinew_rig_slider_maximum", "d", "pi"))
+_set_limits = function("sinew_rig_set_limits", "i", "piddp")
 _find_slider = function("sinew_rig_find_slider", "i", "ps")
 _target_count = function("sinew_rig_target_count", "i", "p")
 _target_name = function("sinew_rig_target_name", "s", "pi")
@@ -43,6 +45,8 @@ _sample = function("sinew_sample_rig", "i", "sppp")
 _sample_curves = function("sinew_sample_curves", "i", "spp")
 _sample_count = function("sinew_sample_count", "i", "")
 _sample_name = function("sinew_sample_name", "s", "i")
+_sample_markers = function("sinew_sample_markers", "i", "sppppp")
+_sample_marker_init = function("sinew_sample_marker_options_init", "v", "p")
 _sample_init = function("sinew_sample_options_init", "v", "p")
 
 
@@ -128,6 +132,10 @@ class Rig:
         index = self.index(slider)
         return _limits[0](self._handle, index), _limits[1](self._handle, index)
 
+    def set_limits(self, slider: str, minimum: float, maximum: float) -> None:
+        """Set the range of a slider, which locks, drags and fits respect."""
+        call(_set_limits, self._handle, self.index(slider), minimum, maximum)
+
     def index(self, slider: str) -> int:
         """Index of a slider by name; ARKit, ICT and Left/_L spellings are understood."""
         found = _find_slider(self._handle, slider.encode())
@@ -206,6 +214,24 @@ def sample(name: str, vertices: int = 0) -> Rig:
     options.vertices = vertices
     call(_sample, name.encode(), byref(options), byref(handle))
     return Rig._of(handle)
+
+
+def sample_markers(name: str, vertices: int = 0, *, noise: float = 0.0,
+                   gaps: float = 0.0) -> tuple[Markers, MarkerMap]:
+    """The clip of a built-in face as 60 markers, and where they sit. ``noise``: standard deviation
+    of a coordinate in meters; ``gaps``: fraction of missing positions.
+
+    >>> take, where = sample_markers("face", vertices=1500)
+    >>> len(take.names), len(where.names)
+    (60, 60)
+    """
+    options, more = SampleOptions(), SampleMarkerOptions()
+    options.size, options.vertices = ctypes.sizeof(options), vertices
+    _sample_marker_init(byref(more))
+    more.noise, more.gaps = noise, gaps
+    take, where = c_void_p(), c_void_p()
+    call(_sample_markers, name.encode(), byref(options), byref(more), byref(take), byref(where))
+    return Markers._of(take), MarkerMap._of(where)
 
 
 def sample_curves(name: str) -> Curves:

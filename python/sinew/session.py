@@ -11,9 +11,10 @@ from typing import Any, Callable
 import numpy as np
 
 from ._arrays import address, given
-from ._library import (NOT_CONVERGED, OK, Change, ClipInfo, Input, Monitor, SessionOptions, call,
-                       function, take_text)
+from ._library import (NOT_CONVERGED, OK, Change, ClipInfo, Drag, Input, ManipulateInfo, Monitor,
+                       SessionOptions, call, function, take_text)
 from ._library import Result as _Result
+from .markers import MarkerMap
 from .rig import Rig
 
 _parse = function("sinew_scene_parse", "i", "ssspp")
@@ -37,6 +38,9 @@ _solve_session = function("sinew_session_solve", "i", "ppppp")
 _solve = function("sinew_solver_solve", "i", "ppppp")
 _linear = function("sinew_solver_linear", "i", "ppppp")
 _weights = function("sinew_solver_weights", "i", "pppp")
+_drag = function("sinew_solver_drag", "i", "pippppp")
+_capture = function("sinew_solver_capture", "p", "p")
+_capture_map = function("sinew_capture_map", "p", "p")
 _clip = function("sinew_solver_clip", "i", "ppp")
 _reset = function("sinew_solver_reset", "v", "p")
 _save = function("sinew_solver_save_state", "i", "pppp")
@@ -95,11 +99,13 @@ class _Solving:
         _result_init(byref(self._result))
 
     def solve(self, weights=None, *, frame: int | None = None, time: float | None = None,
-              out: np.ndarray | None = None, normals: bool = False,
+              markers=None, out: np.ndarray | None = None, normals: bool = False,
               progress: Callable[[float, str], None] | None = None,
               log: Callable[[str, str], None] | None = None) -> Result:
         """Solve slider weights (a dictionary or one number per slider), or a frame or time of
-        the clip. ``out`` receives the positions, in double or single precision."""
+        the clip. ``markers``: positions of the markers of :meth:`marker_names`, NaN where one is
+        missing, for models that follow markers. ``out`` receives the positions, in double or
+        single precision."""
         rig = self.rig_handle()
         count = _vertices(_neutral(rig))
         record, result = self._input, self._result
@@ -113,6 +119,10 @@ class _Solving:
         if weights is not None:
             row = self._row(weights, rig)
             record.weights = address(row)
+        points = None
+        if markers is not None:
+            points = given(markers, np.float64, (len(self.marker_names()), 3), "markers")
+            record.markers = address(points)
         if out is None:
             out = np.empty((count, 3))
         if out.size != 3 * count or not out.flags.c_contiguous or not out.flags.writeable:
@@ -139,6 +149,7 @@ class _Solving:
 
     def linear(self, weights=None, *, frame: int | None = None) -> np.ndarray:
         """The linear blend of the same weights or frame, to compare with."""
+        self._bring_up_to_date()
         rig = self.rig_handle()
         record = Input()
         _input_init(byref(record))
@@ -150,9 +161,69 @@ class _Solving:
         call(_linear, self._solver_handle(), byref(record), address(positions), None)
         return positions
 
+    def weights(self, weights=None, *, frame: int | None = None) -> np.ndarray:
+        """Slider weights after the locks of the scene: of the given weights, or of a frame of the
+        clip.
+
+        >>> from sinew import sample
+        >>> lock = {"name": "tip", "select": "v:0"}
+        >>> bar = Session({"locks": [lock]}, rig=sample("bar", vertices=1000), model="linear")
+        >>> len(bar.weights({"bend120": 1})) == len(bar.rig.sliders)
+        True
+        """
+        self._bring_up_to_date()
+        rig = self.rig_handle()
+        record = Input()
+        _input_init(byref(record))
+        if frame is not None:
+            record.frame = frame
+        row = self._row(weights, rig) if weights is not None else None
+        record.weights = address(row)
+        given_weights = np.empty(_slider_count(rig))
+        call(_weights, self._solver_handle(), byref(record), address(given_weights))
+        return given_weights
+
+    def drag(self, vertices, targets, *, start=None, axes: str = "xyz",
+             influence=None) -> np.ndarray:
+        """Direct manipulation: slider weights that bring vertices to target positions. ``start``:
+        the weights to begin with (default: rest); the locks of the scene hold. ``axes``: the
+        coordinates that are dragged. ``influence``: a positive number per vertex.
+
+        >>> from sinew import sample
+        >>> face = Session(rig=sample("face", vertices=1500), model="linear")
+        >>> open_mouth = face.rig.shape("jawOpen")
+        >>> chin = int((face.rig.neutral.positions - open_mouth)[:, 1].argmax())
+        >>> weights = face.drag([chin], open_mouth[[chin]])
+        >>> bool(np.abs(face.solve(weights).positions - open_mouth)[chin].max() < 0.005)
+        True
+        """
+        self._bring_up_to_date()
+        rig = self.rig_handle()
+        index = given(vertices, np.int32, what="vertices").ravel()
+        points = given(targets, np.float64, (len(index), 3), "targets").reshape(-1, 3)
+        shares = np.ones(len(index)) if influence is None else \
+            given(influence, np.float64, (len(index),), "influence")
+        flags = sum(1 << "xyz".index(axis) for axis in axes)
+        drags = (Drag * max(1, len(index)))()
+        for drag, vertex, point, share in zip(drags, index, points, shares):
+            drag.vertex, drag.axes, drag.weight = int(vertex), flags, share
+            drag.target[:] = point
+        now = self._row(start, rig) if start is not None else None
+        found, info = np.empty(_slider_count(rig)), ManipulateInfo()
+        info.size = ctypes.sizeof(info)
+        call(_drag, self._solver_handle(), len(index), ctypes.cast(drags, c_void_p), address(now),
+             address(found), byref(info))
+        return found
+
+    def marker_names(self) -> list[str]:
+        """Names of the markers that the model follows, in the order of ``solve(markers=…)``."""
+        self._bring_up_to_date()
+        capture = _capture(self._solver_handle())
+        return MarkerMap._borrowed(c_void_p(_capture_map(capture))).names if capture else []
+
     def clip(self) -> dict[str, Any]:
         """Frames, rate, start and end of the clip."""
-        self.rig_handle()
+        self._bring_up_to_date()
         info = ClipInfo()
         info.size = ctypes.sizeof(info)
         call(_clip, self._solver_handle(), byref(info))
@@ -288,9 +359,13 @@ class Session(_Solving):
     def rig_handle(self):
         handle = _rig(self._solver_handle())
         if not handle:
-            self.prepare()
+            self._bring_up_to_date()
             handle = _rig(self._solver_handle())
         return c_void_p(handle)
+
+    def _bring_up_to_date(self):
+        monitor = _monitor(None, None)
+        call(_prepare, self._handle, monitor.pointer, monitor=monitor)
 
     def _solver_handle(self):
         return c_void_p(_own_solver(self._handle))
@@ -298,6 +373,7 @@ class Session(_Solving):
     @property
     def rig(self) -> Rig:
         """A copy of the rig that is solved."""
+        self._bring_up_to_date()
         handle = c_void_p()
         call(_rig_copy, self.rig_handle(), byref(handle))
         return Rig._of(handle)
@@ -332,6 +408,9 @@ class Solver(_Solving):
 
     def rig_handle(self):
         return c_void_p(_rig(self._handle))
+
+    def _bring_up_to_date(self):
+        """A solver stays at its revision until `update`."""
 
     def _solver_handle(self):
         return self._handle

@@ -22,7 +22,9 @@ ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 
 
 def load_tests(_loader, tests, _ignore):
-    for name in ("sinew", "sinew.mesh", "sinew.rig", "sinew.session", "sinew.tracks"):
+    for name in ("sinew", "sinew.bake", "sinew.fit", "sinew.interference", "sinew.markers",
+                 "sinew.mesh", "sinew.picture", "sinew.query", "sinew.rig", "sinew.session",
+                 "sinew.tracks"):
         tests.addTests(doctest.DocTestSuite(importlib.import_module(name)))
     return tests
 
@@ -71,6 +73,116 @@ class Rigs(unittest.TestCase):
             session.solve(out=np.zeros(5))
 
 
+class Capturing(unittest.TestCase):
+    def setUp(self):
+        self.face = sinew.sample("face", vertices=1500)
+        self.take, self.where = sinew.sample_markers("face", vertices=1500)
+
+    def test_a_take_comes_back_from_a_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("take.csv", "take.trc"):
+                path = os.path.join(folder, name)
+                self.take.write(path)
+                back = sinew.Markers.read(path)
+                self.assertEqual(len(back.names), 60)
+                self.assertLess(np.nanmax(np.abs(back.positions[100] - self.take.positions[100])),
+                                1e-5)
+            self.where.write(os.path.join(folder, "map.csv"))
+            again = sinew.MarkerMap.read(os.path.join(folder, "map.csv"), self.face.neutral)
+            self.assertEqual(again.names, self.where.names)
+
+    def test_a_capture_removes_the_motion_of_the_head(self):
+        angle = np.linspace(0, 0.5, len(self.take.times))
+        turned = np.array(self.take.positions)
+        for k, a in enumerate(angle):
+            turn = np.array([[np.cos(a), 0, np.sin(a)], [0, 1, 0], [-np.sin(a), 0, np.cos(a)]])
+            turned[k] = turned[k] @ turn.T
+        capture = sinew.Capture(self.face, sinew.Markers(self.take.names, self.take.times, turned),
+                                self.where, cutoff=0)
+        self.assertTrue(capture.head_moves)
+        time = float(self.take.times[300])
+        rotation, _ = capture.head(time)
+        wanted = np.degrees(angle[300])
+        found = np.degrees(np.arccos((np.trace(rotation) - 1) / 2))
+        self.assertLess(abs(found - wanted), 1.5)
+
+    def test_a_fit_finds_the_weights_of_a_pose(self):
+        goal = sinew.Session(rig=self.face, model="linear").solve(
+            {"jawOpen": 0.6, "mouthSmileLeft": 0.4}).positions
+        weights = sinew.Fit(self.face, self.where).frame(
+            self.where.points(self.face.neutral, goal))
+        self.assertLess(abs(weights[self.face.index("jawOpen")] - 0.6), 0.1)
+        self.assertLess(abs(weights[self.face.index("mouthSmileLeft")] - 0.4), 0.1)
+
+    def test_a_session_follows_markers_that_are_given_frame_by_frame(self):
+        with tempfile.TemporaryDirectory() as folder:
+            take, where = os.path.join(folder, "take.csv"), os.path.join(folder, "map.csv")
+            self.take.write(take)
+            self.where.write(where)
+            for model in ("fit", "force"):
+                session = sinew.Session({"markers": {"file": take, "map": where}}, rig=self.face,
+                                        model=model)
+                self.assertEqual(sorted(session.marker_names()), sorted(self.where.names))
+                goal = self.face.shape("jawOpen")
+                order = [self.where.names.index(n) for n in session.marker_names()]
+                points = self.where.points(self.face.neutral, goal)[order]
+                for _ in range(12):
+                    found = session.solve(markers=points).positions
+                self.assertLess(np.abs(found - goal).max(), 5e-3, model)
+                with self.assertRaises(ValueError):
+                    session.solve(markers=points[:5])
+
+
+class Painted(unittest.TestCase):
+    """Maps of mass: a factor everywhere is the same as another parameter."""
+
+    def setUp(self):
+        self.rig = sinew.sample("bar", vertices=1000)
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def map(self, factors):
+        path = os.path.join(self.folder.name, "map.csv")
+        with open(path, "w") as file:
+            file.write("vertex,value\n")
+            file.writelines(f"{v},{f!r}\n" for v, f in enumerate(map(float, factors)))
+        return path
+
+    def jiggle(self, **parameters):
+        clip = {"curves": {"times": [0, 0.1, 0.4], "values": {"bend120": [0, 1, 1]}},
+                "time": {"fps": 30, "from": 0, "to": 0.4}, "parameters": parameters}
+        session = sinew.Session(clip, rig=self.rig, model="force")
+        return np.array([session.solve(frame=k).positions for k in range(8)])
+
+    def test_four_times_the_mass_follows_half_as_fast(self):
+        heavy = self.jiggle(mass_map=self.map(np.full(self.rig.vertex_count, 4.0)))
+        slow = self.jiggle(mass_time=0.06)
+        self.assertLess(np.abs(heavy - slow).max(), 1e-9)
+        self.assertGreater(np.abs(heavy - self.jiggle()).max(), 1e-2)
+
+    def test_only_the_heavy_end_lags_more(self):
+        x = self.rig.neutral.positions[:, 0]
+        right = x > np.median(x)
+        plain = self.jiggle()
+        heavy = self.jiggle(mass_map=self.map(np.where(right, 9.0, 1.0)))
+        late = np.abs(heavy - plain).max(axis=(0, 2))
+        self.assertGreater(late[right].mean(), 2 * late[~right].mean())
+
+    def test_gravity_acts_on_the_mass_of_springs(self):
+        scene = {"pins": [{"select": "v:0-60"}]}
+        def hang(**parameters):
+            return sinew.Session({**scene, "parameters": parameters}, rig=self.rig,
+                                 model="spring").solve({}).positions
+        twice = hang(gravity=[0, -0.02, 0],
+                     mass_map=self.map(np.full(self.rig.vertex_count, 2.0)))
+        self.assertLess(np.abs(twice - hang(gravity=[0, -0.04, 0])).max(), 1e-6)
+        self.assertGreater(np.abs(twice - hang(gravity=[0, -0.02, 0])).max(), 1e-3)
+
+    def test_a_mass_that_is_not_positive_is_refused(self):
+        with self.assertRaises(sinew.BadInput):
+            self.jiggle(mass_map=self.map(np.zeros(self.rig.vertex_count)))
+
+
 class Sessions(unittest.TestCase):
     def setUp(self):
         self.rig = sinew.sample("bar", vertices=1000)
@@ -106,6 +218,17 @@ class Sessions(unittest.TestCase):
         for patch in reversed(undo):
             session.patch(patch)
         self.assertEqual(session.text(), before)
+
+    def test_answers_are_those_of_the_newest_revision(self):
+        session = sinew.Session({"locks": [{"name": "a", "select": "v:0-200"}],
+                                 "attenuation": {"strength": 0, "trade": True}},
+                                rig=self.rig, model="linear")
+        asked = self.rig.weights({"bend120": 1})
+        self.assertTrue(np.allclose(session.weights(asked), asked))
+        session.set("/attenuation/strength", 5)
+        self.assertFalse(np.allclose(session.weights(asked), asked, atol=1e-2))
+        held = session.solve(asked).positions
+        self.assertTrue(np.allclose(session.linear(asked), held, atol=1e-6))
 
     def test_two_threads_solve_two_states_of_one_structure(self):
         session = sinew.Session(rig=self.rig, model="spring")
@@ -214,6 +337,13 @@ class Tools(unittest.TestCase):
                 for name, weight in drivers.evaluate(table, weights).items():
                     found += weight * (rig.shape(name) - neutral)
                 self.assertLess(np.abs(found - linear.solve(weights).positions).max(), 1e-5)
+
+    def test_every_module_has_examples(self):
+        for name in sorted(os.listdir(os.path.join(ROOT, "python", "sinew"))):
+            if name.endswith(".py") and not name.startswith("_"):
+                module = importlib.import_module("sinew." + name[:-3])
+                found = [t for t in doctest.DocTestFinder().find(module) if t.examples]
+                self.assertTrue(found, f"{name} has no example in its docstrings")
 
     def test_pip_installs_it_offline(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -425,6 +425,8 @@ static sinew_status build(sinew_force *force, const sinew_marker_map *map,
         !positive_map(o->bend_map, skin->vertex_count) ||
         !positive_map(o->stretch_map, skin->vertex_count))
         return sn_fail(error, SINEW_BAD_INPUT, "force: factors of the stiffness must be positive");
+    if (!positive_map(o->mass_map, skin->vertex_count))
+        return sn_fail(error, SINEW_BAD_INPUT, "force: factors of the mass must be positive");
     SN_TRY(sn_potentials_create(skin, o, &force->potentials, error));
     if (o->jaw) SN_TRY(sn_jaw_create(rig, o->jaw, &force->jaw, error));
     force->mass = SN_NEW(double, skin->vertex_count);
@@ -432,6 +434,7 @@ static sinew_status build(sinew_force *force, const sinew_marker_map *map,
     if (!force->mass || !force->marker_rest) return sn_no_memory(error);
     for (int v = 0; v < skin->vertex_count; v++) {
         force->mass[v] = skin->area[v] * o->mass_time * o->mass_time;
+        if (o->mass_map) force->mass[v] *= o->mass_map[v];
         force->total_area += skin->area[v];
     }
     sinew_marker_map_points(force->map, rig->neutral, skin->rest, force->marker_rest);

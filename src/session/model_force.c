@@ -53,6 +53,7 @@ static const sinew_parameter parameters[] = {
            "of skin that presses, Coulomb's"),
     PATH(STRUCTURE, "stretch_map", "factors of the stretch: CSV vertex,value"),
     PATH(STRUCTURE, "bend_map", "factors of the bending: CSV vertex,value"),
+    PATH(STRUCTURE, "mass_map", "Factors of the mass: CSV vertex,value."),
     FLAG(STRUCTURE, "estimate_stiffness", 0, "find both maps from the rig's own shapes"),
     NUMBER(STRUCTURE, "stiffness_prior", SINEW_STIFFNESS_PRIOR, 1e-12, 1e12, "",
            "how strongly estimated factors stay about 1"),
@@ -206,6 +207,9 @@ static sinew_status find_stiffness(const sn_model_setup *setup, sn_force_structu
     if (sn_scene_flag(setup->scene, "estimate_stiffness"))
         SN_TRY(estimate_stiffness(setup, m, options, error));
     options->stretch_map = m->stretch_map, options->bend_map = m->bend_map;
+    SN_TRY(sn_load_vertex_map(setup->scene, setup->loader, "mass_map", setup->rig, &m->mass_map,
+                              error));
+    options->mass_map = m->mass_map;
     return SINEW_OK;
 }
 
@@ -233,7 +237,7 @@ static void discard(void *structure) {
     if (!s) return;
     sinew_force_destroy(s->force);
     sinew_capture_destroy(s->capture);
-    sn_free(s->stretch_map), sn_free(s->bend_map);
+    sn_free(s->stretch_map), sn_free(s->bend_map), sn_free(s->mass_map);
     sn_free(s);
 }
 

@@ -68,6 +68,7 @@ static const sinew_parameter parameters[] = {
     TEXT(STRUCTURE, "hold", SN_HOLD_HELP),
     NUMBERS(NOTHING, "gravity", "mean edge",
             "force on a vertex of mean area: 3 numbers; 1 stretches a mean spring by a mean edge"),
+    PATH(NOTHING, "mass_map", "Factors of the mass, on which gravity acts: CSV vertex,value."),
     NUMBERS(NOTHING, "wind", "mean edge",
             "force on a vertex of mean area that faces it squarely: 3 numbers"),
     INTEGER(NOTHING, "max_rounds", SINEW_SPRING_MAX_ROUNDS, 1, 100000, "contact rounds per frame"),
@@ -269,8 +270,9 @@ typedef struct spring_model {
     sinew_frames **pull_frames; /* per pull: what its vertex follows, or NULL */
     int pull_count;
     double gravity[3], wind[3];
-    double *forces; /* 3 per vertex */
-    bool forced;    /* there is gravity or wind */
+    double *mass_map; /* factors per vertex; NULL: 1 */
+    double *forces;   /* 3 per vertex */
+    bool forced;      /* there is gravity or wind */
     sn_obstacles obstacles;
     sn_pose_depths depths;
     sinew_spring_options settings;
@@ -302,7 +304,7 @@ static void destroy(void *model) {
     free_pin_frames(m->pin_frames, m->pins.entries);
     free_pins(&m->pins);
     free_pin_frames(m->pull_frames, m->pull_count);
-    sn_free(m->forces);
+    sn_free(m->forces), sn_free(m->mass_map);
     sn_free(m->pin_positions), sn_free(m->pulls), sn_free(m->shape), sn_free(m->activations);
     sn_free(m);
 }
@@ -395,6 +397,10 @@ static sinew_status update_forces(spring_model *m, const sn_model_setup *setup,
                                   sinew_error *error) {
     SN_TRY(read_field(setup, "gravity", m->gravity, error));
     SN_TRY(read_field(setup, "wind", m->wind, error));
+    double *mass_map;
+    SN_TRY(sn_load_vertex_map(setup->scene, setup->loader, "mass_map", m->rig, &mass_map, error));
+    sn_free(m->mass_map);
+    m->mass_map = mass_map;
     m->forced = false;
     for (int c = 0; c < 3; c++) m->forced |= m->gravity[c] != 0 || m->wind[c] != 0;
     if (m->forced && !m->forces)
@@ -486,9 +492,12 @@ static const double *find_forces(spring_model *m) {
         double area = sn_length(normal);
         if (!(area > 0)) continue;
         total += area;
-        sn_vec3 force = sn_add_scaled(sn_scale(area, gravity), sn_dot(wind, normal) / area, normal);
-        for (int c = 0; c < 3; c++)
+        for (int c = 0; c < 3; c++) {
+            double mass = m->mass_map ? area * m->mass_map[v[c]] : area;
+            sn_vec3 force =
+                sn_add_scaled(sn_scale(mass, gravity), sn_dot(wind, normal) / area, normal);
             sn_put(m->forces, v[c], sn_add_scaled(sn_at(m->forces, v[c]), 1.0 / 3, force));
+        }
     }
     double scale = total > 0 ? (double)n * info.mean_edge / total : 0;
     for (size_t k = 0; k < 3 * n; k++) m->forces[k] *= scale;

@@ -1,0 +1,101 @@
+"""What the checks of the add-on share: the count, objects with shape keys, and vertices as shown."""
+import os
+import sys
+
+import bpy
+import numpy as np
+
+folder = sys.argv[sys.argv.index("--") + 1]
+counts = {"passed": 0, "failed": 0}
+
+
+def check(what, good):
+    counts["passed" if good else "failed"] += 1
+    print(f"[{'OK' if good else 'FAILED'}] {what}", flush=True)
+
+
+def end():
+    """Prints the counts; leaves Blender with an error if a check failed."""
+    print(f"[  PASSED  ] {counts['passed']} test(s).")
+    if counts["failed"]:
+        print(f"[  FAILED  ] {counts['failed']} test(s).")
+    sys.stdout.flush()
+    return 1 if counts["failed"] else 0
+
+
+def install():
+    bpy.ops.preferences.addon_install(filepath=os.path.join(folder, "sinew-blender.zip"))
+    bpy.ops.preferences.addon_enable(module="sinew_blender")
+
+
+def report_of(call):
+    """The error that an operator reports, or what it returns."""
+    try:
+        return str(call())
+    except RuntimeError as error:
+        return str(error)
+
+
+def coordinates(block):
+    points = np.empty(3 * len(block.data), np.float32)
+    block.data.foreach_get("co", points)
+    return points.reshape(-1, 3)
+
+
+def shown(obj):
+    """Vertices as Blender evaluates them, modifiers included."""
+    evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    mesh = evaluated.to_mesh()
+    points = np.empty(3 * len(mesh.vertices), np.float32)
+    mesh.vertices.foreach_get("co", points)
+    evaluated.to_mesh_clear()
+    return points.reshape(-1, 3)
+
+
+def activate(obj):
+    for other in bpy.context.view_layer.objects:
+        other.select_set(other == obj)
+    bpy.context.view_layer.objects.active = obj
+
+
+def make_object(rig, name, targets=None):
+    """A mesh object with a shape key per target, active."""
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata(rig.neutral.positions.tolist(), [], [f.tolist() for f in rig.neutral.faces])
+    obj = bpy.data.objects.new(name, mesh)
+    bpy.context.collection.objects.link(obj)
+    obj.shape_key_add(name="Basis")
+    for target in rig.targets if targets is None else targets:
+        block = obj.shape_key_add(name=target, from_mix=False)
+        block.data.foreach_set("co", rig.shape(target).astype(np.float32).ravel())
+    activate(obj)
+    bpy.context.view_layer.update()
+    return obj
+
+
+def rig_of(sinew, obj):
+    """The same keys as a rig, made without the add-on."""
+    keys = obj.data.shape_keys
+    faces = [list(p.vertices) for p in obj.data.polygons]
+    rig = sinew.Rig(sinew.Mesh(coordinates(keys.key_blocks[0]), faces))
+    for block in keys.key_blocks[1:]:
+        if not block.name.startswith("Sinew"):
+            rig.add_pose(block.name, coordinates(block))
+    return rig
+
+
+def settle(live, obj):
+    """Runs the timer until the object is solved."""
+    for _ in range(2000):
+        if live.tick() is None:
+            return live._followers.get(obj.name)
+        follower = live._followers.get(obj.name)
+        if follower and follower.thread:
+            follower.thread.join()
+    raise RuntimeError("the add-on does not settle")
+
+
+def add_group(obj, name, vertices, weight=1.0):
+    group = obj.vertex_groups.new(name=name)
+    group.add([int(v) for v in vertices], weight, "REPLACE")
+    return group
