@@ -9,7 +9,7 @@
 /* The structure of the force model. */
 typedef struct sn_force_structure {
     sinew_force *force;
-    sinew_capture *capture;         /* NULL: weights drive */
+    sinew_capture *capture;                    /* NULL: weights drive */
     double *stretch_map, *bend_map, *mass_map; /* factors per vertex; NULL: 1 */
 } sn_force_structure;
 
