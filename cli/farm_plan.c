@@ -16,8 +16,10 @@
 #include "sinew/job.h"
 
 enum { CHUNKS_PER_WORKER = 2 };
-enum { UNKNOWN_FRAMES = 16 };                   /* of a chunk whose cost nobody has measured */
-static const double LEAST_SETUPS_PER_CHUNK = 2; /* towards the end */
+enum { UNKNOWN_FRAMES = 16 }; /* of a chunk whose cost nobody has measured */
+/* Towards the end of the work, chunks become shorter down to these: setting up again must not cost
+ * more than waiting for the last process. */
+static const double LEAST_SETUPS_PER_CHUNK = 5, LEAST_OF_CHUNK = 1.0 / 16;
 
 int farm_find_cost(farm *f, const char *key) {
     const json_t *known = json_object_get(f->cost_index, key);
@@ -100,9 +102,9 @@ static int chunk_size(const farm *f, const farm_shot *shot) {
     double wanted = fmin(fmax(f->chunk_seconds, CLI_SETUPS_PER_PART * setup),
                          CLI_LONGEST_PART * f->chunk_seconds);
     double left = farm_seconds_left(f);
-    if (!shot->chained && left >= 0) {
-        wanted = fmin(wanted, left / CHUNKS_PER_WORKER);
-        wanted = fmax(wanted, LEAST_SETUPS_PER_CHUNK * setup);
+    if (!shot->chained && left >= 0 && f->workers > 1) {
+        double least = fmax(LEAST_SETUPS_PER_CHUNK * setup, LEAST_OF_CHUNK * f->chunk_seconds);
+        wanted = fmin(wanted, fmax(least, left / CHUNKS_PER_WORKER));
         wanted = fmax(wanted, f->backend->shortest_seconds);
     }
     return (int)fmin(fmax(1, ceil(wanted / frame_seconds(cost))), 1e6);

@@ -4,6 +4,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/memory.h"
 
@@ -97,16 +98,10 @@ void sinew_frame_writer_set_compact(sinew_frame_writer *writer, bool normals) {
     if (writer) writer->compact = true, writer->normals = normals;
 }
 
-/* The frame in float32, in the order of the file's points. */
-static sinew_status take_row(sinew_frame_writer *writer, const double *positions,
-                             sinew_error *error) {
+/* The row is complete: every point of it can be written. */
+static sinew_status check_row(const sinew_frame_writer *writer, sinew_error *error) {
     size_t count = 3 * (size_t)writer->point_count;
-    float *row = writer->row;
-    if (writer->points)
-        for (size_t i = 0; i < count; i++)
-            row[i] = (float)positions[3 * (size_t)writer->points[i / 3] + i % 3];
-    else
-        for (size_t i = 0; i < count; i++) row[i] = (float)positions[i];
+    const float *row = writer->row;
     int bad = 0;
     for (size_t i = 0; i < count; i++) bad |= !(fabsf(row[i]) <= FLT_MAX);
     if (!bad) return SINEW_OK;
@@ -117,14 +112,37 @@ static sinew_status take_row(sinew_frame_writer *writer, const double *positions
                    writer->added, vertex);
 }
 
+static sinew_status add_row(sinew_frame_writer *writer, const double *positions,
+                            sinew_error *error) {
+    SN_TRY(check_row(writer, error));
+    SN_TRY(writer->sink->add(writer, positions, error));
+    writer->added++;
+    return writer->output.stream ? sn_output_check(&writer->output, error) : SINEW_OK;
+}
+
 sinew_status sinew_frame_writer_add(sinew_frame_writer *writer, const double *positions,
                                     sinew_error *error) {
     SN_REQUIRE(writer && positions, error);
     SN_REQUIRE(writer->added < writer->frame_count, error);
-    SN_TRY(take_row(writer, positions, error));
-    SN_TRY(writer->sink->add(writer, positions, error));
-    writer->added++;
-    return writer->output.stream ? sn_output_check(&writer->output, error) : SINEW_OK;
+    size_t count = 3 * (size_t)writer->point_count;
+    float *row = writer->row;
+    if (writer->points)
+        for (size_t i = 0; i < count; i++)
+            row[i] = (float)positions[3 * (size_t)writer->points[i / 3] + i % 3];
+    else
+        for (size_t i = 0; i < count; i++) row[i] = (float)positions[i];
+    return add_row(writer, positions, error);
+}
+
+sinew_status sn_frame_writer_add_single(sinew_frame_writer *writer, const float *positions,
+                                        sinew_error *error) {
+    SN_REQUIRE(writer->sink->single && writer->added < writer->frame_count, error);
+    if (!writer->points)
+        memcpy(writer->row, positions, 3 * (size_t)writer->point_count * sizeof *positions);
+    for (int i = 0; writer->points && i < writer->point_count; i++)
+        memcpy(writer->row + 3 * (size_t)i, positions + 3 * (size_t)writer->points[i],
+               3 * sizeof *positions);
+    return add_row(writer, NULL, error);
 }
 
 sinew_status sinew_frame_writer_close(sinew_frame_writer *writer, sinew_error *error) {

@@ -40,6 +40,10 @@ struct sn_frame_sink {
  * before. */
 bool sn_frames_are_single(const char *path);
 
+/* sinew_frame_writer_add for such a file. */
+sinew_status sn_frame_writer_add_single(sinew_frame_writer *writer, const float *positions,
+                                        sinew_error *error);
+
 /* Frames whose positions are not yet filled in. */
 sinew_status sn_frames_create(int vertex_count, int frame_count, double start, double rate,
                               sinew_frames **frames, sinew_error *error);

@@ -77,7 +77,7 @@ void sn_model_outputs_take(sinew_solver *solver, sn_frame *frame) {
 }
 
 void sn_frame_free(sn_frame *frame) {
-    sn_free(frame->positions), sn_free(frame->network);
+    sn_free(frame->positions), sn_free(frame->single), sn_free(frame->network);
     sn_free(frame->inverted), sn_free(frame->weights);
     json_decref(frame->fields);
     *frame = (sn_frame){0};

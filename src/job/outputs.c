@@ -92,9 +92,12 @@ sinew_status sn_outputs_add(sn_outputs *out, const sn_frame *frame, sinew_error 
         out->mesh->corner_normal = NULL;
         out->mesh->normal_count = 0;
     }
-    for (int i = 0; i < out->count; i++)
-        if (out->list[i].writer)
-            SN_TRY(sinew_frame_writer_add(out->list[i].writer, frame->positions, error));
+    for (int i = 0; i < out->count; i++) {
+        sinew_frame_writer *writer = out->list[i].writer;
+        if (writer)
+            SN_TRY(frame->single ? sn_frame_writer_add_single(writer, frame->single, error)
+                                 : sinew_frame_writer_add(writer, frame->positions, error));
+    }
     return sn_model_outputs_add(out->models, frame, error);
 }
 

@@ -13,6 +13,7 @@
 typedef struct sn_frame {
     int index; /* in the clip */
     double *positions;
+    float *single; /* instead of positions: of a part in float32; otherwise NULL */
     sinew_frame_info info;
     json_t *fields;  /* of the report */
     double *network; /* spring: all network vertices, when wanted; or NULL */

@@ -255,8 +255,7 @@ static sinew_status read_header(FILE *file, const char *path, const sinew_cache_
     sn_checksum sum;
     sn_checksum_start(&sum);
     if (!get(file, &sum, head, sizeof *head) || !get_sum(file, &sum) ||
-        memcmp(head->magic, MAGIC, sizeof MAGIC) ||
-        (head->kind != FRAMES && head->kind != SINGLE_FRAMES))
+        memcmp(head->magic, MAGIC, sizeof MAGIC) || head->kind == STATE)
         return damaged(path, error);
     if (head->version != VERSION)
         return sn_fail(error, SINEW_BAD_INPUT, "%s: version %u, this library reads version %d",
@@ -337,23 +336,10 @@ sinew_status sn_parts_open(const char *folder, const sinew_scene *scene, const s
     return status;
 }
 
-static bool get_positions(FILE *file, sn_checksum *sum, bool single, double *positions,
-                          size_t count) {
-    if (!single) return get(file, sum, positions, count * sizeof *positions);
-    /* Into the second half of the room, and from there to all of it. */
-    char *from = (char *)positions + count * sizeof(float);
-    if (!get(file, sum, from, count * sizeof(float))) return false;
-    for (size_t i = 0; i < count; i++) {
-        float position;
-        memcpy(&position, from + i * sizeof position, sizeof position);
-        positions[i] = (double)position;
-    }
-    return true;
-}
-
 /* The next record into the frame. False: damaged. */
-static bool read_record(FILE *file, const sinew_solver *solver, bool single, sn_frame *frame) {
+static bool read_record(FILE *file, const sinew_solver *solver, sn_frame *frame) {
     const sinew_rig *rig = sinew_solver_rig(solver);
+    size_t count = 3 * (size_t)rig->neutral->vertex_count;
     record r;
     sn_checksum sum;
     sn_checksum_start(&sum);
@@ -363,13 +349,14 @@ static bool read_record(FILE *file, const sinew_solver *solver, bool single, sn_
         r.weights != (frame->weights ? rig->slider_count : 0) || r.text > (1u << 30))
         return false;
     char *text = sn_alloc((size_t)r.text + 1, 1);
-    bool good = text &&
-                get_positions(file, &sum, single, frame->positions,
-                              3 * (size_t)rig->neutral->vertex_count) &&
-                get(file, &sum, frame->network, 3 * (size_t)r.network * sizeof(double)) &&
-                get(file, &sum, frame->inverted, (size_t)r.listed * sizeof(int)) &&
-                get(file, &sum, frame->weights, (size_t)r.weights * sizeof(double)) &&
-                get(file, &sum, text, (size_t)r.text) && get_sum(file, &sum);
+    bool good =
+        text &&
+        (frame->single ? get(file, &sum, frame->single, count * sizeof *frame->single)
+                       : get(file, &sum, frame->positions, count * sizeof *frame->positions)) &&
+        get(file, &sum, frame->network, 3 * (size_t)r.network * sizeof(double)) &&
+        get(file, &sum, frame->inverted, (size_t)r.listed * sizeof(int)) &&
+        get(file, &sum, frame->weights, (size_t)r.weights * sizeof(double)) &&
+        get(file, &sum, text, (size_t)r.text) && get_sum(file, &sum);
     if (good) {
         json_decref(frame->fields);
         frame->fields = json_loadb(text, (size_t)r.text, 0, NULL);
@@ -397,8 +384,10 @@ static sinew_status read_part(const part *p, const sinew_cache_key *key, sinew_s
     if (!file) return sn_fail(error, SINEW_IO, "%s: cannot be read", p->path);
     header head;
     sinew_status status = read_header(file, p->path, key, &head, error);
+    if (status == SINEW_OK && (head.kind == SINGLE_FRAMES) != (frame->single != NULL))
+        status = damaged(p->path, error);
     for (int k = p->first; status == SINEW_OK && k <= p->last; k++) {
-        if (!read_record(file, solver, head.kind == SINGLE_FRAMES, frame) || frame->index != k)
+        if (!read_record(file, solver, frame) || frame->index != k)
             status = damaged(p->path, error);
         else
             status = take(user, frame, error);
@@ -411,8 +400,12 @@ static sinew_status read_part(const part *p, const sinew_cache_key *key, sinew_s
 static sinew_status make_frame(const sinew_scene *scene, sinew_solver *solver, sn_frame *frame,
                                sinew_cache_key *key, sinew_error *error) {
     *frame = (sn_frame){.info = {.size = sizeof frame->info}};
-    frame->positions = SN_NEW(double, 3 * (size_t)sinew_solver_rig(solver)->neutral->vertex_count);
-    if (!frame->positions) return sn_no_memory(error);
+    size_t count = 3 * (size_t)sinew_solver_rig(solver)->neutral->vertex_count;
+    if (sn_outputs_are_single(scene, solver))
+        frame->single = SN_NEW(float, count);
+    else
+        frame->positions = SN_NEW(double, count);
+    if (!frame->single && !frame->positions) return sn_no_memory(error);
     SN_TRY(key_of(scene, solver, key, error));
     return sn_model_outputs_frame(scene, solver, frame, error);
 }
