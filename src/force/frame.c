@@ -262,7 +262,7 @@ static sinew_status unpack_past(sinew_force_state *s, sn_unpack *unpack, sinew_e
     sn_unpack_into(unpack, s->velocity, n, sizeof(double));
     sn_unpack_into(unpack, s->u, (size_t)s->force->rig->target_count, sizeof(double));
     sn_unpack_into(unpack, s->seen_last, 3 * (size_t)s->force->map->count, sizeof(double));
-    if (s->layer_work) sn_layer_unpack(s->force->layer, s->layer_work, unpack);
+    if (s->layer_work) SN_TRY(sn_layer_unpack(s->force->layer, s->layer_work, unpack, error));
     if (s->lag) sn_flesh_unpack(s->force->lag, s->lag, unpack);
     if (s->press) sn_press_unpack(s->press, unpack);
     if (!s->contact) return SINEW_OK;
@@ -272,12 +272,14 @@ static sinew_status unpack_past(sinew_force_state *s, sn_unpack *unpack, sinew_e
 
 void sn_force_pack(const sinew_force_state *s, sn_pack *pack) {
     pack_past(s, pack);
+    if (s->layer_work) sn_layer_pack_block(s->layer_work, pack);
     if (s->contact) sn_force_contact_pack_block(s->contact, pack);
 }
 
 sinew_status sn_force_unpack(sinew_force_state *s, sn_unpack *unpack, sinew_error *error) {
     sn_command_forget(s->step_command), sn_command_forget(s->still_command);
     SN_TRY(unpack_past(s, unpack, error));
+    if (s->layer_work) SN_TRY(sn_layer_unpack_block(s->layer_work, unpack, error));
     if (s->contact) SN_TRY(sn_force_contact_unpack_block(s->contact, unpack, error));
     return unpack->failed ? sn_fail(error, SINEW_BAD_INPUT, "the saved state is damaged")
                           : SINEW_OK;
@@ -285,18 +287,20 @@ sinew_status sn_force_unpack(sinew_force_state *s, sn_unpack *unpack, sinew_erro
 
 /* Around a frame: what it changes goes back when it fails. The block of contact only grows, so that
  * its size is enough. */
-static sinew_status keep_past(sinew_force_state *s, int *block, sinew_error *error) {
+static sinew_status keep_past(sinew_force_state *s, int block[2], sinew_error *error) {
     s->kept.size = 0, s->kept.failed = false;
     sn_command_start_frame(s->step_command), sn_command_start_frame(s->still_command);
-    *block = s->contact ? sn_force_contact_block(s->contact) : 0;
+    block[0] = s->contact ? sn_force_contact_block(s->contact) : 0;
+    block[1] = s->layer_work ? sn_layer_block(s->layer_work) : 0;
     pack_past(s, &s->kept);
     return s->kept.failed ? sn_no_memory(error) : SINEW_OK;
 }
 
-static void put_past_back(sinew_force_state *s, int block) {
+static void put_past_back(sinew_force_state *s, const int block[2]) {
     sn_unpack unpack = {.bytes = s->kept.bytes, .size = s->kept.size};
     unpack_past(s, &unpack, NULL);
-    if (s->contact) sn_force_contact_shrink(s->contact, block);
+    if (s->contact) sn_force_contact_shrink(s->contact, block[0]);
+    if (s->layer_work) sn_layer_shrink(s->layer_work, block[1]);
 }
 
 /* ---- markers --------------------------------------------------------------------------------- */
@@ -567,8 +571,7 @@ static sinew_status hold_layer(sinew_force_state *s, sinew_force_frame_info *inf
         before[i] = skin->rest[i] + s->z[i];
         after[i] = skin->rest[i] + s->shown[i];
     }
-    SN_TRY(sn_layer_hold(s->force->layer, s->layer_work, s->force->rig->neutral,
-                         s->force->options.frame_time, after, &info->contacts, error));
+    SN_TRY(sn_layer_hold(s->force->layer, s->layer_work, after, &info->contacts, error));
     for (int i = 0; i < n; i++) s->shown[i] = after[i] - skin->rest[i];
     return SINEW_OK;
 }
@@ -686,8 +689,8 @@ sinew_status sinew_force_frame(const sinew_force *force, sinew_force_state *s,
     SN_REQUIRE(sn_info_ready(info), error);
     SN_REQUIRE(s, error);
     sinew_force_frame_info own = {0};
-    int block;
-    SN_TRY(keep_past(s, &block, error));
+    int block[2];
+    SN_TRY(keep_past(s, block, error));
     sinew_status status =
         follow_markers(force, s, markers, marker_weights, positions, &own, monitor, error);
     if (status != SINEW_OK) put_past_back(s, block);
@@ -729,8 +732,8 @@ sinew_status sinew_force_command(const sinew_force *force, sinew_force_state *s,
     SN_REQUIRE(sn_info_ready(info), error);
     SN_REQUIRE(s, error);
     sinew_force_frame_info own = {0};
-    int block;
-    SN_TRY(keep_past(s, &block, error));
+    int block[2];
+    SN_TRY(keep_past(s, block, error));
     sinew_status status = follow_command(force, s, command, positions, &own, monitor, error);
     if (status != SINEW_OK) put_past_back(s, block);
     sn_info_write(info, &own, sizeof own);

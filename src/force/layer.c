@@ -15,8 +15,6 @@
 #include "base/sort.h"
 #include "base/status.h"
 #include "base/vec3.h"
-#include "force/layer_untangle.h"
-#include "force/riders.h"
 #include "sinew/anatomy.h"
 
 /* Pull of every vertex to no correction, against parts that no marker holds. */
@@ -27,8 +25,6 @@
 #define FADE 0.012
 /* Nor are those that fade and would be met to a lesser share. */
 #define LEAST_SHARE 1e-3
-/* Distance that contact keeps, share of the diagonal. */
-#define LAYER_GAP 2e-5
 
 sinew_status sn_layer_matrix(const sn_skin *s, double smoothing, const double *far,
                              sn_sparse **matrix, sinew_error *error) {
@@ -192,30 +188,41 @@ static sinew_status spread_markers(sn_layer *layer, const sn_skin *skin, const s
     return status;
 }
 
-/* Psi of vertices that ride is that of the skin below them. */
-static sinew_status carry_riders(sn_layer *layer, const sn_skin *skin, const sinew_rig *rig,
-                                 const sinew_marker_map *map, const sinew_anatomy *anatomy,
-                                 sinew_error *error) {
-    sn_riders riders;
-    SN_TRY(sn_riders_find(skin, rig, map, &riders, error));
-    size_t m = (size_t)layer->marker_count;
+/* layer->riders: teeth and tongue lie below the skin, however near, and do not follow it. */
+static sinew_status find_riders(sn_layer *layer, const sn_skin *skin, const sinew_rig *rig,
+                                const sinew_marker_map *map, const sinew_anatomy *anatomy,
+                                sinew_error *error) {
+    sn_riders *r = &layer->riders;
+    SN_TRY(sn_riders_find(skin, rig, map, r, error));
     const int *piece = sinew_anatomy_pieces(anatomy);
-    for (int i = 0; i < riders.count; i++) {
-        /* teeth and tongue lie below the skin, however near */
-        sinew_piece_kind kind = sinew_anatomy_piece_kind(anatomy, piece[riders.vertex[i]]);
+    int kept = 0;
+    for (int i = 0; i < r->count; i++) {
+        sinew_piece_kind kind = sinew_anatomy_piece_kind(anatomy, piece[r->vertex[i]]);
         if (kind == SINEW_PIECE_KIND_TEETH || kind == SINEW_PIECE_KIND_TONGUE ||
             kind == SINEW_PIECE_KIND_MOUTH)
             continue;
+        r->vertex[kept] = r->vertex[i];
+        memmove(r->host + 3 * kept, r->host + 3 * i, 3 * sizeof(int));
+        memmove(r->weight + 3 * kept, r->weight + 3 * i, 3 * sizeof(double));
+        kept++;
+    }
+    r->count = kept;
+    return SINEW_OK;
+}
+
+/* Psi of vertices that follow the skin is that of the skin below them. */
+static void carry_riders(sn_layer *layer) {
+    const sn_riders *r = &layer->riders;
+    size_t m = (size_t)layer->marker_count;
+    for (int i = 0; i < r->count; i++) {
         const float *from[3];
-        for (int k = 0; k < 3; k++) from[k] = layer->spread + (size_t)riders.host[3 * i + k] * m;
-        const double *w = riders.weight + 3 * (size_t)i;
-        float *to = layer->spread + (size_t)riders.vertex[i] * m;
+        for (int k = 0; k < 3; k++) from[k] = layer->spread + (size_t)r->host[3 * i + k] * m;
+        const double *w = r->weight + 3 * (size_t)i;
+        float *to = layer->spread + (size_t)r->vertex[i] * m;
         for (size_t j = 0; j < m; j++)
             to[j] = (float)(w[0] * (double)from[0][j] + w[1] * (double)from[1][j] +
                             w[2] * (double)from[2][j]);
     }
-    sn_riders_free(&riders);
-    return SINEW_OK;
 }
 
 sinew_status sn_layer_create(const sn_skin *skin, const sinew_rig *rig, const sinew_marker_map *map,
@@ -243,13 +250,12 @@ sinew_status sn_layer_create(const sn_skin *skin, const sinew_rig *rig, const si
     sn_free(far);
     if (status == SINEW_OK) status = sn_cholesky_create(matrix, &factor, error);
     if (status == SINEW_OK) status = spread_markers(made, skin, mesh, map, factor, monitor, error);
-    if (status == SINEW_OK) status = carry_riders(made, skin, rig, map, anatomy, error);
+    if (status == SINEW_OK) status = find_riders(made, skin, rig, map, anatomy, error);
+    if (status == SINEW_OK) carry_riders(made);
     if (status == SINEW_OK && contact)
-        status = sn_layer_guard_create(skin, rig, anatomy, monitor, &made->guard, error);
+        status = sn_layer_guard_create(skin, rig, anatomy, &made->riders, &made->guard, error);
     if (status == SINEW_OK && contact)
-        status = sn_contact_surface_create(rig->neutral->vertex_count, skin->rest,
-                                           rig->neutral->triangle_count, rig->neutral->triangles,
-                                           NULL, LAYER_GAP * skin->diagonal, &made->surface, error);
+        status = sn_layer_contact_create(skin, rig, anatomy, &made->riders, &made->contact, error);
     sinew_anatomy_destroy(anatomy);
     sn_sparse_destroy(matrix);
     sn_cholesky_destroy(factor);
@@ -264,7 +270,8 @@ sinew_status sn_layer_create(const sn_skin *skin, const sinew_rig *rig, const si
 void sn_layer_destroy(sn_layer *layer) {
     if (!layer) return;
     sn_layer_guard_destroy(layer->guard);
-    sn_contact_surface_destroy(layer->surface);
+    sn_layer_contact_destroy(layer->contact);
+    sn_riders_free(&layer->riders);
     sn_free(layer->spread), sn_free(layer->coupling);
     sn_free(layer);
 }
@@ -286,13 +293,11 @@ sinew_status sn_layer_work_create(const sn_layer *layer, sn_layer_work **work, s
         return sn_no_memory(error);
     }
     size_t n = (size_t)layer->vertex_count;
-    made->vertex_count = layer->vertex_count;
     if (layer->guard) {
         made->before = SN_NEW(double, 3 * n);
-        made->share = SN_NEW(double, n), made->room = SN_NEW(double, 7 * n);
-        sinew_status status = made->before && made->share && made->room
-                                  ? sn_contact_work_create(layer->surface, &made->contact, error)
-                                  : sn_no_memory(error);
+        sinew_status status =
+            made->before ? sn_layer_contact_work_create(layer->contact, &made->contact, error)
+                         : sn_no_memory(error);
         if (status != SINEW_OK) {
             sn_layer_work_destroy(made);
             return status;
@@ -307,21 +312,37 @@ void sn_layer_work_destroy(sn_layer_work *work) {
     if (!work) return;
     sn_free(work->matrix), sn_free(work->forces), sn_free(work->seen);
     sn_free(work->left), sn_free(work->residual), sn_free(work->weight), sn_free(work->presence);
-    sn_free(work->say), sn_free(work->before), sn_free(work->share), sn_free(work->room);
-    sn_contact_work_destroy(work->contact);
+    sn_free(work->say), sn_free(work->before);
+    sn_layer_contact_work_destroy(work->contact);
     sn_free(work);
 }
 
 void sn_layer_forget(sn_layer_work *work) {
     work->started = false;
-    for (int v = 0; work->share && v < work->vertex_count; v++) work->share[v] = 1;
+    if (work->contact) sn_layer_contact_forget(work->contact);
 }
 
-sinew_status sn_layer_hold(const sn_layer *layer, sn_layer_work *work, const sinew_mesh *mesh,
-                           double seconds, double *after, int *held, sinew_error *error) {
+/* What follows the skin keeps its position on it, wherever contact left the skin. */
+static void follow_skin(const sn_riders *r, const double *before, double *after) {
+    for (int i = 0; i < r->count; i++) {
+        sn_vec3 moved = {0, 0, 0};
+        for (int k = 0; k < 3; k++) {
+            int v = r->host[3 * i + k];
+            moved = sn_add_scaled(moved, r->weight[3 * i + k],
+                                  sn_sub(sn_at(after, v), sn_at(before, v)));
+        }
+        sn_put(after, r->vertex[i], sn_add(sn_at(before, r->vertex[i]), moved));
+    }
+}
+
+sinew_status sn_layer_hold(const sn_layer *layer, sn_layer_work *work, double *after, int *held,
+                           sinew_error *error) {
+    int pressing, released;
     *held = sn_layer_guard_hold(layer->guard, work->before, after);
-    return sn_layer_untangle(layer->surface, work->contact, mesh, seconds, work->before, after,
-                             work->share, work->room, held, error);
+    SN_TRY(sn_layer_contact_solve(work->contact, after, &pressing, &released, error));
+    follow_skin(&layer->riders, work->before, after);
+    sn_layer_guard_hold_followers(layer->guard, work->before, after);
+    return SINEW_OK;
 }
 
 void sn_layer_pack(const sn_layer *layer, const sn_layer_work *work, sn_pack *pack) {
@@ -330,17 +351,33 @@ void sn_layer_pack(const sn_layer *layer, const sn_layer_work *work, sn_pack *pa
     sn_pack_array(pack, work->left, 3 * m, sizeof(double));
     sn_pack_array(pack, work->weight, m, sizeof(double));
     sn_pack_array(pack, work->presence, m, sizeof(double));
-    if (work->share) sn_pack_array(pack, work->share, (size_t)work->vertex_count, sizeof(double));
+    if (work->contact) sn_layer_contact_pack(work->contact, pack);
 }
 
-void sn_layer_unpack(const sn_layer *layer, sn_layer_work *work, sn_unpack *unpack) {
+sinew_status sn_layer_unpack(const sn_layer *layer, sn_layer_work *work, sn_unpack *unpack,
+                             sinew_error *error) {
     size_t m = (size_t)layer->marker_count;
     work->started = sn_unpack_int(unpack) != 0;
     sn_unpack_into(unpack, work->left, 3 * m, sizeof(double));
     sn_unpack_into(unpack, work->weight, m, sizeof(double));
     sn_unpack_into(unpack, work->presence, m, sizeof(double));
-    if (work->share)
-        sn_unpack_into(unpack, work->share, (size_t)work->vertex_count, sizeof(double));
+    return work->contact ? sn_layer_contact_unpack(work->contact, unpack, error) : SINEW_OK;
+}
+
+void sn_layer_pack_block(const sn_layer_work *work, sn_pack *pack) {
+    if (work->contact) sn_layer_contact_pack_block(work->contact, pack);
+}
+
+sinew_status sn_layer_unpack_block(sn_layer_work *work, sn_unpack *unpack, sinew_error *error) {
+    return work->contact ? sn_layer_contact_unpack_block(work->contact, unpack, error) : SINEW_OK;
+}
+
+int sn_layer_block(const sn_layer_work *work) {
+    return work->contact ? sn_layer_contact_block(work->contact) : 0;
+}
+
+void sn_layer_shrink(sn_layer_work *work, int size) {
+    if (work->contact) sn_layer_contact_shrink(work->contact, size);
 }
 
 /* The weight at which a marker alone is met to `share` (0 to 1) of what it is at `weight`, that is
@@ -504,17 +541,20 @@ sinew_status sinew_marker_layer_follow(sinew_marker_layer *layer, double seconds
     size_t bytes = 3 * sizeof(double) * (size_t)layer->mesh->vertex_count;
     if (layer->work->before) memcpy(layer->work->before, positions, bytes);
     layer->kept.size = 0, layer->kept.failed = false;
-    sn_marker_layer_pack(layer, &layer->kept);
+    sn_layer_pack(layer->layer, layer->work, &layer->kept);
     if (layer->kept.failed) return sn_no_memory(error);
+    int block = sn_layer_block(layer->work);
+    if (layer->work->contact && isinf(seconds)) sn_layer_contact_forget(layer->work->contact);
     sinew_status status = sn_layer_add(layer->layer, layer->work, seconds, layer->residual,
                                        layer->weights, positions, error);
     layer->held = 0;
     if (status == SINEW_OK && layer->layer->guard)
-        status = sn_layer_hold(layer->layer, layer->work, layer->mesh, seconds, positions,
-                               &layer->held, error);
-    if (status != SINEW_OK)
-        sn_marker_layer_unpack(layer,
-                               &(sn_unpack){.bytes = layer->kept.bytes, .size = layer->kept.size});
+        status = sn_layer_hold(layer->layer, layer->work, positions, &layer->held, error);
+    if (status != SINEW_OK) {
+        sn_unpack unpack = {.bytes = layer->kept.bytes, .size = layer->kept.size};
+        sn_layer_unpack(layer->layer, layer->work, &unpack, NULL);
+        sn_layer_shrink(layer->work, block);
+    }
     return status;
 }
 
@@ -533,8 +573,11 @@ void sinew_marker_layer_reset(sinew_marker_layer *layer) {
 
 void sn_marker_layer_pack(const sinew_marker_layer *layer, sn_pack *pack) {
     sn_layer_pack(layer->layer, layer->work, pack);
+    sn_layer_pack_block(layer->work, pack);
 }
 
-void sn_marker_layer_unpack(sinew_marker_layer *layer, sn_unpack *unpack) {
-    sn_layer_unpack(layer->layer, layer->work, unpack);
+sinew_status sn_marker_layer_unpack(sinew_marker_layer *layer, sn_unpack *unpack,
+                                    sinew_error *error) {
+    SN_TRY(sn_layer_unpack(layer->layer, layer->work, unpack, error));
+    return sn_layer_unpack_block(layer->work, unpack, error);
 }

@@ -3,17 +3,19 @@
 #define SN_FORCE_LAYER_H
 
 #include "cache/pack.h"
-#include "contact/pairs.h"
+#include "force/layer_contact.h"
 #include "force/layer_guard.h"
+#include "force/riders.h"
 #include "force/skin.h"
 #include "sinew/marker_layer.h"
 
 typedef struct sn_layer {
     int vertex_count, marker_count;
-    float *spread;               /* Psi, marker_count numbers per vertex */
-    double *coupling;            /* S Psi, marker_count squared */
-    sn_layer_guard *guard;       /* NULL: none */
-    sn_contact_surface *surface; /* with a guard: what may not cross anew */
+    float *spread;             /* Psi, marker_count numbers per vertex */
+    double *coupling;          /* S Psi, marker_count squared */
+    sn_riders riders;          /* what follows the skin */
+    sn_layer_guard *guard;     /* NULL: none */
+    sn_layer_contact *contact; /* with a guard: what may not intersect */
 } sn_layer;
 
 typedef struct sn_layer_work {
@@ -23,10 +25,8 @@ typedef struct sn_layer_work {
     double *left, *weight, *presence;
     double *residual, *say; /* what is spread, and with which weight */
     bool started;
-    double *before; /* with a guard: room for the shape without the layer */
-    int vertex_count;
-    double *share, *room; /* with a guard: what is left of the correction; room */
-    sn_contact_work *contact;
+    double *before;                 /* with a guard: room for the shape without the layer */
+    sn_layer_contact_work *contact; /* with a guard */
 } sn_layer_work;
 
 /* mu D^4 sum a_v |Laplacian|^2 + sum (1e-6 + pull_v) a_v, with 1 on the diagonal of held vertices.
@@ -42,17 +42,24 @@ sinew_status sn_layer_work_create(const sn_layer *layer, sn_layer_work **work, s
 void sn_layer_work_destroy(sn_layer_work *work);
 /* No frame came before. */
 void sn_layer_forget(sn_layer_work *work);
-/* Of a layer with a guard: work->before and `after` are the shape without and with the layer;
- * `after` is held back where it would go through something or cross itself anew. *held: vertices
- * that were held. */
-sinew_status sn_layer_hold(const sn_layer *layer, sn_layer_work *work, const sinew_mesh *mesh,
-                           double seconds, double *after, int *held, sinew_error *error);
-/* What is remembered of the frames before, and back. */
+/* Of a layer with a guard: work->before and `after` are the shape without and with the layer.
+ * `after` is held back where the layer would push skin through what lies below, and pressed apart
+ * where it would intersect itself. *held: vertices that were held. */
+sinew_status sn_layer_hold(const sn_layer *layer, sn_layer_work *work, double *after, int *held,
+                           sinew_error *error);
+/* What is remembered of the frames before, and back; the block of contact apart, see
+ * force/layer_contact.h. */
 void sn_layer_pack(const sn_layer *layer, const sn_layer_work *work, sn_pack *pack);
-void sn_layer_unpack(const sn_layer *layer, sn_layer_work *work, sn_unpack *unpack);
-/* The same of a layer for any shape. */
+sinew_status sn_layer_unpack(const sn_layer *layer, sn_layer_work *work, sn_unpack *unpack,
+                             sinew_error *error);
+void sn_layer_pack_block(const sn_layer_work *work, sn_pack *pack);
+sinew_status sn_layer_unpack_block(sn_layer_work *work, sn_unpack *unpack, sinew_error *error);
+int sn_layer_block(const sn_layer_work *work);
+void sn_layer_shrink(sn_layer_work *work, int size);
+/* All of it of a layer for any shape. */
 void sn_marker_layer_pack(const sinew_marker_layer *layer, sn_pack *pack);
-void sn_marker_layer_unpack(sinew_marker_layer *layer, sn_unpack *unpack);
+sinew_status sn_marker_layer_unpack(sinew_marker_layer *layer, sn_unpack *unpack,
+                                    sinew_error *error);
 /* positions += delta of the residuals; weights[marker_count] >= 0, 0: not seen. A marker that is
  * not seen any more keeps its last residual and fades within SINEW_MARKER_LAYER_MEMORY, `seconds`
  * after the last frame; one that comes back fades in. INFINITY: nothing is remembered. */

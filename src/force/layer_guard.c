@@ -1,13 +1,14 @@
 /* Two limits, both relative to the shape without the layer, so that a frame with the layer is never
  * worse than one without, and both smooth in the correction, so that they leave no spikes.
  *
- *   eyeballs   a sphere is fitted to each in every frame. Skin beside it keeps KEPT of its
- * clearance, and skin that the rig has inside goes no deeper thickness  a ray inwards at rest tells
- * what lies below a vertex of the outer skin, at distance t. The layer moves the vertex inwards by
- * less than PRESSED t
+ *   eyeballs   A sphere is fitted to each in every frame. Skin beside it slides over it, but comes
+ *              no nearer to its center.
+ *   thickness  A ray inwards at rest tells what lies below a vertex of the outer skin, at distance
+ *              t. The layer moves the vertex inwards by less than PRESSED t.
  *
- * Pairs of triangles and exact contact would promise more, but rigs that come with lashes, tear
- * lines and shells around the eyes have thousands of pairs in contact at rest. */
+ * Contact of triangles promises more (force/layer_contact.h), but has to leave out what intersects
+ * in the neutral: rigs that come with lashes, tear lines and shells around the eyes have thousands
+ * of such pairs. */
 #include "force/layer_guard.h"
 
 #include <math.h>
@@ -21,7 +22,6 @@
 #include "mesh/topology.h"
 #include "sinew/query.h"
 
-#define KEPT    0.4
 #define PRESSED 0.6
 /* Fraction of the diagonal down to which something below the skin is looked for. */
 #define DEEP 0.06
@@ -32,8 +32,9 @@
 enum { LEAST_VERTICES = 30, MOST_BALLS = 8 };
 
 typedef struct ball {
-    int count, beside_count;
+    int count, beside_count, over_count;
     int *vertices, *beside;
+    int *over;     /* what follows the skin and lies over the ball: shells, lashes */
     double radius; /* at rest */
 } ball;
 
@@ -83,28 +84,30 @@ static bool fit_sphere(const double *x, const int *vertices, int count, sn_vec3 
 }
 
 static sinew_status add_ball(sn_layer_guard *g, const sn_skin *skin, const sinew_anatomy *anatomy,
-                             int piece, sinew_error *error) {
+                             const bool *rides, int piece, sinew_error *error) {
     const int *piece_of = sinew_anatomy_pieces(anatomy);
     ball *b = &g->balls[g->ball_count];
     int n = skin->vertex_count;
-    *b = (ball){.vertices = SN_NEW(int, n), .beside = SN_NEW(int, n)};
+    *b = (ball){.vertices = SN_NEW(int, n), .beside = SN_NEW(int, n), .over = SN_NEW(int, n)};
     sn_vec3 center;
     double roughness;
     g->ball_count++; /* freed with the rest */
-    if (!b->vertices || !b->beside) return sn_no_memory(error);
+    if (!b->vertices || !b->beside || !b->over) return sn_no_memory(error);
     for (int v = 0; v < n; v++)
-        if (piece_of[v] == piece) b->vertices[b->count++] = v;
+        if (piece_of[v] == piece && !rides[v]) b->vertices[b->count++] = v;
     bool round = b->count >= LEAST_VERTICES &&
                  fit_sphere(skin->rest, b->vertices, b->count, &center, &b->radius, &roughness) &&
                  roughness < ROUND && b->radius < 0.1 * skin->diagonal;
     for (int v = 0; round && v < n; v++) {
         sinew_piece_kind kind = sinew_anatomy_piece_kind(anatomy, piece_of[v]);
-        if (kind != SINEW_PIECE_KIND_SKIN && kind != SINEW_PIECE_KIND_OUTSIDE) continue;
-        if (sn_distance(center, sn_at(skin->rest, v)) < BESIDE * b->radius)
+        if (!(sn_distance(center, sn_at(skin->rest, v)) < BESIDE * b->radius)) continue;
+        if (rides[v])
+            b->over[b->over_count++] = v;
+        else if (kind == SINEW_PIECE_KIND_SKIN)
             b->beside[b->beside_count++] = v;
     }
     if (!round || b->beside_count == 0) {
-        sn_free(b->vertices), sn_free(b->beside);
+        sn_free(b->vertices), sn_free(b->beside), sn_free(b->over);
         *b = (ball){0};
         g->ball_count--;
     }
@@ -165,20 +168,22 @@ static sinew_status probe(sn_layer_guard *g, const sn_skin *skin, const sinew_me
 }
 
 sinew_status sn_layer_guard_create(const sn_skin *skin, const sinew_rig *rig,
-                                   const sinew_anatomy *anatomy, const sinew_monitor *monitor,
+                                   const sinew_anatomy *anatomy, const sn_riders *riders,
                                    sn_layer_guard **guard, sinew_error *error) {
-    (void)monitor;
     *guard = NULL;
     sn_layer_guard *g = SN_NEW0(sn_layer_guard, 1);
     if (!g) return sn_no_memory(error);
     g->vertex_count = skin->vertex_count;
     g->inward = SN_NEW0(double, 3 * (size_t)skin->vertex_count);
     g->most = SN_NEW0(double, skin->vertex_count);
-    sinew_status status = g->inward && g->most ? SINEW_OK : sn_no_memory(error);
+    bool *rides = SN_NEW0(bool, skin->vertex_count);
+    sinew_status status = g->inward && g->most && rides ? SINEW_OK : sn_no_memory(error);
+    for (int i = 0; rides && i < riders->count; i++) rides[riders->vertex[i]] = true;
     int pieces = sinew_anatomy_piece_count(anatomy);
     for (int p = 0; status == SINEW_OK && p < pieces && g->ball_count < MOST_BALLS; p++)
         if (sinew_anatomy_piece_kind(anatomy, p) == SINEW_PIECE_KIND_EYE)
-            status = add_ball(g, skin, anatomy, p, error);
+            status = add_ball(g, skin, anatomy, rides, p, error);
+    sn_free(rides);
     if (status == SINEW_OK) status = probe(g, skin, rig->neutral, anatomy, error);
     if (status != SINEW_OK) {
         sn_layer_guard_destroy(g);
@@ -191,13 +196,33 @@ sinew_status sn_layer_guard_create(const sn_skin *skin, const sinew_rig *rig,
 void sn_layer_guard_destroy(sn_layer_guard *g) {
     if (!g) return;
     for (int i = 0; i < g->ball_count; i++)
-        sn_free(g->balls[i].vertices), sn_free(g->balls[i].beside);
+        sn_free(g->balls[i].vertices), sn_free(g->balls[i].beside), sn_free(g->balls[i].over);
     sn_free(g->inward), sn_free(g->most);
     sn_free(g);
 }
 
 void sn_layer_guard_counts(const sn_layer_guard *g, int *eyeballs, int *covered) {
     *eyeballs = g->ball_count, *covered = g->covered;
+}
+
+/* The listed vertices come no nearer to the ball's center: lids and the shells between them and the
+ * ball keep their order. Returns how many were held. */
+static int keep_off(const ball *b, int count, const int *vertices, const double *before,
+                    double *after) {
+    sn_vec3 center;
+    double radius;
+    int held = 0;
+    if (!fit_sphere(before, b->vertices, b->count, &center, &radius, NULL)) return 0;
+    if (fabs(radius / b->radius - 1) > 0.2) return 0; /* not an eye any more */
+    for (int k = 0; k < count; k++) {
+        int v = vertices[k];
+        sn_vec3 d = sn_sub(sn_at(after, v), center);
+        double now = sn_length(d), was = sn_distance(center, sn_at(before, v));
+        if (now >= was || !(now > 0)) continue;
+        sn_put(after, v, sn_add_scaled(center, was / now, d));
+        held++;
+    }
+    return held;
 }
 
 int sn_layer_guard_hold(const sn_layer_guard *g, const double *before, double *after) {
@@ -213,19 +238,12 @@ int sn_layer_guard_hold(const sn_layer_guard *g, const double *before, double *a
     }
     for (int i = 0; i < g->ball_count; i++) {
         const ball *b = &g->balls[i];
-        sn_vec3 center;
-        double radius;
-        if (!fit_sphere(before, b->vertices, b->count, &center, &radius, NULL)) continue;
-        if (fabs(radius / b->radius - 1) > 0.2) continue; /* not an eye any more */
-        for (int k = 0; k < b->beside_count; k++) {
-            int v = b->beside[k];
-            sn_vec3 d = sn_sub(sn_at(after, v), center);
-            double now = sn_length(d), was = sn_distance(center, sn_at(before, v));
-            double least = fmin(was, radius + KEPT * fmax(was - radius, 0));
-            if (now >= least || !(now > 0)) continue;
-            sn_put(after, v, sn_add_scaled(center, least / now, d));
-            held++;
-        }
+        held += keep_off(b, b->beside_count, b->beside, before, after);
     }
     return held;
+}
+
+void sn_layer_guard_hold_followers(const sn_layer_guard *g, const double *before, double *after) {
+    for (int i = 0; i < g->ball_count; i++)
+        keep_off(&g->balls[i], g->balls[i].over_count, g->balls[i].over, before, after);
 }

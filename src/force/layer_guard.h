@@ -3,14 +3,14 @@
 #ifndef SN_FORCE_LAYER_GUARD_H
 #define SN_FORCE_LAYER_GUARD_H
 
+#include "force/riders.h"
 #include "force/skin.h"
 #include "sinew/anatomy.h"
-#include "sinew/monitor.h"
 
 typedef struct sn_layer_guard sn_layer_guard;
 
 sinew_status sn_layer_guard_create(const sn_skin *skin, const sinew_rig *rig,
-                                   const sinew_anatomy *anatomy, const sinew_monitor *monitor,
+                                   const sinew_anatomy *anatomy, const sn_riders *riders,
                                    sn_layer_guard **guard, sinew_error *error);
 void sn_layer_guard_destroy(sn_layer_guard *guard);
 /* Eyeballs that were found, and vertices with something below them. */
@@ -18,5 +18,8 @@ void sn_layer_guard_counts(const sn_layer_guard *guard, int *eyeballs, int *cove
 /* before, after: the shape without and with the layer, 3 per vertex. Returns how many vertices were
  * held. Allocates nothing. */
 int sn_layer_guard_hold(const sn_layer_guard *guard, const double *before, double *after);
+/* The same for what follows the skin and lies over the eyeballs: it comes no nearer to them. */
+void sn_layer_guard_hold_followers(const sn_layer_guard *guard, const double *before,
+                                   double *after);
 
 #endif

@@ -218,7 +218,7 @@ static sinew_status unpack(void *model, sn_unpack *bytes, sinew_error *error) {
     fit_model *m = model;
     m->started = sn_unpack_int(bytes) != 0;
     sn_unpack_into(bytes, m->weights, (size_t)m->rig->slider_count, sizeof(double));
-    if (m->layer) sn_marker_layer_unpack(m->layer, bytes);
+    if (m->layer) SN_TRY(sn_marker_layer_unpack(m->layer, bytes, error));
     return bytes->failed ? sn_fail(error, SINEW_BAD_INPUT, "the saved state is damaged") : SINEW_OK;
 }
 

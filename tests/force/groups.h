@@ -7,6 +7,7 @@ int test_comparison(void);
 int test_frames(void);
 int test_markers(void);
 int test_layer(void);
+int test_layer_contact(void);
 int test_contact(void);
 int test_stiffness(void);
 int test_jaw(void);

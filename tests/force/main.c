@@ -9,6 +9,7 @@ int main(void) {
     failed += test_frames();
     failed += test_markers();
     failed += test_layer();
+    failed += test_layer_contact();
     failed += test_contact();
     failed += test_stiffness();
     failed += test_jaw();

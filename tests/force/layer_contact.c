@@ -1,0 +1,208 @@
+/* The default contact of the marker layer, on a head with eyes, sockets, mouth bag, teeth, and thin
+ * shells over the lids as production heads have them: lashes, tear lines, occlusion shells. */
+#include "support.h"
+
+#include "groups.h"
+#include "sinew/anatomy.h"
+#include "sinew/marker_layer.h"
+#include "sinew/query.h"
+#include "sinew/samples.h"
+
+enum { VERTICES = 5000 };
+#define OFF 0.0006 /* m that the shells lie above the skin */
+
+static int crossings(const sinew_rig *rig, const double *x) {
+    sinew_error error = {0};
+    int *pairs, found;
+    assert_ok(sinew_self_intersections(rig->neutral->vertex_count, x, rig->neutral->triangle_count,
+                                       rig->neutral->triangles, NULL, &pairs, &found, &error));
+    sinew_free(pairs);
+    return found;
+}
+
+/* normals[3n], by area. */
+static void vertex_normals(const sinew_mesh *mesh, double *normals) {
+    memset(normals, 0, 3 * sizeof(double) * (size_t)mesh->vertex_count);
+    for (int t = 0; t < mesh->triangle_count; t++) {
+        const int *v = mesh->triangles + 3 * (size_t)t;
+        double e[2][3], n[3];
+        for (int k = 0; k < 2; k++)
+            for (int a = 0; a < 3; a++)
+                e[k][a] = mesh->positions[3 * v[k + 1] + a] - mesh->positions[3 * v[0] + a];
+        for (int a = 0; a < 3; a++)
+            n[a] = e[0][(a + 1) % 3] * e[1][(a + 2) % 3] - e[0][(a + 2) % 3] * e[1][(a + 1) % 3];
+        for (int c = 0; c < 3; c++)
+            for (int a = 0; a < 3; a++) normals[3 * v[c] + a] += n[a];
+    }
+    for (int v = 0; v < mesh->vertex_count; v++) {
+        double *n = normals + 3 * (size_t)v, length = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+        for (int a = 0; a < 3 && length > 0; a++) n[a] /= length;
+    }
+}
+
+/* The sample face with a second layer of triangles over its lids, which all targets move alike. The
+ * triangles of the face come first, so that maps of markers hold. */
+static sinew_rig *face_with_shells(const sinew_rig *face) {
+    sinew_error error = {0};
+    const sinew_mesh *mesh = face->neutral;
+    sinew_anatomy *anatomy;
+    int *lids, lid_count, n = mesh->vertex_count, added = 0, triangles = mesh->triangle_count;
+    assert_ok(sinew_anatomy_create(face, NULL, &anatomy, &error));
+    assert_ok(sinew_anatomy_region(anatomy, "lids", &lids, &lid_count, &error));
+    assert_true(lid_count > 20);
+    int *copy = malloc(sizeof(int) * (size_t)n),
+        *corner = malloc(6 * sizeof(int) * (size_t)triangles);
+    double *x = malloc(6 * sizeof(double) * (size_t)n),
+           *normals = malloc(3 * sizeof(double) * (size_t)n);
+    for (int v = 0; v < n; v++) copy[v] = -1;
+    vertex_normals(mesh, normals);
+    memcpy(x, mesh->positions, 3 * sizeof(double) * (size_t)n);
+    memcpy(corner, mesh->triangles, 3 * sizeof(int) * (size_t)triangles);
+    for (int i = 0; i < lid_count; i++)
+        if (sinew_anatomy_skin(anatomy)[lids[i]]) copy[lids[i]] = 0;
+    for (int t = 0; t < mesh->triangle_count; t++) {
+        const int *v = mesh->triangles + 3 * (size_t)t;
+        if (copy[v[0]] < 0 || copy[v[1]] < 0 || copy[v[2]] < 0) continue;
+        for (int c = 0; c < 3; c++) {
+            if (copy[v[c]] == 0) {
+                copy[v[c]] = n + added++;
+                for (int a = 0; a < 3; a++)
+                    x[3 * copy[v[c]] + a] = x[3 * v[c] + a] + OFF * normals[3 * v[c] + a];
+            }
+            corner[3 * triangles + c] = copy[v[c]];
+        }
+        triangles++;
+    }
+    assert_true(triangles > mesh->triangle_count + 20);
+    sinew_mesh *made;
+    sinew_rig *rig;
+    assert_ok(sinew_mesh_create(n + added, x, triangles, NULL, corner, &made, &error));
+    assert_ok(sinew_rig_create(made, &rig, &error));
+    for (int k = 0; k < face->target_count; k++) {
+        const sinew_target *t = &face->targets[k];
+        int *vertices = malloc(2 * sizeof(int) * (size_t)(t->count + 1)), count = t->count;
+        double *deltas = malloc(6 * sizeof(double) * (size_t)(t->count + 1));
+        memcpy(vertices, t->vertices, sizeof(int) * (size_t)count);
+        memcpy(deltas, t->deltas, 3 * sizeof(double) * (size_t)count);
+        for (int i = 0; i < t->count; i++) {
+            if (copy[t->vertices[i]] < n) continue;
+            vertices[count] = copy[t->vertices[i]];
+            memcpy(deltas + 3 * (size_t)count++, t->deltas + 3 * (size_t)i, 3 * sizeof(double));
+        }
+        assert_ok(sinew_rig_add_target(rig, t->name, count, vertices, deltas, &error));
+        free(vertices), free(deltas);
+    }
+    free(copy), free(corner), free(x), free(normals);
+    sinew_free(lids);
+    sinew_anatomy_destroy(anatomy);
+    return rig;
+}
+
+typedef struct setup {
+    sinew_rig *face, *rig;
+    sinew_markers *take;
+    sinew_marker_map *map;
+    double *x, *bare, *markers;
+} setup;
+
+static setup make(void) {
+    sinew_error error = {0};
+    setup s = {0};
+    sinew_sample_options size;
+    sinew_sample_options_init(&size);
+    size.vertices = VERTICES;
+    assert_ok(sinew_sample_rig("face", &size, &s.face, &error));
+    assert_ok(sinew_sample_markers("face", &size, NULL, &s.take, &s.map, &error));
+    s.rig = face_with_shells(s.face);
+    size_t n = 3 * (size_t)s.rig->neutral->vertex_count;
+    s.x = malloc(n * sizeof(double)), s.bare = malloc(n * sizeof(double));
+    s.markers = malloc(3 * sizeof(double) * (size_t)s.map->count);
+    return s;
+}
+
+static void release(setup *s) {
+    free(s->x), free(s->bare), free(s->markers);
+    sinew_markers_destroy(s->take), sinew_marker_map_destroy(s->map);
+    sinew_rig_destroy(s->face), sinew_rig_destroy(s->rig);
+}
+
+/* Markers pulled anywhere, by up to 4 mm, also into the eyes and through each other. */
+static void the_layer_adds_no_crossing_to_a_head_with_shells(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    setup s = make();
+    size_t bytes = 3 * sizeof(double) * (size_t)s.rig->neutral->vertex_count;
+    assert_int_equal(crossings(s.rig, s.rig->neutral->positions), 0);
+    unsigned seed = 1;
+    int loose = 0;
+    double met = 0;
+    for (int hold = 0; hold < 2; hold++) {
+        sinew_marker_layer *layer;
+        assert_ok(sinew_marker_layer_create(s.rig, s.map, SINEW_MARKER_LAYER_SMOOTHING, hold, NULL,
+                                            &layer, &error));
+        for (int f = 0; f < 6; f++) {
+            memcpy(s.x, s.rig->neutral->positions, bytes);
+            sinew_marker_map_points(s.map, s.rig->neutral, s.x, s.markers);
+            for (int i = 0; i < 3 * s.map->count; i++) {
+                seed = 1664525u * seed + 1013904223u;
+                s.markers[i] += 0.004 * ((double)(seed >> 8) / (1 << 23) - 1);
+            }
+            assert_ok(sinew_marker_layer_follow(layer, f ? 1 / 30.0 : INFINITY, s.markers, NULL,
+                                                s.x, &error));
+            int found = crossings(s.rig, s.x);
+            if (hold) {
+                assert_int_equal(found, 0);
+                for (size_t i = 0; i < bytes / sizeof(double); i++)
+                    met = fmax(met, fabs(s.x[i] - s.rig->neutral->positions[i]));
+            } else {
+                loose += found;
+            }
+        }
+        sinew_marker_layer_destroy(layer);
+    }
+    assert_true(loose > 0);   /* without contact it would cross */
+    assert_true(met > 0.002); /* with contact it still moves */
+    release(&s);
+}
+
+/* Blinks beyond the lids' own end: the rig's blend pushes them through the eyeballs, or through
+ * each other. The markers agree with the rig, so the layer itself has nothing to add. */
+static void crossings_of_the_rig_itself_are_lifted(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    setup s = make();
+    sinew_linear *linear;
+    sinew_marker_layer *layer;
+    double *weights = malloc(sizeof(double) * (size_t)s.rig->slider_count);
+    assert_ok(sinew_linear_create(s.rig, &linear, &error));
+    assert_ok(sinew_marker_layer_create(s.rig, s.map, SINEW_MARKER_LAYER_SMOOTHING, true, NULL,
+                                        &layer, &error));
+    sinew_rig_rest_weights(s.rig, weights);
+    int most = 0;
+    for (int f = 0; f <= 8; f++) {
+        for (int k = 0; k < s.rig->slider_count; k++)
+            if (strstr(s.rig->sliders[k].name, "eyeBlink")) weights[k] = 1.3 * f / 8;
+        sinew_linear_evaluate(linear, weights, s.x);
+        memcpy(s.bare, s.x, 3 * sizeof(double) * (size_t)s.rig->neutral->vertex_count);
+        sinew_marker_map_points(s.map, s.rig->neutral, s.x, s.markers);
+        assert_ok(sinew_marker_layer_follow(layer, f ? 1 / 30.0 : INFINITY, s.markers, NULL, s.x,
+                                            &error));
+        /* the face is the first part of the rig; its shells keep their own blend */
+        int bare = crossings(s.face, s.bare);
+        most = bare > most ? bare : most;
+        assert_int_equal(crossings(s.face, s.x), 0);
+    }
+    assert_true(most > 0);
+    free(weights);
+    sinew_linear_destroy(linear);
+    sinew_marker_layer_destroy(layer);
+    release(&s);
+}
+
+int test_layer_contact(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_layer_adds_no_crossing_to_a_head_with_shells),
+        cmocka_unit_test(crossings_of_the_rig_itself_are_lifted),
+    };
+    return cmocka_run_group_tests_name("layer contact", tests, NULL, NULL);
+}
