@@ -118,7 +118,7 @@ sinew_status sinew_force_state_create(const sinew_force *force, sinew_force_stat
         status = sn_flesh_state_create(force->lag, &s->lag, error);
     if (status == SINEW_OK && force->options.obstacles)
         status =
-            sn_press_create(force->skin, sn_force_contact_factor(force),
+            sn_press_create(force->skin, force->rig->neutral, sn_force_contact_factor(force),
                             force->options.contact_gap * force->skin->diagonal, &s->press, error);
     if (status != SINEW_OK) {
         sinew_force_state_destroy(s);

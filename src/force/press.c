@@ -10,6 +10,12 @@
 enum { ROUNDS = 4, SWEEPS = 60, MOST_PRESSED = 4096 };
 /* A sweep that changes no vertex by more than this share of the gap is the last. */
 #define SWEEP_STOP 0.2
+/* Fraction of the diagonal by which skin may give way inwards; cosine with the skin's normal above
+ * which the nearest way out of an obstacle leads to the side. */
+#define INWARDS  0.05
+#define SIDEWAYS 0.2
+/* Steps of the search along the way inwards; last rounds over triangles. */
+enum { INWARD_STEPS = 64, LAST_ROUNDS = 32 };
 
 typedef struct touch {
     int vertex, slot, obstacle;
@@ -28,6 +34,7 @@ typedef struct grip {
 
 struct sn_press {
     const sn_skin *skin;
+    const sinew_mesh *mesh;
     const sn_cholesky *factor;
     sn_cholesky_work *solver;
     sn_inverse_block *block;
@@ -36,23 +43,25 @@ struct sn_press {
     size_t count, capacity;
     grip *grips;
     size_t grip_count, grip_capacity;
-    int *place;   /* per vertex: its touch, or -1 */
-    int *asked;   /* vertices to add to the block */
-    double *goal; /* x* */
+    int *place;      /* per vertex: its touch, or -1 */
+    int *asked;      /* vertices to add to the block */
+    double *goal;    /* x* */
+    double *normals; /* 3 per vertex: out of the skin, at x* */
     float *right;
 };
 
-sinew_status sn_press_create(const sn_skin *skin, const sn_cholesky *factor, double gap,
-                             sn_press **press, sinew_error *error) {
+sinew_status sn_press_create(const sn_skin *skin, const sinew_mesh *mesh, const sn_cholesky *factor,
+                             double gap, sn_press **press, sinew_error *error) {
     *press = NULL;
     sn_press *p = SN_NEW0(sn_press, 1);
     if (!p) return sn_no_memory(error);
     size_t n = (size_t)skin->vertex_count;
-    p->skin = skin, p->factor = factor, p->gap = gap;
+    p->skin = skin, p->mesh = mesh, p->factor = factor, p->gap = gap;
     p->place = SN_NEW(int, n), p->asked = SN_NEW(int, n);
     p->goal = SN_NEW(double, 3 * n), p->right = SN_NEW(float, 3 * n);
+    p->normals = SN_NEW(double, 3 * n);
     sinew_status status =
-        p->place && p->asked && p->goal && p->right ? SINEW_OK : sn_no_memory(error);
+        p->place && p->asked && p->goal && p->right && p->normals ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK) status = sn_cholesky_work_create(factor, 3, &p->solver, error);
     if (status == SINEW_OK)
         status = sn_inverse_block_create(factor, MOST_PRESSED, &p->block, error);
@@ -68,7 +77,7 @@ void sn_press_destroy(sn_press *p) {
     sn_cholesky_work_destroy(p->solver);
     sn_inverse_block_destroy(p->block);
     sn_free(p->touches), sn_free(p->grips), sn_free(p->place), sn_free(p->asked);
-    sn_free(p->goal), sn_free(p->right);
+    sn_free(p->goal), sn_free(p->right), sn_free(p->normals);
     sn_free(p);
 }
 
@@ -103,11 +112,42 @@ static sn_vec3 outward(const place_in_space *s, sn_vec3 p) {
     return sn_add(sn_mat3_apply(s->turn, p), s->shift);
 }
 
+/* The way out of an obstacle for a point of the skin, whose nearest one is `out`. Of a thin blade
+ * that is to the side, and skin would be cut by it; of a ball whose center has passed the skin it
+ * leads to the wrong side of the ball. Then the skin gives way inwards, as far as INWARDS of the
+ * diagonal. `distance` is minus the depth and becomes that of the way taken. */
+static sn_vec3 way_out(const sn_press *p, const sinew_obstacle *obstacle, sn_vec3 here,
+                       sn_vec3 normal, sn_vec3 out, double *distance) {
+    double length = sn_length(normal), far = 0, most = INWARDS * p->skin->diagonal;
+    if (!(*distance < 0) || !(length > 0) || sn_dot(out, normal) < -SIDEWAYS * length) return out;
+    sn_vec3 in = sn_scale(-1 / length, normal), ignored;
+    for (int k = 0; k < INWARD_STEPS && far < most; k++) {
+        double d = sn_obstacle_query(obstacle, sn_add_scaled(here, far, in), p->gap, &ignored);
+        if (d >= 0) break;
+        far += fmax(-d, 0.5 * p->gap);
+    }
+    if (!(far < most)) return out;
+    *distance = -far;
+    return in;
+}
+
+/* The touch of a vertex, known or new; NULL: no room. *status tells why. */
+static touch *touch_of(sn_press *p, int v, sinew_status *status, sinew_error *error) {
+    if (p->place[v] >= 0) return &p->touches[p->place[v]];
+    if (p->count >= MOST_PRESSED) return NULL;
+    if (!SN_RESERVE(p->touches, p->capacity, p->count + 1)) {
+        *status = sn_no_memory(error);
+        return NULL;
+    }
+    p->place[v] = (int)p->count;
+    p->touches[p->count] = (touch){.vertex = v, .depth = -INFINITY};
+    return &p->touches[p->count++];
+}
+
 /* Adds the vertices that lie inside an obstacle at x, and renews the planes of those known. */
-static sinew_status find_touches(sn_press *p, int count, const sinew_obstacle *const *obstacles,
-                                 const place_in_space *space, const double *x, int *found,
-                                 sinew_error *error) {
-    *found = 0;
+static sinew_status touch_vertices(sn_press *p, int count, const sinew_obstacle *const *obstacles,
+                                   const place_in_space *space, const double *x, int *found,
+                                   sinew_error *error) {
     for (int v = 0; v < p->skin->vertex_count; v++) {
         if (p->skin->fixed[v]) continue;
         double deepest = p->gap;
@@ -118,21 +158,89 @@ static sinew_status find_touches(sn_press *p, int count, const sinew_obstacle *c
             double distance = sn_obstacle_query(obstacles[o], here, p->gap, &out);
             if (distance < deepest) deepest = distance, which = o, normal = out;
         }
-        bool known = p->place[v] >= 0;
         if (which < 0) continue;
-        if (!known && p->count >= MOST_PRESSED) continue;
-        if (!known && !SN_RESERVE(p->touches, p->capacity, p->count + 1))
-            return sn_no_memory(error);
-        if (!known) {
-            p->place[v] = (int)p->count;
-            p->touches[p->count++] = (touch){.vertex = v};
-        }
-        touch *t = &p->touches[p->place[v]];
+        sinew_status status = SINEW_OK;
+        touch *t = touch_of(p, v, &status, error);
+        if (status != SINEW_OK) return status;
+        if (!t) continue;
+        sn_vec3 skin = sn_mat3_apply(space->turn, sn_at(p->normals, v));
+        normal = way_out(p, obstacles[which], here, skin, normal, &deepest);
         t->obstacle = which, t->normal = sn_mat3_apply(space->back, normal);
         t->depth = sn_dot(t->normal, sn_at(x, v)) + p->gap - deepest;
         *found += deepest < 0.5 * p->gap;
     }
     return SINEW_OK;
+}
+
+/* A triangle that an obstacle has entered: where, how deep, and the way out in space. */
+typedef struct dent {
+    int obstacle;
+    sn_deepest at;
+} dent;
+
+/* False: no obstacle is inside. */
+static bool find_dent(const sn_press *p, const int v[3], int count,
+                      const sinew_obstacle *const *obstacles, const place_in_space *space,
+                      const double *x, dent *d) {
+    sn_vec3 corner[3], middle = {0, 0, 0}, ignored;
+    double radius = 0;
+    for (int c = 0; c < 3; c++) {
+        corner[c] = outward(space, sn_at(x, v[c]));
+        middle = sn_add_scaled(middle, 1.0 / 3, corner[c]);
+    }
+    for (int c = 0; c < 3; c++) radius = fmax(radius, sn_distance(middle, corner[c]));
+    d->obstacle = -1, d->at.distance = 0;
+    for (int o = 0; o < count; o++) {
+        sn_deepest at;
+        if (sn_obstacle_query(obstacles[o], middle, radius, &ignored) > radius) continue;
+        if (!sn_obstacle_deepest(obstacles[o], corner, 0, 0.1 * p->gap, &at)) continue;
+        if (at.distance < d->at.distance) d->obstacle = o, d->at = at;
+    }
+    if (d->obstacle < 0) return false;
+    sn_vec3 skin = sn_cross(sn_sub(corner[1], corner[0]), sn_sub(corner[2], corner[0]));
+    d->at.normal = way_out(p, obstacles[d->obstacle], sn_triangle_point(corner, d->at.b), skin,
+                           d->at.normal, &d->at.distance);
+    return true;
+}
+
+/* How far each corner goes so that the point b moves by `need`, the least in squares. */
+static double lift_of(const sn_deepest *at, int c, double need) {
+    return need * at->b[c] / (at->b[0] * at->b[0] + at->b[1] * at->b[1] + at->b[2] * at->b[2]);
+}
+
+/* Edges and corners of an obstacle that lie inside triangles whose corners are free: the corners
+ * are asked to make room. */
+static sinew_status touch_triangles(sn_press *p, int count, const sinew_obstacle *const *obstacles,
+                                    const place_in_space *space, const double *x, int *found,
+                                    sinew_error *error) {
+    for (int i = 0; i < p->mesh->triangle_count; i++) {
+        const int *v = p->mesh->triangles + 3 * (size_t)i;
+        dent d;
+        if (!find_dent(p, v, count, obstacles, space, x, &d)) continue;
+        sn_vec3 normal = sn_mat3_apply(space->back, d.at.normal);
+        for (int c = 0; c < 3; c++) {
+            double lift = lift_of(&d.at, c, p->gap - d.at.distance);
+            sinew_status status = SINEW_OK;
+            if (p->skin->fixed[v[c]] || !(lift > 0)) continue;
+            bool known = p->place[v[c]] >= 0;
+            touch *t = touch_of(p, v[c], &status, error);
+            if (status != SINEW_OK) return status;
+            if (!t) continue;
+            if (!known) t->obstacle = d.obstacle, t->normal = normal;
+            double along = sn_dot(t->normal, normal);
+            t->depth = fmax(t->depth, sn_dot(t->normal, sn_at(x, v[c])) + fmax(along, 0) * lift);
+        }
+        *found += d.at.distance < -0.5 * p->gap;
+    }
+    return SINEW_OK;
+}
+
+static sinew_status find_touches(sn_press *p, int count, const sinew_obstacle *const *obstacles,
+                                 const place_in_space *space, const double *x, int *found,
+                                 sinew_error *error) {
+    *found = 0;
+    SN_TRY(touch_vertices(p, count, obstacles, space, x, found, error));
+    return touch_triangles(p, count, obstacles, space, x, found, error);
 }
 
 /* What vertices that were pressed before are carried to by what they held on to. */
@@ -224,18 +332,44 @@ static void displace(sn_press *p, double *x) {
     for (size_t i = 0; i < n; i++) x[i] = p->goal[i] + (double)p->right[i];
 }
 
-/* What the planes left inside a curved obstacle goes to its surface. */
+/* What the planes left inside a curved obstacle goes to its surface: vertices, then triangles. */
 static void put_outside(const sn_press *p, int count, const sinew_obstacle *const *obstacles,
                         const place_in_space *space, double *x) {
     for (int v = 0; v < p->skin->vertex_count; v++)
         for (int o = 0; !p->skin->fixed[v] && o < count; o++) {
-            sn_vec3 out;
-            double distance =
-                sn_obstacle_query(obstacles[o], outward(space, sn_at(x, v)), p->gap, &out);
-            if (distance < 0)
-                sn_put(x, v,
-                       sn_add_scaled(sn_at(x, v), -distance, sn_mat3_apply(space->back, out)));
+            sn_vec3 out, here = outward(space, sn_at(x, v));
+            double distance = sn_obstacle_query(obstacles[o], here, p->gap, &out);
+            if (!(distance < 0)) continue;
+            sn_vec3 skin = sn_mat3_apply(space->turn, sn_at(p->normals, v));
+            out = way_out(p, obstacles[o], here, skin, out, &distance);
+            sn_put(x, v, sn_add_scaled(sn_at(x, v), -distance, sn_mat3_apply(space->back, out)));
         }
+    for (int round = 0; round < LAST_ROUNDS; round++) {
+        bool any = false;
+        for (int i = 0; i < p->mesh->triangle_count; i++) {
+            const int *v = p->mesh->triangles + 3 * (size_t)i;
+            dent d;
+            if (!find_dent(p, v, count, obstacles, space, x, &d)) continue;
+            sn_vec3 out = sn_mat3_apply(space->back, d.at.normal);
+            for (int c = 0; c < 3; c++) {
+                if (p->skin->fixed[v[c]]) continue;
+                double lift = lift_of(&d.at, c, 0.1 * p->gap - d.at.distance);
+                sn_put(x, v[c], sn_add_scaled(sn_at(x, v[c]), lift, out));
+            }
+            any = true;
+        }
+        if (!any) break;
+    }
+}
+
+static void find_normals(sn_press *p) {
+    memset(p->normals, 0, 3 * sizeof(double) * (size_t)p->skin->vertex_count);
+    for (int i = 0; i < p->mesh->triangle_count; i++) {
+        const int *v = p->mesh->triangles + 3 * (size_t)i;
+        sn_vec3 a = sn_at(p->goal, v[0]);
+        sn_vec3 n = sn_cross(sn_sub(sn_at(p->goal, v[1]), a), sn_sub(sn_at(p->goal, v[2]), a));
+        for (int c = 0; c < 3; c++) sn_put(p->normals, v[c], sn_add(sn_at(p->normals, v[c]), n));
+    }
 }
 
 sinew_status sn_press_solve(sn_press *p, int obstacle_count, const sinew_obstacle *const *obstacles,
@@ -246,6 +380,7 @@ sinew_status sn_press_solve(sn_press *p, int obstacle_count, const sinew_obstacl
     memcpy(&space.turn, head->rotation, sizeof space.turn);
     space.back = sn_mat3_transpose(space.turn);
     memcpy(p->goal, x, 3 * sizeof(double) * (size_t)n);
+    find_normals(p);
     for (int v = 0; v < n; v++) p->place[v] = -1;
     p->count = 0;
     /* the block's bits depend on who came first: each frame begins anew */

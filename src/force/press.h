@@ -4,7 +4,9 @@
  * as flesh does: x = x* + N^-1 f, where N is the step's matrix with the bending that contact meets.
  * As N is one number per pair of vertices, the force on each pressed vertex is found in turn
  * (projected Gauss-Seidel): outwards only, and along the surface at most friction times that, so
- * that skin sticks to a finger that drags it until the pull is too strong. */
+ * that skin sticks to a finger that drags it until the pull is too strong. Triangles that an edge
+ * or a corner of an obstacle enters between free vertices push their vertices away in the same way.
+ */
 #ifndef SN_FORCE_PRESS_H
 #define SN_FORCE_PRESS_H
 
@@ -16,9 +18,10 @@
 
 typedef struct sn_press sn_press;
 
-/* factor: of N, prepared for single precision; borrowed. gap: distance that is kept. */
-sinew_status sn_press_create(const sn_skin *skin, const sn_cholesky *factor, double gap,
-                             sn_press **press, sinew_error *error);
+/* mesh: the triangles of the skin. factor: of N, prepared for single precision. Both are borrowed.
+ * gap: distance that is kept. */
+sinew_status sn_press_create(const sn_skin *skin, const sinew_mesh *mesh, const sn_cholesky *factor,
+                             double gap, sn_press **press, sinew_error *error);
 void sn_press_destroy(sn_press *press);
 /* Nothing was pressed before. */
 void sn_press_reset(sn_press *press);

@@ -217,6 +217,51 @@ static void a_head_that_moves_meets_obstacles_in_space(void **state) {
     assert_below(root_mean_square(x[0], x[1], COUNT), 1e-9);
 }
 
+/* A blade, a tenth as thick as an edge is long, that comes down between two rows of vertices and
+ * meets none of them; and a needle into the middle of a triangle. No triangle is left inside, and
+ * the skin gives way inwards instead of around them. */
+static void a_blade_between_vertices_dents_the_skin(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    for (int needle = 0; needle < 2; needle++) {
+        body b = make_body(0, 0, 0, true);
+        const double *rest = b.rig->neutral->positions, *top = rest + 3 * middle();
+        double edge = rest[3 * (middle() + 1)] - top[0];
+        const double low[3] = {-0.05 * edge, needle ? -0.05 * edge : -3 * edge, 0},
+                     high[3] = {0.05 * edge, needle ? 0.05 * edge : 3 * edge, 20 * edge};
+        double center[3] = {0}, half[3];
+        for (int a = 0; a < 3; a++)
+            center[a] = 0.5 * (low[a] + high[a]), half[a] = high[a] - center[a];
+        sinew_obstacle *o;
+        assert_ok(sinew_obstacle_create_box(center, half, &o, &error));
+        const sinew_obstacle *const list[] = {o};
+        assert_ok(sinew_force_set_obstacles(b.state, 1, list, &error));
+        sinew_force_frame_info info = {.size = sizeof info};
+        double y = needle ? 0.3 * edge : 0, deep = 0;
+        for (int f = 0; f < 4; f++) {
+            double depth = 0.25 * edge * (f + 1);
+            put(o, top[0] + 0.4 * edge, top[1] + y, top[2] - depth);
+            for (int v = 0; v < COUNT && f == 0; v++) {
+                double normal[3]; /* vertices alone would not notice */
+                assert_true(sinew_obstacle_distance(o, rest + 3 * v, normal) > 0);
+            }
+            frame(&b, &info);
+            assert_true(info.pressed > 0);
+            for (int t = 0; t < b.rig->neutral->triangle_count; t++) {
+                double corners[9];
+                for (int c = 0; c < 3; c++)
+                    memcpy(corners + 3 * c, b.x + 3 * b.rig->neutral->triangles[3 * t + c],
+                           3 * sizeof(double));
+                deep = fmax(deep, sinew_obstacle_triangle_depth(o, corners));
+            }
+        }
+        assert_below(deep, 1e-3 * edge);
+        assert_true(moved(&b, middle(), 2) < -0.5 * edge);
+        sinew_obstacle_destroy(o);
+        drop_body(&b);
+    }
+}
+
 int test_flesh(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flesh_sags_when_the_head_leans),
@@ -224,6 +269,7 @@ int test_flesh(void) {
         cmocka_unit_test(flesh_moves_together_and_bone_does_not),
         cmocka_unit_test(a_finger_presses_the_skin_and_drags_it),
         cmocka_unit_test(a_head_that_moves_meets_obstacles_in_space),
+        cmocka_unit_test(a_blade_between_vertices_dents_the_skin),
     };
     return cmocka_run_group_tests_name("force: flesh and obstacles", tests, NULL, NULL);
 }
