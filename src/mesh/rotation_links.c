@@ -15,6 +15,11 @@ static const double MIDDLE = 0.1;
 /* A pivot that leaves more than this part of the motion is no joint; the link keeps its middle. */
 static const double UNEXPLAINED = 0.3;
 
+/* A link that the rotations of its two ends make longer than this many times its longest is carried
+ * by their mean instead: what is left is then blended in one frame, and no blend of two vectors is
+ * longer than both. */
+static const double LONGER = 1.1;
+
 /* Sums of the normal equations of a pivot. */
 struct sn_link_fit {
     sn_mat3 matrix;
@@ -41,6 +46,13 @@ static sn_vec3 offset_of(const sn_link *link, const double *positions) {
     return sn_at(offset, 0);
 }
 
+double sn_rotation_link_softest(const sn_rotation_strain *structure, int link) {
+    const sn_link *l = &structure->links[link];
+    if (structure->corners == 3) return STIFFNESS;
+    return STIFFNESS *
+           cbrt(fmin(structure->vertex_mass[l->vertex], structure->vertex_mass[main_corner(l)]));
+}
+
 sinew_status sn_rotation_links_prepare(sn_rotation_strain *structure, const double *rest,
                                        const sn_link *links, sinew_error *error) {
     int count = structure->link_count;
@@ -54,11 +66,7 @@ sinew_status sn_rotation_links_prepare(sn_rotation_strain *structure, const doub
         return sn_no_memory(error);
     for (int l = 0; l < count; l++) {
         set_pivot(structure, l, offset_of(&links[l], rest), sn_v3(0, 0, 0));
-        double size = 1;
-        if (structure->corners == 4)
-            size = cbrt(fmin(structure->vertex_mass[links[l].vertex],
-                             structure->vertex_mass[main_corner(&links[l])]));
-        structure->link_stiffness[l] = STIFFNESS * size;
+        structure->link_stiffness[l] = sn_rotation_link_softest(structure, l);
     }
     return SINEW_OK;
 }
@@ -175,14 +183,52 @@ void sn_rotation_strain_settle(sn_rotation_strain *structure) {
     structure->link_fits = NULL;
 }
 
-void sn_rotation_link_measure(const sn_rotation_strain *structure, const double *positions,
-                              int link, double *first, double *second) {
+/* s of both halves, half of what the pose adds in either frame. */
+static void measure_halves(const sn_rotation_strain *structure, const double *positions, int link,
+                           double *first, double *second) {
     sn_mat3 a = sn_rotation_exp(sn_at(first + SN_RS_W, 0));
     sn_mat3 b = sn_rotation_exp(sn_at(second + SN_RS_W, 0));
     sn_vec3 half = sn_scale(0.5, left_over(structure, positions, link, a, b));
     for (int k = SN_RS_Q; k < SN_RS_SIZE; k++) first[k] = second[k] = 0;
     sn_put(first + SN_RS_S, 0, sn_mat3_apply_transposed(a, half));
     sn_put(second + SN_RS_S, 0, sn_mat3_apply_transposed(b, half));
+}
+
+/* The half's part of the offset at a weight of its pose. */
+static sn_vec3 blended_half(const sn_rotation_strain *structure, int half, const double *c,
+                            double weight) {
+    sn_vec3 offset =
+        sn_add_scaled(sn_at(structure->half_rest, half), weight, sn_at(c + SN_RS_S, 0));
+    return sn_mat3_apply(sn_rotation_exp(sn_scale(weight, sn_at(c + SN_RS_W, 0))), offset);
+}
+
+sn_vec3 sn_rotation_link_blended(const sn_rotation_strain *structure, int link, const double *first,
+                                 const double *second, double weight) {
+    return sn_add(blended_half(structure, 2 * link, first, weight),
+                  blended_half(structure, 2 * link + 1, second, weight));
+}
+
+/* Whether the offset is nowhere longer, on the way to the pose, than at its longer end. */
+static bool keeps_length(const sn_rotation_strain *structure, const double *positions, int link,
+                         const double *first, const double *second) {
+    sn_vec3 rest =
+        sn_add(sn_at(structure->half_rest, 2 * link), sn_at(structure->half_rest, 2 * link + 1));
+    double longest =
+        fmax(sn_length(rest), sn_length(offset_of(&structure->links[link], positions)));
+    for (int k = 1; k < 4; k++) {
+        sn_vec3 offset = sn_rotation_link_blended(structure, link, first, second, 0.25 * k);
+        if (sn_length(offset) > LONGER * longest) return false;
+    }
+    return true;
+}
+
+void sn_rotation_link_measure(const sn_rotation_strain *structure, const double *positions,
+                              int link, double *first, double *second) {
+    measure_halves(structure, positions, link, first, second);
+    if (keeps_length(structure, positions, link, first, second)) return;
+    sn_vec3 mean = sn_scale(0.5, sn_add(sn_at(first + SN_RS_W, 0), sn_at(second + SN_RS_W, 0)));
+    sn_put(first + SN_RS_W, 0, mean), sn_put(second + SN_RS_W, 0, mean);
+    measure_halves(structure, positions, link, first, second);
 }
 
 void sn_rotation_links_force(const sn_rotation_strain *structure, const double *coordinates,

@@ -27,6 +27,8 @@
 /* After the elements' weights and corners of vertices are known. */
 sinew_status sn_rotation_links_prepare(sn_rotation_strain *structure, const double *rest,
                                        const sn_link *links, sinew_error *error);
+/* The stiffness that a link starts out with. */
+double sn_rotation_link_softest(const sn_rotation_strain *structure, int link);
 /* Components that links join become one. */
 sinew_status sn_rotation_links_join(sn_rotation_strain *structure, sinew_error *error);
 
@@ -45,6 +47,9 @@ sn_mat3 sn_rotation_half_rotation(const sn_rotation_strain *structure, const dou
  * a link turns with the smooth field w, whatever folded elements around it do. */
 void sn_rotation_link_measure(const sn_rotation_strain *structure, const double *positions,
                               int link, double *first, double *second);
+/* The offset that a link asks for at a weight of the pose whose coordinates its halves have. */
+sn_vec3 sn_rotation_link_blended(const sn_rotation_strain *structure, int link, const double *first,
+                                 const double *second, double weight);
 /* Adds the links' share of the right-hand side of T^-1, 3 per vertex. */
 void sn_rotation_links_force(const sn_rotation_strain *structure, const double *coordinates,
                              double *right);

@@ -141,6 +141,14 @@ sinew_status sn_rotation_system_factor(sn_rotation_strain *structure, sinew_erro
     return status;
 }
 
+sinew_status sn_rotation_system_refactor(sn_rotation_strain *structure, sinew_error *error) {
+    sn_free(structure->hold_terms), sn_free(structure->hold_values);
+    sn_cholesky_destroy(structure->laplacian);
+    structure->hold_terms = NULL, structure->hold_values = NULL, structure->laplacian = NULL;
+    structure->hold_term_count = 0;
+    return sn_rotation_system_factor(structure, error);
+}
+
 void sn_rotation_holds_force(const sn_rotation_strain *structure, const double *positions,
                              double *right) {
     for (int k = 0; k < structure->hold_term_count; k++) {

@@ -20,6 +20,7 @@
 #include "rig/part_links.h"
 #include "rig/rotation_store.h"
 #include "rig/rotation_structure.h"
+#include "rig/rotation_trial.h"
 
 /* Elements that one thread blends at a time. */
 enum { BLOCK = 2048 };
@@ -326,6 +327,7 @@ static sinew_status build(sinew_rotation *r, const sinew_rig *rig, const double 
     if (room) sn_rotation_store_targets(store, r);
     if (room && !store->found) {
         status = store_targets(&b, poses, monitor, error);
+        if (status == SINEW_OK) status = sn_rotation_stiffen_links(r, rig, monitor, error);
         if (status == SINEW_OK) sn_rotation_store_keep(store, r);
     }
     sn_free(b.pose), sn_free(b.weights), sn_free(b.activations), sn_free(b.dense);
@@ -377,7 +379,7 @@ static sinew_status create_structure(sinew_rotation *r, const sn_rotation_source
         status = sn_rotation_strain_create_joined(r->vertex_count, r->rest, source->corners,
                                                   source->element_count, source->elements, &joints,
                                                   &r->structure, error);
-    if (status == SINEW_OK) sn_rotation_store_pivots(store, r->structure);
+    if (status == SINEW_OK) status = sn_rotation_store_pivots(store, r->structure, error);
     if (status == SINEW_OK && joints.link_count > 0) {
         for (int k = 0; !store->found && k < rig->target_count && status == SINEW_OK; k++) {
             sn_rotation_strain_watch(r->structure, listed_pose(&list, k));
@@ -597,12 +599,9 @@ static void turn_back_holds(const sn_rotation_strain *rs, const double *centers,
     }
 }
 
-void sinew_rotation_evaluate(const sinew_rotation *rotation, sinew_rotation_state *state,
-                             const double *weights, double *positions) {
-    if (!rotation || !state || !weights || !positions) return;
+void sn_rotation_evaluate_targets(const sinew_rotation *rotation, sinew_rotation_state *state,
+                                  const double *a, double *positions) {
     const sn_rotation_strain *rs = rotation->structure;
-    double *a = state->activations;
-    sn_activations(rotation->plan, weights, a, NULL);
     blend_coordinates(rotation, a, state->coordinates);
     memcpy(state->centers, rotation->rest_centers,
            (size_t)3 * rs->component_count * sizeof *state->centers);
@@ -628,6 +627,13 @@ void sinew_rotation_evaluate(const sinew_rotation *rotation, sinew_rotation_stat
     sn_rotation_strain_rebuild(rs, state->work, state->coordinates, state->centers, positions);
     sn_rotation_strain_turn(rs, state->centers, state->turns, 1, positions);
     place_held_parts(rotation, state->centers, positions);
+}
+
+void sinew_rotation_evaluate(const sinew_rotation *rotation, sinew_rotation_state *state,
+                             const double *weights, double *positions) {
+    if (!rotation || !state || !weights || !positions) return;
+    sn_activations(rotation->plan, weights, state->activations, NULL);
+    sn_rotation_evaluate_targets(rotation, state, state->activations, positions);
 }
 
 sn_mat3 sn_rotation_asked_gradient(const sinew_rotation *rotation,

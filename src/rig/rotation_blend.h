@@ -17,6 +17,10 @@ sinew_status sn_rotation_create_elements(const sinew_rig *rig, int vertex_count,
                                          const sinew_monitor *monitor, sinew_rotation **rotation,
                                          sinew_error *error);
 
+/* As sinew_rotation_evaluate, at activations of the targets. */
+void sn_rotation_evaluate_targets(const sinew_rotation *rotation, sinew_rotation_state *state,
+                                  const double *activations, double *positions);
+
 /* The deformation gradient that the last evaluation asked of an element, before the solve that
  * makes elements fit each other. */
 sn_mat3 sn_rotation_asked_gradient(const sinew_rotation *rotation,

@@ -1,11 +1,13 @@
 #include "rig/rotation_store.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "mesh/rotation_system.h"
 
 /* Goes up with every change to what is stored or how it is computed. */
-#define CACHE_VERSION "rotation 1"
+#define CACHE_VERSION "rotation 2"
 
 static void add_ints(sinew_hash *hash, const int *values, size_t count) {
     if (count) sinew_hash_add(hash, values, count * sizeof *values);
@@ -87,13 +89,24 @@ void sn_rotation_store_links(sn_rotation_store *store, int vertex_count, sn_link
         sn_free(list);
 }
 
-void sn_rotation_store_pivots(sn_rotation_store *store, sn_rotation_strain *structure) {
-    if (!store->found) return;
-    double *halves = sn_unpack_numbers(&store->from, 6 * (size_t)structure->link_count);
-    store->found = halves != NULL;
-    if (store->found && structure->link_count > 0)
-        memcpy(structure->half_rest, halves, 6 * (size_t)structure->link_count * sizeof(double));
-    sn_free(halves);
+sinew_status sn_rotation_store_pivots(sn_rotation_store *store, sn_rotation_strain *structure,
+                                      sinew_error *error) {
+    size_t count = (size_t)structure->link_count;
+    if (!store->found) return SINEW_OK;
+    double *halves = sn_unpack_numbers(&store->from, 6 * count);
+    double *stiffness = sn_unpack_numbers(&store->from, count);
+    store->found = halves && stiffness;
+    bool other = false;
+    for (size_t l = 0; stiffness && l < count; l++) {
+        store->found = store->found && stiffness[l] > 0 && isfinite(stiffness[l]);
+        other = other || stiffness[l] != structure->link_stiffness[l];
+    }
+    if (store->found && count > 0) {
+        memcpy(structure->half_rest, halves, 6 * count * sizeof *halves);
+        memcpy(structure->link_stiffness, stiffness, count * sizeof *stiffness);
+    }
+    sn_free(halves), sn_free(stiffness);
+    return store->found && other ? sn_rotation_system_refactor(structure, error) : SINEW_OK;
 }
 
 void sn_rotation_targets_free(sinew_rotation *rotation) {
@@ -140,6 +153,7 @@ void sn_rotation_store_keep(sn_rotation_store *store, const sinew_rotation *r) {
     sn_pack_int(&pack, rs->link_count);
     sn_pack_array(&pack, rs->links, links, sizeof *rs->links);
     sn_pack_array(&pack, rs->half_rest, 6 * links, sizeof(double));
+    sn_pack_array(&pack, rs->link_stiffness, links, sizeof(double));
     sn_pack_array(&pack, r->held, (size_t)r->vertex_count, sizeof *r->held);
     for (int k = 0; k < r->target_count; k++) {
         const sn_blend_target *stored = &r->targets[k];

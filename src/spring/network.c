@@ -432,6 +432,38 @@ sinew_status sn_network_add_ties(sn_network *network, const double *positions, i
     return status;
 }
 
+/* The spring between a and b, -1: none. */
+static int spring_between(const sn_network *network, int a, int b) {
+    int ends[2] = {a < b ? a : b, a < b ? b : a}, low = 0, high = network->spring_count;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        const int *at = network->ends + 2 * (size_t)middle;
+        if (at[0] < ends[0] || (at[0] == ends[0] && at[1] < ends[1]))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == network->spring_count) return -1;
+    const int *found = network->ends + 2 * (size_t)low;
+    return found[0] == ends[0] && found[1] == ends[1] ? low : -1;
+}
+
+sinew_status sn_network_stiffen_ties(sn_network *network, int link_count, const sn_link *links,
+                                     const double *ratios, sinew_error *error) {
+    double *factor = SN_NEW0(double, network->spring_count);
+    if (!factor) return sn_no_memory(error);
+    for (int l = 0; l < link_count; l++)
+        for (int c = 0; c < 3; c++) {
+            int q = spring_between(network, links[l].vertex, links[l].corners[c]);
+            if (q >= 0 && network->kind[q] == SINEW_SPRING_KIND_TIE)
+                factor[q] = fmax(factor[q], ratios[l]);
+        }
+    for (int q = 0; q < network->spring_count; q++)
+        if (factor[q] > 1) network->stiffness[q] *= factor[q];
+    sn_free(factor);
+    return SINEW_OK;
+}
+
 /* ---- poses ---- */
 
 /* value - blend, where it is not negligible. */

@@ -93,6 +93,9 @@ sinew_status sn_network_add_struts(sn_network *network, const double *positions,
  * triangle. Before any pose. */
 sinew_status sn_network_add_ties(sn_network *network, const double *positions, int link_count,
                                  const sn_link *links, double distance, sinew_error *error);
+/* Multiplies the stiffness of the links' springs by their ratio. After sn_network_finish. */
+sinew_status sn_network_stiffen_ties(sn_network *network, int link_count, const sn_link *links,
+                                     const double *ratios, sinew_error *error);
 
 /* Full positions of the pose of target t, and the activations at that pose (target_count;
  * activations[t] must be 1 and the targets active beside it must have been added before). */

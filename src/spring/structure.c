@@ -9,6 +9,7 @@
 #include "base/sized.h"
 #include "base/status.h"
 #include "base/threads.h"
+#include "mesh/rotation_links.h"
 #include "rig/activations.h"
 #include "spring/interior.h"
 
@@ -165,8 +166,33 @@ static sinew_status add_poses(sinew_spring *spring, double **poses, sinew_error 
 
 /* ---- building ---- */
 
-static sinew_status build_network(sinew_spring *spring, double **poses, double *neutral,
-                                  const sinew_monitor *monitor, sinew_error *error) {
+/* Per link of the blend: its stiffness over that of a soft one. *stiffened: any is over 1. */
+static double *link_ratios(const sn_rotation_strain *blend, bool *stiffened) {
+    double *ratios = SN_NEW(double, blend->link_count);
+    *stiffened = false;
+    for (int l = 0; ratios && l < blend->link_count; l++) {
+        ratios[l] = blend->link_stiffness[l] / sn_rotation_link_softest(blend, l);
+        *stiffened = *stiffened || ratios[l] > 1;
+    }
+    return ratios;
+}
+
+/* Springs add up what the blend has at links, and each part goes where its own springs are at ease.
+ * Where the blend had to stiffen links to keep parts together, all links are springs too, as stiff
+ * as there; otherwise those that the caller asks for. */
+static sinew_status add_ties(sinew_spring *spring, const double *neutral, bool stiffened,
+                             sinew_error *error) {
+    const sn_rotation_strain *blend = sn_rotation_structure(spring->rotation);
+    double distance = spring->options.tie_distance * spring->network->diagonal;
+    if (stiffened) distance = INFINITY;
+    if (blend->link_count == 0 || !(distance > 0)) return SINEW_OK;
+    return sn_network_add_ties(spring->network, neutral, blend->link_count, blend->links, distance,
+                               error);
+}
+
+static sinew_status build_springs(sinew_spring *spring, double **poses, double *neutral,
+                                  bool stiffened, const sinew_monitor *monitor,
+                                  sinew_error *error) {
     const sinew_spring_options *options = &spring->options;
     const sinew_mesh *mesh = spring->rig->neutral;
     SN_TRY(sn_network_create(mesh, spring->tets, neutral, options->bending,
@@ -180,10 +206,7 @@ static sinew_status build_network(sinew_spring *spring, double **poses, double *
         sn_free(across);
         SN_TRY(status);
     }
-    const sn_rotation_strain *blend = sn_rotation_structure(spring->rotation);
-    if (options->tie_distance > 0 && blend->link_count > 0)
-        SN_TRY(sn_network_add_ties(network, neutral, blend->link_count, blend->links,
-                                   options->tie_distance * network->diagonal, error));
+    SN_TRY(add_ties(spring, neutral, stiffened, error));
     if (options->boundary == SINEW_SPRING_BOUNDARY_ANCHOR) {
         SN_TRY(sn_anchor_start(spring, neutral, error));
         memcpy(neutral + 3 * (size_t)network->vertex_count, spring->anchor.rest,
@@ -195,6 +218,20 @@ static sinew_status build_network(sinew_spring *spring, double **poses, double *
     SN_TRY(add_poses(spring, poses, error));
     return sn_network_finish(network, options->kappa, options->stiffness_map, options->fibers,
                              error);
+}
+
+static sinew_status build_network(sinew_spring *spring, double **poses, double *neutral,
+                                  const sinew_monitor *monitor, sinew_error *error) {
+    const sn_rotation_strain *blend = sn_rotation_structure(spring->rotation);
+    bool stiffened;
+    double *ratios = link_ratios(blend, &stiffened);
+    if (!ratios) return sn_no_memory(error);
+    sinew_status status = build_springs(spring, poses, neutral, stiffened, monitor, error);
+    if (status == SINEW_OK && stiffened)
+        status = sn_network_stiffen_ties(spring->network, blend->link_count, blend->links, ratios,
+                                         error);
+    sn_free(ratios);
+    return status;
 }
 
 static sinew_status build_rotation(sinew_spring *spring, double **poses, const double *neutral,

@@ -11,7 +11,7 @@
 #include "sinew/threads.h"
 
 /* Shells are ellipsoids on a grid of longitudes and latitudes. */
-enum { AROUND = 16, ACROSS = 9, SHELL = AROUND * ACROSS + 2, MOST = 12 * SHELL };
+enum { AROUND = 16, ACROSS = 9, SHELL = AROUND * ACROSS + 2, MOST = 16 * SHELL };
 
 typedef struct character {
     int vertex_count, triangle_count;
@@ -149,7 +149,9 @@ static void assert_carried(const character *c, move *moved, double limit) {
     double *expected = malloc(sizeof(double) * 3 * (size_t)c->vertex_count);
     for (int k = 0; k <= 4; k++) {
         assert_true(blended(rig, k / 4.0, positions) > 0);
-        assert_below(drift(rig, positions), limit);
+        double found = drift(rig, positions);
+        print_message("drift at %d/4: %.2f%%\n", k, 100 * found);
+        assert_below(found, limit);
         if (k % 4) continue;
         pose(c, moved, k / 4.0, expected); /* the poses themselves */
         for (int i = 0; i < c->vertex_count; i++)
@@ -171,6 +173,52 @@ static void eyes_and_teeth_stay_in_a_head_that_bends(void **state) {
     static character c;
     make_head(&c);
     assert_carried(&c, bent, 0.005);
+}
+
+/* A body with twelve feathers, two layers of six side by side. The body bends and twists; each
+ * feather follows it, turns about its root and curls along its length, by angles of its own. */
+static unsigned plumage;           /* seed of the feathers' angles */
+static const double FEATHER = 0.9; /* length */
+
+static sn_vec3 root_of(int k) {
+    return sn_v3(1.2 + 0.9 * (k / 6), 0.47 + 0.04 * (k / 6), 0.09 * (k % 6 - 2.5));
+}
+
+static void make_bird(character *c) {
+    c->vertex_count = c->triangle_count = 0;
+    add_shell(c, sn_v3(2, 0, 0), sn_v3(2.6, 0.45, 0.6));
+    for (int k = 0; k < 12; k++)
+        add_shell(c, sn_add(root_of(k), sn_v3(FEATHER / 2, 0, 0)), sn_v3(FEATHER / 2, 0.015, 0.05));
+}
+
+/* In -1 to 1. */
+static double random_of(unsigned seed, unsigned k) {
+    unsigned x = (seed + 1) * 2654435761u + k * 40503u;
+    x ^= x >> 13, x *= 0x5bd1e995u, x ^= x >> 15;
+    return (double)(x & 0xffff) / 32767.5 - 1;
+}
+
+static sn_vec3 ruffled(sn_vec3 p, int shell, double t) {
+    if (shell > 0) {
+        unsigned k = (unsigned)shell - 1;
+        sn_vec3 root = root_of(shell - 1), q = sn_sub(p, root);
+        double along = q.x / FEATHER;
+        double roll = 2.4 * random_of(plumage, 4 * k), lift = 0.8 * random_of(plumage, 4 * k + 1);
+        double curl = 2.2 * random_of(plumage, 4 * k + 2) * along;
+        q = sn_mat3_apply(sn_rotation_exp(sn_v3(t * roll, 0, 0)), q);
+        q = sn_mat3_apply(sn_rotation_exp(sn_v3(0, 0, t * (curl + lift))), q);
+        p = sn_add(root, q);
+    }
+    double twist = 2 * t * (p.x - 2) / 2.6;
+    p = sn_mat3_apply(sn_rotation_exp(sn_v3(twist, 0, 0)), p);
+    return bend(p, 100 * t);
+}
+
+static void feathers_stay_on_a_body_that_bends_and_twists(void **state) {
+    (void)state;
+    static character c;
+    make_bird(&c);
+    for (plumage = 0; plumage < 6; plumage++) assert_carried(&c, ruffled, 0.01);
 }
 
 static sn_vec3 turned(sn_vec3 p, int shell, double t) {
@@ -296,8 +344,9 @@ static void parts_of_a_captured_clip_stay_together(void **state) {
     } pairs[] = {
         {"research/poses/chicken-250.obj", "research/poses/chicken-258.obj", 0.002},
         {"research/poses/chicken-258.obj", "research/poses/chicken-262.obj", 0.01},
+        {"research/poses/chicken-258.obj", "research/poses/chicken-266.obj", 0.01},
         {"research/poses/chicken-262.obj", "research/poses/chicken-250.obj", 0.01},
-        {"research/poses/chicken-250.obj", "research/poses/chicken-266.obj", 0.02},
+        {"research/poses/chicken-250.obj", "research/poses/chicken-266.obj", 0.01},
     };
     skip_without_data(test_data(pairs[0].from));
     sinew_error error;
@@ -319,6 +368,7 @@ int test_parts(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shells_of_a_bending_arm_stay_together),
         cmocka_unit_test(eyes_and_teeth_stay_in_a_head_that_bends),
+        cmocka_unit_test(feathers_stay_on_a_body_that_bends_and_twists),
         cmocka_unit_test(a_rigid_motion_of_all_parts_stays_rigid),
         cmocka_unit_test(an_eye_turns_about_its_center),
         cmocka_unit_test(a_part_that_leaves_is_not_held),

@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include "base/memory.h"
+#include "base/rotation.h"
 #include "base/vec3.h"
 #include "bodies.h"
 #include "groups.h"
@@ -336,6 +337,72 @@ static void ties_hold_parts_together_under_load(void **state) {
     assert_below(1.5, moved[1]);
 }
 
+/* Strips of (COLUMNS + 1) x 3 vertices along x. */
+enum { COLUMNS = 16, STRIPS = 9, PLUMES = 3 * (COLUMNS + 1) * STRIPS };
+
+/* The body's strip lies below; feathers lie on it side by side, roll about their own length, curl,
+ * and bend with it. Strip 0 is the body. */
+static sn_vec3 feathered(int strip, int i, int j, double t) {
+    double x = 20.0 * i / COLUMNS, wide = strip ? 0.5 : 3;
+    sn_vec3 own = sn_v3(0, 0, wide * (j - 1)), p;
+    double roll = strip ? 3.1 * sin(7.1 * strip) : 0, curl = strip ? 0.5 * sin(3.3 * strip) : 0;
+    own = sn_mat3_apply(sn_rotation_exp(sn_v3(t * roll, 0, 0)), own);
+    double height = strip ? 0.1 * strip + t * curl * (x / 20) * (x / 20) : 0;
+    p = sn_add(own, sn_v3(x, height, strip ? 0.25 * (strip - 4.5) : 0));
+    double angle = 1.9 * t * x / 20, radius = t > 0 ? 20 / (1.9 * t) : 0;
+    if (t == 0) return p;
+    return sn_v3((radius - p.y) * sin(angle), radius - (radius - p.y) * cos(angle), p.z);
+}
+
+/* Every pair of vertices of different strips within 2% of the diagonal in both poses. */
+static double strips_drift(const double *rest, const double *pose, const double *x) {
+    double worst = 0, diagonal = sinew_diagonal(PLUMES, rest);
+    for (int a = 0; a < PLUMES; a++)
+        for (int b = a + 1; b < PLUMES; b++) {
+            if (a / (3 * (COLUMNS + 1)) == b / (3 * (COLUMNS + 1))) continue;
+            double most = fmax(sn_distance(sn_at(rest, a), sn_at(rest, b)),
+                               sn_distance(sn_at(pose, a), sn_at(pose, b)));
+            if (most < 0.02 * diagonal)
+                worst = fmax(worst, sn_distance(sn_at(x, a), sn_at(x, b)) - most);
+        }
+    return worst / diagonal;
+}
+
+static void feathers_stay_on_a_bending_body(void **state) {
+    (void)state;
+    double rest[3 * PLUMES], pose[3 * PLUMES], x[3 * PLUMES];
+    int triangles[12 * COLUMNS * STRIPS], count = 0;
+    for (int v = 0; v < PLUMES; v++) {
+        int strip = v / (3 * (COLUMNS + 1)), i = v / 3 % (COLUMNS + 1), j = v % 3;
+        sn_put(rest, v, feathered(strip, i, j, 0));
+        sn_put(pose, v, feathered(strip, i, j, 1));
+        if (i == COLUMNS || j == 2) continue;
+        int quad[6] = {v, v + 1, v + 4, v, v + 4, v + 3};
+        memcpy(triangles + 6 * count++, quad, sizeof quad);
+    }
+    sinew_error error = {0};
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    sinew_spring *spring;
+    sinew_spring_state *own;
+    assert_ok(sinew_mesh_create(PLUMES, rest, 2 * count, NULL, triangles, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    assert_ok(sinew_rig_add_pose(rig, "ruffled", pose, &error));
+    assert_ok(sinew_spring_create(rig, NULL, NULL, &spring, &error));
+    assert_ok(sinew_spring_state_create(spring, &own, &error));
+    for (int k = 0; k <= 4; k++) {
+        double weight = k / 4.0;
+        sinew_spring_frame frame = {.size = sizeof frame, .weights = &weight, .index = -1};
+        assert_ok(sinew_spring_solve(spring, own, &frame, x, NULL, NULL, &error));
+        double found = strips_drift(rest, pose, x);
+        print_message("drift at %d/4: %.2f%%\n", k, 100 * found);
+        assert_below(found, 0.01);
+    }
+    sinew_spring_state_destroy(own);
+    sinew_spring_destroy(spring);
+    sinew_rig_destroy(rig);
+}
+
 int test_paths(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(open_surfaces_do_not_pop),
@@ -345,6 +412,7 @@ int test_paths(void) {
         cmocka_unit_test(growth_keeps_lengths),
         cmocka_unit_test(triangles_without_area_at_rest_meet_their_pose),
         cmocka_unit_test(ties_hold_parts_together_under_load),
+        cmocka_unit_test(feathers_stay_on_a_bending_body),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

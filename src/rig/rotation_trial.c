@@ -1,0 +1,139 @@
+#include "rig/rotation_trial.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/monitor.h"
+#include "base/status.h"
+#include "mesh/rotation_links.h"
+#include "mesh/rotation_system.h"
+#include "rig/rotation_blend.h"
+#include "sinew/mesh.h"
+
+/* Links that grow by more than this, of the diagonal, are stiffened. */
+static const double GROWN = 0.003;
+/* In one round, and in all. */
+static const double MOST_AT_ONCE = 10, MOST = 300;
+/* Rounds of trials, steps to a target, and targets that are tried: those whose links turn most at
+ * one end against the other. Links that turn by less than TURNED (radians) stay as long as they
+ * are. */
+enum { ROUNDS = 5, STEPS = 4, TRIED = 32 };
+static const double TURNED = 0.1;
+
+typedef struct trial {
+    sinew_rotation *rotation;
+    sinew_rotation_state *state;
+    double *activations; /* per target */
+    double *positions;
+    double *grown; /* per link: the most over all trials of a round, of the diagonal */
+    double diagonal;
+    int count;
+    int targets[TRIED];
+    double turned[TRIED]; /* decreasing */
+} trial;
+
+/* Place of a target's first link, and of the end of its links. */
+static int links_begin(const sinew_rotation *r, const sn_blend_target *target) {
+    int at = target->count;
+    while (at > 0 && target->elements[at - 1] >= r->structure->element_count) at--;
+    return at;
+}
+
+/* The most that a link of the target turns at one end against the other. */
+static double turned_by(const sinew_rotation *r, const sn_blend_target *target) {
+    double most = 0;
+    for (int i = links_begin(r, target); i + 1 < target->count; i += 2) {
+        const double *c = target->coordinates + (size_t)SN_RS_SIZE * (size_t)i;
+        most = fmax(most, sn_distance(sn_at(c + SN_RS_W, 0), sn_at(c + SN_RS_SIZE + SN_RS_W, 0)));
+    }
+    return most;
+}
+
+static void choose_targets(trial *t, const sinew_rig *rig) {
+    for (int k = 0; k < t->rotation->target_count; k++) {
+        /* A combination alone is an increment, not a pose. */
+        if (rig->targets[k].kind == SINEW_TARGET_KIND_COMBINATION) continue;
+        double turned = turned_by(t->rotation, &t->rotation->targets[k]);
+        if (!(turned > TURNED) || (t->count == TRIED && turned <= t->turned[TRIED - 1])) continue;
+        int at = t->count < TRIED ? t->count++ : TRIED - 1;
+        for (; at > 0 && t->turned[at - 1] < turned; at--)
+            t->targets[at] = t->targets[at - 1], t->turned[at] = t->turned[at - 1];
+        t->targets[at] = k, t->turned[at] = turned;
+    }
+}
+
+static double length_of(const sn_link *link, const double *positions) {
+    double offset[3];
+    sn_link_offset(link, positions, offset);
+    return sn_length(sn_at(offset, 0));
+}
+
+static void try_target(trial *t, int k, double weight) {
+    const sinew_rotation *r = t->rotation;
+    const sn_rotation_strain *rs = r->structure;
+    const sn_blend_target *target = &r->targets[k];
+    memset(t->activations, 0, (size_t)r->target_count * sizeof *t->activations);
+    t->activations[k] = weight;
+    sn_rotation_evaluate_targets(r, t->state, t->activations, t->positions);
+    for (int i = links_begin(r, target); i + 1 < target->count; i += 2) {
+        int l = (target->elements[i] - rs->element_count) / 2;
+        const double *c = target->coordinates + (size_t)SN_RS_SIZE * (size_t)i;
+        double posed = sn_length(sn_rotation_link_blended(rs, l, c, c + SN_RS_SIZE, 1));
+        double longest = fmax(length_of(&rs->links[l], r->rest), posed);
+        double grown = (length_of(&rs->links[l], t->positions) - longest) / t->diagonal;
+        t->grown[l] = fmax(t->grown[l], grown);
+    }
+}
+
+/* *any: a link has become stiffer. */
+static void stiffen(trial *t, bool *any) {
+    sn_rotation_strain *rs = t->rotation->structure;
+    for (int l = 0; l < rs->link_count; l++) {
+        if (!(t->grown[l] > GROWN)) continue;
+        double most = MOST * sn_rotation_link_softest(rs, l);
+        if (rs->link_stiffness[l] >= most) continue;
+        double factor = fmin(pow(2 * t->grown[l] / GROWN, 2), MOST_AT_ONCE);
+        rs->link_stiffness[l] = fmin(most, factor * rs->link_stiffness[l]);
+        *any = true;
+    }
+}
+
+static sinew_status run(trial *t, const sinew_monitor *monitor, sinew_error *error) {
+    sn_rotation_strain *rs = t->rotation->structure;
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int l = 0; l < rs->link_count; l++) t->grown[l] = 0;
+        SN_TRY(sinew_rotation_state_create(t->rotation, &t->state, error));
+        for (int i = 0; i < t->count; i++) {
+            if (sn_cancelled(monitor))
+                return sn_fail(error, SINEW_CANCELLED, "cancelled while joining parts");
+            for (int step = 1; step < STEPS; step++)
+                try_target(t, t->targets[i], (double)step / STEPS);
+        }
+        sinew_rotation_state_destroy(t->state);
+        t->state = NULL;
+        bool any = false;
+        stiffen(t, &any);
+        if (!any) break;
+        SN_TRY(sn_rotation_system_refactor(rs, error));
+    }
+    return SINEW_OK;
+}
+
+sinew_status sn_rotation_stiffen_links(sinew_rotation *rotation, const sinew_rig *rig,
+                                       const sinew_monitor *monitor, sinew_error *error) {
+    const sn_rotation_strain *rs = rotation->structure;
+    if (rs->link_count == 0) return SINEW_OK;
+    trial t = {.rotation = rotation};
+    t.diagonal = sinew_diagonal(rotation->vertex_count, rotation->rest);
+    choose_targets(&t, rig);
+    if (t.count == 0 || !(t.diagonal > 0)) return SINEW_OK;
+    t.activations = SN_NEW(double, rotation->target_count);
+    t.positions = sn_memdup(rotation->rest, 3 * (size_t)rotation->vertex_count, sizeof(double));
+    t.grown = SN_NEW(double, rs->link_count);
+    bool room = t.activations && t.positions && t.grown;
+    sinew_status status = room ? run(&t, monitor, error) : sn_no_memory(error);
+    sinew_rotation_state_destroy(t.state);
+    sn_free(t.activations), sn_free(t.positions), sn_free(t.grown);
+    return status;
+}

@@ -1,0 +1,16 @@
+/* Links between parts that hold where it counts.
+ *
+ * The stiffness of links is a compromise: stiff links keep parts together and pass the distortion
+ * of one part on to the next. So links start out soft, targets are tried on the way, and the links
+ * that parts would pull apart there become stiffer, until none is much longer than in both poses.
+ */
+#ifndef SN_RIG_ROTATION_TRIAL_H
+#define SN_RIG_ROTATION_TRIAL_H
+
+#include "rig/rotation_structure.h"
+
+/* After the targets are measured. Factors the system again when links have changed. */
+sinew_status sn_rotation_stiffen_links(sinew_rotation *rotation, const sinew_rig *rig,
+                                       const sinew_monitor *monitor, sinew_error *error);
+
+#endif
