@@ -336,31 +336,32 @@ sinew_status sn_parts_open(const char *folder, const sinew_scene *scene, const s
     return status;
 }
 
-/* The next record into the frame. False: damaged. */
-static bool read_record(FILE *file, const sinew_solver *solver, sn_frame *frame) {
+/* The next record into the frame. SINEW_BAD_INPUT: damaged. */
+static sinew_status read_record(FILE *file, const sinew_solver *solver, sn_frame *frame) {
     const sinew_rig *rig = sinew_solver_rig(solver);
     size_t count = 3 * (size_t)rig->neutral->vertex_count;
     record r;
     sn_checksum sum;
     sn_checksum_start(&sum);
-    if (!get(file, &sum, &r, sizeof r)) return false;
+    if (!get(file, &sum, &r, sizeof r)) return SINEW_BAD_INPUT;
     if (r.network != (frame->network ? sn_model_outputs_network(solver) : 0) || r.listed < 0 ||
         r.listed > sn_model_outputs_elements(solver) ||
         r.weights != (frame->weights ? rig->slider_count : 0) || r.text > (1u << 30))
-        return false;
+        return SINEW_BAD_INPUT;
     char *text = sn_alloc((size_t)r.text + 1, 1);
+    if (!text) return SINEW_NO_MEMORY;
     bool good =
-        text &&
         (frame->single ? get(file, &sum, frame->single, count * sizeof *frame->single)
                        : get(file, &sum, frame->positions, count * sizeof *frame->positions)) &&
         get(file, &sum, frame->network, 3 * (size_t)r.network * sizeof(double)) &&
         get(file, &sum, frame->inverted, (size_t)r.listed * sizeof(int)) &&
         get(file, &sum, frame->weights, (size_t)r.weights * sizeof(double)) &&
         get(file, &sum, text, (size_t)r.text) && get_sum(file, &sum);
+    sinew_status status = good ? SINEW_OK : SINEW_BAD_INPUT;
     if (good) {
         json_decref(frame->fields);
         frame->fields = json_loadb(text, (size_t)r.text, 0, NULL);
-        good = frame->fields != NULL;
+        if (!frame->fields) status = SINEW_NO_MEMORY; /* the checksum was right */
     }
     sn_free(text);
     frame->index = r.index;
@@ -374,7 +375,7 @@ static bool read_record(FILE *file, const sinew_solver *solver, sn_frame *frame)
                                      .seconds = r.seconds,
                                      .inverted = r.inverted,
                                      .contacts = r.contacts};
-    return good;
+    return status;
 }
 
 static sinew_status read_part(const part *p, const sinew_cache_key *key, sinew_solver *solver,
@@ -387,7 +388,10 @@ static sinew_status read_part(const part *p, const sinew_cache_key *key, sinew_s
     if (status == SINEW_OK && (head.kind == SINGLE_FRAMES) != (frame->single != NULL))
         status = damaged(p->path, error);
     for (int k = p->first; status == SINEW_OK && k <= p->last; k++) {
-        if (!read_record(file, solver, frame) || frame->index != k)
+        sinew_status found = read_record(file, solver, frame);
+        if (found == SINEW_NO_MEMORY)
+            status = sn_no_memory(error);
+        else if (found != SINEW_OK || frame->index != k)
             status = damaged(p->path, error);
         else
             status = take(user, frame, error);
