@@ -339,6 +339,11 @@ static sinew_status bind(sinew_capture *c, const sinew_monitor *monitor, sinew_e
     return SINEW_OK;
 }
 
+static sinew_status go_on(double fraction, const sinew_monitor *monitor, sinew_error *error) {
+    sn_progress(monitor, fraction, "take");
+    return sn_cancelled(monitor) ? sn_fail(error, SINEW_CANCELLED, "cancelled") : SINEW_OK;
+}
+
 static sinew_status build(sinew_capture *c, const sinew_markers *take,
                           const sinew_capture_options *options, const sinew_monitor *monitor,
                           sinew_error *error) {
@@ -353,7 +358,9 @@ static sinew_status build(sinew_capture *c, const sinew_markers *take,
     c->info.scale = 1;
     double duration = take->times[take->time_count - 1] - take->times[0];
     c->info.rate = duration > 0 ? (take->time_count - 1) / duration : 0;
+    SN_TRY(go_on(0, monitor, error));
     SN_TRY(mend_labels(c, monitor, error));
+    SN_TRY(go_on(0.25, monitor, error));
     SN_TRY(find_neutral(c, options->neutral_sample, error));
     if (options->map) {
         SN_TRY(sinew_marker_map_check(options->map, mesh, error));
@@ -368,9 +375,11 @@ static sinew_status build(sinew_capture *c, const sinew_markers *take,
     log_doubts(c, monitor);
     c->trust = SN_NEW(float, (size_t)take->time_count *(size_t)take->marker_count);
     if (!c->trust) return sn_no_memory(error);
+    SN_TRY(go_on(0.5, monitor, error));
     c->info.filled = sn_take_fill(c->take, c->trust);
     SN_TRY(sn_capture_weigh_residuals(c, error));
     SN_TRY(stabilise(c, options->stable, monitor, error));
+    SN_TRY(go_on(0.75, monitor, error));
     SN_TRY(sn_take_smooth(c->take, c->trust, c->info.rate, options->cutoff,
                           c->info.head_moves ? c->motion : NULL, &c->info.cutoff, &c->info.noise,
                           error));
