@@ -1,6 +1,5 @@
 #include "base/printable.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Bytes of the UTF-8 sequence that starts here and its code point; 0: none starts here. */
@@ -34,4 +33,14 @@ void sn_make_printable(char *text) {
         for (int i = 0; i < (length > 0 ? length : 1); i++, c++)
             if (!good) *c = '?';
     }
+}
+
+bool sn_is_utf8(const char *text) {
+    uint32_t point;
+    for (const unsigned char *c = (const unsigned char *)text; *c;) {
+        int length = decode(c, &point);
+        if (length == 0) return false;
+        c += length;
+    }
+    return true;
 }

@@ -74,6 +74,7 @@ void sinew_text_make_printable(char *text) {
 
 /* Takes the reference. NULL: no memory, or text that is not UTF-8, which JSON cannot hold. */
 static sinew_status finish(json_t *value, const char *text, char **json, sinew_error *error) {
+    if (!value && sn_is_utf8(text)) return sn_no_memory(error);
     if (!value)
         return sn_fail(error, SINEW_BAD_INPUT,
                        "'%.200s' cannot be written as JSON: it is not UTF-8", text);
