@@ -1,0 +1,233 @@
+/* Runs the acts of every public call (stage.h). `make test` tries the first allocations and polls
+ * one by one and then some of the rest; SINEW_EVERY=1 tries all, SINEW_EVERY=sinew_modal_create
+ * all of that call. */
+#include "stage.h"
+
+#include <dirent.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdbool.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+
+static stage the_stage;
+
+/* ---- what the headers declare ---------------------------------------------------------------- */
+
+typedef struct declaration {
+    char name[64];
+    bool allocates; /* it can fail, or returns memory */
+    bool monitored;
+} declaration;
+
+enum { MOST = 2000 };
+static declaration declared[MOST];
+static int declared_count;
+
+/* From SINEW_API to the semicolon. */
+static void read_declaration(const char *text, size_t size) {
+    char line[2048];
+    size_t n = 0;
+    for (size_t i = 0; i < size && n + 1 < sizeof line; i++)
+        line[n++] = text[i] == '\n' ? ' ' : text[i];
+    line[n] = '\0';
+    char *bracket = strchr(line, '(');
+    if (!bracket) return;
+    char *end = bracket;
+    while (end > line && end[-1] == ' ') end--;
+    char *start = end;
+    while (start > line && (start[-1] == '_' || (start[-1] >= 'a' && start[-1] <= 'z') ||
+                            (start[-1] >= '0' && start[-1] <= '9')))
+        start--;
+    assert_true(declared_count < MOST);
+    declaration *d = &declared[declared_count++];
+    snprintf(d->name, sizeof d->name, "%.*s", (int)(end - start), start);
+    bool memory = (start > line + 1 && start[-1] == '*') &&
+                  (!strncmp(line, " char ", 6) || !strncmp(line, " void ", 6));
+    d->allocates = strstr(bracket, "sinew_error *error") || memory;
+    d->monitored = strstr(bracket, "const sinew_monitor *monitor") != NULL;
+}
+
+static void blank_comments(char *text) {
+    for (char *c = strstr(text, "/*"); c; c = strstr(c, "/*")) {
+        char *end = strstr(c, "*/");
+        assert_non_null(end);
+        memset(c, ' ', (size_t)(end + 2 - c));
+    }
+    for (char *c = text; c; c = strchr(c, '\n')) { /* preprocessor lines */
+        if (*c == '\n') c++;
+        if (*c == '#') memset(c, ' ', strcspn(c, "\n"));
+    }
+}
+
+static void read_headers(void) {
+    sinew_error error;
+    const char *root = getenv("SINEW_SOURCE");
+    char folder[4096], **names;
+    int count;
+    if (declared_count) return;
+    snprintf(folder, sizeof folder, "%s/include/sinew", root ? root : ".");
+    assert_ok(sn_folder_list(folder, &names, &count, &error));
+    for (int i = 0; i < count; i++) {
+        char *path = sn_path_join(folder, names[i]), *text;
+        size_t size;
+        assert_ok(sn_file_read(path, &text, &size, &error));
+        blank_comments(text);
+        for (char *c = strstr(text, "SINEW_API "); c; c = strstr(c + 1, "SINEW_API ")) {
+            char *body = c + strlen("SINEW_API"), *end = strchr(body, ';');
+            if (end) read_declaration(body, (size_t)(end - body));
+        }
+        sn_free(text), sn_free(path);
+    }
+    sn_names_free(names, count);
+}
+
+static const declaration *find_declaration(const char *name) {
+    for (int i = 0; i < declared_count; i++)
+        if (!strcmp(declared[i].name, name)) return &declared[i];
+    return NULL;
+}
+
+static void every_call_of_the_headers_has_an_act(void **state) {
+    (void)state;
+    read_headers();
+    int missing = 0, needed = 0;
+    for (int i = 0; i < declared_count; i++) {
+        if (!declared[i].allocates) continue;
+        needed++;
+        bool found = false;
+        for (const act *a = acts; a && !found; a = a->next)
+            found = !strcmp(a->name, declared[i].name);
+        if (!found) print_error("%s has no act in tests/calls\n", declared[i].name), missing++;
+    }
+    for (const act *a = acts; a; a = a->next)
+        if (!find_declaration(a->name)) fail_msg("%s is in no public header", a->name);
+    if (needed < 200) fail_msg("only %d calls were found in the headers", needed);
+    assert_int_equal(missing, 0);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* jansson takes from the same purse. */
+static void *take(size_t size) {
+    return sn_alloc(size, 1);
+}
+
+static sinew_status perform(const act *a, const sinew_monitor *monitor, sinew_error *error) {
+    error->message[0] = '\0';
+    sinew_status status = a->run(&the_stage, monitor, error);
+    return status == SINEW_NOT_CONVERGED ? SINEW_OK : status;
+}
+
+static bool asked_for(const act *a, bool *every) {
+    const char *asked = getenv("SINEW_EVERY");
+    *every = asked != NULL;
+    return !asked || strncmp(asked, "sinew_", 6) || !strcmp(asked, a->name);
+}
+
+/* 0 1 2 ... 7, and then ever larger steps. */
+static long next_step(long n, bool every) {
+    return n + (every || n < 8 ? 1 : 1 + n / 2);
+}
+
+static void every_failed_allocation_is_reported(void **state) {
+    (void)state;
+    long tried = 0, wrong = 0;
+    json_set_alloc_funcs(take, sn_free);
+    for (const act *a = acts; a; a = a->next) {
+        sinew_error error;
+        bool every;
+        if (!asked_for(a, &every)) continue;
+        sinew_status status = perform(a, NULL, &error); /* what is made once per process */
+        if (status != SINEW_OK) {
+            print_error("%s: %s\n", a->name, error.message), wrong++;
+            continue;
+        }
+        test_memory_limit(LONG_MAX);
+        status = perform(a, NULL, &error);
+        test_memory_use whole = test_memory_restore();
+        long total = LONG_MAX - whole.left;
+        if (whole.living) print_error("%s: %ld blocks are lost\n", a->name, whole.living), wrong++;
+        for (long allowed = 0; allowed < total; allowed = next_step(allowed, every)) {
+            test_memory_limit(allowed);
+            status = perform(a, NULL, &error);
+            long lost = test_memory_restore().living;
+            tried++;
+            if (lost)
+                print_error("%s: %ld blocks are lost when allocation %ld of %ld fails\n", a->name,
+                            lost, allowed, total);
+            if (status != SINEW_OK && status != SINEW_NO_MEMORY)
+                print_error("%s: allocation %ld of %ld fails: %s, %s\n", a->name, allowed, total,
+                            sinew_status_name(status), error.message);
+            wrong += lost || (status != SINEW_OK && status != SINEW_NO_MEMORY);
+        }
+    }
+    json_set_alloc_funcs(malloc, free);
+    print_message("%ld failed allocations\n", tried);
+    assert_int_equal(wrong, 0);
+}
+
+/* ---- cancellation ---------------------------------------------------------------------------- */
+
+typedef struct countdown {
+    long left, used;
+} countdown;
+
+static bool count_down(void *user) {
+    countdown *c = user;
+    c->used++;
+    return c->left-- <= 0;
+}
+
+static void every_poll_can_cancel(void **state) {
+    (void)state;
+    long tried = 0, wrong = 0;
+    read_headers();
+    json_set_alloc_funcs(take, sn_free);
+    for (const act *a = acts; a; a = a->next) {
+        sinew_error error;
+        bool every;
+        const declaration *d = find_declaration(a->name);
+        if (!d || !d->monitored || !asked_for(a, &every)) continue;
+        countdown c = {LONG_MAX, 0};
+        sinew_monitor monitor = {.cancelled = count_down, .user = &c};
+        if (perform(a, &monitor, &error) != SINEW_OK) continue; /* the test above says why */
+        long total = c.used;
+        bool waits = !strcmp(a->name, "sinew_cache_enter"); /* only while another process builds */
+        if (!total && !waits) print_error("%s never polls its monitor\n", a->name), wrong++;
+        for (long polls = 0; polls < total; polls = next_step(polls, every)) {
+            c = (countdown){polls, 0};
+            test_memory_limit(LONG_MAX);
+            sinew_status status = perform(a, &monitor, &error);
+            long lost = test_memory_restore().living;
+            tried++;
+            /* The last poll may be too late to stop anything; waiting for a program polls by time.
+             */
+            bool late = polls + 1 >= total || c.used <= polls;
+            bool good = status == SINEW_CANCELLED || (status == SINEW_OK && late);
+            if (!good)
+                print_error("%s: cancelled at poll %ld of %ld: %s, %s\n", a->name, polls, total,
+                            sinew_status_name(status), error.message);
+            if (lost)
+                print_error("%s: %ld blocks are lost when poll %ld of %ld cancels\n", a->name, lost,
+                            polls, total);
+            wrong += !good || lost;
+        }
+    }
+    json_set_alloc_funcs(malloc, free);
+    print_message("%ld cancelled calls\n", tried);
+    assert_int_equal(wrong, 0);
+}
+
+int main(void) {
+    stage_open(&the_stage);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_call_of_the_headers_has_an_act),
+        cmocka_unit_test(every_failed_allocation_is_reported),
+        cmocka_unit_test(every_poll_can_cancel),
+    };
+    int failed = cmocka_run_group_tests_name("calls", tests, NULL, NULL);
+    stage_close(&the_stage);
+    return failed != 0;
+}
