@@ -4,9 +4,10 @@
     bench/farm_model.py               the table of docs/farm.md: 10,000 shots x 240 frames x 3
     bench/farm_model.py KEY=VALUE...  another farm; the keys are the fields of Farm
 
-A scene is one character of a shot. Its first task computes until `chunk_seconds` are used up and
-merges when that was everything; otherwise the rest is cut into chunks (in parallel, or one after
-another for models with a past), and another task merges. A task waits for a slot, is started by the
+A scene is one character of a shot. Its first task computes until `chunk_seconds` are used up, or
+half as long again when that is everything, and merges then; otherwise the rest is cut into chunks
+(in parallel, or one after another for models with a past). The task of the last chunk merges; where
+several were the last ones together, another task does. A task waits for a slot, is started by the
 scheduler, sets up, computes, writes its part, and reads and writes again when it merges.
 
 Four things can be the bottleneck:
@@ -30,11 +31,11 @@ import sys
 class Farm:
     scenes: int = 30000        # shots x characters
     frames: int = 240
-    frame: float = 0.0047      # seconds of computing
-    setup: float = 0.13        # seconds before the first frame
+    frame: float = 0.0042      # seconds of computing
+    setup: float = 0.10        # seconds before the first frame
     past: bool = False         # frames depend on earlier ones
     vertices: int = 11863
-    merge_frame: float = 0.0004  # seconds of a frame when merging, beside reading and writing
+    merge_frame: float = 0.0001  # seconds of a frame when merging, beside reading and writing
     sheet: float = 0.0         # seconds of a contact sheet
     chunk_seconds: float = 10.0
     shortest: float = 5.0      # seconds of a chunk after the first, at least
@@ -46,12 +47,12 @@ class Farm:
     stream: float = 500e6      # bytes a second, of one process
     dispatch: float = 0.005    # seconds of the scheduler for a task; 0: processes of this machine
     latency: float = 0.5       # seconds from its start by the scheduler to the process
-    handle: float = 0.002      # seconds of the farm for a task
+    handle: float = 0.0026     # seconds of the farm for a task
     poll: float = 0.25         # seconds between two looks
 
     @property
-    def part_bytes(self):      # of a frame: doubles
-        return 24 * self.vertices
+    def part_bytes(self):      # of a frame: floats
+        return 12 * self.vertices
 
     @property
     def output_bytes(self):    # of a frame: floats
@@ -125,6 +126,8 @@ class Run:
         self.begun = self.finished = self.bytes = 0
         self.budget = min(max(farm.chunk_seconds, 40 * farm.setup), 6 * farm.chunk_seconds)
         self.fits = max(1, math.ceil(self.budget / farm.frame))
+        if farm.frames <= 1.5 * self.fits:
+            self.fits = farm.frames
         self.later = max(self.fits, math.ceil(farm.shortest / farm.frame))
 
     def submit(self, scene, kind, frames):
@@ -147,14 +150,16 @@ class Run:
 
     def phases(self, task):
         """(resource, amount) in order."""
-        f, all_frames = self.farm, task.kind == "start" and task.frames == self.farm.frames
+        f, last = self.farm, task.kind == "last" or task.frames == self.farm.frames
         list_ = [(self.cores, f.setup)]
         if task.kind != "merge":
             list_ += [(self.cores, task.frames * f.frame), (self.disk, task.frames * f.part_bytes)]
         if task.kind == "merge":
             list_.append((self.disk, f.frames * f.part_bytes))
         # A process that has just written its parts reads them from memory.
-        if task.kind == "merge" or all_frames:
+        if task.kind == "last":
+            list_.append((self.disk, (f.frames - task.frames) * f.part_bytes))
+        if task.kind == "merge" or last:
             list_ += [(self.cores, f.frames * f.merge_frame + f.sheet),
                       (self.disk, f.frames * f.output_bytes)]
         self.bytes += sum(amount for resource, amount in list_ if resource is self.disk)
@@ -178,7 +183,7 @@ class Run:
     def ended(self, task):
         """What the farm does when it hears of an end."""
         f, scene = self.farm, task.scene
-        if task.kind == "merge" or (task.kind == "start" and task.frames == f.frames):
+        if task.kind in ("merge", "last") or task.frames == f.frames:
             self.finished += 1
             return
         self.open[scene] -= 1
@@ -187,10 +192,11 @@ class Run:
             count = math.ceil(self.left[scene] / self.later)
             for i in range(count):
                 share = self.left[scene] * (i + 1) // count - self.left[scene] * i // count
-                self.submit(scene, "chunk", share)
+                self.submit(scene, "last" if count == 1 else "chunk", share)
             self.open[scene] = count
         elif self.left[scene] and f.past:
-            self.submit(scene, "chunk", min(self.left[scene], self.fits))
+            last = self.left[scene] <= self.fits
+            self.submit(scene, "last" if last else "chunk", min(self.left[scene], self.fits))
             self.open[scene] = 1
         if self.left[scene] == 0 and self.open[scene] == 0:
             self.submit(scene, "merge", 0)
@@ -240,8 +246,9 @@ def describe(name, run):
 
 # Measured on the sample face of 11,863 vertices with one thread: seconds a frame, seconds to set
 # up. docs/farm.md says how.
-MODELS = {"rotation": dict(frame=0.0047, setup=0.13), "force": dict(frame=0.0128, setup=0.56,
-          past=True), "spring": dict(frame=0.0334, setup=0.33)}
+MODELS = {"rotation": dict(frame=0.0042, setup=0.10), "modal": dict(frame=0.0084, setup=0.81),
+          "force": dict(frame=0.0120, setup=0.43, past=True),
+          "spring": dict(frame=0.0334, setup=0.23)}
 
 
 def season():
