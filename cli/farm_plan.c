@@ -105,8 +105,8 @@ static int chunk_size(const farm *f, const farm_shot *shot) {
     if (!shot->chained && left >= 0 && f->workers > 1) {
         double least = fmax(LEAST_SETUPS_PER_CHUNK * setup, LEAST_OF_CHUNK * f->chunk_seconds);
         wanted = fmin(wanted, fmax(least, left / CHUNKS_PER_WORKER));
-        wanted = fmax(wanted, f->backend->shortest_seconds);
     }
+    if (!shot->chained) wanted = fmax(wanted, f->backend->shortest_seconds);
     return (int)fmin(fmax(1, ceil(wanted / frame_seconds(cost))), 1e6);
 }
 
