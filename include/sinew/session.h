@@ -33,6 +33,7 @@
 #include "sinew/capture.h"
 #include "sinew/loader.h"
 #include "sinew/manipulate.h"
+#include "sinew/modal.h"
 #include "sinew/model.h"
 #include "sinew/monitor.h"
 #include "sinew/rig.h"
@@ -160,6 +161,9 @@ SINEW_API sinew_status sinew_solver_describe(const sinew_solver *solver, char **
 /* The take that the model follows: its markers on the face and over time. NULL when it follows none
  * or nothing was built; valid until the next update or destroy. */
 SINEW_API const sinew_capture *sinew_solver_capture(const sinew_solver *solver);
+/* The modes of a modal scene, for sinew_modal_shape; NULL for other models or when nothing was
+ * built. Valid until the next update or destroy. */
+SINEW_API const sinew_modal *sinew_solver_modal(const sinew_solver *solver);
 
 /* Whether frames depend on earlier ones. run (may be NULL): frames of a run, 0 unless
  * SINEW_PAST_RUN. */

@@ -457,6 +457,11 @@ const sinew_capture *sinew_solver_capture(const sinew_solver *solver) {
     return solver->kind->capture(sn_solver_structure(solver));
 }
 
+const sinew_modal *sinew_solver_modal(const sinew_solver *solver) {
+    if (!solver || !solver->structure || solver->kind != &sn_model_modal) return NULL;
+    return sn_solver_structure(solver);
+}
+
 const void *sn_solver_structure(const sinew_solver *solver) {
     return ((const built *)solver->structure->object)->structure;
 }

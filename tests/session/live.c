@@ -387,6 +387,31 @@ static void live_times_agree_with_frames(void **state) {
     sinew_session_destroy(session);
 }
 
+/* A client draws the modes of a live scene: displaced from rest by the amount that it asks for. */
+static void modes_of_a_solver_have_shapes(void **state) {
+    (void)state;
+    sinew_session *session = test_session("modal"), *other = test_session("linear");
+    assert_null(sinew_solver_modal(NULL));
+    assert_ok(sinew_session_prepare(session, NULL, &error));
+    assert_ok(sinew_session_prepare(other, NULL, &error));
+    assert_null(sinew_solver_modal(sinew_session_solver(other)));
+    const sinew_modal *modal = sinew_solver_modal(sinew_session_solver(session));
+    sinew_modal_info info = {.size = sizeof info};
+    assert_non_null(modal);
+    assert_ok(sinew_modal_get_info(modal, &info));
+    assert_int_equal(info.modes, 12);
+    const sinew_mesh *mesh = sinew_session_rig(session)->neutral;
+    size_t size = 3 * (size_t)mesh->vertex_count;
+    double *shape = malloc(size * sizeof *shape);
+    double diagonal = sinew_diagonal(mesh->vertex_count, mesh->positions);
+    assert_ok(sinew_modal_shape(modal, 3, 0.01, shape, &error));
+    double moved = farthest(size, shape, mesh->positions) / diagonal;
+    assert_true(moved > 0.005 && moved < 0.011);
+    free(shape);
+    sinew_session_destroy(other);
+    sinew_session_destroy(session);
+}
+
 /* ---- contacts -------------------------------------------------------------------------------- */
 
 /* What presses is given back: near the obstacle or the other lip, pushed away from it. */
@@ -524,6 +549,7 @@ int test_live(void) {
         cmocka_unit_test(given_weights_are_a_scene_of_these_weights),
         cmocka_unit_test(live_steps_agree_with_solves_from_scratch),
         cmocka_unit_test(live_times_agree_with_frames),
+        cmocka_unit_test(modes_of_a_solver_have_shapes),
         cmocka_unit_test(contacts_are_given_back),
         cmocka_unit_test(input_that_a_model_ignores_is_reported_once),
         cmocka_unit_test(a_session_without_a_driver_is_at_rest),
