@@ -1,9 +1,11 @@
 #include "analysis.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-enum { WORST = 20, MODE_FRAMES = 2000 };
+enum { WORST = 20, MODE_FRAMES = 2000, SHAPES = 12 };
+#define AMOUNT 0.12 /* of a mode in its picture, as a fraction of the diagonal */
 
 static json_t *slider_of(const sinew_rig *rig, const sinew_target *target) {
     int slider = target->slider >= 0    ? target->slider
@@ -75,12 +77,12 @@ static json_t *take_json(char *text) {
     return value;
 }
 
-/* Weights of all modes in each frame of the clip. */
-static sinew_status trace_modes(engine *e, size_t modes, int frames, const sinew_monitor *monitor,
-                                float *z, sinew_error *error) {
+/* Weights of all modes in every `step`-th frame of the clip. */
+static sinew_status trace_modes(engine *e, size_t modes, int frames, int step,
+                                const sinew_monitor *monitor, float *z, sinew_error *error) {
     for (int k = 0; k < frames; k++) {
         char *text = NULL;
-        sinew_status status = engine_figures(e, k, monitor, &text, error);
+        sinew_status status = engine_figures(e, k * step, monitor, NULL, &text, error);
         if (status != SINEW_OK) return status;
         json_t *figures = take_json(text);
         const json_t *weights = json_object_get(figures, "z");
@@ -99,21 +101,22 @@ static void run_modes(solver_task *task, solver *s, engine *e, const sinew_monit
     engine_clip clip;
     engine_get_clip(e, &clip);
     sinew_error error = {0};
-    size_t frames = count > 0 && clip.frame_count <= MODE_FRAMES ? (size_t)clip.frame_count : 0;
+    int step = 1 + (clip.frame_count - 1) / MODE_FRAMES;
+    size_t frames = (size_t)((clip.frame_count + step - 1) / step);
     float *values = malloc((count * (frames + 2) + 1) * sizeof *values);
     if (!count || !values) {
         solver_refuse(s, task->client, "there are no modes: choose the modal model and set keys");
     } else {
         float *frequency = values, *damping = values + count, *z = damping + count;
         read_modes(modes, frequency, damping);
-        sinew_status status = trace_modes(e, count, (int)frames, monitor, z, &error);
+        sinew_status status = trace_modes(e, count, (int)frames, step, monitor, z, &error);
         if (status != SINEW_OK && status != SINEW_CANCELLED)
             solver_refuse(s, task->client, error.message);
         if (status == SINEW_OK) {
-            json_t *header =
-                json_pack("{s:s,s:i,s:[[s,s,I],[s,s,I],[s,s,I]]}", "type", "modes", "frames",
-                          (int)frames, "arrays", "frequency", "f32", (json_int_t)count, "damping",
-                          "f32", (json_int_t)count, "z", "f32", (json_int_t)(count * frames));
+            json_t *header = json_pack("{s:s,s:i,s:i,s:[[s,s,I],[s,s,I],[s,s,I]]}", "type", "modes",
+                                       "frames", (int)frames, "step", step, "arrays", "frequency",
+                                       "f32", (json_int_t)count, "damping", "f32",
+                                       (json_int_t)count, "z", "f32", (json_int_t)(count * frames));
             char *text = header ? json_dumps(header, JSON_COMPACT) : NULL;
             const void *arrays[] = {frequency, damping, z};
             size_t sizes[] = {count * sizeof *z, count * sizeof *z, count * frames * sizeof *z};
@@ -128,8 +131,42 @@ static void run_modes(solver_task *task, solver *s, engine *e, const sinew_monit
     json_decref(built);
 }
 
+static void run_mode_shapes(solver_task *task, solver *s, engine *e, const sinew_monitor *monitor) {
+    const sinew_modal *modal = engine_modal(e);
+    sinew_modal_info info = {.size = sizeof info};
+    if (!modal || sinew_modal_get_info(modal, &info) != SINEW_OK) return; /* `modes` complains */
+    size_t n = 3 * (size_t)engine_rig(e)->neutral->vertex_count;
+    size_t count = info.modes < SHAPES ? (size_t)info.modes : SHAPES;
+    double *shape = malloc((n + 1) * sizeof *shape);
+    float *shapes = malloc((count * n + 1) * sizeof *shapes);
+    sinew_error error = {0};
+    sinew_status status = shape && shapes ? SINEW_OK : SINEW_NO_MEMORY;
+    for (size_t i = 0; i < count && status == SINEW_OK; i++) {
+        if (monitor->cancelled && monitor->cancelled(monitor->user)) status = SINEW_CANCELLED;
+        if (status == SINEW_OK) status = sinew_modal_shape(modal, (int)i, AMOUNT, shape, &error);
+        for (size_t k = 0; k < n && status == SINEW_OK; k++) shapes[i * n + k] = (float)shape[k];
+    }
+    if (status == SINEW_OK) {
+        char text[128];
+        snprintf(text, sizeof text,
+                 "{\"type\":\"mode_shapes\",\"count\":%zu,\"arrays\":[[\"shapes\",\"f32\",%zu]]}",
+                 count, count * n);
+        const void *arrays[] = {shapes};
+        size_t sizes[] = {count * n * sizeof *shapes};
+        solver_give(s, SOLVER_ANSWER, task->client, net_message_binary(text, 1, arrays, sizes));
+    } else if (status != SINEW_CANCELLED) {
+        solver_refuse(s, task->client, shape && shapes ? error.message : "out of memory");
+    }
+    free(shape);
+    free(shapes);
+}
+
 void analysis_interference(solver *s, int client) {
     solver_ask(s, client, run_interference);
+}
+
+void analysis_mode_shapes(solver *s, int client) {
+    solver_ask(s, client, run_mode_shapes);
 }
 
 void analysis_modes(solver *s, int client) {

@@ -179,6 +179,10 @@ const sinew_capture *engine_capture(const engine *e) {
     return active(e) ? sinew_solver_capture(active(e)) : NULL;
 }
 
+const sinew_modal *engine_modal(const engine *e) {
+    return active(e) ? sinew_solver_modal(active(e)) : NULL;
+}
+
 char *engine_describe(const engine *e) {
     char *text = NULL;
     sinew_error ignored;
@@ -255,7 +259,7 @@ sinew_status engine_solve(engine *e, int frame, const sinew_monitor *monitor, si
     if (frame < 0) {
         read_live_weights(e);
         input.frame = 0;
-        input.weights = e->live;
+        if (!engine_modal(e)) input.weights = e->live; /* keys or curves drive a modal scene */
     }
     sinew_result *result = &e->shape.result;
     sinew_result_init(result);
@@ -277,13 +281,14 @@ sinew_status engine_solve(engine *e, int frame, const sinew_monitor *monitor, si
     return SINEW_OK;
 }
 
-sinew_status engine_figures(engine *e, int frame, const sinew_monitor *monitor, char **json,
-                            sinew_error *error) {
+sinew_status engine_figures(engine *e, int frame, const sinew_monitor *monitor, float *positions,
+                            char **json, sinew_error *error) {
     sinew_input input;
     sinew_input_init(&input);
     input.frame = frame;
     sinew_result result;
     sinew_result_init(&result);
+    result.positions_float = positions;
     sinew_status status = sinew_figures_create(&result.figures, error);
     if (status == SINEW_OK) status = sinew_solver_solve(active(e), &input, &result, monitor, error);
     if (status == SINEW_OK || status == SINEW_NOT_CONVERGED)

@@ -40,6 +40,8 @@ void engine_get_clip(const engine *e, engine_clip *clip);
 double engine_frame_time(const engine *e, int frame);
 /* The take that the model follows, or NULL. */
 const sinew_capture *engine_capture(const engine *e);
+/* The modes that a modal scene swings in, or NULL. */
+const sinew_modal *engine_modal(const engine *e);
 /* True: shapes of the pose go on moving while the weights stay. */
 bool engine_has_past(const engine *e);
 /* JSON of what was built (modes, sizes, warnings), or NULL; release with sinew_free. */
@@ -48,10 +50,10 @@ char *engine_describe(const engine *e);
 /* frame -1: the pose of the scene's weights; otherwise a frame of the clip. Fills engine_shape. */
 sinew_status engine_solve(engine *e, int frame, const sinew_monitor *monitor, sinew_error *error);
 const engine_shape *engine_get_shape(const engine *e);
-/* All figures of a frame of the clip as JSON, lists included; release with sinew_free. The shape
- * that is shown stays. */
-sinew_status engine_figures(engine *e, int frame, const sinew_monitor *monitor, char **json,
-                            sinew_error *error);
+/* All figures of a frame of the clip as JSON, lists included; release with sinew_free. positions:
+ * 3 per vertex, or NULL. The shape that is shown stays. */
+sinew_status engine_figures(engine *e, int frame, const sinew_monitor *monitor, float *positions,
+                            char **json, sinew_error *error);
 /* Slider weights that bring a vertex to a target, from those of the last shape. */
 sinew_status engine_drag(engine *e, int vertex, const double target[3], double *weights,
                          sinew_error *error);

@@ -61,9 +61,10 @@ static json_t *named(const project *p, const char *name) {
     return json_sprintf("%s/%s", project_files_name(p), name);
 }
 
+static const char *const meshes[] = {"obj", "target", "glb", "gltf", "ply", "off", "stl", NULL};
+
 /* The rig of several meshes: the neutral first, the poses by name. */
 static json_t *rig_files(const project *p, char **names, int count) {
-    static const char *const meshes[] = {"obj", "target", "glb", "gltf", "ply", "off", "stl", NULL};
     json_t *list = json_array();
     int neutral = -1;
     for (int i = 0; i < count; i++) {
@@ -76,6 +77,28 @@ static json_t *rig_files(const project *p, char **names, int count) {
     for (int i = 0; i < count; i++)
         if (i != neutral && ends(names[i], meshes)) json_array_append_new(list, named(p, names[i]));
     return list;
+}
+
+/* Each mesh is an obstacle. */
+static sinew_status use_as_obstacles(const project *p, char **names, int count, json_t **operations,
+                                     char label[128], sinew_error *error) {
+    json_t *list = json_array(), *document = project_document(p);
+    if (!json_object_get(document, "obstacles"))
+        json_array_append_new(list, operation("add", "/obstacles", json_array()));
+    json_decref(document);
+    snprintf(label, 128, "Add %.100s", names[0]);
+    for (int i = 0; i < count; i++) {
+        if (!ends(names[i], meshes)) {
+            json_decref(list);
+            return fail(error, SINEW_BAD_INPUT, "%s: an obstacle is a mesh (OBJ, GLB, PLY, STL)",
+                        names[i]);
+        }
+        json_t *obstacle = json_pack("{s:s,s:s,s:o}", "shape", "mesh", "name", names[i], "file",
+                                     named(p, names[i]));
+        json_array_append_new(list, operation("add", "/obstacles/-", obstacle));
+    }
+    *operations = list;
+    return SINEW_OK;
 }
 
 /* What a CSV holds shows when it is read: slider curves or markers. */
@@ -214,11 +237,50 @@ sinew_status files_receive(const project *p, const unsigned char *bytes, size_t 
     if (status == SINEW_OK) {
         *malformed = false;
         qsort(names, count, sizeof *names, by_name);
-        status = use_files(p, names, (int)count, operations, label, error);
+        const char *use = json_string_value(json_object_get(header, "use"));
+        status = use && !strcmp(use, "obstacle")
+                     ? use_as_obstacles(p, names, (int)count, operations, label, error)
+                     : use_files(p, names, (int)count, operations, label, error);
     }
     for (size_t i = 0; names && i < count; i++) free(names[i]);
     free(names);
     json_decref(header);
+    return status;
+}
+
+/* ---- meshes of obstacles --------------------------------------------------------------------- */
+
+static void send_mesh(solver *s, const char *file, const sinew_mesh *mesh, int client) {
+    size_t n = 3 * (size_t)mesh->vertex_count, m = 3 * (size_t)mesh->triangle_count;
+    float *positions = malloc((n + 1) * sizeof *positions);
+    json_t *header =
+        json_pack("{s:s,s:s,s:[[s,s,I],[s,s,I]]}", "type", "mesh", "file", file, "arrays",
+                  "positions", "f32", (json_int_t)n, "triangles", "u32", (json_int_t)m);
+    char *text = header ? json_dumps(header, JSON_COMPACT) : NULL;
+    if (positions && text) {
+        for (size_t i = 0; i < n; i++) positions[i] = (float)mesh->positions[i];
+        const void *arrays[] = {positions, mesh->triangles};
+        size_t sizes[] = {n * sizeof *positions, m * sizeof *mesh->triangles};
+        solver_give(s, SOLVER_ANSWER, client, net_message_binary(text, 2, arrays, sizes));
+    }
+    free(text);
+    free(positions);
+    json_decref(header);
+}
+
+sinew_status files_mesh(solver *s, const project *p, const char *file, int client,
+                        sinew_error *error) {
+    char path[4096];
+    json_t *value = json_string(file);
+    sinew_status status = project_check_paths(value, error);
+    json_decref(value);
+    if (status != SINEW_OK) return status;
+    if (snprintf(path, sizeof path, "%s/%s", project_folder(p), file) >= (int)sizeof path)
+        return fail(error, SINEW_IO, "the path of %.100s is too long", file);
+    sinew_mesh *mesh = NULL;
+    status = sinew_mesh_read(path, &mesh, error);
+    if (status == SINEW_OK) send_mesh(s, file, mesh, client);
+    sinew_mesh_destroy(mesh);
     return status;
 }
 

@@ -346,6 +346,16 @@ static bool on_export(studio_state *s, net_client *client, const json_t *m, cons
     return true;
 }
 
+static bool on_mesh(studio_state *s, net_client *client, const json_t *m, const char **reason) {
+    const char *file = json_string_value(json_object_get(m, "file"));
+    *reason = "mesh needs a file";
+    if (!file) return false;
+    sinew_error error = {0};
+    if (files_mesh(s->solver, s->project, file, net_client_number(client), &error) != SINEW_OK)
+        complain(s, client, 0, error.message);
+    return true;
+}
+
 static bool on_save(studio_state *s, net_client *client, const json_t *m, const char **reason) {
     (void)m, (void)reason;
     const char *path = NULL;
@@ -368,6 +378,13 @@ static bool on_interference(studio_state *s, net_client *client, const json_t *m
 static bool on_modes(studio_state *s, net_client *client, const json_t *m, const char **reason) {
     (void)m, (void)reason;
     analysis_modes(s->solver, net_client_number(client));
+    return true;
+}
+
+static bool on_mode_shapes(studio_state *s, net_client *client, const json_t *m,
+                           const char **reason) {
+    (void)m, (void)reason;
+    analysis_mode_shapes(s->solver, net_client_number(client));
     return true;
 }
 
@@ -401,6 +418,7 @@ static const struct {
 } handlers[] = {
     {"interference", on_interference},
     {"modes", on_modes},
+    {"mode_shapes", on_mode_shapes},
     {"take", on_take},
     {"errors", on_errors},
     {"patch", on_patch},
@@ -413,6 +431,7 @@ static const struct {
     {"open", on_open},
     {"save", on_save},
     {"export", on_export},
+    {"mesh", on_mesh},
     {"cancel", on_cancel},
     {"shown", on_shown},
 };

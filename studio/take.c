@@ -4,7 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST_VALUES = 20000000 }; /* coordinates sent for a take */
+enum {
+    MOST_VALUES = 20000000,  /* coordinates sent for a take */
+    MOST_SHAPES = 100000000, /* coordinates sent for the shapes of a solve */
+};
 
 /* Vertices whose blend by the barycentric weights is the marker's point. */
 static void corners_of(const sinew_marker_map *map, const sinew_mesh *mesh, int marker,
@@ -75,9 +78,9 @@ void take_markers(solver *s, int client) {
 
 /* The figure `name` of a frame, NaN where there is none. */
 static sinew_status figure_of(engine *e, int frame, const char *name, const sinew_monitor *monitor,
-                              float *value, sinew_error *error) {
+                              float *positions, float *value, sinew_error *error) {
     char *text = NULL;
-    sinew_status status = engine_figures(e, frame, monitor, &text, error);
+    sinew_status status = engine_figures(e, frame, monitor, positions, &text, error);
     if (status != SINEW_OK) return status;
     json_t *figures = json_loads(text, 0, NULL);
     const json_t *found = json_object_get(figures, name);
@@ -91,26 +94,35 @@ static void run_errors(solver_task *task, solver *s, engine *e, const sinew_moni
     engine_clip clip;
     engine_get_clip(e, &clip);
     size_t frames = engine_capture(e) ? (size_t)clip.frame_count : 0;
+    /* Clips that are too long come without shapes: their errors can still be compared. */
+    size_t n = frames ? 3 * (size_t)engine_rig(e)->neutral->vertex_count : 0;
+    size_t shapes = n * frames <= MOST_SHAPES ? n * frames : 0;
     float *errors = malloc((frames + 1) * sizeof *errors);
+    float *positions = shapes ? malloc(shapes * sizeof *positions) : NULL;
+    if (!positions) shapes = 0;
     sinew_error error = {0};
     sinew_status status = errors && frames ? SINEW_OK : SINEW_MISUSE;
     for (size_t k = 0; k < frames && status == SINEW_OK; k++) {
         if (monitor->progress)
             monitor->progress((double)k / (double)frames, "marker errors", monitor->user);
-        status = figure_of(e, (int)k, "marker_error", monitor, &errors[k], &error);
+        status = figure_of(e, (int)k, "marker_error", monitor, shapes ? positions + k * n : NULL,
+                           &errors[k], &error);
     }
     if (monitor->progress) monitor->progress(1, "marker errors", monitor->user);
     if (status == SINEW_OK) {
-        char text[128];
-        snprintf(text, sizeof text, "{\"type\":\"errors\",\"arrays\":[[\"error\",\"f32\",%zu]]}",
-                 frames);
-        const void *arrays[] = {errors};
-        size_t sizes[] = {frames * sizeof *errors};
-        solver_give(s, SOLVER_ANSWER, task->client, net_message_binary(text, 1, arrays, sizes));
+        char text[160];
+        snprintf(text, sizeof text,
+                 "{\"type\":\"errors\",\"arrays\":[[\"error\",\"f32\",%zu],"
+                 "[\"positions\",\"f32\",%zu]]}",
+                 frames, shapes);
+        const void *arrays[] = {errors, positions};
+        size_t sizes[] = {frames * sizeof *errors, shapes * sizeof *positions};
+        solver_give(s, SOLVER_ANSWER, task->client, net_message_binary(text, 2, arrays, sizes));
     } else if (status != SINEW_CANCELLED) {
         solver_refuse(s, task->client, frames ? error.message : "no take is solved");
     }
     free(errors);
+    free(positions);
 }
 
 void take_errors(solver *s, int client) {

@@ -1,9 +1,9 @@
 // The capture bench: markers of a take, those in doubt, and error curves of the solves side by side.
 import { effect, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { Crosshair, LineChart, Trash2 } from 'lucide-preact';
+import { Crosshair, LineChart, PanelLeft, Trash2 } from 'lucide-preact';
 import { IconButton } from './controls';
-import { send } from './link';
+import { seek, send } from './link';
 import { drawPlayhead, usePlot } from './plot';
 import * as state from './state';
 
@@ -16,6 +16,18 @@ function solveName(): string {
   return `${model}${model === 'fit' ? ` ${method ?? 'rsbs'}` : ''}${layer ? ' + layer' : ''}`;
 }
 
+/** Two solves of one take, one camera: the overlay shows where they differ. */
+function showBeside(solve: state.Solve | null) {
+  state.beside.value = solve;
+  if (solve) state.compare.value = 'side';
+  if (solve && !state.showsClip.value) seek(state.playhead.value);
+}
+
+function forget(solve: state.Solve) {
+  if (state.beside.value === solve) state.beside.value = null;
+  state.solves.value = state.solves.value.filter((s) => s !== solve);
+}
+
 const asked = signal<string | null>(null);
 
 /** Marker errors that came in belong to the solve that was asked for. */
@@ -25,7 +37,8 @@ effect(() => {
   if (!errors || !name) return;
   asked.value = null;
   const kept = state.solves.peek().filter((solve) => solve.name !== name);
-  state.solves.value = [...kept, { name, errors }].slice(-PALETTE.length);
+  state.solves.value = [...kept, { name, ...errors }].slice(-PALETTE.length);
+  if (!state.solves.value.includes(state.beside.peek()!)) state.beside.value = null;
 });
 
 function Errors() {
@@ -89,7 +102,8 @@ export function CaptureBench() {
             <li key={solve.name}>
               <i style={{ background: PALETTE[i % PALETTE.length] }} />{solve.name}
               <span>{(1000 * mean(solve.errors)).toFixed(2)} mm</span>
-              <IconButton label={`Remove the curve of ${solve.name}`} onClick={() => (state.solves.value = state.solves.value.filter((s) => s !== solve))}><Trash2 size={12} /></IconButton>
+              <IconButton label={`Show ${solve.name} in the left view`} pressed={state.beside.value === solve} disabled={!solve.positions.length} testid={`beside-${i}`} onClick={() => showBeside(state.beside.value === solve ? null : solve)}><PanelLeft size={12} /></IconButton>
+              <IconButton label={`Remove the curve of ${solve.name}`} onClick={() => forget(solve)}><Trash2 size={12} /></IconButton>
             </li>
           ))}
           {doubtful.slice(0, 12).map(({ name, i, why }) => (
@@ -104,7 +118,7 @@ export function CaptureBench() {
       </div>
       <div class="benchplot">
         <Errors />
-        {!state.solves.value.length && <p class="hint">Press <b>Error curve</b> for this solve, change the model or its method, and press it again to compare.</p>}
+        {!state.solves.value.length && <p class="hint">Press <b>Error curve</b> for this solve, change the model or its method, and press it again to compare. A solve in the list can be shown in the left view.</p>}
       </div>
     </div>
   );

@@ -82,11 +82,11 @@ export function play(on: boolean) {
   send({ type: 'play', on, loop, frame: Math.max(0, Math.min(from, last)) });
 }
 
-export async function sendFiles(files: File[]) {
+export async function sendFiles(files: File[], use?: 'obstacle') {
   const total = files.reduce((sum, file) => sum + file.size, 0);
   if (total > 500e6) return state.tell('Files over 500 MB cannot be dropped', 'error');
   const header = new TextEncoder().encode(
-    JSON.stringify({ type: 'files', files: files.map((f) => ({ name: f.name, size: f.size })) }),
+    JSON.stringify({ type: 'files', use, files: files.map((f) => ({ name: f.name, size: f.size })) }),
   );
   const length = new Uint8Array(4);
   new DataView(length.buffer).setUint32(0, header.length, true);
@@ -135,8 +135,11 @@ function onBinary(buffer: ArrayBuffer) {
       state.warnings.value = [];
       state.interference.value = null;
       state.modes.value = null;
+      state.meshes.value = new Map();
+      state.modeShapes.value = [];
       state.take.value = null;
       state.solves.value = [];
+      state.beside.value = null;
       state.selectedMarker.value = -1;
       state.modesAsked.value = -1;
       state.rig.value = {
@@ -176,10 +179,14 @@ function onBinary(buffer: ArrayBuffer) {
   } else if (header.type === 'modes') {
     state.modes.value = {
       frames: header.frames as number,
+      step: header.step as number,
       frequency: arrays.frequency as Float32Array,
       damping: arrays.damping as Float32Array,
       z: arrays.z as Float32Array,
     };
+  } else if (header.type === 'mode_shapes') {
+    const all = arrays.shapes as Float32Array, n = all.length / Math.max(1, header.count as number);
+    state.modeShapes.value = Array.from({ length: header.count as number }, (_, i) => all.subarray(i * n, (i + 1) * n));
   } else if (header.type === 'take') {
     state.take.value = {
       names: header.names as string[],
@@ -191,7 +198,10 @@ function onBinary(buffer: ArrayBuffer) {
       markers: arrays.markers as Float32Array,
     };
   } else if (header.type === 'errors') {
-    state.errors.value = arrays.error as Float32Array;
+    state.errors.value = { errors: arrays.error as Float32Array, positions: arrays.positions as Float32Array };
+  } else if (header.type === 'mesh') {
+    const mesh = { positions: arrays.positions as Float32Array, triangles: arrays.triangles as Uint32Array };
+    state.meshes.value = new Map(state.meshes.value).set(header.file as string, mesh);
   } else if (header.type === 'file') download(header.name as string, arrays.bytes as Uint8Array);
 }
 

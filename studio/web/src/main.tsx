@@ -132,7 +132,7 @@ function Legend() {
   const stops = HEAT_STOPS.map((s) => `rgb(${s.map((x) => Math.round(255 * x)).join(',')})`).join(',');
   const range = state.heatRange.value;
   const label = mode === 'stretch' ? `${Math.round(range * 100)} %` : `${(range * 1000).toPrecision(2)} mm`;
-  const name = { difference: 'distance from linear', stretch: 'change of edge length', motion: 'motion from rest' }[mode];
+  const name = { difference: `distance from ${state.leftName.value.toLowerCase()}`, stretch: 'change of edge length', motion: 'motion from rest' }[mode];
   return (
     <div class="legendbar" role="img" aria-label={`Heat map: ${name}, 0 to ${label}`}>
       <span>{name}</span>
@@ -166,7 +166,7 @@ function Viewport() {
         <div class="half" style={{ display: side ? '' : 'none' }} />
         <div class="half" ref={right} data-testid="physical" />
       </div>
-      {side && <span class="tag leftTag">{state.member.markers.value && state.time.value.frame >= 0 ? 'Rest' : 'Linear'}</span>}
+      {side && <span class="tag leftTag">{state.leftName.value}</span>}
       <span class="tag rightTag">{title(state.modelName.value)}{state.compare.value === 'ghost' ? ' · linear as ghost' : ''}</span>
       {!state.rig.value && <div class="loading" role="status">{state.connection.value === 'open' ? 'Loading the rig…' : 'Connecting…'}</div>}
       {hint && state.member.studio.value?.hint !== false && (
@@ -304,7 +304,7 @@ function App() {
       <Sliders />
       <Viewport />
       <Side />
-      <Timeline />
+      <Timeline view={view.value} />
       <Dialogs view={view.value} />
       {dropping.value && <div class="drop" role="status">Drop a rig, a clip, a take or a scene</div>}
       <div class="toasts" role="log" aria-live="polite">

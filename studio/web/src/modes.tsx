@@ -1,11 +1,12 @@
 // The modes of a modal scene: damping and stiffness as curves over the modes, and how the chosen
 // mode moves over the clip. Dragging a point of a curve is a patch; the plots follow at once.
 import { effect, signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
 import { newGesture, patch, send } from './link';
 import { drawPlayhead, usePlot } from './plot';
 import * as state from './state';
+import type { View } from './view';
 
 const CURVES = [
   { key: 'gamma_curve', label: 'Damping γ', low: -1, high: 1, rest: 1, color: '#e8825a', hint: '1: as set by Damping, -1: none' },
@@ -109,7 +110,7 @@ function Motion() {
       const mode = chosen.value;
       if (!modes || modes.frames < 2 || mode >= modes.frequency.length) return null;
       const { start, rate } = state.clip.value;
-      const times = Array.from({ length: modes.frames }, (_, k) => start + k / (rate || 30));
+      const times = Array.from({ length: modes.frames }, (_, k) => start + (k * modes.step) / (rate || 30));
       const z = Array.from(modes.z.subarray(mode * modes.frames, (mode + 1) * modes.frames));
       return {
         options: {
@@ -140,6 +141,54 @@ function Motion() {
   );
 }
 
+/** One mode: still at its largest, swinging while the pointer is over it or it is the chosen one. */
+function ModePicture({ index, shape, view }: { index: number; shape: Float32Array; view: View }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [over, setOver] = useState(false);
+  const isChosen = chosen.value === index, isMoving = over;
+  useEffect(() => {
+    let request = 0;
+    const start = performance.now();
+    const step = (now: number) => {
+      view.thumbnail(canvas.current!, shape, isMoving ? Math.cos((now - start) / 200) : 1);
+      if (isMoving) request = requestAnimationFrame(step);
+    };
+    request = requestAnimationFrame(step);
+    return () => cancelAnimationFrame(request);
+  }, [shape, isMoving, view]);
+  const frequency = state.modes.value?.frequency[index];
+  const label = `Mode ${index + 1}${frequency === undefined ? '' : `, ${frequency.toFixed(2)} Hz`}`;
+  return (
+    <button type="button" class="modetile" aria-pressed={isChosen} title={`${label}: point at it to see it swing, click for its motion`} aria-label={label} data-testid={`mode-${index + 1}`}
+      onPointerEnter={() => setOver(true)} onPointerLeave={() => setOver(false)} onFocus={() => setOver(true)} onBlur={() => setOver(false)}
+      onClick={() => (chosen.value = index)}>
+      <canvas ref={canvas} width={112} height={112} />
+      <small>{index + 1}</small>
+    </button>
+  );
+}
+
+/** Asks for the shapes once per body: what changes only the motion leaves them. */
+function ModePictures({ view }: { view: View | null }) {
+  useEffect(() => {
+    let last = '';
+    return effect(() => {
+      const built = state.modes.value, given = state.member.parameters.value ?? {};
+      const rebuilds = state.model.value?.parameters.filter((p) => p.cost === 'structure' || p.cost === 'rig') ?? [];
+      const key = JSON.stringify([rebuilds.map((p) => given[p.name] ?? null), state.rig.value?.vertices, built?.frequency.length]);
+      if (!built || key === last) return;
+      last = key;
+      send({ type: 'mode_shapes' });
+    });
+  }, []);
+  if (!view || !state.modeShapes.value.length) return null;
+  return (
+    <div class="modetiles" role="group" aria-label="Modes">
+      {state.modeShapes.value.map((shape, i) => <ModePicture key={i} index={i} shape={shape} view={view} />)}
+    </div>
+  );
+}
+
 /** Asks for the modes of the newest scene, a moment after it settles; once for each revision. */
 function useModes() {
   useEffect(() => {
@@ -160,10 +209,11 @@ function useModes() {
   }, []);
 }
 
-export function Modes() {
+export function Modes({ view }: { view: View | null }) {
   useModes();
   return (
     <div class="curves modes" data-testid="modes">
+      <ModePictures view={view} />
       <CurvesOverModes />
       <Motion />
       {!state.modes.value && <p class="hint">Modes appear when the model is built.</p>}

@@ -1,6 +1,6 @@
 // Obstacles of the scene as things to see and move.
 import * as THREE from 'three';
-import type { Obstacle } from './state';
+import { meshes, type Obstacle } from './state';
 
 const material = (selected: boolean) =>
   new THREE.MeshStandardMaterial({
@@ -44,6 +44,16 @@ export function obstacleMesh(obstacle: Obstacle, diagonal: number, selected: boo
       turn.setFromUnitVectors(up, axis.normalize());
       break;
     }
+    case 'mesh': {
+      const found = meshes.value.get(obstacle.file ?? '');
+      if (!found) return null;
+      geometry = new THREE.BufferGeometry();
+      geometry.setAttribute('position', new THREE.BufferAttribute(found.positions, 3));
+      geometry.setIndex(new THREE.BufferAttribute(found.triangles, 1));
+      geometry.computeVertexNormals();
+      position.copy(vector(obstacle.motion?.[0].move));
+      break;
+    }
     default:
       return null;
   }
@@ -56,6 +66,11 @@ export function obstacleMesh(obstacle: Obstacle, diagonal: number, selected: boo
 
 const round = (v: THREE.Vector3) => v.toArray().map((x) => Math.round(x * 1e6) / 1e6);
 
+function moved(motion: NonNullable<Obstacle['motion']>, to: THREE.Vector3) {
+  const by = to.clone().sub(vector(motion[0].move));
+  return motion.map((key) => ({ ...key, move: round(vector(key.move).add(by)) }));
+}
+
 /** The obstacle at the place of its mesh. */
 export function placeObstacle(obstacle: Obstacle, object: THREE.Object3D): Obstacle {
   const at = object.position;
@@ -63,6 +78,8 @@ export function placeObstacle(obstacle: Obstacle, object: THREE.Object3D): Obsta
     case 'sphere':
     case 'box':
       return { ...obstacle, center: round(at) };
+    case 'mesh': // where it was made, moved; further keys of a motion keep their distance from the first
+      return { ...obstacle, motion: moved(obstacle.motion ?? [{ time: 0 }], at) };
     case 'plane':
       return { ...obstacle, point: round(at), normal: round(new THREE.Vector3(0, 0, 1).applyQuaternion(object.quaternion)) };
     default: {

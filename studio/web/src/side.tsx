@@ -1,7 +1,8 @@
 // The right panel: parameters of the model, obstacles, locks, overlay, history.
-import { Box, Circle, Cylinder, Eye, EyeOff, Grid3x3, Pill, Square, Trash2, Undo2, Redo2, Move3d, Rotate3d } from 'lucide-preact';
+import { Box, Boxes, Circle, Cylinder, Eye, EyeOff, Grid3x3, Pill, Square, Trash2, Undo2, Redo2, Move3d, Rotate3d } from 'lucide-preact';
+import { useRef } from 'preact/hooks';
 import { format, IconButton, Scrub, Section } from './controls';
-import { newGesture, patch, redo, send, setMembers, undo } from './link';
+import { newGesture, patch, redo, send, sendFiles, setMembers, undo } from './link';
 import { newObstacle } from './obstacles';
 import type { Operation } from './patch';
 import * as state from './state';
@@ -147,17 +148,26 @@ function Obstacles() {
   };
   const replace = (index: number, value: state.Obstacle, label: string) =>
     patch([{ op: 'replace', path: `/obstacles/${index}`, value: value as never }], label, { gesture });
+  const file = useRef<HTMLInputElement>(null);
   return (
-    <Section title="Obstacles" actions={SHAPES.map(({ shape, icon: Icon, label }) => (
-      <IconButton key={shape} label={label} testid={`add-${shape}`} onClick={() => add(shape)}><Icon size={14} /></IconButton>
-    ))}>
+    <Section title="Obstacles" actions={<>
+      {SHAPES.map(({ shape, icon: Icon, label }) => (
+        <IconButton key={shape} label={label} testid={`add-${shape}`} onClick={() => add(shape)}><Icon size={14} /></IconButton>
+      ))}
+      <IconButton label="Add a mesh from a file (OBJ, GLB, PLY, STL)" testid="add-mesh" onClick={() => file.current!.click()}><Boxes size={14} /></IconButton>
+      <input type="file" ref={file} hidden multiple accept=".obj,.glb,.gltf,.ply,.off,.stl" data-testid="mesh-file" onChange={(event) => {
+        const files = [...(event.currentTarget.files ?? [])];
+        event.currentTarget.value = '';
+        if (files.length) void sendFiles(files, 'obstacle');
+      }} />
+    </>}>
       {list.length === 0 && <p class="note">Add a ball or a rod, then move it with its arrows and watch the shape yield.</p>}
       {list.map((obstacle, i) => (
         <div key={i} class={`card ${i === selected ? 'selected' : ''}`} onClick={() => (state.selectedObstacle.value = i)}>
           <div class="cardhead">
             <button type="button" class="link strong" onClick={() => (state.selectedObstacle.value = i)}>{obstacle.name ?? obstacle.shape}</button>
             <span class="actions">
-              {i === selected && !['sphere', 'box'].includes(obstacle.shape) && (
+              {i === selected && !['sphere', 'box', 'mesh'].includes(obstacle.shape) && (
                 <IconButton label={state.gizmoMode.value === 'translate' ? 'Rotate instead of move' : 'Move instead of rotate'} onClick={() => {
                   state.gizmoMode.value = state.gizmoMode.value === 'translate' ? 'rotate' : 'translate';
                 }}>{state.gizmoMode.value === 'translate' ? <Rotate3d size={14} /> : <Move3d size={14} />}</IconButton>
@@ -171,7 +181,7 @@ function Obstacles() {
               }}><Trash2 size={14} /></IconButton>
             </span>
           </div>
-          <p class="figures">{(obstacle.center ?? obstacle.point ?? obstacle.from ?? []).map((x) => x.toFixed(3)).join(', ')} m</p>
+          <p class="figures">{(obstacle.center ?? obstacle.point ?? obstacle.from ?? obstacle.motion?.[0].move ?? []).map((x) => x.toFixed(3)).join(', ')} m</p>
           {obstacle.radius !== undefined && i === selected && (
             <Scrub label="Radius" value={obstacle.radius * 1000} rest={state.rig.value!.diagonal * 80} minimum={0} maximum={Math.ceil(state.rig.value!.diagonal * 300)} hardMinimum={0.01} hardMaximum={1e6} unit="mm" digits={1}
               onInput={(next, first) => {
@@ -267,7 +277,7 @@ function Pins() {
 
 const OVERLAYS: { value: state.Overlay; label: string; hint: string }[] = [
   { value: 'none', label: 'None', hint: 'Skin' },
-  { value: 'difference', label: 'vs linear', hint: 'How far the shape is from the linear blend' },
+  { value: 'difference', label: 'vs left', hint: 'How far the shape is from the one in the left view: the linear blend, or a solve beside it' },
   { value: 'stretch', label: 'Stretch', hint: 'Largest change of length of the edges at a vertex' },
   { value: 'motion', label: 'Motion', hint: 'How far each vertex has moved from rest' },
 ];

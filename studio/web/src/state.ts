@@ -47,6 +47,7 @@ export interface Parameter {
   choices?: string;
   unit: string;
   help: string;
+  cost: 'nothing' | 'state' | 'structure' | 'rig';
 }
 export interface Model {
   name: string;
@@ -77,6 +78,8 @@ export interface Obstacle {
   from?: number[];
   to?: number[];
   half?: number[];
+  file?: string;
+  motion?: { time: number; move?: number[]; turn?: number[] }[];
   enabled?: boolean;
 }
 export interface Lock {
@@ -126,6 +129,9 @@ export const problem = signal<string | null>(null);
 export const warnings = signal<string[]>([]);
 export const toasts = signal<Toast[]>([]);
 
+/** Triangles of mesh obstacles, by file. */
+export const meshes = signal(new Map<string, { positions: Float32Array; triangles: Uint32Array }>());
+
 export const tool = signal<Tool>('orbit');
 export const compare = signal<Compare>('side');
 export const overlay = signal<Overlay>('none');
@@ -146,6 +152,7 @@ export interface Interference {
 export const interference = signal<Interference | null>(null);
 export interface ModesData {
   frames: number;
+  step: number;
   frequency: Float32Array;
   damping: Float32Array;
   z: Float32Array;
@@ -153,6 +160,8 @@ export interface ModesData {
 /** Of a modal scene; z has a row per mode with its weight in each frame. */
 export const modes = signal<ModesData | null>(null);
 export const modesAsked = signal(-1);
+/** The rest shape displaced by each of the slowest modes. */
+export const modeShapes = signal<Float32Array[]>([]);
 /** A take on the face: a point of the surface per marker, and its position in each frame. */
 export interface Take {
   names: string[];
@@ -165,9 +174,16 @@ export interface Take {
 }
 export const take = signal<Take | null>(null);
 export const selectedMarker = signal(-1);
-/** Marker error of each frame, of the solve asked for last; curves that were kept. */
-export const errors = signal<Float32Array | null>(null);
-export const solves = signal<{ name: string; errors: Float32Array }[]>([]);
+/** A solve of the whole take: the marker error of each frame and its shape (empty: too large). */
+export interface Solve {
+  name: string;
+  errors: Float32Array;
+  positions: Float32Array;
+}
+/** Answer to the solve asked for last; the ones that were kept; the one in the left view. */
+export const errors = signal<Omit<Solve, 'name'> | null>(null);
+export const solves = signal<Solve[]>([]);
+export const beside = signal<Solve | null>(null);
 export const latency = signal<{ count: number; p50: number; p95: number } | null>(null);
 
 const savedTheme = (() => {
@@ -223,6 +239,12 @@ export function weightOf(name: string): ReadonlySignal<number> {
   if (!found) single.set(name, (found = computed(() => weights.value[name] ?? 0)));
   return found;
 }
+
+/** What the left view shows. */
+export const leftName = computed(() => {
+  if (beside.value && showsClip.value) return beside.value.name;
+  return member.markers.value && showsClip.value ? 'Rest' : 'Linear';
+});
 
 let toastNumber = 0;
 export function tell(text: string, kind: Toast['kind'] = 'note') {

@@ -10,6 +10,7 @@ import { CaptureBench } from './capture';
 import { Modes } from './modes';
 import { css, drawPlayhead } from './plot';
 import * as state from './state';
+import type { View } from './view';
 
 const PALETTE = ['#e8825a', '#6aa3dc', '#6fbf8b', '#e3b34c', '#b58ad6', '#5cc1c1', '#d76f8c', '#9aa4b1'];
 
@@ -234,11 +235,11 @@ function Bar() {
   );
 }
 
-export function Timeline() {
+export function Timeline({ view }: { view: View | null }) {
   return (
     <footer class="time" aria-label="Timeline">
       <Bar />
-      {state.modelName.value === 'modal' ? <Modes /> : state.member.markers.value ? <CaptureBench /> : <Curves />}
+      {state.modelName.value === 'modal' ? <Modes view={view} /> : state.member.markers.value ? <CaptureBench /> : <Curves />}
     </footer>
   );
 }

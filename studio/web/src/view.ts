@@ -11,6 +11,7 @@ import { obstacleMesh, placeObstacle } from './obstacles';
 import { bakeOcclusion, computeNormals, paintRig, polygonEdges, studioEnvironment, surfaceMaterials, type SurfaceMaterials } from './shading';
 import type { Json, Operation } from './patch';
 import * as state from './state';
+import { Thumbnails } from './thumbnails';
 
 /** Milliseconds without a change after which a draft becomes a picture. */
 const REST = 350;
@@ -70,6 +71,8 @@ export class View {
   private line: THREE.Line;
   private shadows: { linear: ContactShadow; physical: ContactShadow };
   private markers = new MarkerMarks();
+  private thumbnails: Thumbnails | null = null;
+  private homeCamera = new THREE.PerspectiveCamera();
   private dirty = true;
   private afterRender: (() => void)[] = [];
   private restEdges: Uint32Array = new Uint32Array();
@@ -142,7 +145,10 @@ export class View {
     new ResizeObserver(() => this.resize()).observe(host);
 
     effect(() => this.setRig(state.rig.value));
-    effect(() => this.setShape(state.shape.value));
+    effect(() => {
+      void state.beside.value;
+      this.setShape(state.shape.value);
+    });
     effect(() => this.showLocks(state.rig.value, state.member.locks.value ?? []));
     effect(() => this.setObstacles(state.member.obstacles.value ?? [], state.selectedObstacle.value));
     effect(() => {
@@ -253,6 +259,8 @@ export class View {
         surface.materials.draft.dispose();
       }
     this.linear = this.physical = null;
+    this.thumbnails?.dispose();
+    this.thumbnails = null;
     if (!rig) return;
     const paint = paintRig(rig);
     this.restEdges = polygonEdges(rig.triangles, rig.triangleFace);
@@ -311,6 +319,8 @@ export class View {
     this.camera.far = distance * 20;
     this.camera.updateProjectionMatrix();
     this.orbit.update();
+    this.homeCamera.copy(this.camera);
+    this.homeCamera.zoom = Math.max(across / aspect, tall) / Math.max(across, tall); // for a square
     const whole = new THREE.Box3().setFromArray(rig.neutral as unknown as number[]);
     this.shadows.linear.place(whole, this.diagonal);
     this.shadows.physical.place(whole, this.diagonal);
@@ -327,10 +337,17 @@ export class View {
     surface.stale = true;
   }
 
+  /** The linear blend, or the same frame of the solve that is shown beside. */
+  private leftShape(shape: state.Shape): Float32Array {
+    const { beside } = state, n = shape.positions.length;
+    const other = shape.frame >= 0 ? beside.peek()?.positions.subarray(n * shape.frame, n * (shape.frame + 1)) : undefined;
+    return other?.length === n ? other : shape.linear;
+  }
+
   private setShape(shape: state.Shape | null) {
     const rig = state.rig.peek();
     if (!shape || !rig || !this.linear || !this.physical || shape.positions.length !== 3 * rig.vertices) return;
-    this.setPositions(this.linear, shape.linear, rig.triangles);
+    this.setPositions(this.linear, this.leftShape(shape), rig.triangles);
     this.setPositions(this.physical, shape.positions, rig.triangles);
     this.shadows.linear.stale = this.shadows.physical.stale = true;
     this.updateOverlay();
@@ -470,8 +487,16 @@ export class View {
     return new Blob(chunks, { type });
   }
 
+  /** A small picture of the rig on its way from the neutral to a shape. */
+  thumbnail(canvas: HTMLCanvasElement, shape: Float32Array, share: number) {
+    const rig = state.rig.peek(), like = this.physical;
+    if (!rig || !like || shape.length !== 3 * rig.vertices) return;
+    this.thumbnails ??= new Thumbnails(this.renderer, rig, like.geometry, like.materials.draft);
+    this.thumbnails.draw(canvas, shape, share, this.homeCamera, like.materials.draft);
+  }
+
   picture(): Promise<Blob> {
-    this.render(true, true);
+    this.render(!this.software, true); // without a GPU the full material would stop the page for many seconds
     const source = this.renderer.domElement;
     const copy = document.createElement('canvas');
     copy.width = source.width;
@@ -734,16 +759,25 @@ export class View {
       child.traverse((o) => (o as THREE.Mesh).geometry?.dispose());
     }
     list.forEach((obstacle, i) => {
+      if (obstacle.shape === 'mesh' && obstacle.file) this.wantMesh(obstacle.file);
       const mesh = obstacleMesh(obstacle, this.diagonal, i === selected);
       if (!mesh) return;
       mesh.traverse((o) => (o.userData.index = i));
       this.obstacles.add(mesh);
       if (i === selected) {
         this.gizmo.attach(mesh);
-        this.gizmo.setMode(obstacle.shape === 'sphere' || obstacle.shape === 'box' ? 'translate' : state.gizmoMode.value);
+        this.gizmo.setMode(['sphere', 'box', 'mesh'].includes(obstacle.shape) ? 'translate' : state.gizmoMode.value);
       }
     });
     this.invalidate();
+  }
+
+  private wanted = new Set<string>();
+  private wantMesh(file: string) {
+    if (state.meshes.peek().size === 0) this.wanted.clear(); // of another project
+    if (state.meshes.peek().has(file) || this.wanted.has(file)) return;
+    this.wanted.add(file);
+    send({ type: 'mesh', file });
   }
 
   private moveObstacle() {

@@ -214,6 +214,35 @@ test('an obstacle is added, the shape yields, undo takes it away', async () => {
   await settled(page);
 });
 
+test('a mesh from a file is an obstacle: drawn, moved, felt, undone', async () => {
+  const tip = await noseTip();
+  const before = await read(page, 'Array.from(state.shape.value.positions)');
+  const nose = before.slice(3 * tip, 3 * tip + 3);
+  const r = 0.02, corners = [[r, 0, 0], [-r, 0, 0], [0, r, 0], [0, -r, 0], [0, 0, r], [0, 0, -r]];
+  const faces = ['1 3 5', '3 2 5', '2 4 5', '4 1 5', '3 1 6', '2 3 6', '4 2 6', '1 4 6'];
+  const text = corners.map((c) => `v ${c.map((x, k) => x + nose[k] + (k === 2 ? 0.1 : 0)).join(' ')}`).concat(faces.map((f) => `f ${f}`)).join('\n');
+  await page.getByTestId('mesh-file').setInputFiles({ name: 'gem.obj', mimeType: 'text/plain', buffer: Buffer.from(text + '\n') });
+  await until(page, 'state.scene.value.obstacles?.[0]?.shape === "mesh" && state.meshes.value.size === 1 && view.obstacles.children.length === 1');
+  await settled(page);
+  check((await read(page, 'state.shape.value.contacts')) === 0, 'nothing touches it yet');
+  await page.evaluate(() => {
+    const { state, view } = window.studio;
+    state.selectedObstacle.value = 0;
+    view().obstacles.children[0].position.z = -0.085;
+    view().moveObstacle();
+  });
+  await until(page, 'state.scene.value.obstacles[0].motion[0].move[2] === -0.085');
+  await settled(page);
+  check((await read(page, 'state.shape.value.contacts')) > 0, 'the nose leans on it');
+  const after = await read(page, 'Array.from(state.shape.value.positions)');
+  const moved = Math.max(...after.map((x, i) => Math.abs(x - before[i])));
+  check(moved > 1e-3, `the nose yields: ${moved} m`);
+  await page.keyboard.press('Control+z');
+  await page.keyboard.press('Control+z');
+  await until(page, '!state.scene.value.obstacles?.length');
+  await settled(page);
+});
+
 test('a file is dropped on the page', async () => {
   const glb = await dropped();
   await page.evaluate(({ name, text }) => {
@@ -338,6 +367,17 @@ test('modes: a dragged point of the damping curve changes z(t), undo takes it ba
   const before = await range();
   check(before > 0, 'the slowest mode moves');
   check(await read(page, 'state.modes.value.frequency.every((f, i, all) => f > 0 && (i === 0 || f >= all[i - 1]))'), 'frequencies rise');
+  // Pictures of the modes: each shows something, no two are the same, and one swings under the pointer.
+  await until(page, 'state.modeShapes.value.length >= 8', null, 60000);
+  await page.waitForTimeout(800);
+  const picture = (k) => page.evaluate((i) => document.querySelector(`[data-testid=mode-${i}] canvas`).toDataURL(), k);
+  const pictures = await Promise.all([1, 2, 3, 4].map(picture));
+  check(new Set(pictures).size === 4 && pictures.every((p) => p.length > 2000), 'a picture per mode');
+  await page.getByTestId('mode-2').hover();
+  await page.waitForFunction((still) => document.querySelector('[data-testid=mode-2] canvas').toDataURL() !== still, pictures[1]);
+  await page.getByTestId('mode-2').click();
+  check((await page.getByTestId('mode-number').inputValue()) === '2', 'the mode is chosen');
+  await page.getByTestId('mode-1').click();
   // The first point of the damping curve, from 1 down to -0.3: the mode swings longer.
   const box = await page.locator('[data-testid=mode-curves] .u-over').boundingBox();
   const y = (value) => box.y + box.height * (1.1 - value) / 2.2;
@@ -364,6 +404,28 @@ test('capture bench: markers are shown, error curves compared, a marker is moved
   await until(page, 'state.solves.value.length === 1', null, 60000);
   const error = await read(page, 'state.solves.value[0].errors.reduce((a, b) => a + b, 0) / state.solves.value[0].errors.length');
   check(error > 0 && error < 1e-3, `mean error ${error} m`);
+  // Another method beside the first: its shapes come from the kept solve, frame by frame.
+  await page.evaluate(() => window.studio.patch([{ op: 'add', path: '/parameters', value: { method: 'sbs' } }], 'linear fit'));
+  await settled(page);
+  await page.getByTestId('beside-0').click();
+  await until(page, `state.shape.value.frame >= 0 && state.leftName.value.startsWith('fit')`);
+  await page.getByTestId('scrubber').fill('20');
+  await until(page, 'state.shape.value.frame === 20');
+  await settled(page);
+  const apart = await page.evaluate(() => {
+    const { state, view } = window.studio, n = state.shape.value.positions.length;
+    const left = view().linear.geometry.attributes.position.array, kept = state.beside.value.positions.subarray(20 * n, 21 * n);
+    let wrong = 0, far = 0;
+    for (let i = 0; i < n; i++) {
+      wrong = Math.max(wrong, Math.abs(left[i] - kept[i]));
+      far = Math.max(far, Math.abs(left[i] - state.shape.value.positions[i]));
+    }
+    return { wrong, far };
+  });
+  check(apart.wrong === 0 && apart.far > 1e-5, `the kept solve is beside the new one: ${JSON.stringify(apart)}`);
+  await page.getByTestId('beside-0').click();
+  await page.evaluate(() => window.studio.patch([{ op: 'remove', path: '/parameters' }], 'rotation fit'));
+  await settled(page);
   await page.getByTestId('tool-map').click();
   await page.waitForTimeout(500);
   // The marker with most room around it, and a point of the face 16 pixels away from its neighbour.
@@ -397,6 +459,7 @@ test('keyboard, themes, sizes; no serious accessibility issue, no console error'
   await page.keyboard.press('?');
   await page.getByRole('dialog').waitFor();
   await page.keyboard.press('Escape');
+  await until(page, '!state.toasts.value.length'); // a toast that fades has too little contrast for a moment
   await page.addScriptTag({ content: readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8') });
   for (const theme of ['dark', 'light']) {
     await page.evaluate((t) => (window.studio.state.theme.value = t), theme);
