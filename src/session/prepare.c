@@ -443,7 +443,7 @@ sinew_status sinew_solver_update(sinew_solver *solver, const sinew_monitor *moni
     sn_orderings_end(&orderings);
     sn_monitor_leave(before);
     pthread_mutex_unlock(&session->building);
-    json_decref(u.scene.document);
+    sn_session_release_view(session, &u.scene);
     if (status == SINEW_OK)
         commit(&u);
     else

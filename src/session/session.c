@@ -137,6 +137,12 @@ sinew_scene sn_session_view(sinew_session *session, uint64_t *revision,
     return view;
 }
 
+void sn_session_release_view(sinew_session *session, sinew_scene *view) {
+    pthread_mutex_lock(&session->lock);
+    json_decref(view->document);
+    pthread_mutex_unlock(&session->lock);
+}
+
 /* Under the lock. */
 static void note_change(sinew_session *session, const sn_patch_change *applied,
                         sinew_session_change *change) {

@@ -65,9 +65,11 @@ const sn_clip *sn_solver_get_clip(const sinew_solver *solver);
 const void *sn_solver_structure(const sinew_solver *solver);
 void *sn_solver_model(sinew_solver *solver);
 
-/* A scene that shares the document; release with sn_scene_view_free. */
+/* A scene that shares the document. */
 sinew_scene sn_session_view(sinew_session *session, uint64_t *revision,
                             uint64_t key_revision[SN_KEYS]);
+/* Under the lock, too: patches decide by the references whether they change a value in place. */
+void sn_session_release_view(sinew_session *session, sinew_scene *view);
 
 /* The state as it is, into a pack that is emptied first, and back. */
 void sn_solver_pack(const sinew_solver *solver, sn_pack *pack);

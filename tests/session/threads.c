@@ -51,8 +51,7 @@ failed:
 
 static void two_solvers_work_while_patches_go_on(void **state) {
     (void)state;
-    static const char *const names[] = {"linear", "spring", "force", "modal", NULL};
-    for (const char *const *name = names; *name; name++) {
+    for (const char *const *name = test_scene_names; *name; name++) {
         sinew_error error = {SINEW_OK, ""};
         sinew_session *session = test_session(*name);
         atomic_bool stop = false;
@@ -61,15 +60,20 @@ static void two_solvers_work_while_patches_go_on(void **state) {
         pthread_t threads[2];
         for (int i = 0; i < 2; i++)
             assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
-        for (int i = 0; i < 60; i++) {
+        for (int i = 0; i < 30; i++) {
             char patch[200];
-            bool modal = !strcmp(*name, "modal");
+            const char *scene = test_scene(*name);
+            bool keys = strstr(scene, "\"keys\"") != NULL, take = strstr(scene, "take.csv") != NULL;
+            bool bar = strstr(scene, "\"bend120\": [") != NULL;
             snprintf(patch, sizeof patch,
                      "[{\"op\": \"replace\", \"path\": \"%s\", \"value\": %g}]",
-                     modal                      ? "/keys/1/time"
-                     : !strcmp(*name, "spring") ? "/curves/values/bend120/1"
-                                                : "/curves/values/jawOpen/1",
-                     modal ? 2 + 0.01 * i : 0.01 * i);
+                     keys   ? "/keys/1/time"
+                     : take ? "/time/fps"
+                     : bar  ? "/curves/values/bend120/1"
+                            : "/curves/values/jawOpen/1",
+                     keys   ? 2 + 0.01 * i
+                     : take ? 20 + i % 10
+                            : 0.001 * i);
             assert_ok(sinew_session_patch(session, patch, NULL, NULL, &error));
             struct timespec wait = {0, 1000000};
             nanosleep(&wait, NULL);
