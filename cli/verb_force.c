@@ -92,6 +92,10 @@ static const cli_option options[] = {
      "Residual beyond which a marker loses influence, as a fraction of the bounding-box diagonal "
      "(default 0.05).",
      1e-9, 1e9, false},
+    {"--published", CLI_FLAG, NULL,
+     "Steer as in the first publication: estimated stiffness, commands without bounds or "
+     "penalties, every marker trusted, no layer.",
+     0, 0, false},
     {"--layer-feeds", CLI_FLAG, NULL, "Start the next frame from the corrected shape.", 0, 0,
      false},
     {"--trace", CLI_TEXT, "SELECT", "Plot the displacement of these vertices from rest.", 0, 0,
@@ -114,6 +118,7 @@ static const char *const parameters[][2] = {
     {"--lower", "lower"},
     {"--upper", "upper"},
     {"--layer-feeds", "layer_feeds"},
+    {"--published", "published"},
     {"--fixed", "fixed"},
     {"--outlier", "outlier"},
     {"--contact", "contact"},

@@ -83,7 +83,7 @@ static sinew_status carry_links(const sn_body *body, sn_link *links, int *count,
 enum { MOST_PARTS = 500 };
 
 /* Goes up with every change to what is stored or how it is computed. */
-#define CACHE_VERSION "modal links 1"
+#define CACHE_VERSION "modal links 2"
 
 static sinew_cache_key key_of(const sn_body *body, const sinew_mesh *mesh,
                               const sinew_modal_options *options, const sn_body_shape *shape) {
@@ -169,6 +169,16 @@ sinew_status sn_body_links_find(const sn_body *body, const sinew_mesh *mesh,
     return carry_links(body, links->list, &links->count, error);
 }
 
+/* Those with the `most` largest values above zero. */
+static void mark_largest(int count, const double *values, int most, bool *marked) {
+    for (int n = 0; n < most; n++) {
+        int best = -1;
+        for (int k = 0; k < count; k++)
+            if (!marked[k] && values[k] > 0 && (best < 0 || values[k] > values[best])) best = k;
+        if (best >= 0) marked[best] = true;
+    }
+}
+
 /* The `most` poses that move farthest, marked. */
 static void mark_farthest(const sinew_mesh *mesh, const sinew_modal_options *options, int most,
                           double *farthest, bool *marked) {
@@ -178,33 +188,51 @@ static void mark_farthest(const sinew_mesh *mesh, const sinew_modal_options *opt
             farthest[k] = fmax(farthest[k],
                                sn_distance(sn_at(options->poses[k], i), sn_at(mesh->positions, i)));
     }
-    for (int n = 0; n < most; n++) {
-        int best = -1;
-        for (int k = 0; k < options->pose_count; k++)
-            if (!marked[k] && (best < 0 || farthest[k] > farthest[best])) best = k;
-        if (best >= 0) marked[best] = true;
-    }
+    mark_largest(options->pose_count, farthest, most, marked);
 }
 
-/* Poses are costly to carry to a cage, where the farthest tell enough. */
-enum { MOST_LIFTS = 3 };
+/* The `most` poses that move links most, marked: each link votes for the pose that changes its
+ * offset most, by how much it does. */
+static void mark_moving(const sn_body *body, const sinew_modal_options *options, int most,
+                        double *votes, bool *marked) {
+    const sn_rotation_strain *rs = body->rs;
+    for (int k = 0; k < options->pose_count; k++) votes[k] = 0, marked[k] = false;
+    for (int l = 0; l < rs->link_count; l++) {
+        double rest[3], posed[3], farthest = 0;
+        int best = -1;
+        sn_link_offset(&rs->links[l], body->rest, rest); /* the surface's vertices come first */
+        for (int k = 0; k < options->pose_count; k++) {
+            sn_link_offset(&rs->links[l], options->poses[k], posed);
+            double moved = sn_distance(sn_at(posed, 0), sn_at(rest, 0));
+            if (moved > farthest) farthest = moved, best = k;
+        }
+        if (best >= 0) votes[best] += farthest;
+    }
+    mark_largest(options->pose_count, votes, most, marked);
+}
+
+/* Poses are costly to carry to the inside of a body, where a few tell enough. */
+enum { MOST_LIFTS = 4 };
 
 static sinew_status watch_poses(sn_body *body, const sinew_modal_options *options,
                                 const sinew_monitor *monitor, sinew_error *error) {
     double *shape = SN_NEW(double, (size_t)3 * body->vertex_count);
-    double *farthest = SN_NEW(double, options->pose_count);
+    double *rank = SN_NEW(double, options->pose_count);
     bool *marked = SN_NEW(bool, options->pose_count);
-    sinew_status status = shape && farthest && marked ? SINEW_OK : sn_no_memory(error);
-    if (status == SINEW_OK && body->cage)
-        mark_farthest(body->mesh, options, MOST_LIFTS, farthest, marked);
+    bool solid = body->rs->corners == 4;
+    sinew_status status = shape && rank && marked ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK && body->cage) /* its links have vertices of its own */
+        mark_farthest(body->mesh, options, MOST_LIFTS, rank, marked);
+    else if (status == SINEW_OK && solid)
+        mark_moving(body, options, MOST_LIFTS, rank, marked);
     for (int k = 0; status == SINEW_OK && k < options->pose_count; k++) {
-        if (body->cage && !marked[k]) continue;
+        if (solid && !marked[k]) continue;
         double *leftover = NULL;
         status = sn_body_lift(body, options->poses[k], monitor, shape, &leftover, error);
         sn_free(leftover);
         if (status == SINEW_OK) sn_rotation_strain_watch(body->rs, shape);
     }
-    sn_free(shape), sn_free(farthest), sn_free(marked);
+    sn_free(shape), sn_free(rank), sn_free(marked);
     return status;
 }
 

@@ -364,7 +364,7 @@ static sinew_status decide(judge *j, const sinew_modal_options *options, int cou
 /* ---- the decision in the cache ------------------------------------------------------------ */
 
 /* Of what is stored: to be counted up when bodies or their judgement change. */
-static const char CACHE_VERSION[] = "modal body 3";
+static const char CACHE_VERSION[] = "modal body 4";
 
 static sinew_cache_key key_of(const sinew_mesh *mesh, const sinew_modal_options *options) {
     size_t shape = 3 * (size_t)mesh->vertex_count * sizeof(double);

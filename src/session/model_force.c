@@ -1,4 +1,5 @@
 /* Blendforces as a model: markers steer the skin, or weight curves push it. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -21,6 +22,10 @@
 #define MOST_COMMAND 1e6 /* as good as no bound */
 
 static const sinew_parameter parameters[] = {
+    FLAG(STRUCTURE, "published", 0,
+         "Steer as first published, for comparison: stiffness estimated from the rig's own shapes, "
+         "commands without bounds or penalties, every marker trusted, no marker layer, no flesh; "
+         "whatever is given for them."),
     NUMBER(STRUCTURE, "stretch_length", SINEW_FORCE_STRETCH_LENGTH, 0, 10, "share of the diagonal",
            "stretches narrower than this are smoothed out"),
     NUMBER(STRUCTURE, "bend_length", SINEW_FORCE_BEND_LENGTH, 0, SINEW_FORCE_MOST_BEND,
@@ -78,6 +83,15 @@ static const sinew_parameter parameters[] = {
 
 /* ---- the structure --------------------------------------------------------------------------- */
 
+/* The published choices over the scene's parameters. */
+static void use_published(sinew_force_options *options) {
+    options->ridge = options->smooth = 0;
+    options->lower = -MOST_COMMAND, options->upper = MOST_COMMAND;
+    options->outlier = INFINITY;
+    options->overstretch = 1; /* as stiff again beyond 110% */
+    options->layer = options->flesh = false;
+}
+
 static void read_options(const sn_model_setup *setup, sinew_force_options *options) {
     const sinew_scene *scene = setup->scene;
     sinew_force_options_init(options);
@@ -110,6 +124,7 @@ static void read_options(const sn_model_setup *setup, sinew_force_options *optio
     options->contact_gap = sn_scene_number(scene, "contact_gap");
     options->contact_length = sn_scene_number(scene, "contact_length");
     options->friction = sn_scene_number(scene, "friction");
+    if (sn_scene_flag(scene, "published")) use_published(options);
 }
 
 /* Vertices of the regions named by "contact", or none for the whole surface. */
@@ -204,7 +219,8 @@ static sinew_status find_stiffness(const sn_model_setup *setup, sn_force_structu
                               &m->stretch_map, error));
     SN_TRY(sn_load_vertex_map(setup->scene, setup->loader, "bend_map", setup->rig, &m->bend_map,
                               error));
-    if (sn_scene_flag(setup->scene, "estimate_stiffness"))
+    if (sn_scene_flag(setup->scene, "estimate_stiffness") ||
+        sn_scene_flag(setup->scene, "published"))
         SN_TRY(estimate_stiffness(setup, m, options, error));
     options->stretch_map = m->stretch_map, options->bend_map = m->bend_map;
     SN_TRY(sn_load_vertex_map(setup->scene, setup->loader, "mass_map", setup->rig, &m->mass_map,

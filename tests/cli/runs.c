@@ -1,5 +1,7 @@
 #include "support.h"
 
+#include <math.h>
+
 #include <jansson.h>
 
 #include "base/file.h"
@@ -225,6 +227,62 @@ static void held_vertices_are_counted_and_bad_ones_refused(void **state) {
     expect_code(1, "cmp h.pc2 p.pc2");
 }
 
+/* An arch that stands on two feet on the floor y = 0 and leans by `lean` radians. */
+static void write_arch(const char *folder, const char *name, double lean) {
+    enum { ALONG = 21 };
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int i = 0; i < ALONG; i++) {
+        double angle = M_PI * i / (ALONG - 1), up = sin(angle), wide = 0.1;
+        for (int side = -1; side <= 1; side += 2)
+            fprintf(file, "v %.9f %.9f %.9f\n", (1 + wide * side) * cos(angle) + 0.2 * lean,
+                    (1 + wide * side) * up * cos(lean), (1 + wide * side) * up * sin(lean));
+    }
+    for (int i = 1; i < 2 * ALONG - 2; i += 2)
+        fprintf(file, "f %d %d %d %d\n", i, i + 1, i + 3, i + 2);
+    fclose(file);
+}
+
+/* Half-way from leaning forward to leaning back it is upright, and its center is as low as before:
+ * the feet are below the floor unless they are held. */
+static void held_feet_stay_on_the_floor(void **state) {
+    (void)state;
+    const char *folder = fresh_folder();
+    write_arch(folder, "a.obj", 1), write_arch(folder, "b.obj", -1);
+    static const char *const held_models[] = {"rotation", "spring"};
+    for (int m = 0; m < 2; m++) {
+        double below[2];
+        for (int held = 0; held < 2; held++) {
+            expect_code(0, "sinew blend a.obj b.obj --model %s %s --steps 4 --out s.pc2",
+                        held_models[m], held ? "--hold auto" : "");
+            json_t *report = report_of(folder, "sinew measure a.obj b.obj --frames s.pc2");
+            const json_t *depth = json_object_get(json_object_get(report, "totals"), "below");
+            below[held] = json_number_value(json_array_get(depth, 1));
+            json_decref(report);
+        }
+        print_message("%s: %.4f below the floor, held %.7f\n", held_models[m], below[0], below[1]);
+        assert_true(below[0] > 0.05);
+        assert_true(below[1] < 1e-5);
+    }
+}
+
+static void published_force_is_the_same_as_its_choices(void **state) {
+    (void)state;
+    fresh_folder();
+    expect_code(0, "sinew sample face --vertices 1000 --out face");
+    const char *line = "sinew force face --markers face/markers.csv --map face/markers_map.csv "
+                       "--frames 0-3 --out %s.pc2 %s";
+    expect_code(0, line, "a", "--published");
+    expect_code(0, line, "b",
+                "--estimate-stiffness --ridge 0 --smooth 0 --lower -1e6 --upper 1e6 "
+                "--outlier 1e9 --overstretch 1");
+    expect_code(0, line, "c", "");
+    expect_code(0, "cmp a.pc2 b.pc2");
+    expect_code(1, "cmp a.pc2 c.pc2");
+}
+
 static void measuring_counts_pops_depth_and_drift(void **state) {
     (void)state;
     const char *folder = fresh_folder();
@@ -245,6 +303,8 @@ int test_runs(void) {
         cmocka_unit_test(tiny_inputs_cost_little),
         cmocka_unit_test(a_small_address_space_is_refused_and_does_not_hang),
         cmocka_unit_test(held_vertices_are_counted_and_bad_ones_refused),
+        cmocka_unit_test(held_feet_stay_on_the_floor),
+        cmocka_unit_test(published_force_is_the_same_as_its_choices),
         cmocka_unit_test(measuring_counts_pops_depth_and_drift),
         cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
         cmocka_unit_test(ranges_joined_are_the_whole),
