@@ -96,3 +96,21 @@ void cli_file_free(cli_file *file) {
     sinew_tets_destroy(file->tets);
     memset(file, 0, sizeof *file);
 }
+
+/* Kinds of files that can be copied with another rig in them. */
+static int container(const char *path) {
+    if (cli_has_ending(path, "glb") || cli_has_ending(path, "vrm")) return 1;
+    return cli_has_ending(path, "fbx") ? 2 : 0;
+}
+
+bool cli_keeps(const char *in, const char *out) {
+    return in && container(in) && container(in) == container(out);
+}
+
+sinew_status cli_write_rig(cli_call *call, const char *original, const sinew_rig *rig,
+                           const sinew_curves *curves, const char *out) {
+    if (cli_keeps(original, out))
+        return sinew_rig_write_into(out, original, rig, curves, call->monitor, &call->error);
+    if (curves) return sinew_rig_write_animated(out, rig, curves, &call->error);
+    return sinew_rig_write(out, rig, &call->error);
+}

@@ -25,4 +25,11 @@ sinew_status cli_file_read_for(const char *path, const char *out, cli_file *file
                                sinew_error *error);
 void cli_file_free(cli_file *file);
 
+/* Whether a rig from `in` (NULL: from elsewhere) is written to `out` together with everything else
+ * that `in` holds. */
+bool cli_keeps(const char *in, const char *out);
+/* Writes the rig, with a clip (NULL: without), into a copy of `original` where cli_keeps. */
+sinew_status cli_write_rig(cli_call *call, const char *original, const sinew_rig *rig,
+                           const sinew_curves *curves, const char *out);
+
 #endif

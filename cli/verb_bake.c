@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "files.h"
 #include "jobs.h"
 
 enum { UNSEEN_POSES = 40, UNSEEN_SEED = 77 };
@@ -157,6 +158,11 @@ static void report(cli_call *call, const sinew_bake_info *info, const sinew_bake
             100 * after->worst);
 }
 
+/* The file that the rig comes from, whose materials and skins go on to the output. */
+static const char *original_of(const cli_call *call) {
+    return call->argument_count == 1 ? call->arguments[0] : NULL;
+}
+
 static sinew_status write_clip(cli_call *call, const sinew_rig *baked) {
     const char *out = cli_text(call, "--clip-out");
     if (!out) return SINEW_OK;
@@ -164,7 +170,7 @@ static sinew_status write_clip(cli_call *call, const sinew_rig *baked) {
     sinew_status status =
         sinew_curves_read(cli_text_at(call, "--curves", 0), &curves, &call->error);
     if (status != SINEW_OK) return status;
-    status = sinew_rig_write_animated(out, baked, curves, &call->error);
+    status = cli_write_rig(call, original_of(call), baked, curves, out);
     sinew_curves_destroy(curves);
     if (status == SINEW_OK) cli_say(call, "wrote %s", out);
     return status;
@@ -172,7 +178,7 @@ static sinew_status write_clip(cli_call *call, const sinew_rig *baked) {
 
 static sinew_status write_results(cli_call *call, const sinew_rig *baked) {
     const char *out = cli_text(call, "--out"), *drivers = cli_text(call, "--drivers");
-    sinew_status status = sinew_rig_write(out, baked, &call->error);
+    sinew_status status = cli_write_rig(call, original_of(call), baked, NULL, out);
     if (status == SINEW_OK) cli_say(call, "wrote %s", out);
     if (status == SINEW_OK && drivers) {
         status = sinew_drivers_write(drivers, baked, &call->error);

@@ -10,6 +10,10 @@ static const cli_option options[] = {
      0, false},
     {"--curves", CLI_INPUT, "FILE", "Store this clip of slider weights in the rig (GLB, USDA).", 0,
      0, false},
+    {"--rig-only", CLI_FLAG, NULL,
+     "Write only the rig, as one mesh. Without this option, GLB to GLB and FBX to FBX keep "
+     "everything else of the file: materials, textures, skins, other nodes.",
+     0, 0, false},
     {"--compact", CLI_FLAG, NULL,
      "Write a small GLB: quantize targets within the tolerance, compress everything, and leave out "
      "the normals of targets.",
@@ -144,10 +148,13 @@ static sinew_status write_frames(cli_call *call, const char *in, const cli_file 
     return status;
 }
 
-static sinew_status write_animated(cli_call *call, const sinew_rig *rig, const char *out) {
-    sinew_curves *curves;
-    CLI_TRY(sinew_curves_read(cli_text(call, "--curves"), &curves, &call->error));
-    sinew_status status = sinew_rig_write_animated(out, rig, curves, &call->error);
+static sinew_status write_whole(cli_call *call, const char *in, const sinew_rig *rig,
+                                const char *out) {
+    sinew_curves *curves = NULL;
+    if (cli_given(call, "--curves"))
+        CLI_TRY(sinew_curves_read(cli_text(call, "--curves"), &curves, &call->error));
+    sinew_status status =
+        cli_write_rig(call, cli_given(call, "--rig-only") ? NULL : in, rig, curves, out);
     sinew_curves_destroy(curves);
     return status;
 }
@@ -168,10 +175,10 @@ static sinew_status write_compact(cli_call *call, const sinew_rig *rig, const ch
     return status;
 }
 
-static sinew_status write_rig(cli_call *call, const sinew_rig *rig, const char *out) {
+static sinew_status write_rig(cli_call *call, const char *in, const sinew_rig *rig,
+                              const char *out) {
     if (cli_given(call, "--compact")) return write_compact(call, rig, out);
-    if (cli_given(call, "--curves")) return write_animated(call, rig, out);
-    if (!cli_holds_mesh_only(out)) return sinew_rig_write(out, rig, &call->error);
+    if (!cli_holds_mesh_only(out)) return write_whole(call, in, rig, out);
     if (rig->target_count > 0)
         cli_warn(call, "%s holds a single mesh: the neutral, without %d targets", out,
                  rig->target_count);
@@ -212,9 +219,10 @@ static sinew_status convert(cli_call *call, const char *in, cli_file *file, cons
     if (cli_given(call, "--normals") && !cli_given(call, "--compact"))
         return cli_usage(call, "--normals goes with --compact");
     if (cli_given(call, "--names")) CLI_TRY(rename_channels(call, file));
+    if (call->argument_count > 2) in = NULL; /* a rig of several files */
     if (mesh) cli_report_sizes(call->report, mesh->vertex_count, mesh->triangle_count);
     if (file->mesh) return write_mesh(call, &file->mesh, out);
-    if (file->rig) return write_rig(call, file->rig, out);
+    if (file->rig) return write_rig(call, in, file->rig, out);
     if (file->curves) return sinew_curves_write(out, file->curves, &call->error);
     if (file->markers) return sinew_markers_write(out, file->markers, &call->error);
     if (file->tets) return sinew_tets_write(out, file->tets, &call->error);

@@ -1,10 +1,17 @@
-/* sinew fit: markers to slider curves by least squares. Builds a scene in memory and runs it. */
+/* sinew fit: markers or a point cache to slider curves by least squares. Markers go through a scene
+ * in memory that is run. */
+#include "files.h"
 #include "markers.h"
+#include "report.h"
+
+#include <string.h>
 
 static const cli_option options[] = {
     CLI_MARKERS_OPTIONS,
     {"--out", CLI_OUTPUT, "FILE",
-     "Write slider curves (.csv) or frames; the extension selects the format.", 0, 0, true},
+     "Write slider curves (.csv) or frames; the extension selects the format. With a point cache: "
+     "curves, or the rig with the curves as its clip (.glb, .fbx, .usda).",
+     0, 0, true},
     CLI_SCENE_OPTION,
     CLI_GROUP("Solver"),
     {"--method", CLI_CHOICE, "sbs|rsbs|uls",
@@ -27,6 +34,11 @@ static const cli_option options[] = {
      "Residual beyond which a marker loses influence, as a fraction of the bounding-box diagonal "
      "(default 0.025).",
      1e-9, 1e9, false},
+    CLI_GROUP("Point caches (--frames CACHE)"),
+    {"--sparse", CLI_NUMBER, "X", "Penalty that favors few sliders (default 1e-6).", 0, 1e6, false},
+    {"--correctives", CLI_INTEGER, "N",
+     "Add up to this many targets for the motion that the sliders leave (default 0).", 0, 1000,
+     false},
     CLI_END,
 };
 
@@ -51,13 +63,90 @@ static sinew_status fill(cli_call *call, json_t *document) {
     return cli_add_marker_outputs(call, document, "fitted");
 }
 
+static void report_frames(cli_call *call, const sinew_fit_frames_info *info) {
+    json_t *totals = json_object_get(call->report, "totals");
+    json_object_set_new(totals, "frames", json_integer(info->frames));
+    json_object_set_new(totals, "correctives", json_integer(info->correctives));
+    json_object_set_new(totals, "neutral_mean", json_real(info->neutral_mean));
+    json_object_set_new(totals, "fitted_mean", json_real(info->fitted_mean));
+    json_object_set_new(totals, "fitted_worst", json_real(info->fitted_worst));
+    json_object_set_new(totals, "corrected_mean", json_real(info->corrected_mean));
+    json_object_set_new(totals, "corrected_worst", json_real(info->corrected_worst));
+    cli_say(call, "%d frames: vertices are off by %.3g on average, %.3g at worst (neutral: %.3g)",
+            info->frames, info->fitted_mean, info->fitted_worst, info->neutral_mean);
+    if (info->correctives > 0)
+        cli_say(call, "with %d new targets: %.3g on average, %.3g at worst", info->correctives,
+                info->corrected_mean, info->corrected_worst);
+}
+
+static sinew_status write_fitted(cli_call *call, const sinew_rig *rig, const sinew_curves *curves) {
+    const char *original = call->argument_count == 1 ? call->arguments[0] : NULL;
+    for (int i = 0; i < cli_count(call, "--out"); i++) {
+        const char *out = cli_text_at(call, "--out", i);
+        if (cli_has_ending(out, "csv"))
+            CLI_TRY(sinew_curves_write(out, curves, &call->error));
+        else if (*cli_path_ending(out))
+            CLI_TRY(cli_write_rig(call, original, rig, curves, out));
+        else
+            CLI_TRY(sinew_rig_write(out, rig, &call->error));
+        cli_say(call, "wrote %s", out);
+    }
+    return SINEW_OK;
+}
+
+static sinew_status fit_cache(cli_call *call, const sinew_rig *rig, sinew_frames *frames) {
+    sinew_fit_frames_options chosen;
+    sinew_fit_frames_options_init(&chosen);
+    chosen.smooth = cli_number(call, "--smooth", chosen.smooth);
+    chosen.sparse = cli_number(call, "--sparse", chosen.sparse);
+    chosen.correctives = cli_integer(call, "--correctives", 0);
+    const char *bounds = cli_text(call, "--bounds");
+    if (bounds && strcmp(bounds, "wide") == 0)
+        return cli_usage(call, "--bounds wide goes with --markers");
+    chosen.bounded = !bounds || strcmp(bounds, "none") != 0;
+    sinew_curves *curves = NULL;
+    sinew_rig *corrected = NULL;
+    sinew_fit_frames_info info = {.size = sizeof info};
+    sinew_status status = sinew_frames_match(frames, rig->neutral, &call->error);
+    if (status == SINEW_OK)
+        status = sinew_fit_frames(rig, frames, &chosen, call->monitor, &curves, &corrected, &info,
+                                  &call->error);
+    if (status == SINEW_OK) report_frames(call, &info);
+    if (status == SINEW_OK) status = write_fitted(call, corrected ? corrected : rig, curves);
+    sinew_curves_destroy(curves);
+    sinew_rig_destroy(corrected);
+    return status;
+}
+
+static sinew_status run_cache(cli_call *call) {
+    const char *path = cli_text(call, "--frames");
+    if (cli_count(call, "--out") == 0)
+        return cli_usage(call, "needs --out FILE; see 'sinew fit --help'");
+    if (call->argument_count == 0) return cli_usage(call, "--frames CACHE needs a RIG");
+    sinew_rig *rig = NULL;
+    sinew_frames *frames = NULL;
+    sinew_status status = sinew_rig_read(call->argument_count, call->arguments, &rig, &call->error);
+    if (status == SINEW_OK) {
+        cli_report_input(call->report, path);
+        cli_report_sizes(call->report, rig->neutral->vertex_count, rig->neutral->triangle_count);
+        status = sinew_frames_read(path, &frames, &call->error);
+    }
+    if (status == SINEW_OK) status = fit_cache(call, rig, frames);
+    sinew_frames_destroy(frames);
+    sinew_rig_destroy(rig);
+    return status;
+}
+
 static sinew_status run(cli_call *call) {
+    if (cli_given(call, "--frames") && !cli_given(call, "--markers")) return run_cache(call);
+    if (cli_given(call, "--sparse") || cli_given(call, "--correctives"))
+        return cli_usage(call, "--sparse and --correctives go with --frames CACHE");
     return cli_run_filled(call, fill);
 }
 
 const cli_verb verb_fit = {
     .name = "fit",
-    .summary = "solve slider curves for captured markers by least squares",
+    .summary = "solve slider curves for captured markers or a point cache by least squares",
     .arguments = "RIG...",
     .maximum = -1,
     .options = options,
@@ -69,7 +158,10 @@ const cli_verb verb_fit = {
         "Weights stay in the range of their sliders (--bounds). Sliders that the markers do not "
         "observe, such as gaze, pupils and tongue, are held: --also solves for them nevertheless, "
         "--only and --without select sliders. The report lists the held sliders with the reason, "
-        "and the condition of the solve.",
+        "and the condition of the solve.\n\n"
+        "With --frames CACHE and without --markers, fit solves the sliders for every vertex of a "
+        "point cache (PC2, MDD, GLB, FBX, OBJ sequence), smooth over time and within their limits. "
+        "--correctives adds targets for what the rig cannot show.",
     .example = "sinew sample face --out face\n"
                "sinew fit face --markers face/markers.csv --map face/markers_map.csv --out "
                "curves.csv --frames 0-30\n",

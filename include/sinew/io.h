@@ -39,6 +39,15 @@ SINEW_API sinew_status sinew_rig_write(const char *path, const sinew_rig *rig, s
 SINEW_API sinew_status sinew_rig_write_animated(const char *path, const sinew_rig *rig,
                                                 const sinew_curves *curves, sinew_error *error);
 
+/* A copy of the GLB, VRM or FBX file that the rig was read from, with the targets and positions of
+ * the rig. Everything else is kept: materials, textures, texture coordinates, skins, other nodes
+ * and unknown extensions. Animated weights follow their targets; curves (may be NULL) replace them.
+ * Returns SINEW_BAD_INPUT when the rig does not have the vertices of the original. `path` may be
+ * the original. */
+SINEW_API sinew_status sinew_rig_write_into(const char *path, const char *original,
+                                            const sinew_rig *rig, const sinew_curves *curves,
+                                            const sinew_monitor *monitor, sinew_error *error);
+
 /* A small .glb for the web: targets as 16-bit numbers, all data compressed (KHR_mesh_quantization,
  * EXT_meshopt_compression). The neutral keeps its positions to the bit. */
 typedef struct sinew_compact_options {

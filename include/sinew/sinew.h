@@ -11,6 +11,7 @@
 #include "sinew/curves.h"
 #include "sinew/files.h"
 #include "sinew/fit.h"
+#include "sinew/fit_frames.h"
 #include "sinew/force.h"
 #include "sinew/formats.h"
 #include "sinew/frames.h"

@@ -13,13 +13,25 @@
 
 const sn_format *const *sn_formats(void) {
     /* where two share an ending, the one that recognises its files comes first */
-    static const sn_format *const formats[] = {
-        &sn_format_obj,      &sn_format_ply,         &sn_format_off,
-        &sn_format_glb,      &sn_format_gltf,        &sn_format_fbx,
-        &sn_format_medit,    &sn_format_tetgen_node, &sn_format_tetgen_ele,
-        &sn_format_usda,     &sn_format_pc2,         &sn_format_mdd,
-        &sn_format_livelink, &sn_format_markers_csv, &sn_format_curves_csv,
-        &sn_format_c3d,      &sn_format_trc,         NULL};
+    static const sn_format *const formats[] = {&sn_format_obj,
+                                               &sn_format_ply,
+                                               &sn_format_off,
+                                               &sn_format_glb,
+                                               &sn_format_gltf,
+                                               &sn_format_vrm,
+                                               &sn_format_fbx,
+                                               &sn_format_medit,
+                                               &sn_format_tetgen_node,
+                                               &sn_format_tetgen_ele,
+                                               &sn_format_usda,
+                                               &sn_format_pc2,
+                                               &sn_format_mdd,
+                                               &sn_format_livelink,
+                                               &sn_format_markers_csv,
+                                               &sn_format_curves_csv,
+                                               &sn_format_c3d,
+                                               &sn_format_trc,
+                                               NULL};
     return formats;
 }
 

@@ -50,6 +50,10 @@ typedef struct sn_format {
     /* With a clip that moves it; NULL: without. */
     sinew_status (*write_rig)(const sinew_rig *rig, const sn_keyed_clip *clip, sn_buffer *out,
                               sinew_error *error);
+    /* The original with the targets and positions of the rig, and everything else as it was; a clip
+     * replaces the weights that its animations set. */
+    sinew_status (*write_into)(const sn_source *original, const sinew_rig *rig,
+                               const sn_keyed_clip *clip, sn_buffer *out, sinew_error *error);
     sinew_status (*read_curves)(const sn_source *source, sinew_curves **curves, sinew_error *error);
     sinew_status (*write_curves)(const sinew_curves *curves, sn_buffer *out, sinew_error *error);
     sinew_status (*read_markers)(const sn_source *source, sinew_markers **markers,
@@ -82,6 +86,7 @@ extern const sn_format sn_format_ply;
 extern const sn_format sn_format_off;
 extern const sn_format sn_format_glb;
 extern const sn_format sn_format_gltf;
+extern const sn_format sn_format_vrm;
 extern const sn_format sn_format_fbx;
 extern const sn_format sn_format_medit;
 extern const sn_format sn_format_tetgen_node;

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/sized.h"
 #include "io/gltf_frames.h"
+#include "io/gltf_keep.h"
 #include "io/gltf_pack.h"
 #include "io/gltf_read.h"
 
@@ -102,6 +103,7 @@ const sn_format sn_format_glb = {
     .write_mesh = write_mesh,
     .read_rig = sn_gltf_read_rig,
     .write_rig = write_rig,
+    .write_into = sn_gltf_write_into,
     .read_curves = sn_gltf_read_curves,
     .read_frames = sn_gltf_read_frames,
     .read_pose = sn_gltf_read_pose,
@@ -114,6 +116,19 @@ const sn_format sn_format_gltf = {
     .endings = "gltf",
     .read_mesh = sn_gltf_read_mesh,
     .read_rig = sn_gltf_read_rig,
+    .read_curves = sn_gltf_read_curves,
+    .read_frames = sn_gltf_read_frames,
+    .read_pose = sn_gltf_read_pose,
+    .read_clip = sn_gltf_read_clip,
+};
+
+/* Avatars are GLB files; new ones would need more than a rig has to say. */
+const sn_format sn_format_vrm = {
+    .name = "VRM",
+    .endings = "vrm",
+    .read_mesh = sn_gltf_read_mesh,
+    .read_rig = sn_gltf_read_rig,
+    .write_into = sn_gltf_write_into,
     .read_curves = sn_gltf_read_curves,
     .read_frames = sn_gltf_read_frames,
     .read_pose = sn_gltf_read_pose,

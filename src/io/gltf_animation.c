@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/sort.h"
 #include "io/frames.h"
+#include "io/gltf_keep.h"
 #include "io/gltf_read.h"
 #include "io/gltf_scene.h"
 #include "io/names.h"
@@ -272,6 +273,17 @@ static sinew_status read_curves(const sn_source *source, bool sliders, sinew_cur
     sinew_status status = sn_gltf_open(&r.gltf, source, error);
     if (status == SINEW_OK) status = read_tracks(&r);
     if (status == SINEW_OK) status = build_curves(&r, curves, error);
+    release(&r);
+    return status;
+}
+
+sinew_status sn_gltf_animation_curves(sn_gltf *gltf, int index, sinew_curves **curves) {
+    animation_reader r = {.gltf = *gltf, .sliders = true};
+    *curves = NULL;
+    const json_t *animations = json_object_get(gltf->root, "animations");
+    sinew_status status = read_animation(&r, json_array_get(animations, (size_t)index));
+    if (status == SINEW_OK && r.track_count > 0) status = build_curves(&r, curves, gltf->error);
+    r.gltf = (sn_gltf){0}; /* views that it resolved are in the arrays that both share */
     release(&r);
     return status;
 }

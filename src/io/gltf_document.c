@@ -74,7 +74,7 @@ static sinew_status open_container(sn_gltf *g, sn_gltf_bytes *json, sn_gltf_byte
     return SINEW_OK;
 }
 
-/* Extensions that change nothing of what we read: materials, textures, lights. */
+/* Extensions that change nothing of what we read: materials, textures, lights, avatars. */
 static bool is_harmless(const char *name) {
     static const char *const known[] = {"KHR_mesh_quantization", "EXT_meshopt_compression",
                                         "KHR_texture_transform", "KHR_texture_basisu",
@@ -82,7 +82,7 @@ static bool is_harmless(const char *name) {
                                         "EXT_texture_avif",      "MSFT_texture_dds"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(name, known[i]) == 0) return true;
-    return strncmp(name, "KHR_materials_", 14) == 0;
+    return strncmp(name, "KHR_materials_", 14) == 0 || strncmp(name, "VRM", 3) == 0;
 }
 
 static sinew_status check_extensions(const sn_gltf *g) {

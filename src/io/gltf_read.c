@@ -16,6 +16,7 @@
 
 #include "base/memory.h"
 #include "io/frames.h"
+#include "io/gltf_keep.h"
 #include "io/gltf_pose.h"
 #include "io/names.h"
 #include "io/rig_json.h"
@@ -26,6 +27,8 @@ typedef struct target_list {
     double *deltas;
     size_t count, vertex_capacity, delta_capacity;
 } target_list;
+
+#define MOST_BOUND ((size_t)1 << 28) /* displacements that expressions add up */
 
 typedef struct gltf_reader {
     sn_gltf gltf;
@@ -61,6 +64,9 @@ typedef struct gltf_reader {
 
     const sn_gltf_pose *pose; /* NULL: the neutral */
 
+    int expression_count;
+    sn_gltf_expression *expressions;
+
     /* What our own writer left; NULL in other files. */
     const json_t *sinew;
     const json_t *own_attributes;
@@ -81,6 +87,7 @@ static void release(gltf_reader *r) {
     sn_free(r->corners), sn_free(r->face_part), sn_free(r->face_start);
     sn_free(r->blocks);
     sn_free(r->instances);
+    sn_gltf_expressions_free(r->expressions, r->expression_count);
     sn_gltf_close(&r->gltf);
 }
 
@@ -532,6 +539,97 @@ static void find_own(gltf_reader *r) {
     r->own_attributes = json_object_get(json_array_get(primitives, 0), "attributes");
 }
 
+/* --- expressions of avatars ------------------------------------------------------------------- */
+
+/* Adds the displacements of one bound target on one instance; returns the number of them. */
+static size_t add_bound(const gltf_reader *r, int instance, const target_list *list, double weight,
+                        double *sum) {
+    int first = INT_MAX, end = 0;
+    for (size_t b = 0; b < r->block_count; b++) {
+        if (r->blocks[b].instance != instance) continue;
+        if (r->blocks[b].first < first) first = r->blocks[b].first;
+        if (r->blocks[b].first + r->blocks[b].count > end)
+            end = r->blocks[b].first + r->blocks[b].count;
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        int vertex = list->vertices[i];
+        if (vertex < first || vertex >= end) continue;
+        for (size_t c = 0; c < 3; c++)
+            sum[3 * (size_t)vertex + c] += weight * list->deltas[3 * i + c];
+    }
+    return list->count + r->block_count;
+}
+
+/* What an expression moves, by file vertex; whether it is one target under its own name. */
+static sinew_status sum_binds(const gltf_reader *r, sn_gltf_expression *e, double *sum,
+                              size_t *work) {
+    e->is_a_target = true;
+    for (int i = 0; i < sn_gltf_bind_count(e); i++) {
+        sn_gltf_bind bind;
+        if (!sn_gltf_bind_at(e, i, &bind))
+            return sn_gltf_fail(&r->gltf, "expression '%.80s' has a bad bind", e->name);
+        const json_t *bound =
+            e->by_mesh ? json_array_get(json_object_get(r->gltf.root, "meshes"), (size_t)bind.node)
+                       : NULL;
+        for (int k = 0; k < r->instance_count; k++) {
+            const sn_gltf_instance *instance = &r->instances[k];
+            if (e->by_mesh ? instance->mesh != bound : instance->node != bind.node) continue;
+            char number[32];
+            const char *name =
+                sn_gltf_target_name(&r->gltf, instance->mesh, (int)bind.index, number);
+            int index = sn_names_find(&r->targets, name, strlen(name));
+            if (index < 0) continue; /* beyond the targets of the mesh: moves nothing */
+            e->is_a_target &= bind.weight == 1 && strcmp(name, e->name) == 0;
+            *work += add_bound(r, k, &r->lists[index], bind.weight, sum);
+            if (*work > MOST_BOUND)
+                return sn_gltf_fail(&r->gltf, "its expressions bind too many targets");
+        }
+    }
+    return SINEW_OK;
+}
+
+static sinew_status add_expression(gltf_reader *r, sn_gltf_expression *e, double *sum,
+                                   size_t *work) {
+    memset(sum, 0, 3 * sizeof *sum * (size_t)r->file_count);
+    SN_TRY(sum_binds(r, e, sum, work));
+    if (e->is_a_target) return SINEW_OK;
+    if (sn_names_find(&r->targets, e->name, strlen(e->name)) >= 0) {
+        char *longer = sn_alloc(strlen(e->name) + sizeof "expression.", 1);
+        if (!longer) return sn_no_memory(r->gltf.error);
+        strcpy(longer, "expression.");
+        strcat(longer, e->name);
+        sn_free(e->name);
+        e->name = longer;
+    }
+    target_list *list;
+    SN_TRY(find_list(r, e->name, &list));
+    if (list->count > 0)
+        return sn_gltf_fail(&r->gltf, "two expressions are named '%.80s'", e->name);
+    for (int v = 0; v < r->file_count; v++) {
+        const double *d = sum + 3 * (size_t)v;
+        if (d[0] == 0 && d[1] == 0 && d[2] == 0) continue;
+        if (!SN_RESERVE(list->vertices, list->vertex_capacity, list->count + 1) ||
+            !SN_RESERVE(list->deltas, list->delta_capacity, 3 * (list->count + 1)))
+            return sn_no_memory(r->gltf.error);
+        memcpy(list->deltas + 3 * list->count, d, 3 * sizeof *d);
+        list->vertices[list->count++] = v;
+    }
+    return SINEW_OK;
+}
+
+/* Each expression becomes a slider with a target of its own, after those of the meshes. */
+static sinew_status add_expressions(gltf_reader *r) {
+    SN_TRY(sn_gltf_expressions(&r->gltf, &r->expressions, &r->expression_count));
+    if (r->expression_count == 0) return SINEW_OK;
+    double *sum = SN_NEW(double, 3 * (size_t)r->file_count);
+    sinew_status status = sum ? SINEW_OK : sn_no_memory(r->gltf.error);
+    size_t work = 0;
+    for (int i = 0; status == SINEW_OK && i < r->expression_count; i++)
+        status = add_expression(r, &r->expressions[i], sum, &work);
+    sn_free(sum);
+    return status;
+}
+
 /* --- the rig ---------------------------------------------------------------------------------- */
 
 /* Per file vertex to per corner; rows that are missing give -1. */
@@ -620,7 +718,9 @@ static void gather_deltas(const gltf_reader *r, target_list *list, const int *fi
 
 /* Targets by the names of the description, when every one of them is there. */
 static bool restore_rig(const gltf_reader *r, sinew_rig *rig) {
-    const json_t *description = json_object_get(r->sinew, "rig");
+    const json_t *extras = json_object_get(r->gltf.root, "extras");
+    const json_t *own = r->sinew ? r->sinew : json_object_get(extras, "sinew");
+    const json_t *description = json_object_get(own, "rig");
     if (!description || sn_rig_from_json(description, "", rig, NULL) != SINEW_OK) return false;
     if (rig->target_count != r->targets.count) return false;
     for (int i = 0; i < rig->target_count; i++) {
@@ -667,11 +767,12 @@ static sinew_status start_over(sinew_rig **rig, sinew_error *error) {
 }
 
 static sinew_status build_rig(gltf_reader *r, sinew_rig **rig, sinew_error *error) {
+    SN_TRY(add_expressions(r));
     SN_TRY(prepare_deltas(r, error));
     sinew_mesh *mesh;
     SN_TRY(build_mesh(r, &mesh, error));
     SN_TRY(sinew_rig_create(mesh, rig, error));
-    if (r->sinew && restore_rig(r, *rig)) return SINEW_OK;
+    if (restore_rig(r, *rig)) return SINEW_OK;
     SN_TRY(start_over(rig, error));
     sinew_status status = add_targets(r, *rig, error);
     if (status != SINEW_OK) {
@@ -709,6 +810,27 @@ sinew_status sn_gltf_read_rig(const sn_source *source, sinew_rig **rig, sinew_er
     if (status == SINEW_OK) status = build_rig(&r, rig, error);
     release(&r);
     return status;
+}
+
+sinew_status sn_gltf_read_layout(const sn_source *source, sn_gltf_layout *layout, sinew_rig **rig,
+                                 sinew_error *error) {
+    gltf_reader r = {0};
+    sinew_status status = read_all(&r, source, error);
+    if (status == SINEW_OK) status = build_rig(&r, rig, error);
+    *layout = (sn_gltf_layout){
+        r.gltf,       r.instances, r.instance_count, r.blocks,           r.block_count,
+        r.file_count, r.vertex_of, r.sinew != NULL,  r.expression_count, r.expressions};
+    r.gltf = (sn_gltf){0};
+    r.instances = NULL, r.blocks = NULL, r.vertex_of = NULL, r.expressions = NULL;
+    r.expression_count = 0;
+    release(&r);
+    return status;
+}
+
+void sn_gltf_layout_close(sn_gltf_layout *layout) {
+    sn_free(layout->instances), sn_free(layout->blocks), sn_free(layout->vertex_of);
+    sn_gltf_expressions_free(layout->expressions, layout->expression_count);
+    sn_gltf_close(&layout->gltf);
 }
 
 sinew_status sn_gltf_read_mesh(const sn_source *source, sinew_mesh **mesh, sinew_error *error) {

@@ -197,6 +197,13 @@ static sn_vec3 turn(sn_vec3 a, sn_vec3 b, sn_vec3 c) {
     return sn_add_scaled(sn_add(c, once), 1 / (1 + cosine), twice);
 }
 
+sn_vec3 sn_gltf_normal_change(sn_vec3 before, sn_vec3 after, sn_vec3 normal) {
+    bool turned = before.x != after.x || before.y != after.y || before.z != after.z;
+    if (!turned || sn_dot(before, before) <= 0.25 || sn_dot(after, after) <= 0.25)
+        return sn_v3(0, 0, 0);
+    return sn_sub(turn(before, after, normal), normal);
+}
+
 static void put_row(float *rows, int i, sn_vec3 v) {
     float *row = rows + 3 * (size_t)i;
     row[0] = (float)v.x, row[1] = (float)v.y, row[2] = (float)v.z;
@@ -289,13 +296,7 @@ static json_t *write_target(rig_writer *w, const sinew_target *target, bool norm
     for (int i = 0; i < split->count; i++) {
         sn_vec3 before = sn_at(w->normals, split->vertex[i]);
         sn_vec3 after = sn_at(w->posed_normals, split->vertex[i]);
-        sn_vec3 difference = sn_v3(0, 0, 0);
-        bool turned = before.x != after.x || before.y != after.y || before.z != after.z;
-        if (turned && sn_dot(before, before) > 0.25 && sn_dot(after, after) > 0.25) {
-            sn_vec3 normal = split_normal(w, i);
-            difference = sn_sub(turn(before, after, normal), normal);
-        }
-        put_row(w->rows, i, difference);
+        put_row(w->rows, i, sn_gltf_normal_change(before, after, split_normal(w, i)));
     }
     set(w->file, object, "NORMAL",
         json_integer(step > 0 ? sn_gltf_add_directions(w->file, w->rows, split->count, false)
@@ -465,6 +466,48 @@ static void add_u32(sn_buffer *out, size_t value) {
     sn_buffer_add(out, bytes, 4);
 }
 
+/* Chunks of the original beyond the two that everyone knows. */
+static void add_other_chunks(const sn_source *original, sn_buffer *out) {
+    bool json = false, binary = false;
+    for (size_t at = 12; original && at + 8 <= original->size;) {
+        size_t size = sn_load_u32(original->bytes + at, false);
+        uint32_t type = sn_load_u32(original->bytes + at + 4, false);
+        if (size > original->size - at - 8) break;
+        bool known = (type == 0x4e4f534a && !json) || (type == 0x004e4942 && !binary);
+        json |= type == 0x4e4f534a, binary |= type == 0x004e4942;
+        if (!known) sn_buffer_add(out, original->bytes + at, 8 + size);
+        at += 8 + size;
+    }
+}
+
+sinew_status sn_gltf_container(sn_buffer *json, sn_buffer *binary, const sn_source *original,
+                               sn_buffer *out, sinew_error *error) {
+    while (json->size % 4 != 0 && !json->failed) sn_buffer_char(json, ' ');
+    while (binary->size % 4 != 0 && !binary->failed) sn_buffer_char(binary, 0);
+    sn_buffer others = {0};
+    add_other_chunks(original, &others);
+    size_t total = 12 + 8 + json->size + 8 + binary->size + others.size;
+    sinew_status status = SINEW_OK;
+    if (total > UINT32_MAX)
+        status = sn_fail(error, SINEW_BAD_INPUT, "a GLB file holds at most 4 GB");
+    if (status == SINEW_OK) {
+        sn_buffer_text(out, "glTF");
+        add_u32(out, 2);
+        add_u32(out, total);
+        add_u32(out, json->size);
+        sn_buffer_text(out, "JSON");
+        sn_buffer_add(out, json->bytes, json->size);
+        add_u32(out, binary->size);
+        sn_buffer_add(out, "BIN\0", 4);
+        sn_buffer_add(out, binary->bytes, binary->size);
+        if (others.size > 0) sn_buffer_add(out, others.bytes, others.size);
+        if (out->failed || json->failed || binary->failed || others.failed)
+            status = sn_no_memory(error);
+    }
+    sn_buffer_free(&others);
+    return status;
+}
+
 sinew_status sn_gltf_finish(sn_gltf_file *file, json_t *root, sn_buffer *out, sinew_error *error) {
     align(file);
     set(file, root, "asset", json_pack("{s:s, s:s}", "version", "2.0", "generator", "Sinew"));
@@ -475,22 +518,7 @@ sinew_status sn_gltf_finish(sn_gltf_file *file, json_t *root, sn_buffer *out, si
     if (file->failed || file->binary.failed) return sn_no_memory(error);
     sn_buffer json = {0};
     sinew_status status = sn_json_write(root, false, &json, error);
-    while (json.size % 4 != 0 && !json.failed) sn_buffer_char(&json, ' ');
-    size_t total = 12 + 8 + json.size + 8 + file->binary.size;
-    if (status == SINEW_OK && total > UINT32_MAX)
-        status = sn_fail(error, SINEW_BAD_INPUT, "a GLB file holds at most 4 GB");
-    if (status == SINEW_OK) {
-        sn_buffer_text(out, "glTF");
-        add_u32(out, 2);
-        add_u32(out, total);
-        add_u32(out, json.size);
-        sn_buffer_text(out, "JSON");
-        sn_buffer_add(out, json.bytes, json.size);
-        add_u32(out, file->binary.size);
-        sn_buffer_add(out, "BIN\0", 4);
-        sn_buffer_add(out, file->binary.bytes, file->binary.size);
-        if (out->failed || json.failed) status = sn_no_memory(error);
-    }
+    if (status == SINEW_OK) status = sn_gltf_container(&json, &file->binary, NULL, out, error);
     sn_buffer_free(&json);
     return status;
 }

@@ -2,6 +2,7 @@
 #ifndef SN_IO_GLTF_WRITE_H
 #define SN_IO_GLTF_WRITE_H
 
+#include "base/vec3.h"
 #include "io/json.h"
 
 typedef enum sn_gltf_use {
@@ -44,6 +45,13 @@ sinew_status sn_gltf_add_rig(sn_gltf_file *file, const sinew_rig *rig, json_t *r
 sinew_status sn_gltf_add_animation(sn_gltf_file *file, const char *name, int count,
                                    const float *times, int target_count, const float *rows,
                                    json_t *extras, json_t *root, sinew_error *error);
+/* How a normal of the neutral changes where the smooth normal of its vertex goes from `before` to
+ * `after`; 0 where one of these is not known. */
+sn_vec3 sn_gltf_normal_change(sn_vec3 before, sn_vec3 after, sn_vec3 normal);
+/* A GLB of a document and its data, which are padded, with the other chunks of the original (NULL:
+ * there is none). */
+sinew_status sn_gltf_container(sn_buffer *json, sn_buffer *binary, const sn_source *original,
+                               sn_buffer *out, sinew_error *error);
 /* Puts the container together. `root` gets accessors, views, buffer and asset. */
 sinew_status sn_gltf_finish(sn_gltf_file *file, json_t *root, sn_buffer *out, sinew_error *error);
 

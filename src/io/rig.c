@@ -81,3 +81,46 @@ sinew_status sinew_rig_write_animated(const char *path, const sinew_rig *rig,
     sn_keyed_clip_free(&clip);
     return status;
 }
+
+static sinew_status write_into(const char *path, const char *original, const sinew_rig *rig,
+                               const sinew_curves *curves, sinew_error *error) {
+    const sn_format *format = NULL;
+    for (const sn_format *const *f = sn_formats(); !format && *f; f++)
+        if ((*f)->write_into && sn_format_has_ending(*f, original)) format = *f;
+    if (!format)
+        return sn_fail(error, SINEW_BAD_INPUT,
+                       "%s: only GLB, VRM and FBX files can be written with everything they hold",
+                       original);
+    bool fits = false; /* the same kind of file under the other ending */
+    for (const sn_format *const *f = sn_formats(); *f; f++)
+        fits |= (*f)->write_into == format->write_into && sn_format_has_ending(*f, path);
+    if (!fits)
+        return sn_fail(error, SINEW_BAD_INPUT, "%s: cannot hold everything that is in %s", path,
+                       original);
+    sn_keyed_clip clip = {0};
+    if (curves)
+        SN_TRY(sn_source_blame(&(sn_source){.name = path},
+                               sn_keyed_clip_create(rig, curves, &clip, error), error));
+    sn_source source;
+    sn_buffer out = {0};
+    sinew_status status = sn_source_open(&source, original, error);
+    if (status == SINEW_OK) {
+        status = format->write_into(&source, rig, curves ? &clip : NULL, &out, error);
+        sn_source_close(&source);
+        if (status == SINEW_OK)
+            status = sn_format_finish(path, status, &out, error);
+        else
+            sn_buffer_free(&out);
+    }
+    sn_keyed_clip_free(&clip);
+    return status;
+}
+
+sinew_status sinew_rig_write_into(const char *path, const char *original, const sinew_rig *rig,
+                                  const sinew_curves *curves, const sinew_monitor *monitor,
+                                  sinew_error *error) {
+    SN_REQUIRE(path && original && rig, error);
+    sn_scope scope;
+    sn_scope_begin(&scope, monitor, 0, "writing");
+    return sn_scope_end(&scope, write_into(path, original, rig, curves, error), error);
+}

@@ -13,5 +13,6 @@ int test_captures(void);
 int test_clips(void);
 int test_sources(void);
 int test_compact(void);
+int test_keep(void);
 int test_corpus(void);
 #endif

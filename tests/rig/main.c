@@ -22,5 +22,6 @@ int main(void) {
     failed += test_fit_trust();
     failed += test_fit_parameters();
     failed += test_fit_sliders();
+    failed += test_fit_frames();
     return failed != 0;
 }
