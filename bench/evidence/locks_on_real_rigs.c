@@ -315,8 +315,9 @@ int main(int argc, char **argv) {
         if (rigs[i] && sinew_slider_space_create(rigs[i], &spaces[i], &error) != SINEW_OK)
             stop(sets[i].name, &error);
     }
-    printf("| rig | mode | alpha | edits | reduction | kept | cosine | share | same motion |\n"
-           "|---|---|---|---|---|---|---|---|---|\n");
+    printf(
+        "| rig | mode | alpha | edits | reduction | kept | cosine | weights kept | same motion |\n"
+        "|---|---|---|---|---|---|---|---|---|\n");
     const struct {
         const char *name;
         sinew_lock_mode mode;
@@ -341,16 +342,17 @@ int main(int argc, char **argv) {
                 if (rigs[i])
                     run(sets[i].name, rigs[i], spaces[i], &options, ways[way].name, false, true);
             }
-    printf("\n| rig | edit | locked vertices | locked motion, share of the diagonal | reduction | "
-           "kept | cosine | share of the edit | weights | sliders changed | |\n"
-           "|---|---|---|---|---|---|---|---|---|---|---|\n");
+    printf(
+        "\n| rig | edit | locked vertices | locked motion, fraction of the diagonal | reduction | "
+        "kept | cosine | weights kept | weights | sliders changed | |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|\n");
     sinew_lock_options options;
     sinew_lock_options_init(&options);
     for (int i = 0; i < SETS; i++)
         if (rigs[i]) run(sets[i].name, rigs[i], spaces[i], &options, "keep", true, false);
     printf("\n| rig | weights without limits and ridge | with the ridge | clamped: worse than no "
-           "lock, keep, trade | least share of an edit whose locked motion cannot be seen, trade, "
-           "100× alpha, no dead zone | with dead zone | alpha, all "
+           "lock, keep, trade | fewest weights kept in an edit whose locked motion is invisible, "
+           "trade, 100× alpha, no dead zone | with dead zone | alpha, all "
            "coordinates over moved |\n|---|---|---|---|---|---|---|\n");
     for (int i = 0; i < SETS; i++)
         if (rigs[i]) print_departures(sets[i].name, rigs[i], spaces[i]);
