@@ -32,6 +32,8 @@ static const sinew_parameter parameters[] = {
            "share of the diagonal", "bumps narrower than this are smoothed out"),
     NUMBER(STRUCTURE, "overstretch", SINEW_FORCE_OVERSTRETCH, 0, 1, "",
            "extra stiffness of edges beyond 110%, share of theirs"),
+    NUMBER(STRUCTURE, "position", 1, 0, 1e6, "",
+           "Stiffness that draws every vertex to its rest, as a factor of the default."),
     NUMBER(STRUCTURE, "mass_time", SINEW_FORCE_MASS_TIME, 1e-6, 1e6, "s",
            "how long the skin takes to follow"),
     NUMBER(NOTHING, "velocity_kept", SINEW_FORCE_VELOCITY_KEPT, 0, 1, "",
@@ -99,6 +101,7 @@ static void read_options(const sn_model_setup *setup, sinew_force_options *optio
     options->stretch_length = sn_scene_number(scene, "stretch_length");
     options->bend_length = sn_scene_number(scene, "bend_length");
     options->overstretch = sn_scene_number(scene, "overstretch");
+    options->position = sn_scene_number(scene, "position");
     options->mass_time = sn_scene_number(scene, "mass_time");
     options->velocity_kept = sn_scene_number(scene, "velocity_kept");
     options->substeps = sn_scene_integer(scene, "substeps");
