@@ -38,7 +38,8 @@ static sinew_status read_take(cli_call *call, take *t) {
     sinew_curves *curves;
     sinew_error wrong = {0};
     int samples = 0;
-    if (sinew_markers_read(t->path, &markers, &wrong) == SINEW_OK) {
+    sinew_status status = sinew_markers_read(t->path, &markers, &wrong);
+    if (status == SINEW_OK) {
         t->markers = true, samples = markers->time_count;
         if (samples > 1) t->length = markers->times[samples - 1] - markers->times[0];
         sinew_markers_destroy(markers);
@@ -46,7 +47,7 @@ static sinew_status read_take(cli_call *call, take *t) {
         bool text = cli_has_ending(t->path, "csv");
         if (!text || sinew_curves_read(t->path, &curves, &call->error) != SINEW_OK) {
             call->error = wrong;
-            return SINEW_BAD_INPUT;
+            return status;
         }
         samples = curves->time_count;
         if (samples > 1) t->length = curves->times[samples - 1] - curves->times[0];

@@ -145,6 +145,24 @@ static void truth_of_another_face_is_refused_and_leaves_nothing(void **state) {
     assert_int_equal(files_with("f.pc2") + files_with("plot"), 0);
 }
 
+static void a_take_and_a_rig_are_enough_for_a_picture(void **state) {
+    (void)state;
+    prepare();
+    expect_code(0, "sinew convert face/markers.csv take.trc");
+    const char *takes[] = {"face/markers.csv", "take.trc", "face/clip.csv"};
+    for (int i = 0; i < 3; i++) {
+        const run_result *r =
+            expect_code(0, "sinew play face %s --out p%d.png --size 400x128", takes[i], i);
+        assert_non_null(strstr(r->out, "wrote p"));
+    }
+    /* ten frames at once, and nothing else is left */
+    assert_int_equal(files_with(".png"), 3);
+    assert_int_equal(files_with(".frames.pc2"), 0);
+    expect_refusal(3, "take.xyz|markers",
+                   "cp take.trc take.xyz; sinew play face take.xyz --out q.png");
+    assert_int_equal(files_with("q.png"), 0);
+}
+
 static void a_face_of_twice_the_size_moves_the_rig_alike(void **state) {
     (void)state;
     prepare();
@@ -721,6 +739,7 @@ int test_markers(void) {
         cmocka_unit_test(a_report_that_is_ok_has_no_message),
         cmocka_unit_test(truth_is_met_at_any_rate),
         cmocka_unit_test(truth_of_another_face_is_refused_and_leaves_nothing),
+        cmocka_unit_test(a_take_and_a_rig_are_enough_for_a_picture),
         cmocka_unit_test(a_face_of_twice_the_size_moves_the_rig_alike),
         cmocka_unit_test(takes_are_brought_to_the_unit_of_the_rig),
         cmocka_unit_test(a_take_off_its_places_is_said_or_refused_with_the_likely_unit),
