@@ -1,5 +1,6 @@
-/* The frame in single precision, eight tets at a time. Sine and cosine are polynomials of our own,
- * so that all of it is vector instructions; only blocks that turn by more than half a turn branch.
+/* The frame in single precision, eight elements at a time. Sine and cosine are polynomials of our
+ * own, so that all of it is vector instructions; only blocks that turn by more than half a turn
+ * branch.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -17,7 +18,7 @@ typedef float four __attribute__((vector_size(4 * sizeof(float)), aligned(4), ma
 enum {
     ROWS = 512,                            /* of a displacement, summed at a time */
     MOST = SN_CHUNK_BLOCKS * SN_LANES * 4, /* vertices of a chunk */
-    SUMMED = 6,                            /* residuals of one frame: five poses', flat tets' */
+    SUMMED = 6,                            /* residuals of one frame: five poses', flat elements' */
 };
 
 sinew_status sn_fast_state_create(const sn_body *body, const sn_modes *modes, const sn_fast *fast,
@@ -30,12 +31,19 @@ sinew_status sn_fast_state_create(const sn_body *body, const sn_modes *modes, co
     made->displacement = sn_alloc_aligned(vertices + 1, sizeof(float));
     made->sums = sn_alloc_aligned((size_t)4 * fast->place_count, sizeof(float));
     made->right = sn_alloc_aligned(vertices, sizeof(float));
+    bool linked = fast->links.count > 0;
+    if (linked) {
+        made->rates = sn_alloc_aligned(3 * SN_LANES * (size_t)fast->blocks, sizeof(float));
+        made->offsets =
+            sn_alloc_aligned(SN_LANES / 2 * 4 * (size_t)fast->links.blocks, sizeof(float));
+    }
     made->partial = SN_NEW(double, 3 * (body->vertex_count / SN_SUM_BLOCK + 1));
     made->centers = SN_NEW(double, 3 * parts);
     if (body->cage)
         made->rotations = sn_alloc_aligned(9 * SN_LANES * (size_t)fast->blocks, sizeof(float));
     bool room = made->weights && made->displacement && made->sums && made->right && made->partial &&
-                made->centers && (made->rotations || !body->cage);
+                made->centers && (made->rotations || !body->cage) &&
+                (!linked || (made->rates && made->offsets));
     sinew_status status = room
                               ? sn_cholesky_work_create(body->rs->laplacian, 3, &made->solve, error)
                               : sn_no_memory(error);
@@ -55,6 +63,8 @@ void sn_fast_state_destroy(sn_fast_state *state) {
     sn_free_aligned(state->displacement);
     sn_free_aligned(state->sums);
     sn_free_aligned(state->right);
+    sn_free_aligned(state->rates);
+    sn_free_aligned(state->offsets);
     sn_free(state->partial);
     sn_free(state->centers);
     sn_free_aligned(state->rotations);
@@ -196,7 +206,7 @@ INLINE void rotation(const lanes w[3], const lanes q[3], lanes R[9]) {
 
 #define SHUFFLE __builtin_shufflevector
 
-/* x, y, z of one corner of each tet, from vertices x y z 0. */
+/* x, y, z of one corner of each element, from vertices x y z 0. */
 INLINE void fetch(const float *vertices, const uint16_t *corner, lanes out[3]) {
     four a[SN_LANES];
     for (int l = 0; l < SN_LANES; l++) a[l] = *(const four *)((const char *)vertices + corner[l]);
@@ -211,7 +221,7 @@ INLINE void fetch(const float *vertices, const uint16_t *corner, lanes out[3]) {
     out[2] = SHUFFLE(z01, z23, 0, 1, 8, 9, 4, 5, 12, 13);
 }
 
-/* The way back: x, y, z are added to the corner's vertex, tet by tet. */
+/* The reverse: x, y, z are added to the corner's vertex, element by element. */
 INLINE void add(const lanes in[3], const uint16_t *corner, float *vertices) {
     const lanes none = {0};
     lanes xy01 = SHUFFLE(in[0], in[1], 0, 8, 1, 9, 4, 12, 5, 13);
@@ -234,19 +244,31 @@ typedef struct residuals {
     float shares[SUMMED];
 } residuals;
 
-/* c = (w, q, 1 + S) of one block: residuals and gradient of the displacement. */
-INLINE void coordinates(const lanes *g, const uint16_t *corners, const float *u,
-                        const residuals *residual, size_t block, lanes c[SN_RS_SIZE]) {
+/* c = (w, q, 1 + S) of one block: residuals and gradient of the displacement. On triangles the
+ * normal turns with the surface: H - (H^T n) n^T, as in modal/field.c. `rates` (may be NULL): w
+ * without residuals. `count`: corners of an element. */
+INLINE void coordinates(const int count, const lanes *g, const uint16_t *corners, const float *u,
+                        const residuals *residual, size_t block, lanes *rates,
+                        lanes c[SN_RS_SIZE]) {
     lanes origin[3], edge[3][3], h[9];
     fetch(u, corners, origin);
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < count - 1; k++) {
         fetch(u, corners + SN_LANES * (k + 1), edge[k]);
         for (int a = 0; a < 3; a++) edge[k][a] -= origin[a];
     }
     for (int a = 0; a < 3; a++)
-        for (int b = 0; b < 3; b++)
-            h[3 * a + b] = edge[0][a] * g[b] + edge[1][a] * g[3 + b] + edge[2][a] * g[6 + b];
+        for (int b = 0; b < 3; b++) {
+            h[3 * a + b] = edge[0][a] * g[b] + edge[1][a] * g[3 + b];
+            if (count == 4) h[3 * a + b] += edge[2][a] * g[6 + b];
+        }
+    if (count == 3) {
+        lanes dn[3];
+        for (int b = 0; b < 3; b++) dn[b] = h[b] * g[6] + h[3 + b] * g[7] + h[6 + b] * g[8];
+        for (int a = 0; a < 3; a++)
+            for (int b = 0; b < 3; b++) h[3 * a + b] -= dn[a] * g[6 + b];
+    }
     c[0] = 0.5f * (h[7] - h[5]), c[1] = 0.5f * (h[2] - h[6]), c[2] = 0.5f * (h[3] - h[1]);
+    if (rates) memcpy(rates, c, 3 * sizeof *c);
     for (int i = 3; i < 6; i++) c[i] = (lanes){0};
     c[6] = h[0] + 1, c[7] = h[4] + 1, c[8] = h[8] + 1;
     c[9] = 0.5f * (h[1] + h[3]), c[10] = 0.5f * (h[2] + h[6]), c[11] = 0.5f * (h[5] + h[7]);
@@ -256,9 +278,10 @@ INLINE void coordinates(const lanes *g, const uint16_t *corners, const float *u,
     }
 }
 
-/* |e| F g of the four corners, added to the chunk's vertices. */
-INLINE void add_forces(const lanes *weight, const lanes *g, const uint16_t *corners,
-                       const lanes c[SN_RS_SIZE], lanes *rotations, float *forces) {
+/* |e| F g of the corners, added to the chunk's vertices. */
+INLINE void add_forces(const int count, const lanes *weight, const lanes *g,
+                       const uint16_t *corners, const lanes c[SN_RS_SIZE], lanes *rotations,
+                       float *forces) {
     lanes R[9], F[9], out[3][3], origin[3];
     rotation(c, c + 3, R);
     if (rotations) memcpy(rotations, R, sizeof R);
@@ -268,42 +291,105 @@ INLINE void add_forces(const lanes *weight, const lanes *g, const uint16_t *corn
         F[3 * a + 1] = x * c[9] + y * c[7] + z * c[11];
         F[3 * a + 2] = x * c[10] + y * c[11] + z * c[8];
     }
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < count - 1; k++)
         for (int a = 0; a < 3; a++)
             out[k][a] =
                 F[3 * a] * g[3 * k] + F[3 * a + 1] * g[3 * k + 1] + F[3 * a + 2] * g[3 * k + 2];
-    for (int a = 0; a < 3; a++) origin[a] = -(out[0][a] + out[1][a] + out[2][a]);
+    for (int a = 0; a < 3; a++) {
+        origin[a] = -(out[0][a] + out[1][a]);
+        if (count == 4) origin[a] -= out[2][a];
+    }
     add(origin, corners, forces);
-    for (int k = 0; k < 3; k++) add(out[k], corners + SN_LANES * (k + 1), forces);
+    for (int k = 0; k < count - 1; k++) add(out[k], corners + SN_LANES * (k + 1), forces);
 }
 
-/* Forces of a chunk's tets on its vertices, in 2 x 16 bytes a vertex that stay in the cache. */
-static void run_chunk(const sn_fast *fast, const sn_fast_chunk *chunk, const float *displacement,
-                      const residuals *residual, float *rotations, float *sums) {
-    float u[4 * MOST];
-    const int *vertices = fast->chunk_vertices + chunk->first_place;
-    float *forces = sums + 4 * (size_t)chunk->first_place;
-    for (int i = 0; i < chunk->vertex_count; i++)
-        *(four *)(u + 4 * i) = *(const four *)(displacement + 3 * (size_t)vertices[i]);
-    memset(forces, 0, (size_t)4 * chunk->vertex_count * sizeof *forces);
+/* Forces of a chunk's elements on its vertices, in 2 x 16 bytes a vertex that stay in the cache. */
+INLINE void run_elements(const int count, const sn_fast *fast, const sn_fast_chunk *chunk,
+                         const residuals *residual, const float *u, sn_fast_state *state,
+                         float *forces) {
     for (int b = 0; b < chunk->block_count; b++) {
         size_t block = (size_t)(chunk->first_block + b);
         const lanes *g = (const lanes *)fast->gradients + 9 * block;
-        const uint16_t *corners = fast->corners + 4 * SN_LANES * block;
+        const uint16_t *corners = fast->corner + 4 * SN_LANES * block;
         lanes c[SN_RS_SIZE];
-        coordinates(g, corners, u, residual, block, c);
-        add_forces((const lanes *)fast->weights + block, g, corners, c,
-                   rotations ? (lanes *)rotations + 9 * block : NULL, forces);
+        coordinates(count, g, corners, u, residual, block,
+                    state->rates ? (lanes *)state->rates + 3 * block : NULL, c);
+        add_forces(count, (const lanes *)fast->weights + block, g, corners, c,
+                   state->rotations ? (lanes *)state->rotations + 9 * block : NULL, forces);
     }
+}
+
+static void run_chunk(const sn_fast *fast, const sn_fast_chunk *chunk, const residuals *residual,
+                      sn_fast_state *state) {
+    float u[4 * MOST];
+    const int *vertices = fast->chunk_vertices + chunk->first_place;
+    float *forces = state->sums + 4 * (size_t)chunk->first_place;
+    for (int i = 0; i < chunk->vertex_count; i++)
+        *(four *)(u + 4 * i) = *(const four *)(state->displacement + 3 * (size_t)vertices[i]);
+    memset(forces, 0, (size_t)4 * chunk->vertex_count * sizeof *forces);
+    if (fast->corners == 4)
+        run_elements(4, fast, chunk, residual, u, state, forces);
+    else
+        run_elements(3, fast, chunk, residual, u, state, forces);
+}
+
+/* The mean rate around each half of a block. */
+INLINE void mean_rates(const sn_fast_links *links, size_t block, const float *rates, lanes w[3]) {
+    for (int l = 0; l < SN_LANES; l++) {
+        size_t half = SN_LANES * block + (size_t)l;
+        float sum[3] = {0, 0, 0};
+        int end = half < 2 * (size_t)links->count ? links->ring_start[half + 1] : 0;
+        for (int k = end ? links->ring_start[half] : 0; k < end; k++)
+            for (int a = 0; a < 3; a++)
+                sum[a] += links->ring_share[k] * rates[links->ring[k] + SN_LANES * a];
+        for (int a = 0; a < 3; a++) w[a][l] = sum[a];
+    }
+}
+
+/* The offsets that links ask for: both halves turned, a link's halves are side by side. */
+static void run_half_block(const sn_fast *fast, const residuals *residual, size_t block,
+                           sn_fast_state *state) {
+    const sn_fast_links *links = &fast->links;
+    const lanes *rest = (const lanes *)links->rest + 3 * block;
+    lanes w[3], s[3] = {rest[0], rest[1], rest[2]}, q[4], cross[3], twice[3];
+    mean_rates(links, block, state->rates, w);
+    for (int p = 0; p < residual->count; p++) {
+        const lanes *from = (const lanes *)residual->packed[p] + SN_RS_SIZE * (size_t)fast->blocks +
+                            SN_HALF_SIZE * block;
+        for (int a = 0; a < 3; a++) {
+            w[a] += residual->shares[p] * from[a];
+            s[a] += residual->shares[p] * from[3 + a];
+        }
+    }
+    exponential(w, q); /* s + 2 q0 (v x s) + 2 v x (v x s) */
+    for (int a = 0; a < 3; a++) {
+        int b = (a + 1) % 3, c = (a + 2) % 3;
+        cross[a] = q[b + 1] * s[c] - q[c + 1] * s[b];
+    }
+    for (int a = 0; a < 3; a++) {
+        int b = (a + 1) % 3, c = (a + 2) % 3;
+        twice[a] = q[b + 1] * cross[c] - q[c + 1] * cross[b];
+    }
+    float *to = state->offsets + SN_LANES / 2 * 4 * block;
+    for (int a = 0; a < 3; a++) {
+        lanes turned = s[a] + 2 * (q[0] * cross[a] + twice[a]);
+        for (int l = 0; l < SN_LANES; l += 2) to[2 * l + a] = turned[l] + turned[l + 1];
+    }
+    for (int l = 0; l < SN_LANES; l += 2) to[2 * l + 3] = 0;
 }
 
 /* ---- a frame ------------------------------------------------------------------------------ */
 
-static void gather(const sn_fast *fast, const float *sums, int i, float *right) {
+static void gather(const sn_fast *fast, const sn_fast_state *state, int i) {
     four sum = {0, 0, 0, 0};
+    const sn_fast_links *links = &fast->links;
     for (int k = fast->place_start[i]; k < fast->place_start[i + 1]; k++)
-        sum += *(const four *)(sums + 4 * (size_t)fast->place[k]);
-    for (int a = 0; a < 3; a++) right[3 * (size_t)i + a] = sum[a];
+        sum += *(const four *)(state->sums + 4 * (size_t)fast->place[k]);
+    if (links->count > 0)
+        for (int k = links->pull_start[i]; k < links->pull_start[i + 1]; k++)
+            sum += links->pull_weight[k] *
+                   *(const four *)(state->offsets + 4 * (size_t)links->pull[k]);
+    for (int a = 0; a < 3; a++) state->right[3 * (size_t)i + a] = sum[a];
 }
 
 typedef struct center_loop {
@@ -364,14 +450,17 @@ static void sum_fields(void *context, sn_span span) {
 
 static void run_chunks(void *context, sn_span span) {
     const rebuild *r = context;
-    SN_IN_SPAN(int, c, span)
-        run_chunk(r->fast, &r->fast->chunks[c], r->state->displacement, &r->packed,
-                  r->state->rotations, r->state->sums);
+    SN_IN_SPAN(int, c, span) run_chunk(r->fast, &r->fast->chunks[c], &r->packed, r->state);
+}
+
+static void run_halves(void *context, sn_span span) {
+    const rebuild *r = context;
+    SN_IN_SPAN(size_t, b, span) run_half_block(r->fast, &r->packed, b, r->state);
 }
 
 static void gather_chunks(void *context, sn_span span) {
     const rebuild *r = context;
-    SN_IN_SPAN(int, i, span) gather(r->fast, r->state->sums, i, r->state->right);
+    SN_IN_SPAN(int, i, span) gather(r->fast, r->state, i);
 }
 
 static void place_vertices(void *context, sn_span span) {
@@ -424,6 +513,7 @@ void sn_fast_rebuild(const sn_body *body, const sn_fast *fast, sn_fast_state *st
     sn_parallel_for_weighted(field->size, ROWS, field->count + field->pose_count + 1, sum_fields,
                              &r);
     sn_parallel_for(fast->chunk_count, 1, run_chunks, &r);
+    if (fast->links.count > 0) sn_parallel_for(fast->links.blocks, 16, run_halves, &r);
     sn_parallel_for(n, 256, gather_chunks, &r);
     sn_cholesky_solve_f32(rs->laplacian, state->solve, 3, state->right, state->right);
     find_centers(rs, state->right, state->partial, state->centers);

@@ -40,6 +40,7 @@ static void count_inverted(void *context, sn_span span) {
 }
 
 int sn_inverted_elements(const sn_body *body, const double *positions) {
+    if (body->rs->corners == 3) return 0;
     inversion_count c = {body->rs, positions, 0};
     sn_parallel_for(body->rs->element_count, 256, count_inverted, &c);
     return atomic_load(&c.inverted);

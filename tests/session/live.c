@@ -412,6 +412,51 @@ static void modes_of_a_solver_have_shapes(void **state) {
     sinew_session_destroy(session);
 }
 
+/* The same for a shell whose parts are linked: eyes, teeth and brows of the sample face. */
+static void live_times_of_linked_shells_agree_with_frames(void **state) {
+    (void)state;
+    static const char *const text =
+        "{\"sinew\": 1, \"rig\": {\"sample\": \"face\", \"vertices\": 1500}, \"model\": \"modal\", "
+        "\"parameters\": {\"body\": \"shell\", \"modes\": 20}, \"time\": {\"fps\": 20}, \"keys\": ["
+        "{\"time\": 0, \"pose\": \"neutral\"}, {\"time\": 1, \"pose\": \"jawOpen\"}, "
+        "{\"time\": 2, \"weights\": {\"eyeLookUpLeft\": 1, \"browInnerUp\": 1}}]}";
+    sinew_scene *scene;
+    sinew_session *session;
+    sinew_session_options options;
+    sinew_session_options_init(&options);
+    options.loader = sinew_file_loader();
+    assert_ok(sinew_scene_parse(text, "face", NULL, &scene, &error));
+    assert_ok(sinew_session_create(scene, &options, &session, &error));
+    assert_ok(sinew_session_prepare(session, NULL, &error));
+    char *report;
+    assert_ok(sinew_session_describe(session, &report, &error));
+    assert_non_null(strstr(report, "\"links\": "));
+    assert_null(strstr(report, "\"links\": 0"));
+    sinew_free(report);
+    sinew_solver *solver = sinew_session_solver(session);
+    size_t size = 3 * (size_t)test_vertex_count(solver);
+    double *shape = calloc(2 * size, sizeof *shape), *frame = shape + size, worst = 0;
+    bool differs = false;
+    for (int k = 0; k <= 40; k += 3) {
+        sinew_input input;
+        sinew_input_init(&input);
+        sinew_result result;
+        sinew_result_init(&result);
+        input.frame = -1, input.time = sinew_solver_frame_time(solver, k);
+        result.positions = shape;
+        assert_ok(sinew_solver_solve(solver, &input, &result, NULL, &error));
+        test_frame(solver, k, frame);
+        worst = fmax(worst, farthest(size, shape, frame));
+        differs |= memcmp(shape, frame, size * sizeof *shape) != 0;
+    }
+    print_message("linked shell: single precision is off by %.2g m\n", worst);
+    assert_true(differs);
+    assert_below(worst, 1e-5);
+    free(shape);
+    sinew_session_destroy(session);
+    sinew_scene_destroy(scene);
+}
+
 /* ---- contacts -------------------------------------------------------------------------------- */
 
 /* What presses is given back: near the obstacle or the other lip, pushed away from it. */
@@ -550,6 +595,7 @@ int test_live(void) {
         cmocka_unit_test(live_steps_agree_with_solves_from_scratch),
         cmocka_unit_test(live_times_agree_with_frames),
         cmocka_unit_test(modes_of_a_solver_have_shapes),
+        cmocka_unit_test(live_times_of_linked_shells_agree_with_frames),
         cmocka_unit_test(contacts_are_given_back),
         cmocka_unit_test(input_that_a_model_ignores_is_reported_once),
         cmocka_unit_test(a_session_without_a_driver_is_at_rest),
