@@ -7,20 +7,21 @@
 #include "tools.h"
 
 json_t *cli_report_new(const char *verb) {
-    return json_pack("{s:s, s:s, s:[], s:i, s:i, s:[], s:{}, s:[], s:[]}", "verb", verb, "version",
-                     sinew_version(), "inputs", "vertices", 0, "triangles", 0, "frames", "totals",
-                     "warnings", "fallbacks");
+    char *text = NULL;
+    json_t *report = NULL;
+    if (sinew_report_create(verb, &text, NULL) == SINEW_OK) report = json_loads(text, 0, NULL);
+    sinew_free(text);
+    return report;
 }
 
-/* Paths and messages may hold bytes that are no UTF-8; jansson refuses those. */
+/* Paths and messages may hold bytes that are not UTF-8, which jansson rejects. */
 static json_t *text_value(const char *text) {
-    json_t *value = json_string(text);
-    if (value) return value;
-    size_t length = strlen(text);
-    char *clean = CLI_NEW(char, length + 1);
+    size_t size = strlen(text) + 1;
+    char *clean = CLI_NEW(char, size);
     if (!clean) return NULL;
-    for (size_t i = 0; i <= length; i++) clean[i] = (text[i] & 0x80) ? '?' : text[i];
-    value = json_string(clean);
+    memcpy(clean, text, size);
+    sinew_text_make_printable(clean);
+    json_t *value = json_string(clean);
     sinew_free(clean);
     return value;
 }

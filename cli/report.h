@@ -1,12 +1,5 @@
-/* The report of --report: the same fields for every verb, beside what each adds.
- *
- *   {"verb", "version", "inputs": [...], "vertices", "triangles",
- *    "frames": [{"time", "status", "iterations", "residual", "energy", "ms", "inverted",
- *                "contacts", ...}],
- *    "totals": {...}, "warnings": [...], "fallbacks": [...], "status", "message"}
- *
- * Verbs add fields and never rename these. A NULL report (no memory) is ignored by every call here
- * and refused by the writer. */
+/* The report of --report: the fields of sinew/report.h, "status" and "message", and what each verb
+ * adds. A NULL report (no memory) is ignored by every call here and refused by the writer. */
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
 

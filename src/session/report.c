@@ -5,12 +5,25 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/status.h"
+#include "session/scene.h"
+#include "sinew/report.h"
 #include "sinew/version.h"
 
 json_t *sn_report_new(const char *verb) {
     return json_pack("{s:s, s:s, s:[], s:i, s:i, s:[], s:{}, s:[], s:[]}", "verb", verb, "version",
                      sinew_version(), "inputs", "vertices", 0, "triangles", 0, "frames", "totals",
                      "warnings", "fallbacks");
+}
+
+sinew_status sinew_report_create(const char *verb, char **json, sinew_error *error) {
+    SN_REQUIRE(verb && json, error);
+    *json = NULL;
+    json_t *report = sn_report_new(verb);
+    if (!report) return sn_no_memory(error);
+    sinew_status status = sn_json_text(report, JSON_COMPACT, json, error);
+    json_decref(report);
+    return status;
 }
 
 /* Paths and messages may hold bytes that are no UTF-8; jansson refuses those. */
