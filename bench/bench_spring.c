@@ -355,7 +355,7 @@ static void lids(bench *b) {
     bench_need(sinew_sample_rig("face", NULL, &rig, &error), &error);
     const sinew_mesh *mesh = rig->neutral;
     int *list = NULL, count = 0;
-    bench_need(sinew_select(rig, "part:eyeLeft", NULL, NULL, &list, &count, &error), &error);
+    bench_need(sinew_select(rig, "part:eyeLeft", NULL, NULL, NULL, &list, &count, &error), &error);
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
     double center[3];
     double *allowed = calloc((size_t)mesh->vertex_count, sizeof *allowed);

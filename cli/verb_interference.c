@@ -244,8 +244,8 @@ static sinew_status run(cli_call *call) {
     if (status == SINEW_OK && cli_given(call, "--regions"))
         status = sinew_regions_read(cli_text(call, "--regions"), rig, error);
     if (status == SINEW_OK && cli_given(call, "--select"))
-        status = sinew_select(rig, cli_text(call, "--select"), NULL, sinew_file_loader(), &vertices,
-                              &count, error);
+        status = sinew_select(rig, cli_text(call, "--select"), NULL, sinew_file_loader(),
+                              call->monitor, &vertices, &count, error);
     else if (status == SINEW_OK)
         status = find_visible(call, rig, &vertices, &count);
     if (status == SINEW_OK) status = sinew_rig_deduce_from_names(rig, error);

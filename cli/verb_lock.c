@@ -61,7 +61,7 @@ static sinew_status add_locks(cli_call *call, const sinew_rig *rig, sinew_locks 
             sinew_locks_add_selection(locks, rig, json_string_value(json_object_get(lock, "name")),
                                       json_string_value(json_object_get(lock, "select")),
                                       json_string_value(json_object_get(lock, "axes")), NULL,
-                                      sinew_file_loader(), pose, &call->error);
+                                      sinew_file_loader(), pose, call->monitor, &call->error);
         json_decref(lock);
         CLI_TRY(status);
     }
@@ -141,7 +141,7 @@ static sinew_status write_corrected(cli_call *call, const sinew_rig *rig, sinew_
     if (status == SINEW_OK) status = sinew_mesh_copy(rig->neutral, &mesh, error);
     if (status == SINEW_OK) {
         sinew_linear_evaluate(linear, given, mesh->positions);
-        status = sinew_locks_correct(locks, mesh->positions, &strain, error);
+        status = sinew_locks_correct(locks, mesh->positions, &strain, call->monitor, error);
     }
     if (status == SINEW_OK) status = sinew_mesh_write(cli_text(call, "--corrective"), mesh, error);
     if (status == SINEW_OK) {

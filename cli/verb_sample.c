@@ -147,6 +147,7 @@ static sinew_status run(cli_call *call) {
     const char *out = cli_given(call, "--out") ? cli_text(call, "--out") : name;
     sinew_sample_options chosen;
     sinew_sample_options_init(&chosen);
+    chosen.monitor = call->monitor;
     chosen.vertices = cli_integer(call, "--vertices", 0);
     sinew_rig *rig;
     CLI_TRY(sinew_sample_rig(name, &chosen, &rig, &call->error));

@@ -34,7 +34,7 @@ enum { SINEW_AXIS_X = 1, SINEW_AXIS_Y = 2, SINEW_AXIS_Z = 4, SINEW_AXIS_ALL = 7 
 typedef enum sinew_lock_mode {
     SINEW_LOCK_MODE_KEEP, /* sliders that the user moves keep the requested value; the others
                              respond */
-    SINEW_LOCK_MODE_TRADE /* every slider may give way: more reduction, less of the edit */
+    SINEW_LOCK_MODE_TRADE /* every slider may change: more reduction, less of the edit */
 } sinew_lock_mode;
 
 #define SINEW_LOCK_ALPHA           1.0
@@ -160,9 +160,9 @@ SINEW_API sinew_status sinew_locks_filter(sinew_locks *locks, const sinew_curves
 /* Cancels by vertices what sliders cannot cancel: moves the locked coordinates of positions
  * [3 * vertex_count] back to their lock pose and lets the displacement fall off smoothly over the
  * surface around. `strain` (may be NULL): largest relative change of an edge's length that this
- * makes. */
+ * makes. The first call after a change of the locks factors a matrix. */
 SINEW_API sinew_status sinew_locks_correct(sinew_locks *locks, double *positions, double *strain,
-                                           sinew_error *error);
+                                           const sinew_monitor *monitor, sinew_error *error);
 
 #ifdef __cplusplus
 }

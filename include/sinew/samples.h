@@ -8,8 +8,8 @@
  *   face     head, eyes, teeth, tongue, brows            the 52 ARKit sliders; lids and lips close
  *   face2    broad jaw, large nose, wider eyes           retargeting
  *
- * Lengths are metres, y is up, the front looks along +z. Surfaces are quads, outside
- * counter-clockwise. The same name and options give the same bits every time, on any number of
+ * Lengths are in meters, y is up, characters face +z. Surfaces are quads, counter-clockwise
+ * from outside. The same name and options give the same bits every time, on any number of
  * threads. */
 #ifndef SINEW_SAMPLES_H
 #define SINEW_SAMPLES_H
@@ -18,6 +18,7 @@
 
 #include "sinew/curves.h"
 #include "sinew/marker_map.h"
+#include "sinew/monitor.h"
 #include "sinew/rig.h"
 
 #ifdef __cplusplus
@@ -31,9 +32,11 @@ enum {
 
 typedef struct sinew_sample_options {
     uint32_t size; /* of this structure in bytes; set by sinew_sample_options_init */
-    /* Wanted number of vertices, SINEW_SAMPLE_MIN_VERTICES to SINEW_SAMPLE_MAX_VERTICES; 0: the
-     * sample's own. The grid only fits certain counts: the result is the nearest of them. */
+    /* Requested number of vertices, SINEW_SAMPLE_MIN_VERTICES to SINEW_SAMPLE_MAX_VERTICES; 0: the
+     * sample's default. The grid allows only certain counts; the nearest one is used. */
     int vertices;
+    /* Progress and cancelling of the call, valid during it; NULL: none. */
+    const sinew_monitor *monitor;
 } sinew_sample_options;
 
 SINEW_API void sinew_sample_options_init(sinew_sample_options *options);

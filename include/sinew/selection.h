@@ -20,10 +20,11 @@ extern "C" {
 
 /* Increasing indices without repetition; release with sinew_free. folder: where a mask's relative
  * path starts; NULL: the working directory. loader reads masks; NULL: a mask is SINEW_UNAVAILABLE.
- * An index beyond the mesh, an unknown name and an empty result are SINEW_BAD_INPUT. */
+ * An index beyond the mesh, an unknown name and an empty result are SINEW_BAD_INPUT. Regions that
+ * are derived from targets take longest. */
 SINEW_API sinew_status sinew_select(const sinew_rig *rig, const char *text, const char *folder,
-                                    const sinew_loader *loader, int **vertices, int *count,
-                                    sinew_error *error);
+                                    const sinew_loader *loader, const sinew_monitor *monitor,
+                                    int **vertices, int *count, sinew_error *error);
 
 /* Adds a lock on a selection at the pose of the weights. axes: letters of "xyz", NULL: all. A mask
  * gives each vertex its value as strength. */
@@ -31,7 +32,7 @@ SINEW_API sinew_status sinew_locks_add_selection(sinew_locks *locks, const sinew
                                                  const char *name, const char *select,
                                                  const char *axes, const char *folder,
                                                  const sinew_loader *loader, const double *weights,
-                                                 sinew_error *error);
+                                                 const sinew_monitor *monitor, sinew_error *error);
 
 #ifdef __cplusplus
 }

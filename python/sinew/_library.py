@@ -44,7 +44,8 @@ LOG = CFUNCTYPE(None, c_int, c_char_p, c_void_p)
 
 
 class _Monitor(Structure):
-    _fields_ = [("progress", PROGRESS), ("cancelled", CANCEL), ("log", LOG), ("user", c_void_p)]
+    _fields_ = [("progress", PROGRESS), ("cancelled", CANCEL), ("log", LOG), ("user", c_void_p),
+                ("strict", ctypes.c_bool)]
 
 
 class SessionOptions(Structure):
@@ -288,7 +289,7 @@ class Monitor:
 
         def on_log(level, line, _user):
             try:
-                log(("debug", "info", "warning")[level], line.decode("utf-8", "replace"))
+                log(("debug", "info", "warning", "fallback")[level], line.decode("utf-8", "replace"))
             except BaseException as error:  # noqa: B902
                 self.failure = error
 

@@ -6,6 +6,7 @@
 #include "algebra/ordering.h"
 #include "algebra/supernodal.h"
 #include "base/memory.h"
+#include "base/scope.h"
 
 struct sn_cholesky {
     int size, nonzeros; /* of the analyzed matrix */
@@ -130,6 +131,7 @@ static int next_sides(int left) {
 void sn_cholesky_solve(const sn_cholesky *factor, sn_cholesky_work *work, int count,
                        const double *b, double *x) {
     for (int k = 0, sides; k < count; k += sides) {
+        if (sn_scope_poll()) return;
         sides = next_sides(count - k);
         sn_supernodal_solve(factor->pattern, factor->values, sides, count, b + k, x + k, work->x,
                             work->scratch);

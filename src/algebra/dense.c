@@ -7,6 +7,7 @@
 #include "algebra/solver_libraries.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "base/scope.h"
 
 /* Tiles of C: large enough for full speed of one core, small enough to share among threads. They
  * depend on the shape of C alone. */

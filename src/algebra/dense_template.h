@@ -20,6 +20,7 @@ static void NAME(multiply_tiles)(void *context, sn_span span) {
         int i = tile % p->tiles_down * p->high, j = tile / p->tiles_down * TILE;
         int height = p->rows - i < p->high ? p->rows - i : p->high;
         int width = p->columns - j < TILE ? p->columns - j : TILE;
+        if (sn_scope_poll()) return;
         BLAS(gemm, CblasColMajor, p->op_a == SN_AS_IS ? CblasNoTrans : CblasTrans,
              p->op_b == SN_AS_IS ? CblasNoTrans : CblasTrans, height, width, p->inner, p->alpha,
              p->A + (p->op_a == SN_AS_IS ? (size_t)i : (size_t)i * (size_t)stride_a), stride_a,
@@ -87,6 +88,7 @@ static void NAME(gram_tiles)(void *context, sn_span span) {
     SN_IN_SPAN(int, tile, span) {
         int i = tile % p->tiles_down * TILE, j = tile / p->tiles_down * TILE;
         if (i < j) continue;
+        if (sn_scope_poll()) return;
         int height = columns - i < TILE ? columns - i : TILE;
         int width = columns - j < TILE ? columns - j : TILE;
         REAL *target = p->C + (size_t)i + n * (size_t)j;
@@ -170,6 +172,7 @@ static void NAME(update_tiles)(void *context, sn_span span) {
     SN_IN_SPAN(int, tile, span) {
         int i = below + tile % p->tiles * TILE, k = below + tile / p->tiles * TILE;
         if (i < k) continue;
+        if (sn_scope_poll()) return;
         int height = size - i < TILE ? size - i : TILE;
         int across = size - k < TILE ? size - k : TILE;
         const REAL *left = p->A + (size_t)i + n * (size_t)p->j;
@@ -188,7 +191,7 @@ static void NAME(update_tiles)(void *context, sn_span span) {
  * what their elimination leaves. Returns LAPACK's info. Large ones by panels of PANEL columns: the
  * diagonal block, the rows below it, and what remains, tile by tile. */
 static int NAME(eliminate_panels)(int size, int columns, REAL *A) {
-    for (int j = 0; j < columns; j += PANEL) {
+    for (int j = 0; j < columns && !sn_scope_poll(); j += PANEL) {
         int width = columns - j < PANEL ? columns - j : PANEL;
         int info = LAPACK(potrf_work)(LAPACK_COL_MAJOR, 'L', width,
                                       A + (size_t)j * ((size_t)size + 1), size);

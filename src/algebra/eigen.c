@@ -9,6 +9,7 @@
 #include "algebra/vector.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "base/scope.h"
 
 enum {
     BLOCK = 8,
@@ -404,6 +405,17 @@ static void free_lanczos(lanczos *l) {
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) sn_free_aligned(blocks[i]);
 }
 
+/* The system hands out large blocks as they are first written, a second a gigabyte: here, where the
+ * call can be cancelled, and not inside the first product. */
+static bool write_first(size_t count, double *block) {
+    enum { PART = 1 << 17 };
+    for (size_t i = 0; i < count; i += PART) {
+        if (sn_scope_poll()) return false;
+        memset(block + i, 0, (count - i < PART ? count - i : PART) * sizeof *block);
+    }
+    return true;
+}
+
 static bool allocate_lanczos(lanczos *l) {
     size_t n = (size_t)l->size, most = (size_t)l->most, room = most + BLOCK;
     struct {
@@ -419,7 +431,7 @@ static bool allocate_lanczos(lanczos *l) {
                   {&l->found, most}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         *wanted[i].block = sn_alloc_aligned(wanted[i].count, sizeof(double));
-        if (!*wanted[i].block) return false;
+        if (!*wanted[i].block || !write_first(wanted[i].count, *wanted[i].block)) return false;
     }
     memset(l->projected, 0, most * most * sizeof(double));
     return true;

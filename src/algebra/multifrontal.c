@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/parallel.h"
+#include "base/scope.h"
 
 /* Below this many values a second thread costs more than it brings. */
 
@@ -186,7 +187,8 @@ static void factor_node(const factorization *f, area *own, int s) {
     const sn_supernode *node = &f->pattern->node[s];
     size_t rows = (size_t)rows_of(node), width = (size_t)node->width, below = (size_t)node->below;
     double *front = own->front;
-    for (size_t c = 0; c < rows; c++) memset(front + c * (rows + 1), 0, (rows - c) * sizeof *front);
+    for (size_t c = 0; c < rows && !(c % 64 == 0 && sn_scope_poll()); c++)
+        memset(front + c * (rows + 1), 0, (rows - c) * sizeof *front);
     add_matrix(f, node, front);
     for (int c = f->child[s]; c >= 0; c = f->sibling[c]) add_update(f, node, c, own->places, front);
     int bad = sn_dense_eliminate((int)rows, node->width, front);
@@ -234,7 +236,7 @@ sinew_status sn_multifrontal_factor(const sn_supernodal *pattern, const sn_spars
             run_task(&f, pattern->tasks);
             bad = f.areas[pattern->tasks].bad_column;
         }
-        if (atomic_load(&f.cancelled))
+        if (sn_scope_cancelled() || atomic_load(&f.cancelled))
             status = sn_fail(error, SINEW_CANCELLED, "cancelled");
         else if (bad >= 0)
             status =

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "base/parallel.h"
+#include "base/scope.h"
 
 sinew_status sn_triplets_create(int rows, int columns, size_t expected, sn_triplets *triplets,
                                 sinew_error *error) {
@@ -78,13 +80,28 @@ void sn_sparse_destroy(sn_sparse *matrix) {
     sn_free(matrix);
 }
 
-/* Stable counting sort of `order` by key: order_out lists order_in by increasing key. */
-static void sort_by(const int *key, int keys, size_t count, const int *order_in, int *order_out,
+/* Entries between two questions to the monitor, some milliseconds. */
+enum { UNASKED = 1 << 17 };
+
+static bool stops_at(size_t entry) {
+    return entry % UNASKED == 0 && sn_interrupted();
+}
+
+/* Stable counting sort of `order` by key: order_out lists order_in by increasing key. False: the
+ * call was cancelled. */
+static bool sort_by(const int *key, int keys, size_t count, const int *order_in, int *order_out,
                     int *bucket) {
     memset(bucket, 0, ((size_t)keys + 1) * sizeof *bucket);
-    for (size_t i = 0; i < count; i++) bucket[key[order_in[i]] + 1]++;
+    for (size_t i = 0; i < count; i++) {
+        if (stops_at(i)) return false;
+        bucket[key[order_in[i]] + 1]++;
+    }
     for (int k = 0; k < keys; k++) bucket[k + 1] += bucket[k];
-    for (size_t i = 0; i < count; i++) order_out[bucket[key[order_in[i]]]++] = order_in[i];
+    for (size_t i = 0; i < count; i++) {
+        if (stops_at(i)) return false;
+        order_out[bucket[key[order_in[i]]]++] = order_in[i];
+    }
+    return true;
 }
 
 sinew_status sn_sparse_from_triplets(const sn_triplets *triplets, bool symmetric,
@@ -114,11 +131,17 @@ sinew_status sn_sparse_from_triplets(const sn_triplets *triplets, bool symmetric
         }
         if (!symmetric || row >= column) by_column[kept++] = (int)i;
     }
-    sort_by(triplets->row, rows, kept, by_column, by_row, bucket);
-    sort_by(triplets->column, columns, kept, by_row, by_column, bucket);
-
+    if (!sort_by(triplets->row, rows, kept, by_column, by_row, bucket) ||
+        !sort_by(triplets->column, columns, kept, by_row, by_column, bucket)) {
+        status = sn_fail(error, SINEW_CANCELLED, "cancelled");
+        goto done;
+    }
     int distinct = 0;
     for (size_t i = 0; i < kept; i++) {
+        if (stops_at(i)) {
+            status = sn_fail(error, SINEW_CANCELLED, "cancelled");
+            goto done;
+        }
         int t = by_column[i], p = i ? by_column[i - 1] : -1;
         if (i == 0 || triplets->row[t] != triplets->row[p] ||
             triplets->column[t] != triplets->column[p])
@@ -129,6 +152,10 @@ sinew_status sn_sparse_from_triplets(const sn_triplets *triplets, bool symmetric
     sn_sparse *made = *matrix;
     int at = -1;
     for (size_t i = 0; i < kept; i++) {
+        if (stops_at(i)) {
+            status = sn_fail(error, SINEW_CANCELLED, "cancelled");
+            break;
+        }
         int t = by_column[i], p = i ? by_column[i - 1] : -1;
         if (i == 0 || triplets->row[t] != triplets->row[p] ||
             triplets->column[t] != triplets->column[p]) {
@@ -141,6 +168,10 @@ sinew_status sn_sparse_from_triplets(const sn_triplets *triplets, bool symmetric
         }
     }
     for (int j = 0; j < columns; j++) made->start[j + 1] += made->start[j];
+    if (status != SINEW_OK) {
+        sn_sparse_destroy(made);
+        *matrix = NULL;
+    }
 done:
     sn_free(by_row);
     sn_free(by_column);
@@ -230,6 +261,7 @@ static void multiply_strips(void *context, sn_span span) {
 
 /* As few strips as threads, and not many: each of them walks all columns. */
 void sn_sparse_multiply(const sn_sparse *matrix, int vectors, const double *x, double *y) {
+    if (sn_scope_poll()) return;
     double work = (double)sn_sparse_nonzeros(matrix) * vectors;
     int strips = work > SHARED_PRODUCT ? sn_threads() : 1;
     if (strips > 8) strips = 8;

@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "base/scope.h"
 
 enum {
     LANES = SN_SUPERNODAL_LANES,

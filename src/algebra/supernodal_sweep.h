@@ -274,6 +274,7 @@ ALWAYS_INLINE void NAME(walk_down)(const NAME(sweep) * s, const sn_supernodal_ta
 
 static void NAME(run_task)(const NAME(sweep) * s, int t, bool down, int sides) {
     const sn_supernodal_task *task = &s->pattern->task[t];
+    if (sn_scope_poll()) return;
     switch (sides * 2 + down) {
     case 2:
         NAME(walk_up)(s, task, 1);

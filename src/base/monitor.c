@@ -5,6 +5,7 @@
 
 #include "base/number.h"
 #include "base/printable.h"
+#include "base/scope.h"
 #include "base/status.h"
 #include "base/threads.h"
 
@@ -17,7 +18,7 @@ bool sn_cancelled(const sinew_monitor *monitor) {
 }
 
 void sn_log(const sinew_monitor *monitor, sinew_log_level level, const char *format, ...) {
-    if (!monitor || !monitor->log) return;
+    if (!monitor || !monitor->log || sn_scope_cancelled()) return;
     char line[1024];
     va_list arguments;
     va_start(arguments, format);
@@ -61,9 +62,10 @@ bool sn_interruptible(void) {
 }
 
 bool sn_interrupted(void) {
+    if (sn_scope_poll()) return true;
     if (!sn_interruptible()) return false;
     double now = sn_now();
-    if (now - last_poll < BETWEEN_POLLS) return false;
+    if (now - last_poll < BETWEEN_POLLS && !sn_polls_always()) return false;
     last_poll = now;
     return entered->cancelled(entered->user);
 }

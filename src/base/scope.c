@@ -1,11 +1,24 @@
 #include "base/scope.h"
 
-#include "base/monitor.h"
-#include "base/threads.h"
+#include <stdatomic.h>
 
-static const double POLL_SECONDS = 2e-3;
+#include "base/monitor.h"
+#include "base/status.h"
+#include "base/threads.h"
+#include "sinew/monitored.h"
+
+static const double POLL_SECONDS = 1e-3;
 
 static _Thread_local sn_scope *current;
+static atomic_bool always;
+
+void sn_poll_always(bool every) {
+    atomic_store(&always, every);
+}
+
+bool sn_polls_always(void) {
+    return atomic_load_explicit(&always, memory_order_relaxed);
+}
 
 void sn_scope_begin(sn_scope *scope, const sinew_monitor *monitor, size_t limit,
                     const char *stage) {
@@ -20,12 +33,16 @@ sinew_status sn_scope_end(sn_scope *scope, sinew_status status, sinew_error *err
     if (scope->met && status != SINEW_OK)
         return sn_fail(error, SINEW_NO_MEMORY, "out of memory: the limit of this call is %zu bytes",
                        scope->limit);
-    if (status == SINEW_OK) sn_progress(scope->monitor, 1, scope->stage);
+    if (status == SINEW_OK && scope->stage) sn_progress(scope->monitor, 1, scope->stage);
     return status;
 }
 
 bool sn_scope_active(void) {
     return current != NULL;
+}
+
+bool sn_scope_cancelled(void) {
+    return current && current->cancelled;
 }
 
 void sn_scope_progress(double fraction) {
@@ -37,9 +54,9 @@ bool sn_scope_poll(void) {
     if (!scope) return false;
     if (scope->cancelled || !scope->monitor) return scope->cancelled;
     double now = sn_now();
-    if (now - scope->polled < POLL_SECONDS) return false;
+    if (now - scope->polled < POLL_SECONDS && !sn_polls_always()) return false;
     scope->polled = now;
-    sn_progress(scope->monitor, scope->fraction, scope->stage);
+    if (scope->stage) sn_progress(scope->monitor, scope->fraction, scope->stage);
     return scope->cancelled = sn_cancelled(scope->monitor);
 }
 
@@ -56,4 +73,26 @@ bool sn_scope_allows(size_t before, size_t after) {
     else
         scope->used -= before - after < scope->used ? before - after : scope->used;
     return true;
+}
+
+void sn_call_begin(sn_call *call, const sinew_monitor *monitor) {
+    call->monitor = monitor;
+    if (!monitor) return;
+    call->before = sn_monitor_enter(monitor);
+    sn_scope_begin(&call->scope, monitor, 0, NULL);
+}
+
+sinew_status sn_call_end(sn_call *call, sinew_status status, sinew_error *error) {
+    if (!call->monitor) return status;
+    status = sn_scope_end(&call->scope, status, error);
+    sn_monitor_leave(call->before);
+    return status;
+}
+
+sinew_status sinew_call_monitored(const sinew_monitor *monitor, sinew_monitored_function *function,
+                                  void *user, sinew_error *error) {
+    SN_REQUIRE(function, error);
+    sn_call call;
+    sn_call_begin(&call, monitor);
+    return sn_call_end(&call, function(user, error), error);
 }

@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/scope.h"
 #include "base/threads.h"
 #include "cache/checksum.h"
 #include "sinew/version.h"
@@ -257,6 +258,8 @@ sinew_status sinew_cache_store(sinew_cache_entry *shown, const void *bytes, size
                                sinew_error *error) {
     SN_REQUIRE(shown && (bytes || size == 0), error);
     entry *e = (entry *)shown;
+    /* what was built while the call was being cancelled may be unfinished */
+    if (sn_scope_cancelled()) return sn_fail(error, SINEW_CANCELLED, "cancelled");
     if (!e->path || (uint64_t)size + sizeof(header) > e->cache->limit) return SINEW_OK;
     unlink(e->path); /* a damaged entry must not count */
     make_room(e->cache, (uint64_t)size + sizeof(header));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/scope.h"
 #include "base/status.h"
 #include "capture/anatomy_state.h"
 #include "capture/pieces.h"
@@ -124,10 +125,13 @@ sinew_status sinew_anatomy_create(const sinew_rig *rig, const sinew_monitor *mon
     sinew_status status = a->positions && a->piece && a->openness && a->skin && a->region
                               ? SINEW_OK
                               : sn_no_memory(error);
+    sn_call call;
+    sn_call_begin(&call, monitor);
     if (status == SINEW_OK) status = find_pieces(rig->neutral, a, error);
     if (status == SINEW_OK) status = sn_anatomy_find_skin(rig, a, monitor, error);
     if (status == SINEW_OK) status = sn_anatomy_find_landmarks(rig, a, error);
     if (status == SINEW_OK) status = sn_anatomy_find_regions(rig, a, error);
+    status = sn_call_end(&call, status, error);
     if (status != SINEW_OK) {
         sinew_anatomy_destroy(a);
         return status;

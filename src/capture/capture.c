@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/rotation.h"
+#include "base/scope.h"
 #include "base/status.h"
 #include "capture/automap.h"
 #include "capture/clean.h"
@@ -401,7 +402,10 @@ sinew_status sinew_capture_create(const sinew_rig *rig, const sinew_markers *tak
     sinew_capture *made = SN_NEW0(sinew_capture, 1);
     if (!made) return sn_no_memory(error);
     made->rig = rig;
+    sn_call call;
+    sn_call_begin(&call, monitor);
     sinew_status status = build(made, take, &defaults, monitor, error);
+    status = sn_call_end(&call, status, error);
     if (status != SINEW_OK) {
         sinew_capture_destroy(made);
         return status;

@@ -11,6 +11,7 @@
 #include "base/monitor.h"
 #include "base/parallel.h"
 #include "base/status.h"
+#include "base/stoppable.h"
 #include "capture/anatomy_state.h"
 #include "mesh/normals.h"
 #include "mesh/topology.h"
@@ -127,8 +128,9 @@ static sinew_status look_below(sinew_anatomy *a, const sinew_mesh *mesh, casting
                                                              kept, triangles, &query, error);
     if (query) {
         c->query = query, c->done = a->skin;
-        sn_parallel_for(a->vertex_count, 64, cast_some, c);
-        for (int v = 0; v < a->vertex_count; v++) {
+        sn_parallel_for_stoppable(a->vertex_count, 16, cast_some, c);
+        if (sn_scope_poll()) status = sn_fail(error, SINEW_CANCELLED, "cancelled");
+        for (int v = 0; status == SINEW_OK && v < a->vertex_count; v++) {
             if (a->skin[v] || a->kind[a->piece[v]] != SINEW_PIECE_KIND_SKIN) continue;
             a->openness[v] = (double)c->open[below[v]][v];
             a->skin[v] = a->openness[v] >= SINEW_ANATOMY_OPEN;
@@ -162,8 +164,9 @@ sinew_status sn_anatomy_find_skin(const sinew_rig *rig, sinew_anatomy *a,
         sn_vertex_normals(topology, mesh->positions, SN_NORMAL_ANGLE, normals);
         spread_directions(c.direction);
         c.query = query, c.lift = LIFT * sinew_diagonal(mesh->vertex_count, mesh->positions);
-        sn_parallel_for(n, 64, cast_some, &c);
-        if (sn_cancelled(monitor)) status = sn_fail(error, SINEW_CANCELLED, "cancelled");
+        sn_parallel_for_stoppable(n, 16, cast_some, &c);
+        if (sn_cancelled(monitor) || sn_scope_poll())
+            status = sn_fail(error, SINEW_CANCELLED, "cancelled");
     }
     if (status == SINEW_OK) {
         choose_sides(a, c.open, sums, below);

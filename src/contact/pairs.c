@@ -578,8 +578,11 @@ static sinew_status search_all(const sn_contact_surface *s, sn_contact_work *w, 
                                const double *x1, double wide, bool *fits, sinew_error *error) {
     sn_hull_frame frame = sn_hull_frame_of(s->point_count, s->points, x0, x1);
     sn_parallel_for(s->point_count, 64, bound_ways, &(bound_ways_loop){s, w, &frame, x0, x1, wide});
+    SN_TRY(sn_check_interrupt(error));
     fit_tree(s, w, &s->point_tree, 1, s->points, &w->points);
+    SN_TRY(sn_check_interrupt(error));
     fit_tree(s, w, &s->edge_tree, 2, s->edges, &w->edges);
+    SN_TRY(sn_check_interrupt(error));
     fit_tree(s, w, &s->triangle_tree, 3, s->triangles, &w->triangles);
     size_t parts = (size_t)s->point_count + (size_t)s->edge_count;
     pair_search search = {.s = s,

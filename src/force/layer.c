@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/parallel.h"
+#include "base/scope.h"
 #include "base/sort.h"
 #include "base/status.h"
 #include "base/vec3.h"
@@ -491,6 +492,8 @@ sinew_status sinew_marker_layer_create(const sinew_rig *rig, const sinew_marker_
     sn_skin *skin = NULL;
     made->residual = SN_NEW(double, 3 * (size_t)map->count);
     made->weights = SN_NEW(double, map->count);
+    sn_call call;
+    sn_call_begin(&call, monitor);
     sinew_status status = made->residual && made->weights ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK) status = sinew_mesh_copy(rig->neutral, &made->mesh, error);
     if (status == SINEW_OK) status = sinew_marker_map_copy(map, &made->map, error);
@@ -499,6 +502,7 @@ sinew_status sinew_marker_layer_create(const sinew_rig *rig, const sinew_marker_
         status = sn_layer_create(skin, rig, map, smoothing, contact, monitor, &made->layer, error);
     if (status == SINEW_OK) status = sn_layer_work_create(made->layer, &made->work, error);
     sn_skin_destroy(skin);
+    status = sn_call_end(&call, status, error);
     if (status != SINEW_OK) {
         sinew_marker_layer_destroy(made);
         return status;

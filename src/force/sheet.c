@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/parallel.h"
+#include "base/scope.h"
 #include "base/sized.h"
 #include "base/status.h"
 #include "base/vec3.h"
@@ -467,8 +468,11 @@ sinew_status sinew_force_create(const sinew_rig *rig, const sinew_marker_map *ma
     if (!made) return sn_no_memory(error);
     made->options = wanted;
     made->rig = rig;
+    sn_call call;
+    sn_call_begin(&call, monitor);
     sinew_status status = sn_force_check_options(&made->options, error);
     if (status == SINEW_OK) status = build(made, map, monitor, error);
+    status = sn_call_end(&call, status, error);
     if (status != SINEW_OK) {
         sinew_force_destroy(made);
         return status;

@@ -20,7 +20,8 @@ struct sn_trace {
 
 static sinew_status fill(sn_trace *t, const sinew_scene *scene, const sinew_loader *loader,
                          const char *selection, sinew_error *error) {
-    SN_TRY(sinew_select(t->rig, selection, scene->folder, loader, &t->vertices, &t->count, error));
+    SN_TRY(sinew_select(t->rig, selection, scene->folder, loader, NULL, &t->vertices, &t->count,
+                        error));
     if (t->clip->weights) SN_TRY(sinew_linear_create(t->rig, &t->linear, error));
     t->shape = SN_NEW(double, 3 * (size_t)t->rig->neutral->vertex_count);
     int frames = t->last - t->first + 1;

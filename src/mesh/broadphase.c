@@ -114,7 +114,7 @@ static RTCScene scene_of(RTCDevice device, int count, const sn_box *boxes) {
     rtcCommitGeometry(geometry);
     rtcAttachGeometry(scene, geometry);
     rtcReleaseGeometry(geometry);
-    rtcCommitScene(scene);
+    sn_embree_commit(scene);
     return scene;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/scope.h"
 
 /* Embree ends the process when memory runs out in the middle of a build. It asks before it takes a
  * block, and is told no when the block does not fit the limit or cannot be had. What it takes
@@ -48,5 +49,16 @@ sinew_status sn_embree_status(RTCDevice device, sinew_error *error) {
     enum RTCError code = rtcGetDeviceError(device);
     if (code == RTC_ERROR_NONE) return SINEW_OK;
     if (code == RTC_ERROR_OUT_OF_MEMORY) return sn_no_memory(error);
+    if (code == RTC_ERROR_CANCELLED) return sn_fail(error, SINEW_CANCELLED, "cancelled");
     return sn_fail(error, SINEW_UNAVAILABLE, "Embree failed (error %d)", (int)code);
+}
+
+static bool go_on(void *user, double done) {
+    (void)user, (void)done;
+    return !sn_scope_poll();
+}
+
+void sn_embree_commit(RTCScene scene) {
+    rtcSetSceneProgressMonitorFunction(scene, go_on, NULL);
+    rtcCommitScene(scene);
 }

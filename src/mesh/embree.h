@@ -11,6 +11,9 @@
 sinew_status sn_embree_device(RTCDevice *device, sinew_error *error);
 /* Memory for what Embree takes without asking; before calls that may start work. */
 sinew_status sn_embree_room(sinew_error *error);
+/* rtcCommitScene, which ends with an error when the scope of the call (base/scope.h) is cancelled.
+ */
+void sn_embree_commit(RTCScene scene);
 /* The device's pending error, if any. */
 sinew_status sn_embree_status(RTCDevice device, sinew_error *error);
 

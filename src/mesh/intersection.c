@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/parallel.h"
+#include "base/stoppable.h"
 #include "mesh/predicates.h"
 #include "mesh/topology.h"
 
@@ -208,8 +209,10 @@ typedef struct narrow_phase {
 static sinew_status narrow(void *user, int count, const int *pairs, char *keep,
                            sinew_error *error) {
     const narrow_phase *phase = user;
-    sn_parallel_for(count, 64, mark_pairs, &(mark_pairs_loop){&phase->a, &phase->b, pairs, keep});
-    if (sn_cancelled(phase->monitor)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
+    sn_parallel_for_stoppable(count, 64, mark_pairs,
+                              &(mark_pairs_loop){&phase->a, &phase->b, pairs, keep});
+    if (sn_scope_poll() || sn_cancelled(phase->monitor))
+        return sn_fail(error, SINEW_CANCELLED, "cancelled");
     return SINEW_OK;
 }
 

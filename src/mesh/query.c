@@ -7,9 +7,11 @@
 
 #include <limits.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "base/stoppable.h"
 #include "mesh/broadphase.h"
 #include "mesh/closest.h"
 #include "mesh/embree.h"
@@ -68,7 +70,7 @@ static sinew_status build_scene(sinew_query *query, sinew_error *error) {
                                query->triangles, 0, 3 * sizeof(int), (size_t)query->triangle_count);
     rtcCommitGeometry(query->geometry);
     rtcAttachGeometry(query->scene, query->geometry);
-    rtcCommitScene(query->scene);
+    sn_embree_commit(query->scene);
     return sn_embree_status(query->device, error);
 }
 
@@ -150,7 +152,7 @@ sinew_status sinew_query_move(sinew_query *query, const double *positions, sinew
     fill_local(query);
     rtcUpdateGeometryBuffer(query->geometry, RTC_BUFFER_TYPE_VERTEX, 0);
     rtcCommitGeometry(query->geometry);
-    rtcCommitScene(query->scene);
+    sn_embree_commit(query->scene);
     return sn_embree_status(query->device, error);
 }
 
@@ -251,8 +253,10 @@ static void find_closest(void *context, sn_span span) {
 
 void sinew_query_closest_all(const sinew_query *query, int count, const double *points,
                              double max_distance, sinew_closest *closest) {
-    sn_parallel_for(count, 16, find_closest,
-                    &(find_closest_loop){query, points, max_distance, closest});
+    sn_parallel_for_stoppable(count, 16, find_closest,
+                              &(find_closest_loop){query, points, max_distance, closest});
+    /* some triangle for callers that use its index before they find that they were cancelled */
+    if (sn_scope_poll()) memset(closest, 0, (size_t)count * sizeof *closest);
 }
 
 /* ---- rays ---- */

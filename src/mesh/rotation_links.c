@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "base/stoppable.h"
 #include "mesh/topology.h"
 
 /* Weight of a link on triangles, whose edges have cotangent weights of about 0.6 whatever their
@@ -158,7 +159,8 @@ static void watch_some(void *context, sn_span span) {
 }
 
 void sn_rotation_strain_watch(sn_rotation_strain *structure, const double *positions) {
-    sn_parallel_for(structure->link_count, 16, watch_some, &(watch_job){structure, positions});
+    sn_parallel_for_stoppable(structure->link_count, 16, watch_some,
+                              &(watch_job){structure, positions});
 }
 
 /* min_c sum_p |d_p - (R_b - R_a)_p c|^2 + MIDDLE |c|^2 */

@@ -11,7 +11,9 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "base/parallel.h"
+#include "base/stoppable.h"
 #include "mesh/rotation_lanes.h"
 #include "mesh/rotation_links.h"
 #include "mesh/rotation_system.h"
@@ -424,10 +426,11 @@ sinew_status sn_rotation_strain_measure(const sn_rotation_strain *structure,
     sn_mat3 *rotations = SN_NEW(sn_mat3, active_count);
     if (!rotations) return sn_no_memory(error);
     polar_parts_loop loop = {structure, positions, active, coordinates, rotations};
-    sn_parallel_for(active_count, 32, polar_parts, &loop);
-    if (structure->link_count > 0) sn_parallel_for(active_count, 32, half_parts, &loop);
-    sinew_status status =
-        sn_rotation_unwrap(structure, active_count, active, rotations, coordinates, error);
+    sn_parallel_for_stoppable(active_count, 32, polar_parts, &loop);
+    if (structure->link_count > 0) sn_parallel_for_stoppable(active_count, 32, half_parts, &loop);
+    sinew_status status = sn_check_interrupt(error);
+    if (status == SINEW_OK)
+        status = sn_rotation_unwrap(structure, active_count, active, rotations, coordinates, error);
     sn_free(rotations);
     if (status == SINEW_OK) measure_links(structure, positions, active_count, active, coordinates);
     return status;

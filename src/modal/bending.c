@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/monitor.h"
 
 typedef struct half_edge {
     int low, high, corner; /* corner: 3 * triangle + place of the edge */
@@ -150,6 +151,7 @@ sinew_status sn_add_bending(const sn_rotation_strain *triangles, const double *r
         sn_vec3 ac = sn_sub(sn_at(rest, v[2]), a), bc = sn_sub(ac, ab);
         double area = 0.5 * sn_length(sn_cross(ab, ac));
         double longest = fmax(fmax(sn_length(ab), sn_length(ac)), sn_length(bc));
+        if (t % 256 == 0) status = sn_check_interrupt(error);
         if (!(area > 1e-8 * longest * longest)) continue; /* a sliver has no curvature */
         if (!add_triangle(v, beyond + (size_t)3 * t, rest, area, rigidity * (scale ? scale[t] : 1),
                           poisson, triplets))

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "cache/pack.h"
 #include "mesh/topology.h"
 #include "rig/part_links.h"
@@ -231,6 +232,7 @@ static sinew_status watch_poses(sn_body *body, const sinew_modal_options *option
         status = sn_body_lift(body, options->poses[k], monitor, shape, &leftover, error);
         sn_free(leftover);
         if (status == SINEW_OK) sn_rotation_strain_watch(body->rs, shape);
+        if (status == SINEW_OK) status = sn_check_interrupt(error);
     }
     sn_free(shape), sn_free(rank), sn_free(marked);
     return status;

@@ -163,7 +163,8 @@ static void add_leftovers(judge *j, const reading *a, const reading *b, double s
     }
 }
 
-static void judge_between(judge *j, const reading *a, const reading *b, verdict *worst) {
+/* False: the call was cancelled. */
+static bool judge_between(judge *j, const reading *a, const reading *b, verdict *worst) {
     static const double shares[] = {0.25, 0.5, 0.75};
     const sn_body *body = j->body;
     reading *to = &j->blend;
@@ -179,7 +180,9 @@ static void judge_between(judge *j, const reading *a, const reading *b, verdict 
         sn_body_drop(body, j->positions, j->shape);
         if (body->cage) add_leftovers(j, a, b, share);
         measure(j, a, b, share, worst);
+        if (sn_interrupted()) return false;
     }
+    return true;
 }
 
 static bool passes(const verdict *own, const verdict *shell) {
@@ -204,8 +207,9 @@ static sinew_status try_body(judge *j, const sn_body *body, int count, const dou
         if (status == SINEW_OK) status = read_pose(j, poses[k], monitor, &j->readings[2], error);
         if (status != SINEW_OK) break;
         verdict own = {0};
-        judge_between(j, &j->readings[0], &j->readings[2], &own);
-        if (k > 0) judge_between(j, &j->readings[1], &j->readings[2], &own);
+        if (!judge_between(j, &j->readings[0], &j->readings[2], &own) ||
+            (k > 0 && !judge_between(j, &j->readings[1], &j->readings[2], &own)))
+            status = sn_fail(error, SINEW_CANCELLED, "cancelled while choosing the body");
         if (verdicts) verdicts[k] = own;
         *passed = !bound || passes(&own, &bound[k]);
         if (own.mean > worst->mean || !*passed) *worst = own;

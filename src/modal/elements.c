@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "modal/bending.h"
 
 /* Adds the 3x3 block of corners (row vertex i, column vertex j) to the lower triangle. */
@@ -83,6 +84,7 @@ sinew_status sn_tet_stiffness(const sn_rotation_strain *tets, sn_material materi
     bool room = true;
     for (int e = 0; e < tets->element_count && room; e++)
         room =
+            !(e % 1024 == 0 && sn_interrupted()) &&
             add_elastic(&triplets, tets, e, lambda, mu, tets->weights[e] * (scale ? scale[e] : 1));
     room = room && sn_link_stiffness(tets, material.young, &triplets);
     return assemble(&triplets, room, tets, stiffness, error);
@@ -103,7 +105,8 @@ sinew_status sn_shell_stiffness(const sn_rotation_strain *triangles, const doubl
         &triplets, error));
     bool room = true;
     for (int e = 0; e < triangles->element_count && room; e++)
-        room = add_elastic(&triplets, triangles, e, lambda, mu,
+        room = !(e % 1024 == 0 && sn_interrupted()) &&
+               add_elastic(&triplets, triangles, e, lambda, mu,
                            thickness * triangles->weights[e] * (scale ? scale[e] : 1));
     if (room)
         room = sn_add_bending(triangles, rest, rigidity, nu, scale, &triplets, NULL) == SINEW_OK;

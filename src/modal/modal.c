@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/scope.h"
 #include "base/sized.h"
 #include "base/threads.h"
 #include "cache/pack.h"
@@ -205,8 +206,11 @@ sinew_status sinew_modal_create(const sinew_mesh *mesh, const sinew_modal_option
     SN_TRY(check_options(options, mesh->vertex_count, error));
     sinew_modal *made = SN_NEW0(sinew_modal, 1);
     if (!made) return sn_no_memory(error);
+    sn_call call;
+    sn_call_begin(&call, monitor);
     sinew_status status = sn_body_create(mesh, options, monitor, &made->body, error);
     if (status == SINEW_OK) status = find_modes(made, options, false, monitor, error);
+    status = sn_call_end(&call, status, error);
     return finish(status, options, made, modal, error);
 }
 
@@ -221,8 +225,11 @@ sinew_status sinew_modal_create_tets(const sinew_tets *tets, const sinew_modal_o
     SN_TRY(check_options(options, tets->tet_count, error));
     sinew_modal *made = SN_NEW0(sinew_modal, 1);
     if (!made) return sn_no_memory(error);
+    sn_call call;
+    sn_call_begin(&call, monitor);
     sinew_status status = sn_body_create_tets(tets, &made->body, error);
     if (status == SINEW_OK) status = find_modes(made, options, true, monitor, error);
+    status = sn_call_end(&call, status, error);
     return finish(status, options, made, modal, error);
 }
 

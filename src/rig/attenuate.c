@@ -19,6 +19,7 @@
 
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "base/scope.h"
 #include "base/sized.h"
 #include "base/status.h"
 #include "rig/lock_state.h"
@@ -274,7 +275,7 @@ sinew_status sinew_locks_apply(sinew_locks *locks, const double *from, const dou
 /* Puts the held coordinates where they were at locking; a painted strength below 1 goes as far of
  * the way. */
 sinew_status sinew_locks_correct(sinew_locks *locks, double *positions, double *strain,
-                                 sinew_error *error) {
+                                 const sinew_monitor *monitor, sinew_error *error) {
     SN_REQUIRE(locks && positions, error);
     const sn_held *held = &locks->held;
     const sinew_mesh *neutral = locks->space->rig->neutral;
@@ -284,11 +285,18 @@ sinew_status sinew_locks_correct(sinew_locks *locks, double *positions, double *
         bool *mask = SN_NEW(bool, 3 * (size_t)held->count);
         if (!mask) return sn_no_memory(error);
         for (int i = 0; i < 3 * held->count; i++) mask[i] = held->strengths[i] > 0;
+        sn_call call;
+        sn_call_begin(&call, monitor);
         sinew_status status = sn_corrective_create(neutral, held->count, held->vertices, mask,
                                                    locks->options.falloff * locks->space->diagonal,
                                                    &locks->corrective, error);
+        status = sn_call_end(&call, status, error);
         sn_free(mask);
-        SN_TRY(status);
+        if (status != SINEW_OK) {
+            sn_corrective_destroy(locks->corrective);
+            locks->corrective = NULL;
+            return status;
+        }
     }
     double *values = locks->given_motion;
     for (int i = 0; i < held->count; i++)

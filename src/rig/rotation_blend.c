@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/parallel.h"
+#include "base/scope.h"
 #include "base/sized.h"
 #include "rig/activations.h"
 #include "rig/part_links.h"
@@ -463,9 +464,17 @@ sinew_status sinew_rotation_create(const sinew_rig *rig, const sinew_rotation_op
     if (mesh->triangle_count < 1)
         return sn_fail(error, SINEW_BAD_INPUT, "%s: the rotation-aware blend needs faces",
                        mesh->name ? mesh->name : "neutral");
-    return sn_rotation_create_elements(rig, mesh->vertex_count, mesh->positions, 3,
-                                       mesh->triangle_count, mesh->triangles, NULL, &own, monitor,
-                                       rotation, error);
+    sn_call call;
+    sn_call_begin(&call, monitor);
+    sinew_status status = sn_rotation_create_elements(rig, mesh->vertex_count, mesh->positions, 3,
+                                                      mesh->triangle_count, mesh->triangles, NULL,
+                                                      &own, monitor, rotation, error);
+    status = sn_call_end(&call, status, error);
+    if (status != SINEW_OK) {
+        sinew_rotation_destroy(*rotation);
+        *rotation = NULL;
+    }
+    return status;
 }
 
 void sinew_rotation_destroy(sinew_rotation *rotation) {

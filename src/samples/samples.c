@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/scope.h"
 #include "base/sized.h"
 #include "base/status.h"
 #include "samples/builders.h"
@@ -63,5 +64,12 @@ sinew_status sinew_sample_rig(const char *name, const sinew_sample_options *opti
     if (vertices < SINEW_SAMPLE_MIN_VERTICES || vertices > SINEW_SAMPLE_MAX_VERTICES)
         return sn_fail(error, SINEW_BAD_INPUT, "%d vertices asked for; samples have %d to %d",
                        vertices, SINEW_SAMPLE_MIN_VERTICES, SINEW_SAMPLE_MAX_VERTICES);
-    return samples[sample].build(vertices, rig, error);
+    sn_call call;
+    sn_call_begin(&call, wanted.monitor);
+    sinew_status status = sn_call_end(&call, samples[sample].build(vertices, rig, error), error);
+    if (status != SINEW_OK) {
+        sinew_rig_destroy(*rig);
+        *rig = NULL;
+    }
+    return status;
 }

@@ -26,8 +26,9 @@ sinew_status sn_fibers_read(const sn_model_setup *setup, double **fibers, sinew_
         if (!(sn_length(along) > 0))
             status = sn_scene_fail(setup->scene, error, place, "the direction has no length");
         if (status == SINEW_OK)
-            status = sinew_select(setup->rig, json_string_value(json_object_get(entry, "select")),
-                                  setup->scene->folder, setup->loader, &vertices, &count, error);
+            status =
+                sinew_select(setup->rig, json_string_value(json_object_get(entry, "select")),
+                             setup->scene->folder, setup->loader, NULL, &vertices, &count, error);
         for (int i = 0; status == SINEW_OK && i < count; i++)
             sn_put(made, vertices[i], sn_scale(ratio, sn_normalize(along)));
         sinew_free(vertices);

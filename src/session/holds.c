@@ -13,8 +13,8 @@ sinew_status sn_holds_select(const sn_model_setup *setup, int **vertices, int *c
     *vertices = NULL, *count = 0;
     if (!text) return SINEW_OK;
     if (strcmp(text, "auto") != 0)
-        return sinew_select(setup->rig, text, setup->scene->folder, setup->loader, vertices, count,
-                            error);
+        return sinew_select(setup->rig, text, setup->scene->folder, setup->loader, NULL, vertices,
+                            count, error);
     int axis;
     SN_TRY(sinew_find_resting(setup->rig, vertices, count, &axis, error));
     if (*count == 0)

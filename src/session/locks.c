@@ -90,7 +90,8 @@ static sinew_status add_locks(const sinew_scene *scene, const sinew_rig *rig,
         sinew_status status = sinew_locks_add_selection(
             made->locks, rig, json_string_value(json_object_get(lock, "name")),
             json_string_value(json_object_get(lock, "select")),
-            json_string_value(json_object_get(lock, "axes")), scene->folder, loader, pose, &own);
+            json_string_value(json_object_get(lock, "axes")), scene->folder, loader, pose, NULL,
+            &own);
         if (status != SINEW_OK)
             return sn_fail(error, status, "%s: /locks/%zu: %.300s", scene->name, index,
                            own.message);
@@ -221,7 +222,7 @@ sinew_status sn_locks_correct(const sn_session_locks *locks, double *positions, 
                               sinew_error *error) {
     double strain;
     if (!locks->locks || !locks->corrective) return SINEW_OK;
-    SN_TRY(sinew_locks_correct(locks->locks, positions, &strain, error));
+    SN_TRY(sinew_locks_correct(locks->locks, positions, &strain, NULL, error));
     if (fields) json_object_set_new(fields, "corrective_strain", sn_report_number(strain));
     return SINEW_OK;
 }

@@ -52,7 +52,7 @@ static sinew_status read_pin(const sn_model_setup *setup, sn_modal_holds *holds,
     SN_TRY(read_frames(setup, pin, place, entry, error));
     int *found = NULL, count = 0;
     SN_TRY(sinew_select(setup->rig, json_string_value(json_object_get(pin, "select")),
-                        setup->scene->folder, setup->loader, &found, &count, error));
+                        setup->scene->folder, setup->loader, NULL, &found, &count, error));
     entry->first = holds->pin_count, entry->count = count;
     bool room = SN_RESERVE(holds->vertices, *capacity, holds->pin_count + count) &&
                 SN_RESERVE(*stiffness, *stiffness_capacity, holds->pin_count + count);
@@ -138,7 +138,8 @@ static sinew_status read_orientations(const sn_model_setup *setup, const sinew_m
                               &holds->turning[k], error));
         int *vertices, vertex_count, *elements;
         SN_TRY(sinew_select(setup->rig, json_string_value(json_object_get(given, "select")),
-                            setup->scene->folder, setup->loader, &vertices, &vertex_count, error));
+                            setup->scene->folder, setup->loader, NULL, &vertices, &vertex_count,
+                            error));
         sinew_status status = sinew_modal_elements_at(modal, vertex_count, vertices, &elements,
                                                       &o->element_count, error);
         sinew_free(vertices);

@@ -146,7 +146,7 @@ static sinew_status read_contact(const sn_model_setup *setup, sinew_force_option
         int *found, more;
         sinew_error what;
         snprintf(text, sizeof text, "region:%.*s", (int)length, name);
-        if (sinew_select(setup->rig, text, NULL, NULL, &found, &more, &what) != SINEW_OK)
+        if (sinew_select(setup->rig, text, NULL, NULL, NULL, &found, &more, &what) != SINEW_OK)
             return sn_fail(error, what.status, "/parameters/contact: %s", what.message);
         bool room = SN_RESERVE(*vertices, capacity, count + (size_t)more);
         if (room) memcpy(*vertices + count, found, sizeof(int) * (size_t)more);
@@ -175,7 +175,8 @@ static sinew_status read_jaw(const sn_model_setup *setup, double **shares, sinew
         return sn_fail(error, SINEW_BAD_INPUT, "/parameters/jaw: the rig has no target '%s'",
                        given);
     int *vertices, count;
-    SN_TRY(sinew_select(rig, given, setup->scene->folder, setup->loader, &vertices, &count, error));
+    SN_TRY(sinew_select(rig, given, setup->scene->folder, setup->loader, NULL, &vertices, &count,
+                        error));
     for (int i = 0; i < count; i++) (*shares)[vertices[i]] = 1;
     sinew_free(vertices);
     return SINEW_OK;
@@ -284,7 +285,7 @@ static sinew_status make_force(const sn_model_setup *setup, sn_force_structure *
     sinew_status status = read_contact(setup, &options, &vertices, error);
     const char *held = sn_scene_string(setup->scene, "fixed");
     if (status == SINEW_OK && held)
-        status = sinew_select(setup->rig, held, setup->scene->folder, setup->loader, &fixed,
+        status = sinew_select(setup->rig, held, setup->scene->folder, setup->loader, NULL, &fixed,
                               &options.fixed_count, error);
     options.fixed = fixed;
     if (status == SINEW_OK) status = find_stiffness(setup, s, &options, error);

@@ -118,7 +118,7 @@ static sinew_status read_pins(const sn_model_setup *setup, pin_list *pins, sinew
                                  "motion and stiffness are for the modal model; use pulls");
         int *found = NULL, count = 0;
         SN_TRY(sinew_select(setup->rig, json_string_value(json_object_get(pin, "select")),
-                            setup->scene->folder, setup->loader, &found, &count, error));
+                            setup->scene->folder, setup->loader, NULL, &found, &count, error));
         bool ok = SN_RESERVE(pins->vertices, capacity, pins->count + count) &&
                   SN_RESERVE(pins->entry, entry_capacity, pins->count + count);
         for (int k = 0; ok && k < count; k++) {

@@ -99,7 +99,8 @@ static sinew_status make_part(const sinew_scene *scene, const json_t *given, con
     const sinew_mesh *mesh = rig->neutral;
     char selection[256];
     snprintf(selection, sizeof selection, "part:%s", name);
-    SN_TRY(sinew_select(rig, selection, NULL, NULL, &o->part_vertices, &o->vertex_count, error));
+    SN_TRY(
+        sinew_select(rig, selection, NULL, NULL, NULL, &o->part_vertices, &o->vertex_count, error));
     o->part = 0;
     while (strcmp(mesh->part_names[o->part], name)) o->part++;
     sinew_mesh *surface;

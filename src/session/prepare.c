@@ -162,6 +162,11 @@ static uint64_t newest(const update *u, const char *const *keys) {
     return most;
 }
 
+/* What was made while the call was being cancelled may be unfinished: it is never shared. */
+static sinew_status check_dropped(sinew_error *error) {
+    return sn_scope_poll() ? sn_fail(error, SINEW_CANCELLED, "cancelled") : SINEW_OK;
+}
+
 /* The session keeps what was made last. */
 static void publish(sn_shared **kept, sn_shared *made) {
     sn_shared_drop(*kept);
@@ -249,6 +254,7 @@ static sinew_status update_clip(update *u, sinew_error *error) {
     sn_clip *clip = SN_NEW0(sn_clip, 1);
     if (!clip) return sn_no_memory(error);
     sinew_status status = make_clip(u, clip, error);
+    if (status == SINEW_OK) status = check_dropped(error);
     if (status != SINEW_OK) {
         release_clip(clip);
         return status;
@@ -331,6 +337,7 @@ static sinew_status update_structure(update *u, sinew_error *error) {
     setup.report = b->report;
     sinew_status status = b->report ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK && u->kind->build) status = u->kind->build(&setup, &b->structure, error);
+    if (status == SINEW_OK) status = check_dropped(error);
     if (status != SINEW_OK) {
         release_built(b);
         return status;
@@ -436,12 +443,13 @@ sinew_status sinew_solver_update(sinew_solver *solver, const sinew_monitor *moni
     u.changed &= ~(bit_of("outputs") | bit_of("notes") | bit_of("studio"));
     watch.monitor.strict |= json_is_true(sn_scene_at(&u.scene, "strict"));
     pthread_mutex_lock(&session->building);
-    const sinew_monitor *before = sn_monitor_enter(u.monitor);
+    sn_call call;
+    sn_call_begin(&call, u.monitor);
     sn_orderings orderings;
     sn_orderings_begin(&orderings, session->cache, u.monitor);
     sinew_status status = run(&u, error);
-    sn_orderings_end(&orderings);
-    sn_monitor_leave(before);
+    sn_orderings_end(&orderings); /* in the call: what is unfinished is not stored */
+    status = sn_call_end(&call, status, error);
     pthread_mutex_unlock(&session->building);
     sn_session_release_view(session, &u.scene);
     if (status == SINEW_OK)

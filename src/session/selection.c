@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/nearest.h"
+#include "base/scope.h"
 #include "base/status.h"
 #include "base/vec3.h"
 #include "capture/pieces.h"
@@ -201,16 +202,19 @@ static sinew_status mark(const sinew_rig *rig, const char *text, const char *fol
 }
 
 sinew_status sinew_select(const sinew_rig *rig, const char *text, const char *folder,
-                          const sinew_loader *loader, int **vertices, int *count,
-                          sinew_error *error) {
+                          const sinew_loader *loader, const sinew_monitor *monitor, int **vertices,
+                          int *count, sinew_error *error) {
     SN_REQUIRE(rig && text && vertices && count, error);
     *vertices = NULL;
     *count = 0;
     int n = rig->neutral->vertex_count, used = 0;
+    sn_call call;
+    sn_call_begin(&call, monitor);
     unsigned char *marked = SN_NEW0(unsigned char, n);
     int *list = NULL;
     sinew_status status =
         marked ? mark(rig, text, folder, loader, marked, error) : sn_no_memory(error);
+    status = sn_call_end(&call, status, error);
     for (int v = 0; status == SINEW_OK && v < n; v++) used += marked[v];
     if (status == SINEW_OK && used == 0)
         status = sn_fail(error, SINEW_BAD_INPUT, "'%.200s' selects no vertex", text);
@@ -259,7 +263,7 @@ static sinew_status select_mask(const sinew_rig *rig, const char *file, const ch
 sinew_status sinew_locks_add_selection(sinew_locks *locks, const sinew_rig *rig, const char *name,
                                        const char *select, const char *axes, const char *folder,
                                        const sinew_loader *loader, const double *weights,
-                                       sinew_error *error) {
+                                       const sinew_monitor *monitor, sinew_error *error) {
     SN_REQUIRE(locks && rig && name && select && weights, error);
     unsigned mask;
     int *vertices = NULL, count = 0;
@@ -268,7 +272,7 @@ sinew_status sinew_locks_add_selection(sinew_locks *locks, const sinew_rig *rig,
     sinew_status status =
         strncmp(select, "mask:", 5) == 0
             ? select_mask(rig, select + 5, folder, loader, &vertices, &strengths, &count, error)
-            : sinew_select(rig, select, folder, loader, &vertices, &count, error);
+            : sinew_select(rig, select, folder, loader, monitor, &vertices, &count, error);
     if (status == SINEW_OK)
         status = sinew_locks_add(locks, name, count, vertices, mask, strengths, weights, error);
     sn_free(vertices);

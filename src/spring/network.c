@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/scope.h"
 #include "base/vec3.h"
 
 /* A spring under this share of the mean spring length is as good as zero long. */
@@ -146,7 +147,7 @@ static void choose_altitude(sn_network *network, const double *positions, int t,
 }
 
 void sn_network_choose_altitudes(sn_network *network, int pose_count, const double *const *poses) {
-    for (int t = 0; t < network->triangle_count; t++) {
+    for (int t = 0; t < network->triangle_count && !(t % 256 == 0 && sn_scope_poll()); t++) {
         double thinnest = INFINITY;
         network->altitude_foot[t] = 0.5;
         choose_altitude(network, network->neutral, t, &thinnest);

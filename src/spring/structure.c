@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/scope.h"
 #include "base/sized.h"
 #include "base/status.h"
 #include "base/threads.h"
@@ -359,6 +360,8 @@ sinew_status sinew_spring_create(const sinew_rig *rig, const sinew_spring_option
     if (!spring) return sn_no_memory(error);
     spring->rig = rig;
     spring->options = wanted;
+    sn_call call;
+    sn_call_begin(&call, monitor);
     sinew_status status = check_options(rig, &spring->options, error);
     if (status == SINEW_OK) status = check_rig(rig, error);
     if (status == SINEW_OK) {
@@ -369,6 +372,7 @@ sinew_status sinew_spring_create(const sinew_rig *rig, const sinew_spring_option
     if (status == SINEW_OK) status = build(spring, monitor, error);
     if (status == SINEW_OK && spring->options.self_contact)
         status = sn_self_create(spring, monitor, error);
+    status = sn_call_end(&call, status, error);
     if (status != SINEW_OK) {
         sinew_spring_destroy(spring);
         return status;

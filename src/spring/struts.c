@@ -18,6 +18,7 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/parallel.h"
+#include "base/scope.h"
 #include "base/status.h"
 #include "mesh/normals.h"
 #include "sinew/query.h"
@@ -99,7 +100,7 @@ static sinew_status drop_false(const sinew_mesh *mesh, int pose_count, const dou
     double *rest = SN_NEW(double, mesh->vertex_count), *scale = SN_NEW(double, mesh->vertex_count);
     bool ok = count && rest && scale;
     if (ok) find_scales(mesh, mesh->positions, count, rest);
-    for (int p = 0; p < pose_count && ok; p++) {
+    for (int p = 0; p < pose_count && ok && !sn_scope_poll(); p++) {
         find_scales(mesh, poses[p], count, scale);
         for (int v = 0; v < mesh->vertex_count; v++) {
             int u = across[v];

@@ -22,13 +22,13 @@ static int drop_rig(void **state) {
 static void lists_are_sorted_and_without_repetition(void **state) {
     (void)state;
     int *vertices, count;
-    assert_ok(
-        sinew_select(rig, "v:7,1,5-8,6", NULL, sinew_file_loader(), &vertices, &count, &error));
+    assert_ok(sinew_select(rig, "v:7,1,5-8,6", NULL, sinew_file_loader(), NULL, &vertices, &count,
+                           &error));
     const int expected[] = {1, 5, 6, 7, 8};
     assert_int_equal(count, 5);
     assert_memory_equal(vertices, expected, sizeof expected);
     sinew_free(vertices);
-    assert_ok(sinew_select(rig, "all", NULL, sinew_file_loader(), &vertices, &count, &error));
+    assert_ok(sinew_select(rig, "all", NULL, sinew_file_loader(), NULL, &vertices, &count, &error));
     assert_int_equal(count, rig->neutral->vertex_count);
     sinew_free(vertices);
 }
@@ -39,8 +39,8 @@ static void masks_are_read_from_their_folder(void **state) {
     const char *text = "vertex,value\n3,1\n4,0.2\n9,0.5\n";
     assert_ok(sn_file_write(path, text, strlen(text), &error));
     int *vertices, count;
-    assert_ok(sinew_select(rig, "mask:mask.csv", test_folder(), sinew_file_loader(), &vertices,
-                           &count, &error));
+    assert_ok(sinew_select(rig, "mask:mask.csv", test_folder(), sinew_file_loader(), NULL,
+                           &vertices, &count, &error));
     assert_int_equal(count, 2);
     assert_int_equal(vertices[0], 3);
     assert_int_equal(vertices[1], 9);
@@ -67,15 +67,15 @@ static void bad_selections_say_why(void **state) {
         int *vertices, count;
         error.message[0] = '\0';
         assert_int_equal(
-            sinew_select(rig, bad[i], NULL, sinew_file_loader(), &vertices, &count, &error),
+            sinew_select(rig, bad[i], NULL, sinew_file_loader(), NULL, &vertices, &count, &error),
             SINEW_BAD_INPUT);
         assert_null(vertices);
         assert_true(strlen(error.message) > 10);
     }
     int *vertices, count;
-    assert_int_equal(
-        sinew_select(rig, "mask:nowhere.csv", NULL, sinew_file_loader(), &vertices, &count, &error),
-        SINEW_IO);
+    assert_int_equal(sinew_select(rig, "mask:nowhere.csv", NULL, sinew_file_loader(), NULL,
+                                  &vertices, &count, &error),
+                     SINEW_IO);
 }
 
 /* Pieces, targets, and regions that the rig does not name. */
@@ -84,20 +84,21 @@ static void faces_are_selected_by_piece_target_and_derived_region(void **state) 
     sinew_rig *face;
     int *vertices, count, jaw, strong;
     assert_ok(sinew_sample_rig("face", NULL, &face, &error));
-    assert_ok(sinew_select(face, "target:jawOpen", NULL, NULL, &vertices, &jaw, &error));
+    assert_ok(sinew_select(face, "target:jawOpen", NULL, NULL, NULL, &vertices, &jaw, &error));
     sinew_free(vertices);
-    assert_ok(sinew_select(face, "target:jawOpen>0.5", NULL, NULL, &vertices, &strong, &error));
+    assert_ok(
+        sinew_select(face, "target:jawOpen>0.5", NULL, NULL, NULL, &vertices, &strong, &error));
     sinew_free(vertices);
     assert_true(strong > 0 && strong < jaw);
-    assert_ok(sinew_select(face, "piece:0", NULL, NULL, &vertices, &count, &error));
+    assert_ok(sinew_select(face, "piece:0", NULL, NULL, NULL, &vertices, &count, &error));
     assert_int_equal(vertices[0], 0);
     sinew_free(vertices);
-    assert_ok(sinew_select(face, "region:cheeksLeft", NULL, NULL, &vertices, &count, &error));
+    assert_ok(sinew_select(face, "region:cheeksLeft", NULL, NULL, NULL, &vertices, &count, &error));
     for (int i = 0; i < count; i++) assert_true(face->neutral->positions[3 * vertices[i]] >= 0);
     sinew_free(vertices);
     const char *bad[] = {"piece:99", "piece:x", "target:none>0.2", "target:jawOpen>2", "region:no"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(sinew_select(face, bad[i], NULL, NULL, &vertices, &count, &error),
+        assert_int_equal(sinew_select(face, bad[i], NULL, NULL, NULL, &vertices, &count, &error),
                          SINEW_BAD_INPUT);
     sinew_rig_destroy(face);
 }

@@ -321,7 +321,7 @@ static void a_corrective_puts_locked_coordinates_back(void **state) {
     shape(rig, w1, p1);
     memcpy(fixed, p1, 600 * sizeof(double));
     double strain;
-    assert_ok(sinew_locks_correct(locks, fixed, &strain, &error));
+    assert_ok(sinew_locks_correct(locks, fixed, &strain, NULL, &error));
     assert_true(strain > 0 && isfinite(strain));
     for (int i = 0; i < 9; i++)
         assert_close(fixed[3 * all_axes[i / 3] + i % 3], p0[3 * all_axes[i / 3] + i % 3], 1e-9);
@@ -450,7 +450,7 @@ static sinew_status use_everything(const sinew_rig *rig) {
     if (status == SINEW_OK) status = sinew_locks_apply(locks, w0, w1, w2, NULL, NULL);
     memcpy(positions, rig->neutral->positions, sizeof positions);
     positions[3 * 4] += 0.1;
-    if (status == SINEW_OK) status = sinew_locks_correct(locks, positions, NULL, NULL);
+    if (status == SINEW_OK) status = sinew_locks_correct(locks, positions, NULL, NULL, NULL);
     if (status == SINEW_OK) status = sinew_locks_remove(locks, "a", NULL);
     sinew_locks_destroy(locks);
     sinew_slider_space_destroy(space);

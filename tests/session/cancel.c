@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 
+#include "base/scope.h"
 #include "groups.h"
 #include "scenes.h"
 
@@ -156,6 +157,123 @@ static void a_cancelled_preparation_can_be_repeated(void **state) {
     }
 }
 
+/* The longest stretch between two polls while the sample face is prepared was measured with a
+ * clock (docs/session.md). Here the polls are counted, which depends on the work alone: a loop or a
+ * kernel that no longer polls loses hundreds of them. The bounds are nine tenths of the counts. */
+static const struct asked {
+    const char *name, *scene;
+    int least;
+} asked[] = {
+    {"rotation", "\"model\": \"rotation\", \"weights\": {\"jawOpen\": 1}}", 8000},
+    {"spring", "\"model\": \"spring\", \"weights\": {\"jawOpen\": 1}}", 9500},
+    {"force", "\"model\": \"force\", \"weights\": {\"jawOpen\": 1}}", 9000},
+    {"contact",
+     "\"model\": \"force\", \"parameters\": {\"contact\": \"all\"}, \"weights\": {\"jawOpen\": 1}}",
+     10000},
+    {"modal",
+     "\"model\": \"modal\", \"parameters\": {\"body\": \"shell\", \"modes\": 8}, \"keys\": "
+     "[{\"time\": 0, \"pose\": "
+     "\"neutral\"}, {\"time\": 1, \"pose\": \"jawOpen\"}]}",
+     11500},
+};
+
+static sinew_session *face_session(const sinew_rig *rig, const char *rest) {
+    char text[512];
+    snprintf(text, sizeof text, "{\"sinew\": 1, %s", rest);
+    sinew_scene *scene;
+    sinew_session *session;
+    sinew_session_options options;
+    sinew_session_options_init(&options);
+    options.rig = rig;
+    assert_ok(sinew_scene_parse(text, "face", NULL, &scene, &error));
+    assert_ok(sinew_session_create(scene, &options, &session, &error));
+    sinew_scene_destroy(scene);
+    return session;
+}
+
+static void every_model_asks_often_while_it_is_prepared(void **state) {
+    (void)state;
+    sinew_rig *rig;
+    sinew_sample_options options;
+    sinew_sample_options_init(&options);
+    options.vertices = 1000;
+    assert_ok(sinew_sample_rig("face", &options, &rig, &error));
+    sinew_set_threads(1);
+    sn_poll_always(true);
+    for (size_t k = 0; k < sizeof asked / sizeof *asked; k++) {
+        countdown all = {-1, 0};
+        sinew_monitor monitor = {.cancelled = count_down, .user = &all};
+        sinew_session *whole = face_session(rig, asked[k].scene), *session;
+        assert_ok(sinew_session_prepare(whole, &monitor, &error));
+        if (all.used < asked[k].least)
+            fail_msg("%s asks %d times, expected at least %d", asked[k].name, all.used,
+                     asked[k].least);
+        session = NULL;
+        for (int part = 3; part < 8; part += 4) {
+            countdown c = {(int)((long long)all.used * part / 8), 0};
+            monitor.user = &c;
+            sinew_session_destroy(session);
+            session = face_session(rig, asked[k].scene);
+            assert_int_equal(sinew_session_prepare(session, &monitor, &error), SINEW_CANCELLED);
+        }
+        print_message("%s asks %d times\n", asked[k].name, all.used);
+        size_t size = 3 * (size_t)test_vertex_count(sinew_session_solver(whole));
+        double *shape = calloc(2 * size, sizeof *shape);
+        assert_ok(sinew_session_prepare(session, NULL, &error));
+        test_frame(sinew_session_solver(session), 0, shape);
+        test_frame(sinew_session_solver(whole), 0, shape + size);
+        assert_memory_equal(shape, shape + size, size * sizeof *shape);
+        free(shape);
+        sinew_session_destroy(session), sinew_session_destroy(whole);
+    }
+    sn_poll_always(false);
+    sinew_set_threads(0);
+    sinew_rig_destroy(rig);
+}
+
+/* Calls without a monitor parameter are cancelled by sinew_call_monitored. */
+typedef struct region {
+    const sinew_rig *rig;
+    sinew_slider_space *space;
+} region;
+
+static sinew_status make_space(void *user, sinew_error *own) {
+    region *r = user;
+    return sinew_slider_space_create(r->rig, &r->space, own);
+}
+
+static void calls_without_a_monitor_are_cancelled_from_outside(void **state) {
+    (void)state;
+    sinew_rig *rig;
+    assert_ok(sinew_sample_rig("face", NULL, &rig, &error));
+    for (int cancel = 0; cancel < 2; cancel++) {
+        countdown c = {cancel ? 0 : -1, 0};
+        sinew_monitor monitor = {.cancelled = count_down, .user = &c};
+        region r = {.rig = rig};
+        assert_int_equal(sinew_call_monitored(&monitor, make_space, &r, &error),
+                         cancel ? SINEW_CANCELLED : SINEW_OK);
+        assert_true(c.used > 0);
+        sinew_slider_space_destroy(r.space);
+        int *vertices, count;
+        c.used = 0;
+        assert_int_equal(
+            sinew_select(rig, "region:lips", NULL, NULL, &monitor, &vertices, &count, &error),
+            cancel ? SINEW_CANCELLED : SINEW_OK);
+        assert_true(c.used > 0);
+        sinew_free(vertices);
+        sinew_sample_options options;
+        sinew_sample_options_init(&options);
+        options.monitor = &monitor;
+        sinew_rig *again;
+        c.used = 0;
+        assert_int_equal(sinew_sample_rig("bar", &options, &again, &error),
+                         cancel ? SINEW_CANCELLED : SINEW_OK);
+        assert_true(c.used > 0);
+        sinew_rig_destroy(again);
+    }
+    sinew_rig_destroy(rig);
+}
+
 /* ---- from another thread --------------------------------------------------------------------- */
 
 /* The solve waits in its poll until the other thread has cancelled: it is hit in mid-solve. */
@@ -228,6 +346,8 @@ int test_cancel(void) {
         cmocka_unit_test(cancelled_catching_up_is_undone),
         cmocka_unit_test(monitors_are_not_kept),
         cmocka_unit_test(a_cancelled_preparation_can_be_repeated),
+        cmocka_unit_test(every_model_asks_often_while_it_is_prepared),
+        cmocka_unit_test(calls_without_a_monitor_are_cancelled_from_outside),
         cmocka_unit_test(a_session_is_cancelled_from_another_thread),
     };
     return cmocka_run_group_tests_name("cancel", tests, NULL, NULL);

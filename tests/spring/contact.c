@@ -599,8 +599,8 @@ static void a_part_inside_an_obstacle_stays_and_the_others_yield(void **state) {
     assert_ok(sinew_sample_rig("face", &size, &rig, &error));
     const sinew_mesh *mesh = rig->neutral;
     int n = mesh->vertex_count, *eye = NULL, eye_count = 0;
-    assert_ok(
-        sinew_select(rig, "part:eyeLeft", NULL, sinew_file_loader(), &eye, &eye_count, &error));
+    assert_ok(sinew_select(rig, "part:eyeLeft", NULL, sinew_file_loader(), NULL, &eye, &eye_count,
+                           &error));
     bool *own = SN_NEW0(bool, n);
     for (int k = 0; k < eye_count; k++) own[eye[k]] = true;
     sinew_spring_options options;
