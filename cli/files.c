@@ -109,8 +109,12 @@ bool cli_keeps(const char *in, const char *out) {
 
 sinew_status cli_write_rig(cli_call *call, const char *original, const sinew_rig *rig,
                            const sinew_curves *curves, const char *out) {
-    if (cli_keeps(original, out))
-        return sinew_rig_write_into(out, original, rig, curves, call->monitor, &call->error);
+    if (cli_keeps(original, out)) {
+        sinew_status status =
+            sinew_rig_write_into(out, original, rig, curves, call->monitor, &call->error);
+        if (status != SINEW_UNAVAILABLE) return status;
+        cli_warn(call, "%s; materials, skins and other nodes are left out", call->error.message);
+    }
     if (curves) return sinew_rig_write_animated(out, rig, curves, &call->error);
     return sinew_rig_write(out, rig, &call->error);
 }

@@ -1,4 +1,5 @@
 /* FBX, the exchange format of Maya, 3ds Max, MotionBuilder, Unreal and Unity. */
+#include "io/fbx_keep.h"
 #include "io/fbx_read.h"
 #include "io/fbx_write.h"
 
@@ -12,6 +13,7 @@ const sn_format sn_format_fbx = {
     .write_mesh = sn_fbx_write_mesh,
     .read_rig = sn_fbx_read_rig,
     .write_rig = sn_fbx_write_rig,
+    .write_into = sn_fbx_write_into,
     .read_curves = sn_fbx_read_curves,
     .read_frames = sn_fbx_read_frames,
     .read_pose = sn_fbx_read_pose,

@@ -7,7 +7,11 @@
 #include "base/memory.h"
 #include "io/binary.h"
 
-enum { VERSION = 7400, NODE_HEAD = 13, LEAST_DEFLATED = 128 };
+enum { VERSION = 7400, LEAST_DEFLATED = 128 };
+
+static size_t head_size(const sn_fbx_encoder *e) {
+    return e->wide ? 25 : 13;
+}
 
 static void put_u32(sn_fbx_encoder *e, uint32_t value) {
     char bytes[4];
@@ -34,11 +38,15 @@ static const unsigned char foot_magic[16] = {0xf8, 0x5a, 0x8c, 0x6a, 0xde, 0xf5,
 static const char zeros[128];
 
 void sn_fbx_put_footer(sn_fbx_encoder *e) {
-    sn_buffer_add(e->out, zeros, NODE_HEAD); /* ends the list of nodes */
-    sn_buffer_add(e->out, foot_id, sizeof foot_id);
+    sn_fbx_put_footer_of(e, VERSION, foot_id);
+}
+
+void sn_fbx_put_footer_of(sn_fbx_encoder *e, int version, const void *identifier) {
+    sn_buffer_add(e->out, zeros, head_size(e)); /* ends the list of nodes */
+    sn_buffer_add(e->out, identifier, sizeof foot_id);
     sn_buffer_add(e->out, zeros, 4);
     sn_buffer_add(e->out, zeros, 16 - e->out->size % 16);
-    put_u32(e, VERSION);
+    put_u32(e, (uint32_t)version);
     sn_buffer_add(e->out, zeros, 120);
     sn_buffer_add(e->out, foot_magic, sizeof foot_magic);
 }
@@ -57,7 +65,7 @@ void sn_fbx_begin(sn_fbx_encoder *e, const char *name) {
     e->open[e->depth].values = 0;
     e->open[e->depth].value_end = 0;
     e->depth++;
-    sn_buffer_add(e->out, zeros, NODE_HEAD - 1);
+    sn_buffer_add(e->out, zeros, head_size(e) - 1);
     sn_buffer_char(e->out, (char)length);
     sn_buffer_add(e->out, name, length);
 }
@@ -67,18 +75,29 @@ void sn_fbx_end(sn_fbx_encoder *e) {
     if (e->out->failed || e->depth == 0) return;
     e->depth--;
     size_t head = e->open[e->depth].head, value_end = e->open[e->depth].value_end;
-    size_t values = head + NODE_HEAD + (unsigned char)e->out->bytes[head + NODE_HEAD - 1];
+    size_t values = head + head_size(e) + (unsigned char)e->out->bytes[head + head_size(e) - 1];
     if (value_end != 0)
-        sn_buffer_add(e->out, zeros, NODE_HEAD); /* ends the list of children */
+        sn_buffer_add(e->out, zeros, head_size(e)); /* ends the list of children */
     else
         value_end = e->out->size;
     if (e->out->failed || e->out->size > UINT32_MAX) {
         e->out->failed = true;
         return;
     }
+    size_t step = e->wide ? 8 : 4; /* high halves are zero */
     sn_store_u32(e->out->bytes + head, (uint32_t)e->out->size, false);
-    sn_store_u32(e->out->bytes + head + 4, e->open[e->depth].values, false);
-    sn_store_u32(e->out->bytes + head + 8, (uint32_t)(value_end - values), false);
+    sn_store_u32(e->out->bytes + head + step, e->open[e->depth].values, false);
+    sn_store_u32(e->out->bytes + head + 2 * step, (uint32_t)(value_end - values), false);
+}
+
+void sn_fbx_put_raw(sn_fbx_encoder *e, uint32_t count, const void *bytes, size_t size) {
+    if (e->depth > 0) e->open[e->depth - 1].values += count;
+    if (size > 0) sn_buffer_add(e->out, bytes, size);
+}
+
+void sn_fbx_open_list(sn_fbx_encoder *e) {
+    if (e->depth > 0 && e->open[e->depth - 1].value_end == 0)
+        e->open[e->depth - 1].value_end = e->out->size;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -177,5 +196,24 @@ void sn_fbx_int_node(sn_fbx_encoder *e, const char *name, int32_t value) {
 void sn_fbx_text_node(sn_fbx_encoder *e, const char *name, const char *value) {
     sn_fbx_begin(e, name);
     sn_fbx_put_text(e, value);
+    sn_fbx_end(e);
+}
+
+/* ---- objects --------------------------------------------------------------------------------- */
+
+void sn_fbx_begin_object(sn_fbx_encoder *e, const char *node, int64_t id, const char *name,
+                         const char *class_name, const char *subclass) {
+    sn_fbx_begin(e, node);
+    sn_fbx_put_long(e, id);
+    sn_fbx_put_name(e, name, class_name);
+    sn_fbx_put_text(e, subclass);
+}
+
+void sn_fbx_connect(sn_fbx_encoder *e, int64_t child, int64_t parent, const char *property) {
+    sn_fbx_begin(e, "C");
+    sn_fbx_put_text(e, property ? "OP" : "OO");
+    sn_fbx_put_long(e, child);
+    sn_fbx_put_long(e, parent);
+    if (property) sn_fbx_put_text(e, property);
     sn_fbx_end(e);
 }

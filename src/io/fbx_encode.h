@@ -12,10 +12,11 @@
 
 #include "io/buffer.h"
 
-enum { SN_FBX_DEEPEST_WRITTEN = 16 };
+enum { SN_FBX_DEEPEST_WRITTEN = 64 };
 
 typedef struct sn_fbx_encoder {
     sn_buffer *out;
+    bool wide; /* heads of 7.5 and later, with numbers of 64 bits */
     int depth;
     struct {
         size_t head; /* of the node, in the buffer */
@@ -27,9 +28,14 @@ typedef struct sn_fbx_encoder {
 /* Start and end of the file. */
 void sn_fbx_put_header(sn_fbx_encoder *e);
 void sn_fbx_put_footer(sn_fbx_encoder *e);
+/* The end of a file of another version; the identifier has 16 bytes. */
+void sn_fbx_put_footer_of(sn_fbx_encoder *e, int version, const void *identifier);
 
 void sn_fbx_begin(sn_fbx_encoder *e, const char *name);
 void sn_fbx_end(sn_fbx_encoder *e);
+/* Values as they stand in another file; then a list of children, even if none follows. */
+void sn_fbx_put_raw(sn_fbx_encoder *e, uint32_t count, const void *bytes, size_t size);
+void sn_fbx_open_list(sn_fbx_encoder *e);
 
 void sn_fbx_put_bool(sn_fbx_encoder *e, bool value);
 void sn_fbx_put_int(sn_fbx_encoder *e, int32_t value);
@@ -46,6 +52,11 @@ void sn_fbx_put_floats(sn_fbx_encoder *e, const float *values, size_t count);
 void sn_fbx_put_ints(sn_fbx_encoder *e, const int *values, size_t count);
 void sn_fbx_put_longs(sn_fbx_encoder *e, const int64_t *values, size_t count);
 
+/* "OO" of two objects, or "OP" with a property. */
+void sn_fbx_connect(sn_fbx_encoder *e, int64_t child, int64_t parent, const char *property);
+/* Begins an object with its number, name and class. */
+void sn_fbx_begin_object(sn_fbx_encoder *e, const char *node, int64_t id, const char *name,
+                         const char *class_name, const char *subclass);
 /* A node with one value. */
 void sn_fbx_int_node(sn_fbx_encoder *e, const char *name, int32_t value);
 void sn_fbx_text_node(sn_fbx_encoder *e, const char *name, const char *value);

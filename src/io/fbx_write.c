@@ -254,14 +254,6 @@ static void put_definitions(writer *w) {
     sn_fbx_end(e);
 }
 
-static void begin_object(sn_fbx_encoder *e, const char *node, int64_t id, const char *name,
-                         const char *class_name, const char *subclass) {
-    sn_fbx_begin(e, node);
-    sn_fbx_put_long(e, id);
-    sn_fbx_put_name(e, name, class_name);
-    sn_fbx_put_text(e, subclass);
-}
-
 /* ---- geometry -------------------------------------------------------------------------------- */
 
 static void put_layer_element(sn_fbx_encoder *e, const char *type) {
@@ -365,8 +357,8 @@ static sinew_status put_face_materials(writer *w, sinew_error *error) {
 
 static void put_materials(writer *w) {
     for (int m = 0; m < material_count(w); m++) {
-        begin_object(&w->e, "Material", id_of(ID_MATERIAL, 0, m), w->mesh->part_names[m],
-                     "Material", "");
+        sn_fbx_begin_object(&w->e, "Material", id_of(ID_MATERIAL, 0, m), w->mesh->part_names[m],
+                            "Material", "");
         sn_fbx_int_node(&w->e, "Version", 102);
         sn_fbx_text_node(&w->e, "ShadingModel", "phong");
         sn_fbx_int_node(&w->e, "MultiLayer", 0);
@@ -379,7 +371,7 @@ static sinew_status put_geometry(writer *w, int index, sinew_error *error) {
     const sinew_mesh *mesh = w->mesh;
     sn_fbx_encoder *e = &w->e;
     int corners = 0;
-    begin_object(e, "Geometry", id_of(ID_GEOMETRY, index, 0), p->name, "Geometry", "Mesh");
+    sn_fbx_begin_object(e, "Geometry", id_of(ID_GEOMETRY, index, 0), p->name, "Geometry", "Mesh");
     sn_fbx_int_node(e, "GeometryVersion", 124);
     sn_fbx_begin(e, "Vertices");
     sn_fbx_put_doubles(e, mesh->positions + 3 * (size_t)p->first, 3 * (size_t)p->count);
@@ -407,7 +399,8 @@ static sinew_status put_geometry(writer *w, int index, sinew_error *error) {
 
 static void put_model(writer *w, int index) {
     sn_fbx_encoder *e = &w->e;
-    begin_object(e, "Model", id_of(ID_MODEL, index, 0), w->pieces[index].name, "Model", "Mesh");
+    sn_fbx_begin_object(e, "Model", id_of(ID_MODEL, index, 0), w->pieces[index].name, "Model",
+                        "Mesh");
     sn_fbx_int_node(e, "Version", 232);
     sn_fbx_begin(e, "Properties70");
     put_property(e, "InheritType", "enum", "");
@@ -460,7 +453,8 @@ static sinew_status put_shape(writer *w, int index, int order, int entries, sine
     if (status == SINEW_OK) {
         memcpy(deltas + 3 * (size_t)still, t->deltas + 3 * (size_t)first,
                3 * (size_t)(end - first) * sizeof *deltas);
-        begin_object(e, "Geometry", id_of(ID_SHAPE, index, order), t->name, "Geometry", "Shape");
+        sn_fbx_begin_object(e, "Geometry", id_of(ID_SHAPE, index, order), t->name, "Geometry",
+                            "Shape");
         sn_fbx_int_node(e, "Version", 100);
         sn_fbx_begin(e, "Indexes");
         sn_fbx_put_ints(e, vertices, (size_t)entries);
@@ -477,8 +471,8 @@ static sinew_status put_shape(writer *w, int index, int order, int entries, sine
 static sinew_status put_deformers(writer *w, int index, sinew_error *error) {
     sn_fbx_encoder *e = &w->e;
     if (w->channel_count == 0) return SINEW_OK;
-    begin_object(e, "Deformer", id_of(ID_DEFORMER, index, 0), w->pieces[index].name, "Deformer",
-                 "BlendShape");
+    sn_fbx_begin_object(e, "Deformer", id_of(ID_DEFORMER, index, 0), w->pieces[index].name,
+                        "Deformer", "BlendShape");
     sn_fbx_int_node(e, "Version", 100);
     sn_fbx_end(e);
     for (int c = 0; c < w->channel_count; c++) {
@@ -491,8 +485,8 @@ static sinew_status put_deformers(writer *w, int index, sinew_error *error) {
             weights[k] = ch->slider < 0 || k >= ch->count
                              ? 100
                              : 100 * w->rig->targets[w->order[ch->first + k]].at;
-        begin_object(e, "Deformer", id_of(ID_CHANNEL, index, c), ch->name, "SubDeformer",
-                     "BlendShapeChannel");
+        sn_fbx_begin_object(e, "Deformer", id_of(ID_CHANNEL, index, c), ch->name, "SubDeformer",
+                            "BlendShapeChannel");
         sn_fbx_int_node(e, "Version", 100);
         sn_fbx_begin(e, "DeformPercent");
         sn_fbx_put_double(e, 0);
@@ -520,13 +514,13 @@ static void put_stack(writer *w) {
     int last = w->clip->time_count - 1;
     int64_t start = last >= 0 ? ticks_of(w->clip->times[0]) : 0;
     int64_t stop = last >= 0 ? ticks_of(w->clip->times[last]) : 0;
-    begin_object(e, "AnimationStack", id_of(ID_STACK, 0, 0), "clip", "AnimStack", "");
+    sn_fbx_begin_object(e, "AnimationStack", id_of(ID_STACK, 0, 0), "clip", "AnimStack", "");
     sn_fbx_begin(e, "Properties70");
     time_property(e, "LocalStart", start), time_property(e, "LocalStop", stop);
     time_property(e, "ReferenceStart", start), time_property(e, "ReferenceStop", stop);
     sn_fbx_end(e);
     sn_fbx_end(e);
-    begin_object(e, "AnimationLayer", id_of(ID_LAYER, 0, 0), "BaseLayer", "AnimLayer", "");
+    sn_fbx_begin_object(e, "AnimationLayer", id_of(ID_LAYER, 0, 0), "BaseLayer", "AnimLayer", "");
     sn_fbx_end(e);
 }
 
@@ -551,8 +545,8 @@ static sinew_status put_curve(writer *w, int index, int c, sinew_error *error) {
                          : clip->activations[k * (size_t)w->rig->target_count +
                                              (size_t)ch->target]));
     }
-    begin_object(e, "AnimationCurveNode", id_of(ID_CURVE_NODE, index, c), "DeformPercent",
-                 "AnimCurveNode", "");
+    sn_fbx_begin_object(e, "AnimationCurveNode", id_of(ID_CURVE_NODE, index, c), "DeformPercent",
+                        "AnimCurveNode", "");
     sn_fbx_begin(e, "Properties70");
     put_property(e, "d|DeformPercent", "Number", "");
     sn_fbx_put_double(e, count > 0 ? (double)values[0] : 0);
@@ -561,7 +555,7 @@ static sinew_status put_curve(writer *w, int index, int c, sinew_error *error) {
     sn_fbx_end(e);
     static const int flags = 0x4; /* linear */
     static const float data[4] = {0, 0, 0, 0};
-    begin_object(e, "AnimationCurve", id_of(ID_CURVE, index, c), "", "AnimCurve", "");
+    sn_fbx_begin_object(e, "AnimationCurve", id_of(ID_CURVE, index, c), "", "AnimCurve", "");
     sn_fbx_begin(e, "Default");
     sn_fbx_put_double(e, 0);
     sn_fbx_end(e);
@@ -588,36 +582,27 @@ static sinew_status put_curve(writer *w, int index, int c, sinew_error *error) {
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
-static void connect(sn_fbx_encoder *e, int64_t child, int64_t parent, const char *property) {
-    sn_fbx_begin(e, "C");
-    sn_fbx_put_text(e, property ? "OP" : "OO");
-    sn_fbx_put_long(e, child);
-    sn_fbx_put_long(e, parent);
-    if (property) sn_fbx_put_text(e, property);
-    sn_fbx_end(e);
-}
-
 static void put_connections(writer *w) {
     sn_fbx_encoder *e = &w->e;
     sn_fbx_begin(e, "Connections");
-    if (w->clip) connect(e, id_of(ID_LAYER, 0, 0), id_of(ID_STACK, 0, 0), NULL);
+    if (w->clip) sn_fbx_connect(e, id_of(ID_LAYER, 0, 0), id_of(ID_STACK, 0, 0), NULL);
     for (int p = 0; p < w->piece_count; p++) {
-        connect(e, id_of(ID_MODEL, p, 0), 0, NULL);
-        connect(e, id_of(ID_GEOMETRY, p, 0), id_of(ID_MODEL, p, 0), NULL);
+        sn_fbx_connect(e, id_of(ID_MODEL, p, 0), 0, NULL);
+        sn_fbx_connect(e, id_of(ID_GEOMETRY, p, 0), id_of(ID_MODEL, p, 0), NULL);
         for (int m = 0; m < material_count(w); m++)
-            connect(e, id_of(ID_MATERIAL, 0, m), id_of(ID_MODEL, p, 0), NULL);
+            sn_fbx_connect(e, id_of(ID_MATERIAL, 0, m), id_of(ID_MODEL, p, 0), NULL);
         if (w->channel_count > 0)
-            connect(e, id_of(ID_DEFORMER, p, 0), id_of(ID_GEOMETRY, p, 0), NULL);
+            sn_fbx_connect(e, id_of(ID_DEFORMER, p, 0), id_of(ID_GEOMETRY, p, 0), NULL);
         for (int c = 0; c < w->channel_count; c++) {
             const channel *ch = &w->channels[c];
             int64_t id = id_of(ID_CHANNEL, p, c);
-            connect(e, id, id_of(ID_DEFORMER, p, 0), NULL);
+            sn_fbx_connect(e, id, id_of(ID_DEFORMER, p, 0), NULL);
             for (int k = 0; k < ch->count; k++)
-                connect(e, id_of(ID_SHAPE, p, ch->first + k), id, NULL);
+                sn_fbx_connect(e, id_of(ID_SHAPE, p, ch->first + k), id, NULL);
             if (!w->clip) continue;
-            connect(e, id_of(ID_CURVE_NODE, p, c), id_of(ID_LAYER, 0, 0), NULL);
-            connect(e, id_of(ID_CURVE_NODE, p, c), id, "DeformPercent");
-            connect(e, id_of(ID_CURVE, p, c), id_of(ID_CURVE_NODE, p, c), "d|DeformPercent");
+            sn_fbx_connect(e, id_of(ID_CURVE_NODE, p, c), id_of(ID_LAYER, 0, 0), NULL);
+            sn_fbx_connect(e, id_of(ID_CURVE_NODE, p, c), id, "DeformPercent");
+            sn_fbx_connect(e, id_of(ID_CURVE, p, c), id_of(ID_CURVE_NODE, p, c), "d|DeformPercent");
         }
     }
     sn_fbx_end(e);

@@ -1,10 +1,11 @@
-/* Files that come back whole: GLB to GLB with another rig in it, and the expressions of avatars. */
+/* Files that come back whole: GLB and FBX with another rig in them, and expressions of avatars. */
 #include "groups.h"
 #include "helpers.h"
 
 #include "base/file.h"
 #include "base/memory.h"
 #include "io/binary.h"
+#include "io/fbx_tree.h"
 #include "io/json.h"
 
 /* Two meshes under moved nodes: a skinned quad with two targets, and a triangle without any. Beside
@@ -319,6 +320,123 @@ static void a_rig_of_another_file_is_refused(void **state) {
     sinew_rig_destroy(other);
 }
 
+/* ---- FBX ------------------------------------------------------------------------------------- */
+
+/* Nodes of b that are not those of a: other values, and children behind the last one of a. */
+typedef struct difference {
+    int changed, added;
+} difference;
+
+static bool same_values(const sn_fbx_tree *a, int x, const sn_fbx_tree *b, int y) {
+    if (a->nodes[x].value_count != b->nodes[y].value_count) return false;
+    for (int i = 0; i < a->nodes[x].value_count; i++) {
+        const sn_fbx_value *v = sn_fbx_value_at(a, x, i), *w = sn_fbx_value_at(b, y, i);
+        if (v->type != w->type || v->element != w->element || v->deflated != w->deflated ||
+            v->count != w->count || v->integer != w->integer || v->size != w->size ||
+            memcmp(&v->number, &w->number, sizeof v->number) != 0)
+            return false;
+        if (v->size > 0 && memcmp(v->bytes, w->bytes, v->size) != 0) return false;
+    }
+    return true;
+}
+
+static void compare_nodes(const sn_fbx_tree *a, int x, const sn_fbx_tree *b, int y,
+                          difference *found) {
+    assert_int_equal(a->nodes[x].name_size, b->nodes[y].name_size);
+    if (x > 0)
+        assert_memory_equal(a->nodes[x].name, b->nodes[y].name, (size_t)a->nodes[x].name_size);
+    found->changed += !same_values(a, x, b, y);
+    int i = a->nodes[x].first_child, k = b->nodes[y].first_child;
+    for (; i >= 0; i = a->nodes[i].next, k = b->nodes[k].next) {
+        assert_true(k >= 0);
+        compare_nodes(a, i, b, k, found);
+    }
+    for (; k >= 0; k = b->nodes[k].next) found->added++;
+}
+
+static sn_source load(const char *path) {
+    sinew_error error;
+    sn_source source;
+    assert_ok(sn_source_open(&source, path, &error));
+    return source;
+}
+
+/* Moves a vertex and adds a target on it; everything else must be as it was. */
+static int changed_files;
+static void change_fbx(const char *path) {
+    sinew_error error;
+    sinew_rig *rig, *back;
+    if (sinew_rig_read(1, &path, &rig, &error) != SINEW_OK) return;
+    const char *out = temporary("kept.fbx");
+    assert_ok(sinew_rig_write_into(out, path, rig, NULL, NULL, &error));
+    sn_source a = load(path), b = load(out);
+    assert_int_equal(a.size, b.size);
+    assert_memory_equal(a.bytes, b.bytes, a.size);
+    sn_source_close(&b);
+    const int vertex = 1;
+    const double delta[] = {0.5, 0.25, 0};
+    double size = sinew_diagonal(rig->neutral->vertex_count, rig->neutral->positions);
+    rig->neutral->positions[3] += 0.25 * size;
+    assert_ok(sinew_rig_add_target(rig, "quite new", 1, &vertex, delta, &error));
+    sinew_status status = sinew_rig_write_into(out, path, rig, NULL, NULL, &error);
+    if (status == SINEW_OK) {
+        sn_fbx_tree old, new;
+        b = load(out);
+        assert_ok(sn_fbx_tree_open(&old, &a, &error));
+        assert_ok(sn_fbx_tree_open(&new, &b, &error));
+        difference found = {0};
+        compare_nodes(&old, 0, &new, 0, &found);
+        assert_int_equal(found.changed, 1); /* the positions of one mesh */
+        assert_true(found.added >= 4 && found.added <= 6);
+        sn_fbx_tree_close(&old), sn_fbx_tree_close(&new);
+        sn_source_close(&b);
+        assert_ok(sinew_rig_read(1, &out, &back, &error));
+        assert_int_equal(back->target_count, rig->target_count);
+        for (int i = 0; i < 3 * rig->neutral->vertex_count; i++)
+            assert_float_equal(back->neutral->positions[i], rig->neutral->positions[i],
+                               1e-9 * size);
+        const sinew_target *target = &back->targets[sinew_rig_find_target(back, "quite new")];
+        assert_int_equal(target->count, 1);
+        for (int c = 0; c < 3; c++) assert_float_equal(target->deltas[c], delta[c], 1e-9);
+        sinew_rig_destroy(back);
+        changed_files++;
+    } else {
+        assert_int_equal(status, SINEW_UNAVAILABLE);
+    }
+    sn_source_close(&a);
+    sinew_rig_destroy(rig);
+}
+
+static void an_fbx_file_keeps_everything_else(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_rig *rig = store_original("keep.glb");
+    const char *path = temporary("own.fbx");
+    assert_ok(sinew_rig_write(path, rig, &error));
+    changed_files = 0;
+    change_fbx(path);
+    assert_int_equal(changed_files, 1);
+    /* a target that was there moves differently */
+    sinew_rig *back;
+    assert_ok(sinew_rig_read(1, &path, &back, &error));
+    int up = sinew_rig_find_target(back, "up");
+    back->targets[up].deltas[1] += 0.125;
+    assert_ok(sinew_rig_write_into(temporary("again.fbx"), path, back, NULL, NULL, &error));
+    sinew_rig *again;
+    path = temporary("again.fbx");
+    assert_ok(sinew_rig_read(1, &path, &again, &error));
+    for (int i = 0; i < 3 * back->targets[up].count; i++)
+        assert_float_equal(again->targets[up].deltas[i], back->targets[up].deltas[i], 1e-12);
+    sinew_rig_destroy(again), sinew_rig_destroy(back), sinew_rig_destroy(rig);
+}
+
+static void real_fbx_files_keep_everything_else(void **state) {
+    (void)state;
+    changed_files = 0;
+    if (for_each_data_file("fbx", change_fbx) == 0) skip();
+    assert_true(changed_files >= 5);
+}
+
 int test_keep(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rig_that_did_not_change_gives_the_same_bytes),
@@ -326,6 +444,8 @@ int test_keep(void) {
         cmocka_unit_test(animated_weights_follow_their_targets),
         cmocka_unit_test(expressions_are_sliders_and_stay_expressions),
         cmocka_unit_test(a_rig_of_another_file_is_refused),
+        cmocka_unit_test(an_fbx_file_keeps_everything_else),
+        cmocka_unit_test(real_fbx_files_keep_everything_else),
     };
     return cmocka_run_group_tests_name("keep", tests, NULL, NULL);
 }
