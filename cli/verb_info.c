@@ -134,6 +134,39 @@ static void say_file(const cli_call *call, const cli_file *file, json_t *entry) 
     }
 }
 
+/* Clips, skins, materials and the rest, with what is not used. */
+static sinew_status say_contents(cli_call *call, const char *path, json_t *entry) {
+    sinew_contents *contents;
+    CLI_TRY(sinew_contents_read(path, call->monitor, &contents, &call->error));
+    json_t *list = json_array();
+    int unused = 0, last = -1;
+    for (int i = 0; i < sinew_contents_count(contents); i++) {
+        sinew_contents_item item = {.size = sizeof item};
+        sinew_contents_get(contents, i, &item);
+        const char *kind = sinew_contents_kind_name(item.kind);
+        if ((int)item.kind != last) cli_say(call, "  %ss", kind);
+        last = (int)item.kind;
+        cli_say(call, "    %-28s %s%s%s", *item.name ? item.name : "(no name)", item.detail,
+                *item.detail && !item.used ? ", " : "", item.used ? "" : "not used");
+        unused += !item.used;
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:s, s:b}", "kind", kind, "name", item.name,
+                                        "detail", item.detail, "used", (int)item.used));
+    }
+    if (unused > 0)
+        cli_say(call, "  what is not used is kept when the file is written to its own format");
+    double unit = sinew_contents_unit(contents);
+    const char up[2] = {sinew_contents_up(contents), 0};
+    if (unit > 0) {
+        cli_say(call, "  unit %.6g m, up axis %s; positions are read as they are stored", unit, up);
+        json_object_set_new(entry, "unit", json_real(unit));
+        json_object_set_new(entry, "up", json_string(up));
+    }
+    json_object_set_new(entry, "contents", list);
+    sinew_contents_destroy(contents);
+    return SINEW_OK;
+}
+
 static sinew_status run(cli_call *call) {
     json_t *files = json_array();
     json_object_set_new(call->report, "files", files);
@@ -148,7 +181,13 @@ static sinew_status run(cli_call *call) {
         cli_say(call, "%s (%s)", call->arguments[i], file.format);
         json_t *entry = json_pack("{s:s, s:s}", "file", call->arguments[i], "format", file.format);
         say_file(call, &file, entry);
+        if (!cli_is_folder(call->arguments[i]))
+            status = say_contents(call, call->arguments[i], entry);
         json_array_append_new(files, entry);
+        if (status != SINEW_OK) {
+            cli_file_free(&file);
+            return status;
+        }
         const sinew_mesh *mesh = file.rig ? file.rig->neutral : file.mesh;
         if (mesh) cli_report_sizes(call->report, mesh->vertex_count, mesh->triangle_count);
         cli_file_free(&file);
@@ -163,8 +202,10 @@ const cli_verb verb_info = {
     .minimum = 1,
     .maximum = -1,
     .options = options,
-    .description = "Print the sizes, names and ranges of meshes, rigs (files and folders), weight "
-                   "curves, markers, point caches and tetrahedral meshes.",
+    .description =
+        "Print the sizes, names and ranges of meshes, rigs (files and folders), weight "
+        "curves, markers, point caches and tetrahedral meshes. GLB and FBX files also list "
+        "their clips, skins, materials and extensions, and which of these are not used.",
     .example = "sinew sample bar --out bar\n"
                "sinew info bar\n",
     .run = run,

@@ -42,8 +42,10 @@ SINEW_API sinew_status sinew_rig_write_animated(const char *path, const sinew_ri
 /* A copy of the GLB, VRM or FBX file that the rig was read from, with the targets and positions of
  * the rig. Everything else is kept: materials, textures, texture coordinates, skins, other nodes
  * and unknown extensions. Animated weights follow their targets; curves (may be NULL) replace them.
- * Returns SINEW_BAD_INPUT when the rig does not have the vertices of the original. `path` may be
- * the original. */
+ * Returns SINEW_BAD_INPUT when the rig does not have the vertices of the original, and
+ * SINEW_UNAVAILABLE for what cannot be written into an FBX file: curves, removed targets, other
+ * in-betweens, and any change to ASCII files and to versions before 7.0. `path` may be the
+ * original. */
 SINEW_API sinew_status sinew_rig_write_into(const char *path, const char *original,
                                             const sinew_rig *rig, const sinew_curves *curves,
                                             const sinew_monitor *monitor, sinew_error *error);

@@ -8,6 +8,7 @@
 #include "sinew/cage.h"
 #include "sinew/capture.h"
 #include "sinew/check.h"
+#include "sinew/contents.h"
 #include "sinew/curves.h"
 #include "sinew/files.h"
 #include "sinew/fit.h"

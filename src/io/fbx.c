@@ -1,4 +1,5 @@
 /* FBX, the exchange format of Maya, 3ds Max, MotionBuilder, Unreal and Unity. */
+#include "io/contents.h"
 #include "io/fbx_keep.h"
 #include "io/fbx_read.h"
 #include "io/fbx_write.h"
@@ -18,4 +19,5 @@ const sn_format sn_format_fbx = {
     .read_frames = sn_fbx_read_frames,
     .read_pose = sn_fbx_read_pose,
     .read_clip = sn_fbx_read_clip,
+    .read_contents = sn_fbx_read_contents,
 };

@@ -27,6 +27,7 @@ typedef enum sn_holds {
 } sn_holds;
 
 typedef struct sn_frame_sink sn_frame_sink;
+struct sinew_contents;
 
 /* Frames of a cache in its file: rows of 3 float32 per vertex from `offset` on. */
 typedef struct sn_cache_layout {
@@ -79,6 +80,8 @@ typedef struct sn_format {
     sinew_status (*read_clip)(const sn_source *source, const char *clip, double rate,
                               sinew_frames **frames, sinew_error *error);
     const sn_frame_sink *write_frames;
+    sinew_status (*read_contents)(const sn_source *source, struct sinew_contents *contents,
+                                  sinew_error *error);
 } sn_format;
 
 extern const sn_format sn_format_obj;

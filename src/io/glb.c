@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/sized.h"
+#include "io/contents.h"
 #include "io/gltf_frames.h"
 #include "io/gltf_keep.h"
 #include "io/gltf_pack.h"
@@ -108,6 +109,7 @@ const sn_format sn_format_glb = {
     .read_frames = sn_gltf_read_frames,
     .read_pose = sn_gltf_read_pose,
     .read_clip = sn_gltf_read_clip,
+    .read_contents = sn_gltf_read_contents,
     .write_frames = &sn_gltf_frame_sink,
 };
 
@@ -120,6 +122,7 @@ const sn_format sn_format_gltf = {
     .read_frames = sn_gltf_read_frames,
     .read_pose = sn_gltf_read_pose,
     .read_clip = sn_gltf_read_clip,
+    .read_contents = sn_gltf_read_contents,
 };
 
 /* Avatars are GLB files; new ones would need more than a rig has to say. */
@@ -133,4 +136,5 @@ const sn_format sn_format_vrm = {
     .read_frames = sn_gltf_read_frames,
     .read_pose = sn_gltf_read_pose,
     .read_clip = sn_gltf_read_clip,
+    .read_contents = sn_gltf_read_contents,
 };
