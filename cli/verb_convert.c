@@ -1,4 +1,5 @@
 /* sinew convert: between any two formats that hold the same kind of thing. */
+#include <math.h>
 #include <string.h>
 
 #include "files.h"
@@ -6,6 +7,10 @@
 
 static const cli_option options[] = {
     {"--out", CLI_OUTPUT, "OUT", "Output file; the same as the last argument.", 0, 0, false},
+    {"--units", CLI_CHOICE, "mm|cm|m|in|ft",
+     "Convert lengths from the unit of the GLB or FBX file (default: as stored).", 0, 0, false},
+    {"--up", CLI_CHOICE, "x|y|z",
+     "Rotate from the up axis of the GLB or FBX file (default: as stored).", 0, 0, false},
     {"--names", CLI_INPUT, "CSV", "Rename curve channels or markers: one line from,to for each.", 0,
      0, false},
     {"--curves", CLI_INPUT, "FILE", "Store this clip of slider weights in the rig (GLB, USDA).", 0,
@@ -210,6 +215,52 @@ static sinew_status rename_channels(cli_call *call, cli_file *file) {
     return SINEW_OK;
 }
 
+static void apply(const double *m, size_t count, double *vectors) {
+    for (size_t i = 0; i < 3 * count; i += 3) {
+        const double v[3] = {vectors[i], vectors[i + 1], vectors[i + 2]};
+        for (size_t r = 0; r < 3; r++)
+            vectors[i + r] = m[3 * r] * v[0] + m[3 * r + 1] * v[1] + m[3 * r + 2] * v[2];
+    }
+}
+
+static void apply_to_mesh(const double *m, double scale, sinew_mesh *mesh) {
+    double rotation[9];
+    for (int i = 0; i < 9; i++) rotation[i] = m[i] / scale;
+    apply(m, (size_t)mesh->vertex_count, mesh->positions);
+    if (mesh->normals) apply(rotation, (size_t)mesh->normal_count, mesh->normals);
+}
+
+/* --units and --up: positions, targets, normals and frames. */
+static sinew_status convert_units(cli_call *call, const char *in, cli_file *file) {
+    static const double meters[] = {0.001, 0.01, 1, 0.0254, 0.3048};
+    if (!cli_given(call, "--units") && !cli_given(call, "--up")) return SINEW_OK;
+    int unit = cli_choice(call, "--units", -1), up = cli_choice(call, "--up", -1);
+    sinew_mesh *mesh = file->rig ? file->rig->neutral : file->mesh;
+    if (!mesh && !file->frames)
+        return cli_usage(call, "--units and --up go with meshes, rigs and clips of a file");
+    sinew_contents *contents;
+    double m[9], scale;
+    CLI_TRY(sinew_contents_read(in, call->monitor, &contents, &call->error));
+    sinew_status status = sinew_contents_matrix(contents, unit >= 0 ? meters[unit] : 0,
+                                                up >= 0 ? (char)('x' + up) : 0, m, &call->error);
+    sinew_contents_destroy(contents);
+    if (status != SINEW_OK) return status;
+    scale = sqrt(m[0] * m[0] + m[3] * m[3] + m[6] * m[6]);
+    if (mesh) apply_to_mesh(m, scale, mesh);
+    for (int t = 0; file->rig && t < file->rig->target_count; t++)
+        apply(m, (size_t)file->rig->targets[t].count, file->rig->targets[t].deltas);
+    if (file->frames) {
+        float *p = file->frames->positions;
+        size_t count = (size_t)file->frames->frame_count * (size_t)file->frames->vertex_count;
+        for (size_t i = 0; i < count; i++, p += 3) {
+            double v[3] = {(double)p[0], (double)p[1], (double)p[2]};
+            apply(m, 1, v);
+            for (int c = 0; c < 3; c++) p[c] = (float)v[c];
+        }
+    }
+    return SINEW_OK;
+}
+
 static sinew_status convert(cli_call *call, const char *in, cli_file *file, const char *out) {
     const sinew_mesh *mesh = file->rig ? file->rig->neutral : file->mesh;
     if (cli_given(call, "--curves") && !file->rig)
@@ -219,7 +270,10 @@ static sinew_status convert(cli_call *call, const char *in, cli_file *file, cons
     if (cli_given(call, "--normals") && !cli_given(call, "--compact"))
         return cli_usage(call, "--normals goes with --compact");
     if (cli_given(call, "--names")) CLI_TRY(rename_channels(call, file));
-    if (call->argument_count > 2) in = NULL; /* a rig of several files */
+    CLI_TRY(convert_units(call, in, file));
+    /* A rig of several files, or in other units than the nodes of the file. */
+    if (call->argument_count > 2 || cli_given(call, "--units") || cli_given(call, "--up"))
+        in = NULL;
     if (mesh) cli_report_sizes(call->report, mesh->vertex_count, mesh->triangle_count);
     if (file->mesh) return write_mesh(call, &file->mesh, out);
     if (file->rig) return write_rig(call, in, file->rig, out);

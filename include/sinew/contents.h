@@ -46,6 +46,11 @@ SINEW_API const char *sinew_contents_kind_name(sinew_contents_kind kind);
  * 'z', or 0. Positions are read as they are stored, whatever the unit. */
 SINEW_API double sinew_contents_unit(const sinew_contents *contents);
 SINEW_API char sinew_contents_up(const sinew_contents *contents);
+/* matrix[9], by rows: from the unit and axes of the file to a unit of `unit` meters (0: that of the
+ * file) with `up` as the up axis (0: that of the file). Returns SINEW_BAD_INPUT when the file does
+ * not tell its own. */
+SINEW_API sinew_status sinew_contents_matrix(const sinew_contents *contents, double unit, char up,
+                                             double *matrix, sinew_error *error);
 
 #ifdef __cplusplus
 }

@@ -281,3 +281,24 @@ double sinew_contents_unit(const sinew_contents *contents) {
 char sinew_contents_up(const sinew_contents *contents) {
     return contents ? contents->up : 0;
 }
+
+/* Rotations that keep the handedness, from an up axis to y: rows of x, y and z. */
+static const double to_y[3][9] = {
+    {0, -1, 0, 1, 0, 0, 0, 0, 1}, {1, 0, 0, 0, 1, 0, 0, 0, 1}, {1, 0, 0, 0, 0, 1, 0, -1, 0}};
+
+sinew_status sinew_contents_matrix(const sinew_contents *contents, double unit, char up,
+                                   double *matrix, sinew_error *error) {
+    SN_REQUIRE(contents && matrix && unit >= 0 && isfinite(unit), error);
+    SN_REQUIRE(up == 0 || (up >= 'x' && up <= 'z'), error);
+    if ((unit > 0 && !(contents->unit > 0)) || (up && !contents->up))
+        return sn_fail(error, SINEW_BAD_INPUT, "the file does not tell its unit and up axis");
+    double scale = unit > 0 ? contents->unit / unit : 1;
+    const double *from = to_y[(up ? contents->up : 'y') - 'x'], *to = to_y[(up ? up : 'y') - 'x'];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            double sum = 0; /* the transpose of `to` leads from y to the new axis */
+            for (int k = 0; k < 3; k++) sum += to[3 * k + i] * from[3 * k + j];
+            matrix[3 * i + j] = scale * sum;
+        }
+    return SINEW_OK;
+}

@@ -7,6 +7,7 @@
 #include "io/binary.h"
 #include "io/fbx_tree.h"
 #include "io/json.h"
+#include "sinew/contents.h"
 
 /* Two meshes under moved nodes: a skinned quad with two targets, and a triangle without any. Beside
  * them a material, a texture in the binary chunk, a second set of texture coordinates, colors, a
@@ -437,6 +438,46 @@ static void real_fbx_files_keep_everything_else(void **state) {
     assert_true(changed_files >= 5);
 }
 
+static void contents_tell_what_is_not_used(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_rig_destroy(store_original("keep.glb"));
+    sinew_contents *contents;
+    assert_ok(sinew_contents_read(temporary("keep.glb"), NULL, &contents, &error));
+    static const struct {
+        sinew_contents_kind kind;
+        const char *name;
+        bool used;
+    } expected[] = {{SINEW_CONTENTS_KIND_CLIP, "nod", true},
+                    {SINEW_CONTENTS_KIND_EXPRESSION, "happy", true},
+                    {SINEW_CONTENTS_KIND_EXPRESSION, "up", true},
+                    {SINEW_CONTENTS_KIND_MATERIAL, "skin", false},
+                    {SINEW_CONTENTS_KIND_IMAGE, "", false},
+                    {SINEW_CONTENTS_KIND_CAMERA, "", false},
+                    {SINEW_CONTENTS_KIND_ATTRIBUTE, "TEXCOORD_1", false},
+                    {SINEW_CONTENTS_KIND_ATTRIBUTE, "COLOR_0", false},
+                    {SINEW_CONTENTS_KIND_EXTENSION, "EXT_unknown", false},
+                    {SINEW_CONTENTS_KIND_EXTENSION, "VRMC_vrm", true}};
+    int count = sizeof expected / sizeof *expected;
+    assert_int_equal(sinew_contents_count(contents), count);
+    for (int i = 0; i < count; i++) {
+        sinew_contents_item item = {.size = sizeof item};
+        assert_ok(sinew_contents_get(contents, i, &item));
+        assert_int_equal(item.kind, expected[i].kind);
+        assert_string_equal(item.name, expected[i].name);
+        assert_int_equal(item.used, expected[i].used);
+    }
+    double m[9]; /* y up in meters to z up in centimeters: y goes to z, z to -y */
+    assert_ok(sinew_contents_matrix(contents, 0.01, 'z', m, &error));
+    const double turned[] = {100, 0, 0, 0, 0, -100, 0, 100, 0};
+    for (int i = 0; i < 9; i++) assert_float_equal(m[i], turned[i], 1e-9);
+    sinew_contents_destroy(contents);
+    assert_ok(sinew_contents_read(temporary("none.obj"), NULL, &contents, &error));
+    assert_int_equal(sinew_contents_count(contents), 0);
+    assert_int_equal(sinew_contents_matrix(contents, 1, 'y', m, &error), SINEW_BAD_INPUT);
+    sinew_contents_destroy(contents);
+}
+
 int test_keep(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rig_that_did_not_change_gives_the_same_bytes),
@@ -444,6 +485,7 @@ int test_keep(void) {
         cmocka_unit_test(animated_weights_follow_their_targets),
         cmocka_unit_test(expressions_are_sliders_and_stay_expressions),
         cmocka_unit_test(a_rig_of_another_file_is_refused),
+        cmocka_unit_test(contents_tell_what_is_not_used),
         cmocka_unit_test(an_fbx_file_keeps_everything_else),
         cmocka_unit_test(real_fbx_files_keep_everything_else),
     };
