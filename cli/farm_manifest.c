@@ -44,7 +44,7 @@ static sinew_status refuse(const reading *r, int index, const char *what) {
 static sinew_status check_keys(const reading *r, int index, json_t *entry) {
     const char *key;
     json_t *value;
-    if (!json_is_object(entry)) return refuse(r, index, "a shot is an object");
+    if (!json_is_object(entry)) return refuse(r, index, "a shot must be an object");
     json_object_foreach(entry, key, value) if (strcmp(key, "name") && strcmp(key, "scene") &&
                                                strcmp(key, "overrides")) {
         char what[200];
@@ -65,7 +65,7 @@ static sinew_status scene_path(const reading *r, int index, const char *scene, c
     sinew_free(*path);
     *path = NULL;
     return refuse(r, index,
-                  "the scene lies outside the folder of the manifest; --allow-outside permits it");
+                  "the scene is outside the folder of the manifest; --allow-outside permits this");
 }
 
 /* Files of the shots so far. */
@@ -84,7 +84,7 @@ static sinew_status claim_files(const claims *c, const farm_shot *shot, const si
         const char *writer = json_string_value(json_object_get(c->outputs, real));
         const char *reader = json_string_value(json_object_get(c->inputs, real));
         if (writer)
-            return sinew_fail(error, SINEW_BAD_INPUT, "%s: shot %s writes this file too", path,
+            return sinew_fail(error, SINEW_BAD_INPUT, "%s: shot %s also writes this file", path,
                               writer);
         if (reader && sinew_file_plan_is_output(plan, i))
             return sinew_fail(error, SINEW_BAD_INPUT, "%s: shot %s reads this file", path, reader);
@@ -107,8 +107,9 @@ static sinew_status check_files(const claims *c, const farm *f, const farm_shot 
     for (int i = 0; status == SINEW_OK && i < sinew_file_plan_count(plan); i++)
         if (sinew_file_plan_is_output(plan, i) &&
             lies_inside(sinew_file_plan_real_path(plan, i), f->folder))
-            status = sinew_fail(error, SINEW_BAD_INPUT, "%s: this output lies in the work folder",
-                                sinew_file_plan_path(plan, i));
+            status =
+                sinew_fail(error, SINEW_BAD_INPUT, "%s: outputs must not be in the work folder",
+                           sinew_file_plan_path(plan, i));
     if (status == SINEW_OK) status = claim_files(c, shot, plan, error);
     sinew_file_plan_destroy(plan);
     return status;
@@ -140,7 +141,7 @@ static sinew_status find_cost(farm *f, farm_shot *shot, const sinew_scene *scene
 }
 
 static sinew_status no_scene(const char *path, sinew_error *error) {
-    return sinew_fail(error, SINEW_IO, "%s: cannot be written: %s", path, strerror(errno));
+    return sinew_fail(error, SINEW_IO, "%s: cannot write: %s", path, strerror(errno));
 }
 
 /* Unlike other outputs it is not brought to the disk at once, which would take most of the time of

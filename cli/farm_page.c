@@ -188,7 +188,7 @@ static void put_summary(FILE *out, const json_t *table, bool running) {
     fputs(".</p>\n", out);
     if (!running) return;
     left = json_object_get(table, "seconds_left");
-    fprintf(out, "<p>%.0f tasks at work, %.0f waiting; time left: ", number_at(table, "running"),
+    fprintf(out, "<p>%.0f tasks running, %.0f waiting; time left: ", number_at(table, "running"),
             number_at(table, "waiting"));
     if (json_is_number(left))
         put_duration(out, json_number_value(left));

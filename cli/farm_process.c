@@ -39,15 +39,14 @@ static void become(char *const *words, int log, pid_t parent) {
 sinew_status farm_process_start(char *const *words, const char *log, int *child,
                                 sinew_error *error) {
     int file = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (file < 0)
-        return sinew_fail(error, SINEW_IO, "%s: cannot be written: %s", log, strerror(errno));
+    if (file < 0) return sinew_fail(error, SINEW_IO, "%s: cannot write: %s", log, strerror(errno));
     pid_t parent = getpid();
     *child = fork();
     if (*child == 0) become(words, file, parent);
     int failure = errno;
     close(file);
     if (*child < 0)
-        return sinew_fail(error, SINEW_UNAVAILABLE, "a process cannot be started: %s",
+        return sinew_fail(error, SINEW_UNAVAILABLE, "cannot start a process: %s",
                           strerror(failure));
     cli_child_note(*child);
     return SINEW_OK;
@@ -116,7 +115,8 @@ sinew_status farm_capture(const char *const *words, double seconds, char **outpu
     close(ends[1]);
     bool complete = child > 0 && drain(ends[0], seconds, output);
     close(ends[0]);
-    if (child < 0) return sinew_fail(error, SINEW_UNAVAILABLE, "%s: cannot be started", words[0]);
+    if (child < 0)
+        return sinew_fail(error, SINEW_UNAVAILABLE, "%s: cannot start the program", words[0]);
     if (!complete) kill(child, SIGKILL);
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -195,7 +195,7 @@ sinew_status farm_batch_write(const char *folder, int batch, farm_task **tasks, 
         if (!entry || json_array_set_new(list, (size_t)tasks[i]->index, entry) != 0) {
             json_decref(list);
             return sinew_fail(error, SINEW_BAD_INPUT,
-                              "%s: a path is not valid UTF-8, which tasks for other machines need",
+                              "%s: tasks for other machines need paths that are valid UTF-8",
                               tasks[i]->log);
         }
     }
@@ -301,9 +301,10 @@ sinew_status farm_batch_run(cli_call *call, const char *batch, const char *index
     char **words = read_words(json_array_get(json_object_get(document, "tasks"), (size_t)number),
                               &log, &result);
     sinew_status status =
-        words ? run_task(call, words, log, result)
-              : sinew_fail(&call->error, SINEW_BAD_INPUT,
-                           "%s: not a batch of a farm, or without task %ld", batch, number);
+        words
+            ? run_task(call, words, log, result)
+            : sinew_fail(&call->error, SINEW_BAD_INPUT,
+                         "%s: not the batch file of a farm, or it has no task %ld", batch, number);
     sinew_free(words);
     json_decref(document);
     return status;

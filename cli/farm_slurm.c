@@ -370,7 +370,7 @@ static void judge(const slurm *s, farm_task *task, const queued *entry) {
         task->state = FARM_RUNNING, task->silent = 0;
         if (limit > 0 && now - task->begin > limit + LIMIT_SECONDS) {
             cancel_task(s, task);
-            lose(s, task, "no end after the time limit; does its node answer?", "");
+            lose(s, task, "the task did not end at its time limit; its node may be down", "");
         }
     } else {
         bool well = !entry || !strcmp(entry->state, "COMPLETED");
@@ -447,7 +447,7 @@ static sinew_status clear_queue(slurm *s, sinew_error *error) {
         }
         cancelled = true;
         if (cli_now() > end) {
-            cli_warn(s->resources->call, "%d jobs of an earlier farm do not end", left);
+            cli_warn(s->resources->call, "%d jobs of an earlier farm could not be cancelled", left);
             return SINEW_OK;
         }
         if (cli_interrupted()) return sinew_fail(error, SINEW_CANCELLED, "cancelled");
@@ -478,7 +478,7 @@ static sinew_status find_largest_array(slurm *s, sinew_error *error) {
     sinew_free(text);
     if (s->largest_array >= 1) return SINEW_OK;
     return sinew_fail(error, SINEW_UNAVAILABLE,
-                      "this Slurm accepts no job arrays (MaxArraySize is %d)", s->largest_array);
+                      "Slurm does not accept job arrays (MaxArraySize is %d)", s->largest_array);
 }
 
 static sinew_status slurm_open(const farm_resources *resources, void **state, sinew_error *error) {

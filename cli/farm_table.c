@@ -197,7 +197,7 @@ static void say_progress(const cli_call *call, const json_t *document, bool runn
         snprintf(text, sizeof text, "about %.0f min", seconds / 60);
     else if (json_is_number(left))
         snprintf(text, sizeof text, "about %.1f h", seconds / 3600);
-    cli_say(call, "a farm is running: %d tasks at work, %d waiting, %.0f s so far, time left: %s",
+    cli_say(call, "a farm is running: %d tasks running, %d waiting, %.0f s so far, time left: %s",
             count_at(document, "running"), count_at(document, "waiting"),
             json_number_value(json_object_get(document, "elapsed_seconds")), text);
 }
@@ -210,7 +210,7 @@ sinew_status farm_print_status(cli_call *call, const char *folder, bool running,
     json_t *document = status == SINEW_OK ? json_loadb(text, size, 0, NULL) : NULL;
     json_t *rows = json_object_get(document, "shots");
     if (status == SINEW_OK && !json_is_array(rows))
-        status = sinew_fail(&call->error, SINEW_BAD_INPUT, "%s: not the table of a farm", path);
+        status = sinew_fail(&call->error, SINEW_BAD_INPUT, "%s: not a farm table", path);
     if (status == SINEW_OK) {
         say_progress(call, document, running);
         tally t = print_rows(call, rows, running, most ? most : (int)json_array_size(rows));

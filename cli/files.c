@@ -81,7 +81,7 @@ sinew_status cli_file_read(const char *path, cli_file *file, sinew_error *error)
     sinew_format_info format = format_at(index);
     sinew_status status = SINEW_OK;
     if (!read_as(&format, ~0u, path, file, &status, error))
-        return sinew_fail(error, SINEW_BAD_INPUT, "%s: %s files are written, not read", path,
+        return sinew_fail(error, SINEW_BAD_INPUT, "%s: %s files can be written but not read", path,
                           format.name);
     return status;
 }

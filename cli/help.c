@@ -141,7 +141,7 @@ static void print_exit_codes(FILE *out) {
         {"3", "bad input; the message names the file and element"},
         {"4",
          "a file could not be read or written, or a required program or resource is not available"},
-        {"130", "interrupted; nothing half-written is left"},
+        {"130", "interrupted; no partial output files remain"},
     };
     fprintf(out, ".SH EXIT STATUS\n");
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
@@ -151,11 +151,12 @@ static void print_exit_codes(FILE *out) {
 void cli_print_man(FILE *out, const cli_verb *verb) {
     if (!verb) {
         fprintf(out, ".TH SINEW 1 \"\" \"sinew %s\" \"User Commands\"\n", sinew_version());
-        fprintf(out, ".SH NAME\nsinew \\- physical blendshapes\n.SH SYNOPSIS\n.B sinew\n.I VERB\n"
-                     "\\&...\n.SH DESCRIPTION\nTakes the blendshape rigs and key poses artists "
-                     "already have and gives back motion that bends instead of shrinking, leans "
-                     "on obstacles, swings and settles, and follows captured markers.\n"
-                     ".SH VERBS\n");
+        fprintf(out,
+                ".SH NAME\nsinew \\- physical blendshapes\n.SH SYNOPSIS\n.B sinew\n.I VERB\n"
+                "\\&...\n.SH DESCRIPTION\nDrives the blendshape rigs and key poses that artists "
+                "already have with physical models. The motion bends instead of shrinking, "
+                "yields to obstacles, swings and settles, and follows captured markers.\n"
+                ".SH VERBS\n");
         for (int i = 0; cli_verb_at(i); i++) {
             fprintf(out, ".TP\n.BR sinew\\-%s (1)\n", cli_verb_at(i)->name);
             print_roff(out, cli_verb_at(i)->summary);

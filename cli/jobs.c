@@ -158,7 +158,7 @@ void cli_say_job(cli_call *call, const sinew_job *job, const sinew_scene *scene,
     adopt_report(call, job);
     if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return;
     const json_t *totals = json_object_get(call->report, "totals");
-    cli_say(call, "%d frames of %d vertices, %.3g ms a frame (worst %.3g)",
+    cli_say(call, "%d frames of %d vertices, %.3g ms per frame (worst %.3g)",
             (int)json_integer_value(json_object_get(totals, "frames")),
             sinew_job_rig(job)->neutral->vertex_count,
             json_number_value(json_object_get(totals, "frame_ms_mean")),
@@ -166,7 +166,7 @@ void cli_say_job(cli_call *call, const sinew_job *job, const sinew_scene *scene,
     size_t held =
         json_object_size(json_object_get(json_object_get(call->report, "sliders"), "held"));
     if (held > 0)
-        cli_say(call, "%zu sliders that the markers do not tell are held; the report names them",
+        cli_say(call, "%zu sliders that the markers do not observe are held; the report lists them",
                 held);
     say_outputs(call, scene);
 }
@@ -221,7 +221,7 @@ sinew_status cli_run_filled(cli_call *call,
 sinew_status cli_add_rig(cli_call *call, json_t *document, bool sized) {
     const char *sample = cli_text(call, "--sample");
     if (sample && call->argument_count > 0)
-        return cli_usage(call, "give %s or --sample, not both", call->verb->arguments);
+        return cli_usage(call, "specify either %s or --sample, not both", call->verb->arguments);
     if (!sample && call->argument_count == 0)
         return cli_usage(call, "needs %s or --sample NAME; see 'sinew %s --help'",
                          call->verb->arguments, call->verb->name);

@@ -134,7 +134,7 @@ int main(int count, char **words) {
     errno = 0;
     /* A full disk or closed pipe behind standard output must not pass as success. */
     if (fflush(stdout) != 0 && code == EXIT_DONE) {
-        fprintf(stderr, "sinew %s: standard output cannot be written: %s\n", name, strerror(errno));
+        fprintf(stderr, "sinew %s: cannot write to standard output: %s\n", name, strerror(errno));
         code = EXIT_IO;
     }
     return code;

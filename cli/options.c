@@ -67,7 +67,7 @@ static sinew_status read_value(cli_call *call, const cli_option *option, struct 
     if (option->kind == CLI_CHOICE) {
         int index = sinew_text_choice(option->value, text);
         if (index < 0)
-            return cli_usage(call, "%s takes one of %s, not '%s'", option->name, option->value,
+            return cli_usage(call, "%s must be one of %s, not '%s'", option->name, option->value,
                              text);
         value->number = index;
     }
@@ -75,7 +75,7 @@ static sinew_status read_value(cli_call *call, const cli_option *option, struct 
         bool whole = option->kind == CLI_INTEGER;
         if (sinew_text_number(text, &value->number, NULL) != SINEW_OK ||
             (whole && (value->number != floor(value->number) || fabs(value->number) > 2e9)))
-            return cli_usage(call, "%s takes a %snumber, not '%s'", option->name,
+            return cli_usage(call, "%s must be a %snumber, not '%s'", option->name,
                              whole ? "whole " : "", text);
         bool limited = option->minimum != 0 || option->maximum != 0;
         if (limited && (value->number < option->minimum || value->number > option->maximum))
@@ -112,11 +112,11 @@ sinew_status cli_parse(cli_call *call, int count, char **words) {
         const cli_option *option = find_option(call->verb, word, length);
         if (!option) return unknown_option(call, word, length);
         if (!option->repeatable && given_before(call, option))
-            return cli_usage(call, "%s is given twice", option->name);
+            return cli_usage(call, "%s is specified twice", option->name);
         struct cli_value *value = &call->values[call->value_count];
         value->option = option;
         if (option->kind == CLI_FLAG) {
-            if (equals) return cli_usage(call, "%s takes no value", option->name);
+            if (equals) return cli_usage(call, "%s does not accept a value", option->name);
         } else {
             if (equals)
                 value->text = equals + 1;

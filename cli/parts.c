@@ -86,7 +86,7 @@ void cli_add_sheet(cli_call *call, const sinew_scene *scene, const sinew_job *jo
     sinew_frame_reader *reader = open_merged(scene, rig, &count);
     sinew_error before = call->error; /* of frames that did not converge */
     if (reader && draw_sheet(call, rig, reader, count) != SINEW_OK)
-        cli_warn(call, "no contact sheet: %s", call->error.message);
+        cli_warn(call, "cannot draw the contact sheet: %s", call->error.message);
     call->error = before;
     sinew_frame_reader_close(reader);
 }

@@ -71,7 +71,7 @@ static void *wait_for_interruption(void *unused) {
         if (child > 0) kill(child, SIGKILL);
     }
     sinew_files_clean_up();
-    static const char line[] = "sinew: interrupted, nothing half-written is left\n";
+    static const char line[] = "sinew: interrupted; no partial output files remain\n";
     ssize_t written = write(STDERR_FILENO, line, sizeof line - 1);
     (void)written;
     _exit(EXIT_SIGNAL + interrupted);

@@ -150,8 +150,8 @@ static void report(cli_call *call, const sinew_bake_info *info, const sinew_bake
     cli_say(call, "added %d in-betweens and %d combinations, from %d samples in %.1f s",
             info->inbetweens, info->combinations, info->samples, info->seconds);
     cli_say(call,
-            "on %d %s the mean error falls from %.2g%% to %.2g%% of the diagonal (to %.0f%%), the "
-            "worst from %.2g%% to %.2g%%",
+            "on %d %s, the mean error drops from %.2g%% to %.2g%% of the diagonal (to %.0f%%), "
+            "and the worst from %.2g%% to %.2g%%",
             before->poses, cli_count(call, "--unseen") > 0 ? "frames" : "unseen poses",
             100 * before->mean, 100 * after->mean,
             before->mean > 0 ? 100 * after->mean / before->mean : 0, 100 * before->worst,

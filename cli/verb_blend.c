@@ -26,7 +26,7 @@ static const cli_option options[] = {
     {"--curves-out", CLI_OUTPUT, "FILE", "Write the slider weights of the frames, CSV.", 0, 0,
      false},
     CLI_SCENE_OPTION,
-    CLI_GROUP("Contact and constraints (spring; --hold: rotation, too)"),
+    CLI_GROUP("Contact and constraints (spring; --hold also works with rotation)"),
     {"--obstacle", CLI_TEXT, "SHAPE",
      "Add an obstacle: sphere:x,y,z,r | plane:x,y,z,nx,ny,nz | capsule:ax,ay,az,bx,by,bz,r | "
      "cylinder:ax,ay,az,bx,by,bz,r | box:x,y,z,hx,hy,hz | part:NAME | a mesh file.",
@@ -42,9 +42,8 @@ static const cli_option options[] = {
      "(rotation, spring).",
      0, 0, false},
     {"--tie", CLI_NUMBER, "DISTANCE",
-     "Hold parts that stay close in all poses together under loads by springs up to this fraction "
-     "of "
-     "the diagonal (0.025 ties what the blend links; default 0).",
+     "Connect parts that stay close in all poses by springs, up to this fraction of the "
+     "bounding-box diagonal (default 0: none; 0.025 is the distance that the blend uses).",
      0, 1, false},
     {"--friction", CLI_NUMBER, "MU", "Coulomb friction against obstacles (default 0).", 0, 1e3,
      false},
@@ -106,7 +105,7 @@ static const char *const parameters[][2] = {
 static sinew_status add_drive(cli_call *call, json_t *document) {
     const char *curves = cli_text(call, "--curves");
     if (curves && (cli_given(call, "--weights") || cli_given(call, "--steps")))
-        return cli_usage(call, "--curves goes with neither --weights nor --steps");
+        return cli_usage(call, "--curves cannot be combined with --weights or --steps");
     if (!curves && !cli_given(call, "--weights") && !cli_given(call, "--steps"))
         return cli_usage(call, "needs --weights, --curves or --steps; see 'sinew blend --help'");
     if (curves)
@@ -179,10 +178,11 @@ static sinew_status fill(cli_call *call, json_t *document) {
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
         CLI_TRY(cli_parameter(call, document, model, parameters[i][0], parameters[i][1]));
     bool none = cli_given(call, "--no-pose-depth"), all = cli_given(call, "--allow-pose-depth");
-    if (none && all) return cli_usage(call, "give --no-pose-depth or --allow-pose-depth, not both");
+    if (none && all)
+        return cli_usage(call, "specify either --no-pose-depth or --allow-pose-depth, not both");
     if (cli_given(call, "--strict") && !none && !all && cli_given(call, "--obstacle"))
-        cli_warn(call, "--strict makes fallbacks an error; to keep every vertex outside the "
-                       "obstacles, which it did before, use --no-pose-depth");
+        cli_warn(call, "--strict only turns fallbacks into errors; to keep every vertex "
+                       "outside the obstacles, use --no-pose-depth");
     if (none || all) {
         if (!sinew_model_uses(kind, "obstacles"))
             return cli_usage(call, "the model '%s' has no obstacles", model);

@@ -129,9 +129,10 @@ static sinew_status run(cli_call *call) {
             if (cli_given(call, "--poses") && i > 0)
                 compare(&s, path, first.rig ? first.rig->neutral : first.mesh, mesh);
         } else if (status == SINEW_OK) {
-            cli_say(call, "%s: reads without complaint", path); /* no mesh: nothing more to check */
+            cli_say(call, "%s: no problems reading the file",
+                    path); /* no mesh: nothing more to check */
             if (cli_given(call, "--poses"))
-                status = sinew_fail(&call->error, SINEW_BAD_INPUT, "%s: is no mesh", path);
+                status = sinew_fail(&call->error, SINEW_BAD_INPUT, "%s: not a mesh", path);
         }
         if (i == 0)
             first = file;

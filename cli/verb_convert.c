@@ -185,7 +185,7 @@ static sinew_status write_rig(cli_call *call, const char *in, const sinew_rig *r
     if (cli_given(call, "--compact")) return write_compact(call, rig, out);
     if (!cli_holds_mesh_only(out)) return write_whole(call, in, rig, out);
     if (rig->target_count > 0)
-        cli_warn(call, "%s holds a single mesh: the neutral, without %d targets", out,
+        cli_warn(call, "%s can store only one mesh: wrote the neutral without the %d targets", out,
                  rig->target_count);
     return sinew_mesh_write(out, rig->neutral, &call->error);
 }
@@ -207,11 +207,12 @@ static sinew_status rename_channels(cli_call *call, cli_file *file) {
                             : file->markers ? file->markers->marker_count
                                             : 0;
     char **names = file->curves ? file->curves->names : file->markers ? file->markers->names : NULL;
-    if (!names) return cli_usage(call, "--names goes with curves or markers");
+    if (!names) return cli_usage(call, "--names applies only to curves and markers");
     cli_report_input(call->report, cli_text(call, "--names"));
     CLI_TRY(sinew_rename(cli_text(call, "--names"), count, names, &unused, &call->error));
     if (unused > 0)
-        cli_warn(call, "%d of the names in %s are not there", unused, cli_text(call, "--names"));
+        cli_warn(call, "%d of the names in %s do not occur in the input", unused,
+                 cli_text(call, "--names"));
     return SINEW_OK;
 }
 
@@ -264,11 +265,11 @@ static sinew_status convert_units(cli_call *call, const char *in, cli_file *file
 static sinew_status convert(cli_call *call, const char *in, cli_file *file, const char *out) {
     const sinew_mesh *mesh = file->rig ? file->rig->neutral : file->mesh;
     if (cli_given(call, "--curves") && !file->rig)
-        return cli_usage(call, "--curves goes with a rig");
+        return cli_usage(call, "--curves needs a rig as input");
     if (cli_given(call, "--compact") && !cli_has_ending(out, "glb"))
-        return cli_usage(call, "--compact goes with a .glb file");
+        return cli_usage(call, "--compact applies only to .glb output");
     if (cli_given(call, "--normals") && !cli_given(call, "--compact"))
-        return cli_usage(call, "--normals goes with --compact");
+        return cli_usage(call, "--normals needs --compact");
     if (cli_given(call, "--names")) CLI_TRY(rename_channels(call, file));
     CLI_TRY(convert_units(call, in, file));
     /* A rig of several files, or in other units than the nodes of the file. */

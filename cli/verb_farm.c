@@ -26,7 +26,7 @@ static const cli_option options[] = {
     {"--backend", CLI_CHOICE, "local|slurm",
      "Where tasks run: as processes on this machine, or as job arrays of Slurm (default: local).",
      0, 0, false},
-    {"--watch", CLI_FLAG, NULL, "With 'status': renew the table until the farm has ended.", 0, 0,
+    {"--watch", CLI_FLAG, NULL, "With 'status': refresh the table until the farm has ended.", 0, 0,
      false},
     {"--no-sheets", CLI_FLAG, NULL, "Do not draw contact sheets of finished shots.", 0, 0, false},
     {"--allow-outside", CLI_FLAG, NULL,
@@ -35,7 +35,7 @@ static const cli_option options[] = {
      0, 0, false},
     CLI_GROUP("Tasks"),
     {"--chunk-seconds", CLI_NUMBER, "SECONDS",
-     "Wanted duration of a task; the number of frames follows from the measured cost of a frame "
+     "Target duration of a task; the number of frames follows from the measured cost of a frame "
      "(default: 10).",
      0.01, 86400, false},
     {"--chunk", CLI_INTEGER, "FRAMES", "Frames per task, instead of measuring.", 1,
@@ -50,9 +50,9 @@ static const cli_option options[] = {
      1, 1e8, false},
     {"--gpus", CLI_INTEGER, "N", "GPUs to reserve for a task (default: 0).", 0, 64, false},
     {"--node-command", CLI_TEXT, "PATH",
-     "Path of this command on the nodes (default: its path here).", 0, 0, false},
+     "Path of this command on the nodes (default: its path on this machine).", 0, 0, false},
     {"--patience", CLI_NUMBER, "SECONDS",
-     "How long to wait for a scheduler that does not answer (default: 300).", 0, 1e6, false},
+     "How long to wait for a scheduler that does not respond (default: 300).", 0, 1e6, false},
     CLI_END,
 };
 
@@ -108,7 +108,7 @@ static sinew_status watch(cli_call *call, const char *folder) {
 static sinew_status print_status(cli_call *call) {
     const char *folder = call->arguments[1];
     if (!cli_is_folder(folder))
-        return sinew_fail(&call->error, SINEW_IO, "%s: there is no such folder", folder);
+        return sinew_fail(&call->error, SINEW_IO, "%s: no such folder", folder);
     if (cli_given(call, "--watch")) return watch(call, folder);
     return farm_print_status(call, folder, is_running(folder), 0);
 }
@@ -129,7 +129,7 @@ static sinew_status run_manifest(farm *f) {
         return sinew_fail(&call->error, SINEW_UNAVAILABLE,
                           "%s: another farm is running in this folder", f->folder);
     if (lock < 0)
-        return sinew_fail(&call->error, SINEW_IO, "%s: cannot be locked: %s", f->folder,
+        return sinew_fail(&call->error, SINEW_IO, "%s: cannot lock the folder: %s", f->folder,
                           strerror(errno));
     sinew_status status = run_locked(f);
     close(lock);
@@ -190,7 +190,7 @@ static sinew_status run(cli_call *call) {
     const char *word = call->arguments[0];
     bool status = call->argument_count == 2 && !strcmp(word, "status");
     if (cli_given(call, "--watch") && !status)
-        return cli_usage(call, "--watch belongs to 'sinew farm status DIR'");
+        return cli_usage(call, "--watch works only with 'sinew farm status DIR'");
     if (status) return print_status(call);
     if (call->argument_count == 3 && !strcmp(word, "task"))
         return farm_batch_run(call, call->arguments[1], call->arguments[2]);
@@ -208,13 +208,14 @@ const cli_verb verb_farm = {
     .maximum = 3,
     .options = options,
     .description =
-        "Run many shots with several processes on this machine, or on a Slurm cluster. The "
-        "manifest lists shots, each a "
-        "scene with optional overrides: {\"farm\": 1, \"shots\": [{\"name\": \"s01\", \"scene\": "
-        "\"scene.json\", \"overrides\": [JSON Patch operations]}]}. A scene file in its place is a "
-        "manifest of one shot. The farm cuts every clip into "
-        "chunks, runs them, and merges them into the outputs of the scene. The result is the same "
-        "as that of sinew run, bit for bit.\n\n"
+        "Run many shots in parallel, on this machine or on a Slurm cluster, and resume them after "
+        "an interruption.\n\n"
+        "The manifest lists shots, each a scene with optional overrides: {\"farm\": 1, \"shots\": "
+        "[{\"name\": \"s01\", \"scene\": \"scene.json\", \"overrides\": [JSON Patch "
+        "operations]}]}. "
+        "You can also pass a single scene file. The farm cuts every clip into chunks, runs them, "
+        "and merges them into the outputs of the scene. The result is bit-identical to that of "
+        "'sinew run'.\n\n"
         "Run the same command again after an interruption: only frames that are missing or damaged "
         "are computed. A failed chunk is tried three times; a shot that fails does not stop the "
         "others. Tasks always run with --strict. The exit code is 1 if any shot is incomplete or "

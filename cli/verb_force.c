@@ -181,7 +181,7 @@ static sinew_status fill(cli_call *call, json_t *document) {
         "--also",        "--without",       "--published"};
     for (size_t i = 0; curves && i < sizeof of_markers / sizeof *of_markers; i++)
         if (cli_given(call, of_markers[i]))
-            return cli_usage(call, "%s is about markers and does not go with --curves",
+            return cli_usage(call, "%s applies to markers and cannot be combined with --curves",
                              of_markers[i]);
     json_object_set_new(document, "model", json_string("force"));
     if (cli_given(call, "--obstacle")) {

@@ -80,8 +80,8 @@ static void say_times(const cli_call *call, const char *what, int count, char **
 
 static void say_frames(const cli_call *call, int frames, int vertices, double start, double rate,
                        json_t *entry) {
-    cli_say(call, "  %d frames of %d vertices, from %g s at %g a second", frames, vertices, start,
-            rate);
+    cli_say(call, "  %d frames of %d vertices, from %g s at %g frames per second", frames, vertices,
+            start, rate);
     json_object_set_new(entry, "frames", json_integer(frames));
     json_object_set_new(entry, "vertices", json_integer(vertices));
 }
@@ -112,8 +112,8 @@ static void say_file(const cli_call *call, const cli_file *file, json_t *entry) 
         const sinew_markers *m = file->markers;
         const char axis[2] = {m->up, 0};
         say_times(call, "markers", m->marker_count, m->names, m->time_count, m->times, entry);
-        cli_say(call, "  unit %s, up axis %s", *m->unit ? m->unit : "not said",
-                m->up ? axis : "not said");
+        cli_say(call, "  unit %s, up axis %s", *m->unit ? m->unit : "not specified",
+                m->up ? axis : "not specified");
         json_object_set_new(entry, "unit", json_string(m->unit));
         json_object_set_new(entry, "up", json_string(axis));
     }

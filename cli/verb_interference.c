@@ -230,7 +230,7 @@ static sinew_status find_visible(cli_call *call, const sinew_rig *rig, int **ver
 static sinew_status run(cli_call *call) {
     const char *sample = cli_text(call, "--sample");
     if (sample && call->argument_count > 0)
-        return cli_usage(call, "give rig files or --sample, not both");
+        return cli_usage(call, "specify either rig files or --sample, not both");
     if (!sample && call->argument_count == 0)
         return cli_usage(call, "needs RIG... or --sample NAME");
     sinew_error *error = &call->error;

@@ -212,7 +212,7 @@ static sinew_status run_take(cli_call *call, const sinew_rig *rig, sinew_locks *
         status = sinew_locks_filter(locks, take, keep, out, &info, call->monitor, &call->error);
     sinew_free(keep);
     if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
-    cli_say(call, "%d times, locked motion (RMS) %.5g -> %.5g, largest given %.5g",
+    cli_say(call, "%d times, locked motion (RMS) %.5g -> %.5g, largest result %.5g",
             take->time_count, info.asked_motion, info.given_motion, info.worst_given);
     cli_say(call, "weights %.3f to %.3f", info.lowest, info.highest);
     cli_report_total(call->report, "times", json_integer(take->time_count));
@@ -285,7 +285,7 @@ static sinew_status keep_scene(cli_call *call, const sinew_rig *rig, const sinew
 static sinew_status read_rig(cli_call *call, sinew_rig **rig) {
     const char *sample = cli_text(call, "--sample");
     if (sample && call->argument_count > 0)
-        return cli_usage(call, "give rig files or --sample, not both");
+        return cli_usage(call, "specify either rig files or --sample, not both");
     if (!sample && call->argument_count == 0)
         return cli_usage(call, "needs RIG... or --sample NAME");
     CLI_TRY(sample ? sinew_sample_rig(sample, NULL, rig, &call->error)
@@ -306,7 +306,7 @@ static sinew_status read_take(cli_call *call, const sinew_rig *rig, sinew_curves
         status = sinew_fail(&call->error, SINEW_BAD_INPUT, "%s: no channel is a slider of the rig",
                             cli_text(call, "--curves"));
     if (status == SINEW_OK && unmatched > 0)
-        cli_warn(call, "%d of %d channels are no sliders of the rig", unmatched,
+        cli_warn(call, "%d of %d channels are not sliders of the rig", unmatched,
                  read->channel_count);
     sinew_curves_destroy(read);
     return status;
@@ -331,9 +331,9 @@ static sinew_status run(cli_call *call) {
     bool curves = cli_given(call, "--curves"), edit = cli_given(call, "--edit");
     if (curves == edit) return cli_usage(call, "needs either --edit or --curves");
     if (curves && cli_given(call, "--corrective"))
-        return cli_usage(call, "--corrective goes with --edit");
+        return cli_usage(call, "--corrective needs --edit");
     if (cli_given(call, "--at") && (edit || cli_given(call, "--from")))
-        return cli_usage(call, "--at goes with --curves and without --from");
+        return cli_usage(call, "--at needs --curves and cannot be combined with --from");
     sinew_error *error = &call->error;
     sinew_rig *rig = NULL;
     sinew_slider_space *space = NULL;

@@ -134,7 +134,7 @@ static sinew_status run(cli_call *call) {
         if (status != SINEW_OK) sinew_fail(error, status, "%s: %s", cache, why.message);
     }
     if (status == SINEW_OK && frames->frame_count == 0)
-        status = sinew_fail(error, SINEW_BAD_INPUT, "%s: holds no frames", cache);
+        status = sinew_fail(error, SINEW_BAD_INPUT, "%s: contains no frames", cache);
     if (status == SINEW_OK && cli_given(call, "--curves"))
         status = sinew_curves_read(cli_text(call, "--curves"), &curves, error);
     if (status == SINEW_OK && curves)

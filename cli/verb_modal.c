@@ -6,8 +6,8 @@
 
 static const cli_option options[] = {
     {"--curves", CLI_INPUT, "FILE",
-     "Drive the rig by slider weights over time, CSV, and let its modes lag behind (secondary "
-     "motion), instead of key poses.",
+     "Instead of key poses: drive the rig with slider weights over time, CSV, and add secondary "
+     "motion that lags behind.",
      0, 0, false},
     {"--poses", CLI_TEXT, "LIST",
      "Key poses by name, in order: neutral,fist,neutral (default: all, in the given order).", 0, 0,
@@ -56,7 +56,8 @@ static const cli_option options[] = {
      "the frames of a point cache.",
      0, 0, true},
     {"--hold", CLI_TEXT, "SELECT|auto",
-     "keep vertices on their linear path between keys; auto: those that rest on the floor in all "
+     "Keep vertices on their linear path between keys; 'auto' selects those that rest on the floor "
+     "in all "
      "poses",
      0, 0, false},
     {"--pin-stiffness", CLI_NUMBER, "K",
@@ -165,7 +166,9 @@ static sinew_status add_keys(cli_call *call, json_t *document) {
             const char *name = strrchr(call->arguments[i], '/');
             name = name ? name + 1 : call->arguments[i];
             const char *dot = strrchr(name, '.');
-            if (!dot) return cli_usage(call, "'%s': give --poses for rigs with folders", name);
+            if (!dot)
+                return cli_usage(call, "'%s': use --poses to select the key poses of a rig folder",
+                                 name);
             json_array_append_new(keys, json_pack("{s:s%}", "pose", name, (size_t)(dot - name)));
         }
     }
@@ -180,7 +183,7 @@ static sinew_status add_keys(cli_call *call, json_t *document) {
                             json_real(times ? times[k] : (double)k));
     sinew_free(times);
     if (times && (size_t)time_count != count)
-        return cli_usage(call, "%d times for %zu poses", time_count, count);
+        return cli_usage(call, "--times has %d times, but there are %zu poses", time_count, count);
     return add_time(call, document);
 }
 

@@ -192,10 +192,12 @@ static sinew_status cut_open(cli_call *call, sinew_mesh *mesh) {
 static sinew_status load_shape(cli_call *call, const char *path, const char *weights, shape *s) {
     const char *faces = cli_text(call, "--mesh");
     if (is_cache(path)) {
-        if (!faces) return cli_usage(call, "%s holds vertices only: give --mesh FILE", path);
+        if (!faces)
+            return cli_usage(call, "%s stores vertices only; specify the faces with --mesh FILE",
+                             path);
         CLI_TRY(sinew_frames_read(path, &s->frames, &call->error));
         if (s->frames->frame_count < 1)
-            return sinew_fail(&call->error, SINEW_BAD_INPUT, "%s: no frames", path);
+            return sinew_fail(&call->error, SINEW_BAD_INPUT, "%s: contains no frames", path);
     }
     const char *shown = is_cache(path) ? faces : path;
     if (cli_is_folder(shown) || weights)

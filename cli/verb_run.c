@@ -30,11 +30,10 @@ static const cli_option options[] = {
      0, false},
     {"--budget", CLI_NUMBER, "SECONDS",
      "Instead of --frames: compute missing frames for about this long, and merge the parts once "
-     "all frames are there.",
+     "all frames are complete.",
      0, 86400, false},
     {"--merge", CLI_FLAG, NULL,
-     "With --frames and --part: merge the parts afterwards if all frames of the clip are there.", 0,
-     0, false},
+     "With --frames and --part: merge the parts afterwards if the clip is complete.", 0, 0, false},
     CLI_SHEET_OPTION,
     CLI_END,
 };
@@ -228,16 +227,18 @@ static sinew_status run_part(cli_call *call, const sinew_scene *scene) {
 
 static sinew_status run(cli_call *call) {
     if (cli_given(call, "--part") && cli_given(call, "--out"))
-        return cli_usage(call, "--part and --out exclude each other: the scene says where the "
+        return cli_usage(call, "--part and --out cannot be combined: the scene specifies where the "
                                "merged outputs go");
     if (cli_given(call, "--resume") && !cli_given(call, "--part"))
         return cli_usage(call, "--resume needs --part");
     if (cli_given(call, "--budget") && (!cli_given(call, "--part") || cli_given(call, "--frames")))
-        return cli_usage(call, "--budget needs --part, and chooses the frames");
+        return cli_usage(call, "--budget needs --part, and cannot be combined with --frames");
     if (cli_given(call, "--merge") && (!cli_given(call, "--part") || cli_given(call, "--budget")))
-        return cli_usage(call, "--merge needs --part, and --budget merges by itself");
+        return cli_usage(
+            call,
+            "--merge needs --part, and cannot be combined with --budget, which merges anyway");
     if (cli_given(call, "--sheet") && !cli_given(call, "--budget") && !cli_given(call, "--merge"))
-        return cli_usage(call, "--sheet needs --budget or --merge, which may merge the parts");
+        return cli_usage(call, "--sheet needs --budget or --merge");
     sinew_scene *scene;
     sinew_status status = cli_read_scene(call, call->arguments[0], &scene);
     if (status != SINEW_OK) return status;

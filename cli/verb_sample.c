@@ -113,10 +113,10 @@ static sinew_status write_readme(const folder *f) {
             "targets (metres, y up, front +z)\n",
             rig->neutral->vertex_count, rig->neutral->face_count, rig->slider_count,
             rig->target_count);
-    fprintf(out, "clip.csv                          weight curves, 30 values a second\n");
+    fprintf(out, "clip.csv                          weight curves, 30 values per second\n");
     if (f->markers)
         fprintf(out,
-                "lips.csv                          another: parted lips close, press and part\n"
+                "lips.csv                          second clip: parted lips close, press, part\n"
                 "markers.csv, lips_markers.csv     the clips as 60 markers at 60 frames a "
                 "second\n"
                 "markers_map.csv                   the vertices they sit on\n");

@@ -18,7 +18,7 @@ static const cli_option options[] = {
 static void warn_of_lost_regions(cli_call *call, const sinew_rig *source, const sinew_rig *made) {
     for (int i = 0; i < source->region_count; i++)
         if (sinew_rig_find_region(made, source->regions[i].name) < 0)
-            cli_warn(call, "no vertex lies in the region '%s', it is left out",
+            cli_warn(call, "the region '%s' is omitted: it would contain no vertex",
                      source->regions[i].name);
 }
 
@@ -46,7 +46,8 @@ static sinew_status carry(cli_call *call, const sinew_rig *source, const sinew_m
     warn_of_lost_regions(call, source, made);
     status = sinew_rig_write(cli_text(call, "--out"), made, &call->error);
     if (status == SINEW_OK) {
-        cli_say(call, "%d targets on %d vertices (%s)", made->target_count, target->vertex_count,
+        cli_say(call, "transferred %d targets to %d vertices (%s)", made->target_count,
+                target->vertex_count,
                 info.same_topology ? "same topology" : "matched by pairs and surface");
         cli_say(call, "wrote %s", cli_text(call, "--out"));
     }

@@ -76,8 +76,8 @@ static void outputs_in_the_work_folder_are_refused(void **state) {
     write_text("shots.json", MANIFEST(SHOT("a") ", " SHOT("b")));
     expect_code(0, "mkdir work && ln -s work link");
     const run_result *r = expect_code(1, FARM "--allow-outside");
-    assert_non_null(strstr(r->out, "work/b/x.pc2: this output lies in the work folder"));
-    assert_non_null(strstr(r->out, "link/farm.json: this output lies in the work folder"));
+    assert_non_null(strstr(r->out, "work/b/x.pc2: outputs must not be in the work folder"));
+    assert_non_null(strstr(r->out, "link/farm.json: outputs must not be in the work folder"));
 }
 
 static void a_task_that_hangs_is_stopped_and_tried_again(void **state) {

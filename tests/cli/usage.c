@@ -12,13 +12,13 @@ static void mistakes_in_the_call_are_exit_2_with_a_hint(void **state) {
     expect_refusal(2, "sinew blend: unknown option '--wieghts'; did you mean '--weights'?",
                    "sinew blend --wieghts a=1");
     expect_refusal(2, "--steps needs a value: N", "sinew blend --steps");
-    expect_refusal(2, "--steps takes a whole number, not 'x'", "sinew blend --steps x");
-    expect_refusal(2, "--steps takes a whole number, not '1.5'", "sinew blend --steps=1.5");
+    expect_refusal(2, "--steps must be a whole number, not 'x'", "sinew blend --steps x");
+    expect_refusal(2, "--steps must be a whole number, not '1.5'", "sinew blend --steps=1.5");
     expect_refusal(2, "--steps must be between 1 and", "sinew blend --steps 0");
-    expect_refusal(2, "--fps takes a number, not 'nan'", "sinew blend --fps nan");
-    expect_refusal(2, "--quiet takes no value", "sinew blend --quiet=1");
-    expect_refusal(2, "--steps is given twice", "sinew blend --steps 1 --steps 2");
-    expect_refusal(2, "--boundary takes one of free|static|pinned|anchor",
+    expect_refusal(2, "--fps must be a number, not 'nan'", "sinew blend --fps nan");
+    expect_refusal(2, "--quiet does not accept a value", "sinew blend --quiet=1");
+    expect_refusal(2, "--steps is specified twice", "sinew blend --steps 1 --steps 2");
+    expect_refusal(2, "--boundary must be one of free|static|pinned|anchor",
                    "sinew blend --boundary loose");
     expect_refusal(2, "unexpected argument 'b'", "sinew run a b");
     expect_refusal(2, "needs FILE...", "sinew info");
@@ -26,7 +26,7 @@ static void mistakes_in_the_call_are_exit_2_with_a_hint(void **state) {
     expect_refusal(2, "needs --weights, --curves or --steps", "sinew blend --sample bar");
     expect_refusal(2, "--weights: weight \"bend\": expected NAME=VALUE",
                    "sinew blend --sample bar --weights bend");
-    expect_refusal(2, "--model takes one of linear|rotation|spring, not 'magic'",
+    expect_refusal(2, "--model must be one of linear|rotation|spring, not 'magic'",
                    "sinew blend --sample bar --model magic");
     expect_refusal(2, "--markers and --curves do not go together",
                    "sinew force --sample face --markers a.csv --curves b.csv");
