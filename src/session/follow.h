@@ -11,25 +11,28 @@
 
 /* Rows that every model which follows markers has in its table. */
 #define SN_CAPTURE_PARAMETERS                                                                      \
-    FLAG(STRUCTURE, "layer", 0, "Spread the distance left at the markers over the outer skin."),   \
+    FLAG(STRUCTURE, "layer", 0, "Spread the remaining marker error over the outer skin."),         \
         NUMBER(STRUCTURE, "layer_smoothing", SINEW_MARKER_LAYER_SMOOTHING, 1e-12, 1, "",           \
-               "Smoothness of the layer; use 1e-6 and more for noisy markers."),                   \
+               "Smoothness of the layer; use 1e-6 or more for noisy markers."),                    \
         CHOICE(STRUCTURE, "layer_contact", 1, "off|on",                                            \
                "Keep the layer from pushing skin through eyes, teeth or itself."),                 \
         TEXT(STRUCTURE, "only",                                                                    \
-             "Sliders to solve for, separated by commas, * for any end; all others are held."),    \
+             "Sliders to solve for, separated by commas; * matches any ending. All "               \
+             "others are held."),                                                                  \
         TEXT(STRUCTURE, "also",                                                                    \
-             "Sliders to solve for although markers do not tell them, such as gaze; or all."),     \
+             "Sliders to solve for although the markers do not observe them, such "                \
+             "as gaze; or all."),                                                                  \
         TEXT(STRUCTURE, "without", "Sliders to hold."),                                            \
-        FLAG(STRUCTURE, "retarget", 0, "The markers are those of another face."),                  \
+        FLAG(STRUCTURE, "retarget", 0, "The markers belong to another face."),                     \
         INTEGER(STRUCTURE, "neutral_frame", -1, -1, 2000000000,                                    \
-                "Sample of the take in which the face is at rest, from 0; -1: found."),            \
+                "Sample of the take in which the face is at rest, counted from 0; -1: "            \
+                "detected."),                                                                      \
         NUMBER(STRUCTURE, "cutoff", -1, -1, 1000, "Hz",                                            \
-               "Smooth motion above this frequency away; 0: none; -1: as the noise asks."),        \
-        TEXT(                                                                                      \
-            STRUCTURE, "stable",                                                                   \
-            "Markers that move with the head alone, separated by commas; none: the head does not " \
-            "move; default: found.")
+               "Smooth out motion above this frequency; 0: off; -1: depends on the "               \
+               "noise."),                                                                          \
+        TEXT(STRUCTURE, "stable",                                                                  \
+             "Markers that move only with the head, separated by commas; none: the "               \
+             "head does not move (default: detected).")
 
 /* And of their tables of rules. */
 #define SN_CAPTURE_IDLE                                                                            \

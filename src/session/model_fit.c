@@ -14,16 +14,20 @@ enum { BOUNDS_METHOD, BOUNDS_SLIDER, BOUNDS_WIDE, BOUNDS_NONE };
 
 static const sinew_parameter parameters[] = {
     CHOICE(STATE, "method", SINEW_FIT_METHOD_RSBS, "sbs|rsbs|uls",
-           "no negative weights | the same with small weights preferred | any weights"),
-    NUMBER(STATE, "l1", SINEW_FIT_RSBS_L1, 0, 1e6, "", "pull to few weights; rsbs only"),
-    NUMBER(STATE, "l2", SINEW_FIT_RSBS_L2, 0, 1e6, "", "pull to small weights; rsbs and uls"),
-    NUMBER(STATE, "smooth", 0, 0, 1e6, "", "pull to the last frame's weights"),
-    NUMBER(STATE, "symmetry", 0, 0, 1e6, "", "pull of left and right sliders to each other"),
+           "sbs: weights of 0 or more; rsbs: the same, preferring few and small weights; "
+           "uls: any weights."),
+    NUMBER(STATE, "l1", SINEW_FIT_RSBS_L1, 0, 1e6, "", "Penalty that favors few weights (rsbs)."),
+    NUMBER(STATE, "l2", SINEW_FIT_RSBS_L2, 0, 1e6, "",
+           "Penalty that favors small weights (rsbs, uls)."),
+    NUMBER(STATE, "smooth", 0, 0, 1e6, "", "Penalty on changes from the previous frame."),
+    NUMBER(STATE, "symmetry", 0, 0, 1e6, "",
+           "Penalty on differences between left and right sliders."),
     CHOICE(STATE, "bounds", BOUNDS_METHOD, "method|slider|wide|none",
-           "Range of the weights: slider for sbs and rsbs, wide for uls | that of the slider | "
-           "widened by its width | sbs and rsbs 0 or more, uls any."),
-    NUMBER(STATE, "outlier", SINEW_FIT_OUTLIER, 1e-9, 1e9, "share of the diagonal",
-           "markers farther off lose weight"),
+           "Range of the weights. slider: that of the slider; wide: widened by its width; "
+           "none: sbs and rsbs 0 or more, uls any; method: slider for sbs and rsbs, wide "
+           "for uls."),
+    NUMBER(STATE, "outlier", SINEW_FIT_OUTLIER, 1e-9, 1e9, "fraction of the diagonal",
+           "Residual beyond which a marker loses influence."),
     SN_CAPTURE_PARAMETERS,
 };
 
@@ -236,7 +240,8 @@ static const sinew_capture *capture(const void *structure) {
 }
 
 const sn_model_kind sn_model_fit = {
-    SN_MODEL_ABOUT("fit", "markers to slider weights by least squares, frame by frame"),
+    SN_MODEL_ABOUT("fit",
+                   "Slider weights fitted to captured markers by least squares, frame by frame"),
     .outputs = outputs,
     .uses = uses,
     .idle = idle,

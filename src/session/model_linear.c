@@ -30,6 +30,6 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
 }
 
 const sn_model_kind sn_model_linear = {
-    .about = {.name = "linear", .summary = "straight blend of vertex positions"},
+    .about = {.name = "linear", .summary = "Linear blend of vertex positions"},
     SN_MODEL_FUNCTIONS,
 };

@@ -158,6 +158,6 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
 }
 
 const sn_model_kind sn_model_rotation = {
-    SN_MODEL_ABOUT("rotation", "rotation-aware blend: bends instead of shrinking, no physics"),
+    SN_MODEL_ABOUT("rotation", "Rotation-aware blend: bends instead of shrinking, without physics"),
     SN_MODEL_FUNCTIONS,
 };

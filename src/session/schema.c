@@ -50,231 +50,269 @@ typedef struct field {
 #define UNITS       "m|dm|cm|mm|in|ft"
 
 static const field rig_fields[] = {
-    {"files", TEXTS, "a rig file, or a neutral followed by targets, folders and pose meshes", false,
-     0, 0, NULL, NULL, SINEW_COST_RIG},
-    {"sample", TEXT, "a built-in rig instead of files", false, 0, 0, NULL, NULL, SINEW_COST_RIG},
-    {"vertices", INTEGER, "wanted size of the built-in rig", false, 1, 1e7, NULL, NULL,
+    {"files", TEXTS,
+     "A rig file, or a neutral followed by target files, folders of targets and pose "
+     "meshes.",
+     false, 0, 0, NULL, NULL, SINEW_COST_RIG},
+    {"sample", TEXT, "Name of a built-in rig to use instead of files.", false, 0, 0, NULL, NULL,
      SINEW_COST_RIG},
-    {"unit", CHOICE, "its unit of length (default m)", false, 0, 0, UNITS, NULL,
+    {"vertices", INTEGER, "Approximate number of vertices of the built-in rig.", false, 1, 1e7,
+     NULL, NULL, SINEW_COST_RIG},
+    {"unit", CHOICE, "Unit of length of the rig (default m).", false, 0, 0, UNITS, NULL,
      SINEW_COST_STRUCTURE},
-    {"regions", PATH, "JSON {name: [vertices]} with further regions", false, 0, 0, NULL, NULL,
-     SINEW_COST_RIG},
+    {"regions", PATH, "JSON file {name: [vertices]} with additional regions.", false, 0, 0, NULL,
+     NULL, SINEW_COST_RIG},
     END,
 };
 
 static const field curves_fields[] = {
-    {"file", PATH, "weight curves, CSV", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
-    {"times", NUMBERS, "seconds, increasing; with `values`", false, 0, 0, NULL, NULL,
+    {"file", PATH, "Slider weights over time, CSV.", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"times", NUMBERS, "Times in seconds, increasing; used with `values`.", false, 0, 0, NULL, NULL,
      SINEW_COST_NOTHING},
-    {"values", NUMBERS_MAP, "per slider a value for each time", false, 0, 0, NULL, NULL,
+    {"values", NUMBERS_MAP, "For each slider, one value per time.", false, 0, 0, NULL, NULL,
      SINEW_COST_NOTHING},
     {"head", FLAG,
-     "turn and move the whole head by headYaw, headPitch, headRoll (radians), headX, headY and "
-     "headZ (default true)",
+     "Rotate and move the whole head by the channels headYaw, headPitch, headRoll "
+     "(radians), headX, headY and headZ (default true).",
      false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
     END,
 };
 
 static const field time_fields[] = {
-    {"fps", NUMBER, "frames per second (default: those of the markers, else 30)", false, 1e-3, 1e5,
-     NULL, NULL, SINEW_COST_STRUCTURE},
-    {"from", NUMBER, "seconds: start of the clip (default: of the curves)", false, 0, 0, NULL, NULL,
-     SINEW_COST_NOTHING},
-    {"to", NUMBER, "seconds: end of the clip (default: of the curves)", false, 0, 0, NULL, NULL,
-     SINEW_COST_NOTHING},
-    END,
-};
-
-static const field key_fields[] = {
-    {"time", NUMBER, "seconds", true, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
-    {"pose", TEXT, "name of a target at full weight, or of the neutral", false, 0, 0, NULL, NULL,
-     SINEW_COST_NOTHING},
-    {"weights", NUMBER_MAP, "slider weights of the pose", false, 0, 0, NULL, NULL,
-     SINEW_COST_NOTHING},
-    {"velocity", NUMBER_MAP,
-     "slider weights per second: how fast the motion passes the pose; {}: it stands still", false,
-     0, 0, NULL, NULL, SINEW_COST_NOTHING},
-    {"inner", FLAG, "a correction that the motion passes through without changing its modes", false,
-     0, 0, NULL, NULL, SINEW_COST_NOTHING},
-    END,
-};
-
-static const field motion_fields[] = {
-    {"time", NUMBER, "seconds", true, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
-    {"move", POINT, "displacement from the given place", false, 0, 0, NULL, NULL,
-     SINEW_COST_NOTHING},
-    {"turn", POINT, "rotation about the shape's middle: axis times degrees", false, 0, 0, NULL,
+    {"fps", NUMBER, "Frames per second (default: the rate of the markers, otherwise 30).", false,
+     1e-3, 1e5, NULL, NULL, SINEW_COST_STRUCTURE},
+    {"from", NUMBER, "Start of the clip in seconds (default: start of the curves).", false, 0, 0,
+     NULL, NULL, SINEW_COST_NOTHING},
+    {"to", NUMBER, "End of the clip in seconds (default: end of the curves).", false, 0, 0, NULL,
      NULL, SINEW_COST_NOTHING},
     END,
 };
 
+static const field key_fields[] = {
+    {"time", NUMBER, "Time in seconds.", true, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"pose", TEXT, "Name of a target, used at full weight, or of the neutral.", false, 0, 0, NULL,
+     NULL, SINEW_COST_NOTHING},
+    {"weights", NUMBER_MAP, "Slider weights of the pose.", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"velocity", NUMBER_MAP,
+     "Velocity at the key, as changes of slider weights per second; {} stops the "
+     "motion at the key.",
+     false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"inner", FLAG,
+     "Treat the pose as a correction that the motion passes through without changing "
+     "its modes.",
+     false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    END,
+};
+
+static const field motion_fields[] = {
+    {"time", NUMBER, "Time in seconds.", true, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"move", POINT, "Displacement from the initial position.", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"turn", POINT, "Rotation about the center of the shape: axis times degrees.", false, 0, 0,
+     NULL, NULL, SINEW_COST_NOTHING},
+    END,
+};
+
 static const field obstacle_fields[] = {
-    {"shape", CHOICE, "what it is", true, 0, 0, "sphere|plane|capsule|cylinder|box|mesh|part", NULL,
+    {"shape", CHOICE, "Shape of the obstacle.", true, 0, 0,
+     "sphere|plane|capsule|cylinder|box|mesh|part", NULL, SINEW_COST_STRUCTURE},
+    {"name", TEXT, "Name of the obstacle; for a part, the name of the part in the rig file.", false,
+     0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"center", POINT, "Center of a sphere or box.", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"radius", NUMBER, "Radius of a sphere, capsule or cylinder.", false, 1e-300, HUGE_NUMBER, NULL,
+     NULL, SINEW_COST_NOTHING},
+    {"point", POINT, "A point on the plane.", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"normal", POINT, "Normal of the plane, pointing to the free side.", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"from", POINT, "One end of the axis of a capsule or cylinder.", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"to", POINT, "The other end of the axis of a capsule or cylinder.", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"half", POINT, "Half the size of a box along x, y and z.", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"file", PATH, "File of a mesh obstacle; its surface must be closed.", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"frames", PATH, "Point cache with the motion of a mesh obstacle.", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"motion", OBJECTS,
+     "Motion of the obstacle: linear between keys, constant before the first and "
+     "after the last.",
+     false, 0, 0, NULL, motion_fields, SINEW_COST_NOTHING},
+    {"enabled", FLAG, "Whether this entry is used (default true).", false, 0, 0, NULL, NULL,
      SINEW_COST_STRUCTURE},
-    {"name", TEXT, "its name; for a part: the part of the rig's file", false, 0, 0, NULL, NULL,
-     SINEW_COST_NOTHING},
-    {"center", POINT, "sphere, box", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
-    {"radius", NUMBER, "sphere, capsule, cylinder", false, 1e-300, HUGE_NUMBER, NULL, NULL,
-     SINEW_COST_NOTHING},
-    {"point", POINT, "plane: a point on it", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
-    {"normal", POINT, "plane: towards the free side", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
-    {"from", POINT, "capsule, cylinder: one end of the axis", false, 0, 0, NULL, NULL,
-     SINEW_COST_NOTHING},
-    {"to", POINT, "capsule, cylinder: the other end", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
-    {"half", POINT, "box: half its size along x, y and z", false, 0, 0, NULL, NULL,
-     SINEW_COST_NOTHING},
-    {"file", PATH, "mesh: a closed surface", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
-    {"frames", PATH, "mesh: point cache of its motion", false, 0, 0, NULL, NULL,
-     SINEW_COST_NOTHING},
-    {"motion", OBJECTS, "where it goes: linear in between, still outside", false, 0, 0, NULL,
-     motion_fields, SINEW_COST_NOTHING},
-    {"enabled", FLAG, "default true", false, 0, 0, NULL, NULL, SINEW_COST_STRUCTURE},
     END,
 };
 
 static const field pin_fields[] = {
-    {"select", TEXT, "v:1,5-9 | region:NAME | mask:FILE", true, 0, 0, NULL, NULL,
-     SINEW_COST_STRUCTURE},
+    {"select", TEXT, "Selection of vertices: v:1,5-9 | region:NAME | mask:FILE.", true, 0, 0, NULL,
+     NULL, SINEW_COST_STRUCTURE},
     {"frames", PATH,
-     "point cache with the positions to follow (default: the linear blend; modal: the first key)",
+     "Point cache with the positions to follow (default: the linear blend; modal: the "
+     "first key).",
      false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
-    {"motion", OBJECTS, "modal: where they go from their place in the first key", false, 0, 0, NULL,
-     motion_fields, SINEW_COST_NOTHING},
-    {"stiffness", NUMBER, "modal: of springs that pull them, times the body's (default: held)",
+    {"motion", OBJECTS,
+     "modal: motion of the vertices, relative to their positions in the first key.", false, 0, 0,
+     NULL, motion_fields, SINEW_COST_NOTHING},
+    {"stiffness", NUMBER,
+     "modal: stiffness of springs that pull the vertices, relative to the body "
+     "(default: held exactly).",
      false, 0, HUGE_NUMBER, NULL, NULL, SINEW_COST_NOTHING},
     END,
 };
 
 static const field orientation_fields[] = {
-    {"select", TEXT, "v:1,5-9 | region:NAME | mask:FILE", true, 0, 0, NULL, NULL,
-     SINEW_COST_NOTHING},
-    {"turn", POINT, "rotation from the rest shape: axis times degrees (default: none)", false, 0, 0,
-     NULL, NULL, SINEW_COST_NOTHING},
-    {"motion", OBJECTS, "the rotation over time, `turn` of each entry", false, 0, 0, NULL,
+    {"select", TEXT, "Selection of vertices: v:1,5-9 | region:NAME | mask:FILE.", true, 0, 0, NULL,
+     NULL, SINEW_COST_NOTHING},
+    {"turn", POINT, "Rotation from the rest shape: axis times degrees (default: none).", false, 0,
+     0, NULL, NULL, SINEW_COST_NOTHING},
+    {"motion", OBJECTS, "The rotation over time, given by `turn` of each entry.", false, 0, 0, NULL,
      motion_fields, SINEW_COST_NOTHING},
-    {"weight", NUMBER, "share of the way there (default 1)", false, 0, 1, NULL, NULL,
-     SINEW_COST_NOTHING},
+    {"weight", NUMBER,
+     "Weight of the orientation: 0 has no effect, 1 reaches it fully (default 1).", false, 0, 1,
+     NULL, NULL, SINEW_COST_NOTHING},
     END,
 };
 
 static const field pull_fields[] = {
-    {"vertex", INTEGER, "index of the pulled vertex", true, 0, 2e9, NULL, NULL, SINEW_COST_NOTHING},
-    {"to", POINT, "where to", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
-    {"frames", PATH, "point cache in which the vertex moves, instead of \"to\"", false, 0, 0, NULL,
-     NULL, SINEW_COST_NOTHING},
-    {"stiffness", NUMBER, "relative to the mean spring (default: held there)", false, 0,
-     HUGE_NUMBER, NULL, NULL, SINEW_COST_NOTHING},
+    {"vertex", INTEGER, "Index of the pulled vertex.", true, 0, 2e9, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"to", POINT, "Target position.", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"frames", PATH,
+     "Point cache from which the target position is read in each frame, instead of "
+     "`to`.",
+     false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"stiffness", NUMBER,
+     "Stiffness of the pull, relative to the mean spring (default: the vertex is held "
+     "at the target).",
+     false, 0, HUGE_NUMBER, NULL, NULL, SINEW_COST_NOTHING},
     END,
 };
 
 static const field fiber_fields[] = {
-    {"select", TEXT, "v:1,5-9 | region:NAME | mask:FILE", true, 0, 0, NULL, NULL,
-     SINEW_COST_STRUCTURE},
-    {"direction", POINT, "along the fibers, in the neutral", true, 0, 0, NULL, NULL,
-     SINEW_COST_STRUCTURE},
-    {"ratio", NUMBER, "how many times stiffer springs along the fibers are", true, 1e-3, 1e6, NULL,
+    {"select", TEXT, "Selection of vertices: v:1,5-9 | region:NAME | mask:FILE.", true, 0, 0, NULL,
      NULL, SINEW_COST_STRUCTURE},
+    {"direction", POINT, "Direction of the fibers in the neutral.", true, 0, 0, NULL, NULL,
+     SINEW_COST_STRUCTURE},
+    {"ratio", NUMBER, "Ratio of the stiffness along the fibers to the stiffness across them.", true,
+     1e-3, 1e6, NULL, NULL, SINEW_COST_STRUCTURE},
     END,
 };
 
 static const field lock_fields[] = {
-    {"name", TEXT, "its name", true, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
-    {"select", TEXT, "v:1,5-9 | region:NAME | mask:FILE", true, 0, 0, NULL, NULL,
+    {"name", TEXT, "Name of the lock.", true, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"select", TEXT, "Selection of vertices: v:1,5-9 | region:NAME | mask:FILE.", true, 0, 0, NULL,
+     NULL, SINEW_COST_NOTHING},
+    {"axes", TEXT, "Locked axes: any of x, y and z (default: all).", false, 0, 0, NULL, NULL,
      SINEW_COST_NOTHING},
-    {"axes", TEXT, "of x, y, z (default all)", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
-    {"enabled", FLAG, "default true", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
-    {"weights", NUMBER_MAP, "slider weights of the pose that it keeps (default: that of all locks)",
+    {"enabled", FLAG, "Whether this entry is used (default true).", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"weights", NUMBER_MAP,
+     "Slider weights of the pose that the lock holds (default: the common pose of all "
+     "locks).",
      false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
-    {"at", NUMBER, "seconds of the take whose pose it keeps", false, 0, 0, NULL, NULL,
+    {"at", NUMBER, "Time of the take, in seconds, whose pose the lock holds.", false, 0, 0, NULL,
+     NULL, SINEW_COST_NOTHING},
+    {"from", NUMBER, "Time in seconds at which the lock begins to hold in a take.", false, 0, 0,
+     NULL, NULL, SINEW_COST_NOTHING},
+    {"to", NUMBER, "Time in seconds at which the lock has released.", false, 0, 0, NULL, NULL,
      SINEW_COST_NOTHING},
-    {"from", NUMBER, "seconds: when it begins to hold in a take", false, 0, 0, NULL, NULL,
-     SINEW_COST_NOTHING},
-    {"to", NUMBER, "seconds: when it has let go", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
-    {"fade", NUMBER, "seconds that it takes to hold fully and to let go (default 0)", false, 0,
+    {"fade", NUMBER, "Duration in seconds of the fade in and out (default 0).", false, 0,
      HUGE_NUMBER, NULL, NULL, SINEW_COST_NOTHING},
     END,
 };
 
 static const field attenuation_fields[] = {
-    {"alpha", NUMBER, "strength (default: unlocked over locked coordinates)", false, 0, HUGE_NUMBER,
+    {"alpha", NUMBER,
+     "Strength of the locks (default: the ratio of unlocked to locked coordinates).", false, 0,
+     HUGE_NUMBER, NULL, NULL, SINEW_COST_NOTHING},
+    {"strength", NUMBER, "Alpha as a multiple of its default (default 1).", false, 0, HUGE_NUMBER,
      NULL, NULL, SINEW_COST_NOTHING},
-    {"strength", NUMBER, "alpha in units of its default (default 1)", false, 0, HUGE_NUMBER, NULL,
-     NULL, SINEW_COST_NOTHING},
-    {"ridge", NUMBER, "weight of the change of sliders", false, 0, HUGE_NUMBER, NULL, NULL,
+    {"ridge", NUMBER, "Penalty on slider changes.", false, 0, HUGE_NUMBER, NULL, NULL,
      SINEW_COST_NOTHING},
-    {"dead_zone", NUMBER, "share of the diagonal left alone", false, 0, 1, NULL, NULL,
+    {"dead_zone", NUMBER, "Ignore motion below this fraction of the bounding-box diagonal.", false,
+     0, 1, NULL, NULL, SINEW_COST_NOTHING},
+    {"trade", FLAG, "Allow the edited sliders to change too.", false, 0, 0, NULL, NULL,
      SINEW_COST_NOTHING},
-    {"trade", FLAG, "the moved sliders may give way too", false, 0, 0, NULL, NULL,
+    {"keep", TEXTS, "Sliders of a take that do not change.", false, 0, 0, NULL, NULL,
      SINEW_COST_NOTHING},
-    {"keep", TEXTS, "sliders that stay as they are in a take", false, 0, 0, NULL, NULL,
+    {"few", NUMBER,
+     "Preference for few responding sliders, from 0 (no preference) to 1 (none "
+     "respond).",
+     false, 0, 1, NULL, NULL, SINEW_COST_NOTHING},
+    {"unbounded", FLAG, "Ignore the limits of sliders.", false, 0, 0, NULL, NULL,
      SINEW_COST_NOTHING},
-    {"few", NUMBER, "prefer few responding sliders, 0 (no) to 1 (none)", false, 0, 1, NULL, NULL,
-     SINEW_COST_NOTHING},
-    {"unbounded", FLAG, "ignore slider limits", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
-    {"published", FLAG, "the published form", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
-    {"corrective", FLAG, "cancel what is left by moving vertices of the frames", false, 0, 0, NULL,
-     NULL, SINEW_COST_NOTHING},
-    {"at", NUMBER, "seconds: the pose at the moment of locking (default: the first frame)", false,
+    {"published", FLAG, "Use the published method: no ridge, dead zone or limits.", false, 0, 0,
+     NULL, NULL, SINEW_COST_NOTHING},
+    {"corrective", FLAG, "Cancel the remaining locked motion by moving vertices of the frames.",
+     false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"at", NUMBER, "Time in seconds of the pose that is locked (default: the first frame).", false,
      0, 0, NULL, NULL, SINEW_COST_NOTHING},
-    {"from", NUMBER_MAP, "slider weights of the pose at the moment of locking", false, 0, 0, NULL,
-     NULL, SINEW_COST_NOTHING},
+    {"from", NUMBER_MAP, "Slider weights of the pose that is locked.", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
     END,
 };
 
 static const field markers_fields[] = {
-    {"file", PATH, "marker trajectories", true, 0, 0, NULL, NULL, SINEW_COST_STRUCTURE},
-    {"map", PATH, "CSV that ties markers to the surface", false, 0, 0, NULL, NULL,
-     SINEW_COST_STRUCTURE},
-    {"unit", CHOICE, "their unit of length (default: as the file says, else the rig's)", false, 0,
-     0, UNITS, NULL, SINEW_COST_STRUCTURE},
-    {"truth", PATH, "point cache to compare with", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"file", PATH, "Marker trajectories.", true, 0, 0, NULL, NULL, SINEW_COST_STRUCTURE},
+    {"map", PATH, "CSV file with the positions of the markers on the surface.", false, 0, 0, NULL,
+     NULL, SINEW_COST_STRUCTURE},
+    {"unit", CHOICE,
+     "Unit of length of the markers (default: the unit in the file, otherwise that of "
+     "the rig).",
+     false, 0, 0, UNITS, NULL, SINEW_COST_STRUCTURE},
+    {"truth", PATH, "Point cache to compare the result with.", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
     END,
 };
 
 static const field output_fields[] = {
-    {"frames", TEXTS, "point caches or scenes, by their endings", false, 0, 0, NULL, NULL,
-     SINEW_COST_NOTHING},
-    {"report", PATH, "figures of the run, JSON", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
-    {"curves", PATH, "the slider weights of the frames, after locks, CSV", false, 0, 0, NULL, NULL,
+    {"frames", TEXTS, "Files for the frames; the extension selects the format.", false, 0, 0, NULL,
+     NULL, SINEW_COST_NOTHING},
+    {"report", PATH, "Report of the run, JSON.", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
+    {"curves", PATH, "Slider weights of the frames, after locks, CSV.", false, 0, 0, NULL, NULL,
      SINEW_COST_NOTHING},
     END,
 };
 
 static const field scene_fields[] = {
-    {"sinew", INTEGER, "version of the format", true, 1, 1e6, NULL, NULL, SINEW_COST_RIG},
+    {"sinew", INTEGER, "Version of the scene format.", true, 1, 1e6, NULL, NULL, SINEW_COST_RIG},
     {"strict", FLAG,
-     "fail where a missing or failing program would change the result (default: do without and "
-     "report it)",
+     "Fail if a missing or failing program would change the result (default: continue "
+     "without it and report it).",
      false, 0, 0, NULL, NULL, SINEW_COST_STRUCTURE},
-    {"rig", OBJECT, "the rig", false, 0, 0, NULL, rig_fields, SINEW_COST_RIG},
-    {"model", TEXT, "name of the model (default linear)", false, 0, 0, NULL, NULL,
+    {"rig", OBJECT, "The rig.", false, 0, 0, NULL, rig_fields, SINEW_COST_RIG},
+    {"model", TEXT, "Name of the model (default linear).", false, 0, 0, NULL, NULL,
      SINEW_COST_STRUCTURE},
-    {"parameters", PARAMETERS, "knobs of the model", false, 0, 0, NULL, NULL, SINEW_COST_STRUCTURE},
-    {"weights", NUMBER_MAP, "slider weights of one shape, or of the last step", false, 0, 0, NULL,
-     NULL, SINEW_COST_NOTHING},
-    {"steps", INTEGER, "steps from the first pose to the second, or to `weights`", false, 1, 1e7,
+    {"parameters", PARAMETERS, "Parameters of the model.", false, 0, 0, NULL, NULL,
+     SINEW_COST_STRUCTURE},
+    {"weights", NUMBER_MAP, "Slider weights of a single shape, or of the last step.", false, 0, 0,
      NULL, NULL, SINEW_COST_NOTHING},
-    {"curves", OBJECT, "slider weights over time", false, 0, 0, NULL, curves_fields,
+    {"steps", INTEGER, "Number of steps from the first pose to the second, or to `weights`.", false,
+     1, 1e7, NULL, NULL, SINEW_COST_NOTHING},
+    {"curves", OBJECT, "Slider weights over time.", false, 0, 0, NULL, curves_fields,
      SINEW_COST_NOTHING},
-    {"keys", OBJECTS, "key poses in time", false, 0, 0, NULL, key_fields, SINEW_COST_NOTHING},
-    {"markers", OBJECT, "captured markers", false, 0, 0, NULL, markers_fields,
+    {"keys", OBJECTS, "Key poses over time.", false, 0, 0, NULL, key_fields, SINEW_COST_NOTHING},
+    {"markers", OBJECT, "Captured markers.", false, 0, 0, NULL, markers_fields,
      SINEW_COST_STRUCTURE},
-    {"time", OBJECT, "frames of the clip", false, 0, 0, NULL, time_fields, SINEW_COST_STRUCTURE},
-    {"obstacles", OBJECTS, "what stands in the way", false, 0, 0, NULL, obstacle_fields,
+    {"time", OBJECT, "Frame rate and range of the clip.", false, 0, 0, NULL, time_fields,
      SINEW_COST_STRUCTURE},
-    {"pins", OBJECTS, "held vertices", false, 0, 0, NULL, pin_fields, SINEW_COST_STRUCTURE},
-    {"orientations", OBJECTS, "regions led to an orientation", false, 0, 0, NULL,
+    {"obstacles", OBJECTS, "Obstacles.", false, 0, 0, NULL, obstacle_fields, SINEW_COST_STRUCTURE},
+    {"pins", OBJECTS, "Pinned vertices.", false, 0, 0, NULL, pin_fields, SINEW_COST_STRUCTURE},
+    {"orientations", OBJECTS, "Regions guided to an orientation.", false, 0, 0, NULL,
      orientation_fields, SINEW_COST_NOTHING},
-    {"pulls", OBJECTS, "dragged vertices", false, 0, 0, NULL, pull_fields, SINEW_COST_STRUCTURE},
-    {"fibers", OBJECTS, "regions that are stiffer in a direction", false, 0, 0, NULL, fiber_fields,
+    {"pulls", OBJECTS, "Vertices pulled to a position.", false, 0, 0, NULL, pull_fields,
      SINEW_COST_STRUCTURE},
-    {"locks", OBJECTS, "what sliders must not move", false, 0, 0, NULL, lock_fields,
+    {"fibers", OBJECTS, "Regions that are stiffer in one direction.", false, 0, 0, NULL,
+     fiber_fields, SINEW_COST_STRUCTURE},
+    {"locks", OBJECTS, "Vertices that sliders must not move.", false, 0, 0, NULL, lock_fields,
      SINEW_COST_NOTHING},
-    {"attenuation", OBJECT, "how locks hold", false, 0, 0, NULL, attenuation_fields,
+    {"attenuation", OBJECT, "Settings of the locks.", false, 0, 0, NULL, attenuation_fields,
      SINEW_COST_NOTHING},
-    {"outputs", OUTPUTS, "where results go", false, 0, 0, NULL, output_fields, SINEW_COST_NOTHING},
-    {"notes", TEXT, "for people", false, 0, 0, NULL, NULL, SINEW_COST_NOTHING},
-    {"studio", ANYTHING, "camera and layout of the studio", false, 0, 0, NULL, NULL,
+    {"outputs", OUTPUTS, "Output files.", false, 0, 0, NULL, output_fields, SINEW_COST_NOTHING},
+    {"notes", TEXT, "Free text for readers of the file.", false, 0, 0, NULL, NULL,
+     SINEW_COST_NOTHING},
+    {"studio", ANYTHING, "Camera and layout of the studio.", false, 0, 0, NULL, NULL,
      SINEW_COST_NOTHING},
     END,
 };
@@ -357,7 +395,7 @@ static sinew_status check_parameter(const checker *c, const sinew_parameter *par
         return check_word(c, value, place, parameter->choices);
     case SINEW_PARAMETER_KIND_TEXT:
     case SINEW_PARAMETER_KIND_FILE:
-        return json_is_string(value) ? SINEW_OK : wrong_kind(c, place, "a text");
+        return json_is_string(value) ? SINEW_OK : wrong_kind(c, place, "a string");
     case SINEW_PARAMETER_KIND_NUMBERS:
         return check_numbers(c, value, place, -1);
     }
@@ -386,7 +424,7 @@ static sinew_status check_parameters(const checker *c, const json_t *object, con
 
 static sinew_status check_map(const checker *c, const json_t *object, const char *place,
                               bool lists) {
-    if (!json_is_object(object)) return wrong_kind(c, place, "an object of names");
+    if (!json_is_object(object)) return wrong_kind(c, place, "an object that maps names to values");
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)object, key, value) {
@@ -405,7 +443,7 @@ static sinew_status check_field(const checker *c, const field *f, const json_t *
     switch (f->kind) {
     case TEXT:
     case PATH:
-        return json_is_string(value) ? SINEW_OK : wrong_kind(c, place, "a text");
+        return json_is_string(value) ? SINEW_OK : wrong_kind(c, place, "a string");
     case NUMBER:
     case INTEGER:
         return check_number(c, value, place, f->kind == INTEGER, f->minimum, f->maximum);
@@ -418,10 +456,10 @@ static sinew_status check_field(const checker *c, const field *f, const json_t *
     case NUMBERS:
         return check_numbers(c, value, place, -1);
     case TEXTS:
-        if (!json_is_array(value)) return wrong_kind(c, place, "a list of texts");
+        if (!json_is_array(value)) return wrong_kind(c, place, "a list of strings");
         for (size_t i = 0; i < json_array_size(value); i++)
             if (!json_is_string(json_array_get(value, i)))
-                return sn_scene_fail(c->scene, c->error, place, "element %zu is not a text", i);
+                return sn_scene_fail(c->scene, c->error, place, "element %zu is not a string", i);
         return SINEW_OK;
     case OBJECT:
         return check_object(c, value, f->fields, NULL, place);
@@ -465,7 +503,7 @@ static sinew_status check_object(const checker *c, const json_t *object, const f
         if (found < count)
             SN_TRY(check_field(c, &fields[found], value, here));
         else if (!json_is_string(value))
-            return wrong_kind(c, here, "a text");
+            return wrong_kind(c, here, "a string");
     }
     for (const field *f = fields; f->name; f++)
         if (f->required && !json_object_get(object, f->name)) {
@@ -497,11 +535,11 @@ static const sn_model_kind *model_of(const sinew_scene *scene) {
 sinew_status sn_scene_check(const sinew_scene *scene, sinew_error *error) {
     const json_t *document = scene->document;
     if (!json_is_object(document))
-        return sn_scene_fail(scene, error, "", "a scene is a JSON object");
+        return sn_scene_fail(scene, error, "", "a scene must be a JSON object");
     const json_t *version = json_object_get(document, "sinew");
     if (!version)
         return sn_scene_fail(scene, error, "/sinew",
-                             "is missing: a scene states the version of its format, \"sinew\": %d",
+                             "is missing: a scene must state its format version, \"sinew\": %d",
                              SINEW_SCENE_VERSION);
     if (json_is_integer(version) && json_integer_value(version) > SINEW_SCENE_VERSION)
         return sn_scene_fail(scene, error, "/sinew", "version %lld is newer than this program's %d",
@@ -728,7 +766,7 @@ static json_t *describe_field(const field *f) {
             for (; names && *names; names++)
                 json_object_set_new(json_object_get(schema, "properties"), *names,
                                     json_pack("{s:s, s:s+}", "type", "string", "description",
-                                              "of the model ", sinew_model_at(i)->name));
+                                              "Output of the model ", sinew_model_at(i)->name));
         }
         break;
     }

@@ -41,11 +41,11 @@ static void refusals_name_the_place(void **state) {
     assert_string_equal(refusal("{\"sinew\": 1, \"steps\": 1.5}"),
                         "s.json: /steps: must be a whole number");
     assert_string_equal(refusal("{\"rig\": {}}"),
-                        "s.json: /sinew: is missing: a scene states the version of its format, "
+                        "s.json: /sinew: is missing: a scene must state its format version, "
                         "\"sinew\": 1");
     assert_string_equal(refusal("{\"sinew\": 99}"),
                         "s.json: /sinew: version 99 is newer than this program's 1");
-    assert_string_equal(refusal("[]"), "s.json: a scene is a JSON object");
+    assert_string_equal(refusal("[]"), "s.json: a scene must be a JSON object");
     assert_non_null(strstr(refusal("{\"sinew\": 1,\n \"steps\": }"), "s.json:2:"));
     assert_non_null(strstr(refusal("{\"sinew\": 1, \"steps\": 2, \"steps\": 3}"), "duplicate"));
 }
