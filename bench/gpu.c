@@ -104,10 +104,21 @@ static sinew_rig *sample(const char *name, int vertices) {
 }
 
 /* Weights of frame f of `count`: bodies take one pose after the other, at 0.3 to 1; faces move all
- * their sliders. */
+ * their sliders. `limb`: a bar bends by 120 degrees and twists by 60. */
+static bool limb;
+
 static void frame_weights(const sinew_rig *rig, int f, int count, double *weights) {
     double t = (double)(f + 1) / count;
     bool body = rig->slider_count <= 8;
+    if (limb) {
+        for (int s = 0; s < rig->slider_count; s++) {
+            const char *name = rig->sliders[s].name;
+            weights[s] = strcmp(name, "bend120") == 0  ? t
+                         : strcmp(name, "twist1") == 0 ? t / 6
+                                                       : rig->sliders[s].rest;
+        }
+        return;
+    }
     for (int s = 0; s < rig->slider_count; s++) {
         double share = body ? (s == f % rig->slider_count ? 0.3 + 0.7 * t : 0)
                             : 0.25 + 0.25 * sin(6.3 * t + 2.4 * s);
@@ -324,19 +335,20 @@ int main(int count, char **names) {
     static const struct {
         const char *name, *sample;
         int vertices;
-        bool batch;
-    } surfaces[] = {{"small", "bar", 2000, true},
-                    {"bar", "bar", 18500, true},
-                    {"hand", "hand", 20000, false},
-                    {"face", "face", 26000, false},
-                    {"large", "bar", 100000, false}};
+        bool batch, limb;
+    } surfaces[] = {
+        {"small", "bar", 2000, true, true},    {"limb", "bar", 18500, true, true},
+        {"bar", "bar", 18500, true, false},    {"hand", "hand", 20000, false, false},
+        {"face", "face", 26000, false, false}, {"large-limb", "bar", 100000, false, true},
+        {"large", "bar", 100000, false, false}};
     for (size_t k = 0; k < sizeof surfaces / sizeof *surfaces; k++) {
         char title[64];
         if (!wanted(count, names, surfaces[k].name)) continue;
         sinew_rig *rig = sample(surfaces[k].sample, surfaces[k].vertices);
-        snprintf(title, sizeof title, "rotation, %s", surfaces[k].sample);
+        limb = surfaces[k].limb;
+        snprintf(title, sizeof title, "rotation, %s", surfaces[k].name);
         bench_rotation(gpu, title, rig);
-        snprintf(title, sizeof title, "spring, %s", surfaces[k].sample);
+        snprintf(title, sizeof title, "spring, %s", surfaces[k].name);
         bench_spring(gpu, title, rig, NULL, surfaces[k].batch, true);
         sinew_rig_destroy(rig);
     }
@@ -348,6 +360,7 @@ int main(int count, char **names) {
     for (size_t k = 0; k < sizeof solids / sizeof *solids; k++) {
         if (!wanted(count, names, solids[k].name)) continue;
         sinew_tets tets;
+        limb = false;
         sinew_rig *rig = lattice_rig(solids[k].vertices, &tets);
         bench_spring(gpu, "spring with volumes, solid bar", rig, &tets, solids[k].batch, true);
         sinew_rig_destroy(rig);

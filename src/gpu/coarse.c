@@ -54,6 +54,15 @@ static void add_vertex(const sn_gpu_coarse *coarse, int v, sn_vec3 x, double sig
     }
 }
 
+/* E += isotropic M^T M of translations, lower triangle (column-major). */
+static void add_translation(const motion *m, double isotropic, size_t size, double *matrix) {
+    for (int a = 0; a < m->count; a++)
+        for (int b = 0; b < m->count; b++)
+            if (m->cluster[b] <= m->cluster[a])
+                matrix[(size_t)m->cluster[a] + size * (size_t)m->cluster[b]] +=
+                    isotropic * m->tau[a] * m->tau[b];
+}
+
 /* E += isotropic M^T M + f f^T, lower blocks (column-major). */
 static void add_motion(const motion *m, double isotropic, bool rank_one, size_t size,
                        double *matrix) {
@@ -96,7 +105,10 @@ static void add_springs(const sinew_spring *spring, const int *place, const sn_g
             motion m = {0};
             add_vertex(coarse, place[a], x, 1, n, &m);
             if (s < system->row_split[i]) add_vertex(coarse, place[b], y, -1, sn_scale(-1, n), &m);
-            add_motion(&m, spring->options.guide * k, true, size, matrix);
+            if (coarse->rigid)
+                add_motion(&m, spring->options.guide * k, true, size, matrix);
+            else
+                add_translation(&m, k, size, matrix);
         }
 }
 
@@ -114,7 +126,10 @@ static void add_altitudes(const sinew_spring *spring, const int *place, const sn
             add_vertex(coarse, place[at], sn_at(spring->network->neutral, at), sign[c],
                        sn_v3(0, 0, 0), &m);
         }
-        add_motion(&m, system->triangle_weight[t], false, size, matrix);
+        if (coarse->rigid)
+            add_motion(&m, system->triangle_weight[t], false, size, matrix);
+        else
+            add_translation(&m, system->triangle_weight[t], size, matrix);
     }
 }
 
@@ -137,25 +152,38 @@ static void add_tets(const sinew_spring *spring, const int *place, const sn_gpu_
     }
 }
 
+/* The nearest half; |value| is at most about 1. */
+static uint16_t half(double value) {
+    int exponent;
+    double size = fabs(value), fraction = frexp(size, &exponent); /* 0.5 <= fraction < 1 */
+    uint16_t sign = value < 0 ? 0x8000 : 0;
+    if (!(size > 0)) return 0;
+    if (exponent < -13) return (uint16_t)(sign + (uint16_t)lrint(ldexp(size, 24)));
+    /* a fraction that is rounded up to 1 carries into the exponent */
+    return (uint16_t)(sign + ((exponent + 13) << 10) + (int)lrint(ldexp(fraction, 11)));
+}
+
 static sinew_status invert(const sinew_spring *spring, const int *place, sn_gpu_coarse *coarse,
                            sinew_error *error) {
-    int m = MODES * coarse->clusters;
+    int m = coarse->rigid ? MODES * coarse->clusters : coarse->clusters;
     size_t size = (size_t)m;
     double *matrix = SN_NEW0(double, size *size), *inverse = SN_NEW0(double, size *size);
-    coarse->inverse = SN_NEW(float, size *size);
-    if (!matrix || !inverse || !coarse->inverse) {
+    if (!matrix || !inverse) {
         sn_free(matrix), sn_free(inverse);
         return sn_no_memory(error);
     }
     add_springs(spring, place, coarse, size, matrix);
     add_altitudes(spring, place, coarse, size, matrix);
-    add_tets(spring, place, coarse, size, matrix);
+    if (coarse->rigid) add_tets(spring, place, coarse, size, matrix);
     for (int v = 0; v < coarse->free_count; v++) {
         int at = spring->system->order[v];
         motion pulled = {0};
         add_vertex(coarse, place[at], sn_at(spring->network->neutral, at), 1, sn_v3(0, 0, 0),
                    &pulled);
-        add_motion(&pulled, spring->pull, false, size, matrix);
+        if (coarse->rigid)
+            add_motion(&pulled, spring->pull, false, size, matrix);
+        else
+            add_translation(&pulled, spring->pull, size, matrix);
     }
     double trace = 0;
     for (size_t r = 0; r < size; r++) trace += matrix[r * (size + 1)];
@@ -168,16 +196,31 @@ static sinew_status invert(const sinew_spring *spring, const int *place, sn_gpu_
         sn_dense_cholesky_solve(m, matrix, m, inverse);
     else
         memset(inverse, 0, size * size * sizeof *inverse);
-    for (size_t e = 0; e < size * size; e++) coarse->inverse[e] = (float)inverse[e];
+    coarse->columns = (m + 7) / 8 * 8;
+    size_t columns = (size_t)coarse->columns;
+    coarse->inverse = SN_NEW0(uint16_t, size * columns), coarse->scale = SN_NEW0(float, columns);
+    bool ok = coarse->inverse && coarse->scale;
+    for (size_t r = 0; r < size && ok; r++)
+        coarse->scale[r] = (float)sqrt(fmax(inverse[r * (size + 1)], 0));
+    for (size_t r = 0; r < size && ok; r++)
+        for (size_t c = 0; c < size; c++) {
+            double by = (double)coarse->scale[r] * (double)coarse->scale[c];
+            coarse->inverse[r * columns + c] = half(by > 0 ? inverse[r * size + c] / by : 0);
+        }
     sn_free(matrix), sn_free(inverse);
-    return SINEW_OK;
+    return ok ? SINEW_OK : sn_no_memory(error);
+}
+
+bool sn_gpu_coarse_is_rigid(const sinew_spring *spring) {
+    return spring->options.guide == 0;
 }
 
 sinew_status sn_gpu_coarse_create(const sinew_spring *spring, const int *place, int wanted,
                                   sn_gpu_coarse *coarse, sinew_error *error) {
     const sn_system *system = spring->system;
     size_t n = (size_t)system->free_count;
-    *coarse = (sn_gpu_coarse){.free_count = system->free_count};
+    *coarse =
+        (sn_gpu_coarse){.free_count = system->free_count, .rigid = sn_gpu_coarse_is_rigid(spring)};
     double *lengths = SN_NEW(double, system->spring_count);
     sn_clusters clusters = {0};
     sinew_status status = lengths ? SINEW_OK : sn_no_memory(error);
@@ -215,7 +258,7 @@ sinew_status sn_gpu_coarse_create(const sinew_spring *spring, const int *place, 
 
 void sn_gpu_coarse_free(sn_gpu_coarse *coarse) {
     sn_free(coarse->cluster), sn_free(coarse->weight);
-    sn_free(coarse->center), sn_free(coarse->inverse);
+    sn_free(coarse->center), sn_free(coarse->inverse), sn_free(coarse->scale);
     *coarse = (sn_gpu_coarse){0};
 }
 
@@ -226,15 +269,14 @@ typedef struct slots {
     int *start;      /* blocks + 1 */
     int *cluster;    /* per slot */
     int *item_start; /* slots + 1 */
-    int *item_vertex;
-    float *item_weight;
+    sn_item *item;
     uint16_t *local; /* 4 per vertex */
-    int count, most;
+    int count, most, most_items;
 } slots;
 
 static void free_slots(slots *s) {
-    sn_free(s->start), sn_free(s->cluster), sn_free(s->item_start), sn_free(s->item_vertex);
-    sn_free(s->item_weight), sn_free(s->local);
+    sn_free(s->start), sn_free(s->cluster), sn_free(s->item_start), sn_free(s->item);
+    sn_free(s->local);
 }
 
 /* The slots of one block: clusters in the order in which its vertices meet them. size[]: per slot
@@ -263,20 +305,21 @@ static void list_block(const sn_gpu_coarse *c, int begin, int end, int *found, i
             size_t at = PER_VERTEX * (size_t)v + (size_t)k;
             if (!(c->weight[at] > 0)) continue;
             int item = size[s->local[at]]++;
-            s->item_vertex[item] = v, s->item_weight[item] = c->weight[at];
+            s->item[item] = (sn_item){v - begin, c->weight[at]};
         }
     for (int k = first; k < s->count; k++) found[s->cluster[k]] = -1;
+    int items = s->item_start[s->count] - s->item_start[first];
     if (s->count - first > s->most) s->most = s->count - first;
+    if (items > s->most_items) s->most_items = items;
 }
 
 static bool list_slots(const sn_gpu_coarse *c, int blocks, slots *s) {
     size_t entries = PER_VERTEX * (size_t)c->free_count;
     s->start = SN_NEW(int, blocks + 1), s->cluster = SN_NEW(int, entries);
-    s->item_start = SN_NEW0(int, entries + 1), s->item_vertex = SN_NEW(int, entries);
-    s->item_weight = SN_NEW(float, entries), s->local = SN_NEW0(uint16_t, entries);
+    s->item_start = SN_NEW0(int, entries + 1), s->item = SN_NEW(sn_item, entries);
+    s->local = SN_NEW0(uint16_t, entries);
     int *found = SN_NEW(int, c->clusters), *size = SN_NEW(int, c->clusters);
-    bool ok = s->start && s->cluster && s->item_start && s->item_vertex && s->item_weight &&
-              s->local && found && size;
+    bool ok = s->start && s->cluster && s->item_start && s->item && s->local && found && size;
     for (int k = 0; k < c->clusters && ok; k++) found[k] = -1;
     for (int b = 0; b < blocks && ok; b++) {
         s->start[b] = s->count;
@@ -289,7 +332,7 @@ static bool list_slots(const sn_gpu_coarse *c, int blocks, slots *s) {
 }
 
 sinew_status sn_gpu_coarse_upload(const sn_gpu_coarse *c, int blocks, sn_gpu_store *store,
-                                  sn_coarse_device *device, int *slot_count, sinew_error *error) {
+                                  sn_coarse_device *device, int *most_items, sinew_error *error) {
     slots s = {0};
     int *start = SN_NEW0(int, c->clusters + 2), *slot = NULL;
     bool ok = list_slots(c, blocks, &s) && start;
@@ -299,23 +342,30 @@ sinew_status sn_gpu_coarse_upload(const sn_gpu_coarse *c, int blocks, sn_gpu_sto
         for (int k = 0; k < s.count; k++) start[s.cluster[k] + 2]++;
         for (int k = 0; k < c->clusters; k++) start[k + 2] += start[k + 1];
         for (int k = 0; k < s.count; k++) slot[start[s.cluster[k] + 1]++] = k;
-        size_t n = (size_t)c->free_count, m = MODES * (size_t)c->clusters, count = (size_t)s.count,
+        int modes = c->rigid ? MODES * c->clusters : c->clusters;
+        size_t n = (size_t)c->free_count, m = (size_t)modes, count = (size_t)s.count,
                items = (size_t)s.item_start[s.count];
-        *device = (sn_coarse_device){
-            .clusters = c->clusters, .modes = MODES * c->clusters, .most_slots = s.most};
+        *device = (sn_coarse_device){.clusters = c->clusters,
+                                     .rigid = c->rigid,
+                                     .sides = c->rigid ? 1 : 3,
+                                     .modes = modes,
+                                     .columns = c->columns,
+                                     .slots = s.count,
+                                     .most_slots = s.most};
         device->weight = sn_gpu_store_put(store, c->weight, n, sizeof(sn_float4));
         device->slot = sn_gpu_store_put(store, s.local, PER_VERTEX * n, sizeof *s.local);
         device->slot_start = sn_gpu_store_put(store, s.start, (size_t)blocks + 1, sizeof(int));
         device->slot_cluster = sn_gpu_store_put(store, s.cluster, count, sizeof(int));
         device->item_start = sn_gpu_store_put(store, s.item_start, count + 1, sizeof(int));
-        device->item_vertex = sn_gpu_store_put(store, s.item_vertex, items, sizeof(int));
-        device->item_weight = sn_gpu_store_put(store, s.item_weight, items, sizeof(float));
+        device->item = sn_gpu_store_put(store, s.item, items, sizeof *s.item);
         device->cluster_start =
             sn_gpu_store_put(store, start, (size_t)c->clusters + 1, sizeof(int));
         device->cluster_slot = sn_gpu_store_put(store, slot, count, sizeof(int));
         device->center = sn_gpu_store_put(store, c->center, (size_t)c->clusters, sizeof *c->center);
-        device->inverse = sn_gpu_store_put(store, c->inverse, m * m, sizeof(float));
-        *slot_count = s.count;
+        device->inverse =
+            sn_gpu_store_put(store, c->inverse, m * (size_t)c->columns, sizeof(uint16_t));
+        device->scale = sn_gpu_store_put(store, c->scale, (size_t)c->columns, sizeof(float));
+        *most_items = s.most_items;
     }
     free_slots(&s), sn_free(start), sn_free(slot);
     return ok ? sn_gpu_store_status(store, error) : sn_no_memory(error);

@@ -7,19 +7,22 @@
 
 /* Clusters in the order of the device's vertices, and the inverse of their matrix. */
 typedef struct sn_gpu_coarse {
-    int clusters, free_count;
+    int clusters, free_count, columns;
+    bool rigid;   /* otherwise translations: springs have directions */
     int *cluster; /* 4 per free vertex; unused ones have weight 0 */
     float *weight;
     sn_double4 *center; /* in the neutral; w: mass */
-    float *inverse;     /* 6 clusters, squared */
+    uint16_t *inverse;  /* modes x columns, as sn_coarse_device has it */
+    float *scale;       /* columns */
 } sn_gpu_coarse;
 
+bool sn_gpu_coarse_is_rigid(const sinew_spring *spring);
 /* place: the device's number of a network vertex. */
 sinew_status sn_gpu_coarse_create(const sinew_spring *spring, const int *place, int wanted,
                                   sn_gpu_coarse *coarse, sinew_error *error);
 void sn_gpu_coarse_free(sn_gpu_coarse *coarse);
-/* For groups of `blocks` blocks. slot_count: for the work's room. */
+/* For groups of `blocks` blocks. most_items: vertices of the slots of one block. */
 sinew_status sn_gpu_coarse_upload(const sn_gpu_coarse *coarse, int blocks, sn_gpu_store *store,
-                                  sn_coarse_device *device, int *slot_count, sinew_error *error);
+                                  sn_coarse_device *device, int *most_items, sinew_error *error);
 
 #endif

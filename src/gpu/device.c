@@ -118,12 +118,6 @@ sinew_status sn_gpu_get(sn_gpu *gpu, void *to, const void *from, size_t bytes, s
     return settle(gpu, failure, error);
 }
 
-sinew_status sn_gpu_clear(sn_gpu *gpu, void *memory, size_t bytes, sinew_error *error) {
-    const char *failure = refused(gpu);
-    if (!failure && bytes) failure = gpu->calls->clear(gpu->device, memory, bytes);
-    return settle(gpu, failure, error);
-}
-
 sinew_status sn_gpu_launch(sn_gpu *gpu, sn_gpu_kernel kernel, const void *parameters, int groups,
                            int blocks, size_t bytes, sinew_error *error) {
     const char *failure = refused(gpu);
@@ -186,6 +180,12 @@ void *sn_gpu_store_room(sn_gpu_store *store, size_t count, size_t size) {
     if (memory && count)
         store->failure = store->gpu->calls->clear(store->gpu->device, memory, count * size);
     return store->failure ? NULL : memory;
+}
+
+sn_group_memory sn_gpu_group_room(sn_gpu_store *store, int blocks) {
+    return (sn_group_memory){
+        .exchange = sn_gpu_store_room(store, SN_EXCHANGE * (size_t)blocks, sizeof(uint64_t)),
+        .epoch = sn_gpu_store_room(store, 1, sizeof(unsigned))};
 }
 
 void *sn_gpu_store_pinned(sn_gpu_store *store, size_t bytes, void **mapped) {

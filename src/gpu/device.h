@@ -37,6 +37,8 @@ typedef struct sn_gpu_store {
 void *sn_gpu_store_put(sn_gpu_store *store, const void *array, size_t count, size_t size);
 /* Zeros. */
 void *sn_gpu_store_room(sn_gpu_store *store, size_t count, size_t size);
+/* What a group of blocks shares. */
+sn_group_memory sn_gpu_group_room(sn_gpu_store *store, int blocks);
 /* Memory of the host that copies are fast from and to; `mapped`: its address on the device. */
 void *sn_gpu_store_pinned(sn_gpu_store *store, size_t bytes, void **mapped);
 sinew_status sn_gpu_store_status(const sn_gpu_store *store, sinew_error *error);
@@ -45,7 +47,6 @@ void sn_gpu_store_free(sn_gpu_store *store);
 /* In order, with the lock held. */
 sinew_status sn_gpu_put(sn_gpu *gpu, void *to, const void *from, size_t bytes, sinew_error *error);
 sinew_status sn_gpu_get(sn_gpu *gpu, void *to, const void *from, size_t bytes, sinew_error *error);
-sinew_status sn_gpu_clear(sn_gpu *gpu, void *memory, size_t bytes, sinew_error *error);
 sinew_status sn_gpu_launch(sn_gpu *gpu, sn_gpu_kernel kernel, const void *parameters, int groups,
                            int blocks, size_t shared, sinew_error *error);
 /* Until all of it is done. While it waits it sets *stop (may be NULL) to 1 when the monitor

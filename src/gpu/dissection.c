@@ -54,13 +54,14 @@ static int longest_axis(int count, const double *positions, const int *items) {
     return axis;
 }
 
-void sn_order_by_halves(int count, const double *positions, int *items) {
+void sn_order_by_parts(int count, const double *positions, int parts, int *items) {
     enum { SMALLEST = 8 };
     while (count > SMALLEST) {
-        int left = count / 2;
+        int half = parts > 1 ? parts / 2 : 1, whole = parts > 1 ? parts : 2;
+        int left = (int)((int64_t)count * half / whole);
         split(count, left, positions, longest_axis(count, positions, items), items);
-        sn_order_by_halves(left, positions, items);
-        items += left, count -= left;
+        sn_order_by_parts(left, positions, half, items);
+        items += left, count -= left, parts = whole - half;
     }
 }
 
@@ -599,24 +600,43 @@ static bool add_task(const sn_dissection *d, const sn_dissection_node *n, bool u
     return true;
 }
 
-/* The rows of one level that belong to a block: an equal share of their cost. */
+static double node_cost(const sn_dissection_node *n, bool up) {
+    return row_count(n, up) * row_cost(n, up);
+}
+
+/* The first block of the node that begins at `done` of the total cost; `left` nodes still come. A
+ * block should have rows of one node only: a task takes as long as its chain of loads. */
+static int first_block(double done, double total, int blocks, int left) {
+    int at = (int)lrint(done / total * blocks);
+    return at > blocks - left ? blocks - left : at;
+}
+
+/* The rows of one level that belong to a block. With fewer nodes than blocks every node has blocks
+ * of its own, otherwise a block has whole nodes. */
 static bool add_share(const sn_dissection *d, int level, bool up, int block, int blocks,
                       size_t lists_before, task_list *l) {
-    int first = d->level_start[level], last = d->level_start[level + 1];
+    int first = d->level_start[level], last = d->level_start[level + 1], begin = 0;
     double total = 0, done = 0;
-    for (int k = first; k < last; k++)
-        total += row_count(&d->nodes[k], up) * row_cost(&d->nodes[k], up);
-    double low = total * block / blocks, high = total * (block + 1) / blocks;
+    for (int k = first; k < last; k++) total += node_cost(&d->nodes[k], up);
     for (int k = first; k < last; k++) {
         const sn_dissection_node *n = &d->nodes[k];
-        int rows = row_count(n, up);
-        double cost = row_cost(n, up);
-        /* row r begins at done + r cost */
-        int begin = (int)ceil((low - done) / cost / STEP - 1e-9) * STEP;
-        int end = block + 1 == blocks ? rows : (int)ceil((high - done) / cost / STEP - 1e-9) * STEP;
-        begin = begin < 0 ? 0 : begin, end = end > rows ? rows : end;
-        if (begin < end && !add_task(d, n, up, begin, end, lists_before, l)) return false;
-        done += rows * cost;
+        int rows = row_count(n, up), from = 0, to = rows;
+        double cost = node_cost(n, up);
+        if (last - first <= blocks) {
+            int end = first_block(done + cost, total, blocks, last - 1 - k);
+            if (end <= begin) end = begin + 1;
+            if (k + 1 == last) end = blocks;
+            int pieces = (rows + STEP - 1) / STEP, share = block - begin, of = end - begin;
+            bool mine = block >= begin && block < end;
+            from = mine ? (int)((int64_t)pieces * share / of) * STEP : 0;
+            to = mine ? (int)((int64_t)pieces * (share + 1) / of) * STEP : 0;
+            begin = end;
+        } else if ((int)((done + 0.5 * cost) / total * blocks) != block) {
+            to = 0;
+        }
+        if (to > rows) to = rows;
+        if (from < to && !add_task(d, n, up, from, to, lists_before, l)) return false;
+        done += cost;
     }
     return true;
 }

@@ -45,8 +45,9 @@ sinew_status sn_dissection_share(const sn_dissection *dissection, int blocks, sn
 void sn_dissection_work_room(const sn_dissection *dissection, sn_gpu_store *store,
                              sn_dissection_work *work);
 
-/* Puts `count` items in an order in which any run of consecutive ones is compact: halves along the
- * longest axis, again and again. items[count] in and out, as indices into positions. */
-void sn_order_by_halves(int count, const double *positions, int *items);
+/* Puts `count` items in an order in which each of `parts` equal parts, and any run of consecutive
+ * items in it, is compact: cuts across the longest axis, again and again. items[count] in and out,
+ * as indices into positions. */
+void sn_order_by_parts(int count, const double *positions, int parts, int *items);
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "gpu/dissection.h"
 
-sinew_status sn_gpu_network_order(const sinew_spring *spring, int **source, int **place,
+sinew_status sn_gpu_network_order(const sinew_spring *spring, int blocks, int **source, int **place,
                                   sinew_error *error) {
     const sn_system *system = spring->system;
     *source = sn_memdup(system->order, (size_t)system->count, sizeof(int));
@@ -15,7 +15,7 @@ sinew_status sn_gpu_network_order(const sinew_spring *spring, int **source, int 
         *source = *place = NULL;
         return sn_no_memory(error);
     }
-    sn_order_by_halves(system->free_count, spring->network->neutral, *source);
+    sn_order_by_parts(system->free_count, spring->network->neutral, blocks, *source);
     for (int v = 0; v < system->count; v++) (*place)[(*source)[v]] = v;
     return SINEW_OK;
 }
@@ -163,7 +163,7 @@ static bool list_rows(const sinew_spring *spring, const int *place, rows *r) {
 }
 
 static sinew_status put_rows(const sinew_spring *spring, const int *place, sn_gpu_store *store,
-                             sn_spring_device *device, sinew_error *error) {
+                             sn_spring_device *device, int **row_start, sinew_error *error) {
     rows r = {0};
     bool ok = list_rows(spring, place, &r), known = ok && add_altitudes(spring, place, &r);
     if (known) {
@@ -174,6 +174,7 @@ static sinew_status put_rows(const sinew_spring *spring, const int *place, sn_gp
         device->row_stiffness = sn_gpu_store_put(store, r.stiffness, total, sizeof(double));
         device->row_altitude = sn_gpu_store_put(store, r.altitude, total, sizeof(float));
         device->entry_count = r.start[n];
+        *row_start = r.start, r.start = NULL;
     }
     sn_free(r.start), sn_free(r.other), sn_free(r.spring), sn_free(r.stiffness);
     sn_free(r.altitude);
@@ -241,12 +242,17 @@ static sinew_status put_triangles(const sinew_spring *spring, const int *place, 
     size_t count = (size_t)system->triangle_count, n = (size_t)device->free_count;
     int *start = NULL, *list = NULL;
     int *vertices = renumber(system, 3 * count, system->triangle, place);
-    sn_int4 *triangle = SN_NEW(sn_int4, count);
+    sn_int4 *triangle = SN_NEW(sn_int4, count), *fan = NULL;
     sn_double4 *lever = SN_NEW(sn_double4, count);
     bool ok = vertices && triangle && lever &&
               list_corners(device->free_count, (int)count, 3, vertices, &start, &list);
+    if (ok) fan = SN_NEW(sn_int4, start[n]);
+    ok = ok && fan;
     if (ok) {
-        for (int k = 0; k < start[n]; k++) list[k] = 4 * (list[k] / 3) + list[k] % 3;
+        for (int k = 0; k < start[n]; k++) {
+            const int *v = vertices + list[k] / 3 * 3;
+            fan[k] = (sn_int4){v[0], v[1], v[2], 4 * (list[k] / 3) + list[k] % 3};
+        }
         for (size_t t = 0; t < count; t++) {
             const int *v = vertices + 3 * t, *s = system->triangle + 3 * t;
             triangle[t] = (sn_int4){v[0], v[1], v[2], system->triangle_source[t]};
@@ -257,7 +263,7 @@ static sinew_status put_triangles(const sinew_spring *spring, const int *place, 
         }
         device->triangle_count = (int)count;
         device->fan_start = sn_gpu_store_put(store, start, n + 1, sizeof(int));
-        device->fan = sn_gpu_store_put(store, list, (size_t)start[n], sizeof(int));
+        device->fan = sn_gpu_store_put(store, fan, (size_t)start[n], sizeof *fan);
         device->triangle = sn_gpu_store_put(store, triangle, count, sizeof *triangle);
         device->triangle_foot =
             sn_gpu_store_put(store, system->triangle_foot, count, sizeof(double));
@@ -266,6 +272,7 @@ static sinew_status put_triangles(const sinew_spring *spring, const int *place, 
         device->triangle_lever = sn_gpu_store_put(store, lever, count, sizeof *lever);
     }
     sn_free(start), sn_free(list), sn_free(vertices), sn_free(triangle), sn_free(lever);
+    sn_free(fan);
     return ok ? sn_gpu_store_status(store, error) : sn_no_memory(error);
 }
 
@@ -316,7 +323,7 @@ static sinew_status put_vertices(const sinew_spring *spring, const int *source, 
 }
 
 sinew_status sn_gpu_network_upload(const sinew_spring *spring, const int *source, const int *place,
-                                   sn_gpu_store *store, sn_spring_device *device,
+                                   sn_gpu_store *store, sn_spring_device *device, int **row_start,
                                    sinew_error *error) {
     const sn_network *network = spring->network;
     *device = (sn_spring_device){.count = spring->system->count,
@@ -332,7 +339,7 @@ sinew_status sn_gpu_network_upload(const sinew_spring *spring, const int *source
     SN_TRY(put_blended(network->triangle_count, network->altitude, network->target_count,
                        network->altitude_increment, store, &device->altitude, error));
     SN_TRY(put_held(spring, source, place, store, device, error));
-    SN_TRY(put_rows(spring, place, store, device, error));
+    SN_TRY(put_rows(spring, place, store, device, row_start, error));
     SN_TRY(put_tets(spring, place, store, device, error));
     SN_TRY(put_triangles(spring, place, store, device, error));
     return put_shape(spring, place, store, device, error);

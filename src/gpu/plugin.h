@@ -14,7 +14,7 @@
 #include "gpu/kernels/spring_device.h"
 
 /* Changes with the table or any structure of the kernels. */
-enum { SN_GPU_PLUGIN_VERSION = 2 };
+enum { SN_GPU_PLUGIN_VERSION = 3 };
 
 typedef struct sn_gpu_device sn_gpu_device;
 

@@ -23,17 +23,36 @@ static __device__ void start_grid(sn_grid *g, int blocks) {
     g->block = (int)blockIdx.x % blocks, g->blocks = blocks;
     g->group = (int)blockIdx.x / blocks;
     g->thread = (int)threadIdx.x, g->threads = (int)blockDim.x;
-    g->epoch = 0;
+    g->summed = 0, g->largest = 0;
     g->shared = sn_dynamic_shared, g->scratch = (double *)sn_dynamic_shared;
+}
+
+/* Barriers are numbered on from launch to launch: what an earlier one left is not mistaken. */
+static __device__ void join_group(sn_grid *g, sn_group_memory memory) {
+    g->memory = memory;
+    g->epoch = *memory.epoch;
+}
+static __device__ void leave_group(const sn_grid *g) {
+    if (g->block == 0 && g->thread == 0) *g->memory.epoch = g->epoch;
+#ifdef SN_CLOCKS
+    if (g->block != 0 || g->group != 0 || g->thread != 0) return;
+    for (int k = 0; k < 256; k++) {
+        if (sn_clock_count[k])
+            printf("%9lld + %9lld cycles, %4d times: %.60s\n", sn_clock_work[k], sn_clock_wait[k],
+                   sn_clock_count[k], sn_clock_name[k]);
+        sn_clock_work[k] = sn_clock_wait[k] = sn_clock_count[k] = 0;
+    }
+#endif
 }
 
 static __global__ void __launch_bounds__(SN_THREADS, 1)
     run_rotation(const __grid_constant__ sn_rotation_launch launch, int blocks) {
     sn_grid g;
     start_grid(&g, blocks);
-    g.memory = launch.memory;
+    join_group(&g, launch.memory);
     sn_rotation_run(&g, &launch.rotation, &launch.work, launch.activations, launch.refinements,
                     NULL, launch.positions);
+    leave_group(&g);
 }
 
 static __global__ void __launch_bounds__(SN_THREADS, 1)
@@ -44,13 +63,14 @@ static __global__ void __launch_bounds__(SN_THREADS, 1)
     start_grid(&g, blocks);
     if (threadIdx.x == 0) work = launch.work[g.group];
     __syncthreads();
-    g.memory = work.group;
+    join_group(&g, work.group);
     for (int f = g.group; f < launch.frame_count; f += groups) {
         if (threadIdx.x == 0) asked = launch.asked[f];
         __syncthreads();
         sn_spring_run(&g, &launch.spring, &work, &asked);
         __syncthreads();
     }
+    leave_group(&g);
 }
 
 static __global__ void __launch_bounds__(SN_LINEAR_LANES *SN_LINEAR_TEAMS)

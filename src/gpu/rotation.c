@@ -8,7 +8,7 @@
 #include "rig/rotation_structure.h"
 
 enum {
-    CHUNK = 256,           /* vertices whose center one warp adds up */
+    CHUNK = 64,            /* vertices whose center one warp adds up */
     LEAF_BYTES = 16 << 20, /* of the solve's leaves: they stay in the cache */
     ROOT = 1400            /* unknowns of its root: 8 MB */
 };
@@ -391,11 +391,9 @@ sinew_status sn_gpu_rotation_create(sn_gpu *gpu, const sinew_rotation *rotation,
         status = sn_dissection_share(made->blender.dissection, made->blocks, store,
                                      &launch->rotation.solve, &made->shared, error);
         sn_gpu_blender_work(&made->blender, store, &launch->work);
-        launch->memory.partial =
-            sn_gpu_store_room(store, 2 * SN_SUMS * (size_t)made->blocks, sizeof(double));
-        launch->memory.barrier = sn_gpu_store_room(store, 16, sizeof(unsigned));
+        launch->memory = sn_gpu_group_room(store, made->blocks);
         launch->positions = sn_gpu_store_room(store, n, sizeof(sn_double4));
-        launch->refinements = 2;
+        launch->refinements = 1;
         made->device_activations = sn_gpu_store_room(store, targets, sizeof(double));
         launch->activations = made->device_activations;
         made->activations = sn_gpu_store_pinned(store, targets * sizeof(double), &unused);
@@ -422,7 +420,6 @@ static sinew_status run(sn_gpu_rotation *r, sinew_error *error) {
     size_t n = (size_t)r->rotation->vertex_count, targets = (size_t)r->rotation->target_count;
     SN_TRY(
         sn_gpu_put(r->gpu, r->device_activations, r->activations, targets * sizeof(double), error));
-    SN_TRY(sn_gpu_clear(r->gpu, r->launch.memory.barrier, sizeof(unsigned), error));
     SN_TRY(
         sn_gpu_launch(r->gpu, SN_GPU_KERNEL_ROTATION, &r->launch, 1, r->blocks, r->shared, error));
     SN_TRY(sn_gpu_get(r->gpu, r->positions, r->launch.positions, n * sizeof(sn_double4), error));

@@ -4,16 +4,26 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "base/threads.h"
 #include "gpu/coarse.h"
+#include "gpu/kernels/spring_block.h"
 #include "gpu/network.h"
 #include "gpu/rotation.h"
 
-/* Clusters of the coarse level: many where a frame has the device to itself and their matrix is
- * spread over all blocks, few where every block has a frame of its own. Likewise bytes of the
- * Laplacian's leaves: there every level is a barrier, here a block reads them all by itself. */
-enum { CLUSTERS = 256, BATCH_CLUSTERS = 48, VERTICES_PER_CLUSTER = 24, BATCH_FRAMES = 256 };
-enum { LEAF_BYTES = 32 << 20, BATCH_LEAF_BYTES = 12 << 20, ROOT = 3200 };
+/* Clusters of the coarse level that move rigidly, and that translate. Their matrix is spread over
+ * all blocks; large networks have their tables in device memory, which leaves room for more rows.
+ */
+typedef struct cluster_counts {
+    int rigid, translating;
+} cluster_counts;
+static const cluster_counts SINGLE = {341, 1024}, LARGE = {560, 2048}, BATCH = {128, 512};
+enum { LARGE_COUNT = 40000, VERTICES_PER_RIGID = 24, VERTICES_PER_TRANSLATING = 6 };
+/* Batches: frames of a launch, and vertices that a block has. A frame has as many blocks as it
+ * needs for that: with fewer it takes longer, with more it waits longer at barriers. */
+enum { BATCH_FRAMES = 256, BATCH_VERTICES = 800 };
+/* Frames whose tolerance is at least this start from a blend in single precision: 7 digits. */
+static const double SINGLE_PRECISION = 3e-5;
 
 /* How a launch is divided, with the memory of its frames. */
 typedef struct layout {
@@ -22,16 +32,14 @@ typedef struct layout {
     int groups, blocks;
     size_t shared;
     sn_spring_work *work; /* on the device, per group */
-    unsigned *barriers;   /* 16 per group */
-    sn_dissection *laplacian;
-    int frames;  /* that a launch can have */
-    char *input; /* pinned: asked, then what frames ask for */
+    int frames;           /* that a launch can have */
+    char *input;          /* pinned: asked, then what frames ask for */
     char *device_input;
-    size_t frame_input; /* bytes per frame */
-    double *positions;  /* pinned: 3 per vertex and frame */
-    double *device_positions;
-    sn_spring_answer *answers; /* pinned */
+    size_t frame_input;        /* bytes per frame */
+    sn_spring_answer *answers; /* pinned, and behind them */
+    double *positions;         /* 3 per vertex and frame */
     sn_spring_answer *device_answers;
+    double *device_positions;
     volatile int *stop; /* pinned, read by the device */
     int *mapped_stop;
 } layout;
@@ -43,6 +51,7 @@ struct sn_gpu_spring {
     sn_gpu_blender blender;
     sn_spring_device device; /* without the coarse level and the blocks' shares */
     int *source, *place;
+    int *row_start;       /* of the device's rows */
     layout single, batch; /* batch: made when it is first used */
 };
 
@@ -50,18 +59,18 @@ struct sn_gpu_spring {
 
 static void free_layout(layout *l) {
     sn_gpu_store_free(&l->store);
-    sn_dissection_destroy(l->laplacian);
     *l = (layout){0};
 }
 
-static void work_room(const sn_gpu_spring *s, layout *l, int slots, sn_spring_work *w) {
+static void work_room(const sn_gpu_spring *s, layout *l, sn_spring_work *w) {
     const sn_spring_device *d = &l->device;
     sn_gpu_store *store = &l->store;
     size_t n = (size_t)d->count, f = (size_t)d->free_count, entries = (size_t)d->entry_count;
-    size_t clusters = (size_t)d->coarse.clusters;
+    size_t clusters = (size_t)d->coarse.clusters, slots = (size_t)d->coarse.slots;
     w->rest = sn_gpu_store_room(store, (size_t)d->rest.count, sizeof(double));
     w->volume = sn_gpu_store_room(store, (size_t)d->volume.count, sizeof(double));
     w->altitude = sn_gpu_store_room(store, (size_t)d->altitude.count, sizeof(double));
+    w->row_rest = sn_gpu_store_room(store, entries, sizeof(double));
     w->heading = sn_gpu_store_room(store, entries, sizeof(sn_double4));
     w->altitudes = sn_gpu_store_room(store, (size_t)d->triangle_count, sizeof(sn_double4));
     w->scale = sn_gpu_store_room(store, f, sizeof(double));
@@ -78,16 +87,12 @@ static void work_room(const sn_gpu_spring *s, layout *l, int slots, sn_spring_wo
     w->r = sn_gpu_store_room(store, f, sizeof(sn_float4));
     w->q = sn_gpu_store_room(store, f, sizeof(sn_float4));
     w->step = sn_gpu_store_room(store, f, sizeof(sn_float4));
-    w->slot_force = sn_gpu_store_room(store, 8 * (size_t)slots, sizeof(float));
-    w->slot_sum = sn_gpu_store_room(store, 12 * (size_t)slots, sizeof(double));
+    w->slot_force = sn_gpu_store_room(store, 2 * slots, sizeof(sn_float4));
+    w->slot_sum = sn_gpu_store_room(store, 12 * slots, sizeof(double));
     w->center = sn_gpu_store_room(store, clusters, sizeof(sn_float4));
     w->rotation = sn_gpu_store_room(store, 9 * clusters, sizeof(float));
     w->coarse = sn_gpu_store_room(store, 6 * clusters, sizeof(float));
-    w->group.partial = sn_gpu_store_room(store, 2 * SN_SUMS * (size_t)l->blocks, sizeof(double));
-    if (l->laplacian) {
-        w->z = sn_gpu_store_room(store, f, sizeof(sn_float4));
-        sn_dissection_work_room(l->laplacian, store, &w->sweep);
-    }
+    w->group = sn_gpu_group_room(store, l->blocks);
     sn_gpu_blender_work(&s->blender, store, &w->blender);
 }
 
@@ -105,86 +110,68 @@ static void staging_room(const sn_gpu_spring *s, layout *l) {
     l->frame_input = input_size(s);
     l->input = sn_gpu_store_pinned(store, asked + frames * l->frame_input, &unused);
     l->device_input = sn_gpu_store_room(store, asked + frames * l->frame_input, 1);
-    l->positions = sn_gpu_store_pinned(store, frames * n * sizeof(double), &unused);
-    l->device_positions = sn_gpu_store_room(store, frames * n, sizeof(double));
-    l->answers = sn_gpu_store_pinned(store, frames * sizeof *l->answers, &unused);
-    l->device_answers = sn_gpu_store_room(store, frames, sizeof *l->answers);
+    /* answers first, then positions: one copy brings both */
+    size_t answers = (frames * sizeof *l->answers + 63) / 64 * 64;
+    char *back = sn_gpu_store_pinned(store, answers + frames * n * sizeof(double), &unused);
+    char *device_back = sn_gpu_store_room(store, answers + frames * n * sizeof(double), 1);
+    l->answers = (sn_spring_answer *)(void *)back;
+    l->device_answers = (sn_spring_answer *)(void *)device_back;
+    l->positions = back ? (double *)(void *)(back + answers) : NULL;
+    l->device_positions = device_back ? (double *)(void *)(device_back + answers) : NULL;
     l->stop = sn_gpu_store_pinned(store, 64, &mapped);
     l->mapped_stop = mapped;
 }
 
-/* The Laplacian of the preconditioner, in the order of the device. */
-static sinew_status add_laplacian(const sn_gpu_spring *s, int leaf_bytes, int root, layout *l,
-                                  sinew_error *error) {
-    const sn_system *system = s->spring->system;
-    int n = system->free_count;
-    sn_sparse *matrix = NULL, *ordered = NULL;
-    sn_triplets list = {0};
-    double *positions = SN_NEW(double, 3 * (size_t)n);
-    sinew_status status = positions ? SINEW_OK : sn_no_memory(error);
-    if (status == SINEW_OK)
-        status = sn_preconditioner_laplacian(system, s->spring->network, s->spring->pull, &matrix,
-                                             error);
-    if (status == SINEW_OK)
-        status = sn_triplets_create(n, n, (size_t)sn_sparse_nonzeros(matrix), &list, error);
-    for (int c = 0; c < n && status == SINEW_OK; c++) {
-        sn_put(positions, c, sn_at(s->spring->network->neutral, s->source[c]));
-        int column = s->place[system->order[c]];
-        for (int e = matrix->start[c]; e < matrix->start[c + 1]; e++) {
-            int row = s->place[system->order[matrix->row[e]]];
-            if (!sn_triplets_add(&list, row > column ? row : column, row > column ? column : row,
-                                 matrix->value[e]))
-                status = sn_no_memory(error);
-        }
+/* What a block keeps in shared memory: the parts that are read most often first. */
+static void choose_room(const sn_gpu_spring *s, size_t limit, int most_items, layout *l) {
+    const sn_coarse_device *c = &l->device.coarse;
+    sn_block_room *room = &l->device.room;
+    int n = s->device.free_count;
+    *room =
+        (sn_block_room){.rows = (c->modes + l->blocks - 1) / l->blocks, .most_items = most_items};
+    for (int b = 0; b < l->blocks; b++) {
+        int begin = (int)((int64_t)n * b / l->blocks),
+            end = (int)((int64_t)n * (b + 1) / l->blocks);
+        int entries = s->row_start[end] - s->row_start[begin];
+        if (end - begin > room->most_vertices) room->most_vertices = end - begin;
+        if (entries > room->most_entries) room->most_entries = entries;
     }
-    if (status == SINEW_OK) status = sn_sparse_from_triplets(&list, true, &ordered, error);
-    if (status == SINEW_OK)
-        status = sn_dissection_create(ordered, positions, sn_dissection_leaf(n, (size_t)leaf_bytes),
-                                      root, &l->laplacian, error);
-    sn_triplets_free(&list);
-    sn_sparse_destroy(matrix), sn_sparse_destroy(ordered);
-    sn_free(positions);
-    SN_TRY(status);
-    SN_TRY(sn_dissection_upload(l->laplacian, &l->store, &l->device.laplacian, error));
-    size_t shared;
-    SN_TRY(sn_dissection_share(l->laplacian, l->blocks, &l->store, &l->device.laplacian, &shared,
-                               error));
-    if (shared > l->shared) l->shared = shared;
-    return SINEW_OK;
+    int *parts[] = {&room->has_lists, &room->has_rows, &room->has_vectors, &room->has_table};
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+        *parts[k] = parts[k] != &room->has_lists || c->slots <= UINT16_MAX;
+        if (sn_room_size(c, room) > limit) *parts[k] = 0;
+    }
+    size_t size = sn_room_size(c, room);
+    if (size > l->shared) l->shared = size;
 }
 
-static sinew_status fill_layout(sn_gpu_spring *s, int groups, int blocks, int frames, int clusters,
-                                int leaf_bytes, layout *l, sinew_error *error) {
+static sinew_status fill_layout(sn_gpu_spring *s, int groups, int blocks, int frames,
+                                cluster_counts counts, layout *l, sinew_error *error) {
     sn_gpu_store *store = &l->store;
     l->store.gpu = s->gpu;
     l->device = s->device, l->groups = groups, l->blocks = blocks, l->frames = frames;
-    bool bare = s->spring->options.guide == 0;
-    int wanted = bare ? s->device.free_count / VERTICES_PER_CLUSTER : 0, slots = 0;
-    if (!bare) SN_TRY(add_laplacian(s, leaf_bytes, groups == 1 ? ROOT : 0, l, error));
+    bool rigid = sn_gpu_coarse_is_rigid(s->spring);
+    int wanted = s->device.free_count / (rigid ? VERTICES_PER_RIGID : VERTICES_PER_TRANSLATING);
+    int clusters = rigid ? counts.rigid : counts.translating, most_items = 0;
     sn_gpu_coarse coarse;
     SN_TRY(sn_gpu_coarse_create(s->spring, s->place, wanted < clusters ? wanted : clusters, &coarse,
                                 error));
     sinew_status status =
-        sn_gpu_coarse_upload(&coarse, blocks, store, &l->device.coarse, &slots, error);
+        sn_gpu_coarse_upload(&coarse, blocks, store, &l->device.coarse, &most_items, error);
     sn_gpu_coarse_free(&coarse);
     SN_TRY(status);
-    size_t shared;
     SN_TRY(sn_dissection_share(s->blender.dissection, blocks, store, &l->device.rotation.solve,
-                               &shared, error));
-    if (shared > l->shared) l->shared = shared;
-    shared = sn_spring_shared_size(l->device.coarse.modes, l->device.coarse.most_slots);
-    if (shared > l->shared) l->shared = shared;
-    if (l->shared > sn_gpu_about(s->gpu)->shared_per_block)
+                               &l->shared, error));
+    size_t limit = sn_gpu_about(s->gpu)->shared_per_block;
+    choose_room(s, limit, most_items, l);
+    if (l->shared > limit)
         return sn_fail(error, SINEW_UNAVAILABLE,
                        "the GPU's shared memory is too small for a network of %d vertices",
                        s->device.count);
     sn_spring_work *work = SN_NEW0(sn_spring_work, groups);
     if (!work) return sn_no_memory(error);
-    l->barriers = sn_gpu_store_room(store, 16 * (size_t)groups, sizeof(unsigned));
-    for (int g = 0; g < groups && !store->failure && !store->no_memory; g++) {
-        work_room(s, l, slots, &work[g]);
-        work[g].group.barrier = l->barriers + 16 * (size_t)g;
-    }
+    for (int g = 0; g < groups && !store->failure && !store->no_memory; g++)
+        work_room(s, l, &work[g]);
     l->work = sn_gpu_store_put(store, work, (size_t)groups, sizeof *work);
     staging_room(s, l);
     sn_free(work);
@@ -206,11 +193,13 @@ static const char *unsupported(const sinew_spring *spring) {
 
 static sinew_status build(sn_gpu_spring *s, sinew_error *error) {
     const sinew_spring *spring = s->spring;
-    SN_TRY(sn_gpu_network_order(spring, &s->source, &s->place, error));
-    SN_TRY(sn_gpu_network_upload(spring, s->source, s->place, &s->store, &s->device, error));
+    int blocks = sn_gpu_about(s->gpu)->multiprocessors;
+    SN_TRY(sn_gpu_network_order(spring, blocks, &s->source, &s->place, error));
+    SN_TRY(sn_gpu_network_upload(spring, s->source, s->place, &s->store, &s->device, &s->row_start,
+                                 error));
     SN_TRY(sn_gpu_blender_create(spring->rotation, &s->store, &s->blender, error));
     s->device.rotation = s->blender.device;
-    return fill_layout(s, 1, sn_gpu_about(s->gpu)->multiprocessors, 1, CLUSTERS, LEAF_BYTES,
+    return fill_layout(s, 1, blocks, 1, s->device.free_count > LARGE_COUNT ? LARGE : SINGLE,
                        &s->single, error);
 }
 
@@ -239,7 +228,7 @@ void sn_gpu_spring_destroy(sn_gpu_spring *s) {
     sn_gpu_blender_free(&s->blender);
     sn_gpu_store_free(&s->store);
     sn_gpu_unlock(s->gpu);
-    sn_free(s->source), sn_free(s->place);
+    sn_free(s->source), sn_free(s->place), sn_free(s->row_start);
     sn_free(s);
 }
 
@@ -302,7 +291,7 @@ static size_t ask(const sn_gpu_spring *s, const layout *l, const sinew_spring_op
         .activations = (const double *)(void *)(l->device_input + at),
         .tolerance = settings->tolerance,
         .max_iterations = settings->max_iterations,
-        .refinements = 1,
+        .refinements = settings->tolerance >= SINGLE_PRECISION ? 0 : 1,
         .stop = l->mapped_stop,
         .positions = l->device_positions + 3 * (size_t)s->device.count * (size_t)index,
         .answer = l->device_answers + index,
@@ -342,12 +331,11 @@ static sinew_status run(sn_gpu_spring *s, layout *l, int count, size_t used, dou
                                .asked = (const sn_spring_asked *)(void *)l->device_input};
     *l->stop = 0;
     SN_TRY(sn_gpu_put(gpu, l->device_input, l->input, used, error));
-    SN_TRY(sn_gpu_clear(gpu, l->barriers, 16 * (size_t)groups * sizeof(unsigned), error));
     SN_TRY(sn_gpu_launch(gpu, SN_GPU_KERNEL_SPRING, &launch, groups, l->blocks, l->shared, error));
-    SN_TRY(sn_gpu_get(gpu, l->positions, l->device_positions,
-                      3 * (size_t)s->device.count * (size_t)count * sizeof(double), error));
-    SN_TRY(
-        sn_gpu_get(gpu, l->answers, l->device_answers, (size_t)count * sizeof *l->answers, error));
+    size_t answers = (size_t)((char *)l->positions - (char *)l->answers);
+    SN_TRY(sn_gpu_get(gpu, l->answers, l->device_answers,
+                      answers + 3 * (size_t)s->device.count * (size_t)count * sizeof(double),
+                      error));
     return sn_gpu_wait(gpu, monitor, seconds, l->stop, error);
 }
 
@@ -411,6 +399,20 @@ int sn_gpu_spring_batch_size(const sn_gpu_spring *spring) {
     return BATCH_FRAMES;
 }
 
+typedef struct copy_out {
+    const sn_gpu_spring *spring;
+    const layout *from;
+    double *const *to;
+} copy_out;
+
+static void copy_frames(void *context, sn_span span) {
+    const copy_out *c = context;
+    size_t all = 3 * (size_t)c->spring->device.count;
+    size_t surface = 3 * (size_t)c->spring->spring->network->surface_count;
+    for (size_t f = span.begin; f < span.end; f++)
+        memcpy(c->to[f], c->from->positions + all * f, surface * sizeof(double));
+}
+
 static sinew_status solve_some(sn_gpu_spring *s, const sinew_spring_options *settings, int count,
                                const sinew_spring_frame *frames, double *const *positions,
                                sinew_spring_frame_info *infos, const sinew_monitor *monitor,
@@ -427,10 +429,10 @@ static sinew_status solve_some(sn_gpu_spring *s, const sinew_spring_options *set
         sinew_status status = conclude(l, f, settings, infos ? &infos[f] : &unused,
                                        worst == SINEW_OK ? error : &later);
         if (infos) infos[f].seconds = (sn_now() - began) / count;
-        memcpy(positions[f], l->positions + 3 * (size_t)s->device.count * (size_t)f,
-               3 * (size_t)s->spring->network->surface_count * sizeof(double));
         if (worst == SINEW_OK) worst = status;
     }
+    copy_out copy = {s, l, positions};
+    sn_parallel_for(count, 1, copy_frames, &copy);
     return worst;
 }
 
@@ -442,11 +444,11 @@ sinew_status sn_gpu_spring_solve_batch(sn_gpu_spring *s, const sinew_spring_stat
     sn_gpu_lock(s->gpu);
     sinew_status status = SINEW_OK, worst = SINEW_OK;
     if (!s->batch.groups) {
-        status = fill_layout(s, sn_gpu_about(s->gpu)->multiprocessors, 1, BATCH_FRAMES,
-                             BATCH_CLUSTERS, BATCH_LEAF_BYTES, &s->batch, error);
-        if (status != SINEW_OK) {
-            free_layout(&s->batch);
-        }
+        int all = sn_gpu_about(s->gpu)->multiprocessors;
+        int blocks = 1 + s->device.free_count / BATCH_VERTICES;
+        if (blocks > all) blocks = all;
+        status = fill_layout(s, all / blocks, blocks, BATCH_FRAMES, BATCH, &s->batch, error);
+        if (status != SINEW_OK) free_layout(&s->batch);
     }
     for (int f = 0; f < count && status == SINEW_OK; f += BATCH_FRAMES) {
         int some = count - f < BATCH_FRAMES ? count - f : BATCH_FRAMES;

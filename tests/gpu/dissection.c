@@ -130,7 +130,7 @@ static void separate_parts_need_no_separator(void **state) {
     check_grid(30, 30, 50, true);
 }
 
-static void order_by_halves_keeps_neighbours_together(void **state) {
+static void order_by_parts_keeps_neighbours_together(void **state) {
     (void)state;
     enum { N = 1000 };
     double positions[3 * N];
@@ -138,7 +138,7 @@ static void order_by_halves_keeps_neighbours_together(void **state) {
     uint64_t seed = 3;
     for (int k = 0; k < 3 * N; k++) positions[k] = test_random(&seed);
     for (int k = 0; k < N; k++) items[k] = k;
-    sn_order_by_halves(N, positions, items);
+    sn_order_by_parts(N, positions, 1, items);
     for (int k = 0; k < N; k++) seen[items[k]]++;
     for (int k = 0; k < N; k++) assert_int_equal(seen[k], 1);
     /* an eighth of them fills about an eighth of the cube */
@@ -173,7 +173,7 @@ int test_dissection(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_the_sparse_factorization),
         cmocka_unit_test(separate_parts_need_no_separator),
-        cmocka_unit_test(order_by_halves_keeps_neighbours_together),
+        cmocka_unit_test(order_by_parts_keeps_neighbours_together),
         cmocka_unit_test(running_out_of_memory_is_reported),
     };
     return cmocka_run_group_tests_name("gpu dissection", tests, NULL, NULL);

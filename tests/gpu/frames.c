@@ -118,9 +118,9 @@ static double compare(springs *s, sinew_spring_frame *frame, sinew_spring_frame_
     assert_null(sn_gpu_spring_refuses(s->device, frame));
     assert_ok(sinew_spring_solve(s->spring, s->state, frame, s->expected, &cpu, NULL, &error));
     assert_ok(sn_gpu_spring_solve(s->device, s->state, frame, s->found, device, NULL, &error));
-    /* the same method: about as many steps */
+    /* about as many steps; another preconditioner, whose inner steps cost less */
     assert_in_range(device->iterations, cpu.iterations / 2, 2 * cpu.iterations + 2);
-    assert_in_range(device->inner_iterations, 0, 2 * cpu.inner_iterations + 10);
+    assert_in_range(device->inner_iterations, 0, 6 * cpu.inner_iterations + 10);
     assert_int_equal(cpu.clamped, device->clamped);
     assert_int_equal(cpu.inverted, device->inverted);
     assert_int_equal(cpu.new_inverted, device->new_inverted);

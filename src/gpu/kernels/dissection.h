@@ -127,24 +127,20 @@ SN_FN sn_float4 sn_row_begin(const sn_dissection_device *d, const sn_dissection_
     return sum;
 }
 
-/* Returns the row's share of answer . right. */
-SN_FN double sn_row_finish(const sn_dissection_device *d, const sn_dissection_work *w,
-                           const sn_dissection_task *t, bool up, int r, sn_float4 sum,
-                           const sn_float4 *right, sn_float4 *answer) {
+SN_FN void sn_row_finish(const sn_dissection_device *d, const sn_dissection_work *w,
+                         const sn_dissection_task *t, bool up, int r, sn_float4 sum,
+                         sn_float4 *answer) {
     sn_float4 negative = sn_float4_make(-sum.x, -sum.y, -sum.z);
     if (up && r >= t->own) {
         w->u[t->boundary_first + r - t->own] = negative;
-        return 0;
+        return;
     }
     int at = t->first + r;
     if (up && t->boundary > 0) {
         w->y[at] = sum;
-        return 0;
+        return;
     }
-    sn_float4 x = up ? sum : negative;
-    int unknown = d->order[at];
-    w->x[at] = x, answer[unknown] = x;
-    return right ? (double)sn_float4_dot(right[unknown], x) : 0;
+    w->x[at] = answer[d->order[at]] = up ? sum : negative;
 }
 
 /* The vector of a task: what its rows are multiplied with. */
@@ -167,15 +163,14 @@ SN_FN void sn_dissection_gather(const sn_grid *g, const sn_dissection_work *w,
     }
 }
 
-/* The block's rows of one task; returns the thread's share of answer . right. */
-SN_FN double sn_dissection_rows(sn_grid *g, const sn_dissection_device *d,
-                                const sn_dissection_work *w, const sn_dissection_block *b,
-                                const sn_dissection_task *t, bool up, const sn_float4 *right,
-                                sn_float4 *answer, bool product) {
+/* The block's rows of one task. */
+SN_FN void sn_dissection_rows(sn_grid *g, const sn_dissection_device *d,
+                              const sn_dissection_work *w, const sn_dissection_block *b,
+                              const sn_dissection_task *t, bool up, const sn_float4 *right,
+                              sn_float4 *answer) {
     int columns = up ? t->own : t->boundary;
     size_t stride = sn_dissection_stride(up ? t->own + t->boundary : t->own);
     const float *values = d->values + (up ? t->up : t->down);
-    double found = 0;
     for (int base = t->row; base < t->last; base += g->threads) {
         int rows = t->last - base < g->threads ? t->last - base : g->threads;
         int teams = g->threads / rows, team = g->thread / rows, r = base + g->thread % rows;
@@ -219,43 +214,30 @@ SN_FN double sn_dissection_rows(sn_grid *g, const sn_dissection_device *d,
                 sum.x += o.x, sum.y += o.y, sum.z += o.z;
             }
         }
-        if (team == 0) found += sn_row_finish(d, w, t, up, r, sum, product ? right : NULL, answer);
+        if (team == 0) sn_row_finish(d, w, t, up, r, sum, answer);
         sn_sync_block();
     }
-    return found;
 }
 
-/* The block's share of one phase: up from the deepest level to the root, then down again. The last
- * phase hands on the sum answer . right when `product`. */
+/* The block's share of one phase: up from the deepest level to the root, then down again. */
 SN_PHASE_FN void sn_dissection_phase(sn_grid *g, const sn_dissection_device *d,
                                      const sn_dissection_work *w, int phase, const sn_float4 *right,
-                                     sn_float4 *answer, bool product) {
+                                     sn_float4 *answer) {
     sn_dissection_block b = sn_dissection_at(g, d);
     bool up = phase < d->levels;
-    double found = 0;
     for (int task = b.start[phase]; task < b.start[phase + 1]; task++) {
         const sn_dissection_task t = b.tasks[task - b.start[0]];
-        found += sn_dissection_rows(g, d, w, &b, &t, up, right, answer, product);
-    }
-    if (!product) return;
-    int lane = g->thread % SN_WARP, warp = g->thread / SN_WARP;
-    double *sums = (double *)(g->shared + SN_GRID_PRODUCT);
-    found = sn_warp_sum_d(found);
-    if (lane == 0) sums[warp] = found + (up ? 0 : sums[warp]);
-    if (phase + 1 == sn_dissection_phases(d)) {
-        double sum = lane == 0 ? sums[warp] : 0;
-        sn_block_sums(g, 1, &sum, 0);
+        sn_dissection_rows(g, d, w, &b, &t, up, right, answer);
     }
 }
 
-/* answer[unknown] for right[unknown]; 2 * levels - 1 phases. `product`: the last one hands on the
- * sum answer . right. */
+/* answer[unknown] for right[unknown]; 2 * levels - 1 phases. */
 SN_FN void sn_dissection_solve(sn_grid *g, const sn_dissection_device *d,
                                const sn_dissection_work *w, const sn_float4 *right,
-                               sn_float4 *answer, bool product) {
+                               sn_float4 *answer) {
     int phases = sn_dissection_phases(d);
     for (int phase = 0; phase < phases; phase++)
-        SN_PHASE(g, sn_dissection_phase(g, d, w, phase, right, answer, product));
+        SN_PHASE(g, sn_dissection_phase(g, d, w, phase, right, answer));
 }
 
 #endif

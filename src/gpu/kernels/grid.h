@@ -10,7 +10,8 @@
  * may only branch on values that are equal in all blocks: its parameters and the totals of sums.
  *
  * Sums are added in a fixed order: the threads of a block, then the blocks. The same launch gives
- * the same bits every time. No floating-point atomics are used. */
+ * the same bits every time. No floating-point atomics are used. Sums travel with the barrier: a
+ * block publishes its own with the number of the barrier, and waits until all blocks have. */
 #ifndef SN_GPU_KERNELS_GRID_H
 #define SN_GPU_KERNELS_GRID_H
 
@@ -27,12 +28,18 @@
 #ifndef SN_LANES
 #define SN_LANES 8
 #endif
-#define SN_WARP 32
+#define SN_WARP      32
+#define SN_TEAM      16
+#define SN_FEW_LANES 2
+#define SN_UNROLL    _Pragma("unroll")
 #else
-#define SN_FN       static inline
-#define SN_PHASE_FN static inline
-#define SN_LANES    1
-#define SN_WARP     1
+#define SN_FN        static inline
+#define SN_PHASE_FN  static inline
+#define SN_LANES     1
+#define SN_WARP      1
+#define SN_TEAM      1
+#define SN_FEW_LANES 1
+#define SN_UNROLL
 #endif
 
 /* Totals that one phase may hand to the next; threads that a block may have. */
@@ -48,26 +55,28 @@ typedef struct __attribute__((aligned(16))) sn_double4 {
     double x, y, z, w;
 } sn_double4;
 
-/* What a group of blocks shares in device memory. */
+/* What a group of blocks shares in device memory, zero before the first launch. */
 typedef struct sn_group_memory {
-    double *partial;   /* 2 * SN_SUMS * blocks */
-    unsigned *barrier; /* zero before the launch */
+    uint64_t *exchange; /* SN_EXCHANGE * blocks: what blocks publish at even and odd barriers */
+    unsigned *epoch;    /* barriers that earlier launches passed */
 } sn_group_memory;
+enum { SN_EXCHANGE = 2 * SN_SUMS * 2 };
 
 typedef struct sn_grid {
     int block, blocks;   /* of the group */
     int thread, threads; /* of the block */
     int group;           /* which frame slot */
     unsigned epoch;      /* barriers passed */
+    int summed, largest; /* what the phase hands on: see sn_block_sums */
     sn_group_memory memory;
     char *shared;        /* of the block; keeps its contents from phase to phase */
-    double *scratch;     /* of the block: 3 * 32 doubles for sums */
+    double *scratch;     /* of the block: 2 * SN_SUMS * 32 doubles for sums */
     size_t shared_bytes; /* host: distance between the blocks' shared memory */
     char *shared_base;   /* host */
 } sn_grid;
 
 /* Bytes at the start of the shared memory that the grid itself uses. */
-enum { SN_GRID_PRODUCT = (SN_SUMS + 1) * 32 * 8, SN_GRID_SHARED = SN_GRID_PRODUCT + 32 * 8 };
+enum { SN_GRID_SHARED = 2 * SN_SUMS * 32 * 8 };
 
 #ifdef __CUDACC__
 SN_FN void sn_sync_block(void) {
@@ -78,12 +87,20 @@ SN_FN void sn_sync_block(void) {
         _Pragma("unroll") for (int m_ = (lanes) / 2; m_ > 0; m_ >>= 1) v +=                        \
             __shfl_xor_sync(0xffffffffu, v, m_);                                                   \
     } while (0)
+SN_FN float sn_lane_sum_of(float v, int lanes) {
+    SN_SHUFFLE_SUM(float, v, lanes);
+    return v;
+}
 SN_FN float sn_lane_sum(float v) {
     SN_SHUFFLE_SUM(float, v, SN_LANES);
     return v;
 }
 SN_FN double sn_lane_sum_d(double v) {
     SN_SHUFFLE_SUM(double, v, SN_LANES);
+    return v;
+}
+SN_FN float sn_team_sum(float v) {
+    SN_SHUFFLE_SUM(float, v, SN_TEAM);
     return v;
 }
 SN_FN float sn_warp_sum(float v) {
@@ -101,54 +118,105 @@ SN_FN double sn_warp_max(double v) {
     }
     return v;
 }
-/* Values that other blocks of the same launch have written are read past the first-level cache. */
-SN_FN float sn_fresh(const float *p) {
-    return __ldcg(p);
+/* A double as two singles, each beside the number of the barrier: 8 bytes arrive as a whole. */
+SN_FN void sn_publish(uint64_t *to, double value, unsigned epoch) {
+    float high = (float)value, low = isfinite(high) ? (float)(value - (double)high) : 0;
+    uint64_t a = (uint64_t)__float_as_uint(high) << 32 | epoch;
+    uint64_t b = (uint64_t)__float_as_uint(low) << 32 | epoch;
+    asm volatile("st.relaxed.gpu.global.v2.b64 [%0], {%1, %2};" ::"l"(to), "l"(a), "l"(b)
+                 : "memory");
 }
-SN_FN double sn_fresh_d(const double *p) {
-    return __ldcg(p);
+SN_FN double sn_await(const uint64_t *from, unsigned epoch) {
+    uint64_t a, b;
+    do
+        asm volatile("ld.relaxed.gpu.global.v2.b64 {%0, %1}, [%2];"
+                     : "=l"(a), "=l"(b)
+                     : "l"(from)
+                     : "memory");
+    while ((unsigned)a != epoch || (unsigned)b != epoch);
+    return (double)__uint_as_float((unsigned)(a >> 32)) +
+           (double)__uint_as_float((unsigned)(b >> 32));
 }
-SN_FN sn_float4 sn_fresh4(const sn_float4 *p) {
-    float4 v = __ldcg((const float4 *)p);
-    sn_float4 r = {v.x, v.y, v.z, v.w};
-    return r;
-}
-SN_FN sn_double4 sn_fresh4d(const sn_double4 *p) {
-    double2 a = __ldcg((const double2 *)p), b = __ldcg((const double2 *)p + 1);
-    sn_double4 r = {a.x, a.y, b.x, b.y};
-    return r;
+SN_FN double sn_warp_total(double v, bool largest) {
+    return largest ? sn_warp_max(v) : sn_warp_sum_d(v);
 }
 SN_FN void sn_wait_for_group(sn_grid *g) {
+    int lane = g->thread % 32, warp = g->thread / 32, warps = g->threads / 32;
+    int words = g->summed > 0 ? g->summed : 1;
+    double *totals = g->scratch + SN_SUMS * 32;
     g->epoch++;
     __syncthreads();
-    if (g->blocks > 1) {
-        if (g->thread == 0) {
-            unsigned goal = g->epoch * (unsigned)g->blocks, seen;
-            asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(g->memory.barrier)
-                         : "memory");
-            do
-                asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
-                             : "=r"(seen)
-                             : "l"(g->memory.barrier)
-                             : "memory");
-            while (seen < goal);
+    uint64_t *board = g->memory.exchange + (size_t)(g->epoch & 1) * 2 * SN_SUMS * g->blocks;
+    for (int k = warp; k < words; k += warps) {
+        double v = lane < warps && g->summed > 0 ? g->scratch[k * 32 + lane] : 0;
+        v = sn_warp_total(v, g->largest >> k & 1);
+        if (lane != 0) continue;
+        if (g->blocks == 1) {
+            totals[k * 32] = v;
+        } else {
+            __threadfence();
+            sn_publish(board + 2 * (g->block * SN_SUMS + k), v, g->epoch);
         }
-        __syncthreads();
     }
+    if (g->blocks > 1) {
+        for (int base = 32 * warp; base < g->blocks; base += g->threads) {
+            int b = base + lane;
+            for (int k = 0; k < words; k++) {
+                double v = b < g->blocks ? sn_await(board + 2 * (b * SN_SUMS + k), g->epoch) : 0;
+                __syncwarp();
+                v = sn_warp_total(v, g->largest >> k & 1);
+                if (lane == 0) totals[k * 32 + base / 32] = v;
+            }
+        }
+        __threadfence();
+    }
+    __syncthreads();
+    g->summed = 0;
 }
+#ifdef SN_CLOCKS
+/* Cycles of the first block in every phase and in the barrier after it; printed at the end of a
+ * launch. Phases are numbered as the compiler meets them. */
+static __device__ long long sn_clock_work[256], sn_clock_wait[256];
+static __device__ int sn_clock_count[256];
+static __device__ const char *sn_clock_name[256];
+SN_FN void sn_clock_add(const sn_grid *g, int phase, const char *name, long long a, long long b,
+                        long long c) {
+    if (g->block != 0 || g->group != 0 || g->thread != 0) return;
+    sn_clock_work[phase] += b - a, sn_clock_wait[phase] += c - b, sn_clock_count[phase]++;
+    sn_clock_name[phase] = name;
+}
+#define SN_TIMED_PHASE(g, call, phase)                                                             \
+    do {                                                                                           \
+        long long a_ = clock64();                                                                  \
+        call;                                                                                      \
+        __syncthreads();                                                                           \
+        long long b_ = clock64();                                                                  \
+        sn_wait_for_group(g);                                                                      \
+        sn_clock_add(g, phase, #call, a_, b_, clock64());                                          \
+    } while (0)
+#define SN_PHASE(g, call) SN_TIMED_PHASE(g, call, __COUNTER__)
+#else
 #define SN_PHASE(g, call)                                                                          \
     do {                                                                                           \
         call;                                                                                      \
         sn_wait_for_group(g);                                                                      \
     } while (0)
+#endif
 /* Once per launch, by one thread, between phases. */
 #define SN_ONCE(g) if ((g)->block == 0 && (g)->thread == 0)
 #else
 SN_FN void sn_sync_block(void) {}
+SN_FN float sn_lane_sum_of(float v, int lanes) {
+    (void)lanes;
+    return v;
+}
 SN_FN float sn_lane_sum(float v) {
     return v;
 }
 SN_FN double sn_lane_sum_d(double v) {
+    return v;
+}
+SN_FN float sn_team_sum(float v) {
     return v;
 }
 SN_FN float sn_warp_sum(float v) {
@@ -159,18 +227,6 @@ SN_FN double sn_warp_sum_d(double v) {
 }
 SN_FN double sn_warp_max(double v) {
     return v;
-}
-SN_FN float sn_fresh(const float *p) {
-    return *p;
-}
-SN_FN double sn_fresh_d(const double *p) {
-    return *p;
-}
-SN_FN sn_float4 sn_fresh4(const sn_float4 *p) {
-    return *p;
-}
-SN_FN sn_double4 sn_fresh4d(const sn_double4 *p) {
-    return *p;
 }
 #define SN_PHASE(g, call)                                                                          \
     do {                                                                                           \
@@ -202,56 +258,37 @@ SN_FN int sn_stride(const sn_grid *g) {
 }
 
 /* Hands `count` sums (bit k of `largest`: maxima, of values >= 0) of the block's threads to the
- * next phase. Every thread of the block must call it. */
+ * next phase. Every thread of the block must call it, last of all in its phase. */
 SN_FN void sn_block_sums(sn_grid *g, int count, const double *value, int largest) {
-    double *to = g->memory.partial + (size_t)(g->epoch & 1) * SN_SUMS * (size_t)g->blocks;
 #ifdef __CUDACC__
-    int lane = g->thread % 32, warp = g->thread / 32, warps = g->threads / 32;
+    int lane = g->thread % 32, warp = g->thread / 32;
     for (int k = 0; k < count; k++) {
-        double v = largest >> k & 1 ? sn_warp_max(value[k]) : sn_warp_sum_d(value[k]);
+        double v = sn_warp_total(value[k], largest >> k & 1);
         if (lane == 0) g->scratch[k * 32 + warp] = v;
     }
-    __syncthreads();
-    for (int k = warp; k < count; k += warps) {
-        double v = lane < warps ? g->scratch[k * 32 + lane] : 0;
-        v = largest >> k & 1 ? sn_warp_max(v) : sn_warp_sum_d(v);
-        if (lane == 0) to[k * g->blocks + g->block] = v;
-    }
-    __syncthreads();
+    g->summed = count, g->largest = largest;
 #else
+    double *to =
+        (double *)g->memory.exchange + (size_t)(g->epoch & 1) * SN_SUMS * (size_t)g->blocks;
     (void)largest;
     for (int k = 0; k < count; k++) to[k * g->blocks + g->block] = value[k];
 #endif
 }
 
-/* The totals of the phase before, in every block. A maximum over blocks of which one is NaN is NaN.
- */
-SN_FN void sn_totals(sn_grid *g, int count, double *total, int largest) {
-    const double *from =
-        g->memory.partial + (size_t)((g->epoch - 1) & 1) * SN_SUMS * (size_t)g->blocks;
+/* The totals of the phase before, in every block. */
+SN_FN void sn_totals(const sn_grid *g, int count, double *total, int largest) {
 #ifdef __CUDACC__
-    int lane = g->thread % 32, warp = g->thread / 32, warps = g->threads / 32;
-    double *result = g->scratch + SN_SUMS * 32;
-    for (int k = warp; k < count; k += warps) {
-        double v = 0;
-        for (int b = lane; b < g->blocks; b += 32) {
-            double other = __ldcg(from + k * g->blocks + b);
-            if (largest >> k & 1)
-                v = other > v ? other : v;
-            else
-                v += other;
-        }
-        v = largest >> k & 1 ? sn_warp_max(v) : sn_warp_sum_d(v);
-        if (lane == 0) result[k] = v;
-    }
-    __syncthreads();
-    for (int k = 0; k < count; k++) total[k] = result[k];
-    __syncthreads();
+    const double *from = g->scratch + SN_SUMS * 32;
+    int parts = (g->blocks + 31) / 32, step = 32;
 #else
+    const double *from = (const double *)g->memory.exchange +
+                         (size_t)((g->epoch - 1) & 1) * SN_SUMS * (size_t)g->blocks;
+    int parts = g->blocks, step = g->blocks;
+#endif
     for (int k = 0; k < count; k++) {
         double v = 0;
-        for (int b = 0; b < g->blocks; b++) {
-            double other = from[k * g->blocks + b];
+        for (int b = 0; b < parts; b++) {
+            double other = from[k * step + b];
             if (largest >> k & 1)
                 v = other > v ? other : v;
             else
@@ -259,7 +296,6 @@ SN_FN void sn_totals(sn_grid *g, int count, double *total, int largest) {
         }
         total[k] = v;
     }
-#endif
 }
 
 /* ---- small vectors ---- */

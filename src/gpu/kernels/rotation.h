@@ -257,11 +257,11 @@ SN_FN void sn_rotation_run(sn_grid *g, const sn_rotation_device *d, const sn_rot
                            sn_double4 *positions) {
     SN_PHASE(g, sn_rotation_items(g, d, w, activations));
     SN_PHASE(g, (sn_dissection_load(g, &d->solve), sn_rotation_right(g, d, w)));
-    sn_dissection_solve(g, &d->solve, &w->solve, w->right32, w->answer, false);
+    sn_dissection_solve(g, &d->solve, &w->solve, w->right32, w->answer);
     for (int k = 0; k < refinements; k++) {
         SN_PHASE(g, sn_rotation_keep(g, d, w, k == 0));
         SN_PHASE(g, sn_rotation_residual(g, d, w));
-        sn_dissection_solve(g, &d->solve, &w->solve, w->right32, w->answer, false);
+        sn_dissection_solve(g, &d->solve, &w->solve, w->right32, w->answer);
     }
     SN_PHASE(g, sn_rotation_chunks(g, d, w, refinements == 0));
     SN_PHASE(g, sn_rotation_transforms(g, d, w, activations));

@@ -8,6 +8,46 @@
 
 #include "gpu/kernels/rotation.h"
 
+#include <string.h>
+#ifdef __CUDACC__
+#include <cuda_fp16.h>
+#endif
+
+/* Eight numbers in half precision. */
+typedef struct __attribute__((aligned(16))) sn_half8 {
+    uint16_t bits[8];
+} sn_half8;
+
+#ifndef __CUDACC__
+SN_FN float sn_half_value(uint16_t h) {
+    /* the exponent's offset is 112 less; this holds for subnormal numbers, too */
+    uint32_t bits = (uint32_t)(h & 0x7fff) << 13;
+    float size;
+    memcpy(&size, &bits, sizeof size);
+    return (h & 0x8000 ? -0x1p112f : 0x1p112f) * size;
+}
+#endif
+SN_FN float sn_half8_dot(sn_half8 h, sn_float4 a, sn_float4 b) {
+#ifdef __CUDACC__
+    const __half2 *pair = (const __half2 *)&h;
+    float2 p = __half22float2(pair[0]), q = __half22float2(pair[1]);
+    float2 r = __half22float2(pair[2]), s = __half22float2(pair[3]);
+    return (p.x * a.x + p.y * a.y + q.x * a.z + q.y * a.w) +
+           (r.x * b.x + r.y * b.y + s.x * b.z + s.y * b.w);
+#else
+    float first = sn_half_value(h.bits[0]) * a.x + sn_half_value(h.bits[1]) * a.y +
+                  sn_half_value(h.bits[2]) * a.z + sn_half_value(h.bits[3]) * a.w;
+    return first + sn_half_value(h.bits[4]) * b.x + sn_half_value(h.bits[5]) * b.y +
+           sn_half_value(h.bits[6]) * b.z + sn_half_value(h.bits[7]) * b.w;
+#endif
+}
+
+/* A vertex of a slot, counted from the block's first. */
+typedef struct sn_item {
+    int vertex;
+    float weight;
+} sn_item;
+
 /* base + sum over entries of activation x value. */
 typedef struct sn_blended_device {
     int count;
@@ -17,23 +57,36 @@ typedef struct sn_blended_device {
     const double *value;
 } sn_blended_device;
 
-/* The coarse level of the preconditioner: rigid motions of overlapping clusters of vertices. A slot
- * is the part of a cluster that lies in one block. */
+/* The coarse level of the preconditioner: motions of overlapping clusters of vertices. Where
+ * springs have directions they are translations, with the same matrix for x, y and z; otherwise
+ * rigid motions in frames that rotate with the clusters. A slot is the part of a cluster that lies
+ * in one block. */
 typedef struct sn_coarse_device {
-    int clusters, modes;     /* 6 per cluster */
-    const sn_float4 *weight; /* per free vertex: its four weights, */
-    const uint16_t *slot;    /* and the slots they belong to, counted from the block's first */
-    const int *slot_start;   /* blocks + 1 */
-    const int *slot_cluster; /* per slot */
-    const int *item_start;   /* slots + 1 */
-    const int *item_vertex;  /* vertices of a slot */
-    const float *item_weight;
+    int clusters, rigid;
+    int sides;                /* right-hand sides: 3, rigid: 1 */
+    int modes, columns;       /* one per cluster, rigid: 6; rounded up to 8 */
+    const sn_float4 *weight;  /* per free vertex: its four weights, */
+    const uint16_t *slot;     /* and the slots they belong to, counted from the block's first */
+    const int *slot_start;    /* blocks + 1 */
+    const int *slot_cluster;  /* per slot */
+    const int *item_start;    /* slots + 1 */
+    const sn_item *item;      /* vertices of a slot */
     const int *cluster_start; /* clusters + 1 */
     const int *cluster_slot;
     const sn_double4 *center; /* in the neutral; w: mass */
-    const float *inverse;     /* modes x modes: of the coarse matrix at the neutral */
-    int most_slots;           /* of one block */
+    const sn_half8 *inverse;  /* modes x columns: D^-1 E^-1 D^-1, E the coarse matrix at the
+                                 neutral, D^2 the diagonal of its inverse */
+    const float *scale;       /* columns: D, then zeros */
+    int slots, most_slots;    /* of all blocks, of one block */
 } sn_coarse_device;
+
+/* How much of its part of the problem a block keeps in shared memory. Parts that do not fit stay in
+ * device memory. */
+typedef struct sn_block_room {
+    int most_vertices, most_entries, most_items;     /* of one block */
+    int rows;                                        /* of the coarse inverse, of one block */
+    int has_lists, has_rows, has_vectors, has_table; /* clusters' slots; coarse rows; ... */
+} sn_block_room;
 
 typedef struct sn_spring_device {
     int count, free_count;
@@ -57,7 +110,7 @@ typedef struct sn_spring_device {
 
     int triangle_count;      /* with a free vertex and an altitude */
     const int *fan_start;    /* free_count + 1: corners of those triangles */
-    const int *fan;          /* 4 * triangle + corner */
+    const sn_int4 *fan;      /* vertices of the triangle, 4 * triangle + corner */
     const sn_int4 *triangle; /* apex, ends of the base, the network's triangle */
     const double *triangle_foot, *triangle_weight;
     const sn_double4 *triangle_lever; /* altitude in the neutral; w = 1: it points as between the
@@ -68,9 +121,9 @@ typedef struct sn_spring_device {
     const double *held_value;       /* 3 per entry */
     const sn_double4 *held_neutral; /* w = 1: inside, follows the rotation-aware blend */
 
-    const sn_double4 *neutral;      /* per free vertex */
-    sn_coarse_device coarse;        /* springs without directions; no clusters otherwise */
-    sn_dissection_device laplacian; /* of the free vertices; no levels: not used */
+    const sn_double4 *neutral; /* per free vertex */
+    sn_coarse_device coarse;
+    sn_block_room room;
 
     int tet_count, surface_count; /* for the report: all tets and triangles of the network */
     const sn_int4 *tets, *surface;
@@ -110,6 +163,7 @@ typedef enum sn_spring_outcome {
 
 typedef struct sn_spring_work {
     double *rest, *volume, *altitude; /* lengths in the network's order */
+    double *row_rest;                 /* per row entry */
     sn_double4 *heading;              /* per row entry: vector in the blend, beta */
     sn_double4 *altitudes;            /* per triangle: the vector it should have */
     double *scale;                    /* per free vertex */
@@ -123,22 +177,15 @@ typedef struct sn_spring_work {
     sn_float4 *near_x; /* positions in single */
     sn_float4 *p;      /* per vertex; 0 where it is held */
     sn_float4 *r, *q, *step;
-    sn_float4 *z; /* what the Laplacian answers to r */
-    sn_dissection_work sweep;
 
-    float *slot_force; /* 8 per slot */
-    double *slot_sum;  /* 12 per slot */
-    sn_float4 *center; /* per cluster */
-    float *rotation;   /* 9 per cluster */
-    float *coarse;     /* modes */
+    sn_float4 *slot_force; /* 2 per slot: force, torque */
+    double *slot_sum;      /* 12 per slot */
+    sn_float4 *center;     /* per cluster */
+    float *rotation;       /* 9 per cluster */
+    float *coarse;         /* modes */
 
     sn_rotation_work blender;
     sn_group_memory group;
 } sn_spring_work;
-
-/* Bytes of shared memory that a block needs for the coarse level. */
-SN_FN size_t sn_spring_shared_size(int modes, int slots) {
-    return SN_GRID_SHARED + 16 * (((size_t)modes + 3) / 4) + (16 + 48 + 32) * (size_t)slots + 64;
-}
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef SN_GPU_KERNELS_SPRING_ENERGY_H
 #define SN_GPU_KERNELS_SPRING_ENERGY_H
 
-#include "gpu/kernels/spring_device.h"
+#include "gpu/kernels/spring_block.h"
 
 /* As in spring/guide.c and spring/energy_spring.c. */
 #define SN_NO_DIRECTION 1e-6
@@ -76,7 +76,7 @@ SN_PHASE_FN void sn_spring_guides(sn_grid *g, const sn_spring_device *d, const s
                 sn_double4 heading = sn_double4_scale(ratio, b);
                 double raised = (ratio < SN_MOST_RAISED ? ratio : SN_MOST_RAISED) - 1;
                 heading.w = d->guide > 0 ? d->guide + (raised > 0 ? raised : 0) : 0;
-                w->heading[e] = heading;
+                w->heading[e] = heading, w->row_rest[e] = r;
                 scale += d->row_stiffness[e] * r;
             }
         }
@@ -128,7 +128,7 @@ SN_PHASE_FN void sn_spring_gradient(sn_grid *g, const sn_spring_device *d, const
             here = x[v];
             for (int e = d->row_start[v] + lane; e < d->row_start[v + 1]; e += SN_LANES) {
                 sn_double4 s = sn_double4_sub(here, x[d->row_other[e]]), heading = w->heading[e];
-                double k = d->row_stiffness[e], r = w->rest[d->row_spring[e]];
+                double k = d->row_stiffness[e], r = w->row_rest[e];
                 double squared = sn_double4_dot(s, s), smallest = SN_NO_LENGTH * r * r;
                 double length = sqrt(squared > smallest ? squared : smallest);
                 double stretch = length - r, factor = length > 0 ? k * stretch / length : 0;
@@ -156,8 +156,8 @@ SN_PHASE_FN void sn_spring_gradient(sn_grid *g, const sn_spring_device *d, const
                 f.x += factor * n.x, f.y += factor * n.y, f.z += factor * n.z;
             }
             for (int e = d->fan_start[v] + lane; e < d->fan_start[v + 1]; e += SN_LANES) {
-                int t = d->fan[e] >> 2, corner = d->fan[e] & 3;
-                sn_int4 c = d->triangle[t];
+                sn_int4 c = d->fan[e];
+                int t = c.w >> 2, corner = c.w & 3;
                 double foot = d->triangle_foot[t], weight = d->triangle_weight[t];
                 sn_double4 off =
                     sn_double4_sub(x[c.x], sn_double4_add(sn_double4_scale(1 - foot, x[c.y]),
@@ -220,7 +220,8 @@ SN_PHASE_FN void sn_spring_linearize(sn_grid *g, const sn_spring_device *d, cons
                                      const sn_spring_asked *a, int at, double negative,
                                      double largest) {
     int lane = g->thread % SN_LANES, rows = g->threads / SN_LANES;
-    int begin = sn_block_begin(g, d->free_count), end = sn_block_end(g, d->free_count);
+    sn_block_part block = sn_block_part_at(g, d, w);
+    int begin = block.first, end = begin + block.count;
     const sn_double4 *x = w->x[at];
     for (int base = begin; base < end; base += rows) {
         int v = base + g->thread / SN_LANES;
@@ -230,7 +231,7 @@ SN_PHASE_FN void sn_spring_linearize(sn_grid *g, const sn_spring_device *d, cons
             here = x[v];
             for (int e = d->row_start[v] + lane; e < d->row_start[v + 1]; e += SN_LANES) {
                 sn_double4 s = sn_double4_sub(here, x[d->row_other[e]]);
-                double k = d->row_stiffness[e], r = w->rest[d->row_spring[e]];
+                double k = d->row_stiffness[e], r = w->row_rest[e];
                 double beta = w->heading[e].w;
                 double squared = sn_double4_dot(s, s), smallest = SN_NO_LENGTH * r * r;
                 double length = sqrt(squared > smallest ? squared : smallest);
@@ -240,7 +241,7 @@ SN_PHASE_FN void sn_spring_linearize(sn_grid *g, const sn_spring_device *d, cons
                 float f = sqrtf((float)((1 + beta) * k - c)) * (float)inverse;
                 sn_float4 t = {(float)s.x * f, (float)s.y * f, (float)s.z * f,
                                (float)c + d->row_altitude[e]};
-                w->table[e] = t;
+                block.table[e - block.row_base] = t;
                 b[0] += t.w + t.x * t.x, b[1] += t.x * t.y, b[2] += t.x * t.z;
                 b[3] += t.w + t.y * t.y, b[4] += t.y * t.z, b[5] += t.w + t.z * t.z;
             }
@@ -263,14 +264,17 @@ SN_PHASE_FN void sn_spring_linearize(sn_grid *g, const sn_spring_device *d, cons
         if (v >= end || lane != 0) continue;
         float pull = (float)(d->pull + sn_soft_stiffness(a, v));
         b[0] += pull, b[3] += pull, b[5] += pull;
-        sn_invert_block(b, w->diagonal + 8 * (size_t)v);
-        w->diagonal[8 * (size_t)v + 6] = pull;
-        w->near_x[v] = sn_float4_make((float)(here.x - d->origin.x), (float)(here.y - d->origin.y),
-                                      (float)(here.z - d->origin.z));
+        int own = v - begin;
+        sn_invert_block(b, block.diagonal + 8 * (size_t)own);
+        block.diagonal[8 * (size_t)own + 6] = pull;
+        sn_float4 near_x =
+            sn_float4_make((float)(here.x - d->origin.x), (float)(here.y - d->origin.y),
+                           (float)(here.z - d->origin.z));
+        block.x[own] = near_x, w->near_x[v] = near_x;
         sn_double4 f = w->gradient[at][v];
-        w->r[v] = sn_float4_make((float)(-f.x / largest), (float)(-f.y / largest),
-                                 (float)(-f.z / largest));
-        w->step[v] = sn_float4_make(0, 0, 0);
+        block.r[own] = sn_float4_make((float)(-f.x / largest), (float)(-f.y / largest),
+                                      (float)(-f.z / largest));
+        block.step[own] = sn_float4_make(0, 0, 0);
     }
 }
 
@@ -289,32 +293,41 @@ SN_FN sn_float4 sn_tet_product(sn_float4 e1, sn_float4 e2, sn_float4 e3, sn_floa
         -rate * (g1.z + g2.z + g3.z) - curvature * (a.z + b.z + c.z + h.z + i.z + j.z));
 }
 
-/* q = H p on the block's vertices; returns the thread's share of p . q. */
+/* Loads that a thread has under way at a time. */
+enum { SN_AT_ONCE = 8 };
+
+/* q = H p on the block's vertices; returns the thread's share of p . q. `lanes` threads have a
+ * vertex. */
 SN_FN double sn_spring_product(sn_grid *g, const sn_spring_device *d, const sn_spring_work *w,
-                               const sn_spring_asked *a) {
-    int lane = g->thread % SN_LANES, rows = g->threads / SN_LANES;
-    int begin = sn_block_begin(g, d->free_count), end = sn_block_end(g, d->free_count);
+                               const sn_spring_asked *a, const sn_block_part *b, int lanes) {
+    int lane = g->thread % lanes, rows = g->threads / lanes;
     double product = 0;
-    for (int base = begin; base < end; base += rows) {
-        int v = base + g->thread / SN_LANES;
+    for (int base = 0; base < b->count; base += rows) {
+        int own = base + g->thread / lanes, v = b->first + own;
         sn_float4 here = {0, 0, 0, 0}, y = {0, 0, 0, 0};
-        if (v < end) {
-            here = w->p[v];
-            int last = d->row_start[v + 1];
-#ifdef __CUDACC__
-#pragma unroll 4
-#endif
-            for (int e = d->row_start[v] + lane; e < last; e += SN_LANES) {
-                sn_float4 t = w->table[e], s = sn_float4_sub(here, w->p[d->row_other[e]]);
-                float u = sn_float4_dot(t, s);
-                y.x += u * t.x + t.w * s.x, y.y += u * t.y + t.w * s.y, y.z += u * t.z + t.w * s.z;
+        if (own < b->count) {
+            here = b->p[own];
+            int last = b->row[own + 1] - b->row_base;
+            for (int e = b->row[own] - b->row_base + lane; e < last; e += SN_AT_ONCE * lanes) {
+                sn_float4 far[SN_AT_ONCE];
+                SN_UNROLL
+                for (int i = 0; i < SN_AT_ONCE; i++)
+                    far[i] = e + i * lanes < last ? w->p[b->other[e + i * lanes]] : here;
+                SN_UNROLL
+                for (int i = 0; i < SN_AT_ONCE; i++) {
+                    if (e + i * lanes >= last) continue;
+                    sn_float4 t = b->table[e + i * lanes], s = sn_float4_sub(here, far[i]);
+                    float u = sn_float4_dot(t, s);
+                    y.x += u * t.x + t.w * s.x, y.y += u * t.y + t.w * s.y;
+                    y.z += u * t.z + t.w * s.z;
+                }
             }
-            last = d->corner_start[v + 1];
-            sn_float4 x = w->near_x[v];
+            sn_float4 x = b->x[own];
+            last = d->corner_count ? d->corner_start[v + 1] : 0;
 #ifdef __CUDACC__
 #pragma unroll 2
 #endif
-            for (int e = d->corner_start[v] + lane; e < last; e += SN_LANES) {
+            for (int e = d->corner_count ? d->corner_start[v] + lane : 0; e < last; e += lanes) {
                 sn_int4 c = d->corner[e];
                 sn_float4 t = sn_tet_product(
                     sn_float4_sub(w->near_x[c.x], x), sn_float4_sub(w->near_x[c.y], x),
@@ -324,12 +337,13 @@ SN_FN double sn_spring_product(sn_grid *g, const sn_spring_device *d, const sn_s
                 y.x += t.x, y.y += t.y, y.z += t.z;
             }
         }
-        y.x = sn_lane_sum(y.x), y.y = sn_lane_sum(y.y), y.z = sn_lane_sum(y.z);
-        if (v >= end || lane != 0) continue;
-        float pull = w->diagonal[8 * (size_t)v + 6];
+        y.x = sn_lane_sum_of(y.x, lanes), y.y = sn_lane_sum_of(y.y, lanes);
+        y.z = sn_lane_sum_of(y.z, lanes);
+        if (own >= b->count || lane != 0) continue;
+        float pull = b->diagonal[8 * (size_t)own + 6];
         y.x += pull * here.x, y.y += pull * here.y, y.z += pull * here.z;
         if (sn_is_frozen(a, v)) y = sn_float4_make(0, 0, 0);
-        w->q[v] = y;
+        b->q[own] = y;
         product += (double)sn_float4_dot(y, here);
     }
     return product;
