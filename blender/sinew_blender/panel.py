@@ -7,8 +7,10 @@ import bpy
 from . import bake, live, shapes
 
 
-def show_text(layout, text, icon):
-    for i, line in enumerate(textwrap.wrap(text, 40)):
+def show_text(context, layout, text, icon):
+    """A sentence in lines that fit the width of the sidebar."""
+    scale = context.preferences.system.ui_scale
+    for i, line in enumerate(textwrap.wrap(text, max(20, int(context.region.width / (8 * scale) - 5)))):
         layout.label(text=line, icon=icon if i == 0 else "BLANK1")
 
 
@@ -47,7 +49,7 @@ class SINEW_PT_panel(_Panel, bpy.types.Panel):
             shapes.check(obj)
             shapes.library()
         except shapes.Problem as problem:
-            show_text(layout, str(problem), "INFO")
+            show_text(context, layout, str(problem), "INFO")
             return
         settings = obj.sinew
         layout.prop(settings, "model")
@@ -58,10 +60,10 @@ class SINEW_PT_panel(_Panel, bpy.types.Panel):
             layout.prop(settings, "show")
         getattr(self, "draw_" + settings.model)(layout, obj, settings)
         if obj.name in live.messages:
-            show_text(layout, live.messages[obj.name], "ERROR")
+            show_text(context, layout, live.messages[obj.name], "ERROR")
         note = shapes.unit_of(context.scene)[1]
         if note:
-            show_text(layout, note[0].upper() + note[1:], "INFO")
+            show_text(context, layout, note[0].upper() + note[1:], "INFO")
         layout.operator("sinew.remove")
 
     def draw_rotation(self, layout, obj, settings):

@@ -33,6 +33,7 @@ _cancel = function("sinew_session_cancel", "v", "p")
 _own_solver = function("sinew_session_solver", "p", "p")
 _solver_create = function("sinew_solver_create", "i", "pppp")
 _solver_destroy = function("sinew_solver_destroy", "v", "p")
+_solver_revision = function("sinew_solver_revision", "u", "p")
 _solver_update = function("sinew_solver_update", "i", "ppp")
 _solve_session = function("sinew_session_solve", "i", "ppppp")
 _solve = function("sinew_solver_solve", "i", "ppppp")
@@ -56,6 +57,8 @@ _vertices = function("sinew_mesh_vertex_count", "i", "p")
 _neutral = function("sinew_rig_neutral", "p", "p")
 _slider_count = function("sinew_rig_slider_count", "i", "p")
 
+
+_DIRECT = ("linear", "rotation")  # models without iterations
 
 _DRIVERS = ("weights", "curves", "steps", "keys", "markers")
 
@@ -92,6 +95,7 @@ class _Solving:
 
     _input: Input
     _result: _Result
+    _direct_revision: int | None = None  # revision that a direct model has solved before
 
     def _prepare_records(self):
         self._input, self._result = Input(), _Result()
@@ -135,9 +139,16 @@ class _Solving:
             raise ValueError("out must be float64 or float32")
         made = np.empty((count, 3), np.float32) if normals else None
         result.normals = address(made)
-        monitor = _monitor(progress, log)
+        # Questions whether to cancel cost a direct model a tenth of its time. It is over before
+        # anybody notices, so it is asked only where something has to be built first.
+        monitor = None
+        if progress or log or self._direct_revision != self._revision_to_solve():
+            monitor = _monitor(progress, log)
         status = call(self._solve_function, self._target, byref(record), byref(result),
-                      monitor.pointer, monitor=monitor, quiet=(OK, NOT_CONVERGED))
+                      monitor.pointer if monitor else None, monitor=monitor,
+                      quiet=(OK, NOT_CONVERGED))
+        if monitor is not None:
+            self._direct_revision = result.revision if self._model() in _DIRECT else None
         return Result(out, status == OK, result.frame, result.time, result.revision,
                       result.iterations, result.residual, result.energy, result.seconds,
                       result.inverted, result.contact_count, made)
@@ -363,6 +374,12 @@ class Session(_Solving):
             handle = _rig(self._solver_handle())
         return c_void_p(handle)
 
+    def _revision_to_solve(self):
+        return _revision(self._handle)
+
+    def _model(self):
+        return self.get("/model") or "linear"
+
     def _bring_up_to_date(self):
         monitor = _monitor(None, None)
         call(_prepare, self._handle, monitor.pointer, monitor=monitor)
@@ -408,6 +425,12 @@ class Solver(_Solving):
 
     def rig_handle(self):
         return c_void_p(_rig(self._handle))
+
+    def _revision_to_solve(self):
+        return _solver_revision(self._handle)
+
+    def _model(self):
+        return self._session._model()
 
     def _bring_up_to_date(self):
         """A solver stays at its revision until `update`."""

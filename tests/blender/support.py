@@ -53,8 +53,10 @@ def shown(obj):
 
 
 def activate(obj):
+    bpy.context.view_layer.update()
     for other in bpy.context.view_layer.objects:
-        other.select_set(other == obj)
+        if other is not None:  # removed since the last update
+            other.select_set(other == obj)
     bpy.context.view_layer.objects.active = obj
 
 
