@@ -55,6 +55,7 @@ class SINEW_PT_panel(_Panel, bpy.types.Panel):
         layout.prop(settings, "model")
         if settings.model not in shapes.WHOLE_CLIP:
             row = layout.row(align=True)
+            row.use_property_split = False
             row.prop(settings, "live", toggle=True, icon="PLAY")
             row.operator("sinew.solve")
             layout.prop(settings, "show")

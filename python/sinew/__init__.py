@@ -18,7 +18,7 @@ from .fit import Fit
 from .interference import Interference, interference
 from .markers import Capture, MarkerMap, Markers
 from .mesh import Mesh
-from .picture import render
+from .picture import render, save
 from .query import Query
 from .rig import Rig, sample, sample_curves, sample_markers, sample_names
 from .session import Result, Session, Solver, models
@@ -27,7 +27,7 @@ from .tracks import Curves, Frames
 __all__ = ["BadInput", "BakeReport", "Cancelled", "Capture", "Curves", "Error", "Fit", "Frames",
            "Interference", "MarkerMap", "Markers", "Mesh", "Query", "Result", "Rig", "Session",
            "Solver", "bake", "interference", "models", "render", "sample", "sample_curves",
-           "sample_markers", "sample_names", "version"]
+           "sample_markers", "sample_names", "save", "version"]
 
 
 def version() -> str:

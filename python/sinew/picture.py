@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import ctypes
+import struct
+import zlib
 from ctypes import byref, c_void_p
 
 import numpy as np
@@ -54,3 +56,21 @@ def render(mesh: Mesh, positions=None, *, width: int = 1280, height: int = 720,
         return pixels[:, :, 2::-1].copy()
     finally:
         _destroy(handle)
+
+
+def save(path, picture) -> None:
+    """Write a picture (height, width, 3) of bytes as a PNG file."""
+    rows = np.asarray(picture, np.uint8)
+    if rows.ndim != 3 or rows.shape[2] != 3:
+        raise ValueError("a picture is an array (height, width, 3)")
+    height, width, _ = rows.shape
+    lines = np.concatenate([np.zeros((height, 1), np.uint8), rows.reshape(height, -1)], axis=1)
+
+    def chunk(kind, data):
+        return (struct.pack(">I", len(data)) + kind + data
+                + struct.pack(">I", zlib.crc32(kind + data)))
+
+    with open(path, "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n"
+                   + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+                   + chunk(b"IDAT", zlib.compress(lines.tobytes(), 9)) + chunk(b"IEND", b""))

@@ -11,8 +11,8 @@ from typing import Any, Callable
 import numpy as np
 
 from ._arrays import address, given
-from ._library import (NOT_CONVERGED, OK, Change, ClipInfo, Drag, Input, ManipulateInfo, Monitor,
-                       SessionOptions, call, function, take_text)
+from ._library import (NOT_CONVERGED, OK, Change, ClipInfo, Drag, Error, Input, ManipulateInfo,
+                       Monitor, SessionOptions, call, function, take_text)
 from ._library import Result as _Result
 from .markers import MarkerMap
 from .rig import Rig
@@ -21,6 +21,7 @@ _parse = function("sinew_scene_parse", "i", "ssspp")
 _scene_read = function("sinew_scene_read", "i", "spp")
 _scene_destroy = function("sinew_scene_destroy", "v", "p")
 _loader = function("sinew_file_loader", "p", "")
+_cache_open = function("sinew_cache_open", "i", "supp")
 _create = function("sinew_session_create", "i", "pppp")
 _destroy = function("sinew_session_destroy", "v", "p")
 _patch = function("sinew_session_patch", "i", "psppp")
@@ -61,6 +62,22 @@ _slider_count = function("sinew_rig_slider_count", "i", "p")
 _DIRECT = ("linear", "rotation")  # models without iterations
 
 _DRIVERS = ("weights", "curves", "steps", "keys", "markers")
+
+
+_cache = None
+
+
+def _shared_cache():
+    """The command's cache, opened once; none where its folder cannot be used."""
+    global _cache
+    if _cache is None:
+        handle = c_void_p()
+        try:
+            call(_cache_open, None, 0, byref(handle))
+        except (Error, OSError):
+            pass
+        _cache = handle
+    return _cache
 
 
 def models() -> list[str]:
@@ -275,8 +292,9 @@ class Session(_Solving):
     _solve_function = staticmethod(_solve_session)
 
     def __init__(self, scene=None, *, rig: Rig | None = None, model: str | None = None,
-                 parameters: dict | None = None):
-        """``scene``: a path, a dictionary, or nothing. ``rig`` replaces the scene's own."""
+                 parameters: dict | None = None, cache: bool = True):
+        """``scene``: a path, a dictionary, or nothing. ``rig`` replaces the scene's own. ``cache``:
+        keep expensive structures on disk between programs, as the command does."""
         self._handle = None
         self._prepare_records()
         handle, scene_handle = c_void_p(), c_void_p()
@@ -296,6 +314,7 @@ class Session(_Solving):
         options.size = ctypes.sizeof(options)
         options.loader = _loader()
         options.rig = rig._handle if rig is not None else None
+        options.cache = _shared_cache() if cache else None
         try:
             call(_create, scene_handle, byref(options), byref(handle))
         finally:

@@ -113,7 +113,7 @@ def bend(sinew):
     obj.sinew.model = "rotation"
     obj.sinew.live = True
     settle(obj)
-    look((0.45, 0, -0.1), (90, 0, 0), 1.1)
+    look((0.45, 0, -0.05), (90, 0, 0), 1.25)
     return obj
 
 
