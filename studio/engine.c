@@ -13,7 +13,8 @@ struct engine {
     const sinew_rig *rig;   /* the one that the arrays fit */
     double *live;           /* weights of the pose, before locks */
     sinew_linear *linear;
-    double *blend; /* 3 per vertex */
+    sinew_figures *figures; /* of frames that follow a take: the weights that it comes to */
+    double *blend;          /* 3 per vertex */
     engine_shape shape;
 };
 
@@ -56,6 +57,7 @@ void engine_destroy(engine *e) {
     if (!e) return;
     let_go(e);
     free_arrays(e);
+    sinew_figures_destroy(e->figures);
     free(e);
 }
 
@@ -251,6 +253,34 @@ static void blend(engine *e, const double *weights) {
         e->shape.linear[i] = (float)e->blend[i];
 }
 
+/* Weights that a frame of a take comes to. False: the model found none. */
+static bool read_solved_weights(engine *e) {
+    char *text = NULL;
+    sinew_error ignored;
+    if (sinew_figures_text(e->figures, &text, &ignored) != SINEW_OK) return false;
+    json_t *figures = json_loads(text, 0, NULL);
+    sinew_free(text);
+    const json_t *weights = json_object_get(figures, "weights");
+    bool found = json_array_size(weights) == (size_t)e->rig->slider_count;
+    for (int i = 0; found && i < e->rig->slider_count; i++)
+        e->shape.weights[i] = json_number_value(json_array_get(weights, (size_t)i));
+    json_decref(figures);
+    return found;
+}
+
+/* Keys, curves or markers drive it, wherever the sliders are. */
+static bool ignores_weights(const engine *e) {
+    char *model = NULL;
+    sinew_error ignored;
+    if (engine_modal(e)) return true;
+    if (!engine_capture(e) || !e->shared ||
+        sinew_session_get(e->shared->session, "/model", &model, &ignored) != SINEW_OK)
+        return false;
+    bool is_fit = model && !strcmp(model, "\"fit\"");
+    sinew_free(model);
+    return is_fit;
+}
+
 sinew_status engine_solve(engine *e, int frame, const sinew_monitor *monitor, sinew_error *error) {
     sinew_solver *solver = active(e);
     sinew_input input;
@@ -259,22 +289,28 @@ sinew_status engine_solve(engine *e, int frame, const sinew_monitor *monitor, si
     if (frame < 0) {
         read_live_weights(e);
         input.frame = 0;
-        if (!engine_modal(e)) input.weights = e->live; /* keys or curves drive a modal scene */
+        if (!ignores_weights(e)) input.weights = e->live;
     }
     sinew_result *result = &e->shape.result;
     sinew_result_init(result);
     result->positions_float = e->shape.positions;
     result->contacts = e->shape.contacts;
     result->contact_capacity = ENGINE_CONTACTS;
+    bool follows = engine_capture(e) && !input.weights;
+    if (follows && !e->figures && sinew_figures_create(&e->figures, error) != SINEW_OK)
+        return error->status;
+    result->figures = follows ? e->figures : NULL;
     sinew_status status = sinew_solver_solve(solver, &input, result, monitor, error);
     if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
     result->status = status;
-    if (sinew_solver_weights(solver, &input, e->shape.weights, error) != SINEW_OK)
+    result->figures = NULL;
+    bool solved = follows && read_solved_weights(e);
+    if (!solved && sinew_solver_weights(solver, &input, e->shape.weights, error) != SINEW_OK)
         sinew_rig_rest_weights(e->rig, e->shape.weights);
     /* What every other program shows for these sliders: no model, no locks. */
     if (e->linear && frame < 0)
         blend(e, e->live);
-    else if (e->linear && blend_keys(e, result->time))
+    else if (e->linear && (solved || blend_keys(e, result->time)))
         blend(e, e->shape.weights);
     else
         return sinew_solver_linear(solver, &input, NULL, e->shape.linear, error);

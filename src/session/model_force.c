@@ -453,6 +453,8 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
     if (followed) {
         json_object_set_new(fields, "marker_error_bare", sn_report_number(figures.marker_error));
         json_object_set_new(fields, "outliers", json_integer(figures.outliers));
+        json_object_set_new(fields, "weights",
+                            sn_report_numbers(m->rig->slider_count, sn_model_force_weights(m)));
     }
     return figures.status;
 }

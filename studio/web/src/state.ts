@@ -243,7 +243,7 @@ export function weightOf(name: string): ReadonlySignal<number> {
 /** What the left view shows. */
 export const leftName = computed(() => {
   if (beside.value && showsClip.value) return beside.value.name;
-  return member.markers.value && showsClip.value ? 'Rest' : 'Linear';
+  return 'Linear';
 });
 
 let toastNumber = 0;

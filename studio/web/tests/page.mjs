@@ -402,6 +402,10 @@ test('capture bench: markers are shown, error curves compared, a marker is moved
   check(names.length === 60 && frames === (await read(page, 'state.clip.value.frames')), 'all markers, in all frames');
   await page.getByTestId('errors').click();
   await until(page, 'state.solves.value.length === 1', null, 60000);
+  await page.getByTestId('scrubber').fill('100');
+  await until(page, 'state.shape.value.frame === 100');
+  check(await read(page, 'Object.values(state.weights.value).some((w) => w > 0.05)'), 'sliders show the solved weights');
+  check(!(await read(page, 'state.warnings.value.length')), 'no warning');
   const error = await read(page, 'state.solves.value[0].errors.reduce((a, b) => a + b, 0) / state.solves.value[0].errors.length');
   check(error > 0 && error < 1e-3, `mean error ${error} m`);
   // Another method beside the first: its shapes come from the kept solve, frame by frame.

@@ -54,7 +54,7 @@ const scenes = {
     await example('creature', 'leanLeft');
     await until(page, 'state.clip.value.frames > 10', null, 90000);
     await page.getByTestId('scrubber').fill('20');
-    await until(page, 'state.shape.value.frame === 20 && state.modes.value', null, 90000);
+    await until(page, 'state.shape.value.frame === 20 && state.modes.value && state.modeShapes.value.length', null, 90000);
     await settled(page);
     await picture('creature');
   },
@@ -71,8 +71,11 @@ const scenes = {
     }
     await page.getByTestId('scrubber').fill('45');
     await until(page, 'state.shape.value.frame === 45', null, 90000);
+    await page.getByTestId('beside-0').click();
+    await page.evaluate(() => (window.studio.state.overlay.value = 'difference'));
     await settled(page);
     await picture('take');
+    await page.evaluate(() => (window.studio.state.overlay.value = 'none'));
   },
   async clip() {
     await page.getByTestId('open').click();
@@ -93,6 +96,5 @@ const scenes = {
   },
 };
 for (const [name, make] of Object.entries(scenes)) if (!only || name === only) await make();
-void read;
 await browser.close();
 await server.stop();
