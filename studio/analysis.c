@@ -105,7 +105,7 @@ static void run_modes(solver_task *task, solver *s, engine *e, const sinew_monit
     size_t frames = (size_t)((clip.frame_count + step - 1) / step);
     float *values = malloc((count * (frames + 2) + 1) * sizeof *values);
     if (!count || !values) {
-        solver_refuse(s, task->client, "there are no modes: choose the modal model and set keys");
+        solver_refuse(s, task->client, "there are no modes: choose the model Modal and set keys");
     } else {
         float *frequency = values, *damping = values + count, *z = damping + count;
         read_modes(modes, frequency, damping);

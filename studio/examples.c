@@ -32,7 +32,7 @@ static const example examples[] = {
      "\"studio\":{\"camera\":\"mouth\"}}",
      "lips", "face"},
     {"creature", "A creature that swings and settles",
-     "Press play, then turn damping down and watch it swing longer.",
+     "Press play, then lower the damping and watch it swing longer.",
      "{\"sinew\":1,\"rig\":{\"sample\":\"blob\"},\"model\":\"modal\",\"keys\":[{\"time\":0,"
      "\"pose\":"
      "\"leanLeft\"},{\"time\":0.8,\"pose\":\"leanRight\"}],\"time\":{\"from\":0,\"to\":2.6},"

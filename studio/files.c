@@ -90,8 +90,8 @@ static sinew_status use_as_obstacles(const project *p, char **names, int count, 
     for (int i = 0; i < count; i++) {
         if (!ends(names[i], meshes)) {
             json_decref(list);
-            return fail(error, SINEW_BAD_INPUT, "%s: an obstacle is a mesh (OBJ, GLB, PLY, STL)",
-                        names[i]);
+            return fail(error, SINEW_BAD_INPUT,
+                        "%s: an obstacle must be a mesh (OBJ, GLB, PLY, STL)", names[i]);
         }
         json_t *obstacle = json_pack("{s:s,s:s,s:o}", "shape", "mesh", "name", names[i], "file",
                                      named(p, names[i]));
@@ -212,7 +212,7 @@ sinew_status files_receive(const project *p, const unsigned char *bytes, size_t 
     size_t count = json_array_size(files), at = 4 + length;
     if (!type || strcmp(type, "files") != 0 || !count || count > FILES_LIMIT) {
         json_decref(header);
-        return fail(error, SINEW_BAD_INPUT, "not a message of files%s", "");
+        return fail(error, SINEW_BAD_INPUT, "not a 'files' message%s", "");
     }
     char **names = calloc(count, sizeof *names);
     sinew_status status = names ? SINEW_OK : fail(error, SINEW_NO_MEMORY, "out of memory%s", "");
@@ -222,7 +222,7 @@ sinew_status files_receive(const project *p, const unsigned char *bytes, size_t 
         char name[200];
         json_int_t wanted = json_integer_value(bytes_there);
         if (!given || !json_is_integer(bytes_there) || wanted < 0 || (size_t)wanted > size - at) {
-            status = fail(error, SINEW_BAD_INPUT, "files are cut short%s", "");
+            status = fail(error, SINEW_BAD_INPUT, "the files are truncated%s", "");
         } else if (!clean_name(given, name, sizeof name)) {
             *malformed = false;
             status = fail(error, SINEW_BAD_INPUT, "'%.100s' is not a file name", given);
@@ -360,7 +360,7 @@ sinew_status files_export(solver *s, project *p, const char *what, const char *f
     sinew_status status = sinew_session_scene(shared->session, &e->scene, error);
     shared_session_release(shared);
     if (status == SINEW_OK && !mkdtemp(folder))
-        status = fail(error, SINEW_IO, "cannot make a temporary folder: %s", strerror(errno));
+        status = fail(error, SINEW_IO, "cannot create a temporary folder: %s", strerror(errno));
     if (status == SINEW_OK) {
         snprintf(e->folder, sizeof e->folder, "%s", folder);
         snprintf(e->path, sizeof e->path, "%s/%s", folder, e->name);

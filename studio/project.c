@@ -96,7 +96,7 @@ static const json_t *whole_document(const json_t *operations) {
 static sinew_status apply(project *p, const json_t *operations, json_t **inverse,
                           sinew_error *error) {
     if (!json_is_array(operations))
-        return fail(error, SINEW_BAD_INPUT, "a patch is a list of operations", "", "");
+        return fail(error, SINEW_BAD_INPUT, "a patch must be a list of operations", "", "");
     const json_t *whole = whole_document(operations);
     if (whole) {
         json_t *before = project_document(p), *rest = json_deep_copy(operations);
@@ -595,7 +595,7 @@ sinew_status project_check_paths(const json_t *value, sinew_error *error) {
     size_t i;
     sinew_status status = SINEW_OK;
     if (json_is_string(value) && leaves_folder(json_string_value(value)))
-        return fail(error, SINEW_BAD_INPUT, "'%s' lies outside the project%s",
+        return fail(error, SINEW_BAD_INPUT, "'%s' is outside the project%s",
                     json_string_value(value), "");
     json_object_foreach((json_t *)value, key, inner) if (status == SINEW_OK &&
                                                          strcmp(key, "notes") &&

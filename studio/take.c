@@ -34,7 +34,8 @@ static void run_markers(solver_task *task, solver *s, engine *e, const sinew_mon
     (void)monitor;
     const sinew_capture *capture = engine_capture(e);
     if (!capture) {
-        solver_refuse(s, task->client, "no take is solved: drop one and choose Fit or Force");
+        solver_refuse(s, task->client,
+                      "there is no take: drop one on the page and choose Fit or Force");
         return;
     }
     const sinew_marker_map *map = sinew_capture_map(capture);
@@ -119,7 +120,7 @@ static void run_errors(solver_task *task, solver *s, engine *e, const sinew_moni
         size_t sizes[] = {frames * sizeof *errors, shapes * sizeof *positions};
         solver_give(s, SOLVER_ANSWER, task->client, net_message_binary(text, 2, arrays, sizes));
     } else if (status != SINEW_CANCELLED) {
-        solver_refuse(s, task->client, frames ? error.message : "no take is solved");
+        solver_refuse(s, task->client, frames ? error.message : "there is no take to solve");
     }
     free(errors);
     free(positions);

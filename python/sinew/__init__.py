@@ -8,9 +8,9 @@
     True
 
 A :class:`Rig` holds a neutral mesh and its sliders. A :class:`Session` keeps a rig, a model and a
-scene alive while values change: patch it, undo, solve. Arrays are numpy's; where the library owns
-the memory they are read-only views of it. Calls release the interpreter lock, and Ctrl-C cancels
-them.
+scene in memory while values change: patch it, undo, solve. Arrays are NumPy arrays; where the
+library owns the memory, they are read-only views of it. Calls release the interpreter lock, and
+Ctrl-C cancels them.
 """
 from ._library import BadInput, Cancelled, Error
 from .bake import BakeReport, bake

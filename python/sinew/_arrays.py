@@ -7,7 +7,7 @@ import numpy as np
 
 
 def view(pointer, shape, kind, owner) -> np.ndarray:
-    """A read-only array over memory of the library; keeps its owner alive."""
+    """A read-only array over memory of the library; keeps a reference to its owner."""
     count = int(np.prod(shape))
     if not pointer or count == 0:
         return np.zeros(shape, kind)
@@ -20,10 +20,10 @@ def view(pointer, shape, kind, owner) -> np.ndarray:
 
 
 def given(array, kind, shape=None, what="array") -> np.ndarray:
-    """The array as the library wants it: contiguous and of that type; copied only when needed."""
+    """The array as the library expects it: contiguous and of that type; copied only if needed."""
     made = np.ascontiguousarray(array, kind)
     if shape is not None and made.size != int(np.prod(shape)):
-        raise ValueError(f"{what} has {made.size} numbers, {int(np.prod(shape))} are needed")
+        raise ValueError(f"{what} has {made.size} numbers, but {int(np.prod(shape))} are needed")
     return made
 
 

@@ -1,4 +1,4 @@
-"""The shared library: where it is, how its functions look, and how its outcomes become Python's.
+"""The shared library: how it is found, its function types, and how errors become exceptions.
 
 The library is called through ctypes, which releases the interpreter lock during every call.
 """
@@ -19,7 +19,7 @@ OK, NOT_CONVERGED, CANCELLED, BAD_INPUT, IO, NO_MEMORY, UNAVAILABLE, MISUSE = ra
 
 
 class Error(Exception):
-    """A call that failed. ``status`` is the library's name for the kind of failure."""
+    """A call failed. ``status`` is the library's name for the kind of failure."""
 
     def __init__(self, message: str, status: str = ""):
         super().__init__(message)
@@ -31,7 +31,7 @@ class BadInput(Error, ValueError):
 
 
 class Cancelled(Error):
-    """The call was asked to stop. The object it was made on can be used again."""
+    """The call was cancelled. The object it was called on can still be used."""
 
 
 class _Error(Structure):
@@ -208,7 +208,7 @@ _lib, path = _load()
 
 
 def _sibling(stem):
-    """A library that was split off libsinew, or libsinew itself where it holds everything."""
+    """One of the libraries beside libsinew, or libsinew itself if it contains everything."""
     folder, name = os.path.split(path)
     other = os.path.join(folder, name.replace("libsinew", f"libsinew-{stem}", 1))
     try:
@@ -262,8 +262,8 @@ _check_version()
 class Monitor:
     """Passes progress on, and turns Ctrl-C into a cancelled call.
 
-    Python handles signals between instructions of the main thread; the library asks
-    ``cancelled`` once per iteration, and that is such an instruction.
+    Python handles signals between instructions of the main thread; the library calls
+    ``cancelled`` once per iteration, which gives Python the opportunity.
     """
 
     def __init__(self, progress=None, cancelled=None, log=None):
@@ -346,7 +346,7 @@ def call(function_, *arguments, monitor: Monitor | None = None, quiet=(OK,)):
 
 
 def take_text(pointer: c_void_p) -> str | None:
-    """The text that a call handed out, released."""
+    """Return the text that a call allocated, and release it."""
     if not pointer.value:
         return None
     text = ctypes.string_at(pointer.value).decode("utf-8")

@@ -31,9 +31,9 @@ def bake(session: Session, *, max_targets: int = 40, tolerance: float = 1e-3, sa
          clips: list[Curves] | None = None, style: str = "polynomials",
          progress=None) -> tuple[Rig, BakeReport]:
     """Bake the session's model into its rig: correctives that bring the linear blend close to the
-    model. style is "polynomials", or "inbetweens" for programs that only know in-betweens and
-    products. Errors are fractions of the bounding-box diagonal, on the samples
-    that were fitted; measure other poses yourself.
+    model. ``style`` is "polynomials", or "inbetweens" for programs that support only in-betweens
+    and products. Errors are fractions of the bounding-box diagonal on the samples that were
+    fitted; measure other poses separately.
 
     >>> from sinew import Session, sample
     >>> session = Session(rig=sample("arm", vertices=1000), model="rotation")

@@ -18,7 +18,7 @@ _frame = function("sinew_fit_frame", "i", "pppppp")
 
 
 class Fit:
-    """Solves for the slider weights whose shape meets the markers, frame by frame.
+    """Solves for the slider weights whose shape fits the markers best, frame by frame.
 
     >>> from sinew import sample, sample_markers
     >>> face = sample("face", vertices=1500)
@@ -45,7 +45,7 @@ class Fit:
 
     def frame(self, markers, marker_weights=None) -> np.ndarray:
         """The weights of one frame: markers in the order of the map, NaN where missing. Starts from
-        the previous frame. ``marker_error`` is then the RMS distance that is left."""
+        the previous frame. ``marker_error`` is set to the remaining RMS distance."""
         points = given(markers, np.float64, (len(self._names), 3), "markers")
         shares = None if marker_weights is None else \
             given(marker_weights, np.float64, (len(self._names),), "marker_weights")

@@ -24,7 +24,7 @@ _part_name = function("sinew_mesh_part_name", "s", "pi")
 
 
 class Mesh:
-    """A polygon mesh as its file has it: vertex and face order never change.
+    """A polygon mesh as stored in its file: the order of vertices and faces never changes.
 
     >>> quad = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2, 3]])
     >>> quad.vertex_count, quad.face_count, len(quad.triangles)
@@ -83,7 +83,7 @@ class Mesh:
 
     @classmethod
     def read(cls, path, clip: str | None = None, at: float | None = None) -> "Mesh":
-        """Read a mesh; with ``at`` the pose of a clip at that time in seconds."""
+        """Read a mesh; with ``at``, the pose of a clip at that time in seconds."""
         handle = c_void_p()
         name = os.fsencode(path)
         if at is None and clip is None:
@@ -93,7 +93,7 @@ class Mesh:
         return cls._of(handle)
 
     def write(self, path) -> None:
-        """Write it; the ending chooses the format."""
+        """Write the mesh; the extension selects the format."""
         call(_write, os.fsencode(path), self._handle)
 
     @property

@@ -20,8 +20,8 @@ _destroy = function("sinew_image_destroy", "v", "p")
 def render(mesh: Mesh, positions=None, *, width: int = 1280, height: int = 720,
            azimuth: float | None = None, elevation: float | None = None, heat=None,
            title: str | None = None, wireframe: bool = False) -> np.ndarray:
-    """Draw a mesh, or several shapes of it side by side: an array (height, width, 3) of bytes,
-    red green blue. ``positions``: (vertices, 3), or a list of such arrays.
+    """Draw a mesh, or several shapes of it side by side: returns an array (height, width, 3)
+    of bytes in the order red, green, blue. ``positions``: (vertices, 3), or a list of such arrays.
 
     >>> from sinew import sample
     >>> bar = sample("bar", vertices=1000)

@@ -16,7 +16,7 @@ _ray = function("sinew_query_ray", "B", "pppdp")
 
 
 class Query:
-    """A surface that can be asked for hits of rays and closest points.
+    """A surface that can be queried for ray hits and closest points.
 
     >>> surface = Query([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
     >>> triangle, barycentric, point = surface.ray([0.2, 0.2, 1], [0, 0, -1])
@@ -40,7 +40,7 @@ class Query:
             self._handle = None
 
     def move(self, positions) -> None:
-        """New positions of the same triangles."""
+        """Set new positions for the same triangles."""
         points = given(positions, np.float64, (self._count, 3), "positions")
         call(_move, self._handle, address(points))
 

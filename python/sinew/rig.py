@@ -76,7 +76,7 @@ class Rig:
 
     @classmethod
     def _borrowed(cls, handle) -> "Rig":
-        """For asking only: somebody else owns it."""
+        """A read-only handle; another object owns the rig."""
         rig = cls._of(handle)
         rig._is_borrowed = True
         return rig
@@ -154,7 +154,7 @@ class Rig:
         return given(values, np.float64, (count,), "weights")
 
     def shape(self, target: str) -> np.ndarray:
-        """Positions of a target alone, fully on."""
+        """Positions of a single target at full weight."""
         names = self.targets
         if target not in names:
             raise KeyError(f"the rig has no target '{target}'")
@@ -164,7 +164,7 @@ class Rig:
 
     def target_drivers(self, target: str) -> dict:
         """What drives a target: {"kind": "plain" | "inbetween", "slider", "at", "previous", "next"}
-        with the neighbouring values on the slider, or {"kind": "combination", "drivers"}."""
+        with the neighboring values on the slider, or {"kind": "combination", "drivers"}."""
         names, sliders = self.targets, self.sliders
         if target not in names:
             raise KeyError(f"the rig has no target '{target}'")
@@ -204,7 +204,7 @@ def sample_names() -> list[str]:
 
 
 def sample(name: str, vertices: int = 0) -> Rig:
-    """A built-in rig; ``vertices`` is the wanted size, 0 the default.
+    """A built-in rig; ``vertices`` is its approximate number of vertices, 0 for the default.
 
     >>> sample("bar", vertices=1000).sliders[0]
     'bend120'

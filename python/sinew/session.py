@@ -1,4 +1,4 @@
-"""Live sessions: a rig, a model and a scene that stay alive while values change."""
+"""Live sessions: a rig, a model and a scene that stay in memory while values change."""
 from __future__ import annotations
 
 import ctypes
@@ -108,7 +108,7 @@ def _monitor(progress, log) -> Monitor:
 
 
 class _Solving:
-    """What sessions and solvers share. ``_target`` is what is solved, ``_solver`` a solver."""
+    """What sessions and solvers have in common. ``_target`` is solved; ``_solver`` is a solver."""
 
     _input: Input
     _result: _Result
@@ -176,7 +176,7 @@ class _Solving:
         return given(weights, np.float64, (_slider_count(rig),), "weights")
 
     def linear(self, weights=None, *, frame: int | None = None) -> np.ndarray:
-        """The linear blend of the same weights or frame, to compare with."""
+        """The linear blend of the same weights or frame, for comparison."""
         self._bring_up_to_date()
         rig = self.rig_handle()
         record = Input()
@@ -214,7 +214,7 @@ class _Solving:
     def drag(self, vertices, targets, *, start=None, axes: str = "xyz",
              influence=None) -> np.ndarray:
         """Direct manipulation: slider weights that bring vertices to target positions. ``start``:
-        the weights to begin with (default: rest); the locks of the scene hold. ``axes``: the
+        the initial weights (default: rest). The locks of the scene apply. ``axes``: the
         coordinates that are dragged. ``influence``: a positive number per vertex.
 
         >>> from sinew import sample
@@ -259,11 +259,11 @@ class _Solving:
                 "end": info.end, "has_weights": bool(info.has_weights)}
 
     def reset(self) -> None:
-        """Forget the past of a model that has one."""
+        """Reset the state that earlier frames left in the model."""
         _reset(self._solver_handle())
 
     def save_state(self) -> bytes:
-        """The past as bytes, for :meth:`load_state`."""
+        """The state left by earlier frames as bytes, for :meth:`load_state`."""
         block, size = c_void_p(), ctypes.c_size_t()
         call(_save, self._solver_handle(), byref(block), byref(size))
         from ._library import free
@@ -277,7 +277,7 @@ class _Solving:
 
 
 class Session(_Solving):
-    """A rig, a model and a scene that stay alive.
+    """A rig, a model and a scene that stay in memory while values change.
 
     >>> from sinew import sample
     >>> session = Session(rig=sample("bar", vertices=1000), model="linear")
@@ -293,8 +293,8 @@ class Session(_Solving):
 
     def __init__(self, scene=None, *, rig: Rig | None = None, model: str | None = None,
                  parameters: dict | None = None, cache: bool = True):
-        """``scene``: a path, a dictionary, or nothing. ``rig`` replaces the scene's own. ``cache``:
-        keep expensive structures on disk between programs, as the command does."""
+        """``scene``: a path, a dictionary, or None. ``rig`` replaces the rig of the scene.
+        ``cache``: keep expensive structures on disk between programs, as the command does."""
         self._handle = None
         self._prepare_records()
         handle, scene_handle = c_void_p(), c_void_p()
@@ -322,7 +322,7 @@ class Session(_Solving):
         self._handle = self._target = handle
 
     def close(self) -> None:
-        """Release it now; solvers made of it must be closed first."""
+        """Release the session now; solvers created from it must be closed first."""
         if self._handle:
             _destroy(self._handle)
             self._handle = self._target = None
@@ -371,7 +371,7 @@ class Session(_Solving):
         return _revision(self._handle)
 
     def prepare(self, progress=None, log=None) -> dict:
-        """Load and build what the next solve needs; returns a description of it."""
+        """Load and build what the next solve needs; returns a description of what was built."""
         monitor = _monitor(progress, log)
         call(_prepare, self._handle, monitor.pointer, monitor=monitor)
         text = c_void_p()
@@ -379,11 +379,11 @@ class Session(_Solving):
         return json.loads(take_text(text) or "{}")
 
     def cancel(self) -> None:
-        """Stop the solves that are under way, from any thread."""
+        """Cancel all running solves; can be called from any thread."""
         _cancel(self._handle)
 
     def solver(self) -> "Solver":
-        """A snapshot with a state of its own, for another thread."""
+        """A snapshot with its own state, for use on another thread."""
         return Solver(self)
 
     def rig_handle(self):
@@ -430,7 +430,7 @@ class Solver(_Solving):
         self._handle = self._target = handle
 
     def update(self) -> None:
-        """Follow the newest revision of the session."""
+        """Update the snapshot to the newest revision of the session."""
         monitor = _monitor(None, None)
         call(_solver_update, self._handle, monitor.pointer, monitor=monitor)
 

@@ -1,4 +1,4 @@
-"""Things over time: weight curves and point caches."""
+"""Data over time: weight curves and point caches."""
 from __future__ import annotations
 
 import os
@@ -38,7 +38,7 @@ _writer_abandon = function("sinew_frame_writer_abandon", "v", "p")
 
 
 class Curves:
-    """Slider weights over time: linear in between, constant outside.
+    """Slider weights over time: linear between keys, constant before the first and after the last.
 
     >>> clip = Curves(["smile"], [0.0, 1.0], [[0.0], [1.0]])
     >>> clip.names, clip.values.shape
@@ -117,7 +117,7 @@ class Frames:
 
     @staticmethod
     def write(path, mesh, positions, start: float = 0, rate: float = 30) -> None:
-        """Write an array (frames, vertices, 3); the file appears when it is complete."""
+        """Write an array (frames, vertices, 3); the file appears only when it is complete."""
         rows = np.asarray(positions, np.float64)
         if rows.ndim != 3 or rows.shape[1:] != (mesh.vertex_count, 3):
             raise ValueError(f"positions must be (frames, {mesh.vertex_count}, 3)")

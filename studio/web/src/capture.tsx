@@ -86,10 +86,10 @@ export function CaptureBench() {
       <div class="benchside">
         <p class="note">
           {take ? `${take.names.length} markers${doubtful.length ? `, ${doubtful.length} in doubt` : ''}.` : 'The markers appear when the take is solved.'}{' '}
-          {chosen >= 0 && take ? <b data-testid="chosen-marker">Click the face to move {take.names[chosen]}.</b> : 'Click a marker, then its place on the face.'}
+          {chosen >= 0 && take ? <b data-testid="chosen-marker">Click the face to move {take.names[chosen]}.</b> : 'Click a marker, then the point on the face where it belongs.'}
         </p>
         <div class="buttons">
-          <button type="button" class={`button ${state.tool.value === 'map' ? 'accent' : ''}`} data-testid="tool-map" title="Correct where markers sit on the face (M)" onClick={() => (state.tool.value = state.tool.value === 'map' ? 'orbit' : 'map')}>
+          <button type="button" class={`button ${state.tool.value === 'map' ? 'accent' : ''}`} data-testid="tool-map" title="Correct the positions of markers on the face (M)" onClick={() => (state.tool.value = state.tool.value === 'map' ? 'orbit' : 'map')}>
             <Crosshair size={14} /> Place markers
           </button>
           <button type="button" class="button" data-testid="errors" disabled={!take || !!asked.value} title="Solve the whole clip and plot the distance of the markers from the face" onClick={() => {

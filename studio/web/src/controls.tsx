@@ -148,7 +148,7 @@ export function Scrub(props: ScrubProps) {
   };
   const tidyTyped = (x: number) => (props.integer ? Math.round(clamp(x, hardMinimum, hardMaximum)) : clamp(x, hardMinimum, hardMaximum));
   const range = `${format(minimum)} to ${format(maximum)}${props.unit ? ` ${props.unit}` : ''}`;
-  const title = `${props.label}\n${props.hint ? props.hint + '\n' : ''}Range ${range}. Double-click resets to ${format(rest)}; Shift-drag is fine.`;
+  const title = `${props.label}\n${props.hint ? props.hint + '\n' : ''}Range ${range}. Double-click to reset to ${format(rest)}; Shift-drag for fine control.`;
   return (
     <div class={`row ${changed ? 'on' : ''} ${props.selected ? 'selected' : ''}`} title={title}>
       <span class="name" onClick={(event) => props.onSelect?.(event.ctrlKey || event.metaKey)}>

@@ -40,7 +40,7 @@ function Start() {
   const hello = state.hello.value;
   if (!hello) return null;
   return (
-    <Dialog title="Start with" wide>
+    <Dialog title="Open an example" wide>
       <ul class="tiles">
         {hello.examples.map((example) => (
           <li key={example.name}>
@@ -67,20 +67,20 @@ const KEYS: [string, string][] = [
   ['Space', 'Play or pause'],
   ['← →', 'Previous, next frame'],
   ['Home, End', 'First, last frame'],
-  ['K', 'Key of this pose at the playhead'],
+  ['K', 'Set a key of this pose at the playhead'],
   ['Ctrl Z, Ctrl Shift Z', 'Undo, redo'],
   ['Ctrl S', 'Save the scene file'],
   ['1 … 6', 'Model: linear, rotation, spring …'],
   ['C', 'Compare: side by side, ghost, single'],
   ['O, P, S, N, L', 'Tool: orbit, pull, pose by sliders, pin, lock brush'],
-  ['M', 'Tool: place markers of a take'],
+  ['M', 'Tool: correct the markers of a take'],
   ['W', 'Wireframe'],
   ['H', 'Next heat map'],
   ['F', 'Frame the shape'],
   ['/', 'Search sliders'],
-  ['R', 'Reset all sliders (on the left panel: Delete resets one)'],
-  ['Esc', 'Cancel a solve, close a dialog, let go of a selection'],
-  ['T', 'Light or dark'],
+  ['R', 'Reset all sliders (in the left panel, Delete resets one)'],
+  ['Esc', 'Cancel a solve, close a dialog, clear the selection'],
+  ['T', 'Switch between light and dark'],
   ['?', 'This page'],
 ];
 
@@ -90,7 +90,7 @@ function Help() {
       <dl class="keys">
         {KEYS.map(([key, what]) => [<dt key={key}><kbd>{key}</kbd></dt>, <dd key={key + 'd'}>{what}</dd>])}
       </dl>
-      <p class="note">Drag turns the view, right-drag moves it, the wheel zooms. With pull, pose or pin, drag a point of the surface. Sliders: Shift-drag is fine, double-click resets, click the number to type; Ctrl-click selects several for the curves.</p>
+      <p class="note">Drag to rotate the view, right-drag to move it, and use the wheel to zoom. With pull, pose or pin, drag a point of the surface. Sliders: Shift-drag for fine control, double-click to reset, click the number to type a value, Ctrl-click to show several curves.</p>
     </Dialog>
   );
 }
@@ -114,7 +114,7 @@ function Export({ view }: { view: View }) {
       <h2>This pose</h2>
       <div class="buttons">
         <button type="button" title="Mesh of the physical shape" data-testid="export-shape-obj" onClick={() => ask('shape', 'obj')}>OBJ</button>
-        <button type="button" title="The two views as they are" data-testid="export-picture" onClick={async () => { download('picture.png', await view.picture()); close(); }}>Picture</button>
+        <button type="button" title="Picture of the views as shown" data-testid="export-picture" onClick={async () => { download('picture.png', await view.picture()); close(); }}>Picture</button>
         <button type="button" title="Video of one rotation around the shape (WebM)" data-testid="export-turntable" onClick={async () => {
           close();
           state.tell('Recording the turntable…');
@@ -176,7 +176,7 @@ function Matrix() {
           }}
           onClick={(event) => select(...(cell(event) as [number, number]))} />
         <div>
-          <p class="note">{over || 'A row is disturbed by a column: 100 % means that it moves as much as by itself. Click a cell to select the two sliders.'}</p>
+          <p class="note">{over || 'Each cell shows how much the column disturbs the row: at 100 %, the column moves the vertices as much as the row itself. Click a cell to select the two sliders.'}</p>
           <h2>Worst pairs</h2>
           <ol class="pairs">
             {data.worst.slice(0, 12).map((pair) => (

@@ -80,7 +80,7 @@ function Header() {
         <IconButton key={value} label={`${label} (C)`} pressed={state.compare.value === value} onClick={() => (state.compare.value = value)} testid={`compare-${value}`}><Icon size={16} /></IconButton>
       ))}
       <span class="divider" />
-      <IconButton label="Light or dark (T)" onClick={() => (state.theme.value = state.theme.value === 'dark' ? 'light' : 'dark')}>
+      <IconButton label="Switch between light and dark (T)" onClick={() => (state.theme.value = state.theme.value === 'dark' ? 'light' : 'dark')}>
         {state.theme.value === 'dark' ? <Sun size={16} /> : <Moon size={16} />}
       </IconButton>
       <IconButton label="Keyboard and mouse (?)" onClick={() => (state.dialog.value = 'help')}><CircleHelp size={16} /></IconButton>
@@ -92,18 +92,18 @@ function Header() {
 // ---- viewport ----------------------------------------------------------------------------------
 
 const TOOLS: { value: state.Tool; label: string; hint: string; icon: typeof Grab }[] = [
-  { value: 'orbit', label: 'Orbit', hint: 'Turn the view (O)', icon: Rotate3d },
+  { value: 'orbit', label: 'Orbit', hint: 'Rotate the view (O)', icon: Rotate3d },
   { value: 'pull', label: 'Pull', hint: 'Pull a point; it springs back when you let go (P)', icon: Grab },
   { value: 'pose', label: 'Pose', hint: 'Drag a point and let the sliders follow (S)', icon: SlidersHorizontal },
   { value: 'pin', label: 'Pin', hint: 'Pull a point and keep it there (N)', icon: Anchor },
-  { value: 'lock', label: 'Lock', hint: 'Paint vertices that stay while sliders move; Alt takes them away (L)', icon: Lock },
+  { value: 'lock', label: 'Lock', hint: 'Paint vertices that stay still while sliders move; hold Alt to erase (L)', icon: Lock },
 ];
 
 function chooseTool(tool: state.Tool) {
   state.tool.value = tool;
   const follows = ['linear', 'rotation'].includes(state.modelName.value);
   if ((tool === 'pull' || tool === 'pin') && follows)
-    state.tell(`The ${state.modelName.value} model has nothing to pull on; use Pose, or choose Spring`);
+    state.tell(`The ${state.modelName.value} model does not respond to pulling; use Pose, or choose Spring`);
 }
 
 function Figures() {
@@ -118,7 +118,7 @@ function Figures() {
   parts.push(`${shape.inverted} inverted`);
   const latency = state.latency.value;
   return (
-    <div class={`stat ${shape.converged ? '' : 'warn'}`} data-testid="figures" title={latency ? `Slider to picture: half under ${latency.p50.toFixed(0)} ms, 95% under ${latency.p95.toFixed(0)} ms` : 'Figures of the last solve'}>
+    <div class={`stat ${shape.converged ? '' : 'warn'}`} data-testid="figures" title={latency ? `Latency from slider to picture: median ${latency.p50.toFixed(0)} ms, 95% below ${latency.p95.toFixed(0)} ms` : 'Figures of the last solve'}>
       <i class={`light ${shape.converged ? 'ok' : 'warn'}`} />
       {!shape.converged && <b data-testid="not-converged">not converged · </b>}
       {parts.join(' · ')}

@@ -9,8 +9,8 @@ import * as state from './state';
 import type { View } from './view';
 
 const CURVES = [
-  { key: 'gamma_curve', label: 'Damping γ', low: -1, high: 1, rest: 1, color: '#e8825a', hint: '1: as set by Damping, -1: none' },
-  { key: 'kappa_curve', label: 'Stiffness κ', low: -1, high: 0.95, rest: 0, color: '#6aa3dc', hint: '0: as the body has it, above: faster, below: slower' },
+  { key: 'gamma_curve', label: 'Damping γ', low: -1, high: 1, rest: 1, color: '#e8825a', hint: '1: the value of Damping; -1: none' },
+  { key: 'kappa_curve', label: 'Stiffness κ', low: -1, high: 0.95, rest: 0, color: '#6aa3dc', hint: '0: the stiffness of the body; above: faster; below: slower' },
 ] as const;
 type Curve = (typeof CURVES)[number];
 
@@ -159,7 +159,7 @@ function ModePicture({ index, shape, view }: { index: number; shape: Float32Arra
   const frequency = state.modes.value?.frequency[index];
   const label = `Mode ${index + 1}${frequency === undefined ? '' : `, ${frequency.toFixed(2)} Hz`}`;
   return (
-    <button type="button" class="modetile" aria-pressed={isChosen} title={`${label}: point at it to see it swing, click for its motion`} aria-label={label} data-testid={`mode-${index + 1}`}
+    <button type="button" class="modetile" aria-pressed={isChosen} title={`${label}: hover to see it swing, click to plot its motion`} aria-label={label} data-testid={`mode-${index + 1}`}
       onPointerEnter={() => setOver(true)} onPointerLeave={() => setOver(false)} onFocus={() => setOver(true)} onBlur={() => setOver(false)}
       onClick={() => (chosen.value = index)}>
       <canvas ref={canvas} width={112} height={112} />

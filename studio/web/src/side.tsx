@@ -84,7 +84,7 @@ function ParameterRow({ parameter: p }: { parameter: state.Parameter }) {
         <span class="name">{title(p.name)}</span>
         <input class="list" value={text} placeholder="default" data-testid={`parameter-${p.name}`} onKeyDown={(event) => event.stopPropagation()} onChange={(event) => {
           const list = event.currentTarget.value.split(/[\s,;]+/).filter(Boolean).map(Number);
-          if (list.some((x) => !Number.isFinite(x))) return state.tell('A list of numbers is needed, separated by commas', 'error');
+          if (list.some((x) => !Number.isFinite(x))) return state.tell('Enter a list of numbers, separated by commas', 'error');
           gesture = newGesture('parameter');
           setMembers('parameters', { [p.name]: list.length ? (list as never) : undefined }, title(p.name), gesture);
         }} />
@@ -172,7 +172,7 @@ function Obstacles() {
                   state.gizmoMode.value = state.gizmoMode.value === 'translate' ? 'rotate' : 'translate';
                 }}>{state.gizmoMode.value === 'translate' ? <Rotate3d size={14} /> : <Move3d size={14} />}</IconButton>
               )}
-              <IconButton label={obstacle.enabled === false ? 'Switch on' : 'Switch off'} onClick={() => replace(i, { ...obstacle, enabled: obstacle.enabled === false }, `Switch ${obstacle.name ?? obstacle.shape}`)}>
+              <IconButton label={obstacle.enabled === false ? 'Enable' : 'Disable'} onClick={() => replace(i, { ...obstacle, enabled: obstacle.enabled === false }, `Switch ${obstacle.name ?? obstacle.shape}`)}>
                 {obstacle.enabled === false ? <EyeOff size={14} /> : <Eye size={14} />}
               </IconButton>
               <IconButton label="Remove" testid={`remove-obstacle-${i}`} onClick={() => {
@@ -207,7 +207,7 @@ function Locks() {
     <Section title="Locks" actions={
       <IconButton label="Which sliders disturb which" testid="interference" onClick={() => { state.dialog.value = 'interference'; if (!state.interference.value) send({ type: 'interference' }); }}><Grid3x3 size={14} /></IconButton>
     }>
-      <p class="note">Hold a region, or paint one with the Lock tool; other sliders make room. What is locked is blue; the motion overlay shows what still moves.</p>
+      <p class="note">Lock a region, or paint one with the Lock tool; other sliders adjust to keep it still. Locked vertices are blue; the Motion overlay shows what still moves.</p>
       {state.tool.value === 'lock' && (
         <Scrub label="Brush" value={state.brush.value * 100} rest={4} minimum={0.5} maximum={20} unit="% of the diagonal" hint="Radius of the lock brush" onInput={(next) => (state.brush.value = next / 100)} />
       )}
@@ -224,7 +224,7 @@ function Locks() {
                   onClick={() => patch([{ op: 'replace', path: `/locks/${i}`, value: { ...lock, axes: next } as never }], `Lock ${lock.name ?? ''} on ${next}`)}>{axis}</button>
               );
             })}
-            <IconButton label={lock.enabled === false ? 'Switch the lock on' : 'Switch the lock off'} pressed={lock.enabled !== false} testid={`lock-${i}`} onClick={() =>
+            <IconButton label={lock.enabled === false ? 'Enable the lock' : 'Disable the lock'} pressed={lock.enabled !== false} testid={`lock-${i}`} onClick={() =>
               patch([{ op: 'replace', path: `/locks/${i}`, value: { ...lock, enabled: lock.enabled === false } as never }], `Lock ${lock.name ?? ''} ${lock.enabled === false ? 'on' : 'off'}`)}>
               {lock.enabled === false ? <EyeOff size={14} /> : <Eye size={14} />}
             </IconButton>
@@ -277,8 +277,8 @@ function Pins() {
 
 const OVERLAYS: { value: state.Overlay; label: string; hint: string }[] = [
   { value: 'none', label: 'None', hint: 'Skin' },
-  { value: 'difference', label: 'vs left', hint: 'How far the shape is from the one in the left view: the linear blend, or a solve beside it' },
-  { value: 'stretch', label: 'Stretch', hint: 'Largest change of length of the edges at a vertex' },
+  { value: 'difference', label: 'vs left', hint: 'Distance from the shape in the left view: the linear blend, or another solve' },
+  { value: 'stretch', label: 'Stretch', hint: 'Largest relative length change of the edges at a vertex' },
   { value: 'motion', label: 'Motion', hint: 'How far each vertex has moved from rest' },
 ];
 

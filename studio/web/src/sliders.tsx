@@ -117,10 +117,10 @@ export function Sliders() {
           value={query.value}
           onInput={(event) => (query.value = event.currentTarget.value)}
         />
-        <IconButton label={paired.value ? 'Symmetric pairs move together' : 'Left and right move by themselves'} pressed={paired.value} onClick={() => (paired.value = !paired.value)} testid="pairs">
+        <IconButton label={paired.value ? 'Symmetric pairs move together' : 'Left and right move independently'} pressed={paired.value} onClick={() => (paired.value = !paired.value)} testid="pairs">
           <FlipHorizontal2 size={15} />
         </IconButton>
-        <IconButton label="Overdrive: let sliders go from -1 to 2" pressed={overdrive.value} onClick={() => (overdrive.value = !overdrive.value)}>
+        <IconButton label="Overdrive: extend the range of sliders to -1 … 2" pressed={overdrive.value} onClick={() => (overdrive.value = !overdrive.value)}>
           <span class="glyph">×2</span>
         </IconButton>
         <IconButton label="Reset all sliders" disabled={!isMoved.value && !showsClip.value} onClick={() => resetAll(null, 'Reset all sliders')} testid="reset-all">

@@ -36,12 +36,12 @@ export function setKey() {
   const curves = state.member.curves.value;
   const t = Math.round(secondsOf(state.playhead.value) * 1e6) / 1e6;
   const pose = state.weights.value;
-  if (curves?.file) return state.tell('This clip comes from a file; its keys are not edited here', 'error');
+  if (curves?.file) return state.tell('This clip comes from a file, so its keys cannot be edited here', 'error');
   if (!curves) {
     const values = Object.fromEntries(Object.entries(pose).filter(([, v]) => v !== 0).map(([n, v]) => [n, [0, v, 0]]));
     if (!Object.keys(values).length) return state.tell('Move a slider first, then set a key');
     patch([{ op: 'add', path: '/curves', value: { times: [0, 1, 2], values } as never }], 'Make a clip from the pose');
-    state.tell('A clip of two seconds: rest, this pose, rest');
+    state.tell('Made a clip of two seconds: rest, this pose, rest');
     return;
   }
   const times = curves.times ?? [], values = curves.values ?? {};
@@ -226,7 +226,7 @@ function Bar() {
       <output class="clock">{has ? clock : '–'}</output>
       <span class="dim">{has ? `${Math.round(rate * 100) / 100} fps · frame ${state.playhead.value} / ${frames - 1}` : 'no clip'}</span>
       <Scrubber />
-      <button type="button" class={`mode ${frame >= 0 ? 'clip' : ''}`} disabled={!has} title="Shows the clip or the pose of the sliders" onClick={() => seek(frame >= 0 ? -1 : state.playhead.value)}>
+      <button type="button" class={`mode ${frame >= 0 ? 'clip' : ''}`} disabled={!has} title="Switch between the clip and the pose of the sliders" onClick={() => seek(frame >= 0 ? -1 : state.playhead.value)}>
         <Film size={13} /> {frame >= 0 ? 'clip' : 'pose'}
       </button>
       <IconButton label="Set a key of this pose at the playhead (K)" onClick={setKey} testid="key"><Diamond size={15} /></IconButton>
