@@ -167,7 +167,7 @@ static sinew_status read_one(const sinew_scene *scene, const sinew_rig *rig,
                              sinew_error *error) {
     char place[64];
     snprintf(place, sizeof place, "/obstacles/%zu", index);
-    json_t *given = json_deep_copy(entry);
+    json_t *given = sn_json_deep_copy(entry);
     if (!given) return sn_no_memory(error);
     json_object_del(given, "motion");
     sn_scene_obstacle *same = find_same(before, given, taken);

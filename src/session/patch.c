@@ -83,7 +83,7 @@ typedef struct patching {
 /* Copies a container that others hold; children are shared then, and held twice. */
 static json_t *own(json_t *parent, const char *token, long index, json_t *child) {
     if (child->refcount == 1) return child;
-    json_t *copy = json_copy(child);
+    json_t *copy = sn_json_copy(child);
     if (!copy) return NULL;
     int failed = json_is_object(parent) ? json_object_set_new(parent, token, copy)
                                         : json_array_set_new(parent, (size_t)index, copy);
@@ -96,7 +96,7 @@ static bool open_parent(patching *p, const location *at, json_t **parent) {
     sinew_scene *scene = p->scene;
     *parent = NULL;
     if (scene->document->refcount > 1) {
-        json_t *copy = json_copy(scene->document);
+        json_t *copy = sn_json_copy(scene->document);
         if (!copy) return false;
         json_decref(scene->document);
         scene->document = copy;
@@ -172,7 +172,7 @@ static bool happened(patching *p, bool done) {
 static bool replace_document(patching *p, const location *at, json_t *value) {
     if (!json_is_object(value)) return p->why = "the document must be an object", false;
     if (!keep(p, "replace", at, -1, p->scene->document, NULL)) return false;
-    json_t *copy = p->undoing ? json_incref(value) : json_deep_copy(value);
+    json_t *copy = p->undoing ? json_incref(value) : sn_json_deep_copy(value);
     if (!copy) return happened(p, false);
     json_decref(p->scene->document);
     p->scene->document = copy;
@@ -277,7 +277,7 @@ static bool move_value(patching *p, const location *from, const location *to) {
 static bool copy_value(patching *p, const location *from, const location *to) {
     json_t *value = sn_pointer_find(p->scene->document, from->depth, from->tokens);
     if (!value) return p->why = "there is no value at \"from\"", false;
-    json_t *copy = json_deep_copy(value);
+    json_t *copy = sn_json_deep_copy(value);
     bool good = copy && add(p, to, copy, NULL);
     json_decref(copy);
     return good;
@@ -287,7 +287,7 @@ static bool copy_value(patching *p, const location *from, const location *to) {
  * what is the document's own. */
 static json_t *own_value(const patching *p, const json_t *operation) {
     json_t *value = json_object_get(operation, "value");
-    return !value ? NULL : p->undoing ? json_incref(value) : json_deep_copy(value);
+    return !value ? NULL : p->undoing ? json_incref(value) : sn_json_deep_copy(value);
 }
 
 static bool apply(patching *p, const json_t *operation, const location *at) {

@@ -89,10 +89,28 @@ sinew_status sinew_scene_read(const char *path, sinew_scene **scene, sinew_error
     return status;
 }
 
+static json_t *complete(json_t *copy, bool same) {
+    if (copy && same) return copy;
+    json_decref(copy);
+    return NULL;
+}
+
+json_t *sn_json_copy(json_t *value) {
+    json_t *copy = json_copy(value);
+    return complete(copy, json_object_size(copy) == json_object_size(value) &&
+                              json_array_size(copy) == json_array_size(value));
+}
+
+json_t *sn_json_deep_copy(const json_t *value) {
+    json_t *copy = json_deep_copy(value);
+    return complete(copy, json_equal(copy, value));
+}
+
 sinew_status sinew_scene_copy(const sinew_scene *scene, sinew_scene **copy, sinew_error *error) {
     SN_REQUIRE(scene && copy, error);
     *copy = NULL;
-    return sn_scene_make(json_deep_copy(scene->document), scene->name, scene->folder, copy, error);
+    return sn_scene_make(sn_json_deep_copy(scene->document), scene->name, scene->folder, copy,
+                         error);
 }
 
 void sinew_scene_destroy(sinew_scene *scene) {

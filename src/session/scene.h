@@ -58,6 +58,10 @@ sinew_status sn_scene_check_at(const sinew_scene *scene, int depth, const char *
 /* Keys of the document, as bits: 1 << sn_scene_key_bit("obstacles"). -1: no such key. */
 int sn_scene_key_bit(const char *name);
 
+/* Copies that are complete, or NULL: those of jansson lack members when memory runs out. */
+json_t *sn_json_copy(json_t *value); /* shares the members */
+json_t *sn_json_deep_copy(const json_t *value);
+
 /* ---- JSON pointers and patches (patch.c) ---- */
 
 enum { SN_POINTER_DEPTH = 16, SN_POINTER_SIZE = 1024 };
