@@ -98,57 +98,58 @@ static void skip_line(table *in) {
     in->at += strcspn(in->at, "\n");
 }
 
-/* Vertices: the used ones of the surface, then new points, which are appended to the solid's. */
-static bool read_points(table *in, const sn_solid *solid, sinew_tets *tets) {
+/* SINEW_IO: incomplete. Vertices: the used ones of the surface, then new points, which are appended
+ * to the solid's. */
+static sinew_status read_points(table *in, const sn_solid *solid, sinew_tets *tets) {
     int count;
-    if (!read_index(in, &count) || count < solid->used_count) return false;
+    if (!read_index(in, &count) || count < solid->used_count) return SINEW_IO;
     skip_line(in);
     int extra = count - solid->used_count;
-    if (extra > INT_MAX / 3 - solid->vertex_count) return false;
+    if (extra > INT_MAX / 3 - solid->vertex_count) return SINEW_IO;
     tets->surface_count = solid->vertex_count;
     tets->vertex_count = solid->vertex_count + extra;
     tets->positions = SN_NEW(double, 3 * (size_t)tets->vertex_count);
-    if (!tets->positions) return false;
+    if (!tets->positions) return SINEW_NO_MEMORY;
     memcpy(tets->positions, solid->positions, 3 * sizeof(double) * (size_t)solid->vertex_count);
     for (int i = 0; i < count; i++) {
         int index;
         double p[3];
-        if (!read_index(in, &index) || index != i) return false;
+        if (!read_index(in, &index) || index != i) return SINEW_IO;
         for (int k = 0; k < 3; k++)
-            if (!read_number(in, &p[k]) || !isfinite(p[k])) return false;
+            if (!read_number(in, &p[k]) || !isfinite(p[k])) return SINEW_IO;
         if (i >= solid->used_count)
             sn_put(tets->positions, solid->vertex_count + i - solid->used_count,
                    sn_v3(p[0], p[1], p[2]));
         skip_line(in);
     }
-    return true;
+    return SINEW_OK;
 }
 
-static bool read_tets(table *in, const sn_solid *solid, sinew_tets *tets) {
+static sinew_status read_tets(table *in, const sn_solid *solid, sinew_tets *tets) {
     int count, corners;
-    if (!read_index(in, &count) || !read_index(in, &corners) || corners != 4) return false;
-    if (count == 0 || count > INT_MAX / 4) return false;
+    if (!read_index(in, &count) || !read_index(in, &corners) || corners != 4) return SINEW_IO;
+    if (count == 0 || count > INT_MAX / 4) return SINEW_IO;
     skip_line(in);
     tets->tet_count = count;
     tets->tets = SN_NEW(int, 4 * (size_t)count);
-    if (!tets->tets) return false;
+    if (!tets->tets) return SINEW_NO_MEMORY;
     for (int t = 0; t < count; t++) {
         int index;
-        if (!read_index(in, &index)) return false;
+        if (!read_index(in, &index)) return SINEW_IO;
         for (int k = 0; k < 4; k++) {
             int v;
-            if (!read_index(in, &v)) return false;
+            if (!read_index(in, &v)) return SINEW_IO;
             v = v < solid->used_count ? solid->used[v]
                                       : v - solid->used_count + solid->vertex_count;
-            if (v >= tets->vertex_count) return false;
+            if (v >= tets->vertex_count) return SINEW_IO;
             tets->tets[4 * (size_t)t + (size_t)k] = v;
         }
         skip_line(in);
     }
-    return true;
+    return SINEW_OK;
 }
 
-typedef bool read_part(table *in, const sn_solid *solid, sinew_tets *tets);
+typedef sinew_status read_part(table *in, const sn_solid *solid, sinew_tets *tets);
 
 static sinew_status read_output(const char *folder, const char *name, read_part *read,
                                 const sn_solid *solid, sinew_tets *tets, sinew_error *error) {
@@ -163,7 +164,10 @@ static sinew_status read_output(const char *folder, const char *name, read_part 
         status = sn_file_read(path, &in.text, &size, error);
     if (status == SINEW_OK) {
         in.at = in.text;
-        if (!read(&in, solid, tets))
+        status = read(&in, solid, tets);
+        if (status == SINEW_NO_MEMORY)
+            sn_no_memory(error);
+        else if (status != SINEW_OK)
             status =
                 sn_fail(error, SINEW_IO, "tetgen's %s is incomplete: is %s full?", name, folder);
     }
