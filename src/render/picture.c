@@ -69,6 +69,7 @@ static sn_layout arrange(int panel_count, const sinew_panel *panels,
     layout.bar = heat ? (int)(7 * layout.text) : 0;
     layout.columns = options->columns;
     if (layout.columns <= 0) {
+        layout.columns = 1; /* where no grid leaves room for panels */
         /* The grid whose panels are nearest to square. */
         double best = INFINITY;
         for (int columns = 1; columns <= panel_count; columns++) {
