@@ -1,6 +1,7 @@
 #ifndef TESTS_CLI_GROUPS_H
 #define TESTS_CLI_GROUPS_H
 int test_usage(void);
+int test_options(void);
 int test_bad_input(void);
 int test_outputs(void);
 int test_runs(void);

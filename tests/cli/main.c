@@ -8,6 +8,7 @@ static const struct {
     int (*run)(void);
 } groups[] = {
     {"usage", test_usage},
+    {"options", test_options},
     {"bad_input", test_bad_input},
     {"outputs", test_outputs},
     {"runs", test_runs},

@@ -1,0 +1,211 @@
+/* What the options of verbs come to: each becomes a value of the scene that --scene-out saves. */
+#include "support.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "command.h"
+#include "groups.h"
+
+typedef struct expected {
+    const char *place; /* members and indices, separated by blanks */
+    const char *json;
+} expected;
+
+static json_t *value_at(json_t *value, const char *place) {
+    char words[200], *rest = words;
+    snprintf(words, sizeof words, "%s", place);
+    for (char *word = strtok_r(rest, " ", &rest); word && value; word = strtok_r(NULL, " ", &rest))
+        value = json_is_array(value) ? json_array_get(value, (size_t)strtol(word, NULL, 10))
+                                     : json_object_get(value, word);
+    return value;
+}
+
+/* Runs `command` with --scene-out and compares the scene. */
+static void check_scene(const char *command, const expected *table) {
+    const run_result *r = sh("%s --scene-out scene.json --quiet", command);
+    if (r->code > 1) fail_msg("%s: exit %d, %s", command, r->code, r->err);
+    r = sh("cat scene.json");
+    json_t *scene = json_loads(r->out, 0, NULL);
+    assert_non_null(scene);
+    for (; table->place; table++) {
+        json_t *found = value_at(scene, table->place);
+        json_t *wanted = json_loads(table->json, JSON_DECODE_ANY, NULL);
+        char *text = found ? json_dumps(found, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+        bool same = json_is_number(found) && json_is_number(wanted)
+                        ? json_number_value(found) == json_number_value(wanted)
+                        : json_equal(found, wanted);
+        if (!same)
+            fail_msg("%s: %s is %s, not %s", command, table->place, text ? text : "absent",
+                     table->json);
+        free(text);
+        json_decref(wanted);
+    }
+    json_decref(scene);
+    sh("rm scene.json");
+}
+
+static void make_rigs(void) {
+    fresh_folder();
+    expect_code(0, "sinew sample bar --vertices 1000 --out bar --quiet && sinew sample face "
+                   "--vertices 1000 --out face --quiet");
+    write_text("map.csv", "vertex,value\n0,0.5\n");
+}
+
+static void options_of_blend_reach_the_scene(void **state) {
+    (void)state;
+    make_rigs();
+    check_scene("sinew blend bar --model spring --weights bend120=0.1 --tie 0.02 --friction 0.2 "
+                "--self-contact --allow-pose-depth --interior none --altitude 0.5 --guide 0.2 "
+                "--pull-to-blend 0.1 --tolerance 1e-3 --independent --solver newton --device cpu "
+                "--obstacle sphere:0,9,0,0.1 --pin region:start --pull 90=1,0.2,0.1:2 --fps 24",
+                (const expected[]){{"parameters tie", "0.02"},
+                                   {"parameters friction", "0.2"},
+                                   {"parameters self_contact", "true"},
+                                   {"parameters pose_depth", "\"all\""},
+                                   {"parameters interior", "\"none\""},
+                                   {"parameters altitude", "0.5"},
+                                   {"parameters guide", "0.2"},
+                                   {"parameters pull_to_blend", "0.1"},
+                                   {"parameters tolerance", "1e-3"},
+                                   {"parameters independent", "true"},
+                                   {"obstacles 0 shape", "\"sphere\""},
+                                   {"obstacles 0 center 1", "9"},
+                                   {"pins 0 select", "\"region:start\""},
+                                   {"pulls 0 vertex", "90"},
+                                   {"pulls 0 stiffness", "2"},
+                                   {"time fps", "24"},
+                                   {NULL, NULL}});
+    check_scene("sinew blend bar --model spring --weights bend120=0.1 --no-pose-depth --volume 0.5 "
+                "--interior tets --boundary anchor --anchor "
+                "0.2,-0.02,0,0.8,-0.02,0,0.8,0.02,0,0.2,0.02,0 --tolerance "
+                "1e-2",
+                (const expected[]){{"parameters pose_depth", "\"none\""},
+                                   {"parameters volume", "0.5"},
+                                   {"parameters interior", "\"tets\""},
+                                   {"parameters boundary", "\"anchor\""},
+                                   {"parameters anchor 3", "0.8"},
+                                   {NULL, NULL}});
+}
+
+static void options_of_modal_reach_the_scene(void **state) {
+    (void)state;
+    make_rigs();
+    check_scene(
+        "sinew modal bar --poses neutral,bend120 --times 0,2 --swings 2 --damping 0.3 "
+        "--rest-offset 0.5 --ease --fit published --modes 6 --gamma 0.5,1 --kappa 0.1 --amplitude "
+        "1,0.5 --pin region:start --pin-stiffness 3 --orient region:end=0,0,30:0.5 --stiffness 2 "
+        "--stiffness-map map.csv --body cage --cells 8 --fast --until 3 --modes-out modes.csv "
+        "--shapes-out shapes.pc2",
+        (const expected[]){{"keys 1 time", "2"},
+                           {"time to", "3"},
+                           {"pins 0 stiffness", "3"},
+                           {"orientations 0 turn", "[0.0, 0.0, 30.0]"},
+                           {"orientations 0 weight", "0.5"},
+                           {"parameters swings", "2"},
+                           {"parameters damping", "0.3"},
+                           {"parameters rest_offset", "0.5"},
+                           {"parameters ease", "true"},
+                           {"parameters fit", "\"published\""},
+                           {"parameters gamma", "[0.5, 1.0]"},
+                           {"parameters kappa", "[0.1]"},
+                           {"parameters amplitude", "[1.0, 0.5]"},
+                           {"parameters stiffness", "2"},
+                           {"parameters stiffness_map", "\"map.csv\""},
+                           {"parameters body", "\"cage\""},
+                           {"parameters cells", "8"},
+                           {"parameters fast", "true"},
+                           {"outputs modes", "\"modes.csv\""},
+                           {"outputs shapes", "\"shapes.pc2\""},
+                           {NULL, NULL}});
+    const run_result *r = expect_code(0, "wc -l < modes.csv");
+    assert_true(strtol(r->out, NULL, 10) == 7); /* a header and the modes */
+    assert_int_equal(files_with("shapes.pc2"), 1);
+    check_scene("sinew modal bar --poses neutral,bend120,neutral --frequency 3 --rest next "
+                "--velocity 1:bend120=2 --body shell --thickness 0.02 --modes 4 --wiggly",
+                (const expected[]){{"parameters frequency", "3"},
+                                   {"parameters rest", "\"next\""},
+                                   {"keys 1 velocity", "{\"bend120\": 2.0}"},
+                                   {"parameters body", "\"shell\""},
+                                   {"parameters thickness", "0.02"},
+                                   {"parameters wiggly", "true"},
+                                   {NULL, NULL}});
+}
+
+static void options_of_fit_and_force_reach_the_scene(void **state) {
+    (void)state;
+    make_rigs();
+    check_scene("sinew fit face --markers face/markers.csv --map face/markers_map.csv --cutoff 10 "
+                "--layer --layer-contact off --only 'jaw*' --l2 0.1 --smooth 0.2 --symmetry 0.1 "
+                "--bounds wide --frames 0-1",
+                (const expected[]){{"parameters cutoff", "10"},
+                                   {"parameters layer", "true"},
+                                   {"parameters layer_contact", "\"off\""},
+                                   {"parameters only", "\"jaw*\""},
+                                   {"parameters l2", "0.1"},
+                                   {"parameters smooth", "0.2"},
+                                   {"parameters symmetry", "0.1"},
+                                   {"parameters bounds", "\"wide\""},
+                                   {NULL, NULL}});
+    check_scene("sinew force face --curves face/clip.csv --flesh --flesh-frequency 5 "
+                "--flesh-damping 0.3 --flesh-length 0.02 --softness map.csv --velocity-kept 0.5 "
+                "--stretch-length 0.01 --bend-length 0.02 --overstretch 0.2 --stretch-map map.csv "
+                "--bend-map map.csv --mass-map map.csv --substeps 2 --relinearisations 2 "
+                "--mass-time 0.1 --fixed v:0 --frames 0-1",
+                (const expected[]){{"parameters flesh", "true"},
+                                   {"parameters flesh_frequency", "5"},
+                                   {"parameters flesh_damping", "0.3"},
+                                   {"parameters flesh_length", "0.02"},
+                                   {"parameters softness", "\"map.csv\""},
+                                   {"parameters velocity_kept", "0.5"},
+                                   {"parameters stretch_length", "0.01"},
+                                   {"parameters bend_length", "0.02"},
+                                   {"parameters overstretch", "0.2"},
+                                   {"parameters stretch_map", "\"map.csv\""},
+                                   {"parameters substeps", "2"},
+                                   {"parameters relinearisations", "2"},
+                                   {"parameters mass_time", "0.1"},
+                                   {NULL, NULL}});
+    check_scene("sinew force face --markers face/markers.csv --map face/markers_map.csv --ridge "
+                "0.1 --smooth 0.3 --also 'tongue*' --without 'jaw*' --cutoff 5 --layer "
+                "--layer-contact on --frames 0-1",
+                (const expected[]){{"parameters ridge", "0.1"},
+                                   {"parameters smooth", "0.3"},
+                                   {"parameters also", "\"tongue*\""},
+                                   {"parameters without", "\"jaw*\""},
+                                   {"parameters cutoff", "5"},
+                                   {"parameters layer_contact", "\"on\""},
+                                   {NULL, NULL}});
+}
+
+/* Verbs without a scene: the option shows in what they print or write. */
+static void options_of_other_verbs_have_an_effect(void **state) {
+    (void)state;
+    make_rigs();
+    const run_result *r = expect_code(0, "sinew check bar/neutral.obj --no-intersections --list 3");
+    assert_non_null(strstr(r->out, "closed"));
+    expect_code(0, "sinew convert face small.glb --compact --tolerance 0.001 && sinew convert face "
+                   "large.glb && sinew convert face shaded.glb --compact --normals");
+    expect_code(0, "test $(stat -c %%s small.glb) -lt $(stat -c %%s shaded.glb) && test $(stat -c "
+                   "%%s shaded.glb) -lt $(stat -c %%s large.glb)");
+    expect_code(0, "sinew convert bar clip.glb --curves bar/clip.csv && sinew convert clip.glb "
+                   "slow.pc2 --rate 5 && sinew convert clip.glb fast.pc2 --rate 10");
+    r = expect_code(0, "echo $(stat -c %%s slow.pc2) $(stat -c %%s fast.pc2)");
+    long slow = strtol(r->out, NULL, 10), fast = strtol(strchr(r->out, ' '), NULL, 10);
+    assert_true(fast > 1.8 * (double)slow && fast < 2.2 * (double)slow);
+    expect_code(0, "sinew render bar/neutral.obj --azimuth 40 --elevation 20 --zoom 1.2 --title t "
+                   "--label one --size 96x80 --out a.png --quiet && sinew render bar/neutral.obj "
+                   "--size 96x80 --out b.png --quiet && ! cmp -s a.png b.png");
+    expect_refusal(3, "too small",
+                   "sinew render bar/neutral.obj --title t --label l --size 64x48 --out c.png");
+}
+
+int test_options(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(options_of_blend_reach_the_scene),
+        cmocka_unit_test(options_of_modal_reach_the_scene),
+        cmocka_unit_test(options_of_fit_and_force_reach_the_scene),
+        cmocka_unit_test(options_of_other_verbs_have_an_effect),
+    };
+    return cmocka_run_group_tests_name("options", tests, NULL, NULL);
+}
