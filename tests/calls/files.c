@@ -82,6 +82,16 @@ ACT(sinew_vertex_values_write,
 ACT(sinew_vertex_values_write_to, sinew_sink sink = into("out_values.csv");
     DO(sinew_vertex_values_write_to(&sink, 16, s->weights, m, e));)
 
+ACT(sinew_rig_write_into,
+    DO(sinew_rig_write_into(at("out_into.glb"), at("clip.glb"), s->bar, NULL, m, e));)
+ACT(sinew_contents_read, sinew_contents *made = NULL;
+    DO(sinew_contents_read(at("clip.glb"), m, &made, e)); sinew_contents_destroy(made);)
+ACT(sinew_contents_matrix, sinew_contents *made = NULL; double matrix[16];
+    DO(sinew_contents_read(at("clip.glb"), NULL, &made, e));
+    DO(sinew_contents_matrix(made, 1, 'y', matrix, e)); sinew_contents_destroy(made);)
+ACT(sinew_report_create, char *made = NULL; DO(sinew_report_create("blend", &made, e));
+    sinew_free(made);)
+
 /* ---- frames ---------------------------------------------------------------------------------- */
 
 ACT(sinew_frames_read_clip, sinew_frames *made = NULL;

@@ -35,7 +35,7 @@ ACT(sinew_linear_create, sinew_linear *made = NULL; DO(sinew_linear_create(s->ri
 ACT(sinew_find_resting, int *made = NULL; int count; int axis;
     DO(sinew_find_resting(s->rig, &made, &count, &axis, e)); sinew_free(made);)
 ACT(sinew_select, int *made = NULL; int count;
-    DO(sinew_select(s->rig, "v:1,5-9", NULL, NULL, &made, &count, e)); sinew_free(made);)
+    DO(sinew_select(s->rig, "v:1,5-9", NULL, NULL, m, &made, &count, e)); sinew_free(made);)
 ACT(sinew_sample_rig, sinew_rig *made = NULL; DO(sinew_sample_rig("bar", NULL, &made, e));
     sinew_rig_destroy(made);)
 ACT(sinew_sample_curves, sinew_curves *made = NULL; DO(sinew_sample_curves("bar", &made, e));
@@ -63,7 +63,7 @@ ACT(sinew_locks_set_options, sinew_locks *locks = NULL; sinew_lock_options optio
 ON_LOCKS(sinew_locks_add, locks, "b", 2, drivers, SINEW_AXIS_X, NULL, s->weights, e)
 ON_LOCKS(sinew_locks_remove, locks, "a", e)
 ON_LOCKS(sinew_locks_switch, locks, "a", false, e)
-ON_LOCKS(sinew_locks_add_selection, locks, s->rig, "b", "v:7-9", NULL, NULL, NULL, s->weights, e)
+ON_LOCKS(sinew_locks_add_selection, locks, s->rig, "b", "v:7-9", NULL, NULL, NULL, s->weights, m, e)
 ACT(sinew_locks_apply, sinew_locks *locks = NULL; double asked[16] = {0.5, 0.5};
     DO(sinew_locks_create(s->space, NULL, &locks, e));
     DO(sinew_locks_add(locks, "a", 3, some, SINEW_AXIS_ALL, NULL, s->weights, e));
@@ -76,7 +76,7 @@ ACT(sinew_locks_filter, sinew_locks *locks = NULL; sinew_curves *made = NULL;
 ACT(sinew_locks_correct, sinew_locks *locks = NULL; double shape[3000];
     memcpy(shape, s->shape, sizeof shape); DO(sinew_locks_create(s->space, NULL, &locks, e));
     DO(sinew_locks_add(locks, "a", 3, some, SINEW_AXIS_ALL, NULL, s->weights, e));
-    DO(sinew_locks_correct(locks, shape, NULL, e)); sinew_locks_destroy(locks);)
+    DO(sinew_locks_correct(locks, shape, NULL, m, e)); sinew_locks_destroy(locks);)
 ACT(sinew_manipulator_create, sinew_manipulator *made = NULL;
     DO(sinew_manipulator_create(s->space, NULL, NULL, &made, e)); sinew_manipulator_destroy(made);)
 ACT(sinew_manipulate, sinew_manipulator *made = NULL; double weights[16];
@@ -115,6 +115,10 @@ ACT(sinew_fit_take, sinew_fit *fit = NULL; sinew_curves *made = NULL;
     DO(sinew_fit_create(s->rig, s->map, NULL, &fit, e));
     DO(sinew_fit_take(fit, s->take, m, &made, NULL, e)); sinew_curves_destroy(made);
     sinew_fit_destroy(fit);)
+ACT(sinew_fit_frames, sinew_frames *frames = NULL; sinew_curves *curves = NULL;
+    sinew_rig *made = NULL; DO(sinew_frames_read(at("frames.pc2"), &frames, e));
+    DO(sinew_fit_frames(s->bar, frames, NULL, m, &curves, &made, NULL, e));
+    sinew_curves_destroy(curves); sinew_rig_destroy(made); sinew_frames_destroy(frames);)
 ACT(sinew_marker_layer_create, sinew_marker_layer *made = NULL;
     DO(sinew_marker_layer_create(s->rig, s->map, 1e-6, true, m, &made, e));
     sinew_marker_layer_destroy(made);)

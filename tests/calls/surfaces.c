@@ -9,6 +9,15 @@ ACT(sinew_mesh_create, sinew_mesh *made = NULL; const sinew_mesh *mesh = s->mesh
     sinew_mesh_destroy(made);)
 ACT(sinew_mesh_copy, sinew_mesh *made = NULL; DO(sinew_mesh_copy(s->mesh, &made, e));
     sinew_mesh_destroy(made);)
+
+static sinew_status copy_mesh(void *user, sinew_error *error) {
+    sinew_mesh *made = NULL;
+    sinew_status status = sinew_mesh_copy(user, &made, error);
+    sinew_mesh_destroy(made);
+    return status;
+}
+
+ACT(sinew_call_monitored, DO(sinew_call_monitored(m, copy_mesh, s->mesh, e));)
 ACT(sinew_mesh_triangulate, sinew_mesh *made = NULL; DO(sinew_mesh_copy(s->mesh, &made, e));
     DO(sinew_mesh_triangulate(made, e)); sinew_mesh_destroy(made);)
 ACT(sinew_mesh_same_topology, DO(sinew_mesh_same_topology(s->mesh, s->mesh, e));)
