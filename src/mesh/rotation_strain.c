@@ -101,16 +101,21 @@ static bool prepare_element(sn_rotation_strain *structure, const double *rest, i
     return flat;
 }
 
+static void sum_masses(sn_rotation_strain *structure) {
+    for (int c = 0; c < structure->component_count; c++) structure->component_mass[c] = 0;
+    for (int i = 0; i < structure->vertex_count; i++)
+        if (structure->vertex_component[i] >= 0)
+            structure->component_mass[structure->vertex_component[i]] += structure->vertex_mass[i];
+}
+
 static sinew_status find_components(sn_rotation_strain *structure, sinew_error *error) {
     int n = structure->vertex_count, corners = structure->corners;
     SN_TRY(sn_components_of(n, structure->element_count, corners, structure->elements,
                             structure->vertex_component, &structure->component_count, error));
     SN_TRY(sn_rotation_links_join(structure, error));
-    structure->component_mass = SN_NEW0(double, structure->component_count);
+    structure->component_mass = SN_NEW(double, structure->component_count);
     if (!structure->component_mass) return sn_no_memory(error);
-    for (int i = 0; i < n; i++)
-        if (structure->vertex_component[i] >= 0)
-            structure->component_mass[structure->vertex_component[i]] += structure->vertex_mass[i];
+    sum_masses(structure);
     return SINEW_OK;
 }
 
@@ -265,7 +270,7 @@ static sinew_status prepare(sn_rotation_strain *structure, const double *rest, c
     SN_TRY(find_components(structure, error));
     SN_TRY(find_neighbours(structure, error));
     SN_TRY(sn_rotation_holds_prepare(structure, joints, error));
-    return sn_rotation_system_factor(structure, error);
+    return joints->unfactored ? SINEW_OK : sn_rotation_system_factor(structure, error);
 }
 
 sinew_status sn_rotation_strain_create(int vertex_count, const double *rest, int corners,
@@ -305,6 +310,12 @@ sinew_status sn_rotation_strain_create_joined(int vertex_count, const double *re
     }
     *structure = result;
     return SINEW_OK;
+}
+
+void sn_rotation_strain_soften(sn_rotation_strain *structure, const double *factors) {
+    for (int e = 0; e < structure->element_count; e++) structure->weights[e] *= factors[e];
+    find_masses(structure);
+    sum_masses(structure);
 }
 
 void sn_rotation_strain_destroy(sn_rotation_strain *structure) {

@@ -79,6 +79,7 @@ typedef struct sn_rotation_joints {
     int hold_count;
     const int *holds; /* vertices whose positions rebuild is given */
     bool shortest;    /* rotation vectors are plain logarithms, not unwrapped */
+    bool unfactored;  /* the caller calls sn_rotation_system_factor */
 } sn_rotation_joints;
 sinew_status sn_rotation_strain_create_joined(int vertex_count, const double *rest, int corners,
                                               int element_count, const int *elements,
@@ -87,6 +88,9 @@ sinew_status sn_rotation_strain_create_joined(int vertex_count, const double *re
 /* Shows the links a pose, before anything is measured, and then settles their pivots. */
 void sn_rotation_strain_watch(sn_rotation_strain *structure, const double *positions);
 void sn_rotation_strain_settle(sn_rotation_strain *structure);
+/* Multiplies the weights of elements, which then count less in T^-1; every shape that is measured
+ * still comes back. factors[element_count]. Before the system is factored. */
+void sn_rotation_strain_soften(sn_rotation_strain *structure, const double *factors);
 void sn_rotation_strain_destroy(sn_rotation_strain *structure);
 
 /* Deformation gradient of one element. */

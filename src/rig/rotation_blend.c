@@ -17,6 +17,7 @@
 #include "base/parallel.h"
 #include "base/scope.h"
 #include "base/sized.h"
+#include "mesh/rotation_system.h"
 #include "rig/activations.h"
 #include "rig/part_links.h"
 #include "rig/rotation_store.h"
@@ -351,6 +352,45 @@ static const double *listed_pose(void *user, int k) {
     return list->builder.pose;
 }
 
+/* Elements whose gradient has a larger norm in a pose lose weight; at rest it is sqrt(3), of a
+ * triangle with its normal as of a tet. */
+static const double ELASTIC = 2;
+
+/* Errors of gradients should count relative to the gradient: an element that a pose stretches gets
+ * the weight (ELASTIC / |F|)^2. Triangles of a closed mouth have almost no height, and a pose that
+ * opens it stretches them a hundredfold; their rotations are noise, and with their full weight they
+ * tear what lies around them. factors[e]: the least over all poses. */
+static void watch_stretch(const builder *b, double *factors) {
+    const sn_rotation_strain *rs = b->rotation->structure;
+    for (int e = 0; e < rs->element_count; e++) {
+        const int *v = rs->elements + (size_t)rs->corners * (size_t)e;
+        bool moved = false;
+        for (int c = 0; c < rs->corners; c++) moved = moved || is_moved(b, v[c]);
+        if (!moved) continue;
+        sn_mat3 f = sn_rotation_strain_gradient(rs, b->pose, e);
+        double sum = 0;
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++) sum += f.m[i][j] * f.m[i][j];
+        double factor = ELASTIC * ELASTIC / sum;
+        if (factor < factors[e]) factors[e] = fmax(factor, 1e-12);
+    }
+}
+
+static sinew_status soften_stretched(pose_list *list, sinew_error *error) {
+    sinew_rotation *r = list->builder.rotation;
+    double *factors = SN_NEW(double, r->structure->element_count);
+    sinew_status status = factors ? SINEW_OK : sn_no_memory(error);
+    for (int e = 0; factors && e < r->structure->element_count; e++) factors[e] = 1;
+    for (int k = 0; status == SINEW_OK && k < r->target_count; k++) {
+        listed_pose(list, k);
+        watch_stretch(&list->builder, factors);
+        status = sn_check_interrupt(error);
+    }
+    if (status == SINEW_OK) sn_rotation_strain_soften(r->structure, factors);
+    sn_free(factors);
+    return status;
+}
+
 /* The links between parts from the store, or found. */
 static sinew_status create_structure(sinew_rotation *r, const sn_rotation_source *source,
                                      sn_rotation_store *store, const sinew_monitor *monitor,
@@ -366,7 +406,8 @@ static sinew_status create_structure(sinew_rotation *r, const sn_rotation_source
     sn_link *links = NULL;
     sn_rotation_joints joints = {.hold_count = options ? options->hold_count : 0,
                                  .holds = options ? options->hold : NULL,
-                                 .shortest = r->published};
+                                 .shortest = r->published,
+                                 .unfactored = true};
     sinew_status status = b->pose && b->weights && b->activations ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK)
         sn_rotation_store_links(store, r->vertex_count, &links, &joints.link_count);
@@ -380,7 +421,8 @@ static sinew_status create_structure(sinew_rotation *r, const sn_rotation_source
         status = sn_rotation_strain_create_joined(r->vertex_count, r->rest, source->corners,
                                                   source->element_count, source->elements, &joints,
                                                   &r->structure, error);
-    if (status == SINEW_OK) status = sn_rotation_store_pivots(store, r->structure, error);
+    if (status == SINEW_OK && !r->published) status = soften_stretched(&list, error);
+    if (status == SINEW_OK) sn_rotation_store_pivots(store, r->structure);
     if (status == SINEW_OK && joints.link_count > 0) {
         for (int k = 0; !store->found && k < rig->target_count && status == SINEW_OK; k++) {
             sn_rotation_strain_watch(r->structure, listed_pose(&list, k));
@@ -388,6 +430,7 @@ static sinew_status create_structure(sinew_rotation *r, const sn_rotation_source
         }
         sn_rotation_strain_settle(r->structure);
     }
+    if (status == SINEW_OK) status = sn_rotation_system_factor(r->structure, error);
     sn_free(links);
     sn_free(b->pose), sn_free(b->weights), sn_free(b->activations);
     return status;

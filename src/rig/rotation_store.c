@@ -4,10 +4,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "mesh/rotation_system.h"
 
 /* Goes up with every change to what is stored or how it is computed. */
-#define CACHE_VERSION "rotation 2"
+#define CACHE_VERSION "rotation 3"
 
 static void add_ints(sinew_hash *hash, const int *values, size_t count) {
     if (count) sinew_hash_add(hash, values, count * sizeof *values);
@@ -89,24 +88,19 @@ void sn_rotation_store_links(sn_rotation_store *store, int vertex_count, sn_link
         sn_free(list);
 }
 
-sinew_status sn_rotation_store_pivots(sn_rotation_store *store, sn_rotation_strain *structure,
-                                      sinew_error *error) {
+void sn_rotation_store_pivots(sn_rotation_store *store, sn_rotation_strain *structure) {
     size_t count = (size_t)structure->link_count;
-    if (!store->found) return SINEW_OK;
+    if (!store->found) return;
     double *halves = sn_unpack_numbers(&store->from, 6 * count);
     double *stiffness = sn_unpack_numbers(&store->from, count);
     store->found = halves && stiffness;
-    bool other = false;
-    for (size_t l = 0; stiffness && l < count; l++) {
+    for (size_t l = 0; stiffness && l < count; l++)
         store->found = store->found && stiffness[l] > 0 && isfinite(stiffness[l]);
-        other = other || stiffness[l] != structure->link_stiffness[l];
-    }
     if (store->found && count > 0) {
         memcpy(structure->half_rest, halves, 6 * count * sizeof *halves);
         memcpy(structure->link_stiffness, stiffness, count * sizeof *stiffness);
     }
     sn_free(halves), sn_free(stiffness);
-    return store->found && other ? sn_rotation_system_refactor(structure, error) : SINEW_OK;
 }
 
 void sn_rotation_targets_free(sinew_rotation *rotation) {

@@ -37,9 +37,8 @@ void sn_rotation_store_close(sn_rotation_store *store);
  * with sn_free. */
 void sn_rotation_store_links(sn_rotation_store *store, int vertex_count, sn_link **links,
                              int *count);
-/* Pivots and stiffness of the links; factors the system again where trials have stiffened some. */
-sinew_status sn_rotation_store_pivots(sn_rotation_store *store, sn_rotation_strain *structure,
-                                      sinew_error *error);
+/* Pivots and stiffness of the links. */
+void sn_rotation_store_pivots(sn_rotation_store *store, sn_rotation_strain *structure);
 /* Targets and `held`, before parts that are not held enough are taken out of it. */
 void sn_rotation_store_targets(sn_rotation_store *store, sinew_rotation *rotation);
 

@@ -550,8 +550,66 @@ static void a_blend_from_the_cache_has_the_same_bits(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* A sheet whose middle row has almost no height, as a closed mouth has, and a pose that turns the
+ * lower half about a hinge behind it. The row is stretched several hundredfold. What lies beside it
+ * keeps its edges. */
+static void a_seam_that_opens_does_not_tear_the_rest(void **state) {
+    (void)state;
+    enum { WIDE = 24, HALF = 6, ROWS = 2 * HALF, COUNT = WIDE * ROWS };
+    static double rest[3 * COUNT], pose[3 * COUNT], x[3 * COUNT];
+    static int triangles[6 * COUNT];
+    int count = 0;
+    uint64_t seed = 3;
+    for (int v = 0; v < COUNT; v++) {
+        int row = v / WIDE, column = v % WIDE;
+        double y = row < HALF ? row - HALF : row - HALF + 1;
+        double bulge = -0.01 * (column - 12) * (column - 12);
+        if (row == HALF - 1) y = 0;
+        if (row == HALF) y = 0.002 * (1.2 + test_random(&seed));
+        sn_vec3 p = sn_v3(column + 0.2 * test_random(&seed), y, bulge);
+        sn_put(rest, v, p);
+        if (row < HALF) { /* the jaw */
+            sn_vec3 hinge = sn_v3(0, 2, -6);
+            p = sn_add(hinge, sn_mat3_apply(sn_rotation_exp(sn_v3(0.25, 0, 0)), sn_sub(p, hinge)));
+        }
+        sn_put(pose, v, p);
+        if (row + 1 == ROWS || column + 1 == WIDE) continue;
+        int quad[6] = {v, v + 1, v + WIDE + 1, v, v + WIDE + 1, v + WIDE};
+        memcpy(triangles + 3 * count, quad, sizeof quad);
+        count += 2;
+    }
+    sinew_error error;
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    assert_ok(sinew_mesh_create(COUNT, rest, count, NULL, triangles, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    assert_ok(sinew_rig_add_pose(rig, "open", pose, &error));
+    sinew_rotation *rotation;
+    sinew_rotation_state *own;
+    assert_ok(sinew_rotation_create(rig, NULL, NULL, &rotation, &error));
+    assert_ok(sinew_rotation_state_create(rotation, &own, &error));
+    for (int k = 1; k <= 2; k++) {
+        double weight = 0.5 * k, sum = 0;
+        int edges = 0;
+        sinew_rotation_evaluate(rotation, own, &weight, x);
+        for (int v = 0; v < COUNT; v++) {
+            if (k == 2) assert_below(sn_distance(sn_at(x, v), sn_at(pose, v)), 1e-7);
+            if (v % WIDE + 1 == WIDE) continue;
+            double length = sn_distance(sn_at(rest, v), sn_at(rest, v + 1));
+            double off = fabs(sn_distance(sn_at(x, v), sn_at(x, v + 1)) - length) / length;
+            sum += off, edges++;
+        }
+        print_message("edges along the seam off by %.3f%%\n", 100 * sum / edges);
+        assert_below(sum / edges, 0.01);
+    }
+    sinew_rotation_state_destroy(own);
+    sinew_rotation_destroy(rotation);
+    sinew_rig_destroy(rig);
+}
+
 int test_rotation_blend(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_seam_that_opens_does_not_tear_the_rest),
         cmocka_unit_test(half_fold_is_half_the_angle_and_the_rest_stays),
         cmocka_unit_test(inbetweens_and_combinations_are_met_and_blend_between),
         cmocka_unit_test(sample_poses_are_met_at_their_own_weight),
