@@ -3,7 +3,8 @@
  * All three move by the same weights z(t) of the same modes, meet the pose by the same straight
  * blend of what the modes leave, and are measured by the same edges:
  *
- *   linear modes   x = rest + sum z_i(t) y_i + s (pose - rest - sum z_i(T) y_i)
+ *   linear modes   X(z) = rest + sum z_i y_i, x = X(z(t)) + (1 - t) (rest - X(z(0)))
+ *                  + t (pose - X(z(1)))
  *   modal warping  each vertex's displacement is turned by the rotation that it has picked up
  * itself (Choi and Ko 2005): x = rest + G(w) u, u = sum z_i y_i, w half the curl of u, G = integral
  * of exp(s w) for s from 0 to 1; plus the straight rest as above rotation and strain, as sinew
@@ -166,7 +167,8 @@ int main(int count, char **words) {
     need(sinew_rig_read(2, paths, &rig, &error));
     const sinew_mesh *mesh = rig->neutral;
     int n = mesh->vertex_count;
-    double *pose = room(n), *x = room(n), *end[2] = {room(n), room(n)};
+    double *pose = room(n), *x = room(n), *first[2] = {room(n), room(n)};
+    double *last[2] = {room(n), room(n)};
     for (int i = 0; i < 3 * n; i++) pose[i] = mesh->positions[i];
     for (int i = 0; i < rig->targets[0].count; i++)
         for (int k = 0; k < 3; k++)
@@ -194,8 +196,11 @@ int main(int count, char **words) {
         need(sinew_modal_motion_get_info(motion, &info));
         if (straight) f = read_modes(modal, mesh, info.columns);
         double *z = calloc((size_t)info.columns, sizeof *z);
+        sinew_modal_motion_weights(motion, 0,
+                                   z); /* the body's rest may be smoother than the mesh */
+        linear_modes(&f, z, first[LINEAR]), warped_modes(&f, z, first[WARPED]);
         sinew_modal_motion_weights(motion, 1, z);
-        linear_modes(&f, z, end[LINEAR]), warped_modes(&f, z, end[WARPED]);
+        linear_modes(&f, z, last[LINEAR]), warped_modes(&f, z, last[WARPED]);
         for (int k = 0; k <= FRAMES; k++) {
             double t = (double)k / FRAMES;
             if (straight && k != FRAMES / 2) continue;
@@ -204,7 +209,9 @@ int main(int count, char **words) {
                 if (m == LINEAR) linear_modes(&f, z, x);
                 if (m == WARPED) warped_modes(&f, z, x);
                 if (m == OURS) sinew_modal_frame(motion, state, t, x);
-                for (int i = 0; m != OURS && i < 3 * n; i++) x[i] += t * (pose[i] - end[m][i]);
+                for (int i = 0; m != OURS && i < 3 * n; i++)
+                    x[i] +=
+                        (1 - t) * (mesh->positions[i] - first[m][i]) + t * (pose[i] - last[m][i]);
                 double off = edge_error(mesh, pose, x, t);
                 if (straight) half[m] = off;
                 if (!straight) swing[m] = fmax(swing[m], off);
@@ -217,7 +224,7 @@ int main(int count, char **words) {
            100 * half[WARPED], 100 * half[OURS], 100 * swing[LINEAR], 100 * swing[WARPED],
            100 * swing[OURS]);
     free(f.shapes), free(f.u), free(f.w), free(f.weight);
-    free(pose), free(x), free(end[0]), free(end[1]);
+    free(pose), free(x), free(first[0]), free(first[1]), free(last[0]), free(last[1]);
     sinew_modal_state_destroy(state);
     sinew_modal_destroy(modal);
     sinew_rig_destroy(rig);
