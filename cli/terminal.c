@@ -22,7 +22,7 @@ static const double REDRAW_SECONDS = 0.05;
 static struct {
     cli_call *call;
     bool draws;      /* standard error is a terminal and not --quiet */
-    bool bar_drawn;  /* a bar stands on the current line */
+    bool bar_drawn;  /* a progress bar is on the current line */
     double drawn_at; /* seconds */
 } terminal;
 

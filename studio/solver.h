@@ -62,7 +62,8 @@ void solver_say(solver *s, solver_post kind, int client, const char *text);
 void solver_refuse(solver *s, int client, const char *message);
 void solver_give(solver *s, solver_post kind, int client, net_message *message);
 
-/* Slider weights that bring a vertex to a place become a patch (SOLVER_PATCH). The newest wins. */
+/* Slider weights that bring a vertex to a position become a patch (SOLVER_PATCH). The newest wins.
+ */
 void solver_drag(solver *s, int vertex, const double target[3], const char *gesture, int client);
 
 #endif

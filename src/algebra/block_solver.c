@@ -9,7 +9,7 @@
 
 /* More changes than this are dearer to carry along than a new factor. */
 enum { MOST_CHANGES = 48 };
-/* A pivot of the small system below this share of where it started is rounding. */
+/* A pivot of the small system below this fraction of where it started is rounding. */
 static const double LEAST_PIVOT = 1e-12;
 
 struct sn_block_solver {
@@ -18,7 +18,7 @@ struct sn_block_solver {
     double *factor;     /* of the block of `factored` */
     int *factored;      /* F0, increasing */
     int factored_count; /* -1: no factor */
-    int *place;         /* per variable: where it stands in F0, or -1 */
+    int *place;         /* per variable: its index in F0, or -1 */
     int factorizations;
 
     int changes[MOST_CHANGES], change_count;   /* variables of A and R, in the order of Z */

@@ -138,7 +138,7 @@ static bool lay_out(factorization *f) {
     return true;
 }
 
-/* Where a row in factor order stands in the front of a supernode. */
+/* Index of a row in factor order in the front of a supernode. */
 static int place_in_front(const sn_supernodal *pattern, const sn_supernode *node, int row) {
     if (row < node->first + node->width) return row - node->first;
     int low = 0, high = node->below;

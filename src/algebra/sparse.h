@@ -17,8 +17,8 @@ typedef struct sn_sparse {
     double *value;
 } sn_sparse;
 
-/* Triplets; entries at the same place add up. Duplicates are summed in the order they were added,
- * so that the bits do not depend on anything else. */
+/* Triplets; entries at the same position add up. Duplicates are summed in the order they were
+ * added, so that the bits do not depend on anything else. */
 typedef struct sn_triplets {
     int rows, columns;
     size_t count, capacity;

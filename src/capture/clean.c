@@ -189,7 +189,7 @@ static bool fit_head(head *h, int t, sn_mat3 *r, sn_vec3 *x) {
             if (!(h->weights[i] > 0)) continue;
             h->off[i] = sn_distance(sn_add(sn_mat3_apply(*r, sn_at(h->seen, i)), *x),
                                     sn_at(h->reference, i));
-            double s = h->off[i] / (2 * h->sigma[i]); /* Cauchy: far ones lose their say */
+            double s = h->off[i] / (2 * h->sigma[i]); /* Cauchy: far ones lose their influence */
             h->weights[i] = 1 / (h->sigma[i] * h->sigma[i]) / (1 + s * s);
         }
     }

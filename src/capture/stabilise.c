@@ -19,19 +19,21 @@
 #include "base/sort.h"
 #include "base/status.h"
 
-/* A length is the take's median, but that of the neutral where this share of the frames agrees with
- * the neutral and the median is off it by more than so many slips: then a marker slipped for good.
+/* A length is the take's median, but that of the neutral where this fraction of the frames agrees
+ * with the neutral and the median is off it by more than so many slips: then a marker slipped for
+ * good.
  */
 #define AGREEMENT 0.1
 #define FOR_GOOD  3
-/* Markers nearer to a line than this share of their spread do not tell how the head turns about it.
+/* Markers nearer to a line than this fraction of their spread do not tell how the head turns about
+ * it.
  */
 #define THIN 0.02
 
 typedef struct stable_set {
     int count;
     const int *markers;      /* of the take */
-    const double *reference; /* 3 each: places on the neutral */
+    const double *reference; /* 3 each: positions on the neutral */
     double slip;             /* length */
     double *lengths;         /* count x count: distances that hold */
     double *seen;            /* 3 each: in the frame at hand */

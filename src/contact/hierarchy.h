@@ -28,7 +28,7 @@ typedef struct sn_hull_frame {
 
 /* Maps what the surface at x0 and x1 reaches at the listed vertices into [-1, 1]. */
 sn_hull_frame sn_hull_frame_of(int count, const int *vertices, const double *x0, const double *x1);
-/* Of the way from p to q and all within `margin` (length units) of it, rounding included. */
+/* Of the path from p to q and all within `margin` (length units) of it, rounding included. */
 sn_hull sn_hull_of_way(const sn_hull_frame *frame, sn_vec3 p, sn_vec3 q, double margin);
 void sn_hull_join(sn_hull *hull, const sn_hull *other);
 

@@ -1,6 +1,6 @@
 /* Based on: additive continuous collision detection (Li, Kaufman and Jiang 2021, Codimensional
  * incremental potential contact); nearest points after Ericson 2005.
- * We differ in: a least distance that survives rounding to floats, and ways shortened per vertex
+ * We differ in: a least distance that survives rounding to floats, and paths shortened per vertex
  * instead of for the whole shape, so that lips that press do not stop the brows; advances that also
  * use the plane between the nearest points, so that sliding costs few of them. */
 #include "contact/pairs.h"
@@ -17,7 +17,7 @@
 
 /* Share of the free distance that an advance may use up. */
 #define ADVANCE 0.9
-/* Advances stop at this share of the reach above it, unless the pair is parting. */
+/* Advances stop at this fraction of the reach above it, unless the pair is parting. */
 #define STOP 0.1
 enum { MOST_ADVANCES = 200, MOST_ROUNDS = 40 };
 /* Of the reach: pairs nearer than this at rest touch. */
@@ -54,8 +54,8 @@ static sinew_status count_layers(int vertex_count, const double *rest, int trian
 
 /* Where the surface crosses itself at rest there is no side to keep to: a vertex of a triangle that
  * crosses, held apart from the sheet it has passed already, would be left behind as a spike. Such
- * vertices do not take part, nor do those of pieces that cross others over more than this share of
- * their triangles: shells around an eye, gums inside a jaw. */
+ * vertices do not take part, nor do those of pieces that cross others over more than this fraction
+ * of their triangles: shells around an eye, gums inside a jaw. */
 #define TANGLED 0.2
 
 /* tangled[vertex_count]: vertices that take no part. */
@@ -346,11 +346,11 @@ struct sn_contact_work {
     int *leaves; /* one list of leaves per thread */
     int threads, leaf_room;
     pair_list found;
-    /* what the pairs found hold for: ways from `from` to `to`, and others as near as this */
+    /* what the pairs found hold for: paths from `from` to `to`, and others as near as this */
     double *from, *to; /* 3 per point of the surface */
     double margin;     /* 0: nothing was searched for yet */
-    double *target;    /* 3 per vertex: the full way while it is cut back */
-    double *share;     /* per vertex: what is left of its way */
+    double *target;    /* 3 per vertex: the full path while it is cut back */
+    double *share;     /* per vertex: what is left of its path */
 };
 
 static bool make_tree(const sn_hierarchy *h, fitted_tree *tree) {
@@ -522,7 +522,7 @@ static void fit_tree(const sn_contact_surface *s, const sn_contact_work *w, cons
     sn_hierarchy_fit(h, tree->item, tree->node);
 }
 
-/* Does the list of the last search hold for this way, too? A vertex that is off by d on the way
+/* Does the list of the last search hold for this path too? A vertex that is off by d on the way
  * changes distances by at most d. */
 static bool still_holds(const sn_contact_surface *s, const sn_contact_work *w, const double *x0,
                         const double *x1, double margin) {
@@ -632,7 +632,7 @@ sinew_status sn_contact_find(const sn_contact_surface *s, sn_contact_work *w, co
     return SINEW_OK;
 }
 
-/* ---- the way that is free -------------------------------------------------------------------- */
+/* ---- the free path ------------------------------------------------------------------------- */
 
 static void place(const sn_contact_work *w, int v, const double *x0, double *x1) {
     for (size_t a = 3 * (size_t)v; a < 3 * (size_t)v + 3; a++)
@@ -658,8 +658,8 @@ static bool any_meets(int count, const sn_contact_pair *pairs, const double *x0,
     return atomic_load(&loop.meets);
 }
 
-/* Shares only shrink, and a share of zero is the free shape x0: the rounds end. A shortened way may
- * meet neighbours that the full one keeps up with, so every round asks for its pairs anew. */
+/* Shares only shrink, and a share of zero is the free shape x0: the rounds end. A shortened path
+ * may meet neighbours that the full one keeps up with, so every round asks for its pairs anew. */
 sinew_status sn_contact_cut_back(const sn_contact_surface *s, sn_contact_work *w, const double *x0,
                                  double *x1, double *cut, sinew_error *error) {
     const sn_contact_pair *pairs;

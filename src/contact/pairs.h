@@ -1,5 +1,5 @@
 /* Self-contact: vertex-triangle and edge-edge pairs of one surface, when they meet on the way from
- * one shape to the next, and how far the way is free.
+ * one shape to the next, and how far the path is free.
  *
  * Distances are kept above a least one, `reach`: a shape that keeps it is free of crossings, also
  * after its coordinates were rounded to floats. Pairs that are closer than twice that at rest keep
@@ -19,7 +19,7 @@
 #include "base/vec3.h"
 #include "contact/hierarchy.h"
 
-/* Least distance as a share of the gap that contact forces keep. */
+/* Least distance as a fraction of the gap that contact forces keep. */
 #define SN_CONTACT_REACH 0.1
 
 typedef struct sn_contact_surface {
@@ -63,14 +63,14 @@ sinew_status sn_contact_work_create(const sn_contact_surface *surface, sn_contac
                                     sinew_error *error);
 void sn_contact_work_destroy(sn_contact_work *work);
 
-/* Pairs that may come nearer than `margin` on the straight way from x0 to x1, in a fixed order, and
- * some that will not; valid until the next search. Pairs that share a vertex or are exempt are left
- * out. A search whose way is little off the last one's costs next to nothing. */
+/* Pairs that may come nearer than `margin` on the straight path from x0 to x1, in a fixed order,
+ * and some that will not; valid until the next search. Pairs that share a vertex or are exempt are
+ * left out. A search whose path is little off the last one's costs next to nothing. */
 sinew_status sn_contact_find(const sn_contact_surface *surface, sn_contact_work *work,
                              const double *x0, const double *x1, double margin,
                              const sn_contact_pair **pairs, int *count, sinew_error *error);
 
-/* The share of the way from x0 to x1 after which the pair is still farther apart than `reach`; 1
+/* The fraction of the way from x0 to x1 after which the pair is still farther apart than `reach`; 1
  * when it is all the way. Never too late. */
 double sn_contact_impact(const sn_contact_pair *pair, const double *x0, const double *x1,
                          double reach);
@@ -81,8 +81,8 @@ bool sn_contact_stays_apart(const sn_contact_pair *pair, const double *x0, const
                             double distance);
 
 /* x1 moved back towards x0, vertex by vertex, until every pair that was farther apart than its
- * reach at x0 is so all the way. *cut: the smallest share that was left of a vertex's way, 1 when
- * nothing was done. */
+ * reach at x0 is so all the way. *cut: the smallest fraction that was left of a vertex's path, 1
+ * when nothing was done. */
 sinew_status sn_contact_cut_back(const sn_contact_surface *surface, sn_contact_work *work,
                                  const double *x0, double *x1, double *cut, sinew_error *error);
 

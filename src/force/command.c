@@ -8,7 +8,7 @@
 
 /* Keeps the matrix definite when a target does not reach any marker and no ridge is asked for. */
 #define LEAST_RIDGE 1e-10
-/* Targets count as seen by at least this share of the markers. */
+/* Targets count as seen by at least this fraction of the markers. */
 #define LEAST_SEEN 0.005
 
 sinew_status sn_command_create(int markers, int columns, const double *rows, const double *effect,

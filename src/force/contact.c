@@ -613,8 +613,8 @@ static sinew_status list_buckets(sn_force_contact *c, sinew_error *error) {
     return SINEW_OK;
 }
 
-/* Linearises the pair where it comes too near on the way from x0 to x, so that the normal points to
- * the side it came from, or at x. Says whether it is too near there. */
+/* Linearises the pair where it comes too near on the path from x0 to x, so that the normal points
+ * to the side it came from, or at x. Says whether it is too near there. */
 static bool linearise(const double *x0, const double *x, touch *t) {
     double weight[4], when = sn_contact_impact(&t->pair, x0, x, t->pair.reach);
     sn_vec3 normal;

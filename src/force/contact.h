@@ -1,5 +1,5 @@
 /* Contact of the sheet with itself: the nearest shape, in the metric of the step, whose pairs keep
- * their gap; then the guarantee by cutting the way back. */
+ * their gap; then the guarantee by cutting the path back. */
 #ifndef SN_FORCE_CONTACT_H
 #define SN_FORCE_CONTACT_H
 
@@ -40,7 +40,7 @@ void sn_force_contact_shrink(sn_force_contact *contact, int size);
 
 typedef struct sn_force_contact_info {
     int pressing; /* pairs with a force */
-    double cut;   /* smallest share that the guarantee left of a vertex's way */
+    double cut;   /* smallest fraction that the guarantee left of a vertex's path */
     int released; /* vertices that were given their shape without contact */
 } sn_force_contact_info;
 

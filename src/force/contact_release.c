@@ -12,7 +12,7 @@
 #include "base/vec3.h"
 
 /* An edge is a spike when it is this many times as long as at rest and as without contact, and
- * longer by this share of the diagonal. */
+ * longer by this fraction of the diagonal. */
 #define SPIKE_TIMES  2.0
 #define SPIKE_LONGER 0.002
 

@@ -14,7 +14,8 @@
 
 /* Flesh softer than this moves; less is bone. */
 #define LEAST_SOFTNESS 0.01
-/* Longest displacement, share of the diagonal: however hard the landing, a cheek stays on its face.
+/* Longest displacement, fraction of the diagonal: however hard the landing, a cheek stays on its
+ * face.
  */
 #define MOST 0.04
 

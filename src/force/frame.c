@@ -29,14 +29,14 @@
 #include "force/press.h"
 #include "force/sheet.h"
 
-/* The static solve stops when no vertex moves by more than this share of the diagonal. */
+/* The static solve stops when no vertex moves by more than this fraction of the diagonal. */
 #define STATIC_TOLERANCE 1e-7
 /* Its iterations shrink the change by a constant factor that can be close to 1 where bounds and
  * outliers take turns. A shape whose vertices move by less than this is settled all the same: it is
  * a thousandth of what a marker's noise moves it by. */
 #define STATIC_SETTLED 1e-5
 /* What counts is how far the shape still is from rest, change / (1 - ratio of the last changes):
- * below this share of the diagonal, 0.05 mm on a head, nobody sees it. */
+ * below this fraction of the diagonal, 0.05 mm on a head, nobody sees it. */
 #define STATIC_UNSEEN 1e-4
 /* The layer does not believe markers that have lost more of their weight. */
 #define LEAST_TRUST 0.25
@@ -352,7 +352,7 @@ typedef struct pass {
     sn_command *command;
     const double *given; /* the command, or NULL: it is looked for */
     const double *jaw;   /* the command that carries the jaw: given, or the nearest known */
-    bool pushed;         /* B u stands on the right-hand side */
+    bool pushed;         /* B u is on the right-hand side */
 } pass;
 
 /* The first relinearisation of a step starts without a command. */
@@ -488,7 +488,7 @@ static void find_change(void *context, sn_span span) {
     }
 }
 
-/* Largest change of a coordinate between s->x - rest and z, share of the diagonal. */
+/* Largest change of a coordinate between s->x - rest and z, fraction of the diagonal. */
 static double change_since(const sinew_force_state *s) {
     const sn_skin *skin = s->force->skin;
     change_loop loop = {s, 0};

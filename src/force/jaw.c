@@ -11,7 +11,7 @@
 
 /* Rounds of fitting a rigid motion and weighing vertices by how well they follow it. */
 enum { SHARE_ROUNDS = 20 };
-/* Ways shorter than this share of the longest one tell nothing about who follows. */
+/* Displacements shorter than this fraction of the longest one tell nothing about who follows. */
 #define SHARE_NOISE 1e-3
 
 /* x -> turn x + shift */
@@ -52,7 +52,8 @@ static void screw_log(motion m, sn_vec3 *w, sn_vec3 *v) {
     *v = sn_mat3_apply(series(*w, -0.5, c), m.shift);
 }
 
-/* Weight of a vertex in finding where the jaw goes: those between jaw and skull have no say. */
+/* Weight of a vertex in finding where the jaw goes: those between jaw and skull have no influence.
+ */
 static double lead_of(double share) {
     return pow(share, 16);
 }

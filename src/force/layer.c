@@ -392,7 +392,7 @@ static double fading_weight(const sn_layer *layer, int marker, double weight, do
 }
 
 /* work->residual and work->say. Where all markers fade together the whole correction does; where
- * some do, they lose their say to the others. */
+ * some do, they yield their influence to the others. */
 static void remember(const sn_layer *layer, sn_layer_work *work, double seconds,
                      const double *residual, const double *weights) {
     double keep = work->started ? exp(-seconds / SINEW_MARKER_LAYER_MEMORY) : 0, most = 0;

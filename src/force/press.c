@@ -8,7 +8,7 @@
 #include "base/status.h"
 
 enum { ROUNDS = 4, SWEEPS = 60, MOST_PRESSED = 4096 };
-/* A sweep that changes no vertex by more than this share of the gap is the last. */
+/* A sweep that changes no vertex by more than this fraction of the gap is the last. */
 #define SWEEP_STOP 0.2
 /* Fraction of the diagonal by which skin may give way inwards; cosine with the skin's normal above
  * which the nearest way out of an obstacle leads to the side. */

@@ -12,9 +12,9 @@
 /* Share of a part that lies on the skin: without what the targets say, and with it. */
 #define MOST_LIE 0.75
 #define SOME_LIE 0.3
-/* A target speaks where it moves part or skin by this share of the diagonal on average: for a ride
- * when the part slips by less than this share of the skin's motion, against it otherwise. So many
- * of those that speak must agree. */
+/* A target speaks where it moves part or skin by this fraction of the diagonal on average: for
+ * following when the part slips by less than this fraction of the skin's motion, against it
+ * otherwise. So many of those that speak must agree. */
 #define LEAST_MOVE 0.001
 #define MOST_SLIP  0.4
 #define MOST_AGREE 0.67
@@ -144,7 +144,7 @@ static double lying_distance(const sn_skin *skin) {
     return fmax(LYING * skin->diagonal, skin->edge_count ? sum / skin->edge_count : 0);
 }
 
-/* Leaves the vertices of parts that ride. */
+/* Leaves the vertices of parts that follow the skin. */
 static sinew_status choose(const sn_skin *skin, const sinew_rig *rig, const int *part_of,
                            int part_count, const double *distance, part *parts, sn_riders *r,
                            sinew_error *error) {

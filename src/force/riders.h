@@ -1,4 +1,4 @@
-/* Parts without markers that lie on a part with some: brows, lashes, a beard. They ride on the skin
+/* Parts without markers that lie on a part with some: brows, lashes, a beard. They follow the skin
  * below them, where the marker layer would leave them behind; teeth, tongue and eyes, which skin
  * glides over, do not. */
 #ifndef SN_FORCE_RIDERS_H
@@ -15,8 +15,9 @@ typedef struct sn_riders {
 } sn_riders;
 
 /* Vertices lie on the skin when they are nearer to it than 0.0075 of the diagonal, or than a mean
- * edge. A part rides when three tenths of it lie on the skin and most targets that move either move
- * both alike; where no target moves them, when three quarters do and its middle is outside. */
+ * edge. A part follows the skin when three tenths of it lie on the skin and most targets that move
+ * either move both alike; where no target moves them, when three quarters do and its middle is
+ * outside. */
 sinew_status sn_riders_find(const sn_skin *skin, const sinew_rig *rig, const sinew_marker_map *map,
                             sn_riders *riders, sinew_error *error);
 void sn_riders_free(sn_riders *riders);

@@ -21,8 +21,9 @@
 /* Inertia of the static solve relative to that of a step: keeps a sheet without stiffness definite.
  */
 #define STATIC_INERTIA 1e-7
-/* Responses below this share of their column's largest are dropped. What that and single precision
- * leave out, the next relinearisation puts back: it solves for what is missing at the shape. */
+/* Responses below this fraction of their column's largest are dropped. What that and single
+ * precision leave out, the next relinearisation puts back: it solves for what is missing at the
+ * shape. */
 #define RESPONSE_DROP 1e-8
 /* Ridge of the span's Gram matrix: equal or empty targets stay harmless. */
 #define SPAN_RIDGE 1e-12

@@ -34,7 +34,7 @@ struct sinew_force {
     double *mass;            /* per vertex: A_v t_m^2 */
     sn_vertex_columns *push; /* B: area times target, zero at held vertices */
     bool *held;              /* per target: it gets no command */
-    double *marker_rest;     /* 3 per marker: places on the neutral */
+    double *marker_rest;     /* 3 per marker: positions on the neutral */
     double *span;            /* Cholesky factor of the targets' Gram matrix over the area */
     double total_area;       /* sum of skin->area */
     sn_force_system step, still;

@@ -21,14 +21,15 @@
 #include "force/sheet.h"
 
 #define CACHE_VERSION "stiffness 2"
-/* Steps stop short of f = 0 by this share of the way. */
+/* Steps stop short of f = 0 by this fraction of the way. */
 #define STEP_TO_ZERO 0.9
 /* Of conjugate gradients; tens are usual. */
 enum { STEP_ITERATIONS = 2000 };
-/* Relaxations of the check where the skin comes to rest, and their end as share of the diagonal. */
+/* Relaxations of the check where the skin comes to rest, and their end as fraction of the diagonal.
+ */
 enum { REST_ITERATIONS = 20 };
 #define REST_TOLERANCE 1e-6
-/* Shapes are nearer to balance than this share of the diagonal: nothing to learn. */
+/* Shapes are nearer to balance than this fraction of the diagonal: nothing to learn. */
 #define BALANCED 1e-12
 
 void sinew_stiffness_options_init(sinew_stiffness_options *options) {
@@ -322,7 +323,7 @@ static sinew_status compare_unseen(estimate *e, problem *p, sinew_error *error) 
     return SINEW_OK;
 }
 
-/* Sums of squared ways (over the area) from the examples to where the sheet rests. */
+/* Sums of squared distances (over the area) from the examples to where the sheet rests. */
 static sinew_status relax_examples(estimate *e, const sn_potentials *potentials, double *mean,
                                    double *worst, sinew_error *error) {
     const sn_skin *skin = e->skin;

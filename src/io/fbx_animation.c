@@ -68,7 +68,7 @@ typedef struct key_arrays {
     int time_count, flag_count, repeat_count, value_count, data_count;
 } key_arrays;
 
-/* Numbers whose bits matter even when they are no number, such as packed weights. */
+/* Numbers whose bits matter even when they are not numbers, such as packed weights. */
 static sinew_status read_raw(const sn_fbx_tree *t, int node, double **numbers, int *count) {
     sinew_error ignored;
     sn_fbx_tree quiet = *t;

@@ -16,7 +16,7 @@ typedef struct sn_fbx_key {
     double value;
     sn_fbx_interpolation interpolation; /* up to the next key */
     double slope, next_slope;           /* cubic: per second, at this and at the next key */
-    double weight, next_weight;         /* cubic: share of the interval, 1/3 without weights */
+    double weight, next_weight;         /* cubic: fraction of the interval, 1/3 without weights */
 } sn_fbx_key;
 
 typedef struct sn_fbx_curve {

@@ -33,7 +33,7 @@ void sn_fbx_put_footer_of(sn_fbx_encoder *e, int version, const void *identifier
 
 void sn_fbx_begin(sn_fbx_encoder *e, const char *name);
 void sn_fbx_end(sn_fbx_encoder *e);
-/* Values as they stand in another file; then a list of children, even if none follows. */
+/* Values as they are in another file; then a list of children, even if none follows. */
 void sn_fbx_put_raw(sn_fbx_encoder *e, uint32_t count, const void *bytes, size_t size);
 void sn_fbx_open_list(sn_fbx_encoder *e);
 

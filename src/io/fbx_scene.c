@@ -1,4 +1,4 @@
-/* Objects, connections and properties of FBX, and where its nodes stand.
+/* Objects, connections and properties of FBX, and where its nodes are.
  *
  * A node's matrix, in the order in which Maya and MotionBuilder define it:
  *

@@ -89,7 +89,7 @@ typedef struct sn_fbx_scene {
 sinew_status sn_fbx_open(sn_fbx_scene *scene, const sn_source *source, sinew_error *error);
 void sn_fbx_close(sn_fbx_scene *scene);
 
-/* Places all nodes as they stand at a time of the clip, which the scene keeps; NULL: as stored. */
+/* Places all nodes as they are at a time of the clip, which the scene keeps; NULL: as stored. */
 sinew_status sn_fbx_place(sn_fbx_scene *scene, const struct sn_fbx_clip *clip, double time);
 
 /* The object that a value of a connection refers to, or -1. */

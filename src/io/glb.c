@@ -15,7 +15,7 @@ static float *to_floats(const double *values, size_t count) {
     return floats;
 }
 
-/* Programs play the targets' weights; the sliders' stand in the extras, for us to read back. */
+/* Programs play the targets' weights; the sliders' are in the extras, for us to read back. */
 static json_t *slider_extras(sn_gltf_file *file, const sinew_rig *rig, int rows,
                              const float *weights) {
     json_t *names = json_array();

@@ -45,7 +45,7 @@ const json_t *sn_gltf_item(const sn_gltf *gltf, const char *array, const json_t 
 /* Size of a top-level array that fits an int; more is refused by sn_gltf_open. */
 int sn_gltf_count(const sn_gltf *gltf, const char *array);
 
-/* Resolves an accessor of `components` numbers; `what` stands in messages. An accessor without a
+/* Resolves an accessor of `components` numbers; `what` is used in messages. An accessor without a
  * buffer (all zero) is taken only when it has `expected` elements; expected < 0: any other count
  * will do, but it needs a buffer. */
 sinew_status sn_gltf_accessor_open(sn_gltf *gltf, const json_t *index, const char *what,

@@ -17,7 +17,7 @@ typedef struct sn_gltf_pose {
 } sn_gltf_pose;
 
 /* positions[3 * file vertices] of all blocks. Bad input names the animations there are when the
- * file has none of that name; a file without animations is posed as its nodes stand. */
+ * file has none of that name; a file without animations is posed as its nodes are stored. */
 sinew_status sn_gltf_pose_apply(sn_gltf *gltf, const sn_gltf_pose *pose,
                                 const sn_gltf_instance *instances, const sn_gltf_block *blocks,
                                 size_t block_count, double *positions);

@@ -99,7 +99,7 @@ static uint64_t mix(uint64_t hash, uint64_t bits) {
     return hash ^ hash >> 31;
 }
 
-/* -0 and 0 are one place. */
+/* -0 and 0 are the same position. */
 static uint64_t bits_of(double value) {
     uint64_t bits;
     value += 0.0;
@@ -327,7 +327,7 @@ static sinew_status find_part(gltf_reader *r, const sn_gltf_instance *instance,
 
 static const sn_gltf_block *known_block(const gltf_reader *r, const json_t *attributes,
                                         const json_t *targets) {
-    /* Primitives that share vertices stand together; looking far back would cost more than it
+    /* Primitives that share vertices are close together; looking far back would cost more than it
      * finds. */
     size_t oldest = r->block_count > r->first_block + 16 ? r->block_count - 16 : r->first_block;
     for (size_t i = oldest; i < r->block_count; i++)

@@ -1,7 +1,7 @@
 /* Wavefront OBJ: polygons, texture coordinates, normals, objects and groups.
  *
  * A part is what the last `o` or `g` before a face named; equal names are one part. When no face is
- * in an object or group, materials name the parts. Parts stand in the order of their first face.
+ * in an object or group, materials name the parts. Parts are in the order of their first face.
  * Kept out: materials themselves, smoothing groups, vertex colours and weights, lines, points,
  * curves and surfaces. Indices may be negative (counted from the last) and may point ahead. */
 #include "io/format.h"

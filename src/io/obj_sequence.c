@@ -17,7 +17,7 @@ enum { DEFAULT_DIGITS = 4 };
 /* A file name with a number in it. */
 typedef struct pattern {
     char *folder;         /* with its last slash, or "" */
-    char *before, *after; /* the number stands between */
+    char *before, *after; /* the number is between */
     int digits;           /* at least this many */
 } pattern;
 
@@ -28,7 +28,7 @@ static void free_pattern(pattern *p) {
     *p = (pattern){0};
 }
 
-/* Where the number stands in a name: "%d", "%04d" or "####". False: nowhere. */
+/* Where the number is in a name: "%d", "%04d" or "####". False: nowhere. */
 static bool find_number(const char *name, size_t *start, size_t *length, int *digits) {
     const char *percent = strchr(name, '%');
     if (percent) {

@@ -21,7 +21,7 @@
 /* NULL: no memory. */
 json_t *sn_rig_to_json(const sinew_rig *rig);
 /* Fills sliders, regions and targets (without displacements: count 0, vertices and deltas NULL) of
- * a rig that has none. `name` stands in messages. */
+ * a rig that has none. `name` is used in messages. */
 sinew_status sn_rig_from_json(const json_t *root, const char *name, sinew_rig *rig,
                               sinew_error *error);
 /* Terms of a polynomial: [[coefficient, [driver, power], ...], ...]; NULL: no memory. */

@@ -37,7 +37,7 @@ static sinew_status next_number(sn_text *text, double *value) {
     return SINEW_OK;
 }
 
-/* Values stand under their names: find Units and NumMarkers. */
+/* Values are below their names: find Units and NumMarkers. */
 static sinew_status read_properties(sn_text *text, char unit[8], double *marker_count) {
     sn_text names = *text;
     sn_text_next_line(text);

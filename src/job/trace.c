@@ -72,7 +72,7 @@ void sn_trace_add(sn_trace *t, int frame, const double *positions) {
     t->way[1][at] = way_of(t, t->shape);
 }
 
-/* The direction of the farthest point of the way. */
+/* The direction of the farthest point of the path. */
 static sn_vec3 main_direction(const sn_trace *t) {
     sn_vec3 best = {0, 0, 0};
     for (int k = 0; k < 2; k++)

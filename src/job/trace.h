@@ -1,4 +1,4 @@
-/* The way of a few vertices over the clip, as a plot: how far their middle is from its rest, along
+/* The path of a few vertices over the clip, as a plot: how far their middle is from its rest, along
  * the direction of its farthest point; in the frames and, where weights drive, in the linear shape.
  */
 #ifndef SN_JOB_TRACE_H

@@ -15,7 +15,7 @@
 #include "sinew/query.h"
 
 static const double PI = 3.14159265358979323846;
-/* Lengths and areas below this share of the diagonal (squared) have no meaningful ratio. */
+/* Lengths and areas below this fraction of the diagonal (squared) have no meaningful ratio. */
 static const double TINY = 1e-9;
 /* Vertices of different parts this close in all poses should stay close, of the diagonal. */
 static const double NEAR = 0.02;

@@ -40,7 +40,8 @@ static sinew_status check_mesh(const sinew_mesh *mesh, sinew_error *error) {
     return SINEW_OK;
 }
 
-/* Parts are joined by common vertices and by vertices at one place, so that a seam does not cut. */
+/* Parts are joined by common vertices and by vertices at the same position, so that a seam does not
+ * cut. */
 static sinew_status find_parts(const sinew_mesh *mesh, bool separate, int *part, int *count,
                                sinew_error *error) {
     int *weld = SN_NEW(int, mesh->vertex_count), merged;

@@ -13,7 +13,8 @@ static const double STIFFNESS = 0.1;
  * the other pulls as much towards the joint. */
 static const double MIDDLE = 0.1;
 
-/* A pivot that leaves more than this part of the motion is no joint; the link keeps its middle. */
+/* A pivot that leaves more than this part of the motion is not a joint; the link keeps its middle.
+ */
 static const double UNEXPLAINED = 0.3;
 
 /* A link that the rotations of its two ends make longer than this many times its longest is carried

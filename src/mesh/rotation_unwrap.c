@@ -36,7 +36,7 @@
 
 /* A piece in which no rotation exceeds this needs no unwrapping: its logs are continuous. */
 static const double SAFE_ANGLE = 1.57;
-/* Pairs that turn by more than this (radians) lose their say. */
+/* Pairs that turn by more than this (radians) lose their influence. */
 static const double DOUBTFUL_ANGLE = 0.4;
 /* Of the inverse of J across the axis. */
 static const double DAMPING = 0.5;

@@ -1,4 +1,4 @@
-/* The sides of tets, sorted so that equal ones stand together. */
+/* The sides of tets, sorted so that equal ones are adjacent. */
 #ifndef SN_MESH_SIDES_H
 #define SN_MESH_SIDES_H
 

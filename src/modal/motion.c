@@ -105,7 +105,7 @@ static sinew_status check_parameters(const sinew_modal_parameters *k, sinew_erro
     return SINEW_OK;
 }
 
-/* Value of a knob for mode i; the last one given serves all further modes. */
+/* Value of a parameter for mode i; the last one given serves all further modes. */
 static double knob(const double *values, int count, int i, double standard) {
     return values ? values[i < count ? i : count - 1] : standard;
 }

@@ -26,7 +26,7 @@ typedef struct sn_pose {
     float *packed;         /* the residual in the layout of modal/fast.h; NULL: zero */
     float *still;          /* displacement by the columns that do not swing; NULL: none */
     double *rates;         /* prescribed d/dt of the tracks; NULL: none */
-    double captured;       /* share of the coordinates that the columns express */
+    double captured;       /* fraction of the coordinates that the columns express */
     int inverted;
 } sn_pose;
 

@@ -24,7 +24,7 @@ typedef struct sn_corner {
 } sn_corner;
 
 sn_corner sn_view_project(const sn_view *view, sn_vec3 point);
-/* Unit direction from the eye through a place on the screen. */
+/* Unit direction from the eye through a point on the screen. */
 sn_vec3 sn_view_ray(const sn_view *view, double x, double y);
 
 /* hits[SN_SAMPLES * (row * width + column) + sample]: triangle, or -1. corners: per vertex. */

@@ -138,7 +138,7 @@ static sn_color light_surface(const sn_surface *s, sn_vec3 to_eye, const sn_ligh
     return c;
 }
 
-/* Perspective-correct weights of the corners at a place on the screen, and the screen distances to
+/* Perspective-correct weights of the corners at a point on the screen, and the screen distances to
  * the three edges. */
 static void weights_at(const sn_corner *p[3], double x, double y, double weight[3],
                        double distance[3]) {

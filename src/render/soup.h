@@ -23,8 +23,8 @@ typedef struct sn_soup {
     double *normals;   /* 3 per vertex, unit, area-weighted */
     float *colors;     /* 3 per vertex: paint, or a tint for the material; NULL: none */
     float *gaze;       /* 3 per vertex: direction from the eyeball's center at rest; 0 elsewhere */
-    float *ambient;    /* per vertex: share of the sky that is seen, [0, 1] */
-    float *key;        /* per vertex: share of the key light that is seen, [0, 1] */
+    float *ambient;    /* per vertex: fraction of the sky that is seen, [0, 1] */
+    float *key;        /* per vertex: fraction of the key light that is seen, [0, 1] */
     int triangle_count;
     int *triangles;          /* 3 vertices each */
     unsigned char *material; /* sn_material per triangle */

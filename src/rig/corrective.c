@@ -4,7 +4,7 @@
  *
  *   u = (u_F, u_D):   (L M^-1 L)_FF u_F = -(L M^-1 L)_FD u_D
  *
- * Vertices at the same place are one unknown, so that seams do not open. */
+ * Vertices at the same position are one unknown, so that seams do not open. */
 #include "rig/corrective.h"
 
 #include <math.h>

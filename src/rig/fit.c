@@ -1,5 +1,5 @@
 /* Based on: Lewis et al., Practice and theory of blendshape facial models, 2014 (fits of weights to
- * markers). We differ in: knobs scaled by the rig's own motion, in-betweens and combinations
+ * markers). We differ in: parameters scaled by the rig's own motion, in-betweens and combinations
  * through the Jacobian, and trust in markers found by re-weighting against those that jump. */
 #include "sinew/fit.h"
 
@@ -36,7 +36,7 @@ struct sinew_fit {
     bool *held;   /* per slider */
     double ridge; /* l2 of the solve at hand */
 
-    double *rest;        /* 3 per marker: places on the neutral */
+    double *rest;        /* 3 per marker: positions on the neutral */
     double *rows;        /* S T, 3m x targets */
     double *jacobian;    /* S T da/dw with rows scaled by the square roots of the weights */
     double *activations; /* per target */

@@ -355,7 +355,7 @@ static sinew_status check_lock(const sinew_locks *locks, const char *name, int c
     return SINEW_OK;
 }
 
-/* Sorted, a vertex that stands there twice with its larger strength. */
+/* Sorted, a vertex that appears twice with its larger strength. */
 static sinew_status fill_lock(const sinew_locks *locks, int count, const int *vertices,
                               unsigned axes, const double *strengths, const double *weights,
                               sn_lock *lock, sinew_error *error) {

@@ -7,7 +7,7 @@
 
 /* Of the diagonal: a vertex this little above the lowest one stands on the floor. */
 static const double CONTACT = 0.005;
-/* Fewer vertices are no foot. */
+/* Fewer vertices are not a foot. */
 enum { FEWEST = 3 };
 
 /* height[v] of the neutral with one target added; NULL: the neutral itself. Combinations and

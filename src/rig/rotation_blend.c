@@ -26,8 +26,8 @@
 
 /* Elements that one thread blends at a time. */
 enum { BLOCK = 2048 };
-/* A part is held by its unmoved vertices when they are at least this share of it; a target that
- * moves less than the remaining share of a part does not turn it as a whole. */
+/* A part is held by its unmoved vertices when they are at least this fraction of it; a target that
+ * moves less than the remaining fraction of a part does not turn it as a whole. */
 static const double HELD_SHARE = 0.01;
 
 struct sinew_rotation_state {

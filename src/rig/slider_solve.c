@@ -368,7 +368,7 @@ static bool solve_few(sn_slider_work *work, const sn_slider_problem *problem, do
         step_limits(work, problem, weights, true);
         for (int i = 0; i < s; i++) work->trial[i] = -work->gradient[i] - price * work->sign[i];
         good = solve_box(work, work->trial);
-        for (int i = 0; i < s; i++) { /* rounding is no response */
+        for (int i = 0; i < s; i++) { /* rounding is not a response */
             double home = problem->base[i] - weights[i];
             if (fabs(work->step[i] - home) <= HOME) work->step[i] = home;
         }

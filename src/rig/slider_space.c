@@ -237,7 +237,7 @@ void sn_row_pack_free(sn_row_pack *pack) {
     *pack = (sn_row_pack){0};
 }
 
-/* The targets that touch any of the vertices, and where each stands among them. */
+/* The targets that touch any of the vertices, and the index of each among them. */
 static int union_of_targets(const sinew_slider_space *space, const sn_picked_rows *rows,
                             sn_row_pack *pack) {
     int m = space->rig->target_count, count = 0;

@@ -16,7 +16,7 @@
 #include "sinew/query.h"
 #include "sinew/warp.h"
 
-/* Closest points farther than this share of the diagonal, or whose normals differ by more than
+/* Closest points farther than this fraction of the diagonal, or whose normals differ by more than
  * about 70 degrees, pull nothing. */
 #define REACH  0.05
 #define FACING 0.35
@@ -268,7 +268,7 @@ sinew_status sn_match_create(const sinew_mesh *source, const sinew_mesh *target,
                              sn_match *match, sinew_transfer_info *info, sinew_error *error) {
     memset(match, 0, sizeof *match);
     sinew_status status;
-    /* Given pairs ask for matching by place even where the counts happen to agree. */
+    /* Given pairs ask for matching by position even where the counts happen to agree. */
     if (options->pair_count == 0 && sinew_mesh_same_topology(source, target, NULL) == SINEW_OK) {
         info->same_topology = true;
         status = match_same(target, match, error);

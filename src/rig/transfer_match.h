@@ -1,4 +1,4 @@
-/* Which place of the source each vertex and triangle of the target moves with. */
+/* Which point of the source each vertex and triangle of the target moves with. */
 #ifndef SN_RIG_TRANSFER_MATCH_H
 #define SN_RIG_TRANSFER_MATCH_H
 

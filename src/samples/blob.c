@@ -81,7 +81,7 @@ static bool in_hole(int r, int c) {
 
 /* Ring i of a limb, `count` points with angles from `first` to `last`. */
 typedef struct limb_ring {
-    double at, wide, thick; /* share of the length; half sizes */
+    double at, wide, thick; /* fraction of the length; half sizes */
 } limb_ring;
 
 static const limb_ring ear_rings[] = {

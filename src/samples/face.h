@@ -95,7 +95,7 @@ typedef struct sn_expression {
 /* All expressions; *count receives their number. */
 const sn_expression *sn_face_expressions(int *count);
 
-/* Adds the named places of the face to its rig. */
+/* Adds the named regions of the face to its rig. */
 sinew_status sn_face_regions(const sn_face *face, sinew_rig *rig, sinew_error *error);
 sn_site sn_face_site(const sn_face *face, int vertex);
 

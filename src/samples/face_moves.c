@@ -263,9 +263,9 @@ static double lid_share(double ring) {
     return share[i] + (ring - i) * (share[i + 1] - share[i]);
 }
 
-/* Closed lids meet at this share of the way from the upper to the lower rim where the eye opens by
- * WIDE radians or more, and half way at the corners: each goes as far as the other there, so that
- * neither is drawn under the corner. Half their distance in centimetres. */
+/* Closed lids meet at this fraction of the way from the upper to the lower rim where the eye opens
+ * by WIDE radians or more, and half way at the corners: each goes as far as the other there, so
+ * that neither is drawn under the corner. Half their distance in centimetres. */
 static const double MEETING = 0.72, WIDE = 0.25, HALF_GAP = 0.006;
 
 /* Turns the lids of the left eye: 1 closes, less than 0 opens further. */

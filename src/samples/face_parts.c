@@ -48,7 +48,7 @@ enum { TEETH = sizeof tooth / sizeof *tooth, STATIONS = 3, ALONG = STATIONS * TE
 /* Cage points of the grooves between teeth lie this far inside the others, and their edges this far
  * from the bite; smoothing leaves half of it. */
 static const double GROOVE = 0.24, NOTCH = 0.16;
-/* The shoulders of a tooth stand this share of its width from the grooves. */
+/* The shoulders of a tooth stand this fraction of its width from the grooves. */
 static const double SHOULDER = 0.2;
 
 /* Places along the arch, by its length: groove, shoulder, shoulder of each tooth, the last groove.

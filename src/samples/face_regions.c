@@ -1,4 +1,4 @@
-/* Named places of the face: what locks, pins and markers are said in. Centimetres. */
+/* Named regions of the face: used to specify locks, pins and markers. Centimetres. */
 #include "samples/face.h"
 
 #include <math.h>

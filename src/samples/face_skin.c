@@ -104,7 +104,7 @@ static bool point_in_hole(int r, int c) {
 }
 
 /* Takes bumps out of the grid, with two steps of opposite sign so that it does not shrink (Taubin
- * 1995). Features hold their places, the neck rim and the mirror plane stay. */
+ * 1995). Features keep their positions, the neck rim and the mirror plane stay. */
 static void smooth_grid(sn_vec3 p[ROWS][COLUMNS], double free[ROWS][COLUMNS]) {
     sn_vec3 next[ROWS][COLUMNS];
     for (int step = 0; step < 40; step++) {

@@ -29,7 +29,7 @@ enum { PALM_ROWS = 5, PALM_COLUMNS = 8, RINGS = 7, THUMB_ROW = 2 };
 typedef struct digit {
     sn_vec3 root, along, up; /* at the knuckle; up is the back of the digit */
     double length, radius;   /* radius at the root */
-    double joints[JOINTS];   /* places of the joints from the root, share of the length */
+    double joints[JOINTS];   /* places of the joints from the root, fraction of the length */
 } digit;
 
 static const digit digits[DIGITS] = {
@@ -47,7 +47,7 @@ static const digit digits[DIGITS] = {
 
 /* Half length of the arc over which a joint's angle is spread, centimetres. */
 static const double ARC[JOINTS] = {1.25, 1.05, 0.85};
-/* Joints turn about a line this share of the radius below the middle, nearer the palm side. */
+/* Joints turn about a line this fraction of the radius below the middle, nearer the palm side. */
 static const double AXIS = 0.30;
 /* The straight part of the spine before the root. */
 static const double BEFORE = 3.0;

@@ -15,7 +15,7 @@
 enum { STAGES = 10 };
 static const double STEP = 0.25;
 
-/* The rings that join in a stage: about the same share of the surface at any resolution. */
+/* The rings that join in a stage: about the same fraction of the surface at any resolution. */
 static int rings_per_stage(int vertex_count) {
     return 1 + (int)(sqrt((double)vertex_count) / 80);
 }

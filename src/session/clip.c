@@ -16,7 +16,8 @@
 
 /* Samples a second up to which a take has a frame per sample. */
 #define SN_MOST_TAKE_RATE 1000.0
-/* Frames closer than this share of a frame to the end are the end: 2.0000001 s at 30 fps has 61. */
+/* Frames closer than this fraction of a frame to the end are the end: 2.0000001 s at 30 fps has 61.
+ */
 static const double FRAME_SLACK = 1e-6;
 
 static sinew_status unknown_slider(const sinew_scene *scene, const sinew_rig *rig,
@@ -272,7 +273,7 @@ static sinew_status rate_of_take(const sinew_markers *take, double *rate, sinew_
     if (!steps) return sn_no_memory(error);
     for (int k = 0; k < count; k++) steps[k] = take->times[k + 1] - take->times[k];
     sn_sort_doubles((size_t)count, steps);
-    /* the mean of the steps that are no holes: times may have been rounded to milliseconds */
+    /* the mean of the steps that are not gaps: times may have been rounded to milliseconds */
     double sum = 0, most = 1.5 * steps[count / 2];
     int used = 0;
     for (; used < count && steps[used] < most; used++) sum += steps[used];

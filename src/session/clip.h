@@ -26,7 +26,7 @@ typedef struct sn_clip {
 } sn_clip;
 
 /* Markers without a rate in the scene have frames at the take's own rate; everything else 30 a
- * second. Frames stand at start + k / rate, k = 0 ... ceil(duration * rate), the last clamped to
+ * second. Frames are at start + k / rate, k = 0 ... ceil(duration * rate), the last clamped to
  * the end. weights   one frame                        steps      N + 1 frames at k / rate curves
  * from the first to the last time  keys, markers   likewise needs_weights: it is bad input when
  * nothing gives weights. */

@@ -25,7 +25,7 @@ static void add_texts(const sinew_scene *scene, const json_t *value, bool output
         add_texts(scene, json_array_get(value, i), output, plan);
 }
 
-/* Keys under which the schema has paths, wherever they stand. */
+/* Keys under which the schema has paths, wherever they occur. */
 static bool is_path_key(const char *key) {
     static const char *const keys[] = {"file", "files", "frames", "map", "regions", "truth"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)

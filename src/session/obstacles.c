@@ -187,7 +187,7 @@ static sinew_status read_one(const sinew_scene *scene, const sinew_rig *rig,
     o->index = (int)index;
     if (status == SINEW_OK)
         status = sn_motion_read(scene, json_object_get(entry, "motion"), place, &o->motion, &why);
-    /* Failures of the scene name their place already; those of shapes and files do not. */
+    /* Failures of the scene already name their location; those of shapes and files do not. */
     if (status != SINEW_OK && strstr(why.message, place))
         sn_fail(error, status, "%s", why.message);
     else if (status != SINEW_OK)

@@ -26,7 +26,7 @@ sinew_status sinew_report_create(const char *verb, char **json, sinew_error *err
     return status;
 }
 
-/* Paths and messages may hold bytes that are no UTF-8; jansson refuses those. */
+/* Paths and messages may hold bytes that are not UTF-8; jansson refuses those. */
 static json_t *text_value(const char *text) {
     json_t *value = json_string(text);
     if (value) return value;

@@ -1,6 +1,6 @@
 /* The shape of a scene, as tables. The strict reader, the JSON schema for machines and the error
- * messages all come from them. A key that is not in its table is an error: a misspelt knob must not
- * pass in silence. The "studio" key is the one place for what others keep in a scene. */
+ * messages all come from them. A key that is not in its table is an error: a misspelt parameter
+ * must not pass in silence. The "studio" key is the one place for what others keep in a scene. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,10 +11,10 @@
 #include "base/status.h"
 #include "spring/structure.h"
 
-/* Static vertices must spread at least this share of the diagonal across their widest line to hold
- * the rest against turning. */
+/* Static vertices must spread at least this fraction of the diagonal across their widest line to
+ * hold the rest against turning. */
 static const double WELL_SPREAD = 0.02;
-/* Size of an automatic anchor as a share of the diagonal. */
+/* Size of an automatic anchor as a fraction of the diagonal. */
 static const double ANCHOR_SIZE = 0.03;
 enum { ANCHOR_ITERATIONS = 200 };
 

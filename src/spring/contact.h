@@ -35,7 +35,7 @@ typedef struct sn_touch {
     int term;       /* of the load, or -1 */
 } sn_touch;
 
-/* Where a vertex is, and how it stands to an obstacle. */
+/* Position of a vertex, also relative to an obstacle. */
 typedef struct sn_place {
     sn_vec3 at, out;
     double distance; /* plus what is allowed; NAN: not known */
@@ -70,7 +70,7 @@ static inline sn_vec3 sn_contact_position(const sinew_spring *spring,
     return sn_v3(at[0], at[1], at[2]);
 }
 
-/* False for vertices that are held or dragged to a place. */
+/* False for vertices that are held or dragged to a position. */
 static inline bool sn_contact_movable(const sinew_spring *spring, const sinew_spring_state *state,
                                       int v) {
     int at = spring->system->place[v];
@@ -113,7 +113,7 @@ static inline bool sn_contact_carried(const sinew_spring_frame *frame, int obsta
     return frame->carried && frame->carried[obstacle];
 }
 
-/* Does the straight way from a to b enter the obstacle? Both are outside; entry: where. Balls of
+/* Does the straight path from a to b enter the obstacle? Both are outside; entry: where. Balls of
  * their distances around places are free; what they leave open is halved. */
 bool sn_contact_enters(const sinew_obstacle *obstacle, const sn_place *a, const sn_place *b,
                        double allowed, sn_place *entry);
@@ -131,7 +131,7 @@ sinew_status sn_contacts_look(const sinew_spring *spring, sinew_spring_state *st
 
 /* How the shape gets to its obstacles: in equal steps of the weights. */
 typedef struct sn_way {
-    int steps;     /* of the whole way */
+    int steps;     /* of the whole path */
     int first;     /* the last step before anything touches */
     bool straight; /* the nearest way out is the way in: there is no need to go it */
     bool crosses;  /* the shape crosses itself: it must be led, and kept from crossing */

@@ -17,7 +17,7 @@
 #include "algebra/sparse.h"
 #include "spring/system.h"
 
-/* Holds a vertex softly at a place. */
+/* Holds a vertex softly at a position. */
 typedef struct sn_soft_pull {
     int vertex;       /* solver order, free */
     double stiffness; /* force per length */
@@ -116,7 +116,7 @@ static inline double *sn_hessian_entry(const sn_system *system, sn_sparse *matri
     return matrix->value + at;
 }
 
-/* Where neighbour b > a stands in the row of a. Corners of tets and triangles are always
+/* Index of neighbour b > a in the row of a. Corners of tets and triangles are always
  * neighbours. */
 int sn_hessian_slot(const sn_system *system, int a, int b);
 

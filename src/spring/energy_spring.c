@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-/* Squared lengths below this share of r^2 have no direction. */
+/* Squared lengths below this fraction of r^2 have no direction. */
 static const double NO_DIRECTION = 1e-20;
 
 typedef struct spring_derivatives {

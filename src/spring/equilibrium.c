@@ -19,7 +19,7 @@ static const double LOOSEST = 0.3, TIGHTEST = 0.01, NEEDED = 0.3;
  * errors of long waves. */
 static const double POLISHED = 0.01;
 static const double SUFFICIENT_DECREASE = 1e-4;
-/* A step is lengthened while more than this share of its slope is left, by at most so much. */
+/* A step is lengthened while more than this fraction of its slope is left, by at most so much. */
 static const double KEPT_SLOPE = 0.5, LONGEST_LEAP = 4;
 /* Energies this close relative to the larger cannot be told apart. */
 static const double ENERGY_NOISE = 1e-13;

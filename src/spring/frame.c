@@ -167,7 +167,7 @@ int sn_frame_blend(const sinew_spring *spring, sinew_spring_state *state,
     return clamped;
 }
 
-/* A share of the frame's forces, in the order of the solver. */
+/* A fraction of the frame's forces, in the order of the solver. */
 static void set_forces(const sinew_spring *spring, const sinew_spring_frame *frame, double share,
                        sn_load *load) {
     const sn_system *system = spring->system;
@@ -182,7 +182,7 @@ static void set_forces(const sinew_spring *spring, const sinew_spring_frame *fra
     }
 }
 
-/* Where a pull leads at a share of the way from the blend. */
+/* Where a pull leads at a fraction of the way from the blend. */
 static void find_target(const sinew_spring_state *state, const sinew_spring_pull *pull, int v,
                         double share, double to[3]) {
     const double *blend = state->solver->load.blend + SN_PAD * (size_t)v;

@@ -15,9 +15,9 @@
 #include "base/scope.h"
 #include "base/vec3.h"
 
-/* A spring under this share of the mean spring length is as good as zero long. */
+/* A spring under this fraction of the mean spring length is as good as zero long. */
 static const double REST_FLOOR = 1e-6;
-/* Mean lengths below this share of the mean spring length count as this long for the stiffness:
+/* Mean lengths below this fraction of the mean spring length count as this long for the stiffness:
  * k = kappa / length must not explode on coincident vertices. */
 static const double STIFFNESS_FLOOR = 1e-2;
 /* Floor of V_T relative to the mean. */

@@ -3,7 +3,7 @@
  * Distances between parts of one surface have no sign: which side is right is known only as long as
  * nothing crosses. So the shape is led from the last step of its way at which the blend is free of
  * crossings (way.c), and a safe shape is kept beside it that never crosses: what a solve asks for
- * is cut back along the straight way from the safe shape (contact/pairs.h), pairs that have come
+ * is cut back along the straight path from the safe shape (contact/pairs.h), pairs that have come
  * near become contacts, and the next solve starts from there. When nothing is cut back any more and
  * the contacts agree, the safe shape is the answer.
  *
@@ -221,7 +221,7 @@ static void measure(const sn_self *self, const sn_contact_pair *pair, sn_touch *
         sn_contact_distance(pair, self->safe, touch->weight, &touch->normal) - touch->wanted;
 }
 
-/* A pair that the last solve drove together after a share of the way: it is held apart along the
+/* A pair that the last solve drove together after a fraction of the way: it is held apart along the
  * direction in which it met, with the gap of the safe shape along it. */
 static void measure_met(const sn_self *self, const sn_contact_pair *pair, double share,
                         sn_touch *touch) {

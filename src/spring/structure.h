@@ -98,14 +98,15 @@ void sn_boundary_place(const sinew_spring *spring, bool rotate, const double *bl
 /* Weights, pins, pulls and forces that cannot be used are bad input. */
 sinew_status sn_frame_check(const sinew_spring *spring, const sinew_spring_frame *frame,
                             sinew_error *error);
-/* Rest lengths, volumes and the rotation-aware blend at a share of the frame's weights, into the
+/* Rest lengths, volumes and the rotation-aware blend at a fraction of the frame's weights, into the
  * load; returns how many rest lengths were clamped. */
 int sn_frame_blend(const sinew_spring *spring, sinew_spring_state *state,
                    const sinew_spring_frame *frame, double share);
-/* Vertices that hard pulls hold, put into x at a share of the way from the blend. */
+/* Vertices that hard pulls hold, put into x at a fraction of the way from the blend. */
 void sn_frame_place(const sinew_spring *spring, const sinew_spring_state *state,
                     const sinew_spring_frame *frame, double share, double *x);
-/* The frame's pulls, a share of the way from the blend; hard ones move their vertex of state->x. */
+/* The frame's pulls, a fraction of the way from the blend; hard ones move their vertex of state->x.
+ */
 sinew_status sn_frame_pull(const sinew_spring *spring, sinew_spring_state *state,
                            const sinew_spring_frame *frame, double share, sinew_error *error);
 

@@ -33,7 +33,7 @@ enum { MARCH_STEPS = 64, HALVINGS = 20, PASSAGE_CUTS = 4 };
 
 /* How far along `direction` until the obstacle is left (from inside) or met (from outside), at most
  * `limit`. Steps as long as the distance are safe; along a thin blade they would never end, so a
- * step is at least a small share of the limit, and the crossing is then halved down. */
+ * step is at least a small fraction of the limit, and the crossing is then halved down. */
 static double way_along(const sinew_obstacle *obstacle, sn_vec3 from, sn_vec3 direction, bool leave,
                         double limit) {
     double before = 0, t = 0;

@@ -53,7 +53,7 @@ static bool may_meet(const sinew_spring *spring, const sinew_spring_state *state
     return false;
 }
 
-/* The way of every vertex from the step before; true when one is inside now, or has been on it. */
+/* The path of every vertex from the step before; true when one is inside now, or has been on it. */
 static bool look_at_step(const sinew_spring *spring, const sinew_spring_state *state,
                          const sinew_spring_frame *frame, int step, bool *straight) {
     int n = spring->network->surface_count;
