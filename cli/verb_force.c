@@ -27,6 +27,10 @@ static const cli_option options[] = {
      0, 10, false},
     {"--friction", CLI_NUMBER, "MU", "Coulomb friction between pressed skin (default 0.3).", 0, 1e6,
      false},
+    {"--stick", CLI_NUMBER, "FRACTION",
+     "Skin in contact sticks, as moist lips do, until it would part by this fraction of the "
+     "bounding-box diagonal within a frame; try 0.001 (default 0).",
+     0, 1, false},
     {"--obstacle", CLI_TEXT, "SHAPE",
      "Press an obstacle into the skin: sphere:x,y,z,r | plane:x,y,z,nx,ny,nz | "
      "capsule:ax,ay,az,bx,by,bz,r | cylinder:ax,ay,az,bx,by,bz,r | box:x,y,z,hx,hy,hz | a mesh "
@@ -133,6 +137,7 @@ static const char *const parameters[][2] = {
     {"--contact-gap", "contact_gap"},
     {"--contact-length", "contact_length"},
     {"--friction", "friction"},
+    {"--stick", "stick"},
     {"--flesh", "flesh"},
     {"--flesh-frequency", "flesh_frequency"},
     {"--flesh-damping", "flesh_damping"},

@@ -163,6 +163,10 @@ typedef struct sinew_force_options {
     /* Per vertex factors of the mass, > 0; NULL: 1. Twice the mass follows as slowly as sqrt(2)
      * times mass_time. */
     const double *mass_map;
+
+    /* Moist lips: skin in contact stays together until its forces would part it by this fraction of
+     * the bounding-box diagonal within a frame, in [0, 1]. 0: it parts at once. */
+    double stick;
 } sinew_force_options;
 
 SINEW_API void sinew_force_options_init(sinew_force_options *options);

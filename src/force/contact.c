@@ -47,6 +47,7 @@ typedef struct touch {
     sn_vec3 normal;
     double gap;           /* to keep: smaller for pairs that are nearer at rest */
     double force, needed; /* l, and gap - c . x* */
+    bool sticks;          /* it touched in the last frame, and pulls while it parts */
 } touch;
 
 /* The pairs once more, each figure in a row of its own, filled up with zeros to whole blocks. */
@@ -56,6 +57,7 @@ typedef struct touch_rows {
     float *weight; /* 4 rows; 0 at vertices that contact cannot move */
     float *normal; /* 3 rows */
     float *needed, *force, *before, *direction;
+    float *low;    /* least force: 0, or none for pairs that stick */
     bool *idle;    /* well apart without a force */
     float *matrix; /* W, BLOCK columns at a time, each of their rows together */
     size_t capacity, matrix_capacity;
@@ -88,6 +90,7 @@ struct sn_force_contact {
     size_t nears_capacity;
     int *bucket; /* hash of pairs: index of a touch + 1, or 0 */
     size_t bucket_count;
+    double stick;          /* opening up to which pairs that touched pull; 0: none do */
     atomic_bool cancelled; /* while the matrix is filled */
 };
 
@@ -126,7 +129,7 @@ sinew_status sn_force_contact_create(const sn_contact_surface *surface, const sn
 
 static void free_rows(touch_rows *r) {
     sn_free(r->slot), sn_free(r->weight), sn_free(r->before), sn_free(r->direction);
-    sn_free(r->idle), sn_free_aligned(r->normal);
+    sn_free(r->idle), sn_free(r->low), sn_free_aligned(r->normal);
     sn_free_aligned(r->needed), sn_free_aligned(r->force), sn_free_aligned(r->matrix);
     *r = (touch_rows){0};
 }
@@ -144,6 +147,10 @@ void sn_force_contact_destroy(sn_force_contact *c) {
     sn_free(c);
 }
 
+void sn_force_contact_set_stick(sn_force_contact *c, double length) {
+    c->stick = length;
+}
+
 void sn_force_contact_reset(sn_force_contact *c) {
     c->touch_count = 0;
     sn_force_contact_shrink(c, 0);
@@ -153,10 +160,10 @@ void sn_force_contact_reset(sn_force_contact *c) {
 
 void sn_force_contact_pack(const sn_force_contact *c, sn_pack *pack) {
     int pressing = 0;
-    for (size_t t = 0; t < c->touch_count; t++) pressing += c->touches[t].force > 0;
+    for (size_t t = 0; t < c->touch_count; t++) pressing += c->touches[t].force != 0;
     sn_pack_int(pack, pressing);
     for (size_t t = 0; t < c->touch_count; t++)
-        if (c->touches[t].force > 0) sn_pack_array(pack, &c->touches[t], 1, sizeof(touch));
+        if (c->touches[t].force != 0) sn_pack_array(pack, &c->touches[t], 1, sizeof(touch));
 }
 
 sinew_status sn_force_contact_unpack(sn_force_contact *c, sn_unpack *unpack, sinew_error *error) {
@@ -235,8 +242,9 @@ static sinew_status make_rows(sn_force_contact *c, sinew_error *error) {
         r->needed = sn_alloc_aligned(capacity, sizeof(float));
         r->force = sn_alloc_aligned(capacity, sizeof(float));
         r->before = SN_NEW(float, capacity), r->direction = SN_NEW(float, capacity);
+        r->low = SN_NEW(float, capacity);
         if (!r->slot || !r->weight || !r->normal || !r->needed || !r->force || !r->before ||
-            !r->direction || !r->idle) {
+            !r->direction || !r->idle || !r->low) {
             free_rows(r);
             return sn_no_memory(error);
         }
@@ -265,6 +273,7 @@ static void fill_rows(sn_force_contact *c) {
     size_t count = c->touch_count, width = r->width;
     memset(r->needed, 0, sizeof(float) * width);
     memset(r->force, 0, sizeof(float) * width);
+    memset(r->low, 0, sizeof(float) * width);
     memset(r->normal, 0, 3 * sizeof(float) * width);
     memset(r->slot, 0, 4 * sizeof(int) * width);
     memset(r->weight, 0, 4 * sizeof(float) * width);
@@ -273,6 +282,8 @@ static void fill_rows(sn_force_contact *c) {
         touch *t = &c->touches[p];
         t->needed = t->gap - along(t, c->goal);
         r->needed[p] = (float)t->needed, r->force[p] = (float)t->force;
+        if (t->sticks && -t->needed < c->stick) r->low[p] = -INFINITY;
+        if (r->low[p] == 0 && r->force[p] < 0) r->force[p] = 0; /* torn off */
         r->normal[p] = (float)t->normal.x, r->normal[width + p] = (float)t->normal.y;
         r->normal[2 * width + p] = (float)t->normal.z;
         for (size_t i = 0; i < 4; i++) {
@@ -432,11 +443,11 @@ static float sweep(touch_rows *r, bool all, float wide) {
             float stiffness = own[i], sum = sums[i];
             if (!(stiffness > 0) || (!all && r->idle[p])) continue;
             float better = r->force[p] + (r->needed[p] - sum) / stiffness;
-            if (!(better > 0)) better = 0;
+            if (!(better > r->low[p])) better = r->low[p];
             float change = better - r->force[p];
             most = fmaxf(most, fabsf(change) * stiffness);
             r->force[p] = better;
-            r->idle[p] = better == 0 && sum - r->needed[p] > wide;
+            r->idle[p] = better == 0 && r->low[p] == 0 && sum - r->needed[p] > wide;
             for (int k = 0; k < BLOCK; k++) sums[k] += change * own[k];
         }
     }
@@ -474,7 +485,7 @@ static sinew_status press(sn_force_contact *c, sinew_error *error) {
         last = now;
     }
     for (size_t p = 0; p < count; p++) {
-        r->force[p] = fmaxf(r->force[p], 0);
+        r->force[p] = fmaxf(r->force[p], r->low[p]);
         c->touches[p].force = (double)r->force[p];
     }
     return SINEW_OK;
@@ -502,7 +513,7 @@ static void displace(sn_force_contact *c, double *x) {
     memset(c->right, 0, n * sizeof(float));
     for (size_t p = 0; p < c->touch_count; p++) {
         const touch *t = &c->touches[p];
-        for (int i = 0; t->force > 0 && i < 4; i++) {
+        for (int i = 0; t->force != 0 && i < 4; i++) {
             int v = t->pair.v[i];
             if (c->block->slot[v] < 0) continue;
             sn_vec3 push = sn_scale(t->weight[i] * t->force, t->normal);
@@ -555,7 +566,7 @@ static void displace_region(sn_force_contact *c, double *x) {
     memset(c->moved, 0, 3 * count * sizeof(float));
     for (size_t p = 0; p < c->touch_count; p++) {
         const touch *t = &c->touches[p];
-        for (int i = 0; t->force > 0 && i < 4; i++) {
+        for (int i = 0; t->force != 0 && i < 4; i++) {
             int slot = c->block->slot[t->pair.v[i]];
             if (slot < 0) continue;
             sn_vec3 push = sn_scale(t->weight[i] * t->force, t->normal);
@@ -735,7 +746,10 @@ sinew_status sn_force_contact_solve(sn_force_contact *c, const double *x0, doubl
     /* what pressed in the last frame, seen from its end, is likely to press again */
     size_t kept = 0;
     for (size_t t = 0; t < c->touch_count; t++)
-        if (c->touches[t].force > 0) c->touches[kept++] = c->touches[t];
+        if (c->touches[t].force != 0) {
+            c->touches[kept] = c->touches[t];
+            c->touches[kept++].sticks = c->stick > 0;
+        }
     c->touch_count = kept;
     linearise_all(c, x0, x0);
     if (c->touch_count > 0) SN_TRY(press_apart(c, x, error));
@@ -748,12 +762,24 @@ sinew_status sn_force_contact_solve(sn_force_contact *c, const double *x0, doubl
         SN_TRY(press_apart(c, x, error));
         if (round > 0) SN_TRY(advance(c, x, error));
     }
-    for (size_t p = 0; p < c->touch_count; p++) info->pressing += c->touches[p].force > 0;
-    if (!c->own && info->pressing > 0) displace(c, x);
+    bool acts = false;
+    for (size_t p = 0; p < c->touch_count; p++) {
+        info->pressing += c->touches[p].force > 0;
+        acts |= c->touches[p].force != 0;
+    }
+    if (!c->own && acts) displace(c, x);
     SN_TRY(sn_contact_cut_back(c->surface, c->work, c->at, x, &info->cut, error));
-    if (info->pressing > 0 || info->cut < 1)
+    if (acts || info->cut < 1)
         info->released = sn_force_contact_release(c->skin, c->surface->gap, c->goal, x, c->stack);
-    return SINEW_OK;
+    if (!info->released || !(c->stick > 0)) return SINEW_OK;
+    /* what sticks has torn the skin: the same without */
+    double stick = c->stick;
+    memcpy(x, c->goal, bytes);
+    c->stick = 0;
+    for (size_t p = 0; p < c->touch_count; p++) c->touches[p].force = fmax(c->touches[p].force, 0);
+    sinew_status status = sn_force_contact_solve(c, x0, x, info, monitor, error);
+    c->stick = stick;
+    return status;
 }
 
 /* ---- friction -------------------------------------------------------------------------------- */

@@ -24,6 +24,9 @@ sinew_status sn_force_contact_create(const sn_contact_surface *surface, const sn
                                      const sn_cholesky *factor, sn_inverse_block *region,
                                      sn_force_contact **contact, sinew_error *error);
 void sn_force_contact_destroy(sn_force_contact *contact);
+/* Moist lips: pairs that touched in the last frame stay together until their forces would part them
+ * by more than `length` within a frame, or until they would tear the skin. 0: no pair does. */
+void sn_force_contact_set_stick(sn_force_contact *contact, double length);
 /* Forgets the frames before: pairs that pressed, and the part of N^-1 that was found for them,
  * whose bits depend on the order in which vertices touched. */
 void sn_force_contact_reset(sn_force_contact *contact);

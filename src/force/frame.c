@@ -114,6 +114,8 @@ sinew_status sinew_force_state_create(const sinew_force *force, sinew_force_stat
                                                       &s->contact, error)
                             : sn_no_memory(error);
     }
+    if (s->contact)
+        sn_force_contact_set_stick(s->contact, force->options.stick * force->skin->diagonal);
     if (status == SINEW_OK && force->lag)
         status = sn_flesh_state_create(force->lag, &s->lag, error);
     if (status == SINEW_OK && force->options.obstacles)

@@ -86,6 +86,7 @@ sinew_status sn_force_check_options(const sinew_force_options *o, sinew_error *e
     if (!in_range(o->contact_margin, 0, 10)) wrong = "contact margin must be in [0, 10]";
     if (!in_range(o->contact_length, 0, 10)) wrong = "contact length must be in [0, 10]";
     if (!in_range(o->friction, 0, 1e6)) wrong = "friction must be in [0, 1e6]";
+    if (!in_range(o->stick, 0, 1)) wrong = "stick must be in [0, 1]";
     if (!(o->outlier > 0)) wrong = "outlier must be positive";
     if (o->flesh && !in_range(o->flesh_frequency, 0.1, 1000))
         wrong = "flesh frequency must be in [0.1, 1000] Hz";

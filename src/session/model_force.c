@@ -63,6 +63,8 @@ static const sinew_parameter parameters[] = {
            "fraction of the diagonal", "Length over which pressed skin bends."),
     NUMBER(NOTHING, "friction", SINEW_FORCE_FRICTION, 0, 1e6, "",
            "Coefficient of Coulomb friction between pressed skin."),
+    NUMBER(STRUCTURE, "stick", 0, 0, 1, "fraction of the diagonal",
+           "Opening within a frame at which skin in contact lets go, as moist lips do."),
     PATH(STRUCTURE, "stretch_map", "Stretch stiffness factors: CSV vertex,value."),
     PATH(STRUCTURE, "bend_map", "Bending stiffness factors: CSV vertex,value."),
     PATH(STRUCTURE, "mass_map", "Mass factors: CSV vertex,value."),
@@ -136,6 +138,7 @@ static void read_options(const sn_model_setup *setup, sinew_force_options *optio
     options->contact_gap = sn_scene_number(scene, "contact_gap");
     options->contact_length = sn_scene_number(scene, "contact_length");
     options->friction = sn_scene_number(scene, "friction");
+    options->stick = sn_scene_number(scene, "stick");
     if (sn_scene_flag(scene, "published")) use_published(options);
 }
 
@@ -484,6 +487,7 @@ static const sn_idle_rule idle[] = {
     {"contact_length", "contact or obstacles", NULL},
     {"friction", "contact or obstacles", NULL},
     {"contact_margin", "contact", NULL},
+    {"stick", "contact", NULL},
     {"flesh_frequency", "flesh", NULL},
     {"flesh_damping", "flesh", NULL},
     {"flesh_length", "flesh", NULL},

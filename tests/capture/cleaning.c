@@ -2,33 +2,9 @@
 #include "support.h"
 
 #include "groups.h"
-#include "sinew/capture.h"
-#include "sinew/samples.h"
+#include "scene.h"
 
 enum { SAMPLES = 180 };
-
-typedef struct scene {
-    sinew_rig *rig;
-    sinew_markers *take;
-    sinew_marker_map *map;
-} scene;
-
-static int make(void **state) {
-    static scene s;
-    sinew_error error;
-    assert_ok(sinew_sample_rig("face", NULL, &s.rig, &error));
-    assert_ok(sinew_sample_markers("face", NULL, NULL, &s.take, &s.map, &error));
-    *state = &s;
-    return 0;
-}
-
-static int drop(void **state) {
-    scene *s = *state;
-    sinew_rig_destroy(s->rig);
-    sinew_markers_destroy(s->take);
-    sinew_marker_map_destroy(s->map);
-    return 0;
-}
 
 static double gaussian(uint64_t *seed) {
     double sum = 0;
@@ -38,15 +14,10 @@ static double gaussian(uint64_t *seed) {
 
 /* The first seconds of the take, with noise and dropouts, on a head that turns and walks. */
 static sinew_markers *spoiled(const sinew_markers *take, double noise, double dropouts, bool walk) {
-    sinew_error error;
-    sinew_markers *made;
+    sinew_markers *made = copy_of(take, SAMPLES);
     uint64_t seed = 11;
-    assert_ok(sinew_markers_create(take->marker_count, SAMPLES, &made, &error));
-    for (int i = 0; i < take->marker_count; i++)
-        assert_ok(sinew_markers_set_name(made, i, take->names[i], &error));
     for (int t = 0; t < SAMPLES; t++) {
         double time = take->times[t], a = walk ? 0.4 * sin(2 * time) : 0, c = cos(a), s = sin(a);
-        made->times[t] = time;
         for (int i = 0; i < take->marker_count; i++) {
             const double *p = take->positions + 3 * (t * take->marker_count + i);
             double *q = made->positions + 3 * (t * take->marker_count + i);
@@ -195,5 +166,5 @@ int test_cleaning(void) {
         cmocka_unit_test(the_cut_off_is_what_it_says),
         cmocka_unit_test(the_neutral_is_in_the_first_calm_stretch),
     };
-    return cmocka_run_group_tests_name("cleaning", tests, make, drop);
+    return cmocka_run_group_tests_name("cleaning", tests, make_scene, drop_scene);
 }

@@ -3,47 +3,17 @@
 
 #include "base/memory.h"
 #include "groups.h"
-#include "sinew/capture.h"
-#include "sinew/samples.h"
+#include "scene.h"
 
 enum { SAMPLES = 240 };
 
-typedef struct scene {
-    sinew_rig *rig;
-    sinew_markers *take;
-    sinew_marker_map *map;
-} scene;
-
-static int make(void **state) {
-    static scene s;
-    sinew_error error;
-    sinew_sample_options size;
-    sinew_sample_options_init(&size);
-    size.vertices = 3000;
-    assert_ok(sinew_sample_rig("face", &size, &s.rig, &error));
-    assert_ok(sinew_sample_markers("face", &size, NULL, &s.take, &s.map, &error));
-    *state = &s;
-    return 0;
-}
-
-static int drop(void **state) {
-    scene *s = *state;
-    sinew_rig_destroy(s->rig);
-    sinew_markers_destroy(s->take);
-    sinew_marker_map_destroy(s->map);
-    return 0;
-}
-
 /* The first seconds of the take with noise, on a head that walks, turns and jumps. */
 static sinew_markers *part_of(const sinew_markers *take, double noise) {
-    sinew_error error;
-    sinew_markers *made;
+    sinew_markers *made = copy_of(take, SAMPLES);
     uint64_t seed = 5;
     int n = take->marker_count;
-    assert_ok(sinew_markers_create(n, SAMPLES, &made, &error));
-    for (int i = 0; i < n; i++) assert_ok(sinew_markers_set_name(made, i, take->names[i], &error));
     for (int t = 0; t < SAMPLES; t++) {
-        double time = made->times[t] = take->times[t], a = 0.3 * sin(4 * time);
+        double time = take->times[t], a = 0.3 * sin(4 * time);
         for (int i = 0; i < n; i++) {
             const double *p = take->positions + 3 * (t * n + i);
             double *q = made->positions + 3 * (t * n + i);
@@ -178,5 +148,5 @@ int test_labels(void) {
         cmocka_unit_test(a_take_on_its_side_is_turned_up),
         cmocka_unit_test(residuals_weigh_positions),
     };
-    return cmocka_run_group_tests_name("capture: labels", tests, make, drop);
+    return cmocka_run_group_tests_name("capture: labels", tests, make_small_scene, drop_scene);
 }

@@ -2,43 +2,7 @@
 #include "support.h"
 
 #include "groups.h"
-#include "sinew/capture.h"
-#include "sinew/samples.h"
-
-typedef struct scene {
-    sinew_rig *rig;
-    sinew_markers *take;
-    sinew_marker_map *map;
-} scene;
-
-static int make(void **state) {
-    static scene s;
-    sinew_error error;
-    assert_ok(sinew_sample_rig("face", NULL, &s.rig, &error));
-    assert_ok(sinew_sample_markers("face", NULL, NULL, &s.take, &s.map, &error));
-    *state = &s;
-    return 0;
-}
-
-static int drop(void **state) {
-    scene *s = *state;
-    sinew_rig_destroy(s->rig);
-    sinew_markers_destroy(s->take);
-    sinew_marker_map_destroy(s->map);
-    return 0;
-}
-
-static sinew_markers *copy_of(const sinew_markers *take, int samples) {
-    sinew_error error;
-    sinew_markers *copy;
-    assert_ok(sinew_markers_create(take->marker_count, samples, &copy, &error));
-    memcpy(copy->times, take->times, sizeof(double) * (size_t)samples);
-    memcpy(copy->positions, take->positions,
-           3 * sizeof(double) * (size_t)(samples * take->marker_count));
-    for (int i = 0; i < take->marker_count; i++)
-        assert_ok(sinew_markers_set_name(copy, i, take->names[i], &error));
-    return copy;
-}
+#include "scene.h"
 
 /* A walk with a turn, in place of a head that stands still. */
 static sinew_rigid walk(double time) {
@@ -129,5 +93,5 @@ int test_takes(void) {
         cmocka_unit_test(a_take_without_samples_or_markers_is_refused),
         cmocka_unit_test(running_out_of_memory_leaves_nothing_behind),
     };
-    return cmocka_run_group_tests_name("takes", tests, make, drop);
+    return cmocka_run_group_tests_name("takes", tests, make_scene, drop_scene);
 }

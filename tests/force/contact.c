@@ -99,6 +99,47 @@ static void lips_that_would_cross_press(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* Lips that stick open later than those that do not, and then alike. */
+static void moist_lips_part_late(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_rig *rig = lips_rig();
+    sinew_force_options options;
+    sinew_force_options_init(&options);
+    options.contact = true;
+    double x[2][3 * COUNT];
+    int held[2] = {0};
+    sinew_force *force[2];
+    sinew_force_state *made[2];
+    for (int moist = 0; moist < 2; moist++) {
+        options.stick = moist ? 0.006 : 0;
+        assert_ok(sinew_force_create(rig, NULL, &options, NULL, &force[moist], &error));
+        assert_ok(sinew_force_state_create(force[moist], &made[moist], &error));
+    }
+    double gap = sinew_diagonal(COUNT, rig->neutral->positions) * options.contact_gap;
+    for (int f = 0; f < 40; f++) {
+        double u = f < 8 ? f / 8.0 : fmax(0, 1 - (f - 8) / 16.0); /* opens slowly */
+        for (int moist = 0; moist < 2; moist++) {
+            assert_ok(
+                sinew_force_command(force[moist], made[moist], &u, x[moist], NULL, NULL, &error));
+            assert_int_equal(crossings(rig, x[moist]), 0);
+            double nearest = INFINITY;
+            for (int a = 0; a < SIDE; a++)
+                for (int b = 0; b < SIDE; b++)
+                    nearest = fmin(nearest,
+                                   root_mean_square(x[moist] + 3 * a, x[moist] + 3 * (LIP + b), 1));
+            held[moist] += f > 8 && nearest < 40 * gap;
+        }
+    }
+    if (!(held[1] > held[0])) fail_msg("%d and %d frames together", held[0], held[1]);
+    assert_below(root_mean_square(x[0], x[1], COUNT), 1e-3);
+    for (int moist = 0; moist < 2; moist++) {
+        sinew_force_state_destroy(made[moist]);
+        sinew_force_destroy(force[moist]);
+    }
+    sinew_rig_destroy(rig);
+}
+
 /* Two flat sheets, and a target that presses the upper one into the lower one. */
 static sinew_rig *sheets_rig(void) {
     double x[3 * COUNT], delta[3 * LIP];
@@ -425,6 +466,7 @@ int test_contact(void) {
         cmocka_unit_test(contact_has_the_same_bits_for_any_threads),
         cmocka_unit_test(contact_survives_memory_that_runs_out),
         cmocka_unit_test(lips_that_would_cross_press),
+        cmocka_unit_test(moist_lips_part_late),
         cmocka_unit_test(skin_that_crosses_at_rest_is_left_out_and_no_spike_remains),
         cmocka_unit_test(friction_slows_skin_that_slides),
         cmocka_unit_test(contact_can_be_cancelled),
