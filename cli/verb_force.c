@@ -95,9 +95,6 @@ static const cli_option options[] = {
     {"--bounded", CLI_FLAG, NULL, "Keep commands within [0, 1].", 0, 0, false},
     {"--lower", CLI_NUMBER, "X", "Smallest command otherwise (default -0.05).", -1e6, 1, false},
     {"--upper", CLI_NUMBER, "X", "Largest command otherwise (default 3).", 0, 1e6, false},
-    {"--published", CLI_FLAG, NULL,
-     "Solve as in the paper: a free command, no ridge, no outliers. See docs/published.md.", 0, 0,
-     false},
     {"--outlier", CLI_NUMBER, "FRACTION",
      "Residual beyond which a marker loses influence, as a fraction of the bounding-box diagonal "
      "(default 0.05).",
@@ -154,24 +151,6 @@ static const char *const parameters[][2] = {
     CLI_MARKERS_PARAMETERS,
 };
 
-/* The paper's command: of any sign and size, without a ridge, every marker believed. */
-static sinew_status add_published(cli_call *call, json_t *document) {
-    static const char *const contrary[] = {"--bounded", "--lower", "--upper", "--ridge",
-                                           "--outlier"};
-    if (!cli_given(call, "--published")) return SINEW_OK;
-    for (size_t i = 0; i < sizeof contrary / sizeof *contrary; i++)
-        if (cli_given(call, contrary[i]))
-            return cli_usage(call, "--published sets %s; give one of them", contrary[i]);
-    json_t *values = json_object_get(document, "parameters");
-    if (!values) {
-        values = json_object();
-        json_object_set_new(document, "parameters", values);
-    }
-    json_object_update_new(values, json_pack("{s:f,s:f,s:f,s:f}", "lower", -1e6, "upper", 1e6,
-                                             "ridge", 0.0, "outlier", 1e9));
-    return SINEW_OK;
-}
-
 static sinew_status fill(cli_call *call, json_t *document) {
     const char *curves = cli_text(call, "--curves");
     if (!curves == !cli_given(call, "--markers"))
@@ -199,7 +178,6 @@ static sinew_status fill(cli_call *call, json_t *document) {
         json_object_set_new(document, "curves", json_pack("{s:o}", "file", cli_path(call, curves)));
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
         CLI_TRY(cli_parameter(call, document, "force", parameters[i][0], parameters[i][1]));
-    CLI_TRY(add_published(call, document));
     CLI_TRY(cli_add_marker_outputs(call, document, NULL));
     static const char *const outputs[][2] = {{"--stretch-map-out", "stretch_map"},
                                              {"--bend-map-out", "bend_map"},
