@@ -159,8 +159,9 @@ bool fuzz_studio(const uint8_t *bytes, size_t size) {
     bool good = restored && json_equal(last, restored);
     while (again && good) {
         applied = NULL;
-        if (project_undo(again, &applied, &error) != SINEW_OK) break;
+        sinew_status status = project_undo(again, &applied, &error);
         json_decref(applied);
+        if (status != SINEW_OK) break;
     }
     json_decref(last), json_decref(restored);
     last = again ? project_document(again) : NULL;

@@ -6,6 +6,7 @@
  * does. Fails when the memory of the last quarter exceeds that of the second by more than 5%. */
 #include <inttypes.h>
 #include <limits.h>
+#include <malloc.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -55,9 +56,10 @@ int main(int count, char **arguments) {
             if (now() - told < 60) continue;
             told += 60;
             printf("%3.0f min: %ld sessions, %ld calls, %ld shapes, %ld patches, %ld rejected, "
-                   "%ld cancelled, %.1f MB\n",
+                   "%ld cancelled, %.1f MB, %.2f MB in use\n",
                    (told - begin) / 60, sessions, counts.calls, counts.shapes, counts.patches,
-                   counts.rejected, counts.cancelled, memory);
+                   counts.rejected, counts.cancelled, memory,
+                   (double)mallinfo2().uordblks / (1 << 20));
             fflush(stdout);
         }
     } while (now() - begin < 60 * minutes);
