@@ -116,6 +116,16 @@ static void bench_glb(bench *b) {
     sinew_rig_destroy(rig);
 }
 
+static void bench_fbx(bench *b) {
+    sinew_error error;
+    sinew_rig *rig = make_rig(TARGETS);
+    sn_buffer file = {0};
+    bench_need(sn_format_fbx.write_rig(rig, NULL, &file, &error), &error);
+    report_reader(b, &sn_format_fbx, read_rig, &file);
+    sn_buffer_free(&file);
+    sinew_rig_destroy(rig);
+}
+
 /* --- a cache on disk -------------------------------------------------------------------------- */
 
 typedef struct caching {
@@ -168,6 +178,7 @@ static void bench_pc2(bench *b) {
 const bench_case bench_io[] = {
     {"obj-read", "26.6k vertices, quads, texture coordinates, 1 thread", bench_obj},
     {"glb-read", "26.6k vertices x 60 sparse targets with normals, 1 thread", bench_glb},
+    {"fbx-read", "binary, deflated, 26.6k vertices x 60 targets, 1 thread", bench_fbx},
     {"pc2-write", "1000 frames of 26.6k vertices against plain writes", bench_pc2},
     BENCH_END,
 };

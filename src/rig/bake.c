@@ -12,6 +12,7 @@
 #include "base/sized.h"
 #include "base/status.h"
 #include "base/threads.h"
+#include "rig/bake_samples.h"
 #include "rig/baker.h"
 
 enum {
@@ -237,6 +238,17 @@ static int most_functions(const sn_baker *b) {
     return most < room ? most : room > 1 ? room : 1;
 }
 
+/* Few functions explain a joint, many small ones a face, whose sliders all meet. */
+static sinew_status find_fit(sn_baker *b, sinew_bake_info *found) {
+    bool many = b->options->style == SINEW_BAKE_STYLE_POLYNOMIALS &&
+                b->rig->slider_count > SN_BAKE_MANY_SLIDERS;
+    SN_TRY(sn_bake_weigh(b));
+    found->fitted_error = found->linear_error = linear_error(b);
+    SN_TRY(many ? sn_bake_choose_all(b) : sn_bake_choose(b, most_functions(b)));
+    return b->chosen_count > 0 ? sn_bake_fit(b, &found->fitted_worst, &found->fitted_error)
+                               : SINEW_OK;
+}
+
 sinew_status sinew_bake(const sinew_rig *rig, const sinew_bake_options *options,
                         sinew_bake_model *model, void *user, const sinew_monitor *monitor,
                         sinew_rig **baked, sinew_bake_info *info, sinew_error *error) {
@@ -260,10 +272,7 @@ sinew_status sinew_bake(const sinew_rig *rig, const sinew_bake_options *options,
     double start = sn_now();
     sinew_status status = prepare(&b);
     if (status == SINEW_OK) status = sn_bake_take_samples(&b);
-    if (status == SINEW_OK) status = sn_bake_choose(&b, most_functions(&b));
-    if (status == SINEW_OK) found.fitted_error = found.linear_error = linear_error(&b);
-    if (status == SINEW_OK && b.chosen_count > 0)
-        status = sn_bake_fit(&b, &found.fitted_worst, &found.fitted_error);
+    if (status == SINEW_OK) status = find_fit(&b, &found);
     if (status == SINEW_OK) status = build(&b, baked, &found);
     found.samples = b.sample_count;
     found.seconds = sn_now() - start;

@@ -179,10 +179,29 @@ static sinew_status choose(sn_baker *b, int limit, double *scratch) {
     return SINEW_OK;
 }
 
+sinew_status sn_bake_weigh(sn_baker *b) {
+    SN_TRY(scale_samples(b));
+    return find_gram(b);
+}
+
+sinew_status sn_bake_choose_all(sn_baker *b) {
+    b->chosen = SN_NEW(int, b->function_count);
+    if (!b->chosen) return sn_no_memory(b->error);
+    for (int i = 0; i < b->function_count; i++) {
+        sn_bake_function *f = &b->functions[i];
+        f->own = 0;
+        for (int k = 0; k < b->sample_count; k++) {
+            size_t row = (size_t)k * (size_t)b->rig->slider_count;
+            double value = b->scale[k] * sn_bake_evaluate(b, f, b->weights + row);
+            f->own += value * value;
+        }
+        if (f->own > 0) b->chosen[b->chosen_count++] = i;
+    }
+    return SINEW_OK;
+}
+
 sinew_status sn_bake_choose(sn_baker *b, int limit) {
     int n = b->sample_count;
-    SN_TRY(scale_samples(b));
-    SN_TRY(find_gram(b));
     if (b->function_count == 0) return SINEW_OK;
     double *scratch = SN_NEW(double, n);
     b->chosen = SN_NEW(int, limit);

@@ -6,10 +6,11 @@
  *
  * R holds the residual of each sample in a column, X (n x F) the values of the chosen functions.
  * In-betweens and products need a shape per function: C = R X (X^T X)^-1. Polynomials share few
- * shapes: with Q an orthonormal basis of X, the best approximation of rank K is R Q U U^T Q^T, U
- * the K largest eigenvectors of Q^T R^T R Q. So the activations are Q U = X P, each of them a sum
- * of all functions, and the shapes R Q U. Any rotation of the K shapes is as good; varimax takes
- * the one that moves fewest vertices per shape. */
+ * shapes (bake_ridge.c has another fit for them): with Q an orthonormal basis of X, the best
+ * approximation of rank K is R Q U U^T Q^T, U the K largest eigenvectors of Q^T R^T R Q. So the
+ * activations are Q U = X P, each of them a sum of all functions, and the shapes R Q U. Any
+ * rotation of the K shapes is as good; varimax takes the one that moves fewest vertices per shape.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -253,7 +254,8 @@ sinew_status sn_bake_fit(sn_baker *b, double *worst, double *rms) {
     int n = b->sample_count, most = b->options->max_targets;
     int count = most < b->chosen_count ? most : b->chosen_count;
     double *X = function_values(b), *A = SN_NEW(double, (size_t)n *(size_t)count);
-    sinew_status status = X && A ? reduce(b, X, count) : sn_no_memory(b->error);
+    sinew_status status = X && A ? (b->basis ? reduce(b, X, count) : sn_bake_reduce(b, X, count))
+                                 : sn_no_memory(b->error);
     if (status == SINEW_OK) {
         sn_dense_multiply(SN_AS_IS, SN_AS_IS, n, count, b->chosen_count, 1, X, b->coefficients, 0,
                           A);

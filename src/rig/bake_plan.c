@@ -20,6 +20,7 @@ enum {
     CURVE_POWER = 6,    /* of one slider in a polynomial */
     MOST_PAIRS = 600,   /* that are sampled */
     MOST_CANDIDATES = 1600,
+    MOST_FACE_CANDIDATES = 3000,
     PAIR_SHARE = 45,   /* per cent of the samples up to which pairs are sampled once … */
     PLANNED_SHARE = 65 /* … and the strongest of them again */
 };
@@ -224,19 +225,27 @@ static sinew_status sample_pairs(sn_baker *b, const int *half, sn_slider_pair *p
     static const double faded[][2] = {{0.25, 0.25}, {0.75, 0.25}, {0.25, 0.75}};
     static const double middle[] = {0.5, 0.5};
     int all = b->sample_limit;
+    double measured = 0, overlap = 0;
     b->sample_limit = all * PAIR_SHARE / 100;
     for (int i = 0; i < *count; i++) {
         int index = b->sample_count;
         if (i < MOST_PAIRS) SN_TRY(sample_pair(b, &pairs[i], middle, row));
-        pairs[i].interaction = b->sample_count > index
-                                   ? interaction_of(b, index, half[pairs[i].a], half[pairs[i].b])
-                                   : 0;
+        bool sampled = b->sample_count > index;
+        pairs[i].interaction =
+            sampled ? interaction_of(b, index, half[pairs[i].a], half[pairs[i].b]) : -1;
+        if (sampled) measured += pairs[i].interaction, overlap += pairs[i].overlap;
     }
+    for (int i = 0; i < *count; i++) /* of those without a sample, by how much the two meet */
+        if (pairs[i].interaction < 0)
+            pairs[i].interaction = overlap > 0 ? measured * pairs[i].overlap / overlap : 0;
     if (*count > 0) qsort(pairs, (size_t)*count, sizeof *pairs, by_interaction);
     b->sample_limit = all * PLANNED_SHARE / 100;
     int kept = 0;
     while (kept < *count && pairs[kept].interaction > NEGLIGIBLE * pairs[0].interaction) kept++;
-    for (int i = 0; i < kept; i++) {
+    /* On faces a second round pays where it reaches all; random poses tell more otherwise. */
+    bool room = b->rig->slider_count <= SN_BAKE_MANY_SLIDERS ||
+                b->sample_count + 5 * kept <= b->sample_limit;
+    for (int i = 0; room && i < kept; i++) {
         const double(*at)[2] = pairs[i].alike ? faded : added;
         for (int k = 0; k < (pairs[i].alike ? 3 : 5); k++)
             SN_TRY(sample_pair(b, &pairs[i], at[k], row));
@@ -309,18 +318,19 @@ static sinew_status add_polynomials(sn_baker *b, const sn_slider_pair *pairs, in
     triple *triples = NULL;
     int triple_count = 0, degree = CURVE_POWER;
     SN_TRY(find_triples(b, pairs, pair_count, &triples, &triple_count));
-    int room = MOST_CANDIDATES - b->function_count;
+    int most = b->rig->slider_count > SN_BAKE_MANY_SLIDERS ? MOST_FACE_CANDIDATES : MOST_CANDIDATES;
+    int room = most - b->function_count;
     for (; degree > 3; degree--) {
         int lower = degree - 1, of_triple = lower * (lower - 1) * (lower - 2) / 6;
         if (pair_count * (degree * lower / 2) + triple_count * of_triple <= room) break;
     }
     sinew_status status = SINEW_OK;
     for (int i = 0; status == SINEW_OK && i < pair_count; i++)
-        if (b->function_count + degree * (degree - 1) / 2 <= MOST_CANDIDATES)
+        if (b->function_count + degree * (degree - 1) / 2 <= most)
             status = add_products(b, 2, (const int[]){pairs[i].a, pairs[i].b}, degree, degree);
     int triple_degree = degree > 4 ? degree - 1 : 3;
     for (int i = 0; status == SINEW_OK && i < triple_count; i++)
-        if (b->function_count + 10 <= MOST_CANDIDATES)
+        if (b->function_count + 10 <= most)
             status = add_products(b, 3, triples[i].sliders, triple_degree, triple_degree);
     sn_free(triples);
     return status;

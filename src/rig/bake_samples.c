@@ -8,13 +8,16 @@
 #include "base/status.h"
 #include "sinew/bake.h"
 
-#define ALIKE 0.5 /* cosine between two displacements */
+#define ALIKE      0.5 /* cosine between two displacements */
+#define ALIKE_FACE 0.7
+#define TIED       0.7 /* how often a left and a right slider move together */
 
 /* Largest motion of each vertex by any plain target or in-between of a slider, as a sparse list. */
 typedef struct reach {
     int count;
     const int *vertices;
     const double *deltas;
+    double square; /* of all displacements */
 } reach;
 
 static int by_overlap(const void *a, const void *b) {
@@ -23,8 +26,16 @@ static int by_overlap(const void *a, const void *b) {
     return p->a != q->a ? p->a - q->a : p->b - q->b;
 }
 
-/* Overlap 0: they share nothing. */
-static sn_slider_pair compare(const reach *a, const reach *b) {
+static double square_of(const reach *r) {
+    double sum = 0;
+    for (size_t i = 0; i < 3 * (size_t)r->count; i++) sum += r->deltas[i] * r->deltas[i];
+    return sum;
+}
+
+/* Overlap 0: they share nothing. Poses of a limb are alternatives where they move the skin that
+ * they share alike. On a face they must be alike as a whole: a lip that goes down moves its few
+ * vertices as jawOpen does, but a performer uses both at once. */
+static sn_slider_pair compare(const reach *a, const reach *b, bool face) {
     double overlap = 0, along = 0, own_a = 0, own_b = 0;
     for (int i = 0, j = 0; i < a->count && j < b->count;) {
         int v = a->vertices[i], w = b->vertices[j];
@@ -38,7 +49,8 @@ static sn_slider_pair compare(const reach *a, const reach *b) {
         }
         i += v <= w, j += w <= v;
     }
-    return (sn_slider_pair){.overlap = overlap, .alike = along > ALIKE * sqrt(own_a * own_b)};
+    double limit = face ? ALIKE_FACE * sqrt(a->square * b->square) : ALIKE * sqrt(own_a * own_b);
+    return (sn_slider_pair){.overlap = overlap, .alike = along > limit};
 }
 
 sinew_status sn_bake_pairs(const sinew_rig *rig, sn_slider_pair **pairs, int *count,
@@ -51,11 +63,12 @@ sinew_status sn_bake_pairs(const sinew_rig *rig, sn_slider_pair **pairs, int *co
     for (int t = 0; t < rig->target_count; t++) {
         const sinew_target *target = &rig->targets[t];
         if (target->kind == SINEW_TARGET_KIND_PLAIN)
-            reaches[target->slider] = (reach){target->count, target->vertices, target->deltas};
+            reaches[target->slider] = (reach){target->count, target->vertices, target->deltas, 0};
     }
+    for (int s = 0; s < n; s++) reaches[s].square = square_of(&reaches[s]);
     for (int a = 0; a < n; a++)
         for (int b = a + 1; b < n; b++) {
-            sn_slider_pair pair = compare(&reaches[a], &reaches[b]);
+            sn_slider_pair pair = compare(&reaches[a], &reaches[b], n > SN_BAKE_MANY_SLIDERS);
             if (pair.overlap == 0) continue;
             pair.a = a, pair.b = b;
             if (!SN_RESERVE(*pairs, capacity, *count + 1)) {
@@ -137,7 +150,15 @@ sinew_status sn_bake_crowded_poses(const sinew_rig *rig, uint64_t seed, int coun
     sn_slider_pair *pairs;
     int pair_count;
     SN_TRY(sn_bake_pairs(rig, &pairs, &pair_count, error));
+    sinew_rig *mirrored = NULL;
+    sinew_status status = sinew_rig_copy(rig, &mirrored, error);
+    if (status == SINEW_OK) status = sinew_rig_deduce_from_names(mirrored, error);
+    if (status != SINEW_OK) {
+        sinew_rig_destroy(mirrored), sn_free(pairs);
+        return status;
+    }
     int n = rig->slider_count;
+    bool many = n > SN_BAKE_MANY_SLIDERS;
     uint64_t state = seed * UINT64_C(0xd1342543de82ef95) + 1;
     for (int i = 0; i < 8; i++) sn_bake_random(&state);
     double *u = SN_NEW(double, 2 * (size_t)n), *sum = u ? u + n : NULL;
@@ -146,8 +167,17 @@ sinew_status sn_bake_crowded_poses(const sinew_rig *rig, uint64_t seed, int coun
         double share = sn_bake_random(&state), strength = sn_bake_random(&state);
         for (int s = 0; s < n; s++) {
             double chance = sn_bake_random(&state), value = sn_bake_random(&state);
-            u[s] = sum[s] = chance < share ? (0.5 + 0.5 * strength) * value * value : 0;
+            if (many)
+                u[s] = chance < 0.6 * share ? fmin(1, (0.3 + 1.2 * strength) * value) : 0;
+            else
+                u[s] = chance < share ? (0.5 + 0.5 * strength) * value * value : 0;
         }
+        for (int s = 0; many && s < n; s++) {
+            int other = mirrored->sliders[s].mirror;
+            double chance = sn_bake_random(&state), value = sn_bake_random(&state);
+            if (other > s && chance < TIED) u[other] = fmin(1, u[s] * (0.8 + 0.4 * value));
+        }
+        for (int s = 0; s < n; s++) sum[s] = u[s];
         /* Alternatives share the weight of one slider. */
         for (int p = 0; p < pair_count; p++) {
             if (!pairs[p].alike) continue;
@@ -157,7 +187,8 @@ sinew_status sn_bake_crowded_poses(const sinew_rig *rig, uint64_t seed, int coun
         for (int s = 0; s < n; s++)
             row[s] = sn_bake_weight(&rig->sliders[s], sum[s] > 1 ? u[s] / sum[s] : u[s]);
     }
-    sinew_status status = u ? SINEW_OK : sn_no_memory(error);
+    status = u ? SINEW_OK : sn_no_memory(error);
+    sinew_rig_destroy(mirrored);
     sn_free(u), sn_free(pairs);
     return status;
 }

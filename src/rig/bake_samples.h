@@ -21,7 +21,11 @@ typedef struct sn_slider_pair {
 sinew_status sn_bake_pairs(const sinew_rig *rig, sn_slider_pair **pairs, int *count,
                            sinew_error *error);
 
-/* Rows of many sliders at once, most of them at small weights, as captured faces have them. */
+/* Rigs with more sliders are faces: a performer moves many at once, left and right together, and
+ * some of them all the way. Limbs have fewer, of which few act at a time. */
+enum { SN_BAKE_MANY_SLIDERS = 24 };
+
+/* Rows of many sliders at once. */
 sinew_status sn_bake_crowded_poses(const sinew_rig *rig, uint64_t seed, int count, double *rows,
                                    sinew_error *error);
 

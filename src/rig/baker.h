@@ -64,8 +64,14 @@ sinew_status sn_bake_take_samples(sn_baker *b);
 sinew_status sn_bake_add_function(sn_baker *b, const sn_bake_function *f);
 double sn_bake_evaluate(const sn_baker *b, const sn_bake_function *f, const double *weights);
 
-/* bake_choose.c: at most `limit` functions. */
+/* bake_choose.c: the Gram matrix of the samples, once; then at most `limit` functions, or all. */
+sinew_status sn_bake_weigh(sn_baker *b);
 sinew_status sn_bake_choose(sn_baker *b, int limit);
+sinew_status sn_bake_choose_all(sn_baker *b);
+
+/* bake_ridge.c: b->coefficients, the polynomials of the `count` activations that explain most,
+ * largest first. X: values of the chosen functions, sample_count x chosen_count. */
+sinew_status sn_bake_reduce(sn_baker *b, const double *X, int count);
 
 /* bake_fit.c: the fewest shapes that meet the tolerance, and the error that they leave on the
  * samples, over the diagonal. */
