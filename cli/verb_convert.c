@@ -245,7 +245,8 @@ static sinew_status convert_units(cli_call *call, const char *in, cli_file *file
     sinew_status status = sinew_contents_matrix(contents, unit >= 0 ? meters[unit] : 0,
                                                 up >= 0 ? (char)('x' + up) : 0, m, &call->error);
     sinew_contents_destroy(contents);
-    if (status != SINEW_OK) return status;
+    if (status != SINEW_OK)
+        return sinew_fail(&call->error, status, "%s: does not state its unit and up axis", in);
     scale = sqrt(m[0] * m[0] + m[3] * m[3] + m[6] * m[6]);
     if (mesh) apply_to_mesh(m, scale, mesh);
     for (int t = 0; file->rig && t < file->rig->target_count; t++)

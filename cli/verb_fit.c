@@ -108,6 +108,10 @@ static sinew_status fit_cache(cli_call *call, const sinew_rig *rig, sinew_frames
     sinew_rig *corrected = NULL;
     sinew_fit_frames_info info = {.size = sizeof info};
     sinew_status status = sinew_frames_match(frames, rig->neutral, &call->error);
+    if (status == SINEW_BAD_INPUT)
+        return sinew_fail(&call->error, status, "%s: has %d points, the rig has %d vertices",
+                          cli_text(call, "--frames"), frames->vertex_count,
+                          rig->neutral->vertex_count);
     if (status == SINEW_OK)
         status = sinew_fit_frames(rig, frames, &chosen, call->monitor, &curves, &corrected, &info,
                                   &call->error);

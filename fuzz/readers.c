@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "io/contents.h"
 #include "io/format.h"
 #include "io/rig_json.h"
 #include "io/target.h"
@@ -132,6 +133,37 @@ static int rig_again(const sn_format *format, const sinew_rig *rig) {
     return good;
 }
 
+/* Into a copy of the file, with a vertex elsewhere and a target more: what is written can be read.
+ */
+static int rig_into(const sn_format *format, const sn_source *original, sinew_rig *rig) {
+    sn_buffer out = {0};
+    sinew_error error;
+    const int vertex = 0;
+    const double delta[] = {0, 1, 0};
+    int good = 1, targets = rig->target_count;
+    if (sinew_rig_add_target(rig, "fuzzed target", 1, &vertex, delta, &error) != SINEW_OK) return 1;
+    rig->neutral->positions[0] += 1;
+    if (format->write_into(original, rig, NULL, &out, &error) == SINEW_OK && !out.failed) {
+        sn_source source = buffer_source(&out);
+        sinew_rig *back = NULL;
+        good = format->read_rig(&source, &back, &error) == SINEW_OK &&
+               back->neutral->vertex_count >= 1 && back->target_count >= (targets > 0);
+        sinew_rig_destroy(back);
+        free_source(&source);
+    }
+    sn_buffer_free(&out);
+    return good;
+}
+
+static void list_contents(const sn_format *format, const sn_source *source) {
+    sinew_contents *contents = sn_alloc(1, sizeof *contents);
+    sinew_error error;
+    if (!contents) return;
+    *contents = (sinew_contents){0};
+    format->read_contents(source, contents, &error);
+    sinew_contents_destroy(contents);
+}
+
 static int read_rig_file(const sn_format *format, const uint8_t *bytes, size_t size) {
     sn_source source = make_source(bytes, size);
     sinew_rig *rig = NULL;
@@ -147,6 +179,8 @@ static int read_rig_file(const sn_format *format, const uint8_t *bytes, size_t s
         format->read_frames(&source, &frames, &error);
     if (format->read_pose && rig && rig->neutral->vertex_count < 100000)
         format->read_pose(&source, NULL, 0.5, &pose, &error);
+    list_contents(format, &source);
+    if (good && rig && rig->neutral->vertex_count < 100000) good = rig_into(format, &source, rig);
     sinew_mesh_destroy(pose);
     sinew_rig_destroy(rig);
     sinew_curves_destroy(curves);

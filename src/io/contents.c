@@ -291,7 +291,7 @@ sinew_status sinew_contents_matrix(const sinew_contents *contents, double unit, 
     SN_REQUIRE(contents && matrix && unit >= 0 && isfinite(unit), error);
     SN_REQUIRE(up == 0 || (up >= 'x' && up <= 'z'), error);
     if ((unit > 0 && !(contents->unit > 0)) || (up && !contents->up))
-        return sn_fail(error, SINEW_BAD_INPUT, "the file does not tell its unit and up axis");
+        return sn_fail(error, SINEW_BAD_INPUT, "the file does not state its unit and up axis");
     double scale = unit > 0 ? contents->unit / unit : 1;
     const double *from = to_y[(up ? contents->up : 'y') - 'x'], *to = to_y[(up ? up : 'y') - 'x'];
     for (int i = 0; i < 3; i++)
