@@ -55,7 +55,7 @@ typedef struct sinew_cage_options {
 SINEW_API void sinew_cage_options_init(sinew_cage_options *options);
 
 typedef struct sinew_cage {
-    sinew_tets *tets;           /* 6 per cell, all split the same way; one vertex per grid corner */
+    sinew_tets *tets;           /* 6 per cell, all split alike; one vertex per grid corner */
     sinew_embedding *embedding; /* of the surface's vertices */
     double cell;                /* edge length, in units of the mesh */
 } sinew_cage;

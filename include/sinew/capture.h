@@ -104,7 +104,7 @@ SINEW_API void sinew_capture_sample(const sinew_capture *capture, double time, d
 /* weights[map->count] at a time: those of the map, less where a marker was filled, 0 where it is
  * missing. */
 SINEW_API void sinew_capture_weights(const sinew_capture *capture, double time, double *weights);
-/* The rigid motion from the face without head motion to where the take has it. */
+/* The rigid motion from the face without head motion to its position in the take. */
 SINEW_API void sinew_capture_head(const sinew_capture *capture, double time, sinew_rigid *motion);
 
 /* A stable marker counts as slipped in a frame when its distance to another, or from its own

@@ -41,7 +41,7 @@ typedef enum sinew_finding_kind {
 
 typedef struct sinew_finding {
     sinew_finding_kind kind;
-    int elements[3]; /* as the kind says; -1 where unused */
+    int elements[3]; /* as the kind describes; -1 where unused */
 } sinew_finding;
 
 /* Vertices closer than this fraction of the bounding-box diagonal are coincident. */

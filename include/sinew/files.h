@@ -29,7 +29,7 @@ SINEW_API sinew_status sinew_folder_create(const char *path, sinew_error *error)
 
 /* A new folder that appears under its name only when it is complete: fill sinew_folder_path, then
  * finish. Folders that programs left behind when they died are removed by the next one that works
- * in the same place. */
+ * in the same folder. */
 typedef struct sinew_folder sinew_folder;
 /* SINEW_IO when something with that name exists already. */
 SINEW_API sinew_status sinew_folder_begin(const char *path, sinew_folder **folder,
@@ -50,7 +50,7 @@ SINEW_API void sinew_files_clean_up(void);
 typedef struct sinew_file_plan sinew_file_plan;
 SINEW_API sinew_status sinew_file_plan_create(sinew_file_plan **plan, sinew_error *error);
 SINEW_API void sinew_file_plan_destroy(sinew_file_plan *plan);
-/* Files or folders; a rig folder stands for the files of the rig. */
+/* Files or folders; a rig folder counts as the files of the rig. */
 SINEW_API sinew_status sinew_file_plan_add_input(sinew_file_plan *plan, const char *path,
                                                  sinew_error *error);
 SINEW_API sinew_status sinew_file_plan_add_output(sinew_file_plan *plan, const char *path,

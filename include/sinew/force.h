@@ -90,12 +90,12 @@ typedef struct sinew_force_options {
     double position;    /* positional stiffness per area, >= 0; 1 balances u = w at the target */
     double mass_time;   /* seconds, > 0: response time of the skin */
     const double *position_map; /* per vertex factors of the stiffness, > 0; NULL: 1 */
-    const double *stretch_map;  /* the same; an edge takes the mean of its ends */
+    const double *stretch_map;  /* the same; an edge uses the mean of its ends */
     const double *bend_map;
 
-    /* The jaw: how far each vertex goes with it as a whole, 0 to 1 (sinew_jaw_shares finds it); its
-     * rest is then carried by the jaw's rigid motion, so that the chin moves on an arc and is not
-     * shortened on the way. Every target alone keeps its shape. NULL: no jaw. */
+    /* The jaw: how much each vertex moves with it, 0 to 1 (sinew_jaw_shares computes it). The rest
+     * shape of such a vertex follows the rigid motion of the jaw, so that the chin moves on an arc
+     * and does not get shorter. Every target alone keeps its shape. NULL: no jaw. */
     const double *jaw;
 
     /* Time. */
@@ -107,9 +107,9 @@ typedef struct sinew_force_options {
     /* The command. */
     double ridge;  /* pull to no command, >= 0, relative to the mean effect of a target */
     double smooth; /* pull to the last command, >= 0, same scale */
-    /* lower <= u <= upper. Faces are made of pushes, not of pulls: without a lower bound the
-     * command overfits. The defaults leave a little room for braking, and twice what a target takes
-     * to be reached within a frame. */
+    /* lower <= u <= upper. Muscles pull in one direction only: without a lower bound the
+     * command overfits. The defaults leave a little room for braking, and twice the command that
+     * reaches a target within one frame. */
     bool bounded;
     double lower, upper;
     double outlier; /* markers farther away than this fraction of the bounding-box diagonal lose
@@ -143,7 +143,7 @@ typedef struct sinew_force_options {
     int fixed_count;
 
     /* target_count flags: targets that get no command. NULL: those of sliders that markers do not
-     * tell, see sinew_fit_choose_sliders. Does not concern commands that are given. Copied. */
+     * determine (sinew_fit_choose_sliders). Explicit commands are not affected. Copied. */
     const bool *held;
 
     /* Flesh that lags behind a moving head (sinew_force_set_head): inertia and gravity. */
@@ -246,11 +246,11 @@ SINEW_API sinew_status sinew_force_command(const sinew_force *force, sinew_force
                                            sinew_force_frame_info *info,
                                            const sinew_monitor *monitor, sinew_error *error);
 
-/* Where the head is in the next frame: the motion from the neutral to space; results stay as seen
- * from the head. Flesh lags behind it, and obstacles, which stand in space, are met there. NULL, as
- * before the first call: the head stands still. */
+/* Where the head is in the next frame: the motion from the neutral to space; results stay relative
+ * to the head. Flesh lags behind it; obstacles are fixed in space. NULL, the default: the head does
+ * not move. */
 SINEW_API void sinew_force_set_head(sinew_force_state *state, const sinew_rigid *head);
-/* Obstacles of later frames, in a fixed order so that friction knows them again; borrowed. Needs a
+/* Obstacles of later frames, in a fixed order so that friction can identify them; borrowed. Needs a
  * structure made with options.obstacles, else SINEW_MISUSE. */
 SINEW_API sinew_status sinew_force_set_obstacles(sinew_force_state *state, int count,
                                                  const sinew_obstacle *const *obstacles,
@@ -272,12 +272,12 @@ SINEW_API sinew_status sinew_jaw_shares(const sinew_rig *rig, int target, double
 /* ---- stiffness from shapes -------------------------------------------------------------------
  *
  * A rig should be able to rest at each of its own expressions. Shapes (by default every target at
- * weight 1) and the commands that hold them say where the skin is soft:
+ * weight 1) and the commands that hold them determine where the skin is soft:
  *
  *   min over f > 0 of  R(f) / R(1) + prior sum_i a_i (f_i - 1 - log f_i)
  *
  * f are factors of the stretch and of the bending per vertex, R(f) the squared distance of all
- * shapes from balance, weighed as displacement, a_i shares of the area. It is convex with one
+ * shapes from balance, measured as displacement, a_i fractions of the area. It is convex with one
  * solution. The positional stiffness is prescribed. Without strain the softest skin always fits
  * best, so the prior keeps factors about 1, and vertices that no shape strains keep 1.
  *
@@ -310,7 +310,7 @@ typedef struct sinew_stiffness_info {
     sinew_status status; /* SINEW_NOT_CONVERGED: the maps are the last iterate */
     int iterations, examples;
     double residual; /* last relative change of a factor */
-    /* RMS over shapes and area of the way from a shape to where the skin comes to rest under its
+    /* RMS distance, over shapes and area, from a shape to the rest shape of the skin under its
      * command, length units: with factors 1, and with the maps; and the worst shape's RMS. */
     double rest_error_default, rest_error, rest_error_worst;
     /* RMS distance from balance of shapes that were not used, length units: with factors 1, with

@@ -48,7 +48,7 @@ typedef struct sinew_interference_pair {
     double disturbance;       /* of the first by the second */
     double reverse;           /* of the second by the first */
     double cosine;
-    int vertex;  /* where they meet most: largest |d_i| |d_j| */
+    int vertex;  /* where they overlap most: largest |d_i| |d_j| */
     int region;  /* of the rig that holds that vertex, the smallest; -1: none */
     double rank; /* the disturbance weighted by what is seen: the order of the list */
 } sinew_interference_pair;
@@ -57,7 +57,7 @@ typedef struct sinew_interference_pair {
  * disturbance of a target that moves less than half of what targets typically move (the median)
  * counts in proportion to its motion, so that pupils do not top the list. Two targets of sliders
  * that are declared a pair (sinew_slider.mirror) and a combination with its drivers are left out,
- * and of two pairs that are mirror images one stands for both. Returns how many. */
+ * and of two pairs that are mirror images only one is listed. Returns how many. */
 SINEW_API int sinew_interference_worst(const sinew_slider_space *space,
                                        const sinew_interference *interference, int limit,
                                        sinew_interference_pair *pairs);

@@ -3,7 +3,7 @@
  * Each pose p has lengths of edges, areas of triangles, angles between neighbouring triangles and,
  * where the surface is closed, a volume. At weights w a shape should have the blend of these,
  *
- *   l(w) = sum_p w_p l_p,   sum_p w_p = 1   (the neutral takes what the others leave),
+ *   l(w) = sum_p w_p l_p,   sum_p w_p = 1   (the neutral gets what remains of the weight),
  *
  * however its parts are rotated. Distortion is the difference: |l / l(w) - 1| per edge, the
  * same for areas, degrees for angles. In-betweens blend along their slider; a combination adds what
@@ -36,7 +36,7 @@ typedef struct sinew_distortion {
     sinew_spread area;     /* |area / blended area - 1| over the triangles */
     sinew_spread dihedral; /* |angle - blended angle| between neighbouring triangles, degrees */
     double volume;         /* volume / blended volume - 1; NaN when the surface is not closed */
-    int flipped;           /* triangles folded by over 90 degrees more than the blend asks for along
+    int flipped;           /* triangles folded by over 90 degrees more than in the blend along
                               at least two of their edges */
     int intersections;     /* pairs of intersecting triangles; -1: not counted */
     double drift;          /* by how much vertices of different parts, within 2% of the diagonal in
@@ -63,7 +63,7 @@ SINEW_API sinew_status sinew_measure_frame(sinew_measure *measure, const double 
                                            sinew_distortion *distortion, sinew_error *error);
 
 /* A whole point cache: distortions[frame_count]. Frame k has the weights of the curves at its time;
- * curves NULL: k / (frame_count - 1) of the way from the neutral to the first target. */
+ * curves NULL: frame k is a fraction k / (frame_count - 1) of the first target. */
 SINEW_API sinew_status sinew_measure_frames(const sinew_rig *rig, const sinew_frames *frames,
                                             const sinew_curves *curves, bool count_intersections,
                                             sinew_distortion *distortions,

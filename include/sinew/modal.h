@@ -149,10 +149,10 @@ typedef enum sinew_modal_fit {
 typedef struct sinew_modal_parameters {
     uint32_t size; /* of this structure in bytes; set by sinew_modal_parameters_init */
     /* Time. The slowest mode swings `swings` times in a mean key interval, or `frequency` times a
-     * second when that is > 0, or as the material says when `physical`. */
+     * second when that is > 0, or as the material determines when `physical`. */
     double swings;    /* > 0 */
     double frequency; /* hertz; 0: by swings */
-    bool physical;    /* the mesh is in metres, E and density are real */
+    bool physical;    /* the mesh is in meters, E and density are real */
     /* Damping as a ratio of critical: zeta_i = (alpha_mass + alpha_stiffness lambda_i^2)/2 with
      * alpha_mass = damping lambda_1, alpha_stiffness = damping/lambda_1. Both can be given instead;
      * negative: from the ratio. */
@@ -275,7 +275,7 @@ SINEW_API sinew_status sinew_modal_lag(const sinew_modal_motion *motion, int cou
 
 /* ---- constraints ---- */
 
-/* Vertices held or led along paths: the frame changes as little as it can, measured in strain, so
+/* Vertices held or led along paths: the frame changes as little as possible, measured in strain, so
  * that they reach their positions. stiffness, per vertex: 0 exactly; otherwise by a spring of that
  * stiffness, a multiple of the body's own; NULL: all exactly. Pins hold scratch memory: one per
  * thread. The modal must outlive them. */

@@ -101,14 +101,14 @@ typedef enum sinew_past {
 /* Initialize with sinew_input_init: frame 0 of the clip.
  *
  * A frame of the clip, weights NULL and frame >= 0, is reproducible: the same bits whatever was
- * solved before. Models with a past compute the missing frames before it by themselves.
+ * solved before. Models with a past compute the missing frames before it automatically.
  *
- * Weights given directly, a slider being dragged, are live: a model with a past goes on by one
- * frame from its present state (sinew_solver_reset starts again). Models without a past give the
+ * Weights given directly, a slider being dragged, are live: a model with a past continues by one
+ * frame from its current state (sinew_solver_reset starts again). Models without a past give the
  * shape of these weights. */
 typedef struct sinew_input {
     uint32_t size;
-    /* Frame of the clip, or -1: `time` says when. */
+    /* Frame of the clip, or -1: use `time`. */
     int frame;
     /* Seconds, with frame -1 or with weights: when keys, curves, moving obstacles and pins are
      * sampled. NaN: the time of `frame`, or the start of the clip. With frame -1 and without
@@ -153,7 +153,7 @@ SINEW_API bool sinew_figures_get(const sinew_figures *figures, const char *name,
 SINEW_API sinew_status sinew_figures_text(const sinew_figures *figures, char **json,
                                           sinew_error *error);
 
-/* Initialize with sinew_result_init: no arrays. Set the arrays that are wanted; the caller owns
+/* Initialize with sinew_result_init: no arrays. Set the arrays that are needed; the caller owns
  * them. The solve fills the rest; fields that a model does not use are 0. */
 typedef struct sinew_result {
     uint32_t size;

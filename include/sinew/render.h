@@ -50,7 +50,7 @@ typedef struct sinew_panel {
 enum {
     SINEW_RENDER_WIDTH = 1280,
     SINEW_RENDER_HEIGHT = 720,
-    SINEW_RENDER_SIZE_LIMIT = 16384 /* pixels, either way */
+    SINEW_RENDER_SIZE_LIMIT = 16384 /* pixels, width and height */
 };
 #define SINEW_RENDER_AZIMUTH       25.0
 #define SINEW_RENDER_ELEVATION     8.0

@@ -19,7 +19,7 @@
  *
  * Threads. The document is guarded: sinew_session_patch, _text, _get, _revision, _cancel and
  * sinew_solver_create may be called from any thread at any time. A solver is a snapshot of the
- * session with a state of its own, for one thread: it solves the revision of its last
+ * session with a separate state, for one thread: it solves the revision of its last
  * sinew_solver_update while patches continue. Solvers of one session share the rig and the
  * structure. sinew_session_solve and the functions that speak of the clip and the rig use the
  * session's own solver and must be called from one thread at a time. */
@@ -158,8 +158,8 @@ SINEW_API sinew_status sinew_solver_solve(sinew_solver *solver, const sinew_inpu
 SINEW_API sinew_status sinew_solver_describe(const sinew_solver *solver, char **json,
                                              sinew_error *error);
 
-/* The take that the model follows: its markers on the face and over time. NULL when it follows none
- * or nothing was built; valid until the next update or destroy. */
+/* The take that the model follows: its markers on the face and over time. NULL when it follows no
+ * take or nothing was built; valid until the next update or destroy. */
 SINEW_API const sinew_capture *sinew_solver_capture(const sinew_solver *solver);
 /* The modes of a modal scene, for sinew_modal_shape; NULL for other models or when nothing was
  * built. Valid until the next update or destroy. */
@@ -168,7 +168,7 @@ SINEW_API const sinew_modal *sinew_solver_modal(const sinew_solver *solver);
 /* Whether frames depend on earlier ones. run (may be NULL): frames of a run, 0 unless
  * SINEW_PAST_RUN. */
 SINEW_API sinew_past sinew_solver_past(const sinew_solver *solver, int *run);
-/* The same of the session's own solver. */
+/* The same for the session's own solver. */
 SINEW_API sinew_past sinew_session_past(const sinew_session *session, int *run);
 
 /* The rig that it solves, NULL before the first preparation; valid until an update that costs
@@ -192,7 +192,7 @@ SINEW_API sinew_status sinew_session_clip(const sinew_session *session, sinew_cl
                                           sinew_error *error);
 /* Seconds of frame 0 <= frame < frame_count; 0 outside. */
 SINEW_API double sinew_solver_frame_time(const sinew_solver *solver, int frame);
-/* Slider weights that an input comes to, after locks: weights[slider_count]. SINEW_BAD_INPUT when
+/* Slider weights that an input results in, after locks: weights[slider_count]. SINEW_BAD_INPUT when
  * the clip has no weights and the input gives none. */
 SINEW_API sinew_status sinew_solver_weights(sinew_solver *solver, const sinew_input *input,
                                             double *weights, sinew_error *error);

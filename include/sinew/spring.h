@@ -48,7 +48,7 @@ typedef enum sinew_spring_kind {
     SINEW_SPRING_KIND_BENDING,   /* across an edge, or two edges apart */
     SINEW_SPRING_KIND_INTERNAL,  /* struts through the inside, or edges of tetrahedra */
     SINEW_SPRING_KIND_ANCHOR,    /* the anchor rectangle and its ties */
-    SINEW_SPRING_KIND_TIE,       /* between components, when asked for */
+    SINEW_SPRING_KIND_TIE,       /* between components, on request */
     SINEW_SPRING_KIND_COUNT
 } sinew_spring_kind;
 /* "structure", "bending", "internal", "anchor", "tie" */
@@ -139,9 +139,9 @@ typedef struct sinew_spring_options {
                              thin obstacles are not missed (default true) */
     bool self_contact;    /* keep the surface from crossing itself (default false) */
 
-    const double *fibers; /* 3 per surface vertex, or NULL: springs along a vertex's vector are as
-                             many times stiffer as it is long; springs across it, and springs at
-                             vertices whose vector is zero, keep their stiffness */
+    const double *fibers; /* 3 per surface vertex, or NULL: the length of a vertex's vector
+                             multiplies the stiffness of springs along it; springs across it, and
+                             springs where the vector is zero, keep their stiffness */
     sinew_cache *cache;   /* stores the measured blend; default NULL: no cache */
 } sinew_spring_options;
 

@@ -47,7 +47,7 @@ SINEW_API sinew_status sinew_text_lock(const char *text, char **json, sinew_erro
 /* The name that a misspelled word probably means, or NULL when none is near. Case does not count.
  */
 SINEW_API const char *sinew_text_nearest(const char *word, int count, const char *const *names);
-/* Replaces, in place, everything by '?' that is not printable text on one line: control characters,
+/* Replaces everything that is not printable text on one line by '?', in place: control characters,
  * terminal escape sequences, line feeds, and bytes that are not UTF-8. */
 SINEW_API void sinew_text_make_printable(char *text);
 

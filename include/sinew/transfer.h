@@ -1,11 +1,11 @@
 /* Rig transfer: the sliders of a rig on another face.
  *
- *   match     find the corresponding point of the source for each triangle of the target neutral:
- * by index on the same topology, otherwise through a warp by pairs of corresponding vertices,
- * projected onto the target's surface measure   per source triangle the change of its edges and
- * normal from neutral to shape rebuild   the displacement of the target whose triangles change in
- * the same way: a sparse solve over the vertices that the shape moves, so that sparse targets stay
- * sparse
+ *   match     the point of the source that corresponds to each triangle of the target
+ *   measure   per source triangle, the change of its edges and normal from neutral to shape
+ *   rebuild   the displacement of the target whose triangles change likewise
+ *
+ * Points match by index on the same topology, otherwise through a warp by pairs of corresponding
+ * vertices. Rebuilding solves for the vertices that a shape moves only: sparse targets stay sparse.
  *
  * Vertices that a shape does not move stay exactly still. Sliders, limits, groups, in-betweens and
  * combinations are kept. A vertex belongs to the regions of its corresponding point on the source;

@@ -2,8 +2,8 @@
  *
  *   W(x) = A x + b + sum_i c_i |x - p_i|,   W(p_i) = q_i,   sum c_i = 0, sum c_i p_i^T = 0
  *
- * the thin-plate spline of three dimensions: among all maps through the pairs the one that bends
- * least, and exactly affine where the pairs are. A displacement d at x becomes J(x) d with the
+ * the thin-plate spline in three dimensions: of all maps through the pairs it bends least, and it
+ * is affine when the pairs are. A displacement d at x becomes J(x) d with the
  * warp's Jacobian J, so that proportions adapt. */
 #ifndef SINEW_WARP_H
 #define SINEW_WARP_H

@@ -94,7 +94,8 @@ static sinew_status default_folder(char **folder, sinew_error *error) {
     else if (home && *home)
         *folder = sn_path_join(home, ".cache/sinew");
     else
-        return sn_fail(error, SINEW_IO, "no place for the cache: set SINEW_CACHE or HOME");
+        return sn_fail(error, SINEW_IO,
+                       "there is no folder for the cache: set SINEW_CACHE or HOME");
     return *folder ? SINEW_OK : sn_no_memory(error);
 }
 

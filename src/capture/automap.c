@@ -370,15 +370,17 @@ static sinew_status find(mapping *m, const sinew_monitor *monitor, sn_automap *r
     } else {
         double least = align_by_shape(m, &r->alignment, &second);
         if (!(least < 0.25 * m->unit) || m->count < 8)
-            return sn_fail(error, SINEW_BAD_INPUT,
-                           "the names of the %d markers do not say where they sit, and their shape "
-                           "does not fit the face: give a map (NAME,vertex)",
-                           m->count);
+            return sn_fail(
+                error, SINEW_BAD_INPUT,
+                "the names of the %d markers do not identify their points, and their shape "
+                "does not fit the face: give a map (NAME,vertex)",
+                m->count);
         if (second < 1.15 * least)
-            return sn_fail(error, SINEW_BAD_INPUT,
-                           "the names of the %d markers do not say where they sit, and their shape "
-                           "fits the face in several positions: give a map (NAME,vertex)",
-                           m->count);
+            return sn_fail(
+                error, SINEW_BAD_INPUT,
+                "the names of the %d markers do not identify their points, and their shape "
+                "fits the face in several positions: give a map (NAME,vertex)",
+                m->count);
         r->source = SINEW_MAP_SOURCE_BY_SHAPE;
         apply(m, &r->alignment);
     }

@@ -246,7 +246,9 @@ static sinew_status prepare(estimate *e, sinew_error *error) {
     for (size_t i = 0; i < 2 * n; i++) e->share[i] = 0.5 * e->skin->area[i / 2] / e->area;
     for (size_t v = 0; v < n; v++)
         if (!(e->potentials->position[v] >= 0 && isfinite(e->potentials->position[v])))
-            return sn_fail(error, SINEW_BAD_INPUT, "stiffness: the place of vertex %zu", v);
+            return sn_fail(
+                error, SINEW_BAD_INPUT,
+                "stiffness: the positional stiffness of vertex %zu is negative or not finite", v);
     e->info->examples = e->example_count;
     return SINEW_OK;
 }

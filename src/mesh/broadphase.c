@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "mesh/embree.h"
 #include "mesh/topology.h"
 
@@ -159,6 +160,7 @@ static sinew_status collide(int count_a, const sn_box *boxes_a, int count_b, con
     RTCScene scene_b = all->within ? scene_a : scene_of(device, count_b, boxes_b);
     sinew_status status = sn_embree_status(device, error);
     if (status == SINEW_OK) status = sn_embree_room(error);
+    if (status == SINEW_OK) status = sn_check_interrupt(error);
     if (status == SINEW_OK) {
         rtcCollide(scene_a, scene_b, collect, all);
         status = sn_embree_status(device, error);
@@ -169,6 +171,7 @@ static sinew_status collide(int count_a, const sn_box *boxes_a, int count_b, con
     pthread_mutex_destroy(&all->lock);
     SN_TRY(status);
     SN_TRY(all->status);
+    SN_TRY(sn_check_interrupt(error));
     return filter_waiting(all);
 }
 

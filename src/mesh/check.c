@@ -445,14 +445,14 @@ const char *sinew_finding_text(const sinew_finding *finding, char *line) {
         snprintf(line, SINEW_FINDING_SIZE, "vertex %d joins %d fans of faces", e[0], e[1]);
         break;
     case SINEW_FINDING_KIND_ORIENTATION:
-        snprintf(line, SINEW_FINDING_SIZE, "edge %d-%d joins faces that face opposite ways", e[0],
-                 e[1]);
+        snprintf(line, SINEW_FINDING_SIZE, "edge %d-%d joins faces with opposite orientations",
+                 e[0], e[1]);
         break;
     case SINEW_FINDING_KIND_SELF_INTERSECTION:
         snprintf(line, SINEW_FINDING_SIZE, "faces %d and %d intersect", e[0], e[1]);
         break;
     case SINEW_FINDING_KIND_COINCIDENT_VERTEX:
-        snprintf(line, SINEW_FINDING_SIZE, "vertex %d is at the place of vertex %d", e[0], e[1]);
+        snprintf(line, SINEW_FINDING_SIZE, "vertex %d is at the position of vertex %d", e[0], e[1]);
         break;
     case SINEW_FINDING_KIND_ISOLATED_VERTEX:
         snprintf(line, SINEW_FINDING_SIZE, "vertex %d is used by no face", e[0]);

@@ -134,7 +134,7 @@ static int opposite_corner(const int *triangle, int a, int b) {
 static sinew_status check_edges(const sn_topology *topology, sinew_error *error) {
     for (int c = 0; c < 3 * topology->triangle_count; c++)
         if (topology->triangle_edges[c] < 0)
-            return sn_fail(error, SINEW_BAD_INPUT, "triangle %d has a vertex twice", c / 3);
+            return sn_fail(error, SINEW_BAD_INPUT, "triangle %d uses a vertex twice", c / 3);
     int boundary = 0;
     for (int e = 0; e < topology->edges.count; e++) {
         int count = sn_list_size(&topology->edge_triangles, e);
@@ -152,7 +152,7 @@ static sinew_status check_edges(const sn_topology *topology, sinew_error *error)
         if (sn_topology_direction(topology, pair[0], e) ==
             sn_topology_direction(topology, pair[1], e))
             return sn_fail(error, SINEW_BAD_INPUT,
-                           "edge %d-%d joins triangles that face opposite ways", v[0], v[1]);
+                           "edge %d-%d joins triangles with opposite orientations", v[0], v[1]);
         if (opposite_corner(topology->triangles + 3 * (size_t)pair[0], v[0], v[1]) ==
             opposite_corner(topology->triangles + 3 * (size_t)pair[1], v[0], v[1]))
             return sn_fail(error, SINEW_BAD_INPUT, "triangles %d and %d have the same vertices",
@@ -179,7 +179,7 @@ static sinew_status check_places(const sn_solid *solid, sinew_error *error) {
     sinew_status status = sn_weld(solid->used_count, positions, 0, same, &merged, error);
     for (int i = 0; status == SINEW_OK && merged && i < solid->used_count; i++)
         if (same[i] != i)
-            status = sn_fail(error, SINEW_BAD_INPUT, "vertices %d and %d are at the same place",
+            status = sn_fail(error, SINEW_BAD_INPUT, "vertices %d and %d are at the same position",
                              solid->used[same[i]], solid->used[i]);
     sn_free(positions), sn_free(same);
     return status;

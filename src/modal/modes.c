@@ -190,8 +190,8 @@ sinew_status sn_modes_create(const sn_rotation_strain *rs, const double *rest,
     if (count == SINEW_MODAL_MODES_DEFAULT && count > room && room > 0) count = room;
     if (count < 1 || count > room)
         return sn_fail(error, SINEW_BAD_INPUT,
-                       "%d modes asked for, but %d vertices in %d parts have at most %d", count,
-                       used, rs->component_count, room > 0 ? room : 0);
+                       "%d modes were requested, but %d vertices in %d parts have at most %d",
+                       count, used, rs->component_count, room > 0 ? room : 0);
     int wanted = count + rigid;
     double *values = SN_NEW(double, wanted), *residuals = SN_NEW(double, wanted);
     double *vectors = SN_NEW(double, (size_t)size *wanted);

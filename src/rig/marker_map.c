@@ -102,7 +102,7 @@ sinew_status sinew_marker_map_check(const sinew_marker_map *map, const sinew_mes
                            map->names[i], map->weights[i]);
         for (int j = 0; j < i; j++)
             if (strcasecmp(map->names[i], map->names[j]) == 0)
-                return sn_fail(error, SINEW_BAD_INPUT, "marker '%s' stands twice in the map",
+                return sn_fail(error, SINEW_BAD_INPUT, "marker '%s' appears twice in the map",
                                map->names[i]);
     }
     return SINEW_OK;

@@ -112,8 +112,8 @@ static sinew_status take_deltas(const sinew_rig *rig, const char *name, int coun
     sinew_status status = SINEW_OK;
     for (int i = 0; i < count; i++) {
         if (i > 0 && order[i].vertex == order[i - 1].vertex) {
-            status = sn_fail(error, SINEW_BAD_INPUT, "target \"%s\": vertex %d stands there twice",
-                             name, order[i].vertex);
+            status = sn_fail(error, SINEW_BAD_INPUT, "target \"%s\": vertex %d appears twice", name,
+                             order[i].vertex);
             break;
         }
         target->vertices[i] = order[i].vertex;

@@ -23,7 +23,8 @@ sinew_status sinew_markers_convert(sinew_markers *markers, const char *unit, cha
         double from = sn_unit_metres(markers->unit), to = sn_unit_metres(unit);
         if (to == 0) return sn_fail(error, SINEW_BAD_INPUT, "'%s' is not a unit of length", unit);
         if (from == 0)
-            return sn_fail(error, SINEW_BAD_INPUT, "the markers do not say their unit of length");
+            return sn_fail(error, SINEW_BAD_INPUT,
+                           "the marker file does not specify its unit of length");
         scale = from / to;
         strcpy(markers->unit, unit);
     }

@@ -62,7 +62,7 @@ sinew_status sinew_sample_rig(const char *name, const sinew_sample_options *opti
     if (sample < 0) return SINEW_BAD_INPUT;
     int vertices = wanted.vertices ? wanted.vertices : samples[sample].vertices;
     if (vertices < SINEW_SAMPLE_MIN_VERTICES || vertices > SINEW_SAMPLE_MAX_VERTICES)
-        return sn_fail(error, SINEW_BAD_INPUT, "%d vertices asked for; samples have %d to %d",
+        return sn_fail(error, SINEW_BAD_INPUT, "%d vertices were requested; samples have %d to %d",
                        vertices, SINEW_SAMPLE_MIN_VERTICES, SINEW_SAMPLE_MAX_VERTICES);
     sn_call call;
     sn_call_begin(&call, wanted.monitor);

@@ -250,7 +250,7 @@ static sinew_status bring_to_unit_of_rig(const sinew_scene *scene, const json_t 
     if (said) {
         if (*take->unit && strcmp(take->unit, said) != 0)
             sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
-                   "the markers' file says %s; they are taken as %s", take->unit, said);
+                   "the marker file specifies %s, but %s is used as requested", take->unit, said);
         snprintf(take->unit, sizeof take->unit, "%s", said);
     }
     if (!*take->unit) return SINEW_OK;

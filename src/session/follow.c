@@ -82,7 +82,7 @@ static void report_held(const sn_model_setup *setup, const sinew_fit_slider *cho
                                   rig->slider_count - (int)json_object_size(held), "held", held));
     if (count > 0)
         sn_log(setup->monitor, SINEW_LOG_LEVEL_INFO,
-               "%d sliders that the markers do not tell are held: %s", count, names);
+               "%d sliders that the markers do not observe are held: %s", count, names);
 }
 
 sinew_status sn_follow_held(const sn_model_setup *setup, const sinew_marker_map *map, bool *held,

@@ -1,12 +1,6 @@
-/* The machine-readable account of a run, the same fields for every verb:
- *
- *   {"verb", "version", "inputs": [...], "vertices", "triangles",
- *    "frames": [{"time", "status", "iterations", "residual", "energy", "ms", "inverted",
- *                "contacts", ...}],
- *    "totals": {...}, "warnings": [...], "fallbacks": [...], "status", "message"}
- *
- * Verbs and models add fields, never rename these. It is a jansson object, so that they can add
- * anything; a NULL report (no memory) is ignored by every call here and refused by the writer. */
+/* The report of a run (sinew/report.h) while it is being made: a jansson object, so that models can
+ * add anything. A NULL report (no memory) is ignored by every call here and refused by the writer.
+ */
 #ifndef SN_SESSION_REPORT_H
 #define SN_SESSION_REPORT_H
 

@@ -100,9 +100,10 @@ sinew_status sn_frame_check(const sinew_spring *spring, const sinew_spring_frame
                            pull->vertex, spring->network->surface_count);
         if (!isfinite(pull->position[0]) || !isfinite(pull->position[1]) ||
             !isfinite(pull->position[2]) || !(pull->stiffness > 0))
-            return sn_fail(error, SINEW_BAD_INPUT,
-                           "spring: pull of vertex %d needs a finite place and a stiffness above 0",
-                           pull->vertex);
+            return sn_fail(
+                error, SINEW_BAD_INPUT,
+                "spring: pull of vertex %d needs a finite position and a stiffness above 0",
+                pull->vertex);
     }
     for (int k = 0; frame->forces && k < 3 * spring->network->surface_count; k++)
         if (!isfinite(frame->forces[k]))
@@ -421,7 +422,8 @@ sinew_status sinew_spring_solve(const sinew_spring *spring, sinew_spring_state *
         memcpy(positions, state->positions,
                3 * (size_t)spring->network->surface_count * sizeof *positions);
     if (status == SINEW_NOT_CONVERGED && info.swallowed)
-        sn_fail(error, status, "spring: obstacle %d swallows the whole shape: there is no way out",
+        sn_fail(error, status,
+                "spring: obstacle %d contains the whole shape, which cannot be pushed out",
                 info.swallowed);
     else if (info.time_limited)
         sn_fail(error, status,

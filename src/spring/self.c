@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "base/status.h"
 #include "mesh/intersection.h"
 #include "rig/pose.h"
@@ -245,6 +246,7 @@ sinew_status sn_self_look(const sinew_spring *spring, sinew_spring_state *state,
     for (int k = 0; k < contacts->count; k++) {
         sn_touch *touch = &contacts->list[k];
         if (touch->obstacle >= 0) continue;
+        if (k % 1024 == 0) SN_TRY(sn_check_interrupt(error));
         sn_contact_pair pair = {.edges = touch->edges};
         memcpy(pair.v, touch->vertex, sizeof pair.v);
         measure(self, &pair, touch);
@@ -257,6 +259,7 @@ sinew_status sn_self_look(const sinew_spring *spring, sinew_spring_state *state,
     for (int k = 0; k < count; k++) {
         double weight[4];
         sn_vec3 normal;
+        if (k % 128 == 0) SN_TRY(sn_check_interrupt(error));
         double share = sn_contact_impact(&pairs[k], self->safe, self->asked, spring->self->reach);
         if (share >= 1 && sn_contact_distance(&pairs[k], self->safe, weight, &normal) > reach)
             continue;

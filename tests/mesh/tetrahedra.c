@@ -176,7 +176,7 @@ static void whatever_is_fed_the_process_survives(void **state) {
                    mesh->positions[3 * mesh->triangles[2] + k]);
     assert_refused(mesh, "area");
     assert_refused(shape_join(shape_sphere(4), shape_sphere(4), 0.7, 0.1, 0.2), "crosses itself");
-    assert_refused(shape_join(shape_sphere(4), shape_sphere(4), 0, 0, 0), "same place");
+    assert_refused(shape_join(shape_sphere(4), shape_sphere(4), 0, 0, 0), "same position");
     mesh = shape_sphere(6); /* a vertex pulled through the far side */
     for (int k = 0; k < 3; k++) mesh->positions[k] *= -1.3;
     assert_refused(mesh, "crosses itself");
@@ -191,7 +191,7 @@ static void whatever_is_fed_the_process_survives(void **state) {
     mesh = shape_sphere(4); /* one face turned */
     int swap = mesh->triangles[0];
     mesh->triangles[0] = mesh->triangles[1], mesh->triangles[1] = swap;
-    assert_refused(mesh, "opposite ways");
+    assert_refused(mesh, "opposite orientations");
     assert_refused(shape_moebius(12), "");
     /* one triangle: closing its hole would give it a back */
     assert_refused(shape_from(3, (double[9]){0, 0, 0, 1, 0, 0, 0, 1, 0}, 1, (int[3]){0, 1, 2}),
