@@ -125,6 +125,49 @@ def check_survival(sinew):
         report_of(bpy.ops.sinew.remove)
 
 
+def check_face_survival(sinew):
+    """Operators that need a face. Curves of locks and takes go into a new action; the artist's own
+    is kept."""
+    obj = make_object(sinew.sample("face", vertices=1000), "kept face",
+                      ("jawOpen", "mouthSmileLeft", "mouthSmileRight", "browInnerUp",
+                       "eyeBlinkLeft", "eyeBlinkRight"))
+    keys, scene = obj.data.shape_keys, bpy.context.scene
+    scene.frame_start, scene.frame_end = 1, 3
+    scene.frame_set(1)
+    for frame, value in ((1, 0.0), (3, 0.5)):
+        keys.key_blocks["jawOpen"].value = value
+        keys.key_blocks["jawOpen"].keyframe_insert("value", frame=frame)
+    scene.frame_set(1)
+    path = os.path.join(folder, "short.csv")
+    take, where = sinew.sample_markers("face", vertices=1000)
+    sinew.Markers(take.names, take.times[:10], take.positions[:10]).write(path)
+    obj.sinew.take = path
+    cache = os.path.join(folder, "face.pc2")
+    original = keys.animation_data.action.name
+    curves_before = curves(keys)[0]
+    ops = bpy.ops.sinew
+    for what, model, call, allowed in (
+            ("find interference", "rotation", lambda: ops.interference(limit=20), ()),
+            ("find a map", "fit", ops.find_map, ()),
+            ("add a lock", "rotation", lambda: ops.lock_add(group="skin"), ()),
+            ("apply locks", "rotation", ops.lock_animation,
+             ("animation", "action", "values")),
+            ("bake a take", "fit", lambda: ops.bake_frames(filepath=cache),
+             ("animation", "action", "values"))):
+        if what == "add a lock":
+            add_group(obj, "skin", range(50))
+        obj.sinew.model = model
+        before = snapshot(obj)
+        result = report_of(call)
+        lost = [name for name in differing(before, snapshot(obj)) if name not in allowed]
+        kept = bpy.data.actions.get(original)
+        same = kept is not None and curves_before == [
+            (c.data_path, c.array_index, [tuple(p.co) for p in c.keyframe_points])
+            for c in kept.fcurves]
+        check(f"everything survives: {what}" + (f" (not {', '.join(lost)})" if lost else ""),
+              "FINISHED" in result and not lost and same)
+
+
 def check_modifiers(sinew):
     """Modifiers act on the physical shape of the base mesh."""
     obj = make_object(sinew.sample("bar", vertices=1000), "modified", ("bend120",))
@@ -248,6 +291,7 @@ def run():
     from sinew_blender import shapes
     sinew = shapes.library()
     check_survival(sinew)
+    check_face_survival(sinew)
     check_modifiers(sinew)
     check_refusals(sinew)
     check_settings_file(sinew)

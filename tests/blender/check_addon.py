@@ -10,11 +10,12 @@ import support  # noqa: E402
 support.install()
 support.check("the zip installs and enables", hasattr(bpy.types.Object, "sinew"))
 
+import addon_manifest  # noqa: E402
 import addon_models  # noqa: E402
 import addon_safety  # noqa: E402
 import addon_tools  # noqa: E402
 
-for part in (addon_models, addon_tools, addon_safety):
+for part in (addon_manifest, addon_models, addon_tools, addon_safety):
     part.run()
 bpy.ops.preferences.addon_disable(module="sinew_blender")
 support.check("the add-on can be disabled", not hasattr(bpy.types.Object, "sinew"))
