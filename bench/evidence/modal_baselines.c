@@ -3,12 +3,11 @@
  * All three move by the same weights z(t) of the same modes, meet the pose by the same straight
  * blend of what the modes leave, and are measured by the same edges:
  *
- *   linear modes   X(z) = rest + sum z_i y_i, x = X(z(t)) + (1 - t) (rest - X(z(0)))
- *                  + t (pose - X(z(1)))
- *   modal warping  each vertex's displacement is turned by the rotation that it has picked up
- * itself (Choi and Ko 2005): x = rest + G(w) u, u = sum z_i y_i, w half the curl of u, G = integral
- * of exp(s w) for s from 0 to 1; plus the straight rest as above rotation and strain, as sinew
- * modal
+ *   x = X(z(t)) + (1 - t) (rest - X(z(0))) + t (pose - X(z(1)))
+ *
+ * Linear modes: X(z) = rest + u, u = sum z_i y_i. Modal warping (Choi and Ko 2005): each vertex's
+ * displacement is turned by the rotation that it has picked up itself, X(z) = rest + G(w) u, w half
+ * the curl of u, G the integral of exp(s w) for s from 0 to 1. Rotation and strain: sinew modal.
  *
  * On a straight path linear modes are linear blending. Errors: mean over the edges of the relative
  * distance from the blended length; half-way on the straight path, and the worst frame of the
