@@ -664,7 +664,7 @@ static sinew_status prepare(keeper *k) {
     const sinew_mesh *mesh = k->rig->neutral, *old = k->before->neutral;
     sn_gltf *gltf = &k->layout.gltf;
     if (mesh->vertex_count != old->vertex_count)
-        return sn_gltf_fail(gltf, "has %d vertices, the rig that is to be written into it has %d",
+        return sn_gltf_fail(gltf, "has %d vertices, but the rig to be written into it has %d",
                             old->vertex_count, mesh->vertex_count);
     SN_TRY(sn_check_float32(mesh, k->rig, k->error));
     size_t size = 3 * (size_t)mesh->vertex_count, targets = (size_t)k->rig->target_count;
@@ -682,10 +682,12 @@ static sinew_status prepare(keeper *k) {
     k->root = gltf->root;
     json_t *buffer = json_array_get(json_object_get(k->root, "buffers"), 0);
     if (!buffer || json_object_get(buffer, "uri") || !gltf->buffers[0].bytes)
-        return sn_gltf_fail(gltf, "keeps its data in other files, nothing can be written into it");
+        return sn_gltf_fail(gltf,
+                            "stores its data in other files, so nothing can be written into it");
     k->file.views = json_incref(json_object_get(k->root, "bufferViews"));
     k->file.accessors = json_incref(json_object_get(k->root, "accessors"));
     sn_buffer_add(&k->file.binary, gltf->buffers[0].bytes, gltf->buffers[0].size);
+    if (k->file.binary.failed) return sn_no_memory(k->error); /* positions are overwritten there */
     /* Primitives get other lists of targets while blocks still refer to the old ones. */
     for (size_t b = 0; b < k->layout.block_count; b++)
         json_incref((json_t *)k->layout.blocks[b].targets);

@@ -230,6 +230,37 @@ static void new_targets_and_positions_leave_everything_else_as_it_was(void **sta
     free_parsed(&a), free_parsed(&b);
 }
 
+/* Refuses one allocation alone, as a memory limit does that only the largest block exceeds. */
+static long countdown;
+
+static void *refuse_one(void *block, size_t bytes, void *user) {
+    (void)user;
+    return countdown-- == 0 ? NULL : realloc(block, bytes);
+}
+
+static void release_block(void *block, void *user) {
+    (void)user;
+    free(block);
+}
+
+static void a_single_refused_allocation_is_survived(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_rig *rig = store_original("keep.glb");
+    rig->neutral->positions[3 * 2 + 1] += 0.75; /* overwrites floats of the copy */
+    const sinew_allocator allocator = {refuse_one, release_block, NULL};
+    for (long n = 0;; n++) {
+        countdown = n;
+        sinew_set_allocator(&allocator);
+        sinew_status status = sinew_rig_write_into(temporary("kept.glb"), temporary("keep.glb"),
+                                                   rig, NULL, NULL, &error);
+        sinew_set_allocator(NULL);
+        if (countdown >= 0) break; /* it needed no more than n */
+        if (status != SINEW_NO_MEMORY) fail_msg("%s at %ld", sinew_status_name(status), n);
+    }
+    sinew_rig_destroy(rig);
+}
+
 static void animated_weights_follow_their_targets(void **state) {
     (void)state;
     sinew_error error;
@@ -482,6 +513,7 @@ int test_keep(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rig_that_did_not_change_gives_the_same_bytes),
         cmocka_unit_test(new_targets_and_positions_leave_everything_else_as_it_was),
+        cmocka_unit_test(a_single_refused_allocation_is_survived),
         cmocka_unit_test(animated_weights_follow_their_targets),
         cmocka_unit_test(expressions_are_sliders_and_stay_expressions),
         cmocka_unit_test(a_rig_of_another_file_is_refused),
