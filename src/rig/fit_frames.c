@@ -300,6 +300,7 @@ static sinew_status measure(const fitter *f, const sinew_rig *rig, const sinew_c
     if (status == SINEW_OK) sinew_rig_rest_weights(rig, still);
     for (size_t t = 0; status == SINEW_OK && t < f->F; t++) {
         const float *x = frame_at(f, t);
+        if (sn_cancelled(f->monitor)) status = sn_fail(f->error, SINEW_CANCELLED, "cancelled");
         sinew_linear_evaluate(linear, curves ? curves->values + t * width : still, positions);
         for (size_t v = 0; v < 3 * vertices; v += 3) {
             double square = 0;
@@ -384,10 +385,11 @@ static bool component(const leftover *l, size_t k, double *shape) {
     return true;
 }
 
-/* Its weight in every frame: a column of `weights`; returns the largest. */
+/* Its weight in every frame: a column of `weights`; returns the largest, 0 when cancelled. */
 static double project(leftover *l, const double *shape, float *row, double *weights) {
     double most = 0;
     for (size_t t = 0; t < l->f->F; t++) {
+        if (sn_cancelled(l->f->monitor)) return 0;
         double sum = 0;
         left_of(l, t, row);
         for (size_t i = 0; i < l->numbers; i++) sum += shape[i] * (double)row[i];
@@ -434,7 +436,8 @@ static sinew_status add_components(fitter *f, int wanted, sinew_rig *rig, double
         if (sn_cancelled(f->monitor)) status = sn_fail(f->error, SINEW_CANCELLED, "cancelled");
         if (status != SINEW_OK || !component(&l, (size_t)k, shape)) break;
         double *column = columns + (size_t)k * f->F, most = project(&l, shape, row, column);
-        if (!(most > 0)) break;
+        if (sn_cancelled(f->monitor)) status = sn_fail(f->error, SINEW_CANCELLED, "cancelled");
+        if (status != SINEW_OK || !(most > 0)) break;
         status = add_component(&l, rig, k + 1, most, shape, vertices, deltas);
         for (size_t t = 0; t < f->F; t++) column[t] /= most;
         *added += status == SINEW_OK;
@@ -498,7 +501,8 @@ sinew_status sinew_fit_frames(const sinew_rig *rig, const sinew_frames *frames,
     SN_REQUIRE(chosen.sparse >= 0 && isfinite(chosen.sparse), error);
     SN_REQUIRE(chosen.correctives >= 0 && (chosen.correctives == 0 || corrected), error);
     if (frames->vertex_count != rig->neutral->vertex_count)
-        return sn_fail(error, SINEW_BAD_INPUT, "the frames have %d points, the rig has %d vertices",
+        return sn_fail(error, SINEW_BAD_INPUT,
+                       "the frames have %d points, but the rig has %d vertices",
                        frames->vertex_count, rig->neutral->vertex_count);
     if (frames->frame_count == 0 || !(frames->rate > 0))
         return sn_fail(error, SINEW_BAD_INPUT, "there are no frames to fit");

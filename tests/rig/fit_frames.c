@@ -172,6 +172,40 @@ static void frames_that_do_not_fit_are_refused(void **state) {
     sinew_rig_destroy(rig);
 }
 
+static bool count_down(void *user) {
+    return --*(int *)user < 0;
+}
+
+/* Polled in every frame of every stage: the fit, the measures, and the new targets. */
+static void a_cancel_in_any_frame_ends_the_call(void **state) {
+    (void)state;
+    sinew_error error;
+    enum { QUESTIONS = 100000 };
+    sinew_rig *rig = random_rig(VERTICES, SLIDERS, 0.8, 3), *corrected;
+    sinew_frames frames = play(rig, 0.01);
+    sinew_curves *curves;
+    sinew_fit_frames_info info = {.size = sizeof info};
+    sinew_fit_frames_options options;
+    sinew_fit_frames_options_init(&options);
+    options.correctives = 2, options.smooth = 0;
+    int left = QUESTIONS;
+    sinew_monitor monitor = {.cancelled = count_down, .user = &left};
+    assert_ok(
+        sinew_fit_frames(rig, &frames, &options, &monitor, &curves, &corrected, &info, &error));
+    sinew_curves_destroy(curves), sinew_rig_destroy(corrected);
+    int asked = QUESTIONS - left;
+    assert_true(asked > 7 * FRAMES); /* projection, fit, three measures, two targets */
+    for (int k = 0; k < asked; k++) {
+        left = k;
+        assert_int_equal(
+            sinew_fit_frames(rig, &frames, &options, &monitor, &curves, &corrected, &info, &error),
+            SINEW_CANCELLED);
+        assert_null(curves);
+        assert_null(corrected);
+    }
+    sinew_rig_destroy(rig);
+}
+
 int test_fit_frames(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_of_known_curves_give_them_back),
@@ -180,6 +214,7 @@ int test_fit_frames(void) {
         cmocka_unit_test(smoothness_lowers_the_change_between_frames),
         cmocka_unit_test(new_targets_take_what_the_sliders_leave),
         cmocka_unit_test(frames_that_do_not_fit_are_refused),
+        cmocka_unit_test(a_cancel_in_any_frame_ends_the_call),
     };
     return cmocka_run_group_tests_name("fit_frames", tests, NULL, NULL);
 }
