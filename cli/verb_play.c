@@ -57,8 +57,7 @@ static sinew_status read_take(cli_call *call, take *t) {
     return SINEW_OK;
 }
 
-static sinew_status fill(cli_call *call, const take *t, double fps, const char *frames,
-                         json_t *document) {
+static void fill(cli_call *call, const take *t, double fps, const char *frames, json_t *document) {
     json_t *files = json_array();
     for (int i = 0; i + 1 < call->argument_count; i++)
         json_array_append_new(files, cli_path(call, call->arguments[i]));
@@ -70,7 +69,6 @@ static sinew_status fill(cli_call *call, const take *t, double fps, const char *
     json_object_set_new(document, "time", json_pack("{s:f}", "fps", fps));
     json_object_set_new(document, "outputs",
                         json_pack("{s:[o]}", "frames", cli_path(call, frames)));
-    return SINEW_OK;
 }
 
 static sinew_status draw(cli_call *call, bool picture, const char *frames, const char *out) {
@@ -99,11 +97,17 @@ static sinew_status play(cli_call *call, const take *t, const char *out) {
     char *frames = CLI_NEW(char, room);
     if (!frames) return cli_no_memory(&call->error);
     snprintf(frames, room, "%s.frames.pc2", out);
+    if (access(frames, F_OK) == 0) { /* it would be overwritten and removed */
+        sinew_status status = sinew_fail(&call->error, SINEW_IO,
+                                         "%s: this file would be overwritten; remove it", frames);
+        sinew_free(frames);
+        return status;
+    }
     json_t *document = json_pack("{s:i}", "sinew", SINEW_SCENE_VERSION);
-    sinew_status status = fill(call, t, fps, frames, document);
+    fill(call, t, fps, frames, document);
     bool quiet = call->quiet;
     call->quiet = true; /* the frames are a means */
-    status = cli_run_document(call, document, cli_text(call, "--scene-out"));
+    sinew_status status = cli_run_document(call, document, cli_text(call, "--scene-out"));
     call->quiet = quiet;
     if (status == SINEW_OK || status == SINEW_NOT_CONVERGED) {
         sinew_status drawn = draw(call, picture, frames, out);
@@ -114,7 +118,18 @@ static sinew_status play(cli_call *call, const take *t, const char *out) {
     return status;
 }
 
+/* Known before the take is solved, which may take minutes. */
+static bool can_be_drawn(const char *out) {
+    static const char *const endings[] = {"png", "mp4", "webm", "gif", "webp"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (cli_has_ending(out, endings[i])) return true;
+    return false;
+}
+
 static sinew_status run(cli_call *call) {
+    if (cli_given(call, "--out") && !can_be_drawn(cli_text(call, "--out")))
+        return cli_usage(call, "--out %s: expected .png, .mp4, .webm, .gif or .webp",
+                         cli_text(call, "--out"));
     take t = {.path = call->arguments[call->argument_count - 1]};
     CLI_TRY(read_take(call, &t));
     if (cli_given(call, "--out")) return play(call, &t, cli_text(call, "--out"));
@@ -139,8 +154,9 @@ const cli_verb verb_play = {
     .maximum = -1,
     .options = options,
     .description =
-        "Show a captured take on a rig, from the front and from the side. Needs the rig and the "
-        "take alone.\n\nTAKE holds markers (CSV, C3D, TRC) or slider weights (CSV, as Live Link "
+        "Show a captured take on a rig, from the front and from the side. Only the rig and the "
+        "take are needed.\n\nTAKE holds markers (CSV, C3D, TRC) or slider weights (CSV, as Live "
+        "Link "
         "Face writes them). Markers are mapped to the face by their names and solved as by 'sinew "
         "fit --layer'; doubtful markers are listed. Weights are blended linearly.",
     .example = "sinew sample face --out face\n"
