@@ -74,7 +74,7 @@ static const cli_option options[] = {
     CLI_GROUP("Solver"),
     {"--tolerance", CLI_NUMBER, "X", "Tolerance on the relative force residual (default 1e-6).",
      1e-14, 1, false},
-    {"--independent", CLI_FLAG, NULL, "Solve every frame without using its neighbours.", 0, 0,
+    {"--independent", CLI_FLAG, NULL, "Solve every frame without using its neighbors.", 0, 0,
      false},
     {"--device", CLI_CHOICE, "cpu|auto|gpu",
      "Processor that solves the frames: the CPU (default), a GPU if there is one, or a GPU and an "

@@ -176,7 +176,7 @@ const cli_verb verb_measure = {
         "printed.\n\nThree more figures: popping edges (the dihedral angle changes by more than 30 "
         "degrees between two frames, beyond the change of the blend); the depth below the lowest "
         "point of the poses (feet through the floor); and, for meshes of several parts, how far "
-        "neighbouring parts drift apart (vertices within 2% of the bounding-box diagonal in all "
+        "neighboring parts drift apart (vertices within 2% of the bounding-box diagonal in all "
         "poses).",
     .example = "sinew sample bar --out bar\n"
                "sinew blend bar --model linear --steps 10 --out linear.pc2\n"

@@ -15,7 +15,7 @@ static const cli_option options[] = {
      SINEW_SAMPLE_MAX_VERTICES, false},
     CLI_GROUP("Markers of the sample faces"),
     {"--noise", CLI_NUMBER, "M",
-     "Standard deviation of the noise added to the markers, in metres (default 0).", 0, 0.01,
+     "Standard deviation of the noise added to the markers, in meters (default 0).", 0, 0.01,
      false},
     {"--gaps", CLI_NUMBER, "FRACTION", "Fraction of marker samples to drop (default 0).", 0, 0.9,
      false},
@@ -110,7 +110,7 @@ static sinew_status write_readme(const folder *f) {
     fprintf(out, "%s: made by sinew %s, sinew sample %s\n\n", f->name, sinew_version(), f->name);
     fprintf(out,
             "neutral.obj, targets/, rig.json   the rig: %d vertices, %d faces, %d sliders, %d "
-            "targets (metres, y up, front +z)\n",
+            "targets (meters, y up, front +z)\n",
             rig->neutral->vertex_count, rig->neutral->face_count, rig->slider_count,
             rig->target_count);
     fprintf(out, "clip.csv                          weight curves, 30 values per second\n");

@@ -68,7 +68,7 @@ sinew_status sn_make_folder(const char *path, sinew_error *error) {
         char kept = *cursor;
         *cursor = '\0';
         if (mkdir(copy, 0777) != 0 && !sn_is_folder(copy)) {
-            status = sn_fail(error, SINEW_IO, "%s: cannot be made: %s", copy, strerror(errno));
+            status = sn_fail(error, SINEW_IO, "%s: cannot be created: %s", copy, strerror(errno));
             break;
         }
         if (kept == '\0') break;

@@ -36,7 +36,7 @@ sinew_status sinew_folder_begin(const char *path, sinew_folder **folder, sinew_e
     *folder = NULL;
     struct stat there;
     if (lstat(path, &there) == 0)
-        return sn_fail(error, SINEW_IO, "%s: cannot be made: %s", path, strerror(EEXIST));
+        return sn_fail(error, SINEW_IO, "%s: cannot be created: %s", path, strerror(EEXIST));
     size_t length = strlen(path);
     while (length > 1 && path[length - 1] == '/') length--;
     while (length > 0 && path[length - 1] != '/') length--;

@@ -118,7 +118,7 @@ sinew_status sn_scratch_open(sn_scratch *scratch, const char *parent, mode_t mod
 
 sinew_status sn_scratch_rename(sn_scratch *scratch, const char *path, sinew_error *error) {
     if (rename(scratch->path, path) != 0)
-        return sn_fail(error, SINEW_IO, "%s: cannot be made: %s", path, strerror(errno));
+        return sn_fail(error, SINEW_IO, "%s: cannot be created: %s", path, strerror(errno));
     strike_out(scratch);
     sn_free(scratch->path);
     scratch->path = NULL;

@@ -76,7 +76,7 @@ sinew_status sn_jaw_create(const sinew_rig *rig, const double *share, sn_jaw **j
     double most = 0;
     for (int v = 0; v < n; v++) {
         if (!(share[v] >= 0 && share[v] <= 1))
-            return sn_fail(error, SINEW_BAD_INPUT, "force: the jaw's share of vertex %d is %g", v,
+            return sn_fail(error, SINEW_BAD_INPUT, "force: the jaw's weight of vertex %d is %g", v,
                            share[v]);
         most = fmax(most, share[v]);
     }

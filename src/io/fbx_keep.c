@@ -379,7 +379,7 @@ sinew_status sn_fbx_write_into(const sn_source *original, const sinew_rig *rig,
     bool fits = status == SINEW_OK && k.before->neutral->vertex_count == rig->neutral->vertex_count;
     if (status == SINEW_OK && !fits)
         status = sn_source_fail(original, error,
-                                "has %d vertices, the rig that is to be written into it has %d",
+                                "has %d vertices, but the rig to be written into it has %d",
                                 k.before->neutral->vertex_count, rig->neutral->vertex_count);
     if (status == SINEW_OK && clip) status = cannot(&k, "a clip cannot be added to an FBX file");
     if (status == SINEW_OK && same_rig(&k)) {

@@ -224,7 +224,7 @@ static sinew_status read_binary(sn_fbx_tree *t) {
     t->big_endian = bytes[MAGIC_SIZE] != 0;
     uint32_t version = sn_load_u32(bytes + MAGIC_SIZE + 1, t->big_endian);
     if (version < 2000 || version > 100000)
-        return sn_fbx_fail(t, "has no FBX version that can be read (%u)", version);
+        return sn_fbx_fail(t, "FBX version %u is not supported", version);
     t->version = (int)version;
     size_t at = HEADER_SIZE;
     return read_nodes(t, &at, t->source->size, 0, 0);

@@ -73,6 +73,6 @@ sinew_status sinew_format_find(const char *path, int *index, sinew_error *error)
         sn_source_close(&source);
     }
     if (*index >= 0) return SINEW_OK;
-    return sn_fail(error, SINEW_BAD_INPUT, "%s: '%s' is not an ending of a file Sinew reads", path,
-                   sn_path_ending(path));
+    return sn_fail(error, SINEW_BAD_INPUT, "%s: Sinew cannot read files with the extension '%s'",
+                   path, sn_path_ending(path));
 }

@@ -60,7 +60,7 @@ sinew_status sinew_frame_writer_open(const char *path, const sinew_mesh *mesh, i
     const sn_frame_sink *sink = find_sink(path);
     if (!sink)
         return sn_fail(error, SINEW_BAD_INPUT,
-                       "%s: '%s' is not an ending of a file that holds frames", path,
+                       "%s: files with the extension '%s' cannot store frames", path,
                        sn_path_ending(path));
     sinew_frame_writer *w = SN_NEW0(sinew_frame_writer, 1);
     if (!w) return sn_no_memory(error);

@@ -357,7 +357,7 @@ sinew_status sn_gltf_accessor_open(sn_gltf *g, const json_t *index, const char *
         component_size(type) == 0 || component_count(sn_json_string(object, "type")) != components)
         return sn_gltf_fail(g, "%s is not %d numbers per element", what, components);
     if (expected >= 0 && count != expected)
-        return sn_gltf_fail(g, "%s has %lld elements, %d are needed", what, (long long)count,
+        return sn_gltf_fail(g, "%s has %lld elements, but %d are needed", what, (long long)count,
                             expected);
     *a = (sn_gltf_accessor){.count = (int)count,
                             .components = components,

@@ -235,7 +235,8 @@ static sinew_status add_animation(sn_gltf_file *file, const sinew_frame_writer *
 static sinew_status close_frames(sinew_frame_writer *writer, sinew_error *error) {
     compressor *c = writer->state;
     if (writer->start < 0)
-        return sn_fail(error, SINEW_BAD_INPUT, "%s: glTF has no times before 0", writer->path);
+        return sn_fail(error, SINEW_BAD_INPUT, "%s: glTF does not support times before 0",
+                       writer->path);
     bool compact = writer->compact && writer->tolerance > 0;
     double step = 0;
     if (c->count > 0) SN_TRY(compress(c, (compact ? TRUNCATED : 1) * writer->tolerance, error));

@@ -443,7 +443,7 @@ sinew_status sn_gltf_add_animation(sn_gltf_file *file, const char *name, int cou
                                    json_t *extras, json_t *root, sinew_error *error) {
     if (times[0] < 0) {
         json_decref(extras);
-        return sn_fail(error, SINEW_BAD_INPUT, "glTF has no times before 0");
+        return sn_fail(error, SINEW_BAD_INPUT, "glTF does not support times before 0");
     }
     int input = sn_gltf_add_floats(file, times, count, 1, SN_GLTF_PLAIN, true);
     int output = sn_gltf_add_floats(file, rows, count * target_count, 1, SN_GLTF_PLAIN, false);
