@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/vec3.h"
 #include "groups.h"
 #include "sinew/sinew.h"
 
@@ -340,6 +341,34 @@ static void spring_pulls_move_and_gravity_acts(void **state) {
     sn_free(x), sn_free(moved);
 }
 
+/* Wind pushes where it meets the surface: a bar that is held at one end goes with wind from the
+ * side, the other way when the wind turns, and hardly moves in wind along its length. */
+static void wind_acts_on_what_faces_it(void **state) {
+    (void)state;
+    static const char *const winds[3] = {"[0, 1e-3, 0]", "[0, -1e-3, 0]", "[1e-3, 0, 0]"};
+    sn_vec3 moved[3];
+    for (int k = 0; k < 3; k++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 BAR "\"model\": \"spring\", \"weights\": {\"bend120\": 0}, \"pins\": "
+                     "[{\"select\": \"v:0-20\"}], \"parameters\": {\"wind\": %s}}",
+                 winds[k]);
+        sinew_job *job = job_of(text);
+        const sinew_mesh *neutral = sinew_job_rig(job)->neutral;
+        double *x = SN_NEW(double, 3 * (size_t)neutral->vertex_count);
+        assert_ok(sinew_job_frame(job, 0, x, NULL, NULL, &error));
+        moved[k] = sn_v3(0, 0, 0);
+        for (int v = 0; v < neutral->vertex_count; v++)
+            moved[k] = sn_add_scaled(moved[k], 1.0 / neutral->vertex_count,
+                                     sn_sub(sn_at(x, v), sn_at(neutral->positions, v)));
+        sn_free(x);
+        sinew_job_destroy(job);
+    }
+    assert_true(moved[0].y > 1e-6);
+    assert_true(moved[1].y < -1e-6);
+    assert_below(5 * sn_length(moved[2]), moved[0].y);
+}
+
 static void the_report_has_the_fixed_fields(void **state) {
     (void)state;
     sinew_job *job = job_of(BAR "\"steps\": 2}");
@@ -468,6 +497,7 @@ int test_jobs(void) {
         cmocka_unit_test(a_single_shape_may_be_a_mesh),
         cmocka_unit_test(fibers_stiffen_a_region_in_their_direction),
         cmocka_unit_test(spring_pulls_move_and_gravity_acts),
+        cmocka_unit_test(wind_acts_on_what_faces_it),
         cmocka_unit_test(the_report_has_the_fixed_fields),
         cmocka_unit_test(surprises_are_warnings),
         cmocka_unit_test(every_failing_allocation_is_reported_and_leaves_nothing),
