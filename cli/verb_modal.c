@@ -35,7 +35,7 @@ static const cli_option options[] = {
      0, 0, false},
     {"--velocity", CLI_TEXT, "K:NAME=RATE,...",
      "Pass key K (counted from 0) with slider weights that change at these rates per second; 'K:' "
-     "stands still.",
+     "stops at the key.",
      0, 0, true},
     {"--fit", CLI_CHOICE, "gentle|published|none",
      "Two keys: how frequencies and damping are adjusted for a gentle start (default gentle).", 0,
