@@ -38,7 +38,7 @@ typedef struct sn_rotation_launch {
     sn_group_memory memory;
     const double *activations;
     int refinements;
-    sn_double4 *positions;
+    double *positions; /* 3 per vertex */
 } sn_rotation_launch;
 
 typedef struct sn_spring_launch {

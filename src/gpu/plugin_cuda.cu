@@ -51,7 +51,7 @@ static __global__ void __launch_bounds__(SN_THREADS, 1)
     start_grid(&g, blocks);
     join_group(&g, launch.memory);
     sn_rotation_run(&g, &launch.rotation, &launch.work, launch.activations, launch.refinements,
-                    NULL, launch.positions);
+                    NULL, NULL, launch.positions);
     leave_group(&g);
 }
 

@@ -73,7 +73,7 @@ static const char *clear(sn_gpu_device *device, void *memory, size_t bytes) {
 static void run_rotation(const sn_rotation_launch *launch, sn_grid *g) {
     g->memory = launch->memory;
     sn_rotation_run(g, &launch->rotation, &launch->work, launch->activations, launch->refinements,
-                    NULL, launch->positions);
+                    NULL, NULL, launch->positions);
 }
 
 static void run_spring(const sn_spring_launch *launch, int groups, sn_grid *g) {

@@ -368,8 +368,7 @@ struct sn_gpu_rotation {
     sn_rotation_launch launch;
     int blocks;
     size_t shared;
-    double *activations;   /* pinned */
-    sn_double4 *positions; /* pinned */
+    double *activations, *positions; /* pinned */
     double *device_activations;
 };
 
@@ -392,12 +391,12 @@ sinew_status sn_gpu_rotation_create(sn_gpu *gpu, const sinew_rotation *rotation,
                                      &launch->rotation.solve, &made->shared, error);
         sn_gpu_blender_work(&made->blender, store, &launch->work);
         launch->memory = sn_gpu_group_room(store, made->blocks);
-        launch->positions = sn_gpu_store_room(store, n, sizeof(sn_double4));
+        launch->positions = sn_gpu_store_room(store, 3 * n, sizeof(double));
         launch->refinements = 1;
         made->device_activations = sn_gpu_store_room(store, targets, sizeof(double));
         launch->activations = made->device_activations;
         made->activations = sn_gpu_store_pinned(store, targets * sizeof(double), &unused);
-        made->positions = sn_gpu_store_pinned(store, n * sizeof(sn_double4), &unused);
+        made->positions = sn_gpu_store_pinned(store, 3 * n * sizeof(double), &unused);
         if (status == SINEW_OK) status = sn_gpu_store_status(store, error);
     }
     if (status == SINEW_OK) status = sn_gpu_wait(gpu, NULL, INFINITY, NULL, error);
@@ -422,7 +421,7 @@ static sinew_status run(sn_gpu_rotation *r, sinew_error *error) {
         sn_gpu_put(r->gpu, r->device_activations, r->activations, targets * sizeof(double), error));
     SN_TRY(
         sn_gpu_launch(r->gpu, SN_GPU_KERNEL_ROTATION, &r->launch, 1, r->blocks, r->shared, error));
-    SN_TRY(sn_gpu_get(r->gpu, r->positions, r->launch.positions, n * sizeof(sn_double4), error));
+    SN_TRY(sn_gpu_get(r->gpu, r->positions, r->launch.positions, 3 * n * sizeof(double), error));
     return sn_gpu_wait(r->gpu, NULL, INFINITY, NULL, error);
 }
 
@@ -432,11 +431,7 @@ sinew_status sn_gpu_rotation_evaluate(sn_gpu_rotation *r, const double *weights,
     sn_activations(r->rotation->plan, weights, r->activations, NULL);
     sinew_status status = run(r, error);
     if (status == SINEW_OK)
-        for (int v = 0; v < r->rotation->vertex_count; v++) {
-            const sn_double4 *x = &r->positions[v];
-            double *to = positions + 3 * (size_t)v;
-            to[0] = x->x, to[1] = x->y, to[2] = x->z;
-        }
+        memcpy(positions, r->positions, 3 * (size_t)r->rotation->vertex_count * sizeof *positions);
     sn_gpu_unlock(r->gpu);
     return status;
 }

@@ -182,6 +182,7 @@ static void report_weights(const sinew_job *job, int frame, json_t *fields) {
 
 typedef struct totals {
     int unconverged;
+    int devices, handed_over; /* frames of models that have a GPU; of those, solved on the CPU */
     double seconds, worst;
 } totals;
 
@@ -193,6 +194,9 @@ static sinew_status take_frame(sinew_job *job, sn_frame *frame, sn_outputs *out,
     sum->seconds += frame->info.seconds;
     sum->worst = fmax(sum->worst, frame->info.seconds);
     sum->unconverged += frame->info.status == SINEW_NOT_CONVERGED;
+    const char *device = json_string_value(json_object_get(frame->fields, "device"));
+    sum->devices += device != NULL;
+    sum->handed_over += device && strcmp(device, "cpu") == 0;
     SN_TRY(sn_outputs_add(out, frame, error));
     sn_report_frame(job->report, json_incref(frame->fields));
     return SINEW_OK;
@@ -219,6 +223,8 @@ static void report_totals(sinew_job *job, int first, int last, const totals *sum
     sn_report_total(job->report, "frames", json_integer(count));
     sn_report_total(job->report, "first_frame", json_integer(first));
     sn_report_total(job->report, "not_converged", json_integer(sum->unconverged));
+    if (sum->devices > 0)
+        sn_report_total(job->report, "solved_on_cpu", json_integer(sum->handed_over));
     sn_report_total(job->report, "frame_ms_mean", sn_report_number(1e3 * sum->seconds / count));
     sn_report_total(job->report, "frame_ms_worst", sn_report_number(1e3 * sum->worst));
 }

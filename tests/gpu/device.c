@@ -36,13 +36,6 @@ static void expect_failure(const char *what, const char *message) {
     free(positions), free(weights);
 }
 
-static bool on_host(void) {
-    sn_gpu *gpu = open_device();
-    bool host = strcmp(sn_gpu_about(gpu)->name, "host emulation") == 0;
-    sn_gpu_close(gpu);
-    return host;
-}
-
 static void a_device_that_fails_says_so(void **state) {
     (void)state;
     if (!on_host()) skip();

@@ -39,3 +39,10 @@ double farthest(const sinew_rig *rig, const double *a, const double *b) {
     }
     return sqrt(worst) / sinew_diagonal(n, rig->neutral->positions);
 }
+
+bool on_host(void) {
+    sn_gpu *gpu = open_device();
+    bool host = strcmp(sn_gpu_about(gpu)->name, "host emulation") == 0;
+    sn_gpu_close(gpu);
+    return host;
+}

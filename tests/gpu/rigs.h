@@ -14,4 +14,7 @@ void set_weights(const sinew_rig *rig, double share, double *weights);
 /* Largest distance between vertices, as a fraction of the neutral's diagonal. */
 double farthest(const sinew_rig *rig, const double *a, const double *b);
 
+/* The kernels run on the host: there is no device. */
+bool on_host(void);
+
 #endif

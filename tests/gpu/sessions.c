@@ -1,6 +1,8 @@
 /* The parameter `device` of scenes, and the command's option. */
 #include "support.h"
 
+#include <jansson.h>
+
 #include <sys/wait.h>
 
 #include "groups.h"
@@ -133,12 +135,41 @@ static void a_device_that_is_lost_leaves_the_frame_to_the_processor(void **state
     sinew_rig_destroy(rig);
 }
 
+/* The total of a job: `failure` is what the host's library is told to fail at, or "". */
+static int handed_over(const char *command, const char *failure) {
+    char line[1024], path[512];
+    snprintf(path, sizeof path, "%s/report.json", test_folder());
+    snprintf(line, sizeof line,
+             "SINEW_GPU_FAIL=%s %s blend --sample bar --vertices 1000 --model rotation "
+             "--weights bend120=0.5 --steps 3 --device auto --out %s/clip.pc2 --report %s "
+             "> %s/log 2>&1",
+             failure, command, test_folder(), path, test_folder());
+    assert_int_equal(WEXITSTATUS(system(line)), 0);
+    json_t *report = json_load_file(path, 0, NULL);
+    json_t *count = json_object_get(json_object_get(report, "totals"), "solved_on_cpu");
+    assert_true(json_is_integer(count));
+    int found = (int)json_integer_value(count);
+    json_decref(report);
+    return found;
+}
+
+static void frames_that_are_handed_over_are_counted(void **state) {
+    (void)state;
+    const char *command = getenv("SINEW_COMMAND");
+    if (!command) skip();
+    assert_int_equal(handed_over(command, ""), 0);
+    if (!on_host()) return; /* a device does not fail on request */
+    assert_int_equal(handed_over(command, "launch"), 4);
+    assert_int_equal(handed_over(command, "finish"), 4);
+}
+
 int test_sessions(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scenes_choose_the_device),
         cmocka_unit_test(frames_with_obstacles_go_to_the_processor),
         cmocka_unit_test(a_missing_device_is_an_error_or_a_warning),
         cmocka_unit_test(a_device_that_is_lost_leaves_the_frame_to_the_processor),
+        cmocka_unit_test(frames_that_are_handed_over_are_counted),
     };
     return cmocka_run_group_tests_name("gpu sessions", tests, NULL, NULL);
 }

@@ -228,16 +228,25 @@ SN_PHASE_FN void sn_rotation_transforms(sn_grid *g, const sn_rotation_device *d,
     }
 }
 
+SN_FN void sn_rotation_put(int v, sn_double4 x, const int *place, sn_double4 *positions,
+                           double *packed) {
+    if (packed)
+        packed[3 * (size_t)v] = x.x, packed[3 * (size_t)v + 1] = x.y,
+                   packed[3 * (size_t)v + 2] = x.z;
+    else
+        positions[place[v]] = x;
+}
+
 SN_PHASE_FN void sn_rotation_place(sn_grid *g, const sn_rotation_device *d,
                                    const sn_rotation_work *w, const double *activations,
-                                   const int *place, sn_double4 *positions) {
+                                   const int *place, sn_double4 *positions, double *packed) {
     for (int v = sn_first(g); v < d->vertex_count; v += sn_stride(g)) {
         int c = d->vertex_component[v];
         if (c < 0) continue;
         const double *t = w->transform + SN_TRANSFORM_SIZE * (size_t)c;
         sn_double4 x = sn_double4_add(d->rest[v], w->shift[v]);
-        positions[place ? place[v] : v] =
-            sn_double4_add(sn_apply9(t, x), sn_double4_make(t[12], t[13], t[14]));
+        x = sn_double4_add(sn_apply9(t, x), sn_double4_make(t[12], t[13], t[14]));
+        sn_rotation_put(v, x, place, positions, packed);
     }
     for (int i = sn_first(g); i < d->loose_count; i += sn_stride(g)) {
         int v = d->loose_vertex[i];
@@ -247,14 +256,14 @@ SN_PHASE_FN void sn_rotation_place(sn_grid *g, const sn_rotation_device *d,
             double a = activations[d->loose_target[k]];
             x.x += a * value[0], x.y += a * value[1], x.z += a * value[2];
         }
-        positions[place ? place[v] : v] = x;
+        sn_rotation_put(v, x, place, positions, packed);
     }
 }
 
-/* place: vertex -> where its position goes in `positions`, or NULL. */
+/* The result goes to `packed`, 3 per vertex, or to positions[place[vertex]]. */
 SN_FN void sn_rotation_run(sn_grid *g, const sn_rotation_device *d, const sn_rotation_work *w,
                            const double *activations, int refinements, const int *place,
-                           sn_double4 *positions) {
+                           sn_double4 *positions, double *packed) {
     SN_PHASE(g, sn_rotation_items(g, d, w, activations));
     SN_PHASE(g, (sn_dissection_load(g, &d->solve), sn_rotation_right(g, d, w)));
     sn_dissection_solve(g, &d->solve, &w->solve, w->right32, w->answer);
@@ -265,7 +274,7 @@ SN_FN void sn_rotation_run(sn_grid *g, const sn_rotation_device *d, const sn_rot
     }
     SN_PHASE(g, sn_rotation_chunks(g, d, w, refinements == 0));
     SN_PHASE(g, sn_rotation_transforms(g, d, w, activations));
-    SN_PHASE(g, sn_rotation_place(g, d, w, activations, place, positions));
+    SN_PHASE(g, sn_rotation_place(g, d, w, activations, place, positions, packed));
 }
 
 #endif

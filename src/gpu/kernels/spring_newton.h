@@ -134,7 +134,7 @@ SN_FN void sn_spring_run(sn_grid *g, const sn_spring_device *d, const sn_spring_
     SN_PHASE(g, sn_spring_lengths(g, d, w, a->activations));
     sn_totals(g, 1, &clamped, 0);
     sn_rotation_run(g, &d->rotation, &w->blender, a->activations, a->refinements, d->place,
-                    w->blend);
+                    w->blend, NULL);
     SN_PHASE(g, sn_spring_guides(g, d, w, a));
     sn_totals(g, 1, &scale, 0);
     now.at = 0;
