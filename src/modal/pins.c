@@ -103,9 +103,12 @@ static sinew_status prepare(sinew_modal_pins *pins, const double *stiffness, sin
         matrix[k + (size_t)rows * (size_t)part] = 1;
         matrix[part + (size_t)rows * (size_t)k] = 1;
     }
-    for (int i = 0; i < rows; i++) pins->inverse[i + (size_t)rows * (size_t)i] = 1;
-    if (status == SINEW_OK && sn_dense_solve(rows, matrix, rows, pins->inverse, NULL) != SINEW_OK)
-        status = sn_fail(error, SINEW_BAD_INPUT, "the pins contradict each other");
+    if (status == SINEW_OK) {
+        for (int i = 0; i < rows; i++) pins->inverse[i + (size_t)rows * (size_t)i] = 1;
+        status = sn_dense_solve(rows, matrix, rows, pins->inverse, error);
+        if (status == SINEW_BAD_INPUT)
+            status = sn_fail(error, SINEW_BAD_INPUT, "the pins contradict each other");
+    }
     sn_cholesky_work_destroy(work);
     sn_free(matrix);
     return status;
