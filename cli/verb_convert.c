@@ -238,7 +238,7 @@ static sinew_status convert_units(cli_call *call, const char *in, cli_file *file
     int unit = cli_choice(call, "--units", -1), up = cli_choice(call, "--up", -1);
     sinew_mesh *mesh = file->rig ? file->rig->neutral : file->mesh;
     if (!mesh && !file->frames)
-        return cli_usage(call, "--units and --up go with meshes, rigs and clips of a file");
+        return cli_usage(call, "--units and --up apply only to meshes, rigs and clips in a file");
     sinew_contents *contents;
     double m[9], scale;
     CLI_TRY(sinew_contents_read(in, call->monitor, &contents, &call->error));
@@ -246,7 +246,8 @@ static sinew_status convert_units(cli_call *call, const char *in, cli_file *file
                                                 up >= 0 ? (char)('x' + up) : 0, m, &call->error);
     sinew_contents_destroy(contents);
     if (status != SINEW_OK)
-        return sinew_fail(&call->error, status, "%s: does not state its unit and up axis", in);
+        return sinew_fail(&call->error, status, "%s: the file does not state its unit and up axis",
+                          in);
     scale = sqrt(m[0] * m[0] + m[3] * m[3] + m[6] * m[6]);
     if (mesh) apply_to_mesh(m, scale, mesh);
     for (int t = 0; file->rig && t < file->rig->target_count; t++)

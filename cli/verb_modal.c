@@ -30,8 +30,7 @@ static const cli_option options[] = {
     {"--wiggly", CLI_FLAG, NULL, "Use wiggly splines for two keys as well.", 0, 0, false},
     {"--rest", CLI_CHOICE, "line|next|shape",
      "Three or more keys: the position that each mode settles toward. shape: vibrate about the "
-     "rest "
-     "shape, with two keys, too.",
+     "rest shape, also with two keys.",
      0, 0, false},
     {"--velocity", CLI_TEXT, "K:NAME=RATE,...",
      "Pass key K (counted from 0) with slider weights that change at these rates per second; 'K:' "
