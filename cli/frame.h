@@ -34,6 +34,8 @@ struct cli_value {
 sinew_status cli_parse(cli_call *call, int count, char **words);
 /* Refuses a call that would write one file twice, or over one that it reads. */
 sinew_status cli_check_files(cli_call *call);
+/* The same for a file that only the verb knows to be an input. */
+sinew_status cli_check_input(cli_call *call, const char *path);
 void cli_call_free(cli_call *call);
 
 void cli_print_help(FILE *out, const cli_verb *verb);

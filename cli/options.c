@@ -139,10 +139,11 @@ sinew_status cli_parse(cli_call *call, int count, char **words) {
     return SINEW_OK;
 }
 
-sinew_status cli_check_files(cli_call *call) {
+static sinew_status check_files(cli_call *call, const char *further) {
     sinew_error *error = &call->error;
     sinew_file_plan *plan;
     sinew_status status = sinew_file_plan_create(&plan, error);
+    if (status == SINEW_OK && further) status = sinew_file_plan_add_input(plan, further, error);
     int inputs = call->verb->reads_no_files ? 0 : call->argument_count;
     if (status == SINEW_OK && call->verb->writes_last && !cli_given(call, "--out") && inputs > 0)
         status = sinew_file_plan_add_output(plan, call->arguments[--inputs], error);
@@ -159,6 +160,14 @@ sinew_status cli_check_files(cli_call *call) {
         status = error->status == SINEW_BAD_INPUT ? SINEW_MISUSE : error->status;
     sinew_file_plan_destroy(plan);
     return error->status = status;
+}
+
+sinew_status cli_check_files(cli_call *call) {
+    return check_files(call, NULL);
+}
+
+sinew_status cli_check_input(cli_call *call, const char *path) {
+    return check_files(call, path);
 }
 
 void cli_call_free(cli_call *call) {

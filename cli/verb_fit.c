@@ -1,6 +1,7 @@
 /* sinew fit: markers or a point cache to slider curves by least squares. Markers go through a scene
  * in memory that is run. */
 #include "files.h"
+#include "frame.h"
 #include "markers.h"
 #include "report.h"
 
@@ -102,14 +103,14 @@ static sinew_status fit_cache(cli_call *call, const sinew_rig *rig, sinew_frames
     chosen.correctives = cli_integer(call, "--correctives", 0);
     const char *bounds = cli_text(call, "--bounds");
     if (bounds && strcmp(bounds, "wide") == 0)
-        return cli_usage(call, "--bounds wide goes with --markers");
+        return cli_usage(call, "--bounds wide needs --markers");
     chosen.bounded = !bounds || strcmp(bounds, "none") != 0;
     sinew_curves *curves = NULL;
     sinew_rig *corrected = NULL;
     sinew_fit_frames_info info = {.size = sizeof info};
     sinew_status status = sinew_frames_match(frames, rig->neutral, &call->error);
     if (status == SINEW_BAD_INPUT)
-        return sinew_fail(&call->error, status, "%s: has %d points, the rig has %d vertices",
+        return sinew_fail(&call->error, status, "%s: has %d points, but the rig has %d vertices",
                           cli_text(call, "--frames"), frames->vertex_count,
                           rig->neutral->vertex_count);
     if (status == SINEW_OK)
@@ -122,11 +123,26 @@ static sinew_status fit_cache(cli_call *call, const sinew_rig *rig, sinew_frames
     return status;
 }
 
+/* Options of markers are refused rather than ignored. */
+static sinew_status check_cache_options(cli_call *call) {
+    static const char *const used[] = {"--frames", "--out",    "--smooth",
+                                       "--bounds", "--sparse", "--correctives"};
+    for (const cli_option *o = options; o->name; o++) {
+        bool known = !*o->name || !cli_given(call, o->name);
+        for (size_t i = 0; !known && i < sizeof used / sizeof *used; i++)
+            known = !strcmp(o->name, used[i]);
+        if (!known) return cli_usage(call, "%s needs --markers", o->name);
+    }
+    return SINEW_OK;
+}
+
 static sinew_status run_cache(cli_call *call) {
     const char *path = cli_text(call, "--frames");
+    CLI_TRY(check_cache_options(call));
     if (cli_count(call, "--out") == 0)
         return cli_usage(call, "needs --out FILE; see 'sinew fit --help'");
     if (call->argument_count == 0) return cli_usage(call, "--frames CACHE needs a RIG");
+    CLI_TRY(cli_check_input(call, path));
     sinew_rig *rig = NULL;
     sinew_frames *frames = NULL;
     sinew_status status = sinew_rig_read(call->argument_count, call->arguments, &rig, &call->error);
@@ -144,7 +160,7 @@ static sinew_status run_cache(cli_call *call) {
 static sinew_status run(cli_call *call) {
     if (cli_given(call, "--frames") && !cli_given(call, "--markers")) return run_cache(call);
     if (cli_given(call, "--sparse") || cli_given(call, "--correctives"))
-        return cli_usage(call, "--sparse and --correctives go with --frames CACHE");
+        return cli_usage(call, "--sparse and --correctives need --frames CACHE");
     return cli_run_filled(call, fill);
 }
 
