@@ -272,6 +272,11 @@ static sinew_status find_target(reader *r, int slider, double at, bool plain, co
 /* Adds `factor` times the dense shape to a target that starts at `first_vertex`. */
 static sinew_status add_deltas(reader *r, const sn_fbx_model *model, target *t, int first_vertex,
                                int vertex_count, const dense *d) {
+    size_t most = t->count;
+    for (int v = 0; v < vertex_count; v++) most += d->touched[v];
+    if (!SN_RESERVE(t->vertices, t->vertex_capacity, most) ||
+        !SN_RESERVE(t->deltas, t->delta_capacity, 3 * most))
+        return sn_no_memory(r->error);
     for (int v = 0; v < vertex_count; v++) {
         if (!d->touched[v]) continue;
         sn_vec3 moved = sn_at(d->delta, v);
@@ -279,9 +284,6 @@ static sinew_status add_deltas(reader *r, const sn_fbx_model *model, target *t, 
         if (moved.x == 0 && moved.y == 0 && moved.z == 0) continue;
         if (!isfinite(moved.x) || !isfinite(moved.y) || !isfinite(moved.z))
             return fail_mesh(r, model, "its node sends a shape to infinity");
-        if (!SN_RESERVE(t->vertices, t->vertex_capacity, t->count + 1) ||
-            !SN_RESERVE(t->deltas, t->delta_capacity, 3 * (t->count + 1)))
-            return sn_no_memory(r->error);
         t->vertices[t->count] = first_vertex + v;
         sn_put(t->deltas, (int)t->count++, moved);
     }

@@ -5,6 +5,7 @@
 #include "io/fbx_tree.h"
 
 #include <ctype.h>
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -502,6 +503,20 @@ static const sn_fbx_value *number_values(const sn_fbx_tree *t, int node, int *co
     return sn_fbx_value_at(t, node, 0);
 }
 
+/* Doubles as doubles and 32-bit integers as integers, which nearly all arrays are, up to the first
+ * number that is not finite; returns how many. */
+static int load_plain(const sn_fbx_value *array, const char *bytes, double *d, int64_t *n) {
+    int count = (int)array->count, i = 0;
+    if (d && array->element == 'd')
+        for (; i < count; i++) {
+            d[i] = sn_load_f64(bytes + 8 * (size_t)i, false);
+            if (!(fabs(d[i]) <= DBL_MAX)) break;
+        }
+    if (n && array->element == 'i')
+        for (; i < count; i++) n[i] = (int32_t)sn_load_u32(bytes + 4 * (size_t)i, false);
+    return i;
+}
+
 /* Exactly one of numbers and integers is wanted. */
 static sinew_status fetch(const sn_fbx_tree *t, int node, double **numbers, int64_t **integers,
                           int *count) {
@@ -522,7 +537,9 @@ static sinew_status fetch(const sn_fbx_tree *t, int node, double **numbers, int6
     const char *bytes = NULL;
     if (packed) status = array_bytes(t, values, &own, &bytes);
     size_t width = packed ? element_size(values->element) : 0;
-    for (int i = 0; status == SINEW_OK && i < *count; i++) {
+    int plain = 0; /* elements that a loop without choices has read */
+    if (status == SINEW_OK && packed && !t->big_endian) plain = load_plain(values, bytes, d, n);
+    for (int i = plain; status == SINEW_OK && i < *count; i++) {
         const char *p = packed ? bytes + (size_t)i * width : NULL;
         if (!packed && values[i].type == SN_FBX_TEXT)
             status = sn_fbx_fail(t, "%.*s: element %d is not a number", name_size, name, i);

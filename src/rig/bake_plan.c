@@ -15,10 +15,11 @@
 
 enum {
     CROWDED_SHARE = 50, /* per cent of the random poses that move many sliders */
-    MOST_POWER = 3,     /* of one slider in the product of an in-between bake */
-    MOST_DEGREE = 4,    /* of such a product */
-    CURVE_POWER = 6,    /* of one slider in a polynomial */
-    MOST_PAIRS = 600,   /* that are sampled */
+    CROWDED_FACE_SHARE = 75,
+    MOST_POWER = 3,   /* of one slider in the product of an in-between bake */
+    MOST_DEGREE = 4,  /* of such a product */
+    CURVE_POWER = 6,  /* of one slider in a polynomial */
+    MOST_PAIRS = 600, /* that are sampled */
     MOST_CANDIDATES = 1600,
     MOST_FACE_CANDIDATES = 3000,
     PAIR_SHARE = 45,   /* per cent of the samples up to which pairs are sampled once … */
@@ -364,7 +365,9 @@ static sinew_status sample_rows(sn_baker *b) {
         size_t row = (size_t)((int64_t)k * given / count);
         SN_TRY(add_sample(b, b->options->rows + row * n, &size));
     }
-    int random = b->sample_limit - b->sample_count, crowded = random * CROWDED_SHARE / 100;
+    bool face = b->rig->slider_count > SN_BAKE_MANY_SLIDERS;
+    int random = b->sample_limit - b->sample_count;
+    int crowded = random * (face ? CROWDED_FACE_SHARE : CROWDED_SHARE) / 100;
     double *rows = SN_NEW(double, (size_t)(random > 0 ? random : 1) * n);
     if (!rows) return sn_no_memory(b->error);
     sinew_status status = sinew_bake_poses(b->rig, 1, random - crowded, rows, b->error);
