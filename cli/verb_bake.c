@@ -9,12 +9,12 @@
 enum { UNSEEN_POSES = 40, UNSEEN_SEED = 77 };
 
 static const cli_option options[] = {
-    {"--out", CLI_TEXT, "RIG", "Write the rig with its correctives: .glb, .fbx or a folder.", 0, 0,
-     false},
-    {"--drivers", CLI_TEXT, "FILE",
+    {"--out", CLI_OUTPUT, "RIG", "Write the rig with its correctives: .glb, .fbx or a folder.", 0,
+     0, false},
+    {"--drivers", CLI_OUTPUT, "FILE",
      "Write the driver table, JSON: how slider weights become target weights in an engine.", 0, 0,
      false},
-    {"--clip-out", CLI_TEXT, "FILE",
+    {"--clip-out", CLI_OUTPUT, "FILE",
      "Write the first --curves clip with all corrective weights as plain animation (.glb, .fbx).",
      0, 0, false},
     {"--model", CLI_CHOICE, "rotation|spring", "Model to bake (default rotation).", 0, 0, false},
@@ -29,9 +29,9 @@ static const cli_option options[] = {
      "of sliders (default polynomials).",
      0, 0, false},
     CLI_GROUP("Poses"),
-    {"--curves", CLI_TEXT, "FILE", "Clip that the rig will play; improves the fit there.", 0, 0,
+    {"--curves", CLI_INPUT, "FILE", "Clip that the rig will play; improves the fit there.", 0, 0,
      true},
-    {"--unseen", CLI_TEXT, "FILE",
+    {"--unseen", CLI_INPUT, "FILE",
      "Clip to measure the error on (default: random poses that the fit has not seen).", 0, 0, true},
     {"--samples", CLI_INTEGER, "N", "Maximum number of model evaluations (default 1600).", 10, 5000,
      false},

@@ -7,12 +7,12 @@
 #include "verb.h"
 
 static const cli_option options[] = {
-    {"--map-out", CLI_TEXT, "CSV", "Write the map: NAME,triangle,b0,b1,b2 for each marker.", 0, 0,
+    {"--map-out", CLI_OUTPUT, "CSV", "Write the map: NAME,triangle,b0,b1,b2 for each marker.", 0, 0,
      false},
-    {"--picture", CLI_TEXT, "PNG",
+    {"--picture", CLI_OUTPUT, "PNG",
      "Draw the markers on the face from the front and the side, doubtful ones in red.", 0, 0,
      false},
-    {"--map", CLI_TEXT, "CSV", "Check this map against the take instead of computing one.", 0, 0,
+    {"--map", CLI_INPUT, "CSV", "Check this map against the take instead of computing one.", 0, 0,
      false},
     {"--neutral-frame", CLI_INTEGER, "K",
      "Sample of the take in which the face is at rest (default: detected).", 0, 2e9, false},
