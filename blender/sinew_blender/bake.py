@@ -181,7 +181,7 @@ class Bake:
             raise shapes.Problem(str(error)) from error
 
     def write_keys(self):
-        """A key per frame that holds the difference to the linear blend, and is 1 only there."""
+        """A key per frame that holds the difference from the linear blend, and is 1 only there."""
         shapes.remove_results(self.obj, self.block)
         shown = self.weights if self.curves is None else self.curves.values
         for frame, row, weights in zip(self.frames, self.rows, shown):

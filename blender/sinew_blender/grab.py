@@ -103,7 +103,7 @@ class Grab:
 
 
 class SINEW_OT_grab(bpy.types.Operator):
-    """Drag the surface; shape keys take the values that follow it best. Locks hold"""
+    """Drag the surface; the shape keys follow as closely as they can. Locks apply"""
     bl_idname = "sinew.grab"
     bl_label = "Grab Shape"
     bl_options = {"REGISTER", "UNDO", "BLOCKING"}

@@ -49,7 +49,7 @@ class SinewSettings(bpy.types.PropertyGroup):
         name="Model", description="How shape keys are blended",
         items=[("rotation", "Rotation", "Blend rotations and stretches: fast, bends keep their "
                                         "volume"),
-               ("spring", "Spring", "Find the balance of springs in the mesh: collides with "
+               ("spring", "Spring", "Find the equilibrium of springs in the mesh: collides with "
                                     "obstacles and can be pinned"),
                ("modal", "Swing", "Swing from keyframe to keyframe and settle (modal "
                                   "interpolation). Baked"),
@@ -136,7 +136,7 @@ class SinewSettings(bpy.types.PropertyGroup):
                                         "object's size; 0 grabs one vertex", default=0.03,
         min=0.0, soft_max=0.3)
     max_targets: IntProperty(
-        name="Correctives", description="Largest number of shape keys that baking may add",
+        name="Correctives", description="Maximum number of shape keys that baking adds",
         default=20, min=1, max=500)
 
 
