@@ -337,10 +337,10 @@ int main(int count, char **names) {
         int vertices;
         bool batch, limb;
     } surfaces[] = {
-        {"small", "bar", 2000, true, true},    {"limb", "bar", 18500, true, true},
-        {"bar", "bar", 18500, true, false},    {"hand", "hand", 20000, false, false},
-        {"face", "face", 26000, false, false}, {"large-limb", "bar", 100000, false, true},
-        {"large", "bar", 100000, false, false}};
+        {"small", "bar", 2000, true, true},     {"limb", "bar", 18500, true, true},
+        {"bar", "bar", 18500, true, false},     {"hand", "hand", 20000, false, false},
+        {"face", "face", 26000, false, false},  {"large-limb", "bar", 100000, false, true},
+        {"large", "bar", 100000, false, false}, {"million", "bar", 1000000, false, true}};
     for (size_t k = 0; k < sizeof surfaces / sizeof *surfaces; k++) {
         char title[64];
         if (!wanted(count, names, surfaces[k].name)) continue;
