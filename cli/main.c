@@ -52,7 +52,7 @@ static int exit_code(sinew_status status) {
 /* The one line that says what went wrong. */
 static void print_failure(const cli_call *call, sinew_status status) {
     const char *message = call->error.message;
-    if (status == SINEW_CANCELLED) message = "interrupted, nothing half-written is left";
+    if (status == SINEW_CANCELLED) message = "interrupted; no partial output files remain";
     fprintf(stderr, "sinew %s: %s\n", call->verb->name,
             *message ? message : sinew_status_name(status));
 }

@@ -102,7 +102,7 @@ static void say_edit(cli_call *call, const sinew_rig *rig, const double *asked, 
                      const sinew_lock_info *info) {
     cli_say(call, "locked motion (RMS)  %.5g -> %.5g, %.1f times less", info->asked_motion,
             info->given_motion, info->reduction);
-    cli_say(call, "rest of the edit     %.0f%% kept, cosine %.3f; %.0f%% of the asked sliders",
+    cli_say(call, "rest of the edit     %.0f%% kept, cosine %.3f; %.0f%% of the weights kept",
             100 * info->kept, info->cosine, 100 * info->share);
     int differ = 0;
     for (int i = 0; i < rig->slider_count; i++) differ += fabs(given[i] - asked[i]) >= LISTED;
@@ -112,7 +112,7 @@ static void say_edit(cli_call *call, const sinew_rig *rig, const double *asked, 
         if (fabs(given[i] - asked[i]) >= LISTED)
             cli_say(call, "  %-24s %7.3f -> %7.3f", rig->sliders[i].name, asked[i], given[i]);
     if (info->conflict)
-        cli_warn(call, "the edit is the very motion that is locked: little of it could be "
+        cli_warn(call, "the edit consists mostly of locked motion: little of it could be "
                        "cancelled; lock less, or edit another slider");
 }
 
