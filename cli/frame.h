@@ -36,6 +36,8 @@ sinew_status cli_parse(cli_call *call, int count, char **words);
 sinew_status cli_check_files(cli_call *call);
 /* The same for a file that only the verb knows to be an input. */
 sinew_status cli_check_input(cli_call *call, const char *path);
+/* The same for the file of a selection mask:FILE. */
+sinew_status cli_check_selection(cli_call *call, const char *select);
 void cli_call_free(cli_call *call);
 
 void cli_print_help(FILE *out, const cli_verb *verb);

@@ -170,6 +170,10 @@ sinew_status cli_check_input(cli_call *call, const char *path) {
     return check_files(call, path);
 }
 
+sinew_status cli_check_selection(cli_call *call, const char *select) {
+    return select && !strncmp(select, "mask:", 5) ? check_files(call, select + 5) : SINEW_OK;
+}
+
 void cli_call_free(cli_call *call) {
     sinew_free(call->arguments);
     sinew_free(call->values);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "frame.h"
 #include "report.h"
 #include "sinew/anatomy.h"
 #include "sinew/loader.h"
@@ -233,6 +234,7 @@ static sinew_status run(cli_call *call) {
         return cli_usage(call, "specify either rig files or --sample, not both");
     if (!sample && call->argument_count == 0)
         return cli_usage(call, "needs RIG... or --sample NAME");
+    CLI_TRY(cli_check_selection(call, cli_text(call, "--select")));
     sinew_error *error = &call->error;
     sinew_rig *rig = NULL;
     sinew_slider_space *space = NULL;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frame.h"
 #include "jobs.h"
 #include "report.h"
 
@@ -57,11 +58,13 @@ static sinew_status add_locks(cli_call *call, const sinew_rig *rig, sinew_locks 
     for (int i = 0; i < cli_count(call, "--lock"); i++) {
         json_t *lock = cli_read_form(call, "--lock", i, sinew_text_lock);
         if (!lock) return call->error.status;
-        sinew_status status =
-            sinew_locks_add_selection(locks, rig, json_string_value(json_object_get(lock, "name")),
-                                      json_string_value(json_object_get(lock, "select")),
-                                      json_string_value(json_object_get(lock, "axes")), NULL,
-                                      sinew_file_loader(), pose, call->monitor, &call->error);
+        const char *select = json_string_value(json_object_get(lock, "select"));
+        sinew_status status = cli_check_selection(call, select);
+        if (status == SINEW_OK)
+            status = sinew_locks_add_selection(
+                locks, rig, json_string_value(json_object_get(lock, "name")), select,
+                json_string_value(json_object_get(lock, "axes")), NULL, sinew_file_loader(), pose,
+                call->monitor, &call->error);
         json_decref(lock);
         CLI_TRY(status);
     }
