@@ -160,12 +160,12 @@ static void bad_shots_fail_alone(void **state) {
                                                   "[{\"op\": \"remove\", \"path\": \"/none\"}]}"));
     const run_result *r = expect_code(1, "sinew farm shots.json --out work --jobs 2");
     assert_non_null(strstr(r->err, "6 of 7 shots are incomplete"));
-    assert_non_null(strstr(r->out, "nothing"));                      /* broken */
-    assert_non_null(strstr(r->out, "none.obj"));                     /* rigless */
-    assert_non_null(strstr(r->out, "outside the folder"));           /* outside */
-    assert_non_null(strstr(r->out, "absent.json"));                  /* absent */
-    assert_non_null(strstr(r->out, "shot linear writes this file")); /* same */
-    assert_non_null(strstr(r->out, "overrides: "));                  /* patch */
+    assert_non_null(strstr(r->out, "nothing"));                           /* broken */
+    assert_non_null(strstr(r->out, "none.obj"));                          /* rigless */
+    assert_non_null(strstr(r->out, "outside the folder"));                /* outside */
+    assert_non_null(strstr(r->out, "absent.json"));                       /* absent */
+    assert_non_null(strstr(r->out, "shot linear also writes this file")); /* same */
+    assert_non_null(strstr(r->out, "overrides: "));                       /* patch */
     expect_code(0, "test -s linear.pc2 && test ! -e ../outside.pc2");
 }
 
