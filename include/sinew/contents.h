@@ -3,6 +3,8 @@
 #ifndef SINEW_CONTENTS_H
 #define SINEW_CONTENTS_H
 
+#include <stdint.h>
+
 #include "sinew/monitor.h"
 #include "sinew/status.h"
 
