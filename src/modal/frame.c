@@ -225,8 +225,11 @@ sinew_status sinew_modal_elements_at(const sinew_modal *modal, int vertex_count,
     if (status == SINEW_OK) status = sn_body_spread(body, painted, inside, error);
     for (int k = 0; status == SINEW_OK && k < vertex_count; k++) {
         int v = vertices[k];
-        if (body->cage) inside[body->cage->embedding->tet[v]] = 1;
-        for (int c = rs->corner_start[v]; !body->cage && c < rs->corner_start[v + 1]; c++)
+        if (body->cage) {
+            inside[body->cage->embedding->tet[v]] = 1;
+            continue;
+        }
+        for (int c = rs->corner_start[v]; c < rs->corner_start[v + 1]; c++)
             inside[rs->vertex_corners[c] / rs->corners] = 1;
     }
     int total = 0;
