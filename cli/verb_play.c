@@ -81,7 +81,8 @@ static sinew_status draw(cli_call *call, bool picture, const char *frames, const
     int count = (int)(sizeof words / sizeof *words) - (picture ? 0 : 4);
     cli_call render = {.verb = cli_find_verb("render"), .monitor = call->monitor};
     sinew_status status = cli_parse(&render, count, (char **)words);
-    render.report = call->report, render.quiet = call->quiet;
+    json_decref(render.report);
+    render.report = json_incref(call->report), render.quiet = call->quiet;
     if (status == SINEW_OK) status = render.verb->run(&render);
     call->error = render.error;
     cli_call_free(&render);
