@@ -619,7 +619,8 @@ static sinew_status keep_apart(sinew_force_state *s, double *positions,
     }
     sn_force_contact_rub(s->contact, s->settings.friction, h, s->velocity);
     memcpy(s->written, positions, sizeof(double) * (size_t)n);
-    info->contacts = contact.pressing, info->cut = contact.cut, info->released = contact.released;
+    info->contacts += contact.pressing; /* beside what the layer holds */
+    info->cut = contact.cut, info->released = contact.released;
     return SINEW_OK;
 }
 

@@ -728,9 +728,7 @@ static void lips_that_cross_on_another_face_press_by_contact(void **state) {
     assert_below(skin, 60);
     json_t *report = report_of("r.json");
     assert_true(figure(report, 0, "contacts") == 0);
-    double pressing = 0; /* a frame that ends apart counts none: its lips were pressed on the way */
-    for (int f = 0; f < 14; f++) pressing += figure(report, f, "contacts");
-    assert_true(pressing > 0);
+    assert_true(figure(report, 13, "contacts") > 10);
     /* what presses is off its markers by less than a millimetre */
     assert_below(total(report, "marker_error_worst"), 0.001);
     json_decref(report);
