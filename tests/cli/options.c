@@ -58,7 +58,7 @@ static void options_of_blend_reach_the_scene(void **state) {
     check_scene("sinew blend bar --model spring --weights bend120=0.1 --tie 0.02 --friction 0.2 "
                 "--self-contact --allow-pose-depth --interior none --altitude 0.5 --guide 0.2 "
                 "--pull-to-blend 0.1 --tolerance 1e-3 --independent --solver newton --device cpu "
-                "--obstacle sphere:0,9,0,0.1 --pin region:start --pull 90=1,0.2,0.1:2 --fps 24",
+                "--obstacle sphere:0,9,0,0.1 --pin region:start --pull 90=1,0.2,0.1:0.01 --fps 24",
                 (const expected[]){{"parameters tie", "0.02"},
                                    {"parameters friction", "0.2"},
                                    {"parameters self_contact", "true"},
@@ -73,7 +73,7 @@ static void options_of_blend_reach_the_scene(void **state) {
                                    {"obstacles 0 center 1", "9"},
                                    {"pins 0 select", "\"region:start\""},
                                    {"pulls 0 vertex", "90"},
-                                   {"pulls 0 stiffness", "2"},
+                                   {"pulls 0 stiffness", "0.01"},
                                    {"time fps", "24"},
                                    {NULL, NULL}});
     check_scene("sinew blend bar --model spring --weights bend120=0.1 --no-pose-depth --volume 0.5 "
