@@ -259,6 +259,25 @@ free = function("sinew_free", "v", "p")
 _check_version()
 
 
+class Handle:
+    """An object of the library, destroyed by ``_release`` unless another object owns it."""
+
+    _handle = None
+    _owner = None
+    _release = None  # of the class
+
+    @classmethod
+    def _of(cls, handle, owner=None):
+        made = cls.__new__(cls)
+        made._handle, made._owner = handle, owner
+        return made
+
+    def __del__(self):
+        if self._handle and self._owner is None:
+            self._release(self._handle)
+        self._handle = None
+
+
 class Monitor:
     """Passes progress on, and turns Ctrl-C into a cancelled call.
 

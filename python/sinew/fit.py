@@ -7,7 +7,7 @@ from ctypes import byref, c_void_p
 import numpy as np
 
 from ._arrays import address, given
-from ._library import FitInfo, call, function
+from ._library import FitInfo, Handle, call, function
 from .markers import Capture, MarkerMap
 from .rig import Rig
 from .tracks import Curves
@@ -17,7 +17,7 @@ _destroy = function("sinew_fit_destroy", "v", "p")
 _frame = function("sinew_fit_frame", "i", "pppppp")
 
 
-class Fit:
+class Fit(Handle):
     """Solves for the slider weights whose shape fits the markers best, frame by frame.
 
     >>> from sinew import sample, sample_markers
@@ -29,19 +29,15 @@ class Fit:
     True
     """
 
+    _release = staticmethod(_destroy)
+
     def __init__(self, rig: Rig, map: MarkerMap):
-        self._handle = None
         self._rig, self._names = rig, map.names  # the rig must outlive the fit
         handle = c_void_p()
         call(_create, rig._handle, map._handle, None, byref(handle))
         self._handle = handle
         self.weights = rig.weights()
         self.marker_error = 0.0
-
-    def __del__(self):
-        if getattr(self, "_handle", None):
-            _destroy(self._handle)
-            self._handle = None
 
     def frame(self, markers, marker_weights=None) -> np.ndarray:
         """The weights of one frame: markers in the order of the map, NaN where missing. Starts from

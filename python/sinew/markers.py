@@ -8,7 +8,7 @@ from ctypes import byref, c_void_p
 import numpy as np
 
 from ._arrays import address, given, view
-from ._library import CaptureInfo, CaptureOptions, Monitor, Rigid, call, function
+from ._library import CaptureInfo, CaptureOptions, Handle, Monitor, Rigid, call, function
 from .mesh import Mesh
 
 _create = function("sinew_markers_create", "i", "iipp")
@@ -49,13 +49,15 @@ _capture_head = function("sinew_capture_head", "v", "pdp")
 _SOURCES = ("given", "by vertex", "in place", "by names", "by shape")
 
 
-class Markers:
+class Markers(Handle):
     """Marker trajectories; a missing marker has NaN coordinates.
 
     >>> take = Markers(["chin"], [0.0, 0.1], [[[0, 0, 0]], [[0, 1, 0]]])
     >>> take.positions.shape
     (2, 1, 3)
     """
+
+    _release = staticmethod(_destroy)
 
     def __init__(self, names, times, positions):
         names = list(names)
@@ -68,17 +70,6 @@ class Markers:
             call(_set_name, handle, i, name.encode())
         _set_times(handle, address(times))
         _set_positions(handle, address(points))
-
-    @classmethod
-    def _of(cls, handle) -> "Markers":
-        markers = cls.__new__(cls)
-        markers._handle = handle
-        return markers
-
-    def __del__(self):
-        if getattr(self, "_handle", None):
-            _destroy(self._handle)
-            self._handle = None
 
     @classmethod
     def read(cls, path) -> "Markers":
@@ -111,27 +102,10 @@ class Markers:
         return view(_positions(self._handle), shape, np.float64, self)
 
 
-class MarkerMap:
+class MarkerMap(Handle):
     """Points of a mesh that markers are attached to."""
 
-    _owned = True
-
-    @classmethod
-    def _of(cls, handle) -> "MarkerMap":
-        made = cls.__new__(cls)
-        made._handle = handle
-        return made
-
-    @classmethod
-    def _borrowed(cls, handle) -> "MarkerMap":
-        made = cls._of(handle)
-        made._owned = False
-        return made
-
-    def __del__(self):
-        if getattr(self, "_handle", None) and self._owned:
-            _map_destroy(self._handle)
-        self._handle = None
+    _release = staticmethod(_map_destroy)
 
     @classmethod
     def read(cls, path, mesh: Mesh) -> "MarkerMap":
@@ -172,7 +146,7 @@ class MarkerMap:
         return points
 
 
-class Capture:
+class Capture(Handle):
     """A take prepared for a rig: markers attached to the face, head motion removed, gaps filled.
 
     >>> from sinew import sample, sample_markers
@@ -182,12 +156,14 @@ class Capture:
     60
     """
 
+    _release = staticmethod(_capture_destroy)
+
     def __init__(self, rig, take: Markers, map: MarkerMap | None = None, *,
                  stable: str | None = None, cutoff: float = -1, retarget: bool = False,
                  neutral_sample: int = -1, log=None):
         """``map`` None: found automatically. ``stable``: markers that move only with the head,
         separated by commas, or "none". ``cutoff``: Hz, 0 turns smoothing off, -1 chooses it."""
-        self._handle, self._rig = None, rig  # the rig must outlive the capture
+        self._rig = rig  # the rig must outlive the capture
         options = CaptureOptions()
         _options_init(byref(options))
         options.map = map._handle if map is not None else None
@@ -204,11 +180,6 @@ class Capture:
         self.head_moves, self.scale = bool(info.head_moves), info.scale
         self.neutral_sample = info.neutral_sample
         self.map_source = _SOURCES[info.map_source]
-
-    def __del__(self):
-        if getattr(self, "_handle", None):
-            _capture_destroy(self._handle)
-            self._handle = None
 
     @property
     def map(self) -> MarkerMap:

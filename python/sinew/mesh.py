@@ -7,7 +7,7 @@ from ctypes import byref, c_void_p
 import numpy as np
 
 from ._arrays import address, given, view
-from ._library import call, function
+from ._library import Handle, call, function
 
 _create = function("sinew_mesh_create", "i", "ipipppp")
 _destroy = function("sinew_mesh_destroy", "v", "p")
@@ -23,13 +23,15 @@ _corners = function("sinew_mesh_face_vertices", "p", "p")
 _part_name = function("sinew_mesh_part_name", "s", "pi")
 
 
-class Mesh:
+class Mesh(Handle):
     """A polygon mesh as stored in its file: the order of vertices and faces never changes.
 
     >>> quad = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2, 3]])
     >>> quad.vertex_count, quad.face_count, len(quad.triangles)
     (4, 1, 2)
     """
+
+    _release = staticmethod(_destroy)
 
     def __init__(self, positions, faces):
         """``faces``: a list of lists of vertices, or an array (faces, corners)."""
@@ -64,22 +66,7 @@ class Mesh:
         handle = c_void_p()
         call(_create, len(points), address(points), len(starts) - 1, address(starts),
              address(corners), byref(handle))
-        self._take(handle)
-
-    def _take(self, handle, owner=None):
         self._handle = handle
-        self._owner = owner  # a rig that owns the mesh; None: it is ours
-
-    @classmethod
-    def _of(cls, handle, owner=None):
-        mesh = cls.__new__(cls)
-        mesh._take(handle, owner)
-        return mesh
-
-    def __del__(self):
-        if getattr(self, "_handle", None) and self._owner is None:
-            _destroy(self._handle)
-            self._handle = None
 
     @classmethod
     def read(cls, path, clip: str | None = None, at: float | None = None) -> "Mesh":

@@ -6,7 +6,7 @@ from ctypes import byref, c_void_p
 import numpy as np
 
 from ._arrays import address, given
-from ._library import Closest, call, function
+from ._library import Closest, Handle, call, function
 
 _create = function("sinew_query_create", "i", "ipippp")
 _destroy = function("sinew_query_destroy", "v", "p")
@@ -15,7 +15,7 @@ _closest = function("sinew_query_closest", "B", "ppdp")
 _ray = function("sinew_query_ray", "B", "pppdp")
 
 
-class Query:
+class Query(Handle):
     """A surface that can be queried for ray hits and closest points.
 
     >>> surface = Query([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
@@ -26,18 +26,14 @@ class Query:
     True
     """
 
+    _release = staticmethod(_destroy)
+
     def __init__(self, positions, triangles):
-        self._handle = None
         points = given(positions, np.float64, what="positions").reshape(-1, 3)
         corners = given(triangles, np.int32, what="triangles").reshape(-1, 3)
         handle = c_void_p()
         call(_create, len(points), address(points), len(corners), address(corners), byref(handle))
         self._handle, self._count = handle, len(points)
-
-    def __del__(self):
-        if getattr(self, "_handle", None):
-            _destroy(self._handle)
-            self._handle = None
 
     def move(self, positions) -> None:
         """Set new positions for the same triangles."""

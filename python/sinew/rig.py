@@ -8,7 +8,7 @@ from ctypes import byref, c_void_p
 import numpy as np
 
 from ._arrays import address, given, view
-from ._library import SampleMarkerOptions, SampleOptions, call, function
+from ._library import Handle, SampleMarkerOptions, SampleOptions, call, function
 from .markers import MarkerMap, Markers
 from .mesh import Mesh
 from .tracks import Curves
@@ -50,7 +50,7 @@ _sample_marker_init = function("sinew_sample_marker_options_init", "v", "p")
 _sample_init = function("sinew_sample_options_init", "v", "p")
 
 
-class Rig:
+class Rig(Handle):
     """A neutral mesh and the sliders that move it.
 
     >>> flat = Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
@@ -62,31 +62,13 @@ class Rig:
     1.0
     """
 
+    _release = staticmethod(_destroy)
+
     def __init__(self, neutral: Mesh):
         mesh, handle = c_void_p(), c_void_p()
         call(_copy_mesh, neutral._handle, byref(mesh))
         call(_create, mesh, byref(handle))  # takes the mesh, on failure too
         self._handle = handle
-
-    @classmethod
-    def _of(cls, handle) -> "Rig":
-        rig = cls.__new__(cls)
-        rig._handle = handle
-        return rig
-
-    @classmethod
-    def _borrowed(cls, handle) -> "Rig":
-        """A read-only handle; another object owns the rig."""
-        rig = cls._of(handle)
-        rig._is_borrowed = True
-        return rig
-
-    _is_borrowed = False
-
-    def __del__(self):
-        if getattr(self, "_handle", None) and not self._is_borrowed:
-            _destroy(self._handle)
-        self._handle = None
 
     @classmethod
     def read(cls, *paths) -> "Rig":

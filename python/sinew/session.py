@@ -172,7 +172,7 @@ class _Solving:
 
     def _row(self, weights, rig) -> np.ndarray:
         if isinstance(weights, dict):
-            return Rig._borrowed(rig).weights(weights)
+            return Rig._of(rig, self).weights(weights)
         return given(weights, np.float64, (_slider_count(rig),), "weights")
 
     def linear(self, weights=None, *, frame: int | None = None) -> np.ndarray:
@@ -247,7 +247,7 @@ class _Solving:
         """Names of the markers that the model follows, in the order of ``solve(markers=…)``."""
         self._bring_up_to_date()
         capture = _capture(self._solver_handle())
-        return MarkerMap._borrowed(c_void_p(_capture_map(capture))).names if capture else []
+        return MarkerMap._of(c_void_p(_capture_map(capture)), self).names if capture else []
 
     def clip(self) -> dict[str, Any]:
         """Frames, rate, start and end of the clip."""

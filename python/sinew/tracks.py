@@ -7,7 +7,7 @@ from ctypes import byref, c_void_p
 import numpy as np
 
 from ._arrays import address, given, view
-from ._library import call, function
+from ._library import Handle, call, function
 
 _create = function("sinew_curves_create", "i", "iipp")
 _destroy = function("sinew_curves_destroy", "v", "p")
@@ -37,13 +37,15 @@ _writer_close = function("sinew_frame_writer_close", "i", "pp")
 _writer_abandon = function("sinew_frame_writer_abandon", "v", "p")
 
 
-class Curves:
+class Curves(Handle):
     """Slider weights over time: linear between keys, constant before the first and after the last.
 
     >>> clip = Curves(["smile"], [0.0, 1.0], [[0.0], [1.0]])
     >>> clip.names, clip.values.shape
     (['smile'], (2, 1))
     """
+
+    _release = staticmethod(_destroy)
 
     def __init__(self, names, times, values):
         names = list(names)
@@ -57,17 +59,6 @@ class Curves:
         _set_times(handle, address(times))
         _set_values(handle, address(values))
         call(_check, handle)
-
-    @classmethod
-    def _of(cls, handle) -> "Curves":
-        curves = cls.__new__(cls)
-        curves._handle = handle
-        return curves
-
-    def __del__(self):
-        if getattr(self, "_handle", None):
-            _destroy(self._handle)
-            self._handle = None
 
     @classmethod
     def read(cls, path) -> "Curves":
@@ -93,16 +84,13 @@ class Curves:
         return view(_values(self._handle), shape, np.float64, self)
 
 
-class Frames:
+class Frames(Handle):
     """A point cache: positions of all vertices, frame after frame, in single precision."""
+
+    _release = staticmethod(_frames_destroy)
 
     def __init__(self, handle):
         self._handle = handle
-
-    def __del__(self):
-        if getattr(self, "_handle", None):
-            _frames_destroy(self._handle)
-            self._handle = None
 
     @classmethod
     def read(cls, path, clip: str | None = None, rate: float = 0) -> "Frames":
