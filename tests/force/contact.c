@@ -48,15 +48,6 @@ static sinew_rig *lips_rig(void) {
     return grids_rig(x, delta);
 }
 
-static int crossings(const sinew_rig *rig, const double *x) {
-    sinew_error error = {0};
-    int *pairs, found;
-    assert_ok(sinew_self_intersections(rig->neutral->vertex_count, x, rig->neutral->triangle_count,
-                                       rig->neutral->triangles, NULL, &pairs, &found, &error));
-    sinew_free(pairs);
-    return found;
-}
-
 static void lips_that_would_cross_press(void **state) {
     (void)state;
     sinew_error error = {0};

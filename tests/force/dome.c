@@ -1,6 +1,7 @@
 #include "support.h"
 
 #include "dome.h"
+#include "sinew/query.h"
 
 sinew_rig *dome_rig(int side, int targets) {
     sinew_error error = {0};
@@ -86,4 +87,13 @@ double root_mean_square(const double *a, const double *b, int count) {
     double sum = 0;
     for (int i = 0; i < 3 * count; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
     return sqrt(sum / count);
+}
+
+int crossings(const sinew_rig *rig, const double *x) {
+    sinew_error error = {0};
+    int *pairs, found;
+    assert_ok(sinew_self_intersections(rig->neutral->vertex_count, x, rig->neutral->triangle_count,
+                                       rig->neutral->triangles, NULL, &pairs, &found, &error));
+    sinew_free(pairs);
+    return found;
 }

@@ -12,6 +12,8 @@ sinew_rig *dome_rig(int side, int targets);
 sinew_marker_map *dome_markers(const sinew_rig *rig, int side, int stride);
 /* rest + sum of weights times targets. */
 void dome_blend(const sinew_rig *rig, const double *weights, double *positions);
+/* Pairs of triangles that intersect with the vertices at x. */
+int crossings(const sinew_rig *rig, const double *x);
 double root_mean_square(const double *a, const double *b, int count);
 
 #endif

@@ -265,15 +265,6 @@ static void a_layer_that_feeds_the_motion_stays_bounded(void **state) {
     assert_below(fed, 2 * calm);
 }
 
-static int crossings(const sinew_rig *rig, const double *x) {
-    sinew_error error = {0};
-    int *pairs, found;
-    assert_ok(sinew_self_intersections(rig->neutral->vertex_count, x, rig->neutral->triangle_count,
-                                       rig->neutral->triangles, NULL, &pairs, &found, &error));
-    sinew_free(pairs);
-    return found;
-}
-
 /* Markers of the lower lip and chin that rise by more and more: the layer alone drives the lips
  * through each other and the teeth; held, it adds no crossing, and meets the markers elsewhere. */
 static void the_layer_crosses_nothing_that_the_rig_does_not(void **state) {

@@ -2,6 +2,7 @@
  * shells over the lids as production heads have them: lashes, tear lines, occlusion shells. */
 #include "support.h"
 
+#include "dome.h"
 #include "groups.h"
 #include "sinew/anatomy.h"
 #include "sinew/marker_layer.h"
@@ -10,15 +11,6 @@
 
 enum { VERTICES = 5000 };
 #define OFF 0.0006 /* m that the shells lie above the skin */
-
-static int crossings(const sinew_rig *rig, const double *x) {
-    sinew_error error = {0};
-    int *pairs, found;
-    assert_ok(sinew_self_intersections(rig->neutral->vertex_count, x, rig->neutral->triangle_count,
-                                       rig->neutral->triangles, NULL, &pairs, &found, &error));
-    sinew_free(pairs);
-    return found;
-}
 
 /* normals[3n], by area. */
 static void vertex_normals(const sinew_mesh *mesh, double *normals) {
