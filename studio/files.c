@@ -268,20 +268,47 @@ static void send_mesh(solver *s, const char *file, const sinew_mesh *mesh, int c
     json_decref(header);
 }
 
+typedef struct mesh_task {
+    solver_task task;
+    char *file, path[4096];
+} mesh_task;
+
+static void run_mesh(solver_task *task, solver *s, engine *unused, const sinew_monitor *monitor) {
+    (void)unused, (void)monitor;
+    mesh_task *m = (mesh_task *)task;
+    sinew_mesh *mesh = NULL;
+    sinew_error error = {0};
+    if (sinew_mesh_read(m->path, &mesh, &error) == SINEW_OK)
+        send_mesh(s, m->file, mesh, task->client);
+    else
+        solver_refuse(s, task->client, error.message);
+    sinew_mesh_destroy(mesh);
+}
+
+static void release_mesh(solver_task *task) {
+    free(((mesh_task *)task)->file);
+    free(task);
+}
+
 sinew_status files_mesh(solver *s, const project *p, const char *file, int client,
                         sinew_error *error) {
-    char path[4096];
     json_t *value = json_string(file);
     sinew_status status = project_check_paths(value, error);
     json_decref(value);
     if (status != SINEW_OK) return status;
-    if (snprintf(path, sizeof path, "%s/%s", project_folder(p), file) >= (int)sizeof path)
+    mesh_task *m = calloc(1, sizeof *m);
+    if (!m || !(m->file = strdup(file))) {
+        free(m);
+        return fail(error, SINEW_NO_MEMORY, "out of memory%s", "");
+    }
+    m->task = (solver_task){.run = run_mesh, .release = release_mesh, .client = client};
+    if (snprintf(m->path, sizeof m->path, "%s/%s", project_folder(p), file) >=
+        (int)sizeof m->path) {
+        release_mesh(&m->task);
         return fail(error, SINEW_IO, "the path of %.100s is too long", file);
-    sinew_mesh *mesh = NULL;
-    status = sinew_mesh_read(path, &mesh, error);
-    if (status == SINEW_OK) send_mesh(s, file, mesh, client);
-    sinew_mesh_destroy(mesh);
-    return status;
+    }
+    solver_add(s, &m->task);
+    return SINEW_OK;
 }
 
 /* ---- exports --------------------------------------------------------------------------------- */
