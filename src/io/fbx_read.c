@@ -6,6 +6,7 @@
  * different meshes move together, as exporters cut one character into several meshes. */
 #include "io/fbx_read.h"
 
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -269,6 +270,44 @@ static sinew_status find_target(reader *r, int slider, double at, bool plain, co
     return SINEW_OK;
 }
 
+/* The usual shape, packed and sorted by vertex, goes straight into the target. Where it is anything
+ * else, *added stays false and nothing is added: the general way also says what is wrong. */
+static sinew_status add_packed(reader *r, const sn_fbx_model *model, target *t, int first_vertex,
+                               int vertex_count, const sn_fbx_shape *shape, bool *added) {
+    sn_fbx_array index = {0}, delta = {0};
+    *added = false;
+    sinew_status status =
+        sn_fbx_packed(r->tree, sn_fbx_child(r->tree, shape->node, "Indexes"), 'i', &index);
+    if (status == SINEW_OK && index.bytes)
+        status =
+            sn_fbx_packed(r->tree, sn_fbx_child(r->tree, shape->node, "Vertices"), 'd', &delta);
+    size_t count = t->count;
+    bool plain = index.bytes && delta.bytes && delta.count == 3 * (int64_t)index.count;
+    if (status == SINEW_OK && plain &&
+        (!SN_RESERVE(t->vertices, t->vertex_capacity, count + (size_t)index.count) ||
+         !SN_RESERVE(t->deltas, t->delta_capacity, 3 * (count + (size_t)index.count))))
+        status = sn_no_memory(r->error);
+    if (status != SINEW_OK) plain = false;
+    int64_t last = -1;
+    for (int k = 0; plain && k < index.count; k++) {
+        int32_t v;
+        sn_vec3 moved;
+        memcpy(&v, index.bytes + 4 * (size_t)k, sizeof v);
+        memcpy(&moved, delta.bytes + 24 * (size_t)k, sizeof moved);
+        if (v <= last || v >= vertex_count) plain = false;
+        last = v;
+        if (!model->still) moved = sn_mat3_apply(model->geometry.linear, moved);
+        if (!(fabs(moved.x) <= DBL_MAX && fabs(moved.y) <= DBL_MAX && fabs(moved.z) <= DBL_MAX))
+            plain = false;
+        t->vertices[count] = first_vertex + v;
+        sn_put(t->deltas, (int)count, moved);
+        count += moved.x != 0 || moved.y != 0 || moved.z != 0;
+    }
+    if (plain) t->count = count, *added = true;
+    sn_free(index.own), sn_free(delta.own);
+    return status;
+}
+
 /* Adds `factor` times the dense shape to a target that starts at `first_vertex`. */
 static sinew_status add_deltas(reader *r, const sn_fbx_model *model, target *t, int first_vertex,
                                int vertex_count, const dense *d) {
@@ -322,6 +361,14 @@ static sinew_status add_channel(reader *r, const sn_fbx_model *model, int mesh,
     int slider;
     target *t;
     SN_TRY(name_slider(r, channel, mesh, &slider));
+    const char *name = r->sliders.names[slider];
+    if (channel->shape_count == 1 && shapes->full_weight == 100) {
+        bool added;
+        SN_TRY(find_target(r, slider, 1, true, name, (int)strlen(name), &t));
+        SN_TRY(add_packed(r, model, t, first_vertex, vertex_count, shapes, &added));
+        t->last_mesh = mesh;
+        if (added) return SINEW_OK;
+    }
     clear_dense(full, vertex_count);
     for (int i = 0; i < channel->shape_count; i++) {
         double at = shapes[i].full_weight / 100;
@@ -341,7 +388,6 @@ static sinew_status add_channel(reader *r, const sn_fbx_model *model, int mesh,
         SN_TRY(add_deltas(r, model, t, first_vertex, vertex_count, one));
         t->last_mesh = mesh;
     }
-    const char *name = r->sliders.names[slider];
     SN_TRY(find_target(r, slider, 1, true, name, (int)strlen(name), &t));
     SN_TRY(add_deltas(r, model, t, first_vertex, vertex_count, full));
     t->last_mesh = mesh;
@@ -540,12 +586,19 @@ static sinew_status build_mesh(reader *r, sinew_mesh **mesh, sinew_error *error)
     return SINEW_OK;
 }
 
+/* The displacements are sorted, in range and finite already: the rig gets the arrays themselves. */
+static void hand_over(target *t, sinew_target *to) {
+    sn_free(to->vertices), sn_free(to->deltas);
+    to->count = (int)t->count, to->vertices = t->vertices, to->deltas = t->deltas;
+    t->vertices = NULL, t->deltas = NULL;
+}
+
 static sinew_status add_targets(reader *r, sinew_rig *rig, sinew_error *error) {
     for (int i = 0; i < r->target_count; i++) {
-        const target *t = &r->targets[i];
-        if (t->plain)
-            SN_TRY(
-                sinew_rig_add_target(rig, t->name, (int)t->count, t->vertices, t->deltas, error));
+        target *t = &r->targets[i];
+        if (!t->plain) continue;
+        SN_TRY(sinew_rig_add_target(rig, t->name, 0, NULL, NULL, error));
+        if (t->count > 0) hand_over(t, &rig->targets[rig->target_count - 1]);
     }
     for (int i = 0; i < r->target_count; i++) {
         const target *t = &r->targets[i];

@@ -11,7 +11,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#ifdef SN_HAVE_LIBDEFLATE
+#include <libdeflate.h>
+#else
 #include <zlib.h>
+#endif
 
 #include "base/memory.h"
 #include "base/number.h"
@@ -373,6 +377,17 @@ static sinew_status scan_nodes(scanner *s, int parent, int depth) {
     }
 }
 
+/* Of a file that does not say: objects have numbers from 7.0 on, and only names before. */
+static int guess_version(const sn_fbx_tree *t) {
+    int objects = sn_fbx_child(t, 0, "Objects");
+    for (int node = objects < 0 ? -1 : t->nodes[objects].first_child; node >= 0;
+         node = t->nodes[node].next) {
+        const sn_fbx_value *first = sn_fbx_value_at(t, node, 0);
+        if (first) return first->type == SN_FBX_INTEGER ? 7400 : 6100;
+    }
+    return 6100;
+}
+
 static sinew_status read_ascii(sn_fbx_tree *t) {
     const sn_source *source = t->source;
     scanner s = {t, source->bytes, source->bytes + source->size, 1};
@@ -384,8 +399,8 @@ static sinew_status read_ascii(sn_fbx_tree *t) {
     const sn_fbx_value *version = sn_fbx_value_at(t, sn_fbx_child(t, header, "FBXVersion"), 0);
     if (header < 0 && sn_fbx_child(t, 0, "Objects") < 0 && sn_fbx_child(t, 0, "Model") < 0)
         return sn_fbx_fail(t, "is not an FBX file");
-    t->version =
-        version && version->integer > 0 && version->integer < 100000 ? (int)version->integer : 6100;
+    bool known = version && version->integer > 0 && version->integer < 100000;
+    t->version = known ? (int)version->integer : guess_version(t);
     return SINEW_OK;
 }
 
@@ -439,6 +454,19 @@ bool sn_fbx_text_is(const sn_fbx_value *value, const char *text) {
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
+#ifdef SN_HAVE_LIBDEFLATE
+/* Two to three times as fast as zlib, whose streams arrays do not need. */
+static sinew_status inflate_array(const sn_fbx_tree *t, const sn_fbx_value *value, char *bytes,
+                                  size_t size) {
+    struct libdeflate_decompressor *inflater = libdeflate_alloc_decompressor();
+    if (!inflater) return sn_no_memory(t->error);
+    enum libdeflate_result result =
+        libdeflate_zlib_decompress(inflater, value->bytes, value->size, bytes, size, NULL);
+    libdeflate_free_decompressor(inflater);
+    return result == LIBDEFLATE_SUCCESS ? SINEW_OK
+                                        : sn_fbx_fail(t, "a compressed array is damaged");
+}
+#else
 static sinew_status inflate_array(const sn_fbx_tree *t, const sn_fbx_value *value, char *bytes,
                                   size_t size) {
     z_stream stream = {.next_in = (z_const Bytef *)value->bytes,
@@ -451,6 +479,7 @@ static sinew_status inflate_array(const sn_fbx_tree *t, const sn_fbx_value *valu
     inflateEnd(&stream);
     return complete ? SINEW_OK : sn_fbx_fail(t, "a compressed array is damaged");
 }
+#endif
 
 /* The plain bytes of an array; *own must be freed. */
 static sinew_status array_bytes(const sn_fbx_tree *t, const sn_fbx_value *value, char **own,
@@ -515,6 +544,16 @@ static int load_plain(const sn_fbx_value *array, const char *bytes, double *d, i
     if (n && array->element == 'i')
         for (; i < count; i++) n[i] = (int32_t)sn_load_u32(bytes + 4 * (size_t)i, false);
     return i;
+}
+
+sinew_status sn_fbx_packed(const sn_fbx_tree *t, int node, char element, sn_fbx_array *array) {
+    *array = (sn_fbx_array){0};
+    const sn_fbx_value *value = sn_fbx_value_at(t, node, 0);
+    if (!value || value->type != SN_FBX_ARRAY || value->element != element || t->big_endian)
+        return SINEW_OK;
+    SN_TRY(array_bytes(t, value, &array->own, &array->bytes));
+    array->count = (int)value->count;
+    return SINEW_OK;
 }
 
 /* Exactly one of numbers and integers is wanted. */

@@ -78,6 +78,17 @@ bool sn_fbx_text_is(const sn_fbx_value *value, const char *text);
 sinew_status sn_fbx_numbers(const sn_fbx_tree *tree, int node, double **numbers, int *count);
 sinew_status sn_fbx_integers(const sn_fbx_tree *tree, int node, int64_t **integers, int *count);
 
+/* Packed numbers as they are in the file, little-endian and perhaps not aligned. */
+typedef struct sn_fbx_array {
+    const char *bytes; /* NULL: the node has its numbers in another form */
+    int count;
+    char *own; /* what was inflated; release with sn_free */
+} sn_fbx_array;
+
+/* The node's only array if its elements are of this type ('d', 'i'); otherwise bytes is NULL and
+ * the functions above have to be asked. Release `own` on failure, too. */
+sinew_status sn_fbx_packed(const sn_fbx_tree *tree, int node, char element, sn_fbx_array *array);
+
 /* Bad input that names the file. */
 sinew_status sn_fbx_fail(const sn_fbx_tree *tree, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
