@@ -342,14 +342,25 @@ static void place(sn_fbx_scene *s, sn_fbx_model *m) {
 
 /* ---- models ---------------------------------------------------------------------------------- */
 
+/* Vertices and faces, or vertices of what calls itself a mesh: shapes have vertices too. */
 static bool has_mesh(const sn_fbx_tree *t, int node) {
-    return sn_fbx_child(t, node, "Vertices") >= 0 &&
-           sn_fbx_child(t, node, "PolygonVertexIndex") >= 0;
+    if (sn_fbx_child(t, node, "Vertices") < 0) return false;
+    bool found = sn_fbx_child(t, node, "PolygonVertexIndex") >= 0;
+    for (int i = 1; !found && i < 3; i++)
+        found = sn_fbx_text_is(sn_fbx_value_at(t, node, i), "Mesh");
+    return found;
+}
+
+/* Further meshes of a node are shown by copies of it. */
+static void add_copy(sn_fbx_scene *s, int model, int mesh_object) {
+    sn_fbx_model *copy = &s->models[s->model_count++];
+    *copy = s->models[model];
+    copy->mesh = s->objects[mesh_object].node, copy->mesh_object = mesh_object;
 }
 
 static sinew_status find_models(sn_fbx_scene *s) {
     int *model_of = SN_NEW(int, s->object_count);
-    s->models = SN_NEW0(sn_fbx_model, s->object_count);
+    s->models = SN_NEW0(sn_fbx_model, (size_t)s->object_count + (size_t)s->connection_count);
     sinew_status status = model_of && s->models ? SINEW_OK : sn_no_memory(s->tree.error);
     for (int i = 0; status == SINEW_OK && i < s->object_count; i++) {
         model_of[i] = -1;
@@ -359,15 +370,21 @@ static sinew_status find_models(sn_fbx_scene *s) {
         s->models[s->model_count++] =
             (sn_fbx_model){.object = i, .parent = -1, .mesh = mesh, .mesh_object = i};
     }
-    for (int i = 0; status == SINEW_OK && i < s->connection_count; i++) {
-        const sn_fbx_connection *c = &s->connections[i];
-        if (c->parent < 0 || c->property || model_of[c->parent] < 0) continue;
-        sn_fbx_model *parent = &s->models[model_of[c->parent]];
-        if (model_of[c->child] >= 0)
-            s->models[model_of[c->child]].parent = model_of[c->parent];
-        else if (parent->mesh < 0 && has_mesh(&s->tree, s->objects[c->child].node))
-            parent->mesh = s->objects[c->child].node, parent->mesh_object = c->child;
-    }
+    for (int pass = 0; pass < 2; pass++) /* parents first: copies have the same */
+        for (int i = 0; status == SINEW_OK && i < s->connection_count; i++) {
+            const sn_fbx_connection *c = &s->connections[i];
+            if (c->parent < 0 || c->property || model_of[c->parent] < 0) continue;
+            int model = model_of[c->parent];
+            if (model_of[c->child] >= 0)
+                s->models[model_of[c->child]].parent = model;
+            else if (pass == 0 || !has_mesh(&s->tree, s->objects[c->child].node))
+                continue;
+            else if (s->models[model].mesh < 0)
+                s->models[model].mesh = s->objects[c->child].node,
+                s->models[model].mesh_object = c->child;
+            else if (s->models[model].mesh_object != c->child)
+                add_copy(s, model, c->child);
+        }
     sn_free(model_of);
     return status;
 }

@@ -311,6 +311,149 @@ static void clips_come_back(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* ---- unusual files --------------------------------------------------------------------------- */
+
+#define MESH_NODE(id, name, properties)                                                            \
+    "Model: " #id ", \"Model::" name "\", \"Mesh\" { Properties70: {\n" properties "} }\n"
+#define PROPERTY(name, values) "P: \"" name "\",\"\",\"\",\"\"," values "\n"
+
+/* Two nodes show one geometry, the second mirrored below a parent that is mirrored too. */
+static void instances_and_negative_scales_are_placed(void **state) {
+    (void)state;
+    sinew_mesh *mesh =
+        mesh_of(FILE_7400(TRIANGLE MESH_NODE(20, "a", PROPERTY("Lcl Translation", "0,0,1"))
+                              MESH_NODE(21, "b", PROPERTY("Lcl Scaling", "1,-2,1"))
+                                  MESH_NODE(22, "p", PROPERTY("Lcl Scaling", "-1,1,1")),
+                          "C: \"OO\",20,0\nC: \"OO\",21,22\nC: \"OO\",22,0\nC: \"OO\",10,20\n"
+                          "C: \"OO\",10,21\n"));
+    assert_int_equal(mesh->vertex_count, 6);
+    assert_int_equal(mesh->part_count, 2);
+    assert_string_equal(mesh->part_names[1], "b");
+    assert_point(mesh->positions, 1, 1, 0, 1);
+    assert_point(mesh->positions, 4, -1, 0, 0);
+    assert_point(mesh->positions, 5, 0, -2, 0);
+    sinew_mesh_destroy(mesh);
+}
+
+/* A node with two geometries, one of them empty; faces of one and two corners; a polygon. */
+static void meshes_of_all_sizes_are_read(void **state) {
+    (void)state;
+    sinew_mesh *mesh = mesh_of(FILE_7400(
+        "Geometry: 10, \"Geometry::\", \"Mesh\" { Vertices: *0 { a: } PolygonVertexIndex: *0 "
+        "{ a: } }\n"
+        "Geometry: 11, \"Geometry::\", \"Mesh\" {\n"
+        " Vertices: *15 { a: 0,0,0, 1,0,0, 1,1,0,\n ; a comment inside\n 0,1,0, -1,.5e0,+0 }\n"
+        " PolygonVertexIndex: *10 { a: 0,-2,-3,0,1,2,3,-5,4,-1 }\n}\n" MODEL,
+        "C: \"OO\",20,0\nC: \"OO\",10,20\nC: \"OO\",11,20\n"));
+    assert_int_equal(mesh->vertex_count, 5);
+    assert_int_equal(mesh->face_count, 1);
+    assert_int_equal(mesh->face_start[1], 5);
+    assert_null(mesh->normals);
+    assert_point(mesh->positions, 4, -1, 0.5, 0);
+    sinew_mesh_destroy(mesh);
+    mesh = mesh_of(FILE_7400("Geometry: 10, \"Geometry::\", \"Mesh\" { Vertices: *6 { a: "
+                             "1,2,3,4,5,6 } }\n" MODEL,
+                             "C: \"OO\",20,0\nC: \"OO\",10,20\n")); /* loose points */
+    assert_int_equal(mesh->vertex_count, 2);
+    assert_int_equal(mesh->face_count, 0);
+    assert_point(mesh->positions, 1, 4, 5, 6);
+    sinew_mesh_destroy(mesh);
+}
+
+/* Without FBXVersion, objects with numbers are those of 7.x. */
+static void files_that_do_not_say_their_version_are_read(void **state) {
+    (void)state;
+    sinew_mesh *mesh = mesh_of("FBXHeaderExtension: { }\nObjects: {\n" TRIANGLE MESH_NODE(
+        20, "m", PROPERTY("Lcl Translation", "0,0,7")) "}\nConnections: {\n"
+                                                       "C: \"OO\",20,0\nC: \"OO\",10,20\n}\n");
+    assert_point(mesh->positions, 0, 0, 0, 7);
+    sinew_mesh_destroy(mesh);
+    mesh = mesh_of("FBXHeaderExtension: { }\nObjects: { Model: \"Model::m\", \"Mesh\" {\n"
+                   "Properties60: { Property: \"Lcl Translation\", \"\", \"A\",0,0,7 }\n"
+                   "Vertices: 0,0,0,1,0,0,0,1,0\nPolygonVertexIndex: 0,1,-3\n} }\n"
+                   "Connections: { Connect: \"OO\", \"Model::m\", \"Model::Scene\" }\n");
+    assert_point(mesh->positions, 0, 0, 0, 7);
+    sinew_mesh_destroy(mesh);
+}
+
+static void names_of_every_kind_are_kept(void **state) {
+    (void)state;
+    sinew_rig *rig = rig_of(
+        FILE_7400(TRIANGLE BLEND MODEL SHAPE(50, "s", 1) SHAPE(51, "s", 2) SHAPE(52, "s", 3)
+                      CHANNEL(40,
+                              "L\xc3\xa4"
+                              "cheln:: \xe7\xac\x91",
+                              0, "*1 { a: 100 }") CHANNEL(41, "a &quot;b&quot;", 0, "*1 { a: 100 }")
+                          CHANNEL(42, "", 0, "*1 { a: 100 }"),
+                  WIRES "C: \"OO\",41,30\nC: \"OO\",40,30\nC: \"OO\",42,30\nC: \"OO\",50,40\n"
+                        "C: \"OO\",51,41\nC: \"OO\",52,42\n"));
+    /* in the order of their connections */
+    assert_int_equal(rig->target_count, 3);
+    assert_string_equal(rig->targets[0].name, "a \"b\"");
+    assert_string_equal(rig->targets[1].name, "L\xc3\xa4"
+                                              "cheln:: \xe7\xac\x91");
+    assert_string_equal(rig->targets[2].name, "s"); /* without a name: that of its shape */
+    assert_close(rig->targets[0].deltas[0], 2, 0);
+    sinew_rig_destroy(rig);
+}
+
+/* Two bones hold a vertex to equal parts; one is turned by half a turn about z. Linear skinning
+ * collapses the vertex onto the axis, dual quaternions turn it by a quarter. */
+static void skins_may_ask_for_dual_quaternions(void **state) {
+    (void)state;
+    const struct {
+        const char *type;
+        double x, y;
+    } cases[] = {{"Linear", 0, 0}, {"DualQuaternion", 0, 1}, {"Blend", 0, 0.25}};
+    for (int i = 0; i < 3; i++) {
+        char text[3000];
+        const char *identity = "1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1";
+        snprintf(text, sizeof text,
+                 FILE_7400(TRIANGLE MODEL
+                           "Model: 60, \"Model::still\", \"LimbNode\" { }\n"
+                           "Model: 61, \"Model::turned\", \"LimbNode\" { Properties70: {\n"
+                           "P: \"Lcl Rotation\",\"\",\"\",\"\",0,0,179.9999\n} }\n"
+                           "Deformer: 70, \"Deformer::\", \"Skin\" { SkinningType: \"%s\"\n"
+                           " Indexes: *1 { a: 1 }\n BlendWeights: *1 { a: 0.25 }\n}\n"
+                           "Deformer: 71, \"SubDeformer::\", \"Cluster\" {\n"
+                           " Indexes: *1 { a: 1 }\n Weights: *1 { a: 0.5 }\n"
+                           " Transform: *16 { a: %s }\n}\n"
+                           "Deformer: 72, \"SubDeformer::\", \"Cluster\" {\n"
+                           " Indexes: *1 { a: 1 }\n Weights: *1 { a: 0.5 }\n"
+                           " Transform: *16 { a: %s }\n}\n",
+                           "C: \"OO\",20,0\nC: \"OO\",10,20\nC: \"OO\",70,10\n"
+                           "C: \"OO\",71,70\nC: \"OO\",72,70\nC: \"OO\",60,71\n"
+                           "C: \"OO\",61,72\n"),
+                 cases[i].type, identity, identity);
+        sinew_mesh *mesh = mesh_of(text);
+        assert_close(mesh->positions[3], cases[i].x, 1e-5);
+        assert_close(mesh->positions[4], cases[i].y, 1e-5);
+        sinew_mesh_destroy(mesh);
+    }
+}
+
+static void broken_files_are_refused_or_read_without_what_is_broken(void **state) {
+    (void)state;
+    refuse(FILE_7400(TRIANGLE MODEL, "C: \"OO\",20,21\nC: \"OO\",10,22\n"), "no mesh");
+    refuse(FILE_7400("Geometry: 10, \"Geometry::\", \"Mesh\" { Vertices: *3 { a: nan,0,0 }\n"
+                     "PolygonVertexIndex: *1 { a: -1 } }\n" MODEL,
+                     "C: \"OO\",20,0\nC: \"OO\",10,20\n"),
+           "Vertices");
+    refuse(FILE_7400(TRIANGLE MODEL, "C: \"OO\",20,20\nC: \"OO\",10,20\n"), "its own parent");
+    /* connections to what is not there, a channel without a shape, a layer that does not fit */
+    sinew_rig *rig = rig_of(FILE_7400(
+        "Geometry: 10, \"Geometry::\", \"Mesh\" {\n Vertices: *9 { a: 0,0,0, 1,0,0, 0,1,0 }\n"
+        " PolygonVertexIndex: *3 { a: 0,1,-3 }\n"
+        " LayerElementNormal: 0 { MappingInformationType: \"ByVertice\"\n"
+        "  ReferenceInformationType: \"Direct\"\n Normals: *3 { a: 0,0,1 } }\n"
+        " LayerElementUV: 0 { MappingInformationType: \"Nonsense\"\n UV: *2 { a: 0,0 }\n"
+        "  UVIndex: *3 { a: 7,-5,0 } }\n}\n" BLEND MODEL CHANNEL(40, "none", 0, "*1 { a: 100 }"),
+        WIRES "C: \"OO\",40,30\nC: \"OO\",99,30\nC: \"OO\",40,98\nC: \"XX\"\n"));
+    assert_int_equal(rig->target_count, 0);
+    assert_int_equal(rig->neutral->vertex_count, 3);
+    sinew_rig_destroy(rig);
+}
+
 /* ---- real files ------------------------------------------------------------------------------ */
 
 static int compared;
@@ -371,6 +514,12 @@ int test_fbx(void) {
         cmocka_unit_test(channels_of_one_name_move_all_their_meshes),
         cmocka_unit_test(skins_carry_vertices_along_a_clip),
         cmocka_unit_test(bad_files_are_refused_by_element),
+        cmocka_unit_test(instances_and_negative_scales_are_placed),
+        cmocka_unit_test(meshes_of_all_sizes_are_read),
+        cmocka_unit_test(files_that_do_not_say_their_version_are_read),
+        cmocka_unit_test(names_of_every_kind_are_kept),
+        cmocka_unit_test(skins_may_ask_for_dual_quaternions),
+        cmocka_unit_test(broken_files_are_refused_or_read_without_what_is_broken),
         cmocka_unit_test(samples_come_back_to_the_bit),
         cmocka_unit_test(clips_come_back),
         cmocka_unit_test(files_of_many_programs_match_their_obj),
