@@ -9,10 +9,12 @@
 #include "io/gltf_keep.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 
 #include "base/memory.h"
 #include "io/binary.h"
+#include "io/gltf_share.h"
 #include "io/gltf_write.h"
 #include "io/rig_json.h"
 #include "mesh/normals.h"
@@ -113,34 +115,16 @@ static sinew_status check_invertible(keeper *k, const sn_gltf_instance *instance
                         instance->name ? instance->name : "");
 }
 
-/* Whether an accessor's floats can be overwritten: plain, in the binary chunk, used once. */
+/* Whether an accessor's floats can be overwritten: nothing else covers the same bytes, and one node
+ * shows them first. */
 static bool overwritable(const keeper *k, int64_t index, size_t *offset, size_t *stride) {
-    const json_t *accessors = k->file.accessors;
-    const json_t *accessor = json_array_get(accessors, (size_t)index);
-    const json_t *view_index = json_object_get(accessor, "bufferView");
-    const json_t *view = json_array_get(k->file.views, (size_t)json_integer_value(view_index));
-    if (!view_index || !view || json_object_get(accessor, "sparse") ||
-        json_object_get(view, "extensions") ||
-        json_integer_value(json_object_get(accessor, "componentType")) != 5126 ||
-        json_integer_value(json_object_get(view, "buffer")) != 0)
-        return false;
-    json_int_t own = json_integer_value(json_object_get(accessor, "byteOffset"));
-    for (size_t i = 0; i < json_array_size(accessors); i++) {
-        const json_t *other = json_array_get(accessors, i);
-        if ((int64_t)i != index && json_equal(json_object_get(other, "bufferView"), view_index) &&
-            json_integer_value(json_object_get(other, "byteOffset")) == own)
-            return false;
-    }
     int uses = 0;
     for (size_t b = 0; b < k->layout.block_count; b++) {
         const json_t *position = json_object_get(k->layout.blocks[b].attributes, "POSITION");
         uses +=
             json_integer_value(position) == index && shown_first(k, k->layout.blocks[b].instance);
     }
-    *offset = (size_t)(own + json_integer_value(json_object_get(view, "byteOffset")));
-    *stride = (size_t)json_integer_value(json_object_get(view, "byteStride"));
-    if (*stride == 0) *stride = 12;
-    return uses == 1;
+    return uses == 1 && sn_gltf_sole_positions(k->root, index, offset, stride);
 }
 
 static void set_bounds(keeper *k, json_t *accessor, int count, const float *rows) {
@@ -454,6 +438,9 @@ static sinew_status remap_keys(keeper *k, json_t *sampler, int old_count) {
     if ((size_t)output.count != rows * (size_t)old_count)
         return sn_gltf_fail(&k->layout.gltf, "an animation has %d weights, %zu are needed",
                             output.count, rows * (size_t)old_count);
+    if (rows * width > INT_MAX)
+        return sn_gltf_fail(&k->layout.gltf, "an animation would get %zu weights, at most %d fit",
+                            rows * width, INT_MAX);
     double *old = SN_NEW(double, output.count);
     float *values = SN_NEW(float, rows *width);
     sinew_status status = old && values ? SINEW_OK : sn_no_memory(k->error);
@@ -474,8 +461,11 @@ static sinew_status remap_keys(keeper *k, json_t *sampler, int old_count) {
 /* A sampler with the activations of the mesh's targets at the keys of the clip. */
 static sinew_status clip_sampler(keeper *k, const sn_keyed_clip *clip, json_t **sampler) {
     size_t rows = (size_t)clip->time_count, width = (size_t)k->order_count;
-    float *times = SN_NEW(float, rows), *values = SN_NEW(float, rows *width);
     *sampler = NULL;
+    if (rows * width > INT_MAX)
+        return sn_gltf_fail(&k->layout.gltf, "the clip would get %zu weights, at most %d fit",
+                            rows * width, INT_MAX);
+    float *times = SN_NEW(float, rows), *values = SN_NEW(float, rows *width);
     if (times && values) {
         for (size_t r = 0; r < rows; r++) {
             times[r] = (float)clip->times[r];

@@ -92,27 +92,38 @@ static void add_chunk(sn_buffer *out, uint32_t type, const void *bytes, size_t s
     for (; size < padded; size++) sn_buffer_char(out, pad);
 }
 
-static sn_buffer original(void) {
-    sn_buffer out = {0};
+/* The document with a part of its text replaced; NULL: as it is. */
+static sn_buffer original(const char *part, const char *by) {
+    sn_buffer out = {0}, text = {0};
     char binary[BINARY];
     fill_binary(binary);
+    const char *at = part ? strstr(document, part) : document;
+    assert_non_null(at);
+    sn_buffer_add(&text, document, (size_t)(at - document));
+    if (part) sn_buffer_text(&text, by);
+    sn_buffer_text(&text, at + (part ? strlen(part) : 0));
     sn_buffer_add(&out, "glTF\2\0\0\0\0\0\0\0", 12);
-    add_chunk(&out, 0x4e4f534a, document, sizeof document - 1, ' ');
+    add_chunk(&out, 0x4e4f534a, text.bytes, text.size, ' ');
+    sn_buffer_free(&text);
     add_chunk(&out, 0x004e4942, binary, BINARY, 0);
     add_chunk(&out, 0x12345678, "future chunk", 12, 0);
     sn_store_u32(out.bytes + 8, (uint32_t)out.size, false);
     return out;
 }
 
-static sinew_rig *store_original(const char *name) {
+static sinew_rig *store_changed(const char *name, const char *part, const char *by) {
     sinew_error error;
-    sn_buffer file = original();
+    sn_buffer file = original(part, by);
     const char *path = temporary(name);
     assert_ok(sn_file_write(path, file.bytes, file.size, &error));
     sn_buffer_free(&file);
     sinew_rig *rig;
     assert_ok(sinew_rig_read(1, &path, &rig, &error));
     return rig;
+}
+
+static sinew_rig *store_original(const char *name) {
+    return store_changed(name, NULL, NULL);
 }
 
 typedef struct parsed {
@@ -329,6 +340,85 @@ static void expressions_are_sliders_and_stay_expressions(void **state) {
     sinew_rig_destroy(back), sinew_rig_destroy(rig);
 }
 
+/* Files may lay several views and accessors over the same bytes. A vertex of the quad moves; what
+ * shares its bytes must not. */
+static void bytes_that_something_else_uses_are_not_overwritten(void **state) {
+    (void)state;
+    sinew_error error;
+    const struct {
+        const char *part, *by;
+        bool appended;
+    } cases[] = {
+        {NULL, NULL, false},
+        /* the view of the triangle's positions covers the quad's first rows */
+        {"\"byteOffset\":224,\"byteLength\":36", "\"byteOffset\":0,\"byteLength\":36", true},
+        /* the picture does */
+        {"\"byteOffset\":108,\"byteLength\":20", "\"byteOffset\":12,\"byteLength\":20", true},
+        /* an accessor of the same view starts at the quad's second row */
+        {"{\"bufferView\":5,\"componentType\":5126,\"count\":3,\"type\":\"VEC3\"}",
+         "{\"bufferView\":0,\"byteOffset\":12,\"componentType\":5126,\"count\":3,"
+         "\"type\":\"VEC3\"}",
+         true},
+        /* a target is the positions themselves */
+        {"{\"POSITION\":5}", "{\"POSITION\":0}", true},
+        /* a stride that says what is true anyway */
+        {"{\"buffer\":0,\"byteLength\":48}", "{\"buffer\":0,\"byteLength\":48,\"byteStride\":12}",
+         false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sinew_rig *rig = store_changed("shared.glb", cases[i].part, cases[i].by), *back;
+        rig->neutral->positions[3 * 2 + 1] += 0.75;
+        assert_ok(sinew_rig_write_into(temporary("kept.glb"), temporary("shared.glb"), rig, NULL,
+                                       NULL, &error));
+        parsed a = parse(temporary("shared.glb")), b = parse(temporary("kept.glb"));
+        assert_int_equal(b.binary_size > a.binary_size, cases[i].appended);
+        if (cases[i].appended) assert_memory_equal(a.binary, b.binary, a.binary_size);
+        free_parsed(&a), free_parsed(&b);
+        const char *path = temporary("kept.glb");
+        assert_ok(sinew_rig_read(1, &path, &back, &error));
+        for (int k = 0; k < 3 * rig->neutral->vertex_count; k++)
+            assert_float_equal(back->neutral->positions[k], rig->neutral->positions[k], 1e-6);
+        for (int t = 0; t < rig->target_count; t++)
+            for (int k = 0; k < 3 * rig->targets[t].count; k++)
+                assert_float_equal(back->targets[t].deltas[k], rig->targets[t].deltas[k], 1e-6);
+        sinew_rig_destroy(back), sinew_rig_destroy(rig);
+    }
+}
+
+/* VRM 0.x binds expressions to meshes, with weights from 0 to 100. */
+static void expressions_of_old_avatars_are_sliders_too(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_rig *rig = store_changed(
+        "old.vrm", "\"VRMC_vrm\":{",
+        "\"VRM\":{\"specVersion\":\"0.0\",\"blendShapeMaster\":{\"blendShapeGroups\":["
+        "{\"name\":\"Joy\",\"presetName\":\"joy\",\"binds\":["
+        "{\"mesh\":0,\"index\":0,\"weight\":50},{\"mesh\":0,\"index\":1,\"weight\":100}]},"
+        "{\"name\":\"Neutral\",\"presetName\":\"neutral\",\"binds\":[]},"
+        "{\"name\":\"Broken\",\"binds\":[{\"mesh\":9,\"index\":0,\"weight\":50}]}]}},"
+        "\"EXT_other\":{");
+    int joy = sinew_rig_find_target(rig, "Joy"), up = sinew_rig_find_target(rig, "up");
+    assert_true(joy >= 0 && up >= 0);
+    assert_true(sinew_rig_find_target(rig, "Neutral") < 0);
+    for (int c = 0; c < 3; c++)
+        assert_float_equal(rig->targets[joy].deltas[c], 0.5 * rig->targets[up].deltas[c], 1e-12);
+    /* another order of targets: the binds go with them */
+    sinew_target first = rig->targets[0];
+    rig->targets[0] = rig->targets[1], rig->targets[1] = first;
+    assert_ok(sinew_rig_write_into(temporary("older.vrm"), temporary("old.vrm"), rig, NULL, NULL,
+                                   &error));
+    const char *path = temporary("older.vrm");
+    sinew_rig *back;
+    assert_ok(sinew_rig_read(1, &path, &back, &error));
+    assert_string_equal(back->targets[0].name, "side");
+    int again = sinew_rig_find_target(back, "Joy");
+    assert_true(again >= 0);
+    assert_int_equal(back->targets[again].count, rig->targets[joy].count);
+    for (int i = 0; i < 3 * rig->targets[joy].count; i++)
+        assert_float_equal(back->targets[again].deltas[i], rig->targets[joy].deltas[i], 1e-6);
+    sinew_rig_destroy(back), sinew_rig_destroy(rig);
+}
+
 static void a_rig_of_another_file_is_refused(void **state) {
     (void)state;
     sinew_error error;
@@ -516,6 +606,8 @@ int test_keep(void) {
         cmocka_unit_test(a_single_refused_allocation_is_survived),
         cmocka_unit_test(animated_weights_follow_their_targets),
         cmocka_unit_test(expressions_are_sliders_and_stay_expressions),
+        cmocka_unit_test(bytes_that_something_else_uses_are_not_overwritten),
+        cmocka_unit_test(expressions_of_old_avatars_are_sliders_too),
         cmocka_unit_test(a_rig_of_another_file_is_refused),
         cmocka_unit_test(contents_tell_what_is_not_used),
         cmocka_unit_test(an_fbx_file_keeps_everything_else),
