@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "files.h"
+#include "frame.h"
 #include "jobs.h"
 
 enum { UNSEEN_POSES = 40, UNSEEN_SEED = 77 };
@@ -75,6 +76,10 @@ static sinew_status make_scene(cli_call *call, const char *model, sinew_scene **
     if (status == SINEW_OK && cli_count(call, "--obstacle") > 0) {
         json_t *list;
         status = cli_read_forms(call, "--obstacle", sinew_text_obstacle, &list);
+        for (size_t i = 0; status == SINEW_OK && i < json_array_size(list); i++) {
+            const json_t *file = json_object_get(json_array_get(list, i), "file");
+            if (file) status = cli_check_input(call, json_string_value(file));
+        }
         json_object_set_new(document, "obstacles", list);
     }
     if (status == SINEW_OK)

@@ -54,9 +54,9 @@ static void add_parameters(const sinew_scene *scene, sn_file_plan *plan) {
     const sinew_model *model = sinew_model_find(name ? name : "linear");
     for (int i = 0; model && i < model->parameter_count; i++) {
         const sinew_parameter *p = &model->parameters[i];
-        const char *path =
-            p->kind == SINEW_PARAMETER_KIND_FILE ? sn_scene_string(scene, p->name) : NULL;
-        if (path) add(scene, path, false, plan);
+        const char *text = sn_scene_string(scene, p->name);
+        if (text && p->kind == SINEW_PARAMETER_KIND_FILE) add(scene, text, false, plan);
+        if (text && !strncmp(text, "mask:", 5)) add(scene, text + 5, false, plan); /* selections */
     }
 }
 
