@@ -7,7 +7,7 @@
 #include "mesh/uncross.h"
 #include "modal/body_links.h"
 #include "modal/choice.h"
-#include "modal/inside.h"
+#include "rig/tets_store.h"
 
 void sn_body_destroy(sn_body *body) {
     if (!body) return;
@@ -109,7 +109,10 @@ sinew_status sn_body_create_tets(const sinew_tets *tets, sn_body **body, sinew_e
 static sinew_status fill_inside(sn_body *body, const sinew_mesh *mesh,
                                 const sinew_modal_options *options, const sinew_monitor *monitor,
                                 sinew_error *error) {
-    SN_TRY(sn_inside_tets(mesh, options, monitor, &body->tets, error));
+    sinew_tets_options inside;
+    sinew_tets_options_init(&inside);
+    inside.interior_points = options->fine_inside;
+    SN_TRY(sn_tets_make(mesh, &inside, options->cache, monitor, &body->tets, error));
     const sinew_tets *tets = body->tets;
     body->kind = SINEW_MODAL_BODY_TETS;
     if (tets->vertex_count > mesh->vertex_count)

@@ -26,14 +26,20 @@ static void add_target(sinew_hash *hash, const sinew_target *target) {
     add_doubles(hash, target->deltas, 3 * (size_t)target->count);
 }
 
+void sn_rig_hash(sinew_hash *hash, const sinew_rig *rig) {
+    int counts[] = {rig->slider_count, rig->target_count};
+    sinew_hash_add(hash, counts, sizeof counts);
+    for (int i = 0; i < rig->slider_count; i++) sinew_hash_add_number(hash, rig->sliders[i].rest);
+    for (int k = 0; k < rig->target_count; k++) add_target(hash, &rig->targets[k]);
+}
+
 static sinew_cache_key key_of(const sn_rotation_source *s) {
     const sinew_rig *rig = s->rig;
     const sinew_mesh *mesh = rig->neutral;
     size_t coordinates = 3 * (size_t)s->vertex_count;
-    int sizes[] = {
-        s->vertex_count,       s->corners,        s->element_count, mesh->triangle_count,
-        rig->slider_count,     rig->target_count, s->poses != NULL, s->options->published,
-        s->options->hold_count};
+    int sizes[] = {s->vertex_count,       s->corners,       s->element_count,
+                   mesh->triangle_count,  s->poses != NULL, s->options->published,
+                   s->options->hold_count};
     sinew_hash hash;
     sinew_hash_start(&hash);
     sinew_hash_add(&hash, sizes, sizeof sizes);
@@ -41,11 +47,9 @@ static sinew_cache_key key_of(const sn_rotation_source *s) {
     add_ints(&hash, s->elements, (size_t)s->corners * (size_t)s->element_count);
     add_ints(&hash, mesh->triangles, 3 * (size_t)mesh->triangle_count);
     add_ints(&hash, s->options->hold, (size_t)s->options->hold_count);
-    for (int i = 0; i < rig->slider_count; i++) sinew_hash_add_number(&hash, rig->sliders[i].rest);
-    for (int k = 0; k < rig->target_count; k++) {
-        add_target(&hash, &rig->targets[k]);
-        if (s->poses) add_doubles(&hash, s->poses[k], coordinates);
-    }
+    sn_rig_hash(&hash, rig);
+    for (int k = 0; s->poses && k < rig->target_count; k++)
+        add_doubles(&hash, s->poses[k], coordinates);
     return sinew_hash_key(&hash);
 }
 

@@ -44,6 +44,9 @@ void sn_rotation_store_targets(sn_rotation_store *store, sinew_rotation *rotatio
 
 void sn_rotation_store_keep(sn_rotation_store *store, const sinew_rotation *rotation);
 
+/* Adds all that decides the activations and deltas of the targets. */
+void sn_rig_hash(sinew_hash *hash, const sinew_rig *rig);
+
 /* Releases what the targets hold. */
 void sn_rotation_targets_free(sinew_rotation *rotation);
 

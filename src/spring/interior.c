@@ -6,20 +6,7 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/status.h"
-
-static sinew_status copy_tets(const sinew_tets *from, sinew_tets **result, sinew_error *error) {
-    sinew_tets *tets = SN_NEW0(sinew_tets, 1);
-    if (!tets) return sn_no_memory(error);
-    *tets = *from;
-    tets->positions = sn_memdup(from->positions, 3 * (size_t)from->vertex_count, sizeof(double));
-    tets->tets = sn_memdup(from->tets, 4 * (size_t)from->tet_count, sizeof(int));
-    if (!tets->positions || !tets->tets) {
-        sinew_tets_destroy(tets);
-        return sn_no_memory(error);
-    }
-    *result = tets;
-    return SINEW_OK;
-}
+#include "rig/tets_store.h"
 
 sinew_status sn_interior_make(const sinew_mesh *mesh, const sinew_spring_options *options,
                               const sinew_monitor *monitor, sinew_tets **tets, char *note,
@@ -31,7 +18,7 @@ sinew_status sn_interior_make(const sinew_mesh *mesh, const sinew_spring_options
                            "spring: tets have %d surface vertices, the neutral %d",
                            options->tets->surface_count, mesh->vertex_count);
         snprintf(note, (size_t)note_size, "tets");
-        return copy_tets(options->tets, tets, error);
+        return sn_tets_copy(options->tets, tets, error);
     }
     if (options->interior != SINEW_SPRING_INTERIOR_TETS) {
         bool struts = options->interior == SINEW_SPRING_INTERIOR_STRUTS;
@@ -42,7 +29,7 @@ sinew_status sn_interior_make(const sinew_mesh *mesh, const sinew_spring_options
     sinew_tets_options_init(&make);
     make.interior_points = options->interior_points;
     snprintf(note, (size_t)note_size, "tets");
-    return sinew_tets_from_surface(mesh, &make, monitor, tets, error);
+    return sn_tets_make(mesh, &make, options->cache, monitor, tets, error);
 }
 
 sinew_status sn_interior_carry(const sinew_tets *tets, int pose_count, double **poses,

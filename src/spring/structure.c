@@ -13,6 +13,7 @@
 #include "mesh/rotation_links.h"
 #include "rig/activations.h"
 #include "spring/interior.h"
+#include "spring/network_store.h"
 
 /* ---- checks ---- */
 
@@ -216,18 +217,37 @@ static sinew_status build_springs(sinew_spring *spring, double **poses, double *
         SN_TRY(sn_anchor_list_ties(spring, error));
     }
     sn_network_choose_altitudes(network, spring->rig->target_count, (const double *const *)poses);
-    SN_TRY(add_poses(spring, poses, error));
-    return sn_network_finish(network, options->kappa, options->stiffness_map, options->fibers,
-                             error);
+    return add_poses(spring, poses, error);
+}
+
+/* The springs and their lengths in all poses, from the cache if it has them. */
+static sinew_status find_springs(sinew_spring *spring, double **poses, double *neutral,
+                                 bool stiffened, sinew_cache *cache, const sinew_monitor *monitor,
+                                 sinew_error *error) {
+    sinew_cache_entry *entry;
+    sinew_status status = SINEW_OK;
+    SN_TRY(sn_network_store_open(spring, stiffened, cache, monitor, &entry, error));
+    if (!sn_network_store_restore(entry, spring, neutral)) {
+        status = build_springs(spring, poses, neutral, stiffened, monitor, error);
+        if (status == SINEW_OK) status = sn_check_interrupt(error);
+        if (status == SINEW_OK && entry) sn_network_store_keep(entry, spring);
+    }
+    sinew_cache_leave(entry);
+    return status;
 }
 
 static sinew_status build_network(sinew_spring *spring, double **poses, double *neutral,
-                                  const sinew_monitor *monitor, sinew_error *error) {
+                                  sinew_cache *cache, const sinew_monitor *monitor,
+                                  sinew_error *error) {
+    const sinew_spring_options *options = &spring->options;
     const sn_rotation_strain *blend = sn_rotation_structure(spring->rotation);
     bool stiffened;
     double *ratios = link_ratios(blend, &stiffened);
     if (!ratios) return sn_no_memory(error);
-    sinew_status status = build_springs(spring, poses, neutral, stiffened, monitor, error);
+    sinew_status status = find_springs(spring, poses, neutral, stiffened, cache, monitor, error);
+    if (status == SINEW_OK)
+        status = sn_network_finish(spring->network, options->kappa, options->stiffness_map,
+                                   options->fibers, error);
     if (status == SINEW_OK && stiffened)
         status = sn_network_stiffen_ties(spring->network, blend->link_count, blend->links, ratios,
                                          error);
@@ -321,10 +341,11 @@ static sinew_status build(sinew_spring *spring, const sinew_monitor *monitor, si
         status = sn_interior_carry(spring->tets, rig->target_count, poses, monitor, error);
     sn_progress(monitor, 0.3, "rotation");
     if (status == SINEW_OK)
-        status = build_rotation(spring, poses, neutral, spring->options.cache, monitor, error);
-    spring->options.cache = NULL; /* it may be closed before the structure is */
+        status = build_rotation(spring, poses, neutral, options->cache, monitor, error);
     sn_progress(monitor, 0.5, "network");
-    if (status == SINEW_OK) status = build_network(spring, poses, neutral, monitor, error);
+    if (status == SINEW_OK)
+        status = build_network(spring, poses, neutral, options->cache, monitor, error);
+    spring->options.cache = NULL; /* it may be closed before the structure is */
     if (status == SINEW_OK) status = sn_check_interrupt(error);
     if (status == SINEW_OK) status = find_pose_inversions(spring, error);
     if (status == SINEW_OK) status = sn_boundary_find(spring, (const double *const *)poses, error);

@@ -1,6 +1,7 @@
 /* What a spring structure and a state hold; the files of this room share it.
  *
  *   structure.c   building: poses, network, boundary, system, preconditioner
+ *   network_store.c  the network in the cache
  *   boundary.c    which vertices are held, the anchor, placing
  *   frame.c       one frame: rest lengths, start, equilibrium, info
  *   history.c     the start that earlier frames predict

@@ -7,4 +7,5 @@ int test_energies(void);
 int test_equilibrium(void);
 int test_paths(void);
 int test_self_contact(void);
+int test_store(void);
 #endif

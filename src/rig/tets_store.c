@@ -1,11 +1,11 @@
-#include "modal/inside.h"
+#include "rig/tets_store.h"
 
 #include "base/memory.h"
 #include "base/status.h"
 #include "cache/pack.h"
 
 /* Of what is stored: to be counted up when the mesher or its options change. */
-static const char CACHE_VERSION[] = "modal tets 1";
+static const char CACHE_VERSION[] = "tets 1";
 
 static sinew_tets *make_tets(int vertex_count, int surface_count, double *positions, int tet_count,
                              int *tets) {
@@ -69,20 +69,18 @@ static void keep(const sinew_tets *tets, sinew_cache_entry *entry) {
     sn_pack_free(&pack);
 }
 
-sinew_status sn_inside_tets(const sinew_mesh *mesh, const sinew_modal_options *options,
-                            const sinew_monitor *monitor, sinew_tets **tets, sinew_error *error) {
+sinew_status sn_tets_make(const sinew_mesh *mesh, const sinew_tets_options *options,
+                          sinew_cache *cache, const sinew_monitor *monitor, sinew_tets **tets,
+                          sinew_error *error) {
     *tets = NULL;
-    sinew_tets_options own;
-    sinew_tets_options_init(&own);
-    own.interior_points = options->fine_inside;
     sinew_cache_entry *entry = NULL;
-    if (options->cache)
-        SN_TRY(sinew_cache_enter(options->cache, key_of(mesh, &own), CACHE_VERSION, monitor, &entry,
-                                 error));
+    if (cache)
+        SN_TRY(
+            sinew_cache_enter(cache, key_of(mesh, options), CACHE_VERSION, monitor, &entry, error));
     if (entry && entry->bytes) *tets = unpack(entry, mesh);
     sinew_status status = SINEW_OK;
     if (!*tets) {
-        status = sinew_tets_from_surface(mesh, &own, monitor, tets, error);
+        status = sinew_tets_from_surface(mesh, options, monitor, tets, error);
         if (status == SINEW_OK && entry) keep(*tets, entry);
     }
     sinew_cache_leave(entry);
