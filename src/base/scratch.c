@@ -57,18 +57,19 @@ void sn_scratch_remove_all(void) {
     pthread_mutex_unlock(&lock);
 }
 
-/* Removes the folder if whoever made it, under our name, has died. */
-static void remove_if_stale(const char *path) {
+/* Removes the folder if whoever made it, under our name, has died. now: by the clock of the file
+ * system, since that of this machine may differ. */
+static void remove_if_stale(const char *path, time_t now) {
     struct stat info;
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (folder < 0) return;
     bool ours = fstat(folder, &info) == 0 && info.st_uid == geteuid() &&
-                difftime(time(NULL), info.st_mtime) > STALE_SECONDS;
+                difftime(now, info.st_mtime) > STALE_SECONDS;
     if (ours && flock(folder, LOCK_EX | LOCK_NB) == 0) remove_tree(path);
     close(folder);
 }
 
-static void remove_stale(const char *parent) {
+static void remove_stale(const char *parent, time_t now) {
     char **names;
     int count;
     if (sn_folder_list(*parent ? parent : ".", &names, &count, NULL) != SINEW_OK) return;
@@ -78,7 +79,7 @@ static void remove_stale(const char *parent) {
             strcmp(names[i] + length - strlen(ENDING), ENDING))
             continue;
         char *path = sn_path_join(parent, names[i]);
-        if (path) remove_if_stale(path);
+        if (path) remove_if_stale(path, now);
         sn_free(path);
     }
     sn_names_free(names, count);
@@ -89,7 +90,6 @@ sinew_status sn_scratch_open(sn_scratch *scratch, const char *parent, mode_t mod
     *scratch = (sn_scratch){0};
     const char *chosen = getenv("TMPDIR");
     if (!parent) parent = chosen && *chosen ? chosen : "/tmp";
-    remove_stale(parent);
     size_t room = strlen(parent) + 64;
     char *path = sn_alloc(room, 1);
     if (!path) return sn_no_memory(error);
@@ -113,6 +113,8 @@ sinew_status sn_scratch_open(sn_scratch *scratch, const char *parent, mode_t mod
     scratch->lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (scratch->lock > 0) flock(scratch->lock, LOCK_EX | LOCK_NB);
     enlist(scratch);
+    struct stat info;
+    if (stat(path, &info) == 0) remove_stale(parent, info.st_mtime);
     return SINEW_OK;
 }
 
