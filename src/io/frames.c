@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/writeback.h"
 
 sinew_status sn_frames_create(int vertex_count, int frame_count, double start, double rate,
                               sinew_frames **frames, sinew_error *error) {
@@ -117,7 +118,9 @@ static sinew_status add_row(sinew_frame_writer *writer, const double *positions,
     SN_TRY(check_row(writer, error));
     SN_TRY(writer->sink->add(writer, positions, error));
     writer->added++;
-    return writer->output.stream ? sn_output_check(&writer->output, error) : SINEW_OK;
+    if (!writer->output.stream) return SINEW_OK;
+    sn_output_write_back(&writer->output, &writer->begun);
+    return sn_output_check(&writer->output, error);
 }
 
 sinew_status sinew_frame_writer_add(sinew_frame_writer *writer, const double *positions,

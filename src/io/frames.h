@@ -18,6 +18,7 @@ struct sinew_frame_writer {
     double start; /* seconds */
     double rate;  /* frames per second */
     sn_output output;
+    off_t begun; /* bytes of the output that go to the disk already */
     float *row;  /* 3 per point: the frame in float32 */
     void *state; /* of the sink */
 };

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/status.h"
+#include "base/writeback.h"
 #include "cache/checksum.h"
 
 /* What every file of a part begins with. */
@@ -62,6 +63,7 @@ static char *file_in(const char *folder, const char *format, int first, int last
 
 struct sn_part_writer {
     sn_output output;
+    off_t begun; /* bytes of it that go to the disk already */
     sn_checksum sum;
     float *single; /* room for positions in float32; NULL: they are written in float64 */
     int vertices, network, sliders, next, last;
@@ -146,6 +148,7 @@ sinew_status sn_part_add(sn_part_writer *part, const sn_frame *frame, sinew_erro
     put(part, text, r.text);
     put_sum(part);
     sn_free(text);
+    sn_output_write_back(&part->output, &part->begun);
     return sn_output_check(&part->output, error);
 }
 
