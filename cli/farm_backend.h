@@ -102,6 +102,9 @@ bool farm_process_ended(int child, bool wait, farm_outcome *outcome);
  * installed, failed or did not end in time; *output then holds what it printed, or NULL. */
 sinew_status farm_capture(const char *const *words, double seconds, char **output,
                           sinew_error *error);
+/* The same; a program that prints the phrase is stopped: it would only wait. */
+sinew_status farm_capture_until(const char *const *words, double seconds, const char *phrase,
+                                char **output, sinew_error *error);
 
 /* ---- batches for schedulers (farm_process.c) --------------------------------------------------
  */

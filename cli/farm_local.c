@@ -64,7 +64,7 @@ static void local_close(void *state, farm_task **tasks, int count) {
 const farm_backend farm_local = {
     .name = "local",
     .summary = "processes on this machine",
-    .poll_seconds = 0.02,
+    .poll_seconds = 0.25,
     .open = local_open,
     .submit = local_submit,
     .poll = local_poll,

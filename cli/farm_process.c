@@ -26,8 +26,17 @@
 /* ---- children ---------------------------------------------------------------------------------
  */
 
-/* In the child: only calls that are safe after a fork. */
+/* In the child: only calls that are safe after a fork. The farm blocks the signal that it waits
+ * for.
+ */
+static void unblock(void) {
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 static void become(char *const *words, int log, pid_t parent) {
+    unblock();
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a farm that dies takes its tasks with it */
     int nothing = open("/dev/null", O_RDWR);
     if (getppid() == parent && nothing >= 0 && dup2(nothing, 0) >= 0 && dup2(nothing, 1) >= 0 &&
@@ -72,6 +81,7 @@ bool farm_process_ended(int child, bool wait, farm_outcome *outcome) {
  */
 
 static void become_program(const char *path, const char *const *words, int output) {
+    unblock();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     int nothing = open("/dev/null", O_RDWR);
     if (nothing >= 0 && dup2(nothing, 0) >= 0 && dup2(output, 1) >= 0 && dup2(output, 2) >= 0)
@@ -79,8 +89,9 @@ static void become_program(const char *path, const char *const *words, int outpu
     _exit(EXIT_IO);
 }
 
-/* What arrives in the pipe until it is closed. False: time is up or no memory. */
-static bool drain(int pipe, double seconds, char **text) {
+/* What arrives in the pipe until it is closed or has the phrase. False: it is still open, or there
+ * is no memory. */
+static bool drain(int pipe, double seconds, const char *phrase, char **text) {
     enum { STEP = 4096 };
     size_t size = 0, capacity = 0;
     double end = cli_now() + seconds;
@@ -95,11 +106,17 @@ static bool drain(int pipe, double seconds, char **text) {
         if (got > 0) size += (size_t)got;
         (*text)[size] = '\0';
         if (got <= 0) return true;
+        if (phrase && strstr(*text, phrase)) return false;
     }
 }
 
 sinew_status farm_capture(const char *const *words, double seconds, char **output,
                           sinew_error *error) {
+    return farm_capture_until(words, seconds, NULL, output, error);
+}
+
+sinew_status farm_capture_until(const char *const *words, double seconds, const char *phrase,
+                                char **output, sinew_error *error) {
     *output = NULL;
     char *path = cli_find_program(words[0]);
     if (!path)
@@ -113,7 +130,7 @@ sinew_status farm_capture(const char *const *words, double seconds, char **outpu
     if (child == 0) become_program(path, words, ends[1]);
     sinew_free(path);
     close(ends[1]);
-    bool complete = child > 0 && drain(ends[0], seconds, output);
+    bool complete = child > 0 && drain(ends[0], seconds, phrase, output);
     close(ends[0]);
     if (child < 0)
         return sinew_fail(error, SINEW_UNAVAILABLE, "%s: cannot start the program", words[0]);
@@ -121,6 +138,8 @@ sinew_status farm_capture(const char *const *words, double seconds, char **outpu
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
+    if (!complete && phrase && *output && strstr(*output, phrase))
+        return sinew_fail(error, SINEW_UNAVAILABLE, "%s: %s", words[0], phrase);
     if (!complete)
         return sinew_fail(error, SINEW_UNAVAILABLE, "%s: no answer within %.0f seconds", words[0],
                           seconds);

@@ -11,6 +11,7 @@
  * ones they run in order, and each starts from the checkpoint of the one before it; such shots go
  * first, because they cannot be sped up later. */
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -288,7 +289,10 @@ static void task_ended(farm *f, farm_task *task) {
     for (int i = 0; i < f->task_count; i++)
         if (f->tasks[i]->after == task) f->tasks[i]->after = NULL;
     if (outcome->dropped) { /* as if it had not been submitted */
-        if (task->chunk) task->chunk->started = false, task->chunk->attempts--;
+        if (task->chunk)
+            task->chunk->started = false, task->chunk->attempts--;
+        else
+            shot->attempts--;
         shot->tasks--;
         return;
     }
@@ -449,6 +453,15 @@ static sinew_status save_sometimes(farm *f) {
     return farm_save(f, &f->call->error);
 }
 
+/* Sleeps until a child ends, or so long. The signal of its end is blocked: one that came before
+ * this call is found, too. */
+static void wait_for_child(double seconds) {
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigtimedwait(&child, NULL, &(struct timespec){0, (long)(1e9 * seconds)});
+}
+
 static sinew_status loop(farm *f, void *state) {
     double wait = 0.001;
     for (bool any = true;;) {
@@ -460,7 +473,7 @@ static sinew_status loop(farm *f, void *state) {
         show_progress(f);
         CLI_TRY(save_sometimes(f));
         wait = any ? 0.001 : fmin(f->backend->poll_seconds, 1.3 * wait);
-        if (!any) nanosleep(&(struct timespec){0, (long)(1e9 * wait)}, NULL);
+        if (!any) wait_for_child(wait);
     }
 }
 
@@ -487,7 +500,12 @@ sinew_status farm_run(farm *f) {
     if (!f->tasks) return cli_no_memory(error);
     CLI_TRY(farm_save(f, error));
     CLI_TRY(f->backend->open(&f->resources, &state, error));
+    sigset_t child, before;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    pthread_sigmask(SIG_BLOCK, &child, &before);
     sinew_status status = loop(f, state);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     f->backend->close(state, f->tasks, f->task_count);
     forget_tasks(f);
     sinew_error ignored;

@@ -26,10 +26,15 @@ enum { USUAL_ARRAY = 1001, LONGEST_COMMAND = 32, LONGEST_WORD = 256 };
 static const double CALL_SECONDS = 30;   /* for a program of Slurm to answer */
 static const double ASK_SECONDS = 1;     /* between two calls of squeue */
 static const double RETRY_SECONDS = 2;   /* when Slurm does not answer */
+static const double FULL_SECONDS = 5;    /* when it holds as many jobs as it may */
 static const double RESULT_SECONDS = 15; /* a result may be late on a network file system */
 static const double LOST_SECONDS = 2;    /* the same for a job that did not end well */
 static const double CLEAR_SECONDS = 20;  /* for jobs of an earlier farm to go away */
 static const double LIMIT_SECONDS = 60;  /* beyond the time limit, for Slurm to enforce it */
+
+/* What sbatch prints, again and again, while Slurm holds MaxJobCount jobs. Those that ended minutes
+ * ago count too. */
+static const char full[] = "temporarily unable to accept job";
 
 /* The words come from sbatch as they are; the index is a number that Slurm sets. */
 static const char script[] = "#!/bin/sh\nexec \"$@\" \"$SLURM_ARRAY_TASK_ID\"\n";
@@ -42,6 +47,10 @@ typedef struct slurm {
     int first_batch, batch_count;
     long *jobs; /* job of each batch */
     size_t job_capacity;
+    farm_task **held; /* of the farm: those that did not fit into Slurm yet, in order */
+    int held_count;
+    size_t held_capacity;
+    double refused;    /* when Slurm last had no room */
     double asked;      /* when squeue was last called */
     double interval;   /* until the next call */
     double unanswered; /* since when Slurm has not answered; 0: it does */
@@ -166,12 +175,17 @@ static int level_of(const farm_task *task) {
     return level;
 }
 
-/* "0-9" or "0,3,7". */
+/* "0-9" or "0,3-5,7": a list of thousands would be too long for an argument. */
 static char *index_list(farm_task **tasks, int count) {
-    char *text = CLI_NEW(char, 8 * count + 32), *end = text;
+    char *text = CLI_NEW(char, 12 * (size_t)count + 32), *end = text;
     if (!text) return NULL;
     end += sprintf(end, "--array=");
-    for (int i = 0; i < count; i++) end += sprintf(end, "%s%d", i ? "," : "", tasks[i]->index);
+    for (int i = 0, next; i < count; i = next) {
+        for (next = i + 1; next < count && tasks[next]->index == tasks[next - 1]->index + 1;)
+            next++;
+        end += sprintf(end, "%s%d", i ? "," : "", tasks[i]->index);
+        if (next > i + 1) end += sprintf(end, "-%d", tasks[next - 1]->index);
+    }
     return text;
 }
 
@@ -196,11 +210,13 @@ static long find_job(slurm *s, int batch) {
     return found;
 }
 
+/* *job: 0: Slurm has no room for it. */
 static sinew_status call_sbatch(slurm *s, const char *const *words, int batch, long *job,
                                 sinew_error *error) {
     for (;;) {
         char *text;
-        sinew_status status = farm_capture(words, CALL_SECONDS, &text, error);
+        sinew_status status = farm_capture_until(words, CALL_SECONDS, full, &text, error);
+        bool no_room = status != SINEW_OK && text && strstr(text, full);
         /* Warnings of sbatch come before the number, which is on the last line. */
         if (status == SINEW_OK) {
             char *line = text;
@@ -212,8 +228,9 @@ static sinew_status call_sbatch(slurm *s, const char *const *words, int batch, l
                                     text);
         }
         sinew_free(text);
-        if (status == SINEW_OK) {
+        if (status == SINEW_OK || no_room) {
             s->unanswered = 0;
+            if (no_room) *job = find_job(s, batch);
             return SINEW_OK;
         }
         if (!is_silence(error->message)) return status;
@@ -226,7 +243,8 @@ static sinew_status call_sbatch(slurm *s, const char *const *words, int batch, l
     }
 }
 
-/* One array. after: the job that its elements follow; 0: none. */
+/* One array. after: the job that its elements follow; 0: none. *job: 0: Slurm has no room for it.
+ */
 static sinew_status submit_array(slurm *s, farm_task **tasks, int count, long after, long *job,
                                  sinew_error *error) {
     const farm_resources *r = s->resources;
@@ -273,18 +291,49 @@ static sinew_status submit_array(slurm *s, farm_task **tasks, int count, long af
     words[n++] = "farm", words[n++] = "task", words[n++] = "--quiet", words[n++] = "--";
     words[n++] = path, words[n] = NULL;
     if (status == SINEW_OK) status = call_sbatch(s, words, batch, job, error);
-    if (status == SINEW_OK) s->jobs[s->batch_count++] = *job;
+    if (status == SINEW_OK && *job) s->jobs[s->batch_count++] = *job;
     sinew_free(array), sinew_free(path);
     return status;
 }
 
-static sinew_status slurm_submit(void *state, farm_task **tasks, int count, sinew_error *error) {
-    slurm *s = state;
+static void drop(farm_task *task) {
+    task->outcome = (farm_outcome){.dropped = true};
+    task->state = FARM_ENDED;
+}
+
+/* Those with this many before them in the submission; returns how many. */
+static int pick_level(farm_task **tasks, int count, int depth, farm_task **level) {
+    int size = 0;
+    for (int i = 0; i < count; i++)
+        if (level_of(tasks[i]) == depth) level[size++] = tasks[i];
+    return size;
+}
+
+/* Tasks that fit into an array, and all that follow them. *room: Slurm accepted them. Of a chain
+ * that it accepted in part the rest is dropped: the farm submits it when its turn comes. */
+static sinew_status submit_block(slurm *s, farm_task **tasks, int count, farm_task **level,
+                                 bool *room, sinew_error *error) {
+    long before = 0, job;
+    for (int depth = 0, size; (size = pick_level(tasks, count, depth, level)) > 0; depth++) {
+        if (depth == 0 || before) {
+            CLI_TRY(submit_array(s, level, size, before, &job, error));
+            before = job;
+        }
+        if (depth == 0) *room = before != 0;
+        if (!*room) return SINEW_OK;
+        for (int i = 0; !before && i < size; i++) drop(level[i]);
+    }
+    return SINEW_OK;
+}
+
+/* The tasks in blocks; what Slurm has no room for is held. */
+static sinew_status submit_all(slurm *s, farm_task **tasks, int count, sinew_error *error) {
     farm_task **level = CLI_NEW(farm_task *, count);
     if (!level) return cli_no_memory(error);
     sinew_status status = SINEW_OK;
-    for (int start = 0; status == SINEW_OK && start < count;) {
-        /* Tasks of level 0 from `start` on that fit into an array, with all that follow them. */
+    bool room = true;
+    int start = 0;
+    while (status == SINEW_OK && room && start < count) {
         int first = 0, end = start;
         for (; end < count; end++) {
             if (tasks[end]->after) {
@@ -294,20 +343,31 @@ static sinew_status slurm_submit(void *state, farm_task **tasks, int count, sine
                 tasks[end]->index = first++;
             }
         }
-        long before = 0;
-        for (int depth = 0, size = 1; status == SINEW_OK && size; depth++) {
-            size = 0;
-            for (int i = start; i < end; i++)
-                if (level_of(tasks[i]) == depth) level[size++] = tasks[i];
-            long job;
-            if (size) status = submit_array(s, level, size, before, &job, error);
-            if (status == SINEW_OK) before = job;
-        }
-        start = end;
+        status = submit_block(s, tasks + start, end - start, level, &room, error);
+        if (room) start = end;
     }
-    s->asked = 0; /* the state of the new tasks is soon of interest */
+    if (!room) {
+        if (s->refused == 0)
+            cli_warn(s->resources->call,
+                     "Slurm holds as many jobs as it accepts (MaxJobCount); waiting for room");
+        s->refused = cli_now();
+    }
+    memmove(s->held, tasks + start, sizeof *tasks * (size_t)(count - start));
+    s->held_count = count - start;
+    for (int i = 0; i < s->held_count; i++) s->held[i]->batch = -1;
     sinew_free(level);
     return status;
+}
+
+static sinew_status slurm_submit(void *state, farm_task **tasks, int count, sinew_error *error) {
+    slurm *s = state;
+    int held = s->held_count;
+    if (!CLI_RESERVE(s->held, s->held_capacity, held + count)) return cli_no_memory(error);
+    memcpy(s->held + held, tasks, sizeof *tasks * (size_t)count);
+    s->held_count += count;
+    for (int i = 0; i < count; i++) tasks[i]->batch = -1;
+    s->asked = 0; /* the state of the new tasks is soon of interest */
+    return held ? SINEW_OK : submit_all(s, s->held, s->held_count, error);
 }
 
 /* ---- watching ---------------------------------------------------------------------------------
@@ -351,11 +411,6 @@ static void lose(const slurm *s, farm_task *task, const char *why, const char *d
     task->state = FARM_ENDED;
 }
 
-static void drop(farm_task *task) {
-    task->outcome = (farm_outcome){.dropped = true};
-    task->state = FARM_ENDED;
-}
-
 /* What the queue says about a task without a result. */
 static void judge(const slurm *s, farm_task *task, const queued *entry) {
     double now = cli_now(), limit = 60 * s->resources->minutes;
@@ -387,6 +442,8 @@ static sinew_status slurm_poll(void *state, farm_task **tasks, int count, sinew_
     slurm *s = state;
     queue q;
     farm_batch_collect(s->resources->folder, tasks, count);
+    if (s->held_count && cli_now() - s->refused > FULL_SECONDS)
+        CLI_TRY(submit_all(s, s->held, s->held_count, error));
     if (s->asked > 0 && cli_now() - s->asked < s->interval) return SINEW_OK;
     if (ask(s, &q, error) != SINEW_OK) {
         s->interval = RETRY_SECONDS;
@@ -396,7 +453,7 @@ static sinew_status slurm_poll(void *state, farm_task **tasks, int count, sinew_
     /* Results of tasks that ended before squeue was asked. */
     farm_batch_collect(s->resources->folder, tasks, count);
     for (int i = 0; i < count; i++) {
-        if (tasks[i]->state == FARM_ENDED) continue;
+        if (tasks[i]->state == FARM_ENDED || tasks[i]->batch < 0) continue;
         queued wanted = {.job = s->jobs[tasks[i]->batch - s->first_batch],
                          .index = tasks[i]->index};
         judge(s, tasks[i], bsearch(&wanted, q.list, (size_t)q.count, sizeof *q.list, by_job));
@@ -460,7 +517,7 @@ static void slurm_close(void *state, farm_task **tasks, int count) {
     bool left = false;
     for (int i = 0; i < count; i++) left |= tasks[i]->state != FARM_ENDED;
     if (left) cancel_all(s);
-    sinew_free(s->script_path), sinew_free(s->jobs), sinew_free(s);
+    sinew_free(s->script_path), sinew_free(s->jobs), sinew_free(s->held), sinew_free(s);
 }
 
 /* MaxArraySize of the cluster. Where it is not told, arrays are as long as Slurm allows unless it

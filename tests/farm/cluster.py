@@ -72,17 +72,19 @@ def kill(pid, number=signal.SIGKILL):
 
 
 class Cluster:
-    def __init__(self, folder, nodes=3, cpus=1, prefix=()):
-        """prefix: words before the command of each daemon, such as chrt."""
+    def __init__(self, folder, nodes=3, cpus=1, prefix=(), array=ARRAY, jobs=10000,
+                 age=300):
+        """prefix: words before the command of each daemon, such as nice; array, jobs, age:
+        MaxArraySize, MaxJobCount and MinJobAge of the cluster."""
         self.folder = pathlib.Path(folder)
         self.names = [f"n{i + 1}" for i in range(nodes)]
         self.daemons = {}
         self.prefix = list(prefix)
         self.environment = {**os.environ, "SLURM_CONF": str(self.folder / "slurm.conf")}
         libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
-        self.configure(cpus)
+        self.configure(cpus, array, jobs, age)
 
-    def configure(self, cpus):
+    def configure(self, cpus, array, jobs, age):
         folder, user = self.folder, getpass.getuser()
         host = socket.gethostname().split(".")[0]
         control, *ports = free_ports(1 + len(self.names))
@@ -115,7 +117,9 @@ KillWait=2
 ReturnToService=2
 MpiDefault=none
 GresTypes=gpu
-MaxArraySize={ARRAY}
+MaxArraySize={array}
+MaxJobCount={jobs}
+MinJobAge={age}
 SchedulerParameters=sched_interval=1,batch_sched_delay=0,sched_min_interval=0
 PartitionName=main Nodes=ALL Default=YES State=UP
 """.splitlines()

@@ -196,6 +196,86 @@ def a_node_that_never_answers_costs_one_attempt(cluster, folder):
     expect((folder / "whole.pc2").read_bytes() == before, "not the bits of a single run")
 
 
+def clocks_that_are_hours_off_change_nothing(cluster, folder):
+    skew = folder / "skew.so"
+    subprocess.run(["cc", "-shared", "-fPIC", str(ROOT / "tests/farm/skew.c"), "-o", str(skew)],
+                   check=True)
+    wrapper, log = folder / "sinew-there", folder / "commands"
+    wrapper.write_text(f"""#!/bin/sh
+case $SLURMD_NODENAME in n1) SKEW=18000;; n2) SKEW=-25200;; n3) SKEW=400000000;; esac
+echo "$SLURMD_NODENAME $(SKEW=$SKEW LD_PRELOAD={skew} date +%s)" >>{log}
+SKEW=$SKEW LD_PRELOAD={skew} exec "{SINEW}" "$@"
+""")
+    wrapper.chmod(0o755)
+    shots = {name: SHOTS[name] for name in ("rotation-bar", "friction", "spring", "modal")}
+    write_manifest(folder, shots)
+    # The nodes also build the structures that they share.
+    environment = {**cluster.environment, "SINEW_CACHE": str(folder / "cache")}
+    words = farm("--node-command", str(wrapper))
+    begin = time.monotonic()
+    first = subprocess.run(words, cwd=folder, env=environment, text=True, capture_output=True,
+                           timeout=300, check=False)
+    seconds = time.monotonic() - begin
+    text = first.stdout + first.stderr
+    expect(first.returncode in (0, 1) and "incomplete" not in text, text)
+    clocks = dict(line.split() for line in log.read_text().splitlines())
+    dates = [float(date) for date in clocks.values()]
+    expect(len(dates) >= 2 and max(dates) - min(dates) > 3600, f"clocks did not differ: {clocks}")
+    # Every chunk was computed once, in times that nobody compared: a plan, the chunks, and a merge
+    # where two chunks were the last ones together. The nine frames of `spring` are one run.
+    for name, row in rows(folder).items():
+        chunks = 1 if name == "spring" else 3
+        expect(row["done"] == row["frames"] == 9 and 0 < row["seconds"] < 8 * seconds and
+               row["tasks"] in (1 + chunks, 2 + chunks) and
+               len(list(folder.glob(f"work/{name}/parts/*.part"))) == chunks,
+               f"{name}: {row}\n{text}")
+    parts = {path: path.stat().st_ino for path in folder.glob("work/*/parts/*.part")}
+    # A farm whose own clock is off takes over: it keeps what is there, and computes what is missing.
+    lost = sorted(parts)[0]
+    lost.unlink()
+    again = subprocess.run(words, cwd=folder, text=True, capture_output=True, timeout=300,
+                           env={**environment, "SKEW": "-90000", "LD_PRELOAD": str(skew)},
+                           check=False)
+    text = again.stdout + again.stderr
+    expect(again.returncode in (0, 1) and "incomplete" not in text, text)
+    expect(lost.exists(), "the lost part is still missing")
+    for path, inode in parts.items():
+        expect(path == lost or path.stat().st_ino == inode, f"{path} was computed again")
+    for name in shots:
+        sinew(cluster, folder, "run", f"{name}.json", "--strict", "--quiet", "--out", "whole.pc2",
+              code=[0, 1])
+        expect((folder / "whole.pc2").read_bytes() == (folder / f"{name}.pc2").read_bytes(),
+               f"{name}: not the bits of a single run")
+
+
+def a_queue_that_is_full_is_waited_for(cluster, folder):
+    """sbatch as it answers while Slurm holds MaxJobCount jobs, which takes minutes to change: to the
+    first call, and to the first one that continues a chain."""
+    programs = folder / "programs"
+    programs.mkdir()
+    (programs / "sbatch").write_text(f"""#!/bin/sh
+case "$*" in *--dependency=*) kind=chain;; *) kind=first;; esac
+if mkdir {programs}/$kind 2>/dev/null; then
+    echo "sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying" >&2
+    exec sleep 100
+fi
+exec {shutil.which("sbatch")} "$@"
+""")
+    (programs / "sbatch").chmod(0o755)
+    write_manifest(folder, {name: SHOTS[name] for name in ("linear", "friction", "rotation-bar")})
+    sinew(cluster, folder, "sample", "face", "--vertices", "1000", "--out", "face", code=[0])
+    environment = {**cluster.environment, "PATH": f"{programs}:{os.environ['PATH']}"}
+    begin = time.monotonic()
+    result = subprocess.run(farm(), cwd=folder, env=environment, text=True, capture_output=True,
+                            timeout=300, check=False)
+    text = result.stdout + result.stderr
+    expect(result.returncode in (0, 1) and text.count("waiting for room") == 1, text)
+    expect((programs / "first").exists() and (programs / "chain").exists(), "sbatch was not asked")
+    expect(time.monotonic() - begin < 90, "the farm waited for sbatch")
+    for name, row in rows(folder).items():  # nothing is lost, nothing is counted as an attempt
+        expect(row["done"] == row["frames"] == 9 and row["tasks"] in (4, 5), f"{name}: {row}\n{text}")
+
+
 def hostile_names_reach_no_shell(cluster, folder):
     name = "a 'b' \"c\" $(touch oops) `touch oops` %j ;touch oops\nd"
     place = folder / name
@@ -260,7 +340,8 @@ def mistakes_and_silence_are_named(cluster, folder):
 
 
 TESTS = [twelve_shots_survive_killed_nodes_tasks_and_damage,
-         a_node_that_never_answers_costs_one_attempt, hostile_names_reach_no_shell,
+         a_node_that_never_answers_costs_one_attempt, clocks_that_are_hours_off_change_nothing,
+         a_queue_that_is_full_is_waited_for, hostile_names_reach_no_shell,
          mistakes_and_silence_are_named]
 
 
