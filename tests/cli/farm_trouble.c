@@ -25,6 +25,12 @@ static int number(const char *command) {
     return atoi(expect_code(0, "%s", command)->out);
 }
 
+/* Processes of the first shot. */
+static int tasks(void) {
+    return number("python3 -c 'import json; print(json.load(open(\"work/farm.json\"))[\"shots\"][0]"
+                  "[\"tasks\"])'");
+}
+
 static void full_and_read_only_disks_are_named(void **state) {
     (void)state;
     write_shot();
@@ -61,9 +67,28 @@ static void clocks_of_other_machines_do_not_matter(void **state) {
                    "touch -d '2099-01-01' frames-000010-000014.part ../scene.json ../../farm.json");
     expect_code(0, FARM "--chunk 5 >table && cmp rotation.pc2 whole.pc2");
     /* A plan, and the part that is missing. */
-    assert_int_equal(number("python3 -c 'import json; print(json.load(open(\"work/farm.json\"))"
-                            "[\"shots\"][0][\"tasks\"])'"),
-                     2);
+    assert_int_equal(tasks(), 2);
+    /* Farms whose clocks are hours off, one after another: each computes one missing part. */
+    expect_code(0, "cc -shared -fPIC \"$SINEW_SOURCE\"/tests/farm/skew.c -o skew.so");
+    static const int skews[] = {18000, -25200};
+    for (int i = 0; i < 2; i++) {
+        expect_code(
+            0,
+            "rm rotation.pc2 work/rotation/parts/frames-00000%d-*.part && "
+            "ls -i work/rotation/parts/*.part | sort >before && "
+            "SKEW=%d LD_PRELOAD=$PWD/skew.so " FARM "--chunk 5 >table && "
+            "cmp rotation.pc2 whole.pc2 && ls -i work/rotation/parts/*.part | sort >after && "
+            "test -z \"$(comm -23 before after)\"",
+            5 * i, skews[i]);
+        assert_int_equal(tasks(), 2);
+    }
+    /* A folder that another machine has just made is not taken for an old one. */
+    write_text("tets.json", SCENE("spring", "\"parameters\": {\"interior\": \"tets\", "
+                                            "\"tolerance\": 1e-2}, "));
+    expect_code(0, "mkdir -p tmp/.sinew-0123456789abcdef.scratch && SKEW=18000 TMPDIR=$PWD/tmp "
+                   "SINEW_CACHE=off LD_PRELOAD=$PWD/skew.so sinew run tets.json --quiet "
+                   "--frames 0-1 --part parts && test \"$(ls -A tmp)\" = "
+                   ".sinew-0123456789abcdef.scratch");
 }
 
 static void outputs_in_the_work_folder_are_refused(void **state) {
@@ -91,13 +116,12 @@ static void a_task_that_hangs_is_stopped_and_tried_again(void **state) {
                    "exit $code\nE\n");
     expect_code(0, "sh stop.sh && cmp rotation.pc2 whole.pc2");
     /* A plan, a task that hung, another. */
-    assert_true(number("python3 -c 'import json; print(json.load(open(\"work/farm.json\"))"
-                       "[\"shots\"][0][\"tasks\"])'") >= 3);
+    assert_true(tasks() >= 3);
 }
 
 static void structures_are_computed_once_by_many_processes(void **state) {
     (void)state;
-    /* Modes and volumes of one part; links between parts; orders of factorizations; stiffness. */
+    /* Modes and volumes of one part; links between parts; networks, orders of factorizations. */
     static const struct {
         const char *rig, *more;
         int entries; /* at least */
@@ -113,7 +137,11 @@ static void structures_are_computed_once_by_many_processes(void **state) {
         {"\"sample\": \"face\", \"vertices\": 3000",
          "\"model\": \"spring\", \"parameters\": {\"tolerance\": 1e-2}, \"curves\": "
          "{\"times\": [0, 0.15], \"values\": {\"jawOpen\": [0, 0.2]}}",
-         2},
+         3},
+        {"\"sample\": \"bar\"",
+         "\"model\": \"spring\", \"parameters\": {\"tolerance\": 1e-2, \"interior\": "
+         "\"tets\"}, \"curves\": {\"times\": [0, 0.15], \"values\": {\"bend120\": [0, 0.2]}}",
+         3},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char scene[1000];
@@ -138,11 +166,6 @@ static void structures_are_computed_once_by_many_processes(void **state) {
                        "SINEW_CACHE=off sinew run scene.json --quiet --out whole.pc2 && "
                        "cmp out.pc2 whole.pc2");
     }
-}
-
-static int tasks(void) {
-    return number("python3 -c 'import json; print(json.load(open(\"work/farm.json\"))[\"shots\"][0]"
-                  "[\"tasks\"])'");
 }
 
 static void chunks_follow_the_measured_cost(void **state) {
