@@ -11,15 +11,17 @@ Every model gets `shots` shots that take about `length` seconds each. They are r
     two     by sinew farm --jobs 2, only with --pairs
 
 with one thread per process. The table gives the least of `rounds` rounds, which take turns: seconds
-by the clock and of the processor, of the command and all of its children. The outputs must have
-the same bytes.
+by the clock and of the processor, of the command and all of its children. Overheads and the ratio of
+one process to two are medians over the rounds. The outputs must have the same bytes.
 """
 import argparse
+import collections
 import hashlib
 import json
 import os
 import pathlib
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -91,7 +93,7 @@ def measure(options, folder, model):
         write_scene(folder, name, SCENES[model], frames)
     (folder / "shots.json").write_text(json.dumps(
         {"farm": 1, "shots": [{"name": name, "scene": f"{name}.json"} for name in names]}))
-    best, sums = {}, None
+    rounds, sums = collections.defaultdict(list), None
     for _ in range(options.rounds):
         for kind in ("alone", "one", "two") if options.pairs else ("alone", "one"):
             shutil.rmtree(folder / "work", ignore_errors=True)
@@ -109,9 +111,19 @@ def measure(options, folder, model):
             sums = sums or found
             if found != sums:
                 sys.exit(f"{model}: the farm wrote other bytes than sinew run")
-            best[kind] = tuple(map(min, zip(times, best.get(kind, times))))
+            rounds[kind].append(times)
     shutil.rmtree(folder / "work", ignore_errors=True)
-    return frame, frames, best
+    return frame, frames, rounds
+
+
+def overhead(rounds, clock):
+    """Of the farm with one process: the median over the rounds."""
+    ratios = [one[clock] / alone[clock] for one, alone in zip(rounds["one"], rounds["alone"])]
+    return f"{100 * (statistics.median(ratios) - 1):+.1f}%"
+
+
+def speedup(rounds):
+    return statistics.median(one[0] / two[0] for one, two in zip(rounds["one"], rounds["two"]))
 
 
 def main():
@@ -133,15 +145,16 @@ def main():
     try:
         subprocess.run([options.sinew, "sample", "face", "--out", "face", "--quiet"], cwd=folder,
                        check=True)
-        print("| model | ms a frame | frames | alone s | one s | alone cpu s | one cpu s | overhead |"
-              " two s | one : two | two cpu s |\n" + "|---" * 11 + "|")
+        print("| model | ms a frame | frames | alone s | one s | overhead | alone cpu s | one cpu s |"
+              " overhead | two s | one : two | two cpu s |\n" + "|---" * 12 + "|")
         for model in options.models.split(","):
-            frame, frames, best = measure(options, folder, model)
-            alone, one, two = best["alone"], best["one"], best.get("two", (0, 0))
+            frame, frames, rounds = measure(options, folder, model)
+            least = {kind: tuple(map(min, zip(*times))) for kind, times in rounds.items()}
+            alone, one, two = least["alone"], least["one"], least.get("two")
             print(f"| {model} | {1e3 * frame:.1f} | {options.shots} x {frames} | {alone[0]:.1f} |"
-                  f" {one[0]:.1f} | {alone[1]:.1f} | {one[1]:.1f} |"
-                  f" {100 * (one[1] / alone[1] - 1):+.1f}% |"
-                  + (f" {two[0]:.1f} | {one[0] / two[0]:.2f} | {two[1]:.1f} |" if two[0]
+                  f" {one[0]:.1f} | {overhead(rounds, 0)} | {alone[1]:.1f} | {one[1]:.1f} |"
+                  f" {overhead(rounds, 1)} |"
+                  + (f" {two[0]:.1f} | {speedup(rounds):.2f} | {two[1]:.1f} |" if two
                      else " | | |"), flush=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
