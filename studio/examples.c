@@ -10,6 +10,7 @@ typedef struct example {
     const char *scene; /* JSON without the clip */
     const char *clip;  /* what else it needs: "lips", "take", "laugh" or NULL */
     const char *sample;
+    const char *slider; /* what its preview moves; NULL: it plays the clip */
 } example;
 
 static const example examples[] = {
@@ -17,36 +18,39 @@ static const example examples[] = {
      "Drag bend180 between 0 and 1: the linear bar collapses, the spring bar keeps its length.",
      "{\"sinew\":1,\"rig\":{\"sample\":\"bar\"},\"model\":\"spring\",\"weights\":{\"bend180\":0.5}"
      "}",
-     NULL, "bar"},
+     NULL, "bar", "bend180"},
     {"rod", "A hand closing on a rod",
      "Drag fist up: the fingers stop at the rod. Then move the rod with its arrows.",
      "{\"sinew\":1,\"rig\":{\"sample\":\"hand\"},\"model\":\"spring\",\"weights\":{\"fist\":0.85},"
      "\"obstacles\":[{\"shape\":\"cylinder\",\"name\":\"rod\",\"from\":[0.088,-0.022,-0.08],"
      "\"to\":[0.088,-0.022,0.12],\"radius\":0.014}]}",
-     NULL, "hand"},
+     NULL, "hand", "fist"},
     {"lips", "Lips that press",
      "Play the clip: on the left the lips cross, on the right they press against each other.",
      "{\"sinew\":1,\"rig\":{\"sample\":\"face\"},\"model\":\"spring\",\"parameters\":{\"self_"
      "contact\":"
      "true},\"weights\":{\"mouthClose\":0.7,\"mouthPressLeft\":0.6,\"mouthPressRight\":0.6},"
      "\"studio\":{\"camera\":\"mouth\"}}",
-     "lips", "face"},
+     "lips", "face", NULL},
     {"creature", "A creature that swings and settles",
      "Press play, then lower the damping and watch it swing longer.",
      "{\"sinew\":1,\"rig\":{\"sample\":\"blob\"},\"model\":\"modal\",\"keys\":[{\"time\":0,"
      "\"pose\":"
      "\"leanLeft\"},{\"time\":0.8,\"pose\":\"leanRight\"}],\"time\":{\"from\":0,\"to\":2.6},"
      "\"parameters\":{\"damping\":0.1}}",
-     NULL, "blob"},
+     NULL, "blob", NULL},
     {"brow", "A brow that stays while the mouth moves",
      "Drag laugh: on the left the brows rise with the mouth, on the right the lock holds them.",
      "{\"sinew\":1,\"model\":\"linear\",\"locks\":[{\"name\":\"brow\",\"select\":"
      "\"region:brows\"}],\"attenuation\":{\"trade\":true},\"weights\":{\"laugh\":0.9}}",
-     "laugh", "face"},
+     "laugh", "face", "laugh"},
     {"take", "A captured take solved four ways",
-     "Press play. Change the method, or choose Force (blendforces), and compare.",
-     "{\"sinew\":1,\"rig\":{\"sample\":\"face\",\"vertices\":4000},\"model\":\"fit\"}", "take",
-     "face"},
+     "Press play. Turn the layer off, change the method, or choose Force (blendforces), and "
+     "compare.",
+     "{\"sinew\":1,\"rig\":{\"sample\":\"face\",\"vertices\":4000},\"model\":\"fit\","
+     "\"parameters\":"
+     "{\"layer\":true}}",
+     "take", "face", NULL},
 };
 enum { EXAMPLE_COUNT = sizeof examples / sizeof *examples };
 
@@ -81,14 +85,14 @@ static json_t *inline_curves(const sinew_curves *curves) {
     return json_pack("{s:o,s:o}", "times", times, "values", values);
 }
 
-static sinew_status add_take(json_t *document, const char *sample, const char *files_path,
-                             const char *files_name, sinew_error *error) {
+static sinew_status add_take(json_t *document, const char *sample, int vertices,
+                             const char *files_path, const char *files_name, sinew_error *error) {
     sinew_markers *markers = NULL;
     sinew_marker_map *map = NULL;
     char path[4096], name[512];
     sinew_sample_options options;
     sinew_sample_options_init(&options);
-    options.vertices = 4000;
+    options.vertices = vertices;
     sinew_status status = sinew_sample_markers(sample, &options, NULL, &markers, &map, error);
     json_t *take = json_object();
     if (status == SINEW_OK) {
@@ -110,8 +114,8 @@ static sinew_status add_take(json_t *document, const char *sample, const char *f
 }
 
 /* The face with a laugh that was sculpted as one shape, mouth and brows together. */
-static sinew_status add_laugh(json_t *document, const char *files_path, const char *files_name,
-                              sinew_error *error) {
+static sinew_status add_laugh(json_t *document, int vertices, const char *files_path,
+                              const char *files_name, sinew_error *error) {
     static const struct {
         const char *slider;
         double weight;
@@ -120,7 +124,10 @@ static sinew_status add_laugh(json_t *document, const char *files_path, const ch
     sinew_rig *rig = NULL;
     sinew_linear *linear = NULL;
     double *weights = NULL, *positions = NULL;
-    sinew_status status = sinew_sample_rig("face", NULL, &rig, error);
+    sinew_sample_options options;
+    sinew_sample_options_init(&options);
+    options.vertices = vertices;
+    sinew_status status = sinew_sample_rig("face", &options, &rig, error);
     if (status == SINEW_OK) status = sinew_linear_create(rig, &linear, error);
     if (status == SINEW_OK) {
         weights = calloc((size_t)rig->slider_count, sizeof *weights);
@@ -152,35 +159,47 @@ static sinew_status add_laugh(json_t *document, const char *files_path, const ch
     return status;
 }
 
-sinew_status examples_document(const char *name, const char *files_path, const char *files_name,
-                               json_t **document, sinew_error *error) {
-    for (int i = 0; i < EXAMPLE_COUNT; i++) {
-        const example *e = &examples[i];
-        if (strcmp(e->name, name) != 0) continue;
-        json_t *scene = json_loads(e->scene, 0, NULL), *studio = json_object_get(scene, "studio");
-        if (!studio) json_object_set_new(scene, "studio", studio = json_object());
-        json_object_set_new(studio, "example", json_string(name));
-        sinew_status status = SINEW_OK;
-        if (e->clip && !strcmp(e->clip, "take")) {
-            status = add_take(scene, e->sample, files_path, files_name, error);
-        } else if (e->clip && !strcmp(e->clip, "laugh")) {
-            status = add_laugh(scene, files_path, files_name, error);
-        } else if (e->clip) {
-            sinew_curves *curves = NULL;
-            status = !strcmp(e->clip, "lips") ? sinew_sample_lip_curves(&curves, error)
-                                              : sinew_sample_curves(e->sample, &curves, error);
-            if (status == SINEW_OK) json_object_set_new(scene, "curves", inline_curves(curves));
-            sinew_curves_destroy(curves);
-        }
-        if (status == SINEW_OK)
-            *document = scene;
-        else
-            json_decref(scene);
-        return status;
-    }
+static const example *find_example(const char *name, sinew_error *error) {
+    for (int i = 0; i < EXAMPLE_COUNT; i++)
+        if (!strcmp(examples[i].name, name)) return &examples[i];
     error->status = SINEW_BAD_INPUT;
     snprintf(error->message, sizeof error->message, "there is no example '%s'", name);
-    return SINEW_BAD_INPUT;
+    return NULL;
+}
+
+const char *examples_slider(const char *name) {
+    sinew_error ignored;
+    const example *e = find_example(name, &ignored);
+    return e ? e->slider : NULL;
+}
+
+sinew_status examples_document(const char *name, int vertices, const char *files_path,
+                               const char *files_name, json_t **document, sinew_error *error) {
+    const example *e = find_example(name, error);
+    if (!e) return error->status;
+    json_t *scene = json_loads(e->scene, 0, NULL), *studio = json_object_get(scene, "studio");
+    json_t *rig = json_object_get(scene, "rig");
+    if (vertices && rig) json_object_set_new(rig, "vertices", json_integer(vertices));
+    if (!studio) json_object_set_new(scene, "studio", studio = json_object());
+    json_object_set_new(studio, "example", json_string(name));
+    sinew_status status = SINEW_OK;
+    if (e->clip && !strcmp(e->clip, "take")) {
+        int of_rig = (int)json_integer_value(json_object_get(rig, "vertices"));
+        status = add_take(scene, e->sample, of_rig, files_path, files_name, error);
+    } else if (e->clip && !strcmp(e->clip, "laugh")) {
+        status = add_laugh(scene, vertices, files_path, files_name, error);
+    } else if (e->clip) {
+        sinew_curves *curves = NULL;
+        status = !strcmp(e->clip, "lips") ? sinew_sample_lip_curves(&curves, error)
+                                          : sinew_sample_curves(e->sample, &curves, error);
+        if (status == SINEW_OK) json_object_set_new(scene, "curves", inline_curves(curves));
+        sinew_curves_destroy(curves);
+    }
+    if (status == SINEW_OK)
+        *document = scene;
+    else
+        json_decref(scene);
+    return status;
 }
 
 sinew_status examples_sample(const char *sample, json_t **document, sinew_error *error) {

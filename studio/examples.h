@@ -8,10 +8,12 @@
 
 /* [{"name", "title", "hint"}, ...] */
 json_t *examples_list(void);
-/* The document of an example. Files it needs (a take) are written to `files_path`, which the scene
- * calls `files_name`. */
-sinew_status examples_document(const char *name, const char *files_path, const char *files_name,
-                               json_t **document, sinew_error *error);
+/* The document of an example. vertices: about how many its rig has, 0 for the rig's own number.
+ * Files it needs (a take) are written to `files_path`, which the scene calls `files_name`. */
+sinew_status examples_document(const char *name, int vertices, const char *files_path,
+                               const char *files_name, json_t **document, sinew_error *error);
+/* The slider that shows what an example is about, or NULL when its clip does. */
+const char *examples_slider(const char *name);
 /* A scene that shows a built-in rig with its clip. */
 sinew_status examples_sample(const char *sample, json_t **document, sinew_error *error);
 

@@ -268,6 +268,8 @@ static void send_mesh(solver *s, const char *file, const sinew_mesh *mesh, int c
     json_decref(header);
 }
 
+enum { MOST_DRAWN = 2000000 }; /* triangles of an obstacle that pages get */
+
 typedef struct mesh_task {
     solver_task task;
     char *file, path[4096];
@@ -278,7 +280,9 @@ static void run_mesh(solver_task *task, solver *s, engine *unused, const sinew_m
     mesh_task *m = (mesh_task *)task;
     sinew_mesh *mesh = NULL;
     sinew_error error = {0};
-    if (sinew_mesh_read(m->path, &mesh, &error) == SINEW_OK)
+    if (sinew_mesh_read(m->path, &mesh, &error) == SINEW_OK && mesh->triangle_count > MOST_DRAWN)
+        fail(&error, SINEW_BAD_INPUT, "%.100s has too many triangles to be drawn", m->file);
+    if (error.status == SINEW_OK)
         send_mesh(s, m->file, mesh, task->client);
     else
         solver_refuse(s, task->client, error.message);

@@ -1,5 +1,4 @@
 #include "messages.h"
-#include "take.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,6 +8,8 @@
 #include "analysis.h"
 #include "examples.h"
 #include "files.h"
+#include "preview.h"
+#include "take.h"
 
 enum { DEPTH_FLAGS = JSON_REJECT_DUPLICATES, FRAME_LIMIT = 10000000 };
 
@@ -317,7 +318,7 @@ static bool on_open(studio_state *s, net_client *client, const json_t *m, const 
     json_t *document = NULL;
     sinew_error error = {0};
     sinew_status status = name
-                              ? examples_document(name, project_files_path(s->project),
+                              ? examples_document(name, 0, project_files_path(s->project),
                                                   project_files_name(s->project), &document, &error)
                               : examples_sample(sample, &document, &error);
     if (status != SINEW_OK) {
@@ -388,6 +389,14 @@ static bool on_mode_shapes(studio_state *s, net_client *client, const json_t *m,
     return true;
 }
 
+static bool on_preview(studio_state *s, net_client *client, const json_t *m, const char **reason) {
+    const char *example = json_string_value(json_object_get(m, "example"));
+    *reason = "preview needs an example";
+    if (!example) return false;
+    preview_example(s->solver, example, net_client_number(client));
+    return true;
+}
+
 static bool on_take(studio_state *s, net_client *client, const json_t *m, const char **reason) {
     (void)m, (void)reason;
     take_markers(s->solver, net_client_number(client));
@@ -419,6 +428,7 @@ static const struct {
     {"interference", on_interference},
     {"modes", on_modes},
     {"mode_shapes", on_mode_shapes},
+    {"preview", on_preview},
     {"take", on_take},
     {"errors", on_errors},
     {"patch", on_patch},

@@ -55,7 +55,8 @@ shared_session *project_session(project *p) {
     return p->shared;
 }
 
-static sinew_status use_scene(project *p, const sinew_scene *scene, sinew_error *error) {
+sinew_status shared_session_create(const sinew_scene *scene, shared_session **out,
+                                   sinew_error *error) {
     shared_session *shared = calloc(1, sizeof *shared);
     if (!shared) return fail(error, SINEW_NO_MEMORY, "out of memory", "", "");
     atomic_init(&shared->references, 1);
@@ -63,10 +64,17 @@ static sinew_status use_scene(project *p, const sinew_scene *scene, sinew_error 
     sinew_session_options_init(&options);
     options.loader = sinew_file_loader();
     sinew_status status = sinew_session_create(scene, &options, &shared->session, error);
-    if (status != SINEW_OK) {
+    if (status == SINEW_OK)
+        *out = shared;
+    else
         free(shared);
-        return status;
-    }
+    return status;
+}
+
+static sinew_status use_scene(project *p, const sinew_scene *scene, sinew_error *error) {
+    shared_session *shared = NULL;
+    sinew_status status = shared_session_create(scene, &shared, error);
+    if (status != SINEW_OK) return status;
     if (p->shared) sinew_session_cancel(p->shared->session);
     shared_session_release(p->shared);
     p->shared = shared;

@@ -31,6 +31,8 @@ typedef struct shared_session {
     sinew_session *session;
     atomic_int references;
 } shared_session;
+sinew_status shared_session_create(const sinew_scene *scene, shared_session **out,
+                                   sinew_error *error);
 shared_session *project_session(project *p); /* kept: release it */
 void shared_session_release(shared_session *shared);
 

@@ -9,8 +9,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "rig_message.h"
+
 /* Computed frames of the clip are kept for scrubbing, up to this many bytes. */
 #define CLIP_BYTES ((size_t)512 << 20)
+/* Requests of pages that wait for the solver, at most. */
+#define TASKS 64
 /* Work that takes longer shows its progress. */
 #define PROGRESS_AFTER 0.2
 #define PROGRESS_EVERY 0.1
@@ -119,66 +123,8 @@ static void end_work(solver *s) {
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-static json_t *number_or_null(double value) {
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static void send_rig(solver *s) {
-    const sinew_rig *rig = engine_rig(s->engine);
-    const sinew_mesh *mesh = rig->neutral;
-    size_t n = (size_t)mesh->vertex_count, m = (size_t)mesh->triangle_count, inside = 0;
-    json_t *sliders = json_array(), *regions = json_array(), *parts = json_array();
-    for (int i = 0; i < rig->slider_count; i++) {
-        const sinew_slider *slider = &rig->sliders[i];
-        json_array_append_new(sliders,
-                              json_pack("{s:s,s:o,s:o,s:f,s:s?,s:i}", "name", slider->name,
-                                        "minimum", number_or_null(slider->minimum), "maximum",
-                                        number_or_null(slider->maximum), "rest", slider->rest,
-                                        "group", slider->group, "mirror", slider->mirror));
-    }
-    for (int i = 0; i < rig->region_count; i++) {
-        json_array_append_new(regions, json_pack("{s:s,s:i}", "name", rig->regions[i].name, "count",
-                                                 rig->regions[i].count));
-        inside += (size_t)rig->regions[i].count;
-    }
-    for (int i = 0; i < mesh->part_count; i++)
-        json_array_append_new(parts, json_string(mesh->part_names[i]));
-    float *neutral = malloc(3 * n * sizeof *neutral + 4);
-    uint32_t *triangles = malloc(3 * m * sizeof *triangles + 4);
-    uint32_t *faces = malloc(m * sizeof *faces + 4);
-    int32_t *part = malloc(m * sizeof *part + 4);
-    uint32_t *members = malloc(inside * sizeof *members + 4);
-    json_t *header =
-        json_pack("{s:s,s:i,s:o,s:o,s:o,s:f,s:[[s,s,I],[s,s,I],[s,s,I],[s,s,I],[s,s,I]]}", "type",
-                  "rig", "vertices", mesh->vertex_count, "sliders", sliders, "regions", regions,
-                  "parts", parts, "diagonal", sinew_diagonal(mesh->vertex_count, mesh->positions),
-                  "arrays", "neutral", "f32", (json_int_t)(3 * n), "triangles", "u32",
-                  (json_int_t)(3 * m), "triangle_face", "u32", (json_int_t)m, "triangle_part",
-                  "i32", (json_int_t)m, "region_vertices", "u32", (json_int_t)inside);
-    char *text = header ? json_dumps(header, JSON_COMPACT) : NULL;
-    if (neutral && triangles && faces && part && members && text) {
-        for (size_t i = 0; i < 3 * n; i++) neutral[i] = (float)mesh->positions[i];
-        for (size_t i = 0; i < 3 * m; i++) triangles[i] = (uint32_t)mesh->triangles[i];
-        for (size_t i = 0; i < m; i++) {
-            int face = mesh->triangle_face ? mesh->triangle_face[i] : (int)i;
-            faces[i] = (uint32_t)face;
-            part[i] = mesh->face_part ? mesh->face_part[face] : 0;
-        }
-        size_t at = 0;
-        for (int i = 0; i < rig->region_count; i++)
-            for (int k = 0; k < rig->regions[i].count; k++)
-                members[at++] = (uint32_t)rig->regions[i].vertices[k];
-        const void *arrays[] = {neutral, triangles, faces, part, members};
-        size_t sizes[] = {12 * n, 12 * m, 4 * m, 4 * m, 4 * inside};
-        solver_give(s, SOLVER_RIG, 0, net_message_binary(text, 5, arrays, sizes));
-    }
-    free(text);
-    json_decref(header);
-    free(neutral);
-    free(triangles);
-    free(faces);
-    free(part);
-    free(members);
+    solver_give(s, SOLVER_RIG, 0, rig_message(engine_rig(s->engine), "rig", NULL));
 }
 
 static void send_clip(solver *s) {
@@ -522,11 +468,15 @@ void solver_cancel(solver *s) {
 void solver_add(solver *s, solver_task *task) {
     pthread_mutex_lock(&s->lock);
     solver_task **at = &s->tasks;
-    while (*at) at = &(*at)->next;
+    int waiting = 0;
+    for (; *at && waiting < TASKS; waiting++) at = &(*at)->next;
     task->next = NULL;
-    *at = task;
+    if (waiting < TASKS) *at = task;
     pthread_cond_signal(&s->changed);
     pthread_mutex_unlock(&s->lock);
+    if (waiting < TASKS) return;
+    solver_refuse(s, task->client, "too many requests are waiting; try again later");
+    task->release(task);
 }
 
 static void free_task(solver_task *task) {

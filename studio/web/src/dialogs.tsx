@@ -1,67 +1,10 @@
-// Start screen, keyboard map and export, over everything else.
-import { X } from 'lucide-preact';
-import type { ComponentChildren } from 'preact';
+// Keyboard map, export and interference, over everything else.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { IconButton } from './controls';
-import { download, open, send } from './link';
+import { close, Dialog } from './dialog';
+import { download, send } from './link';
+import { Start } from './start';
 import * as state from './state';
 import type { View } from './view';
-
-const close = () => (state.dialog.value = null);
-
-function Dialog(props: { title: string; children: ComponentChildren; wide?: boolean }) {
-  const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    const element = ref.current!;
-    element.showModal();
-    return () => element.close();
-  }, []);
-  return (
-    <dialog ref={ref} class={props.wide ? 'wide' : ''} aria-label={props.title} onCancel={close} onClick={(event) => event.target === ref.current && close()}>
-      <header>
-        <h1>{props.title}</h1>
-        <IconButton label="Close (Esc)" onClick={close}><X size={16} /></IconButton>
-      </header>
-      {props.children}
-    </dialog>
-  );
-}
-
-const PICTURES: { [name: string]: string } = {
-  bend: 'M8 46 C 8 20 24 8 50 8 C 76 8 92 20 92 46 M24 46 C 24 30 34 22 50 22 C 66 22 76 30 76 46',
-  rod: 'M50 30 m-12 0 a12 12 0 1 0 24 0 a12 12 0 1 0 -24 0 M20 50 C 20 20 38 8 56 10 C 74 12 80 26 74 38',
-  lips: 'M10 30 C 30 14 42 14 50 20 C 58 14 70 14 90 30 C 70 46 30 46 10 30 M10 30 C 34 30 66 30 90 30',
-  creature: 'M36 50 C 20 50 20 14 50 14 C 80 14 80 50 64 50 Z M36 18 L 30 4 L 44 14 M64 18 L 70 4 L 56 14',
-  brow: 'M14 22 C 24 10 38 10 46 18 M54 18 C 62 10 76 10 86 22 M24 44 C 40 54 60 54 78 36',
-  take: 'M6 40 C 20 10 30 50 46 26 S 70 14 94 38 M6 48 C 24 24 34 44 50 34 S 76 26 94 46',
-};
-
-function Start() {
-  const hello = state.hello.value;
-  if (!hello) return null;
-  return (
-    <Dialog title="Open an example" wide>
-      <ul class="tiles">
-        {hello.examples.map((example) => (
-          <li key={example.name}>
-            <button type="button" data-testid={`example-${example.name}`} onClick={() => { open({ example: example.name }); close(); }}>
-              <svg viewBox="0 0 100 56" aria-hidden="true"><path d={PICTURES[example.name] ?? ''} /></svg>
-              <b>{example.title}</b>
-              <span>{example.hint}</span>
-            </button>
-          </li>
-        ))}
-      </ul>
-      <h2>Built-in rigs with a clip</h2>
-      <div class="chips">
-        {hello.samples.map((sample) => (
-          <button type="button" class="chip" key={sample.name} title={sample.summary} data-testid={`sample-${sample.name}`} onClick={() => { open({ sample: sample.name }); close(); }}>{sample.name}</button>
-        ))}
-      </div>
-      <p class="note">Or drop a GLB, OBJ files, a clip (CSV), a take (C3D, TRC, CSV) or a scene (JSON) anywhere on the page. Opening something can be undone.</p>
-    </Dialog>
-  );
-}
 
 const KEYS: [string, string][] = [
   ['Space', 'Play or pause'],
@@ -194,7 +137,7 @@ function Matrix() {
 
 export function Dialogs({ view }: { view: View | null }) {
   const which = state.dialog.value;
-  if (which === 'start') return <Start />;
+  if (which === 'start') return <Start view={view} />;
   if (which === 'help') return <Help />;
   if (which === 'interference') return <Matrix />;
   if (which === 'export' && view) return <Export view={view} />;

@@ -10,6 +10,8 @@ let gestureNumber = 0;
 const sentAt = new Map<number, number>();
 const waiting: { revision: number; sent: number }[] = [];
 const samples: number[] = [];
+/** Comes just before the frames of its preview. */
+let previewRig: state.Rig | null = null;
 let afterFrame: ((done: () => void) => void) | null = null;
 
 /** The view calls `done` once the newest shape is on the screen. */
@@ -116,16 +118,30 @@ export function readBinary(buffer: ArrayBuffer) {
   return { header, arrays };
 }
 
+function readRig(header: Header, arrays: { [name: string]: ArrayBufferView }): state.Rig {
+  let at = 0;
+  const members = arrays.region_vertices as Uint32Array;
+  const regions = (header.regions as { name: string; count: number }[]).map((region) => {
+    const vertices = members.subarray(at, at + region.count);
+    at += region.count;
+    return { name: region.name, vertices };
+  });
+  return {
+    vertices: header.vertices as number,
+    diagonal: header.diagonal as number,
+    sliders: header.sliders as state.Slider[],
+    parts: header.parts as string[],
+    regions,
+    neutral: arrays.neutral as Float32Array,
+    triangles: arrays.triangles as Uint32Array,
+    triangleFace: arrays.triangle_face as Uint32Array,
+    trianglePart: arrays.triangle_part as Int32Array,
+  };
+}
+
 function onBinary(buffer: ArrayBuffer) {
   const { header, arrays } = readBinary(buffer);
   if (header.type === 'rig') {
-    let at = 0;
-    const members = arrays.region_vertices as Uint32Array;
-    const regions = (header.regions as { name: string; count: number }[]).map((region) => {
-      const vertices = members.subarray(at, at + region.count);
-      at += region.count;
-      return { name: region.name, vertices };
-    });
     batch(() => {
       state.shape.value = null;
       state.selectedSliders.value = [];
@@ -142,17 +158,7 @@ function onBinary(buffer: ArrayBuffer) {
       state.beside.value = null;
       state.selectedMarker.value = -1;
       state.modesAsked.value = -1;
-      state.rig.value = {
-        vertices: header.vertices as number,
-        diagonal: header.diagonal as number,
-        sliders: header.sliders as state.Slider[],
-        parts: header.parts as string[],
-        regions,
-        neutral: arrays.neutral as Float32Array,
-        triangles: arrays.triangles as Uint32Array,
-        triangleFace: arrays.triangle_face as Uint32Array,
-        trianglePart: arrays.triangle_part as Int32Array,
-      };
+      state.rig.value = readRig(header, arrays);
     });
   } else if (header.type === 'frame') {
     const figures = header as unknown as state.Figures;
@@ -187,6 +193,12 @@ function onBinary(buffer: ArrayBuffer) {
   } else if (header.type === 'mode_shapes') {
     const all = arrays.shapes as Float32Array, n = all.length / Math.max(1, header.count as number);
     state.modeShapes.value = Array.from({ length: header.count as number }, (_, i) => all.subarray(i * n, (i + 1) * n));
+  } else if (header.type === 'preview_rig') {
+    previewRig = readRig(header, arrays);
+  } else if (header.type === 'preview' && previewRig) {
+    const { example, frames, seconds, back, obstacles, camera } = header as unknown as Omit<state.Preview, 'rig' | 'linear' | 'physical'> & { example: string };
+    const preview = { rig: previewRig, frames, seconds, back, obstacles: obstacles ?? [], camera, linear: arrays.linear as Float32Array, physical: arrays.physical as Float32Array };
+    state.previews.value = new Map(state.previews.peek()).set(example, preview);
   } else if (header.type === 'take') {
     state.take.value = {
       names: header.names as string[],

@@ -162,6 +162,19 @@ export const modes = signal<ModesData | null>(null);
 export const modesAsked = signal(-1);
 /** The rest shape displaced by each of the slowest modes. */
 export const modeShapes = signal<Float32Array[]>([]);
+/** An example on a light rig, in a few frames: all linear shapes and all physical ones. */
+export interface Preview {
+  rig: Rig;
+  frames: number;
+  seconds: number;
+  /** Played back and forth. */
+  back: boolean;
+  obstacles: Obstacle[];
+  camera?: string;
+  linear: Float32Array;
+  physical: Float32Array;
+}
+export const previews = signal(new Map<string, Preview>());
 /** A take on the face: a point of the surface per marker, and its position in each frame. */
 export interface Take {
   names: string[];

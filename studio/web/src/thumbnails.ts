@@ -1,6 +1,6 @@
-// Small pictures of a rig in another shape, drawn by the renderer of the view.
+// Small pictures of a rig in other shapes, drawn by the renderer of the view.
 import * as THREE from 'three';
-import { computeNormals } from './shading';
+import { computeNormals, paintRig } from './shading';
 import type { Rig } from './state';
 
 export class Thumbnails {
@@ -10,15 +10,25 @@ export class Thumbnails {
   private pixels = new Uint8Array(0);
   private mesh: THREE.Mesh;
 
-  /** `like` lends its index, colors and material; the shape is the thumbnails' own. */
-  constructor(private renderer: THREE.WebGLRenderer, private rig: Rig, like: THREE.BufferGeometry, material: THREE.Material) {
-    const geometry = new THREE.BufferGeometry().setIndex(like.index);
-    for (const name of ['color', 'gaze', 'shade', 'mark']) geometry.setAttribute(name, like.attributes[name]);
-    geometry.setAttribute('heat', new THREE.BufferAttribute(new Float32Array(rig.vertices), 1));
-    for (const name of ['position', 'normal']) geometry.setAttribute(name, new THREE.BufferAttribute(new Float32Array(3 * rig.vertices), 3));
-    this.mesh = new THREE.Mesh(geometry, material);
+  /** `like` lends its colors, if given; the shape is the thumbnails' own. `things` stand around it. */
+  constructor(private renderer: THREE.WebGLRenderer, private rig: Rig, like: THREE.BufferGeometry | null, things: THREE.Object3D[] = []) {
+    const geometry = new THREE.BufferGeometry();
+    geometry.setIndex(like?.index ?? new THREE.BufferAttribute(rig.triangles, 1));
+    const set = (name: string, values: Float32Array, size: number) => geometry.setAttribute(name, new THREE.BufferAttribute(values, size));
+    if (like) for (const name of ['color', 'gaze', 'shade', 'mark']) geometry.setAttribute(name, like.attributes[name]);
+    else {
+      const { color, gaze } = paintRig(rig);
+      set('color', color, 3);
+      set('gaze', gaze, 4);
+      set('shade', new Float32Array(rig.vertices).fill(1), 1);
+      set('mark', new Float32Array(rig.vertices), 1);
+    }
+    set('heat', new Float32Array(rig.vertices), 1);
+    for (const name of ['position', 'normal']) set(name, new Float32Array(3 * rig.vertices), 3);
+    this.mesh = new THREE.Mesh(geometry);
     this.mesh.frustumCulled = false;
-    this.scene.add(this.mesh);
+    this.scene.add(this.mesh, ...things);
+    if (things.length) this.scene.add(new THREE.HemisphereLight(0xffffff, 0x8890a0, 2.5));
   }
 
   dispose() {
@@ -26,12 +36,12 @@ export class Thumbnails {
     this.target.dispose();
   }
 
-  /** The neutral moved by `share` of the way to `shape`, seen as `camera` sees the neutral at home. */
-  draw(canvas: HTMLCanvasElement, shape: Float32Array, share: number, eye: THREE.PerspectiveCamera, material: THREE.Material) {
+  /** The shape `share` of the way from one to the other, as `eye` sees it. */
+  draw(canvas: HTMLCanvasElement, from: Float32Array, to: Float32Array, share: number, eye: THREE.PerspectiveCamera, material: THREE.Material) {
     const { width, height } = canvas;
     const { position, normal } = this.mesh.geometry.attributes;
-    const p = position.array as Float32Array, rest = this.rig.neutral;
-    for (let i = 0; i < p.length; i++) p[i] = rest[i] + share * (shape[i] - rest[i]);
+    const p = position.array as Float32Array;
+    for (let i = 0; i < p.length; i++) p[i] = from[i] + share * (to[i] - from[i]);
     computeNormals(p, this.rig.triangles, normal.array as Float32Array);
     position.needsUpdate = normal.needsUpdate = true;
     this.mesh.material = material;

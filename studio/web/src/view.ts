@@ -11,6 +11,7 @@ import { obstacleMesh, placeObstacle } from './obstacles';
 import { bakeOcclusion, computeNormals, paintRig, polygonEdges, studioEnvironment, surfaceMaterials, type SurfaceMaterials } from './shading';
 import type { Json, Operation } from './patch';
 import * as state from './state';
+import { frameRig } from './framing';
 import { Thumbnails } from './thumbnails';
 
 /** Milliseconds without a change after which a draft becomes a picture. */
@@ -72,6 +73,7 @@ export class View {
   private shadows: { linear: ContactShadow; physical: ContactShadow };
   private markers = new MarkerMarks();
   private thumbnails: Thumbnails | null = null;
+  private previews = new Map<state.Preview, { camera: THREE.PerspectiveCamera; thumbnails: Thumbnails }>();
   private homeCamera = new THREE.PerspectiveCamera();
   private dirty = true;
   private afterRender: (() => void)[] = [];
@@ -285,39 +287,12 @@ export class View {
     this.updateOverlay();
   }
 
-  /** Frames the neutral, faces from a little to the side; `part` aims at a region. */
   home() {
     const rig = state.rig.value;
     if (!rig) return;
-    const box = new THREE.Box3().setFromArray(rig.neutral as unknown as number[]);
-    const aim = state.scene.peek().studio?.camera;
-    const region = rig.regions.find((r) => r.name === aim);
-    if (region) {
-      box.makeEmpty();
-      const p = new THREE.Vector3();
-      for (const v of region.vertices) box.expandByPoint(p.fromArray(rig.neutral, 3 * v));
-      box.expandByScalar(this.diagonal * 0.06);
-    }
-    const center = box.getCenter(new THREE.Vector3());
-    const size = box.getSize(new THREE.Vector3());
-    const isLong = size.x > 2.2 * size.y;
-    const azimuth = isLong ? 0.25 : 0.42;
-    const elevation = isLong ? 0.32 : 0.1;
-    const half = this.half();
-    const aspect = half.w / Math.max(1, half.h);
-    const fov = (this.camera.fov * Math.PI) / 360;
-    const across = 0.5 * (size.x * Math.cos(azimuth) + size.z * Math.sin(azimuth)) * 1.12;
-    const tall = 0.5 * (size.y + (isLong ? size.z * 0.4 : 0)) * 1.16;
-    const distance = 0.5 * Math.min(size.x, size.z) + Math.max(across / (Math.tan(fov) * aspect), tall / Math.tan(fov));
+    const { w, h } = this.half();
+    const { center, across, tall, aspect } = frameRig(this.camera, rig, state.scene.peek().studio?.camera as string | undefined, w / Math.max(1, h));
     this.orbit.target.copy(center);
-    this.camera.position.set(
-      center.x + distance * Math.sin(azimuth) * Math.cos(elevation),
-      center.y + distance * Math.sin(elevation),
-      center.z + distance * Math.cos(azimuth) * Math.cos(elevation),
-    );
-    this.camera.near = distance / 100;
-    this.camera.far = distance * 20;
-    this.camera.updateProjectionMatrix();
     this.orbit.update();
     this.homeCamera.copy(this.camera);
     this.homeCamera.zoom = Math.max(across / aspect, tall) / Math.max(across, tall); // for a square
@@ -487,12 +462,36 @@ export class View {
     return new Blob(chunks, { type });
   }
 
-  /** A small picture of the rig on its way from the neutral to a shape. */
+  /** A small picture of the neutral, `share` of the way to `shape`. */
   thumbnail(canvas: HTMLCanvasElement, shape: Float32Array, share: number) {
     const rig = state.rig.peek(), like = this.physical;
     if (!rig || !like || shape.length !== 3 * rig.vertices) return;
-    this.thumbnails ??= new Thumbnails(this.renderer, rig, like.geometry, like.materials.draft);
-    this.thumbnails.draw(canvas, shape, share, this.homeCamera, like.materials.draft);
+    this.thumbnails ??= new Thumbnails(this.renderer, rig, like.geometry);
+    this.thumbnails.draw(canvas, rig.neutral, shape, share, this.homeCamera, like.materials.draft);
+  }
+
+  /** Draws an example, `share` of the way from frame `from` to frame `to`: linear on one canvas, physical on the other. */
+  preview(preview: state.Preview, canvases: [HTMLCanvasElement, HTMLCanvasElement], from: number, to: number, share: number) {
+    if (!this.physical) return;
+    let shown = this.previews.get(preview);
+    if (!shown) {
+      const camera = new THREE.PerspectiveCamera(this.camera.fov);
+      frameRig(camera, preview.rig, preview.camera, canvases[0].width / canvases[0].height, preview.physical);
+      if (preview.camera) camera.zoom = 1.7; // a tile is small
+      const things = preview.obstacles.map((obstacle) => obstacleMesh(obstacle, preview.rig.diagonal, false)).filter((o) => !!o);
+      this.previews.set(preview, (shown = { camera, thumbnails: new Thumbnails(this.renderer, preview.rig, null, things) }));
+    }
+    const n = 3 * preview.rig.vertices;
+    const { camera, thumbnails } = shown;
+    [preview.linear, preview.physical].forEach((shapes, i) => {
+      const [a, b] = [from, to].map((frame) => shapes.subarray(frame * n, (frame + 1) * n));
+      thumbnails.draw(canvases[i], a, b, share, camera, this.physical!.materials.draft);
+    });
+  }
+
+  /** What moves by itself would only be in the way of the solver without a GPU. */
+  get isSlow() {
+    return this.slow;
   }
 
   picture(): Promise<Blob> {

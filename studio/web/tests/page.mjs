@@ -351,8 +351,18 @@ test('the server is killed in mid-drag and started again', async () => {
   await until(page, 'state.weights.value.jawOpen !== a', value);
 });
 
-test('start screen: an example opens in one click', async () => {
+test('start screen: each example moves, linear beside physical, and opens in one click', async () => {
   await page.getByTestId('open').click();
+  await until(page, 'state.previews.value.size === state.hello.value.examples.length', null, 120000);
+  const names = await read(page, 'state.hello.value.examples.map((e) => e.name)');
+  const pictures = (name) => page.evaluate((n) => [...document.querySelectorAll(`[data-testid=example-${n}] canvas`)].map((c) => c.toDataURL()), name);
+  await page.waitForFunction(() => [...document.querySelectorAll('.tiles canvas')].every((c) => c.toDataURL().length > 2000));
+  for (const name of names) {
+    const [linear, physical] = await pictures(name);
+    check(linear !== physical, `${name}: linear and physical differ`);
+  }
+  await page.getByTestId('example-rod').hover();
+  await page.waitForFunction((still) => document.querySelector('[data-testid=example-rod] canvas').toDataURL() !== still, (await pictures('rod'))[0]);
   await page.getByTestId('example-bend').click();
   await until(page, 'state.rig.value.sliders.some((s) => s.name === "bend180")');
   await settled(page);
@@ -397,11 +407,11 @@ test('modes: a dragged point of the damping curve changes z(t), undo takes it ba
 test('capture bench: markers are shown, error curves compared, a marker is moved and undone', async () => {
   await page.getByTestId('open').click();
   await page.getByTestId('example-take').click();
-  await until(page, 'state.take.value', null, 60000);
+  await until(page, 'state.take.value', null, 180000);
   const { names, frames } = await read(page, '({ names: state.take.value.names, frames: state.take.value.frames })');
   check(names.length === 60 && frames === (await read(page, 'state.clip.value.frames')), 'all markers, in all frames');
   await page.getByTestId('errors').click();
-  await until(page, 'state.solves.value.length === 1', null, 60000);
+  await until(page, 'state.solves.value.length === 1', null, 180000);
   await page.getByTestId('scrubber').fill('100');
   await until(page, 'state.shape.value.frame === 100');
   check(await read(page, 'Object.values(state.weights.value).some((w) => w > 0.05)'), 'sliders show the solved weights');

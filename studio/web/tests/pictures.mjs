@@ -33,6 +33,8 @@ const scenes = {
   },
   async start() {
     await page.getByTestId('open').click();
+    await until(page, 'state.previews.value.size === state.hello.value.examples.length', null, 120000);
+    await page.waitForTimeout(1500);
     await picture('start', page.getByRole('dialog'));
     await page.keyboard.press('Escape');
   },

@@ -1,0 +1,68 @@
+#include "rig_message.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+
+json_t *number_or_null(double value) {
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+net_message *rig_message(const sinew_rig *rig, const char *type, const char *example) {
+    const sinew_mesh *mesh = rig->neutral;
+    size_t n = (size_t)mesh->vertex_count, m = (size_t)mesh->triangle_count, inside = 0;
+    json_t *sliders = json_array(), *regions = json_array(), *parts = json_array();
+    for (int i = 0; i < rig->slider_count; i++) {
+        const sinew_slider *slider = &rig->sliders[i];
+        json_array_append_new(sliders,
+                              json_pack("{s:s,s:o,s:o,s:f,s:s?,s:i}", "name", slider->name,
+                                        "minimum", number_or_null(slider->minimum), "maximum",
+                                        number_or_null(slider->maximum), "rest", slider->rest,
+                                        "group", slider->group, "mirror", slider->mirror));
+    }
+    for (int i = 0; i < rig->region_count; i++) {
+        json_array_append_new(regions, json_pack("{s:s,s:i}", "name", rig->regions[i].name, "count",
+                                                 rig->regions[i].count));
+        inside += (size_t)rig->regions[i].count;
+    }
+    for (int i = 0; i < mesh->part_count; i++)
+        json_array_append_new(parts, json_string(mesh->part_names[i]));
+    float *neutral = malloc(3 * n * sizeof *neutral + 4);
+    uint32_t *triangles = malloc(3 * m * sizeof *triangles + 4);
+    uint32_t *faces = malloc(m * sizeof *faces + 4);
+    int32_t *part = malloc(m * sizeof *part + 4);
+    uint32_t *members = malloc(inside * sizeof *members + 4);
+    json_t *header = json_pack(
+        "{s:s,s:s?,s:i,s:o,s:o,s:o,s:f,s:[[s,s,I],[s,s,I],[s,s,I],[s,s,I],[s,s,I]]}", "type", type,
+        "example", example, "vertices", mesh->vertex_count, "sliders", sliders, "regions", regions,
+        "parts", parts, "diagonal", sinew_diagonal(mesh->vertex_count, mesh->positions), "arrays",
+        "neutral", "f32", (json_int_t)(3 * n), "triangles", "u32", (json_int_t)(3 * m),
+        "triangle_face", "u32", (json_int_t)m, "triangle_part", "i32", (json_int_t)m,
+        "region_vertices", "u32", (json_int_t)inside);
+    net_message *message = NULL;
+    char *text = header ? json_dumps(header, JSON_COMPACT) : NULL;
+    if (neutral && triangles && faces && part && members && text) {
+        for (size_t i = 0; i < 3 * n; i++) neutral[i] = (float)mesh->positions[i];
+        for (size_t i = 0; i < 3 * m; i++) triangles[i] = (uint32_t)mesh->triangles[i];
+        for (size_t i = 0; i < m; i++) {
+            int face = mesh->triangle_face ? mesh->triangle_face[i] : (int)i;
+            faces[i] = (uint32_t)face;
+            part[i] = mesh->face_part ? mesh->face_part[face] : 0;
+        }
+        size_t at = 0;
+        for (int i = 0; i < rig->region_count; i++)
+            for (int k = 0; k < rig->regions[i].count; k++)
+                members[at++] = (uint32_t)rig->regions[i].vertices[k];
+        const void *arrays[] = {neutral, triangles, faces, part, members};
+        size_t sizes[] = {12 * n, 12 * m, 4 * m, 4 * m, 4 * inside};
+        message = net_message_binary(text, 5, arrays, sizes);
+    }
+    free(text);
+    json_decref(header);
+    free(neutral);
+    free(triangles);
+    free(faces);
+    free(part);
+    free(members);
+    return message;
+}

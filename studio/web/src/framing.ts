@@ -1,0 +1,35 @@
+// Where a camera stands so that a rig fills the picture.
+import * as THREE from 'three';
+import type { Rig } from './state';
+
+/** Frames the neutral (or `shapes`, one after the other), faces from a little to the side; `aim` names a region to frame instead. */
+export function frameRig(camera: THREE.PerspectiveCamera, rig: Rig, aim: string | undefined, aspect: number, shapes = rig.neutral) {
+  const box = new THREE.Box3().setFromArray(shapes as unknown as number[]);
+  const region = rig.regions.find((r) => r.name === aim);
+  if (region) {
+    box.makeEmpty();
+    const p = new THREE.Vector3();
+    for (const v of region.vertices) box.expandByPoint(p.fromArray(rig.neutral, 3 * v));
+    box.expandByScalar(rig.diagonal * 0.06 * Math.min(1, aspect));
+  }
+  const center = box.getCenter(new THREE.Vector3());
+  const size = box.getSize(new THREE.Vector3());
+  const isLong = size.x > 2.2 * size.y;
+  const azimuth = isLong ? 0.25 : 0.42;
+  const elevation = isLong ? 0.32 : 0.1;
+  const fov = (camera.fov * Math.PI) / 360;
+  const across = 0.5 * (size.x * Math.cos(azimuth) + size.z * Math.sin(azimuth)) * 1.12;
+  const tall = 0.5 * (size.y + (isLong ? size.z * 0.4 : 0)) * 1.16;
+  const distance = 0.5 * Math.min(size.x, size.z) + Math.max(across / (Math.tan(fov) * aspect), tall / Math.tan(fov));
+  camera.position.set(
+    center.x + distance * Math.sin(azimuth) * Math.cos(elevation),
+    center.y + distance * Math.sin(elevation),
+    center.z + distance * Math.cos(azimuth) * Math.cos(elevation),
+  );
+  camera.aspect = aspect;
+  camera.near = distance / 100;
+  camera.far = distance * 20;
+  camera.lookAt(center);
+  camera.updateProjectionMatrix();
+  return { center, across, tall, aspect };
+}

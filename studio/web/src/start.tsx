@@ -1,0 +1,103 @@
+// The start screen: examples that move, and the built-in rigs.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { close, Dialog } from './dialog';
+import { open, send } from './link';
+import * as state from './state';
+import type { View } from './view';
+
+/** Until the example is solved. */
+const SKETCHES: { [name: string]: string } = {
+  bend: 'M8 46 C 8 20 24 8 50 8 C 76 8 92 20 92 46 M24 46 C 24 30 34 22 50 22 C 66 22 76 30 76 46',
+  rod: 'M50 30 m-12 0 a12 12 0 1 0 24 0 a12 12 0 1 0 -24 0 M20 50 C 20 20 38 8 56 10 C 74 12 80 26 74 38',
+  lips: 'M10 30 C 30 14 42 14 50 20 C 58 14 70 14 90 30 C 70 46 30 46 10 30 M10 30 C 34 30 66 30 90 30',
+  creature: 'M36 50 C 20 50 20 14 50 14 C 80 14 80 50 64 50 Z M36 18 L 30 4 L 44 14 M64 18 L 70 4 L 56 14',
+  brow: 'M14 22 C 24 10 38 10 46 18 M54 18 C 62 10 76 10 86 22 M24 44 C 40 54 60 54 78 36',
+  take: 'M6 40 C 20 10 30 50 46 26 S 70 14 94 38 M6 48 C 24 24 34 44 50 34 S 76 26 94 46',
+};
+
+/** Frames a and b and the way between them, `seconds` after the start. */
+function phase(preview: state.Preview, seconds: number): [number, number, number] {
+  const last = preview.frames - 1;
+  if (last < 1) return [0, 0, 0];
+  const turn = seconds / preview.seconds;
+  const at = last * (preview.back ? 0.5 - 0.5 * Math.cos(Math.PI * turn) : turn % 1);
+  const from = Math.min(last - 1, Math.floor(at));
+  return [from, from + 1, at - from];
+}
+
+/** Linear and physical side by side, drawn again after `pace` milliseconds; null: still, in the frame in which they differ most. */
+function Moving({ preview, view, pace }: { preview: state.Preview; view: View; pace: number | null }) {
+  const left = useRef<HTMLCanvasElement>(null), right = useRef<HTMLCanvasElement>(null);
+  useEffect(() => {
+    let request = 0, last = 0;
+    const start = performance.now();
+    const draw = (from: number, to: number, share: number) => view.preview(preview, [left.current!, right.current!], from, to, share);
+    const step = (now: number) => {
+      if (now - last >= pace!) draw(...phase(preview, ((last = now) - start) / 1000));
+      request = requestAnimationFrame(step);
+    };
+    if (pace !== null) request = requestAnimationFrame(step);
+    else {
+      const still = mostDifferent(preview);
+      request = requestAnimationFrame(() => draw(still, still, 0));
+    }
+    return () => cancelAnimationFrame(request);
+  }, [preview, view, pace]);
+  return (
+    <div class="moving" aria-hidden="true">
+      <figure><canvas ref={left} width={256} height={224} /><figcaption>linear</figcaption></figure>
+      <figure><canvas ref={right} width={256} height={224} /><figcaption>physical</figcaption></figure>
+    </div>
+  );
+}
+
+function mostDifferent({ frames, rig, linear, physical }: state.Preview): number {
+  let best = 0, most = -1;
+  for (let k = 0; k < frames; k++) {
+    let sum = 0;
+    for (let i = 3 * rig.vertices * k; i < 3 * rig.vertices * (k + 1); i++) sum += (linear[i] - physical[i]) ** 2;
+    if (sum > most) [best, most] = [k, sum];
+  }
+  return best;
+}
+
+function Tile({ example, view }: { example: state.Example; view: View | null }) {
+  const [isOver, setOver] = useState(false);
+  const preview = state.previews.value.get(example.name);
+  useEffect(() => {
+    if (!state.previews.peek().has(example.name)) send({ type: 'preview', example: example.name });
+  }, []);
+  // Without a GPU, or for people who ask for calm, only the tile under the pointer moves.
+  const isCalm = view?.isSlow || matchMedia('(prefers-reduced-motion: reduce)').matches;
+  return (
+    <li>
+      <button type="button" data-testid={`example-${example.name}`} onClick={() => { open({ example: example.name }); close(); }}
+        onPointerEnter={() => setOver(true)} onPointerLeave={() => setOver(false)} onFocus={() => setOver(true)} onBlur={() => setOver(false)}>
+        {preview && view
+          ? <Moving preview={preview} view={view} pace={isOver ? 0 : isCalm ? null : 50} />
+          : <svg viewBox="0 0 100 56" aria-hidden="true"><path d={SKETCHES[example.name] ?? ''} /></svg>}
+        <b>{example.title}</b>
+        <span>{example.hint}</span>
+      </button>
+    </li>
+  );
+}
+
+export function Start({ view }: { view: View | null }) {
+  const hello = state.hello.value;
+  if (!hello) return null;
+  return (
+    <Dialog title="Open an example" wide>
+      <ul class="tiles">
+        {hello.examples.map((example) => <Tile key={example.name} example={example} view={view} />)}
+      </ul>
+      <h2>Built-in rigs with a clip</h2>
+      <div class="chips">
+        {hello.samples.map((sample) => (
+          <button type="button" class="chip" key={sample.name} title={sample.summary} data-testid={`sample-${sample.name}`} onClick={() => { open({ sample: sample.name }); close(); }}>{sample.name}</button>
+        ))}
+      </div>
+      <p class="note">Or drop a GLB, OBJ files, a clip (CSV), a take (C3D, TRC, CSV) or a scene (JSON) anywhere on the page. Opening something can be undone.</p>
+    </Dialog>
+  );
+}
