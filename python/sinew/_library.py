@@ -34,7 +34,13 @@ class Cancelled(Error):
     """The call was cancelled. The object it was called on can still be used."""
 
 
+# Structures of the headers, by `_name_`; python/tests/test_layout.py compares them. A newer library
+# may have more fields at the end of those that it initializes: there is room for them.
+_ROOM = ("_room", c_char * 128)
+
+
 class _Error(Structure):
+    _name_ = "sinew_error"
     _fields_ = [("status", c_int), ("message", c_char * 512)]
 
 
@@ -44,56 +50,66 @@ LOG = CFUNCTYPE(None, c_int, c_char_p, c_void_p)
 
 
 class _Monitor(Structure):
+    _name_ = "sinew_monitor"
     _fields_ = [("progress", PROGRESS), ("cancelled", CANCEL), ("log", LOG), ("user", c_void_p),
                 ("strict", ctypes.c_bool)]
 
 
 class SessionOptions(Structure):
+    _name_ = "sinew_session_options"
     _fields_ = [("size", c_uint32), ("loader", c_void_p), ("rig", c_void_p), ("cache", c_void_p)]
 
 
 class Change(Structure):
+    _name_ = "sinew_session_change"
     _fields_ = [("size", c_uint32), ("revision", c_uint64), ("cost", c_int), ("operations", c_int)]
 
 
 class Input(Structure):
+    _name_ = "sinew_input"
     _fields_ = [("size", c_uint32), ("frame", c_int), ("time", c_double),
                 ("weights", c_void_p), ("markers", c_void_p), ("head", c_void_p),
-                ("newest_only", c_bool)]
+                ("newest_only", c_bool), _ROOM]
 
 
 class Result(Structure):
+    _name_ = "sinew_result"
     _fields_ = [("size", c_uint32), ("positions", c_void_p), ("positions_float", c_void_p),
                 ("normals", c_void_p), ("figures", c_void_p), ("contacts", c_void_p),
                 ("contact_capacity", c_int), ("status", c_int), ("frame", c_int),
                 ("time", c_double), ("revision", c_uint64), ("iterations", c_int),
                 ("residual", c_double), ("energy", c_double), ("seconds", c_double),
                 ("build_seconds", c_double), ("inverted", c_int), ("contact_count", c_int),
-                ("contacts_returned", c_int), ("time_limited", c_bool)]
+                ("contacts_returned", c_int), ("time_limited", c_bool), _ROOM]
 
 
 class ClipInfo(Structure):
+    _name_ = "sinew_clip_info"
     _fields_ = [("size", c_uint32), ("frame_count", c_int), ("rate", c_double),
                 ("start", c_double), ("end", c_double), ("has_weights", c_bool)]
 
 
 class Drag(Structure):
+    _name_ = "sinew_drag"
     _fields_ = [("vertex", c_int), ("axes", ctypes.c_uint), ("target", c_double * 3),
                 ("weight", c_double)]
 
 
 class ManipulateInfo(Structure):
+    _name_ = "sinew_manipulate_info"
     _fields_ = [("size", c_uint32), ("distance", c_double), ("left", c_double),
                 ("locked_motion", c_double), ("iterations", c_int), ("residual", c_double)]
 
 
 class CaptureOptions(Structure):
+    _name_ = "sinew_capture_options"
     _fields_ = [("size", c_uint32), ("map", c_void_p), ("anatomy", c_void_p),
                 ("neutral_sample", c_int), ("stable", c_char_p), ("cutoff", c_double),
-                ("retarget", c_bool), ("rig_unit", c_double)]
+                ("retarget", c_bool), ("rig_unit", c_double), _ROOM]
 
 
 class CaptureInfo(Structure):
+    _name_ = "sinew_capture_info"
     _fields_ = [("size", c_uint32), ("samples", c_int), ("rate", c_double), ("markers", c_int),
                 ("used", c_int), ("neutral_sample", c_int), ("map_source", c_int),
                 ("doubtful", c_int), ("left_out", c_int), ("head_moves", c_bool),
@@ -102,65 +118,77 @@ class CaptureInfo(Structure):
 
 
 class FitInfo(Structure):
+    _name_ = "sinew_fit_info"
     _fields_ = [("size", c_uint32), ("seen", c_int), ("outliers", c_int), ("iterations", c_int),
                 ("marker_error", c_double)]
 
 
 class Rigid(Structure):
+    _name_ = "sinew_rigid"
     _fields_ = [("rotation", c_double * 9), ("translation", c_double * 3)]
 
 
 class InterferencePair(Structure):
+    _name_ = "sinew_interference_pair"
     _fields_ = [("disturbed", c_int), ("disturber", c_int), ("disturbance", c_double),
                 ("reverse", c_double), ("cosine", c_double), ("vertex", c_int), ("region", c_int),
                 ("rank", c_double)]
 
 
 class InterferenceAdvice(Structure):
+    _name_ = "sinew_interference_advice"
     _fields_ = [("size", c_uint32), ("vertex_count", c_int), ("reduction", c_double),
                 ("kept", c_double), ("helps", c_bool)]
 
 
 class Closest(Structure):
+    _name_ = "sinew_closest"
     _fields_ = [("triangle", c_int), ("barycentric", c_double * 3), ("point", c_double * 3),
                 ("distance", c_double)]
 
 
 class SampleOptions(Structure):
-    _fields_ = [("size", c_uint32), ("vertices", c_int)]
+    _name_ = "sinew_sample_options"
+    _fields_ = [("size", c_uint32), ("vertices", c_int), _ROOM]
 
 
 class SampleMarkerOptions(Structure):
+    _name_ = "sinew_sample_marker_options"
     _fields_ = [("size", c_uint32), ("noise", c_double), ("gaps", c_double),
-                ("seed", ctypes.c_uint), ("lips", c_bool)]
+                ("seed", ctypes.c_uint), ("lips", c_bool), _ROOM]
 
 
 class Image(Structure):
+    _name_ = "sinew_image"
     _fields_ = [("width", c_int), ("height", c_int), ("pixels", POINTER(ctypes.c_ubyte))]
 
 
 class Panel(Structure):
+    _name_ = "sinew_panel"
     _fields_ = [("mesh", c_void_p), ("positions", c_void_p), ("heat", c_void_p),
                 ("colors", c_void_p), ("label", c_char_p), ("extras", c_void_p),
                 ("extra_count", c_int), ("turn", c_double)]
 
 
 class RenderOptions(Structure):
+    _name_ = "sinew_render_options"
     _fields_ = [("size", c_uint32), ("width", c_int), ("height", c_int), ("columns", c_int),
                 ("azimuth", c_double), ("elevation", c_double), ("zoom", c_double),
                 ("field_of_view", c_double), ("up", c_char), ("wireframe", c_bool),
                 ("ground", c_bool), ("title", c_char_p), ("heat_low", c_double),
                 ("heat_high", c_double), ("heat_unit", c_char_p), ("center", c_double * 3),
-                ("radius", c_double)]
+                ("radius", c_double), ("monitor", c_void_p), _ROOM]
 
 
 class BakeOptions(Structure):
+    _name_ = "sinew_bake_options"
     _fields_ = [("size", c_uint32), ("max_targets", c_int), ("tolerance", c_double),
                 ("max_samples", c_int), ("row_count", c_int), ("rows", c_void_p),
-                ("style", c_int)]
+                ("style", c_int), _ROOM]
 
 
 class BakeInfo(Structure):
+    _name_ = "sinew_bake_info"
     _fields_ = [("size", c_uint32), ("samples", c_int), ("inbetweens", c_int),
                 ("combinations", c_int), ("linear_error", c_double), ("fitted_error", c_double),
                 ("fitted_worst", c_double), ("seconds", c_double)]
@@ -248,13 +276,20 @@ def function(name: str, result: str, arguments: str):
     return found
 
 
+def getter(name: str, result: str, arguments: str):
+    """Like `function`, for functions that return at once and take no lock of the library. They keep
+    the interpreter lock: a thread that gave it up for them would wait for all others each time."""
+    prototype = ctypes.PYFUNCTYPE(_pointers[result], *[_pointers[a] for a in arguments])
+    return prototype(ctypes.cast(_find(name), c_void_p).value)
+
+
 def _check_version():
-    number = function("sinew_version_number", "i", "")()
+    number = getter("sinew_version_number", "i", "")()
     if number < OLDEST_VERSION:
         raise ImportError(f"{path} is version {number}; this module needs {OLDEST_VERSION} or newer")
 
 
-_status_name = function("sinew_status_name", "s", "i")
+_status_name = getter("sinew_status_name", "s", "i")
 free = function("sinew_free", "v", "p")
 _check_version()
 

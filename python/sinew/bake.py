@@ -4,6 +4,7 @@ from __future__ import annotations
 import ctypes
 from ctypes import byref, c_void_p
 from dataclasses import dataclass
+from typing import Callable
 
 import numpy as np
 
@@ -29,10 +30,12 @@ class BakeReport:
 
 def bake(session: Session, *, max_targets: int = 40, tolerance: float = 1e-3, samples: int = 1600,
          clips: list[Curves] | None = None, style: str = "polynomials",
-         progress=None) -> tuple[Rig, BakeReport]:
+         progress: Callable[[float, str], None] | None = None,
+         cancelled: Callable[[], bool] | None = None) -> tuple[Rig, BakeReport]:
     """Bake the session's model into its rig: correctives that bring the linear blend close to the
     model. ``style`` is "polynomials", or "inbetweens" for programs that support only in-betweens
-    and products. Errors are fractions of the bounding-box diagonal on the samples that were
+    and products. ``cancelled`` is called now and then; :class:`Cancelled` is raised when it returns
+    True. Errors are fractions of the bounding-box diagonal on the samples that were
     fitted; measure other poses separately.
 
     >>> from sinew import Session, sample
@@ -68,7 +71,7 @@ def bake(session: Session, *, max_targets: int = 40, tolerance: float = 1e-3, sa
 
     info, handle = BakeInfo(), c_void_p()
     info.size = ctypes.sizeof(info)
-    monitor = Monitor(progress=progress)
+    monitor = Monitor(progress=progress, cancelled=cancelled)
     try:
         call(_bake, rig._handle, byref(options), ctypes.cast(BAKE_MODEL(model), c_void_p), None,
              monitor.pointer, byref(handle), byref(info), monitor=monitor)

@@ -5,6 +5,7 @@ import ctypes
 import struct
 import zlib
 from ctypes import byref, c_void_p
+from typing import Sequence
 
 import numpy as np
 
@@ -17,22 +18,33 @@ _render = function("sinew_render", "i", "ipppp")
 _destroy = function("sinew_image_destroy", "v", "p")
 
 
-def render(mesh: Mesh, positions=None, *, width: int = 1280, height: int = 720,
-           azimuth: float | None = None, elevation: float | None = None, heat=None,
-           title: str | None = None, wireframe: bool = False) -> np.ndarray:
+def render(mesh: Mesh, positions=None, *, labels: Sequence[str] | None = None,
+           extras: Sequence[Mesh] = (), columns: int = 0, width: int = 1280, height: int = 720,
+           azimuth: float | None = None, elevation: float | None = None, zoom: float = 1.0,
+           heat=None, title: str | None = None, wireframe: bool = False,
+           ground: bool = True) -> np.ndarray:
     """Draw a mesh, or several shapes of it side by side: returns an array (height, width, 3)
     of bytes in the order red, green, blue. ``positions``: (vertices, 3), or a list of such arrays.
+    ``labels``: one per shape. ``extras``: other meshes such as obstacles, drawn in gray beside each
+    shape. ``columns``: shapes in a row, 0 for as many as fit. ``heat``: a value per vertex.
 
     >>> from sinew import sample
     >>> bar = sample("bar", vertices=1000)
-    >>> picture = render(bar.neutral, [None, bar.shape("bend120")], width=320, height=180)
+    >>> picture = render(bar.neutral, [None, bar.shape("bend120")], labels=["rest", "bent"],
+    ...                  width=320, height=180)
     >>> picture.shape, picture.dtype
     ((180, 320, 3), dtype('uint8'))
     """
     shapes = positions if isinstance(positions, (list, tuple)) else [positions]
+    if labels is not None and len(labels) != len(shapes):
+        raise ValueError(f"there are {len(labels)} labels for {len(shapes)} shapes")
     kept, panels = [], (Panel * len(shapes))()
-    for panel, shape in zip(panels, shapes):
+    others = (c_void_p * max(1, len(extras)))(*[extra._handle for extra in extras])
+    for i, (panel, shape) in enumerate(zip(panels, shapes)):
         panel.mesh = mesh._handle
+        panel.extras, panel.extra_count = ctypes.cast(others, c_void_p), len(extras)
+        if labels is not None:
+            panel.label = labels[i].encode()
         if shape is not None:
             kept.append(given(shape, np.float64, (mesh.vertex_count, 3), "positions"))
             panel.positions = address(kept[-1])
@@ -42,6 +54,7 @@ def render(mesh: Mesh, positions=None, *, width: int = 1280, height: int = 720,
     options = RenderOptions()
     _init(byref(options))
     options.width, options.height, options.wireframe = width, height, wireframe
+    options.columns, options.zoom, options.ground = columns, zoom, ground
     if azimuth is not None:
         options.azimuth = azimuth
     if elevation is not None:

@@ -1,4 +1,5 @@
 """Tests of the Python module: run by `make test`, or by hand with PYTHONPATH=python."""
+import ctypes
 import doctest
 import gc
 import importlib
@@ -6,17 +7,21 @@ import importlib.util
 import json
 import locale
 import os
+import platform
 import resource
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import unittest
+from unittest import mock
 
 import numpy as np
 
 import sinew
+from sinew._library import Monitor
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 
@@ -183,6 +188,24 @@ class Painted(unittest.TestCase):
             self.jiggle(mass_map=self.map(np.zeros(self.rig.vertex_count)))
 
 
+def host_settings():
+    """Locale, error modes, numbers of threads, and control words of the floating-point units."""
+    found = [locale.setlocale(locale.LC_ALL), np.geterr(), threading.active_count()]
+    environment = ctypes.create_string_buffer(64)
+    ctypes.CDLL("libm.so.6").fegetenv(environment)
+    if platform.machine() == "x86_64":  # the words without the flags of what happened
+        control, = struct.unpack_from("<H", environment.raw, 0)
+        vectors, = struct.unpack_from("<I", environment.raw, 28)
+        found += [control, vectors & 0xFFC0]
+    for library, name in (("libopenblas.so.0", "openblas_get_num_threads"),
+                          ("libgomp.so.1", "omp_get_max_threads")):
+        try:
+            found.append(getattr(ctypes.CDLL(library), name)())
+        except OSError:
+            found.append(None)
+    return found
+
+
 class Sessions(unittest.TestCase):
     def setUp(self):
         self.rig = sinew.sample("bar", vertices=1000)
@@ -248,6 +271,26 @@ class Sessions(unittest.TestCase):
         for i in range(2):
             self.assertLess(np.abs(found[i] - expected[i]).max(), 1e-5)
 
+    def test_two_threads_are_inside_the_library_at_once(self):
+        session = sinew.Session(rig=self.rig, model="spring")
+        solvers = [session.solver(), session.solver()]
+        barrier, met = threading.Barrier(2), []
+
+        def meet():  # asked in the middle of a solve: waits until the other one is there too
+            if threading.get_ident() not in met:
+                barrier.wait(20)
+                met.append(threading.get_ident())
+            return False
+
+        with mock.patch("sinew.session._monitor", lambda *_: Monitor(cancelled=meet)):
+            threads = [threading.Thread(target=solver.solve, args=({"bend120": weight},))
+                       for solver, weight in zip(solvers, (0.3, 0.7))]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(len(set(met)), 2)
+
     def test_a_clip_plays(self):
         curves = sinew.sample_curves("bar")
         with tempfile.TemporaryDirectory() as folder:
@@ -288,10 +331,15 @@ class Sessions(unittest.TestCase):
         self.assertLess(cycle(900) - first, 4000)  # kilobytes
 
     def test_the_host_keeps_its_settings(self):
-        before = locale.setlocale(locale.LC_ALL), np.geterr(), threading.active_count()
-        sinew.Session(rig=self.rig, model="rotation").solve({"bend120": 0.5})
-        after = locale.setlocale(locale.LC_ALL), np.geterr(), threading.active_count()
-        self.assertEqual(before, after)
+        keys = [{"time": 0, "weights": {}}, {"time": 0.5, "weights": {"bend120": 1}}]
+        clip = {"keys": keys, "time": {"fps": 10, "from": 0, "to": 0.5}}
+        before = host_settings()
+        for model in ("linear", "rotation", "spring"):
+            sinew.Session(rig=self.rig, model=model).solve({"bend120": 0.5})
+        sinew.Session(clip, rig=self.rig, model="modal").solve(frame=2)
+        clip = {"curves": {"times": [0, 0.5], "values": {"bend120": [0, 1]}}, "time": clip["time"]}
+        sinew.Session(clip, rig=self.rig, model="force").solve(frame=2)
+        self.assertEqual(before, host_settings())
         self.assertNotEqual(np.float64(5e-324), 0)  # denormals are not flushed
 
 
