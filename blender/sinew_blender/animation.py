@@ -6,16 +6,30 @@ import numpy as np
 from . import shapes
 
 
+def channels(action, slot, create=False):
+    """The channel bag of a slot of a layered action, or None. Actions have layers since 4.4; what
+    they call `fcurves` until 5.0, where it is removed, belongs to their first slot only."""
+    for layer in action.layers:
+        for strip in layer.strips:
+            bag = strip.channelbag(slot, ensure=create)
+            if bag is not None:
+                return bag
+    if not create:
+        return None
+    strip = action.layers.new("Layer").strips.new(type="KEYFRAME")
+    return strip.channelbag(slot, ensure=True)
+
+
 def curves_of(block):
     """The F-curves of a data-block's action; [] when it has none."""
     data = block.animation_data
     action = data.action if data else None
     if action is None:
         return []
-    if hasattr(action, "fcurves"):
+    if not hasattr(action, "layers"):
         return action.fcurves
-    from bpy_extras import anim_utils
-    bag = anim_utils.action_get_channelbag_for_slot(action, data.action_slot)
+    slot = data.action_slot
+    bag = channels(action, slot) if slot is not None else None
     return bag.fcurves if bag else []
 
 
@@ -25,36 +39,32 @@ def remove_curve(block, path):
         curves.remove(curve)
 
 
-def sampled(obj, keys, frames, context):
-    """Key values in each frame, (frames, keys), as animation and drivers make them.
+def sampled(keys, frames, scene):
+    """Key values in each frame, (frames, keys), as animation and drivers make them: a generator
+    that returns them, and may leave the scene at another frame.
 
     F-curves are evaluated without moving the scene to each frame, which takes Blender as long as
     a solve. Drivers and the NLA need it."""
     blocks = shapes.artist_keys(keys)
     paths = {block.path_from_id("value"): i for i, block in enumerate(blocks)}
-    data = keys.animation_data
-    simple = data is None or (not data.nla_tracks and not any(
-        driver.data_path.startswith("key_blocks") for driver in data.drivers))
-    if simple:
+    data, curves = keys.animation_data, curves_of(keys)
+    if data is None or not (data.nla_tracks or any(c.data_path.endswith("].mute") for c in curves)
+                            or any(d.data_path.startswith("key_blocks") for d in data.drivers)):
         rows = np.tile(shapes.weights_of(keys), (len(frames), 1))
-        for curve in curves_of(keys):
+        for curve in curves:
             i = paths.get(curve.data_path)
-            if curve.data_path.endswith("].mute"):
-                simple = False
             if i is None or curve.mute or blocks[i].mute or (curve.group and curve.group.mute):
                 continue
             low, high = blocks[i].slider_min, blocks[i].slider_max
             values = np.array([curve.evaluate(frame) for frame in frames])
             rows[:, i] = np.clip(values, low, high).astype(np.float32)
-        if simple:
-            return rows
-    rows, scene, present = [], context.scene, context.scene.frame_current
-    try:
-        for frame in frames:
-            scene.frame_set(frame)
-            rows.append(shapes.weights_of(keys))
-    finally:
-        scene.frame_set(present)
+            yield
+        return rows
+    rows = []
+    for frame in frames:
+        scene.frame_set(frame)
+        rows.append(shapes.weights_of(keys))
+        yield
     return np.array(rows)
 
 
@@ -76,13 +86,12 @@ def write_action(keys, name, frames, rows):
     data = keys.animation_data or keys.animation_data_create()
     if data.action:
         data.action.use_fake_user = True
-    if hasattr(action, "slots") and not hasattr(action, "fcurves"):
-        from bpy_extras import anim_utils
+    data.action = action
+    if hasattr(action, "layers"):
         slot = action.slots.new(id_type="KEY", name=keys.name)
-        curves = anim_utils.action_ensure_channelbag_for_slot(action, slot).fcurves
-        data.action, data.action_slot = action, slot
+        data.action_slot = slot
+        curves = channels(action, slot, create=True).fcurves
     else:
-        data.action = action
         curves = action.fcurves
     driven = {driver.data_path for driver in data.drivers}
     for i, block in enumerate(blocks):

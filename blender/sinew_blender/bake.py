@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Baking a range of frames: what drives them, the solves, and where the result goes.
+"""Baking: a range of frames to a cache or to keys, and correctives.
 
-Everything that needs Blender's data is sampled first, on the main thread and a little at a time;
-the solves then run in a thread of their own, so that the interface stays responsive.
+Everything that needs Blender's data is read first, on the main thread and a little at a time; the
+solves then run in a thread of their own, so that the interface stays responsive; what they found is
+written on the main thread.
 """
 import tempfile
 import threading
@@ -43,61 +44,87 @@ def lock_curves(obj, frames):
     return [max(0.0, s) for s in strengths], enabled
 
 
-class Bake:
-    """Solves the frames of the scene's range."""
+class Job:
+    """Work for a thread: `read` is a generator that runs first, on the main thread, `solve` runs in
+    the thread, and `finish` on the main thread returns a sentence for a report."""
 
     def __init__(self, context, obj):
-        self.context, self.obj = context, obj
+        self.obj, self.scene = obj, context.scene
         self.block = shapes.check(obj)
         shapes.library()
-        found = context.scene
-        self.frames = list(range(found.frame_start, found.frame_end + 1))
+        self.settings = scene.frozen(obj)
+        self.keys = shapes.Keys(obj)
+        self.folder = tempfile.TemporaryDirectory(prefix="sinew-")
+        self.reader = self.read()
+        self.session = self.thread = self.failure = None
+        self.progress, self.cancelled = 0.0, False
+
+    def read_some(self):
+        """Reads for a moment; true when everything is read. The scene stays at its frame."""
+        present = self.scene.frame_current
+        try:
+            return shapes.portion(self.reader)
+        finally:
+            if self.scene.frame_current != present:
+                self.scene.frame_set(present)
+
+    def start(self):
+        def work():
+            try:
+                self.solve()
+            except Exception as error:  # noqa: B902: reported by the operator
+                self.failure = error
+
+        self.thread = threading.Thread(target=work, daemon=True)
+        self.thread.start()
+
+    def close(self):
+        self.cancelled = True
+        if self.thread and self.thread.is_alive():
+            if self.session:
+                self.session.cancel()
+            self.thread.join()
+        if self.session:
+            self.session.close()
+        self.folder.cleanup()
+
+
+class Bake(Job):
+    """Solves the frames of the scene's range, for keys or for a cache at a path."""
+
+    def __init__(self, context, obj, target, path):
+        super().__init__(context, obj)
+        self.target, self.path = target, path
+        self.frames = list(range(self.scene.frame_start, self.scene.frame_end + 1))
         if not self.frames:
             raise shapes.Problem("The frame range of the scene is empty")
-        self.rate = found.render.fps / found.render.fps_base
-        self.settings = scene.frozen(obj)
+        self.rate = self.scene.render.fps / self.scene.render.fps_base
         self.model = self.settings.model
-        self.keys = shapes.Keys.of(obj, scene.groups_of(self.settings))
-        self.weights = animation.sampled(obj, self.block, self.frames, context)
+        self.obstacles = scene.Obstacles(self.folder.name)
+        self.take = self.points = self.curves = None
+        self.head_motion = obj.sinew.head_motion
+        self.objects = obj.sinew.marker_objects is not None
+        self.moving = []  # per frame: what obstacles and pins do
+        self.rows, self.unsettled = [], 0
+
+    def read(self):
+        obj, settings = self.obj, self.obj.sinew
+        if self.model == "fit":
+            self.take = yield from markers.take_of(self.scene, obj, self.frames, self.rate)
+            self.points = markers.map_points(obj)
+        yield from self.keys.read(obj, scene.groups_of(self.settings))
+        self.weights = yield from animation.sampled(self.block, self.frames, self.scene)
         self.poses = animation.key_frames(self.block, self.frames)
         self.locks = lock_curves(obj, self.frames)
-        self.folder = tempfile.TemporaryDirectory(prefix="sinew-")
-        self.obstacles = scene.Obstacles(self.folder.name)
-        self.take = self.points = None
-        self.head_motion = obj.sinew.head_motion
-        if self.model == "fit":
-            self.take = markers.take_of(context, obj, self.frames, self.rate)
-            self.points = markers.map_points(obj)
-            self.objects = obj.sinew.marker_objects is not None
         if self.model == "modal" and len(self.poses) < 2:
             raise shapes.Problem("Swing needs at least two frames between which keys change")
-        self.moving = []  # per frame: what obstacles and pins do
-        self.session = self.thread = self.failure = self.curves = None
-        self.rows, self.unsettled, self.cancelled = [], 0, False
-
-    def __len__(self):
-        return len(self.frames)
-
-    @property
-    def needs_frames(self):
-        settings = self.obj.sinew
-        return self.model == "spring" and (settings.obstacles is not None
-                                           or settings.pin_target is not None)
-
-    def sample(self):
-        """Samples the obstacles and pins of the next frame; true when all are sampled."""
-        if not self.needs_frames:
-            return True
-        found = self.context.scene
-        present, k = found.frame_current, len(self.moving)
-        found.frame_set(self.frames[k])
-        try:
-            others = self.obj.sinew.obstacles
-            entries = self.obstacles.entries(self.obj, others.objects) if others else []
-            self.moving.append(scene.moving(self.obj, self.keys, [], entries, self.weights[k]))
-        finally:
-            found.frame_set(present)
-        return len(self.moving) == len(self.frames)
+        if self.model == "spring" and (settings.obstacles or settings.pin_target):
+            for k, frame in enumerate(self.frames):
+                self.scene.frame_set(frame)
+                others = settings.obstacles
+                entries = self.obstacles.entries(obj, others.objects) if others else []
+                self.moving.append(scene.moving(obj, self.keys, [], entries, self.weights[k]))
+                yield
 
     def drive(self, weights):
         """Keys of a scene that drive the models whose motion depends on a whole clip."""
@@ -113,6 +140,7 @@ class Bake:
                 "time": time}
 
     def prepare(self):
+        """Builds the session; returns the key values of each frame after the locks."""
         rig = self.keys.rig()
         document = scene.document(self.settings, self.keys, self.folder.name, with_locks=False)
         weights = self.weights
@@ -134,7 +162,7 @@ class Bake:
         return weights
 
     def solve(self):
-        """Builds and solves everything; for any thread."""
+        """Builds and solves everything, and writes the cache."""
         weights, has = self.prepare(), {}
         for k in range(len(self.frames)):
             if self.cancelled:
@@ -148,45 +176,32 @@ class Bake:
                 result.positions[:] = (result.positions - shift) @ rotation
             self.unsettled += not result.converged
             self.rows.append(result.positions)
+            self.progress = (k + 1) / len(self.frames)
+        if self.target == KEYS:
+            shown = self.weights if self.curves is None else self.curves.values
+            self.rows = [self.keys.difference(*pair) for pair in zip(self.rows, shown)]
+        elif not self.cancelled:
+            shapes.library().Frames.write(self.path, self.keys.mesh(), self.rows,
+                                          start=self.frames[0] / self.rate, rate=self.rate)
 
-    def start(self):
-        def work():
-            try:
-                self.solve()
-            except Exception as error:  # noqa: B902: reported by the operator
-                self.failure = error
-
-        self.thread = threading.Thread(target=work, daemon=True)
-        self.thread.start()
-
-    def finish(self, target, path):
-        """Writes what was solved; returns a sentence about it."""
-        if target == KEYS:
+    def finish(self):
+        if self.target == KEYS:
             self.write_keys()
             what = f"Added {len(self.rows)} shape keys"
         else:
-            self.write_cache(path)
-            what = f"Wrote {len(self.rows)} frames to {path}"
+            what = f"Wrote {len(self.rows)} frames to {self.path}"
         if self.curves is not None:
             action = animation.write_action(self.block, f"{self.obj.name} take", self.frames,
                                             self.curves.values)
             what += f"; key values are in the action '{action.name}'"
         return what + (f"; {self.unsettled} did not reach the tolerance" if self.unsettled else "")
 
-    def write_cache(self, path):
-        try:
-            shapes.library().Frames.write(bpy.path.abspath(path), self.keys.mesh(), self.rows,
-                                          start=self.frames[0] / self.rate, rate=self.rate)
-        except OSError as error:
-            raise shapes.Problem(str(error)) from error
-
     def write_keys(self):
         """A key per frame that holds the difference from the linear blend, and is 1 only there."""
         shapes.remove_results(self.obj, self.block)
-        shown = self.weights if self.curves is None else self.curves.values
-        for frame, row, weights in zip(self.frames, self.rows, shown):
+        for frame, row in zip(self.frames, self.rows):
             block = self.obj.shape_key_add(name=f"{shapes.RESULT_KEY} {frame:04d}", from_mix=False)
-            block.data.foreach_set("co", self.keys.difference(row, weights).ravel())
+            shapes.points_of(block).foreach_set("co", row.ravel())
             for at, value in ((frame - 1, 0.0), (frame, 1.0), (frame + 1, 0.0)):
                 block.value = value
                 block.keyframe_insert("value", frame=at)
@@ -197,12 +212,72 @@ class Bake:
                         point.interpolation = "LINEAR"
         self.obj.data.update()
 
-    def close(self):
-        self.cancelled = True
-        if self.thread and self.thread.is_alive():
-            if self.session:
-                self.session.cancel()
-            self.thread.join()
-        if self.session:
-            self.session.close()
-        self.folder.cleanup()
+
+class Correctives(Job):
+    """Shape keys with drivers that bring the linear blend close to the model."""
+
+    def __init__(self, context, obj):
+        shapes.check_live(obj)
+        super().__init__(context, obj)
+        self.limit = obj.sinew.max_targets
+
+    def read(self):
+        return self.keys.read(self.obj, scene.groups_of(self.settings))
+
+    def solve(self):
+        sinew = shapes.library()
+        document = scene.document(self.settings, self.keys, self.folder.name, with_locks=False)
+        self.session = sinew.Session(document, rig=self.keys.rig(), model=self.settings.model)
+
+        def on_progress(fraction, _stage):
+            self.progress = fraction
+
+        # Expressions of Blender's drivers are too short for polynomials.
+        self.baked, self.report = sinew.bake(self.session, max_targets=self.limit,
+                                             style="inbetweens", progress=on_progress,
+                                             cancelled=lambda: self.cancelled)
+
+    def finish(self):
+        for name in self.baked.targets:
+            if name not in self.keys.names:
+                self.add(name)
+        return (f"Added {self.report.inbetweens} in-betweens and {self.report.combinations} "
+                "combinations with drivers")
+
+    def add(self, name):
+        """One corrective key and its driver. An in-between holds the whole shape at its value; as a
+        key that is added to the others it holds what the linear blend lacks there.
+
+        The expressions are such that Blender evaluates them without Python."""
+        baked = self.baked
+        neutral, drivers = baked.neutral.positions, baked.target_drivers(name)
+        shape = baked.shape(name) - neutral
+        if drivers["kind"] == "inbetween":
+            slider, at = drivers["slider"], drivers["at"]
+            shape = shape - at * (baked.shape(slider) - neutral)
+            low, high = drivers["previous"], drivers["next"]
+            expression = (f"max(0, min((a - {low!r}) / {at - low!r}, "
+                          f"({high!r} - a) / {high - at!r}))")
+            sources = [("a", slider)]
+        else:
+            counted = {}
+            for slider in drivers["drivers"]:
+                counted[slider] = counted.get(slider, 0) + 1
+            sources = [(chr(ord("a") + i), slider) for i, slider in enumerate(counted)]
+            expression = " * ".join(f"pow(max({letter}, 0), {counted[slider]})"
+                                    if counted[slider] > 1 else f"max({letter}, 0)"
+                                    for letter, slider in sources)
+        block = self.obj.shape_key_add(name=name, from_mix=False)
+        points = (self.keys.basis + shape).astype(np.float32)
+        shapes.points_of(block).foreach_set("co", points.ravel())
+        block.slider_min, block.slider_max = -10, 10
+        driver = block.driver_add("value").driver
+        driver.type = "SCRIPTED"
+        for letter, slider in sources:
+            variable = driver.variables.new()
+            variable.name = letter
+            variable.targets[0].id_type = "KEY"
+            variable.targets[0].id = self.block
+            path = f'key_blocks["{bpy.utils.escape_identifier(slider)}"].value'
+            variable.targets[0].data_path = path
+        driver.expression = expression

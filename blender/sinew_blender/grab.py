@@ -3,11 +3,14 @@
 
 `Grab` knows nothing of events; the operator below feeds it rays and offsets.
 """
+import os
+
 import bpy
 import numpy as np
 from bpy_extras import view3d_utils
+from mathutils import Vector
 
-from . import scene, shapes
+from . import operators, scene, shapes
 
 
 class Grab:
@@ -102,42 +105,53 @@ class Grab:
         self.session.close()
 
 
-class SINEW_OT_grab(bpy.types.Operator):
+class SINEW_OT_grab(operators._Operator, bpy.types.Operator):
     """Drag the surface; the shape keys follow as closely as they can. Locks apply"""
     bl_idname = "sinew.grab"
     bl_label = "Grab Shape"
     bl_options = {"REGISTER", "UNDO", "BLOCKING"}
+    origin: bpy.props.FloatVectorProperty(
+        name="Origin", description="Start of the ray that hits the grabbed point, in mesh "
+                                   "coordinates", options={"HIDDEN", "SKIP_SAVE"})
+    direction: bpy.props.FloatVectorProperty(
+        name="Direction", description="Direction of the ray", default=(0, 0, -1),
+        options={"HIDDEN", "SKIP_SAVE"})
+    offset: bpy.props.FloatVectorProperty(
+        name="Offset", description="Displacement of the grabbed point, in mesh coordinates",
+        subtype="TRANSLATION", options={"SKIP_SAVE"})
 
-    @classmethod
-    def poll(cls, context):
-        return context.object is not None and context.object.type == "MESH"
-
-    def ray(self, context, event):
-        region, view = context.region, context.region_data
-        at = (event.mouse_region_x, event.mouse_region_y)
-        into = self.matrix.inverted()
-        origin = into @ view3d_utils.region_2d_to_origin_3d(region, view, at)
-        direction = into.to_3x3() @ view3d_utils.region_2d_to_vector_3d(region, view, at)
-        return np.array(origin), np.array(direction)
+    def work(self, context, obj):
+        """For scripts, and to change the offset of the last grab."""
+        grab = Grab(obj)
+        try:
+            if grab.pick(np.array(self.origin), np.array(self.direction),
+                         obj.sinew.grab_radius) is None:
+                raise shapes.Problem(f"The ray does not hit '{obj.name}'")
+            weights = grab.drag(self.offset)
+            grab.apply(weights)
+            if context.scene.tool_settings.use_keyframe_insert_auto:
+                grab.keyframes(weights)
+        finally:
+            grab.close()
+        return {"FINISHED"}
 
     def invoke(self, context, event):
-        obj = context.object
-        if context.region_data is None:
-            self.report({"ERROR"}, "Use Grab Shape in a 3D viewport")
-            return {"CANCELLED"}
+        return self.reporting(self.begin, context, event)
+
+    def begin(self, context, event):
+        obj, region, view = context.object, context.region, context.region_data
+        if view is None:
+            raise shapes.Problem("Use Grab Shape in a 3D viewport")
         self.matrix = obj.matrix_world.copy()
-        try:
-            self.grab = Grab(obj)
-            point = self.grab.pick(*self.ray(context, event), obj.sinew.grab_radius)
-        except Exception as problem:
-            if not isinstance(problem, (shapes.Problem, OSError, ValueError)):
-                raise
-            self.report({"ERROR"}, str(problem))
-            return {"CANCELLED"}
+        at, into = (event.mouse_region_x, event.mouse_region_y), self.matrix.inverted()
+        self.origin = into @ view3d_utils.region_2d_to_origin_3d(region, view, at)
+        self.direction = into.to_3x3() @ view3d_utils.region_2d_to_vector_3d(region, view, at)
+        self.grab = Grab(obj)
+        point = self.grab.pick(np.array(self.origin), np.array(self.direction),
+                               obj.sinew.grab_radius)
         if point is None:
             self.grab.close()
             return {"CANCELLED", "PASS_THROUGH"}
-        from mathutils import Vector
         self.point = self.matrix @ Vector(point)
         self.weights = self.grab.start
         context.window_manager.modal_handler_add(self)
@@ -145,23 +159,36 @@ class SINEW_OT_grab(bpy.types.Operator):
 
     def modal(self, context, event):
         if event.type == "MOUSEMOVE":
-            at = (event.mouse_region_x, event.mouse_region_y)
-            now = view3d_utils.region_2d_to_location_3d(context.region, context.region_data, at,
-                                                        self.point)
-            offset = self.matrix.to_3x3().inverted() @ (now - self.point)
-            self.weights = self.grab.drag(offset)
-            self.grab.apply(self.weights)
-            return {"RUNNING_MODAL"}
-        if event.type in {"RIGHTMOUSE", "ESC"}:
-            self.grab.apply(self.grab.start)
-            self.grab.close()
-            return {"CANCELLED"}
-        if event.type in {"LEFTMOUSE", "RET"} and event.value in {"RELEASE", "PRESS"}:
+            state = self.reporting(self.move, context, event)
+        elif event.type in {"RIGHTMOUSE", "ESC"}:
+            state = {"CANCELLED"}
+        elif event.type in {"LEFTMOUSE", "RET"} and event.value in {"RELEASE", "PRESS"}:
             if context.scene.tool_settings.use_keyframe_insert_auto:
                 self.grab.keyframes(self.weights)
+            state = {"FINISHED"}
+        else:
+            return {"RUNNING_MODAL"}
+        if state == {"CANCELLED"}:
+            self.grab.apply(self.grab.start)
+        if state != {"RUNNING_MODAL"}:
             self.grab.close()
-            return {"FINISHED"}
+        return state
+
+    def move(self, context, event):
+        at = (event.mouse_region_x, event.mouse_region_y)
+        now = view3d_utils.region_2d_to_location_3d(context.region, context.region_data, at,
+                                                    self.point)
+        self.offset = self.matrix.to_3x3().inverted() @ (now - self.point)
+        self.weights = self.grab.drag(self.offset)
+        self.grab.apply(self.weights)
         return {"RUNNING_MODAL"}
+
+
+def tool_icon():
+    """An icon that this Blender has: those of brushes are not in every series."""
+    folder = bpy.utils.system_resource("DATAFILES", path="icons")
+    return next((name for name in ("brush.sculpt.grab", "ops.transform.translate")
+                 if os.path.exists(os.path.join(folder, name + ".dat"))), "none")
 
 
 class SinewGrabTool(bpy.types.WorkSpaceTool):
@@ -170,7 +197,7 @@ class SinewGrabTool(bpy.types.WorkSpaceTool):
     bl_idname = "sinew.grab_tool"
     bl_label = "Grab Shape"
     bl_description = "Drag the surface; shape keys follow"
-    bl_icon = "brush.sculpt.grab"
+    bl_icon = tool_icon()
     bl_keymap = (("sinew.grab", {"type": "LEFTMOUSE", "value": "PRESS"}, None),)
 
     def draw_settings(context, layout, tool):

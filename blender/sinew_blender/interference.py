@@ -52,8 +52,7 @@ class SINEW_OT_lock_pair(operators._Operator, bpy.types.Operator):
     bl_label = "Lock Disturbed Region"
 
     def work(self, context, obj):
-        settings = obj.sinew
-        shapes.check(obj)
+        settings, keys = obj.sinew, shapes.check(obj)
         if not 0 <= settings.pair_index < len(settings.pairs):
             raise shapes.Problem("Select a pair in the list")
         pair = settings.pairs[settings.pair_index]
@@ -61,7 +60,8 @@ class SINEW_OT_lock_pair(operators._Operator, bpy.types.Operator):
             raise shapes.Problem("A lock does not help this pair")
         group = obj.vertex_groups.new(name=f"lock {pair.disturbed}")
         group.add([int(v) for v in pair.lock.split(",")], 1.0, "REPLACE")
-        return bpy.ops.sinew.lock_add(group=group.name)
+        operators.add_lock(obj, keys, group.name)
+        return {"FINISHED"}
 
 
 class SINEW_UL_pairs(bpy.types.UIList):

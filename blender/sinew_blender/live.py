@@ -2,12 +2,13 @@
 """Following shape keys, pins, obstacles and markers while they change.
 
 Handlers only note that an object needs a solve. A timer then reads the keys a few at a time, and
-starts a thread that builds the session and solves; a later tick writes the result. The interface
-never waits for a solver. Changes that arrive during a solve are combined into the next one.
+starts a thread that builds the session and solves. A later tick starts the next solve, if something
+has changed meanwhile, and then writes the result of the last: Blender's main thread and the solver
+work at the same time. The interface never waits for a solver. Changes that arrive during a solve
+are combined into the next one.
 """
 import tempfile
 import threading
-import time
 
 import bpy
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from . import markers, scene, shapes
 
 TICK = 0.005  # seconds between checks while something is in progress
-READING = 0.03  # seconds of reading keys at a time
+HANDOVER = 0.0005  # seconds of a tick in which a thread may end
 
 
 class Follower:
@@ -29,18 +30,17 @@ class Follower:
         self.folder = tempfile.TemporaryDirectory(prefix="sinew-")
         self.obstacles = scene.Obstacles(self.folder.name)
         self.entries, self.dirty = [], True
-        self.session = self.thread = self.asked = self.solved = self.failure = None
-        self.result = None  # positions, coordinates for the key
+        self.preview = obj.sinew.show == "PREVIEW"
+        self.session = self.linear = self.thread = self.asked = self.solved = None
+        self.result = self.failure = None  # weights and positions, or a message
         self.numbers, self.has = [], {}
         self.cancelled = False
 
     def read(self):
         """Reads some keys; true when all are read."""
-        end = time.perf_counter() + READING
-        while self.reader is not None and time.perf_counter() < end:
-            if next(self.reader, self) is self:
-                self.reader = None
-                self.numbers = scene.locks_of(self.settings, self.keys)[1]
+        if self.reader is not None and shapes.portion(self.reader):
+            self.reader = None
+            self.numbers = scene.locks_of(self.settings, self.keys)[1]
         return self.reader is None
 
     def ask(self, obj):
@@ -65,8 +65,11 @@ class Follower:
             document.update(markers.rest_document(self.keys, self.settings, self.map,
                                                   self.folder.name))
         sinew = shapes.library()
+        self.linear = sinew.Session(rig=rig, model="linear")  # what Blender shows without us
+        self.linear.prepare()
         session = sinew.Session(document, rig=rig, model=self.settings.model)
         if self.cancelled:
+            session.close()
             return
         self.session = session
         session.prepare()
@@ -78,11 +81,32 @@ class Follower:
             if self.cancelled:
                 return
             self.has = scene.patch(self.session, self.has, found)
-            positions = (self.session.solve(markers=points) if points is not None
-                         else self.session.solve(weights)).positions
-            self.result = positions, self.keys.difference(positions, weights)
+            self.result = weights, (self.session.solve(markers=points) if points is not None
+                                    else self.session.solve(weights)).positions
         except Exception as error:  # noqa: B902: shown by the timer
             self.failure = str(error)
+
+    def take(self):
+        """What a finished thread left: its result and a message, one of them None; or None."""
+        if self.thread is None:
+            return None
+        # A thread that has solved needs the interpreter for a moment to end. Blender may not give
+        # it up until the next tick, and all of that time would be lost for the next solve.
+        self.thread.join(HANDOVER)
+        if self.thread.is_alive():
+            return None
+        found = self.result, self.failure
+        self.thread = self.result = self.failure = None
+        self.solved = self.asked
+        return found
+
+    def shape(self, weights, positions):
+        """The coordinates that show these positions: of the preview, or of the key that is added
+        to the linear blend."""
+        if not self.preview:
+            positions -= self.linear.solve(weights).positions
+            positions += self.keys.basis
+        return positions.astype(np.float32)
 
     def close(self):
         self.cancelled = True
@@ -90,8 +114,9 @@ class Follower:
             if self.session:
                 self.session.cancel()
             self.thread.join()
-        if self.session:
-            self.session.close()
+        for session in (self.session, self.linear):
+            if session:
+                session.close()
         self.folder.cleanup()
 
 
@@ -125,24 +150,17 @@ def same(a, b):
             and (a[2] is None or np.array_equal(a[2], b[2], equal_nan=True)))
 
 
-def finish(obj, follower):
-    """Writes a finished result; true when there was one."""
-    if follower.thread is None or follower.thread.is_alive():
-        return False
-    follower.thread.join()
-    follower.thread = None
-    if follower.failure:
-        messages[obj.name], follower.failure = follower.failure, None
-        follower.solved = follower.asked
-        return True
-    positions, points = follower.result
-    if obj.sinew.show == "PREVIEW":
-        shapes.write_preview(obj, positions)
+def write(obj, follower, result, failure):
+    """Shows a result, or says why there is none."""
+    if result is None:
+        messages[obj.name] = failure or "The solve was canceled"
+        return
+    points = follower.shape(*result)
+    if follower.preview:
+        shapes.write_preview(obj, points)
     else:
         shapes.write_result(obj, points)
-    follower.solved = follower.asked
     messages.pop(obj.name, None)
-    return True
 
 
 def step(obj):
@@ -157,11 +175,13 @@ def step(obj):
         follower = _followers[obj.name] = Follower(obj)
     if not follower.read():
         return True
-    finish(obj, follower)
+    done = follower.take()
     if follower.thread is None:
         asked = follower.ask(obj)
         if not same(asked, follower.solved):
             follower.start(asked)
+    if done:
+        write(obj, follower, *done)
     return follower.thread is not None
 
 
@@ -208,11 +228,8 @@ def on_change(changed, depsgraph=None):
         if follower is None:
             request(obj)
             continue
-        moved = _others_moved(obj, depsgraph)
-        follower.dirty = follower.dirty or moved
-        if moved or follower.solved is None or not np.array_equal(
-                shapes.weights_of(obj.data.shape_keys), follower.solved[0]):
-            request(obj)
+        follower.dirty = follower.dirty or _others_moved(obj, depsgraph)
+        request(obj)  # which solves only if something that matters has changed
 
 
 @bpy.app.handlers.persistent

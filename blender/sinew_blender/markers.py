@@ -60,25 +60,24 @@ def read_take(path):
         raise shapes.Problem(str(error)) from error
 
 
-def sampled_take(context, obj, frames, rate):
-    """The marker objects over a range of frames as a take."""
-    scene, present = context.scene, context.scene.frame_current
+def sampled_take(scene, obj, frames, rate):
+    """The marker objects over a range of frames as a take: a generator that returns it, and leaves
+    the scene at another frame."""
     names = [name_of(e) for e in obj.sinew.marker_objects.objects]
     rows = []
-    try:
-        for frame in frames:
-            scene.frame_set(frame)
-            rows.append(positions_now(obj, names))
-    finally:
-        scene.frame_set(present)
+    for frame in frames:
+        scene.frame_set(frame)
+        rows.append(positions_now(obj, names))
+        yield
     times = np.arange(len(frames)) / rate
     return shapes.library().Markers(names, times, np.array(rows))
 
 
-def take_of(context, obj, frames, rate):
+def take_of(scene, obj, frames, rate):
+    """The take that is chosen; a generator that returns it."""
     check(obj)
     if obj.sinew.marker_objects is not None:
-        return sampled_take(context, obj, frames, rate)
+        return (yield from sampled_take(scene, obj, frames, rate))
     return read_take(bpy.path.abspath(obj.sinew.take))
 
 

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the panel's buttons do. Problems are reports with a remedy; nothing is changed then."""
 import json
-import tempfile
 
 import bpy
-import numpy as np
 
 from . import animation, bake, live, markers, scene, shapes
 
@@ -17,15 +15,24 @@ class _Operator:
         return context.object is not None and context.object.type == "MESH"
 
     def execute(self, context):
+        return self.reporting(self.work, context, context.object)
+
+    def reporting(self, function, *arguments):
+        """Calls a step of the operator: problems become reports, and so does an unusual unit."""
         try:
-            return self.work(context, context.object)
+            state = function(*arguments)
         except (shapes.Problem, OSError, ValueError) as problem:
             self.report({"ERROR"}, str(problem))
+            return {"CANCELLED"}
         except Exception as error:
             if not is_library_error(error):
                 raise
             self.report({"ERROR"}, str(error))
-        return {"CANCELLED"}
+            return {"CANCELLED"}
+        note = shapes.unit_of(bpy.context.scene)[1]
+        if note and state == {"FINISHED"}:
+            self.report({"WARNING"}, note)
+        return state
 
 
 def is_library_error(error):
@@ -66,9 +73,6 @@ class SINEW_OT_solve(_Operator, bpy.types.Operator):
                                          "is shown")
         finally:
             follower.close()
-        note = shapes.unit_of(context.scene)[1]
-        if note:
-            self.report({"INFO"}, note[0].upper() + note[1:])
         return {"FINISHED"}
 
 
@@ -88,7 +92,68 @@ class SINEW_OT_remove(_Operator, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class SINEW_OT_bake_frames(_Operator, bpy.types.Operator):
+class _Background(_Operator):
+    """An operator whose job (bake.Job) runs in a thread in the interface: Esc cancels it, and the
+    rest of Blender works meanwhile."""
+
+    def work(self, context, obj):
+        job = self.job_of(context, obj)
+        try:
+            while not job.read_some():
+                pass
+            job.solve()
+            self.report({"INFO"}, job.finish())
+        finally:
+            job.close()
+        return {"FINISHED"}
+
+    def invoke(self, context, event):
+        return self.reporting(self.begin, context)
+
+    def begin(self, context):
+        self.job = self.job_of(context, context.object)
+        manager = context.window_manager
+        manager.progress_begin(0, 100)
+        self.timer = manager.event_timer_add(0.02, window=context.window)
+        manager.modal_handler_add(self)
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context, event):
+        if event.type == "ESC":
+            self.end(context)
+            self.report({"INFO"}, f"{self.bl_label} canceled; nothing was changed")
+            return {"CANCELLED"}
+        if event.type != "TIMER":
+            return {"PASS_THROUGH"}
+        state = self.reporting(self.advance, context)
+        if state != {"RUNNING_MODAL"}:
+            self.end(context)
+        return state
+
+    def advance(self, context):
+        job = self.job
+        if job.thread is None:
+            if job.read_some():
+                job.start()
+            return {"RUNNING_MODAL"}
+        context.window_manager.progress_update(round(100 * job.progress))
+        context.workspace.status_text_set(f"{self.bl_label}: {100 * job.progress:.0f}%  |  Esc: "
+                                          "cancel")
+        if job.thread.is_alive():
+            return {"RUNNING_MODAL"}
+        if job.failure:
+            raise job.failure
+        self.report({"INFO"}, job.finish())
+        return {"FINISHED"}
+
+    def end(self, context):
+        context.window_manager.event_timer_remove(self.timer)
+        context.window_manager.progress_end()
+        context.workspace.status_text_set(None)
+        self.job.close()
+
+
+class SINEW_OT_bake_frames(_Background, bpy.types.Operator):
     """Compute the physical motion of the scene's frame range. Esc cancels"""
     bl_idname = "sinew.bake_frames"
     bl_label = "Bake Frames"
@@ -101,136 +166,31 @@ class SINEW_OT_bake_frames(_Operator, bpy.types.Operator):
         default="//sinew.pc2")
     filter_glob: bpy.props.StringProperty(default="*.pc2;*.mdd", options={"HIDDEN"})
 
-    def check_path(self):
-        if self.target != bake.CACHE:
-            return
-        if self.filepath.startswith("//") and not bpy.data.filepath:
+    def job_of(self, context, obj):
+        if (self.target == bake.CACHE and self.filepath.startswith("//")
+                and not bpy.data.filepath):
             raise shapes.Problem("Save the Blender file first, or choose an absolute path for the "
                                  "point cache")
-
-    def work(self, context, obj):
-        self.check_path()
-        run = bake.Bake(context, obj)
-        try:
-            while not run.sample():
-                pass
-            run.solve()
-            self.report({"INFO"}, run.finish(self.target, self.filepath))
-        finally:
-            run.close()
-        return {"FINISHED"}
-
-    def invoke(self, context, event):
-        """In the interface the solves run in a thread; Esc and the rest of Blender work."""
-        try:
-            self.check_path()
-            self.run = bake.Bake(context, context.object)
-        except (shapes.Problem, OSError, ValueError) as problem:
-            self.report({"ERROR"}, str(problem))
-            return {"CANCELLED"}
-        manager = context.window_manager
-        manager.progress_begin(0, len(self.run))
-        self.timer = manager.event_timer_add(0.02, window=context.window)
-        manager.modal_handler_add(self)
-        return {"RUNNING_MODAL"}
-
-    def modal(self, context, event):
-        run = self.run
-        if event.type == "ESC":
-            self.end(context)
-            self.report({"INFO"}, "Bake canceled; nothing was written")
-            return {"CANCELLED"}
-        if event.type != "TIMER":
-            return {"PASS_THROUGH"}
-        try:
-            if run.thread is None:
-                if run.sample():
-                    run.start()
-                return {"RUNNING_MODAL"}
-            done = len(run.rows)
-            context.window_manager.progress_update(done)
-            context.workspace.status_text_set(f"Sinew: frame {done} of {len(run)}  |  Esc: cancel")
-            if run.thread.is_alive():
-                return {"RUNNING_MODAL"}
-            if run.failure:
-                raise run.failure
-            self.report({"INFO"}, run.finish(self.target, self.filepath))
-        except Exception as error:
-            if not isinstance(error, (shapes.Problem, OSError, ValueError)) \
-                    and not is_library_error(error):
-                self.end(context)
-                raise
-            self.report({"ERROR"}, str(error))
-            self.end(context)
-            return {"CANCELLED"}
-        self.end(context)
-        return {"FINISHED"}
-
-    def end(self, context):
-        context.window_manager.event_timer_remove(self.timer)
-        context.window_manager.progress_end()
-        context.workspace.status_text_set(None)
-        self.run.close()
+        return bake.Bake(context, obj, self.target, bpy.path.abspath(self.filepath))
 
 
-class SINEW_OT_bake_correctives(_Operator, bpy.types.Operator):
-    """Add corrective shape keys with drivers that bring the linear blend close to the model"""
+class SINEW_OT_bake_correctives(_Background, bpy.types.Operator):
+    """Add corrective shape keys with drivers that bring the linear blend close to the model. Esc
+    cancels"""
     bl_idname = "sinew.bake_correctives"
     bl_label = "Bake Correctives"
 
-    def work(self, context, obj):
-        sinew = shapes.library()
-        block = shapes.check(obj)
-        shapes.check_live(obj)
-        settings = scene.frozen(obj)
-        keys = shapes.Keys.of(obj, scene.groups_of(settings))
-        with tempfile.TemporaryDirectory(prefix="sinew-") as folder:
-            document = scene.document(settings, keys, folder, with_locks=False)
-            with sinew.Session(document, rig=keys.rig(), model=settings.model) as session:
-                # Expressions of Blender's drivers are too short for polynomials.
-                baked, report = sinew.bake(session, max_targets=obj.sinew.max_targets,
-                                           style="inbetweens")
-        for name in baked.targets:
-            if name not in keys.names:
-                add_corrective(obj, block, baked, name)
-        self.report({"INFO"}, f"Added {report.inbetweens} in-betweens and {report.combinations} "
-                              "combinations with drivers")
-        return {"FINISHED"}
+    def job_of(self, context, obj):
+        return bake.Correctives(context, obj)
 
 
-def add_corrective(obj, keys, baked, name):
-    """One corrective key and its driver. An in-between holds the whole shape at its value; as a
-    key that is added to the others it holds what the linear blend lacks there."""
-    neutral = baked.neutral.positions
-    drivers = baked.target_drivers(name)
-    shape = baked.shape(name) - neutral
-    if drivers["kind"] == "inbetween":
-        slider, at = drivers["slider"], drivers["at"]
-        shape = shape - at * (baked.shape(slider) - neutral)
-        low, high = drivers["previous"], drivers["next"]
-        expression = (f"max(0, min((a - {low!r}) / {at - low!r}, ({high!r} - a) / {high - at!r}))")
-        sources = [("a", slider)]
-    else:
-        counted = {}
-        for slider in drivers["drivers"]:
-            counted[slider] = counted.get(slider, 0) + 1
-        sources = [(chr(ord("a") + i), slider) for i, slider in enumerate(counted)]
-        expression = " * ".join(f"max({letter}, 0)" + (f"**{counted[slider]}"
-                                                       if counted[slider] > 1 else "")
-                                for letter, slider in sources)
-    block = obj.shape_key_add(name=name, from_mix=False)
-    basis = shapes.coordinates(keys.reference_key, len(obj.data.vertices))
-    block.data.foreach_set("co", (basis + shape).astype(np.float32).ravel())
-    block.slider_min, block.slider_max = -10, 10
-    driver = block.driver_add("value").driver
-    driver.type = "SCRIPTED"
-    for letter, slider in sources:
-        variable = driver.variables.new()
-        variable.name = letter
-        variable.targets[0].id_type = "KEY"
-        variable.targets[0].id = keys
-        variable.targets[0].data_path = f'key_blocks["{bpy.utils.escape_identifier(slider)}"].value'
-    driver.expression = expression
+def add_lock(obj, keys, group):
+    """Locks a vertex group in the current pose."""
+    values = zip(shapes.artist_keys(keys), shapes.weights_of(keys))
+    lock = obj.sinew.locks.add()
+    lock.pose = json.dumps({block.name: float(value) for block, value in values})
+    lock.group = group
+    obj.sinew.lock_index = len(obj.sinew.locks) - 1
 
 
 class SINEW_OT_lock_add(_Operator, bpy.types.Operator):
@@ -245,11 +205,7 @@ class SINEW_OT_lock_add(_Operator, bpy.types.Operator):
         if group not in obj.vertex_groups:
             raise shapes.Problem("Add a vertex group over what must not move, and select it"
                                  if not group else f"There is no vertex group '{group}'")
-        values = zip(shapes.artist_keys(keys), shapes.weights_of(keys))
-        lock = obj.sinew.locks.add()
-        lock.pose = json.dumps({block.name: float(value) for block, value in values})
-        lock.group = group
-        obj.sinew.lock_index = len(obj.sinew.locks) - 1
+        add_lock(obj, keys, group)
         return {"FINISHED"}
 
 
@@ -284,8 +240,13 @@ class SINEW_OT_lock_animation(_Operator, bpy.types.Operator):
             raise shapes.Problem("There are no locks; select a vertex group and press Add Lock")
         if not animation.curves_of(block):
             raise shapes.Problem("The shape keys have no animation; insert keyframes first")
-        rows = bake.filtered(settings, keys, keys.rig(), frames,
-                             animation.sampled(obj, block, frames, context),
+        present = found.frame_current
+        try:
+            rows = shapes.whole(animation.sampled(block, frames, found))
+        finally:
+            if found.frame_current != present:
+                found.frame_set(present)
+        rows = bake.filtered(settings, keys, keys.rig(), frames, rows,
                              *bake.lock_curves(obj, frames))
         action = animation.write_action(block, f"{block.animation_data.action.name} locked",
                                         frames, rows)

@@ -64,7 +64,7 @@ class SINEW_PT_panel(_Panel, bpy.types.Panel):
             show_text(context, layout, live.messages[obj.name], "ERROR")
         note = shapes.unit_of(context.scene)[1]
         if note:
-            show_text(context, layout, note[0].upper() + note[1:], "INFO")
+            show_text(context, layout, note, "INFO")
         layout.operator("sinew.remove")
 
     def draw_rotation(self, layout, obj, settings):

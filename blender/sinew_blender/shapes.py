@@ -6,16 +6,37 @@ except for vertex groups, which Blender has no arrays of.
 """
 import importlib
 import os
+import time
 
 import numpy as np
 
 RESULT_KEY = "Sinew"
 WHOLE_CLIP = ("modal", "force")  # models whose motion depends on a whole clip: baked, not live
+READING = 0.03  # seconds of reading at a time: the interface acts in between
+VERTICES_AT_A_TIME = 4000  # whose vertex groups are read before the interface may act
 UNITS = {1.0: "m", 0.1: "dm", 0.01: "cm", 0.001: "mm", 0.0254: "in", 0.3048: "ft"}
 
 
 class Problem(Exception):
     """Something the user can fix; shown as a Blender report."""
+
+
+def portion(reader):
+    """Advances a generator that reads Blender's data for a moment; true when it has ended."""
+    end, done = time.perf_counter() + READING, object()
+    while time.perf_counter() < end:
+        if next(reader, done) is done:
+            return True
+    return False
+
+
+def whole(reader):
+    """Runs such a generator to its end; returns what it returns."""
+    while True:
+        try:
+            next(reader)
+        except StopIteration as end:
+            return end.value
 
 
 def library():
@@ -85,27 +106,37 @@ def unit_of(scene):
     scale = scene.unit_settings.scale_length
     for size, name in UNITS.items():
         if abs(scale / size - 1) < 1e-4:
-            return name, "" if name == "m" else f"the scene's unit scale is {scale:g}: lengths are in {name}"
-    return "m", f"the scene's unit scale {scale:g} is not a known unit: lengths are read as meters"
+            return name, "" if name == "m" else (
+                f"The unit scale of the scene is {scale:g}: lengths are in {name}. The mesh and the "
+                "scene keep their size, and the result has the shape it has at unit scale 1")
+    return "m", (f"The unit scale of the scene, {scale:g}, is not a known unit: lengths are read as "
+                 "meters. Set it to 1 or 0.01 under Scene > Units if markers do not fit")
+
+
+def points_of(block):
+    """The points of a key. Blender 4.1 and later copy `points` as a whole, but `data` one by one."""
+    return getattr(block, "points", block.data)
 
 
 def coordinates(block, count):
     points = np.empty(3 * count, np.float32)
-    block.data.foreach_get("co", points)
+    points_of(block).foreach_get("co", points)
     return points.reshape(-1, 3)
 
 
-def group_weights(obj, names):
-    """Weights of vertex groups as arrays, by name. One loop over the vertices for all of them."""
+def read_groups(obj, names):
+    """Weights of vertex groups as arrays, by name. One loop over the vertices for all of them, which
+    pauses: a generator that returns the weights."""
     count = len(obj.data.vertices)
     found = {name: np.zeros(count) for name in names if name in obj.vertex_groups}
     rows = {obj.vertex_groups[name].index: row for name, row in found.items()}
-    if rows:
-        for vertex in obj.data.vertices:
+    for start in range(0, count if rows else 0, VERTICES_AT_A_TIME):
+        for vertex in obj.data.vertices[start:start + VERTICES_AT_A_TIME]:
             for member in vertex.groups:
                 row = rows.get(member.group)
                 if row is not None:
                     row[vertex.index] = member.weight
+        yield
     return found
 
 
@@ -136,8 +167,7 @@ class Keys:
         keys = obj.data.shape_keys
         blocks = artist_keys(keys)
         masks = [block.vertex_group for block in blocks if block.vertex_group]
-        self.groups = group_weights(obj, set(masks) | {name for name in groups if name})
-        yield
+        self.groups = yield from read_groups(obj, set(masks) | {name for name in groups if name})
         for block in blocks:
             delta = coordinates(block, self.count)
             delta -= (self.basis if block.relative_key == keys.reference_key
@@ -151,8 +181,7 @@ class Keys:
     @classmethod
     def of(cls, obj, groups=()):
         keys = cls(obj)
-        for _ in keys.read(obj, groups):
-            pass
+        whole(keys.read(obj, groups))
         return keys
 
     def matches(self, obj):
@@ -197,7 +226,7 @@ def write_result(obj, points):
     if block is None:
         block = obj.shape_key_add(name=RESULT_KEY, from_mix=False)
         block.value = 1.0
-    block.data.foreach_set("co", points.ravel())
+    points_of(block).foreach_set("co", points.ravel())
     obj.data.update()
 
 
@@ -210,9 +239,8 @@ def preview_of(obj):
     if shown is not None:
         bpy.data.objects.remove(shown)
     shown = obj.copy()
-    shown.data = obj.data.copy()
+    shown.data = bpy.data.meshes.new_from_object(obj)  # without keys, and without modifiers
     shown.animation_data_clear()
-    shown.shape_key_clear()
     shown.sinew.live = False
     shown.name = f"{obj.name} {RESULT_KEY}"
     shown.parent = obj
@@ -228,7 +256,7 @@ def preview_of(obj):
 
 def write_preview(obj, positions):
     shown = preview_of(obj)
-    shown.data.vertices.foreach_set("co", positions.astype(np.float32).ravel())
+    shown.data.vertices.foreach_set("co", np.ascontiguousarray(positions, np.float32).ravel())
     shown.data.update()
 
 

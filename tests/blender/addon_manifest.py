@@ -20,6 +20,53 @@ PERMISSIONS = {"files", "network", "clipboard", "camera", "microphone"}
 VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 
+def terse(text):
+    """One line of at most 64 characters that ends without punctuation."""
+    return (isinstance(text, str) and text == text.strip() and 0 < len(text) <= 64
+            and text.isprintable() and (text[-1].isalnum() or text[-1] in ")]}"))
+
+
+def problems(found):
+    """Fields of a manifest that Blender's own validation rejects."""
+    bad = list(REQUIRED - set(found)) + list(set(found) - REQUIRED - OPTIONAL)
+    rules = {
+        "schema_version": lambda v: v == "1.0.0",
+        "id": lambda v: v.isidentifier() and v == v.strip("_") and "__" not in v,
+        "version": VERSION.fullmatch,
+        "name": lambda v: v == v.strip() and v and v.isprintable(),
+        "tagline": terse,
+        "maintainer": lambda v: v == v.strip() and v and v.isprintable(),
+        "type": lambda v: v in ("add-on", "theme"),
+        "blender_version_min": lambda v: VERSION.fullmatch(v)
+        and tuple(map(int, v.split("."))) >= (4, 2, 0),
+        "license": lambda v: isinstance(v, list) and v and all(re.fullmatch(r"SPDX:[\w.+-]+", x)
+                                                               for x in v),
+        "tags": lambda v: isinstance(v, list) and set(v) <= TAGS,
+        "platforms": lambda v: isinstance(v, list) and v and set(v) <= PLATFORMS,
+        "permissions": lambda v: isinstance(v, dict) and set(v) <= PERMISSIONS
+        and all(terse(reason) for reason in v.values()),
+        "copyright": lambda v: isinstance(v, list) and all(
+            re.fullmatch(r"\d+(-\d+)? \S.*", line) for line in v),
+        "blender_version_max": VERSION.fullmatch,
+        "website": lambda v: re.match(r"https?://", v),
+    }
+    return bad + [name for name, value in found.items() if name in rules and not rules[name](value)]
+
+
+def check_validation(found):
+    """The rules reject what Blender rejects."""
+    for change in ({"id": "sinew__blender"}, {"id": "sinew-blender"}, {"tagline": "Ends in a dot."},
+                   {"tagline": "x" * 65}, {"blender_version_min": "4.2"}, {"type": "addon"},
+                   {"license": "GPL"}, {"license": ["GPL-3.0-or-later"]}, {"platforms": ["linux"]},
+                   {"tags": ["Faces"]}, {"permissions": {"disk": "Write"}}, {"version": "1"},
+                   {"permissions": {"files": "Write."}}, {"copyright": ["Sinew"]},
+                   {"schema_version": "2"}, {"extra": 1}, {"maintainer": " "}):
+        check(f"a manifest with {change} is rejected", problems({**found, **change})
+              == list(change))
+    check("a manifest without a name is rejected",
+          problems({k: v for k, v in found.items() if k != "name"}) == ["name"])
+
+
 def run():
     try:
         import tomllib
@@ -36,27 +83,15 @@ def run():
     check("the zip holds the library and the Python module",
           any(name.endswith("sinew/libsinew.so.0") for name in names)
           and "sinew_blender/sinew/__init__.py" in names)
-    check("the manifest has all required and no unknown fields",
-          REQUIRED <= set(found) <= REQUIRED | OPTIONAL)
-    check("schema, type and identifier are valid",
-          found["schema_version"] == "1.0.0" and found["type"] == "add-on"
-          and found["id"].isidentifier() and not found["id"].startswith("_")
-          and "__" not in found["id"])
-    check("versions are semantic, and 4.2 is the first",
-          VERSION.fullmatch(found["version"]) and found["blender_version_min"] == "4.2.0")
+    check("the manifest is valid", problems(found) == [])
+    check_validation(found)
+    check("it is an add-on for 4.2 and later",
+          found["type"] == "add-on" and found["blender_version_min"] == "4.2.0")
     numbers = ", ".join(found["version"].split("."))
     check("the manifest and bl_info have the same version and name",
           f'"version": ({numbers})' in source and f'"name": "{found["name"]}"' in source)
-    check("the tagline is short and has no period",
-          0 < len(found["tagline"]) <= 64 and found["tagline"][-1].isalnum())
     check("the license is an SPDX identifier of the GPL",
           found["license"] == ["SPDX:GPL-3.0-or-later"])
-    check("tags are those that Blender knows", set(found["tags"]) <= TAGS)
-    check("platforms are those of the bundled libraries",
-          set(found["platforms"]) <= PLATFORMS and found["platforms"] == ["linux-x64"])
-    check("permissions have a short reason without a period",
-          set(found["permissions"]) <= PERMISSIONS and all(
-              0 < len(reason) <= 64 and reason[-1].isalnum()
-              for reason in found["permissions"].values()))
-    check("copyright lines have a year and a name",
-          all(re.fullmatch(r"\d{4}(-\d{4})? .+", line) for line in found["copyright"]))
+    check("platforms are those of the bundled libraries", found["platforms"] == ["linux-x64"])
+    check("the folder of the legacy add-on is the identifier of the extension",
+          names[0].split("/")[0] == found["id"])

@@ -50,6 +50,7 @@ def check_solves(sinew, obj, rig, live):
     settle(live, obj)
     expected = sinew.Session(rig=rig, model="rotation").solve({"bend120": 0.25}).positions
     check("live follows a key", np.abs(shown(obj) - expected).max() < 2e-6)
+    count = len(bpy.data.shape_keys)
     obj.sinew.show = "PREVIEW"
     keys.key_blocks["bend120"].value = 0.75
     settle(live, obj)
@@ -57,6 +58,8 @@ def check_solves(sinew, obj, rig, live):
     preview = obj.sinew.preview
     check("live shows the result on a preview object",
           preview and np.abs(shown(preview) - expected).max() < 2e-6)
+    check("the preview has no shape keys, and leaves none in the file",
+          preview.data.shape_keys is None and len(bpy.data.shape_keys) == count)
     obj.sinew.show = "KEY"
     obj.sinew.live = False
     check("the result and the preview can be removed", bpy.ops.sinew.remove() == {"FINISHED"}
@@ -208,6 +211,9 @@ def check_correctives(sinew, obj, rig):
     before = np.abs(shown(obj) - expected).mean()
     check("correctives bake", bpy.ops.sinew.bake_correctives() == {"FINISHED"})
     bpy.context.view_layer.update()
+    drivers = [d.driver for d in keys.animation_data.drivers]
+    check("drivers of correctives need no Python",
+          len(drivers) > 1 and all(d.is_simple_expression and d.is_valid for d in drivers))
     after = np.abs(shown(obj) - expected).mean()
     check(f"drivers bring the blend closer ({before:.4f} to {after:.4f})", after < 0.5 * before)
 

@@ -12,10 +12,14 @@ support.check("the zip installs and enables", hasattr(bpy.types.Object, "sinew")
 
 import addon_manifest  # noqa: E402
 import addon_models  # noqa: E402
+import addon_refusals  # noqa: E402
 import addon_safety  # noqa: E402
+import addon_series  # noqa: E402
 import addon_tools  # noqa: E402
 
-for part in (addon_manifest, addon_models, addon_tools, addon_safety):
+PARTS = {"manifest": addon_manifest, "series": addon_series, "models": addon_models,
+         "tools": addon_tools, "safety": addon_safety, "refusals": addon_refusals}
+for part in [PARTS[name] for name in os.environ.get("PARTS", ",".join(PARTS)).split(",")]:
     part.run()
 bpy.ops.preferences.addon_disable(module="sinew_blender")
 support.check("the add-on can be disabled", not hasattr(bpy.types.Object, "sinew"))

@@ -14,12 +14,13 @@ obj = bpy.context.object
 obj.shape_key_add(name="Basis")
 obj.shape_key_add(name="up").value = 0.5
 wanted = os.environ["SINEW_EXPECTED"]
-calls = {"solve": bpy.ops.sinew.solve, "bake": lambda: bpy.ops.sinew.bake_frames(target="KEYS"),
-         "correctives": bpy.ops.sinew.bake_correctives, "interference": bpy.ops.sinew.interference}
-for name, call in calls.items():
-    report = report_of(call)
-    check(f"'{name}' reports the library ({wanted}) and changes nothing",
-          wanted in report and "Traceback" not in report
+obj.vertex_groups.new(name="all").add(range(8), 1.0, "REPLACE")
+ALONE = {"remove", "lock_add", "lock_remove", "lock_pair", "lock_animation", "select_key"}
+ARGUMENTS = {"bake_frames": {"target": "KEYS"}, "select_key": {"key": "up"}}
+for name in dir(bpy.ops.sinew):
+    report = report_of(lambda: getattr(bpy.ops.sinew, name)(**ARGUMENTS.get(name, {})))
+    check(f"'{name}' reports the library ({wanted}) or does without it, and changes no key",
+          (wanted in report or name in ALONE) and "Traceback" not in report
           and [b.name for b in obj.data.shape_keys.key_blocks] == ["Basis", "up"])
 obj.sinew.live = True
 from sinew_blender import live  # noqa: E402

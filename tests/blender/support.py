@@ -1,4 +1,6 @@
 """What the checks of the add-on share: the count, objects with shape keys, and vertices as shown."""
+import contextlib
+import io
 import os
 import sys
 
@@ -29,11 +31,14 @@ def install():
 
 
 def report_of(call):
-    """The error that an operator reports, or what it returns."""
-    try:
-        return str(call())
-    except RuntimeError as error:
-        return str(error)
+    """What an operator reports, and what it returns."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        try:
+            result = str(call())
+        except RuntimeError as error:
+            result = str(error)
+    return result + printed.getvalue()
 
 
 def coordinates(block):

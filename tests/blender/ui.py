@@ -18,6 +18,9 @@ arguments = sys.argv[sys.argv.index("--") + 1:]
 pictures = arguments[1] if len(arguments) > 1 else None
 
 
+SKIN, METAL = (0.80, 0.52, 0.40, 1), (0.25, 0.30, 0.36, 1)
+
+
 def view3d():
     window = bpy.context.window_manager.windows[0]
     area = next(a for a in window.screen.areas if a.type == "VIEW_3D")
@@ -84,9 +87,22 @@ def screenshot(name):
 def stand_up(obj):
     """Samples have y up, Blender has z up."""
     obj.rotation_euler = (np.pi / 2, 0, 0)
+    obj.color = SKIN
     for polygon in obj.data.polygons:
         polygon.use_smooth = True
     bpy.context.view_layer.update()
+
+
+def label(body, location, size, parent=None):
+    """Text in the picture, facing along y unless it has a parent."""
+    text = bpy.data.objects.new("label", bpy.data.curves.new("label", "FONT"))
+    bpy.context.scene.collection.objects.link(text)
+    text.data.body, text.data.align_x = body, "CENTER"
+    text.parent, text.location, text.scale = parent, location, (size, size, size)
+    text.color = (0.95, 0.95, 0.95, 1)
+    if parent is None:
+        text.rotation_euler = (np.pi / 2, 0, 0)
+    return text
 
 
 def settle(obj):
@@ -103,17 +119,19 @@ def bend(sinew):
     """Tutorial: a bend that keeps its volume. Linear in front, physical behind."""
     clear()
     rig = sinew.sample("arm", vertices=3000)
-    plain, obj = make_object(rig, "linear", ("elbow130",)), make_object(rig, "arm", ("elbow130",))
+    plain, obj = (make_object(rig, name, ("elbow130",)) for name in ("linear", "physical"))
     for one in (plain, obj):
         stand_up(one)
         one.data.shape_keys.key_blocks["elbow130"].value = 0.5
-    plain.location = (0, 0, -0.45)
+    plain.location = (0, 0, -0.38)
+    label("physical", (0.16, 0, -0.13), 0.05)
+    label("linear", (0.16, 0, -0.51), 0.05)
     activate(obj)
     obj.active_shape_key_index = 1
     obj.sinew.model = "rotation"
     obj.sinew.live = True
     settle(obj)
-    look((0.45, 0, -0.05), (90, 0, 0), 1.25)
+    look((0.40, 0, -0.04), (90, 0, 0), 1.16)
     return obj
 
 
@@ -128,6 +146,10 @@ def rod(sinew):
     bpy.ops.mesh.primitive_cylinder_add(radius=0.017, depth=0.2, vertices=32,
                                         location=(0.09, -0.02, -0.026), rotation=(np.pi / 2, 0, 0))
     cylinder = bpy.context.object
+    cylinder.color = METAL
+    bpy.ops.object.shade_smooth()
+    if hasattr(cylinder.data, "use_auto_smooth"):
+        cylinder.data.use_auto_smooth = True
     for other in cylinder.users_collection:
         other.objects.unlink(cylinder)
     collection.objects.link(cylinder)
@@ -138,7 +160,7 @@ def rod(sinew):
     obj.sinew.model, obj.sinew.obstacles, obj.sinew.pin_group = "spring", collection, "wrist"
     obj.sinew.live = True
     settle(obj)
-    look((0.1, 0, -0.02), (65, 0, 25), 0.32)
+    look((0.1, 0, -0.02), (65, 0, 25), 0.27)
     return obj
 
 
@@ -160,7 +182,7 @@ def face(sinew):
     obj.sinew.live = True
     settle(obj)
     bpy.ops.sinew.interference(limit=6)
-    look((0.04, 0, -0.03), (85, 0, 20), 0.5)
+    look((0.03, 0, -0.015), (85, 0, 20), 0.42)
     return obj
 
 
@@ -175,7 +197,7 @@ def markers(sinew):
     bpy.ops.sinew.find_map()
     obj.sinew.take = "//take.csv"
     activate(obj)
-    look((0.04, 0, -0.03), (85, 0, 20), 0.5)
+    look((0.03, 0, -0.015), (85, 0, 20), 0.42)
     return obj
 
 
@@ -183,20 +205,26 @@ def still(obj):
     """One rendered picture of the tutorial's hand, linear beside physical."""
     scene = bpy.context.scene
     camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
-    light = bpy.data.objects.new("light", bpy.data.lights.new("light", "SUN"))
-    for other in (camera, light):
-        scene.collection.objects.link(other)
-    light.rotation_euler, light.data.energy = (0.6, 0.3, 0.4), 3
-    camera.location, camera.rotation_euler = (0.08, -0.36, 0.15), (np.radians(65), 0, 0)
+    scene.collection.objects.link(camera)
+    camera.rotation_euler = np.radians((62, 0, 28))
+    camera.location = Vector((0.058, -0.014, -0.022)) + camera.rotation_euler.to_matrix() @ Vector(
+        (0, 0, 0.35))
     camera.data.clip_start = 0.01
     scene.camera = camera
+    text = label("", (0, -0.058, -0.25), 0.009, camera)
+    scene.world.color = (0.16, 0.17, 0.19)
     scene.render.engine = "BLENDER_WORKBENCH"
-    scene.display.shading.light = "STUDIO"
-    scene.display.shading.show_cavity = True
+    shading = scene.display.shading
+    shading.light, shading.color_type, shading.show_cavity = "STUDIO", "OBJECT", True
+    shading.cavity_type = "BOTH"
+    shading.show_shadows, shading.shadow_intensity = True, 0.35
+    scene.display.render_aa = "16"
+    scene.view_settings.view_transform = "Standard"
     scene.render.resolution_x, scene.render.resolution_y = 560, 420
     found = []
     for name, value in (("linear", 0.0), ("physical", 1.0)):
         obj.data.shape_keys.key_blocks["Sinew"].value = value
+        text.data.body = name
         scene.render.filepath = os.path.join(pictures or folder, f"blender-still-{name}.png")
         bpy.ops.render.render(write_still=True)
         image = bpy.data.images.load(scene.render.filepath)
@@ -208,7 +236,7 @@ def still(obj):
 
 
 def grab_with_mouse(obj):
-    """A drag of the chin with simulated events, and its undo."""
+    """A drag of the corner of the mouth with simulated events, and its undo."""
     from bpy_extras.view3d_utils import location_3d_to_region_2d
     window, area, region = view3d()
     obj.sinew.live = False
@@ -221,12 +249,19 @@ def grab_with_mouse(obj):
     yield
     points = shown(obj)
     target = np.empty(3 * len(points), np.float32)
-    keys.key_blocks["jawOpen"].data.foreach_get("co", target)
-    drop = points[:, 1] - target.reshape(-1, 3)[:, 1]
-    chin = int(np.argmax(np.where(points[:, 2] > np.quantile(points[:, 2], 0.6), drop, 0)))
-    at = location_3d_to_region_2d(region, area.spaces[0].region_3d,
-                                  obj.matrix_world @ Vector(points[chin].tolist()))
-    x, y = int(region.x + at.x), int(region.y + at.y)
+    keys.key_blocks["mouthSmileLeft"].data.foreach_get("co", target)
+    motion = target.reshape(-1, 3) - points
+    skin = points[:, 2] > np.quantile(points[:, 2], 0.6)  # not the teeth behind the lips
+    corner = int(np.argmax(np.where(skin, np.linalg.norm(motion, axis=1), 0)))
+
+    def on_screen(point):
+        at = location_3d_to_region_2d(region, area.spaces[0].region_3d,
+                                      obj.matrix_world @ Vector(point.tolist()))
+        return np.array([region.x + at.x, region.y + at.y])
+
+    start = on_screen(points[corner])
+    drag = on_screen(points[corner] + motion[corner]) - start
+    x, y = (int(c) for c in start)
     with in_view():
         bpy.ops.wm.tool_set_by_id(name="sinew.grab_tool")
         bpy.ops.ed.undo_push(message="before")
@@ -236,13 +271,15 @@ def grab_with_mouse(obj):
     window.event_simulate(type="LEFTMOUSE", value="PRESS", x=x, y=y)
     yield
     for step in range(1, 6):
-        window.event_simulate(type="MOUSEMOVE", value="NOTHING", x=x, y=y - 8 * step)
+        at = {"x": int(x + step / 5 * drag[0]), "y": int(y + step / 5 * drag[1])}
+        window.event_simulate(type="MOUSEMOVE", value="NOTHING", **at)
         yield
-    window.event_simulate(type="LEFTMOUSE", value="RELEASE", x=x, y=y - 40)
+    window.event_simulate(type="LEFTMOUSE", value="RELEASE", **at)
     yield
     yield
     values = {b.name: b.value for b in obj.data.shape_keys.key_blocks}
-    check(f"the grab tool opens the jaw ({values['jawOpen']:.2f})", values["jawOpen"] > 0.05)
+    smile = values["mouthSmileLeft"]
+    check(f"the grab tool pulls the mouth into a smile ({smile:.2f})", smile > 0.05)
     screenshot("blender-grab.png")
     yield
     with in_view():
@@ -298,7 +335,7 @@ def story():
     sinew = shapes.library()
     window, area, region = view3d()
     space = area.spaces[0]
-    space.shading.show_cavity = True
+    space.shading.show_cavity, space.shading.color_type = True, "OBJECT"
     space.overlay.show_floor = space.overlay.show_axis_x = space.overlay.show_axis_y = False
     space.overlay.show_cursor = space.overlay.show_relationship_lines = False
     yield
