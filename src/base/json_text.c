@@ -1,86 +1,270 @@
 #include "base/json_text.h"
 
-#include <stdlib.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
-/* As deep as jansson goes. */
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/printable.h"
+
 enum { MOST_DEPTH = 2048 };
 
-typedef struct scan {
-    const char *at, *end;
-} scan;
+typedef struct reader {
+    const char *start, *at, *end;
+    char *string; /* the last string, its escapes replaced; ends with a zero byte */
+    size_t capacity;
+    sn_json_problem *problem;
+} reader;
 
-static void skip_space(scan *s) {
-    while (s->at < s->end && memchr(" \t\n\r", *s->at, 4)) s->at++;
+static json_t *no_memory(reader *r) {
+    r->problem->no_memory = true;
+    return NULL;
 }
 
-static bool skip_text(scan *s, const char *text) {
+/* The problem is at r->at. */
+static void *fail(reader *r, const char *what) {
+    sn_json_problem *p = r->problem;
+    p->line = p->column = 1;
+    for (const char *c = r->start; c < r->at; c++) {
+        p->column = *c == '\n' ? 1 : p->column + 1;
+        p->line += *c == '\n';
+    }
+    snprintf(p->text, sizeof p->text, "%s", what);
+    return NULL;
+}
+
+/* Not inlined, like `duplicate`: values nest, and their frames should stay small. */
+__attribute__((noinline)) static json_t *unexpected(reader *r, const char *what) {
+    char text[sizeof r->problem->text];
+    int length = 0;
+    while (r->at + length < r->end && length < 20 && (unsigned char)r->at[length] >= 0x20) length++;
+    if (r->at == r->end)
+        snprintf(text, sizeof text, "the text ends, but %s is expected", what);
+    else
+        snprintf(text, sizeof text, "%s is expected near '%.*s'", what, length, r->at);
+    return fail(r, text);
+}
+
+__attribute__((noinline)) static json_t *duplicate(reader *r, const char *start) {
+    char text[sizeof r->problem->text];
+    snprintf(text, sizeof text, "the key '%.60s' appears twice", r->string);
+    r->at = start;
+    return fail(r, text);
+}
+
+static void skip_space(reader *r) {
+    while (r->at < r->end && memchr(" \t\n\r", *r->at, 4)) r->at++;
+}
+
+static bool skip_text(reader *r, const char *text) {
     size_t length = strlen(text);
-    if ((size_t)(s->end - s->at) < length || memcmp(s->at, text, length)) return false;
-    s->at += length;
+    if ((size_t)(r->end - r->at) < length || memcmp(r->at, text, length)) return false;
+    r->at += length;
     return true;
 }
 
-static bool skip_digits(scan *s) {
-    const char *start = s->at;
-    while (s->at < s->end && *s->at >= '0' && *s->at <= '9') s->at++;
-    return s->at > start;
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static bool skip_digits(reader *r) {
+    const char *start = r->at;
+    while (r->at < r->end && *r->at >= '0' && *r->at <= '9') r->at++;
+    return r->at > start;
 }
 
-static bool skip_number(scan *s) {
-    skip_text(s, "-");
-    if (!skip_text(s, "0") && !skip_digits(s)) return false;
-    if (skip_text(s, ".") && !skip_digits(s)) return false;
-    if (!skip_text(s, "e") && !skip_text(s, "E")) return true;
-    if (!skip_text(s, "-")) skip_text(s, "+");
-    return skip_digits(s);
-}
-
-/* Surrogates count as an error here: jansson decides about them. */
-static bool skip_string(scan *s) {
-    if (!skip_text(s, "\"")) return false;
-    while (s->at < s->end && *s->at != '"') {
-        if ((unsigned char)*s->at < 0x20) return false;
-        if (*s->at++ != '\\') continue;
-        if (s->at == s->end || !memchr("\"\\/bfnrtu", *s->at, 9)) return false;
-        if (*s->at++ != 'u') continue;
-        char digits[5] = {0}, *after;
-        if (s->end - s->at < 4) return false;
-        memcpy(digits, s->at, 4);
-        unsigned long code = strtoul(digits, &after, 16);
-        if (after != digits + 4 || (code >= 0xd800 && code < 0xe000)) return false;
-        s->at += 4;
+/* True also for a whole number; *whole says which. */
+static bool skip_number(reader *r, bool *whole) {
+    *whole = true;
+    skip_text(r, "-");
+    if (!skip_text(r, "0") && !skip_digits(r)) return false;
+    if (skip_text(r, ".")) {
+        *whole = false;
+        if (!skip_digits(r)) return false;
     }
-    return skip_text(s, "\"");
+    if (!skip_text(r, "e") && !skip_text(r, "E")) return true;
+    *whole = false;
+    if (!skip_text(r, "-")) skip_text(r, "+");
+    return skip_digits(r);
 }
 
-static bool skip_value(scan *s, int depth) {
-    skip_space(s);
-    if (depth == 0 || s->at == s->end) return false;
-    bool object = *s->at == '{';
-    if (object || *s->at == '[') {
-        const char *close = object ? "}" : "]";
-        s->at++, skip_space(s);
-        if (skip_text(s, close)) return true;
-        do {
-            if (object) {
-                skip_space(s);
-                if (!skip_string(s)) return false;
-                skip_space(s);
-                if (!skip_text(s, ":")) return false;
-            }
-            if (!skip_value(s, depth - 1)) return false;
-            skip_space(s);
-        } while (skip_text(s, ","));
-        return skip_text(s, close);
+static json_t *read_number(reader *r) {
+    const char *start = r->at;
+    bool whole;
+    if (!skip_number(r, &whole)) return unexpected(r, r->at == start ? "a value" : "a digit");
+    const char *text = start, *end = r->at;
+    if (end == r->end) { /* nothing need be behind the text, and numbers end at another character */
+        size_t length = (size_t)(end - start);
+        if (!SN_RESERVE(r->string, r->capacity, length + 1)) return no_memory(r);
+        memcpy(r->string, start, length);
+        r->string[length] = '\0';
+        text = r->string;
     }
-    if (*s->at == '"') return skip_string(s);
-    return skip_text(s, "true") || skip_text(s, "false") || skip_text(s, "null") || skip_number(s);
+    int64_t integer;
+    double real;
+    json_t *value = NULL;
+    r->at = start;
+    if (whole) {
+        if (!sn_integer(&text, &integer)) return fail(r, "the integer does not fit 64 bits");
+        value = json_integer(integer);
+    } else {
+        if (!sn_number(&text, &real) || !isfinite(real))
+            return fail(r, "the number is too large for a double");
+        value = json_real(real);
+    }
+    r->at = end;
+    return value ? value : no_memory(r);
 }
 
-bool sn_is_json(const char *text, size_t size) {
-    scan s = {text, text + size};
-    if (!skip_value(&s, MOST_DEPTH)) return false;
-    skip_space(&s);
-    return s.at == s.end;
+/* ---- strings --------------------------------------------------------------------------------- */
+
+/* The four digits behind \u, or -1. */
+static int read_code(reader *r) {
+    int code = 0;
+    for (int i = 0; i < 4; i++, r->at++) {
+        static const char digits[] = "0123456789abcdefABCDEF";
+        const char *found = r->at < r->end ? memchr(digits, *r->at, sizeof digits - 1) : NULL;
+        if (!found) return -1;
+        int digit = (int)(found - digits);
+        code = 16 * code + (digit < 16 ? digit : digit - 6);
+    }
+    return code;
+}
+
+static char *put_code(char *to, int code) {
+    if (code < 0x80) {
+        *to++ = (char)code;
+    } else if (code < 0x800) {
+        *to++ = (char)(0xc0 | code >> 6);
+    } else {
+        if (code < 0x10000) {
+            *to++ = (char)(0xe0 | code >> 12);
+        } else {
+            *to++ = (char)(0xf0 | code >> 18);
+            *to++ = (char)(0x80 | (code >> 12 & 0x3f));
+        }
+        *to++ = (char)(0x80 | (code >> 6 & 0x3f));
+    }
+    if (code >= 0x80) *to++ = (char)(0x80 | (code & 0x3f));
+    return to;
+}
+
+/* Behind \u; characters beyond 16 bits are written as two codes. */
+static char *put_unicode(reader *r, char *to) {
+    int code = read_code(r);
+    if (code >= 0xd800 && code < 0xdc00) {
+        int low = skip_text(r, "\\u") ? read_code(r) : -1;
+        code =
+            low >= 0xdc00 && low < 0xe000 ? 0x10000 + ((code - 0xd800) << 10) + low - 0xdc00 : -1;
+    } else if (code >= 0xdc00 && code < 0xe000) {
+        code = -1;
+    }
+    if (code < 0) return fail(r, "\\u is not followed by the code of a character");
+    if (code == 0) return fail(r, "\\u0000: strings cannot hold zero bytes");
+    return put_code(to, code);
+}
+
+static char *put_escape(reader *r, char *to) {
+    static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
+    if (skip_text(r, "u")) return put_unicode(r, to);
+    const char *found = r->at < r->end ? memchr(letters, *r->at, sizeof letters - 1) : NULL;
+    if (!found) return fail(r, "an unknown escape sequence");
+    r->at++;
+    *to++ = meant[found - letters];
+    return to;
+}
+
+/* Into r->string. What replaces an escape is never longer than it. */
+static bool read_string(reader *r) {
+    const char *start = r->at, *end = start + 1;
+    while (end < r->end && *end != '"') end += *end == '\\' ? 2 : 1;
+    if (end >= r->end) return fail(r, "the text ends inside a string");
+    if (!SN_RESERVE(r->string, r->capacity, (size_t)(end - start))) return no_memory(r);
+    char *to = r->string;
+    for (r->at++; r->at < end;) {
+        if ((unsigned char)*r->at < 0x20) return fail(r, "a string holds a control character");
+        if (*r->at != '\\') {
+            *to++ = *r->at++;
+            continue;
+        }
+        r->at++;
+        to = put_escape(r, to);
+        if (!to) return false;
+    }
+    *to = '\0';
+    r->at = end + 1;
+    if (sn_is_utf8(r->string)) return true;
+    r->at = start;
+    return fail(r, "a string is not UTF-8");
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static json_t *read_value(reader *r, int depth);
+
+static bool read_member(reader *r, json_t *object, int depth) {
+    skip_space(r);
+    if (r->at == r->end || *r->at != '"') return unexpected(r, "a key");
+    const char *start = r->at;
+    if (!read_string(r)) return false;
+    if (json_object_get(object, r->string)) return duplicate(r, start);
+    /* The value needs r->string; the key gets its place in the object first. */
+    if (json_object_set_new_nocheck(object, r->string, json_null())) return no_memory(r);
+    void *place = json_object_iter_at(object, r->string);
+    skip_space(r);
+    if (!skip_text(r, ":")) return unexpected(r, "':'");
+    json_t *value = read_value(r, depth - 1);
+    return value && json_object_iter_set_new(object, place, value) == 0;
+}
+
+static json_t *read_container(reader *r, bool object, int depth) {
+    json_t *made = object ? json_object() : json_array();
+    const char *close = object ? "}" : "]";
+    if (!made) return no_memory(r);
+    r->at++, skip_space(r);
+    if (skip_text(r, close)) return made;
+    do {
+        json_t *element = object ? NULL : read_value(r, depth - 1);
+        bool good = object ? read_member(r, made, depth) : element != NULL;
+        if (element && json_array_append_new(made, element)) good = no_memory(r);
+        if (!good) {
+            json_decref(made);
+            return NULL;
+        }
+        skip_space(r);
+    } while (skip_text(r, ","));
+    if (skip_text(r, close)) return made;
+    json_decref(made);
+    return unexpected(r, object ? "',' or '}'" : "',' or ']'");
+}
+
+static json_t *read_value(reader *r, int depth) {
+    skip_space(r);
+    if (r->at == r->end) return unexpected(r, "a value");
+    if (*r->at == '{' || *r->at == '[') {
+        if (depth == 0) return fail(r, "the text is nested too deeply");
+        return read_container(r, *r->at == '{', depth);
+    }
+    if (*r->at == '"') {
+        if (!read_string(r)) return NULL;
+        json_t *value = json_string_nocheck(r->string);
+        return value ? value : no_memory(r);
+    }
+    if (skip_text(r, "true")) return json_true();
+    if (skip_text(r, "false")) return json_false();
+    if (skip_text(r, "null")) return json_null();
+    return read_number(r);
+}
+
+json_t *sn_json_read(const char *text, size_t size, sn_json_problem *problem) {
+    *problem = (sn_json_problem){0};
+    reader r = {text, text, text + size, NULL, 0, problem};
+    json_t *value = read_value(&r, MOST_DEPTH);
+    skip_space(&r);
+    if (value && r.at < r.end) {
+        json_decref(value);
+        value = unexpected(&r, "the end of the text");
+    }
+    sn_free(r.string);
+    return value;
 }

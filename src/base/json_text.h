@@ -1,4 +1,8 @@
-/* jansson and memory: whether it ran out of it, and the end of its texts. */
+/* JSON text to jansson's values, and the end of the texts that jansson makes.
+ *
+ * jansson's own parser ignores that the buffer of a token could not grow: it then aborts inside a
+ * number of more than 15 characters and reads past the end of a string (jansson 2.14). This parser
+ * fails without either, accepts the same texts, and reads numbers in every locale alike. */
 #ifndef SN_BASE_JSON_TEXT_H
 #define SN_BASE_JSON_TEXT_H
 
@@ -6,25 +10,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether the text is a JSON value; true is certain. Allocates nothing. */
-bool sn_is_json(const char *text, size_t size);
+/* Why a text is not a value. */
+typedef struct sn_json_problem {
+    bool no_memory; /* the rest says nothing then */
+    int line;       /* from 1 */
+    int column;     /* in bytes, from 1 */
+    char text[96];
+} sn_json_problem;
 
-/* Whether jansson read nothing for lack of memory. It often calls that an error of syntax, so that
- * the text is looked at once more. */
-static inline bool sn_json_ran_out(const json_error_t *problem, const char *text, size_t size) {
-    if (!*problem->text) return true; /* then there is no code either */
-    switch (json_error_code(problem)) {
-    case json_error_out_of_memory:
-        return true;
-    case json_error_unknown:
-    case json_error_invalid_syntax:
-    case json_error_premature_end_of_input:
-    case json_error_end_of_input_expected:
-        return sn_is_json(text, size);
-    default:
-        return false;
-    }
-}
+/* The value of the text, or NULL. Keys that appear twice, strings that hold zero bytes and nesting
+ * over 2,048 levels are problems. Release with json_decref. */
+json_t *sn_json_read(const char *text, size_t size, sn_json_problem *problem);
 
 /* What json_dumps gave, by the functions that the host may have set with json_set_alloc_funcs. */
 static inline void sn_json_free(char *text) {

@@ -4,13 +4,11 @@
 
 sinew_status sn_json_parse(const char *bytes, size_t size, const char *name, json_t **root,
                            sinew_error *error) {
-    json_error_t problem;
-    *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &problem);
-    if (!*root) {
-        if (sn_json_ran_out(&problem, bytes, size)) return sn_no_memory(error);
-        return sn_fail(error, SINEW_BAD_INPUT, "%s:%d: %s", name,
-                       problem.line > 0 ? problem.line : 1, problem.text);
-    }
+    sn_json_problem problem;
+    *root = sn_json_read(bytes, size, &problem);
+    if (!*root && problem.no_memory) return sn_no_memory(error);
+    if (!*root)
+        return sn_fail(error, SINEW_BAD_INPUT, "%s:%d: %s", name, problem.line, problem.text);
     if (!json_is_object(*root)) {
         json_decref(*root);
         *root = NULL;

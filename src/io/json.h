@@ -1,4 +1,4 @@
-/* JSON through jansson, with the library's memory and messages. */
+/* Documents in JSON, with the library's memory and messages. */
 #ifndef SN_IO_JSON_H
 #define SN_IO_JSON_H
 

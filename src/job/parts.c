@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/status.h"
@@ -363,7 +364,8 @@ static sinew_status read_record(FILE *file, const sinew_solver *solver, sn_frame
     sinew_status status = good ? SINEW_OK : SINEW_BAD_INPUT;
     if (good) {
         json_decref(frame->fields);
-        frame->fields = json_loadb(text, (size_t)r.text, 0, NULL);
+        sn_json_problem problem;
+        frame->fields = sn_json_read(text, (size_t)r.text, &problem);
         if (!frame->fields) status = SINEW_NO_MEMORY; /* the checksum was right */
     }
     sn_free(text);

@@ -60,9 +60,9 @@ sinew_status sinew_scene_parse(const char *text, const char *name, const char *f
                                sinew_scene **scene, sinew_error *error) {
     SN_REQUIRE(text && name && scene, error);
     *scene = NULL;
-    json_error_t place;
-    json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, &place);
-    if (!document && sn_json_ran_out(&place, text, strlen(text))) return sn_no_memory(error);
+    sn_json_problem place;
+    json_t *document = sn_json_read(text, strlen(text), &place);
+    if (!document && place.no_memory) return sn_no_memory(error);
     if (!document)
         return sn_fail(error, SINEW_BAD_INPUT, "%s:%d:%d: %s", name, place.line, place.column,
                        place.text);
@@ -159,10 +159,10 @@ sinew_status sinew_scene_get(const sinew_scene *scene, const char *pointer, char
 
 static sinew_status parse_value(const sinew_scene *scene, const char *what, const char *json,
                                 json_t **value, sinew_error *error) {
-    json_error_t place;
-    *value = json_loads(json, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &place);
+    sn_json_problem place;
+    *value = sn_json_read(json, strlen(json), &place);
     if (*value) return SINEW_OK;
-    if (sn_json_ran_out(&place, json, strlen(json))) return sn_no_memory(error);
+    if (place.no_memory) return sn_no_memory(error);
     return sn_fail(error, SINEW_BAD_INPUT, "%s: %s: %d:%d: %s", scene->name, what, place.line,
                    place.column, place.text);
 }
@@ -262,6 +262,7 @@ sinew_status sn_scene_numbers(const sinew_scene *scene, const char *parameter, d
 }
 
 char *sinew_scene_path(const sinew_scene *scene, const char *path) {
+    if (!scene || !path) return NULL;
     if (*path == '/' || !*scene->folder) return sn_strdup(path);
     return sn_path_join(scene->folder, path);
 }

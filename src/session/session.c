@@ -173,10 +173,10 @@ static sinew_status apply(sinew_session *session, const json_t *patch, char **in
 }
 
 static sinew_status parse(const char *what, const char *text, json_t **value, sinew_error *error) {
-    json_error_t at;
-    *value = json_loads(text, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &at);
+    sn_json_problem at;
+    *value = sn_json_read(text, strlen(text), &at);
     if (*value) return SINEW_OK;
-    if (sn_json_ran_out(&at, text, strlen(text))) return sn_no_memory(error);
+    if (at.no_memory) return sn_no_memory(error);
     return sn_fail(error, SINEW_BAD_INPUT, "%s: %d:%d: %s", what, at.line, at.column, at.text);
 }
 
@@ -209,7 +209,7 @@ sinew_status sinew_session_set(sinew_session *session, const char *pointer, cons
 }
 
 uint64_t sinew_session_revision(const sinew_session *session) {
-    return atomic_load(&((sinew_session *)session)->revision);
+    return session ? atomic_load(&((sinew_session *)session)->revision) : 0;
 }
 
 sinew_status sinew_session_text(const sinew_session *session, char **json, sinew_error *error) {
@@ -280,7 +280,7 @@ sinew_past sinew_session_past(const sinew_session *session, int *run) {
 }
 
 const sinew_rig *sinew_session_rig(const sinew_session *session) {
-    return sinew_solver_rig(session->own);
+    return session ? sinew_solver_rig(session->own) : NULL;
 }
 
 sinew_status sinew_session_clip(const sinew_session *session, sinew_clip_info *info,

@@ -2,6 +2,7 @@
 #define TESTS_BASE_GROUPS_H
 int test_memory(void);
 int test_files(void);
+int test_json(void);
 int test_outputs(void);
 int test_nearest(void);
 int test_rotation(void);

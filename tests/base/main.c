@@ -5,6 +5,7 @@ int main(void) {
     int failed = 0;
     failed += test_memory();
     failed += test_files();
+    failed += test_json();
     failed += test_outputs();
     failed += test_nearest();
     failed += test_rotation();

@@ -47,7 +47,7 @@ static void refusals_name_the_place(void **state) {
                         "s.json: /sinew: version 99 is newer than this program's 1");
     assert_string_equal(refusal("[]"), "s.json: a scene must be a JSON object");
     assert_non_null(strstr(refusal("{\"sinew\": 1,\n \"steps\": }"), "s.json:2:"));
-    assert_non_null(strstr(refusal("{\"sinew\": 1, \"steps\": 2, \"steps\": 3}"), "duplicate"));
+    assert_non_null(strstr(refusal("{\"sinew\": 1, \"steps\": 2, \"steps\": 3}"), "appears twice"));
 }
 
 static void every_truncation_is_refused(void **state) {
