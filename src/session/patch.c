@@ -66,6 +66,9 @@ json_t *sn_pointer_find(const json_t *document, int depth, const char *const *to
 
 /* ---- one change ------------------------------------------------------------------------------ */
 
+/* Levels of a document, less than its text may have, and bytes that a patch may copy. */
+enum { MOST_DEPTH = 2000, MOST_COPIED = 64 << 20 };
+
 typedef struct location {
     char text[SN_POINTER_SIZE];
     const char *tokens[SN_POINTER_DEPTH];
@@ -77,6 +80,7 @@ typedef struct patching {
     json_t *inverse; /* operations that undo, the last first; NULL: not wanted */
     bool several;    /* operations may have shifted the elements that others touched */
     bool undoing;    /* without new memory: values of the patch are taken as they are */
+    size_t copied;   /* bytes of the values that operations copied */
     const char *why; /* a failure in words */
 } patching;
 
@@ -179,8 +183,35 @@ static bool replace_document(patching *p, const location *at, json_t *value) {
     return true;
 }
 
+/* How deep a value nests and about how many bytes a copy of it takes. */
+static int measure(const json_t *value, size_t *bytes) {
+    const char *key;
+    json_t *child;
+    int deepest = 0;
+    *bytes += 64 + json_string_length(value);
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        int depth = measure(json_array_get(value, i), bytes);
+        if (depth > deepest) deepest = depth;
+    }
+    json_object_foreach((json_t *)value, key, child) {
+        *bytes += strlen(key);
+        int depth = measure(child, bytes);
+        if (depth > deepest) deepest = depth;
+    }
+    return deepest + 1;
+}
+
+/* Moves and copies could nest a document deeper than its text may be, or than a stack is. */
+static bool nests_too_deeply(patching *p, const location *at, const json_t *value) {
+    size_t bytes = 0;
+    if (p->undoing || at->depth + measure(value, &bytes) <= MOST_DEPTH) return false;
+    p->why = "the document would be nested too deeply";
+    return true;
+}
+
 static bool add(patching *p, const location *at, json_t *value, const char *before) {
     if (at->depth == 0) return replace_document(p, at, value);
+    if (nests_too_deeply(p, at, value)) return false;
     json_t *parent;
     if (!open_parent(p, at, &parent)) return false;
     const char *token = at->tokens[at->depth - 1];
@@ -216,6 +247,7 @@ static bool remove_at(patching *p, const location *at) {
 
 static bool replace(patching *p, const location *at, json_t *value) {
     if (at->depth == 0) return replace_document(p, at, value);
+    if (nests_too_deeply(p, at, value)) return false;
     json_t *parent, *old = NULL;
     if (!open_parent(p, at, &parent)) return false;
     const char *token = at->tokens[at->depth - 1];
@@ -277,6 +309,9 @@ static bool move_value(patching *p, const location *from, const location *to) {
 static bool copy_value(patching *p, const location *from, const location *to) {
     json_t *value = sn_pointer_find(p->scene->document, from->depth, from->tokens);
     if (!value) return p->why = "there is no value at \"from\"", false;
+    /* A few copies of copies would fill any memory. */
+    measure(value, &p->copied);
+    if (p->copied > MOST_COPIED) return p->why = "the patch copies more than 64 MB", false;
     json_t *copy = sn_json_deep_copy(value);
     bool good = copy && add(p, to, copy, NULL);
     json_decref(copy);

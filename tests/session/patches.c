@@ -101,6 +101,35 @@ static void undo_gives_back_the_same_bytes(void **state) {
     sinew_session_destroy(session);
 }
 
+/* Small patches whose copies of copies would take terabytes, or nest without end. */
+static void patches_cannot_blow_up_the_document(void **state) {
+    (void)state;
+    sinew_session *session = session_of(OBSTACLES);
+    char *first, *patch = malloc(500000);
+    assert_ok(sinew_session_text(session, &first, &error));
+    size_t n = (size_t)sprintf(patch, "[{\"op\": \"add\", \"path\": \"/studio\", \"value\": {}}");
+    for (int i = 0; i < 60; i++)
+        n += (size_t)sprintf(
+            patch + n, ", {\"op\": \"copy\", \"from\": \"/studio\", \"path\": \"/studio/%d\"}", i);
+    sprintf(patch + n, "]");
+    assert_int_equal(sinew_session_patch(session, patch, NULL, NULL, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "copies more than 64 MB"));
+    assert_text(session, first);
+    /* a list in a list in a list: each moves into the next */
+    n = (size_t)sprintf(patch, "[{\"op\": \"add\", \"path\": \"/studio\", \"value\": {\"x\": []}}");
+    for (int i = 0; i < 2100; i++)
+        n += (size_t)sprintf(patch + n,
+                             ",{\"op\":\"add\",\"path\":\"/studio/y\",\"value\":[]}"
+                             ",{\"op\":\"move\",\"from\":\"/studio/x\",\"path\":\"/studio/y/0\"}"
+                             ",{\"op\":\"move\",\"from\":\"/studio/y\",\"path\":\"/studio/x\"}");
+    sprintf(patch + n, "]");
+    assert_int_equal(sinew_session_patch(session, patch, NULL, NULL, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "nested too deeply"));
+    assert_text(session, first);
+    free(patch), sinew_free(first);
+    sinew_session_destroy(session);
+}
+
 static void a_refused_patch_changes_nothing_and_says_where(void **state) {
     (void)state;
     const char *bad[][2] = {
@@ -141,6 +170,25 @@ static void a_refused_patch_changes_nothing_and_says_where(void **state) {
          "/curves/times"},
         {"{}", "must be a list"},
         {"[{]", "patch: 1:"},
+        {"[7]", "\"path\" is not a JSON pointer"},
+        {"[{\"op\": 7, \"path\": \"/steps\"}]", "\"op\" is missing"},
+        {"[{\"op\": \"add\", \"path\": 7, \"value\": 1}]", "not a JSON pointer"},
+        {"[{\"op\": \"add\", \"path\": \"/weights/~\", \"value\": 1}]", "not a JSON pointer"},
+        {"[{\"op\": \"remove\", \"path\": \"/obstacles/-1\"}]", "there is no value"},
+        {"[{\"op\": \"remove\", \"path\": \"/obstacles/1e0\"}]", "there is no value"},
+        {"[{\"op\": \"remove\", \"path\": \"/obstacles/99999999999999999999\"}]",
+         "there is no value"},
+        {"[{\"op\": \"remove\", \"path\": \"/obstacles/\"}]", "there is no value"},
+        {"[{\"op\": \"add\", \"path\": \"/steps\", \"value\": 1e999}]", "too large"},
+        {"[{\"op\": \"add\", \"path\": \"/steps\", \"value\": NaN}]", "a value is expected"},
+        {"[{\"op\": \"add\", \"path\": \"/steps\", \"value\": 3, \"value\": 4}]", "appears twice"},
+        {"[{\"op\": \"copy\", \"from\": \"\", \"path\": \"/rig\"}]", "/rig/"},
+        {"[{\"op\": \"move\", \"from\": \"\", \"path\": \"/studio\"}]", "no value at \"from\""},
+        {"[{\"op\": \"add\", \"path\": \"/weights/a\", \"value\": {\"a\": 1}}]", "/weights/a"},
+        {"[{\"op\": \"add\", \"path\": \"/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17\", "
+         "\"value\": 1}]",
+         "not a JSON pointer"},
+        {"[{\"op\": \"add\", \"path\": \"/\\u001b[2J\", \"value\": 1}]", "/?[2J: unknown key"},
     };
     sinew_session *session = session_of(OBSTACLES);
     char *first;
@@ -332,6 +380,7 @@ int test_patches(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(undo_gives_back_the_same_bytes),
         cmocka_unit_test(a_refused_patch_changes_nothing_and_says_where),
+        cmocka_unit_test(patches_cannot_blow_up_the_document),
         cmocka_unit_test(every_change_states_its_cost),
         cmocka_unit_test(a_patch_does_not_pay_for_the_document),
         cmocka_unit_test(random_patches_are_undone_byte_for_byte),
