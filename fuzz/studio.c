@@ -37,9 +37,13 @@ void net_message_release(net_message *message) {
     free(message);
 }
 
+static char last_error[1000];
+
 void net_send(net_client *client, net_message *message, bool is_frame) {
     (void)client, (void)is_frame;
     if (!message->text) abort();
+    if (strstr(message->text, "\"type\":\"error\""))
+        snprintf(last_error, sizeof last_error, "%s", message->text);
 }
 
 void net_broadcast(net *n, net_message *message, bool is_frame) {
@@ -116,16 +120,20 @@ static void fresh_project(void) {
     remove(command);
 }
 
-static void hear(studio_state *state, const uint8_t *bytes, size_t size) {
+/* Why the connection would end; NULL: it goes on. */
+static const char *hear(studio_state *state, net_client *client, const uint8_t *bytes,
+                        size_t size) {
     /* an exact copy: reading further is caught by the sanitizer */
     uint8_t *copy = malloc(size ? size : 1);
     if (!copy) abort();
     memcpy(copy, bytes, size);
     const char *reason = NULL;
-    bool good = size && *copy == '{' ? messages_text(state, NULL, (const char *)copy, size, &reason)
-                                     : messages_files(state, NULL, copy, size, &reason);
+    bool good = size && *copy == '{'
+                    ? messages_text(state, client, (const char *)copy, size, &reason)
+                    : messages_files(state, client, copy, size, &reason);
     if (!good && !reason) abort();
     free(copy);
+    return good ? NULL : reason;
 }
 
 static json_t *document_of(const char *path, project **out) {
@@ -143,7 +151,7 @@ bool fuzz_studio(const uint8_t *bytes, size_t size) {
     while (bytes < end) {
         const uint8_t *stop = memchr(bytes, 0x1e, (size_t)(end - bytes));
         if (!stop) stop = end;
-        hear(&state, bytes, (size_t)(stop - bytes));
+        hear(&state, NULL, bytes, (size_t)(stop - bytes));
         bytes = stop < end ? stop + 1 : end;
     }
     messages_welcome(&state, NULL);
@@ -169,4 +177,20 @@ bool fuzz_studio(const uint8_t *bytes, size_t size) {
     json_decref(first), json_decref(last);
     if (again) project_close(again);
     return good;
+}
+
+const char *studio_answer(const void *bytes, size_t size, bool *changed) {
+    fresh_project();
+    studio_state state = {.frame = -1};
+    json_t *first = document_of(scene_path(), &state.project);
+    if (!first) abort();
+    *last_error = '\0';
+    net_client *page = (net_client *)last_error; /* nobody looks into it */
+    const char *reason = hear(&state, page, bytes, size);
+    if (reason) snprintf(last_error, sizeof last_error, "%s", reason);
+    json_t *last = project_document(state.project);
+    *changed = !json_equal(first, last);
+    json_decref(first), json_decref(last);
+    project_close(state.project);
+    return last_error;
 }

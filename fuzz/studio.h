@@ -11,4 +11,8 @@
  * the document then differs. */
 bool fuzz_studio(const uint8_t *bytes, size_t size);
 
+/* One message to a fresh project: why the connection would end, or the error that the page is
+ * told; "" when neither. Static. *changed: the document is another one. */
+const char *studio_answer(const void *bytes, size_t size, bool *changed);
+
 #endif

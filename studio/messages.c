@@ -211,6 +211,15 @@ void messages_stopped(studio_state *s) {
 typedef bool handle(studio_state *s, net_client *client, const json_t *message,
                     const char **reason);
 
+/* Paths below /studio and /notes are not checked: values from there must not become part of what
+ * is solved. */
+static bool leaves_studio(const json_t *operation) {
+    const char *from = json_string_value(json_object_get(operation, "from"));
+    const char *path = json_string_value(json_object_get(operation, "path"));
+    bool unchecked = starts(from, "/studio") || starts(from, "/notes") || (from && !*from);
+    return unchecked && !starts(path, "/studio/") && !starts(path, "/notes/");
+}
+
 static bool on_patch(studio_state *s, net_client *client, const json_t *m, const char **reason) {
     const json_t *operations = json_object_get(m, "ops");
     const char *label = json_string_value(json_object_get(m, "label"));
@@ -218,6 +227,11 @@ static bool on_patch(studio_state *s, net_client *client, const json_t *m, const
     json_int_t id = json_integer_value(json_object_get(m, "id"));
     *reason = "a patch needs a list of operations";
     if (!json_is_array(operations) || json_array_size(operations) > 10000) return false;
+    for (size_t i = 0; i < json_array_size(operations); i++)
+        if (leaves_studio(json_array_get(operations, i))) {
+            complain(s, client, id, "values of /studio and /notes cannot be moved or copied out");
+            return true;
+        }
     sinew_error error = {0};
     if (project_check_paths(operations, &error) != SINEW_OK) {
         /* Pointers start with a slash by nature; only values are checked. */

@@ -26,7 +26,75 @@ static void the_corpus_replays(void **state) {
     sn_names_free(names, count);
 }
 
+/* What a page says, and words of the answer. */
+static const char *const bad[][2] = {
+    {"", "malformed"},
+    {"{", "not a JSON object with a type"},
+    {"{}", "not a JSON object with a type"},
+    {"{\"type\": 7}", "not a JSON object with a type"},
+    {"{\"type\": \"\"}", "unknown type"},
+    {"{\"type\": \"undo\"} x", "not a JSON object with a type"},
+    {"{\"type\": \"patch\"}", "needs a list of operations"},
+    {"{\"type\": \"patch\", \"ops\": {}}", "needs a list of operations"},
+    {"{\"type\": \"patch\", \"ops\": [7]}", "not a JSON pointer"},
+    {"{\"type\": \"patch\", \"ops\": [{\"op\": \"fly\", \"path\": \"/steps\"}]}",
+     "\\\"op\\\" is not"},
+    {"{\"type\": \"patch\", \"ops\": [{\"op\": \"add\", \"path\": \"/rig\", \"value\": {\"files\": "
+     "[\"/etc/passwd\"]}}]}",
+     "outside the project"},
+    {"{\"type\": \"patch\", \"ops\": [{\"op\": \"add\", \"path\": \"/rig\", \"value\": {\"files\": "
+     "[\"a/../../x.obj\"]}}]}",
+     "outside the project"},
+    {"{\"type\": \"patch\", \"ops\": [{\"op\": \"add\", \"path\": \"/studio\", \"value\": "
+     "{\"studio\": {\"files\": [\"/etc/passwd\"]}}}, {\"op\": \"copy\", \"from\": "
+     "\"/studio/studio\", \"path\": \"/rig\"}]}",
+     "/studio"},
+    {"{\"type\": \"patch\", \"ops\": [{\"op\": \"add\", \"path\": \"/studio\", \"value\": "
+     "{\"studio\": {\"files\": [\"/etc/passwd\"]}}}, {\"op\": \"move\", \"from\": "
+     "\"/studio/studio\", \"path\": \"/rig\"}]}",
+     "/studio"},
+    {"{\"type\": \"seek\"}", "whole number"},
+    {"{\"type\": \"seek\", \"frame\": -2}", "whole number"},
+    {"{\"type\": \"seek\", \"frame\": 1.5}", "whole number"},
+    {"{\"type\": \"seek\", \"frame\": 9223372036854775807}", "whole number"},
+    {"{\"type\": \"drag\"}", "needs vertex"},
+    {"{\"type\": \"drag\", \"vertex\": -1, \"to\": [0, 0, 0], \"gesture\": \"g\"}", "needs vertex"},
+    {"{\"type\": \"drag\", \"vertex\": 1, \"to\": [0, 0], \"gesture\": \"g\"}", "needs vertex"},
+    {"{\"type\": \"drag\", \"vertex\": 1, \"to\": [0, 0, \"x\"], \"gesture\": \"g\"}",
+     "needs vertex"},
+    {"{\"type\": \"drag\", \"vertex\": 4294967296, \"to\": [0, 0, 0], \"gesture\": \"g\"}",
+     "needs vertex"},
+    {"{\"type\": \"open\"}", "needs an example"},
+    {"{\"type\": \"open\", \"example\": \"../x\"}", "example"},
+    {"{\"type\": \"open\", \"sample\": \"nothing\"}", "nothing"},
+    {"{\"type\": \"export\", \"what\": \"clip\"}", "needs what and format"},
+    {"{\"type\": \"export\", \"what\": \"clip\", \"format\": \"../x\"}", "../x"},
+    {"{\"type\": \"mesh\"}", "needs a file"},
+    {"{\"type\": \"mesh\", \"file\": \"/etc/passwd\"}", "/etc/passwd"},
+    {"{\"type\": \"mesh\", \"file\": \"../x.obj\"}", "../x.obj"},
+    {"{\"type\": \"undo\"}", "undo"},
+    {"{\"type\": \"redo\"}", "redo"},
+    {"\x01", "malformed"},
+    {"\xff\xff\xff\x7f{}", "malformed"},
+};
+
+static void refused_messages_change_nothing(void **state) {
+    (void)state;
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        bool changed;
+        const char *answer = studio_answer(bad[i][0], strlen(bad[i][0]), &changed);
+        if (strstr(answer, bad[i][1]) && !changed) continue;
+        print_error("%s: answer '%s'%s\n", bad[i][0], answer, changed ? ", changed" : "");
+        wrong++;
+    }
+    assert_int_equal(wrong, 0);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_corpus_replays)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_corpus_replays),
+        cmocka_unit_test(refused_messages_change_nothing),
+    };
     return cmocka_run_group_tests_name("protocol", tests, NULL, NULL);
 }
