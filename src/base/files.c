@@ -55,7 +55,7 @@ sinew_status sinew_folder_begin(const char *path, sinew_folder **folder, sinew_e
 }
 
 const char *sinew_folder_path(const sinew_folder *folder) {
-    return folder->scratch.path;
+    return folder ? folder->scratch.path : NULL;
 }
 
 sinew_status sinew_folder_finish(sinew_folder *folder, sinew_error *error) {

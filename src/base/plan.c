@@ -174,17 +174,17 @@ sinew_status sinew_file_plan_add_output(sinew_file_plan *plan, const char *path,
 }
 
 int sinew_file_plan_count(const sinew_file_plan *plan) {
-    return plan->count;
+    return plan ? plan->count : 0;
 }
 
 const char *sinew_file_plan_path(const sinew_file_plan *plan, int index) {
-    return index >= 0 && index < plan->count ? plan->files[index].path : NULL;
+    return plan && index >= 0 && index < plan->count ? plan->files[index].path : NULL;
 }
 
 const char *sinew_file_plan_real_path(const sinew_file_plan *plan, int index) {
-    return index >= 0 && index < plan->count ? plan->files[index].real : NULL;
+    return plan && index >= 0 && index < plan->count ? plan->files[index].real : NULL;
 }
 
 bool sinew_file_plan_is_output(const sinew_file_plan *plan, int index) {
-    return index >= 0 && index < plan->count && plan->files[index].output;
+    return plan && index >= 0 && index < plan->count && plan->files[index].output;
 }

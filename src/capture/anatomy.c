@@ -148,23 +148,23 @@ void sinew_anatomy_destroy(sinew_anatomy *a) {
 }
 
 int sinew_anatomy_piece_count(const sinew_anatomy *a) {
-    return a->piece_count;
+    return a ? a->piece_count : 0;
 }
 
 sinew_piece_kind sinew_anatomy_piece_kind(const sinew_anatomy *a, int piece) {
-    return piece >= 0 && piece < a->piece_count ? a->kind[piece] : SINEW_PIECE_KIND_OUTSIDE;
+    return a && piece >= 0 && piece < a->piece_count ? a->kind[piece] : SINEW_PIECE_KIND_OUTSIDE;
 }
 
 const int *sinew_anatomy_pieces(const sinew_anatomy *a) {
-    return a->piece;
+    return a ? a->piece : NULL;
 }
 
 const bool *sinew_anatomy_skin(const sinew_anatomy *a) {
-    return a->skin;
+    return a ? a->skin : NULL;
 }
 
 const double *sinew_anatomy_openness(const sinew_anatomy *a) {
-    return a->openness;
+    return a ? a->openness : NULL;
 }
 
 bool sinew_anatomy_axes(const sinew_anatomy *a, double left[3], double up[3], double front[3]) {
@@ -174,7 +174,7 @@ bool sinew_anatomy_axes(const sinew_anatomy *a, double left[3], double up[3], do
 }
 
 double sinew_anatomy_eye_distance(const sinew_anatomy *a) {
-    return a->oriented ? a->eye_distance : 0;
+    return a && a->oriented ? a->eye_distance : 0;
 }
 
 bool sinew_anatomy_landmark(const sinew_anatomy *a, sinew_landmark landmark, sinew_side side,

@@ -431,11 +431,11 @@ void sinew_capture_get_info(const sinew_capture *c, sinew_capture_info *info) {
 }
 
 const sinew_marker_map *sinew_capture_map(const sinew_capture *c) {
-    return c->map;
+    return c ? c->map : NULL;
 }
 
 const char *sinew_capture_doubt(const sinew_capture *c, int marker) {
-    bool doubt = marker >= 0 && marker < c->doubts.count && *c->doubts.reason[marker];
+    bool doubt = c && marker >= 0 && marker < c->doubts.count && *c->doubts.reason[marker];
     return doubt ? c->doubts.reason[marker] : NULL;
 }
 

@@ -201,11 +201,11 @@ sinew_status sinew_force_start(sinew_force_state *s, const double *positions,
 }
 
 const double *sinew_force_last_command(const sinew_force_state *state) {
-    return state->u;
+    return state ? state->u : NULL;
 }
 
 const double *sinew_force_velocities(const sinew_force_state *state) {
-    return state->velocity;
+    return state ? state->velocity : NULL;
 }
 
 /* ---- settings and the past ------------------------------------------------------------------- */

@@ -122,7 +122,7 @@ void sinew_job_destroy(sinew_job *job) {
 }
 
 const sinew_rig *sinew_job_rig(const sinew_job *job) {
-    return sinew_solver_rig(job->solver);
+    return job ? sinew_solver_rig(job->solver) : NULL;
 }
 
 static const sn_clip *clip_of(const sinew_job *job) {
@@ -130,14 +130,15 @@ static const sn_clip *clip_of(const sinew_job *job) {
 }
 
 int sinew_job_frame_count(const sinew_job *job) {
-    return clip_of(job)->frame_count;
+    return job ? clip_of(job)->frame_count : 0;
 }
 
 double sinew_job_time(const sinew_job *job, int frame) {
-    return sinew_solver_frame_time(job->solver, frame);
+    return job ? sinew_solver_frame_time(job->solver, frame) : 0;
 }
 
 const double *sinew_job_weights(const sinew_job *job, int frame) {
+    if (!job) return NULL;
     const sn_clip *clip = clip_of(job);
     if (!clip->weights || frame < 0 || frame >= clip->frame_count) return NULL;
     return clip->weights + (size_t)frame * (size_t)sinew_job_rig(job)->slider_count;

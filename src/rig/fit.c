@@ -393,7 +393,7 @@ sinew_status sinew_fit_frame(sinew_fit *fit, const double *markers, const double
 }
 
 const double *sinew_fit_trusted(const sinew_fit *fit) {
-    return fit->trusted;
+    return fit ? fit->trusted : NULL;
 }
 
 sinew_status sinew_fit_get_summary(const sinew_fit *fit, sinew_fit_summary *summary,

@@ -33,40 +33,40 @@ static const sn_model_kind *kind_of(const sinew_model *model) {
 }
 
 const char *sinew_model_name(const sinew_model *model) {
-    return model->name;
+    return model ? model->name : NULL;
 }
 
 const char *sinew_model_summary(const sinew_model *model) {
-    return model->summary;
+    return model ? model->summary : NULL;
 }
 
 bool sinew_model_needs_no_weights(const sinew_model *model) {
-    return kind_of(model)->needs_no_weights;
+    return model && kind_of(model)->needs_no_weights;
 }
 
 bool sinew_model_uses(const sinew_model *model, const char *key) {
-    for (const char *const *used = kind_of(model)->uses; used && *used; used++)
+    for (const char *const *used = model ? kind_of(model)->uses : NULL; used && *used; used++)
         if (!strcmp(*used, key)) return true;
     return false;
 }
 
 const char *sinew_model_output(const sinew_model *model, int index) {
-    const char *const *outputs = kind_of(model)->outputs;
+    const char *const *outputs = model ? kind_of(model)->outputs : NULL;
     for (int i = 0; outputs && outputs[i]; i++)
         if (i == index) return outputs[i];
     return NULL;
 }
 
 int sinew_model_parameter_count(const sinew_model *model) {
-    return model->parameter_count;
+    return model ? model->parameter_count : 0;
 }
 
 const sinew_parameter *sinew_model_parameter(const sinew_model *model, int index) {
-    return index >= 0 && index < model->parameter_count ? &model->parameters[index] : NULL;
+    return model && index >= 0 && index < model->parameter_count ? &model->parameters[index] : NULL;
 }
 
 const sinew_parameter *sinew_model_find_parameter(const sinew_model *model, const char *name) {
-    for (int i = 0; i < model->parameter_count; i++)
+    for (int i = 0; i < sinew_model_parameter_count(model); i++)
         if (!strcmp(model->parameters[i].name, name)) return &model->parameters[i];
     return NULL;
 }

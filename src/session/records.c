@@ -69,12 +69,12 @@ static const char *number_at(const sinew_figures *figures, int index, int *count
 
 int sinew_figures_count(const sinew_figures *figures) {
     int count = 0;
-    number_at(figures, -1, &count);
+    if (figures) number_at(figures, -1, &count);
     return count;
 }
 
 const char *sinew_figures_name(const sinew_figures *figures, int index) {
-    return index < 0 ? NULL : number_at(figures, index, NULL);
+    return !figures || index < 0 ? NULL : number_at(figures, index, NULL);
 }
 
 bool sinew_figures_get(const sinew_figures *figures, const char *name, double *value) {

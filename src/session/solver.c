@@ -54,11 +54,11 @@ void *sn_solver_model(sinew_solver *solver) {
 }
 
 const sinew_rig *sinew_solver_rig(const sinew_solver *solver) {
-    return solver->rig ? solver->rig->object : NULL;
+    return solver && solver->rig ? solver->rig->object : NULL;
 }
 
 uint64_t sinew_solver_revision(const sinew_solver *solver) {
-    return solver->revision;
+    return solver ? solver->revision : 0;
 }
 
 sinew_past sinew_solver_past(const sinew_solver *solver, int *run) {
@@ -84,7 +84,7 @@ sinew_status sinew_solver_clip(const sinew_solver *solver, sinew_clip_info *info
 }
 
 double sinew_solver_frame_time(const sinew_solver *solver, int frame) {
-    const sn_clip *clip = sn_solver_get_clip(solver);
+    const sn_clip *clip = solver ? sn_solver_get_clip(solver) : NULL;
     return clip && frame >= 0 && frame < clip->frame_count ? clip->times[frame] : 0;
 }
 

@@ -74,7 +74,7 @@ void sinew_spring_state_destroy(sinew_spring_state *state) {
 }
 
 const double *sinew_spring_network_positions(const sinew_spring_state *state) {
-    return state->positions;
+    return state ? state->positions : NULL;
 }
 
 /* ---- what the frame asks for ---- */

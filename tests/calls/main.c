@@ -6,10 +6,13 @@
 #include <dirent.h>
 #include <jansson.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "wrapped.h"
 
 static stage the_stage;
 
@@ -220,12 +223,93 @@ static void every_poll_can_cancel(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* ---- misuse ---------------------------------------------------------------------------------- */
+
+static char spoiled[200]; /* the call in progress */
+
+static void note(const char *call, const char *about) {
+    snprintf(spoiled, sizeof spoiled, "%s crashes: %s\n", call, about);
+}
+
+static void on_crash(int signal) {
+    (void)signal;
+    if (write(STDERR_FILENO, spoiled, strlen(spoiled)) < 0) _exit(2);
+    _exit(1);
+}
+
+/* Calls that release or take over their first argument; without it the act would lose the object.
+ */
+static const char *const consuming[] = {"sinew_video_close", "sinew_rig_create",
+                                        "sinew_frame_writer_finish", "sinew_frame_writer_close",
+                                        "sinew_folder_finish"};
+
+static bool consumes(const char *name, int argument) {
+    for (size_t i = 0; argument == 0 && i < sizeof consuming / sizeof *consuming; i++)
+        if (!strcmp(consuming[i], name)) return true;
+    return false;
+}
+
+/* NULL is accepted where the header allows it, and is SINEW_MISUSE elsewhere. */
+static void every_pointer_may_be_null(void **state) {
+    (void)state;
+    long tried = 0, wrong = 0, unmet = 0;
+    struct sigaction action = {.sa_handler = on_crash}, before;
+    sigaction(SIGSEGV, &action, &before);
+    json_set_alloc_funcs(take, sn_free);
+    for (const act *a = acts; a; a = a->next) {
+        const wrapped_call *call = wrapped_calls;
+        while (call->name && strcmp(call->name, a->name)) call++;
+        for (int i = 0; call->name && i < call->count; i++, tried++) {
+            sinew_error error;
+            if (consumes(a->name, i)) continue;
+            snprintf(spoiled, sizeof spoiled, "%s crashes when '%s' is NULL\n", a->name,
+                     call->pointers[i]);
+            wrapped = (struct wrapped){a->name, i, false};
+            test_memory_limit(LONG_MAX);
+            sinew_status status = perform(a, NULL, &error);
+            long lost = test_memory_restore().living;
+            unmet += !wrapped.met;
+            if (!wrapped.met) print_error("the act of %s does not call it\n", a->name);
+            if (status != SINEW_OK && status != SINEW_MISUSE)
+                print_error("%s: '%s' is NULL: %s, %s\n", a->name, call->pointers[i],
+                            sinew_status_name(status), error.message);
+            if (lost)
+                print_error("%s: %ld blocks are lost when '%s' is NULL\n", a->name, lost,
+                            call->pointers[i]);
+            wrong += (status != SINEW_OK && status != SINEW_MISUSE) || lost;
+        }
+    }
+    wrapped.name = NULL;
+    json_set_alloc_funcs(malloc, free);
+    sigaction(SIGSEGV, &before, NULL);
+    print_message("%ld pointers\n", tried);
+    assert_int_equal(unmet, 0);
+    assert_int_equal(wrong, 0);
+}
+
+static void questions_about_nothing_have_an_answer(void **state) {
+    (void)state;
+    struct sigaction action = {.sa_handler = on_crash}, before;
+    sigaction(SIGSEGV, &action, &before);
+    sinew_error error;
+    sinew_rig *rig;
+    assert_int_equal(wrapped_questions(&the_stage, note), 0);
+    assert_int_equal(sinew_video_close(NULL, &error), SINEW_MISUSE);
+    assert_int_equal(sinew_rig_create(NULL, &rig, &error), SINEW_MISUSE);
+    assert_int_equal(sinew_frame_writer_finish(NULL, NULL, &error), SINEW_MISUSE);
+    assert_int_equal(sinew_frame_writer_close(NULL, &error), SINEW_MISUSE);
+    assert_int_equal(sinew_folder_finish(NULL, &error), SINEW_MISUSE);
+    sigaction(SIGSEGV, &before, NULL);
+}
+
 int main(void) {
     stage_open(&the_stage);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_call_of_the_headers_has_an_act),
         cmocka_unit_test(every_failed_allocation_is_reported),
         cmocka_unit_test(every_poll_can_cancel),
+        cmocka_unit_test(every_pointer_may_be_null),
+        cmocka_unit_test(questions_about_nothing_have_an_answer),
     };
     int failed = cmocka_run_group_tests_name("calls", tests, NULL, NULL);
     stage_close(&the_stage);
