@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "frame.h"
 
@@ -139,6 +140,22 @@ sinew_status cli_parse(cli_call *call, int count, char **words) {
     return SINEW_OK;
 }
 
+/* Before hours of work, and before another output is written: every output has a folder. */
+static sinew_status check_folder(const char *path, sinew_error *error) {
+    struct stat about;
+    char *folder = cli_strndup(path, (size_t)(cli_path_name(path) - path));
+    if (!folder) return cli_no_memory(error);
+    size_t length = strlen(folder);
+    if (length > 1) folder[length - 1] = '\0'; /* the slash */
+    bool there = !*folder || (stat(folder, &about) == 0 && S_ISDIR(about.st_mode));
+    sinew_status status =
+        there ? SINEW_OK
+              : sinew_fail(error, SINEW_IO, "%s: cannot be written: the folder %s does not exist",
+                           path, folder);
+    sinew_free(folder);
+    return status;
+}
+
 static sinew_status check_files(cli_call *call, const char *further) {
     sinew_error *error = &call->error;
     sinew_file_plan *plan;
@@ -158,6 +175,9 @@ static sinew_status check_files(cli_call *call, const char *further) {
     }
     if (status == SINEW_OK && sinew_file_plan_check(plan, error) != SINEW_OK)
         status = error->status == SINEW_BAD_INPUT ? SINEW_MISUSE : error->status;
+    for (int i = 0; i < call->value_count && status == SINEW_OK; i++)
+        if (call->values[i].option->kind == CLI_OUTPUT)
+            status = check_folder(call->values[i].text, error);
     sinew_file_plan_destroy(plan);
     return error->status = status;
 }

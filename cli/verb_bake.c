@@ -106,8 +106,13 @@ static sinew_status add_clip(cli_call *call, const sinew_rig *rig, const char *p
                              int *count) {
     sinew_curves *read = NULL, *bound = NULL;
     size_t n = (size_t)rig->slider_count;
+    int unmatched = 0;
     sinew_status status = sinew_curves_read(path, &read, &call->error);
-    if (status == SINEW_OK) status = sinew_rig_bind_curves(rig, read, &bound, NULL, &call->error);
+    if (status == SINEW_OK)
+        status = sinew_rig_bind_curves(rig, read, &bound, &unmatched, &call->error);
+    if (status == SINEW_OK && unmatched == read->channel_count)
+        status = sinew_fail(&call->error, SINEW_BAD_INPUT,
+                            "%s: no slider has the name of a channel", path);
     if (status == SINEW_OK) {
         size_t more = (size_t)bound->time_count;
         double *grown = realloc(*rows, ((size_t)*count + more) * n * sizeof **rows);
@@ -235,6 +240,8 @@ static sinew_status run(cli_call *call) {
     if (cli_given(call, "--clip-out") && cli_count(call, "--curves") == 0)
         return cli_usage(call, "--clip-out needs --curves FILE");
     const char *model = cli_given(call, "--model") ? cli_text(call, "--model") : "rotation";
+    if (cli_count(call, "--obstacle") > 0 && strcmp(model, "spring") != 0)
+        return cli_usage(call, "--obstacle needs --model spring");
     sinew_scene *scene = NULL;
     sinew_session *session = NULL;
     sinew_session_options chosen;

@@ -16,6 +16,7 @@ def make_good(sinew, folder):
     run("sample", "bar", "--out", "bar")
     run("sample", "face", "--out", "face", "--vertices", "1000")
     run("convert", "bar", "rig.glb")
+    run("convert", "bar", "rig.fbx")
     run("convert", "bar/neutral.obj", "mesh.ply")
     run("convert", "bar/neutral.obj", "mesh.off")
     run("blend", "bar", "--steps", "2", "--out", "clip.pc2", "--out", "clip.mdd", "--scene-out",
@@ -33,7 +34,7 @@ def make_good(sinew, folder):
 
 # good file, and whether it is text
 READ = [("bar/neutral.obj", True), ("mesh.ply", False), ("mesh.off", True), ("rig.glb", False),
-        ("clip.pc2", False), ("clip.mdd", False), ("face/markers.csv", True),
+        ("rig.fbx", False), ("clip.pc2", False), ("clip.mdd", False), ("face/markers.csv", True),
         ("bar/clip.csv", True), ("markers.trc", True), ("tets.mesh", True)]
 
 
@@ -62,6 +63,8 @@ def make_bad(folder):
         data = (folder / name).read_bytes()
         path = pathlib.Path(name)
         for kind, content in damage(data, text):
+            if kind == "less" and name.endswith(".fbx"):
+                continue  # the last bytes of an FBX file mean nothing
             bad = f"{kind}-{path.parent.name or 'x'}-{path.name}"
             (folder / bad).write_bytes(content)
             made.append((bad, kind))
@@ -97,6 +100,9 @@ def write_special(folder):
         "twice.csv": "time_s,bend120,bend120\n0,0,0\n1,1,1\n",
         "far_map.csv": "vertex,value\n99999999,1\n",
         "neg_map.csv": "vertex,value\n-1,1\n",
+        "lone.csv": "time_s,nose_x,nose_y,nose_z\n0,0,0,0\n0.1,0,0,0\n",
+        "far_marker_map.csv": "nose,999999999\n",
+        "word_marker_map.csv": "nose,somewhere\n",
         "deep.json": "[" * 100000,
         "cut.json": '{"sinew": 1, ',
         "list.json": "[1, 2]",
@@ -125,8 +131,78 @@ def write_special(folder):
     (folder / "glb2.glb").write_bytes(b"glTF" + struct.pack("<II", 9, 12))
     (folder / "long.glb").write_bytes(b"glTF" + struct.pack("<IIII", 2, 0x7fffffff, 0x7fffffff,
                                                             0x4E4F534A))
+    write_vrm(folder)
+    write_fbx(folder)
+    write_manifests(folder)
     (folder / "folder.obj").mkdir()
     (folder / "hollow").mkdir()
+
+
+def write_vrm(folder):
+    """A triangle with one morph target, and more expressions than any face."""
+    points = struct.pack("<9f", 0, 0, 0, 1, 0, 0, 0, 1, 0) + struct.pack("<9f", *[0] * 8, 1)
+    binary = points + struct.pack("<3I", 0, 1, 2)
+    accessor = {"bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 3,
+                "min": [0, 0, 0], "max": [1, 1, 1]}
+    document = {
+        "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "indices": 2,
+                                    "targets": [{"POSITION": 1}]}],
+                    "extras": {"targetNames": ["up"]}}],
+        "accessors": [accessor, {**accessor, "byteOffset": 36},
+                      {"bufferView": 0, "byteOffset": 72, "componentType": 5125, "type": "SCALAR",
+                       "count": 3}],
+        "bufferViews": [{"buffer": 0, "byteLength": len(binary)}],
+        "buffers": [{"byteLength": len(binary)}], "extensionsUsed": ["VRMC_vrm"]}
+    bind = {"morphTargetBinds": [{"node": 0, "index": 0, "weight": 1}]}
+    document["extensions"] = {"VRMC_vrm": {"specVersion": "1.0", "expressions": {
+        "custom": {f"e{i}": bind for i in range(2000)}}}}
+    text = json.dumps(document).encode()
+    text += b" " * (-len(text) % 4)
+    (folder / "crowd.vrm").write_bytes(
+        b"glTF" + struct.pack("<II", 2, 28 + len(text) + len(binary))
+        + struct.pack("<II", len(text), 0x4E4F534A) + text
+        + struct.pack("<II", len(binary), 0x004E4942) + binary)
+
+
+def write_fbx(folder):
+    """Text FBX whose one mesh is wrong."""
+    def text(points, corners):
+        return ("; FBX 7.4.0 project file\nFBXHeaderExtension:  {\n\tFBXVersion: 7400\n}\n"
+                "Objects:  {\n\tGeometry: 1, \"Geometry::m\", \"Mesh\" {\n"
+                f"\t\tVertices: {points}\n\t\tPolygonVertexIndex: {corners}\n\t}}\n"
+                "\tModel: 2, \"Model::m\", \"Mesh\" {\n\t}\n}\n"
+                "Connections:  {\n\tC: \"OO\",1,2\n\tC: \"OO\",2,0\n}\n")
+
+    points = "*9 {\n\t\t\ta: 0,0,0,1,0,0,0,1,0\n\t\t}"
+    (folder / "index.fbx").write_text(text(points, "*3 {\n\t\t\ta: 0,1,-10\n\t\t}"))
+    (folder / "claims.fbx").write_text(text("*999999999 {\n\t\t\ta: 0\n\t\t}",
+                                            "*3 {\n\t\t\ta: 0,1,-3\n\t\t}"))
+    (folder / "nan.fbx").write_text(text(points.replace("0,1,0,0", "0,nan,0,0"),
+                                         "*3 {\n\t\t\ta: 0,1,-3\n\t\t}"))
+    (folder / "deep.fbx").write_text("; FBX 7.4.0 project file\n" + "A:  {\n" * 100000)
+
+
+def write_manifests(folder):
+    shot = {"name": "s", "scene": "good.json"}
+    (folder / "link.json").symlink_to("/etc/passwd")
+    manifests = {
+        "version": {"farm": 2, "shots": [shot]}, "none": {"farm": 1, "shots": []},
+        "key": {"farm": 1, "shots": [shot], "cores": 2}, "number": {"farm": 1, "shots": [7]},
+        "colour": {"farm": 1, "shots": [{**shot, "colour": "red"}]},
+        "twice": {"farm": 1, "shots": [shot, shot]},
+        "overrides": {"farm": 1, "shots": [{**shot, "overrides": {}}]},
+    }
+    for kind, name in (("dots", ".."), ("slash", "a/b"), ("escape", "\x1b[2J"), ("long", "a" * 101)):
+        manifests[kind] = {"farm": 1, "shots": [{**shot, "name": name}]}
+    for kind, scene in (("outside", "../good.json"), ("absolute", "/etc/passwd"),
+                        ("link", "link.json"), ("scene", "")):
+        manifests[kind] = {"farm": 1, "shots": [{**shot, "scene": scene}]}
+    for kind, manifest in manifests.items():
+        (folder / f"m_{kind}.json").write_text(json.dumps(manifest))
+    (folder / "m_same.json").write_text('{"farm": 1, "farm": 1, "shots": []}')
+    (folder / "badfarm").mkdir()
+    (folder / "badfarm" / "farm.json").write_text('{"farm": 1, "shots": [')
 
 
 def write_scenes(folder):
