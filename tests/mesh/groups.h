@@ -1,5 +1,6 @@
 #ifndef TESTS_MESH_GROUPS_H
 #define TESTS_MESH_GROUPS_H
+int test_accessors(void);
 int test_cages(void);
 int test_checks(void);
 int test_hostile(void);

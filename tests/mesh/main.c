@@ -3,6 +3,7 @@
 
 int main(void) {
     int failed = 0;
+    failed += test_accessors();
     failed += test_polygons();
     failed += test_topology();
     failed += test_rotation_strain();
