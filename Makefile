@@ -2,7 +2,7 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all help packages web demo test test-farm lint studio blender bench bench-gpu test-gpu evidence install clean format
+.PHONY: all help packages web demo test test-farm test-threads coverage golden lint studio blender bench bench-gpu test-gpu evidence install clean format
 
 all: $(BUILD)/build.ninja ## build the libraries and build/sinew
 	@ninja -C $(BUILD) product
@@ -28,6 +28,9 @@ test: packages ## build every variant and run all tests and the lint
 
 coverage: packages ## lines and branches that the tests run; build-coverage/html/index.html
 	@scripts/coverage $(ROOMS)
+
+test-threads: packages ## look for data races with ThreadSanitizer
+	@scripts/test-threads
 
 golden: all ## compare results on the samples with tests/golden/hashes.json
 	@tests/golden/run $(BUILD)/sinew
