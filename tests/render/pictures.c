@@ -219,6 +219,121 @@ static void a_cancelled_picture_is_none(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* The same shape with z up looks the same. */
+static void the_up_axis_turns_shape_and_camera_alike(void **state) {
+    (void)state;
+    sinew_mesh *mesh = ball(9, 12);
+    int n = mesh->vertex_count;
+    double *turned = malloc(3 * (size_t)n * sizeof *turned);
+    for (int v = 0; v < n; v++) {
+        double *x = mesh->positions + 3 * v;
+        x[0] *= 0.7, x[1] *= 1.3;
+        turned[3 * v] = x[0], turned[3 * v + 1] = -x[2], turned[3 * v + 2] = x[1];
+    }
+    sinew_panel plain = {.mesh = mesh}, other = {.mesh = mesh, .positions = turned};
+    sinew_render_options options;
+    sinew_render_options_init(&options);
+    options.width = 90, options.height = 120;
+    sinew_image *y_up = picture(&plain, 1, &options);
+    options.up = 'z';
+    sinew_image *z_up = picture(&other, 1, &options);
+    double difference = 0;
+    for (int i = 0; i < 4 * 90 * 120; i++) difference += abs(y_up->pixels[i] - z_up->pixels[i]);
+    assert_below(difference / (4 * 90 * 120), 1); /* light is sampled in other directions */
+    sinew_image_destroy(y_up), sinew_image_destroy(z_up);
+    sinew_mesh_destroy(mesh);
+    free(turned);
+}
+
+static void panels_fill_the_grid_that_suits_them(void **state) {
+    (void)state;
+    sinew_mesh *mesh = ball(5, 8);
+    sinew_panel panels[4] = {{.mesh = mesh}, {.mesh = mesh}, {.mesh = mesh}, {.mesh = mesh}};
+    sinew_render_options options;
+    sinew_render_options_init(&options);
+    options.ground = false;
+    options.width = 200, options.height = 50;
+    sinew_image *row = picture(panels, 4, &options); /* four beside each other */
+    for (int i = 0; i < 4; i++) assert_true(brightness(row, 25 + 50 * i, 25) < 0.85);
+    options.columns = 2;
+    sinew_image *grid = picture(panels, 3, &options); /* the fourth place is empty */
+    assert_true(brightness(grid, 50, 12) < 0.85 && brightness(grid, 150, 12) < 0.85);
+    assert_true(brightness(grid, 50, 37) < 0.85);
+    assert_close(brightness(grid, 150, 37), 236.0 / 255, 1e-3);
+    sinew_image_destroy(row), sinew_image_destroy(grid);
+    options.columns = 0;
+    options.width = 12, options.height = 12;
+    sinew_image *image;
+    sinew_error error;
+    assert_int_equal(sinew_render(4, panels, &options, &image, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "too small for 4 panels"));
+    options.height = 60, options.title = "t", panels[0].label = "l";
+    assert_int_equal(sinew_render(4, panels, &options, &image, &error), SINEW_BAD_INPUT);
+    sinew_mesh_destroy(mesh);
+}
+
+static void the_color_bar_shows_the_range_of_heat(void **state) {
+    (void)state;
+    sinew_mesh *mesh = ball(5, 8);
+    double *heat = calloc((size_t)mesh->vertex_count, sizeof *heat);
+    sinew_panel panel = {.mesh = mesh, .heat = heat};
+    sinew_render_options options;
+    sinew_render_options_init(&options);
+    options.width = 300, options.height = 200;
+    const double cases[][3] = {{2, 2, 0}, {0, 0, 0}, {NAN, NAN, 0}, {-1, 3, 0}, {-1, 3, 1}};
+    for (int i = 0; i < 5; i++) {
+        for (int v = 0; v < mesh->vertex_count; v++) heat[v] = cases[i][v % 2];
+        options.heat_low = 0, options.heat_high = cases[i][2];
+        options.heat_unit = i % 2 ? "mm" : NULL;
+        sinew_image *image = picture(&panel, 1, &options);
+        /* the bar is 77 pixels wide: red above, blue below */
+        const unsigned char *top = image->pixels + 4 * (28 * 300 + 240);
+        const unsigned char *bottom = image->pixels + 4 * (150 * 300 + 240);
+        assert_true(top[2] > top[0] && bottom[0] > bottom[2]);
+        int dark = 0;
+        for (int y = 40; y < 160; y++) dark += brightness(image, 294, y) < 0.5;
+        assert_true(i % 2 ? dark > 2 : dark == 0); /* the unit, upright at the margin */
+        sinew_image_destroy(image);
+    }
+    free(heat);
+    sinew_mesh_destroy(mesh);
+}
+
+static void a_shape_without_size_is_drawn_too(void **state) {
+    (void)state;
+    const double points[9] = {1, 2, 3, 1, 2, 3, 1, 2, 3};
+    const int face[3] = {0, 1, 2};
+    sinew_error error;
+    sinew_mesh *mesh, *none;
+    assert_ok(sinew_mesh_create(3, points, 1, NULL, face, &mesh, &error));
+    assert_ok(sinew_mesh_create(0, NULL, 0, NULL, NULL, &none, &error));
+    sinew_panel panels[2] = {{.mesh = mesh}, {.mesh = none}};
+    double center[3], radius;
+    sinew_render_fit(2, panels, center, &radius);
+    assert_close(center[2], 3, 0);
+    assert_close(radius, 1, 0);
+    sinew_render_fit(1, panels + 1, center, &radius);
+    assert_close(center[0], 0, 0);
+    sinew_render_options options;
+    sinew_render_options_init(&options);
+    options.width = options.height = 40;
+    sinew_image *image = picture(panels, 2, &options);
+    sinew_image_destroy(image);
+    options.field_of_view = 0;
+    assert_int_equal(sinew_render(1, panels, &options, &image, &error), SINEW_BAD_INPUT);
+    options.field_of_view = 151;
+    assert_int_equal(sinew_render(1, panels, &options, &image, &error), SINEW_BAD_INPUT);
+    options.field_of_view = 20, options.azimuth = INFINITY;
+    assert_int_equal(sinew_render(1, panels, &options, &image, &error), SINEW_BAD_INPUT);
+    options.azimuth = 0, options.elevation = NAN;
+    assert_int_equal(sinew_render(1, panels, &options, &image, &error), SINEW_BAD_INPUT);
+    options.elevation = 0, options.zoom = INFINITY;
+    assert_int_equal(sinew_render(1, panels, &options, &image, &error), SINEW_BAD_INPUT);
+    options.zoom = 1, panels[0].mesh = NULL;
+    assert_int_equal(sinew_render(1, panels, &options, &image, &error), SINEW_MISUSE);
+    sinew_mesh_destroy(mesh), sinew_mesh_destroy(none);
+}
+
 int test_pictures(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ball_is_round_and_lit_from_the_upper_left),
@@ -229,6 +344,10 @@ int test_pictures(void) {
         cmocka_unit_test(video_without_ffmpeg_is_unavailable_and_leaves_nothing),
         cmocka_unit_test(video_appears_when_closed),
         cmocka_unit_test(a_cancelled_picture_is_none),
+        cmocka_unit_test(the_up_axis_turns_shape_and_camera_alike),
+        cmocka_unit_test(panels_fill_the_grid_that_suits_them),
+        cmocka_unit_test(the_color_bar_shows_the_range_of_heat),
+        cmocka_unit_test(a_shape_without_size_is_drawn_too),
     };
     return cmocka_run_group_tests_name("pictures", tests, NULL, NULL);
 }
