@@ -326,7 +326,7 @@ static void finish_pairs(lanczos *l, double *values, double *vectors, double *re
     size_t n = (size_t)l->size;
     double *Ky = l->image, *My = l->weighted;
     *worst = 0;
-    for (int k = 0; k < l->wanted; k += BLOCK) {
+    for (int k = 0; k < l->wanted && !sn_scope_poll(); k += BLOCK) {
         int count = l->wanted - k < BLOCK ? l->wanted - k : BLOCK;
         double *y = vectors + n * (size_t)k;
         for (int c = 0; c < count; c++) normalize(l, y + n * (size_t)c, My);

@@ -327,6 +327,10 @@ sinew_status sn_supernodal_create(const sn_sparse *matrix, const int *permutatio
     }
     for (int j = 0; j < size; j++) b.inverse[permutation[j]] = j;
     find_links(&b);
+    if (sn_scope_poll()) {
+        status = sn_fail(error, SINEW_CANCELLED, "cancelled");
+        goto done;
+    }
     find_tree(&b);
     find_supernodes(&b, column_count, made);
     bool complete = find_rows(&b, made);

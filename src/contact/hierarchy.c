@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "base/parallel.h"
 
 /* Roundings of a projection of coordinates in [-1, 1] to a float, with room. */
@@ -84,6 +85,8 @@ static void halve(int *order, int from, int to, int middle, const double *center
 /* Splits the items of leaves first .. last - 1 across their longest extent. */
 static void group(sn_hierarchy *h, const double *centers, int first, int last) {
     if (last - first < 2) return;
+    /* items in any order are a tree, if not a good one */
+    if (last - first >= 64 && sn_interrupted()) return;
     int from = sn_hierarchy_first(h, first), to = sn_hierarchy_first(h, last), longest = 0;
     double extent[3];
     for (int a = 0; a < 3; a++) {

@@ -642,20 +642,25 @@ static void place(const sn_contact_work *w, int v, const double *x0, double *x1)
 typedef struct meeting_loop {
     const sn_contact_pair *pairs;
     const double *x0, *x1;
-    atomic_bool meets;
+    atomic_bool meets, cancelled;
 } meeting_loop;
 
 static void find_meeting(void *context, sn_span span) {
     meeting_loop *l = context;
-    for (size_t i = span.begin; i < span.end && !atomic_load(&l->meets); i++)
+    for (size_t i = span.begin; i < span.end && !atomic_load(&l->meets); i++) {
+        if (i % 32 == 0 && sn_interrupted()) atomic_store(&l->cancelled, true);
+        if (atomic_load_explicit(&l->cancelled, memory_order_relaxed)) return;
         if (sn_contact_impact(&l->pairs[i], l->x0, l->x1, l->pairs[i].reach) < 1)
             atomic_store(&l->meets, true);
+    }
 }
 
-static bool any_meets(int count, const sn_contact_pair *pairs, const double *x0, const double *x1) {
-    meeting_loop loop = {pairs, x0, x1, false};
+static sinew_status any_meets(int count, const sn_contact_pair *pairs, const double *x0,
+                              const double *x1, bool *meets, sinew_error *error) {
+    meeting_loop loop = {pairs, x0, x1, false, false};
     sn_parallel_for(count, 32, find_meeting, &loop);
-    return atomic_load(&loop.meets);
+    *meets = atomic_load(&loop.meets);
+    return atomic_load(&loop.cancelled) ? sn_fail(error, SINEW_CANCELLED, "cancelled") : SINEW_OK;
 }
 
 /* Shares only shrink, and a share of zero is the free shape x0: the rounds end. A shortened path
@@ -669,7 +674,9 @@ sinew_status sn_contact_cut_back(const sn_contact_surface *s, sn_contact_work *w
     for (int v = 0; v < s->vertex_count; v++) w->share[v] = 1;
     for (int round = 0;; round++) {
         SN_TRY(sn_contact_find(s, w, x0, x1, s->reach, &pairs, &count, error));
-        if (!any_meets(count, pairs, x0, x1)) return SINEW_OK;
+        bool meets;
+        SN_TRY(any_meets(count, pairs, x0, x1, &meets, error));
+        if (!meets) return SINEW_OK;
         for (int i = 0; i < count; i++) {
             if (i % 64 == 0) SN_TRY(sn_check_interrupt(error));
             double t = sn_contact_impact(&pairs[i], x0, x1, pairs[i].reach);

@@ -91,7 +91,7 @@ struct sn_force_contact {
     int *bucket; /* hash of pairs: index of a touch + 1, or 0 */
     size_t bucket_count;
     double stick;          /* opening up to which pairs that touched pull; 0: none do */
-    atomic_bool cancelled; /* while the matrix is filled */
+    atomic_bool cancelled; /* while pairs are searched or the matrix is filled */
 };
 
 sinew_status sn_force_contact_create(const sn_contact_surface *surface, const sn_skin *skin,
@@ -686,6 +686,8 @@ static void find_nears(void *context, sn_span span) {
     const double *x = loop->x;
     double near = loop->near;
     SN_IN_SPAN(int, i, span) {
+        if (i % 32 == 0 && sn_interrupted()) atomic_store(&c->cancelled, true);
+        if (atomic_load_explicit(&c->cancelled, memory_order_relaxed)) return;
         c->nears[i] = false;
         if (sn_contact_stays_apart(&pairs[i], x0, x, near) || *bucket_of(c, &pairs[i])) continue;
         touch t = new_touch(c, &pairs[i]);
@@ -701,10 +703,12 @@ static sinew_status find_touches(sn_force_contact *c, const double *x0, const do
     int count;
     double near = NEAR_ENOUGH * c->surface->gap;
     *found = linearise_all(c, x0, x);
+    SN_TRY(sn_check_interrupt(error));
     SN_TRY(sn_contact_find(c->surface, c->work, x0, x, c->surface->gap, &pairs, &count, error));
     SN_TRY(list_buckets(c, error));
     if (!SN_RESERVE(c->nears, c->nears_capacity, (size_t)count)) return sn_no_memory(error);
     sn_parallel_for(count, 32, find_nears, &(find_nears_loop){c, pairs, x0, x, near});
+    if (atomic_exchange(&c->cancelled, false)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
     for (int i = 0; i < count; i++) {
         if (!c->nears[i]) continue;
         if (c->touch_count == MOST_TOUCHES) break;

@@ -224,6 +224,13 @@ sinew_status sinew_force_state_set(sinew_force_state *s, const sinew_force_optio
     wanted.friction = options->friction;
     wanted.layer_feeds = options->layer_feeds;
     SN_TRY(sn_force_check_options(&wanted, error));
+    const sinew_force_options *now = &s->settings;
+    if (wanted.ridge == now->ridge && wanted.smooth == now->smooth &&
+        wanted.bounded == now->bounded && wanted.lower == now->lower &&
+        wanted.upper == now->upper) {
+        s->settings = wanted; /* the others are read by each frame */
+        return SINEW_OK;
+    }
     sn_command *step = NULL, *still = NULL;
     sinew_status status =
         sn_command_create(force->map->count, force->rig->target_count, force->step.rows,
@@ -502,6 +509,7 @@ static sinew_status relinearise(sinew_force_state *s, const pass *p, sinew_force
                                 sinew_error *error) {
     if (!p->given) compare_markers(s, s->z);
     solve_change(s, p);
+    SN_TRY(sn_check_interrupt(error));
     SN_TRY(steer(s, p, info, error));
     info->iterations++;
     return SINEW_OK;

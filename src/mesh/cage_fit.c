@@ -17,6 +17,7 @@
 #include "base/parallel.h"
 #include "base/rotation.h"
 #include "base/sized.h"
+#include "base/stoppable.h"
 #include "mesh/rigidity.h"
 #include "sinew/cage.h"
 #include "sinew/query.h"
@@ -250,8 +251,9 @@ static sinew_status iterate(const sinew_cage_fit *fit, const double *target, fit
                             const sinew_monitor *monitor, sinew_cage_pose *pose,
                             sinew_error *error) {
     size_t n = 3 * (size_t)fit->cage->tets->vertex_count;
-    sn_parallel_for(fit->rigidity.tet_count, 32, start_rotations,
-                    &(start_rotations_loop){fit, target, work->rotations});
+    sn_parallel_for_stoppable(fit->rigidity.tet_count, 32, start_rotations,
+                              &(start_rotations_loop){fit, target, work->rotations});
+    if (sn_scope_poll()) return sn_fail(error, SINEW_CANCELLED, "cancelled");
     pull_pins(fit, target, work->pinned);
     global_step(fit, work, pose->positions);
     for (int k = 1; k < fit->options.iterations; k++) {

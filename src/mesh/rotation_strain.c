@@ -247,6 +247,10 @@ static sinew_status prepare(sn_rotation_strain *structure, const double *rest, c
     double smallest = fmax(1e-12 * largest, 1e-100);
     bool any_flat = false;
     for (int e = 0; e < structure->element_count; e++) {
+        if (e % 1024 == 0 && sn_scope_poll()) {
+            sn_free(flat);
+            return sn_fail(error, SINEW_CANCELLED, "cancelled");
+        }
         flat[e] = prepare_element(structure, rest, e, smallest);
         any_flat |= flat[e];
     }
@@ -485,6 +489,10 @@ sinew_status sn_rotation_strain_turns(const sn_rotation_strain *structure, const
     }
     for (int e = 0; e < structure->element_count; e++) {
         int c = structure->vertex_component[structure->elements[(size_t)structure->corners * e]];
+        if (e % 1024 == 0 && sn_scope_poll()) {
+            sn_free(sums);
+            return sn_fail(error, SINEW_CANCELLED, "cancelled");
+        }
         sn_polar3(sn_rotation_strain_gradient(structure, pose, e), &rotation, NULL);
         sums[c] = sn_mat3_add(sums[c], sn_mat3_scale(structure->weights[e], rotation));
     }

@@ -27,6 +27,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "base/parallel.h"
 #include "base/status.h"
 
@@ -295,6 +296,7 @@ static sinew_status settle(const sinew_spring *spring, sinew_spring_state *state
         double tolerance = (round > PATIENCE ? ENOUGH : AIM) * depth;
         SN_TRY(sn_contacts_look(spring, state, frame, AIM * depth, margin, false, error));
         if (apart) SN_TRY(sn_self_look(spring, state, margin, error));
+        SN_TRY(sn_check_interrupt(error));
         bool wrong = judge(spring, state, frame, tolerance, info) || changes || cut;
         if (!wrong && exact) break;
         bool late = sn_work_seconds() > options->work_limit;
@@ -304,11 +306,13 @@ static sinew_status settle(const sinew_spring *spring, sinew_spring_state *state
             break;
         }
         SN_TRY(push(spring, state, margin, error));
+        SN_TRY(sn_check_interrupt(error));
         loose.tolerance = fmax(left, options->tolerance);
         left *= TIGHTEN;
         exact = !wrong;
         status = sn_equilibrium(state->solver, exact ? options : &loose, state->x, counts, error);
         changes = learn(state, state->settings.friction, tolerance);
+        if (status != SINEW_CANCELLED) SN_TRY(sn_check_interrupt(error));
         if (apart) SN_TRY(sn_self_cut_back(spring, state, &cut, error));
         info->rounds++;
     }
@@ -333,9 +337,11 @@ static sinew_status lead(const sinew_spring *spring, sinew_spring_state *state,
         SN_TRY(sn_contacts_look(spring, state, frame, depth, margin, true, error));
         if (apart) SN_TRY(sn_self_look(spring, state, margin, error));
         SN_TRY(push(spring, state, margin, error));
+        SN_TRY(sn_check_interrupt(error));
         sinew_status status = sn_equilibrium(state->solver, &rough, state->x, counts, error);
         if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
         learn(state, 0, 0);
+        SN_TRY(sn_check_interrupt(error));
         cut = false;
         if (apart) SN_TRY(sn_self_cut_back(spring, state, &cut, error));
         info->rounds++;

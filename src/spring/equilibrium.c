@@ -10,6 +10,7 @@
 #include "algebra/vector.h"
 #include "base/mat3.h"
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "base/parallel.h"
 #include "base/status.h"
 
@@ -486,14 +487,18 @@ static void take_step(sn_solver *solver, const double *x, double length) {
                     &(take_some_steps_loop){x, solver->step, length, solver->trial});
 }
 
-/* The longest of 1, 1/2 ... (or the minimum of the parabola) that lowers the energy enough. Where
+/* stopped: the call was cancelled, here and in `lengthen`; the trial then does not count.
+ *
+ * The longest of 1, 1/2 ... (or the minimum of the parabola) that lowers the energy enough. Where
  * energies cannot be told apart any more, forces decide. Returns 0 when there is none. The trial
  * position, gradient and energy are those of the returned length. */
 static double line_search(sn_solver *solver, const double *x, double energy, double slope,
                           double residual, double *trial_energy, double *trial_residual,
-                          double *forces) {
+                          double *forces, bool *stopped) {
     double length = 1, noise = ENERGY_NOISE * fabs(energy);
     for (int k = 0; k < BACKTRACKS; k++) {
+        *stopped = sn_interrupted();
+        if (*stopped) return 0;
         take_step(solver, x, length);
         double e = sn_energy(solver->system, &solver->load, solver->trial, solver->trial_gradient,
                              &solver->scratch);
@@ -521,10 +526,13 @@ static double line_search(sn_solver *solver, const double *x, double energy, dou
 /* The projection makes every direction of negative curvature look stiff, so its steps creep away
  * from a saddle: go on in the same direction as long as the slope has not lost half of itself. */
 static double lengthen(sn_solver *solver, const double *x, double slope, double length,
-                       double *trial_energy, double *trial_residual, double *forces) {
+                       double *trial_energy, double *trial_residual, double *forces,
+                       bool *stopped) {
     size_t n = SN_PAD * (size_t)solver->system->free_count;
     double first = length;
     for (int k = 0; k < LENGTHENINGS; k++) {
+        *stopped = sn_interrupted();
+        if (*stopped) return length;
         double here = sn_vector_dot(n, solver->trial_gradient, solver->step);
         if (!(here < KEPT_SLOPE * slope)) break;
         /* where the slope would vanish if it went on changing as it did */
@@ -610,14 +618,20 @@ sinew_status sn_equilibrium(sn_solver *solver, const sn_equilibrium_options *opt
         info->iterations++;
         double slope = sn_vector_dot(n, solver->gradient, solver->step);
         double length, trial_energy = 0, trial_residual = 0;
+        bool stopped = false;
         if (options->solver == SINEW_SPRING_SOLVER_PUBLISHED)
             length = full_step(solver, x, &trial_energy, &trial_residual, forces);
         else
             length = slope < 0 ? line_search(solver, x, energy, slope, residual, &trial_energy,
-                                             &trial_residual, forces)
+                                             &trial_residual, forces, &stopped)
                                : 0;
         if (length == 1 && short_sighted)
-            length = lengthen(solver, x, slope, length, &trial_energy, &trial_residual, forces);
+            length = lengthen(solver, x, slope, length, &trial_energy, &trial_residual, forces,
+                              &stopped);
+        if (stopped) {
+            status = SINEW_CANCELLED;
+            break;
+        }
         if (length == 0) {
             if (options->solver == SINEW_SPRING_SOLVER_DEFAULT && level < PROJECTED) {
                 /* the true Hessian led nowhere: once more with its projection */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "base/parallel.h"
 #include "base/sized.h"
 #include "base/status.h"
@@ -354,6 +355,7 @@ static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
                    (state->live || frame->index % SN_HISTORY_RUN != 0);
     if (!follows) sn_history_forget(state);
     info->clamped = sn_frame_blend(spring, state, frame, 1);
+    SN_TRY(sn_check_interrupt(error));
     /* pulls and forces count among the energies that starts are compared by */
     SN_TRY(sn_frame_pull(spring, state, frame, 1, error));
     solver->floating = spring->pull == 0 && spring->info.fixed_count == 0;

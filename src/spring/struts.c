@@ -20,6 +20,7 @@
 #include "base/parallel.h"
 #include "base/scope.h"
 #include "base/status.h"
+#include "base/stoppable.h"
 #include "mesh/normals.h"
 #include "sinew/query.h"
 
@@ -165,8 +166,8 @@ static sinew_status find_all(strut_search *search, const sinew_monitor *monitor,
         sum += sn_distance(sn_at(mesh->positions, mesh->triangles[c]),
                            sn_at(mesh->positions, mesh->triangles[c % 3 == 2 ? c - 2 : c + 1]));
     search->edge = sum / (3 * mesh->triangle_count);
-    sn_parallel_for(n, 256, find_some, &(find_loop){search, across});
-    return SINEW_OK;
+    sn_parallel_for_stoppable(n, 64, find_some, &(find_loop){search, across});
+    return sn_scope_poll() ? sn_fail(error, SINEW_CANCELLED, "cancelled") : SINEW_OK;
 }
 
 sinew_status sn_struts_find(const sinew_mesh *mesh, int pose_count, const double *const *poses,

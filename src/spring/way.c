@@ -15,6 +15,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/monitor.h"
 #include "base/status.h"
 #include "spring/contact.h"
 
@@ -93,6 +94,7 @@ sinew_status sn_way_find(const sinew_spring *spring, sinew_spring_state *state,
     if (!way->crosses && !may_meet(spring, state, frame)) return SINEW_OK;
     for (int step = 0; step <= way->steps; step++) {
         sn_frame_blend(spring, state, frame, (double)step / way->steps);
+        SN_TRY(sn_check_interrupt(error));
         touched |= look_at_step(spring, state, frame, step, &way->straight);
         if (way->crosses && !touched)
             SN_TRY(sn_self_crosses(spring, state->blend, &touched, error));
@@ -112,6 +114,7 @@ sinew_status sn_way_step(const sinew_spring *spring, sinew_spring_state *state,
     if (previous >= 0)
         for (size_t k = 0; k < all; k++) state->start[k] = state->x[k] - blend[k];
     sn_frame_blend(spring, state, frame, share);
+    SN_TRY(sn_check_interrupt(error));
     memcpy(state->x, blend, all * sizeof *state->x);
     if (previous >= 0)
         for (size_t k = 0; k < SN_PAD * (size_t)spring->system->free_count; k++)
