@@ -139,13 +139,32 @@ sinew_status sinew_rig_parse_weights(const sinew_rig *rig, const char *text, dou
     return status;
 }
 
-/* Adds channel values into their sliders and counts them. */
-static void bind_channel(const sinew_curves *from, int channel, int count, const int *sliders,
-                         sinew_curves *to) {
+sinew_status sn_match_channels(const sinew_rig *rig, const sinew_curves *curves, int *channel_of,
+                               bool *used, sinew_error *error) {
+    for (int s = 0; s < rig->slider_count; s++) channel_of[s] = -1;
+    for (int c = 0; c < curves->channel_count; c++) {
+        int sliders[2], count = sinew_rig_match(rig, curves->names[c], sliders);
+        used[c] = count > 0;
+        for (int i = 0; i < count; i++) {
+            int before = channel_of[sliders[i]];
+            if (before >= 0)
+                return sn_fail(error, SINEW_BAD_INPUT,
+                               "curves '%s' and '%s' both drive slider '%s'", curves->names[before],
+                               curves->names[c], rig->sliders[sliders[i]].name);
+            channel_of[sliders[i]] = c;
+        }
+    }
+    return SINEW_OK;
+}
+
+static void copy_channels(const sinew_rig *rig, const sinew_curves *from, const int *channel_of,
+                          sinew_curves *to) {
+    memcpy(to->times, from->times, sizeof(double) * (size_t)from->time_count);
     for (int t = 0; t < from->time_count; t++) {
-        double value = from->values[(size_t)t * (size_t)from->channel_count + (size_t)channel];
-        for (int i = 0; i < count; i++)
-            to->values[(size_t)t * (size_t)to->channel_count + (size_t)sliders[i]] += value;
+        const double *values = from->values + (size_t)t * (size_t)from->channel_count;
+        double *weights = to->values + (size_t)t * (size_t)to->channel_count;
+        for (int s = 0; s < rig->slider_count; s++)
+            weights[s] = channel_of[s] >= 0 ? values[channel_of[s]] : rig->sliders[s].rest;
     }
 }
 
@@ -155,35 +174,15 @@ sinew_status sinew_rig_bind_curves(const sinew_rig *rig, const sinew_curves *cur
     *bound = NULL;
     sinew_curves *made;
     SN_TRY(sinew_curves_create(rig->slider_count, curves->time_count, &made, error));
-    int *drivers = SN_NEW0(int, rig->slider_count);
-    sinew_status status = drivers ? SINEW_OK : sn_no_memory(error);
+    int *channel_of = SN_NEW(int, rig->slider_count), missed = 0;
+    bool *used = SN_NEW(bool, curves->channel_count);
+    sinew_status status = channel_of && used ? SINEW_OK : sn_no_memory(error);
     for (int i = 0; status == SINEW_OK && i < rig->slider_count; i++)
         status = sinew_curves_set_name(made, i, rig->sliders[i].name, error);
-    if (status != SINEW_OK) {
-        sn_free(drivers);
-        sinew_curves_destroy(made);
-        return status;
-    }
-    memcpy(made->times, curves->times, sizeof(double) * (size_t)curves->time_count);
-    int missed = 0;
-    for (int c = 0; status == SINEW_OK && c < curves->channel_count; c++) {
-        int sliders[2], count = sinew_rig_match(rig, curves->names[c], sliders);
-        missed += count == 0;
-        for (int i = 0; status == SINEW_OK && i < count; i++) {
-            int before = drivers[sliders[i]] - 1; /* the channel that drives it already */
-            if (before >= 0)
-                status =
-                    sn_fail(error, SINEW_BAD_INPUT, "curves '%s' and '%s' both drive slider '%s'",
-                            curves->names[before], curves->names[c], rig->sliders[sliders[i]].name);
-            drivers[sliders[i]] = c + 1;
-        }
-        if (status == SINEW_OK) bind_channel(curves, c, count, sliders, made);
-    }
-    for (int i = 0; i < rig->slider_count; i++)
-        for (int t = 0; drivers[i] == 0 && t < made->time_count; t++)
-            made->values[(size_t)t * (size_t)made->channel_count + (size_t)i] =
-                rig->sliders[i].rest;
-    sn_free(drivers);
+    if (status == SINEW_OK) status = sn_match_channels(rig, curves, channel_of, used, error);
+    if (status == SINEW_OK) copy_channels(rig, curves, channel_of, made);
+    for (int c = 0; status == SINEW_OK && c < curves->channel_count; c++) missed += !used[c];
+    sn_free(channel_of), sn_free(used);
     if (status != SINEW_OK) {
         sinew_curves_destroy(made);
         return status;

@@ -112,34 +112,26 @@ static sinew_status inline_curves(const sinew_scene *scene, const json_t *given,
     return SINEW_OK;
 }
 
-/* channel_of[slider_count]: the channel that drives each slider, or -1. A name without a side
- * drives both. A channel without a slider is named in a warning; none at all is an error, and so
- * are two channels for one slider. */
+/* A channel without a slider is named in a warning; none at all is an error. */
 static sinew_status match_channels(const sinew_scene *scene, const sinew_rig *rig,
                                    const sinew_curves *curves, const sinew_monitor *monitor,
                                    int *channel_of, sinew_error *error) {
-    int matched = 0;
-    for (int s = 0; s < rig->slider_count; s++) channel_of[s] = -1;
-    for (int c = 0; c < curves->channel_count; c++) {
-        int sliders[2], count = sinew_rig_match(rig, curves->names[c], sliders);
-        matched += count > 0;
-        if (count == 0 && sn_head_channel(curves->names[c]))
-            matched++;
-        else if (count == 0)
+    bool *used = SN_NEW(bool, curves->channel_count), matched = curves->channel_count == 0;
+    if (!used) return sn_no_memory(error);
+    sinew_error what = {SINEW_OK, ""};
+    sinew_status status = sn_match_channels(rig, curves, channel_of, used, &what);
+    if (status != SINEW_OK) sn_scene_fail(scene, error, "/curves", "%s", what.message);
+    for (int c = 0; status == SINEW_OK && c < curves->channel_count; c++) {
+        bool known = used[c] || sn_head_channel(curves->names[c]);
+        matched = matched || known;
+        if (!known)
             sn_log(monitor, SINEW_LOG_LEVEL_WARNING, "curve '%s' drives no slider of the rig",
                    curves->names[c]);
-        for (int i = 0; i < count; i++) {
-            int before = channel_of[sliders[i]];
-            if (before >= 0)
-                return sn_scene_fail(scene, error, "/curves",
-                                     "'%s' and '%s' both drive slider '%s'", curves->names[before],
-                                     curves->names[c], rig->sliders[sliders[i]].name);
-            channel_of[sliders[i]] = c;
-        }
     }
-    if (matched == 0 && curves->channel_count > 0)
+    sn_free(used);
+    if (status == SINEW_OK && !matched)
         return unknown_slider(scene, rig, "/curves", curves->names[0], error);
-    return SINEW_OK;
+    return status;
 }
 
 static sinew_status sample_curves(const sinew_scene *scene, const sinew_rig *rig,
