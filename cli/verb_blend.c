@@ -186,9 +186,9 @@ static sinew_status fill(cli_call *call, json_t *document) {
     if (none || all) {
         if (!sinew_model_uses(kind, "obstacles"))
             return cli_usage(call, "the model '%s' has no obstacles", model);
-        json_t *knobs = json_object_get(document, "parameters");
-        if (!knobs) json_object_set_new(document, "parameters", knobs = json_object());
-        json_object_set_new(knobs, "pose_depth", json_string(none ? "none" : "all"));
+        json_t *values = json_object_get(document, "parameters");
+        if (!values) json_object_set_new(document, "parameters", values = json_object());
+        json_object_set_new(values, "pose_depth", json_string(none ? "none" : "all"));
     }
     return add_outputs(call, document, kind);
 }

@@ -124,6 +124,9 @@ typedef struct sinew_input {
     const double *head;
     /* Give up with SINEW_CANCELLED when the session gets a newer revision. */
     bool newest_only;
+    /* The force model: one activation per target, the command of its blendforces, instead of the
+     * activations that the weights give; or NULL. Like given weights, it makes the solve live. */
+    const double *command;
 } sinew_input;
 
 SINEW_API void sinew_input_init(sinew_input *input);

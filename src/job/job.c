@@ -93,7 +93,10 @@ static sinew_status build(sinew_job *job, const sinew_scene *scene, const sinew_
     SN_TRY(sinew_session_prepare(job->session, &noted, error));
     job->solver = sinew_session_solver(job->session);
     SN_TRY(sn_outputs_check(job->scene, job->solver, error));
-    return json_object_update(job->report, job->solver->report) ? sn_no_memory(error) : SINEW_OK;
+    json_t *built = sn_solver_report(job->solver);
+    bool good = built && !json_object_update(job->report, built);
+    json_decref(built);
+    return good ? SINEW_OK : sn_no_memory(error);
 }
 
 sinew_status sinew_job_create(const sinew_scene *scene, const sinew_monitor *monitor,

@@ -106,7 +106,7 @@ static sinew_status check_parameters(const sinew_modal_parameters *k, sinew_erro
 }
 
 /* Value of a parameter for mode i; the last one given serves all further modes. */
-static double knob(const double *values, int count, int i, double standard) {
+static double value_of(const double *values, int count, int i, double standard) {
     return values ? values[i < count ? i : count - 1] : standard;
 }
 
@@ -146,11 +146,12 @@ static void set_tracks(sinew_modal_motion *motion, const sinew_modal_parameters 
         sn_track *track = &motion->tracks[i];
         bool mode = i < modes->mode_count;
         double lambda = mode ? scale * modes->lambda[i] : 0;
-        double gamma = mode ? knob(parameters->gamma, parameters->count, i, 1) : widest;
-        double kappa = mode ? knob(parameters->kappa, parameters->count, i, 0) : 0;
+        double gamma = mode ? value_of(parameters->gamma, parameters->count, i, 1) : widest;
+        double kappa = mode ? value_of(parameters->kappa, parameters->count, i, 0) : 0;
         track->zeta = 0.5 * (alpha_mass + alpha_stiffness * lambda * lambda) * 0.5 * (gamma + 1);
         track->lambda = kappa <= -1 ? 0 : lambda * exp(0.5 * kappa / (1 - fabs(kappa)));
-        track->amplitude = mode ? knob(parameters->amplitude, parameters->count, i, 1) : loudest;
+        track->amplitude =
+            mode ? value_of(parameters->amplitude, parameters->count, i, 1) : loudest;
         if (i >= centers) track->lambda = track->zeta = 0, track->amplitude = 1;
         double w2 = (track->lambda - track->zeta) * (track->lambda + track->zeta);
         /* What happens within a few frames cannot be shown: none of the motion below 3 frames a

@@ -1,5 +1,7 @@
 #include "session/load.h"
 
+#include <string.h>
+
 #include "base/memory.h"
 #include "base/status.h"
 
@@ -131,4 +133,14 @@ sinew_status sn_load_rig(const sinew_scene *scene, const sinew_loader *loader, s
         *rig = NULL;
     }
     return status;
+}
+
+bool sn_same_name(const char *a, const char *b) {
+    return a == b || (a && b && !strcmp(a, b));
+}
+
+sinew_status sn_keep_name(char **kept, const char *name, sinew_error *error) {
+    sn_free(*kept);
+    *kept = name ? sn_strdup(name) : NULL;
+    return name && !*kept ? sn_no_memory(error) : SINEW_OK;
 }

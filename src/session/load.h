@@ -33,4 +33,9 @@ sinew_status sn_load_vertex_map(const sinew_scene *scene, const sinew_loader *lo
                                 const char *parameter, const sinew_rig *rig, double **map,
                                 sinew_error *error);
 
+/* A file is read again when the value that names it changes, not when the file does: the name of
+ * the last read (NULL: none), and its replacement. */
+bool sn_same_name(const char *a, const char *b);
+sinew_status sn_keep_name(char **kept, const char *name, sinew_error *error);
+
 #endif

@@ -30,7 +30,7 @@ typedef struct sn_model_setup {
     const sn_clip *clip;
     const sinew_loader *loader; /* through session/load.h */
     sinew_cache *cache;         /* may be NULL */
-    json_t *report;             /* add what was built: sizes, notes, "terms" */
+    json_t *report;             /* of `build` alone: add what was built: sizes, notes, "terms" */
     const sinew_monitor *monitor;
 } sn_model_setup;
 
@@ -38,6 +38,7 @@ typedef struct sn_model_setup {
 typedef struct sn_ask {
     const double *weights; /* per slider, after locks; NULL: the clip has none */
     const double *markers; /* given by the caller, or NULL: the clip's */
+    const double *command; /* given by the caller, per target, or NULL */
     int frame;             /* of the clip, or -1: live */
     int sample;            /* frame of the clip nearest to the time, for caches that count frames */
     double time;           /* seconds */
@@ -75,6 +76,7 @@ typedef struct sn_model_kind {
     /* Poses, keys or markers drive it: the scene need not give weights, curves or steps. */
     bool needs_no_weights;
     bool ignores_weights; /* whoever gives them */
+    bool uses_command;
 
     /* The structure. `key` adds what it depends on beyond the rig and the parameters of
      * SINEW_COST_STRUCTURE; may be NULL. */
@@ -91,6 +93,9 @@ typedef struct sn_model_kind {
     sinew_status (*update)(void *model, const sn_model_setup *setup, uint32_t changed,
                            sinew_error *error);
     void (*destroy)(void *model);
+    /* Adds what `create` and `update` have made to a report; may be NULL. Called when somebody asks
+     * for the report, so that updates need not write one. */
+    void (*describe)(const void *model, json_t *report);
 
     /* positions[3 * vertex_count]. A call that fails or is cancelled leaves the state as it was.
      * `fields` is NULL, or an object to which the model adds figures. */

@@ -55,6 +55,7 @@ typedef struct fit_model {
     double *weights;           /* of the last frame: the next starts there */
     double *next;              /* scratch */
     bool started;              /* there is a frame before the next */
+    json_t *report;            /* which sliders the fit solves */
 } fit_model;
 
 static void destroy(void *model) {
@@ -64,6 +65,7 @@ static void destroy(void *model) {
     sinew_fit_destroy(m->fit);
     sinew_linear_destroy(m->linear);
     sinew_marker_layer_destroy(m->layer);
+    json_decref(m->report);
     sn_free(m->weights), sn_free(m->next);
     sn_free(m);
 }
@@ -132,17 +134,24 @@ static sinew_status update(void *model, const sn_model_setup *setup, uint32_t ch
                            sinew_error *error) {
     fit_model *m = model;
     m->frame_time = 1 / setup->clip->rate;
-    if (changed >> sn_scene_key_bit("markers") & 1) {
+    if (sn_has_changed(changed, "markers")) {
         sn_follow follow;
         SN_TRY(sn_follow_create(setup, m->follow.capture, &follow, error));
         sn_follow_free(&m->follow);
         m->follow = follow;
     }
-    if (!(changed >> sn_scene_key_bit("parameters") & 1)) return SINEW_OK;
+    if (!sn_has_changed(changed, "parameters")) return SINEW_OK;
     sinew_fit *fit;
-    SN_TRY(make_fit(setup, m->follow.map, &fit, error));
-    sinew_fit_destroy(m->fit);
-    m->fit = fit;
+    sn_model_setup own = *setup;
+    own.report = json_object();
+    if (!own.report) return sn_no_memory(error);
+    sinew_status status = make_fit(&own, m->follow.map, &fit, error);
+    if (status != SINEW_OK) {
+        json_decref(own.report);
+        return status;
+    }
+    sinew_fit_destroy(m->fit), json_decref(m->report);
+    m->fit = fit, m->report = own.report;
     reset(m);
     return SINEW_OK;
 }
@@ -173,6 +182,10 @@ static sinew_status create(const sn_model_setup *setup, const void *structure, v
     else
         *model = m;
     return status;
+}
+
+static void describe(const void *model, json_t *report) {
+    json_object_update(report, ((const fit_model *)model)->report);
 }
 
 /* Each frame starts from the one before: `smooth` means it, and it is nearest. */
@@ -252,5 +265,6 @@ const sn_model_kind sn_model_fit = {
     SN_MODEL_FUNCTIONS,
     .capture = capture,
     .update = update,
+    .describe = describe,
     SN_MODEL_PAST,
 };

@@ -355,19 +355,19 @@ static void destroy(void *model) {
 static sinew_status update(void *model, const sn_model_setup *setup, uint32_t changed,
                            sinew_error *error) {
     force_model *m = model;
-    if (m->structure->capture && changed >> sn_scene_key_bit("markers") & 1) {
+    if (m->structure->capture && sn_has_changed(changed, "markers")) {
         sn_follow follow;
         SN_TRY(sn_follow_create(setup, m->structure->capture, &follow, error));
         sn_follow_free(&m->follow);
         m->follow = follow;
     }
-    if (changed >> sn_scene_key_bit("obstacles") & 1) {
+    if (sn_has_changed(changed, "obstacles")) {
         SN_TRY(sn_obstacles_update(setup->scene, m->rig, setup->loader, &m->obstacles, error));
         SN_TRY(sinew_force_set_obstacles(m->state, m->obstacles.count,
                                          (const sinew_obstacle *const *)m->obstacles.pointers,
                                          error));
     }
-    if (!(changed >> sn_scene_key_bit("parameters") & 1)) return SINEW_OK;
+    if (!sn_has_changed(changed, "parameters")) return SINEW_OK;
     sinew_force_options options;
     read_options(setup, &options);
     return sinew_force_state_set(m->state, &options, error);
@@ -391,12 +391,18 @@ static sinew_status create(const sn_model_setup *setup, const void *structure, v
     return status;
 }
 
+/* Whether markers steer: where the take or the caller has some, and neither weights nor a command
+ * are given. */
+static bool follows(const force_model *m, const sn_ask *ask) {
+    return m->follow.capture && !ask->weights && !ask->command;
+}
+
 /* Where the head is: by the clip's curves, or by the take. */
 static void place_head(force_model *m, const sn_ask *ask) {
     sinew_rigid head;
     if (ask->head_moves)
         head = ask->head;
-    else if (m->follow.capture && !ask->weights && !ask->markers)
+    else if (follows(m, ask) && !ask->markers)
         sinew_capture_head(m->follow.capture, ask->time, &head);
     else {
         sinew_force_set_head(m->state, NULL);
@@ -416,18 +422,18 @@ const double *sn_model_force_weights(const void *model) {
     return m->weights;
 }
 
-/* Markers steer, where the take or the caller has some and no weights are given. */
 static sinew_status advance(force_model *m, const sn_ask *ask, double *positions,
                             sinew_force_frame_info *info, const sinew_monitor *monitor,
                             sinew_error *error) {
     const sinew_force *force = m->structure->force;
-    if (m->follow.capture && !ask->weights) {
+    if (follows(m, ask)) {
         sn_follow_sample(&m->follow, ask);
         return sinew_force_frame(force, m->state, m->follow.row, m->follow.weights, positions, info,
                                  monitor, error);
     }
-    sinew_rig_activations(m->rig, ask->weights, m->command);
-    return sinew_force_command(force, m->state, m->command, positions, info, monitor, error);
+    if (!ask->command) sinew_rig_activations(m->rig, ask->weights, m->command);
+    return sinew_force_command(force, m->state, ask->command ? ask->command : m->command, positions,
+                               info, monitor, error);
 }
 
 static sinew_status solve(void *model, const sn_ask *ask, double *positions, sinew_result *result,
@@ -443,7 +449,7 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
     if (ask->contacts && figures.contacts > 0)
         result->contacts_returned =
             sn_force_list_contacts(m->state, ask->contact_capacity, ask->contacts);
-    bool followed = m->follow.capture && !ask->weights;
+    bool followed = follows(m, ask);
     if (followed) sn_follow_finish(&m->follow, ask, positions, fields);
     if (!fields) return figures.status;
     json_object_set_new(fields, "in_span", sn_report_number(figures.in_span));
@@ -518,6 +524,7 @@ const sn_model_kind sn_model_force = {
     .uses = uses,
     .idle = idle,
     .needs_no_weights = true,
+    .uses_command = true,
     .key = key,
     SN_MODEL_FUNCTIONS,
     .capture = capture,

@@ -38,6 +38,15 @@ static void free_keys(key_list *keys) {
     sn_free(keys->poses), sn_free(keys->inner_poses);
 }
 
+/* Values per mode, of sinew_modal_parameters; NULL: the scene gives none. */
+typedef struct mode_values {
+    double *gamma, *kappa, *amplitude, *fit;
+} mode_values;
+
+static void free_values(mode_values *own) {
+    sn_free(own->gamma), sn_free(own->kappa), sn_free(own->amplitude), sn_free(own->fit);
+}
+
 typedef struct modal_model {
     const sinew_rig *rig;
     const sinew_modal *modal;
@@ -45,7 +54,9 @@ typedef struct modal_model {
     sinew_modal_state *state;
     sinew_frames *given; /* the motion that is mixed in, or NULL */
     char *given_file, *path_file;
-    double rate; /* of the clip that the motion was made for */
+    sinew_modal_parameters set; /* what the motion was made with, its arrays in set_values */
+    mode_values set_values;
+    double from, to; /* span of the clip that the guard has seen */
     double mix;
     double damped; /* what the guard multiplied amplitudes by */
     bool fast;     /* frames of the clip in single precision, too */
@@ -216,9 +227,9 @@ static void discard(void *structure) {
 
 /* Values per mode: a list as it is, or a curve over the mode number. *values stays NULL when the
  * scene gives neither. */
-static sinew_status mode_values(const sinew_scene *scene, const char *list, const char *curve,
-                                int stride, int place, double standard, int count, double **values,
-                                sinew_error *error) {
+static sinew_status read_mode_values(const sinew_scene *scene, const char *list, const char *curve,
+                                     int stride, int place, double standard, int count,
+                                     double **values, sinew_error *error) {
     double *given = NULL, numbers[256], points[256], *own = NULL;
     char where[64];
     snprintf(where, sizeof where, "/parameters/%s", curve);
@@ -250,54 +261,47 @@ static sinew_status mode_values(const sinew_scene *scene, const char *list, cons
     return status;
 }
 
-typedef struct mode_knobs {
-    double *gamma, *kappa, *amplitude, *fit;
-} mode_knobs;
-
-static void free_knobs(mode_knobs *own) {
-    sn_free(own->gamma), sn_free(own->kappa), sn_free(own->amplitude), sn_free(own->fit);
-}
-
-static sinew_status read_knobs(const sn_model_setup *setup, const sinew_modal *modal,
-                               sinew_modal_parameters *knobs, mode_knobs *own, sinew_error *error) {
+static sinew_status read_parameters(const sn_model_setup *setup, const sinew_modal *modal,
+                                    sinew_modal_parameters *wanted, mode_values *own,
+                                    sinew_error *error) {
     const sinew_scene *scene = setup->scene;
-    sinew_modal_parameters_init(knobs);
-    knobs->swings = sn_scene_number(scene, "swings");
-    knobs->frequency = sn_scene_number(scene, "frequency");
-    knobs->physical = sn_scene_flag(scene, "physical");
-    knobs->damping = sn_scene_number(scene, "damping");
-    knobs->alpha_mass = sn_scene_number(scene, "alpha_mass");
-    knobs->alpha_stiffness = sn_scene_number(scene, "alpha_stiffness");
-    knobs->rest_offset = sn_scene_number(scene, "rest_offset");
-    knobs->stiffness = sn_scene_number(scene, "stiffness");
-    knobs->rest = (sinew_modal_rest)sn_scene_choice(scene, "rest");
-    knobs->fitting = (sinew_modal_fit)sn_scene_choice(scene, "fit");
-    knobs->wiggly = sn_scene_flag(scene, "wiggly");
-    knobs->ease = sn_scene_flag(scene, "ease");
-    knobs->rate = sn_scene_flag(scene, "fade") ? setup->clip->rate : 0;
+    sinew_modal_parameters_init(wanted);
+    wanted->swings = sn_scene_number(scene, "swings");
+    wanted->frequency = sn_scene_number(scene, "frequency");
+    wanted->physical = sn_scene_flag(scene, "physical");
+    wanted->damping = sn_scene_number(scene, "damping");
+    wanted->alpha_mass = sn_scene_number(scene, "alpha_mass");
+    wanted->alpha_stiffness = sn_scene_number(scene, "alpha_stiffness");
+    wanted->rest_offset = sn_scene_number(scene, "rest_offset");
+    wanted->stiffness = sn_scene_number(scene, "stiffness");
+    wanted->rest = (sinew_modal_rest)sn_scene_choice(scene, "rest");
+    wanted->fitting = (sinew_modal_fit)sn_scene_choice(scene, "fit");
+    wanted->wiggly = sn_scene_flag(scene, "wiggly");
+    wanted->ease = sn_scene_flag(scene, "ease");
+    wanted->rate = sn_scene_flag(scene, "fade") ? setup->clip->rate : 0;
     if (sn_scene_flag(scene, "published"))
-        knobs->rest = SINEW_MODAL_REST_SHAPE, knobs->fitting = SINEW_MODAL_FIT_PUBLISHED,
-        knobs->rate = 0;
+        wanted->rest = SINEW_MODAL_REST_SHAPE, wanted->fitting = SINEW_MODAL_FIT_PUBLISHED,
+        wanted->rate = 0;
     double *gravity = NULL;
     int count = 0, modes = about_body(modal).modes;
     SN_TRY(sn_scene_numbers(scene, "gravity", &gravity, &count, error));
-    if (count == 3) memcpy(knobs->gravity, gravity, sizeof knobs->gravity);
+    if (count == 3) memcpy(wanted->gravity, gravity, sizeof wanted->gravity);
     sn_free(gravity);
     if (count != 0 && count != 3)
         return sn_scene_fail(scene, error, "/parameters/gravity", "needs three numbers");
-    SN_TRY(mode_values(scene, "gamma", "gamma_curve", 1, 0, 1, modes, &own->gamma, error));
-    SN_TRY(mode_values(scene, "kappa", "kappa_curve", 1, 0, 0, modes, &own->kappa, error));
-    SN_TRY(
-        mode_values(scene, "amplitude", "amplitude_curve", 1, 0, 1, modes, &own->amplitude, error));
+    SN_TRY(read_mode_values(scene, "gamma", "gamma_curve", 1, 0, 1, modes, &own->gamma, error));
+    SN_TRY(read_mode_values(scene, "kappa", "kappa_curve", 1, 0, 0, modes, &own->kappa, error));
+    SN_TRY(read_mode_values(scene, "amplitude", "amplitude_curve", 1, 0, 1, modes, &own->amplitude,
+                            error));
     static const char *const fits[] = {"fit_velocity_curve", "fit_frequency_curve",
                                        "fit_damping_curve"};
     for (int i = 0; i < 3; i++)
-        SN_TRY(mode_values(scene, NULL, fits[i], 3, i, 0.25, modes, &own->fit, error));
+        SN_TRY(read_mode_values(scene, NULL, fits[i], 3, i, 0.25, modes, &own->fit, error));
     if (own->fit && !sn_scene_has(scene, fits[0]))
         for (int i = 0; i < modes; i++) own->fit[3 * i] = 0.5;
-    knobs->count = modes;
-    knobs->gamma = own->gamma, knobs->kappa = own->kappa;
-    knobs->amplitude = own->amplitude, knobs->fit = own->fit;
+    wanted->count = modes;
+    wanted->gamma = own->gamma, wanted->kappa = own->kappa;
+    wanted->amplitude = own->amplitude, wanted->fit = own->fit;
     return SINEW_OK;
 }
 
@@ -417,11 +421,11 @@ static sinew_status read_path(const sn_model_setup *setup, sinew_markers **path,
 /* A new motion through the scene's keys, and the keys. */
 static sinew_status make_motion(const sn_model_setup *setup, const sinew_modal *modal,
                                 sinew_modal_motion **motion, key_list *made, sinew_error *error) {
-    sinew_modal_parameters knobs;
-    mode_knobs own = {0};
+    sinew_modal_parameters wanted;
+    mode_values own = {0};
     key_list list = {0};
     sinew_markers *path = NULL;
-    sinew_status status = read_knobs(setup, modal, &knobs, &own, error);
+    sinew_status status = read_parameters(setup, modal, &wanted, &own, error);
     if (status == SINEW_OK) status = read_keys(setup, &list, error);
     if (status == SINEW_OK) status = read_path(setup, &path, error);
     if (status == SINEW_OK) {
@@ -434,19 +438,19 @@ static sinew_status make_motion(const sn_model_setup *setup, const sinew_modal *
                                  .inner_positions = (const double *const *)list.inner_poses};
         if (list.has_velocities) {
             keys.velocities = (const double *const *)list.velocities;
-            knobs.wiggly = true; /* two keys have velocities in a spline only */
+            wanted.wiggly = true; /* two keys have velocities in a spline only */
         }
         if (path)
             keys.path_count = path->time_count, keys.path_times = path->times,
             keys.path = path->positions;
-        status = sinew_modal_motion_create(modal, &keys, &knobs, setup->monitor, motion, error);
+        status = sinew_modal_motion_create(modal, &keys, &wanted, setup->monitor, motion, error);
     }
     if (status == SINEW_OK)
         *made = list;
     else
         free_keys(&list);
     sinew_markers_destroy(path);
-    free_knobs(&own);
+    free_values(&own);
     return status;
 }
 
@@ -461,29 +465,21 @@ static sinew_status read_given(const sn_model_setup *setup, sinew_frames **given
                    (*given)->frame_count, setup->clip->frame_count);
 }
 
-static void report_modes(const modal_model *m, const sn_model_setup *setup) {
+static void describe(const void *model, json_t *report) {
     static const char *const bodies[] = {"auto", "tets", "cage", "shell"};
-    json_t *report = setup->report, *modes = json_array(), *keys = json_array();
-    sinew_modal_info info = {.size = sizeof info};
-    sinew_modal_get_info(m->modal, &info);
-    sinew_modal_motion_info motion = {.size = sizeof motion};
-    sinew_modal_motion_get_info(m->motion, &motion);
+    const modal_model *m = model;
+    json_t *modes = json_array(), *keys = json_array();
+    sinew_modal_info info = about_body(m->modal);
+    sinew_modal_motion_info motion = about_motion(m);
     for (int i = 0; i < info.modes; i++)
         json_array_append_new(
             modes, json_pack("{s:f,s:[f,f],s:f,s:f,s:f}", "frequency_hz", motion.frequency[i],
                              "moving_hz", motion.moving[2 * i], motion.moving[2 * i + 1],
                              "moving_share", motion.moving_share[i], "damping_ratio",
                              motion.damping[i], "lambda", info.lambda[i]));
-    size_t key_count = json_array_size(sn_scene_at(setup->scene, "keys"));
-    for (size_t k = 0, at = 0; k < key_count; k++) {
-        const json_t *key = json_array_get(sn_scene_at(setup->scene, "keys"), k);
-        if (json_is_true(json_object_get(key, "inner"))) continue;
-        json_array_append_new(keys,
-                              json_pack("{s:f,s:f,s:i}", "time",
-                                        json_number_value(json_object_get(key, "time")), "captured",
-                                        motion.captured[at], "inverted", motion.inverted[at]));
-        at++;
-    }
+    for (int k = 0; !m->follow.rotation && k < m->keys.count; k++)
+        json_array_append_new(keys, json_pack("{s:f,s:f,s:i}", "time", m->keys.times[k], "captured",
+                                              motion.captured[k], "inverted", motion.inverted[k]));
     json_object_set_new(report, "body",
                         json_pack("{s:s,s:s,s:s,s:i,s:i,s:i,s:i,s:f,s:f,s:b,s:f}", "kind",
                                   bodies[info.body], "why", info.why, "choice", info.choice,
@@ -505,19 +501,9 @@ static void destroy(void *model) {
     sinew_modal_motion_destroy(m->motion);
     sinew_frames_destroy(m->given);
     sn_free(m->given_file), sn_free(m->path_file), sn_free(m->hold);
-    free_keys(&m->keys);
+    free_keys(&m->keys), free_values(&m->set_values);
     sn_free(m->shape), sn_free(m->weights), sn_free(m->listed);
     sn_free(m);
-}
-
-static bool same_text(const char *a, const char *b) {
-    return a == b || (a && b && !strcmp(a, b));
-}
-
-static sinew_status keep_text(char **kept, const char *text, sinew_error *error) {
-    sn_free(*kept);
-    *kept = text ? sn_strdup(text) : NULL;
-    return text && !*kept ? sn_no_memory(error) : SINEW_OK;
 }
 
 /* A body that a key wrecks, and what to do about it. */
@@ -546,40 +532,81 @@ static void warn_about_keys(const modal_model *m, const sn_model_setup *setup) {
                100 * motion.leftover);
 }
 
-/* New keys, or a path, make a new motion; parameters change it as it is. */
-static sinew_status update_motion(modal_model *m, const sn_model_setup *setup, bool keys,
-                                  sinew_error *error) {
+static bool same_values(const double *a, const double *b, int count) {
+    return (!a && !b) || (a && b && !memcmp(a, b, sizeof *a * (size_t)count));
+}
+
+/* NaN differs from itself: then the motion is made again. */
+static bool same_parameters(const sinew_modal_parameters *a, const sinew_modal_parameters *b) {
+    bool same = a->swings == b->swings && a->frequency == b->frequency &&
+                a->physical == b->physical && a->damping == b->damping &&
+                a->alpha_mass == b->alpha_mass && a->alpha_stiffness == b->alpha_stiffness &&
+                a->rest_offset == b->rest_offset && a->stiffness == b->stiffness &&
+                a->rest == b->rest && a->fitting == b->fitting && a->wiggly == b->wiggly &&
+                a->ease == b->ease && a->rate == b->rate && a->count == b->count;
+    for (int c = 0; c < 3; c++) same = same && a->gravity[c] == b->gravity[c];
+    return same && same_values(a->gamma, b->gamma, a->count) &&
+           same_values(a->kappa, b->kappa, a->count) &&
+           same_values(a->amplitude, b->amplitude, a->count) &&
+           same_values(a->fit, b->fit, 3 * a->count);
+}
+
+/* A new motion where the keys, or the path between them, are new, or where curves take their place.
+ */
+static sinew_status update_keys(modal_model *m, const sn_model_setup *setup, bool keys,
+                                sinew_error *error) {
     const char *path = sn_scene_string(setup->scene, "path");
-    if (keys || !m->motion || !same_text(path, m->path_file)) {
-        sinew_modal_motion *motion = NULL;
-        key_list made = {0};
-        SN_TRY(make_motion(setup, m->modal, &motion, &made, error));
-        sinew_modal_motion_destroy(m->motion);
-        free_keys(&m->keys), sn_free(m->weights);
-        m->motion = motion, m->keys = made;
-        m->weights = SN_NEW(double, about_motion(m).columns);
-        if (!m->weights) return sn_no_memory(error);
-        warn_about_keys(m, setup);
-        SN_TRY(keep_text(&m->path_file, path, error));
-    }
-    sinew_modal_parameters knobs;
-    mode_knobs own = {0};
-    sinew_status status = read_knobs(setup, m->modal, &knobs, &own, error);
-    knobs.wiggly = knobs.wiggly || m->keys.has_velocities;
-    if (status == SINEW_OK) status = sinew_modal_motion_update(m->motion, &knobs, error);
+    bool followed = m->follow.rotation != NULL;
+    if (!keys && m->motion && sn_same_name(path, m->path_file) &&
+        followed == sn_modal_follows(setup))
+        return SINEW_OK;
+    sinew_modal_motion *motion = NULL;
+    key_list made = {0};
+    SN_TRY(make_motion(setup, m->modal, &motion, &made, error));
+    sinew_modal_motion_destroy(m->motion);
+    free_keys(&m->keys), sn_free(m->weights);
+    m->motion = motion, m->keys = made;
+    m->set.size = 0; /* parameters are read again */
+    m->weights = SN_NEW(double, about_motion(m).columns);
+    if (!m->weights) return sn_no_memory(error);
+    warn_about_keys(m, setup);
+    return sn_keep_name(&m->path_file, path, error);
+}
+
+/* Parameters change a motion as it is, if they differ from those that it has. */
+static sinew_status update_motion(modal_model *m, const sn_model_setup *setup, bool *moved,
+                                  sinew_error *error) {
+    sinew_modal_parameters wanted;
+    mode_values own = {0};
+    sinew_status status = read_parameters(setup, m->modal, &wanted, &own, error);
+    wanted.wiggly = wanted.wiggly || m->keys.has_velocities;
     const sn_clip *clip = setup->clip;
-    if (status == SINEW_OK && clip->frame_count > 0)
-        status =
-            sn_modal_guard(m->modal, m->motion, m->state, &knobs, clip->times[0],
-                           clip->times[clip->frame_count - 1], setup->monitor, &m->damped, error);
-    free_knobs(&own);
+    double from = clip->frame_count > 0 ? clip->times[0] : 0;
+    double to = clip->frame_count > 0 ? clip->times[clip->frame_count - 1] : 0;
+    *moved = status == SINEW_OK &&
+             !(m->set.size && m->from == from && m->to == to && same_parameters(&wanted, &m->set));
+    if (*moved) {
+        m->set.size = 0; /* until all of it is done */
+        status = sinew_modal_motion_update(m->motion, &wanted, error);
+        m->state->exact = false; /* whatever was solved last: the guard counts the same folds */
+        if (status == SINEW_OK && clip->frame_count > 0)
+            status = sn_modal_guard(m->modal, m->motion, m->state, &wanted, from, to,
+                                    setup->monitor, &m->damped, error);
+    }
+    if (*moved && status == SINEW_OK) {
+        free_values(&m->set_values);
+        m->set = wanted, m->set_values = own;
+        m->from = from, m->to = to;
+    } else {
+        free_values(&own);
+    }
     return status;
 }
 
 static sinew_status update_given(modal_model *m, const sn_model_setup *setup, sinew_error *error) {
     const char *file = sn_scene_string(setup->scene, "mix_frames");
     m->mix = sn_scene_number(setup->scene, "mix");
-    if (same_text(file, m->given_file) &&
+    if (sn_same_name(file, m->given_file) &&
         (!m->given || m->given->frame_count >= setup->clip->frame_count))
         return SINEW_OK;
     sinew_frames *given;
@@ -590,39 +617,30 @@ static sinew_status update_given(modal_model *m, const sn_model_setup *setup, si
     }
     sinew_frames_destroy(m->given);
     m->given = given;
-    return keep_text(&m->given_file, file, error);
-}
-
-static bool has_changed(uint32_t changed, const char *key) {
-    return changed >> sn_scene_key_bit(key) & 1;
+    return sn_keep_name(&m->given_file, file, error);
 }
 
 static sinew_status update(void *model, const sn_model_setup *setup, uint32_t changed,
                            sinew_error *error) {
     modal_model *m = model;
-    bool keys = has_changed(changed, "keys"), timed = setup->clip->rate != m->rate;
-    bool held = has_changed(changed, "pins") || has_changed(changed, "orientations");
-    bool set = has_changed(changed, "parameters");
+    bool keys = sn_has_changed(changed, "keys"), moved;
+    bool held = sn_has_changed(changed, "pins") || sn_has_changed(changed, "orientations");
     const char *hold = sn_scene_string(setup->scene, "hold");
-    if (keys || set || timed) SN_TRY(update_motion(m, setup, keys, error));
-    if (keys || held || !same_text(hold, m->hold)) {
+    SN_TRY(update_keys(m, setup, keys, error));
+    SN_TRY(update_motion(m, setup, &moved, error));
+    if (keys || held || !sn_same_name(hold, m->hold)) {
         sn_modal_key_poses poses = {m->keys.count, m->keys.times, m->keys.poses};
         sn_modal_holds holds;
         SN_TRY(sn_modal_holds_create(setup, m->modal, &poses, &holds, error));
         sn_modal_holds_free(&m->holds);
         m->holds = holds;
-        SN_TRY(keep_text(&m->hold, hold, error));
+        SN_TRY(sn_keep_name(&m->hold, hold, error));
     }
     SN_TRY(update_given(m, setup, error));
-    sn_modal_follow follow = {0};
-    if (sn_modal_follows(setup))
-        SN_TRY(sn_modal_follow_create(setup, m->modal, m->motion, &follow, error));
-    sn_modal_follow_free(&m->follow);
-    m->follow = follow;
-    m->rate = setup->clip->rate;
     m->fast = sn_scene_flag(setup->scene, "fast");
-    report_modes(m, setup);
-    return SINEW_OK;
+    bool clip = changed & ~(1u << sn_scene_key_bit("parameters"));
+    if (!clip && !moved) return SINEW_OK;
+    return sn_modal_follow_update(setup, m->modal, m->motion, clip, &m->follow, error);
 }
 
 static sinew_status create(const sn_model_setup *setup, const void *structure, void **model,
@@ -695,4 +713,5 @@ const sn_model_kind sn_model_modal = {
     .ignores_weights = true,
     SN_MODEL_FUNCTIONS,
     .update = update,
+    .describe = describe,
 };

@@ -281,6 +281,7 @@ typedef struct spring_model {
     int pull_count;
     double gravity[3], wind[3];
     double *mass_map; /* factors per vertex; NULL: 1 */
+    char *mass_file;  /* where they come from */
     double *forces;   /* 3 per vertex */
     bool forced;      /* there is gravity or wind */
     sn_obstacles obstacles;
@@ -314,7 +315,7 @@ static void destroy(void *model) {
     free_pin_frames(m->pin_frames, m->pins.entries);
     free_pins(&m->pins);
     free_pin_frames(m->pull_frames, m->pull_count);
-    sn_free(m->forces), sn_free(m->mass_map);
+    sn_free(m->forces), sn_free(m->mass_map), sn_free(m->mass_file);
     sn_free(m->pin_positions), sn_free(m->pulls), sn_free(m->shape), sn_free(m->activations);
     sn_free(m);
 }
@@ -407,10 +408,15 @@ static sinew_status update_forces(spring_model *m, const sn_model_setup *setup,
                                   sinew_error *error) {
     SN_TRY(read_field(setup, "gravity", m->gravity, error));
     SN_TRY(read_field(setup, "wind", m->wind, error));
-    double *mass_map;
-    SN_TRY(sn_load_vertex_map(setup->scene, setup->loader, "mass_map", m->rig, &mass_map, error));
-    sn_free(m->mass_map);
-    m->mass_map = mass_map;
+    const char *file = sn_scene_string(setup->scene, "mass_map");
+    if (!sn_same_name(file, m->mass_file)) {
+        double *mass_map;
+        SN_TRY(
+            sn_load_vertex_map(setup->scene, setup->loader, "mass_map", m->rig, &mass_map, error));
+        sn_free(m->mass_map);
+        m->mass_map = mass_map;
+        SN_TRY(sn_keep_name(&m->mass_file, file, error));
+    }
     m->forced = false;
     for (int c = 0; c < 3; c++) m->forced |= m->gravity[c] != 0 || m->wind[c] != 0;
     if (m->forced && !m->forces)
@@ -418,10 +424,11 @@ static sinew_status update_forces(spring_model *m, const sn_model_setup *setup,
     return m->forced && !m->forces ? sn_no_memory(error) : SINEW_OK;
 }
 
-static sinew_status update_obstacles(spring_model *m, const sn_model_setup *setup,
+static sinew_status update_obstacles(spring_model *m, const sn_model_setup *setup, bool changed,
                                      sinew_error *error) {
-    SN_TRY(sn_obstacles_update(setup->scene, m->rig, setup->loader, &m->obstacles, error));
     sn_depth_rule rule = (sn_depth_rule)sn_scene_choice(setup->scene, "pose_depth");
+    if (!changed && rule == m->depths.rule) return SINEW_OK;
+    SN_TRY(sn_obstacles_update(setup->scene, m->rig, setup->loader, &m->obstacles, error));
     SN_TRY(sn_pose_depths_update(m->rig, &m->obstacles, rule, &m->depths, error));
     /* friction remembers obstacles by their number */
     for (int o = 0; o < m->obstacles.count; o++)
@@ -432,12 +439,10 @@ static sinew_status update_obstacles(spring_model *m, const sn_model_setup *setu
 static sinew_status update(void *model, const sn_model_setup *setup, uint32_t changed,
                            sinew_error *error) {
     spring_model *m = model;
-    uint32_t parameters_bit = 1u << sn_scene_key_bit("parameters");
-    if (changed & 1u << sn_scene_key_bit("pins")) SN_TRY(update_pins(m, setup, error));
-    if (changed & 1u << sn_scene_key_bit("pulls")) SN_TRY(update_pulls(m, setup, error));
-    if (changed & (1u << sn_scene_key_bit("obstacles") | parameters_bit))
-        SN_TRY(update_obstacles(m, setup, error));
-    if (!(changed & parameters_bit)) return SINEW_OK;
+    if (sn_has_changed(changed, "pins")) SN_TRY(update_pins(m, setup, error));
+    if (sn_has_changed(changed, "pulls")) SN_TRY(update_pulls(m, setup, error));
+    SN_TRY(update_obstacles(m, setup, sn_has_changed(changed, "obstacles"), error));
+    if (!sn_has_changed(changed, "parameters")) return SINEW_OK;
     SN_TRY(update_forces(m, setup, error));
     SN_TRY(sn_device_update(setup, m->spring, share_device, drop_device, &m->device, error));
     sinew_spring_options options;

@@ -16,9 +16,14 @@ const sinew_model *sinew_model_at(int index) {
     return index >= 0 && index < sinew_model_count() ? &kinds[index]->about : NULL;
 }
 
+/* Updates look up every parameter by its name, so most names are told apart by a letter. */
+static bool is_named(const char *name, const char *wanted) {
+    return name[0] == wanted[0] && !strcmp(name, wanted);
+}
+
 const sn_model_kind *sn_model_kind_find(const char *name) {
     for (int i = 0; i < sinew_model_count(); i++)
-        if (!strcmp(kinds[i]->about.name, name)) return kinds[i];
+        if (is_named(kinds[i]->about.name, name)) return kinds[i];
     return NULL;
 }
 
@@ -67,7 +72,7 @@ const sinew_parameter *sinew_model_parameter(const sinew_model *model, int index
 
 const sinew_parameter *sinew_model_find_parameter(const sinew_model *model, const char *name) {
     for (int i = 0; i < sinew_model_parameter_count(model); i++)
-        if (!strcmp(model->parameters[i].name, name)) return &model->parameters[i];
+        if (is_named(model->parameters[i].name, name)) return &model->parameters[i];
     return NULL;
 }
 

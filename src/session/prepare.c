@@ -139,7 +139,6 @@ typedef struct update {
     sn_session_locks locks;
     bool new_locks;
     void *model;
-    json_t *report;
 } update;
 
 static uint32_t bit_of(const char *key) {
@@ -289,7 +288,6 @@ static sn_model_setup setup_of(const update *u) {
                             .clip = u->clip->object,
                             .loader = u->session->loader,
                             .cache = u->session->cache,
-                            .report = u->report,
                             .monitor = u->monitor};
 }
 
@@ -367,27 +365,10 @@ static sinew_status update_model(update *u, sinew_error *error) {
     return u->kind->create(&setup, ((built *)u->structure->object)->structure, &u->model, error);
 }
 
-/* A report starts with what the structure said, then what the model adds. */
-static sinew_status start_report(update *u, sinew_error *error) {
-    const sinew_rig *rig = u->rig->object;
-    const built *b = u->structure->object;
-    if (u->changed == 0 && u->solver->report) {
-        u->report = json_incref(u->solver->report);
-        return SINEW_OK;
-    }
-    u->report = json_object();
-    if (!u->report) return sn_no_memory(error);
-    json_object_set_new(u->report, "model", json_string(u->kind->about.name));
-    json_object_set_new(u->report, "vertices", json_integer(rig->neutral->vertex_count));
-    json_object_set_new(u->report, "triangles", json_integer(rig->neutral->triangle_count));
-    return json_object_update(u->report, b->report) ? sn_no_memory(error) : SINEW_OK;
-}
-
 static void abandon(update *u) {
     if (u->model && u->model != u->solver->model) u->kind->destroy(u->model);
     sn_shared_drop(u->rig), sn_shared_drop(u->clip), sn_shared_drop(u->structure);
     sn_locks_free(&u->locks);
-    json_decref(u->report);
 }
 
 static void commit(update *u) {
@@ -413,8 +394,6 @@ static void commit(update *u) {
     /* Frames of the clip are those of the new document from the first on. */
     if (u->changed) s->next = -1;
     s->torn = false;
-    json_decref(s->report);
-    s->report = u->report;
     s->revision = u->revision;
 }
 
@@ -424,7 +403,6 @@ static sinew_status run(update *u, sinew_error *error) {
     SN_TRY(update_rig(u, error));
     SN_TRY(update_clip(u, error));
     SN_TRY(update_structure(u, error));
-    SN_TRY(start_report(u, error));
     return update_model(u, error);
 }
 
@@ -468,6 +446,22 @@ const sinew_capture *sinew_solver_capture(const sinew_solver *solver) {
 const sinew_modal *sinew_solver_modal(const sinew_solver *solver) {
     if (!solver || !solver->structure || solver->kind != &sn_model_modal) return NULL;
     return sn_solver_structure(solver);
+}
+
+json_t *sn_solver_report(const sinew_solver *solver) {
+    json_t *report = json_object();
+    if (!report || !solver->model) return report;
+    const sinew_rig *rig = sinew_solver_rig(solver);
+    const built *b = solver->structure->object;
+    json_object_set_new(report, "model", json_string(solver->kind->about.name));
+    json_object_set_new(report, "vertices", json_integer(rig->neutral->vertex_count));
+    json_object_set_new(report, "triangles", json_integer(rig->neutral->triangle_count));
+    if (json_object_update(report, b->report)) {
+        json_decref(report);
+        return NULL;
+    }
+    if (solver->kind->describe) solver->kind->describe(solver->model, report);
+    return report;
 }
 
 const void *sn_solver_structure(const sinew_solver *solver) {

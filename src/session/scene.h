@@ -57,6 +57,8 @@ sinew_status sn_scene_check_at(const sinew_scene *scene, int depth, const char *
 
 /* Keys of the document, as bits: 1 << sn_scene_key_bit("obstacles"). -1: no such key. */
 int sn_scene_key_bit(const char *name);
+/* Whether a set of such bits has the key's. */
+bool sn_has_changed(uint32_t changed, const char *key);
 
 /* Copies that are complete, or NULL: those of jansson lack members when memory runs out. */
 json_t *sn_json_copy(json_t *value); /* shares the members */

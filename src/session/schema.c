@@ -645,8 +645,12 @@ sinew_status sn_scene_check_at(const sinew_scene *scene, int depth, const char *
 
 int sn_scene_key_bit(const char *name) {
     for (int i = 0; scene_fields[i].name; i++)
-        if (!strcmp(scene_fields[i].name, name)) return i;
+        if (scene_fields[i].name[0] == name[0] && !strcmp(scene_fields[i].name, name)) return i;
     return -1;
+}
+
+bool sn_has_changed(uint32_t changed, const char *key) {
+    return changed >> sn_scene_key_bit(key) & 1;
 }
 
 /* ---- the schema for machines ----------------------------------------------------------------- */

@@ -291,7 +291,7 @@ sinew_status sinew_session_clip(const sinew_session *session, sinew_clip_info *i
 
 sinew_status sinew_solver_describe(const sinew_solver *solver, char **json, sinew_error *error) {
     SN_REQUIRE(solver && json, error);
-    json_t *report = solver->report ? json_incref(solver->report) : json_object();
+    json_t *report = sn_solver_report(solver);
     sinew_status status =
         report ? sn_json_text(report, JSON_INDENT(1), json, error) : sn_no_memory(error);
     json_decref(report);

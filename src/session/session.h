@@ -45,11 +45,10 @@ struct sinew_solver {
     sn_shared *rig, *clip, *structure;
     const sn_model_kind *kind;
     void *model;
-    json_t *report; /* what was built */
     sn_session_locks locks;
     int next;  /* frame of the clip that the state is ready for; -1: it is live */
     bool torn; /* an update failed half-way: the next one reads everything */
-    bool warned_markers, warned_weights;
+    bool warned_markers, warned_weights, warned_command;
     double build_seconds; /* since the last solve */
 
     /* scratch */
@@ -63,6 +62,8 @@ struct sinew_solver {
 const sn_clip *sn_solver_get_clip(const sinew_solver *solver);
 /* What the model's own outputs are made of. */
 const void *sn_solver_structure(const sinew_solver *solver);
+/* What was built, a new object; NULL: no memory. */
+json_t *sn_solver_report(const sinew_solver *solver);
 void *sn_solver_model(sinew_solver *solver);
 
 /* A scene that shares the document. */

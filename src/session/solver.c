@@ -39,7 +39,6 @@ void sinew_solver_destroy(sinew_solver *s) {
     sn_shared_drop(s->structure), sn_shared_drop(s->clip), sn_shared_drop(s->rig);
     sn_free(s->positions), sn_free(s->weights), sn_free(s->normals);
     sn_pack_free(&s->before);
-    json_decref(s->report);
     sn_free(s);
 }
 
@@ -102,7 +101,8 @@ static sinew_status check_input(const sinew_solver *s, const sinew_input *input,
                                 sinew_error *error) {
     const sinew_rig *rig = sinew_solver_rig(s);
     const sn_clip *clip = sn_solver_get_clip(s);
-    if (!input->weights && input->frame >= clip->frame_count)
+    bool live = input->weights || input->command;
+    if (!live && input->frame >= clip->frame_count)
         return sn_fail(error, SINEW_BAD_INPUT, "frame %d: the clip has frames 0-%d", input->frame,
                        clip->frame_count - 1);
     if (input->frame < 0 && isinf(input->time))
@@ -110,6 +110,12 @@ static sinew_status check_input(const sinew_solver *s, const sinew_input *input,
     for (int i = 0; input->head && i < 12; i++)
         if (!isfinite(input->head[i]))
             return sn_fail(error, SINEW_BAD_INPUT, "the motion of the head is not finite");
+    for (int t = 0; input->command && t < rig->target_count; t++)
+        if (!(fabs(input->command[t]) <= SN_SLIDER_LIMIT))
+            return sn_fail(error, SINEW_BAD_INPUT,
+                           "the command of target '%s' is %g, not a number from -%g to %g",
+                           rig->targets[t].name, input->command[t], SN_SLIDER_LIMIT,
+                           SN_SLIDER_LIMIT);
     return input->weights ? sn_check_weights(rig, input->weights, error) : SINEW_OK;
 }
 
@@ -120,9 +126,10 @@ static sinew_status resolve(sinew_solver *s, const sinew_input *input, sn_ask *a
     SN_TRY(check_input(s, input, error));
     const sn_clip *clip = sn_solver_get_clip(s);
     int n = sinew_solver_rig(s)->slider_count;
-    bool frame = !input->weights && input->frame >= 0;
+    bool frame = !input->weights && !input->command && input->frame >= 0;
     int row = input->frame >= 0 && input->frame < clip->frame_count ? input->frame : 0;
-    *ask = (sn_ask){.frame = frame ? input->frame : -1, .markers = input->markers};
+    *ask = (sn_ask){
+        .frame = frame ? input->frame : -1, .markers = input->markers, .command = input->command};
     ask->time = frame || isnan(input->time) ? clip->times[row] : input->time;
     ask->sample = frame ? input->frame : sn_clip_nearest(clip, ask->time);
     if (input->weights) {
@@ -299,6 +306,10 @@ static void warn_about_input(sinew_solver *s, const sinew_input *input,
     if (input->weights && s->kind->ignores_weights && !s->warned_weights) {
         sn_log(monitor, SINEW_LOG_LEVEL_WARNING, "the model '%s' does not use weights", name);
         s->warned_weights = true;
+    }
+    if (input->command && !s->kind->uses_command && !s->warned_command) {
+        sn_log(monitor, SINEW_LOG_LEVEL_WARNING, "the model '%s' does not use a command", name);
+        s->warned_command = true;
     }
 }
 

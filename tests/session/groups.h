@@ -1,6 +1,7 @@
 #ifndef TESTS_SESSION_GROUPS_H
 #define TESTS_SESSION_GROUPS_H
 int test_patches(void);
+int test_costs(void);
 int test_live(void);
 int test_chunks(void);
 int test_cancel(void);

@@ -71,6 +71,16 @@ static const char *const modal_patches[] = {
     SET("/time/fps", "20"),
     NULL,
 };
+static const char *const jiggle_patches[] = {
+    PUT("/curves/values/bend120/1", "%g"),
+    SET("/parameters/damping", "%g"),
+    SET("/parameters/swings", "1.%03.0f"),
+    SET("/parameters/modes", "%1.0f1"),
+    SET("/parameters/amplitude", "[%g, 0.5]"),
+    SET("/parameters/fast", "true"),
+    SET("/time/fps", "2%01.0f"),
+    NULL,
+};
 static const char *const force_patches[] = {
     PUT("/curves/values/jawOpen/1", "%g"),
     SET("/parameters", "{\"velocity_kept\": %g}"),
@@ -91,8 +101,8 @@ static const char *const marker_patches[] = {
 static const drive drives[] = {
     {"linear", 0, 9, weight_patches},    {"rotation", 1e-12, 9, weight_patches},
     {"spring", 2e-5, 2, spring_patches}, {"modal", 1e-9, 4, modal_patches},
-    {"force", 0, 9, force_patches},      {"markers", 0, 4, marker_patches},
-    {"fit", 0, 4, marker_patches},
+    {"jiggle", 1e-9, 9, jiggle_patches}, {"force", 0, 9, force_patches},
+    {"markers", 0, 4, marker_patches},   {"fit", 0, 4, marker_patches},
 };
 
 /* ---- driving --------------------------------------------------------------------------------- */
@@ -457,6 +467,41 @@ static void live_times_of_linked_shells_agree_with_frames(void **state) {
     sinew_scene_destroy(scene);
 }
 
+/* ---- not converged ----------------------------------------------------------------------------
+ */
+
+/* It is returned like any other status, with the best shape and what it lacks in the result. */
+static void not_converged_is_returned_with_the_best_shape(void **state) {
+    (void)state;
+    sinew_session *session = test_session("spring");
+    assert_ok(sinew_session_set(session, "/obstacles", NULL, NULL, NULL, &error));
+    assert_ok(sinew_session_set(session, "/parameters",
+                                "{\"tolerance\": 1e-12, \"max_iterations\": 1}", NULL, NULL,
+                                &error));
+    assert_ok(sinew_session_prepare(session, NULL, &error));
+    size_t size = 3 * (size_t)test_vertex_count(sinew_session_solver(session));
+    double *shape = calloc(2 * size, sizeof *shape), weight = 0.5;
+    sinew_input input;
+    sinew_input_init(&input);
+    input.weights = &weight;
+    sinew_result result;
+    sinew_result_init(&result);
+    result.positions = shape;
+    assert_int_equal(sinew_session_solve(session, &input, &result, NULL, &error),
+                     SINEW_NOT_CONVERGED);
+    assert_int_equal(result.status, SINEW_NOT_CONVERGED);
+    assert_int_equal(result.iterations, 1);
+    assert_true(result.residual > 1e-12 && isfinite(result.residual));
+    assert_false(result.time_limited);
+    assert_ok(sinew_session_set(session, "/parameters/max_iterations", "300", NULL, NULL, &error));
+    assert_ok(sinew_session_set(session, "/parameters/tolerance", "1e-7", NULL, NULL, &error));
+    result.positions = shape + size;
+    assert_ok(sinew_session_solve(session, &input, &result, NULL, &error));
+    assert_below(farthest(size, shape, shape + size), 0.05);
+    free(shape);
+    sinew_session_destroy(session);
+}
+
 /* ---- contacts -------------------------------------------------------------------------------- */
 
 /* What presses is given back: near the obstacle or the other lip, pushed away from it. */
@@ -533,14 +578,16 @@ static void input_that_a_model_ignores_is_reported_once(void **state) {
     (void)state;
     static const struct {
         const char *scene;
-        bool weights, markers;
+        bool weights, markers, command;
         const char *words; /* NULL: it is used */
-    } cases[] = {{"linear", true, false, NULL},
-                 {"linear", false, true, "markers"},
-                 {"modal", true, false, "weights"},
-                 {"fit", true, false, "weights"},
-                 {"force", false, true, "markers without a take"},
-                 {"markers", false, true, NULL}};
+    } cases[] = {{"linear", true, false, false, NULL},
+                 {"linear", false, true, false, "markers"},
+                 {"spring", false, false, true, "a command"},
+                 {"modal", true, false, false, "weights"},
+                 {"fit", true, false, false, "weights"},
+                 {"force", false, true, false, "markers without a take"},
+                 {"force", false, false, true, NULL},
+                 {"markers", false, true, false, NULL}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         heard h = {0};
         sinew_monitor monitor = {.log = hear, .user = &h};
@@ -551,6 +598,7 @@ static void input_that_a_model_ignores_is_reported_once(void **state) {
         sinew_input_init(&input);
         double *numbers = calloc(3000, sizeof *numbers);
         if (cases[i].weights) input.weights = numbers;
+        if (cases[i].command) input.command = numbers;
         if (cases[i].markers) {
             for (int k = 0; k < 3000; k++) numbers[k] = NAN; /* all are hidden */
             input.markers = numbers;
@@ -564,6 +612,42 @@ static void input_that_a_model_ignores_is_reported_once(void **state) {
         free(numbers);
         sinew_session_destroy(session);
     }
+}
+
+/* A command per target is what weights of the sliders come to; beyond that it is free. */
+static void commands_drive_blendforces(void **state) {
+    (void)state;
+    sinew_session *session = test_session("force");
+    assert_ok(sinew_session_prepare(session, NULL, &error));
+    sinew_solver *solver = sinew_session_solver(session);
+    const sinew_rig *rig = sinew_solver_rig(solver);
+    size_t size = 3 * (size_t)test_vertex_count(solver);
+    double *shape = calloc(3 * size, sizeof *shape), weights[2] = {0.7, 0.2}, command[2];
+    sinew_rig_activations(rig, weights, command);
+    for (int k = 0; k < 3; k++) {
+        sinew_input input;
+        sinew_input_init(&input);
+        sinew_result result;
+        sinew_result_init(&result);
+        input.weights = k == 0 ? weights : NULL, input.command = k ? command : NULL;
+        if (k == 2) command[0] += 0.1;
+        result.positions = shape + (size_t)k * size;
+        sinew_solver_reset(solver);
+        assert_ok(sinew_solver_solve(solver, &input, &result, NULL, &error));
+        assert_int_equal(result.frame, -1);
+    }
+    assert_memory_equal(shape, shape + size, size * sizeof *shape);
+    assert_true(farthest(size, shape, shape + 2 * size) > 1e-4);
+    command[1] = NAN;
+    sinew_input input;
+    sinew_input_init(&input);
+    sinew_result result;
+    sinew_result_init(&result);
+    input.command = command;
+    assert_int_equal(sinew_solver_solve(solver, &input, &result, NULL, &error), SINEW_BAD_INPUT);
+    assert_non_null(strstr(error.message, rig->targets[1].name));
+    free(shape);
+    sinew_session_destroy(session);
 }
 
 static void a_session_without_a_driver_is_at_rest(void **state) {
@@ -596,8 +680,10 @@ int test_live(void) {
         cmocka_unit_test(live_times_agree_with_frames),
         cmocka_unit_test(modes_of_a_solver_have_shapes),
         cmocka_unit_test(live_times_of_linked_shells_agree_with_frames),
+        cmocka_unit_test(not_converged_is_returned_with_the_best_shape),
         cmocka_unit_test(contacts_are_given_back),
         cmocka_unit_test(input_that_a_model_ignores_is_reported_once),
+        cmocka_unit_test(commands_drive_blendforces),
         cmocka_unit_test(a_session_without_a_driver_is_at_rest),
         cmocka_unit_test(a_rig_from_memory_needs_no_loader),
     };

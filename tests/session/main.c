@@ -10,6 +10,7 @@ int main(int count, char **arguments) {
         int (*run)(void);
     } groups[] = {{"texts", test_texts},
                   {"patches", test_patches},
+                  {"costs", test_costs},
                   {"chunks", test_chunks},
                   {"cancel", test_cancel},
                   {"orderings", test_orderings},

@@ -4,9 +4,9 @@
 
 static sinew_error error;
 
-const char *const test_scene_names[] = {"linear",  "rotation", "spring", "friction",
-                                        "skin",    "modal",    "force",  "contact",
-                                        "markers", "layer",    "fit",    NULL};
+const char *const test_scene_names[] = {"linear", "rotation", "spring", "friction", "skin",
+                                        "modal",  "jiggle",   "force",  "contact",  "markers",
+                                        "layer",  "fit",      NULL};
 
 #define START "{\"sinew\": 1, "
 #define BAR   "\"rig\": {\"files\": [\"bar.obj\", \"bend120.obj\"]}, \"time\": {\"fps\": 20}, "
@@ -184,6 +184,7 @@ const char *test_scene(const char *name) {
         {"modal", START BAR "\"model\": \"modal\", \"parameters\": {\"modes\": 12}, \"keys\": "
                             "[{\"time\": 0, \"pose\": \"neutral\"}, {\"time\": 2, \"pose\": "
                             "\"bend120\"}]}"},
+        {"jiggle", START BAR "\"model\": \"modal\", \"parameters\": {\"modes\": 8}, " SWING "}"},
         {"force", START MOUTH "\"model\": \"force\", " TALK "}"},
         {"contact",
          START MOUTH "\"model\": \"force\", \"parameters\": {\"contact\": \"all\"}, " TALK "}"},

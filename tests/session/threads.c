@@ -117,10 +117,58 @@ static void solvers_share_a_structure_and_not_a_state(void **state) {
     }
 }
 
+/* ---- the newest revision ----------------------------------------------------------------------
+ */
+
+typedef struct patcher {
+    sinew_session *session;
+    bool done;
+} patcher;
+
+static bool patch_inside(void *user) {
+    patcher *p = user;
+    sinew_error error;
+    if (!p->done) assert_ok(sinew_session_set(p->session, "/notes", "\"new\"", NULL, NULL, &error));
+    p->done = true;
+    return false;
+}
+
+/* A patch arrives in mid-solve: only a solve that wants the newest revision gives up. */
+static void the_newest_revision_wins_where_it_is_wanted(void **state) {
+    (void)state;
+    sinew_error error = {SINEW_OK, ""};
+    for (const char *const *name = test_scene_names; *name; name++)
+        for (int newest = 0; newest < 2; newest++) {
+            sinew_session *session = test_session(*name);
+            assert_ok(sinew_session_prepare(session, NULL, &error));
+            sinew_solver *solver = sinew_session_solver(session);
+            double *shape = calloc(3 * (size_t)test_vertex_count(solver), sizeof *shape);
+            patcher p = {session, false};
+            sinew_monitor monitor = {.cancelled = patch_inside, .user = &p};
+            sinew_input input;
+            sinew_input_init(&input);
+            sinew_result result;
+            sinew_result_init(&result);
+            input.frame = 2, input.newest_only = newest, result.positions = shape;
+            sinew_status status = sinew_solver_solve(solver, &input, &result, &monitor, &error);
+            assert_true(p.done);
+            if (newest)
+                assert_int_equal(status, SINEW_CANCELLED);
+            else if (status != SINEW_NOT_CONVERGED)
+                assert_ok(status);
+            assert_int_equal(result.status, status);
+            assert_int_equal(sinew_solver_revision(solver), 1);
+            assert_int_equal(sinew_session_revision(session), 2);
+            free(shape);
+            sinew_session_destroy(session);
+        }
+}
+
 int test_threads(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_solvers_work_while_patches_go_on),
         cmocka_unit_test(solvers_share_a_structure_and_not_a_state),
+        cmocka_unit_test(the_newest_revision_wins_where_it_is_wanted),
     };
     return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
 }
