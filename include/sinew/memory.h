@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 /* `resize` follows realloc: a NULL block allocates, NULL back means no memory and the block stays.
- * Must be safe to call from several threads. */
+ * Must be safe to call from several threads. Frozen: it keeps its size and its fields. */
 typedef struct sinew_allocator {
     void *(*resize)(void *block, size_t bytes, void *user);
     void (*release)(void *block, void *user);

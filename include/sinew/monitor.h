@@ -1,7 +1,8 @@
 /* Progress, cancellation and log lines of long calls.
  *
- * Every long call accepts a `const sinew_monitor *`, which may be NULL, and polls it once per
- * iteration. All callbacks may be NULL. They are called from the thread that made the call. */
+ * Every long call accepts a `const sinew_monitor *`, which may be NULL, and polls it about once per
+ * millisecond. All callbacks may be NULL. They are called from the thread that made the call, and
+ * never after the call has returned. */
 #ifndef SINEW_MONITOR_H
 #define SINEW_MONITOR_H
 
@@ -22,6 +23,8 @@ typedef enum sinew_log_level {
     SINEW_LOG_LEVEL_FALLBACK
 } sinew_log_level;
 
+/* Frozen: it keeps its size and its fields, so that it needs no size of its own. What a monitor
+ * cannot express is added as a new function, as sinew_call_monitored is. */
 typedef struct sinew_monitor {
     /* fraction in [0, 1] of the stage; stage is a short name such as "modes" */
     void (*progress)(double fraction, const char *stage, void *user);

@@ -1,6 +1,9 @@
 /* Structures that carry their size: callers older and newer than the library. */
 #include "support.h"
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/sized.h"
 #include "groups.h"
 #include "sinew/sinew.h"
@@ -107,24 +110,69 @@ static void arrays_of_infos_have_the_size_of_the_first(void **state) {
 
 static void every_options_structure_states_its_size(void **state) {
     (void)state;
-    STATES_ITS_SIZE(sinew_cage_options);
+    STATES_ITS_SIZE(sinew_bake_options);
     STATES_ITS_SIZE(sinew_cage_fit_options);
+    STATES_ITS_SIZE(sinew_cage_options);
+    STATES_ITS_SIZE(sinew_capture_options);
     STATES_ITS_SIZE(sinew_check_options);
+    STATES_ITS_SIZE(sinew_clip_info);
+    STATES_ITS_SIZE(sinew_compact_options);
+    STATES_ITS_SIZE(sinew_fit_frames_options);
     STATES_ITS_SIZE(sinew_fit_options);
     STATES_ITS_SIZE(sinew_force_options);
+    STATES_ITS_SIZE(sinew_input);
+    STATES_ITS_SIZE(sinew_loader);
     STATES_ITS_SIZE(sinew_lock_options);
     STATES_ITS_SIZE(sinew_manipulate_options);
     STATES_ITS_SIZE(sinew_modal_options);
     STATES_ITS_SIZE(sinew_modal_parameters);
     STATES_ITS_SIZE(sinew_plot_options);
     STATES_ITS_SIZE(sinew_render_options);
-    STATES_ITS_SIZE(sinew_sample_options);
+    STATES_ITS_SIZE(sinew_result);
+    STATES_ITS_SIZE(sinew_rotation_options);
     STATES_ITS_SIZE(sinew_sample_marker_options);
+    STATES_ITS_SIZE(sinew_sample_options);
+    STATES_ITS_SIZE(sinew_session_change);
+    STATES_ITS_SIZE(sinew_session_options);
+    STATES_ITS_SIZE(sinew_sink);
+    STATES_ITS_SIZE(sinew_source);
     STATES_ITS_SIZE(sinew_spring_options);
     STATES_ITS_SIZE(sinew_stiffness_options);
     STATES_ITS_SIZE(sinew_tets_options);
     STATES_ITS_SIZE(sinew_transfer_options);
 }
+
+/* Records without a size, most of them elements of arrays, cannot grow: a program that was compiled
+ * with other fields would read past them. Where a field is missing, a new structure or function is
+ * added beside them (docs/libraries.md). */
+#define FROZEN(type, bytes, last, offset)                                                          \
+    _Static_assert(sizeof(type) == (bytes) && offsetof(type, last) == (offset), #type " is "       \
+                                                                                      "frozen")
+#if UINTPTR_MAX == UINT64_MAX
+FROZEN(sinew_monitor, 40, strict, 32);
+_Static_assert(offsetof(sinew_monitor, progress) == 0 && offsetof(sinew_monitor, cancelled) == 8 &&
+                   offsetof(sinew_monitor, log) == 16 && offsetof(sinew_monitor, user) == 24,
+               "sinew_monitor is frozen");
+FROZEN(sinew_allocator, 24, user, 16);
+_Static_assert(offsetof(sinew_allocator, resize) == 0 && offsetof(sinew_allocator, release) == 8,
+               "sinew_allocator is frozen");
+FROZEN(sinew_cache_key, 16, high, 8);
+FROZEN(sinew_hash, 48, total, 40);
+FROZEN(sinew_finding, 16, elements, 4);
+FROZEN(sinew_stiffness_example, 16, positions, 8);
+FROZEN(sinew_interference_pair, 48, rank, 40);
+FROZEN(sinew_drag, 40, weight, 32);
+FROZEN(sinew_rigid, 96, translation, 72);
+FROZEN(sinew_spread, 24, max, 16);
+FROZEN(sinew_modal_orientation, 48, weight, 40);
+FROZEN(sinew_contact, 56, vertex, 52);
+FROZEN(sinew_closest, 64, distance, 56);
+FROZEN(sinew_panel, 64, turn, 56);
+FROZEN(sinew_line, 32, y, 24);
+FROZEN(sinew_term, 32, power, 20);
+FROZEN(sinew_spring_pull, 40, stiffness, 32);
+FROZEN(sinew_error, 516, message, 4);
+#endif
 
 static void public_calls_refuse_structures_without_a_size(void **state) {
     (void)state;
