@@ -36,6 +36,11 @@ static const struct scene {
            "[{\"time\": 0, \"pose\": \"neutral\"}, {\"time\": 1, \"pose\": \"jawOpen\"}, "
            "{\"time\": 2, \"weights\": {\"mouthSmileLeft\": 1, \"browInnerUp\": 1}}]}",
      1e-3, true, "[{\"op\": \"add\", \"path\": \"/parameters/damping\", \"value\": 0.%d}]"},
+    {"jiggle",
+     START
+     "\"model\": \"modal\", \"parameters\": {}, \"time\": {\"fps\": 30}, \"curves\": {\"times\": "
+     "[0, 1, 2], \"values\": {\"jawOpen\": [0, 1, 0], \"browInnerUp\": [0, 0, 1]}}}",
+     0, true, "[{\"op\": \"add\", \"path\": \"/parameters/damping\", \"value\": 0.%d}]"},
     {"fit", START "\"model\": \"fit\", " TAKE "}", 0, true, NULL},
     {"markers", START "\"model\": \"force\", \"parameters\": {\"layer\": true}, " TAKE "}", 0, true,
      NULL},
@@ -95,10 +100,7 @@ static sinew_session *open_session(const char *text) {
     return session;
 }
 
-static void open_live(const struct scene *scene, live *l) {
-    sinew_error error;
-    *l = (live){.scene = scene, .session = open_session(scene->text)};
-    bench_need(sinew_session_prepare(l->session, NULL, &error), &error);
+static void make_room(live *l) {
     l->solver = sinew_session_solver(l->session);
     const sinew_rig *rig = sinew_session_rig(l->session);
     size_t size = 3 * (size_t)rig->neutral->vertex_count;
@@ -106,6 +108,13 @@ static void open_live(const struct scene *scene, live *l) {
     l->weights = calloc((size_t)l->sliders, sizeof *l->weights);
     l->positions = malloc(size * sizeof *l->positions);
     l->floats = malloc(size * sizeof *l->floats);
+}
+
+static void open_live(const struct scene *scene, live *l) {
+    sinew_error error;
+    *l = (live){.scene = scene, .session = open_session(scene->text)};
+    bench_need(sinew_session_prepare(l->session, NULL, &error), &error);
+    make_room(l);
 }
 
 static void close_live(live *l) {
@@ -131,7 +140,8 @@ static void jump(live *l) {
     l->frame++;
 }
 
-static sinew_status solve(live *l, sinew_result *result, sinew_error *error) {
+static sinew_status solve_under(live *l, sinew_result *result, const sinew_monitor *monitor,
+                                sinew_error *error) {
     sinew_input input;
     sinew_input_init(&input);
     if (l->scene->by_time)
@@ -139,8 +149,12 @@ static sinew_status solve(live *l, sinew_result *result, sinew_error *error) {
     else
         input.weights = l->weights;
     result->positions = l->positions, result->positions_float = l->floats;
-    sinew_status status = sinew_session_solve(l->session, &input, result, NULL, error);
+    sinew_status status = sinew_session_solve(l->session, &input, result, monitor, error);
     return status == SINEW_NOT_CONVERGED ? SINEW_OK : status;
+}
+
+static sinew_status solve(live *l, sinew_result *result, sinew_error *error) {
+    return solve_under(l, result, NULL, error);
 }
 
 /* ---- slider to positions --------------------------------------------------------------------- */
@@ -219,6 +233,9 @@ static void run_nothing(bench *b) {
         sinew_error error;
         double times[50];
         open_live(&scenes[k], &l);
+        sinew_result first; /* has the time of the preparation */
+        sinew_result_init(&first);
+        bench_need(solve(&l, &first, &error), &error);
         for (int i = 0; i < 50; i++) {
             char patch[160];
             sinew_result result;
@@ -307,7 +324,7 @@ static double cancel_once(live *l, sinew_session *session, double delay) {
 
 /* The call is cancelled at many moments between its beginning and its end. */
 static void cancel_often(bench *b, const struct scene *scene, bool preparing, double seconds) {
-    enum { MOMENTS = 8 };
+    enum { MOMENTS = 24 };
     double worst = 0, sum = 0;
     int hits = 0;
     live l = {0};
@@ -348,6 +365,63 @@ static const struct scene slow_scenes[] = {
      false, NULL},
 };
 
+/* The longest stretch between two polls. It is measured in CPU time of the calling thread, too, so
+ * that other programs do not count. */
+typedef struct stretch {
+    double wall, cpu;            /* of the last poll */
+    double longest, longest_cpu; /* so far */
+} stretch;
+
+static double cpu_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool note_poll(void *user) {
+    stretch *s = user;
+    double wall = sn_now(), cpu = cpu_now();
+    if (s->wall > 0) {
+        s->longest = fmax(s->longest, wall - s->wall);
+        s->longest_cpu = fmax(s->longest_cpu, cpu - s->cpu);
+    }
+    s->wall = wall, s->cpu = cpu;
+    return false;
+}
+
+static void report_stretch(bench *b, const struct scene *scene, const char *what, stretch *s) {
+    char name[48], limit[64];
+    note_poll(s);
+    snprintf(name, sizeof name, "%s, %s", scene->name, what);
+    snprintf(limit, sizeof limit, "%.3g ms of CPU time", 1e3 * s->longest_cpu);
+    bench_report(b, name, s->longest, 20e-3, limit);
+}
+
+static void find_stretches(bench *b, const struct scene *scene) {
+    enum { FRAMES = 20 };
+    sinew_error error;
+    stretch preparing = {0}, solving = {0};
+    sinew_monitor monitor = {.cancelled = note_poll, .user = &preparing};
+    sinew_session *session = open_session(scene->text);
+    note_poll(&preparing);
+    bench_need(sinew_session_prepare(session, &monitor, &error), &error);
+    report_stretch(b, scene, "prepare", &preparing);
+    live l = {.scene = scene, .session = session};
+    make_room(&l);
+    monitor.user = &solving;
+    for (int k = 0; k < FRAMES; k++) {
+        sinew_result result;
+        sinew_result_init(&result);
+        jump(&l);
+        solving.wall = 0;
+        note_poll(&solving);
+        bench_need(solve_under(&l, &result, &monitor, &error), &error);
+        note_poll(&solving);
+    }
+    report_stretch(b, scene, "solve", &solving);
+    close_live(&l);
+}
+
 static void cancel_scene(bench *b, const struct scene *scene) {
     sinew_error error;
     live l;
@@ -367,12 +441,23 @@ static void cancel_scene(bench *b, const struct scene *scene) {
     cancel_often(b, scene, false, solving);
 }
 
-static void run_cancel(bench *b) {
+static void for_all_scenes(bench *b, void (*measured)(bench *, const struct scene *)) {
+    const char *only = getenv("SINEW_BENCH_SCENE"); /* the name of one of them */
+    int slow = sizeof slow_scenes / sizeof *slow_scenes;
     write_take();
-    for (int k = 0; k < SCENES; k++) cancel_scene(b, &scenes[k]);
-    for (size_t k = 0; k < sizeof slow_scenes / sizeof *slow_scenes; k++)
-        cancel_scene(b, &slow_scenes[k]);
+    for (int k = 0; k < SCENES + slow; k++) {
+        const struct scene *scene = k < SCENES ? &scenes[k] : &slow_scenes[k - SCENES];
+        if (!only || !strcmp(only, scene->name)) measured(b, scene);
+    }
     remove_take();
+}
+
+static void run_polls(bench *b) {
+    for_all_scenes(b, find_stretches);
+}
+
+static void run_cancel(bench *b) {
+    for_all_scenes(b, cancel_scene);
 }
 
 const bench_case bench_session[] = {
@@ -385,6 +470,7 @@ const bench_case bench_session[] = {
     {"markers", "face, from a new time of the take to positions", run_markers},
     {"nothing", "a parameter that costs nothing, before a solve", run_nothing},
     {"patch", "one value of 100,000, with its inverse", run_patch},
+    {"polls", "the longest stretch between two polls for a cancel", run_polls},
     {"cancel", "from a cancel on another thread to the return of the call", run_cancel},
     BENCH_END,
 };

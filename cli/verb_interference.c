@@ -148,7 +148,7 @@ static sinew_status write_heat(cli_call *call, const char *path, const sinew_sli
     sinew_render_options_init(&render);
     render.zoom = cli_number(call, "--zoom", 1);
     render.heat_unit = "% of diagonal";
-    render.title = "How far a place of the first is moved by the second";
+    render.title = "How far vertices of the first are moved by the second";
     render.azimuth = 10;
     render.width = 1500;
     sinew_image *image = NULL;

@@ -44,7 +44,7 @@ static const cli_option options[] = {
     {"--heat", CLI_INPUT, "FILE", "Heat map from a CSV file: vertex,value.", 0, 0, false},
     {"--heat-range", CLI_TEXT, "LOW,HIGH",
      "Range of the colors (default: the range of the values).", 0, 0, false},
-    {"--heat-unit", CLI_TEXT, "TEXT", "Unit shown beside the color bar.", 0, 0, false},
+    {"--heat-unit", CLI_TEXT, "TEXT", "Unit shown next to the color bar.", 0, 0, false},
     {"--crossings", CLI_FLAG, NULL, "Show intersecting triangles in red.", 0, 0, false},
     {"--wireframe", CLI_FLAG, NULL, "Draw the edges of the faces.", 0, 0, false},
     {"--cut", CLI_TEXT, "x=VALUE",

@@ -53,7 +53,7 @@ typedef enum sinew_piece_kind {
     SINEW_PIECE_KIND_TEETH, /* teeth and gums */
     SINEW_PIECE_KIND_TONGUE,
     SINEW_PIECE_KIND_MOUTH,  /* any other piece inside the mouth */
-    SINEW_PIECE_KIND_OUTSIDE /* lies on the skin or beside it: brows, lashes, hair, clothes */
+    SINEW_PIECE_KIND_OUTSIDE /* lies on the skin or next to it: brows, lashes, hair, clothes */
 } sinew_piece_kind;
 
 /* Fraction of the directions above a vertex from which it must be visible to be outer skin. */

@@ -1,4 +1,4 @@
-/* What a GLB, glTF, VRM or FBX file holds beside its meshes and targets: clips, skins, materials
+/* What a GLB, glTF, VRM or FBX file holds besides its meshes and targets: clips, skins, materials
  * and the rest, and which of it Sinew uses. */
 #ifndef SINEW_CONTENTS_H
 #define SINEW_CONTENTS_H
@@ -44,8 +44,8 @@ SINEW_API sinew_status sinew_contents_get(const sinew_contents *contents, int in
                                           sinew_contents_item *item);
 /* "clip", "skin" and so on; NULL for a value that is not a kind. */
 SINEW_API const char *sinew_contents_kind_name(sinew_contents_kind kind);
-/* Length of one unit of the file in meters, 0 if the file does not tell, and its up axis: 'x', 'y',
- * 'z', or 0. Positions are read as they are stored, whatever the unit. */
+/* Length of one unit of the file in meters, 0 if the file does not state it, and its up axis: 'x',
+ * 'y', 'z', or 0. Positions are read as they are stored, whatever the unit. */
 SINEW_API double sinew_contents_unit(const sinew_contents *contents);
 SINEW_API char sinew_contents_up(const sinew_contents *contents);
 /* matrix[9], by rows: from the unit and axes of the file to a unit of `unit` meters (0: that of the

@@ -69,7 +69,7 @@ typedef struct sinew_render_options {
     bool ground;                /* shadow on the floor */
     const char *title;          /* above the panels; NULL: none */
     double heat_low, heat_high; /* range of the colors; equal: from the values */
-    const char *heat_unit;      /* beside the color bar, such as "% of diagonal" */
+    const char *heat_unit;      /* next to the color bar, such as "% of diagonal" */
     /* The sphere that the camera fits; radius 0: as tight as the panels allow. Set it to keep
      * videos steady. */
     double center[3], radius;

@@ -44,7 +44,7 @@ typedef struct sinew_error {
 /* Short lower-case name of a status, such as "bad input". */
 SINEW_API const char *sinew_status_name(sinew_status status);
 
-/* Fills `error` (may be NULL) in the way of printf and returns `status`, for functions that the
+/* Fills `error` (may be NULL) as printf does and returns `status`, for functions that the
  * library calls back, such as those of a loader:
  *     return sinew_fail(error, SINEW_IO, "%s: not in the archive", path);
  * Numbers are printed with a decimal point in every locale. Characters that are not printable text

@@ -48,7 +48,7 @@ sinew_status sn_table_read_names(sn_table *table, sn_text *text) {
     while (status == SINEW_OK && sn_csv_more(text)) status = add_name(table, text, &name);
     sn_buffer_free(&name);
     SN_TRY(status);
-    if (table->names.count == 0) return sn_text_fail(text, "has no columns beside the time");
+    if (table->names.count == 0) return sn_text_fail(text, "has no columns besides the time");
     sn_text_next_line(text);
     return SINEW_OK;
 }

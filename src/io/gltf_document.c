@@ -172,7 +172,7 @@ static sinew_status open_file(const sn_gltf *g, const char *uri, sn_gltf_bytes *
     if (!relative) return sn_no_memory(g->error);
     if (!g->source->path || !is_inside(relative)) {
         sn_free(relative);
-        return sn_gltf_fail(g, "buffer %.80s is not beside the file", uri);
+        return sn_gltf_fail(g, "buffer %.80s is not in the folder of the file", uri);
     }
     size_t folder = (size_t)(sn_path_name(g->source->path) - g->source->path);
     char *path = sn_alloc(folder + strlen(relative) + 1, 1);
