@@ -25,7 +25,8 @@ static bool other_value(const sinew_parameter *p, char *json, size_t size) {
         if (!word || !strcmp(p->name, "device")) return false;
         return snprintf(json, size, "\"%.*s\"", (int)strcspn(word + 1, "|"), word + 1) > 0;
     }
-    default: return false;
+    default:
+        return false;
     }
 }
 
@@ -50,12 +51,14 @@ static void cheap_changes_keep_the_structure(void **state) {
             snprintf(pointer, sizeof pointer, "/parameters/%s", p->name);
             assert_ok(sinew_session_set(session, pointer, json, &inverse, NULL, &error));
             sinew_status status = sinew_session_prepare(session, NULL, &error);
-            if (status != SINEW_OK) fail_msg("%s: %s = %s: %s", *name, p->name, json, error.message);
+            if (status != SINEW_OK)
+                fail_msg("%s: %s = %s: %s", *name, p->name, json, error.message);
             if (sn_solver_structure(solver) != structure || solver->model != kept)
                 fail_msg("%s: %s (%s) builds the model again", *name, p->name,
                          sinew_cost_name(p->cost));
             sn_solver_pack(solver, &after);
-            bool same = before.size == after.size && (before.size == 0 || !memcmp(before.bytes, after.bytes, after.size));
+            bool same = before.size == after.size &&
+                        (before.size == 0 || !memcmp(before.bytes, after.bytes, after.size));
             if (p->cost == SINEW_COST_NOTHING && !same)
                 fail_msg("%s: %s costs nothing but changes the state", *name, p->name);
             sn_pack_free(&before), sn_pack_free(&after);
@@ -99,13 +102,14 @@ static void a_file_is_read_again_when_its_name_changes(void **state) {
         const char *pointer, *json;
         int reads;
     } changes[] = {
-        {"/parameters/mass_map", "\"a.csv\"", 1},     {"/parameters/tolerance", "1e-5", 1},
-        {"/parameters/gravity", "[0, -0.1, 0]", 1},   {"/parameters/mass_map", "\"b.csv\"", 2},
-        {"/curves/values/bend120/1", "0.03", 2},      {"/parameters/mass_map", NULL, 2},
+        {"/parameters/mass_map", "\"a.csv\"", 1},   {"/parameters/tolerance", "1e-5", 1},
+        {"/parameters/gravity", "[0, -0.1, 0]", 1}, {"/parameters/mass_map", "\"b.csv\"", 2},
+        {"/curves/values/bend120/1", "0.03", 2},    {"/parameters/mass_map", NULL, 2},
         {"/parameters/max_iterations", "200", 2},
     };
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
-        assert_ok(sinew_session_set(session, changes[i].pointer, changes[i].json, NULL, NULL, &error));
+        assert_ok(
+            sinew_session_set(session, changes[i].pointer, changes[i].json, NULL, NULL, &error));
         assert_ok(sinew_session_prepare(session, NULL, &error));
         assert_int_equal(reads, changes[i].reads);
     }
@@ -150,7 +154,8 @@ static void the_report_is_that_of_a_new_session(void **state) {
         {"spring", "/parameters/tolerance", "1e-4", "network"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        sinew_session *session = test_session(cases[i].scene), *fresh = test_session(cases[i].scene);
+        sinew_session *session = test_session(cases[i].scene),
+                      *fresh = test_session(cases[i].scene);
         json_t *report[2] = {report_of(session), NULL};
         assert_int_equal(json_object_size(report[0]), 0);
         json_decref(report[0]);
