@@ -20,11 +20,11 @@ struct sn_cholesky_work {
 };
 
 /* Ordering, pattern and tasks. */
-static sinew_status find_pattern(const sn_sparse *matrix, sn_supernodal **pattern,
-                                 sinew_error *error) {
+static sinew_status find_pattern(const sn_sparse *matrix, sn_ordering_method method,
+                                 sn_supernodal **pattern, sinew_error *error) {
     int *permutation = SN_NEW(int, matrix->columns), *counts = SN_NEW(int, matrix->columns);
     sinew_status status = permutation && counts
-                              ? sn_ordering_find(matrix, permutation, counts, error)
+                              ? sn_ordering_find(matrix, method, permutation, counts, error)
                               : sn_no_memory(error);
     if (status == SINEW_OK)
         status = sn_supernodal_create(matrix, permutation, counts, pattern, error);
@@ -32,15 +32,15 @@ static sinew_status find_pattern(const sn_sparse *matrix, sn_supernodal **patter
     return status;
 }
 
-sinew_status sn_cholesky_analyze(const sn_sparse *matrix, sn_cholesky **factor,
-                                 sinew_error *error) {
+static sinew_status analyze(const sn_sparse *matrix, sn_ordering_method method,
+                            sn_cholesky **factor, sinew_error *error) {
     *factor = NULL;
     SN_REQUIRE(matrix->symmetric, error);
     sn_cholesky *made = SN_NEW0(sn_cholesky, 1);
     if (!made) return sn_no_memory(error);
     made->size = matrix->columns;
     made->nonzeros = sn_sparse_nonzeros(matrix);
-    sinew_status status = find_pattern(matrix, &made->pattern, error);
+    sinew_status status = find_pattern(matrix, method, &made->pattern, error);
     if (status == SINEW_OK) {
         made->values = sn_alloc_aligned(made->pattern->values, sizeof(double));
         if (!made->values) status = sn_no_memory(error);
@@ -50,6 +50,11 @@ sinew_status sn_cholesky_analyze(const sn_sparse *matrix, sn_cholesky **factor,
     else
         sn_cholesky_destroy(made);
     return status;
+}
+
+sinew_status sn_cholesky_analyze(const sn_sparse *matrix, sn_cholesky **factor,
+                                 sinew_error *error) {
+    return analyze(matrix, SN_ORDERING_DISSECTION, factor, error);
 }
 
 static sinew_status check_values(const sn_cholesky *factor, const sn_sparse *matrix,
@@ -71,14 +76,24 @@ sinew_status sn_cholesky_factor(sn_cholesky *factor, const sn_sparse *matrix, si
     return sn_multifrontal_factor(factor->pattern, matrix, factor->values, error);
 }
 
-sinew_status sn_cholesky_create(const sn_sparse *matrix, sn_cholesky **factor, sinew_error *error) {
-    SN_TRY(sn_cholesky_analyze(matrix, factor, error));
+static sinew_status create(const sn_sparse *matrix, sn_ordering_method method, sn_cholesky **factor,
+                           sinew_error *error) {
+    SN_TRY(analyze(matrix, method, factor, error));
     sinew_status status = sn_cholesky_factor(*factor, matrix, error);
     if (status != SINEW_OK) {
         sn_cholesky_destroy(*factor);
         *factor = NULL;
     }
     return status;
+}
+
+sinew_status sn_cholesky_create(const sn_sparse *matrix, sn_cholesky **factor, sinew_error *error) {
+    return create(matrix, SN_ORDERING_DISSECTION, factor, error);
+}
+
+sinew_status sn_cholesky_create_brief(const sn_sparse *matrix, sn_cholesky **factor,
+                                      sinew_error *error) {
+    return create(matrix, SN_ORDERING_DEGREE, factor, error);
 }
 
 void sn_cholesky_destroy(sn_cholesky *factor) {

@@ -25,6 +25,9 @@ sinew_status sn_cholesky_analyze(const sn_sparse *matrix, sn_cholesky **factor, 
 sinew_status sn_cholesky_factor(sn_cholesky *factor, const sn_sparse *matrix, sinew_error *error);
 /* analyze + factor */
 sinew_status sn_cholesky_create(const sn_sparse *matrix, sn_cholesky **factor, sinew_error *error);
+/* Likewise, for a factor that is solved with a few times: its order is found quickly. */
+sinew_status sn_cholesky_create_brief(const sn_sparse *matrix, sn_cholesky **factor,
+                                      sinew_error *error);
 void sn_cholesky_destroy(sn_cholesky *factor);
 int sn_cholesky_size(const sn_cholesky *factor);
 /* Values that one sweep over the factor reads, padding included; a solve makes two sweeps. */

@@ -26,6 +26,7 @@ static pthread_mutex_t analysis = PTHREAD_MUTEX_INITIALIZER;
 
 typedef struct ordering {
     int columns;
+    sn_ordering_method method;
     int *start, *row;
     int *permutation, *counts;
     bool done, left; /* guarded by `changes`; left: the caller has gone */
@@ -42,10 +43,10 @@ static void free_ordering(ordering *o) {
     sn_free(o);
 }
 
-static ordering *copy_pattern(const sn_sparse *matrix) {
+static ordering *copy_pattern(const sn_sparse *matrix, sn_ordering_method method) {
     ordering *o = SN_NEW0(ordering, 1);
     if (!o) return NULL;
-    o->columns = matrix->columns;
+    o->columns = matrix->columns, o->method = method;
     o->start = sn_memdup(matrix->start, (size_t)matrix->columns + 1, sizeof *o->start);
     o->row = sn_memdup(matrix->row, (size_t)sn_sparse_nonzeros(matrix), sizeof *o->row);
     o->permutation = SN_NEW(int, matrix->columns);
@@ -62,7 +63,8 @@ static void find(ordering *o) {
     common.print = 0;
     common.try_catch = 1;
     common.nmethods = 1;
-    common.method[0].ordering = o->columns < NESTED_DISSECTION_SIZE ? CHOLMOD_AMD : CHOLMOD_METIS;
+    bool by_degree = o->method == SN_ORDERING_DEGREE || o->columns < NESTED_DISSECTION_SIZE;
+    common.method[0].ordering = by_degree ? CHOLMOD_AMD : CHOLMOD_METIS;
     common.postorder = 1;
     common.final_ll = 1;
     common.supernodal = CHOLMOD_SIMPLICIAL; /* supernodes are our own */
@@ -186,9 +188,9 @@ const sn_ordering_keeper *sn_ordering_enter(const sn_ordering_keeper *entered) {
     return before;
 }
 
-static sinew_status compute(const sn_sparse *matrix, int *permutation, int *counts,
-                            sinew_error *error) {
-    ordering *o = copy_pattern(matrix);
+static sinew_status compute(const sn_sparse *matrix, sn_ordering_method method, int *permutation,
+                            int *counts, sinew_error *error) {
+    ordering *o = copy_pattern(matrix, method);
     if (!o) return sn_no_memory(error);
     sigset_t before;
     bool left = false;
@@ -213,13 +215,14 @@ static sinew_status compute(const sn_sparse *matrix, int *permutation, int *coun
     return status;
 }
 
-sinew_status sn_ordering_find(const sn_sparse *matrix, int *permutation, int *counts,
-                              sinew_error *error) {
+sinew_status sn_ordering_find(const sn_sparse *matrix, sn_ordering_method method, int *permutation,
+                              int *counts, sinew_error *error) {
     SN_TRY(sn_solvers_load(error)); /* what follows the ordering uses them, too */
-    if (!keeper || matrix->columns < KEPT_SIZE) return compute(matrix, permutation, counts, error);
+    if (!keeper || matrix->columns < KEPT_SIZE || method == SN_ORDERING_DEGREE)
+        return compute(matrix, method, permutation, counts, error);
     void *ticket;
     if (keeper->find(keeper->user, matrix, permutation, counts, &ticket)) return SINEW_OK;
-    sinew_status status = compute(matrix, permutation, counts, error);
+    sinew_status status = compute(matrix, method, permutation, counts, error);
     if (ticket) keeper->keep(ticket, matrix, status == SINEW_OK ? permutation : NULL, counts);
     return status;
 }

@@ -4,11 +4,16 @@
 
 #include "algebra/sparse.h"
 
+typedef enum sn_ordering_method {
+    SN_ORDERING_DISSECTION, /* least work per factorization and solve */
+    SN_ORDERING_DEGREE      /* found several times faster: for a factor that is used a few times */
+} sn_ordering_method;
+
 /* permutation[columns] in factor order, and the number of entries in each column of the factor. The
  * matrix is symmetric, its lower half given. SINEW_CANCELLED at once when the call that this serves
  * is cancelled (base/monitor.h), however long the ordering takes. */
-sinew_status sn_ordering_find(const sn_sparse *matrix, int *permutation, int *counts,
-                              sinew_error *error);
+sinew_status sn_ordering_find(const sn_sparse *matrix, sn_ordering_method method, int *permutation,
+                              int *counts, sinew_error *error);
 
 /* Where orders are kept, so that the next process finds them. Only those that take long are. */
 typedef struct sn_ordering_keeper {

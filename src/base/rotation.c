@@ -1,7 +1,8 @@
 /* Rotations and the 3x3 decompositions.
  *
  * Based on: Shepperd, "Quaternion from rotation matrix" (1978); the one-sided Jacobi method of
- * Hestenes (1958) for the SVD; Kabsch (1976) for rigid fits.
+ * Hestenes (1958) for the SVD; Higham (1986) for polar decompositions of what is not flat; Kabsch
+ * (1976) for rigid fits.
  * We differ in: signs. U and V are rotations always, and the sign of the determinant stays in the
  * smallest singular value, which is what a deformation gradient needs: an inverted element keeps a
  * proper rotation, and its inversion becomes strain. */
@@ -225,9 +226,52 @@ void sn_svd3(sn_mat3 a, sn_mat3 *u, double s[3], sn_mat3 *v) {
     if (rank_one || length[order[2]] <= negligible * length[order[0]]) s[2] = 0;
 }
 
+/* Of the inverse transposed, times the determinant. */
+static sn_mat3 cofactors(sn_mat3 a) {
+    sn_vec3 x = sn_mat3_column(a, 0), y = sn_mat3_column(a, 1), z = sn_mat3_column(a, 2);
+    return sn_mat3_columns(sn_cross(y, z), sn_cross(z, x), sn_cross(x, y));
+}
+
+static double squared_norm(sn_mat3 a) {
+    double sum = 0;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) sum += a.m[i][j] * a.m[i][j];
+    return sum;
+}
+
+/* Newton's iteration for the rotation of a polar decomposition, X <- (g X + X^-T / g) / 2 with
+ * Higham's scaling g. It takes 1 to 6 rounds, a fraction of what a singular value decomposition
+ * costs. False: flat, inverted or not finite, which needs that decomposition. */
+static bool iterate_to_rotation(sn_mat3 x, sn_mat3 *rotation) {
+    enum { MOST_ROUNDS = 12 };
+    const double flat = 1e-4, converged = 1e-26;
+    double norm = squared_norm(x), determinant = sn_mat3_determinant(x);
+    if (!(determinant > flat * norm * sqrt(norm)) || !(norm > 1e-60)) return false;
+    for (int round = 0; round < MOST_ROUNDS; round++) {
+        sn_mat3 inverse = sn_mat3_scale(1 / determinant, cofactors(x));
+        double scale = sqrt(sqrt(squared_norm(inverse) / squared_norm(x)));
+        sn_mat3 next = sn_mat3_scale(
+            0.5, sn_mat3_add(sn_mat3_scale(scale, x), sn_mat3_scale(1 / scale, inverse)));
+        double change = squared_norm(sn_mat3_add(next, sn_mat3_scale(-1, x)));
+        x = next;
+        if (change < converged) {
+            *rotation = x;
+            return true;
+        }
+        determinant = sn_mat3_determinant(x);
+    }
+    return false;
+}
+
 void sn_polar3(sn_mat3 a, sn_mat3 *rotation, sn_mat3 *stretch) {
     sn_mat3 u, v;
     double s[3];
+    if (iterate_to_rotation(a, rotation)) {
+        if (!stretch) return;
+        sn_mat3 y = sn_mat3_multiply(sn_mat3_transpose(*rotation), a);
+        *stretch = sn_mat3_scale(0.5, sn_mat3_add(y, sn_mat3_transpose(y)));
+        return;
+    }
     sn_svd3(a, &u, s, &v);
     *rotation = sn_mat3_multiply(u, sn_mat3_transpose(v));
     if (!stretch) return;

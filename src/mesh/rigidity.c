@@ -103,43 +103,6 @@ typedef struct find_rotations_loop {
     sn_mat3 *rotations;
 } find_rotations_loop;
 
-/* Of the inverse transposed, times the determinant. */
-static sn_mat3 cofactors(sn_mat3 a) {
-    sn_vec3 x = sn_mat3_column(a, 0), y = sn_mat3_column(a, 1), z = sn_mat3_column(a, 2);
-    return sn_mat3_columns(sn_cross(y, z), sn_cross(z, x), sn_cross(x, y));
-}
-
-static double squared_norm(sn_mat3 a) {
-    double sum = 0;
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) sum += a.m[i][j] * a.m[i][j];
-    return sum;
-}
-
-/* Newton's iteration for the rotation of a polar decomposition, X <- (g X + X^-T / g) / 2 with
- * Higham's scaling g. It takes 3 to 6 rounds, a fraction of what a singular value decomposition
- * costs. False: flat, inverted or not finite, which needs that decomposition. */
-static bool iterate_to_rotation(sn_mat3 x, sn_mat3 *rotation) {
-    enum { MOST_ROUNDS = 12 };
-    const double flat = 1e-4, converged = 1e-26;
-    double norm = squared_norm(x), determinant = sn_mat3_determinant(x);
-    if (!(determinant > flat * norm * sqrt(norm))) return false;
-    for (int round = 0; round < MOST_ROUNDS; round++) {
-        sn_mat3 inverse = sn_mat3_scale(1 / determinant, cofactors(x));
-        double scale = sqrt(sqrt(squared_norm(inverse) / squared_norm(x)));
-        sn_mat3 next = sn_mat3_scale(
-            0.5, sn_mat3_add(sn_mat3_scale(scale, x), sn_mat3_scale(1 / scale, inverse)));
-        double change = squared_norm(sn_mat3_add(next, sn_mat3_scale(-1, x)));
-        x = next;
-        if (change < converged) {
-            *rotation = x;
-            return true;
-        }
-        determinant = sn_mat3_determinant(x);
-    }
-    return false;
-}
-
 static void find_rotations(void *context, sn_span span) {
     const find_rotations_loop *loop = context;
     const sn_rigidity *rigidity = loop->rigidity;
@@ -147,7 +110,7 @@ static void find_rotations(void *context, sn_span span) {
     sn_mat3 *rotations = loop->rotations;
     SN_IN_SPAN(int, t, span) {
         sn_mat3 f = sn_rigidity_deformation(rigidity, positions, t);
-        if (!iterate_to_rotation(f, &rotations[t])) sn_polar3(f, &rotations[t], NULL);
+        sn_polar3(f, &rotations[t], NULL);
     }
 }
 

@@ -1,6 +1,9 @@
 #include "mesh/rotation_links.h"
 
+#include <string.h>
+
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "base/parallel.h"
 #include "base/stoppable.h"
 #include "mesh/topology.h"
@@ -111,19 +114,14 @@ void sn_rotation_link_row(const sn_rotation_strain *structure, int link, int ver
     for (int c = 0; c < 3; c++) vertices[c + 1] = l->corners[c], values[c + 1] = -l->weights[c];
 }
 
-sn_mat3 sn_rotation_half_rotation(const sn_rotation_strain *structure, const double *positions,
-                                  const sn_mat3 *rotations, int half) {
+sn_mat3 sn_rotation_half_rotation(const sn_rotation_strain *structure, const sn_mat3 *rotations,
+                                  int half) {
     sn_mat3 sum = {{{0}}}, rotation;
     int first, last;
     sn_rotation_half_ring(structure, half, &first, &last);
     for (int c = first; c < last; c++) {
         int e = structure->vertex_corners[c] / structure->corners;
-        sn_mat3 own;
-        if (rotations)
-            own = rotations[e];
-        else
-            sn_polar3(sn_rotation_strain_gradient(structure, positions, e), &own, NULL);
-        sum = sn_mat3_add(sum, sn_mat3_scale(structure->weights[e], own));
+        sum = sn_mat3_add(sum, sn_mat3_scale(structure->weights[e], rotations[e]));
     }
     sn_polar3(sum, &rotation, NULL);
     return rotation;
@@ -140,28 +138,63 @@ static sn_vec3 left_over(const sn_rotation_strain *structure, const double *posi
 
 typedef struct watch_job {
     sn_rotation_strain *structure;
-    const double *positions;
+    const double *rest, *positions;
+    sn_mat3 *rotations; /* per element; the ring of a link shares most of them with the next */
+    bool *moved;        /* per element */
 } watch_job;
+
+static void find_rotations(void *context, sn_span span) {
+    const watch_job *job = context;
+    const sn_rotation_strain *rs = job->structure;
+    SN_IN_SPAN(int, e, span) {
+        job->moved[e] = false;
+        for (int c = 0; c < rs->corners; c++) {
+            size_t at = 3 * (size_t)rs->elements[(size_t)rs->corners * e + c];
+            job->moved[e] |= memcmp(job->rest + at, job->positions + at, 3 * sizeof(double)) != 0;
+        }
+        if (job->moved[e])
+            sn_polar3(sn_rotation_strain_gradient(rs, job->positions, e), &job->rotations[e], NULL);
+        else
+            job->rotations[e] = sn_mat3_identity();
+    }
+}
+
+static bool is_half_moved(const watch_job *job, int half) {
+    int first, last;
+    sn_rotation_half_ring(job->structure, half, &first, &last);
+    for (int c = first; c < last; c++)
+        if (job->moved[job->structure->vertex_corners[c] / job->structure->corners]) return true;
+    return false;
+}
 
 static void watch_some(void *context, sn_span span) {
     const watch_job *job = context;
     SN_IN_SPAN(int, l, span) {
         sn_link_fit *fit = &job->structure->link_fits[l];
-        sn_mat3 a = sn_rotation_half_rotation(job->structure, job->positions, NULL, 2 * l);
-        sn_mat3 b = sn_rotation_half_rotation(job->structure, job->positions, NULL, 2 * l + 1);
+        for (int k = 0; k < 3; k++) fit->matrix.m[k][k] += MIDDLE;
+        if (!is_half_moved(job, 2 * l) && !is_half_moved(job, 2 * l + 1)) continue;
+        sn_mat3 a = sn_rotation_half_rotation(job->structure, job->rotations, 2 * l);
+        sn_mat3 b = sn_rotation_half_rotation(job->structure, job->rotations, 2 * l + 1);
         sn_mat3 against = sn_mat3_add(b, sn_mat3_scale(-1, a));
         sn_vec3 left = left_over(job->structure, job->positions, l, a, b);
         fit->matrix =
             sn_mat3_add(fit->matrix, sn_mat3_multiply(sn_mat3_transpose(against), against));
-        for (int k = 0; k < 3; k++) fit->matrix.m[k][k] += MIDDLE;
         fit->right = sn_add(fit->right, sn_mat3_apply_transposed(against, left));
         fit->square += sn_dot(left, left);
     }
 }
 
-void sn_rotation_strain_watch(sn_rotation_strain *structure, const double *positions) {
-    sn_parallel_for_stoppable(structure->link_count, 16, watch_some,
-                              &(watch_job){structure, positions});
+sinew_status sn_rotation_strain_watch(sn_rotation_strain *structure, const double *rest,
+                                      const double *positions, sinew_error *error) {
+    size_t elements = (size_t)structure->element_count;
+    watch_job job = {structure, rest, positions, SN_NEW(sn_mat3, elements), SN_NEW(bool, elements)};
+    bool room = job.rotations && job.moved;
+    if (room) {
+        sn_parallel_for_stoppable(structure->element_count, 64, find_rotations, &job);
+        sn_parallel_for_stoppable(structure->link_count, 16, watch_some, &job);
+    }
+    sn_free(job.rotations), sn_free(job.moved);
+    return room ? sn_check_interrupt(error) : sn_no_memory(error);
 }
 
 /* min_c sum_p |d_p - (R_b - R_a)_p c|^2 + MIDDLE |c|^2 */

@@ -39,10 +39,10 @@ void sn_rotation_half_ring(const sn_rotation_strain *structure, int half, int *f
 void sn_rotation_link_row(const sn_rotation_strain *structure, int link, int vertices[4],
                           double values[4]);
 
-/* Mean rotation of the elements around a half in a pose. `rotations`: those of all elements in it,
- * or NULL. */
-sn_mat3 sn_rotation_half_rotation(const sn_rotation_strain *structure, const double *positions,
-                                  const sn_mat3 *rotations, int half);
+/* Mean rotation of the elements around a half in a pose, whose rotations of all elements are given.
+ */
+sn_mat3 sn_rotation_half_rotation(const sn_rotation_strain *structure, const sn_mat3 *rotations,
+                                  int half);
 /* Of both halves of a link, whose w are known: q = 0, and what the pose adds to their offsets. So
  * a link turns with the smooth field w, whatever folded elements around it do. */
 void sn_rotation_link_measure(const sn_rotation_strain *structure, const double *positions,

@@ -389,7 +389,8 @@ typedef struct polar_parts_loop {
     const double *positions;
     const int *active;
     double *coordinates;
-    sn_mat3 *rotations;
+    sn_mat3 *rotations; /* in the order of `active` */
+    sn_mat3 *all;       /* per element, or NULL: all are listed in their order */
 } polar_parts_loop;
 
 static void polar_parts(void *context, sn_span span) {
@@ -418,8 +419,18 @@ static void half_parts(void *context, sn_span span) {
         int half = (loop->active ? loop->active[k] : k) - loop->structure->element_count;
         if (half >= 0)
             loop->rotations[k] = sn_rotation_half_rotation(
-                loop->structure, loop->positions, loop->active ? NULL : loop->rotations, half);
+                loop->structure, loop->all ? loop->all : loop->rotations, half);
     }
+}
+
+/* Rotations of all elements; those that are not listed have none. */
+static sn_mat3 *spread_rotations(const sn_rotation_strain *structure, int count, const int *active,
+                                 const sn_mat3 *rotations) {
+    sn_mat3 *all = SN_NEW(sn_mat3, structure->element_count);
+    for (int e = 0; all && e < structure->element_count; e++) all[e] = sn_mat3_identity();
+    for (int k = 0; all && k < count; k++)
+        if (active[k] < structure->element_count) all[active[k]] = rotations[k];
+    return all;
 }
 
 /* Both halves of a link are listed, or neither: they follow each other at the end. */
@@ -440,10 +451,17 @@ sinew_status sn_rotation_strain_measure(const sn_rotation_strain *structure,
     if (!active) active_count = structure->item_count;
     sn_mat3 *rotations = SN_NEW(sn_mat3, active_count);
     if (!rotations) return sn_no_memory(error);
-    polar_parts_loop loop = {structure, positions, active, coordinates, rotations};
+    polar_parts_loop loop = {structure, positions, active, coordinates, rotations, NULL};
+    sinew_status status = SINEW_OK;
     sn_parallel_for_stoppable(active_count, 32, polar_parts, &loop);
-    if (structure->link_count > 0) sn_parallel_for_stoppable(active_count, 32, half_parts, &loop);
-    sinew_status status = sn_check_interrupt(error);
+    if (structure->link_count > 0 && active) {
+        loop.all = spread_rotations(structure, active_count, active, rotations);
+        if (!loop.all) status = sn_no_memory(error);
+    }
+    if (structure->link_count > 0 && status == SINEW_OK)
+        sn_parallel_for_stoppable(active_count, 32, half_parts, &loop);
+    sn_free(loop.all);
+    if (status == SINEW_OK) status = sn_check_interrupt(error);
     if (status == SINEW_OK)
         status = sn_rotation_unwrap(structure, active_count, active, rotations, coordinates, error);
     sn_free(rotations);

@@ -86,7 +86,8 @@ sinew_status sn_rotation_strain_create_joined(int vertex_count, const double *re
                                               const sn_rotation_joints *joints,
                                               sn_rotation_strain **structure, sinew_error *error);
 /* Shows the links a pose, before anything is measured, and then settles their pivots. */
-void sn_rotation_strain_watch(sn_rotation_strain *structure, const double *positions);
+sinew_status sn_rotation_strain_watch(sn_rotation_strain *structure, const double *rest,
+                                      const double *positions, sinew_error *error);
 void sn_rotation_strain_settle(sn_rotation_strain *structure);
 /* Multiplies the weights of elements, which then count less in T^-1; every shape that is measured
  * still comes back. factors[element_count]. Before the system is factored. */

@@ -136,15 +136,16 @@ sinew_status sn_rotation_system_factor(sn_rotation_strain *structure, sinew_erro
     sn_triplets_free(&a.triplets);
     if (held) sn_triplets_free(&a.coupling);
     sn_free(held);
-    if (status == SINEW_OK) status = sn_cholesky_create(matrix, &structure->laplacian, error);
+    if (status == SINEW_OK)
+        status = structure->laplacian ? sn_cholesky_factor(structure->laplacian, matrix, error)
+                                      : sn_cholesky_create(matrix, &structure->laplacian, error);
     sn_sparse_destroy(matrix);
     return status;
 }
 
 sinew_status sn_rotation_system_refactor(sn_rotation_strain *structure, sinew_error *error) {
     sn_free(structure->hold_terms), sn_free(structure->hold_values);
-    sn_cholesky_destroy(structure->laplacian);
-    structure->hold_terms = NULL, structure->hold_values = NULL, structure->laplacian = NULL;
+    structure->hold_terms = NULL, structure->hold_values = NULL;
     structure->hold_term_count = 0;
     return sn_rotation_system_factor(structure, error);
 }

@@ -16,9 +16,11 @@
  * one Laplacian of the dual graph, factored once; D is taken from the sweep before, I at first.
  * c_ab = 1/(1 + (angle/s)^2)^2 trusts a pair the less the more it turns (Geman–McClure), so that
  * folded elements do not lead the field astray. Elements at rest hold w = 0; a piece that touches
- * none is held at its element of least rotation and then shifted as a whole to make q small. Pieces
- * joined by links between parts get their branch from one another: a link adds a pair of so little
- * weight that it moves a piece as a whole and does not bend its field.
+ * none is held at its element of least rotation and then shifted as a whole to make q small. Where
+ * a few elements have folded over and nothing else rotates far, the field is solved for around
+ * them, between elements that keep w = log R. Pieces joined by links between parts get their branch
+ * from one another: a link adds a pair of so little weight that it moves a piece as a whole and
+ * does not bend its field.
  *
  * Based on: Huang et al. (2011), who unwrap rotation vectors by a breadth-first walk.
  * We differ in: no walk. A walk makes exp(w) meet R in every element. But where a surface shears
@@ -34,12 +36,18 @@
 #include "base/parallel.h"
 #include "mesh/topology.h"
 
-/* A piece in which no rotation exceeds this needs no unwrapping: its logs are continuous. */
+/* Logs are continuous where no rotation exceeds this. */
 static const double SAFE_ANGLE = 1.57;
+/* Pieces in which less than this part of the weight is rotated by more, and whose logs do not jump
+ * between neighbours that agree, are solved for around those alone: a few triangles have folded
+ * over. */
+static const double FOLDED_SHARE = 0.01;
 /* Pairs that turn by more than this (radians) lose their influence. */
 static const double DOUBTFUL_ANGLE = 0.4;
 /* Of the inverse of J across the axis. */
 static const double DAMPING = 0.5;
+/* Elements between a folded one and the next whose log is kept. */
+enum { RINGS = 3 };
 /* The first has D = I; the field then changes little after three more. */
 enum { SWEEPS = 4 };
 
@@ -52,18 +60,25 @@ typedef struct piece {
     int first, count; /* rows */
     int seed;         /* row held where it is, or -1 when something else holds the piece */
     bool held;        /* by elements at rest */
-    double largest;   /* rotation; of the first piece of a set, in all of it */
     double weight;
-    int set, leader; /* the first piece of those joined across links; the one that leads them */
+    /* Of the first piece of a set, in all of it: */
+    double whole, large; /* weight; of what exceeds SAFE_ANGLE */
+    bool jumps;          /* logs of neighbours differ by full turns */
+    bool folded;         /* of the piece alone: some element exceeds SAFE_ANGLE */
+    int set, leader;     /* the first piece of those joined across links; the one that leads them */
 } piece;
+
+/* Instead of a neighbour's row: its w is 0, or log R. */
+enum { AT_REST = -1, KNOWN = -2 };
 
 typedef struct unwrapping {
     const sn_rotation_strain *structure;
     int count;
     const int *active;
     const sn_mat3 *rotations;
-    int *place;  /* element -> place in the active list or -1; NULL: all are active */
-    int *row_of; /* place -> row of the system, -1: not solved for */
+    const double *coordinates; /* on entry, w = log R */
+    int *place;                /* element -> place in the active list or -1; NULL: all are active */
+    int *row_of;               /* place -> row of the system, -1: not solved for */
 
     int row_count;
     int *rows; /* row -> place; rows of a piece follow each other */
@@ -72,7 +87,7 @@ typedef struct unwrapping {
     piece *kept; /* scratch */
 
     int *pair_start;   /* row_count + 1 */
-    int *pair_row;     /* the neighbour's row, -1: at rest */
+    int *pair_row;     /* the neighbour's row; AT_REST; KNOWN less its place */
     double *pair_turn; /* 3 each: log(R R_neighbour^T) */
     double *pair_trust;
 
@@ -104,8 +119,8 @@ static sn_mat3 growth(sn_vec3 w) {
     return sn_mat3_add(result, sn_mat3_scale(-scale * imaginary, cross));
 }
 
-static sn_vec3 vector_of(const double *coordinates, int place) {
-    return sn_at(coordinates + (size_t)SN_RS_SIZE * place + SN_RS_W, 0);
+static sn_vec3 vector_of(const unwrapping *u, int place) {
+    return sn_at(u->coordinates + (size_t)SN_RS_SIZE * place + SN_RS_W, 0);
 }
 
 /* The two halves of a link, which belong to different parts. */
@@ -113,9 +128,17 @@ static bool is_across(const sn_rotation_strain *rs, int item, int other) {
     return item >= rs->element_count && other >= rs->element_count;
 }
 
+/* Whether logs jump between neighbours that hardly turn against each other. */
+static bool is_jump(const unwrapping *u, int place, int other) {
+    static const double half_turn = 3.14159265358979323846;
+    if (sn_distance(vector_of(u, place), vector_of(u, other)) < half_turn) return false;
+    sn_mat3 turn = sn_mat3_multiply(u->rotations[place], sn_mat3_transpose(u->rotations[other]));
+    return sn_length(sn_rotation_log(turn)) < DOUBTFUL_ANGLE;
+}
+
 /* Walks the piece of active elements from `start`, along sides and to the halves of links, not
- * across links. On entry coordinates hold w = log R. */
-static piece walk(unwrapping *u, const double *coordinates, int start) {
+ * across links. */
+static piece walk(unwrapping *u, int start) {
     const sn_rotation_strain *rs = u->structure;
     piece p = {.first = u->row_count, .seed = -1};
     double smallest = INFINITY;
@@ -123,19 +146,23 @@ static piece walk(unwrapping *u, const double *coordinates, int start) {
     u->row_of[start] = p.first;
     for (int i = 0; i < p.count; i++) {
         int place = u->rows[p.first + i], element = element_at(u, place);
-        double angle = sn_length(vector_of(coordinates, place));
-        p.largest = fmax(p.largest, angle);
+        double angle = sn_length(vector_of(u, place));
+        bool large = angle > SAFE_ANGLE;
         p.weight += rs->weights[element];
+        if (large) p.large += rs->weights[element], p.folded = true;
         if (angle < smallest) smallest = angle, p.seed = p.first + i;
         for (int n = rs->neighbour_start[element]; n < rs->neighbour_start[element + 1]; n++) {
             if (is_across(rs, element, rs->neighbours[n])) continue;
             int next = place_of(u, rs->neighbours[n]);
             p.held |= next < 0;
-            if (next < 0 || u->row_of[next] >= 0) continue;
+            if (next < 0) continue;
+            p.jumps = p.jumps || (large && is_jump(u, place, next));
+            if (u->row_of[next] >= 0) continue;
             u->row_of[next] = p.first + p.count;
             u->rows[p.first + p.count++] = next;
         }
     }
+    p.whole = p.weight;
     return p;
 }
 
@@ -162,7 +189,8 @@ static sinew_status join_pieces(unwrapping *u, sinew_error *error) {
         piece *p = &u->pieces[k], *first = &u->pieces[root];
         p->set = root, p->leader = k;
         if (root == k) continue;
-        first->largest = fmax(first->largest, p->largest);
+        first->whole += p->whole, first->large += p->large;
+        first->jumps = first->jumps || p->jumps;
         const piece *leader = &u->pieces[first->leader];
         if (p->held > leader->held || (p->held == leader->held && p->weight > leader->weight))
             first->leader = k;
@@ -171,21 +199,54 @@ static sinew_status join_pieces(unwrapping *u, sinew_error *error) {
     return SINEW_OK;
 }
 
-/* Finds the pieces and keeps those with a large rotation, or joined to one, as rows. */
-static sinew_status find_pieces(unwrapping *u, const double *coordinates, sinew_error *error) {
+/* Puts what is at most RINGS from a folded element first among the rows of a piece; returns how
+ * many that are. Only these keep a row. */
+static int keep_around_folds(unwrapping *u, piece p, int *rings) {
+    const sn_rotation_strain *rs = u->structure;
+    int kept = 0;
+    for (int i = 0; i < p.count; i++) {
+        int place = u->rows[p.first + i];
+        u->row_of[place] = -1;
+        if (sn_length(vector_of(u, place)) > SAFE_ANGLE) rings[kept++] = place;
+    }
+    for (int i = 0; i < kept; i++) u->row_of[rings[i]] = 0;
+    for (int i = 0, end = kept, ring = 0; ring < RINGS; ring++, end = kept)
+        for (; i < end; i++) {
+            int element = element_at(u, rings[i]);
+            for (int n = rs->neighbour_start[element]; n < rs->neighbour_start[element + 1]; n++) {
+                int next = place_of(u, rs->neighbours[n]);
+                if (next < 0 || u->row_of[next] >= 0 || is_across(rs, element, rs->neighbours[n]))
+                    continue;
+                u->row_of[next] = 0;
+                rings[kept++] = next;
+            }
+        }
+    if (kept < p.count) memcpy(u->rows + p.first, rings, (size_t)kept * sizeof *rings);
+    return kept;
+}
+
+/* Finds the pieces and keeps those with large rotations, or joined to some, as rows. */
+static sinew_status find_pieces(unwrapping *u, sinew_error *error) {
     for (int k = 0; k < u->count; k++) u->row_of[k] = -1;
     for (int start = 0; start < u->count; start++) {
         if (u->row_of[start] >= 0) continue;
-        piece p = walk(u, coordinates, start);
+        piece p = walk(u, start);
         u->pieces[u->piece_count++] = p;
         u->row_count += p.count;
     }
     SN_TRY(join_pieces(u, error));
-    int kept = 0, rows = 0;
+    int kept = 0, rows = 0, *rings = SN_NEW(int, u->count);
+    if (!rings) return sn_no_memory(error);
     for (int k = 0; k < u->piece_count; k++) {
         piece p = u->pieces[k];
         const piece *first = &u->pieces[p.set];
-        bool large = first->largest > SAFE_ANGLE, leads = first->leader == k;
+        bool large = first->jumps || first->large > FOLDED_SHARE * first->whole;
+        bool leads = first->leader == k;
+        if (!large && p.folded) {
+            int around = keep_around_folds(u, p, rings);
+            p.held = p.held || around < p.count; /* by the logs around it */
+            p.count = around, large = true;
+        }
         for (int i = 0; i < p.count; i++) {
             int place = u->rows[p.first + i];
             u->row_of[place] = large ? rows + i : -1;
@@ -197,6 +258,7 @@ static sinew_status find_pieces(unwrapping *u, const double *coordinates, sinew_
         rows += p.count;
         u->kept[kept++] = p;
     }
+    sn_free(rings);
     piece *all = u->pieces;
     u->pieces = u->kept, u->kept = all;
     u->piece_count = kept, u->row_count = rows;
@@ -217,7 +279,9 @@ static void measure_row_pairs(void *context, sn_span span) {
             sn_vec3 v = sn_rotation_log(turn);
             double doubt = 1 + sn_dot(v, v) / (DOUBTFUL_ANGLE * DOUBTFUL_ANGLE);
             sn_put(u->pair_turn, pair, v);
-            u->pair_row[pair] = other < 0 ? -1 : u->row_of[other];
+            u->pair_row[pair] = other < 0               ? AT_REST
+                                : u->row_of[other] >= 0 ? u->row_of[other]
+                                                        : KNOWN - other;
             u->pair_trust[pair] =
                 (is_across(rs, element, neighbour) ? ACROSS : 1) / (doubt * doubt);
         }
@@ -258,7 +322,7 @@ static sinew_status factor_laplacian(const unwrapping *u, sn_cholesky **factor,
     sinew_status status =
         room ? sn_sparse_from_triplets(&triplets, true, &matrix, error) : sn_no_memory(error);
     sn_triplets_free(&triplets);
-    if (status == SINEW_OK) status = sn_cholesky_create(matrix, factor, error);
+    if (status == SINEW_OK) status = sn_cholesky_create_brief(matrix, factor, error);
     sn_sparse_destroy(matrix);
     return status;
 }
@@ -299,8 +363,13 @@ static void gather_row_turns(void *context, sn_span span) {
         sn_vec3 sum = {0, 0, 0};
         for (int pair = u->pair_start[row]; pair < u->pair_start[row + 1]; pair++) {
             int other = u->pair_row[pair];
-            sn_vec3 turn = sn_at(u->pair_turn, pair);
-            sn_vec3 there = other < 0 ? turn : sn_mat3_apply(u->growth[other], turn);
+            sn_vec3 turn = sn_at(u->pair_turn, pair), there = turn;
+            if (other >= 0) there = sn_mat3_apply(u->growth[other], turn);
+            if (other <= KNOWN) {
+                sn_vec3 known = vector_of(u, KNOWN - other);
+                there = sn_mat3_apply(growth(known), turn);
+                sum = sn_add_scaled(sum, u->pair_trust[pair], known);
+            }
             sn_vec3 mean = sn_add(sn_mat3_apply(u->growth[row], turn), there);
             sum = sn_add_scaled(sum, 0.5 * u->pair_trust[pair], mean);
         }
@@ -347,8 +416,7 @@ static sinew_status solve(unwrapping *u, double *coordinates, sinew_error *error
     sinew_status status = factor_laplacian(u, &factor, error);
     if (status == SINEW_OK) status = sn_cholesky_work_create(factor, 3, &work, error);
     if (status == SINEW_OK) {
-        for (int row = 0; row < u->row_count; row++)
-            sn_put(u->w, row, vector_of(coordinates, u->rows[row]));
+        for (int row = 0; row < u->row_count; row++) sn_put(u->w, row, vector_of(u, u->rows[row]));
         for (int k = 0; k < SWEEPS; k++) sweep(u, k == 0, factor, work);
         sn_parallel_for(u->row_count, 64, split_rotations, &(split_rotations_loop){u, coordinates});
     }
@@ -397,8 +465,11 @@ sinew_status sn_rotation_unwrap(const sn_rotation_strain *structure, int count, 
     logarithm_loop logarithms = {rotations, coordinates, false};
     sn_parallel_for(count, 128, take_logarithms, &logarithms);
     if (!atomic_load(&logarithms.large) || structure->shortest) return SINEW_OK;
-    unwrapping u = {
-        .structure = structure, .count = count, .active = active, .rotations = rotations};
+    unwrapping u = {.structure = structure,
+                    .count = count,
+                    .active = active,
+                    .rotations = rotations,
+                    .coordinates = coordinates};
     u.row_of = SN_NEW(int, count);
     u.rows = SN_NEW(int, count);
     u.pieces = SN_NEW(piece, count);
@@ -412,8 +483,8 @@ sinew_status sn_rotation_unwrap(const sn_rotation_strain *structure, int count, 
             for (int e = 0; e < structure->item_count; e++) u.place[e] = -1;
             for (int k = 0; k < count; k++) u.place[active[k]] = k;
         }
-        status = find_pieces(&u, coordinates, error);
-        if (status == SINEW_OK)
+        status = find_pieces(&u, error);
+        if (status == SINEW_OK && u.row_count > 0)
             status = reserve_rows(&u) ? solve(&u, coordinates, error) : sn_no_memory(error);
     }
     sn_free(u.row_of), sn_free(u.rows), sn_free(u.pieces), sn_free(u.kept), sn_free(u.place);

@@ -424,10 +424,8 @@ static sinew_status create_structure(sinew_rotation *r, const sn_rotation_source
     if (status == SINEW_OK && !r->published) status = soften_stretched(&list, error);
     if (status == SINEW_OK) sn_rotation_store_pivots(store, r->structure);
     if (status == SINEW_OK && joints.link_count > 0) {
-        for (int k = 0; !store->found && k < rig->target_count && status == SINEW_OK; k++) {
-            sn_rotation_strain_watch(r->structure, listed_pose(&list, k));
-            status = sn_check_interrupt(error);
-        }
+        for (int k = 0; !store->found && k < rig->target_count && status == SINEW_OK; k++)
+            status = sn_rotation_strain_watch(r->structure, r->rest, listed_pose(&list, k), error);
         sn_rotation_strain_settle(r->structure);
     }
     if (status == SINEW_OK) status = sn_rotation_system_factor(r->structure, error);

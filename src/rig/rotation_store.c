@@ -6,7 +6,7 @@
 #include "base/memory.h"
 
 /* Goes up with every change to what is stored or how it is computed. */
-#define CACHE_VERSION "rotation 3"
+#define CACHE_VERSION "rotation 4"
 
 static void add_ints(sinew_hash *hash, const int *values, size_t count) {
     if (count) sinew_hash_add(hash, values, count * sizeof *values);
