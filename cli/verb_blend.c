@@ -37,6 +37,10 @@ static const cli_option options[] = {
      0, 0, true},
     {"--pull", CLI_TEXT, "V=x,y,z[:K]",
      "Pull vertex V to a position, exactly or with a spring of stiffness K.", 0, 0, true},
+    {"--orient", CLI_TEXT, "SELECT=X,Y,Z[:W]",
+     "Rotate a region toward an orientation: rotation vector from rest in degrees, with weight W "
+     "(default 1).",
+     0, 0, true},
     {"--hold", CLI_TEXT, "SELECT|auto",
      "Keep vertices on their linear path; 'auto' selects those that rest on the floor in all poses "
      "(rotation, spring).",
@@ -129,8 +133,9 @@ static sinew_status add_contacts(cli_call *call, json_t *document, const sinew_m
         cli_form *form;
     } lists[] = {{"--obstacle", "obstacles", sinew_text_obstacle},
                  {"--pin", "pins", sinew_text_pin},
-                 {"--pull", "pulls", sinew_text_pull}};
-    for (int k = 0; k < 3; k++) {
+                 {"--pull", "pulls", sinew_text_pull},
+                 {"--orient", "orientations", sinew_text_orientation}};
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
         if (!cli_given(call, lists[k].option)) continue;
         if (!sinew_model_uses(kind, lists[k].key))
             return cli_usage(call, "the model '%s' has no %s", sinew_model_name(kind),

@@ -196,6 +196,15 @@ typedef struct sinew_spring_pull {
                            the vertex there */
 } sinew_spring_pull;
 
+/* A region that is guided to an orientation. The blend that springs are guided by is turned there;
+ * their lengths remain those of the poses, and the shape around the region follows. */
+typedef struct sinew_spring_orientation {
+    int vertex_count;
+    const int *vertices; /* surface vertices; triangles and tets at them belong to the region */
+    double turn[3];      /* axis times radians, from the rest shape */
+    double weight;       /* [0, 1]: from the blend's own orientation to this one */
+} sinew_spring_orientation;
+
 typedef struct sinew_spring_frame {
     uint32_t size;               /* of this structure in bytes; set by the caller */
     const double *weights;       /* per slider */
@@ -218,6 +227,8 @@ typedef struct sinew_spring_frame {
     /* 3 per surface vertex, or NULL: force on each vertex (gravity, wind), in lengths by which it
      * would stretch a spring of the mean stiffness. */
     const double *forces;
+    int orientation_count;
+    const sinew_spring_orientation *orientations;
 } sinew_spring_frame;
 
 typedef struct sinew_spring_frame_info {

@@ -314,6 +314,9 @@ sinew_status sn_gpu_blender_create(const sinew_rotation *r, sn_gpu_store *store,
     if (rs->hold_count > 0)
         return sn_fail(error, SINEW_UNAVAILABLE,
                        "the GPU does not blend with held vertices ('hold')");
+    if (r->refinements > 0)
+        return sn_fail(error, SINEW_UNAVAILABLE,
+                       "the GPU does not refine rotations that do not fit together");
     sn_rotation_device *device = &blender->device;
     *device = (sn_rotation_device){.vertex_count = r->vertex_count,
                                    .element_count = rs->element_count,

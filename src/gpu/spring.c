@@ -240,6 +240,7 @@ size_t sn_gpu_spring_bytes(const sn_gpu_spring *s) {
 
 const char *sn_gpu_spring_refuses(const sn_gpu_spring *spring, const sinew_spring_frame *frame) {
     (void)spring;
+    if (frame->orientation_count > 0) return "orientations";
     return frame->obstacle_count > 0 ? "obstacles" : NULL;
 }
 

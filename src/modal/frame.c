@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "base/sized.h"
+#include "mesh/rotation_orient.h"
 #include "modal/field.h"
 #include "modal/pose.h"
 
@@ -77,25 +78,11 @@ static void set_coordinates(const sinew_modal *modal, sinew_modal_state *state,
     sn_field_add(modal->body->rs, state->displacement, state->coordinates);
 }
 
-/* Rotations of the listed elements on their way to exp(turn): from R = exp(w) exp(q), in the frame
- * of their part, to exp(weight log(wanted R^T)) R. */
 static void orient(const sn_rotation_strain *rs, const sinew_modal_orientation *o,
                    const double *turns, double *coordinates) {
-    sn_mat3 wanted = sn_rotation_exp(sn_v3(o->turn[0], o->turn[1], o->turn[2]));
-    for (int k = 0; k < o->element_count; k++) {
-        int e = o->elements[k];
-        double *c = coordinates + (size_t)SN_RS_SIZE * e;
-        int part = rs->vertex_component[rs->elements[(size_t)rs->corners * e]];
-        sn_mat3 own = sn_mat3_multiply(sn_rotation_exp(sn_v3(c[0], c[1], c[2])),
-                                       sn_rotation_exp(sn_v3(c[3], c[4], c[5])));
-        sn_mat3 goal =
-            sn_mat3_multiply(sn_mat3_transpose(sn_rotation_exp(sn_at(turns, part))), wanted);
-        sn_vec3 way = sn_rotation_log(sn_mat3_multiply(goal, sn_mat3_transpose(own)));
-        sn_vec3 w =
-            sn_rotation_log(sn_mat3_multiply(sn_rotation_exp(sn_scale(o->weight, way)), own));
-        c[SN_RS_W] = w.x, c[SN_RS_W + 1] = w.y, c[SN_RS_W + 2] = w.z;
-        for (int i = 0; i < 3; i++) c[SN_RS_Q + i] = 0;
-    }
+    sn_mat3 wanted = sn_rotation_exp(sn_at(o->turn, 0));
+    for (int k = 0; k < o->element_count; k++)
+        sn_rotation_orient(rs, o->elements[k], wanted, o->weight, turns, coordinates);
 }
 
 void sn_frame_oriented(const sinew_modal *modal, sinew_modal_state *state,

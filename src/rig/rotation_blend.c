@@ -17,6 +17,9 @@
 #include "base/parallel.h"
 #include "base/scope.h"
 #include "base/sized.h"
+#include "mesh/rotation_links.h"
+#include "mesh/rotation_orient.h"
+#include "mesh/rotation_refine.h"
 #include "mesh/rotation_system.h"
 #include "rig/activations.h"
 #include "rig/part_links.h"
@@ -36,6 +39,7 @@ struct sinew_rotation_state {
     double *coordinates; /* SN_RS_SIZE per element */
     double *centers;     /* 3 per component */
     double *turns;       /* 3 per component */
+    sn_mat3 *rotations;  /* per element, or NULL when nothing is refined */
 };
 
 const sn_rotation_strain *sn_rotation_structure(const sinew_rotation *rotation) {
@@ -131,12 +135,6 @@ static sinew_status take_out_turns(builder *b, sn_blend_target *stored, sinew_er
     return SINEW_OK;
 }
 
-static int component_of(const sn_rotation_strain *rs, int item) {
-    int half = item - rs->element_count;
-    return rs->vertex_component[half >= 0 ? rs->links[half / 2].vertex
-                                          : rs->elements[(size_t)rs->corners * item]];
-}
-
 /* Labels the regions of untouched elements and finds the largest of each component, its anchor. */
 static void find_regions_at_rest(builder *b) {
     const sn_rotation_strain *rs = b->rotation->structure;
@@ -156,7 +154,7 @@ static void find_regions_at_rest(builder *b) {
                 b->queue[count++] = next;
             }
         }
-        int component = component_of(rs, start);
+        int component = sn_rotation_component(rs, start);
         if (count > b->anchor_size[component])
             b->anchor_size[component] = count, b->anchor[component] = start;
     }
@@ -166,7 +164,8 @@ static void find_regions_at_rest(builder *b) {
  * twisted by full turns has its far end there. */
 static bool is_island(const builder *b, int element) {
     int region = b->region[element];
-    return region >= 0 && region != b->anchor[component_of(b->rotation->structure, element)];
+    return region >= 0 &&
+           region != b->anchor[sn_rotation_component(b->rotation->structure, element)];
 }
 
 static bool is_zero(const double *coordinates) {
@@ -330,13 +329,21 @@ static sinew_status build(sinew_rotation *r, const sinew_rig *rig, const double 
     if (room && !store->found) {
         status = store_targets(&b, poses, monitor, error);
         if (status == SINEW_OK) status = sn_rotation_stiffen_links(r, rig, monitor, error);
-        if (status == SINEW_OK) sn_rotation_store_keep(store, r);
     }
     sn_free(b.pose), sn_free(b.weights), sn_free(b.activations), sn_free(b.dense);
     sn_free(b.measured), sn_free(b.active), sn_free(b.touched);
     sn_free(b.region), sn_free(b.queue), sn_free(b.anchor), sn_free(b.anchor_size);
     sn_free(b.pose_centers), sn_free(b.moved_mass);
+    /* The entry has `held` as it is before parts are taken out of it. */
+    bool *held = NULL;
+    if (status == SINEW_OK && !store->found) {
+        held = sn_memdup(r->held, vertices, sizeof *held);
+        if (!held) status = sn_no_memory(error);
+    }
     if (status == SINEW_OK) find_held_parts(r);
+    if (held && !r->published) status = sn_rotation_choose_refinements(r, rig, monitor, error);
+    if (held && status == SINEW_OK) sn_rotation_store_keep(store, r, held);
+    sn_free(held);
     return status;
 }
 
@@ -545,7 +552,9 @@ sinew_status sinew_rotation_state_create(const sinew_rotation *rotation,
     result->coordinates = SN_NEW(double, (size_t)SN_RS_SIZE * rs->item_count);
     result->centers = SN_NEW(double, (size_t)3 * rs->component_count);
     result->turns = SN_NEW(double, (size_t)3 * rs->component_count);
-    bool room = result->activations && result->coordinates && result->centers && result->turns;
+    if (rotation->refinements) result->rotations = SN_NEW(sn_mat3, rs->element_count);
+    bool room = result->activations && result->coordinates && result->centers && result->turns &&
+                (result->rotations || !rotation->refinements);
     sinew_status status =
         room ? sn_rotation_strain_work_create(rs, &result->work, error) : sn_no_memory(error);
     if (status != SINEW_OK) {
@@ -563,6 +572,7 @@ void sinew_rotation_state_destroy(sinew_rotation_state *state) {
     sn_free(state->coordinates);
     sn_free(state->centers);
     sn_free(state->turns);
+    sn_free(state->rotations);
     sn_free(state);
 }
 
@@ -649,8 +659,25 @@ static void turn_back_holds(const sn_rotation_strain *rs, const double *centers,
     }
 }
 
-void sn_rotation_evaluate_targets(const sinew_rotation *rotation, sinew_rotation_state *state,
-                                  const double *a, double *positions) {
+/* Items at marked vertices. */
+static void orient_region(const sn_rotation_strain *rs, const sn_rotation_region *region,
+                          const double *turns, double *coordinates) {
+    sn_mat3 wanted = sn_rotation_exp(region->turn);
+    for (int item = 0; item < rs->item_count; item++) {
+        int half = item - rs->element_count, first, last;
+        bool marked = false;
+        if (half >= 0) { /* its end is a corner of the ring around it */
+            sn_rotation_half_ring(rs, half, &first, &last);
+            marked = last > first && region->marked[rs->elements[rs->vertex_corners[first]]];
+        }
+        for (int c = 0; half < 0 && c < rs->corners; c++)
+            marked |= region->marked[rs->elements[(size_t)rs->corners * item + c]];
+        if (marked) sn_rotation_orient(rs, item, wanted, region->weight, turns, coordinates);
+    }
+}
+
+static void evaluate(const sinew_rotation *rotation, sinew_rotation_state *state, const double *a,
+                     int region_count, const sn_rotation_region *regions, double *positions) {
     const sn_rotation_strain *rs = rotation->structure;
     blend_coordinates(rotation, a, state->coordinates);
     memcpy(state->centers, rotation->rest_centers,
@@ -673,17 +700,33 @@ void sn_rotation_evaluate_targets(const sinew_rotation *rotation, sinew_rotation
                    sn_add_scaled(sn_at(positions, vertex), a[k], sn_at(target->loose, i)));
         }
     }
+    for (int k = 0; k < region_count; k++)
+        orient_region(rs, &regions[k], state->turns, state->coordinates);
     turn_back_holds(rs, state->centers, state->turns, positions);
     sn_rotation_strain_rebuild(rs, state->work, state->coordinates, state->centers, positions);
+    for (int k = 0; k < rotation->refinements; k++)
+        sn_rotation_refine(rs, state->work, state->rotations, state->coordinates, state->centers,
+                           positions);
     sn_rotation_strain_turn(rs, state->centers, state->turns, 1, positions);
     place_held_parts(rotation, state->centers, positions);
+}
+
+void sn_rotation_evaluate_targets(const sinew_rotation *rotation, sinew_rotation_state *state,
+                                  const double *activations, double *positions) {
+    evaluate(rotation, state, activations, 0, NULL, positions);
+}
+
+void sn_rotation_evaluate_oriented(const sinew_rotation *rotation, sinew_rotation_state *state,
+                                   const double *weights, int region_count,
+                                   const sn_rotation_region *regions, double *positions) {
+    sn_activations(rotation->plan, weights, state->activations, NULL);
+    evaluate(rotation, state, state->activations, region_count, regions, positions);
 }
 
 void sinew_rotation_evaluate(const sinew_rotation *rotation, sinew_rotation_state *state,
                              const double *weights, double *positions) {
     if (!rotation || !state || !weights || !positions) return;
-    sn_activations(rotation->plan, weights, state->activations, NULL);
-    sn_rotation_evaluate_targets(rotation, state, state->activations, positions);
+    sn_rotation_evaluate_oriented(rotation, state, weights, 0, NULL, positions);
 }
 
 sn_mat3 sn_rotation_asked_gradient(const sinew_rotation *rotation,

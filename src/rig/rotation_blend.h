@@ -21,6 +21,18 @@ sinew_status sn_rotation_create_elements(const sinew_rig *rig, int vertex_count,
 void sn_rotation_evaluate_targets(const sinew_rotation *rotation, sinew_rotation_state *state,
                                   const double *activations, double *positions);
 
+/* A region whose elements are guided to a rotation from rest. */
+typedef struct sn_rotation_region {
+    const bool *marked; /* per vertex: elements that have it as a corner belong to the region */
+    sn_vec3 turn;       /* axis times radians */
+    double weight;      /* [0, 1]: from what the blend has to this */
+} sn_rotation_region;
+
+/* As sinew_rotation_evaluate, with regions that are guided. */
+void sn_rotation_evaluate_oriented(const sinew_rotation *rotation, sinew_rotation_state *state,
+                                   const double *weights, int region_count,
+                                   const sn_rotation_region *regions, double *positions);
+
 /* The deformation gradient that the last evaluation asked of an element, before the solve that
  * makes elements fit each other. */
 sn_mat3 sn_rotation_asked_gradient(const sinew_rotation *rotation,

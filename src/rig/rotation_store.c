@@ -120,6 +120,8 @@ void sn_rotation_store_targets(sn_rotation_store *store, sinew_rotation *r) {
     size_t parts = 3 * (size_t)r->structure->component_count;
     sn_unpack *from = &store->from;
     if (!store->found) return;
+    r->refinements = sn_unpack_int(from);
+    from->failed |= r->refinements < 0;
     sn_unpack_into(from, r->held, (size_t)r->vertex_count, sizeof *r->held);
     for (int k = 0; k < r->target_count && !from->failed; k++) {
         sn_blend_target *stored = &r->targets[k];
@@ -140,10 +142,11 @@ void sn_rotation_store_targets(sn_rotation_store *store, sinew_rotation *r) {
     store->found = sn_unpack_complete(from);
     if (store->found) return;
     sn_rotation_targets_free(r);
+    r->refinements = 0;
     memset(r->held, true, (size_t)r->vertex_count);
 }
 
-void sn_rotation_store_keep(sn_rotation_store *store, const sinew_rotation *r) {
+void sn_rotation_store_keep(sn_rotation_store *store, const sinew_rotation *r, const bool *held) {
     const sn_rotation_strain *rs = r->structure;
     size_t parts = 3 * (size_t)rs->component_count, links = (size_t)rs->link_count;
     sn_pack pack = {0};
@@ -152,7 +155,8 @@ void sn_rotation_store_keep(sn_rotation_store *store, const sinew_rotation *r) {
     sn_pack_array(&pack, rs->links, links, sizeof *rs->links);
     sn_pack_array(&pack, rs->half_rest, 6 * links, sizeof(double));
     sn_pack_array(&pack, rs->link_stiffness, links, sizeof(double));
-    sn_pack_array(&pack, r->held, (size_t)r->vertex_count, sizeof *r->held);
+    sn_pack_int(&pack, r->refinements);
+    sn_pack_array(&pack, held, (size_t)r->vertex_count, sizeof *held);
     for (int k = 0; k < r->target_count; k++) {
         const sn_blend_target *stored = &r->targets[k];
         size_t count = (size_t)stored->count;

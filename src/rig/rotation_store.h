@@ -39,10 +39,11 @@ void sn_rotation_store_links(sn_rotation_store *store, int vertex_count, sn_link
                              int *count);
 /* Pivots and stiffness of the links. */
 void sn_rotation_store_pivots(sn_rotation_store *store, sn_rotation_strain *structure);
-/* Targets and `held`, before parts that are not held enough are taken out of it. */
+/* Refinements, targets and `held`, before parts that are not held enough are taken out of it. */
 void sn_rotation_store_targets(sn_rotation_store *store, sinew_rotation *rotation);
 
-void sn_rotation_store_keep(sn_rotation_store *store, const sinew_rotation *rotation);
+void sn_rotation_store_keep(sn_rotation_store *store, const sinew_rotation *rotation,
+                            const bool *held);
 
 /* Adds all that decides the activations and deltas of the targets. */
 void sn_rig_hash(sinew_hash *hash, const sinew_rig *rig);

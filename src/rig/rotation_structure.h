@@ -19,7 +19,8 @@ typedef struct sn_blend_target {
 struct sinew_rotation {
     sn_activation_plan *plan;
     sn_rotation_strain *structure;
-    bool published; /* no links, no rotation of the whole, no unwrapping */
+    int refinements; /* of every frame: sn_rotation_refine */
+    bool published;  /* no links, no rotation of the whole, no unwrapping */
     int vertex_count;
     double *rest;
 

@@ -9,6 +9,12 @@
 
 #include "rig/rotation_structure.h"
 
+/* Whether the blended rotations of elements fit together: the fewest refinements of a frame (often
+ * none) with which half-way shapes have no longer lengths that are off by more than linear
+ * blending, or badly. The targets that move most are tried. */
+sinew_status sn_rotation_choose_refinements(sinew_rotation *rotation, const sinew_rig *rig,
+                                            const sinew_monitor *monitor, sinew_error *error);
+
 /* After the targets are measured. Factors the system again when links have changed. */
 sinew_status sn_rotation_stiffen_links(sinew_rotation *rotation, const sinew_rig *rig,
                                        const sinew_monitor *monitor, sinew_error *error);

@@ -18,12 +18,11 @@ void sn_modal_holds_free(sn_modal_holds *holds) {
         sn_motion_free(&holds->entries[e].motion);
         sinew_frames_destroy(holds->entries[e].frames);
     }
-    for (int k = 0; holds->turning && k < holds->turning_count; k++)
-        sn_motion_free(&holds->turning[k]);
     for (int k = 0; holds->orientations && k < holds->orientation_count; k++)
         sinew_free((void *)holds->orientations[k].elements);
     sn_free(holds->vertices), sn_free(holds->places), sn_free(holds->targets);
-    sn_free(holds->entries), sn_free(holds->orientations), sn_free(holds->turning);
+    sn_free(holds->entries), sn_free(holds->orientations);
+    sn_orientations_free(&holds->oriented);
     sn_free(holds->key_times), sn_free(holds->held_places);
     memset(holds, 0, sizeof *holds);
 }
@@ -122,33 +121,17 @@ static sinew_status read_pins(const sn_model_setup *setup, const sinew_modal *mo
 
 static sinew_status read_orientations(const sn_model_setup *setup, const sinew_modal *modal,
                                       sn_modal_holds *holds, sinew_error *error) {
-    const json_t *list = sn_scene_at(setup->scene, "orientations");
-    size_t count = json_array_size(list);
-    holds->orientations = SN_NEW0(sinew_modal_orientation, count);
-    holds->turning = SN_NEW0(sn_motion, count);
-    if (!holds->orientations || !holds->turning) return sn_no_memory(error);
-    holds->turning_count = (int)count;
-    for (size_t k = 0; k < count; k++) {
-        const json_t *given = json_array_get(list, k), *weight = json_object_get(given, "weight");
-        const json_t *turn = json_object_get(given, "turn");
+    SN_TRY(sn_orientations_read(setup, &holds->oriented, error));
+    holds->orientations = SN_NEW0(sinew_modal_orientation, holds->oriented.count);
+    if (!holds->orientations) return sn_no_memory(error);
+    for (int k = 0; k < holds->oriented.count; k++) {
+        const sn_orientation *given = &holds->oriented.list[k];
         sinew_modal_orientation *o = &holds->orientations[k];
-        char place[64];
-        snprintf(place, sizeof place, "/orientations/%zu", k);
-        SN_TRY(sn_motion_read(setup->scene, json_object_get(given, "motion"), place,
-                              &holds->turning[k], error));
-        int *vertices, vertex_count, *elements;
-        SN_TRY(sinew_select(setup->rig, json_string_value(json_object_get(given, "select")),
-                            setup->scene->folder, setup->loader, NULL, &vertices, &vertex_count,
-                            error));
-        sinew_status status = sinew_modal_elements_at(modal, vertex_count, vertices, &elements,
-                                                      &o->element_count, error);
-        sinew_free(vertices);
-        SN_TRY(status);
-        o->elements = elements;
-        o->weight = weight ? json_number_value(weight) : 1;
-        if (turn) sn_json_point(turn, o->turn);
-        for (int axis = 0; axis < 3; axis++) o->turn[axis] *= DEGREE;
-        holds->orientation_count = (int)k + 1;
+        int *elements;
+        SN_TRY(sinew_modal_elements_at(modal, given->vertex_count, given->vertices, &elements,
+                                       &o->element_count, error));
+        o->elements = elements, o->weight = given->weight;
+        holds->orientation_count = k + 1;
     }
     return SINEW_OK;
 }
@@ -203,12 +186,9 @@ void sn_modal_holds_at(sn_modal_holds *holds, int frame, double time,
     for (int e = 0; e < holds->entry_count; e++)
         place_entry(holds, &holds->entries[e], frame, time);
     place_held(holds, time);
-    for (int k = 0; k < holds->orientation_count; k++) {
-        if (!holds->turning[k].count) continue;
-        sn_vec3 move, turn;
-        sn_motion_at(&holds->turning[k], time, &move, &turn);
-        sn_put(holds->orientations[k].turn, 0, sn_scale(DEGREE, turn));
-    }
+    sn_orientations_at(&holds->oriented, time);
+    for (int k = 0; k < holds->orientation_count; k++)
+        sn_put(holds->orientations[k].turn, 0, sn_at(holds->oriented.list[k].turn, 0));
     constraints->pins = holds->pins;
     constraints->targets = holds->targets;
     constraints->orientation_count = holds->orientation_count;

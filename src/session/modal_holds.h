@@ -4,6 +4,7 @@
 
 #include "session/model.h"
 #include "session/obstacles.h"
+#include "session/orientations.h"
 #include "sinew/frames.h"
 #include "sinew/modal.h"
 
@@ -24,8 +25,7 @@ typedef struct sn_modal_holds {
     sn_modal_pin_entry *entries;
     int orientation_count;
     sinew_modal_orientation *orientations;
-    int turning_count;
-    sn_motion *turning; /* per orientation of the scene */
+    sn_orientations oriented; /* of the scene, as many */
     /* The parameter "hold": pins after the others that follow lines between the keys. */
     int held_first, key_count;
     double *key_times;

@@ -1,4 +1,4 @@
-/* Spring blendshapes as a model: the scene's obstacles, pins and pulls. */
+/* Spring blendshapes as a model: the scene's obstacles, pins, pulls and orientations. */
 #include <math.h>
 #include <string.h>
 
@@ -11,6 +11,7 @@
 #include "session/load.h"
 #include "session/model.h"
 #include "session/obstacles.h"
+#include "session/orientations.h"
 #include "session/outputs.h"
 #include "session/parameters.h"
 #include "session/pose_depths.h"
@@ -279,6 +280,8 @@ typedef struct spring_model {
     sinew_spring_pull *pulls;
     sinew_frames **pull_frames; /* per pull: what its vertex follows, or NULL */
     int pull_count;
+    sn_orientations oriented;
+    sinew_spring_orientation *orientations; /* as many */
     double gravity[3], wind[3];
     double *mass_map; /* factors per vertex; NULL: 1 */
     char *mass_file;  /* where they come from */
@@ -315,6 +318,8 @@ static void destroy(void *model) {
     free_pin_frames(m->pin_frames, m->pins.entries);
     free_pins(&m->pins);
     free_pin_frames(m->pull_frames, m->pull_count);
+    sn_orientations_free(&m->oriented);
+    sn_free(m->orientations);
     sn_free(m->forces), sn_free(m->mass_map), sn_free(m->mass_file);
     sn_free(m->pin_positions), sn_free(m->pulls), sn_free(m->shape), sn_free(m->activations);
     sn_free(m);
@@ -388,6 +393,21 @@ static sinew_status update_pulls(spring_model *m, const sn_model_setup *setup, s
     return SINEW_OK;
 }
 
+static sinew_status update_orientations(spring_model *m, const sn_model_setup *setup,
+                                        sinew_error *error) {
+    sn_orientations oriented;
+    SN_TRY(sn_orientations_read(setup, &oriented, error));
+    sinew_spring_orientation *orientations = SN_NEW(sinew_spring_orientation, oriented.count);
+    if (!orientations) {
+        sn_orientations_free(&oriented);
+        return sn_no_memory(error);
+    }
+    sn_orientations_free(&m->oriented);
+    sn_free(m->orientations);
+    m->oriented = oriented, m->orientations = orientations;
+    return SINEW_OK;
+}
+
 /* Three numbers, or none. */
 static sinew_status read_field(const sn_model_setup *setup, const char *name, double field[3],
                                sinew_error *error) {
@@ -441,6 +461,7 @@ static sinew_status update(void *model, const sn_model_setup *setup, uint32_t ch
     spring_model *m = model;
     if (sn_has_changed(changed, "pins")) SN_TRY(update_pins(m, setup, error));
     if (sn_has_changed(changed, "pulls")) SN_TRY(update_pulls(m, setup, error));
+    if (sn_has_changed(changed, "orientations")) SN_TRY(update_orientations(m, setup, error));
     SN_TRY(update_obstacles(m, setup, sn_has_changed(changed, "obstacles"), error));
     if (!sn_has_changed(changed, "parameters")) return SINEW_OK;
     SN_TRY(update_forces(m, setup, error));
@@ -488,6 +509,15 @@ static void place_pulls(spring_model *m, int index) {
         if (m->pull_frames[k])
             followed_position(m, m->pull_frames[k], index, (size_t)m->pulls[k].vertex,
                               m->pulls[k].position);
+}
+
+static void place_orientations(spring_model *m, double time) {
+    sn_orientations_at(&m->oriented, time);
+    for (int k = 0; k < m->oriented.count; k++) {
+        const sn_orientation *o = &m->oriented.list[k];
+        m->orientations[k] = (sinew_spring_orientation){
+            o->vertex_count, o->vertices, {o->turn[0], o->turn[1], o->turn[2]}, o->weight};
+    }
 }
 
 /* Gravity acts on a vertex by its share of the area, wind by the part of that share that faces it.
@@ -622,6 +652,7 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
         SN_TRY(sn_obstacles_move(&m->obstacles, ask->time, m->shape, error));
     }
     place_pulls(m, ask->sample);
+    place_orientations(m, ask->time);
     m->state->live = ask->frame < 0;
     sinew_spring_frame frame = {
         .size = sizeof frame,
@@ -636,6 +667,8 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
         .allowed_depth = m->depths.vertices,
         .allowed_triangle_depth = m->depths.triangles,
         .carried = m->depths.carried,
+        .orientation_count = m->oriented.count,
+        .orientations = m->orientations,
     };
     sinew_spring_frame_info solved = {.size = sizeof solved};
     bool on_device;
@@ -673,7 +706,7 @@ const double *sn_model_spring_network(const void *model) {
 }
 
 static const char *const outputs[] = {"network", "network_frames", NULL};
-static const char *const uses[] = {"obstacles", "pins", "pulls", "fibers", NULL};
+static const char *const uses[] = {"obstacles", "pins", "pulls", "orientations", "fibers", NULL};
 
 const sn_model_kind sn_model_spring = {
     SN_MODEL_ABOUT(

@@ -70,6 +70,7 @@ void sinew_spring_state_destroy(sinew_spring_state *state) {
     for (int h = 0; h < SN_HISTORY; h++)
         sn_free_aligned(state->history[h]), sn_free(state->history_weights[h]);
     sn_free(state->soft);
+    sn_free(state->regions), sn_free(state->marked);
     sn_pack_free(&state->kept);
     sn_free(state);
 }
@@ -110,6 +111,19 @@ sinew_status sn_frame_check(const sinew_spring *spring, const sinew_spring_frame
         if (!isfinite(frame->forces[k]))
             return sn_fail(error, SINEW_BAD_INPUT, "spring: force on vertex %d is not finite",
                            k / 3);
+    for (int k = 0; k < frame->orientation_count; k++) {
+        const sinew_spring_orientation *o = &frame->orientations[k];
+        if (!(o->weight >= 0 && o->weight <= 1))
+            return sn_fail(error, SINEW_BAD_INPUT,
+                           "spring: weight of orientation %d must lie in [0, 1]", k);
+        if (!isfinite(o->turn[0] + o->turn[1] + o->turn[2]))
+            return sn_fail(error, SINEW_BAD_INPUT, "spring: orientation %d is not finite", k);
+        for (int i = 0; i < o->vertex_count; i++)
+            if (o->vertices[i] < 0 || o->vertices[i] >= spring->network->surface_count)
+                return sn_fail(error, SINEW_BAD_INPUT,
+                               "spring: vertex %d of orientation %d is not one of %d",
+                               o->vertices[i], k, spring->network->surface_count);
+    }
     bool held = frame->forces || frame->pull_count > 0 || frame->obstacle_count > 0 ||
                 spring->options.self_contact;
     if (held && spring->pull == 0 && spring->info.fixed_count == 0)
@@ -117,6 +131,30 @@ sinew_status sn_frame_check(const sinew_spring *spring, const sinew_spring_frame
             error, SINEW_BAD_INPUT,
             "spring: a free body with obstacles, pulls or forces needs the pull to the blend "
             "(it is 0): nothing else carries its rigid motion");
+    return SINEW_OK;
+}
+
+sinew_status sn_frame_orient(const sinew_spring *spring, sinew_spring_state *state,
+                             const sinew_spring_frame *frame, sinew_error *error) {
+    size_t n = (size_t)spring->network->vertex_count, count = (size_t)frame->orientation_count;
+    state->region_count = 0;
+    if (frame->orientation_count > state->region_capacity) {
+        sn_rotation_region *regions = sn_realloc(state->regions, count, sizeof *regions);
+        if (!regions) return sn_no_memory(error);
+        state->regions = regions;
+        bool *marked = sn_realloc(state->marked, count * n, sizeof *marked);
+        if (!marked) return sn_no_memory(error);
+        state->marked = marked;
+        state->region_capacity = frame->orientation_count;
+    }
+    if (count > 0) memset(state->marked, 0, count * n * sizeof *state->marked);
+    for (size_t k = 0; k < count; k++) {
+        const sinew_spring_orientation *o = &frame->orientations[k];
+        bool *marked = state->marked + k * n;
+        for (int i = 0; i < o->vertex_count; i++) marked[o->vertices[i]] = true;
+        state->regions[k] = (sn_rotation_region){marked, sn_at(o->turn, 0), o->weight};
+    }
+    state->region_count = frame->orientation_count;
     return SINEW_OK;
 }
 
@@ -149,7 +187,10 @@ int sn_frame_blend(const sinew_spring *spring, sinew_spring_state *state,
                     &(gather_rest_loop){system, state->rest, load->rest});
     for (int t = 0; t < system->tet_count; t++)
         load->volume[t] = state->volume[system->tet_source[t]];
-    sinew_rotation_evaluate(spring->rotation, state->rotation, state->weights, state->blend);
+    for (int k = 0; k < state->region_count; k++)
+        state->regions[k].weight = share * frame->orientations[k].weight;
+    sn_rotation_evaluate_oriented(spring->rotation, state->rotation, state->weights,
+                                  state->region_count, state->regions, state->blend);
     if (spring->anchor.used) sn_anchor_blend(spring, state->activations, state->blend);
     sn_system_import(system, state->blend, load->blend);
     sn_guide_set(spring, state);
@@ -354,6 +395,7 @@ static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
                    frame->index == state->history_index + 1 &&
                    (state->live || frame->index % SN_HISTORY_RUN != 0);
     if (!follows) sn_history_forget(state);
+    SN_TRY(sn_frame_orient(spring, state, frame, error));
     info->clamped = sn_frame_blend(spring, state, frame, 1);
     SN_TRY(sn_check_interrupt(error));
     /* pulls and forces count among the energies that starts are compared by */
@@ -414,6 +456,7 @@ sinew_status sinew_spring_solve(const sinew_spring *spring, sinew_spring_state *
     SN_INPUT(sinew_spring_frame, asked, frame, error);
     frame = &asked;
     SN_REQUIRE(frame->weights || spring->rig->slider_count == 0, error);
+    SN_REQUIRE(frame->orientation_count == 0 || frame->orientations, error);
     sinew_spring_frame_info info = {0};
     SN_TRY(sn_frame_check(spring, frame, error));
     sn_spring_past past;

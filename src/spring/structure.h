@@ -72,6 +72,9 @@ struct sinew_spring_state {
     bool tame; /* the last solve from the blend was easy: history leads to the same equilibrium */
     sn_soft_pull *soft;
     int soft_capacity;
+    sn_rotation_region *regions; /* of the frame's orientations */
+    bool *marked;                /* per region and network vertex */
+    int region_count, region_capacity;
     struct sn_contacts *contacts; /* made when obstacles first appear */
     size_t bytes;
 };
@@ -99,6 +102,9 @@ void sn_boundary_place(const sinew_spring *spring, bool rotate, const double *bl
 /* Weights, pins, pulls and forces that cannot be used are bad input. */
 sinew_status sn_frame_check(const sinew_spring *spring, const sinew_spring_frame *frame,
                             sinew_error *error);
+/* The frame's orientations into state->regions. */
+sinew_status sn_frame_orient(const sinew_spring *spring, sinew_spring_state *state,
+                             const sinew_spring_frame *frame, sinew_error *error);
 /* Rest lengths, volumes and the rotation-aware blend at a fraction of the frame's weights, into the
  * load; returns how many rest lengths were clamped. */
 int sn_frame_blend(const sinew_spring *spring, sinew_spring_state *state,

@@ -13,6 +13,7 @@ int test_manipulate(void);
 int test_interference(void);
 int test_holds(void);
 int test_parts(void);
+int test_refinements(void);
 int test_rotation_blend(void);
 int test_transfer(void);
 int test_fit(void);

@@ -16,6 +16,7 @@ int main(void) {
     failed += test_interference();
     failed += test_parts();
     failed += test_holds();
+    failed += test_refinements();
     failed += test_rotation_blend();
     failed += test_transfer();
     failed += test_fit();

@@ -6,6 +6,7 @@ int main(void) {
     failed += test_network();
     failed += test_energies();
     failed += test_equilibrium();
+    failed += test_orientations();
     failed += test_paths();
     failed += test_contact();
     failed += test_self_contact();
