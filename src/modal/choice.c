@@ -19,6 +19,11 @@
 
 /* A finer cage of more tets than this is not tried. */
 enum { MOST_TETS = 150000 };
+/* Beyond so many vertices the shell itself and tetrahedra take minutes and gigabytes: only cages,
+ * whose cost hardly depends on the mesh, are built, and judged by themselves. */
+enum { MOST_VERTICES = 200000 };
+/* Then a cage is fine enough whose mean edge error and torn edges stay below these. */
+static const double MEAN_ALONE = 0.03, TORN_ALONE = 0.01;
 /* Poses that are judged: those that move farthest. */
 enum { MOST_POSES = 4 };
 /* A body passes when mean and 99th percentile of its edge errors are within these factors and
@@ -346,6 +351,44 @@ static sinew_status try_solids(judge *j, const sinew_modal_options *options, int
     return SINEW_OK;
 }
 
+static bool is_too_large(const sinew_mesh *mesh) {
+    return mesh->vertex_count > MOST_VERTICES;
+}
+
+/* The first cage that does by itself, or the finest. */
+static sinew_status decide_cage(judge *j, const sinew_modal_options *options, int count,
+                                const double *const *poses, const sinew_monitor *monitor,
+                                decision *made, sn_body **body, sinew_error *error) {
+    int cells = sn_body_cage_cells(j->mesh, options->cells);
+    verdict worst = {0};
+    bool passed, fine = false;
+    char name[64];
+    for (int finer = 0; finer < 2 && !fine; finer++) {
+        sn_body_plan plan = {.kind = SINEW_MODAL_BODY_CAGE, .cells = cells << finer};
+        sn_body *cage = NULL;
+        if (*body && (*body)->rs->element_count > MOST_TETS / 8) break;
+        SN_TRY(sn_body_build(j->mesh, options, &plan, monitor, &cage, error));
+        verdict own = {0};
+        sinew_status status =
+            try_body(j, cage, count, poses, NULL, monitor, NULL, &own, &passed, error);
+        if (status != SINEW_OK) {
+            sn_body_destroy(cage);
+            return status;
+        }
+        sn_body_destroy(*body);
+        *body = cage, made->plan = plan, worst = own;
+        fine = own.mean <= MEAN_ALONE && own.torn <= TORN_ALONE;
+    }
+    sn_print(made->choice, sizeof made->choice,
+             "%s: edges of in-betweens off by %.1f%% on average, %.2f%% torn; %d vertices are too "
+             "many to try tetrahedra and a shell",
+             name_of(&made->plan, name, sizeof name), 100 * worst.mean, 100 * worst.torn,
+             j->mesh->vertex_count);
+    snprintf(made->why, sizeof made->why, "%d vertices are too many for tetrahedra",
+             j->mesh->vertex_count);
+    return SINEW_OK;
+}
+
 static sinew_status decide(judge *j, const sinew_modal_options *options, int count,
                            const double *const *poses, const sinew_monitor *monitor, decision *made,
                            sn_body **body, sinew_error *error) {
@@ -353,6 +396,11 @@ static sinew_status decide(judge *j, const sinew_modal_options *options, int cou
     verdict shells[MOST_POSES], reference = {0};
     sn_body *shell = NULL;
     bool passed;
+    if (is_too_large(j->mesh)) {
+        sinew_status found = decide_cage(j, options, count, poses, monitor, made, body, error);
+        if (found != SINEW_OK) sn_body_destroy(*body), *body = NULL;
+        return found;
+    }
     sinew_status status = sn_body_build(j->mesh, options, &plan, monitor, &shell, error);
     if (status == SINEW_OK)
         status =
@@ -368,7 +416,7 @@ static sinew_status decide(judge *j, const sinew_modal_options *options, int cou
 /* ---- the decision in the cache ------------------------------------------------------------ */
 
 /* Of what is stored: to be counted up when bodies or their judgement change. */
-static const char CACHE_VERSION[] = "modal body 4";
+static const char CACHE_VERSION[] = "modal body 5";
 
 static sinew_cache_key key_of(const sinew_mesh *mesh, const sinew_modal_options *options) {
     size_t shape = 3 * (size_t)mesh->vertex_count * sizeof(double);
@@ -438,7 +486,10 @@ static sinew_status choose_blindly(const sinew_mesh *mesh, const sinew_modal_opt
     const sn_body_plan cage = {.kind = SINEW_MODAL_BODY_CAGE,
                                .cells = sn_body_cage_cells(mesh, options->cells)};
     sinew_error reason = {0};
-    sinew_status status = sn_body_build(mesh, options, &tets, monitor, body, &reason);
+    sinew_status status =
+        is_too_large(mesh)
+            ? sn_fail(&reason, SINEW_BAD_INPUT, "%d vertices are too many", mesh->vertex_count)
+            : sn_body_build(mesh, options, &tets, monitor, body, &reason);
     if (!is_refusal(status)) {
         if (status != SINEW_OK && error) *error = reason;
         return status;
