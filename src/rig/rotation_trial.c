@@ -146,13 +146,12 @@ sinew_status sn_rotation_stiffen_links(sinew_rotation *rotation, const sinew_rig
 static const double POOR = 0.025, SAME = 2e-5, GAIN = 0.9;
 static const int LEVELS[] = {0, 1, 3, 10, 30};
 /* FINE: of LEVELS, the last one for the sake of linear blending; more are for poor shapes only. */
-enum { LEVEL_COUNT = sizeof LEVELS / sizeof *LEVELS, FINE = 2, REFINE_TRIED = 4 };
+enum { LEVEL_COUNT = sizeof LEVELS / sizeof *LEVELS, FINE = 2 };
 
 typedef struct refinement {
     sinew_rotation *rotation;
     sinew_rotation_state *state;
     sn_edges edges;
-    double *activations;        /* per target */
     double *pose, *half, *line; /* 3 per vertex */
 } refinement;
 
@@ -171,24 +170,22 @@ static double edge_error(const refinement *t, const double *shape) {
     return t->edges.count > 0 ? sum / t->edges.count : 0;
 }
 
-static void evaluate_at(refinement *t, int k, double weight, double *positions) {
-    t->activations[k] = weight;
-    sn_rotation_evaluate_targets(t->rotation, t->state, t->activations, positions);
-    t->activations[k] = 0;
+static void evaluate_at(refinement *t, double weight, double *positions) {
+    sn_rotation_evaluate_targets(t->rotation, t->state, &weight, positions);
 }
 
-/* The level that a target needs, at least `level`. */
-static int choose_level(refinement *t, int k, int level) {
+/* The level that the only target needs. */
+static int choose_level(refinement *t) {
     sinew_rotation *r = t->rotation;
     r->refinements = 0;
-    evaluate_at(t, k, 1, t->pose);
+    evaluate_at(t, 1, t->pose);
     for (size_t i = 0; i < 3 * (size_t)r->vertex_count; i++)
         t->line[i] = 0.5 * (r->rest[i] + t->pose[i]);
     double linear = edge_error(t, t->line), least = INFINITY;
-    int best = level;
-    for (; level < LEVEL_COUNT; level++) {
+    int best = 0;
+    for (int level = 0; level < LEVEL_COUNT; level++) {
         r->refinements = LEVELS[level];
-        evaluate_at(t, k, 0.5, t->half);
+        evaluate_at(t, 0.5, t->half);
         double own = edge_error(t, t->half);
         if (own < GAIN * least) best = level, least = own;
         if (own <= POOR && own <= linear + SAME) return level;
@@ -198,49 +195,26 @@ static int choose_level(refinement *t, int k, int level) {
     return best;
 }
 
-/* The plain targets that move most. */
-static int pick_targets(const sinew_rig *rig, int picked[REFINE_TRIED]) {
-    double moved[REFINE_TRIED];
-    int count = 0;
-    for (int k = 0; k < rig->target_count; k++) {
-        const sinew_target *target = &rig->targets[k];
-        double sum = 0;
-        if (target->kind == SINEW_TARGET_KIND_COMBINATION) continue;
-        for (int i = 0; i < 3 * target->count; i++) sum += target->deltas[i] * target->deltas[i];
-        if (!(sum > 0) || (count == REFINE_TRIED && sum <= moved[count - 1])) continue;
-        int at = count < REFINE_TRIED ? count++ : count - 1;
-        for (; at > 0 && moved[at - 1] < sum; at--)
-            moved[at] = moved[at - 1], picked[at] = picked[at - 1];
-        moved[at] = sum, picked[at] = k;
-    }
-    return count;
-}
-
+/* A rig of several targets would change its mind, and pop, when a slider that needs refinements
+ * leaves zero; and one such target would slow down all frames. */
 sinew_status sn_rotation_choose_refinements(sinew_rotation *rotation, const sinew_rig *rig,
                                             const sinew_monitor *monitor, sinew_error *error) {
-    int picked[REFINE_TRIED], count = pick_targets(rig, picked), level = 0;
     size_t n = 3 * (size_t)rotation->vertex_count;
     refinement t = {.rotation = rotation};
-    if (count == 0) return SINEW_OK;
+    if (rotation->target_count != 1) return SINEW_OK;
+    if (sn_cancelled(monitor))
+        return sn_fail(error, SINEW_CANCELLED, "cancelled while trying the pose");
     SN_TRY(sn_edges_of_triangles(rig->neutral->triangle_count, rig->neutral->triangles, &t.edges,
                                  error));
-    t.activations = SN_NEW0(double, rotation->target_count);
     t.pose = sn_memdup(rotation->rest, n, sizeof(double));
     t.half = sn_memdup(rotation->rest, n, sizeof(double));
     t.line = SN_NEW(double, n);
-    sinew_status status =
-        t.activations && t.pose && t.half && t.line ? SINEW_OK : sn_no_memory(error);
+    sinew_status status = t.pose && t.half && t.line ? SINEW_OK : sn_no_memory(error);
     rotation->refinements = LEVELS[LEVEL_COUNT - 1]; /* the state has room for them */
     if (status == SINEW_OK) status = sinew_rotation_state_create(rotation, &t.state, error);
-    for (int i = 0; status == SINEW_OK && i < count; i++) {
-        if (sn_cancelled(monitor))
-            status = sn_fail(error, SINEW_CANCELLED, "cancelled while trying targets");
-        else
-            level = choose_level(&t, picked[i], level);
-    }
-    rotation->refinements = LEVELS[level];
+    if (status == SINEW_OK) rotation->refinements = LEVELS[choose_level(&t)];
     sinew_rotation_state_destroy(t.state);
     sn_edges_free(&t.edges);
-    sn_free(t.activations), sn_free(t.pose), sn_free(t.half), sn_free(t.line);
+    sn_free(t.pose), sn_free(t.half), sn_free(t.line);
     return status;
 }

@@ -9,9 +9,9 @@
 
 #include "rig/rotation_structure.h"
 
-/* Whether the blended rotations of elements fit together: the fewest refinements of a frame (often
- * none) with which half-way shapes have no longer lengths that are off by more than linear
- * blending, or badly. The targets that move most are tried. */
+/* Whether the blended rotations of elements fit together, for rigs with one target: the fewest
+ * refinements of a frame (often none) with which the lengths of the half-way shape are not worse
+ * than those of linear blending, and not poor. */
 sinew_status sn_rotation_choose_refinements(sinew_rotation *rotation, const sinew_rig *rig,
                                             const sinew_monitor *monitor, sinew_error *error);
 
