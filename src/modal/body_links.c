@@ -231,7 +231,8 @@ static sinew_status watch_poses(sn_body *body, const sinew_modal_options *option
         double *leftover = NULL;
         status = sn_body_lift(body, options->poses[k], monitor, shape, &leftover, error);
         sn_free(leftover);
-        if (status == SINEW_OK) status = sn_rotation_strain_watch(body->rs, body->rest, shape, error);
+        if (status == SINEW_OK)
+            status = sn_rotation_strain_watch(body->rs, body->rest, shape, error);
     }
     sn_free(shape), sn_free(rank), sn_free(marked);
     return status;

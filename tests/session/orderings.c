@@ -60,7 +60,8 @@ static sinew_status find(sinew_cache *cache, const sn_sparse *matrix, bool hurri
     sn_orderings orderings;
     memset(order, 0, 2 * SIZE * sizeof *order);
     sn_orderings_begin(&orderings, cache, NULL);
-    sinew_status status = sn_ordering_find(matrix, SN_ORDERING_DISSECTION, order, order + SIZE, &error);
+    sinew_status status =
+        sn_ordering_find(matrix, SN_ORDERING_DISSECTION, order, order + SIZE, &error);
     sn_orderings_end(&orderings);
     sn_monitor_leave(before);
     return status;
@@ -73,7 +74,8 @@ static void orders_are_kept_and_damage_is_found(void **state) {
     assert_ok(sinew_cache_open(folder, 0, &cache, &error));
     sn_sparse *matrix = grid();
     int *plain = calloc(2 * SIZE, sizeof *plain), *found = calloc(2 * SIZE, sizeof *found);
-    assert_ok(sn_ordering_find(matrix, SN_ORDERING_DISSECTION, plain, plain + SIZE, &error)); /* no cache was entered */
+    assert_ok(sn_ordering_find(matrix, SN_ORDERING_DISSECTION, plain, plain + SIZE,
+                               &error)); /* no cache was entered */
     assert_int_equal(find(cache, matrix, true, found), SINEW_CANCELLED);
     for (int round = 0; round < 2; round++) {
         assert_ok(find(cache, matrix, false, found));
