@@ -2,6 +2,8 @@
 #define TESTS_BASE_GROUPS_H
 int test_memory(void);
 int test_files(void);
+int test_plans(void);
+int test_words(void);
 int test_json(void);
 int test_outputs(void);
 int test_nearest(void);

@@ -5,6 +5,8 @@ int main(void) {
     int failed = 0;
     failed += test_memory();
     failed += test_files();
+    failed += test_plans();
+    failed += test_words();
     failed += test_json();
     failed += test_outputs();
     failed += test_nearest();

@@ -1,0 +1,122 @@
+/* Which files a run reads and writes. */
+#include "support.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "groups.h"
+#include "sinew/files.h"
+
+static sinew_error error;
+static char folder[300];
+
+static const char *in(const char *name) {
+    static char paths[4][400];
+    static int next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static void touch(const char *name) {
+    assert_ok(sn_file_write(in(name), "x", 1, &error));
+}
+
+/* The check of a plan with one input and one or two outputs; names in the folder, or paths. */
+static sinew_status check(const char *input, const char *output, const char *second) {
+    sinew_file_plan *plan;
+    assert_ok(sinew_file_plan_create(&plan, &error));
+    if (input) assert_ok(sinew_file_plan_add_input(plan, in(input), &error));
+    assert_ok(sinew_file_plan_add_output(plan, *output == '/' ? output : in(output), &error));
+    if (second) assert_ok(sinew_file_plan_add_output(plan, in(second), &error));
+    sinew_status status = sinew_file_plan_check(plan, &error);
+    sinew_file_plan_destroy(plan);
+    return status;
+}
+
+static int prepare(void **state) {
+    (void)state;
+    snprintf(folder, sizeof folder, "%s/plans", test_folder());
+    mkdir(folder, 0755);
+    mkdir(in("rig"), 0755), mkdir(in("rig/targets"), 0755), mkdir(in("loose"), 0755);
+    touch("a.obj"), touch("b.obj"), touch("rig/rig.json"), touch("rig/neutral.obj");
+    touch("rig/notes.txt"), touch("rig/targets/smile.target");
+    touch("loose/smile.obj"), touch("loose/notes.txt");
+    unlink(in("hard.obj")), unlink(in("soft.obj"));
+    assert_int_equal(link(in("a.obj"), in("hard.obj")), 0);
+    assert_int_equal(symlink("a.obj", in("soft.obj")), 0);
+    return 0;
+}
+
+static void a_file_has_one_role(void **state) {
+    (void)state;
+    static const struct {
+        const char *input, *output, *second, *words; /* NULL: allowed */
+    } cases[] = {
+        {"a.obj", "c.obj", NULL, NULL},
+        {"a.obj", "a.obj", NULL, "is an input"},
+        {"a.obj", "./a.obj", NULL, "is an input"},
+        {"a.obj", "rig/../a.obj", NULL, "is an input"},
+        {"a.obj", "hard.obj", NULL, "is an input"},
+        {"a.obj", "soft.obj", NULL, "is an input"},
+        {"a.obj", "b.obj", NULL, NULL},
+        {NULL, "c.obj", "c.obj", "two outputs"},
+        {NULL, "c.obj", "d.obj", NULL},
+        {NULL, "a.obj", "hard.obj", "two outputs"},
+        {"rig", "rig/neutral.obj", NULL, "would overwrite the input"},
+        {"rig", "rig/targets/smile.target", NULL, "would overwrite the input"},
+        {"rig", "rig/notes.txt", NULL, NULL}, /* no file of the rig */
+        {"rig", "rig/new.obj", NULL, NULL},
+        {"rig/neutral.obj", "rig", NULL, "would overwrite the input"},
+        {"rig/notes.txt", "rig", NULL, NULL},
+        {"loose", "loose/smile.obj", NULL, "would overwrite the input"},
+        {"loose", "loose/notes.txt", NULL, NULL},
+        {"loose", "loose/frown.obj", NULL, NULL},
+        {"a.obj", "/dev/null", NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sinew_status status = check(cases[i].input, cases[i].output, cases[i].second);
+        if (status != (cases[i].words ? SINEW_BAD_INPUT : SINEW_OK))
+            fail_msg("%s to %s: %s", cases[i].input ? cases[i].input : "-", cases[i].output,
+                     status ? error.message : "allowed");
+        if (cases[i].words && !strstr(error.message, cases[i].words)) fail_msg("%s", error.message);
+    }
+}
+
+static void outputs_stay_inside_a_folder(void **state) {
+    (void)state;
+    static const struct {
+        const char *path;
+        bool inside;
+    } cases[] = {{"rig/x.pc2", true},
+                 {"rig/../x.pc2", false},
+                 {"x.pc2", false},
+                 {"rigged/x", false},
+                 {"rig/targets/x", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sinew_file_plan *plan;
+        assert_ok(sinew_file_plan_create(&plan, &error));
+        assert_ok(sinew_file_plan_add_input(plan, in("a.obj"), &error)); /* may be anywhere */
+        assert_ok(sinew_file_plan_add_output(plan, in(cases[i].path), &error));
+        sinew_status status = sinew_file_plan_check_inside(plan, in("rig"), &error);
+        assert_int_equal(status, cases[i].inside ? SINEW_OK : SINEW_BAD_INPUT);
+        assert_int_equal(sinew_file_plan_count(plan), 2);
+        assert_false(sinew_file_plan_is_output(plan, 0));
+        assert_true(sinew_file_plan_is_output(plan, 1));
+        assert_string_equal(sinew_file_plan_path(plan, 1), in(cases[i].path));
+        assert_null(strstr(sinew_file_plan_real_path(plan, 1), ".."));
+        assert_null(sinew_file_plan_path(plan, 2));
+        assert_null(sinew_file_plan_real_path(plan, -1));
+        assert_ok(sinew_file_plan_check_inside(plan, "/", &error));
+        sinew_file_plan_destroy(plan);
+    }
+}
+
+int test_plans(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_has_one_role),
+        cmocka_unit_test(outputs_stay_inside_a_folder),
+    };
+    return cmocka_run_group_tests_name("plans", tests, prepare, NULL);
+}
