@@ -12,6 +12,7 @@ int test_meshes(void);
 int test_captures(void);
 int test_clips(void);
 int test_sinks(void);
+int test_broken(void);
 int test_sources(void);
 int test_compact(void);
 int test_keep(void);
