@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 
 import numpy as np
 
@@ -22,10 +23,10 @@ def view(pointer, shape, kind, owner) -> np.ndarray:
 def given(array, kind, shape=None, what="array") -> np.ndarray:
     """The array as the library expects it: contiguous and of that type; copied only if needed."""
     made = np.ascontiguousarray(array, kind)
-    if shape is not None and made.size != int(np.prod(shape)):
-        raise ValueError(f"{what} has {made.size} numbers, but {int(np.prod(shape))} are needed")
+    if shape is not None and made.size != math.prod(shape):
+        raise ValueError(f"{what} has {made.size} numbers, but {math.prod(shape)} are needed")
     return made
 
 
 def address(array: np.ndarray | None):
-    return None if array is None else array.ctypes.data
+    return None if array is None else array.__array_interface__["data"][0]

@@ -255,7 +255,7 @@ def _find(name):
     except AttributeError:
         pass
     if _others is None:
-        _others = [_sibling(stem) for stem in ("core", "render", "samples")]
+        _others = [_sibling(stem) for stem in ("render", "samples")]
     for library in _others:
         try:
             return getattr(library, name)
@@ -384,8 +384,13 @@ def call(function_, *arguments, monitor: Monitor | None = None, quiet=(OK,)):
             raise KeyboardInterrupt
         if monitor.failure is not None:
             raise monitor.failure
-    if status in quiet:
-        return status
+    if status not in quiet:
+        raise_error(status, error)
+    return status
+
+
+def raise_error(status: int, error: _Error):
+    """Raises what a call reported."""
     message = error.message.decode("utf-8", "replace")
     name = _status_name(status).decode()
     if status == CANCELLED:

@@ -12,7 +12,8 @@ import numpy as np
 
 from ._arrays import address, given
 from ._library import (NOT_CONVERGED, OK, Change, ClipInfo, Drag, Error, Input, ManipulateInfo,
-                       Monitor, SessionOptions, call, function, getter, take_text)
+                       Monitor, SessionOptions, _Error, call, function, getter, raise_error,
+                       take_text)
 from ._library import Result as _Result
 from .markers import MarkerMap
 from .rig import Rig
@@ -107,17 +108,22 @@ def _monitor(progress, log) -> Monitor:
     return Monitor(progress=progress, log=log)
 
 
+def _fits(array, kind, size) -> bool:
+    """Whether the library can use an array as it is."""
+    return (type(array) is np.ndarray and array.dtype == kind and array.size == size
+            and array.flags.c_contiguous)
+
+
 class _Solving:
     """What sessions and solvers have in common. ``_target`` is solved; ``_solver`` is a solver."""
 
     _input: Input
     _result: _Result
-    _direct_revision: int | None = None  # revision that a direct model has solved before
+    _known: tuple | None = None  # of the last solve: revision, direct model, rig, vertices, sliders
 
     def _prepare_records(self):
-        self._input, self._result = Input(), _Result()
-        _input_init(byref(self._input))
-        _result_init(byref(self._result))
+        self._input, self._result, self._error = Input(), _Result(), _Error()
+        self._input_pointer, self._result_pointer = byref(self._input), byref(self._result)
 
     def solve(self, weights=None, *, frame: int | None = None, time: float | None = None,
               markers=None, out: np.ndarray | None = None, normals: bool = False,
@@ -127,26 +133,34 @@ class _Solving:
         the clip. ``markers``: positions of the markers of :meth:`marker_names`, NaN where one is
         missing, for models that follow markers. ``out`` receives the positions, in double or
         single precision."""
-        rig = self.rig_handle()
-        count = _vertices(_neutral(rig))
+        # A solver sweeps the caches of the processor, so that every function called here is slow:
+        # what does not change between solves of the same revision is kept.
+        known = self._known
+        if known is None or known[0] != self._revision_to_solve():
+            known = None
+            rig = self.rig_handle()
+            direct, count, sliders = False, _vertices(_neutral(rig)), _slider_count(rig)
+        else:
+            _, direct, rig, count, sliders = known
         record, result = self._input, self._result
-        _input_init(byref(record))
-        _result_init(byref(result))
+        _input_init(self._input_pointer)
+        _result_init(self._result_pointer)
         if frame is not None:
             record.frame = frame
         if time is not None:
             record.frame, record.time = -1, time
-        row = None
+        row = points = made = None
         if weights is not None:
-            row = self._row(weights, rig)
+            row = weights
+            if not _fits(row, np.float64, sliders):
+                row = self._row(weights, rig)
             record.weights = address(row)
-        points = None
         if markers is not None:
             points = given(markers, np.float64, (len(self.marker_names()), 3), "markers")
             record.markers = address(points)
         if out is None:
             out = np.empty((count, 3))
-        if out.size != 3 * count or not out.flags.c_contiguous or not out.flags.writeable:
+        elif out.size != 3 * count or not out.flags.c_contiguous or not out.flags.writeable:
             raise ValueError(f"out must be a contiguous array of ({count}, 3)")
         if out.dtype == np.float32:
             result.positions_float = address(out)
@@ -154,18 +168,26 @@ class _Solving:
             result.positions = address(out)
         else:
             raise ValueError("out must be float64 or float32")
-        made = np.empty((count, 3), np.float32) if normals else None
-        result.normals = address(made)
+        if normals:
+            made = np.empty((count, 3), np.float32)
+            result.normals = address(made)
         # Questions whether to cancel cost a direct model a tenth of its time. It is over before
         # anybody notices, so it is asked only where something has to be built first.
-        monitor = None
-        if progress or log or self._direct_revision != self._revision_to_solve():
+        if direct and not progress and not log:
+            error = self._error
+            status = self._solve_function(self._target, self._input_pointer, self._result_pointer,
+                                          None, byref(error))
+            if status not in (OK, NOT_CONVERGED):
+                raise_error(status, error)
+        else:
             monitor = _monitor(progress, log)
-        status = call(self._solve_function, self._target, byref(record), byref(result),
-                      monitor.pointer if monitor else None, monitor=monitor,
-                      quiet=(OK, NOT_CONVERGED))
-        if monitor is not None:
-            self._direct_revision = result.revision if self._model() in _DIRECT else None
+            status = call(self._solve_function, self._target, self._input_pointer,
+                          self._result_pointer, monitor.pointer, monitor=monitor,
+                          quiet=(OK, NOT_CONVERGED))
+        if known is None:
+            rig = self.rig_handle()
+            self._known = (result.revision, self._model() in _DIRECT, rig,
+                           _vertices(_neutral(rig)), _slider_count(rig))
         return Result(out, status == OK, result.frame, result.time, result.revision,
                       result.iterations, result.residual, result.energy, result.seconds,
                       result.inverted, result.contact_count, made)
