@@ -153,11 +153,17 @@ void sn_cholesky_solve(const sn_cholesky *factor, sn_cholesky_work *work, int co
     }
 }
 
+enum { UNASKED = 1 << 18 }; /* values that are converted between two polls */
+
 sinew_status sn_cholesky_prepare_f32(sn_cholesky *factor, sinew_error *error) {
     size_t count = factor->pattern->values;
     if (!factor->values_f32) factor->values_f32 = sn_alloc_aligned(count, sizeof(float));
     if (!factor->values_f32) return sn_no_memory(error);
-    for (size_t i = 0; i < count; i++) factor->values_f32[i] = (float)factor->values[i];
+    for (size_t from = 0; from < count; from += UNASKED) {
+        size_t to = count - from < UNASKED ? count : from + UNASKED;
+        if (sn_scope_poll()) return sn_fail(error, SINEW_CANCELLED, "cancelled");
+        for (size_t i = from; i < to; i++) factor->values_f32[i] = (float)factor->values[i];
+    }
     return SINEW_OK;
 }
 

@@ -333,6 +333,7 @@ static void finish_pairs(lanczos *l, double *values, double *vectors, double *re
         interleave(n, (size_t)count, y, l->interleaved);
         sn_sparse_multiply(l->K, count, l->interleaved, l->weighted);
         separate(n, (size_t)count, l->weighted, Ky);
+        if (sn_scope_poll()) return;
         multiply_mass(l, count, y, My);
         for (int c = 0; c < count; c++) {
             double *Kx = Ky + n * (size_t)c;

@@ -498,10 +498,11 @@ typedef struct fit_items_loop {
     int corners;
     const int *vertices;
     fitted_tree *tree;
+    atomic_bool cancelled;
 } fit_items_loop;
 
 static void fit_items(void *context, sn_span span) {
-    const fit_items_loop *loop = context;
+    fit_items_loop *loop = context;
     const sn_contact_surface *s = loop->s;
     const sn_contact_work *w = loop->w;
     const sn_hierarchy *h = loop->h;
@@ -509,6 +510,8 @@ static void fit_items(void *context, sn_span span) {
     const int *vertices = loop->vertices;
     fitted_tree *tree = loop->tree;
     SN_IN_SPAN(int, i, span) {
+        if (i % 64 == 0 && sn_interrupted()) atomic_store(&loop->cancelled, true);
+        if (atomic_load_explicit(&loop->cancelled, memory_order_relaxed)) return;
         const int *v = vertices + (size_t)corners * (size_t)h->order[i];
         sn_hull hull = w->ways[s->place[v[0]]];
         for (int c = 1; c < corners; c++) sn_hull_join(&hull, &w->ways[s->place[v[c]]]);
@@ -516,10 +519,14 @@ static void fit_items(void *context, sn_span span) {
     }
 }
 
-static void fit_tree(const sn_contact_surface *s, const sn_contact_work *w, const sn_hierarchy *h,
-                     int corners, const int *vertices, fitted_tree *tree) {
-    sn_parallel_for(h->count, 64, fit_items, &(fit_items_loop){s, w, h, corners, vertices, tree});
+static sinew_status fit_tree(const sn_contact_surface *s, const sn_contact_work *w,
+                             const sn_hierarchy *h, int corners, const int *vertices,
+                             fitted_tree *tree, sinew_error *error) {
+    fit_items_loop loop = {s, w, h, corners, vertices, tree, false};
+    sn_parallel_for(h->count, 64, fit_items, &loop);
+    if (atomic_load(&loop.cancelled)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
     sn_hierarchy_fit(h, tree->item, tree->node);
+    return sn_check_interrupt(error);
 }
 
 /* Does the list of the last search hold for this path too? A vertex that is off by d on the way
@@ -579,11 +586,9 @@ static sinew_status search_all(const sn_contact_surface *s, sn_contact_work *w, 
     sn_hull_frame frame = sn_hull_frame_of(s->point_count, s->points, x0, x1);
     sn_parallel_for(s->point_count, 64, bound_ways, &(bound_ways_loop){s, w, &frame, x0, x1, wide});
     SN_TRY(sn_check_interrupt(error));
-    fit_tree(s, w, &s->point_tree, 1, s->points, &w->points);
-    SN_TRY(sn_check_interrupt(error));
-    fit_tree(s, w, &s->edge_tree, 2, s->edges, &w->edges);
-    SN_TRY(sn_check_interrupt(error));
-    fit_tree(s, w, &s->triangle_tree, 3, s->triangles, &w->triangles);
+    SN_TRY(fit_tree(s, w, &s->point_tree, 1, s->points, &w->points, error));
+    SN_TRY(fit_tree(s, w, &s->edge_tree, 2, s->edges, &w->edges, error));
+    SN_TRY(fit_tree(s, w, &s->triangle_tree, 3, s->triangles, &w->triangles, error));
     size_t parts = (size_t)s->point_count + (size_t)s->edge_count;
     pair_search search = {.s = s,
                           .w = w,

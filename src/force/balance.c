@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "base/parallel.h"
 #include "base/vec3.h"
 
@@ -173,6 +174,7 @@ static sinew_status gather(const sn_balance_builder *b, sn_balance *made, sinew_
     for (int v = 0; ok && v < n; v++) {
         int m = unknowns_of(skin, v);
         const double *block = b->block + b->block_start[v];
+        ok = !(v % 256 == 0 && sn_interrupted());
         for (int i = 0; ok && i < m; i++) {
             int row = global_unknown(skin, v, i);
             made->linear[row] += b->linear[unknown_start(skin, v) + (size_t)i];

@@ -1,4 +1,5 @@
 /* Links between parts (mesh/rotation_links.h) in the stiffness of vibrations. */
+#include "base/monitor.h"
 #include "mesh/rotation_links.h"
 #include "modal/elements.h"
 
@@ -80,6 +81,7 @@ static bool add_link(const sn_rotation_strain *rs, int link, double stiffness,
 bool sn_link_stiffness(const sn_rotation_strain *rs, double scale, sn_triplets *triplets) {
     bool room = true;
     for (int l = 0; room && l < rs->link_count; l++)
-        room = add_link(rs, l, scale * rs->link_stiffness[l], triplets);
+        room = !(l % 64 == 0 && sn_interrupted()) &&
+               add_link(rs, l, scale * rs->link_stiffness[l], triplets);
     return room;
 }

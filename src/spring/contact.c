@@ -162,6 +162,7 @@ static sinew_status push(const sinew_spring *spring, sinew_spring_state *state, 
     load->contacts = contacts->terms, load->contact_count = 0;
     for (int k = 0; k < contacts->count; k++) {
         sn_touch *touch = &contacts->list[k];
+        if (k % 1024 == 0) SN_TRY(sn_check_interrupt(error));
         touch->term = -1;
         if (!(touch->gap < margin) && touch->force == 0) continue;
         make_term(spring, state, touch, &contacts->terms[load->contact_count]);
@@ -386,6 +387,7 @@ sinew_status sn_contact_solve(const sinew_spring *spring, sinew_spring_state *st
     bool inside = judge(spring, state, frame, tolerance, info);
     sn_way way;
     if (spring->self) SN_TRY(sn_self_begin(spring, state, error));
+    SN_TRY(sn_check_interrupt(error));
     SN_TRY(sn_way_find(spring, state, frame, false, &way, error));
     bool met = inside || !way.straight;
     if (met) status = go(spring, state, frame, &way, options, counts, info, error);
