@@ -1,7 +1,10 @@
 """Run by scripts/test-blender inside Blender: what it finds in our files against the text files
 beside them, read here with nothing of ours."""
+import json
+import os
 import pathlib
 import struct
+import subprocess
 import sys
 
 import bpy
@@ -78,6 +81,91 @@ for key in list(thing.data.shape_keys.key_blocks)[1:]:
     error = numpy.abs(shape - (points + targets[key.name])).max()
     check(error <= 2e-6 * scale, f"GLB: shape {key.name} is off by {error}")
 
+
+# --- FBX: written, edited, and another program's file edited -----------------------------------------
+def import_fbx(name):
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.ops.import_scene.fbx(filepath=str(folder / name), use_anim=False)
+    return [thing for thing in bpy.data.objects if thing.type == "MESH"]
+
+
+def world(thing, collection, count):
+    """Y-up positions in metres, as float64: Blender puts axes and units into the node."""
+    local = coordinates(collection, count).astype(numpy.float64)
+    matrix = numpy.array(thing.matrix_world, dtype=numpy.float64)
+    return y_up(local @ matrix[:3, :3].T + matrix[:3, 3])
+
+
+def same_order(names, expected, what):
+    check(names == expected, f"{what}: shapes {names[:4]} ..., expected {expected[:4]} ...")
+
+
+def compare_fbx(name, expected_names, expected):
+    things = import_fbx(name)
+    check(len(things) == 1, f"{name}: one mesh")
+    thing, count = things[0], len(points)
+    check(len(thing.data.vertices) == count, f"{name}: vertices")
+    check([list(p.vertices) for p in thing.data.polygons] == faces, f"{name}: faces and their order")
+    error = numpy.abs(world(thing, thing.data.vertices, count) - points).max()
+    check(error <= 1e-6 * scale, f"{name}: vertices are off by {error}")
+    keys = list(thing.data.shape_keys.key_blocks)[1:]
+    same_order([key.name for key in keys], expected_names, name)
+    for key in keys:
+        shape = world(thing, key.data, count)
+        error = numpy.abs(shape - (points + expected[key.name])).max()
+        check(error <= 2e-6 * scale, f"{name}: shape {key.name} is off by {error}")
+
+
+def shape_order(path):
+    """Shapes as FBX holds them: slider after slider, in-betweens before the full shape, and the
+    combinations behind them."""
+    rig = json.loads((path / "rig.json").read_text())
+    names = []
+    for slider in rig["sliders"]:
+        own = [t for t in rig["targets"] if t.get("slider") == slider["name"]]
+        names += [t["name"] for t in sorted(own, key=lambda t: t["at"])]
+    return names + [t["name"] for t in rig["targets"] if t["kind"] == "combination"]
+
+
+order = shape_order(folder / "face")
+compare_fbx("face.fbx", order, targets)
+baked = read_targets(folder / "baked/targets", len(points))
+baked_order = shape_order(folder / "baked")
+check(baked_order[: len(order)] == order and len(baked_order) > len(order), "bake adds targets")
+compare_fbx("edited.fbx", baked_order, baked)
+
+# Blender's own file, with a material, two sets of texture coordinates and a parent.
+bpy.ops.wm.read_factory_settings(use_empty=True)
+mesh = bpy.data.meshes.new("face")
+mesh.from_pydata(points.tolist(), [], faces)
+thing = bpy.data.objects.new("head", mesh)
+parent = bpy.data.objects.new("root", None)
+for item in (parent, thing):
+    bpy.context.scene.collection.objects.link(item)
+thing.parent, parent.location, thing.scale = parent, (1, 2, 3), (2, 2, 2)
+mesh.uv_layers.new(name="first")
+mesh.uv_layers.new(name="second")
+mesh.materials.append(bpy.data.materials.new("skin"))
+thing.shape_key_add(name="Basis")
+for name in order[:5]:
+    key = thing.shape_key_add(name=name, from_mix=False)
+    key.data.foreach_set("co", (points + targets[name]).astype(numpy.float32).ravel())
+bpy.ops.export_scene.fbx(filepath=str(folder / "blender.fbx"), use_mesh_modifiers=False)
+before = {key.name: coordinates(key.data, len(points)) for key in mesh.shape_keys.key_blocks}
+subprocess.run([os.environ["SINEW_COMMAND"], "bake", "blender.fbx", "--max-targets", "2",
+                "--samples", "60", "--quiet", "--out", "blender_edited.fbx"], cwd=folder, check=True)
+things = import_fbx("blender_edited.fbx")
+check(len(things) == 1 and things[0].name == "head", "edited file of Blender: its mesh")
+thing = things[0]
+keys = list(thing.data.shape_keys.key_blocks)
+same_order([key.name for key in keys[1:6]], order[:5], "edited file of Blender")
+check(len(keys) == 8 and all(k.name.startswith("fix") for k in keys[6:]), "two more shapes")
+for key in keys[1:6]:
+    error = numpy.abs(coordinates(key.data, len(points)) - before[key.name]).max()
+    check(error <= 1e-6 * scale, f"edited file of Blender: shape {key.name} is off by {error}")
+check([layer.name for layer in thing.data.uv_layers] == ["first", "second"], "texture coordinates")
+check([m.name for m in thing.data.materials] == ["skin"], "material")
+check(thing.parent is not None and thing.parent.name == "root", "parent")
 
 # --- caches --------------------------------------------------------------------------------------
 def read_pc2():
