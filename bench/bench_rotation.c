@@ -83,7 +83,7 @@ static void bake(bench *b) {
 }
 
 const bench_case bench_rotation[] = {
-    {"bake-face", "40 targets for the sample face, 1600 samples", bake},
+    {"bake-face", "40 targets for the sample face, 2400 samples", bake},
     {"arm-20k", "20k vertices, rotation-aware blend", small},
     {"arm-1m", "a million vertices, rotation-aware blend", large},
     BENCH_END,

@@ -34,7 +34,7 @@ static const cli_option options[] = {
      true},
     {"--unseen", CLI_INPUT, "FILE",
      "Clip to measure the error on (default: random poses that the fit has not seen).", 0, 0, true},
-    {"--samples", CLI_INTEGER, "N", "Maximum number of model evaluations (default 1600).", 10, 5000,
+    {"--samples", CLI_INTEGER, "N", "Maximum number of model evaluations (default 2400).", 10, 5000,
      false},
     CLI_GROUP("Rig and contact"),
     {"--sample", CLI_TEXT, "NAME",

@@ -34,7 +34,7 @@ extern "C" {
 
 #define SINEW_BAKE_TARGETS   40
 #define SINEW_BAKE_TOLERANCE 1e-3
-#define SINEW_BAKE_SAMPLES   1600
+#define SINEW_BAKE_SAMPLES   2400
 
 /* The model: positions[3 * vertex_count] of weights[slider_count]. Called from one thread.
  * Unconverged results are used as they are. */

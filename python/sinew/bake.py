@@ -28,7 +28,7 @@ class BakeReport:
     seconds: float
 
 
-def bake(session: Session, *, max_targets: int = 40, tolerance: float = 1e-3, samples: int = 1600,
+def bake(session: Session, *, max_targets: int = 40, tolerance: float = 1e-3, samples: int = 2400,
          clips: list[Curves] | None = None, style: str = "polynomials",
          progress: Callable[[float, str], None] | None = None,
          cancelled: Callable[[], bool] | None = None) -> tuple[Rig, BakeReport]:

@@ -10,7 +10,8 @@
 
 #define ALIKE      0.5 /* cosine between two displacements */
 #define ALIKE_FACE 0.7
-#define TIED       0.7 /* how often a left and a right slider move together */
+#define TIED       0.85 /* how often a left and a right slider move together */
+#define AGAINST    0.5  /* cosine between a slider and the motion that it would undo */
 
 /* Largest motion of each vertex by any plain target or in-between of a slider, as a sparse list. */
 typedef struct reach {
@@ -53,19 +54,26 @@ static sn_slider_pair compare(const reach *a, const reach *b, bool face) {
     return (sn_slider_pair){.overlap = overlap, .alike = along > limit};
 }
 
-sinew_status sn_bake_pairs(const sinew_rig *rig, sn_slider_pair **pairs, int *count,
-                           sinew_error *error) {
-    int n = rig->slider_count;
-    reach *reaches = SN_NEW0(reach, n);
-    size_t capacity = 0;
-    *pairs = NULL, *count = 0;
-    if (!reaches) return sn_no_memory(error);
-    for (int t = 0; t < rig->target_count; t++) {
+/* The displacements of every slider; NULL without memory. */
+static reach *find_reaches(const sinew_rig *rig) {
+    reach *reaches = SN_NEW0(reach, rig->slider_count);
+    for (int t = 0; reaches && t < rig->target_count; t++) {
         const sinew_target *target = &rig->targets[t];
         if (target->kind == SINEW_TARGET_KIND_PLAIN)
             reaches[target->slider] = (reach){target->count, target->vertices, target->deltas, 0};
     }
-    for (int s = 0; s < n; s++) reaches[s].square = square_of(&reaches[s]);
+    for (int s = 0; reaches && s < rig->slider_count; s++)
+        reaches[s].square = square_of(&reaches[s]);
+    return reaches;
+}
+
+sinew_status sn_bake_pairs(const sinew_rig *rig, sn_slider_pair **pairs, int *count,
+                           sinew_error *error) {
+    int n = rig->slider_count;
+    reach *reaches = find_reaches(rig);
+    size_t capacity = 0;
+    *pairs = NULL, *count = 0;
+    if (!reaches) return sn_no_memory(error);
     for (int a = 0; a < n; a++)
         for (int b = a + 1; b < n; b++) {
             sn_slider_pair pair = compare(&reaches[a], &reaches[b], n > SN_BAKE_MANY_SLIDERS);
@@ -145,50 +153,107 @@ sinew_status sinew_bake_poses(const sinew_rig *rig, uint64_t seed, int count, do
     return SINEW_OK;
 }
 
+/* What a crowded pose is made with. */
+typedef struct crowd {
+    const sinew_rig *rig;
+    sinew_rig *mirrored; /* knows which slider is whose mirror */
+    const sn_slider_pair *pairs;
+    int pair_count;
+    reach *reaches;
+    uint64_t state;
+    double *u, *sum; /* per slider: its part from rest to full, and what its alternatives have */
+    double *moved;   /* 3 per vertex: where the sliders so far take it */
+    int *order;
+} crowd;
+
+/* Whether the slider would undo what the others do to its vertices. */
+static bool goes_against(const crowd *c, int slider) {
+    const reach *r = &c->reaches[slider];
+    double along = 0, own = 0;
+    for (int i = 0; i < r->count; i++) {
+        const double *d = r->deltas + 3 * (size_t)i, *m = c->moved + 3 * (size_t)r->vertices[i];
+        along += d[0] * m[0] + d[1] * m[1] + d[2] * m[2];
+        own += m[0] * m[0] + m[1] * m[1] + m[2] * m[2];
+    }
+    return along < -AGAINST * sqrt(r->square * own);
+}
+
+static void set_part(crowd *c, int slider, double u) {
+    const reach *r = &c->reaches[slider];
+    c->u[slider] = u;
+    for (int i = 0; i < r->count; i++)
+        for (size_t k = 0; k < 3; k++)
+            c->moved[3 * (size_t)r->vertices[i] + k] += u * r->deltas[3 * (size_t)i + k];
+}
+
+/* An expression: some sliders, left and right together, to about the same extent, and none against
+ * the rest. */
+static void express(crowd *c) {
+    int n = c->rig->slider_count;
+    memset(c->moved, 0, 3 * (size_t)c->rig->neutral->vertex_count * sizeof *c->moved);
+    for (int s = 0; s < n; s++) c->u[s] = 0, c->order[s] = s;
+    for (int s = n - 1; s > 0; s--) {
+        int other = (int)(sn_bake_random(&c->state) * (s + 1)), swap = c->order[s];
+        c->order[s] = c->order[other], c->order[other] = swap;
+    }
+    double strength = 0.25 + 0.75 * sn_bake_random(&c->state);
+    int tried = (int)(2 + (0.7 * n - 2) * sn_bake_random(&c->state));
+    for (int k = 0; k < tried && k < n; k++) {
+        int s = c->order[k], other = c->mirrored->sliders[s].mirror;
+        if (c->u[s] > 0 || goes_against(c, s)) continue;
+        double u = fmin(1, strength * (0.6 + 0.8 * sn_bake_random(&c->state)));
+        if (sn_bake_random(&c->state) < 0.3) u *= sn_bake_random(&c->state);
+        set_part(c, s, u);
+        if (other < 0 || c->u[other] > 0 || sn_bake_random(&c->state) >= TIED) continue;
+        set_part(c, other, fmin(1, u * (0.85 + 0.3 * sn_bake_random(&c->state))));
+    }
+}
+
+/* Few sliders: any of them at once. */
+static void mix(crowd *c) {
+    double share = sn_bake_random(&c->state), strength = sn_bake_random(&c->state);
+    for (int s = 0; s < c->rig->slider_count; s++) {
+        double chance = sn_bake_random(&c->state), value = sn_bake_random(&c->state);
+        c->u[s] = chance < share ? (0.5 + 0.5 * strength) * value * value : 0;
+    }
+}
+
+static void make_pose(crowd *c, double *row) {
+    int n = c->rig->slider_count;
+    if (n > SN_BAKE_MANY_SLIDERS)
+        express(c);
+    else
+        mix(c);
+    for (int s = 0; s < n; s++) c->sum[s] = c->u[s];
+    /* Alternatives share the weight of one slider. */
+    for (int p = 0; p < c->pair_count; p++) {
+        if (!c->pairs[p].alike) continue;
+        c->sum[c->pairs[p].a] += c->u[c->pairs[p].b];
+        c->sum[c->pairs[p].b] += c->u[c->pairs[p].a];
+    }
+    for (int s = 0; s < n; s++)
+        row[s] = sn_bake_weight(&c->rig->sliders[s], c->sum[s] > 1 ? c->u[s] / c->sum[s] : c->u[s]);
+}
+
 sinew_status sn_bake_crowded_poses(const sinew_rig *rig, uint64_t seed, int count, double *rows,
                                    sinew_error *error) {
-    sn_slider_pair *pairs;
-    int pair_count;
-    SN_TRY(sn_bake_pairs(rig, &pairs, &pair_count, error));
-    sinew_rig *mirrored = NULL;
-    sinew_status status = sinew_rig_copy(rig, &mirrored, error);
-    if (status == SINEW_OK) status = sinew_rig_deduce_from_names(mirrored, error);
-    if (status != SINEW_OK) {
-        sinew_rig_destroy(mirrored), sn_free(pairs);
-        return status;
-    }
     int n = rig->slider_count;
-    bool many = n > SN_BAKE_MANY_SLIDERS;
-    uint64_t state = seed * UINT64_C(0xd1342543de82ef95) + 1;
-    for (int i = 0; i < 8; i++) sn_bake_random(&state);
-    double *u = SN_NEW(double, 2 * (size_t)n), *sum = u ? u + n : NULL;
-    for (int k = 0; u && k < count; k++) {
-        double *row = rows + (size_t)k * (size_t)n;
-        double share = sn_bake_random(&state), strength = sn_bake_random(&state);
-        for (int s = 0; s < n; s++) {
-            double chance = sn_bake_random(&state), value = sn_bake_random(&state);
-            if (many)
-                u[s] = chance < 0.6 * share ? fmin(1, (0.3 + 1.2 * strength) * value) : 0;
-            else
-                u[s] = chance < share ? (0.5 + 0.5 * strength) * value * value : 0;
-        }
-        for (int s = 0; many && s < n; s++) {
-            int other = mirrored->sliders[s].mirror;
-            double chance = sn_bake_random(&state), value = sn_bake_random(&state);
-            if (other > s && chance < TIED) u[other] = fmin(1, u[s] * (0.8 + 0.4 * value));
-        }
-        for (int s = 0; s < n; s++) sum[s] = u[s];
-        /* Alternatives share the weight of one slider. */
-        for (int p = 0; p < pair_count; p++) {
-            if (!pairs[p].alike) continue;
-            sum[pairs[p].a] += u[pairs[p].b];
-            sum[pairs[p].b] += u[pairs[p].a];
-        }
-        for (int s = 0; s < n; s++)
-            row[s] = sn_bake_weight(&rig->sliders[s], sum[s] > 1 ? u[s] / sum[s] : u[s]);
-    }
-    status = u ? SINEW_OK : sn_no_memory(error);
-    sinew_rig_destroy(mirrored);
-    sn_free(u), sn_free(pairs);
+    sn_slider_pair *pairs;
+    crowd c = {.rig = rig, .state = seed * UINT64_C(0xd1342543de82ef95) + 1};
+    SN_TRY(sn_bake_pairs(rig, &pairs, &c.pair_count, error));
+    c.pairs = pairs;
+    c.reaches = find_reaches(rig);
+    c.u = SN_NEW(double, n), c.sum = SN_NEW(double, n), c.order = SN_NEW(int, n);
+    c.moved = SN_NEW(double, 3 * (size_t)rig->neutral->vertex_count);
+    sinew_status status =
+        c.reaches && c.u && c.sum && c.order && c.moved ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) status = sinew_rig_copy(rig, &c.mirrored, error);
+    if (status == SINEW_OK) status = sinew_rig_deduce_from_names(c.mirrored, error);
+    for (int i = 0; i < 8; i++) sn_bake_random(&c.state);
+    for (int k = 0; status == SINEW_OK && k < count; k++)
+        make_pose(&c, rows + (size_t)k * (size_t)n);
+    sinew_rig_destroy(c.mirrored);
+    sn_free(c.reaches), sn_free(c.u), sn_free(c.sum), sn_free(c.order), sn_free(c.moved);
+    sn_free(pairs);
     return status;
 }
