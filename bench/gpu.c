@@ -207,6 +207,8 @@ static void bench_spring(sn_gpu *gpu, const char *name, const sinew_rig *rig,
         printf("\n");
         if (!batch) continue;
         static sinew_spring_frame frames[BATCH];
+        static sinew_spring_frame_info infos[BATCH];
+        double inner = 0;
         double *weights = malloc(sizeof *weights * BATCH * (size_t)(rig->slider_count + 1));
         double **positions = malloc(BATCH * sizeof *positions), best = INFINITY;
         for (int f = 0; f < BATCH; f++) {
@@ -214,18 +216,20 @@ static void bench_spring(sn_gpu *gpu, const char *name, const sinew_rig *rig,
             frame_weights(rig, f, BATCH, w);
             frames[f] = (sinew_spring_frame){.size = sizeof *frames, .weights = w, .index = -1};
             positions[f] = malloc(n * sizeof(double));
+            infos[f].size = sizeof *infos;
         }
         for (int again = 0; again < 3; again++) {
             double start = sn_now();
-            must(sn_gpu_spring_solve_batch(device, state, BATCH, frames, positions, NULL, NULL,
+            must(sn_gpu_spring_solve_batch(device, state, BATCH, frames, positions, infos, NULL,
                                            &error));
             if (again) best = fmin(best, sn_now() - start);
         }
+        for (int f = 0; f < BATCH; f++) inner += (double)infos[f].inner_iterations / BATCH;
         sinew_spring_frame_info info = {.size = sizeof info};
         must(sn_gpu_spring_solve(device, state, &frames[BATCH - 1], found, &info, NULL, &error));
-        printf("  to %.0e: batch of %d: %.0f frames a second; the last differs by %.1e from one by "
-               "itself\n",
-               tolerance, BATCH, BATCH / best, distance(rig, positions[BATCH - 1], found));
+        printf("  to %.0e: batch of %d: %.0f frames a second, %.1f inner; the last differs by "
+               "%.1e from one by itself\n",
+               tolerance, BATCH, BATCH / best, inner, distance(rig, positions[BATCH - 1], found));
         for (int f = 0; f < BATCH; f++) free(positions[f]);
         free(weights), free(positions);
     }

@@ -152,17 +152,6 @@ static void add_tets(const sinew_spring *spring, const int *place, const sn_gpu_
     }
 }
 
-/* The nearest half; |value| is at most about 1. */
-static uint16_t half(double value) {
-    int exponent;
-    double size = fabs(value), fraction = frexp(size, &exponent); /* 0.5 <= fraction < 1 */
-    uint16_t sign = value < 0 ? 0x8000 : 0;
-    if (!(size > 0)) return 0;
-    if (exponent < -13) return (uint16_t)(sign + (uint16_t)lrint(ldexp(size, 24)));
-    /* a fraction that is rounded up to 1 carries into the exponent */
-    return (uint16_t)(sign + ((exponent + 13) << 10) + (int)lrint(ldexp(fraction, 11)));
-}
-
 static sinew_status invert(const sinew_spring *spring, const int *place, sn_gpu_coarse *coarse,
                            sinew_error *error) {
     int m = coarse->rigid ? MODES * coarse->clusters : coarse->clusters;
@@ -205,7 +194,7 @@ static sinew_status invert(const sinew_spring *spring, const int *place, sn_gpu_
     for (size_t r = 0; r < size && ok; r++)
         for (size_t c = 0; c < size; c++) {
             double by = (double)coarse->scale[r] * (double)coarse->scale[c];
-            coarse->inverse[r * columns + c] = half(by > 0 ? inverse[r * size + c] / by : 0);
+            coarse->inverse[r * columns + c] = sn_half_of(by > 0 ? inverse[r * size + c] / by : 0);
         }
     sn_free(matrix), sn_free(inverse);
     return ok ? SINEW_OK : sn_no_memory(error);

@@ -126,13 +126,21 @@ sinew_status sn_gpu_launch(sn_gpu *gpu, sn_gpu_kernel kernel, const void *parame
     return settle(gpu, failure, error);
 }
 
-sinew_status sn_gpu_wait(sn_gpu *gpu, const sinew_monitor *monitor, double seconds,
-                         volatile int *stop, sinew_error *error) {
+sinew_status sn_gpu_fetch(sn_gpu *gpu, int number, void *to, const void *from, size_t bytes,
+                          sinew_error *error) {
+    const char *failure = refused(gpu);
+    if (!failure && bytes) failure = gpu->calls->fetch(gpu->device, number, to, from, bytes);
+    return settle(gpu, failure, error);
+}
+
+/* Until all is done, or with a number the fetch of that number. */
+static sinew_status await(sn_gpu *gpu, int number, const sinew_monitor *monitor, double limit,
+                          volatile int *stop, sinew_error *error) {
     enum { LOOK = 64 }; /* at the clock and the monitor, every so many queries */
     const char *failure = refused(gpu);
-    double limit = sn_now() + seconds;
     for (int k = 1; !failure; k++) {
-        int done = gpu->calls->finished(gpu->device, &failure);
+        int done = number < 0 ? gpu->calls->finished(gpu->device, &failure)
+                              : gpu->calls->fetched(gpu->device, number, &failure);
         if (done != 0) break;
         if (k % LOOK || !stop || *stop) continue;
         if (sn_cancelled(monitor))
@@ -141,6 +149,16 @@ sinew_status sn_gpu_wait(sn_gpu *gpu, const sinew_monitor *monitor, double secon
             *stop = 2;
     }
     return settle(gpu, failure, error);
+}
+
+sinew_status sn_gpu_wait(sn_gpu *gpu, const sinew_monitor *monitor, double seconds,
+                         volatile int *stop, sinew_error *error) {
+    return await(gpu, -1, monitor, sn_now() + seconds, stop, error);
+}
+
+sinew_status sn_gpu_wait_for(sn_gpu *gpu, int number, const sinew_monitor *monitor, double limit,
+                             volatile int *stop, sinew_error *error) {
+    return await(gpu, number, monitor, limit, stop, error);
 }
 
 sinew_status sn_gpu_bandwidth(sn_gpu *gpu, double *bytes_per_second, sinew_error *error) {

@@ -49,9 +49,15 @@ sinew_status sn_gpu_put(sn_gpu *gpu, void *to, const void *from, size_t bytes, s
 sinew_status sn_gpu_get(sn_gpu *gpu, void *to, const void *from, size_t bytes, sinew_error *error);
 sinew_status sn_gpu_launch(sn_gpu *gpu, sn_gpu_kernel kernel, const void *parameters, int groups,
                            int blocks, size_t shared, sinew_error *error);
+/* A copy back after all launches so far, beside later ones; number < SN_GPU_FETCHES. */
+sinew_status sn_gpu_fetch(sn_gpu *gpu, int number, void *to, const void *from, size_t bytes,
+                          sinew_error *error);
 /* Until all of it is done. While it waits it sets *stop (may be NULL) to 1 when the monitor
  * cancels and to 2 after `seconds`. */
 sinew_status sn_gpu_wait(sn_gpu *gpu, const sinew_monitor *monitor, double seconds,
                          volatile int *stop, sinew_error *error);
+/* Likewise until a fetch has arrived; limit: a time of sn_now. */
+sinew_status sn_gpu_wait_for(sn_gpu *gpu, int number, const sinew_monitor *monitor, double limit,
+                             volatile int *stop, sinew_error *error);
 
 #endif

@@ -547,6 +547,16 @@ sinew_status sn_dissection_upload(const sn_dissection *d, sn_gpu_store *store,
     device->boundary_start = sn_gpu_store_put(store, d->boundary_start, edges + 1, sizeof(int));
     device->boundary_from =
         sn_gpu_store_put(store, d->boundary_from, (size_t)d->boundary_start[edges], sizeof(int));
+    int *place = SN_NEW(int, d->levels + 1);
+    if (!place) return sn_no_memory(error);
+    for (int level = 0; level < d->levels; level++)
+        place[level] = d->nodes[d->level_start[level]].first;
+    place[d->levels] = d->count;
+    device->level_place = sn_gpu_store_put(store, place, (size_t)d->levels + 1, sizeof(int));
+    sn_free(place);
+    device->own_start = sn_gpu_store_put(store, d->own_start, n + 1, sizeof(int));
+    device->own_from = sn_gpu_store_put(store, d->own_from, (size_t)d->own_start[n], sizeof(int));
+    device->boundary = sn_gpu_store_put(store, d->boundary, edges, sizeof(int));
     return sn_gpu_store_status(store, error);
 }
 

@@ -1,5 +1,6 @@
 #include "gpu/network.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -22,17 +23,23 @@ sinew_status sn_gpu_network_order(const sinew_spring *spring, int blocks, int **
 
 /* ---- what targets change ---- */
 
+/* `rank`: the device's number of an entry; NULL: the network's. */
 static sinew_status put_blended(int count, const double *base, int target_count,
-                                const sn_increment *increments, sn_gpu_store *store,
-                                sn_blended_device *device, sinew_error *error) {
+                                const sn_increment *increments, const int *rank,
+                                sn_gpu_store *store, sn_blended_device *device,
+                                sinew_error *error) {
     int *start = SN_NEW0(int, count + 2), *target = NULL;
-    double *value = NULL;
-    bool ok = start;
+    double *value = NULL, *ranked = SN_NEW(double, count);
+    bool ok = start && ranked;
     size_t total = 0;
     if (ok) {
         for (int t = 0; t < target_count; t++)
-            for (int k = 0; k < increments[t].count; k++) start[increments[t].index[k] + 2]++;
+            for (int k = 0; k < increments[t].count; k++) {
+                int at = increments[t].index[k];
+                start[(rank ? rank[at] : at) + 2]++;
+            }
         for (int k = 0; k < count; k++) start[k + 2] += start[k + 1];
+        for (int k = 0; k < count; k++) ranked[rank ? rank[k] : k] = base[k];
         total = (size_t)start[count + 1];
         target = SN_NEW(int, total), value = SN_NEW(double, total);
         ok = target && value;
@@ -40,16 +47,17 @@ static sinew_status put_blended(int count, const double *base, int target_count,
     if (ok) {
         for (int t = 0; t < target_count; t++)
             for (int k = 0; k < increments[t].count; k++) {
-                int at = start[increments[t].index[k] + 1]++;
+                int entry = increments[t].index[k];
+                int at = start[(rank ? rank[entry] : entry) + 1]++;
                 target[at] = t, value[at] = increments[t].value[k];
             }
         device->count = count;
-        device->base = sn_gpu_store_put(store, base, (size_t)count, sizeof(double));
+        device->base = sn_gpu_store_put(store, ranked, (size_t)count, sizeof(double));
         device->start = sn_gpu_store_put(store, start, (size_t)count + 1, sizeof(int));
         device->target = sn_gpu_store_put(store, target, total, sizeof(int));
         device->value = sn_gpu_store_put(store, value, total, sizeof(double));
     }
-    sn_free(start), sn_free(target), sn_free(value);
+    sn_free(start), sn_free(target), sn_free(value), sn_free(ranked);
     return ok ? sn_gpu_store_status(store, error) : sn_no_memory(error);
 }
 
@@ -162,10 +170,42 @@ static bool list_rows(const sinew_spring *spring, const int *place, rows *r) {
     return true;
 }
 
+/* The entries of the Hessian of a spring are at most (1 + weight of its direction) k. */
+static float table_scale(const sinew_spring *spring, const rows *r, size_t total) {
+    double largest = 0, most = 1 + spring->options.guide + SN_MOST_RAISED;
+    for (size_t e = 0; e < total; e++)
+        largest = fmax(largest, most * r->stiffness[e] + fabs((double)r->altitude[e]));
+    return largest > 0 ? (float)(1 / sqrt(largest)) : 1;
+}
+
+/* Numbers springs as rows meet them, so that neighbouring rows have neighbouring springs. */
+static int *rank_springs(int count, size_t entries, int *springs) {
+    int *rank = SN_NEW(int, count), next = 0;
+    for (int q = 0; q < count && rank; q++) rank[q] = -1;
+    for (size_t e = 0; e < entries && rank; e++) {
+        if (rank[springs[e]] < 0) rank[springs[e]] = next++;
+        springs[e] = rank[springs[e]];
+    }
+    for (int q = 0; q < count && rank; q++)
+        if (rank[q] < 0) rank[q] = next++;
+    return rank;
+}
+
 static sinew_status put_rows(const sinew_spring *spring, const int *place, sn_gpu_store *store,
                              sn_spring_device *device, int **row_start, sinew_error *error) {
+    const sn_network *network = spring->network;
     rows r = {0};
+    int *rank = NULL;
     bool ok = list_rows(spring, place, &r), known = ok && add_altitudes(spring, place, &r);
+    if (ok)
+        rank = rank_springs(network->spring_count, (size_t)r.start[device->free_count], r.spring);
+    ok = ok && rank;
+    sinew_status status =
+        ok ? put_blended(network->spring_count, network->rest, network->target_count,
+                         network->rest_increment, rank, store, &device->rest, error)
+           : sn_no_memory(error);
+    sn_free(rank);
+    known = known && status == SINEW_OK;
     if (known) {
         size_t n = (size_t)device->free_count, total = (size_t)r.start[n];
         device->row_start = sn_gpu_store_put(store, r.start, n + 1, sizeof(int));
@@ -174,11 +214,12 @@ static sinew_status put_rows(const sinew_spring *spring, const int *place, sn_gp
         device->row_stiffness = sn_gpu_store_put(store, r.stiffness, total, sizeof(double));
         device->row_altitude = sn_gpu_store_put(store, r.altitude, total, sizeof(float));
         device->entry_count = r.start[n];
+        device->table_scale = table_scale(spring, &r, total);
         *row_start = r.start, r.start = NULL;
     }
     sn_free(r.start), sn_free(r.other), sn_free(r.spring), sn_free(r.stiffness);
     sn_free(r.altitude);
-    if (!ok) return sn_no_memory(error);
+    SN_TRY(status);
     if (!known) return sn_fail(error, SINEW_UNAVAILABLE, "the GPU needs springs along all edges");
     return sn_gpu_store_status(store, error);
 }
@@ -332,12 +373,10 @@ sinew_status sn_gpu_network_upload(const sinew_spring *spring, const int *source
                                  .guide = spring->options.guide,
                                  .pull = spring->pull};
     SN_TRY(put_vertices(spring, source, place, store, device, error));
-    SN_TRY(put_blended(network->spring_count, network->rest, network->target_count,
-                       network->rest_increment, store, &device->rest, error));
     SN_TRY(put_blended(network->tet_count, network->volume, network->target_count,
-                       network->volume_increment, store, &device->volume, error));
+                       network->volume_increment, NULL, store, &device->volume, error));
     SN_TRY(put_blended(network->triangle_count, network->altitude, network->target_count,
-                       network->altitude_increment, store, &device->altitude, error));
+                       network->altitude_increment, NULL, store, &device->altitude, error));
     SN_TRY(put_held(spring, source, place, store, device, error));
     SN_TRY(put_rows(spring, place, store, device, row_start, error));
     SN_TRY(put_tets(spring, place, store, device, error));

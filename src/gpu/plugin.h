@@ -9,12 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "gpu/kernels/batch.h"
 #include "gpu/kernels/linear.h"
-#include "gpu/kernels/rotation.h"
-#include "gpu/kernels/spring_device.h"
 
-/* Changes with the table or any structure of the kernels. */
-enum { SN_GPU_PLUGIN_VERSION = 3 };
+/* The version changes with the table or any structure of the kernels. */
+enum { SN_GPU_PLUGIN_VERSION = 4, SN_GPU_FETCHES = 16 };
 
 typedef struct sn_gpu_device sn_gpu_device;
 
@@ -23,15 +22,17 @@ typedef struct sn_gpu_properties {
     int multiprocessors;
     size_t memory;           /* bytes */
     size_t shared_per_block; /* bytes */
+    int abreast;             /* frames of a batch that lie side by side */
 } sn_gpu_properties;
 
 typedef enum sn_gpu_kernel {
     SN_GPU_KERNEL_ROTATION, /* sn_rotation_launch */
     SN_GPU_KERNEL_SPRING,   /* sn_spring_launch */
-    SN_GPU_KERNEL_LINEAR    /* sn_linear_launch */
+    SN_GPU_KERNEL_LINEAR,   /* sn_linear_launch */
+    SN_GPU_KERNEL_BATCH     /* sn_batch_launch */
 } sn_gpu_kernel;
 
-/* Frames are given to groups of blocks in turn. Arrays are on the device. */
+/* Arrays are on the device. */
 typedef struct sn_rotation_launch {
     sn_rotation_device rotation;
     sn_rotation_work work;
@@ -43,10 +44,17 @@ typedef struct sn_rotation_launch {
 
 typedef struct sn_spring_launch {
     sn_spring_device spring;
-    int frame_count;
-    const sn_spring_work *work;   /* per group */
-    const sn_spring_asked *asked; /* per frame */
+    const sn_spring_work *work;
+    const sn_spring_asked *asked;
 } sn_spring_launch;
+
+/* Groups of blocks take `abreast` frames at a time, in turn. */
+typedef struct sn_batch_launch {
+    sn_spring_device spring;
+    int frame_count, refinements;
+    const sn_batch_work *work;    /* per group */
+    const sn_spring_asked *asked; /* per frame */
+} sn_batch_launch;
 
 typedef struct sn_linear_launch {
     int entry_count, most_tiles;
@@ -66,9 +74,15 @@ typedef struct sn_gpu_plugin_table {
     const char *(*put)(sn_gpu_device *device, void *to, const void *from, size_t bytes);
     const char *(*get)(sn_gpu_device *device, void *to, const void *from, size_t bytes);
     const char *(*clear)(sn_gpu_device *device, void *memory, size_t bytes);
-    /* groups x blocks blocks that all run at the same time; `shared`: bytes of each block. */
+    /* groups x blocks blocks that all run at the same time; `shared`: bytes of each block, beyond
+     * what a batch needs. */
     const char *(*launch)(sn_gpu_device *device, sn_gpu_kernel kernel, const void *parameters,
                           int groups, int blocks, size_t shared);
+    /* Copies once all launches so far are done, beside later ones; `fetched` as `finished`, for the
+     * last fetch with that number, which is less than SN_GPU_FETCHES. */
+    const char *(*fetch)(sn_gpu_device *device, int number, void *to, const void *from,
+                         size_t bytes);
+    int (*fetched)(sn_gpu_device *device, int number, const char **message);
     /* 1: all that was asked for is done, 0: not yet, -1: failed, with a message. */
     int (*finished)(sn_gpu_device *device, const char **message);
     /* Bytes per second of a large copy on the device, reads and writes counted. */

@@ -4,16 +4,21 @@
 #include <cstdlib>
 #include <cuda_runtime.h>
 
+#include "gpu/kernels/batch_newton.h"
 #include "gpu/kernels/spring_newton.h"
 #include "gpu/plugin.h"
 
 #ifndef SN_THREADS
 #define SN_THREADS SN_MOST_THREADS
 #endif
+#ifndef SN_BATCH_THREADS
+#define SN_BATCH_THREADS SN_MOST_THREADS
+#endif
 
 struct sn_gpu_device {
     int id;
-    cudaStream_t stream;
+    cudaStream_t stream, copies;
+    cudaEvent_t launched, arrived[SN_GPU_FETCHES];
     char message[256];
 };
 
@@ -56,19 +61,34 @@ static __global__ void __launch_bounds__(SN_THREADS, 1)
 }
 
 static __global__ void __launch_bounds__(SN_THREADS, 1)
-    run_spring(const __grid_constant__ sn_spring_launch launch, int groups, int blocks) {
+    run_spring(const __grid_constant__ sn_spring_launch launch, int blocks) {
     __shared__ sn_spring_work work;
     __shared__ sn_spring_asked asked;
     sn_grid g;
     start_grid(&g, blocks);
-    if (threadIdx.x == 0) work = launch.work[g.group];
+    if (threadIdx.x == 0) work = *launch.work, asked = *launch.asked;
     __syncthreads();
     join_group(&g, work.group);
-    for (int f = g.group; f < launch.frame_count; f += groups) {
-        if (threadIdx.x == 0) asked = launch.asked[f];
-        __syncthreads();
-        sn_spring_run(&g, &launch.spring, &work, &asked);
-        __syncthreads();
+    sn_spring_run(&g, &launch.spring, &work, &asked);
+    leave_group(&g);
+}
+
+static __global__ void __launch_bounds__(SN_BATCH_THREADS, 1)
+    run_batch(const __grid_constant__ sn_batch_launch launch, int groups, int blocks) {
+    /* phases are functions: parameters would be copied to every thread's local memory */
+    __shared__ sn_batch_work work;
+    __shared__ sn_spring_device spring;
+    __shared__ sn_batch_frame frames[SN_ABREAST];
+    sn_grid g;
+    start_grid(&g, blocks);
+    if (threadIdx.x == 0) work = launch.work[g.group], spring = launch.spring;
+    __syncthreads();
+    join_group(&g, work.group);
+    for (int first = g.group * SN_ABREAST; first < launch.frame_count;
+         first += groups * SN_ABREAST) {
+        int left = launch.frame_count - first;
+        sn_batch_run(&g, &spring, &work, left < SN_ABREAST ? left : SN_ABREAST,
+                     launch.asked + first, launch.refinements, frames);
     }
     leave_group(&g);
 }
@@ -129,10 +149,18 @@ static const char *open_device(sn_gpu_device **result, sn_gpu_properties *proper
     device->id = id;
     const char *failure =
         explain(device, "stream", cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking));
+    if (!failure)
+        failure = explain(device, "stream",
+                          cudaStreamCreateWithFlags(&device->copies, cudaStreamNonBlocking));
+    for (int k = -1; k < SN_GPU_FETCHES && !failure; k++)
+        failure = explain(device, "event",
+                          cudaEventCreateWithFlags(k < 0 ? &device->launched : &device->arrived[k],
+                                                   cudaEventDisableTiming));
     /* a little of the shared memory is static */
     size_t shared = about.sharedMemPerBlockOptin - 2048;
     if (!failure) failure = allow_shared(device, (const void *)run_rotation, shared);
     if (!failure) failure = allow_shared(device, (const void *)run_spring, shared);
+    if (!failure) failure = allow_shared(device, (const void *)run_batch, SN_BATCH_SHARED(SN_BATCH_THREADS));
     if (failure) {
         snprintf(message, sizeof message, "%s", failure);
         free(device);
@@ -142,12 +170,15 @@ static const char *open_device(sn_gpu_device **result, sn_gpu_properties *proper
     properties->multiprocessors = about.multiProcessorCount;
     properties->memory = about.totalGlobalMem;
     properties->shared_per_block = shared;
+    properties->abreast = SN_ABREAST;
     *result = device;
     return NULL;
 }
 
 static void close_device(sn_gpu_device *device) {
-    cudaStreamDestroy(device->stream);
+    cudaStreamDestroy(device->stream), cudaStreamDestroy(device->copies);
+    cudaEventDestroy(device->launched);
+    for (int k = 0; k < SN_GPU_FETCHES; k++) cudaEventDestroy(device->arrived[k]);
     free(device);
 }
 
@@ -201,16 +232,32 @@ static const char *launch(sn_gpu_device *device, sn_gpu_kernel kernel, const voi
                      device->stream>>>(*linear);
         return explain(device, "launch", cudaGetLastError());
     }
-    if (kernel == SN_GPU_KERNEL_ROTATION) {
-        void *arguments[] = {(void *)parameters, &blocks};
-        error = cudaLaunchCooperativeKernel((const void *)run_rotation, dim3(blocks),
-                                            dim3(SN_THREADS), arguments, shared, device->stream);
-    } else {
-        void *arguments[] = {(void *)parameters, &groups, &blocks};
-        error = cudaLaunchCooperativeKernel((const void *)run_spring, dim3(groups * blocks),
-                                            dim3(SN_THREADS), arguments, shared, device->stream);
-    }
+    void *arguments[] = {(void *)parameters, &blocks}, *batch[] = {(void *)parameters, &groups, &blocks};
+    if (kernel == SN_GPU_KERNEL_BATCH)
+        error = cudaLaunchCooperativeKernel((const void *)run_batch, dim3(groups * blocks),
+                                            dim3(SN_BATCH_THREADS), batch,
+                                            SN_BATCH_SHARED(SN_BATCH_THREADS), device->stream);
+    else
+        error = cudaLaunchCooperativeKernel(
+            kernel == SN_GPU_KERNEL_ROTATION ? (const void *)run_rotation : (const void *)run_spring,
+            dim3(blocks), dim3(SN_THREADS), arguments, shared, device->stream);
     return explain(device, "launch", error);
+}
+
+static const char *fetch(sn_gpu_device *device, int number, void *to, const void *from, size_t bytes) {
+    cudaError_t error = cudaEventRecord(device->launched, device->stream);
+    if (error == cudaSuccess) error = cudaStreamWaitEvent(device->copies, device->launched, 0);
+    if (error == cudaSuccess)
+        error = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, device->copies);
+    if (error == cudaSuccess) error = cudaEventRecord(device->arrived[number], device->copies);
+    return explain(device, "copy from the device", error);
+}
+
+static int fetched(sn_gpu_device *device, int number, const char **message) {
+    cudaError_t error = cudaEventQuery(device->arrived[number]);
+    if (error == cudaErrorNotReady) return 0;
+    *message = explain(device, "the device failed", error);
+    return *message ? -1 : 1;
 }
 
 static int finished(sn_gpu_device *device, const char **message) {
@@ -249,6 +296,6 @@ static const char *bandwidth(sn_gpu_device *device, double *bytes_per_second) {
 extern "C" __attribute__((visibility("default"))) const sn_gpu_plugin_table *sn_gpu_plugin(void) {
     static const sn_gpu_plugin_table table = {
         SN_GPU_PLUGIN_VERSION, open_device, close_device, alloc, release, alloc_host, release_host,
-        put, get, clear, launch, finished, bandwidth};
+        put, get, clear, launch, fetch, fetched, finished, bandwidth};
     return &table;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu/kernels/batch_newton.h"
 #include "gpu/kernels/spring_newton.h"
 #include "gpu/plugin.h"
 
@@ -28,7 +29,8 @@ static const char *open_device(sn_gpu_device **device, sn_gpu_properties *proper
     *properties = (sn_gpu_properties){.name = "host emulation",
                                       .multiprocessors = BLOCKS,
                                       .memory = (size_t)1 << 32,
-                                      .shared_per_block = 200000};
+                                      .shared_per_block = 200000,
+                                      .abreast = SN_ABREAST};
     return NULL;
 }
 
@@ -76,11 +78,21 @@ static void run_rotation(const sn_rotation_launch *launch, sn_grid *g) {
                     NULL, NULL, launch->positions);
 }
 
-static void run_spring(const sn_spring_launch *launch, int groups, sn_grid *g) {
-    for (int f = 0; f < launch->frame_count; f++) {
-        g->group = f % groups;
+static void run_spring(const sn_spring_launch *launch, sn_grid *g) {
+    g->memory = launch->work->group;
+    sn_spring_run(g, &launch->spring, launch->work, launch->asked);
+}
+
+static void run_batch(const sn_batch_launch *launch, int groups, sn_grid *g) {
+    for (int first = 0; first < launch->frame_count; first += SN_ABREAST) {
+        sn_batch_frame frames[SN_ABREAST];
+        int left = launch->frame_count - first;
+        memset(frames, 0xff, sizeof frames);
+        g->group = first / SN_ABREAST % groups;
         g->memory = launch->work[g->group].group;
-        sn_spring_run(g, &launch->spring, &launch->work[g->group], &launch->asked[f]);
+        sn_batch_run(g, &launch->spring, &launch->work[g->group],
+                     left < SN_ABREAST ? left : SN_ABREAST, launch->asked + first,
+                     launch->refinements, frames);
     }
 }
 
@@ -103,6 +115,7 @@ static const char *launch(sn_gpu_device *device, sn_gpu_kernel kernel, const voi
     (void)device;
     const char *failure = wanted_failure("launch");
     if (failure) return failure;
+    if (kernel == SN_GPU_KERNEL_BATCH) shared = SN_BATCH_SHARED(1);
     shared = (shared + 63) / 64 * 64;
     sn_grid g = {.blocks = blocks, .threads = 1, .shared_bytes = shared};
     g.shared_base = aligned_alloc(64, shared * (size_t)blocks + 64);
@@ -112,7 +125,9 @@ static const char *launch(sn_gpu_device *device, sn_gpu_kernel kernel, const voi
     if (kernel == SN_GPU_KERNEL_ROTATION)
         run_rotation(parameters, &g);
     else if (kernel == SN_GPU_KERNEL_SPRING)
-        run_spring(parameters, groups, &g);
+        run_spring(parameters, &g);
+    else if (kernel == SN_GPU_KERNEL_BATCH)
+        run_batch(parameters, groups, &g);
     else
         run_linear(parameters);
     free(g.shared_base);
@@ -123,6 +138,17 @@ static int finished(sn_gpu_device *device, const char **message) {
     (void)device;
     *message = wanted_failure("finish");
     return *message ? -1 : 1;
+}
+
+static const char *fetch(sn_gpu_device *device, int number, void *to, const void *from,
+                         size_t bytes) {
+    (void)number;
+    return copy(device, to, from, bytes);
+}
+
+static int fetched(sn_gpu_device *device, int number, const char **message) {
+    (void)number;
+    return finished(device, message);
 }
 
 static const char *bandwidth(sn_gpu_device *device, double *bytes_per_second) {
@@ -144,6 +170,8 @@ const sn_gpu_plugin_table *sn_gpu_plugin(void) {
         .get = copy,
         .clear = clear,
         .launch = launch,
+        .fetch = fetch,
+        .fetched = fetched,
         .finished = finished,
         .bandwidth = bandwidth,
     };

@@ -17,11 +17,14 @@
 typedef struct cluster_counts {
     int rigid, translating;
 } cluster_counts;
-static const cluster_counts SINGLE = {341, 1024}, LARGE = {560, 2048}, BATCH = {128, 512};
+static const cluster_counts SINGLE = {341, 1024}, LARGE = {560, 2048};
 enum { LARGE_COUNT = 40000, VERTICES_PER_RIGID = 24, VERTICES_PER_TRANSLATING = 6 };
-/* Batches: frames of a launch, and vertices that a block has. A frame has as many blocks as it
- * needs for that: with fewer it takes longer, with more it waits longer at barriers. */
-enum { BATCH_FRAMES = 256, BATCH_VERTICES = 800 };
+/* Batches: most frames of a launch, and vertices that a block should have: with fewer it waits
+ * longer at barriers. */
+enum { BATCH_FRAMES = 256, BATCH_VERTICES = 96 };
+/* Bytes of results of a launch; share of the device's memory that the work of a batch may take. */
+static const size_t BATCH_RESULTS = (size_t)1 << 28;
+static const double BATCH_SHARE = 0.25;
 /* Frames whose tolerance is at least this start from a blend in single precision: 7 digits. */
 static const double SINGLE_PRECISION = 3e-5;
 
@@ -31,11 +34,13 @@ typedef struct layout {
     sn_spring_device device;
     int groups, blocks;
     size_t shared;
-    sn_spring_work *work; /* on the device, per group */
-    int frames;           /* that a launch can have */
-    char *input;          /* pinned: asked, then what frames ask for */
+    const sn_spring_work *work;      /* on the device: of single frames, */
+    const sn_batch_work *batch_work; /* or of the groups of a batch */
+    int frames;                      /* that a launch can have */
+    sn_gpu_store input_store;
+    char *input; /* pinned: asked, then what frames ask for */
     char *device_input;
-    size_t frame_input;        /* bytes per frame */
+    size_t input_size;
     sn_spring_answer *answers; /* pinned, and behind them */
     double *positions;         /* 3 per vertex and frame */
     sn_spring_answer *device_answers;
@@ -51,14 +56,16 @@ struct sn_gpu_spring {
     sn_gpu_blender blender;
     sn_spring_device device; /* without the coarse level and the blocks' shares */
     int *source, *place;
-    int *row_start;       /* of the device's rows */
-    layout single, batch; /* batch: made when it is first used */
+    int *row_start; /* of the device's rows */
+    sn_gpu_coarse coarse;
+    layout single, batch; /* batch: made when it is first used, */
+    bool no_batches;      /* unless that failed */
 };
 
 /* ---- building ---- */
 
 static void free_layout(layout *l) {
-    sn_gpu_store_free(&l->store);
+    sn_gpu_store_free(&l->store), sn_gpu_store_free(&l->input_store);
     *l = (layout){0};
 }
 
@@ -96,22 +103,39 @@ static void work_room(const sn_gpu_spring *s, layout *l, sn_spring_work *w) {
     sn_gpu_blender_work(&s->blender, store, &w->blender);
 }
 
-/* Bytes of a frame's input: activations, then held vertices, loads and frozen vertices. */
-static size_t input_size(const sn_gpu_spring *s) {
-    size_t targets = ((size_t)s->spring->rig->target_count * sizeof(double) + 63) / 64 * 64;
-    return targets + sizeof(sn_double4) * ((size_t)s->device.count + (size_t)s->device.free_count);
+static size_t rounded(size_t bytes) {
+    return (bytes + 63) / 64 * 64;
 }
 
-static void staging_room(const sn_gpu_spring *s, layout *l) {
+/* Bytes of what a frame asks for: activations, held vertices, loads and pulls. */
+static size_t asked_size(const sn_gpu_spring *s, bool held, bool forces, bool pulls) {
+    size_t f = (size_t)s->device.free_count, n = (size_t)s->device.count;
+    return rounded((size_t)s->spring->rig->target_count * sizeof(double)) +
+           ((held ? n - f : 0) + (forces ? f : 0) + (pulls ? f : 0)) * sizeof(sn_double4);
+}
+
+/* Room for the input of a launch; what was there is lost. */
+static sinew_status input_room(const sn_gpu_spring *s, layout *l, size_t bytes,
+                               sinew_error *error) {
+    sn_gpu_store *store = &l->input_store;
+    void *unused;
+    bytes += rounded((size_t)l->frames * sizeof(sn_spring_asked));
+    if (bytes <= l->input_size) return SINEW_OK;
+    sn_gpu_store_free(store);
+    store->gpu = s->gpu, l->input_size = 0;
+    l->input = sn_gpu_store_pinned(store, bytes, &unused);
+    l->device_input = sn_gpu_store_room(store, bytes, 1);
+    SN_TRY(sn_gpu_store_status(store, error));
+    l->input_size = bytes;
+    return SINEW_OK;
+}
+
+static void result_room(const sn_gpu_spring *s, layout *l) {
     sn_gpu_store *store = &l->store;
     size_t n = 3 * (size_t)s->device.count, frames = (size_t)l->frames;
-    size_t asked = (frames * sizeof(sn_spring_asked) + 63) / 64 * 64;
     void *unused, *mapped;
-    l->frame_input = input_size(s);
-    l->input = sn_gpu_store_pinned(store, asked + frames * l->frame_input, &unused);
-    l->device_input = sn_gpu_store_room(store, asked + frames * l->frame_input, 1);
     /* answers first, then positions: one copy brings both */
-    size_t answers = (frames * sizeof *l->answers + 63) / 64 * 64;
+    size_t answers = rounded(frames * sizeof *l->answers);
     char *back = sn_gpu_store_pinned(store, answers + frames * n * sizeof(double), &unused);
     char *device_back = sn_gpu_store_room(store, answers + frames * n * sizeof(double), 1);
     l->answers = (sn_spring_answer *)(void *)back;
@@ -145,22 +169,14 @@ static void choose_room(const sn_gpu_spring *s, size_t limit, int most_items, la
     if (size > l->shared) l->shared = size;
 }
 
-static sinew_status fill_layout(sn_gpu_spring *s, int groups, int blocks, int frames,
-                                cluster_counts counts, layout *l, sinew_error *error) {
+static sinew_status fill_single(const sn_gpu_spring *s, layout *l, sinew_error *error) {
     sn_gpu_store *store = &l->store;
-    l->store.gpu = s->gpu;
-    l->device = s->device, l->groups = groups, l->blocks = blocks, l->frames = frames;
-    bool rigid = sn_gpu_coarse_is_rigid(s->spring);
-    int wanted = s->device.free_count / (rigid ? VERTICES_PER_RIGID : VERTICES_PER_TRANSLATING);
-    int clusters = rigid ? counts.rigid : counts.translating, most_items = 0;
-    sn_gpu_coarse coarse;
-    SN_TRY(sn_gpu_coarse_create(s->spring, s->place, wanted < clusters ? wanted : clusters, &coarse,
-                                error));
-    sinew_status status =
-        sn_gpu_coarse_upload(&coarse, blocks, store, &l->device.coarse, &most_items, error);
-    sn_gpu_coarse_free(&coarse);
-    SN_TRY(status);
-    SN_TRY(sn_dissection_share(s->blender.dissection, blocks, store, &l->device.rotation.solve,
+    int most_items = 0;
+    l->store.gpu = s->gpu, l->device = s->device;
+    l->groups = 1, l->frames = 1, l->blocks = sn_gpu_about(s->gpu)->multiprocessors;
+    SN_TRY(
+        sn_gpu_coarse_upload(&s->coarse, l->blocks, store, &l->device.coarse, &most_items, error));
+    SN_TRY(sn_dissection_share(s->blender.dissection, l->blocks, store, &l->device.rotation.solve,
                                &l->shared, error));
     size_t limit = sn_gpu_about(s->gpu)->shared_per_block;
     choose_room(s, limit, most_items, l);
@@ -168,14 +184,12 @@ static sinew_status fill_layout(sn_gpu_spring *s, int groups, int blocks, int fr
         return sn_fail(error, SINEW_UNAVAILABLE,
                        "the GPU's shared memory is too small for a network of %d vertices",
                        s->device.count);
-    sn_spring_work *work = SN_NEW0(sn_spring_work, groups);
-    if (!work) return sn_no_memory(error);
-    for (int g = 0; g < groups && !store->failure && !store->no_memory; g++)
-        work_room(s, l, &work[g]);
-    l->work = sn_gpu_store_put(store, work, (size_t)groups, sizeof *work);
-    staging_room(s, l);
-    sn_free(work);
+    sn_spring_work work;
+    work_room(s, l, &work);
+    l->work = sn_gpu_store_put(store, &work, 1, sizeof work);
+    result_room(s, l);
     SN_TRY(sn_gpu_store_status(store, error));
+    SN_TRY(input_room(s, l, asked_size(s, true, true, true), error));
     return sn_gpu_wait(s->gpu, NULL, INFINITY, NULL, error);
 }
 
@@ -199,8 +213,13 @@ static sinew_status build(sn_gpu_spring *s, sinew_error *error) {
                                  error));
     SN_TRY(sn_gpu_blender_create(spring->rotation, &s->store, &s->blender, error));
     s->device.rotation = s->blender.device;
-    return fill_layout(s, 1, blocks, 1, s->device.free_count > LARGE_COUNT ? LARGE : SINGLE,
-                       &s->single, error);
+    cluster_counts counts = s->device.free_count > LARGE_COUNT ? LARGE : SINGLE;
+    bool rigid = sn_gpu_coarse_is_rigid(spring);
+    int most = rigid ? counts.rigid : counts.translating;
+    int wanted = s->device.free_count / (rigid ? VERTICES_PER_RIGID : VERTICES_PER_TRANSLATING);
+    SN_TRY(
+        sn_gpu_coarse_create(spring, s->place, wanted < most ? wanted : most, &s->coarse, error));
+    return fill_single(s, &s->single, error);
 }
 
 sinew_status sn_gpu_spring_create(sn_gpu *gpu, const sinew_spring *spring, sn_gpu_spring **result,
@@ -228,6 +247,7 @@ void sn_gpu_spring_destroy(sn_gpu_spring *s) {
     sn_gpu_blender_free(&s->blender);
     sn_gpu_store_free(&s->store);
     sn_gpu_unlock(s->gpu);
+    sn_gpu_coarse_free(&s->coarse);
     sn_free(s->source), sn_free(s->place), sn_free(s->row_start);
     sn_free(s);
 }
@@ -245,16 +265,13 @@ const char *sn_gpu_spring_refuses(const sn_gpu_spring *spring, const sinew_sprin
 }
 
 /* Pins that are put somewhere. */
-static bool ask_held(const sn_gpu_spring *s, const sinew_spring_frame *frame, sn_double4 *held) {
-    int count = s->device.count - s->device.free_count;
-    if (!frame->pin_positions || count == 0) return false;
-    memset(held, 0, (size_t)count * sizeof *held);
+static void ask_held(const sn_gpu_spring *s, const sinew_spring_frame *frame, sn_double4 *held) {
+    memset(held, 0, (size_t)(s->device.count - s->device.free_count) * sizeof *held);
     for (int k = 0; k < s->spring->pin_count; k++) {
         int h = s->place[s->spring->pins[k]] - s->device.free_count;
         sn_vec3 x = sn_at(frame->pin_positions, k);
         if (h >= 0) held[h] = (sn_double4){x.x, x.y, x.z, 1};
     }
-    return true;
 }
 
 static void ask_forces(const sn_gpu_spring *s, const sinew_spring_frame *frame, sn_double4 *load) {
@@ -282,11 +299,10 @@ static void ask_pulls(const sn_gpu_spring *s, const sinew_spring_frame *frame, s
     }
 }
 
-/* Fills the input of one frame; returns how many bytes of it are used. */
-static size_t ask(const sn_gpu_spring *s, const layout *l, const sinew_spring_options *settings,
-                  int index, const sinew_spring_frame *frame) {
-    size_t asked_size = ((size_t)l->frames * sizeof(sn_spring_asked) + 63) / 64 * 64;
-    size_t offset = asked_size + (size_t)index * l->frame_input, at = offset;
+/* Adds what a frame asks for to the input; `used`: bytes of it so far. */
+static void ask(const sn_gpu_spring *s, const layout *l, const sinew_spring_options *settings,
+                int index, const sinew_spring_frame *frame, size_t *used) {
+    size_t at = *used, f = (size_t)s->device.free_count * sizeof(sn_double4);
     sn_spring_asked *asked = (sn_spring_asked *)(void *)l->input + index;
     *asked = (sn_spring_asked){
         .activations = (const double *)(void *)(l->device_input + at),
@@ -298,46 +314,48 @@ static size_t ask(const sn_gpu_spring *s, const layout *l, const sinew_spring_op
         .answer = l->device_answers + index,
     };
     sinew_rig_activations(s->spring->rig, frame->weights, (double *)(void *)(l->input + at));
-    at += ((size_t)s->spring->rig->target_count * sizeof(double) + 63) / 64 * 64;
-    size_t used = at;
-    size_t held_size = (size_t)(s->device.count - s->device.free_count) * sizeof(sn_double4);
-    size_t free_size = (size_t)s->device.free_count * sizeof(sn_double4);
-    if (ask_held(s, frame, (sn_double4 *)(void *)(l->input + at))) {
+    at += asked_size(s, false, false, false);
+    if (frame->pin_positions && s->device.count > s->device.free_count) {
+        ask_held(s, frame, (sn_double4 *)(void *)(l->input + at));
         asked->held = (const sn_double4 *)(void *)(l->device_input + at);
-        used = at + held_size;
+        at += (size_t)(s->device.count - s->device.free_count) * sizeof(sn_double4);
     }
-    at += held_size;
     if (frame->forces) {
         ask_forces(s, frame, (sn_double4 *)(void *)(l->input + at));
         asked->load = (const sn_double4 *)(void *)(l->device_input + at);
-        used = at + free_size;
+        at += f;
     }
-    at += free_size;
     if (frame->pull_count > 0) {
         ask_pulls(s, frame, (sn_double4 *)(void *)(l->input + at));
         asked->pull = (const sn_double4 *)(void *)(l->device_input + at);
-        used = at + free_size;
+        at += f;
     }
-    return used;
+    *used = at;
 }
 
-/* Launches frames whose input is filled up to `used`, and waits for positions and answers. */
-static sinew_status run(sn_gpu_spring *s, layout *l, int count, size_t used, double seconds,
+/* The input of all frames of a launch, sent to the device. */
+static sinew_status send(const sn_gpu_spring *s, layout *l, const sinew_spring_options *settings,
+                         int count, const sinew_spring_frame *frames, sinew_error *error) {
+    size_t bytes = 0, used = rounded((size_t)l->frames * sizeof(sn_spring_asked));
+    for (int f = 0; f < count; f++)
+        bytes += asked_size(s, frames[f].pin_positions, frames[f].forces, frames[f].pull_count > 0);
+    SN_TRY(input_room(s, l, bytes, error));
+    for (int f = 0; f < count; f++) ask(s, l, settings, f, &frames[f], &used);
+    return sn_gpu_put(s->gpu, l->device_input, l->input, used, error);
+}
+
+/* Launches a frame whose input was sent, and waits for positions and answer. */
+static sinew_status run(const sn_gpu_spring *s, layout *l, double seconds,
                         const sinew_monitor *monitor, sinew_error *error) {
-    sn_gpu *gpu = s->gpu;
-    int groups = count < l->groups ? count : l->groups;
     sn_spring_launch launch = {.spring = l->device,
-                               .frame_count = count,
                                .work = l->work,
                                .asked = (const sn_spring_asked *)(void *)l->device_input};
     *l->stop = 0;
-    SN_TRY(sn_gpu_put(gpu, l->device_input, l->input, used, error));
-    SN_TRY(sn_gpu_launch(gpu, SN_GPU_KERNEL_SPRING, &launch, groups, l->blocks, l->shared, error));
+    SN_TRY(sn_gpu_launch(s->gpu, SN_GPU_KERNEL_SPRING, &launch, 1, l->blocks, l->shared, error));
     size_t answers = (size_t)((char *)l->positions - (char *)l->answers);
-    SN_TRY(sn_gpu_get(gpu, l->answers, l->device_answers,
-                      answers + 3 * (size_t)s->device.count * (size_t)count * sizeof(double),
-                      error));
-    return sn_gpu_wait(gpu, monitor, seconds, l->stop, error);
+    SN_TRY(sn_gpu_get(s->gpu, l->answers, l->device_answers,
+                      answers + 3 * (size_t)s->device.count * sizeof(double), error));
+    return sn_gpu_wait(s->gpu, monitor, seconds, l->stop, error);
 }
 
 static sinew_status conclude(const layout *l, int index, const sinew_spring_options *settings,
@@ -379,8 +397,8 @@ sinew_status sn_gpu_spring_solve(sn_gpu_spring *s, sinew_spring_state *state,
     layout *l = &s->single;
     const sinew_spring_options *settings = &state->settings;
     sn_gpu_lock(s->gpu);
-    size_t used = ask(s, l, settings, 0, frame);
-    sinew_status status = run(s, l, 1, used, settings->time_limit, monitor, error);
+    sinew_status status = send(s, l, settings, 1, frame, error);
+    if (status == SINEW_OK) status = run(s, l, settings->time_limit, monitor, error);
     if (status == SINEW_OK) {
         status = conclude(l, 0, settings, info, error);
         if (status != SINEW_BAD_INPUT) {
@@ -395,46 +413,171 @@ sinew_status sn_gpu_spring_solve(sn_gpu_spring *s, sinew_spring_state *state,
     return status;
 }
 
-int sn_gpu_spring_batch_size(const sn_gpu_spring *spring) {
-    (void)spring;
-    return BATCH_FRAMES;
+/* ---- batches ---- */
+
+/* Numbers per item and frame, times the frames abreast. */
+static void *abreast(layout *l, size_t count, size_t size) {
+    return sn_gpu_store_room(&l->store, count * (size_t)sn_gpu_about(l->store.gpu)->abreast, size);
 }
 
-typedef struct copy_out {
-    const sn_gpu_spring *spring;
-    const layout *from;
-    double *const *to;
-} copy_out;
+static void batch_blend_room(const sn_gpu_spring *s, layout *l, sn_batch_work *w) {
+    const sn_rotation_device *r = &s->blender.device;
+    size_t n = (size_t)r->vertex_count, edges = (size_t)s->blender.dissection->boundary_count;
+    w->activations = abreast(l, (size_t)r->target_count, sizeof(double));
+    w->sums = abreast(l, 2 * SN_BATCH_SUMS * (size_t)l->blocks, sizeof(double));
+    w->item = abreast(l, 9 * (size_t)r->item_count, sizeof(double));
+    w->right = abreast(l, 3 * n, sizeof(double)), w->shift = abreast(l, 3 * n, sizeof(double));
+    w->right32 = abreast(l, 3 * n, sizeof(float)), w->y = abreast(l, 3 * n, sizeof(float));
+    w->x32 = abreast(l, 3 * n, sizeof(float)), w->u = abreast(l, 3 * (edges + 1), sizeof(float));
+    w->chunk_sum = abreast(l, 6 * (size_t)r->chunk_count, sizeof(double));
+    w->transform = abreast(l, SN_TRANSFORM_SIZE * (size_t)r->component_count, sizeof(double));
+    w->blend = abreast(l, 3 * (size_t)s->device.count, sizeof(double));
+}
+
+static void batch_room(const sn_gpu_spring *s, layout *l, sn_batch_work *w) {
+    const sn_spring_device *d = &l->device;
+    size_t n = (size_t)d->count, f = (size_t)d->free_count, k = (size_t)d->coarse.columns;
+    batch_blend_room(s, l, w);
+    w->rest = abreast(l, (size_t)d->rest.count, sizeof(double));
+    w->ratio = abreast(l, (size_t)d->rest.count, sizeof(double));
+    w->volume = abreast(l, (size_t)d->volume.count, sizeof(double));
+    w->altitudes = abreast(l, 3 * (size_t)d->triangle_count, sizeof(double));
+    w->scale = abreast(l, f, sizeof(double));
+    for (int side = 0; side < 2; side++) {
+        w->x[side] = abreast(l, 3 * n, sizeof(double));
+        w->gradient[side] = abreast(l, 3 * f, sizeof(double));
+    }
+    w->table = abreast(l, (size_t)d->entry_count, sizeof(sn_half4));
+    w->curvature = abreast(l, (size_t)d->corner_count, sizeof(float));
+    w->diagonal = abreast(l, 6 * f, sizeof(float));
+    w->near_x = abreast(l, 3 * n, sizeof(float)), w->p = abreast(l, 3 * n, sizeof(float));
+    w->r = abreast(l, 3 * f, sizeof(float)), w->q = abreast(l, 3 * f, sizeof(float));
+    w->step = abreast(l, 3 * f, sizeof(float)), w->change = abreast(l, 3 * k, sizeof(float));
+    w->lag = abreast(l, 3 * k, sizeof(float)), w->coarse = abreast(l, 3 * k, sizeof(float));
+    w->group = sn_gpu_group_room(&l->store, l->blocks);
+}
+
+/* Bytes of the work of one group, about. */
+static double batch_bytes(const sn_gpu_spring *s) {
+    const sn_spring_device *d = &s->device;
+    double n = d->count, items = s->blender.device.item_count;
+    return sn_gpu_about(s->gpu)->abreast *
+           (72 * items + 16.0 * d->rest.count + 8.0 * d->volume.count + 24.0 * d->triangle_count +
+            8.0 * d->entry_count + 4.0 * d->corner_count + 350 * n);
+}
+
+int sn_gpu_spring_batch_size(const sn_gpu_spring *s) {
+    const sn_gpu_properties *about = sn_gpu_about(s->gpu);
+    if (sn_gpu_coarse_is_rigid(s->spring) || s->no_batches ||
+        batch_bytes(s) > BATCH_SHARE * (double)about->memory)
+        return 1;
+    size_t fit = BATCH_RESULTS / (3 * sizeof(double) * (size_t)s->device.count);
+    int frames = fit > BATCH_FRAMES ? BATCH_FRAMES : (int)fit;
+    return frames < about->abreast ? about->abreast : frames / about->abreast * about->abreast;
+}
+
+static sinew_status fill_batch(const sn_gpu_spring *s, layout *l, sinew_error *error) {
+    const sn_gpu_properties *about = sn_gpu_about(s->gpu);
+    int unused, most = (int)(BATCH_SHARE * (double)about->memory / batch_bytes(s));
+    l->store.gpu = s->gpu, l->device = s->device, l->frames = sn_gpu_spring_batch_size(s);
+    l->blocks = 1 + s->device.free_count / BATCH_VERTICES;
+    if (l->blocks > about->multiprocessors) l->blocks = about->multiprocessors;
+    l->groups = about->multiprocessors / l->blocks;
+    if (l->groups > most) l->groups = most;
+    if (l->groups > l->frames / about->abreast) l->groups = l->frames / about->abreast;
+    if (l->groups < 1) l->groups = 1;
+    SN_TRY(sn_gpu_coarse_upload(&s->coarse, 1, &l->store, &l->device.coarse, &unused, error));
+    SN_TRY(sn_dissection_share(s->blender.dissection, l->blocks, &l->store,
+                               &l->device.rotation.solve, &l->shared, error));
+    sn_batch_work *work = SN_NEW0(sn_batch_work, l->groups);
+    if (!work) return sn_no_memory(error);
+    for (int g = 0; g < l->groups; g++) batch_room(s, l, &work[g]);
+    l->batch_work = sn_gpu_store_put(&l->store, work, (size_t)l->groups, sizeof *work);
+    result_room(s, l);
+    sinew_status status = sn_gpu_store_status(&l->store, error);
+    if (status == SINEW_OK) status = sn_gpu_wait(s->gpu, NULL, INFINITY, NULL, error);
+    sn_free(work);
+    return status;
+}
+
+/* Frames of a batch on their way. */
+typedef struct flight {
+    sn_gpu_spring *spring;
+    const sinew_spring_options *settings;
+    int first, count;
+    double *const *positions;
+    sinew_spring_frame_info *infos;
+} flight;
+
+/* Launches the frames of `f`, and has their results fetched. */
+static sinew_status take_off(const flight *f, int number, sinew_error *error) {
+    sn_gpu_spring *s = f->spring;
+    layout *l = &s->batch;
+    int abreast = sn_gpu_about(s->gpu)->abreast, packs = (f->count + abreast - 1) / abreast;
+    size_t first = (size_t)f->first, count = (size_t)f->count, n = 3 * (size_t)s->device.count;
+    sn_batch_launch launch = {.spring = l->device,
+                              .frame_count = f->count,
+                              .refinements = f->settings->tolerance >= SINGLE_PRECISION ? 0 : 1,
+                              .work = l->batch_work,
+                              .asked = (const sn_spring_asked *)(void *)l->device_input + first};
+    SN_TRY(sn_gpu_launch(s->gpu, SN_GPU_KERNEL_BATCH, &launch,
+                         packs < l->groups ? packs : l->groups, l->blocks, 0, error));
+    SN_TRY(sn_gpu_fetch(s->gpu, number, l->answers + first, l->device_answers + first,
+                        count * sizeof *l->answers, error));
+    return sn_gpu_fetch(s->gpu, number, l->positions + first * n, l->device_positions + first * n,
+                        count * n * sizeof(double), error);
+}
 
 static void copy_frames(void *context, sn_span span) {
-    const copy_out *c = context;
-    size_t all = 3 * (size_t)c->spring->device.count;
-    size_t surface = 3 * (size_t)c->spring->spring->network->surface_count;
-    for (size_t f = span.begin; f < span.end; f++)
-        memcpy(c->to[f], c->from->positions + all * f, surface * sizeof(double));
+    const flight *f = context;
+    const sn_gpu_spring *s = f->spring;
+    size_t all = 3 * (size_t)s->device.count;
+    size_t surface = 3 * (size_t)s->spring->network->surface_count;
+    for (size_t k = (size_t)f->first + span.begin; k < (size_t)f->first + span.end; k++)
+        memcpy(f->positions[k], s->batch.positions + all * k, surface * sizeof(double));
 }
 
+/* Results that have arrived; the first status that is not SINEW_OK. */
+static sinew_status land(flight *f, double began, sinew_error *error) {
+    sinew_status worst = SINEW_OK;
+    for (int k = f->first; k < f->first + f->count; k++) {
+        sinew_error later;
+        sinew_status status = conclude(&f->spring->batch, k, f->settings, &f->infos[k],
+                                       worst == SINEW_OK ? error : &later);
+        f->infos[k].seconds = (sn_now() - began) / (f->first + f->count);
+        if (worst == SINEW_OK) worst = status;
+    }
+    sn_parallel_for(f->count, 1, copy_frames, f);
+    return worst;
+}
+
+/* As many frames as the layout has room for. A launch has one pack for each group; its results are
+ * copied while the next one runs. */
 static sinew_status solve_some(sn_gpu_spring *s, const sinew_spring_options *settings, int count,
                                const sinew_spring_frame *frames, double *const *positions,
                                sinew_spring_frame_info *infos, const sinew_monitor *monitor,
                                sinew_error *error) {
     layout *l = &s->batch;
-    double began = sn_now();
-    size_t used = 0;
-    for (int f = 0; f < count; f++) used = ask(s, l, settings, f, &frames[f]);
-    SN_TRY(run(s, l, count, used, settings->time_limit * count, monitor, error));
-    sinew_status worst = SINEW_OK;
-    for (int f = 0; f < count; f++) {
-        sinew_spring_frame_info unused = {.size = sizeof unused};
-        sinew_error later;
-        sinew_status status = conclude(l, f, settings, infos ? &infos[f] : &unused,
-                                       worst == SINEW_OK ? error : &later);
-        if (infos) infos[f].seconds = (sn_now() - began) / count;
-        if (worst == SINEW_OK) worst = status;
+    double began = sn_now(), limit = began + settings->time_limit * count;
+    flight flights[SN_GPU_FETCHES];
+    int per_launch = l->groups * sn_gpu_about(s->gpu)->abreast, launches = 0;
+    while (per_launch * SN_GPU_FETCHES < count) per_launch += sn_gpu_about(s->gpu)->abreast;
+    *l->stop = 0;
+    SN_TRY(send(s, l, settings, count, frames, error));
+    sinew_status status = SINEW_OK, worst = SINEW_OK;
+    for (int f = 0; f < count && status == SINEW_OK; f += per_launch, launches++) {
+        int some = count - f < per_launch ? count - f : per_launch;
+        flights[launches] = (flight){s, settings, f, some, positions, infos};
+        status = take_off(&flights[launches], launches, error);
     }
-    copy_out copy = {s, l, positions};
-    sn_parallel_for(count, 1, copy_frames, &copy);
-    return worst;
+    for (int k = 0; k < launches && status == SINEW_OK; k++) {
+        sinew_error later;
+        status = sn_gpu_wait_for(s->gpu, k, monitor, limit, l->stop, error);
+        if (status != SINEW_OK) break;
+        sinew_status landed = land(&flights[k], began, worst == SINEW_OK ? error : &later);
+        if (worst == SINEW_OK) worst = landed;
+    }
+    return status != SINEW_OK ? status : worst;
 }
 
 sinew_status sn_gpu_spring_solve_batch(sn_gpu_spring *s, const sinew_spring_state *state, int count,
@@ -444,17 +587,16 @@ sinew_status sn_gpu_spring_solve_batch(sn_gpu_spring *s, const sinew_spring_stat
     for (int f = 0; f < count; f++) SN_TRY(sn_frame_check(s->spring, &frames[f], error));
     sn_gpu_lock(s->gpu);
     sinew_status status = SINEW_OK, worst = SINEW_OK;
-    if (!s->batch.groups) {
-        int all = sn_gpu_about(s->gpu)->multiprocessors;
-        int blocks = 1 + s->device.free_count / BATCH_VERTICES;
-        if (blocks > all) blocks = all;
-        status = fill_layout(s, all / blocks, blocks, BATCH_FRAMES, BATCH, &s->batch, error);
-        if (status != SINEW_OK) free_layout(&s->batch);
+    if (!s->batch.groups && sn_gpu_spring_batch_size(s) == 1)
+        status = sn_fail(error, SINEW_UNAVAILABLE, "the GPU does not batch frames of this model");
+    if (status == SINEW_OK && !s->batch.groups) {
+        status = fill_batch(s, &s->batch, error);
+        if (status != SINEW_OK) free_layout(&s->batch), s->no_batches = true;
     }
-    for (int f = 0; f < count && status == SINEW_OK; f += BATCH_FRAMES) {
-        int some = count - f < BATCH_FRAMES ? count - f : BATCH_FRAMES;
-        status = solve_some(s, &state->settings, some, frames + f, positions + f,
-                            infos ? infos + f : NULL, monitor, error);
+    for (int f = 0; f < count && status == SINEW_OK; f += s->batch.frames) {
+        int some = count - f < s->batch.frames ? count - f : s->batch.frames;
+        status = solve_some(s, &state->settings, some, frames + f, positions + f, infos + f,
+                            monitor, error);
         if (status == SINEW_NOT_CONVERGED) worst = status, status = SINEW_OK;
     }
     sn_gpu_unlock(s->gpu);

@@ -28,10 +28,11 @@ sinew_status sn_gpu_spring_solve(sn_gpu_spring *spring, sinew_spring_state *stat
                                  sinew_spring_frame_info *info, const sinew_monitor *monitor,
                                  sinew_error *error);
 
-/* Frames that fit in one launch with a group of blocks for each. */
+/* Frames that a launch solves side by side; 1: only one by one (springs without directions, or too
+ * little memory). */
 int sn_gpu_spring_batch_size(const sn_gpu_spring *spring);
-/* Many frames at once: positions[frame] as above; infos may be NULL. The status is the first one
- * that is not SINEW_OK. */
+/* Many independent frames: positions[frame] and infos[frame] as above. The status is the first one
+ * that is not SINEW_OK; SINEW_UNAVAILABLE: there is no memory for batches, or the device failed. */
 sinew_status sn_gpu_spring_solve_batch(sn_gpu_spring *spring, const sinew_spring_state *state,
                                        int count, const sinew_spring_frame *frames,
                                        double *const *positions, sinew_spring_frame_info *infos,

@@ -239,37 +239,132 @@ static void pins_pulls_and_forces_agree(void **unused) {
     solid_free(&b);
 }
 
-static void a_batch_gives_the_frames_one_by_one(void **unused) {
-    (void)unused;
-    enum { FRAMES = 7 };
+/* A batch against frames one by one; frames keep their bits whatever lies beside them. */
+static void check_batch(springs *s, int count, sinew_spring_frame *frames, double most) {
+    enum { MOST = 16, REST = 2 };
     sinew_error error = {0};
-    sinew_rig *rig = sample_rig("bar", 1000);
-    springs s = springs_start(rig, NULL);
-    size_t n = 3 * (size_t)rig->neutral->vertex_count;
+    size_t n = 3 * (size_t)s->rig->neutral->vertex_count;
+    double *positions[MOST], *again[MOST];
+    sinew_spring_frame_info infos[MOST], others[MOST];
+    assert_in_range(count, REST + 1, MOST);
+    assert_true(sn_gpu_spring_batch_size(s->device) > 1);
+    for (int f = 0; f < count; f++) {
+        positions[f] = malloc(n * sizeof(double)), again[f] = malloc(n * sizeof(double));
+        infos[f].size = others[f].size = sizeof *infos;
+    }
+    assert_ok(sn_gpu_spring_solve_batch(s->device, s->state, count, frames, positions, infos, NULL,
+                                        &error));
+    assert_ok(sn_gpu_spring_solve_batch(s->device, s->state, count - REST, frames + REST, again,
+                                        others, NULL, &error));
+    for (int f = 0; f < count; f++) {
+        sinew_spring_frame_info info = {.size = sizeof info};
+        assert_ok(
+            sn_gpu_spring_solve(s->device, s->state, &frames[f], s->found, &info, NULL, &error));
+        assert_below(farthest(s->rig, positions[f], s->found), most);
+        assert_int_equal(infos[f].status, SINEW_OK);
+        assert_in_range(infos[f].iterations, info.iterations / 2, 2 * info.iterations + 2);
+        assert_int_equal(infos[f].clamped, info.clamped);
+        assert_int_equal(infos[f].inverted, info.inverted);
+        assert_int_equal(infos[f].flipped, info.flipped);
+        assert_close(infos[f].energy, info.energy, 1e-6 * fabs(info.energy) + 1e-12);
+        if (f >= REST) assert_memory_equal(positions[f], again[f - REST], n * sizeof(double));
+    }
+    for (int f = 0; f < count; f++) free(positions[f]), free(again[f]);
+}
+
+static void check_batch_of(const char *name, int vertices, double tolerance, double most) {
+    enum { FRAMES = 7 };
+    sinew_rig *rig = sample_rig(name, vertices);
+    sinew_spring_options options;
+    sinew_spring_options_init(&options);
+    options.tolerance = tolerance;
+    springs s = springs_start(rig, &options);
     double *weights = calloc((size_t)rig->slider_count * FRAMES, sizeof(double));
-    double *positions[FRAMES], *again[FRAMES];
     sinew_spring_frame frames[FRAMES] = {0};
-    sinew_spring_frame_info infos[FRAMES], info;
     for (int f = 0; f < FRAMES; f++) {
         double *w = weights + (size_t)f * (size_t)rig->slider_count;
         set_weights(rig, 0.15 * f, w);
         frames[f] = (sinew_spring_frame){.size = sizeof *frames, .weights = w, .index = f};
-        positions[f] = malloc(n * sizeof(double)), again[f] = malloc(n * sizeof(double));
-        infos[f].size = sizeof info;
     }
-    assert_ok(sn_gpu_spring_solve_batch(s.device, s.state, FRAMES, frames, positions, infos, NULL,
-                                        &error));
-    assert_ok(
-        sn_gpu_spring_solve_batch(s.device, s.state, FRAMES, frames, again, NULL, NULL, &error));
-    for (int f = 0; f < FRAMES; f++) {
-        info.size = sizeof info;
-        assert_ok(sn_gpu_spring_solve(s.device, s.state, &frames[f], s.found, &info, NULL, &error));
-        assert_below(farthest(rig, positions[f], s.found), 1e-5);
-        assert_int_equal(infos[f].status, SINEW_OK);
-        assert_memory_equal(positions[f], again[f], n * sizeof(double));
-        free(positions[f]), free(again[f]);
-    }
+    check_batch(&s, FRAMES, frames, most);
     free(weights);
+    springs_finish(&s);
+    sinew_rig_destroy(rig);
+}
+
+static void batches_give_the_frames_one_by_one(void **unused) {
+    (void)unused;
+    check_batch_of("bar", 1000, 1e-4, 1e-5);
+    check_batch_of("hand", 3000, 1e-7, 1e-7); /* more than one level of the dissection */
+    check_batch_of("face", 1500, 1e-7, 1e-7); /* parts, vertices at rest */
+}
+
+/* Volumes, pins that are moved, pulls and forces, each in some frames only. */
+static void batches_of_all_that_frames_ask_for_agree(void **unused) {
+    (void)unused;
+    enum { FRAMES = 5 };
+    solid b;
+    solid_create(&b);
+    const sinew_mesh *mesh = b.rig->neutral;
+    int n = mesh->vertex_count, pins[64], pin_count = 0, far_end = 0;
+    for (int v = 0; v < n; v++) {
+        if (mesh->positions[3 * v] < 0.5) pins[pin_count++] = v;
+        if (mesh->positions[3 * v] > mesh->positions[3 * far_end]) far_end = v;
+    }
+    b.options.boundary = SINEW_SPRING_BOUNDARY_PINNED;
+    b.options.pins = pins, b.options.pin_count = pin_count;
+    springs s = springs_start(b.rig, &b.options);
+    double places[3 * 64], *forces = calloc(3 * (size_t)n, sizeof(double)), weights[FRAMES];
+    for (int k = 0; k < pin_count; k++)
+        for (int c = 0; c < 3; c++)
+            places[3 * k + c] = mesh->positions[3 * pins[k] + c] + (c == 1 ? 0.2 : 0);
+    for (int v = 0; v < n; v++) forces[3 * v + 1] = -1e-3;
+    sinew_spring_pull pulls[2] = {{.vertex = far_end, .stiffness = 0.7},
+                                  {.vertex = far_end / 2 + 1, .stiffness = INFINITY}};
+    for (int k = 0; k < 2; k++)
+        for (int c = 0; c < 3; c++)
+            pulls[k].position[c] = mesh->positions[3 * pulls[k].vertex + c] + 0.1 * (c + 1);
+    sinew_spring_frame frames[FRAMES];
+    for (int f = 0; f < FRAMES; f++) {
+        weights[f] = 0.1 * f;
+        frames[f] =
+            (sinew_spring_frame){.size = sizeof *frames, .weights = &weights[f], .index = f};
+        if (f % 2) frames[f].pin_positions = places;
+        if (f > 1) frames[f].forces = forces;
+        if (f > 2) frames[f].pulls = pulls, frames[f].pull_count = 2;
+    }
+    check_batch(&s, FRAMES, frames, 1e-7);
+    free(forces);
+    springs_finish(&s);
+    solid_free(&b);
+}
+
+static bool at_once(void *user) {
+    (void)user;
+    return true;
+}
+
+/* In the middle of a solve that would go on for long. */
+static void a_cancelled_frame_ends_soon(void **unused) {
+    (void)unused;
+    if (on_host()) skip(); /* a launch on the host is over before anyone waits for it */
+    sinew_error error = {0};
+    sinew_rig *rig = sample_rig("bar", 1000);
+    sinew_spring_options options;
+    sinew_spring_options_init(&options);
+    options.tolerance = 1e-14, options.max_iterations = 1000000, options.time_limit = 1e9;
+    springs s = springs_start(rig, &options);
+    sinew_spring_frame frame = {.size = sizeof frame, .weights = s.weights, .index = -1};
+    sinew_spring_frame_info info = {.size = sizeof info};
+    sinew_monitor monitor = {.cancelled = at_once};
+    double *positions[1] = {s.found};
+    set_weights(rig, 0.7, s.weights);
+    assert_int_equal(
+        sn_gpu_spring_solve(s.device, s.state, &frame, s.found, &info, &monitor, &error),
+        SINEW_CANCELLED);
+    assert_int_equal(
+        sn_gpu_spring_solve_batch(s.device, s.state, 1, &frame, positions, &info, &monitor, &error),
+        SINEW_CANCELLED);
     springs_finish(&s);
     sinew_rig_destroy(rig);
 }
@@ -282,7 +377,9 @@ int test_frames(void) {
         cmocka_unit_test(springs_without_directions_agree),
         cmocka_unit_test(volumes_agree),
         cmocka_unit_test(pins_pulls_and_forces_agree),
-        cmocka_unit_test(a_batch_gives_the_frames_one_by_one),
+        cmocka_unit_test(batches_give_the_frames_one_by_one),
+        cmocka_unit_test(batches_of_all_that_frames_ask_for_agree),
+        cmocka_unit_test(a_cancelled_frame_ends_soon),
     };
     return cmocka_run_group_tests_name("gpu frames", tests, NULL, NULL);
 }

@@ -51,6 +51,10 @@ typedef struct sn_dissection_device {
     const int *order;          /* place in the tree -> unknown */
     const int *boundary_start; /* per entry of u, and the end of the last: */
     const int *boundary_from;  /* entries of u of the children */
+    /* for batches: */
+    const int *level_place;          /* levels + 1: places of the levels, which are consecutive */
+    const int *own_start, *own_from; /* per place: entries of u of the children */
+    const int *boundary;             /* places of the boundaries */
 } sn_dissection_device;
 
 /* Of one frame. */

@@ -73,46 +73,47 @@ SN_FN void sn_multiply9(const double *a, const double *b, double *c) {
             c[3 * i + j] = a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + j];
 }
 
+/* The gradient F of an element with the coordinates c, or the offset of half a link. */
+SN_FN void sn_rotation_compose(const sn_rotation_device *d, int e, const double *c, double *f) {
+    double r[9], turned[9];
+    if (e >= d->element_count) {
+        const double *rest = d->half_rest + 3 * (size_t)(e - d->element_count);
+        sn_double4 o = sn_double4_make(rest[0] + c[6], rest[1] + c[7], rest[2] + c[8]);
+        sn_exp9(c[3], c[4], c[5], r);
+        o = sn_apply9(r, o);
+        sn_exp9(c[0], c[1], c[2], r);
+        o = sn_apply9(r, o);
+        f[0] = o.x, f[1] = o.y, f[2] = o.z;
+        return;
+    }
+    const double *y = d->stretch ? d->stretch + 6 * (size_t)e : NULL;
+    double s[6];
+    for (int i = 0; i < 6; i++) s[i] = (y ? y[i] : i < 3 ? 1.0 : 0.0) + c[6 + i];
+    f[0] = s[0], f[4] = s[1], f[8] = s[2];
+    f[1] = f[3] = s[3], f[2] = f[6] = s[4], f[5] = f[7] = s[5];
+    for (int half = 1; half >= 0; half--) {
+        const double *angle = c + 3 * half;
+        if (angle[0] == 0 && angle[1] == 0 && angle[2] == 0) continue;
+        sn_exp9(angle[0], angle[1], angle[2], r);
+        sn_multiply9(r, f, turned);
+        for (int i = 0; i < 9; i++) f[i] = turned[i];
+    }
+}
+
 /* Gradients of items: elements, and offsets of the links' halves (in the first three numbers). */
 SN_PHASE_FN void sn_rotation_items(sn_grid *g, const sn_rotation_device *d,
                                    const sn_rotation_work *w, const double *activations) {
     for (int e = sn_first(g); e < d->item_count; e += sn_stride(g)) {
-        double c[SN_ITEM_SIZE] = {0};
+        double c[SN_ITEM_SIZE] = {0}, f[9];
         for (int k = d->item_start[e]; k < d->item_start[e + 1]; k++) {
             double a = activations[d->item_target[k]];
             if (a == 0) continue;
             const double *value = d->item_value + SN_ITEM_SIZE * (size_t)k;
             for (int i = 0; i < SN_ITEM_SIZE; i++) c[i] += a * value[i];
         }
-        double *to = w->gradient + 9 * (size_t)e, r[9], f[9];
-        if (e >= d->element_count) {
-            const double *rest = d->half_rest + 3 * (size_t)(e - d->element_count);
-            sn_double4 o = sn_double4_make(rest[0] + c[6], rest[1] + c[7], rest[2] + c[8]);
-            sn_exp9(c[3], c[4], c[5], r);
-            o = sn_apply9(r, o);
-            sn_exp9(c[0], c[1], c[2], r);
-            o = sn_apply9(r, o);
-            to[0] = o.x, to[1] = o.y, to[2] = o.z;
-            continue;
-        }
-        const double *y = d->stretch ? d->stretch + 6 * (size_t)e : NULL;
-        double s[6];
-        for (int i = 0; i < 6; i++) s[i] = (y ? y[i] : i < 3 ? 1.0 : 0.0) + c[6 + i];
-        f[0] = s[0], f[4] = s[1], f[8] = s[2];
-        f[1] = f[3] = s[3], f[2] = f[6] = s[4], f[5] = f[7] = s[5];
-        if (c[3] != 0 || c[4] != 0 || c[5] != 0) {
-            double turned[9];
-            sn_exp9(c[3], c[4], c[5], r);
-            sn_multiply9(r, f, turned);
-            for (int i = 0; i < 9; i++) f[i] = turned[i];
-        }
-        if (c[0] != 0 || c[1] != 0 || c[2] != 0) {
-            double turned[9];
-            sn_exp9(c[0], c[1], c[2], r);
-            sn_multiply9(r, f, turned);
-            for (int i = 0; i < 9; i++) f[i] = turned[i];
-        }
-        for (int i = 0; i < 9; i++) to[i] = f[i];
+        sn_rotation_compose(d, e, c, f);
+        double *to = w->gradient + 9 * (size_t)e;
+        for (int i = 0; i < (e < d->element_count ? 9 : 3); i++) to[i] = f[i];
     }
 }
 
@@ -192,7 +193,27 @@ SN_PHASE_FN void sn_rotation_chunks(sn_grid *g, const sn_rotation_device *d,
     }
 }
 
-/* y = center + R (x + before - center) + after. */
+/* y = center + R (x + before - center) + after, from the motion m of the component and the sums s
+ * over its vertices. */
+SN_FN void sn_rotation_transform(const sn_rotation_device *d, int c, const double *m,
+                                 const double *s, double *to) {
+    sn_double4 rest = d->rest_center[c], held = d->held_center[c];
+    sn_exp9(m[3], m[4], m[5], to);
+    sn_double4 center = sn_double4_make(rest.x + m[0], rest.y + m[1], rest.z + m[2]);
+    /* where the center is now: rest + sum of mass x shift over the mass */
+    sn_double4 before =
+        sn_double4_make(m[0] - s[0] / rest.w, m[1] - s[1] / rest.w, m[2] - s[2] / rest.w);
+    to[9] = center.x, to[10] = center.y, to[11] = center.z;
+    /* before and after in one: y = R x + (R (before - center) + center + after) */
+    sn_double4 constant = sn_double4_add(sn_apply9(to, sn_double4_sub(before, center)), center);
+    if (held.w > 0) {
+        sn_double4 at =
+            sn_double4_make(held.x + s[3] / held.w, held.y + s[4] / held.w, held.z + s[5] / held.w);
+        constant = sn_double4_sub(held, sn_apply9(to, at));
+    }
+    to[12] = constant.x, to[13] = constant.y, to[14] = constant.z, to[15] = 0;
+}
+
 SN_PHASE_FN void sn_rotation_transforms(sn_grid *g, const sn_rotation_device *d,
                                         const sn_rotation_work *w, const double *activations) {
     int lane = g->thread % SN_WARP, warps = sn_stride(g) / SN_WARP;
@@ -209,23 +230,20 @@ SN_PHASE_FN void sn_rotation_transforms(sn_grid *g, const sn_rotation_device *d,
             for (int i = 0; i < 6; i++) s[i] += w->chunk_sum[6 * (size_t)k + (size_t)i];
         for (int i = 0; i < 6; i++) m[i] = sn_warp_sum_d(m[i]), s[i] = sn_warp_sum_d(s[i]);
         if (lane != 0) continue;
-        double *to = w->transform + SN_TRANSFORM_SIZE * (size_t)c;
-        sn_double4 rest = d->rest_center[c], held = d->held_center[c];
-        sn_exp9(m[3], m[4], m[5], to);
-        sn_double4 center = sn_double4_make(rest.x + m[0], rest.y + m[1], rest.z + m[2]);
-        /* where the center is now: rest + sum of mass x shift over the mass */
-        sn_double4 before =
-            sn_double4_make(m[0] - s[0] / rest.w, m[1] - s[1] / rest.w, m[2] - s[2] / rest.w);
-        to[9] = center.x, to[10] = center.y, to[11] = center.z;
-        /* before and after in one: y = R x + (R (before - center) + center + after) */
-        sn_double4 constant = sn_double4_add(sn_apply9(to, sn_double4_sub(before, center)), center);
-        if (held.w > 0) {
-            sn_double4 at = sn_double4_make(held.x + s[3] / held.w, held.y + s[4] / held.w,
-                                            held.z + s[5] / held.w);
-            constant = sn_double4_sub(held, sn_apply9(to, at));
-        }
-        to[12] = constant.x, to[13] = constant.y, to[14] = constant.z, to[15] = 0;
+        sn_rotation_transform(d, c, m, s, w->transform + SN_TRANSFORM_SIZE * (size_t)c);
     }
+}
+
+/* Vertices that belong to no component. */
+SN_FN sn_double4 sn_rotation_loose(const sn_rotation_device *d, int i, const double *activations,
+                                   int stride) {
+    sn_double4 x = d->rest[d->loose_vertex[i]];
+    for (int k = d->loose_start[i]; k < d->loose_start[i + 1]; k++) {
+        const double *value = d->loose_value + 3 * (size_t)k;
+        double a = activations[(size_t)d->loose_target[k] * (size_t)stride];
+        x.x += a * value[0], x.y += a * value[1], x.z += a * value[2];
+    }
+    return x;
 }
 
 SN_FN void sn_rotation_put(int v, sn_double4 x, const int *place, sn_double4 *positions,
@@ -249,14 +267,8 @@ SN_PHASE_FN void sn_rotation_place(sn_grid *g, const sn_rotation_device *d,
         sn_rotation_put(v, x, place, positions, packed);
     }
     for (int i = sn_first(g); i < d->loose_count; i += sn_stride(g)) {
-        int v = d->loose_vertex[i];
-        sn_double4 x = d->rest[v];
-        for (int k = d->loose_start[i]; k < d->loose_start[i + 1]; k++) {
-            const double *value = d->loose_value + 3 * (size_t)k;
-            double a = activations[d->loose_target[k]];
-            x.x += a * value[0], x.y += a * value[1], x.z += a * value[2];
-        }
-        sn_rotation_put(v, x, place, positions, packed);
+        sn_double4 x = sn_rotation_loose(d, i, activations, 1);
+        sn_rotation_put(d->loose_vertex[i], x, place, positions, packed);
     }
 }
 

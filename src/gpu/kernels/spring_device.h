@@ -18,7 +18,22 @@ typedef struct __attribute__((aligned(16))) sn_half8 {
     uint16_t bits[8];
 } sn_half8;
 
+/* Four, of a row entry of one frame of a batch. */
+typedef struct __attribute__((aligned(8))) sn_half4 {
+    uint16_t bits[4];
+} sn_half4;
+
 #ifndef __CUDACC__
+/* The nearest half; |value| < 65504. */
+SN_FN uint16_t sn_half_of(double value) {
+    int exponent;
+    double size = fabs(value), fraction = frexp(size, &exponent); /* 0.5 <= fraction < 1 */
+    uint16_t sign = value < 0 ? 0x8000 : 0;
+    if (!(size > 0)) return 0;
+    if (exponent < -13) return (uint16_t)(sign + (uint16_t)lrint(ldexp(size, 24)));
+    /* a fraction that is rounded up to 1 carries into the exponent */
+    return (uint16_t)(sign + ((exponent + 13) << 10) + (int)lrint(ldexp(fraction, 11)));
+}
 SN_FN float sn_half_value(uint16_t h) {
     /* the exponent's offset is 112 less; this holds for subnormal numbers, too */
     uint32_t bits = (uint32_t)(h & 0x7fff) << 13;
@@ -27,6 +42,16 @@ SN_FN float sn_half_value(uint16_t h) {
     return (h & 0x8000 ? -0x1p112f : 0x1p112f) * size;
 }
 #endif
+SN_FN void sn_half8_values(sn_half8 h, float *v) {
+    for (int k = 0; k < 4; k++) {
+#ifdef __CUDACC__
+        float2 p = __half22float2(((const __half2 *)&h)[k]);
+        v[2 * k] = p.x, v[2 * k + 1] = p.y;
+#else
+        v[2 * k] = sn_half_value(h.bits[2 * k]), v[2 * k + 1] = sn_half_value(h.bits[2 * k + 1]);
+#endif
+    }
+}
 SN_FN float sn_half8_dot(sn_half8 h, sn_float4 a, sn_float4 b) {
 #ifdef __CUDACC__
     const __half2 *pair = (const __half2 *)&h;
@@ -40,6 +65,29 @@ SN_FN float sn_half8_dot(sn_half8 h, sn_float4 a, sn_float4 b) {
     return first + sn_half_value(h.bits[4]) * b.x + sn_half_value(h.bits[5]) * b.y +
            sn_half_value(h.bits[6]) * b.z + sn_half_value(h.bits[7]) * b.w;
 #endif
+}
+
+SN_FN sn_half4 sn_half4_of(sn_float4 v) {
+    sn_half4 h;
+#ifdef __CUDACC__
+    ((__half2 *)&h)[0] = __floats2half2_rn(v.x, v.y),
+              ((__half2 *)&h)[1] = __floats2half2_rn(v.z, v.w);
+#else
+    h.bits[0] = sn_half_of((double)v.x), h.bits[1] = sn_half_of((double)v.y);
+    h.bits[2] = sn_half_of((double)v.z), h.bits[3] = sn_half_of((double)v.w);
+#endif
+    return h;
+}
+SN_FN sn_float4 sn_half4_value(sn_half4 h) {
+#ifdef __CUDACC__
+    float2 a = __half22float2(((const __half2 *)&h)[0]),
+           b = __half22float2(((const __half2 *)&h)[1]);
+    sn_float4 v = {a.x, a.y, b.x, b.y};
+#else
+    sn_float4 v = {sn_half_value(h.bits[0]), sn_half_value(h.bits[1]), sn_half_value(h.bits[2]),
+                   sn_half_value(h.bits[3])};
+#endif
+    return v;
 }
 
 /* A vertex of a slot, counted from the block's first. */
@@ -103,6 +151,7 @@ typedef struct sn_spring_device {
     const int *row_other, *row_spring;
     const double *row_stiffness;
     const float *row_altitude; /* what the altitudes add to the stiffness between both ends */
+    float table_scale;         /* batches: brings entries of the Hessian to at most about 1 */
 
     const int *corner_start; /* free_count + 1: corners of tets */
     const sn_int4 *corner;   /* the other three vertices, the network's tet */

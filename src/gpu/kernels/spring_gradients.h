@@ -21,7 +21,7 @@
 
 #include "gpu/kernels/spring_energy.h"
 
-enum { SN_CG_LIMIT = 400, SN_PLACE_STEPS = 80 /* of the search for a cluster's rotation */ };
+enum { SN_PLACE_STEPS = 80 /* of the search for a cluster's rotation */ };
 
 /* ---- clusters ---- */
 

@@ -5,14 +5,6 @@
 
 #include "gpu/kernels/spring_gradients.h"
 
-enum {
-    SN_BACKTRACKS = 30,
-    SN_LENGTHENINGS = 6,
-    SN_HOLD_AFTER_FAILURE = 2,
-    SN_HOLD_MOST = 4,
-    SN_PROJECTED = 3
-};
-
 /* x[1 - at] = x[at] + length step. Sums: gradient[of] . step. */
 SN_PHASE_FN void sn_spring_step(sn_grid *g, const sn_spring_device *d, const sn_spring_work *w,
                                 int at, int of, double length) {
@@ -41,8 +33,7 @@ SN_PHASE_FN void sn_spring_report(sn_grid *g, const sn_spring_device *d, const s
     }
     for (int t = sn_first(g); t < d->tet_count; t += sn_stride(g)) {
         sn_int4 c = d->tets[t];
-        sn_double4 o = x[c.x], e1 = sn_double4_sub(x[c.y], o), e2 = sn_double4_sub(x[c.z], o);
-        if (sn_double4_dot(sn_double4_cross(e1, e2), sn_double4_sub(x[c.w], o)) > 0) continue;
+        if (sn_tet_is_upright(x[c.x], x[c.y], x[c.z], x[c.w])) continue;
         sums[0]++, sums[1] += !d->pose_inverts[t];
     }
     for (int t = sn_first(g); t < d->surface_count; t += sn_stride(g)) {
@@ -53,9 +44,7 @@ SN_PHASE_FN void sn_spring_report(sn_grid *g, const sn_spring_device *d, const s
             p[k] = x[v[k]];
             b[k] = v[k] < d->free_count ? w->blend[v[k]] : x[v[k]];
         }
-        sn_double4 m = sn_double4_cross(sn_double4_sub(p[1], p[0]), sn_double4_sub(p[2], p[0]));
-        sn_double4 n = sn_double4_cross(sn_double4_sub(b[1], b[0]), sn_double4_sub(b[2], b[0]));
-        sums[2] += sn_double4_dot(m, n) < 0;
+        sums[2] += sn_triangle_is_flipped(p, b);
     }
     sn_block_sums(g, 3, sums, 0);
 }
@@ -99,9 +88,7 @@ SN_FN double sn_newton_search(sn_grid *g, const sn_spring_device *d, const sn_sp
             found = length;
             break;
         }
-        double bend = e - now->energy - length * slope;
-        double best = bend > 0 ? -slope * length * length / (2 * bend) : 0.5 * length;
-        length = best > 0.5 * length ? 0.5 * length : best < 0.1 * length ? 0.1 * length : best;
+        length = sn_shorter_step(length, slope, e - now->energy);
     }
     if (found != 1 || !lengthen) return found;
     /* a projected Hessian makes short steps: go on while most of the slope is left */
@@ -128,7 +115,6 @@ SN_FN double sn_newton_search(sn_grid *g, const sn_spring_device *d, const sn_sp
 
 SN_FN void sn_spring_run(sn_grid *g, const sn_spring_device *d, const sn_spring_work *w,
                          const sn_spring_asked *a) {
-    const double kept[SN_PROJECTED + 1] = {1, 0.9, 0.6, 0};
     double clamped, scale, counts[3];
     sn_newton now, trial;
     SN_PHASE(g, sn_spring_lengths(g, d, w, a->activations));
@@ -160,10 +146,10 @@ SN_FN void sn_spring_run(sn_grid *g, const sn_spring_device *d, const sn_spring_
             outcome = SN_SPRING_STOPPED;
             break;
         }
-        double goal = 0.3 * a->tolerance / now.residual;
-        goal = goal > 0.3 ? 0.3 : goal < 0.01 ? 0.01 : goal;
+        double goal = sn_inner_goal(a->tolerance, now.residual);
         bool failed = false;
-        while (!sn_spring_direction(g, d, w, a, now.at, kept[level], now.largest, goal, &inner) &&
+        while (!sn_spring_direction(g, d, w, a, now.at, sn_kept_curvature(level), now.largest, goal,
+                                    &inner) &&
                level < SN_PROJECTED)
             level = near_answer ? level + 1 : SN_PROJECTED, failed = true;
         bool short_sighted = level > 0;
