@@ -15,6 +15,19 @@ void sn_crew_free(sn_crew *crew) {
     *crew = (sn_crew){0};
 }
 
+static void fill_info(const sinew_result *result, sinew_frame_info *info) {
+    uint32_t size = info->size;
+    *info = (sinew_frame_info){.size = size,
+                               .time = result->time,
+                               .status = result->status,
+                               .iterations = result->iterations,
+                               .residual = result->residual,
+                               .energy = result->energy,
+                               .seconds = result->seconds,
+                               .inverted = result->inverted,
+                               .contacts = result->contact_count};
+}
+
 sinew_status sn_solve_frame(sinew_solver *solver, int frame, double *positions,
                             sinew_frame_info *info, json_t *fields, const sinew_monitor *monitor,
                             sinew_error *error) {
@@ -26,18 +39,9 @@ sinew_status sn_solve_frame(sinew_solver *solver, int frame, double *positions,
     sinew_figures figures = {fields};
     result.positions = positions;
     if (fields) result.figures = &figures;
-    sinew_status status = sinew_solver_solve(solver, &input, &result, monitor, error);
-    uint32_t size = info->size;
-    *info = (sinew_frame_info){.size = size,
-                               .time = result.time,
-                               .status = status,
-                               .iterations = result.iterations,
-                               .residual = result.residual,
-                               .energy = result.energy,
-                               .seconds = result.seconds,
-                               .inverted = result.inverted,
-                               .contacts = result.contact_count};
-    return status;
+    result.status = sinew_solver_solve(solver, &input, &result, monitor, error);
+    fill_info(&result, info);
+    return result.status;
 }
 
 /* ---- several at once ------------------------------------------------------------------------- */
@@ -146,6 +150,55 @@ static sinew_status grow_crew(sn_crew *crew, int wanted, sinew_session *session,
     return SINEW_OK;
 }
 
+/* ---- many at once, on a device --------------------------------------------------------------- */
+
+/* Frames b->start .. of which slots has `count`; with results[count] and figures[count]. */
+static sinew_status solve_many(batch *b, int count, sinew_result *results, sinew_figures *figures,
+                               sinew_error *error) {
+    for (int k = 0; k < count; k++) {
+        sinew_result_init(&results[k]);
+        figures[k].fields = b->slots[k].fields;
+        results[k].positions = b->slots[k].positions, results[k].figures = &figures[k];
+    }
+    SN_TRY(sn_solver_solve_batch(b->own, b->start, count, results, b->monitor, error));
+    for (int k = 0; k < count; k++) {
+        b->slots[k].index = b->start + k;
+        fill_info(&results[k], &b->slots[k].info);
+        b->errors[k] = error ? *error : (sinew_error){0};
+    }
+    return SINEW_OK;
+}
+
+/* Up to `most` frames at a time, as far as the device does them: b->start is the first frame that
+ * is left. */
+static sinew_status run_batches(batch *b, int most, sn_take_frame *take, void *user,
+                                sinew_error *error) {
+    int frames = b->last - b->first + 1, room = frames < most ? frames : most;
+    sinew_result *results = SN_NEW0(sinew_result, room);
+    sinew_figures *figures = SN_NEW0(sinew_figures, room);
+    sinew_status status = results && figures ? make_slots(b, room, error) : sn_no_memory(error);
+    bool left = false;
+    while (status == SINEW_OK && !left && b->start <= b->last) {
+        int count = b->last - b->start + 1 < room ? b->last - b->start + 1 : room;
+        sn_progress(b->monitor, (double)(b->start - b->first) / frames, "frames");
+        status = renew_fields(b, room, error);
+        if (status == SINEW_OK) status = solve_many(b, count, results, figures, error);
+        left = status == SINEW_UNAVAILABLE;
+        for (int k = 0; k < count && status == SINEW_OK; k++) {
+            sinew_status solved = b->slots[k].info.status;
+            if (solved == SINEW_OK || solved == SINEW_NOT_CONVERGED)
+                status = take(user, &b->slots[k], error);
+            else
+                status = sn_fail(error, solved, "%s", b->errors[k].message);
+        }
+        if (status == SINEW_OK) b->start += count;
+    }
+    for (int i = 0; b->slots && i < room; i++) sn_frame_free(&b->slots[i]);
+    sn_free(b->slots), sn_free(b->errors), sn_free(results), sn_free(figures);
+    b->slots = NULL, b->errors = NULL;
+    return left ? SINEW_OK : status;
+}
+
 sinew_status sn_run_frames(sn_crew *crew, const sinew_scene *scene, sinew_solver *solver, int first,
                            int last, sn_take_frame *take, void *user, const sinew_monitor *monitor,
                            sinew_error *error) {
@@ -164,7 +217,11 @@ sinew_status sn_run_frames(sn_crew *crew, const sinew_scene *scene, sinew_solver
                .start = first,
                .caller = pthread_self(),
                .monitor = monitor};
-    sinew_status status = grow_crew(crew, threads - 1, b.session, monitor, error);
+    int most = sn_model_outputs_need_state(scene, solver) ? 1 : sn_solver_batch_size(solver);
+    sinew_status status = SINEW_OK;
+    if (past == SINEW_PAST_NONE && most > 1) status = run_batches(&b, most, take, user, error);
+    if (status != SINEW_OK || b.start > last) return status;
+    status = grow_crew(crew, threads - 1, b.session, monitor, error);
     if (status == SINEW_OK) status = make_slots(&b, threads * unit, error);
     while (status == SINEW_OK && b.start <= last) {
         sn_progress(monitor, (double)(b.start - first) / (last - first + 1), "frames");

@@ -20,7 +20,7 @@ typedef sinew_status sn_take_frame(void *user, sn_frame *frame, sinew_error *err
 
 /* Solves frames first..last and hands them over in order. Frames that do not depend on each other,
  * or runs of them, are solved at once, one solver per thread: the same bits, and no more frames in
- * memory than one run per thread. */
+ * memory than one run per thread. Models that solve many frames at once on a device do so. */
 sinew_status sn_run_frames(sn_crew *crew, const sinew_scene *scene, sinew_solver *solver, int first,
                            int last, sn_take_frame *take, void *user, const sinew_monitor *monitor,
                            sinew_error *error);

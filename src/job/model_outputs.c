@@ -48,6 +48,12 @@ static bool wants(const sinew_scene *scene, const char *output) {
     return json_object_get(sn_scene_at(scene, "outputs"), output) != NULL;
 }
 
+bool sn_model_outputs_need_state(const sinew_scene *scene, const sinew_solver *solver) {
+    return solver->kind == &sn_model_modal || solver->kind == &sn_model_fit ||
+           solver->kind == &sn_model_force ||
+           (solver->kind == &sn_model_spring && wants(scene, "network_frames"));
+}
+
 sinew_status sn_model_outputs_frame(const sinew_scene *scene, sinew_solver *solver, sn_frame *frame,
                                     sinew_error *error) {
     bool good = true;

@@ -50,6 +50,8 @@ sinew_status sn_model_outputs_open(const sinew_scene *scene, sinew_solver *solve
 /* Room for what they need of a frame. */
 sinew_status sn_model_outputs_frame(const sinew_scene *scene, sinew_solver *solver, sn_frame *frame,
                                     sinew_error *error);
+/* Whether they take it from the solver's state, frame by frame. */
+bool sn_model_outputs_need_state(const sinew_scene *scene, const sinew_solver *solver);
 /* Takes it from a solver that has just solved the frame. */
 void sn_model_outputs_take(sinew_solver *solver, sn_frame *frame);
 void sn_frame_free(sn_frame *frame);

@@ -102,6 +102,13 @@ typedef struct sn_model_kind {
     sinew_status (*solve)(void *model, const sn_ask *ask, double *positions, sinew_result *result,
                           json_t *fields, const sinew_monitor *monitor, sinew_error *error);
 
+    /* Frames without a past that are solved at once, on a device: how many at a time (1: none), and
+     * the solve, with positions and a status in every result. fields: per frame; its entries may be
+     * NULL. SINEW_UNAVAILABLE: the frames must be solved one by one. May be NULL. */
+    int (*batch)(const void *model);
+    sinew_status (*solve_batch)(void *model, int count, const sn_ask *asks, sinew_result *results,
+                                json_t **fields, const sinew_monitor *monitor, sinew_error *error);
+
     /* The past; all NULL: frames are independent. */
     sinew_past (*past)(const void *model, int *run);
     void (*reset)(void *model);

@@ -642,6 +642,20 @@ static sinew_status solve_frame(spring_model *m, const sinew_spring_frame *frame
     return sinew_spring_solve(m->spring, m->state, frame, positions, info, monitor, error);
 }
 
+static void fill_result(const spring_model *m, const sn_ask *ask,
+                        const sinew_spring_frame_info *solved, bool on_device, sinew_result *result,
+                        json_t *fields) {
+    result->iterations = solved->iterations;
+    result->residual = solved->residual;
+    result->energy = solved->energy;
+    result->inverted = solved->inverted;
+    result->contact_count = solved->contacts;
+    result->time_limited = solved->time_limited;
+    if (fields) report_frame(m, ask, solved, fields);
+    if (fields && m->device.choice)
+        json_object_set_new(fields, "device", json_string(on_device ? "gpu" : "cpu"));
+}
+
 static sinew_status solve(void *model, const sn_ask *ask, double *positions, sinew_result *result,
                           json_t *fields, const sinew_monitor *monitor, sinew_error *error) {
     spring_model *m = model;
@@ -674,16 +688,63 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
     bool on_device;
     sinew_status status = solve_frame(m, &frame, positions, &solved, &on_device, monitor, error);
     if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
-    result->iterations = solved.iterations;
-    result->residual = solved.residual;
-    result->energy = solved.energy;
-    result->inverted = solved.inverted;
-    result->contact_count = solved.contacts;
+    fill_result(m, ask, &solved, on_device, result, fields);
     list_contacts(m, ask, result);
-    result->time_limited = solved.time_limited;
-    if (fields) report_frame(m, ask, &solved, fields);
-    if (fields && m->device.choice)
-        json_object_set_new(fields, "device", json_string(on_device ? "gpu" : "cpu"));
+    return status;
+}
+
+/* ---- batches ---- */
+
+/* Frames that ask for nothing but weights, and for pins and pulls that rest. */
+static int batch(const void *model) {
+    const spring_model *m = model;
+    bool moved = m->obstacles.count > 0 || m->forced;
+    for (int e = 0; e < m->pins.entries; e++) moved |= m->pin_frames[e] != NULL;
+    for (int k = 0; k < m->pull_count; k++) moved |= m->pull_frames[k] != NULL;
+    return m->device.gpu && !moved ? sn_gpu_spring_batch_size(m->device.frames) : 1;
+}
+
+/* With frames[count], infos[count] and positions[count]. */
+static sinew_status solve_frames(spring_model *m, int count, const sn_ask *asks,
+                                 sinew_spring_frame *frames, sinew_spring_frame_info *infos,
+                                 double **positions, sinew_result *results, json_t **fields,
+                                 const sinew_monitor *monitor, sinew_error *error) {
+    for (int k = 0; k < count; k++) {
+        frames[k] = (sinew_spring_frame){.size = sizeof *frames,
+                                         .weights = asks[k].weights,
+                                         .index = asks[k].frame,
+                                         .pull_count = m->pull_count,
+                                         .pulls = m->pulls};
+        infos[k].size = sizeof *infos;
+        positions[k] = results[k].positions;
+    }
+    sinew_status status = sn_gpu_spring_solve_batch(m->device.frames, m->state, count, frames,
+                                                    positions, infos, monitor, error);
+    if (status != SINEW_OK && status != SINEW_NOT_CONVERGED && status != SINEW_BAD_INPUT)
+        return status;
+    for (int k = 0; k < count; k++) {
+        /* the list of tets that turned over comes from the state */
+        if (infos[k].new_inverted > 0 && fields[k]) {
+            results[k].status =
+                solve(m, &asks[k], positions[k], &results[k], fields[k], monitor, error);
+            continue;
+        }
+        results[k].status = infos[k].status;
+        fill_result(m, &asks[k], &infos[k], true, &results[k], fields[k]);
+    }
+    return SINEW_OK;
+}
+
+static sinew_status solve_batch(void *model, int count, const sn_ask *asks, sinew_result *results,
+                                json_t **fields, const sinew_monitor *monitor, sinew_error *error) {
+    sinew_spring_frame *frames = SN_NEW0(sinew_spring_frame, count);
+    sinew_spring_frame_info *infos = SN_NEW0(sinew_spring_frame_info, count);
+    double **positions = SN_NEW0(double *, count);
+    sinew_status status = frames && infos && positions
+                              ? solve_frames(model, count, asks, frames, infos, positions, results,
+                                             fields, monitor, error)
+                              : sn_no_memory(error);
+    sn_free(frames), sn_free(infos), sn_free(positions);
     return status;
 }
 
@@ -717,5 +778,7 @@ const sn_model_kind sn_model_spring = {
     .key = key,
     SN_MODEL_FUNCTIONS,
     .update = update,
+    .batch = batch,
+    .solve_batch = solve_batch,
     SN_MODEL_PAST,
 };

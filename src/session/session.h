@@ -77,6 +77,15 @@ void sn_solver_pack(const sinew_solver *solver, sn_pack *pack);
 sinew_status sn_solver_unpack(sinew_solver *solver, const void *bytes, size_t size,
                               sinew_error *error);
 
+/* Frames of the clip that are solved at once; 1: one by one. */
+int sn_solver_batch_size(const sinew_solver *solver);
+/* Frames first .. first + count - 1; results have positions and may have figures, and get a status
+ * each. SINEW_UNAVAILABLE: they must be solved one by one. Of a frame that fails, `error` has the
+ * first message. */
+sinew_status sn_solver_solve_batch(sinew_solver *solver, int first, int count,
+                                   sinew_result *results, const sinew_monitor *monitor,
+                                   sinew_error *error);
+
 /* A monitor around the caller's that also ends when the session is cancelled or newer. */
 typedef struct sn_watch {
     sinew_monitor monitor;

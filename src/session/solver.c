@@ -209,26 +209,30 @@ static bool all_finite(const double *values, size_t count) {
     return sum == 0;
 }
 
+/* What is left to do with the positions of a frame that the model solved. */
+static sinew_status check_shape(sinew_solver *s, const sn_ask *ask, double *positions,
+                                sinew_status status, json_t *fields, sinew_error *error) {
+    if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
+    s->next = ask->frame >= 0 ? ask->frame + 1 : -1;
+    sinew_status corrected = sn_locks_correct(&s->locks, positions, fields, error);
+    if (corrected != SINEW_OK) status = corrected;
+    /* Inputs are bounded so that this does not happen. If it does, no client may see it, and the
+       state, which then holds such numbers, too, begins anew. */
+    if (all_finite(positions, 3 * (size_t)sinew_solver_rig(s)->neutral->vertex_count))
+        return status;
+    if (s->kind->reset) s->kind->reset(s->model);
+    s->next = -1;
+    return sn_fail(error, SINEW_BAD_INPUT, "the model '%s' gives no finite shape here",
+                   s->kind->about.name);
+}
+
 static sinew_status solve_one(sinew_solver *s, const sn_ask *ask, double *positions,
                               sinew_result *result, json_t *fields, const sinew_monitor *monitor,
                               sinew_error *error) {
     sn_ask own = *ask;
     own.head_moves = ask->frame >= 0 && sn_clip_head(sn_solver_get_clip(s), ask->time, &own.head);
     sinew_status status = s->kind->solve(s->model, &own, positions, result, fields, monitor, error);
-    if (status == SINEW_OK || status == SINEW_NOT_CONVERGED) {
-        s->next = ask->frame >= 0 ? ask->frame + 1 : -1;
-        sinew_status corrected = sn_locks_correct(&s->locks, positions, fields, error);
-        if (corrected != SINEW_OK) status = corrected;
-        /* Inputs are bounded so that this does not happen. If it does, no client may see it, and
-           the state, which then holds such numbers, too, begins anew. */
-        if (!all_finite(positions, 3 * (size_t)sinew_solver_rig(s)->neutral->vertex_count)) {
-            if (s->kind->reset) s->kind->reset(s->model);
-            s->next = -1;
-            return sn_fail(error, SINEW_BAD_INPUT, "the model '%s' gives no finite shape here",
-                           s->kind->about.name);
-        }
-    }
-    return status;
+    return check_shape(s, ask, positions, status, fields, error);
 }
 
 /* Solves the frames before `frame` that its past needs and that the state has not seen. */
@@ -326,6 +330,15 @@ static void finish(sinew_solver *s, const sinew_input *input, double *positions,
     if (result->normals) find_normals(s, positions, result->normals);
 }
 
+static void clear_result(sinew_solver *s, const sn_ask *ask, sinew_result *result) {
+    result->iterations = result->inverted = result->contact_count = result->contacts_returned = 0;
+    result->residual = result->energy = 0;
+    result->time_limited = false;
+    result->frame = ask->frame, result->time = ask->time, result->revision = s->revision;
+    result->build_seconds = s->build_seconds;
+    s->build_seconds = 0;
+}
+
 static sinew_status solve(sinew_solver *s, const sinew_input *input, sinew_result *result,
                           const sinew_monitor *monitor, sinew_error *error) {
     sn_watch watch;
@@ -345,12 +358,7 @@ static sinew_status solve(sinew_solver *s, const sinew_input *input, sinew_resul
     double *positions = result->positions ? result->positions : s->positions;
     json_t *fields = result->figures ? result->figures->fields : NULL;
     if (fields) json_object_clear(fields);
-    result->iterations = result->inverted = result->contact_count = result->contacts_returned = 0;
-    result->residual = result->energy = 0;
-    result->time_limited = false;
-    result->frame = ask.frame, result->time = ask.time, result->revision = s->revision;
-    result->build_seconds = s->build_seconds;
-    s->build_seconds = 0;
+    clear_result(s, &ask, result);
     sinew_status status = SINEW_OK;
     const sinew_monitor *before = sn_monitor_enter(watched);
     if (sn_cancelled(watched)) status = sn_fail(error, SINEW_CANCELLED, "cancelled");
@@ -378,5 +386,65 @@ sinew_status sinew_solver_solve(sinew_solver *s, const sinew_input *input, sinew
     sinew_status status = solve(s, &own, &out, monitor, error);
     out.status = status;
     sn_info_write(result, &out, sizeof out);
+    return status;
+}
+
+/* ---- many frames ----------------------------------------------------------------------------- */
+
+/* Shorter clips are not worth the set-up. Of the clip and not of a range of it: parts of a clip
+ * have the same bits as the whole. */
+enum { LEAST_BATCH = 16 };
+
+int sn_solver_batch_size(const sinew_solver *s) {
+    const sn_clip *clip = sn_solver_get_clip(s);
+    if (!s->model || !s->kind->batch || !clip || !clip->weights) return 1;
+    return clip->frame_count < LEAST_BATCH ? 1 : s->kind->batch(s->model);
+}
+
+/* With asks[count] and fields[count]. */
+static sinew_status solve_asked(sinew_solver *s, int count, const sn_ask *asks, json_t **fields,
+                                sinew_result *results, const sinew_monitor *monitor,
+                                sinew_error *error) {
+    double began = sn_now();
+    sinew_input input;
+    sinew_input_init(&input);
+    const sinew_monitor *before = sn_monitor_enter(monitor);
+    sinew_status status =
+        sn_cancelled(monitor)
+            ? sn_fail(error, SINEW_CANCELLED, "cancelled")
+            : s->kind->solve_batch(s->model, count, asks, results, fields, monitor, error);
+    for (int k = 0; k < count && status == SINEW_OK; k++) {
+        sinew_result *r = &results[k];
+        r->status = check_shape(s, &asks[k], r->positions, r->status, fields[k], error);
+        if (r->status != SINEW_OK && r->status != SINEW_NOT_CONVERGED) break;
+        finish(s, &input, r->positions, r);
+        r->seconds = (sn_now() - began) / count;
+    }
+    sn_monitor_leave(before);
+    return status;
+}
+
+sinew_status sn_solver_solve_batch(sinew_solver *s, int first, int count, sinew_result *results,
+                                   const sinew_monitor *monitor, sinew_error *error) {
+    const sn_clip *clip = sn_solver_get_clip(s);
+    size_t sliders = (size_t)sinew_solver_rig(s)->slider_count;
+    sn_watch watch;
+    const sinew_monitor *watched = sn_watch_start(&watch, s->session, monitor, 0);
+    sn_ask *asks = SN_NEW0(sn_ask, count);
+    json_t **fields = SN_NEW0(json_t *, count);
+    sinew_status status = asks && fields ? SINEW_OK : sn_no_memory(error);
+    for (int k = 0; k < count && status == SINEW_OK; k++) {
+        int f = first + k;
+        asks[k] = (sn_ask){.frame = f,
+                           .sample = f,
+                           .time = clip->times[f],
+                           .weights = clip->weights + (size_t)f * sliders};
+        asks[k].head_moves = sn_clip_head(clip, asks[k].time, &asks[k].head);
+        fields[k] = results[k].figures ? results[k].figures->fields : NULL;
+        if (fields[k]) json_object_clear(fields[k]);
+        clear_result(s, &asks[k], &results[k]);
+    }
+    if (status == SINEW_OK) status = solve_asked(s, count, asks, fields, results, watched, error);
+    sn_free(asks), sn_free(fields);
     return status;
 }

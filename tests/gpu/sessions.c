@@ -7,6 +7,7 @@
 
 #include "groups.h"
 #include "rigs.h"
+#include "sinew/job.h"
 #include "sinew/scene.h"
 #include "sinew/session.h"
 
@@ -20,6 +21,11 @@ static void keep_line(sinew_log_level level, const char *message, void *user) {
     if (level < SINEW_LOG_LEVEL_WARNING) return;
     lines->count++;
     snprintf(lines->last, sizeof lines->last, "%s", message);
+}
+
+static bool at_once(void *user) {
+    (void)user;
+    return true;
 }
 
 /* One frame of a scene on the rig. */
@@ -136,14 +142,14 @@ static void a_device_that_is_lost_leaves_the_frame_to_the_processor(void **state
 }
 
 /* The total of a job: `failure` is what the host's library is told to fail at, or "". */
-static int handed_over(const char *command, const char *failure) {
+static int handed_over(const char *command, const char *model, int steps, const char *failure) {
     char line[1024], path[512];
     snprintf(path, sizeof path, "%s/report.json", test_folder());
     snprintf(line, sizeof line,
-             "SINEW_GPU_FAIL=%s %s blend --sample bar --vertices 1000 --model rotation "
-             "--weights bend120=0.5 --steps 3 --device auto --out %s/clip.pc2 --report %s "
+             "SINEW_GPU_FAIL=%s %s blend --sample bar --vertices 1000 --model %s "
+             "--weights bend120=0.5 --steps %d --device auto --out %s/clip.pc2 --report %s "
              "> %s/log 2>&1",
-             failure, command, test_folder(), path, test_folder());
+             failure, command, model, steps, test_folder(), path, test_folder());
     assert_int_equal(WEXITSTATUS(system(line)), 0);
     json_t *report = json_load_file(path, 0, NULL);
     json_t *count = json_object_get(json_object_get(report, "totals"), "solved_on_cpu");
@@ -157,10 +163,70 @@ static void frames_that_are_handed_over_are_counted(void **state) {
     (void)state;
     const char *command = getenv("SINEW_COMMAND");
     if (!command) skip();
-    assert_int_equal(handed_over(command, ""), 0);
+    assert_int_equal(handed_over(command, "rotation", 3, ""), 0);
+    assert_int_equal(handed_over(command, "spring", 20, ""), 0); /* a batch */
     if (!on_host()) return; /* a device does not fail on request */
-    assert_int_equal(handed_over(command, "launch"), 4);
-    assert_int_equal(handed_over(command, "finish"), 4);
+    assert_int_equal(handed_over(command, "rotation", 3, "launch"), 4);
+    assert_int_equal(handed_over(command, "rotation", 3, "finish"), 4);
+    assert_int_equal(handed_over(command, "spring", 20, "launch"), 21);
+    assert_int_equal(handed_over(command, "spring", 20, "finish"), 21);
+}
+
+/* ---- clips ---- */
+
+enum { CLIP = 21 };
+
+/* Frames first..last of a clip by a job, as floats. */
+static float *run_clip(const char *device, int first, int last, size_t *count, bool cancel) {
+    char text[512], path[512];
+    sinew_error error = {0};
+    sinew_scene *scene;
+    sinew_job *job;
+    snprintf(text, sizeof text,
+             "{\"sinew\": 1, \"rig\": {\"sample\": \"bar\", \"vertices\": 1000}, \"model\": "
+             "\"spring\", \"weights\": {\"bend120\": 0.8}, \"steps\": %d, \"parameters\": "
+             "{\"device\": \"%s\", \"independent\": true, \"tolerance\": 1e-7}, \"outputs\": "
+             "{\"frames\": [\"clip.pc2\"]}}",
+             CLIP - 1, device);
+    snprintf(path, sizeof path, "%s/clip.pc2", test_folder());
+    remove(path);
+    assert_ok(sinew_scene_parse(text, "s.json", test_folder(), &scene, &error));
+    assert_ok(sinew_job_create(scene, NULL, &job, &error));
+    sinew_monitor monitor = {.cancelled = cancel ? at_once : NULL};
+    sinew_status status = sinew_job_run(job, first, last, &monitor, &error);
+    assert_int_equal(status, cancel ? SINEW_CANCELLED : SINEW_OK);
+    *count = 3 * (size_t)sinew_job_rig(job)->neutral->vertex_count;
+    sinew_job_destroy(job);
+    sinew_scene_destroy(scene);
+    FILE *file = fopen(path, "rb");
+    if (cancel) {
+        assert_null(file); /* nothing half-written */
+        return NULL;
+    }
+    assert_non_null(file);
+    size_t wanted = *count * (size_t)(last - first + 1);
+    float *values = malloc(wanted * sizeof *values);
+    assert_int_equal(fseek(file, 32, SEEK_SET), 0); /* the header of the format */
+    assert_int_equal(fread(values, sizeof *values, wanted, file), wanted);
+    fclose(file);
+    return values;
+}
+
+static void clips_are_solved_in_batches(void **state) {
+    (void)state;
+    size_t n;
+    float *cpu = run_clip("cpu", 0, CLIP - 1, &n, false);
+    float *gpu = run_clip("gpu", 0, CLIP - 1, &n, false);
+    float *part = run_clip("gpu", 6, CLIP - 1, &n, false);
+    double worst = 0, size = 0;
+    for (size_t k = 0; k < n * CLIP; k++) {
+        worst = fmax(worst, fabs((double)cpu[k] - (double)gpu[k]));
+        size = fmax(size, fabs((double)cpu[k]));
+    }
+    assert_below(worst, 1e-6 * size);
+    assert_memory_equal(part, gpu + 6 * n, (CLIP - 6) * n * sizeof *gpu); /* farms run parts */
+    assert_null(run_clip("gpu", 0, CLIP - 1, &n, true));
+    free(cpu), free(gpu), free(part);
 }
 
 int test_sessions(void) {
@@ -170,6 +236,7 @@ int test_sessions(void) {
         cmocka_unit_test(a_missing_device_is_an_error_or_a_warning),
         cmocka_unit_test(a_device_that_is_lost_leaves_the_frame_to_the_processor),
         cmocka_unit_test(frames_that_are_handed_over_are_counted),
+        cmocka_unit_test(clips_are_solved_in_batches),
     };
     return cmocka_run_group_tests_name("gpu sessions", tests, NULL, NULL);
 }
