@@ -112,13 +112,18 @@ static bool is_complete(sinew_status status) {
     return status == SINEW_OK || status == SINEW_NOT_CONVERGED;
 }
 
-static sinew_status run_range(cli_call *call, sinew_job *job, double setup) {
+/* *merged: the outputs are written, too. */
+static sinew_status run_range(cli_call *call, sinew_job *job, double setup, bool *merged) {
     const char *folder = cli_text(call, "--part");
+    bool resume = cli_given(call, "--resume");
     int first, last;
     CLI_TRY(cli_frame_range(call, &first, &last));
     double begin = cli_now();
-    sinew_status status = sinew_job_run_part(job, first, last, folder, cli_given(call, "--resume"),
-                                             call->monitor, &call->error);
+    sinew_status status =
+        cli_given(call, "--merge")
+            ? sinew_job_run_last_part(job, first, last, folder, resume, call->monitor, merged,
+                                      &call->error)
+            : sinew_job_run_part(job, first, last, folder, resume, call->monitor, &call->error);
     int frames = (last < 0 ? sinew_job_frame_count(job) - 1 : last) - first + 1;
     report_cost(call, frames, setup, cli_now() - begin);
     return status;
@@ -147,7 +152,8 @@ static bool next_range(const sinew_job *job, const bool *present, int done, doub
 }
 
 /* Parts of the missing frames until the time is used up. */
-static sinew_status fill_parts(cli_call *call, sinew_job *job, bool *present, double setup) {
+static sinew_status fill_parts(cli_call *call, sinew_job *job, bool *present, double setup,
+                               bool *merged) {
     const char *folder = cli_text(call, "--part");
     /* Where setting up takes long, more work makes it worth while. */
     double wanted = cli_number(call, "--budget", 0);
@@ -156,8 +162,13 @@ static sinew_status fill_parts(cli_call *call, sinew_job *job, bool *present, do
     int done = 0, first, last;
     sinew_status worst = SINEW_OK;
     while (next_range(job, present, done, cli_now() - begin, budget, &first, &last)) {
-        sinew_status status =
-            sinew_job_run_part(job, first, last, folder, first > 0, call->monitor, &call->error);
+        bool is_last = true;
+        for (int i = 0; i < sinew_job_frame_count(job); i++)
+            is_last = is_last && (present[i] || (i >= first && i <= last));
+        sinew_status status = is_last ? sinew_job_run_last_part(job, first, last, folder, first > 0,
+                                                                call->monitor, merged, &call->error)
+                                      : sinew_job_run_part(job, first, last, folder, first > 0,
+                                                           call->monitor, &call->error);
         if (!is_complete(status)) return status;
         if (status != SINEW_OK) worst = status;
         for (int i = first; i <= last; i++) present[i] = true;
@@ -167,6 +178,15 @@ static sinew_status fill_parts(cli_call *call, sinew_job *job, bool *present, do
     return worst;
 }
 
+/* After merging. */
+static void say_merged(cli_call *call, const sinew_scene *scene, const sinew_job *job,
+                       sinew_status status) {
+    cli_say_job(call, job, scene, status);
+    if (!is_complete(status)) return;
+    json_object_set_new(call->report, "merged", json_true());
+    if (cli_given(call, "--sheet")) cli_add_sheet(call, scene, job);
+}
+
 static sinew_status run_budget(cli_call *call, const sinew_scene *scene, sinew_job *job,
                                double setup) {
     const char *folder = cli_text(call, "--part");
@@ -174,15 +194,12 @@ static sinew_status run_budget(cli_call *call, const sinew_scene *scene, sinew_j
     bool *present = CLI_NEW(bool, frames), all = true;
     if (!present) return cli_no_memory(&call->error);
     sinew_status status = sinew_job_check_parts(job, folder, present, call->monitor, &call->error);
-    if (status == SINEW_OK) status = fill_parts(call, job, present, setup);
+    bool merged = false;
+    if (status == SINEW_OK) status = fill_parts(call, job, present, setup, &merged);
     for (int i = 0; i < frames; i++) all = all && present[i];
     if (is_complete(status) && all) {
-        status = sinew_job_merge(job, folder, call->monitor, &call->error);
-        cli_say_job(call, job, scene, status);
-        if (is_complete(status)) {
-            json_object_set_new(call->report, "merged", json_true());
-            if (cli_given(call, "--sheet")) cli_add_sheet(call, scene, job);
-        }
+        if (!merged) status = sinew_job_merge(job, folder, call->monitor, &call->error);
+        say_merged(call, scene, job, status);
     }
     if (is_complete(status)) cli_report_clip(call, job, present);
     sinew_free(present);
@@ -200,9 +217,7 @@ static sinew_status try_merge(cli_call *call, const sinew_scene *scene, sinew_jo
         call->error = before;
         return part;
     }
-    cli_say_job(call, job, scene, status);
-    json_object_set_new(call->report, "merged", json_true());
-    if (cli_given(call, "--sheet")) cli_add_sheet(call, scene, job);
+    say_merged(call, scene, job, status);
     return status;
 }
 
@@ -212,9 +227,12 @@ static sinew_status run_part(cli_call *call, const sinew_scene *scene) {
     double begin = cli_now();
     CLI_TRY(sinew_job_create(scene, call->monitor, &job, &call->error));
     double setup = cli_now() - begin;
+    bool merged = false;
     sinew_status status = cli_given(call, "--budget") ? run_budget(call, scene, job, setup)
-                                                      : run_range(call, job, setup);
-    if (is_complete(status) && cli_given(call, "--merge"))
+                                                      : run_range(call, job, setup, &merged);
+    if (merged)
+        say_merged(call, scene, job, status);
+    else if (is_complete(status) && cli_given(call, "--merge"))
         status = try_merge(call, scene, job, status);
     sinew_job_destroy(job);
     if (is_complete(status)) {

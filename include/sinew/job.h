@@ -81,6 +81,14 @@ SINEW_API sinew_status sinew_job_run(sinew_job *job, int first, int last,
 SINEW_API sinew_status sinew_job_run_part(sinew_job *job, int first, int last, const char *folder,
                                           bool resume, const sinew_monitor *monitor,
                                           sinew_error *error);
+/* The same for the last part of a clip. If the folder has all other frames, it also merges the
+ * parts (see sinew_job_merge) while it computes, which is faster than merging afterwards. *merged:
+ * whether the outputs were written. If they were not, the part is complete all the same, and
+ * sinew_job_merge reports why. */
+SINEW_API sinew_status sinew_job_run_last_part(sinew_job *job, int first, int last,
+                                               const char *folder, bool resume,
+                                               const sinew_monitor *monitor, bool *merged,
+                                               sinew_error *error);
 /* Whether frames depend on earlier ones. run (may be NULL): frames of a run, 0 unless
  * SINEW_PAST_RUN. */
 SINEW_API sinew_past sinew_job_past(const sinew_job *job, int *run);

@@ -206,20 +206,33 @@ static sinew_status take_frame(sinew_job *job, sn_frame *frame, sn_outputs *out,
     return SINEW_OK;
 }
 
-/* Where solved frames go: the outputs, or a part. */
+/* Where solved frames go: the outputs, a part, or both. */
 typedef struct sink {
     sinew_job *job;
-    sn_outputs *outputs;  /* NULL: a part */
-    sn_part_writer *part; /* NULL: the outputs */
-    totals sum;
+    sn_outputs *outputs;  /* NULL: a part alone */
+    sn_part_writer *part; /* NULL: the outputs alone */
+    totals sum;           /* of the outputs */
+    int unconverged;      /* frames of the part */
 } sink;
 
+/* Failures that end a run whatever they hit. */
+static bool is_general(sinew_status status) {
+    return status == SINEW_NO_MEMORY || status == SINEW_CANCELLED;
+}
+
+/* The part counts: outputs that cannot be written beside it are given up, and merging says why. */
 static sinew_status take(void *user, sn_frame *frame, sinew_error *error) {
     sink *to = user;
-    if (to->outputs) return take_frame(to->job, frame, to->outputs, &to->sum, error);
+    if (!to->part) return take_frame(to->job, frame, to->outputs, &to->sum, error);
     /* What the report says beyond the fields of the model is added when parts are merged. */
-    to->sum.unconverged += frame->info.status == SINEW_NOT_CONVERGED;
-    return sn_part_add(to->part, frame, error);
+    to->unconverged += frame->info.status == SINEW_NOT_CONVERGED;
+    SN_TRY(sn_part_add(to->part, frame, error));
+    if (!to->outputs) return SINEW_OK;
+    sinew_status status = take_frame(to->job, frame, to->outputs, &to->sum, error);
+    if (status == SINEW_OK || is_general(status)) return status;
+    sn_outputs_abandon(to->outputs);
+    to->outputs = NULL;
+    return SINEW_OK;
 }
 
 static void report_totals(sinew_job *job, int first, int last, const totals *sum) {
@@ -289,25 +302,98 @@ sinew_status sinew_job_run(sinew_job *job, int first, int last, const sinew_moni
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
+/* Frames first..last into a part, and into the outputs of the sink if there are any. */
+static sinew_status run_part(sink *to, int first, int last, const char *folder, bool resume,
+                             const sinew_monitor *monitor, sinew_error *error) {
+    sinew_job *job = to->job;
+    if (resume && first > 0)
+        SN_TRY(sn_checkpoint_read(folder, job->scene, job->solver, first, error));
+    SN_TRY(sn_part_create(folder, job->scene, job->solver, first, last, &to->part, error));
+    sinew_status status =
+        sn_run_frames(&job->crew, job->scene, job->solver, first, last, take, to, monitor, error);
+    if (status == SINEW_OK && sinew_solver_past(job->solver, NULL) == SINEW_PAST_ALL)
+        status = sn_checkpoint_write(folder, job->scene, job->solver, last + 1, error);
+    if (status != SINEW_OK) {
+        sn_part_abandon(to->part);
+        return status;
+    }
+    SN_TRY(sn_part_close(to->part, error));
+    return unconverged(to->unconverged, last - first + 1, error);
+}
+
 sinew_status sinew_job_run_part(sinew_job *job, int first, int last, const char *folder,
                                 bool resume, const sinew_monitor *monitor, sinew_error *error) {
     SN_REQUIRE(job && folder, error);
     SN_TRY(check_range(job, first, &last, error));
     clear_report(job);
-    if (resume && first > 0)
-        SN_TRY(sn_checkpoint_read(folder, job->scene, job->solver, first, error));
+    return run_part(&(sink){.job = job}, first, last, folder, resume, monitor, error);
+}
+
+static sinew_status take_merged(void *user, sn_frame *frame, sinew_error *error) {
+    sink *to = user;
+    return take_frame(to->job, frame, to->outputs, &to->sum, error);
+}
+
+/* The outputs with the frames of all parts before `first`. No outputs: something is missing or
+ * cannot be read or written; merging says what. */
+static sinew_status begin_outputs(sink *to, int first, int last, const char *folder,
+                                  sn_part_list **parts, const sinew_monitor *monitor,
+                                  sinew_error *error) {
+    sinew_job *job = to->job;
+    int end = clip_of(job)->frame_count - 1;
+    const sn_frame_range own = {first, last}, before = {0, first - 1};
+    sinew_status status = SINEW_OK;
+    if (first > 0 || last < end)
+        status = sn_parts_open(folder, job->scene, job->solver, own, parts, error);
+    if (status == SINEW_OK)
+        status = sn_outputs_open(job->scene, job->solver, 0, end, &to->outputs, error);
+    if (status == SINEW_OK && *parts)
+        status =
+            sn_parts_read(*parts, before, job->scene, job->solver, take_merged, to, monitor, error);
+    if (status == SINEW_OK) return SINEW_OK;
+    sn_outputs_abandon(to->outputs);
+    to->outputs = NULL;
+    return is_general(status) ? status : SINEW_OK;
+}
+
+/* The frames of the parts after `last`. */
+static sinew_status end_outputs(sink *to, int last, const sn_part_list *parts,
+                                const sinew_monitor *monitor, sinew_error *error) {
+    sinew_job *job = to->job;
+    int end = clip_of(job)->frame_count - 1;
+    const sn_frame_range after = {last + 1, end};
+    if (parts)
+        SN_TRY(
+            sn_parts_read(parts, after, job->scene, job->solver, take_merged, to, monitor, error));
+    sn_outputs *outputs = to->outputs;
+    to->outputs = NULL;
+    return finish_run(&(sink){.job = job, .outputs = outputs, .sum = to->sum}, 0, end, monitor,
+                      error);
+}
+
+sinew_status sinew_job_run_last_part(sinew_job *job, int first, int last, const char *folder,
+                                     bool resume, const sinew_monitor *monitor, bool *merged,
+                                     sinew_error *error) {
+    SN_REQUIRE(job && folder && merged, error);
+    *merged = false;
+    SN_TRY(check_range(job, first, &last, error));
+    clear_report(job);
     sink to = {.job = job};
-    SN_TRY(sn_part_create(folder, job->scene, job->solver, first, last, &to.part, error));
-    sinew_status status =
-        sn_run_frames(&job->crew, job->scene, job->solver, first, last, take, &to, monitor, error);
-    if (status == SINEW_OK && sinew_solver_past(job->solver, NULL) == SINEW_PAST_ALL)
-        status = sn_checkpoint_write(folder, job->scene, job->solver, last + 1, error);
-    if (status != SINEW_OK) {
-        sn_part_abandon(to.part);
-        return status;
+    sn_part_list *parts = NULL;
+    sinew_status status = begin_outputs(&to, first, last, folder, &parts, monitor, error);
+    if (status == SINEW_OK) status = run_part(&to, first, last, folder, resume, monitor, error);
+    if (to.outputs && (status == SINEW_OK || status == SINEW_NOT_CONVERGED)) {
+        sinew_error own;
+        sinew_status all = end_outputs(&to, last, parts, monitor, &own);
+        *merged = all == SINEW_OK || all == SINEW_NOT_CONVERGED;
+        if (*merged || is_general(all)) {
+            status = all;
+            if (error && status != SINEW_OK) *error = own;
+        }
     }
-    SN_TRY(sn_part_close(to.part, error));
-    return unconverged(to.sum.unconverged, last - first + 1, error);
+    sn_outputs_abandon(to.outputs);
+    sn_parts_close(parts);
+    return status;
 }
 
 sinew_past sinew_job_past(const sinew_job *job, int *run) {
@@ -320,22 +406,19 @@ sinew_status sinew_job_check_parts(sinew_job *job, const char *folder, bool *pre
     return sn_parts_check(folder, job->scene, job->solver, present, monitor, error);
 }
 
-static sinew_status take_merged(void *user, sn_frame *frame, sinew_error *error) {
-    sink *to = user;
-    return take_frame(to->job, frame, to->outputs, &to->sum, error);
-}
-
 sinew_status sinew_job_merge(sinew_job *job, const char *folder, const sinew_monitor *monitor,
                              sinew_error *error) {
     SN_REQUIRE(job && folder, error);
     int last = clip_of(job)->frame_count - 1;
     clear_report(job);
     sn_part_list *parts;
-    SN_TRY(sn_parts_open(folder, job->scene, job->solver, &parts, error));
+    const sn_frame_range none = {0, -1}, all = {0, last};
+    SN_TRY(sn_parts_open(folder, job->scene, job->solver, none, &parts, error));
     sink to = {.job = job};
     sinew_status status = sn_outputs_open(job->scene, job->solver, 0, last, &to.outputs, error);
     if (status == SINEW_OK) {
-        status = sn_parts_read(parts, job->scene, job->solver, take_merged, &to, monitor, error);
+        status =
+            sn_parts_read(parts, all, job->scene, job->solver, take_merged, &to, monitor, error);
         if (status != SINEW_OK) sn_outputs_abandon(to.outputs);
     }
     sn_parts_close(parts);

@@ -302,21 +302,24 @@ static sinew_status list_parts(const char *folder, const sinew_cache_key *key, s
     return status;
 }
 
-/* Every frame of the clip, once. */
-static sinew_status check_parts(const char *folder, sn_part_list *parts, sinew_error *error) {
+/* Every frame of the clip outside the gap, once. */
+static sinew_status check_parts(const char *folder, sn_frame_range gap, sn_part_list *parts,
+                                sinew_error *error) {
     qsort(parts->list, (size_t)parts->count, sizeof *parts->list, by_first);
-    int next = 0;
+    bool open = gap.first <= gap.last;
+    int next = open && gap.first == 0 ? gap.last + 1 : 0;
     for (int i = 0; i < parts->count; i++) {
         const part *p = &parts->list[i];
         if (p->first > next)
             return sn_fail(error, SINEW_BAD_INPUT, "%s: frame %d is missing", folder, next);
         if (p->first < next)
             return sn_fail(error, SINEW_BAD_INPUT, "%s: frame %d is also in %s", p->path, p->first,
-                           parts->list[i - 1].path);
+                           i ? parts->list[i - 1].path : "another part");
         if (p->last < p->first || p->last >= parts->frames)
             return sn_fail(error, SINEW_BAD_INPUT, "%s: frames %d-%d: the clip has frames 0-%d",
                            p->path, p->first, p->last, parts->frames - 1);
         next = p->last + 1;
+        if (open && next == gap.first) next = gap.last + 1;
     }
     if (next < parts->frames)
         return sn_fail(error, SINEW_BAD_INPUT, "%s: frame %d is missing", folder, next);
@@ -324,7 +327,7 @@ static sinew_status check_parts(const char *folder, sn_part_list *parts, sinew_e
 }
 
 sinew_status sn_parts_open(const char *folder, const sinew_scene *scene, const sinew_solver *solver,
-                           sn_part_list **parts, sinew_error *error) {
+                           sn_frame_range gap, sn_part_list **parts, sinew_error *error) {
     *parts = NULL;
     sinew_cache_key key;
     SN_TRY(key_of(scene, solver, &key, error));
@@ -332,7 +335,7 @@ sinew_status sn_parts_open(const char *folder, const sinew_scene *scene, const s
     if (!made) return sn_no_memory(error);
     made->frames = sn_solver_get_clip(solver)->frame_count;
     sinew_status status = list_parts(folder, &key, made, error);
-    if (status == SINEW_OK) status = check_parts(folder, made, error);
+    if (status == SINEW_OK) status = check_parts(folder, gap, made, error);
     if (status != SINEW_OK)
         sn_parts_close(made);
     else
@@ -419,17 +422,18 @@ static sinew_status make_frame(const sinew_scene *scene, sinew_solver *solver, s
     return sn_model_outputs_frame(scene, solver, frame, error);
 }
 
-sinew_status sn_parts_read(sn_part_list *parts, const sinew_scene *scene, sinew_solver *solver,
-                           sn_take_frame *take, void *user, const sinew_monitor *monitor,
-                           sinew_error *error) {
+sinew_status sn_parts_read(const sn_part_list *parts, sn_frame_range range,
+                           const sinew_scene *scene, sinew_solver *solver, sn_take_frame *take,
+                           void *user, const sinew_monitor *monitor, sinew_error *error) {
     sn_frame frame;
     sinew_cache_key key;
     sinew_status status = make_frame(scene, solver, &frame, &key, error);
     for (int i = 0; status == SINEW_OK && i < parts->count; i++) {
+        const part *p = &parts->list[i];
+        if (p->first < range.first || p->last > range.last) continue;
         sn_progress(monitor, (double)i / parts->count, "parts");
-        status = sn_cancelled(monitor)
-                     ? sn_fail(error, SINEW_CANCELLED, "cancelled")
-                     : read_part(&parts->list[i], &key, solver, &frame, take, user, error);
+        status = sn_cancelled(monitor) ? sn_fail(error, SINEW_CANCELLED, "cancelled")
+                                       : read_part(p, &key, solver, &frame, take, user, error);
     }
     sn_frame_free(&frame);
     return status;

@@ -24,15 +24,22 @@ sinew_status sn_checkpoint_write(const char *folder, const sinew_scene *scene,
 sinew_status sn_checkpoint_read(const char *folder, const sinew_scene *scene, sinew_solver *solver,
                                 int next, sinew_error *error);
 
+/* Frames first..last; last < first: none. */
+typedef struct sn_frame_range {
+    int first, last;
+} sn_frame_range;
+
 /* The parts of a folder, in order. SINEW_BAD_INPUT names the first frame that is missing or that
- * two parts have, or the part that is damaged or of another scene. */
+ * two parts have, or the part that is damaged or of another scene. gap: frames that no part may
+ * have. */
 typedef struct sn_part_list sn_part_list;
 sinew_status sn_parts_open(const char *folder, const sinew_scene *scene, const sinew_solver *solver,
-                           sn_part_list **parts, sinew_error *error);
+                           sn_frame_range gap, sn_part_list **parts, sinew_error *error);
 void sn_parts_close(sn_part_list *parts);
-sinew_status sn_parts_read(sn_part_list *parts, const sinew_scene *scene, sinew_solver *solver,
-                           sn_take_frame *take, void *user, const sinew_monitor *monitor,
-                           sinew_error *error);
+/* The parts that lie in the range. */
+sinew_status sn_parts_read(const sn_part_list *parts, sn_frame_range range,
+                           const sinew_scene *scene, sinew_solver *solver, sn_take_frame *take,
+                           void *user, const sinew_monitor *monitor, sinew_error *error);
 
 /* Reads every part of the folder, removes those that a merge would refuse, and sets
  * present[frame_count]. */

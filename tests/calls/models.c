@@ -258,6 +258,10 @@ ACT(sinew_job_create, sinew_job *made = NULL; DO(open_job(m, &made, e)); sinew_j
 ON_JOB(sinew_job_frame, 2, shape, NULL, m, e)
 ON_JOB(sinew_job_run, 0, 3, m, e)
 ON_JOB(sinew_job_run_part, 0, 3, at("parts"), false, m, e)
+ACT(sinew_job_run_last_part, sinew_job *job = NULL; bool merged; DO(open_job(NULL, &job, e));
+    DO(sinew_job_run_part(job, 0, 0, at("last"), false, NULL, e));
+    DO(sinew_job_run_last_part(job, 1, -1, at("last"), false, m, &merged, e));
+    sinew_job_destroy(job);)
 ACT(sinew_job_check_parts, sinew_job *job = NULL; bool present[100]; DO(open_job(NULL, &job, e));
     DO(sinew_job_run_part(job, 0, 3, at("checked"), false, NULL, e));
     DO(sinew_job_check_parts(job, at("checked"), present, m, e)); sinew_job_destroy(job);)

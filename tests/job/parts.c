@@ -91,6 +91,84 @@ static void merged_parts_are_the_whole_clip(void **state) {
     }
 }
 
+/* The last part of the clip, as in merged_parts_are_the_whole_clip. */
+static bool run_last(const char *model, const char *parameters, const char *out, int first,
+                     int last, const char *folder) {
+    sinew_job *job = job_of(model, parameters, out);
+    bool merged;
+    sinew_status status =
+        sinew_job_run_last_part(job, first, last, folder, first > 0, NULL, &merged, &error);
+    if (status != SINEW_NOT_CONVERGED) assert_ok(status);
+    sinew_job_destroy(job);
+    return merged;
+}
+
+static void the_last_part_merges_the_clip(void **state) {
+    (void)state;
+    const char *rows[][3] = {
+        {"rotation", "{}", "last.pc2"},
+        {"rotation", "{}", "last.usda"},
+        {"spring", "{\"friction\": 0.3, \"tolerance\": 1e-3, \"max_rounds\": 4}", "last-s.pc2"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *model = rows[i][0], *parameters = rows[i][1], *out = rows[i][2];
+        size_t size, merged_size;
+        char parts[4096], name[64], path[4200];
+        sinew_job *job = job_of(model, parameters, out);
+        sinew_status status = sinew_job_run(job, 0, -1, NULL, &error);
+        if (status != SINEW_NOT_CONVERGED) assert_ok(status);
+        sinew_job_destroy(job);
+        char *whole = content(out, &size);
+        snprintf(name, sizeof name, "parts-%s", out);
+        snprintf(parts, sizeof parts, "%s", folder_of(name));
+        snprintf(path, sizeof path, "%s/%s", test_folder(), out);
+        assert_int_equal(unlink(path), 0);
+        /* Not while other frames are missing. */
+        assert_false(run_last(model, parameters, out, 0, 6, parts));
+        assert_false(sn_file_exists(path));
+        part(model, parameters, out, 7, 13, true, parts, SINEW_OK);
+        assert_true(run_last(model, parameters, out, 14, 20, parts));
+        for (int k = 0; k < 3; k++) {
+            char *merged = content(out, &merged_size);
+            if (size != merged_size || memcmp(whole, merged, size))
+                fail_msg("%s: %d: merged parts differ", out, k);
+            sn_free(merged);
+            assert_int_equal(unlink(path), 0);
+            if (k == 2) break;
+            /* In the middle and at the start: what follows is read after it. A merge of the parts
+             * gives the same. */
+            char file[4300];
+            snprintf(file, sizeof file, "%s/frames-%06d-%06d.part", parts, k ? 0 : 7, k ? 6 : 13);
+            assert_int_equal(unlink(file), 0);
+            assert_true(run_last(model, parameters, out, k ? 0 : 7, k ? 6 : 13, parts));
+            assert_true(sn_file_exists(file));
+        }
+        /* A part that is damaged, and outputs that cannot be written: merging says so. */
+        char file[4300];
+        snprintf(file, sizeof file, "%s/frames-000000-000006.part", parts);
+        FILE *stream = fopen(file, "r+b");
+        fseek(stream, 700, SEEK_SET);
+        fputc('x', stream);
+        fclose(stream);
+        snprintf(file, sizeof file, "%s/frames-000014-000020.part", parts);
+        assert_int_equal(unlink(file), 0);
+        assert_false(run_last(model, parameters, out, 14, 20, parts));
+        assert_true(sn_file_exists(file));
+        job = job_of(model, parameters, out);
+        assert_int_equal(sinew_job_merge(job, parts, NULL, &error), SINEW_BAD_INPUT);
+        assert_non_null(strstr(error.message, "is damaged"));
+        snprintf(file, sizeof file, "%s/frames-000000-000006.part", parts);
+        assert_int_equal(unlink(file), 0);
+        assert_ok(sn_make_folder(path, &error));
+        assert_false(run_last(model, parameters, out, 0, 6, parts));
+        assert_true(sn_file_exists(file));
+        assert_int_equal(sinew_job_merge(job, parts, NULL, &error), SINEW_IO);
+        assert_int_equal(rmdir(path), 0);
+        sinew_job_destroy(job);
+        sn_free(whole);
+    }
+}
+
 static void expect_refusal(const char *parts, const char *words) {
     sinew_job *job = job_of("linear", "{}", "refused.pc2");
     assert_int_equal(sinew_job_merge(job, parts, NULL, &error), SINEW_BAD_INPUT);
@@ -128,6 +206,7 @@ static void merging_names_what_is_wrong(void **state) {
 int test_parts(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merged_parts_are_the_whole_clip),
+        cmocka_unit_test(the_last_part_merges_the_clip),
         cmocka_unit_test(merging_names_what_is_wrong),
     };
     return cmocka_run_group_tests_name("parts", tests, NULL, NULL);
