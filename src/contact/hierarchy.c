@@ -153,6 +153,17 @@ void sn_hierarchy_fit(const sn_hierarchy *h, const sn_hull *item, sn_hull *node)
     }
 }
 
+void sn_hierarchy_refit(const sn_hierarchy *h, const sn_hull *item, bool *stale, sn_hull *node) {
+    int first = h->leaves - 1;
+    for (int l = 0; l < h->leaves; l++)
+        if (stale[first + l]) fit_leaf(h, item, l, &node[first + l]);
+    for (int i = first - 1; i >= 0; i--) {
+        if (!stale[2 * i + 1] && !stale[2 * i + 2]) continue;
+        stale[i] = true, node[i] = node[2 * i + 1];
+        sn_hull_join(&node[i], &node[2 * i + 2]);
+    }
+}
+
 int sn_hierarchy_near(const sn_hierarchy *h, const sn_hull *node, const sn_hull *hull, int first,
                       int *found) {
     /* node, and how many leaves are below it: one entry per level waits */

@@ -62,6 +62,9 @@ sinew_status sn_hierarchy_create(int count, const double *centers, sn_hierarchy 
 void sn_hierarchy_free(sn_hierarchy *hierarchy);
 /* node[sn_hierarchy_nodes] from item[count], which are in the tree's order. */
 void sn_hierarchy_fit(const sn_hierarchy *hierarchy, const sn_hull *item, sn_hull *node);
+/* The same of leaves that are stale, and of nodes above them, which become so. stale: per node. */
+void sn_hierarchy_refit(const sn_hierarchy *hierarchy, const sn_hull *item, bool *stale,
+                        sn_hull *node);
 /* Leaves from `first` on whose bounds meet the hull, increasing; found has room for all leaves.
  * Returns how many. */
 int sn_hierarchy_near(const sn_hierarchy *hierarchy, const sn_hull *node, const sn_hull *hull,

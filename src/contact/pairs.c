@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/parallel.h"
+#include "contact/search.h"
 #include "mesh/closest.h"
 #include "mesh/intersection.h"
 #include "mesh/topology.h"
@@ -28,9 +29,6 @@ enum { MOST_ADVANCES = 200, MOST_ROUNDS = 40 };
 /* Surfaces that lie exactly on each other at rest, up to this many, take part as they are. More of
  * them mean a damaged file: each pair of copies would cost, although it is exempt. */
 enum { MOST_LAYERS = 8 };
-/* What a search may test and find, per point and edge of the surface and at least. A search that
- * looks further than it was asked to and exceeds it is repeated without. */
-enum { MOST_TESTS = 2048, MOST_FOUND = 256, LEAST_BUDGET = 1 << 20 };
 
 /* ---- the surface ----------------------------------------------------------------------------- */
 
@@ -58,9 +56,11 @@ static sinew_status count_layers(int vertex_count, const double *rest, int trian
  * of their triangles: shells around an eye, gums inside a jaw. */
 #define TANGLED 0.2
 
-/* tangled[vertex_count]: vertices that take no part. */
+/* tangled[vertex_count]: vertices that take no part; at_crossing: those of them that belong to a
+ * triangle that crosses. */
 static sinew_status find_tangled(int vertex_count, int triangle_count, const int *triangles,
-                                 const sn_pairs *cross, bool *tangled, sinew_error *error) {
+                                 const sn_pairs *cross, bool *tangled, bool *at_crossing,
+                                 sinew_error *error) {
     int pieces;
     int *piece = SN_NEW(int, vertex_count + 1), *total = NULL, *crossing = NULL;
     bool *crosses = SN_NEW0(bool, triangle_count + 1);
@@ -75,7 +75,7 @@ static sinew_status find_tangled(int vertex_count, int triangle_count, const int
     for (int t = 0; status == SINEW_OK && t < triangle_count; t++) {
         const int *v = triangles + 3 * (size_t)t;
         total[piece[v[0]]]++, crossing[piece[v[0]]] += crosses[t];
-        for (int c = 0; crosses[t] && c < 3; c++) tangled[v[c]] = true;
+        for (int c = 0; crosses[t] && c < 3; c++) tangled[v[c]] = at_crossing[v[c]] = true;
     }
     for (int v = 0; status == SINEW_OK && v < vertex_count; v++)
         if (piece[v] >= 0 && crossing[piece[v]] > TANGLED * total[piece[v]]) tangled[v] = true;
@@ -93,6 +93,7 @@ static void choose_triangles(sn_contact_surface *s, int triangle_count, const in
             s->dropped++;
             continue;
         }
+        s->takes_part[t] = true;
         memcpy(s->triangles + 3 * (size_t)s->triangle_count++, v, 3 * sizeof(int));
     }
 }
@@ -151,11 +152,13 @@ sinew_status sn_contact_surface_create(int vertex_count, const double *rest, int
     s->gap = gap, s->reach = SN_CONTACT_REACH * gap;
     s->rest = sn_memdup(rest, 3 * (size_t)vertex_count, sizeof(double));
     s->triangles = SN_NEW(int, 3 * (size_t)triangle_count);
+    s->takes_part = SN_NEW0(bool, triangle_count + 1);
+    s->crosses = SN_NEW0(bool, vertex_count + 1);
     bool *tangled = SN_NEW0(bool, vertex_count + 1);
     int *layer = SN_NEW(int, triangle_count);
     sn_pairs cross = {0};
     sinew_status status =
-        s->rest && s->triangles && tangled && layer
+        s->rest && s->triangles && s->takes_part && s->crosses && tangled && layer
             ? count_layers(vertex_count, rest, triangle_count, triangles, layer, error)
             : sn_no_memory(error);
     if (status == SINEW_OK) status = sn_check_interrupt(error);
@@ -163,7 +166,8 @@ sinew_status sn_contact_surface_create(int vertex_count, const double *rest, int
         status = sn_self_intersections(vertex_count, rest, triangle_count, triangles, NULL, &cross,
                                        error);
     if (status == SINEW_OK && cross.count > 0)
-        status = find_tangled(vertex_count, triangle_count, triangles, &cross, tangled, error);
+        status = find_tangled(vertex_count, triangle_count, triangles, &cross, tangled, s->crosses,
+                              error);
     if (status == SINEW_OK) {
         choose_triangles(s, triangle_count, triangles, inside, tangled, layer);
         status = list_parts(s, error);
@@ -183,7 +187,7 @@ sinew_status sn_contact_surface_create(int vertex_count, const double *rest, int
 void sn_contact_surface_destroy(sn_contact_surface *s) {
     if (!s) return;
     sn_free(s->triangles), sn_free(s->edges), sn_free(s->points), sn_free(s->rest);
-    sn_free(s->place);
+    sn_free(s->place), sn_free(s->takes_part), sn_free(s->crosses);
     sn_hierarchy_free(&s->point_tree), sn_hierarchy_free(&s->edge_tree);
     sn_hierarchy_free(&s->triangle_tree);
     sn_free(s);
@@ -324,317 +328,16 @@ double sn_contact_impact(const sn_contact_pair *pair, const double *x0, const do
     return at;
 }
 
-/* ---- who comes near whom --------------------------------------------------------------------- */
-
-/* Leaves that one task of a search walks. */
-enum { BLOCK = 32 };
-
-typedef struct pair_list {
-    sn_contact_pair *pairs;
-    size_t count, capacity;
-} pair_list;
-
-typedef struct fitted_tree {
-    sn_hull *item, *node;
-} fitted_tree;
-
-struct sn_contact_work {
-    sn_hull *ways; /* per point of the surface */
-    fitted_tree points, edges, triangles;
-    pair_list *blocks; /* what each task found, in a fixed order */
-    int block_count;
-    int *leaves; /* one list of leaves per thread */
-    int threads, leaf_room;
-    pair_list found;
-    /* what the pairs found hold for: paths from `from` to `to`, and others as near as this */
-    double *from, *to; /* 3 per point of the surface */
-    double margin;     /* 0: nothing was searched for yet */
-    double *target;    /* 3 per vertex: the full path while it is cut back */
-    double *share;     /* per vertex: what is left of its path */
-};
-
-static bool make_tree(const sn_hierarchy *h, fitted_tree *tree) {
-    tree->item = sn_alloc_aligned((size_t)h->count, sizeof(sn_hull));
-    tree->node = sn_alloc_aligned((size_t)sn_hierarchy_nodes(h), sizeof(sn_hull));
-    return tree->item && tree->node;
-}
-
-static void free_tree(fitted_tree *tree) {
-    sn_free_aligned(tree->item), sn_free_aligned(tree->node);
-}
-
-static int blocks_of(const sn_hierarchy *h) {
-    return (h->leaves + BLOCK - 1) / BLOCK;
-}
-
-sinew_status sn_contact_work_create(const sn_contact_surface *s, sn_contact_work **work,
-                                    sinew_error *error) {
-    *work = NULL;
-    sn_contact_work *w = SN_NEW0(sn_contact_work, 1);
-    if (!w) return sn_no_memory(error);
-    w->ways = sn_alloc_aligned((size_t)s->point_count, sizeof(sn_hull));
-    bool made = make_tree(&s->point_tree, &w->points) && make_tree(&s->edge_tree, &w->edges) &&
-                make_tree(&s->triangle_tree, &w->triangles);
-    w->block_count = blocks_of(&s->edge_tree) + blocks_of(&s->point_tree);
-    w->blocks = SN_NEW0(pair_list, w->block_count);
-    w->threads = sn_threads();
-    w->leaf_room = s->edge_tree.leaves + s->triangle_tree.leaves;
-    w->leaves = SN_NEW(int, (size_t)w->threads *(size_t)w->leaf_room);
-    w->from = SN_NEW(double, 3 * (size_t)s->point_count);
-    w->to = SN_NEW(double, 3 * (size_t)s->point_count);
-    w->target = SN_NEW(double, 3 * (size_t)s->vertex_count);
-    w->share = SN_NEW(double, s->vertex_count);
-    if (!made || !w->ways || !w->blocks || !w->leaves || !w->from || !w->to || !w->target ||
-        !w->share || !SN_RESERVE(w->found.pairs, w->found.capacity, 1024)) {
-        sn_contact_work_destroy(w);
-        return sn_no_memory(error);
-    }
-    *work = w;
-    return SINEW_OK;
-}
-
-void sn_contact_work_destroy(sn_contact_work *w) {
-    if (!w) return;
-    for (int b = 0; w->blocks && b < w->block_count; b++) sn_free(w->blocks[b].pairs);
-    free_tree(&w->points), free_tree(&w->edges), free_tree(&w->triangles);
-    sn_free_aligned(w->ways);
-    sn_free(w->blocks), sn_free(w->leaves), sn_free(w->found.pairs);
-    sn_free(w->from), sn_free(w->to), sn_free(w->target), sn_free(w->share);
-    sn_free(w);
-}
-
-static sn_contact_pair pair_of(const sn_contact_surface *s, bool edges, int a, int b) {
-    sn_contact_pair pair = {.edges = edges};
-    if (edges) {
-        int first = a < b ? a : b, second = a < b ? b : a;
-        memcpy(pair.v, s->edges + 2 * (size_t)first, 2 * sizeof(int));
-        memcpy(pair.v + 2, s->edges + 2 * (size_t)second, 2 * sizeof(int));
-    } else {
-        pair.v[0] = s->points[a];
-        memcpy(pair.v + 1, s->triangles + 3 * (size_t)b, 3 * sizeof(int));
-    }
-    return pair;
-}
-
-static bool share_a_vertex(const sn_contact_pair *pair) {
-    int first = pair->edges ? 2 : 1;
-    for (int i = 0; i < first; i++)
-        for (int j = first; j < 4; j++)
-            if (pair->v[i] == pair->v[j]) return true;
-    return false;
-}
-
 /* Does the pair come nearer than the margin? Not, when its distance is larger by more than its
  * parts can move towards each other. Sets its reach. */
-static bool may_meet(const sn_contact_surface *s, sn_contact_pair *pair, const double *x0,
-                     const double *x1, double margin) {
+bool sn_contact_may_meet(const sn_contact_surface *s, sn_contact_pair *pair, const double *x0,
+                         const double *x1, double margin) {
     sn_vec3 p[4], move[4], apart;
     double weight[4], rate = relative_motion(pair, x0, x1, p, move);
     if (distance_of(pair->edges, p, weight, &apart) - rate > margin) return false;
     double rest = sn_contact_rest_distance(s, pair);
     pair->reach = fmin(s->reach, 0.5 * rest);
     return rest > TOUCHING * s->reach;
-}
-
-/* One search, shared by the threads that work on it. */
-typedef struct pair_search {
-    const sn_contact_surface *s;
-    sn_contact_work *w;
-    const double *x0, *x1;
-    double wide;
-    size_t most_tests, most_found;
-    atomic_size_t tests, found;
-    atomic_bool no_memory, cancelled;
-} pair_search;
-
-static bool over_budget(const pair_search *p) {
-    return atomic_load(&p->tests) > p->most_tests || atomic_load(&p->found) > p->most_found;
-}
-
-/* False: no memory. */
-static bool test_pair(const pair_search *p, bool edges, int a, int b, pair_list *list) {
-    sn_contact_pair pair = pair_of(p->s, edges, a, b);
-    if (share_a_vertex(&pair) || !may_meet(p->s, &pair, p->x0, p->x1, p->wide)) return true;
-    if (!SN_RESERVE(list->pairs, list->capacity, list->count + 1)) return false;
-    list->pairs[list->count++] = pair;
-    return true;
-}
-
-/* Items of the leaves of block b against those of the other tree; of one tree each pair once. */
-static bool search_block(pair_search *p, bool edges, int b, int *leaves, pair_list *list) {
-    const sn_contact_surface *s = p->s;
-    const sn_contact_work *w = p->w;
-    const sn_hierarchy *one = edges ? &s->edge_tree : &s->point_tree;
-    const sn_hierarchy *two = edges ? &s->edge_tree : &s->triangle_tree;
-    const fitted_tree *first = edges ? &w->edges : &w->points;
-    const fitted_tree *second = edges ? &w->edges : &w->triangles;
-    int last = (b + 1) * BLOCK < one->leaves ? (b + 1) * BLOCK : one->leaves;
-    list->count = 0;
-    for (int l = b * BLOCK; l < last && !over_budget(p); l++) {
-        const sn_hull *hull = &first->node[one->leaves - 1 + l];
-        int count = sn_hierarchy_near(two, second->node, hull, edges ? l : 0, leaves);
-        size_t tests = 0, found = list->count;
-        for (int i = sn_hierarchy_first(one, l); i < sn_hierarchy_first(one, l + 1); i++)
-            for (int k = 0; k < count; k++) {
-                int from = sn_hierarchy_first(two, leaves[k]);
-                int to = sn_hierarchy_first(two, leaves[k] + 1);
-                if (edges && leaves[k] == l) from = i + 1;
-                for (int j = from; j < to; j++) {
-                    if (!sn_hulls_meet(&first->item[i], &second->item[j])) continue;
-                    if (!test_pair(p, edges, one->order[i], two->order[j], list)) return false;
-                    tests++;
-                }
-            }
-        atomic_fetch_add(&p->tests, tests);
-        atomic_fetch_add(&p->found, list->count - found);
-    }
-    return true;
-}
-
-typedef struct fit_items_loop {
-    const sn_contact_surface *s;
-    const sn_contact_work *w;
-    const sn_hierarchy *h;
-    int corners;
-    const int *vertices;
-    fitted_tree *tree;
-    atomic_bool cancelled;
-} fit_items_loop;
-
-static void fit_items(void *context, sn_span span) {
-    fit_items_loop *loop = context;
-    const sn_contact_surface *s = loop->s;
-    const sn_contact_work *w = loop->w;
-    const sn_hierarchy *h = loop->h;
-    int corners = loop->corners;
-    const int *vertices = loop->vertices;
-    fitted_tree *tree = loop->tree;
-    SN_IN_SPAN(int, i, span) {
-        if (i % 64 == 0 && sn_interrupted()) atomic_store(&loop->cancelled, true);
-        if (atomic_load_explicit(&loop->cancelled, memory_order_relaxed)) return;
-        const int *v = vertices + (size_t)corners * (size_t)h->order[i];
-        sn_hull hull = w->ways[s->place[v[0]]];
-        for (int c = 1; c < corners; c++) sn_hull_join(&hull, &w->ways[s->place[v[c]]]);
-        tree->item[i] = hull;
-    }
-}
-
-static sinew_status fit_tree(const sn_contact_surface *s, const sn_contact_work *w,
-                             const sn_hierarchy *h, int corners, const int *vertices,
-                             fitted_tree *tree, sinew_error *error) {
-    fit_items_loop loop = {s, w, h, corners, vertices, tree, false};
-    sn_parallel_for(h->count, 64, fit_items, &loop);
-    if (atomic_load(&loop.cancelled)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
-    sn_hierarchy_fit(h, tree->item, tree->node);
-    return sn_check_interrupt(error);
-}
-
-/* Does the list of the last search hold for this path too? A vertex that is off by d on the way
- * changes distances by at most d. */
-static bool still_holds(const sn_contact_surface *s, const sn_contact_work *w, const double *x0,
-                        const double *x1, double margin) {
-    double room = 0.5 * (w->margin - margin), most = 0;
-    if (!(room >= 0 && w->margin > 0)) return false;
-    for (int i = 0; i < s->point_count; i++) {
-        sn_vec3 a = sn_sub(sn_at(x0, s->points[i]), sn_at(w->from, i));
-        sn_vec3 b = sn_sub(sn_at(x1, s->points[i]), sn_at(w->to, i));
-        most = fmax(most, fmax(sn_dot(a, a), sn_dot(b, b)));
-    }
-    return most <= room * room;
-}
-
-typedef struct bound_ways_loop {
-    const sn_contact_surface *s;
-    const sn_contact_work *w;
-    const sn_hull_frame *frame;
-    const double *x0;
-    const double *x1;
-    double wide;
-} bound_ways_loop;
-
-static void bound_ways(void *context, sn_span span) {
-    const bound_ways_loop *loop = context;
-    const sn_contact_surface *s = loop->s;
-    const sn_contact_work *w = loop->w;
-    const sn_hull_frame *frame = loop->frame;
-    const double *x0 = loop->x0;
-    const double *x1 = loop->x1;
-    double wide = loop->wide;
-    SN_IN_SPAN(int, i, span) {
-        sn_put(w->from, i, sn_at(x0, s->points[i]));
-        sn_put(w->to, i, sn_at(x1, s->points[i]));
-        w->ways[i] = sn_hull_of_way(frame, sn_at(w->from, i), sn_at(w->to, i), 0.5 * wide);
-    }
-}
-
-static void search_blocks(void *context, sn_span span) {
-    pair_search *p = context;
-    int edge_blocks = blocks_of(&p->s->edge_tree);
-    int *leaves = p->w->leaves + (size_t)span.seat * (size_t)p->w->leaf_room;
-    SN_IN_SPAN(int, b, span) {
-        bool edges = b < edge_blocks;
-        if (sn_interrupted()) atomic_store(&p->cancelled, true);
-        if (atomic_load_explicit(&p->cancelled, memory_order_relaxed)) return;
-        if (!search_block(p, edges, edges ? b : b - edge_blocks, leaves, &p->w->blocks[b]))
-            atomic_store(&p->no_memory, true);
-    }
-}
-
-/* What comes nearer than `wide` goes into the lists of the blocks. *fits: within the budget. */
-static sinew_status search_all(const sn_contact_surface *s, sn_contact_work *w, const double *x0,
-                               const double *x1, double wide, bool *fits, sinew_error *error) {
-    sn_hull_frame frame = sn_hull_frame_of(s->point_count, s->points, x0, x1);
-    sn_parallel_for(s->point_count, 64, bound_ways, &(bound_ways_loop){s, w, &frame, x0, x1, wide});
-    SN_TRY(sn_check_interrupt(error));
-    SN_TRY(fit_tree(s, w, &s->point_tree, 1, s->points, &w->points, error));
-    SN_TRY(fit_tree(s, w, &s->edge_tree, 2, s->edges, &w->edges, error));
-    SN_TRY(fit_tree(s, w, &s->triangle_tree, 3, s->triangles, &w->triangles, error));
-    size_t parts = (size_t)s->point_count + (size_t)s->edge_count;
-    pair_search search = {.s = s,
-                          .w = w,
-                          .x0 = x0,
-                          .x1 = x1,
-                          .wide = wide,
-                          .most_tests = LEAST_BUDGET + MOST_TESTS * parts,
-                          .most_found = LEAST_BUDGET + MOST_FOUND * parts};
-    sn_parallel_for_seats(w->block_count, 1, w->threads, search_blocks, &search);
-    if (atomic_load(&search.no_memory)) return sn_no_memory(error);
-    if (atomic_load(&search.cancelled)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
-    *fits = !over_budget(&search);
-    return SINEW_OK;
-}
-
-sinew_status sn_contact_find(const sn_contact_surface *s, sn_contact_work *w, const double *x0,
-                             const double *x1, double margin, const sn_contact_pair **pairs,
-                             int *count, sinew_error *error) {
-    *pairs = w->found.pairs, *count = (int)w->found.count;
-    if (still_holds(s, w, x0, x1, margin)) return SINEW_OK;
-    w->margin = 0;
-    double wide = margin + s->slack;
-    bool fits;
-    SN_TRY(search_all(s, w, x0, x1, wide, &fits, error));
-    if (!fits) {
-        wide = margin;
-        SN_TRY(search_all(s, w, x0, x1, wide, &fits, error));
-    }
-    if (!fits)
-        return sn_fail(error, SINEW_BAD_INPUT,
-                       "self-contact: too many of the %d triangles are close to each other at "
-                       "once; leave parts that overlap out of contact",
-                       s->triangle_count);
-    w->found.count = 0;
-    for (int b = 0; b < w->block_count; b++) {
-        const pair_list *list = &w->blocks[b];
-        if (!SN_RESERVE(w->found.pairs, w->found.capacity, w->found.count + list->count))
-            return sn_no_memory(error);
-        if (list->count)
-            memcpy(w->found.pairs + w->found.count, list->pairs,
-                   list->count * sizeof(sn_contact_pair));
-        w->found.count += list->count;
-    }
-    w->margin = wide;
-    *pairs = w->found.pairs, *count = (int)w->found.count;
-    return SINEW_OK;
 }
 
 /* ---- the free path ------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #define SN_CONTACT_PAIRS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/status.h"
 #include "base/vec3.h"
@@ -33,7 +34,9 @@ typedef struct sn_contact_surface {
     double gap, reach;
     double slack; /* how much further than asked a search looks */
     sn_hierarchy point_tree, edge_tree, triangle_tree;
-    int dropped; /* triangles left out: at or beside crossings at rest, or in tangled pieces */
+    int dropped;      /* triangles left out: at or beside crossings at rest, or in tangled pieces */
+    bool *takes_part; /* per triangle of the mesh */
+    bool *crosses;    /* per vertex of the mesh: of a triangle that crosses at rest */
 } sn_contact_surface;
 
 /* Triangles whose corners are all `inside` (NULL: all). gap > 0, length units. */
@@ -47,6 +50,7 @@ typedef struct sn_contact_pair {
     int v[4];
     bool edges;
     double reach; /* least distance to keep: the surface's, or half of that at rest if less */
+    uint64_t key; /* its place in the order of a search */
 } sn_contact_pair;
 
 /* Nearest points of a pair: sum weight_i x_i leads from the second part to the first. Returns its

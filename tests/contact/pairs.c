@@ -262,6 +262,38 @@ static void the_search_misses_no_pair(void **state) {
     sn_contact_surface_destroy(s);
 }
 
+/* Points that wander off a few at a time: only their pairs are looked for again. */
+static void a_repeated_search_misses_no_pair_and_keeps_the_order(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    double x[6 * SHEET], to[6 * SHEET];
+    int triangles[12 * SHEET], count, found;
+    two_sheets(x, triangles, &count);
+    memcpy(to, x, sizeof x);
+    for (int v = SHEET; v < 2 * SHEET; v++) to[3 * v + 2] -= 1.1;
+    sn_contact_surface *s;
+    sn_contact_work *work;
+    assert_ok(sn_contact_surface_create(2 * SHEET, x, count, triangles, NULL, 1e-3, &s, &error));
+    assert_ok(sn_contact_work_create(s, &work, &error));
+    const sn_contact_pair *pairs;
+    uint64_t seed = 5;
+    assert_ok(sn_contact_find(s, work, x, to, 0.05, &pairs, &found, &error));
+    for (int round = 0; round < 12; round++) {
+        for (int k = 0; k < SHEET / 5; k++) {
+            int v = (int)(SHEET * (1 + 0.999 * test_random(&seed)));
+            for (int a = 0; a < 3; a++) {
+                to[3 * v + a] += 0.05 * test_random(&seed);
+                x[3 * v + a] += 0.6 * s->slack * test_random(&seed);
+            }
+        }
+        assert_ok(sn_contact_find(s, work, x, to, 0.05, &pairs, &found, &error));
+        assert_true(assert_complete(s, x, to, 0.05, pairs, found) > 20);
+        for (int i = 1; i < found; i++) assert_true(pairs[i - 1].key < pairs[i].key);
+    }
+    sn_contact_work_destroy(work);
+    sn_contact_surface_destroy(s);
+}
+
 /* Triangles with vertices of their own, each `apart` above the one before. */
 static sn_contact_surface *pile(int copies, double apart, double *x, int *triangles) {
     sinew_error error;
@@ -311,6 +343,7 @@ int test_pairs(void) {
         cmocka_unit_test(a_way_that_is_cut_back_never_crosses),
         cmocka_unit_test(triangles_that_cross_at_rest_are_left_out),
         cmocka_unit_test(the_search_misses_no_pair),
+        cmocka_unit_test(a_repeated_search_misses_no_pair_and_keeps_the_order),
         cmocka_unit_test(piles_of_triangles_cost_little),
     };
     return cmocka_run_group_tests_name("pairs", tests, NULL, NULL);
