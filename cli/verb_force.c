@@ -72,6 +72,11 @@ static const cli_option options[] = {
      false},
     {"--fixed", CLI_TEXT, "SELECT",
      "Vertices that do not move (default: the boundary that no target moves).", 0, 0, false},
+    {"--skull", CLI_TEXT, "SELECTION",
+     "A skull that no target moves, such as part:skull: the skin above it slides over it instead "
+     "of "
+     "sinking in.",
+     0, 0, false},
     {"--jaw", CLI_TEXT, "TARGET",
      "Target that opens the jaw, or a selection: its rest shape rotates with the jaw.", 0, 0,
      false},
@@ -141,6 +146,7 @@ static const char *const parameters[][2] = {
     {"--flesh-length", "flesh_length"},
     {"--gravity", "gravity"},
     {"--softness", "softness"},
+    {"--skull", "skull"},
     {"--jaw", "jaw"},
     {"--estimate-stiffness", "estimate_stiffness"},
     {"--stiffness-prior", "stiffness_prior"},

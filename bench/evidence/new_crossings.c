@@ -3,12 +3,15 @@
  *
  * Where the neutral intersects itself, as eyeballs in their sockets do, the curve of intersection
  * moves with the surfaces, and other pairs intersect than in the neutral. Pairs are therefore
- * counted twice: those away from the neutral's intersections, where no corner belongs to a triangle
- * that intersects in the neutral, and all.
+ * counted away from the neutral's intersections: no corner belongs to a triangle that intersects in
+ * the neutral, or touches the skin there.
  *
- * Usage: new_crossings FRAMES RIG... Prints one line: frames, pairs of the neutral, then for skin
- * with skin, skin with eyes, skin with anything else, and the rest: pairs away from the neutral's
- * in the worst frame, and all pairs in the worst frame; and the frames with any pair away. */
+ * Usage: new_crossings FRAMES PLAIN RIG... PLAIN: the same frames without the layer. Prints one
+ * line: frames, pairs of the neutral, then for skin with skin, skin with eyes, skin with anything
+ * else, and the rest, each in its worst frame: pairs that the layer adds, that is, pairs away from
+ * the neutral's which do not intersect in the same frame without the layer; pairs away from the
+ * neutral's, and in brackets those of the frames without the layer. Exits with 1 when the layer
+ * adds a pair. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,11 +33,32 @@ static int compare(const void *a, const void *b) {
     return x[0] != y[0] ? (x[0] > y[0]) - (x[0] < y[0]) : (x[1] > y[1]) - (x[1] < y[1]);
 }
 
-/* per vertex: it belongs to a triangle that intersects in the neutral */
-static bool *mark_rest(const sinew_mesh *mesh, const int *rest, int count) {
+/* What is nearer to the skin than this fraction of the diagonal touches it: rims of shells lie on
+ * the lid, and rounding decides whether they intersect it. */
+#define TOUCHING 2e-5
+
+/* per vertex: it belongs to a triangle that intersects in the neutral, or touches the skin there */
+static bool *mark_rest(const sinew_mesh *mesh, const sinew_anatomy *anatomy, const int *rest,
+                       int count) {
+    const int *piece = sinew_anatomy_pieces(anatomy);
     bool *marked = calloc((size_t)mesh->vertex_count, 1);
     for (int i = 0; i < 2 * count; i++)
         for (int c = 0; c < 3; c++) marked[mesh->triangles[3 * (size_t)rest[i] + (size_t)c]] = true;
+    int *skin = malloc(3 * (size_t)mesh->triangle_count * sizeof *skin), skins = 0;
+    for (int t = 0; t < mesh->triangle_count; t++)
+        if (sinew_anatomy_piece_kind(anatomy, piece[mesh->triangles[3 * t]]) ==
+            SINEW_PIECE_KIND_SKIN)
+            memcpy(skin + 3 * (size_t)skins++, mesh->triangles + 3 * (size_t)t, 3 * sizeof *skin);
+    sinew_query *query;
+    sinew_closest at;
+    double most = TOUCHING * sinew_diagonal(mesh->vertex_count, mesh->positions);
+    need(sinew_query_create(mesh->vertex_count, mesh->positions, skins, skin, &query, &error));
+    for (int v = 0; v < mesh->vertex_count; v++)
+        if (sinew_anatomy_piece_kind(anatomy, piece[v]) != SINEW_PIECE_KIND_SKIN &&
+            sinew_query_closest(query, mesh->positions + 3 * (size_t)v, most, &at))
+            marked[v] = true;
+    sinew_query_destroy(query);
+    free(skin);
     return marked;
 }
 
@@ -63,50 +87,82 @@ static int kind_of(const sinew_anatomy *anatomy, const sinew_mesh *mesh, const i
     return OTHERS;
 }
 
-int main(int count, char **words) {
-    if (count < 3) return fprintf(stderr, "usage: new_crossings FRAMES RIG...\n"), 2;
+/* Pairs that intersect in frame f and not in the neutral. */
+typedef struct counts {
+    int away[KINDS], added[KINDS]; /* away from the neutral's; of them, not in `plain` */
+} counts;
+
+typedef struct scene {
     sinew_rig *rig;
-    sinew_frames *frames;
     sinew_anatomy *anatomy;
-    need(sinew_rig_read(count - 2, (const char *const *)words + 2, &rig, &error));
-    need(sinew_frames_read(words[1], &frames, &error));
-    need(sinew_anatomy_create(rig, NULL, &anatomy, &error));
-    const sinew_mesh *mesh = rig->neutral;
-    size_t n = (size_t)mesh->vertex_count;
-    int *rest, rest_count, worst[KINDS] = {0}, worst_away[KINDS] = {0}, any = 0;
-    need(sinew_self_intersections(mesh->vertex_count, mesh->positions, mesh->triangle_count,
-                                  mesh->triangles, NULL, &rest, &rest_count, &error));
-    bool *marked = mark_rest(mesh, rest, rest_count);
-    double *x = malloc(3 * n * sizeof *x);
-    for (int f = 0; f < frames->frame_count; f++) {
-        int *pairs, found, here[KINDS] = {0}, away[KINDS] = {0};
-        for (size_t i = 0; i < 3 * n; i++) x[i] = (double)frames->positions[3 * n * (size_t)f + i];
-        need(sinew_self_intersections(mesh->vertex_count, x, mesh->triangle_count, mesh->triangles,
-                                      NULL, &pairs, &found, &error));
-        for (int i = 0; i < found; i++) {
-            int pair[2] = {pairs[2 * i], pairs[2 * i + 1]};
-            if (rest_count && bsearch(pair, rest, (size_t)rest_count, sizeof pair, compare))
-                continue;
-            int kind = kind_of(anatomy, mesh, pair);
-            here[kind]++, away[kind] += is_away(mesh, marked, pair);
-        }
-        sinew_free(pairs);
-        bool some = false;
-        for (int k = 0; k < KINDS; k++) {
-            some |= away[k] > 0;
-            if (here[k] > worst[k]) worst[k] = here[k];
-            if (away[k] > worst_away[k]) worst_away[k] = away[k];
-        }
-        any += some;
+    int *rest, rest_count;
+    bool *marked;
+    double *x;
+} scene;
+
+static bool holds(const int *pairs, int count, const int pair[2]) {
+    return count && bsearch(pair, pairs, (size_t)count, 2 * sizeof *pair, compare);
+}
+
+static void intersect(const scene *s, const sinew_frames *frames, int f, int **pairs, int *found) {
+    const sinew_mesh *mesh = s->rig->neutral;
+    size_t n = 3 * (size_t)mesh->vertex_count;
+    for (size_t i = 0; i < n; i++) s->x[i] = (double)frames->positions[n * (size_t)f + i];
+    need(sinew_self_intersections(mesh->vertex_count, s->x, mesh->triangle_count, mesh->triangles,
+                                  NULL, pairs, found, &error));
+}
+
+static counts count_pairs(const scene *s, const int *pairs, int found, const int *plain,
+                          int plain_count) {
+    counts c = {{0}, {0}};
+    for (int i = 0; i < found; i++) {
+        const int *pair = pairs + 2 * (size_t)i;
+        if (holds(s->rest, s->rest_count, pair) || !is_away(s->rig->neutral, s->marked, pair))
+            continue;
+        int kind = kind_of(s->anatomy, s->rig->neutral, pair);
+        c.away[kind]++, c.added[kind] += !holds(plain, plain_count, pair);
     }
-    printf("| %d | %d |", frames->frame_count, rest_count);
-    for (int k = 0; k < KINDS; k++) printf(" %d (%d) |", worst_away[k], worst[k]);
-    printf(" %d |\n", any);
-    free(marked);
-    free(x);
-    sinew_free(rest);
-    sinew_anatomy_destroy(anatomy);
-    sinew_frames_destroy(frames);
-    sinew_rig_destroy(rig);
-    return 0;
+    return c;
+}
+
+static void keep_worst(int worst[KINDS], const int here[KINDS]) {
+    for (int k = 0; k < KINDS; k++) worst[k] = here[k] > worst[k] ? here[k] : worst[k];
+}
+
+int main(int count, char **words) {
+    if (count < 4) return fprintf(stderr, "usage: new_crossings FRAMES PLAIN RIG...\n"), 2;
+    scene s;
+    sinew_frames *frames, *plain;
+    need(sinew_rig_read(count - 3, (const char *const *)words + 3, &s.rig, &error));
+    need(sinew_frames_read(words[1], &frames, &error));
+    need(sinew_frames_read(words[2], &plain, &error));
+    need(sinew_anatomy_create(s.rig, NULL, &s.anatomy, &error));
+    const sinew_mesh *mesh = s.rig->neutral;
+    need(sinew_self_intersections(mesh->vertex_count, mesh->positions, mesh->triangle_count,
+                                  mesh->triangles, NULL, &s.rest, &s.rest_count, &error));
+    s.marked = mark_rest(mesh, s.anatomy, s.rest, s.rest_count);
+    s.x = malloc(3 * (size_t)mesh->vertex_count * sizeof *s.x);
+    int added[KINDS] = {0}, away[KINDS] = {0}, bare[KINDS] = {0}, any = 0;
+    for (int f = 0; f < frames->frame_count && f < plain->frame_count; f++) {
+        int *pairs[2], found[2];
+        intersect(&s, frames, f, &pairs[0], &found[0]);
+        intersect(&s, plain, f, &pairs[1], &found[1]);
+        counts with = count_pairs(&s, pairs[0], found[0], pairs[1], found[1]);
+        counts without = count_pairs(&s, pairs[1], found[1], NULL, 0);
+        keep_worst(added, with.added), keep_worst(away, with.away);
+        keep_worst(bare, without.away);
+        sinew_free(pairs[0]), sinew_free(pairs[1]);
+    }
+    printf("| %d | %d |", frames->frame_count, s.rest_count);
+    for (int k = 0; k < KINDS; k++) {
+        printf(" %d; %d (%d) |", added[k], away[k], bare[k]);
+        any += added[k];
+    }
+    printf("\n");
+    free(s.marked), free(s.x);
+    sinew_free(s.rest);
+    sinew_anatomy_destroy(s.anatomy);
+    sinew_frames_destroy(frames), sinew_frames_destroy(plain);
+    sinew_rig_destroy(s.rig);
+    return any > 0;
 }

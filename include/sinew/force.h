@@ -167,6 +167,11 @@ typedef struct sinew_force_options {
     /* Moist lips: skin in contact stays together until its forces would part it by this fraction of
      * the bounding-box diagonal within a frame, in [0, 1]. 0: it parts at once. */
     double stick;
+
+    /* Vertices of a skull that no target moves: the outer skin above it, up to 6% of the
+     * bounding-box diagonal away, slides over it and keeps at least 0.6 of its thickness. */
+    int skull_count;
+    const int *skull;
 } sinew_force_options;
 
 SINEW_API void sinew_force_options_init(sinew_force_options *options);
@@ -184,6 +189,7 @@ typedef struct sinew_force_info {
     int contact_triangles, contact_dropped; /* that take part; left out at crossings at rest */
     double diagonal;                        /* of the neutral */
     double seconds;                         /* to build */
+    int over_skull;                         /* vertices of the skin with a skull below */
 } sinew_force_info;
 
 typedef struct sinew_force_frame_info {
@@ -205,6 +211,7 @@ typedef struct sinew_force_frame_info {
     /* Vertices that contact would have left as spikes: they have their shape without contact. */
     int released;
     int pressed; /* vertices that obstacles press */
+    int slid;    /* vertices that the skull holds off */
 } sinew_force_frame_info;
 
 /* Every target of the rig is a column of B, combinations and in-betweens too. `map` may be NULL

@@ -63,6 +63,10 @@ typedef struct sinew_marker_layer_info {
     int held;      /* vertices of the last frame that contact held back */
     int eyeballs;  /* that lids are kept on */
     int covered;   /* vertices of the outer skin with something close below them */
+    int contacts;  /* pairs that press in the last frame */
+    int released;  /* vertices of the last frame that keep their shape without contact */
+    int restored;  /* vertices of the last frame at which the layer was taken back, because it would
+                      add intersections */
 } sinew_marker_layer_info;
 SINEW_API void sinew_marker_layer_get_info(const sinew_marker_layer *layer,
                                            sinew_marker_layer_info *info);

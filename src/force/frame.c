@@ -46,6 +46,7 @@ struct sinew_force_state {
     sinew_force_options settings; /* of frames: sinew_force_state_set */
     sn_pack kept;                 /* the past before a frame that may fail */
     bool started;                 /* there is a frame before the next */
+    bool layered;                 /* the last frame has the layer's contact */
     double *z, *last, *velocity, *predicted, *right;
     double *x, *bend; /* 4 per vertex: where the last forces were found, and their bending */
     double *shown;    /* displacement of the written frame */
@@ -581,7 +582,9 @@ static sinew_status hold_layer(sinew_force_state *s, sinew_force_frame_info *inf
         before[i] = skin->rest[i] + s->z[i];
         after[i] = skin->rest[i] + s->shown[i];
     }
-    SN_TRY(sn_layer_hold(s->force->layer, s->layer_work, after, &info->contacts, error));
+    sn_layer_counts counts;
+    SN_TRY(sn_layer_hold(s->force->layer, s->layer_work, after, &counts, error));
+    info->contacts = counts.held + counts.pressing, info->released = counts.released;
     for (int i = 0; i < n; i++) s->shown[i] = after[i] - skin->rest[i];
     return SINEW_OK;
 }
@@ -592,6 +595,7 @@ static sinew_status add_layer(sinew_force_state *s, sinew_force_frame_info *info
     const sinew_force *force = s->force;
     size_t bytes = 3 * sizeof(double) * (size_t)force->skin->vertex_count;
     memcpy(s->shown, s->z, bytes);
+    s->layered = force->layer && force->layer->guard;
     if (!force->layer) return SINEW_OK;
     double *believed = s->places; /* not needed for places here */
     for (int i = 0; i < force->map->count; i++)
@@ -628,22 +632,31 @@ static sinew_status keep_apart(sinew_force_state *s, double *positions,
     sn_force_contact_rub(s->contact, s->settings.friction, h, s->velocity);
     memcpy(s->written, positions, sizeof(double) * (size_t)n);
     info->contacts += contact.pressing; /* beside what the layer holds */
-    info->cut = contact.cut, info->released = contact.released;
+    info->cut = contact.cut, info->released += contact.released;
     return SINEW_OK;
 }
 
 int sn_force_list_contacts(const sinew_force_state *s, int capacity, sinew_contact *contacts) {
-    return s->contact ? sn_force_contact_list(s->contact, s->written, capacity, contacts) : 0;
+    int count = 0;
+    if (s->contact) count = sn_force_contact_list(s->contact, s->written, capacity, contacts);
+    if (s->layered)
+        count += sn_layer_contact_list(s->layer_work->contact, capacity - count, contacts + count);
+    return count;
 }
 
-/* positions pressed out of the obstacles; the motion feels it as it feels contact. */
+/* positions slid over the skull and pressed out of the obstacles; the motion feels it as it feels
+ * contact. */
 static sinew_status press_out(sinew_force_state *s, double *positions, sinew_force_frame_info *info,
                               sinew_error *error) {
-    if (!s->press || s->obstacle_count == 0) return SINEW_OK;
+    bool presses = s->press && s->obstacle_count > 0;
+    const sn_skull *skull = s->force->skull;
+    if (!presses && !skull) return SINEW_OK;
     const sn_skin *skin = s->force->skin;
     double h = s->force->options.frame_time / s->force->options.substeps;
-    SN_TRY(sn_press_solve(s->press, s->obstacle_count, s->obstacles, &s->head, s->settings.friction,
-                          positions, &info->pressed, error));
+    if (skull) info->slid = sn_skull_hold(skull, positions);
+    if (presses)
+        SN_TRY(sn_press_solve(s->press, s->obstacle_count, s->obstacles, &s->head,
+                              s->settings.friction, positions, &info->pressed, error));
     for (int i = 0; i < 3 * skin->vertex_count; i++) {
         double moved = positions[i] - skin->rest[i] - s->shown[i];
         s->z[i] += moved, s->shown[i] += moved;
@@ -731,6 +744,7 @@ static sinew_status follow_command(const sinew_force *force, sinew_force_state *
     }
     if (status != SINEW_OK) return status;
     memcpy(s->shown, s->z, 3 * sizeof(double) * (size_t)force->skin->vertex_count);
+    s->layered = false;
     SN_TRY(finish(s, positions, info, monitor, error));
     info->seconds = sn_now() - begin;
     return SINEW_OK;

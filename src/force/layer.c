@@ -257,6 +257,12 @@ sinew_status sn_layer_create(const sn_skin *skin, const sinew_rig *rig, const si
         status = sn_layer_guard_create(skin, rig, anatomy, &made->riders, &made->guard, error);
     if (status == SINEW_OK && contact)
         status = sn_layer_contact_create(skin, rig, anatomy, &made->riders, &made->contact, error);
+    if (status == SINEW_OK && contact)
+        status = sn_carry_plan_create(skin, rig, anatomy, &made->riders, &made->carry, error);
+    if (status == SINEW_OK && contact)
+        status =
+            sn_layer_restore_create(skin, mesh, anatomy, &made->riders,
+                                    sn_layer_contact_surface(made->contact), &made->restore, error);
     sinew_anatomy_destroy(anatomy);
     sn_sparse_destroy(matrix);
     sn_cholesky_destroy(factor);
@@ -272,6 +278,8 @@ void sn_layer_destroy(sn_layer *layer) {
     if (!layer) return;
     sn_layer_guard_destroy(layer->guard);
     sn_layer_contact_destroy(layer->contact);
+    sn_carry_plan_destroy(layer->carry);
+    sn_layer_restore_destroy(layer->restore);
     sn_riders_free(&layer->riders);
     sn_free(layer->spread), sn_free(layer->coupling);
     sn_free(layer);
@@ -299,6 +307,9 @@ sinew_status sn_layer_work_create(const sn_layer *layer, sn_layer_work **work, s
         sinew_status status =
             made->before ? sn_layer_contact_work_create(layer->contact, &made->contact, error)
                          : sn_no_memory(error);
+        if (status == SINEW_OK) status = sn_carry_create(layer->carry, &made->carry, error);
+        if (status == SINEW_OK)
+            status = sn_layer_restore_work_create(layer->restore, &made->restore, error);
         if (status != SINEW_OK) {
             sn_layer_work_destroy(made);
             return status;
@@ -315,6 +326,8 @@ void sn_layer_work_destroy(sn_layer_work *work) {
     sn_free(work->left), sn_free(work->residual), sn_free(work->weight), sn_free(work->presence);
     sn_free(work->say), sn_free(work->before);
     sn_layer_contact_work_destroy(work->contact);
+    sn_carry_destroy(work->carry);
+    sn_layer_restore_work_destroy(work->restore);
     sn_free(work);
 }
 
@@ -323,26 +336,14 @@ void sn_layer_forget(sn_layer_work *work) {
     if (work->contact) sn_layer_contact_forget(work->contact);
 }
 
-/* What follows the skin keeps its position on it, wherever contact left the skin. */
-static void follow_skin(const sn_riders *r, const double *before, double *after) {
-    for (int i = 0; i < r->count; i++) {
-        sn_vec3 moved = {0, 0, 0};
-        for (int k = 0; k < 3; k++) {
-            int v = r->host[3 * i + k];
-            moved = sn_add_scaled(moved, r->weight[3 * i + k],
-                                  sn_sub(sn_at(after, v), sn_at(before, v)));
-        }
-        sn_put(after, r->vertex[i], sn_add(sn_at(before, r->vertex[i]), moved));
-    }
-}
-
-sinew_status sn_layer_hold(const sn_layer *layer, sn_layer_work *work, double *after, int *held,
-                           sinew_error *error) {
-    int pressing, released;
-    *held = sn_layer_guard_hold(layer->guard, work->before, after);
-    SN_TRY(sn_layer_contact_solve(work->contact, after, &pressing, &released, error));
-    follow_skin(&layer->riders, work->before, after);
-    sn_layer_guard_hold_followers(layer->guard, work->before, after);
+sinew_status sn_layer_hold(const sn_layer *layer, sn_layer_work *work, double *after,
+                           sn_layer_counts *counts, sinew_error *error) {
+    counts->held = sn_layer_guard_hold(layer->guard, work->before, after);
+    sn_layer_restore_start(work->restore, after);
+    SN_TRY(
+        sn_layer_contact_solve(work->contact, after, &counts->pressing, &counts->released, error));
+    SN_TRY(sn_carry_apply(work->carry, work->before, after, error));
+    counts->restored = sn_layer_restore_apply(work->restore, work->before, after);
     return SINEW_OK;
 }
 
@@ -475,8 +476,8 @@ struct sinew_marker_layer {
     sn_layer *layer;
     sn_layer_work *work;
     double *residual, *weights;
-    int held;     /* vertices, in the last frame */
-    sn_pack kept; /* what is remembered, before a frame that may fail */
+    sn_layer_counts counts; /* of the last frame */
+    sn_pack kept;           /* what is remembered, before a frame that may fail */
 };
 
 sinew_status sinew_marker_layer_create(const sinew_rig *rig, const sinew_marker_map *map,
@@ -551,9 +552,9 @@ sinew_status sinew_marker_layer_follow(sinew_marker_layer *layer, double seconds
     if (layer->work->contact && isinf(seconds)) sn_layer_contact_forget(layer->work->contact);
     sinew_status status = sn_layer_add(layer->layer, layer->work, seconds, layer->residual,
                                        layer->weights, positions, error);
-    layer->held = 0;
+    layer->counts = (sn_layer_counts){0};
     if (status == SINEW_OK && layer->layer->guard)
-        status = sn_layer_hold(layer->layer, layer->work, positions, &layer->held, error);
+        status = sn_layer_hold(layer->layer, layer->work, positions, &layer->counts, error);
     if (status != SINEW_OK) {
         sn_unpack unpack = {.bytes = layer->kept.bytes, .size = layer->kept.size};
         sn_layer_unpack(layer->layer, layer->work, &unpack, NULL);
@@ -563,7 +564,10 @@ sinew_status sinew_marker_layer_follow(sinew_marker_layer *layer, double seconds
 }
 
 void sinew_marker_layer_get_info(const sinew_marker_layer *layer, sinew_marker_layer_info *info) {
-    sinew_marker_layer_info full = {.held = layer->held};
+    sinew_marker_layer_info full = {.held = layer->counts.held,
+                                    .contacts = layer->counts.pressing,
+                                    .released = layer->counts.released,
+                                    .restored = layer->counts.restored};
     if (layer->layer->guard)
         sn_layer_guard_counts(layer->layer->guard, &full.eyeballs, &full.covered);
     uint32_t size = info->size < sizeof full ? info->size : (uint32_t)sizeof full;

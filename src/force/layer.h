@@ -3,8 +3,10 @@
 #define SN_FORCE_LAYER_H
 
 #include "cache/pack.h"
+#include "force/carry.h"
 #include "force/layer_contact.h"
 #include "force/layer_guard.h"
+#include "force/layer_restore.h"
 #include "force/riders.h"
 #include "force/skin.h"
 #include "sinew/marker_layer.h"
@@ -16,6 +18,8 @@ typedef struct sn_layer {
     sn_riders riders;          /* what follows the skin */
     sn_layer_guard *guard;     /* NULL: none */
     sn_layer_contact *contact; /* with a guard: what may not intersect */
+    sn_carry_plan *carry;      /* with a guard: how riders follow */
+    sn_layer_restore *restore; /* with a guard: what goes back */
 } sn_layer;
 
 typedef struct sn_layer_work {
@@ -27,6 +31,8 @@ typedef struct sn_layer_work {
     bool started;
     double *before;                 /* with a guard: room for the shape without the layer */
     sn_layer_contact_work *contact; /* with a guard */
+    sn_carry *carry;                /* with a guard */
+    sn_layer_restore_work *restore; /* with a guard */
 } sn_layer_work;
 
 /* mu D^4 sum a_v |Laplacian|^2 + sum (1e-6 + pull_v) a_v, with 1 on the diagonal of held vertices.
@@ -42,11 +48,18 @@ sinew_status sn_layer_work_create(const sn_layer *layer, sn_layer_work **work, s
 void sn_layer_work_destroy(sn_layer_work *work);
 /* No frame came before. */
 void sn_layer_forget(sn_layer_work *work);
+typedef struct sn_layer_counts {
+    int held;     /* vertices that the guard held */
+    int pressing; /* pairs that press */
+    int released; /* vertices that keep their shape without contact */
+    int restored; /* vertices at which the layer was taken back */
+} sn_layer_counts;
+
 /* Of a layer with a guard: work->before and `after` are the shape without and with the layer.
  * `after` is held back where the layer would push skin through what lies below, and pressed apart
- * where it would intersect itself. *held: vertices that were held. */
-sinew_status sn_layer_hold(const sn_layer *layer, sn_layer_work *work, double *after, int *held,
-                           sinew_error *error);
+ * where it would intersect itself. */
+sinew_status sn_layer_hold(const sn_layer *layer, sn_layer_work *work, double *after,
+                           sn_layer_counts *counts, sinew_error *error);
 /* What is remembered of the frames before, and back; the block of contact apart, see
  * force/layer_contact.h. */
 void sn_layer_pack(const sn_layer *layer, const sn_layer_work *work, sn_pack *pack);

@@ -168,3 +168,11 @@ sinew_status sn_layer_contact_solve(sn_layer_contact_work *w, double *x, int *pr
     memcpy(w->written, x, bytes_of(w));
     return SINEW_OK;
 }
+
+int sn_layer_contact_list(const sn_layer_contact_work *w, int capacity, sinew_contact *contacts) {
+    return sn_force_contact_list(w->press, w->written, capacity, contacts);
+}
+
+const sn_contact_surface *sn_layer_contact_surface(const sn_layer_contact *c) {
+    return c->surface;
+}

@@ -8,9 +8,11 @@
 #define SN_FORCE_LAYER_CONTACT_H
 
 #include "cache/pack.h"
+#include "contact/pairs.h"
 #include "force/riders.h"
 #include "force/skin.h"
 #include "sinew/anatomy.h"
+#include "sinew/model.h"
 
 typedef struct sn_layer_contact sn_layer_contact;
 typedef struct sn_layer_contact_work sn_layer_contact_work;
@@ -20,6 +22,8 @@ sinew_status sn_layer_contact_create(const sn_skin *skin, const sinew_rig *rig,
                                      const sinew_anatomy *anatomy, const sn_riders *riders,
                                      sn_layer_contact **contact, sinew_error *error);
 void sn_layer_contact_destroy(sn_layer_contact *contact);
+/* What takes part. */
+const sn_contact_surface *sn_layer_contact_surface(const sn_layer_contact *contact);
 
 sinew_status sn_layer_contact_work_create(const sn_layer_contact *contact,
                                           sn_layer_contact_work **work, sinew_error *error);
@@ -41,5 +45,7 @@ void sn_layer_contact_shrink(sn_layer_contact_work *work, int size);
  * without contact, because contact would tear them. */
 sinew_status sn_layer_contact_solve(sn_layer_contact_work *work, double *x, int *pressing,
                                     int *released, sinew_error *error);
+/* Pairs that press in the last frame, see sn_force_contact_list. */
+int sn_layer_contact_list(const sn_layer_contact_work *work, int capacity, sinew_contact *contacts);
 
 #endif

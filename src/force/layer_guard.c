@@ -32,9 +32,8 @@
 enum { LEAST_VERTICES = 30, MOST_BALLS = 8 };
 
 typedef struct ball {
-    int count, beside_count, over_count;
+    int count, beside_count;
     int *vertices, *beside;
-    int *over;     /* what follows the skin and lies over the ball: shells, lashes */
     double radius; /* at rest */
 } ball;
 
@@ -88,11 +87,11 @@ static sinew_status add_ball(sn_layer_guard *g, const sn_skin *skin, const sinew
     const int *piece_of = sinew_anatomy_pieces(anatomy);
     ball *b = &g->balls[g->ball_count];
     int n = skin->vertex_count;
-    *b = (ball){.vertices = SN_NEW(int, n), .beside = SN_NEW(int, n), .over = SN_NEW(int, n)};
+    *b = (ball){.vertices = SN_NEW(int, n), .beside = SN_NEW(int, n)};
     sn_vec3 center;
     double roughness;
     g->ball_count++; /* freed with the rest */
-    if (!b->vertices || !b->beside || !b->over) return sn_no_memory(error);
+    if (!b->vertices || !b->beside) return sn_no_memory(error);
     for (int v = 0; v < n; v++)
         if (piece_of[v] == piece && !rides[v]) b->vertices[b->count++] = v;
     bool round = b->count >= LEAST_VERTICES &&
@@ -101,13 +100,10 @@ static sinew_status add_ball(sn_layer_guard *g, const sn_skin *skin, const sinew
     for (int v = 0; round && v < n; v++) {
         sinew_piece_kind kind = sinew_anatomy_piece_kind(anatomy, piece_of[v]);
         if (!(sn_distance(center, sn_at(skin->rest, v)) < BESIDE * b->radius)) continue;
-        if (rides[v])
-            b->over[b->over_count++] = v;
-        else if (kind == SINEW_PIECE_KIND_SKIN)
-            b->beside[b->beside_count++] = v;
+        if (!rides[v] && kind == SINEW_PIECE_KIND_SKIN) b->beside[b->beside_count++] = v;
     }
     if (!round || b->beside_count == 0) {
-        sn_free(b->vertices), sn_free(b->beside), sn_free(b->over);
+        sn_free(b->vertices), sn_free(b->beside);
         *b = (ball){0};
         g->ball_count--;
     }
@@ -196,7 +192,7 @@ sinew_status sn_layer_guard_create(const sn_skin *skin, const sinew_rig *rig,
 void sn_layer_guard_destroy(sn_layer_guard *g) {
     if (!g) return;
     for (int i = 0; i < g->ball_count; i++)
-        sn_free(g->balls[i].vertices), sn_free(g->balls[i].beside), sn_free(g->balls[i].over);
+        sn_free(g->balls[i].vertices), sn_free(g->balls[i].beside);
     sn_free(g->inward), sn_free(g->most);
     sn_free(g);
 }
@@ -241,9 +237,4 @@ int sn_layer_guard_hold(const sn_layer_guard *g, const double *before, double *a
         held += keep_off(b, b->beside_count, b->beside, before, after);
     }
     return held;
-}
-
-void sn_layer_guard_hold_followers(const sn_layer_guard *g, const double *before, double *after) {
-    for (int i = 0; i < g->ball_count; i++)
-        keep_off(&g->balls[i], g->balls[i].over_count, g->balls[i].over, before, after);
 }

@@ -18,8 +18,5 @@ void sn_layer_guard_counts(const sn_layer_guard *guard, int *eyeballs, int *cove
 /* before, after: the shape without and with the layer, 3 per vertex. Returns how many vertices were
  * held. Allocates nothing. */
 int sn_layer_guard_hold(const sn_layer_guard *guard, const double *before, double *after);
-/* The same for what follows the skin and lies over the eyeballs: it comes no nearer to them. */
-void sn_layer_guard_hold_followers(const sn_layer_guard *guard, const double *before,
-                                   double *after);
 
 #endif

@@ -432,6 +432,8 @@ static sinew_status build(sinew_force *force, const sinew_marker_map *map,
         return sn_fail(error, SINEW_BAD_INPUT, "force: factors of the mass must be positive");
     SN_TRY(sn_potentials_create(skin, o, &force->potentials, error));
     if (o->jaw) SN_TRY(sn_jaw_create(rig, o->jaw, &force->jaw, error));
+    if (o->skull_count > 0)
+        SN_TRY(sn_skull_create(skin, rig, o->skull_count, o->skull, &force->skull, error));
     force->mass = SN_NEW(double, skin->vertex_count);
     force->marker_rest = SN_NEW(double, 3 * (size_t)force->map->count);
     if (!force->mass || !force->marker_rest) return sn_no_memory(error);
@@ -482,7 +484,7 @@ sinew_status sinew_force_create(const sinew_rig *rig, const sinew_marker_map *ma
     /* the caller's arrays were for building */
     made->options.position_map = made->options.stretch_map = made->options.bend_map = NULL;
     made->options.jaw = made->options.softness = NULL;
-    made->options.fixed = made->options.contact_vertices = NULL;
+    made->options.fixed = made->options.contact_vertices = made->options.skull = NULL;
     sinew_force_info *s = &made->info;
     s->vertex_count = made->skin->vertex_count;
     s->edge_count = made->skin->edge_count;
@@ -494,6 +496,7 @@ sinew_status sinew_force_create(const sinew_rig *rig, const sinew_marker_map *ma
         s->contact_triangles = made->surface->triangle_count;
         s->contact_dropped = made->surface->dropped;
     }
+    if (made->skull) s->over_skull = sn_skull_covered(made->skull);
     s->diagonal = made->skin->diagonal;
     s->seconds = sn_now() - begin;
     *force = made;
@@ -510,7 +513,7 @@ void sinew_force_destroy(sinew_force *force) {
     release_system(&force->still);
     sn_layer_destroy(force->layer);
     sn_flesh_destroy(force->lag);
-    sn_jaw_destroy(force->jaw);
+    sn_jaw_destroy(force->jaw), sn_skull_destroy(force->skull);
     sn_contact_surface_destroy(force->surface);
     sn_inverse_block_destroy(force->region);
     sn_cholesky_destroy(force->flesh);

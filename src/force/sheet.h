@@ -11,6 +11,7 @@
 #include "force/layer.h"
 #include "force/potentials.h"
 #include "force/skin.h"
+#include "force/skull.h"
 #include "force/vertex_columns.h"
 #include "sinew/force.h"
 #include "sinew/model.h"
@@ -39,6 +40,7 @@ struct sinew_force {
     double total_area;       /* sum of skin->area */
     sn_force_system step, still;
     sn_jaw *jaw;                 /* NULL: none */
+    sn_skull *skull;             /* NULL: none */
     sn_layer *layer;             /* NULL: none */
     sn_flesh *lag;               /* flesh that lags behind the head; NULL: none */
     sn_contact_surface *surface; /* NULL: no contact */

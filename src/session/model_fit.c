@@ -206,6 +206,11 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
     memcpy(m->weights, m->next, (size_t)m->rig->slider_count * sizeof *m->next);
     m->started = true;
     result->iterations = figures.iterations;
+    if (m->layer) {
+        sinew_marker_layer_info held = {.size = sizeof held};
+        sinew_marker_layer_get_info(m->layer, &held);
+        result->contact_count = held.held + held.contacts;
+    }
     sn_follow_finish(&m->follow, ask, positions, fields);
     if (!fields) return SINEW_OK;
     json_object_set_new(fields, "marker_error_bare", sn_report_number(figures.marker_error));

@@ -75,6 +75,9 @@ static const sinew_parameter parameters[] = {
     TEXT(STRUCTURE, "fixed",
          "Vertices that do not move: a selection (default: the boundary that no target "
          "moves)."),
+    TEXT(STRUCTURE, "skull",
+         "Selection of a skull that no target moves: the skin above it slides over it "
+         "(default: none)."),
     TEXT(STRUCTURE, "jaw",
          "Target that opens the jaw, or a selection of vertices. Their rest shape rotates "
          "with the jaw."),
@@ -249,12 +252,12 @@ static void report_structure(const sn_model_setup *setup, const sinew_force *for
     sinew_force_info s = {.size = sizeof s};
     sinew_force_get_info(force, &s);
     json_object_set_new(setup->report, "sheet",
-                        json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:f, s:f}", "edges",
+                        json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:f, s:f}", "edges",
                                   s.edge_count, "held_vertices", s.fixed_count, "targets",
                                   s.target_count, "empty_targets", s.empty_count, "markers",
                                   s.marker_count, "contact_triangles", s.contact_triangles,
-                                  "contact_dropped", s.contact_dropped, "diagonal", s.diagonal,
-                                  "seconds", s.seconds));
+                                  "contact_dropped", s.contact_dropped, "over_skull", s.over_skull,
+                                  "diagonal", s.diagonal, "seconds", s.seconds));
 }
 
 static void key(const sn_model_setup *setup, sinew_hash *hash) {
@@ -300,6 +303,12 @@ static sinew_status make_force(const sn_model_setup *setup, sn_force_structure *
         status = sinew_select(setup->rig, held, setup->scene->folder, setup->loader, NULL, &fixed,
                               &options.fixed_count, error);
     options.fixed = fixed;
+    int *skull = NULL;
+    const char *bone = sn_scene_string(setup->scene, "skull");
+    if (status == SINEW_OK && bone)
+        status = sinew_select(setup->rig, bone, setup->scene->folder, setup->loader, NULL, &skull,
+                              &options.skull_count, error);
+    options.skull = skull;
     if (status == SINEW_OK) status = find_stiffness(setup, s, &options, error);
     if (status == SINEW_OK) status = read_jaw(setup, &jaw, error);
     options.jaw = jaw;
@@ -315,6 +324,7 @@ static sinew_status make_force(const sn_model_setup *setup, sn_force_structure *
         status = sinew_force_create(setup->rig, s->capture ? sinew_capture_map(s->capture) : NULL,
                                     &options, setup->monitor, &s->force, error);
     sn_free(vertices), sn_free(jaw), sn_free(unsteered), sn_free(softness), sinew_free(fixed);
+    sinew_free(skull);
     if (status == SINEW_OK) report_structure(setup, s->force);
     return status;
 }

@@ -14,5 +14,6 @@ int main(void) {
     failed += test_stiffness();
     failed += test_jaw();
     failed += test_flesh();
+    failed += test_skull();
     return failed != 0;
 }

@@ -1,0 +1,207 @@
+#include "force/carry.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/parallel.h"
+#include "base/status.h"
+#include "base/vec3.h"
+#include "sinew/query.h"
+
+/* Fractions of the diagonal: riders nearer to the skin than this at rest lie on it; skin farther
+ * from all riders than this at rest is never the nearest. */
+#define LYING 0.004
+#define REACH 0.06
+
+struct sn_carry_plan {
+    const sn_riders *riders;
+    int vertex_count;
+    double *rest;   /* 3 per vertex */
+    int *root;      /* per rider: the rider that it moves with; itself when it lies on the skin */
+    bool *shell;    /* per rider: it lies over an eyeball */
+    int skin_count; /* triangles of the skin near riders, and of eyeballs; 3 vertices each */
+    int *skin;
+    int eye_count;
+    int *eye;
+};
+
+struct sn_carry {
+    const sn_carry_plan *plan;
+    sinew_query *skin, *eye; /* NULL: none */
+    sn_vec3 *moved;          /* per rider */
+};
+
+/* ---- the plan -------------------------------------------------------------------------------- */
+
+static double distance_at_rest(const sn_skin *skin, const sn_riders *r, int i) {
+    sn_vec3 host = {0, 0, 0};
+    for (int k = 0; k < 3; k++)
+        host = sn_add_scaled(host, r->weight[3 * i + k], sn_at(skin->rest, r->host[3 * i + k]));
+    return sn_distance(host, sn_at(skin->rest, r->vertex[i]));
+}
+
+/* plan->root, by shortest paths along the edges from riders that lie on the skin. */
+static sinew_status find_roots(sn_carry_plan *p, const sn_skin *skin, const sinew_anatomy *anatomy,
+                               sinew_error *error) {
+    const int *piece = sinew_anatomy_pieces(anatomy);
+    const sn_riders *r = p->riders;
+    int *place = SN_NEW(int, skin->vertex_count);
+    double *far = SN_NEW(double, r->count + 1);
+    p->root = SN_NEW(int, r->count + 1), p->shell = SN_NEW(bool, r->count + 1);
+    sinew_status status = place && far && p->root && p->shell ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK) {
+        for (int v = 0; v < skin->vertex_count; v++) place[v] = -1;
+        for (int i = 0; i < r->count; i++) {
+            sinew_piece_kind kind = sinew_anatomy_piece_kind(anatomy, piece[r->vertex[i]]);
+            p->shell[i] = kind == SINEW_PIECE_KIND_EYE;
+            bool lies = p->shell[i] || distance_at_rest(skin, r, i) < LYING * skin->diagonal;
+            place[r->vertex[i]] = i, p->root[i] = i, far[i] = lies ? 0 : INFINITY;
+        }
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (int i = 0; i < r->count; i++)
+                for (int h = skin->start[r->vertex[i]]; h < skin->start[r->vertex[i] + 1]; h++) {
+                    int j = place[skin->neighbour[h]];
+                    if (j < 0) continue;
+                    double way = far[j] + sn_distance(sn_at(skin->rest, r->vertex[i]),
+                                                      sn_at(skin->rest, r->vertex[j]));
+                    if (way < far[i]) far[i] = way, p->root[i] = p->root[j], changed = true;
+                }
+        }
+    }
+    sn_free(place), sn_free(far);
+    return status;
+}
+
+/* Triangles of the skin near riders, and of eyeballs that do not follow the skin. */
+static sinew_status find_triangles(sn_carry_plan *p, const sn_skin *skin, const sinew_mesh *mesh,
+                                   const sinew_anatomy *anatomy, sinew_error *error) {
+    const sn_riders *r = p->riders;
+    const int *piece = sinew_anatomy_pieces(anatomy);
+    size_t room = 3 * (size_t)mesh->triangle_count;
+    bool *rides = SN_NEW0(bool, skin->vertex_count);
+    int *own = SN_NEW(int, room), own_count = 0;
+    p->skin = SN_NEW(int, room), p->eye = SN_NEW(int, room);
+    sinew_query *query = NULL;
+    sinew_status status = rides && own && p->skin && p->eye ? SINEW_OK : sn_no_memory(error);
+    for (int i = 0; status == SINEW_OK && i < r->count; i++) rides[r->vertex[i]] = true;
+    for (int t = 0; status == SINEW_OK && t < mesh->triangle_count; t++)
+        if (rides[mesh->triangles[3 * (size_t)t]])
+            memcpy(own + 3 * (size_t)own_count++, mesh->triangles + 3 * (size_t)t, 3 * sizeof(int));
+    if (status == SINEW_OK && own_count > 0)
+        status = sinew_query_create(skin->vertex_count, skin->rest, own_count, own, &query, error);
+    for (int t = 0; query && t < mesh->triangle_count; t++) {
+        const int *v = mesh->triangles + 3 * (size_t)t;
+        sinew_piece_kind kind = sinew_anatomy_piece_kind(anatomy, piece[v[0]]);
+        sinew_closest at;
+        if (rides[v[0]]) continue;
+        if (kind == SINEW_PIECE_KIND_EYE)
+            memcpy(p->eye + 3 * (size_t)p->eye_count++, v, 3 * sizeof(int));
+        if (kind == SINEW_PIECE_KIND_SKIN &&
+            sinew_query_closest(query, skin->rest + 3 * (size_t)v[0], REACH * skin->diagonal, &at))
+            memcpy(p->skin + 3 * (size_t)p->skin_count++, v, 3 * sizeof(int));
+    }
+    sinew_query_destroy(query);
+    sn_free(rides), sn_free(own);
+    return status;
+}
+
+sinew_status sn_carry_plan_create(const sn_skin *skin, const sinew_rig *rig,
+                                  const sinew_anatomy *anatomy, const sn_riders *riders,
+                                  sn_carry_plan **plan, sinew_error *error) {
+    *plan = NULL;
+    sn_carry_plan *p = SN_NEW0(sn_carry_plan, 1);
+    if (!p) return sn_no_memory(error);
+    p->riders = riders, p->vertex_count = skin->vertex_count;
+    p->rest = sn_memdup(skin->rest, 3 * (size_t)skin->vertex_count, sizeof(double));
+    sinew_status status = p->rest ? find_roots(p, skin, anatomy, error) : sn_no_memory(error);
+    if (status == SINEW_OK) status = find_triangles(p, skin, rig->neutral, anatomy, error);
+    if (status != SINEW_OK) {
+        sn_carry_plan_destroy(p);
+        return status;
+    }
+    *plan = p;
+    return SINEW_OK;
+}
+
+void sn_carry_plan_destroy(sn_carry_plan *p) {
+    if (!p) return;
+    sn_free(p->rest), sn_free(p->root), sn_free(p->shell), sn_free(p->skin), sn_free(p->eye);
+    sn_free(p);
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+sinew_status sn_carry_create(const sn_carry_plan *p, sn_carry **carry, sinew_error *error) {
+    *carry = NULL;
+    sn_carry *c = SN_NEW0(sn_carry, 1);
+    if (!c) return sn_no_memory(error);
+    c->plan = p;
+    c->moved = SN_NEW(sn_vec3, p->riders->count + 1);
+    sinew_status status = c->moved ? SINEW_OK : sn_no_memory(error);
+    if (status == SINEW_OK && p->skin_count > 0)
+        status = sinew_query_create(p->vertex_count, p->rest, p->skin_count, p->skin, &c->skin,
+                                    error);
+    if (status == SINEW_OK && p->eye_count > 0)
+        status = sinew_query_create(p->vertex_count, p->rest, p->eye_count, p->eye, &c->eye, error);
+    if (status != SINEW_OK) {
+        sn_carry_destroy(c);
+        return status;
+    }
+    *carry = c;
+    return SINEW_OK;
+}
+
+void sn_carry_destroy(sn_carry *c) {
+    if (!c) return;
+    sinew_query_destroy(c->skin), sinew_query_destroy(c->eye);
+    sn_free(c->moved);
+    sn_free(c);
+}
+
+/* How much of the skin's displacement a point of a shell moves by: all of it on the skin, nothing
+ * where the eyeball is nearer than the skin. */
+static double share_of(const sn_carry *c, const double point[3], const sinew_closest *skin) {
+    sinew_closest eye;
+    if (!c->eye || !(skin->distance > 0) || !sinew_query_closest(c->eye, point, INFINITY, &eye))
+        return 1;
+    double off = eye.distance - skin->distance;
+    return off > 0 ? off / (eye.distance + skin->distance) : 0;
+}
+
+typedef struct carry_loop {
+    sn_carry *c;
+    const double *before, *after;
+} carry_loop;
+
+static void carry_some(void *context, sn_span span) {
+    const carry_loop *loop = context;
+    const sn_carry_plan *p = loop->c->plan;
+    const sn_riders *r = p->riders;
+    SN_IN_SPAN(int, i, span) {
+        sn_vec3 moved = {0, 0, 0};
+        const double *point = loop->before + 3 * (size_t)r->vertex[i];
+        sinew_closest skin;
+        if (p->root[i] != i) continue;
+        if (!loop->c->skin || !sinew_query_closest(loop->c->skin, point, INFINITY, &skin)) continue;
+        const int *v = p->skin + 3 * (size_t)skin.triangle;
+        for (int k = 0; k < 3; k++)
+            moved = sn_add_scaled(moved, skin.barycentric[k],
+                                  sn_sub(sn_at(loop->after, v[k]), sn_at(loop->before, v[k])));
+        double share = p->shell[i] ? share_of(loop->c, point, &skin) : 1;
+        loop->c->moved[i] = sn_scale(share, moved);
+    }
+}
+
+sinew_status sn_carry_apply(sn_carry *c, const double *before, double *after, sinew_error *error) {
+    const sn_riders *r = c->plan->riders;
+    if (c->skin) SN_TRY(sinew_query_move(c->skin, before, error));
+    if (c->eye) SN_TRY(sinew_query_move(c->eye, before, error));
+    memset(c->moved, 0, (size_t)r->count * sizeof *c->moved);
+    sn_parallel_for(r->count, 16, carry_some, &(carry_loop){c, before, after});
+    for (int i = 0; i < r->count; i++)
+        sn_put(after, r->vertex[i],
+               sn_add(sn_at(before, r->vertex[i]), c->moved[c->plan->root[i]]));
+    return SINEW_OK;
+}
