@@ -421,8 +421,7 @@ static sinew_status merge(const sn_contact_surface *s, sn_contact_work *w, int t
     /* new ones at the end of the room, sorted there */
     sn_contact_pair *news = w->merged.pairs + w->found.count + fresh, *at = news;
     for (int b = 0; b < tasks; b++) {
-        if (w->blocks[b].count)
-            memcpy(at, w->blocks[b].pairs, w->blocks[b].count * sizeof *at);
+        if (w->blocks[b].count) memcpy(at, w->blocks[b].pairs, w->blocks[b].count * sizeof *at);
         at += w->blocks[b].count;
     }
     qsort(news, fresh, sizeof *news, by_key);

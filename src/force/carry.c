@@ -141,8 +141,8 @@ sinew_status sn_carry_create(const sn_carry_plan *p, sn_carry **carry, sinew_err
     c->moved = SN_NEW(sn_vec3, p->riders->count + 1);
     sinew_status status = c->moved ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK && p->skin_count > 0)
-        status = sinew_query_create(p->vertex_count, p->rest, p->skin_count, p->skin, &c->skin,
-                                    error);
+        status =
+            sinew_query_create(p->vertex_count, p->rest, p->skin_count, p->skin, &c->skin, error);
     if (status == SINEW_OK && p->eye_count > 0)
         status = sinew_query_create(p->vertex_count, p->rest, p->eye_count, p->eye, &c->eye, error);
     if (status != SINEW_OK) {

@@ -45,14 +45,14 @@ struct sn_layer_restore_work {
     int threads;
     const int **asked; /* triangles to look at: loose ones, and those that went back */
     int asked_count;
-    bool *hit;      /* per triangle asked */
-    int *seeds;     /* vertices of those hit */
+    bool *hit;  /* per triangle asked */
+    int *seeds; /* vertices of those hit */
     int seed_count;
-    bool *is_seed;  /* per vertex */
-    double *start;            /* 3 per vertex: the shape before contact */
-    double *moved;            /* 3 per vertex: the displacement */
-    double *share;            /* per vertex: what is left of it */
-    bool *pressed;            /* per vertex: contact has moved it, and it does not go back */
+    bool *is_seed; /* per vertex */
+    double *start; /* 3 per vertex: the shape before contact */
+    double *moved; /* 3 per vertex: the displacement */
+    double *share; /* per vertex: what is left of it */
+    bool *pressed; /* per vertex: contact has moved it, and it does not go back */
 };
 
 /* ---- the constant part ----------------------------------------------------------------------- */
@@ -170,8 +170,8 @@ sinew_status sn_layer_restore_work_create(const sn_layer_restore *r, sn_layer_re
     w->pressed = SN_NEW(bool, n);
     w->moved = SN_NEW(double, 3 * n), w->start = SN_NEW0(double, 3 * n);
     w->share = SN_NEW(double, n);
-    if (!w->item || !w->node || !w->leaves || !w->hit || !w->moved || !w->share ||
-        !w->seeds || !w->is_seed || !w->asked || !w->start || !w->pressed) {
+    if (!w->item || !w->node || !w->leaves || !w->hit || !w->moved || !w->share || !w->seeds ||
+        !w->is_seed || !w->asked || !w->start || !w->pressed) {
         sn_layer_restore_work_destroy(w);
         return sn_no_memory(error);
     }
@@ -234,8 +234,7 @@ static sn_hull hull_of(const search *s, const int v[3]) {
 static void fit_items(void *context, sn_span span) {
     const search *s = context;
     const sn_layer_restore *r = s->w->restore;
-    SN_IN_SPAN(int, i, span)
-        s->w->item[i] = hull_of(s, r->met + 3 * (size_t)r->tree.order[i]);
+    SN_IN_SPAN(int, i, span) s->w->item[i] = hull_of(s, r->met + 3 * (size_t)r->tree.order[i]);
 }
 
 static bool find_new(const search *s, const int v[3], int *leaves) {
@@ -356,8 +355,7 @@ int sn_layer_restore_apply(sn_layer_restore_work *w, const double *before, doubl
         for (int k = 0; k < r->point_count; k++) {
             int v = r->vertices[k];
             if (w->share[v] < 1)
-                sn_put(after, v,
-                       sn_add_scaled(sn_at(before, v), w->share[v], sn_at(w->moved, v)));
+                sn_put(after, v, sn_add_scaled(sn_at(before, v), w->share[v], sn_at(w->moved, v)));
         }
     }
     for (int k = 0; k < r->point_count; k++) count += w->share[r->vertices[k]] < 0.99;

@@ -63,8 +63,8 @@ static sinew_status make_query(sn_skull *s, const sn_skin *skin, const sinew_mes
     if (status == SINEW_OK && count == 0)
         status = sn_fail(error, SINEW_BAD_INPUT, "skull: the selection contains no triangle");
     if (status == SINEW_OK)
-        status = sinew_query_create(mesh->vertex_count, skin->rest, count, triangles, &s->query,
-                                    error);
+        status =
+            sinew_query_create(mesh->vertex_count, skin->rest, count, triangles, &s->query, error);
     sn_free(triangles);
     return status;
 }
@@ -89,8 +89,8 @@ sinew_status sn_skull_create(const sn_skin *skin, const sinew_rig *rig, int coun
     sinew_status status = s && bone ? SINEW_OK : sn_no_memory(error);
     for (int i = 0; status == SINEW_OK && i < count; i++) {
         if (vertices[i] < 0 || vertices[i] >= skin->vertex_count)
-            status = sn_fail(error, SINEW_BAD_INPUT, "skull: vertex %d is not in the mesh",
-                             vertices[i]);
+            status =
+                sn_fail(error, SINEW_BAD_INPUT, "skull: vertex %d is not in the mesh", vertices[i]);
         else
             bone[vertices[i]] = true;
     }

@@ -96,8 +96,8 @@ static void skin_slides_over_the_skull_and_does_not_sink_in(void **state) {
         sinew_force_state_destroy(made);
         sinew_force_destroy(force);
     }
-    assert_true(thinnest[0] < 0);                                /* the blend cuts through the bone */
-    assert_true(thinnest[1] > 0.55 * (SKIN - BONE));             /* the facets of the sphere */
+    assert_true(thinnest[0] < 0);                             /* the blend cuts through the bone */
+    assert_true(thinnest[1] > 0.55 * (SKIN - BONE));          /* the facets of the sphere */
     assert_true(fabs(angle[1] - angle[0]) < 0.05 * angle[0]); /* free along it */
     sinew_rig_destroy(rig);
 }
