@@ -50,6 +50,9 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         if name.endswith((".py", ".typed")):
             with open(os.path.join(folder, name), "rb") as file:
                 files[f"sinew/{name}"] = file.read()
+    build = os.path.normpath(os.path.join(HERE, "..", "build"))
+    files["sinew/_source.py"] = ('"""Where this copy was installed from."""\n'
+                                 f"BUILD = {build!r}\n").encode()
     return _write(wheel_directory, files)
 
 

@@ -12,6 +12,12 @@ scene in memory while values change: patch it, undo, solve. Arrays are NumPy arr
 library owns the memory, they are read-only views of it. Calls release the interpreter lock, and
 Ctrl-C cancels them.
 """
+try:
+    import numpy as _numpy  # noqa: F401
+except ImportError as _error:
+    raise ImportError("sinew needs NumPy: run 'pip install numpy', or create the virtual environment "
+                      "with --system-site-packages to use the system's") from _error
+
 from ._library import BadInput, Cancelled, Error
 from .bake import BakeReport, bake
 from .fit import Fit

@@ -207,9 +207,12 @@ def _candidates():
         return
     for name in ("libsinew.so.0", "libsinew.so"):
         yield os.path.join(_HERE, name)  # beside the module, as in the Blender add-on
-    build = os.path.normpath(os.path.join(_HERE, "..", "..", "build"))
-    if os.path.isdir(build):
-        yield os.path.join(build, "libsinew.so")
+    try:
+        from ._source import BUILD  # written by pip
+    except ImportError:
+        BUILD = os.path.normpath(os.path.join(_HERE, "..", "..", "build"))
+    if os.path.isdir(BUILD):
+        yield os.path.join(BUILD, "libsinew.so")
     found = ctypes.util.find_library("sinew")
     if found:
         yield found

@@ -402,12 +402,21 @@ class Tools(unittest.TestCase):
             python = os.path.join(folder, "bin", "python")
             subprocess.run([python, "-m", "pip", "install", "--no-index", "--quiet",
                             os.path.join(ROOT, "python")], check=True, capture_output=True)
-            environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-            library = os.environ.get("SINEW_LIBRARY", os.path.join(ROOT, "build", "libsinew.so"))
-            shown = subprocess.run([python, "-c", "import sinew; print(sinew.__file__)"],
-                                   env={**environment, "SINEW_LIBRARY": library}, cwd=folder,
-                                   check=True, capture_output=True, text=True).stdout
-            self.assertTrue(shown.startswith(os.path.realpath(folder)) or shown.startswith(folder))
+            environment = {k: v for k, v in os.environ.items()
+                           if k not in ("PYTHONPATH", "SINEW_LIBRARY")}
+            shown = subprocess.run(
+                [python, "-c", "import sinew; print(sinew.__file__, sinew._library.path)"],
+                env=environment, cwd=folder, check=True, capture_output=True, text=True).stdout
+            module, library = shown.split()
+            self.assertEqual(os.path.realpath(os.path.commonpath([module, folder])),
+                             os.path.realpath(folder))
+            self.assertEqual(library, os.path.join(ROOT, "build", "libsinew.so"))
+
+    def test_a_missing_numpy_says_what_to_do(self):
+        result = subprocess.run([sys.executable, "-c", "import sys; sys.modules['numpy'] = None\n"
+                                 "import sinew"], capture_output=True, text=True)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("pip install numpy", result.stderr)
 
     def test_a_missing_library_says_what_to_do(self):
         result = subprocess.run([sys.executable, "-c", "import sinew"], capture_output=True,

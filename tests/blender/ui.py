@@ -211,7 +211,7 @@ def still(obj):
         (0, 0, 0.35))
     camera.data.clip_start = 0.01
     scene.camera = camera
-    text = label("", (0, -0.058, -0.25), 0.009, camera)
+    text = label("", (0.052, -0.056, -0.25), 0.009, camera)
     scene.world.color = (0.16, 0.17, 0.19)
     scene.render.engine = "BLENDER_WORKBENCH"
     shading = scene.display.shading
