@@ -11,7 +11,7 @@
 #include "gpu/kernels/batch_blend.h"
 
 /* Items whose numbers are on their way at a time: a thread would otherwise wait for each. */
-enum { SN_ROWS_AHEAD = 8, SN_TETS_AHEAD = 2, SN_SPRINGS_AHEAD = 2, SN_ITEMS_AHEAD = 8 };
+enum { SN_ROWS_AHEAD = 8, SN_TETS_AHEAD = 2, SN_SPRINGS_AHEAD = 4, SN_ITEMS_AHEAD = 8 };
 
 /* What the driver knows of a frame. */
 typedef struct sn_batch_frame {
@@ -167,8 +167,10 @@ SN_FN double sn_batch_vertex(const sn_spring_device *d, const sn_batch_work *w,
         sn_double4 heading =
             sn_double4_scale(ratio, sn_double4_sub(blend, sn_get3(w->blend, other, lane)));
         heading.w = sn_heading_weight(d->guide, ratio);
-        energy += (other < d->free_count ? 0.25 : 0.5) * sn_spring_force(s, heading, k, rest, &f);
-        sn_float4 t = sn_spring_hessian(s, heading.w, k, rest, negative, altitude);
+        sn_spring_size size = sn_spring_measure(s, rest);
+        energy +=
+            (other < d->free_count ? 0.25 : 0.5) * sn_spring_force(s, size, heading, k, rest, &f);
+        sn_float4 t = sn_spring_hessian(s, size, heading.w, k, rest, negative, altitude);
         sn_add_spring_block(t, b);
         sn_float4 stored = {scale * t.x, scale * t.y, scale * t.z, scale * scale * t.w};
         sn_stream_set(w->table + sn_of((size_t)e, lane), sn_half4_of(stored));

@@ -28,10 +28,19 @@ SN_FN double sn_rest_length(const sn_spring_device *d, int spring, const double 
 
 /* ---- springs ---- */
 
+/* 1 / sqrt(v) for v > 0: cheaper on a device than a root and a division. */
+SN_FN double sn_inverse_root(double v) {
+#ifdef __CUDACC__
+    return rsqrt(v);
+#else
+    return 1 / sqrt(v);
+#endif
+}
+
 /* How much the vector of a spring in the blend is stretched to have the rest length. */
 SN_FN double sn_heading_ratio(sn_double4 blend, double rest) {
-    double length = sqrt(sn_double4_dot(blend, blend));
-    return length > SN_NO_DIRECTION * rest ? rest / length : 1;
+    double squared = sn_double4_dot(blend, blend), least = SN_NO_DIRECTION * rest;
+    return squared > least * least ? rest * sn_inverse_root(squared) : 1;
 }
 
 /* The stiffness of a direction, of that of the length. */
@@ -40,16 +49,22 @@ SN_FN double sn_heading_weight(double guide, double ratio) {
     return guide > 0 ? guide + (raised > 0 ? raised : 0) : 0;
 }
 
-SN_FN double sn_spring_length(sn_double4 s, double rest) {
+/* Length of a spring, and its inverse; 0 where there is none. */
+typedef struct sn_spring_size {
+    double length, inverse;
+} sn_spring_size;
+SN_FN sn_spring_size sn_spring_measure(sn_double4 s, double rest) {
     double squared = sn_double4_dot(s, s), smallest = SN_NO_LENGTH * rest * rest;
-    return sqrt(squared > smallest ? squared : smallest);
+    if (!(squared > smallest)) squared = smallest;
+    double inverse = squared > 0 ? sn_inverse_root(squared) : 0;
+    sn_spring_size size = {squared * inverse, inverse};
+    return size;
 }
 
 /* Adds the force of a spring with the vector s; returns twice its energy. heading.w: weight. */
-SN_FN double sn_spring_force(sn_double4 s, sn_double4 heading, double k, double rest,
-                             sn_double4 *force) {
-    double length = sn_spring_length(s, rest);
-    double stretch = length - rest, factor = length > 0 ? k * stretch / length : 0;
+SN_FN double sn_spring_force(sn_double4 s, sn_spring_size size, sn_double4 heading, double k,
+                             double rest, sn_double4 *force) {
+    double stretch = size.length - rest, factor = k * stretch * size.inverse;
     sn_double4 off = sn_double4_sub(s, heading);
     double guide = heading.w * k;
     force->x += factor * s.x + guide * off.x, force->y += factor * s.y + guide * off.y;
@@ -58,12 +73,11 @@ SN_FN double sn_spring_force(sn_double4 s, sn_double4 heading, double k, double 
 }
 
 /* Its Hessian t t^T + w I, with `negative` of what is negative in w. */
-SN_FN sn_float4 sn_spring_hessian(sn_double4 s, double weight, double k, double rest,
-                                  double negative, float altitude) {
-    double length = sn_spring_length(s, rest), inverse = length > 0 ? 1 / length : 0;
-    double c = k * (length - rest) * inverse + weight * k;
+SN_FN sn_float4 sn_spring_hessian(sn_double4 s, sn_spring_size size, double weight, double k,
+                                  double rest, double negative, float altitude) {
+    double c = k * (size.length - rest) * size.inverse + weight * k;
     if (c < 0) c *= negative;
-    float f = sqrtf((float)((1 + weight) * k - c)) * (float)inverse;
+    float f = sqrtf((float)((1 + weight) * k - c)) * (float)size.inverse;
     sn_float4 t = {(float)s.x * f, (float)s.y * f, (float)s.z * f, (float)c + altitude};
     return t;
 }

@@ -98,9 +98,9 @@ SN_PHASE_FN void sn_spring_gradient(sn_grid *g, const sn_spring_device *d, const
             for (int e = d->row_start[v] + lane; e < d->row_start[v + 1]; e += SN_LANES) {
                 sn_double4 s = sn_double4_sub(here, x[d->row_other[e]]);
                 /* seen from both ends, unless the other one is held */
-                energy +=
-                    (d->row_other[e] < d->free_count ? 0.25 : 0.5) *
-                    sn_spring_force(s, w->heading[e], d->row_stiffness[e], w->row_rest[e], &f);
+                energy += (d->row_other[e] < d->free_count ? 0.25 : 0.5) *
+                          sn_spring_force(s, sn_spring_measure(s, w->row_rest[e]), w->heading[e],
+                                          d->row_stiffness[e], w->row_rest[e], &f);
             }
             for (int e = d->corner_start[v] + lane; e < d->corner_start[v + 1]; e += SN_LANES) {
                 sn_int4 c = d->corner[e];
@@ -150,7 +150,8 @@ SN_PHASE_FN void sn_spring_linearize(sn_grid *g, const sn_spring_device *d, cons
             here = x[v];
             for (int e = d->row_start[v] + lane; e < d->row_start[v + 1]; e += SN_LANES) {
                 sn_double4 s = sn_double4_sub(here, x[d->row_other[e]]);
-                sn_float4 t = sn_spring_hessian(s, w->heading[e].w, d->row_stiffness[e],
+                sn_float4 t = sn_spring_hessian(s, sn_spring_measure(s, w->row_rest[e]),
+                                                w->heading[e].w, d->row_stiffness[e],
                                                 w->row_rest[e], negative, d->row_altitude[e]);
                 block.table[e - block.row_base] = t;
                 sn_add_spring_block(t, b);
