@@ -107,8 +107,22 @@ bool cli_keeps(const char *in, const char *out) {
     return in && container(in) && container(in) == container(out);
 }
 
+/* FBX has no rules for correctives: only a clip or a driver table moves them. */
+static void warn_of_rules(cli_call *call, const sinew_rig *rig, const char *out) {
+    int count = 0;
+    for (int i = 0; i < rig->target_count; i++)
+        count += rig->targets[i].kind == SINEW_TARGET_KIND_COMBINATION;
+    bool table = cli_has_option(call->verb, "--drivers") && cli_given(call, "--drivers");
+    if (count > 0 && !table && cli_has_ending(out, "fbx"))
+        cli_warn(call,
+                 "%s: FBX cannot store the rules of the %d combinations, which become plain "
+                 "channels; a clip or a driver table moves them",
+                 out, count);
+}
+
 sinew_status cli_write_rig(cli_call *call, const char *original, const sinew_rig *rig,
                            const sinew_curves *curves, const char *out) {
+    if (!curves) warn_of_rules(call, rig, out);
     if (cli_keeps(original, out)) {
         sinew_status status =
             sinew_rig_write_into(out, original, rig, curves, call->monitor, &call->error);
