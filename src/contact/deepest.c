@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "contact/obstacle.h"
 #include "mesh/closest.h"
 
@@ -36,6 +37,7 @@ static void search(const sinew_obstacle *obstacle, const sn_vec3 corner[3], doub
     pieces[0] = (piece){{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, -INFINITY};
     for (int k = 0; k < SEARCH_CUTS && count > 0; k++) {
         int next = 0;
+        if (sn_scope_poll()) return; /* the call is cancelled, its results are dropped */
         for (int p = 1; p < count; p++)
             if (pieces[p].bound < pieces[next].bound) next = p;
         if (pieces[next].bound > fmin(least, best->distance - tolerance)) return;

@@ -54,4 +54,9 @@ typedef struct sn_obstacle_anchor {
 void sn_obstacle_attach(const sinew_obstacle *obstacle, sn_vec3 point, sn_obstacle_anchor *anchor);
 sn_vec3 sn_obstacle_carry(const sinew_obstacle *obstacle, const sn_obstacle_anchor *anchor);
 
+/* sinew_obstacle_depths; false: the call was cancelled, and the depths are unfinished. */
+bool sn_obstacle_depths(const sinew_obstacle *obstacle, const sinew_mesh *mesh,
+                        const double *positions, const bool *skipped, const bool *changed,
+                        double *vertex_depths, double *triangle_depths);
+
 #endif

@@ -420,7 +420,8 @@ static void find_inside(void *context, sn_span span) {
 
 void sinew_query_inside_all(const sinew_query *query, int count, const double *points,
                             bool *inside) {
-    sn_parallel_for(count, 16, find_inside, &(find_inside_loop){query, points, inside});
+    sn_parallel_for_stoppable(count, 4, find_inside, &(find_inside_loop){query, points, inside});
+    if (sn_scope_poll()) memset(inside, 0, (size_t)count * sizeof *inside);
 }
 
 sinew_status sinew_self_intersections(int vertex_count, const double *positions, int triangle_count,

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "contact/obstacle.h"
 #include "rig/pose.h"
 
 /* Of one obstacle: depths of the vertices, then of the triangles. */
@@ -97,9 +98,9 @@ static sinew_status measure_neutral(sn_pose_depths *depths, sn_obstacles *obstac
         if (d->own[v]) neutral[v] = INFINITY;
     for (int t = 0; t < mesh->triangle_count; t++)
         if (d->own[mesh->triangles[3 * (size_t)t]]) neutral[n + t] = INFINITY;
-    if (status == SINEW_OK && depths->rule != SN_DEPTH_NONE)
-        sinew_obstacle_depths(d->obstacle, mesh, mesh->positions, d->own, NULL, neutral,
-                              neutral + n);
+    if (status == SINEW_OK && depths->rule != SN_DEPTH_NONE &&
+        !sn_obstacle_depths(d->obstacle, mesh, mesh->positions, d->own, NULL, neutral, neutral + n))
+        status = sn_fail(error, SINEW_CANCELLED, "cancelled");
     if (status != SINEW_OK)
         sn_free(neutral);
     else
@@ -123,12 +124,14 @@ static sinew_status measure_pose(sn_pose_depths *depths, sn_obstacles *obstacles
     }
     sn_rig_pose(rig, target, depths->pose);
     sinew_status status = sn_obstacles_move(obstacles, 0, depths->pose, error);
+    if (status == SINEW_OK &&
+        !sn_obstacle_depths(d->obstacle, mesh, depths->pose, d->own, moved ? NULL : depths->changed,
+                            change, change + mesh->vertex_count))
+        status = sn_fail(error, SINEW_CANCELLED, "cancelled");
     if (status != SINEW_OK) {
         sn_free(change);
         return status;
     }
-    sinew_obstacle_depths(d->obstacle, mesh, depths->pose, d->own, moved ? NULL : depths->changed,
-                          change, change + mesh->vertex_count);
     for (size_t k = 0; k < all; k++) change[k] = isinf(change[k]) ? 0 : change[k] - d->neutral[k];
     d->change[target] = change;
     return SINEW_OK;
