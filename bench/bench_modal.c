@@ -201,6 +201,6 @@ const bench_case bench_modal[] = {
     {"frame-200k", "80 modes, one frame", frame_200k},
     {"modes-20k", "100 modes of 20k tets", modes_20k},
     {"modes-100k", "100 modes of 100k tets", modes_100k},
-    {"parameters", "a knob turned, to the first frame", parameters},
+    {"parameters", "a parameter changed, to the first frame", parameters},
     BENCH_END,
 };

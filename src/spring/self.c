@@ -102,7 +102,9 @@ static sinew_status make_room(const sinew_spring *spring, sn_contacts *contacts,
 
 sinew_status sn_self_begin(const sinew_spring *spring, sinew_spring_state *state,
                            sinew_error *error) {
+    SN_TRY(sn_check_interrupt(error));
     SN_TRY(make_room(spring, state->contacts, error));
+    SN_TRY(sn_check_interrupt(error));
     sn_self *self = state->contacts->self;
     size_t n = 3 * (size_t)spring->network->surface_count;
     memset(self->slots, EMPTY, (size_t)self->slot_count * sizeof *self->slots);
