@@ -67,6 +67,7 @@ static const char *const texts[] = {
     "\"\\b\\f\\n\\r\\t\\/\\\\\"",
     "\"\\x\"",
     "\"\\u00e9\"",
+    "\"\\u00FF\\uAf0F\"",
     "\"\\u20AC\"",
     "\"\\ud83d\\ude00\"",
     "\"\\ud83d\"",
@@ -167,6 +168,8 @@ static void problems_name_line_and_column(void **state) {
     assert_problem("{\"a\": 1; \"b\": 2\n}", 1, 8, "',' or '}' is expected near '; \"b\": 2'");
     assert_problem("{\"a\": 1, \"a\": 2}", 1, 10, "the key 'a' appears twice");
     assert_problem("[\n99999999999999999999]", 2, 1, "the integer does not fit 64 bits");
+    assert_problem("[x]", 1, 2, "a value is expected near 'x]'");
+    assert_problem("[1.x]", 1, 4, "a digit is expected near 'x]'");
     assert_problem("[1e999]", 1, 2, "the number is too large for a double");
     assert_problem("[\"a", 1, 2, "the text ends inside a string");
     assert_problem("[\"\xff\"]", 1, 2, "a string is not UTF-8");

@@ -113,10 +113,38 @@ static void outputs_stay_inside_a_folder(void **state) {
     }
 }
 
+/* A folder appears when it is complete; a slash at its end changes nothing. */
+static void folders_are_made_with_and_without_a_slash(void **state) {
+    (void)state;
+    static const char *const names[] = {"made", "slashed/", "twice//"};
+    for (int i = 0; i < 3; i++) {
+        sinew_folder *made;
+        char path[400], inner[600], moved[600];
+        snprintf(path, sizeof path, "%s", in(names[i]));
+        assert_ok(sinew_folder_begin(path, &made, &error));
+        assert_false(sn_is_folder(path));
+        assert_int_equal(strncmp(sinew_folder_path(made), folder, strlen(folder)), 0);
+        assert_null(strstr(sinew_folder_path(made) + strlen(folder), "//"));
+        snprintf(inner, sizeof inner, "%s/file", sinew_folder_path(made));
+        assert_ok(sn_file_write(inner, "x", 1, &error));
+        assert_ok(sinew_folder_finish(made, &error));
+        snprintf(moved, sizeof moved, "%s/file", path);
+        assert_true(sn_file_exists(moved));
+        assert_int_equal(sinew_folder_begin(path, &made, &error), SINEW_IO); /* it exists */
+        assert_null(made);
+        unlink(moved), rmdir(path);
+        assert_ok(sinew_folder_begin(path, &made, &error));
+        snprintf(inner, sizeof inner, "%s", sinew_folder_path(made));
+        sinew_folder_abandon(made);
+        assert_false(sn_is_folder(inner) || sn_is_folder(path));
+    }
+}
+
 int test_plans(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_has_one_role),
         cmocka_unit_test(outputs_stay_inside_a_folder),
+        cmocka_unit_test(folders_are_made_with_and_without_a_slash),
     };
     return cmocka_run_group_tests_name("plans", tests, prepare, NULL);
 }

@@ -109,6 +109,27 @@ static void quaternion_product_is_the_matrix_product(void **state) {
     }
 }
 
+/* Also where the scalar part is small, and any of the others is the largest. */
+static void quaternions_of_matrices_are_unit_and_give_them_back(void **state) {
+    (void)state;
+    uint64_t dice = 11;
+    for (int i = 0; i < 400; i++) {
+        sn_quat q = {test_random(&dice), test_random(&dice), test_random(&dice),
+                     test_random(&dice)};
+        if (i % 2) q.w *= 1e-9; /* nearly half a turn */
+        if (i % 5 == 1) q.x *= 1e-6;
+        if (i % 7 == 1) q.y *= 1e-6;
+        if (i % 11 == 1) q.z *= 1e-6;
+        q = sn_quat_normalize(q);
+        sn_quat back = sn_quat_from_mat3(sn_quat_to_mat3(q));
+        double sign = q.w * back.w + q.x * back.x + q.y * back.y + q.z * back.z < 0 ? -1 : 1;
+        assert_close(sign * back.w, q.w, 1e-14);
+        assert_close(sign * back.x, q.x, 1e-14);
+        assert_close(sign * back.y, q.y, 1e-14);
+        assert_close(sign * back.z, q.z, 1e-14);
+    }
+}
+
 static void slerp_turns_evenly(void **state) {
     (void)state;
     for (int trial = 0; trial < 100; trial++) {
@@ -281,6 +302,7 @@ int test_rotation(void) {
         cmocka_unit_test(log_inverts_exp_for_every_angle_below_pi),
         cmocka_unit_test(log_of_half_a_turn_finds_the_axis),
         cmocka_unit_test(quaternion_product_is_the_matrix_product),
+        cmocka_unit_test(quaternions_of_matrices_are_unit_and_give_them_back),
         cmocka_unit_test(slerp_turns_evenly),
         cmocka_unit_test(svd_rebuilds_any_matrix),
         cmocka_unit_test(svd_keeps_the_sign_of_the_determinant_in_the_last_value),

@@ -18,6 +18,16 @@ static uint64_t sum_of(const unsigned char *bytes, size_t size) {
     return sn_checksum_value(&sum);
 }
 
+/* Parts and entries that other versions have written are compared with these. */
+static void sums_stay_what_they_were(void **state) {
+    (void)state;
+    unsigned char bytes[LONGEST];
+    fill(bytes);
+    assert_int_equal(sum_of(bytes, 0), UINT64_C(0xda6d303adc41bae4));
+    assert_int_equal(sum_of(bytes, 3), UINT64_C(0x2e615301a297519f));
+    assert_int_equal(sum_of(bytes, LONGEST), UINT64_C(0xa2db8f9ea7098368));
+}
+
 static void pieces_do_not_matter_to_the_checksum(void **state) {
     (void)state;
     unsigned char bytes[LONGEST];
@@ -72,6 +82,7 @@ static void lost_and_moved_blocks_change_the_checksum(void **state) {
 
 int test_checksum(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_stay_what_they_were),
         cmocka_unit_test(pieces_do_not_matter_to_the_checksum),
         cmocka_unit_test(every_changed_bit_changes_the_checksum),
         cmocka_unit_test(lost_and_moved_blocks_change_the_checksum),

@@ -60,6 +60,33 @@ static void a_different_count_or_type_fails(void **state) {
     sn_pack_free(&pack);
 }
 
+static void elements_come_back_into_their_place(void **state) {
+    (void)state;
+    sn_pack pack = {0};
+    int values[4] = {1, 2, 3, 4}, back[8] = {0};
+    sn_pack_array(&pack, values, 4, sizeof *values);
+    sn_unpack in = {pack.bytes, pack.size, 0, false};
+    assert_true(sn_unpack_into(&in, back, 4, sizeof *back));
+    assert_memory_equal(back, values, sizeof values);
+    assert_true(sn_unpack_complete(&in));
+    static const size_t wrong[][2] = {{3, 4}, {5, 4}, {2, 8}, {4, 2}};
+    for (int i = 0; i < 4; i++) {
+        in = (sn_unpack){pack.bytes, pack.size, 0, false};
+        memset(back, 0, sizeof back);
+        assert_false(sn_unpack_into(&in, back, wrong[i][0], wrong[i][1]));
+        assert_true(in.failed && back[0] == 0);
+    }
+    for (size_t size = 0; size < pack.size; size++) {
+        in = (sn_unpack){pack.bytes, size, 0, false};
+        assert_false(sn_unpack_into(&in, back, 4, sizeof *back));
+        assert_true(in.failed);
+    }
+    in = (sn_unpack){pack.bytes, 3, 0, false};
+    assert_int_equal(sn_unpack_int(&in), 0); /* nothing is zero */
+    assert_true(in.failed && sn_unpack_double(&in) == 0);
+    sn_pack_free(&pack);
+}
+
 static void numbers_that_are_not_finite_fail(void **state) {
     (void)state;
     const double bad[] = {NAN, INFINITY, -INFINITY};
@@ -81,6 +108,7 @@ int test_pack(void) {
         cmocka_unit_test(packed_arrays_come_back),
         cmocka_unit_test(every_truncation_fails_cleanly),
         cmocka_unit_test(a_different_count_or_type_fails),
+        cmocka_unit_test(elements_come_back_into_their_place),
         cmocka_unit_test(numbers_that_are_not_finite_fail),
     };
     return cmocka_run_group_tests_name("pack", tests, NULL, NULL);

@@ -1,5 +1,6 @@
 #include "support.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -121,6 +122,64 @@ static void least_recently_used_entries_make_room(void **state) {
     sinew_cache_close(cache);
 }
 
+/* Entries of one second: the nanoseconds decide. */
+static void the_older_of_one_second_makes_room(void **state) {
+    (void)state;
+    char block[1000] = {0};
+    sinew_cache *cache = fresh_store("second", 2500);
+    const char *names[2] = {"a", "b"};
+    for (int older = 0; older < 2; older++) {
+        for (int i = 0; i < 2; i++) {
+            keep(cache, names[i], "1", block, sizeof block);
+            char *folder = sn_path_join(test_folder(), "second"), **files;
+            int count;
+            assert_ok(sn_folder_list(folder, &files, &count, &error));
+            for (int k = 0; k < count; k++) { /* the new one gets its time, the other has it */
+                struct stat info;
+                char *path = sn_path_join(folder, files[k]);
+                assert_int_equal(stat(path, &info), 0);
+                const struct timespec then = {1000000, i == older ? 100 : 200};
+                const struct timespec both[2] = {then, then};
+                if (info.st_mtim.tv_sec != 1000000)
+                    assert_int_equal(utimensat(AT_FDCWD, path, both, 0), 0);
+                sn_free(path);
+            }
+            sn_names_free(files, count), sn_free(folder);
+        }
+        keep(cache, "c", "1", block, sizeof block); /* one must go */
+        assert_int_equal(holds(cache, names[older], "1"), false);
+        assert_int_equal(holds(cache, names[1 - older], "1"), true);
+        for (int i = 0; i < 3; i++) { /* empty again: a new store of the same folder */
+            char *folder = sn_path_join(test_folder(), "second"), **files;
+            int count;
+            assert_ok(sn_folder_list(folder, &files, &count, &error));
+            for (int k = 0; k < count; k++) {
+                char *path = sn_path_join(folder, files[k]);
+                unlink(path), sn_free(path);
+            }
+            sn_names_free(files, count), sn_free(folder);
+        }
+    }
+    sinew_cache_close(cache);
+}
+
+static void an_entry_may_be_empty_but_not_without_bytes(void **state) {
+    (void)state;
+    sinew_cache *cache = fresh_store("empty", 100000);
+    keep(cache, "a", "1", NULL, 0);
+    assert_true(holds(cache, "a", "1"));
+    keep(cache, "b", "1", "x", 0);
+    assert_true(holds(cache, "b", "1"));
+    sinew_cache_entry *entry;
+    assert_ok(sinew_cache_enter(cache, key_of("c"), "1", NULL, &entry, &error));
+    assert_int_equal(sinew_cache_store(entry, NULL, 5, &error), SINEW_MISUSE);
+    sinew_cache_leave(entry);
+    assert_false(holds(cache, "c", "1"));
+    assert_int_equal(sinew_cache_store(NULL, "x", 1, &error), SINEW_MISUSE);
+    assert_int_equal(sinew_cache_store(NULL, NULL, 0, &error), SINEW_MISUSE);
+    sinew_cache_close(cache);
+}
+
 static void what_exceeds_the_limit_is_not_kept(void **state) {
     (void)state;
     char block[1000] = {0};
@@ -217,6 +276,8 @@ int test_store(void) {
         cmocka_unit_test(another_version_is_absent),
         cmocka_unit_test(every_truncation_and_damage_is_absent_and_rebuilt),
         cmocka_unit_test(least_recently_used_entries_make_room),
+        cmocka_unit_test(the_older_of_one_second_makes_room),
+        cmocka_unit_test(an_entry_may_be_empty_but_not_without_bytes),
         cmocka_unit_test(what_exceeds_the_limit_is_not_kept),
         cmocka_unit_test(builders_at_the_same_time_build_once),
         cmocka_unit_test(waiting_can_be_cancelled),
