@@ -1,12 +1,19 @@
-/* Vertices that stand on the floor in all poses. */
+/* Vertices that stand on the floor in all poses.
+ *
+ * Feet are told apart: the parts of the neutral that lie low, joined by triangles. A vertex rests
+ * that is among the lowest of its foot in every pose. Compared with the lowest point of the whole
+ * shape, a single claw or tail that reaches below would leave the other feet without support. */
 #include <math.h>
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "mesh/topology.h"
 #include "sinew/rotation.h"
 
-/* Of the diagonal: a vertex this little above the lowest one stands on the floor. */
+/* Of the diagonal: a vertex this little above the lowest one of its foot stands on the floor. */
 static const double CONTACT = 0.005;
+/* Of the diagonal: what is lower belongs to a foot, and a foot that is higher is lifted. */
+static const double FOOT = 0.05;
 /* Fewer vertices are not a foot. */
 enum { FEWEST = 3 };
 
@@ -23,17 +30,47 @@ static double fill_heights(const sinew_rig *rig, int axis, const sinew_target *t
     return lowest;
 }
 
+/* What the search works on, per vertex. */
+typedef struct search {
+    double *height;
+    int *foot;      /* set of the low part that it belongs to */
+    double *lowest; /* of the foot, where foot[v] == v */
+    bool *rests;
+} search;
+
+/* Vertices of a pose that do not stand are unmarked. */
+static void check_pose(int n, double lowest, double diagonal, search *s) {
+    for (int v = 0; v < n; v++) s->lowest[v] = INFINITY;
+    for (int v = 0; v < n; v++)
+        if (s->foot[v] >= 0) s->lowest[s->foot[v]] = fmin(s->lowest[s->foot[v]], s->height[v]);
+    for (int v = 0; v < n; v++)
+        s->rests[v] = s->rests[v] && s->lowest[s->foot[v]] - lowest <= FOOT * diagonal &&
+                      s->height[v] - s->lowest[s->foot[v]] <= CONTACT * diagonal;
+}
+
+static void find_feet(const sinew_mesh *mesh, double lowest, double diagonal, search *s) {
+    int n = mesh->vertex_count;
+    for (int v = 0; v < n; v++) s->foot[v] = v;
+    for (int t = 0; t < mesh->triangle_count; t++)
+        for (int c = 0; c < 3; c++) {
+            int a = mesh->triangles[3 * (size_t)t + (size_t)c];
+            int b = mesh->triangles[3 * (size_t)t + (size_t)(c + 1) % 3];
+            if (fmax(s->height[a], s->height[b]) - lowest <= FOOT * diagonal)
+                sn_set_join(s->foot, a, b);
+        }
+    for (int v = 0; v < n; v++) s->foot[v] = sn_set_find(s->foot, v);
+    for (int v = 0; v < n; v++) s->rests[v] = s->height[v] - lowest <= FOOT * diagonal;
+}
+
 /* Marks the vertices that rest in all poses; returns their number. */
-static int mark_resting(const sinew_rig *rig, int axis, double diagonal, double *height,
-                        bool *rests) {
+static int mark_resting(const sinew_rig *rig, int axis, double diagonal, search *s) {
     int n = rig->neutral->vertex_count, count = 0;
-    double floor = fill_heights(rig, axis, NULL, height);
-    for (int v = 0; v < n; v++) rests[v] = height[v] - floor <= CONTACT * diagonal;
-    for (int t = 0; t < rig->target_count; t++) {
-        double lowest = fill_heights(rig, axis, &rig->targets[t], height);
-        for (int v = 0; v < n; v++) rests[v] = rests[v] && height[v] - lowest <= CONTACT * diagonal;
-    }
-    for (int v = 0; v < n; v++) count += rests[v];
+    double lowest = fill_heights(rig, axis, NULL, s->height);
+    find_feet(rig->neutral, lowest, diagonal, s);
+    check_pose(n, lowest, diagonal, s);
+    for (int t = 0; t < rig->target_count; t++)
+        check_pose(n, fill_heights(rig, axis, &rig->targets[t], s->height), diagonal, s);
+    for (int v = 0; v < n; v++) count += s->rests[v];
     return count >= FEWEST ? count : 0;
 }
 
@@ -43,22 +80,18 @@ sinew_status sinew_find_resting(const sinew_rig *rig, int **vertices, int *count
     *vertices = NULL, *count = 0, *axis = 1;
     int n = rig->neutral->vertex_count;
     double diagonal = sinew_diagonal(n, rig->neutral->positions);
-    double *height = SN_NEW(double, n);
-    bool *rests = SN_NEW(bool, n);
-    if (!height || !rests) {
-        sn_free(height), sn_free(rests);
-        return sn_no_memory(error);
+    search s = {SN_NEW(double, n), SN_NEW(int, n), SN_NEW(double, n), SN_NEW(bool, n)};
+    int most = 0, *found = NULL;
+    sinew_status status =
+        s.height && s.foot && s.lowest && s.rests ? SINEW_OK : sn_no_memory(error);
+    for (int up = 1; status == SINEW_OK && up <= 2 && most == 0; up++) {
+        *axis = up;
+        most = mark_resting(rig, up, diagonal, &s);
     }
-    int most = mark_resting(rig, 1, diagonal, height, rests), *found = NULL;
-    if (most == 0) {
-        *axis = 2;
-        most = mark_resting(rig, 2, diagonal, height, rests);
-    }
-    sinew_status status = SINEW_OK;
     if (most > 0 && !(found = SN_NEW(int, most))) status = sn_no_memory(error);
     for (int v = 0; found && v < n; v++)
-        if (rests[v]) found[(*count)++] = v;
+        if (s.rests[v]) found[(*count)++] = v;
     *vertices = found;
-    sn_free(height), sn_free(rests);
+    sn_free(s.height), sn_free(s.foot), sn_free(s.lowest), sn_free(s.rests);
     return status;
 }

@@ -170,10 +170,40 @@ static void holds_report_that_memory_ran_out(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* Two feet side by side, one of which a pose puts 3% lower, and a shelf that is no foot. */
+static void each_foot_has_its_own_lowest_point(void **state) {
+    (void)state;
+    sinew_error error;
+    double rest[36], pose[36];
+    int triangles[18], count, axis, *vertices;
+    for (int part = 0; part < 3; part++) {
+        double height = part == 2 ? 0.8 : 0;
+        for (int k = 0; k < 4; k++)
+            sn_put(rest, 4 * part + k, sn_v3(0.4 * part + 0.1 * (k % 2), height, 0.1 * (k / 2)));
+        const int own[6] = {0, 1, 2, 1, 3, 2};
+        for (int k = 0; k < 6; k++) triangles[6 * part + k] = 4 * part + own[k];
+    }
+    double diagonal = sinew_diagonal(12, rest);
+    memcpy(pose, rest, sizeof pose);
+    for (int v = 4; v < 8; v++) pose[3 * v + 1] -= 0.03 * diagonal;
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    assert_ok(sinew_mesh_create(12, rest, 6, NULL, triangles, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    assert_ok(sinew_rig_add_pose(rig, "lower", pose, &error));
+    assert_ok(sinew_find_resting(rig, &vertices, &count, &axis, &error));
+    assert_int_equal(axis, 1);
+    assert_int_equal(count, 8);
+    for (int k = 0; k < 8; k++) assert_int_equal(vertices[k], k);
+    sinew_free(vertices);
+    sinew_rig_destroy(rig);
+}
+
 int test_holds(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(held_vertices_follow_their_linear_path_and_poses_are_met),
         cmocka_unit_test(vertices_on_the_floor_are_found),
+        cmocka_unit_test(each_foot_has_its_own_lowest_point),
         cmocka_unit_test(bad_holds_are_named),
         cmocka_unit_test(holds_report_that_memory_ran_out),
     };
