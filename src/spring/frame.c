@@ -476,6 +476,12 @@ sinew_status sinew_spring_solve(const sinew_spring *spring, sinew_spring_state *
                 "%.2g after %d steps",
                 state->settings.time_limit, info.residual, state->settings.tolerance,
                 info.iterations);
+    else if (status == SINEW_NOT_CONVERGED && info.residual <= state->settings.tolerance)
+        sn_fail(error, status,
+                "spring: forces balance (%.2g of tolerance %.2g), but %d contacts did not settle "
+                "in %d rounds; deepest %.2g%% of the diagonal",
+                info.residual, state->settings.tolerance, info.contacts, info.rounds,
+                100 * info.depth);
     else if (status == SINEW_NOT_CONVERGED)
         sn_fail(error, status, "spring: force %.2g of tolerance %.2g after %d steps", info.residual,
                 state->settings.tolerance, info.iterations);

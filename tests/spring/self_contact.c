@@ -193,12 +193,39 @@ static void every_failing_allocation_in_contact_is_survived(void **state) {
     test_block_free(&block);
 }
 
+/* Forces may balance while contacts still come and go: the message tells which. */
+static void contacts_that_do_not_settle_are_named(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    test_block block;
+    sinew_rig *rig = ring_rig(2, 0, &block);
+    double *x = SN_NEW(double, 3 * rig->neutral->vertex_count), weight = 1.3;
+    sinew_spring_state *solver = NULL;
+    sinew_spring *spring = create(rig, &block.tets, true, &solver);
+    sinew_spring_options settings;
+    sinew_spring_options_init(&settings);
+    settings.max_rounds = 1, settings.tolerance = 0.5;
+    assert_ok(sinew_spring_state_set(solver, &settings, &error));
+    sinew_spring_frame frame = {.size = sizeof frame, .weights = &weight, .index = -1};
+    sinew_spring_frame_info info = {.size = sizeof info};
+    assert_int_equal(sinew_spring_solve(spring, solver, &frame, x, &info, NULL, &error),
+                     SINEW_NOT_CONVERGED);
+    assert_non_null(strstr(error.message, "contacts did not settle"));
+    assert_false(info.time_limited);
+    sinew_spring_state_destroy(solver);
+    sinew_spring_destroy(spring);
+    sinew_rig_destroy(rig);
+    test_block_free(&block);
+    sn_free(x);
+}
+
 int test_self_contact(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bar_bent_onto_itself_stays_apart),
         cmocka_unit_test(faces_that_match_exactly_are_held_apart),
         cmocka_unit_test(a_closing_hand_does_not_cross_itself),
         cmocka_unit_test(every_failing_allocation_in_contact_is_survived),
+        cmocka_unit_test(contacts_that_do_not_settle_are_named),
     };
     return cmocka_run_group_tests_name("self contact", tests, NULL, NULL);
 }
