@@ -343,6 +343,13 @@ static void refit_tree(const sn_contact_surface *s, const sn_contact_work *w, co
 
 typedef enum search_kind { EDGES, POINTS, TRIANGLES } search_kind;
 
+/* The leaf of item i, or one before it. */
+static int leaf_of(const sn_hierarchy *h, int i) {
+    int leaf = (int)((long long)i * h->leaves / h->count);
+    while (leaf > 0 && sn_hierarchy_first(h, leaf) > i) leaf--;
+    return leaf;
+}
+
 /* The dirty items of one task against the other tree. Of two that are dirty, one finds the other.
  */
 static bool repeat_items(pair_search *p, search_kind kind, int from, int to, int *leaves,
@@ -358,10 +365,18 @@ static bool repeat_items(pair_search *p, search_kind kind, int from, int to, int
     const sn_hierarchy *h = kind == EDGES    ? &s->edge_tree
                             : kind == POINTS ? &s->triangle_tree
                                              : &s->point_tree;
+    const sn_hierarchy *own = kind == EDGES    ? &s->edge_tree
+                              : kind == POINTS ? &s->point_tree
+                                               : &s->triangle_tree;
+    int leaf = -1, count = 0;
     for (int d = from; d < to && !over_budget(p); d++) {
         int i = one->dirty[d];
         size_t tests = 0, found = list->count;
-        int count = sn_hierarchy_near(h, two->node, &one->item[i], 0, leaves);
+        if (leaf < 0 || i >= sn_hierarchy_first(own, leaf + 1)) { /* items of a leaf share a walk */
+            for (leaf = leaf < 0 ? leaf_of(own, i) : leaf; i >= sn_hierarchy_first(own, leaf + 1);)
+                leaf++;
+            count = sn_hierarchy_near(h, two->node, &one->node[own->leaves - 1 + leaf], 0, leaves);
+        }
         for (int k = 0; k < count; k++)
             for (int j = sn_hierarchy_first(h, leaves[k]); j < sn_hierarchy_first(h, leaves[k] + 1);
                  j++) {

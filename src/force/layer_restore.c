@@ -19,7 +19,9 @@
 
 /* Fraction of the diagonal around an intersection within which shares are taken. */
 #define AROUND 0.012
-/* Fraction of the diagonal: what is nearer at rest touches. */
+/* Fractions of the diagonal: what is farther apart at rest does not meet; what is nearer touches.
+ */
+#define FAR      0.08
 #define TOUCHING 2e-5
 enum { HIDDEN, SKIN, PRESSED, STAGES };
 enum { STAGE_ROUNDS = 4, ROUNDS = STAGES * STAGE_ROUNDS };
@@ -59,6 +61,24 @@ struct sn_layer_restore_work {
 
 static bool is_rigid(sinew_piece_kind kind) {
     return kind == SINEW_PIECE_KIND_EYE || kind == SINEW_PIECE_KIND_TEETH;
+}
+
+/* Of the triangles met, those near loose ones. */
+static sinew_status leave_far(sn_layer_restore *r, const sn_skin *skin, sinew_error *error) {
+    int kept = 0;
+    if (r->loose_count == 0) return SINEW_OK;
+    sinew_query *query;
+    sinew_closest at;
+    SN_TRY(sinew_query_create(skin->vertex_count, skin->rest, r->loose_count, r->loose, &query,
+                              error));
+    for (int t = 0; t < r->met_count; t++) {
+        const int *v = r->met + 3 * (size_t)t;
+        if (sinew_query_closest(query, skin->rest + 3 * (size_t)v[0], FAR * skin->diagonal, &at))
+            memmove(r->met + 3 * (size_t)kept++, v, 3 * sizeof(int));
+    }
+    r->met_count = kept;
+    sinew_query_destroy(query);
+    return SINEW_OK;
 }
 
 static sinew_status plant(sn_layer_restore *r, const sn_skin *skin, sinew_error *error) {
@@ -136,6 +156,7 @@ sinew_status sn_layer_restore_create(const sn_skin *skin, const sinew_mesh *mesh
         if (!surface->takes_part[t])
             memcpy(r->loose + 3 * (size_t)r->loose_count++, v, 3 * sizeof(int));
     }
+    if (status == SINEW_OK) status = leave_far(r, skin, error);
     if (status == SINEW_OK) status = plant(r, skin, error);
     sn_free(moves);
     if (status != SINEW_OK) {
