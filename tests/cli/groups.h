@@ -2,6 +2,7 @@
 #define TESTS_CLI_GROUPS_H
 int test_usage(void);
 int test_options(void);
+int test_rare_options(void);
 int test_bad_input(void);
 int test_outputs(void);
 int test_runs(void);

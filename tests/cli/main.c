@@ -9,6 +9,7 @@ static const struct {
 } groups[] = {
     {"usage", test_usage},
     {"options", test_options},
+    {"rare_options", test_rare_options},
     {"bad_input", test_bad_input},
     {"outputs", test_outputs},
     {"runs", test_runs},
