@@ -31,8 +31,8 @@ import sys
 class Farm:
     scenes: int = 30000        # shots x characters
     frames: int = 240
-    frame: float = 0.0042      # seconds of computing
-    setup: float = 0.10        # seconds before the first frame
+    frame: float = 0.0034      # seconds of computing
+    setup: float = 0.11        # seconds before the first frame
     past: bool = False         # frames depend on earlier ones
     vertices: int = 11863
     merge_frame: float = 0.0001  # seconds of a frame when merging, beside reading and writing
@@ -246,9 +246,9 @@ def describe(name, run):
 
 # Measured on the sample face of 11,863 vertices with one thread: seconds a frame, seconds to set
 # up. docs/farm.md says how.
-MODELS = {"rotation": dict(frame=0.0042, setup=0.10), "modal": dict(frame=0.0084, setup=0.81),
-          "force": dict(frame=0.0120, setup=0.43, past=True),
-          "spring": dict(frame=0.0334, setup=0.23)}
+MODELS = {"rotation": dict(frame=0.0034, setup=0.11), "modal": dict(frame=0.0080, setup=0.37),
+          "force": dict(frame=0.0114, setup=0.44, past=True),
+          "spring": dict(frame=0.0358, setup=0.17)}
 
 
 def season():
