@@ -1,5 +1,7 @@
 /* Baking a model into in-betweens and combinations. */
 #include "groups.h"
+
+#include "rig/bake_samples.h"
 #include "support.h"
 
 #include "sinew/bake.h"
@@ -200,6 +202,42 @@ static bool stop(void *user) {
     return model->calls >= model->cancel_at;
 }
 
+/* Thirty sliders, two per vertex that move it in opposite directions: expressions use many sliders
+ * at once, and never both of a pair. */
+static void expressions_do_not_undo_themselves(void **state) {
+    (void)state;
+    enum { PAIRS = 15, ROWS = 200 };
+    sinew_error error;
+    double points[3 * PAIRS] = {0}, rows[ROWS * 2 * PAIRS];
+    for (int v = 0; v < PAIRS; v++) points[3 * v] = v, points[3 * v + 1] = v % 2;
+    const int face[] = {0, 1, 2};
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    assert_ok(sinew_mesh_create(PAIRS, points, 1, NULL, face, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    for (int s = 0; s < 2 * PAIRS; s++) {
+        int vertex = s / 2;
+        const double delta[] = {0, 0, s % 2 ? 1 : -1};
+        char name[16];
+        snprintf(name, sizeof name, "slider%d", s);
+        assert_ok(sinew_rig_add_target(rig, name, 1, &vertex, delta, &error));
+    }
+    assert_ok(sn_bake_crowded_poses(rig, 3, ROWS, rows, &error));
+    int most = 0;
+    for (int k = 0; k < ROWS; k++) {
+        const double *row = rows + (size_t)k * 2 * PAIRS;
+        int active = 0;
+        for (int s = 0; s < 2 * PAIRS; s++) {
+            assert_true(row[s] >= 0 && row[s] <= 1);
+            active += row[s] > 0;
+        }
+        for (int v = 0; v < PAIRS; v++) assert_true(row[2 * v] == 0 || row[2 * v + 1] == 0);
+        most = active > most ? active : most;
+    }
+    assert_true(most >= 10);
+    sinew_rig_destroy(rig);
+}
+
 static void baking_can_be_cancelled(void **state) {
     (void)state;
     sinew_error error;
@@ -244,6 +282,7 @@ int test_bake(void) {
         cmocka_unit_test(powers_of_a_slider_are_products),
         cmocka_unit_test(more_correctives_leave_less_of_the_error_on_unseen_poses),
         cmocka_unit_test(full_shapes_stay_as_the_artist_made_them),
+        cmocka_unit_test(expressions_do_not_undo_themselves),
         cmocka_unit_test(baking_can_be_cancelled),
         cmocka_unit_test(baking_survives_without_memory),
     };
