@@ -8,6 +8,7 @@ typedef struct refine_loop {
     const double *positions;
     sn_mat3 *turns; /* per element: from the rotation that it was asked for to the one it got */
     double *coordinates;
+    bool together;
 } refine_loop;
 
 static sn_mat3 rotation_of(const double *coordinates) {
@@ -25,16 +26,32 @@ static void fit_rotations(void *context, sn_span span) {
     const refine_loop *loop = context;
     const sn_rotation_strain *rs = loop->structure;
     SN_IN_SPAN(int, e, span) {
-        double *c = loop->coordinates + (size_t)SN_RS_SIZE * e;
+        const double *c = loop->coordinates + (size_t)SN_RS_SIZE * e;
         double strain[SN_RS_SIZE] = {0};
         for (int k = SN_RS_S; k < SN_RS_SIZE; k++) strain[k] = c[k];
         sn_mat3 stretch = sn_rotation_strain_compose(
             strain, rs->rest_stretch ? rs->rest_stretch + 6 * (size_t)e : NULL);
-        sn_mat3 f = sn_rotation_strain_gradient(rs, loop->positions, e);
-        sn_mat3 asked = rotation_of(c), got;
+        sn_mat3 f = sn_rotation_strain_gradient(rs, loop->positions, e), got;
         sn_polar3(sn_mat3_multiply(f, stretch), &got, NULL);
-        loop->turns[e] = sn_mat3_multiply(got, sn_mat3_transpose(asked));
-        set_rotation(c, got);
+        loop->turns[e] = sn_mat3_multiply(got, sn_mat3_transpose(rotation_of(c)));
+    }
+}
+
+static void turn_elements(void *context, sn_span span) {
+    const refine_loop *loop = context;
+    const sn_rotation_strain *rs = loop->structure;
+    SN_IN_SPAN(int, e, span) {
+        double *c = loop->coordinates + (size_t)SN_RS_SIZE * e;
+        sn_mat3 sum = {{{0}}}, turn = loop->turns[e];
+        for (int k = 0; loop->together && k < rs->corners; k++) {
+            int vertex = rs->elements[rs->corners * e + k];
+            for (int i = rs->corner_start[vertex]; i < rs->corner_start[vertex + 1]; i++) {
+                int other = rs->vertex_corners[i] / rs->corners;
+                sum = sn_mat3_add(sum, sn_mat3_scale(rs->weights[other], loop->turns[other]));
+            }
+        }
+        if (loop->together) sn_polar3(sum, &turn, NULL);
+        set_rotation(c, sn_mat3_multiply(turn, rotation_of(c)));
     }
 }
 
@@ -50,10 +67,11 @@ static void turn_links(void *context, sn_span span) {
 }
 
 void sn_rotation_refine(const sn_rotation_strain *structure, sn_rotation_strain_work *work,
-                        sn_mat3 *scratch, double *coordinates, const double *centers,
+                        sn_mat3 *scratch, double *coordinates, const double *centers, bool together,
                         double *positions) {
-    refine_loop loop = {structure, positions, scratch, coordinates};
+    refine_loop loop = {structure, positions, scratch, coordinates, together};
     sn_parallel_for(structure->element_count, 64, fit_rotations, &loop);
+    sn_parallel_for(structure->element_count, 64, turn_elements, &loop);
     sn_parallel_for(2 * structure->link_count, 64, turn_links, &loop);
     sn_rotation_strain_rebuild(structure, work, coordinates, centers, positions);
 }

@@ -15,9 +15,10 @@
 #include "mesh/rotation_strain.h"
 
 /* One step, from the shape that coordinates and centers gave. scratch[element_count]. Links turn
- * with their elements. Allocates nothing. */
+ * with their elements. together: an element turns as all around its corners do; in many steps each
+ * alone would keep its lengths by wrinkles, which nothing else resists. Allocates nothing. */
 void sn_rotation_refine(const sn_rotation_strain *structure, sn_rotation_strain_work *work,
-                        sn_mat3 *scratch, double *coordinates, const double *centers,
+                        sn_mat3 *scratch, double *coordinates, const double *centers, bool together,
                         double *positions);
 
 #endif

@@ -706,7 +706,7 @@ static void evaluate(const sinew_rotation *rotation, sinew_rotation_state *state
     sn_rotation_strain_rebuild(rs, state->work, state->coordinates, state->centers, positions);
     for (int k = 0; k < rotation->refinements; k++)
         sn_rotation_refine(rs, state->work, state->rotations, state->coordinates, state->centers,
-                           positions);
+                           rotation->refinements > SN_FEW_REFINEMENTS, positions);
     sn_rotation_strain_turn(rs, state->centers, state->turns, 1, positions);
     place_held_parts(rotation, state->centers, positions);
 }

@@ -144,7 +144,7 @@ sinew_status sn_rotation_stiffen_links(sinew_rotation *rotation, const sinew_rig
 /* Mean relative error of edges half-way: beyond POOR the rotations of elements do not fit together.
  * Differences below SAME are none. A level that does not gain this factor is not worth its time. */
 static const double POOR = 0.025, SAME = 2e-5, GAIN = 0.9;
-static const int LEVELS[] = {0, 1, 3, 10, 30};
+static const int LEVELS[] = {0, 1, SN_FEW_REFINEMENTS, 10, 30};
 /* FINE: of LEVELS, the last one for the sake of linear blending; more are for poor shapes only. */
 enum { LEVEL_COUNT = sizeof LEVELS / sizeof *LEVELS, FINE = 2 };
 
