@@ -19,7 +19,7 @@ char *sn_buffer_room(sn_buffer *buffer, size_t size) {
         buffer->failed = true;
         return NULL;
     }
-    if (size > buffer->capacity - buffer->size &&
+    if ((!buffer->bytes || size > buffer->capacity - buffer->size) &&
         !SN_RESERVE(buffer->bytes, buffer->capacity, buffer->size + size + 4096)) {
         buffer->failed = true;
         return NULL;

@@ -462,9 +462,8 @@ static sinew_status read_vertices(reader *r, const sn_fbx_model *model, int mesh
         status = sn_no_memory(r->error);
     if (status == SINEW_OK && *count > 0)
         status = read_channels(r, model, mesh, first, *count, local);
-    double *world = status == SINEW_OK ? r->positions + 3 * (size_t)first : NULL;
-    if (status == SINEW_OK && r->posed)
-        status = sn_fbx_place_mesh(&r->scene, model, *count, local, world);
+    double *world = status == SINEW_OK && *count > 0 ? r->positions + 3 * (size_t)first : NULL;
+    if (world && r->posed) status = sn_fbx_place_mesh(&r->scene, model, *count, local, world);
     for (int v = 0; status == SINEW_OK && v < *count; v++) {
         if (!r->posed)
             sn_put(world, v,

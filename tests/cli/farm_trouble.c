@@ -137,7 +137,7 @@ static void structures_are_computed_once_by_many_processes(void **state) {
         {"\"sample\": \"face\", \"vertices\": 3000",
          "\"model\": \"spring\", \"parameters\": {\"tolerance\": 1e-2}, \"curves\": "
          "{\"times\": [0, 0.15], \"values\": {\"jawOpen\": [0, 0.2]}}",
-         3},
+         2},
         {"\"sample\": \"bar\"",
          "\"model\": \"spring\", \"parameters\": {\"tolerance\": 1e-2, \"interior\": "
          "\"tets\"}, \"curves\": {\"times\": [0, 0.15], \"values\": {\"bend120\": [0, 0.2]}}",
