@@ -3,7 +3,8 @@
  * them, smoothly: half, then all. The first rounds take from what is hidden (shells, lashes, mouth
  * bag, sockets), then those of a second stage from the outer skin. Skin that contact has moved
  * keeps its share, as going back would bring back what contact has lifted; but what is hidden gives
- * it up in a third stage where it would intersect teeth or gums. */
+ * it up in a third stage where it would intersect teeth or gums, unless that makes more
+ * intersections than it takes away. */
 #include "force/layer_restore.h"
 
 #include <math.h>
@@ -51,7 +52,7 @@ struct sn_layer_restore_work {
     int *seeds; /* vertices of those hit */
     int seed_count;
     bool *is_seed; /* per vertex */
-    double *start; /* 3 per vertex: the shape before contact */
+    double *start; /* 3 per vertex: the shape before contact; later, before the last stage */
     double *moved; /* 3 per vertex: the displacement */
     double *share; /* per vertex: what is left of it */
     bool *pressed; /* per vertex: contact has moved it, and it does not go back */
@@ -237,7 +238,8 @@ static bool share_a_corner(const int a[3], const int b[3]) {
 typedef struct search {
     sn_layer_restore_work *w;
     sn_hull_frame frame;
-    const double *before, *after;
+    const double *before; /* NULL: all intersections are new */
+    const double *after;
     atomic_int found;
 } search;
 
@@ -268,7 +270,7 @@ static bool find_new(const search *s, const int v[3], int *leaves) {
              i < sn_hierarchy_first(&r->tree, leaves[k] + 1); i++) {
             const int *other = r->met + 3 * (size_t)r->tree.order[i];
             if (!sn_hulls_meet(&hull, &w->item[i]) || share_a_corner(v, other)) continue;
-            if (meet(s->after, v, other) && !meet(s->before, v, other)) return true;
+            if (meet(s->after, v, other) && !(s->before && meet(s->before, v, other))) return true;
         }
     return false;
 }
@@ -353,10 +355,24 @@ static void list_asked(sn_layer_restore_work *w) {
     }
 }
 
+static int count_restored(const sn_layer_restore_work *w) {
+    int count = 0;
+    for (int k = 0; k < w->restore->point_count; k++)
+        count += w->share[w->restore->vertices[k]] < 0.99;
+    return count;
+}
+
+/* What contact has lifted goes back to where it may intersect without the layer, too. */
+static bool is_worse(sn_layer_restore_work *w, const double *with, const double *without) {
+    list_asked(w);
+    return find_hits(w, NULL, with) > find_hits(w, NULL, without);
+}
+
 int sn_layer_restore_apply(sn_layer_restore_work *w, const double *before, double *after) {
     const sn_layer_restore *r = w->restore;
-    size_t n = (size_t)r->vertex_count;
-    int count = 0;
+    size_t n = (size_t)r->vertex_count, bytes = 3 * n * sizeof(double);
+    int unpressed = 0;
+    bool tried = false;
     if (r->loose_count == 0) return 0;
     for (size_t i = 0; i < 3 * n; i++) w->moved[i] = after[i] - before[i];
     for (int v = 0; v < r->vertex_count; v++) {
@@ -369,6 +385,11 @@ int sn_layer_restore_apply(sn_layer_restore_work *w, const double *before, doubl
         if (find_hits(w, before, after) == 0) break;
         /* half twice, then all, and all farther around */
         int stage = round / STAGE_ROUNDS, turn = round % STAGE_ROUNDS;
+        if (stage == PRESSED && turn == 0) {
+            memcpy(w->start, after, bytes);
+            unpressed = count_restored(w);
+            tried = true;
+        }
         double around = r->around * (turn < 3 ? 1 : 2);
         taking t = {w, before, stage != SKIN, stage == PRESSED, around, turn < 2 ? 0.5 : 1};
         list_seeds(w, stage == PRESSED);
@@ -379,6 +400,7 @@ int sn_layer_restore_apply(sn_layer_restore_work *w, const double *before, doubl
                 sn_put(after, v, sn_add_scaled(sn_at(before, v), w->share[v], sn_at(w->moved, v)));
         }
     }
-    for (int k = 0; k < r->point_count; k++) count += w->share[r->vertices[k]] < 0.99;
-    return count;
+    if (!tried || !is_worse(w, after, w->start)) return count_restored(w);
+    memcpy(after, w->start, bytes);
+    return unpressed;
 }
