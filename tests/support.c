@@ -1,5 +1,6 @@
 #include "support.h"
 
+#include <dirent.h>
 #include <ftw.h>
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -44,6 +45,16 @@ const char *test_folder(void) {
         atexit(remove_folder);
     }
     return folder;
+}
+
+int test_count_entries(const char *path) {
+    DIR *open = opendir(path);
+    assert_non_null(open);
+    int count = 0;
+    for (const struct dirent *entry; (entry = readdir(open));)
+        count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    closedir(open);
+    return count;
 }
 
 static test_memory_use memory;

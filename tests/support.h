@@ -75,6 +75,8 @@ int test_out_of_memory(sinew_status (*job)(void *user), void *user);
 
 /* A fresh temporary folder, removed when the test process ends. */
 const char *test_folder(void);
+/* Files and folders in a folder. */
+int test_count_entries(const char *folder);
 
 /* The info of a handle as a value: info_of(sinew_spring, spring).spring_count. */
 #define info_of(type, handle)                                                                      \

@@ -1,8 +1,8 @@
 /* Progress, cancellation and log lines of long calls.
  *
- * Every long call accepts a `const sinew_monitor *`, which may be NULL, and polls it about once per
- * millisecond. All callbacks may be NULL. They are called from the thread that made the call, and
- * never after the call has returned. */
+ * Every long call accepts a `const sinew_monitor *`, which may be NULL, and polls it every few
+ * milliseconds (docs/session.md lists the longest stretches). All callbacks may be NULL. They are
+ * called from the thread that made the call, and never after the call has returned. */
 #ifndef SINEW_MONITOR_H
 #define SINEW_MONITOR_H
 

@@ -13,16 +13,9 @@ enum { SIDE = 9, LIP = SIDE * SIDE, COUNT = 2 * LIP };
 /* Two grids of SIDE x SIDE vertices, and a target that moves the first by delta. */
 static sinew_rig *grids_rig(const double x[3 * COUNT], const double delta[3 * LIP]) {
     sinew_error error = {0};
-    int triangles[3 * 2 * 2 * SIDE * SIDE], faces = 0, vertices[LIP];
+    int triangles[3 * 2 * 2 * SIDE * SIDE], vertices[LIP];
+    int faces = grid_triangles(2, SIDE, triangles);
     for (int v = 0; v < LIP; v++) vertices[v] = v;
-    for (int grid = 0; grid < 2; grid++)
-        for (int j = 0; j + 1 < SIDE; j++)
-            for (int i = 0; i + 1 < SIDE; i++) {
-                int a = grid * LIP + j * SIDE + i;
-                int corner[6] = {a, a + 1, a + SIDE + 1, a, a + SIDE + 1, a + SIDE};
-                memcpy(triangles + 3 * faces, corner, sizeof corner);
-                faces += 2;
-            }
     sinew_mesh *mesh;
     sinew_rig *rig;
     assert_ok(sinew_mesh_create(COUNT, x, faces, NULL, triangles, &mesh, &error));

@@ -97,3 +97,15 @@ int crossings(const sinew_rig *rig, const double *x) {
     sinew_free(pairs);
     return found;
 }
+
+int grid_triangles(int grids, int side, int *triangles) {
+    int faces = 0;
+    for (int grid = 0; grid < grids; grid++)
+        for (int j = 0; j + 1 < side; j++)
+            for (int i = 0; i + 1 < side; i++, faces += 2) {
+                int a = (grid * side + j) * side + i;
+                const int corner[6] = {a, a + 1, a + side + 1, a, a + side + 1, a + side};
+                memcpy(triangles + 3 * faces, corner, sizeof corner);
+            }
+    return faces;
+}

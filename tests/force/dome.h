@@ -16,4 +16,7 @@ void dome_blend(const sinew_rig *rig, const double *weights, double *positions);
 int crossings(const sinew_rig *rig, const double *x);
 double root_mean_square(const double *a, const double *b, int count);
 
+/* Triangles of grids of side x side vertices, one grid after the other. Returns how many. */
+int grid_triangles(int grids, int side, int *triangles);
+
 #endif

@@ -1,6 +1,7 @@
 /* Skin over a round skull, and a target that moves it sideways along straight lines. */
 #include "support.h"
 
+#include "dome.h"
 #include "groups.h"
 #include "sinew/force.h"
 
@@ -20,7 +21,7 @@ static sinew_rig *forehead(bool moves) {
     sinew_error error = {0};
     static double x[3 * COUNT], delta[3 * SHEET];
     static int triangles[12 * SHEET], vertices[SHEET];
-    int faces = 0;
+    int faces = grid_triangles(2, SIDE, triangles);
     for (int v = 0; v < COUNT; v++)
         put(v < SHEET ? SKIN : BONE, 2.0 * (v % SIDE) / (SIDE - 1) - 1,
             2.0 * (v % SHEET / SIDE) / (SIDE - 1) - 1, x + 3 * v);
@@ -33,14 +34,6 @@ static sinew_rig *forehead(bool moves) {
         delta[3 * v + 1] = 0;
         delta[3 * v + 2] = cos(angle) * p[2] - sin(angle) * p[0] - p[2];
     }
-    for (int sheet = 0; sheet < 2; sheet++)
-        for (int j = 0; j + 1 < SIDE; j++)
-            for (int i = 0; i + 1 < SIDE; i++) {
-                int a = sheet * SHEET + j * SIDE + i;
-                int corner[6] = {a, a + 1, a + SIDE + 1, a, a + SIDE + 1, a + SIDE};
-                memcpy(triangles + 3 * faces, corner, sizeof corner);
-                faces += 2;
-            }
     sinew_mesh *mesh;
     sinew_rig *rig;
     assert_ok(sinew_mesh_create(COUNT, x, faces, NULL, triangles, &mesh, &error));

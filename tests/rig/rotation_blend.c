@@ -1,6 +1,5 @@
 #include "support.h"
 
-#include "base/file.h"
 #include "base/rotation.h"
 #include "groups.h"
 #include "mesh/topology.h"
@@ -507,15 +506,6 @@ static void evaluate_cached(sinew_rig *rig, sinew_cache *cache, double *position
     free(weights);
 }
 
-static int count_entries(const char *folder) {
-    char **names;
-    int count;
-    sinew_error error;
-    assert_ok(sn_folder_list(folder, &names, &count, &error));
-    sn_names_free(names, count);
-    return count;
-}
-
 static void a_blend_from_the_cache_has_the_same_bits(void **state) {
     (void)state;
     sinew_error error;
@@ -531,18 +521,18 @@ static void a_blend_from_the_cache_has_the_same_bits(void **state) {
     size_t size = 3 * (size_t)rig->neutral->vertex_count * sizeof(double);
     double *plain = malloc(size), *cold = malloc(size), *warm = malloc(size);
     evaluate_cached(rig, NULL, plain);
-    assert_int_equal(count_entries(folder), 0);
+    assert_int_equal(test_count_entries(folder), 0);
     evaluate_cached(rig, cache, cold);
-    assert_int_equal(count_entries(folder), 1);
+    assert_int_equal(test_count_entries(folder), 1);
     evaluate_cached(rig, cache, warm);
-    assert_int_equal(count_entries(folder), 1);
+    assert_int_equal(test_count_entries(folder), 1);
     assert_memory_equal(plain, cold, size);
     assert_memory_equal(plain, warm, size);
     /* Another rig is another entry. */
     rig->targets[3].deltas[0] += 1e-3;
     evaluate_cached(rig, cache, warm);
     evaluate_cached(rig, NULL, plain);
-    assert_int_equal(count_entries(folder), 2);
+    assert_int_equal(test_count_entries(folder), 2);
     assert_memory_equal(plain, warm, size);
     assert_memory_not_equal(plain, cold, size);
     free(plain), free(cold), free(warm);

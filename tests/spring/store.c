@@ -42,15 +42,6 @@ static void solve(const sinew_rig *rig, sinew_spring_options options, sinew_cach
     sinew_spring_destroy(spring);
 }
 
-static int count_entries(const char *folder) {
-    char **names;
-    int count;
-    sinew_error error;
-    assert_ok(sn_folder_list(folder, &names, &count, &error));
-    sn_names_free(names, count);
-    return count;
-}
-
 static void a_network_from_the_cache_has_the_same_bits(void **state) {
     (void)state;
     static const struct {
@@ -79,9 +70,9 @@ static void a_network_from_the_cache_has_the_same_bits(void **state) {
         sinew_spring_info infos[3];
         solve(rig, options, NULL, &infos[0], plain);
         solve(rig, options, cache, &infos[1], cold);
-        assert_int_equal(count_entries(folder), rows[r].entries);
+        assert_int_equal(test_count_entries(folder), rows[r].entries);
         solve(rig, options, cache, &infos[2], warm);
-        assert_int_equal(count_entries(folder), rows[r].entries);
+        assert_int_equal(test_count_entries(folder), rows[r].entries);
         assert_memory_equal(plain, cold, size);
         assert_memory_equal(plain, warm, size);
         for (int i = 0; i < 3; i++) infos[i].seconds = 0;
@@ -91,19 +82,19 @@ static void a_network_from_the_cache_has_the_same_bits(void **state) {
         options.kappa[SINEW_SPRING_KIND_BENDING] *= 3;
         solve(rig, options, cache, &infos[1], warm);
         solve(rig, options, NULL, &infos[0], plain);
-        assert_int_equal(count_entries(folder), rows[r].entries);
+        assert_int_equal(test_count_entries(folder), rows[r].entries);
         assert_memory_equal(plain, warm, size);
         assert_memory_not_equal(plain, cold, size);
         /* Another kind of spring is another network, another target another blend too. */
         options.bending = SINEW_SPRING_BENDING_RING;
         solve(rig, options, cache, &infos[1], warm);
         solve(rig, options, NULL, &infos[0], plain);
-        assert_int_equal(count_entries(folder), rows[r].entries + 1);
+        assert_int_equal(test_count_entries(folder), rows[r].entries + 1);
         assert_memory_equal(plain, warm, size);
         rig->targets[0].deltas[0] += 1e-3;
         solve(rig, options, cache, &infos[1], warm);
         solve(rig, options, NULL, &infos[0], plain);
-        assert_int_equal(count_entries(folder), rows[r].entries + 3);
+        assert_int_equal(test_count_entries(folder), rows[r].entries + 3);
         assert_memory_equal(plain, warm, size);
         free(plain), free(cold), free(warm);
         sinew_cache_close(cache);
