@@ -190,6 +190,7 @@ const sn_ordering_keeper *sn_ordering_enter(const sn_ordering_keeper *entered) {
 
 static sinew_status compute(const sn_sparse *matrix, sn_ordering_method method, int *permutation,
                             int *counts, sinew_error *error) {
+    SN_TRY(sn_check_interrupt(error));
     ordering *o = copy_pattern(matrix, method);
     if (!o) return sn_no_memory(error);
     sigset_t before;

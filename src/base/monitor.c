@@ -50,6 +50,7 @@ static _Thread_local double last_poll;
 const sinew_monitor *sn_monitor_enter(const sinew_monitor *monitor) {
     const sinew_monitor *before = entered;
     entered = monitor;
+    last_poll = 0; /* a call that is cancelled already finds out at its first poll */
     return before;
 }
 
