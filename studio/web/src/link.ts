@@ -9,7 +9,7 @@ let nextId = 1;
 let gestureNumber = 0;
 const sentAt = new Map<number, number>();
 const waiting: { revision: number; sent: number }[] = [];
-const samples: number[] = [];
+const samples: { shape: number; picture: number }[] = [];
 /** Comes just before the frames of its preview. */
 let previewRig: state.Rig | null = null;
 let afterFrame: ((done: () => void) => void) | null = null;
@@ -162,6 +162,7 @@ function onBinary(buffer: ArrayBuffer) {
     });
   } else if (header.type === 'frame') {
     const figures = header as unknown as state.Figures;
+    const arrived = performance.now();
     batch(() => {
       state.problem.value = null;
       state.shape.value = {
@@ -176,7 +177,7 @@ function onBinary(buffer: ArrayBuffer) {
     });
     const done = () => {
       send({ type: 'shown' });
-      measure(figures.revision);
+      measure(figures.revision, arrived);
     };
     if (afterFrame) afterFrame(done);
     else done();
@@ -217,21 +218,23 @@ function onBinary(buffer: ArrayBuffer) {
   } else if (header.type === 'file') download(header.name as string, arrays.bytes as Uint8Array);
 }
 
-function measure(revision: number) {
-  const now = performance.now();
-  let slowest = 0;
+function measure(revision: number, arrived: number) {
+  let sent = 0;
   for (let i = waiting.length - 1; i >= 0; i--)
     if (waiting[i].revision <= revision) {
       // Of the changes that one frame answers, the newest counts: older ones were overtaken.
-      slowest = slowest ? Math.min(slowest, now - waiting[i].sent) : now - waiting[i].sent;
+      sent = Math.max(sent, waiting[i].sent);
       waiting.splice(i, 1);
     }
-  if (!slowest) return;
-  samples.push(slowest);
+  if (!sent) return;
+  samples.push({ shape: arrived - sent, picture: performance.now() - sent });
   if (samples.length > 300) samples.shift();
-  const sorted = samples.slice().sort((a, b) => a - b);
-  const at = (q: number) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))];
-  state.latency.value = { count: samples.length, p50: at(0.5), p95: at(0.95) };
+  const quantiles = (which: 'shape' | 'picture') => {
+    const sorted = samples.map((sample) => sample[which]).sort((a, b) => a - b);
+    const at = (q: number) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))];
+    return { p50: at(0.5), p95: at(0.95) };
+  };
+  state.latency.value = { count: samples.length, ...quantiles('picture'), shape: quantiles('shape') };
 }
 export const clearLatency = () => {
   samples.length = waiting.length = 0;

@@ -197,7 +197,8 @@ export interface Solve {
 export const errors = signal<Omit<Solve, 'name'> | null>(null);
 export const solves = signal<Solve[]>([]);
 export const beside = signal<Solve | null>(null);
-export const latency = signal<{ count: number; p50: number; p95: number } | null>(null);
+/** From a change in this page to its picture, and to its shape's arrival in the page; in ms. */
+export const latency = signal<{ count: number; p50: number; p95: number; shape: { p50: number; p95: number } } | null>(null);
 
 const savedTheme = (() => {
   try {

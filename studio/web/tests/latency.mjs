@@ -1,21 +1,24 @@
-// Slider to picture, measured in the page: scripts/studio-latency [--rig FILE] [MODEL...]
+// Slider to picture, measured in the page:
+//   scripts/studio-latency [--rig FILE] [--window WIDTHxHEIGHT] [MODEL...]
 // A person drags a slider at 60 steps a second; each sample is the time from the change in the page
-// to the frame with its result on the screen.
+// to the frame with its result on the screen. "Shape" ends when the positions are in the page: what
+// is left is drawing, which without a GPU grows with the window.
 import { cpus, loadavg } from 'node:os';
 import { openPage, read, settled, startBrowser, startServer, until } from './support.mjs';
 
 const words = process.argv.slice(2);
-const at = words.indexOf('--rig');
-const rig = at >= 0 ? words.splice(at, 2)[1] : null;
+const option = (name) => (words.includes(name) ? words.splice(words.indexOf(name), 2)[1] : null);
+const rig = option('--rig');
+const [width, height] = (option('--window') ?? '1280x720').split('x').map(Number);
 const models = words.length ? words : ['linear', 'rotation', 'spring', 'force'];
 const server = await startServer({ args: rig ? [rig] : [] });
 const browser = await startBrowser();
-const page = await openPage(browser, server.address);
+const page = await openPage(browser, server.address, { size: { width, height } });
 await until(page, 'state.shape.value && state.rig.value', null, 120000);
 const vertices = await read(page, 'state.rig.value.vertices');
 const slider = await read(page, `(state.rig.value.sliders.find((s) => s.name === 'jawOpen') ?? state.rig.value.sliders[0]).name`);
-console.log(`${rig ?? 'sample face'}, ${vertices} vertices, slider ${slider}; ${cpus().length} cores, load ${loadavg()[0].toFixed(1)}`);
-console.log('model      samples   p50 ms   p95 ms   solve p50 ms   longest task ms');
+console.log(`${rig ?? 'sample face'}, ${vertices} vertices, slider ${slider}, window ${width} x ${height}; ${cpus().length} cores, load ${loadavg()[0].toFixed(1)}`);
+console.log('                      shape ms     picture ms\nmodel      samples   p50    p95    p50    p95   solve p50 ms   longest task ms');
 for (const model of models) {
   await page.evaluate((m) => window.studio.patch([{ op: 'add', path: '/model', value: m }], 'model'), model);
   await page.waitForTimeout(100);
@@ -45,7 +48,9 @@ for (const model of models) {
     return { ...state.latency.value, solve: solves[solves.length >> 1], longest };
   }, slider);
   const cell = (x, width) => (x === undefined ? '-' : x.toFixed(1)).padStart(width);
-  console.log(`${model.padEnd(9)} ${String(result.count ?? 0).padStart(8)} ${cell(result.p50, 8)} ${cell(result.p95, 8)} ${cell(result.solve, 14)} ${cell(result.longest, 17)}`);
+  console.log(
+    `${model.padEnd(9)} ${String(result.count ?? 0).padStart(8)} ${cell(result.shape?.p50, 5)} ${cell(result.shape?.p95, 6)} ${cell(result.p50, 6)} ${cell(result.p95, 6)} ${cell(result.solve, 14)} ${cell(result.longest, 17)}`,
+  );
 }
 await browser.close();
 await server.stop();
