@@ -57,5 +57,7 @@ void cli_child_note(int child);
 void cli_child_strike_out(int child);
 /* The signal that asked to stop, or 0. */
 int cli_interrupted(void);
+/* Prints that the verb was interrupted, unless that has been printed. */
+void cli_print_interruption(const char *verb);
 
 #endif

@@ -52,9 +52,11 @@ static int exit_code(sinew_status status) {
 /* The one line that says what went wrong. */
 static void print_failure(const cli_call *call, sinew_status status) {
     const char *message = call->error.message;
-    if (status == SINEW_CANCELLED) message = "interrupted; no partial output files remain";
-    fprintf(stderr, "sinew %s: %s\n", call->verb->name,
-            *message ? message : sinew_status_name(status));
+    if (status == SINEW_CANCELLED)
+        cli_print_interruption(call->verb->name);
+    else
+        fprintf(stderr, "sinew %s: %s\n", call->verb->name,
+                *message ? message : sinew_status_name(status));
 }
 
 /* The report is written for unconverged runs and failures too: a farm reads it. */

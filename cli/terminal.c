@@ -58,6 +58,21 @@ void cli_child_strike_out(int child) {
     exchange(child, 0);
 }
 
+/* The line of an interruption, once: by the verb that stopped, or by the thread that ends it. */
+void cli_print_interruption(const char *verb) {
+    static pthread_mutex_t printing = PTHREAD_MUTEX_INITIALIZER;
+    static bool printed;
+    char line[128];
+    int length =
+        snprintf(line, sizeof line, "sinew%s%s: interrupted; no partial output files remain\n",
+                 *verb ? " " : "", verb);
+    pthread_mutex_lock(&printing);
+    ssize_t written = printed ? 0 : write(STDERR_FILENO, line, (size_t)length);
+    (void)written;
+    printed = true;
+    pthread_mutex_unlock(&printing);
+}
+
 /* Outputs have no name until they are complete, so that children and scratch folders are all that
  * an end in the middle could leave. */
 static void *wait_for_interruption(void *unused) {
@@ -71,9 +86,7 @@ static void *wait_for_interruption(void *unused) {
         if (child > 0) kill(child, SIGKILL);
     }
     sinew_files_clean_up();
-    static const char line[] = "sinew: interrupted; no partial output files remain\n";
-    ssize_t written = write(STDERR_FILENO, line, sizeof line - 1);
-    (void)written;
+    cli_print_interruption("");
     _exit(EXIT_SIGNAL + interrupted);
 }
 

@@ -86,6 +86,14 @@ void expect_refusal(int code, const char *words, const char *format, ...) {
         if (!strstr(r->err, word)) fail_msg("no '%s' in: %s", word, r->err);
 }
 
+void use_moments(void) {
+    if (getenv("MOMENTS")) return;
+    char path[300];
+    snprintf(path, sizeof path, "%s/moments.so", test_folder());
+    setenv("MOMENTS", path, 1);
+    expect_code(0, "cc -shared -fPIC \"$SINEW_SOURCE\"/tests/cli/moments.c -o \"$MOMENTS\"");
+}
+
 void write_bytes(const char *name, const void *bytes, size_t size) {
     sinew_error error;
     char *path = sn_path_join(folder, name);

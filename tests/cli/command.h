@@ -22,6 +22,9 @@ const run_result *expect_code(int code, const char *format, ...)
 void expect_refusal(int code, const char *words, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Sets MOMENTS to the path of the library of moments.c, for LD_PRELOAD=$MOMENTS. */
+void use_moments(void);
+
 void write_text(const char *name, const char *text);
 void write_bytes(const char *name, const void *bytes, size_t size);
 /* Number of entries of the fresh folder whose name contains the part. */

@@ -96,15 +96,22 @@ static void shots_equal_single_runs_and_damage_is_repaired(void **state) {
     assert_non_null(strstr(r->out, "spring"));
 }
 
-/* Starts the spring shot in chunks of one frame; its child is killed once a part is there. */
+/* Starts the spring shot in chunks of one frame, and goes on when the first part is there and the
+ * child $c that computes the second one stands still (moments.c). */
 #define START_AND_WAIT                                                                             \
+    "rm -f hold.pid; touch hold; HOLD=$PWD/hold FRAMES=1-1 LD_PRELOAD=$MOMENTS "                   \
     "sinew farm shots.json --out work --jobs 1 --chunk 1 >table 2>words & p=$!; "                  \
-    "for i in $(seq 400); do ls work/spring/parts/*.part >/dev/null 2>&1 && break; sleep 0.05; "   \
-    "done; "
+    "i=0; until test -s hold.pid; do i=$((i + 1)); test $i -lt 6000 || exit 9; sleep 0.05; done; " \
+    "c=$(cat hold.pid); ls work/spring/parts/*.part >/dev/null || exit 8; "
+/* Goes on when the child is gone. */
+#define WAIT_FOR_CHILD                                                                             \
+    "i=0; while grep -qs 'State:.[RSDT]' /proc/$c/status; do i=$((i + 1)); test $i -lt 6000 || "   \
+    "exit 7; sleep 0.05; done; "
 
 static void killed_processes_are_repaired(void **state) {
     (void)state;
     write_scenes();
+    use_moments();
     write_text("shots.json", MANIFEST(PLAIN("spring")));
     int worst = expect_code(0, "sinew run spring.json --strict --quiet --out spring-whole.pc2 "
                                "2>/dev/null; echo $?")
@@ -112,15 +119,13 @@ static void killed_processes_are_repaired(void **state) {
                 '0';
     assert_true(worst <= 1);
     /* A child: the farm tries again by itself. */
-    expect_code(worst, START_AND_WAIT
-                "k=0; for i in $(seq 2000); do c=$(cat /proc/$p/task/$p/children); "
-                "test -n \"$c\" && kill -9 $c && k=1 && break; done; wait $p; code=$?; "
-                "test $k = 1 || exit 9; exit $code");
+    expect_code(worst, START_AND_WAIT "kill -9 $c && rm hold && wait $p");
     expect_equal("spring");
     /* The farm: its child dies with it, and the next call goes on from the parts. */
     expect_code(137, "rm -rf work spring.pc2; " START_AND_WAIT
-                     "kill -9 $p; wait $p; code=$?; a=$(ls work/spring/parts | wc -l); sleep 0.7; "
-                     "test $a = $(ls work/spring/parts | wc -l) || exit 1; exit $code");
+                     "a=$(ls work/spring/parts | wc -l); kill -9 $p; wait $p; "
+                     "code=$?; " WAIT_FOR_CHILD
+                     "rm hold; test $a = $(ls work/spring/parts | wc -l) || exit 1; exit $code");
     expect_code(0, "test ! -e spring.pc2 && ls -i work/spring/parts/*.part | sort >before");
     expect_code(1, "sinew farm status work");
     expect_code(worst, "sinew farm shots.json --out work --jobs 2 --chunk 4");
@@ -133,10 +138,9 @@ static void interrupt_stops_the_children_and_keeps_the_parts(void **state) {
     (void)state;
     write_scenes();
     write_text("shots.json", MANIFEST(PLAIN("spring")));
-    expect_code(130, START_AND_WAIT
-                "c=$(cat /proc/$p/task/$p/children); kill -INT $p; wait $p; "
-                "code=$?; for k in $c; do grep -qs 'State:.[RSD]' /proc/$k/status && exit 1; done; "
-                "exit $code");
+    use_moments();
+    expect_code(130, START_AND_WAIT "kill -INT $p; wait $p; code=$?; " WAIT_FOR_CHILD
+                                    "rm hold; exit $code");
     expect_code(0, "ls work/spring/parts/*.part && test ! -e spring.pc2 && "
                    "grep -q interrupted words && test $(wc -l <words) = 1");
     const run_result *r = expect_code(1, "sinew farm status work");

@@ -13,6 +13,10 @@
 #define MANIFEST(shots) "{\"farm\": 1, \"shots\": [" shots "]}"
 #define FARM            "sinew farm shots.json --out work --no-sheets "
 
+/* Until a task stands still (moments.c). */
+#define WAIT_FOR_HELD                                                                              \
+    "i=0; until test -s hold.pid; do i=$((i + 1)); test $i -lt 6000 || exit 9; sleep 0.05; done\n"
+
 /* A shot of 20 frames, and the bits that it must have. */
 static void write_shot(void) {
     fresh_folder();
@@ -108,13 +112,13 @@ static void outputs_in_the_work_folder_are_refused(void **state) {
 static void a_task_that_hangs_is_stopped_and_tried_again(void **state) {
     (void)state;
     write_shot();
-    expect_code(0, "cat >stop.sh <<'E'\n" FARM "--chunk 20 --time 0.05 >table 2>words & p=$!\n"
-                   "k=0; for i in $(seq 3000); do for c in $(cat /proc/$p/task/$p/children); do\n"
-                   "tr '\\0' ' ' </proc/$c/cmdline | grep -q '^sinew run' && kill -STOP $c && "
-                   "k=$c; done; test $k != 0 && break; done\n"
-                   "wait $p; code=$?; test $k != 0 || exit 9; kill -0 $k 2>/dev/null && exit 8\n"
-                   "exit $code\nE\n");
-    expect_code(0, "sh stop.sh && cmp rotation.pc2 whole.pc2");
+    use_moments();
+    /* The task stops, and the farm's clock jumps beyond the limit. */
+    expect_code(0, "touch hold; HOLD=$PWD/hold FRAMES=0-19 JUMP=$PWD/jump LD_PRELOAD=$MOMENTS " FARM
+                   "--chunk 20 --time 30 >table 2>words & p=$!\n" WAIT_FOR_HELD
+                   "c=$(cat hold.pid); kill -STOP $c && rm hold && touch jump || exit 8\n"
+                   "wait $p; code=$?; kill -0 $c 2>/dev/null && exit 7; exit $code");
+    expect_code(0, "cmp rotation.pc2 whole.pc2");
     /* A plan, a task that hung, another. */
     assert_true(tasks() >= 3);
 }
@@ -229,10 +233,13 @@ static void the_page_is_whole_and_escaped(void **state) {
 static void the_table_can_be_watched(void **state) {
     (void)state;
     write_shot();
-    const run_result *r =
-        expect_code(0, FARM "--jobs 1 --chunk 2 >/dev/null & p=$!; for i in $(seq 500); do test -s "
-                            "work/farm.json && break; sleep 0.02; done; "
-                            "sinew farm status work --watch; code=$?; wait $p; exit $code");
+    use_moments();
+    const run_result *r = expect_code(
+        0, "touch hold; HOLD=$PWD/hold FRAMES=2-3 LD_PRELOAD=$MOMENTS " FARM
+           "--jobs 1 --chunk 2 >/dev/null & p=$!\n" WAIT_FOR_HELD
+           "sinew farm status work --watch >seen & w=$!\n"
+           "i=0; until grep -q 'time left' seen; do i=$((i + 1)); test $i -lt 6000 || exit 8; "
+           "sleep 0.05; done; rm hold; wait $p || exit 7; wait $w; code=$?; cat seen; exit $code");
     assert_non_null(strstr(r->out, "time left"));
     assert_non_null(strstr(r->out, "no farm is running"));
     expect_refusal(2, "--watch", "sinew farm shots.json --out work --watch");
