@@ -95,7 +95,8 @@ typedef struct farm {
     int task_count;
     int first_open;                    /* shots before it are done or failed */
     int first_new;                     /* shots from it on have had no task yet */
-    int workers;                       /* most tasks seen running at a time */
+    int running, workers;              /* tasks seen running: at last, at most */
+    bool changed;                      /* tasks started or ended since the last save */
     double began, saved, save_seconds; /* cli_now() at the start and at the last save */
     double shown;                      /* and when progress was shown last */
     int overhead_tasks;                /* plans and merges that ended */

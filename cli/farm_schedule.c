@@ -26,9 +26,10 @@ enum { ATTEMPTS = 3 }; /* of every task: the first and two more */
 enum { REPAIRS = 2 };  /* plans after a merge that found a damaged part */
 enum { PLANNED_PER_JOB = 2, LEAST_PLANNED = 16 }; /* shots that are planned and not computed */
 enum { LONGEST_COMMAND = 32 };
-/* The table is renewed this often, or less often where that would take more than a fiftieth of the
- * time: it has a row per shot. */
-static const double SAVE_SECONDS = 0.5, SAVE_FRACTION = 50, SHOW_SECONDS = 0.1;
+/* The table is renewed this often where tasks started or ended, and where only time has passed; or
+ * less often where that would take more than a fiftieth of the time: it has a row per shot. */
+static const double SAVE_SECONDS = 0.5, IDLE_SAVE_SECONDS = 2, SAVE_FRACTION = 50;
+static const double SHOW_SECONDS = 0.1;
 
 static const farm_backend *const backends[] = {&farm_local, &farm_slurm};
 
@@ -434,6 +435,8 @@ static void collect(farm *f, bool *any) {
         f->task_count--;
         free_task(task);
     }
+    if (*any || running != f->running) f->changed = true;
+    f->running = running;
     if (running > f->workers) f->workers = running;
 }
 
@@ -449,7 +452,9 @@ static void show_progress(farm *f) {
 }
 
 static sinew_status save_sometimes(farm *f) {
-    if (cli_now() - f->saved < fmax(SAVE_SECONDS, SAVE_FRACTION * f->save_seconds)) return SINEW_OK;
+    double least = f->changed ? SAVE_SECONDS : IDLE_SAVE_SECONDS;
+    if (cli_now() - f->saved < fmax(least, SAVE_FRACTION * f->save_seconds)) return SINEW_OK;
+    f->changed = false;
     return farm_save(f, &f->call->error);
 }
 

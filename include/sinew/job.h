@@ -84,7 +84,9 @@ SINEW_API sinew_status sinew_job_run_part(sinew_job *job, int first, int last, c
 /* The same for the last part of a clip. If the folder has all other frames, it also merges the
  * parts (see sinew_job_merge) while it computes, which is faster than merging afterwards. *merged:
  * whether the outputs were written. If they were not, the part is complete all the same, and
- * sinew_job_merge reports why. */
+ * sinew_job_merge reports why. If the part is more than half of the clip and ends it, and all
+ * outputs are point caches, its positions are stored in the first output only: the part is valid as
+ * long as that file is unchanged, and an output that cannot be written is an error. */
 SINEW_API sinew_status sinew_job_run_last_part(sinew_job *job, int first, int last,
                                                const char *folder, bool resume,
                                                const sinew_monitor *monitor, bool *merged,

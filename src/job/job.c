@@ -211,6 +211,7 @@ typedef struct sink {
     sinew_job *job;
     sn_outputs *outputs;  /* NULL: a part alone */
     sn_part_writer *part; /* NULL: the outputs alone */
+    bool elsewhere;       /* only the outputs have the positions */
     totals sum;           /* of the outputs */
     int unconverged;      /* frames of the part */
 } sink;
@@ -228,8 +229,10 @@ static sinew_status take(void *user, sn_frame *frame, sinew_error *error) {
     to->unconverged += frame->info.status == SINEW_NOT_CONVERGED;
     SN_TRY(sn_part_add(to->part, frame, error));
     if (!to->outputs) return SINEW_OK;
+    frame->single = sn_part_single(to->part); /* need not be rounded again */
     sinew_status status = take_frame(to->job, frame, to->outputs, &to->sum, error);
-    if (status == SINEW_OK || is_general(status)) return status;
+    frame->single = NULL;
+    if (status == SINEW_OK || is_general(status) || to->elsewhere) return status;
     sn_outputs_abandon(to->outputs);
     to->outputs = NULL;
     return SINEW_OK;
@@ -302,22 +305,29 @@ sinew_status sinew_job_run(sinew_job *job, int first, int last, const sinew_moni
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-/* Frames first..last into a part, and into the outputs of the sink if there are any. */
+/* Frames first..last into a part, and into the outputs of the sink if there are any. The part is
+ * left open: finish_part. */
 static sinew_status run_part(sink *to, int first, int last, const char *folder, bool resume,
                              const sinew_monitor *monitor, sinew_error *error) {
     sinew_job *job = to->job;
     if (resume && first > 0)
         SN_TRY(sn_checkpoint_read(folder, job->scene, job->solver, first, error));
-    SN_TRY(sn_part_create(folder, job->scene, job->solver, first, last, &to->part, error));
+    SN_TRY(sn_part_create(folder, job->scene, job->solver, first, last, to->elsewhere, &to->part,
+                          error));
     sinew_status status =
         sn_run_frames(&job->crew, job->scene, job->solver, first, last, take, to, monitor, error);
     if (status == SINEW_OK && sinew_solver_past(job->solver, NULL) == SINEW_PAST_ALL)
         status = sn_checkpoint_write(folder, job->scene, job->solver, last + 1, error);
-    if (status != SINEW_OK) {
-        sn_part_abandon(to->part);
-        return status;
-    }
-    SN_TRY(sn_part_close(to->part, error));
+    if (status == SINEW_OK) return SINEW_OK;
+    sn_part_abandon(to->part);
+    to->part = NULL;
+    return status;
+}
+
+static sinew_status finish_part(sink *to, int first, int last, sinew_error *error) {
+    sinew_status status = sn_part_close(to->part, error);
+    to->part = NULL;
+    SN_TRY(status);
     return unconverged(to->unconverged, last - first + 1, error);
 }
 
@@ -326,7 +336,9 @@ sinew_status sinew_job_run_part(sinew_job *job, int first, int last, const char 
     SN_REQUIRE(job && folder, error);
     SN_TRY(check_range(job, first, &last, error));
     clear_report(job);
-    return run_part(&(sink){.job = job}, first, last, folder, resume, monitor, error);
+    sink to = {.job = job};
+    SN_TRY(run_part(&to, first, last, folder, resume, monitor, error));
+    return finish_part(&to, first, last, error);
 }
 
 static sinew_status take_merged(void *user, sn_frame *frame, sinew_error *error) {
@@ -371,6 +383,17 @@ static sinew_status end_outputs(sink *to, int last, const sn_part_list *parts,
                       error);
 }
 
+/* Completes the outputs. Where that fails, the part counts, if it is complete without them. */
+static sinew_status merge_rest(sink *to, int last, const sn_part_list *parts, sinew_status part,
+                               const sinew_monitor *monitor, bool *merged, sinew_error *error) {
+    sinew_error own;
+    sinew_status all = end_outputs(to, last, parts, monitor, &own);
+    *merged = all == SINEW_OK || all == SINEW_NOT_CONVERGED;
+    if (!*merged && !is_general(all) && !to->elsewhere) return part;
+    if (error && all != SINEW_OK) *error = own;
+    return all;
+}
+
 sinew_status sinew_job_run_last_part(sinew_job *job, int first, int last, const char *folder,
                                      bool resume, const sinew_monitor *monitor, bool *merged,
                                      sinew_error *error) {
@@ -381,16 +404,25 @@ sinew_status sinew_job_run_last_part(sinew_job *job, int first, int last, const 
     sink to = {.job = job};
     sn_part_list *parts = NULL;
     sinew_status status = begin_outputs(&to, first, last, folder, &parts, monitor, error);
+    /* A part that is most of the clip leaves its positions to the outputs: writing them twice would
+     * take longer than many models do. All other parts have been read by now, so that nothing but
+     * the outputs themselves can fail. */
+    int frames = clip_of(job)->frame_count;
+    to.elsewhere = to.outputs && last == frames - 1 && 2 * (last - first + 1) > frames &&
+                   sn_part_can_leave_positions(job->scene, job->solver);
     if (status == SINEW_OK) status = run_part(&to, first, last, folder, resume, monitor, error);
-    if (to.outputs && (status == SINEW_OK || status == SINEW_NOT_CONVERGED)) {
+    if (status == SINEW_OK && !to.elsewhere) status = finish_part(&to, first, last, error);
+    if (to.outputs && (status == SINEW_OK || status == SINEW_NOT_CONVERGED))
+        status = merge_rest(&to, last, parts, status, monitor, merged, error);
+    if (to.part && *merged) {
         sinew_error own;
-        sinew_status all = end_outputs(&to, last, parts, monitor, &own);
-        *merged = all == SINEW_OK || all == SINEW_NOT_CONVERGED;
-        if (*merged || is_general(all)) {
-            status = all;
-            if (error && status != SINEW_OK) *error = own;
+        sinew_status closed = finish_part(&to, first, last, &own);
+        if (closed != SINEW_OK && closed != SINEW_NOT_CONVERGED) {
+            status = closed;
+            if (error) *error = own;
         }
     }
+    sn_part_abandon(to.part);
     sn_outputs_abandon(to.outputs);
     sn_parts_close(parts);
     return status;

@@ -11,6 +11,8 @@
 #include "base/status.h"
 #include "base/writeback.h"
 #include "cache/checksum.h"
+#include "io/frames.h"
+#include "sinew/frames.h"
 
 /* What every file of a part begins with. */
 typedef struct header {
@@ -24,12 +26,13 @@ typedef struct header {
 static const char MAGIC[8] = "sinewpt";
 enum { VERSION = 2 };
 enum {
-    FRAMES = 1,
-    STATE = 2,
-    SINGLE_FRAMES = 3
-}; /* positions in float64; checkpoint; in float32 */
+    FRAMES = 1,        /* positions in float64 */
+    STATE = 2,         /* checkpoint */
+    SINGLE_FRAMES = 3, /* positions in float32 */
+    OUTPUT_FRAMES = 4  /* positions are in the first output, a point cache of the whole clip */
+};
 
-/* A frame in a part; arrays follow, then the sum over all of it. */
+/* A frame in a part; arrays follow, then the sum over all of it, with the positions in any case. */
 typedef struct record {
     int32_t index, status, iterations, inverted, contacts;
     int32_t network, listed, weights; /* sizes of what follows, in elements */
@@ -60,13 +63,32 @@ static char *file_in(const char *folder, const char *format, int first, int last
 #define FRAMES_NAME "frames-%06d-%06d.part"
 #define STATE_NAME  "state-%06d.state"
 
+/* The output that holds the positions of parts without them; NULL: there is none. */
+static char *home_of(const sinew_scene *scene, const sinew_solver *solver) {
+    const json_t *paths = json_object_get(sn_scene_at(scene, "outputs"), "frames");
+    const char *path = json_string_value(json_array_get(paths, 0));
+    /* Vertices that the file of the rig does not have are not written. */
+    if (!path || !sn_outputs_are_single(scene, solver) ||
+        sinew_solver_rig(solver)->neutral->file_vertices)
+        return NULL;
+    return sinew_scene_path(scene, path);
+}
+
+bool sn_part_can_leave_positions(const sinew_scene *scene, const sinew_solver *solver) {
+    char *path = home_of(scene, solver);
+    bool can = path && (!sn_file_exists(path) || sn_is_cache_path(path)); /* no pipe */
+    sn_free(path);
+    return can;
+}
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 struct sn_part_writer {
     sn_output output;
     off_t begun; /* bytes of it that go to the disk already */
     sn_checksum sum;
-    float *single; /* room for positions in float32; NULL: they are written in float64 */
+    float *single;  /* room for positions in float32; NULL: they are written in float64 */
+    bool elsewhere; /* positions are only counted in the sum */
     int vertices, network, sliders, next, last;
 };
 
@@ -83,12 +105,16 @@ static void put_sum(sn_part_writer *part) {
 }
 
 sinew_status sn_part_create(const char *folder, const sinew_scene *scene,
-                            const sinew_solver *solver, int first, int last, sn_part_writer **part,
-                            sinew_error *error) {
+                            const sinew_solver *solver, int first, int last, bool elsewhere,
+                            sn_part_writer **part, sinew_error *error) {
     *part = NULL;
     bool single = sn_outputs_are_single(scene, solver);
-    header head = {
-        .version = VERSION, .kind = single ? SINGLE_FRAMES : FRAMES, .first = first, .last = last};
+    header head = {.version = VERSION,
+                   .kind = elsewhere ? OUTPUT_FRAMES
+                           : single  ? SINGLE_FRAMES
+                                     : FRAMES,
+                   .first = first,
+                   .last = last};
     memcpy(head.magic, MAGIC, sizeof MAGIC);
     SN_TRY(key_of(scene, solver, &head.scene, error));
     SN_TRY(sn_make_folder(folder, error));
@@ -108,6 +134,7 @@ sinew_status sn_part_create(const char *folder, const sinew_scene *scene,
     made->vertices = rig->neutral->vertex_count, made->sliders = rig->slider_count;
     made->network = sn_model_outputs_network(solver);
     made->next = first, made->last = last;
+    made->elsewhere = elsewhere;
     sn_checksum_start(&made->sum);
     put(made, &head, sizeof head);
     put_sum(made);
@@ -122,7 +149,14 @@ static void put_positions(sn_part_writer *part, const double *positions) {
         return;
     }
     for (size_t i = 0; i < count; i++) part->single[i] = (float)positions[i];
-    put(part, part->single, count * sizeof *part->single);
+    if (part->elsewhere)
+        sn_checksum_add(&part->sum, part->single, count * sizeof *part->single);
+    else
+        put(part, part->single, count * sizeof *part->single);
+}
+
+float *sn_part_single(const sn_part_writer *part) {
+    return part->single;
 }
 
 sinew_status sn_part_add(sn_part_writer *part, const sn_frame *frame, sinew_error *error) {
@@ -343,8 +377,30 @@ sinew_status sn_parts_open(const char *folder, const sinew_scene *scene, const s
     return status;
 }
 
+/* A part that is open for reading. */
+typedef struct reading {
+    FILE *file;
+    sinew_frame_reader *home; /* has the positions; NULL: the part has them */
+} reading;
+
+static bool get_positions(const reading *from, int index, size_t count, sn_checksum *sum,
+                          sn_frame *frame) {
+    if (!frame->single)
+        return get(from->file, sum, frame->positions, count * sizeof *frame->positions);
+    if (!from->home) return get(from->file, sum, frame->single, count * sizeof *frame->single);
+    sinew_frame_reader_info info = {.size = sizeof info};
+    sinew_error ignored;
+    if (sinew_frame_reader_get_info(from->home, &info) != SINEW_OK || index < 0 ||
+        index >= info.frame_count ||
+        sinew_frame_reader_read(from->home, index, frame->single, &ignored) != SINEW_OK)
+        return false;
+    sn_checksum_add(sum, frame->single, count * sizeof *frame->single);
+    return true;
+}
+
 /* The next record into the frame. SINEW_BAD_INPUT: damaged. */
-static sinew_status read_record(FILE *file, const sinew_solver *solver, sn_frame *frame) {
+static sinew_status read_record(const reading *from, const sinew_solver *solver, sn_frame *frame) {
+    FILE *file = from->file;
     const sinew_rig *rig = sinew_solver_rig(solver);
     size_t count = 3 * (size_t)rig->neutral->vertex_count;
     record r;
@@ -357,13 +413,11 @@ static sinew_status read_record(FILE *file, const sinew_solver *solver, sn_frame
         return SINEW_BAD_INPUT;
     char *text = sn_alloc((size_t)r.text + 1, 1);
     if (!text) return SINEW_NO_MEMORY;
-    bool good =
-        (frame->single ? get(file, &sum, frame->single, count * sizeof *frame->single)
-                       : get(file, &sum, frame->positions, count * sizeof *frame->positions)) &&
-        get(file, &sum, frame->network, 3 * (size_t)r.network * sizeof(double)) &&
-        get(file, &sum, frame->inverted, (size_t)r.listed * sizeof(int)) &&
-        get(file, &sum, frame->weights, (size_t)r.weights * sizeof(double)) &&
-        get(file, &sum, text, (size_t)r.text) && get_sum(file, &sum);
+    bool good = get_positions(from, r.index, count, &sum, frame) &&
+                get(file, &sum, frame->network, 3 * (size_t)r.network * sizeof(double)) &&
+                get(file, &sum, frame->inverted, (size_t)r.listed * sizeof(int)) &&
+                get(file, &sum, frame->weights, (size_t)r.weights * sizeof(double)) &&
+                get(file, &sum, text, (size_t)r.text) && get_sum(file, &sum);
     sinew_status status = good ? SINEW_OK : SINEW_BAD_INPUT;
     if (good) {
         json_decref(frame->fields);
@@ -386,25 +440,51 @@ static sinew_status read_record(FILE *file, const sinew_solver *solver, sn_frame
     return status;
 }
 
-static sinew_status read_part(const part *p, const sinew_cache_key *key, sinew_solver *solver,
-                              sn_frame *frame, sn_take_frame *take, void *user,
-                              sinew_error *error) {
-    FILE *file = fopen(p->path, "rb");
-    if (!file) return sn_fail(error, SINEW_IO, "%s: cannot be read", p->path);
-    header head;
-    sinew_status status = read_header(file, p->path, key, &head, error);
-    if (status == SINEW_OK && (head.kind == SINGLE_FRAMES) != (frame->single != NULL))
-        status = damaged(p->path, error);
-    for (int k = p->first; status == SINEW_OK && k <= p->last; k++) {
-        sinew_status found = read_record(file, solver, frame);
-        if (found == SINEW_NO_MEMORY)
-            status = sn_no_memory(error);
-        else if (found != SINEW_OK || frame->index != k)
-            status = damaged(p->path, error);
-        else
-            status = take(user, frame, error);
+/* The output that has the positions of the part. */
+static sinew_status open_home(const part *p, const sinew_scene *scene, const sinew_solver *solver,
+                              sinew_frame_reader **home, sinew_error *error) {
+    char *path = home_of(scene, solver);
+    sinew_error ignored;
+    sinew_frame_reader_info info = {.size = sizeof info};
+    if (path && sn_is_cache_path(path)) sinew_frame_reader_open(path, home, &ignored);
+    sinew_status status = SINEW_OK;
+    if (!*home || sinew_frame_reader_get_info(*home, &info) != SINEW_OK ||
+        info.vertex_count != sinew_solver_rig(solver)->neutral->vertex_count ||
+        info.frame_count != sn_solver_get_clip(solver)->frame_count)
+        status = sn_fail(error, SINEW_BAD_INPUT,
+                         "%s: the positions of this part were in %s, which is missing or has "
+                         "changed: compute the part again",
+                         p->path, path ? path : "an output");
+    sn_free(path);
+    return status;
+}
+
+static sinew_status read_records(const part *p, const reading *from, const sinew_solver *solver,
+                                 sn_frame *frame, sn_take_frame *take, void *user,
+                                 sinew_error *error) {
+    for (int k = p->first; k <= p->last; k++) {
+        sinew_status found = read_record(from, solver, frame);
+        if (found == SINEW_NO_MEMORY) return sn_no_memory(error);
+        if (found != SINEW_OK || frame->index != k) return damaged(p->path, error);
+        SN_TRY(take(user, frame, error));
     }
-    fclose(file);
+    return SINEW_OK;
+}
+
+static sinew_status read_part(const part *p, const sinew_cache_key *key, const sinew_scene *scene,
+                              sinew_solver *solver, sn_frame *frame, sn_take_frame *take,
+                              void *user, sinew_error *error) {
+    reading from = {.file = fopen(p->path, "rb")};
+    if (!from.file) return sn_fail(error, SINEW_IO, "%s: cannot be read", p->path);
+    header head;
+    sinew_status status = read_header(from.file, p->path, key, &head, error);
+    if (status == SINEW_OK && (head.kind != FRAMES) != (frame->single != NULL))
+        status = damaged(p->path, error);
+    if (status == SINEW_OK && head.kind == OUTPUT_FRAMES)
+        status = open_home(p, scene, solver, &from.home, error);
+    if (status == SINEW_OK) status = read_records(p, &from, solver, frame, take, user, error);
+    sinew_frame_reader_close(from.home);
+    fclose(from.file);
     return status;
 }
 
@@ -432,8 +512,9 @@ sinew_status sn_parts_read(const sn_part_list *parts, sn_frame_range range,
         const part *p = &parts->list[i];
         if (p->first < range.first || p->last > range.last) continue;
         sn_progress(monitor, (double)i / parts->count, "parts");
-        status = sn_cancelled(monitor) ? sn_fail(error, SINEW_CANCELLED, "cancelled")
-                                       : read_part(p, &key, solver, &frame, take, user, error);
+        status = sn_cancelled(monitor)
+                     ? sn_fail(error, SINEW_CANCELLED, "cancelled")
+                     : read_part(p, &key, scene, solver, &frame, take, user, error);
     }
     sn_frame_free(&frame);
     return status;
@@ -447,8 +528,9 @@ static sinew_status ignore_frame(void *user, sn_frame *frame, sinew_error *error
 }
 
 /* SINEW_OK: the part is whole, and none of its frames is present yet. */
-static sinew_status check_part(part *p, const sinew_cache_key *key, sinew_solver *solver,
-                               sn_frame *frame, const bool *present, sinew_error *error) {
+static sinew_status check_part(part *p, const sinew_cache_key *key, const sinew_scene *scene,
+                               sinew_solver *solver, sn_frame *frame, const bool *present,
+                               sinew_error *error) {
     FILE *file = fopen(p->path, "rb");
     if (!file) return sn_fail(error, SINEW_IO, "%s: cannot be read", p->path);
     header head;
@@ -460,16 +542,16 @@ static sinew_status check_part(part *p, const sinew_cache_key *key, sinew_solver
         return damaged(p->path, error);
     for (int k = p->first; k <= p->last; k++)
         if (present[k]) return damaged(p->path, error);
-    return read_part(p, key, solver, frame, ignore_frame, NULL, error);
+    return read_part(p, key, scene, solver, frame, ignore_frame, NULL, error);
 }
 
 static sinew_status check_or_remove(const char *path, const sinew_cache_key *key,
-                                    sinew_solver *solver, sn_frame *frame, bool *present,
-                                    sinew_error *error) {
+                                    const sinew_scene *scene, sinew_solver *solver, sn_frame *frame,
+                                    bool *present, sinew_error *error) {
     part p = {.path = sn_strdup(path)};
     sinew_error why;
     if (!p.path) return sn_no_memory(error);
-    sinew_status status = check_part(&p, key, solver, frame, present, &why);
+    sinew_status status = check_part(&p, key, scene, solver, frame, present, &why);
     if (status == SINEW_OK)
         for (int k = p.first; k <= p.last; k++) present[k] = true;
     else if (status == SINEW_BAD_INPUT)
@@ -498,7 +580,7 @@ sinew_status sn_parts_check(const char *folder, const sinew_scene *scene, sinew_
         status = !path ? sn_no_memory(error)
                  : sn_cancelled(monitor)
                      ? sn_fail(error, SINEW_CANCELLED, "cancelled")
-                     : check_or_remove(path, &key, solver, &frame, present, error);
+                     : check_or_remove(path, &key, scene, solver, &frame, present, error);
         sn_free(path);
     }
     sn_frame_free(&frame);

@@ -1,7 +1,9 @@
 /* Parts of a clip in a folder: frames first..last of a scene, and the state after them.
  *
  *   frames-000012-000023.part     a record per frame: positions, figures, what outputs need;
- *                                 positions in float32 where no output has more digits
+ *                                 positions in float32 where no output has more digits, and none
+ *                                 where the outputs were written at the same time: the first of
+ *                                 them has them
  *   state-000024.state            the state that frame 24 starts from
  *
  * Both begin with the key of the scene and are checked by sums. They appear under their names when
@@ -12,10 +14,17 @@
 #include "job/crew.h"
 
 typedef struct sn_part_writer sn_part_writer;
+/* elsewhere: the positions are left to the outputs, which must be complete before the part is
+ * closed
+ */
 sinew_status sn_part_create(const char *folder, const sinew_scene *scene,
-                            const sinew_solver *solver, int first, int last, sn_part_writer **part,
-                            sinew_error *error);
+                            const sinew_solver *solver, int first, int last, bool elsewhere,
+                            sn_part_writer **part, sinew_error *error);
+/* Whether the first output holds the same positions, so that a part need not. */
+bool sn_part_can_leave_positions(const sinew_scene *scene, const sinew_solver *solver);
 sinew_status sn_part_add(sn_part_writer *part, const sn_frame *frame, sinew_error *error);
+/* The positions of the frame added last in float32; NULL: the part has them in float64. */
+float *sn_part_single(const sn_part_writer *part);
 sinew_status sn_part_close(sn_part_writer *part, sinew_error *error);
 void sn_part_abandon(sn_part_writer *part);
 

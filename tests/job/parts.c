@@ -1,6 +1,7 @@
 /* Parts of a clip, and merging them. */
 #include "support.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -169,6 +170,78 @@ static void the_last_part_merges_the_clip(void **state) {
     }
 }
 
+/* Writes a byte at the offset, from the end where it is negative. */
+static void overwrite(const char *path, long offset, int byte) {
+    FILE *stream = fopen(path, "r+b");
+    assert_non_null(stream);
+    fseek(stream, offset, offset < 0 ? SEEK_END : SEEK_SET);
+    fputc(byte, stream);
+    fclose(stream);
+}
+
+static int present_frames(const char *out, const char *parts) {
+    sinew_job *job = job_of("rotation", "{}", out);
+    bool present[21];
+    assert_int_equal(sinew_job_frame_count(job), 21);
+    assert_ok(sinew_job_check_parts(job, parts, present, NULL, &error));
+    sinew_job_destroy(job);
+    int count = 0;
+    for (int i = 0; i < 21; i++) count += present[i];
+    return count;
+}
+
+/* A last part that is most of the clip leaves its positions to the point cache that it has written.
+ */
+static void positions_are_stored_once(void **state) {
+    (void)state;
+    static const char *const outs[] = {"once.pc2", "once.mdd"};
+    for (int i = 0; i < 2; i++) {
+        const char *out = outs[i];
+        char parts[4096], path[4200], file[4300], name[64];
+        size_t size, part_size, merged_size;
+        snprintf(name, sizeof name, "parts-%s", out);
+        snprintf(parts, sizeof parts, "%s", folder_of(name));
+        snprintf(path, sizeof path, "%s/%s", test_folder(), out);
+        snprintf(file, sizeof file, "%s/frames-000004-000020.part", parts);
+        part("rotation", "{}", out, 0, 3, false, parts, SINEW_OK);
+        assert_true(run_last("rotation", "{}", out, 4, 20, parts));
+        char *whole = content(out, &size), *bytes;
+        assert_ok(sn_file_read(file, &bytes, &part_size, &error));
+        sn_free(bytes);
+        assert_true(part_size < size / 17); /* less than the positions of one of its frames */
+        /* Sound with the output, and a merge reads them there. */
+        assert_int_equal(present_frames(out, parts), 21);
+        sinew_job *job = job_of("rotation", "{}", out);
+        assert_ok(sinew_job_merge(job, parts, NULL, &error));
+        char *merged = content(out, &merged_size);
+        assert_true(merged_size == size && !memcmp(whole, merged, size));
+        sn_free(merged);
+        /* An output that is gone, a pipe, cut short or changed: the part cannot be used. */
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(sinew_job_merge(job, parts, NULL, &error), SINEW_BAD_INPUT);
+        assert_non_null(strstr(error.message, out));
+        assert_non_null(strstr(error.message, "compute the part again"));
+        assert_int_equal(mkfifo(path, 0600), 0);
+        assert_int_equal(sinew_job_merge(job, parts, NULL, &error), SINEW_BAD_INPUT);
+        assert_int_equal(unlink(path), 0);
+        assert_ok(sn_file_write(path, whole, size - 12, &error));
+        assert_int_equal(sinew_job_merge(job, parts, NULL, &error), SINEW_BAD_INPUT);
+        assert_ok(sn_file_write(path, whole, size, &error));
+        overwrite(path, -2, 'x');
+        assert_int_equal(sinew_job_merge(job, parts, NULL, &error), SINEW_BAD_INPUT);
+        assert_non_null(strstr(error.message, "is damaged"));
+        sinew_job_destroy(job);
+        assert_int_equal(present_frames(out, parts), 4);
+        assert_false(sn_file_exists(file)); /* it was removed */
+        /* Computed again, with the same bits. */
+        assert_true(run_last("rotation", "{}", out, 4, 20, parts));
+        merged = content(out, &merged_size);
+        assert_true(merged_size == size && !memcmp(whole, merged, size));
+        sn_free(merged);
+        sn_free(whole);
+    }
+}
+
 static void expect_refusal(const char *parts, const char *words) {
     sinew_job *job = job_of("linear", "{}", "refused.pc2");
     assert_int_equal(sinew_job_merge(job, parts, NULL, &error), SINEW_BAD_INPUT);
@@ -207,6 +280,7 @@ int test_parts(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merged_parts_are_the_whole_clip),
         cmocka_unit_test(the_last_part_merges_the_clip),
+        cmocka_unit_test(positions_are_stored_once),
         cmocka_unit_test(merging_names_what_is_wrong),
     };
     return cmocka_run_group_tests_name("parts", tests, NULL, NULL);
