@@ -9,6 +9,7 @@ import locale
 import os
 import platform
 import resource
+import shutil
 import signal
 import struct
 import subprocess
@@ -392,6 +393,24 @@ class Tools(unittest.TestCase):
                 module = importlib.import_module("sinew." + name[:-3])
                 found = [t for t in doctest.DocTestFinder().find(module) if t.examples]
                 self.assertTrue(found, f"{name} has no example in its docstrings")
+
+    def test_a_host_with_another_embree_is_not_called(self):
+        """As Blender is since 4.0: functions of the same names, other parameters."""
+        compiler = shutil.which("cc")
+        if compiler is None:
+            self.skipTest("there is no C compiler")
+        names = ("NewDevice", "NewScene", "NewGeometry", "CommitScene", "Intersect1", "PointQuery")
+        with tempfile.TemporaryDirectory() as folder:
+            source, other = (os.path.join(folder, name) for name in ("other.c", "other.so"))
+            with open(source, "w") as file:
+                file.writelines(f"void rtc{name}(void) {{ __builtin_trap(); }}\n" for name in names)
+            subprocess.run([compiler, "-shared", "-fPIC", "-o", other, source], check=True)
+            result = subprocess.run(
+                [sys.executable, "-c", "import sinew; bar = sinew.sample('bar', vertices=1000)\n"
+                 "query = sinew.Query(bar.neutral.positions, bar.neutral.triangles)\n"
+                 "assert query.ray([0.5, 5, 0], [0, -1, 0]) is not None"],
+                env={**os.environ, "LD_PRELOAD": other}, capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_pip_installs_it_offline(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -106,15 +106,15 @@ static void bounds_of(const struct RTCBoundsFunctionArguments *arguments) {
 }
 
 static RTCScene scene_of(RTCDevice device, int count, const sn_box *boxes) {
-    RTCScene scene = rtcNewScene(device);
-    RTCGeometry geometry = rtcNewGeometry(device, RTC_GEOMETRY_TYPE_USER);
-    rtcSetGeometryUserPrimitiveCount(geometry, (unsigned int)count);
+    RTCScene scene = sn_embree()->rtcNewScene(device);
+    RTCGeometry geometry = sn_embree()->rtcNewGeometry(device, RTC_GEOMETRY_TYPE_USER);
+    sn_embree()->rtcSetGeometryUserPrimitiveCount(geometry, (unsigned int)count);
     /* Embree only hands the pointer back; bounds_of does not write through it. */
-    rtcSetGeometryUserData(geometry, (void *)(uintptr_t)boxes);
-    rtcSetGeometryBoundsFunction(geometry, bounds_of, NULL);
-    rtcCommitGeometry(geometry);
-    rtcAttachGeometry(scene, geometry);
-    rtcReleaseGeometry(geometry);
+    sn_embree()->rtcSetGeometryUserData(geometry, (void *)(uintptr_t)boxes);
+    sn_embree()->rtcSetGeometryBoundsFunction(geometry, bounds_of, NULL);
+    sn_embree()->rtcCommitGeometry(geometry);
+    sn_embree()->rtcAttachGeometry(scene, geometry);
+    sn_embree()->rtcReleaseGeometry(geometry);
     sn_embree_commit(scene);
     return scene;
 }
@@ -162,12 +162,12 @@ static sinew_status collide(int count_a, const sn_box *boxes_a, int count_b, con
     if (status == SINEW_OK) status = sn_embree_room(error);
     if (status == SINEW_OK) status = sn_check_interrupt(error);
     if (status == SINEW_OK) {
-        rtcCollide(scene_a, scene_b, collect, all);
+        sn_embree()->rtcCollide(scene_a, scene_b, collect, all);
         status = sn_embree_status(device, error);
     }
-    if (!all->within) rtcReleaseScene(scene_b);
-    rtcReleaseScene(scene_a);
-    rtcReleaseDevice(device);
+    if (!all->within) sn_embree()->rtcReleaseScene(scene_b);
+    sn_embree()->rtcReleaseScene(scene_a);
+    sn_embree()->rtcReleaseDevice(device);
     pthread_mutex_destroy(&all->lock);
     SN_TRY(status);
     SN_TRY(all->status);

@@ -1,9 +1,41 @@
 #include "mesh/embree.h"
 
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "algebra/sonames.h"
 #include "base/memory.h"
 #include "base/scope.h"
+
+static sn_embree_functions functions;
+static char missing[256]; /* "": nothing */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void load(void) {
+#define NAME(name)   #name,
+#define OFFSET(name) offsetof(sn_embree_functions, name),
+    static const char *const names[] = {SN_EMBREE_FUNCTIONS(NAME)};
+    static const size_t offsets[] = {SN_EMBREE_FUNCTIONS(OFFSET)};
+    void *library = dlopen(SN_EMBREE3_SONAME, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        snprintf(missing, sizeof missing, "%s", dlerror());
+        return;
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        void *found = dlsym(library, names[i]);
+        *(void **)((char *)&functions + offsets[i]) = found;
+        if (!found && !*missing)
+            snprintf(missing, sizeof missing, "%s: it has no function %s", SN_EMBREE3_SONAME,
+                     names[i]);
+    }
+}
+
+const sn_embree_functions *sn_embree(void) {
+    return &functions;
+}
 
 /* Embree ends the process when memory runs out in the middle of a build. It asks before it takes a
  * block, and is told no when the block does not fit the limit or cannot be had. What it takes
@@ -35,18 +67,20 @@ sinew_status sn_embree_room(sinew_error *error) {
 sinew_status sn_embree_device(RTCDevice *device, sinew_error *error) {
     *device = NULL;
     SN_TRY(sn_embree_room(error));
-    *device = rtcNewDevice("threads=1,set_affinity=0");
+    pthread_once(&once, load);
+    if (*missing) return sn_fail(error, SINEW_UNAVAILABLE, "Embree cannot be loaded: %s", missing);
+    *device = functions.rtcNewDevice("threads=1,set_affinity=0");
     if (*device) {
-        rtcSetDeviceMemoryMonitorFunction(*device, watch_memory, NULL);
+        functions.rtcSetDeviceMemoryMonitorFunction(*device, watch_memory, NULL);
         return SINEW_OK;
     }
-    enum RTCError code = rtcGetDeviceError(NULL);
+    enum RTCError code = functions.rtcGetDeviceError(NULL);
     if (code == RTC_ERROR_OUT_OF_MEMORY) return sn_no_memory(error);
     return sn_fail(error, SINEW_UNAVAILABLE, "Embree cannot start (error %d)", (int)code);
 }
 
 sinew_status sn_embree_status(RTCDevice device, sinew_error *error) {
-    enum RTCError code = rtcGetDeviceError(device);
+    enum RTCError code = functions.rtcGetDeviceError(device);
     if (code == RTC_ERROR_NONE) return SINEW_OK;
     if (code == RTC_ERROR_OUT_OF_MEMORY) return sn_no_memory(error);
     if (code == RTC_ERROR_CANCELLED) return sn_fail(error, SINEW_CANCELLED, "cancelled");
@@ -59,6 +93,6 @@ static bool go_on(void *user, double done) {
 }
 
 void sn_embree_commit(RTCScene scene) {
-    rtcSetSceneProgressMonitorFunction(scene, go_on, NULL);
-    rtcCommitScene(scene);
+    functions.rtcSetSceneProgressMonitorFunction(scene, go_on, NULL);
+    functions.rtcCommitScene(scene);
 }

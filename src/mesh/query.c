@@ -59,17 +59,19 @@ static void fill_local(sinew_query *query) {
 
 static sinew_status build_scene(sinew_query *query, sinew_error *error) {
     SN_TRY(sn_embree_device(&query->device, error));
-    query->scene = rtcNewScene(query->device);
-    rtcSetSceneFlags(query->scene, RTC_SCENE_FLAG_DYNAMIC | RTC_SCENE_FLAG_ROBUST |
-                                       RTC_SCENE_FLAG_CONTEXT_FILTER_FUNCTION);
-    query->geometry = rtcNewGeometry(query->device, RTC_GEOMETRY_TYPE_TRIANGLE);
-    rtcSetGeometryBuildQuality(query->geometry, RTC_BUILD_QUALITY_REFIT);
-    rtcSetSharedGeometryBuffer(query->geometry, RTC_BUFFER_TYPE_VERTEX, 0, RTC_FORMAT_FLOAT3,
-                               query->local, 0, 3 * sizeof(float), (size_t)query->vertex_count);
-    rtcSetSharedGeometryBuffer(query->geometry, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT3,
-                               query->triangles, 0, 3 * sizeof(int), (size_t)query->triangle_count);
-    rtcCommitGeometry(query->geometry);
-    rtcAttachGeometry(query->scene, query->geometry);
+    query->scene = sn_embree()->rtcNewScene(query->device);
+    sn_embree()->rtcSetSceneFlags(query->scene, RTC_SCENE_FLAG_DYNAMIC | RTC_SCENE_FLAG_ROBUST |
+                                                    RTC_SCENE_FLAG_CONTEXT_FILTER_FUNCTION);
+    query->geometry = sn_embree()->rtcNewGeometry(query->device, RTC_GEOMETRY_TYPE_TRIANGLE);
+    sn_embree()->rtcSetGeometryBuildQuality(query->geometry, RTC_BUILD_QUALITY_REFIT);
+    sn_embree()->rtcSetSharedGeometryBuffer(query->geometry, RTC_BUFFER_TYPE_VERTEX, 0,
+                                            RTC_FORMAT_FLOAT3, query->local, 0, 3 * sizeof(float),
+                                            (size_t)query->vertex_count);
+    sn_embree()->rtcSetSharedGeometryBuffer(query->geometry, RTC_BUFFER_TYPE_INDEX, 0,
+                                            RTC_FORMAT_UINT3, query->triangles, 0, 3 * sizeof(int),
+                                            (size_t)query->triangle_count);
+    sn_embree()->rtcCommitGeometry(query->geometry);
+    sn_embree()->rtcAttachGeometry(query->scene, query->geometry);
     sn_embree_commit(query->scene);
     return sn_embree_status(query->device, error);
 }
@@ -136,9 +138,9 @@ sinew_status sinew_query_create(int vertex_count, const double *positions, int t
 
 void sinew_query_destroy(sinew_query *query) {
     if (!query) return;
-    if (query->geometry) rtcReleaseGeometry(query->geometry);
-    if (query->scene) rtcReleaseScene(query->scene);
-    if (query->device) rtcReleaseDevice(query->device);
+    if (query->geometry) sn_embree()->rtcReleaseGeometry(query->geometry);
+    if (query->scene) sn_embree()->rtcReleaseScene(query->scene);
+    if (query->device) sn_embree()->rtcReleaseDevice(query->device);
     sn_free(query->positions);
     sn_free(query->triangles);
     sn_free(query->local);
@@ -150,8 +152,8 @@ sinew_status sinew_query_move(sinew_query *query, const double *positions, sinew
     SN_TRY(check_surface(query->vertex_count, positions, 0, NULL, error));
     for (size_t i = 0; i < 3 * (size_t)query->vertex_count; i++) query->positions[i] = positions[i];
     fill_local(query);
-    rtcUpdateGeometryBuffer(query->geometry, RTC_BUFFER_TYPE_VERTEX, 0);
-    rtcCommitGeometry(query->geometry);
+    sn_embree()->rtcUpdateGeometryBuffer(query->geometry, RTC_BUFFER_TYPE_VERTEX, 0);
+    sn_embree()->rtcCommitGeometry(query->geometry);
     sn_embree_commit(query->scene);
     return sn_embree_status(query->device, error);
 }
@@ -230,7 +232,7 @@ bool sinew_query_closest(const sinew_query *query, const double point[3], double
                                  .radius = safe_radius(&state)};
     struct RTCPointQueryContext context;
     rtcInitPointQueryContext(&context);
-    rtcPointQuery(query->scene, &ball, &context, visit, &state);
+    sn_embree()->rtcPointQuery(query->scene, &ball, &context, visit, &state);
     return closest->triangle >= 0;
 }
 
@@ -313,7 +315,7 @@ bool sinew_query_ray(const sinew_query *query, const double origin[3], const dou
     ray.hit.geomID = ray.hit.instID[0] = RTC_INVALID_GEOMETRY_ID;
     struct RTCIntersectContext context;
     rtcInitIntersectContext(&context);
-    rtcIntersect1(query->scene, &context, &ray);
+    sn_embree()->rtcIntersect1(query->scene, &context, &ray);
     if (ray.hit.geomID == RTC_INVALID_GEOMETRY_ID) return false;
     sinew_closest found;
     if (!hit_plane(query, (int)ray.hit.primID, from, along, &found)) return false;
@@ -377,7 +379,7 @@ static bool count_crossings(const sinew_query *query, sn_vec3 origin, sn_vec3 un
     local_ray(query, origin, unit, &ray.ray);
     ray.ray.tfar = INFINITY;
     ray.hit.geomID = ray.hit.instID[0] = RTC_INVALID_GEOMETRY_ID;
-    rtcIntersect1(query->scene, &found.context, &ray);
+    sn_embree()->rtcIntersect1(query->scene, &found.context, &ray);
     *count = found.count;
     *sum = found.sum;
     return !found.doubtful;

@@ -55,7 +55,7 @@ static float visible(RTCScene scene, sn_vec3 from, sn_vec3 axis, double spread, 
                              .tnear = 0,
                              .tfar = INFINITY,
                              .mask = ~0u};
-        rtcOccluded1(scene, &context, &ray);
+        sn_embree()->rtcOccluded1(scene, &context, &ray);
         free += ray.tfar > 0;
     }
     return (float)free / (float)count;
@@ -64,26 +64,27 @@ static float visible(RTCScene scene, sn_vec3 from, sn_vec3 axis, double spread, 
 static sinew_status build_scene(const sn_soup *soup, RTCDevice *device, RTCScene *scene,
                                 sinew_error *error) {
     SN_TRY(sn_embree_device(device, error));
-    *scene = rtcNewScene(*device);
-    RTCGeometry geometry = rtcNewGeometry(*device, RTC_GEOMETRY_TYPE_TRIANGLE);
+    *scene = sn_embree()->rtcNewScene(*device);
+    RTCGeometry geometry = sn_embree()->rtcNewGeometry(*device, RTC_GEOMETRY_TYPE_TRIANGLE);
     float *vertices =
-        rtcSetNewGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, 0, RTC_FORMAT_FLOAT3,
-                                3 * sizeof(float), (size_t)soup->vertex_count);
+        sn_embree()->rtcSetNewGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, 0, RTC_FORMAT_FLOAT3,
+                                             3 * sizeof(float), (size_t)soup->vertex_count);
     unsigned *triangles =
-        rtcSetNewGeometryBuffer(geometry, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT3,
-                                3 * sizeof(unsigned), (size_t)soup->triangle_count);
+        sn_embree()->rtcSetNewGeometryBuffer(geometry, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT3,
+                                             3 * sizeof(unsigned), (size_t)soup->triangle_count);
     if (!vertices || !triangles) {
-        rtcReleaseGeometry(geometry), rtcReleaseScene(*scene), rtcReleaseDevice(*device);
+        sn_embree()->rtcReleaseGeometry(geometry), sn_embree()->rtcReleaseScene(*scene),
+            sn_embree()->rtcReleaseDevice(*device);
         return sn_no_memory(error);
     }
     for (size_t i = 0; i < 3 * (size_t)soup->vertex_count; i++)
         vertices[i] = (float)soup->positions[i];
     for (size_t i = 0; i < 3 * (size_t)soup->triangle_count; i++)
         triangles[i] = (unsigned)soup->triangles[i];
-    rtcCommitGeometry(geometry);
-    rtcAttachGeometry(*scene, geometry);
-    rtcReleaseGeometry(geometry);
-    rtcCommitScene(*scene);
+    sn_embree()->rtcCommitGeometry(geometry);
+    sn_embree()->rtcAttachGeometry(*scene, geometry);
+    sn_embree()->rtcReleaseGeometry(geometry);
+    sn_embree()->rtcCommitScene(*scene);
     return SINEW_OK;
 }
 
@@ -171,7 +172,7 @@ sinew_status sn_light_bake(sn_soup *soup, sn_vec3 key, sn_vec3 up, sn_floor *flo
         sn_parallel_for(SN_FLOOR_CELLS + 1, 1, light_floor,
                         &(light_floor_loop){scene, floor, key, up, lift});
     }
-    rtcReleaseScene(scene);
-    rtcReleaseDevice(device);
+    sn_embree()->rtcReleaseScene(scene);
+    sn_embree()->rtcReleaseDevice(device);
     return stopped ? sn_fail(error, SINEW_CANCELLED, "cancelled") : SINEW_OK;
 }
