@@ -7,6 +7,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import os
+import signal
 import sys
 import threading
 from contextlib import nullcontext
@@ -220,6 +221,41 @@ def _candidates():
         yield os.path.join(folder, "libsinew.so")
 
 
+# Runtimes that the other modules of a process use, too: the system's are taken where it has them,
+# which are newer than ours if those modules are.
+_RUNTIMES = ("libgomp", "libgfortran", "libquadmath", "libtbb")
+
+
+def _loaded(name, mode):
+    try:
+        return bool(ctypes.CDLL(name, mode=mode))
+    except OSError:
+        return False
+
+
+def _load_others(folder):
+    """Loads the libraries of other projects that are bundled with libsinew, as in the Blender add-on,
+    so that the loader has them when libsinew asks for them by name.
+
+    A host may be linked to other versions of them, whose functions have the same names. With
+    RTLD_DEEPBIND they call each other instead."""
+    listing = os.path.join(folder, "libraries", "order.txt")
+    if not os.path.isfile(listing):
+        return
+    with open(listing, encoding="utf-8") as file:
+        names = file.read().split()
+    # OpenBLAS starts threads when it is loaded: signals are for those of the host.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        for name in names:
+            if not (_loaded(name, os.RTLD_NOW | os.RTLD_NOLOAD)
+                    or name.startswith(_RUNTIMES) and _loaded(name, os.RTLD_NOW)):
+                ctypes.CDLL(os.path.join(folder, "libraries", name),
+                            mode=os.RTLD_NOW | os.RTLD_DEEPBIND)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _load():
     tried = []
     for path in _candidates():
@@ -227,6 +263,7 @@ def _load():
             tried.append(path)
             continue
         try:
+            _load_others(os.path.dirname(path))
             return ctypes.CDLL(path), path
         except OSError as error:
             tried.append(f"{path} ({error})")
@@ -242,38 +279,25 @@ def _sibling(stem):
     """One of the libraries beside libsinew, or libsinew itself if it contains everything."""
     folder, name = os.path.split(path)
     other = os.path.join(folder, name.replace("libsinew", f"libsinew-{stem}", 1))
+    return ctypes.CDLL(other) if os.path.exists(other) else _lib
+
+
+def _find(name, stem=None):
     try:
-        return ctypes.CDLL(other)
-    except OSError:
-        return _lib
-
-
-_others = None
-
-
-def _find(name):
-    global _others
-    try:
-        return getattr(_lib, name)
+        return getattr(_sibling(stem) if stem else _lib, name)
     except AttributeError:
-        pass
-    if _others is None:
-        _others = [_sibling(stem) for stem in ("render", "samples")]
-    for library in _others:
-        try:
-            return getattr(library, name)
-        except AttributeError:
-            continue
-    raise ImportError(f"{path} has no function {name}: it is older than this module")
+        raise ImportError(f"{path} has no function {name}: it is older than this module, or built "
+                          "without it") from None
 
 
 _pointers = {"p": c_void_p, "s": c_char_p, "i": c_int, "d": c_double, "f": c_float, "z": c_size_t,
              "u": c_uint64, "v": None, "P": POINTER(c_void_p), "B": c_bool}
 
 
-def function(name: str, result: str, arguments: str):
-    """A function of the library; one letter per type, see ``_pointers``."""
-    found = _find(name)
+def function(name: str, result: str, arguments: str, stem: str | None = None):
+    """A function of the library, or of the one beside it that ends in a stem; one letter per type,
+    see ``_pointers``."""
+    found = _find(name, stem)
     found.restype = _pointers[result]
     found.argtypes = [_pointers[letter] for letter in arguments]
     return found

@@ -5,6 +5,7 @@ import ctypes
 import struct
 import zlib
 from ctypes import byref, c_void_p
+from functools import cache
 from typing import Sequence
 
 import numpy as np
@@ -13,9 +14,13 @@ from ._arrays import address, given
 from ._library import Image, Panel, RenderOptions, call, function
 from .mesh import Mesh
 
-_init = function("sinew_render_options_init", "v", "p")
-_render = function("sinew_render", "i", "ipppp")
-_destroy = function("sinew_image_destroy", "v", "p")
+
+@cache
+def _functions():
+    """Loaded with the first picture: they bring the graphics libraries of the system along."""
+    return (function("sinew_render_options_init", "v", "p", "render"),
+            function("sinew_render", "i", "ipppp", "render"),
+            function("sinew_image_destroy", "v", "p", "render"))
 
 
 def render(mesh: Mesh, positions=None, *, labels: Sequence[str] | None = None,
@@ -51,8 +56,9 @@ def render(mesh: Mesh, positions=None, *, labels: Sequence[str] | None = None,
         if heat is not None:
             kept.append(given(heat, np.float64, (mesh.vertex_count,), "heat"))
             panel.heat = address(kept[-1])
+    init, draw, destroy = _functions()
     options = RenderOptions()
-    _init(byref(options))
+    init(byref(options))
     options.width, options.height, options.wireframe = width, height, wireframe
     options.columns, options.zoom, options.ground = columns, zoom, ground
     if azimuth is not None:
@@ -62,13 +68,13 @@ def render(mesh: Mesh, positions=None, *, labels: Sequence[str] | None = None,
     if title is not None:
         options.title = title.encode()
     handle = c_void_p()
-    call(_render, len(shapes), ctypes.cast(panels, c_void_p), byref(options), byref(handle))
+    call(draw, len(shapes), ctypes.cast(panels, c_void_p), byref(options), byref(handle))
     try:
         image = Image.from_address(handle.value)
         pixels = np.ctypeslib.as_array(image.pixels, (image.height, image.width, 4))
         return pixels[:, :, 2::-1].copy()
     finally:
-        _destroy(handle)
+        destroy(handle)
 
 
 def save(path, picture) -> None:

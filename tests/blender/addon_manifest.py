@@ -67,6 +67,26 @@ def check_validation(found):
           problems({k: v for k, v in found.items() if k != "name"}) == ["name"])
 
 
+def check_brought(names):
+    """The zip brings the libraries that ours load, their licenses, and an order to load them in."""
+    from sinew_blender import shapes
+    inside = os.path.join(os.path.dirname(shapes.__file__), "sinew", "libraries")
+    with open(os.path.join(inside, "order.txt"), encoding="utf-8") as file:
+        brought = file.read().split()
+    check("the zip brings Embree, CHOLMOD and OpenBLAS", all(
+        any(name.startswith(stem) for name in brought)
+        for stem in ("libembree", "libcholmod", "libopenblas", "liblapacke")))
+    check("each has its file, and a license comes along",
+          all(f"sinew_blender/sinew/libraries/{name}" in names for name in brought)
+          and any("/licenses/libembree" in name for name in names))
+    shapes.library()
+    with open("/proc/self/maps", encoding="utf-8") as file:
+        loaded = {os.path.basename(line.split()[-1]).split(".so")[0] for line in file}
+    lacking = [name for name in brought if not any(
+        found.startswith(name.split(".so")[0]) for found in loaded)]
+    check(f"all are loaded, from the zip or by Blender itself ({lacking})", not lacking)
+
+
 def run():
     try:
         import tomllib
@@ -83,6 +103,7 @@ def run():
     check("the zip holds the library and the Python module",
           any(name.endswith("sinew/libsinew.so.0") for name in names)
           and "sinew_blender/sinew/__init__.py" in names)
+    check_brought(names)
     check("the manifest is valid", problems(found) == [])
     check_validation(found)
     check("it is an add-on for 4.2 and later",

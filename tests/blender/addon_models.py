@@ -4,7 +4,8 @@ import os
 import bmesh
 import bpy
 import numpy as np
-from support import activate, add_group, check, folder, make_object, report_of, rig_of, settle, shown
+from support import (activate, add_group, check, curves_of, folder, make_object, report_of, rig_of,
+                     settle, shown)
 
 
 def bake_to(sinew, name):
@@ -94,7 +95,7 @@ def check_bakes(sinew, obj, rig):
           len(keys.key_blocks) == len(names) + 5 and not any(".0" in b.name for b in keys.key_blocks))
     check("baked keys can be removed", bpy.ops.sinew.remove() == {"FINISHED"}
           and [b.name for b in keys.key_blocks] == names
-          and len(keys.animation_data.action.fcurves) == 1)
+          and len(curves_of(keys.animation_data.action)) == 1)
 
 
 def check_clips(sinew, obj, rig):
@@ -120,7 +121,7 @@ def check_clips(sinew, obj, rig):
 
     obj.sinew.model = "force"
     jiggled = bake_to(sinew, "jiggle.pc2")
-    curve = keys.animation_data.action.fcurves[0]
+    curve = curves_of(keys.animation_data.action)[0]
     values = [float(np.float32(curve.evaluate(f))) for f in range(1, 22)]
     session = sinew.Session({"curves": {"times": [k / rate for k in range(21)],
                                         "values": {"bend120": values}}, "time": clip,

@@ -3,7 +3,8 @@ import os
 
 import bpy
 import numpy as np
-from support import activate, add_group, check, coordinates, folder, make_object, report_of, shown
+from support import (activate, add_group, check, coordinates, curves_of, folder, make_object,
+                     report_of, shown)
 
 
 def curves(block):
@@ -11,7 +12,8 @@ def curves(block):
     if data is None:
         return [], [], None
     found = [(c.data_path, c.array_index, [(*p.co, p.interpolation) for p in c.keyframe_points])
-             for c in (data.action.fcurves if data.action else ())]
+             for c in (curves_of(data.action, getattr(data, "action_slot", None))
+                       if data.action else ())]
     drivers = [(d.data_path, d.driver.expression, [(v.name, v.targets[0].data_path)
                                                    for v in d.driver.variables])
                for d in data.drivers]
@@ -160,8 +162,9 @@ def check_survival(sinew):
         obj.sinew.model = model
         keys = obj.data.shape_keys
         original.setdefault(obj.name, ([b.name for b in keys.key_blocks], curves(keys)[0],
-                                       keys.animation_data.action))
-        names, animation, action = original[obj.name]
+                                       keys.animation_data.action,
+                                       getattr(keys.animation_data, "action_slot", None)))
+        names, animation, action, slot = original[obj.name]
         before = snapshot(obj)
         result = report_of(call)
         after = snapshot(obj, [b.name for b in keys.key_blocks if b.name not in names])
@@ -169,7 +172,7 @@ def check_survival(sinew):
                 if name not in allowed or after[name][:len(before[name])] != before[name]
                 and name == "groups"]
         kept = [(c.data_path, c.array_index, [(*p.co, p.interpolation) for p in c.keyframe_points])
-                for c in action.fcurves if not c.data_path.startswith('key_blocks["Sinew')]
+                for c in curves_of(action, slot) if not c.data_path.startswith('key_blocks["Sinew')]
         good = "FINISHED" in result and not lost and kept == animation
         check(f"everything survives: {what}" + ("" if good else f" ({lost}: {result})"), good)
         if operator in ("solve", "bake_frames"):

@@ -3,7 +3,8 @@ import os
 
 import bpy
 import numpy as np
-from support import (add_group, check, folder, make_object, report_of, rig_of, settle, shown)
+from support import (add_group, check, curves_of, folder, make_object, report_of, rig_of, settle,
+                     shown)
 
 
 def check_locks(sinew, obj, rig, live):
@@ -61,7 +62,7 @@ def check_locks(sinew, obj, rig, live):
     check("baked frames follow the F-curve of the strength",
           np.abs(sinew.Frames.read(path)[10] - expected).max() < 1e-4)
     original = keys.animation_data.action
-    points = [tuple(p.co) for c in original.fcurves for p in c.keyframe_points]
+    points = [tuple(p.co) for c in curves_of(original) for p in c.keyframe_points]
     check("locks apply to F-curves", bpy.ops.sinew.lock_animation() == {"FINISHED"})
     scene.frame_set(11)
     given = {b.name: b.value for b in keys.key_blocks[1:]}
@@ -69,7 +70,7 @@ def check_locks(sinew, obj, rig, live):
     check("the new F-curves hold the library's own weights",
           max(abs(given[name] - wanted[name]) for name in wanted) < 1e-4)
     check("the original action is kept", original.use_fake_user and original.users >= 1
-          and [tuple(p.co) for c in original.fcurves for p in c.keyframe_points] == points)
+          and [tuple(p.co) for c in curves_of(original) for p in c.keyframe_points] == points)
     keys.animation_data_clear()
     obj.animation_data_clear()
     bpy.ops.sinew.lock_remove()
@@ -176,7 +177,7 @@ def check_maps(sinew):
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = 1, 6
     rate = scene.render.fps / scene.render.fps_base
-    values = [float(np.float32(keys.animation_data.action.fcurves[0].evaluate(f)))
+    values = [float(np.float32(curves_of(keys.animation_data.action)[0].evaluate(f)))
               for f in range(1, 7)]
     drive = {"curves": {"times": [k / rate for k in range(6)], "values": {"bend120": values}},
              "time": {"fps": rate, "from": 0, "to": 5 / rate}}

@@ -21,6 +21,6 @@ PARTS = {"manifest": addon_manifest, "series": addon_series, "models": addon_mod
          "tools": addon_tools, "safety": addon_safety, "refusals": addon_refusals}
 for part in [PARTS[name] for name in os.environ.get("PARTS", ",".join(PARTS)).split(",")]:
     part.run()
-bpy.ops.preferences.addon_disable(module="sinew_blender")
+support.disable()
 support.check("the add-on can be disabled", not hasattr(bpy.types.Object, "sinew"))
 sys.exit(support.end())

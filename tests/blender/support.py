@@ -8,6 +8,7 @@ import bpy
 import numpy as np
 
 folder = sys.argv[sys.argv.index("--") + 1]
+module = "sinew_blender"
 counts = {"passed": 0, "failed": 0}
 
 
@@ -26,8 +27,23 @@ def end():
 
 
 def install():
-    bpy.ops.preferences.addon_install(filepath=os.path.join(folder, "sinew-blender.zip"))
-    bpy.ops.preferences.addon_enable(module="sinew_blender")
+    """Installs and enables the zip: as an extension where Blender has them."""
+    global module
+    archive = os.path.join(folder, "sinew-blender.zip")
+    if bpy.app.version < (4, 2):
+        bpy.ops.preferences.addon_install(filepath=archive)
+        bpy.ops.preferences.addon_enable(module=module)
+        return
+    bpy.ops.extensions.package_install_files(filepath=archive, repo="user_default",
+                                             enable_on_install=True)
+    module = "bl_ext.user_default.sinew_blender"
+    for name, found in list(sys.modules.items()):  # for the checks, which know its own name
+        if name.startswith(module):
+            sys.modules[name[len("bl_ext.user_default."):]] = found
+
+
+def disable():
+    bpy.ops.preferences.addon_disable(module=module)
 
 
 def report_of(call):
@@ -57,6 +73,15 @@ def shown(obj):
     return points.reshape(-1, 3)
 
 
+def curves_of(action, slot=None):
+    """F-curves of an action; since 4.4 those of a slot, or of all of them. Independent of the
+    add-on."""
+    if not hasattr(action, "layers"):
+        return list(action.fcurves)
+    bags = [bag for layer in action.layers for strip in layer.strips for bag in strip.channelbags]
+    return [curve for bag in bags if slot is None or bag.slot == slot for curve in bag.fcurves]
+
+
 def activate(obj):
     bpy.context.view_layer.update()
     for other in bpy.context.view_layer.objects:
@@ -74,6 +99,7 @@ def make_object(rig, name, targets=None):
     obj.shape_key_add(name="Basis")
     for target in rig.targets if targets is None else targets:
         block = obj.shape_key_add(name=target, from_mix=False)
+        block.value = 0  # since 5.0 it is 1
         block.data.foreach_set("co", rig.shape(target).astype(np.float32).ravel())
     activate(obj)
     bpy.context.view_layer.update()
