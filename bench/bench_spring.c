@@ -7,9 +7,6 @@
  * of the same tolerance they are. The published way has lengths alone; lines that say volume have
  * tets inside.
  *
- * Scans: an irregular tube with random diagonals and noise in both poses, of three sizes: cost per
- * vertex must hardly grow.
- *
  * Contact: a hand that closes on a cylinder (led past its middle) and lids that close over a ball
  * a little larger than the eye, as a clip and every frame alone.
  *
@@ -19,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/threads.h"
 #include "bench.h"
@@ -153,117 +149,6 @@ static void eight_half(bench *b) {
 }
 static void eighteen(bench *b) {
     size_case(b, 18600);
-}
-
-/* ---- scans ---- */
-
-/* In [-1, 1]. */
-static double noise(unsigned *seed) {
-    *seed = 1664525u * *seed + 1013904223u;
-    return (double)(*seed >> 8) / (1 << 23) - 1;
-}
-
-/* A tube of so many vertices along an arc of `angle`, its vertices off their places by a fifth of
- * an edge; the same tube for the same seed. */
-static void place_tube(int along, int around, double angle, unsigned seed, double *positions) {
-    double radius = 1, edge = 2 * M_PI * radius / around, length = edge * (along - 1);
-    double arc = length / angle;
-    for (int i = 0; i < along; i++)
-        for (int j = 0; j < around; j++) {
-            double a = 2 * M_PI * j / around, t = angle * i / (along - 1);
-            double r = arc + radius * cos(a), *p = positions + 3 * ((size_t)around * i + j);
-            p[0] = r * sin(t), p[1] = arc - r * cos(t), p[2] = radius * sin(a);
-            for (int c = 0; c < 3; c++) p[c] += 0.2 * edge * noise(&seed);
-        }
-}
-
-static sinew_rig *make_tube(int vertices) {
-    sinew_error error = {0};
-    int around = (int)sqrt(vertices / 3.0), along = vertices / around;
-    int n = along * around, quads = (along - 1) * around;
-    double *positions = malloc(3 * sizeof(double) * (size_t)n);
-    int *start = malloc(sizeof(int) * (2 * (size_t)quads + 1)),
-        *corners = malloc(24 * (size_t)quads);
-    unsigned seed = 1;
-    for (int q = 0; q < quads; q++) {
-        int a = q, b = q - q % around + (q + 1) % around, c = b + around, d = a + around;
-        const int one[6] = {a, b, d, d, b, c}, other[6] = {a, c, d, a, b, c};
-        memcpy(corners + 6 * (size_t)q, noise(&seed) > 0 ? one : other, sizeof one);
-    }
-    for (int t = 0; t <= 2 * quads; t++) start[t] = 3 * t;
-    sinew_mesh *mesh = NULL;
-    sinew_rig *rig = NULL;
-    place_tube(along, around, 0.5, 7, positions);
-    bench_need(sinew_mesh_create(n, positions, 2 * quads, start, corners, &mesh, &error), &error);
-    bench_need(sinew_rig_create(mesh, &rig, &error), &error);
-    place_tube(along, around, 2.5, 13, positions);
-    bench_need(sinew_rig_add_pose(rig, "bent", positions, &error), &error);
-    free(positions), free(start), free(corners);
-    return rig;
-}
-
-/* Processor time of all threads, which other programs on the machine hardly change. */
-static double processor_seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* Processor time, in all and per vertex. */
-static void processor_line(bench *b, const char *what, double seconds, int vertices) {
-    char figures[96];
-    snprintf(figures, sizeof figures, "\"vertices\": %d, \"us_per_vertex\": %.3g", vertices,
-             1e6 * seconds / vertices);
-    bench_report_more(b, what, seconds, 0, "processor time", figures);
-}
-
-/* Three frames without history, and the set-up. */
-static void scan_case(bench *b, int vertices) {
-    sinew_error error = {0};
-    sinew_rig *rig = make_tube(vertices);
-    double start = processor_seconds();
-    sinew_spring *spring = NULL;
-    sinew_spring_state *state = NULL;
-    bench_need(sinew_spring_create(rig, NULL, NULL, &spring, &error), &error);
-    bench_need(sinew_spring_state_create(spring, &state, &error), &error);
-    double set_up = processor_seconds() - start;
-    sinew_spring_info s = {.size = sizeof s};
-    sinew_spring_get_info(spring, &s);
-    double *x = malloc(3 * sizeof(double) * (size_t)rig->neutral->vertex_count);
-    run_figures f = {0};
-    enum { FRAMES = 3 };
-    start = processor_seconds();
-    for (int k = 1; k <= FRAMES; k++) {
-        const double weight = (double)k / (FRAMES + 1);
-        sinew_spring_frame frame = {.size = sizeof frame, .weights = &weight, .index = -1};
-        sinew_spring_frame_info info = {.size = sizeof info};
-        sinew_status status = sinew_spring_solve(spring, state, &frame, x, &info, NULL, &error);
-        if (status != SINEW_NOT_CONVERGED) bench_need(status, &error);
-        f.not_converged += status != SINEW_OK;
-        f.mean += info.seconds / FRAMES;
-        f.worst = fmax(f.worst, info.seconds);
-        f.newton += (double)info.iterations / FRAMES;
-        f.inner += (double)info.inner_iterations / FRAMES;
-    }
-    double frame_seconds = (processor_seconds() - start) / FRAMES;
-    f.bytes = bytes_per_frame(spring, f.newton, f.inner);
-    line(b, "cold-1e-6", f, 0, spring);
-    processor_line(b, "cold-1e-6 cpu", frame_seconds, s.vertex_count);
-    processor_line(b, "set-up cpu", set_up, s.vertex_count);
-    free(x);
-    sinew_spring_state_destroy(state);
-    sinew_spring_destroy(spring);
-    sinew_rig_destroy(rig);
-}
-
-static void scan_20k(bench *b) {
-    scan_case(b, 20000);
-}
-static void scan_160k(bench *b) {
-    scan_case(b, 160000);
-}
-static void scan_1m(bench *b) {
-    scan_case(b, 1000000);
 }
 
 /* ---- contact ---- */
@@ -401,9 +286,6 @@ const bench_case bench_spring[] = {{"2k", "2.2k vertices, 36 steps of a bend", t
                                    {"7k", "7.3k vertices", seven},
                                    {"8k5", "8.5k vertices", eight_half},
                                    {"18k", "18.6k vertices, 145k springs", eighteen},
-                                   {"scan-20k", "20k vertices, irregular", scan_20k},
-                                   {"scan-160k", "160k vertices, irregular", scan_160k},
-                                   {"scan-1m", "1M vertices, irregular", scan_1m},
                                    {"hand", "3.7k vertices close on a cylinder", hand_on_cylinder},
                                    {"lids", "11.9k vertices, lids over a ball", lids},
                                    BENCH_END};

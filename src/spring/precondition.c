@@ -60,11 +60,50 @@ static bool add_altitudes(const sn_system *system, sn_triplets *triplets) {
     return true;
 }
 
-/* Bending springs join what two edges join already, and struts reach across the body: both make the
- * factor larger than what they save. Inner edges of tets are what joins their vertices. */
-static bool left_out(const sn_network *network, int spring) {
-    return network->kind[spring] == SINEW_SPRING_KIND_BENDING ||
-           (network->kind[spring] == SINEW_SPRING_KIND_INTERNAL && network->tet_count == 0);
+/* Struts connect the two sides of a body. They are weaker than edges, but on a fine mesh they are
+ * what resists a change of its thickness: over a wavelength w, edges of length h answer a
+ * displacement with h/w^2 per vertex, struts of length d with 1/d, which is larger where
+ * w^2 > h d. Without them L is too soft there, the more so the finer the mesh. All of them would
+ * make its factor several times larger. A few with the stiffness of all are enough: one takes over
+ * that of the struts before it as soon as the sum reaches this fraction of an edge nearby. What
+ * that changes at wavelengths between two of them, the edges outweigh. */
+static const double STRUT_STIFFNESS = 0.3;
+
+static bool is_strut(const sn_network *network, int spring) {
+    return network->kind[spring] == SINEW_SPRING_KIND_INTERNAL && network->tet_count == 0;
+}
+
+/* Bending springs join what two edges join already: they would enlarge the factor by more than they
+ * save. Inner edges of tets are what joins their vertices. */
+static bool is_kept(const sn_network *network, int spring) {
+    return network->kind[spring] != SINEW_SPRING_KIND_BENDING && !is_strut(network, spring);
+}
+
+/* Spring s of row i with stiffness k. */
+static bool add_spring(const sn_system *system, int i, int s, double k, sn_triplets *triplets) {
+    int j = system->other[s];
+    return sn_triplets_add(triplets, i, i, k) &&
+           (s >= system->row_split[i] ||
+            (sn_triplets_add(triplets, j, j, k) && sn_triplets_add(triplets, j, i, -k)));
+}
+
+static bool add_row(const sn_system *system, const sn_network *network, int i,
+                    sn_triplets *triplets, double *carried) {
+    double kept = 0;
+    int kept_count = 0;
+    for (int s = system->row_start[i]; s < system->row_start[i + 1]; s++) {
+        if (!is_kept(network, system->spring[s])) continue;
+        kept += system->stiffness[s], kept_count++;
+        if (!add_spring(system, i, s, system->stiffness[s], triplets)) return false;
+    }
+    for (int s = system->row_start[i]; s < system->row_split[i]; s++) {
+        if (!is_strut(network, system->spring[s])) continue;
+        *carried += system->stiffness[s];
+        if (*carried * kept_count < STRUT_STIFFNESS * kept || kept_count == 0) continue;
+        if (!add_spring(system, i, s, *carried, triplets)) return false;
+        *carried = 0;
+    }
+    return true;
 }
 
 sinew_status sn_preconditioner_laplacian(const sn_system *system, const sn_network *network,
@@ -75,18 +114,11 @@ sinew_status sn_preconditioner_laplacian(const sn_system *system, const sn_netwo
     double shift = FLOATING_SHIFT * system->mean_stiffness;
     if (pull > shift) shift = pull;
     if (!(shift > 0)) shift = 1; /* a network without stiffness */
+    double carried = 0;
     bool ok = true;
-    for (int i = 0; i < n && ok; i++) {
-        ok = sn_triplets_add(&triplets, i, i, shift);
-        for (int s = system->row_start[i]; s < system->row_start[i + 1] && ok; s++) {
-            if (left_out(network, system->spring[s])) continue;
-            double k = system->stiffness[s];
-            ok = sn_triplets_add(&triplets, i, i, k);
-            if (ok && s < system->row_split[i])
-                ok = sn_triplets_add(&triplets, system->other[s], system->other[s], k) &&
-                     sn_triplets_add(&triplets, system->other[s], i, -k);
-        }
-    }
+    for (int i = 0; i < n && ok; i++)
+        ok = sn_triplets_add(&triplets, i, i, shift) &&
+             add_row(system, network, i, &triplets, &carried);
     if (ok) ok = add_volumes(system, network, &triplets) && add_altitudes(system, &triplets);
     sinew_status status =
         ok ? sn_sparse_from_triplets(&triplets, true, matrix, error) : sn_no_memory(error);

@@ -5,8 +5,8 @@
  *                 once in single precision. Right for stretched and mixed directions at all scales.
  *                 Directions and altitudes are multiples of the identity at every scale, so with
  *                 them L bounds H from both sides on any mesh: the steps that conjugate gradients
- *                 need do not grow with its size. Bending springs and struts are left out, which
- *                 halves the factor.
+ *                 need do not grow with its size. Bending springs are left out, and a few struts
+ *                 stand for all of them: that halves the factor.
  *   W E^-1 W^T    without directions only. E = W^T H W over the rigid motions of smooth clusters of
  * vertices: bends and twists, which cost the Hessian little and the Laplacian much. E belongs to
  * the neutral and is turned with the clusters: inside one of them the lengths of a shape in
