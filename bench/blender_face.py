@@ -139,3 +139,78 @@ print(f"RESULT live rotation: {median[0]:.1f} updates a second in {median[1]:.1f
       f"update, {median[3]:.0f} of them in the main thread; the add-on blocks for at most "
       f"{max(row[4] for row in rows):.0f} ms, {max(row[5] for row in rows):.0f} ms of them CPU time",
       flush=True)
+
+# Every operator that works in a thread: the longest time that it holds Blender's main thread.
+from sinew_blender import bake, grab, interference, operators  # noqa: E402
+
+obj.sinew.live = False
+support.settle(live, obj)
+take = os.path.join(tempfile.gettempdir(), "sinew-bench-take.csv")
+chosen = np.random.default_rng(1).choice(len(mesh.vertices), 60, replace=False)
+deform = rig.neutral.positions[chosen] + np.linspace(0, 1, 30)[:, None, None] * (
+    rig.shape("jawOpen") - rig.neutral.positions)[chosen]
+sinew.Markers([f"m{i}" for i in range(60)], np.arange(30) / 30, deform).write(take)
+chin = obj.vertex_groups.new(name="chin")
+chin.add([int(v) for v in np.argsort(rig.shape("jawOpen")[:, 1] - rig.neutral.positions[:, 1])[:200]],
+         1.0, "REPLACE")
+
+
+def timed(blocked, what, function, *arguments):
+    start = time.perf_counter()
+    result = function(*arguments)
+    blocked.append((1000 * (time.perf_counter() - start), what))
+    return result
+
+
+def measure(name, make):
+    blocked, begun = [], time.perf_counter()
+    try:
+        task = timed(blocked, "start", make)
+        while not timed(blocked, "read", task.read_some):
+            pass
+        timed(blocked, "thread", task.start)
+        while task.thread.is_alive():
+            time.sleep(0.01)
+            timed(blocked, "wait", lambda: None)
+        if task.failure:
+            raise task.failure
+        if isinstance(task, grab.Grab):
+            point = rig.neutral.positions[np.argmax(rig.neutral.positions[:, 2])]
+            timed(blocked, "cast", obj.ray_cast, point + [0, 0, 1], (0, 0, -1))
+            timed(blocked, "pick", task.pick, point + [0, 0, 1], np.array([0, 0, -1.0]), 0.03)
+            for k in range(20):
+                weights = timed(blocked, "drag", task.drag, [0, -0.001 * k, 0])
+                timed(blocked, "apply", task.apply, weights)
+            task.apply(task.start_values)
+        else:
+            while not timed(blocked, "write", task.write_some):
+                pass
+        timed(blocked, "close", task.close)
+    except Exception as error:  # noqa: B902: a figure that is missing is printed as such
+        print(f"RESULT {name}: {error!r}", flush=True)
+        return
+    longest = max(blocked)
+    print(f"RESULT {name}: {time.perf_counter() - begun:.2f} s, Blender blocked for at most "
+          f"{longest[0]:.0f} ms ({longest[1]})", flush=True)
+
+
+context = bpy.context
+measure("Solve Once", lambda: operators.Solve(context, obj))
+measure("Find Interference", lambda: interference.Report(context, obj, 12))
+measure("Grab Shape", lambda: grab.Grab(context, obj))
+bpy.ops.sinew.lock_add(group="chin")
+measure("Grab Shape with a lock", lambda: grab.Grab(context, obj))
+scene.frame_end = 24
+for frame, value in ((1, 0.0), (24, 1.0)):
+    keys.key_blocks["jawOpen"].value = value
+    keys.key_blocks["jawOpen"].keyframe_insert("value", frame=frame)
+measure("Apply Locks to Animation", lambda: bake.LockedAnimation(context, obj))
+measure("Bake to keys, 24 frames",
+        lambda: bake.Bake(context, obj, bake.KEYS, ""))
+bpy.ops.sinew.remove()
+bpy.ops.sinew.lock_remove()
+obj.sinew.model, obj.sinew.take = "fit", take
+measure("Find Map", lambda: operators.FindMap(context, obj))
+obj.sinew.model, obj.sinew.max_targets = "rotation", 5
+if os.environ.get("CORRECTIVES"):
+    measure("Bake Correctives", lambda: bake.Correctives(context, obj))

@@ -1,23 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Baking: a range of frames to a cache or to keys, and correctives.
-
-Everything that needs Blender's data is read first, on the main thread and a little at a time; the
-solves then run in a thread of their own, so that the interface stays responsive; what they found is
-written on the main thread.
-"""
-import tempfile
-import threading
-
+"""Baking: a range of frames to a cache or to keys, and correctives; locks on an animation."""
 import bpy
 import numpy as np
 
 from . import animation, markers, scene, shapes
+from .job import Job
 
 CACHE, KEYS = "CACHE", "KEYS"
 
 
-def filtered(settings, keys, rig, frames, weights, strengths, enabled):
-    """Key values after the locks, (frames, keys). Strengths and switches: one row per frame."""
+def filtered(job, rig, frames, weights, strengths, enabled):
+    """Key values of a job after the locks, (frames, keys). Strengths and switches: one row per
+    frame."""
+    settings, keys = job.settings, job.keys
     locks, numbers = scene.locks_of(settings, keys)
     if not locks:
         return weights
@@ -29,6 +24,8 @@ def filtered(settings, keys, rig, frames, weights, strengths, enabled):
         for k in range(len(frames)):
             has = scene.patch(session, has, scene.lock_values(numbers, strengths[k], enabled[k]))
             rows.append(session.weights(weights[k]))
+            if job.cancelled:
+                break
         return np.array(rows)
     finally:
         session.close()
@@ -44,49 +41,31 @@ def lock_curves(obj, frames):
     return [max(0.0, s) for s in strengths], enabled
 
 
-class Job:
-    """Work for a thread: `read` is a generator that runs first, on the main thread, `solve` runs in
-    the thread, and `finish` on the main thread returns a sentence for a report."""
+class LockedAnimation(Job):
+    """The locks applied to the animation of the frame range, as a new action."""
 
     def __init__(self, context, obj):
-        self.obj, self.scene = obj, context.scene
-        self.block = shapes.check(obj)
-        shapes.library()
-        self.settings = scene.frozen(obj)
-        self.keys = shapes.Keys(obj)
-        self.folder = tempfile.TemporaryDirectory(prefix="sinew-")
-        self.reader = self.read()
-        self.session = self.thread = self.failure = None
-        self.progress, self.cancelled = 0.0, False
+        super().__init__(context, obj)
+        found = self.scene
+        self.frames = list(range(found.frame_start, found.frame_end + 1))
 
-    def read_some(self):
-        """Reads for a moment; true when everything is read. The scene stays at its frame."""
-        present = self.scene.frame_current
-        try:
-            return shapes.portion(self.reader)
-        finally:
-            if self.scene.frame_current != present:
-                self.scene.frame_set(present)
+    def read(self):
+        yield from self.keys.read(self.obj, scene.groups_of(self.settings))
+        if not scene.locks_of(self.settings, self.keys)[0]:
+            raise shapes.Problem("There are no locks; select a vertex group and press Add Lock")
+        if not animation.curves_of(self.block):
+            raise shapes.Problem("The shape keys have no animation; insert keyframes first")
+        self.rows = yield from animation.sampled(self.block, self.frames, self.scene)
+        self.locks = lock_curves(self.obj, self.frames)
 
-    def start(self):
-        def work():
-            try:
-                self.solve()
-            except Exception as error:  # noqa: B902: reported by the operator
-                self.failure = error
+    def solve(self):
+        self.rows = filtered(self, self.keys.rig(), self.frames, self.rows, *self.locks)
 
-        self.thread = threading.Thread(target=work, daemon=True)
-        self.thread.start()
-
-    def close(self):
-        self.cancelled = True
-        if self.thread and self.thread.is_alive():
-            if self.session:
-                self.session.cancel()
-            self.thread.join()
-        if self.session:
-            self.session.close()
-        self.folder.cleanup()
+    def write(self):
+        block = self.block
+        action = animation.write_action(block, f"{block.animation_data.action.name} locked",
+                                        self.frames, self.rows)
+        return f"The keys now use the action '{action.name}'; the original is kept"
 
 
 class Bake(Job):
@@ -154,7 +133,7 @@ class Bake(Job):
             self.capture, self.times = taken.capture, times
             self.curves = shapes.library().Fit(rig, taken.capture.map).take(taken.capture, times)
         else:
-            weights = filtered(self.settings, self.keys, rig, self.frames, weights, *self.locks)
+            weights = filtered(self, rig, self.frames, weights, *self.locks)
         if self.model in shapes.WHOLE_CLIP:
             document.update(self.drive(weights))
         self.session = shapes.library().Session(document, rig=rig, model=self.model)
@@ -184,9 +163,9 @@ class Bake(Job):
             shapes.library().Frames.write(self.path, self.keys.mesh(), self.rows,
                                           start=self.frames[0] / self.rate, rate=self.rate)
 
-    def finish(self):
+    def write(self):
         if self.target == KEYS:
-            self.write_keys()
+            yield from self.write_keys()
             what = f"Added {len(self.rows)} shape keys"
         else:
             what = f"Wrote {len(self.rows)} frames to {self.path}"
@@ -199,6 +178,7 @@ class Bake(Job):
     def write_keys(self):
         """A key per frame that holds the difference from the linear blend, and is 1 only there."""
         shapes.remove_results(self.obj, self.block)
+        yield
         for frame, row in zip(self.frames, self.rows):
             block = self.obj.shape_key_add(name=f"{shapes.RESULT_KEY} {frame:04d}", from_mix=False)
             shapes.points_of(block).foreach_set("co", row.ravel())
@@ -210,6 +190,7 @@ class Bake(Job):
                 if curve.data_path == path:
                     for point in curve.keyframe_points:
                         point.interpolation = "LINEAR"
+            yield
         self.obj.data.update()
 
 
@@ -237,10 +218,11 @@ class Correctives(Job):
                                              style="inbetweens", progress=on_progress,
                                              cancelled=lambda: self.cancelled)
 
-    def finish(self):
+    def write(self):
         for name in self.baked.targets:
             if name not in self.keys.names:
                 self.add(name)
+                yield
         return (f"Added {self.report.inbetweens} in-betweens and {self.report.combinations} "
                 "combinations with drivers")
 

@@ -3,31 +3,51 @@
 import bpy
 
 from . import operators, shapes
+from .job import Job
 
 
-class SINEW_OT_interference(operators._Operator, bpy.types.Operator):
-    """List the pairs of shape keys that disturb each other most"""
-    bl_idname = "sinew.interference"
-    bl_label = "Find Interference"
-    limit: bpy.props.IntProperty(name="Pairs", description="Length of the list", default=12,
-                                 min=1, max=100)
+class Report(Job):
+    """The pairs that disturb each other most."""
 
-    def work(self, context, obj):
-        keys = shapes.Keys.of(obj)
-        found = shapes.library().interference(keys.rig(), self.limit, advice=True)
-        pairs = obj.sinew.pairs
-        pairs.clear()
-        for pair in found:
-            item = pairs.add()
+    def __init__(self, context, obj, limit):
+        super().__init__(context, obj)
+        self.limit = limit
+
+    def read(self):
+        return self.keys.read(self.obj)
+
+    def solve(self):
+        def on_progress(fraction, _stage):
+            self.progress = fraction
+
+        self.found = shapes.library().interference(
+            self.keys.rig(), self.limit, advice=True, progress=on_progress,
+            cancelled=lambda: self.cancelled)
+
+    def write(self):
+        settings = self.obj.sinew
+        settings.pairs.clear()
+        for pair in self.found:
+            item = settings.pairs.add()
             item.name = f"{pair.disturbed} < {pair.disturber}"
             item.disturbed, item.disturber = pair.disturbed, pair.disturber
             item.disturbance, item.cosine = pair.disturbance, pair.cosine
             if pair.lock is not None:
                 item.lock = ",".join(map(str, pair.lock))
                 item.reduction = pair.reduction
-        obj.sinew.pair_index = 0
-        self.report({"INFO"}, f"{len(found)} pairs" if found else "No shape keys interfere")
-        return {"FINISHED"}
+        settings.pair_index = 0
+        return f"{len(self.found)} pairs" if self.found else "No shape keys interfere"
+
+
+class SINEW_OT_interference(operators._Background, bpy.types.Operator):
+    """List the pairs of shape keys that disturb each other most. Esc cancels"""
+    bl_idname = "sinew.interference"
+    bl_label = "Find Interference"
+    limit: bpy.props.IntProperty(name="Pairs", description="Length of the list", default=12,
+                                 min=1, max=100)
+
+    def job_of(self, context, obj):
+        return Report(context, obj, self.limit)
 
 
 class SINEW_OT_select_key(operators._Operator, bpy.types.Operator):

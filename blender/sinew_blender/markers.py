@@ -160,13 +160,13 @@ class Prepared:
         return {"markers": found, "parameters": self.parameters}
 
 
-def show_map(context, obj, names, points, doubts):
+def show_map(scene, obj, names, points, doubts):
     """Empties for a map, in a collection of their own."""
     settings = obj.sinew
     collection = settings.marker_map
     if collection is None:
         collection = bpy.data.collections.new(f"{obj.name} map")
-        context.scene.collection.children.link(collection)
+        scene.collection.children.link(collection)
     for empty in list(collection.objects):
         bpy.data.objects.remove(empty)
     size = 0.008 * float(np.linalg.norm(np.ptp(np.array(obj.bound_box), axis=0)))

@@ -4,7 +4,8 @@ import json
 
 import bpy
 
-from . import animation, bake, live, markers, scene, shapes
+from . import bake, live, markers, scene, shapes
+from .job import Job, Task
 
 
 class _Operator:
@@ -43,39 +44,6 @@ def is_library_error(error):
         return False
 
 
-class SINEW_OT_solve(_Operator, bpy.types.Operator):
-    """Compute the physical shape of the current key values, and show it in the key 'Sinew'"""
-    bl_idname = "sinew.solve"
-    bl_label = "Solve Once"
-
-    def work(self, context, obj):
-        block = shapes.check(obj)
-        shapes.check_live(obj)
-        shapes.library()
-        follower = live.Follower(obj)
-        try:
-            while not follower.read():
-                pass
-            if obj.sinew.model == "fit" and follower.map is None:
-                raise shapes.Problem("There is no marker map; press Find Map first")
-            weights, found, points = follower.ask(obj)
-            follower.build()
-            scene.patch(follower.session, {}, found)
-            result = (follower.session.solve(markers=points) if points is not None
-                      else follower.session.solve(weights))
-            if obj.sinew.show == "PREVIEW":
-                shapes.write_preview(obj, result.positions)
-            else:
-                shapes.write_result(obj, follower.keys.difference(
-                    result.positions, shapes.weights_of(block)))
-            if not result.converged:
-                self.report({"WARNING"}, "The solve did not reach its tolerance; the best shape "
-                                         "is shown")
-        finally:
-            follower.close()
-        return {"FINISHED"}
-
-
 class SINEW_OT_remove(_Operator, bpy.types.Operator):
     """Remove the key 'Sinew', the keys of baked frames and the preview object"""
     bl_idname = "sinew.remove"
@@ -93,25 +61,32 @@ class SINEW_OT_remove(_Operator, bpy.types.Operator):
 
 
 class _Background(_Operator):
-    """An operator whose job (bake.Job) runs in a thread in the interface: Esc cancels it, and the
-    rest of Blender works meanwhile."""
+    """An operator whose task (job.py) runs in a thread in the interface: Esc cancels it, and the rest
+    of Blender works meanwhile."""
 
     def work(self, context, obj):
         job = self.job_of(context, obj)
         try:
-            while not job.read_some():
-                pass
-            job.solve()
-            self.report({"INFO"}, job.finish())
+            job.run()
+            self.tell(job)
         finally:
             job.close()
         return {"FINISHED"}
+
+    def tell(self, job):
+        if job.sentence:
+            self.report({"WARNING"} if job.warning else {"INFO"}, job.sentence)
 
     def invoke(self, context, event):
         return self.reporting(self.begin, context)
 
     def begin(self, context):
         self.job = self.job_of(context, context.object)
+        try:
+            self.job.announce()
+        except shapes.Problem:
+            self.job.close()
+            raise
         manager = context.window_manager
         manager.progress_begin(0, 100)
         self.timer = manager.event_timer_add(0.02, window=context.window)
@@ -119,7 +94,7 @@ class _Background(_Operator):
         return {"RUNNING_MODAL"}
 
     def modal(self, context, event):
-        if event.type == "ESC":
+        if event.type == "ESC" and self.job.writer is None:  # what is being written is completed
             self.end(context)
             self.report({"INFO"}, f"{self.bl_label} canceled; nothing was changed")
             return {"CANCELLED"}
@@ -143,7 +118,9 @@ class _Background(_Operator):
             return {"RUNNING_MODAL"}
         if job.failure:
             raise job.failure
-        self.report({"INFO"}, job.finish())
+        if not job.write_some():
+            return {"RUNNING_MODAL"}
+        self.tell(job)
         return {"FINISHED"}
 
     def end(self, context):
@@ -151,6 +128,68 @@ class _Background(_Operator):
         context.window_manager.progress_end()
         context.workspace.status_text_set(None)
         self.job.close()
+
+
+class Solve(Task):
+    """The physical shape of the current key values."""
+
+    def __init__(self, context, obj):
+        super().__init__(context, obj)
+        shapes.check_live(obj)
+        self.follower = live.Follower(obj)
+        if self.follower.settings.model == "fit" and self.follower.map is None:
+            self.release()
+            raise shapes.Problem("There is no marker map; press Find Map first")
+
+    @property
+    def keys(self):
+        return self.follower.keys
+
+    @property
+    def session(self):
+        return self.follower.session
+
+    def read(self):
+        while not self.follower.read():
+            yield
+        self.asked = self.follower.ask(self.obj)
+
+    def solve(self):
+        weights, found, points = self.asked
+        follower = self.follower
+        follower.build()
+        if self.cancelled:
+            return
+        scene.patch(follower.session, {}, found)
+        result = (follower.session.solve(markers=points) if points is not None
+                  else follower.session.solve(weights))
+        self.warning = not result.converged
+        self.points = follower.shape(weights, result.positions)
+
+    def write(self):
+        if self.follower.preview:
+            shapes.write_preview(self.obj, self.points)
+        else:
+            shapes.write_result(self.obj, self.points)
+        return ("The solve did not reach its tolerance; the best shape is shown" if self.warning
+                else None)
+
+    def close(self):
+        self.follower.cancelled = True
+        super().close()
+
+    def release(self):
+        self.follower.close()
+
+
+class SINEW_OT_solve(_Background, bpy.types.Operator):
+    """Compute the physical shape of the current key values, and show it in the key 'Sinew'. Esc
+    cancels"""
+    bl_idname = "sinew.solve"
+    bl_label = "Solve Once"
+
+    def job_of(self, context, obj):
+        return Solve(context, obj)
 
 
 class SINEW_OT_bake_frames(_Background, bpy.types.Operator):
@@ -224,59 +263,62 @@ class SINEW_OT_lock_remove(_Operator, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class SINEW_OT_lock_animation(_Operator, bpy.types.Operator):
+class SINEW_OT_lock_animation(_Background, bpy.types.Operator):
     """Apply the locks to the animation of the frame range, as a new action. The action that the
-    keys had is kept"""
+    keys had is kept. Esc cancels"""
     bl_idname = "sinew.lock_animation"
     bl_label = "Apply Locks to Animation"
 
-    def work(self, context, obj):
-        block = shapes.check(obj)
-        found = context.scene
-        frames = list(range(found.frame_start, found.frame_end + 1))
-        settings = scene.frozen(obj)
-        keys = shapes.Keys.of(obj, scene.groups_of(settings))
-        if not scene.locks_of(settings, keys)[0]:
-            raise shapes.Problem("There are no locks; select a vertex group and press Add Lock")
-        if not animation.curves_of(block):
-            raise shapes.Problem("The shape keys have no animation; insert keyframes first")
-        present = found.frame_current
-        try:
-            rows = shapes.whole(animation.sampled(block, frames, found))
-        finally:
-            if found.frame_current != present:
-                found.frame_set(present)
-        rows = bake.filtered(settings, keys, keys.rig(), frames, rows,
-                             *bake.lock_curves(obj, frames))
-        action = animation.write_action(block, f"{block.animation_data.action.name} locked",
-                                        frames, rows)
-        self.report({"INFO"}, f"The keys now use the action '{action.name}'; the original is kept")
-        return {"FINISHED"}
+    def job_of(self, context, obj):
+        return bake.LockedAnimation(context, obj)
 
 
-class SINEW_OT_find_map(_Operator, bpy.types.Operator):
-    """Attach the markers to points of the face, and show the points as empties that can be moved"""
+class FindMap(Job):
+    """Points of the face for the markers."""
+
+    def read(self):
+        obj = self.obj
+        markers.check(obj)
+        self.path = bpy.path.abspath(obj.sinew.take)
+        self.markers = None
+        if obj.sinew.marker_objects is not None:
+            names = [markers.name_of(e) for e in obj.sinew.marker_objects.objects]
+            self.markers = names, markers.positions_now(obj, names)
+        yield from self.keys.read(obj)
+
+    def solve(self):
+        sinew = shapes.library()
+        self.rig = self.keys.rig()
+        if self.markers:
+            names, points = self.markers
+            take = sinew.Markers(names, [0.0], points[None])
+        else:
+            take = markers.read_take(self.path)
+
+        def on_progress(fraction, _stage):
+            self.progress = fraction
+
+        capture = sinew.Capture(self.rig, take, progress=on_progress,
+                                cancelled=lambda: self.cancelled)
+        self.map, self.doubts, self.count = capture.map, capture.doubts(), len(take.names)
+        self.warning = bool(self.doubts)
+
+    def write(self):
+        names, doubts = self.map.names, self.doubts
+        points = self.map.points(self.rig.neutral)
+        markers.show_map(self.scene, self.obj, names, points, doubts)
+        return (f"Attached {len(names)} of {self.count} markers"
+                + (f"; check {', '.join(doubts)} (shown as cubes)" if doubts else ""))
+
+
+class SINEW_OT_find_map(_Background, bpy.types.Operator):
+    """Attach the markers to points of the face, and show the points as empties that can be moved. Esc
+    cancels"""
     bl_idname = "sinew.find_map"
     bl_label = "Find Map"
 
-    def work(self, context, obj):
-        sinew = shapes.library()
-        shapes.check(obj)
-        markers.check(obj)
-        keys = shapes.Keys.of(obj)
-        rig = keys.rig()
-        if obj.sinew.marker_objects is not None:
-            names = [markers.name_of(e) for e in obj.sinew.marker_objects.objects]
-            take = sinew.Markers(names, [0.0], markers.positions_now(obj, names)[None])
-        else:
-            take = markers.read_take(bpy.path.abspath(obj.sinew.take))
-        capture = sinew.Capture(rig, take)
-        found, doubts = capture.map, capture.doubts()
-        markers.show_map(context, obj, found.names, found.points(rig.neutral), doubts)
-        self.report({"WARNING"} if doubts else {"INFO"},
-                    f"Attached {len(found.names)} of {len(take.names)} markers"
-                    + (f"; check {', '.join(doubts)} (shown as cubes)" if doubts else ""))
-        return {"FINISHED"}
+    def job_of(self, context, obj):
+        return FindMap(context, obj)
 
 
 classes = (SINEW_OT_solve, SINEW_OT_remove, SINEW_OT_bake_frames, SINEW_OT_bake_correctives,

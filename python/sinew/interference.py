@@ -4,11 +4,12 @@ from __future__ import annotations
 import ctypes
 from ctypes import byref, c_void_p
 from dataclasses import dataclass, field
+from typing import Callable
 
 import numpy as np
 
 from ._arrays import address
-from ._library import InterferenceAdvice, InterferencePair, call, function
+from ._library import Cancelled, InterferenceAdvice, InterferencePair, call, function
 from .rig import Rig
 
 _space = function("sinew_slider_space_create", "i", "ppp")
@@ -32,9 +33,12 @@ class Interference:
     reduction: float = 1.0  # of their motion by that lock
 
 
-def interference(rig: Rig, limit: int = 20, advice: bool = False) -> list[Interference]:
+def interference(rig: Rig, limit: int = 20, advice: bool = False, *,
+                 progress: Callable[[float, str], None] | None = None,
+                 cancelled: Callable[[], bool] | None = None) -> list[Interference]:
     """The worst pairs of targets, worst first. With ``advice``, the vertices of a lock that
-    reduces the disturbance, where one helps.
+    reduces the disturbance, where one helps. ``cancelled`` is called before each pair;
+    :class:`Cancelled` is raised when it returns True.
 
     >>> from sinew import sample
     >>> pairs = interference(sample("face", vertices=1500), limit=3)
@@ -48,7 +52,11 @@ def interference(rig: Rig, limit: int = 20, advice: bool = False) -> list[Interf
         pairs = (InterferencePair * max(1, limit))()
         count = _worst(space, handle, limit, ctypes.cast(pairs, c_void_p))
         names, found = rig.targets, []
-        for pair in pairs[:count]:
+        for k, pair in enumerate(pairs[:count]):
+            if cancelled and cancelled():
+                raise Cancelled("cancelled")
+            if progress:
+                progress(k / count, "advice")
             one = Interference(names[pair.disturbed], names[pair.disturber], pair.disturbance,
                                pair.cosine, pair.vertex)
             if advice:

@@ -160,16 +160,17 @@ class Capture(Handle):
 
     def __init__(self, rig, take: Markers, map: MarkerMap | None = None, *,
                  stable: str | None = None, cutoff: float = -1, retarget: bool = False,
-                 neutral_sample: int = -1, log=None):
+                 neutral_sample: int = -1, log=None, progress=None, cancelled=None):
         """``map`` None: found automatically. ``stable``: markers that move only with the head,
-        separated by commas, or "none". ``cutoff``: Hz, 0 turns smoothing off, -1 chooses it."""
+        separated by commas, or "none". ``cutoff``: Hz, 0 turns smoothing off, -1 chooses it.
+        ``cancelled`` is called now and then; :class:`Cancelled` is raised when it returns True."""
         self._rig = rig  # the rig must outlive the capture
         options = CaptureOptions()
         _options_init(byref(options))
         options.map = map._handle if map is not None else None
         options.stable = stable.encode() if stable else None
         options.cutoff, options.retarget, options.neutral_sample = cutoff, retarget, neutral_sample
-        handle, monitor = c_void_p(), Monitor(log=log)
+        handle, monitor = c_void_p(), Monitor(progress, cancelled, log)
         call(_capture_create, rig._handle, take._handle, byref(options), monitor.pointer,
              byref(handle), monitor=monitor)
         self._handle = handle

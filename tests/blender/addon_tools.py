@@ -86,7 +86,7 @@ def check_grab(sinew, obj, rig):
     front = neutral[:, 2] > np.quantile(neutral[:, 2], 0.5)
     motion = np.where(front, neutral[:, 1] - opened[:, 1], 0)
     chin = int(np.argmax(motion))
-    tool = grab.Grab(obj)
+    tool = grab.Grab.of(bpy.context, obj)
     check("a ray beside the mesh grabs nothing", tool.pick([10, 10, 10], [0, 0, 1]) is None)
     point = tool.pick(neutral[chin] + [0, 0, 1], [0, 0, -1])
     vertex = int(tool.vertices[0])
@@ -102,16 +102,16 @@ def check_grab(sinew, obj, rig):
     check(f"the grabbed vertex follows ({left / np.linalg.norm(offset):.1%} is left)",
           left < 0.25 * np.linalg.norm(offset))
     tool.close()
-    tool = grab.Grab(obj)
+    tool = grab.Grab.of(bpy.context, obj)
     tool.pick(shown(obj)[vertex].astype(float) + [0, 0, 1], [0, 0, -1], 0.05)
     check("a radius grabs a region", len(tool.vertices) > 3 and tool.influence.max() == 1)
     again = tool.drag([0, 0, 0])
-    check("an offset of zero changes nothing", np.abs(again - tool.start).max() < 1e-3)
+    check("an offset of zero changes nothing", np.abs(again - tool.start_values).max() < 1e-3)
     tool.close()
     driver = keys.key_blocks["jawOpen"].driver_add("value").driver
     driver.expression = "0.3"
     bpy.context.view_layer.update()
-    tool = grab.Grab(obj)
+    tool = grab.Grab.of(bpy.context, obj)
     tool.pick(shown(obj)[vertex].astype(float) + [0, 0, 1], [0, 0, -1])
     weights = tool.drag([0, -0.01, 0])
     index = [b.name for b in shapes.artist_keys(keys)].index("jawOpen")

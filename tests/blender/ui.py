@@ -5,6 +5,7 @@ Run under Xvfb by scripts/test-blender and scripts/blender-pictures with --enabl
 """
 import os
 import sys
+import time
 import traceback
 
 import bpy
@@ -276,7 +277,7 @@ def grab_with_mouse(obj):
         yield
     window.event_simulate(type="LEFTMOUSE", value="RELEASE", **at)
     yield
-    yield
+    yield from finished()
     values = {b.name: b.value for b in obj.data.shape_keys.key_blocks}
     smile = values["mouthSmileLeft"]
     check(f"the grab tool pulls the mouth into a smile ({smile:.2f})", smile > 0.05)
@@ -304,6 +305,76 @@ def grab_with_mouse(obj):
     check("undo takes a solve back", made and gone)
 
 
+def finished():
+    """Waits until no operator works in the background."""
+    from sinew_blender import job
+    yield
+    for _ in range(600):
+        if not job.running:
+            break
+        yield
+    yield
+    check("an operator in the background ends", not job.running)
+
+
+def press(key):
+    window, _, region = view3d()
+    for value in ("PRESS", "RELEASE"):
+        window.event_simulate(type=key, value=value, x=region.x + 50, y=region.y + 50)
+        yield
+
+
+def in_background():
+    """Buttons start operators that work in a thread and change the object at their end; one at a
+    time; Esc cancels."""
+    from sinew_blender import operators
+
+    def invoke(name, **arguments):
+        with in_view():
+            return getattr(bpy.ops.sinew, name)("INVOKE_DEFAULT", **arguments)
+
+    def face_now():  # undo steps may have replaced it
+        return bpy.data.objects["face"]
+
+    obj = face_now()
+    activate(obj)
+    obj.sinew.model = "rotation"
+    obj.sinew.pairs.clear()
+    started = invoke("interference", limit=4)
+    check("Find Interference works in the background",
+          started == {"RUNNING_MODAL"} and len(face_now().sinew.pairs) == 0)
+    yield from finished()
+    check("and lists its pairs at the end", len(face_now().sinew.pairs) == 4)
+
+    real = operators.Solve.solve
+
+    def held(self):  # a solve that only a cancel ends
+        while not self.cancelled:
+            time.sleep(0.01)
+
+    operators.Solve.solve = held
+    try:
+        invoke("solve")
+        for _ in range(3):
+            yield
+        try:
+            second = str(invoke("solve"))
+        except RuntimeError as error:
+            second = str(error)
+        check("a second operation on the object is reported", "RUNNING_MODAL" not in second)
+        yield from press("ESC")
+        yield from finished()
+        check("Esc cancels a solve and nothing is written",
+              "Sinew" not in face_now().data.shape_keys.key_blocks)
+    finally:
+        operators.Solve.solve = real
+    invoke("solve")
+    yield from finished()
+    check("Solve Once writes its key from the background",
+          "Sinew" in face_now().data.shape_keys.key_blocks)
+    bpy.ops.sinew.remove()
+
+
 def bake_with_escape(obj):
     """A bake in the interface: progress, then Esc."""
     window, area, region = view3d()
@@ -320,11 +391,8 @@ def bake_with_escape(obj):
         bpy.ops.sinew.bake_frames("INVOKE_DEFAULT", filepath=path)
     for _ in range(5):
         yield
-    window.event_simulate(type="ESC", value="PRESS", x=region.x + 50, y=region.y + 50)
-    yield
-    window.event_simulate(type="ESC", value="RELEASE", x=region.x + 50, y=region.y + 50)
-    for _ in range(5):
-        yield
+    yield from press("ESC")
+    yield from finished()
     check("Esc cancels a bake and nothing is written",
           not os.path.exists(path) and [b.name for b in keys.key_blocks] == names)
 
@@ -356,6 +424,7 @@ def story():
     obj = face(sinew)
     yield
     yield from grab_with_mouse(obj)
+    yield from in_background()
     yield from bake_with_escape(bpy.data.objects["face"])
 
 
