@@ -59,6 +59,7 @@ typedef struct farm_shot {
     farm_stage stage;
     int cost;        /* index of its structure in farm.costs */
     int running;     /* tasks submitted and not ended */
+    bool active;     /* one of them was running when the table was written */
     int attempts;    /* of planning and merging */
     bool careful;    /* the plan must not compute anything: that failed */
     int repairs;     /* merges that found damaged parts */
@@ -93,14 +94,16 @@ typedef struct farm {
     json_t *cost_index; /* key -> place in costs */
     farm_task **tasks;  /* submitted and not ended */
     int task_count;
-    int first_open;                    /* shots before it are done or failed */
-    int first_new;                     /* shots from it on have had no task yet */
-    int running, workers;              /* tasks seen running: at last, at most */
-    bool changed;                      /* tasks started or ended since the last save */
-    double began, saved, save_seconds; /* cli_now() at the start and at the last save */
-    double shown;                      /* and when progress was shown last */
-    int overhead_tasks;                /* plans and merges that ended */
-    double overhead_seconds;           /* of these */
+    int first_open;          /* shots before it are done or failed */
+    int first_new;           /* shots from it on have had no task yet */
+    int running, workers;    /* tasks seen running: at last, at most */
+    bool changed;            /* tasks started or ended since the last save */
+    double began, saved;     /* cli_now() at the start and at the last save */
+    double save_seconds;     /* that the last save took */
+    double save_processor;   /* of these, processor time */
+    double shown;            /* and when progress was shown last */
+    int overhead_tasks;      /* plans and merges that ended */
+    double overhead_seconds; /* of these */
 } farm;
 
 /* Reads and checks the manifest; writes nothing. */

@@ -27,8 +27,10 @@ enum { REPAIRS = 2 };  /* plans after a merge that found a damaged part */
 enum { PLANNED_PER_JOB = 2, LEAST_PLANNED = 16 }; /* shots that are planned and not computed */
 enum { LONGEST_COMMAND = 32 };
 /* The table is renewed this often where tasks started or ended, and where only time has passed; or
- * less often where that would take more than a fiftieth of the time: it has a row per shot. */
-static const double SAVE_SECONDS = 0.5, IDLE_SAVE_SECONDS = 2, SAVE_FRACTION = 50;
+ * less often where that would take more than a fiftieth of a processor, since it has a row per
+ * shot, or more than a fifth of the time, since a busy disk lets us wait. */
+static const double SAVE_SECONDS = 0.5, IDLE_SAVE_SECONDS = 2, SAVE_FRACTION = 50,
+                    WAIT_FRACTION = 5;
 static const double SHOW_SECONDS = 0.1;
 
 static const farm_backend *const backends[] = {&farm_local, &farm_slurm};
@@ -453,7 +455,8 @@ static void show_progress(farm *f) {
 
 static sinew_status save_sometimes(farm *f) {
     double least = f->changed ? SAVE_SECONDS : IDLE_SAVE_SECONDS;
-    if (cli_now() - f->saved < fmax(least, SAVE_FRACTION * f->save_seconds)) return SINEW_OK;
+    least = fmax(least, fmax(SAVE_FRACTION * f->save_processor, WAIT_FRACTION * f->save_seconds));
+    if (cli_now() - f->saved < least) return SINEW_OK;
     f->changed = false;
     return farm_save(f, &f->call->error);
 }

@@ -2,6 +2,7 @@
  * and the reason of a failure. DIR/farm.json keeps it for `sinew farm status`, with the costs of
  * frames for later calls. */
 #include <string.h>
+#include <time.h>
 
 #include "farm.h"
 #include "report.h"
@@ -15,9 +16,8 @@ static const char *const stages[] = {[FARM_PLAN] = "waiting",
                                      [FARM_FAILED] = "failed"};
 
 static json_t *row_of(const farm_shot *shot) {
-    const char *state = shot->running && shot->stage == FARM_FRAMES ? "running"
-                        : shot->slack                               ? "not converged"
-                                                                    : stages[shot->stage];
+    bool working = shot->active && shot->stage < FARM_MERGE; /* the first task computes, too */
+    const char *state = working ? "running" : shot->slack ? "not converged" : stages[shot->stage];
     json_t *row = json_pack(
         "{s:s, s:s, s:i, s:i, s:i, s:i, s:o, s:o, s:b, s:s}", "shot", shot->name, "state", state,
         "frames", shot->frames, "done", shot->done, "failed", shot->failed, "tasks", shot->tasks,
@@ -66,10 +66,14 @@ void farm_load_costs(farm *f) {
     json_decref(document);
 }
 
-static json_t *table_of(const farm *f) {
+static json_t *table_of(farm *f) {
     int running = 0;
     double left = farm_seconds_left(f);
-    for (int i = 0; i < f->task_count; i++) running += f->tasks[i]->state == FARM_RUNNING;
+    for (int i = 0; i < f->shot_count; i++) f->shots[i].active = false;
+    for (int i = 0; i < f->task_count; i++) {
+        running += f->tasks[i]->state == FARM_RUNNING;
+        if (f->tasks[i]->state == FARM_RUNNING) f->tasks[i]->shot->active = true;
+    }
     return json_pack("{s:o, s:o, s:s, s:i, s:i, s:o, s:o}", "shots", rows_of(f), "costs",
                      costs_of(f), "backend", f->backend->name, "running", running, "waiting",
                      f->task_count - running, "elapsed_seconds",
@@ -79,6 +83,7 @@ static json_t *table_of(const farm *f) {
 
 sinew_status farm_save(farm *f, sinew_error *error) {
     double begin = cli_now();
+    clock_t processor = clock();
     json_t *document = table_of(f);
     char *path = cli_path_join(f->folder, TABLE_NAME);
     sinew_status status =
@@ -89,6 +94,7 @@ sinew_status farm_save(farm *f, sinew_error *error) {
     json_decref(document);
     f->saved = cli_now();
     f->save_seconds = f->saved - begin;
+    f->save_processor = (double)(clock() - processor) / CLOCKS_PER_SEC;
     return status;
 }
 

@@ -242,6 +242,11 @@ static void the_table_can_be_watched(void **state) {
            "sleep 0.05; done; rm hold; wait $p || exit 7; wait $w; code=$?; cat seen; exit $code");
     assert_non_null(strstr(r->out, "time left"));
     assert_non_null(strstr(r->out, "no farm is running"));
+    /* The first task of a shot computes frames: the shot is not waiting. */
+    expect_code(0, "rm -rf work hold.pid; touch hold; HOLD=$PWD/hold FRAMES=start "
+                   "LD_PRELOAD=$MOMENTS " FARM "--jobs 1 >/dev/null & p=$!\n" WAIT_FOR_HELD
+                   "i=0; until sinew farm status work | grep -q '^rotation.* running'; do "
+                   "i=$((i + 1)); test $i -lt 3000 || exit 8; sleep 0.05; done; rm hold; wait $p");
     expect_refusal(2, "--watch", "sinew farm shots.json --out work --watch");
     expect_refusal(2, "--partition", "sinew farm shots.json --out work --partition x");
     expect_refusal(2, "--jobs", "sinew farm shots.json --out work --jobs 65");

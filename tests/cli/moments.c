@@ -2,7 +2,8 @@
  * preload this library (LD_PRELOAD) and set one of
  *
  *   HOLD=FILE FRAMES=A-B a command `sinew run --frames A-B` stops before it begins, while FILE
- *                        exists; it writes its process number to FILE.pid first
+ *                        exists; it writes its process number to FILE.pid first. FRAMES=start: the
+ *                        first task of a shot, which is told how long it may take instead
  *   INTERRUPT=SIGNAL:MS  the command sends itself the signal when it has worked for so many
  *                        milliseconds of processor time since it installed a handler for it
  *   JUMP=FILE            when FILE appears, the clock of the process jumps an hour ahead
@@ -22,7 +23,8 @@
 __attribute__((constructor)) static void hold(int count, char **words) {
     const char *file = getenv("HOLD"), *frames = getenv("FRAMES");
     if (!file || !frames || count < 4 || strcmp(words[1], "run")) return;
-    if (strcmp(words[2], "--frames") || strcmp(words[3], frames)) return;
+    bool start = !strcmp(frames, "start") && !strcmp(words[2], "--part");
+    if (!start && (strcmp(words[2], "--frames") || strcmp(words[3], frames))) return;
     if (access(file, F_OK) != 0) return;
     char name[512], made[520];
     snprintf(name, sizeof name, "%s.pid", file);
