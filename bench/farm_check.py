@@ -4,13 +4,22 @@
     bench/farm_check.py [SINEW [WORD]]     WORD: only the work whose name has it
 
 All nodes are this machine. So that three of them are more than its processors, every task first
-pauses: it stands for a larger rig. What the model needs is measured apart from the runs that it is
-compared with: the latency of Slurm with an array of jobs that only pause, the cost of frames with one process.
+pauses: it stands for a larger rig. The model gets its costs twice:
+
+    before   measured apart from the run: the latency of Slurm with an array of jobs that only pause,
+             the cost of frames with one process. Other programs may leave another speed to the run.
+    in run   measured by the tasks of the run itself: what a frame takes, how long a task takes
+             besides, and how long a node waits for its next task. So only the structure of the model
+             is compared: slots, order, dependences. The uncertainty is the standard error of a
+             node's sum, as tasks and waits scatter.
 """
+import collections
 import json
+import math
 import os
 import pathlib
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -23,7 +32,7 @@ from farm_model import Farm, simulate  # noqa: E402
 
 SINEW = str(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build" / "sinew").resolve())
 PAUSE = 2.0
-VERTICES = 1784
+VERTICES, FRAMES = 1784, 61
 CURVES = {"curves": {"times": [0, 3], "values": {"bend120": [0, 0.3]}}}
 LOADS = {  # scenes, model, wanted seconds of a chunk
     "12 short shots": (12, {"model": "rotation"}, 10.0),
@@ -58,6 +67,35 @@ def measure_latency(cluster, folder, count=5):
     return (starts[-1] - starts[0]) / (len(starts) - 1) - PAUSE
 
 
+def read_log(path):
+    """Of the tasks: seconds each took, and seconds that a node waited between two of them."""
+    nodes = collections.defaultdict(list)
+    for line in path.read_text().splitlines():
+        node, begin, end = line.split()
+        nodes[node].append((float(begin), float(end)))
+    spans = [end - begin for tasks in nodes.values() for begin, end in tasks]
+    waits = []
+    for tasks in nodes.values():
+        tasks.sort()
+        waits += [later[0] - earlier[1] for earlier, later in zip(tasks, tasks[1:])]
+    return spans, waits
+
+
+def calibrate(base, log, table):
+    """The model with the costs of the run, and its uncertainty as a share."""
+    spans, waits = read_log(log)
+    cost, = table["costs"].values()
+    frame = cost["frame_seconds"] / cost["frames"]
+    setup = statistics.mean(spans) - PAUSE - frame * base["scenes"] * FRAMES / len(spans)
+    # Median: a node that has nothing to do waits longer.
+    latency = statistics.median(waits)
+    spread = math.hypot(statistics.stdev(spans), statistics.stdev(waits))
+    error = spread / math.sqrt(len(spans) / base["nodes"]) / (statistics.mean(spans) + latency)
+    model = Farm(**base, frame=frame, setup=max(0.0, setup), cores=math.inf,
+                 latency=latency + PAUSE)
+    return simulate(model).now, error, latency
+
+
 def farm(folder, work, *more, environment):
     shutil.rmtree(folder / work, ignore_errors=True)
     begin = time.monotonic()
@@ -74,10 +112,12 @@ def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="sinew-check-"))
     os.environ["SINEW_CACHE"] = str(folder / "cache")
     wrapper = folder / "paused"
-    wrapper.write_text(f'#!/bin/sh\nsleep {PAUSE}\nexec "{SINEW}" "$@"\n')
+    log = folder / "log"
+    wrapper.write_text(f'#!/bin/sh\nbegin=$(date +%s.%N)\nsleep {PAUSE}\n"{SINEW}" "$@"\ncode=$?\n'
+                       f'echo "$SLURMD_NODENAME $begin $(date +%s.%N)" >>"{log}"\nexit $code\n')
     wrapper.chmod(0o755)
-    print("| work | nodes | measured s | model s | difference | tasks | latency s |\n"
-          "|---|---|---|---|---|---|---|")
+    print("| work | nodes | tasks | measured s | before s | difference | latency s | in run s |"
+          " difference | uncertainty | latency s | load |\n" + "|---" * 12 + "|")
     try:
         for name, (count, scene, wanted) in LOADS.items():
             if len(sys.argv) > 2 and sys.argv[2] not in name:
@@ -94,16 +134,19 @@ def main():
                     clock = folder / f"clock-{nodes}-{place.name}"
                     clock.mkdir()
                     latency = measure_latency(cluster, clock)
+                    log.unlink(missing_ok=True)
                     seconds, table = farm(place, "work", "--backend", "slurm", "--node-command",
                                           str(wrapper), *words, environment=cluster.environment)
                 tasks = sum(row["tasks"] for row in table["shots"])
-                run = simulate(Farm(scenes=count, frames=61, frame=frame,
-                                    setup=cost["setup_seconds"], vertices=VERTICES,
-                                    chunk_seconds=wanted, nodes=nodes, slots=1,
-                                    cores=os.cpu_count(), dispatch=0.01, latency=latency + PAUSE))
-                print(f"| {name} | {nodes} | {seconds:.1f} | {run.now:.1f} |"
-                      f" {100 * (run.now / seconds - 1):+.0f}% | {tasks} | {latency:.2f} |",
-                      flush=True)
+                base = dict(scenes=count, frames=FRAMES, vertices=VERTICES, chunk_seconds=wanted,
+                            nodes=nodes, slots=1, dispatch=0.01)
+                before = simulate(Farm(**base, frame=frame, setup=cost["setup_seconds"],
+                                       cores=os.cpu_count(), latency=latency + PAUSE)).now
+                within, error, wait = calibrate(base, log, table)
+                print(f"| {name} | {nodes} | {tasks} | {seconds:.1f} | {before:.1f} |"
+                      f" {100 * (before / seconds - 1):+.0f}% | {latency:.2f} | {within:.1f} |"
+                      f" {100 * (within / seconds - 1):+.0f}% | {100 * error:.0f}% | {wait:.2f} |"
+                      f" {os.getloadavg()[0]:.1f} |", flush=True)
     except Unavailable as reason:
         print(f"SKIP farm_check: Slurm cannot run here: {reason}")
     finally:

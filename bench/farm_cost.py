@@ -12,7 +12,7 @@ Every model gets `shots` shots that take about `length` seconds each. They are r
 
 with one thread per process. The table gives the least of `rounds` rounds, which take turns: seconds
 by the clock and of the processor, of the command and all of its children. Overheads and the ratio of
-one process to two are medians over the rounds. The outputs must have the same bytes.
+one process to two are medians over the rounds, with the worst round in parentheses. The outputs must have the same bytes.
 """
 import argparse
 import collections
@@ -66,7 +66,7 @@ def write_scene(folder, name, scene, frames):
 
 def frame_seconds(sinew, folder, scene):
     """A short clip against a longer one."""
-    counts, times = (11, 61), []
+    counts, times = (11, 211), []
     for count in counts:
         write_scene(folder, "probe", scene, count)
         run([sinew, "run", "probe.json", "--threads", "1", "--quiet"], folder)  # fills the cache
@@ -117,13 +117,14 @@ def measure(options, folder, model):
 
 
 def overhead(rounds, clock):
-    """Of the farm with one process: the median over the rounds."""
+    """Of the farm with one process: the median over the rounds, and the worst of them."""
     ratios = [one[clock] / alone[clock] for one, alone in zip(rounds["one"], rounds["alone"])]
-    return f"{100 * (statistics.median(ratios) - 1):+.1f}%"
+    return f"{100 * (statistics.median(ratios) - 1):+.1f}% ({100 * (max(ratios) - 1):+.1f}%)"
 
 
 def speedup(rounds):
-    return statistics.median(one[0] / two[0] for one, two in zip(rounds["one"], rounds["two"]))
+    ratios = [one[0] / two[0] for one, two in zip(rounds["one"], rounds["two"])]
+    return f"{statistics.median(ratios):.2f} ({min(ratios):.2f})"
 
 
 def main():
@@ -146,7 +147,7 @@ def main():
         subprocess.run([options.sinew, "sample", "face", "--out", "face", "--quiet"], cwd=folder,
                        check=True)
         print("| model | ms a frame | frames | alone s | one s | overhead | alone cpu s | one cpu s |"
-              " overhead | two s | one : two | two cpu s |\n" + "|---" * 12 + "|")
+              " overhead | two s | one : two | two cpu s | load |\n" + "|---" * 13 + "|")
         for model in options.models.split(","):
             frame, frames, rounds = measure(options, folder, model)
             least = {kind: tuple(map(min, zip(*times))) for kind, times in rounds.items()}
@@ -154,8 +155,8 @@ def main():
             print(f"| {model} | {1e3 * frame:.1f} | {options.shots} x {frames} | {alone[0]:.1f} |"
                   f" {one[0]:.1f} | {overhead(rounds, 0)} | {alone[1]:.1f} | {one[1]:.1f} |"
                   f" {overhead(rounds, 1)} |"
-                  + (f" {two[0]:.1f} | {speedup(rounds):.2f} | {two[1]:.1f} |" if two
-                     else " | | |"), flush=True)
+                  + (f" {two[0]:.1f} | {speedup(rounds)} | {two[1]:.1f} |" if two
+                     else " | | |") + f" {os.getloadavg()[0]:.1f} |", flush=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -8,7 +8,8 @@ A scene is one character of a shot. Its first task computes until `chunk_seconds
 half as long again when that is everything, and merges then; otherwise the rest is cut into chunks
 (in parallel, or one after another for models with a past). The task of the last chunk merges; where
 several were the last ones together, another task does. A task waits for a slot, is started by the
-scheduler, sets up, computes, writes its part, and reads and writes again when it merges.
+scheduler, sets up, computes, writes its part, and reads and writes again when it merges. A task that
+computes the whole scene writes the outputs alone.
 
 Four things can be the bottleneck:
   slots       tasks that run at a time: nodes x slots of a node; `cores` when several nodes are
@@ -153,7 +154,9 @@ class Run:
         f, last = self.farm, task.kind == "last" or task.frames == self.farm.frames
         list_ = [(self.cores, f.setup)]
         if task.kind != "merge":
-            list_ += [(self.cores, task.frames * f.frame), (self.disk, task.frames * f.part_bytes)]
+            list_.append((self.cores, task.frames * f.frame))
+        if task.kind != "merge" and task.frames < f.frames:
+            list_.append((self.disk, task.frames * f.part_bytes))
         if task.kind == "merge":
             list_.append((self.disk, f.frames * f.part_bytes))
         # A process that has just written its parts reads them from memory.
