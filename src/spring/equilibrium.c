@@ -578,6 +578,10 @@ sinew_status sn_equilibrium(sn_solver *solver, const sn_equilibrium_options *opt
                        "energy");
     int level = 0, hold = 0, penalty = HOLD_AFTER_FAILURE; /* of KEPT, steps to stay there */
     bool near = false;                                     /* the projection has been used once */
+    /* The assembled Hessian has no entries for contacts, which join vertices that no spring joins:
+     * a step without them is stopped by the stiffest of its contacts. */
+    bool factored =
+        options->solver != SINEW_SPRING_SOLVER_DEFAULT && solver->load.contact_count == 0;
     sinew_status status = SINEW_NOT_CONVERGED;
     for (int step = 0; step < options->max_iterations; step++) {
         if (residual <= (step ? 1 : POLISHED) * options->tolerance) {
@@ -593,7 +597,7 @@ sinew_status sn_equilibrium(sn_solver *solver, const sn_equilibrium_options *opt
             break;
         }
         bool short_sighted = false;
-        if (options->solver == SINEW_SPRING_SOLVER_DEFAULT) {
+        if (!factored) {
             /* as much of the negative curvature as leaves the Hessian definite; far from the
              * answer, where nothing but the projection is, do not try */
             bool failed = false;
@@ -625,7 +629,7 @@ sinew_status sn_equilibrium(sn_solver *solver, const sn_equilibrium_options *opt
             length = slope < 0 ? line_search(solver, x, energy, slope, residual, &trial_energy,
                                              &trial_residual, forces, &stopped)
                                : 0;
-        if (length == 1 && short_sighted)
+        if (length == 1 && short_sighted && options->solver != SINEW_SPRING_SOLVER_PUBLISHED)
             length = lengthen(solver, x, slope, length, &trial_energy, &trial_residual, forces,
                               &stopped);
         if (stopped) {
@@ -633,7 +637,7 @@ sinew_status sn_equilibrium(sn_solver *solver, const sn_equilibrium_options *opt
             break;
         }
         if (length == 0) {
-            if (options->solver == SINEW_SPRING_SOLVER_DEFAULT && level < PROJECTED) {
+            if (!factored && level < PROJECTED) {
                 /* the true Hessian led nowhere: once more with its projection */
                 level = PROJECTED, hold = penalty;
                 find_residual(solver, solver->gradient, forces);

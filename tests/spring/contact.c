@@ -23,7 +23,7 @@ typedef struct scene {
 } scene;
 
 /* A bar, both ends pinned; the pose is bent a little. */
-static void scene_create(double friction, int cells, scene *s) {
+static void scene_create_with(sinew_spring_solver solver, double friction, int cells, scene *s) {
     sinew_error error = {0};
     test_block_create(cells, ACROSS, ACROSS, &s->block);
     s->count = s->block.mesh->vertex_count;
@@ -45,10 +45,15 @@ static void scene_create(double friction, int cells, scene *s) {
     options.boundary = SINEW_SPRING_BOUNDARY_PINNED;
     options.pins = pins, options.pin_count = pin_count;
     options.friction = friction;
+    options.solver = solver;
     assert_ok(sinew_spring_create(s->rig, &options, NULL, &s->spring, &error));
     assert_ok(sinew_spring_state_create(s->spring, &s->state, &error));
     s->diagonal = sinew_diagonal(s->count, neutral->positions);
     s->x = SN_NEW(double, 3 * s->count), s->free_x = SN_NEW(double, 3 * s->count);
+}
+
+static void scene_create(double friction, int cells, scene *s) {
+    scene_create_with(SINEW_SPRING_SOLVER_DEFAULT, friction, cells, s);
 }
 
 static sinew_obstacle *obstacle_of(const char *text) {
@@ -111,6 +116,28 @@ static void nothing_stays_inside_and_everything_lets_go(void **state) {
         sinew_obstacle_destroy(obstacle);
         scene_free(&s);
     }
+}
+
+/* Contacts join vertices that no spring joins, so they have no place in the assembled Hessian. */
+static void every_solver_settles_in_contact(void **state) {
+    (void)state;
+    static const sinew_spring_solver solvers[] = {
+        SINEW_SPRING_SOLVER_DEFAULT, SINEW_SPRING_SOLVER_NEWTON, SINEW_SPRING_SOLVER_PUBLISHED};
+    scene s[3];
+    sinew_obstacle *ball = obstacle_of("sphere:8,1,3.2,1.8");
+    int steps[3];
+    for (int k = 0; k < 3; k++) {
+        scene_create_with(solvers[k], 0, CELLS, &s[k]);
+        sinew_spring_frame_info info = {.size = sizeof info};
+        solve(&s[k], 0, -1, ball, s[k].x, &info);
+        assert_true(info.contacts > 0);
+        steps[k] = info.iterations;
+        for (int i = 0; i < 3 * s[0].count; i++)
+            assert_close(s[k].x[i], s[0].x[i], 1e-3 * s[0].diagonal);
+    }
+    assert_true(steps[1] <= 3 * steps[0] && steps[2] <= 3 * steps[0]);
+    for (int k = 0; k < 3; k++) scene_free(&s[k]);
+    sinew_obstacle_destroy(ball);
 }
 
 static void a_mesh_does_what_its_primitive_does(void **state) {
@@ -672,6 +699,7 @@ static void obstacle_meshes_need_an_inside(void **state) {
 int test_contact(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_stays_inside_and_everything_lets_go),
+        cmocka_unit_test(every_solver_settles_in_contact),
         cmocka_unit_test(a_mesh_does_what_its_primitive_does),
         cmocka_unit_test(no_point_of_any_triangle_stays_inside),
         cmocka_unit_test(an_obstacle_thinner_than_a_triangle_is_not_missed),
