@@ -270,17 +270,26 @@ static sn_vec3 vector_property(const sn_fbx_scene *s, int object, const char *na
                  sn_fbx_property(s, object, name, 2, fallback));
 }
 
-/* The local matrix; also its rotation and scale alone. */
-static sn_fbx_affine local_transform(const sn_fbx_scene *s, int object, sn_mat3 *rotation,
-                                     sn_mat3 *scale) {
-    sn_vec3 rotation_pivot = vector_property(s, object, "RotationPivot", 0);
-    sn_vec3 scaling_pivot = vector_property(s, object, "ScalingPivot", 0);
-    int order = (int)sn_fbx_property(s, object, "RotationOrder", 0, 0);
+/* Lcl Rotation between the rotations before and after it. A node whose rotation space is not
+ * active, or serves its limits alone, has neither these two nor an order. */
+static sn_mat3 local_rotation(const sn_fbx_scene *s, int object) {
+    bool active = sn_fbx_property(s, object, "RotationActive", 0, 1) != 0 &&
+                  sn_fbx_property(s, object, "RotationSpaceForLimitOnly", 0, 0) == 0;
+    sn_vec3 degrees = vector_property(s, object, "Lcl Rotation", 0);
+    if (!active) return euler_rotation(degrees, 0);
     sn_mat3 before = euler_rotation(vector_property(s, object, "PreRotation", 0), 0);
     sn_mat3 after = euler_rotation(vector_property(s, object, "PostRotation", 0), 0);
-    sn_mat3 own = euler_rotation(vector_property(s, object, "Lcl Rotation", 0), order);
-    *rotation = sn_mat3_multiply(sn_mat3_multiply(before, own), sn_mat3_transpose(after));
-    *scale = diagonal(vector_property(s, object, "Lcl Scaling", 1));
+    sn_mat3 own = euler_rotation(degrees, (int)sn_fbx_property(s, object, "RotationOrder", 0, 0));
+    return sn_mat3_multiply(sn_mat3_multiply(before, own), sn_mat3_transpose(after));
+}
+
+/* The local matrix; also its rotation and scale alone. */
+static sn_fbx_affine local_transform(const sn_fbx_scene *s, int object, sn_mat3 *rotation,
+                                     sn_vec3 *scale) {
+    sn_vec3 rotation_pivot = vector_property(s, object, "RotationPivot", 0);
+    sn_vec3 scaling_pivot = vector_property(s, object, "ScalingPivot", 0);
+    *rotation = local_rotation(s, object);
+    *scale = vector_property(s, object, "Lcl Scaling", 1);
     const sn_fbx_affine steps[] = {
         moved(vector_property(s, object, "Lcl Translation", 0)),
         moved(vector_property(s, object, "RotationOffset", 0)),
@@ -289,7 +298,7 @@ static sn_fbx_affine local_transform(const sn_fbx_scene *s, int object, sn_mat3 
         moved(sn_scale(-1, rotation_pivot)),
         moved(vector_property(s, object, "ScalingOffset", 0)),
         moved(scaling_pivot),
-        turned(*scale),
+        turned(diagonal(*scale)),
         moved(sn_scale(-1, scaling_pivot)),
     };
     sn_fbx_affine result = steps[0];
@@ -306,28 +315,36 @@ static sn_fbx_affine geometric_transform(const sn_fbx_scene *s, int object) {
                           turned(diagonal(vector_property(s, object, "GeometricScaling", 1))));
 }
 
-static sn_mat3 inverse_scale(sn_mat3 scale) {
-    for (int i = 0; i < 3; i++) scale.m[i][i] = scale.m[i][i] != 0 ? 1 / scale.m[i][i] : 1;
-    return scale;
+static sn_vec3 times(sn_vec3 a, sn_vec3 b) {
+    return sn_v3(a.x * b.x, a.y * b.y, a.z * b.z);
 }
 
 /* Places a model whose parent is placed.
- *   0 RrSs  R_parent r (shear and scale of the parent) s
+ *   0 RrSs  the scale of the parent acts with the model's own, after its rotation
  *   1 RSrs  plain products of matrices
- *   2 Rrs   as 0 without the parent's own scale */
+ *   2 Rrs   the scale of the parent moves the model and does not scale it (segment scale
+ *           compensation of Maya)
+ * Only the parent's own scale is treated so: what scales or shears the parent acts on its children
+ * in any case. So 0 and 2 start from the parent without its scale. */
 static void place(sn_fbx_scene *s, sn_fbx_model *m) {
     enum { ROTATE_FIRST, PRODUCT, WITHOUT_PARENT };
     const sn_fbx_model *parent = m->parent >= 0 ? &s->models[m->parent] : NULL;
     sn_mat3 rotation;
     sn_fbx_affine local = local_transform(s, m->object, &rotation, &m->scale);
     int inherit = (int)sn_fbx_property(s, m->object, "InheritType", 0, PRODUCT);
-    m->world = parent ? sn_fbx_compose(parent->world, local) : local;
-    m->rotation = parent ? sn_mat3_multiply(parent->rotation, rotation) : rotation;
-    if (parent && inherit != PRODUCT) {
-        sn_mat3 shear = sn_mat3_multiply(sn_mat3_transpose(parent->rotation), parent->world.linear);
-        if (inherit == WITHOUT_PARENT)
-            shear = sn_mat3_multiply(shear, inverse_scale(parent->scale));
-        m->world.linear = sn_mat3_multiply(sn_mat3_multiply(m->rotation, shear), m->scale);
+    m->inherited = sn_v3(1, 1, 1);
+    if (parent && (inherit == ROTATE_FIRST || inherit == WITHOUT_PARENT)) {
+        m->inherited = inherit == ROTATE_FIRST ? parent->scale : parent->inherited;
+        m->scale = times(m->scale, m->inherited);
+        local = (sn_fbx_affine){sn_mat3_multiply(rotation, diagonal(m->scale)),
+                                times(local.translation, parent->scale)};
+        m->unscaled =
+            sn_fbx_compose(parent->unscaled, (sn_fbx_affine){rotation, local.translation});
+        m->world = sn_fbx_compose(parent->unscaled, local);
+    } else {
+        sn_fbx_affine unscaled = {rotation, local.translation};
+        m->unscaled = parent ? sn_fbx_compose(parent->world, unscaled) : unscaled;
+        m->world = parent ? sn_fbx_compose(parent->world, local) : local;
     }
     m->offset = geometric_transform(s, m->object);
     m->geometry = sn_fbx_compose(m->world, m->offset);

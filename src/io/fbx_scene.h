@@ -37,9 +37,10 @@ typedef struct sn_fbx_model {
     sn_fbx_affine offset;   /* geometric: of its mesh alone */
     sn_fbx_affine geometry; /* of its mesh: world and offset */
     bool placed;
-    bool still; /* geometry is exactly the identity: applying it would only cost bits */
-    sn_mat3 rotation, scale; /* global rotation and local scale, for inheritance */
-    int mesh;                /* tree node with Vertices and PolygonVertexIndex, or -1 */
+    bool still;             /* geometry is exactly the identity: applying it would only cost bits */
+    sn_fbx_affine unscaled; /* world without the model's scale */
+    sn_vec3 scale, inherited; /* in world, and the part of it that comes from the parent */
+    int mesh;                 /* tree node with Vertices and PolygonVertexIndex, or -1 */
     int mesh_object;
 } sn_fbx_model;
 

@@ -113,6 +113,59 @@ static void children_inherit_scale_as_they_say(void **state) {
     }
 }
 
+/* Only the scale of the parent itself is left out or moved behind the rotation: what scales the
+ * parent acts on its children as it does on the parent. */
+static void what_scales_the_parent_acts_on_its_children(void **state) {
+    (void)state;
+    /* Grandparent: scale 2 in x. Parent: an eighth turn about z, scale 3 in x. Child: another
+     * eighth turn, scale 5 in x, and (1,0,0) away. Vertex 1 of the child's mesh at (1,0,0):
+     *   0  S2 R45 (3 e_x + R45 15 e_x)   1  S2 R45 S3 (e_x + R45 5 e_x)   2  as 0 with 5, not 15 */
+    const double h = sqrt(0.5);
+    const double x[] = {2 * 3 * h, 2 * h * (3 * (1 + 5 * h) - 5 * h), 2 * 3 * h};
+    const double y[] = {3 * h + 15, h * (3 * (1 + 5 * h) + 5 * h), 3 * h + 5};
+    for (int type = 0; type < 3; type++) {
+        char text[1400];
+        snprintf(text, sizeof text,
+                 FILE_7400(TRIANGLE "Model: 20, \"Model::m\", \"Mesh\" { Properties70: {\n"
+                                    "P: \"InheritType\",\"\",\"\",\"\",%d\n"
+                                    "P: \"Lcl Translation\",\"\",\"\",\"\",1,0,0\n"
+                                    "P: \"Lcl Rotation\",\"\",\"\",\"\",0,0,45\n"
+                                    "P: \"Lcl Scaling\",\"\",\"\",\"\",5,1,1\n} }\n"
+                                    "Model: 21, \"Model::p\", \"Null\" { Properties70: {\n"
+                                    "P: \"Lcl Rotation\",\"\",\"\",\"\",0,0,45\n"
+                                    "P: \"Lcl Scaling\",\"\",\"\",\"\",3,1,1\n} }\n"
+                                    "Model: 22, \"Model::g\", \"Null\" { Properties70: {\n"
+                                    "P: \"Lcl Scaling\",\"\",\"\",\"\",2,1,1\n} }\n",
+                           "C: \"OO\",20,21\nC: \"OO\",21,22\nC: \"OO\",22,0\nC: \"OO\",10,20\n"),
+                 type);
+        sinew_mesh *mesh = mesh_of(text);
+        assert_point(mesh->positions, 1, x[type], y[type], 0);
+        sinew_mesh_destroy(mesh);
+    }
+}
+
+static void rotation_spaces_act_where_they_are_active(void **state) {
+    (void)state;
+    /* (1,0,0) turns by PreRotation into y, or not; an order (y first) that must be ignored too. */
+    const struct {
+        const char *active, *limits;
+        double turned;
+    } cases[] = {{"1", "0", 1}, {"0", "0", 0}, {"1", "1", 0}};
+    for (int i = 0; i < 3; i++) {
+        char text[1400];
+        snprintf(text, sizeof text,
+                 FILE_7400(TRIANGLE "Model: 20, \"Model::m\", \"Mesh\" { Properties70: {\n"
+                                    "P: \"RotationActive\",\"\",\"\",\"\",%s\n"
+                                    "P: \"RotationSpaceForLimitOnly\",\"\",\"\",\"\",%s\n"
+                                    "P: \"PreRotation\",\"\",\"\",\"\",0,0,90\n} }\n",
+                           "C: \"OO\",20,0\nC: \"OO\",10,20\n"),
+                 cases[i].active, cases[i].limits);
+        sinew_mesh *mesh = mesh_of(text);
+        assert_point(mesh->positions, 1, 1 - cases[i].turned, cases[i].turned, 0);
+        sinew_mesh_destroy(mesh);
+    }
+}
+
 #define SHAPE(id, name, x)                                                                         \
     "Geometry: " #id ", \"Geometry::" name "\", \"Shape\" {\n"                                     \
     " Indexes: *1 { a: 1 }\n Vertices: *3 { a: " #x ",0,0 }\n}\n"
@@ -530,6 +583,8 @@ int test_fbx(void) {
         cmocka_unit_test(nodes_place_their_meshes),
         cmocka_unit_test(euler_angles_turn_in_their_order),
         cmocka_unit_test(children_inherit_scale_as_they_say),
+        cmocka_unit_test(what_scales_the_parent_acts_on_its_children),
+        cmocka_unit_test(rotation_spaces_act_where_they_are_active),
         cmocka_unit_test(channels_become_sliders_with_in_betweens),
         cmocka_unit_test(a_mesh_shows_the_weights_of_its_file),
         cmocka_unit_test(channels_of_one_name_move_all_their_meshes),
