@@ -22,8 +22,9 @@ enum {
     MOST_PAIRS = 600, /* that are sampled */
     MOST_CANDIDATES = 1600,
     MOST_FACE_CANDIDATES = 3000,
-    PAIR_SHARE = 45,   /* per cent of the samples up to which pairs are sampled once … */
-    PLANNED_SHARE = 65 /* … and the strongest of them again */
+    MOST_DISTANT = 2000, /* pairs that hardly interact, on a face */
+    PAIR_SHARE = 45,     /* per cent of the samples up to which pairs are sampled once … */
+    PLANNED_SHARE = 65   /* … and the strongest of them again */
 };
 #define COARSE     0.02 /* of a slider's error that hats between its samples may miss */
 #define NEGLIGIBLE 0.01 /* of the strongest interaction */
@@ -127,13 +128,15 @@ static sinew_status add_first_hats(sn_baker *b, int slider) {
     return SINEW_OK;
 }
 
-static sinew_status add_curves(sn_baker *b, int slider, double full) {
+static sinew_status add_curves(sn_baker *b, int slider, double full, double expected) {
     for (int p = 2; p <= CURVE_POWER; p++) {
-        sn_bake_function f = {.kind = SN_BAKE_CURVE, .slider = {slider}, .power = {p}};
+        sn_bake_function f = {
+            .kind = SN_BAKE_CURVE, .slider = {slider}, .power = {p}, .expected = expected};
         SN_TRY(sn_bake_add_function(b, &f));
     }
     /* Only where the model does not reach the full shape itself: contact, say. */
-    sn_bake_function f = {.kind = SN_BAKE_PRODUCT, .slider = {slider}, .power = {1}};
+    sn_bake_function f = {
+        .kind = SN_BAKE_PRODUCT, .slider = {slider}, .power = {1}, .expected = expected};
     return full > b->options->tolerance ? sn_bake_add_function(b, &f) : SINEW_OK;
 }
 
@@ -155,9 +158,24 @@ static double bend_of(const sn_baker *b, int before, int at, int after) {
     return sqrt(most) / b->diagonal;
 }
 
+/* Root mean square of what a sample of two sliders has beyond the samples of the two alone (-1:
+ * none). */
+static double interaction_of(const sn_baker *b, int both, int first, int second) {
+    const float *r = b->residuals + (size_t)both * b->numbers;
+    const float *p = first >= 0 ? b->residuals + (size_t)first * b->numbers : NULL;
+    const float *q = second >= 0 ? b->residuals + (size_t)second * b->numbers : NULL;
+    double sum = 0;
+    for (size_t i = 0; i < b->numbers; i++) {
+        double d = (double)r[i] - (p ? (double)p[i] : 0) - (q ? (double)q[i] : 0);
+        sum += d * d;
+    }
+    return sqrt(3 * sum / (double)b->numbers) / b->diagonal;
+}
+
 /* A slider alone: at quarters; where the blend is visibly off, ever finer until hats between the
- * samples would not miss anything that matters. *half receives the sample in the middle, or -1. */
-static sinew_status sample_slider(sn_baker *b, int s, double *row, int *half) {
+ * samples would not miss anything that matters. *half receives the sample in the middle, or -1,
+ * *expected the largest root mean square of a sample. */
+static sinew_status sample_slider(sn_baker *b, int s, double *row, int *half, double *expected) {
     const sinew_slider *slider = &b->rig->sliders[s];
     int at[SN_BAKE_FINEST + 1]; /* the sample at k / SN_BAKE_FINEST; -1: none yet */
     double worst = 0, full = 0, size, bend = INFINITY;
@@ -171,7 +189,10 @@ static sinew_status sample_slider(sn_baker *b, int s, double *row, int *half) {
             row[s] = sn_bake_weight(slider, (double)k / SN_BAKE_FINEST);
             int index = b->sample_count;
             SN_TRY(add_sample(b, row, &size));
-            if (b->sample_count > index) at[k] = index;
+            if (b->sample_count > index) {
+                at[k] = index;
+                *expected = fmax(*expected, interaction_of(b, index, -1, -1));
+            }
             worst = fmax(worst, size);
             if (k == SN_BAKE_FINEST) full = fmax(full, size);
         }
@@ -183,24 +204,11 @@ static sinew_status sample_slider(sn_baker *b, int s, double *row, int *half) {
     row[s] = slider->rest;
     *half = at[SN_BAKE_FINEST / 2];
     if (b->options->style == SINEW_BAKE_STYLE_POLYNOMIALS)
-        return worst > ALONE * b->options->tolerance ? add_curves(b, s, full) : SINEW_OK;
+        return worst > ALONE * b->options->tolerance ? add_curves(b, s, full, *expected) : SINEW_OK;
     return worst > b->options->tolerance ? add_first_hats(b, s) : SINEW_OK;
 }
 
 /* ---- pairs and triples ----------------------------------------------------------------------- */
-
-/* Root mean square of what the sample in the middle of two sliders has beyond the two alone. */
-static double interaction_of(const sn_baker *b, int both, int first, int second) {
-    const float *r = b->residuals + (size_t)both * b->numbers;
-    const float *p = first >= 0 ? b->residuals + (size_t)first * b->numbers : NULL;
-    const float *q = second >= 0 ? b->residuals + (size_t)second * b->numbers : NULL;
-    double sum = 0;
-    for (size_t i = 0; i < b->numbers; i++) {
-        double d = (double)r[i] - (p ? (double)p[i] : 0) - (q ? (double)q[i] : 0);
-        sum += d * d;
-    }
-    return sqrt(3 * sum / (double)b->numbers) / b->diagonal;
-}
 
 static sinew_status sample_pair(sn_baker *b, const sn_slider_pair *pair, const double at[2],
                                 double *row) {
@@ -257,13 +265,14 @@ static sinew_status sample_pairs(sn_baker *b, const int *half, sn_slider_pair *p
 }
 
 /* Products of powers from 1 of the sliders, up to a degree. */
-static sinew_status add_products(sn_baker *b, int factors, const int *sliders, int power,
-                                 int degree) {
+static sinew_status add_products(sn_baker *b, int factors, const int *sliders, double expected,
+                                 int power, int degree) {
     int rest = factors > 2 ? power : 1;
     for (int p = 1; p <= power; p++)
         for (int q = 1; q <= power && p + q <= degree; q++)
             for (int r = 1; r <= rest && (factors < 3 || p + q + r <= degree); r++) {
-                sn_bake_function f = {.kind = SN_BAKE_PRODUCT, .power = {p, q}};
+                sn_bake_function f = {
+                    .kind = SN_BAKE_PRODUCT, .power = {p, q}, .expected = expected};
                 if (factors > 2) f.power[2] = r;
                 memcpy(f.slider, sliders, (size_t)factors * sizeof *sliders);
                 SN_TRY(sn_bake_add_function(b, &f));
@@ -271,10 +280,11 @@ static sinew_status add_products(sn_baker *b, int factors, const int *sliders, i
     return SINEW_OK;
 }
 
-/* Three sliders whose pairs interact; the weakest of the three interactions. */
+/* Three sliders whose pairs interact: the weakest of the three interactions, and their geometric
+ * mean. */
 typedef struct triple {
     int sliders[3];
-    double interaction;
+    double interaction, mean;
 } triple;
 
 static int by_weakest(const void *x, const void *y) {
@@ -299,11 +309,11 @@ static sinew_status find_triples(sn_baker *b, const sn_slider_pair *pairs, int p
         for (int y = 1; status == SINEW_OK && y < z; y++) {
             double zy = between[y + (size_t)n * (size_t)z];
             for (int x = 0; zy > 0 && status == SINEW_OK && x < y; x++) {
-                double least = fmin(zy, fmin(between[x + (size_t)n * (size_t)y],
-                                             between[x + (size_t)n * (size_t)z]));
+                double yx = between[x + (size_t)n * (size_t)y];
+                double zx = between[x + (size_t)n * (size_t)z], least = fmin(zy, fmin(yx, zx));
                 if (!(least > 0)) continue;
                 if (SN_RESERVE(*triples, capacity, *count + 1))
-                    (*triples)[(*count)++] = (triple){{x, y, z}, least};
+                    (*triples)[(*count)++] = (triple){{x, y, z}, least, cbrt(zy * yx * zx)};
                 else
                     status = sn_no_memory(b->error);
             }
@@ -328,26 +338,57 @@ static sinew_status add_polynomials(sn_baker *b, const sn_slider_pair *pairs, in
     sinew_status status = SINEW_OK;
     for (int i = 0; status == SINEW_OK && i < pair_count; i++)
         if (b->function_count + degree * (degree - 1) / 2 <= most)
-            status = add_products(b, 2, (const int[]){pairs[i].a, pairs[i].b}, degree, degree);
+            status = add_products(b, 2, (const int[]){pairs[i].a, pairs[i].b}, pairs[i].interaction,
+                                  degree, degree);
     int triple_degree = degree > 4 ? degree - 1 : 3;
     for (int i = 0; status == SINEW_OK && i < triple_count; i++)
         if (b->function_count + 10 <= most)
-            status = add_products(b, 3, triples[i].sliders, triple_degree, triple_degree);
+            status = add_products(b, 3, triples[i].sliders, triples[i].mean, triple_degree,
+                                  triple_degree);
     sn_free(triples);
     return status;
 }
 
-static sinew_status add_pairs(sn_baker *b, const int *half, double *row) {
+/* The pairs of a face that are not among `pairs`: they hardly interact, but there are so many of
+ * them, and what they do (the head as a whole tilts a little, say) is so alike, that together they
+ * matter. `expected`: per slider, -1: moves nothing. */
+static sinew_status add_distant_pairs(sn_baker *b, const sn_slider_pair *pairs, int count,
+                                      const double *expected) {
+    int n = b->rig->slider_count, distant_count = 0;
+    size_t size = (size_t)n * (size_t)n;
+    bool *near = SN_NEW0(bool, size);
+    sn_slider_pair *distant = SN_NEW(sn_slider_pair, size);
+    sinew_status status = near && distant ? SINEW_OK : sn_no_memory(b->error);
+    double least = INFINITY;
+    for (int i = 0; near && i < count; i++) {
+        near[(size_t)pairs[i].a * (size_t)n + (size_t)pairs[i].b] = true;
+        least = fmin(least, pairs[i].interaction);
+    }
+    for (int x = 0; status == SINEW_OK && x < n; x++)
+        for (int y = x + 1; y < n; y++)
+            if (!near[(size_t)x * (size_t)n + (size_t)y] && expected[x] >= 0 && expected[y] >= 0)
+                distant[distant_count++] =
+                    (sn_slider_pair){.a = x, .b = y, .interaction = expected[x] * expected[y]};
+    if (distant_count > 0) qsort(distant, (size_t)distant_count, sizeof *distant, by_interaction);
+    for (int i = 0; status == SINEW_OK && count > 0 && i < distant_count && i < MOST_DISTANT; i++)
+        status = add_products(b, 2, (const int[]){distant[i].a, distant[i].b}, least, 1, 2);
+    sn_free(near), sn_free(distant);
+    return status;
+}
+
+static sinew_status add_pairs(sn_baker *b, const int *half, const double *expected, double *row) {
     sn_slider_pair *pairs;
     int count;
     SN_TRY(sn_bake_pairs(b->rig, &pairs, &count, b->error));
     sinew_status status = sample_pairs(b, half, pairs, &count, row);
-    if (status == SINEW_OK && b->options->style == SINEW_BAKE_STYLE_POLYNOMIALS)
-        status = add_polynomials(b, pairs, count);
-    else
+    bool polynomials = b->options->style == SINEW_BAKE_STYLE_POLYNOMIALS;
+    if (status == SINEW_OK && polynomials) status = add_polynomials(b, pairs, count);
+    if (status == SINEW_OK && polynomials && b->rig->slider_count > SN_BAKE_MANY_SLIDERS)
+        status = add_distant_pairs(b, pairs, count, expected);
+    if (!polynomials)
         for (int i = 0; status == SINEW_OK && i < count && i < MOST_PAIRS / 2; i++)
-            status =
-                add_products(b, 2, (const int[]){pairs[i].a, pairs[i].b}, MOST_POWER, MOST_DEGREE);
+            status = add_products(b, 2, (const int[]){pairs[i].a, pairs[i].b}, pairs[i].interaction,
+                                  MOST_POWER, MOST_DEGREE);
     sn_free(pairs);
     return status;
 }
@@ -384,17 +425,18 @@ sinew_status sn_bake_take_samples(sn_baker *b) {
     int sliders = b->rig->slider_count;
     double *row = SN_NEW(double, sliders);
     int *half = SN_NEW(int, sliders);
-    sinew_status status = row && half ? SINEW_OK : sn_no_memory(b->error);
+    double *expected = SN_NEW(double, sliders);
+    sinew_status status = row && half && expected ? SINEW_OK : sn_no_memory(b->error);
     if (status == SINEW_OK) sinew_rig_rest_weights(b->rig, row);
     int all = b->sample_limit;
     b->sample_limit = all * PAIR_SHARE / 100;
     for (int s = 0; status == SINEW_OK && s < sliders; s++) {
-        half[s] = -1;
-        if (moves(b->rig, s)) status = sample_slider(b, s, row, &half[s]);
+        half[s] = -1, expected[s] = moves(b->rig, s) ? 0 : -1;
+        if (expected[s] == 0) status = sample_slider(b, s, row, &half[s], &expected[s]);
     }
     b->sample_limit = all;
-    if (status == SINEW_OK) status = add_pairs(b, half, row);
+    if (status == SINEW_OK) status = add_pairs(b, half, expected, row);
     if (status == SINEW_OK) status = sample_rows(b);
-    sn_free(row), sn_free(half);
+    sn_free(row), sn_free(half), sn_free(expected);
     return status;
 }

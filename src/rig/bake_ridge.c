@@ -1,9 +1,9 @@
 /* Few activations for many functions of the weights.
  *
- * Based on: reduced-rank ridge regression (Mukherjee and Zhu 2011), adaptive ridge (Frommlet and
- * Nuel 2016) and the leave-one-out error (Allen's PRESS, 1974) to choose its strength. We differ
- * in: functions of higher degree are penalized more, and everything works on the Gram matrix of the
- * samples.
+ * Based on: reduced-rank ridge regression (Mukherjee and Zhu 2011) with the leave-one-out error
+ * (Allen's PRESS, 1974) to choose its strength. We differ in: functions are penalized by what
+ * samples of their sliders show of them, and more with their degree; everything works on the Gram
+ * matrix of the samples.
  *
  * X (n x F) holds the values of the functions, R (3V x n) the residuals, G = R^T R. With the
  * penalties p_j and Z = X / sqrt(p), the ridge fit of the samples is R H, H = Z (Z^T Z + l)^-1 Z^T.
@@ -15,10 +15,7 @@
  * E M E y_k = sigma_k^2 y_k and u_k = U y_k. The activation of v_k is the ridge fit of R^T v_k:
  *
  *   coefficients = (1 / sqrt(p)) Z^T U 1 / (s + l) M E y_k / sigma_k
- *
- * Few functions matter where joints bend, many where a face moves. So the fit is repeated with
- * penalties that grow where a function has contributed little, and the round with the least PRESS
- * counts. */
+ */
 #include <math.h>
 #include <string.h>
 
@@ -30,9 +27,8 @@
 
 #define DEGREE_PENALTY 4.0   /* per degree above 2: noise grows with the degree */
 #define SMALLEST_PART  1e-13 /* of the largest s */
-#define LEAST_WEIGHT   1e-4  /* of the largest contribution */
-enum { ROUNDS = 2 };
-static const double ridges[] = {1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 1e-1};
+#define LEAST_EXPECTED 1e-3  /* of the largest size of displacements that samples show */
+static const double ridges[] = {1e-9, 1e-7, 1e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 1e-1};
 
 typedef struct ridge {
     sn_baker *b;
@@ -41,17 +37,17 @@ typedef struct ridge {
     double *penalty;    /* per function: sqrt(p) */
     double *Z;          /* n x F */
     double *U, *s;      /* n x r, r */
-    double *GU;         /* n x r */
+    double *PGU;        /* n x r: (I - U U^T) G U */
     double *M, *EME;    /* r x r */
     double *UE, *UEM;   /* n x r */
-    double *found;      /* F x count: coefficients of this round */
+    double *outside;    /* n: diagonal of P = I - U U^T */
+    double *unreached;  /* n: diagonal of P G P */
 } ridge;
 
-static void release_round(ridge *t) {
-    sn_free(t->U), sn_free(t->s), sn_free(t->GU);
+static void release(ridge *t) {
+    sn_free(t->penalty), sn_free(t->Z), sn_free(t->U), sn_free(t->s), sn_free(t->PGU);
     sn_free(t->M), sn_free(t->EME), sn_free(t->UE), sn_free(t->UEM);
-    t->U = t->s = t->GU = t->M = t->EME = t->UE = t->UEM = NULL;
-    t->r = 0;
+    sn_free(t->outside), sn_free(t->unreached);
 }
 
 static int degree_of(const sn_bake_function *f) {
@@ -105,44 +101,60 @@ static sinew_status prepare(ridge *t) {
         for (size_t i = 0; i < n; i++) t->Z[i + n * j] = t->X[i + n * j] / t->penalty[j];
     SN_TRY(decompose(t));
     size_t r = (size_t)t->r;
-    t->GU = SN_NEW(double, n *r), t->M = SN_NEW(double, r *r), t->EME = SN_NEW(double, r *r);
+    t->PGU = SN_NEW(double, n *r), t->M = SN_NEW(double, r *r), t->EME = SN_NEW(double, r *r);
     t->UE = SN_NEW(double, n *r), t->UEM = SN_NEW(double, n *r);
-    if (!t->GU || !t->M || !t->EME || !t->UE || !t->UEM) return sn_no_memory(t->b->error);
-    sn_dense_multiply(SN_AS_IS, SN_AS_IS, t->n, t->r, t->n, 1, t->b->gram, t->U, 0, t->GU);
-    sn_dense_multiply(SN_TRANSPOSED, SN_AS_IS, t->r, t->r, t->n, 1, t->U, t->GU, 0, t->M);
+    t->outside = SN_NEW(double, n), t->unreached = SN_NEW(double, n);
+    if (!t->PGU || !t->M || !t->EME || !t->UE || !t->UEM || !t->outside || !t->unreached)
+        return sn_no_memory(t->b->error);
+    sn_dense_multiply(SN_AS_IS, SN_AS_IS, t->n, t->r, t->n, 1, t->b->gram, t->U, 0, t->UE);
+    sn_dense_multiply(SN_TRANSPOSED, SN_AS_IS, t->r, t->r, t->n, 1, t->U, t->UE, 0, t->M);
+    sn_dense_multiply(SN_AS_IS, SN_AS_IS, t->n, t->r, t->r, 1, t->U, t->M, 0, t->UEM);
+    for (size_t i = 0; i < n; i++) {
+        double inside = 0, reached = 0;
+        for (size_t k = i; k < n * r; k += n) {
+            inside += t->U[k] * t->U[k];
+            reached += t->U[k] * (2 * t->UE[k] - t->UEM[k]);
+            t->PGU[k] = t->UE[k] - t->UEM[k];
+        }
+        t->outside[i] = fmax(1 - inside, 0);
+        t->unreached[i] = fmax(t->b->gram[i + n * i] - reached, 0);
+    }
     return SINEW_OK;
 }
 
-/* The squared error of every sample when it is left out of the fit, summed. */
+/* The squared error of every sample when it is left out of the fit, summed. With as many functions
+ * as samples 1 - H_ii can be tiny, and so can the error. So both are sums of small parts: with
+ * D = 1 - E = l / (s + l) and P = I - U U^T, I - H = P + U D U^T and
+ *
+ *   [(I - H) G (I - H)]_ii = [P G P]_ii + [U D (2 (P G U)^T + M D U^T)]_ii. */
 static double left_out(ridge *t, double l) {
     size_t n = (size_t)t->n;
     for (int k = 0; k < t->r; k++)
         for (size_t i = 0; i < n; i++)
-            t->UE[i + n * (size_t)k] = t->U[i + n * (size_t)k] * t->s[k] / (t->s[k] + l);
+            t->UE[i + n * (size_t)k] = t->U[i + n * (size_t)k] * l / (t->s[k] + l);
     sn_dense_multiply(SN_AS_IS, SN_AS_IS, t->n, t->r, t->r, 1, t->UE, t->M, 0, t->UEM);
     double total = 0;
     for (size_t i = 0; i < n; i++) {
-        double own = 0, error = t->b->gram[i + n * i];
+        double room = t->outside[i], error = t->unreached[i];
         for (size_t k = 0; k < (size_t)t->r; k++) {
-            double ue = t->UE[i + n * k];
-            own += ue * t->U[i + n * k];
-            error += ue * (t->UEM[i + n * k] - 2 * t->GU[i + n * k]);
+            double ud = t->UE[i + n * k];
+            room += ud * t->U[i + n * k];
+            error += ud * (t->UEM[i + n * k] + 2 * t->PGU[i + n * k]);
         }
-        double room = fmax(1 - own, 1e-6);
-        total += fmax(error, 0) / (room * room);
+        total += fmax(error, 0) / fmax(room * room, 1e-300);
     }
     return total;
 }
 
-static double best_ridge(ridge *t, double *least) {
-    double trace = 0, best = 0;
-    *least = INFINITY;
+static sinew_status best_ridge(ridge *t, double *best) {
+    double trace = 0, least = INFINITY;
     for (int k = 0; k < t->r; k++) trace += t->s[k];
     for (size_t i = 0; i < sizeof ridges / sizeof *ridges; i++) {
+        if (sn_cancelled(t->b->monitor)) return sn_fail(t->b->error, SINEW_CANCELLED, "cancelled");
         double l = ridges[i] * trace / t->n, error = left_out(t, l);
-        if (error < *least) *least = error, best = l;
+        if (error < least) least = error, *best = l;
     }
-    return best;
+    return SINEW_OK;
 }
 
 /* The `count` largest eigenvalues of a symmetric A (n x n), largest first, and their vectors in the
@@ -184,10 +196,10 @@ static sinew_status find_largest(int n, const double *A, int count, double *valu
     return status;
 }
 
-/* t->found from the ridge l. */
+/* b->coefficients from the ridge l. */
 static sinew_status find_coefficients(ridge *t, double l) {
     size_t r = (size_t)t->r, n = (size_t)t->n, F = (size_t)t->F, count = (size_t)t->count;
-    memset(t->found, 0, F * count * sizeof *t->found);
+    double *found = t->b->coefficients;
     if (count > r) count = r;
     double *values = SN_NEW(double, count), *vectors = SN_NEW(double, r *count);
     double *part = SN_NEW(double, n *count);
@@ -209,57 +221,32 @@ static sinew_status find_coefficients(ridge *t, double l) {
             for (size_t i = 0; i < r; i++)
                 MEy[i + r * k] /= (t->s[i] + l) * sqrt(fmax(values[k], 1e-300));
         sn_dense_multiply(SN_AS_IS, SN_AS_IS, t->n, (int)count, t->r, 1, t->U, MEy, 0, part);
-        sn_dense_multiply(SN_TRANSPOSED, SN_AS_IS, t->F, (int)count, t->n, 1, t->Z, part, 0,
-                          t->found);
+        sn_dense_multiply(SN_TRANSPOSED, SN_AS_IS, t->F, (int)count, t->n, 1, t->Z, part, 0, found);
         for (size_t k = 0; k < count; k++)
-            for (size_t j = 0; j < F; j++) t->found[j + F * k] /= t->penalty[j];
+            for (size_t j = 0; j < F; j++) found[j + F * k] /= t->penalty[j];
     }
     sn_free(values), sn_free(vectors), sn_free(part);
     return status;
 }
 
-/* Penalties of the next round: what a function contributes to the samples, against the largest. */
-static void adapt(ridge *t, const double *first) {
-    size_t F = (size_t)t->F;
-    double most = 0;
-    for (size_t j = 0; j < F; j++) {
-        double square = 0;
-        for (size_t k = 0; k < (size_t)t->count; k++)
-            square += t->found[j + F * k] * t->found[j + F * k];
-        t->penalty[j] = sqrt(square * t->b->functions[t->b->chosen[j]].own);
-        most = fmax(most, t->penalty[j]);
-    }
-    for (size_t j = 0; j < F; j++)
-        t->penalty[j] = first[j] / sqrt(fmax(t->penalty[j] / most, LEAST_WEIGHT));
-}
-
 sinew_status sn_bake_reduce(sn_baker *b, const double *X, int count) {
     ridge t = {.b = b, .n = b->sample_count, .F = b->chosen_count, .count = count, .X = X};
-    size_t n = (size_t)t.n, F = (size_t)t.F, size = F * (size_t)count;
-    double *first = SN_NEW(double, F), least = INFINITY;
-    b->coefficients = SN_NEW0(double, size);
-    t.penalty = SN_NEW(double, F), t.Z = SN_NEW(double, n *F), t.found = SN_NEW(double, size);
-    sinew_status status =
-        first && b->coefficients && t.penalty && t.Z && t.found ? SINEW_OK : sn_no_memory(b->error);
+    size_t n = (size_t)t.n, F = (size_t)t.F;
+    double largest = 0, l = 0;
+    b->coefficients = SN_NEW0(double, F *(size_t)count);
+    t.penalty = SN_NEW(double, F), t.Z = SN_NEW(double, n *F);
+    sinew_status status = b->coefficients && t.penalty && t.Z ? SINEW_OK : sn_no_memory(b->error);
+    for (size_t j = 0; j < F; j++) largest = fmax(largest, b->functions[b->chosen[j]].expected);
     for (size_t j = 0; status == SINEW_OK && j < F; j++) {
         /* samples along a slider determine its curves, whatever their degree */
         const sn_bake_function *f = &b->functions[b->chosen[j]];
         int degree = f->kind == SN_BAKE_CURVE ? 0 : degree_of(f);
-        first[j] = t.penalty[j] = sqrt(pow(DEGREE_PENALTY, degree > 2 ? degree - 2 : 0));
+        double expected = largest > 0 ? fmax(f->expected / largest, LEAST_EXPECTED) : 1;
+        t.penalty[j] = sqrt(pow(DEGREE_PENALTY, degree > 2 ? degree - 2 : 0)) / expected;
     }
-    for (int round = 0; status == SINEW_OK && round < ROUNDS; round++) {
-        if (sn_cancelled(b->monitor)) status = sn_fail(b->error, SINEW_CANCELLED, "cancelled");
-        double error = INFINITY, l = 0;
-        if (status == SINEW_OK) status = prepare(&t);
-        if (status == SINEW_OK) l = best_ridge(&t, &error);
-        if (status == SINEW_OK) status = find_coefficients(&t, l);
-        if (status == SINEW_OK && error < least) {
-            least = error;
-            memcpy(b->coefficients, t.found, size * sizeof *t.found);
-        }
-        if (status == SINEW_OK) adapt(&t, first);
-        release_round(&t);
-    }
-    sn_free(first), sn_free(t.penalty), sn_free(t.Z), sn_free(t.found);
+    if (status == SINEW_OK) status = prepare(&t);
+    if (status == SINEW_OK) status = best_ridge(&t, &l);
+    if (status == SINEW_OK) status = find_coefficients(&t, l);
+    release(&t);
     return status;
 }

@@ -26,6 +26,7 @@ typedef struct sn_bake_function {
     double *values;             /* per sample, made orthogonal to what is chosen */
     double gain, norm;          /* p^T G p, p^T p */
     double own;                 /* p^T p before anything was chosen */
+    double expected;            /* size of its displacements as far as samples show it, any unit */
     bool chosen;
 } sn_bake_function;
 

@@ -251,6 +251,59 @@ static void baking_can_be_cancelled(void **state) {
     release(&model, rig);
 }
 
+enum { MANY = 26 };
+
+/* Linear, and the whole mesh tilts a little with every pair of sliders that acts. */
+static sinew_status tilting_model(const double *weights, double *positions, void *user,
+                                  const sinew_monitor *monitor, sinew_error *error) {
+    (void)monitor;
+    const sinew_rig *rig = user;
+    sinew_linear *linear;
+    sinew_status status = sinew_linear_create(rig, &linear, error);
+    if (status != SINEW_OK) return status;
+    sinew_linear_evaluate(linear, weights, positions);
+    sinew_linear_destroy(linear);
+    double sum = 0, squares = 0;
+    for (int s = 0; s < MANY; s++) sum += weights[s], squares += weights[s] * weights[s];
+    for (int v = 0; v < rig->neutral->vertex_count; v++)
+        positions[3 * v + 1] += 0.01 * (sum * sum - squares) * positions[3 * v];
+    return SINEW_OK;
+}
+
+/* Slider s of this face moves vertices s and s + 1: of its pairs, few share any. */
+static void pairs_that_share_nothing_add_up(void **state) {
+    (void)state;
+    enum { POSES = 20 };
+    sinew_error error;
+    double points[3 * (MANY + 1)] = {0};
+    int faces[3 * (MANY - 1)];
+    for (int v = 0; v <= MANY; v++) points[3 * v] = v, points[3 * v + 1] = v % 2;
+    for (int k = 0; k < 3 * (MANY - 1); k++) faces[k] = k / 3 + k % 3;
+    sinew_mesh *mesh;
+    sinew_rig *rig, *baked;
+    assert_ok(sinew_mesh_create(MANY + 1, points, MANY - 1, NULL, faces, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    for (int s = 0; s < MANY; s++) {
+        char name[8];
+        const int vertices[] = {s, s + 1};
+        const double deltas[] = {0, 0, 0.1, 0, 0, 0.1};
+        snprintf(name, sizeof name, "s%d", s);
+        assert_ok(sinew_rig_add_target(rig, name, 2, vertices, deltas, &error));
+    }
+    sinew_bake_options options;
+    sinew_bake_options_init(&options);
+    options.max_targets = 3;
+    options.max_samples = 600;
+    assert_ok(sinew_bake(rig, &options, tilting_model, rig, NULL, &baked, NULL, &error));
+    double rows[POSES * MANY];
+    for (int k = 0; k < POSES * MANY; k++) rows[k] = 0.5 + 0.5 * sin(7.3 * k);
+    sinew_bake_error before = {.size = sizeof before}, after = {.size = sizeof after};
+    assert_ok(sinew_bake_measure(rig, POSES, rows, tilting_model, rig, NULL, &before, &error));
+    assert_ok(sinew_bake_measure(baked, POSES, rows, tilting_model, rig, NULL, &after, &error));
+    assert_below(after.mean / before.mean, 0.05);
+    sinew_rig_destroy(baked), sinew_rig_destroy(rig);
+}
+
 static sinew_bake_style bake_style;
 
 static sinew_status bake_small(void *user) {
@@ -283,6 +336,7 @@ int test_bake(void) {
         cmocka_unit_test(more_correctives_leave_less_of_the_error_on_unseen_poses),
         cmocka_unit_test(full_shapes_stay_as_the_artist_made_them),
         cmocka_unit_test(expressions_do_not_undo_themselves),
+        cmocka_unit_test(pairs_that_share_nothing_add_up),
         cmocka_unit_test(baking_can_be_cancelled),
         cmocka_unit_test(baking_survives_without_memory),
     };
