@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "farm.h"
+#include "json.h"
 #include "sinew/cache.h"
 
 enum { MANIFEST_VERSION = 1, LONGEST_NAME = 100 };
@@ -123,7 +124,7 @@ static sinew_status find_cost(farm *f, farm_shot *shot, const sinew_scene *scene
                                          "time",   "outputs", "notes",   "studio"};
     char *text, key[20];
     CLI_TRY(sinew_scene_text(scene, &text, error));
-    json_t *document = json_loads(text, 0, NULL);
+    json_t *document = cli_json_loads(text, 0, NULL);
     sinew_free(text);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         json_object_del(document, others[i]);
@@ -256,7 +257,7 @@ sinew_status farm_read(farm *f, const char *manifest) {
     size_t size;
     CLI_TRY(sinew_file_read(manifest, &text, &size, &f->call->error));
     json_error_t where;
-    json_t *document = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
+    json_t *document = cli_json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
     sinew_free(text);
     if (!document && !*where.text) return cli_no_memory(&f->call->error);
     if (!document)

@@ -21,6 +21,7 @@
 
 #include "farm_backend.h"
 #include "frame.h"
+#include "json.h"
 #include "report.h"
 
 /* ---- children ---------------------------------------------------------------------------------
@@ -232,7 +233,7 @@ sinew_status farm_batch_write(const char *folder, int batch, farm_task **tasks, 
 
 /* The outcome in the file; false: it is not there. */
 static bool take_outcome(const char *path, farm_outcome *outcome) {
-    json_t *result = json_load_file(path, 0, NULL);
+    json_t *result = cli_json_load_file(path, 0, NULL);
     const json_t *code = json_object_get(result, "code");
     bool found = json_is_integer(code);
     if (found) {
@@ -314,7 +315,7 @@ sinew_status farm_batch_run(cli_call *call, const char *batch, const char *index
     if (*end || end == index || number < 0)
         return cli_usage(call, "'%s' is not the number of a task", index);
     CLI_TRY(sinew_file_read(batch, &text, &size, &call->error));
-    json_t *document = json_loadb(text, size, 0, NULL);
+    json_t *document = cli_json_loadb(text, size, 0, NULL);
     sinew_free(text);
     const char *log, *result;
     char **words = read_words(json_array_get(json_object_get(document, "tasks"), (size_t)number),

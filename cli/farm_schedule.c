@@ -21,6 +21,7 @@
 
 #include "farm.h"
 #include "frame.h"
+#include "json.h"
 
 enum { ATTEMPTS = 3 }; /* of every task: the first and two more */
 enum { REPAIRS = 2 };  /* plans after a merge that found a damaged part */
@@ -301,7 +302,7 @@ static void task_ended(farm *f, farm_task *task) {
     }
     char reason[512], *path = task_file(shot, task->chunk, "json");
     explain(task, reason, sizeof reason);
-    json_t *report = path ? json_load_file(path, 0, NULL) : NULL;
+    json_t *report = path ? cli_json_load_file(path, 0, NULL) : NULL;
     /* Frames that did not converge are complete: another attempt would give the same. */
     bool good = outcome->code == EXIT_DONE || outcome->code == EXIT_UNFINISHED;
     shot->seconds += outcome->seconds;

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "farm.h"
+#include "json.h"
 #include "report.h"
 
 #define TABLE_NAME "farm.json"
@@ -48,7 +49,7 @@ static json_t *costs_of(const farm *f) {
 
 void farm_load_costs(farm *f) {
     char *path = cli_path_join(f->folder, TABLE_NAME);
-    json_t *document = path ? json_load_file(path, 0, NULL) : NULL;
+    json_t *document = path ? cli_json_load_file(path, 0, NULL) : NULL;
     sinew_free(path);
     const char *key;
     json_t *value;
@@ -213,7 +214,7 @@ sinew_status farm_print_status(cli_call *call, const char *folder, bool running,
     size_t size;
     sinew_status status =
         path ? sinew_file_read(path, &text, &size, &call->error) : cli_no_memory(&call->error);
-    json_t *document = status == SINEW_OK ? json_loadb(text, size, 0, NULL) : NULL;
+    json_t *document = status == SINEW_OK ? cli_json_loadb(text, size, 0, NULL) : NULL;
     json_t *rows = json_object_get(document, "shots");
     if (status == SINEW_OK && !json_is_array(rows))
         status = sinew_fail(&call->error, SINEW_BAD_INPUT, "%s: not a farm table", path);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "files.h"
+#include "json.h"
 #include "report.h"
 
 sinew_status cli_frame_range(cli_call *call, int *first, int *last) {
@@ -35,7 +36,7 @@ json_t *cli_read_form(cli_call *call, const char *option, int index, cli_form *f
         cli_usage(call, "%s: %s", option, why.message);
         return NULL;
     }
-    json_t *value = json_loads(text, 0, NULL);
+    json_t *value = cli_json_loads(text, 0, NULL);
     sinew_free(text);
     static const char *const paths[] = {"file", "frames"};
     for (int i = 0; i < 2 && value; i++) {
@@ -114,7 +115,7 @@ sinew_status cli_parameter(cli_call *call, json_t *document, const char *model, 
 static void adopt_report(cli_call *call, const sinew_job *job) {
     char *text = NULL;
     if (sinew_job_report(job, &text, NULL) != SINEW_OK) return;
-    json_t *figures = json_loads(text, 0, NULL);
+    json_t *figures = cli_json_loads(text, 0, NULL);
     sinew_free(text);
     json_object_del(figures, "verb");
     json_object_del(figures, "warnings");
@@ -127,7 +128,7 @@ static void say_outputs(const cli_call *call, const sinew_scene *scene) {
     const char *key;
     char *text = NULL;
     if (sinew_scene_get(scene, "/outputs", &text, NULL) != SINEW_OK || !text) return;
-    json_t *outputs = json_loads(text, 0, NULL), *value;
+    json_t *outputs = cli_json_loads(text, 0, NULL), *value;
     sinew_free(text);
     json_object_foreach(outputs, key, value) {
         if (json_is_string(value)) cli_say(call, "wrote %s", json_string_value(value));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "frame.h"
+#include "json.h"
 #include "report.h"
 #include "sinew/job.h"
 #include "sinew/version.h"
@@ -111,6 +112,7 @@ int main(int count, char **words) {
     /* OpenBLAS starts a thread per core when the library loads it, which is later. Where the
      * address space is limited that can fail; the library uses no more than one anyway. */
     setenv("OPENBLAS_NUM_THREADS", "1", 0);
+    cli_json_start(NULL, NULL);
     if (count < 2) {
         cli_print_overview(stderr);
         return EXIT_USAGE;

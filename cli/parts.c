@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "json.h"
 #include "sinew/frames.h"
 #include "sinew/render.h"
 
@@ -29,7 +30,7 @@ static sinew_frame_reader *open_merged(const sinew_scene *scene, const sinew_rig
     sinew_frame_reader *reader = NULL;
     sinew_error ignored;
     if (sinew_scene_get(scene, "/outputs/frames", &text, &ignored) != SINEW_OK) return NULL;
-    json_t *paths = json_loads(text, JSON_DECODE_ANY, NULL);
+    json_t *paths = cli_json_loads(text, JSON_DECODE_ANY, NULL);
     sinew_free(text);
     for (size_t i = 0; i < json_array_size(paths) && !reader; i++) {
         char *path = sinew_scene_path(scene, json_string_value(json_array_get(paths, i)));

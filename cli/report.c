@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
 #include "tools.h"
 
 json_t *cli_report_new(const char *verb) {
     char *text = NULL;
     json_t *report = NULL;
-    if (sinew_report_create(verb, &text, NULL) == SINEW_OK) report = json_loads(text, 0, NULL);
+    if (sinew_report_create(verb, &text, NULL) == SINEW_OK) report = cli_json_loads(text, 0, NULL);
     sinew_free(text);
     return report;
 }

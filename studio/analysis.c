@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "json.h"
+
 enum { WORST = 20, MODE_FRAMES = 2000, SHAPES = 12 };
 #define AMOUNT 0.12 /* of a mode in its picture, as a fraction of the diagonal */
 
@@ -72,7 +74,7 @@ static void read_modes(const json_t *modes, float *frequency, float *damping) {
 }
 
 static json_t *take_json(char *text) {
-    json_t *value = text ? json_loads(text, 0, NULL) : NULL;
+    json_t *value = text ? cli_json_loads(text, 0, NULL) : NULL;
     sinew_free(text);
     return value;
 }

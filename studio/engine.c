@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
+
 struct engine {
     shared_session *shared;
     sinew_solver *solver;
@@ -200,7 +202,7 @@ static void read_live_weights(engine *e) {
     if (!e->shared && !e->preview) return;
     const sinew_session *session = e->shared ? e->shared->session : e->preview;
     if (sinew_session_get(session, "/weights", &text, &ignored) != SINEW_OK || !text) return;
-    json_t *weights = json_loads(text, 0, NULL), *value;
+    json_t *weights = cli_json_loads(text, 0, NULL), *value;
     sinew_free(text);
     const char *name;
     json_object_foreach(weights, name, value) {
@@ -229,7 +231,7 @@ static bool blend_keys(engine *e, double time) {
     if (!e->shared || sinew_session_get(e->shared->session, "/keys", &text, &ignored) != SINEW_OK ||
         !text)
         return false;
-    json_t *keys = json_loads(text, 0, NULL);
+    json_t *keys = cli_json_loads(text, 0, NULL);
     sinew_free(text);
     size_t count = json_array_size(keys), next = 0;
     while (next < count &&
@@ -258,7 +260,7 @@ static bool read_solved_weights(engine *e) {
     char *text = NULL;
     sinew_error ignored;
     if (sinew_figures_text(e->figures, &text, &ignored) != SINEW_OK) return false;
-    json_t *figures = json_loads(text, 0, NULL);
+    json_t *figures = cli_json_loads(text, 0, NULL);
     sinew_free(text);
     const json_t *weights = json_object_get(figures, "weights");
     bool found = json_array_size(weights) == (size_t)e->rig->slider_count;

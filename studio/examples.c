@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
+
 typedef struct example {
     const char *name, *title, *hint;
     const char *scene; /* JSON without the clip */
@@ -177,7 +179,7 @@ sinew_status examples_document(const char *name, int vertices, const char *files
                                const char *files_name, json_t **document, sinew_error *error) {
     const example *e = find_example(name, error);
     if (!e) return error->status;
-    json_t *scene = json_loads(e->scene, 0, NULL), *studio = json_object_get(scene, "studio");
+    json_t *scene = cli_json_loads(e->scene, 0, NULL), *studio = json_object_get(scene, "studio");
     json_t *rig = json_object_get(scene, "rig");
     if (vertices && rig) json_object_set_new(rig, "vertices", json_integer(vertices));
     if (!studio) json_object_set_new(scene, "studio", studio = json_object());

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "json.h"
+
 static sinew_status fail(sinew_error *error, sinew_status status, const char *format,
                          const char *text) {
     error->status = status;
@@ -153,7 +155,7 @@ static sinew_status use_files(const project *p, char **names, int count, json_t 
         if (ends(names[i], scenes)) {
             char path[4096];
             snprintf(path, sizeof path, "%s/%s", project_files_path(p), names[i]);
-            json_t *scene = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+            json_t *scene = cli_json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
             if (!json_is_object(scene) || !json_object_get(scene, "sinew")) {
                 json_decref(scene);
                 continue;
@@ -206,7 +208,7 @@ sinew_status files_receive(const project *p, const unsigned char *bytes, size_t 
         (size_t)bytes[0] | (size_t)bytes[1] << 8 | (size_t)bytes[2] << 16 | (size_t)bytes[3] << 24;
     if (length > size - 4 || length > 1 << 20)
         return fail(error, SINEW_BAD_INPUT, "the header is longer than the message%s", "");
-    json_t *header = json_loadb((const char *)bytes + 4, length, 0, NULL);
+    json_t *header = cli_json_loadb((const char *)bytes + 4, length, 0, NULL);
     const char *type = json_string_value(json_object_get(header, "type"));
     json_t *files = json_object_get(header, "files");
     size_t count = json_array_size(files), at = 4 + length;

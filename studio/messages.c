@@ -8,6 +8,7 @@
 #include "analysis.h"
 #include "examples.h"
 #include "files.h"
+#include "json.h"
 #include "preview.h"
 #include "take.h"
 
@@ -173,7 +174,7 @@ static void change(studio_state *s, net_client *client, const json_t *operations
 
 void messages_dragged(studio_state *s, const char *text, size_t size, int client) {
     (void)client;
-    json_t *result = json_loadb(text, size, 0, NULL), *operations = json_array(), *value;
+    json_t *result = cli_json_loadb(text, size, 0, NULL), *operations = json_array(), *value;
     const char *name;
     json_t *document = project_document(s->project);
     if (!json_object_get(document, "weights"))
@@ -463,7 +464,7 @@ static const struct {
 bool messages_text(studio_state *s, net_client *client, const char *text, size_t size,
                    const char **reason) {
     *reason = "not a JSON object with a type";
-    json_t *message = json_loadb(text, size, DEPTH_FLAGS, NULL);
+    json_t *message = cli_json_loadb(text, size, DEPTH_FLAGS, NULL);
     const char *type = json_string_value(json_object_get(message, "type"));
     bool good = false;
     if (type) *reason = "unknown type of message";

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "json.h"
+
 enum { HISTORY_SHOWN = 50, HISTORY_LIMIT = 10000 };
 
 typedef struct step {
@@ -128,7 +130,7 @@ static sinew_status apply(project *p, const json_t *operations, json_t **inverse
     sinew_status status = sinew_session_patch(p->shared->session, text, &back, NULL, error);
     free(text);
     if (status != SINEW_OK) return status;
-    *inverse = json_loads(back, 0, NULL);
+    *inverse = cli_json_loads(back, 0, NULL);
     sinew_free(back);
     return *inverse ? SINEW_OK : fail(error, SINEW_NO_MEMORY, "out of memory", "", "");
 }
@@ -317,7 +319,7 @@ static void replay(project *p, FILE *in) {
     size_t room = 0;
     sinew_error error;
     while (getline(&line, &room, in) > 0) {
-        json_t *entry = json_loads(line, 0, NULL);
+        json_t *entry = cli_json_loads(line, 0, NULL);
         if (!entry) break;
         const json_t *patch = json_object_get(entry, "patch");
         const char *label = json_string_value(json_object_get(entry, "label"));
@@ -373,7 +375,7 @@ static sinew_status open_journal(project *p, bool own, sinew_error *error) {
     if (in) {
         char *line = NULL;
         size_t room = 0;
-        json_t *head = getline(&line, &room, in) > 0 ? json_loads(line, 0, NULL) : NULL;
+        json_t *head = getline(&line, &room, in) > 0 ? cli_json_loads(line, 0, NULL) : NULL;
         free(line);
         json_t *base = json_object_get(head, "scene");
         sinew_error ignored;
@@ -382,7 +384,7 @@ static sinew_status open_journal(project *p, bool own, sinew_error *error) {
             replay(p, in);
             json_t *saved = NULL;
             char *path = join(p->home, "/saved.json", "");
-            if (path) saved = json_load_file(path, 0, NULL);
+            if (path) saved = cli_json_load_file(path, 0, NULL);
             free(path);
             if (!own && !json_equal(base, now) && !(saved && json_equal(saved, now))) {
                 /* Somebody else changed the scene file: theirs counts, ours is kept aside. */
@@ -539,7 +541,7 @@ json_t *project_document(const project *p) {
     sinew_error error;
     if (!p->shared || sinew_session_text(p->shared->session, &text, &error) != SINEW_OK)
         return json_object();
-    json_t *document = json_loads(text, 0, NULL);
+    json_t *document = cli_json_loads(text, 0, NULL);
     sinew_free(text);
     return document ? document : json_object();
 }

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "json.h"
+
 enum {
     MOST_VALUES = 20000000,  /* coordinates sent for a take */
     MOST_SHAPES = 100000000, /* coordinates sent for the shapes of a solve */
@@ -83,7 +85,7 @@ static sinew_status figure_of(engine *e, int frame, const char *name, const sine
     char *text = NULL;
     sinew_status status = engine_figures(e, frame, monitor, positions, &text, error);
     if (status != SINEW_OK) return status;
-    json_t *figures = json_loads(text, 0, NULL);
+    json_t *figures = cli_json_loads(text, 0, NULL);
     const json_t *found = json_object_get(figures, name);
     *value = json_is_number(found) ? (float)json_number_value(found) : NAN;
     json_decref(figures);

@@ -2,9 +2,13 @@
  * tested by scripts/test-web. */
 #include "support.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "../../fuzz/studio.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "json.h"
 
 static sinew_error error;
 
@@ -91,10 +95,55 @@ static void refused_messages_change_nothing(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+static int allowed;
+
+static void *limited(size_t bytes) {
+    return allowed-- > 0 ? malloc(bytes) : NULL;
+}
+
+/* In a process of its own: parse with room for so many blocks. Returns its exit code, or -1 after
+ * a signal. */
+static int parse_with(int blocks, const char *text, int silence) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (!child) {
+        dup2(silence, STDERR_FILENO);
+        allowed = blocks;
+        cli_json_start(limited, free);
+        _exit(cli_json_loads(text, 0, NULL) ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* jansson alone aborts in the number and reads past the string. */
+static void missing_memory_ends_the_parser_cleanly(void **state) {
+    (void)state;
+    const char *text = "{\"number\": 0.12345678901234567890123456789012345678901234567890, "
+                       "\"string\": \"as long as the number, and longer, and longer, and longer\"}";
+    FILE *words = tmpfile();
+    assert_non_null(words);
+    int blocks = 0, code;
+    while ((code = parse_with(blocks, text, fileno(words))) == 4) blocks++;
+    assert_int_equal(code, 0);
+    assert_true(blocks > 10);
+    static const char line[] = "sinew: out of memory\n";
+    char read[sizeof line] = "";
+    rewind(words);
+    for (int i = 0; i < blocks; i++) {
+        assert_non_null(fgets(read, sizeof read, words));
+        assert_string_equal(read, line);
+    }
+    assert_null(fgets(read, sizeof read, words));
+    fclose(words);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_corpus_replays),
         cmocka_unit_test(refused_messages_change_nothing),
+        cmocka_unit_test(missing_memory_ends_the_parser_cleanly),
     };
     return cmocka_run_group_tests_name("protocol", tests, NULL, NULL);
 }
