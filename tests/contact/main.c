@@ -2,5 +2,7 @@
 #include "groups.h"
 
 int main(void) {
-    return test_pairs() != 0;
+    int failed = test_obstacles();
+    failed += test_pairs();
+    return failed != 0;
 }

@@ -186,7 +186,6 @@ static void an_open_surface_has_no_volume(void **state) {
     assert_int_equal(sinew_count_inverted(2, tets, cube), 1);
 }
 
-/* A broken allocator must give "no memory", never a crash or a leak. */
 /* Two cubes, the second `gap` beside the first; the pose lifts both and widens the gap. */
 static sinew_rig *two_cubes(double gap, double wider) {
     sinew_mesh *mesh;
@@ -258,6 +257,115 @@ static void edges_pop_when_their_angle_jumps_between_frames(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* Frames that are exactly the pose of the curves at their times measure zero; the times begin at
+ * `start`. */
+static void frames_have_the_weights_of_the_curves_at_their_times(void **state) {
+    (void)state;
+    enum { FRAMES = 4 };
+    sinew_rig *rig = cube_rig();
+    sinew_curves *curves;
+    assert_ok(sinew_curves_create(2, 2, &curves, &error));
+    assert_ok(sinew_curves_set_name(curves, 0, "unknown", &error));
+    assert_ok(sinew_curves_set_name(curves, 1, "long", &error));
+    curves->times[0] = 0, curves->times[1] = 10;
+    curves->values[0] = curves->values[2] = 7; /* no such slider */
+    curves->values[1] = 0, curves->values[3] = 1;
+    float positions[FRAMES * 24];
+    for (int rate = 0; rate <= 2; rate += 2) {
+        sinew_frames frames = {8, FRAMES, 2, rate, positions};
+        sinew_distortion d[FRAMES] = {{.size = sizeof *d}};
+        for (int k = 0; k < FRAMES; k++) {
+            double weight = 0.1 * (2 + (rate > 0 ? k / 2.0 : 0));
+            for (int i = 0; i < 24; i++)
+                positions[24 * k + i] = (float)(cube[i] * (i % 3 == 0 ? 1 + weight : 1));
+        }
+        assert_ok(sinew_measure_frames(rig, &frames, curves, true, d, NULL, &error));
+        for (int k = 0; k < FRAMES; k++) {
+            assert_below(d[k].edge.max, 1e-6);
+            assert_int_equal(d[k].intersections, 0);
+        }
+        /* Twice as long as it should be is seen. */
+        for (int i = 0; i < 24; i += 3) positions[24 + i] *= 2;
+        assert_ok(sinew_measure_frames(rig, &frames, curves, false, d, NULL, &error));
+        assert_close(d[1].edge.max, 1, 1e-6);
+        positions[24 * 2 + 5] = NAN;
+        assert_int_equal(sinew_measure_frames(rig, &frames, curves, false, d, NULL, &error),
+                         SINEW_BAD_INPUT);
+        assert_string_equal(error.message, "frame 2: vertex 1 is not finite");
+    }
+    sinew_curves_destroy(curves);
+    sinew_rig_destroy(rig);
+}
+
+static void frames_of_another_mesh_are_bad_input(void **state) {
+    (void)state;
+    sinew_rig *rig = cube_rig();
+    float positions[21] = {0};
+    sinew_frames frames = {7, 1, 0, 30, positions};
+    sinew_distortion d = {.size = sizeof d};
+    assert_int_equal(sinew_measure_frames(rig, &frames, NULL, false, &d, NULL, &error),
+                     SINEW_BAD_INPUT);
+    assert_string_equal(error.message, "the frames have 7 vertices, the poses 8");
+    sinew_rig_destroy(rig);
+}
+
+/* A heat map: the mean over the three edges at each corner of the cube. */
+static void vertices_have_the_mean_difference_of_their_edges(void **state) {
+    (void)state;
+    sinew_rig *rig = cube_rig();
+    sinew_measure *measure;
+    sinew_distortion d = {.size = sizeof d};
+    double positions[24], weight = 0, values[8];
+    memcpy(positions, cube, sizeof cube);
+    positions[20] = 3; /* vertex 6 at (1, 1, 3): edge to 2 is 3, edges to 5 and 7 are sqrt 5 */
+    assert_ok(sinew_measure_create(rig, &measure, &error));
+    assert_ok(sinew_measure_frame(measure, &weight, positions, false, &d, &error));
+    sinew_measure_vertices(measure, values);
+    double slanted = sqrt(5) - 1;
+    assert_close(values[6], (2 + 2 * slanted) / 3, 1e-14);
+    assert_close(values[2], 2.0 / 3, 1e-14);
+    assert_close(values[5], slanted / 3, 1e-14);
+    assert_close(values[7], slanted / 3, 1e-14);
+    for (int v = 0; v < 5; v++) assert_true(v == 2 || values[v] == 0);
+    sinew_measure_destroy(measure);
+    sinew_rig_destroy(rig);
+}
+
+static void flat_and_reversed_tetrahedra_are_inverted(void **state) {
+    (void)state;
+    const int tets[12] = {0, 1, 2, 4, 0, 2, 1, 4, 0, 1, 2, 3}; /* the last one is flat */
+    assert_int_equal(sinew_count_inverted(1, tets, cube) + sinew_count_inverted(1, tets + 4, cube),
+                     1);
+    assert_int_equal(sinew_count_inverted(1, tets + 8, cube), 1);
+}
+
+typedef struct measured_frames {
+    const sinew_rig *rig;
+    const sinew_frames *frames;
+    const sinew_curves *curves;
+} measured_frames;
+
+static sinew_status measure_frames(void *user) {
+    const measured_frames *m = user;
+    sinew_distortion d = {.size = sizeof d};
+    return sinew_measure_frames(m->rig, m->frames, m->curves, true, &d, NULL, &error);
+}
+
+static void a_cache_without_memory_is_reported(void **state) {
+    (void)state;
+    sinew_rig *rig = two_cubes(0.01, 0.02);
+    sinew_curves *curves;
+    assert_ok(sinew_curves_create(1, 1, &curves, &error));
+    assert_ok(sinew_curves_set_name(curves, 0, "up", &error));
+    float positions[48];
+    for (int i = 0; i < 48; i++) positions[i] = (float)rig->neutral->positions[i];
+    sinew_frames frames = {16, 1, 0, 30, positions};
+    measured_frames all = {rig, &frames, curves};
+    assert_true(test_out_of_memory(measure_frames, &all) > 10);
+    sinew_curves_destroy(curves);
+    sinew_rig_destroy(rig);
+}
+
 static void every_failing_allocation_is_reported(void **state) {
     (void)state;
     sinew_rig *rig = cube_rig();
@@ -288,6 +396,11 @@ int test_distortion(void) {
         cmocka_unit_test(drift_is_what_neighboring_parts_gain_over_all_poses),
         cmocka_unit_test(depth_is_below_the_lowest_point_of_the_poses),
         cmocka_unit_test(edges_pop_when_their_angle_jumps_between_frames),
+        cmocka_unit_test(frames_have_the_weights_of_the_curves_at_their_times),
+        cmocka_unit_test(frames_of_another_mesh_are_bad_input),
+        cmocka_unit_test(vertices_have_the_mean_difference_of_their_edges),
+        cmocka_unit_test(flat_and_reversed_tetrahedra_are_inverted),
+        cmocka_unit_test(a_cache_without_memory_is_reported),
         cmocka_unit_test(every_failing_allocation_is_reported),
     };
     return cmocka_run_group_tests_name("distortion", tests, NULL, NULL);
