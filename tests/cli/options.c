@@ -178,6 +178,99 @@ static void options_of_fit_and_force_reach_the_scene(void **state) {
                                    {NULL, NULL}});
 }
 
+/* Contact, flesh, paths and takes: options that few jobs use. Each must also solve. */
+static void rare_options_of_models_reach_the_scene(void **state) {
+    (void)state;
+    make_rigs();
+    write_text("path.csv", "time_s,guide.x,guide.y,guide.z\n0,0,0,0\n0.5,0,0.2,0\n1,0,0,0\n");
+    check_scene("sinew modal bar --poses neutral,bend120 --modes 4 --hold region:start --path "
+                "path.csv --frames 3-4 --until 2 --published --out m.pc2",
+                (const expected[]){{"time to", "2"},
+                                   {"parameters hold", "\"region:start\""},
+                                   {"parameters path", "\"path.csv\""},
+                                   {"parameters published", "true"},
+                                   {NULL, NULL}});
+    check_scene("sinew force face --curves face/clip.csv --frames 0-1 --contact lips --contact-gap "
+                "0.001 --stick 0.01 --flesh --gravity 2 --position 3 --skull part:teethUpper "
+                "--obstacle sphere:0,0,0.12,0.5 --out f.pc2",
+                (const expected[]){{"obstacles 0 shape", "\"sphere\""},
+                                   {"obstacles 0 radius", "0.5"},
+                                   {"parameters contact_gap", "0.001"},
+                                   {"parameters stick", "0.01"},
+                                   {"parameters gravity", "2"},
+                                   {"parameters position", "3"},
+                                   {"parameters skull", "\"part:teethUpper\""},
+                                   {NULL, NULL}});
+    check_scene("sinew force face --markers face/markers.csv --map face/markers_map.csv --frames "
+                "0-1 --marker-unit cm --unit cm --neutral-frame 0 --only 'jaw*' --outlier 0.03 "
+                "--published --lower -0.1 --upper 2 --out g.pc2",
+                (const expected[]){{"rig unit", "\"cm\""},
+                                   {"markers unit", "\"cm\""},
+                                   {"parameters neutral_frame", "0"},
+                                   {"parameters only", "\"jaw*\""},
+                                   {"parameters outlier", "0.03"},
+                                   {"parameters published", "true"},
+                                   {NULL, NULL}});
+    check_scene("sinew fit face --markers face/markers.csv --map face/markers_map.csv --frames 0-1 "
+                "--retarget --neutral-frame 0 --outlier 0.03 --also 'eyeLook*' --without 'jaw*' "
+                "--method uls --layer --layer-smoothing 1e-5 --truth g.pc2 --error-plot e.png "
+                "--out h.pc2",
+                (const expected[]){{"markers truth", "\"g.pc2\""},
+                                   {"outputs error_plot", "\"e.png\""},
+                                   {"parameters retarget", "true"},
+                                   {"parameters also", "\"eyeLook*\""},
+                                   {"parameters without", "\"jaw*\""},
+                                   {"parameters method", "\"uls\""},
+                                   {"parameters layer_smoothing", "1e-5"},
+                                   {NULL, NULL}});
+    assert_int_equal(files_with("e.png"), 1);
+    check_scene("sinew play face face/clip.csv --fps 5 --frames 0-3 --views 0,90,180 --size "
+                "300x100 --out p.png",
+                (const expected[]){{"time fps", "5"}, {"model", "\"linear\""}, {NULL, NULL}});
+    assert_int_equal(files_with("p.png"), 1); /* the frames that it was drawn from are gone */
+}
+
+/* The path takes the whole body along. */
+static void a_path_moves_the_body_between_the_keys(void **state) {
+    (void)state;
+    make_rigs();
+    write_text("path.csv", "time_s,guide.x,guide.y,guide.z\n0,0,0,0\n0.5,0,7,0\n1,0,0,0\n");
+    expect_code(0, "sinew modal bar --poses neutral,bend120 --modes 4 --fps 2 --quiet --out "
+                   "a.pc2 && sinew modal bar --poses neutral,bend120 --modes 4 --fps 2 --quiet "
+                   "--path path.csv --out b.pc2");
+    expect_code(0, "python3 - <<'E'\n"
+                   "import struct\n"
+                   "def frames(name):\n"
+                   "    data = open(name, 'rb').read()\n"
+                   "    n, = struct.unpack('<i', data[16:20])\n"
+                   "    k, = struct.unpack('<i', data[28:32])\n"
+                   "    x = struct.unpack('<%%df' %% (3 * n * k), data[32:])\n"
+                   "    return [sum(x[3 * n * f + 1:3 * n * (f + 1):3]) / n for f in range(k)]\n"
+                   "a, b = frames('a.pc2'), frames('b.pc2')\n"
+                   "assert len(a) == len(b) == 3\n"
+                   "assert all(abs(y - x - h) < 1e-4 for x, y, h in zip(a, b, (0, 7, 0))), (a, b)\n"
+                   "E\n");
+}
+
+static void options_of_bake_and_map_have_an_effect(void **state) {
+    (void)state;
+    make_rigs();
+    expect_code(0, "sinew bake bar --max-targets 2 --samples 60 --tolerance 0.01 --style "
+                   "inbetweens --curves bar/clip.csv --unseen bar/clip.csv --clip-out clip.glb "
+                   "--out baked.glb --drivers d.json --report r.json --quiet && sinew info "
+                   "clip.glb && sinew info baked.glb");
+    expect_code(0, "sinew bake bar --model spring --max-targets 1 --samples 12 --obstacle "
+                   "sphere:9,9,9,1 --out sprung.glb --device auto --quiet");
+    expect_code(0, "sinew map face face/markers.csv --neutral-frame 0 --map-out m.csv --quiet && "
+                   "sinew map face face/markers.csv --map m.csv --picture m.png --quiet && "
+                   "test -s m.png");
+    expect_code(0, "sinew transfer bar --to bar/neutral.obj --pull 0.1 --out same.glb --quiet && "
+                   "sinew info same.glb");
+    const run_result *r = expect_code(0, "sinew help --schema | python3 -c \"import json, sys; "
+                                         "print(json.load(sys.stdin)['title'])\"");
+    assert_true(strlen(r->out) > 1);
+}
+
 /* Verbs without a scene: the option shows in what they print or write. */
 static void options_of_other_verbs_have_an_effect(void **state) {
     (void)state;
@@ -205,6 +298,9 @@ int test_options(void) {
         cmocka_unit_test(options_of_blend_reach_the_scene),
         cmocka_unit_test(options_of_modal_reach_the_scene),
         cmocka_unit_test(options_of_fit_and_force_reach_the_scene),
+        cmocka_unit_test(rare_options_of_models_reach_the_scene),
+        cmocka_unit_test(a_path_moves_the_body_between_the_keys),
+        cmocka_unit_test(options_of_bake_and_map_have_an_effect),
         cmocka_unit_test(options_of_other_verbs_have_an_effect),
     };
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);
