@@ -10,6 +10,8 @@ static const cli_option options[] = {
 static sinew_status run(cli_call *call) {
     const cli_verb *verb = NULL;
     if (cli_given(call, "--schema")) {
+        if (call->argument_count > 0 || cli_given(call, "--man"))
+            return cli_usage(call, "--schema stands alone");
         char *schema;
         sinew_status status = sinew_scene_schema(&schema, &call->error);
         if (status == SINEW_OK) puts(schema);

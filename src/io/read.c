@@ -26,7 +26,7 @@ static sinew_status refuse(const char *path, const char *kind, bool (*can)(const
     char known[256] = "";
     size_t used = 0;
     for (const sn_format *const *f = sn_formats(); *f; f++)
-        if (can(*f) && used < sizeof known - 1) {
+        if (can(*f) && used < sizeof known - 1 && !strstr(known, (*f)->endings)) {
             int wrote = snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "",
                                  (*f)->endings);
             used += wrote > 0 ? (size_t)wrote : 0;
