@@ -293,6 +293,11 @@ static void wrong_shapes_are_explained(void **state) {
     assert_int_equal(sinew_obstacle_create_sphere(here, INFINITY, &obstacle, &error),
                      SINEW_BAD_INPUT);
     assert_int_equal(sinew_obstacle_create_plane(here, far, &obstacle, &error), SINEW_BAD_INPUT);
+    assert_int_equal(sinew_obstacle_create_plane(here, NULL, &obstacle, &error), SINEW_MISUSE);
+    assert_int_equal(sinew_obstacle_create_plane(NULL, here, &obstacle, &error), SINEW_MISUSE);
+    assert_int_equal(sinew_obstacle_create_box(here, NULL, &obstacle, &error), SINEW_MISUSE);
+    assert_int_equal(sinew_obstacle_create_capsule(here, NULL, 1, &obstacle, &error), SINEW_MISUSE);
+    assert_int_equal(sinew_obstacle_create_sphere(here, 1, NULL, &error), SINEW_MISUSE);
 }
 
 /* Of meshes without faces, area or inside, and of one with a coordinate that is not finite. */

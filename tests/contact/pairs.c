@@ -334,6 +334,89 @@ static void piles_of_triangles_cost_little(void **state) {
     free(x), free(triangles);
 }
 
+typedef struct sheets {
+    double x[6 * SHEET];
+    int triangles[12 * SHEET], count;
+} sheets;
+
+static sinew_status make_surface_and_work(void *user) {
+    const sheets *both = user;
+    sinew_error error;
+    sn_contact_surface *surface = NULL;
+    sn_contact_work *work = NULL;
+    const sn_contact_pair *pairs;
+    int count;
+    sinew_status status = sn_contact_surface_create(2 * SHEET, both->x, both->count,
+                                                    both->triangles, NULL, 1e-3, &surface, &error);
+    if (status == SINEW_OK) status = sn_contact_work_create(surface, &work, &error);
+    if (status == SINEW_OK)
+        status = sn_contact_find(surface, work, both->x, both->x, 1, &pairs, &count, &error);
+    sn_contact_work_destroy(work);
+    sn_contact_surface_destroy(surface);
+    return status;
+}
+
+static void surfaces_without_memory_are_reported(void **state) {
+    (void)state;
+    sheets both;
+    two_sheets(both.x, both.triangles, &both.count);
+    assert_true(test_out_of_memory(make_surface_and_work, &both) > 20);
+}
+
+/* Of the upper sheet alone: the vertices of the lower one have no place. */
+static void only_triangles_inside_take_part(void **state) {
+    (void)state;
+    sinew_error error;
+    sheets both;
+    bool inside[2 * SHEET] = {false};
+    sn_contact_surface *surface;
+    two_sheets(both.x, both.triangles, &both.count);
+    for (int v = SHEET; v < 2 * SHEET; v++) inside[v] = true;
+    assert_ok(sn_contact_surface_create(2 * SHEET, both.x, both.count, both.triangles, inside, 1e-3,
+                                        &surface, &error));
+    assert_int_equal(surface->point_count, SHEET);
+    assert_int_equal(surface->triangle_count, both.count / 2);
+    for (int v = 0; v < 2 * SHEET; v++) {
+        assert_int_equal(surface->place[v], v < SHEET ? -1 : v - SHEET);
+        if (v >= SHEET) assert_int_equal(surface->points[v - SHEET], v);
+    }
+    for (int t = 0; t < both.count; t++)
+        assert_true(surface->takes_part[t] == (both.triangles[3 * t] >= SHEET));
+    sn_contact_surface_destroy(surface);
+}
+
+/* Fitting again what moved gives the tree that fitting all of it gives. */
+static void trees_fitted_in_part_equal_trees_fitted_as_a_whole(void **state) {
+    (void)state;
+    enum { ITEMS = 77 };
+    sinew_error error;
+    double centers[3 * ITEMS];
+    uint64_t seed = 8;
+    sn_hull items[ITEMS], whole[2 * ITEMS], part[2 * ITEMS];
+    sn_hierarchy tree;
+    const sn_hull_frame frame = {{0, 0, 0}, 0.5};
+    for (int i = 0; i < 3 * ITEMS; i++) centers[i] = test_random(&seed);
+    assert_ok(sn_hierarchy_create(ITEMS, centers, &tree, &error));
+    int nodes = sn_hierarchy_nodes(&tree);
+    assert_true(nodes <= 2 * ITEMS);
+    for (int i = 0; i < ITEMS; i++)
+        items[i] = sn_hull_of_way(&frame, sn_at(centers, tree.order[i]),
+                                  sn_at(centers, tree.order[i]), 0.01);
+    sn_hierarchy_fit(&tree, items, part);
+    for (int round = 0; round < 40; round++) {
+        bool stale[2 * ITEMS] = {false};
+        int leaf = round % tree.leaves;
+        int item = sn_hierarchy_first(&tree, leaf);
+        sn_vec3 p = sn_at(centers, tree.order[item]);
+        items[item] = sn_hull_of_way(&frame, p, sn_scale(1 + 0.1 * test_random(&seed), p), 0.01);
+        stale[tree.leaves - 1 + leaf] = true;
+        sn_hierarchy_refit(&tree, items, stale, part);
+        sn_hierarchy_fit(&tree, items, whole);
+        for (int i = 0; i < nodes; i++) assert_memory_equal(&whole[i], &part[i], sizeof *whole);
+    }
+    sn_hierarchy_free(&tree);
+}
+
 int test_pairs(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(distances_agree_with_sampling),
@@ -345,6 +428,9 @@ int test_pairs(void) {
         cmocka_unit_test(the_search_misses_no_pair),
         cmocka_unit_test(a_repeated_search_misses_no_pair_and_keeps_the_order),
         cmocka_unit_test(piles_of_triangles_cost_little),
+        cmocka_unit_test(surfaces_without_memory_are_reported),
+        cmocka_unit_test(only_triangles_inside_take_part),
+        cmocka_unit_test(trees_fitted_in_part_equal_trees_fitted_as_a_whole),
     };
     return cmocka_run_group_tests_name("pairs", tests, NULL, NULL);
 }

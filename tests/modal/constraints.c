@@ -210,6 +210,30 @@ static void whole_follows_its_path_between_keys(void **state) {
     test_clip_free(&s);
 }
 
+/* Through few points at uneven times a parabola is still met, but for the first and last span. */
+static void paths_through_uneven_times_are_smooth(void **state) {
+    (void)state;
+    sinew_error error;
+    test_clip s = test_clip_make(8, 2, 10);
+    const double times[] = {0, 0.1, 0.4, 0.55, 1};
+    double path[15];
+    for (int k = 0; k < 5; k++) sn_put(path, k, sn_v3(0, 0, 3 * times[k] * (1 - times[k])));
+    sinew_modal_keys keys = test_clip_keys(&s);
+    keys.path_count = 5, keys.path_times = times, keys.path = path;
+    sinew_modal_motion *plain, *led;
+    assert_ok(sinew_modal_motion_create(s.modal, &keys, NULL, NULL, &led, &error));
+    keys.path_count = 0;
+    assert_ok(sinew_modal_motion_create(s.modal, &keys, NULL, NULL, &plain, &error));
+    for (double t = 0.1; t < 0.551; t += 0.05) {
+        sinew_modal_frame(led, s.state, t, s.frame);
+        double with = middle_of(&s, s.frame).z;
+        sinew_modal_frame(plain, s.state, t, s.frame);
+        assert_close(with - middle_of(&s, s.frame).z, 3 * t * (1 - t), 1e-9);
+    }
+    sinew_modal_motion_destroy(plain), sinew_modal_motion_destroy(led);
+    test_clip_free(&s);
+}
+
 /* One tet of the second key is inside out: known in that key and new in none of its frames; a frame
  * in which neighbours change places lists what no key has. */
 static void new_inverted_tets_are_listed(void **state) {
@@ -253,6 +277,7 @@ int test_constraints(void) {
         cmocka_unit_test(each_pin_has_its_own_stiffness),
         cmocka_unit_test(regions_are_led_to_their_orientation),
         cmocka_unit_test(whole_follows_its_path_between_keys),
+        cmocka_unit_test(paths_through_uneven_times_are_smooth),
         cmocka_unit_test(new_inverted_tets_are_listed),
     };
     return cmocka_run_group_tests_name("constraints", tests, NULL, NULL);

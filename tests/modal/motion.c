@@ -393,6 +393,11 @@ static void curves_over_modes_pass_their_points_without_overshoot(void **state) 
     assert_close(values[59], 0.5, 0);
     for (int i = 0; i < 60; i++) assert_true(fabs(values[i] - 0.25) <= 0.75 + 1e-12);
     for (int i = 1; i <= 20; i++) assert_true(values[i] <= values[i - 1] + 1e-15);
+    /* Slopes 1/2 at number 4, and 4/5 at number 10: the harmonic mean of the chords' 1/2 and 2. */
+    const double uneven[] = {0, 4, 10, 12}, rising[] = {0, 2, 5, 9};
+    assert_ok(sinew_modal_curve(4, uneven, rising, 13, values, &error));
+    assert_close(values[7], 3.275, 1e-14);
+    assert_close(values[2], 1, 1e-14);
     const double wrong[] = {0, 0};
     assert_int_equal(sinew_modal_curve(2, wrong, points, 60, values, &error), SINEW_BAD_INPUT);
 }
