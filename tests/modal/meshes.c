@@ -205,12 +205,10 @@ static void no_key_is_torn_by_the_choice_of_a_body(void **state) {
     sinew_mesh_destroy(mesh);
 }
 
-/* A bar and a plate beside it, one mesh of two parts, bent together: the plate stays beside the
- * bar, and linked parts have one set of rigid motions. */
-static void parts_that_stay_close_are_linked(void **state) {
-    (void)state;
-    enum { N = 24, SIDE = N + 1 };
-    double positions[2 * 3 * 3 * SIDE], pose[2 * 3 * 3 * SIDE];
+enum { N = 24, SIDE = N + 1 };
+
+/* A bar and a plate beside it, one mesh of two parts; the pose bends both together. */
+static sinew_mesh *bar_and_plate(double *positions, double *pose) {
     int triangles[2 * 2 * 2 * 3 * N], count = 0;
     for (int part = 0; part < 2; part++)
         for (int i = 0; i <= N; i++)
@@ -227,6 +225,15 @@ static void parts_that_stay_close_are_linked(void **state) {
     sinew_mesh *mesh;
     sinew_error error;
     assert_ok(sinew_mesh_create(6 * SIDE, positions, 2 * count, NULL, triangles, &mesh, &error));
+    return mesh;
+}
+
+/* The plate stays beside the bar, and linked parts have one set of rigid motions. */
+static void parts_that_stay_close_are_linked(void **state) {
+    (void)state;
+    double positions[2 * 3 * 3 * SIDE], pose[2 * 3 * 3 * SIDE];
+    sinew_mesh *mesh = bar_and_plate(positions, pose);
+    sinew_error error;
     const double *poses[1] = {pose};
     const sinew_modal_body bodies[] = {SINEW_MODAL_BODY_SHELL, SINEW_MODAL_BODY_CAGE};
     for (int b = 0; b < 2; b++) {
@@ -275,6 +282,54 @@ static void parts_that_stay_close_are_linked(void **state) {
         assert_below(drift[1], 0.004);
         assert_below(2 * drift[1], drift[0]);
     }
+    sinew_mesh_destroy(mesh);
+}
+
+/* Linked parts in single precision follow those in double precision, and come back from the cache
+ * with the same bits. */
+static void linked_parts_are_fast_and_cached(void **state) {
+    (void)state;
+    double positions[2 * 3 * 3 * SIDE], pose[2 * 3 * 3 * SIDE], frames[3][2 * 3 * 3 * SIDE];
+    sinew_mesh *mesh = bar_and_plate(positions, pose);
+    sinew_error error;
+    sinew_cache *cache;
+    char folder[4096];
+    snprintf(folder, sizeof folder, "%s/links", test_folder());
+    assert_ok(sinew_cache_open(folder, 0, &cache, &error));
+    const double *poses[1] = {pose}, *ends[2] = {positions, pose};
+    const double times[2] = {0, 1};
+    const sinew_modal_body bodies[] = {SINEW_MODAL_BODY_SHELL, SINEW_MODAL_BODY_CAGE};
+    for (int b = 0; b < 2; b++) {
+        sinew_modal *modal[3];
+        sinew_modal_motion *motion[3];
+        sinew_modal_state *states[3];
+        for (int k = 0; k < 3; k++) { /* exact; fast; fast and from the cache */
+            sinew_modal_options options;
+            sinew_modal_options_init(&options);
+            options.modes = 6, options.body = bodies[b], options.cells = 40;
+            options.pose_count = 1, options.poses = poses;
+            options.fast = k > 0, options.cache = k > 0 ? cache : NULL;
+            assert_ok(sinew_modal_create(mesh, &options, NULL, &modal[k], &error));
+            assert_true(info_of(sinew_modal, modal[k]).links > 0);
+            sinew_modal_keys keys = {
+                .size = sizeof keys, .count = 2, .times = times, .positions = ends};
+            assert_ok(sinew_modal_motion_create(modal[k], &keys, NULL, NULL, &motion[k], &error));
+            assert_ok(sinew_modal_state_create(modal[k], &states[k], &error));
+        }
+        assert_true(info_of(sinew_modal, modal[2]).from_cache);
+        for (int f = 0; f <= 4; f++) {
+            for (int k = 0; k < 3; k++) sinew_modal_frame(motion[k], states[k], 0.3 * f, frames[k]);
+            for (int i = 0; i < 6 * SIDE; i++)
+                assert_below(sn_distance(sn_at(frames[0], i), sn_at(frames[1], i)), 1e-4);
+            assert_memory_equal(frames[1], frames[2], sizeof frames[1]);
+        }
+        for (int k = 0; k < 3; k++) {
+            sinew_modal_state_destroy(states[k]);
+            sinew_modal_motion_destroy(motion[k]);
+            sinew_modal_destroy(modal[k]);
+        }
+    }
+    sinew_cache_close(cache);
     sinew_mesh_destroy(mesh);
 }
 
@@ -399,6 +454,7 @@ int test_meshes(void) {
         cmocka_unit_test(open_meshes_get_a_cage_and_the_reason),
         cmocka_unit_test(no_key_is_torn_by_the_choice_of_a_body),
         cmocka_unit_test(parts_that_stay_close_are_linked),
+        cmocka_unit_test(linked_parts_are_fast_and_cached),
         cmocka_unit_test(given_basis_expresses_its_own_poses),
         cmocka_unit_test(given_tets_are_the_body),
         cmocka_unit_test(tets_and_modes_come_from_the_cache),
