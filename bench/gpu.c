@@ -7,8 +7,10 @@
 
 #include "base/threads.h"
 #include "gpu/linear.h"
+#include "gpu/modal.h"
 #include "gpu/rotation.h"
 #include "gpu/spring.h"
+#include "sinew/modal.h"
 #include "sinew/samples.h"
 #include "sinew/spring.h"
 #include "sinew/threads.h"
@@ -272,6 +274,68 @@ static void bench_rotation(sn_gpu *gpu, const char *name, const sinew_rig *rig) 
     free(found), free(expected), free(weights);
 }
 
+/* A solid bar that swings between its rest shape and a bend. */
+static void bench_modal(sn_gpu *gpu, int vertices, int modes) {
+    sinew_tets tets;
+    sinew_rig *rig = lattice_rig(vertices, &tets);
+    sinew_linear *linear = NULL;
+    sinew_modal *modal = NULL;
+    sinew_modal_state *state = NULL;
+    sinew_modal_motion *motion = NULL;
+    sn_gpu_modal *device = NULL;
+    sn_gpu_motion *poses = NULL;
+    size_t n = 3 * (size_t)rig->neutral->vertex_count;
+    double *bent = malloc(n * sizeof *bent), *found = malloc(n * sizeof *found);
+    double *expected = malloc(n * sizeof *expected), times[REPEATS], cpu = 0;
+    const double weight = 1, at[2] = {0, 1};
+    const double *ends[2] = {rig->neutral->positions, bent};
+    must(sinew_linear_create(rig, &linear, &error));
+    sinew_linear_evaluate(linear, &weight, bent);
+    sinew_modal_options options;
+    sinew_modal_options_init(&options);
+    options.modes = modes;
+    must(sinew_modal_create_tets(&tets, &options, NULL, &modal, &error));
+    must(sinew_modal_state_create(modal, &state, &error));
+    sinew_modal_keys keys = {.size = sizeof keys, .count = 2, .times = at, .positions = ends};
+    must(sinew_modal_motion_create(modal, &keys, NULL, NULL, &motion, &error));
+    double began = sn_now();
+    must(sn_gpu_modal_create(gpu, modal, &device, &error));
+    must(sn_gpu_motion_create(device, motion, &poses, &error));
+    printf("\nmodal: %d vertices, %d tets, %d modes; set-up on the device %.1f s, %.0f MB\n",
+           rig->neutral->vertex_count, tets.tet_count, modes, sn_now() - began,
+           1e-6 * (double)sn_gpu_modal_bytes(device));
+    for (int exact = 0; exact < 2; exact++) {
+        double worst = 0;
+        state->exact = exact;
+        sn_gpu_motion_attach(poses, state);
+        for (int f = -2; f < REPEATS; f++) {
+            double start = sn_now();
+            sinew_modal_frame(motion, state, 0.05 * f, found);
+            if (!state->rebuilt) {
+                fprintf(stderr, "bench-gpu: %s\n", sn_gpu_motion_why(poses));
+                exit(1);
+            }
+            if (f >= 0) times[f] = 1e3 * (sn_now() - start), worst = fmax(worst, times[f]);
+        }
+        sn_gpu_motion_attach(NULL, state);
+        for (int again = 0; again < 3; again++) {
+            double start = sn_now();
+            sinew_modal_frame(motion, state, 0.05 * (REPEATS - 1), expected);
+            cpu = 1e3 * (sn_now() - start);
+        }
+        printf("  %s: %.3f ms a frame (worst %.3f); processor %.2f ms, differs by %.1e of the "
+               "diagonal\n",
+               exact ? "refined" : "single precision", median(times, REPEATS), worst, cpu,
+               distance(rig, found, expected));
+    }
+    fflush(stdout);
+    sn_gpu_motion_destroy(poses), sn_gpu_modal_destroy(device);
+    sinew_modal_motion_destroy(motion), sinew_modal_state_destroy(state);
+    sinew_modal_destroy(modal), sinew_linear_destroy(linear);
+    sinew_rig_destroy(rig);
+    free(tets.positions), free(tets.tets), free(bent), free(found), free(expected);
+}
+
 /* Heads of which every target moves every vertex. */
 static void bench_linear(sn_gpu *gpu, double bandwidth, int heads, int vertices, int targets) {
     sinew_rig *rig = NULL;
@@ -372,6 +436,7 @@ int main(int count, char **names) {
         sinew_rig_destroy(rig);
         free(tets.positions), free(tets.tets);
     }
+    if (wanted(count, names, "modal")) bench_modal(gpu, 38400, 40);
     if (wanted(count, names, "linear")) bench_linear(gpu, bandwidth, 40, 26000, 300);
     sn_gpu_close(gpu);
     return 0;

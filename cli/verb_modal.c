@@ -91,6 +91,10 @@ static const cli_option options[] = {
     {"--mix", CLI_NUMBER, "FRACTION", "Weight of the modal motion in that blend (default 1).", 0, 1,
      false},
     {"--fast", CLI_FLAG, NULL, "Compute frames in single precision.", 0, 0, false},
+    {"--device", CLI_CHOICE, "cpu|auto|gpu",
+     "Processor that computes the frames: the CPU (default), a GPU if there is one, or a GPU and an "
+     "error if there is none.",
+     0, 0, false},
     {"--modes-out", CLI_OUTPUT, "FILE",
      "Write the frequency, damping and key weights of each mode, CSV.", 0, 0, false},
     {"--shapes-out", CLI_OUTPUT, "FILE", "Write the mode shapes, one per frame.", 0, 0, false},
@@ -122,6 +126,7 @@ static const char *const parameters[][2] = {
     {"--path", "path"},
     {"--hold", "hold"},
     {"--fast", "fast"},
+    {"--device", "device"},
     {"--mix-frames", "mix_frames"},
     {"--mix", "mix"},
 };

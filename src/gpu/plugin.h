@@ -11,9 +11,10 @@
 
 #include "gpu/kernels/batch.h"
 #include "gpu/kernels/linear.h"
+#include "gpu/kernels/modal.h"
 
 /* The version changes with the table or any structure of the kernels. */
-enum { SN_GPU_PLUGIN_VERSION = 4, SN_GPU_FETCHES = 16 };
+enum { SN_GPU_PLUGIN_VERSION = 5, SN_GPU_FETCHES = 16 };
 
 typedef struct sn_gpu_device sn_gpu_device;
 
@@ -29,7 +30,8 @@ typedef enum sn_gpu_kernel {
     SN_GPU_KERNEL_ROTATION, /* sn_rotation_launch */
     SN_GPU_KERNEL_SPRING,   /* sn_spring_launch */
     SN_GPU_KERNEL_LINEAR,   /* sn_linear_launch */
-    SN_GPU_KERNEL_BATCH     /* sn_batch_launch */
+    SN_GPU_KERNEL_BATCH,    /* sn_batch_launch */
+    SN_GPU_KERNEL_MODAL     /* sn_modal_launch */
 } sn_gpu_kernel;
 
 /* Arrays are on the device. */
@@ -60,6 +62,14 @@ typedef struct sn_linear_launch {
     int entry_count, most_tiles;
     const sn_linear_entry *entries; /* on the device */
 } sn_linear_launch;
+
+typedef struct sn_modal_launch {
+    sn_modal_device modal;
+    sn_modal_work work;
+    sn_modal_asked asked;
+    sn_group_memory memory;
+    double *positions; /* 3 per vertex */
+} sn_modal_launch;
 
 typedef struct sn_gpu_plugin_table {
     uint32_t version;

@@ -61,6 +61,15 @@ static __global__ void __launch_bounds__(SN_THREADS, 1)
 }
 
 static __global__ void __launch_bounds__(SN_THREADS, 1)
+    run_modal(const __grid_constant__ sn_modal_launch launch, int blocks) {
+    sn_grid g;
+    start_grid(&g, blocks);
+    join_group(&g, launch.memory);
+    sn_modal_run(&g, &launch.modal, &launch.work, &launch.asked, launch.positions);
+    leave_group(&g);
+}
+
+static __global__ void __launch_bounds__(SN_THREADS, 1)
     run_spring(const __grid_constant__ sn_spring_launch launch, int blocks) {
     __shared__ sn_spring_work work;
     __shared__ sn_spring_asked asked;
@@ -160,6 +169,7 @@ static const char *open_device(sn_gpu_device **result, sn_gpu_properties *proper
     size_t shared = about.sharedMemPerBlockOptin - 2048;
     if (!failure) failure = allow_shared(device, (const void *)run_rotation, shared);
     if (!failure) failure = allow_shared(device, (const void *)run_spring, shared);
+    if (!failure) failure = allow_shared(device, (const void *)run_modal, shared);
     if (!failure) failure = allow_shared(device, (const void *)run_batch, SN_BATCH_SHARED(SN_BATCH_THREADS));
     if (failure) {
         snprintf(message, sizeof message, "%s", failure);
@@ -238,9 +248,11 @@ static const char *launch(sn_gpu_device *device, sn_gpu_kernel kernel, const voi
                                             dim3(SN_BATCH_THREADS), batch,
                                             SN_BATCH_SHARED(SN_BATCH_THREADS), device->stream);
     else
-        error = cudaLaunchCooperativeKernel(
-            kernel == SN_GPU_KERNEL_ROTATION ? (const void *)run_rotation : (const void *)run_spring,
-            dim3(blocks), dim3(SN_THREADS), arguments, shared, device->stream);
+        error = cudaLaunchCooperativeKernel(kernel == SN_GPU_KERNEL_ROTATION ? (const void *)run_rotation
+                                            : kernel == SN_GPU_KERNEL_MODAL  ? (const void *)run_modal
+                                                                             : (const void *)run_spring,
+                                            dim3(blocks), dim3(SN_THREADS), arguments, shared,
+                                            device->stream);
     return explain(device, "launch", error);
 }
 

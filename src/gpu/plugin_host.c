@@ -96,6 +96,11 @@ static void run_batch(const sn_batch_launch *launch, int groups, sn_grid *g) {
     }
 }
 
+static void run_modal(const sn_modal_launch *launch, sn_grid *g) {
+    g->memory = launch->memory;
+    sn_modal_run(g, &launch->modal, &launch->work, &launch->asked, launch->positions);
+}
+
 static void run_linear(const sn_linear_launch *launch) {
     static double sums[SN_LINEAR_TEAMS * SN_LINEAR_FRAMES * SN_TILE];
     for (int k = 0; k < launch->entry_count; k++) {
@@ -128,6 +133,8 @@ static const char *launch(sn_gpu_device *device, sn_gpu_kernel kernel, const voi
         run_spring(parameters, &g);
     else if (kernel == SN_GPU_KERNEL_BATCH)
         run_batch(parameters, groups, &g);
+    else if (kernel == SN_GPU_KERNEL_MODAL)
+        run_modal(parameters, &g);
     else
         run_linear(parameters);
     free(g.shared_base);

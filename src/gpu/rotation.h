@@ -2,7 +2,7 @@
 #ifndef SN_GPU_ROTATION_H
 #define SN_GPU_ROTATION_H
 
-#include "gpu/dissection.h"
+#include "gpu/rebuild.h"
 #include "sinew/rotation.h"
 
 /* The constant part on the device, and what is kept of the set-up. */
@@ -12,7 +12,7 @@ typedef struct sn_gpu_blender {
     int target_count;
 } sn_gpu_blender;
 
-/* SINEW_UNAVAILABLE: this structure is not supported (held vertices, or too large). the
+/* SINEW_UNAVAILABLE: this structure is not supported (held vertices, or too large). The
  * solve's tasks are added by sn_dissection_share. */
 sinew_status sn_gpu_blender_create(const sinew_rotation *rotation, sn_gpu_store *store,
                                    sn_gpu_blender *blender, sinew_error *error);

@@ -82,3 +82,17 @@ sinew_status sn_gpu_rotation_share(sn_gpu *gpu, const sinew_rotation *rotation,
 void sn_gpu_rotation_drop(sn_gpu_rotation *shared) {
     if (shared) sn_gpu_rotation_destroy(drop(shared));
 }
+
+static sinew_status make_modal(sn_gpu *gpu, const void *structure, void **object,
+                               sinew_error *error) {
+    return sn_gpu_modal_create(gpu, structure, (sn_gpu_modal **)object, error);
+}
+
+sinew_status sn_gpu_modal_share(sn_gpu *gpu, const sinew_modal *modal, sn_gpu_modal **shared,
+                                sinew_error *error) {
+    return share(gpu, modal, make_modal, (void **)shared, error);
+}
+
+void sn_gpu_modal_drop(sn_gpu_modal *shared) {
+    if (shared) sn_gpu_modal_destroy(drop(shared));
+}

@@ -8,9 +8,9 @@
 #include "mesh/rotation_links.h"
 
 enum {
-    BLOCK_RESIDUAL = SN_RS_SIZE * SN_LANES,
-    HALF_RESIDUAL = SN_HALF_SIZE * SN_LANES,
-    CHUNK_ELEMENTS = SN_CHUNK_BLOCKS * SN_LANES
+    BLOCK_RESIDUAL = SN_RS_SIZE * SN_FAST_LANES,
+    HALF_RESIDUAL = SN_HALF_SIZE * SN_FAST_LANES,
+    CHUNK_ELEMENTS = SN_CHUNK_BLOCKS * SN_FAST_LANES
 };
 
 /* A residual below this is rounding of the pose. */
@@ -94,11 +94,11 @@ static placed *sort_elements(const sn_body *body) {
 
 static void fill_lane(sn_fast *fast, const sn_rotation_strain *rs, int e, size_t block,
                       size_t lane) {
-    fast->element[SN_LANES * block + lane] = e;
-    fast->weights[SN_LANES * block + lane] = (float)rs->weights[e];
+    fast->element[SN_FAST_LANES * block + lane] = e;
+    fast->weights[SN_FAST_LANES * block + lane] = (float)rs->weights[e];
     size_t given = 3 * (size_t)(rs->corners - 1), size = 3 * (size_t)rs->corners;
     for (size_t k = 0; k < 9; k++)
-        fast->gradients[SN_LANES * (9 * block + k) + lane] =
+        fast->gradients[SN_FAST_LANES * (9 * block + k) + lane] =
             (float)(k < given ? rs->gradients[size * (size_t)e + 3 + k]
                               : rs->normals[3 * (size_t)e + k - given]);
 }
@@ -112,11 +112,12 @@ static void fill_chunk(sn_fast *fast, const sn_rotation_strain *rs, const placed
     int count =
         rs->element_count - first < CHUNK_ELEMENTS ? rs->element_count - first : CHUNK_ELEMENTS;
     *chunk = (sn_fast_chunk){.first_block = c * SN_CHUNK_BLOCKS,
-                             .block_count = (count + SN_LANES - 1) / SN_LANES,
+                             .block_count = (count + SN_FAST_LANES - 1) / SN_FAST_LANES,
                              .first_place = fast->place_count};
     for (int t = 0; t < count; t++) {
         int e = order[first + t].element;
-        size_t block = (size_t)(first + t) / SN_LANES, lane = (size_t)(first + t) % SN_LANES;
+        size_t block = (size_t)(first + t) / SN_FAST_LANES,
+               lane = (size_t)(first + t) % SN_FAST_LANES;
         fill_lane(fast, rs, e, block, lane);
         for (size_t k = 0; k < (size_t)rs->corners; k++) {
             int v = rs->elements[(size_t)rs->corners * (size_t)e + k];
@@ -124,7 +125,7 @@ static void fill_chunk(sn_fast *fast, const sn_rotation_strain *rs, const placed
                 owner[v] = c, local[v] = chunk->vertex_count++;
                 fast->chunk_vertices[fast->place_count++] = v;
             }
-            fast->corner[SN_LANES * (4 * block + k) + lane] =
+            fast->corner[SN_FAST_LANES * (4 * block + k) + lane] =
                 (uint16_t)(SN_CHUNK_VERTEX * local[v]);
         }
     }
@@ -147,7 +148,7 @@ static sinew_status fill_chunks(sn_fast *fast, const sn_body *body, sinew_error 
     bool room = order && owner && local;
     if (room) {
         for (int i = 0; i < body->vertex_count; i++) owner[i] = -1;
-        for (int k = 0; k < SN_LANES * fast->blocks; k++) fast->element[k] = -1;
+        for (int k = 0; k < SN_FAST_LANES * fast->blocks; k++) fast->element[k] = -1;
         for (int c = 0; c < fast->chunk_count; c++) fill_chunk(fast, rs, order, c, owner, local);
         list_places(fast, body->vertex_count);
     }
@@ -161,9 +162,10 @@ static sinew_status find_carriers(sn_fast *fast, const sn_body *body, sinew_erro
     fast->carriers = SN_NEW(int, (size_t)2 * body->artist_count);
     bool room = slot && fast->carriers;
     if (room) {
-        for (int k = 0; k < SN_LANES * fast->blocks; k++)
+        for (int k = 0; k < SN_FAST_LANES * fast->blocks; k++)
             if (fast->element[k] >= 0)
-                slot[fast->element[k]] = 9 * SN_LANES * (k / SN_LANES) + k % SN_LANES;
+                slot[fast->element[k]] =
+                    9 * SN_FAST_LANES * (k / SN_FAST_LANES) + k % SN_FAST_LANES;
         for (int i = 0; i < body->artist_count; i++) {
             int e = body->cage->embedding->tet[i];
             fast->carriers[2 * i] = slot[e];
@@ -182,7 +184,7 @@ static void *zeros(size_t count, size_t size) {
 
 static sinew_status allocate(sn_fast *fast, const sn_body *body, const sn_modes *modes,
                              sinew_error *error) {
-    size_t elements = (size_t)body->rs->element_count, lanes = (size_t)fast->blocks * SN_LANES;
+    size_t elements = (size_t)body->rs->element_count, lanes = (size_t)fast->blocks * SN_FAST_LANES;
     fast->element = SN_NEW(int, lanes);
     fast->gradients = zeros(9 * lanes, sizeof *fast->gradients);
     fast->weights = zeros(lanes, sizeof *fast->weights);
@@ -229,9 +231,9 @@ static sinew_status list_rings(sn_fast *fast, const sn_rotation_strain *rs, sine
         sn_free(slot);
         return sn_no_memory(error);
     }
-    for (int k = 0; k < SN_LANES * fast->blocks; k++)
+    for (int k = 0; k < SN_FAST_LANES * fast->blocks; k++)
         if (fast->element[k] >= 0)
-            slot[fast->element[k]] = 3 * SN_LANES * (k / SN_LANES) + k % SN_LANES;
+            slot[fast->element[k]] = 3 * SN_FAST_LANES * (k / SN_FAST_LANES) + k % SN_FAST_LANES;
     for (int half = 0, at = 0; half < halves; half++) {
         sn_rotation_half_ring(rs, half, &first, &last);
         double weight = 0;
@@ -282,12 +284,12 @@ static sinew_status add_links(sn_fast *fast, const sn_rotation_strain *rs, sinew
     sn_fast_links *links = &fast->links;
     if (rs->link_count == 0) return SINEW_OK;
     links->count = rs->link_count;
-    links->blocks = (2 * links->count + SN_LANES - 1) / SN_LANES;
-    links->rest = zeros((size_t)3 * SN_LANES * (size_t)links->blocks, sizeof *links->rest);
+    links->blocks = (2 * links->count + SN_FAST_LANES - 1) / SN_FAST_LANES;
+    links->rest = zeros((size_t)3 * SN_FAST_LANES * (size_t)links->blocks, sizeof *links->rest);
     if (!links->rest) return sn_no_memory(error);
     for (size_t half = 0; half < 2 * (size_t)links->count; half++)
         for (size_t a = 0; a < 3; a++)
-            links->rest[SN_LANES * (3 * (half / SN_LANES) + a) + half % SN_LANES] =
+            links->rest[SN_FAST_LANES * (3 * (half / SN_FAST_LANES) + a) + half % SN_FAST_LANES] =
                 (float)rs->half_rest[3 * half + a];
     SN_TRY(list_rings(fast, rs, error));
     return list_pulls(fast, rs, error);
@@ -303,7 +305,7 @@ sinew_status sn_fast_create(const sn_body *body, const sn_modes *modes, sn_fast 
     made->corners = rs->corners;
     made->column_count = modes->column_count;
     made->chunk_count = (rs->element_count + CHUNK_ELEMENTS - 1) / CHUNK_ELEMENTS;
-    made->blocks = (rs->element_count + SN_LANES - 1) / SN_LANES;
+    made->blocks = (rs->element_count + SN_FAST_LANES - 1) / SN_FAST_LANES;
     sinew_status status = allocate(made, body, modes, error);
     if (status == SINEW_OK) status = fill_chunks(made, body, error);
     if (status == SINEW_OK) status = add_links(made, rs, error);
@@ -328,7 +330,7 @@ static size_t number_of_half(size_t c) {
 sinew_status sn_fast_residual(const sn_fast *fast, const double *residual, float **packed,
                               sinew_error *error) {
     *packed = NULL;
-    size_t lanes = (size_t)SN_LANES * (size_t)fast->blocks, elements = 0;
+    size_t lanes = (size_t)SN_FAST_LANES * (size_t)fast->blocks, elements = 0;
     size_t halves = 2 * (size_t)fast->links.count;
     for (size_t k = 0; k < lanes; k++) elements += fast->element[k] >= 0;
     double most = 0;
@@ -340,12 +342,13 @@ sinew_status sn_fast_residual(const sn_fast *fast, const double *residual, float
     if (!made) return sn_no_memory(error);
     for (size_t k = 0; k < lanes; k++)
         for (size_t c = 0; c < SN_RS_SIZE && fast->element[k] >= 0; c++)
-            made[BLOCK_RESIDUAL * (k / SN_LANES) + SN_LANES * c + k % SN_LANES] =
+            made[BLOCK_RESIDUAL * (k / SN_FAST_LANES) + SN_FAST_LANES * c + k % SN_FAST_LANES] =
                 (float)residual[SN_RS_SIZE * (size_t)fast->element[k] + c];
     float *links = made + SN_RS_SIZE * lanes;
     for (size_t half = 0; half < halves; half++)
         for (size_t c = 0; c < SN_HALF_SIZE; c++)
-            links[HALF_RESIDUAL * (half / SN_LANES) + SN_LANES * c + half % SN_LANES] =
+            links[HALF_RESIDUAL * (half / SN_FAST_LANES) + SN_FAST_LANES * c +
+                  half % SN_FAST_LANES] =
                 (float)residual[SN_RS_SIZE * (elements + half) + number_of_half(c)];
     *packed = made;
     return SINEW_OK;

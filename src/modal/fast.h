@@ -21,7 +21,7 @@
 
 #include "modal/motion.h"
 
-enum { SN_LANES = 8, SN_CHUNK_BLOCKS = 96 };
+enum { SN_FAST_LANES = 8, SN_CHUNK_BLOCKS = 96 };
 
 /* A vertex of a chunk is x y z 0. */
 enum { SN_CHUNK_VERTEX = 4 * sizeof(float) };
@@ -31,7 +31,7 @@ typedef struct sn_fast_chunk {
     int first_place, vertex_count; /* its vertices in chunk_vertices and in the state's sums */
 } sn_fast_chunk;
 
-/* Links between parts (mesh/rotation_links.h), their halves in blocks of SN_LANES. */
+/* Links between parts (mesh/rotation_links.h), their halves in blocks of SN_FAST_LANES. */
 typedef struct sn_fast_links {
     int count, blocks;
     float *rest;            /* per block: x y z, lane */
@@ -44,7 +44,7 @@ typedef struct sn_fast_links {
 /* Numbers of a half's residual: w x y z and s x y z. Its q is always zero. */
 enum { SN_HALF_SIZE = 6 };
 
-/* What the structure keeps, in blocks of SN_LANES elements. */
+/* What the structure keeps, in blocks of SN_FAST_LANES elements. */
 typedef struct sn_fast {
     int corners; /* 3 or 4 */
     int blocks;
@@ -106,7 +106,7 @@ static inline sn_mat3 sn_fast_rotation(const sn_fast *fast, const sn_fast_state 
     sn_mat3 rotation;
     const int *carrier = fast->carriers + (size_t)2 * vertex;
     const float *from = state->rotations + carrier[0];
-    for (int k = 0; k < 9; k++) rotation.m[k / 3][k % 3] = (double)from[SN_LANES * k];
+    for (int k = 0; k < 9; k++) rotation.m[k / 3][k % 3] = (double)from[SN_FAST_LANES * k];
     *component = carrier[1];
     return rotation;
 }

@@ -10,15 +10,15 @@
 #include "modal/fast.h"
 #include "modal/field.h"
 
-typedef float lanes __attribute__((vector_size(SN_LANES * sizeof(float)), may_alias));
+typedef float lanes __attribute__((vector_size(SN_FAST_LANES * sizeof(float)), may_alias));
 typedef float four __attribute__((vector_size(4 * sizeof(float)), aligned(4), may_alias));
 
 #define INLINE static inline __attribute__((always_inline))
 
 enum {
-    ROWS = 512,                            /* of a displacement, summed at a time */
-    MOST = SN_CHUNK_BLOCKS * SN_LANES * 4, /* vertices of a chunk */
-    SUMMED = 6,                            /* residuals of one frame: five poses', flat elements' */
+    ROWS = 512,                                 /* of a displacement, summed at a time */
+    MOST = SN_CHUNK_BLOCKS * SN_FAST_LANES * 4, /* vertices of a chunk */
+    SUMMED = 6, /* residuals of one frame: five poses', flat elements' */
 };
 
 sinew_status sn_fast_state_create(const sn_body *body, const sn_modes *modes, const sn_fast *fast,
@@ -33,14 +33,14 @@ sinew_status sn_fast_state_create(const sn_body *body, const sn_modes *modes, co
     made->right = sn_alloc_aligned(vertices, sizeof(float));
     bool linked = fast->links.count > 0;
     if (linked) {
-        made->rates = sn_alloc_aligned(3 * SN_LANES * (size_t)fast->blocks, sizeof(float));
+        made->rates = sn_alloc_aligned(3 * SN_FAST_LANES * (size_t)fast->blocks, sizeof(float));
         made->offsets =
-            sn_alloc_aligned(SN_LANES / 2 * 4 * (size_t)fast->links.blocks, sizeof(float));
+            sn_alloc_aligned(SN_FAST_LANES / 2 * 4 * (size_t)fast->links.blocks, sizeof(float));
     }
     made->partial = SN_NEW(double, 3 * (body->vertex_count / SN_SUM_BLOCK + 1));
     made->centers = SN_NEW(double, 3 * parts);
     if (body->cage)
-        made->rotations = sn_alloc_aligned(9 * SN_LANES * (size_t)fast->blocks, sizeof(float));
+        made->rotations = sn_alloc_aligned(9 * SN_FAST_LANES * (size_t)fast->blocks, sizeof(float));
     bool room = made->weights && made->displacement && made->sums && made->right && made->partial &&
                 made->centers && (made->rotations || !body->cage) &&
                 (!linked || (made->rates && made->offsets));
@@ -170,7 +170,7 @@ INLINE void exponential(const lanes w[3], lanes q[4]) {
     factor += 0.5f;
     if (__builtin_expect(any_above(s, QUARTER_TURN), 0)) {
         lanes x = s + 1e-30f;
-        for (int l = 0; l < SN_LANES; l++) x[l] = __builtin_sqrtf(x[l]);
+        for (int l = 0; l < SN_FAST_LANES; l++) x[l] = __builtin_sqrtf(x[l]);
         lanes k = (x * 0.318309886f + 12582912.0f) - 12582912.0f; /* nearest whole number */
         lanes r = (x - k * 3.140625f) - k * 9.67653589793e-4f;
         factor = 0.5f * r / x;
@@ -208,8 +208,9 @@ INLINE void rotation(const lanes w[3], const lanes q[3], lanes R[9]) {
 
 /* x, y, z of one corner of each element, from vertices x y z 0. */
 INLINE void fetch(const float *vertices, const uint16_t *corner, lanes out[3]) {
-    four a[SN_LANES];
-    for (int l = 0; l < SN_LANES; l++) a[l] = *(const four *)((const char *)vertices + corner[l]);
+    four a[SN_FAST_LANES];
+    for (int l = 0; l < SN_FAST_LANES; l++)
+        a[l] = *(const four *)((const char *)vertices + corner[l]);
     lanes p[4]; /* lanes l and l + 4 side by side */
     for (int l = 0; l < 4; l++) p[l] = SHUFFLE(a[l], a[l + 4], 0, 1, 2, 3, 4, 5, 6, 7);
     lanes xy01 = SHUFFLE(p[0], p[1], 0, 8, 1, 9, 4, 12, 5, 13);
@@ -253,7 +254,7 @@ INLINE void coordinates(const int count, const lanes *g, const uint16_t *corners
     lanes origin[3], edge[3][3], h[9];
     fetch(u, corners, origin);
     for (int k = 0; k < count - 1; k++) {
-        fetch(u, corners + SN_LANES * (k + 1), edge[k]);
+        fetch(u, corners + SN_FAST_LANES * (k + 1), edge[k]);
         for (int a = 0; a < 3; a++) edge[k][a] -= origin[a];
     }
     for (int a = 0; a < 3; a++)
@@ -300,7 +301,7 @@ INLINE void add_forces(const int count, const lanes *weight, const lanes *g,
         if (count == 4) origin[a] -= out[2][a];
     }
     add(origin, corners, forces);
-    for (int k = 0; k < count - 1; k++) add(out[k], corners + SN_LANES * (k + 1), forces);
+    for (int k = 0; k < count - 1; k++) add(out[k], corners + SN_FAST_LANES * (k + 1), forces);
 }
 
 /* Forces of a chunk's elements on its vertices, in 2 x 16 bytes a vertex that stay in the cache. */
@@ -310,7 +311,7 @@ INLINE void run_elements(const int count, const sn_fast *fast, const sn_fast_chu
     for (int b = 0; b < chunk->block_count; b++) {
         size_t block = (size_t)(chunk->first_block + b);
         const lanes *g = (const lanes *)fast->gradients + 9 * block;
-        const uint16_t *corners = fast->corner + 4 * SN_LANES * block;
+        const uint16_t *corners = fast->corner + 4 * SN_FAST_LANES * block;
         lanes c[SN_RS_SIZE];
         coordinates(count, g, corners, u, residual, block,
                     state->rates ? (lanes *)state->rates + 3 * block : NULL, c);
@@ -335,13 +336,13 @@ static void run_chunk(const sn_fast *fast, const sn_fast_chunk *chunk, const res
 
 /* The mean rate around each half of a block. */
 INLINE void mean_rates(const sn_fast_links *links, size_t block, const float *rates, lanes w[3]) {
-    for (int l = 0; l < SN_LANES; l++) {
-        size_t half = SN_LANES * block + (size_t)l;
+    for (int l = 0; l < SN_FAST_LANES; l++) {
+        size_t half = SN_FAST_LANES * block + (size_t)l;
         float sum[3] = {0, 0, 0};
         int end = half < 2 * (size_t)links->count ? links->ring_start[half + 1] : 0;
         for (int k = end ? links->ring_start[half] : 0; k < end; k++)
             for (int a = 0; a < 3; a++)
-                sum[a] += links->ring_share[k] * rates[links->ring[k] + SN_LANES * a];
+                sum[a] += links->ring_share[k] * rates[links->ring[k] + SN_FAST_LANES * a];
         for (int a = 0; a < 3; a++) w[a][l] = sum[a];
     }
 }
@@ -370,12 +371,12 @@ static void run_half_block(const sn_fast *fast, const residuals *residual, size_
         int b = (a + 1) % 3, c = (a + 2) % 3;
         twice[a] = q[b + 1] * cross[c] - q[c + 1] * cross[b];
     }
-    float *to = state->offsets + SN_LANES / 2 * 4 * block;
+    float *to = state->offsets + SN_FAST_LANES / 2 * 4 * block;
     for (int a = 0; a < 3; a++) {
         lanes turned = s[a] + 2 * (q[0] * cross[a] + twice[a]);
-        for (int l = 0; l < SN_LANES; l += 2) to[2 * l + a] = turned[l] + turned[l + 1];
+        for (int l = 0; l < SN_FAST_LANES; l += 2) to[2 * l + a] = turned[l] + turned[l + 1];
     }
-    for (int l = 0; l < SN_LANES; l += 2) to[2 * l + 3] = 0;
+    for (int l = 0; l < SN_FAST_LANES; l += 2) to[2 * l + 3] = 0;
 }
 
 /* ---- a frame ------------------------------------------------------------------------------ */

@@ -95,8 +95,12 @@ void sn_frame_oriented(const sinew_modal *modal, sinew_modal_state *state,
         sn_mat3 turn = sn_rotation_exp(sn_at(turns, c));
         memcpy(state->turns + 9 * (size_t)c, turn.m, sizeof turn.m);
     }
-    state->was_fast = state->fast && !state->exact && count == 0;
-    if (state->was_fast) {
+    state->rebuilt =
+        state->rebuild && count == 0 && state->rebuild(state->rebuilder, state, residual);
+    state->was_fast = !state->rebuilt && state->fast && !state->exact && count == 0;
+    if (state->rebuilt) {
+        /* the positions are there */
+    } else if (state->was_fast) {
         sn_fast_rebuild(body, modal->fast, state->fast, weights, residual, centers, state->turns,
                         state->positions);
     } else {

@@ -7,6 +7,11 @@
 #include "modal/fast.h"
 #include "modal/motion.h"
 
+/* Rebuilds the body elsewhere, from state->tracks and the residual: state->positions, and for a
+ * cage state->carried. False: this frame is not for it. */
+typedef bool sn_frame_rebuild(void *user, sinew_modal_state *state,
+                              const sn_residual_sum *residual);
+
 struct sinew_modal_state {
     sn_rotation_strain_work *work;
     double *tracks;
@@ -17,6 +22,12 @@ struct sinew_modal_state {
     sn_fast_state *fast;  /* NULL: double precision */
     bool exact;           /* double precision all the same */
     bool was_fast;        /* the last frame was in single precision */
+
+    sn_frame_rebuild *rebuild; /* NULL: here */
+    void *rebuilder;
+    bool rebuilt;          /* the last frame was rebuilt elsewhere, */
+    const double *carried; /* where these are the rotations of the elements that carry the artist's
+                            * vertices in a cage, 9 each */
 };
 
 /* state->tracks and residuals to state->positions and to the artist's vertices, leftovers of the

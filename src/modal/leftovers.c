@@ -20,10 +20,14 @@ static carrier carrier_of(const sinew_modal *modal, const sinew_modal_state *sta
         found.own = sn_fast_rotation(modal->fast, state->fast, vertex, &component);
     } else {
         int e = body->cage->embedding->tet[vertex];
-        const double *c = state->coordinates + (size_t)SN_RS_SIZE * e;
         component = body->rs->vertex_component[body->rs->elements[(size_t)4 * e]];
-        found.own = sn_mat3_multiply(sn_rotation_exp(sn_v3(c[0], c[1], c[2])),
-                                     sn_rotation_exp(sn_v3(c[3], c[4], c[5])));
+        if (state->rebuilt) {
+            memcpy(found.own.m, state->carried + (size_t)9 * vertex, sizeof found.own.m);
+        } else {
+            const double *c = state->coordinates + (size_t)SN_RS_SIZE * e;
+            found.own = sn_mat3_multiply(sn_rotation_exp(sn_v3(c[0], c[1], c[2])),
+                                         sn_rotation_exp(sn_v3(c[3], c[4], c[5])));
+        }
     }
     memcpy(found.turn.m, state->turns + (size_t)9 * component, sizeof found.turn.m);
     return found;

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "modal/frame.h"
 #include "session/clip.h"
+#include "session/device.h"
 #include "session/holds.h"
 #include "session/load.h"
 #include "session/modal_follow.h"
@@ -68,6 +69,8 @@ typedef struct modal_model {
     double *weights;
     int *listed; /* elements that the last frame turns inside out and no key does */
     int listed_count;
+    sn_device device;
+    sn_gpu_motion *poses; /* of the motion on the device; NULL: it is not there */
 } modal_model;
 
 static sinew_modal_info about_body(const sinew_modal *modal) {
@@ -152,6 +155,7 @@ static const sinew_parameter parameters[] = {
     PATH(STRUCTURE, "stiffness_map", "Painted stiffness factors: CSV vertex,value."),
     PATH(NOTHING, "mix_frames", "Point cache of the same clip to blend the modal motion with."),
     NUMBER(NOTHING, "mix", 1, 0, 1, "", "Weight of the modal motion in that blend."),
+    SN_DEVICE_PARAMETER,
 };
 
 /* ---- set-up ------------------------------------------------------------------------------- */
@@ -492,9 +496,25 @@ static void describe(const void *model, json_t *report) {
     json_object_set_new(report, "keys", keys);
 }
 
+static sinew_status share_device(sn_gpu *gpu, const void *structure, void **frames,
+                                 sinew_error *error) {
+    return sn_gpu_modal_share(gpu, structure, (sn_gpu_modal **)frames, error);
+}
+
+static void drop_device(void *frames) {
+    sn_gpu_modal_drop(frames);
+}
+
+static void leave_device(modal_model *m) {
+    sn_gpu_motion_destroy(m->poses);
+    m->poses = NULL;
+}
+
 static void destroy(void *model) {
     modal_model *m = model;
     if (!m) return;
+    leave_device(m);
+    sn_device_close(&m->device, drop_device);
     sinew_modal_state_destroy(m->state);
     sn_modal_holds_free(&m->holds);
     sn_modal_follow_free(&m->follow);
@@ -551,6 +571,20 @@ static bool same_parameters(const sinew_modal_parameters *a, const sinew_modal_p
            same_values(a->fit, b->fit, 3 * a->count);
 }
 
+/* After the motion: its poses go to the device again when it has changed. */
+static sinew_status update_device(modal_model *m, const sn_model_setup *setup, bool moved,
+                                  sinew_error *error) {
+    if (moved || sn_scene_choice(setup->scene, "device") != m->device.choice) leave_device(m);
+    SN_TRY(sn_device_update(setup, m->modal, share_device, drop_device, &m->device, error));
+    if (!m->device.gpu || m->poses) return SINEW_OK;
+    sinew_error why = {0};
+    sinew_status status = sn_gpu_motion_create(m->device.frames, m->motion, &m->poses, &why);
+    if (status != SINEW_UNAVAILABLE)
+        return status == SINEW_OK ? status : sn_fail(error, status, "%s", why.message);
+    sn_device_hand_over(&m->device, why.message, setup->monitor);
+    return SINEW_OK;
+}
+
 /* A new motion where the keys, or the path between them, are new, or where curves take their place.
  */
 static sinew_status update_keys(modal_model *m, const sn_model_setup *setup, bool keys,
@@ -563,6 +597,7 @@ static sinew_status update_keys(modal_model *m, const sn_model_setup *setup, boo
     sinew_modal_motion *motion = NULL;
     key_list made = {0};
     SN_TRY(make_motion(setup, m->modal, &motion, &made, error));
+    leave_device(m);
     sinew_modal_motion_destroy(m->motion);
     free_keys(&m->keys), sn_free(m->weights);
     m->motion = motion, m->keys = made;
@@ -628,6 +663,7 @@ static sinew_status update(void *model, const sn_model_setup *setup, uint32_t ch
     const char *hold = sn_scene_string(setup->scene, "hold");
     SN_TRY(update_keys(m, setup, keys, error));
     SN_TRY(update_motion(m, setup, &moved, error));
+    SN_TRY(update_device(m, setup, moved, error));
     if (keys || held || !sn_same_name(hold, m->hold)) {
         sn_modal_key_poses poses = {m->keys.count, m->keys.times, m->keys.poses};
         sn_modal_holds holds;
@@ -664,7 +700,6 @@ static sinew_status create(const sn_model_setup *setup, const void *structure, v
 
 static sinew_status solve(void *model, const sn_ask *ask, double *positions, sinew_result *result,
                           json_t *fields, const sinew_monitor *monitor, sinew_error *error) {
-    (void)monitor;
     modal_model *m = model;
     sinew_modal_constraints constraints = {.size = sizeof constraints};
     sn_modal_holds_at(&m->holds, ask->sample, ask->time, &constraints);
@@ -677,8 +712,17 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
     m->state->exact = ask->frame >= 0 && !m->fast;
     if (m->follow.rotation && !m->given && ask->weights)
         sn_modal_follow_at(&m->follow, ask->weights, ask->sample, m->shape, &constraints);
-    SN_TRY(sinew_modal_frame_constrained(m->motion, m->state, &constraints, ask->time, positions,
-                                         error));
+    if (m->poses) sn_gpu_motion_attach(m->poses, m->state);
+    sinew_status status = sinew_modal_frame_constrained(m->motion, m->state, &constraints,
+                                                        ask->time, positions, error);
+    if (m->poses) {
+        sn_gpu_motion_attach(NULL, m->state); /* other frames, as the guard's, are the CPU's */
+        if (status == SINEW_OK && !m->state->rebuilt)
+            sn_device_hand_over(&m->device, sn_gpu_motion_why(m->poses), monitor);
+    }
+    if (status != SINEW_OK) return status;
+    if (fields && m->device.choice)
+        json_object_set_new(fields, "device", json_string(m->state->rebuilt ? "gpu" : "cpu"));
     sinew_modal_info body = about_body(m->modal);
     result->inverted = sinew_modal_inverted(m->motion, m->state);
     m->listed_count = result->inverted == 0

@@ -3,5 +3,6 @@
 int test_device(void);
 int test_dissection(void);
 int test_frames(void);
+int test_modal(void);
 int test_sessions(void);
 #endif

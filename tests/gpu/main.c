@@ -9,6 +9,7 @@ int main(void) {
     int failed = 0;
     failed += test_dissection();
     failed += test_frames();
+    failed += test_modal();
     failed += test_sessions();
     failed += test_device();
     return failed != 0;

@@ -71,6 +71,57 @@ static void scenes_choose_the_device(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* Frames of a modal clip through a session, before and after its motion changes. */
+static void modal_scenes_choose_the_device(void **state) {
+    (void)state;
+    enum { TIMES = 3 };
+    sinew_error error = {0};
+    sinew_rig *rig = sample_rig("bar", 1000);
+    size_t size = 3 * sizeof(double) * (size_t)rig->neutral->vertex_count;
+    double *frames[2][2 * TIMES];
+    for (int gpu = 0; gpu < 2; gpu++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "{\"sinew\": 1, \"model\": \"modal\", \"keys\": [{\"time\": 0, "
+                 "\"weights\": {}}, {\"time\": 1, \"weights\": {\"bend120\": 0.6}}], "
+                 "\"parameters\": {\"modes\": 6, \"body\": \"cage\", \"cells\": 12, "
+                 "\"device\": \"%s\"}}",
+                 gpu ? "gpu" : "cpu");
+        log_lines lines = {0};
+        sinew_scene *scene = NULL;
+        sinew_session *session = NULL;
+        sinew_session_options options;
+        sinew_monitor monitor = {.log = keep_line, .user = &lines};
+        sinew_session_options_init(&options);
+        options.rig = rig;
+        assert_ok(sinew_scene_parse(text, "test", NULL, &scene, &error));
+        assert_ok(sinew_session_create(scene, &options, &session, &error));
+        for (int k = 0; k < 2 * TIMES; k++) {
+            if (k == TIMES)
+                assert_ok(sinew_session_patch(session,
+                                              "[{\"op\": \"add\", \"path\": "
+                                              "\"/keys/1/weights/bend120\", \"value\": 0.9}]",
+                                              NULL, NULL, &error));
+            sinew_input input;
+            sinew_input_init(&input);
+            input.time = 0.3 + 0.4 * (k % TIMES);
+            sinew_result result;
+            sinew_result_init(&result);
+            result.positions = frames[gpu][k] = malloc(size);
+            assert_ok(sinew_session_solve(session, &input, &result, &monitor, &error));
+        }
+        assert_int_equal(lines.count, 0);
+        sinew_session_destroy(session);
+        sinew_scene_destroy(scene);
+    }
+    for (int k = 0; k < 2 * TIMES; k++) {
+        assert_memory_not_equal(frames[0][k], frames[1][k], size); /* it did run elsewhere */
+        assert_below(farthest(rig, frames[0][k], frames[1][k]), 1e-5);
+        free(frames[0][k]), free(frames[1][k]);
+    }
+    sinew_rig_destroy(rig);
+}
+
 static void frames_with_obstacles_go_to_the_processor(void **state) {
     (void)state;
     sinew_error error = {0};
@@ -232,6 +283,7 @@ static void clips_are_solved_in_batches(void **state) {
 int test_sessions(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scenes_choose_the_device),
+        cmocka_unit_test(modal_scenes_choose_the_device),
         cmocka_unit_test(frames_with_obstacles_go_to_the_processor),
         cmocka_unit_test(a_missing_device_is_an_error_or_a_warning),
         cmocka_unit_test(a_device_that_is_lost_leaves_the_frame_to_the_processor),

@@ -272,11 +272,11 @@ SN_PHASE_FN void sn_rotation_place(sn_grid *g, const sn_rotation_device *d,
     }
 }
 
-/* The result goes to `packed`, 3 per vertex, or to positions[place[vertex]]. */
-SN_FN void sn_rotation_run(sn_grid *g, const sn_rotation_device *d, const sn_rotation_work *w,
-                           const double *activations, int refinements, const int *place,
-                           sn_double4 *positions, double *packed) {
-    SN_PHASE(g, sn_rotation_items(g, d, w, activations));
+/* From the items' gradients. The result goes to `packed`, 3 per vertex, or to
+ * positions[place[vertex]]. */
+SN_FN void sn_rotation_rebuild(sn_grid *g, const sn_rotation_device *d, const sn_rotation_work *w,
+                               const double *activations, int refinements, const int *place,
+                               sn_double4 *positions, double *packed) {
     SN_PHASE(g, (sn_dissection_load(g, &d->solve), sn_rotation_right(g, d, w)));
     sn_dissection_solve(g, &d->solve, &w->solve, w->right32, w->answer);
     for (int k = 0; k < refinements; k++) {
@@ -287,6 +287,13 @@ SN_FN void sn_rotation_run(sn_grid *g, const sn_rotation_device *d, const sn_rot
     SN_PHASE(g, sn_rotation_chunks(g, d, w, refinements == 0));
     SN_PHASE(g, sn_rotation_transforms(g, d, w, activations));
     SN_PHASE(g, sn_rotation_place(g, d, w, activations, place, positions, packed));
+}
+
+SN_FN void sn_rotation_run(sn_grid *g, const sn_rotation_device *d, const sn_rotation_work *w,
+                           const double *activations, int refinements, const int *place,
+                           sn_double4 *positions, double *packed) {
+    SN_PHASE(g, sn_rotation_items(g, d, w, activations));
+    sn_rotation_rebuild(g, d, w, activations, refinements, place, positions, packed);
 }
 
 #endif
