@@ -164,10 +164,16 @@ struct sn_gpu_motion {
     sn_gpu_modal *modal;
     const sinew_modal_motion *motion;
     sn_gpu_store store;
-    const double **residuals; /* of the keys, then of the inner poses; on the device */
+    const double **residuals; /* of the keys, then of the inner poses; on the device, NULL: zero */
     double *carried;          /* of the last frame */
     sinew_error why;
 };
+
+static bool is_zero(const double *values, size_t count) {
+    size_t k = 0;
+    while (k < count && values[k] == 0) k++;
+    return k == count;
+}
 
 sinew_status sn_gpu_motion_create(sn_gpu_modal *modal, const sinew_modal_motion *motion,
                                   sn_gpu_motion **result, sinew_error *error) {
@@ -184,7 +190,8 @@ sinew_status sn_gpu_motion_create(sn_gpu_modal *modal, const sinew_modal_motion 
     for (int k = 0; status == SINEW_OK && k < count; k++) {
         const sn_pose *pose =
             k < motion->key_count ? &motion->keys[k] : &motion->inner[k - motion->key_count];
-        made->residuals[k] = put_by_number(&made->store, pose->residual, items, SN_RS_SIZE);
+        if (!is_zero(pose->residual, SN_RS_SIZE * items))
+            made->residuals[k] = put_by_number(&made->store, pose->residual, items, SN_RS_SIZE);
     }
     if (status == SINEW_OK) status = sn_gpu_store_status(&made->store, error);
     if (status == SINEW_OK) status = sn_gpu_wait(modal->gpu, NULL, INFINITY, NULL, error);
@@ -247,7 +254,6 @@ static bool rebuild(void *user, sinew_modal_state *state, const sn_residual_sum 
     sn_gpu_modal *m = motion->modal;
     sn_modal_launch launch = m->launch;
     launch.asked.refinements = state->exact ? 1 : 0;
-    launch.asked.residual_count = residual->count;
     for (int k = 0; k < residual->count; k++) {
         int place = place_of(motion->motion, residual->poses[k]);
         if (place < 0) {
@@ -255,8 +261,10 @@ static bool rebuild(void *user, sinew_modal_state *state, const sn_residual_sum 
                           "the GPU does not mix shapes into modal frames");
             return false;
         }
-        launch.asked.residuals[k] = motion->residuals[place];
-        launch.asked.residual_weights[k] = residual->weights[k];
+        if (!motion->residuals[place]) continue;
+        int at = launch.asked.residual_count++;
+        launch.asked.residuals[at] = motion->residuals[place];
+        launch.asked.residual_weights[at] = residual->weights[k];
     }
     sn_gpu_lock(m->gpu);
     set_frame(m, state->tracks);
