@@ -92,7 +92,8 @@ static const cli_option options[] = {
      false},
     {"--fast", CLI_FLAG, NULL, "Compute frames in single precision.", 0, 0, false},
     {"--device", CLI_CHOICE, "cpu|auto|gpu",
-     "Processor that computes the frames: the CPU (default), a GPU if there is one, or a GPU and an "
+     "Processor that computes the frames: the CPU (default), a GPU if there is one, or a GPU and "
+     "an "
      "error if there is none.",
      0, 0, false},
     {"--modes-out", CLI_OUTPUT, "FILE",
