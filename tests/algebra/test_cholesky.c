@@ -198,7 +198,7 @@ static void termination_reaches_the_host_while_a_matrix_is_ordered(void **state)
     pthread_sigmask(SIG_BLOCK, &all, &mask);
     assert_int_equal(pthread_create(&sender, NULL, send_terminations, NULL), 0);
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 10 || atomic_load(&received) < 10; i++) { /* the sender may come late */
         sn_cholesky *factor;
         assert_ok(sn_cholesky_create(matrix, &factor, &error));
         sn_cholesky_destroy(factor);
@@ -207,7 +207,6 @@ static void termination_reaches_the_host_while_a_matrix_is_ordered(void **state)
     pthread_join(sender, NULL);
     sigaction(SIGTERM, &before, &after);
     assert_true(after.sa_handler == on_termination);
-    assert_true(atomic_load(&received) > 0);
     sn_sparse_destroy(matrix);
 }
 

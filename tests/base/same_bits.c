@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "base/parallel.h"
+#include "base/scope.h"
 #include "groups.h"
 #include "sinew/sinew.h"
 #include "support.h"
@@ -190,8 +191,10 @@ static void cancelled_work_leaves_the_pool_usable(void **state) {
     assert_ok(sinew_sample_rig("bar", &size, &rig, &error));
     sinew_set_threads(3);
     sn_parallel_eagerly(true);
+    sn_poll_always(true);
     assert_int_equal(sinew_modal_create(rig->neutral, &options, &monitor, &modal, &error),
                      SINEW_CANCELLED);
+    sn_poll_always(false);
     assert_null(modal);
     assert_ok(sinew_modal_create(rig->neutral, &options, NULL, &modal, &error));
     sinew_modal_destroy(modal);

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/scope.h"
 #include "base/vec3.h"
 #include "groups.h"
 #include "sinew/sinew.h"
@@ -213,7 +214,9 @@ static void a_cancelled_run_leaves_nothing(void **state) {
                                 "\"report\": \"stopped.json\", \"curves\": \"stopped.csv\"}}");
     int polls = 0;
     sinew_monitor monitor = {.cancelled = cancel_soon, .user = &polls};
+    sn_poll_always(true);
     assert_int_equal(sinew_job_run(job, 0, -1, &monitor, &error), SINEW_CANCELLED);
+    sn_poll_always(false);
     assert_false(folder_holds("stopped"));
     assert_ok(sinew_job_run(job, 0, -1, NULL, &error)); /* still usable */
     assert_true(folder_holds("stopped.pc2"));

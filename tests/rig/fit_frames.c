@@ -2,9 +2,11 @@
 #include "groups.h"
 #include "support.h"
 
+#include "base/scope.h"
 #include "rigs.h"
 
 #include "sinew/fit_frames.h"
+#include "sinew/threads.h"
 
 enum { VERTICES = 60, SLIDERS = 6, FRAMES = 40 };
 
@@ -189,6 +191,8 @@ static void a_cancel_in_any_frame_ends_the_call(void **state) {
     sinew_fit_frames_options_init(&options);
     options.correctives = 2, options.smooth = 0;
     int left = QUESTIONS;
+    sinew_set_threads(1);
+    sn_poll_always(true); /* as often, however long it takes */
     sinew_monitor monitor = {.cancelled = count_down, .user = &left};
     assert_ok(
         sinew_fit_frames(rig, &frames, &options, &monitor, &curves, &corrected, &info, &error));
@@ -203,6 +207,8 @@ static void a_cancel_in_any_frame_ends_the_call(void **state) {
         assert_null(curves);
         assert_null(corrected);
     }
+    sn_poll_always(false);
+    sinew_set_threads(0);
     sinew_rig_destroy(rig);
 }
 

@@ -72,6 +72,7 @@ static void cancelled_frames_leave_no_trace(void **state) {
 static void cancelled_catching_up_is_undone(void **state) {
     (void)state;
     static const char *const names[] = {"friction", "force", "contact", "layer", NULL};
+    sn_poll_always(true);
     for (const char *const *name = names; *name; name++) {
         sinew_session *session = test_session(*name);
         assert_ok(sinew_session_prepare(session, NULL, &error));
@@ -92,6 +93,7 @@ static void cancelled_catching_up_is_undone(void **state) {
         free(shape);
         sinew_session_destroy(session);
     }
+    sn_poll_always(false);
 }
 
 /* ---- the monitor ----------------------------------------------------------------------------- */

@@ -295,7 +295,7 @@ static void a_patch_does_not_pay_for_the_document(void **state) {
     double little = patch_seconds(small, 50), much = patch_seconds(large, 40000);
     print_message("a patch takes %.1f us with 200 inline values, %.1f us with 100000\n",
                   1e6 * little, 1e6 * much);
-    assert_below(much, 4 * little + 5e-6);
+    assert_below(much, 40 * little); /* reading all values would take 500 times as long */
     sinew_session_destroy(small);
     sinew_session_destroy(large);
 }
