@@ -112,7 +112,8 @@ JobAcctGatherType=jobacct_gather/none
 SlurmdParameters=config_overrides
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
-SlurmdTimeout=5
+SlurmdTimeout=300
+MessageTimeout=20
 KillWait=2
 ReturnToService=2
 MpiDefault=none
@@ -151,17 +152,26 @@ PartitionName=main Nodes=ALL Default=YES State=UP
                     f"--key-file={munge}/key", f"--socket={munge}/socket",
                     f"--pid-file={munge}/pid", f"--log-file={munge}/log",
                     f"--seed-file={munge}/seed")
-        self.wait(lambda: (munge / "socket").exists(), 60, "munged did not start")
+        self.wait(lambda: (munge / "socket").exists(), 300, "munged did not start")
         self.start_controller()
         for name in self.names:
             self.start_node(name)
-        self.wait(lambda: self.idle() == len(self.names), 120, "the nodes did not start")
+        self.wait(lambda: self.idle() == len(self.names), 300, "the nodes did not start")
         return self
 
     def ask(self, *words):
         """What a program of Slurm prints."""
         return subprocess.run(words, env=self.environment, capture_output=True, text=True,
-                              timeout=30, check=False).stdout
+                              timeout=300, check=False).stdout
+
+    def give_up(self, name):
+        """What Slurm does with a node that has not answered for SlurmdTimeout. The timeout itself
+        is so long that a busy machine does not lose nodes."""
+        self.ask("scontrol", "update", f"nodename={name}", "state=down", "reason=silent")
+
+    def take_back(self, name):
+        """A node that was given up and answers again."""
+        self.ask("scontrol", "update", f"nodename={name}", "state=resume")
 
     def idle(self):
         """Nodes that are ready."""

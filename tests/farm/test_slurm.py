@@ -16,7 +16,7 @@ from cluster import ARRAY, Cluster, Unavailable, kill
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SINEW = str(pathlib.Path(os.environ.get("SINEW_COMMAND", ROOT / "build" / "sinew")).resolve())
-SECONDS = 900  # for everything; it takes about a minute on two free processors
+SECONDS = 2700  # for everything; it takes about a minute on two free processors
 
 BAR = {"rig": {"sample": "bar"}, "time": {"fps": 20}}
 FACE = {"rig": {"files": ["face"]}, "time": {"fps": 30, "to": 8 / 30}}
@@ -58,7 +58,7 @@ def expect(condition, message):
 
 def sinew(cluster, folder, *words, code=None):
     result = subprocess.run([SINEW, *words], cwd=folder, env=cluster.environment, text=True,
-                            capture_output=True, errors="replace", timeout=300, check=False)
+                            capture_output=True, errors="replace", timeout=600, check=False)
     expect(code is None or result.returncode in code,
            f"sinew {' '.join(words)}: code {result.returncode}\n{result.stdout}{result.stderr}")
     return result
@@ -78,7 +78,7 @@ def farm(*more, chunk="3"):
             "--no-sheets", *more]
 
 
-def wait_for(condition, what, seconds=200):
+def wait_for(condition, what, seconds=600):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         found = condition()
@@ -112,6 +112,7 @@ def twelve_shots_survive_killed_nodes_tasks_and_damage(cluster, folder):
         wait_for(lambda: cluster.tasks("n2") or first.poll() is not None, "a task on n2")
         for pid in cluster.node_processes("n2"):
             kill(pid)
+        cluster.give_up("n2")
         # Two tasks die.
         killed = set()
         while len(killed) < 2:
@@ -145,7 +146,7 @@ def twelve_shots_survive_killed_nodes_tasks_and_damage(cluster, folder):
     before = {path: path.stat().st_ino for path in parts() if path != part}
     cluster.start_node("n2")
     result = subprocess.run(farm(), cwd=folder, env=cluster.environment, text=True,
-                            capture_output=True, timeout=300, check=False)
+                            capture_output=True, timeout=600, check=False)
     text = result.stdout + result.stderr
     expect(result.returncode in (0, 1) and "incomplete" not in text, f"resume failed:\n{text}")
     kept = sum(path.exists() and path.stat().st_ino == inode for path, inode in before.items())
@@ -160,28 +161,34 @@ def twelve_shots_survive_killed_nodes_tasks_and_damage(cluster, folder):
 
 
 def a_node_that_never_answers_costs_one_attempt(cluster, folder):
-    cluster.wait(lambda: cluster.idle() == 3, 200, "the nodes did not come back")
+    cluster.wait(lambda: cluster.idle() == 3, 600, "the nodes did not come back")
     write_manifest(folder, {"friction": SHOTS["friction"]})
-    process = subprocess.Popen(farm(chunk="9"), cwd=folder,
-                               env=cluster.environment, text=True, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT)
-    stopped = set()
+    moments, hold = folder / "moments.so", folder / "hold"
+    subprocess.run(["cc", "-shared", "-fPIC", str(ROOT / "tests/cli/moments.c"), "-o", str(moments)],
+                   check=True)
+    hold.touch()
+    process = subprocess.Popen(farm(chunk="9"), cwd=folder, text=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT,
+                               env={**cluster.environment, "LD_PRELOAD": str(moments),
+                                    "HOLD": str(hold), "FRAMES": "0-8"})
+    stopped, silent = set(), None
     try:
-        def chunk_at_work():
-            for node in cluster.names:
-                for pid, words in cluster.tasks(node).items():
-                    if words[1] == "run":
-                        return node
-            return None
-        node = wait_for(chunk_at_work, "a chunk")
-        stopped = cluster.node_processes(node)
+        # The chunk stands still until its node does.
+        wait_for(lambda: (folder / "hold.pid").exists() or process.poll() is not None, "a chunk")
+        expect(process.poll() is None, "the farm ended before its chunk")
+        silent = next(node for node in cluster.names if cluster.tasks(node))
+        stopped = cluster.node_processes(silent)
         for pid in stopped:
             kill(pid, signal.SIGSTOP)
-        output = process.communicate(timeout=300)[0]
+        hold.unlink()
+        cluster.give_up(silent)
+        output = process.communicate(timeout=600)[0]
     finally:
         kill(process.pid)
         for pid in stopped:
             kill(pid, signal.SIGCONT)
+        if silent:
+            cluster.take_back(silent)
     expect(process.returncode in (0, 1) and "incomplete" not in output, output)
     row = rows(folder)["friction"]
     expect(row["done"] == row["frames"] and row["tasks"] >= 3, f"{row}\n{output}")
@@ -214,7 +221,7 @@ SKEW=$SKEW LD_PRELOAD={skew} exec "{SINEW}" "$@"
     words = farm("--node-command", str(wrapper))
     begin = time.monotonic()
     first = subprocess.run(words, cwd=folder, env=environment, text=True, capture_output=True,
-                           timeout=300, check=False)
+                           timeout=600, check=False)
     seconds = time.monotonic() - begin
     text = first.stdout + first.stderr
     expect(first.returncode in (0, 1) and "incomplete" not in text, text)
@@ -233,7 +240,7 @@ SKEW=$SKEW LD_PRELOAD={skew} exec "{SINEW}" "$@"
     # A farm whose own clock is off takes over: it keeps what is there, and computes what is missing.
     lost = sorted(parts)[0]
     lost.unlink()
-    again = subprocess.run(words, cwd=folder, text=True, capture_output=True, timeout=300,
+    again = subprocess.run(words, cwd=folder, text=True, capture_output=True, timeout=600,
                            env={**environment, "SKEW": "-90000", "LD_PRELOAD": str(skew)},
                            check=False)
     text = again.stdout + again.stderr
@@ -257,7 +264,7 @@ def a_queue_that_is_full_is_waited_for(cluster, folder):
 case "$*" in *--dependency=*) kind=chain;; *) kind=first;; esac
 if mkdir {programs}/$kind 2>/dev/null; then
     echo "sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying" >&2
-    exec sleep 100
+    exec sleep 100000
 fi
 exec {shutil.which("sbatch")} "$@"
 """)
@@ -265,13 +272,11 @@ exec {shutil.which("sbatch")} "$@"
     write_manifest(folder, {name: SHOTS[name] for name in ("linear", "friction", "rotation-bar")})
     sinew(cluster, folder, "sample", "face", "--vertices", "1000", "--out", "face", code=[0])
     environment = {**cluster.environment, "PATH": f"{programs}:{os.environ['PATH']}"}
-    begin = time.monotonic()
     result = subprocess.run(farm(), cwd=folder, env=environment, text=True, capture_output=True,
-                            timeout=300, check=False)
+                            timeout=600, check=False)
     text = result.stdout + result.stderr
     expect(result.returncode in (0, 1) and text.count("waiting for room") == 1, text)
     expect((programs / "first").exists() and (programs / "chain").exists(), "sbatch was not asked")
-    expect(time.monotonic() - begin < 90, "the farm waited for sbatch")
     for name, row in rows(folder).items():  # nothing is lost, nothing is counted as an attempt
         expect(row["done"] == row["frames"] == 9 and row["tasks"] in (4, 5), f"{name}: {row}\n{text}")
 
@@ -285,7 +290,7 @@ def hostile_names_reach_no_shell(cluster, folder):
     (place / "shots.json").write_text(json.dumps(
         {"farm": 1, "shots": [{"name": "s1", "scene": f"{name}.json"}]}))
     result = subprocess.run(farm(), cwd=place, env=cluster.environment, text=True,
-                            capture_output=True, timeout=300, check=False)
+                            capture_output=True, timeout=600, check=False)
     expect(result.returncode == 0, result.stdout + result.stderr)
     expect((place / f"{name}.pc2").exists(), "no output")
     expect(not list(folder.rglob("oops")) and not pathlib.Path("/oops").exists(),
@@ -312,7 +317,7 @@ def mistakes_and_silence_are_named(cluster, folder):
     try:
         wait_for(lambda: "gpu:1" in cluster.ask("scontrol", "show", "job", "-o")
                  or process.poll() is not None, "a job with a GPU")
-        output = process.communicate(timeout=300)[0]
+        output = process.communicate(timeout=600)[0]
     finally:
         kill(process.pid)
     expect(process.returncode == 0, output)
@@ -327,14 +332,14 @@ def mistakes_and_silence_are_named(cluster, folder):
         cluster.daemons["slurmctld"].wait()
         time.sleep(2)
         cluster.start_controller()
-        output = process.communicate(timeout=300)[0]
+        output = process.communicate(timeout=600)[0]
     finally:
         kill(process.pid)
     expect(process.returncode in (0, 1) and "incomplete" not in output, output)
     kill(cluster.daemons["slurmctld"].pid)
     cluster.daemons["slurmctld"].wait()
     result = sinew(cluster, folder, *farm("--patience", "1")[1:], code=[4])
-    expect("ontact" in result.stderr or "onnect" in result.stderr, result.stderr)
+    expect(any(word in result.stderr for word in ("ontact", "onnect", "no answer")), result.stderr)
     local = [word for word in farm()[1:] if word not in ("--backend", "slurm")]
     sinew(cluster, folder, *local, code=[0])  # the parts are still there
 
