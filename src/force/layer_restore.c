@@ -2,9 +2,9 @@
  * triangles that intersect now and did not without the layer take shares from the vertices around
  * them, smoothly: half, then all. The first rounds take from what is hidden (shells, lashes, mouth
  * bag, sockets), then those of a second stage from the outer skin. Skin that contact has moved
- * keeps its share, as going back would bring back what contact has lifted; but what is hidden gives
- * it up in a third stage where it would intersect teeth or gums, unless that makes more
- * intersections than it takes away. */
+ * keeps its share there, as going back would bring back what contact has lifted. Two more stages
+ * take that back, too, each unless more of the visible skin intersects afterwards: first of what is
+ * hidden, where it would intersect teeth or gums, then of all. */
 #include "force/layer_restore.h"
 
 #include <math.h>
@@ -24,8 +24,21 @@
  */
 #define FAR      0.08
 #define TOUCHING 2e-5
-enum { HIDDEN, SKIN, PRESSED, STAGES };
-enum { STAGE_ROUNDS = 4, ROUNDS = STAGES * STAGE_ROUNDS };
+
+typedef struct restore_stage {
+    bool hidden_only;    /* takes from what is hidden */
+    bool pressed_too;    /* takes from what contact has moved */
+    bool without_riders; /* heeds pairs that the riders have no part in, such as bag and teeth */
+    bool strict;         /* is undone unless less of the visible skin intersects afterwards */
+} restore_stage;
+
+static const restore_stage stages[] = {
+    {.hidden_only = true},
+    {0},
+    {.hidden_only = true, .pressed_too = true, .without_riders = true},
+    {.pressed_too = true, .strict = true},
+};
+enum { STAGES = sizeof stages / sizeof *stages, STAGE_ROUNDS = 4 };
 
 struct sn_layer_restore {
     int vertex_count, met_count, loose_count;
@@ -55,6 +68,7 @@ struct sn_layer_restore_work {
     double *start; /* 3 per vertex: the shape before contact; later, before the last stage */
     double *moved; /* 3 per vertex: the displacement */
     double *share; /* per vertex: what is left of it */
+    double *kept;  /* per vertex: its share before the last stage */
     bool *pressed; /* per vertex: contact has moved it, and it does not go back */
 };
 
@@ -191,9 +205,9 @@ sinew_status sn_layer_restore_work_create(const sn_layer_restore *r, sn_layer_re
     w->seeds = SN_NEW(int, n), w->is_seed = SN_NEW0(bool, n);
     w->pressed = SN_NEW(bool, n);
     w->moved = SN_NEW(double, 3 * n), w->start = SN_NEW0(double, 3 * n);
-    w->share = SN_NEW(double, n);
+    w->share = SN_NEW(double, n), w->kept = SN_NEW(double, n);
     if (!w->item || !w->node || !w->leaves || !w->hit || !w->moved || !w->share || !w->seeds ||
-        !w->is_seed || !w->asked || !w->start || !w->pressed) {
+        !w->is_seed || !w->asked || !w->start || !w->pressed || !w->kept) {
         sn_layer_restore_work_destroy(w);
         return sn_no_memory(error);
     }
@@ -206,7 +220,7 @@ void sn_layer_restore_work_destroy(sn_layer_restore_work *w) {
     sn_free_aligned(w->item), sn_free_aligned(w->node);
     sn_free(w->leaves), sn_free(w->hit), sn_free(w->moved), sn_free(w->share);
     sn_free(w->start), sn_free(w->seeds), sn_free(w->is_seed), sn_free(w->asked);
-    sn_free(w->pressed);
+    sn_free(w->pressed), sn_free(w->kept);
     sn_free(w);
 }
 
@@ -238,8 +252,9 @@ static bool share_a_corner(const int a[3], const int b[3]) {
 typedef struct search {
     sn_layer_restore_work *w;
     sn_hull_frame frame;
-    const double *before; /* NULL: all intersections are new */
+    const double *before; /* NULL: all intersections of visible skin count, not new ones alone */
     const double *after;
+    bool without_riders;
     atomic_int found;
 } search;
 
@@ -260,7 +275,18 @@ static void fit_items(void *context, sn_span span) {
     SN_IN_SPAN(int, i, span) s->w->item[i] = hull_of(s, r->met + 3 * (size_t)r->tree.order[i]);
 }
 
-static bool find_new(const search *s, const int v[3], int *leaves) {
+static bool is_visible(const sn_layer_restore *r, const int v[3]) {
+    return !r->hidden[v[0]] && !r->hidden[v[1]] && !r->hidden[v[2]];
+}
+
+/* A pair that intersects in s->after. */
+static bool counts(const search *s, const int a[3], const int b[3]) {
+    const sn_layer_restore *r = s->w->restore;
+    if (!s->before) return is_visible(r, a) || is_visible(r, b);
+    return !(s->without_riders && (r->rides[a[0]] || r->rides[b[0]])) && !meet(s->before, a, b);
+}
+
+static bool find_one(const search *s, const int v[3], int *leaves) {
     const sn_layer_restore_work *w = s->w;
     const sn_layer_restore *r = w->restore;
     sn_hull hull = hull_of(s, v);
@@ -270,7 +296,7 @@ static bool find_new(const search *s, const int v[3], int *leaves) {
              i < sn_hierarchy_first(&r->tree, leaves[k] + 1); i++) {
             const int *other = r->met + 3 * (size_t)r->tree.order[i];
             if (!sn_hulls_meet(&hull, &w->item[i]) || share_a_corner(v, other)) continue;
-            if (meet(s->after, v, other) && !(s->before && meet(s->before, v, other))) return true;
+            if (meet(s->after, v, other) && counts(s, v, other)) return true;
         }
     return false;
 }
@@ -280,16 +306,17 @@ static void search_some(void *context, sn_span span) {
     const sn_layer_restore *r = s->w->restore;
     int *leaves = s->w->leaves + (size_t)span.seat * (size_t)r->tree.leaves, found = 0;
     SN_IN_SPAN(int, i, span) {
-        s->w->hit[i] = find_new(s, s->w->asked[i], leaves);
+        s->w->hit[i] = find_one(s, s->w->asked[i], leaves);
         found += s->w->hit[i];
     }
     atomic_fetch_add(&s->found, found);
 }
 
-/* w->hit; returns how many. */
-static int find_hits(sn_layer_restore_work *w, const double *before, const double *after) {
+/* w->hit; returns how many. before: see search. */
+static int find_hits(sn_layer_restore_work *w, const double *before, const double *after,
+                     bool without_riders) {
     const sn_layer_restore *r = w->restore;
-    search s = {.w = w, .before = before, .after = after};
+    search s = {.w = w, .before = before, .after = after, .without_riders = without_riders};
     s.frame = sn_hull_frame_of(r->point_count, r->vertices, after, after);
     sn_parallel_for(r->met_count, 64, fit_items, &s);
     sn_hierarchy_fit(&r->tree, w->item, w->node);
@@ -302,7 +329,7 @@ static int find_hits(sn_layer_restore_work *w, const double *before, const doubl
 typedef struct taking {
     sn_layer_restore_work *w;
     const double *before;
-    bool hidden_only, pressed_too;
+    const restore_stage *stage;
     double around;
     double most; /* taken beside an intersection */
 } taking;
@@ -315,8 +342,8 @@ static void take_some(void *context, sn_span span) {
     SN_IN_SPAN(int, k, span) {
         int v = r->vertices[k];
         double nearest = reach;
-        if (w->share[v] == 0 || (w->pressed[v] && !t->pressed_too)) continue;
-        if (t->hidden_only && !r->hidden[v]) continue;
+        if (w->share[v] == 0 || (w->pressed[v] && !t->stage->pressed_too)) continue;
+        if (t->stage->hidden_only && !r->hidden[v]) continue;
         sn_vec3 p = sn_at(t->before, v);
         for (int i = 0; i < w->seed_count; i++) {
             sn_vec3 d = sn_sub(p, sn_at(t->before, w->seeds[i]));
@@ -327,13 +354,11 @@ static void take_some(void *context, sn_span span) {
     }
 }
 
-/* without_riders: only of pairs that the riders have no part in, such as bag and teeth. */
-static void list_seeds(sn_layer_restore_work *w, bool without_riders) {
+static void list_seeds(sn_layer_restore_work *w) {
     w->seed_count = 0;
     for (int i = 0; i < 3 * w->asked_count; i++) {
         int v = w->asked[i / 3][i % 3];
         if (!w->hit[i / 3] || w->is_seed[v]) continue;
-        if (without_riders && w->restore->rides[v]) continue;
         w->is_seed[v] = true, w->seeds[w->seed_count++] = v;
     }
     for (int i = 0; i < w->seed_count; i++) w->is_seed[w->seeds[i]] = false;
@@ -362,37 +387,36 @@ static int count_restored(const sn_layer_restore_work *w) {
     return count;
 }
 
-/* What contact has lifted goes back to where it may intersect without the layer, too. */
-static bool is_worse(sn_layer_restore_work *w, const double *with, const double *without) {
-    list_asked(w);
-    return find_hits(w, NULL, with) > find_hits(w, NULL, without);
+static void list_changed(sn_layer_restore_work *w) {
+    const sn_layer_restore *r = w->restore;
+    w->asked_count = 0;
+    for (int t = 0; t < r->met_count; t++) {
+        const int *v = r->met + 3 * (size_t)t;
+        bool same = true;
+        for (int c = 0; c < 3; c++) same &= w->share[v[c]] == w->kept[v[c]];
+        if (!same) w->asked[w->asked_count++] = v;
+    }
 }
 
-int sn_layer_restore_apply(sn_layer_restore_work *w, const double *before, double *after) {
+/* What contact has lifted goes back to where it may intersect without the layer, too: by this the
+ * last stage has failed. */
+static bool is_worse(sn_layer_restore_work *w, const restore_stage *stage, const double *now) {
+    list_changed(w);
+    if (w->asked_count == 0) return false;
+    return find_hits(w, NULL, now, false) + stage->strict > find_hits(w, NULL, w->start, false);
+}
+
+/* Returns whether nothing is left to do. */
+static bool pass_stage(sn_layer_restore_work *w, const restore_stage *stage, const double *before,
+                       double *after) {
     const sn_layer_restore *r = w->restore;
-    size_t n = (size_t)r->vertex_count, bytes = 3 * n * sizeof(double);
-    int unpressed = 0;
-    bool tried = false;
-    if (r->loose_count == 0) return 0;
-    for (size_t i = 0; i < 3 * n; i++) w->moved[i] = after[i] - before[i];
-    for (int v = 0; v < r->vertex_count; v++) {
-        w->share[v] = 1;
-        w->pressed[v] =
-            !r->rides[v] && sn_distance(sn_at(w->start, v), sn_at(after, v)) > r->touched;
-    }
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int turn = 0; turn < STAGE_ROUNDS; turn++) {
         list_asked(w);
-        if (find_hits(w, before, after) == 0) break;
+        if (find_hits(w, before, after, stage->without_riders) == 0) return !stage->without_riders;
         /* half twice, then all, and all farther around */
-        int stage = round / STAGE_ROUNDS, turn = round % STAGE_ROUNDS;
-        if (stage == PRESSED && turn == 0) {
-            memcpy(w->start, after, bytes);
-            unpressed = count_restored(w);
-            tried = true;
-        }
         double around = r->around * (turn < 3 ? 1 : 2);
-        taking t = {w, before, stage != SKIN, stage == PRESSED, around, turn < 2 ? 0.5 : 1};
-        list_seeds(w, stage == PRESSED);
+        taking t = {w, before, stage, around, turn < 2 ? 0.5 : 1};
+        list_seeds(w);
         sn_parallel_for(r->point_count, 16, take_some, &t);
         for (int k = 0; k < r->point_count; k++) {
             int v = r->vertices[k];
@@ -400,7 +424,28 @@ int sn_layer_restore_apply(sn_layer_restore_work *w, const double *before, doubl
                 sn_put(after, v, sn_add_scaled(sn_at(before, v), w->share[v], sn_at(w->moved, v)));
         }
     }
-    if (!tried || !is_worse(w, after, w->start)) return count_restored(w);
-    memcpy(after, w->start, bytes);
-    return unpressed;
+    return false;
+}
+
+int sn_layer_restore_apply(sn_layer_restore_work *w, const double *before, double *after) {
+    const sn_layer_restore *r = w->restore;
+    size_t n = (size_t)r->vertex_count, bytes = 3 * n * sizeof(double);
+    if (r->loose_count == 0) return 0;
+    for (size_t i = 0; i < 3 * n; i++) w->moved[i] = after[i] - before[i];
+    for (int v = 0; v < r->vertex_count; v++) {
+        w->share[v] = 1;
+        w->pressed[v] =
+            !r->rides[v] && sn_distance(sn_at(w->start, v), sn_at(after, v)) > r->touched;
+    }
+    for (int k = 0; k < STAGES; k++) {
+        memcpy(w->start, after, bytes);
+        memcpy(w->kept, w->share, n * sizeof(double));
+        bool done = pass_stage(w, &stages[k], before, after);
+        if (stages[k].pressed_too && is_worse(w, &stages[k], after)) {
+            memcpy(after, w->start, bytes);
+            memcpy(w->share, w->kept, n * sizeof(double));
+        }
+        if (done) break;
+    }
+    return count_restored(w);
 }
