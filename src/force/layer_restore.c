@@ -1,10 +1,13 @@
 /* Each vertex keeps a share of its displacement by the layer, 1 at first. In every round pairs of
  * triangles that intersect now and did not without the layer take shares from the vertices around
- * them, smoothly: half, then all. The first rounds take from what is hidden (shells, lashes, mouth
- * bag, sockets), then those of a second stage from the outer skin. Skin that contact has moved
- * keeps its share there, as going back would bring back what contact has lifted. Two more stages
- * take that back, too, each unless more of the visible skin intersects afterwards: first of what is
- * hidden, where it would intersect teeth or gums, then of all. */
+ * them, smoothly: half, then all.
+ *
+ * The first stage takes from what follows the skin (shells over the eyes, lashes), the second from
+ * all that is hidden (mouth bag, sockets), the third from the outer skin, too. Skin that contact
+ * has moved keeps its share there, as going back would bring back what contact has lifted. Two more
+ * stages take that back, too, each unless more of the visible skin intersects afterwards: first of
+ * what is hidden, where it would intersect teeth or gums, then of all where the visible skin moves
+ * by too little to be seen. */
 #include "force/layer_restore.h"
 
 #include <math.h>
@@ -25,14 +28,20 @@
 #define FAR      0.08
 #define TOUCHING 2e-5
 
+/* Fraction of the diagonal that visible skin may jump by for the sake of shells. */
+#define UNSEEN 1e-3
+
 typedef struct restore_stage {
+    bool riders_only;    /* takes from what follows the skin */
     bool hidden_only;    /* takes from what is hidden */
     bool pressed_too;    /* takes from what contact has moved */
     bool without_riders; /* heeds pairs that the riders have no part in, such as bag and teeth */
-    bool strict;         /* is undone unless less of the visible skin intersects afterwards */
+    bool strict;         /* is undone unless less of the visible skin intersects afterwards, and it
+                            has moved by little */
 } restore_stage;
 
 static const restore_stage stages[] = {
+    {.riders_only = true},
     {.hidden_only = true},
     {0},
     {.hidden_only = true, .pressed_too = true, .without_riders = true},
@@ -51,6 +60,7 @@ struct sn_layer_restore {
     bool *rides;       /* per vertex: it follows the skin */
     sn_hierarchy tree; /* of the triangles met */
     double around;     /* length units */
+    double unseen;     /* what visible skin may move by in the last stage */
     double touched;    /* what contact moves by more than this does not go back */
 };
 
@@ -143,7 +153,7 @@ sinew_status sn_layer_restore_create(const sn_skin *skin, const sinew_mesh *mesh
     size_t n = (size_t)skin->vertex_count, triangles = (size_t)mesh->triangle_count;
     const int *piece = sinew_anatomy_pieces(anatomy);
     r->vertex_count = skin->vertex_count, r->around = AROUND * skin->diagonal;
-    r->touched = TOUCHING * skin->diagonal;
+    r->touched = TOUCHING * skin->diagonal, r->unseen = UNSEEN * skin->diagonal;
     r->met = SN_NEW(int, 3 * triangles), r->loose = SN_NEW(int, 3 * triangles);
     r->tested = SN_NEW(bool, n), r->hidden = SN_NEW(bool, n), r->vertices = SN_NEW(int, n);
     bool *moves = SN_NEW(bool, n);
@@ -343,6 +353,7 @@ static void take_some(void *context, sn_span span) {
         int v = r->vertices[k];
         double nearest = reach;
         if (w->share[v] == 0 || (w->pressed[v] && !t->stage->pressed_too)) continue;
+        if (t->stage->riders_only && !r->rides[v]) continue;
         if (t->stage->hidden_only && !r->hidden[v]) continue;
         sn_vec3 p = sn_at(t->before, v);
         for (int i = 0; i < w->seed_count; i++) {
@@ -401,8 +412,12 @@ static void list_changed(sn_layer_restore_work *w) {
 /* What contact has lifted goes back to where it may intersect without the layer, too: by this the
  * last stage has failed. */
 static bool is_worse(sn_layer_restore_work *w, const restore_stage *stage, const double *now) {
+    const sn_layer_restore *r = w->restore;
     list_changed(w);
     if (w->asked_count == 0) return false;
+    for (int v = 0; stage->strict && v < r->vertex_count; v++)
+        if (!r->hidden[v] && sn_distance(sn_at(now, v), sn_at(w->start, v)) > r->unseen)
+            return true;
     return find_hits(w, NULL, now, false) + stage->strict > find_hits(w, NULL, w->start, false);
 }
 
