@@ -156,6 +156,25 @@ static double weighted_off(const anchors *a) {
     return total > 0 ? sum / total : INFINITY;
 }
 
+/* Of how many landmarks the names tell, whether or not the rig has them. */
+static int named_landmarks(const mapping *m) {
+    bool seen[2 * SINEW_LANDMARK_COUNT] = {0};
+    int count = 0;
+    for (int i = 0; i < m->count; i++) {
+        const sn_marker_name *name = &m->names[m->marker[i]];
+        if (name->landmark < 0) continue;
+        bool *own = &seen[2 * name->landmark + (name->side == SINEW_SIDE_RIGHT)];
+        count += !*own, *own = true;
+    }
+    return count;
+}
+
+static const char *first_named(const mapping *m) {
+    for (int i = 0; i < m->count; i++)
+        if (m->names[m->marker[i]].landmark >= 0) return m->take->names[m->marker[i]];
+    return "";
+}
+
 /* False when the names do not tell enough. */
 static bool align_by_names(const mapping *m, anchors *a, sn_similarity *s, bool *swapped) {
     double off[2] = {INFINITY, INFINITY};
@@ -346,7 +365,9 @@ static sinew_status find(mapping *m, const sinew_monitor *monitor, sn_automap *r
     double moved = named ? sn_distance(sn_similarity_apply(&r->alignment, sn_at(m->from, 0)),
                                        sn_at(m->from, 0))
                          : 0;
-    double reach = named ? ON_THE_FACE : NEAR_THE_FACE;
+    /* markers of a face on a rig without one are near something by chance */
+    bool misplaced = !named && named_landmarks(m) >= WARP_ANCHORS;
+    double reach = named || misplaced ? ON_THE_FACE : NEAR_THE_FACE;
     if (as_it_is < reach * m->diagonal && (!named || moved < 0.4 * m->unit)) {
         r->source = SINEW_MAP_SOURCE_IN_PLACE;
         r->alignment = (sn_similarity){sn_mat3_identity(), 1, {0, 0, 0}};
@@ -367,6 +388,13 @@ static sinew_status find(mapping *m, const sinew_monitor *monitor, sn_automap *r
         if (swapped)
             sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
                    "the names of the markers use the viewer's left and right");
+    } else if (misplaced) {
+        return sn_fail(
+            error, SINEW_BAD_INPUT,
+            "the %d markers are named after points of a face, such as '%s', which do not "
+            "lie on the rig, and its targets do not show where these points are: choose "
+            "the rig of a face, or give a map (NAME,vertex)",
+            m->count, first_named(m));
     } else {
         double least = align_by_shape(m, &r->alignment, &second);
         if (!(least < 0.25 * m->unit) || m->count < 8)

@@ -173,6 +173,26 @@ static sinew_status try_map(const scene *s, const sinew_marker_map *map, int *do
     return status;
 }
 
+/* A bar of the size of a face, around its markers: what is nearest says nothing. */
+static void markers_of_a_face_are_refused_by_a_rig_without_one(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    sinew_rig *bar;
+    sinew_markers *take;
+    sinew_marker_map *map;
+    sinew_capture *capture = NULL;
+    sinew_capture_options options;
+    sinew_capture_options_init(&options);
+    assert_ok(sinew_sample_rig("bar", NULL, &bar, &error));
+    assert_ok(sinew_sample_markers("face", NULL, NULL, &take, &map, &error));
+    assert_int_equal(sinew_capture_create(bar, take, &options, NULL, &capture, &error),
+                     SINEW_BAD_INPUT);
+    assert_null(capture);
+    assert_non_null(strstr(error.message, "named after points of a face"));
+    sinew_rig_destroy(bar);
+    sinew_markers_destroy(take), sinew_marker_map_destroy(map);
+}
+
 static void swap_vertices(sinew_marker_map *map, const char *a, const char *b) {
     int i = 0, j = 0;
     while (strcmp(map->names[i], a)) i++;
@@ -281,6 +301,7 @@ int test_maps(void) {
         cmocka_unit_test(names_tell_landmarks_and_sides),
         cmocka_unit_test(named_takes_find_their_points_on_either_face),
         cmocka_unit_test(a_take_that_lies_on_the_face_is_tied_as_it_is),
+        cmocka_unit_test(markers_of_a_face_are_refused_by_a_rig_without_one),
         cmocka_unit_test(wrong_maps_are_recognised),
         cmocka_unit_test(numbered_markers_without_a_layout_are_refused_or_placed_by_shape),
         cmocka_unit_test(finding_a_map_survives_running_out_of_memory),
