@@ -32,8 +32,8 @@ import sys
 class Farm:
     scenes: int = 30000        # shots x characters
     frames: int = 240
-    frame: float = 0.0034      # seconds of computing
-    setup: float = 0.11        # seconds before the first frame
+    frame: float = 0.0018      # seconds of computing
+    setup: float = 0.09        # seconds before the first frame
     past: bool = False         # frames depend on earlier ones
     vertices: int = 11863
     merge_frame: float = 0.0001  # seconds of a frame when merging, beside reading and writing
@@ -249,9 +249,9 @@ def describe(name, run):
 
 # Measured on the sample face of 11,863 vertices with one thread: seconds a frame, seconds to set
 # up. docs/farm.md says how.
-MODELS = {"rotation": dict(frame=0.0034, setup=0.11), "modal": dict(frame=0.0080, setup=0.37),
-          "force": dict(frame=0.0114, setup=0.44, past=True),
-          "spring": dict(frame=0.0358, setup=0.17)}
+MODELS = {"rotation": dict(frame=0.0018, setup=0.09), "modal": dict(frame=0.0055, setup=0.51),
+          "force": dict(frame=0.0031, setup=0.17, past=True),
+          "spring": dict(frame=0.0218, setup=0.14)}
 
 
 def season():
