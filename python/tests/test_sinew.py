@@ -307,18 +307,62 @@ class Sessions(unittest.TestCase):
             self.assertTrue(np.allclose(back[-1], frames[-1], atol=1e-6))
 
     def test_control_c_cancels_and_the_session_lives_on(self):
-        session = sinew.Session(rig=sinew.sample("face"), model="spring")
-        previous = signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        session = sinew.Session(rig=self.rig, model="spring")
+        expected = session.solve({"bend120": 0.7}).positions
+        polls = []
+
+        def interrupt():  # asked in the middle of a solve
+            polls.append(1)
+            signal.raise_signal(signal.SIGINT)
+            return False
+
+        fresh = sinew.Session(rig=self.rig, model="spring")
+        fresh.prepare()
+        previous = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
-            with self.assertRaises(KeyboardInterrupt):
-                signal.setitimer(signal.ITIMER_REAL, 0.05)
-                for _ in range(10000):
-                    session.solve({"jawOpen": 1})
+            with mock.patch("sinew.session._monitor", lambda *_: Monitor(cancelled=interrupt)):
+                with self.assertRaises(KeyboardInterrupt):
+                    fresh.solve({"bend120": 0.7})
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, previous)
-        linear = sinew.Session(rig=self.rig, model="linear")
-        self.assertTrue(linear.solve({"bend120": 1}).converged)
+            signal.signal(signal.SIGINT, previous)
+        self.assertEqual(len(polls), 1)  # the solve ended there
+        self.assertLess(np.abs(fresh.solve({"bend120": 0.7}).positions - expected).max(), 1e-5)
+
+    def test_the_interpreter_lock_is_released_during_a_solve(self):
+        """A solve that waits, in C, for a semaphore that only another Python thread posts."""
+        script = """if True:
+            import ctypes, sys, threading
+            from unittest import mock
+            import sinew
+            from sinew._library import CANCEL, Monitor, _Monitor
+            libc = ctypes.PyDLL(None)
+            semaphore = ctypes.create_string_buffer(64)
+            assert libc.sem_init(semaphore, 0, 0) == 0
+            waits = CANCEL(ctypes.cast(libc.sem_wait, ctypes.c_void_p).value)
+            class Waiting(Monitor):
+                def __init__(self, *_):
+                    super().__init__()
+                    self._struct = _Monitor(self._callbacks[0], waits, self._callbacks[2],
+                                            ctypes.addressof(semaphore))
+                    self.pointer = ctypes.cast(ctypes.byref(self._struct), ctypes.c_void_p)
+            session = sinew.Session(rig=sinew.sample("bar", vertices=1000), model="spring")
+            session.prepare()
+            begun = threading.Event()
+            def solve():
+                begun.set()  # keeps the lock until the call, as the interval is long
+                session.solve({"bend120": 0.5})
+            with mock.patch("sinew.session._monitor", Waiting):
+                sys.setswitchinterval(1000)
+                thread = threading.Thread(target=solve, daemon=True)
+                thread.start()
+                begun.wait()
+                while thread.is_alive():
+                    libc.sem_post(semaphore)
+                    thread.join(0.0005)
+            print("ended")"""
+        result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                                timeout=200)
+        self.assertEqual(result.stdout, "ended\n", result.stderr)
 
     def test_many_sessions_leave_memory_flat(self):
         def cycle(count):

@@ -4,7 +4,8 @@ import os
 import bpy
 import numpy as np
 from addon_safety import differing, snapshot
-from support import activate, add_group, check, coordinates, folder, make_object, report_of
+from support import (activate, add_group, check, coordinates, folder, make_object, report_of, rig_of,
+                     shown)
 
 # Operators that do not need shape keys that can be solved: they report another reason, or remove
 # what is not there.
@@ -86,6 +87,49 @@ def check_refusals(sinew):
     check("a grab that misses is reported", "does not hit" in report)
 
 
+def data_counts():
+    """Data-blocks of the file, of every kind that an operator could add."""
+    return {kind: len(getattr(bpy.data, kind)) for kind in (
+        "objects", "meshes", "actions", "collections", "materials", "shape_keys", "scenes")}
+
+
+def in_meters(sinew, rig, model, weights):
+    """The library's own answer for the rig converted to meters, in centimeters again."""
+    small = sinew.Rig(sinew.Mesh(0.01 * rig.neutral.positions, rig.neutral.faces))
+    for name in rig.targets:
+        small.add_pose(name, 0.01 * rig.shape(name))
+    session = sinew.Session({"rig": {"unit": "m"}}, rig=small, model=model)
+    return 100 * session.solve(weights).positions
+
+
+def check_centimeters(sinew):
+    """A mesh in centimeters, as game rigs are: the answer is the library's in meters, on the key or
+    on the preview, and the file gains nothing else."""
+    bpy.context.scene.unit_settings.scale_length = 0.01
+    obj = make_object(sinew.sample("bar", vertices=1000), "game", ("bend120",))
+    obj.data.shape_keys.key_blocks["bend120"].value = 0.5
+    rig = rig_of(sinew, obj)
+    for model in ("rotation", "spring"):
+        expected = in_meters(sinew, rig, model, {"bend120": 0.5})
+        obj.sinew.model, obj.sinew.show = model, "KEY"
+        before, counts = snapshot(obj, ["Sinew"]), data_counts()
+        report = report_of(bpy.ops.sinew.solve)
+        off = np.abs(shown(obj) - expected).max() / np.ptp(expected, axis=0).max()
+        check(f"{model}: in centimeters the key shows the library's answer in meters ({off:.1e} off), "
+              "with a report, and nothing else changes", off < 1e-5 and "lengths are in cm" in report
+              and counts == data_counts() and not differing(before, snapshot(obj, ["Sinew"])))
+        bpy.ops.sinew.remove()
+        obj.sinew.show = "PREVIEW"
+        before, counts = snapshot(obj), data_counts()
+        report_of(bpy.ops.sinew.solve)
+        off = np.abs(shown(obj.sinew.preview) - expected).max() / np.ptp(expected, axis=0).max()
+        counts["objects"], counts["meshes"] = counts["objects"] + 1, counts["meshes"] + 1
+        check(f"{model}: so does the preview ({off:.1e} off), which is all that is added",
+              off < 1e-5 and counts == data_counts() and not differing(before, snapshot(obj)))
+        bpy.ops.sinew.remove()
+    bpy.context.scene.unit_settings.scale_length = 1
+
+
 def check_unit(sinew):
     """Unit scale 0.01: a report, the shape of unit scale 1, and nothing else is changed."""
     units, scene = bpy.context.scene.unit_settings, bpy.context.scene
@@ -146,5 +190,6 @@ def run():
     from sinew_blender import shapes
     sinew = shapes.library()
     check_refusals(sinew)
+    check_centimeters(sinew)
     check_unit(sinew)
     check_settings_file(sinew)

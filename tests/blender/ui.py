@@ -42,15 +42,14 @@ def open_panel():
     with in_view():
         bpy.ops.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=1)
     yield
+    yield from press("ESC")  # closes the splash screen
     sidebar = next(r for r in area.regions if r.type == "UI")
     if hasattr(sidebar, "active_panel_category") and bpy.app.version >= (4, 2):
         sidebar.active_panel_category = "Sinew"
         return
     # The fourth tab, below Item, Tool and View.
     x, y = sidebar.x + sidebar.width - 12, sidebar.y + sidebar.height - 160
-    for kind, value in (("ESC", "PRESS"), ("ESC", "RELEASE"),  # closes the splash screen
-                        ("MOUSEMOVE", "NOTHING"), ("LEFTMOUSE", "PRESS"),
-                        ("LEFTMOUSE", "RELEASE")):
+    for kind, value in (("MOUSEMOVE", "NOTHING"), ("LEFTMOUSE", "PRESS"), ("LEFTMOUSE", "RELEASE")):
         window.event_simulate(type=kind, value=value, x=x, y=y)
         yield
         yield
