@@ -3,8 +3,9 @@
     blender -b --factory-startup --python bench/blender_face.py -- ZIP NEUTRAL TARGETS SINEW
 
 Prints seconds of a 100-frame bake of the rotation and the spring model in Blender and of the same
-clip by the command, and live updates per second with the longest time that Blender was blocked. The
-environment chooses: MODELS (to bake), ROUNDS, FRAMES, DRAGS (of 3 s each).
+clip by the command, live updates per second, and the longest time that live updates and each operator
+block Blender. The environment chooses: MODELS (to bake), ROUNDS, FRAMES, DRAGS (of 3 s each),
+CORRECTIVES (to bake those, too).
 """
 import os
 import subprocess
@@ -58,7 +59,7 @@ for curve in support.curves_of(keys.animation_data.action):
 scene = bpy.context.scene
 scene.frame_start, scene.frame_end = 1, FRAMES
 with tempfile.TemporaryDirectory() as folder:
-    clip, same = os.path.join(folder, "clip.csv"), os.path.join(folder, "rig")
+    clip, same = os.path.join(folder, "clip.csv"), os.path.join(folder, "rig.glb")
     # The keys that Blender has, in its precision, for the command.
     fewer = sinew.Rig(sinew.Mesh(rig.neutral.positions.astype(np.float32), rig.neutral.faces))
     for name in names:

@@ -169,13 +169,13 @@ class Keys:
         masks = [block.vertex_group for block in blocks if block.vertex_group]
         self.groups = yield from read_groups(obj, set(masks) | {name for name in groups if name})
         for block in blocks:
-            delta = coordinates(block, self.count)
+            delta = coordinates(block, self.count).astype(np.float64)  # exact differences
             delta -= (self.basis if block.relative_key == keys.reference_key
                       else coordinates(block.relative_key, self.count))
             if block.vertex_group in self.groups:
-                delta *= self.groups[block.vertex_group][:, None].astype(np.float32)
+                delta *= self.groups[block.vertex_group][:, None]
             moved = np.flatnonzero(delta.any(axis=1)).astype(np.int32)
-            self.deltas.append((moved, delta[moved].astype(np.float64)))
+            self.deltas.append((moved, delta[moved]))
             yield
 
     @classmethod
