@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/entered.h"
 #include "base/number.h"
 #include "base/printable.h"
 #include "base/scope.h"
@@ -56,6 +57,10 @@ const sinew_monitor *sn_monitor_enter(const sinew_monitor *monitor) {
 
 void sn_monitor_leave(const sinew_monitor *before) {
     entered = before;
+}
+
+const sinew_monitor *sn_monitor_entered(void) {
+    return entered;
 }
 
 bool sn_interruptible(void) {

@@ -274,6 +274,7 @@ static sinew_status search_all(const sn_contact_surface *s, sn_contact_work *w, 
     w->found.count = 0;
     for (int b = 0; *fits && b < blocks; b++) {
         const sn_pair_list *list = &w->blocks[b];
+        SN_TRY(sn_check_interrupt(error));
         if (!SN_RESERVE(w->found.pairs, w->found.capacity, w->found.count + list->count))
             return sn_no_memory(error);
         if (list->count)
@@ -419,6 +420,38 @@ static int by_key(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+/* The first `count` of two sorted runs, the first of them `left` long, as one run. */
+static void join_runs(const sn_contact_pair *runs, size_t left, size_t count,
+                      sn_contact_pair *joined) {
+    size_t a = 0, b = left;
+    for (size_t k = 0; k < count; k++) {
+        bool first = b == count || (a < left && runs[a].key < runs[b].key);
+        joined[k] = runs[first ? a++ : b++];
+    }
+}
+
+/* By their keys, in steps between which the call can be cancelled. scratch: room for as many. */
+static sinew_status sort_pairs(size_t count, sn_contact_pair *pairs, sn_contact_pair *scratch,
+                               sinew_error *error) {
+    enum { RUN = 4096 };
+    sn_contact_pair *from = pairs, *to = scratch;
+    for (size_t at = 0; at < count; at += RUN) {
+        SN_TRY(sn_check_interrupt(error));
+        qsort(pairs + at, count - at < RUN ? count - at : RUN, sizeof *pairs, by_key);
+    }
+    for (size_t run = RUN; run < count; run *= 2) {
+        for (size_t at = 0; at < count; at += 2 * run) {
+            size_t left = count - at < run ? count - at : run;
+            SN_TRY(sn_check_interrupt(error));
+            join_runs(from + at, left, count - at < 2 * run ? count - at : 2 * run, to + at);
+        }
+        sn_contact_pair *swap = from;
+        from = to, to = swap;
+    }
+    if (from != pairs) memcpy(pairs, from, count * sizeof *pairs);
+    return SINEW_OK;
+}
+
 static bool is_off(const sn_contact_surface *s, const sn_contact_work *w,
                    const sn_contact_pair *pair) {
     for (int i = 0; i < 4; i++)
@@ -436,13 +469,15 @@ static sinew_status merge(const sn_contact_surface *s, sn_contact_work *w, int t
     /* new ones at the end of the room, sorted there */
     sn_contact_pair *news = w->merged.pairs + w->found.count + fresh, *at = news;
     for (int b = 0; b < tasks; b++) {
+        SN_TRY(sn_check_interrupt(error));
         if (w->blocks[b].count) memcpy(at, w->blocks[b].pairs, w->blocks[b].count * sizeof *at);
         at += w->blocks[b].count;
     }
-    qsort(news, fresh, sizeof *news, by_key);
+    SN_TRY(sort_pairs(fresh, news, w->merged.pairs, error));
     size_t n = 0, total = 0;
     for (; kept < w->found.count; kept++) {
         const sn_contact_pair *pair = &w->found.pairs[kept];
+        if (kept % 4096 == 0) SN_TRY(sn_check_interrupt(error));
         if (is_off(s, w, pair)) continue;
         while (n < fresh && news[n].key < pair->key) w->merged.pairs[total++] = news[n++];
         w->merged.pairs[total++] = *pair;
@@ -462,7 +497,9 @@ static sinew_status search_some(const sn_contact_surface *s, sn_contact_work *w,
     if (!*fits) return SINEW_OK;
     w->margin = 0;
     refit_tree(s, w, &s->point_tree, 1, s->points, &w->points);
+    SN_TRY(sn_check_interrupt(error));
     refit_tree(s, w, &s->edge_tree, 2, s->edges, &w->edges);
+    SN_TRY(sn_check_interrupt(error));
     refit_tree(s, w, &s->triangle_tree, 3, s->triangles, &w->triangles);
     SN_TRY(sn_check_interrupt(error));
     pair_search search = begin_search(s, w, wide);

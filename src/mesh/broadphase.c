@@ -54,10 +54,15 @@ void sn_pairs_free(sn_pairs *pairs) {
 /* Pairs that are filtered at a time. */
 enum { CHUNK = 1 << 18 };
 
+/* Embree cannot be interrupted while it searches, so the boxes are searched in pieces, and the call
+ * can be cancelled between two of them. */
+enum { LEAST_PIECE = 4096, MOST_PIECES = 32 };
+
 /* What the callback fills; it may be called from several threads at once. */
 typedef struct collector {
     pthread_mutex_t lock;
-    bool within; /* one set: keep i < j only */
+    bool ordered; /* a piece against itself: keep i < j only */
+    int first_a, first_b; /* of the pieces that are searched */
     sn_pair_filter *filter;
     void *user;
     int *waiting; /* 2 each: pairs not filtered yet */
@@ -89,8 +94,8 @@ static void collect(void *user, struct RTCCollision *found, unsigned int count) 
     collector *all = user;
     pthread_mutex_lock(&all->lock);
     for (unsigned int i = 0; all->status == SINEW_OK && i < count; i++) {
-        int a = (int)found[i].primID0, b = (int)found[i].primID1;
-        if (all->within && a >= b) continue; /* within one set each pair comes in both orders */
+        int a = all->first_a + (int)found[i].primID0, b = all->first_b + (int)found[i].primID1;
+        if (all->ordered && a >= b) continue; /* each pair comes in both orders */
         int *pair = all->waiting + 2 * (size_t)all->waiting_count++;
         pair[0] = a, pair[1] = b;
         if (all->waiting_count == CHUNK) all->status = filter_waiting(all);
@@ -151,36 +156,68 @@ sinew_status sn_pairs_sort(int count, const int *first, const int *second, int c
     return SINEW_OK;
 }
 
+typedef struct pieces {
+    int count, size; /* boxes of a piece; the last may have fewer */
+    RTCScene scene[MOST_PIECES];
+} pieces;
+
+/* The scenes that exist are released by release_pieces, also after a failure. */
+static sinew_status build_pieces(RTCDevice device, int count, const sn_box *boxes, pieces *p,
+                                 sinew_error *error) {
+    p->count = 0;
+    p->size = (count + MOST_PIECES - 1) / MOST_PIECES;
+    if (p->size < LEAST_PIECE) p->size = LEAST_PIECE;
+    for (int first = 0; first < count; first += p->size) {
+        int left = count - first;
+        SN_TRY(sn_check_interrupt(error));
+        SN_TRY(sn_embree_room(error));
+        p->scene[p->count++] = scene_of(device, left < p->size ? left : p->size, boxes + first);
+        SN_TRY(sn_embree_status(device, error));
+    }
+    return SINEW_OK;
+}
+
+static void release_pieces(pieces *p) {
+    for (int i = 0; i < p->count; i++) sn_embree()->rtcReleaseScene(p->scene[i]);
+}
+
+/* Every piece of a against every piece of b; b NULL: within a, each two pieces once. */
+static sinew_status search_pieces(RTCDevice device, const pieces *a, const pieces *b,
+                                  collector *all, sinew_error *error) {
+    for (int i = 0; i < a->count; i++)
+        for (int j = b ? 0 : i; j < (b ? b : a)->count; j++) {
+            all->first_a = i * a->size, all->first_b = j * (b ? b : a)->size;
+            all->ordered = !b && i == j;
+            SN_TRY(sn_check_interrupt(error));
+            sn_embree()->rtcCollide(a->scene[i], (b ? b : a)->scene[j], collect, all);
+            SN_TRY(sn_embree_status(device, error));
+            SN_TRY(all->status);
+        }
+    SN_TRY(sn_check_interrupt(error));
+    return filter_waiting(all);
+}
+
 static sinew_status collide(int count_a, const sn_box *boxes_a, int count_b, const sn_box *boxes_b,
                             collector *all, sinew_error *error) {
     RTCDevice device;
     SN_TRY(sn_embree_device(&device, error));
     pthread_mutex_init(&all->lock, NULL);
-    RTCScene scene_a = scene_of(device, count_a, boxes_a);
-    RTCScene scene_b = all->within ? scene_a : scene_of(device, count_b, boxes_b);
-    sinew_status status = sn_embree_status(device, error);
+    pieces a = {0}, b = {0};
+    sinew_status status = build_pieces(device, count_a, boxes_a, &a, error);
+    if (status == SINEW_OK && boxes_b) status = build_pieces(device, count_b, boxes_b, &b, error);
     if (status == SINEW_OK) status = sn_embree_room(error);
-    if (status == SINEW_OK) status = sn_check_interrupt(error);
-    if (status == SINEW_OK) {
-        sn_embree()->rtcCollide(scene_a, scene_b, collect, all);
-        status = sn_embree_status(device, error);
-    }
-    if (!all->within) sn_embree()->rtcReleaseScene(scene_b);
-    sn_embree()->rtcReleaseScene(scene_a);
+    if (status == SINEW_OK) status = search_pieces(device, &a, boxes_b ? &b : NULL, all, error);
+    release_pieces(&a), release_pieces(&b);
     sn_embree()->rtcReleaseDevice(device);
     pthread_mutex_destroy(&all->lock);
-    SN_TRY(status);
-    SN_TRY(all->status);
-    SN_TRY(sn_check_interrupt(error));
-    return filter_waiting(all);
+    return status;
 }
 
 sinew_status sn_box_pairs(int count_a, const sn_box *boxes_a, int count_b, const sn_box *boxes_b,
                           sn_pair_filter *filter, void *user, sn_pairs *pairs, sinew_error *error) {
     *pairs = (sn_pairs){0};
-    bool within = boxes_b == NULL;
-    if (within) count_b = count_a;
-    collector all = {.within = within, .filter = filter, .user = user, .error = error};
+    if (!boxes_b) count_b = count_a;
+    collector all = {.filter = filter, .user = user, .error = error};
     all.waiting = SN_NEW(int, 2 * (size_t)CHUNK), all.keep = SN_NEW(char, CHUNK);
     sinew_status status = all.waiting && all.keep ? SINEW_OK : sn_no_memory(error);
     if (status == SINEW_OK && count_a > 0 && count_b > 0)

@@ -7,9 +7,15 @@
  *
  * With r linear between frames r'' is a push at each frame, e' -= r'_after - r'_before, and between
  * frames (e, e') moves freely: exact for any step. A motion of constant speed has no lag. */
+#include <math.h>
+
 #include "base/memory.h"
 #include "modal/pose.h"
 #include "modal/wiggly.h"
+
+/* Steps of a clip with a frame rate differ by rounding only. They share one transition, so that a
+ * change of the damping costs a few operations a frame. */
+static const double SAME_STEP = 1e-9;
 
 sinew_status sinew_modal_project(const sinew_modal *modal, const double *positions, double *weights,
                                  sinew_error *error) {
@@ -32,7 +38,7 @@ sinew_status sinew_modal_lag(const sinew_modal_motion *motion, int count, const 
     for (size_t i = 0; i < columns; i++) {
         const sn_track *track = &motion->tracks[i];
         bool mode = (int)i < motion->modal->modes->mode_count && track->lambda > 0;
-        double e[2] = {0, 0}, before = NAN;
+        double e[2] = {0, 0}, before = NAN, step[4], step_of = NAN;
         for (int k = 0; k < count; k++) {
             lag[columns * (size_t)k + i] = mode ? track->amplitude * e[0] : 0;
             if (!mode || k + 1 == count) continue;
@@ -41,7 +47,10 @@ sinew_status sinew_modal_lag(const sinew_modal_motion *motion, int count, const 
                 (weights[columns * (size_t)(k + 1) + i] - weights[columns * (size_t)k + i]) / h;
             if (k > 0) e[1] -= slope - before; /* the clip begins at its own speed */
             before = slope;
-            sn_wiggly_free(track->lambda, track->zeta, h, e);
+            if (!(fabs(h - step_of) <= SAME_STEP * h))
+                sn_wiggly_step(track->lambda, track->zeta, step_of = h, step);
+            double moved = step[0] * e[0] + step[1] * e[1];
+            e[1] = step[2] * e[0] + step[3] * e[1], e[0] = moved;
         }
     }
     return SINEW_OK;

@@ -208,6 +208,7 @@ sn_oscillator sn_oscillator_published(double lambda, double zeta, double from, d
 sn_oscillator sn_oscillator_fit_about(double lambda, double zeta, double from, double to,
                                       double duration, double rest, sn_fit_weights weights) {
     sn_oscillator o = sn_oscillator_about(lambda, zeta, from, to, duration, rest);
+    if (from == rest && to == rest) return o; /* it does not move */
     if (rest == to)
         fit_settling(&o, lambda, zeta);
     else if (lambda > 0 || zeta > 0)

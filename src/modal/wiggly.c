@@ -52,9 +52,9 @@ static mat2 transition(double lambda, double zeta, double t) {
     return (mat2){g.y + 2 * zeta * g.x, g.x, -lambda * lambda * g.x, g.y};
 }
 
-void sn_wiggly_free(double lambda, double zeta, double t, double state[2]) {
-    vec2 moved = apply(transition(lambda, zeta, t), (vec2){state[0], state[1]});
-    state[0] = moved.x, state[1] = moved.y;
+void sn_wiggly_step(double lambda, double zeta, double t, double matrix[4]) {
+    mat2 m = transition(lambda, zeta, t);
+    matrix[0] = m.xx, matrix[1] = m.xy, matrix[2] = m.yx, matrix[3] = m.yy;
 }
 
 static const double GAUSS_X[6] = {0.125233408511468916, 0.367831498998180194, 0.587317954286617447,

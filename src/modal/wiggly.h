@@ -28,10 +28,10 @@ void sn_wiggly_solve(int count, const double *times, const double *values, const
                      double lambda, double zeta, sn_wiggly_rest rest, double *scratch,
                      sn_wiggly_piece *pieces);
 
-/* The curve at time t; past the last key it goes on without force. */
-/* (y, y') after time t without a force, in place. */
-void sn_wiggly_free(double lambda, double zeta, double t, double state[2]);
+/* What time t without a force does to (y, y'): a matrix by rows. */
+void sn_wiggly_step(double lambda, double zeta, double t, double matrix[4]);
 
+/* The curve at time t; past the last key it goes on without force. */
 double sn_wiggly_at(int count, const double *times, const sn_wiggly_piece *pieces, double lambda,
                     double zeta, double t);
 

@@ -181,13 +181,15 @@ static double scale_of(const sinew_spring *spring, const sinew_spring_state *sta
     return scale;
 }
 
-/* The forces that the touches had; true when those of friction still change. */
-static bool learn(sinew_spring_state *state, double friction, double tolerance) {
+/* The forces that the touches had. *changing (may be NULL): those of friction still change. */
+static sinew_status learn(sinew_spring_state *state, double friction, double tolerance,
+                          bool *changing, sinew_error *error) {
     sn_contacts *contacts = state->contacts;
     bool changes = false;
     double most = 0, change = 0;
     for (int k = 0; k < contacts->count; k++) {
         sn_touch *touch = &contacts->list[k];
+        if (k % 1024 == 0) SN_TRY(sn_check_interrupt(error));
         if (touch->term < 0) continue;
         sn_contact_term *term = &contacts->terms[touch->term];
         sn_contact_update(term, state->x);
@@ -200,7 +202,8 @@ static bool learn(sinew_spring_state *state, double friction, double tolerance) 
         most = fmax(most, limit), change = fmax(change, fabs(limit - touch->limit));
         touch->limit = limit;
     }
-    return changes || change > SAME_FORCE * most;
+    if (changing) *changing = changes || change > SAME_FORCE * most;
+    return SINEW_OK;
 }
 
 /* ---- friction's past ---- */
@@ -233,19 +236,20 @@ static bool is_stuck(const sinew_spring *spring, const sinew_spring_state *state
     return true;
 }
 
-/* What is left to do: true when some touch is too deep or pushes across a gap. */
-static bool judge(const sinew_spring *spring, const sinew_spring_state *state,
-                  const sinew_spring_frame *frame, double tolerance,
-                  sinew_spring_frame_info *info) {
+/* What is left to do: *wrong when some touch is too deep or pushes across a gap. */
+static sinew_status judge(const sinew_spring *spring, const sinew_spring_state *state,
+                          const sinew_spring_frame *frame, double tolerance, bool *wrong,
+                          sinew_spring_frame_info *info, sinew_error *error) {
     const sn_contacts *contacts = state->contacts;
     double diagonal = spring->network->diagonal;
-    bool wrong = false;
+    *wrong = false;
     info->depth = info->adhesion = info->pose_depth = 0, info->contacts = 0;
     for (int k = 0; k < contacts->count; k++) {
         const sn_touch *touch = &contacts->list[k];
+        if (k % 1024 == 0) SN_TRY(sn_check_interrupt(error));
         if (is_stuck(spring, state, touch)) continue;
         bool across = touch->force > 0 && touch->gap > tolerance;
-        wrong |= across || touch->gap < -tolerance;
+        *wrong |= across || touch->gap < -tolerance;
         if (across)
             info->adhesion = fmax(info->adhesion, touch->force / scale_of(spring, state, touch));
         info->contacts += touch->force > 0;
@@ -256,7 +260,7 @@ static bool judge(const sinew_spring *spring, const sinew_spring_state *state,
                 fmax(info->pose_depth,
                      sn_contact_allowed(frame, touch->obstacle, touch->vertex[a]) / diagonal);
     }
-    return wrong;
+    return SINEW_OK;
 }
 
 /* Which parts are inside an obstacle as a whole (an eyeball in a larger ball): they have no side to
@@ -297,8 +301,9 @@ static sinew_status settle(const sinew_spring *spring, sinew_spring_state *state
         double tolerance = (round > PATIENCE ? ENOUGH : AIM) * depth;
         SN_TRY(sn_contacts_look(spring, state, frame, AIM * depth, margin, false, error));
         if (apart) SN_TRY(sn_self_look(spring, state, margin, error));
-        SN_TRY(sn_check_interrupt(error));
-        bool wrong = judge(spring, state, frame, tolerance, info) || changes || cut;
+        bool wrong;
+        SN_TRY(judge(spring, state, frame, tolerance, &wrong, info, error));
+        wrong |= changes || cut;
         if (!wrong && exact) break;
         bool late = sn_work_seconds() > options->work_limit;
         if (round >= state->settings.max_rounds || late) {
@@ -312,8 +317,8 @@ static sinew_status settle(const sinew_spring *spring, sinew_spring_state *state
         left *= TIGHTEN;
         exact = !wrong;
         status = sn_equilibrium(state->solver, exact ? options : &loose, state->x, counts, error);
-        changes = learn(state, state->settings.friction, tolerance);
-        if (status != SINEW_CANCELLED) SN_TRY(sn_check_interrupt(error));
+        if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
+        SN_TRY(learn(state, state->settings.friction, tolerance, &changes, error));
         if (apart) SN_TRY(sn_self_cut_back(spring, state, &cut, error));
         info->rounds++;
     }
@@ -341,7 +346,7 @@ static sinew_status lead(const sinew_spring *spring, sinew_spring_state *state,
         SN_TRY(sn_check_interrupt(error));
         sinew_status status = sn_equilibrium(state->solver, &rough, state->x, counts, error);
         if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
-        learn(state, 0, 0);
+        SN_TRY(learn(state, 0, 0, NULL, error));
         SN_TRY(sn_check_interrupt(error));
         cut = false;
         if (apart) SN_TRY(sn_self_cut_back(spring, state, &cut, error));
@@ -384,7 +389,8 @@ sinew_status sn_contact_solve(const sinew_spring *spring, sinew_spring_state *st
     info->swallowed = 1 + find_swallowed(spring, state, frame);
     if (info->swallowed) return SINEW_NOT_CONVERGED;
     SN_TRY(sn_contacts_look(spring, state, frame, tolerance, 0, false, error));
-    bool inside = judge(spring, state, frame, tolerance, info);
+    bool inside;
+    SN_TRY(judge(spring, state, frame, tolerance, &inside, info, error));
     sn_way way;
     if (spring->self) SN_TRY(sn_self_begin(spring, state, error));
     SN_TRY(sn_check_interrupt(error));

@@ -189,11 +189,14 @@ int sn_frame_blend(const sinew_spring *spring, sinew_spring_state *state,
         load->volume[t] = state->volume[system->tet_source[t]];
     for (int k = 0; k < state->region_count; k++)
         state->regions[k].weight = share * frame->orientations[k].weight;
+    if (sn_interrupted()) return -1;
     sn_rotation_evaluate_oriented(spring->rotation, state->rotation, state->weights,
                                   state->region_count, state->regions, state->blend);
     if (spring->anchor.used) sn_anchor_blend(spring, state->activations, state->blend);
+    if (sn_interrupted()) return -1;
     sn_system_import(system, state->blend, load->blend);
     sn_guide_set(spring, state);
+    if (sn_interrupted()) return -1;
     /* held vertices follow the linear blend, or where they are put */
     if (system->free_count < system->count)
         sinew_linear_evaluate(spring->linear, state->weights, state->linear);
@@ -207,7 +210,7 @@ int sn_frame_blend(const sinew_spring *spring, sinew_spring_state *state,
     load->pull = spring->pull;
     sn_system_import(system, state->blend, load->blend);
     sn_solver_set_scale(state->solver);
-    return clamped;
+    return sn_interrupted() ? -1 : clamped;
 }
 
 /* A fraction of the frame's forces, in the order of the solver. */
@@ -397,7 +400,7 @@ static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
     if (!follows) sn_history_forget(state);
     SN_TRY(sn_frame_orient(spring, state, frame, error));
     info->clamped = sn_frame_blend(spring, state, frame, 1);
-    SN_TRY(sn_check_interrupt(error));
+    if (info->clamped < 0) return sn_fail(error, SINEW_CANCELLED, "cancelled");
     /* pulls and forces count among the energies that starts are compared by */
     SN_TRY(sn_frame_pull(spring, state, frame, 1, error));
     solver->floating = spring->pull == 0 && spring->info.fixed_count == 0;

@@ -15,8 +15,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/entered.h"
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/scope.h"
 #include "base/status.h"
 #include "mesh/intersection.h"
 #include "rig/pose.h"
@@ -135,9 +137,12 @@ sinew_status sn_self_crosses(const sinew_spring *spring, const double *positions
                              sinew_error *error) {
     const sn_contact_surface *surface = spring->self;
     sn_pairs cross = {0};
+    sn_call call; /* in a scope, the loops of the search can be stopped */
+    sn_call_begin(&call, sn_monitor_entered());
     sinew_status status =
         sn_self_intersections(spring->network->surface_count, positions, surface->triangle_count,
                               surface->triangles, NULL, &cross, error);
+    status = sn_call_end(&call, status, error);
     *crosses = cross.count > 0;
     sn_pairs_free(&cross);
     return status;

@@ -106,7 +106,7 @@ sinew_status sn_frame_check(const sinew_spring *spring, const sinew_spring_frame
 sinew_status sn_frame_orient(const sinew_spring *spring, sinew_spring_state *state,
                              const sinew_spring_frame *frame, sinew_error *error);
 /* Rest lengths, volumes and the rotation-aware blend at a fraction of the frame's weights, into the
- * load; returns how many rest lengths were clamped. */
+ * load; returns how many rest lengths were clamped, or -1: the call was cancelled. */
 int sn_frame_blend(const sinew_spring *spring, sinew_spring_state *state,
                    const sinew_spring_frame *frame, double share);
 /* Vertices that hard pulls hold, put into x at a fraction of the way from the blend. */

@@ -93,8 +93,8 @@ sinew_status sn_way_find(const sinew_spring *spring, sinew_spring_state *state,
     if (way->crosses) way->straight = false;
     if (!way->crosses && !may_meet(spring, state, frame)) return SINEW_OK;
     for (int step = 0; step <= way->steps; step++) {
-        sn_frame_blend(spring, state, frame, (double)step / way->steps);
-        SN_TRY(sn_check_interrupt(error));
+        if (sn_frame_blend(spring, state, frame, (double)step / way->steps) < 0)
+            return sn_fail(error, SINEW_CANCELLED, "cancelled");
         touched |= look_at_step(spring, state, frame, step, &way->straight);
         if (way->crosses && !touched)
             SN_TRY(sn_self_crosses(spring, state->blend, &touched, error));
@@ -113,8 +113,8 @@ sinew_status sn_way_step(const sinew_spring *spring, sinew_spring_state *state,
     double share = (double)step / way->steps;
     if (previous >= 0)
         for (size_t k = 0; k < all; k++) state->start[k] = state->x[k] - blend[k];
-    sn_frame_blend(spring, state, frame, share);
-    SN_TRY(sn_check_interrupt(error));
+    if (sn_frame_blend(spring, state, frame, share) < 0)
+        return sn_fail(error, SINEW_CANCELLED, "cancelled");
     memcpy(state->x, blend, all * sizeof *state->x);
     if (previous >= 0)
         for (size_t k = 0; k < SN_PAD * (size_t)spring->system->free_count; k++)
