@@ -4,7 +4,7 @@
 
 #include "job/outputs.h"
 
-/* Solvers beside the job's own, one per thread. All zero: none yet. */
+/* Solvers beside the job's own, one per thread; NULL: not created yet. All zero: none. */
 typedef struct sn_crew {
     int count;
     sinew_solver **solvers;
@@ -19,8 +19,9 @@ sinew_status sn_solve_frame(sinew_solver *solver, int frame, double *positions,
 typedef sinew_status sn_take_frame(void *user, sn_frame *frame, sinew_error *error);
 
 /* Solves frames first..last and hands them over in order. Frames that do not depend on each other,
- * or runs of them, are solved at once, one solver per thread: the same bits, and no more frames in
- * memory than one run per thread. Models that solve many frames at once on a device do so. */
+ * or runs of them, are solved at once, one solver per thread: the same bits, and no more in memory
+ * than one and a half runs per thread, or four single frames. Models that solve many frames at once
+ * on a device do so. */
 sinew_status sn_run_frames(sn_crew *crew, const sinew_scene *scene, sinew_solver *solver, int first,
                            int last, sn_take_frame *take, void *user, const sinew_monitor *monitor,
                            sinew_error *error);
