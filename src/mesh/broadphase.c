@@ -61,7 +61,7 @@ enum { LEAST_PIECE = 4096, MOST_PIECES = 32 };
 /* What the callback fills; it may be called from several threads at once. */
 typedef struct collector {
     pthread_mutex_t lock;
-    bool ordered; /* a piece against itself: keep i < j only */
+    bool ordered;         /* a piece against itself: keep i < j only */
     int first_a, first_b; /* of the pieces that are searched */
     sn_pair_filter *filter;
     void *user;
