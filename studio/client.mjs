@@ -39,7 +39,7 @@ export async function connect(address, Socket = globalThis.WebSocket) {
       socket.send(Buffer.concat([length, header, ...files.map((f) => f.bytes)]));
     },
     /** The first message, old or new, of that type that fits; it is taken off the list. */
-    next: (type, fits = () => true, timeout = 30000) =>
+    next: (type, fits = () => true, timeout = 300000) =>
       new Promise((resolve, reject) => {
         const i = messages.findIndex((m) => m.type === type && fits(m));
         if (i >= 0) return resolve(messages.splice(i, 1)[0]);

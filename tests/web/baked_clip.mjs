@@ -58,7 +58,7 @@ window.ready = true
 
 let failed = 0
 const browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
+    executablePath: '/usr/bin/chromium', timeout: 300000,
     args: ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader',
         '--disable-background-networking'],
 })
@@ -75,6 +75,7 @@ async function play({ rig, samples, targets, times, most, least }) {
     sinew('blend', rig, '--model', 'rotation', '--curves', `${rig}/clip.csv`, '--out', 'cache.pc2')
     sinew('convert', 'cache.pc2', '--mesh', `${rig}/neutral.obj`, 'cache.glb')
     const page = await browser.newPage()
+    page.setDefaultTimeout(300000)
     page.on('pageerror', error => { console.log(error.message); failed = 1 })
     await page.route('**/*', route => {
         const name = new URL(route.request().url()).pathname
@@ -87,7 +88,7 @@ async function play({ rig, samples, targets, times, most, least }) {
         })
     })
     await page.goto('http://page.test/')
-    await page.waitForFunction('window.ready', null, { timeout: 120000 })
+    await page.waitForFunction('window.ready')
     let largest = 0, farthest = 0
     for (const time of times) {
         const { worst, moved } = await page.evaluate(t => window.compare(t), time)

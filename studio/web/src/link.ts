@@ -236,6 +236,8 @@ function measure(revision: number, arrived: number) {
   };
   state.latency.value = { count: samples.length, ...quantiles('picture'), shape: quantiles('shape') };
 }
+/** Patches that the server has not answered. */
+export const unanswered = () => sentAt.size;
 export const clearLatency = () => {
   samples.length = waiting.length = 0;
   state.latency.value = null;
@@ -259,6 +261,7 @@ function onText(message: any) {
       document.title = `${message.project} · Sinew studio`;
       break;
     case 'scene':
+      sentAt.clear(); // it answers all of them: what follows is not in this document
       batch(() => {
         state.scene.value = message.scene;
         state.revision.value = message.revision;

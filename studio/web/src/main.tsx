@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { Anchor, CircleHelp, Columns2, Download, Grab, Ghost, Lock, Maximize, Moon, Pointer, Redo2, Rotate3d, SlidersHorizontal, Square, Sun, Undo2, X } from 'lucide-preact';
 import { IconButton, Segmented } from './controls';
 import { Dialogs } from './dialogs';
-import { cancel, clearLatency, connect, patch, play, redo, seek, send, sendFiles, setWeights, undo } from './link';
+import { cancel, clearLatency, connect, patch, play, redo, seek, send, sendFiles, setWeights, undo, unanswered } from './link';
 import type { Operation } from './patch';
 import { HEAT_STOPS } from './shading';
 import { Side } from './side';
@@ -318,4 +318,4 @@ render(<App />, document.getElementById('app')!);
 connect();
 
 // For tests and measurements.
-Object.assign(window, { studio: { state, patch, view: () => view.value, clearLatency } });
+Object.assign(window, { studio: { state, patch, view: () => view.value, unanswered, clearLatency } });

@@ -2,7 +2,7 @@
 import { mkdtempSync, writeFileSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { check, near, openPage, read, require, runTests, settled, startBrowser, startServer, test, until } from './support.mjs';
+import { answered, check, eventually, near, openPage, read, require, runTests, settled, startBrowser, startServer, test, until } from './support.mjs';
 
 const FACE = { sinew: 1, rig: { sample: 'face', vertices: 1500 }, model: 'spring', weights: {} };
 const folder = mkdtempSync(join(tmpdir(), 'sinew-studio-'));
@@ -127,7 +127,6 @@ test('pull: a dragged point follows and springs back', async () => {
   await page.mouse.down();
   await page.mouse.move(start.x + 30, start.y, { steps: 3 });
   await until(page, 'state.scene.value.pulls?.length === 1');
-  await page.waitForTimeout(300);
   await settled(page);
   const grabbed = await read(page, 'state.scene.value.pulls[0].vertex');
   const pulled = await read(page, 'Array.from(state.shape.value.positions.slice(3*a, 3*a+3))', grabbed);
@@ -189,7 +188,7 @@ test('orbit turns the view and leaves the scene alone', async () => {
   await page.mouse.down();
   await page.mouse.move(stage.x + stage.width * 0.75 + 80, stage.y + 80, { steps: 3 });
   await page.mouse.up();
-  await page.waitForTimeout(200);
+  await settled(page);
   check(difference(before[0], await pixels('left')) > 0.5, 'both views turn');
   check((await read(page, 'state.revision.value')) === before[1], 'nothing was sent');
   await page.keyboard.press('f');
@@ -318,12 +317,11 @@ test('a reload loses nothing; a second page stays in step', async () => {
   await until(page, 'state.shape.value && state.rig.value');
   check((await read(page, 'JSON.stringify(state.scene.value)')) === before, 'the scene is the same');
   const other = await openPage(browser, server.address, { size: { width: 1000, height: 600 }, strict: true });
-  await other.getByTestId('number-jawForward').waitFor({ timeout: 90000 });
+  await other.getByTestId('number-jawForward').waitFor();
   const number = page.getByTestId('number-jawForward');
   await number.fill('0.4');
   await number.press('Enter');
-  for (let i = 0; i < 100 && (await other.getByTestId('number-jawForward').inputValue()) !== '0.4'; i++) await other.waitForTimeout(100);
-  check((await other.getByTestId('number-jawForward').inputValue()) === '0.4', 'the other page follows');
+  await eventually(async () => (await other.getByTestId('number-jawForward').inputValue()) === '0.4', () => 'the other page follows');
   await other.keyboard.press('Control+z');
   await until(page, 'state.scene.value.weights.jawForward !== 0.4');
   check(other.problems.length === 0, other.problems.join());
@@ -337,7 +335,7 @@ test('the server is killed in mid-drag and started again', async () => {
   await page.mouse.move(box.x + 2, box.y + 12);
   await page.mouse.down();
   await page.mouse.move(box.x + box.width * 0.7, box.y + 12, { steps: 4 });
-  await page.waitForTimeout(200);
+  await answered(page);
   const value = await weight('jawOpen');
   const undo = await read(page, 'state.history.value.undo.length');
   await server.kill('SIGKILL');
@@ -353,7 +351,7 @@ test('the server is killed in mid-drag and started again', async () => {
 
 test('start screen: each example moves, linear beside physical, and opens in one click', async () => {
   await page.getByTestId('open').click();
-  await until(page, 'state.previews.value.size === state.hello.value.examples.length', null, 120000);
+  await until(page, 'state.previews.value.size === state.hello.value.examples.length');
   const names = await read(page, 'state.hello.value.examples.map((e) => e.name)');
   const pictures = (name) => page.evaluate((n) => [...document.querySelectorAll(`[data-testid=example-${n}] canvas`)].map((c) => c.toDataURL()), name);
   await page.waitForFunction(() => [...document.querySelectorAll('.tiles canvas')].every((c) => c.toDataURL().length > 2000));
@@ -372,17 +370,19 @@ test('start screen: each example moves, linear beside physical, and opens in one
 test('modes: a dragged point of the damping curve changes z(t), undo takes it back', async () => {
   await page.getByTestId('open').click();
   await page.getByTestId('example-creature').click();
-  await until(page, 'state.modelName.value === "modal" && state.modes.value', null, 90000);
+  await until(page, 'state.modelName.value === "modal" && state.modes.value');
   const range = () => read(page, `(({ z, frames }) => { const row = z.subarray(frames >> 1, frames); return Math.max(...row) - Math.min(...row); })(state.modes.value)`);
   const before = await range();
   check(before > 0, 'the slowest mode moves');
   check(await read(page, 'state.modes.value.frequency.every((f, i, all) => f > 0 && (i === 0 || f >= all[i - 1]))'), 'frequencies rise');
   // Pictures of the modes: each shows something, no two are the same, and one swings under the pointer.
-  await until(page, 'state.modeShapes.value.length >= 8', null, 60000);
-  await page.waitForTimeout(800);
+  await until(page, 'state.modeShapes.value.length >= 8');
   const picture = (k) => page.evaluate((i) => document.querySelector(`[data-testid=mode-${i}] canvas`).toDataURL(), k);
-  const pictures = await Promise.all([1, 2, 3, 4].map(picture));
-  check(new Set(pictures).size === 4 && pictures.every((p) => p.length > 2000), 'a picture per mode');
+  let pictures;
+  await eventually(async () => {
+    pictures = await Promise.all([1, 2, 3, 4].map(picture));
+    return new Set(pictures).size === 4 && pictures.every((p) => p.length > 2000);
+  }, () => 'a picture per mode');
   await page.getByTestId('mode-2').hover();
   await page.waitForFunction((still) => document.querySelector('[data-testid=mode-2] canvas').toDataURL() !== still, pictures[1]);
   await page.getByTestId('mode-2').click();
@@ -399,7 +399,7 @@ test('modes: a dragged point of the damping curve changes z(t), undo takes it ba
   await page.waitForFunction(([a]) => {
     const { z, frames } = window.studio.state.modes.value, row = z.subarray(frames >> 1, frames);
     return Math.max(...row) - Math.min(...row) > 1.2 * a;
-  }, [before], { timeout: 40000 });
+  }, [before]);
   await page.keyboard.press('Control+z');
   await until(page, '!state.scene.value.parameters?.gamma_curve');
 });
@@ -407,11 +407,11 @@ test('modes: a dragged point of the damping curve changes z(t), undo takes it ba
 test('capture bench: markers are shown, error curves compared, a marker is moved and undone', async () => {
   await page.getByTestId('open').click();
   await page.getByTestId('example-take').click();
-  await until(page, 'state.take.value', null, 180000);
+  await until(page, 'state.take.value');
   const { names, frames } = await read(page, '({ names: state.take.value.names, frames: state.take.value.frames })');
   check(names.length === 60 && frames === (await read(page, 'state.clip.value.frames')), 'all markers, in all frames');
   await page.getByTestId('errors').click();
-  await until(page, 'state.solves.value.length === 1', null, 180000);
+  await until(page, 'state.solves.value.length === 1');
   await page.getByTestId('scrubber').fill('100');
   await until(page, 'state.shape.value.frame === 100');
   check(await read(page, 'Object.values(state.weights.value).some((w) => w > 0.05)'), 'sliders show the solved weights');
@@ -441,7 +441,8 @@ test('capture bench: markers are shown, error curves compared, a marker is moved
   await page.evaluate(() => window.studio.patch([{ op: 'remove', path: '/parameters' }], 'rotation fit'));
   await settled(page);
   await page.getByTestId('tool-map').click();
-  await page.waitForTimeout(500);
+  await until(page, 'view.markers.shown.length > 0');
+  await settled(page);
   // The marker with most room around it, and a point of the face 16 pixels away from its neighbour.
   const spot = await page.evaluate(() => {
     const view = window.studio.view(), { shown, seen } = view.markers;
@@ -469,6 +470,14 @@ test('capture bench: markers are shown, error curves compared, a marker is moved
   await page.evaluate(() => (window.studio.state.tool.value = 'orbit'));
 });
 
+/** Two pictures later, and when all transitions are over. */
+const transitions = () =>
+  page.evaluate(async () => {
+    for (let i = 0; i < 2; i++) await new Promise((resolve) => requestAnimationFrame(resolve));
+    const ending = document.getAnimations().filter((a) => a.playState === 'running' && a.effect?.getComputedTiming().iterations !== Infinity);
+    await Promise.all(ending.map((a) => a.finished.catch(() => {})));
+  });
+
 test('keyboard, themes, sizes; no serious accessibility issue, no console error', async () => {
   await page.keyboard.press('?');
   await page.getByRole('dialog').waitFor();
@@ -477,7 +486,7 @@ test('keyboard, themes, sizes; no serious accessibility issue, no console error'
   await page.addScriptTag({ content: readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8') });
   for (const theme of ['dark', 'light']) {
     await page.evaluate((t) => (window.studio.state.theme.value = t), theme);
-    await page.waitForTimeout(100);
+    await transitions();
     const found = await page.evaluate(async () => {
       const result = await window.axe.run(document, { resultTypes: ['violations'] });
       return result.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 120)).join(' | ')}`);
@@ -486,7 +495,7 @@ test('keyboard, themes, sizes; no serious accessibility issue, no console error'
   }
   for (const size of [{ width: 1280, height: 720 }, { width: 2560, height: 1440 }]) {
     await page.setViewportSize(size);
-    await page.waitForTimeout(100);
+    await transitions();
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth || document.documentElement.scrollHeight > innerHeight);
     check(!overflow, `${size.width}×${size.height} does not overflow`);
     check(await page.getByTestId('export').isVisible(), 'the header fits');

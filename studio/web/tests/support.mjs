@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { connect } from '../../client.mjs';
 
 export const require = createRequire(join(process.env.SINEW_WEB_MODULES ?? '', 'x.js'));
+/** Milliseconds for what never happens; what does happen is waited for, however busy the machine. */
+export const PATIENCE = 300000;
 const command = process.env.SINEW_COMMAND ?? 'build/sinew';
 
 /** A studio in a folder of its own; `args` may name a scene in it. */
@@ -45,6 +47,7 @@ export async function startServer({ folder, args = [], port = 0 } = {}) {
 export async function startBrowser() {
   const { chromium } = require('playwright-core');
   return chromium.launch({
+    timeout: PATIENCE,
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
   });
@@ -54,6 +57,7 @@ export async function startBrowser() {
 export async function openPage(browser, address, { size = { width: 1280, height: 720 }, strict = false } = {}) {
   // Tests evaluate text in the page, which its security policy forbids; `strict` pages keep it.
   const page = await browser.newPage({ viewport: size, acceptDownloads: true, bypassCSP: !strict });
+  page.setDefaultTimeout(PATIENCE);
   page.problems = [];
   page.on('console', (message) => {
     const lost = /WebSocket connection|ERR_CONNECTION_REFUSED/.test(message.text());
@@ -65,18 +69,26 @@ export async function openPage(browser, address, { size = { width: 1280, height:
 }
 
 /** Waits for a condition on the page's state; `what` is evaluated there with (state, argument). */
-export const until = (page, what, argument, timeout = 40000) =>
-  page.waitForFunction(([text, a]) => new Function('state', 'view', 'a', `return ${text}`)(window.studio.state, window.studio.view(), a), [what, argument], { timeout, polling: 50 });
+export const until = (page, what, argument) =>
+  page.waitForFunction(([text, a]) => new Function('state', 'view', 'a', `return ${text}`)(window.studio.state, window.studio.view(), a), [what, argument], { timeout: PATIENCE, polling: 50 });
 export const read = (page, what, argument) =>
   page.evaluate(([text, a]) => new Function('state', 'view', 'a', `return ${text}`)(window.studio.state, window.studio.view(), a), [what, argument]);
 
+/** The server has answered all patches. */
+export const answered = (page) => until(page, 'window.studio.unanswered() === 0');
+
 /** The newest revision is on the screen. */
 export async function settled(page) {
-  await page.waitForTimeout(60);
-  await until(page, `state.shape.value && !state.progress.value && state.shape.value.revision >= state.revision.value`);
+  await until(page, `window.studio.unanswered() === 0 && state.shape.value && !state.progress.value && state.shape.value.revision >= state.revision.value`);
   const drawn = await read(page, 'view.frameCount');
   await read(page, 'view.invalidate()');
   await until(page, 'view.frameCount > a', drawn);
+}
+
+/** Repeats a question until the answer is yes. */
+export async function eventually(condition, message) {
+  for (const end = Date.now() + PATIENCE; !(await condition()); await new Promise((resolve) => setTimeout(resolve, 20)))
+    if (Date.now() > end) throw new Error(message());
 }
 
 const tests = [];
