@@ -1,6 +1,8 @@
 /* The table of formats as clients see it (sinew/formats.h). */
 #include "sinew/formats.h"
 
+#include <string.h>
+
 #include "base/file.h"
 #include "base/sized.h"
 #include "io/format.h"
@@ -73,6 +75,10 @@ sinew_status sinew_format_find(const char *path, int *index, sinew_error *error)
         sn_source_close(&source);
     }
     if (*index >= 0) return SINEW_OK;
+    const char *ending = sn_path_ending(path);
+    if (strcmp(ending, "usd") == 0 || strcmp(ending, "usdc") == 0 || strcmp(ending, "usdz") == 0)
+        return sn_fail(error, SINEW_BAD_INPUT,
+                       "%s: Sinew does not read USD; export the scene as GLB or FBX", path);
     return sn_fail(error, SINEW_BAD_INPUT, "%s: Sinew cannot read files with the extension '%s'",
-                   path, sn_path_ending(path));
+                   path, ending);
 }

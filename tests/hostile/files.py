@@ -23,6 +23,7 @@ def make_good(sinew, folder):
         "good.json")
     run("convert", "face/markers.csv", "markers.trc")
     (folder / "good.obj").write_text(TRIANGLE)
+    (folder / "scene.usdc").write_bytes(b"PXR-USDC" + bytes(80))
     (folder / "tets.mesh").write_text(
         "MeshVersionFormatted 1\nDimension 3\nVertices 4\n0 0 0 0\n1 0 0 0\n0 1 0 0\n0 0 1 0\n"
         "Tetrahedra 1\n1 2 3 4 0\nEnd\n")
