@@ -5,8 +5,7 @@
 
 #include <stdint.h>
 
-#include "sinew/monitor.h"
-#include "sinew/status.h"
+#include "sinew/source.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,6 +36,10 @@ typedef struct sinew_contents sinew_contents;
 /* Other formats have no contents: the count is 0. */
 SINEW_API sinew_status sinew_contents_read(const char *path, const sinew_monitor *monitor,
                                            sinew_contents **contents, sinew_error *error);
+/* The same from memory, streams or files (sinew/source.h). */
+SINEW_API sinew_status sinew_contents_read_from(const sinew_source *source,
+                                                const sinew_monitor *monitor,
+                                                sinew_contents **contents, sinew_error *error);
 SINEW_API void sinew_contents_destroy(sinew_contents *contents);
 SINEW_API int sinew_contents_count(const sinew_contents *contents);
 /* SINEW_MISUSE outside 0 <= index < count. In order of their kinds. */

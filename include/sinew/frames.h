@@ -92,6 +92,12 @@ SINEW_API sinew_status sinew_frame_reader_open_from(const sinew_source *source,
                                                     const sinew_monitor *monitor,
                                                     sinew_frame_reader **reader,
                                                     sinew_error *error);
+/* A writer whose sink receives the complete file when the writer is closed; until then the file is
+ * in memory. Sequences of files (OBJ) need a folder: SINEW_BAD_INPUT. The sink is copied; its
+ * `user` must stay valid until the writer is released. */
+SINEW_API sinew_status sinew_frame_writer_open_to(const sinew_sink *sink, const sinew_mesh *mesh,
+                                                  int frame_count, double start, double rate,
+                                                  sinew_frame_writer **writer, sinew_error *error);
 /* sinew_frame_writer_close with a monitor: formats that compress do their work there. A cancelled
  * call releases the writer and leaves no file. */
 SINEW_API sinew_status sinew_frame_writer_finish(sinew_frame_writer *writer,

@@ -60,6 +60,8 @@ typedef struct sinew_parameter {
 } sinew_parameter;
 
 typedef struct sinew_model sinew_model;
+struct sinew_obstacle;    /* sinew/obstacle.h */
+struct sinew_spring_pull; /* sinew/spring.h */
 
 /* The models of this build: linear, rotation, spring, modal, force, fit. */
 SINEW_API int sinew_model_count(void);
@@ -127,6 +129,20 @@ typedef struct sinew_input {
     /* The force model: one activation per target, the command of its blendforces, instead of the
      * activations that the weights give; or NULL. Like given weights, it makes the solve live. */
     const double *command;
+    /* Pins, pulls and obstacles that change with every solve, such as a hand that an application
+     * moves, need no patch. Each of them makes the solve live. */
+    /* Where the pinned vertices are: 3 per vertex, in the order of the scene's "pins" and of the
+     * vertices that each of them selects; or NULL: the scene's. Spring model. */
+    const double *pins;
+    int pin_count; /* vertices; SINEW_BAD_INPUT unless it is the number of pinned vertices */
+    /* In addition to those of the scene. Spring model. */
+    int pull_count;
+    const struct sinew_spring_pull *pulls;
+    /* In addition to those of the scene, at their current position. In contacts they are numbered
+     * after the scene's, and friction knows them by their position in this list. Spring and force
+     * models; the force model must be built for obstacles: give its scene one, enabled or not. */
+    int obstacle_count;
+    const struct sinew_obstacle *const *obstacles;
 } sinew_input;
 
 SINEW_API void sinew_input_init(sinew_input *input);

@@ -6,7 +6,6 @@
 
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/scope.h"
 #include "base/sized.h"
 #include "io/fbx_scene.h"
 #include "io/gltf_pose.h"
@@ -218,7 +217,7 @@ sinew_status sn_fbx_read_contents(const sn_source *source, sinew_contents *c, si
 
 /* ---- the public calls ------------------------------------------------------------------------ */
 
-static sinew_status read_contents(const char *path, sinew_contents *contents, sinew_error *error) {
+static sinew_status list_contents(const char *path, sinew_contents *contents, sinew_error *error) {
     for (const sn_format *const *f = sn_formats(); *f; f++) {
         if (!(*f)->read_contents || !sn_format_has_ending(*f, path)) continue;
         sn_source source;
@@ -230,19 +229,22 @@ static sinew_status read_contents(const char *path, sinew_contents *contents, si
     return SINEW_OK;
 }
 
-sinew_status sinew_contents_read(const char *path, const sinew_monitor *monitor,
-                                 sinew_contents **contents, sinew_error *error) {
-    SN_REQUIRE(path && contents, error);
+sinew_status sn_contents_read(const char *path, sinew_contents **contents, sinew_error *error) {
     *contents = SN_NEW0(sinew_contents, 1);
     if (!*contents) return sn_no_memory(error);
-    sn_scope scope;
-    sn_scope_begin(&scope, monitor, 0, "reading");
-    sinew_status status = sn_scope_end(&scope, read_contents(path, *contents, error), error);
+    sinew_status status = list_contents(path, *contents, error);
     if (status != SINEW_OK) {
         sinew_contents_destroy(*contents);
         *contents = NULL;
     }
     return status;
+}
+
+sinew_status sinew_contents_read(const char *path, const sinew_monitor *monitor,
+                                 sinew_contents **contents, sinew_error *error) {
+    SN_REQUIRE(path && contents, error);
+    sinew_source source = {.size = sizeof source, .name = path};
+    return sinew_contents_read_from(&source, monitor, contents, error);
 }
 
 void sinew_contents_destroy(sinew_contents *contents) {

@@ -1,12 +1,15 @@
 /* Point caches: the object, and the writer that all formats of frames share. */
 #include "io/frames.h"
 
+#include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/scope.h"
+#include "base/sized.h"
 #include "base/writeback.h"
 
 sinew_status sn_frames_create(int vertex_count, int frame_count, double start, double rate,
@@ -35,6 +38,7 @@ double sn_frames_rate(int count, double length) {
 static void release(sinew_frame_writer *writer) {
     if (writer->sink && writer->sink->release) writer->sink->release(writer);
     sn_output_abandon(&writer->output);
+    sn_free(writer->bytes);
     sn_free(writer->row);
     sn_free(writer->points);
     sn_free(writer->path);
@@ -52,9 +56,37 @@ bool sn_frames_are_single(const char *path) {
     return sink && sink->single;
 }
 
-sinew_status sinew_frame_writer_open(const char *path, const sinew_mesh *mesh, int frame_count,
-                                     double start, double rate, sinew_frame_writer **writer,
-                                     sinew_error *error) {
+static ssize_t collect_bytes(void *cookie, const char *bytes, size_t size) {
+    sinew_frame_writer *w = cookie;
+    if (!SN_RESERVE(w->bytes, w->byte_capacity, w->byte_count + size)) {
+        errno = ENOMEM;
+        return 0;
+    }
+    memcpy(w->bytes + w->byte_count, bytes, size);
+    w->byte_count += size;
+    return (ssize_t)size;
+}
+
+/* A stream into memory in place of a file. */
+static sinew_status open_output(sinew_frame_writer *w, sinew_error *error) {
+    if (!w->target.write) return sn_output_open(&w->output, w->path, error);
+    w->output.path = sn_strdup(w->path);
+    w->output.through = true; /* nothing to bring to the disk */
+    if (w->output.path)
+        w->output.stream = fopencookie(w, "w", (cookie_io_functions_t){.write = collect_bytes});
+    return w->output.stream ? SINEW_OK : sn_no_memory(error);
+}
+
+static sinew_status commit_output(sinew_frame_writer *w, sinew_error *error) {
+    if (!w->target.write) return sn_output_commit(&w->output, error);
+    if (fflush(w->output.stream) != 0 || sn_scope_poll()) return sn_no_memory(error);
+    return w->target.write(w->path, w->bytes, w->byte_count, w->target.user, error);
+}
+
+static sinew_status open_writer(const sinew_sink *target, const sinew_mesh *mesh, int frame_count,
+                                double start, double rate, sinew_frame_writer **writer,
+                                sinew_error *error) {
+    const char *path = target->name;
     SN_REQUIRE(path && mesh && writer && frame_count >= 0, error);
     SN_REQUIRE(isfinite(start) && isfinite(rate) && rate > 0, error);
     *writer = NULL;
@@ -63,8 +95,12 @@ sinew_status sinew_frame_writer_open(const char *path, const sinew_mesh *mesh, i
         return sn_fail(error, SINEW_BAD_INPUT,
                        "%s: files with the extension '%s' cannot store frames", path,
                        sn_path_ending(path));
+    if (sink->many_files && target->write)
+        return sn_fail(error, SINEW_BAD_INPUT, "%s: a sequence of files needs a folder on a disk",
+                       path);
     sinew_frame_writer *w = SN_NEW0(sinew_frame_writer, 1);
     if (!w) return sn_no_memory(error);
+    w->target = *target;
     w->vertex_count = mesh->vertex_count;
     w->frame_count = frame_count;
     w->start = start;
@@ -78,7 +114,7 @@ sinew_status sinew_frame_writer_open(const char *path, const sinew_mesh *mesh, i
     w->row = SN_NEW(float, 3 * (size_t)w->point_count);
     bool memory = w->path && w->row && (w->points || !split);
     sinew_status status = memory ? SINEW_OK : sn_no_memory(error);
-    if (status == SINEW_OK && !sink->many_files) status = sn_output_open(&w->output, path, error);
+    if (status == SINEW_OK && !sink->many_files) status = open_output(w, error);
     if (status == SINEW_OK) {
         w->sink = sink;
         status = sink->open(w, mesh, error);
@@ -89,6 +125,21 @@ sinew_status sinew_frame_writer_open(const char *path, const sinew_mesh *mesh, i
     }
     *writer = w;
     return SINEW_OK;
+}
+
+sinew_status sinew_frame_writer_open(const char *path, const sinew_mesh *mesh, int frame_count,
+                                     double start, double rate, sinew_frame_writer **writer,
+                                     sinew_error *error) {
+    sinew_sink target = {.size = sizeof target, .name = path};
+    return open_writer(&target, mesh, frame_count, start, rate, writer, error);
+}
+
+sinew_status sinew_frame_writer_open_to(const sinew_sink *sink, const sinew_mesh *mesh,
+                                        int frame_count, double start, double rate,
+                                        sinew_frame_writer **writer, sinew_error *error) {
+    SN_REQUIRE(sink, error);
+    SN_INPUT(sinew_sink, own, sink, error);
+    return open_writer(&own, mesh, frame_count, start, rate, writer, error);
 }
 
 void sinew_frame_writer_set_tolerance(sinew_frame_writer *writer, double tolerance) {
@@ -155,8 +206,7 @@ sinew_status sinew_frame_writer_close(sinew_frame_writer *writer, sinew_error *e
         status = sn_fail(error, SINEW_MISUSE, "%s: %d of %d frames were given", writer->path,
                          writer->added, writer->frame_count);
     if (status == SINEW_OK && writer->sink->close) status = writer->sink->close(writer, error);
-    if (status == SINEW_OK && !writer->sink->many_files)
-        status = sn_output_commit(&writer->output, error);
+    if (status == SINEW_OK && !writer->sink->many_files) status = commit_output(writer, error);
     release(writer);
     return status;
 }

@@ -18,6 +18,9 @@ struct sinew_frame_writer {
     double start; /* seconds */
     double rate;  /* frames per second */
     sn_output output;
+    sinew_sink target; /* receives the file; without `write`: it is at `path` */
+    char *bytes;       /* what the target will receive */
+    size_t byte_count, byte_capacity;
     off_t begun; /* bytes of the output that go to the disk already */
     float *row;  /* 3 per point: the frame in float32 */
     void *state; /* of the sink */

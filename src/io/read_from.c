@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "io/contents.h"
 #include "io/format.h"
 #include "io/reading.h"
 
@@ -91,6 +92,12 @@ sinew_status sinew_frame_reader_open_from(const sinew_source *source, const sine
                                           sinew_frame_reader **reader, sinew_error *error) {
     READ_FROM(1, &source, sinew_frame_reader_open(name_of(source), reader, error), reader,
               sinew_frame_reader_close);
+}
+
+sinew_status sinew_contents_read_from(const sinew_source *source, const sinew_monitor *monitor,
+                                      sinew_contents **contents, sinew_error *error) {
+    READ_FROM(1, &source, sn_contents_read(name_of(source), contents, error), contents,
+              sinew_contents_destroy);
 }
 
 sinew_status sinew_marker_map_read_from(const sinew_source *source, const sinew_mesh *mesh,

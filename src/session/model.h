@@ -39,11 +39,16 @@ typedef struct sn_ask {
     const double *weights; /* per slider, after locks; NULL: the clip has none */
     const double *markers; /* given by the caller, or NULL: the clip's */
     const double *command; /* given by the caller, per target, or NULL */
-    int frame;             /* of the clip, or -1: live */
-    int sample;            /* frame of the clip nearest to the time, for caches that count frames */
-    double time;           /* seconds */
-    sinew_rigid head;      /* where the clip has the head, when head_moves */
-    bool head_moves;       /* results stay as seen from the head all the same */
+    const double *pins;    /* given by the caller, 3 per pinned vertex, or NULL: the scene's */
+    int pin_count;
+    int pull_count, obstacle_count; /* given by the caller beside the scene's */
+    const struct sinew_spring_pull *pulls;
+    const struct sinew_obstacle *const *obstacles;
+    int frame;        /* of the clip, or -1: live */
+    int sample;       /* frame of the clip nearest to the time, for caches that count frames */
+    double time;      /* seconds */
+    sinew_rigid head; /* where the clip has the head, when head_moves */
+    bool head_moves;  /* results stay as seen from the head all the same */
     sinew_contact *contacts; /* wanted contact points, or NULL */
     int contact_capacity;
 } sn_ask;
@@ -77,6 +82,7 @@ typedef struct sn_model_kind {
     bool needs_no_weights;
     bool ignores_weights; /* whoever gives them */
     bool uses_command;
+    bool uses_given_pins; /* positions that the caller gives to pinned vertices */
 
     /* The structure. `key` adds what it depends on beyond the rig and the parameters of
      * SINEW_COST_STRUCTURE; may be NULL. */

@@ -295,6 +295,7 @@ static sinew_status make_force(const sn_model_setup *setup, sn_force_structure *
     if (setup->clip->markers) SN_TRY(sn_follow_capture(setup, &s->capture, error));
     sinew_force_options options;
     read_options(setup, &options);
+    s->obstacles = options.obstacles;
     int *vertices, *fixed = NULL;
     double *jaw = NULL;
     sinew_status status = read_contact(setup, &options, &vertices, error);
@@ -350,6 +351,8 @@ typedef struct force_model {
     double *command;  /* activations of a frame's weights */
     double *weights;  /* the last command as weights of the sliders */
     sn_obstacles obstacles;
+    const sinew_obstacle **joined; /* the scene's and those of the input */
+    size_t joined_room;
 } force_model;
 
 static void destroy(void *model) {
@@ -358,7 +361,7 @@ static void destroy(void *model) {
     sinew_force_state_destroy(m->state);
     sn_follow_free(&m->follow);
     sn_obstacles_free(&m->obstacles);
-    sn_free(m->command), sn_free(m->weights);
+    sn_free(m->command), sn_free(m->weights), sn_free(m->joined);
     sn_free(m);
 }
 
@@ -373,9 +376,8 @@ static sinew_status update(void *model, const sn_model_setup *setup, uint32_t ch
     }
     if (sn_has_changed(changed, "obstacles")) {
         SN_TRY(sn_obstacles_update(setup->scene, m->rig, setup->loader, &m->obstacles, error));
-        SN_TRY(sinew_force_set_obstacles(m->state, m->obstacles.count,
-                                         (const sinew_obstacle *const *)m->obstacles.pointers,
-                                         error));
+        /* every solve sets them, with those of the input */
+        SN_TRY(sinew_force_set_obstacles(m->state, 0, NULL, error));
     }
     if (!sn_has_changed(changed, "parameters")) return SINEW_OK;
     sinew_force_options options;
@@ -446,12 +448,26 @@ static sinew_status advance(force_model *m, const sn_ask *ask, double *positions
                                info, monitor, error);
 }
 
+/* The scene's obstacles where they are now, then those of the input. */
+static sinew_status place_obstacles(force_model *m, const sn_ask *ask, sinew_error *error) {
+    int own = m->obstacles.count, count = own + ask->obstacle_count;
+    if (own > 0) SN_TRY(sn_obstacles_move(&m->obstacles, ask->time, NULL, error));
+    if (ask->obstacle_count > 0 && !m->structure->obstacles)
+        return sn_fail(error, SINEW_BAD_INPUT,
+                       "the model was built without obstacles: add one to the scene, enabled or "
+                       "not, before the input gives more");
+    if (!SN_RESERVE(m->joined, m->joined_room, count)) return sn_no_memory(error);
+    for (int o = 0; o < count; o++)
+        m->joined[o] = o < own ? m->obstacles.pointers[o] : ask->obstacles[o - own];
+    return sinew_force_set_obstacles(m->state, count, m->joined, error);
+}
+
 static sinew_status solve(void *model, const sn_ask *ask, double *positions, sinew_result *result,
                           json_t *fields, const sinew_monitor *monitor, sinew_error *error) {
     force_model *m = model;
     sinew_force_frame_info figures = {.size = sizeof figures};
     place_head(m, ask);
-    if (m->obstacles.count > 0) SN_TRY(sn_obstacles_move(&m->obstacles, ask->time, NULL, error));
+    SN_TRY(place_obstacles(m, ask, error));
     SN_TRY(advance(m, ask, positions, &figures, monitor, error));
     result->iterations = figures.iterations;
     result->residual = figures.residual;
@@ -465,7 +481,7 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
     json_object_set_new(fields, "in_span", sn_report_number(figures.in_span));
     json_object_set_new(fields, "out_of_span", sn_report_number(figures.out_of_span));
     json_object_set_new(fields, "cut", sn_report_number(figures.cut));
-    if (m->obstacles.count > 0)
+    if (m->obstacles.count + ask->obstacle_count > 0)
         json_object_set_new(fields, "pressed", json_integer(figures.pressed));
     if (figures.released > 0)
         json_object_set_new(fields, "contact_released", json_integer(figures.released));

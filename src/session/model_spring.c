@@ -275,6 +275,7 @@ typedef struct spring_model {
     double *shape; /* linear blend, for parts */
     double *activations;
     pin_list pins;
+    int scene_pins;            /* entries of the scene; one more holds the vertices of `hold` */
     sinew_frames **pin_frames; /* per entry of the scene's pins, or NULL */
     double *pin_positions;
     sinew_spring_pull *pulls;
@@ -288,7 +289,16 @@ typedef struct spring_model {
     double *forces;   /* 3 per vertex */
     bool forced;      /* there is gravity or wind */
     sn_obstacles obstacles;
+    int obstacle_numbers; /* of the scene, those that are not enabled included */
     sn_pose_depths depths;
+    /* The scene's and those of the input, for one frame. */
+    struct {
+        sinew_spring_pull *pulls;
+        const sinew_obstacle **obstacles;
+        const double **depths, **triangle_depths;
+        bool *carried;
+        size_t pull_room, obstacle_room, depth_room, triangle_room, carried_room;
+    } joined;
     sinew_spring_options settings;
     sn_device device;
 } spring_model;
@@ -322,6 +332,8 @@ static void destroy(void *model) {
     sn_free(m->orientations);
     sn_free(m->forces), sn_free(m->mass_map), sn_free(m->mass_file);
     sn_free(m->pin_positions), sn_free(m->pulls), sn_free(m->shape), sn_free(m->activations);
+    sn_free(m->joined.pulls), sn_free(m->joined.obstacles), sn_free(m->joined.depths);
+    sn_free(m->joined.triangle_depths), sn_free(m->joined.carried);
     sn_free(m);
 }
 
@@ -353,6 +365,7 @@ static sinew_status update_pins(spring_model *m, const sn_model_setup *setup, si
     free_pins(&m->pins);
     sn_free(m->pin_positions);
     m->pins = pins, m->pin_frames = frames, m->pin_positions = positions;
+    m->scene_pins = (int)json_array_size(list);
     return SINEW_OK;
 }
 
@@ -450,6 +463,7 @@ static sinew_status update_obstacles(spring_model *m, const sn_model_setup *setu
     if (!changed && rule == m->depths.rule) return SINEW_OK;
     SN_TRY(sn_obstacles_update(setup->scene, m->rig, setup->loader, &m->obstacles, error));
     SN_TRY(sn_pose_depths_update(m->rig, &m->obstacles, rule, &m->depths, error));
+    m->obstacle_numbers = (int)json_array_size(sn_scene_at(setup->scene, "obstacles"));
     /* friction remembers obstacles by their number */
     for (int o = 0; o < m->obstacles.count; o++)
         if (m->obstacles.list[o].fresh) sinew_spring_state_reset(m->state);
@@ -549,17 +563,19 @@ static const double *find_forces(spring_model *m) {
     return m->forces;
 }
 
-/* Pins with frames follow them, the others the linear blend. */
-static const double *place_pins(spring_model *m, int index) {
-    bool given = false;
+/* Pins are where the caller puts them, or follow their frames; the others the linear blend. */
+static const double *place_pins(spring_model *m, const sn_ask *ask) {
+    bool given = ask->pins != NULL;
     for (int e = 0; e < m->pins.entries; e++) given |= m->pin_frames[e] != NULL;
     if (!given) return NULL;
     for (int k = 0; k < m->pins.count; k++) {
         const sinew_frames *frames = m->pin_frames[m->pins.entry[k]];
         size_t v = (size_t)m->pins.vertices[k];
         double *position = m->pin_positions + 3 * (size_t)k;
-        if (frames)
-            followed_position(m, frames, index, v, position);
+        if (ask->pins && k < ask->pin_count)
+            memcpy(position, ask->pins + 3 * (size_t)k, 3 * sizeof *position);
+        else if (frames)
+            followed_position(m, frames, ask->sample, v, position);
         else
             memcpy(position, m->shape + 3 * v, 3 * sizeof *position);
     }
@@ -589,7 +605,7 @@ static void report_frame(const spring_model *m, const sn_ask *ask, const sinew_s
     json_object_set_new(fields, "new_inverted", json_integer(s->new_inverted));
     if (s->new_inverted > 0) list_new_inverted(m, fields);
     json_object_set_new(fields, "flipped", json_integer(s->flipped));
-    if (m->obstacles.count == 0 && !m->settings.self_contact) return;
+    if (m->obstacles.count + ask->obstacle_count == 0 && !m->settings.self_contact) return;
     json_object_set_new(fields, "rounds", json_integer(s->rounds));
     json_object_set_new(fields, "depth", sn_report_number(s->depth));
     json_object_set_new(fields, "pose_depth", sn_report_number(s->pose_depth));
@@ -611,13 +627,15 @@ static int frame_index(const spring_model *m, const sn_ask *ask) {
     return past(m, &run) == SINEW_PAST_NONE ? -1 : m->state->last_index + 1;
 }
 
-/* Obstacles by their number in the scene. */
+/* Obstacles by their number in the scene; those of the input follow. */
 static void list_contacts(const spring_model *m, const sn_ask *ask, sinew_result *result) {
     if (!ask->contacts || result->contact_count == 0) return;
     result->contacts_returned =
         sn_spring_list_contacts(m->state, ask->contact_capacity, ask->contacts);
     for (int k = 0; k < result->contacts_returned; k++)
-        if (ask->contacts[k].obstacle >= 0)
+        if (ask->contacts[k].obstacle >= m->obstacles.count)
+            ask->contacts[k].obstacle += m->obstacle_numbers - m->obstacles.count;
+        else if (ask->contacts[k].obstacle >= 0)
             ask->contacts[k].obstacle = m->obstacles.list[ask->contacts[k].obstacle].index;
 }
 
@@ -656,9 +674,57 @@ static void fill_result(const spring_model *m, const sn_ask *ask,
         json_object_set_new(fields, "device", json_string(on_device ? "gpu" : "cpu"));
 }
 
+/* Pins that the input places are those of the scene, not vertices that are held. */
+static sinew_status check_pins(const spring_model *m, const sn_ask *ask, sinew_error *error) {
+    int pinned = 0;
+    if (!ask->pins) return SINEW_OK;
+    while (pinned < m->pins.count && m->pins.entry[pinned] < m->scene_pins) pinned++;
+    if (ask->pin_count == pinned) return SINEW_OK;
+    return sn_fail(error, SINEW_BAD_INPUT,
+                   "the input places %d pinned vertices, but the scene pins %d", ask->pin_count,
+                   pinned);
+}
+
+/* The scene's pulls, then those of the input. */
+static sinew_status join_pulls(spring_model *m, const sn_ask *ask, sinew_spring_frame *frame,
+                               sinew_error *error) {
+    int count = m->pull_count + ask->pull_count;
+    if (ask->pull_count == 0) return SINEW_OK;
+    if (!SN_RESERVE(m->joined.pulls, m->joined.pull_room, count)) return sn_no_memory(error);
+    for (int k = 0; k < count; k++)
+        m->joined.pulls[k] = k < m->pull_count ? m->pulls[k] : ask->pulls[k - m->pull_count];
+    frame->pulls = m->joined.pulls, frame->pull_count = count;
+    return SINEW_OK;
+}
+
+/* The scene's obstacles, then those of the input, which nothing may penetrate. */
+static sinew_status join_obstacles(spring_model *m, const sn_ask *ask, sinew_spring_frame *frame,
+                                   sinew_error *error) {
+    int own = m->obstacles.count, count = own + ask->obstacle_count;
+    if (ask->obstacle_count == 0) return SINEW_OK;
+    if (!SN_RESERVE(m->joined.obstacles, m->joined.obstacle_room, count) ||
+        !SN_RESERVE(m->joined.depths, m->joined.depth_room, count) ||
+        !SN_RESERVE(m->joined.triangle_depths, m->joined.triangle_room, count) ||
+        !SN_RESERVE(m->joined.carried, m->joined.carried_room, count))
+        return sn_no_memory(error);
+    for (int o = 0; o < count; o++) {
+        m->joined.obstacles[o] = o < own ? m->obstacles.pointers[o] : ask->obstacles[o - own];
+        m->joined.depths[o] = o < own && m->depths.vertices ? m->depths.vertices[o] : NULL;
+        m->joined.triangle_depths[o] =
+            o < own && m->depths.triangles ? m->depths.triangles[o] : NULL;
+        m->joined.carried[o] = o < own && m->depths.carried && m->depths.carried[o];
+    }
+    frame->obstacles = m->joined.obstacles, frame->obstacle_count = count;
+    frame->allowed_depth = m->joined.depths;
+    frame->allowed_triangle_depth = m->joined.triangle_depths;
+    frame->carried = m->joined.carried;
+    return SINEW_OK;
+}
+
 static sinew_status solve(void *model, const sn_ask *ask, double *positions, sinew_result *result,
                           json_t *fields, const sinew_monitor *monitor, sinew_error *error) {
     spring_model *m = model;
+    SN_TRY(check_pins(m, ask, error));
     sinew_linear_evaluate(m->linear, ask->weights, m->shape);
     if (m->obstacles.count > 0) {
         sinew_rig_activations(m->rig, ask->weights, m->activations);
@@ -673,7 +739,7 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
         .forces = find_forces(m),
         .weights = ask->weights,
         .index = frame_index(m, ask),
-        .pin_positions = place_pins(m, ask->sample),
+        .pin_positions = place_pins(m, ask),
         .pull_count = m->pull_count,
         .pulls = m->pulls,
         .obstacle_count = m->obstacles.count,
@@ -684,6 +750,8 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
         .orientation_count = m->oriented.count,
         .orientations = m->orientations,
     };
+    SN_TRY(join_pulls(m, ask, &frame, error));
+    SN_TRY(join_obstacles(m, ask, &frame, error));
     sinew_spring_frame_info solved = {.size = sizeof solved};
     bool on_device;
     sinew_status status = solve_frame(m, &frame, positions, &solved, &on_device, monitor, error);
@@ -777,6 +845,7 @@ const sn_model_kind sn_model_spring = {
     .uses = uses,
     .key = key,
     SN_MODEL_FUNCTIONS,
+    .uses_given_pins = true,
     .update = update,
     .batch = batch,
     .solve_batch = solve_batch,

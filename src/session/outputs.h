@@ -11,6 +11,7 @@ typedef struct sn_force_structure {
     sinew_force *force;
     sinew_capture *capture;                    /* NULL: weights drive */
     double *stretch_map, *bend_map, *mass_map; /* factors per vertex; NULL: 1 */
+    bool obstacles;                            /* may press into the skin */
 } sn_force_structure;
 
 /* Of a solver's model: all network vertices of the last frame. */

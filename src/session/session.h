@@ -46,9 +46,9 @@ struct sinew_solver {
     const sn_model_kind *kind;
     void *model;
     sn_session_locks locks;
-    int next;  /* frame of the clip that the state is ready for; -1: it is live */
-    bool torn; /* an update failed half-way: the next one reads everything */
-    bool warned_markers, warned_weights, warned_command;
+    int next;             /* frame of the clip that the state is ready for; -1: it is live */
+    bool torn;            /* an update failed half-way: the next one reads everything */
+    unsigned warned;      /* bits of the inputs that were reported as unused */
     double build_seconds; /* since the last solve */
 
     /* scratch */

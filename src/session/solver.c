@@ -97,16 +97,28 @@ static sinew_status make_scratch(sinew_solver *s, sinew_error *error) {
     return s->positions && s->weights ? SINEW_OK : sn_no_memory(error);
 }
 
+/* What is not a frame of the clip as the scene has it. */
+static bool is_live(const sinew_input *input) {
+    return input->weights || input->command || input->pins || input->pull_count > 0 ||
+           input->obstacle_count > 0;
+}
+
 static sinew_status check_input(const sinew_solver *s, const sinew_input *input,
                                 sinew_error *error) {
     const sinew_rig *rig = sinew_solver_rig(s);
     const sn_clip *clip = sn_solver_get_clip(s);
-    bool live = input->weights || input->command;
-    if (!live && input->frame >= clip->frame_count)
+    if (!is_live(input) && input->frame >= clip->frame_count)
         return sn_fail(error, SINEW_BAD_INPUT, "frame %d: the clip has frames 0-%d", input->frame,
                        clip->frame_count - 1);
     if (input->frame < 0 && isinf(input->time))
         return sn_fail(error, SINEW_BAD_INPUT, "the time is not finite");
+    for (int i = 0; input->pins && i < 3 * input->pin_count; i++)
+        if (!isfinite(input->pins[i]))
+            return sn_fail(error, SINEW_BAD_INPUT, "the position of pinned vertex %d is not finite",
+                           i / 3);
+    for (int i = 0; i < input->obstacle_count; i++)
+        if (!input->obstacles[i])
+            return sn_fail(error, SINEW_BAD_INPUT, "obstacle %d of the input is missing", i);
     for (int i = 0; input->head && i < 12; i++)
         if (!isfinite(input->head[i]))
             return sn_fail(error, SINEW_BAD_INPUT, "the motion of the head is not finite");
@@ -126,10 +138,17 @@ static sinew_status resolve(sinew_solver *s, const sinew_input *input, sn_ask *a
     SN_TRY(check_input(s, input, error));
     const sn_clip *clip = sn_solver_get_clip(s);
     int n = sinew_solver_rig(s)->slider_count;
-    bool frame = !input->weights && !input->command && input->frame >= 0;
+    bool frame = !is_live(input) && input->frame >= 0;
     int row = input->frame >= 0 && input->frame < clip->frame_count ? input->frame : 0;
-    *ask = (sn_ask){
-        .frame = frame ? input->frame : -1, .markers = input->markers, .command = input->command};
+    *ask = (sn_ask){.frame = frame ? input->frame : -1,
+                    .markers = input->markers,
+                    .command = input->command,
+                    .pins = input->pins,
+                    .pin_count = input->pin_count,
+                    .pull_count = input->pull_count,
+                    .pulls = input->pulls,
+                    .obstacle_count = input->obstacle_count,
+                    .obstacles = input->obstacles};
     ask->time = frame || isnan(input->time) ? clip->times[row] : input->time;
     ask->sample = frame ? input->frame : sn_clip_nearest(clip, ask->time);
     if (input->weights) {
@@ -296,25 +315,30 @@ static void find_normals(sinew_solver *s, const double *positions, float *normal
     }
 }
 
+/* Inputs that a model may ignore; each is reported once. */
+enum { MARKERS, WEIGHTS, COMMAND, PINS, PULLS, OBSTACLES };
+
+static void warn_once(sinew_solver *s, int input, const char *what, const sinew_monitor *monitor) {
+    if (s->warned & 1u << input) return;
+    s->warned |= 1u << input;
+    sn_log(monitor, SINEW_LOG_LEVEL_WARNING, "the model '%s' does not use %s", s->kind->about.name,
+           what);
+}
+
 static void warn_about_input(sinew_solver *s, const sinew_input *input,
                              const sinew_monitor *monitor) {
-    const char *name = s->kind->about.name;
-    bool markers = sinew_model_uses(&s->kind->about, "markers");
-    if (input->markers && !s->warned_markers && !(markers && sn_solver_get_clip(s)->markers)) {
-        sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
-               markers ? "the model '%s' does not use markers without a take in the scene"
-                       : "the model '%s' does not use markers",
-               name);
-        s->warned_markers = true;
-    }
-    if (input->weights && s->kind->ignores_weights && !s->warned_weights) {
-        sn_log(monitor, SINEW_LOG_LEVEL_WARNING, "the model '%s' does not use weights", name);
-        s->warned_weights = true;
-    }
-    if (input->command && !s->kind->uses_command && !s->warned_command) {
-        sn_log(monitor, SINEW_LOG_LEVEL_WARNING, "the model '%s' does not use a command", name);
-        s->warned_command = true;
-    }
+    const sn_model_kind *kind = s->kind;
+    const sinew_model *about = &kind->about;
+    bool markers = sinew_model_uses(about, "markers");
+    if (input->markers && !(markers && sn_solver_get_clip(s)->markers))
+        warn_once(s, MARKERS, markers ? "markers without a take in the scene" : "markers", monitor);
+    if (input->weights && kind->ignores_weights) warn_once(s, WEIGHTS, "weights", monitor);
+    if (input->command && !kind->uses_command) warn_once(s, COMMAND, "a command", monitor);
+    if (input->pins && !kind->uses_given_pins) warn_once(s, PINS, "positions of pins", monitor);
+    if (input->pull_count > 0 && !sinew_model_uses(about, "pulls"))
+        warn_once(s, PULLS, "pulls", monitor);
+    if (input->obstacle_count > 0 && !sinew_model_uses(about, "obstacles"))
+        warn_once(s, OBSTACLES, "obstacles", monitor);
 }
 
 static void finish(sinew_solver *s, const sinew_input *input, double *positions,
@@ -381,6 +405,8 @@ sinew_status sinew_solver_solve(sinew_solver *s, const sinew_input *input, sinew
                                 const sinew_monitor *monitor, sinew_error *error) {
     SN_REQUIRE(s && result && sn_info_ready(result), error);
     SN_OPTIONS(sinew_input, own, input, error);
+    SN_REQUIRE(own.pull_count >= 0 && (own.pulls || own.pull_count == 0), error);
+    SN_REQUIRE(own.obstacle_count >= 0 && (own.obstacles || own.obstacle_count == 0), error);
     SN_OPTIONS(sinew_result, out, result, error);
     SN_TRY(require_prepared(s, error));
     sinew_status status = solve(s, &own, &out, monitor, error);

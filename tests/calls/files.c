@@ -86,6 +86,8 @@ ACT(sinew_rig_write_into,
     DO(sinew_rig_write_into(at("out_into.glb"), at("clip.glb"), s->bar, NULL, m, e));)
 ACT(sinew_contents_read, sinew_contents *made = NULL;
     DO(sinew_contents_read(at("clip.glb"), m, &made, e)); sinew_contents_destroy(made);)
+ACT(sinew_contents_read_from, sinew_contents *made = NULL; sinew_source source = from("clip.glb");
+    DO(sinew_contents_read_from(&source, m, &made, e)); sinew_contents_destroy(made);)
 ACT(sinew_contents_matrix, sinew_contents *made = NULL; double matrix[16];
     DO(sinew_contents_read(at("clip.glb"), NULL, &made, e));
     DO(sinew_contents_matrix(made, 1, 'y', matrix, e)); sinew_contents_destroy(made);)
@@ -126,6 +128,9 @@ static sinew_status write_frames(const stage *s, const char *file, bool finish,
 
 ACT(sinew_frame_writer_open, sinew_frame_writer *made = NULL;
     DO(sinew_frame_writer_open(at("out.pc2"), s->mesh, 2, 0, 30, &made, e));
+    sinew_frame_writer_abandon(made);)
+ACT(sinew_frame_writer_open_to, sinew_frame_writer *made = NULL; sinew_sink sink = into("out.pc2");
+    DO(sinew_frame_writer_open_to(&sink, s->mesh, 2, 0, 30, &made, e));
     sinew_frame_writer_abandon(made);)
 ACT(sinew_frame_writer_add, sinew_frame_writer *made = NULL;
     DO(sinew_frame_writer_open(at("out.mdd"), s->mesh, 2, 0, 30, &made, e));

@@ -70,16 +70,29 @@ static sinew_status write_animated(const goods *g, const char *path, const sinew
                 : sinew_rig_write_animated(path, g->rig, g->curves, &error);
 }
 
+/* Two frames of the neutral; a sequence of files cannot go to a sink. */
+static sinew_status write_two_frames(const goods *g, const char *path, const sinew_sink *sink,
+                                     const sinew_monitor *monitor) {
+    sinew_frame_writer *made;
+    const sinew_mesh *mesh = g->rig->neutral;
+    sinew_status status = sink ? sinew_frame_writer_open_to(sink, mesh, 2, 0, 30, &made, &error)
+                               : sinew_frame_writer_open(path, mesh, 2, 0, 30, &made, &error);
+    if (status != SINEW_OK) return status;
+    for (int k = 0; k < 2; k++) assert_ok(sinew_frame_writer_add(made, mesh->positions, &error));
+    return sinew_frame_writer_finish(made, monitor, &error);
+}
+
 static const struct {
     writer *write;
     const char *name;
 } writers[] = {
-    {write_mesh, "a.obj"},          {write_mesh, "a.ply"},     {write_mesh, "a.off"},
-    {write_rig, "a.glb"},           {write_rig, "a.fbx"},      {write_rig, "a.usda"},
-    {write_curves, "a.csv"},        {write_markers, "b.csv"},  {write_markers, "b.trc"},
-    {write_tets, "a.mesh"},         {write_drivers, "a.json"}, {write_regions, "r.json"},
-    {write_marker_map, "m.csv"},    {write_animated, "c.glb"}, {write_animated, "c.usda"},
-    {write_vertex_values, "v.csv"},
+    {write_mesh, "a.obj"},          {write_mesh, "a.ply"},       {write_mesh, "a.off"},
+    {write_rig, "a.glb"},           {write_rig, "a.fbx"},        {write_rig, "a.usda"},
+    {write_curves, "a.csv"},        {write_markers, "b.csv"},    {write_markers, "b.trc"},
+    {write_tets, "a.mesh"},         {write_drivers, "a.json"},   {write_regions, "r.json"},
+    {write_marker_map, "m.csv"},    {write_animated, "c.glb"},   {write_animated, "c.usda"},
+    {write_vertex_values, "v.csv"}, {write_two_frames, "f.pc2"}, {write_two_frames, "f.mdd"},
+    {write_two_frames, "f.usda"},   {write_two_frames, "f.glb"},
 };
 
 typedef struct received {
@@ -122,6 +135,14 @@ static void sinks_receive_the_bytes_of_files(void **state) {
         if (r.size != size || memcmp(r.bytes, bytes, size)) fail_msg("%s differs", r.name);
         sn_free(bytes), sn_free(r.bytes);
     }
+    free_goods(&g);
+}
+
+static void a_sequence_of_files_needs_a_folder(void **state) {
+    (void)state;
+    goods g = make_goods();
+    sinew_sink sink = {.size = sizeof sink, .name = "f.####.obj", .write = refuse};
+    assert_int_equal(write_two_frames(&g, NULL, &sink, NULL), SINEW_BAD_INPUT);
     free_goods(&g);
 }
 
@@ -198,6 +219,7 @@ static void the_table_of_drivers_lists_sliders_and_rules(void **state) {
 int test_sinks(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sinks_receive_the_bytes_of_files),
+        cmocka_unit_test(a_sequence_of_files_needs_a_folder),
         cmocka_unit_test(a_sink_may_refuse_and_a_host_may_cancel),
         cmocka_unit_test(the_table_of_drivers_lists_sliders_and_rules),
     };

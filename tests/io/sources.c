@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/scope.h"
 #include "groups.h"
+#include "sinew/contents.h"
 #include "sinew/formats.h"
 #include "sinew/io.h"
 #include "sinew/samples.h"
@@ -255,7 +256,46 @@ static void tables_and_frames_are_read_from_memory(void **state) {
     assert_true(row[0] == (float)rig->neutral->positions[0]);
     sn_free(row);
     sinew_frame_reader_close(reader);
+    source = in_a_stream(&s, 7);
+    assert_ok(sinew_frame_reader_open_from(&source, NULL, &reader, &error));
+    sinew_frame_reader_close(reader);
     clear(&s);
+    sinew_rig_destroy(rig);
+}
+
+static void contents_are_the_same_from_memory_and_streams(void **state) {
+    (void)state;
+    static const char *const names[] = {"a.glb", "a.fbx", "a.usda"};
+    sinew_rig *rig = sample();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        shelf s = {0};
+        char path[300];
+        sinew_sink sink = to_shelf(&s, names[i]);
+        sinew_contents *file, *other;
+        snprintf(path, sizeof path, "%s/%s", test_folder(), names[i]);
+        assert_ok(sinew_rig_write(path, rig, &error));
+        assert_ok(sinew_rig_write_to(&sink, rig, NULL, &error));
+        assert_ok(sinew_contents_read(path, NULL, &file, &error));
+        for (int stream = 0; stream < 2; stream++) {
+            sinew_source source = stream ? in_a_stream(&s, 1000) : in_memory(&s, 0);
+            assert_ok(sinew_contents_read_from(&source, NULL, &other, &error));
+            assert_int_equal(sinew_contents_count(other), sinew_contents_count(file));
+            assert_true(sinew_contents_unit(other) == sinew_contents_unit(file));
+            for (int k = 0; k < sinew_contents_count(file); k++) {
+                sinew_contents_item a = {.size = sizeof a}, b = {.size = sizeof b};
+                assert_ok(sinew_contents_get(file, k, &a));
+                assert_ok(sinew_contents_get(other, k, &b));
+                assert_string_equal(a.name, b.name), assert_string_equal(a.detail, b.detail);
+            }
+            sinew_contents_destroy(other);
+        }
+        sinew_contents_destroy(file);
+        clear(&s);
+    }
+    sinew_source nothing = {.size = sizeof nothing, .name = "a.glb", .bytes = "", .byte_count = 0};
+    sinew_contents *none;
+    assert_int_equal(sinew_contents_read_from(&nothing, NULL, &none, &error), SINEW_BAD_INPUT);
+    assert_null(none);
     sinew_rig_destroy(rig);
 }
 
@@ -411,6 +451,7 @@ int test_sources(void) {
         cmocka_unit_test(a_rig_may_come_from_several_sources),
         cmocka_unit_test(files_that_belong_to_a_source_are_asked_for),
         cmocka_unit_test(tables_and_frames_are_read_from_memory),
+        cmocka_unit_test(contents_are_the_same_from_memory_and_streams),
         cmocka_unit_test(a_reader_keeps_its_limit_of_memory),
         cmocka_unit_test(a_cancelled_reader_leaves_nothing),
         cmocka_unit_test(mistakes_are_refused),

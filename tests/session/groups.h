@@ -3,6 +3,7 @@
 int test_patches(void);
 int test_costs(void);
 int test_live(void);
+int test_given(void);
 int test_chunks(void);
 int test_cancel(void);
 int test_orderings(void);

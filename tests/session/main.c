@@ -17,6 +17,7 @@ int main(int count, char **arguments) {
                   {"threads", test_threads},
                   {"no_memory", test_no_memory},
                   {"random_calls", test_random_calls},
+                  {"given", test_given},
                   {"live", test_live}};
     int failed = 0;
     for (unsigned i = 0; i < sizeof groups / sizeof *groups; i++)
