@@ -280,7 +280,7 @@ static void contacts(bench *b, bool region) {
     sinew_force_options_init(&options);
     options.contact = true;
     options.contact_margin = 0;
-    options.contact_length = 0; /* skin that gives way vertex by vertex: the most contacts */
+    options.contact_length = 0; /* skin that yields vertex by vertex: the most contacts */
     if (region) options.contact_vertices = middle, options.contact_count = count;
     bench_need(sinew_force_create(rig, map, &options, NULL, &c.force, &error), &error);
     bench_need(sinew_force_state_create(c.force, &c.state, &error), &error);

@@ -147,7 +147,7 @@ static void do_intersections(void *user) {
 static void intersections(bench *b) {
     mesh_case c;
     make(&c);
-    /* Neighbours are all that overlaps here: 12 around each triangle, each pair once, told apart
+    /* Neighbors are all that overlaps here: 12 around each triangle, each pair once, told apart
      * by at least one determinant of about 30 operations. */
     double operations = 30.0 * 6 * c.mesh->triangle_count;
     double seconds = bench_time(b, do_intersections, &c);

@@ -157,7 +157,7 @@ typedef struct contact_figures {
     run_figures run;
     double free_mean; /* seconds of a frame without the obstacle */
     double rounds, contacts;
-    double depth; /* deepest of all frames, share of the diagonal */
+    double depth; /* deepest of all frames, fraction of the diagonal */
 } contact_figures;
 
 /* One slider from `from` to `to` in even steps. */

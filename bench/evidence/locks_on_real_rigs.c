@@ -251,7 +251,7 @@ static void compare_ways(const sinew_rig *rig, const sinew_slider_space *space, 
     }
     d->edits++;
     options.bounded = true;
-    options.alpha = 100; /* an artist who turns the knob up to hold */
+    options.alpha = 100; /* an artist who raises it to hold */
     for (int i = 0; i < 2; i++) {
         options.dead_zone = i ? SINEW_LOCK_DEAD_ZONE : 0;
         sinew_lock_info info = attenuate(locks, &options, from, asked, given, e->title);

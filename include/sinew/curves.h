@@ -56,7 +56,7 @@ SINEW_API sinew_status sinew_markers_convert(sinew_markers *markers, const char 
 SINEW_API sinew_status sinew_markers_set_name(sinew_markers *markers, int marker, const char *name,
                                               sinew_error *error);
 /* positions[3 * marker_count] at a time, linear in between, constant outside; a marker missing at
- * either neighbouring time is missing. */
+ * either neighboring time is missing. */
 SINEW_API void sinew_markers_sample(const sinew_markers *markers, double time, double *positions);
 
 /* ---- accessors, for bindings that do not mirror the structure ---- */

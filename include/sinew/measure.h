@@ -1,6 +1,6 @@
 /* Distortion of a shape relative to the blend of its poses.
  *
- * Each pose p has lengths of edges, areas of triangles, angles between neighbouring triangles and,
+ * Each pose p has lengths of edges, areas of triangles, angles between neighboring triangles and,
  * where the surface is closed, a volume. At weights w a shape should have the blend of these,
  *
  *   l(w) = sum_p w_p l_p,   sum_p w_p = 1   (the neutral gets what remains of the weight),
@@ -34,7 +34,7 @@ typedef struct sinew_distortion {
     uint32_t size;         /* of this structure in bytes; set by the caller */
     sinew_spread edge;     /* |length / blended length - 1| over the edges of the faces */
     sinew_spread area;     /* |area / blended area - 1| over the triangles */
-    sinew_spread dihedral; /* |angle - blended angle| between neighbouring triangles, degrees */
+    sinew_spread dihedral; /* |angle - blended angle| between neighboring triangles, degrees */
     double volume;         /* volume / blended volume - 1; NaN when the surface is not closed */
     int flipped;           /* triangles folded by over 90 degrees more than in the blend along
                               at least two of their edges */

@@ -48,7 +48,7 @@ typedef enum sinew_modal_body {
 #define SINEW_MODAL_MODES_DEFAULT     80
 #define SINEW_MODAL_YOUNG_DEFAULT     1e5    /* pascal: soft rubber, flesh */
 #define SINEW_MODAL_POISSON_DEFAULT   0.3    /* linear tetrahedra lock when it comes near 1/2 */
-#define SINEW_MODAL_DENSITY_DEFAULT   1000.0 /* kilograms per cubic metre */
+#define SINEW_MODAL_DENSITY_DEFAULT   1000.0 /* kilograms per cubic meter */
 #define SINEW_MODAL_THICKNESS_DEFAULT 0.05
 #define SINEW_MODAL_CELLS_DEFAULT     50
 
@@ -59,7 +59,7 @@ typedef struct sinew_modal_options {
     /* With the default units of time only the ratio of parts of different stiffness matters. */
     double young;     /* > 0, pascal */
     double poisson;   /* in (-1, 1/2) */
-    double density;   /* > 0, kilograms per cubic metre */
+    double density;   /* > 0, kilograms per cubic meter */
     double thickness; /* of a shell, > 0, fraction of the bounding-box diagonal */
     int cells;        /* of a cage, 4 to 400: along the diagonal of its box */
     bool fine_inside; /* tetrahedra: points inside for better modes (default true) */

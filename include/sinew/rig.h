@@ -4,7 +4,7 @@
  *
  * w are slider weights, a_k the activation of target k, d_k its displacement from the neutral.
  *   plain        a_k = w of its slider
- *   in-between   hat function along its slider, between the neighbouring values `at`; the plain
+ *   in-between   hat function along its slider, between the neighboring values `at`; the plain
  *                target of that slider is one of the knots. Beyond the last knot the last segment
  *                goes on (overdrive), so the shape never jumps
  *   combination  product, lowest or smooth lowest of its driving sliders, off while a driver is at

@@ -63,7 +63,7 @@ enum { SINEW_SAMPLE_SEED = 1 };
 
 typedef struct sinew_sample_marker_options {
     uint32_t size; /* of this structure in bytes; set by sinew_sample_marker_options_init */
-    double noise;  /* standard deviation per coordinate, metres, >= 0; 0: none */
+    double noise;  /* standard deviation per coordinate, meters, >= 0; 0: none */
     double gaps;   /* fraction of missing positions, 0 to 0.9, in runs of 3 to 15 frames; 0: none */
     unsigned seed; /* of noise and gaps; SINEW_SAMPLE_SEED */
     bool lips;     /* the closing lips instead of the talking clip */

@@ -1,5 +1,5 @@
 /* CHOLMOD finds the order and cannot be interrupted. Where the caller can be cancelled, it runs on
- * a thread of its own with a copy of the pattern; a cancelled caller leaves it behind, and the
+ * a separate thread with a copy of the pattern; a cancelled caller leaves it behind, and the
  * thread ends by itself. */
 #include "algebra/ordering.h"
 

@@ -84,7 +84,7 @@ static bool allocate_builder(builder *b, const sn_sparse *matrix) {
     return b->link_start && b->link && b->weight && b->in_top;
 }
 
-/* Neighbours of each column in factor order, from the stored triangle. */
+/* Neighbors of each column in factor order, from the stored triangle. */
 static void find_links(builder *b) {
     const sn_sparse *m = b->matrix;
     for (int pass = 0; pass < 2; pass++) {
@@ -105,7 +105,7 @@ static void find_links(builder *b) {
     }
 }
 
-/* Liu 1990: each earlier neighbour's tree hangs below the first later column that meets it. */
+/* Liu 1990: each earlier neighbor's tree hangs below the first later column that meets it. */
 static void find_tree(builder *b) {
     int *ancestor = b->list;
     for (int j = 0; j < b->size; j++) {
@@ -129,7 +129,7 @@ static double node_cost(double width, double below) {
     return width * below + width * (width + 1) / 2 + ROW_COST * (width + below) + NODE_COST;
 }
 
-/* Supernodes: chains of columns whose patterns nest exactly, then neighbours merged where the zeros
+/* Supernodes: chains of columns whose patterns nest exactly, then neighbors merged where the zeros
  * this stores cost less than handling two supernodes. Only the last child can merge: the others'
  * columns are not next to their parent's. A stack of finished supernodes makes merging repeatable:
  * the supernode on top is always the one just before the new one. */

@@ -2,7 +2,7 @@
 #ifndef SN_BASE_NEAREST_H
 #define SN_BASE_NEAREST_H
 
-/* The name with the fewest insertions, removals, changes and swaps of neighbouring letters from
+/* The name with the fewest insertions, removals, changes and swaps of neighboring letters from
  * `word`, when they are few enough to be a slip (a third of its length); NULL otherwise. Case does
  * not count. */
 const char *sn_nearest_name(const char *word, int count, const char *const *names);

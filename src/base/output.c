@@ -1,7 +1,7 @@
 /* Outputs that are complete or not there.
  *
  * A file is written without a name (O_TMPFILE) in the folder where it will appear, brought to the
- * disk, and then takes the place of what was there. A process that is killed leaves nothing. Where
+ * disk, and then replaces what was there. A process that is killed leaves nothing. Where
  * the file system has no files without names, the temporary file is named after the output and
  * locked; the next run that writes this output finds it unlocked and uses it.
  *

@@ -1,7 +1,7 @@
 /* The threads behind sn_parallel_run; nobody else includes this.
  *
  * A call of sn_pool_run occupies a slot. Its pieces are shared out as one range per seat, so that a
- * thread walks neighbouring memory from loop to loop; a thread whose range is empty takes pieces
+ * thread walks neighboring memory from loop to loop; a thread whose range is empty takes pieces
  * from the ends of the others. Each range is one atomic word
  *
  *     generation of the slot (32 bits) | next piece (16) | end (16)

@@ -93,7 +93,7 @@ static void choose_skin(const sinew_rig *rig, sinew_anatomy *a, double *moving) 
             a->kind[a->piece[v]] == SINEW_PIECE_KIND_SKIN && a->openness[v] >= SINEW_ANATOMY_OPEN;
 }
 
-/* Single vertices are as most of their neighbours are. */
+/* Single vertices are as most of their neighbors are. */
 static void even_out(const sn_topology *topology, sinew_anatomy *a, double *share) {
     for (int v = 0; v < a->vertex_count; v++) {
         const sn_lists *near = &topology->vertex_vertices;

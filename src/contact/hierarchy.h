@@ -1,7 +1,7 @@
 /* Which parts of a moving surface come near each other: a tree over items whose grouping is chosen
  * once, at rest, and whose bounds are fitted anew to every motion.
  *
- * Bounds are kept along eight directions instead of three: on a smooth surface most neighbours
+ * Bounds are kept along eight directions instead of three: on a smooth surface most neighbors
  * whose axis-aligned boxes overlap are told apart by a diagonal direction. */
 #ifndef SN_CONTACT_HIERARCHY_H
 #define SN_CONTACT_HIERARCHY_H

@@ -7,7 +7,7 @@
 #include "base/parallel.h"
 #include "base/vec3.h"
 
-/* Vertex v has 2 (degree + 1) unknowns: its own two, then two of each neighbour. Its share of Q is
+/* Vertex v has 2 (degree + 1) unknowns: its own two, then two of each neighbor. Its share of Q is
  * a full block over them, of which the lower triangle is kept by rows. */
 struct sn_balance_builder {
     const sn_potentials *potentials;

@@ -13,7 +13,7 @@
  *
  *   R(f) = sum_j sum_v A_v |d_jv|^2 = f^T Q f + 2 q^T f + c,
  *
- * and Q couples a vertex with its neighbours' neighbours at most. */
+ * and Q couples a vertex with its neighbors' neighbors at most. */
 #ifndef SN_FORCE_BALANCE_H
 #define SN_FORCE_BALANCE_H
 

@@ -50,7 +50,7 @@ typedef struct touch {
     bool sticks;          /* it touched in the last frame, and pulls while it parts */
 } touch;
 
-/* The pairs once more, each figure in a row of its own, filled up with zeros to whole blocks. */
+/* The pairs once more, each figure in a separate row, filled up with zeros to whole blocks. */
 typedef struct touch_rows {
     size_t width;  /* pairs, rounded up to whole blocks */
     int *slot;     /* 4 rows: places of the vertices in the block */

@@ -360,7 +360,7 @@ typedef struct pass {
     const sn_force_system *system;
     sn_cholesky_work *work;
     sn_command *command;
-    const double *given; /* the command, or NULL: it is looked for */
+    const double *given; /* the command, or NULL: it is searched for */
     const double *jaw;   /* the command that carries the jaw: given, or the nearest known */
     bool pushed;         /* B u is on the right-hand side */
 } pass;

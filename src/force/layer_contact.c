@@ -14,7 +14,7 @@
 struct sn_layer_contact {
     sn_skin *skin; /* eyes and teeth are fixed */
     sn_contact_surface *surface;
-    sn_cholesky *factor; /* of the flesh that gives way */
+    sn_cholesky *factor; /* of the flesh that yields */
 };
 
 struct sn_layer_contact_work {

@@ -23,7 +23,7 @@
 #include "sinew/query.h"
 
 #define PRESSED 0.6
-/* Fraction of the diagonal down to which something below the skin is looked for. */
+/* Fraction of the diagonal down to which something below the skin is searched for. */
 #define DEEP 0.06
 /* A piece is an eyeball when its vertices lie on a sphere to this fraction of the radius. */
 #define ROUND 0.12

@@ -331,7 +331,7 @@ ALWAYS_INLINE void sum_rings(const sn_potentials *p, const double *x, int group,
 }
 
 /* Place and stretch of the batch that starts with group `first`, added to forces (may be NULL); and
- * its bending before it is shared with the neighbours, g_v = k_v / A_v (R_v c_v - (L x)_v / A_v),
+ * its bending before it is shared with the neighbors, g_v = k_v / A_v (R_v c_v - (L x)_v / A_v),
  * into bend, 4 per vertex. */
 ALWAYS_INLINE void strain_batch(const sn_potentials *p, const double *x, int first,
                                 const bool stretches, const bool bends, const bool mapped,

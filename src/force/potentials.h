@@ -62,7 +62,7 @@ void sn_potentials_forces(const sn_potentials *potentials, const double *x, doub
 void sn_potentials_add_forces(const sn_potentials *potentials, const double *x, double *bend,
                               double *forces);
 /* What the forces are made of: tension[edge_count], times x_i - x_j the force on an edge's first
- * end i; the pulls (inside scratch, 4 numbers per vertex), whose difference to a neighbour's, times
+ * end i; the pulls (inside scratch, 4 numbers per vertex), whose difference to a neighbor's, times
  * the edge's weight, is the bending force. */
 const double *sn_potentials_strains(const sn_potentials *potentials, const double *x,
                                     double *scratch, double *tension);

@@ -10,7 +10,7 @@
 enum { ROUNDS = 4, SWEEPS = 60, MOST_PRESSED = 4096 };
 /* A sweep that changes no vertex by more than this fraction of the gap is the last. */
 #define SWEEP_STOP 0.2
-/* Fraction of the diagonal by which skin may give way inwards; cosine with the skin's normal above
+/* Fraction of the diagonal by which skin may yield inwards; cosine with the skin's normal above
  * which the nearest way out of an obstacle leads to the side. */
 #define INWARDS  0.05
 #define SIDEWAYS 0.2
@@ -114,7 +114,7 @@ static sn_vec3 outward(const place_in_space *s, sn_vec3 p) {
 
 /* The way out of an obstacle for a point of the skin, whose nearest one is `out`. Of a thin blade
  * that is to the side, and skin would be cut by it; of a ball whose center has passed the skin it
- * leads to the wrong side of the ball. Then the skin gives way inwards, as far as INWARDS of the
+ * leads to the wrong side of the ball. Then the skin yields inwards, as far as INWARDS of the
  * diagonal. `distance` is minus the depth and becomes that of the way taken. */
 static sn_vec3 way_out(const sn_press *p, const sinew_obstacle *obstacle, sn_vec3 here,
                        sn_vec3 normal, sn_vec3 out, double *distance) {

@@ -1,6 +1,6 @@
 /* Obstacles that press into the skin: a finger, a hand, glasses.
  *
- * Vertices that would lie inside an obstacle are pushed out by forces, and the whole skin gives way
+ * Vertices that would lie inside an obstacle are pushed out by forces, and the whole skin yields
  * as flesh does: x = x* + N^-1 f, where N is the step's matrix with the bending that contact meets.
  * As N is one number per pair of vertices, the force on each pressed vertex is found in turn
  * (projected Gauss-Seidel): outwards only, and along the surface at most friction times that, so

@@ -22,11 +22,11 @@ typedef struct sn_skin {
     double *weight; /* per edge: half the sum of its clamped cotangents */
     double *length; /* per edge at rest */
 
-    /* Neighbours of vertex v: start[v] <= h < start[v + 1]. */
+    /* Neighbors of vertex v: start[v] <= h < start[v + 1]. */
     int *start;
     int *neighbour;           /* per h */
     int *edge;                /* per h */
-    double *neighbour_weight; /* weight[edge[h]], beside the neighbour */
+    double *neighbour_weight; /* weight[edge[h]], beside the neighbor */
 } sn_skin;
 
 /* fixed NULL: boundary vertices that no target moves by more than SINEW_FORCE_FIXED_SHARE of the

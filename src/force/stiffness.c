@@ -21,7 +21,7 @@
 #include "force/sheet.h"
 
 #define CACHE_VERSION "stiffness 2"
-/* Steps stop short of f = 0 by this fraction of the way. */
+/* Steps stop short of f = 0 by this fraction of the path. */
 #define STEP_TO_ZERO 0.9
 /* Of conjugate gradients; tens are usual. */
 enum { STEP_ITERATIONS = 2000 };

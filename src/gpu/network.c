@@ -178,7 +178,7 @@ static float table_scale(const sinew_spring *spring, const rows *r, size_t total
     return largest > 0 ? (float)(1 / sqrt(largest)) : 1;
 }
 
-/* Numbers springs as rows meet them, so that neighbouring rows have neighbouring springs. */
+/* Numbers springs as rows meet them, so that neighboring rows have neighboring springs. */
 static int *rank_springs(int count, size_t entries, int *springs) {
     int *rank = SN_NEW(int, count), next = 0;
     for (int q = 0; q < count && rank; q++) rank[q] = -1;

@@ -13,7 +13,7 @@ struct sn_gpu_device {
 
 const sn_gpu_plugin_table *sn_gpu_plugin(void);
 
-enum { BLOCKS = 3 }; /* enough for neighbours on both sides */
+enum { BLOCKS = 3 }; /* enough for neighbors on both sides */
 
 /* SINEW_GPU_FAIL=what makes that call fail, for tests of what happens then. */
 static const char *wanted_failure(const char *what) {

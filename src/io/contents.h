@@ -22,7 +22,7 @@ struct sinew_contents {
 sinew_status sn_contents_add(sinew_contents *contents, sinew_contents_kind kind, const char *name,
                              size_t name_size, const char *detail, bool used, sinew_error *error);
 
-/* sinew_contents_read without a scope of its own. */
+/* sinew_contents_read without its own scope. */
 sinew_status sn_contents_read(const char *path, sinew_contents **contents, sinew_error *error);
 
 sinew_status sn_gltf_read_contents(const sn_source *source, sinew_contents *contents,

@@ -198,7 +198,7 @@ static void put_head(sn_fbx_encoder *e) {
     int_property(e, "FrontAxis", 2), int_property(e, "FrontAxisSign", 1);
     int_property(e, "CoordAxis", 0), int_property(e, "CoordAxisSign", 1);
     int_property(e, "OriginalUpAxis", 1), int_property(e, "OriginalUpAxisSign", 1);
-    double_property(e, "UnitScaleFactor", 100); /* centimetres per unit: metres */
+    double_property(e, "UnitScaleFactor", 100); /* centimeters per unit: meters */
     double_property(e, "OriginalUnitScaleFactor", 100);
     put_property(e, "TimeMode", "enum", "");
     sn_fbx_put_int(e, 6); /* 30 frames per second */

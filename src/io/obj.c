@@ -2,7 +2,7 @@
  *
  * A part is what the last `o` or `g` before a face named; equal names are one part. When no face is
  * in an object or group, materials name the parts. Parts are in the order of their first face.
- * Kept out: materials themselves, smoothing groups, vertex colours and weights, lines, points,
+ * Kept out: materials themselves, smoothing groups, vertex colors and weights, lines, points,
  * curves and surfaces. Indices may be negative (counted from the last) and may point ahead. */
 #include "io/format.h"
 
@@ -186,7 +186,7 @@ static sinew_status read_line(obj_reader *r) {
     }
     const char *word;
     size_t length = sn_text_word(text, &word);
-    if (length == 1 && *word == 'v') /* x y z, then a weight or a colour */
+    if (length == 1 && *word == 'v') /* x y z, then a weight or a color */
         SN_TRY(read_vector(r, &r->positions, &r->position_count, &r->position_capacity, 3, 3, 8,
                            "a coordinate"));
     else if (length == 1 && *word == 'f')

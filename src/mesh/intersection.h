@@ -1,6 +1,6 @@
 /* Do triangles cut each other? Decided by exact predicates: touching counts, rounding does not.
  *
- * Neighbours are judged by what they share beyond their common corners: with one common vertex they
+ * Neighbors are judged by what they share beyond their common corners: with one common vertex they
  * intersect when the side opposite it in one meets the other; with a common edge only when they are
  * folded flat onto each other; with all three corners in common they are duplicates, not an
  * intersection. Collapsed triangles (no area) are left out. */
@@ -25,7 +25,7 @@ sinew_status sn_equal_triangles(int triangle_count, const int *corner, int *firs
                                 sinew_error *error);
 
 /* Pairs of triangles (i < j) of a mesh that intersect, sorted. Vertices with equal coordinates
- * count as one, so that the two sides of a seam are neighbours. */
+ * count as one, so that the two sides of a seam are neighbors. */
 sinew_status sn_self_intersections(int vertex_count, const double *positions, int triangle_count,
                                    const int *triangles, const sinew_monitor *monitor,
                                    sn_pairs *pairs, sinew_error *error);

@@ -53,7 +53,7 @@ static int compare_codes(const void *left, const void *right) {
     return (a->triangle > b->triangle) - (a->triangle < b->triangle);
 }
 
-/* 21 bits with two zeros between neighbours. */
+/* 21 bits with two zeros between neighbors. */
 static uint64_t spread(uint64_t x) {
     x &= 0x1fffff;
     x = (x | x << 32) & 0x1f00000000ffffull;

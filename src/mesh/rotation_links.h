@@ -14,7 +14,7 @@
  * turns against the other, so that an eye turns about its center and a limb about its hinge.
  *
  * A link adds k |x_a - x_b - ...|^2 to the energy of T^-1. In the graph of elements its halves are
- * neighbours of each other and of the elements around them, so that rotations are unwrapped across
+ * neighbors of each other and of the elements around them, so that rotations are unwrapped across
  * parts as inside one.
  *
  * Coordinates of halves follow those of the elements, two per link: w and q as an element's, s in

@@ -1,7 +1,7 @@
 /* Rotations that fit together.
  *
- * T^-1 asks each element for a rotation, and meets the neighbours' wishes in the mean. Where the
- * blended rotations of neighbours do not fit (a plate rolled up along one side in one pose and
+ * T^-1 asks each element for a rotation, and meets the neighbors' wishes in the mean. Where the
+ * blended rotations of neighbors do not fit (a plate rolled up along one side in one pose and
  * along the other in the next), lengths pay for it. Then the rotations that the elements have got
  * are the better ones: with R_e = argmin |F_e(x) - R (Y_e + S_e)| and another solve, strains come
  * closer to those that were asked for, again and again. Poses stay as they are, where nothing is

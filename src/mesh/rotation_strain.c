@@ -161,7 +161,7 @@ static int compare_sides(const void *a, const void *b) {
     return (x->element > y->element) - (x->element < y->element);
 }
 
-/* First pass: counts the neighbours of a and b; second: lists them. */
+/* First pass: counts the neighbors of a and b; second: lists them. */
 static void join(sn_rotation_strain *structure, int *fill, int pass, int a, int b) {
     if (pass == 0) {
         structure->neighbour_start[a + 1]++, structure->neighbour_start[b + 1]++;
@@ -170,9 +170,9 @@ static void join(sn_rotation_strain *structure, int *fill, int pass, int a, int 
     }
 }
 
-/* Elements next to each other in the sorted list of sides are neighbours; a side of three or more
+/* Elements next to each other in the sorted list of sides are neighbors; a side of three or more
  * elements joins them in a chain. Halves of links are
- * neighbours of each other and of the elements around them. */
+ * neighbors of each other and of the elements around them. */
 static sinew_status find_neighbours(sn_rotation_strain *structure, sinew_error *error) {
     int corners = structure->corners, count = structure->item_count, first, last;
     size_t total = (size_t)corners * structure->element_count, around = 0;

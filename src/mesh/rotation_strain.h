@@ -5,7 +5,7 @@
  *
  * Elements are tetrahedra or triangles of a rest shape, F_e the deformation gradient from it (for a
  * triangle the unit normal goes to the unit normal). w is a rotation vector, smooth over
- * neighbours so that it may exceed half a turn, q the rotation that it leaves, S the symmetric
+ * neighbors so that it may exceed half a turn, q the rotation that it leaves, S the symmetric
  * strain. Y_e = I but for elements that are flat at rest. T(rest) = 0. Coordinates of
  * several shapes may be added, scaled and blended; T^-1 turns any of them into a shape.
  *

@@ -1,9 +1,9 @@
 /* Rotation vectors of elements that go on past half a turn.
  *
  * Each element has a rotation R, known up to full turns. We look for a vector field w, smooth over
- * neighbours, that carries the turns, and leave the rest to q = log(exp(w)^T R).
+ * neighbors, that carries the turns, and leave the rest to q = log(exp(w)^T R).
  *
- * Between neighbours a and b the shape turns by log(R_b R_a^T), seen in the world; w should grow by
+ * Between neighbors a and b the shape turns by log(R_b R_a^T), seen in the world; w should grow by
  * as much. With exp(w + d) ~ exp(J d) exp(w), at w = theta u
  *
  *   J = u u^T + (sin theta/theta) (I - u u^T) + ((1 - cos theta)/theta) [u]x,
@@ -39,7 +39,7 @@
 /* Logs are continuous where no rotation exceeds this. */
 static const double SAFE_ANGLE = 1.57;
 /* Pieces in which less than this part of the weight is rotated by more, and whose logs do not jump
- * between neighbours that agree, are solved for around those alone: a few triangles have folded
+ * between neighbors that agree, are solved for around those alone: a few triangles have folded
  * over. */
 static const double FOLDED_SHARE = 0.01;
 /* Pairs that turn by more than this (radians) lose their influence. */
@@ -63,12 +63,12 @@ typedef struct piece {
     double weight;
     /* Of the first piece of a set, in all of it: */
     double whole, large; /* weight; of what exceeds SAFE_ANGLE */
-    bool jumps;          /* logs of neighbours differ by full turns */
+    bool jumps;          /* logs of neighbors differ by full turns */
     bool folded;         /* of the piece alone: some element exceeds SAFE_ANGLE */
     int set, leader;     /* the first piece of those joined across links; the one that leads them */
 } piece;
 
-/* Instead of a neighbour's row: its w is 0, or log R. */
+/* Instead of a neighbor's row: its w is 0, or log R. */
 enum { AT_REST = -1, KNOWN = -2 };
 
 typedef struct unwrapping {
@@ -87,7 +87,7 @@ typedef struct unwrapping {
     piece *kept; /* scratch */
 
     int *pair_start;   /* row_count + 1 */
-    int *pair_row;     /* the neighbour's row; AT_REST; KNOWN less its place */
+    int *pair_row;     /* the neighbor's row; AT_REST; KNOWN less its place */
     double *pair_turn; /* 3 each: log(R R_neighbour^T) */
     double *pair_trust;
 
@@ -128,7 +128,7 @@ static bool is_across(const sn_rotation_strain *rs, int item, int other) {
     return item >= rs->element_count && other >= rs->element_count;
 }
 
-/* Whether logs jump between neighbours that hardly turn against each other. */
+/* Whether logs jump between neighbors that hardly turn against each other. */
 static bool is_jump(const unwrapping *u, int place, int other) {
     static const double half_turn = 3.14159265358979323846;
     if (sn_distance(vector_of(u, place), vector_of(u, other)) < half_turn) return false;

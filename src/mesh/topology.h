@@ -43,7 +43,7 @@ typedef struct sn_topology {
     sn_edges edges;
     int *triangle_edges;       /* 3 each: edge k joins corners k and k + 1; -1 when collapsed */
     sn_lists edge_triangles;   /* increasing; a triangle that folds onto an edge appears twice */
-    sn_lists vertex_vertices;  /* neighbours by edges, increasing */
+    sn_lists vertex_vertices;  /* neighbors by edges, increasing */
     sn_lists vertex_triangles; /* increasing; once per corner */
 } sn_topology;
 

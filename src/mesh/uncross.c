@@ -19,7 +19,7 @@ static const double STEP = 0.6;
 /* More of the vertices than this do not stand for small repairs. */
 static const double MOST_MOVED = 0.2;
 
-/* Rings of neighbours added to the marked vertices. */
+/* Rings of neighbors added to the marked vertices. */
 static void widen(const sn_lists *near, int rings, bool *marked, bool *scratch) {
     for (int r = 0; r < rings; r++) {
         memcpy(scratch, marked, (size_t)near->count * sizeof *marked);

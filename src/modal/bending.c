@@ -1,7 +1,7 @@
 /* Bending of a thin shell by the curvature of each triangle.
  *
  * Based on: Onate and Zarate, "Rotation-free triangular plate and shell elements" (2000): a
- * triangle's curvature from the turn of its neighbours.
+ * triangle's curvature from the turn of its neighbors.
  * We differ in: the turn of an edge is shared by the areas beside it, which keeps uniform curvature
  * exact when they differ, and free edges are condensed: their turn is the one of least energy.
  *
@@ -38,7 +38,7 @@ static int compare_half_edges(const void *a, const void *b) {
     return (x->corner > y->corner) - (x->corner < y->corner);
 }
 
-/* beyond[3 t + k]: the vertex opposite edge k of triangle t in its neighbour, -1: a free edge.
+/* beyond[3 t + k]: the vertex opposite edge k of triangle t in its neighbor, -1: a free edge.
  * Where three and more triangles meet they pair up in order. */
 static sinew_status find_beyond(const sn_rotation_strain *rs, int *beyond, sinew_error *error) {
     size_t total = (size_t)3 * rs->element_count;

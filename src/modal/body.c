@@ -281,7 +281,7 @@ void sn_body_drop(const sn_body *body, const double *positions, double *artist) 
 /* ---- matrices ----------------------------------------------------------------------------- */
 
 /* A cage's vertices take the mean of the artist's vertices in their cells; points that no painted
- * vertex touches, ring by ring, that of their neighbours. An element has the mean of its corners.
+ * vertex touches, ring by ring, that of their neighbors. An element has the mean of its corners.
  */
 sinew_status sn_body_spread(const sn_body *body, const double *painted, double *scales,
                             sinew_error *error) {

@@ -1,7 +1,7 @@
 /* Stiffness and mass of elastic bodies, linearised about their rest shape.
  *
- * Unknowns are displacements, 3 per vertex: row 3 i + axis. Units are the caller's: with metres,
- * pascal and kilograms per cubic metre eigenvalues are squared radians per second. */
+ * Unknowns are displacements, 3 per vertex: row 3 i + axis. Units are the caller's: with meters,
+ * pascal and kilograms per cubic meter eigenvalues are squared radians per second. */
 #ifndef SN_MODAL_ELEMENTS_H
 #define SN_MODAL_ELEMENTS_H
 

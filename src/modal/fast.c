@@ -62,7 +62,7 @@ static uint64_t spread_bits(uint64_t x) {
     return (x | x << 2) & 0x1249249249249249u;
 }
 
-/* Elements in Morton order of their centers: neighbours in the list are neighbours in space. */
+/* Elements in Morton order of their centers: neighbors in the list are neighbors in space. */
 static placed *sort_elements(const sn_body *body) {
     const sn_rotation_strain *rs = body->rs;
     placed *order = SN_NEW(placed, rs->element_count);

@@ -5,7 +5,7 @@
  * the smallest after the rigid motions, M-orthonormal. Behind them are the three rotations of
  * each connected component as fields of their own with lambda = 0: a pose that turns a part as a
  * whole is missed without them. A basis of given displacement fields (expression targets, say) may
- * take the place of the vibrations; its frequencies are the Rayleigh quotients of its principal
+ * replace the vibrations; its frequencies are the Rayleigh quotients of its principal
  * axes. */
 #ifndef SN_MODAL_MODES_H
 #define SN_MODAL_MODES_H

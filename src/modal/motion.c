@@ -371,7 +371,7 @@ static void own_tracks(const sinew_modal_motion *motion, double time, int count,
             (1 - share) * from[centers + i] + share * to[centers + i] + off[i % 3];
 }
 
-/* C1 bump of inner correction i: 1 at its time, 0 with zero slope at the neighbouring keys or
+/* C1 bump of inner correction i: 1 at its time, 0 with zero slope at the neighboring keys or
  * corrections. */
 static double bump(const sinew_modal_motion *motion, int i, double time) {
     double at = motion->inner_times[i], before = motion->times[0], after = INFINITY;

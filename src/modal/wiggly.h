@@ -5,7 +5,7 @@
  *   integral of (y'' + 2 zeta y' + lambda^2 y)^2 dt,   y = z - r(t),
  *
  * the least extra force that a damped spring needs to hit its keys; r is the straight line between
- * neighbouring keys, so that a held pose is held, or the next key, into which the mode then
+ * neighboring keys, so that a held pose is held, or the next key, into which the mode then
  * settles. A cubic spline for lambda = zeta = 0. */
 #ifndef SN_MODAL_WIGGLY_H
 #define SN_MODAL_WIGGLY_H

@@ -11,7 +11,7 @@ typedef struct sn_color {
 sn_color sn_color_heat(double t);
 /* Diverging scale for t in [-1, 1]: blue, near-white, red. */
 sn_color sn_color_diverging(double t);
-/* Distinct colours for lines. */
+/* Distinct colors for lines. */
 sn_color sn_color_line(int index);
 
 /* Display value in [0, 1] (sRGB curve) of linear light, and back. */

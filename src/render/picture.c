@@ -1,4 +1,4 @@
-/* Pages of panels: layout, camera, lights, labels and the colour bar. */
+/* Pages of panels: layout, camera, lights, labels and the color bar. */
 #include <stdio.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ void sinew_render_fit(int panel_count, const sinew_panel *panels, double center[
 typedef struct sn_layout {
     int columns, rows;
     int panel_width, panel_height; /* of the drawn part */
-    int title, label, bar;         /* pixels kept for the title, each label row, the colour bar */
+    int title, label, bar;         /* pixels kept for the title, each label row, the color bar */
     double text;                   /* size of the labels, pixels */
 } sn_layout;
 

@@ -13,7 +13,7 @@ typedef enum sn_material {
     SN_MATERIAL_TONGUE,
     SN_MATERIAL_HAIR,
     SN_MATERIAL_GREY,  /* obstacles */
-    SN_MATERIAL_PAINT, /* heat map: the vertex colour alone */
+    SN_MATERIAL_PAINT, /* heat map: the vertex color alone */
     SN_MATERIAL_NONE   /* helper surfaces that are not shown */
 } sn_material;
 
@@ -32,7 +32,7 @@ typedef struct sn_soup {
         *real_edge; /* per triangle: bit k set when the edge opposite corner k is a face's */
 } sn_soup;
 
-/* heat_low < heat_high: the range of the colours of panel->heat. up is 'y' or 'z'. */
+/* heat_low < heat_high: the range of the colors of panel->heat. up is 'y' or 'z'. */
 sinew_status sn_soup_create(const sinew_panel *panel, double heat_low, double heat_high, char up,
                             sn_soup *soup, sinew_error *error);
 void sn_soup_free(sn_soup *soup);

@@ -6,7 +6,7 @@
 #include "base/status.h"
 
 /* The shapes of one slider are knots of a piecewise linear curve through shape space: the neutral
- * at `rest`, target k at `at_k`. Between neighbouring knots t0 <= w < t1 the two share the
+ * at `rest`, target k at `at_k`. Between neighboring knots t0 <= w < t1 the two share the
  * activation,
  *
  *   a_0 = (t1 - w) / (t1 - t0),   a_1 = (w - t0) / (t1 - t0),
@@ -15,7 +15,7 @@
  * continuous and a lone plain target at a = w for every w. The neutral's own share moves nothing.
  *
  * So the hat of knot k rises from its previous knot, falls to its next, and is carried on beyond a
- * neighbour that is the outermost; an outermost knot has one flank only, carried on to both sides
+ * neighbor that is the outermost; an outermost knot has one flank only, carried on to both sides
  * when there are but two knots. */
 static sn_hat find_hat(const sinew_rig *rig, int k) {
     const sinew_target *target = &rig->targets[k];

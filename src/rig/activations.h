@@ -8,7 +8,7 @@
 
 /* The hat function of one knot along its slider; see activations.c. */
 typedef struct sn_hat {
-    double previous, at, next; /* neighbouring knots; previous = -INFINITY, next = INFINITY: none */
+    double previous, at, next; /* neighboring knots; previous = -INFINITY, next = INFINITY: none */
     double low_end, high_end;  /* where the hat ends; infinite when it is carried on */
 } sn_hat;
 

@@ -68,7 +68,7 @@ static void sample_rows(int width, int count, const double *times, const double 
     bracket(count, times, time, &before, &after, &t);
     const double *a = rows + (size_t)before * (size_t)width;
     const double *b = rows + (size_t)after * (size_t)width;
-    /* On a key the key itself comes back, whatever its neighbour holds. */
+    /* On a key the key itself comes back, whatever its neighbor holds. */
     for (int i = 0; i < width; i++) out[i] = t == 0 ? a[i] : (1 - t) * a[i] + t * b[i];
 }
 

@@ -100,7 +100,7 @@ static bool is_steady(const finder *f, int i) {
            f->longest[i] - f->shortest[i] <= NEAR * f->diagonal;
 }
 
-/* Joins every group to its nearest neighbour over a steady gap; *joined: any was. */
+/* Joins every group to its nearest neighbor over a steady gap; *joined: any was. */
 static sinew_status link_groups(finder *f, bool *joined, const sinew_monitor *monitor,
                                 sinew_error *error) {
     *joined = false;

@@ -170,7 +170,7 @@ sinew_status sinew_rig_add_target(sinew_rig *rig, const char *name, int count, c
 }
 
 /* d with f0 + d as near to p as rounding allows: the difference, moved by one ulp where the sum
- * would otherwise round to a neighbour of p. */
+ * would otherwise round to a neighbor of p. */
 static double exact_difference(double p, double f0) {
     double d = p - f0, sum = f0 + d;
     if (sum != p) {

@@ -16,7 +16,7 @@ typedef struct sn_blend_target {
     double *loose;       /* 3 per loose vertex, or NULL when it moves none */
 } sn_blend_target;
 
-/* With more refinements than these, neighbours turn together. */
+/* With more refinements than these, neighbors turn together. */
 enum { SN_FEW_REFINEMENTS = 3 };
 
 struct sinew_rotation {

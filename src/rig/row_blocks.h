@@ -1,5 +1,5 @@
 /* Rows of T for chosen vertices, packed for products that are repeated with every edit: blocks of
- * neighbouring vertices, each a small dense matrix over the targets that move any of them. A block
+ * neighboring vertices, each a small dense matrix over the targets that move any of them. A block
  * fits the cache, so that motion and pull of it read the rows from memory once. Its columns stand
  * in groups of SN_BLOCK_LANES, row by row, the last group filled up with zeros: a group's row is
  * one vector in both products. */

@@ -119,7 +119,7 @@ static uint32_t spread_bits(uint32_t x) {
     return (x | x << 2) & 0x09249249u;
 }
 
-/* Moved vertices along a space-filling curve: neighbours are moved by the same targets, so that a
+/* Moved vertices along a space-filling curve: neighbors are moved by the same targets, so that a
  * block of them has few columns whatever the order of the file. */
 static int order_vertices(const sinew_slider_space *space, placed *order) {
     const sinew_mesh *neutral = space->rig->neutral;

@@ -21,7 +21,7 @@
 #include "mesh/normals.h"
 #include "rig/transfer_match.h"
 
-/* Cotangents are kept positive and bounded: a sliver must neither tear nor weld its neighbours. */
+/* Cotangents are kept positive and bounded: a sliver must neither tear nor weld its neighbors. */
 #define COTANGENT_LOW  0.02
 #define COTANGENT_HIGH 10.0
 

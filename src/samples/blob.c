@@ -187,7 +187,7 @@ static void make_cage(sn_cage *cage) {
     close_end(cage, at[0], -0.3, 0);
     grow_ear(cage, at);
     grow_tail(cage, at);
-    /* whatever bounds a limb gives way with it a little */
+    /* whatever bounds a limb yields with it a little */
     const int around_ear[8] = {at[7][5], at[7][6], at[7][7], at[8][7],
                                at[9][7], at[9][6], at[9][5], at[8][5]};
     for (int i = 0; i < 8; i++) sn_cage_values(cage, around_ear[i])[EAR] = 0.35;

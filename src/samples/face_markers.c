@@ -11,7 +11,7 @@
 #include "samples/builders.h"
 #include "sinew/samples.h"
 
-/* Places on the face of the sample `face` as seen from the front, metres. Pairs stand for both
+/* Places on the face of the sample `face` as seen from the front, meters. Pairs stand for both
  * sides. */
 static const struct {
     const char *name;

@@ -240,7 +240,7 @@ static double rim_at(const sn_rim *rim, double longitude) {
 }
 
 /* Longitude of the point of a rim that is nearest to a vertex. The opening is convex and all rings
- * lie around it, so neighbours have neighbouring points, at the corners too, where the rims run
+ * lie around it, so neighbors have neighboring points, at the corners too, where the rims run
  * straight up and longitude alone would not tell their vertices apart. */
 static double nearest_on_rim(const sn_rim *rim, double longitude, double latitude) {
     double nearest = longitude, least = HUGE_VAL;
@@ -263,7 +263,7 @@ static double lid_share(double ring) {
     return share[i] + (ring - i) * (share[i + 1] - share[i]);
 }
 
-/* Closed lids meet at this fraction of the way from the upper to the lower rim where the eye opens
+/* Closed lids meet at this fraction of the path from the upper to the lower rim where the eye opens
  * by WIDE radians or more, and half way at the corners: each goes as far as the other there, so
  * that neither is drawn under the corner. Half their distance in centimetres. */
 static const double MEETING = 0.72, WIDE = 0.25, HALF_GAP = 0.006;
@@ -364,7 +364,7 @@ static sn_vec3 nose_sneer(const sn_face *face, const sn_site *s) {
     return moved(p, oral(s) * bump(s->p, 1.7, -5.2, 2.2, 2.2), 0, 0.32, 0.05);
 }
 
-/* The jaw gives way and the tongue comes out between the teeth. */
+/* The jaw yields and the tongue comes out between the teeth. */
 static sn_vec3 tongue_out(const sn_face *face, const sn_site *s) {
     (void)face;
     const double degrees = 10;

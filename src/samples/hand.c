@@ -109,7 +109,7 @@ static sn_vec3 palm_point(int i, int j, int c) {
     return sn_v3(x, y, t * palm_rows[i].half_width);
 }
 
-/* Who moves a place of the palm: neighbouring fingers share it. */
+/* Who moves a place of the palm: neighboring fingers share it. */
 static void palm_weights(int c, double *values) {
     double place = c / 2.0 - 0.5; /* 0 little .. 3 index */
     for (int f = LITTLE; f <= INDEX; f++) values[WEIGHT + f] = fmax(0, 1 - fabs(place - f));

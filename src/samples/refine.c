@@ -75,7 +75,7 @@ static void level_destroy(level *l) {
  *   face    mean of its corners
  *   edge    mean of its ends and its two faces; on a boundary the mean of its ends
  *   vertex  (F + 2 R + (n - 3) P) / n with F, R the means of its n faces and edge middles; on a
- *           boundary (6 P + both neighbours along it) / 8 */
+ *           boundary (6 P + both neighbors along it) / 8 */
 static void new_values(const level *from, const edges *e, level *to, int *valence, bool *boundary) {
     size_t width = (size_t)from->channels;
     int old = from->vertex_count;

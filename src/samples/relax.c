@@ -1,4 +1,4 @@
-/* Diffusion: the corners of slivers step towards the middle of their neighbours, and in every stage
+/* Diffusion: the corners of slivers step towards the middle of their neighbors, and in every stage
  * a wider neighbourhood of what is still a sliver steps along.
  *
  * A round costs as much as what moves in it: only triangles of moved vertices are measured again,
@@ -99,7 +99,7 @@ static void gather_active(const surface *s, relaxation *r, int rings) {
     }
 }
 
-/* Towards the middle of the neighbours, all at once. */
+/* Towards the middle of the neighbors, all at once. */
 static void step(const surface *s, relaxation *r) {
     for (int i = 0; i < r->active_count; i++) {
         int v = r->active[i], first = s->corners.start[v], end = s->corners.start[v + 1];

@@ -21,7 +21,7 @@ typedef struct sn_spine {
 
 /* One joint of a spine: the angle is spread smoothly over [start, end] of the arc length. */
 typedef struct sn_joint {
-    double start, end;  /* metres */
+    double start, end;  /* meters */
     double bend, twist; /* radians */
     int even;           /* 1: constant rate between start and end instead of a smooth one */
 } sn_joint;

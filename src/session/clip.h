@@ -1,4 +1,4 @@
-/* From what the scene says drives the rig to slider weights at every frame. */
+/* From what the scene specifies drives the rig to slider weights at every frame. */
 #ifndef SN_SESSION_CLIP_H
 #define SN_SESSION_CLIP_H
 

@@ -3,7 +3,7 @@
  * options and the model's own info into figures; it holds no mathematics.
  *
  *   structure   immutable, expensive, shared by the solvers of a session   build, discard
- *   model       what the scene says beyond it (obstacles, pins, settings)
+ *   model       what the scene specifies beyond it (obstacles, pins, settings)
  *               and the state: one per solver                              create, update, destroy
  *
  * The order of frames is the session's business: `solve` goes on by one frame from the state as it

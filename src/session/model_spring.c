@@ -89,7 +89,7 @@ static const sinew_parameter parameters[] = {
            "Obstacles that vertices may penetrate as deeply as they do in the poses."),
 };
 
-/* ---- what the scene says ---- */
+/* ---- what the scene specifies ---- */
 
 typedef struct pin_list {
     int count, entries;

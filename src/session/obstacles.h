@@ -23,7 +23,7 @@ void sn_motion_free(sn_motion *motion);
 void sn_motion_at(const sn_motion *motion, double time, sn_vec3 *move, sn_vec3 *turn);
 
 typedef struct sn_scene_obstacle {
-    json_t *given; /* what the scene says of it, without its motion */
+    json_t *given; /* what the scene specifies of it, without its motion */
     sinew_obstacle *obstacle;
     sn_motion motion;
     sinew_frames *frames; /* of a mesh that deforms; NULL: it does not */

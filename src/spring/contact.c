@@ -41,7 +41,7 @@ static const double ROUGH = 1e-2;      /* ... by steps of the way */
 static const double STICKS = 0.999;    /* of the limit: friction below it holds its place */
 static const double SAME_FORCE = 0.01; /* of the largest: friction limits that agree */
 
-/* A step of the way: solves after which self-contact is no longer asked to give way, and Newton
+/* A step of the way: solves after which self-contact is no longer asked to yield, and Newton
  * steps of each. */
 enum { STEP_ROUNDS = 6, STEP_ITERATIONS = 4 };
 /* At the end: rounds in which points of triangles that push may move (later they can go round for

@@ -6,7 +6,7 @@
  *   touch.c     looking: which points of the surface are near or inside obstacles, which way is out
  *
  * A touch is one point of the surface (a vertex, or a point of an edge or triangle) against one
- * obstacle. It keeps the direction in which it gives way from look to look, so that a point that is
+ * obstacle. It keeps the direction in which it yields from look to look, so that a point that is
  * pressed past an obstacle's middle does not change its mind and leave by the far side. */
 #ifndef SN_SPRING_CONTACT_H
 #define SN_SPRING_CONTACT_H

@@ -1,4 +1,4 @@
-/* The energies of the equilibrium, each in a file of its own with its derivation.
+/* The energies of the equilibrium, each in a separate file with its derivation.
  *
  *   energy_spring.c   springs between vertices
  *   energy_volume.c   signed volumes of tets
@@ -111,13 +111,13 @@ void sn_hessian_assemble(const sn_system *system, const sn_load *load, const dou
 static inline double *sn_hessian_entry(const sn_system *system, sn_sparse *matrix, int a, int slot,
                                        int r, int c) {
     (void)system;
-    /* column 3a + c: diagonal rows c..2, then three rows per neighbour */
+    /* column 3a + c: diagonal rows c..2, then three rows per neighbor */
     int at = matrix->start[3 * a + c] + (slot < 0 ? r - c : 3 - c + 3 * slot + r);
     return matrix->value + at;
 }
 
-/* Index of neighbour b > a in the row of a. Corners of tets and triangles are always
- * neighbours. */
+/* Index of neighbor b > a in the row of a. Corners of tets and triangles are always
+ * neighbors. */
 int sn_hessian_slot(const sn_system *system, int a, int b);
 
 /* Parts, called per chunk by energy.c. Windows begin at the chunk's first vertex; those of diagonal
@@ -172,7 +172,7 @@ void sn_contacts_diagonal(const sn_linearization *lin, float *blocks);
 /* Takes the contacts' stiff directions out of v, one contact after the other; backwards: in the
  * reverse order, which is the transpose. */
 void sn_contacts_remove(const sn_linearization *lin, bool backwards, float *v);
-/* z += what the contacts alone give way to the force r. */
+/* z += what the contacts alone yield to the force r. */
 void sn_contacts_give(const sn_linearization *lin, const float *r, float *z);
 /* Adds blocks on the diagonal that bound the contacts' curvature from above: exact for single
  * vertices. The pattern has no room for pairs of vertices that no spring joins. */

@@ -228,7 +228,7 @@ static void set_forces(const sinew_spring *spring, const sinew_spring_frame *fra
     }
 }
 
-/* Where a pull leads at a fraction of the way from the blend. */
+/* Where a pull leads at a fraction of the path from the blend. */
 static void find_target(const sinew_spring_state *state, const sinew_spring_pull *pull, int v,
                         double share, double to[3]) {
     const double *blend = state->solver->load.blend + SN_PAD * (size_t)v;
@@ -278,7 +278,7 @@ sinew_status sn_frame_pull(const sinew_spring *spring, sinew_spring_state *state
 
 /* ---- start ---- */
 
-/* A solve from the blend that needs few steps stays in one basin, and so do its neighbours; only
+/* A solve from the blend that needs few steps stays in one basin, and so do its neighbors; only
  * then may a frame start from those before it. Where shapes buckle, every frame starts from the
  * blend. */
 enum { TAME_STEPS = 8 };
@@ -438,7 +438,7 @@ static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
         sn_boundary_place(spring, !solver->guided, state->blend, state->positions);
         sn_system_import(spring->system, state->positions, state->x);
     }
-    /* a solve that needed no step says nothing about its neighbours */
+    /* a solve that needed no step says nothing about its neighbors */
     if (!info->extrapolated) state->tame = is_tame(&counts, info) && counts.iterations > 0;
     if (status == SINEW_OK && frame->index >= 0)
         sn_history_remember(spring, state, frame->index);

@@ -73,7 +73,7 @@ static void list_unique(spring_list *list) {
     list->count = kept;
 }
 
-/* Triangle sides with the corner opposite, sorted by side: neighbours in the list share an edge. */
+/* Triangle sides with the corner opposite, sorted by side: neighbors in the list share an edge. */
 typedef struct side {
     uint64_t edge;
     int opposite;
@@ -174,7 +174,7 @@ static bool add_rings(spring_list *list, int vertex_count) {
             int b = (int)((list->keys[e] >> KIND_BITS) & mask);
             neighbour[--start[a + 1]] = b, neighbour[--start[b + 1]] = a;
         }
-        /* the loop above moved start[v + 1] down to the first neighbour of v */
+        /* the loop above moved start[v + 1] down to the first neighbor of v */
         for (int v = 0; v < vertex_count; v++) start[v] = start[v + 1];
         start[vertex_count] = (int)(2 * edges);
         for (int v = 0; v < vertex_count && ok; v++)

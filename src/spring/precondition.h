@@ -14,7 +14,7 @@
  * diagonal blocks of H: what is stiff in one direction only.
  *
  * Based on: additive two-level Schwarz methods with rigid-body coarse spaces. We differ in: the
- * constant scalar Laplacian in the place of local subdomain solves, and in the corotated coarse
+ * constant scalar Laplacian instead of local subdomain solves, and in the corotated coarse
  * matrix. */
 #ifndef SN_SPRING_PRECONDITION_H
 #define SN_SPRING_PRECONDITION_H

@@ -109,7 +109,7 @@ sinew_status sn_frame_orient(const sinew_spring *spring, sinew_spring_state *sta
  * load; returns how many rest lengths were clamped, or -1: the call was cancelled. */
 int sn_frame_blend(const sinew_spring *spring, sinew_spring_state *state,
                    const sinew_spring_frame *frame, double share);
-/* Vertices that hard pulls hold, put into x at a fraction of the way from the blend. */
+/* Vertices that hard pulls hold, put into x at a fraction of the path from the blend. */
 void sn_frame_place(const sinew_spring *spring, const sinew_spring_state *state,
                     const sinew_spring_frame *frame, double share, double *x);
 /* The frame's pulls, a fraction of the way from the blend; hard ones move their vertex of state->x.

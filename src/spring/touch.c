@@ -157,7 +157,7 @@ static void measure_vertex(const sinew_obstacle *obstacle, sn_vec3 p, bool known
     }
 }
 
-/* The way in which a point of a triangle gives way: the nearest one where that is square to the
+/* The way in which a point of a triangle yields: the nearest one where that is square to the
  * triangle (on a side of it: square to that side), as it is at the deepest point of a smooth
  * obstacle; else the triangle's own normal. */
 static sn_vec3 direction_of(const sn_vec3 corner[3], const double b[3], sn_vec3 n) {

@@ -6,7 +6,7 @@
 
 enum { MARKERS = 6, FRAMES = 9 };
 
-/* Places of a head: four around it and two on the face, metres. */
+/* Places of a head: four around it and two on the face, meters. */
 static const double rest[3 * MARKERS] = {-0.07, 0.05, 0, 0.07, 0.05, 0,     0,    0.03,  0.09,
                                          0,     0.12, 0, 0,    0,    0.095, 0.03, -0.05, 0.08};
 

@@ -8,7 +8,7 @@
 
 /* What sinew fit promises. */
 
-/* The largest way of a vertex between two caches, metres. */
+/* The largest way of a vertex between two caches, meters. */
 static double largest_way(const char *folder, const char *first, const char *second) {
     sinew_error error = {0};
     sinew_frames *frames[2];
@@ -33,7 +33,7 @@ static double largest_way(const char *folder, const char *first, const char *sec
     return most;
 }
 
-/* The tip of the nose is a metre ahead in one row of the take. */
+/* The tip of the nose is a meter ahead in one row of the take. */
 static void the_layer_does_not_follow_a_marker_that_jumps(void **state) {
     (void)state;
     const char *folder = fresh_folder();

@@ -262,7 +262,7 @@ static void the_search_misses_no_pair(void **state) {
     sn_contact_surface_destroy(s);
 }
 
-/* Points that wander off a few at a time: only their pairs are looked for again. */
+/* Points that wander off a few at a time: only their pairs are searched for again. */
 static void a_repeated_search_misses_no_pair_and_keeps_the_order(void **state) {
     (void)state;
     sinew_error error = {0};

@@ -66,7 +66,7 @@ static void lips_that_would_cross_press(void **state) {
         crossed += crossings(rig, x[0]) > 0;
         assert_int_equal(crossings(rig, x[1]), 0);
         pressing += info.contacts > 0;
-        if (f == 12) { /* the other lip gives way */
+        if (f == 12) { /* the other lip yields */
             double most = 0;
             for (int i = 3 * LIP; i < 3 * COUNT; i++)
                 most = fmax(most, fabs(x[1][i] - rig->neutral->positions[i]));

@@ -180,7 +180,7 @@ static void a_finger_presses_the_skin_and_drags_it(void **state) {
                 assert_true(sinew_obstacle_distance(o, b.x + 3 * v, normal) > -1e-9);
             }
         }
-        /* the skin beside the finger gives way, too */
+        /* the skin beside the finger yields, too */
         double beside = moved(&b, middle() + 3 * SIDE, 2);
         assert_true(fabs(beside) > 1e-6 * radius);
         dragged[rough] = moved(&b, middle(), 0);
@@ -219,7 +219,7 @@ static void a_head_that_moves_meets_obstacles_in_space(void **state) {
 
 /* A blade, a tenth as thick as an edge is long, that comes down between two rows of vertices and
  * meets none of them; and a needle into the middle of a triangle. No triangle is left inside, and
- * the skin gives way inwards instead of around them. */
+ * the skin yields inwards instead of around them. */
 static void a_blade_between_vertices_dents_the_skin(void **state) {
     (void)state;
     sinew_error error = {0};

@@ -11,7 +11,7 @@ enum { SIDE = 17, COUNT = SIDE * SIDE, TARGETS = 6, FRAMES = 60, MOST = 64 };
 typedef struct clip {
     double noise;                  /* RMS of a coordinate */
     double missing;                /* share of markers missing at random */
-    int jump;                      /* frame in which marker 3 jumps a metre away; -1: never */
+    int jump;                      /* frame in which marker 3 jumps a meter away; -1: never */
     int blind, blinds;             /* frames without any marker */
     bool free, layer;              /* commands without bounds; with the marker layer */
     double beyond;                 /* how far the weights of the clip leave [0, 1] */

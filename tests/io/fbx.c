@@ -529,7 +529,7 @@ static double farthest(const sinew_mesh *a, const sinew_mesh *b) {
     return worst;
 }
 
-/* The OBJ is y-up and in metres, the FBX as Blender's scene was. */
+/* The OBJ is y-up and in meters, the FBX as Blender's scene was. */
 static void to_blender_obj(const char *path, sinew_mesh *mesh) {
     sinew_error error;
     sinew_contents *contents;

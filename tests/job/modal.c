@@ -1,4 +1,4 @@
-/* What a scene can ask of modal motion beyond its knobs: pins, orientations, paths, tets. */
+/* What a scene can ask of modal motion beyond its parameters: pins, orientations, paths, tets. */
 #include "support.h"
 
 #include "base/memory.h"

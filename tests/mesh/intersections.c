@@ -99,7 +99,7 @@ static void clean_surfaces_have_no_intersections(void **state) {
     (void)state;
     assert_int_equal(self_count(shape_sphere(9)), 0);
     assert_int_equal(self_count(shape_torus(30, 12)), 0);
-    assert_int_equal(self_count(shape_bar(3, 5)), 0); /* coplanar neighbours */
+    assert_int_equal(self_count(shape_bar(3, 5)), 0); /* coplanar neighbors */
     assert_int_equal(self_count(shape_grid(9)), 0);
     assert_int_equal(self_count(shape_moebius(15)), 0);
     for (int n = 0; n < 4; n++) { /* the smallest trees */

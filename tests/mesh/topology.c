@@ -53,7 +53,7 @@ static void adjacency_agrees_with_the_triangles(void **state) {
         for (int k = 0; k < 3; k++) {
             int other = sn_topology_across(topology, t, k);
             int a = mesh->triangles[3 * t + k], b = mesh->triangles[3 * t + (k + 1) % 3];
-            bool back = false; /* the neighbour runs b -> a */
+            bool back = false; /* the neighbor runs b -> a */
             for (int m = 0; m < 3; m++)
                 back |= mesh->triangles[3 * other + m] == b &&
                         mesh->triangles[3 * other + (m + 1) % 3] == a;

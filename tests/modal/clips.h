@@ -22,7 +22,7 @@ test_clip test_clip_make(int cells, int across, int modes);
 void test_clip_free(test_clip *s);
 sinew_modal_keys test_clip_keys(const test_clip *s);
 sinew_modal_motion *test_clip_motion(const test_clip *s, const sinew_modal_parameters *parameters);
-/* Largest distance of two shapes, share of the diagonal. */
+/* Largest distance of two shapes, fraction of the diagonal. */
 double test_clip_distance(const test_clip *s, const double *a, const double *b);
 void test_clip_meets_keys(test_clip *s, const sinew_modal_motion *motion);
 

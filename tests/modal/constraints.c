@@ -235,7 +235,7 @@ static void paths_through_uneven_times_are_smooth(void **state) {
 }
 
 /* One tet of the second key is inside out: known in that key and new in none of its frames; a frame
- * in which neighbours change places lists what no key has. */
+ * in which neighbors change places lists what no key has. */
 static void new_inverted_tets_are_listed(void **state) {
     (void)state;
     sinew_error error;
@@ -251,7 +251,7 @@ static void new_inverted_tets_are_listed(void **state) {
     assert_int_equal(sinew_modal_inverted(motion, s.state), in_key);
     assert_int_equal(sinew_modal_new_inverted(motion, s.state, 0, NULL), 0);
     const int held[2] = {s.bar->vertex_count - 1, s.bar->vertex_count - 2};
-    double target[6]; /* neighbours change places */
+    double target[6]; /* neighbors change places */
     for (int k = 0; k < 2; k++) sn_put(target, k, sn_at(s.bar->positions, held[1 - k]));
     sinew_modal_pins *pins;
     assert_ok(sinew_modal_pins_create(s.modal, 2, held, NULL, &pins, &error));

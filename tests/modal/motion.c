@@ -498,7 +498,7 @@ static void bad_keys_and_knobs_are_refused_with_a_reason(void **state) {
         if (way == 10) parameters.frequency = 1e12;
         assert_int_equal(sinew_modal_motion_update(motion, &parameters, &error), SINEW_BAD_INPUT);
     }
-    test_clip_meets_keys(&s, motion); /* a refused knob leaves the motion usable */
+    test_clip_meets_keys(&s, motion); /* a refused parameter leaves the motion usable */
     sinew_modal_motion_destroy(motion);
     test_clip_free(&s);
 }

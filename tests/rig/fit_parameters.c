@@ -1,4 +1,4 @@
-/* The knobs of fits, against closed forms, optimality conditions and each other. */
+/* The parameters of fits, against closed forms, optimality conditions and each other. */
 #include "support.h"
 
 #include "base/status.h"
@@ -268,7 +268,7 @@ static void answers_meet_the_conditions_of_a_minimum(void **state) {
     }
 }
 
-/* The stronger a knob, the less there is of what it works against. */
+/* The stronger a parameter, the less there is of what it works against. */
 static void stronger_knobs_do_more(void **state) {
     (void)state;
     problem p;

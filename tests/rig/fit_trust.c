@@ -76,7 +76,7 @@ static double *row_of(const take *t, int time) {
     return t->markers->positions + 3 * (size_t)time * (size_t)t->markers->marker_count;
 }
 
-/* The clip with every method: no outlier anywhere. error_bound per method: mean, in metres. */
+/* The clip with every method: no outlier anywhere. error_bound per method: mean, in meters. */
 static void expect_belief(const take *t, const double *error_bound) {
     sinew_error error = {0};
     double *weights = calloc((size_t)t->rig->slider_count, sizeof(double));
@@ -117,7 +117,7 @@ static void good_markers_are_believed(void **state) {
     release(&lips);
 }
 
-/* Largest motion of a vertex, metres, when the tip of the nose jumps forwards at one time. */
+/* Largest motion of a vertex, meters, when the tip of the nose jumps forwards at one time. */
 static double motion_by_jump(const take *t, sinew_fit_method method, double jump, int *outliers) {
     sinew_error error = {0};
     sinew_fit_options options;

@@ -41,7 +41,7 @@ static void assert_value(const sinew_session *session, const char *pointer, cons
     "{\"shape\": \"box\"}, {\"shape\": \"plane\"}], \"weights\": {\"a\": 0.1, \"b\": 0.2, \"c\": " \
     "0.3}, \"steps\": 4, \"notes\": \"n\"}"
 
-/* The old undo put an element back over its neighbour, and refused to undo an append. */
+/* The old undo put an element back over its neighbor, and refused to undo an append. */
 static void undo_gives_back_the_same_bytes(void **state) {
     (void)state;
     const char *patches[] = {

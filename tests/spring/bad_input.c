@@ -88,7 +88,7 @@ static void weights_that_are_no_weights_are_refused(void **state) {
 static void coincident_and_isolated_vertices_follow_a_rule(void **state) {
     (void)state;
     sinew_error error = {0};
-    /* two triangles over an edge of no length, a vertex alone, a part of its own */
+    /* two triangles over an edge of no length, a vertex alone, a separate part */
     const double positions[27] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 7, 7,
                                   7, 3, 0, 0, 4, 0, 0, 3, 1, 0, 4, 1, 1};
     const int faces[12] = {0, 1, 2, 1, 3, 2, 5, 6, 7, 6, 8, 7};

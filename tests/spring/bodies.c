@@ -19,7 +19,7 @@ void test_block_create(int nx, int ny, int nz, test_block *block) {
                 p[0] = x, p[1] = y, p[2] = z;
             }
     int *tets = SN_NEW(int, 4 * 5 * cells), tet_count = 0;
-    /* five tets; the cut alternates so that neighbouring cells share diagonals */
+    /* five tets; the cut alternates so that neighboring cells share diagonals */
     static const int even[5][4] = {
         {0, 1, 2, 4}, {3, 2, 1, 7}, {5, 4, 7, 1}, {6, 7, 4, 2}, {1, 2, 4, 7}};
     static const int odd[5][4] = {

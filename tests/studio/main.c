@@ -101,7 +101,7 @@ static void *limited(size_t bytes) {
     return allowed-- > 0 ? malloc(bytes) : NULL;
 }
 
-/* In a process of its own: parse with room for so many blocks. Returns its exit code, or -1 after
+/* In a separate process: parse with room for so many blocks. Returns its exit code, or -1 after
  * a signal. */
 static int parse_with(int blocks, const char *text, int silence) {
     pid_t child = fork();

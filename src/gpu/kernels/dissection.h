@@ -9,7 +9,7 @@
  *   down    x = y - W x(boundary)
  *
  * [A^-1; W^T] and W are stored as dense columns in single precision: a thread has a row, or a part
- * of one, so that neighbouring threads read neighbouring numbers. All nodes of a level are swept at
+ * of one, so that neighboring threads read neighboring numbers. All nodes of a level are swept at
  * once, with one barrier a level. The highest separators are one node, the root, so that there are
  * few levels; the root has no boundary and x = y.
  *

@@ -5,8 +5,8 @@
  *   rebuild     as a rotation-aware blend, every component by its own motion
  *   carriers    exp(w) exp(q) of the elements that carry the artist's vertices in a cage
  *
- * Arrays per element have one number of all elements after the other, so that neighbouring threads
- * read neighbouring numbers. */
+ * Arrays per element have one number of all elements after the other, so that neighboring threads
+ * read neighboring numbers. */
 #ifndef SN_GPU_KERNELS_MODAL_H
 #define SN_GPU_KERNELS_MODAL_H
 

@@ -125,8 +125,8 @@ SN_FN sn_block_part sn_block_part_at(const sn_grid *g, const sn_spring_device *d
     return b;
 }
 
-/* Where a column is in `right`: pieces of eight in two halves, so that neighbouring threads read
- * neighbouring 16 bytes. */
+/* Where a column is in `right`: pieces of eight in two halves, so that neighboring threads read
+ * neighboring 16 bytes. */
 SN_FN int sn_coarse_place_of(const sn_coarse_device *c, int column) {
     return column / 8 * 4 + column % 4 + (column % 8 < 4 ? 0 : c->columns / 2);
 }

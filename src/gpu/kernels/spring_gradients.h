@@ -238,7 +238,7 @@ SN_PHASE_FN void sn_cg_begin(sn_grid *g, const sn_spring_device *d, const sn_spr
 SN_PHASE_FN void sn_cg_product(sn_grid *g, const sn_spring_device *d, const sn_spring_work *w,
                                const sn_spring_asked *a) {
     sn_block_part b = sn_block_part_at(g, d, w);
-    /* few lanes: more vertices at a time; many: neighbouring threads read neighbouring numbers */
+    /* few lanes: more vertices at a time; many: neighboring threads read neighboring numbers */
     bool few = d->room.has_table && d->corner_count == 0;
     double product = few ? sn_spring_product(g, d, w, a, &b, SN_FEW_LANES)
                          : sn_spring_product(g, d, w, a, &b, SN_LANES);
