@@ -162,14 +162,23 @@ static void end_batch(batch *b, sinew_status status) {
     sinew_session_cancel(b->session);
 }
 
-/* The runs that are next in order and ready. */
+/* Asks the monitor, on the calling thread. */
+static bool is_cancelled(batch *b) {
+    if (!sn_cancelled(b->monitor)) return false;
+    int from, to;
+    range_of(b, atomic_load(&b->handed), &from, &to);
+    end_batch(b, sn_fail(b->error, SINEW_CANCELLED, "cancelled at frame %d", from));
+    return true;
+}
+
+/* The runs that are next in order and ready; a cancel takes effect between two of them. */
 static void hand_over(batch *b) {
     for (int k = atomic_load(&b->handed); k < b->runs && b->status == SINEW_OK; k++) {
         pthread_mutex_lock(&b->lock);
         bool ready = b->ready[k % b->ring];
         b->ready[k % b->ring] = false;
         pthread_mutex_unlock(&b->lock);
-        if (!ready) return;
+        if (!ready || is_cancelled(b)) return;
         sinew_status status = hand_over_run(b, k, b->error);
         if (status != SINEW_OK) end_batch(b, status);
         sn_progress(b->monitor, (double)(k + 1) / b->runs, "frames");
@@ -196,12 +205,7 @@ static const double ALONE = 2e-3; /* seconds */
 static void lead(batch *b, int seat) {
     double began = sn_now();
     while (b->status == SINEW_OK && atomic_load(&b->handed) < b->runs) {
-        if (sn_cancelled(b->monitor)) {
-            int from, to;
-            range_of(b, atomic_load(&b->handed), &from, &to);
-            end_batch(b, sn_fail(b->error, SINEW_CANCELLED, "cancelled at frame %d", from));
-            return;
-        }
+        if (is_cancelled(b)) return;
         int k = claim_run(b);
         if (k >= 0)
             solve_run(b, k, seat, true);

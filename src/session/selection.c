@@ -6,10 +6,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/entered.h"
 #include "base/file.h"
 #include "base/forms.h"
 #include "base/memory.h"
-#include "base/monitor.h"
 #include "base/nearest.h"
 #include "base/scope.h"
 #include "base/status.h"
@@ -53,18 +53,15 @@ static sinew_status unknown_name(const char *what, const char *name, int count,
     return sn_fail(error, SINEW_BAD_INPUT, "the rig has no %s '%s'; %s", what, name, hint);
 }
 
-/* The monitor of the call far above, where there is one: deriving regions takes seconds. */
-static bool stop(void *user) {
-    (void)user;
-    return sn_interrupted();
-}
-
-/* A region that the rig does not name but its targets tell. */
+/* A region that the rig does not name but its targets tell. That takes seconds: the call far above
+ * may cancel it. */
 static sinew_status mark_derived(const sinew_rig *rig, const char *name, unsigned char *marked,
                                  sinew_error *error) {
     sinew_anatomy *anatomy;
     int *vertices = NULL, count = 0;
-    const sinew_monitor monitor = {.cancelled = stop};
+    const sinew_monitor *above = sn_monitor_entered();
+    const sinew_monitor monitor = {.cancelled = above ? above->cancelled : NULL,
+                                   .user = above ? above->user : NULL};
     SN_TRY(sinew_anatomy_create(rig, &monitor, &anatomy, error));
     sinew_status status = sinew_anatomy_region(anatomy, name, &vertices, &count, error);
     for (int i = 0; i < count; i++) marked[vertices[i]] = 1;
