@@ -6,16 +6,9 @@
 
 static sinew_error error;
 
-static sinew_session *open_text(const char *text) {
-    sinew_scene *scene;
-    sinew_session *session;
-    sinew_session_options options;
-    sinew_session_options_init(&options);
-    options.loader = sinew_file_loader();
-    assert_ok(sinew_scene_parse(text, "s", test_folder(), &scene, &error));
-    assert_ok(sinew_session_create(scene, &options, &session, &error));
+static sinew_session *prepared(const char *text) {
+    sinew_session *session = test_open(text);
     assert_ok(sinew_session_prepare(session, NULL, &error));
-    sinew_scene_destroy(scene);
     return session;
 }
 
@@ -52,14 +45,13 @@ static void given_pulls_and_obstacles_act_like_those_of_the_scene(void **state) 
         {BENT "\"force\", \"obstacles\": [" SPHERE("false") "]}",
          BENT "\"force\", \"obstacles\": [" SPHERE("true") "]}", false},
     };
-    sinew_session_destroy(test_session("spring")); /* writes the rig */
     sinew_obstacle *ball;
     const double center[] = {0.5, 0.4, 0};
     assert_ok(sinew_obstacle_create_sphere(center, 0.3, &ball, &error));
     const sinew_obstacle *const obstacles[] = {ball};
     const sinew_spring_pull pull = {.vertex = 5, .position = {0, 0.3, 0.1}, .stiffness = 2};
     for (int k = 0; k < 2; k++) {
-        sinew_session *bare = open_text(cases[k].given), *full = open_text(cases[k].in_scene);
+        sinew_session *bare = prepared(cases[k].given), *full = prepared(cases[k].in_scene);
         size_t size = 3 * (size_t)test_vertex_count(sinew_session_solver(bare));
         double *shape = calloc(3 * size, sizeof *shape), *expected = shape + size;
         double weights[8] = {0}, *alone = shape + 2 * size, most = 0;
@@ -90,9 +82,8 @@ static void given_pulls_and_obstacles_act_like_those_of_the_scene(void **state) 
 
 static void pins_are_where_the_input_puts_them(void **state) {
     (void)state;
-    sinew_session_destroy(test_session("spring")); /* writes the rig */
-    sinew_session *session = open_text(BENT "\"spring\", \"pins\": [{\"select\": \"v:0-3\"}], "
-                                            "\"parameters\": {\"boundary\": \"pinned\"}}");
+    sinew_session *session = prepared(BENT "\"spring\", \"pins\": [{\"select\": \"v:0-3\"}], "
+                                           "\"parameters\": {\"boundary\": \"pinned\"}}");
     const sinew_mesh *neutral = sinew_session_rig(session)->neutral;
     double *shape = calloc(3 * (size_t)neutral->vertex_count, sizeof *shape), pins[12];
     for (int i = 0; i < 12; i++) pins[i] = neutral->positions[i] + (i % 3 == 1 ? 0.05 : 0);
@@ -118,8 +109,7 @@ static void count_warnings(sinew_log_level level, const char *text, void *user) 
 
 static void loads_that_a_model_ignores_are_reported_once(void **state) {
     (void)state;
-    sinew_session_destroy(test_session("spring")); /* writes the rig */
-    sinew_session *session = open_text(BENT "\"rotation\"}");
+    sinew_session *session = prepared(BENT "\"rotation\"}");
     int warnings = 0;
     const double center[] = {0.5, 0.4, 0}, pins[3] = {0};
     const sinew_spring_pull pull = {.vertex = 5, .stiffness = 2};

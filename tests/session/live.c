@@ -230,13 +230,7 @@ static void given_weights_are_a_scene_of_these_weights(void **state) {
                  "\"model\": \"%s\", \"weights\": "
                  "{\"bend120\": 0.6}}",
                  models[m]);
-        sinew_scene *scene;
-        sinew_session *session;
-        sinew_session_options options;
-        sinew_session_options_init(&options);
-        options.loader = sinew_file_loader();
-        assert_ok(sinew_scene_parse(text, "s", test_folder(), &scene, &error));
-        assert_ok(sinew_session_create(scene, &options, &session, &error));
+        sinew_session *session = test_open(text);
         assert_ok(sinew_session_prepare(session, NULL, &error));
         sinew_solver *solver = sinew_session_solver(session);
         int n = test_vertex_count(solver);
@@ -278,7 +272,6 @@ static void given_weights_are_a_scene_of_these_weights(void **state) {
         sinew_figures_destroy(result.figures);
         free(expected), free(floats);
         sinew_session_destroy(session);
-        sinew_scene_destroy(scene);
     }
 }
 

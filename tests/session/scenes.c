@@ -159,6 +159,9 @@ static void write_take(void) {
 }
 
 static void write_files(void) {
+    static bool written;
+    if (written) return;
+    written = true;
     write_bar("bar.obj", as_it_is), write_bar("bend120.obj", bend);
     write_mouth("mouth.obj", as_it_is);
     write_mouth("jawOpen.obj", open_jaw), write_mouth("mouthSmileLeft.obj", smile);
@@ -166,9 +169,7 @@ static void write_files(void) {
 }
 
 const char *test_scene(const char *name) {
-    static bool written;
-    if (!written) write_files();
-    written = true;
+    write_files();
 #define TAKE "\"markers\": {\"file\": \"take.csv\", \"map\": \"map.csv\"}"
     const struct {
         const char *name, *text;
@@ -199,16 +200,21 @@ const char *test_scene(const char *name) {
     return NULL;
 }
 
-sinew_session *test_session(const char *name) {
+sinew_session *test_open(const char *text) {
     sinew_scene *scene;
     sinew_session *session;
     sinew_session_options options;
     sinew_session_options_init(&options);
     options.loader = sinew_file_loader();
-    assert_ok(sinew_scene_parse(test_scene(name), name, test_folder(), &scene, &error));
+    write_files();
+    assert_ok(sinew_scene_parse(text, "test", test_folder(), &scene, &error));
     assert_ok(sinew_session_create(scene, &options, &session, &error));
     sinew_scene_destroy(scene);
     return session;
+}
+
+sinew_session *test_session(const char *name) {
+    return test_open(test_scene(name));
 }
 
 int test_vertex_count(sinew_solver *solver) {

@@ -12,6 +12,8 @@ extern const char *const test_scene_names[];
 /* JSON text; static, overwritten by the next call. */
 const char *test_scene(const char *name);
 sinew_session *test_session(const char *name);
+/* Likewise of a text that names the files of these scenes. */
+sinew_session *test_open(const char *text);
 int test_vertex_count(sinew_solver *solver);
 /* positions of a frame of the clip. */
 void test_frame(sinew_solver *solver, int frame, double *positions);
