@@ -139,7 +139,11 @@ ACT(sinew_transfer, sinew_rig *made = NULL;
 
 static sinew_status linear_model(const double *weights, double *positions, void *user,
                                  const sinew_monitor *monitor, sinew_error *error) {
-    (void)monitor, (void)error;
+    (void)monitor;
+    if (!user) {
+        snprintf(error->message, sizeof error->message, "a blend without a rig");
+        return SINEW_MISUSE;
+    }
     sinew_linear_evaluate(user, weights, positions);
     positions[0] += 0.02 * weights[0] * weights[1];
     return SINEW_OK;
