@@ -50,7 +50,7 @@ bool cli_holds_mesh_only(const char *path) {
     return kinds & SINEW_CONTENT_MESH && !(kinds & SINEW_CONTENT_RIG);
 }
 
-sinew_status cli_file_read_for(const char *path, const char *out, cli_file *file,
+sinew_status cli_file_read_for(const char *path, const char *out, bool cage, cli_file *file,
                                sinew_error *error) {
     memset(file, 0, sizeof *file);
     unsigned written = kinds_written(out);
@@ -61,8 +61,12 @@ sinew_status cli_file_read_for(const char *path, const char *out, cli_file *file
         sinew_status status;
         if (!sinew_format_has_ending(i, path) || format.shares_ending) continue;
         /* A file that is posed goes into a plain mesh as it shows itself. */
-        unsigned wanted =
-            format.applies_deformer && cli_holds_mesh_only(out) ? SINEW_CONTENT_MESH : written;
+        bool shown = format.applies_deformer && cli_holds_mesh_only(out);
+        unsigned wanted = shown ? SINEW_CONTENT_MESH : written;
+        if (shown && !cage) {
+            file->format = format.name;
+            return sinew_mesh_read_shown(path, &file->mesh, error);
+        }
         /* Tables of curves and of markers are told apart by their content. */
         if (cli_has_ending(path, "csv")) wanted &= ~(unsigned)SINEW_CONTENT_CURVES;
         if (read_as(&format, wanted, path, file, &status, error)) return status;

@@ -20,8 +20,9 @@ sinew_status cli_file_read(const char *path, cli_file *file, sinew_error *error)
 /* Whether files of this ending hold a mesh but no rig. */
 bool cli_holds_mesh_only(const char *path);
 /* The same, choosing of what the file holds the kind of thing that `out` can hold too: a rig, a
- * mesh, frames, curves, markers or tets, in this order. */
-sinew_status cli_file_read_for(const char *path, const char *out, cli_file *file,
+ * mesh, frames, curves, markers or tets, in this order. A plain mesh is read as the file shows it,
+ * with `cage` without its subdivision. */
+sinew_status cli_file_read_for(const char *path, const char *out, bool cage, cli_file *file,
                                sinew_error *error);
 void cli_file_free(cli_file *file);
 

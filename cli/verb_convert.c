@@ -11,6 +11,9 @@ static const cli_option options[] = {
      "Convert lengths from the unit of the GLB or FBX file (default: as stored).", 0, 0, false},
     {"--up", CLI_CHOICE, "x|y|z",
      "Rotate from the up axis of the GLB or FBX file (default: as stored).", 0, 0, false},
+    {"--cage", CLI_FLAG, NULL,
+     "Write the control cage of an FBX mesh that the file shows subdivided (plain meshes only).", 0,
+     0, false},
     {"--names", CLI_INPUT, "CSV", "Rename curve channels or markers: one line from,to for each.", 0,
      0, false},
     {"--curves", CLI_INPUT, "FILE", "Store this clip of slider weights in the rig (GLB, USDA).", 0,
@@ -128,14 +131,36 @@ static sinew_status add_frames(cli_call *call, frame_source *s, const sinew_mesh
     return status;
 }
 
+/* What --units and --up do to every vector. */
+typedef struct change {
+    bool given;
+    double m[9], scale;
+} change;
+
+static void apply(const double *m, size_t count, double *vectors) {
+    for (size_t i = 0; i < 3 * count; i += 3) {
+        const double v[3] = {vectors[i], vectors[i + 1], vectors[i + 2]};
+        for (size_t r = 0; r < 3; r++)
+            vectors[i + r] = m[3 * r] * v[0] + m[3 * r + 1] * v[1] + m[3 * r + 2] * v[2];
+    }
+}
+
+static void apply_to_mesh(const change *c, sinew_mesh *mesh) {
+    double rotation[9];
+    for (int i = 0; i < 9; i++) rotation[i] = c->m[i] / c->scale;
+    apply(c->m, (size_t)mesh->vertex_count, mesh->positions);
+    if (mesh->normals) apply(rotation, (size_t)mesh->normal_count, mesh->normals);
+}
+
 static sinew_status write_frames(cli_call *call, const char *in, const cli_file *file,
-                                 const char *out) {
+                                 const change *to, const char *out) {
     sinew_mesh *mesh = NULL;
     sinew_error *error = &call->error;
     frame_source s;
     sinew_frame_writer *writer = NULL;
     sinew_status status = open_source(file, &s, error);
     if (status == SINEW_OK) status = frames_mesh(call, in, &s, &mesh);
+    if (status == SINEW_OK && to->given && !cli_given(call, "--mesh")) apply_to_mesh(to, mesh);
     if (status == SINEW_OK)
         status = sinew_frame_writer_open(out, mesh, s.about.frame_count, s.about.start,
                                          s.about.rate > 0 ? s.about.rate : 30, &writer, error);
@@ -216,23 +241,8 @@ static sinew_status rename_channels(cli_call *call, cli_file *file) {
     return SINEW_OK;
 }
 
-static void apply(const double *m, size_t count, double *vectors) {
-    for (size_t i = 0; i < 3 * count; i += 3) {
-        const double v[3] = {vectors[i], vectors[i + 1], vectors[i + 2]};
-        for (size_t r = 0; r < 3; r++)
-            vectors[i + r] = m[3 * r] * v[0] + m[3 * r + 1] * v[1] + m[3 * r + 2] * v[2];
-    }
-}
-
-static void apply_to_mesh(const double *m, double scale, sinew_mesh *mesh) {
-    double rotation[9];
-    for (int i = 0; i < 9; i++) rotation[i] = m[i] / scale;
-    apply(m, (size_t)mesh->vertex_count, mesh->positions);
-    if (mesh->normals) apply(rotation, (size_t)mesh->normal_count, mesh->normals);
-}
-
 /* --units and --up: positions, targets, normals and frames. */
-static sinew_status convert_units(cli_call *call, const char *in, cli_file *file) {
+static sinew_status convert_units(cli_call *call, const char *in, cli_file *file, change *to) {
     static const double meters[] = {0.001, 0.01, 1, 0.0254, 0.3048};
     if (!cli_given(call, "--units") && !cli_given(call, "--up")) return SINEW_OK;
     int unit = cli_choice(call, "--units", -1), up = cli_choice(call, "--up", -1);
@@ -240,16 +250,17 @@ static sinew_status convert_units(cli_call *call, const char *in, cli_file *file
     if (!mesh && !file->frames)
         return cli_usage(call, "--units and --up apply only to meshes, rigs and clips in a file");
     sinew_contents *contents;
-    double m[9], scale;
+    const double *m = to->m;
     CLI_TRY(sinew_contents_read(in, call->monitor, &contents, &call->error));
-    sinew_status status = sinew_contents_matrix(contents, unit >= 0 ? meters[unit] : 0,
-                                                up >= 0 ? (char)('x' + up) : 0, m, &call->error);
+    sinew_status status =
+        sinew_contents_matrix(contents, unit >= 0 ? meters[unit] : 0,
+                              up >= 0 ? (char)('x' + up) : 0, to->m, &call->error);
     sinew_contents_destroy(contents);
     if (status != SINEW_OK)
         return sinew_fail(&call->error, status, "%s: the file does not state its unit and up axis",
                           in);
-    scale = sqrt(m[0] * m[0] + m[3] * m[3] + m[6] * m[6]);
-    if (mesh) apply_to_mesh(m, scale, mesh);
+    to->given = true, to->scale = sqrt(m[0] * m[0] + m[3] * m[3] + m[6] * m[6]);
+    if (mesh) apply_to_mesh(to, mesh);
     for (int t = 0; file->rig && t < file->rig->target_count; t++)
         apply(m, (size_t)file->rig->targets[t].count, file->rig->targets[t].deltas);
     if (file->frames) {
@@ -273,17 +284,17 @@ static sinew_status convert(cli_call *call, const char *in, cli_file *file, cons
     if (cli_given(call, "--normals") && !cli_given(call, "--compact"))
         return cli_usage(call, "--normals needs --compact");
     if (cli_given(call, "--names")) CLI_TRY(rename_channels(call, file));
-    CLI_TRY(convert_units(call, in, file));
-    /* A rig of several files, or in other units than the nodes of the file. */
-    if (call->argument_count > 2 || cli_given(call, "--units") || cli_given(call, "--up"))
-        in = NULL;
+    change to = {0};
+    CLI_TRY(convert_units(call, in, file, &to));
+    /* A rig of several files, or in other units than the nodes of the file, is written alone. */
+    bool alone = call->argument_count > 2 || to.given;
     if (mesh) cli_report_sizes(call->report, mesh->vertex_count, mesh->triangle_count);
     if (file->mesh) return write_mesh(call, &file->mesh, out);
-    if (file->rig) return write_rig(call, in, file->rig, out);
+    if (file->rig) return write_rig(call, alone ? NULL : in, file->rig, out);
     if (file->curves) return sinew_curves_write(out, file->curves, &call->error);
     if (file->markers) return sinew_markers_write(out, file->markers, &call->error);
     if (file->tets) return sinew_tets_write(out, file->tets, &call->error);
-    return write_frames(call, in, file, out);
+    return write_frames(call, in, file, &to, out);
 }
 
 /* One pose of a clip, or all of it. */
@@ -297,6 +308,22 @@ static sinew_status read_clip(cli_call *call, const char *in, const char *out, c
                                   &call->error);
 }
 
+/* A subdivided mesh has other vertices than the rig in the same file. */
+static sinew_status tell_subdivision(cli_call *call, const char *in) {
+    sinew_contents *contents;
+    CLI_TRY(sinew_contents_read(in, call->monitor, &contents, &call->error));
+    sinew_contents_item item = {.size = sizeof item};
+    for (int i = 0; i < sinew_contents_count(contents); i++) {
+        if (cli_given(call, "--cage") || sinew_contents_get(contents, i, &item) != SINEW_OK ||
+            item.kind != SINEW_CONTENTS_KIND_SUBDIVISION)
+            continue;
+        cli_say(call, "subdivided as the file shows it; --cage writes the control cage");
+        break;
+    }
+    sinew_contents_destroy(contents);
+    return SINEW_OK;
+}
+
 static sinew_status run(cli_call *call) {
     int inputs = call->argument_count;
     const char *out = cli_text(call, "--out");
@@ -308,7 +335,9 @@ static sinew_status run(cli_call *call) {
     if (inputs == 1 && clip) {
         status = read_clip(call, call->arguments[0], out, &file);
     } else if (inputs == 1) {
-        status = cli_file_read_for(call->arguments[0], out, &file, &call->error);
+        status = cli_file_read_for(call->arguments[0], out, cli_given(call, "--cage"), &file,
+                                   &call->error);
+        if (status == SINEW_OK && file.mesh) status = tell_subdivision(call, call->arguments[0]);
     } else {
         file.format = "rig"; /* a neutral and what moves it */
         status = sinew_rig_read(inputs, call->arguments, &file.rig, &call->error);

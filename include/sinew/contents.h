@@ -20,7 +20,8 @@ typedef enum sinew_contents_kind {
     SINEW_CONTENTS_KIND_CAMERA,
     SINEW_CONTENTS_KIND_LIGHT,
     SINEW_CONTENTS_KIND_ATTRIBUTE, /* of vertices: further texture coordinates, colors */
-    SINEW_CONTENTS_KIND_EXTENSION
+    SINEW_CONTENTS_KIND_EXTENSION,
+    SINEW_CONTENTS_KIND_SUBDIVISION /* of a mesh that is shown smooth */
 } sinew_contents_kind;
 
 typedef struct sinew_contents_item {
@@ -53,7 +54,7 @@ SINEW_API double sinew_contents_unit(const sinew_contents *contents);
 SINEW_API char sinew_contents_up(const sinew_contents *contents);
 /* matrix[9], by rows: from the unit and axes of the file to a unit of `unit` meters (0: that of the
  * file) with `up` as the up axis (0: that of the file). Returns SINEW_BAD_INPUT when the file does
- * not tell its own. */
+ * not state its own. */
 SINEW_API sinew_status sinew_contents_matrix(const sinew_contents *contents, double unit, char up,
                                              double *matrix, sinew_error *error);
 

@@ -48,7 +48,7 @@ SINEW_API sinew_status sinew_markers_create(int marker_count, int time_count,
                                             sinew_markers **markers, sinew_error *error);
 SINEW_API void sinew_markers_destroy(sinew_markers *markers);
 /* Scales to `unit` ("m", "dm", "cm", "mm", "in", "ft"; NULL or "": as it is) and rotates the up
- * axis to `up` (0: unchanged) by a quarter turn. Returns SINEW_BAD_INPUT when a unit is requested
+ * axis to `up` (0: unchanged) by 90 degrees. Returns SINEW_BAD_INPUT when a unit is requested
  * but the unit of the take is unknown. If the file does not specify an up axis, it is assumed to be
  * the requested one. */
 SINEW_API sinew_status sinew_markers_convert(sinew_markers *markers, const char *unit, char up,

@@ -28,7 +28,7 @@ typedef struct sinew_format_info {
     const char *endings; /* separated by blanks: "glb gltf" */
     unsigned reads;      /* of sinew_content */
     unsigned writes;
-    bool shares_ending;    /* the content of a file tells whether it is of this format */
+    bool shares_ending;    /* another format has the same ending: the content decides */
     bool streams_frames;   /* sinew_frame_reader needs the memory of one frame only */
     bool applies_deformer; /* sinew_mesh_read applies the weights and skins that the file has set */
 } sinew_format_info;
@@ -36,7 +36,7 @@ typedef struct sinew_format_info {
 SINEW_API int sinew_format_count(void);
 /* SINEW_MISUSE outside 0 <= index < count. The texts are constant. */
 SINEW_API sinew_status sinew_format_get_info(int index, sinew_format_info *info);
-/* Whether the path has one of the format's endings. Case does not count. */
+/* Whether the path has one of the format's endings, in upper or lower case. */
 SINEW_API bool sinew_format_has_ending(int index, const char *path);
 /* The format of a file, by its ending and, where formats share it, by its content. */
 SINEW_API sinew_status sinew_format_find(const char *path, int *index, sinew_error *error);

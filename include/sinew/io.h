@@ -17,6 +17,10 @@ extern "C" {
 #endif
 
 SINEW_API sinew_status sinew_mesh_read(const char *path, sinew_mesh **mesh, sinew_error *error);
+/* The mesh as its program shows it: where an FBX file sets a subdivision on a mesh, sinew_mesh_read
+ * returns its control cage, and this the Catmull-Clark mesh of the preview levels. */
+SINEW_API sinew_status sinew_mesh_read_shown(const char *path, sinew_mesh **mesh,
+                                             sinew_error *error);
 SINEW_API sinew_status sinew_mesh_write(const char *path, const sinew_mesh *mesh,
                                         sinew_error *error);
 /* The mesh of a file (GLB, FBX) as a clip shows it at `time` seconds, with skins and blend-shape

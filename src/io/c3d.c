@@ -5,7 +5,7 @@
  *   parameter blocks    groups of named values; POINT has names, unit, axes
  *   data                per frame: x y z and a residual per point, then analog samples
  *
- * Blocks have 512 bytes. A negative scale says that data are floats. A negative residual marks a
+ * Blocks have 512 bytes. A negative scale means that data are floats. A negative residual marks a
  * missing point. Times start at 0. Analog channels are stepped over. */
 #include <ctype.h>
 #include <limits.h>
@@ -41,7 +41,7 @@ static unsigned load_u16(const c3d_reader *r, const char *at) {
 }
 
 /* VAX F numbers swap the two halves of the word and count the exponent from 128 with a leading
- * 0.1 instead of 1.: the value is a quarter of what the bits say as an IEEE number. */
+ * 0.1 instead of 1.: the value is a quarter of the same bits read as an IEEE number. */
 static double load_float(const c3d_reader *r, const char *at) {
     if (r->processor != DEC) return (double)sn_load_f32(at, r->processor == MIPS);
     uint32_t bits = (uint32_t)sn_load_u16(at, false) << 16 | sn_load_u16(at + 2, false);
@@ -243,7 +243,7 @@ static sinew_status read_parameters(c3d_reader *r) {
 
 /* --- data ------------------------------------------------------------------------------------- */
 
-/* A point is x y z and a word whose sign says whether it was seen; its low byte is the residual in
+/* A point is x y z and a word whose sign tells whether it was seen; its low byte is the residual in
  * units of the scale, 0 for points that were made up. */
 static bool read_point(const c3d_reader *r, const char *at, double *p, float *residual) {
     double word;

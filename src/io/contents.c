@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "base/sized.h"
 #include "io/fbx_scene.h"
+#include "io/fbx_subdivide.h"
 #include "io/gltf_pose.h"
 #include "io/gltf_vrm.h"
 
@@ -200,6 +201,17 @@ static sinew_status list_fbx(const sn_fbx_scene *s, sinew_contents *c, sinew_err
             SN_TRY(sn_contents_add(c, known[k].kind, s->objects[i].name,
                                    (size_t)s->objects[i].name_size, detail, known[k].used, error));
         }
+    for (int i = 0; i < s->model_count; i++) {
+        const sn_fbx_object *o = &s->objects[s->models[i].object];
+        int levels =
+            s->models[i].mesh >= 0 ? sn_fbx_subdivision_levels(&s->tree, s->models[i].mesh) : 0;
+        char detail[80];
+        snprintf(detail, sizeof detail, "%d level%s, for plain meshes; a rig keeps the cage",
+                 levels, levels == 1 ? "" : "s");
+        if (levels > 0)
+            SN_TRY(sn_contents_add(c, SINEW_CONTENTS_KIND_SUBDIVISION, o->name,
+                                   (size_t)o->name_size, detail, true, error));
+    }
     double up = setting(&s->tree, "UpAxis", 1);
     c->unit = 0.01 * setting(&s->tree, "UnitScaleFactor", 1);
     if (!(c->unit > 0) || !isfinite(c->unit)) c->unit = 0;
@@ -271,8 +283,9 @@ sinew_status sinew_contents_get(const sinew_contents *contents, int index,
 }
 
 const char *sinew_contents_kind_name(sinew_contents_kind kind) {
-    static const char *const names[] = {"clip",   "skin",  "expression", "material", "image",
-                                        "camera", "light", "attribute",  "extension"};
+    static const char *const names[] = {"clip",      "skin",       "expression", "material",
+                                        "image",     "camera",     "light",      "attribute",
+                                        "extension", "subdivision"};
     return (size_t)kind < sizeof names / sizeof *names ? names[kind] : NULL;
 }
 

@@ -70,11 +70,9 @@ static json_t *table_of(const sinew_rig *rig) {
 sinew_status sinew_drivers_write(const char *path, const sinew_rig *rig, sinew_error *error) {
     SN_REQUIRE(path && rig, error);
     json_t *table = table_of(rig);
-    char *text = table ? json_dumps(table, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
-    json_decref(table);
     sn_buffer out = {0};
-    if (text) sn_buffer_text(&out, text), sn_buffer_char(&out, '\n');
-    out.failed |= !text;
-    sn_json_free(text);
-    return sn_format_finish(path, SINEW_OK, &out, error);
+    sinew_status status = sn_json_write(table, true, &out, error);
+    json_decref(table);
+    sn_buffer_char(&out, '\n');
+    return sn_format_finish(path, status, &out, error);
 }

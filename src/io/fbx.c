@@ -10,6 +10,7 @@ const sn_format sn_format_fbx = {
     .holds =
         SN_HOLDS_POLYGONS | SN_HOLDS_UVS | SN_HOLDS_NORMALS | SN_HOLDS_PARTS | SN_HOLDS_DOUBLES,
     .read_mesh = sn_fbx_read_mesh,
+    .read_shown = sn_fbx_read_shown,
     .mesh_is_posed = true,
     .write_mesh = sn_fbx_write_mesh,
     .read_rig = sn_fbx_read_rig,

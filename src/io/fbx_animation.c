@@ -185,7 +185,8 @@ static sinew_status read_take_keys(const sn_fbx_scene *s, int channel, sn_fbx_cl
                 smooth = true;
             }
         }
-        /* Tangents: letters that say what follows, with the two slopes first where there are any.
+        /* Tangents: letters that specify what follows, with the two slopes first where there are
+         * any.
          */
         for (int numbers = 0; smooth && at < count;) {
             bool text = v[at].type == SN_FBX_TEXT;

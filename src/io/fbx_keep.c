@@ -1,7 +1,7 @@
 /* FBX to FBX: new channels, shapes and positions in a copy of a file.
  *
  * Nodes are copied with the bytes of their values; only their heads, which hold absolute offsets,
- * are made anew. Changed arrays replace the values of their nodes; new objects and connections
+ * are created again. Changed arrays replace the values of their nodes; new objects and connections
  * follow at the end of their lists. Nodes are counted in the order in which fbx_tree.c reads them.
  */
 #include "io/fbx_keep.h"

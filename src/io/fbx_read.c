@@ -16,6 +16,7 @@
 #include "base/number.h"
 #include "io/fbx_animation.h"
 #include "io/fbx_skin.h"
+#include "io/fbx_subdivide.h"
 #include "io/frames.h"
 #include "io/names.h"
 
@@ -36,6 +37,7 @@ typedef struct reader {
     sn_fbx_tree *tree;
     sinew_error *error;
     bool posed; /* with the weights that the file has set */
+    bool shown; /* subdivided where the file shows it so */
 
     size_t vertex_count, corner_count;
     int face_count;
@@ -44,6 +46,8 @@ typedef struct reader {
     size_t position_capacity, corner_capacity, start_capacity, part_capacity;
     sn_names parts;     /* one per mesh */
     sn_names materials; /* of the only mesh, when they tell its parts */
+    int cage_faces;     /* of the last mesh, before it was subdivided, and … */
+    int *parent;        /* … the one that each of its faces comes from; NULL: it was not */
 
     bool any_uv, any_normal;
     size_t uv_count, normal_count;
@@ -66,6 +70,7 @@ static void release(reader *r) {
     sn_names_release(&r->materials);
     sn_free(r->positions), sn_free(r->corners), sn_free(r->face_start), sn_free(r->face_part);
     sn_free(r->uvs), sn_free(r->normals), sn_free(r->corner_uv), sn_free(r->corner_normal);
+    sn_free(r->parent);
     sn_fbx_close(&r->scene);
 }
 
@@ -77,7 +82,7 @@ static sinew_status fail_mesh(const reader *r, const sn_fbx_model *model, const 
 /* ---- faces ----------------------------------------------------------------------------------- */
 
 /* The corners of a mesh as the file counts them: faces of fewer than three corners are left out,
- * kept[c] says which corners remain. */
+ * kept[c] marks the corners that remain. */
 typedef struct polygons {
     int64_t *index; /* as stored: the last corner of a face is ~vertex */
     int count;
@@ -271,7 +276,7 @@ static sinew_status find_target(reader *r, int slider, double at, bool plain, co
 }
 
 /* The usual shape, packed and sorted by vertex, goes straight into the target. Where it is anything
- * else, *added stays false and nothing is added: the general way also says what is wrong. */
+ * else, *added stays false and nothing is added: the general reader also reports what is wrong. */
 static sinew_status add_packed(reader *r, const sn_fbx_model *model, target *t, int first_vertex,
                                int vertex_count, const sn_fbx_shape *shape, bool *added) {
     sn_fbx_array index = {0}, delta = {0};
@@ -478,7 +483,93 @@ static sinew_status read_vertices(reader *r, const sn_fbx_model *model, int mesh
     return status;
 }
 
+/* ---- subdivision ----------------------------------------------------------------------------- */
+
+/* Where the elements of a mesh begin among those of all meshes. */
+typedef struct beginning {
+    size_t vertex, corner, uv, normal;
+    int face;
+} beginning;
+
+static sinew_status copy_cage(const reader *r, const beginning *at, sn_surface *cage) {
+    size_t corners = r->corner_count - at->corner, vertices = r->vertex_count - at->vertex;
+    int faces = r->face_count - at->face;
+    *cage = (sn_surface){.vertex_count = (int)vertices, .face_count = faces};
+    cage->positions = SN_NEW(double, 3 * vertices);
+    cage->vertex_sharpness = SN_NEW0(double, vertices);
+    cage->face_start = SN_NEW(int, (size_t)faces + 1), cage->parent = SN_NEW(int, faces);
+    cage->corners = SN_NEW(int, corners), cage->uv = SN_NEW(double, 2 * corners);
+    if (!cage->positions || !cage->vertex_sharpness || !cage->face_start || !cage->parent ||
+        !cage->corners || !cage->uv)
+        return sn_no_memory(r->error);
+    memcpy(cage->positions, r->positions + 3 * at->vertex, 3 * vertices * sizeof(double));
+    for (int f = 0; f <= faces; f++)
+        cage->face_start[f] = r->face_start[at->face + f] - (int)at->corner;
+    for (int f = 0; f < faces; f++) cage->parent[f] = f;
+    for (size_t c = 0; c < corners; c++) {
+        int uv = r->corner_uv[at->corner + c];
+        cage->corners[c] = r->corners[at->corner + c] - (int)at->vertex;
+        for (size_t k = 0; k < 2; k++)
+            cage->uv[2 * c + k] = uv >= 0 ? r->uvs[2 * (size_t)uv + k] : (double)NAN;
+    }
+    return SINEW_OK;
+}
+
+/* The subdivided mesh in place of its cage. Normals of the cage do not fit it. */
+static sinew_status take_surface(reader *r, const beginning *at, int part, sn_surface *s) {
+    size_t corners = (size_t)s->face_start[s->face_count];
+    size_t all_corners = at->corner + corners, all_uvs = at->uv + corners;
+    size_t vertices = at->vertex + (size_t)s->vertex_count;
+    size_t faces = (size_t)at->face + (size_t)s->face_count;
+    if (all_corners > INT_MAX || all_uvs > INT_MAX || vertices > INT_MAX / 3)
+        return sn_fbx_fail(r->tree, "is too large when it is subdivided");
+    if (!SN_RESERVE(r->positions, r->position_capacity, 3 * vertices) ||
+        !SN_RESERVE(r->corners, r->corner_capacity, all_corners) ||
+        !SN_RESERVE(r->face_start, r->start_capacity, faces + 1) ||
+        !SN_RESERVE(r->face_part, r->part_capacity, faces) ||
+        !SN_RESERVE(r->uvs, r->uv_capacity, 2 * all_uvs) ||
+        !SN_RESERVE(r->corner_uv, r->corner_uv_capacity, all_corners) ||
+        !SN_RESERVE(r->corner_normal, r->corner_normal_capacity, all_corners))
+        return sn_no_memory(r->error);
+    memcpy(r->positions + 3 * at->vertex, s->positions,
+           3 * (size_t)s->vertex_count * sizeof(double));
+    r->uv_count = at->uv, r->normal_count = at->normal;
+    for (size_t c = 0; c < corners; c++) {
+        const double *uv = s->uv + 2 * c;
+        bool there = !isnan(uv[0]) && !isnan(uv[1]);
+        r->corners[at->corner + c] = (int)at->vertex + s->corners[c];
+        r->corner_normal[at->corner + c] = -1;
+        r->corner_uv[at->corner + c] = there ? (int)r->uv_count : -1;
+        if (there) memcpy(r->uvs + 2 * r->uv_count++, uv, 2 * sizeof *uv);
+    }
+    for (int f = 0; f < s->face_count; f++) {
+        r->face_part[at->face + f] = part;
+        r->face_start[at->face + f + 1] = (int)at->corner + s->face_start[f + 1];
+    }
+    r->vertex_count = vertices, r->corner_count = all_corners, r->face_count = (int)faces;
+    sn_free(r->parent);
+    r->parent = s->parent, s->parent = NULL;
+    return SINEW_OK;
+}
+
+static sinew_status subdivide(reader *r, const sn_fbx_model *model, const polygons *p,
+                              const beginning *at, int part) {
+    sn_surface surface;
+    r->cage_faces = r->face_count - at->face;
+    sinew_status status = copy_cage(r, at, &surface);
+    if (status == SINEW_OK)
+        status = sn_source_blame(
+            r->tree->source,
+            sn_fbx_subdivide(r->tree, model->mesh, p->index, p->count, &surface, r->error),
+            r->error);
+    if (status == SINEW_OK) status = take_surface(r, at, part, &surface);
+    sn_surface_free(&surface);
+    return status;
+}
+
 static sinew_status read_mesh(reader *r, const sn_fbx_model *model, int mesh) {
+    const beginning at = {r->vertex_count, r->corner_count, r->uv_count, r->normal_count,
+                          r->face_count};
     int first_vertex = (int)r->vertex_count, count, part;
     size_t first_corner = r->corner_count, first_normal = r->normal_count;
     polygons p = {0};
@@ -493,6 +584,8 @@ static sinew_status read_mesh(reader *r, const sn_fbx_model *model, int mesh) {
                             &r->normal_count, &r->normal_capacity, &r->corner_normal,
                             &r->corner_normal_capacity, first_corner);
     if (status == SINEW_OK && !model->still) turn_normals(r, &model->geometry, first_normal);
+    if (status == SINEW_OK && r->shown && sn_fbx_subdivision_levels(r->tree, model->mesh) > 0)
+        status = subdivide(r, model, &p, &at, part);
     sn_free(p.index);
     sn_free(p.kept);
     return status;
@@ -517,10 +610,11 @@ static sinew_status parts_from_materials(reader *r, const sn_fbx_model *model) {
     if (status == SINEW_OK && names.count > 0 && sn_fbx_text_is(mapping, "ByPolygon"))
         status =
             sn_fbx_integers(r->tree, sn_fbx_child(r->tree, element, "Materials"), &part, &count);
-    bool fits = count == r->face_count && count > 0;
+    bool fits = count == (r->parent ? r->cage_faces : r->face_count) && count > 0;
     for (int f = 0; fits && f < count; f++) fits = part[f] >= 0 && part[f] < names.count;
     if (status == SINEW_OK && fits) {
-        for (int f = 0; f < count; f++) r->face_part[f] = (int)part[f];
+        for (int f = 0; f < r->face_count; f++)
+            r->face_part[f] = (int)part[r->parent ? r->parent[f] : f];
         sn_names_release(&r->materials);
         r->materials = names, names = (sn_names){0};
     }
@@ -632,13 +726,21 @@ sinew_status sn_fbx_read_rig(const sn_source *source, sinew_rig **rig, sinew_err
     return status;
 }
 
-sinew_status sn_fbx_read_mesh(const sn_source *source, sinew_mesh **mesh, sinew_error *error) {
-    reader r = {.posed = true};
-    sinew_status status = open_scene(&r, source, error);
-    if (status == SINEW_OK) status = read_scene(&r, error);
-    if (status == SINEW_OK) status = build_mesh(&r, mesh, error);
-    release(&r);
+static sinew_status read_posed(reader *r, const sn_source *source, sinew_mesh **mesh,
+                               sinew_error *error) {
+    sinew_status status = open_scene(r, source, error);
+    if (status == SINEW_OK) status = read_scene(r, error);
+    if (status == SINEW_OK) status = build_mesh(r, mesh, error);
+    release(r);
     return status;
+}
+
+sinew_status sn_fbx_read_mesh(const sn_source *source, sinew_mesh **mesh, sinew_error *error) {
+    return read_posed(&(reader){.posed = true}, source, mesh, error);
+}
+
+sinew_status sn_fbx_read_shown(const sn_source *source, sinew_mesh **mesh, sinew_error *error) {
+    return read_posed(&(reader){.posed = true, .shown = true}, source, mesh, error);
 }
 
 sinew_status sn_fbx_read_pose(const sn_source *source, const char *clip, double time,

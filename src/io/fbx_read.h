@@ -6,6 +6,8 @@
 
 /* The mesh as the file shows it: with the weights that are set in it. */
 sinew_status sn_fbx_read_mesh(const sn_source *source, sinew_mesh **mesh, sinew_error *error);
+/* The same, subdivided where the file shows it so. */
+sinew_status sn_fbx_read_shown(const sn_source *source, sinew_mesh **mesh, sinew_error *error);
 /* The unposed mesh as the neutral, a slider per blend-shape channel. */
 sinew_status sn_fbx_read_rig(const sn_source *source, sinew_rig **rig, sinew_error *error);
 /* Slider weights of the first animation that has any. */

@@ -103,7 +103,7 @@ bool sn_fbx_is(const sn_fbx_scene *scene, int object, const char *name, const ch
 double sn_fbx_property(const sn_fbx_scene *scene, int object, const char *property, int index,
                        double fallback);
 
-/* Frames per second of the file's time line; 30 when it does not say. */
+/* Frames per second of the file's time line; 30 if it does not specify one. */
 double sn_fbx_rate(const sn_fbx_scene *scene);
 
 sn_fbx_affine sn_fbx_compose(sn_fbx_affine a, sn_fbx_affine b);

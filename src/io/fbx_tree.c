@@ -329,6 +329,13 @@ static sinew_status scan_value(scanner *s, int node) {
     return add_value(s->tree, node, &value);
 }
 
+/* Whether a number follows the comma that the scanner is at. */
+static bool at_number(const scanner *s) {
+    const char *p = s->at + 1;
+    while (p < s->end && isspace((unsigned char)*p)) p++;
+    return p < s->end && (isdigit((unsigned char)*p) || *p == '-' || *p == '+' || *p == '.');
+}
+
 static sinew_status scan_values(scanner *s, int node) {
     skip_blank(s);
     if (s->at == s->end || *s->at == '{' || *s->at == '}') return SINEW_OK;
@@ -336,14 +343,14 @@ static sinew_status scan_values(scanner *s, int node) {
         if (*s->at != '"' && at_name(s)) return SINEW_OK;
         SN_TRY(scan_value(s, node));
         skip_blank(s);
-    } else { /* Content: , "…" leaves the first value empty */
+    } else if (!at_number(s)) { /* Content: , "…" leaves the first value empty; a: ,1,2 does not */
         sn_fbx_value empty = {.type = SN_FBX_TEXT, .bytes = s->at, .size = 0};
         SN_TRY(add_value(s->tree, node, &empty));
     }
     while (s->at < s->end && *s->at == ',') {
         s->at++;
         skip_blank(s);
-        if (s->at == s->end) break;
+        if (s->at == s->end || *s->at == '}') break;
         SN_TRY(scan_value(s, node));
         skip_blank(s);
     }
@@ -377,7 +384,7 @@ static sinew_status scan_nodes(scanner *s, int parent, int depth) {
     }
 }
 
-/* Of a file that does not say: objects have numbers from 7.0 on, and only names before. */
+/* Of a file that does not state it: objects have numbers from 7.0 on, and only names before. */
 static int guess_version(const sn_fbx_tree *t) {
     int objects = sn_fbx_child(t, 0, "Objects");
     for (int node = objects < 0 ? -1 : t->nodes[objects].first_child; node >= 0;

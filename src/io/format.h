@@ -46,6 +46,8 @@ typedef struct sn_format {
 
     /* NULL where the format has no such thing. */
     sinew_status (*read_mesh)(const sn_source *source, sinew_mesh **mesh, sinew_error *error);
+    /* With subdivision, where read_mesh gives the control cage; NULL: as read_mesh. */
+    sinew_status (*read_shown)(const sn_source *source, sinew_mesh **mesh, sinew_error *error);
     sinew_status (*write_mesh)(const sinew_mesh *mesh, sn_buffer *out, sinew_error *error);
     sinew_status (*read_rig)(const sn_source *source, sinew_rig **rig, sinew_error *error);
     /* With a clip that moves it; NULL: without. */

@@ -25,7 +25,7 @@ sinew_status sn_cache_decode(const sn_source *source, const sn_cache_layout *lay
     size_t count = 3 * (size_t)layout->vertex_count;
     bool finite = true;
     sn_scope_progress((double)frame / layout->frame_count);
-    if (sn_scope_poll()) return sn_no_memory(error); /* cancelled: sn_scope_end says so */
+    if (sn_scope_poll()) return sn_no_memory(error); /* cancelled: sn_scope_end reports it */
     for (size_t i = 0; i < count; i++) {
         row[i] = sn_load_f32(bytes + 4 * i, layout->big_endian);
         finite &= isfinite(row[i]) != 0;

@@ -125,7 +125,7 @@ const sn_format sn_format_gltf = {
     .read_contents = sn_gltf_read_contents,
 };
 
-/* Avatars are GLB files; new ones would need more than a rig has to say. */
+/* Avatars are GLB files; new ones would need more than a rig contains. */
 const sn_format sn_format_vrm = {
     .name = "VRM",
     .endings = "vrm",

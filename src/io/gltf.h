@@ -1,4 +1,4 @@
-/* glTF 2.0 documents: the container, its buffers, and accessors over them. Everything a file says
+/* glTF 2.0 documents: the container, its buffers, and accessors over them. Everything a file states
  * is checked here against what the file holds, so that the readers above only see data that is
  * there. */
 #ifndef SN_IO_GLTF_H

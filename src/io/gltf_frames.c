@@ -109,7 +109,7 @@ static bool add_target(compressor *c, int j) {
     if (!(largest > 0)) largest = 1;
     /* b = sum_k v_k d_k / s in units where the largest weight is 1: both factors of s cancel, as
      * the weight of frame k is v_k / largest and b = largest sum_k v_k d_k. What is left after the
-     * targets before stands in for d_k: their parts are orthogonal to v. */
+     * targets before replaces d_k: their parts are orthogonal to v. */
     memset(c->sum, 0, c->size * sizeof(double));
     for (size_t k = 0; k < frames; k++) {
         double factor = v[k] * largest;

@@ -4,8 +4,8 @@
  * know stay valid: changed floats are written over the old ones where nothing else uses them, all
  * other new data is appended. A target or position that has not changed keeps its accessor.
  *
- * Rigs are in world space and joined at seams (gltf_read.c); the way back is through vertex_of and
- * the inverse transform of each node. */
+ * Rigs are in world space and joined at seams (gltf_read.c); the inverse mapping is through
+ * vertex_of and the inverse transform of each node. */
 #include "io/gltf_keep.h"
 
 #include <float.h>
@@ -75,7 +75,7 @@ static const sinew_target *old_target(const keeper *k, const char *name) {
 }
 
 /* Whether a target has other displacements than `before` (NULL: none) on the vertices of a block.
- * Files hold floats, so differences below their precision are none. */
+ * Files hold floats, so differences below their precision are ignored. */
 static bool changed_on(const keeper *k, const sn_gltf_block *block, const sinew_target *before,
                        const sinew_target *after) {
     for (int i = 0; i < block->count; i++) {
@@ -492,7 +492,7 @@ static bool has_new_rules(const keeper *k) {
 }
 
 /* One channel of an animation that moves the weights of a mesh whose targets have changed. New
- * correctives follow the sliders, so that their keys are sampled anew. */
+ * correctives follow the sliders, so that their keys are sampled again. */
 static sinew_status rewrite_channel(keeper *k, int animation_index, json_t *animation,
                                     json_t *channel, int old_count) {
     json_t *samplers = json_object_get(animation, "samplers");
@@ -632,7 +632,8 @@ static void find_expressions(keeper *k) {
     }
 }
 
-/* Limits, in-betweens, combinations and the like, where the file does not say the same already. */
+/* Limits, in-betweens, combinations and the like, where the file does not contain the same already.
+ */
 static void write_description(keeper *k) {
     json_t *before = sn_rig_to_json(k->before), *after = sn_rig_to_json(k->rig);
     k->file.failed |= !before || !after;

@@ -1,5 +1,5 @@
-/* Posing glTF as the specification says: a channel replaces one property of a node; a skinned mesh
- * stands where its joints put it,
+/* Posing glTF as specified: a channel replaces one property of a node; a skinned mesh
+ * is positioned by its joints,
  *
  *   x' = sum_j w_j J_j B_j (x + sum_t m_t d_t)
  *
@@ -97,7 +97,7 @@ static sn_gltf_transform product(const sn_gltf_transform *a, const sn_gltf_trans
         .translation = sn_add(sn_mat3_apply(a->linear, b->translation), a->translation)};
 }
 
-/* Climbs to a placed ancestor, then places on the way back. The walk of the scene has refused
+/* Climbs to a placed ancestor, then places nodes on the way down. The walk of the scene has refused
  * circles among nodes that it shows; joints may lie elsewhere. */
 static sinew_status place(poser *p, int index) {
     int top = index, steps = 0;

@@ -1,7 +1,7 @@
 /* Rigs from glTF.
  *
  * glTF splits a vertex wherever texture coordinates or normals differ between its faces and knows
- * triangles only. What we write says in `_VERTEX` which vertex each split one was, and in extras
+ * triangles only. What we write stores in `_VERTEX` which vertex each split one was, and in extras
  * which polygons there were; both are restored. In other files vertices of one node that coincide
  * in the neutral *and in every target* are joined; lips that touch in the neutral but part in some
  * target stay apart. The mesh remembers the file's own vertices (file_vertices), so that caches can
@@ -113,8 +113,8 @@ static uint64_t mix_vector(uint64_t hash, const double *v) {
     return hash;
 }
 
-/* Reads an attribute of the block into rows of `components` numbers; `present` says if there is
- * one. */
+/* Reads an attribute of the block into rows of `components` numbers; `present` tells whether there
+ * is one. */
 static sinew_status read_attribute(gltf_reader *r, const json_t *attributes, const char *name,
                                    int components, int count, double *rows, bool *present) {
     const json_t *index = json_object_get(attributes, name);
@@ -497,7 +497,7 @@ static bool restore_polygons(gltf_reader *r) {
         r->corner_count = (size_t)corner_count;
         r->face_start = start, start = NULL;
         r->face_count = face_count;
-        for (int f = 0; part && f < face_count; f++) part[f]--; /* 0 stands for none */
+        for (int f = 0; part && f < face_count; f++) part[f]--; /* 0 means none */
         r->face_part = part, part = NULL;
         sn_names_release(&r->parts);
         r->parts = parts, parts = (sn_names){0};

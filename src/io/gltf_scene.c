@@ -154,7 +154,7 @@ static sinew_status visit(walk *w) {
     return push_all(w, json_object_get(node, "children"), &world, name ? name : step.name);
 }
 
-/* Nodes that are nobody's child, when no scene names the roots. */
+/* Nodes without a parent, when no scene names the roots. */
 static sinew_status push_roots(walk *w) {
     const json_t *nodes = json_object_get(w->gltf->root, "nodes");
     bool *child = SN_NEW0(bool, w->node_count);

@@ -14,7 +14,7 @@ typedef struct sn_gltf_transform {
 typedef struct sn_gltf_instance {
     const json_t *mesh;
     int node;                    /* -1: a mesh that no node shows */
-    sn_gltf_transform transform; /* to the world; a skinned mesh stands where its skin puts it and
+    sn_gltf_transform transform; /* to the world; a skinned mesh is positioned by its skin and
                                     has none */
     const char *name;            /* of the node, else of the mesh, else of the nearest named parent;
                                     NULL: none */

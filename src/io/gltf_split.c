@@ -59,7 +59,7 @@ static int find_split(splitter *s, int vertex, int uv, int normal) {
     }
 }
 
-/* Corners of each triangle: the triangulation names vertices, its face says which corner. */
+/* Corners of each triangle: the triangulation names vertices, its face tells which corner. */
 static void split_triangles(const sinew_mesh *mesh, sn_split *split) {
     for (int t = 0; t < mesh->triangle_count; t++) {
         int face = mesh->triangle_face[t];

@@ -1,7 +1,7 @@
 /* Rigs to GLB.
  *
  * Vertex i of the mesh is vertex i of the file; where faces disagree about texture coordinates or
- * normals, copies follow at the end. `_VERTEX` says of which vertex each is a copy, extras.sinew
+ * normals, copies follow at the end. `_VERTEX` stores of which vertex each is a copy, extras.sinew
  * keeps polygons, parts and the rig's description (gltf_read.c restores them), extras.targetNames
  * the names that other programs read. Targets are sparse where that is smaller. */
 #include "io/gltf_write.h"

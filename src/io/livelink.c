@@ -1,7 +1,7 @@
 /* Live Link Face takes: CSV "Timecode,BlendShapeCount,EyeBlinkLeft,...", recognised by its header.
  *
- * A timecode HH:MM:SS:FF.fff counts frames within the second, and the file does not say how many a
- * second has: the smallest of 24, 25, 30, 50, 60, 120 above the largest FF, and at least 60 when
+ * A timecode HH:MM:SS:FF.fff counts frames within the second, and the file does not state how many
+ * a second has: the smallest of 24, 25, 30, 50, 60, 120 above the largest FF, and at least 60 when
  * the take never enters a new second. Times start at 0. Rows whose time does not advance (repeated
  * or dropped timecodes) are left out. All columns after the count become channels, the head and eye
  * angles (radians) too. */

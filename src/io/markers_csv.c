@@ -1,5 +1,5 @@
 /* Marker trajectories as CSV: "time_s,NAME.x,NAME.y,NAME.z,..."; an empty or nan cell is a missing
- * marker. Lines "# unit cm" and "# up z" above the header say what the numbers mean. */
+ * marker. Lines "# unit cm" and "# up z" above the header give the units and axes. */
 #include "io/markers.h"
 
 #include <math.h>

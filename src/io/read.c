@@ -10,7 +10,7 @@
 #include "io/tets.h"
 
 /* The first format with this ending that `can` read the kind of thing and recognises the file; when
- * none does, the first that can, which then says what is wrong. */
+ * none does, the first that can, which then reports what is wrong. */
 static const sn_format *find_reader(const sn_source *source, bool (*can)(const sn_format *)) {
     const sn_format *first = NULL;
     for (const sn_format *const *f = sn_formats(); *f; f++) {
@@ -40,6 +40,7 @@ static sinew_status refuse(const char *path, const char *kind, bool (*can)(const
         return format->member != NULL;                                                             \
     }
 DEFINE_CAN(read_mesh)
+DEFINE_CAN(read_shown)
 DEFINE_CAN(read_curves)
 DEFINE_CAN(read_markers)
 DEFINE_CAN(read_tets)
@@ -91,10 +92,13 @@ static sinew_status read_mesh(const char *path, sinew_mesh **mesh, sinew_error *
     return status == SINEW_NO_MEMORY ? sn_no_memory(error) : SINEW_OK;
 }
 
-sinew_status sinew_mesh_read(const char *path, sinew_mesh **mesh, sinew_error *error) {
-    SN_REQUIRE(path && mesh, error);
-    *mesh = NULL;
-    SN_TRY(read_mesh(path, mesh, error));
+static sinew_status read_shown(const char *path, sinew_mesh **mesh, sinew_error *error) {
+    if (!has_format(path, can_read_shown)) return read_mesh(path, mesh, error);
+    READ(path, read_shown, "meshes", mesh, error);
+    return SINEW_OK;
+}
+
+static sinew_status name_after_file(const char *path, sinew_mesh **mesh, sinew_error *error) {
     if (!(*mesh)->name) (*mesh)->name = sn_path_stem(path);
     if (!(*mesh)->name) {
         sinew_mesh_destroy(*mesh);
@@ -102,6 +106,20 @@ sinew_status sinew_mesh_read(const char *path, sinew_mesh **mesh, sinew_error *e
         return sn_no_memory(error);
     }
     return SINEW_OK;
+}
+
+sinew_status sinew_mesh_read(const char *path, sinew_mesh **mesh, sinew_error *error) {
+    SN_REQUIRE(path && mesh, error);
+    *mesh = NULL;
+    SN_TRY(read_mesh(path, mesh, error));
+    return name_after_file(path, mesh, error);
+}
+
+sinew_status sinew_mesh_read_shown(const char *path, sinew_mesh **mesh, sinew_error *error) {
+    SN_REQUIRE(path && mesh, error);
+    *mesh = NULL;
+    SN_TRY(read_shown(path, mesh, error));
+    return name_after_file(path, mesh, error);
 }
 
 sinew_status sinew_curves_read(const char *path, sinew_curves **curves, sinew_error *error) {

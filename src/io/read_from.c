@@ -1,5 +1,5 @@
-/* The readers with a source and a monitor. A source stands for its name while the reader of paths
- * runs (io/reading.h). */
+/* The readers with a source and a monitor. A source replaces the file of its name while the reader
+ * of paths runs (io/reading.h). */
 #include <math.h>
 #include <string.h>
 

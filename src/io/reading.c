@@ -148,7 +148,7 @@ bool sn_storing_elsewhere(void) {
 }
 
 sinew_status sn_store(const char *path, const void *bytes, size_t size, sinew_error *error) {
-    if (sn_scope_poll()) return sn_no_memory(error); /* cancelled: sn_scope_end says so */
+    if (sn_scope_poll()) return sn_no_memory(error); /* cancelled: sn_scope_end reports it */
     if (!sn_storing_elsewhere()) return sn_file_write(path, bytes, size, error);
     return writing_now->sink.write(path, bytes, size, writing_now->sink.user, error);
 }

@@ -1,4 +1,4 @@
-/* Sources and sinks of the call that this thread makes: what stands behind a path. Formats ask here
+/* Sources and sinks of the call that this thread makes: what a path refers to. Formats ask here
  * instead of the disk. */
 #ifndef SN_IO_READING_H
 #define SN_IO_READING_H

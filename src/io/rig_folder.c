@@ -30,7 +30,7 @@ static int hex_digit(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The name that a file stands for: the stem with %XX undone. */
+/* The name that a file represents: the stem with %XX undone. */
 static char *target_name(const char *path) {
     char *name = sn_path_stem(path);
     if (!name) return NULL;

@@ -10,7 +10,7 @@ static const char *const combine_names[] = {"multiply", "lowest", "smooth_lowest
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* json_real refuses what is not finite; an absent limit says the same. */
+/* json_real refuses what is not finite; an absent limit means the same. */
 static int set_number(json_t *object, const char *key, double value) {
     return isfinite(value) ? json_object_set_new(object, key, json_real(value)) : 0;
 }

@@ -12,7 +12,7 @@
  *                 "drivers": ["jawOpen", "smile"], "terms": [[0.5, [0, 2], [1, 1]], ...]}, ...],
  *    "regions": {"lips": [1, 2, 3]}}
  *
- * A limit that is absent or null is no limit. */
+ * If a limit is absent or null, there is none. */
 #ifndef SN_IO_RIG_JSON_H
 #define SN_IO_RIG_JSON_H
 

@@ -50,7 +50,7 @@ void sn_text_skip_joined(sn_text *text) {
     }
 }
 
-/* A cancelled reader finds no more text; sn_scope_end says why. */
+/* A cancelled reader finds no more text; sn_scope_end reports why. */
 static void poll_scope(sn_text *text) {
     enum { LINES = 128 };
     if (text->line % LINES != 0 || text->at >= text->end) return;

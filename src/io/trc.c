@@ -7,7 +7,7 @@
  *                         X1  Y1  Z1
  *   1         0           1   2   3
  *
- * An empty cell is a missing marker. The file does not say which axis points up. */
+ * An empty cell is a missing marker. The file does not state which axis points up. */
 #include <limits.h>
 #include <math.h>
 

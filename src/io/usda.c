@@ -2,7 +2,7 @@
  *
  * A plain target is a BlendShape; in-betweens of its slider are its inbetweens. A combination
  * becomes a BlendShape of its own, with its rule in customData: USD knows no correctives. Names
- * become identifiers; the name that the artist gave stands in customData. */
+ * become identifiers; the artist's name is kept in customData. */
 #include <math.h>
 #include <stdio.h>
 
@@ -190,7 +190,7 @@ static const char *rule_name(const sinew_target *target) {
     return names[target->combine];
 }
 
-/* A slider's value as the weight of its shape: 0 at rest, 1 where the shape stands. */
+/* A slider's value as the weight of its shape: 0 at rest, 1 at the shape. */
 static double shape_weight(const sinew_rig *rig, const sinew_target *shape, double value) {
     double rest = rig->sliders[shape->slider].rest;
     return (value - rest) / (shape->at - rest);

@@ -46,7 +46,7 @@ static void put(int *triangle, int a, int b, int c) {
     triangle[0] = a, triangle[1] = b, triangle[2] = c;
 }
 
-/* Both triangles face the same way as the whole. */
+/* Both triangles have the orientation of the whole. */
 static bool proper_cut(sn_vec3 a, sn_vec3 b, sn_vec3 c, sn_vec3 d, sn_vec3 normal) {
     return sn_dot(sn_cross(sn_sub(b, a), sn_sub(c, a)), normal) > 0 &&
            sn_dot(sn_cross(sn_sub(c, a), sn_sub(d, a)), normal) > 0;

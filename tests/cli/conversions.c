@@ -77,6 +77,27 @@ static void rigs_meshes_and_tables_change_their_format(void **state) {
                    "sinew info u.mesh | grep -q '4 vertices, 4 faces'");
 }
 
+static void plain_meshes_are_subdivided_as_the_file_shows_them(void **state) {
+    (void)state;
+    fresh_folder();
+    write_text("sheet.fbx", "FBXHeaderExtension: { FBXVersion: 7400 }\nObjects: {\n"
+                            "Geometry: 10, \"Geometry::\", \"Mesh\" {\n Smoothness: 3\n"
+                            " PreviewDivisionLevels: 2\n BoundaryRule: 1\n"
+                            " Vertices: *12 { a: 0,0,0, 1,0,0, 1,1,0, 0,1,0 }\n"
+                            " PolygonVertexIndex: *4 { a: 0,1,2,-4 }\n}\n"
+                            "Model: 20, \"Model::sheet\", \"Mesh\" { }\n}\n"
+                            "Connections: {\nC: \"OO\",10,20\nC: \"OO\",20,0\n}\n");
+    const run_result *r = expect_code(0, "sinew convert sheet.fbx shown.obj");
+    assert_non_null(strstr(r->out, "--cage writes the control cage"));
+    expect_code(0, "test $(grep -c '^v ' shown.obj) = 25");
+    r = expect_code(0, "sinew convert sheet.fbx cage.obj --cage");
+    assert_null(strstr(r->out, "subdivided"));
+    expect_code(0, "test $(grep -c '^v ' cage.obj) = 4");
+    expect_code(0, "sinew convert sheet.fbx rig && test $(grep -c '^v ' rig/neutral.obj) = 4");
+    r = expect_code(0, "sinew info sheet.fbx");
+    assert_non_null(strstr(r->out, "2 levels"));
+}
+
 static void obstacles_pins_and_pulls_reach_the_spring_model(void **state) {
     (void)state;
     const char *folder = fresh_folder();
@@ -129,6 +150,7 @@ int test_conversions(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_survive_every_format_that_holds_them),
         cmocka_unit_test(rigs_meshes_and_tables_change_their_format),
+        cmocka_unit_test(plain_meshes_are_subdivided_as_the_file_shows_them),
         cmocka_unit_test(obstacles_pins_and_pulls_reach_the_spring_model),
         cmocka_unit_test(modal_options_reach_the_model),
     };

@@ -3,6 +3,9 @@
 #include "groups.h"
 #include "helpers.h"
 
+#include <limits.h>
+#include <stdbool.h>
+
 #include "../fuzz/readers.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -51,26 +54,43 @@ static void files_cut_at_every_byte_are_survived(void **state) {
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
+/* Reads the bytes with memory that runs out: at every block of the first file of a corpus, at one
+ * block of every path of callers in the others. */
+static void read_without_memory(const fuzz_reader *reader, const char *path, bool every) {
+    sinew_error error;
+    char *bytes;
+    size_t size;
+    const long *paths;
+    assert_ok(sn_file_read(path, &bytes, &size, &error));
+    test_memory_trace();
+    reader->read((const uint8_t *)bytes, size);
+    long total = LONG_MAX - test_memory_restore().left, count = test_steps(&paths);
+    for (long i = 0; i < (every ? total : count); i++) {
+        test_memory_limit(every ? i : paths[i]);
+        reader->read((const uint8_t *)bytes, size);
+        test_memory_use used = test_memory_restore();
+        if (used.living != 0)
+            fail_msg("%s: %ld blocks are lost when allocation %ld fails", path, used.living,
+                     every ? i : paths[i]);
+    }
+    sn_free(bytes);
+}
+
 static void every_failed_allocation_is_survived(void **state) {
     (void)state;
     sinew_error error;
     const char *root = getenv("SINEW_SOURCE");
     for (const fuzz_reader *reader = fuzz_readers; reader->name; reader++) {
-        char path[4096];
-        snprintf(path, sizeof path, "%s/fuzz/corpus/%s/sample", root ? root : ".", reader->name);
-        char *bytes;
-        size_t size;
-        assert_ok(sn_file_read(path, &bytes, &size, &error));
-        for (long n = 0;; n++) {
-            test_memory_limit(n);
-            reader->read((const uint8_t *)bytes, size);
-            test_memory_use used = test_memory_restore();
-            if (used.living != 0)
-                fail_msg("%s: %ld blocks are lost when allocation %ld fails", reader->name,
-                         used.living, n);
-            if (used.left > 0) break; /* it needed no more than n */
+        char folder[4096], **names;
+        int count;
+        snprintf(folder, sizeof folder, "%s/fuzz/corpus/%s", root ? root : ".", reader->name);
+        assert_ok(sn_folder_list(folder, &names, &count, &error));
+        for (int i = 0; i < count; i++) {
+            char *path = sn_path_join(folder, names[i]);
+            read_without_memory(reader, path, !strcmp(names[i], "sample"));
+            sn_free(path);
         }
-        sn_free(bytes);
+        sn_names_free(names, count);
     }
 }
 
