@@ -101,6 +101,47 @@ static sinew_status solve(const double *weights, double *positions, void *user,
     return sinew_session_solve(user, &input, &result, monitor, error);
 }
 
+/* Answers of the model on the unseen poses, which are measured twice: before and after. */
+typedef struct answers {
+    sinew_session *session;
+    size_t numbers;
+    int count, next; /* poses; the one that is asked for next */
+    bool known;
+    float *positions;
+} answers;
+
+static sinew_status solve_once(const double *weights, double *positions, void *user,
+                               const sinew_monitor *monitor, sinew_error *error) {
+    answers *a = user;
+    float *own = a->positions + (size_t)a->next++ * a->numbers;
+    sinew_status status = SINEW_OK;
+    if (!a->known) {
+        status = solve(weights, positions, a->session, monitor, error);
+        for (size_t i = 0; i < a->numbers; i++) own[i] = (float)positions[i];
+    } else {
+        for (size_t i = 0; i < a->numbers; i++) positions[i] = (double)own[i];
+    }
+    if (a->next == a->count) a->next = 0, a->known = true;
+    return status;
+}
+
+static sinew_status measure(cli_call *call, sinew_session *session, const sinew_rig *baked,
+                            int count, const double *rows, sinew_bake_error *before,
+                            sinew_bake_error *after) {
+    const sinew_rig *rig = sinew_session_rig(session);
+    answers a = {.session = session, .count = count};
+    a.numbers = 3 * (size_t)sinew_mesh_vertex_count(sinew_rig_neutral(rig));
+    a.positions = malloc((size_t)count * a.numbers * sizeof *a.positions);
+    if (!a.positions) return SINEW_NO_MEMORY;
+    sinew_status status =
+        sinew_bake_measure(rig, count, rows, solve_once, &a, call->monitor, before, &call->error);
+    if (status == SINEW_OK)
+        status = sinew_bake_measure(baked, count, rows, solve_once, &a, call->monitor, after,
+                                    &call->error);
+    free(a.positions);
+    return status;
+}
+
 /* Rows of slider weights of a clip at its own times, appended to *rows. */
 static sinew_status add_clip(cli_call *call, const sinew_rig *rig, const char *path, double **rows,
                              int *count) {
@@ -168,7 +209,7 @@ static void report(cli_call *call, const sinew_bake_info *info, const sinew_bake
             100 * after->worst);
 }
 
-/* The file that the rig comes from, whose materials and skins go on to the output. */
+/* The file that the rig comes from, whose materials and skins are copied to the output. */
 static const char *original_of(const cli_call *call) {
     return call->argument_count == 1 ? call->arguments[0] : NULL;
 }
@@ -210,6 +251,7 @@ static sinew_status bake(cli_call *call, sinew_session *session) {
     chosen.max_targets = cli_integer(call, "--max-targets", chosen.max_targets);
     chosen.tolerance = cli_number(call, "--tolerance", chosen.tolerance);
     chosen.max_samples = cli_integer(call, "--samples", chosen.max_samples);
+    chosen.self_contact = cli_given(call, "--self-contact");
     const char *style = cli_text(call, "--style");
     if (style && strcmp(style, "inbetweens") == 0) chosen.style = SINEW_BAKE_STYLE_INBETWEENS;
     sinew_rig *baked = NULL;
@@ -222,11 +264,7 @@ static sinew_status bake(cli_call *call, sinew_session *session) {
         status =
             sinew_bake(rig, &chosen, solve, session, call->monitor, &baked, &info, &call->error);
     if (status == SINEW_OK)
-        status = sinew_bake_measure(rig, unseen_count, unseen, solve, session, call->monitor,
-                                    &before, &call->error);
-    if (status == SINEW_OK)
-        status = sinew_bake_measure(baked, unseen_count, unseen, solve, session, call->monitor,
-                                    &after, &call->error);
+        status = measure(call, session, baked, unseen_count, unseen, &before, &after);
     if (status == SINEW_OK) report(call, &info, &before, &after);
     if (status == SINEW_OK) status = write_results(call, baked);
     sinew_rig_destroy(baked);

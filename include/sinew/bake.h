@@ -12,8 +12,8 @@
  * full weight still reproduces the artist's shape exactly.
  *
  * For programs that support only in-betweens and products, choose the other style: phi_j is then
- * the hat function of an in-between on one slider, or a product such as jawOpen^2 * smile. The same
- * error then takes several times as many targets.
+ * the hat function of an in-between on one slider, or a product such as jawOpen^2 * smile. Reaching
+ * the same error then requires several times as many targets.
  *
  *   sinew_bake          fit                                  once
  *   sinew_bake_measure  compare with the model on poses that were not used to fit
@@ -23,6 +23,7 @@
 #ifndef SINEW_BAKE_H
 #define SINEW_BAKE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sinew/monitor.h"
@@ -55,6 +56,8 @@ typedef struct sinew_bake_options {
     int row_count;    /* poses of the clips that the rig is going to play: rows of slider weights */
     const double *rows; /* row_count * slider_count, or NULL */
     sinew_bake_style style;
+    bool self_contact; /* the model keeps the surface from intersecting itself: place samples where
+                          the linear blend of two sliders intersects */
 } sinew_bake_options;
 
 SINEW_API void sinew_bake_options_init(sinew_bake_options *options);

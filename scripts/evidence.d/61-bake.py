@@ -5,6 +5,7 @@ clips that no fit has seen. BAKE_RIGS=words limits the rigs.
 Claim: with 40 targets at most a fifth of the error is left."""
 import csv
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -55,10 +56,43 @@ def make_clips():
     write_clip("livelink_facecap.csv", single, rows, 1 / 3)
 
 
+TOUCHES = (("eyeBlink", 1, "eyeSquint", 0.9), ("eyeBlink", 1, "eyeLookDown", 0.8),
+           ("eyeBlink", 0.95, "cheekSquint", 0.8), ("mouthSmile", 1, "mouthDimple", 0.7),
+           ("mouthSmile", 0.8, "mouthStretch", 0.8), ("mouthPucker", 0.9, "mouthRollUpper", 0.8),
+           ("jawLeft", 0.8, "mouthShrugLower", 0.9), ("mouthFrown", 0.8, "mouthStretch", 0.7),
+           ("mouthPress", 1, "mouthShrugLower", 0.9), ("mouthRollUpper", 0.9, "mouthShrugLower", 0.9),
+           ("jawForward", 0.7, "mouthShrugLower", 0.6), ("mouthPucker", 0.8, "mouthLeft", 0.7))
+
+
+def touching_clip(rig, out):
+    """A clip in which lids and lips meet: one gesture after the other, each of two sliders."""
+    names = [s["name"] for s in json.loads((pathlib.Path(rig) / "rig.json").read_text())["sliders"]]
+    rows = []
+    for k in range(12 * len(TOUCHES) + 1):
+        t, weights = k / 12, dict.fromkeys(names, 0.0)
+        for g, (first, most, second, other) in enumerate(TOUCHES):
+            shift = 0.35 if g % 2 == 0 else -0.35
+            for name, full, middle, half in ((first, most, g + 0.45, 0.85),
+                                             (second, other, g + 0.45 + shift, 0.75)):
+                x = abs(t - middle) / half
+                for n in (name, name + "Left", name + "Right"):
+                    if x < 1 and n in weights:
+                        weights[n] = max(weights[n], full * (0.5 + 0.5 * math.cos(math.pi * x)))
+        weights["jawOpen"] = 0.12 * (0.5 + 0.5 * math.sin(1.7 * t))
+        rows.append([f"{weights[n]:.5f}" for n in names])
+    write_clip(out, [[n] for n in names], rows, 1 / 30)
+
+
 def samples():
     for name in ("bar", "arm", "hand", "face", "face2"):
         run("sample", name, "--vertices", 1500, "--out", name)
         yield name, [name], f"{name}/clip.csv", "its own"
+
+
+def contacts():
+    run("sample", "face", "--vertices", 1500, "--out", "face")
+    touching_clip("face", "touch.csv")
+    yield "face, contact", ["face", "--model", "spring", "--self-contact"], "touch.csv", "lids and lips meet"
 
 
 def heads():
@@ -81,7 +115,7 @@ words = os.environ.get("BAKE_RIGS", "").split()
 failed = False
 print("| rig | clip | linear, of the diagonal | " + " | ".join(f"{n} targets" for n in TARGETS) + " |")
 print("|---" * (3 + len(TARGETS)) + "|")
-for source in (samples, heads):
+for source in (samples, contacts, heads):
     for name, rig, clip, title in source():
         if words and not any(word in name for word in words):
             continue

@@ -36,6 +36,7 @@ static void release(sn_baker *b) {
     sn_free(b->functions), sn_free(b->chosen), sn_free(b->basis), sn_free(b->displacements);
     sn_free(b->weights), sn_free(b->residuals), sn_free(b->positions), sn_free(b->blend);
     sn_free(b->gram), sn_free(b->scale), sn_free(b->coefficients);
+    sn_free(b->known), sn_free(b->meetings);
     sinew_linear_destroy(b->linear);
 }
 

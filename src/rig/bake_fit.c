@@ -20,8 +20,9 @@
 #include "rig/baker.h"
 
 enum {
+    CONTACT_SHARE = 4,      /* at most one in this many shapes belongs to contact */
     SWEEPS = 12,            /* of varimax */
-    ROTATED_VERTICES = 3000 /* that varimax looks at */
+    ROTATED_VERTICES = 3000 /* that varimax uses */
 };
 #define RIDGE         1e-7 /* of the mean squared value of the functions */
 #define SMALLEST_TURN 1e-3 /* radians; ends varimax */
@@ -252,7 +253,9 @@ sinew_status sn_bake_fit(sn_baker *b, double *worst, double *rms) {
         return status;
     }
     int n = b->sample_count, most = b->options->max_targets;
-    int count = most < b->chosen_count ? most : b->chosen_count;
+    int contacts =
+        most / CONTACT_SHARE < b->meeting_count ? most / CONTACT_SHARE : b->meeting_count;
+    int count = most - contacts < b->chosen_count ? most - contacts : b->chosen_count;
     double *X = function_values(b), *A = SN_NEW(double, (size_t)n *(size_t)count);
     sinew_status status = X && A ? (b->basis ? reduce(b, X, count) : sn_bake_reduce(b, X, count))
                                  : sn_no_memory(b->error);
@@ -263,6 +266,7 @@ sinew_status sn_bake_fit(sn_baker *b, double *worst, double *rms) {
     }
     if (status == SINEW_OK) status = rotate(b);
     if (status == SINEW_OK) normalize(b, X);
+    if (status == SINEW_OK) status = sn_bake_add_contact(b, contacts);
     sn_free(X), sn_free(A);
     return status;
 }

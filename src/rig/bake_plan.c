@@ -24,7 +24,8 @@ enum {
     MOST_FACE_CANDIDATES = 3000,
     MOST_DISTANT = 2000, /* pairs that hardly interact, on a face */
     PAIR_SHARE = 45,     /* per cent of the samples up to which pairs are sampled once … */
-    PLANNED_SHARE = 65   /* … and the strongest of them again */
+    PLANNED_SHARE = 65,  /* … and the strongest of them again */
+    MOST_DRAWS = 4       /* of poses of many sliders, of which those that meet are left out */
 };
 #define COARSE     0.02 /* of a slider's error that hats between its samples may miss */
 #define NEGLIGIBLE 0.01 /* of the strongest interaction */
@@ -227,6 +228,25 @@ static int by_interaction(const void *x, const void *y) {
     return p->a != q->a ? p->a - q->a : p->b - q->b;
 }
 
+/* Where contact sets in differs from pair to pair: the far corner, and the ways to it. */
+static sinew_status sample_meeting(sn_baker *b, sn_slider_pair *pair, double *row) {
+    static const double corner[][2] = {{1, 1},   {1, 0.75},    {0.75, 1},
+                                       {1, 0.5}, {0.75, 0.75}, {0.5, 1}};
+    sn_bake_meeting meeting = {.slider = {pair->a, pair->b}, .first = b->sample_count};
+    for (size_t k = 0; k < sizeof corner / sizeof *corner; k++) {
+        int index = b->sample_count;
+        SN_TRY(sample_pair(b, pair, corner[k], row));
+        if (b->sample_count > index)
+            pair->interaction = fmax(pair->interaction, interaction_of(b, index, -1, -1));
+    }
+    meeting.count = b->sample_count - meeting.first;
+    if (meeting.count == 0) return SINEW_OK;
+    if (!SN_RESERVE(b->meetings, b->meeting_capacity, b->meeting_count + 1))
+        return sn_no_memory(b->error);
+    b->meetings[b->meeting_count++] = meeting;
+    return SINEW_OK;
+}
+
 /* Samples the pairs and sorts them by interaction; *count falls to those that matter. */
 static sinew_status sample_pairs(sn_baker *b, const int *half, sn_slider_pair *pairs, int *count,
                                  double *row) {
@@ -244,6 +264,9 @@ static sinew_status sample_pairs(sn_baker *b, const int *half, sn_slider_pair *p
             sampled ? interaction_of(b, index, half[pairs[i].a], half[pairs[i].b]) : -1;
         if (sampled) measured += pairs[i].interaction, overlap += pairs[i].overlap;
     }
+    b->sample_limit = all * PLANNED_SHARE / 100;
+    for (int i = 0; i < *count; i++)
+        if (pairs[i].meets) SN_TRY(sample_meeting(b, &pairs[i], row));
     for (int i = 0; i < *count; i++) /* of those without a sample, by how much the two meet */
         if (pairs[i].interaction < 0)
             pairs[i].interaction = overlap > 0 ? measured * pairs[i].overlap / overlap : 0;
@@ -336,10 +359,12 @@ static sinew_status add_polynomials(sn_baker *b, const sn_slider_pair *pairs, in
         if (pair_count * (degree * lower / 2) + triple_count * of_triple <= room) break;
     }
     sinew_status status = SINEW_OK;
-    for (int i = 0; status == SINEW_OK && i < pair_count; i++)
-        if (b->function_count + degree * (degree - 1) / 2 <= most)
+    for (int i = 0; status == SINEW_OK && i < pair_count; i++) {
+        int own = pairs[i].meets ? CURVE_POWER : degree; /* contact sets in suddenly */
+        if (b->function_count + own * (own - 1) / 2 <= most)
             status = add_products(b, 2, (const int[]){pairs[i].a, pairs[i].b}, pairs[i].interaction,
-                                  degree, degree);
+                                  own, own);
+    }
     int triple_degree = degree > 4 ? degree - 1 : 3;
     for (int i = 0; status == SINEW_OK && i < triple_count; i++)
         if (b->function_count + 10 <= most)
@@ -380,7 +405,9 @@ static sinew_status add_pairs(sn_baker *b, const int *half, const double *expect
     sn_slider_pair *pairs;
     int count;
     SN_TRY(sn_bake_pairs(b->rig, &pairs, &count, b->error));
-    sinew_status status = sample_pairs(b, half, pairs, &count, row);
+    sinew_status status = SINEW_OK;
+    if (b->options->self_contact) status = sn_bake_find_meeting(b, &pairs, &count);
+    if (status == SINEW_OK) status = sample_pairs(b, half, pairs, &count, row);
     bool polynomials = b->options->style == SINEW_BAKE_STYLE_POLYNOMIALS;
     if (status == SINEW_OK && polynomials) status = add_polynomials(b, pairs, count);
     if (status == SINEW_OK && polynomials && b->rig->slider_count > SN_BAKE_MANY_SLIDERS)
@@ -394,6 +421,22 @@ static sinew_status add_pairs(sn_baker *b, const int *half, const double *expect
 }
 
 /* ---- whole poses ----------------------------------------------------------------------------- */
+
+/* Poses of many sliders, until there is no room. Those in which surfaces meet are left out: many
+ * sliders together push lips and lids through each other as no performance does, and to part them
+ * costs the model more than all other samples. */
+static sinew_status sample_crowded(sn_baker *b, uint64_t seed, int count, double *rows) {
+    double size;
+    if (b->sample_count == b->sample_limit) return SINEW_OK;
+    SN_TRY(sn_bake_crowded_poses(b->rig, seed, count, rows, b->error));
+    for (int k = 0; k < count && b->sample_count < b->sample_limit; k++) {
+        const double *row = rows + (size_t)k * (size_t)b->rig->slider_count;
+        bool meets = false;
+        if (b->options->self_contact) SN_TRY(sn_bake_meets(b, row, &meets));
+        if (!meets) SN_TRY(add_sample(b, row, &size));
+    }
+    return SINEW_OK;
+}
 
 /* Poses of the clips, evenly spread, then random ones of several sliders, and of many: without them
  * the fit would be free to be anything where more than two sliders act. */
@@ -412,11 +455,11 @@ static sinew_status sample_rows(sn_baker *b) {
     double *rows = SN_NEW(double, (size_t)(random > 0 ? random : 1) * n);
     if (!rows) return sn_no_memory(b->error);
     sinew_status status = sinew_bake_poses(b->rig, 1, random - crowded, rows, b->error);
-    if (status == SINEW_OK)
-        status = sn_bake_crowded_poses(b->rig, 1, crowded, rows + (size_t)(random - crowded) * n,
-                                       b->error);
-    for (int k = 0; status == SINEW_OK && k < random; k++)
+    for (int k = 0; status == SINEW_OK && k < random - crowded; k++)
         status = add_sample(b, rows + (size_t)k * n, &size);
+    int draws = b->options->self_contact ? MOST_DRAWS : 1;
+    for (int seed = 1; status == SINEW_OK && seed <= draws; seed++)
+        status = sample_crowded(b, (uint64_t)seed, crowded, rows);
     sn_free(rows);
     return status;
 }

@@ -12,9 +12,10 @@ typedef struct sn_slider_pair {
     int a, b;
     double overlap;
     double interaction; /* how much the two together differ from each alone; set by samples */
-    /* They move the skin they share the same way, as elbow45 and elbow90 do: alternatives that an
-     * animator fades between and never adds up. */
+    /* They move the skin they share in the same direction, as elbow45 and elbow90 do: alternatives
+     * that an animator fades between and never adds up. */
     bool alike;
+    bool meets; /* their linear blend intersects itself, though each alone does not */
 } sn_slider_pair;
 
 /* Pairs of sliders that meet, strongest first; release with sn_free. */
@@ -22,7 +23,7 @@ sinew_status sn_bake_pairs(const sinew_rig *rig, sn_slider_pair **pairs, int *co
                            sinew_error *error);
 
 /* Rigs with more sliders are faces: a performer moves many at once, left and right together, and
- * some of them all the way. Limbs have fewer, of which few act at a time. */
+ * some of them to full weight. Limbs have fewer, of which few act at a time. */
 enum { SN_BAKE_MANY_SLIDERS = 24 };
 
 /* Rows of many sliders at once. */
@@ -33,7 +34,7 @@ sinew_status sn_bake_crowded_poses(const sinew_rig *rig, uint64_t seed, int coun
 static inline double sn_bake_weight(const sinew_slider *slider, double u) {
     return slider->rest + u * (1 - slider->rest);
 }
-/* The way back, as combinations count: never below 0. */
+/* The inverse, for combinations: never below 0. */
 static inline double sn_bake_unit(const sinew_slider *slider, double weight) {
     double range = 1 - slider->rest, u = range != 0 ? (weight - slider->rest) / range : 0;
     return u > 0 ? u : 0;

@@ -1,8 +1,10 @@
 /* What the steps of a bake share. In order:
  *
  *   bake_plan.c     asks the model for samples and lists the functions that may explain them
+ *   bake_meet.c     finds the poses in which surfaces meet, for models with self-contact
  *   bake_choose.c   picks the functions that remove most of the error
  *   bake_fit.c      finds the displacements, for polynomials also the few shapes that span them
+ *   bake_contact.c  adds shapes for the pairs of sliders that meet
  *   bake.c          turns the result into targets of a rig */
 #ifndef SN_RIG_BAKER_H
 #define SN_RIG_BAKER_H
@@ -30,6 +32,12 @@ typedef struct sn_bake_function {
     bool chosen;
 } sn_bake_function;
 
+/* The samples of two sliders that meet. */
+typedef struct sn_bake_meeting {
+    int slider[2];
+    int first, count; /* samples */
+} sn_bake_meeting;
+
 typedef struct sn_baker {
     const sinew_rig *rig;
     const sinew_bake_options *options;
@@ -46,7 +54,12 @@ typedef struct sn_baker {
     float *residuals; /* a column of 3 V per sample, times its scale */
     double *scale;    /* per sample */
     double *positions, *blend;
-    double *gram; /* residuals^T residuals */
+    double *gram;   /* residuals^T residuals */
+    int64_t *known; /* pairs of triangles that intersect in the neutral or in a pose, sorted */
+    size_t known_count;
+    sn_bake_meeting *meetings;
+    int meeting_count;
+    size_t meeting_capacity;
 
     sn_bake_function *functions;
     int function_count;
@@ -65,6 +78,12 @@ sinew_status sn_bake_take_samples(sn_baker *b);
 sinew_status sn_bake_add_function(sn_baker *b, const sn_bake_function *f);
 double sn_bake_evaluate(const sn_baker *b, const sn_bake_function *f, const double *weights);
 
+/* bake_meet.c: sets `meets` of the pairs, and adds those that meet without moving the same
+ * vertices. Then whether the blend of a pose intersects where neither the neutral nor a pose does.
+ */
+sinew_status sn_bake_find_meeting(sn_baker *b, sn_slider_pair **pairs, int *count);
+sinew_status sn_bake_meets(sn_baker *b, const double *weights, bool *meets);
+
 /* bake_choose.c: the Gram matrix of the samples, once; then at most `limit` functions, or all. */
 sinew_status sn_bake_weigh(sn_baker *b);
 sinew_status sn_bake_choose(sn_baker *b, int limit);
@@ -73,6 +92,10 @@ sinew_status sn_bake_choose_all(sn_baker *b);
 /* bake_ridge.c: b->coefficients, the polynomials of the `count` activations that explain most,
  * largest first. X: values of the chosen functions, sample_count x chosen_count. */
 sinew_status sn_bake_reduce(sn_baker *b, const double *X, int count);
+
+/* bake_contact.c: adds at most `limit` shapes to a fit of polynomials, one for each of the pairs of
+ * sliders whose contact it misses most. */
+sinew_status sn_bake_add_contact(sn_baker *b, int limit);
 
 /* bake_fit.c: the fewest shapes that meet the tolerance, and the error that they leave on the
  * samples, over the diagonal. */

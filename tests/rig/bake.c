@@ -329,6 +329,85 @@ static void baking_survives_without_memory(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* ---- contact --------------------------------------------------------------------------------- */
+
+/* Two lids, a sheet above another that tilts so that the two cross where they meet. No vertex is
+ * moved by both sliders. */
+static sinew_rig *lids(void) {
+    static const double points[] = {0, 1,    0, 1, 1, 0,   1, 1, 1,    0, 1,    1,
+                                    0, -0.5, 0, 1, 0, 0.1, 1, 0, 0.95, 0, -0.5, 0.9};
+    static const int faces[] = {0, 1, 2, 0, 2, 3, 4, 5, 6, 4, 6, 7};
+    static const int upper[] = {0, 1, 2, 3}, lower[] = {4, 5, 6, 7};
+    static const double down[] = {0, -0.6, 0, 0, -0.6, 0, 0, -0.6, 0, 0, -0.6, 0};
+    static const double up[] = {0, 0.6, 0, 0, 0.6, 0, 0, 0.6, 0, 0, 0.6, 0};
+    sinew_error error;
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    assert_ok(sinew_mesh_create(8, points, 4, NULL, faces, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    assert_ok(sinew_rig_add_target(rig, "close", 4, upper, down, &error));
+    assert_ok(sinew_rig_add_target(rig, "squint", 4, lower, up, &error));
+    return rig;
+}
+
+/* The lids stop each other half-way. */
+static sinew_status touching_model(const double *w, double *positions, void *user,
+                                   const sinew_monitor *monitor, sinew_error *error) {
+    (void)monitor, (void)error;
+    sinew_linear *linear;
+    if (sinew_linear_create(user, &linear, NULL) != SINEW_OK) return SINEW_NO_MEMORY;
+    sinew_linear_evaluate(linear, w, positions);
+    sinew_linear_destroy(linear);
+    double depth = 0.6 * (w[0] + w[1]) - 1;
+    for (size_t v = 0; depth > 0 && v < 8; v++)
+        positions[3 * v + 1] += (v < 4 ? 0.5 : -0.5) * depth;
+    return SINEW_OK;
+}
+
+static double left_by_a_bake(bool self_contact) {
+    static const double rows[] = {0.9, 0.9, 1, 0.6, 0.6, 1, 0.8, 0.95, 0.4, 0.5, 0.9, 0.3};
+    sinew_error error;
+    sinew_rig *rig = lids(), *baked;
+    sinew_bake_options options;
+    sinew_bake_options_init(&options);
+    options.max_samples = 60;
+    options.max_targets = 8;
+    options.self_contact = self_contact;
+    sinew_bake_error before = {.size = sizeof before}, after = {.size = sizeof after};
+    assert_ok(sinew_bake(rig, &options, touching_model, rig, NULL, &baked, NULL, &error));
+    assert_ok(sinew_bake_measure(rig, 6, rows, touching_model, rig, NULL, &before, &error));
+    assert_ok(sinew_bake_measure(baked, 6, rows, touching_model, rig, NULL, &after, &error));
+    sinew_rig_destroy(rig), sinew_rig_destroy(baked);
+    return after.mean / before.mean;
+}
+
+static void sliders_that_only_meet_are_sampled_together(void **state) {
+    (void)state;
+    assert_true(left_by_a_bake(false) > 0.9);
+    assert_below(left_by_a_bake(true), 0.4);
+}
+
+static sinew_status bake_lids(void *user) {
+    sinew_error error;
+    sinew_rig *baked;
+    sinew_bake_options options;
+    sinew_bake_options_init(&options);
+    options.max_samples = 30;
+    options.max_targets = 2;
+    options.self_contact = true;
+    sinew_status status =
+        sinew_bake(user, &options, touching_model, user, NULL, &baked, NULL, &error);
+    if (status == SINEW_OK) sinew_rig_destroy(baked);
+    return status;
+}
+
+static void meeting_sliders_are_found_without_memory_or_not_at_all(void **state) {
+    (void)state;
+    sinew_rig *rig = lids();
+    assert_true(test_out_of_memory(bake_lids, rig) > 10);
+    sinew_rig_destroy(rig);
+}
+
 int test_bake(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_of_the_model_are_found_exactly),
@@ -339,6 +418,8 @@ int test_bake(void) {
         cmocka_unit_test(pairs_that_share_nothing_add_up),
         cmocka_unit_test(baking_can_be_cancelled),
         cmocka_unit_test(baking_survives_without_memory),
+        cmocka_unit_test(sliders_that_only_meet_are_sampled_together),
+        cmocka_unit_test(meeting_sliders_are_found_without_memory_or_not_at_all),
     };
     return cmocka_run_group_tests_name("bake", tests, NULL, NULL);
 }
