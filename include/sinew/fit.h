@@ -76,7 +76,7 @@ SINEW_API void sinew_fit_options_set_method(sinew_fit_options *options, sinew_fi
 /* Whether a fit solves for a slider, and why not. */
 typedef enum sinew_fit_slider {
     SINEW_FIT_SLIDER_SOLVED,
-    SINEW_FIT_SLIDER_GAZE, /* directions of the eyes: markers on lids would turn them */
+    SINEW_FIT_SLIDER_GAZE, /* directions of the eyes: markers on lids would rotate them */
     SINEW_FIT_SLIDER_PUPIL,
     SINEW_FIT_SLIDER_TONGUE,
     SINEW_FIT_SLIDER_IDENTITY,   /* another person, not an expression */

@@ -65,9 +65,9 @@ SINEW_API void sinew_mesh_destroy(sinew_mesh *mesh);
 SINEW_API sinew_status sinew_mesh_triangulate(sinew_mesh *mesh, sinew_error *error);
 
 /* Whether b can be a pose of a: the same number of vertices, and the same surface over them. Faces
- * may be listed in another order, from another corner or the other way round, and polygons may be
- * cut into other triangles. Otherwise returns SINEW_BAD_INPUT, counts the faces that differ and
- * names the first. */
+ * may be listed in another order, start at another corner or wind in the other direction, and
+ * polygons may be cut into other triangles. Otherwise returns SINEW_BAD_INPUT, counts the faces
+ * that differ and names the first. */
 SINEW_API sinew_status sinew_mesh_same_topology(const sinew_mesh *a, const sinew_mesh *b,
                                                 sinew_error *error);
 

@@ -65,9 +65,10 @@ SINEW_API void sinew_rotation_evaluate(const sinew_rotation *rotation, sinew_rot
                                        const double *weights, double *positions);
 
 /* Vertices on the floor in all poses: no higher than 0.5% of the diagonal above the
- * lowest point of each pose. The floor lies across y or, when no vertices rest there, across z:
- * *axis is 1 or 2. Fewer than three vertices count as none. *vertices is increasing, or NULL;
- * release it with sinew_free. */
+ * lowest point of each pose. The floor lies across y or z, *axis 1 or 2: across z when no vertices
+ * rest along y, or when the poses move along z but share their lowest height along z only. Fewer
+ * than three vertices count as none. *vertices is increasing, or NULL; release it with sinew_free.
+ */
 SINEW_API sinew_status sinew_find_resting(const sinew_rig *rig, int **vertices, int *count,
                                           int *axis, sinew_error *error);
 

@@ -21,8 +21,8 @@ SINEW_API sinew_status sinew_slider_space_create(const sinew_rig *rig, sinew_sli
                                                  sinew_error *error);
 SINEW_API void sinew_slider_space_destroy(sinew_slider_space *space);
 
-/* Coordinates (3 per vertex) that some target moves, and the diagonal of the box around the
- * vertices that own them. */
+/* Coordinates (3 per vertex) that some target moves, and the bounding-box diagonal of their
+ * vertices. */
 SINEW_API int sinew_slider_space_moved(const sinew_slider_space *space);
 SINEW_API double sinew_slider_space_diagonal(const sinew_slider_space *space);
 

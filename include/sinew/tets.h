@@ -38,11 +38,11 @@ SINEW_API void sinew_tets_destroy(sinew_tets *tets);
 #define SINEW_TETS_MEGABYTES_DEFAULT  4096
 
 typedef struct sinew_tets_options {
-    uint32_t size; /* of this structure in bytes; set by sinew_tets_options_init */
-    bool
-        interior_points; /* true: add points inside for well-shaped tets; false: as few as can be */
-    double radius_edge;  /* >= 1.2, with interior points; smaller is rounder and more tets */
-    double cell_size;    /* edge length inside, in units of the mesh; 0: as the surface asks */
+    uint32_t size;        /* of this structure in bytes; set by sinew_tets_options_init */
+    bool interior_points; /* true: add points inside for well-shaped tets; false: as few as possible
+                           */
+    double radius_edge;   /* >= 1.2, with interior points; smaller is rounder and more tets */
+    double cell_size;    /* edge length inside, in units of the mesh; 0: derived from the surface */
     int hole_edges;      /* >= 0; closing triangles do not become part of the surface */
     double seconds;      /* > 0: limit for the mesher */
     int megabytes;       /* > 0: limit for the mesher */

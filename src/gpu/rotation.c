@@ -200,8 +200,10 @@ sinew_status sn_gpu_rotation_evaluate(sn_gpu_rotation *r, const double *weights,
     sn_gpu_lock(r->gpu);
     sn_activations(r->rotation->plan, weights, r->activations, NULL);
     sinew_status status = run(r, error);
-    if (status == SINEW_OK)
+    if (status == SINEW_OK) {
         memcpy(positions, r->positions, 3 * (size_t)r->rotation->vertex_count * sizeof *positions);
+        sn_seams_copy(r->rotation->seams, positions);
+    }
     sn_gpu_unlock(r->gpu);
     return status;
 }

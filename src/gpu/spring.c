@@ -277,10 +277,10 @@ static void ask_held(const sn_gpu_spring *s, const sinew_spring_frame *frame, sn
 static void ask_forces(const sn_gpu_spring *s, const sinew_spring_frame *frame, sn_double4 *load) {
     memset(load, 0, (size_t)s->device.free_count * sizeof *load);
     for (int v = 0; v < s->spring->network->surface_count; v++) {
-        int at = s->place[v];
+        int at = s->place[sn_seams_root(s->spring->seams, v)];
         if (at >= s->device.free_count) continue;
         sn_vec3 f = sn_scale(s->spring->system->mean_stiffness, sn_at(frame->forces, v));
-        load[at] = (sn_double4){f.x, f.y, f.z, 0};
+        load[at].x += f.x, load[at].y += f.y, load[at].z += f.z;
     }
 }
 
@@ -288,7 +288,7 @@ static void ask_forces(const sn_gpu_spring *s, const sinew_spring_frame *frame, 
 static void ask_pulls(const sn_gpu_spring *s, const sinew_spring_frame *frame, sn_double4 *pull) {
     memset(pull, 0, (size_t)s->device.free_count * sizeof *pull);
     for (int k = 0; k < frame->pull_count; k++) {
-        int at = s->place[frame->pulls[k].vertex];
+        int at = s->place[sn_seams_root(s->spring->seams, frame->pulls[k].vertex)];
         if (at >= s->device.free_count) continue; /* a held vertex stays where it is held */
         const double *to = frame->pulls[k].position;
         double added = frame->pulls[k].stiffness * s->spring->system->mean_stiffness;
@@ -404,7 +404,8 @@ sinew_status sn_gpu_spring_solve(sn_gpu_spring *s, sinew_spring_state *state,
         if (status != SINEW_BAD_INPUT) {
             size_t surface = 3 * (size_t)s->spring->network->surface_count;
             memcpy(state->positions, l->positions, 3 * (size_t)s->device.count * sizeof(double));
-            memcpy(positions, l->positions, surface * sizeof *positions);
+            sn_seams_copy(s->spring->seams, state->positions);
+            memcpy(positions, state->positions, surface * sizeof *positions);
             sinew_spring_state_reset(state);
         }
         info->seconds = sn_now() - began;
@@ -533,8 +534,10 @@ static void copy_frames(void *context, sn_span span) {
     const sn_gpu_spring *s = f->spring;
     size_t all = 3 * (size_t)s->device.count;
     size_t surface = 3 * (size_t)s->spring->network->surface_count;
-    for (size_t k = (size_t)f->first + span.begin; k < (size_t)f->first + span.end; k++)
+    for (size_t k = (size_t)f->first + span.begin; k < (size_t)f->first + span.end; k++) {
         memcpy(f->positions[k], s->batch.positions + all * k, surface * sizeof(double));
+        sn_seams_copy(s->spring->seams, f->positions[k]);
+    }
 }
 
 /* Results that have arrived; the first status that is not SINEW_OK. */

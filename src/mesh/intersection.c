@@ -19,7 +19,7 @@ static void flatten(sn_vec3 p, int axis, double out[2]) {
     out[1] = axis == 2 ? p.y : p.z;
 }
 
-/* An axis along which the triangle can be looked at without losing its area, or -1. Dropping a
+/* An axis along which the triangle can be projected without losing its area, or -1. Dropping a
  * coordinate changes no bit, so that decisions in the plane stay exact. */
 static int open_axis(sn_vec3 a, sn_vec3 b, sn_vec3 c) {
     sn_vec3 normal = sn_cross(sn_sub(b, a), sn_sub(c, a));
@@ -86,7 +86,7 @@ bool sn_segment_meets_triangle(sn_vec3 p, sn_vec3 q, sn_vec3 a, sn_vec3 b, sn_ve
     return crossing_segment_meets(p, q, a, b, c);
 }
 
-/* All strictly on one side of the other's plane: the quick way out for most pairs. */
+/* All strictly on one side of the other's plane: the early exit for most pairs. */
 static bool apart(const sn_vec3 plane[3], const sn_vec3 other[3]) {
     int first = sn_orient3d(plane[0], plane[1], plane[2], other[0]);
     return first != 0 && sn_orient3d(plane[0], plane[1], plane[2], other[1]) == first &&

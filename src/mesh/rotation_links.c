@@ -244,7 +244,7 @@ sn_vec3 sn_rotation_link_blended(const sn_rotation_strain *structure, int link, 
                   blended_half(structure, 2 * link + 1, second, weight));
 }
 
-/* Whether the offset is nowhere longer, on the way to the pose, than at its longer end. */
+/* Whether the offset is nowhere longer, on the path to the pose, than at its longer end. */
 static bool keeps_length(const sn_rotation_strain *structure, const double *positions, int link,
                          const double *first, const double *second) {
     sn_vec3 rest =

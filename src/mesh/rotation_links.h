@@ -1,8 +1,8 @@
 /* Links between parts, as elements of the rotation–strain coordinates. Internal to them.
  *
- * Parts that no element joins would each be rebuilt for themselves, and nothing would say where one
- * is beside another. A link does: it joins a vertex a to a point b of another part by way of a
- * pivot c between them,
+ * Parts that no element joins would each be rebuilt for themselves, and nothing would determine
+ * where one is beside another. A link does: it joins a vertex a to a point b of another part
+ * through a pivot c between them,
  *
  *   x_a - x_b = R_a (a - c + s_a) + R_b (c - b + s_b),    R = exp(w) exp(q),
  *

@@ -51,8 +51,8 @@ enum { RINGS = 3 };
 /* The first has D = I; the field then changes little after three more. */
 enum { SWEEPS = 4 };
 
-/* Say of a link between parts beside that of two elements: it chooses the branch of a part, and
- * does not bend its field. */
+/* Weight of a link between parts relative to that of two elements: it chooses the branch of a part,
+ * and does not bend its field. */
 static const double ACROSS = 1e-6;
 
 /* A connected set of active elements that is solved for. */

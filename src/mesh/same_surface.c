@@ -1,10 +1,10 @@
 /* Whether two meshes are the same surface over the same vertices, however their files list it.
  *
- * Faces may come in another order, start at another corner or run the other way round, and a
+ * Faces may come in another order, start at another corner or wind in the other direction, and a
  * polygon may be cut into other triangles. We compare cells: faces are joined across the edges that
  * only their own mesh has (cuts), so that a cell is bounded by edges of both meshes. Two meshes are
  * the same surface when they have the same cells, and a cell is known by its boundary. A cell with
- * a vertex inside is not a polygon that was cut in another way: it matches nothing. */
+ * a vertex inside is not a polygon that was triangulated differently: it matches nothing. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

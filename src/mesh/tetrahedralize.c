@@ -244,11 +244,12 @@ sinew_status sinew_tets_from_surface(const sinew_mesh *mesh, const sinew_tets_op
     sn_solid solid;
     SN_TRY(sn_solid_create(mesh, options->hole_edges, monitor, &solid, error));
     const char *name = options->program ? options->program : "tetgen";
-    char *program = sn_find_program(name);
+    char *program;
+    bool searched = sn_find_program(name, &program);
     sn_scratch scratch = {0};
     sinew_tets *made = SN_NEW0(sinew_tets, 1);
     sinew_status status = SINEW_OK;
-    if (!made)
+    if (!made || !searched)
         status = sn_no_memory(error);
     else if (!program)
         status = sn_fail(error, SINEW_UNAVAILABLE,

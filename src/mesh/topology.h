@@ -1,6 +1,6 @@
 /* Who touches whom in a mesh.
  *
- * Everything here looks at indices only and accepts any triangles: open, non-manifold, with
+ * Everything here uses indices only and accepts any triangles: open, non-manifold, with
  * repeated corners. Lists are sorted, so that two runs give the same order. */
 #ifndef SN_MESH_TOPOLOGY_H
 #define SN_MESH_TOPOLOGY_H

@@ -212,7 +212,7 @@ static int mirror_of(const sinew_rig *rig, int k) {
     return k;
 }
 
-/* The same pair on the other side of the face, about as bad, stands for both. */
+/* The same pair on the other side of the face, about as bad, represents both. */
 static bool is_told_by_mirror(const sinew_rig *rig, const sinew_interference *found, int i, int j) {
     size_t m = (size_t)found->target_count;
     int a = mirror_of(rig, i), b = mirror_of(rig, j);

@@ -11,7 +11,7 @@
 #include "rig/names.h"
 #include "sinew/rig.h"
 
-/* The slider that says the same about that side; else, with both in the words of ARKit. */
+/* The slider of the same name on that side; otherwise with both names translated to ARKit. */
 static int find_parsed(const sinew_rig *rig, const sn_name *wanted, sn_side side) {
     sn_name translated = *wanted;
     sn_name_translate_facs(&translated);
@@ -25,7 +25,7 @@ static int find_parsed(const sinew_rig *rig, const sn_name *wanted, sn_side side
     return found;
 }
 
-/* A side that stands behind the number of a unit is known with the unit. */
+/* A side after the number of an action unit is recognized with the unit. */
 static sn_name parse_wanted(const char *name) {
     sn_name parsed = sn_name_parse(name), translated = parsed;
     sn_name_translate_facs(&translated);

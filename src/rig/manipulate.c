@@ -1,5 +1,5 @@
-/* With da = a(w) - a(now), r the way the dragged coordinates have to go and k that of the locked
- * ones from their pose, the objective is
+/* With da = a(w) - a(now), r the displacement that the dragged coordinates need and k that of the
+ * locked ones from their pose, the objective is
  *
  *   |S da - r|^2_W + hold |L da + k|^2 + ridge |w - now|^2
  *
@@ -123,7 +123,8 @@ static sinew_status check_drags(const sinew_rig *rig, int count, const sinew_dra
     return SINEW_OK;
 }
 
-/* Weighted sum of squares of the way left at `activations`, and the pull S^T W r when wanted. */
+/* Weighted sum of squares of the remaining displacement at `activations`, and the pull S^T W r when
+ * wanted. */
 static double way_left(const sinew_slider_space *space, int count, const sinew_drag *drags,
                        const double *activations, double *gradient, double *total_weight) {
     double sum = 0;
@@ -134,10 +135,10 @@ static double way_left(const sinew_slider_space *space, int count, const sinew_d
         for (int c = 0; c < 3; c++) {
             if (!(drags[i].axes >> c & 1)) continue;
             double at = space->rig->neutral->positions[3 * (size_t)drags[i].vertex + (size_t)c];
-            double way = drags[i].target[c] - at - motion[c];
-            sum += drags[i].weight * way * way;
+            double left = drags[i].target[c] - at - motion[c];
+            sum += drags[i].weight * left * left;
             *total_weight += drags[i].weight;
-            force[c] = -drags[i].weight * way;
+            force[c] = -drags[i].weight * left;
         }
         if (gradient) sn_vertex_pull(space, drags[i].vertex, force, gradient);
     }

@@ -149,7 +149,7 @@ void sn_name_translate_facs(sn_name *name) {
 }
 
 const char *sn_name_group(const char *name) {
-    /* The first word found wins, so "eyebrow" stands before "eye". */
+    /* The first word found wins, so "eyebrow" precedes "eye". */
     static const struct {
         const char *word, *group;
     } groups[] = {

@@ -1,4 +1,4 @@
-/* What a slider's name says: which side it is on, which part of the face, which other spellings
+/* What a slider's name tells: which side it is on, which part of the face, which other spellings
  * mean the same.
  *
  * A name is cut into words at separators and at capitals: "mouthUpperUpLeft", "MouthUpperUp_L",
@@ -37,7 +37,7 @@ const char *sn_name_group(const char *name);
 sinew_status sn_slider_hint(const sinew_rig *rig, const char *name, char hint[SN_NAME_HINT_SIZE],
                             sinew_error *error);
 
-/* The one way in which curves find their sliders. channel_of[slider_count]: the channel that drives
+/* How curves find their sliders, everywhere. channel_of[slider_count]: the channel that drives
  * each slider, or -1; a name without a side drives both. used[channel_count]: whether a channel
  * drives any. Two channels for one slider are SINEW_BAD_INPUT. */
 sinew_status sn_match_channels(const sinew_rig *rig, const sinew_curves *curves, int *channel_of,

@@ -2,7 +2,10 @@
  *
  * Feet are told apart: the parts of the neutral that lie low, joined by triangles. A vertex rests
  * that is among the lowest of its foot in every pose. Compared with the lowest point of the whole
- * shape, a single claw or tail that reaches below would leave the other feet without support. */
+ * shape, a single claw or tail that reaches below would leave the other feet without support.
+ *
+ * Files point up along y or z, and something is lowest along either: a chest, for one. The floor is
+ * what the poses share although they move along it. Up is y, unless that holds for z only. */
 #include <math.h>
 
 #include "base/memory.h"
@@ -10,7 +13,7 @@
 #include "mesh/topology.h"
 #include "sinew/rotation.h"
 
-/* Of the diagonal: a vertex this little above the lowest one of its foot stands on the floor. */
+/* Of the diagonal: a vertex this little above the lowest one of its foot rests on the floor. */
 static const double CONTACT = 0.005;
 /* Of the diagonal: what is lower belongs to a foot, and a foot that is higher is lifted. */
 static const double FOOT = 0.05;
@@ -18,7 +21,7 @@ static const double FOOT = 0.05;
 enum { FEWEST = 3 };
 
 /* height[v] of the neutral with one target added; NULL: the neutral itself. Combinations and
- * in-betweens are looked at by themselves. */
+ * in-betweens are examined separately. */
 static double fill_heights(const sinew_rig *rig, int axis, const sinew_target *target,
                            double *height) {
     double lowest = INFINITY;
@@ -62,14 +65,32 @@ static void find_feet(const sinew_mesh *mesh, double lowest, double diagonal, se
     for (int v = 0; v < n; v++) s->rests[v] = s->height[v] - lowest <= FOOT * diagonal;
 }
 
+/* How much poses move along an axis, and the largest difference between their lowest points. */
+typedef struct motion {
+    double most, spread;
+} motion;
+
+static double largest_move(const sinew_target *target, int axis) {
+    double most = 0;
+    for (int i = 0; i < target->count; i++)
+        most = fmax(most, fabs(target->deltas[3 * (size_t)i + (size_t)axis]));
+    return most;
+}
+
 /* Marks the vertices that rest in all poses; returns their number. */
-static int mark_resting(const sinew_rig *rig, int axis, double diagonal, search *s) {
+static int mark_resting(const sinew_rig *rig, int axis, double diagonal, search *s, motion *moves) {
     int n = rig->neutral->vertex_count, count = 0;
-    double lowest = fill_heights(rig, axis, NULL, s->height);
+    double lowest = fill_heights(rig, axis, NULL, s->height), least = lowest, most = lowest;
     find_feet(rig->neutral, lowest, diagonal, s);
     check_pose(n, lowest, diagonal, s);
+    for (int t = 0; t < rig->target_count; t++) {
+        double own = fill_heights(rig, axis, &rig->targets[t], s->height);
+        check_pose(n, own, diagonal, s);
+        least = fmin(least, own), most = fmax(most, own);
+    }
+    *moves = (motion){0, most - least};
     for (int t = 0; t < rig->target_count; t++)
-        check_pose(n, fill_heights(rig, axis, &rig->targets[t], s->height), diagonal, s);
+        moves->most = fmax(moves->most, largest_move(&rig->targets[t], axis));
     for (int v = 0; v < n; v++) count += s->rests[v];
     return count >= FEWEST ? count : 0;
 }
@@ -84,9 +105,14 @@ sinew_status sinew_find_resting(const sinew_rig *rig, int **vertices, int *count
     int most = 0, *found = NULL;
     sinew_status status =
         s.height && s.foot && s.lowest && s.rests ? SINEW_OK : sn_no_memory(error);
-    for (int up = 1; status == SINEW_OK && up <= 2 && most == 0; up++) {
-        *axis = up;
-        most = mark_resting(rig, up, diagonal, &s);
+    if (status == SINEW_OK) {
+        motion y, z;
+        int along_y = mark_resting(rig, 1, diagonal, &s, &y);
+        most = mark_resting(rig, 2, diagonal, &s, &z), *axis = 2;
+        bool shared = z.spread <= CONTACT * diagonal && y.spread > CONTACT * diagonal &&
+                      z.most >= 0.5 * y.most;
+        if (most == 0 || (along_y > 0 && !shared))
+            most = mark_resting(rig, 1, diagonal, &s, &y), *axis = 1;
     }
     if (most > 0 && !(found = SN_NEW(int, most))) status = sn_no_memory(error);
     for (int v = 0; found && v < n; v++)

@@ -496,6 +496,31 @@ void sinew_rotation_options_init(sinew_rotation_options *options) {
     if (options) *options = (sinew_rotation_options){.size = sizeof *options};
 }
 
+/* Of roots instead of the vertices that coincide with them, but as first published without. */
+static sinew_status create_joined(const sinew_rig *rig, const sinew_rotation_options *options,
+                                  const sinew_monitor *monitor, sinew_rotation **rotation,
+                                  sinew_error *error) {
+    sn_seams *seams = NULL;
+    sinew_rotation_options own = *options;
+    if (!options->published) SN_TRY(sn_seams_create_rig(rig, &seams, error));
+    if (seams) rig = &seams->rig;
+    int *hold = sn_memdup(options->hold, (size_t)options->hold_count, sizeof *hold);
+    sinew_status status = hold ? SINEW_OK : sn_no_memory(error);
+    for (int k = 0; hold && k < options->hold_count; k++) hold[k] = sn_seams_root(seams, hold[k]);
+    own.hold = hold;
+    const sinew_mesh *mesh = rig->neutral;
+    if (status == SINEW_OK)
+        status = sn_rotation_create_elements(rig, mesh->vertex_count, mesh->positions, 3,
+                                             mesh->triangle_count, mesh->triangles, NULL, &own,
+                                             monitor, rotation, error);
+    sn_free(hold);
+    if (status == SINEW_OK)
+        (*rotation)->seams = seams;
+    else
+        sn_seams_destroy(seams);
+    return status;
+}
+
 sinew_status sinew_rotation_create(const sinew_rig *rig, const sinew_rotation_options *options,
                                    const sinew_monitor *monitor, sinew_rotation **rotation,
                                    sinew_error *error) {
@@ -514,9 +539,7 @@ sinew_status sinew_rotation_create(const sinew_rig *rig, const sinew_rotation_op
                        mesh->name ? mesh->name : "neutral");
     sn_call call;
     sn_call_begin(&call, monitor);
-    sinew_status status = sn_rotation_create_elements(rig, mesh->vertex_count, mesh->positions, 3,
-                                                      mesh->triangle_count, mesh->triangles, NULL,
-                                                      &own, monitor, rotation, error);
+    sinew_status status = create_joined(rig, &own, monitor, rotation, error);
     status = sn_call_end(&call, status, error);
     if (status != SINEW_OK) {
         sinew_rotation_destroy(*rotation);
@@ -536,6 +559,7 @@ void sinew_rotation_destroy(sinew_rotation *rotation) {
     sn_free(rotation->held);
     sn_free(rotation->held_total);
     sn_free(rotation->loose_vertices);
+    sn_seams_destroy(rotation->seams);
     sn_free(rotation);
 }
 
@@ -709,6 +733,7 @@ static void evaluate(const sinew_rotation *rotation, sinew_rotation_state *state
                            rotation->refinements > SN_FEW_REFINEMENTS, positions);
     sn_rotation_strain_turn(rs, state->centers, state->turns, 1, positions);
     place_held_parts(rotation, state->centers, positions);
+    sn_seams_copy(rotation->seams, positions);
 }
 
 void sn_rotation_evaluate_targets(const sinew_rotation *rotation, sinew_rotation_state *state,

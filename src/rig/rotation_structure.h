@@ -4,6 +4,7 @@
 
 #include "mesh/rotation_strain.h"
 #include "rig/activations.h"
+#include "rig/seams.h"
 #include "sinew/rotation.h"
 
 /* What one target adds per unit of activation. */
@@ -26,6 +27,7 @@ struct sinew_rotation {
     bool published;  /* no links, no rotation of the whole, no unwrapping */
     int vertex_count;
     double *rest;
+    sn_seams *seams; /* NULL: no vertices coincide in all poses */
 
     int target_count;
     sn_blend_target *targets;

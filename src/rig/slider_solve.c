@@ -35,7 +35,7 @@ struct sn_slider_work {
     int fixed_count; /* of kept_list, whose columns are there; -1: none */
     signed char *sign;
 
-    /* of pivot_limits: where each slider stands, kept from solve to solve */
+    /* of pivot_limits: which bound each slider is at, kept from solve to solve */
     signed char *place, *place_next;
     double *pivot_weights, *pivot_slopes, *pivot_change, *pivot_packed;
     int *free_list;
@@ -485,9 +485,9 @@ static void find_kinks(const sn_slider_work *work, const double *weights, bool *
     }
 }
 
-/* How the Jacobian is taken. At a kink of a(w) the slope upwards may promise what the way down does
- * not keep: then it is taken a little along the failed step, and if that fails too, sliders that
- * sit on a knot stay there and the others go on. */
+/* How the Jacobian is taken. At a kink of a(w) the slope upwards may promise what the slope
+ * downwards does not keep: then it is taken a little along the failed step, and if that fails too,
+ * sliders that sit on a knot stay there and the others go on. */
 typedef enum stage { PLAIN, ALONG, HOLDING, STAGES } stage;
 
 static void linearise(sn_slider_work *work, const sn_slider_problem *problem, stage now,
@@ -543,7 +543,7 @@ static sn_slider_solution solve_curved(sn_slider_work *work, const sn_slider_pro
             solution.residual = moved;
             continue;
         }
-        /* No way down, or hardly any: try the next stage before believing it. */
+        /* No descent, or hardly any: try the next stage before accepting that. */
         if (largest <= problem->tolerance || ++now == STAGES) {
             solution.residual = moved;
             solution.converged = true;

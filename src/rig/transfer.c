@@ -57,8 +57,8 @@ static void free_transfer(sn_transfer *t) {
     sn_free(t->result);
 }
 
-/* Size and turn from the pairs: the meshes may stand in different frames and show different parts
- * of the head. */
+/* Scale and rotation from the pairs: the meshes may have different coordinate frames and show
+ * different parts of the head. */
 static sinew_status align_pairs(sn_transfer *t, sinew_error *error) {
     const sinew_transfer_options *o = t->options;
     size_t count = (size_t)o->pair_count;

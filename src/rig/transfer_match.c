@@ -111,7 +111,7 @@ static void free_drawing(sn_drawing *d) {
     sinew_query_destroy(d->query);
 }
 
-/* One round: closest points that face the same way pull, bending resists:
+/* One round: closest points with similar normals pull, bending resists:
  *   min sum_v a_v w_v |x_v + d_v - c_v|^2 + stiffness D^4 sum_v |(L d)_v|^2 / a_v */
 static sinew_status draw_once(const sinew_mesh *source, double stiffness, double diagonal,
                               sn_drawing *d, double *warped, sinew_error *error) {

@@ -181,9 +181,13 @@ static double scale_of(const sinew_spring *spring, const sinew_spring_state *sta
     return scale;
 }
 
-/* The forces that the touches had. *changing (may be NULL): those of friction still change. */
-static sinew_status learn(sinew_spring_state *state, double friction, double tolerance,
-                          bool *changing, sinew_error *error) {
+/* The forces that the touches had. *changing (may be NULL): those of friction still change.
+ * Friction limits follow the normal forces, which friction moves in turn: after many rounds
+ * (`settling`) the limits move only halfway, so that they cannot swing between two values, and
+ * changes that the balance of forces does not resolve no longer count. Where a shape hardly
+ * presses, rounding would otherwise decide whether the limits ever agree. */
+static sinew_status learn(const sinew_spring *spring, sinew_spring_state *state, double friction,
+                          double tolerance, bool settling, bool *changing, sinew_error *error) {
     sn_contacts *contacts = state->contacts;
     bool changes = false;
     double most = 0, change = 0;
@@ -199,7 +203,12 @@ static sinew_status learn(sinew_spring_state *state, double friction, double tol
         double slip[3], limit = friction * touch->force;
         if (sn_length(touch->drag) < STICKS * term->limit)
             changes |= sn_contact_slip(term, state->x, slip) > tolerance;
-        most = fmax(most, limit), change = fmax(change, fabs(limit - touch->limit));
+        double differs = fabs(limit - touch->limit);
+        if (settling) {
+            differs -= state->settings.tolerance * scale_of(spring, state, touch);
+            limit = 0.5 * (touch->limit + limit);
+        }
+        most = fmax(most, limit), change = fmax(change, differs);
         touch->limit = limit;
     }
     if (changing) *changing = changes || change > SAME_FORCE * most;
@@ -318,7 +327,8 @@ static sinew_status settle(const sinew_spring *spring, sinew_spring_state *state
         exact = !wrong;
         status = sn_equilibrium(state->solver, exact ? options : &loose, state->x, counts, error);
         if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
-        SN_TRY(learn(state, state->settings.friction, tolerance, &changes, error));
+        SN_TRY(learn(spring, state, state->settings.friction, tolerance, round > PATIENCE, &changes,
+                     error));
         if (apart) SN_TRY(sn_self_cut_back(spring, state, &cut, error));
         info->rounds++;
     }
@@ -346,7 +356,7 @@ static sinew_status lead(const sinew_spring *spring, sinew_spring_state *state,
         SN_TRY(sn_check_interrupt(error));
         sinew_status status = sn_equilibrium(state->solver, &rough, state->x, counts, error);
         if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
-        SN_TRY(learn(state, 0, 0, NULL, error));
+        SN_TRY(learn(spring, state, 0, 0, false, NULL, error));
         SN_TRY(sn_check_interrupt(error));
         cut = false;
         if (apart) SN_TRY(sn_self_cut_back(spring, state, &cut, error));

@@ -151,7 +151,8 @@ sinew_status sn_frame_orient(const sinew_spring *spring, sinew_spring_state *sta
     for (size_t k = 0; k < count; k++) {
         const sinew_spring_orientation *o = &frame->orientations[k];
         bool *marked = state->marked + k * n;
-        for (int i = 0; i < o->vertex_count; i++) marked[o->vertices[i]] = true;
+        for (int i = 0; i < o->vertex_count; i++)
+            marked[sn_seams_root(spring->seams, o->vertices[i])] = true;
         state->regions[k] = (sn_rotation_region){marked, sn_at(o->turn, 0), o->weight};
     }
     state->region_count = frame->orientation_count;
@@ -221,9 +222,9 @@ static void set_forces(const sinew_spring *spring, const sinew_spring_frame *fra
     if (!load->forced) return;
     memset(load->force, 0, SN_PAD * (size_t)system->free_count * sizeof *load->force);
     for (int v = 0; v < spring->network->surface_count; v++) {
-        int at = system->place[v];
+        int at = system->place[sn_seams_root(spring->seams, v)];
         for (int c = 0; c < 3 && at < system->free_count; c++)
-            load->force[SN_PAD * (size_t)at + (size_t)c] =
+            load->force[SN_PAD * (size_t)at + (size_t)c] +=
                 share * system->mean_stiffness * frame->forces[3 * (size_t)v + (size_t)c];
     }
 }
@@ -239,7 +240,7 @@ void sn_frame_place(const sinew_spring *spring, const sinew_spring_state *state,
                     const sinew_spring_frame *frame, double share, double *x) {
     for (int k = 0; k < frame->pull_count; k++) {
         const sinew_spring_pull *pull = &frame->pulls[k];
-        int v = spring->system->place[pull->vertex];
+        int v = spring->system->place[sn_seams_root(spring->seams, pull->vertex)];
         if (v < spring->system->free_count && isinf(pull->stiffness))
             find_target(state, pull, v, share, x + SN_PAD * (size_t)v);
     }
@@ -260,7 +261,7 @@ sinew_status sn_frame_pull(const sinew_spring *spring, sinew_spring_state *state
     }
     for (int k = 0; k < frame->pull_count; k++) {
         const sinew_spring_pull *pull = &frame->pulls[k];
-        int v = system->place[pull->vertex];
+        int v = system->place[sn_seams_root(spring->seams, pull->vertex)];
         if (v >= system->free_count) continue; /* a held vertex stays where it is held */
         if (isinf(pull->stiffness)) {
             sn_constraints_freeze(&solver->constraints, v);
@@ -438,6 +439,7 @@ static sinew_status solve(const sinew_spring *spring, sinew_spring_state *state,
         sn_boundary_place(spring, !solver->guided, state->blend, state->positions);
         sn_system_import(spring->system, state->positions, state->x);
     }
+    sn_seams_copy(spring->seams, state->positions);
     /* a solve that needed no step says nothing about its neighbors */
     if (!info->extrapolated) state->tame = is_tame(&counts, info) && counts.iterations > 0;
     if (status == SINEW_OK && frame->index >= 0)

@@ -24,6 +24,8 @@ static const double STIFFNESS_FLOOR = 1e-2;
 static const double SCALE_FLOOR = 1e-3;
 /* Altitudes below this fraction of the mean edge count as this long for the stiffness. */
 static const double ALTITUDE_FLOOR = 1e-2;
+/* Springs and altitudes whose length changes by more than this factor between poses are softer. */
+static const double ELASTIC = 10;
 /* Nearest vertices that each anchor corner is tied to. */
 enum { ANCHOR_TIES = 12 };
 
@@ -583,6 +585,44 @@ static double fiber_factor(const sn_network *network, const double *fibers, int 
             factor += 0.5 * (length - 1) * along * along / (length * length * squared);
     }
     return factor;
+}
+
+/* (ELASTIC shortest / longest)^2, at most 1, of a length at rest and in a pose: errors should count
+ * relative to the length. The edges across a closed mouth have almost no length at rest, so that
+ * their direction there is noise; with the weight that they have when it is open, they crumple the
+ * lips in the first frame. */
+static double softness(double rest, double pose) {
+    double ratio = ELASTIC * fmin(rest, pose) / fmax(rest, pose);
+    return ratio < 1 ? ratio * ratio : 1;
+}
+
+/* *least[k]: the least softness over the targets. What is shorter than `shortest` counts as this
+ * long: a triangle that is thin in all poses does not open. */
+static bool find_softness(const sn_network *network, int count, const double *rest,
+                          const sn_increment *increments, double shortest, double **least) {
+    *least = SN_NEW(double, count);
+    for (int k = 0; *least && k < count; k++) (*least)[k] = 1;
+    for (int t = 0; *least && t < network->target_count; t++)
+        for (int i = 0; i < increments[t].count; i++) {
+            int k = increments[t].index[i];
+            double pose = fmax(rest[k] + increments[t].value[i], shortest);
+            (*least)[k] = fmin((*least)[k], softness(fmax(rest[k], shortest), pose));
+        }
+    return *least != NULL;
+}
+
+sinew_status sn_network_soften(sn_network *network, sinew_error *error) {
+    double *springs = NULL, *altitudes = NULL;
+    bool ok =
+        find_softness(network, network->spring_count, network->rest, network->rest_increment,
+                      STIFFNESS_FLOOR * network->mean_length, &springs) &&
+        find_softness(network, network->triangle_count, network->altitude,
+                      network->altitude_increment, ALTITUDE_FLOOR * network->mean_edge, &altitudes);
+    for (int q = 0; ok && q < network->spring_count; q++) network->stiffness[q] *= springs[q];
+    for (int t = 0; ok && t < network->triangle_count; t++)
+        network->altitude_scale[t] /= altitudes[t];
+    sn_free(springs), sn_free(altitudes);
+    return ok ? SINEW_OK : sn_no_memory(error);
 }
 
 sinew_status sn_network_finish(sn_network *network, const double *kappa, const double *map,

@@ -54,7 +54,7 @@ typedef struct sn_network {
     int *altitude_corners;  /* 3 per triangle: apex, ends of the base */
     double *altitude_foot;  /* per triangle: where the altitude meets the base */
     double *altitude;       /* length in the neutral */
-    double *altitude_scale; /* geometric mean over the poses, floored */
+    double *altitude_scale; /* geometric mean over the poses, floored; more where it is soft */
 
     int target_count;
     sn_increment *rest_increment;     /* per target, over springs */
@@ -93,6 +93,9 @@ sinew_status sn_network_add_struts(sn_network *network, const double *positions,
  * triangle. Before any pose. */
 sinew_status sn_network_add_ties(sn_network *network, const double *positions, int link_count,
                                  const sn_link *links, double distance, sinew_error *error);
+/* After sn_network_finish: springs and altitudes that a target makes ten times as long or as short
+ * lose stiffness. */
+sinew_status sn_network_soften(sn_network *network, sinew_error *error);
 /* Multiplies the stiffness of the links' springs by their ratio. After sn_network_finish. */
 sinew_status sn_network_stiffen_ties(sn_network *network, int link_count, const sn_link *links,
                                      const double *ratios, sinew_error *error);

@@ -15,7 +15,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/entered.h"
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/scope.h"

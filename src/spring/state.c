@@ -82,8 +82,7 @@ static sinew_status unpack_touches(sinew_spring_state *state, sn_unpack *unpack,
     if (!state->contacts) state->contacts = SN_NEW0(sn_contacts, 1);
     if (!touched || !anchor || !state->contacts) {
         sn_free(touched), sn_free(anchor);
-        return unpack->failed ? sn_fail(error, SINEW_BAD_INPUT, "the saved state is damaged")
-                              : sn_no_memory(error);
+        return unpack->failed ? sn_unpack_fail(unpack, error) : sn_no_memory(error);
     }
     sn_free(state->contacts->touched), sn_free(state->contacts->anchor);
     state->contacts->touched = touched, state->contacts->anchor = anchor;
@@ -96,8 +95,7 @@ sinew_status sn_spring_unpack(sinew_spring_state *state, sn_unpack *unpack, sine
     size_t sliders = (size_t)state->spring->rig->slider_count;
     int count = sn_unpack_int(unpack), index = sn_unpack_int(unpack);
     int last = sn_unpack_int(unpack), tame = sn_unpack_int(unpack);
-    if (unpack->failed || count < 0 || count > SN_HISTORY)
-        return sn_fail(error, SINEW_BAD_INPUT, "the saved state is damaged");
+    if (unpack->failed || count < 0 || count > SN_HISTORY) return sn_unpack_fail(unpack, error);
     for (int h = 0; h < count; h++)
         sn_unpack_into(unpack, state->history[h], moving, sizeof(double));
     for (int h = 0; h < count; h++)

@@ -248,6 +248,8 @@ static sinew_status build_network(sinew_spring *spring, double **poses, double *
     if (status == SINEW_OK)
         status = sn_network_finish(spring->network, options->kappa, options->stiffness_map,
                                    options->fibers, error);
+    if (status == SINEW_OK && options->solver != SINEW_SPRING_SOLVER_PUBLISHED)
+        status = sn_network_soften(spring->network, error);
     if (status == SINEW_OK && stiffened)
         status = sn_network_stiffen_ties(spring->network, blend->link_count, blend->links, ratios,
                                          error);
@@ -301,7 +303,8 @@ static void summarize(sinew_spring *spring, double seconds) {
     info->tet_count = network->tet_count;
     info->component_count = network->component_count;
     for (int v = 0; v < network->vertex_count; v++) {
-        info->isolated_count += network->component[v] < 0;
+        bool copied = v < network->surface_count && sn_seams_root(spring->seams, v) != v;
+        info->isolated_count += network->component[v] < 0 && !copied;
         info->fixed_count += spring->held[v] && network->component[v] >= 0;
     }
     info->pull_stiffness = spring->pull;
@@ -385,11 +388,15 @@ sinew_status sinew_spring_create(const sinew_rig *rig, const sinew_spring_option
     sn_call_begin(&call, monitor);
     sinew_status status = check_options(rig, &spring->options, error);
     if (status == SINEW_OK) status = check_rig(rig, error);
+    if (status == SINEW_OK) status = sn_seams_create_rig(rig, &spring->seams, error);
+    if (spring->seams) spring->rig = &spring->seams->rig;
     if (status == SINEW_OK) {
         spring->pin_count = spring->options.pin_count;
         spring->pins = sn_memdup(spring->options.pins, (size_t)spring->pin_count, sizeof(int));
         if (!spring->pins) status = sn_no_memory(error);
     }
+    for (int k = 0; status == SINEW_OK && k < spring->pin_count; k++)
+        spring->pins[k] = sn_seams_root(spring->seams, spring->pins[k]);
     if (status == SINEW_OK) status = build(spring, monitor, error);
     if (status == SINEW_OK && spring->options.self_contact)
         status = sn_self_create(spring, monitor, error);
@@ -419,6 +426,7 @@ void sinew_spring_destroy(sinew_spring *spring) {
     sn_free(spring->held), sn_free(spring->pins), sn_free(spring->pose_inverts);
     sn_free(spring->anchor.rotation), sn_free(spring->anchor.shift);
     sn_free(spring->anchor.ties);
+    sn_seams_destroy(spring->seams);
     sn_free(spring);
 }
 

@@ -13,6 +13,7 @@
 #include "cache/pack.h"
 #include "contact/pairs.h"
 #include "rig/rotation_blend.h"
+#include "rig/seams.h"
 #include "sinew/model.h"
 #include "spring/equilibrium.h"
 #include "spring/network.h"
@@ -34,7 +35,8 @@ typedef struct sn_anchor {
 } sn_anchor;
 
 struct sinew_spring {
-    const sinew_rig *rig;
+    const sinew_rig *rig; /* the caller's, or that of `seams` */
+    sn_seams *seams;      /* NULL: no vertices coincide in all poses */
     sinew_spring_options options;
     sinew_spring_info info;
     sinew_tets *tets; /* own, or NULL */

@@ -8,8 +8,9 @@
  *
  * A ray that enters the surface again before it leaves has met a part that overlaps; it goes on to
  * the first side seen from inside. Where parts overlap in the neutral that are apart in a pose, a
- * strut between them changes its length far more than the edges at its ends: such struts are left
- * out. */
+ * strut between them changes its length far more than the edges at its ends. And the hollow of a
+ * sheet that is rolled up in the neutral is not an inside: in a pose that unrolls it, struts no
+ * longer point inwards at their ends. Such struts are left out. */
 #include "spring/interior.h"
 
 #include <math.h>
@@ -28,6 +29,8 @@
 static const double SKIN = 1e-3;
 /* A strut may grow or shrink by this factor against the edges at its ends. */
 static const double MOST_GROWTH = 2;
+/* And in a pose it still points inwards: the least cosine of its angle to the normal at an end. */
+static const double INWARDS = 0.5;
 enum { MOST_HITS = 16 };
 
 typedef struct strut_search {
@@ -94,25 +97,49 @@ static void find_scales(const sinew_mesh *mesh, const double *positions, int *co
         if (count[v]) scale[v] /= count[v];
 }
 
-/* Drops the struts of which a pose changes the length more than the edges around them. */
-static sinew_status drop_false(const sinew_mesh *mesh, int pose_count, const double *const *poses,
-                               int *across, sinew_error *error) {
+/* Outward normals of a pose, not normalized. */
+static void find_normals(const strut_search *search, const double *positions, double *normals) {
+    const sinew_mesh *mesh = search->mesh;
+    memset(normals, 0, 3 * (size_t)mesh->vertex_count * sizeof *normals);
+    for (int t = 0; t < mesh->triangle_count; t++) {
+        const int *v = mesh->triangles + 3 * (size_t)t;
+        sn_vec3 area =
+            sn_scale(search->outward[search->component[v[0]]], sn_area_vector(positions, v));
+        for (int c = 0; c < 3; c++) sn_put(normals, v[c], sn_add(sn_at(normals, v[c]), area));
+    }
+}
+
+static double cosine(sn_vec3 a, sn_vec3 b) {
+    return sn_dot(sn_normalize(a), sn_normalize(b));
+}
+
+/* Drops the struts that a pose does not confirm: it changes their length more than the edges around
+ * them, or turns them out of the inside. */
+static sinew_status drop_false(const strut_search *search, int pose_count,
+                               const double *const *poses, int *across, sinew_error *error) {
+    const sinew_mesh *mesh = search->mesh;
     int *count = SN_NEW(int, mesh->vertex_count);
     double *rest = SN_NEW(double, mesh->vertex_count), *scale = SN_NEW(double, mesh->vertex_count);
-    bool ok = count && rest && scale;
+    double *normals = SN_NEW(double, 3 * (size_t)mesh->vertex_count);
+    bool ok = count && rest && scale && normals;
     if (ok) find_scales(mesh, mesh->positions, count, rest);
     for (int p = 0; p < pose_count && ok && !sn_scope_poll(); p++) {
         find_scales(mesh, poses[p], count, scale);
+        find_normals(search, poses[p], normals);
         for (int v = 0; v < mesh->vertex_count; v++) {
             int u = across[v];
             if (u < 0) continue;
             double edges = 0.5 * (scale[v] / rest[v] + scale[u] / rest[u]);
             double growth = sn_distance(sn_at(poses[p], v), sn_at(poses[p], u)) /
                             sn_distance(sn_at(mesh->positions, v), sn_at(mesh->positions, u));
-            if (!(growth < MOST_GROWTH * edges && growth * MOST_GROWTH > edges)) across[v] = -1;
+            sn_vec3 inwards = sn_sub(sn_at(poses[p], v), sn_at(poses[p], u));
+            bool inside = cosine(inwards, sn_at(normals, v)) > INWARDS &&
+                          sn_dot(inwards, sn_at(normals, u)) < 0;
+            if (!(growth < MOST_GROWTH * edges && growth * MOST_GROWTH > edges && inside))
+                across[v] = -1;
         }
     }
-    sn_free(count), sn_free(rest), sn_free(scale);
+    sn_free(count), sn_free(rest), sn_free(scale), sn_free(normals);
     return ok ? SINEW_OK : sn_no_memory(error);
 }
 
@@ -176,9 +203,9 @@ sinew_status sn_struts_find(const sinew_mesh *mesh, int pose_count, const double
     if (!*across) return sn_no_memory(error);
     strut_search search = {.mesh = mesh};
     sinew_status status = find_all(&search, monitor, *across, error);
+    if (status == SINEW_OK) status = drop_false(&search, pose_count, poses, *across, error);
     sinew_query_destroy(search.query);
     sn_free(search.component), sn_free(search.normals), sn_free(search.outward);
-    if (status == SINEW_OK) status = drop_false(mesh, pose_count, poses, *across, error);
     if (status != SINEW_OK) {
         sn_free(*across);
         *across = NULL;

@@ -13,8 +13,8 @@
 #include "sinew/tets.h"
 
 static bool no_mesher(void) {
-    char *program = sn_find_program("tetgen");
-    bool missing = !program;
+    char *program;
+    bool missing = !sn_find_program("tetgen", &program) || !program;
     sn_free(program);
     if (missing) print_message("SKIP tetgen is not installed\n");
     return missing;

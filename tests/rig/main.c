@@ -16,6 +16,8 @@ int main(void) {
     failed += test_interference();
     failed += test_parts();
     failed += test_holds();
+    failed += test_floor();
+    failed += test_seams();
     failed += test_refinements();
     failed += test_rotation_blend();
     failed += test_transfer();

@@ -209,6 +209,35 @@ static void components_count_separate_parts_and_leave_out_isolated_vertices(void
     sinew_mesh_destroy(mesh);
 }
 
+/* The flap at rest has its far corner a thousandth of an edge away from the shared edge; a pose
+ * opens it. The springs to that corner and its altitude count less, and nothing else. */
+static void what_a_pose_opens_counts_less(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    const double rest[] = {0, 0, 0, 1, 0, 0, 0.5, 1, 0, 0.5, -1e-3, 0, 0.5, -2, 0};
+    double pose[15];
+    const int triangles[] = {0, 1, 2, 1, 0, 3, 1, 3, 4, 3, 0, 4};
+    const double on[1] = {1};
+    memcpy(pose, rest, sizeof pose);
+    pose[3 * 3 + 1] = -1;
+    sinew_mesh *mesh = NULL;
+    sn_network *network = NULL;
+    assert_ok(sinew_mesh_create(5, rest, 4, NULL, triangles, &mesh, &error));
+    assert_ok(sn_network_create(mesh, NULL, rest, SINEW_SPRING_BENDING_NONE, 1, &network, &error));
+    assert_ok(sn_network_add_pose(network, 0, pose, on, &error));
+    double scales[4];
+    for (int t = 0; t < 4; t++) scales[t] = exp(network->altitude_sum[t] / 2);
+    assert_ok(sn_network_finish(network, KAPPA, NULL, NULL, &error));
+    assert_ok(sn_network_soften(network, &error));
+    for (int q = 0; q < network->spring_count; q++) /* no edge changes tenfold */
+        assert_close(network->stiffness[q] * network->mean_rest[q], 1, 1e-12);
+    for (int t = 0; t < 4; t++)
+        assert_close(scales[t] / network->altitude_scale[t],
+                     t == 1 ? pow(10 * 0.01 * network->mean_edge, 2) : 1, 1e-9);
+    sn_network_destroy(network);
+    sinew_mesh_destroy(mesh);
+}
+
 int test_network(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flap_has_five_edges_and_one_bending_spring),
@@ -219,6 +248,7 @@ int test_network(void) {
         cmocka_unit_test(fibers_stiffen_the_springs_along_them),
         cmocka_unit_test(coincident_vertices_get_a_finite_stiffness),
         cmocka_unit_test(components_count_separate_parts_and_leave_out_isolated_vertices),
+        cmocka_unit_test(what_a_pose_opens_counts_less),
     };
     return cmocka_run_group_tests_name("network", tests, NULL, NULL);
 }

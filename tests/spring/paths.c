@@ -199,6 +199,44 @@ static void crossing_surfaces_have_struts(void **state) {
     }
 }
 
+/* A sheet rolled up to three quarters of a circle, along the other side in the pose. */
+static void the_hollow_of_a_rolled_sheet_is_not_an_inside(void **state) {
+    (void)state;
+    enum { SIDE = 11 };
+    sinew_error error = {0};
+    double rest[3 * SIDE * SIDE], pose[3 * SIDE * SIDE];
+    int triangles[6 * SIDE * SIDE], count = 0;
+    const double bow = 1.5 * M_PI;
+    for (int i = 0; i < SIDE; i++)
+        for (int j = 0; j < SIDE; j++) {
+            double u = (double)i / (SIDE - 1), v = (double)j / (SIDE - 1);
+            sn_put(rest, SIDE * i + j, sn_v3(sin(bow * u) / bow, v, cos(bow * u) / bow));
+            sn_put(pose, SIDE * i + j, sn_v3(u, sin(bow * v) / bow, cos(bow * v) / bow));
+        }
+    for (int i = 0; i + 1 < SIDE; i++)
+        for (int j = 0; j + 1 < SIDE; j++) {
+            int a = SIDE * i + j;
+            const int two[6] = {a, a + SIDE, a + 1, a + 1, a + SIDE, a + SIDE + 1};
+            memcpy(triangles + 3 * count, two, sizeof two), count += 2;
+        }
+    for (int rolled = 0; rolled < 2; rolled++) {
+        sinew_mesh *mesh = NULL;
+        sinew_rig *rig = NULL;
+        path p;
+        assert_ok(sinew_mesh_create(SIDE * SIDE, rest, count, NULL, triangles, &mesh, &error));
+        assert_ok(sinew_rig_create(mesh, &rig, &error));
+        assert_ok(sinew_rig_add_pose(rig, "pose", rolled ? pose : rest, &error));
+        path_create(rig, NULL, &p);
+        int struts = p.info.kind_count[SINEW_SPRING_KIND_INTERNAL];
+        if (rolled)
+            assert_int_equal(struts, 0);
+        else
+            assert_true(struts > 20); /* nothing tells it from a tube */
+        path_free(&p);
+        sinew_rig_destroy(rig);
+    }
+}
+
 static void a_clip_agrees_with_independent_frames(void **state) {
     (void)state;
     sinew_rig *rig = make_rig(true);
@@ -403,16 +441,99 @@ static void feathers_stay_on_a_bending_body(void **state) {
     sinew_rig_destroy(rig);
 }
 
+/* The rig cut in two after half of the triangles, copies of the vertices on the cut last;
+ * original[vertex]. */
+static sinew_rig *cut_rig(const sinew_rig *rig, int *original) {
+    sinew_error error = {0};
+    const sinew_mesh *mesh = rig->neutral;
+    int n = mesh->vertex_count, count = n, half = 3 * (mesh->triangle_count / 2);
+    int *triangles = sn_memdup(mesh->triangles, 3 * (size_t)mesh->triangle_count, sizeof(int));
+    int *copy = SN_NEW0(int, n);
+    double *rest = SN_NEW(double, 6 * n), *pose = SN_NEW(double, 6 * n);
+    memcpy(rest, mesh->positions, 3 * (size_t)n * sizeof *rest);
+    memcpy(pose, rest, 3 * (size_t)n * sizeof *rest);
+    for (int k = 0; k < 3 * rig->targets[0].count; k++)
+        pose[3 * rig->targets[0].vertices[k / 3] + k % 3] += rig->targets[0].deltas[k];
+    for (int v = 0; v < n; v++) original[v] = v;
+    for (int k = 0; k < half; k++) copy[triangles[k]] = -1; /* used before the cut */
+    for (int k = half; k < 3 * mesh->triangle_count; k++) {
+        int v = triangles[k];
+        if (copy[v] == -1) {
+            memcpy(rest + 3 * count, rest + 3 * v, 3 * sizeof *rest);
+            memcpy(pose + 3 * count, pose + 3 * v, 3 * sizeof *pose);
+            original[count] = v, copy[v] = count++;
+        }
+        if (copy[v] > 0) triangles[k] = copy[v];
+    }
+    sinew_mesh *own = NULL;
+    sinew_rig *cut = NULL;
+    assert_ok(sinew_mesh_create(count, rest, mesh->triangle_count, NULL, triangles, &own, &error));
+    assert_ok(sinew_rig_create(own, &cut, &error));
+    assert_ok(sinew_rig_add_pose(cut, "pose", pose, &error));
+    sn_free(triangles), sn_free(copy), sn_free(rest), sn_free(pose);
+    return cut;
+}
+
+/* With a vertex on the cut pulled, another pinned, and a force on a third: each by its copy. */
+static void solve_loaded(const sinew_rig *rig, const int *loaded, double *x) {
+    sinew_error error = {0};
+    sinew_spring *spring = NULL;
+    sinew_spring_state *own = NULL;
+    sinew_spring_options options;
+    sinew_spring_options_init(&options);
+    options.pins = loaded, options.pin_count = 1;
+    assert_ok(sinew_spring_create(rig, &options, NULL, &spring, &error));
+    assert_ok(sinew_spring_state_create(spring, &own, &error));
+    const double weight = 0.5, at[3] = {9, 2.5, 0};
+    double *forces = SN_NEW0(double, 3 * rig->neutral->vertex_count);
+    forces[3 * loaded[2] + 1] = 0.5;
+    sinew_spring_pull pull = {.vertex = loaded[1], .position = {9, 2.5, 0}, .stiffness = INFINITY};
+    sinew_spring_frame frame = {.size = sizeof frame,
+                                .weights = &weight,
+                                .index = -1,
+                                .pin_positions = at,
+                                .pulls = &pull,
+                                .pull_count = 1,
+                                .forces = forces};
+    pull.position[0] += 1;
+    assert_ok(sinew_spring_solve(spring, own, &frame, x, NULL, NULL, &error));
+    sn_free(forces);
+    sinew_spring_state_destroy(own);
+    sinew_spring_destroy(spring);
+}
+
+static void a_tube_in_pieces_behaves_as_the_whole_one(void **state) {
+    (void)state;
+    sinew_rig *whole = make_rig(false);
+    int n = whole->neutral->vertex_count, *original = SN_NEW(int, 2 * n);
+    sinew_rig *cut = cut_rig(whole, original);
+    int count = cut->neutral->vertex_count, seam = count - n;
+    assert_true(seam >= AROUND);
+    const int copies[3] = {n, n + seam / 2, count - 1};
+    const int loaded[3] = {original[copies[0]], original[copies[1]], original[copies[2]]};
+    double *expected = SN_NEW(double, 3 * n), *x = SN_NEW(double, 3 * count);
+    solve_loaded(whole, loaded, expected);
+    solve_loaded(cut, copies, x);
+    for (int v = 0; v < count; v++) {
+        assert_below(sn_distance(sn_at(x, v), sn_at(expected, original[v])), 1e-4);
+        assert_memory_equal(x + 3 * v, x + 3 * original[v], 3 * sizeof(double));
+    }
+    sn_free(expected), sn_free(x), sn_free(original);
+    sinew_rig_destroy(whole), sinew_rig_destroy(cut);
+}
+
 int test_paths(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(open_surfaces_do_not_pop),
         cmocka_unit_test(surfaces_that_cross_themselves_do_not_pop),
         cmocka_unit_test(crossing_surfaces_have_struts),
+        cmocka_unit_test(the_hollow_of_a_rolled_sheet_is_not_an_inside),
         cmocka_unit_test(a_clip_agrees_with_independent_frames),
         cmocka_unit_test(growth_keeps_lengths),
         cmocka_unit_test(triangles_without_area_at_rest_meet_their_pose),
         cmocka_unit_test(ties_hold_parts_together_under_load),
         cmocka_unit_test(feathers_stay_on_a_bending_body),
+        cmocka_unit_test(a_tube_in_pieces_behaves_as_the_whole_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,161 @@
+/* Poses stand on a floor, and nothing passes below it in between. */
+#include "support.h"
+
+#include "base/vec3.h"
+#include "groups.h"
+#include "rig/floor.h"
+#include "sinew/memory.h"
+#include "sinew/rotation.h"
+
+enum { ALONG = 40, AROUND = 8, N = ALONG * AROUND, POST = 16, STEPS = 64 };
+static const double RADIUS = 0.12;
+
+/* A square pipe: a post from the floor up to y = 1.2, and an arm from its top that points `angle`
+ * above the horizon. At both -34 and -146 degrees its end is above the floor, between them, at
+ * -90, below it. All of it is lifted by `lift`. */
+static void place(double angle, double lift, int axis, double *positions) {
+    for (int i = 0; i < ALONG; i++)
+        for (int j = 0; j < AROUND; j++) {
+            double around = 2 * M_PI * j / AROUND, s;
+            sn_vec3 center, across;
+            if (i < POST) {
+                s = 1.2 * i / (POST - 1);
+                center = sn_v3(0, s, 0), across = sn_v3(1, 0, 0);
+            } else {
+                s = 1.6 * (i - POST + 1) / (ALONG - POST);
+                center = sn_v3(s * cos(angle), 1.2 + s * sin(angle), 0);
+                across = sn_v3(-sin(angle), cos(angle), 0);
+            }
+            sn_vec3 p = sn_add_scaled(center, RADIUS * cos(around), across);
+            p.z += RADIUS * sin(around), p.y += lift;
+            sn_put(positions, AROUND * i + j, axis == 1 ? p : sn_v3(p.z, p.x, p.y));
+        }
+}
+
+static sinew_rig *make_rig(int axis) {
+    sinew_error error;
+    static double rest[3 * N], pose[3 * N];
+    static int triangles[6 * N];
+    int count = 0;
+    place(-0.6, 0, axis, rest), place(-M_PI + 0.6, 0, axis, pose);
+    for (int i = 0; i + 1 < ALONG; i++)
+        for (int j = 0; j < AROUND; j++) {
+            int a = AROUND * i + j, b = AROUND * i + (j + 1) % AROUND;
+            const int two[6] = {a, b, a + AROUND, b, b + AROUND, a + AROUND};
+            memcpy(triangles + 3 * count, two, sizeof two);
+            count += 2;
+        }
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    assert_ok(sinew_mesh_create(N, rest, count, NULL, triangles, &mesh, &error));
+    assert_ok(sinew_rig_create(mesh, &rig, &error));
+    assert_ok(sinew_rig_add_pose(rig, "swing", pose, &error));
+    return rig;
+}
+
+static double lowest(const double *positions, int axis) {
+    double low = INFINITY;
+    for (int v = 0; v < N; v++) low = fmin(low, positions[3 * v + axis]);
+    return low;
+}
+
+/* Along both axes: nothing is below the floor, feet and poses stay as they are, the lift is smooth
+ * over the path, and only along the axis. */
+static void a_swinging_arm_stays_above_the_floor(void **state) {
+    (void)state;
+    sinew_error error;
+    for (int axis = 1; axis <= 2; axis++) {
+        sinew_rig *rig = make_rig(axis);
+        int *resting, count, up;
+        assert_ok(sinew_find_resting(rig, &resting, &count, &up, &error));
+        assert_int_equal(up, axis);
+        assert_int_equal(count, AROUND); /* the ring at the bottom of the post */
+        sn_floor *floor;
+        sn_floor_work *work;
+        assert_ok(sn_floor_create(rig, up, count, resting, NULL, &floor, &error));
+        assert_ok(sn_floor_work_create(floor, &work, &error));
+        sinew_rotation_options options;
+        sinew_rotation_options_init(&options);
+        options.hold = resting, options.hold_count = count;
+        sinew_rotation *rotation;
+        sinew_rotation_state *blend;
+        assert_ok(sinew_rotation_create(rig, &options, NULL, &rotation, &error));
+        assert_ok(sinew_rotation_state_create(rotation, &blend, &error));
+        static double before[3 * N], now[3 * N], last[3 * N];
+        double deepest = 0, jump = 0, own_jump = 0, last_own[3 * N];
+        for (int k = 0; k <= STEPS; k++) {
+            double weight = (double)k / STEPS;
+            sinew_rotation_evaluate(rotation, blend, &weight, before);
+            memcpy(now, before, sizeof now);
+            double depth = sn_floor_lift(floor, work, now);
+            deepest = fmax(deepest, -lowest(before, axis));
+            assert_true(lowest(now, axis) > -1e-6);
+            if (k == 0 || k == STEPS) {
+                assert_true(depth == 0);
+                assert_memory_equal(now, before, sizeof now);
+            }
+            for (int i = 0; i < count; i++)
+                assert_memory_equal(now + 3 * resting[i], before + 3 * resting[i],
+                                    3 * sizeof(double));
+            for (int v = 0; v < 3 * N; v++) {
+                if (v % 3 != axis) assert_true(now[v] == before[v]);
+                assert_true(now[v] > before[v] - 1e-6);
+                if (k > 0) jump = fmax(jump, fabs(now[v] - last[v]));
+                if (k > 0) own_jump = fmax(own_jump, fabs(before[v] - last_own[v]));
+            }
+            memcpy(last, now, sizeof now), memcpy(last_own, before, sizeof now);
+        }
+        assert_true(deepest > 0.2); /* it would pass below */
+        assert_below(jump, 1.5 * own_jump);
+        sinew_rotation_state_destroy(blend), sinew_rotation_destroy(rotation);
+        sn_floor_work_destroy(work), sn_floor_destroy(floor);
+        sinew_free(resting);
+        sinew_rig_destroy(rig);
+    }
+}
+
+/* Without feet nothing bends: the shape moves as a whole, up to the fading of the field. */
+static void what_no_foot_holds_is_lifted_as_a_whole(void **state) {
+    (void)state;
+    sinew_error error;
+    sinew_rig *rig = make_rig(1);
+    sn_floor *floor;
+    sn_floor_work *work;
+    assert_ok(sn_floor_create(rig, 1, 0, NULL, NULL, &floor, &error));
+    assert_ok(sn_floor_work_create(floor, &work, &error));
+    static double before[3 * N], now[3 * N];
+    place(-0.6, -0.4, 1, before);
+    memcpy(now, before, sizeof now);
+    double depth = sn_floor_lift(floor, work, now);
+    double diagonal = sinew_diagonal(N, rig->neutral->positions);
+    assert_below(fabs(depth * diagonal - 0.4), 1e-9);
+    for (int v = 0; v < N; v++) assert_below(fabs(now[3 * v + 1] - before[3 * v + 1] - 0.4), 0.02);
+    sn_floor_work_destroy(work), sn_floor_destroy(floor);
+    sinew_rig_destroy(rig);
+}
+
+static sinew_status make_floor(void *user) {
+    const int resting[] = {0, 1, 2};
+    sn_floor *floor = NULL;
+    sn_floor_work *work = NULL;
+    sinew_status status = sn_floor_create(user, 1, 3, resting, NULL, &floor, NULL);
+    if (status == SINEW_OK) status = sn_floor_work_create(floor, &work, NULL);
+    sn_floor_work_destroy(work), sn_floor_destroy(floor);
+    return status;
+}
+
+static void floors_report_that_memory_ran_out(void **state) {
+    (void)state;
+    sinew_rig *rig = make_rig(1);
+    assert_true(test_out_of_memory(make_floor, rig) > 15);
+    sinew_rig_destroy(rig);
+}
+
+int test_floor(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_swinging_arm_stays_above_the_floor),
+        cmocka_unit_test(what_no_foot_holds_is_lifted_as_a_whole),
+        cmocka_unit_test(floors_report_that_memory_ran_out),
+    };
+    return cmocka_run_group_tests_name("floor", tests, NULL, NULL);
+}
