@@ -28,8 +28,8 @@ static const cli_option options[] = {
     {"--friction", CLI_NUMBER, "MU", "Coulomb friction between pressed skin (default 0.3).", 0, 1e6,
      false},
     {"--stick", CLI_NUMBER, "FRACTION",
-     "Skin in contact sticks, as moist lips do, until it would part by this fraction of the "
-     "bounding-box diagonal within a frame; try 0.001 (default 0).",
+     "Skin that touched sticks, as moist lips do, until it would be apart by this fraction of the "
+     "bounding-box diagonal; try 0.001 (default 0).",
      0, 1, false},
     {"--obstacle", CLI_TEXT, "SHAPE",
      "Press an obstacle into the skin: sphere:x,y,z,r | plane:x,y,z,nx,ny,nz | "

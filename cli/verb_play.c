@@ -5,8 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "face_view.h"
 #include "frame.h"
 #include "jobs.h"
+#include "sinew/selection.h"
 
 /* Frames of a picture; largest rate of a video, in Hz. */
 enum { PICTURE_FRAMES = 10, VIDEO_RATE = 30 };
@@ -22,28 +24,32 @@ static const cli_option options[] = {
     CLI_FRAMES_OPTION,
     {"--views", CLI_TEXT, "LIST", "Azimuths of the camera in degrees (default 0,60).", 0, 0, false},
     {"--size", CLI_TEXT, "WxH", "Size in pixels (default: 2000x640 or 1280x720).", 0, 0, false},
+    {"--hide", CLI_TEXT, "SELECT|auto|none",
+     "Leave out these vertices, such as part:hair; none shows everything (default auto: pieces "
+     "that "
+     "no target moves and that hide the face, such as hair).",
+     0, 0, true},
     CLI_SCENE_OPTION,
     CLI_END,
 };
 
 typedef struct take {
     const char *path;
-    bool markers;        /* otherwise curves of slider weights */
-    double length, rate; /* s, Hz */
+    sinew_markers *markers; /* NULL: curves of slider weights */
+    double length, rate;    /* s, Hz */
 } take;
 
 /* Markers, or else slider curves. */
 static sinew_status read_take(cli_call *call, take *t) {
-    sinew_markers *markers;
     sinew_curves *curves;
     sinew_error wrong = {0};
     int samples = 0;
-    sinew_status status = sinew_markers_read(t->path, &markers, &wrong);
+    sinew_status status = sinew_markers_read(t->path, &t->markers, &wrong);
     if (status == SINEW_OK) {
-        t->markers = true, samples = markers->time_count;
-        if (samples > 1) t->length = markers->times[samples - 1] - markers->times[0];
-        sinew_markers_destroy(markers);
+        samples = t->markers->time_count;
+        if (samples > 1) t->length = t->markers->times[samples - 1] - t->markers->times[0];
     } else {
+        t->markers = NULL;
         bool text = cli_has_ending(t->path, "csv");
         if (!text || sinew_curves_read(t->path, &curves, &call->error) != SINEW_OK) {
             call->error = wrong;
@@ -55,6 +61,51 @@ static sinew_status read_take(cli_call *call, take *t) {
     }
     t->rate = t->length > 0 ? (samples - 1) / t->length : VIDEO_RATE;
     return SINEW_OK;
+}
+
+/* What is shown: the rig, and how. */
+typedef struct scenery {
+    sinew_rig *rig;
+    cli_face_view face;
+    char *views; /* azimuths for `render` */
+} scenery;
+
+static void free_scenery(scenery *s) {
+    cli_face_view_free(&s->face);
+    sinew_rig_destroy(s->rig);
+    sinew_free(s->views);
+}
+
+static sinew_status check_hidden(cli_call *call, const sinew_rig *rig) {
+    for (int i = 0; i < cli_count(call, "--hide"); i++) {
+        const char *select = cli_text_at(call, "--hide", i);
+        int *vertices, count;
+        if (!strcmp(select, "auto") || !strcmp(select, "none")) continue;
+        CLI_TRY(cli_check_selection(call, select));
+        CLI_TRY(sinew_select(rig, select, NULL, sinew_file_loader(), call->monitor, &vertices,
+                             &count, &call->error));
+        sinew_free(vertices);
+    }
+    return SINEW_OK;
+}
+
+/* Everything that does not need the frames, so that mistakes are found before they are computed. */
+static sinew_status set_up(cli_call *call, const take *t, scenery *s) {
+    const char *text = cli_given(call, "--views") ? cli_text(call, "--views") : "0,60";
+    double *azimuths;
+    int count;
+    CLI_TRY(sinew_rig_read(call->argument_count - 1, call->arguments, &s->rig, &call->error));
+    CLI_TRY(check_hidden(call, s->rig));
+    CLI_TRY(cli_parse_numbers(call, text, "--views", &azimuths, &count));
+    sinew_status status = cli_face_view_create(call, s->rig, t->markers, count, azimuths, &s->face);
+    size_t room = 32 * (size_t)count + 1, used = 0;
+    s->views = CLI_NEW(char, room);
+    if (status == SINEW_OK && !s->views) status = cli_no_memory(&call->error);
+    for (int i = 0; status == SINEW_OK && i < count; i++)
+        used += (size_t)snprintf(s->views + used, room - used, "%s%.9g", i ? "," : "",
+                                 azimuths[i] + s->face.facing);
+    sinew_free(azimuths);
+    return status;
 }
 
 static void fill(cli_call *call, const take *t, double fps, const char *frames, json_t *document) {
@@ -71,25 +122,89 @@ static void fill(cli_call *call, const take *t, double fps, const char *frames, 
                         json_pack("{s:[o]}", "frames", cli_path(call, frames)));
 }
 
-static sinew_status draw(cli_call *call, bool picture, const char *frames, const char *out) {
-    const char *views = cli_given(call, "--views") ? cli_text(call, "--views") : "0,60";
-    const char *size = picture ? "2000x640" : "1280x720";
-    if (cli_given(call, "--size")) size = cli_text(call, "--size");
-    const char *words[] = {frames,    "--mesh", call->arguments[0], "--views", views,
-                           "--size",  size,     "--no-ground",      "--out",   out,
-                           "--frame", "all",    "--columns",        "10"};
-    int count = (int)(sizeof words / sizeof *words) - (picture ? 0 : 4);
+/* Words of a command line. */
+typedef struct line {
+    const char **words;
+    int count;
+} line;
+
+static void add(line *l, const char *option, const char *value) {
+    l->words[l->count++] = option;
+    if (value) l->words[l->count++] = value;
+}
+
+/* --hide of `render`; what is left out although nobody asked for it is printed. */
+static void add_hidden(cli_call *call, const cli_face_view *view, line *l) {
+    bool automatic = !cli_given(call, "--hide");
+    for (int i = 0; i < cli_count(call, "--hide"); i++) {
+        const char *select = cli_text_at(call, "--hide", i);
+        if (!strcmp(select, "auto"))
+            automatic = true;
+        else if (strcmp(select, "none") != 0)
+            add(l, "--hide", select);
+    }
+    if (!automatic || view->cover_count == 0) return;
+    json_t *hidden = json_array();
+    for (int i = 0; i < view->cover_count; i++) {
+        add(l, "--hide", view->covers[i]);
+        json_array_append_new(hidden, json_string(view->covers[i]));
+    }
+    json_object_set_new(call->report, "hidden", hidden);
+    char rest[32] = "";
+    if (view->cover_count > 1) snprintf(rest, sizeof rest, " and %d more", view->cover_count - 1);
+    cli_say(call, "left out %s%s, which no target moves, to show the face; see --hide",
+            view->covers[0], rest);
+}
+
+/* The sphere around the face in all frames: the camera does not move. */
+static sinew_status find_sphere(cli_call *call, const scenery *shown, const char *frames,
+                                char *text, size_t room) {
+    sinew_frames *all;
+    double s[4];
+    CLI_TRY(sinew_frames_read(frames, &all, &call->error));
+    const sinew_mesh *mesh = shown->rig->neutral;
+    sinew_status status = sinew_frames_match(all, mesh, &call->error);
+    if (status == SINEW_OK) status = cli_face_view_sphere(call, &shown->face, mesh, all, s);
+    sinew_frames_destroy(all);
+    if (status != SINEW_OK) return status;
+    snprintf(text, room, "%.9g,%.9g,%.9g,%.9g", s[0], s[1], s[2], s[3]);
+    json_object_set_new(call->report, "camera",
+                        json_pack("{s:[f,f,f], s:f}", "center", s[0], s[1], s[2], "radius", s[3]));
+    return SINEW_OK;
+}
+
+static sinew_status draw(cli_call *call, const scenery *shown, bool picture, const char *frames,
+                         const char *out) {
+    const cli_face_view *view = &shown->face;
+    char sphere[128];
+    if (view->points) CLI_TRY(find_sphere(call, shown, frames, sphere, sizeof sphere));
+    int most = 2 * (cli_count(call, "--hide") + view->cover_count) + 20;
+    line l = {.words = CLI_NEW(const char *, most)};
+    if (!l.words) return cli_no_memory(&call->error);
+    add(&l, frames, NULL);
+    add(&l, "--mesh", call->arguments[0]);
+    add(&l, "--views", shown->views);
+    add(&l, "--size",
+        cli_given(call, "--size") ? cli_text(call, "--size")
+        : picture                 ? "2000x640"
+                                  : "1280x720");
+    add(&l, "--no-ground", NULL);
+    add(&l, "--out", out);
+    if (picture) add(&l, "--frame", "all"), add(&l, "--columns", "10");
+    if (view->points) add(&l, "--look-at", sphere), add(&l, "--up", view->z_up ? "z" : "y");
+    add_hidden(call, view, &l);
     cli_call render = {.verb = cli_find_verb("render"), .monitor = call->monitor};
-    sinew_status status = cli_parse(&render, count, (char **)words);
+    sinew_status status = cli_parse(&render, l.count, (char **)l.words);
     json_decref(render.report);
     render.report = json_incref(call->report), render.quiet = call->quiet;
     if (status == SINEW_OK) status = render.verb->run(&render);
     call->error = render.error;
     cli_call_free(&render);
+    sinew_free(l.words);
     return status;
 }
 
-static sinew_status play(cli_call *call, const take *t, const char *out) {
+static sinew_status play(cli_call *call, const take *t, const scenery *shown, const char *out) {
     bool picture = cli_has_ending(out, "png");
     double fps = fmin(t->rate, VIDEO_RATE);
     if (picture && t->length > 0) fps = (PICTURE_FRAMES - 1) / t->length;
@@ -111,7 +226,7 @@ static sinew_status play(cli_call *call, const take *t, const char *out) {
     sinew_status status = cli_run_document(call, document, cli_text(call, "--scene-out"));
     call->quiet = quiet;
     if (status == SINEW_OK || status == SINEW_NOT_CONVERGED) {
-        sinew_status drawn = draw(call, picture, frames, out);
+        sinew_status drawn = draw(call, shown, picture, frames, out);
         if (drawn != SINEW_OK) status = drawn;
     }
     unlink(frames);
@@ -127,23 +242,34 @@ static bool can_be_drawn(const char *out) {
     return false;
 }
 
+/* To a file that is named after the take. */
+static sinew_status play_beside(cli_call *call, const take *t, const scenery *shown) {
+    char *program = cli_find_program("ffmpeg"), *stem = cli_path_stem(t->path);
+    size_t room = (stem ? strlen(stem) : 0) + 8;
+    char *out = CLI_NEW(char, room);
+    sinew_status status = stem && out ? SINEW_OK : cli_no_memory(&call->error);
+    if (status == SINEW_OK) {
+        snprintf(out, room, "%s%s", stem, program ? ".mp4" : ".png");
+        status = play(call, t, shown, out);
+    }
+    sinew_free(program), sinew_free(stem), sinew_free(out);
+    return status;
+}
+
 static sinew_status run(cli_call *call) {
     if (cli_given(call, "--out") && !can_be_drawn(cli_text(call, "--out")))
         return cli_usage(call, "--out %s: expected .png, .mp4, .webm, .gif or .webp",
                          cli_text(call, "--out"));
     take t = {.path = call->arguments[call->argument_count - 1]};
+    scenery shown = {0};
     CLI_TRY(read_take(call, &t));
-    if (cli_given(call, "--out")) return play(call, &t, cli_text(call, "--out"));
-    char *program = cli_find_program("ffmpeg"), *stem = cli_path_stem(t.path);
-    const char *ending = program ? ".mp4" : ".png";
-    size_t room = (stem ? strlen(stem) : 0) + 8;
-    char *out = CLI_NEW(char, room);
-    sinew_status status = stem && out ? SINEW_OK : cli_no_memory(&call->error);
-    if (status == SINEW_OK) {
-        snprintf(out, room, "%s%s", stem, ending);
-        status = play(call, &t, out);
-    }
-    sinew_free(program), sinew_free(stem), sinew_free(out);
+    sinew_status status = set_up(call, &t, &shown);
+    if (status == SINEW_OK && cli_given(call, "--out"))
+        status = play(call, &t, &shown, cli_text(call, "--out"));
+    else if (status == SINEW_OK)
+        status = play_beside(call, &t, &shown);
+    free_scenery(&shown);
+    sinew_markers_destroy(t.markers);
     return status;
 }
 
@@ -156,7 +282,8 @@ const cli_verb verb_play = {
     .options = options,
     .description =
         "Show a captured take on a rig, from the front and from the side. Only the rig and the "
-        "take are needed.\n\nTAKE holds markers (CSV, C3D, TRC) or slider weights (CSV, as Live "
+        "take are needed. The camera frames the face through the whole take, also on a full "
+        "body.\n\nTAKE holds markers (CSV, C3D, TRC) or slider weights (CSV, as Live "
         "Link "
         "Face writes them). Markers are mapped to the face by their names and solved as by 'sinew "
         "fit --layer'; doubtful markers are listed. Weights are blended linearly.",

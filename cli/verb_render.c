@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "verb.h"
+#include "frame.h"
 
 enum { MAX_SHAPES = 64, MAX_VIEWS = 8 };
 
@@ -50,6 +50,10 @@ static const cli_option options[] = {
     {"--cut", CLI_TEXT, "x=VALUE",
      "Hide the faces beyond this plane to look inside; -x=VALUE hides the other side.", 0, 0,
      false},
+    {"--hide", CLI_TEXT, "SELECT",
+     "Hide the faces of these vertices, such as part:hair or piece:3; selections as for 'sinew "
+     "lock'.",
+     0, 0, true},
     {"--obstacle", CLI_INPUT, "FILE", "Show this mesh in gray with every shape.", 0, 0, true},
     CLI_GROUP("Layout"),
     {"--label", CLI_TEXT, "TEXT", "Label of the next shape, in order; '-' for none.", 0, 0, true},
@@ -126,11 +130,63 @@ static sinew_status tint_lips(cli_call *call, const sinew_rig *rig, shape *s) {
     return complete ? SINEW_OK : cli_no_memory(&call->error);
 }
 
+/* Removes the faces that are marked. */
+static sinew_status remove_faces(cli_call *call, sinew_mesh *mesh, const bool *removed,
+                                 const char *option) {
+    int faces = 0, corners = 0;
+    for (int f = 0; f < mesh->face_count; f++) {
+        int first = mesh->face_start[f], last = mesh->face_start[f + 1];
+        if (removed[f]) continue;
+        mesh->face_start[faces] = corners;
+        if (mesh->face_part) mesh->face_part[faces] = mesh->face_part[f];
+        faces++;
+        for (int k = first; k < last; k++, corners++) {
+            mesh->face_vertices[corners] = mesh->face_vertices[k];
+            if (mesh->corner_uv) mesh->corner_uv[corners] = mesh->corner_uv[k];
+            if (mesh->corner_normal) mesh->corner_normal[corners] = mesh->corner_normal[k];
+        }
+    }
+    mesh->face_start[faces] = corners;
+    mesh->face_count = faces;
+    if (faces == 0) return cli_usage(call, "%s leaves nothing to show", option);
+    return sinew_mesh_triangulate(mesh, &call->error);
+}
+
+/* Removes the faces with all corners in a selection of --hide. */
+static sinew_status hide(cli_call *call, const sinew_rig *rig) {
+    sinew_mesh *mesh = rig->neutral;
+    if (!cli_given(call, "--hide")) return SINEW_OK;
+    bool *chosen = CLI_NEW(bool, mesh->vertex_count), *removed = CLI_NEW(bool, mesh->face_count);
+    sinew_status status = chosen && removed ? SINEW_OK : cli_no_memory(&call->error);
+    for (int i = 0; status == SINEW_OK && i < cli_count(call, "--hide"); i++) {
+        const char *select = cli_text_at(call, "--hide", i);
+        int *vertices, count;
+        status = cli_check_selection(call, select);
+        if (status == SINEW_OK)
+            status = sinew_select(rig, select, NULL, sinew_file_loader(), call->monitor, &vertices,
+                                  &count, &call->error);
+        if (status != SINEW_OK) break;
+        memset(chosen, 0, sizeof *chosen * (size_t)mesh->vertex_count);
+        for (int k = 0; k < count; k++) chosen[vertices[k]] = true;
+        sinew_free(vertices);
+        for (int f = 0; f < mesh->face_count; f++) {
+            bool inside = true;
+            for (int k = mesh->face_start[f]; k < mesh->face_start[f + 1]; k++)
+                inside = inside && chosen[mesh->face_vertices[k]];
+            removed[f] = removed[f] || inside;
+        }
+    }
+    if (status == SINEW_OK) status = remove_faces(call, mesh, removed, "--hide");
+    sinew_free(chosen), sinew_free(removed);
+    return status;
+}
+
 /* The neutral of a rig, or the rig at `weights` when given. */
 static sinew_status load_rig(cli_call *call, const char *path, const char *weights, shape *s) {
     sinew_rig *rig;
     CLI_TRY(sinew_rig_read(1, &path, &rig, &call->error));
     sinew_status status = tint_lips(call, rig, s);
+    if (status == SINEW_OK) status = hide(call, rig);
     if (status == SINEW_OK && weights) {
         double *values = CLI_NEW(double, rig->slider_count);
         sinew_linear *linear = NULL;
@@ -165,28 +221,31 @@ static sinew_status cut_open(cli_call *call, sinew_mesh *mesh) {
     if (axis < 'x' || axis > 'z' || at[1] != '=' ||
         sinew_text_number(at + 2, &value, NULL) != SINEW_OK)
         return cli_usage(call, "--cut %s: expected x=VALUE, -x=VALUE, or another axis", plane);
-    int faces = 0, corners = 0;
+    bool *removed = CLI_NEW(bool, mesh->face_count);
+    if (!removed) return cli_no_memory(&call->error);
     for (int f = 0; f < mesh->face_count; f++) {
-        int first = mesh->face_start[f], last = mesh->face_start[f + 1];
-        bool beyond = true;
-        for (int k = first; k < last; k++) {
-            double place = mesh->positions[3 * mesh->face_vertices[k] + (axis - 'x')];
-            beyond = beyond && sign * (place - value) >= 0;
-        }
-        if (beyond) continue;
-        mesh->face_start[faces] = corners;
-        if (mesh->face_part) mesh->face_part[faces] = mesh->face_part[f];
-        faces++;
-        for (int k = first; k < last; k++, corners++) {
-            mesh->face_vertices[corners] = mesh->face_vertices[k];
-            if (mesh->corner_uv) mesh->corner_uv[corners] = mesh->corner_uv[k];
-            if (mesh->corner_normal) mesh->corner_normal[corners] = mesh->corner_normal[k];
+        removed[f] = true;
+        for (int k = mesh->face_start[f]; k < mesh->face_start[f + 1]; k++) {
+            double coordinate = mesh->positions[3 * mesh->face_vertices[k] + (axis - 'x')];
+            removed[f] = removed[f] && sign * (coordinate - value) >= 0;
         }
     }
-    mesh->face_start[faces] = corners;
-    mesh->face_count = faces;
-    if (faces == 0) return cli_usage(call, "--cut %s leaves nothing to show", plane);
-    return sinew_mesh_triangulate(mesh, &call->error);
+    sinew_status status = remove_faces(call, mesh, removed, "--cut");
+    sinew_free(removed);
+    return status;
+}
+
+/* A mesh from a file that is not used as a rig. */
+static sinew_status load_mesh(cli_call *call, const char *path, shape *s) {
+    sinew_mesh *mesh;
+    sinew_rig *rig;
+    CLI_TRY(sinew_mesh_read(path, &mesh, &call->error));
+    CLI_TRY(sinew_rig_create(mesh, &rig, &call->error));
+    sinew_status status = hide(call, rig);
+    s->mesh = rig->neutral;
+    rig->neutral = NULL;
+    sinew_rig_destroy(rig);
+    return status;
 }
 
 static sinew_status load_shape(cli_call *call, const char *path, const char *weights, shape *s) {
@@ -203,7 +262,7 @@ static sinew_status load_shape(cli_call *call, const char *path, const char *wei
     if (cli_is_folder(shown) || weights)
         CLI_TRY(load_rig(call, shown, weights, s));
     else
-        CLI_TRY(sinew_mesh_read(shown, &s->mesh, &call->error));
+        CLI_TRY(load_mesh(call, shown, s));
     CLI_TRY(cut_open(call, s->mesh));
     if (s->frames && sinew_frames_match(s->frames, s->mesh, NULL) != SINEW_OK)
         return sinew_fail(&call->error, SINEW_BAD_INPUT, "%s: %d vertices, but %s has %d", path,
@@ -432,7 +491,7 @@ static sinew_status draw_picture(cli_call *call, const stage *s, const char *out
     return status;
 }
 
-/* The sphere that fits every frame, so that the camera stands still. */
+/* The sphere that fits every frame, so that the camera does not move. */
 static sinew_status fit_all(cli_call *call, stage *s) {
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
     int limit = frame_limit(s), step = limit / 60 + 1;

@@ -164,8 +164,9 @@ typedef struct sinew_force_options {
      * times mass_time. */
     const double *mass_map;
 
-    /* Moist lips: skin in contact stays together until its forces would part it by this fraction of
-     * the bounding-box diagonal within a frame, in [0, 1]. 0: it parts at once. */
+    /* Moist lips: skin that touched stays together until, without sticking, it would be apart by
+     * this fraction of the bounding-box diagonal, in [0, 1], and is free from twice that on. 0: it
+     * parts at once. */
     double stick;
 
     /* Vertices of a skull that no target moves: the outer skin above it, up to 6% of the
@@ -205,7 +206,7 @@ typedef struct sinew_force_frame_info {
     /* RMS over the area of the displacement from the neutral, split into the nearest combination of
      * targets and the rest. */
     double in_span, out_of_span;
-    int contacts; /* pairs that press */
+    int contacts; /* pairs that press or stick */
     double cut;   /* smallest fraction of a vertex's last step that contact allowed; 1: all of it */
     double seconds;
     /* Vertices that contact would have left as spikes: they have their shape without contact. */

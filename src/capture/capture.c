@@ -222,6 +222,17 @@ static void log_source(const sinew_capture *c, const sn_automap *found,
            c->take->marker_count, how[found->source], *names ? "; off the face: " : "", names);
 }
 
+/* The axis that the recording calls up becomes that of the rig. Otherwise a take of the rig's own
+ * face would be shown where it was recorded: on its back. */
+static sinew_status stand_up(sinew_capture *c, const sinew_anatomy *anatomy, sinew_error *error) {
+    double left[3], up[3], front[3];
+    if (!c->take->up || !sinew_anatomy_axes(anatomy, left, up, front)) return SINEW_OK;
+    int axis = 0;
+    for (int k = 1; k < 3; k++)
+        if (up[k] > up[axis]) axis = k;
+    return sinew_markers_convert(c->take, NULL, (char)('x' + axis), error);
+}
+
 static sinew_status find_map(sinew_capture *c, const sinew_anatomy *given, bool *other_face,
                              const sinew_monitor *monitor, sinew_error *error) {
     c->info.map_source = SINEW_MAP_SOURCE_BY_VERTEX;
@@ -235,6 +246,7 @@ static sinew_status find_map(sinew_capture *c, const sinew_anatomy *given, bool 
     sinew_anatomy *own = NULL;
     sn_automap found = {0};
     sinew_status status = given ? SINEW_OK : sinew_anatomy_create(c->rig, monitor, &own, error);
+    if (status == SINEW_OK) status = stand_up(c, given ? given : own, error);
     if (status == SINEW_OK)
         status = sn_automap_find(c->rig, given ? given : own, c->take, c->info.neutral_sample,
                                  monitor, &found, error);
@@ -363,6 +375,10 @@ static sinew_status build(sinew_capture *c, const sinew_markers *take,
     SN_TRY(mend_labels(c, monitor, error));
     SN_TRY(go_on(0.25, monitor, error));
     SN_TRY(find_neutral(c, options->neutral_sample, error));
+    /* before the map, which places only the markers of the neutral sample */
+    c->trust = SN_NEW(float, (size_t)take->time_count *(size_t)take->marker_count);
+    if (!c->trust) return sn_no_memory(error);
+    c->info.filled = sn_take_fill(c->take, c->trust);
     if (options->map) {
         SN_TRY(sinew_marker_map_check(options->map, mesh, error));
         SN_TRY(sinew_marker_map_copy(options->map, &c->map, error));
@@ -370,14 +386,12 @@ static sinew_status build(sinew_capture *c, const sinew_markers *take,
         SN_TRY(find_map(c, options->anatomy, &other_face, monitor, error));
     }
     SN_TRY(bind(c, monitor, error));
-    if (options->map) SN_TRY(sn_capture_turn_up(c, error));
+    if (options->map || c->info.map_source == SINEW_MAP_SOURCE_BY_VERTEX)
+        SN_TRY(sn_capture_turn_up(c, error));
     SN_TRY(check_map(c, error));
     c->info.doubtful = c->doubts.doubtful;
     log_doubts(c, monitor);
-    c->trust = SN_NEW(float, (size_t)take->time_count *(size_t)take->marker_count);
-    if (!c->trust) return sn_no_memory(error);
     SN_TRY(go_on(0.5, monitor, error));
-    c->info.filled = sn_take_fill(c->take, c->trust);
     SN_TRY(sn_capture_weigh_residuals(c, error));
     SN_TRY(stabilise(c, options->stable, monitor, error));
     SN_TRY(go_on(0.75, monitor, error));

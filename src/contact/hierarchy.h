@@ -1,5 +1,5 @@
 /* Which parts of a moving surface come near each other: a tree over items whose grouping is chosen
- * once, at rest, and whose bounds are fitted anew to every motion.
+ * once, at rest, and whose bounds are refitted to every motion.
  *
  * Bounds are kept along eight directions instead of three: on a smooth surface most neighbors
  * whose axis-aligned boxes overlap are told apart by a diagonal direction. */
@@ -15,7 +15,7 @@ enum { SN_HULL_AXES = 8, SN_HIERARCHY_LEAF = 4 };
 
 /* Of points that move along lines from a start [0] to an end [1]. The lowest of them along an axis
  * is a concave function of time, the highest a convex one: what is apart along one axis, on the
- * same side at both ends, is apart all the way, however far both move together. */
+ * same side at both ends, stays apart throughout, however far both move together. */
 typedef struct sn_hull {
     float low[2][SN_HULL_AXES], high[2][SN_HULL_AXES];
 } sn_hull;

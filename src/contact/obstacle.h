@@ -28,7 +28,8 @@ sinew_status sn_obstacle_form_parse(const char *text, sn_obstacle_form *form, si
 double sn_obstacle_query(const sinew_obstacle *obstacle, sn_vec3 point, double reach,
                          sn_vec3 *normal);
 
-/* A point of a triangle: barycentric weights, how far outside (negative: inside), the way out. */
+/* A point of a triangle: barycentric weights, how far outside (negative: inside), the direction
+ * out. */
 typedef struct sn_deepest {
     double b[3];
     double distance;

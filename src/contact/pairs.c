@@ -372,7 +372,7 @@ static sinew_status any_meets(int count, const sn_contact_pair *pairs, const dou
 }
 
 /* Shares only shrink, and a share of zero is the free shape x0: the rounds end. A shortened path
- * may meet neighbors that the full one keeps up with, so every round asks for its pairs anew. */
+ * may meet neighbors that the full one keeps up with, so every round searches its pairs again. */
 sinew_status sn_contact_cut_back(const sn_contact_surface *s, sn_contact_work *w, const double *x0,
                                  double *x1, double *cut, sinew_error *error) {
     const sn_contact_pair *pairs;

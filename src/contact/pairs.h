@@ -1,4 +1,4 @@
-/* Self-contact: vertex-triangle and edge-edge pairs of one surface, when they meet on the way from
+/* Self-contact: vertex-triangle and edge-edge pairs of one surface, when they meet on the path from
  * one shape to the next, and how far the path is free.
  *
  * Distances are kept above a least one, `reach`: a shape that keeps it is free of crossings, also
@@ -7,9 +7,9 @@
  * beside them.
  *
  *   sn_contact_surface   which triangles, edges and vertices take part: built once
- *   sn_contact_find      pairs that may come near each other on the way
+ *   sn_contact_find      pairs that may come near each other on the path
  *   sn_contact_impact    when a pair would come too near
- *   sn_contact_cut_back  shortens the way of single vertices until no pair comes too near */
+ *   sn_contact_cut_back  shortens the path of single vertices until no pair comes too near */
 #ifndef SN_CONTACT_PAIRS_H
 #define SN_CONTACT_PAIRS_H
 
@@ -74,19 +74,19 @@ sinew_status sn_contact_find(const sn_contact_surface *surface, sn_contact_work 
                              const double *x0, const double *x1, double margin,
                              const sn_contact_pair **pairs, int *count, sinew_error *error);
 
-/* The fraction of the way from x0 to x1 after which the pair is still farther apart than `reach`; 1
- * when it is all the way. Never too late. */
+/* The fraction of the path from x0 to x1 after which the pair is still farther apart than `reach`;
+ * 1 when it is throughout. Never too late. */
 double sn_contact_impact(const sn_contact_pair *pair, const double *x0, const double *x1,
                          double reach);
 
-/* Whether the pair is farther apart than `distance` all the way, as far as one look tells: true is
- * certain. */
+/* Whether the pair is farther apart than `distance` along the whole path, as far as one test tells:
+ * true is certain. */
 bool sn_contact_stays_apart(const sn_contact_pair *pair, const double *x0, const double *x1,
                             double distance);
 
 /* x1 moved back towards x0, vertex by vertex, until every pair that was farther apart than its
- * reach at x0 is so all the way. *cut: the smallest fraction that was left of a vertex's path, 1
- * when nothing was done. */
+ * reach at x0 is so along the whole path. *cut: the smallest fraction that was left of a vertex's
+ * path, 1 when nothing was done. */
 sinew_status sn_contact_cut_back(const sn_contact_surface *surface, sn_contact_work *work,
                                  const double *x0, double *x1, double *cut, sinew_error *error);
 

@@ -1,10 +1,10 @@
-/* Which pairs of a surface may come near each other on the way from one shape to the next.
+/* Which pairs of a surface may come near each other on the path from one shape to the next.
  *
  * A search bounds the paths of all points, edges and triangles by trees, and keeps the pairs whose
  * bounds meet. It looks a little further than it was asked to, so that its pairs also hold for
  * paths that are a little off. When only some points leave that room, as where lips are pressed
  * apart between two searches of a frame, their pairs alone are looked for again. The pairs come in
- * the order of the trees either way, so that results do not depend on which way it was. */
+ * the order of the trees in both cases, so that results do not depend on which it was. */
 #include "contact/search.h"
 
 #include <math.h>
@@ -287,8 +287,9 @@ static sinew_status search_all(const sn_contact_surface *s, sn_contact_work *w, 
 
 /* ---- pairs of some points -------------------------------------------------------------------- */
 
-/* Points whose paths have left what the last search holds for: a vertex that is off by d on the way
- * changes distances by at most d. Returns how many, or -1 when all is to be searched anew. */
+/* Points whose paths have left what the last search holds for: a vertex that is off by d on the
+ * path changes distances by at most d. Returns how many, or -1 when everything must be searched
+ * again. */
 static int find_off(const sn_contact_surface *s, const sn_contact_work *w, const double *x0,
                     const double *x1, double margin) {
     double room = 0.5 * (w->margin - margin);
@@ -489,7 +490,7 @@ static sinew_status merge(const sn_contact_surface *s, sn_contact_work *w, int t
     return SINEW_OK;
 }
 
-/* The pairs of points that are off anew. *fits: false when all is to be searched anew. */
+/* The pairs of points that have left again. *fits: false when everything must be searched again. */
 static sinew_status search_some(const sn_contact_surface *s, sn_contact_work *w, const double *x0,
                                 const double *x1, bool *fits, sinew_error *error) {
     double wide = w->margin;

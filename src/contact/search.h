@@ -12,7 +12,7 @@ typedef struct sn_pair_list {
 
 typedef struct sn_fitted_tree {
     sn_hull *item, *node;
-    bool *stale; /* per node, while some of the tree is fitted anew */
+    bool *stale; /* per node, while some of the tree is refitted */
     int *dirty;  /* items that contain a point that is off, increasing */
     int dirty_count;
     bool *is_dirty; /* per item */
@@ -35,7 +35,7 @@ struct sn_contact_work {
     double *share;     /* per vertex: what is left of its path */
 };
 
-/* Does the pair come nearer than the margin on the way? Sets its reach. */
+/* Does the pair come nearer than the margin on the path? Sets its reach. */
 bool sn_contact_may_meet(const sn_contact_surface *surface, sn_contact_pair *pair, const double *x0,
                          const double *x1, double margin);
 

@@ -13,11 +13,14 @@
  * from all riders than this at rest is never the nearest. */
 #define LYING 0.004
 #define REACH 0.06
+/* Fraction of the diagonal from the skin within which shells slide over the eyeball with it. */
+#define SLIDING 0.012
 
 struct sn_carry_plan {
     const sn_riders *riders;
     int vertex_count;
     double *rest;   /* 3 per vertex */
+    double sliding; /* length units */
     int *root;      /* per rider: the rider that it moves with; itself when it lies on the skin */
     bool *shell;    /* per rider: it lies over an eyeball */
     int skin_count; /* triangles of the skin near riders, and of eyeballs; 3 vertices each */
@@ -114,6 +117,7 @@ sinew_status sn_carry_plan_create(const sn_skin *skin, const sinew_rig *rig,
     sn_carry_plan *p = SN_NEW0(sn_carry_plan, 1);
     if (!p) return sn_no_memory(error);
     p->riders = riders, p->vertex_count = skin->vertex_count;
+    p->sliding = SLIDING * skin->diagonal;
     p->rest = sn_memdup(skin->rest, 3 * (size_t)skin->vertex_count, sizeof(double));
     sinew_status status = p->rest ? find_roots(p, skin, anatomy, error) : sn_no_memory(error);
     if (status == SINEW_OK) status = find_triangles(p, skin, rig->neutral, anatomy, error);
@@ -160,14 +164,34 @@ void sn_carry_destroy(sn_carry *c) {
     sn_free(c);
 }
 
-/* How much of the skin's displacement a point of a shell moves by: all of it on the skin, nothing
- * where the eyeball is nearer than the skin. */
-static double share_of(const sn_carry *c, const double point[3], const sinew_closest *skin) {
-    sinew_closest eye;
-    if (!c->eye || !(skin->distance > 0) || !sinew_query_closest(c->eye, point, INFINITY, &eye))
-        return 1;
-    double off = eye.distance - skin->distance;
-    return off > 0 ? off / (eye.distance + skin->distance) : 0;
+static sn_vec3 moved_by(const double *before, const double *after, const int v[3],
+                        const double weight[3]) {
+    sn_vec3 moved = {0, 0, 0};
+    for (int k = 0; k < 3; k++)
+        moved = sn_add_scaled(moved, weight[k], sn_sub(sn_at(after, v[k]), sn_at(before, v[k])));
+    return moved;
+}
+
+/* Where a point p of a shell moves when the skin next to it moves by `moved`: along the eyeball
+ * with the skin, the less so the farther from it, and off the eyeball as far as it is nearer to the
+ * skin than to the eyeball. */
+static sn_vec3 slide(const sn_carry *c, sn_vec3 p, double to_skin, sn_vec3 moved) {
+    double point[3];
+    sinew_closest eye, then;
+    sn_put(point, 0, p);
+    if (!c->eye || !sinew_query_closest(c->eye, point, INFINITY, &eye)) return sn_add(p, moved);
+    double near = fmax(0, 1 - to_skin * to_skin / (c->plan->sliding * c->plan->sliding));
+    double share = fmax(0, (eye.distance - to_skin) / (eye.distance + to_skin));
+    if (!(eye.distance > 0)) return p;
+    sn_vec3 off = sn_scale(1 / eye.distance, sn_sub(p, sn_at(eye.point, 0)));
+    double lifted = sn_dot(moved, off);
+    sn_vec3 along = sn_add_scaled(moved, -lifted, off);
+    sn_vec3 q = sn_add_scaled(p, near * near, along);
+    sn_put(point, 0, q);
+    if (!sinew_query_closest(c->eye, point, INFINITY, &then) || !(then.distance > 0)) return q;
+    sn_vec3 up = sn_scale(1 / then.distance, sn_sub(q, sn_at(then.point, 0)));
+    if (sn_dot(up, off) < 0) return p; /* through it */
+    return sn_add_scaled(sn_at(then.point, 0), fmax(eye.distance + share * lifted, 0), up);
 }
 
 typedef struct carry_loop {
@@ -180,17 +204,19 @@ static void carry_some(void *context, sn_span span) {
     const sn_carry_plan *p = loop->c->plan;
     const sn_riders *r = p->riders;
     SN_IN_SPAN(int, i, span) {
-        sn_vec3 moved = {0, 0, 0};
         const double *point = loop->before + 3 * (size_t)r->vertex[i];
         sinew_closest skin;
         if (p->root[i] != i) continue;
+        if (!p->shell[i]) { /* where it is attached at rest */
+            loop->c->moved[i] = moved_by(loop->before, loop->after, r->host + 3 * (size_t)i,
+                                         r->weight + 3 * (size_t)i);
+            continue;
+        }
         if (!loop->c->skin || !sinew_query_closest(loop->c->skin, point, INFINITY, &skin)) continue;
-        const int *v = p->skin + 3 * (size_t)skin.triangle;
-        for (int k = 0; k < 3; k++)
-            moved = sn_add_scaled(moved, skin.barycentric[k],
-                                  sn_sub(sn_at(loop->after, v[k]), sn_at(loop->before, v[k])));
-        double share = p->shell[i] ? share_of(loop->c, point, &skin) : 1;
-        loop->c->moved[i] = sn_scale(share, moved);
+        sn_vec3 moved = moved_by(loop->before, loop->after, p->skin + 3 * (size_t)skin.triangle,
+                                 skin.barycentric);
+        sn_vec3 from = sn_at(point, 0);
+        loop->c->moved[i] = sn_sub(slide(loop->c, from, skin.distance, moved), from);
     }
 }
 

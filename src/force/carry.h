@@ -1,10 +1,11 @@
 /* What follows the skin is carried to where the marker layer and contact have left the skin.
  *
  * Shells over an eye (tear lines, occlusion shells) lie between the lids and the eyeball, some
- * tenths of a millimeter from both. In every frame each of their vertices moves by the displacement
- * of the skin that is nearest to it in the shape without the layer, less so the nearer it is to the
- * eyeball, which does not move: what was between the two stays between them. What stands off the
- * skin, like the tips of lashes, moves as the nearest vertex of the same part that lies on it. */
+ * tenths of a millimeter from both. In every frame each of their vertices slides over the eyeball,
+ * which does not move, with the skin that is nearest to it in the shape without the layer, and is
+ * lifted off it the less the nearer it is to the eyeball: what was between the two stays between
+ * them. What lies on the skin, like brows, moves with where it is attached at rest; what stands off
+ * the skin, like the tips of lashes, as the nearest vertex of the same part that lies on it. */
 #ifndef SN_FORCE_CARRY_H
 #define SN_FORCE_CARRY_H
 

@@ -45,9 +45,14 @@ typedef struct touch {
     sn_contact_pair pair;
     double weight[4];
     sn_vec3 normal;
-    double gap;           /* to keep: smaller for pairs that are nearer at rest */
-    double force, needed; /* l, and gap - c . x* */
-    bool sticks;          /* it touched in the last frame, and pulls while it parts */
+    double gap;            /* to keep: smaller for pairs that are nearer at rest */
+    double force, needed;  /* l, and gap - c . x* */
+    bool sticks;           /* it has touched, and pulls while it parts */
+    bool pulls;            /* it does so in this frame */
+    double parted;         /* by how much it may part then */
+    double unstuck;        /* its force when nothing sticks */
+    double held_weight[4]; /* as it touched last */
+    sn_vec3 held_normal;
 } touch;
 
 /* The pairs once more, each figure in a separate row, filled up with zeros to whole blocks. */
@@ -90,7 +95,9 @@ struct sn_force_contact {
     size_t nears_capacity;
     int *bucket; /* hash of pairs: index of a touch + 1, or 0 */
     size_t bucket_count;
-    double stick;          /* opening up to which pairs that touched pull; 0: none do */
+    double stick;          /* opening up to which pairs that touched stay together; 0: none do */
+    bool pulls;            /* pairs that stick are solved for as such */
+    double *unstuck;       /* 3 per vertex: the shape in which nothing sticks */
     atomic_bool cancelled; /* while pairs are searched or the matrix is filled */
 };
 
@@ -104,9 +111,10 @@ sinew_status sn_force_contact_create(const sn_contact_surface *surface, const sn
     size_t n = (size_t)surface->vertex_count;
     c->right = SN_NEW(float, 3 * n), c->goal = SN_NEW(double, 3 * n);
     c->at = SN_NEW(double, 3 * n), c->next = SN_NEW(double, 3 * n);
-    c->stack = SN_NEW(int, n);
-    sinew_status status =
-        c->right && c->goal && c->at && c->next && c->stack ? SINEW_OK : sn_no_memory(error);
+    c->stack = SN_NEW(int, n), c->unstuck = SN_NEW(double, 3 * n);
+    sinew_status status = c->right && c->goal && c->at && c->next && c->stack && c->unstuck
+                              ? SINEW_OK
+                              : sn_no_memory(error);
     if (status == SINEW_OK && region) {
         c->moved = SN_NEW(float, 3 * (size_t)region->count);
         c->push = SN_NEW(float, 3 * (size_t)region->count);
@@ -141,7 +149,7 @@ void sn_force_contact_destroy(sn_force_contact *c) {
     sn_free(c->right), sn_free(c->goal), sn_free(c->at), sn_free(c->next), sn_free(c->moved),
         sn_free(c->push), sn_free(c->pushed);
     sn_free_aligned(c->band), sn_free(c->coupled), sn_free(c->asked), sn_free(c->touches),
-        sn_free(c->nears), sn_free(c->bucket), sn_free(c->stack);
+        sn_free(c->nears), sn_free(c->bucket), sn_free(c->stack), sn_free(c->unstuck);
     sn_cholesky_work_destroy(c->solver);
     sn_contact_work_destroy(c->work);
     sn_free(c);
@@ -158,18 +166,23 @@ void sn_force_contact_reset(sn_force_contact *c) {
 
 /* ---- the past -------------------------------------------------------------------------------- */
 
+/* The next frame needs the pair: it presses again, or sticks. */
+static bool lasts(const touch *t) {
+    return t->force != 0 || t->sticks;
+}
+
 void sn_force_contact_pack(const sn_force_contact *c, sn_pack *pack) {
-    int pressing = 0;
-    for (size_t t = 0; t < c->touch_count; t++) pressing += c->touches[t].force != 0;
-    sn_pack_int(pack, pressing);
+    int kept = 0;
+    for (size_t t = 0; t < c->touch_count; t++) kept += lasts(&c->touches[t]);
+    sn_pack_int(pack, kept);
     for (size_t t = 0; t < c->touch_count; t++)
-        if (c->touches[t].force != 0) sn_pack_array(pack, &c->touches[t], 1, sizeof(touch));
+        if (lasts(&c->touches[t])) sn_pack_array(pack, &c->touches[t], 1, sizeof(touch));
 }
 
 sinew_status sn_force_contact_unpack(sn_force_contact *c, sn_unpack *unpack, sinew_error *error) {
     int count = sn_unpack_int(unpack);
     if (count < 0) unpack->failed = true;
-    if (unpack->failed) return sn_fail(error, SINEW_BAD_INPUT, "the saved state is damaged");
+    if (unpack->failed) return sn_unpack_fail(unpack, error);
     if (!SN_RESERVE(c->touches, c->touch_capacity, (size_t)count)) return sn_no_memory(error);
     for (int t = 0; t < count; t++) sn_unpack_into(unpack, &c->touches[t], 1, sizeof(touch));
     c->touch_count = unpack->failed ? 0 : (size_t)count;
@@ -201,9 +214,8 @@ sinew_status sn_force_contact_unpack_block(sn_force_contact *c, sn_unpack *unpac
     int *unknowns = sn_unpack_array(unpack, (size_t)count, sizeof(int));
     for (int i = 0; unknowns && i < count; i++)
         if (unknowns[i] < 0 || unknowns[i] >= c->skin->vertex_count) unpack->failed = true;
-    sinew_status status = unpack->failed
-                              ? sn_fail(error, SINEW_BAD_INPUT, "the saved state is damaged")
-                              : sn_inverse_block_reserve(c->own, count, unknowns, error);
+    sinew_status status = unpack->failed ? sn_unpack_fail(unpack, error)
+                                         : sn_inverse_block_reserve(c->own, count, unknowns, error);
     sn_free(unknowns);
     SN_TRY(status);
     for (int i = 0; i < count; i++)
@@ -281,9 +293,9 @@ static void fill_rows(sn_force_contact *c) {
     for (size_t p = 0; p < count; p++) {
         touch *t = &c->touches[p];
         t->needed = t->gap - along(t, c->goal);
+        if (c->pulls && t->pulls) t->needed += t->parted, r->low[p] = -INFINITY;
         r->needed[p] = (float)t->needed, r->force[p] = (float)t->force;
-        if (t->sticks && -t->needed < c->stick) r->low[p] = -INFINITY;
-        if (r->low[p] == 0 && r->force[p] < 0) r->force[p] = 0; /* torn off */
+        if (r->low[p] == 0 && r->force[p] < 0) r->force[p] = 0; /* it has pulled */
         r->normal[p] = (float)t->normal.x, r->normal[width + p] = (float)t->normal.y;
         r->normal[2 * width + p] = (float)t->normal.z;
         for (size_t i = 0; i < 4; i++) {
@@ -654,7 +666,11 @@ typedef struct touch_loop {
 static void linearise_touches(void *context, sn_span span) {
     touch_loop *loop = context;
     int found = 0;
-    SN_IN_SPAN(size_t, t, span) found += linearise(loop->x0, loop->x, &loop->c->touches[t]);
+    SN_IN_SPAN(size_t, t, span) {
+        touch *one = &loop->c->touches[t];
+        if (loop->c->pulls && one->pulls) continue; /* as it touched last */
+        found += linearise(loop->x0, loop->x, one);
+    }
     if (found) atomic_fetch_add(&loop->found, found);
 }
 
@@ -741,23 +757,13 @@ static sinew_status advance(sn_force_contact *c, const double *x, sinew_error *e
     return SINEW_OK;
 }
 
-sinew_status sn_force_contact_solve(sn_force_contact *c, const double *x0, double *x,
+/* From the free shape x0 to the free shape next to c->goal. x: the goal. */
+static sinew_status find_free_shape(sn_force_contact *c, const double *x0, double *x,
                                     sn_force_contact_info *info, const sinew_monitor *monitor,
                                     sinew_error *error) {
-    size_t bytes = 3 * sizeof(double) * (size_t)c->surface->vertex_count;
     *info = (sn_force_contact_info){.cut = 1};
-    memcpy(c->goal, x, bytes);
-    /* what pressed in the last frame, seen from its end, is likely to press again */
-    size_t kept = 0;
-    for (size_t t = 0; t < c->touch_count; t++)
-        if (c->touches[t].force != 0) {
-            c->touches[kept] = c->touches[t];
-            c->touches[kept++].sticks = c->stick > 0;
-        }
-    c->touch_count = kept;
-    linearise_all(c, x0, x0);
     if (c->touch_count > 0) SN_TRY(press_apart(c, x, error));
-    memcpy(c->at, x0, bytes);
+    memcpy(c->at, x0, 3 * sizeof(double) * (size_t)c->surface->vertex_count);
     for (int round = 0; round < SN_FORCE_CONTACT_ROUNDS; round++) {
         int found;
         if (sn_cancelled(monitor)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
@@ -768,22 +774,93 @@ sinew_status sn_force_contact_solve(sn_force_contact *c, const double *x0, doubl
     }
     bool acts = false;
     for (size_t p = 0; p < c->touch_count; p++) {
-        info->pressing += c->touches[p].force > 0;
-        acts |= c->touches[p].force != 0;
+        const touch *t = &c->touches[p];
+        info->pressing += t->force > 0 || (c->pulls && t->pulls);
+        acts |= t->force != 0;
     }
     if (!c->own && acts) displace(c, x);
     SN_TRY(sn_contact_cut_back(c->surface, c->work, c->at, x, &info->cut, error));
     if (acts || info->cut < 1)
         info->released = sn_force_contact_release(c->skin, c->surface->gap, c->goal, x, c->stack);
-    if (!info->released || !(c->stick > 0)) return SINEW_OK;
-    /* what sticks has torn the skin: the same without */
-    double stick = c->stick;
+    return SINEW_OK;
+}
+
+/* ---- sticking -------------------------------------------------------------------------------- */
+
+/* What is left of the opening of a pair that would be `apart` without sticking: nothing up to the
+ * length s, all of it from 2 s on, and smoothly between. It depends on the shape alone, not on the
+ * time between frames. */
+static double share_parted(double apart, double s) {
+    double t = fmin(fmax(apart / s - 1, 0), 1);
+    return t * t * (3 - 2 * t);
+}
+
+/* Which pairs stick, from the shape x in which none does. Pairs are pulled back along the normal of
+ * their last touch: skin may slide. Returns whether any pulls. */
+static bool find_sticking(sn_force_contact *c, const double *x) {
+    bool any = false;
+    for (size_t p = 0; p < c->touch_count; p++) {
+        touch *t = &c->touches[p];
+        double weight[4];
+        sn_vec3 normal;
+        t->unstuck = t->force;
+        if (t->force > 0) {
+            t->sticks = true, t->held_normal = t->normal;
+            memcpy(t->held_weight, t->weight, sizeof t->weight);
+        }
+        if (!t->sticks) continue;
+        double share =
+            share_parted(sn_contact_distance(&t->pair, x, weight, &normal) - t->gap, c->stick);
+        memcpy(t->weight, t->held_weight, sizeof t->weight), t->normal = t->held_normal;
+        double opening = along(t, x) - t->gap;
+        t->sticks = share < 1;
+        t->pulls = t->sticks && opening > t->gap, t->parted = share * opening;
+        any |= t->pulls;
+    }
+    return any;
+}
+
+static sinew_status pull_together(sn_force_contact *c, const double *x0, double *x,
+                                  sn_force_contact_info *info, const sinew_monitor *monitor,
+                                  sinew_error *error) {
+    size_t bytes = 3 * sizeof(double) * (size_t)c->surface->vertex_count;
+    sn_force_contact_info pulled;
+    if (!find_sticking(c, x)) return SINEW_OK;
     memcpy(x, c->goal, bytes);
-    c->stick = 0;
-    for (size_t p = 0; p < c->touch_count; p++) c->touches[p].force = fmax(c->touches[p].force, 0);
-    sinew_status status = sn_force_contact_solve(c, x0, x, info, monitor, error);
-    c->stick = stick;
-    return status;
+    c->pulls = true;
+    sinew_status status = find_free_shape(c, x0, x, &pulled, monitor, error);
+    c->pulls = false;
+    for (size_t p = 0; p < c->touch_count; p++) c->touches[p].pulls = false;
+    /* the next frame starts from forces that press; it would not lose those that pull in a few
+     * sweeps */
+    for (size_t p = 0; p < c->touch_count; p++) c->touches[p].force = c->touches[p].unstuck;
+    SN_TRY(status);
+    if (pulled.released > 0) { /* it would tear the skin, and lets go */
+        memcpy(x, c->unstuck, bytes);
+        for (size_t p = 0; p < c->touch_count; p++) c->touches[p].sticks = false;
+    } else
+        *info = pulled;
+    return SINEW_OK;
+}
+
+sinew_status sn_force_contact_solve(sn_force_contact *c, const double *x0, double *x,
+                                    sn_force_contact_info *info, const sinew_monitor *monitor,
+                                    sinew_error *error) {
+    size_t bytes = 3 * sizeof(double) * (size_t)c->surface->vertex_count;
+    memcpy(c->goal, x, bytes);
+    /* what pressed in the last frame, seen from its end, is likely to press again */
+    size_t kept = 0;
+    for (size_t t = 0; t < c->touch_count; t++)
+        if (lasts(&c->touches[t])) c->touches[kept++] = c->touches[t];
+    c->touch_count = kept;
+    linearise_all(c, x0, x0);
+    SN_TRY(find_free_shape(c, x0, x, info, monitor, error));
+    memcpy(c->unstuck, x, bytes);
+    return c->stick > 0 ? pull_together(c, x0, x, info, monitor, error) : SINEW_OK;
+}
+
+const double *sn_force_contact_unstuck(const sn_force_contact *c) {
+    return c->unstuck;
 }
 
 /* ---- friction -------------------------------------------------------------------------------- */

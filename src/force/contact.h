@@ -24,8 +24,9 @@ sinew_status sn_force_contact_create(const sn_contact_surface *surface, const sn
                                      const sn_cholesky *factor, sn_inverse_block *region,
                                      sn_force_contact **contact, sinew_error *error);
 void sn_force_contact_destroy(sn_force_contact *contact);
-/* Moist lips: pairs that touched in the last frame stay together until their forces would part them
- * by more than `length` within a frame, or until they would tear the skin. 0: no pair does. */
+/* Moist lips: pairs that touched stay together until they would be `length` apart if they did not
+ * stick, and are free from twice that length on, or when they would tear the skin. 0: no pair does.
+ */
 void sn_force_contact_set_stick(sn_force_contact *contact, double length);
 /* Forgets the frames before: pairs that pressed, and the part of N^-1 that was found for them,
  * whose bits depend on the order in which vertices touched. */
@@ -42,7 +43,7 @@ int sn_force_contact_block(const sn_force_contact *contact);
 void sn_force_contact_shrink(sn_force_contact *contact, int size);
 
 typedef struct sn_force_contact_info {
-    int pressing; /* pairs with a force */
+    int pressing; /* pairs that press or stick */
     double cut;   /* smallest fraction that the guarantee left of a vertex's path */
     int released; /* vertices that were given their shape without contact */
 } sn_force_contact_info;
@@ -51,6 +52,9 @@ typedef struct sn_force_contact_info {
 sinew_status sn_force_contact_solve(sn_force_contact *contact, const double *x0, double *x,
                                     sn_force_contact_info *info, const sinew_monitor *monitor,
                                     sinew_error *error);
+/* The shape x[3n] of the last solve if nothing had stuck: what the motion goes on from, so that
+ * skin opens as it would, whatever the time between frames. */
+const double *sn_force_contact_unstuck(const sn_force_contact *contact);
 /* velocity: the tangential part at pairs that press shrinks by at most `friction` times the change
  * of the normal part that contact made over the time h (Coulomb). */
 void sn_force_contact_rub(const sn_force_contact *contact, double friction, double h,

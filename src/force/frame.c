@@ -291,8 +291,7 @@ sinew_status sn_force_unpack(sinew_force_state *s, sn_unpack *unpack, sinew_erro
     SN_TRY(unpack_past(s, unpack, error));
     if (s->layer_work) SN_TRY(sn_layer_unpack_block(s->layer_work, unpack, error));
     if (s->contact) SN_TRY(sn_force_contact_unpack_block(s->contact, unpack, error));
-    return unpack->failed ? sn_fail(error, SINEW_BAD_INPUT, "the saved state is damaged")
-                          : SINEW_OK;
+    return unpack->failed ? sn_unpack_fail(unpack, error) : SINEW_OK;
 }
 
 /* Around a frame: what it changes goes back when it fails. The block of contact only grows, so that
@@ -584,7 +583,7 @@ static sinew_status hold_layer(sinew_force_state *s, sinew_force_frame_info *inf
     }
     sn_layer_counts counts;
     SN_TRY(sn_layer_hold(s->force->layer, s->layer_work, after, &counts, error));
-    info->contacts = counts.held + counts.pressing, info->released = counts.released;
+    info->contacts = counts.pressing, info->released = counts.released;
     for (int i = 0; i < n; i++) s->shown[i] = after[i] - skin->rest[i];
     return SINEW_OK;
 }
@@ -613,7 +612,8 @@ static sinew_status add_layer(sinew_force_state *s, sinew_force_frame_info *info
 }
 
 /* positions := rest + shown, pressed apart where the skin would cross itself on the way from the
- * frame before. The motion feels it: z and its velocity move along. */
+ * frame before. The motion feels it: z and its velocity move along. It does not feel what sticks.
+ */
 static sinew_status keep_apart(sinew_force_state *s, double *positions,
                                sinew_force_frame_info *info, const sinew_monitor *monitor,
                                sinew_error *error) {
@@ -624,9 +624,10 @@ static sinew_status keep_apart(sinew_force_state *s, double *positions,
     double h = force->options.frame_time / force->options.substeps;
     sn_force_contact_info contact;
     SN_TRY(sn_force_contact_solve(s->contact, s->written, positions, &contact, monitor, error));
+    const double *unstuck = sn_force_contact_unstuck(s->contact);
     for (int i = 0; i < n; i++) {
-        double moved = positions[i] - skin->rest[i] - s->shown[i];
-        s->z[i] += moved, s->shown[i] += moved;
+        double moved = unstuck[i] - skin->rest[i] - s->shown[i];
+        s->z[i] += moved, s->shown[i] = positions[i] - skin->rest[i];
         if (s->started) s->velocity[i] += moved / h;
     }
     sn_force_contact_rub(s->contact, s->settings.friction, h, s->velocity);

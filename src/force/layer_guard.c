@@ -2,7 +2,8 @@
  * worse than one without, and both smooth in the correction, so that they leave no spikes.
  *
  *   eyeballs   A sphere is fitted to each in every frame. Skin beside it slides over it, but comes
- *              no nearer to its center.
+ *              no nearer to its center. The nearer to the eyeball, the less it slides: lids by less
+ *              than a lid is thick, as their inner sides and the shells below them stay behind.
  *   thickness  A ray inwards at rest tells what lies below a vertex of the outer skin, at distance
  *              t. The layer moves the vertex inwards by less than PRESSED t.
  *
@@ -29,12 +30,15 @@
 #define ROUND 0.12
 /* Skin within this many radii of an eyeball's center is beside it. */
 #define BESIDE 1.5
+/* Most that the layer moves skin on the eyeball by, in radii; without limit from BESIDE on. */
+#define SLIDING 0.05
 enum { LEAST_VERTICES = 30, MOST_BALLS = 8 };
 
 typedef struct ball {
     int count, beside_count;
     int *vertices, *beside;
-    double radius; /* at rest */
+    double *sliding; /* per vertex beside: most that it moves by */
+    double radius;   /* at rest */
 } ball;
 
 struct sn_layer_guard {
@@ -87,11 +91,11 @@ static sinew_status add_ball(sn_layer_guard *g, const sn_skin *skin, const sinew
     const int *piece_of = sinew_anatomy_pieces(anatomy);
     ball *b = &g->balls[g->ball_count];
     int n = skin->vertex_count;
-    *b = (ball){.vertices = SN_NEW(int, n), .beside = SN_NEW(int, n)};
+    *b = (ball){.vertices = SN_NEW(int, n), .beside = SN_NEW(int, n), .sliding = SN_NEW(double, n)};
     sn_vec3 center;
     double roughness;
     g->ball_count++; /* freed with the rest */
-    if (!b->vertices || !b->beside) return sn_no_memory(error);
+    if (!b->vertices || !b->beside || !b->sliding) return sn_no_memory(error);
     for (int v = 0; v < n; v++)
         if (piece_of[v] == piece && !rides[v]) b->vertices[b->count++] = v;
     bool round = b->count >= LEAST_VERTICES &&
@@ -99,11 +103,14 @@ static sinew_status add_ball(sn_layer_guard *g, const sn_skin *skin, const sinew
                  roughness < ROUND && b->radius < 0.1 * skin->diagonal;
     for (int v = 0; round && v < n; v++) {
         sinew_piece_kind kind = sinew_anatomy_piece_kind(anatomy, piece_of[v]);
-        if (!(sn_distance(center, sn_at(skin->rest, v)) < BESIDE * b->radius)) continue;
-        if (!rides[v] && kind == SINEW_PIECE_KIND_SKIN) b->beside[b->beside_count++] = v;
+        double off = sn_distance(center, sn_at(skin->rest, v)) / b->radius;
+        if (!(off < BESIDE) || rides[v] || kind != SINEW_PIECE_KIND_SKIN) continue;
+        double far = fmax(0, off - 1) / (BESIDE - 1);
+        b->sliding[b->beside_count] = SLIDING * b->radius / (1 - far * far);
+        b->beside[b->beside_count++] = v;
     }
     if (!round || b->beside_count == 0) {
-        sn_free(b->vertices), sn_free(b->beside);
+        sn_free(b->vertices), sn_free(b->beside), sn_free(b->sliding);
         *b = (ball){0};
         g->ball_count--;
     }
@@ -192,7 +199,7 @@ sinew_status sn_layer_guard_create(const sn_skin *skin, const sinew_rig *rig,
 void sn_layer_guard_destroy(sn_layer_guard *g) {
     if (!g) return;
     for (int i = 0; i < g->ball_count; i++)
-        sn_free(g->balls[i].vertices), sn_free(g->balls[i].beside);
+        sn_free(g->balls[i].vertices), sn_free(g->balls[i].beside), sn_free(g->balls[i].sliding);
     sn_free(g->inward), sn_free(g->most);
     sn_free(g);
 }
@@ -221,6 +228,21 @@ static int keep_off(const ball *b, int count, const int *vertices, const double 
     return held;
 }
 
+/* Returns how many vertices keep less than nine tenths of their displacement. */
+static int slow_down(const ball *b, const double *before, double *after) {
+    int held = 0;
+    for (int k = 0; k < b->beside_count; k++) {
+        int v = b->beside[k];
+        sn_vec3 moved = sn_sub(sn_at(after, v), sn_at(before, v));
+        double length = sn_length(moved), most = b->sliding[k];
+        if (!(length > 0)) continue;
+        double share = most * tanh(length / most) / length;
+        held += share < 0.9;
+        sn_put(after, v, sn_add_scaled(sn_at(before, v), share, moved));
+    }
+    return held;
+}
+
 int sn_layer_guard_hold(const sn_layer_guard *g, const double *before, double *after) {
     int held = 0;
     for (int v = 0; v < g->vertex_count; v++) {
@@ -234,6 +256,7 @@ int sn_layer_guard_hold(const sn_layer_guard *g, const double *before, double *a
     }
     for (int i = 0; i < g->ball_count; i++) {
         const ball *b = &g->balls[i];
+        held += slow_down(b, before, after);
         held += keep_off(b, b->beside_count, b->beside, before, after);
     }
     return held;

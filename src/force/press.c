@@ -93,8 +93,11 @@ void sn_press_pack(const sn_press *p, sn_pack *pack) {
 void sn_press_unpack(sn_press *p, sn_unpack *unpack) {
     int count = sn_unpack_int(unpack);
     p->grip_count = 0;
-    if (count < 0 || !SN_RESERVE(p->grips, p->grip_capacity, (size_t)count + 1)) {
-        unpack->failed = true;
+    if (count < 0) unpack->failed = true;
+    if (unpack->failed) return;
+    /* Not after a frame that failed: what was packed had room. */
+    if (!SN_RESERVE(p->grips, p->grip_capacity, (size_t)count)) {
+        unpack->failed = unpack->starved = true;
         return;
     }
     sn_unpack_into(unpack, p->grips, (size_t)count, sizeof(grip));

@@ -50,7 +50,7 @@ sinew_status sn_quad_mesh(const char *name, int vertex_count, const double *posi
 sinew_status sn_fine_rig(const sn_fine *fine, const char *name, double scale, sinew_rig **rig,
                          sinew_error *error);
 
-/* Adds a region of all vertices for which `inside` says so. */
+/* Adds a region of all vertices for which `inside` is true. */
 typedef bool sn_region_test(int vertex, const double *position, const void *user);
 sinew_status sn_add_region(sinew_rig *rig, const char *name, sn_region_test *inside,
                            const void *user, sinew_error *error);

@@ -5,8 +5,8 @@
  *   face_moves              where each expression takes a vertex
  *   face_targets            the table of expressions
  *
- * Inside these files lengths are centimetres and everything is said for one face; other faces are
- * smooth warps of it and of its expressions. */
+ * Inside these files lengths are centimeters and everything is defined for one face; other faces
+ * are smooth warps of it and of its expressions. */
 #ifndef SN_SAMPLES_FACE_H
 #define SN_SAMPLES_FACE_H
 
@@ -39,7 +39,7 @@ typedef enum sn_face_part {
     SN_PART_COUNT
 } sn_face_part;
 
-/* The left eyeball, and how far its cornea stands out. */
+/* The left eyeball, and how far its cornea protrudes. */
 static const sn_vec3 SN_EYE = {3.4, 0.2, 6.15};
 #define SN_EYE_RADIUS 1.9
 #define SN_EYE_CORNEA 0.07

@@ -73,7 +73,8 @@ static double lips(const sn_site *s) {
     return oral(s) * fmax(around, red);
 }
 
-/* Sideways and forwards the lips go half the jaw's way. The teeth part, to pass each other. */
+/* Sideways and forwards the lips move half as far as the jaw. The teeth part, to pass each other.
+ */
 static sn_vec3 slide_jaw(const sn_site *s, double x, double y_teeth, double z) {
     double w = s->values[SN_FACE_JAW], l = lips(s);
     if (s->part != SN_PART_SKIN) return moved(s->p, w, x, y_teeth, z);

@@ -73,7 +73,7 @@ static void tooth_places(double half_width, double depth, double front, double t
 
 /* `bite`: how much longer the front teeth are than the others; `sink`: how much of their height the
  * last ones have lost to the gum. The jaw turns about the ears, so that the back of the lower arch
- * hardly leaves the upper one: teeth of full height would stand in the corners of an open mouth. */
+ * hardly leaves the upper one: teeth of full height would show in the corners of an open mouth. */
 static void teeth(sn_cage *cage, double edge, double root, double bite, double sink, double front,
                   double half_width, double depth, int part) {
     enum { AROUND = 6 };

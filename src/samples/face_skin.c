@@ -387,7 +387,7 @@ static void make_ear(sn_cage *cage, grid at) {
     for (int k = 0; k < EAR_RINGS; k++) {
         int next[EAR];
         for (int i = 0; i < EAR; i++) {
-            /* the rear of the ear stands further off the head than its front */
+            /* the rear of the ear is further from the head than its front */
             double stand = 0.8 + 0.2 * sn_smooth((ear_back[i] + 0.9) / 2.7);
             /* inside is towards the long axis of the ear */
             sn_vec3 axis = sn_v3(0.75, fmax(-1.5, fmin(1.4, ear_up[i])), 0);

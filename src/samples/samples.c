@@ -11,7 +11,7 @@
 static const struct {
     const char *name, *summary;
     sinew_status (*build)(int vertices, sinew_rig **rig, sinew_error *error);
-    int vertices; /* when the caller does not say */
+    int vertices; /* unless the caller specifies it */
 } samples[] = {
     {"bar", "rounded bar, bent up to 270 degrees and twisted up to three turns", sn_sample_bar,
      2000},

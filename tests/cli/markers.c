@@ -162,6 +162,68 @@ static void a_take_and_a_rig_are_enough_for_a_picture(void **state) {
     assert_int_equal(files_with("q.png"), 0);
 }
 
+/* The face 4 m to the side on top of a body, behind a veil, and with the axes of a program in which
+ * z is up; its markers move along. */
+static void build_body(void) {
+    expect_code(0,
+                "cp -r face body && awk '/^v / {print \"v\", $2 + 4, -$4, $3; n++; next} {print} "
+                "END {for (k = 0; k < 8; k++) print \"v\", 4 + (k %% 2 ? .4 : -.4), (int(k / 2) "
+                "%% 2 ? .2 : -.2), (k < 4 ? -1.5 : -.3); print \"g body\"; "
+                "print \"f\", n+1, n+3, n+4, n+2; print \"f\", n+5, n+6, n+8, n+7; "
+                "print \"f\", n+1, n+2, n+6, n+5; print \"f\", n+3, n+7, n+8, n+4; "
+                "n += 8; for (k = 0; k < 4; k++) print \"v\", 4 + (k %% 2 ? .05 : -.05), -.3, "
+                "(k < 2 ? -.05 : .05); print \"g veil\"; print \"f\", n+1, n+2, n+4, n+3}' "
+                "face/neutral.obj > body/neutral.obj && cd body/targets && for f in *.target; do "
+                "awk 'NF == 4 && !/^#/ {print $1, $2, -$4, $3; next} {print}' $f > t && mv t $f; "
+                "done");
+    expect_code(0, "awk -F, -v OFS=, '/^#|^time/ {print; next} {for (i = 2; i < NF; i += 3) "
+                   "if ($i != \"\") {y = $(i + 1); $i += 4; $(i + 1) = -$(i + 2); $(i + 2) = y} "
+                   "print}' face/markers.csv > body/markers.csv");
+}
+
+static void the_camera_shows_the_face_of_a_body(void **state) {
+    (void)state;
+    prepare();
+    build_body();
+    const char *takes[] = {"markers.csv", "clip.csv"};
+    for (int t = 0; t < 2; t++) {
+        expect_code(
+            0, "sinew play face face/%s --frames 0-1 --out a.png --size 200x64 --report a.json",
+            takes[t]);
+        expect_code(
+            0, "sinew play body body/%s --frames 0-1 --out b.png --size 200x64 --report b.json",
+            takes[t]);
+        json_t *reports[] = {report_of("a.json"), report_of("b.json")};
+        double x[2][4];
+        for (int i = 0; i < 2; i++) {
+            json_t *camera = json_object_get(reports[i], "camera");
+            assert_int_equal(json_unpack(camera, "{s:[F,F,F], s:F}", "center", &x[i][0], &x[i][1],
+                                         &x[i][2], "radius", &x[i][3]),
+                             0);
+        }
+        /* the same sphere, a little larger than the face */
+        assert_true(x[0][3] > 0.08 && x[0][3] < 0.2);
+        assert_below(fabs(x[1][3] - x[0][3]), 0.01 * x[0][3]);
+        assert_below(fabs(x[1][0] - x[0][0] - 4), 0.01 * x[0][3]);
+        assert_below(fabs(x[1][1] + x[0][2]), 0.01 * x[0][3]);
+        assert_below(fabs(x[1][2] - x[0][1]), 0.01 * x[0][3]);
+        /* of the body, the veil is in front of the face; of the face, nothing */
+        assert_null(json_object_get(reports[0], "hidden"));
+        json_t *hidden = json_object_get(reports[1], "hidden");
+        assert_int_equal(json_array_size(hidden), 1);
+        assert_string_equal(json_string_value(json_array_get(hidden, 0)), "part:veil");
+        json_decref(reports[0]), json_decref(reports[1]);
+    }
+    expect_code(
+        0,
+        "sinew play body body/clip.csv --hide part:veil --frames 0-1 --out c.png --size 200x64 && "
+        "cmp b.png c.png");
+    expect_code(
+        0, "sinew play body body/clip.csv --hide none --frames 0-1 --out d.png --size 200x64 && "
+           "! cmp -s b.png d.png");
+    expect_refusal(3, "part", "sinew play body body/clip.csv --hide part:hat --out e.png");
+}
+
 static void a_face_of_twice_the_size_moves_the_rig_alike(void **state) {
     (void)state;
     prepare();
@@ -741,6 +803,7 @@ int test_markers(void) {
         cmocka_unit_test(truth_is_met_at_any_rate),
         cmocka_unit_test(truth_of_another_face_is_refused_and_leaves_nothing),
         cmocka_unit_test(a_take_and_a_rig_are_enough_for_a_picture),
+        cmocka_unit_test(the_camera_shows_the_face_of_a_body),
         cmocka_unit_test(a_face_of_twice_the_size_moves_the_rig_alike),
         cmocka_unit_test(takes_are_brought_to_the_unit_of_the_rig),
         cmocka_unit_test(a_take_off_its_places_is_said_or_refused_with_the_likely_unit),

@@ -157,6 +157,43 @@ static void the_layer_adds_no_crossing_to_a_head_with_shells(void **state) {
     release(&s);
 }
 
+/* All markers drift sideways by 5 mm: the skin follows, the shells over the lids stay with the
+ * eyeballs, and nothing jumps. */
+static void lids_and_shells_stay_with_the_eyes(void **state) {
+    (void)state;
+    sinew_error error = {0};
+    setup s = make();
+    enum { FRAMES = 8 };
+    int first = s.face->neutral->vertex_count, n = s.rig->neutral->vertex_count;
+    double *last[2] = {malloc(3 * sizeof(double) * (size_t)n),
+                       malloc(3 * sizeof(double) * (size_t)n)};
+    double skin = 0, shells = 0, jump = 0;
+    sinew_marker_layer *layer;
+    assert_ok(sinew_marker_layer_create(s.rig, s.map, SINEW_MARKER_LAYER_SMOOTHING, true, NULL,
+                                        &layer, &error));
+    for (int f = 0; f < FRAMES; f++) {
+        memcpy(s.x, s.rig->neutral->positions, 3 * sizeof(double) * (size_t)n);
+        sinew_marker_map_points(s.map, s.rig->neutral, s.x, s.markers);
+        for (int i = 0; i < s.map->count; i++) s.markers[3 * i] += 0.005 * f / (FRAMES - 1);
+        assert_ok(sinew_marker_layer_follow(layer, f ? 1 / 30.0 : INFINITY, s.markers, NULL, s.x,
+                                            &error));
+        assert_int_equal(crossings(s.rig, s.x), 0);
+        for (int i = 0; i < 3 * n; i++) {
+            double moved = fabs(s.x[i] - s.rig->neutral->positions[i]);
+            if (i / 3 >= first) shells = fmax(shells, moved);
+            skin = fmax(skin, moved);
+            if (f > 1) jump = fmax(jump, fabs(s.x[i] - 2 * last[0][i] + last[1][i]));
+            last[1][i] = last[0][i], last[0][i] = s.x[i];
+        }
+    }
+    assert_true(skin > 0.0045);
+    assert_below(shells, 0.0015);
+    assert_below(jump, 0.0005);
+    sinew_marker_layer_destroy(layer);
+    free(last[0]), free(last[1]);
+    release(&s);
+}
+
 /* Blinks beyond the lids' own end: the rig's blend pushes them through the eyeballs, or through
  * each other. The markers agree with the rig, so the layer itself has nothing to add. */
 static void crossings_of_the_rig_itself_are_lifted(void **state) {
@@ -194,6 +231,7 @@ static void crossings_of_the_rig_itself_are_lifted(void **state) {
 int test_layer_contact(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_layer_adds_no_crossing_to_a_head_with_shells),
+        cmocka_unit_test(lids_and_shells_stay_with_the_eyes),
         cmocka_unit_test(crossings_of_the_rig_itself_are_lifted),
     };
     return cmocka_run_group_tests_name("layer contact", tests, NULL, NULL);

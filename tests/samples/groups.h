@@ -6,4 +6,5 @@ int test_meshes(void);
 int test_faces(void);
 int test_clips(void);
 int test_no_memory(void);
+int test_recorded(void);
 #endif

@@ -4,6 +4,7 @@
 int main(void) {
     int failed = 0;
     failed += test_rules();
+    failed += test_recorded();
     failed += test_limbs();
     failed += test_meshes();
     failed += test_faces();
