@@ -14,6 +14,7 @@
 #include "base/threads.h"
 #include "bench.h"
 #include "busy.h"
+#include "take.h"
 
 #define START "{\"sinew\": 1, \"rig\": {\"sample\": \"face\", \"vertices\": 12000}, "
 #define TAKE  "\"markers\": {\"file\": \"take.csv\", \"map\": \"map.csv\"}"
@@ -35,12 +36,12 @@ static const struct scene {
      START "\"model\": \"modal\", \"parameters\": {}, \"time\": {\"fps\": 30}, \"keys\": "
            "[{\"time\": 0, \"pose\": \"neutral\"}, {\"time\": 1, \"pose\": \"jawOpen\"}, "
            "{\"time\": 2, \"weights\": {\"mouthSmileLeft\": 1, \"browInnerUp\": 1}}]}",
-     1e-3, true, "[{\"op\": \"add\", \"path\": \"/parameters/damping\", \"value\": 0.%d}]"},
+     1e-3, true, "[{\"op\": \"add\", \"path\": \"/parameters/mix\", \"value\": 0.%d}]"},
     {"jiggle",
      START
      "\"model\": \"modal\", \"parameters\": {}, \"time\": {\"fps\": 30}, \"curves\": {\"times\": "
      "[0, 1, 2], \"values\": {\"jawOpen\": [0, 1, 0], \"browInnerUp\": [0, 0, 1]}}}",
-     0, true, "[{\"op\": \"add\", \"path\": \"/parameters/damping\", \"value\": 0.%d}]"},
+     0, true, "[{\"op\": \"add\", \"path\": \"/parameters/mix\", \"value\": 0.%d}]"},
     {"fit", START "\"model\": \"fit\", " TAKE "}", 0, true, NULL},
     {"markers", START "\"model\": \"force\", \"parameters\": {\"layer\": true}, " TAKE "}", 0, true,
      NULL},
@@ -58,34 +59,7 @@ typedef struct live {
     float *floats;
 } live;
 
-static char folder[] = "/tmp/sinew-bench-XXXXXX";
-
-static const char *path_of(const char *file) {
-    static char path[64];
-    snprintf(path, sizeof path, "%s/%s", folder, file);
-    return path;
-}
-
-static void write_take(void) {
-    sinew_error error;
-    sinew_sample_options size;
-    sinew_markers *take;
-    sinew_marker_map *map;
-    sinew_sample_options_init(&size);
-    size.vertices = 12000;
-    if (!mkdtemp(folder)) exit(1);
-    bench_need(sinew_sample_markers("face", &size, NULL, &take, &map, &error), &error);
-    bench_need(sinew_markers_write(path_of("take.csv"), take, &error), &error);
-    bench_need(sinew_marker_map_write(path_of("map.csv"), map, &error), &error);
-    sinew_markers_destroy(take);
-    sinew_marker_map_destroy(map);
-}
-
-static void remove_take(void) {
-    unlink(path_of("take.csv")), unlink(path_of("map.csv"));
-    rmdir(folder);
-    memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
-}
+static const char *folder; /* of the take */
 
 static sinew_session *open_session(const char *text) {
     sinew_error error;
@@ -198,7 +172,7 @@ static void measure(bench *b, live *l, const char *how, void (*move)(live *), in
 }
 
 static void move_model(bench *b, const char *model) {
-    write_take();
+    folder = bench_write_take();
     for (int k = 0; k < SCENES; k++) {
         live l;
         if (strcmp(scenes[k].name, model) != 0) continue;
@@ -208,7 +182,7 @@ static void move_model(bench *b, const char *model) {
         if (!scenes[k].by_time) measure(b, &l, "jumping", jump, 0);
         close_live(&l);
     }
-    remove_take();
+    bench_remove_take();
 }
 
 #define MODEL(name)                                                                                \
@@ -448,12 +422,12 @@ static void cancel_scene(bench *b, const struct scene *scene) {
 static void for_all_scenes(bench *b, void (*measured)(bench *, const struct scene *)) {
     const char *only = getenv("SINEW_BENCH_SCENE"); /* the name of one of them */
     int slow = sizeof slow_scenes / sizeof *slow_scenes;
-    write_take();
+    folder = bench_write_take();
     for (int k = 0; k < SCENES + slow; k++) {
         const struct scene *scene = k < SCENES ? &scenes[k] : &slow_scenes[k - SCENES];
         if (!only || !strcmp(only, scene->name)) measured(b, scene);
     }
-    remove_take();
+    bench_remove_take();
 }
 
 static void run_polls(bench *b) {

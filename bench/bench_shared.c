@@ -12,6 +12,7 @@
 #include "base/threads.h"
 #include "bench.h"
 #include "busy.h"
+#include "take.h"
 
 enum { TURNS = 16, LEAST_FRAMES = 4, MOST_COUNTS = 8 };
 static const double TURN = 0.15;
@@ -235,11 +236,73 @@ static void modal_frames(bench *b) {
     free(pose), free(c.positions);
 }
 
+/* ---- through a session: models that a scene puts together ---- */
+
+typedef struct session_case {
+    sinew_session *session;
+    double *positions, end;
+    int frame;
+} session_case;
+
+/* Live, at a new time of the clip. */
+static void session_frame(void *user) {
+    session_case *c = user;
+    sinew_error error;
+    sinew_input input;
+    sinew_result result;
+    sinew_input_init(&input);
+    sinew_result_init(&result);
+    input.frame = -1, input.time = fmod(c->frame++ / 47.0, c->end);
+    result.positions = c->positions;
+    sinew_status status = sinew_session_solve(c->session, &input, &result, NULL, &error);
+    if (status != SINEW_NOT_CONVERGED) bench_need(status, &error);
+}
+
+static void session_frames(bench *b, const char *text) {
+    sinew_error error;
+    sinew_scene *scene;
+    sinew_session_options options;
+    sinew_clip_info clip;
+    session_case c = {0};
+    sinew_session_options_init(&options);
+    sinew_clip_info_init(&clip);
+    options.loader = sinew_file_loader();
+    bench_need(sinew_scene_parse(text, "bench", bench_write_take(), &scene, &error), &error);
+    bench_need(sinew_session_create(scene, &options, &c.session, &error), &error);
+    bench_need(sinew_session_prepare(c.session, NULL, &error), &error);
+    bench_need(sinew_session_clip(c.session, &clip, &error), &error);
+    c.end = clip.end;
+    c.positions =
+        malloc(3 * sizeof(double) * (size_t)sinew_session_rig(c.session)->neutral->vertex_count);
+    share(b, session_frame, &c);
+    sinew_session_destroy(c.session);
+    sinew_scene_destroy(scene);
+    free(c.positions);
+    bench_remove_take();
+}
+
+#define FACE "{\"sinew\": 1, \"rig\": {\"sample\": \"face\", \"vertices\": 12000}, "
+#define TAKE "\"markers\": {\"file\": \"take.csv\", \"map\": \"map.csv\"}"
+
+static void jiggle_frames(bench *b) {
+    session_frames(b, FACE "\"model\": \"modal\", \"time\": {\"fps\": 30}, \"curves\": {\"times\": "
+                           "[0, 1, 2], \"values\": {\"jawOpen\": [0, 1, 0]}}}");
+}
+static void force_layer_frames(bench *b) {
+    session_frames(b, FACE "\"model\": \"force\", \"parameters\": {\"layer\": true}, " TAKE "}");
+}
+static void fit_layer_frames(bench *b) {
+    session_frames(b, FACE "\"model\": \"fit\", \"parameters\": {\"layer\": true}, " TAKE "}");
+}
+
 const bench_case bench_shared[] = {
     {"linear", "face, one frame beside busy processes", linear_case},
     {"rotation", "face, one frame beside busy processes", rotation_case},
     {"spring", "face, one frame beside busy processes", spring_case},
     {"force", "face, one frame beside busy processes", force_case},
     {"modal", "bar, one frame beside busy processes", modal_frames},
+    {"jiggle", "face that curves drive, one frame beside busy processes", jiggle_frames},
+    {"force-layer", "face, force with the marker layer, beside busy processes", force_layer_frames},
+    {"fit-layer", "face, fit with the marker layer, beside busy processes", fit_layer_frames},
     BENCH_END,
 };

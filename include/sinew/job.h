@@ -6,7 +6,7 @@
  *                    -> sinew_job_report   figures of what was run, as JSON
  *
  * A job belongs to one thread at a time. The result of a frame does not depend on which frames were
- * asked for before it: models with a past (force, friction) compute the frames before a range
+ * computed before it: models with a past (force, friction) compute the frames before a range
  * automatically. Frames that do not depend on each other are solved several at once. */
 #ifndef SINEW_JOB_H
 #define SINEW_JOB_H

@@ -21,8 +21,8 @@ typedef struct sinew_allocator {
     void *user;
 } sinew_allocator;
 
-/* Replaces the allocator; NULL restores that of the C library. Call it before creating any object.
- */
+/* Replaces the allocator; NULL restores that of the C library. The structure is copied. Call it
+ * before creating any object. */
 SINEW_API void sinew_set_allocator(const sinew_allocator *allocator);
 
 /* Limits the memory of the library, in bytes; 0: no limit. Calls that would exceed it return

@@ -27,7 +27,7 @@ extern "C" {
  * before it. */
 typedef enum sinew_cost {
     SINEW_COST_NOTHING,   /* the next solve reads the new value */
-    SINEW_COST_STATE,     /* the state is reset; the structure is kept */
+    SINEW_COST_STATE,     /* the state is reset or derived again; the structure is kept */
     SINEW_COST_STRUCTURE, /* the model is built again: network, modes, factorization */
     SINEW_COST_RIG        /* the rig is loaded again, then everything else is built */
 } sinew_cost;

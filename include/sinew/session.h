@@ -164,6 +164,8 @@ SINEW_API const sinew_capture *sinew_solver_capture(const sinew_solver *solver);
 /* The modes of a modal scene, for sinew_modal_shape; NULL for other models or when nothing was
  * built. Valid until the next update or destroy. */
 SINEW_API const sinew_modal *sinew_solver_modal(const sinew_solver *solver);
+/* How those modes move over the clip, for sinew_modal_motion_weights; NULL and valid as above. */
+SINEW_API const sinew_modal_motion *sinew_solver_modal_motion(const sinew_solver *solver);
 
 /* Whether frames depend on earlier ones. run (may be NULL): frames of a run, 0 unless
  * SINEW_PAST_RUN. */

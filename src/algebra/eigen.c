@@ -102,7 +102,7 @@ static void apply_inverse(lanczos *l, int from) {
 }
 
 /* x (count columns) loses its part in `columns` of the basis from column `from` on; coefficients
- * say how much, in columns x count. */
+ * tell how much, in columns x count. */
 static void project_out(lanczos *l, int from, int columns, int count, double *x,
                         double *coefficients) {
     const double *basis = l->basis + (size_t)l->size * (size_t)from;

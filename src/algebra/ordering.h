@@ -20,7 +20,7 @@ typedef struct sn_ordering_keeper {
     /* True: permutation and counts are filled. False: they are computed, and `keep` is called with
      * the ticket, unless that is NULL. */
     bool (*find)(void *user, const sn_sparse *matrix, int *permutation, int *counts, void **ticket);
-    /* permutation NULL: there is none, or nobody waits for it any more. */
+    /* permutation NULL: there is none, or no caller waits for it any longer. */
     void (*keep)(void *ticket, const sn_sparse *matrix, const int *permutation, const int *counts);
     void *user;
 } sn_ordering_keeper;

@@ -14,7 +14,7 @@
  *     |\     |  width x width lower triangle
  *     | \    |
  *     +------+
- *     |      |  `below` further rows, row[] says which
+ *     |      |  `below` further rows, listed in row[]
  *     +------+
  *
  * The tree of supernodes is split into subtrees (grouped in tasks that threads share) and a top
@@ -60,7 +60,7 @@ typedef struct sn_supernodal {
     int tasks;                /* subtree tasks; task[tasks] is the top */
     sn_supernodal_task *task; /* tasks + 1 */
     int copies;               /* private places behind x */
-    int *copy_of;             /* the unknown that each of them stands for */
+    int *copy_of;             /* the unknown that each of them copies */
     size_t values;            /* length of a value array */
     size_t scratch;           /* length of the scratch array for one right-hand side */
     size_t entries;           /* of the factor that the values hold, without padding */

@@ -15,8 +15,8 @@ typedef REAL NAME(four)
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* The factor is read once upwards and once downwards, as one run of memory each way; fetched this
- * far ahead it comes in while earlier panels are worked on. */
+/* The factor is read once upwards and once downwards, as one run of memory in each direction;
+ * fetched this far ahead it comes in while earlier panels are worked on. */
 ALWAYS_INLINE void NAME(fetch)(const REAL *at, const int count) {
     for (int line = 0; line < count * (int)sizeof(REAL); line += 64)
         __builtin_prefetch((const char *)at + line);
@@ -165,7 +165,7 @@ ALWAYS_INLINE void NAME(take)(REAL *x, const int *row, const NAME(source) * more
         }
 }
 
-/* The way back: the rows of x become, or (add) grow by, those of t. */
+/* The downward sweep: the rows of x become, or (add) grow by, those of t. */
 ALWAYS_INLINE void NAME(give)(REAL *x, const int *row, int count, const REAL *t, int stride,
                               const bool add, const int sides) {
     int i = 0;
@@ -320,8 +320,8 @@ static void NAME(run_down)(void *context, sn_span span) {
 }
 
 /* Everything is read from b before anything is written to out: the top is walked in between. The
- * seats of the way down are those of the way up, so that a thread finds in its caches what it
- * read. */
+ * seats of the downward sweep are those of the upward one, so that a thread finds in its caches
+ * what it read. */
 void NAME(sn_supernodal_solve)(const sn_supernodal *pattern, const REAL *values, int sides,
                                int stride, const REAL *b, REAL *out, REAL *x, REAL *scratch) {
     size_t length = (size_t)sn_supernodal_row_length(sides);

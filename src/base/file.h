@@ -11,7 +11,7 @@
 /* The whole file, followed by a zero byte that is not counted. Release with sn_free. */
 sinew_status sn_file_read(const char *path, char **bytes, size_t *size, sinew_error *error);
 
-/* A file that appears under its name only when it is complete; base/output.c says how. Symbolic
+/* A file that appears under its name only when it is complete; base/output.c explains how. Symbolic
  * links are followed, pipes and character devices written through, and nothing but a regular file
  * is ever replaced. */
 typedef struct sn_output {
@@ -19,7 +19,7 @@ typedef struct sn_output {
     char *path;      /* as the caller named it */
     char *target;    /* with links followed */
     char *temporary; /* NULL: the file has no name yet */
-    bool through;    /* goes into what is at the target instead of taking its place */
+    bool through;    /* written into what is at the target instead of replacing it */
 } sn_output;
 
 sinew_status sn_output_open(sn_output *output, const char *path, sinew_error *error);
@@ -28,7 +28,8 @@ sinew_status sn_output_open(sn_output *output, const char *path, sinew_error *er
 sinew_status sn_output_commit(sn_output *output, sinew_error *error);
 /* Removes the temporary file. Safe on a zeroed or already finished output. */
 void sn_output_abandon(sn_output *output);
-/* Whether what was written so far arrived; on failure says why not (disk full ...). */
+/* Whether what was written so far arrived; on failure, the error gives the reason (disk full ...).
+ */
 sinew_status sn_output_check(const sn_output *output, sinew_error *error);
 /* Fails when the path could not be written; changes nothing. */
 sinew_status sn_output_probe(const char *path, sinew_error *error);
@@ -39,8 +40,8 @@ extern bool sn_output_always_named;
 /* A buffer to the file in one go. */
 sinew_status sn_file_write(const char *path, const void *bytes, size_t size, sinew_error *error);
 
-/* Moves a complete file to its place, under the rules of an output: links are followed, and nothing
- * but a regular file is replaced. Both must be on one file system. */
+/* Moves a complete file to its target, under the rules of an output: links are followed, and
+ * nothing but a regular file is replaced. Both must be on one file system. */
 sinew_status sn_file_move(const char *from, const char *to, sinew_error *error);
 
 /* The path with symbolic links of its last part followed, even when the last one points to nothing.

@@ -73,7 +73,7 @@ static bool skip_digits(reader *r) {
     return r->at > start;
 }
 
-/* True also for a whole number; *whole says which. */
+/* True also for a whole number; *whole is true then. */
 static bool skip_number(reader *r, bool *whole) {
     *whole = true;
     skip_text(r, "-");
@@ -208,7 +208,7 @@ static bool read_member(reader *r, json_t *object, int depth) {
     const char *start = r->at;
     if (!read_string(r)) return false;
     if (json_object_get(object, r->string)) return duplicate(r, start);
-    /* The value needs r->string; the key gets its place in the object first. */
+    /* The value needs r->string; the key is inserted into the object first. */
     if (json_object_set_new_nocheck(object, r->string, json_null())) return no_memory(r);
     void *place = json_object_iter_at(object, r->string);
     skip_space(r);
@@ -267,4 +267,28 @@ json_t *sn_json_read(const char *text, size_t size, sn_json_problem *problem) {
     }
     sn_free(r.string);
     return value;
+}
+
+typedef struct text_builder {
+    char *text;
+    size_t size, capacity;
+    bool failed; /* stays so: json_dump_callback does not stop at a key that was refused */
+} text_builder;
+
+static int add_piece(const char *piece, size_t size, void *user) {
+    text_builder *b = user;
+    b->failed |= !SN_RESERVE(b->text, b->capacity, b->size + size);
+    if (b->failed) return -1;
+    memcpy(b->text + b->size, piece, size);
+    b->size += size;
+    return 0;
+}
+
+char *sn_json_dump(const json_t *value, size_t flags) {
+    text_builder b = {0};
+    bool good =
+        value && json_dump_callback(value, add_piece, &b, flags) == 0 && add_piece("", 1, &b) == 0;
+    if (good) return b.text;
+    sn_free(b.text);
+    return NULL;
 }

@@ -1,8 +1,9 @@
-/* JSON text to jansson's values, and the end of the texts that jansson makes.
+/* JSON text to jansson's values and back.
  *
  * jansson's own parser ignores that the buffer of a token could not grow: it then aborts inside a
  * number of more than 15 characters and reads past the end of a string (jansson 2.14). This parser
- * fails without either, accepts the same texts, and reads numbers in every locale alike. */
+ * fails without either, accepts the same texts, and reads numbers in every locale alike. Its
+ * json_dumps drops a key that did not fit into memory, and goes on. */
 #ifndef SN_BASE_JSON_TEXT_H
 #define SN_BASE_JSON_TEXT_H
 
@@ -12,7 +13,7 @@
 
 /* Why a text is not a value. */
 typedef struct sn_json_problem {
-    bool no_memory; /* the rest says nothing then */
+    bool no_memory; /* the other fields are meaningless then */
     int line;       /* from 1 */
     int column;     /* in bytes, from 1 */
     char text[96];
@@ -22,11 +23,7 @@ typedef struct sn_json_problem {
  * over 2,048 levels are problems. Release with json_decref. */
 json_t *sn_json_read(const char *text, size_t size, sn_json_problem *problem);
 
-/* What json_dumps gave, by the functions that the host may have set with json_set_alloc_funcs. */
-static inline void sn_json_free(char *text) {
-    json_free_t release;
-    json_get_alloc_funcs(NULL, &release);
-    if (text) release(text);
-}
+/* The text of a value, complete; NULL: no memory. Release with sn_free. `flags` are jansson's. */
+char *sn_json_dump(const json_t *value, size_t flags);
 
 #endif

@@ -109,7 +109,7 @@ enum { ALIGNMENT = 64 };
 enum { LARGE_PAGE = 2 << 20, LARGE_PAGES_FROM = 1 << 20 };
 
 /* Memory that was in use before keeps its small pages unless they are joined at once. Both are
- * wishes: systems that do not know them go on as they are. */
+ * hints: systems that do not know them ignore them. */
 static void ask_for_large_pages(char *block, size_t bytes) {
 #ifdef __linux__
     enum { HUGE = 14, COLLAPSE = 25 }; /* not in every C library's headers */

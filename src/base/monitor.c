@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/entered.h"
 #include "base/number.h"
 #include "base/printable.h"
 #include "base/scope.h"
@@ -73,7 +72,9 @@ bool sn_interrupted(void) {
     double now = sn_now();
     if (now - last_poll < BETWEEN_POLLS && !sn_polls_always()) return false;
     last_poll = now;
-    return entered->cancelled(entered->user);
+    if (!entered->cancelled(entered->user)) return false;
+    sn_scope_cancel(); /* whatever the code that heard of it makes of it */
+    return true;
 }
 
 sinew_status sn_check_interrupt(sinew_error *error) {

@@ -6,7 +6,7 @@
 
 void sn_progress(const sinew_monitor *monitor, double fraction, const char *stage);
 bool sn_cancelled(const sinew_monitor *monitor);
-/* Tells that something is done without, and that the result differs by it. `status` and the line
+/* Reports that something is missing and that the result differs without it. `status` and the line
  * are those of the failure; returned when the monitor is strict, otherwise SINEW_OK. */
 sinew_status sn_fallback(const sinew_monitor *monitor, sinew_status status, sinew_error *error,
                          const char *format, ...) __attribute__((format(printf, 4, 5)));
@@ -18,6 +18,9 @@ void sn_log(const sinew_monitor *monitor, sinew_log_level level, const char *for
  * none. Leave with what entering returned. */
 const sinew_monitor *sn_monitor_enter(const sinew_monitor *monitor);
 void sn_monitor_leave(const sinew_monitor *before);
+/* The monitor that this thread entered last, or NULL: to begin a scope in the middle of a call, so
+ * that the loops inside can be stopped. */
+const sinew_monitor *sn_monitor_entered(void);
 /* Whether there is a monitor that could cancel. */
 bool sn_interruptible(void);
 /* Whether that monitor cancels; asks it at most once in a millisecond, so that inner loops may ask

@@ -1,4 +1,4 @@
-/* The name somebody probably meant. */
+/* The name that a misspelled one probably meant. */
 #ifndef SN_BASE_NEAREST_H
 #define SN_BASE_NEAREST_H
 

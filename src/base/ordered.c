@@ -4,14 +4,16 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/memory.h"
 #include "base/monitor.h"
 #include "base/parallel.h"
 #include "base/status.h"
 
-enum { POLL_NS = 5000000 }; /* a caller that waits looks at its monitor this often */
+enum { POLL_NS = 2000000 };       /* a caller that waits polls its monitor this often */
+static const double ALONE = 2e-3; /* seconds after which a caller without help asks for it again */
 
 typedef struct item {
-    enum { FREE, BEING_MADE, MADE } stage;
+    bool made;
     sinew_status status;
     sinew_error error;
 } item;
@@ -20,14 +22,18 @@ typedef struct item {
 typedef struct line {
     const sn_ordered_map *map;
     const sinew_monitor *monitor;
+    pthread_t caller;
     pthread_mutex_t lock;
-    pthread_cond_t changed;
+    pthread_cond_t ready; /* the oldest item is made: the caller waits for it */
+    pthread_cond_t room;  /* a slot is free, or nothing is left: the others wait for it */
     int next, taken;
     int end; /* no item from here on is begun */
+    int helpers;
+    bool closed; /* the caller has left: no other thread may join */
     sinew_status status;
     sinew_error *error;
     atomic_bool stop;
-    item items[SN_ORDERED_SLOTS];
+    item *items; /* per slot */
 } line;
 
 static bool is_result(sinew_status status) {
@@ -38,48 +44,74 @@ static bool told_to_stop(void *user) {
     return atomic_load(&((line *)user)->stop);
 }
 
+/* The monitor of an item: the caller's own on its thread alone. */
+static sinew_status make_item(line *l, int index, int slot, int seat) {
+    item *made = &l->items[slot];
+    sinew_monitor quiet = {
+        .cancelled = told_to_stop, .user = l, .strict = l->monitor && l->monitor->strict};
+    bool own = pthread_equal(pthread_self(), l->caller);
+    memset(&made->error, 0, sizeof made->error);
+    return l->map->make(l->map->context, index, slot, seat, own ? l->monitor : &quiet,
+                        &made->error);
+}
+
+/* With the lock held, as everything below. */
 static void stop(line *l, sinew_status status) {
     if (l->status == SINEW_OK) l->status = status;
     l->end = l->taken;
     atomic_store(&l->stop, true);
-    pthread_cond_broadcast(&l->changed);
+    pthread_cond_broadcast(&l->room);
 }
 
-/* With the lock held; gives it up meanwhile. */
+static void fail_with(line *l, const item *made) {
+    if (l->error && l->status == SINEW_OK) *l->error = made->error;
+    stop(l, made->status);
+}
+
+/* Gives up the lock meanwhile. */
 static void make_next(line *l, int seat) {
     int index = l->next++, slot = index % l->map->slots;
     item *made = &l->items[slot];
-    sinew_monitor quiet = {.cancelled = told_to_stop, .user = l};
-    made->stage = BEING_MADE;
     pthread_mutex_unlock(&l->lock);
-    memset(&made->error, 0, sizeof made->error);
-    sinew_status status = l->map->make(l->map->context, index, slot, seat,
-                                       seat == 0 ? l->monitor : &quiet, &made->error);
+    sinew_status status = make_item(l, index, slot, seat);
     pthread_mutex_lock(&l->lock);
     made->status = status;
-    made->stage = MADE;
-    if (!is_result(status) && index < l->end) l->end = index + 1;
-    pthread_cond_broadcast(&l->changed);
+    made->made = true;
+    if (status == SINEW_CANCELLED) fail_with(l, made); /* without waiting for those before it */
+    if (!is_result(status) && index < l->end) {
+        l->end = index + 1;
+        pthread_cond_broadcast(&l->room);
+    }
+    if (index == l->taken) pthread_cond_signal(&l->ready);
 }
 
-/* The same for the oldest result, by the caller. */
+/* The same for the oldest item: gives up the lock meanwhile. */
 static void take_next(line *l) {
     int index = l->taken, slot = index % l->map->slots;
     item *made = &l->items[slot];
     if (!is_result(made->status)) {
-        if (l->error) *l->error = made->error;
-        stop(l, made->status);
+        fail_with(l, made);
         return;
     }
     pthread_mutex_unlock(&l->lock);
     sinew_status status = l->map->take(l->map->context, index, slot, made->status, l->error);
     pthread_mutex_lock(&l->lock);
-    made->stage = FREE;
+    made->made = false;
     l->taken++;
     if (status != SINEW_OK)
         stop(l, status);
     else
-        pthread_cond_broadcast(&l->changed);
+        pthread_cond_signal(&l->room); /* one slot is free: for one thread */
+}
+
+static bool is_cancelled(line *l) {
+    pthread_mutex_unlock(&l->lock);
+    bool cancelled = sn_cancelled(l->monitor);
+    pthread_mutex_lock(&l->lock);
+    if (!cancelled) return false;
+    if (l->status == SINEW_OK) sn_fail(l->error, SINEW_CANCELLED, "cancelled");
+    stop(l, SINEW_CANCELLED);
+    return true;
 }
 
 static void wait_a_moment(line *l) {
@@ -87,93 +119,117 @@ static void wait_a_moment(line *l) {
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += POLL_NS;
     if (until.tv_nsec >= 1000000000) until.tv_nsec -= 1000000000, until.tv_sec++;
-    pthread_cond_timedwait(&l->changed, &l->lock, &until);
-    if (sn_cancelled(l->monitor)) {
-        sn_fail(l->error, SINEW_CANCELLED, "cancelled");
-        stop(l, SINEW_CANCELLED);
-    }
+    pthread_cond_timedwait(&l->ready, &l->lock, &until);
 }
 
-/* The caller takes what is there, makes an item where it may, and waits for the rest. */
+static bool has_room(const line *l) {
+    return l->next < l->end && l->next - l->taken < l->map->slots;
+}
+
+/* The caller takes what is ready, makes an item if there is room, and waits otherwise. Without
+ * helpers it returns after a while: helpers may be free by now. */
 static void lead(line *l) {
+    double began = sn_now();
     pthread_mutex_lock(&l->lock);
-    while (l->taken < l->end) {
-        if (l->items[l->taken % l->map->slots].stage == MADE && l->taken < l->next)
+    while (l->taken < l->end && !is_cancelled(l)) {
+        if (l->taken < l->next && l->items[l->taken % l->map->slots].made)
             take_next(l);
-        else if (l->next < l->end && l->next - l->taken < l->map->slots)
+        else if (has_room(l))
             make_next(l, 0);
         else
             wait_a_moment(l);
+        if (l->map->seats > 1 && l->helpers == 0 && sn_now() - began > ALONE) break;
     }
+    l->closed = true;
+    pthread_cond_broadcast(&l->room);
     pthread_mutex_unlock(&l->lock);
 }
 
 static void help(line *l, int seat) {
     pthread_mutex_lock(&l->lock);
-    while (l->next < l->end) {
-        if (l->next - l->taken < l->map->slots)
+    l->helpers++;
+    while (l->next < l->end && !l->closed) {
+        if (has_room(l))
             make_next(l, seat);
         else
-            pthread_cond_wait(&l->changed, &l->lock);
+            pthread_cond_wait(&l->room, &l->lock);
     }
     pthread_mutex_unlock(&l->lock);
 }
 
 static void join_line(void *context, sn_span span) {
+    line *l = context;
+    pthread_mutex_lock(&l->lock);
+    bool closed = l->closed; /* the pool offers the caller all unclaimed seats */
+    pthread_mutex_unlock(&l->lock);
+    if (closed) return;
     if (span.seat == 0)
-        lead(context);
+        lead(l);
     else
-        help(context, span.seat);
+        help(l, span.seat);
 }
 
-/* Task systems of hosts may run tasks on threads that are not the caller's: a batch of items is
- * made by their tasks, then taken here. */
+/* Threads that the library has. */
+static void run_together(line *l, int seats) {
+    while (l->taken < l->end) {
+        l->helpers = 0, l->closed = false;
+        if (seats == 1)
+            lead(l); /* in no loop: loops inside `make` have all threads */
+        else
+            sn_parallel_together(seats, join_line, l);
+    }
+}
+
+/* Task systems of hosts may run tasks on threads that are not the caller's, and one after the
+ * other: a batch of items is made by their tasks, then taken here. */
 static void make_some(void *context, sn_span span) {
     line *l = context;
     SN_IN_SPAN(int, i, span) {
         int index = l->taken + i, slot = index % l->map->slots;
-        sinew_monitor quiet = {.cancelled = told_to_stop, .user = l};
-        memset(&l->items[slot].error, 0, sizeof l->items[slot].error);
-        l->items[slot].status =
-            l->map->make(l->map->context, index, slot, span.seat, &quiet, &l->items[slot].error);
+        item *made = &l->items[slot];
+        made->status = atomic_load(&l->stop) ? sn_fail(&made->error, SINEW_CANCELLED, "cancelled")
+                                             : make_item(l, index, slot, span.seat);
+        if (made->status == SINEW_CANCELLED) atomic_store(&l->stop, true);
     }
 }
 
-static void run_in_batches(line *l) {
-    while (l->taken < l->end && l->status == SINEW_OK) {
+static void run_in_batches(line *l, int seats) {
+    while (l->taken < l->end) {
         int left = l->end - l->taken, count = left < l->map->slots ? left : l->map->slots;
-        sn_parallel_for_seats(count, 1, l->map->seats, make_some, l);
-        for (int i = 0; i < count && l->status == SINEW_OK; i++) {
-            if (sn_cancelled(l->monitor)) {
-                sn_fail(l->error, SINEW_CANCELLED, "cancelled");
-                stop(l, SINEW_CANCELLED);
-            } else {
-                take_next(l);
-            }
-        }
+        sn_parallel_for_seats(count, 1, seats, make_some, l);
+        pthread_mutex_lock(&l->lock);
+        for (int i = 0; i < count && l->status == SINEW_OK; i++)
+            if (!is_cancelled(l)) take_next(l);
+        pthread_mutex_unlock(&l->lock);
     }
 }
 
 sinew_status sn_ordered_map_run(const sn_ordered_map *map, const sinew_monitor *monitor,
                                 sinew_error *error) {
-    SN_REQUIRE(map->slots >= 1 && map->slots <= SN_ORDERED_SLOTS && map->seats >= 1, error);
-    line l = {.map = map, .monitor = monitor, .end = map->count, .error = error};
+    SN_REQUIRE(map->slots >= 1 && map->seats >= 1, error);
+    line l = {.map = map,
+              .monitor = monitor,
+              .caller = pthread_self(),
+              .end = map->count,
+              .error = error,
+              .items = SN_NEW0(item, map->slots)};
+    if (!l.items) return sn_no_memory(error);
     pthread_condattr_t clock;
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_mutex_init(&l.lock, NULL);
-    pthread_cond_init(&l.changed, &clock);
+    pthread_cond_init(&l.ready, &clock);
+    pthread_cond_init(&l.room, NULL);
     pthread_condattr_destroy(&clock);
     int seats = map->seats < map->slots ? map->seats : map->slots;
     if (seats > map->count) seats = map->count;
-    if (sn_task_system()) {
-        pthread_mutex_lock(&l.lock);
-        run_in_batches(&l);
-        pthread_mutex_unlock(&l.lock);
-    } else {
-        sn_parallel_together(seats, join_line, &l);
-    }
-    pthread_cond_destroy(&l.changed);
+    if (seats > 1 && sn_task_system())
+        run_in_batches(&l, seats);
+    else
+        run_together(&l, seats);
+    pthread_cond_destroy(&l.ready);
+    pthread_cond_destroy(&l.room);
     pthread_mutex_destroy(&l.lock);
+    sn_free(l.items);
     return l.status;
 }

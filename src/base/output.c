@@ -63,7 +63,7 @@ char *sn_follow_links(const char *path) {
     return target;
 }
 
-/* Says why the file cannot be created, naming the folder when that is the reason. */
+/* Reports why the file cannot be created, and names the folder if that is the reason. */
 static sinew_status refuse(const char *path, const char *target, int reason, sinew_error *error) {
     char *folder = folder_of(target);
     sinew_status status;
@@ -288,7 +288,7 @@ static int name_temporary(sn_output *output) {
 
 static sinew_status take_place(sn_output *output, sinew_error *error) {
     /* Complete on the disk before it has its name: after a power cut there is the old or the new
-     * file. File systems that cannot do it say EINVAL or ENOSYS. */
+     * file. File systems that do not support it return EINVAL or ENOSYS. */
     if (fsync(fileno(output->stream)) != 0 && errno != EINVAL && errno != ENOSYS && errno != EROFS)
         return write_failure(output, errno, error);
     int reason = output->temporary ? 0 : name_temporary(output);

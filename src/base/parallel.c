@@ -36,7 +36,7 @@ static double learn(sn_loop_cost *cost, double old, double sample) {
     return sample;
 }
 
-/* The rest of the loop with helpers; false: nobody can help now. */
+/* The rest of the loop with helpers; false: no helper is free. */
 static bool run_together(sn_pool_loop *loop, sn_loop_cost *cost, double known, double weight,
                          int limit, const sinew_task_system *tasks) {
     sn_pool_outcome outcome;

@@ -24,7 +24,7 @@ char *sinew_file_real_path(const char *path) {
     const char *name = sn_path_name(target);
     char *folder = name == target ? sn_strdup(".") : sn_strndup(target, (size_t)(name - target));
     char *real = folder ? realpath(folder, NULL) : NULL;
-    char *joined = sn_path_join(real ? real : folder ? folder : "", name);
+    char *joined = folder ? sn_path_join(real ? real : folder, name) : NULL;
     free(real);
     sn_free(folder);
     sn_free(target);

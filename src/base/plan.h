@@ -23,7 +23,7 @@ struct sinew_file_plan {
     bool failed; /* no memory */
 };
 
-/* Both accept files and folders. A rig folder stands for the files of the rig. */
+/* Both accept files and folders. A rig folder represents the files of the rig. */
 void sn_plan_input(sn_file_plan *plan, const char *path);
 void sn_plan_output(sn_file_plan *plan, const char *path);
 void sn_plan_free(sn_file_plan *plan);

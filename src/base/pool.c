@@ -3,7 +3,7 @@
  * Based on: the claiming of iterations by self-scheduling loops (Polychronopoulos and Kuck, "Guided
  * self-scheduling", 1987) and two-phase waiting (Karlin et al., "Empirical studies of competitive
  * spinning for a shared-memory multiprocessor", 1991): spin about as long as a sleep costs, then
- * sleep. We differ in: nobody waits for a thread that has no piece, and a thread that lost its
+ * sleep. We differ in: no thread waits for one that has no piece, and a thread that lost its
  * processor in the middle of a piece keeps later loops on the caller alone for ten times as long as
  * it was waited for, and twice as long again each time that this repeats. The loss to a busy
  * machine is therefore bounded by about a tenth at first and by a hundredth if it stays busy,
@@ -29,14 +29,15 @@ enum {
     LONGEST_NS = 1000000, /* and no longer where there are grains enough, */
     PIECES_PER_SEAT = 8,  /* and this many where both allow it */
     WAKE_NS = 20000,      /* a share that is worth waking a worker for */
-    SPIN_NS = 100000,     /* a worker without work looks out for some, then sleeps */
+    SPIN_NS = 100000,     /* a worker without work polls for some, then sleeps */
     WAIT_SPIN_NS = 20000, /* the caller waits for the last pieces so long, then sleeps */
     STALL_NS = 100000,    /* a worker without a processor for longer is starved, */
     RECOVERY = 10,        /* and is left alone for this many times as long, */
     LONGEST_RECOVERY_NS = 1000000000,
     CROWDED_NS = 3000000, /* the same for one that shares the caller's processor */
-    MOST_STRIKES = 4,     /* each time that help fails again, it is done without twice as long; */
-    GOOD_LOOPS = 64       /* so many loops in a row that were helped take one strike back */
+    MOST_STRIKES = 4,     /* each further failure doubles the time without helpers; */
+    GOOD_LOOPS = 64,      /* so many loops in a row that were helped take one strike back */
+    ANY_PROCESSOR = 0xff  /* of an invitation that is followed wherever the worker wakes up */
 };
 
 typedef struct range {
@@ -55,7 +56,7 @@ typedef struct slot {
 } slot;
 
 /* The invitation to a loop: generation (32) | slot (8) | seat (8) | seats (8) | processor of the
- * caller (8). It may be overwritten at any time; what it says is checked when a piece is claimed.
+ * caller (8). It may be overwritten at any time; its content is checked when a piece is claimed.
  */
 typedef struct worker {
     _Alignas(64) atomic_uint_least64_t bell;
@@ -196,7 +197,7 @@ static void starve(uint64_t now, uint64_t ns) {
     }
 }
 
-/* A loop was helped and nobody had to wait long. */
+/* A loop was helped and no thread had to wait long. */
 static void note_help(void) {
     unsigned strikes = atomic_load_explicit(&pool.strikes, memory_order_relaxed);
     if (strikes == 0) return;
@@ -206,9 +207,11 @@ static void note_help(void) {
     atomic_store_explicit(&pool.strikes, strikes - 1, memory_order_relaxed);
 }
 
-/* A worker that wakes up on the processor of the caller stands in its way: no other is free. */
+/* A worker that wakes up on the processor of the caller would compete with it: no other processor
+ * is free. */
 static void follow(uint64_t bell) {
-    if ((unsigned)(bell & 0xff) == ((unsigned)sched_getcpu() & 0xff)) {
+    if ((bell & 0xff) != ANY_PROCESSOR &&
+        (unsigned)(bell & 0xff) == ((unsigned)sched_getcpu() & 0xff)) {
         starve(sn_nanoseconds(), CROWDED_NS);
         return;
     }
@@ -455,7 +458,8 @@ bool sn_pool_run(const sn_pool_loop *loop, sn_pool_outcome *outcome) {
     if (!s) return false;
     *outcome = (sn_pool_outcome){0};
     publish(s, loop, found + 1);
-    uint64_t processor = (uint64_t)sched_getcpu() & 0xff;
+    /* Bodies that are led last long: the scheduler finds a processor for each of them. */
+    uint64_t processor = loop->led ? ANY_PROCESSOR : (uint64_t)sched_getcpu() & 0xff;
     for (int i = 0; i < found; i++)
         ring(helpers[i], (uint64_t)s->generation << 32 | (uint64_t)(s - pool.slots) << 24 |
                              (uint64_t)(i + 1) << 16 | (uint64_t)(found + 1) << 8 | processor);

@@ -1,4 +1,4 @@
-/* The threads behind sn_parallel_run; nobody else includes this.
+/* The threads behind sn_parallel_run; private to parallel.c and pool.c.
  *
  * A call of sn_pool_run occupies a slot. Its pieces are shared out as one range per seat, so that a
  * thread walks neighboring memory from loop to loop; a thread whose range is empty takes pieces

@@ -54,21 +54,22 @@ static bool is_program(const char *path) {
     return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
 }
 
-char *sn_find_program(const char *name) {
-    if (strchr(name, '/')) return is_program(name) ? sn_strdup(name) : NULL;
+bool sn_find_program(const char *name, char **path) {
+    *path = NULL;
+    if (strchr(name, '/')) return !is_program(name) || (*path = sn_strdup(name));
     const char *list = getenv("PATH");
     if (!list || !*list) list = "/usr/local/bin:/usr/bin:/bin";
     while (*list) {
         size_t length = strcspn(list, ":");
         char *folder = length ? sn_strndup(list, length) : sn_strdup(".");
-        char *path = folder ? sn_path_join(folder, name) : NULL;
+        *path = folder ? sn_path_join(folder, name) : NULL;
         sn_free(folder);
-        if (!path) return NULL;
-        if (is_program(path)) return path;
-        sn_free(path);
+        if (!*path) return false;
+        if (is_program(*path)) return true;
+        sn_free(*path), *path = NULL;
         list += length + (list[length] == ':');
     }
-    return NULL;
+    return true;
 }
 
 static void limit(pid_t child, int resource, double value) {

@@ -2,14 +2,15 @@
 #ifndef SN_BASE_PROCESS_H
 #define SN_BASE_PROCESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"
 #include "sinew/monitor.h"
 
-/* Full path of a program: as given when it holds a slash, otherwise looked up in PATH. NULL when it
- * is not there or not executable, or no memory. Release with sn_free. */
-char *sn_find_program(const char *name);
+/* Full path of a program: as given when it holds a slash, otherwise looked up in PATH. *path is
+ * NULL when it is not there or not executable; release with sn_free. False: no memory. */
+bool sn_find_program(const char *name, char **path);
 
 typedef struct sn_process_limits {
     double seconds;      /* of wall clock and of processor time */

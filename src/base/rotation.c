@@ -77,7 +77,7 @@ sn_quat sn_quat_normalize(sn_quat q) {
     return (sn_quat){q.w / length, q.x / length, q.y / length, q.z / length};
 }
 
-/* The shorter way round. The angle from both chords, 2 atan2(|a - b|, |a + b|), is exact for
+/* Along the shorter arc. The angle from both chords, 2 atan2(|a - b|, |a + b|), is exact for
  * neighboring quaternions, where acos of the dot product loses half the digits. */
 sn_quat sn_quat_slerp(sn_quat a, sn_quat b, double t) {
     if (a.w * b.w + a.x * b.x + a.y * b.y + a.z * b.z < 0) b = (sn_quat){-b.w, -b.x, -b.y, -b.z};

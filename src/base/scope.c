@@ -45,6 +45,10 @@ bool sn_scope_cancelled(void) {
     return current && current->cancelled;
 }
 
+void sn_scope_cancel(void) {
+    if (current) current->cancelled = true;
+}
+
 void sn_scope_progress(double fraction) {
     if (current) current->fraction = fraction;
 }

@@ -1,7 +1,7 @@
 /* A call of this thread under a monitor and a limit of memory.
  *
  * Readers, writers and much of what builds a model know neither: their allocations fail, and their
- * text ends, when the scope says so, and they unwind as they do when memory runs out, which is
+ * text ends, when the scope ends them, and they unwind as they do when memory runs out, which is
  * tested at every allocation. Long loops that do not allocate ask sn_scope_poll and may leave their
  * results unfinished: once the scope is cancelled it stays so, and sn_scope_end returns
  * SINEW_CANCELLED whatever the code inside made of it. Nothing outside the thread is affected. */
@@ -48,6 +48,8 @@ void sn_scope_progress(double fraction);
  * depends on the work alone. */
 void sn_poll_always(bool always);
 bool sn_polls_always(void);
+/* Cancels the scope of this thread, if it is in one. */
+void sn_scope_cancel(void);
 /* Whether it was cancelled, without asking the monitor. */
 bool sn_scope_cancelled(void);
 /* Whether a block may grow from `before` to `after` bytes. */

@@ -57,7 +57,7 @@ void sn_scratch_remove_all(void) {
     pthread_mutex_unlock(&lock);
 }
 
-/* Removes the folder if whoever made it, under our name, has died. now: by the clock of the file
+/* Removes the folder if the process that created it has ended. now: by the clock of the file
  * system, since that of this machine may differ. */
 static void remove_if_stale(const char *path, time_t now) {
     struct stat info;

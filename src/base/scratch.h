@@ -18,7 +18,7 @@ typedef struct sn_scratch {
  * cannot be made. */
 sinew_status sn_scratch_open(sn_scratch *scratch, const char *parent, mode_t mode,
                              const char *purpose, sinew_error *error);
-/* Gives the folder its final name; it is no scratch folder any more. */
+/* Gives the folder its final name; it is not a scratch folder any longer. */
 sinew_status sn_scratch_rename(sn_scratch *scratch, const char *path, sinew_error *error);
 /* Removes the folder and what is in it. Safe on a zeroed, renamed or closed one. */
 void sn_scratch_close(sn_scratch *scratch);

@@ -202,7 +202,7 @@ sinew_status sinew_cache_enter(sinew_cache *cache, sinew_cache_key key, const ch
     if (status == SINEW_OK) load(e);
     if (status == SINEW_OK && !e->shown.bytes) {
         status = take_turn(e, monitor, error);
-        /* Whoever had the turn before may have built it. */
+        /* The process that held the lock before may have built it. */
         if (status == SINEW_OK) load(e);
     }
     if (status != SINEW_OK) {

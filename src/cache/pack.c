@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/status.h"
 
 static void append(sn_pack *pack, const void *bytes, size_t size) {
     if (pack->failed) return;
@@ -65,7 +66,7 @@ void *sn_unpack_array(sn_unpack *unpack, size_t count, size_t size) {
                 (size == 0 || count <= (unpack->size - unpack->at) / size);
     void *array = fits ? sn_alloc(count, size) : NULL;
     if (!array) {
-        unpack->failed = true;
+        unpack->failed = true, unpack->starved = fits;
         return NULL;
     }
     take(unpack, array, count * size);
@@ -90,4 +91,9 @@ bool sn_unpack_into(sn_unpack *unpack, void *elements, size_t count, size_t size
 
 bool sn_unpack_complete(const sn_unpack *unpack) {
     return !unpack->failed && unpack->at == unpack->size;
+}
+
+sinew_status sn_unpack_fail(const sn_unpack *unpack, sinew_error *error) {
+    if (unpack->starved) return sn_no_memory(error);
+    return sn_fail(error, SINEW_BAD_INPUT, "the saved state is damaged");
 }

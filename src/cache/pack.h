@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "sinew/status.h"
+
 typedef struct sn_pack {
     char *bytes; /* release with sn_pack_free */
     size_t size, capacity;
@@ -23,7 +25,8 @@ void sn_pack_free(sn_pack *pack);
 typedef struct sn_unpack {
     const char *bytes;
     size_t size, at;
-    bool failed; /* beyond the end, wrong element size, or no memory */
+    bool failed;  /* beyond the end, wrong element size, or no memory */
+    bool starved; /* no memory */
 } sn_unpack;
 
 int sn_unpack_int(sn_unpack *unpack);
@@ -36,5 +39,7 @@ double *sn_unpack_numbers(sn_unpack *unpack, size_t count);
 bool sn_unpack_into(sn_unpack *unpack, void *elements, size_t count, size_t size);
 /* All bytes read and nothing failed. */
 bool sn_unpack_complete(const sn_unpack *unpack);
+/* Why the saved state of a solver could not be read: damage, or a lack of memory. */
+sinew_status sn_unpack_fail(const sn_unpack *unpack, sinew_error *error);
 
 #endif

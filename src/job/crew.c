@@ -1,14 +1,10 @@
 #include "job/crew.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <string.h>
-#include <time.h>
-
 #include "base/memory.h"
 #include "base/monitor.h"
-#include "base/parallel.h"
+#include "base/ordered.h"
 #include "base/status.h"
+#include "base/threads.h"
 #include "session/records.h"
 
 void sn_crew_free(sn_crew *crew) {
@@ -48,9 +44,7 @@ sinew_status sn_solve_frame(sinew_solver *solver, int frame, double *positions,
 
 /* ---- several at once -------------------------------------------------------------------------
  *
- * Runs of frames are claimed in order by whoever is free and solved into a ring of slots. The
- * calling thread hands them over in order as they become ready, and solves runs itself otherwise,
- * so that no thread waits for the slowest of a batch or for a file that is written. Solvers are
+ * An item of the ordered map is a run of frames, and its slot has room for them. Solvers are
  * created by the threads that use them, while others solve already. */
 
 typedef struct batch {
@@ -61,24 +55,11 @@ typedef struct batch {
     int first, last; /* of the whole range */
     int unit;        /* frames of a run */
     int start;       /* first frame that a device has left over */
-    int runs;        /* from there on */
-    int ring;        /* runs that fit into the slots */
-    int helpers;     /* that may be called */
+    int handed;      /* first frame that is not handed over */
     sn_frame *slots; /* unit frames per run */
-    sinew_error *errors;
-    atomic_int claimed, handed; /* runs */
-    atomic_int begun;           /* runs that threads other than the caller's have solved */
-    atomic_bool stop;
-    atomic_bool paused; /* threads other than the caller's claim no more */
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool *ready; /* per run of the ring; guarded by the lock */
-    pthread_t caller;
     const sinew_monitor *monitor;
     sn_take_frame *take;
     void *user;
-    sinew_status status; /* of what was handed over */
-    sinew_error *error;
 } batch;
 
 /* Frames of the k-th run that lie in the range. */
@@ -88,153 +69,57 @@ static void range_of(const batch *b, int k, int *from, int *to) {
     *to = (run + 1) * b->unit - 1 > b->last ? b->last : (run + 1) * b->unit - 1;
 }
 
-static int slot_of(const batch *b, int k, int frame) {
-    return k % b->ring * b->unit + frame % b->unit;
-}
-
-/* The next run, or -1: all are claimed, or the ring is full. */
-static int claim_run(batch *b) {
-    int k = atomic_load(&b->claimed);
-    while (k < b->runs && k < atomic_load(&b->handed) + b->ring && !atomic_load(&b->stop))
-        if (atomic_compare_exchange_weak(&b->claimed, &k, k + 1)) return k;
-    return -1;
-}
-
-/* The solver of a seat; the calling thread has the job's own. */
-static sinew_status find_solver(batch *b, int seat, sinew_solver **solver, sinew_error *error) {
+/* The solver of a seat; the first one is the job's own. */
+static sinew_status find_solver(batch *b, int seat, const sinew_monitor *monitor,
+                                sinew_solver **solver, sinew_error *error) {
     sinew_solver **mine = seat == 0 ? &b->own : &b->crew->solvers[seat - 1];
-    /* The first solver has said what there is to say about the scene. */
-    sinew_monitor silent = {.strict = b->monitor && b->monitor->strict};
+    /* Creating the first solver has logged all warnings about the scene. */
+    sinew_monitor silent = monitor ? *monitor : (sinew_monitor){0};
+    silent.progress = NULL, silent.log = NULL;
     if (!*mine) SN_TRY(sinew_solver_create(b->session, &silent, mine, error));
     *solver = *mine;
     return SINEW_OK;
 }
 
-static sinew_status solve_slot(batch *b, sinew_solver *solver, int frame, sn_frame *slot,
-                               bool caller, sinew_error *error) {
-    json_decref(slot->fields);
-    slot->fields = json_object();
-    if (!slot->fields) return sn_no_memory(error);
-    slot->index = frame;
-    /* The monitor is the calling thread's; the others hear of a cancel through the session. */
-    return sn_solve_frame(solver, frame, slot->positions, &slot->info, slot->fields,
-                          caller ? b->monitor : NULL, error);
-}
-
-static void solve_run(batch *b, int k, int seat, bool caller) {
+static sinew_status solve_run(void *context, int k, int slot, int seat,
+                              const sinew_monitor *monitor, sinew_error *error) {
+    batch *b = context;
     int from, to;
     sinew_solver *solver = NULL;
     range_of(b, k, &from, &to);
-    sinew_status status = find_solver(b, seat, &solver, &b->errors[slot_of(b, k, from)]);
+    SN_TRY(find_solver(b, seat, monitor, &solver, error));
     for (int f = from; f <= to; f++) {
-        sn_frame *slot = &b->slots[slot_of(b, k, f)];
-        if (status == SINEW_OK && atomic_load(&b->stop)) status = SINEW_CANCELLED;
-        if (status == SINEW_OK)
-            status = solve_slot(b, solver, f, slot, caller, &b->errors[slot_of(b, k, f)]);
-        slot->info.status = status;
-        if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) break;
-        sn_model_outputs_take(solver, slot);
-        status = SINEW_OK;
-    }
-    pthread_mutex_lock(&b->lock);
-    b->ready[k % b->ring] = true;
-    pthread_cond_signal(&b->changed);
-    pthread_mutex_unlock(&b->lock);
-}
-
-static sinew_status hand_over_run(batch *b, int k, sinew_error *error) {
-    int from, to;
-    range_of(b, k, &from, &to);
-    for (int f = from; f <= to; f++) {
-        sn_frame *slot = &b->slots[slot_of(b, k, f)];
-        sinew_status status = slot->info.status;
-        if (status != SINEW_OK && status != SINEW_NOT_CONVERGED)
-            return sn_fail(error, status, "%s", b->errors[slot_of(b, k, f)].message);
-        SN_TRY(b->take(b->user, slot, error));
+        sn_frame *frame = &b->slots[slot * b->unit + f % b->unit];
+        json_decref(frame->fields);
+        frame->fields = json_object();
+        if (!frame->fields) return sn_no_memory(error);
+        frame->index = f;
+        sinew_status status = sn_solve_frame(solver, f, frame->positions, &frame->info,
+                                             frame->fields, monitor, error);
+        if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
+        sn_model_outputs_take(solver, frame);
     }
     return SINEW_OK;
 }
 
-/* Ends the solves of all threads. */
-static void end_batch(batch *b, sinew_status status) {
-    b->status = status;
-    atomic_store(&b->stop, true);
-    sinew_session_cancel(b->session);
-}
-
-/* Asks the monitor, on the calling thread. */
-static bool is_cancelled(batch *b) {
-    if (!sn_cancelled(b->monitor)) return false;
-    int from, to;
-    range_of(b, atomic_load(&b->handed), &from, &to);
-    end_batch(b, sn_fail(b->error, SINEW_CANCELLED, "cancelled at frame %d", from));
-    return true;
-}
-
-/* The runs that are next in order and ready; a cancel takes effect between two of them. */
-static void hand_over(batch *b) {
-    for (int k = atomic_load(&b->handed); k < b->runs && b->status == SINEW_OK; k++) {
-        pthread_mutex_lock(&b->lock);
-        bool ready = b->ready[k % b->ring];
-        b->ready[k % b->ring] = false;
-        pthread_mutex_unlock(&b->lock);
-        if (!ready || is_cancelled(b)) return;
-        sinew_status status = hand_over_run(b, k, b->error);
-        if (status != SINEW_OK) end_batch(b, status);
-        sn_progress(b->monitor, (double)(k + 1) / b->runs, "frames");
-        atomic_store(&b->handed, k + 1);
-    }
-}
-
-/* For the run that is next in order, which another thread solves; a cancel ends the wait. */
-static void wait_for_run(batch *b) {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += 2000000;
-    if (until.tv_nsec >= 1000000000) until.tv_nsec -= 1000000000, until.tv_sec++;
-    pthread_mutex_lock(&b->lock);
-    if (!b->ready[atomic_load(&b->handed) % b->ring])
-        pthread_cond_timedwait(&b->changed, &b->lock, &until);
-    pthread_mutex_unlock(&b->lock);
-}
-
-/* The calling thread: until all is handed over. Without help it returns after a while, so that help
- * is called again. */
-static const double ALONE = 2e-3; /* seconds */
-
-static void lead(batch *b, int seat) {
-    double began = sn_now();
-    while (b->status == SINEW_OK && atomic_load(&b->handed) < b->runs) {
-        if (is_cancelled(b)) return;
-        int k = claim_run(b);
-        if (k >= 0)
-            solve_run(b, k, seat, true);
-        else
-            wait_for_run(b);
-        hand_over(b);
-        if (b->helpers > 0 && atomic_load(&b->begun) == 0 && sn_now() - began > ALONE) break;
-    }
-    atomic_store(&b->paused, true);
-}
-
-/* No thread but the caller's waits: hosts may run the bodies one after the other. */
-static void solve_runs(void *context, sn_span span) {
+static sinew_status hand_over_run(void *context, int k, int slot, sinew_status made,
+                                  sinew_error *error) {
+    (void)made; /* every frame has its own */
     batch *b = context;
-    if (pthread_equal(pthread_self(), b->caller)) {
-        lead(b, span.seat);
-        return;
+    int from, to;
+    range_of(b, k, &from, &to);
+    for (int f = from; f <= to; f++) {
+        SN_TRY(b->take(b->user, &b->slots[slot * b->unit + f % b->unit], error));
+        b->handed = f + 1;
     }
-    for (int k; !atomic_load(&b->paused) && (k = claim_run(b)) >= 0;) {
-        atomic_fetch_add(&b->begun, 1);
-        solve_run(b, k, span.seat, false);
-    }
+    sn_progress(b->monitor, (double)(b->handed - b->start) / (b->last + 1 - b->start), "frames");
+    return SINEW_OK;
 }
 
 static sinew_status make_slots(batch *b, int count, sinew_error *error) {
     size_t n = 3 * (size_t)sinew_solver_rig(b->own)->neutral->vertex_count;
     b->slots = SN_NEW0(sn_frame, count);
-    b->errors = SN_NEW0(sinew_error, count);
-    if (!b->slots || !b->errors) return sn_no_memory(error);
+    if (!b->slots) return sn_no_memory(error);
     for (int i = 0; i < count; i++) {
         b->slots[i].info.size = sizeof b->slots[i].info;
         b->slots[i].positions = SN_NEW(double, n);
@@ -276,7 +161,6 @@ static sinew_status solve_many(batch *b, int count, sinew_result *results, sinew
     for (int k = 0; k < count; k++) {
         b->slots[k].index = b->start + k;
         fill_info(&results[k], &b->slots[k].info);
-        b->errors[k] = error ? *error : (sinew_error){0};
     }
     return SINEW_OK;
 }
@@ -300,43 +184,39 @@ static sinew_status run_batches(batch *b, int most, sinew_error *error) {
             if (solved == SINEW_OK || solved == SINEW_NOT_CONVERGED)
                 status = b->take(b->user, &b->slots[k], error);
             else
-                status = sn_fail(error, solved, "%s", b->errors[k].message);
+                status = solved; /* with the error of the batch */
         }
         if (status == SINEW_OK) b->start += count;
     }
     for (int i = 0; b->slots && i < room; i++) sn_frame_free(&b->slots[i]);
-    sn_free(b->slots), sn_free(b->errors), sn_free(results), sn_free(figures);
-    b->slots = NULL, b->errors = NULL;
+    sn_free(b->slots), sn_free(results), sn_free(figures);
+    b->slots = NULL;
     return left ? SINEW_OK : status;
 }
 
 /* Runs that are in memory at a time: one per thread, and some that wait for one before them. */
-static int ring_of(int unit, int threads) {
+static int slots_of(int unit, int threads) {
     if (threads == 1) return 1;
-    return unit > 1 ? threads + threads / 2 : 4 * threads;
+    return unit > 1 ? threads + threads / 2 : 2 * threads + 4;
 }
 
 static sinew_status run_claimed(batch *b, int threads, sinew_error *error) {
-    b->runs = b->last / b->unit - b->start / b->unit + 1;
-    b->ring = ring_of(b->unit, threads);
-    if (b->ring > b->runs) b->ring = b->runs;
-    b->helpers = threads - 1;
-    b->error = error;
-    b->ready = SN_NEW0(bool, b->ring);
-    SN_TRY(b->ready ? SINEW_OK : sn_no_memory(error));
-    SN_TRY(make_crew(b->crew, threads - 1, error));
-    SN_TRY(make_slots(b, b->ring * b->unit, error));
-    while (b->status == SINEW_OK && atomic_load(&b->handed) < b->runs) {
-        atomic_store(&b->begun, 0), atomic_store(&b->paused, false);
-        if (threads == 1)
-            lead(b, 0);
-        else if (sn_task_system())
-            sn_parallel_for_seats(threads, 1, threads, solve_runs, b);
-        else
-            sn_parallel_together(threads, solve_runs, b);
-        hand_over(b); /* where no body ran on this thread */
-    }
-    return b->status;
+    int runs = b->last / b->unit - b->start / b->unit + 1, slots = slots_of(b->unit, threads);
+    if (slots > runs) slots = runs;
+    sn_ordered_map map = {.count = runs,
+                          .slots = slots,
+                          .seats = threads,
+                          .context = b,
+                          .make = solve_run,
+                          .take = hand_over_run};
+    b->handed = b->start;
+    sinew_status status = make_crew(b->crew, threads - 1, error);
+    if (status == SINEW_OK) status = make_slots(b, slots * b->unit, error);
+    if (status == SINEW_OK) status = sn_ordered_map_run(&map, b->monitor, error);
+    for (int i = 0; b->slots && i < slots * b->unit; i++) sn_frame_free(&b->slots[i]);
+    sn_free(b->slots);
+    if (status != SINEW_CANCELLED) return status;
+    return sn_fail(error, status, "cancelled at frame %d", b->handed);
 }
 
 sinew_status sn_run_frames(sn_crew *crew, const sinew_scene *scene, sinew_solver *solver, int first,
@@ -355,18 +235,10 @@ sinew_status sn_run_frames(sn_crew *crew, const sinew_scene *scene, sinew_solver
                .last = last,
                .unit = unit,
                .start = first,
-               .caller = pthread_self(),
                .monitor = monitor,
                .take = take,
                .user = user};
     int most = sn_model_outputs_need_state(scene, solver) ? 1 : sn_solver_batch_size(solver);
-    sinew_status status = SINEW_OK;
-    if (past == SINEW_PAST_NONE && most > 1) status = run_batches(&b, most, error);
-    if (status != SINEW_OK || b.start > last) return status;
-    pthread_mutex_init(&b.lock, NULL), pthread_cond_init(&b.changed, NULL);
-    status = run_claimed(&b, threads, error);
-    pthread_mutex_destroy(&b.lock), pthread_cond_destroy(&b.changed);
-    for (int i = 0; b.slots && i < b.ring * unit; i++) sn_frame_free(&b.slots[i]);
-    sn_free(b.slots), sn_free(b.errors), sn_free(b.ready);
-    return status;
+    if (past == SINEW_PAST_NONE && most > 1) SN_TRY(run_batches(&b, most, error));
+    return b.start > last ? SINEW_OK : run_claimed(&b, threads, error);
 }

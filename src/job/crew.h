@@ -20,8 +20,8 @@ typedef sinew_status sn_take_frame(void *user, sn_frame *frame, sinew_error *err
 
 /* Solves frames first..last and hands them over in order. Frames that do not depend on each other,
  * or runs of them, are solved at once, one solver per thread: the same bits, and no more in memory
- * than one and a half runs per thread, or four single frames. Models that solve many frames at once
- * on a device do so. */
+ * than one and a half runs per thread, or two single frames per thread and four. Models that solve
+ * many frames at once on a device do so. */
 sinew_status sn_run_frames(sn_crew *crew, const sinew_scene *scene, sinew_solver *solver, int first,
                            int last, sn_take_frame *take, void *user, const sinew_monitor *monitor,
                            sinew_error *error);

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/monitor.h"
+#include "base/parallel.h"
 #include "base/sized.h"
 #include "base/status.h"
 #include "job/crew.h"
@@ -188,11 +189,13 @@ typedef struct totals {
     int unconverged;
     int devices, handed_over; /* frames of models that have a GPU; of those, solved on the CPU */
     double seconds, worst;
+    double output; /* CPU seconds in outputs and report */
 } totals;
 
 /* Adds a solved frame to the outputs and the report. */
 static sinew_status take_frame(sinew_job *job, sn_frame *frame, sn_outputs *out, totals *sum,
                                sinew_error *error) {
+    double began = sn_work_seconds();
     report_frame(&frame->info, frame->fields);
     report_weights(job, frame->index, frame->fields);
     sum->seconds += frame->info.seconds;
@@ -203,6 +206,7 @@ static sinew_status take_frame(sinew_job *job, sn_frame *frame, sn_outputs *out,
     sum->handed_over += device && strcmp(device, "cpu") == 0;
     SN_TRY(sn_outputs_add(out, frame, error));
     sn_report_frame(job->report, json_incref(frame->fields));
+    sum->output += sn_work_seconds() - began;
     return SINEW_OK;
 }
 
@@ -221,11 +225,12 @@ static bool is_general(sinew_status status) {
     return status == SINEW_NO_MEMORY || status == SINEW_CANCELLED;
 }
 
-/* The part counts: outputs that cannot be written beside it are given up, and merging says why. */
+/* The part counts: outputs that cannot be written beside it are abandoned, and merging reports why.
+ */
 static sinew_status take(void *user, sn_frame *frame, sinew_error *error) {
     sink *to = user;
     if (!to->part) return take_frame(to->job, frame, to->outputs, &to->sum, error);
-    /* What the report says beyond the fields of the model is added when parts are merged. */
+    /* What the report has beyond the fields of the model is added when parts are merged. */
     to->unconverged += frame->info.status == SINEW_NOT_CONVERGED;
     SN_TRY(sn_part_add(to->part, frame, error));
     if (!to->outputs) return SINEW_OK;
@@ -247,6 +252,7 @@ static void report_totals(sinew_job *job, int first, int last, const totals *sum
         sn_report_total(job->report, "solved_on_cpu", json_integer(sum->handed_over));
     sn_report_total(job->report, "frame_ms_mean", sn_report_number(1e3 * sum->seconds / count));
     sn_report_total(job->report, "frame_ms_worst", sn_report_number(1e3 * sum->worst));
+    sn_report_total(job->report, "output_cpu_ms", sn_report_number(1e3 * sum->output));
 }
 
 static sinew_status write_report(const sinew_job *job, sinew_error *error) {
@@ -347,7 +353,7 @@ static sinew_status take_merged(void *user, sn_frame *frame, sinew_error *error)
 }
 
 /* The outputs with the frames of all parts before `first`. No outputs: something is missing or
- * cannot be read or written; merging says what. */
+ * cannot be read or written; merging reports it. */
 static sinew_status begin_outputs(sink *to, int first, int last, const char *folder,
                                   sn_part_list **parts, const sinew_monitor *monitor,
                                   sinew_error *error) {

@@ -187,7 +187,7 @@ sinew_status sn_model_outputs_add(sn_model_outputs *out, const sn_frame *frame,
 
 /* ---- closing --------------------------------------------------------------------------------- */
 
-/* mode, its frequency and damping as asked for, the two frequencies that move and the share of the
+/* mode, its frequency and damping as requested, the two frequencies that move and the share of the
  * second, and the mode's weight at every key. */
 static sinew_status write_modes(const sn_model_outputs *out, const char *path, sinew_error *error) {
     const sinew_modal_motion *moving = sn_model_modal_motion(out->solver->model);

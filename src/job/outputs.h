@@ -1,6 +1,6 @@
 /* The files of a run: point caches and shapes, and what the models add.
  *
- * Every output is opened before the first frame, so that a place that cannot be written fails at
+ * Every output is opened before the first frame, so that a path that cannot be written fails at
  * once and not after an hour, and is committed after the last, so that a cancelled or failed run
  * leaves nothing. */
 #ifndef SN_JOB_OUTPUTS_H

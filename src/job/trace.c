@@ -15,7 +15,7 @@ struct sn_trace {
     int *vertices, count;
     sinew_linear *linear; /* NULL without weights */
     double *shape;        /* the linear one */
-    sn_vec3 *way[2];      /* per frame: of the frames, of the linear shape; NaN: not computed */
+    sn_vec3 *path[2];     /* per frame: of the frames, of the linear shape; NaN: not computed */
 };
 
 static sinew_status fill(sn_trace *t, const sinew_scene *scene, const sinew_loader *loader,
@@ -25,9 +25,9 @@ static sinew_status fill(sn_trace *t, const sinew_scene *scene, const sinew_load
     if (t->clip->weights) SN_TRY(sinew_linear_create(t->rig, &t->linear, error));
     t->shape = SN_NEW(double, 3 * (size_t)t->rig->neutral->vertex_count);
     int frames = t->last - t->first + 1;
-    for (int k = 0; k < 2; k++) t->way[k] = SN_NEW(sn_vec3, frames);
-    if (!t->shape || !t->way[0] || !t->way[1]) return sn_no_memory(error);
-    for (int f = 0; f < frames; f++) t->way[0][f] = t->way[1][f] = sn_v3(NAN, NAN, NAN);
+    for (int k = 0; k < 2; k++) t->path[k] = SN_NEW(sn_vec3, frames);
+    if (!t->shape || !t->path[0] || !t->path[1]) return sn_no_memory(error);
+    for (int f = 0; f < frames; f++) t->path[0][f] = t->path[1][f] = sn_v3(NAN, NAN, NAN);
     return SINEW_OK;
 }
 
@@ -51,11 +51,11 @@ void sn_trace_destroy(sn_trace *t) {
     if (!t) return;
     sinew_free(t->vertices);
     sinew_linear_destroy(t->linear);
-    sn_free(t->shape), sn_free(t->way[0]), sn_free(t->way[1]);
+    sn_free(t->shape), sn_free(t->path[0]), sn_free(t->path[1]);
     sn_free(t);
 }
 
-static sn_vec3 way_of(const sn_trace *t, const double *positions) {
+static sn_vec3 displacement_of(const sn_trace *t, const double *positions) {
     sn_vec3 sum = {0, 0, 0};
     for (int i = 0; i < t->count; i++)
         sum = sn_add(sum, sn_sub(sn_at(positions, t->vertices[i]),
@@ -65,11 +65,11 @@ static sn_vec3 way_of(const sn_trace *t, const double *positions) {
 
 void sn_trace_add(sn_trace *t, int frame, const double *positions) {
     int at = frame - t->first;
-    t->way[0][at] = way_of(t, positions);
+    t->path[0][at] = displacement_of(t, positions);
     if (!t->linear) return;
     sinew_linear_evaluate(
         t->linear, t->clip->weights + (size_t)frame * (size_t)t->rig->slider_count, t->shape);
-    t->way[1][at] = way_of(t, t->shape);
+    t->path[1][at] = displacement_of(t, t->shape);
 }
 
 /* The direction of the farthest point of the path. */
@@ -77,7 +77,7 @@ static sn_vec3 main_direction(const sn_trace *t) {
     sn_vec3 best = {0, 0, 0};
     for (int k = 0; k < 2; k++)
         for (int f = 0; f <= t->last - t->first; f++)
-            if (sn_length(t->way[k][f]) > sn_length(best)) best = t->way[k][f];
+            if (sn_length(t->path[k][f]) > sn_length(best)) best = t->path[k][f];
     double length = sn_length(best);
     return length > 0 ? sn_scale(1 / length, best) : best;
 }
@@ -88,7 +88,7 @@ sinew_status sn_trace_write(const sn_trace *t, const char *path, sinew_error *er
     double *along = SN_NEW(double, 2 * (size_t)count);
     if (!along) return sn_no_memory(error);
     sn_vec3 direction = main_direction(t);
-    for (int i = 0; i < 2 * count; i++) along[i] = sn_dot(t->way[i / count][i % count], direction);
+    for (int i = 0; i < 2 * count; i++) along[i] = sn_dot(t->path[i / count][i % count], direction);
     const sinew_line lines[2] = {{"skin", count, times, along},
                                  {"weights alone", count, times, along + count}};
     sinew_status status = sn_plot_write(path, "displacement from rest", "seconds", "length units",

@@ -19,6 +19,7 @@ void sn_body_destroy(sn_body *body) {
     sinew_mesh_destroy(body->mesh);
     sinew_carry_destroy(body->carry);
     sinew_tets_destroy(body->tets);
+    sn_seams_destroy(body->seams);
     sn_free(body);
 }
 
@@ -235,11 +236,8 @@ sinew_status sn_body_build(const sinew_mesh *mesh, const sinew_modal_options *op
     return finish(status, made, body);
 }
 
-sinew_status sn_body_create(const sinew_mesh *mesh, const sinew_modal_options *options,
-                            const sinew_monitor *monitor, sn_body **body, sinew_error *error) {
-    *body = NULL;
-    if (mesh->vertex_count < 1 || (mesh->triangle_count < 1 && !options->tets))
-        return sn_fail(error, SINEW_BAD_INPUT, "the mesh has no faces");
+static sinew_status create_body(const sinew_mesh *mesh, const sinew_modal_options *options,
+                                const sinew_monitor *monitor, sn_body **body, sinew_error *error) {
     if (options->tets) {
         sn_body *made;
         SN_TRY(start(mesh, &made, error));
@@ -249,6 +247,29 @@ sinew_status sn_body_create(const sinew_mesh *mesh, const sinew_modal_options *o
         return sn_body_choose(mesh, options, monitor, body, error);
     sn_body_plan plan = {.kind = options->body, .cells = sn_body_cage_cells(mesh, options->cells)};
     return sn_body_build(mesh, options, &plan, monitor, body, error);
+}
+
+static const double *pose_of(void *user, int k) {
+    return ((const double *const *)user)[k];
+}
+
+sinew_status sn_body_create(const sinew_mesh *mesh, const sinew_modal_options *options,
+                            const sinew_monitor *monitor, sn_body **body, sinew_error *error) {
+    *body = NULL;
+    if (mesh->vertex_count < 1 || (mesh->triangle_count < 1 && !options->tets))
+        return sn_fail(error, SINEW_BAD_INPUT, "the mesh has no faces");
+    if (options->tets || options->pose_count == 0)
+        return create_body(mesh, options, monitor, body, error);
+    sn_seams *seams;
+    sn_part_poses poses = {mesh->vertex_count, mesh->positions, options->pose_count, pose_of,
+                           (void *)options->poses};
+    SN_TRY(sn_seams_create(mesh, &poses, &seams, error));
+    sinew_status status = create_body(seams ? &seams->mesh : mesh, options, monitor, body, error);
+    if (status == SINEW_OK)
+        (*body)->seams = seams;
+    else
+        sn_seams_destroy(seams);
+    return status;
 }
 
 /* ---- poses -------------------------------------------------------------------------------- */
@@ -276,6 +297,7 @@ void sn_body_drop(const sn_body *body, const double *positions, double *artist) 
         sinew_embedding_apply(body->cage->embedding, positions, artist);
     else
         memcpy(artist, positions, (size_t)3 * body->artist_count * sizeof *artist);
+    sn_seams_copy(body->seams, artist);
 }
 
 /* ---- matrices ----------------------------------------------------------------------------- */

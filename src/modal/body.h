@@ -8,6 +8,7 @@
 
 #include "mesh/rotation_strain.h"
 #include "modal/elements.h"
+#include "rig/seams.h"
 #include "sinew/cage.h"
 #include "sinew/modal.h"
 
@@ -27,6 +28,7 @@ typedef struct sn_body {
     sinew_mesh *mesh; /* the artist's, which the fit needs */
     sinew_tets *tets; /* inside, and how poses reach points there; NULL when there are none */
     sinew_carry *carry;
+    sn_seams *seams; /* vertices that coincide at rest and in all poses; NULL: none */
 } sn_body;
 
 /* One way to make a body. */

@@ -211,11 +211,11 @@ sinew_status sinew_modal_elements_at(const sinew_modal *modal, int vertex_count,
             status =
                 sn_fail(error, SINEW_BAD_INPUT, "vertex %d of %d", vertices[k], body->artist_count);
         else
-            painted[vertices[k]] = 1;
+            painted[sn_seams_root(body->seams, vertices[k])] = 1;
     }
     if (status == SINEW_OK) status = sn_body_spread(body, painted, inside, error);
     for (int k = 0; status == SINEW_OK && k < vertex_count; k++) {
-        int v = vertices[k];
+        int v = sn_seams_root(body->seams, vertices[k]);
         if (body->cage) {
             inside[body->cage->embedding->tet[v]] = 1;
             continue;

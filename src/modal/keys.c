@@ -258,6 +258,16 @@ static sinew_status build(sinew_modal_motion *motion, const sinew_modal_keys *ke
     return sinew_modal_motion_update(motion, parameters, error);
 }
 
+static sinew_modal_motion *new_motion(const sinew_modal *modal) {
+    sinew_modal_motion *motion = SN_NEW0(sinew_modal_motion, 1);
+    if (!motion) return NULL;
+    atomic_init(&motion->holders, 1);
+    motion->modal = modal;
+    motion->column_count = modal->modes->column_count;
+    motion->track_count = sn_track_count(modal);
+    return motion;
+}
+
 sinew_status sinew_modal_motion_create(const sinew_modal *modal, const sinew_modal_keys *keys,
                                        const sinew_modal_parameters *parameters,
                                        const sinew_monitor *monitor, sinew_modal_motion **motion,
@@ -272,11 +282,8 @@ sinew_status sinew_modal_motion_create(const sinew_modal *modal, const sinew_mod
     SN_REQUIRE(keys->path_count == 0 || (keys->path_times && keys->path), error);
     SN_REQUIRE(keys->inner_count == 0 || (keys->inner_times && keys->inner_positions), error);
     SN_TRY(check_times(keys, error));
-    sinew_modal_motion *result = SN_NEW0(sinew_modal_motion, 1);
+    sinew_modal_motion *result = new_motion(modal);
     if (!result) return sn_no_memory(error);
-    result->modal = modal;
-    result->column_count = modal->modes->column_count;
-    result->track_count = sn_track_count(modal);
     sinew_status status = build(result, keys, parameters, monitor, error);
     if (status != SINEW_OK) {
         sinew_modal_motion_destroy(result);
@@ -286,10 +293,66 @@ sinew_status sinew_modal_motion_create(const sinew_modal *modal, const sinew_mod
     return SINEW_OK;
 }
 
+/* Poses as they are, but for what the parameters of a motion make of them. */
+static void borrow_poses(const sn_pose *from, int count, sn_pose *poses) {
+    for (int k = 0; k < count; k++) {
+        poses[k] = from[k];
+        poses[k].still = NULL;
+    }
+}
+
+static sinew_status borrow(sinew_modal_motion *motion, sinew_modal_motion *from,
+                           const sinew_modal_parameters *parameters, sinew_error *error) {
+    sinew_modal_keys keys = {.size = sizeof keys,
+                             .count = from->key_count,
+                             .times = from->times,
+                             .inner_count = from->inner_count,
+                             .inner_times = from->inner_times,
+                             .path_count = from->path_count,
+                             .path_times = from->path_times,
+                             .path = from->path};
+    motion->lender = from->lender ? from->lender : from;
+    atomic_fetch_add(&motion->lender->holders, 1);
+    SN_TRY(allocate(motion, &keys, error));
+    size_t count = (size_t)from->key_count;
+    memcpy(motion->captured, from->captured, count * sizeof *motion->captured);
+    memcpy(motion->inverted, from->inverted, count * sizeof *motion->inverted);
+    memcpy(motion->inverted_in_key, from->inverted_in_key,
+           (size_t)motion->modal->body->rs->element_count * sizeof *motion->inverted_in_key);
+    motion->leftover = from->leftover;
+    motion->key_count = from->key_count, motion->inner_count = from->inner_count;
+    borrow_poses(from->keys, from->key_count, motion->keys);
+    borrow_poses(from->inner, from->inner_count, motion->inner);
+    SN_TRY(prepare_still(motion, error));
+    return sinew_modal_motion_update(motion, parameters, error);
+}
+
+sinew_status sn_motion_copy(sinew_modal_motion *from, const sinew_modal_parameters *parameters,
+                            sinew_modal_motion **motion, sinew_error *error) {
+    *motion = NULL;
+    sinew_modal_motion *copy = new_motion(from->modal);
+    if (!copy) return sn_no_memory(error);
+    sinew_status status = borrow(copy, from, parameters, error);
+    if (status != SINEW_OK)
+        sinew_modal_motion_destroy(copy);
+    else
+        *motion = copy;
+    return status;
+}
+
+static void free_poses(sn_pose *poses, int count, bool borrowed) {
+    for (int k = 0; poses && k < count; k++)
+        if (borrowed)
+            sn_free_aligned(poses[k].still);
+        else
+            sn_pose_free(&poses[k]);
+}
+
 void sinew_modal_motion_destroy(sinew_modal_motion *motion) {
-    if (!motion) return;
-    for (int k = 0; motion->keys && k < motion->key_count; k++) sn_pose_free(&motion->keys[k]);
-    for (int i = 0; motion->inner && i < motion->inner_count; i++) sn_pose_free(&motion->inner[i]);
+    if (!motion || atomic_fetch_sub(&motion->holders, 1) > 1) return;
+    free_poses(motion->keys, motion->key_count, motion->lender != NULL);
+    free_poses(motion->inner, motion->inner_count, motion->lender != NULL);
+    sinew_modal_motion_destroy(motion->lender);
     sn_free(motion->times);
     sn_free(motion->keys);
     sn_free(motion->inner_times);

@@ -16,6 +16,7 @@
 #include "modal/fast.h"
 
 static const double PI = 3.14159265358979323846;
+static const double MOST_AMPLITUDE = 1e6; /* far more than anyone wants; shapes stay finite */
 
 void sinew_modal_parameters_init(sinew_modal_parameters *options) {
     *options = (sinew_modal_parameters){.size = sizeof *options,
@@ -93,8 +94,9 @@ static sinew_status check_parameters(const sinew_modal_parameters *k, sinew_erro
             return sn_fail(error, SINEW_BAD_INPUT, "gamma of mode %d must lie in [-1, 1]", i);
         if (k->kappa && !(k->kappa[i] >= -1 && k->kappa[i] < 1))
             return sn_fail(error, SINEW_BAD_INPUT, "kappa of mode %d must lie in [-1, 1)", i);
-        if (k->amplitude && !isfinite(k->amplitude[i]))
-            return sn_fail(error, SINEW_BAD_INPUT, "amplitude of mode %d is not finite", i);
+        if (k->amplitude && !(fabs(k->amplitude[i]) <= MOST_AMPLITUDE))
+            return sn_fail(error, SINEW_BAD_INPUT, "amplitude of mode %d must lie in [-1e6, 1e6]",
+                           i);
         for (int j = 0; k->fit && j < 3; j++)
             if (!(k->fit[3 * i + j] >= 0) || !isfinite(k->fit[3 * i + j]))
                 return sn_fail(error, SINEW_BAD_INPUT, "fit of mode %d must not be negative", i);

@@ -2,6 +2,8 @@
 #ifndef SN_MODAL_MOTION_H
 #define SN_MODAL_MOTION_H
 
+#include <stdatomic.h>
+
 #include "modal/body.h"
 #include "modal/modes.h"
 #include "modal/oscillator.h"
@@ -40,6 +42,8 @@ typedef struct sn_track {
 
 struct sinew_modal_motion {
     const sinew_modal *modal;
+    atomic_int holders;         /* the owner, and copies that borrow the poses */
+    sinew_modal_motion *lender; /* whose poses these are, all but `still`; NULL: its own */
     int column_count;
     int track_count;
     int key_count;
@@ -67,6 +71,11 @@ struct sinew_modal_motion {
     int *moving;
     bool *moves; /* per column */
 };
+
+/* The motion through the same keys with other parameters. It shares the poses, and neither motion
+ * changes what the other one reads: each may be destroyed or updated first. */
+sinew_status sn_motion_copy(sinew_modal_motion *from, const sinew_modal_parameters *parameters,
+                            sinew_modal_motion **motion, sinew_error *error);
 
 /* tracks[track_count] at a time, inner corrections included. */
 void sn_motion_tracks(const sinew_modal_motion *motion, double time, double *tracks);

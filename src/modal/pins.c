@@ -18,7 +18,8 @@
 struct sinew_modal_pins {
     const sinew_modal *modal;
     int count;
-    int *vertices;            /* of the artist */
+    int *vertices;            /* of the artist; of those that coincide in all poses, one */
+    int *asked;               /* per pin: its place in the caller's list */
     int *component;           /* per pin: row of its part's translation, count + ... */
     int *parts;               /* per component: the same row, or -1 without pins */
     int rows;                 /* pins and parts with pins */
@@ -31,6 +32,7 @@ struct sinew_modal_pins {
 void sinew_modal_pins_destroy(sinew_modal_pins *pins) {
     if (!pins) return;
     sn_free(pins->vertices);
+    sn_free(pins->asked);
     sn_free(pins->component);
     sn_free(pins->parts);
     sn_free(pins->answers);
@@ -96,9 +98,9 @@ static sinew_status prepare(sinew_modal_pins *pins, const double *stiffness, sin
                 matrix[k + (size_t)rows * (size_t)j] +=
                     weights[i] * pins->answers[corners[i] + (size_t)n * (size_t)j];
         /* Springs are measured against the body: |e|/n has the scale of the Laplacian. */
-        if (stiffness && stiffness[k] > 0)
+        if (stiffness && stiffness[pins->asked[k]] > 0)
             matrix[k + (size_t)rows * (size_t)k] +=
-                1 / (stiffness[k] * cbrt(volume / rs->vertex_count));
+                1 / (stiffness[pins->asked[k]] * cbrt(volume / rs->vertex_count));
         int part = pins->component[k];
         matrix[k + (size_t)rows * (size_t)part] = 1;
         matrix[part + (size_t)rows * (size_t)k] = 1;
@@ -112,6 +114,13 @@ static sinew_status prepare(sinew_modal_pins *pins, const double *stiffness, sin
     sn_cholesky_work_destroy(work);
     sn_free(matrix);
     return status;
+}
+
+static void add_pin(sinew_modal_pins *pins, int asked, int vertex) {
+    int root = sn_seams_root(pins->modal->body->seams, vertex);
+    for (int k = 0; k < pins->count; k++)
+        if (pins->vertices[k] == root) return;
+    pins->vertices[pins->count] = root, pins->asked[pins->count++] = asked;
 }
 
 sinew_status sinew_modal_pins_create(const sinew_modal *modal, int count, const int *vertices,
@@ -133,13 +142,13 @@ sinew_status sinew_modal_pins_create(const sinew_modal *modal, int count, const 
     sinew_modal_pins *made = SN_NEW0(sinew_modal_pins, 1);
     if (!made) return sn_no_memory(error);
     made->modal = modal;
-    made->count = count;
-    made->vertices = sn_memdup(vertices, (size_t)count, sizeof *vertices);
+    made->vertices = SN_NEW(int, count);
+    made->asked = SN_NEW(int, count);
     made->component = SN_NEW(int, count);
     made->parts = SN_NEW(int, modal->body->rs->component_count);
-    sinew_status status = made->vertices && made->component && made->parts
-                              ? prepare(made, stiffness, error)
-                              : sn_no_memory(error);
+    bool room = made->vertices && made->asked && made->component && made->parts;
+    for (int k = 0; room && k < count; k++) add_pin(made, k, vertices[k]);
+    sinew_status status = room ? prepare(made, stiffness, error) : sn_no_memory(error);
     if (status != SINEW_OK) {
         sinew_modal_pins_destroy(made);
         return status;
@@ -156,8 +165,8 @@ void sn_pins_apply(sinew_modal_pins *pins, sinew_modal_state *state, const doubl
     memset(pins->right, 0, (size_t)3 * (size_t)rows * sizeof *pins->right);
     for (int k = 0; k < pins->count; k++)
         for (int axis = 0; axis < 3; axis++)
-            pins->right[k + rows * axis] =
-                targets[3 * k + axis] - positions[3 * (size_t)pins->vertices[k] + (size_t)axis];
+            pins->right[k + rows * axis] = targets[3 * pins->asked[k] + axis] -
+                                           positions[3 * (size_t)pins->vertices[k] + (size_t)axis];
     sn_dense_multiply(SN_AS_IS, SN_AS_IS, rows, 3, rows, 1, pins->inverse, pins->right, 0,
                       pins->solution);
     double *change = pins->change, *own = change + 3 * (size_t)n;

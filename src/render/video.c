@@ -1,4 +1,4 @@
-/* Frames to ffmpeg's standard input. A socket stands in for the pipe: writing to a program that has
+/* Frames to ffmpeg's standard input. A socket replaces the pipe: writing to a program that has
  * died then gives an error instead of a signal that would end the host.
  *
  * ffmpeg takes file names for options, protocols and patterns. It never sees one: it writes to an
@@ -29,7 +29,7 @@ struct sinew_video {
     sn_output output;
     int width, height;
     int channel; /* -1: closed */
-    int words;   /* a file without a name for what ffmpeg has to say; -1: none */
+    int words;   /* a file without a name for the messages of ffmpeg; -1: none */
     pid_t program;
 };
 

@@ -21,14 +21,14 @@
 static const double FRAME_SLACK = 1e-6;
 
 static sinew_status unknown_slider(const sinew_scene *scene, const sinew_rig *rig,
-                                   const char *place, const char *name, sinew_error *error) {
+                                   const char *location, const char *name, sinew_error *error) {
     char hint[SN_NAME_HINT_SIZE];
     SN_TRY(sn_slider_hint(rig, name, hint, error));
-    return sn_scene_fail(scene, error, place, "the rig has no slider '%s'; %s", name, hint);
+    return sn_scene_fail(scene, error, location, "the rig has no slider '%s'; %s", name, hint);
 }
 
 sinew_status sn_scene_weights(const sinew_scene *scene, const sinew_rig *rig, const json_t *map,
-                              const char *place, double *weights, sinew_error *error) {
+                              const char *location, double *weights, sinew_error *error) {
     sinew_rig_rest_weights(rig, weights);
     bool *named = SN_NEW0(bool, rig->slider_count);
     sinew_status status = named ? SINEW_OK : sn_no_memory(error);
@@ -36,10 +36,10 @@ sinew_status sn_scene_weights(const sinew_scene *scene, const sinew_rig *rig, co
          at = json_object_iter_next((json_t *)map, at)) {
         const char *name = json_object_iter_key(at);
         int sliders[2], count = sinew_rig_match(rig, name, sliders);
-        if (count == 0) status = unknown_slider(scene, rig, place, name, error);
+        if (count == 0) status = unknown_slider(scene, rig, location, name, error);
         for (int i = 0; i < count && status == SINEW_OK; i++) {
             if (named[sliders[i]])
-                status = sn_scene_fail(scene, error, place, "slider %s is given twice",
+                status = sn_scene_fail(scene, error, location, "slider %s is given twice",
                                        rig->sliders[sliders[i]].name);
             named[sliders[i]] = true;
             weights[sliders[i]] = json_number_value(json_object_iter_value(at));
@@ -233,17 +233,18 @@ static sinew_status clip_of_keys(const sinew_scene *scene, const json_t *keys, s
     return SINEW_OK;
 }
 
-/* The rig is in metres unless the scene says otherwise; a take that says nothing is in its unit. */
+/* The rig is in meters unless the scene specifies a unit; a take without one has the rig's. */
 static sinew_status bring_to_unit_of_rig(const sinew_scene *scene, const json_t *given,
                                          sinew_markers *take, const sinew_monitor *monitor,
                                          sinew_error *error) {
     const char *rig = json_string_value(json_object_get(sn_scene_at(scene, "rig"), "unit"));
-    const char *said = json_string_value(json_object_get(given, "unit"));
-    if (said) {
-        if (*take->unit && strcmp(take->unit, said) != 0)
+    const char *given_unit = json_string_value(json_object_get(given, "unit"));
+    if (given_unit) {
+        if (*take->unit && strcmp(take->unit, given_unit) != 0)
             sn_log(monitor, SINEW_LOG_LEVEL_WARNING,
-                   "the marker file specifies %s, but %s is used as requested", take->unit, said);
-        snprintf(take->unit, sizeof take->unit, "%s", said);
+                   "the marker file specifies %s, but %s is used as requested", take->unit,
+                   given_unit);
+        snprintf(take->unit, sizeof take->unit, "%s", given_unit);
     }
     if (!*take->unit) return SINEW_OK;
     if (sn_unit_metres(take->unit) == 0) {
@@ -285,8 +286,8 @@ static sinew_status clip_of_markers(const sinew_scene *scene, const sinew_loader
     SN_TRY(bring_to_unit_of_rig(scene, given, clip->markers, monitor, error));
     double rate;
     SN_TRY(rate_of_take(markers, &rate, error));
-    bool said = json_object_get(sn_scene_at(scene, "time"), "fps") != NULL;
-    if (!said && rate >= 1 && rate <= SN_MOST_TAKE_RATE) clip->rate = rate;
+    bool given_unit = json_object_get(sn_scene_at(scene, "time"), "fps") != NULL;
+    if (!given_unit && rate >= 1 && rate <= SN_MOST_TAKE_RATE) clip->rate = rate;
     SN_TRY(make_grid(scene, markers->times[0], markers->times[markers->time_count - 1], 0, clip,
                      error));
     sn_free(clip->weights);

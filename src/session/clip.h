@@ -10,7 +10,7 @@
 #include "sinew/monitor.h"
 #include "sinew/rig.h"
 
-/* Of rigs, where the scene does not say. */
+/* Of rigs, if the scene does not specify it. */
 #define SN_RIG_UNIT "m"
 
 /* What drives the rig over time, sampled at the frames. */
@@ -28,7 +28,7 @@ typedef struct sn_clip {
 /* Markers without a rate in the scene have frames at the take's own rate; everything else 30 a
  * second. Frames are at start + k / rate, k = 0 ... ceil(duration * rate), the last clamped to
  * the end. weights   one frame                        steps      N + 1 frames at k / rate curves
- * from the first to the last time  keys, markers   likewise needs_weights: it is bad input when
+ * from the first to the last time  keys, markers   as above; needs_weights: it is bad input when
  * nothing gives weights. */
 sinew_status sn_clip_create(const sinew_scene *scene, const sinew_rig *rig,
                             const sinew_loader *loader, bool needs_weights,
@@ -43,8 +43,8 @@ int sn_clip_nearest(const sn_clip *clip, double time);
 /* Slider weights at a time, linear between frames; false: the clip has none. */
 bool sn_clip_weights(const sn_clip *clip, int slider_count, double time, double *weights);
 
-/* Weights of {"smile": 0.5, ...} over the sliders' rest values. `place` is for the message. */
+/* Weights of {"smile": 0.5, ...} over the sliders' rest values. `location` is for the message. */
 sinew_status sn_scene_weights(const sinew_scene *scene, const sinew_rig *rig, const json_t *map,
-                              const char *place, double *weights, sinew_error *error);
+                              const char *location, double *weights, sinew_error *error);
 
 #endif

@@ -19,12 +19,12 @@ sinew_status sn_fibers_read(const sn_model_setup *setup, double **fibers, sinew_
         const json_t *entry = json_array_get(list, k);
         double direction[3], ratio = json_number_value(json_object_get(entry, "ratio"));
         int *vertices = NULL, count = 0;
-        char place[48];
-        snprintf(place, sizeof place, "/fibers/%zu", k);
+        char location[48];
+        snprintf(location, sizeof location, "/fibers/%zu", k);
         sn_json_point(json_object_get(entry, "direction"), direction);
         sn_vec3 along = sn_at(direction, 0);
         if (!(sn_length(along) > 0))
-            status = sn_scene_fail(setup->scene, error, place, "the direction has no length");
+            status = sn_scene_fail(setup->scene, error, location, "the direction has no length");
         if (status == SINEW_OK)
             status =
                 sinew_select(setup->rig, json_string_value(json_object_get(entry, "select")),

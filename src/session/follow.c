@@ -124,9 +124,9 @@ sinew_status sn_follow_create(const sn_model_setup *setup, const sinew_capture *
     follow->map = sinew_capture_map(capture);
     size_t count = (size_t)follow->map->count;
     follow->row = SN_NEW(double, 3 * count);
-    follow->places = SN_NEW(double, 3 * count);
+    follow->positions = SN_NEW(double, 3 * count);
     follow->weights = SN_NEW(double, count);
-    sinew_status status = follow->row && follow->places && follow->weights
+    sinew_status status = follow->row && follow->positions && follow->weights
                               ? read_truth(setup, &follow->truth, error)
                               : sn_no_memory(error);
     if (status != SINEW_OK) sn_follow_free(follow);
@@ -135,7 +135,7 @@ sinew_status sn_follow_create(const sn_model_setup *setup, const sinew_capture *
 
 void sn_follow_free(sn_follow *follow) {
     sinew_frames_destroy(follow->truth);
-    sn_free(follow->row), sn_free(follow->places), sn_free(follow->weights);
+    sn_free(follow->row), sn_free(follow->positions), sn_free(follow->weights);
     *follow = (sn_follow){0};
 }
 
@@ -166,9 +166,9 @@ void sn_follow_finish(sn_follow *follow, const sn_ask *ask, double *positions, j
     double sum = 0;
     int seen = 0;
     if (fields)
-        sinew_marker_map_points(follow->map, follow->rig->neutral, positions, follow->places);
+        sinew_marker_map_points(follow->map, follow->rig->neutral, positions, follow->positions);
     for (int i = 0; fields && i < follow->map->count; i++) {
-        double d = sn_distance(sn_at(follow->row, i), sn_at(follow->places, i));
+        double d = sn_distance(sn_at(follow->row, i), sn_at(follow->positions, i));
         if (isfinite(d)) sum += d * d, seen++;
     }
     if (!ask->markers) {

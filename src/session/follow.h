@@ -62,7 +62,7 @@ typedef struct sn_follow {
     const sinew_marker_map *map; /* of the capture */
     double *row;                 /* 3 per marker of the map, NaN where missing */
     double *weights;             /* per marker of the map, of the same sample */
-    double *places;              /* 3 per marker of the map */
+    double *positions;           /* 3 per marker of the map */
     sinew_frames *truth;         /* to compare with; NULL: none */
 } sn_follow;
 

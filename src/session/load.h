@@ -27,7 +27,7 @@ sinew_status sn_load_frames(const sinew_scene *scene, const sinew_loader *loader
 sinew_status sn_load_vertex_values(const sinew_scene *scene, const sinew_loader *loader,
                                    const char *path, int vertex_count, double *values,
                                    sinew_error *error);
-/* A file parameter "vertex,value" as a new array (release with sn_free), 1 where the file says
+/* A file parameter "vertex,value" as a new array (release with sn_free), 1 where the file has
  * nothing; NULL when absent. */
 sinew_status sn_load_vertex_map(const sinew_scene *scene, const sinew_loader *loader,
                                 const char *parameter, const sinew_rig *rig, double **map,

@@ -25,8 +25,8 @@ sinew_status sn_lock_times_add(sn_lock_times *times, const sinew_scene *scene, c
                                int index, sinew_error *error) {
     const json_t *from = json_object_get(lock, "from"), *to = json_object_get(lock, "to");
     size_t room = (size_t)times->count + 1;
-    char place[48];
-    snprintf(place, sizeof place, "/locks/%d", index);
+    char location[48];
+    snprintf(location, sizeof location, "/locks/%d", index);
     char **names = sn_realloc(times->names, room, sizeof *names);
     if (names) times->names = names;
     double *starts = sn_realloc(times->from, room, sizeof *starts);
@@ -47,9 +47,9 @@ sinew_status sn_lock_times_add(sn_lock_times *times, const sinew_scene *scene, c
     times->fade[i] = json_number_value(json_object_get(lock, "fade"));
     times->timed = times->timed || from || to;
     if (!(times->from[i] < times->to[i]))
-        return sn_scene_fail(scene, error, place, "'from' must be before 'to'");
+        return sn_scene_fail(scene, error, location, "'from' must be before 'to'");
     if (times->timed && times->count > MOST_LOCKS)
-        return sn_scene_fail(scene, error, place, "at most %d locks can have times", MOST_LOCKS);
+        return sn_scene_fail(scene, error, location, "at most %d locks can have times", MOST_LOCKS);
     return SINEW_OK;
 }
 

@@ -38,11 +38,12 @@ static void read_options(const json_t *given, sinew_lock_options *options) {
 }
 
 static sinew_status pose_at(const sinew_scene *scene, const sn_clip *clip, const sinew_curves *take,
-                            const json_t *at, const char *place, double *pose, sinew_error *error) {
+                            const json_t *at, const char *location, double *pose,
+                            sinew_error *error) {
     double when = json_number_value(at), first = clip->times[0];
     double last = clip->times[clip->frame_count - 1];
     if (!(when >= first && when <= last))
-        return sn_scene_fail(scene, error, place, "%g s: the take lasts from %g to %g s", when,
+        return sn_scene_fail(scene, error, location, "%g s: the take lasts from %g to %g s", when,
                              first, last);
     sinew_curves_sample(take, when, pose);
     return SINEW_OK;
@@ -67,11 +68,11 @@ static sinew_status own_pose(const sinew_scene *scene, const sinew_rig *rig, con
                              const sinew_curves *take, const json_t *lock, int index,
                              const double *common, double *pose, sinew_error *error) {
     const json_t *weights = json_object_get(lock, "weights"), *at = json_object_get(lock, "at");
-    char place[48];
-    snprintf(place, sizeof place, "/locks/%d", index);
-    if (weights && at) return sn_scene_fail(scene, error, place, "has both weights and a time");
-    if (weights) return sn_scene_weights(scene, rig, weights, place, pose, error);
-    if (at) return pose_at(scene, clip, take, at, place, pose, error);
+    char location[48];
+    snprintf(location, sizeof location, "/locks/%d", index);
+    if (weights && at) return sn_scene_fail(scene, error, location, "has both weights and a time");
+    if (weights) return sn_scene_weights(scene, rig, weights, location, pose, error);
+    if (at) return pose_at(scene, clip, take, at, location, pose, error);
     memcpy(pose, common, sizeof(double) * (size_t)rig->slider_count);
     return SINEW_OK;
 }

@@ -4,8 +4,8 @@
 #include "base/monitor.h"
 #include "base/status.h"
 
-/* Times that are looked at, and how often amplitudes are halved before the straight path. */
-enum { LOOKS = 16, HALVINGS = 3 };
+/* Times that are sampled, and how often amplitudes are halved before the straight path is used. */
+enum { SAMPLES = 16, HALVINGS = 3 };
 /* Tets that may turn inside out: of all tets. */
 static const double FOLDED = 0.002;
 
@@ -13,8 +13,8 @@ static const double FOLDED = 0.002;
 static int most_folds(const sinew_modal_motion *motion, sinew_modal_state *state, double from,
                       double to, int enough, double *shape) {
     int most = 0;
-    for (int k = 0; k <= LOOKS && most <= enough; k++) {
-        sinew_modal_frame(motion, state, from + (to - from) * k / LOOKS, shape);
+    for (int k = 0; k <= SAMPLES && most <= enough; k++) {
+        sinew_modal_frame(motion, state, from + (to - from) * k / SAMPLES, shape);
         if (sinew_modal_inverted(motion, state) == 0) continue;
         int folds = sinew_modal_new_inverted(motion, state, 0, NULL);
         if (folds > most) most = folds;

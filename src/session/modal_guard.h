@@ -5,7 +5,7 @@
 #include "sinew/modal.h"
 #include "sinew/monitor.h"
 
-/* Looks at a few times of the motion, from `from` to `to` seconds. While they turn more than a few
+/* Samples a few times of the motion, from `from` to `to` seconds. While they turn more than a few
  * tets inside out that no key does, and the straight path does not, amplitudes are halved, and the
  * motion updated. *factor: what they were multiplied by. A warning names it. */
 sinew_status sn_modal_guard(const sinew_modal *modal, sinew_modal_motion *motion,

@@ -20,7 +20,7 @@ void sn_modal_holds_free(sn_modal_holds *holds) {
     }
     for (int k = 0; holds->orientations && k < holds->orientation_count; k++)
         sinew_free((void *)holds->orientations[k].elements);
-    sn_free(holds->vertices), sn_free(holds->places), sn_free(holds->targets);
+    sn_free(holds->vertices), sn_free(holds->positions), sn_free(holds->targets);
     sn_free(holds->entries), sn_free(holds->orientations);
     sn_orientations_free(&holds->oriented);
     sn_free(holds->key_times), sn_free(holds->held_places);
@@ -29,12 +29,13 @@ void sn_modal_holds_free(sn_modal_holds *holds) {
 
 /* ---- set-up ------------------------------------------------------------------------------- */
 
-static sinew_status read_frames(const sn_model_setup *setup, const json_t *pin, const char *place,
-                                sn_modal_pin_entry *entry, sinew_error *error) {
+static sinew_status read_frames(const sn_model_setup *setup, const json_t *pin,
+                                const char *location, sn_modal_pin_entry *entry,
+                                sinew_error *error) {
     const char *file = json_string_value(json_object_get(pin, "frames"));
     if (!file) return SINEW_OK;
     if (entry->motion.count)
-        return sn_scene_fail(setup->scene, error, place, "has both frames and a motion");
+        return sn_scene_fail(setup->scene, error, location, "has both frames and a motion");
     return sn_load_frames(setup->scene, setup->loader, file, setup->rig->neutral, &entry->frames,
                           error);
 }
@@ -43,12 +44,12 @@ static sinew_status read_frames(const sn_model_setup *setup, const json_t *pin, 
 static sinew_status read_pin(const sn_model_setup *setup, sn_modal_holds *holds, int e,
                              const json_t *pin, size_t *capacity, double **stiffness,
                              size_t *stiffness_capacity, sinew_error *error) {
-    char place[64];
-    snprintf(place, sizeof place, "/pins/%d", e);
+    char location[64];
+    snprintf(location, sizeof location, "/pins/%d", e);
     sn_modal_pin_entry *entry = &holds->entries[e];
-    SN_TRY(
-        sn_motion_read(setup->scene, json_object_get(pin, "motion"), place, &entry->motion, error));
-    SN_TRY(read_frames(setup, pin, place, entry, error));
+    SN_TRY(sn_motion_read(setup->scene, json_object_get(pin, "motion"), location, &entry->motion,
+                          error));
+    SN_TRY(read_frames(setup, pin, location, entry, error));
     int *found = NULL, count = 0;
     SN_TRY(sinew_select(setup->rig, json_string_value(json_object_get(pin, "select")),
                         setup->scene->folder, setup->loader, NULL, &found, &count, error));
@@ -105,16 +106,16 @@ static sinew_status read_pins(const sn_model_setup *setup, const sinew_modal *mo
                                          &holds->pins, error);
     sn_free(stiffness);
     SN_TRY(status);
-    holds->places = SN_NEW(double, 3 * holds->pin_count);
+    holds->positions = SN_NEW(double, 3 * holds->pin_count);
     holds->targets = SN_NEW(double, 3 * holds->pin_count);
-    if (!holds->places || !holds->targets) return sn_no_memory(error);
+    if (!holds->positions || !holds->targets) return sn_no_memory(error);
     for (int k = 0; k < holds->pin_count; k++)
-        sn_put(holds->places, k, sn_at(keys->positions[0], holds->vertices[k]));
+        sn_put(holds->positions, k, sn_at(keys->positions[0], holds->vertices[k]));
     for (int e = 0; e < holds->entry_count; e++) {
         sn_modal_pin_entry *entry = &holds->entries[e];
         for (int k = entry->first; k < entry->first + entry->count; k++)
             for (int axis = 0; axis < 3; axis++)
-                entry->middle[axis] += holds->places[3 * k + axis] / entry->count;
+                entry->middle[axis] += holds->positions[3 * k + axis] / entry->count;
     }
     return SINEW_OK;
 }
@@ -162,7 +163,7 @@ static void place_entry(sn_modal_holds *holds, const sn_modal_pin_entry *entry, 
             sn_put(holds->targets, k, sn_v3(p[0], p[1], p[2]));
             continue;
         }
-        sn_vec3 from = sn_sub(sn_at(holds->places, k), middle);
+        sn_vec3 from = sn_sub(sn_at(holds->positions, k), middle);
         if (entry->motion.count) from = sn_add(sn_mat3_apply(rotation, from), move);
         sn_put(holds->targets, k, sn_add(middle, from));
     }

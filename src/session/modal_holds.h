@@ -19,8 +19,8 @@ typedef struct sn_modal_holds {
     sinew_modal_pins *pins; /* NULL: none */
     int pin_count;
     int *vertices;
-    double *places;  /* 3 per pin: where the first key has it */
-    double *targets; /* 3 per pin: at the time asked for last */
+    double *positions; /* 3 per pin: where the first key has it */
+    double *targets;   /* 3 per pin: at the time of the last query */
     int entry_count;
     sn_modal_pin_entry *entries;
     int orientation_count;

@@ -3,10 +3,11 @@
  * options and the model's own info into figures; it holds no mathematics.
  *
  *   structure   immutable, expensive, shared by the solvers of a session   build, discard
+ *   derived     likewise: what a clip and the parameters make of it        derive, forget
  *   model       what the scene specifies beyond it (obstacles, pins, settings)
  *               and the state: one per solver                              create, update, destroy
  *
- * The order of frames is the session's business: `solve` goes on by one frame from the state as it
+ * The session manages the order of frames: `solve` advances by one frame from the state as it
  * is, and the session resets, repeats and restores as `past` demands. */
 #ifndef SN_SESSION_MODEL_H
 #define SN_SESSION_MODEL_H
@@ -30,6 +31,7 @@ typedef struct sn_model_setup {
     const sn_clip *clip;
     const sinew_loader *loader; /* through session/load.h */
     sinew_cache *cache;         /* may be NULL */
+    const void *derived;        /* of `create` and `update` alone, outlives the model's use of it */
     json_t *report;             /* of `build` alone: add what was built: sizes, notes, "terms" */
     const sinew_monitor *monitor;
 } sn_model_setup;
@@ -75,12 +77,12 @@ typedef struct sn_model_kind {
     /* Keys of the scene it reads beyond the rig and what drives it, ended by NULL; NULL: none. Of
      * "obstacles", "pins", "orientations", "pulls", "keys", "markers"; others give a warning. */
     const char *const *uses;
-    /* Parameters that the scene sets in vain are warned of; ended by a NULL parameter; NULL: none.
+    /* Parameters that have no effect cause a warning; ended by a NULL parameter; NULL: none.
      */
     const sn_idle_rule *idle;
     /* Poses, keys or markers drive it: the scene need not give weights, curves or steps. */
     bool needs_no_weights;
-    bool ignores_weights; /* whoever gives them */
+    bool ignores_weights; /* of the scene and of the input */
     bool uses_command;
     bool uses_given_pins; /* positions that the caller gives to pinned vertices */
 
@@ -92,14 +94,22 @@ typedef struct sn_model_kind {
     /* The take that the structure follows, or NULL; may be NULL. */
     const sinew_capture *(*capture)(const void *structure);
 
-    /* The model of one solver. `update` reads what changed (SN_KEY_* bits) and leaves the model as
+    /* What all frames of a clip have in common beyond the structure; both NULL: nothing. One solver
+     * derives it for all while the others wait. `before` is NULL, or what this solver has, of the
+     * same structure, and stays as it is; `changed` are the SN_KEY_* bits since then. */
+    sinew_status (*derive)(const sn_model_setup *setup, const void *structure, const void *before,
+                           uint32_t changed, void **derived, sinew_error *error);
+    void (*forget)(void *derived);
+
+    /* The model of one solver. It may keep setup->derived until an update succeeds that gives it
+     * another one. `update` reads what changed (SN_KEY_* bits) and leaves the model as
      * it was when it fails; NULL: a change makes a new model. */
     sinew_status (*create)(const sn_model_setup *setup, const void *structure, void **model,
                            sinew_error *error);
     sinew_status (*update)(void *model, const sn_model_setup *setup, uint32_t changed,
                            sinew_error *error);
     void (*destroy)(void *model);
-    /* Adds what `create` and `update` have made to a report; may be NULL. Called when somebody asks
+    /* Adds what `create` and `update` have made to a report; may be NULL. Called when a client asks
      * for the report, so that updates need not write one. */
     void (*describe)(const void *model, json_t *report);
 

@@ -209,7 +209,7 @@ static sinew_status solve(void *model, const sn_ask *ask, double *positions, sin
     if (m->layer) {
         sinew_marker_layer_info held = {.size = sizeof held};
         sinew_marker_layer_get_info(m->layer, &held);
-        result->contact_count = held.held + held.contacts;
+        result->contact_count = held.contacts;
     }
     sn_follow_finish(&m->follow, ask, positions, fields);
     if (!fields) return SINEW_OK;
@@ -242,7 +242,7 @@ static sinew_status unpack(void *model, sn_unpack *bytes, sinew_error *error) {
     m->started = sn_unpack_int(bytes) != 0;
     sn_unpack_into(bytes, m->weights, (size_t)m->rig->slider_count, sizeof(double));
     if (m->layer) SN_TRY(sn_marker_layer_unpack(m->layer, bytes, error));
-    return bytes->failed ? sn_fail(error, SINEW_BAD_INPUT, "the saved state is damaged") : SINEW_OK;
+    return bytes->failed ? sn_unpack_fail(bytes, error) : SINEW_OK;
 }
 
 static const char *const outputs[] = {"fitted", "error_plot", NULL};

@@ -64,7 +64,7 @@ static const sinew_parameter parameters[] = {
     NUMBER(NOTHING, "friction", SINEW_FORCE_FRICTION, 0, 1e6, "",
            "Coefficient of Coulomb friction between pressed skin."),
     NUMBER(STRUCTURE, "stick", 0, 0, 1, "fraction of the diagonal",
-           "Opening within a frame at which skin in contact lets go, as moist lips do."),
+           "Distance at which skin that touched lets go, as moist lips do."),
     PATH(STRUCTURE, "stretch_map", "Stretch stiffness factors: CSV vertex,value."),
     PATH(STRUCTURE, "bend_map", "Bending stiffness factors: CSV vertex,value."),
     PATH(STRUCTURE, "mass_map", "Mass factors: CSV vertex,value."),

@@ -76,7 +76,7 @@ static sinew_status half_way_error(const sinew_rig *rig, rotation_model *m, int 
     return status;
 }
 
-/* Without a hold: says so when feet leave the floor between poses. */
+/* Warns when feet leave the floor between poses and no hold is set. */
 static sinew_status suggest_hold(const sn_model_setup *setup, rotation_model *m,
                                  sinew_error *error) {
     int *resting = NULL, count = 0, axis = 1;

@@ -376,21 +376,21 @@ static sinew_status update_pulls(spring_model *m, const sn_model_setup *setup, s
     sinew_frames **frames = SN_NEW0(sinew_frames *, count);
     sinew_status status = pulls && frames ? SINEW_OK : sn_no_memory(error);
     for (int k = 0; k < count && status == SINEW_OK; k++) {
-        char place[48];
+        char location[48];
         const json_t *pull = json_array_get(list, (size_t)k);
         const json_t *stiffness = json_object_get(pull, "stiffness");
         pulls[k].vertex = (int)json_integer_value(json_object_get(pull, "vertex"));
         sn_json_point(json_object_get(pull, "to"), pulls[k].position);
         pulls[k].stiffness = stiffness ? json_number_value(stiffness) : INFINITY;
         const char *file = json_string_value(json_object_get(pull, "frames"));
-        snprintf(place, sizeof place, "/pulls/%d/vertex", k);
+        snprintf(location, sizeof location, "/pulls/%d/vertex", k);
         if (pulls[k].vertex >= m->rig->neutral->vertex_count)
-            status =
-                sn_scene_fail(setup->scene, error, place, "there is no vertex %d", pulls[k].vertex);
-        snprintf(place, sizeof place, "/pulls/%d", k);
+            status = sn_scene_fail(setup->scene, error, location, "there is no vertex %d",
+                                   pulls[k].vertex);
+        snprintf(location, sizeof location, "/pulls/%d", k);
         if (status == SINEW_OK && !file == !json_object_get(pull, "to"))
-            status =
-                sn_scene_fail(setup->scene, error, place, "a pull has either \"to\" or \"frames\"");
+            status = sn_scene_fail(setup->scene, error, location,
+                                   "a pull has either \"to\" or \"frames\"");
         if (status == SINEW_OK && file)
             status = sn_load_frames(setup->scene, setup->loader, file, setup->rig->neutral,
                                     &frames[k], error);
@@ -428,10 +428,11 @@ static sinew_status read_field(const sn_model_setup *setup, const char *name, do
     int count = 0;
     SN_TRY(sn_scene_numbers(setup->scene, name, &values, &count, error));
     sinew_status status = SINEW_OK;
-    char place[48];
-    snprintf(place, sizeof place, "/parameters/%s", name);
+    char location[48];
+    snprintf(location, sizeof location, "/parameters/%s", name);
     if (count != 0 && count != 3)
-        status = sn_scene_fail(setup->scene, error, place, "a vector has 3 numbers, not %d", count);
+        status =
+            sn_scene_fail(setup->scene, error, location, "a vector has 3 numbers, not %d", count);
     for (int c = 0; c < 3 && status == SINEW_OK; c++) field[c] = count == 3 ? values[c] : 0;
     sn_free(values);
     return status;

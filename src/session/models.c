@@ -16,7 +16,8 @@ const sinew_model *sinew_model_at(int index) {
     return index >= 0 && index < sinew_model_count() ? &kinds[index]->about : NULL;
 }
 
-/* Updates look up every parameter by its name, so most names are told apart by a letter. */
+/* Updates look up every parameter by its name, so most names are distinguished by their first
+ * letter. */
 static bool is_named(const char *name, const char *wanted) {
     return name[0] == wanted[0] && !strcmp(name, wanted);
 }

@@ -12,24 +12,24 @@
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
-static sinew_status missing(const sinew_scene *scene, const json_t *given, const char *place,
+static sinew_status missing(const sinew_scene *scene, const json_t *given, const char *location,
                             const char *key, sinew_error *error) {
-    return sn_scene_fail(scene, error, place, "a %s needs '%s'",
+    return sn_scene_fail(scene, error, location, "a %s needs '%s'",
                          json_string_value(json_object_get(given, "shape")), key);
 }
 
-static sinew_status need_point(const sinew_scene *scene, const json_t *given, const char *place,
+static sinew_status need_point(const sinew_scene *scene, const json_t *given, const char *location,
                                const char *key, double value[3], sinew_error *error) {
     const json_t *found = json_object_get(given, key);
-    if (!found) return missing(scene, given, place, key, error);
+    if (!found) return missing(scene, given, location, key, error);
     sn_json_point(found, value);
     return SINEW_OK;
 }
 
-static sinew_status need_number(const sinew_scene *scene, const json_t *given, const char *place,
+static sinew_status need_number(const sinew_scene *scene, const json_t *given, const char *location,
                                 const char *key, double *value, sinew_error *error) {
     const json_t *found = json_object_get(given, key);
-    if (!found) return missing(scene, given, place, key, error);
+    if (!found) return missing(scene, given, location, key, error);
     *value = json_number_value(found);
     return SINEW_OK;
 }
@@ -40,11 +40,11 @@ static void middle_of(int count, const double *positions, double middle[3]) {
 }
 
 static sinew_status make_mesh(const sinew_scene *scene, const sinew_loader *loader,
-                              const json_t *given, const char *place, sn_scene_obstacle *o,
+                              const json_t *given, const char *location, sn_scene_obstacle *o,
                               sinew_error *error) {
     const char *file = json_string_value(json_object_get(given, "file"));
     const char *frames = json_string_value(json_object_get(given, "frames"));
-    if (!file) return sn_scene_fail(scene, error, place, "a mesh needs 'file'");
+    if (!file) return sn_scene_fail(scene, error, location, "a mesh needs 'file'");
     sinew_mesh *mesh = NULL;
     sinew_status status = sn_load_mesh(scene, loader, file, &mesh, error);
     if (status == SINEW_OK) {
@@ -55,7 +55,7 @@ static sinew_status make_mesh(const sinew_scene *scene, const sinew_loader *load
     if (status == SINEW_OK && frames)
         status = sn_load_frames(scene, loader, frames, mesh, &o->frames, error);
     if (status == SINEW_OK && frames && o->frames->frame_count < 1)
-        status = sn_scene_fail(scene, error, place, "its point cache has no frames");
+        status = sn_scene_fail(scene, error, location, "its point cache has no frames");
     sinew_mesh_destroy(mesh);
     return status;
 }
@@ -92,10 +92,10 @@ static sinew_status part_mesh(const sinew_mesh *mesh, int part, int count, const
     return status;
 }
 
-static sinew_status make_part(const sinew_scene *scene, const json_t *given, const char *place,
+static sinew_status make_part(const sinew_scene *scene, const json_t *given, const char *location,
                               const sinew_rig *rig, sn_scene_obstacle *o, sinew_error *error) {
     const char *name = json_string_value(json_object_get(given, "name"));
-    if (!name) return sn_scene_fail(scene, error, place, "a part needs 'name'");
+    if (!name) return sn_scene_fail(scene, error, location, "a part needs 'name'");
     const sinew_mesh *mesh = rig->neutral;
     char selection[256];
     snprintf(selection, sizeof selection, "part:%s", name);
@@ -111,36 +111,37 @@ static sinew_status make_part(const sinew_scene *scene, const json_t *given, con
     return status;
 }
 
-static sinew_status make_capsule(const sinew_scene *scene, const json_t *given, const char *place,
-                                 bool flat, sn_scene_obstacle *o, sinew_error *error) {
+static sinew_status make_capsule(const sinew_scene *scene, const json_t *given,
+                                 const char *location, bool flat, sn_scene_obstacle *o,
+                                 sinew_error *error) {
     double a[3], b[3], radius = 0;
-    SN_TRY(need_point(scene, given, place, "from", a, error));
-    SN_TRY(need_point(scene, given, place, "to", b, error));
-    SN_TRY(need_number(scene, given, place, "radius", &radius, error));
+    SN_TRY(need_point(scene, given, location, "from", a, error));
+    SN_TRY(need_point(scene, given, location, "to", b, error));
+    SN_TRY(need_number(scene, given, location, "radius", &radius, error));
     for (int c = 0; c < 3; c++) o->middle[c] = 0.5 * (a[c] + b[c]);
     return flat ? sinew_obstacle_create_cylinder(a, b, radius, &o->obstacle, error)
                 : sinew_obstacle_create_capsule(a, b, radius, &o->obstacle, error);
 }
 
 static sinew_status make_shape(const sinew_scene *scene, const sinew_loader *loader,
-                               const json_t *given, const char *place, const sinew_rig *rig,
+                               const json_t *given, const char *location, const sinew_rig *rig,
                                sn_scene_obstacle *o, sinew_error *error) {
     const char *shape = json_string_value(json_object_get(given, "shape"));
     double p[3], q[3];
     o->part = -1;
-    if (!strcmp(shape, "mesh")) return make_mesh(scene, loader, given, place, o, error);
-    if (!strcmp(shape, "part")) return make_part(scene, given, place, rig, o, error);
+    if (!strcmp(shape, "mesh")) return make_mesh(scene, loader, given, location, o, error);
+    if (!strcmp(shape, "part")) return make_part(scene, given, location, rig, o, error);
     if (!strcmp(shape, "capsule") || !strcmp(shape, "cylinder"))
-        return make_capsule(scene, given, place, !strcmp(shape, "cylinder"), o, error);
+        return make_capsule(scene, given, location, !strcmp(shape, "cylinder"), o, error);
     bool plane = !strcmp(shape, "plane");
-    SN_TRY(need_point(scene, given, place, plane ? "point" : "center", p, error));
+    SN_TRY(need_point(scene, given, location, plane ? "point" : "center", p, error));
     memcpy(o->middle, p, sizeof p);
     if (!strcmp(shape, "sphere")) {
         double radius = 0;
-        SN_TRY(need_number(scene, given, place, "radius", &radius, error));
+        SN_TRY(need_number(scene, given, location, "radius", &radius, error));
         return sinew_obstacle_create_sphere(p, radius, &o->obstacle, error);
     }
-    SN_TRY(need_point(scene, given, place, plane ? "normal" : "half", q, error));
+    SN_TRY(need_point(scene, given, location, plane ? "normal" : "half", q, error));
     return plane ? sinew_obstacle_create_plane(p, q, &o->obstacle, error)
                  : sinew_obstacle_create_box(p, q, &o->obstacle, error);
 }
@@ -165,8 +166,8 @@ static sinew_status read_one(const sinew_scene *scene, const sinew_rig *rig,
                              const sinew_loader *loader, size_t index, const json_t *entry,
                              sn_obstacles *before, bool *taken, sn_scene_obstacle *o,
                              sinew_error *error) {
-    char place[64];
-    snprintf(place, sizeof place, "/obstacles/%zu", index);
+    char location[64];
+    snprintf(location, sizeof location, "/obstacles/%zu", index);
     json_t *given = sn_json_deep_copy(entry);
     if (!given) return sn_no_memory(error);
     json_object_del(given, "motion");
@@ -182,16 +183,17 @@ static sinew_status read_one(const sinew_scene *scene, const sinew_rig *rig,
     } else {
         o->given = given;
         o->fresh = true;
-        status = make_shape(scene, loader, given, place, rig, o, &why);
+        status = make_shape(scene, loader, given, location, rig, o, &why);
     }
     o->index = (int)index;
     if (status == SINEW_OK)
-        status = sn_motion_read(scene, json_object_get(entry, "motion"), place, &o->motion, &why);
+        status =
+            sn_motion_read(scene, json_object_get(entry, "motion"), location, &o->motion, &why);
     /* Failures of the scene already name their location; those of shapes and files do not. */
-    if (status != SINEW_OK && strstr(why.message, place))
+    if (status != SINEW_OK && strstr(why.message, location))
         sn_fail(error, status, "%s", why.message);
     else if (status != SINEW_OK)
-        sn_fail(error, status, "%.90s: %s: %.400s", scene->name, place, why.message);
+        sn_fail(error, status, "%.90s: %s: %.400s", scene->name, location, why.message);
     return status;
 }
 
@@ -248,7 +250,7 @@ static sn_vec3 key_vector(const json_t *key, const char *name) {
     return sn_v3(p[0], p[1], p[2]);
 }
 
-sinew_status sn_motion_read(const sinew_scene *scene, const json_t *list, const char *place,
+sinew_status sn_motion_read(const sinew_scene *scene, const json_t *list, const char *location,
                             sn_motion *motion, sinew_error *error) {
     size_t count = json_array_size(list);
     *motion = (sn_motion){0};
@@ -263,7 +265,7 @@ sinew_status sn_motion_read(const sinew_scene *scene, const json_t *list, const 
         motion->move[i] = key_vector(key, "move"), motion->turn[i] = key_vector(key, "turn");
         if (i > 0 && !(motion->times[i] > motion->times[i - 1])) {
             char here[128];
-            snprintf(here, sizeof here, "%.80s/motion/%zu/time", place, i);
+            snprintf(here, sizeof here, "%.80s/motion/%zu/time", location, i);
             status = sn_scene_fail(scene, error, here, "times must increase");
         }
     }

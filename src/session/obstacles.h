@@ -17,7 +17,7 @@ typedef struct sn_motion {
 } sn_motion;
 
 /* Reads a list of motions; its times must increase. */
-sinew_status sn_motion_read(const sinew_scene *scene, const json_t *list, const char *place,
+sinew_status sn_motion_read(const sinew_scene *scene, const json_t *list, const char *location,
                             sn_motion *motion, sinew_error *error);
 void sn_motion_free(sn_motion *motion);
 void sn_motion_at(const sn_motion *motion, double time, sn_vec3 *move, sn_vec3 *turn);
@@ -42,7 +42,7 @@ typedef struct sn_obstacles {
     double *positions;         /* scratch for meshes that deform */
 } sn_obstacles;
 
-/* Brings all-zero or earlier obstacles to what the scene says; shapes that did not change are kept.
+/* Updates all-zero or earlier obstacles to those of the scene; shapes that did not change are kept.
  * Enabled obstacles only. Stays as it was on failure. */
 sinew_status sn_obstacles_update(const sinew_scene *scene, const sinew_rig *rig,
                                  const sinew_loader *loader, sn_obstacles *obstacles,

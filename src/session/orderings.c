@@ -14,7 +14,7 @@ static sinew_cache_key key_of(const sn_sparse *matrix) {
     return sinew_hash_key(&hash);
 }
 
-/* A file that somebody else wrote: every column once, and columns of the factor that fit. */
+/* The file may be damaged: every column must appear once, and columns of the factor must fit. */
 static bool is_order(int columns, const int *permutation, const int *counts) {
     bool *seen = SN_NEW0(bool, columns), good = seen != NULL;
     for (int i = 0; good && i < columns; i++) {

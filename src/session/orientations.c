@@ -22,10 +22,10 @@ void sn_orientations_free(sn_orientations *orientations) {
 static sinew_status read_one(const sn_model_setup *setup, size_t k, const json_t *given,
                              sn_orientation *o, sinew_error *error) {
     const json_t *weight = json_object_get(given, "weight"), *turn = json_object_get(given, "turn");
-    char place[64];
-    snprintf(place, sizeof place, "/orientations/%zu", k);
-    SN_TRY(
-        sn_motion_read(setup->scene, json_object_get(given, "motion"), place, &o->motion, error));
+    char location[64];
+    snprintf(location, sizeof location, "/orientations/%zu", k);
+    SN_TRY(sn_motion_read(setup->scene, json_object_get(given, "motion"), location, &o->motion,
+                          error));
     o->weight = weight ? json_number_value(weight) : 1;
     if (turn) sn_json_point(turn, o->turn);
     for (int axis = 0; axis < 3; axis++) o->turn[axis] *= DEGREE;

@@ -8,7 +8,7 @@
 typedef struct sn_orientation {
     int vertex_count;
     int *vertices;
-    double turn[3]; /* axis times radians, at the time asked for last */
+    double turn[3]; /* axis times radians, at the time of the last query */
     double weight;
     sn_motion motion; /* of the rotation; empty: it does not change */
 } sn_orientation;

@@ -1,8 +1,8 @@
 /* JSON Pointer (RFC 6901) and JSON Patch (RFC 6902) on scenes.
  *
  * A patch works on the document in place and keeps the inverse of each operation, so that a failure
- * is undone by the same means as a user's undo. Nodes that somebody else holds (a solver that reads
- * the document) are copied on the way down; nobody else holds them as a rule, and then the cost
+ * is undone by the same means as a user's undo. Nodes that others hold (a solver that reads
+ * the document) are copied on the way down; normally none are held, and then the cost
  * does not depend on the size of the document.
  *
  * Objects keep the order of their keys. JSON Patch knows no order: an operation that restores a

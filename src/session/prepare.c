@@ -1,26 +1,30 @@
 /* Bringing a solver to the newest revision: rig, clip, locks, structure and model, each only when
  * something it is made from has changed.
  *
- * Everything new is made beside the old; the solver changes when all of it is there. Rig, clip and
- * structure are shared: the session keeps the ones that were built last, and a second solver that
- * wants the same ones finds them there. */
+ * Everything new is made beside the old; the solver changes when all of it is there. Rig, clip,
+ * structure and what is derived from them are shared: the session keeps the ones that were built
+ * last, and a second solver that wants the same ones finds them there. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/memory.h"
 #include "base/monitor.h"
 #include "base/scope.h"
 #include "base/status.h"
 #include "base/threads.h"
+#include "session/holds.h"
 #include "session/load.h"
 #include "session/orderings.h"
+#include "session/outputs.h"
 #include "session/report.h"
 #include "session/session.h"
 
 /* ---- warnings -------------------------------------------------------------------------------- */
 
-/* Limits are the artist's: going beyond them extrapolates, and is said once per slider. */
+/* Limits are the artist's: weights beyond them extrapolate, and a warning is logged once per
+ * slider. */
 static void warn_about_limits(const sinew_rig *rig, const sn_clip *clip,
                               const sinew_monitor *monitor) {
     for (int i = 0; clip->weights && i < rig->slider_count; i++) {
@@ -134,7 +138,8 @@ typedef struct update {
     uint32_t changed; /* bits of the keys that changed since the solver's revision */
     const sinew_monitor *monitor;
     /* what the solver will hold; those that are not new are the solver's */
-    sn_shared *rig, *clip, *structure;
+    sn_shared *rig, *clip, *structure, *derived, *floor;
+    sn_floor_work *floor_work;
     const sn_model_kind *kind;
     sn_session_locks locks;
     bool new_locks;
@@ -271,7 +276,7 @@ typedef struct built {
     const sn_model_kind *kind;
     void *structure;
     sn_shared *rig; /* outlives it */
-    json_t *report; /* what the building said */
+    json_t *report; /* what was built, with warnings */
 } built;
 
 static void release_built(void *object) {
@@ -282,12 +287,27 @@ static void release_built(void *object) {
     sn_free(b);
 }
 
+typedef struct derived {
+    const sn_model_kind *kind;
+    void *object;
+    sn_shared *structure, *rig; /* outlive it */
+} derived;
+
+static void release_derived(void *object) {
+    derived *d = object;
+    if (d->object) d->kind->forget(d->object);
+    sn_shared_drop(d->structure), sn_shared_drop(d->rig);
+    sn_free(d);
+}
+
 static sn_model_setup setup_of(const update *u) {
+    const derived *d = u->derived ? u->derived->object : NULL;
     return (sn_model_setup){.scene = &u->scene,
                             .rig = u->rig->object,
                             .clip = u->clip->object,
                             .loader = u->session->loader,
                             .cache = u->session->cache,
+                            .derived = d ? d->object : NULL,
                             .monitor = u->monitor};
 }
 
@@ -347,6 +367,67 @@ static sinew_status update_structure(update *u, sinew_error *error) {
     return SINEW_OK;
 }
 
+/* What one solver derives from a rig, a structure and revisions is what another one wants. */
+static sinew_status update_derived(update *u, sinew_error *error) {
+    static const char *const parameters[] = {"parameters", NULL};
+    if (!u->kind->derive) return SINEW_OK;
+    uint64_t by_clip = newest(u, CLIP_KEYS), by_parameters = newest(u, parameters);
+    uint64_t revision = by_clip > by_parameters ? by_clip : by_parameters;
+    sn_shared *const known[] = {u->solver->derived, u->session->derived};
+    const derived *before = NULL;
+    for (int i = 0; i < 2; i++) {
+        const derived *d = known[i] ? known[i]->object : NULL;
+        if (!d || d->structure != u->structure || d->rig != u->rig) continue;
+        if (known[i]->revision == revision) {
+            u->derived = sn_shared_hold(known[i]);
+            return SINEW_OK;
+        }
+        if (i == 0) before = d;
+    }
+    derived *d = SN_NEW0(derived, 1);
+    if (!d) return sn_no_memory(error);
+    d->kind = u->kind;
+    d->structure = sn_shared_hold(u->structure), d->rig = sn_shared_hold(u->rig);
+    sn_model_setup setup = setup_of(u);
+    sinew_status status = u->kind->derive(&setup, ((built *)u->structure->object)->structure,
+                                          before ? before->object : NULL,
+                                          before ? u->changed : UINT32_MAX, &d->object, error);
+    if (status == SINEW_OK) status = check_dropped(error);
+    if (status != SINEW_OK) {
+        release_derived(d);
+        return status;
+    }
+    u->derived = sn_shared_new(d, release_derived);
+    if (!u->derived) return sn_no_memory(error);
+    u->derived->revision = revision;
+    publish(&u->session->derived, u->derived);
+    return SINEW_OK;
+}
+
+static void release_floor(void *object) {
+    sn_floor_destroy(object);
+}
+
+/* With "hold": "auto", frames of models that have it stay above the floor of the poses. */
+static sinew_status update_floor(update *u, sinew_error *error) {
+    sinew_solver *solver = u->solver;
+    sn_model_setup setup = setup_of(u);
+    if (!sn_holds_floor(u->kind, &setup)) return SINEW_OK;
+    sn_shared *const known[] = {solver->floor, u->session->floor};
+    for (int i = 0; i < 2 && !u->floor; i++)
+        if (known[i] && same_key(known[i]->key, u->rig->key)) u->floor = sn_shared_hold(known[i]);
+    if (!u->floor) {
+        sn_floor *floor;
+        SN_TRY(sn_holds_make_floor(&setup, &floor, error));
+        if (!floor) return SINEW_OK;
+        u->floor = sn_shared_new(floor, release_floor);
+        if (!u->floor) return sn_no_memory(error);
+        u->floor->key = u->rig->key, u->floor->revision = u->revision;
+        publish(&u->session->floor, u->floor);
+    }
+    return sn_floor_work_create(u->floor->object, &u->floor_work, error);
+}
+
 static sinew_status update_model(update *u, sinew_error *error) {
     sinew_solver *solver = u->solver;
     sn_model_setup setup = setup_of(u);
@@ -358,16 +439,20 @@ static sinew_status update_model(update *u, sinew_error *error) {
     }
     if (same) {
         u->model = solver->model;
-        sinew_status status = u->kind->update(solver->model, &setup, u->changed, error);
-        solver->torn = status != SINEW_OK;
-        return status;
+        solver->torn = true; /* until all of it is done */
+        SN_TRY(u->kind->update(solver->model, &setup, u->changed, error));
+        /* The model uses it from now on, even if the call is cancelled at its end. */
+        publish(&solver->derived, u->derived);
+        return SINEW_OK;
     }
     return u->kind->create(&setup, ((built *)u->structure->object)->structure, &u->model, error);
 }
 
 static void abandon(update *u) {
     if (u->model && u->model != u->solver->model) u->kind->destroy(u->model);
-    sn_shared_drop(u->rig), sn_shared_drop(u->clip), sn_shared_drop(u->structure);
+    sn_shared_drop(u->derived), sn_shared_drop(u->structure);
+    sn_shared_drop(u->clip), sn_shared_drop(u->rig);
+    sn_floor_work_destroy(u->floor_work), sn_shared_drop(u->floor);
     sn_locks_free(&u->locks);
 }
 
@@ -375,8 +460,11 @@ static void commit(update *u) {
     sinew_solver *s = u->solver;
     bool other_rig = u->rig != s->rig;
     if (s->model && s->model != u->model) s->kind->destroy(s->model);
-    sn_shared_drop(s->structure), sn_shared_drop(s->clip), sn_shared_drop(s->rig);
-    s->rig = u->rig, s->clip = u->clip, s->structure = u->structure;
+    sn_shared_drop(s->derived), sn_shared_drop(s->structure);
+    sn_shared_drop(s->clip), sn_shared_drop(s->rig);
+    s->rig = u->rig, s->clip = u->clip, s->structure = u->structure, s->derived = u->derived;
+    sn_floor_work_destroy(s->floor_work), sn_shared_drop(s->floor);
+    s->floor = u->floor, s->floor_work = u->floor_work;
     if (u->new_locks) {
         /* a manipulator reads the locks */
         sinew_manipulator_destroy(s->manipulator), s->manipulator = NULL;
@@ -397,13 +485,33 @@ static void commit(update *u) {
     s->revision = u->revision;
 }
 
-static sinew_status run(update *u, sinew_error *error) {
-    const char *name = json_string_value(sn_scene_at(&u->scene, "model"));
-    u->kind = sn_model_kind_find(name ? name : "linear");
+/* What solvers share: built by one of them while the others wait for it. */
+static sinew_status update_shared(update *u, sinew_error *error) {
     SN_TRY(update_rig(u, error));
     SN_TRY(update_clip(u, error));
     SN_TRY(update_structure(u, error));
-    return update_model(u, error);
+    SN_TRY(update_derived(u, error));
+    return update_floor(u, error);
+}
+
+/* Another solver may build for seconds: a cancel ends the wait. */
+static sinew_status enter_building(update *u, sinew_error *error) {
+    const struct timespec moment = {.tv_nsec = 1000000};
+    while (pthread_mutex_trylock(&u->session->building)) {
+        if (sn_cancelled(u->monitor)) return sn_fail(error, SINEW_CANCELLED, "cancelled");
+        nanosleep(&moment, NULL);
+    }
+    return SINEW_OK;
+}
+
+static sinew_status run(update *u, sinew_error *error) {
+    const char *name = json_string_value(sn_scene_at(&u->scene, "model"));
+    u->kind = sn_model_kind_find(name ? name : "linear");
+    SN_TRY(enter_building(u, error));
+    sinew_status status = update_shared(u, error);
+    pthread_mutex_unlock(&u->session->building);
+    /* The solver's own, so that the threads of a clip create their states at the same time. */
+    return status == SINEW_OK ? update_model(u, error) : status;
 }
 
 sinew_status sinew_solver_update(sinew_solver *solver, const sinew_monitor *monitor,
@@ -420,7 +528,6 @@ sinew_status sinew_solver_update(sinew_solver *solver, const sinew_monitor *moni
         if (solver->torn || u.key_revision[k] > solver->revision) u.changed |= 1u << k;
     u.changed &= ~(bit_of("outputs") | bit_of("notes") | bit_of("studio"));
     watch.monitor.strict |= json_is_true(sn_scene_at(&u.scene, "strict"));
-    pthread_mutex_lock(&session->building);
     sn_call call;
     sn_call_begin(&call, u.monitor);
     sn_orderings orderings;
@@ -428,7 +535,6 @@ sinew_status sinew_solver_update(sinew_solver *solver, const sinew_monitor *moni
     sinew_status status = run(&u, error);
     sn_orderings_end(&orderings); /* in the call: what is unfinished is not stored */
     status = sn_call_end(&call, status, error);
-    pthread_mutex_unlock(&session->building);
     sn_session_release_view(session, &u.scene);
     if (status == SINEW_OK)
         commit(&u);
@@ -446,6 +552,11 @@ const sinew_capture *sinew_solver_capture(const sinew_solver *solver) {
 const sinew_modal *sinew_solver_modal(const sinew_solver *solver) {
     if (!solver || !solver->structure || solver->kind != &sn_model_modal) return NULL;
     return sn_solver_structure(solver);
+}
+
+const sinew_modal_motion *sinew_solver_modal_motion(const sinew_solver *solver) {
+    return sinew_solver_modal(solver) && solver->model ? sn_model_modal_motion(solver->model)
+                                                       : NULL;
 }
 
 json_t *sn_solver_report(const sinew_solver *solver) {

@@ -86,9 +86,6 @@ bool sinew_figures_get(const sinew_figures *figures, const char *name, double *v
 
 sinew_status sinew_figures_text(const sinew_figures *figures, char **json, sinew_error *error) {
     SN_REQUIRE(figures && json, error);
-    *json = NULL;
-    char *text = json_dumps(figures->fields, JSON_COMPACT | JSON_REAL_PRECISION(17));
-    if (text) *json = sn_strdup(text);
-    sn_json_free(text);
+    *json = sn_json_dump(figures->fields, JSON_COMPACT | JSON_REAL_PRECISION(17));
     return *json ? SINEW_OK : sn_no_memory(error);
 }

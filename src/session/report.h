@@ -10,7 +10,7 @@
 
 json_t *sn_report_new(const char *verb);
 void sn_report_warning(json_t *report, const char *line);
-/* What was done without although the result differs by it. */
+/* Something that was missing, so that the result differs. */
 void sn_report_fallback(json_t *report, const char *line);
 /* Takes the reference to `value`. */
 void sn_report_total(json_t *report, const char *name, json_t *value);

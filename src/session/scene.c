@@ -14,15 +14,15 @@
 #include "base/status.h"
 #include "session/model.h"
 
-sinew_status sn_scene_fail(const sinew_scene *scene, sinew_error *error, const char *place,
+sinew_status sn_scene_fail(const sinew_scene *scene, sinew_error *error, const char *location,
                            const char *format, ...) {
     char what[SINEW_MESSAGE_SIZE];
     va_list arguments;
     va_start(arguments, format);
     sn_vprint(what, sizeof what, format, arguments);
     va_end(arguments);
-    return sn_fail(error, SINEW_BAD_INPUT, "%s: %s%s%s", scene->name, place, *place ? ": " : "",
-                   what);
+    return sn_fail(error, SINEW_BAD_INPUT, "%s: %s%s%s", scene->name, location,
+                   *location ? ": " : "", what);
 }
 
 sinew_status sn_scene_make(json_t *document, const char *name, const char *folder,
@@ -60,12 +60,12 @@ sinew_status sinew_scene_parse(const char *text, const char *name, const char *f
                                sinew_scene **scene, sinew_error *error) {
     SN_REQUIRE(text && name && scene, error);
     *scene = NULL;
-    sn_json_problem place;
-    json_t *document = sn_json_read(text, strlen(text), &place);
-    if (!document && place.no_memory) return sn_no_memory(error);
+    sn_json_problem location;
+    json_t *document = sn_json_read(text, strlen(text), &location);
+    if (!document && location.no_memory) return sn_no_memory(error);
     if (!document)
-        return sn_fail(error, SINEW_BAD_INPUT, "%s:%d:%d: %s", name, place.line, place.column,
-                       place.text);
+        return sn_fail(error, SINEW_BAD_INPUT, "%s:%d:%d: %s", name, location.line, location.column,
+                       location.text);
     return sn_scene_make(document, name, folder, scene, error);
 }
 
@@ -122,10 +122,7 @@ void sinew_scene_destroy(sinew_scene *scene) {
 }
 
 sinew_status sn_json_text(const json_t *value, size_t flags, char **text, sinew_error *error) {
-    *text = NULL;
-    char *dumped = json_dumps(value, flags | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
-    if (dumped) *text = sn_strdup(dumped);
-    sn_json_free(dumped);
+    *text = sn_json_dump(value, flags | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
     return *text ? SINEW_OK : sn_no_memory(error);
 }
 
@@ -159,12 +156,12 @@ sinew_status sinew_scene_get(const sinew_scene *scene, const char *pointer, char
 
 static sinew_status parse_value(const sinew_scene *scene, const char *what, const char *json,
                                 json_t **value, sinew_error *error) {
-    sn_json_problem place;
-    *value = sn_json_read(json, strlen(json), &place);
+    sn_json_problem location;
+    *value = sn_json_read(json, strlen(json), &location);
     if (*value) return SINEW_OK;
-    if (place.no_memory) return sn_no_memory(error);
-    return sn_fail(error, SINEW_BAD_INPUT, "%s: %s: %d:%d: %s", scene->name, what, place.line,
-                   place.column, place.text);
+    if (location.no_memory) return sn_no_memory(error);
+    return sn_fail(error, SINEW_BAD_INPUT, "%s: %s: %d:%d: %s", scene->name, what, location.line,
+                   location.column, location.text);
 }
 
 sinew_status sinew_scene_patch(sinew_scene *scene, const char *patch, char **inverse,

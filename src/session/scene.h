@@ -45,7 +45,7 @@ sinew_status sn_scene_output(const sinew_scene *scene, const char *name, char **
 void sn_json_point(const json_t *array, double point[3]);
 
 /* "NAME: PLACE: what": a failure that names the scene and the location in it. */
-sinew_status sn_scene_fail(const sinew_scene *scene, sinew_error *error, const char *place,
+sinew_status sn_scene_fail(const sinew_scene *scene, sinew_error *error, const char *location,
                            const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* Checks a document against the schema (schema.c). */

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/entered.h"
 #include "base/file.h"
 #include "base/forms.h"
 #include "base/memory.h"
+#include "base/monitor.h"
 #include "base/nearest.h"
 #include "base/scope.h"
 #include "base/status.h"
@@ -156,7 +156,7 @@ static sinew_status mark_part(const sinew_mesh *mesh, const char *name, unsigned
     return SINEW_OK;
 }
 
-/* values[vertex_count] of a mask's file, 0 where it says nothing. */
+/* values[vertex_count] of a mask's file, 0 where it has no value. */
 static sinew_status read_mask(const char *file, const char *folder, const sinew_loader *loader,
                               int vertex_count, double *values, sinew_error *error) {
     if (!loader || !loader->vertex_values)

@@ -10,30 +10,6 @@
 #include "base/status.h"
 #include "session/report.h"
 
-/* ---- what solvers share ---------------------------------------------------------------------- */
-
-sn_shared *sn_shared_new(void *object, void (*release)(void *object)) {
-    sn_shared *shared = SN_NEW0(sn_shared, 1);
-    if (!shared) {
-        release(object);
-        return NULL;
-    }
-    shared->object = object, shared->release = release;
-    atomic_init(&shared->holders, 1);
-    return shared;
-}
-
-sn_shared *sn_shared_hold(sn_shared *shared) {
-    if (shared) atomic_fetch_add(&shared->holders, 1);
-    return shared;
-}
-
-void sn_shared_drop(sn_shared *shared) {
-    if (!shared || atomic_fetch_sub(&shared->holders, 1) > 1) return;
-    shared->release(shared->object);
-    sn_free(shared);
-}
-
 /* ---- watching -------------------------------------------------------------------------------- */
 
 static void watch_progress(double fraction, const char *stage, void *user) {
@@ -110,7 +86,9 @@ sinew_status sinew_session_create(const sinew_scene *scene, const sinew_session_
 void sinew_session_destroy(sinew_session *session) {
     if (!session) return;
     sinew_solver_destroy(session->own);
+    sn_shared_drop(session->derived);
     sn_shared_drop(session->structure);
+    sn_shared_drop(session->floor);
     sn_shared_drop(session->clip);
     sn_shared_drop(session->rig);
     sn_shared_drop(session->given_rig);

@@ -5,23 +5,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "rig/floor.h"
 #include "session/locks.h"
 #include "session/model.h"
+#include "session/shared.h"
 #include "sinew/session.h"
-
-/* Something that several solvers hold: rig, structure, clip. Constant once made. */
-typedef struct sn_shared {
-    atomic_int holders;
-    void *object;
-    void (*release)(void *object);
-    sinew_cache_key key; /* of what it was made from */
-    uint64_t revision;   /* of the document that it was made from first */
-} sn_shared;
-
-/* Takes the object over, on failure too; NULL: no memory. */
-sn_shared *sn_shared_new(void *object, void (*release)(void *object));
-sn_shared *sn_shared_hold(sn_shared *shared); /* NULL is fine */
-void sn_shared_drop(sn_shared *shared);       /* NULL is fine */
 
 enum { SN_KEYS = 32 };
 
@@ -34,8 +22,9 @@ struct sinew_session {
     atomic_uint cancels;            /* counts sinew_session_cancel */
     const sinew_loader *loader;
     sinew_cache *cache;
-    sn_shared *given_rig;              /* the host's; NULL: the scene's */
-    sn_shared *rig, *clip, *structure; /* built last, for other solvers to share */
+    sn_shared *given_rig; /* the host's; NULL: the scene's */
+    /* built last, for other solvers to share */
+    sn_shared *rig, *clip, *structure, *derived, *floor;
     sinew_solver *own;
 };
 
@@ -43,6 +32,9 @@ struct sinew_solver {
     sinew_session *session;
     uint64_t revision; /* 0: nothing was read yet */
     sn_shared *rig, *clip, *structure;
+    sn_shared *derived; /* that the model was created or updated with; NULL: it has none */
+    sn_shared *floor;   /* that frames are kept above; NULL: none */
+    sn_floor_work *floor_work;
     const sn_model_kind *kind;
     void *model;
     sn_session_locks locks;
@@ -53,7 +45,7 @@ struct sinew_solver {
 
     /* scratch */
     double *positions, *weights, *normals;
-    sinew_linear *linear;           /* made when asked for */
+    sinew_linear *linear;           /* created on first use */
     sinew_slider_space *space;      /* likewise */
     sinew_manipulator *manipulator; /* likewise */
     sn_pack before;                 /* the state before a call of several frames */

@@ -36,7 +36,9 @@ void sinew_solver_destroy(sinew_solver *s) {
     sinew_slider_space_destroy(s->space);
     sinew_linear_destroy(s->linear);
     sn_locks_free(&s->locks);
-    sn_shared_drop(s->structure), sn_shared_drop(s->clip), sn_shared_drop(s->rig);
+    sn_floor_work_destroy(s->floor_work), sn_shared_drop(s->floor);
+    sn_shared_drop(s->derived), sn_shared_drop(s->structure);
+    sn_shared_drop(s->clip), sn_shared_drop(s->rig);
     sn_free(s->positions), sn_free(s->weights), sn_free(s->normals);
     sn_pack_free(&s->before);
     sn_free(s);
@@ -233,10 +235,14 @@ static sinew_status check_shape(sinew_solver *s, const sn_ask *ask, double *posi
                                 sinew_status status, json_t *fields, sinew_error *error) {
     if (status != SINEW_OK && status != SINEW_NOT_CONVERGED) return status;
     s->next = ask->frame >= 0 ? ask->frame + 1 : -1;
+    if (s->floor) {
+        double depth = sn_floor_lift(s->floor->object, s->floor_work, positions);
+        if (fields) json_object_set_new(fields, "lifted", sn_report_number(depth));
+    }
     sinew_status corrected = sn_locks_correct(&s->locks, positions, fields, error);
     if (corrected != SINEW_OK) status = corrected;
     /* Inputs are bounded so that this does not happen. If it does, no client may see it, and the
-       state, which then holds such numbers, too, begins anew. */
+       state, which then holds such numbers, too, is reset. */
     if (all_finite(positions, 3 * (size_t)sinew_solver_rig(s)->neutral->vertex_count))
         return status;
     if (s->kind->reset) s->kind->reset(s->model);

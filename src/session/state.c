@@ -1,4 +1,4 @@
-/* The state of a solver as bytes: for checkpoints, copies, and the way back from a failed call.
+/* The state of a solver as bytes: for checkpoints, copies, and recovery from a failed call.
  *
  *   "sinew state", version, key of the structure, model, next frame, the model's own bytes,
  *   checksum of all that */
@@ -27,8 +27,7 @@ sinew_status sn_solver_unpack(sinew_solver *solver, const void *bytes, size_t si
                               sinew_error *error) {
     sn_unpack unpack = {.bytes = bytes, .size = size};
     if (solver->kind->unpack) SN_TRY(solver->kind->unpack(solver->model, &unpack, error));
-    if (!sn_unpack_complete(&unpack))
-        return sn_fail(error, SINEW_BAD_INPUT, "the saved state is damaged");
+    if (!sn_unpack_complete(&unpack)) return sn_unpack_fail(&unpack, error);
     return SINEW_OK;
 }
 

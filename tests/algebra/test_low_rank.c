@@ -45,9 +45,41 @@ static void updated_systems_are_solved_exactly(void **state) {
     sn_sparse_destroy(A), sn_sparse_destroy(U);
 }
 
+static void columns_that_do_not_fit_are_misuse(void **state) {
+    (void)state;
+    sinew_error error;
+    sn_sparse *A = test_grid_matrix(3, 3, 1, 1, 0.3), *U;
+    sn_cholesky *factor;
+    sn_low_rank *update;
+    assert_ok(sn_cholesky_create(A, &factor, &error));
+    assert_ok(sn_low_rank_create(factor, 4, 1, &update, &error));
+    const struct {
+        int rows, columns;
+        bool symmetric, good;
+    } cases[] = {{9, 4, false, true},
+                 {9, 3, false, true},
+                 {9, 5, false, false},
+                 {8, 4, false, false},
+                 {9, 9, true, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sn_triplets t;
+        assert_ok(sn_triplets_create(cases[i].rows, cases[i].columns, 4, &t, &error));
+        assert_true(sn_triplets_add(&t, 0, 0, 1));
+        assert_ok(sn_sparse_from_triplets(&t, cases[i].symmetric, &U, &error));
+        assert_int_equal(sn_low_rank_set_columns(update, U, &error),
+                         cases[i].good ? SINEW_OK : SINEW_MISUSE);
+        sn_sparse_destroy(U);
+        sn_triplets_free(&t);
+    }
+    sn_low_rank_destroy(update);
+    sn_cholesky_destroy(factor);
+    sn_sparse_destroy(A);
+}
+
 int test_low_rank(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(updated_systems_are_solved_exactly),
+        cmocka_unit_test(columns_that_do_not_fit_are_misuse),
     };
     return cmocka_run_group_tests_name("low_rank", tests, NULL, NULL);
 }

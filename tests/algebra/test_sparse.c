@@ -161,8 +161,32 @@ static void empty_matrices_are_fine(void **state) {
     sn_triplets_free(&t);
 }
 
+static void impossible_sizes_are_misuse(void **state) {
+    (void)state;
+    sinew_error error;
+    const struct {
+        int rows, columns, nonzeros;
+        bool symmetric;
+        sinew_status status;
+    } cases[] = {{-1, 2, 3, false, SINEW_MISUSE}, {2, -1, 3, false, SINEW_MISUSE},
+                 {2, 2, -1, false, SINEW_MISUSE}, {2, 3, 1, true, SINEW_MISUSE},
+                 {0, 0, 0, true, SINEW_OK},       {2, 3, 1, false, SINEW_OK}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sn_sparse *made = (sn_sparse *)&error;
+        assert_int_equal(sn_sparse_create(cases[i].rows, cases[i].columns, cases[i].nonzeros,
+                                          cases[i].symmetric, &made, &error),
+                         cases[i].status);
+        assert_int_equal(made != NULL, cases[i].status == SINEW_OK);
+        if (!made) continue;
+        assert_int_equal(made->rows, cases[i].rows);
+        assert_int_equal(made->columns, cases[i].columns);
+        sn_sparse_destroy(made);
+    }
+}
+
 int test_sparse(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(impossible_sizes_are_misuse),
         cmocka_unit_test(triplets_at_the_same_place_add_up),
         cmocka_unit_test(triplets_outside_are_refused_by_place),
         cmocka_unit_test(products_agree_with_dense_ones),

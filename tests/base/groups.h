@@ -12,4 +12,5 @@ int test_parallel(void);
 int test_ordered(void);
 int test_same_bits(void);
 int test_sized(void);
+int test_scopes(void);
 #endif

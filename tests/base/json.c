@@ -208,6 +208,37 @@ static void memory_may_run_out_inside_any_token(void **state) {
     assert_true(failures > 15);
 }
 
+/* json_dumps of jansson 2.14 gives a text without the key that it had no memory for. */
+static void a_text_is_complete_or_not_there(void **state) {
+    (void)state;
+    json_t *value = json_pack("{s:i, s:[s, f], s:n}",
+                              "a key of more than sixteen bytes, and then of thirty-two", 1, "b",
+                              "a text of more than sixty-four bytes, for which the buffer grows",
+                              0.5, "another key of more than sixteen bytes");
+    char *whole = sn_json_dump(value, JSON_COMPACT), *text;
+    assert_string_equal(
+        whole, "{\"a key of more than sixteen bytes, and then of thirty-two\":1,\"b\":[\"a text of "
+               "more than sixty-four bytes, for which the buffer grows\",0.5],\"another key of "
+               "more than sixteen bytes\":null}");
+    json_set_alloc_funcs(take, sn_free);
+    int refused = 0;
+    for (long gap = 0, left = -1; left < 0; gap++) {
+        test_memory_gap(gap);
+        text = sn_json_dump(value, JSON_COMPACT);
+        if (text) assert_string_equal(text, whole);
+        refused += !text;
+        sn_free(text);
+        test_memory_use use = test_memory_restore();
+        assert_int_equal(use.living, 0);
+        left = use.left;
+    }
+    json_set_alloc_funcs(malloc, free);
+    assert_true(refused > 4);
+    assert_null(sn_json_dump(NULL, JSON_COMPACT));
+    sn_free(whole);
+    json_decref(value);
+}
+
 int test_json(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_texts_are_json_as_for_jansson),
@@ -215,6 +246,7 @@ int test_json(void) {
         cmocka_unit_test(nesting_has_a_limit),
         cmocka_unit_test(problems_name_line_and_column),
         cmocka_unit_test(memory_may_run_out_inside_any_token),
+        cmocka_unit_test(a_text_is_complete_or_not_there),
     };
     return cmocka_run_group_tests_name("json", tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@ int main(void) {
     failed += test_memory();
     failed += test_files();
     failed += test_plans();
+    failed += test_scopes();
     failed += test_words();
     failed += test_json();
     failed += test_outputs();

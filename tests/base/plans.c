@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/process.h"
 #include "groups.h"
 #include "sinew/files.h"
+#include "sinew/memory.h"
 
 static sinew_error error;
 static char folder[300];
@@ -140,11 +142,49 @@ static void folders_are_made_with_and_without_a_slash(void **state) {
     }
 }
 
+static char *searched(const char *name) {
+    char *path;
+    return sn_find_program(name, &path) ? path : NULL;
+}
+
+/* A path made from what memory was left for would be another file's. */
+static void a_path_is_right_or_not_there(void **state) {
+    (void)state;
+    touch("deep");
+    char *(*const makers[])(const char *) = {sinew_file_real_path, searched};
+    const char *names[] = {in("deep"), "sh"};
+    for (int i = 0; i < 2; i++) {
+        char *whole = makers[i](names[i]);
+        assert_non_null(whole);
+        int refused = 0;
+        for (long gap = 0, left = -1; left < 0; gap++) {
+            test_memory_gap(gap);
+            char *path = makers[i](names[i]);
+            if (path) assert_string_equal(path, whole);
+            refused += !path;
+            sinew_free(path);
+            test_memory_use use = test_memory_restore();
+            assert_int_equal(use.living, 0);
+            left = use.left;
+        }
+        assert_true(refused >= 1);
+        sinew_free(whole);
+    }
+    char *path;
+    assert_true(sn_find_program("sinew-no-such-program", &path));
+    assert_null(path);
+    test_memory_limit(0);
+    bool found = sn_find_program("sinew-no-such-program", &path);
+    test_memory_restore();
+    assert_false(found);
+}
+
 int test_plans(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_has_one_role),
         cmocka_unit_test(outputs_stay_inside_a_folder),
         cmocka_unit_test(folders_are_made_with_and_without_a_slash),
+        cmocka_unit_test(a_path_is_right_or_not_there),
     };
     return cmocka_run_group_tests_name("plans", tests, prepare, NULL);
 }

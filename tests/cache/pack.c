@@ -17,7 +17,7 @@ static void packed_arrays_come_back(void **state) {
     (void)state;
     sn_pack pack = {0};
     fill(&pack);
-    sn_unpack in = {pack.bytes, pack.size, 0, false};
+    sn_unpack in = {.bytes = pack.bytes, .size = pack.size};
     assert_int_equal(sn_unpack_int(&in), 42);
     double *values = sn_unpack_array(&in, 3, sizeof *values);
     assert_true(values && values[0] == 1.5 && values[1] == -2 && values[2] == 1e300);
@@ -36,7 +36,7 @@ static void every_truncation_fails_cleanly(void **state) {
     fill(&pack);
     for (size_t size = 0; size < pack.size; size++) {
         char *cut = sn_memdup(pack.bytes, size, 1);
-        sn_unpack in = {cut, size, 0, false};
+        sn_unpack in = {.bytes = cut, .size = size};
         sn_unpack_int(&in);
         sn_free(sn_unpack_array(&in, 3, sizeof(double)));
         sn_free(sn_unpack_array(&in, 0, sizeof(int)));
@@ -52,10 +52,10 @@ static void a_different_count_or_type_fails(void **state) {
     sn_pack pack = {0};
     int values[4] = {1, 2, 3, 4};
     sn_pack_array(&pack, values, 4, sizeof *values);
-    sn_unpack in = {pack.bytes, pack.size, 0, false};
+    sn_unpack in = {.bytes = pack.bytes, .size = pack.size};
     assert_null(sn_unpack_array(&in, 5, sizeof *values));
     assert_true(in.failed);
-    in = (sn_unpack){pack.bytes, pack.size, 0, false};
+    in = (sn_unpack){.bytes = pack.bytes, .size = pack.size};
     assert_null(sn_unpack_array(&in, 2, sizeof(double)));
     sn_pack_free(&pack);
 }
@@ -65,23 +65,23 @@ static void elements_come_back_into_their_place(void **state) {
     sn_pack pack = {0};
     int values[4] = {1, 2, 3, 4}, back[8] = {0};
     sn_pack_array(&pack, values, 4, sizeof *values);
-    sn_unpack in = {pack.bytes, pack.size, 0, false};
+    sn_unpack in = {.bytes = pack.bytes, .size = pack.size};
     assert_true(sn_unpack_into(&in, back, 4, sizeof *back));
     assert_memory_equal(back, values, sizeof values);
     assert_true(sn_unpack_complete(&in));
     static const size_t wrong[][2] = {{3, 4}, {5, 4}, {2, 8}, {4, 2}};
     for (int i = 0; i < 4; i++) {
-        in = (sn_unpack){pack.bytes, pack.size, 0, false};
+        in = (sn_unpack){.bytes = pack.bytes, .size = pack.size};
         memset(back, 0, sizeof back);
         assert_false(sn_unpack_into(&in, back, wrong[i][0], wrong[i][1]));
         assert_true(in.failed && back[0] == 0);
     }
     for (size_t size = 0; size < pack.size; size++) {
-        in = (sn_unpack){pack.bytes, size, 0, false};
+        in = (sn_unpack){.bytes = pack.bytes, .size = size};
         assert_false(sn_unpack_into(&in, back, 4, sizeof *back));
         assert_true(in.failed);
     }
-    in = (sn_unpack){pack.bytes, 3, 0, false};
+    in = (sn_unpack){.bytes = pack.bytes, .size = 3};
     assert_int_equal(sn_unpack_int(&in), 0); /* nothing is zero */
     assert_true(in.failed && sn_unpack_double(&in) == 0);
     sn_pack_free(&pack);
@@ -94,7 +94,7 @@ static void numbers_that_are_not_finite_fail(void **state) {
         double values[3] = {1, i < 3 ? bad[i] : 2, 3};
         sn_pack pack = {0};
         sn_pack_array(&pack, values, 3, sizeof *values);
-        sn_unpack in = {pack.bytes, pack.size, 0, false};
+        sn_unpack in = {.bytes = pack.bytes, .size = pack.size};
         double *numbers = sn_unpack_numbers(&in, 3);
         assert_int_equal(in.failed, i < 3);
         assert_int_equal(sn_unpack_complete(&in), i == 3);

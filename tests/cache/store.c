@@ -270,6 +270,47 @@ static void no_store_never_finds_and_never_fails(void **state) {
     assert_non_null(strstr(error.message, "/proc/nowhere"));
 }
 
+/* SINEW_CACHE, XDG_CACHE_HOME if it is an absolute path, and HOME, in this order. */
+static void the_environment_chooses_the_folder(void **state) {
+    (void)state;
+    const struct {
+        const char *sinew, *xdg, *home; /* "": not set; names in the test's folder, or relative */
+        const char *made;
+    } cases[] = {{"chosen", "xdg", "home", "chosen"},
+                 {"", "xdg", "home", "xdg/sinew"},
+                 {"", "./relative", "home", "home/.cache/sinew"},
+                 {"", "", "home", "home/.cache/sinew"},
+                 {"", "", "", NULL}};
+    static const char *const names[] = {"SINEW_CACHE", "XDG_CACHE_HOME", "HOME"};
+    char *before[3], path[400];
+    for (int k = 0; k < 3; k++) before[k] = sn_strdup(getenv(names[k]) ? getenv(names[k]) : "");
+    for (int i = 0; i < 5; i++) {
+        const char *values[] = {cases[i].sinew, cases[i].xdg, cases[i].home};
+        for (int k = 0; k < 3; k++) {
+            snprintf(path, sizeof path, "%s/environment%d/%s", test_folder(), i, values[k]);
+            if (*values[k])
+                setenv(names[k], *values[k] == '.' ? values[k] : path, 1);
+            else
+                unsetenv(names[k]);
+        }
+        sinew_cache *cache = NULL;
+        sinew_status status = sinew_cache_open(NULL, 0, &cache, &error);
+        assert_int_equal(status, cases[i].made ? SINEW_OK : SINEW_IO);
+        if (cases[i].made) keep(cache, "a", "1", "x", 1);
+        sinew_cache_close(cache);
+        snprintf(path, sizeof path, "%s/environment%d/%s", test_folder(), i,
+                 cases[i].made ? cases[i].made : "");
+        if (cases[i].made) assert_true(test_count_entries(path) > 0);
+    }
+    for (int k = 0; k < 3; k++) {
+        if (*before[k])
+            setenv(names[k], before[k], 1);
+        else
+            unsetenv(names[k]);
+        sn_free(before[k]);
+    }
+}
+
 int test_store(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_stored_is_found_again),
@@ -283,6 +324,7 @@ int test_store(void) {
         cmocka_unit_test(waiting_can_be_cancelled),
         cmocka_unit_test(a_dead_builder_blocks_nobody),
         cmocka_unit_test(no_store_never_finds_and_never_fails),
+        cmocka_unit_test(the_environment_chooses_the_folder),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);
 }

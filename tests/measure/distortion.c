@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/rotation.h"
 #include "groups.h"
+#include "measure/near_pairs.h"
 #include "sinew/measure.h"
 #include "sinew/samples.h"
 
@@ -93,6 +94,73 @@ static void a_corner_pushed_through_is_flipped_and_intersects(void **state) {
     assert_true(d.dihedral.max > 90);
     assert_true(d.flipped > 0);
     sinew_rig_destroy(rig);
+}
+
+/* A triangle with a neighbor at each edge, all flat; the neighbors fold up. The triangle in the
+ * middle is folded along all its edges, the others along one. */
+static void a_triangle_folded_along_two_edges_is_flipped(void **state) {
+    (void)state;
+    const double middle[9] = {0, 0, 0, 2, 0, 0, 1, 1.5, 0};
+    for (int first = 0; first < 4; first++) { /* whichever triangle is listed first */
+        double flat[18], folded[18], weight = 0;
+        memcpy(flat, middle, sizeof middle), memcpy(folded, middle, sizeof middle);
+        int faces[12], start[5] = {0, 3, 6, 9, 12};
+        for (int e = 0; e < 3; e++) {
+            sn_vec3 a = sn_at(middle, e), b = sn_at(middle, (e + 1) % 3);
+            sn_vec3 center = sn_scale(0.5, sn_add(a, b));
+            sn_vec3 out = sn_normalize(sn_cross(sn_sub(b, a), sn_v3(0, 0, 1)));
+            double angle = 2 * 3.14159265358979 / 3;
+            sn_put(flat, 3 + e, sn_add(center, out));
+            sn_put(folded, 3 + e,
+                   sn_add(center, sn_add(sn_scale(cos(angle), out), sn_v3(0, 0, sin(angle)))));
+            int *face = faces + 3 * ((e + 1 + first) % 4);
+            face[0] = (e + 1) % 3, face[1] = e, face[2] = 3 + e;
+        }
+        for (int i = 0; i < 3; i++) faces[3 * first + i] = i;
+        sinew_mesh *mesh;
+        sinew_rig *rig;
+        assert_ok(sinew_mesh_create(6, flat, 4, start, faces, &mesh, &error));
+        assert_ok(sinew_rig_create(mesh, &rig, &error));
+        assert_ok(sinew_rig_add_pose(rig, "folded", folded, &error));
+        sinew_distortion d = measured(rig, &weight, folded);
+        assert_int_equal(d.flipped, 1);
+        assert_close(d.dihedral.mean, 120, 1e-6);
+        assert_close(d.dihedral.max, 120, 1e-6);
+        weight = 1;
+        assert_int_equal(measured(rig, &weight, folded).flipped, 0);
+        sinew_rig_destroy(rig);
+    }
+}
+
+/* Two triangles; a corner of the second lies above each corner of the first in turn. */
+static void a_vertex_is_paired_with_the_nearest_corner(void **state) {
+    (void)state;
+    for (int corner = 0; corner < 3; corner++) {
+        double positions[18] = {0, 0, 0, 4, 0, 0, 0, 4, 0};
+        sn_vec3 above = sn_add(sn_at(positions, corner), sn_v3(0.1, 0.1, 0.5));
+        sn_put(positions, 3, above);
+        sn_put(positions, 4, sn_add(above, sn_v3(4, 0, 20)));
+        sn_put(positions, 5, sn_add(above, sn_v3(0, 4, 20)));
+        const int start[3] = {0, 3, 6}, faces[6] = {0, 1, 2, 3, 4, 5};
+        sinew_mesh *mesh;
+        sinew_rig *rig;
+        assert_ok(sinew_mesh_create(6, positions, 2, start, faces, &mesh, &error));
+        assert_ok(sinew_rig_create(mesh, &rig, &error));
+        sn_near_pairs pairs;
+        assert_ok(sn_near_pairs_create(rig, 1, &pairs, &error));
+        assert_true(pairs.count >= 1);
+        double between = sqrt(0.1 * 0.1 + 0.1 * 0.1 + 0.5 * 0.5);
+        for (int k = 0; k < pairs.count; k++) {
+            const int *pair = pairs.vertices + 2 * k;
+            assert_true((pair[0] == 3 && pair[1] == corner) || (pair[0] == corner && pair[1] == 3));
+            assert_close(pairs.longest[k], between, 1e-12);
+        }
+        positions[3 * 3 + 2] += 3;
+        double apart = sqrt(0.1 * 0.1 + 0.1 * 0.1 + 3.5 * 3.5);
+        assert_close(sn_near_pairs_drift(&pairs, positions), apart - between, 1e-12);
+        sn_near_pairs_free(&pairs);
+        sinew_rig_destroy(rig);
+    }
 }
 
 static void every_sculpted_shape_measures_zero(void **state) {
@@ -403,6 +471,8 @@ int test_distortion(void) {
         cmocka_unit_test(the_figures_are_those_of_the_formula),
         cmocka_unit_test(weights_beyond_one_extrapolate),
         cmocka_unit_test(a_corner_pushed_through_is_flipped_and_intersects),
+        cmocka_unit_test(a_triangle_folded_along_two_edges_is_flipped),
+        cmocka_unit_test(a_vertex_is_paired_with_the_nearest_corner),
         cmocka_unit_test(every_sculpted_shape_measures_zero),
         cmocka_unit_test(linear_blending_of_a_bent_bar_is_distorted),
         cmocka_unit_test(values_that_are_not_finite_are_bad_input_by_vertex),

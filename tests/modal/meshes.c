@@ -285,6 +285,73 @@ static void parts_that_stay_close_are_linked(void **state) {
     sinew_mesh_destroy(mesh);
 }
 
+/* A strip of two pieces with their own copies of the vertices on the cut, bent: copies stay
+ * together as a shell, may be pinned together, and keys are met. */
+static void pieces_of_a_cut_shell_stay_together(void **state) {
+    (void)state;
+    enum { STATIONS = 12, COUNT = 2 * (STATIONS + 1) };
+    double rest[3 * COUNT], pose[3 * COUNT];
+    int triangles[6 * STATIONS], count = 0, station = 0;
+    for (int i = 0; i <= STATIONS; i++, station += i != STATIONS / 2 + 1)
+        for (int j = 0; j < 2; j++) { /* station 6 is there twice */
+            double angle = 0.2 * station;
+            sn_put(rest, 2 * i + j, sn_v3(0.1 * station, 0, 0.1 * j));
+            sn_put(pose, 2 * i + j, sn_v3(0.5 * sin(angle), 0.5 * (1 - cos(angle)), 0.1 * j));
+        }
+    const int cut = STATIONS / 2;
+    for (int i = 0; i < STATIONS; i++) {
+        int a = 2 * i;
+        const int two[6] = {a, a + 1, a + 2, a + 1, a + 3, a + 2};
+        if (i == cut) continue;
+        memcpy(triangles + 3 * count, two, sizeof two), count += 2;
+    }
+    assert_memory_equal(rest + 6 * cut, rest + 6 * (cut + 1), 6 * sizeof(double));
+    sinew_mesh *mesh;
+    sinew_error error;
+    assert_ok(sinew_mesh_create(COUNT, rest, count, NULL, triangles, &mesh, &error));
+    const double *poses[1] = {pose}, *ends[2] = {rest, pose}, times[2] = {0, 1}, still = 0;
+    sinew_modal_options options;
+    sinew_modal_options_init(&options);
+    options.modes = 4, options.body = SINEW_MODAL_BODY_SHELL;
+    options.pose_count = 1, options.poses = poses;
+    sinew_modal *modal;
+    sinew_modal_motion *motion;
+    sinew_modal_state *own;
+    sinew_modal_pins *pins;
+    assert_ok(sinew_modal_create(mesh, &options, NULL, &modal, &error));
+    sinew_modal_info info = info_of(sinew_modal, modal);
+    assert_int_equal(info.components, 1);
+    assert_int_equal(info.links, 0);
+    sinew_modal_keys keys = {.size = sizeof keys, .count = 2, .times = times, .positions = ends};
+    sinew_modal_parameters parameters;
+    sinew_modal_parameters_init(&parameters);
+    parameters.count = 1, parameters.amplitude = &still;
+    assert_ok(sinew_modal_motion_create(modal, &keys, &parameters, NULL, &motion, &error));
+    assert_ok(sinew_modal_state_create(modal, &own, &error));
+    const int pinned[4] = {0, 1, 2 * cut, 2 * (cut + 1)};
+    const double targets[12] = {0, 0, 0, 0, 0, 0.1, 0.5, 0.4, 0, 0.5, 0.4, 0};
+    assert_ok(sinew_modal_pins_create(modal, 4, pinned, NULL, &pins, &error));
+    for (int k = 0; k < 3; k++) {
+        double frame[3 * COUNT];
+        sinew_modal_constraints constraints = {.size = sizeof constraints};
+        if (k == 2) constraints.pins = pins, constraints.targets = targets;
+        assert_ok(sinew_modal_frame_constrained(motion, own, &constraints, k == 1 ? 1 : 0.5, frame,
+                                                &error));
+        for (int j = 0; j < 2; j++)
+            assert_below(sn_distance(sn_at(frame, 2 * cut + j), sn_at(frame, 2 * (cut + 1) + j)),
+                         k == 1 ? 1e-9 : 1e-15);
+        for (int v = 0; k == 1 && v < COUNT; v++)
+            assert_below(sn_distance(sn_at(frame, v), sn_at(pose, v)), 1e-6);
+        for (int v = 0; k == 2 && v < 4; v++)
+            assert_below(sn_distance(sn_at(frame, pinned[v]), sn_at(targets, v)), 1e-9);
+    }
+    sinew_modal_pins_destroy(pins);
+    sinew_modal_state_destroy(own);
+    sinew_modal_motion_destroy(motion);
+    sinew_modal_destroy(modal);
+    sinew_mesh_destroy(mesh);
+}
+
 /* Linked parts in single precision follow those in double precision, and come back from the cache
  * with the same bits. */
 static void linked_parts_are_fast_and_cached(void **state) {
@@ -454,6 +521,7 @@ int test_meshes(void) {
         cmocka_unit_test(open_meshes_get_a_cage_and_the_reason),
         cmocka_unit_test(no_key_is_torn_by_the_choice_of_a_body),
         cmocka_unit_test(parts_that_stay_close_are_linked),
+        cmocka_unit_test(pieces_of_a_cut_shell_stay_together),
         cmocka_unit_test(linked_parts_are_fast_and_cached),
         cmocka_unit_test(given_basis_expresses_its_own_poses),
         cmocka_unit_test(given_tets_are_the_body),

@@ -397,14 +397,28 @@ static void modes_of_a_solver_have_shapes(void **state) {
     (void)state;
     sinew_session *session = test_session("modal"), *other = test_session("linear");
     assert_null(sinew_solver_modal(NULL));
+    assert_null(sinew_solver_modal_motion(NULL));
     assert_ok(sinew_session_prepare(session, NULL, &error));
     assert_ok(sinew_session_prepare(other, NULL, &error));
     assert_null(sinew_solver_modal(sinew_session_solver(other)));
+    assert_null(sinew_solver_modal_motion(sinew_session_solver(other)));
     const sinew_modal *modal = sinew_solver_modal(sinew_session_solver(session));
     sinew_modal_info info = {.size = sizeof info};
     assert_non_null(modal);
     assert_ok(sinew_modal_get_info(modal, &info));
     assert_int_equal(info.modes, 12);
+    /* They move over the clip. */
+    const sinew_modal_motion *motion = sinew_solver_modal_motion(sinew_session_solver(session));
+    sinew_modal_motion_info moving = {.size = sizeof moving};
+    assert_non_null(motion);
+    assert_ok(sinew_modal_motion_get_info(motion, &moving));
+    double *weights = malloc((size_t)moving.columns * sizeof *weights);
+    sinew_modal_motion_weights(motion, sinew_solver_frame_time(sinew_session_solver(session), 3),
+                               weights);
+    double largest = 0;
+    for (int i = 0; i < info.modes; i++) largest = fmax(largest, fabs(weights[i]));
+    assert_true(largest > 0);
+    free(weights);
     const sinew_mesh *mesh = sinew_session_rig(session)->neutral;
     size_t size = 3 * (size_t)mesh->vertex_count;
     double *shape = malloc(size * sizeof *shape);

@@ -15,9 +15,11 @@ int main(int count, char **arguments) {
                   {"cancel", test_cancel},
                   {"orderings", test_orderings},
                   {"threads", test_threads},
+                  {"clips", test_clips},
                   {"no_memory", test_no_memory},
                   {"random_calls", test_random_calls},
                   {"given", test_given},
+                  {"holds", test_holds},
                   {"live", test_live}};
     int failed = 0;
     for (unsigned i = 0; i < sizeof groups / sizeof *groups; i++)

@@ -3,11 +3,17 @@
 #include "support.h"
 
 #include <jansson.h>
+#include <limits.h>
 
 #include "algebra/solver_libraries.h"
 #include "base/memory.h"
 #include "groups.h"
 #include "scenes.h"
+
+#define BAR   "\"rig\": {\"files\": [\"bar.obj\", \"bend120.obj\"]}, \"time\": {\"fps\": 20}, "
+#define MOUTH "\"rig\": {\"files\": [\"mouth.obj\", \"jawOpen.obj\", \"mouthSmileLeft.obj\"]}, "
+#define SWING "\"curves\": {\"times\": [0, 2], \"values\": {\"bend120\": [0.02, 0.06]}}"
+#define TALK  "\"curves\": {\"times\": [0, 1], \"values\": {\"jawOpen\": [0.1, 0.7]}}"
 
 static sinew_error error;
 
@@ -49,13 +55,91 @@ static sinew_status use_session(sinew_session *session, double *shape) {
     return status;
 }
 
+/* What else a scene can contain, a little of everything in each. */
+static const struct {
+    const char *name, *text;
+} rich[] = {
+    {"pulled", BAR "\"model\": \"spring\", \"parameters\": {\"max_rounds\": 3, "
+                   "\"tolerance\": 1e-2, \"friction\": 0.2, \"self_contact\": true, "
+                   "\"pose_depth\": \"all\", \"tie\": 0.02, \"altitude\": 0.5, \"guide\": 0.2, "
+                   "\"pull_to_blend\": 0.1}, \"pins\": [{\"select\": \"v:0-7\"}], "
+                   "\"pulls\": [{\"vertex\": 70, \"to\": [1, 0.1, 0], \"stiffness\": 0.1}], "
+                   "\"orientations\": [{\"select\": \"v:64-71\", \"turn\": [0, 0, 20], "
+                   "\"weight\": 0.5}], \"obstacles\": [{\"shape\": \"mesh\", \"file\": "
+                   "\"ball.obj\", \"motion\": [{\"time\": 0, \"move\": [0.5, 0.9, 0]}, "
+                   "{\"time\": 2, \"move\": [0.5, 0.8, 0]}]}, {\"shape\": \"capsule\", \"from\": "
+                   "[0, -0.5, 0], \"to\": [1, -0.5, 0], \"radius\": 0.1}, {\"shape\": \"box\", "
+                   "\"center\": [0, -2, 0], \"half\": [1, 1, 1]}, {\"shape\": \"plane\", "
+                   "\"point\": [0, -0.2, 0], \"normal\": [0, 1, 0]}], " SWING},
+    {"tets", BAR "\"model\": \"spring\", \"parameters\": {\"interior\": \"tets\", "
+                 "\"volume\": 0.5, \"boundary\": \"anchor\", \"tolerance\": 1e-2, \"hold\": "
+                 "\"v:0-7\"}, " SWING},
+    {"keys", BAR "\"model\": \"modal\", \"parameters\": {\"modes\": 6, \"stiffness_map\": "
+                 "\"values.csv\", \"path\": \"path.csv\", \"body\": \"cage\", \"cells\": 6, "
+                 "\"wiggly\": true}, \"pins\": [{\"select\": \"v:0-7\", \"stiffness\": 3}], "
+                 "\"orientations\": [{\"select\": \"v:64-71\", \"turn\": [0, 0, 30], "
+                 "\"weight\": 0.5}], \"keys\": [{\"time\": 0, \"pose\": \"neutral\"}, {\"time\": "
+                 "1, \"weights\": {\"bend120\": 0.5}, \"velocity\": {\"bend120\": 1}}, "
+                 "{\"time\": 2, \"pose\": \"bend120\"}]"},
+    {"swinging", BAR "\"model\": \"modal\", \"parameters\": {\"modes\": 6, \"fast\": true}, "
+                     "\"pins\": [{\"select\": \"v:0-3\"}], " SWING},
+    {"held", BAR "\"model\": \"modal\", \"parameters\": {\"modes\": 6, \"hold\": \"v:0-7\"}, "
+                 "\"keys\": [{\"time\": 0, \"pose\": \"neutral\"}, {\"time\": 1, \"pose\": "
+                 "\"bend120\"}]"},
+    {"shell", MOUTH "\"model\": \"modal\", \"parameters\": {\"modes\": 6, \"body\": "
+                    "\"shell\", \"swings\": 2}, \"keys\": [{\"time\": 0, \"pose\": "
+                    "\"neutral\"}, {\"time\": 1, \"pose\": \"jawOpen\"}]"},
+    {"locked", MOUTH "\"locks\": [{\"name\": \"upper\", \"select\": \"v:0-40\"}], "
+                     "\"attenuation\": {\"strength\": 0.8, \"trade\": true}, " TALK},
+    {"flesh", MOUTH "\"model\": \"force\", \"parameters\": {\"flesh\": true, \"softness\": "
+                    "\"values.csv\", \"contact\": \"all\", "
+                    "\"stick\": 0.01, \"gravity\": 1, \"substeps\": 2, \"estimate_stiffness\": "
+                    "true}, \"obstacles\": [{\"shape\": \"sphere\", \"center\": [0, 0, 0.09], "
+                    "\"radius\": 0.035}], " TALK},
+    {"head", MOUTH "\"model\": \"force\", \"parameters\": {\"layer\": true, "
+                   "\"layer_contact\": \"on\", \"cutoff\": 8, \"outlier\": 0.03, "
+                   "\"neutral_frame\": 0, \"stable\": \"m0,m3,m20,m23\"}, \"markers\": "
+                   "{\"file\": \"take.csv\", \"map\": \"map.csv\"}"},
+    {"other", MOUTH "\"model\": \"fit\", \"parameters\": {\"retarget\": true, "
+                    "\"neutral_frame\": 0, \"method\": \"uls\", \"symmetry\": 0.1}, "
+                    "\"markers\": {\"file\": \"take.csv\", \"map\": \"map.csv\"}"},
+};
+
+static void write_file(const char *name, const char *text) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", test_folder(), name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void write_rich_files(void) {
+    test_scene("linear"); /* writes the rigs and the take */
+    write_file("ball.obj", "v 0.3 0 0\nv -0.3 0 0\nv 0 0.3 0\nv 0 -0.3 0\nv 0 0 0.3\n"
+                           "v 0 0 -0.3\nf 1 3 5\nf 3 2 5\nf 2 4 5\nf 4 1 5\nf 3 1 6\n"
+                           "f 2 3 6\nf 4 2 6\nf 1 4 6\n");
+    write_file("values.csv", "vertex,value\n0,1\n3,0.5\n");
+    write_file("path.csv", "time_s,guide.x,guide.y,guide.z\n0,0,0,0\n1,0,0.3,0\n2,0,0,0\n");
+}
+
+static const char *text_of(const char *name) {
+    static char text[4096];
+    for (size_t i = 0; i < sizeof rich / sizeof *rich; i++)
+        if (!strcmp(rich[i].name, name)) {
+            snprintf(text, sizeof text, "{\"sinew\": 1, %s}", rich[i].text);
+            return text;
+        }
+    return test_scene(name);
+}
+
 static sinew_status use_scene(const char *name, double *shape) {
     sinew_scene *scene = NULL;
     sinew_session *session = NULL;
     sinew_session_options options;
     sinew_session_options_init(&options);
     options.loader = sinew_file_loader();
-    sinew_status status = sinew_scene_parse(test_scene(name), name, test_folder(), &scene, &error);
+    sinew_status status = sinew_scene_parse(text_of(name), name, test_folder(), &scene, &error);
     if (status == SINEW_OK) status = sinew_session_create(scene, &options, &session, &error);
     sinew_scene_destroy(scene);
     if (status == SINEW_OK) status = use_session(session, shape);
@@ -68,40 +152,59 @@ static void *take(size_t size) {
     return sn_alloc(size, 1);
 }
 
-/* The first allocations one by one, then some of the rest. SINEW_EVERY=1: all;
- * SINEW_EVERY=spring:951 that one alone. */
+/* The scenes of the tests, then the rich ones. */
+static const char *scene_name(int index) {
+    for (int i = 0; test_scene_names[i]; i++, index--)
+        if (index == 0) return test_scene_names[i];
+    return index < (int)(sizeof rich / sizeof *rich) ? rich[index].name : NULL;
+}
+
+enum { SHAPE = 3 * 20000 };
+
+/* Fails the test when a lack of memory is not reported, loses a block or changes the result. */
+static void fail_allocation(const char *name, long allowed, bool gap, const double *right,
+                            double *shape) {
+    memset(shape, 0, SHAPE * sizeof *shape);
+    gap ? test_memory_gap(allowed) : test_memory_limit(allowed);
+    sinew_status status = use_scene(name, shape);
+    test_memory_use use = test_memory_restore();
+    const char *alone = gap ? " alone" : "";
+    if (use.living != 0)
+        fail_msg("%s: %ld blocks are lost when allocation %ld fails%s", name, use.living, allowed,
+                 alone);
+    if (status <= SINEW_NOT_CONVERGED && !memcmp(shape, right, SHAPE * sizeof *shape)) return;
+    if (status != SINEW_NO_MEMORY)
+        fail_msg("%s: allocation %ld fails%s: %s, %s", name, allowed, alone,
+                 sinew_status_name(status), error.message);
+}
+
+/* One allocation of every path of callers. SINEW_EVERY=1: every path of every scene (support.h);
+ * SINEW_EVERY=spring:951 each allocation of that scene from this one on. */
 static void every_model_says_so(void **state) {
     (void)state;
-    enum { SHAPE = 3 * 20000 };
     double *right = calloc(SHAPE, sizeof *right), *shape = calloc(SHAPE, sizeof *shape);
-    const char *every = getenv("SINEW_EVERY");
+    const char *every = getenv("SINEW_EVERY"), *one = every ? strchr(every, ':') : NULL;
+    write_rich_files();
     json_set_alloc_funcs(take, sn_free);
-    for (const char *const *name = test_scene_names; *name; name++) {
-        const char *one = every ? strchr(every, ':') : NULL;
-        if (one && (strlen(*name) != (size_t)(one - every) || strncmp(*name, every, strlen(*name))))
+    if (every) sinew_set_threads(1); /* the same steps every time */
+    const char *name;
+    for (int index = 0; (name = scene_name(index)); index++) {
+        if (one && (strlen(name) != (size_t)(one - every) || strncmp(name, every, strlen(name))))
             continue;
-        use_scene(*name, right);                 /* what is made once per process */
+        use_scene(name, right);                  /* what is made once per process */
         memset(right, 0, SHAPE * sizeof *right); /* the one before may have had more vertices */
-        test_memory_limit(1 << 30);
-        sinew_status status = use_scene(*name, right);
-        long total = (1 << 30) - test_memory_restore().left;
-        if (status != SINEW_OK) fail_msg("%s: %s", *name, error.message);
-        print_message("%s: %ld allocations\n", *name, total);
-        for (long allowed = one ? strtol(one + 1, NULL, 10) : 0; allowed < total;
-             allowed += every ? 1 : 1 + allowed / 2) {
-            memset(shape, 0, SHAPE * sizeof *shape);
-            test_memory_limit(allowed);
-            status = use_scene(*name, shape);
-            test_memory_use use = test_memory_restore();
-            if (use.living != 0)
-                fail_msg("%s: %ld blocks are lost when allocation %ld fails", *name, use.living,
-                         allowed);
-            if (status == SINEW_OK && !memcmp(shape, right, SHAPE * sizeof *shape)) continue;
-            if (status != SINEW_NO_MEMORY)
-                fail_msg("%s: allocation %ld fails: %s, %s", *name, allowed,
-                         sinew_status_name(status), error.message);
+        test_memory_trace();
+        sinew_status status = use_scene(name, right);
+        const long *steps;
+        long total = LONG_MAX - test_memory_restore().left, count = test_steps(&steps);
+        if (status > SINEW_NOT_CONVERGED) fail_msg("%s: %s", name, error.message);
+        print_message("%s: %ld allocations, %ld tried\n", name, total, one ? total : count);
+        for (long i = one ? strtol(one + 1, NULL, 10) : 0; i < (one ? total : count); i++) {
+            fail_allocation(name, one ? i : steps[i], false, right, shape);
+            if (every) fail_allocation(name, one ? i : steps[i], true, right, shape);
         }
     }
+    sinew_set_threads(0);
     json_set_alloc_funcs(malloc, free);
     free(right), free(shape);
 }
@@ -109,7 +212,6 @@ static void every_model_says_so(void **state) {
 /* OpenBLAS and its kin are loaded when they are needed, and may not be there. */
 static void without_solvers_there_is_a_status_or_the_right_result(void **state) {
     (void)state;
-    enum { SHAPE = 3 * 20000 };
     double *right = calloc(SHAPE, sizeof *right), *shape = calloc(SHAPE, sizeof *shape);
     int refused = 0;
     for (const char *const *name = test_scene_names; *name; name++) {
